@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+#
+# od: one static file. `make help` lists what this can do.
+#
+# Sources are found by wildcard: core/*/*.c become libcore.a, applets/*.c the
+# program. Everything made lies in out/ARCH-MODE/, third-party code outside the
+# clone (build/deps.mk). To set: TARGET, MODE, CC, OD_CACHE, PREFIX, DESTDIR.
+
+VERSION := 0.1.0
+
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(filter -j% j%,$(MAKEFLAGS)),)
+  MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)
+endif
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+.DEFAULT_GOAL := all
+
+#: make            the program: out/ARCH-release/od
+#: make run        build it, and start a server in the foreground
+#: make quick      build and test, in some three minutes
+#: make test       every test there is; make check: only the gates
+#: make dev        another build, for work on it: glibc, sanitizers, -Werror
+#: make fuzz       FUZZ_SECONDS (10) for each parser
+#: make bench      the figures
+#: make install    into PREFIX (/usr/local), below DESTDIR; uninstall
+#: make dist       what a release has, in out/dist
+#: make clean      removes out/; third-party code stays in the cache
+#:
+#: TARGET=aarch64-linux-gnu builds for that processor, OD_DEPS_DIR=FOLDER
+#: names one with the archives of build/deps.lock, OD_CACHE the cache's place.
+
+HOST_ARCH := $(shell uname -m)
+TARGET ?= $(HOST_ARCH)-linux-gnu
+ARCH := $(firstword $(subst -, ,$(TARGET)))
+MODE ?= release
+O := out/$(ARCH)-$(MODE)
+PREFIX ?= /usr/local
+
+ifeq ($(MODE),fuzz)
+  CC := clang
+  AR := ar
+else ifeq ($(ARCH),$(HOST_ARCH))
+  ifeq ($(origin CC),default)
+    CC := gcc
+  endif
+  ifeq ($(origin AR),default)
+    AR := ar
+  endif
+  STRIP ?= strip
+else
+  CC := $(TARGET)-gcc
+  AR := $(TARGET)-ar
+  STRIP := $(TARGET)-strip
+endif
+
+# Goals that compile nothing need no compiler, and no question about one.
+ifneq ($(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all)),)
+  ifeq ($(shell build/tools.sh build >&2 && echo ok),)
+    $(error the tools above are needed)
+  endif
+  CACHE := $(shell OD_CACHE='$(OD_CACHE)' build/cache-dir.sh)
+  CC_ID := $(shell $(CC) --version | head -n 1)
+  include build/flags.mk
+  include build/deps.mk
+endif
+
+CORE := $(sort $(wildcard core/*/*.c))
+APPLETS := $(sort $(wildcard applets/*.c))
+UNIT := $(sort $(wildcard tests/unit/t_*.c))
+FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+objects = $(patsubst %.c,$(O)/obj/%.o,$1)
+UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT))
+FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ))
+
+.PHONY: all dev
+all: $(O)/od
+
+dev:
+	@$(MAKE) MODE=dev all
+
+$(O)/od: $(O)/od.debug
+	@echo "  STRIP  $@"
+	@$(if $(filter release,$(MODE)),$(STRIP) -s -o $@ $<,ln -f $< $@)
+
+$(O)/od.debug: $(call objects,$(APPLETS)) $(O)/libcore.a
+	@echo "  LINK   $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
+
+$(O)/libcore.a: $(call objects,$(CORE))
+	@rm -f $@
+	@$(AR) rcsD $@ $^
+
+$(O)/obj/%.o: %.c $(O)/flags $(O)/gen/build_info.h | $(DEPS_READY)
+	@mkdir -p $(@D)
+	@echo "  CC     $<"
+	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Rewritten only when it changes, so that other flags rebuild everything.
+$(O)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC_ID) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) $(LDFLAGS)' | \
+	    build/if-changed.sh $@
+
+$(O)/gen/build_info.h: FORCE | $(DEPS_READY)
+	@mkdir -p $(@D)
+	@build/build-info.sh '$(VERSION)' '$(TARGET)' '$(MODE)' '$(CC_ID)' \
+	    '$(FLAGS_SHOWN)' $(foreach d,$(LIBC) $(DEPS),$d=$($d)) | build/if-changed.sh $@
+
+# Test programs are built in every mode; dev has the sanitizers. Without
+# libFuzzer, which only MODE=fuzz has, a target gets a main that runs the corpus.
+.PHONY: unit fuzz-targets
+unit: $(UNIT_BIN)
+fuzz-targets: $(FUZZ_BIN)
+
+$(O)/unit/%: $(O)/obj/tests/unit/%.o $(O)/libcore.a
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
+
+FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(call objects,tests/lib/fuzz_main.c))
+$(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(O)/libcore.a
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) -o $@ $^ $(DEPS_LIBS)
+
+# The manual and completion, from the usage texts the applets print.
+.PHONY: docs
+docs: $(O)/docs/made
+$(O)/docs/made: $(O)/od build/man.sh build/completion.sh
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@build/man.sh $(O)/od $(VERSION) $(@D)/man
+	@build/completion.sh $(O)/od $(@D)/completion
+	@touch $@
+
+.PHONY: run quick test check check-layers bench fuzz
+run: all
+	@exec $(O)/od serve
+
+quick test:
+	@tests/run.sh $(subst test,all,$@)
+
+check: all check-layers
+	@build/check-elf.sh $(O)/od $(O)/od.debug
+	@build/check-style.sh
+	@build/check-repro.sh
+
+check-layers: $(O)/gen/build_info.h
+	@CC='$(CC)' CFLAGS='$(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -Werror' build/check-layers.sh
+
+bench: all
+	@OD='$(CURDIR)/$(O)/od' tests/bench/run.sh
+
+fuzz:
+	@tests/run.sh fuzz
+
+# Docs come from running the file, which another processor's cannot be here.
+.PHONY: install uninstall dist clean help
+install: all $(if $(filter $(HOST_ARCH),$(ARCH)),docs)
+	@OD_BUILD='$(O)' DESTDIR='$(DESTDIR)' ./install.sh --prefix '$(PREFIX)'
+
+uninstall:
+	@DESTDIR='$(DESTDIR)' ./install.sh --prefix '$(PREFIX)' --uninstall
+
+dist: all $(if $(filter $(HOST_ARCH),$(ARCH)),docs)
+	@build/dist.sh $(O) $(VERSION) $(ARCH) $(foreach d,$(LIBC) $(DEPS),$d=$($d))
+
+clean:
+	rm -rf out
+
+help:
+	@sed -n 's|^#: \{0,1\}||p' Makefile
+
+-include $(patsubst %.o,%.d,$(call objects,$(CORE) $(APPLETS) $(UNIT) $(FUZZ)))
+
+FORCE:
+.PHONY: FORCE

@@ -1,0 +1,109 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# completion.sh OD FOLDER: completion for bash, zsh and fish, made from the
+# list of applets and the options in their usage texts. Where the first word is
+# no applet, od is the octal dump, and completes as if this file were not there.
+set -eu
+
+od=$1 out=$2
+mkdir -p "$out"
+
+# The options of an applet: the words of its usage text that look like it.
+options() {
+    "$od" help "$1" | grep -oE '(^|[][ ,|(])--?[A-Za-z][A-Za-z0-9-]*' |
+        sed 's/^[^-]*//' | sort -u
+}
+
+names=$("$od" --list | cut -d' ' -f1)
+words="$names help --help --list --version --install"
+
+{
+    echo "# Made from the usage texts of od."
+    echo "_od_options() {"
+    echo "    case \$1 in"
+    for name in $names; do
+        echo "    $name) echo '$(options "$name" | tr '\n' ' ')' ;;"
+    done
+    cat <<'END'
+    esac
+}
+_od() {
+    local cur=${COMP_WORDS[COMP_CWORD]} applet=${COMP_WORDS[1]} first=1
+    case ${COMP_WORDS[0]##*/} in
+    od-*) applet=${COMP_WORDS[0]##*/od-} first=0 ;;
+    esac
+    COMPREPLY=()
+    if ((COMP_CWORD > first)) && [ -n "$(_od_options "$applet")" ]; then
+        [[ $cur != -* ]] || mapfile -t COMPREPLY < \
+            <(compgen -W "$(_od_options "$applet")" -- "$cur")
+        return
+    fi
+    if ((COMP_CWORD == 2)) && [ "$applet" = help ]; then
+END
+    echo "        mapfile -t COMPREPLY < <(compgen -W '$(echo "$names" | tr '\n' ' ')' -- \"\$cur\")"
+    cat <<'END'
+        return
+    fi
+    if declare -F _longopt >/dev/null; then
+        _longopt od 2>/dev/null
+    fi
+    if ((COMP_CWORD == 1)); then
+        local ours
+END
+    echo "        mapfile -t ours < <(compgen -W '$(echo "$words" | tr '\n' ' ')' -- \"\$cur\")"
+    cat <<'END'
+        COMPREPLY+=("${ours[@]}")
+        compopt -o filenames 2>/dev/null
+        [ ${#COMPREPLY[@]} -eq 0 ] || [[ $cur == -* ]] ||
+            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$cur")
+    fi
+}
+END
+    echo "complete -o bashdefault -o default -F _od od$(for n in $names; do printf ' od-%s' "$n"; done)"
+} >"$out/od.bash"
+
+{
+    echo "#compdef od$(for n in $names; do printf ' od-%s' "$n"; done)"
+    echo "# Made from the usage texts of od."
+    echo "local applet=\${words[2]}"
+    echo "[[ \${words[1]:t} == od-* ]] && applet=\${\${words[1]:t}#od-}"
+    echo "if (( CURRENT == 2 )) && [[ \${words[1]:t} == od ]]; then"
+    echo "    local -a applets=("
+    "$od" --list | while read -r name brief; do
+        printf "        '%s:%s'\n" "$name" "$(printf '%s' "$brief" | sed "s/[':]/ /g")"
+    done
+    echo "        'help:how to use an applet'"
+    echo "    )"
+    echo "    _describe applet applets"
+    echo "    _files"
+    echo "    return"
+    echo "fi"
+    echo "case \$applet in"
+    for name in $names; do
+        # shellcheck disable=SC2016 # for zsh to expand
+        printf '%s)\n    [[ $PREFIX == -* ]] && compadd -- %s || _default\n    ;;\n' \
+            "$name" "$(options "$name" | tr '\n' ' ')"
+    done
+    printf 'help) compadd -- %s ;;\n' "$(echo "$names" | tr '\n' ' ')"
+    echo "*) _default ;;"
+    echo "esac"
+} >"$out/_od"
+
+{
+    echo "# Made from the usage texts of od."
+    "$od" --list | while read -r name brief; do
+        printf "complete -c od -n __fish_is_first_arg -a %s -d '%s'\n" "$name" \
+            "$(printf '%s' "$brief" | sed "s/'/ /g")"
+        options "$name" | while read -r option; do
+            case $option in
+            --*) flag="-l ${option#--}" ;;
+            -?) flag="-s ${option#-}" ;;
+            *) flag="-o ${option#-}" ;;
+            esac
+            echo "complete -c od -n '__fish_seen_subcommand_from $name' $flag"
+            echo "complete -c od-$name $flag"
+        done
+    done
+    echo "complete -c od -n __fish_is_first_arg -a help -d 'how to use an applet'"
+} >"$out/od.fish"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+#
+# The dependencies: each is a line in build/deps.lock, a name in DEPS, and what
+# to compile. They are built once for each machine, outside the clone, at
+#
+#   $(CACHE)/built/TARGET/NAME-KEY
+#
+# where KEY is a hash of everything that could change the result: the lock
+# line, the recipe, the flags, the compiler. So a change makes a new folder and
+# never a wrong old one, and a second clone finds all of it there.
+
+DEPS := cjson libvterm
+
+musl.src := musl
+
+cjson.src := cJSON.c
+cjson.inc := cJSON.h
+
+libvterm.src := src/*.c
+libvterm.inc := include/*.h
+libvterm.cpp := -Iinclude -Isrc
+
+# $(call dep_key,NAME,FLAGS)
+dep_key = $(shell { awk '$$1 == "$1"' build/deps.lock; \
+    cat build/build-dep.sh build/specs.in; \
+    echo '$($1.src) $($1.inc) $($1.cpp) $2 $(CC_ID)'; } | sha256sum | cut -c 1-16)
+
+# $(call dep_rule,NAME,FLAGS,MADE_AFTER): $(NAME) is the folder.
+define dep_rule
+$1 := $(CACHE)/built/$(TARGET)/$1-$(call dep_key,$1,$2)
+$$($1)/version: | $3
+	@echo "  DEP    $1"
+	@CC='$(CC)' AR='$(AR)' TARGET='$(TARGET)' CFLAGS='$2' DEP_SRC='$($1.src)' \
+	    DEP_INC='$($1.inc)' DEP_CPP='$($1.cpp)' \
+	    build/build-dep.sh '$(CACHE)' $1 $$($1)
+endef
+
+# The path of musl, and so its key, is part of the flags of all that follows.
+ifeq ($(MODE),release)
+  $(eval $(call dep_rule,musl,$(MUSL_CFLAGS),))
+  GCC_SPECS := -specs=$(musl)/od.specs
+  LIBC := musl
+endif
+LIBC_READY := $(foreach d,$(LIBC),$($d)/version)
+$(foreach d,$(DEPS),$(eval $(call dep_rule,$d,$(DEP_CFLAGS),$(LIBC_READY))))
+
+DEPS_READY := $(LIBC_READY) $(foreach d,$(DEPS),$($d)/version)
+DEPS_CPPFLAGS := $(foreach d,$(DEPS),-isystem $($d)/include)
+DEPS_LIBS := $(foreach d,$(DEPS),$($d)/lib/lib$d.a)

@@ -1,0 +1,179 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# fetch-deps.sh CACHE NAME...: the archives of build/deps.lock.
+#
+# Prints one line for each, "NAME VERSION PATH", once CACHE/archives holds it
+# with the right sha256. Only that sum decides: where the bytes came from, and
+# whether the tool that brought them was content, does not matter. Looks in
+#
+#   1. the cache,
+#   2. $OD_DEPS_DIR, any directory of archives under any names: the way in
+#      for machines without a network and for other distributions,
+#   3. the distribution's source packages (deb:) through a private apt, which
+#      leaves the machine's lists, sources and locks as they are, or npm,
+#   4. the project's own release address.
+#
+# Several may run at once: files are written aside and renamed.
+set -eu
+
+here=$(dirname "$0")
+cache=$1
+shift
+mkdir -p "$cache/archives"
+cache=$(cd "$cache" && pwd)
+tmp=$(mktemp -d "$cache/fetch.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+
+say() { echo "fetch: $*" >&2; }
+
+sum() {
+    if command -v sha256sum >/dev/null 2>&1; then
+        sha256sum "$1" | cut -d' ' -f1
+    else
+        openssl dgst -sha256 -r "$1" | cut -d' ' -f1
+    fi
+}
+
+archive() { echo "$cache/archives/$name-$1.tar"; }
+
+# From the cache. A file with another sum was damaged, and is not ours to keep.
+cached() {
+    for pair in $pairs; do
+        file=$(archive "${pair%%:*}")
+        [ -f "$file" ] || continue
+        if [ "$(sum "$file")" = "${pair#*:}" ]; then
+            echo "$name ${pair%%:*} $file"
+            return 0
+        fi
+        say "$file is damaged, fetching it again"
+        rm -f "$file"
+    done
+    return 1
+}
+
+# keep FILE: into the cache if it is one of those wanted.
+keep() {
+    [ -f "$1" ] || return 1
+    found=$(sum "$1")
+    for pair in $pairs; do
+        [ "$found" = "${pair#*:}" ] || continue
+        file=$(archive "${pair%%:*}")
+        cp "$1" "$tmp/keep"
+        mv "$tmp/keep" "$file"
+        return 0
+    done
+    return 1
+}
+
+keep_any() {
+    for file in "$1"/*; do
+        keep "$file" && return 0
+    done
+    return 1
+}
+
+# The machine's own mirror and keys, and newer suites of the same archive. An
+# index past its date (a mirror that lags, a clock) is as good: sums decide.
+apt_ready() {
+    [ -z "${APT_CONFIG:-}" ] || return 0
+    command -v apt-get >/dev/null 2>&1 || return 1
+    keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    uri=$(sed -n 's/^URIs: *//p; s/^deb[^h]*\(http[^ ]*\) .*/\1/p' \
+        /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null |
+        grep '/debian/*$' | head -n 1)
+    [ -n "$uri" ] && [ -f "$keys" ] || return 1
+    a=$tmp/apt
+    mkdir -p "$a/lists/partial" "$a/archives/partial" "$a/etc"
+    for suite in ${OD_SUITES:-trixie sid}; do
+        printf 'Types: deb-src\nURIs: %s\nSuites: %s\n' "$uri" "$suite"
+        printf 'Components: main\nSigned-By: %s\n\n' "$keys"
+    done >"$a/etc/od.sources"
+    cat >"$a/conf" <<CONF
+Dir::Etc::SourceList "/dev/null"; Dir::Etc::SourceParts "$a/etc";
+Dir::State::Lists "$a/lists"; Dir::State::status "/dev/null";
+Dir::Cache "$a"; Dir::Cache::Archives "$a/archives";
+Acquire::Languages "none"; Acquire::Retries "3"; Debug::NoLocking "1";
+Acquire::Check-Valid-Until "false";
+CONF
+    [ "$(id -u)" != 0 ] || echo 'APT::Sandbox::User "root";' >>"$a/conf"
+    export APT_CONFIG="$a/conf"
+    say "reading the index of source packages"
+    apt-get -qq update >"$a/log" 2>&1 || say "$(tail -n 1 "$a/log")"
+}
+
+# Every package version in sight whose upstream part is a wanted one. apt's own
+# verdict is ignored: with its description missing, the archive still arrives.
+from_deb() {
+    apt_ready || return 1
+    mkdir -p "$tmp/deb"
+    versions=$(apt-cache showsrc "$1" 2>/dev/null | awk -v p="$1" \
+        '/^Package:/ { n = $2 } /^Version:/ { if (n == p) print $2 }' | sort -u)
+    for pair in $pairs; do
+        for v in $versions; do
+            case ${v#*:} in "${pair%%:*}" | "${pair%%:*}"[-+~]*) ;; *) continue ;; esac
+            (cd "$tmp/deb" && apt-get -qq source --download-only \
+                --only-source "$1=$v") >/dev/null 2>&1 || :
+            keep_any "$tmp/deb" && return 0
+        done
+    done
+    return 1
+}
+
+from_npm() {
+    command -v npm >/dev/null 2>&1 || return 1
+    mkdir -p "$tmp/npm"
+    for pair in $pairs; do
+        (cd "$tmp/npm" && npm pack --silent "$1@${pair%%:*}") >/dev/null 2>&1 || :
+        keep_any "$tmp/npm" && return 0
+    done
+    return 1
+}
+
+from_url() {
+    for pair in $pairs; do
+        url=$(echo "$1" | sed "s/@V@/${pair%%:*}/g")
+        if command -v curl >/dev/null 2>&1; then
+            curl -fsSL --max-time 120 -o "$tmp/url" "$url" 2>/dev/null || continue
+        elif command -v wget >/dev/null 2>&1; then
+            wget -q -T 120 -O "$tmp/url" "$url" 2>/dev/null || continue
+        else
+            return 1
+        fi
+        keep "$tmp/url" && return 0
+    done
+    return 1
+}
+
+from_source() {
+    case $1 in
+    deb:*) from_deb "${1#deb:}" ;;
+    npm:*) from_npm "${1#npm:}" ;;
+    *) return 1 ;;
+    esac
+}
+
+fetch() {
+    [ -n "${OD_DEPS_DIR:-}" ] && keep_any "$OD_DEPS_DIR" && return 0
+    say "$name"
+    from_source "$source" || from_url "$address"
+}
+
+rc=0
+for name; do
+    line=$(awk -v n="$name" '$1 == n' "$here/deps.lock")
+    if [ -z "$line" ]; then
+        say "$name is not in build/deps.lock"
+        exit 1
+    fi
+    # shellcheck disable=SC2086 # the words of the line
+    set -- $line
+    pairs=$(echo "$2" | tr , ' ') source=$3 address=${4:-}
+    cached && continue
+    if fetch && cached; then continue; fi
+    say "cannot get $name: put an archive with one of the sums in" \
+        "build/deps.lock into a directory and name it by OD_DEPS_DIR"
+    rc=1
+done
+exit $rc

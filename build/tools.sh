@@ -1,0 +1,189 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# tools.sh GROUP...: sees to it that this machine has the programs of the
+# groups, by its own package manager. Silent when all are there. As root it
+# installs at once; otherwise it shows the command and asks, on the terminal
+# (without one, or with OD_TOOLS=no, it only says what is missing). Exits 1
+# if a program is missing in the end, except for those that are optional: the
+# tests that want them are skipped.
+#
+# tools.sh have PROGRAM: only looks; a name with @ is something tried out.
+#
+# One row a program:  group  program  apt  dnf  apk  pacman  zypper
+# "-" means the manager has none; several packages are joined by commas; a
+# row with "?" after the group is optional.
+set -eu
+
+table() {
+    cat <<'END'
+build  gcc                    gcc           gcc            gcc         gcc        gcc
+build  make                   make          make           make        make       make
+build  ld                     binutils      binutils       binutils    binutils   binutils
+build  tar                    tar           tar            tar         tar        tar
+build  gzip                   gzip          gzip           gzip        gzip       gzip
+build  awk                    mawk          gawk           gawk        gawk       gawk
+build  sha256sum              coreutils     coreutils      coreutils   coreutils  coreutils
+build? flock                  util-linux    util-linux     flock       util-linux util-linux
+build? @sources               curl          curl           curl        curl       curl
+dev    @libc                  libc6-dev     glibc-devel    musl-dev    glibc      glibc-devel
+dev    @asan                  gcc           libasan,libubsan gcc       gcc        gcc
+test?  bash                   bash          bash           bash        bash       bash
+test?  dash                   dash          dash           dash        dash       dash
+test?  busybox                busybox-static busybox       busybox     busybox    busybox-static
+test?  python3                python3       python3        python3     python     python3
+test?  node                   nodejs        nodejs         nodejs      nodejs     nodejs
+test?  git                    git           git            git         git        git
+test?  file                   file          file           file        file       file
+test?  strace                 strace        strace         strace      strace     strace
+test?  sudo                   sudo          sudo           sudo        sudo       sudo
+test?  script                 bsdutils      util-linux-script util-linux-misc util-linux util-linux
+test?  zsh                    zsh           zsh            zsh         zsh        zsh
+test?  mandoc                 mandoc        mandoc         mandoc      mandoc     mandoc
+fuzz?  clang                  clang         clang          clang       clang      clang
+fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
+cross? aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc cross-aarch64-gcc
+cross? qemu-aarch64-static    qemu-user-static qemu-user-static qemu-aarch64 qemu-user-static qemu-linux-user
+END
+}
+
+say() { echo "tools: $*" >&2; }
+
+# What is no program is tried out: does the compiler do it?
+compiles() {
+    compiler=$1 flags=$2 source=$3
+    command -v "$compiler" >/dev/null 2>&1 || return 1
+    dir=$(mktemp -d)
+    echo "$source" >"$dir/t.c"
+    # shellcheck disable=SC2086 # flags are words
+    if "$compiler" $flags "$dir/t.c" -o "$dir/t" >/dev/null 2>&1; then there=0; else there=1; fi
+    rm -rf "$dir"
+    return $there
+}
+
+there() {
+    case $1 in
+    @libc) [ -e /usr/include/stdio.h ] || compiles gcc "" '#include <stdio.h>
+int main(void) { return 0; }' ;;
+    @asan) compiles gcc -fsanitize=address,undefined 'int main(void) { return 0; }' ;;
+    @libfuzzer) compiles clang -fsanitize=fuzzer,address \
+        'int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' ;;
+    @sources) [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
+        command -v curl >/dev/null 2>&1 || command -v wget >/dev/null 2>&1 ;;
+    *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] ;;
+    esac
+}
+
+manager() {
+    for m in apt-get dnf apk pacman zypper; do
+        command -v "$m" >/dev/null 2>&1 && echo "$m" && return
+    done
+}
+
+# The name of this row's package here; clang's runtime has clang's version in it.
+package() {
+    if [ "$1" = @libfuzzer ] && [ "$m" = apt-get ]; then
+        v=$(clang --version 2>/dev/null | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
+        [ -n "$v" ] || v=$(apt-cache depends clang 2>/dev/null |
+            sed -n 's/.*Depends: clang-\([0-9]*\)$/\1/p')
+        [ -z "$v" ] || echo "libclang-rt-$v-dev"
+        return
+    fi
+    case $m in
+    apt-get) echo "$2" ;; dnf) echo "$3" ;; apk) echo "$4" ;;
+    pacman) echo "$5" ;; zypper) echo "$6" ;;
+    esac
+}
+
+allowed() {
+    [ "$(id -u)" = 0 ] && return 0
+    if [ "${OD_TOOLS:-}" = no ] || ! command -v sudo >/dev/null 2>&1 ||
+        ! (: </dev/tty) 2>/dev/null; then
+        say "to be installed as root: $*"
+        return 1
+    fi
+    printf 'tools: needed: sudo %s\nGo ahead? [y/N] ' "$*" >/dev/tty
+    read -r answer </dev/tty || return 1
+    case $answer in [yY]*) return 0 ;; *) return 1 ;; esac
+}
+
+# install PACKAGE...: 0 if the manager said so.
+install() {
+    case $m in
+    apt-get) set -- apt-get -qq -y --no-install-recommends install "$@" ;;
+    dnf) set -- dnf -q -y install "$@" ;;
+    apk) set -- apk add -q "$@" ;;
+    pacman) set -- pacman -Sy --noconfirm --needed "$@" ;;
+    zypper) set -- zypper -q -n install "$@" ;;
+    *)
+        say "no package manager I know; needed: $*"
+        return 1
+        ;;
+    esac
+    allowed "$@" || return 1
+    as=
+    [ "$(id -u)" = 0 ] || as=sudo
+    say "$*"
+    export DEBIAN_FRONTEND=noninteractive
+    if [ "$m" = apt-get ]; then
+        if [ -z "${updated:-}" ]; then
+            updated=yes
+            $as apt-get -qq update >&2 </dev/null || :
+        fi
+        $as "$@" >/dev/null </dev/null
+    else
+        $as "$@" >&2 </dev/null
+    fi
+}
+
+# missing GROUP...: the rows of the groups whose program is not there.
+missing() {
+    table | while read -r group program packages; do
+        for wanted; do
+            [ "${group%\?}" = "$wanted" ] || continue
+            there "$program" || echo "$group $program $packages"
+        done
+    done
+}
+
+if [ "${1:-}" = have ]; then
+    there "$2"
+    exit
+fi
+
+rows=$(missing "$@")
+[ -n "$rows" ] || exit 0
+m=$(manager)
+
+packages=
+while read -r group program names; do
+    # shellcheck disable=SC2086 # the columns
+    for p in $(package "$program" $names | tr , ' '); do
+        case " $packages - " in *" $p "*) ;; *) packages="$packages $p" ;; esac
+    done
+done <<END
+$rows
+END
+
+if [ -n "$packages" ]; then
+    # shellcheck disable=SC2086 # one package a word
+    if ! install $packages; then
+        # All at once failed, perhaps by a single name: one by one, then.
+        [ "$(id -u)" != 0 ] || for p in $packages; do install "$p" || :; done
+    fi
+fi
+
+rc=0
+while read -r group program _; do
+    there "$program" && continue
+    case $group in
+    *\?) say "going on without $program" ;;
+    *)
+        say "$program is missing"
+        rc=1
+        ;;
+    esac
+done <<END
+$rows
+END
+exit $rc

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small harness for tests in C. A test program includes this once, has any
+ * number of
+ *
+ *     TEST(name) { CHECK(cond); CHECK_STR(a, b); CHECK_INT(a, b); }
+ *
+ * and ends in T_MAIN. It prints TAP and exits 1 if anything failed; arguments
+ * choose cases by name. Each case runs in a process and a process group of its
+ * own, so that a crash is one failure and what it left behind is killed; after
+ * T_LIMIT_S seconds it is. The first failed check ends the case. A case that
+ * passes leaves through exit(), so that a leak checker has its say.
+ *
+ *     T_SKIP("why")        not on this machine: the case counts as skipped
+ *     T_WAIT(cond)         polls until cond, at most 10 s; else fails
+ *     T_DIES(sig, stmt)    stmt, in a process of its own, ends by the signal
+ *     t_dir()              a private directory, removed after the case
+ *     t_stderr(fn, out, n) what fn(), in a process of its own, wrote to fd 2
+ */
+#ifndef OD_TESTS_T_H
+#define OD_TESTS_T_H
+
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef T_LIMIT_S
+#define T_LIMIT_S 20
+#endif
+#define T_WAIT_MS 10000
+#define T_EXIT_FAIL 76 /* a check; anything else that is not 0 says more */
+#define T_EXIT_SKIP 77
+#define T_UNUSED __attribute__((unused))
+
+struct t_case {
+    const char *name;
+    void (*run)(void);
+    struct t_case *next;
+};
+
+static struct t_case *t_first, **t_last = &t_first;
+static char t_dir_path[256];
+
+#define TEST(name) \
+    static void test_##name(void); \
+    __attribute__((constructor)) static void t_add_##name(void) \
+    { \
+        static struct t_case c = {#name, test_##name, NULL}; \
+        *t_last = &c; \
+        t_last = &c.next; \
+    } \
+    static void test_##name(void)
+
+#define T_MAIN \
+    int main(int argc, char **argv) \
+    { \
+        return t_main(argc, argv); \
+    }
+
+/* Ends the case; the line says where and what. */
+#define T_FAIL(...) \
+    do { \
+        printf("# %s:%d: ", __FILE__, __LINE__); \
+        printf(__VA_ARGS__); \
+        printf("\n"); \
+        fflush(stdout); \
+        _exit(T_EXIT_FAIL); \
+    } while (0)
+
+#define T_SKIP(why) \
+    do { \
+        printf("# skipped: %s\n", why); \
+        fflush(stdout); \
+        _exit(T_EXIT_SKIP); \
+    } while (0)
+
+#define CHECK(cond) \
+    do { \
+        if (!(cond)) \
+            T_FAIL("not true: %s", #cond); \
+    } while (0)
+
+#define CHECK_INT(got, want) \
+    do { \
+        long long t_got = (long long)(got), t_want = (long long)(want); \
+        if (t_got != t_want) \
+            T_FAIL("%s is %lld, not %lld", #got, t_got, t_want); \
+    } while (0)
+
+/* C strings; NULL is equal to NULL only. */
+#define CHECK_STR(got, want) \
+    do { \
+        const char *t_got = (got), *t_want = (want); \
+        if (!t_got || !t_want ? t_got != t_want : strcmp(t_got, t_want) != 0) \
+            T_FAIL("%s is \"%s\", not \"%s\"", #got, t_got ? t_got : "(null)", \
+                   t_want ? t_want : "(null)"); \
+    } while (0)
+
+/* n bytes at p against a literal, zeros included. */
+#define CHECK_MEM(p, n, literal) \
+    do { \
+        const void *t_p = (p); \
+        size_t t_n = (n), t_m = sizeof(literal) - 1; \
+        if (t_n != t_m || (t_m && memcmp(t_p, literal, t_m) != 0)) \
+            T_FAIL("%s is \"%.*s\" (%zu), not \"%s\" (%zu)", #p, (int)t_n, \
+                   t_p ? (const char *)t_p : "", t_n, literal, t_m); \
+    } while (0)
+
+static T_UNUSED int64_t t_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static T_UNUSED void t_pause_ms(int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&t, NULL);
+}
+
+#define T_WAIT(cond) \
+    do { \
+        for (int64_t t_end = t_now_ms() + T_WAIT_MS; !(cond); t_pause_ms(2)) \
+            if (t_now_ms() > t_end) \
+                T_FAIL("never came true: %s", #cond); \
+    } while (0)
+
+/* Forks with what was printed so far written out once. */
+static T_UNUSED pid_t t_fork(void)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        T_FAIL("fork: %s", strerror(errno));
+    return pid;
+}
+
+static T_UNUSED int t_reap(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            T_FAIL("waitpid: %s", strerror(errno));
+    return status;
+}
+
+#define T_DIES(sig, ...) \
+    do { \
+        pid_t t_pid = t_fork(); \
+        if (t_pid == 0) { \
+            if (!freopen("/dev/null", "w", stderr)) \
+                _exit(2); \
+            __VA_ARGS__; \
+            _exit(0); \
+        } \
+        int t_status = t_reap(t_pid); \
+        if (!WIFSIGNALED(t_status) || WTERMSIG(t_status) != (sig)) \
+            T_FAIL("%s: wait status 0x%x, not signal %d", #__VA_ARGS__, \
+                   (unsigned)t_status, (sig)); \
+    } while (0)
+
+/*
+ * Runs fn with a pipe as its standard error, at most n - 1 bytes of which come
+ * back, terminated. Returns the wait status.
+ */
+static T_UNUSED int t_stderr(void (*fn)(void), char *out, size_t n)
+{
+    int fds[2];
+    if (pipe(fds) < 0)
+        T_FAIL("pipe: %s", strerror(errno));
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        dup2(fds[1], STDERR_FILENO);
+        close(fds[0]);
+        close(fds[1]);
+        fn();
+        _exit(0);
+    }
+    close(fds[1]);
+    size_t have = 0;
+    char rest[512];
+    for (;;) {
+        bool room = have < n - 1;
+        ssize_t got = read(fds[0], room ? out + have : rest,
+                           room ? n - 1 - have : sizeof(rest));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        have += room ? (size_t)got : 0;
+    }
+    out[have] = '\0';
+    close(fds[0]);
+    return t_reap(pid);
+}
+
+static T_UNUSED const char *t_dir(void)
+{
+    if (mkdir(t_dir_path, 0700) < 0 && errno != EEXIST)
+        T_FAIL("mkdir %s: %s", t_dir_path, strerror(errno));
+    return t_dir_path;
+}
+
+static int t_remove(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st;
+    (void)kind;
+    (void)ftw;
+    remove(path);
+    return 0;
+}
+
+static void t_name_dir(int number)
+{
+    const char *tmp = getenv("TMPDIR");
+    int n = snprintf(t_dir_path, sizeof(t_dir_path), "%s/od-t.%ld.%d",
+                     tmp && *tmp ? tmp : "/tmp", (long)getpid(), number);
+    if (n < 0 || (size_t)n >= sizeof(t_dir_path))
+        T_FAIL("TMPDIR is too long");
+}
+
+/* The wait status of the case, or -1 when its time was up. SIGCHLD is blocked. */
+static int t_wait_case(pid_t pid, const sigset_t *chld)
+{
+    int64_t end = t_now_ms() + T_LIMIT_S * 1000;
+    for (;;) {
+        int status;
+        pid_t got = waitpid(pid, &status, WNOHANG);
+        if (got == pid)
+            return status;
+        int64_t left = end - t_now_ms();
+        if (left <= 0)
+            return -1;
+        struct timespec t = {left / 1000, left % 1000 * 1000000L};
+        sigtimedwait(chld, NULL, &t);
+    }
+}
+
+static bool t_run(const struct t_case *c, int number)
+{
+    sigset_t chld, before;
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &chld, &before);
+    t_name_dir(number);
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        c->run();
+        exit(0);
+    }
+    setpgid(pid, pid);
+    int status = t_wait_case(pid, &chld);
+    kill(-pid, SIGKILL);
+    if (status == -1)
+        t_reap(pid);
+    nftw(t_dir_path, t_remove, 16, FTW_DEPTH | FTW_PHYS);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+
+    bool skipped = status != -1 && WIFEXITED(status) &&
+                   WEXITSTATUS(status) == T_EXIT_SKIP;
+    bool ok = status == 0 || skipped;
+    if (status == -1)
+        printf("# not done after %d s\n", T_LIMIT_S);
+    else if (WIFSIGNALED(status))
+        printf("# killed by signal %d (%s)\n", WTERMSIG(status),
+               strsignal(WTERMSIG(status)));
+    else if (!ok && WEXITSTATUS(status) != T_EXIT_FAIL)
+        printf("# exit status %d\n", WEXITSTATUS(status));
+    printf("%s %d - %s%s\n", ok ? "ok" : "not ok", number, c->name,
+           skipped ? " # SKIP" : "");
+    fflush(stdout);
+    return ok;
+}
+
+static bool t_chosen(const struct t_case *c, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], c->name) == 0)
+            return true;
+    return argc < 2;
+}
+
+static int t_main(int argc, char **argv)
+{
+    int count = 0, failed = 0;
+    for (const struct t_case *c = t_first; c; c = c->next) {
+        if (t_chosen(c, argc, argv)) {
+            count++;
+            failed += !t_run(c, count);
+        }
+    }
+    printf("1..%d\n", count);
+    return failed > 0 || count == 0;
+}
+
+#endif
