@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Growable bytes with a maximum.
+ *
+ * Consuming moves `p` forward instead of moving the bytes back, so that a
+ * reader who takes a large buffer apart piece by piece does linear work. The
+ * memory itself begins at p - skip; make_room slides the bytes back when that
+ * is cheaper than growing, or when the maximum forbids growing.
+ */
+#include "base/buf.h"
+
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The first allocation: most buffers hold a line or a small object. */
+#define FIRST_CAP 64
+
+/* One byte is for the terminator, and no object passes PTRDIFF_MAX. */
+static size_t limit(const struct buf *b)
+{
+    return b->max < PTRDIFF_MAX ? b->max : PTRDIFF_MAX - 1;
+}
+
+static void slide(struct buf *b)
+{
+    if (b->skip == 0)
+        return;
+    char *base = b->p - b->skip;
+    memmove(base, b->p, b->n + 1);
+    b->p = base;
+    b->cap += b->skip;
+    b->skip = 0;
+}
+
+/* After it, n more bytes and a terminator fit. -1: maximum, or no memory. */
+static int make_room(struct buf *b, size_t n)
+{
+    if (n > buf_room(b))
+        return -1;
+    size_t need = b->n + n + 1;
+    if (need <= b->cap)
+        return 0;
+    /* At least as many bytes were consumed as are moved: linear in the end. */
+    if (b->skip >= b->n && need <= b->cap + b->skip) {
+        slide(b);
+        return 0;
+    }
+    slide(b);
+    size_t most = limit(b) + 1;
+    size_t cap = b->cap > most / 2 ? most : b->cap * 2;
+    if (cap < FIRST_CAP)
+        cap = FIRST_CAP < most ? FIRST_CAP : most;
+    if (cap < need)
+        cap = need;
+    if (cap > b->cap) {
+        char *p = realloc(b->p, cap);
+        if (!p)
+            return -1;
+        b->p = p;
+        b->cap = cap;
+        b->p[b->n] = '\0';
+    }
+    return 0;
+}
+
+void buf_init(struct buf *b, size_t max)
+{
+    *b = (struct buf)BUF_INIT(max);
+}
+
+void buf_release(struct buf *b)
+{
+    if (b->p)
+        free(b->p - b->skip);
+    buf_init(b, b->max);
+}
+
+void buf_reset(struct buf *b)
+{
+    buf_truncate(b, 0);
+    if (b->p)
+        slide(b);
+}
+
+size_t buf_room(const struct buf *b)
+{
+    return b->n < limit(b) ? limit(b) - b->n : 0;
+}
+
+char *buf_reserve(struct buf *b, size_t n)
+{
+    return make_room(b, n) < 0 ? NULL : b->p + b->n;
+}
+
+void buf_commit(struct buf *b, size_t n)
+{
+    BUG_ON(n > 0 && n >= b->cap - b->n);
+    b->n += n;
+    if (b->p)
+        b->p[b->n] = '\0';
+}
+
+int buf_add(struct buf *b, const void *p, size_t n)
+{
+    char *to = buf_reserve(b, n);
+    if (!to)
+        return -1;
+    if (n)
+        memcpy(to, p, n);
+    buf_commit(b, n);
+    return 0;
+}
+
+int buf_adds(struct buf *b, struct str s)
+{
+    return buf_add(b, s.p, s.n);
+}
+
+int buf_addz(struct buf *b, const char *z)
+{
+    return buf_add(b, z, strlen(z));
+}
+
+int buf_addc(struct buf *b, char c)
+{
+    return buf_add(b, &c, 1);
+}
+
+int buf_addf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int rc = buf_addv(b, fmt, ap);
+    va_end(ap);
+    return rc;
+}
+
+int buf_addv(struct buf *b, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    /* Most texts fit what is there; a longer one is measured by the attempt. */
+    size_t have = b->p ? b->cap - b->n : 0;
+    int n = vsnprintf(have ? b->p + b->n : NULL, have, fmt, ap);
+    int rc = -1;
+    if (n >= 0 && (size_t)n < have) {
+        b->n += (size_t)n;
+        rc = 0;
+    } else if (n >= 0 && make_room(b, (size_t)n) == 0) {
+        vsnprintf(b->p + b->n, (size_t)n + 1, fmt, again);
+        b->n += (size_t)n;
+        rc = 0;
+    } else if (have) {
+        b->p[b->n] = '\0'; /* the attempt wrote there */
+    }
+    va_end(again);
+    return rc;
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+    BUG_ON(n > b->n);
+    if (n == 0)
+        return;
+    if (n == b->n) {
+        buf_reset(b);
+        return;
+    }
+    b->p += n;
+    b->n -= n;
+    b->cap -= n;
+    b->skip += n;
+}
+
+void buf_truncate(struct buf *b, size_t n)
+{
+    BUG_ON(n > b->n);
+    b->n = n;
+    if (b->p)
+        b->p[n] = '\0';
+}
+
+char *buf_take(struct buf *b)
+{
+    if (!b->p)
+        return xstrdup("");
+    slide(b);
+    char *p = b->p;
+    buf_init(b, b->max);
+    return p;
+}

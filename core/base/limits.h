@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Every limit, each with its reason. `od --version -v` prints them. */
+#ifndef OD_BASE_LIMITS_H
+#define OD_BASE_LIMITS_H
+
+/* LIMIT(name, value, what it bounds and why) */
+#define LIMITS(LIMIT) \
+    LIMIT(COMMAND_MAX, 4 << 20, "bytes of one command: fits a frame, four times what a model writes") \
+    LIMIT(SESSIONS_MAX, 4096, "sessions alive at once: the number of PTYs a kernel gives by default") \
+    LIMIT(PROCS_MAX, 1024, "plain processes remembered, ended ones too") \
+    LIMIT(CONNS_MAX, 8192, "local connections at once") \
+    LIMIT(QUEUE_MAX, 256, "callers queued before one session") \
+    LIMIT(SPOOL_MAX, 64 << 20, "bytes of raw output kept of one session or stream") \
+    LIMIT(SPOOL_TOTAL, 1 << 30, "bytes of raw output kept of all; oldest finished output goes first") \
+    LIMIT(SPOOL_MEMORY, 4 << 20, "bytes kept of one session when only memory can hold them") \
+    LIMIT(READ_PER_TURN, 256 << 10, "bytes moved for one descriptor before the next one's turn") \
+    LIMIT(TEXT_HEAD, 16 << 10, "bytes of text at the head of an answer") \
+    LIMIT(TEXT_TAIL, 48 << 10, "bytes of text at the tail of an answer: ends say more than beginnings") \
+    LIMIT(CONN_OUT_MAX, 16 << 20, "bytes queued to a client; output stops far below it and is caught up from the spool") \
+    LIMIT(SPAWN_MAX, 120 << 10, "bytes of arguments and environment of a new shell or process") \
+    LIMIT(BLOB_MAX, 96 << 10, "bytes of one state kept by the keeper") \
+    LIMIT(BLOBS_MAX, 16 << 20, "bytes of all states kept by the keeper") \
+    LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
+    LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \
+    LIMIT(IDLE_EXIT_S, 8 * 3600, "seconds without clients and commands before a server that a client started ends")
+
+enum {
+#define LIMIT(name, value, why) LIMIT_##name = (value),
+    LIMITS(LIMIT)
+#undef LIMIT
+};
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocation that returned has worked: on failure one line is logged and the
+ * process aborts. Only for objects of a size that we choose; what a peer can
+ * make large goes through buf_reserve and fails as that peer's error.
+ */
+#ifndef OD_BASE_XALLOC_H
+#define OD_BASE_XALLOC_H
+
+#include <stddef.h>
+
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *p, size_t count, size_t size);
+char *xstrdup(const char *z);
+char *xstrndup(const char *p, size_t n); /* n bytes and a terminator */
+/* The end of a process that has no memory: for callers of other allocators. */
+void xalloc_failed(size_t size) __attribute__((noreturn));
+/* xnew(struct foo): zeroed. */
+#define xnew(type) ((type *)xcalloc(1, sizeof(type)))
+
+#endif
