@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffered non-blocking I/O on one descriptor. */
+#include "io/stream.h"
+
+#include "base/limits.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void rewatch(struct stream *s)
+{
+    uint32_t want = 0;
+    if (!s->paused && s->in.n < s->in.max)
+        want |= EPOLLIN;
+    /* Once full, the loop must call back even when a flush emptied it. */
+    if (s->out.n > 0 || s->was_full)
+        want |= EPOLLOUT;
+    io_set(&s->io, want);
+}
+
+static void end(struct stream *s, int errnum)
+{
+    if (s->ended)
+        return;
+    s->ended = true;
+    s->errnum = errnum;
+    s->ev->on_end(s, errnum);
+}
+
+static void end_later(struct task *t)
+{
+    struct stream *s = container_of(t, struct stream, end);
+    end(s, s->errnum);
+}
+
+/* The owner may close the stream in any callback; then io.fd is -1. */
+static void read_some(struct stream *s)
+{
+    size_t got = 0;
+    while (got < LIMIT_READ_PER_TURN && s->in.n < s->in.max) {
+        size_t room = s->in.max - s->in.n;
+        if (room > 16 << 10)
+            room = 16 << 10;
+        char *p = buf_reserve(&s->in, room);
+        if (!p) {
+            end(s, ENOMEM);
+            return;
+        }
+        ssize_t n = read(s->io.fd, p, room);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n <= 0) {
+            int why = n < 0 ? errno : 0;
+            if (got > 0)
+                s->ev->on_data(s);
+            if (s->io.fd >= 0)
+                end(s, why);
+            return;
+        }
+        buf_commit(&s->in, (size_t)n);
+        got += (size_t)n;
+        if ((size_t)n < room)
+            break;
+    }
+    if (got > 0)
+        s->ev->on_data(s);
+}
+
+void stream_flush(struct stream *s)
+{
+    while (s->out.n > 0 && s->io.fd >= 0 && !s->ended) {
+        ssize_t n = send(s->io.fd, s->out.p, s->out.n, MSG_NOSIGNAL);
+        if (n < 0 && errno == ENOTSOCK)
+            n = write(s->io.fd, s->out.p, s->out.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n < 0) {
+            s->errnum = errno;
+            task_defer(s->io.loop, &s->end);
+            buf_reset(&s->out);
+            break;
+        }
+        buf_consume(&s->out, (size_t)n);
+    }
+    if (s->out.n > s->low)
+        s->was_full = true;
+    if (s->io.fd >= 0)
+        rewatch(s);
+}
+
+static void on_io(struct io *io, uint32_t events)
+{
+    struct stream *s = container_of(io, struct stream, io);
+    if (events & EPOLLOUT) {
+        stream_flush(s);
+        if (s->io.fd >= 0 && s->was_full && s->out.n <= s->low) {
+            s->was_full = false;
+            if (s->ev->on_room)
+                s->ev->on_room(s);
+        }
+    }
+    if (s->io.fd < 0 || s->ended)
+        return;
+    if (s->paused || s->in.n >= s->in.max) {
+        /* Not reading, and a hang-up would be reported for ever. */
+        if (events & (EPOLLHUP | EPOLLERR))
+            end(s, 0);
+    } else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
+        read_some(s);
+    }
+    if (s->io.fd >= 0 && !s->ended)
+        rewatch(s);
+}
+
+int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max,
+                size_t out_max, const struct stream_events *ev)
+{
+    *s = (struct stream){.ev = ev};
+    buf_init(&s->in, in_max);
+    buf_init(&s->out, out_max);
+    s->low = out_max / 2;
+    task_init(&s->end, end_later);
+    s->io.fd = -1;
+    return io_start(l, &s->io, fd, EPOLLIN, on_io);
+}
+
+void stream_close(struct stream *s)
+{
+    if (s->io.fd >= 0) {
+        int fd = s->io.fd;
+        io_stop(&s->io);
+        close(fd);
+    }
+    task_cancel(&s->end);
+    s->ended = true;
+    buf_release(&s->in);
+    buf_release(&s->out);
+}
+
+int stream_write(struct stream *s, struct str bytes)
+{
+    if (s->ended || s->io.fd < 0)
+        return 0; /* nobody is there any more; on_end says so */
+    if (buf_adds(&s->out, bytes) < 0)
+        return -1;
+    stream_flush(s);
+    return 0;
+}
+
+size_t stream_room(const struct stream *s) { return buf_room(&s->out); }
+
+void stream_pause(struct stream *s)
+{
+    s->paused = true;
+    if (s->io.fd >= 0)
+        rewatch(s);
+}
+
+void stream_resume(struct stream *s)
+{
+    s->paused = false;
+    if (s->io.fd >= 0)
+        rewatch(s);
+}

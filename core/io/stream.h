@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Non-blocking duplex bytes with two bounded buffers.
+ *
+ * Owns the descriptor. What is read lands in `in`; the owner consumes it in
+ * on_data and leaves what it cannot use yet. When `in` is full, reading stops
+ * until stream_resume. What is written is tried at once and the rest kept in
+ * `out`, up to out_max; on_room tells when it has fallen to `low` again. Closing is
+ * final for the owner: no callback comes after stream_close.
+ */
+#ifndef OD_IO_STREAM_H
+#define OD_IO_STREAM_H
+
+#include "base/buf.h"
+#include "io/loop.h"
+
+struct stream;
+
+struct stream_events {
+    void (*on_data)(struct stream *s);          /* s->in has more than before */
+    void (*on_room)(struct stream *s);          /* may be NULL */
+    void (*on_end)(struct stream *s, int errnum); /* 0: the peer closed */
+};
+
+struct stream {
+    struct io io;
+    struct buf in, out;
+    const struct stream_events *ev;
+    struct task end;    /* a failed write is reported from the loop */
+    int errnum;
+    size_t low; /* on_room comes when out has fallen to it; out_max / 2 */
+    bool paused, was_full, ended;
+};
+
+/* Takes fd (non-blocking). 0, or -1 with errno and fd still the caller's. */
+int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max,
+                size_t out_max, const struct stream_events *ev);
+void stream_close(struct stream *s); /* idempotent */
+/*
+ * Queues bytes already appended to s->out, or appends and queues. -1: out is
+ * full and nothing was added.
+ */
+int stream_write(struct stream *s, struct str bytes);
+void stream_flush(struct stream *s);
+size_t stream_room(const struct stream *s);
+/* Stops and restarts reading, the peer's kernel buffer then slows it down. */
+void stream_pause(struct stream *s);
+void stream_resume(struct stream *s);
+
+#endif

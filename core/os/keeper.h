@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper: the process that outlives everything else of od.
+ *
+ * It owns what must survive the worker: listening sockets, terminals, pipes,
+ * spools, one-line states; and does what only a parent can do: start the
+ * worker and start it again, reap everything, pass signals on, kill what
+ * remains at the end. It moves the bytes that programs write into their spools
+ * itself, so no byte is ever only in the worker's memory, and it writes input
+ * in the same step in which it stores the worker's state about it. It parses
+ * nothing that a peer wrote, and blocks on nothing but its own epoll.
+ *
+ *   peers ── worker ══ keepmsg.h ══ keeper ══ keepmsg.h ══ minder (one a uid)
+ *                                     │                      │ parent of
+ *                            spool ◄──┴── PTY masters ◄── shells, processes
+ */
+#ifndef OD_OS_KEEPER_H
+#define OD_OS_KEEPER_H
+
+#include "base/str.h"
+
+struct keeper_config {
+    int self;                /* from self_open; borrowed */
+    char *const *worker;     /* argv of the worker, NULL-terminated */
+    char *const *worker_env; /* its environment */
+    char *const *minder_env; /* the minders' (their children get their own) */
+    const char *minder;      /* argv[0] of a minder; its arguments follow */
+    struct str state_key, state; /* one state to begin with: the worker's options */
+    const char *listen_name; /* a listening socket to begin with */
+    int listen_fd;           /* owned by the keeper from now on; -1: none */
+};
+
+/*
+ * The keeper's whole life; returns the exit status. Signals: TERM, INT end the
+ * sandbox; HUP, USR1, USR2 go to the worker.
+ */
+int keeper_run(const struct keeper_config *c);
+
+#endif

@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Is the foreground job waiting for somebody to type?
+ *
+ * The kernel shows for each thread the system call it is blocked in with its
+ * arguments; the descriptors, the sets of select and poll and the watches of
+ * an epoll say whether that call is about this terminal. What counts:
+ *
+ *   read of the terminal                                        YES
+ *   select, poll or epoll on it, no time-out, and whatever else
+ *     is in the set belongs to the same process (a self-pipe)   YES
+ *   the same with a socket, a pipe to another process, a file
+ *     watch, an armed timer                                     UNKNOWN
+ *   the same with a time-out                                    UNKNOWN
+ *   any of these while another thread of the process runs       UNKNOWN
+ *   a process that also holds the master of another terminal:
+ *     what the foreground of that terminal does (sudo, script)
+ *   denied, or 32-bit code, or a ring                           UNKNOWN
+ *   anything else                                               NO
+ *
+ * One YES decides; else one UNKNOWN does. The doubtful rows are doubtful in
+ * fact. A node program that listens for keys looks the same while it works
+ * (vite) and while it asks (npm with a connection kept alive). A time-out of
+ * three seconds is top, one of four is vim after a key, one of eight is node's
+ * REPL until its garbage collector rests, and ten polls a second are a spinner
+ * or the prompt of Python 3.13; vim and node lose theirs after that time, and
+ * the next look says YES. What ssh passes on is read on another machine.
+ *
+ * A terminal multiplexer's server is no part of the foreground job and not even
+ * of the session, but it reads the terminal all the same: where the job itself
+ * has nothing to say, such daemons below the shell are asked.
+ *
+ * The non-obvious constraint: a terminal in a set proves nothing unless it is
+ * there for reading (tail -f watches its output for errors), and a process
+ * that is looked at runs on, so every single step may find it gone or
+ * elsewhere; then that step finds nothing, and the next look is right again.
+ */
+#include "os/look.h"
+
+#include "os/procfs.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define PROCS_MAX 4096   /* below one shell; more: not looked at */
+#define FDS_MAX 256      /* descriptors of one process that are looked at */
+#define SET_MAX 1024     /* entries of one set */
+#define DEPTH_MAX 4      /* terminals within terminals */
+#define LONG_MS 3600000  /* a longer time-out is none */
+#define NO_LIMIT (-1)
+#define PTMX makedev(5, 2)
+#define DEV_TTY makedev(5, 0)
+#define PTS_MAJOR 136
+
+/*
+ * The system calls in which a program waits for input; each architecture has
+ * its numbers, and newer ones lack the older calls. Where the set and the
+ * time are among the arguments:
+ */
+struct wait_call {
+    long number;
+    enum { BY_READ, BY_SELECT, BY_POLL, BY_EPOLL, BY_RING, BY_RESTART } by;
+    enum { TIME_NONE, TIME_MS, TIME_SPEC, TIME_VAL } time;
+    int time_arg;
+};
+static const struct wait_call wait_calls[] = {
+    {SYS_read, BY_READ, TIME_NONE, 0},
+    {SYS_readv, BY_READ, TIME_NONE, 0},
+    {SYS_splice, BY_READ, TIME_NONE, 0},
+    {SYS_pselect6, BY_SELECT, TIME_SPEC, 4},
+    {SYS_ppoll, BY_POLL, TIME_SPEC, 2},
+    {SYS_epoll_pwait, BY_EPOLL, TIME_MS, 3},
+#ifdef SYS_epoll_pwait2
+    {SYS_epoll_pwait2, BY_EPOLL, TIME_SPEC, 3},
+#endif
+#ifdef SYS_io_uring_enter
+    {SYS_io_uring_enter, BY_RING, TIME_NONE, 0},
+#endif
+#ifdef __x86_64__
+    {SYS_select, BY_SELECT, TIME_VAL, 4},
+    {SYS_poll, BY_POLL, TIME_MS, 2},
+    {SYS_epoll_wait, BY_EPOLL, TIME_MS, 3},
+    /* What a poll (or a sleep) is called after a stop and a continue. */
+    {SYS_restart_syscall, BY_RESTART, TIME_MS, 2},
+#endif
+};
+
+/* One thread, and the terminal in question. */
+struct spot {
+    pid_t pid, tid;
+    dev_t tty;       /* the terminal that we ask about */
+    dev_t own_tty;   /* what /dev/tty is to this process */
+};
+
+/* What its system call waits for. */
+struct waiting {
+    const char *what;   /* "read of", "select on" …; NULL: for nothing of ours */
+    int tty_fd;         /* the terminal's descriptor; -1: not in the set */
+    bool doubtful;      /* it is in there, but perhaps not to be read */
+    bool denied, unclear;
+    int64_t limit_ms;   /* its time-out, or NO_LIMIT */
+    int other[SET_MAX]; /* what else is in the set */
+    int others;
+};
+
+/* What was found; who is NULL when nobody in particular decided. */
+struct finding {
+    enum look_state state;
+    const struct procfs_stat *who;
+    char how[96];
+};
+
+struct looking {
+    struct look *out;
+    pid_t shell;
+    struct procfs_list procs; /* owned; everything below the shell */
+    int threads_left;
+};
+
+/* One YES decides, then one UNKNOWN, then a NO with a reason. */
+static void finding_merge(struct finding *f, const struct finding *g)
+{
+    static const int weight[] = {[LOOK_NO] = 0, [LOOK_UNKNOWN] = 1, [LOOK_YES] = 2};
+    int a = weight[f->state], b = weight[g->state];
+    if (b > a || (b == a && !f->who && g->who))
+        *f = *g;
+}
+
+/* A finding about one process in words. */
+static void finding_set(struct finding *f, enum look_state state,
+                        const struct procfs_stat *who, const char *a, const char *b)
+{
+    f->state = state;
+    f->who = who;
+    snprintf(f->how, sizeof(f->how), "%s%s", a, b);
+}
+
+static bool is_access(int errnum)
+{
+    return errnum == EPERM || errnum == EACCES;
+}
+
+static bool is_tty(const struct spot *s, const struct procfs_fd *f)
+{
+    return f->kind == PROCFS_DEVICE &&
+           (f->rdev == s->tty || (f->rdev == DEV_TTY && s->own_tty == s->tty));
+}
+
+static void wait_add(struct waiting *w, const struct spot *s, int fd, bool doubtful);
+
+/* The watches of an epoll descriptor that are about reading. */
+static void wait_add_epoll(struct waiting *w, const struct spot *s, int epfd)
+{
+    char text[32768];
+    long n = procfs_fdinfo(s->pid, s->tid, epfd, text, sizeof(text));
+    if (n < 0) {
+        w->denied |= is_access(errno);
+        return;
+    }
+    if (n == (long)sizeof(text))
+        w->unclear = true;
+    struct str rest = str_of(text);
+    int fd;
+    uint32_t events;
+    while (procfs_next_watch(&rest, &fd, &events)) {
+        /*
+         * Go's runtime registers whatever it has open for everything at once,
+         * its output too, long before anybody reads from it.
+         */
+        bool everything = (events & EPOLLOUT) && (events & EPOLLET);
+        if (events & (EPOLLIN | EPOLLRDNORM))
+            wait_add(w, s, fd, everything);
+    }
+}
+
+/* Takes note of one member of a set. */
+static void wait_add(struct waiting *w, const struct spot *s, int fd, bool doubtful)
+{
+    struct procfs_fd f;
+    if (procfs_fd(s->pid, s->tid, fd, &f) < 0) {
+        w->denied |= is_access(errno);
+        return;
+    }
+    if (is_tty(s, &f)) {
+        w->doubtful = doubtful && (w->tty_fd < 0 || w->doubtful);
+        w->tty_fd = fd;
+    } else if (w->others < SET_MAX) {
+        w->other[w->others++] = fd;
+    } else {
+        w->unclear = true;
+    }
+}
+
+/* Copies what a system call points to; false is noted. */
+static bool wait_copy(struct waiting *w, const struct spot *s, uint64_t address,
+                      void *out, size_t n)
+{
+    if (procfs_memory(s->tid, address, out, n) == 0)
+        return true;
+    if (is_access(errno))
+        w->denied = true;
+    else if (errno != ESRCH)
+        w->unclear = true;
+    return false;
+}
+
+static void wait_add_select(struct waiting *w, const struct spot *s,
+                            const struct procfs_call *c)
+{
+    uint64_t words[SET_MAX / 64] = {0};
+    int n = (int)c->arg[0];
+    if (n <= 0 || c->arg[1] == 0)
+        return;
+    if (n > SET_MAX) {
+        w->unclear = true;
+        n = SET_MAX;
+    }
+    if (!wait_copy(w, s, c->arg[1], words, ((size_t)n + 63) / 64 * 8))
+        return;
+    for (int fd = 0; fd < n; fd++)
+        if (words[fd / 64] >> fd % 64 & 1)
+            wait_add(w, s, fd, false);
+}
+
+static void wait_add_poll(struct waiting *w, const struct spot *s,
+                          const struct procfs_call *c)
+{
+    struct pollfd set[SET_MAX];
+    uint64_t n = c->arg[1];
+    if (n == 0 || c->arg[0] == 0)
+        return;
+    if (n > SET_MAX) {
+        w->unclear = true;
+        n = SET_MAX;
+    }
+    if (!wait_copy(w, s, c->arg[0], set, (size_t)n * sizeof(set[0])))
+        return;
+    for (uint64_t i = 0; i < n; i++)
+        if (set[i].fd >= 0 && (set[i].events & (POLLIN | POLLRDNORM)))
+            wait_add(w, s, set[i].fd, false);
+}
+
+/*
+ * A restarted call has lost its name and kept its arguments. Only a poll has a
+ * small number second and, first, an address of that many descriptors; a sleep
+ * has not, and a futex has no such thing at its address.
+ */
+static void wait_add_restart(struct waiting *w, const struct spot *s,
+                             const struct procfs_call *c)
+{
+    if (c->arg[0] < 4096 || c->arg[1] == 0 || c->arg[1] > 64)
+        return;
+    wait_add_poll(w, s, c);
+    if (w->tty_fd < 0)
+        w->unclear = false;
+}
+
+/* The time-out of a call. */
+static int64_t wait_limit(struct waiting *w, const struct spot *s,
+                          const struct wait_call *how, const struct procfs_call *c)
+{
+    uint64_t arg = c->arg[how->time_arg];
+    int64_t t[2];
+    if (how->time == TIME_NONE)
+        return NO_LIMIT;
+    if (how->time == TIME_MS)
+        return (int)arg < 0 ? NO_LIMIT : (int)arg;
+    if (arg == 0 || !wait_copy(w, s, arg, t, sizeof(t)))
+        return NO_LIMIT;
+    if (t[0] > LONG_MS / 1000)
+        return LONG_MS;
+    return t[0] * 1000 + t[1] / (how->time == TIME_SPEC ? 1000000 : 1000);
+}
+
+/* Fills w with what the thread waits for. */
+static void wait_read(struct waiting *w, const struct spot *s,
+                      const struct procfs_call *c)
+{
+    w->what = NULL;
+    w->tty_fd = -1;
+    w->doubtful = w->denied = w->unclear = false;
+    w->limit_ms = NO_LIMIT;
+    w->others = 0;
+    const struct wait_call *how = NULL;
+    for (size_t i = 0; i < sizeof(wait_calls) / sizeof(wait_calls[0]); i++)
+        if (wait_calls[i].number == c->number)
+            how = &wait_calls[i];
+    if (!how)
+        return;
+    switch (how->by) {
+    case BY_READ:
+        w->what = "read of";
+        wait_add(w, s, (int)c->arg[0], false);
+        w->others = 0;
+        return;
+    case BY_SELECT:
+        w->what = "select on";
+        wait_add_select(w, s, c);
+        break;
+    case BY_POLL:
+        w->what = "poll of";
+        wait_add_poll(w, s, c);
+        break;
+    case BY_RESTART:
+        w->what = "poll of";
+        wait_add_restart(w, s, c);
+        break;
+    case BY_EPOLL:
+        w->what = "epoll on";
+        wait_add_epoll(w, s, (int)c->arg[0]);
+        break;
+    case BY_RING:
+        w->what = "io_uring, perhaps on";
+        w->unclear = true;
+        return;
+    }
+    /* An epoll descriptor in a set stands for what it watches. */
+    for (int i = 0, n = w->others; i < n && w->tty_fd < 0; i++) {
+        struct procfs_fd f;
+        if (procfs_fd(s->pid, s->tid, w->other[i], &f) == 0 &&
+            f.kind == PROCFS_EPOLL)
+            wait_add_epoll(w, s, w->other[i]);
+    }
+    if (w->tty_fd >= 0) {
+        w->limit_ms = wait_limit(w, s, how, c);
+        if (w->limit_ms >= LONG_MS)
+            w->limit_ms = NO_LIMIT;
+    }
+}
+
+/* The open descriptors of a process. */
+struct holdings {
+    int n;
+    int number[FDS_MAX];
+    struct procfs_fd fd[FDS_MAX];
+};
+
+static void holdings_read(struct holdings *h, const struct spot *s)
+{
+    int numbers[FDS_MAX];
+    int n = procfs_fds(s->pid, s->tid, numbers, FDS_MAX);
+    h->n = 0;
+    for (int i = 0; i < n; i++) {
+        h->number[h->n] = numbers[i];
+        if (procfs_fd(s->pid, s->tid, numbers[i], &h->fd[h->n]) == 0)
+            h->n++;
+    }
+}
+
+/* Whether a timer descriptor will fire; yes when that cannot be read. */
+static bool timer_armed(const struct spot *s, int fd)
+{
+    char text[512];
+    return procfs_fdinfo(s->pid, s->tid, fd, text, sizeof(text)) < 0 ||
+           str_find(str_of(text), STR("it_value: (0, 0)")) < 0;
+}
+
+/*
+ * Whether something but the process itself can make this descriptor readable.
+ * Self-pipes are how event loops wake themselves up: both ends of a pipe in
+ * the process, or the two sockets of a pair, which the kernel numbers one
+ * after the other.
+ */
+static bool from_outside(const struct spot *s, const struct holdings *h, int fd)
+{
+    struct procfs_fd f;
+    if (procfs_fd(s->pid, s->tid, fd, &f) < 0)
+        return false;
+    int ends = 0;
+    bool twin = false;
+    for (int i = 0; i < h->n; i++) {
+        const struct procfs_fd *o = &h->fd[i];
+        ends += o->kind == f.kind && o->inode == f.inode;
+        twin |= o->kind == f.kind &&
+                (o->inode == f.inode + 1 || o->inode + 1 == f.inode);
+    }
+    char kind[32];
+    switch (f.kind) {
+    case PROCFS_EVENT:
+    case PROCFS_EPOLL:
+        return false;
+    case PROCFS_PIPE:
+        return ends < 2;
+    case PROCFS_TIMER:
+        return timer_armed(s, fd);
+    case PROCFS_SOCKET:
+        return !twin ||
+               procfs_socket_kind(s->pid, s->tid, fd, kind, sizeof(kind)) < 0 ||
+               strncmp(kind, "UNIX", 4) != 0;
+    case PROCFS_DEVICE:
+    case PROCFS_OTHER:
+        break;
+    }
+    return true;
+}
+
+/* What a thread that waits for the terminal is doing, taken by itself. */
+static void judge(struct finding *f, const struct procfs_stat *p,
+                  const struct spot *s, const struct waiting *w,
+                  const struct holdings *h)
+{
+    bool outside = false;
+    for (int i = 0; i < w->others && !outside; i++)
+        outside = from_outside(s, h, w->other[i]);
+    if (w->limit_ms != NO_LIMIT) {
+        char rest[64];
+        snprintf(rest, sizeof(rest), " the terminal with a time-out of %lld ms",
+                 (long long)w->limit_ms);
+        finding_set(f, LOOK_UNKNOWN, p, w->what, rest);
+    } else if (outside) {
+        finding_set(f, LOOK_UNKNOWN, p, w->what, " the terminal and other sources");
+    } else if (w->doubtful || w->unclear) {
+        finding_set(f, LOOK_UNKNOWN, p, w->what, " the terminal among others");
+    } else {
+        finding_set(f, LOOK_YES, p, w->what, " the terminal");
+    }
+}
+
+static void look_group(struct looking *l, struct finding *f, dev_t tty, pid_t group,
+                       int depth);
+
+/* The foreground group of a terminal, from anybody on it; 0: nobody is. */
+static pid_t foreground_of(const struct procfs_list *procs, dev_t tty)
+{
+    for (size_t i = 0; i < procs->n; i++)
+        if (procs->v[i].tty == tty)
+            return procs->v[i].tpgid;
+    return 0;
+}
+
+/*
+ * Whether the process passes on what is typed to terminals of its own; then f
+ * is what goes on behind them.
+ */
+static bool look_behind(struct looking *l, struct finding *f,
+                        const struct procfs_stat *p, const struct spot *s,
+                        const struct holdings *h, int depth)
+{
+    bool any = false;
+    for (int i = 0; i < h->n; i++) {
+        char text[512];
+        int64_t index;
+        if (h->fd[i].kind != PROCFS_DEVICE || h->fd[i].rdev != PTMX ||
+            procfs_fdinfo(s->pid, s->tid, h->number[i], text, sizeof(text)) < 0 ||
+            !procfs_field(str_of(text), STR("tty-index"), &index))
+            continue;
+        dev_t inner = makedev(PTS_MAJOR, (unsigned)index);
+        pid_t group = inner == s->tty || inner == s->own_tty
+                          ? 0 : foreground_of(&l->procs, inner);
+        if (group <= 0)
+            continue;
+        struct finding g;
+        finding_set(&g, LOOK_NO, p, "nobody reads the terminal behind ", p->comm);
+        look_group(l, &g, inner, group, depth + 1);
+        if (any && f->state != g.state)
+            finding_set(&g, LOOK_UNKNOWN, p, "several terminals behind ", p->comm);
+        *f = g;
+        any = true;
+    }
+    return any;
+}
+
+/* A thread that waits for the terminal: by itself, or for one behind it. */
+static void look_wait(struct looking *l, struct finding *f,
+                      const struct procfs_stat *p, const struct spot *s,
+                      const struct waiting *w, int depth)
+{
+    struct holdings h = {.n = 0};
+    bool is_shell = p->pid == l->shell;
+    if (!is_shell || w->others > 0)
+        holdings_read(&h, s);
+    if (is_shell || !look_behind(l, f, p, s, &h, depth))
+        judge(f, p, s, w, &h);
+}
+
+/* One thread. Returns whether it is running. */
+static bool look_thread(struct looking *l, struct finding *f,
+                        const struct procfs_stat *p, pid_t tid, dev_t tty, int depth)
+{
+    struct spot s = {p->pid, tid, tty, p->tty};
+    struct procfs_call c;
+    struct waiting w;
+    finding_set(f, LOOK_NO, NULL, "", "");
+    if (procfs_call(s.pid, s.tid, &c) < 0) {
+        if (is_access(errno))
+            finding_set(f, LOOK_UNKNOWN, p, "not allowed to look into ", p->comm);
+        return false;
+    }
+    if (c.where != PROCFS_CALL)
+        return c.where == PROCFS_RUNNING;
+    if (c.sp >> 32 == 0) {
+        /* Its numbers are those of another architecture. */
+        finding_set(f, LOOK_UNKNOWN, p, "32-bit program ", p->comm);
+        return false;
+    }
+    wait_read(&w, &s, &c);
+    if (w.tty_fd >= 0) {
+        if (p->pid == l->shell)
+            l->out->shell_reads = l->out->shell_foreground;
+        look_wait(l, f, p, &s, &w, depth);
+    } else if (w.denied) {
+        finding_set(f, LOOK_UNKNOWN, p, "not allowed to look into ", p->comm);
+    } else if (w.unclear) {
+        finding_set(f, LOOK_UNKNOWN, p, w.what, " what cannot be told");
+    }
+    return false;
+}
+
+static void look_process(struct looking *l, struct finding *f,
+                         const struct procfs_stat *p, dev_t tty, int depth)
+{
+    /* Stopped, traced, dead: it would not take what is typed. */
+    if (p->state == 'T' || p->state == 't' || procfs_dead(p))
+        return;
+    pid_t tids[LOOK_THREADS_MAX] = {p->pid};
+    int n = 1;
+    if (p->threads > 1)
+        n = procfs_threads(p->pid, tids, LOOK_THREADS_MAX);
+    struct finding mine = {.state = LOOK_NO};
+    bool runs = false;
+    for (int i = 0; i < n; i++) {
+        struct finding g;
+        if (l->threads_left-- <= 0) {
+            finding_set(&g, LOOK_UNKNOWN, p, "too many threads", "");
+            finding_merge(&mine, &g);
+            break;
+        }
+        runs |= look_thread(l, &g, p, tids[i], tty, depth);
+        finding_merge(&mine, &g);
+    }
+    if (runs && mine.state == LOOK_YES && mine.who == p) {
+        size_t used = strlen(mine.how);
+        mine.state = LOOK_UNKNOWN;
+        snprintf(mine.how + used, sizeof(mine.how) - used, " while a thread runs");
+    }
+    finding_merge(f, &mine);
+}
+
+/* Adds to f what the processes of a group on a terminal do. */
+static void look_group(struct looking *l, struct finding *f, dev_t tty, pid_t group,
+                       int depth)
+{
+    if (depth > DEPTH_MAX) {
+        struct finding g;
+        finding_set(&g, LOOK_UNKNOWN, NULL, "too many terminals in each other", "");
+        finding_merge(f, &g);
+        return;
+    }
+    for (size_t i = 0; i < l->procs.n && f->state != LOOK_YES; i++) {
+        const struct procfs_stat *p = &l->procs.v[i];
+        if (p->tty == tty && p->pgrp == group)
+            look_process(l, f, p, tty, depth);
+    }
+}
+
+/*
+ * Whether the numbers of system calls are ours: a read of our own place is a
+ * read. It is not under an emulator, and there are kernels without the file.
+ * Whoever changed its uid and did not exec since may not open its own; that
+ * says nothing against them.
+ */
+static bool numbers_fit(void)
+{
+    struct procfs_call c;
+    if (procfs_call(getpid(), getpid(), &c) < 0)
+        return is_access(errno);
+    return c.where == PROCFS_CALL && c.number == SYS_read;
+}
+
+/* Daemons that read this terminal: only their YES says anything of the job. */
+static void look_daemons(struct looking *l, struct finding *f, dev_t tty)
+{
+    for (size_t i = 0; i < l->procs.n && f->state == LOOK_NO; i++) {
+        struct finding g;
+        finding_set(&g, LOOK_NO, NULL, "", "");
+        if (l->procs.v[i].tty == 0)
+            look_process(l, &g, &l->procs.v[i], tty, 0);
+        if (g.state == LOOK_YES)
+            *f = g;
+    }
+}
+
+static bool has_group(const struct procfs_list *procs, pid_t group)
+{
+    for (size_t i = 0; i < procs->n; i++)
+        if (procs->v[i].pgrp == group)
+            return true;
+    return false;
+}
+
+static void look_terminal(struct looking *l, struct finding *f,
+                          const struct procfs_stat *shell)
+{
+    pid_t group = shell->tpgid;
+    int rc = procfs_below(&l->procs, shell->pid, PROCS_MAX);
+    /* What left the tree keeps its group: nobody is made a child of ours. */
+    if (rc == 0 && !has_group(&l->procs, group))
+        rc = procfs_all(&l->procs, PROCS_MAX);
+    finding_set(f, LOOK_NO, NULL, "nothing in the foreground reads the terminal", "");
+    look_group(l, f, shell->tty, group, 0);
+    look_daemons(l, f, shell->tty);
+    if (rc < 0 && f->state != LOOK_YES)
+        finding_set(f, LOOK_UNKNOWN, NULL, "too many processes", "");
+}
+
+void look_at(pid_t shell, struct look *out)
+{
+    struct looking l = {out, shell, {0}, LOOK_THREADS_MAX};
+    struct finding f;
+    struct procfs_stat s;
+    *out = (struct look){.state = LOOK_UNKNOWN};
+    finding_set(&f, LOOK_UNKNOWN, NULL, "", "");
+    if (procfs_stat(shell, &s) < 0) {
+        bool proc = access("/proc/self/stat", F_OK) == 0;
+        finding_set(&f, LOOK_UNKNOWN, NULL, proc ? "no such process" : "no /proc", "");
+    } else if (s.tty == 0 || s.tpgid <= 0) {
+        finding_set(&f, LOOK_UNKNOWN, NULL, "no terminal", "");
+    } else {
+        out->shell_foreground = s.pgrp == s.tpgid;
+        if (numbers_fit())
+            look_terminal(&l, &f, &s);
+        else
+            finding_set(&f, LOOK_UNKNOWN, NULL, "/proc does not show system calls",
+                        "");
+    }
+    out->state = f.state;
+    if (f.who) {
+        out->pid = f.who->pid;
+        memcpy(out->comm, f.who->comm, sizeof(out->comm));
+    }
+    memcpy(out->how, f.how, sizeof(out->how));
+    procfs_release(&l.procs);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The minder's loop: requests from the keeper, reports of starts, deaths.
+ *
+ * A start is reported when exec succeeded or failed, which may take as long as
+ * a slow disk likes: pending reports are polled beside everything else.
+ */
+#include "os/minder.h"
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "os/keepmsg.h"
+#include "os/spawn.h"
+#include "os/sig.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { KEEPER_FD = 3, STARTS_MAX = 32 };
+
+struct child {
+    struct list node;
+    uint64_t id;
+    pid_t pid;
+    int report;  /* owned; -1: the start is settled */
+    bool exited; /* died before its start was settled */
+    int status;
+};
+
+struct minder {
+    struct list children;
+    int signals; /* readable when SIGCHLD came */
+    char space[sizeof(struct keep_head) + KEEP_DATA];
+};
+
+int minder_spawn_body(struct buf *out, const char *program, const char *cwd,
+                      char *const *argv, char *const *envp)
+{
+    struct minder_spawn head = {0, 0};
+    while (argv[head.argc])
+        head.argc++;
+    while (envp[head.envc])
+        head.envc++;
+    if (buf_add(out, &head, sizeof(head)) < 0 ||
+        buf_add(out, program, strlen(program) + 1) < 0 ||
+        buf_add(out, cwd ? cwd : "", cwd ? strlen(cwd) + 1 : 1) < 0)
+        return -1;
+    for (uint32_t i = 0; i < head.argc + head.envc; i++) {
+        const char *s = i < head.argc ? argv[i] : envp[i - head.argc];
+        if (buf_add(out, s, strlen(s) + 1) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/*
+ * To the keeper, waiting for room: the minder has nothing better to do, and an
+ * exit must not be lost. A keeper that is gone ends the minder.
+ */
+static void tell(const struct keep_msg *m)
+{
+    while (keep_send(KEEPER_FD, m) < 0) {
+        if (errno != EAGAIN)
+            _exit(1);
+        struct pollfd p = {.fd = KEEPER_FD, .events = POLLOUT};
+        poll(&p, 1, -1);
+    }
+}
+
+static void tell_start(uint64_t id, pid_t pid, int errnum, int step)
+{
+    struct keep_msg m = {.h = {.type = KEEP_M_SPAWNED,
+                               .id = id,
+                               .a = (uint64_t)pid,
+                               .b = (uint64_t)errnum,
+                               .flags = (uint32_t)step}};
+    tell(&m);
+}
+
+static void tell_exit(const struct child *c)
+{
+    struct keep_msg m = {.h = {.type = KEEP_M_EXIT,
+                               .id = c->id,
+                               .a = (uint64_t)c->pid,
+                               .b = (uint64_t)(uint32_t)c->status}};
+    tell(&m);
+}
+
+static void child_free(struct child *c)
+{
+    list_del(&c->node);
+    if (c->report >= 0)
+        close(c->report);
+    free(c);
+}
+
+/* The next NUL-terminated string of a body, or NULL when there is none. */
+static char *next_string(struct str *rest)
+{
+    char *end = rest->n ? memchr(rest->p, 0, rest->n) : NULL;
+    if (!end)
+        return NULL;
+    char *s = (char *)(uintptr_t)rest->p;
+    *rest = str_sub(*rest, (size_t)(end - s) + 1, rest->n);
+    return s;
+}
+
+static void do_spawn(struct minder *mi, struct keep_msg *m)
+{
+    struct minder_spawn head;
+    struct str rest = m->body;
+    int need = (m->h.flags & KEEP_PTY) ? 1 : 3;
+    if (rest.n < sizeof(head) || m->nfds < need) {
+        tell_start(m->h.id, 0, EINVAL, SPAWN_EXEC);
+        return;
+    }
+    memcpy(&head, rest.p, sizeof(head));
+    rest = str_sub(rest, sizeof(head), rest.n);
+    char *program = next_string(&rest), *cwd = next_string(&rest);
+    size_t words = (size_t)head.argc + head.envc;
+    if (!cwd || words > KEEP_DATA) {
+        tell_start(m->h.id, 0, EINVAL, SPAWN_EXEC);
+        return;
+    }
+    char **argv = xcalloc(words + 2, sizeof(char *));
+    char **envp = argv + head.argc + 1;
+    bool whole = true;
+    for (size_t i = 0; i < words; i++) {
+        char *s = next_string(&rest);
+        whole = whole && s;
+        if (i < head.argc)
+            argv[i] = s;
+        else
+            envp[i - head.argc] = s;
+    }
+    struct spawn s = {.path = program,
+                      .argv = argv,
+                      .envp = envp,
+                      .cwd = *cwd ? cwd : NULL,
+                      .tty = (m->h.flags & KEEP_PTY) != 0,
+                      .subreaper = true};
+    for (int i = 0; i < 3; i++)
+        s.fds[i] = m->fds[need == 1 ? 0 : i];
+    pid_t pid;
+    int report;
+    if (!whole)
+        tell_start(m->h.id, 0, EINVAL, SPAWN_EXEC);
+    else if (spawn_start(&s, &pid, &report) < 0)
+        tell_start(m->h.id, 0, errno, SPAWN_FORK);
+    else {
+        struct child *c = xnew(struct child);
+        c->id = m->h.id;
+        c->pid = pid;
+        c->report = report;
+        fcntl(report, F_SETFL, O_NONBLOCK);
+        list_add_tail(&mi->children, &c->node);
+    }
+    free(argv);
+}
+
+static void do_request(struct keep_msg *m)
+{
+    struct minder_request q;
+    struct minder_answer a = {0};
+    if (m->body.n == sizeof(q)) {
+        memcpy(&q, m->body.p, sizeof(q));
+        q.tag[sizeof(q.tag) - 1] = 0;
+        a.verb = q.verb;
+        if (q.verb == MINDER_LOOK)
+            look_at(q.pid, &a.look);
+        else if (q.verb == MINDER_SIGNAL_TREE)
+            tree_signal(q.pid, q.tag[0] ? q.tag : NULL, q.sig, q.root != 0,
+                        &a.tree);
+        else if (q.verb == MINDER_SIGNAL_GROUP && kill(-q.pid, q.sig) < 0)
+            a.errnum = errno;
+    }
+    struct keep_msg out = {.h = {.type = KEEP_M_ANSWER, .id = m->h.id},
+                           .body = str_n(&a, sizeof(a))};
+    tell(&out);
+}
+
+/* Says how a start went, once; then a death that came before that. */
+static void settle(struct child *c)
+{
+    struct spawn_failure f;
+    ssize_t n = read(c->report, &f, sizeof(f));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    close(c->report);
+    c->report = -1;
+    if (n == (ssize_t)sizeof(f)) {
+        /* The forked copy of us is dead or dying and is only reaped. */
+        tell_start(c->id, 0, f.errnum, f.step);
+        c->id = 0;
+        if (c->exited)
+            child_free(c);
+        return;
+    }
+    tell_start(c->id, c->pid, 0, 0);
+    if (c->exited) {
+        tell_exit(c);
+        child_free(c);
+    }
+}
+
+static void reap(struct minder *mi)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        struct list *it, *tmp;
+        list_each(it, tmp, &mi->children)
+        {
+            struct child *c = list_entry(it, struct child, node);
+            if (c->pid != pid)
+                continue;
+            c->exited = true;
+            c->status = status;
+            if (c->report >= 0)
+                settle(c); /* the pipe is at its end: the writer is dead */
+            else if (c->id == 0)
+                child_free(c);
+            else {
+                tell_exit(c);
+                child_free(c);
+            }
+            break;
+        }
+    }
+}
+
+/* One message; false when the keeper is gone. */
+static bool serve_keeper(struct minder *mi)
+{
+    struct keep_msg m;
+    int r = keep_recv(KEEPER_FD, &m, mi->space);
+    if (r == 0)
+        return false;
+    if (r < 0)
+        return errno == EAGAIN || errno == EBADMSG;
+    if (m.h.type == KEEP_M_SPAWN)
+        do_spawn(mi, &m);
+    else if (m.h.type == KEEP_M_REQUEST)
+        do_request(&m);
+    keep_close_fds(&m);
+    return true;
+}
+
+static void become(uid_t uid, gid_t gid, long nofile, int oom)
+{
+    struct rlimit r;
+    if (nofile >= 0 && getrlimit(RLIMIT_NOFILE, &r) == 0) {
+        r.rlim_cur = (rlim_t)nofile;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        char text[16];
+        int n = snprintf(text, sizeof(text), "%d", oom);
+        if (write(fd, text, (size_t)n) < 0)
+            log_debug("cannot set oom_score_adj: %m");
+        close(fd);
+    }
+    if (getuid() != uid || getgid() != gid) {
+        struct passwd *pw = getpwuid(uid);
+        int groups = pw ? initgroups(pw->pw_name, gid) : setgroups(1, &gid);
+        if (groups < 0 || setgid(gid) < 0 || setuid(uid) < 0) {
+            log_error("cannot become uid %u: %m", (unsigned)uid);
+            _exit(1);
+        }
+        /* Changing uid made us undumpable, and so our children unreadable. */
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    }
+}
+
+int minder_main(uid_t uid, gid_t gid, long nofile, int oom)
+{
+    become(uid, gid, nofile, oom);
+    struct minder *mi = xnew(struct minder);
+    list_init(&mi->children);
+    int wanted[] = {SIGCHLD};
+    mi->signals = sig_open(wanted, 1);
+    if (mi->signals < 0)
+        return 1;
+    signal(SIGPIPE, SIG_IGN);
+    for (int s = SIGHUP; s <= SIGTERM; s++) {
+        if (s == SIGHUP || s == SIGINT || s == SIGQUIT || s == SIGTERM)
+            signal(s, SIG_IGN); /* the keeper says when it is over */
+    }
+
+    for (;;) {
+        struct pollfd p[2 + STARTS_MAX];
+        struct child *who[2 + STARTS_MAX];
+        nfds_t n = 2;
+        p[1] = (struct pollfd){.fd = mi->signals, .events = POLLIN};
+        struct list *it, *tmp;
+        list_each(it, tmp, &mi->children)
+        {
+            struct child *c = list_entry(it, struct child, node);
+            if (c->report < 0 || n == 2 + STARTS_MAX)
+                continue;
+            who[n] = c;
+            p[n++] = (struct pollfd){.fd = c->report, .events = POLLIN};
+        }
+        /* With many starts pending the next one waits in the socket. */
+        bool full = n == 2 + STARTS_MAX;
+        p[0] = (struct pollfd){.fd = full ? -1 : KEEPER_FD, .events = POLLIN};
+        if (poll(p, n, -1) < 0 && errno != EINTR)
+            return 1;
+        for (nfds_t i = 2; i < n; i++) {
+            if (p[i].revents)
+                settle(who[i]);
+        }
+        if (p[1].revents) {
+            while (sig_next(mi->signals) > 0)
+                ;
+            reap(mi);
+        }
+        if (p[0].revents && !serve_keeper(mi))
+            return 0;
+    }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Our own binary: how to run it again as another applet.
+ *
+ * The file may be replaced or removed while we run, and /proc may be missing,
+ * so a descriptor of it is opened once at the start.
+ */
+#ifndef OD_OS_SELF_H
+#define OD_OS_SELF_H
+
+/* Opens /proc/self/exe, else the path the kernel was given. -1 with errno. */
+int self_open(void);
+/*
+ * Replaces this process by the binary behind fd (from self_open). Returns only
+ * on failure, with errno. A close-on-exec fd works: nothing of it is inherited.
+ */
+void self_exec(int fd, char *const argv[], char *const envp[]);
+
+#endif

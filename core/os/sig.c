@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* Signals as a descriptor. */
+#include "os/sig.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static int self_pipe = -1; /* the writing end, when signalfd was refused */
+
+static void on_signal(int signo)
+{
+    int saved = errno;
+    unsigned char byte = (unsigned char)signo;
+    /* A full pipe already holds enough to wake the reader up. */
+    ssize_t ignored = write(self_pipe, &byte, 1);
+    (void)ignored;
+    errno = saved;
+}
+
+static int open_pipe(const int *signals, int count)
+{
+    int p[2];
+    if (pipe2(p, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    self_pipe = p[1];
+    struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    for (int i = 0; i < count; i++)
+        sigaction(signals[i], &sa, NULL);
+    return p[0];
+}
+
+int sig_open(const int *signals, int count)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < count; i++)
+        sigaddset(&set, signals[i]);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0)
+        return open_pipe(signals, count);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return fd;
+}
+
+int sig_next(int fd)
+{
+    if (self_pipe >= 0) {
+        unsigned char byte;
+        return read(fd, &byte, 1) == 1 ? byte : 0;
+    }
+    struct signalfd_siginfo info;
+    return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)
+               ? (int)info.ssi_signo
+               : 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signals as a readable descriptor: signalfd, or a self-pipe where a sandbox
+ * refuses it. One set a process; children get the default actions back
+ * through spawn_reset_signals.
+ */
+#ifndef OD_OS_SIG_H
+#define OD_OS_SIG_H
+
+/* Non-blocking, close-on-exec. -1 with errno. */
+int sig_open(const int *signals, int count);
+/* The next signal number that arrived; 0: none. */
+int sig_next(int fd);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fork, then only async-signal-safe steps, then exec. The process has no
+ * threads, so the child may do what it likes; it still keeps to system calls.
+ */
+#include "os/spawn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void spawn_close_from(int first)
+{
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) == 0)
+        return;
+#endif
+    /* Before Linux 5.9, or refused: what /proc lists, else up to the limit. */
+    DIR *d = opendir("/proc/self/fd");
+    if (d) {
+        struct dirent *e;
+        while ((e = readdir(d))) {
+            int fd = (int)strtol(e->d_name, NULL, 10);
+            if (fd >= first && fd != dirfd(d))
+                close(fd);
+        }
+        closedir(d);
+        return;
+    }
+    struct rlimit r;
+    int top = 1024;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur != RLIM_INFINITY)
+        top = r.rlim_cur < 65536 ? (int)r.rlim_cur : 65536;
+    for (int fd = first; fd < top; fd++)
+        close(fd);
+}
+
+void spawn_reset_signals(void)
+{
+    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    for (int s = 1; s < _NSIG; s++)
+        sigaction(s, &dfl, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void fail(int report, enum spawn_step step)
+{
+    struct spawn_failure f = {(int32_t)step, errno};
+    ssize_t ignored = write(report, &f, sizeof(f));
+    (void)ignored;
+    _exit(127);
+}
+
+/* Moves a descriptor out of the way of 0, 1 and 2. */
+static int above_stdio(int fd, int report)
+{
+    int up = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (up < 0)
+        fail(report, SPAWN_TTY);
+    return up;
+}
+
+static void exec_in_path(const struct spawn *s)
+{
+    if (strchr(s->path, '/')) {
+        execve(s->path, s->argv, s->envp);
+        return;
+    }
+    const char *path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    for (char *const *e = s->envp; *e; e++) {
+        if (strncmp(*e, "PATH=", 5) == 0)
+            path = *e + 5;
+    }
+    int seen = ENOENT;
+    while (*path) {
+        size_t n = strcspn(path, ":");
+        char file[4096];
+        int len = snprintf(file, sizeof(file), "%.*s%s%s", (int)n, path,
+                           n ? "/" : "", s->path);
+        if (len > 0 && (size_t)len < sizeof(file)) {
+            execve(file, s->argv, s->envp);
+            if (errno != ENOENT && errno != ENOTDIR)
+                seen = errno;
+        }
+        path += n;
+        path += *path == ':';
+    }
+    errno = seen;
+}
+
+static void child(const struct spawn *s, int report)
+{
+    spawn_reset_signals();
+    setsid();
+    if (s->cwd && chdir(s->cwd) < 0)
+        fail(report, SPAWN_CWD);
+
+    report = above_stdio(report, report);
+    int in[3];
+    for (int i = 0; i < 3; i++)
+        in[i] = above_stdio(s->fds[i], report);
+    for (int i = 0; i < 3; i++) {
+        if (dup2(in[i], i) < 0)
+            fail(report, SPAWN_TTY);
+    }
+    if (s->tty && ioctl(0, TIOCSCTTY, 0) < 0)
+        fail(report, SPAWN_TTY);
+    /* Everything else goes, but for the report, which exec closes. */
+    if (dup2(report, 3) < 0)
+        fail(report, SPAWN_TTY);
+    fcntl(3, F_SETFD, FD_CLOEXEC);
+    spawn_close_from(4);
+    if (s->subreaper)
+        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    exec_in_path(s);
+    fail(3, SPAWN_EXEC);
+}
+
+int spawn_start(const struct spawn *s, pid_t *pid, int *report)
+{
+    int p[2];
+    if (pipe2(p, O_CLOEXEC) < 0)
+        return -1;
+    pid_t got = fork();
+    if (got == 0)
+        child(s, p[1]);
+    int saved = errno;
+    close(p[1]);
+    if (got < 0) {
+        close(p[0]);
+        errno = saved;
+        return -1;
+    }
+    *pid = got;
+    *report = p[0];
+    return 0;
+}

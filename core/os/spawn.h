@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting a program: the only fork and exec of children in the tree.
+ *
+ * The child gets exactly what is named here: three descriptors and nothing
+ * else, default signal actions, an empty mask, a session of its own. Failure
+ * before the program runs (directory, terminal, exec) comes back through a
+ * close-on-exec pipe, so "cannot enter /x" and "no such program" are errors of
+ * the start and never an exit status.
+ */
+#ifndef OD_OS_SPAWN_H
+#define OD_OS_SPAWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum spawn_step {
+    SPAWN_FORK = 1, /* fork itself was refused */
+    SPAWN_CWD,      /* cannot enter the directory */
+    SPAWN_TTY,      /* cannot make the terminal the controlling one */
+    SPAWN_EXEC      /* cannot run the program */
+};
+
+struct spawn {
+    const char *path; /* with a slash: that file; without: looked up in PATH of envp */
+    char *const *argv, *const *envp;
+    const char *cwd; /* NULL: stay */
+    int fds[3];      /* become 0, 1, 2; may be the same one */
+    bool tty;        /* fds[0] becomes the controlling terminal */
+    bool subreaper;  /* orphans below it become its children */
+};
+
+/* What the pipe holds when the start failed; nothing when it succeeded. */
+struct spawn_failure {
+    int32_t step, errnum;
+};
+
+/*
+ * Forks. 0: *pid runs, and *report is a descriptor (the caller's) that reads as
+ * end of file when the program has been started and as one struct
+ * spawn_failure when not. -1 with errno: fork or pipe was refused.
+ */
+int spawn_start(const struct spawn *s, pid_t *pid, int *report);
+
+/* In a forked child: closes every descriptor from first on. */
+void spawn_close_from(int first);
+/* In a forked child: default actions for all signals, nothing blocked. */
+void spawn_reset_signals(void);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signalling everything that a shell started.
+ *
+ * Each round lists all processes and picks those that descend from the root;
+ * the rest is about races. A process can fork between being listed and being
+ * signalled, and its child is then below the root all the same (a subreaper),
+ * so rounds go on until one shows nobody new. Somebody who forks faster than
+ * we list would win that, so before a KILL everybody is stopped: a fork that
+ * sees the pending stop is undone by the kernel, and what is stopped neither
+ * forks nor ends, so that a round in which all stand still is the whole truth.
+ * A process that forks its successor and ends lives for some 100 µs, so those
+ * rounds follow the lists of children, which is quicker than all of /proc.
+ *
+ * Numbers are remembered together with the time the process began, because
+ * the number alone may be another process in the next round.
+ */
+#include "os/tree.h"
+
+#include "base/xalloc.h"
+#include "os/procfs.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROUNDS_MAX 16
+#define STOPS_MAX 200       /* each as quick as a few files can be read */
+#define TRIES_MAX 4
+#define PROCS_MAX 65536     /* of the whole machine; about 5 MB for a moment */
+#define ANCESTORS_MAX 64
+#define PID_LIMIT (1 << 22) /* the kernel's own, 64 bits */
+
+struct member {
+    pid_t pid;
+    uint64_t start;
+};
+
+struct tree {
+    pid_t root;
+    bool root_lives;              /* it was in the last list */
+    const char *tag;              /* borrowed; may be NULL */
+    struct procfs_list all;       /* owned; every process, of the last round */
+    size_t *order;                /* owned; of those, what belongs; parents first */
+    size_t n;
+    bool *belongs;                /* owned; one for each in all */
+    struct member *seen;          /* owned; signalled in some round */
+    size_t seen_n, seen_cap;
+    pid_t above[ANCESTORS_MAX];   /* parents of a process that was orphaned */
+    size_t above_n;
+    struct tree_result *out;
+};
+
+static void tree_release(struct tree *t)
+{
+    procfs_release(&t->all);
+    free(t->order);
+    free(t->belongs);
+    free(t->seen);
+}
+
+static bool is_above(const struct tree *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->above_n; i++)
+        if (t->above[i] == pid)
+            return true;
+    return false;
+}
+
+/* A process and its parents, up to the first one. */
+static void add_above(struct tree *t, pid_t pid)
+{
+    bool more = true;
+    while (more && pid > 0 && !is_above(t, pid) && t->above_n < ANCESTORS_MAX) {
+        t->above[t->above_n++] = pid;
+        more = false;
+        for (size_t i = 0; i < t->all.n && !more; i++) {
+            if (t->all.v[i].pid == pid) {
+                pid = t->all.v[i].ppid;
+                more = true;
+            }
+        }
+    }
+}
+
+/* Adds a process of the list and everything below it. */
+static void add_below(struct tree *t, size_t index)
+{
+    size_t done = t->n;
+    t->belongs[index] = true;
+    t->order[t->n++] = index;
+    for (; done < t->n; done++) {
+        pid_t parent = t->all.v[t->order[done]].pid;
+        for (size_t i = 0; i < t->all.n; i++) {
+            if (t->all.v[i].ppid == parent && !t->belongs[i]) {
+                t->belongs[i] = true;
+                t->order[t->n++] = i;
+            }
+        }
+    }
+}
+
+/*
+ * Orphans that a subreaper or the first process took because the shell was not
+ * there to do it. They are children of something above the root, which spares
+ * us the environment of everybody else.
+ */
+static void add_tagged(struct tree *t)
+{
+    t->above_n = 0;
+    add_above(t, getpid());
+    for (size_t i = 0; i < t->all.n; i++)
+        if (t->all.v[i].pid == t->root)
+            add_above(t, t->all.v[i].ppid);
+    for (size_t i = 0; i < t->all.n; i++) {
+        const struct procfs_stat *p = &t->all.v[i];
+        if (!t->belongs[i] && p->pid != t->root && !procfs_dead(p) &&
+            !is_above(t, p->pid) && (p->ppid == 1 || is_above(t, p->ppid)) &&
+            procfs_environ_has(p->pid, STR("OD_SESSION_TAG"), str_of(t->tag)) == 1)
+            add_below(t, i);
+    }
+}
+
+/* A new list. -1: there is no /proc. */
+static int tree_list(struct tree *t)
+{
+    if (procfs_all(&t->all, PROCS_MAX) < 0 && errno != E2BIG)
+        return -1;
+    t->order = xrealloc(t->order, t->all.n, sizeof(*t->order));
+    t->belongs = xrealloc(t->belongs, t->all.n, sizeof(*t->belongs));
+    memset(t->belongs, 0, t->all.n * sizeof(*t->belongs));
+    t->n = 0;
+    for (size_t i = 0; i < t->all.n; i++)
+        if (t->all.v[i].pid == t->root)
+            add_below(t, i);
+    t->root_lives = t->n > 0;
+    if (t->tag)
+        add_tagged(t);
+    return 0;
+}
+
+static bool tree_noted(const struct tree *t, const struct procfs_stat *p)
+{
+    for (size_t i = 0; i < t->seen_n; i++)
+        if (t->seen[i].pid == p->pid && t->seen[i].start == p->start)
+            return true;
+    return false;
+}
+
+/* Notes a process; false when it was noted before. */
+static bool tree_note(struct tree *t, const struct procfs_stat *p)
+{
+    if (tree_noted(t, p))
+        return false;
+    if (t->seen_n == t->seen_cap) {
+        t->seen_cap = t->seen_cap ? t->seen_cap * 2 : 64;
+        t->seen = xrealloc(t->seen, t->seen_cap, sizeof(*t->seen));
+    }
+    t->seen[t->seen_n++] = (struct member){p->pid, p->start};
+    return true;
+}
+
+static void count_signal(struct tree_result *out, int rc)
+{
+    out->found += rc == 0 || errno == EPERM;
+    out->denied += rc != 0 && errno == EPERM;
+}
+
+/* A new list of what is below the root only, quicker. */
+static int tree_list_below(struct tree *t)
+{
+    if (procfs_below(&t->all, t->root, PROCS_MAX) < 0 && errno != E2BIG)
+        return -1;
+    t->order = xrealloc(t->order, t->all.n, sizeof(*t->order));
+    for (size_t i = 0; i < t->all.n; i++)
+        t->order[i] = i;
+    t->n = t->all.n;
+    return 0;
+}
+
+/* Stops who is in the list; whether all of them stood still already. */
+static bool stop_listed(struct tree *t)
+{
+    bool still = !t->all.missed;
+    for (size_t k = 0; k < t->n; k++) {
+        const struct procfs_stat *p = &t->all.v[t->order[k]];
+        if (procfs_dead(p) || p->state == 'T' || p->state == 't')
+            continue;
+        if (kill(p->pid, SIGSTOP) == 0 || errno == ESRCH)
+            still = false;
+    }
+    return still;
+}
+
+/*
+ * Stops everybody. Two quiet rounds, because a parent may end between the
+ * reading of its new parent's children and of its own. Who cannot stop now (in
+ * the kernel) does not hold it up for longer than the rounds last.
+ */
+static int stop_all(struct tree *t)
+{
+    int quiet = 0;
+    for (int round = 0; round < STOPS_MAX && quiet < 2; round++) {
+        if (tree_list_below(t) < 0)
+            return -1;
+        quiet = stop_listed(t) ? quiet + 1 : 0;
+        if (round > ROUNDS_MAX)
+            sched_yield();
+    }
+    for (int round = 0; round < ROUNDS_MAX && t->tag; round++) {
+        if (tree_list(t) < 0)
+            return -1;
+        if (stop_listed(t))
+            break;
+    }
+    return 0;
+}
+
+/* Signals who is new in the list; how many those were. */
+static size_t signal_new(struct tree *t, int sig, bool with_root, bool wake)
+{
+    size_t fresh = 0;
+    for (size_t k = 0; k < t->n; k++) {
+        const struct procfs_stat *p = &t->all.v[t->order[k]];
+        bool is_root = p->pid == t->root;
+        if (procfs_dead(p) || (is_root && !with_root) || !tree_note(t, p))
+            continue;
+        int rc = kill(p->pid, sig);
+        if (!is_root)
+            count_signal(t->out, rc);
+        if (wake && p->state == 'T')
+            kill(p->pid, SIGCONT);
+        fresh++;
+    }
+    return fresh;
+}
+
+/* Signals until a list shows nobody new. -1: there is no /proc. */
+static int signal_rounds(struct tree *t, int sig, bool with_root, bool wake)
+{
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        if (tree_list(t) < 0)
+            return -1;
+        if (signal_new(t, sig, with_root, wake) == 0)
+            break;
+    }
+    return 0;
+}
+
+/*
+ * Without /proc: everybody whose session is the root's, by asking for every
+ * number there can be, which takes a third of a second. What began a session
+ * of its own is not found.
+ */
+static void signal_session(pid_t root, int sig, bool with_root,
+                           struct tree_result *out)
+{
+    out->no_proc = true;
+    if (root <= 1)
+        return;
+    bool leads = getsid(root) == root; /* else the session is not its own */
+    for (pid_t pid = 2; pid < PID_LIMIT && leads; pid++)
+        if (pid != root && pid != getpid() && getsid(pid) == root)
+            count_signal(out, kill(pid, sig));
+    if (with_root)
+        kill(root, sig);
+}
+
+/* Whether anybody below the root is there who was not signalled. */
+static bool somebody_new(const struct tree *t)
+{
+    for (size_t k = 0; k < t->n; k++) {
+        const struct procfs_stat *p = &t->all.v[t->order[k]];
+        if (!procfs_dead(p) && p->pid != t->root && !tree_noted(t, p))
+            return true;
+    }
+    return false;
+}
+
+/* KILL, the root last: while it lives, orphans come to it. */
+static int kill_all(struct tree *t, bool with_root)
+{
+    bool more = true;
+    for (int i = 0; i < TRIES_MAX && more; i++) {
+        if (stop_all(t) < 0 || signal_rounds(t, SIGKILL, false, false) < 0)
+            return -1;
+        more = tree_list_below(t) == 0 && somebody_new(t);
+    }
+    if (t->root_lives)
+        kill(t->root, with_root ? SIGKILL : SIGCONT);
+    return 0;
+}
+
+void tree_signal(pid_t root, const char *tag, int sig, bool with_root,
+                 struct tree_result *out)
+{
+    struct tree t = {.root = root, .tag = tag, .out = out};
+    bool job_control = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
+                       sig == SIGTTOU || sig == SIGCONT || sig == 0;
+    *out = (struct tree_result){0};
+    int rc = sig == SIGKILL ? kill_all(&t, with_root)
+                            : signal_rounds(&t, sig, with_root, !job_control);
+    if (rc < 0)
+        signal_session(root, sig, with_root, out);
+    tree_release(&t);
+}
+
+int tree_count(pid_t root, const char *tag)
+{
+    struct tree t = {.root = root, .tag = tag};
+    int n = -1;
+    if (tree_list(&t) == 0) {
+        n = 0;
+        for (size_t k = 0; k < t.n; k++) {
+            const struct procfs_stat *p = &t.all.v[t.order[k]];
+            n += !procfs_dead(p) && p->pid != root;
+        }
+    }
+    tree_release(&t);
+    return n;
+}
