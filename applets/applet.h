@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an applet is. One file is one applet; the list is applets.def.
+ */
+#ifndef OD_APPLET_H
+#define OD_APPLET_H
+
+#include "base/buf.h"
+
+struct applet {
+    const char *name;  /* as typed: "exec" */
+    const char *also;  /* other argv[0] names, space-separated, or NULL */
+    const char *brief; /* one line for `od --list` and the man page */
+    const char *usage; /* the whole text of `od help NAME`; see man.sh */
+    /*
+     * argv[0] is the applet's name, argv[argc] is NULL. Returns the exit
+     * status; anything that says why goes to standard error as "od NAME: …".
+     */
+    int (*main)(int argc, char **argv);
+    /*
+     * Text of `od help NAME` that is made from tables at run time (options,
+     * limits), appended to usage. NULL when there is none.
+     */
+    void (*more_usage)(struct buf *out);
+    bool hidden; /* an internal entry point: not in --list, help or links */
+};
+
+#define APPLET(c_name) extern const struct applet applet_##c_name;
+#include "applets.def"
+#undef APPLET
+
+#endif

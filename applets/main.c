@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One binary, many names: which applet is meant, or is it an octal dump?
+ *
+ * `od` is also the name of POSIX od(1), and scripts use that. So the applets,
+ * `help` and a few long options are ours, and everything else goes, argument
+ * by argument, to the next `od` on PATH that is not one of ours. This makes a
+ * plain copy into /usr/local/bin harmless. It means that the list of words
+ * below is a promise: each of them takes a file name away from od(1), which
+ * then has to be written ./NAME.
+ *
+ * Other builds of ours on PATH are known by a note in their first page. A
+ * wrapper script that leads back to us is not, so whoever we hand over to is
+ * written down in the environment (OD_FALLTHROUGH) and never tried again.
+ */
+#include "applet.h"
+#include "base/limits.h"
+#include "build_info.h"
+#include "os/self.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MARK "OD_FALLTHROUGH"
+#define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin" /* as execvp, without PATH */
+
+enum { EXIT_CANNOT_RUN = 126, EXIT_NO_OD = 127, HELP_MAX = 1 << 20 };
+
+static const struct applet *const applets[] = {
+#define APPLET(c_name) &applet_##c_name,
+#include "applets.def"
+#undef APPLET
+};
+
+enum { APPLETS = sizeof(applets) / sizeof(applets[0]) };
+
+/* Never to be changed: older and newer builds look for these bytes. */
+static const struct note {
+    Elf32_Nhdr head;
+    char owner[4];
+    char text[24];
+} our_note __attribute__((used, section(".note.od"), aligned(4))) = {
+    {sizeof(our_note.owner), sizeof(our_note.text), 1},
+    "od",
+    "an od of an agent's box",
+};
+
+/* Whether the list of words, as in applet.also, has this one. */
+static bool has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    while (words && *words) {
+        size_t len = strcspn(words, " ");
+        if (len == n && memcmp(words, word, n) == 0)
+            return true;
+        words += len + strspn(words + len, " ");
+    }
+    return false;
+}
+
+static const struct applet *applet_by_name(const char *name, bool hidden_too)
+{
+    for (int i = 0; i < APPLETS; i++)
+        if (strcmp(applets[i]->name, name) == 0 && (hidden_too || !applets[i]->hidden))
+            return applets[i];
+    return NULL;
+}
+
+/*
+ * By the name the program was started under: od-NAME, NAME, or another of its.
+ * Hidden ones have the first form only: a file named "worker" is od(1)'s.
+ */
+static const struct applet *applet_by_argv0(const char *base)
+{
+    if (strncmp(base, "od-", 3) == 0)
+        return applet_by_name(base + 3, true);
+    for (int i = 0; i < APPLETS; i++)
+        if (has_word(applets[i]->also, base))
+            return applets[i];
+    return applet_by_name(base, false);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* --- what we say ourselves -------------------------------------------- */
+
+/* Exit status after printing: a full disk or a closed pipe is a failure. */
+static int printed(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    fprintf(stderr, "od: cannot write: %s\n", strerror(errno));
+    return 1;
+}
+
+static int list(void)
+{
+    for (int i = 0; i < APPLETS; i++)
+        if (!applets[i]->hidden)
+            printf("%-16s %s\n", applets[i]->name, applets[i]->brief);
+    return printed();
+}
+
+static int version(bool verbose)
+{
+    printf("od " OD_VERSION "%s%s\n", *OD_COMMIT ? " " : "", OD_COMMIT);
+    if (!verbose)
+        return printed();
+    printf("target: " OD_TARGET ", " OD_MODE "\n"
+           "compiler: " OD_COMPILER "\n"
+           "flags: " OD_FLAGS "\n"
+           "libraries: " OD_LIBRARIES "\n"
+           "applets:");
+    for (int i = 0; i < APPLETS; i++)
+        if (!applets[i]->hidden)
+            printf(" %s", applets[i]->name);
+    printf("\nlimits:\n");
+#define LIMIT(name, value, why) \
+    printf("  %-14s %10ld  %s\n", #name, (long)LIMIT_##name, why);
+    LIMITS(LIMIT)
+#undef LIMIT
+    return printed();
+}
+
+static int help(void)
+{
+    printf("Usage: od APPLET [ARGUMENT...]     run an applet\n"
+           "       od help APPLET              how to use it\n"
+           "       od --list                   the applets, a line each\n"
+           "       od --version [-v]           version; how it was built, limits\n"
+           "       od --install DIR            make links od-APPLET in DIR\n"
+           "       od ...                      anything else: the system's od(1)\n"
+           "\n"
+           "A computer for an AI agent in one file: shells that remember, for programs\n"
+           "and from the command line.\n"
+           "\n"
+           "Applets:\n");
+    for (int i = 0; i < APPLETS; i++)
+        if (!applets[i]->hidden)
+            printf("  %-16s %s\n", applets[i]->name, applets[i]->brief);
+    printf("\n"
+           "Octal dumps work as before: every other option, file name or standard input\n"
+           "goes to the next od on PATH. A file with an applet's name is ./NAME there.\n");
+    return printed();
+}
+
+static int help_applet(const struct applet *a)
+{
+    fputs(a->usage, stdout);
+    if (a->more_usage) {
+        struct buf more = BUF_INIT(HELP_MAX);
+        a->more_usage(&more);
+        fwrite(buf_z(&more), 1, more.n, stdout);
+        buf_release(&more);
+    }
+    return printed();
+}
+
+static int help_named(const char *name)
+{
+    const struct applet *a = applet_by_argv0(name);
+    if (a && !a->hidden)
+        return help_applet(a);
+    fprintf(stderr, "od help: no applet %s; od --list names them\n", name);
+    return 1;
+}
+
+/* --- od(1) of the system ---------------------------------------------- */
+
+static bool is_ours(const char *path)
+{
+    char page[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, page, sizeof(page));
+    close(fd);
+    return n > 0 && memmem(page, (size_t)n, &our_note, sizeof(our_note));
+}
+
+struct search {
+    struct stat self;
+    bool self_known;
+    char tried[512]; /* ",DEV:INO;" of each od handed over to, from the mark */
+    const char *path;
+};
+
+static void file_id(const struct stat *st, char out[48])
+{
+    snprintf(out, 48, ",%llx:%llx;", (unsigned long long)st->st_dev,
+             (unsigned long long)st->st_ino);
+}
+
+/*
+ * The next executable of that name on PATH from *at on, that is none of ours
+ * and was not tried; into out. As in a shell, an empty entry is the folder we
+ * are in.
+ */
+static bool search_next(const struct search *s, const char **at, const char *name,
+                        char out[PATH_MAX], struct stat *st)
+{
+    while (*at) {
+        const char *dir = *at;
+        int len = (int)strcspn(dir, ":");
+        *at = dir[len] ? dir + len + 1 : NULL;
+        int n = snprintf(out, PATH_MAX, "%.*s/%s", len ? len : 1, len ? dir : ".", name);
+        if (n >= PATH_MAX || stat(out, st) < 0 || !S_ISREG(st->st_mode) ||
+            access(out, X_OK) < 0)
+            continue;
+        char id[48];
+        file_id(st, id);
+        bool self = s->self_known && st->st_dev == s->self.st_dev &&
+                    st->st_ino == s->self.st_ino;
+        if (!self && !strstr(s->tried, id) && !is_ours(out))
+            return true;
+    }
+    return false;
+}
+
+static void search_init(struct search *s)
+{
+    int fd = self_open();
+    s->self_known = fd >= 0 && fstat(fd, &s->self) == 0;
+    if (fd >= 0)
+        close(fd);
+    const char *mark = getenv(MARK);
+    snprintf(s->tried, sizeof(s->tried), "%s", mark ? mark : "");
+    s->path = getenv("PATH");
+    if (!s->path)
+        s->path = PATH_DEFAULT;
+}
+
+/* Returns if the file cannot be run, with errno. */
+static void hand_over(const struct search *s, const char *path, const struct stat *st,
+                      char **argv)
+{
+    char id[48], mark[sizeof(s->tried) + sizeof(id)];
+    file_id(st, id);
+    snprintf(mark, sizeof(mark), "%s%s", s->tried, id);
+    if (setenv(MARK, mark, 1) < 0)
+        return;
+    execv(path, argv);
+}
+
+/* For argv[0]: od(1)'s messages begin with it, and multi-call binaries look at it. */
+static char *od_argv0(char *argv0)
+{
+    static char od[] = "od";
+    return argv0 && strcmp(base_name(argv0), "od") == 0 ? argv0 : od;
+}
+
+static int octal_dump(int argc, char **argv)
+{
+    struct search s;
+    struct stat st;
+    char file[PATH_MAX], failed[PATH_MAX] = "";
+    int why = 0;
+
+    search_init(&s);
+    /* A mark this long is a chain of wrappers without an end. */
+    bool endless = strlen(s.tried) + 1 >= sizeof(s.tried);
+    char **av = calloc((size_t)argc + 3, sizeof(*av));
+    if (!av) {
+        fprintf(stderr, "od: out of memory\n");
+        return EXIT_CANNOT_RUN;
+    }
+    for (int i = 1; i < argc; i++)
+        av[i + 1] = argv[i];
+    av[1] = od_argv0(argc > 0 ? argv[0] : NULL);
+    for (const char *at = s.path; !endless && search_next(&s, &at, "od", file, &st);) {
+        hand_over(&s, file, &st, av + 1);
+        why = errno;
+        memcpy(failed, file, sizeof(failed));
+    }
+
+    /* Images with busybox and without its links have one all the same. */
+    static char boxes[][8] = {"busybox", "toybox"};
+    av[1] = od_argv0(NULL);
+    for (size_t i = 0; !endless && i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+        const char *at = s.path;
+        av[0] = boxes[i];
+        if (search_next(&s, &at, boxes[i], file, &st))
+            hand_over(&s, file, &st, av);
+    }
+    free(av);
+
+    if (why) {
+        fprintf(stderr, "od: cannot run %s: %s\n", failed, strerror(why));
+        return EXIT_CANNOT_RUN;
+    }
+    fprintf(stderr, "od: no other od on PATH to dump files with; od --help says what "
+                    "this one does\n");
+    return EXIT_NO_OD;
+}
+
+/* --- od --install ------------------------------------------------------ */
+
+/* Our own file, as a path. */
+static int self_path(char out[PATH_MAX])
+{
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    if (n > 0) {
+        out[n] = '\0';
+        return 0;
+    }
+    unsigned long given = getauxval(AT_EXECFN);
+    return given && realpath((const char *)given, out) ? 0 : -1;
+}
+
+/*
+ * DIR/NAME becomes a link to target. What is there stays, unless it is one of
+ * ours: a link of an older installation.
+ */
+static int link_one(const char *dir, const char *name, const char *target)
+{
+    char path[PATH_MAX], temp[PATH_MAX];
+    struct stat st;
+    if (snprintf(path, PATH_MAX, "%s/%s", dir, name) >= PATH_MAX ||
+        snprintf(temp, PATH_MAX, "%s/.%s.%ld", dir, name, (long)getpid()) >= PATH_MAX) {
+        fprintf(stderr, "od: %s/%s: the name is too long\n", dir, name);
+        return 1;
+    }
+    if (lstat(path, &st) == 0 && !is_ours(path)) {
+        fprintf(stderr, "od: %s is there and is not ours: left alone\n", path);
+        return 1;
+    }
+    if (symlink(target, temp) < 0 || rename(temp, path) < 0) {
+        fprintf(stderr, "od: cannot make the link %s: %s\n", path, strerror(errno));
+        unlink(temp);
+        return 1;
+    }
+    printf("%s -> %s\n", path, target);
+    return 0;
+}
+
+static int link_applet(const char *dir, const struct applet *a, const char *target)
+{
+    char name[NAME_MAX + 1];
+    snprintf(name, sizeof(name), "od-%s", a->name);
+    int failed = link_one(dir, name, target);
+    for (const char *also = a->also; also && *also;) {
+        int len = (int)strcspn(also, " ");
+        snprintf(name, sizeof(name), "%.*s", len, also);
+        failed |= link_one(dir, name, target);
+        also += len + (int)strspn(also + len, " ");
+    }
+    return failed;
+}
+
+static int install(const char *dir)
+{
+    char self[PATH_MAX], real[PATH_MAX];
+    if (self_path(self) < 0) {
+        fprintf(stderr, "od: cannot find my own file: %s\n", strerror(errno));
+        return 1;
+    }
+    if (!realpath(dir, real)) {
+        fprintf(stderr, "od: cannot install into %s: %s\n", dir, strerror(errno));
+        return 1;
+    }
+    /* A relative link survives that the folder is moved, or seen elsewhere. */
+    const char *base = base_name(self);
+    size_t n = (size_t)(base - self) - 1;
+    bool beside = strlen(real) == n && memcmp(real, self, n) == 0;
+    int failed = 0;
+    for (int i = 0; i < APPLETS; i++)
+        if (!applets[i]->hidden)
+            failed |= link_applet(dir, applets[i], beside ? base : self);
+    return printed() | failed;
+}
+
+/* --- dispatch ---------------------------------------------------------- */
+
+static int run(const struct applet *a, int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--help") == 0)
+        return help_applet(a);
+    argv[0] = (char *)a->name;
+    return a->main(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    const struct applet *a;
+    if (argc > 0 && (a = applet_by_argv0(base_name(argv[0]))))
+        return run(a, argc, argv);
+    const char *word = argc > 1 ? argv[1] : "";
+    if ((a = applet_by_name(word, false)))
+        return run(a, argc - 1, argv + 1);
+    if (strcmp(word, "help") == 0 && argc <= 3)
+        return argc == 3 ? help_named(argv[2]) : help();
+    if (strcmp(word, "--help") == 0 && argc == 2)
+        return help();
+    if (strcmp(word, "--list") == 0 && argc == 2)
+        return list();
+    if (strcmp(word, "--version") == 0 && argc == 2)
+        return version(false);
+    if (strcmp(word, "--version") == 0 && argc == 3 && strcmp(argv[2], "-v") == 0)
+        return version(true);
+    if (strcmp(word, "--install") == 0 && argc == 3)
+        return install(argv[2]);
+    return octal_dump(argc, argv);
+}

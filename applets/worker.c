@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `od-worker`: the process of od serve that does everything but hold on to
+ * things. It may be killed at any instant; the keeper starts the next one and
+ * hands over what there is on descriptor 3.
+ */
+#include "applet.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "engine/engine.h"
+#include "front/local.h"
+#include "net/sockpath.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { KEEPER_FD = 3 };
+
+struct worker {
+    struct engine engine;
+    struct local *local;
+    int listening; /* until ready */
+    char socket[SOCKPATH_MAX];
+};
+
+static void on_held(void *arg, struct str name, int fd)
+{
+    struct worker *w = arg;
+    if (str_eq(name, STR("local")) && w->listening < 0)
+        w->listening = fd;
+    else
+        close(fd);
+}
+
+static void on_state(void *arg, struct str key, struct str value)
+{
+    struct worker *w = arg;
+    if (str_eq(key, STR("options"))) {
+        struct err e = ERR_INIT;
+        struct json *o = json_parse(value, &e);
+        if (!o) {
+            log_error("the options are unreadable: %s", e.text);
+            return;
+        }
+        log_init("worker", 2, (enum log_level)json_int(o, "log_level", LOG_INFO),
+                 json_bool(o, "log_json", false));
+        engine_configure(&w->engine, o);
+        struct str path = json_str(o, "socket", "");
+        if (path.n < sizeof(w->socket))
+            memcpy(w->socket, path.p, path.n + 1);
+        json_free(o);
+        return;
+    }
+    struct buf *b = xnew(struct buf);
+    buf_init(b, LIMIT_BLOB_MAX + LIMIT_SPAWN_MAX);
+    buf_adds(b, value);
+    map_put(&w->engine.states, key, b);
+}
+
+static void on_ready(void *arg)
+{
+    struct worker *w = arg;
+    engine_resume(&w->engine);
+    if (w->listening >= 0)
+        w->local = local_open(&w->engine, w->listening);
+    if (!w->local)
+        log_error("there is nothing to listen on");
+    hold_serving(w->engine.hold);
+}
+
+static void on_signal(void *arg, int signo)
+{
+    struct worker *w = arg;
+    if (signo == SIGTERM || signo == SIGINT) {
+        local_close(w->local);
+        w->local = NULL;
+        engine_stop(&w->engine, LIMIT_GRACE_MS);
+    }
+}
+
+static const struct hold_events events = {on_held, on_state, on_ready, on_signal};
+
+static int worker_main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    struct err e = ERR_INIT;
+    struct worker *w = xnew(struct worker);
+    w->listening = -1;
+    log_init("worker", 2, LOG_INFO, false);
+    log_trace_init(getenv("OD_TRACE"));
+    /* Environments and, one day, keys: not for a child of the same uid to read. */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN); /* the keeper says when */
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    struct loop *l = loop_new();
+    if (!l || engine_open(&w->engine, l, &e) < 0 ||
+        !(w->engine.hold = hold_open(l, KEEPER_FD, &events, w))) {
+        log_error("cannot start: %m");
+        return 1;
+    }
+    int r = loop_run(l);
+    /* No client comes any more; those in the queue see the end and say so. */
+    if (w->engine.stopping)
+        sockpath_remove(w->socket);
+    return r < 0 ? 1 : 0;
+}
+
+const struct applet applet_worker = {
+    .name = "worker",
+    .brief = "the process of od serve that answers requests",
+    .usage = "Started by od serve.\n",
+    .main = worker_main,
+    .hidden = true,
+};

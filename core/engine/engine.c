@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* The root of the engine. */
+#include "engine/engine.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "engine/process.h"
+#include "engine/session.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void on_idle_timer(struct timer *t)
+{
+    struct engine *en = container_of(t, struct engine, idle_timer);
+    bool busy = en->clients > 0;
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+        busy = busy || session_busy(value);
+    for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
+        busy = busy || !process_ended(value);
+    int64_t left = en->idle_since_ms + en->idle_exit_ms - clock_ms();
+    if (!busy && left <= 0) {
+        log_info("nothing happened for %lld s, ending",
+                 (long long)(en->idle_exit_ms / 1000));
+        engine_stop(en, LIMIT_GRACE_MS);
+        return;
+    }
+    timer_begin(en->loop, t, busy || left < 1000 ? 60000 : left, on_idle_timer);
+}
+
+void engine_touch(struct engine *en) { en->idle_since_ms = clock_ms(); }
+
+int engine_open(struct engine *en, struct loop *l, struct err *e)
+{
+    (void)e;
+    *en = (struct engine){.loop = l, .uid = geteuid(), .gid = getegid(),
+                          .next_process = 1, .started_ms = clock_ms()};
+    map_init(&en->sessions);
+    map_init(&en->processes);
+    map_init(&en->states);
+    engine_touch(en);
+    return 0;
+}
+
+void engine_configure(struct engine *en, const struct json *o)
+{
+    struct str dir = json_str(o, "state_dir", ""), home = json_str(o, "cwd", "/");
+    if (dir.n > 0 && dir.n < sizeof(en->state_dir))
+        memcpy(en->state_dir, dir.p, dir.n + 1);
+    if (home.n < sizeof(en->home))
+        memcpy(en->home, home.p, home.n + 1);
+    struct json *env = json_get(o, "env");
+    en->env = xcalloc((size_t)json_count(env) + 1, sizeof(char *));
+    size_t n = 0;
+    for (struct json *v = json_first(env); v; v = json_next(v)) {
+        struct str s = json_str_value(v, "");
+        en->env[n++] = xstrndup(s.p, s.n);
+    }
+    en->idle_exit_ms = json_int(o, "idle_exit_ms", 0);
+    if (en->idle_exit_ms > 0)
+        timer_begin(en->loop, &en->idle_timer, en->idle_exit_ms, on_idle_timer);
+}
+
+void engine_resume(struct engine *en)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
+        bool session = str_starts(key, STR("session/"));
+        if (!session && !str_starts(key, STR("process/")))
+            continue;
+        struct err e = ERR_INIT;
+        struct json *j = json_parse(buf_str(value), &e);
+        struct str name = str_sub(key, 8, key.n);
+        if (!j) {
+            log_error("the state of %.*s is unreadable: %s", STR_ARG(key), e.text);
+            continue;
+        }
+        en->restarted = true;
+        if (session)
+            session_resume(en, name, j);
+        else
+            process_resume(en, name, j);
+        json_free(j);
+    }
+    hold_drop_unclaimed(en->hold);
+    for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
+        buf_release(value);
+        free(value);
+    }
+    map_release(&en->states);
+    map_init(&en->states);
+}
+
+static void on_leave(struct task *t)
+{
+    loop_stop(container_of(t, struct engine, leave)->loop);
+}
+
+void engine_stop(struct engine *en, int64_t grace_ms)
+{
+    if (en->stopping)
+        return;
+    en->stopping = true;
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+        session_cancel(value);
+    for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
+        process_cancel(value);
+    hold_stop(en->hold, grace_ms);
+    task_init(&en->leave, on_leave);
+    task_defer(en->loop, &en->leave);
+}
+
+/*
+ * A quarter of what is left, at most LIMIT_SPOOL_MAX: the first dozen streams
+ * get the full size, thousands still fit. Ended processes give way first.
+ */
+uint64_t engine_spool_bytes(struct engine *en)
+{
+    enum { LEAST = 256 << 10, STEP = 1 << 10 };
+    if (!en->state_dir[0])
+        return LIMIT_SPOOL_MEMORY;
+    for (;;) {
+        uint64_t used = 0;
+        struct str key;
+        void *value;
+        for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+            used += session_spool_bytes(value);
+        for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
+            used += process_spool_bytes(value);
+        uint64_t left = used < LIMIT_SPOOL_TOTAL ? LIMIT_SPOOL_TOTAL - used : 0;
+        if (left / 4 >= LIMIT_SPOOL_MAX)
+            return LIMIT_SPOOL_MAX;
+        if (process_forget_oldest(en))
+            continue;
+        return left / 4 < LEAST ? LEAST : left / 4 / STEP * STEP;
+    }
+}
+
+const char *env_get(char *const *env, const char *name)
+{
+    size_t n = strlen(name);
+    for (; env && *env; env++) {
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+            return *env + n + 1;
+    }
+    return NULL;
+}
+
+/* Replaces a variable of the same name, or appends. */
+static void env_put(char **list, size_t *n, char *entry)
+{
+    const char *eq = strchr(entry, '=');
+    if (!eq)
+        return;
+    size_t name = (size_t)(eq - entry) + 1;
+    for (size_t i = 0; i < *n; i++) {
+        if (strncmp(list[i], entry, name) == 0) {
+            list[i] = entry;
+            return;
+        }
+    }
+    list[(*n)++] = entry;
+}
+
+char **engine_env(const struct engine *en, struct str extra, struct buf *space)
+{
+    size_t count = 0, n = 0;
+    while (en->env[count])
+        count++;
+    for (size_t i = 0; i < extra.n; i++)
+        count += extra.p[i] == 0;
+    if (buf_adds(space, extra) < 0)
+        return NULL;
+    char **list = xcalloc(count + 1, sizeof(char *));
+    for (char **e = en->env; *e; e++)
+        env_put(list, &n, *e);
+    for (size_t at = 0; at < space->n; at += strlen(space->p + at) + 1)
+        env_put(list, &n, space->p + at);
+    list[n] = NULL;
+    return list;
+}
+
+static void add_var(struct buf *out, const char *name, const char *value)
+{
+    buf_addf(out, "%s=%s", name, value);
+    buf_addc(out, 0);
+}
+
+int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid,
+                struct buf *extra, struct err *e)
+{
+    char z[64];
+    if (name.n >= sizeof(z))
+        return err_set(e, ERR_INVALID, "a user's name has at most %zu letters", sizeof(z) - 1);
+    memcpy(z, name.p, name.n);
+    z[name.n] = 0;
+    uint64_t number;
+    bool numeric = str_to_u64(name, &number) == 0 && number < 0xffffffffu;
+    errno = 0;
+    struct passwd *pw = numeric ? getpwuid((uid_t)number) : getpwnam(z);
+    if (!pw && !numeric)
+        return err_set(e, ERR_NOTFOUND, "cannot run as %s: the image's /etc/passwd has no "
+                       "such user; a number works without it", z);
+    *uid = pw ? pw->pw_uid : (uid_t)number;
+    *gid = pw ? pw->pw_gid : (gid_t)number;
+    if (*uid != en->uid && en->uid != 0)
+        return err_set(e, ERR_DENIED, "cannot run as %s: the server is uid %u and not root",
+                       z, (unsigned)en->uid);
+    if (pw) {
+        add_var(extra, "USER", pw->pw_name);
+        add_var(extra, "LOGNAME", pw->pw_name);
+        add_var(extra, "HOME", pw->pw_dir);
+        if (pw->pw_shell && pw->pw_shell[0])
+            add_var(extra, "SHELL", pw->pw_shell);
+    }
+    return 0;
+}

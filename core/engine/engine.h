@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The root of the engine: sessions, processes, the keeper's end, the options.
+ * It speaks no wire protocol; front-ends call it and pass sinks (op.h).
+ */
+#ifndef OD_ENGINE_ENGINE_H
+#define OD_ENGINE_ENGINE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "io/hold.h"
+
+struct engine {
+    struct loop *loop;  /* borrowed */
+    struct hold *hold;  /* owned */
+    struct map sessions;  /* by name: struct session, owned */
+    struct map processes; /* by name: struct process, owned */
+    struct map states;    /* what the keeper handed back, until ready */
+    char state_dir[192];  /* "": memory only */
+    char **env;           /* owned: the environment of children, NULL-terminated */
+    char home[256];
+    uid_t uid;
+    gid_t gid;
+    uint64_t next_process;
+    int64_t started_ms, idle_since_ms;
+    int64_t idle_exit_ms; /* 0: never */
+    struct timer idle_timer;
+    struct task leave;
+    unsigned clients;
+    bool restarted, stopping;
+};
+
+/*
+ * Reads the options that serve stored (a JSON object): state_dir, env, …
+ * Takes ownership of nothing. -1: e.
+ */
+int engine_open(struct engine *en, struct loop *l, struct err *e);
+void engine_configure(struct engine *en, const struct json *options);
+/* Takes up sessions and processes of the worker before, when there was one. */
+void engine_resume(struct engine *en);
+/* Something happened: the idle clock starts anew. */
+void engine_touch(struct engine *en);
+/*
+ * Answers everybody who waits with CANCELLED, asks the keeper to end the
+ * sandbox, and stops the loop when this turn is over.
+ */
+void engine_stop(struct engine *en, int64_t grace_ms);
+
+/* How large the spool of one more stream may be, so that all keep to the budget. */
+uint64_t engine_spool_bytes(struct engine *en);
+
+/*
+ * The environment of a new child: the server's own, then `extra` (NAME=VALUE,
+ * each ending in NUL) in the order given, later ones winning. *argv_like is
+ * NULL-terminated and points into space; free it with free(). NULL: too long.
+ */
+char **engine_env(const struct engine *en, struct str extra, struct buf *space);
+/* The value of a variable in such a list, or NULL. */
+const char *env_get(char *const *env, const char *name);
+
+/* A named user: ids and what a login sets (HOME, USER, LOGNAME, SHELL) to extra. */
+int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid,
+                struct buf *extra, struct err *e);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Delivery: from a spool, at the op's own pace, to its sink or its text model.
+ * A reader that is slow or gone costs nothing but its cursor.
+ */
+#include "engine/op.h"
+
+#include "base/limits.h"
+#include "base/xalloc.h"
+#include "engine/engine.h"
+#include "engine/process.h"
+#include "engine/session.h"
+#include "engine/spool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CHUNK = 64 << 10 };
+
+static struct loop *loop_of(const struct op *op)
+{
+    return op->session ? session_engine(op->session)->loop
+                       : process_engine(op->process)->loop;
+}
+
+void op_note(struct op *op, const char *kind, const char *text, uint64_t from,
+             uint64_t to)
+{
+    if (op->owner && op->sink->note)
+        op->sink->note(op, kind, text, from, to);
+}
+
+static void op_free(void *p)
+{
+    struct op *op = p;
+    buf_release(&op->command);
+    term_free(op->term);
+    free(op);
+}
+
+static void op_leave(struct op *op)
+{
+    list_del(&op->node);
+    timer_stop(&op->hard);
+    timer_stop(&op->idle);
+    task_cancel(&op->pump);
+    op->done = true;
+    loop_bury(loop_of(op), op, op_free);
+}
+
+void op_drop(struct op *op)
+{
+    if (op->done)
+        return;
+    op->owner = NULL;
+    op_leave(op);
+}
+
+static void on_pump(struct task *t)
+{
+    op_pump(container_of(t, struct op, pump));
+}
+
+static void finish(struct op *op)
+{
+    if (op->done)
+        return;
+    op_leave(op);
+    if (op->owner)
+        op->sink->done(op);
+}
+
+/* Tells once of bytes that were wanted and are gone. */
+static void tell_gap(struct op *op, uint64_t from, uint64_t to)
+{
+    char text[160];
+    snprintf(text, sizeof(text),
+             "%llu bytes of output (%llu to %llu) are gone: the budget or the disk "
+             "did not hold them",
+             (unsigned long long)(to - from), (unsigned long long)from,
+             (unsigned long long)to);
+    op_note(op, "gap", text, from, to);
+}
+
+/* Takes a piece without marks. Returns how much of it was taken. */
+static size_t take(struct op *op, int stream, uint64_t at, struct str piece)
+{
+    if (op->term && stream == 0)
+        term_feed(op->term, piece);
+    if (!op->stream || !op->owner)
+        return piece.n;
+    return op->sink->output(op, stream, at, piece);
+}
+
+/*
+ * Of the bytes at `at`, the beginning that may be shown; *jump: how many to
+ * pass over after it (a mark, or noise).
+ */
+static struct str visible(struct op *op, const struct session_view *v, uint64_t at,
+                          struct str bytes, uint64_t *jump)
+{
+    *jump = 0;
+    uint64_t next = UINT64_MAX;
+    uint64_t skip = op->skip_noise ? session_skip(op->session, at, &next) : 0;
+    if (skip > at) {
+        *jump = skip - at;
+        return str_n(bytes.p, 0);
+    }
+    if (next < at + bytes.n)
+        bytes.n = (size_t)(next - at);
+    struct mark m;
+    size_t keep;
+    if (shell_mark(v->shell, bytes, &m, &keep)) {
+        *jump = m.len;
+        bytes.n = m.at;
+    } else if (keep > 0) {
+        bytes.n = keep; /* the chunk may end inside a mark */
+    }
+    size_t echo, len;
+    if (op->skip_noise && shell_echo(v->shell, bytes, &echo, &len)) {
+        bytes.n = echo;
+        *jump = len;
+    }
+    return bytes;
+}
+
+/* One stream, from its cursor to `limit`. true: everything was delivered. */
+static bool deliver(struct op *op, int stream, const struct session_view *v,
+                    uint64_t *cursor, uint64_t limit, size_t *budget)
+{
+    char chunk[CHUNK];
+    while (*cursor < limit) {
+        if (*budget == 0) {
+            task_defer(loop_of(op), &op->pump);
+            return false;
+        }
+        uint64_t at = *cursor;
+        size_t want = limit - at < CHUNK ? (size_t)(limit - at) : CHUNK;
+        size_t n = spool_read(v->fd, v->stream, &at, chunk, want);
+        if (at > limit || n == 0)
+            at = limit;
+        if (at != *cursor) {
+            tell_gap(op, *cursor, at);
+            *cursor = at;
+            continue;
+        }
+        if (n > limit - at)
+            n = (size_t)(limit - at);
+        struct str piece = str_n(chunk, n);
+        uint64_t jump = 0;
+        if (op->filter && stream == 0 && v->shell)
+            piece = visible(op, v, at, piece, &jump);
+        size_t taken = piece.n ? take(op, stream, at, piece) : 0;
+        *cursor += taken;
+        *budget -= taken < *budget ? taken : *budget;
+        if (taken < piece.n)
+            return false; /* the sink calls again */
+        *cursor += jump;
+        if (*cursor > limit)
+            *cursor = limit;
+        if (taken == 0 && jump == 0)
+            return false; /* the rest of a line of ours is on its way */
+    }
+    return true;
+}
+
+void op_pump(struct op *op)
+{
+    if (op->done || op->queued)
+        return;
+    size_t budget = LIMIT_READ_PER_TURN;
+    bool all = true;
+    if (op->session) {
+        struct session_view v;
+        session_view(op->session, &v);
+        if (op->cursor < op->output_from)
+            op->cursor = op->output_from;
+        bool looks = op->kind == OP_VIEW || op->kind == OP_LOGS;
+        uint64_t limit = op->settled ? op->r.to : looks ? v.scanned : v.command;
+        if (op->kind == OP_LOGS && op->limit < limit)
+            limit = op->limit;
+        if (v.stream && (op->stream || op->term))
+            all = deliver(op, 0, &v, &op->cursor, limit, &budget);
+    } else {
+        for (int i = 0; i < 2 && all; i++) {
+            struct session_view v = {0};
+            v.stream = process_stream(op->process, i, &v.fd);
+            if (!v.stream || (op->kind == OP_LOGS && op->stderr_only != (i == 1)))
+                continue;
+            uint64_t limit = v.stream->offset;
+            if (op->kind == OP_LOGS && op->limit < limit)
+                limit = op->limit;
+            all = !(op->stream || op->term) ||
+                  deliver(op, i, &v, i ? &op->cursor_err : &op->cursor, limit, &budget);
+        }
+    }
+    if (op->settled && all && !op->done)
+        finish(op);
+}
+
+void op_settle(struct op *op)
+{
+    if (op->settled || op->done)
+        return;
+    op->settled = true;
+    timer_stop(&op->hard);
+    timer_stop(&op->idle);
+    op->queued = false;
+    op_pump(op);
+}
+
+struct op *op_new(enum op_kind kind, const struct op_sink *sink, void *owner)
+{
+    struct op *op = xnew(struct op);
+    list_init(&op->node);
+    op->kind = kind;
+    op->sink = sink;
+    op->owner = owner;
+    op->limit = UINT64_MAX;
+    buf_init(&op->command, LIMIT_COMMAND_MAX);
+    task_init(&op->pump, on_pump);
+    return op;
+}

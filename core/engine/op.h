@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An op is somebody waiting; a command is what the shell runs. An op may end
+ * (a time limit, its caller gone) while its command goes on, and a later op
+ * looks at the same command again. Neither knows any wire protocol: what an op
+ * yields goes through its sink.
+ */
+#ifndef OD_ENGINE_OP_H
+#define OD_ENGINE_OP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "engine/term.h"
+#include "io/loop.h"
+#include "os/look.h"
+
+struct op;
+struct session;
+struct process;
+
+#define OP_ID_MAX 64
+
+enum op_state {
+    OP_ENDED,      /* the command ended: exit, cwd */
+    OP_RUNNING,    /* the wait ended, the command goes on: why */
+    OP_SHELL_ENDED, /* the command ended its shell: exit */
+    OP_NOTHING,    /* a wait, and nothing runs */
+    OP_FAILED      /* error */
+};
+enum op_why { OP_WHY_NONE, OP_TIMEOUT, OP_IDLE, OP_INPUT, OP_DETACHED, OP_CANCELLED };
+
+struct op_result {
+    enum op_state state;
+    enum op_why why;
+    int exit;            /* 0 to 255 */
+    int signo;           /* when a signal ended it */
+    uint64_t seq;        /* the command's number */
+    uint64_t from, to;   /* its output in the spool, as far as this answer goes */
+    int64_t duration_ms;
+    struct look look;    /* waiting for input? */
+    bool looked;
+    struct err err;
+};
+
+struct op_sink {
+    /*
+     * Bytes of stream (0: output, 1: error output) at offset. Returns how many
+     * were taken; fewer than all: the sink calls op_pump when it has room.
+     */
+    size_t (*output)(struct op *op, int stream, uint64_t offset, struct str bytes);
+    void (*note)(struct op *op, const char *kind, const char *text, uint64_t from,
+                 uint64_t to);
+    /* The last call: the op is freed at the end of the turn. */
+    void (*done)(struct op *op);
+};
+
+enum op_kind {
+    OP_RUN,
+    OP_WAIT, /* look at what runs */
+    OP_VIEW, /* attached: everything, until it is dropped */
+    OP_LOGS  /* read from cursor to limit, or follow */
+};
+
+struct op {
+    struct list node; /* in its session's queue or waiters */
+    enum op_kind kind;
+    struct session *session; /* borrowed */
+    struct process *process; /* instead of a session */
+    const struct op_sink *sink;
+    void *owner; /* the sink's; NULL: nobody listens any more */
+    char id[OP_ID_MAX + 1];      /* the caller's; "": none */
+    char parent[OP_ID_MAX + 1];  /* OD_OP of the caller */
+    /* What was asked */
+    struct buf command; /* owned; emptied when it was handed to the shell */
+    int64_t timeout_ms, idle_ms; /* 0: none */
+    bool stream, text, no_wait, detach, return_on_input, with_stdin;
+    uint64_t output_from; /* already received of this command, after a reconnect */
+    /* What happens */
+    bool queued, settled, done, filter; /* filter: leave marks out */
+    bool skip_noise;        /* and what the shell said between commands */
+    bool stderr_only;       /* OP_LOGS of a process: its error output */
+    uint64_t limit;         /* OP_LOGS: stop here; UINT64_MAX: follow */
+    bool gap_told;
+    uint64_t cursor;    /* the next offset to deliver */
+    uint64_t cursor_err;
+    struct term *term;  /* owned; when text is asked */
+    struct timer hard, idle;
+    struct task pump;
+    struct op_result r;
+};
+
+/* A new one; whoever it is handed to owns it. */
+struct op *op_new(enum op_kind kind, const struct op_sink *sink, void *owner);
+/* Delivers what there is, as far as the sink takes it. */
+void op_pump(struct op *op);
+/* The wait ends; what is not delivered yet is delivered first. */
+void op_settle(struct op *op);
+/* Nobody listens any more: drops it without a word. */
+void op_drop(struct op *op);
+void op_note(struct op *op, const char *kind, const char *text, uint64_t from,
+             uint64_t to);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A plain process beside the sessions: standard input, output and error output
+ * apart, any number of readers, its output kept after it has ended.
+ *
+ * It has ended when it exited and its pipes are at their end, or EXIT_GRACE_MS
+ * after the exit when something it left behind holds them open.
+ */
+#ifndef OD_ENGINE_PROCESS_H
+#define OD_ENGINE_PROCESS_H
+
+#include "engine/engine.h"
+#include "engine/op.h"
+
+struct process;
+
+struct process_opts {
+    struct str name; /* "": p1, p2, … */
+    struct str cwd, user, env;
+    char *const *argv; /* NULL-terminated; looked up in PATH */
+    bool with_stdin;
+};
+
+/* NULL: e (EXISTS, LIMIT, …). A start that fails later ends it with an error. */
+struct process *process_start(struct engine *en, const struct process_opts *o, struct err *e);
+struct process *process_find(struct engine *en, struct str name);
+/* The one that was started by the call with this id, after a reconnect. */
+struct process *process_by_call(struct engine *en, const char *id);
+void process_set_call(struct process *p, const char *id);
+void process_resume(struct engine *en, struct str name, const struct json *state);
+
+/* A waiter or reader (OP_WAIT, OP_LOGS); the process owns it from here on. */
+void process_wait(struct process *p, struct op *take);
+size_t process_stdin_room(const struct process *p, uint64_t *accepted);
+void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eof);
+int process_signal(struct process *p, int sig, bool tree, struct err *e);
+
+const struct keep_stream *process_stream(const struct process *p, int i, int *fd);
+struct engine *process_engine(const struct process *p);
+const char *process_name(const struct process *p);
+bool process_ended(const struct process *p);
+pid_t process_pid(const struct process *p);
+struct json *process_json(const struct process *p);
+/* Its waiters are answered with CANCELLED: the server ends. */
+void process_cancel(struct process *p);
+uint64_t process_spool_bytes(const struct process *p);
+/* Forgets the ended one that ended first and has no reader. false: none. */
+bool process_forget_oldest(struct engine *en);
+/* Forgets an ended one and its output. */
+void process_free(struct process *p);
+
+#endif

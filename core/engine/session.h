@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session: a named shell that remembers everything, on a terminal of its own.
+ *
+ *   NONE ──start──▶ STARTING ──I──▶ IDLE ──typed──▶ TYPED ──S──▶ RUNNING
+ *    ▲                 │              ▲                            │ E or P
+ *    └── shell exited ◄┴──────────────┴────────────────────────────┘
+ *   IDLE ──H──▶ HUMAN ──P──▶ IDLE     somebody attached typed a command
+ *
+ * S, E, P, I and H are the marks of shell.h, found in the spool. Everything a
+ * new worker needs is in the keeper: the terminal, the spool, the shell, and
+ * one state line that is stored in the same step as the command is typed. So a
+ * worker can die at any instant; the next one searches the spool from the
+ * offset in that line on and arrives at the same place.
+ */
+#ifndef OD_ENGINE_SESSION_H
+#define OD_ENGINE_SESSION_H
+
+#include "engine/engine.h"
+#include "engine/op.h"
+#include "engine/shell.h"
+
+enum session_state {
+    SESSION_NONE,
+    SESSION_STARTING,
+    SESSION_IDLE,
+    SESSION_TYPED,
+    SESSION_RUNNING,
+    SESSION_HUMAN
+};
+
+/* What a session is made with; ignored when it is there already. */
+struct session_opts {
+    struct str cwd, user, shell;
+    struct str env; /* NAME=VALUE, each ending in NUL */
+    int rows, cols; /* 0: 50 × 200 */
+};
+
+struct session;
+
+/* By name; NULL: there is none. */
+struct session *session_find(struct engine *en, struct str name);
+/* By name, made when there is none. NULL: a bad name, or a limit. */
+struct session *session_get(struct engine *en, struct str name,
+                            const struct session_opts *o, struct err *e);
+/* Takes up a session of the worker before from its state line. */
+void session_resume(struct engine *en, struct str name, const struct json *state);
+
+/*
+ * Hands an op over: it runs now, or is queued, or attaches to the command with
+ * its id; its sink hears of everything else. The op is the session's from here
+ * on, whatever happens.
+ */
+void session_run(struct session *s, struct op *take);
+void session_wait(struct session *s, struct op *take);
+
+/*
+ * Input for what runs. Keys and text go through the terminal; ERR_NOTFOUND when
+ * nothing runs, ERR_LIMIT for a line that a canonical reader would not get
+ * whole (4,095 bytes), named before anything is written.
+ */
+int session_input(struct session *s, struct str bytes, struct err *e);
+int session_key(struct session *s, struct str key, struct err *e); /* "C-c", "Up" … */
+int session_eof(struct session *s, struct err *e);
+/* Standard input of the running command that asked for it (op.with_stdin). */
+size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted);
+void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof);
+int session_resize(struct session *s, int rows, int cols, struct err *e);
+/* To the foreground job. */
+int session_signal(struct session *s, int sig, struct err *e);
+
+typedef void session_killed_fn(void *arg, int found, bool no_proc, bool ended);
+/*
+ * Ends what runs: sig to the whole tree, KILL after grace_ms to what is left,
+ * then the shell too when it does not come back or when `end` asks for it. With
+ * end, the session is forgotten. fn is called once when it is over.
+ */
+void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
+                  session_killed_fn *fn, void *arg);
+void session_kill_cancel(struct session *s, void *arg);
+
+/* Somebody looks and types: keys go in as they are. */
+void session_attach(struct session *s, struct op *viewer);
+void session_detach(struct session *s, struct op *viewer);
+bool session_type(struct session *s, struct str bytes); /* false: no room now */
+
+/* For lists: name, state, shell, cwd, command, since, … */
+struct json *session_json(const struct session *s);
+const char *session_name(const struct session *s);
+struct engine *session_engine(const struct session *s);
+const char *session_cwd(const struct session *s);
+/* Would waiting for this session make the command `parent` (an OD_OP) wait for itself? */
+bool session_in_chain(const struct session *s, const char *parent);
+/* Does something run, so that the next command must wait? */
+bool session_busy(const struct session *s);
+void session_free(struct session *s);
+/* Everybody who waits is answered with CANCELLED: the server ends. */
+void session_cancel(struct session *s);
+uint64_t session_spool_bytes(const struct session *s);
+
+/* What op.c delivers from. */
+struct session_view {
+    const struct keep_stream *stream;
+    int fd;
+    uint64_t scanned; /* searched for marks up to here */
+    uint64_t command; /* what the command wrote ends here, at the latest */
+    const struct shell *shell;
+};
+void session_view(const struct session *s, struct session_view *v);
+/* The end of the noise that begins at or before `at`; 0: there is none. */
+uint64_t session_skip(const struct session *s, uint64_t at, uint64_t *next);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Input for what runs in a session: text, keys, end of file, signals; and the
+ * standard input of a command that was given one.
+ */
+#include "engine/session_own.h"
+
+#include "engine/spool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+static int want_running(struct session *s, struct err *e)
+{
+    if (!session_busy(s) && list_empty(&s->viewers))
+        return err_set(e, ERR_NOTFOUND, "nothing runs in session %s, so nobody would "
+                       "read the input", s->name);
+    if (!s->sh.pty)
+        return err_set(e, ERR_UNSUPPORTED, "session %s has no terminal (%s); give the "
+                       "command its input through a pipe", s->name, s->pty_error);
+    return 0;
+}
+
+/* The longest line of text must fit a canonical reader's buffer. */
+static int check_lines(struct session *s, struct str bytes, struct err *e)
+{
+    struct termios t;
+    if (tcgetattr(s->proc.in, &t) < 0 || !(t.c_lflag & ICANON))
+        return 0;
+    size_t line = 0;
+    for (size_t i = 0; i < bytes.n; i++) {
+        line = bytes.p[i] == '\n' || bytes.p[i] == '\r' ? 0 : line + 1;
+        if (line > CANON_MAX)
+            return err_set(e, ERR_LIMIT, "a line of input is longer than %d bytes, and the "
+                           "program reads whole lines: the terminal would cut it silently; "
+                           "use a pipe or a file", CANON_MAX);
+    }
+    return 0;
+}
+
+static int send_input(struct session *s, struct str bytes, struct err *e)
+{
+    if (bytes.n > hold_room(&s->proc))
+        return err_set(e, ERR_LIMIT, "%zu bytes of input are waiting to be read already",
+                       (size_t)(s->proc.sent - s->proc.r.input + s->proc.r.input_pending));
+    engine_touch(s->en);
+    while (bytes.n > 0) {
+        size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
+        hold_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));
+        bytes = str_sub(bytes, n, bytes.n);
+    }
+    if (session_busy(s))
+        session_quiet_again(s);
+    return 0;
+}
+
+int session_input(struct session *s, struct str bytes, struct err *e)
+{
+    if (want_running(s, e) < 0 || check_lines(s, bytes, e) < 0)
+        return -1;
+    return send_input(s, bytes, e);
+}
+
+/* Did the program switch the cursor keys (DECCKM)? The last word of its output. */
+static bool application_keys(struct session *s)
+{
+    char bytes[16 << 10];
+    const struct keep_stream *o = session_out(s);
+    uint64_t at = o->offset > sizeof(bytes) ? o->offset - sizeof(bytes) : 0;
+    if (at < s->cmd.from)
+        at = s->cmd.from;
+    size_t n = spool_read(s->proc.spool[0], o, &at, bytes, sizeof(bytes));
+    bool on = false;
+    for (size_t i = 0; i + 5 <= n; i++) {
+        if (memcmp(bytes + i, "\033[?1", 4) == 0 && (bytes[i + 4] == 'h' || bytes[i + 4] == 'l'))
+            on = bytes[i + 4] == 'h';
+    }
+    return on;
+}
+
+static const struct {
+    const char *name, *bytes;
+} keys[] = {
+    {"Enter", "\r"}, {"Return", "\r"}, {"Tab", "\t"}, {"BTab", "\033[Z"},
+    {"Escape", "\033"}, {"Esc", "\033"}, {"Space", " "},
+    {"Backspace", "\177"}, {"BSpace", "\177"},
+    {"Insert", "\033[2~"}, {"Delete", "\033[3~"}, {"DC", "\033[3~"},
+    {"PageUp", "\033[5~"}, {"PgUp", "\033[5~"}, {"PageDown", "\033[6~"}, {"PgDn", "\033[6~"},
+    {"F1", "\033OP"}, {"F2", "\033OQ"}, {"F3", "\033OR"}, {"F4", "\033OS"},
+    {"F5", "\033[15~"}, {"F6", "\033[17~"}, {"F7", "\033[18~"}, {"F8", "\033[19~"},
+    {"F9", "\033[20~"}, {"F10", "\033[21~"}, {"F11", "\033[23~"}, {"F12", "\033[24~"},
+};
+static const struct {
+    const char *name;
+    char final;
+} cursor_keys[] = {{"Up", 'A'}, {"Down", 'B'}, {"Right", 'C'}, {"Left", 'D'},
+                   {"Home", 'H'}, {"End", 'F'}};
+
+int session_key(struct session *s, struct str key, struct err *e)
+{
+    if (want_running(s, e) < 0)
+        return -1;
+    char bytes[8];
+    if (key.n == 3 && key.p[1] == '-' && (key.p[0] == 'C' || key.p[0] == 'c')) {
+        bytes[0] = key.p[2] == '?' ? 0x7f : (char)(key.p[2] & 0x1f);
+        return send_input(s, str_n(bytes, 1), e);
+    }
+    if (key.n >= 3 && key.p[1] == '-' && key.p[0] == 'M') {
+        bytes[0] = '\033';
+        if (key.n == 3) {
+            bytes[1] = key.p[2];
+            return send_input(s, str_n(bytes, 2), e);
+        }
+    }
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (str_eq(key, str_of(keys[i].name)))
+            return send_input(s, str_of(keys[i].bytes), e);
+    }
+    for (size_t i = 0; i < sizeof(cursor_keys) / sizeof(cursor_keys[0]); i++) {
+        if (str_eq(key, str_of(cursor_keys[i].name))) {
+            snprintf(bytes, sizeof(bytes), "\033%c%c", application_keys(s) ? 'O' : '[',
+                     cursor_keys[i].final);
+            return send_input(s, str_of(bytes), e);
+        }
+    }
+    return err_set(e, ERR_INVALID, "there is no key %.*s; keys are C-x, M-x, Up, Down, Left, "
+                   "Right, Home, End, PageUp, PageDown, Enter, Tab, BTab, Escape, Space, "
+                   "Backspace, Insert, Delete, F1 to F12", STR_ARG(key));
+}
+
+int session_eof(struct session *s, struct err *e)
+{
+    struct termios t;
+    if (want_running(s, e) < 0)
+        return -1;
+    char c = 4;
+    if (tcgetattr(s->proc.in, &t) == 0 && t.c_cc[VEOF])
+        c = (char)t.c_cc[VEOF];
+    return send_input(s, str_n(&c, 1), e);
+}
+
+size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted)
+{
+    if (!s->feeding || strcmp(id, s->cmd.id) != 0)
+        return 0;
+    *accepted = s->feed.sent;
+    return hold_room(&s->feed);
+}
+
+void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof)
+{
+    if (!s->feeding)
+        return;
+    if (offset < s->feed.sent)
+        bytes = str_sub(bytes, (size_t)(s->feed.sent - offset), bytes.n);
+    while (bytes.n > 0) {
+        size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
+        hold_write(&s->feed, str_n(bytes.p, n), STR(""), STR(""));
+        bytes = str_sub(bytes, n, bytes.n);
+    }
+    if (eof && !s->feed_eof) {
+        s->feed_eof = true;
+        /* Not before the command has opened it: it would never see the end. */
+        if (s->cmd.started)
+            hold_close_input(&s->feed);
+        session_save(s);
+    }
+}
+
+int session_resize(struct session *s, int rows, int cols, struct err *e)
+{
+    if (rows < 1 || cols < 1 || rows > 10000 || cols > 10000)
+        return err_set(e, ERR_INVALID, "a terminal has 1 to 10000 rows and columns");
+    s->rows = rows;
+    s->cols = cols;
+    struct winsize w = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+    if (s->proc.in >= 0)
+        ioctl(s->proc.in, TIOCSWINSZ, &w);
+    return 0;
+}
+
+void session_signal_group(struct session *s, pid_t group, int sig)
+{
+    if (kill(-group, sig) == 0 || errno != EPERM)
+        return;
+    struct minder_request q = {.verb = MINDER_SIGNAL_GROUP, .pid = group, .sig = sig};
+    hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+}
+
+int session_signal(struct session *s, int sig, struct err *e)
+{
+    if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
+        return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
+    pid_t group = 0;
+    if (s->proc.in < 0 || ioctl(s->proc.in, TIOCGPGRP, &group) < 0 || group <= 0)
+        group = s->proc.r.pid;
+    session_signal_group(s, group, sig);
+    engine_touch(s->en);
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Does what runs wait for somebody to type? And: has the shell come back without
+ * saying so? Asked of the minder while a caller waits and the output is quiet.
+ */
+#include "engine/session_own.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+static void on_look_timer(struct timer *t);
+
+void session_look_later(struct session *s, int64_t ms)
+{
+    if (session_busy(s))
+        timer_begin(s->en->loop, &s->look, ms, on_look_timer);
+}
+
+static void tell_waiting(struct session *s)
+{
+    const struct look *l = &s->last_look;
+    char text[256];
+    snprintf(text, sizeof(text), "%s (pid %d) waits for input: %s; answer with od exec "
+             "-s %s --input TEXT", l->comm[0] ? l->comm : "the command", (int)l->pid,
+             l->how, s->name);
+    struct list *it, *tmp;
+    list_each(it, tmp, &s->waiters)
+    {
+        struct op *op = list_entry(it, struct op, node);
+        if (op->settled)
+            continue;
+        op_note(op, "waiting", text, 0, 0);
+        if (op->return_on_input)
+            session_stop_waiting(s, op, OP_INPUT);
+    }
+}
+
+/*
+ * The shell itself reads its terminal while a command should be running: its
+ * builtin `read`, or its prompt, when the command took the marks away. A
+ * readline prompt is not canonical, a `read` is; without readline only the
+ * text of the command can tell.
+ */
+static bool at_lost_prompt(struct session *s)
+{
+    struct termios t;
+    if (tcgetattr(s->proc.in, &t) < 0)
+        return false;
+    if (s->sh.kind != SHELL_POSIX)
+        return !(t.c_lflag & ICANON) && !s->cmd.reads;
+    return !s->cmd.reads;
+}
+
+static void on_looked(void *arg, const struct minder_answer *a, int errnum)
+{
+    struct session *s = arg;
+    s->looking = false;
+    if (!session_busy(s) || s->cmd.ended || session_out(s)->offset != s->quiet_at)
+        return;
+    if (errnum) {
+        session_look_later(s, LOOK_AGAIN_MS);
+        return;
+    }
+    bool was = s->looked && s->last_look.state == LOOK_YES;
+    s->last_look = a->look;
+    s->looked = true;
+    TRACE(TRACE_SESSION, "session %s: look %d (%s, pid %d %s) shell_reads %d fg %d", s->name,
+          (int)a->look.state, a->look.how, (int)a->look.pid, a->look.comm,
+          a->look.shell_reads, a->look.shell_foreground);
+    bool lost = a->look.shell_reads && a->look.shell_foreground && s->state != SESSION_HUMAN &&
+                !s->installing && at_lost_prompt(s);
+    if (lost && ++s->probes >= 2) {
+        s->probes = 0;
+        s->looked = false;
+        session_install(s);
+        session_look_later(s, LOOK_AGAIN_MS);
+        return;
+    }
+    if (!lost)
+        s->probes = 0;
+    if (!lost && s->cmd.started && a->look.state == LOOK_YES && !was)
+        tell_waiting(s);
+    session_look_later(s, s->last_look.state == LOOK_YES && !lost ? LOOK_AGAIN_MS : LOOK_NEXT_MS);
+}
+
+static void on_look_timer(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, look);
+    bool wanted = false;
+    struct list *it, *tmp;
+    list_each(it, tmp, &s->waiters)
+        wanted = wanted || !list_entry(it, struct op, node)->settled;
+    if (!wanted || s->looking || !s->sh.pty || !(s->proc.r.flags & KEEP_P_STARTED))
+        return;
+    struct minder_request q = {.verb = MINDER_LOOK, .pid = s->proc.r.pid};
+    s->looking = true;
+    s->quiet_at = session_out(s)->offset;
+    hold_ask(s->en->hold, s->uid, s->gid, &q, on_looked, s);
+}

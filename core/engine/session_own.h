@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside a session: what the files session*.c share and nobody else sees.
+ */
+#ifndef OD_ENGINE_SESSION_OWN_H
+#define OD_ENGINE_SESSION_OWN_H
+
+#include "engine/session.h"
+
+#include <termios.h>
+
+enum {
+    DONE_KEPT = 16,      /* answers kept for callers that come back */
+    SKIPS = 32,          /* noise ranges remembered */
+    LOOK_FIRST_MS = 60,  /* quiet for that long: is it waiting? */
+    LOOK_NEXT_MS = 120,
+    LOOK_AGAIN_MS = 1000, /* it was waiting: still? */
+    ENV_AFTER_MS = 50,
+    PROMPT_WAIT_MS = 200, /* for what the shell says it dropped */
+    EXIT_GRACE_MS = 300,
+    ENV_MAX = 80 << 10,
+    ROWS = 50, COLS = 200,
+    CANON_MAX = 4095     /* n_tty keeps 4,096 bytes of a line, its end included */
+};
+
+/* What the shell runs, or ran last. */
+struct command {
+    uint64_t seq;
+    char id[OP_ID_MAX + 1];
+    char parent[OP_ID_MAX + 1];
+    char head[120];      /* its first line, for lists */
+    bool started, ended, reads;
+    uint64_t from, to;
+    uint64_t typed_at;   /* offset of the output when it was typed */
+    uint64_t input_at;   /* input offset then */
+    int status;
+    int64_t since_ms, wall_ms, duration_ms;
+};
+
+struct done {
+    char id[OP_ID_MAX + 1];
+    uint64_t seq, from, to;
+    int status;
+    bool shell_ended;
+    int64_t duration_ms;
+};
+
+struct skip {
+    uint64_t from, to;
+};
+
+struct killing {
+    struct list node;
+    int sig, rounds, found;
+    int64_t grace_ms;
+    bool end, no_proc, asked;
+    session_killed_fn *fn;
+    void *arg;
+    struct timer timer;
+    struct session *s;
+};
+
+struct session {
+    struct engine *en;
+    char *name;
+    enum session_state state;
+    struct shell sh;
+    struct proc proc;      /* the shell at the keeper */
+    struct proc feed;      /* the FIFO of a command's standard input */
+    bool feeding, feed_eof;
+    uid_t uid;
+    gid_t gid;
+    char cwd[4096], start_cwd[4096];
+    struct buf opts_env;   /* as given when it was made */
+    struct buf env;        /* snapshot: NAME=VALUE\0… */
+    char shell_wanted[256], user[64];
+    int rows, cols;
+    bool with_rc, fresh, lost_rc; /* fresh: a new shell took over; say so once */
+    int fresh_status;      /* of the shell before */
+    char pty_error[256];   /* why there is no terminal */
+
+    uint64_t seq;          /* of the last command typed */
+    uint64_t scanned;      /* output searched for marks up to here */
+    uint64_t records;      /* offset in the file r */
+    uint64_t seen;         /* output given to callers up to here */
+    uint64_t idle_bytes;   /* output outside of commands since then */
+    char flags[32];        /* $- at the last end */
+    unsigned prompts_due;  /* prompts expected from what already ended */
+    bool ack_due;
+    bool wait_prompt;      /* the end is answered at the prompt: see on_end */
+    bool installing;       /* a probe or new generation was typed */
+    struct command cmd;
+    struct done done[DONE_KEPT];
+    unsigned done_next;
+    struct skip skips[SKIPS];
+    unsigned skips_next;
+    char dropped[160];     /* input that nobody read, to be told */
+
+    struct list queue;     /* ops that wait for their turn */
+    struct list waiters;   /* ops that wait for the command */
+    struct list viewers;   /* attached */
+    struct list logs;      /* readers */
+    struct list kills;
+    struct timer look, start, env_timer, prompt, exit_timer;
+    struct task scan;
+    bool looking;
+    unsigned probes;       /* looks in a row that saw the shell at its prompt */
+    struct look last_look;
+    bool looked;
+    uint64_t quiet_at;     /* offset when the look timer was set */
+    struct io env_io;      /* the FIFO e while a snapshot is under way */
+    struct buf env_text;
+    bool attached_mode;    /* the terminal echoes and translates newlines */
+    bool prompt_on;        /* and the shell prints a prompt */
+};
+
+static inline const struct keep_stream *session_out(const struct session *s)
+{
+    return &s->proc.r.out[0];
+}
+
+/* session_start.c */
+int session_put_file(struct session *s, const char *name, struct str text, struct err *e);
+int session_make_fifo(struct session *s, const char *name);
+void session_fail_queue(struct session *s, const struct err *e);
+void session_start(struct session *s);
+/* From now on the shell has LIMIT_START_MS to come to its first prompt. */
+void session_limit_start(struct session *s);
+
+/* session_tty.c */
+struct termios session_termios(bool attached);
+void session_set_echo(struct session *s);
+void session_restore_tty(struct session *s);
+void session_sync_prompt(struct session *s);
+void session_attach_mode(struct session *s, bool on);
+
+/* session_state.c */
+void session_key_name(struct session *s, struct buf *key);
+void session_store(struct session *s, struct str bytes);
+void session_save(struct session *s);
+void session_say(struct session *s, enum shell_line what);
+
+/* session_look.c */
+void session_look_later(struct session *s, int64_t ms);
+
+/* session_env.c */
+void session_env_done(struct session *s);
+void session_env_later(struct session *s);
+
+/* session_input.c */
+void session_signal_group(struct session *s, pid_t group, int sig);
+
+/* session_kill.c */
+void session_kill_step(struct session *s);
+
+/* session.c */
+void session_notify(struct list *ops, const char *kind, const char *text);
+void session_feed_changed(struct proc *p);
+void session_next(struct session *s);
+void session_stop_waiting(struct session *s, struct op *op, enum op_why why);
+void session_acknowledge(struct session *s);
+void session_install(struct session *s);
+void session_quiet_again(struct session *s);
+void session_changed(struct proc *p);
+struct session *session_make(struct engine *en, struct str name);
+void session_copy(char *out, size_t size, struct str s);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session's shell: its directory and files, its terminal or pipes, its start.
+ */
+#include "engine/session_own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "engine/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* ---- files of the session's directory ---- */
+
+int session_put_file(struct session *s, const char *name, struct str text, struct err *e)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_sys(e, errno, "cannot write %s", path);
+    if (s->uid != s->en->uid && fchown(fd, s->uid, s->gid) < 0)
+        log_warn("session %s: cannot give %s to its user: %m", s->name, path);
+    int r = 0;
+    while (text.n > 0) {
+        ssize_t n = write(fd, text.p, text.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            r = err_sys(e, n < 0 ? errno : ENOSPC, "cannot write %s", path);
+            break;
+        }
+        text = str_sub(text, (size_t)n, text.n);
+    }
+    close(fd);
+    return r;
+}
+
+int session_make_fifo(struct session *s, const char *name)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
+    unlink(path);
+    if (mkfifo(path, 0600) < 0)
+        return -1;
+    if (s->uid != s->en->uid && lchown(path, s->uid, s->gid) < 0)
+        log_warn("session %s: cannot give %s to its user: %m", s->name, path);
+    return 0;
+}
+
+static int make_dir(struct session *s, struct err *e)
+{
+    char path[256];
+    if (!s->en->state_dir[0])
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot start a shell: no directory could be written for its "
+                       "files; give one with od serve --state-dir");
+    snprintf(path, sizeof(path), "%s/s", s->en->state_dir);
+    if (mkdir(path, 0711) < 0 && errno != EEXIST)
+        return err_sys(e, errno, "cannot make %s", path);
+    snprintf(s->sh.dir, sizeof(s->sh.dir), "%s/s/%s", s->en->state_dir, s->name);
+    if (mkdir(s->sh.dir, 0700) < 0 && errno != EEXIST)
+        return err_sys(e, errno, "cannot make %s", s->sh.dir);
+    struct stat st;
+    if (lstat(s->sh.dir, &st) < 0 || !S_ISDIR(st.st_mode))
+        return err_set(e, ERR_IO, "cannot use %s: it is no directory", s->sh.dir);
+    if (st.st_uid != s->uid && chown(s->sh.dir, s->uid, s->gid) < 0)
+        return err_sys(e, errno, "cannot give %s to uid %u", s->sh.dir,
+                       (unsigned)s->uid);
+    return 0;
+}
+
+/* ---- start ---- */
+
+/* Master and slave with our termios. -1 with errno. */
+static int open_pty(struct session *s, int fds[2])
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (master < 0)
+        return -1;
+    int unlocked = 0, slave = -1;
+    if (ioctl(master, TIOCSPTLCK, &unlocked) == 0) {
+#ifdef TIOCGPTPEER
+        slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+#endif
+        int n;
+        if (slave < 0 && ioctl(master, TIOCGPTN, &n) == 0) {
+            char path[32];
+            snprintf(path, sizeof(path), "/dev/pts/%d", n);
+            slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+        }
+    }
+    if (slave < 0) {
+        int why = errno;
+        close(master);
+        errno = why;
+        return -1;
+    }
+    struct termios t = session_termios(false);
+    tcsetattr(slave, TCSANOW, &t);
+    struct winsize w = {.ws_row = (unsigned short)s->rows,
+                        .ws_col = (unsigned short)s->cols};
+    ioctl(master, TIOCSWINSZ, &w);
+    if (s->uid != s->en->uid && fchown(slave, s->uid, (gid_t)-1) < 0)
+        log_debug("session %s: cannot give the terminal to its user: %m", s->name);
+    fds[0] = master;
+    fds[1] = slave;
+    return 0;
+}
+
+void session_fail_queue(struct session *s, const struct err *e)
+{
+    struct list *it, *tmp;
+    list_each(it, tmp, &s->queue)
+    {
+        struct op *op = list_entry(it, struct op, node);
+        op->r.state = OP_FAILED;
+        op->r.err = *e;
+        op_settle(op);
+    }
+    list_each(it, tmp, &s->viewers)
+    {
+        struct op *op = list_entry(it, struct op, node);
+        op->r.state = OP_FAILED;
+        op->r.err = *e;
+        op->r.to = op->cursor;
+        op_settle(op);
+    }
+}
+
+/* The descriptors of a shell without a terminal: a pipe in, a FIFO out. */
+static int open_pipes(struct session *s, struct hold_spawn *sp, struct err *e)
+{
+    char path[300];
+    int in[2];
+    snprintf(path, sizeof(path), "%s/o", s->sh.dir);
+    if (session_make_fifo(s, "o") < 0)
+        return err_sys(e, errno, "cannot make %s", path);
+    int out = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int wr = open(path, O_WRONLY | O_CLOEXEC);
+    if (out < 0 || wr < 0 || pipe2(in, O_CLOEXEC) < 0)
+        return err_sys(e, errno, "cannot open pipes for a shell");
+    sp->kind = KEEP_IN;
+    sp->child[0] = in[0];
+    sp->child[1] = sp->child[2] = wr;
+    sp->in = in[1];
+    sp->out[0] = out;
+    return 0;
+}
+
+static int spawn_shell(struct session *s, struct err *e)
+{
+    struct engine *en = s->en;
+    s->sh = (struct shell){.gen = 1, .pty = true};
+    random_hex(s->sh.nonce, 8);
+    if (shell_find(&s->sh, s->shell_wanted, env_get(en->env, "PATH"), e) < 0 ||
+        make_dir(s, e) < 0)
+        return -1;
+
+    struct hold_spawn sp = {.cwd = s->cwd, .uid = s->uid, .gid = s->gid,
+                            .in = -1, .out = {-1, -1}, .spool = {-1, -1},
+                            .child = {-1, -1, -1}, .offset = s->scanned};
+    int fds[2];
+    if (open_pty(s, fds) == 0) {
+        sp.kind = KEEP_PTY;
+        sp.in = sp.out[0] = fds[0];
+        sp.child[0] = fds[1];
+    } else {
+        snprintf(s->pty_error, sizeof(s->pty_error), "%s", strerror(errno));
+        s->sh.pty = false;
+        if (open_pipes(s, &sp, e) < 0)
+            return -1;
+    }
+    struct buf code = BUF_INIT(64 << 10), extra = BUF_INIT(LIMIT_SPAWN_MAX);
+    struct buf space = BUF_INIT(512), envs = BUF_INIT(LIMIT_SPAWN_MAX * 2);
+    char *argv[8];
+    int r = -1;
+    shell_code(&code, &s->sh, s->seq, true, s->with_rc);
+    buf_adds(&extra, buf_str(&s->opts_env));
+    buf_adds(&extra, buf_str(&s->env));
+    buf_addf(&extra, "OD_SESSION=%s", s->name);
+    buf_addc(&extra, 0);
+    buf_addf(&extra, "OD_SESSION_TAG=%s-%s", s->name, s->sh.nonce);
+    buf_addc(&extra, 0);
+    buf_addz(&extra, "OD_OP=");
+    buf_addc(&extra, 0);
+    shell_argv(&s->sh, argv, &space, &extra);
+    char **env = engine_env(en, buf_str(&extra), &envs);
+    sp.spool_bytes = s->proc.hold ? session_out(s)->cap : engine_spool_bytes(en);
+    if (session_put_file(s, "p", buf_str(&code), e) < 0 || session_put_file(s, "r", STR(""), e) < 0)
+        goto out;
+    session_make_fifo(s, "e");
+    /* The spool goes on over shells: one file, one count of bytes. */
+    if (s->proc.hold) {
+        sp.spool[0] = fcntl(s->proc.spool[0], F_DUPFD_CLOEXEC, 3);
+        hold_forget(&s->proc);
+    } else {
+        char file[96], dir[220];
+        snprintf(file, sizeof(file), "session-%s", s->name);
+        snprintf(dir, sizeof(dir), "%s/spool", en->state_dir);
+        sp.spool[0] = spool_make(en->state_dir[0] ? dir : NULL, file, e);
+    }
+    if (sp.spool[0] < 0)
+        goto out;
+    s->state = SESSION_STARTING;
+    s->records = 0;
+    s->prompts_due = 1;
+    s->installing = s->wait_prompt = false;
+    struct buf key = BUF_INIT(128), line = BUF_INIT(LIMIT_BLOB_MAX);
+    sp.program = s->sh.path;
+    sp.argv = argv;
+    sp.envp = env;
+    s->proc.changed = session_changed;
+    session_key_name(s, &key);
+    r = hold_spawn(en->hold, &s->proc, &sp, e);
+    if (r == 0)
+        session_save(s);
+    buf_release(&key);
+    buf_release(&line);
+    session_limit_start(s);
+out:
+    for (int i = 0; i < 3; i++) {
+        if (sp.child[i] >= 0 && (i == 0 || sp.child[i] != sp.child[i - 1]))
+            close(sp.child[i]);
+    }
+    if (r < 0 && !s->proc.hold && sp.kind == KEEP_PTY)
+        s->state = SESSION_NONE;
+    free(env);
+    buf_release(&code);
+    buf_release(&extra);
+    buf_release(&space);
+    buf_release(&envs);
+    return r;
+}
+
+void session_start(struct session *s)
+{
+    struct err e = ERR_INIT;
+    struct stat st;
+    if (stat(s->cwd, &st) < 0 || !S_ISDIR(st.st_mode)) {
+        /* A fresh shell after the directory vanished starts above it. */
+        int why = errno;
+        if (s->seq == 0) {
+            if (why == 0 || stat(s->cwd, &st) == 0)
+                err_set(&e, ERR_INVALID, "cannot start a shell in %s: it is no directory",
+                        s->cwd);
+            else
+                err_sys(&e, why, "cannot start a shell in %s", s->cwd);
+            session_fail_queue(s, &e);
+            return;
+        }
+        char text[300];
+        snprintf(text, sizeof(text), "the directory %.200s is gone; the shell is in /", s->cwd);
+        session_notify(&s->queue, "cwd", text);
+        snprintf(s->cwd, sizeof(s->cwd), "/");
+    }
+    if (spawn_shell(s, &e) < 0) {
+        s->state = SESSION_NONE;
+        session_fail_queue(s, &e);
+    }
+}
+
+/* rc files took too long, or never came back: without them, and said so. */
+static void on_start_limit(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, start);
+    struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
+                               .pid = s->proc.r.pid,
+                               .sig = SIGKILL,
+                               .root = 1};
+    log_warn("session %s: no prompt within %d ms; starting without rc files", s->name,
+             LIMIT_START_MS);
+    s->with_rc = false;
+    s->lost_rc = true;
+    if (s->proc.r.flags & KEEP_P_STARTED)
+        hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+}
+
+void session_limit_start(struct session *s)
+{
+    timer_begin(s->en->loop, &s->start, LIMIT_START_MS, on_start_limit);
+}

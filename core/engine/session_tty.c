@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session's terminal: what it is set to, and people who are attached to it.
+ *
+ * While commands run for programs it echoes nothing and translates nothing, so
+ * the spool holds what was written. While somebody is attached it behaves as
+ * people expect. A shell at its prompt is never set from outside: readline would
+ * put back what it found; it is told to, and asks (mark A).
+ */
+#include "engine/session_own.h"
+
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+struct termios session_termios(bool attached)
+{
+    struct termios t = {
+        .c_iflag = ICRNL | IXON | IUTF8 | BRKINT,
+        .c_oflag = attached ? OPOST | ONLCR : ONLCR,
+        .c_cflag = CS8 | CREAD | B38400,
+        .c_lflag = ISIG | ICANON | IEXTEN | ECHOE | ECHOK | ECHOCTL | ECHOKE,
+    };
+    if (attached)
+        t.c_lflag |= ECHO;
+    static const cc_t cc[][2] = {
+        {VINTR, 3}, {VQUIT, 28}, {VERASE, 127}, {VKILL, 21}, {VEOF, 4},
+        {VSTART, 17}, {VSTOP, 19}, {VSUSP, 26}, {VREPRINT, 18},
+        {VDISCARD, 15}, {VWERASE, 23}, {VLNEXT, 22}, {VMIN, 1}};
+    for (size_t i = 0; i < sizeof(cc) / sizeof(cc[0]); i++)
+        t.c_cc[cc[i][0]] = cc[i][1];
+    cfsetispeed(&t, B38400);
+    cfsetospeed(&t, B38400);
+    return t;
+}
+
+/* Echo and newline translation: as people expect them, or none. */
+void session_set_echo(struct session *s)
+{
+    struct termios t;
+    if (s->proc.in < 0 || tcgetattr(s->proc.in, &t) < 0)
+        return;
+    bool on = s->attached_mode;
+    t.c_oflag = on ? t.c_oflag | OPOST | ONLCR : t.c_oflag & ~(tcflag_t)OPOST;
+    if ((t.c_lflag & ICANON) || !on)
+        t.c_lflag = on ? t.c_lflag | ECHO : t.c_lflag & ~(tcflag_t)ECHO;
+    tcsetattr(s->proc.in, TCSANOW, &t);
+}
+
+/* The termios that the next command finds: a killed editor leaves chaos. */
+void session_restore_tty(struct session *s)
+{
+    struct termios t;
+    if (!s->sh.pty || s->proc.in < 0 || tcgetattr(s->proc.in, &t) < 0)
+        return;
+    bool on = s->attached_mode && s->prompt_on;
+    if (!(t.c_lflag & ICANON) || !(t.c_lflag & ISIG) || !(t.c_lflag & ECHO) == on ||
+        !(t.c_oflag & OPOST) == on) {
+        t = session_termios(on);
+        tcsetattr(s->proc.in, TCSANOW, &t);
+    }
+}
+
+/* A prompt for people while somebody is attached; changed when the shell is idle. */
+void session_sync_prompt(struct session *s)
+{
+    if (s->state != SESSION_IDLE || s->prompt_on == s->attached_mode)
+        return;
+    s->prompt_on = s->attached_mode;
+    s->prompts_due++;
+    if (!s->prompt_on) /* what somebody had typed and not entered */
+        hold_write(&s->proc, STR("\005\025"), STR(""), STR(""));
+    session_say(s, s->prompt_on ? LINE_ATTACH : LINE_DETACH);
+}
+
+/* ---- attach ---- */
+
+void session_attach_mode(struct session *s, bool on)
+{
+    s->attached_mode = on && s->sh.pty;
+    if (session_busy(s))
+        session_set_echo(s); /* an idle shell is told by sync_prompt, and asks for it */
+    session_sync_prompt(s);
+}
+
+void session_attach(struct session *s, struct op *viewer)
+{
+    viewer->session = s;
+    viewer->stream = viewer->filter = viewer->skip_noise = true;
+    list_add_tail(&s->viewers, &viewer->node);
+    engine_touch(s->en);
+    timer_stop(&s->env_timer);
+    if (s->state == SESSION_NONE) {
+        session_start(s);
+        if (viewer->done || viewer->settled)
+            return;
+    }
+    viewer->cursor = s->scanned;
+    if (s->state != SESSION_STARTING)
+        session_attach_mode(s, true);
+}
+
+void session_detach(struct session *s, struct op *viewer)
+{
+    op_drop(viewer);
+    if (list_empty(&s->viewers)) {
+        session_attach_mode(s, false);
+        session_env_later(s);
+    }
+}
+
+bool session_type(struct session *s, struct str bytes)
+{
+    if (bytes.n > hold_room(&s->proc) || !s->proc.hold)
+        return false;
+    hold_write(&s->proc, bytes, STR(""), STR(""));
+    engine_touch(s->en);
+    return true;
+}

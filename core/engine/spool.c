@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the rings that the keeper writes. */
+#include "engine/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int spool_make(const char *dir, const char *name, struct err *e)
+{
+    int fd;
+    if (!dir) {
+        fd = memfd_create(name, MFD_CLOEXEC);
+        if (fd < 0)
+            err_sys(e, errno, "cannot keep output in memory: memfd_create");
+        return fd;
+    }
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        err_sys(e, errno, "cannot make the output file %s", path);
+    return fd;
+}
+
+void spool_remove(const char *dir, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    unlink(path);
+}
+
+uint64_t spool_start(const struct keep_stream *s)
+{
+    return s->cap && s->offset > s->cap ? s->offset - s->cap : 0;
+}
+
+size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, size_t n)
+{
+    uint64_t at = *from, start = spool_start(s), end = s->offset;
+    if (at < start)
+        at = start;
+    for (uint32_t i = 0; i < s->gaps; i++) {
+        if (at >= s->gap[i].from && at < s->gap[i].to)
+            at = s->gap[i].to;
+        else if (at < s->gap[i].from && s->gap[i].from < end)
+            end = s->gap[i].from;
+    }
+    *from = at;
+    if (at >= end)
+        return 0;
+    if (n > end - at)
+        n = (size_t)(end - at);
+    size_t got = 0;
+    while (got < n) {
+        uint64_t pos = (at + got) % s->cap;
+        size_t piece = s->cap - pos < n - got ? (size_t)(s->cap - pos) : n - got;
+        ssize_t r = pread(fd, p + got, piece, (off_t)pos);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            break;
+        got += (size_t)r;
+    }
+    return got;
+}

@@ -1,0 +1,735 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line model: see term_line.h.
+ *
+ * Cells exist only up to the last one that was written, so moving the cursor
+ * to the right of it costs nothing. In the canvas state the unfinished piece
+ * of the text is empty: its bytes are in the rows.
+ */
+#include "engine/term_line.h"
+
+#include "base/utf8.h"
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+
+#define CELLS_MAX (1u << 20)  /* of all rows: what a hostile stream may cost */
+#define CELLS_KEPT (16u << 10) /* more are given back when a canvas ends */
+#define TAB_WIDTH 8
+
+static size_t clamp(long n, long standard, long max)
+{
+    return (size_t)(n <= 0 ? standard : n > max ? max : n);
+}
+
+void line_init(struct line_model *m, const struct term_opts *o)
+{
+    *m = (struct line_model){
+        .rows = clamp(o->rows, 24, TERM_BACK + 1),
+        .cols = clamp(o->cols, 80, TERM_LINE_MAX),
+        .keep_tabs = o->keep_tabs,
+        .same = true,
+    };
+    text_init(&m->text, o);
+}
+
+static void free_rows(struct line_model *m)
+{
+    for (size_t i = 0; i < m->cap; i++)
+        free(m->row[i].cell);
+    free(m->row);
+    m->row = NULL;
+    m->n = m->cap = m->cells = 0;
+}
+
+void line_release(struct line_model *m)
+{
+    free_rows(m);
+    text_release(&m->text);
+}
+
+/* ---- rows of cells ---- */
+
+static bool is_joined(const struct cell *c)
+{
+    return c->ch[0] >= CELL_TAB;
+}
+
+static bool is_blank(const struct cell *c)
+{
+    return (c->ch[0] == 0 || c->ch[0] == ' ' || c->ch[0] == '\t' ||
+            c->ch[0] == CELL_TAB) && c->ch[1] == 0;
+}
+
+static void set(struct cell *c, uint32_t cp)
+{
+    c->ch[0] = cp;
+    c->ch[1] = 0;
+}
+
+/* Makes room for n cells; those from r->n on are not set. */
+static bool reserve(struct line_model *m, struct row *r, size_t n)
+{
+    if (n <= r->cap)
+        return true;
+    size_t cap = n < 64 ? 64 : n < TERM_LINE_MAX / 2 ? n * 2 : n;
+    if (n > TERM_LINE_MAX || m->cells + cap - r->cap > CELLS_MAX)
+        return false;
+    r->cell = xrealloc(r->cell, cap, sizeof(*r->cell));
+    m->cells += cap - r->cap;
+    r->cap = cap;
+    return true;
+}
+
+/* As reserve, and blanks up to n. */
+static bool extend(struct line_model *m, struct row *r, size_t n)
+{
+    if (!reserve(m, r, n))
+        return false;
+    for (; r->n < n; r->n++)
+        set(&r->cell[r->n], 0);
+    return true;
+}
+
+/*
+ * Cells from x to end are about to be written or moved: what they hold only a
+ * part of, a wide character or a TAB, becomes blank as a whole.
+ */
+static void split_at(struct row *r, size_t x)
+{
+    if (!r->joined || x >= r->n || !is_joined(&r->cell[x]))
+        return;
+    size_t a = x, b = x;
+    while (a > 0 && is_joined(&r->cell[a]))
+        a--;
+    while (b < r->n && is_joined(&r->cell[b]))
+        b++;
+    for (; a < b; a++)
+        set(&r->cell[a], 0);
+}
+
+static void split(struct row *r, size_t x, size_t end)
+{
+    split_at(r, x);
+    split_at(r, end);
+}
+
+static void cut_row(struct row *r, size_t n)
+{
+    if (n < r->n) {
+        split_at(r, n);
+        r->n = n;
+    }
+    if (r->n == 0)
+        r->joined = false;
+}
+
+/* A mark joins the character before x, if there is one and it has room. */
+static void add_mark(struct row *r, size_t x, uint32_t cp)
+{
+    if (x == 0 || x > r->n)
+        return;
+    struct cell *c = &r->cell[x - 1];
+    if (c->ch[0] == CELL_WIDE)
+        c--;
+    if (c->ch[0] == 0 || c->ch[0] == CELL_TAB || c->ch[0] == '\t')
+        return;
+    for (size_t i = 1; i < CELL_CHARS; i++) {
+        if (c->ch[i])
+            continue;
+        c->ch[i] = cp;
+        if (i + 1 < CELL_CHARS)
+            c->ch[i + 1] = 0;
+        return;
+    }
+}
+
+static size_t tab_stop(size_t x)
+{
+    return (x / TAB_WIDTH + 1) * TAB_WIDTH;
+}
+
+/* A TAB over nothing: r ends at or before x. Returns the new column. */
+static size_t put_tab(struct line_model *m, struct row *r, size_t x)
+{
+    size_t stop = tab_stop(x);
+    if (!extend(m, r, stop))
+        return x; /* TERM_LINE_MAX */
+    set(&r->cell[x], '\t');
+    for (size_t i = x + 1; i < stop; i++)
+        set(&r->cell[i], CELL_TAB);
+    r->joined = true;
+    return stop;
+}
+
+/* Fills an empty row with a line's bytes, valid UTF-8. */
+static bool load(struct line_model *m, struct row *r, struct str s)
+{
+    size_t x = 0;
+    if (!reserve(m, r, s.n < TERM_LINE_MAX ? s.n : TERM_LINE_MAX))
+        return false;
+    for (size_t i = 0; i < s.n;) {
+        uint32_t cp = (unsigned char)s.p[i];
+        if (cp == '\t') {
+            x = put_tab(m, r, x);
+            i++;
+            continue;
+        }
+        int len = cp < 0x80 ? 1 : utf8_decode(str_sub(s, i, 4), &cp);
+        int width = utf8_width(cp);
+        i += (size_t)len;
+        if (width == 0) {
+            add_mark(r, x, cp);
+            continue;
+        }
+        if (!extend(m, r, x + (size_t)width))
+            return false;
+        set(&r->cell[x], cp);
+        if (width == 2) {
+            set(&r->cell[x + 1], CELL_WIDE);
+            r->joined = true;
+        }
+        x += (size_t)width;
+    }
+    return true;
+}
+
+void line_row_bytes(const struct row *r, size_t least, struct buf *out)
+{
+    size_t n = r->n;
+    while (n > least && is_blank(&r->cell[n - 1]))
+        n--;
+    for (size_t x = 0; x < n;) {
+        char *p = buf_reserve(out, 256);
+        if (!p)
+            xalloc_failed(256);
+        char *q = p;
+        for (; x < n && q - p < 256 - 4 * CELL_CHARS; x++) {
+            const struct cell *c = &r->cell[x];
+            if (is_joined(c))
+                continue;
+            if (c->ch[0] < 0x80 && c->ch[1] == 0) {
+                *q++ = c->ch[0] ? (char)c->ch[0] : ' ';
+                continue;
+            }
+            for (size_t i = 0; i < CELL_CHARS && c->ch[i]; i++)
+                q += utf8_encode(c->ch[i], q);
+        }
+        buf_commit(out, (size_t)(q - p));
+    }
+}
+
+/* A row at i, empty and with a spare one's memory if there is any. */
+static struct row *insert_row(struct line_model *m, size_t i)
+{
+    if (m->n == m->cap) {
+        size_t cap = m->cap ? m->cap * 2 : 8;
+        m->row = xrealloc(m->row, cap, sizeof(*m->row));
+        memset(m->row + m->cap, 0, (cap - m->cap) * sizeof(*m->row));
+        m->cap = cap;
+    }
+    struct row spare = m->row[m->n];
+    memmove(m->row + i + 1, m->row + i, (m->n - i) * sizeof(*m->row));
+    m->n++;
+    spare.n = 0;
+    spare.joined = false;
+    spare.from = spare.to = m->start;
+    m->row[i] = spare;
+    return &m->row[i];
+}
+
+/* ---- from plain to canvas and back ---- */
+
+static void to_canvas(struct line_model *m)
+{
+    if (m->n)
+        return;
+    struct row *r = insert_row(m, 0);
+    r->from = m->from;
+    r->to = m->start;
+    /* Cannot fail: a line that is plain is shorter than TERM_LINE_MAX. */
+    load(m, r, text_cur(&m->text));
+    text_cur_truncate(&m->text, 0);
+    m->y = 0;
+    m->x = m->home ? 0 : r->n;
+    m->home = false;
+}
+
+static void to_plain(struct line_model *m)
+{
+    if (m->cells > CELLS_KEPT)
+        free_rows(m);
+    m->n = m->x = m->y = 0;
+    m->home = false;
+    m->same = true;
+    m->from = m->at;
+}
+
+/* The screen has moved down when the last line lies below it. */
+static void new_line(struct line_model *m)
+{
+    uint64_t lines = m->text.line + (m->n ? m->n : 1);
+    if (lines > m->rows && m->top < lines - m->rows)
+        m->top = lines - m->rows;
+}
+
+static void finish_row(struct line_model *m, const struct row *r, bool newline)
+{
+    line_row_bytes(r, newline ? 0 : r->n, &m->text.win);
+    text_end(&m->text, r->from, r->to, false, newline);
+}
+
+/* Finishes all rows, of which the last one may go on in the text. */
+static void finish_rows(struct line_model *m, bool newline)
+{
+    for (size_t i = 0; i < m->n; i++)
+        finish_row(m, &m->row[i], newline || i + 1 < m->n);
+    to_plain(m);
+}
+
+static void finish_first_row(struct line_model *m)
+{
+    struct row r = m->row[0];
+    finish_row(m, &r, true);
+    memmove(m->row, m->row + 1, (m->n - 1) * sizeof(*m->row));
+    m->row[--m->n] = r; /* spare now */
+}
+
+/* An empty row below all others; the first one may leave the screen. */
+static void add_row(struct line_model *m)
+{
+    insert_row(m, m->n);
+    if (m->n > m->rows) {
+        finish_first_row(m);
+        m->y -= m->y > 0;
+    }
+    new_line(m);
+}
+
+/* Takes lines back until the first row is line `first`, or as far as it goes. */
+static void take_back(struct line_model *m, uint64_t first)
+{
+    while (m->text.line > first) {
+        struct text_piece p;
+        if (m->cells > CELLS_MAX / 2 || !text_take_back(&m->text, &p)) {
+            m->top = m->text.line;
+            return;
+        }
+        struct row *r = insert_row(m, 0);
+        r->from = p.from;
+        r->to = p.to;
+        m->y++;
+        load(m, r, text_cur(&m->text));
+        text_cur_truncate(&m->text, 0);
+    }
+}
+
+/* ---- writing ---- */
+
+static void plain_add(struct line_model *m, const char *p, size_t n)
+{
+    size_t have = text_cur(&m->text).n;
+    if (m->from + have != m->start)
+        m->same = false;
+    text_add(&m->text, p, n);
+}
+
+/* A line that got too long goes on in a new piece, without its beginning. */
+static void plain_break(struct line_model *m, uint64_t at)
+{
+    text_end(&m->text, m->from, at, m->same, false);
+    m->from = at;
+    m->same = true;
+}
+
+/*
+ * The row with room for n more cells at the cursor, blank up to it, and not
+ * joined to what will be written. NULL: the line or all of them became too
+ * long; if this was the last line, it goes on as a plain one.
+ */
+static struct row *canvas_room(struct line_model *m, size_t n)
+{
+    struct row *r = &m->row[m->y];
+    if (extend(m, r, m->x < r->n ? r->n : m->x) && reserve(m, r, m->x + n)) {
+        split(r, m->x, m->x + n);
+        r->to = m->at;
+        return r;
+    }
+    if (m->y + 1 == m->n) {
+        finish_rows(m, false);
+        m->from = m->start;
+    }
+    return NULL;
+}
+
+static void canvas_print_ascii(struct line_model *m, const char *p, size_t n)
+{
+    size_t most = TERM_LINE_MAX - m->x;
+    if (m->x < TERM_LINE_MAX && n > most) {
+        /* The part that fits, and the rest, as plain lines are. */
+        canvas_print_ascii(m, p, most);
+        line_print_ascii(m, p + most, n - most);
+        return;
+    }
+    struct row *r = canvas_room(m, n);
+    if (!r) {
+        if (m->n)
+            m->start += n;
+        else
+            line_print_ascii(m, p, n);
+        return;
+    }
+    struct cell *c = r->cell + m->x;
+    for (size_t i = 0; i < n; i++)
+        set(&c[i], (unsigned char)p[i]);
+    m->start += n;
+    m->x += n;
+    if (r->n < m->x)
+        r->n = m->x;
+}
+
+void line_print_ascii(struct line_model *m, const char *p, size_t n)
+{
+    if (m->home && text_cur(&m->text).n)
+        to_canvas(m);
+    if (m->n) {
+        canvas_print_ascii(m, p, n);
+        return;
+    }
+    m->home = false;
+    while (n > 0) {
+        size_t have = text_cur(&m->text).n;
+        if (have >= TERM_LINE_MAX) {
+            plain_break(m, m->start);
+            have = 0;
+        }
+        size_t k = n < TERM_LINE_MAX - have ? n : TERM_LINE_MAX - have;
+        plain_add(m, p, k);
+        m->start += k;
+        p += k;
+        n -= k;
+    }
+}
+
+static void canvas_print(struct line_model *m, uint32_t cp, size_t width)
+{
+    if (width == 0) {
+        add_mark(&m->row[m->y], m->x, cp);
+        m->row[m->y].to = m->at;
+        return;
+    }
+    struct row *r = canvas_room(m, width);
+    if (!r) {
+        if (!m->n)
+            line_print(m, cp);
+        return;
+    }
+    set(&r->cell[m->x], cp);
+    if (width == 2) {
+        set(&r->cell[m->x + 1], CELL_WIDE);
+        r->joined = true;
+    }
+    m->x += width;
+    if (r->n < m->x)
+        r->n = m->x;
+}
+
+void line_print(struct line_model *m, uint32_t cp)
+{
+    if (m->home && text_cur(&m->text).n)
+        to_canvas(m);
+    if (m->n) {
+        canvas_print(m, cp, (size_t)utf8_width(cp));
+        return;
+    }
+    m->home = false;
+    if (text_cur(&m->text).n >= TERM_LINE_MAX)
+        plain_break(m, m->start);
+    char utf8[4];
+    plain_add(m, utf8, (size_t)utf8_encode(cp, utf8));
+}
+
+void line_add_done(struct line_model *m, struct str bytes, uint64_t from,
+                   bool newline)
+{
+    text_add(&m->text, bytes.p, bytes.n);
+    text_end(&m->text, from, m->at, false, newline);
+    m->from = m->at;
+    m->same = true;
+    new_line(m);
+}
+
+/* ---- controls ---- */
+
+void line_feed(struct line_model *m)
+{
+    if (m->n) {
+        m->x = 0;
+        if (m->y + 1 < m->n)
+            m->y++;
+        else
+            finish_rows(m, true);
+    } else {
+        struct str s = text_cur(&m->text);
+        size_t n = s.n;
+        while (n > 0 && (s.p[n - 1] == ' ' || s.p[n - 1] == '\t'))
+            n--;
+        text_cur_truncate(&m->text, n);
+        text_end(&m->text, m->from, m->at, m->same, true);
+        m->from = m->at;
+        m->same = true;
+        m->home = false;
+    }
+    new_line(m);
+}
+
+void line_index(struct line_model *m)
+{
+    to_canvas(m);
+    if (m->y + 1 == m->n)
+        add_row(m);
+    m->y++;
+}
+
+void line_return(struct line_model *m)
+{
+    m->x = 0;
+    m->home = m->n == 0;
+}
+
+void line_tab(struct line_model *m)
+{
+    if (m->n || m->home) {
+        to_canvas(m);
+        struct row *r = &m->row[m->y];
+        if (m->keep_tabs && m->x >= r->n)
+            m->x = put_tab(m, r, m->x);
+        else if (m->x < TERM_LINE_MAX)
+            m->x = tab_stop(m->x);
+        r->to = m->at;
+        return;
+    }
+    if (m->keep_tabs) {
+        line_print(m, '\t');
+        return;
+    }
+    static const char blanks[TAB_WIDTH + 1] = "        ";
+    struct str s = text_cur(&m->text);
+    size_t x = 0;
+    for (size_t i = 0; i < s.n;) {
+        uint32_t cp = (unsigned char)s.p[i];
+        i += cp < 0x80 ? 1 : (size_t)utf8_decode(str_sub(s, i, 4), &cp);
+        x += (size_t)utf8_width(cp);
+    }
+    line_print_ascii(m, blanks, tab_stop(x) - x);
+}
+
+void line_tab_back(struct line_model *m, size_t n)
+{
+    to_canvas(m);
+    size_t stop = (m->x + TAB_WIDTH - 1) / TAB_WIDTH;
+    m->x = n < stop ? (stop - n) * TAB_WIDTH : 0;
+}
+
+void line_left(struct line_model *m, size_t n)
+{
+    if (m->home)
+        return;
+    to_canvas(m);
+    m->x = n < m->x ? m->x - n : 0;
+}
+
+void line_right(struct line_model *m, size_t n)
+{
+    to_canvas(m);
+    if (m->x < m->cols - 1)
+        m->x = n < m->cols - 1 - m->x ? m->x + n : m->cols - 1;
+}
+
+void line_column(struct line_model *m, size_t x)
+{
+    if (x == 0) {
+        line_return(m);
+        return;
+    }
+    to_canvas(m);
+    m->x = x < m->cols ? x : m->cols - 1;
+}
+
+void line_up(struct line_model *m, size_t n)
+{
+    uint64_t line = m->text.line + m->y;
+    uint64_t target = line > n ? line - n : 0;
+    if (target < m->top)
+        target = m->top;
+    if (target >= line)
+        return;
+    to_canvas(m);
+    take_back(m, target);
+    m->y = target > m->text.line ? (size_t)(target - m->text.line) : 0;
+}
+
+void line_down(struct line_model *m, size_t n)
+{
+    uint64_t line = m->text.line + m->y;
+    uint64_t last = m->top + m->rows - 1;
+    if (n > last - line)
+        n = (size_t)(last - line);
+    if (n == 0)
+        return;
+    to_canvas(m);
+    while (m->y + n >= m->n)
+        add_row(m);
+    m->y += n;
+}
+
+bool line_at_top(const struct line_model *m)
+{
+    return m->text.line + m->y <= m->top;
+}
+
+void line_where(struct line_model *m, size_t *y, size_t *x)
+{
+    to_canvas(m);
+    uint64_t line = m->text.line + m->y;
+    *y = line > m->top ? (size_t)(line - m->top) : 0;
+    *x = m->x;
+}
+
+void line_goto(struct line_model *m, size_t y, size_t x)
+{
+    uint64_t line = m->text.line + m->y, target = m->top + y;
+    if (target < line)
+        line_up(m, (size_t)(line - target));
+    else
+        line_down(m, (size_t)(target - line));
+    to_canvas(m);
+    m->x = x;
+}
+
+void line_erase(struct line_model *m, int how)
+{
+    if (!m->n && (how == 0 || (how == 2 && m->home))) {
+        if (m->home)
+            text_cur_truncate(&m->text, 0);
+        m->home = false; /* the end is at the first column, or it was there */
+        return;
+    }
+    to_canvas(m);
+    struct row *r = &m->row[m->y];
+    r->to = m->at;
+    if (how == 0) {
+        cut_row(r, m->x);
+    } else if (how == 2 || m->x + 1 >= r->n) {
+        cut_row(r, 0);
+    } else {
+        split(r, 0, m->x + 1);
+        for (size_t i = 0; i <= m->x; i++)
+            set(&r->cell[i], 0);
+    }
+}
+
+void line_erase_below(struct line_model *m)
+{
+    line_erase(m, 0);
+    for (size_t i = m->y + 1; i < m->n; i++) {
+        cut_row(&m->row[i], 0);
+        m->row[i].to = m->at;
+    }
+}
+
+void line_blank(struct line_model *m, size_t n)
+{
+    to_canvas(m);
+    struct row *r = &m->row[m->y];
+    r->to = m->at;
+    if (n >= r->n || m->x >= r->n - n) {
+        cut_row(r, m->x);
+        return;
+    }
+    split(r, m->x, m->x + n);
+    for (size_t i = m->x; i < m->x + n; i++)
+        set(&r->cell[i], 0);
+}
+
+void line_delete(struct line_model *m, size_t n)
+{
+    to_canvas(m);
+    struct row *r = &m->row[m->y];
+    r->to = m->at;
+    if (n >= r->n || m->x >= r->n - n) {
+        cut_row(r, m->x);
+        return;
+    }
+    split(r, m->x, m->x + n);
+    memmove(&r->cell[m->x], &r->cell[m->x + n],
+            (r->n - m->x - n) * sizeof(*r->cell));
+    r->n -= n;
+}
+
+void line_insert(struct line_model *m, size_t n)
+{
+    to_canvas(m);
+    struct row *r = &m->row[m->y];
+    if (m->x >= r->n)
+        return; /* blanks before nothing */
+    size_t edge = r->n > m->cols ? r->n : m->cols;
+    if (n > edge - m->x)
+        n = edge - m->x;
+    size_t left = r->n < edge - n ? r->n : edge - n;
+    cut_row(r, left); /* what is pushed over the edge is lost */
+    if (!reserve(m, r, left + n))
+        return;
+    split_at(r, m->x);
+    memmove(&r->cell[m->x + n], &r->cell[m->x],
+            (left - m->x) * sizeof(*r->cell));
+    for (size_t i = m->x; i < m->x + n; i++)
+        set(&r->cell[i], 0);
+    r->n = left + n;
+    r->to = m->at;
+}
+
+/* ---- for the screen, and for showing ---- */
+
+void line_open(struct line_model *m, size_t rows)
+{
+    to_canvas(m);
+    uint64_t lines = m->text.line + m->n;
+    uint64_t first = lines > rows ? lines - rows : 0;
+    take_back(m, first > m->top ? first : m->top);
+}
+
+void line_drop_rows(struct line_model *m)
+{
+    uint64_t from = m->n ? m->row[0].from : m->from;
+    to_plain(m);
+    m->from = from;
+}
+
+struct text_mark line_show(struct line_model *m, struct text_piece *open)
+{
+    if (m->home)
+        to_canvas(m); /* blanks after the cursor are cut there */
+    struct text_mark mark = text_mark(&m->text);
+    *open = (struct text_piece){.from = m->from, .to = m->at, .same = m->same};
+    if (m->n == 0)
+        return mark;
+    size_t last = m->n - 1;
+    const struct row *r = &m->row[last];
+    while (last > m->y) {
+        size_t n = r->n;
+        while (n > 0 && is_blank(&r->cell[n - 1]))
+            n--;
+        if (n > 0)
+            break;
+        r = &m->row[--last];
+    }
+    for (size_t i = 0; i < last; i++)
+        finish_row(m, &m->row[i], true);
+    *open = (struct text_piece){.from = r->from, .to = r->to};
+    if (last > m->y && last + 1 < m->n)
+        finish_row(m, r, true);
+    else
+        line_row_bytes(r, last > m->y ? 0 : m->x, &m->text.win);
+    return mark;
+}

@@ -1,0 +1,855 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests in frames. One table of verbs; a verb either answers at once or
+ * hands an op to the engine, whose sink writes frames as the connection takes
+ * them: output that does not fit stays in the spool, and op_pump is called when
+ * there is room again.
+ */
+#include "front/local.h"
+
+#include "base/clock.h"
+#include "base/enc.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "engine/process.h"
+#include "engine/session.h"
+#include "io/stream.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ACCEPTS_PER_TURN = 32, QUEUED_MAX = 256 << 10 };
+
+struct local {
+    struct io io;
+    struct engine *en;
+    unsigned conns;
+};
+
+struct conn {
+    struct local *front;
+    struct engine *en;
+    struct stream stream;
+    struct op *op;           /* borrowed; the request in flight */
+    struct session *attached;
+    struct session *killing;
+    bool busy;               /* a request is in flight */
+    bool closed;
+    struct task resume;      /* frames that had to wait are looked at again */
+    struct json *notes;      /* owned; for the result */
+    struct json *gaps;       /* owned */
+};
+
+/* ---- answers ---- */
+
+static void send_json(struct conn *c, char type, const struct json *j)
+{
+    if (frame_add_json(&c->stream.out, type, j) < 0)
+        log_warn("an answer is larger than a connection's buffer");
+    stream_flush(&c->stream);
+}
+
+static void next_request(struct conn *c);
+
+/* Takes the result; the connection is free for the next request. */
+static void send_result(struct conn *c, struct json *take)
+{
+    if (!c->closed)
+        send_json(c, 'R', take);
+    json_free(take);
+    json_free(c->notes);
+    json_free(c->gaps);
+    c->notes = c->gaps = NULL;
+    c->busy = false;
+    c->op = NULL;
+    c->attached = NULL;
+    if (!c->closed)
+        next_request(c);
+}
+
+static struct json *ok_result(void)
+{
+    struct json *j = json_object();
+    json_put_bool(j, "ok", true);
+    return j;
+}
+
+static void send_error(struct conn *c, const struct err *e)
+{
+    struct json *j = json_object(), *er = json_object();
+    json_put_bool(j, "ok", false);
+    json_put_z(er, "code", err_name(e->code));
+    json_put_z(er, "text", e->text);
+    json_put(j, "error", er);
+    send_result(c, j);
+}
+
+static void send_note(struct conn *c, const char *kind, const char *text)
+{
+    struct json *j = json_object();
+    json_put_z(j, "note", kind);
+    json_put_z(j, "text", text);
+    send_json(c, 'N', j);
+    if (!c->notes)
+        c->notes = json_array();
+    json_push(c->notes, j);
+}
+
+/* ---- the sink of an op ---- */
+
+static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
+{
+    struct conn *c = op->owner;
+    /* Far below the maximum: notes and the result are never put off. */
+    if (c->closed || c->stream.out.n > QUEUED_MAX)
+        return 0;
+    frame_add_bytes(&c->stream.out, stream ? 'E' : 'O', offset, bytes);
+    stream_flush(&c->stream);
+    return bytes.n;
+}
+
+static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+                    uint64_t to)
+{
+    struct conn *c = op->owner;
+    if (strcmp(kind, "window") == 0) {
+        frame_add_u64(&c->stream.out, 'W', from);
+        stream_flush(&c->stream);
+        task_defer(c->en->loop, &c->resume); /* input that waited for room */
+    } else if (strcmp(kind, "started") == 0) {
+        struct json *j = json_object();
+        json_put_z(j, "note", kind);
+        json_put_int(j, "op", (int64_t)from);
+        json_put_int(j, "from", (int64_t)to);
+        send_json(c, 'N', j);
+        json_free(j);
+        task_defer(c->en->loop, &c->resume);
+    } else if (strcmp(kind, "gap") == 0) {
+        if (!c->gaps)
+            c->gaps = json_array();
+        struct json *g = json_array();
+        json_push_int(g, (int64_t)from);
+        json_push_int(g, (int64_t)to);
+        json_push(c->gaps, g);
+        send_note(c, kind, text);
+    } else {
+        send_note(c, kind, text);
+    }
+}
+
+static void put_look(struct json *j, const struct look *l)
+{
+    static const char *const states[] = {"no", "yes", "unknown"};
+    struct json *w = json_object();
+    json_put_z(w, "state", states[l->state]);
+    json_put_z(w, "how", l->how);
+    if (l->pid) {
+        json_put_int(w, "pid", l->pid);
+        json_put_z(w, "comm", l->comm);
+    }
+    json_put(j, "waiting", w);
+}
+
+struct cut {
+    const struct op *op;
+    uint64_t from, to;
+};
+
+static void cut_marker(struct buf *out, const struct term_text *t, void *arg)
+{
+    struct cut *cut = arg;
+    const struct op *op = cut->op;
+    cut->from = op->r.from + t->cut_from;
+    cut->to = op->r.from + t->cut_to;
+    buf_addf(out, "[... %llu lines, %llu bytes left out; od exec %s%s --logs --offset %llu "
+             "--limit %llu shows them ...]",
+             (unsigned long long)t->cut_lines, (unsigned long long)t->cut_bytes,
+             op->session ? "-s " : "", op->session ? session_name(op->session)
+                                                   : process_name(op->process),
+             (unsigned long long)cut->from, (unsigned long long)(cut->to - cut->from));
+}
+
+static void put_text(struct json *j, struct op *op)
+{
+    struct buf text = BUF_INIT(4 << 20);
+    struct term_text info = {0};
+    struct cut cut = {.op = op};
+    term_text(op->term, &text, &info, cut_marker, &cut);
+    json_put_str(j, "output", buf_str(&text));
+    if (info.cut_bytes) {
+        struct json *c = json_object();
+        json_put_int(c, "from", (int64_t)cut.from);
+        json_put_int(c, "to", (int64_t)cut.to);
+        json_put_int(c, "bytes", (int64_t)info.cut_bytes);
+        json_put_int(c, "lines", (int64_t)info.cut_lines);
+        json_put(j, "cut", c);
+    }
+    buf_release(&text);
+}
+
+static struct json *result_json(struct conn *c, struct op *op)
+{
+    static const char *const states[] = {"ended", "running", "shell_ended", "none", "failed"};
+    static const char *const whys[] = {"", "timeout", "idle", "input", "detached", "cancelled"};
+    const struct op_result *r = &op->r;
+    struct json *j = ok_result();
+    json_put_z(j, "state", states[r->state]);
+    if (op->session) {
+        json_put_z(j, "session", session_name(op->session));
+        json_put_z(j, "cwd", session_cwd(op->session));
+    } else {
+        json_put_z(j, "process", process_name(op->process));
+        if (process_pid(op->process) > 0)
+            json_put_int(j, "pid", process_pid(op->process));
+    }
+    json_put_int(j, "op", (int64_t)r->seq);
+    if (r->state == OP_RUNNING) {
+        json_put_z(j, "why", whys[r->why]);
+        if (r->looked)
+            put_look(j, &r->look);
+    }
+    if (r->state == OP_ENDED || r->state == OP_SHELL_ENDED) {
+        json_put_int(j, "exit", r->exit);
+        if (r->signo)
+            json_put_int(j, "signal", r->signo);
+    }
+    json_put_int(j, "duration_ms", r->duration_ms);
+    json_put_int(j, "from", (int64_t)r->from);
+    json_put_int(j, "to", (int64_t)r->to);
+    if (op->term)
+        put_text(j, op);
+    if (c->notes) {
+        json_put(j, "notes", c->notes);
+        c->notes = NULL;
+    }
+    if (c->gaps) {
+        json_put(j, "gaps", c->gaps);
+        c->gaps = NULL;
+    }
+    return j;
+}
+
+static void on_done(struct op *op)
+{
+    struct conn *c = op->owner;
+    if (op->r.state == OP_FAILED)
+        send_error(c, &op->r.err);
+    else
+        send_result(c, result_json(c, op));
+}
+
+static const struct op_sink sink = {on_output, on_note, on_done};
+
+/* ---- requests ---- */
+
+static void want_text(struct op *op, const struct json *q)
+{
+    if (!json_bool(q, "text", false))
+        return;
+    struct term_opts o = {.head = LIMIT_TEXT_HEAD, .tail = LIMIT_TEXT_TAIL, .keep_tabs = true,
+                          .rows = (int)json_int(q, "rows", 50),
+                          .cols = (int)json_int(q, "cols", 200)};
+    op->term = term_new(&o);
+}
+
+static struct op *make_op(struct conn *c, enum op_kind kind, const struct json *q)
+{
+    struct op *op = op_new(kind, &sink, c);
+    struct str id = json_str(q, "id", ""), parent = json_str(q, "parent", "");
+    if (id.n <= OP_ID_MAX)
+        memcpy(op->id, id.p, id.n);
+    if (parent.n <= OP_ID_MAX)
+        memcpy(op->parent, parent.p, parent.n);
+    op->timeout_ms = json_int(q, "timeout_ms", 0);
+    op->idle_ms = json_int(q, "idle_ms", 0);
+    op->stream = json_bool(q, "stream", false);
+    op->with_stdin = json_bool(q, "stdin", false);
+    op->no_wait = json_bool(q, "no_wait", false);
+    op->detach = json_bool(q, "detach", false);
+    op->return_on_input = str_eq(json_str(q, "on_input", "report"), STR("return"));
+    int64_t from = json_int(q, "output_from", 0);
+    op->output_from = from > 0 ? (uint64_t)from : 0;
+    want_text(op, q);
+    c->op = op;
+    return op;
+}
+
+/* {"NAME": "VALUE"} as NAME=VALUE strings. */
+static int env_of(const struct json *q, struct buf *out, struct err *e)
+{
+    struct json *env = json_get(q, "env");
+    for (struct json *v = json_first(env); v; v = json_next(v)) {
+        struct str value = json_str_value(v, "");
+        const char *name = json_name(v);
+        if (!json_is_object(env) || !name || !*name || strchr(name, '='))
+            return err_set(e, ERR_INVALID, "env must be an object of names and strings");
+        if (buf_addf(out, "%s=%.*s", name, STR_ARG(value)) < 0 || buf_addc(out, 0) < 0)
+            return err_set(e, ERR_LIMIT, "env is longer than %d bytes", LIMIT_SPAWN_MAX);
+    }
+    return 0;
+}
+
+static struct session *session_of(struct conn *c, const struct json *q, bool make,
+                                  struct err *e)
+{
+    struct str name = json_str(q, "session", "main");
+    struct session *s = session_find(c->en, name);
+    if (s)
+        return s;
+    if (!make) {
+        err_set(e, ERR_NOTFOUND, "there is no session %.*s", STR_ARG(name));
+        return NULL;
+    }
+    struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
+    struct session_opts o = {.cwd = json_str(q, "cwd", ""),
+                             .user = json_str(q, "user", ""),
+                             .shell = json_str(q, "shell", ""),
+                             .rows = (int)json_int(q, "rows", 0),
+                             .cols = (int)json_int(q, "cols", 0)};
+    if (env_of(q, &env, e) == 0) {
+        o.env = buf_str(&env);
+        s = session_get(c->en, name, &o, e);
+    }
+    buf_release(&env);
+    return s;
+}
+
+static int do_run(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str command = STR("");
+    if (json_want_str(q, "command", &command, e) < 0)
+        return -1;
+    if (!json_has(q, "command"))
+        return err_set(e, ERR_INVALID, "run needs a command");
+    struct session *s = session_of(c, q, true, e);
+    if (!s)
+        return -1;
+    struct op *op = make_op(c, OP_RUN, q);
+    buf_adds(&op->command, command);
+    session_run(s, op);
+    return 0;
+}
+
+static int do_wait(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str process = json_str(q, "process", "");
+    if (process.n > 0) {
+        struct process *p = process_find(c->en, process);
+        if (!p)
+            return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(process));
+        process_wait(p, make_op(c, OP_WAIT, q));
+        return 0;
+    }
+    struct session *s = session_of(c, q, false, e);
+    if (!s)
+        return -1;
+    session_wait(s, make_op(c, OP_WAIT, q));
+    return 0;
+}
+
+static int do_new(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str id = json_str(q, "id", "");
+    char call[OP_ID_MAX + 1] = "";
+    if (id.n <= OP_ID_MAX)
+        memcpy(call, id.p, id.n);
+    struct process *p = process_by_call(c->en, call);
+    if (!p) {
+        struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
+        struct json *list = json_get(q, "argv");
+        int n = json_count(list), i = 0;
+        char **argv = xcalloc((size_t)n + 4, sizeof(char *));
+        for (struct json *v = json_first(list); v; v = json_next(v)) {
+            struct str s = json_str_value(v, "");
+            argv[i++] = xstrndup(s.p, s.n);
+        }
+        struct str command = json_str(q, "command", "");
+        if (i == 0 && command.n > 0) {
+            argv[i++] = xstrdup("sh");
+            argv[i++] = xstrdup("-c");
+            argv[i++] = xstrndup(command.p, command.n);
+        }
+        struct process_opts o = {.name = json_str(q, "name", ""),
+                                 .cwd = json_str(q, "cwd", ""),
+                                 .user = json_str(q, "user", ""),
+                                 .argv = argv,
+                                 .with_stdin = json_bool(q, "stdin", false)};
+        if (i == 0)
+            err_set(e, ERR_INVALID, "new needs argv or a command");
+        else if (env_of(q, &env, e) == 0) {
+            o.env = buf_str(&env);
+            p = process_start(c->en, &o, e);
+        }
+        for (i = 0; argv[i]; i++)
+            free(argv[i]);
+        free(argv);
+        buf_release(&env);
+        if (!p)
+            return -1;
+        process_set_call(p, call);
+    }
+    process_wait(p, make_op(c, OP_WAIT, q));
+    return 0;
+}
+
+static int do_logs(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str process = json_str(q, "process", "");
+    struct session *s = NULL;
+    struct process *p = NULL;
+    uint64_t end;
+    bool err_stream = str_eq(json_str(q, "stream", ""), STR("err"));
+    if (process.n > 0) {
+        if (!(p = process_find(c->en, process)))
+            return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(process));
+        int fd;
+        const struct keep_stream *k = process_stream(p, err_stream, &fd);
+        end = k ? k->offset : 0;
+    } else {
+        if (!(s = session_of(c, q, false, e)))
+            return -1;
+        struct session_view v;
+        session_view(s, &v);
+        end = v.scanned;
+    }
+    int64_t offset = json_int(q, "offset", 0), limit = json_int(q, "limit", -1);
+    uint64_t from = offset >= 0 ? (uint64_t)offset
+                    : (uint64_t)-offset < end ? end - (uint64_t)-offset : 0;
+    struct op *op = make_op(c, OP_LOGS, q);
+    op->stream = !op->term;
+    op->filter = s != NULL;
+    op->cursor = op->cursor_err = op->r.from = from;
+    op->stderr_only = err_stream;
+    op->output_from = 0;
+    if (limit >= 0)
+        op->limit = from + (uint64_t)limit;
+    else if (!json_bool(q, "follow", false))
+        op->limit = end;
+    if (op->limit != UINT64_MAX)
+        op->r.to = op->limit;
+    if (s)
+        session_wait(s, op);
+    else
+        process_wait(p, op);
+    return 0;
+}
+
+static int do_attach(struct conn *c, const struct json *q, struct err *e)
+{
+    struct session *s = session_of(c, q, true, e);
+    if (!s)
+        return -1;
+    struct op *op = make_op(c, OP_VIEW, q);
+    int rows = (int)json_int(q, "rows", 0), cols = (int)json_int(q, "cols", 0);
+    if (rows > 0 && cols > 0)
+        session_resize(s, rows, cols, e);
+    c->attached = s;
+    session_attach(s, op);
+    return 0;
+}
+
+static int do_input(struct conn *c, const struct json *q, struct err *e)
+{
+    struct session *s = session_of(c, q, false, e);
+    if (!s)
+        return -1;
+    struct buf bytes = BUF_INIT(LIMIT_COMMAND_MAX);
+    struct str data = json_str(q, "data", ""), data64 = json_str(q, "data64", "");
+    int r = 0;
+    if (data64.n > 0 ? dec_base64(&bytes, data64) < 0 : buf_adds(&bytes, data) < 0)
+        r = err_set(e, ERR_INVALID, "the input is no base64, or longer than %d bytes",
+                    LIMIT_COMMAND_MAX);
+    if (r == 0 && json_bool(q, "enter", false))
+        buf_addc(&bytes, '\r');
+    if (r == 0 && bytes.n > 0)
+        r = session_input(s, buf_str(&bytes), e);
+    for (struct json *k = json_first(json_get(q, "keys")); r == 0 && k; k = json_next(k))
+        r = session_key(s, json_str_value(k, ""), e);
+    if (r == 0 && json_bool(q, "eof", false))
+        r = session_eof(s, e);
+    buf_release(&bytes);
+    if (r == 0)
+        send_result(c, ok_result());
+    return r;
+}
+
+static int signal_number(const struct json *q, int dflt, struct err *e)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } names[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL},
+                 {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"CONT", SIGCONT},
+                 {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH},
+                 {"ALRM", SIGALRM}, {"PIPE", SIGPIPE}, {"ABRT", SIGABRT}};
+    struct json *v = json_get(q, "signal");
+    if (!v || json_is_null(v))
+        return dflt;
+    if (json_is_number(v)) {
+        int64_t n = json_int_value(v, 0);
+        if (n > 0 && n < _NSIG)
+            return (int)n;
+    }
+    struct str s = json_str_value(v, "");
+    uint64_t n;
+    if (str_to_u64(s, &n) == 0 && n > 0 && n < _NSIG)
+        return (int)n;
+    if (s.n > 3 && strncasecmp(s.p, "SIG", 3) == 0)
+        s = str_sub(s, 3, s.n);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (s.n == strlen(names[i].name) && strncasecmp(s.p, names[i].name, s.n) == 0)
+            return names[i].number;
+    }
+    return err_set(e, ERR_INVALID, "there is no signal %.*s", STR_ARG(s));
+}
+
+static int do_signal(struct conn *c, const struct json *q, struct err *e)
+{
+    int sig = signal_number(q, SIGTERM, e);
+    if (sig < 0)
+        return -1;
+    struct str process = json_str(q, "process", "");
+    if (process.n > 0) {
+        struct process *p = process_find(c->en, process);
+        if (!p)
+            return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(process));
+        if (process_signal(p, sig, false, e) < 0)
+            return -1;
+    } else {
+        struct session *s = session_of(c, q, false, e);
+        if (!s || session_signal(s, sig, e) < 0)
+            return -1;
+    }
+    send_result(c, ok_result());
+    return 0;
+}
+
+static void on_killed(void *arg, int found, bool no_proc, bool ended)
+{
+    struct conn *c = arg;
+    struct json *j = ok_result();
+    c->killing = NULL;
+    json_put_int(j, "processes", found);
+    json_put_bool(j, "ended", ended);
+    if (no_proc)
+        json_put_z(j, "text", "there is no /proc: only the session and its groups were "
+                   "signalled");
+    send_result(c, j);
+}
+
+static int do_kill(struct conn *c, const struct json *q, struct err *e)
+{
+    int sig = signal_number(q, SIGTERM, e);
+    if (sig < 0)
+        return -1;
+    struct str process = json_str(q, "process", "");
+    if (process.n > 0) {
+        struct process *p = process_find(c->en, process);
+        if (!p)
+            return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(process));
+        if (json_bool(q, "end", false) && process_ended(p))
+            process_free(p);
+        else if (process_signal(p, sig, true, e) < 0)
+            return -1;
+        send_result(c, ok_result());
+        return 0;
+    }
+    struct session *s = session_of(c, q, false, e);
+    if (!s)
+        return -1;
+    c->killing = s;
+    session_kill(s, sig, json_int(q, "grace_ms", LIMIT_GRACE_MS),
+                 json_bool(q, "end", false), on_killed, c);
+    return 0;
+}
+
+static int do_resize(struct conn *c, const struct json *q, struct err *e)
+{
+    struct session *s = session_of(c, q, false, e);
+    if (!s || session_resize(s, (int)json_int(q, "rows", 0), (int)json_int(q, "cols", 0), e) < 0)
+        return -1;
+    send_result(c, ok_result());
+    return 0;
+}
+
+static int do_list(struct conn *c, const struct json *q, struct err *e)
+{
+    (void)q;
+    (void)e;
+    struct json *j = ok_result(), *ss = json_array(), *ps = json_array();
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&c->en->sessions, it, &key, &value));)
+        json_push(ss, session_json(value));
+    for (void *it = NULL; (it = map_next(&c->en->processes, it, &key, &value));)
+        json_push(ps, process_json(value));
+    json_put(j, "sessions", ss);
+    json_put(j, "processes", ps);
+    send_result(c, j);
+    return 0;
+}
+
+static int do_info(struct conn *c, const struct json *q, struct err *e)
+{
+    (void)q;
+    (void)e;
+    struct json *j = ok_result();
+    json_put_int(j, "pid", getppid());
+    json_put_int(j, "worker", getpid());
+    json_put_int(j, "uptime_ms", clock_ms() - c->en->started_ms);
+    json_put_z(j, "state_dir", c->en->state_dir);
+    send_result(c, j);
+    return 0;
+}
+
+static int do_stop(struct conn *c, const struct json *q, struct err *e)
+{
+    (void)e;
+    send_result(c, ok_result());
+    engine_stop(c->en, json_int(q, "grace_ms", LIMIT_GRACE_MS));
+    return 0;
+}
+
+static const struct verb {
+    const char *name;
+    int (*run)(struct conn *c, const struct json *q, struct err *e);
+} verbs[] = {
+    {"run", do_run},       {"wait", do_wait},     {"input", do_input},
+    {"signal", do_signal}, {"kill", do_kill},     {"resize", do_resize},
+    {"list", do_list},     {"logs", do_logs},     {"attach", do_attach},
+    {"new", do_new},       {"info", do_info},     {"stop", do_stop},
+};
+
+static void request(struct conn *c, struct str text)
+{
+    struct err e = ERR_INIT;
+    struct json *q = json_parse(text, &e);
+    c->busy = true;
+    int r = -1;
+    if (q && json_int(q, "v", 0) != FRAME_VERSION)
+        err_set(&e, ERR_UNSUPPORTED, "this server speaks version %d of its protocol; use the "
+                "od that started it", FRAME_VERSION);
+    else if (q && c->en->stopping)
+        err_set(&e, ERR_CANCELLED, "the server is stopping");
+    else if (q) {
+        struct str name = json_str(q, "do", "");
+        err_set(&e, ERR_INVALID, "there is no request %.*s", name.n > 40 ? 40 : (int)name.n,
+                name.p);
+        for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+            if (str_eq(name, str_of(verbs[i].name))) {
+                e.code = ERR_NONE;
+                r = verbs[i].run(c, q, &e);
+                break;
+            }
+        }
+    }
+    json_free(q);
+    if (r < 0)
+        send_error(c, &e);
+}
+
+/* ---- frames ---- */
+
+/* Input for what the request runs. false: no room now, later. */
+static bool input(struct conn *c, struct str payload)
+{
+    uint64_t offset, accepted = 0;
+    struct str bytes;
+    if (frame_bytes(payload, &offset, &bytes) < 0)
+        return true;
+    if (c->attached)
+        return bytes.n == 0 || session_type(c->attached, bytes);
+    struct op *op = c->op;
+    if (!op || op->settled)
+        return true;
+    if (op->queued)
+        return false; /* not started: it stays where it is */
+    bool eof = bytes.n == 0;
+    size_t room = op->session ? session_stdin_room(op->session, op->id, &accepted)
+                              : process_stdin_room(op->process, &accepted);
+    if (bytes.n > room)
+        return op->with_stdin ? false : true;
+    if (op->session)
+        session_stdin(op->session, offset, bytes, eof);
+    else
+        process_stdin(op->process, offset, bytes, eof);
+    return true;
+}
+
+static void resize(struct conn *c, struct str text)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(text, &e);
+    if (j && c->attached)
+        session_resize(c->attached, (int)json_int(j, "rows", 0), (int)json_int(j, "cols", 0), &e);
+    json_free(j);
+}
+
+static void cancel(struct conn *c)
+{
+    if (c->attached && c->op) {
+        struct session *s = c->attached;
+        session_detach(s, c->op);
+        send_result(c, ok_result());
+    } else if (c->op && !c->op->settled) {
+        struct op *op = c->op;
+        op->r.state = op->queued ? OP_NOTHING : OP_RUNNING;
+        op->r.why = OP_CANCELLED;
+        op->r.to = op->cursor == UINT64_MAX ? 0 : op->cursor;
+        op_settle(op);
+    }
+}
+
+/* Frames that are there, up to one that must wait. */
+static void next_request(struct conn *c)
+{
+    struct frame f;
+    size_t used;
+    int r;
+    while (!c->closed && (r = frame_parse(buf_str(&c->stream.in), &f, &used)) != 0) {
+        if (r < 0) {
+            log_warn("a frame is longer than %u bytes, the connection is closed",
+                     FRAME_MAX);
+            c->stream.ev->on_end(&c->stream, 0);
+            return;
+        }
+        if (f.type == 'Q' && c->busy)
+            return; /* the next one waits for the result */
+        if (f.type == 'I' && !input(c, f.payload)) {
+            /* Nothing after it can be dealt with: the peer's own buffer fills. */
+            return;
+        }
+        struct buf keep = BUF_INIT(FRAME_MAX);
+        bool copy = f.type == 'Q' || f.type == 'Z';
+        if (copy)
+            buf_adds(&keep, f.payload);
+        char type = f.type;
+        buf_consume(&c->stream.in, used);
+        if (type == 'Q')
+            request(c, buf_str(&keep));
+        else if (type == 'Z')
+            resize(c, buf_str(&keep));
+        else if (type == 'X')
+            cancel(c);
+        buf_release(&keep);
+    }
+}
+
+static void on_resume(struct task *t)
+{
+    next_request(container_of(t, struct conn, resume));
+}
+
+static void on_data(struct stream *st)
+{
+    next_request(container_of(st, struct conn, stream));
+}
+
+static void on_room(struct stream *st)
+{
+    struct conn *c = container_of(st, struct conn, stream);
+    if (c->op)
+        op_pump(c->op);
+}
+
+static void conn_free(void *p)
+{
+    struct conn *c = p;
+    json_free(c->notes);
+    json_free(c->gaps);
+    free(c);
+}
+
+static void on_end(struct stream *st, int errnum)
+{
+    struct conn *c = container_of(st, struct conn, stream);
+    (void)errnum;
+    if (c->closed)
+        return;
+    c->closed = true;
+    if (c->attached && c->op)
+        session_detach(c->attached, c->op);
+    else if (c->op)
+        op_drop(c->op);
+    if (c->killing)
+        session_kill_cancel(c->killing, c);
+    c->en->clients--;
+    c->front->conns--;
+    engine_touch(c->en);
+    task_cancel(&c->resume);
+    stream_close(&c->stream);
+    loop_bury(c->en->loop, c, conn_free);
+}
+
+static const struct stream_events events = {on_data, on_room, on_end};
+
+static bool trusted(int fd, const struct engine *en)
+{
+    struct ucred u;
+    socklen_t n = sizeof(u);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &n) == 0 &&
+           (u.uid == en->uid || u.uid == 0);
+}
+
+static void on_accept(struct io *io, uint32_t ev)
+{
+    struct local *l = container_of(io, struct local, io);
+    (void)ev;
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                log_warn("cannot accept a connection: %m");
+            return;
+        }
+        if (!trusted(fd, l->en) || l->conns >= LIMIT_CONNS_MAX) {
+            log_warn("a connection was refused: %s",
+                     l->conns >= LIMIT_CONNS_MAX ? "too many" : "another user");
+            close(fd);
+            continue;
+        }
+        struct conn *c = xnew(struct conn);
+        c->front = l;
+        c->en = l->en;
+        task_init(&c->resume, on_resume);
+        if (stream_open(&c->stream, l->en->loop, fd, FRAME_MAX + FRAME_HEAD,
+                        LIMIT_CONN_OUT_MAX, &events) < 0) {
+            close(fd);
+            free(c);
+            continue;
+        }
+        c->stream.low = QUEUED_MAX / 2;
+        l->conns++;
+        l->en->clients++;
+        engine_touch(l->en);
+    }
+}
+
+struct local *local_open(struct engine *en, int fd)
+{
+    struct local *l = xnew(struct local);
+    l->en = en;
+    if (io_start(en->loop, &l->io, fd, EPOLLIN, on_accept) < 0) {
+        free(l);
+        return NULL;
+    }
+    return l;
+}
+
+void local_close(struct local *l)
+{
+    if (!l)
+        return;
+    int fd = l->io.fd;
+    io_stop(&l->io);
+    close(fd);
+    free(l);
+}
