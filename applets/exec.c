@@ -38,7 +38,7 @@
 static const char usage[] =
     "Usage: od exec [OPTION]... [--] COMMAND...\n"
     "       od exec [OPTION]... -f FILE\n"
-    "       od exec [-s NAME] --input TEXT | --key KEYS | --eof | --signal SIG [--wait]\n"
+    "       od exec [-s NAME] --input TEXT | --key KEYS | --signal SIG [--wait]\n"
     "       od exec [-s NAME | -p NAME] --wait | --logs | --kill\n"
     "       od exec -i [-s NAME]\n"
     "       od exec --list | --stop\n"
@@ -55,7 +55,8 @@ static const char usage[] =
     "  -s, --session NAME    the session to run in (main); made when it is new\n"
     "  -f, --file FILE       take the text of the command from FILE (-: standard\n"
     "                        input): any length, no quoting\n"
-    "  -t, --timeout SEC     answer after SEC seconds at the latest; what runs goes on\n"
+    "  -t, --timeout SEC     answer after SEC seconds at the latest; what runs\n"
+    "                        goes on\n"
     "      --idle SEC        answer after SEC seconds without new output\n"
     "      --return-on-input\n"
     "                        answer when the command waits for somebody to type\n"
@@ -65,31 +66,32 @@ static const char usage[] =
     "      --new             a process of its own instead of a session: standard\n"
     "                        output and error apart. Several words are the program\n"
     "                        and its arguments, one is a text for sh -c\n"
-    "  -p, --process NAME    the process that an option is about; with --new, its name\n"
+    "  -p, --process NAME    the process an option is about; with --new, its name\n"
     "\n"
     "Of a session or process that this call makes:\n"
-    "      --cwd DIR         its directory (a session's: the server's --working-dir; a\n"
-    "                        process's: the current one)\n"
+    "      --cwd DIR         its directory (a session's: the working directory of\n"
+    "                        the server; a process's: the current one)\n"
     "      --env NAME=VALUE  a variable; NAME alone takes the value from here\n"
     "      --user NAME       whose it is\n"
     "      --shell PATH      which shell (bash, else sh)\n"
     "\n"
     "What runs:\n"
-    "      --wait            wait for the running command, as if it was ours: its output\n"
-    "                        since the last answer, and its exit status\n"
+    "      --wait            wait for the running command, as if it was ours: its\n"
+    "                        output since the last answer, its exit status\n"
     "      --input TEXT      type TEXT and Enter\n"
     "      --raw-input TEXT  type TEXT and nothing else\n"
     "      --input-file FILE\n"
     "                        type the bytes of FILE (-: standard input)\n"
-    "      --key KEYS        press keys, in this order, after any input: C-c, C-d, Enter,\n"
-    "                        Tab, Escape, Up, F1, ...; separated by commas\n"
+    "      --key KEYS        press keys, in this order, after any input: C-c, C-d,\n"
+    "                        Enter, Tab, Escape, Up, F1, ...; separated by commas\n"
     "      --eof             end the input\n"
     "      --signal SIG      signal the job in the foreground (INT, TERM, 9, ...)\n"
-    "      --kill            end the whole tree of the command: TERM, or what --signal\n"
-    "                        names, and after 2 seconds KILL\n"
+    "      --kill            end the whole tree of the command: TERM, or what\n"
+    "                        --signal names, and after 2 seconds KILL\n"
     "      --end             with --kill: the session too\n"
     "  -i, --attach          make this terminal the session's. C-] detaches\n"
-    "      --detach-key KEY  another key for that: C-a to C-z, C-], C-\\, C-^, C-_ or none\n"
+    "      --detach-key KEY  another key for that: C-a to C-z, C-], C-\\, C-^, C-_\n"
+    "                        or none\n"
     "\n"
     "What was:\n"
     "      --list            sessions and processes\n"
@@ -100,9 +102,9 @@ static const char usage[] =
     "      --stderr          with --logs: a process's error output\n"
     "\n"
     "Form:\n"
-    "      --text            output as a terminal would show it at the end, long text\n"
-    "                        as head and tail\n"
-    "      --json            the result as one JSON object, with the text as \"output\"\n"
+    "      --text            output as a terminal would show it at the end, long\n"
+    "                        text as head and tail\n"
+    "      --json            the result as a JSON object, with the text as \"output\"\n"
     "  -q, --quiet           no notes on standard error; errors only\n"
     "\n"
     "The server:\n"
@@ -310,7 +312,8 @@ static int want_ms(const char *name, int64_t *out, struct err *e)
 {
     if (str_to_ms(str_of(optarg), out) == 0 && *out > 0)
         return 0;
-    return err_set(e, ERR_INVALID, "%s wants a time in seconds, not \"%s\"", name, optarg);
+    return err_set(e, ERR_INVALID, "%s wants a time in seconds, not \"%s\"", name,
+                   optarg);
 }
 
 static int want_key(int *out, struct err *e)
@@ -432,7 +435,8 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
     int c;
     /* "+": options end at the first word, for the others are the command's. */
     while ((c = getopt_long(argc, argv, "+:s:f:t:dnp:qih", long_options, NULL)) != -1) {
-        const char *shown = argv[optind > 1 ? optind - 1 : 1];
+        /* Where a value is missing, a libc may count the missing word too. */
+        const char *shown = argv[(optind > argc ? argc : optind) - 1];
         if (c == ':')
             return err_set(e, ERR_INVALID, "%s wants a value (see: od help exec)", shown);
         if (c != '?') {
@@ -442,12 +446,12 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
         }
         /* A bad letter may stand in the middle of a word that is not yet done. */
         bool is_long = strncmp(shown, "--", 2) == 0;
+        const char *more = "(see: od help exec)";
         if (is_long && optopt && strchr(shown, '='))
-            return err_set(e, ERR_INVALID, "%s takes no value (see: od help exec)", shown);
+            return err_set(e, ERR_INVALID, "%s takes no value %s", shown, more);
         if (optopt)
-            return err_set(e, ERR_INVALID, "there is no option -%c (see: od help exec)",
-                           optopt);
-        return err_set(e, ERR_INVALID, "there is no option %s (see: od help exec)", shown);
+            return err_set(e, ERR_INVALID, "there is no option -%c %s", optopt, more);
+        return err_set(e, ERR_INVALID, "there is no option %s %s", shown, more);
     }
     o->words = argv + optind;
     o->word_count = argc - optind;
@@ -518,13 +522,20 @@ static int read_file(struct buf *out, const char *file, struct err *e)
     return ok;
 }
 
+static int too_long(struct err *e)
+{
+    return err_set(e, ERR_LIMIT, "the command is longer than %d bytes",
+                   LIMIT_COMMAND_MAX);
+}
+
 /* Text as "command"; bytes that are no text as "command64". */
 static int put_command(struct json *q, struct str text, struct err *e)
 {
     if (text.n && memchr(text.p, '\0', text.n))
-        return err_set(e, ERR_INVALID, "the command holds a zero byte, which no shell takes");
+        return err_set(e, ERR_INVALID,
+                       "the command holds a zero byte, which no shell takes");
     if (text.n > LIMIT_COMMAND_MAX)
-        return err_set(e, ERR_LIMIT, "the command is longer than %d bytes", LIMIT_COMMAND_MAX);
+        return too_long(e);
     if (utf8_valid(text))
         json_put_str(q, "command", text);
     else
@@ -543,7 +554,7 @@ static int put_words(struct json *q, const struct options *o, struct err *e)
             ok |= buf_addc(&text, ' ');
         ok |= buf_addz(&text, o->words[i]);
         if (ok < 0)
-            err_set(e, ERR_LIMIT, "the command is longer than %d bytes", LIMIT_COMMAND_MAX);
+            too_long(e);
     }
     if (ok == 0)
         ok = put_command(q, buf_str(&text), e);
@@ -558,7 +569,8 @@ static int put_argv(struct json *q, const struct options *o, struct err *e)
     json_put(q, "argv", argv);
     for (int i = 0; i < o->word_count; i++) {
         if (!utf8_valid(str_of(o->words[i])))
-            return err_set(e, ERR_INVALID, "word %d of the command is not valid UTF-8", i + 1);
+            return err_set(e, ERR_INVALID, "word %d of the command is not valid UTF-8",
+                           i + 1);
         json_push_str(argv, str_of(o->words[i]));
     }
     return 0;
@@ -984,7 +996,8 @@ static int do_send(const struct options *o, struct err *e)
     if (o->verbs & V_SEND)
         status = perform_alone(&first, input_request(o, e), false, false, false, e);
     if (status == 0 && (o->verbs & V_SIGNAL))
-        status = perform_alone(&first, target_request("signal", o, e), false, false, false, e);
+        status = perform_alone(&first, target_request("signal", o, e), false, false,
+                               false, e);
     if (status == 0 && (o->verbs & V_WAIT))
         status = do_wait(o, e);
     return status;

@@ -72,22 +72,14 @@ void engine_resume(struct engine *en)
     struct str key;
     void *value;
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
-        bool session = str_starts(key, STR("session/"));
-        if (!session && !str_starts(key, STR("process/")))
-            continue;
-        struct err e = ERR_INIT;
-        struct json *j = json_parse(buf_str(value), &e);
-        struct str name = str_sub(key, 8, key.n);
-        if (!j) {
-            log_error("the state of %.*s is unreadable: %s", STR_ARG(key), e.text);
-            continue;
-        }
-        en->restarted = true;
-        if (session)
-            session_resume(en, name, j);
+        struct str name = str_sub(key, 8, key.n), state = buf_str(value);
+        if (str_starts(key, STR("session/")))
+            session_resume(en, name, state);
+        else if (str_starts(key, STR("process/")))
+            process_resume(en, name, state);
         else
-            process_resume(en, name, j);
-        json_free(j);
+            continue;
+        en->restarted = true;
     }
     hold_drop_unclaimed(en->hold);
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {

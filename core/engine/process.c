@@ -401,8 +401,14 @@ out:
     return p;
 }
 
-void process_resume(struct engine *en, struct str name, const struct json *j)
+void process_resume(struct engine *en, struct str name, struct str state)
 {
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(state, &e);
+    if (!j) {
+        log_error("process %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
+        return;
+    }
     struct process *p = process_make(en, name);
     struct str s = json_str(j, "head", "");
     p->head = xstrndup(s.p, s.n);
@@ -416,7 +422,9 @@ void process_resume(struct engine *en, struct str name, const struct json *j)
     if (name.n > 1 && name.p[0] == 'p' && str_to_u64(str_sub(name, 1, name.n), &number) == 0 &&
         number >= en->next_process)
         en->next_process = number + 1;
-    if (hold_claim(en->hold, &p->proc, (uint64_t)json_int(j, "proc", 0)) < 0) {
+    uint64_t id = (uint64_t)json_int(j, "proc", 0);
+    json_free(j);
+    if (hold_claim(en->hold, &p->proc, id) < 0) {
         process_free(p);
         return;
     }

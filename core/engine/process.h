@@ -27,7 +27,8 @@ struct process *process_find(struct engine *en, struct str name);
 /* The one that was started by the call with this id, after a reconnect. */
 struct process *process_by_call(struct engine *en, const char *id);
 void process_set_call(struct process *p, const char *id);
-void process_resume(struct engine *en, struct str name, const struct json *state);
+/* Takes one up from its state at the keeper. */
+void process_resume(struct engine *en, struct str name, struct str state);
 
 /* A waiter or reader (OP_WAIT, OP_LOGS); the process owns it from here on. */
 void process_wait(struct process *p, struct op *take);

@@ -329,6 +329,7 @@ void session_run(struct session *s, struct op *op)
         snprintf(text, sizeof(text), "waiting for session %s, which is busy with: %s",
                  s->name, s->cmd.head[0] ? s->cmd.head : "what somebody typed there");
         op_note(op, "queued", text, 0, 0);
+        session_look_later(s, LOOK_FIRST_MS);
     }
     session_next(s);
 }
@@ -366,7 +367,8 @@ void session_wait(struct session *s, struct op *op)
 
 static void note_dropped(struct session *s, struct str line)
 {
-    if (!s->dropped[0])
+    /* A line of ours that was typed just before the command ended is no input. */
+    if (!s->dropped[0] && str_find(line, str_of(s->sh.dir)) < 0)
         snprintf(s->dropped, sizeof(s->dropped),
                  "input that nobody had read was dropped: %.*s",
                  line.n > 80 ? 80 : (int)line.n, line.p);
@@ -390,24 +392,25 @@ static void take_record(struct session *s, struct str *f, int n)
 
 static void read_records(struct session *s)
 {
-    char path[300], bytes[16 << 10];
+    char path[300], bytes[4 << 10];
     snprintf(path, sizeof(path), "%s/r", s->sh.dir);
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
+    if (s->record_fd < 0)
+        s->record_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (s->record_fd < 0)
         return;
     ssize_t n;
-    while ((n = pread(fd, bytes, sizeof(bytes), (off_t)s->records)) > 0) {
+    while ((n = pread(s->record_fd, bytes, sizeof(bytes), (off_t)s->records)) > 0) {
         struct str rest = str_n(bytes, (size_t)n), f[6];
         size_t used = 0;
-        for (;;) {
+        while (rest.n > 0) {
             struct str at = rest;
-            int want = at.n && at.p[0] == 'D' ? 2 : 6, got = 0;
-            while (got < want && memchr(at.p ? at.p : "", 0, at.n))
+            int want = at.p[0] == 'D' ? 2 : 6, got = 0;
+            while (got < want && at.n > 0 && memchr(at.p, 0, at.n))
                 f[got++] = str_cut(&at, 0);
             if (got < want)
                 break;
             take_record(s, f, got);
-            used += (size_t)(at.p - rest.p);
+            used += rest.n - at.n;
             rest = at;
         }
         if (used == 0) /* torn, or a line longer than we look at */
@@ -415,10 +418,11 @@ static void read_records(struct session *s)
         if (used == 0)
             break;
         s->records += used;
+        if ((size_t)n < sizeof(bytes))
+            break;
     }
-    if (s->records > 1 << 20 && ftruncate(fd, 0) == 0)
+    if (s->records > 1 << 20 && ftruncate(s->record_fd, 0) == 0)
         s->records = 0;
-    close(fd);
 }
 
 /* ---- ends ---- */
@@ -469,19 +473,19 @@ static void answer_waiters(struct session *s, enum op_state state)
     s->dropped[0] = 0;
 }
 
-void session_acknowledge(struct session *s)
+void session_acknowledge(struct session *s, enum shell_line how)
 {
     struct buf ack = BUF_INIT(64);
-    shell_line(&ack, &s->sh, LINE_ACK, s->cmd.seq);
+    shell_line(&ack, &s->sh, how, s->cmd.seq);
     hold_write(&s->proc, buf_str(&ack), STR(""), STR(""));
     buf_release(&ack);
 }
 
 /* The shell drops input until it hears that its end was heard. */
-static void acknowledge(struct session *s)
+static void acknowledge(struct session *s, enum shell_line how)
 {
     if (s->ack_due && s->sh.pty)
-        session_acknowledge(s);
+        session_acknowledge(s, how);
     s->ack_due = false;
 }
 
@@ -495,7 +499,7 @@ static void command_over(struct session *s)
     answer_waiters(s, OP_ENDED);
     s->state = SESSION_IDLE;
     s->en->idle_since_ms = clock_ms();
-    acknowledge(s);
+    acknowledge(s, LINE_ACK);
     session_sync_prompt(s);
     session_next(s);
     if (s->state == SESSION_IDLE)
@@ -519,6 +523,7 @@ static void end_command(struct session *s, uint64_t to, int status)
     c->duration_ms = clock_ms() - c->since_ms;
     forget_feed(s);
     read_records(s);
+    s->noise_from = strpbrk(s->flags, "xv") ? to : 0;
     TRACE(TRACE_SESSION, "session %s: %llu ended with %d", s->name,
           (unsigned long long)c->seq, c->status);
 }
@@ -553,7 +558,15 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
     struct command *c = &s->cmd;
     c->started = true;
     c->from = begin_of_output;
+    if (s->noise_from) { /* what -x and -v showed of our own lines */
+        add_skip(s, s->noise_from, begin_of_output);
+        s->idle_bytes = s->noise_from = 0;
+    }
     s->state = SESSION_RUNNING;
+    if (s->early.n > 0) {
+        hold_write(&s->proc, buf_str(&s->early), STR(""), STR(""));
+        buf_reset(&s->early);
+    }
     if (s->feeding && s->feed_eof)
         hold_close_input(&s->feed);
     struct list *it, *tmp;
@@ -592,12 +605,11 @@ static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
     bool fed = s->proc.sent > s->cmd.input_at;
     end_command(s, at, m->status);
     session_restore_tty(s);
-    s->prompts_due = 1;
     s->ack_due = true;
     if (s->sh.pty && fed) {
         /* What was typed and not read is known at the prompt only. */
         s->wait_prompt = true;
-        acknowledge(s);
+        acknowledge(s, LINE_ACK_ASK);
         timer_begin(s->en->loop, &s->prompt, PROMPT_WAIT_MS, on_prompt_late);
     } else {
         command_over(s);
@@ -607,11 +619,8 @@ static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
 static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     struct command *c = &s->cmd;
-    if (strpbrk(s->flags, "xv") && c->ended)
-        add_skip(s, c->to, at);
     if (s->wait_prompt) {
         read_records(s);
-        s->prompts_due = 0;
         command_over(s);
     } else if (s->state == SESSION_HUMAN) {
         read_records(s);
@@ -622,23 +631,17 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
                m->seq == c->seq && !c->ended) {
         /* Interrupted, or thrown out of the line: no end mark comes. */
         end_command(s, at, m->status);
-        session_restore_tty(s);
-        s->prompts_due = 0;
+        if (s->sh.kind == SHELL_POSIX)
+            session_restore_tty(s); /* readline would be at work already */
         command_over(s);
     } else if (s->state == SESSION_TYPED && m->seq < c->seq && !s->installing) {
-        if (s->prompts_due > 0)
-            s->prompts_due--;
-        else
-            session_install(s); /* our line was read, and did not run */
-    } else if (s->prompts_due > 0) {
-        s->prompts_due--;
+        session_install(s); /* our line was read, and did not run */
     }
 }
 
 static void on_install_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     struct command *c = &s->cmd;
-    s->prompts_due = 1;
     if (s->state == SESSION_STARTING) {
         timer_stop(&s->start);
         s->state = SESSION_IDLE;
@@ -657,7 +660,6 @@ static void on_install_mark(struct session *s, const struct mark *m, uint64_t at
         return;
     if (c->started || m->seq >= c->seq) {
         end_command(s, at, m->status);
-        session_restore_tty(s);
         command_over(s);
     } else {
         retype(s);
@@ -688,7 +690,7 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
         break;
     case 'A':
         session_restore_tty(s);
-        session_acknowledge(s);
+        session_acknowledge(s, LINE_ACK);
         break;
     case 'H':
         if (s->state == SESSION_IDLE) {
@@ -716,7 +718,7 @@ void session_quiet_again(struct session *s)
             timer_begin(s->en->loop, &op->idle, op->idle_ms, on_idle);
     }
     s->looked = false;
-    if (session_busy(s) && !list_empty(&s->waiters))
+    if (session_busy(s) && !(list_empty(&s->waiters) && list_empty(&s->queue)))
         session_look_later(s, LOOK_FIRST_MS);
 }
 
@@ -936,6 +938,9 @@ struct session *session_make(struct engine *en, struct str name)
     buf_init(&s->opts_env, LIMIT_SPAWN_MAX);
     buf_init(&s->env, ENV_MAX);
     buf_init(&s->env_text, 2 * ENV_MAX);
+    buf_init(&s->kept, LIMIT_BLOB_MAX);
+    buf_init(&s->early, 64 << 10);
+    s->record_fd = -1;
     struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs, &s->kills};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         list_init(lists[i]);
@@ -982,7 +987,6 @@ struct session *session_get(struct engine *en, struct str name,
     buf_adds(&s->opts_env, o->env);
     buf_release(&login);
     session_copy(s->cwd, sizeof(s->cwd), o->cwd.n ? o->cwd : str_of(en->home));
-    session_copy(s->start_cwd, sizeof(s->start_cwd), str_of(s->cwd));
     session_copy(s->shell_wanted, sizeof(s->shell_wanted), o->shell);
     session_copy(s->user, sizeof(s->user), o->user);
     if (o->rows > 0 && o->cols > 0) {
@@ -1013,6 +1017,8 @@ static void session_bury(void *p)
     buf_release(&s->opts_env);
     buf_release(&s->env);
     buf_release(&s->env_text);
+    buf_release(&s->kept);
+    buf_release(&s->early);
     free(s->name);
     free(s);
 }
@@ -1061,6 +1067,8 @@ void session_free(struct session *s)
     forget_feed(s);
     hold_ask_cancel(s->en->hold, s);
     hold_forget(&s->proc);
+    if (s->record_fd >= 0)
+        close(s->record_fd);
     remove_files(s);
     struct buf key = BUF_INIT(128);
     session_key_name(s, &key);

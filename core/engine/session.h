@@ -9,7 +9,7 @@
  *
  * S, E, P, I and H are the marks of shell.h, found in the spool. Everything a
  * new worker needs is in the keeper: the terminal, the spool, the shell, and
- * one state line that is stored in the same step as the command is typed. So a
+ * one state that is stored in the same step as the command is typed. So a
  * worker can die at any instant; the next one searches the spool from the
  * offset in that line on and arrives at the same place.
  */
@@ -43,8 +43,8 @@ struct session *session_find(struct engine *en, struct str name);
 /* By name, made when there is none. NULL: a bad name, or a limit. */
 struct session *session_get(struct engine *en, struct str name,
                             const struct session_opts *o, struct err *e);
-/* Takes up a session of the worker before from its state line. */
-void session_resume(struct engine *en, struct str name, const struct json *state);
+/* Takes up a session of the worker before from its state at the keeper. */
+void session_resume(struct engine *en, struct str name, struct str state);
 
 /*
  * Hands an op over: it runs now, or is queued, or attaches to the command with

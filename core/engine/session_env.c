@@ -75,7 +75,6 @@ static void on_env_timer(struct timer *t)
         close(fd);
         return;
     }
-    s->prompts_due++;
     session_say(s, LINE_ENV);
 }
 

@@ -49,6 +49,12 @@ static int send_input(struct session *s, struct str bytes, struct err *e)
         return err_set(e, ERR_LIMIT, "%zu bytes of input are waiting to be read already",
                        (size_t)(s->proc.sent - s->proc.r.input + s->proc.r.input_pending));
     engine_touch(s->en);
+    /* Before the command has begun, the shell would take it for its own. */
+    if (s->state == SESSION_TYPED) {
+        if (buf_adds(&s->early, bytes) < 0)
+            return err_set(e, ERR_LIMIT, "too much input for a command that has not begun");
+        return 0;
+    }
     while (bytes.n > 0) {
         size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
         hold_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));

@@ -90,7 +90,7 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
 static void on_look_timer(struct timer *t)
 {
     struct session *s = container_of(t, struct session, look);
-    bool wanted = false;
+    bool wanted = !list_empty(&s->queue);
     struct list *it, *tmp;
     list_each(it, tmp, &s->waiters)
         wanted = wanted || !list_entry(it, struct op, node)->settled;

@@ -70,7 +70,7 @@ struct session {
     bool feeding, feed_eof;
     uid_t uid;
     gid_t gid;
-    char cwd[4096], start_cwd[4096];
+    char cwd[4096];
     struct buf opts_env;   /* as given when it was made */
     struct buf env;        /* snapshot: NAME=VALUE\0… */
     char shell_wanted[256], user[64];
@@ -84,8 +84,8 @@ struct session {
     uint64_t records;      /* offset in the file r */
     uint64_t seen;         /* output given to callers up to here */
     uint64_t idle_bytes;   /* output outside of commands since then */
-    char flags[32];        /* $- at the last end */
-    unsigned prompts_due;  /* prompts expected from what already ended */
+    char flags[32];        /* $- at the last end, and `!`: line editing is on */
+    uint64_t noise_from;   /* set -x or -v was on there: what follows is ours */
     bool ack_due;
     bool wait_prompt;      /* the end is answered at the prompt: see on_end */
     bool installing;       /* a probe or new generation was typed */
@@ -110,6 +110,9 @@ struct session {
     uint64_t quiet_at;     /* offset when the look timer was set */
     struct io env_io;      /* the FIFO e while a snapshot is under way */
     struct buf env_text;
+    struct buf kept;       /* the state as last stored; see session_state.c */
+    struct buf early;      /* input that came before the command began */
+    int record_fd;         /* the file r; -1: not open */
     bool attached_mode;    /* the terminal echoes and translates newlines */
     bool prompt_on;        /* and the shell prints a prompt */
 };
@@ -120,6 +123,7 @@ static inline const struct keep_stream *session_out(const struct session *s)
 }
 
 /* session_start.c */
+/* Writes a file of the directory; never cut to nothing, which is slow on a disk. */
 int session_put_file(struct session *s, const char *name, struct str text, struct err *e);
 int session_make_fifo(struct session *s, const char *name);
 void session_fail_queue(struct session *s, const struct err *e);
@@ -158,7 +162,7 @@ void session_notify(struct list *ops, const char *kind, const char *text);
 void session_feed_changed(struct proc *p);
 void session_next(struct session *s);
 void session_stop_waiting(struct session *s, struct op *op, enum op_why why);
-void session_acknowledge(struct session *s);
+void session_acknowledge(struct session *s, enum shell_line how);
 void session_install(struct session *s);
 void session_quiet_again(struct session *s);
 void session_changed(struct proc *p);

@@ -25,12 +25,13 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
 {
     char path[300];
     snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_sys(e, errno, "cannot write %s", path);
     if (s->uid != s->en->uid && fchown(fd, s->uid, s->gid) < 0)
         log_warn("session %s: cannot give %s to its user: %m", s->name, path);
     int r = 0;
+    off_t size = (off_t)text.n;
     while (text.n > 0) {
         ssize_t n = write(fd, text.p, text.n);
         if (n < 0 && errno == EINTR)
@@ -41,6 +42,9 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
         }
         text = str_sub(text, (size_t)n, text.n);
     }
+    struct stat st;
+    if (r == 0 && fstat(fd, &st) == 0 && st.st_size > size && ftruncate(fd, size) < 0)
+        r = err_sys(e, errno, "cannot shorten %s", path);
     close(fd);
     return r;
 }
@@ -213,7 +217,9 @@ static int spawn_shell(struct session *s, struct err *e)
         goto out;
     s->state = SESSION_STARTING;
     s->records = 0;
-    s->prompts_due = 1;
+    if (s->record_fd >= 0)
+        close(s->record_fd);
+    s->record_fd = -1;
     s->installing = s->wait_prompt = false;
     struct buf key = BUF_INIT(128), line = BUF_INIT(LIMIT_BLOB_MAX);
     sp.program = s->sh.path;

@@ -1,18 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session's state line: what a new worker cannot find again in the spool.
- *
- * It is stored at the keeper in the same step as the input that it is about.
+ * A session's state at the keeper: what a new worker cannot find again in the
+ * spool. It is stored in the same step as the input that it is about, with
+ * every command, so it is a struct and a few strings and no text format: the
+ * next worker is the same binary or one that knows this version.
  */
 #include "engine/session_own.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+enum { KEPT_VERSION = 1 };
+
+struct kept {
+    uint32_t version, size;
+    uint64_t proc, feed, seq, scanned, records, seen;
+    int32_t state, kind, rows, cols, fresh_status;
+    uint32_t gen, uid, gid, done_next;
+    uint8_t pty, with_rc, fresh, lost_rc, feed_eof, attached, prompt, spare;
+    char nonce[12], flags[32];
+    struct command cmd;
+    struct done done[DONE_KEPT];
+};
+
+/* The strings after it, each ending in NUL, in this order. */
+#define STRINGS(s) \
+    {(s)->sh.dir, sizeof((s)->sh.dir)}, {(s)->sh.path, sizeof((s)->sh.path)}, \
+    {(s)->shell_wanted, sizeof((s)->shell_wanted)}, {(s)->user, sizeof((s)->user)}, \
+    {(s)->cwd, sizeof((s)->cwd)}, {(s)->pty_error, sizeof((s)->pty_error)}
 
 /* ---- write ---- */
 
@@ -21,86 +39,56 @@ void session_key_name(struct session *s, struct buf *key)
     buf_addf(key, "session/%s", s->name);
 }
 
-static void add_command(struct json *j, const struct command *c)
+static void pack(struct session *s, struct buf *out)
 {
-    json_put_int(j, "seq", (int64_t)c->seq);
-    json_put_z(j, "id", c->id);
-    json_put_z(j, "parent", c->parent);
-    json_put_z(j, "head", c->head);
-    json_put_bool(j, "reads", c->reads);
-    json_put_int(j, "typed_at", (int64_t)c->typed_at);
-    json_put_int(j, "input_at", (int64_t)c->input_at);
-    json_put_int(j, "wall_ms", c->wall_ms);
-    json_put_bool(j, "ended", c->ended);
+    struct kept k = {.version = KEPT_VERSION,
+                     .size = sizeof(k),
+                     .proc = s->proc.r.id,
+                     .feed = s->feeding ? s->feed.r.id : 0,
+                     .seq = s->seq,
+                     .scanned = s->scanned,
+                     .records = s->records,
+                     .seen = s->seen,
+                     .state = s->state,
+                     .kind = s->sh.kind,
+                     .rows = s->rows,
+                     .cols = s->cols,
+                     .fresh_status = s->fresh_status,
+                     .gen = s->sh.gen,
+                     .uid = s->uid,
+                     .gid = s->gid,
+                     .done_next = s->done_next,
+                     .pty = s->sh.pty,
+                     .with_rc = s->with_rc,
+                     .fresh = s->fresh,
+                     .lost_rc = s->lost_rc,
+                     .feed_eof = s->feed_eof,
+                     .attached = s->attached_mode,
+                     .prompt = s->prompt_on,
+                     .cmd = s->cmd};
+    memcpy(k.nonce, s->sh.nonce, sizeof(s->sh.nonce));
+    memcpy(k.flags, s->flags, sizeof(k.flags));
+    memcpy(k.done, s->done, sizeof(k.done));
+    buf_add(out, &k, sizeof(k));
+    const struct {
+        const char *text;
+        size_t size;
+    } strings[] = {STRINGS(s)};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        buf_add(out, strings[i].text, strlen(strings[i].text) + 1);
 }
 
-/* What a new worker cannot find again in the spool. */
-static void state_line(struct session *s, struct buf *out)
-{
-    struct json *j = json_object();
-    json_put_int(j, "proc", (int64_t)s->proc.r.id);
-    json_put_int(j, "feed", s->feeding ? (int64_t)s->feed.r.id : 0);
-    json_put_bool(j, "feed_eof", s->feed_eof);
-    json_put_int(j, "state", s->state);
-    json_put_int(j, "kind", s->sh.kind);
-    json_put_z(j, "nonce", s->sh.nonce);
-    json_put_int(j, "gen", s->sh.gen);
-    json_put_bool(j, "pty", s->sh.pty);
-    json_put_z(j, "dir", s->sh.dir);
-    json_put_z(j, "shell", s->sh.path);
-    json_put_z(j, "wanted", s->shell_wanted);
-    json_put_z(j, "user", s->user);
-    json_put_int(j, "uid", s->uid);
-    json_put_int(j, "gid", s->gid);
-    json_put_z(j, "cwd", s->cwd);
-    json_put_z(j, "start_cwd", s->start_cwd);
-    json_put_bool(j, "with_rc", s->with_rc);
-    json_put_bool(j, "fresh", s->fresh);
-    json_put_int(j, "fresh_status", s->fresh_status);
-    json_put_int(j, "rows", s->rows);
-    json_put_int(j, "cols", s->cols);
-    json_put_int(j, "scanned", (int64_t)s->scanned);
-    json_put_int(j, "records", (int64_t)s->records);
-    json_put_int(j, "seen", (int64_t)s->seen);
-    json_put_int(j, "prompts_due", s->prompts_due);
-    json_put_bool(j, "attached", s->attached_mode);
-    json_put_bool(j, "prompt", s->prompt_on);
-    json_put_z(j, "no_pty", s->pty_error);
-    struct json *c = json_object();
-    add_command(c, &s->cmd);
-    json_put(j, "cmd", c);
-    struct json *list = json_array();
-    for (unsigned i = 0; i < DONE_KEPT; i++) {
-        const struct done *d = &s->done[(s->done_next + i) % DONE_KEPT];
-        if (!d->id[0])
-            continue;
-        struct json *e = json_object();
-        json_put_z(e, "id", d->id);
-        json_put_int(e, "seq", (int64_t)d->seq);
-        json_put_int(e, "from", (int64_t)d->from);
-        json_put_int(e, "to", (int64_t)d->to);
-        json_put_int(e, "status", d->status);
-        json_put_bool(e, "shell_ended", d->shell_ended);
-        json_put_int(e, "ms", d->duration_ms);
-        json_push(list, e);
-    }
-    json_put(j, "done", list);
-    json_print(out, j);
-    json_free(j);
-}
-
-/* Stores the state line with input (which may be empty) in one step. */
 void session_store(struct session *s, struct str bytes)
 {
-    struct buf key = BUF_INIT(128), line = BUF_INIT(LIMIT_BLOB_MAX);
+    struct buf key = BUF_INIT(128);
     session_key_name(s, &key);
-    state_line(s, &line);
+    buf_reset(&s->kept);
+    pack(s, &s->kept);
     if (bytes.n > 0)
-        hold_write(&s->proc, bytes, buf_str(&key), buf_str(&line));
+        hold_write(&s->proc, bytes, buf_str(&key), buf_str(&s->kept));
     else
-        hold_put(s->en->hold, buf_str(&key), buf_str(&line));
+        hold_put(s->en->hold, buf_str(&key), buf_str(&s->kept));
     buf_release(&key);
-    buf_release(&line);
 }
 
 void session_save(struct session *s) { session_store(s, STR("")); }
@@ -115,72 +103,58 @@ void session_say(struct session *s, enum shell_line what)
 
 /* ---- read ---- */
 
-static void take_int(const struct json *j, const char *name, uint64_t *out)
+static void unpack(struct session *s, const struct kept *k, struct str rest)
 {
-    *out = (uint64_t)json_int(j, name, 0);
+    const struct {
+        char *text;
+        size_t size;
+    } strings[] = {STRINGS(s)};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        session_copy(strings[i].text, strings[i].size, str_cut(&rest, 0));
+    s->seq = k->seq;
+    s->scanned = k->scanned;
+    s->records = k->records;
+    s->seen = k->seen;
+    s->state = (enum session_state)k->state;
+    s->sh.kind = (enum shell_kind)k->kind;
+    s->sh.gen = k->gen;
+    s->sh.pty = k->pty;
+    s->rows = k->rows;
+    s->cols = k->cols;
+    s->fresh_status = k->fresh_status;
+    s->uid = k->uid;
+    s->gid = k->gid;
+    s->done_next = k->done_next;
+    s->with_rc = k->with_rc;
+    s->fresh = k->fresh;
+    s->lost_rc = k->lost_rc;
+    s->feed_eof = k->feed_eof;
+    s->attached_mode = k->attached;
+    s->prompt_on = k->prompt;
+    s->cmd = k->cmd;
+    memcpy(s->sh.nonce, k->nonce, sizeof(s->sh.nonce));
+    memcpy(s->flags, k->flags, sizeof(s->flags));
+    memcpy(s->done, k->done, sizeof(s->done));
 }
 
-void session_resume(struct engine *en, struct str name, const struct json *j)
+void session_resume(struct engine *en, struct str name, struct str state)
 {
-    struct session *s = session_make(en, name);
-    uint64_t v;
-    take_int(j, "proc", &v);
-    session_copy(s->sh.nonce, sizeof(s->sh.nonce), json_str(j, "nonce", ""));
-    session_copy(s->sh.dir, sizeof(s->sh.dir), json_str(j, "dir", ""));
-    session_copy(s->sh.path, sizeof(s->sh.path), json_str(j, "shell", ""));
-    session_copy(s->shell_wanted, sizeof(s->shell_wanted), json_str(j, "wanted", ""));
-    session_copy(s->user, sizeof(s->user), json_str(j, "user", ""));
-    session_copy(s->cwd, sizeof(s->cwd), json_str(j, "cwd", "/"));
-    session_copy(s->start_cwd, sizeof(s->start_cwd), json_str(j, "start_cwd", "/"));
-    session_copy(s->pty_error, sizeof(s->pty_error), json_str(j, "no_pty", ""));
-    s->sh.kind = (enum shell_kind)json_int(j, "kind", SHELL_POSIX);
-    s->sh.gen = (unsigned)json_int(j, "gen", 1);
-    s->sh.pty = json_bool(j, "pty", true);
-    s->state = (enum session_state)json_int(j, "state", SESSION_NONE);
-    s->uid = (uid_t)json_int(j, "uid", en->uid);
-    s->gid = (gid_t)json_int(j, "gid", en->gid);
-    s->with_rc = json_bool(j, "with_rc", true);
-    s->fresh = json_bool(j, "fresh", false);
-    s->fresh_status = (int)json_int(j, "fresh_status", 0);
-    s->rows = (int)json_int(j, "rows", ROWS);
-    s->cols = (int)json_int(j, "cols", COLS);
-    s->prompts_due = (unsigned)json_int(j, "prompts_due", 0);
-    s->attached_mode = json_bool(j, "attached", false);
-    s->prompt_on = json_bool(j, "prompt", false);
-    take_int(j, "scanned", &s->scanned);
-    take_int(j, "records", &s->records);
-    take_int(j, "seen", &s->seen);
-    struct json *c = json_get(j, "cmd");
-    take_int(c, "seq", &s->cmd.seq);
-    take_int(c, "typed_at", &s->cmd.typed_at);
-    take_int(c, "input_at", &s->cmd.input_at);
-    session_copy(s->cmd.id, sizeof(s->cmd.id), json_str(c, "id", ""));
-    session_copy(s->cmd.parent, sizeof(s->cmd.parent), json_str(c, "parent", ""));
-    session_copy(s->cmd.head, sizeof(s->cmd.head), json_str(c, "head", ""));
-    s->cmd.reads = json_bool(c, "reads", false);
-    s->cmd.ended = json_bool(c, "ended", false);
-    s->cmd.wall_ms = json_int(c, "wall_ms", 0);
-    s->cmd.since_ms = clock_ms() - (clock_wall_ms() - s->cmd.wall_ms);
-    s->seq = s->cmd.seq;
-    for (struct json *d = json_first(json_get(j, "done")); d; d = json_next(d)) {
-        struct done *to = &s->done[s->done_next++ % DONE_KEPT];
-        session_copy(to->id, sizeof(to->id), json_str(d, "id", ""));
-        take_int(d, "seq", &to->seq);
-        take_int(d, "from", &to->from);
-        take_int(d, "to", &to->to);
-        to->status = (int)json_int(d, "status", 0);
-        to->shell_ended = json_bool(d, "shell_ended", false);
-        to->duration_ms = json_int(d, "ms", 0);
+    struct kept k;
+    if (state.n < sizeof(k) ||
+        (memcpy(&k, state.p, sizeof(k)), k.version != KEPT_VERSION || k.size != sizeof(k))) {
+        log_error("session %.*s: its state is of another version; its shell is ended",
+                  STR_ARG(name));
+        return;
     }
-    take_int(j, "feed", &v);
-    if (v && hold_claim(en->hold, &s->feed, v) == 0) {
+    struct session *s = session_make(en, name);
+    unpack(s, &k, str_sub(state, sizeof(k), state.n));
+    /* CLOCK_MONOTONIC is the machine's: the times in cmd still hold. */
+    if (k.feed && hold_claim(en->hold, &s->feed, k.feed) == 0) {
         s->feeding = true;
-        s->feed_eof = json_bool(j, "feed_eof", false);
         s->feed.changed = session_feed_changed;
     }
-    take_int(j, "proc", &v);
     s->proc.changed = session_changed;
-    if (hold_claim(en->hold, &s->proc, v) < 0) {
+    if (hold_claim(en->hold, &s->proc, k.proc) < 0) {
         s->state = SESSION_NONE;
         return;
     }
@@ -194,10 +168,8 @@ void session_resume(struct engine *en, struct str name, const struct json *j)
     buf_release(&key);
     if (s->state == SESSION_STARTING)
         session_limit_start(s);
-    /* The state was stored when a line was typed: what came of it is searched. */
-    if (s->state == SESSION_RUNNING)
-        s->state = SESSION_TYPED;
-    if (s->attached_mode && !session_busy(s) && s->state != SESSION_STARTING)
+    /* People who were attached come back by themselves. */
+    if (s->attached_mode && s->state != SESSION_STARTING)
         session_attach_mode(s, false);
     task_defer(en->loop, &s->scan);
 }

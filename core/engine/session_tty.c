@@ -69,7 +69,6 @@ void session_sync_prompt(struct session *s)
     if (s->state != SESSION_IDLE || s->prompt_on == s->attached_mode)
         return;
     s->prompt_on = s->attached_mode;
-    s->prompts_due++;
     if (!s->prompt_on) /* what somebody had typed and not entered */
         hold_write(&s->proc, STR("\005\025"), STR(""), STR(""));
     session_say(s, s->prompt_on ? LINE_ATTACH : LINE_DETACH);

@@ -36,13 +36,12 @@ static const char bash_code[] =
     "}\n"
     /* End: record, mark, then swallow input until the acknowledgement. */
     "@@e() {\n"
-    "@@s=$1 @@f=1\n"
+    "@@s=$1\n"
     "@@g=; [[ :${SHELLOPTS-}: == *:@(emacs|vi):* ]] && @@g=!\n"
     "\\builtin printf '%s\\0' E \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
-    "\\builtin printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >\"$@@t\"\n"
-    "@@c\n"
-    "[[ ! $@@y ]] || @@h\n"
+    "{ \\builtin printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\"; @@f=1 @@r=; @@c; [[ ! $@@y ]] || @@h;} <>\"$@@t\" >&0\n"
     "}\n"
+    /* Drops input until the acknowledgement; one with a `?` wants to hear of it. */
     "@@h() {\n"
     "@@i=0\n"
     "while [[ $((@@i+=1)) -lt 9999 ]]; do\n"
@@ -50,25 +49,29 @@ static const char bash_code[] =
     "\\builtin read -r @@l || \\builtin :\n"
     "case $@@l in\n"
     "*\"$@@k $@@n\") \\builtin break;;\n"
+    "*\"$@@k $@@n ?\") \\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\"; \\builtin break;;\n"
     "?*) \\builtin printf '%s\\0' D \"$@@l\" >>\"$@@d/r\";;\n"
     "esac\n"
-    "done <\"$@@t\"\n"
+    "done\n"
     "\\builtin :\n"
     "}\n"
-    /* Prompt: only an end that @@e did not see sets the status. */
+    /*
+     * Prompt. A command that was interrupted (it began: @@r) ends here like any
+     * other, so that the terminal is ours to set until the acknowledgement.
+     */
     "@@q() {\n"
-    "if [[ $@@f ]]; then @@f=; else\n"
+    "[[ $@@f || ! $@@r ]] || @@e \"$1\"\n"
+    "if [[ $@@f ]]; then @@f=; \\builtin return; fi\n"
     "@@s=$1; @@c\n"
     "@@g=; [[ :${SHELLOPTS-}: == *:@(emacs|vi):* ]] && @@g=!\n"
     "\\builtin printf '%s\\0' P \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
-    "fi\n"
     "\\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >\"$@@t\"\n"
     "}\n"
-    "@@x='@@READ && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
+    "@@x='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
     "$@@C\"; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@w='@@READ && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
+    "@@w='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
     "$@@C\" <\"$@@d/i\"; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@0='@@READ && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
+    "@@0='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
     "$@@C\" </dev/null; { @@e \"$?\";} 2>/dev/null;}'\n"
     /* The environment, for the shell that may have to follow this one. */
     "@@v='{ @@f=1; { \\builtin declare -px; \\builtin printf \"\\0\";} >\"$@@d/e\";} 2>/dev/null'\n"
@@ -79,8 +82,7 @@ static const char bash_code[] =
     "else PS1= PS2= PS0=\n"
     "\\builtin bind 'set enable-bracketed-paste off'\n"
     "fi\n"
-    "\\builtin printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\" >\"$@@t\"\n"
-    "@@h\n"
+    "{ \\builtin printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\"; @@h;} <>\"$@@t\" >&0\n"
     "( \\builtin : )\n" /* a child that ends well: bash takes the terminal's state as its own */
     "} 2>/dev/null\n"
     "case ${HISTCONTROL-} in *ignorespace*|*ignoreboth*) ;; *) \\builtin printf -v HISTCONTROL %s \"ignorespace${HISTCONTROL:+:$HISTCONTROL}\";; esac\n"
@@ -93,7 +95,7 @@ static const char bash_code[] =
     /* The user's own hooks run before ours; ours sees the status first. */
     "[[ ${PROMPT_COMMAND[*]-} == *__od* ]] || OD_PC_=${PROMPT_COMMAND-}\n"
     "\\builtin unset -v PROMPT_COMMAND 2>/dev/null || \\builtin :\n"
-    "\\builtin printf -v PROMPT_COMMAND %s '@@z=$?\n"
+    "\\builtin printf -v PROMPT_COMMAND %s '{ @@z=$?;} 2>/dev/null\n"
     "'\"${OD_PC_:+$OD_PC_$'\\n'}\"'{ @@q \"$@@z\";} 2>/dev/null' || \\builtin :\n"
     /* One key runs the command: readline reads typed text byte by byte. */
     "for @@i in emacs vi-insert; do \\builtin bind -m $@@i '\"\\C-_\": \" \\\\builtin eval \\\"$@@x\\\"\\C-m\"'; done 2>/dev/null\n"
@@ -118,11 +120,9 @@ static const char posix_code[] =
     "esac\n"
     "}\n"
     "@@e() {\n"
-    "@@s=$1 @@f=1\n"
+    "@@s=$1 @@f=\n"
     "command printf '%s\\000' E \"$@@n\" \"$1\" \"$-\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
-    "command printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >\"$@@t\"\n"
-    "@@c\n"
-    "[ ! \"$@@y\" ] || @@h\n"
+    "{ command printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\"; @@c; [ ! \"$@@y\" ] || @@h;} <>\"$@@t\" >&0\n"
     "}\n"
     "@@h() {\n"
     "@@i=0\n"
@@ -131,28 +131,29 @@ static const char posix_code[] =
     "command read -r @@l || :\n"
     "case $@@l in\n"
     "*\"$@@k $@@n\") break;;\n"
+    "*\"$@@k $@@n ?\") command printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\"; break;;\n"
     "?*) command printf '%s\\000' D \"$@@l\" >>\"$@@d/r\";;\n"
     "esac\n"
-    "done <\"$@@t\"\n"
+    "done\n"
     ":\n"
     "}\n"
     /* @@z: the status before the typed line, of an end that @@e did not see. */
-    "@@r='if [ \"$@@f\" ]; then @@f=; else @@s=$@@z; @@c; fi; [ \"$@@m\" -gt \"$@@n\" ] && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; '\n"
+    "@@r='if [ \"${@@f+x}\" ]; then unset @@f; else @@s=$@@z; @@c; fi; [ \"$@@m\" -gt \"$@@n\" ] && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; '\n"
     "@@x=$@@r'eval \"$@@p\n"
     "$@@C\"; { @@e \"$?\";} 2>/dev/null;}'\n"
     "@@w=$@@r'eval \"$@@p\n"
     "$@@C\" <\"$@@d/i\"; { @@e \"$?\";} 2>/dev/null;}'\n"
     "@@0=$@@r'eval \"$@@p\n"
     "$@@C\" </dev/null; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@v='{ @@f=1; { export -p; command printf \"\\000\";} >\"$@@d/e\";} 2>/dev/null'\n"
+    "@@v='{ @@f=; { export -p; command printf \"\\000\";} >\"$@@d/e\";} 2>/dev/null'\n"
     "@@a() {\n"
-    "@@f=1\n"
+    "@@f=\n"
     "if [ \"$1\" ]; then PS1=$@@o$@@u PS2='> '; else PS1=$@@o PS2=; fi\n"
-    "command printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\" >\"$@@t\"\n"
-    "@@h\n"
+    "{ command printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\"; @@h;} <>\"$@@t\" >&0\n"
     "}\n"
     "@@u='$ '\n"
-    "@@o=$(command printf '\\033]7723;%s;P;' \"$@@k\")'$@@n;$?'$(command printf '\\007')\n"
+    /* A prompt that follows no @@e (f is unset then) says so. */
+    "@@o='${@@f-'$(command printf '\\033]7723;%s;P;' \"$@@k\")'$@@n;$?'$(command printf '\\007')'}'\n"
     "[ \"$@@y\" ] || @@o=\n"
     "PS1=$@@o PS2=\n";
 
@@ -270,9 +271,9 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
     if (!is_bash(sh) && start)
         buf_addz(&head, "if [ \"${OD_ENV_+x}\" ]; then ENV=$OD_ENV_; export ENV; unset OD_ENV_; else unset ENV; fi\n"
                         "[ -z \"${ENV-}\" ] || ! [ -f \"$ENV\" ] || . \"$ENV\"\n");
-    buf_addf(&head, "%sk=%s %sn=%llu %ss=0 %sf= %sp= %sy=%s %sd=", prefix,
-             sh->nonce, prefix, (unsigned long long)seq, prefix, prefix, prefix,
-             prefix, sh->pty ? "1" : "", prefix);
+    buf_addf(&head, "%sk=%s %sn=%llu %ss=0 %sf=%s %sr= %sp= %sy=%s %sd=",
+             prefix, sh->nonce, prefix, (unsigned long long)seq, prefix, prefix,
+             is_bash(sh) ? "1" : "", prefix, prefix, prefix, sh->pty ? "1" : "", prefix);
     add_quoted(&head, str_of(sh->dir));
     buf_addf(&head, " %st=", prefix);
     struct buf tty = BUF_INIT(512);
@@ -355,7 +356,10 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
         return buf_addf(out, " __od%u_z=$?;\\. \"$__od%u_d/c\";\\eval \"$__od%u_%c\"\n",
                         g, g, g, run);
     case LINE_ACK:
-        return buf_addf(out, " : %s %llu\n", sh->nonce, (unsigned long long)seq);
+    case LINE_ACK_ASK:
+        /* Run as a command, after an interrupt, it is harmless and makes no P. */
+        return buf_addf(out, " __od%u_f=1;: %s %llu%s\n", g, sh->nonce,
+                        (unsigned long long)seq, what == LINE_ACK ? "" : " ?");
     case LINE_INSTALL:
         return buf_addf(out, "\025 \\. '%s/p'\n", sh->dir); /* C-u first */
     case LINE_ENV:
@@ -455,18 +459,16 @@ bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
 
 bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *len)
 {
-    char ack[16], names[24];
-    int n = snprintf(ack, sizeof(ack), " : %s ", sh->nonce);
-    int m = snprintf(names, sizeof(names), " __od%u_", sh->gen);
-    struct str run = STR(" \\builtin eval \"$__od");
-    struct str heads[] = {str_n(ack, (size_t)n), str_n(names, (size_t)m), run};
+    char names[24];
+    int n = snprintf(names, sizeof(names), " __od%u_", sh->gen);
+    struct str heads[] = {str_n(names, (size_t)n), STR(" \\builtin eval \"$__od")};
     long first = -1;
     bool keeps_newline = false; /* a command begins on a line of its own */
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         long hit = str_find(bytes, heads[i]);
         if (hit >= 0 && (first < 0 || hit < first)) {
             first = hit;
-            keeps_newline = i == 2;
+            keeps_newline = i == 1;
         }
     }
     if (first < 0)

@@ -10,7 +10,8 @@
  *
  *   ESC ] 7723 ; NONCE ; S ; SEQ BEL          command SEQ begins, output follows
  *   ESC ] 7723 ; NONCE ; E ; SEQ ; STATUS BEL it ended (end of the typed line)
- *   ESC ] 7723 ; NONCE ; P ; SEQ ; STATUS BEL the shell is about to prompt
+ *   ESC ] 7723 ; NONCE ; P ; SEQ ; STATUS BEL a prompt that follows no E: the line
+ *                                             was thrown out, or not run at all
  *   ESC ] 7723 ; NONCE ; I ; GEN ; SEQ ; STATUS BEL  our code was installed;
  *                                    SEQ is what the one before had last begun
  *   ESC ] 7723 ; NONCE ; H ; SEQ BEL          somebody attached typed a line
@@ -79,6 +80,7 @@ enum shell_line {
     LINE_RUN_FIFO, /* the same with standard input from `i` */
     LINE_RUN_NULL, /* from /dev/null */
     LINE_ACK,      /* acknowledge the end of seq */
+    LINE_ACK_ASK,  /* the same, and print a P when unread input was dropped */
     LINE_INSTALL,  /* source the code file `p` */
     LINE_ENV,      /* write the exported variables to `e` */
     LINE_ATTACH,   /* a person is there: prompt, echo */

@@ -99,28 +99,64 @@ static void to_screenf(struct term *t, const char *fmt, ...)
     to_screen(t, token);
 }
 
-/*
- * The rows of the canvas as bytes for a screen; *at is where the cursor's row
- * has been written up to the cursor.
- */
-static void replay(const struct line_model *m, struct buf *out, size_t *at)
+enum { CURSOR, SAVED, PLACES };
+
+/* A place in the lines, and where it comes to lie on a screen. */
+struct place {
+    bool wanted;
+    size_t y, x;            /* row and column of the canvas */
+    size_t offset, beyond;  /* in the bytes; columns after the row's end */
+    int row, col;
+    uint64_t gone;
+};
+
+/* The rows of the canvas as bytes, and the places' offsets in them. */
+static void rows_bytes(const struct line_model *m, struct buf *out,
+                       struct place place[PLACES])
 {
     for (size_t y = 0; y < m->n; y++) {
         struct row r = m->row[y];
+        size_t least = 0;
         if (y > 0 && buf_addz(out, "\r\n") < 0)
             xalloc_failed(2);
         size_t begin = out->n;
-        if (y == m->y) {
+        for (size_t i = 0; i < PLACES; i++) {
+            if (!place[i].wanted || place[i].y != y)
+                continue;
             struct row left = r;
-            left.n = m->x < r.n ? m->x : r.n;
+            left.n = place[i].x < r.n ? place[i].x : r.n;
             line_row_bytes(&left, left.n, out);
-            *at = out->n;
+            place[i].offset = out->n;
+            place[i].beyond = place[i].x - left.n;
             buf_truncate(out, begin);
-            line_row_bytes(&r, left.n, out);
-        } else {
-            line_row_bytes(&r, 0, out);
+            least = least < left.n ? left.n : least;
         }
+        line_row_bytes(&r, least, out);
     }
+}
+
+/* Writes the bytes and learns where the places are. A long line takes more
+ * than one row, and rows may scroll off, so only the screen knows. */
+static void write_rows(struct screen *s, struct str bytes,
+                       struct place place[PLACES], uint64_t at)
+{
+    bool swap = place[1].offset < place[0].offset;
+    struct place *first = &place[swap], *second = &place[!swap], end;
+    screen_write(s, str_sub(bytes, 0, first->offset), at);
+    screen_where(s, &first->row, &first->col, &first->gone);
+    screen_write(s, str_sub(bytes, first->offset, second->offset - first->offset),
+                 at);
+    screen_where(s, &second->row, &second->col, &second->gone);
+    screen_write(s, str_sub(bytes, second->offset, SIZE_MAX), at);
+    screen_where(s, &end.row, &end.col, &end.gone);
+    first->row -= (int)(end.gone - first->gone);
+    second->row -= (int)(end.gone - second->gone);
+}
+
+static void move_to(struct term *t, const struct place *p)
+{
+    to_screenf(t, "\033[%d;%zuH", p->row > 0 ? p->row + 1 : 1,
+               (size_t)p->col + p->beyond + 1);
 }
 
 /* The lines that a terminal would show become the content of a screen. */
@@ -130,38 +166,28 @@ static void enter_screen(struct term *t)
         return;
     struct line_model *m = &t->line;
     line_open(m, m->rows < TERM_ROWS_MAX ? m->rows : TERM_ROWS_MAX);
+    uint64_t line = m->top + t->saved_y;
+    struct place place[] = {
+        [CURSOR] = {.wanted = true, .y = m->y, .x = m->x},
+        [SAVED] = {.wanted = t->saved && line >= m->text.line,
+                   .y = (size_t)(line - m->text.line), .x = t->saved_x},
+    };
     struct buf bytes = BUF_INIT(SIZE_MAX);
-    size_t here = 0;
-    replay(m, &bytes, &here);
-    const struct row *r = &m->row[m->y];
-    size_t beyond = m->x > r->n ? m->x - r->n : 0;
-    uint64_t first = m->text.line, top = m->top;
+    rows_bytes(m, &bytes, place);
     line_drop_rows(m);
-    struct screen *s = screen_new((int)m->rows, (int)m->cols, m->from, on_line,
-                                  t);
-    t->screen = s;
 
-    int row, col;
-    uint64_t gone, gone_later;
-    screen_write(s, str_sub(buf_str(&bytes), 0, here), m->start);
-    if (beyond)
-        to_screenf(t, "\033[%zuC", beyond);
-    screen_where(s, &row, &col, &gone);
-    if (here < bytes.n) {
-        screen_write(s, str_sub(buf_str(&bytes), here, SIZE_MAX), m->start);
-        int end_row, end_col;
-        screen_where(s, &end_row, &end_col, &gone_later);
-        row -= (int)(gone_later - gone);
-        to_screenf(t, "\033[%d;%dH", row + 1, col + 1);
+    t->screen = screen_new((int)m->rows, (int)m->cols, m->from, on_line, t);
+    write_rows(t->screen, buf_str(&bytes), place, m->start);
+    if (place[SAVED].wanted) {
+        move_to(t, &place[SAVED]);
+        to_screen(t, "\0337");
     }
+    /* Only if need be: a cursor beyond the margin would forget to wrap. */
+    if (place[SAVED].wanted || place[CURSOR].offset < bytes.n ||
+        place[CURSOR].beyond)
+        move_to(t, &place[CURSOR]);
     buf_release(&bytes);
-    if (t->saved) {
-        uint64_t line = top + t->saved_y;
-        to_screenf(t, "\033[%d;%zuH\0337\033[%d;%dH",
-                   line > first ? (int)(line - first) + 1 : 1, t->saved_x + 1,
-                   row + 1, col + 1);
-        t->saved = false;
-    }
+    t->saved = false;
     if (t->no_wrap)
         to_screen(t, "\033[?7l");
 }
@@ -237,10 +263,21 @@ static void put_ascii(struct term *t, const char *p, size_t n)
     }
     t->marks = 0;
     t->last = (unsigned char)p[n - 1];
-    if (t->screen)
-        screen_write(t->screen, str_n(p, n), t->line.at);
-    else
+    if (!t->screen) {
         line_print_ascii(&t->line, p, n);
+        return;
+    }
+    /* A character that may scroll the screen goes alone: then the row that
+     * leaves is known to be made by the input up to that very character. */
+    while (n > 0) {
+        size_t k = screen_room(t->screen);
+        k = k == 0 ? 1 : k < n ? k : n;
+        t->line.start += k;
+        t->line.at = t->line.start;
+        screen_write(t->screen, str_n(p, k), t->line.at);
+        p += k;
+        n -= k;
+    }
 }
 
 static void repeat(struct term *t, size_t n)
@@ -796,6 +833,6 @@ int term_text(struct term *t, struct buf *out, struct term_text *info,
         screen_each(t->screen, show_line, &s);
     }
     int rc = text_show(&m->text, &open, out, info, marker, arg);
-    text_undo(&m->text, &mark);
+    line_show_end(m, &mark);
     return rc;
 }

@@ -31,6 +31,7 @@ void line_init(struct line_model *m, const struct term_opts *o)
         .same = true,
     };
     text_init(&m->text, o);
+    buf_init(&m->blanks, SIZE_MAX);
 }
 
 static void free_rows(struct line_model *m)
@@ -45,6 +46,7 @@ static void free_rows(struct line_model *m)
 void line_release(struct line_model *m)
 {
     free_rows(m);
+    buf_release(&m->blanks);
     text_release(&m->text);
 }
 
@@ -197,7 +199,8 @@ static bool load(struct line_model *m, struct row *r, struct str s)
 void line_row_bytes(const struct row *r, size_t least, struct buf *out)
 {
     size_t n = r->n;
-    while (n > least && is_blank(&r->cell[n - 1]))
+    while (n > 0 && (r->cell[n - 1].ch[0] == 0 ||
+                     (n > least && is_blank(&r->cell[n - 1]))))
         n--;
     for (size_t x = 0; x < n;) {
         char *p = buf_reserve(out, 256);
@@ -255,14 +258,20 @@ static void to_canvas(struct line_model *m)
     m->home = false;
 }
 
+static void begin_plain(struct line_model *m, uint64_t at)
+{
+    m->from = at;
+    m->same = true;
+    m->home = false;
+    m->seen = m->seen_columns = 0;
+}
+
 static void to_plain(struct line_model *m)
 {
     if (m->cells > CELLS_KEPT)
         free_rows(m);
-    m->n = m->x = m->y = 0;
-    m->home = false;
-    m->same = true;
-    m->from = m->at;
+    m->n = m->x = m->y = m->taken = 0;
+    begin_plain(m, m->at);
 }
 
 /* The screen has moved down when the last line lies below it. */
@@ -319,6 +328,7 @@ static void take_back(struct line_model *m, uint64_t first)
         r->from = p.from;
         r->to = p.to;
         m->y++;
+        m->taken++;
         load(m, r, text_cur(&m->text));
         text_cur_truncate(&m->text, 0);
     }
@@ -338,8 +348,7 @@ static void plain_add(struct line_model *m, const char *p, size_t n)
 static void plain_break(struct line_model *m, uint64_t at)
 {
     text_end(&m->text, m->from, at, m->same, false);
-    m->from = at;
-    m->same = true;
+    begin_plain(m, at);
 }
 
 /*
@@ -352,7 +361,6 @@ static struct row *canvas_room(struct line_model *m, size_t n)
     struct row *r = &m->row[m->y];
     if (extend(m, r, m->x < r->n ? r->n : m->x) && reserve(m, r, m->x + n)) {
         split(r, m->x, m->x + n);
-        r->to = m->at;
         return r;
     }
     if (m->y + 1 == m->n) {
@@ -383,6 +391,7 @@ static void canvas_print_ascii(struct line_model *m, const char *p, size_t n)
     for (size_t i = 0; i < n; i++)
         set(&c[i], (unsigned char)p[i]);
     m->start += n;
+    r->to = m->start;
     m->x += n;
     if (r->n < m->x)
         r->n = m->x;
@@ -429,6 +438,7 @@ static void canvas_print(struct line_model *m, uint32_t cp, size_t width)
         set(&r->cell[m->x + 1], CELL_WIDE);
         r->joined = true;
     }
+    r->to = m->at;
     m->x += width;
     if (r->n < m->x)
         r->n = m->x;
@@ -454,31 +464,46 @@ void line_add_done(struct line_model *m, struct str bytes, uint64_t from,
 {
     text_add(&m->text, bytes.p, bytes.n);
     text_end(&m->text, from, m->at, false, newline);
-    m->from = m->at;
-    m->same = true;
+    begin_plain(m, m->at);
     new_line(m);
 }
 
 /* ---- controls ---- */
 
+/* Bytes of the unfinished line without blanks at its end. */
+static size_t plain_used(const struct line_model *m)
+{
+    struct str s = text_cur(&m->text);
+    while (s.n > 0 && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+        s.n--;
+    return s.n;
+}
+
+/*
+ * Many programs write a line above some bars and then all bars again. Rows are
+ * not finished before as many lines have come as were taken back, so going up
+ * and down costs no more than the lines did, however often it is done.
+ */
 void line_feed(struct line_model *m)
 {
     if (m->n) {
         m->x = 0;
-        if (m->y + 1 < m->n)
+        if (m->y + 1 < m->n) {
             m->y++;
-        else
+        } else if (m->taken) {
+            m->taken--;
+            m->row[m->y].to = m->at;
+            add_row(m);
+            m->y = m->n - 1;
+            m->row[m->y].from = m->at;
+        } else {
+            m->row[m->y].to = m->at;
             finish_rows(m, true);
+        }
     } else {
-        struct str s = text_cur(&m->text);
-        size_t n = s.n;
-        while (n > 0 && (s.p[n - 1] == ' ' || s.p[n - 1] == '\t'))
-            n--;
-        text_cur_truncate(&m->text, n);
+        text_cur_truncate(&m->text, plain_used(m));
         text_end(&m->text, m->from, m->at, m->same, true);
-        m->from = m->at;
-        m->same = true;
-        m->home = false;
+        begin_plain(m, m->at);
     }
     new_line(m);
 }
@@ -495,6 +520,18 @@ void line_return(struct line_model *m)
 {
     m->x = 0;
     m->home = m->n == 0;
+}
+
+/* The width of a plain line, from where it was asked for the last time. */
+static size_t plain_columns(struct line_model *m)
+{
+    struct str s = text_cur(&m->text);
+    while (m->seen < s.n) {
+        uint32_t cp = (unsigned char)s.p[m->seen];
+        m->seen += cp < 0x80 ? 1 : (size_t)utf8_decode(str_sub(s, m->seen, 4), &cp);
+        m->seen_columns += (size_t)utf8_width(cp);
+    }
+    return m->seen_columns;
 }
 
 void line_tab(struct line_model *m)
@@ -514,13 +551,7 @@ void line_tab(struct line_model *m)
         return;
     }
     static const char blanks[TAB_WIDTH + 1] = "        ";
-    struct str s = text_cur(&m->text);
-    size_t x = 0;
-    for (size_t i = 0; i < s.n;) {
-        uint32_t cp = (unsigned char)s.p[i];
-        i += cp < 0x80 ? 1 : (size_t)utf8_decode(str_sub(s, i, 4), &cp);
-        x += (size_t)utf8_width(cp);
-    }
+    size_t x = plain_columns(m);
     line_print_ascii(m, blanks, tab_stop(x) - x);
 }
 
@@ -610,8 +641,10 @@ void line_goto(struct line_model *m, size_t y, size_t x)
 void line_erase(struct line_model *m, int how)
 {
     if (!m->n && (how == 0 || (how == 2 && m->home))) {
-        if (m->home)
+        if (m->home) {
             text_cur_truncate(&m->text, 0);
+            m->seen = m->seen_columns = 0;
+        }
         m->home = false; /* the end is at the first column, or it was there */
         return;
     }
@@ -708,8 +741,14 @@ void line_drop_rows(struct line_model *m)
 
 struct text_mark line_show(struct line_model *m, struct text_piece *open)
 {
-    if (m->home)
-        to_canvas(m); /* blanks after the cursor are cut there */
+    if (m->home) {
+        /* Blanks after the cursor are not shown, but stay. */
+        size_t n = plain_used(m);
+        struct str blanks = str_sub(text_cur(&m->text), n, SIZE_MAX);
+        if (buf_adds(&m->blanks, blanks) < 0)
+            xalloc_failed(blanks.n);
+        text_cur_truncate(&m->text, n);
+    }
     struct text_mark mark = text_mark(&m->text);
     *open = (struct text_piece){.from = m->from, .to = m->at, .same = m->same};
     if (m->n == 0)
@@ -726,10 +765,17 @@ struct text_mark line_show(struct line_model *m, struct text_piece *open)
     }
     for (size_t i = 0; i < last; i++)
         finish_row(m, &m->row[i], true);
-    *open = (struct text_piece){.from = r->from, .to = r->to};
+    *open = (struct text_piece){.from = r->from, .to = m->at};
     if (last > m->y && last + 1 < m->n)
         finish_row(m, r, true);
     else
         line_row_bytes(r, last > m->y ? 0 : m->x, &m->text.win);
     return mark;
+}
+
+void line_show_end(struct line_model *m, const struct text_mark *mark)
+{
+    text_undo(&m->text, mark);
+    text_add(&m->text, m->blanks.p, m->blanks.n);
+    buf_reset(&m->blanks);
 }

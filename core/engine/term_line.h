@@ -13,7 +13,8 @@
  *
  * plain → canvas: something is written elsewhere than at the end, or the
  * cursor goes there; rows above are taken back from the text when it goes up.
- * canvas → plain: a line feed on the last row finishes all rows.
+ * canvas → plain: a line feed on the last row finishes all rows, unless so
+ *          many were taken back that it is better to wait for more lines.
  *
  * A terminal of `rows` rows shows the last lines, and the cursor cannot leave
  * that screen: `top` is the line at its top, and never decreases.
@@ -49,13 +50,16 @@ struct line_model {
     bool home;     /* plain: the cursor is at the first column */
     bool same;     /* plain: byte i of the line is byte from + i */
     uint64_t from; /* plain: where in the input the line begins */
+    size_t seen, seen_columns; /* plain: the width of that many bytes of it */
 
     struct row *row; /* canvas: rows in use, then spare ones with their memory */
     size_t n, cap;   /* n is 0: plain */
     size_t x, y;
     size_t cells;    /* held by all rows, to bound them */
+    size_t taken;    /* rows taken back that no new line has paid for: see .c */
 
     uint64_t top;
+    struct buf blanks; /* between line_show and line_show_end: see there */
 };
 
 void line_init(struct line_model *m, const struct term_opts *o);
@@ -91,16 +95,18 @@ void line_insert(struct line_model *m, size_t n);
 void line_open(struct line_model *m, size_t rows);
 /* Forgets the rows: an empty line follows the text. */
 void line_drop_rows(struct line_model *m);
-/* Appends a row's bytes: without trailing blanks, but those before `least`. */
+/* Appends a row's bytes without trailing blanks; those before `least` that
+ * were written do count. */
 void line_row_bytes(const struct row *r, size_t least, struct buf *out);
 /* A line or (no newline) a part of one from elsewhere, when there are no rows
  * and the line is empty. */
 void line_add_done(struct line_model *m, struct str bytes, uint64_t from,
                    bool newline);
 /*
- * Writes all rows to the text, where text_undo takes them out again. *open is
- * the input of the line that is not finished.
+ * Writes all rows to the text, and takes them out again. *open is the input of
+ * the line that is not finished.
  */
 struct text_mark line_show(struct line_model *m, struct text_piece *open);
+void line_show_end(struct line_model *m, const struct text_mark *mark);
 
 #endif

@@ -164,6 +164,13 @@ void screen_where(const struct screen *s, int *row, int *col, uint64_t *gone)
     *gone = s->gone;
 }
 
+size_t screen_room(const struct screen *s)
+{
+    VTermPos pos;
+    vterm_state_get_cursorpos(s->state, &pos);
+    return (size_t)(s->cols - 1 - pos.col);
+}
+
 bool screen_at_end(const struct screen *s)
 {
     VTermPos pos;

@@ -42,6 +42,8 @@ void screen_region(struct screen *s, long top, long bottom);
 
 /* Cursor, from 0, and how many rows have scrolled off so far. */
 void screen_where(const struct screen *s, int *row, int *col, uint64_t *gone);
+/* Columns that can be written before the row's last one. */
+size_t screen_room(const struct screen *s);
 /* On the last row, and a line feed would scroll the whole screen. */
 bool screen_at_end(const struct screen *s);
 

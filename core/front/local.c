@@ -43,6 +43,7 @@ struct conn {
     struct session *killing;
     bool busy;               /* a request is in flight */
     bool closed;
+    struct task flush;       /* what a turn produced goes out in one write */
     struct task resume;      /* frames that had to wait are looked at again */
     struct json *notes;      /* owned; for the result */
     struct json *gaps;       /* owned */
@@ -54,7 +55,7 @@ static void send_json(struct conn *c, char type, const struct json *j)
 {
     if (frame_add_json(&c->stream.out, type, j) < 0)
         log_warn("an answer is larger than a connection's buffer");
-    stream_flush(&c->stream);
+    task_defer(c->en->loop, &c->flush);
 }
 
 static void next_request(struct conn *c);
@@ -112,7 +113,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     if (c->closed || c->stream.out.n > QUEUED_MAX)
         return 0;
     frame_add_bytes(&c->stream.out, stream ? 'E' : 'O', offset, bytes);
-    stream_flush(&c->stream);
+    task_defer(c->en->loop, &c->flush);
     return bytes.n;
 }
 
@@ -122,7 +123,7 @@ static void on_note(struct op *op, const char *kind, const char *text, uint64_t 
     struct conn *c = op->owner;
     if (strcmp(kind, "window") == 0) {
         frame_add_u64(&c->stream.out, 'W', from);
-        stream_flush(&c->stream);
+        task_defer(c->en->loop, &c->flush);
         task_defer(c->en->loop, &c->resume); /* input that waited for room */
     } else if (strcmp(kind, "started") == 0) {
         struct json *j = json_object();
@@ -743,6 +744,11 @@ static void next_request(struct conn *c)
     }
 }
 
+static void on_flush(struct task *t)
+{
+    stream_flush(&container_of(t, struct conn, flush)->stream);
+}
+
 static void on_resume(struct task *t)
 {
     next_request(container_of(t, struct conn, resume));
@@ -785,6 +791,7 @@ static void on_end(struct stream *st, int errnum)
     c->front->conns--;
     engine_touch(c->en);
     task_cancel(&c->resume);
+    task_cancel(&c->flush);
     stream_close(&c->stream);
     loop_bury(c->en->loop, c, conn_free);
 }
@@ -820,6 +827,7 @@ static void on_accept(struct io *io, uint32_t ev)
         c->front = l;
         c->en = l->en;
         task_init(&c->resume, on_resume);
+        task_init(&c->flush, on_flush);
         if (stream_open(&c->stream, l->en->loop, fd, FRAME_MAX + FRAME_HEAD,
                         LIMIT_CONN_OUT_MAX, &events) < 0) {
             close(fd);

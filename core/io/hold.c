@@ -69,9 +69,9 @@ static void take_handed(struct hold *h, struct keep_msg *m)
     map_put(&h->handed, id_key(&n->r.id), n);
 }
 
-static void seen(struct hold *h, uint64_t id)
+static void seen(struct hold *h, uint64_t id, unsigned records)
 {
-    struct keep_msg m = {.h = {.type = KEEP_SEEN, .id = id}};
+    struct keep_msg m = {.h = {.type = KEEP_SEEN, .id = id, .a = records}};
     send_to(h, &m);
 }
 
@@ -81,15 +81,19 @@ static void on_proc(struct hold *h, struct keep_msg *m)
         return;
     if (m->h.flags & KEEP_ALL) {
         take_handed(h, m);
-        seen(h, m->h.id);
+        seen(h, m->h.id, 1);
         return;
     }
     struct proc *p = map_get(&h->procs, id_key(&m->h.id));
     if (p) {
         memcpy(&p->r, m->body.p, sizeof(p->r));
+        /* Every second one is enough to keep the keeper's window open. */
+        if (++p->unseen == KEEP_AHEAD / 2) {
+            p->unseen = 0;
+            seen(h, m->h.id, KEEP_AHEAD / 2);
+        }
         p->changed(p);
     }
-    seen(h, m->h.id);
 }
 
 static void on_answer(struct hold *h, struct keep_msg *m)

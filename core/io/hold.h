@@ -21,6 +21,7 @@ struct proc {
     struct keep_proc r; /* the latest record */
     int in;             /* owned; a PTY's master, else -1 */
     int spool[2];       /* owned; -1: no such stream */
+    unsigned unseen;    /* records not acknowledged yet */
     uint64_t sent;      /* input handed to the keeper: the next offset */
     uid_t uid;
     gid_t gid;

@@ -5,7 +5,7 @@
  * output and input) and on at most two deadlines (restart, kill).
  *
  * Everything that the worker must hear about a program is one record, struct
- * keep_proc: whenever it changes, the whole record is sent, at most PROC_AHEAD
+ * keep_proc: whenever it changes, the whole record is sent, at most KEEP_AHEAD
  * of them unacknowledged, so a flood costs the worker no more messages than it
  * can digest, and a full socket only means "later". A new worker gets the same
  * records with the descriptors attached.
@@ -37,9 +37,9 @@
 #include <unistd.h>
 
 enum {
-    PROC_AHEAD = 2,            /* records a program may have unacknowledged */
     INPUT_MAX = 256 << 10,     /* input held for one program that does not read */
     CHUNK = 64 << 10,
+    TTY_READ = 1024, /* a read shorter than this has emptied a tty or pipe */
     PAUSE_MIN_MS = 100,        /* between restarts of a worker that crashes */
     PAUSE_MAX_MS = 10000,
     HEALTHY_MS = 10000         /* lived that long: the pauses start anew */
@@ -236,7 +236,7 @@ static void pump(struct keeper *k)
         struct proc *p = list_entry(it, struct proc, dirty);
         if (!room)
             break;
-        if (!p->handed || p->ahead >= PROC_AHEAD)
+        if (!p->handed || p->ahead >= KEEP_AHEAD)
             continue;
         room = send_record(k, p, false);
         if (room)
@@ -326,16 +326,19 @@ static void move_output(struct keeper *k, struct proc *p, struct stream *t)
         size_t have = 0;
         ssize_t n = 0;
         /* A tty gives 4 KiB a read: gather, so that the disk sees few writes. */
-        while (have < CHUNK && (n = read(t->w.fd, k->chunk + have,
-                                         CHUNK - have)) > 0)
-            have += (size_t)n;
+        do {
+            n = read(t->w.fd, k->chunk + have, CHUNK - have);
+            have += n > 0 ? (size_t)n : 0;
+        } while (n >= TTY_READ && have < CHUNK);
         int why = errno;
         spool_write(t, k->chunk, have);
         moved += have;
-        if (n > 0)
+        if (n >= TTY_READ)
             continue;
         if (have)
             mark(k, p);
+        if (n > 0) /* short: that was all for now */
+            return;
         if (n < 0 && (why == EAGAIN || why == EINTR))
             return;
         stream_end(k, p, t); /* end of file, or EIO of a terminal hung up */
@@ -662,8 +665,8 @@ static void from_worker(struct keeper *k)
         }
         break;
     case KEEP_SEEN:
-        if (p && p->ahead > 0)
-            p->ahead--;
+        if (p)
+            p->ahead -= m.h.a < p->ahead ? (unsigned)m.h.a : p->ahead;
         break;
     case KEEP_FORGET:
         if (p)

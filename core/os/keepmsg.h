@@ -33,7 +33,7 @@ enum keep_type {
     KEEP_WRITE,   /* id: body is input; a: offset of its first byte in the input:
                      bytes below what was accepted are skipped, a hole is refused */
     KEEP_CLOSE,   /* id: end of input, after what is pending was written */
-    KEEP_SEEN,    /* id: one KEEP_PROC was dealt with */
+    KEEP_SEEN,    /* id, a: that many KEEP_PROC were dealt with */
     KEEP_FORGET,  /* id: close and drop everything of it */
     KEEP_MIND,    /* id: token, a: uid | gid << 32; body goes to that minder */
     KEEP_SERVING, /* the handover is digested, requests are being answered */
@@ -73,6 +73,9 @@ struct keep_head {
     uint32_t key, value, body; /* lengths of what follows, in this order */
     uint32_t kib; /* KEEP_SPAWN: size of each spool */
 };
+
+/* KEEP_PROC records of one program that may be unacknowledged. */
+#define KEEP_AHEAD 4
 
 /* Gaps kept apart of one stream; one more merges the two oldest. */
 #define KEEP_GAPS 8

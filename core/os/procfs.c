@@ -256,8 +256,10 @@ int procfs_below(struct procfs_list *l, pid_t root, size_t max)
 {
     l->n = 0;
     l->missed = false;
-    if (walk_children(l, root, max) == 0)
+    if (walk_children(l, root, max) == 0) {
+        l->missed &= l->n > 0; /* a root that is gone is no news */
         return l->n > 0 ? 0 : access("/proc/self/stat", F_OK);
+    }
     if (errno == E2BIG)
         return -1;
     /* The kernel's list of children is an option of its build. */

@@ -86,7 +86,8 @@ static void running_words(struct buf *out, const struct json *r, const char *soc
     if (is(why, "input")) {
         const struct json *w = json_get(r, "waiting");
         struct str comm = json_str(w, "comm", ""), how = json_str(w, "how", "");
-        buf_addf(out, "%.*s waits for input", STR_ARG(comm.n ? comm : STR("the command")));
+        buf_adds(out, comm.n ? comm : STR("the command"));
+        buf_addz(out, " waits for input");
         if (how.n)
             buf_addf(out, " (%.*s)", STR_ARG(how));
         buf_addz(out, "; answer it: ");
@@ -106,7 +107,10 @@ static void running_words(struct buf *out, const struct json *r, const char *soc
     else if (is(why, "cancelled"))
         buf_addz(out, ", not waited for");
     buf_addz(out, "; wait on: ");
-    add_hint(out, socket, process.n ? "-p" : "-s", process.n ? process : session, "--wait");
+    if (process.n)
+        add_hint(out, socket, "-p", process, "--wait");
+    else
+        add_hint(out, socket, "-s", session, "--wait");
 }
 
 void answer_words(struct buf *out, const struct json *r, const char *socket)
