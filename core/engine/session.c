@@ -380,6 +380,10 @@ static void take_record(struct session *s, struct str *f, int n)
         note_dropped(s, f[1]);
         return;
     }
+    uint64_t status;
+    if (str_to_u64(f[1], &s->record_seq) < 0 || str_to_u64(f[2], &status) < 0)
+        return;
+    s->record_status = (int)status;
     if (f[4].n > 0 && f[4].n < sizeof(s->cwd)) {
         memcpy(s->cwd, f[4].p, f[4].n);
         s->cwd[f[4].n] = 0;
@@ -516,6 +520,7 @@ static void end_command(struct session *s, uint64_t to, int status)
 {
     struct command *c = &s->cmd;
     c->ended = true;
+    s->unproved.kind = 0;
     c->to = to;
     if (!c->started || c->from > to)
         c->from = to;
@@ -600,7 +605,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
     s->idle_bytes = 0;
 }
 
-static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
+static void take_end(struct session *s, const struct mark *m, uint64_t at)
 {
     bool fed = s->proc.sent > s->cmd.input_at;
     end_command(s, at, m->status);
@@ -614,6 +619,25 @@ static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
     } else {
         command_over(s);
     }
+}
+
+static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
+{
+    read_records(s);
+    if (s->record_seq != m->seq || s->record_status != m->status) {
+        s->unproved = *m;
+        s->unproved_at = at;
+        session_look_later(s, 1);
+        return;
+    }
+    take_end(s, m, at);
+}
+
+void session_believe(struct session *s)
+{
+    struct mark m = s->unproved;
+    s->unproved.kind = 0;
+    take_end(s, &m, s->unproved_at);
 }
 
 static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)

@@ -37,7 +37,7 @@ static void kill_round(struct killing *k, int sig, bool root)
                                .pid = s->proc.r.pid,
                                .sig = sig,
                                .root = root};
-    snprintf(q.tag, sizeof(q.tag), "%.48s-%s", s->name, s->sh.nonce);
+    memcpy(q.tag, s->sh.tag, sizeof(s->sh.tag));
     k->rounds++;
     k->asked = true;
     hold_ask(s->en->hold, s->uid, s->gid, &q, on_tree, s);

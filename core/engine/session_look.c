@@ -59,8 +59,17 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
 {
     struct session *s = arg;
     s->looking = false;
-    if (!session_busy(s) || s->cmd.ended || session_out(s)->offset != s->quiet_at)
+    if (!session_busy(s) || s->cmd.ended)
         return;
+    if (s->unproved.kind && !errnum && a->look.shell_reads && a->look.shell_foreground) {
+        session_believe(s);
+        return;
+    }
+    if (session_out(s)->offset != s->quiet_at) {
+        if (s->unproved.kind)
+            session_look_later(s, LOOK_NEXT_MS);
+        return;
+    }
     if (errnum) {
         session_look_later(s, LOOK_AGAIN_MS);
         return;
@@ -90,7 +99,7 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
 static void on_look_timer(struct timer *t)
 {
     struct session *s = container_of(t, struct session, look);
-    bool wanted = !list_empty(&s->queue);
+    bool wanted = !list_empty(&s->queue) || s->unproved.kind;
     struct list *it, *tmp;
     list_each(it, tmp, &s->waiters)
         wanted = wanted || !list_entry(it, struct op, node)->settled;

@@ -89,6 +89,15 @@ struct session {
     bool ack_due;
     bool wait_prompt;      /* the end is answered at the prompt: see on_end */
     bool installing;       /* a probe or new generation was typed */
+    /*
+     * An end is believed when the mark and the record in the file r agree. One
+     * without a record (a full disk) waits here until a look from outside sees
+     * the shell reading: it does so until we acknowledge.
+     */
+    uint64_t record_seq;
+    int record_status;
+    struct mark unproved;  /* kind 0: none */
+    uint64_t unproved_at;
     struct command cmd;
     struct done done[DONE_KEPT];
     unsigned done_next;
@@ -165,6 +174,8 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why);
 void session_acknowledge(struct session *s, enum shell_line how);
 void session_install(struct session *s);
 void session_quiet_again(struct session *s);
+/* The end that had no record is one after all. */
+void session_believe(struct session *s);
 void session_changed(struct proc *p);
 struct session *session_make(struct engine *en, struct str name);
 void session_copy(char *out, size_t size, struct str s);

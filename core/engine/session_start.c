@@ -166,6 +166,7 @@ static int spawn_shell(struct session *s, struct err *e)
     struct engine *en = s->en;
     s->sh = (struct shell){.gen = 1, .pty = true};
     random_hex(s->sh.nonce, 8);
+    random_hex(s->sh.tag, 8);
     if (shell_find(&s->sh, s->shell_wanted, env_get(en->env, "PATH"), e) < 0 ||
         make_dir(s, e) < 0)
         return -1;
@@ -193,7 +194,7 @@ static int spawn_shell(struct session *s, struct err *e)
     buf_adds(&extra, buf_str(&s->env));
     buf_addf(&extra, "OD_SESSION=%s", s->name);
     buf_addc(&extra, 0);
-    buf_addf(&extra, "OD_SESSION_TAG=%s-%s", s->name, s->sh.nonce);
+    buf_addf(&extra, "OD_SESSION_TAG=%s", s->sh.tag);
     buf_addc(&extra, 0);
     buf_addz(&extra, "OD_OP=");
     buf_addc(&extra, 0);

@@ -21,7 +21,7 @@ struct kept {
     int32_t state, kind, rows, cols, fresh_status;
     uint32_t gen, uid, gid, done_next;
     uint8_t pty, with_rc, fresh, lost_rc, feed_eof, attached, prompt, spare;
-    char nonce[12], flags[32];
+    char nonce[12], tag[12], flags[32];
     struct command cmd;
     struct done done[DONE_KEPT];
 };
@@ -67,6 +67,7 @@ static void pack(struct session *s, struct buf *out)
                      .prompt = s->prompt_on,
                      .cmd = s->cmd};
     memcpy(k.nonce, s->sh.nonce, sizeof(s->sh.nonce));
+    memcpy(k.tag, s->sh.tag, sizeof(s->sh.tag));
     memcpy(k.flags, s->flags, sizeof(k.flags));
     memcpy(k.done, s->done, sizeof(k.done));
     buf_add(out, &k, sizeof(k));
@@ -133,6 +134,7 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->prompt_on = k->prompt;
     s->cmd = k->cmd;
     memcpy(s->sh.nonce, k->nonce, sizeof(s->sh.nonce));
+    memcpy(s->sh.tag, k->tag, sizeof(s->sh.tag));
     memcpy(s->flags, k->flags, sizeof(s->flags));
     memcpy(s->done, k->done, sizeof(s->done));
 }

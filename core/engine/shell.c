@@ -114,9 +114,9 @@ static const char posix_code[] =
     "@@c() {\n"
     "case $-:$@@s in\n"
     "*x*:0) @@p='{ @@b;} 2>/dev/null';;\n"
-    "*x*) @@p='{ @@b&&:;} 2>/dev/null';;\n"
+    "*x*) @@p='{ @@b&&\\:;} 2>/dev/null';;\n"
     "*:0) @@p=@@b;;\n"
-    "*) @@p='@@b&&:';;\n"
+    "*) @@p='@@b&&\\:';;\n"
     "esac\n"
     "}\n"
     "@@e() {\n"
@@ -138,14 +138,14 @@ static const char posix_code[] =
     ":\n"
     "}\n"
     /* @@z: the status before the typed line, of an end that @@e did not see. */
-    "@@r='if [ \"${@@f+x}\" ]; then unset @@f; else @@s=$@@z; @@c; fi; [ \"$@@m\" -gt \"$@@n\" ] && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; '\n"
-    "@@x=$@@r'eval \"$@@p\n"
+    "@@r='if \\[ \"${@@f+x}\" ]; then \\unset @@f; else @@s=$@@z; @@c; fi; \\[ \"$@@m\" -gt \"$@@n\" ] && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; '\n"
+    "@@x=$@@r'\\eval \"$@@p\n"
     "$@@C\"; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@w=$@@r'eval \"$@@p\n"
+    "@@w=$@@r'\\eval \"$@@p\n"
     "$@@C\" <\"$@@d/i\"; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@0=$@@r'eval \"$@@p\n"
+    "@@0=$@@r'\\eval \"$@@p\n"
     "$@@C\" </dev/null; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@v='{ @@f=; { export -p; command printf \"\\000\";} >\"$@@d/e\";} 2>/dev/null'\n"
+    "@@v='{ @@f=; { \\export -p; \\command printf \"\\000\";} >\"$@@d/e\";} 2>/dev/null'\n"
     "@@a() {\n"
     "@@f=\n"
     "if [ \"$1\" ]; then PS1=$@@o$@@u PS2='> '; else PS1=$@@o PS2=; fi\n"
@@ -592,10 +592,16 @@ int shell_parse_env(struct buf *out, struct str text)
 
 bool shell_text_reads(struct str command)
 {
-    static const char *const words[] = {"read", "select", "mapfile"};
+    static const char *const words[] = {"read", "select", "mapfile", "readarray"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (str_find(command, str_of(words[i])) >= 0)
-            return true;
+        struct str word = str_of(words[i]), rest = command;
+        for (long at; (at = str_find(rest, word)) >= 0;) {
+            size_t end = (size_t)at + word.n;
+            bool begins = at == 0 || !is_name(rest.p[at - 1], false);
+            if (begins && (end == rest.n || !is_name(rest.p[end], false)))
+                return true;
+            rest = str_sub(rest, end, rest.n);
+        }
     }
     return false;
 }

@@ -43,7 +43,8 @@ enum shell_kind { SHELL_BASH, SHELL_BASH_OLD /* before 4.4 */, SHELL_POSIX };
 /* What the code of one shell is made from. */
 struct shell {
     enum shell_kind kind;
-    char nonce[9];
+    char nonce[9]; /* in the marks; children never see it */
+    char tag[9];   /* OD_SESSION_TAG of what it starts */
     unsigned gen;
     bool pty;
     char dir[256];  /* the session's directory: c, r, i, e lie there */

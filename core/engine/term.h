@@ -6,24 +6,30 @@
  * who wants text feeds the bytes through one of these and throws it away. Two
  * models behind one interface:
  *
- * - the line model, for what nearly every command prints: a line of cells with
- *   a cursor; CR, BS, TAB, erase in line, cursor left, right and column, and
- *   up to TERM_BACK lines up (progress bars of several lines), LF, SGR and
- *   other sequences swallowed (OSC, DCS, APC, PM, SOS strings too, however
- *   they end); a finished line is emitted with trailing blanks cut. LF means
- *   "next line, first column" (the session's tty translates nothing);
- * - libvterm, at most TERM_ROWS_MAX × TERM_COLS_MAX, made when the program
- *   switches to the alternate screen, clears the whole screen, or addresses
- *   the cursor absolutely or above what the line model holds, and freed when
- *   it leaves: an alternate screen leaves nothing of itself when it is left
- *   (what a terminal would show), and its last screen when the text ends
- *   inside of it. Lines that scroll off a primary screen are emitted. Inside
- *   the alternate screen LF is a pure line feed; on the primary screen it is
- *   CR+LF, as in the line model.
+ * - the line model, for what nearly every command prints: lines without a
+ *   right margin; CR, BS, TAB, erase and insert in line, all cursor moves that
+ *   are relative or within a line, as far up as the tty has rows (progress
+ *   bars of several lines), LF; colours and whatever else shows nothing are
+ *   swallowed (OSC, DCS, APC, PM, SOS strings too, however they end). Trailing
+ *   blanks of a finished line are cut. LF means "next line, first column" (the
+ *   session's tty translates nothing);
+ * - libvterm, at most TERM_ROWS_MAX × TERM_COLS_MAX, while the alternate screen
+ *   is shown, and from the moment a program addresses the primary one (a row,
+ *   a scroll region, clear) until a line feed scrolls all of it. The
+ *   alternate screen leaves nothing of itself when it is left, and its last
+ *   picture when the text ends inside of it. What scrolled off the primary
+ *   screen is text, and stays it (ED 3 is ignored); what was erased is none. A
+ *   line that was wrapped there is one line. Inside the alternate screen LF is
+ *   a pure line feed; on the primary screen it is CR+LF, as in the line model.
  *
- * Memory is bounded: head and tail of the emitted text, one line, one screen.
- * A line longer than TERM_LINE_MAX is emitted in pieces without a break.
- * Invalid UTF-8 becomes U+FFFD, one for each maximal invalid part.
+ * On a tty with more rows than TERM_ROWS_MAX, only that many last lines can be
+ * addressed; the line model goes up TERM_BACK.
+ *
+ * Memory is bounded: head and tail of the text with a window of 128 KB, rows
+ * that a program edits (24 MB at the worst), one screen. A line longer than
+ * TERM_LINE_MAX stays one line of text, but only its last part can be edited.
+ * Invalid UTF-8 becomes U+FFFD, one for each maximal invalid part; a character
+ * that is not complete yet is not shown.
  */
 #ifndef OD_ENGINE_TERM_H
 #define OD_ENGINE_TERM_H
@@ -35,7 +41,7 @@
 #define TERM_ROWS_MAX 50
 #define TERM_COLS_MAX 200
 #define TERM_BACK 1023       /* lines above the current one kept editable */
-#define TERM_LINE_MAX 65536   /* cells of a line held as cells */
+#define TERM_LINE_MAX 65536   /* bytes or cells of a line that can be edited */
 
 struct term; /* opaque */
 
@@ -58,15 +64,18 @@ struct term_text {
 };
 
 struct term *term_new(const struct term_opts *o);
-void term_free(struct term *t);
+void term_free(struct term *t); /* NULL is fine */
 /* Any split of the input gives the same result. */
 void term_feed(struct term *t, struct str bytes);
 /*
  * Appends the text to out as valid UTF-8: head, the marker line if something
- * was cut, tail. The text ends with '\n' iff the output's last line was
- * finished. `marker` is called at most once to write the marker line (without
- * newlines); NULL: "[... N lines, M bytes left out ...]". -1: out is full.
- * The term can be fed on, and asked again.
+ * was cut, tail. The head ends with a line and the tail begins with one if
+ * that costs no more than half of it, else between two characters. The text
+ * ends with '\n' iff the output's last line was finished. `marker` is called
+ * at most once to write the marker line (without newlines; if it writes
+ * nothing, there is no line); NULL: "[... N lines, M bytes left out ...]".
+ * -1: out is full, and as before. The term can be fed on, and asked again.
+ * info may be NULL without a marker.
  */
 int term_text(struct term *t, struct buf *out, struct term_text *info,
               void (*marker)(struct buf *out, const struct term_text *info,

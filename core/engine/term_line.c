@@ -2,9 +2,8 @@
 /*
  * The line model: see term_line.h.
  *
- * Cells exist only up to the last one that was written, so moving the cursor
- * to the right of it costs nothing. In the canvas state the unfinished piece
- * of the text is empty: its bytes are in the rows.
+ * In the canvas state the unfinished piece of the text is empty: its bytes are
+ * in the rows. Rows beyond m->n are spare ones, kept for their memory.
  */
 #include "engine/term_line.h"
 
@@ -13,9 +12,7 @@
 
 #include <stdlib.h>
 
-#define CELLS_MAX (1u << 20)  /* of all rows: what a hostile stream may cost */
 #define CELLS_KEPT (16u << 10) /* more are given back when a canvas ends */
-#define TAB_WIDTH 8
 
 static size_t clamp(long n, long standard, long max)
 {
@@ -50,177 +47,7 @@ void line_release(struct line_model *m)
     text_release(&m->text);
 }
 
-/* ---- rows of cells ---- */
-
-static bool is_joined(const struct cell *c)
-{
-    return c->ch[0] >= CELL_TAB;
-}
-
-static bool is_blank(const struct cell *c)
-{
-    return (c->ch[0] == 0 || c->ch[0] == ' ' || c->ch[0] == '\t' ||
-            c->ch[0] == CELL_TAB) && c->ch[1] == 0;
-}
-
-static void set(struct cell *c, uint32_t cp)
-{
-    c->ch[0] = cp;
-    c->ch[1] = 0;
-}
-
-/* Makes room for n cells; those from r->n on are not set. */
-static bool reserve(struct line_model *m, struct row *r, size_t n)
-{
-    if (n <= r->cap)
-        return true;
-    size_t cap = n < 64 ? 64 : n < TERM_LINE_MAX / 2 ? n * 2 : n;
-    if (n > TERM_LINE_MAX || m->cells + cap - r->cap > CELLS_MAX)
-        return false;
-    r->cell = xrealloc(r->cell, cap, sizeof(*r->cell));
-    m->cells += cap - r->cap;
-    r->cap = cap;
-    return true;
-}
-
-/* As reserve, and blanks up to n. */
-static bool extend(struct line_model *m, struct row *r, size_t n)
-{
-    if (!reserve(m, r, n))
-        return false;
-    for (; r->n < n; r->n++)
-        set(&r->cell[r->n], 0);
-    return true;
-}
-
-/*
- * Cells from x to end are about to be written or moved: what they hold only a
- * part of, a wide character or a TAB, becomes blank as a whole.
- */
-static void split_at(struct row *r, size_t x)
-{
-    if (!r->joined || x >= r->n || !is_joined(&r->cell[x]))
-        return;
-    size_t a = x, b = x;
-    while (a > 0 && is_joined(&r->cell[a]))
-        a--;
-    while (b < r->n && is_joined(&r->cell[b]))
-        b++;
-    for (; a < b; a++)
-        set(&r->cell[a], 0);
-}
-
-static void split(struct row *r, size_t x, size_t end)
-{
-    split_at(r, x);
-    split_at(r, end);
-}
-
-static void cut_row(struct row *r, size_t n)
-{
-    if (n < r->n) {
-        split_at(r, n);
-        r->n = n;
-    }
-    if (r->n == 0)
-        r->joined = false;
-}
-
-/* A mark joins the character before x, if there is one and it has room. */
-static void add_mark(struct row *r, size_t x, uint32_t cp)
-{
-    if (x == 0 || x > r->n)
-        return;
-    struct cell *c = &r->cell[x - 1];
-    if (c->ch[0] == CELL_WIDE)
-        c--;
-    if (c->ch[0] == 0 || c->ch[0] == CELL_TAB || c->ch[0] == '\t')
-        return;
-    for (size_t i = 1; i < CELL_CHARS; i++) {
-        if (c->ch[i])
-            continue;
-        c->ch[i] = cp;
-        if (i + 1 < CELL_CHARS)
-            c->ch[i + 1] = 0;
-        return;
-    }
-}
-
-static size_t tab_stop(size_t x)
-{
-    return (x / TAB_WIDTH + 1) * TAB_WIDTH;
-}
-
-/* A TAB over nothing: r ends at or before x. Returns the new column. */
-static size_t put_tab(struct line_model *m, struct row *r, size_t x)
-{
-    size_t stop = tab_stop(x);
-    if (!extend(m, r, stop))
-        return x; /* TERM_LINE_MAX */
-    set(&r->cell[x], '\t');
-    for (size_t i = x + 1; i < stop; i++)
-        set(&r->cell[i], CELL_TAB);
-    r->joined = true;
-    return stop;
-}
-
-/* Fills an empty row with a line's bytes, valid UTF-8. */
-static bool load(struct line_model *m, struct row *r, struct str s)
-{
-    size_t x = 0;
-    if (!reserve(m, r, s.n < TERM_LINE_MAX ? s.n : TERM_LINE_MAX))
-        return false;
-    for (size_t i = 0; i < s.n;) {
-        uint32_t cp = (unsigned char)s.p[i];
-        if (cp == '\t') {
-            x = put_tab(m, r, x);
-            i++;
-            continue;
-        }
-        int len = cp < 0x80 ? 1 : utf8_decode(str_sub(s, i, 4), &cp);
-        int width = utf8_width(cp);
-        i += (size_t)len;
-        if (width == 0) {
-            add_mark(r, x, cp);
-            continue;
-        }
-        if (!extend(m, r, x + (size_t)width))
-            return false;
-        set(&r->cell[x], cp);
-        if (width == 2) {
-            set(&r->cell[x + 1], CELL_WIDE);
-            r->joined = true;
-        }
-        x += (size_t)width;
-    }
-    return true;
-}
-
-void line_row_bytes(const struct row *r, size_t least, struct buf *out)
-{
-    size_t n = r->n;
-    while (n > 0 && (r->cell[n - 1].ch[0] == 0 ||
-                     (n > least && is_blank(&r->cell[n - 1]))))
-        n--;
-    for (size_t x = 0; x < n;) {
-        char *p = buf_reserve(out, 256);
-        if (!p)
-            xalloc_failed(256);
-        char *q = p;
-        for (; x < n && q - p < 256 - 4 * CELL_CHARS; x++) {
-            const struct cell *c = &r->cell[x];
-            if (is_joined(c))
-                continue;
-            if (c->ch[0] < 0x80 && c->ch[1] == 0) {
-                *q++ = c->ch[0] ? (char)c->ch[0] : ' ';
-                continue;
-            }
-            for (size_t i = 0; i < CELL_CHARS && c->ch[i]; i++)
-                q += utf8_encode(c->ch[i], q);
-        }
-        buf_commit(out, (size_t)(q - p));
-    }
-}
+/* ---- from plain to canvas and back ---- */
 
 /* A row at i, empty and with a spare one's memory if there is any. */
 static struct row *insert_row(struct line_model *m, size_t i)
@@ -241,8 +68,6 @@ static struct row *insert_row(struct line_model *m, size_t i)
     return &m->row[i];
 }
 
-/* ---- from plain to canvas and back ---- */
-
 static void to_canvas(struct line_model *m)
 {
     if (m->n)
@@ -251,7 +76,7 @@ static void to_canvas(struct line_model *m)
     r->from = m->from;
     r->to = m->start;
     /* Cannot fail: a line that is plain is shorter than TERM_LINE_MAX. */
-    load(m, r, text_cur(&m->text));
+    row_load(r, text_cur(&m->text), &m->cells);
     text_cur_truncate(&m->text, 0);
     m->y = 0;
     m->x = m->home ? 0 : r->n;
@@ -284,7 +109,7 @@ static void new_line(struct line_model *m)
 
 static void finish_row(struct line_model *m, const struct row *r, bool newline)
 {
-    line_row_bytes(r, newline ? 0 : r->n, &m->text.win);
+    row_bytes(r, newline ? 0 : r->n, &m->text.win);
     text_end(&m->text, r->from, r->to, false, newline);
 }
 
@@ -329,7 +154,7 @@ static void take_back(struct line_model *m, uint64_t first)
         r->to = p.to;
         m->y++;
         m->taken++;
-        load(m, r, text_cur(&m->text));
+        row_load(r, text_cur(&m->text), &m->cells);
         text_cur_truncate(&m->text, 0);
     }
 }
@@ -359,8 +184,8 @@ static void plain_break(struct line_model *m, uint64_t at)
 static struct row *canvas_room(struct line_model *m, size_t n)
 {
     struct row *r = &m->row[m->y];
-    if (extend(m, r, m->x < r->n ? r->n : m->x) && reserve(m, r, m->x + n)) {
-        split(r, m->x, m->x + n);
+    if (row_extend(r, m->x, &m->cells) && row_reserve(r, m->x + n, &m->cells)) {
+        row_split(r, m->x, m->x + n);
         return r;
     }
     if (m->y + 1 == m->n) {
@@ -389,7 +214,7 @@ static void canvas_print_ascii(struct line_model *m, const char *p, size_t n)
     }
     struct cell *c = r->cell + m->x;
     for (size_t i = 0; i < n; i++)
-        set(&c[i], (unsigned char)p[i]);
+        cell_set(&c[i], (unsigned char)p[i]);
     m->start += n;
     r->to = m->start;
     m->x += n;
@@ -423,7 +248,7 @@ void line_print_ascii(struct line_model *m, const char *p, size_t n)
 static void canvas_print(struct line_model *m, uint32_t cp, size_t width)
 {
     if (width == 0) {
-        add_mark(&m->row[m->y], m->x, cp);
+        row_mark(&m->row[m->y], m->x, cp);
         m->row[m->y].to = m->at;
         return;
     }
@@ -433,9 +258,9 @@ static void canvas_print(struct line_model *m, uint32_t cp, size_t width)
             line_print(m, cp);
         return;
     }
-    set(&r->cell[m->x], cp);
+    cell_set(&r->cell[m->x], cp);
     if (width == 2) {
-        set(&r->cell[m->x + 1], CELL_WIDE);
+        cell_set(&r->cell[m->x + 1], CELL_WIDE);
         r->joined = true;
     }
     r->to = m->at;
@@ -540,9 +365,9 @@ void line_tab(struct line_model *m)
         to_canvas(m);
         struct row *r = &m->row[m->y];
         if (m->keep_tabs && m->x >= r->n)
-            m->x = put_tab(m, r, m->x);
+            m->x = row_tab(r, m->x, &m->cells);
         else if (m->x < TERM_LINE_MAX)
-            m->x = tab_stop(m->x);
+            m->x = row_tab_stop(m->x);
         r->to = m->at;
         return;
     }
@@ -552,7 +377,7 @@ void line_tab(struct line_model *m)
     }
     static const char blanks[TAB_WIDTH + 1] = "        ";
     size_t x = plain_columns(m);
-    line_print_ascii(m, blanks, tab_stop(x) - x);
+    line_print_ascii(m, blanks, row_tab_stop(x) - x);
 }
 
 void line_tab_back(struct line_model *m, size_t n)
@@ -652,13 +477,13 @@ void line_erase(struct line_model *m, int how)
     struct row *r = &m->row[m->y];
     r->to = m->at;
     if (how == 0) {
-        cut_row(r, m->x);
+        row_cut(r, m->x);
     } else if (how == 2 || m->x + 1 >= r->n) {
-        cut_row(r, 0);
+        row_cut(r, 0);
     } else {
-        split(r, 0, m->x + 1);
+        row_split(r, 0, m->x + 1);
         for (size_t i = 0; i <= m->x; i++)
-            set(&r->cell[i], 0);
+            cell_set(&r->cell[i], 0);
     }
 }
 
@@ -666,7 +491,7 @@ void line_erase_below(struct line_model *m)
 {
     line_erase(m, 0);
     for (size_t i = m->y + 1; i < m->n; i++) {
-        cut_row(&m->row[i], 0);
+        row_cut(&m->row[i], 0);
         m->row[i].to = m->at;
     }
 }
@@ -677,12 +502,12 @@ void line_blank(struct line_model *m, size_t n)
     struct row *r = &m->row[m->y];
     r->to = m->at;
     if (n >= r->n || m->x >= r->n - n) {
-        cut_row(r, m->x);
+        row_cut(r, m->x);
         return;
     }
-    split(r, m->x, m->x + n);
+    row_split(r, m->x, m->x + n);
     for (size_t i = m->x; i < m->x + n; i++)
-        set(&r->cell[i], 0);
+        cell_set(&r->cell[i], 0);
 }
 
 void line_delete(struct line_model *m, size_t n)
@@ -691,10 +516,10 @@ void line_delete(struct line_model *m, size_t n)
     struct row *r = &m->row[m->y];
     r->to = m->at;
     if (n >= r->n || m->x >= r->n - n) {
-        cut_row(r, m->x);
+        row_cut(r, m->x);
         return;
     }
-    split(r, m->x, m->x + n);
+    row_split(r, m->x, m->x + n);
     memmove(&r->cell[m->x], &r->cell[m->x + n],
             (r->n - m->x - n) * sizeof(*r->cell));
     r->n -= n;
@@ -710,14 +535,14 @@ void line_insert(struct line_model *m, size_t n)
     if (n > edge - m->x)
         n = edge - m->x;
     size_t left = r->n < edge - n ? r->n : edge - n;
-    cut_row(r, left); /* what is pushed over the edge is lost */
-    if (!reserve(m, r, left + n))
+    row_cut(r, left); /* what is pushed over the edge is lost */
+    if (!row_reserve(r, left + n, &m->cells))
         return;
-    split_at(r, m->x);
+    row_split_at(r, m->x);
     memmove(&r->cell[m->x + n], &r->cell[m->x],
             (left - m->x) * sizeof(*r->cell));
     for (size_t i = m->x; i < m->x + n; i++)
-        set(&r->cell[i], 0);
+        cell_set(&r->cell[i], 0);
     r->n = left + n;
     r->to = m->at;
 }
@@ -756,10 +581,7 @@ struct text_mark line_show(struct line_model *m, struct text_piece *open)
     size_t last = m->n - 1;
     const struct row *r = &m->row[last];
     while (last > m->y) {
-        size_t n = r->n;
-        while (n > 0 && is_blank(&r->cell[n - 1]))
-            n--;
-        if (n > 0)
+        if (row_used(r, 0) > 0)
             break;
         r = &m->row[--last];
     }
@@ -769,7 +591,7 @@ struct text_mark line_show(struct line_model *m, struct text_piece *open)
     if (last > m->y && last + 1 < m->n)
         finish_row(m, r, true);
     else
-        line_row_bytes(r, last > m->y ? 0 : m->x, &m->text.win);
+        row_bytes(r, last > m->y ? 0 : m->x, &m->text.win);
     return mark;
 }
 

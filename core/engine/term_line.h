@@ -22,22 +22,8 @@
 #ifndef OD_ENGINE_TERM_LINE_H
 #define OD_ENGINE_TERM_LINE_H
 
+#include "engine/term_row.h"
 #include "engine/term_text.h"
-
-#define CELL_CHARS 6               /* a character and its marks, as libvterm */
-#define CELL_WIDE UINT32_MAX       /* right half of the character before */
-#define CELL_TAB (UINT32_MAX - 1)  /* rest of the TAB before */
-
-struct cell {
-    uint32_t ch[CELL_CHARS]; /* up to a 0; ch[0] is 0: nothing there */
-};
-
-struct row {
-    struct cell *cell; /* owned */
-    size_t n, cap;
-    uint64_t from, to; /* the input that made it */
-    bool joined;       /* has cells that belong together: CELL_WIDE, CELL_TAB */
-};
 
 /* Embedded in struct term. */
 struct line_model {
@@ -95,9 +81,6 @@ void line_insert(struct line_model *m, size_t n);
 void line_open(struct line_model *m, size_t rows);
 /* Forgets the rows: an empty line follows the text. */
 void line_drop_rows(struct line_model *m);
-/* Appends a row's bytes without trailing blanks; those before `least` that
- * were written do count. */
-void line_row_bytes(const struct row *r, size_t least, struct buf *out);
 /* A line or (no newline) a part of one from elsewhere, when there are no rows
  * and the line is empty. */
 void line_add_done(struct line_model *m, struct str bytes, uint64_t from,

@@ -637,16 +637,17 @@ static void hold(struct keeper *k, struct keep_msg *m)
 
 static void stop(struct keeper *k, int64_t grace_ms);
 
-static void from_worker(struct keeper *k)
+/* One message; false: there is none, or the worker is gone. */
+static bool from_worker(struct keeper *k)
 {
     struct keep_msg m;
     int r = keep_recv(k->worker.fd, &m, k->space);
     if (r == 0) {
         watch_close(k, &k->worker); /* its exit is reported by SIGCHLD */
-        return;
+        return false;
     }
     if (r < 0)
-        return;
+        return errno == EBADMSG;
     if (m.key.n > 0)
         store(k, m.key, m.value);
     struct proc *p = proc_by_id(k, m.h.id);
@@ -697,6 +698,7 @@ static void from_worker(struct keeper *k)
         if (m.fds[i] >= 0)
             close(m.fds[i]);
     }
+    return true;
 }
 
 /* ---- the worker's life ---- */
@@ -752,6 +754,9 @@ static void worker_start(struct keeper *k)
 static void worker_died(struct keeper *k, int status)
 {
     int64_t lived = clock_ms() - k->worker_since;
+    /* What it sent before it died is done all the same. */
+    while (k->worker.fd >= 0 && from_worker(k))
+        ;
     watch_close(k, &k->worker);
     k->worker_pid = 0;
     if (k->stopping)
