@@ -81,6 +81,7 @@ static void answer(struct process *p, struct op *op)
     op->r.duration_ms = (p->ended ? p->ended_ms : clock_wall_ms()) - p->wall_ms;
     if (r->flags & KEEP_P_FAILED) {
         op->r.state = OP_FAILED;
+        op->r.exit = r->step != SPAWN_EXEC ? 0 : r->errnum == ENOENT ? 127 : 126;
         if (r->step == SPAWN_CWD)
             err_sys(&op->r.err, r->errnum, "cannot start %s in %s", p->head, p->cwd);
         else

@@ -228,7 +228,8 @@ static void attach_op(struct session *s, struct op *op)
     op->queued = false;
     op->r.seq = s->cmd.seq;
     if (s->cmd.started)
-        op->cursor = op->r.from = op->kind == OP_WAIT ? s->seen : s->cmd.from;
+        op->cursor = op->r.from =
+            op->kind == OP_WAIT && s->seen > s->cmd.from ? s->seen : s->cmd.from;
     else
         op->cursor = UINT64_MAX; /* set by the start mark */
     if (op->idle_ms > 0)
@@ -334,11 +335,32 @@ void session_run(struct session *s, struct op *op)
     session_next(s);
 }
 
+/* An offset that lies inside a mark moves behind it. */
+static uint64_t past_mark(struct session *s, uint64_t offset)
+{
+    char bytes[256];
+    struct mark m;
+    size_t keep;
+    uint64_t from = offset > sizeof(bytes) / 2 ? offset - sizeof(bytes) / 2 : 0, at = from;
+    if (!s->proc.hold)
+        return offset;
+    size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes, sizeof(bytes));
+    for (size_t i = 0; at == from && i < n; i += m.at + m.len) {
+        if (!shell_mark(&s->sh, str_n(bytes + i, n - i), &m, &keep) ||
+            from + i + m.at >= offset)
+            break;
+        if (from + i + m.at + m.len > offset)
+            return from + i + m.at + m.len;
+    }
+    return offset;
+}
+
 void session_wait(struct session *s, struct op *op)
 {
     op->session = s;
     engine_touch(s->en);
     if (op->kind == OP_LOGS) {
+        op->cursor = past_mark(s, op->cursor);
         list_add_tail(&s->logs, &op->node);
         if (op->limit != UINT64_MAX) {
             op->r.to = op->limit < s->scanned ? op->limit : s->scanned;
@@ -720,6 +742,7 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
         if (s->state == SESSION_IDLE) {
             s->state = SESSION_HUMAN;
             c->head[0] = 0;
+            c->since_ms = clock_ms();
         }
         break;
     }

@@ -66,8 +66,8 @@ int session_eof(struct session *s, struct err *e);
 size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted);
 void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof);
 int session_resize(struct session *s, int rows, int cols, struct err *e);
-/* To the foreground job. */
-int session_signal(struct session *s, int sig, struct err *e);
+/* To the foreground job; seq: only of that command, 0: whichever runs. */
+int session_signal(struct session *s, int sig, uint64_t seq, struct err *e);
 
 typedef void session_killed_fn(void *arg, int found, bool no_proc, bool ended);
 /*

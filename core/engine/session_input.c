@@ -198,8 +198,11 @@ void session_signal_group(struct session *s, pid_t group, int sig)
     hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
 }
 
-int session_signal(struct session *s, int sig, struct err *e)
+int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
 {
+    if (seq && (seq != s->cmd.seq || s->cmd.ended))
+        return err_set(e, ERR_NOTFOUND, "command %llu of session %s has ended",
+                       (unsigned long long)seq, s->name);
     if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
         return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
     pid_t group = 0;

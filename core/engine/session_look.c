@@ -65,7 +65,7 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
         session_believe(s);
         return;
     }
-    if (session_out(s)->offset != s->quiet_at) {
+    if (session_out(s)->offset != s->quiet_at || s->scanned < s->quiet_at) {
         if (s->unproved.kind)
             session_look_later(s, LOOK_NEXT_MS);
         return;

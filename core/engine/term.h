@@ -75,7 +75,7 @@ void term_feed(struct term *t, struct str bytes);
  * at most once to write the marker line (without newlines; if it writes
  * nothing, there is no line); NULL: "[... N lines, M bytes left out ...]".
  * -1: out is full, and as before. The term can be fed on, and asked again.
- * info may be NULL without a marker.
+ * info may be NULL.
  */
 int term_text(struct term *t, struct buf *out, struct term_text *info,
               void (*marker)(struct buf *out, const struct term_text *info,

@@ -83,15 +83,20 @@ static struct json *ok_result(void)
     return j;
 }
 
-static void send_error(struct conn *c, const struct err *e)
+/* exit: what the caller's own status should be, as a shell has it; 0: none. */
+static void send_failure(struct conn *c, const struct err *e, int exit)
 {
     struct json *j = json_object(), *er = json_object();
     json_put_bool(j, "ok", false);
     json_put_z(er, "code", err_name(e->code));
     json_put_z(er, "text", e->text);
+    if (exit)
+        json_put_int(er, "exit", exit);
     json_put(j, "error", er);
     send_result(c, j);
 }
+
+static void send_error(struct conn *c, const struct err *e) { send_failure(c, e, 0); }
 
 static void send_note(struct conn *c, const char *kind, const char *text)
 {
@@ -242,7 +247,7 @@ static void on_done(struct op *op)
 {
     struct conn *c = op->owner;
     if (op->r.state == OP_FAILED)
-        send_error(c, &op->r.err);
+        send_failure(c, &op->r.err, op->r.exit);
     else
         send_result(c, result_json(c, op));
 }
@@ -325,18 +330,26 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
 
 static int do_run(struct conn *c, const struct json *q, struct err *e)
 {
-    struct str command = STR("");
-    if (json_want_str(q, "command", &command, e) < 0)
+    struct str command = STR(""), command64 = STR("");
+    if (json_want_str(q, "command", &command, e) < 0 ||
+        json_want_str(q, "command64", &command64, e) < 0)
         return -1;
-    if (!json_has(q, "command"))
+    if (!json_has(q, "command") && !json_has(q, "command64"))
         return err_set(e, ERR_INVALID, "run needs a command");
+    struct buf bytes = BUF_INIT(LIMIT_COMMAND_MAX);
+    if (command64.n > 0 ? dec_base64(&bytes, command64) < 0 : buf_adds(&bytes, command) < 0) {
+        buf_release(&bytes);
+        return err_set(e, ERR_INVALID, "the command is no base64, or longer than %d bytes",
+                       LIMIT_COMMAND_MAX);
+    }
     struct session *s = session_of(c, q, true, e);
-    if (!s)
-        return -1;
-    struct op *op = make_op(c, OP_RUN, q);
-    buf_adds(&op->command, command);
-    session_run(s, op);
-    return 0;
+    if (s) {
+        struct op *op = make_op(c, OP_RUN, q);
+        buf_adds(&op->command, buf_str(&bytes));
+        session_run(s, op);
+    }
+    buf_release(&bytes);
+    return s ? 0 : -1;
 }
 
 static int do_wait(struct conn *c, const struct json *q, struct err *e)
@@ -397,6 +410,11 @@ static int do_new(struct conn *c, const struct json *q, struct err *e)
             return -1;
         process_set_call(p, call);
     }
+    struct json *note = json_object();
+    json_put_z(note, "note", "started");
+    json_put_z(note, "process", process_name(p));
+    send_json(c, 'N', note);
+    json_free(note);
     process_wait(p, make_op(c, OP_WAIT, q));
     return 0;
 }
@@ -526,7 +544,7 @@ static int do_signal(struct conn *c, const struct json *q, struct err *e)
             return -1;
     } else {
         struct session *s = session_of(c, q, false, e);
-        if (!s || session_signal(s, sig, e) < 0)
+        if (!s || session_signal(s, sig, (uint64_t)json_int(q, "op", 0), e) < 0)
             return -1;
     }
     send_result(c, ok_result());

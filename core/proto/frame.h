@@ -25,7 +25,7 @@
  * Requests: {"v":1,"do":VERB,"id":CLIENT_ID,…}. CLIENT_ID (at most 64 bytes)
  * names the attempt: the same one sent again after a lost connection attaches
  * to the running command or gets the finished result; nothing runs twice.
- *   run     command, session ("main"), timeout_ms, idle_ms (0 or absent:
+ *   run     command (or command64: bytes that are no UTF-8), session ("main"), timeout_ms, idle_ms (0 or absent:
  *           none; from the time the request arrives / of the last output),
  *           stdin (bool: 'I' frames follow), stream (bool: send 'O' frames),
  *           output_from (offset already received, on reconnect), no_wait
@@ -39,7 +39,8 @@
  *           none runs. Output since the last answer.
  *   input   session, data (text), or data64 (bytes), enter (bool), eof (bool),
  *           keys ["C-c","Up",…] (sent in order after the data)
- *   signal  session or process, signal (name or number): to the foreground job
+ *   signal  session or process, signal (name or number): to the foreground job;
+ *           op: only while that one runs
  *   kill    session or process, signal (default TERM, then KILL after
  *           grace_ms, default 2000): the whole tree; end (bool): the session too
  *   resize  session, rows, cols
