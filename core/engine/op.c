@@ -15,7 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHUNK = 64 << 10 };
+enum {
+    CHUNK = 64 << 10,
+    TEXT_PER_TURN = 8 << 10 /* a screen that redraws itself all the time is slow */
+};
 
 static struct loop *loop_of(const struct op *op)
 {
@@ -135,7 +138,9 @@ static bool deliver(struct op *op, int stream, const struct session_view *v,
             return false;
         }
         uint64_t at = *cursor;
-        size_t want = limit - at < CHUNK ? (size_t)(limit - at) : CHUNK;
+        size_t want = *budget < CHUNK ? *budget : CHUNK;
+        if (want > limit - at)
+            want = (size_t)(limit - at);
         size_t n = spool_read(v->fd, v->stream, &at, chunk, want);
         if (at > limit || n == 0)
             at = limit;
@@ -168,7 +173,7 @@ void op_pump(struct op *op)
 {
     if (op->done || op->queued)
         return;
-    size_t budget = LIMIT_READ_PER_TURN;
+    size_t budget = op->term ? TEXT_PER_TURN : LIMIT_READ_PER_TURN;
     bool all = true;
     if (op->session) {
         struct session_view v;

@@ -106,19 +106,17 @@ static int open_feed(struct session *s, struct err *e)
     return 0;
 }
 
-/* The file with the command, and the line that makes the shell read it. */
-static int type_command(struct session *s, struct op *op, struct err *e)
+/* The file with the command, in the words of this generation. */
+static int put_command(struct session *s, uint64_t seq, struct err *e)
 {
     struct buf file = BUF_INIT(LIMIT_COMMAND_MAX * 4 + 4096);
-    int r = shell_command_file(&file, &s->sh, s->seq + 1, buf_str(&op->command));
+    int r = shell_command_file(&file, &s->sh, seq, buf_str(&s->text));
     if (r < 0)
         err_set(e, ERR_LIMIT, "the command is too long: at most %d bytes", LIMIT_COMMAND_MAX);
     else
         r = session_put_file(s, "c", buf_str(&file), e);
     buf_release(&file);
-    if (r < 0 || (op->with_stdin && open_feed(s, e) < 0))
-        return -1;
-    return 0;
+    return r;
 }
 
 static void attach_op(struct session *s, struct op *op);
@@ -136,7 +134,9 @@ static void begin(struct session *s, struct op *op)
     struct err e = ERR_INIT;
     if (memchr(buf_z(&op->command), 0, op->command.n)) {
         err_set(&e, ERR_INVALID, "the command holds a NUL byte, which no shell can take");
-    } else if (type_command(s, op, &e) == 0) {
+    } else if (buf_reset(&s->text), buf_adds(&s->text, buf_str(&op->command)),
+               put_command(s, s->seq + 1, &e) == 0 &&
+                   (!op->with_stdin || open_feed(s, &e) == 0)) {
         struct command *c = &s->cmd;
         *c = (struct command){.seq = ++s->seq,
                               .typed_at = s->scanned,
@@ -542,6 +542,7 @@ static void end_command(struct session *s, uint64_t to, int status)
 {
     struct command *c = &s->cmd;
     c->ended = true;
+    s->installs = 0;
     s->unproved.kind = 0;
     c->to = to;
     if (!c->started || c->from > to)
@@ -557,8 +558,23 @@ static void end_command(struct session *s, uint64_t to, int status)
 
 /* ---- marks ---- */
 
+/* It cannot be brought to run commands any more: a fresh one takes over. */
+static void end_shell(struct session *s, const char *why)
+{
+    struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
+                               .pid = s->proc.r.pid,
+                               .sig = SIGKILL,
+                               .root = 1};
+    log_warn("session %s: the shell is ended: %s", s->name, why);
+    hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+}
+
 void session_install(struct session *s)
 {
+    if (++s->installs > INSTALLS_MAX) {
+        end_shell(s, "what tells the ends of its commands cannot be put in place");
+        return;
+    }
     struct buf code = BUF_INIT(64 << 10);
     struct err e = ERR_INIT;
     s->sh.gen++;
@@ -576,6 +592,11 @@ void session_install(struct session *s)
 /* Types the command of s->cmd again: the file is still there. */
 static void retype(struct session *s)
 {
+    struct err e = ERR_INIT;
+    if (s->sh.kind == SHELL_POSIX && (s->text.n == 0 || put_command(s, s->cmd.seq, &e) < 0)) {
+        end_shell(s, "its command could not be given to it again");
+        return;
+    }
     s->cmd.typed_at = s->scanned;
     session_say(s, s->feeding ? LINE_RUN_FIFO : s->sh.pty ? LINE_RUN : LINE_RUN_NULL);
 }
@@ -583,6 +604,7 @@ static void retype(struct session *s)
 static void on_start_mark(struct session *s, uint64_t begin_of_output)
 {
     struct command *c = &s->cmd;
+    buf_release(&s->text);
     c->started = true;
     c->from = begin_of_output;
     if (s->noise_from) { /* what -x and -v showed of our own lines */
@@ -676,6 +698,11 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
     } else if ((s->state == SESSION_RUNNING || s->state == SESSION_TYPED) &&
                m->seq == c->seq && !c->ended) {
         /* Interrupted, or thrown out of the line: no end mark comes. */
+        if (!c->started) { /* it ran, but our code around it was taken away */
+            c->started = true;
+            c->from = c->typed_at;
+            session_install(s);
+        }
         end_command(s, at, m->status);
         if (s->sh.kind == SHELL_POSIX)
             session_restore_tty(s); /* readline would be at work already */
@@ -987,6 +1014,7 @@ struct session *session_make(struct engine *en, struct str name)
     buf_init(&s->env_text, 2 * ENV_MAX);
     buf_init(&s->kept, LIMIT_BLOB_MAX);
     buf_init(&s->early, 64 << 10);
+    buf_init(&s->text, LIMIT_COMMAND_MAX);
     s->record_fd = -1;
     struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs, &s->kills};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
@@ -1066,6 +1094,7 @@ static void session_bury(void *p)
     buf_release(&s->env_text);
     buf_release(&s->kept);
     buf_release(&s->early);
+    buf_release(&s->text);
     free(s->name);
     free(s);
 }

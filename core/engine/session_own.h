@@ -17,6 +17,7 @@ enum {
     LOOK_AGAIN_MS = 1000, /* it was waiting: still? */
     ENV_AFTER_MS = 50,
     PROMPT_WAIT_MS = 200, /* for what the shell says it dropped */
+    INSTALLS_MAX = 3,    /* for one command; then the shell is beyond help */
     EXIT_GRACE_MS = 300,
     ENV_MAX = 80 << 10,
     ROWS = 50, COLS = 200,
@@ -120,6 +121,8 @@ struct session {
     struct io env_io;      /* the FIFO e while a snapshot is under way */
     struct buf env_text;
     struct buf kept;       /* the state as last stored; see session_state.c */
+    struct buf text;       /* the command, until it has begun */
+    unsigned installs;     /* of our code, since the last end */
     struct buf early;      /* input that came before the command began */
     int record_fd;         /* the file r; -1: not open */
     bool attached_mode;    /* the terminal echoes and translates newlines */

@@ -32,6 +32,18 @@ static bool exists(const char *name)
     return access(file(name), F_OK) == 0;
 }
 
+/* Shells that were started, so that nothing of them stays behind. */
+static pid_t shells[32];
+static int shells_n;
+
+static void end_shells(void)
+{
+    struct tree_result r;
+    for (int i = 0; i < shells_n; i++)
+        if (waitpid(shells[i], NULL, WNOHANG) == 0)
+            tree_signal(shells[i], NULL, SIGKILL, true, &r);
+}
+
 /* What the shell of a session is: leader, subreaper, tagged. */
 static pid_t start_shell(const char *script, const char *tag, bool subreaper)
 {
@@ -41,13 +53,20 @@ static pid_t start_shell(const char *script, const char *tag, bool subreaper)
         setsid();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         prctl(PR_SET_CHILD_SUBREAPER, subreaper);
-        if (chdir(dir) < 0)
+        int null = open("/dev/null", O_RDWR);
+        if (chdir(dir) < 0 || null < 0)
             _exit(1);
+        for (int i = 0; i < 3; i++)
+            dup2(null, i);
         if (tag)
             setenv("OD_SESSION_TAG", tag, 1);
         execlp("sh", "sh", "-c", script, (char *)NULL);
         _exit(127);
     }
+    if (shells_n == 0)
+        atexit(end_shells);
+    if (shells_n < (int)(sizeof(shells) / sizeof(shells[0])))
+        shells[shells_n++] = pid;
     return pid;
 }
 
@@ -165,13 +184,13 @@ TEST(an_orphan_elsewhere_is_known_by_its_tag)
     T_WAIT(!alive(mine));
     CHECK(alive(others));
     CHECK(alive(b));
+    kill(others, SIGKILL);
 }
 
 TEST(the_tag_outlives_the_shell)
 {
     struct tree_result r;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    setenv("OD_SESSION_TAG", TAG, 1); /* ours, at our start: not in our file */
     pid_t root = start_shell(DAEMON "a; exec sleep 1000", TAG, true);
     T_WAIT(pid_in("a"));
     pid_t daemon_pid = pid_in("a");
@@ -331,6 +350,7 @@ static void kill_forks(void (*fn)(void), int first, int from)
     CHECK(now < FORKS_MAX);
     CHECK(alive(root));
     CHECK(state_of(root) != 'T');
+    kill(root, SIGKILL);
 }
 
 TEST(forks_that_run_away)

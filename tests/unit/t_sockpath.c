@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* The server's socket: which one, whose, and of two servers only one. */
+#include "net/sockpath.h"
+
+#include "t.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+static char path[SOCKPATH_MAX];
+static struct err e;
+
+/* Nothing of the caller's decides; the runtime directory is private. */
+static void begin(void)
+{
+    unsetenv("OD_SOCKET");
+    setenv("XDG_RUNTIME_DIR", t_dir(), 1);
+}
+
+static const char *in_dir(const char *name)
+{
+    static char full[4][SOCKPATH_MAX];
+    static int turn;
+    char *p = full[turn++ % 4];
+    snprintf(p, SOCKPATH_MAX, "%s/%s", t_dir(), name);
+    return p;
+}
+
+/* A place without a name is free only when this user has no server at all. */
+static void begin_unnamed(void)
+{
+    begin();
+    int fd = sockpath_connect(NULL, NULL, &e);
+    if (fd >= 0)
+        T_SKIP("this user has a server running");
+}
+
+/* Abstract names are everybody's, so ours has our number. */
+static const char *abstract(void)
+{
+    static char name[64];
+    snprintf(name, sizeof(name), "@od-test-%ld", (long)getpid());
+    return name;
+}
+
+static int try_connect(const char *given)
+{
+    int fd = sockpath_connect(given, NULL, &e);
+    if (fd < 0)
+        return -(int)e.code;
+    close(fd);
+    return 0;
+}
+
+TEST(candidates_in_order)
+{
+    struct sockpath c[SOCKPATH_CANDIDATES];
+    begin();
+    CHECK_INT(sockpath_candidates(NULL, c, &e), 3);
+    char uid[64];
+    CHECK_STR(c[0].path, in_dir("od/sock"));
+    snprintf(uid, sizeof(uid), "/tmp/od-%u/sock", (unsigned)geteuid());
+    CHECK_STR(c[1].path, uid);
+    snprintf(uid, sizeof(uid), "@od-%u", (unsigned)geteuid());
+    CHECK_STR(c[2].path, uid);
+    CHECK(c[0].private_dir && c[1].private_dir && !c[2].private_dir);
+
+    setenv("OD_SOCKET", "/x/y", 1);
+    CHECK_INT(sockpath_candidates(NULL, c, &e), 1);
+    CHECK_STR(c[0].path, "/x/y");
+    CHECK_INT(sockpath_candidates("@given", c, &e), 1);
+    CHECK_STR(c[0].path, "@given");
+    setenv("OD_SOCKET", "", 1);
+    CHECK_INT(sockpath_candidates(NULL, c, &e), 3);
+}
+
+TEST(a_runtime_directory_that_is_not_ours_is_passed_over)
+{
+    struct sockpath c[SOCKPATH_CANDIDATES];
+    begin();
+    setenv("XDG_RUNTIME_DIR", in_dir("missing"), 1);
+    CHECK_INT(sockpath_candidates(NULL, c, &e), 2);
+    setenv("XDG_RUNTIME_DIR", "relative", 1);
+    CHECK_INT(sockpath_candidates(NULL, c, &e), 2);
+    if (geteuid() == 0) {
+        CHECK(chown(t_dir(), 1234, 1234) == 0);
+        setenv("XDG_RUNTIME_DIR", t_dir(), 1);
+        CHECK_INT(sockpath_candidates(NULL, c, &e), 2);
+    }
+}
+
+TEST(a_relative_name_is_made_absolute)
+{
+    struct sockpath c[SOCKPATH_CANDIDATES];
+    begin();
+    CHECK(chdir(t_dir()) == 0);
+    char cwd[512];
+    CHECK(getcwd(cwd, sizeof(cwd)) != NULL);
+    strncat(cwd, "/a/sock", sizeof(cwd) - strlen(cwd) - 1);
+    CHECK_INT(sockpath_candidates("a/sock", c, &e), 1);
+    CHECK_STR(c[0].path, cwd);
+    CHECK(chdir("/") == 0);
+    CHECK_INT(sockpath_candidates("sock", c, &e), 1);
+    CHECK_STR(c[0].path, "/sock");
+}
+
+TEST(names_that_are_none)
+{
+    struct sockpath c[SOCKPATH_CANDIDATES];
+    char longer[SOCKPATH_MAX + 1];
+    memset(longer, 'x', sizeof(longer));
+    longer[0] = '/';
+    longer[sizeof(longer) - 1] = '\0';
+    const char *const bad[] = {"", "@", "/dir/", longer};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        e.code = ERR_NONE;
+        CHECK_INT(sockpath_candidates(bad[i], c, &e), -1);
+        CHECK_INT(e.code, ERR_INVALID);
+    }
+    longer[0] = '@';
+    longer[120] = '\0';
+    CHECK_INT(sockpath_candidates(longer, c, &e), -1);
+}
+
+TEST(nobody_there_is_not_found)
+{
+    begin();
+    CHECK_INT(try_connect(in_dir("none")), -ERR_NOTFOUND);
+    CHECK(strstr(e.text, in_dir("none")) != NULL);
+    CHECK_INT(try_connect(in_dir("no/such/dir")), -ERR_NOTFOUND);
+    CHECK_INT(try_connect(abstract()), -ERR_NOTFOUND);
+}
+
+TEST(listen_then_connect)
+{
+    begin_unnamed();
+    int fd = sockpath_listen(NULL, path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    CHECK_STR(path, in_dir("od/sock"));
+    pid_t server = 0;
+    int c = sockpath_connect(NULL, &server, &e);
+    CHECK(c >= 0);
+    CHECK_INT(server, getpid());
+    CHECK(fcntl(c, F_GETFL) & O_NONBLOCK);
+    CHECK(fcntl(c, F_GETFD) & FD_CLOEXEC);
+    CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    int a = accept(fd, NULL, NULL);
+    CHECK(write(a, "x", 1) == 1);
+    char b;
+    struct pollfd p = {.fd = c, .events = POLLIN};
+    CHECK_INT(poll(&p, 1, 10000), 1);
+    CHECK(read(c, &b, 1) == 1 && b == 'x');
+    close(a);
+    close(c);
+    close(fd);
+}
+
+TEST(nobody_else_may_come_in)
+{
+    begin_unnamed();
+    umask(0);
+    int fd = sockpath_listen(NULL, path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    struct stat st;
+    CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
+    CHECK(stat(in_dir("od"), &st) == 0 && (st.st_mode & 0777) == 0700);
+    CHECK_INT(umask(022), 0);
+    close(fd);
+    /* A directory of ours that was left open is closed. */
+    CHECK(chmod(in_dir("od"), 0777) == 0);
+    fd = sockpath_listen(NULL, path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    CHECK(stat(in_dir("od"), &st) == 0 && (st.st_mode & 0777) == 0700);
+    close(fd);
+}
+
+TEST(a_live_server_is_named)
+{
+    begin();
+    int fd = sockpath_listen(in_dir("s"), path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    CHECK_INT(sockpath_listen(in_dir("s"), path, sizeof(path), &e), -1);
+    CHECK_INT(e.code, ERR_EXISTS);
+    CHECK(strstr(e.text, in_dir("s")) != NULL);
+    CHECK_INT(try_connect(in_dir("s")), 0);
+    close(fd);
+
+    fd = sockpath_listen(abstract(), path, sizeof(path), &e);
+    if (fd < 0)
+        T_SKIP("no abstract sockets here");
+    CHECK_STR(path, abstract());
+    CHECK_INT(sockpath_listen(abstract(), path, sizeof(path), &e), -1);
+    CHECK_INT(e.code, ERR_EXISTS);
+    CHECK_INT(try_connect(abstract()), 0);
+    close(fd);
+}
+
+TEST(what_a_dead_server_left_is_taken_over)
+{
+    begin();
+    int fd = sockpath_listen(in_dir("s"), path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    close(fd);
+    CHECK_INT(access(path, F_OK), 0);
+    CHECK_INT(try_connect(in_dir("s")), -ERR_NOTFOUND);
+    fd = sockpath_listen(in_dir("s"), path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    CHECK_INT(try_connect(in_dir("s")), 0);
+    sockpath_remove(path);
+    CHECK(access(path, F_OK) < 0);
+    close(fd);
+}
+
+TEST(a_file_that_is_no_socket_stays)
+{
+    begin();
+    int file = open(in_dir("s"), O_WRONLY | O_CREAT, 0600);
+    CHECK(file >= 0 && write(file, "mine", 4) == 4);
+    close(file);
+    CHECK_INT(sockpath_listen(in_dir("s"), path, sizeof(path), &e), -1);
+    CHECK_INT(e.code, ERR_INVALID);
+    struct stat st;
+    CHECK(stat(in_dir("s"), &st) == 0 && st.st_size == 4);
+}
+
+TEST(a_full_queue_means_busy_and_alive)
+{
+    begin();
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof(a.sun_path), "%.90s/s", t_dir());
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 && listen(fd, 0) == 0);
+    int held[8], code = 0;
+    for (int i = 0; i < 8 && code == 0; i++) {
+        held[i] = sockpath_connect(a.sun_path, NULL, &e);
+        code = held[i] < 0 ? (int)e.code : 0;
+    }
+    CHECK_INT(code, ERR_BUSY);
+    CHECK_INT(sockpath_listen(a.sun_path, path, sizeof(path), &e), -1);
+    CHECK_INT(e.code, ERR_EXISTS);
+}
+
+TEST(paths_longer_than_an_address)
+{
+    begin();
+    char dir[420];
+    snprintf(dir, sizeof(dir), "%s/%0150d", t_dir(), 0);
+    CHECK(mkdir(dir, 0700) == 0);
+    char full[SOCKPATH_MAX];
+    snprintf(full, sizeof(full), "%s/sock", dir);
+    int fd = sockpath_listen(full, path, sizeof(path), &e);
+    if (fd < 0 && access("/proc/self/fd", F_OK) < 0)
+        T_SKIP("no /proc");
+    CHECK(fd >= 0);
+    CHECK_STR(path, full);
+    CHECK_INT(try_connect(full), 0);
+    CHECK_INT(sockpath_listen(full, path, sizeof(path), &e), -1);
+    CHECK_INT(e.code, ERR_EXISTS);
+    close(fd);
+    fd = sockpath_listen(full, path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    close(fd);
+    /* The name alone is too long for any address. */
+    snprintf(full, sizeof(full), "%s/%0120d", t_dir(), 0);
+    CHECK_INT(sockpath_listen(full, path, sizeof(path), &e), -1);
+    CHECK(e.code != ERR_NOTFOUND && strstr(e.text, "too long") != NULL);
+}
+
+TEST(links_and_strangers_are_not_followed)
+{
+    begin();
+    /* XDG_RUNTIME_DIR/od leads to where a server of ours really listens. */
+    CHECK(mkdir(in_dir("real"), 0700) == 0);
+    int fd = sockpath_listen(in_dir("real/sock"), path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    CHECK(symlink("real", in_dir("od")) == 0);
+    struct sockpath c[SOCKPATH_CANDIDATES];
+    CHECK_INT(sockpath_candidates(NULL, c, &e), 3);
+    int got = sockpath_connect(NULL, NULL, &e);
+    if (got >= 0) {
+        /* Some other place of this user's may have a server; not this one. */
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        CHECK_INT(poll(&p, 1, 0), 0);
+        close(got);
+    }
+    close(fd);
+    if (geteuid() != 0)
+        return;
+    CHECK(unlink(in_dir("od")) == 0 && mkdir(in_dir("od"), 0700) == 0);
+    fd = sockpath_listen(in_dir("od/sock"), path, sizeof(path), &e);
+    CHECK(fd >= 0 && chown(in_dir("od"), 1234, 1234) == 0);
+    got = sockpath_connect(NULL, NULL, &e);
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    CHECK_INT(poll(&p, 1, 0), 0);
+    if (got >= 0)
+        close(got);
+    close(fd);
+}
+
+TEST(another_users_server_is_refused)
+{
+    if (geteuid() != 0)
+        T_SKIP("needs root to be two users");
+    begin();
+    CHECK(chmod(t_dir(), 0777) == 0);
+    int ready[2];
+    CHECK(pipe(ready) == 0);
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        if (setuid(1234) < 0)
+            _exit(1);
+        int fd = sockpath_listen(in_dir("theirs"), path, sizeof(path), &e);
+        if (fd < 0 || chmod(path, 0777) < 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+    }
+    char x;
+    close(ready[1]);
+    CHECK(read(ready[0], &x, 1) == 1);
+    CHECK_INT(try_connect(in_dir("theirs")), -ERR_DENIED);
+    kill(pid, SIGKILL);
+    t_reap(pid);
+    /* Root's, from another user's side, is fine. */
+    int fd = sockpath_listen(in_dir("roots"), path, sizeof(path), &e);
+    CHECK(fd >= 0 && chmod(path, 0777) == 0);
+    pid = t_fork();
+    if (pid == 0)
+        _exit(setuid(1234) < 0 || try_connect(in_dir("roots")) != 0);
+    CHECK_INT(t_reap(pid), 0);
+    close(fd);
+}
+
+enum { MANY = 8 };
+
+/* Tries when `go` ends, tells how it went, and lives until `hold` ends. */
+static void contend(int go, int hold, int told)
+{
+    char c;
+    if (read(go, &c, 1) != 0)
+        _exit(1);
+    int fd = sockpath_listen(in_dir("s"), path, sizeof(path), &e);
+    c = fd >= 0 ? 'w' : e.code == ERR_EXISTS ? 'l' : '?';
+    if (write(told, &c, 1) != 1)
+        _exit(1);
+    _exit(read(hold, &c, 1) != 0);
+}
+
+static void contest(void)
+{
+    int told[2], go[2], hold[2];
+    CHECK(pipe(told) == 0 && pipe(go) == 0 && pipe(hold) == 0);
+    pid_t pid[MANY];
+    for (int i = 0; i < MANY; i++) {
+        pid[i] = t_fork();
+        if (pid[i] == 0) {
+            /* The writing ends are nobody's but the parent's. */
+            close(go[1]);
+            close(hold[1]);
+            contend(go[0], hold[0], told[1]);
+        }
+    }
+    close(go[1]);
+    int winners = 0, losers = 0;
+    for (int i = 0; i < MANY; i++) {
+        char c;
+        CHECK(read(told[0], &c, 1) == 1);
+        winners += c == 'w';
+        losers += c == 'l';
+    }
+    CHECK_INT(winners, 1);
+    CHECK_INT(losers, MANY - 1);
+    CHECK_INT(try_connect(in_dir("s")), 0);
+    close(hold[1]);
+    for (int i = 0; i < MANY; i++)
+        CHECK_INT(t_reap(pid[i]), 0);
+    close(go[0]);
+    close(hold[0]);
+    close(told[0]);
+    close(told[1]);
+}
+
+TEST(of_many_that_start_at_once_one_listens)
+{
+    begin();
+    /* What a dead one left is there each time, and all want to remove it. */
+    close(sockpath_listen(in_dir("s"), path, sizeof(path), &e));
+    for (int round = 0; round < 30; round++)
+        contest();
+}
+
+T_MAIN
