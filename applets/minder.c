@@ -14,8 +14,9 @@ static int minder_applet(int argc, char **argv)
         return 125;
     }
     log_init("minder", 2, LOG_INFO, false);
-    return minder_main((uid_t)strtoul(argv[1], NULL, 10), (gid_t)strtoul(argv[2], NULL, 10),
-                       strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10));
+    return minder_main((uid_t)strtoul(argv[1], NULL, 10),
+                       (gid_t)strtoul(argv[2], NULL, 10), strtol(argv[3], NULL, 10),
+                       (int)strtol(argv[4], NULL, 10));
 }
 
 const struct applet applet_minder = {

@@ -36,10 +36,10 @@ static const struct setting {
 } settings[] = {
     {"socket", "OD_SOCKET", "PATH", "see od help exec",
      "unix socket to listen on; @NAME is an abstract one"},
-    {"state-dir", "OD_STATE_DIR", "DIR", "/var/lib/od, ~/.local/state/od, /var/tmp, /tmp, …",
+    {"state-dir", "OD_STATE_DIR", "DIR",
+     "/var/lib/od, ~/.local/state/od, /var/tmp, /tmp, …",
      "where output and state are kept; memory when none can be written"},
-    {"working-dir", "OD_WORKING_DIR", "DIR", "the current one",
-     "where sessions begin"},
+    {"working-dir", "OD_WORKING_DIR", "DIR", "the current one", "where sessions begin"},
     {"idle-exit", "OD_IDLE_EXIT", "SECONDS", "never",
      "end after this long without clients and commands"},
     {"log", "OD_LOG", "LEVEL", "info", "error, warn, info or debug"},
@@ -96,7 +96,8 @@ static int make_dirs(const char *path, mode_t mode, struct err *e)
     char part[200];
     size_t n = strlen(path);
     if (n >= sizeof(part) - 8)
-        return err_set(e, ERR_LIMIT, "the state directory's name is longer than %zu bytes",
+        return err_set(e, ERR_LIMIT,
+                       "the state directory's name is longer than %zu bytes",
                        sizeof(part) - 9);
     for (size_t i = 1; i <= n; i++) {
         if (path[i] != '/' && path[i] != 0)
@@ -110,11 +111,13 @@ static int make_dirs(const char *path, mode_t mode, struct err *e)
     if (lstat(path, &st) < 0)
         return err_sys(e, errno, "cannot use the state directory %s", path);
     if (!S_ISDIR(st.st_mode))
-        return err_set(e, ERR_INVALID, "cannot use the state directory %s: it is no directory",
-                       path);
+        return err_set(e, ERR_INVALID,
+                       "cannot use the state directory %s: it is no directory", path);
     if (st.st_uid != geteuid())
-        return err_set(e, ERR_DENIED, "cannot use the state directory %s: it belongs to uid "
-                       "%u; give another one with --state-dir", path, (unsigned)st.st_uid);
+        return err_set(e, ERR_DENIED,
+                       "cannot use the state directory %s: it belongs to uid "
+                       "%u; give another one with --state-dir",
+                       path, (unsigned)st.st_uid);
     if ((st.st_mode & 0777) != mode && chmod(path, mode) < 0)
         return err_sys(e, errno, "cannot protect the state directory %s", path);
     return 0;
@@ -152,8 +155,8 @@ static int take_slot(struct serve *s, const char *base, struct err *e)
         s->lock = fd;
         return 0;
     }
-    return err_set(e, ERR_LIMIT, "%d servers use the state directory %s already", STATE_SLOTS,
-                   base);
+    return err_set(e, ERR_LIMIT, "%d servers use the state directory %s already",
+                   STATE_SLOTS, base);
 }
 
 static int find_state_dir(struct serve *s, struct err *e)
@@ -183,7 +186,8 @@ static int find_state_dir(struct serve *s, struct err *e)
         log_debug("%s", e->text);
     }
     log_warn("no directory for state could be written; output is kept in memory only "
-             "(the last one tried: %s)", e->text);
+             "(the last one tried: %s)",
+             e->text);
     s->state_dir[0] = 0;
     return 0;
 }
@@ -223,7 +227,8 @@ static struct json *child_env(const struct serve *s)
     if (!getenv("GIT_PAGER"))
         push_var(env, "GIT_PAGER", "cat");
     if (!getenv("PATH"))
-        push_var(env, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+        push_var(env, "PATH",
+                 "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     if (!getenv("HOME")) {
         struct passwd *pw = getpwuid(geteuid());
         push_var(env, "HOME", pw && pw->pw_dir ? pw->pw_dir : "/");
@@ -238,7 +243,8 @@ static int make_options(const struct serve *s, struct buf *out, struct err *e)
     int level = s->set[LOG] ? log_level_from(s->set[LOG]) : LOG_INFO;
     int r = 0;
     if (s->set[IDLE_EXIT] && str_to_ms(str_of(s->set[IDLE_EXIT]), &idle_ms) < 0)
-        r = err_set(e, ERR_INVALID, "--idle-exit takes seconds, not %s", s->set[IDLE_EXIT]);
+        r = err_set(e, ERR_INVALID, "--idle-exit takes seconds, not %s",
+                    s->set[IDLE_EXIT]);
     if (level < 0)
         r = err_set(e, ERR_INVALID, "--log takes error, warn, info or debug, not %s",
                     s->set[LOG]);
@@ -247,11 +253,14 @@ static int make_options(const struct serve *s, struct buf *out, struct err *e)
     json_put_z(o, "socket", s->socket);
     json_put_int(o, "idle_exit_ms", idle_ms);
     json_put_int(o, "log_level", level);
-    json_put_bool(o, "log_json", s->set[LOG_FORM] && strcmp(s->set[LOG_FORM], "json") == 0);
+    json_put_bool(o, "log_json",
+                  s->set[LOG_FORM] && strcmp(s->set[LOG_FORM], "json") == 0);
     json_put(o, "env", child_env(s));
     if (r == 0 && (json_print(out, o) < 0 || out->n > LIMIT_SPAWN_MAX))
-        r = err_set(e, ERR_LIMIT, "the environment is longer than %d bytes; unset what is not "
-                    "needed", LIMIT_SPAWN_MAX);
+        r = err_set(e, ERR_LIMIT,
+                    "the environment is longer than %d bytes; unset what is not "
+                    "needed",
+                    LIMIT_SPAWN_MAX);
     json_free(o);
     return r;
 }
@@ -267,7 +276,8 @@ static int as_file(const struct serve *s, struct str bytes)
         unlink(path);
     }
     if (fd >= 0) {
-        if (write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n || lseek(fd, 0, SEEK_SET) < 0) {
+        if (write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n ||
+            lseek(fd, 0, SEEK_SET) < 0) {
             close(fd);
             return -1;
         }
@@ -304,7 +314,9 @@ static void redirect_log(const struct serve *s)
     char path[200];
     int null = open("/dev/null", O_RDWR);
     snprintf(path, sizeof(path), "%s/server.log", s->state_dir);
-    int fd = s->state_dir[0] ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600) : -1;
+    int fd = s->state_dir[0]
+                 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600)
+                 : -1;
     for (int i = 0; i < 3; i++) {
         int to = i > 0 && fd >= 0 ? fd : null;
         if (to >= 0 && i != s->ready)
@@ -325,8 +337,8 @@ static void say_how(const struct serve *s)
             "od serve: listening on %s, state in %s\n"
             "Try:  %s exec --socket %s 'echo hello from $PWD; export GREETING=hi'\n"
             "then: %s exec --socket %s 'echo $GREETING'\n",
-            s->socket, s->state_dir[0] ? s->state_dir : "memory", n > 0 ? self : "od", s->socket,
-            n > 0 ? self : "od", s->socket);
+            s->socket, s->state_dir[0] ? s->state_dir : "memory", n > 0 ? self : "od",
+            s->socket, n > 0 ? self : "od", s->socket);
 }
 
 static int become_keeper(struct serve *s, struct err *e)
@@ -339,7 +351,7 @@ static int become_keeper(struct serve *s, struct err *e)
         return err_sys(e, errno, "cannot start the keeper");
     char words[4][16];
     int fds[4] = {fd, s->listening, s->lock, s->ready};
-    char *argv[6] = {(char *)(uintptr_t)"od-keeper"};
+    char *argv[6] = {(char *)(uintptr_t) "od-keeper"};
     for (int i = 0; i < 4; i++) {
         if (fds[i] >= 0)
             fcntl(fds[i], F_SETFD, 0);
@@ -421,11 +433,13 @@ static void serve_more(struct buf *out)
     buf_addz(out, "\nOptions (environment, default):\n");
     for (int i = 0; i < SETTINGS; i++) {
         const struct setting *t = &settings[i];
-        buf_addf(out, "  --%s %s\n      %s\n      (%s; %s)\n", t->option, t->value, t->help,
-                 t->env, t->dflt);
+        buf_addf(out, "  --%s %s\n      %s\n      (%s; %s)\n", t->option, t->value,
+                 t->help, t->env, t->dflt);
     }
-    buf_addz(out, "  --daemon\n      go to the background, with a log in the state directory\n"
-                  "  --ready-fd N\n      write \"ready\" or \"error REASON\" to this descriptor\n");
+    buf_addz(
+        out,
+        "  --daemon\n      go to the background, with a log in the state directory\n"
+        "  --ready-fd N\n      write \"ready\" or \"error REASON\" to this descriptor\n");
 }
 
 const struct applet applet_serve = {

@@ -39,8 +39,11 @@ void engine_touch(struct engine *en) { en->idle_since_ms = clock_ms(); }
 int engine_open(struct engine *en, struct loop *l, struct err *e)
 {
     (void)e;
-    *en = (struct engine){.loop = l, .uid = geteuid(), .gid = getegid(),
-                          .next_process = 1, .started_ms = clock_ms()};
+    *en = (struct engine){.loop = l,
+                          .uid = geteuid(),
+                          .gid = getegid(),
+                          .next_process = 1,
+                          .started_ms = clock_ms()};
     map_init(&en->sessions);
     map_init(&en->processes);
     map_init(&en->states);
@@ -192,7 +195,8 @@ int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid
 {
     char z[64];
     if (name.n >= sizeof(z))
-        return err_set(e, ERR_INVALID, "a user's name has at most %zu letters", sizeof(z) - 1);
+        return err_set(e, ERR_INVALID, "a user's name has at most %zu letters",
+                       sizeof(z) - 1);
     memcpy(z, name.p, name.n);
     z[name.n] = 0;
     uint64_t number;
@@ -200,13 +204,16 @@ int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid
     errno = 0;
     struct passwd *pw = numeric ? getpwuid((uid_t)number) : getpwnam(z);
     if (!pw && !numeric)
-        return err_set(e, ERR_NOTFOUND, "cannot run as %s: the image's /etc/passwd has no "
-                       "such user; a number works without it", z);
+        return err_set(e, ERR_NOTFOUND,
+                       "cannot run as %s: the image's /etc/passwd has no "
+                       "such user; a number works without it",
+                       z);
     *uid = pw ? pw->pw_uid : (uid_t)number;
     *gid = pw ? pw->pw_gid : (gid_t)number;
     if (*uid != en->uid && en->uid != 0)
-        return err_set(e, ERR_DENIED, "cannot run as %s: the server is uid %u and not root",
-                       z, (unsigned)en->uid);
+        return err_set(e, ERR_DENIED,
+                       "cannot run as %s: the server is uid %u and not root", z,
+                       (unsigned)en->uid);
     if (pw) {
         add_var(extra, "USER", pw->pw_name);
         add_var(extra, "LOGNAME", pw->pw_name);

@@ -22,7 +22,7 @@ enum { EXIT_GRACE_MS = 300 };
 struct process {
     struct engine *en;
     char *name;
-    char *head;              /* what runs, for lists */
+    char *head; /* what runs, for lists */
     char *cwd;
     struct proc proc;
     char call[OP_ID_MAX + 1];
@@ -102,8 +102,7 @@ static void process_over(struct process *p)
     p->en->idle_since_ms = clock_ms();
     timer_stop(&p->grace);
     struct list *it, *tmp;
-    list_each(it, tmp, &p->ops)
-    {
+    list_each (it, tmp, &p->ops) {
         struct op *op = list_entry(it, struct op, node);
         if (!op->settled)
             answer(p, op);
@@ -120,8 +119,7 @@ static void on_changed(struct proc *proc)
     struct process *p = container_of(proc, struct process, proc);
     const struct keep_proc *r = &proc->r;
     struct list *it, *tmp;
-    list_each(it, tmp, &p->ops)
-    {
+    list_each (it, tmp, &p->ops) {
         struct op *op = list_entry(it, struct op, node);
         if (op->with_stdin)
             op_note(op, "window", NULL, r->input, 0);
@@ -158,8 +156,14 @@ static void stop_waiting(struct op *op, enum op_why why)
     op_settle(op);
 }
 
-static void on_hard(struct timer *t) { stop_waiting(container_of(t, struct op, hard), OP_TIMEOUT); }
-static void on_idle(struct timer *t) { stop_waiting(container_of(t, struct op, idle), OP_IDLE); }
+static void on_hard(struct timer *t)
+{
+    stop_waiting(container_of(t, struct op, hard), OP_TIMEOUT);
+}
+static void on_idle(struct timer *t)
+{
+    stop_waiting(container_of(t, struct op, idle), OP_IDLE);
+}
 
 void process_wait(struct process *p, struct op *op)
 {
@@ -208,7 +212,8 @@ void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eo
 
 int process_signal(struct process *p, int sig, bool tree, struct err *e)
 {
-    if (p->ended || !(p->proc.r.flags & KEEP_P_STARTED) || (p->proc.r.flags & KEEP_P_EXITED))
+    if (p->ended || !(p->proc.r.flags & KEEP_P_STARTED) ||
+        (p->proc.r.flags & KEEP_P_EXITED))
         return err_set(e, ERR_NOTFOUND, "process %s has ended", p->name);
     struct minder_request q = {.verb = tree ? MINDER_SIGNAL_TREE : MINDER_SIGNAL_GROUP,
                                .pid = p->proc.r.pid,
@@ -264,7 +269,8 @@ bool process_forget_oldest(struct engine *en)
     void *value;
     for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));) {
         struct process *p = value;
-        if (p->ended && list_empty(&p->ops) && (!oldest || p->ended_ms < oldest->ended_ms))
+        if (p->ended && list_empty(&p->ops) &&
+            (!oldest || p->ended_ms < oldest->ended_ms))
             oldest = p;
     }
     if (oldest)
@@ -280,8 +286,7 @@ uint64_t process_spool_bytes(const struct process *p)
 void process_cancel(struct process *p)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &p->ops)
-    {
+    list_each (it, tmp, &p->ops) {
         struct op *op = list_entry(it, struct op, node);
         op->r.state = OP_FAILED;
         op->r.to = op->cursor;
@@ -309,13 +314,15 @@ static void close_them(const int *fds, int n)
     }
 }
 
-struct process *process_start(struct engine *en, const struct process_opts *o, struct err *e)
+struct process *process_start(struct engine *en, const struct process_opts *o,
+                              struct err *e)
 {
     char number[24];
     struct str name = o->name;
     if (name.n == 0) {
         do {
-            snprintf(number, sizeof(number), "p%llu", (unsigned long long)en->next_process++);
+            snprintf(number, sizeof(number), "p%llu",
+                     (unsigned long long)en->next_process++);
         } while (process_find(en, str_of(number)));
         name = str_of(number);
     }
@@ -375,11 +382,16 @@ struct process *process_start(struct engine *en, const struct process_opts *o, s
     p->gid = gid;
     describe(p, o->argv);
     p->cwd = o->cwd.n ? xstrndup(o->cwd.p, o->cwd.n) : xstrdup(en->home);
-    struct hold_spawn sp = {.program = o->argv[0], .cwd = p->cwd, .argv = o->argv,
-                            .envp = env, .uid = uid, .gid = gid,
+    struct hold_spawn sp = {.program = o->argv[0],
+                            .cwd = p->cwd,
+                            .argv = o->argv,
+                            .envp = env,
+                            .uid = uid,
+                            .gid = gid,
                             .kind = KEEP_ERR | (o->with_stdin ? KEEP_IN : 0),
                             .child = {in[0], out[1], er[1]},
-                            .in = in[1], .out = {out[0], er[0]},
+                            .in = in[1],
+                            .out = {out[0], er[0]},
                             .spool = {spool[0], spool[1]},
                             .spool_bytes = engine_spool_bytes(en) / 2048 * 1024};
     int r = hold_spawn(en->hold, &p->proc, &sp, e);
@@ -420,8 +432,8 @@ void process_resume(struct engine *en, struct str name, struct str state)
     p->uid = (uid_t)json_int(j, "uid", en->uid);
     p->gid = (gid_t)json_int(j, "gid", en->gid);
     uint64_t number;
-    if (name.n > 1 && name.p[0] == 'p' && str_to_u64(str_sub(name, 1, name.n), &number) == 0 &&
-        number >= en->next_process)
+    if (name.n > 1 && name.p[0] == 'p' &&
+        str_to_u64(str_sub(name, 1, name.n), &number) == 0 && number >= en->next_process)
         en->next_process = number + 1;
     uint64_t id = (uint64_t)json_int(j, "proc", 0);
     json_free(j);
@@ -445,7 +457,8 @@ struct json *process_json(const struct process *p)
         json_put_int(j, "pid", p->proc.r.pid);
     if (p->ended && !(p->proc.r.flags & KEEP_P_FAILED))
         json_put_int(j, "exit", code);
-    json_put_int(j, "running_ms", (p->ended ? p->ended_ms : clock_wall_ms()) - p->wall_ms);
+    json_put_int(j, "running_ms",
+                 (p->ended ? p->ended_ms : clock_wall_ms()) - p->wall_ms);
     json_put_int(j, "output", (int64_t)p->proc.r.out[0].offset);
     json_put_int(j, "error_output", (int64_t)p->proc.r.out[1].offset);
     return j;
@@ -465,8 +478,7 @@ void process_free(struct process *p)
     char dir[220], file[96];
     timer_stop(&p->grace);
     struct list *it, *tmp;
-    list_each(it, tmp, &p->ops)
-    {
+    list_each (it, tmp, &p->ops) {
         struct op *op = list_entry(it, struct op, node);
         op->r.state = OP_FAILED;
         err_set(&op->r.err, ERR_GONE, "process %s was forgotten", p->name);

@@ -22,7 +22,8 @@ struct process_opts {
 };
 
 /* NULL: e (EXISTS, LIMIT, …). A start that fails later ends it with an error. */
-struct process *process_start(struct engine *en, const struct process_opts *o, struct err *e);
+struct process *process_start(struct engine *en, const struct process_opts *o,
+                              struct err *e);
 struct process *process_find(struct engine *en, struct str name);
 /* The one that was started by the call with this id, after a reconnect. */
 struct process *process_by_call(struct engine *en, const char *id);

@@ -59,7 +59,7 @@ static void add_skip(struct session *s, uint64_t from, uint64_t to)
 void session_notify(struct list *ops, const char *kind, const char *text)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, ops)
+    list_each (it, tmp, ops)
         op_note(list_entry(it, struct op, node), kind, text, 0, 0);
 }
 
@@ -81,8 +81,7 @@ void session_feed_changed(struct proc *p)
 {
     struct session *s = container_of(p, struct session, feed);
     struct list *it, *tmp;
-    list_each(it, tmp, &s->waiters)
-    {
+    list_each (it, tmp, &s->waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->with_stdin)
             op_note(op, "window", NULL, s->feed.r.input, 0);
@@ -112,7 +111,8 @@ static int put_command(struct session *s, uint64_t seq, struct err *e)
     struct buf file = BUF_INIT(LIMIT_COMMAND_MAX * 4 + 4096);
     int r = shell_command_file(&file, &s->sh, seq, buf_str(&s->text));
     if (r < 0)
-        err_set(e, ERR_LIMIT, "the command is too long: at most %d bytes", LIMIT_COMMAND_MAX);
+        err_set(e, ERR_LIMIT, "the command is too long: at most %d bytes",
+                LIMIT_COMMAND_MAX);
     else
         r = session_put_file(s, "c", buf_str(&file), e);
     buf_release(&file);
@@ -126,7 +126,9 @@ static enum shell_line run_line(const struct session *s)
     if (!s->sh.pty)
         return LINE_RUN_NULL;
     bool editing = s->sh.kind != SHELL_POSIX && strchr(s->flags, '!');
-    return editing ? LINE_RUN_KEY : LINE_RUN;
+    if (!editing)
+        return LINE_RUN;
+    return strchr(s->flags, 'x') ? LINE_RUN_KEY_X : LINE_RUN_KEY;
 }
 
 static void begin(struct session *s, struct op *op)
@@ -151,7 +153,9 @@ static void begin(struct session *s, struct op *op)
         s->looked = false;
         s->probes = 0;
         struct buf line = BUF_INIT(1024);
-        shell_line(&line, &s->sh, op->with_stdin ? LINE_RUN_FIFO : run_line(s), c->seq);
+        enum shell_line how = op->with_stdin ? LINE_RUN_FIFO : run_line(s);
+        s->run_traced = how != LINE_RUN_KEY;
+        shell_line(&line, &s->sh, how, c->seq);
         if (s->prompt_on) /* a half-typed line of somebody goes first */
             hold_write(&s->proc, STR("\005\025"), STR(""), STR(""));
         c->input_at = s->proc.sent + line.n;
@@ -228,8 +232,9 @@ static void attach_op(struct session *s, struct op *op)
     op->queued = false;
     op->r.seq = s->cmd.seq;
     if (s->cmd.started)
-        op->cursor = op->r.from =
-            op->kind == OP_WAIT && s->seen > s->cmd.from ? s->seen : s->cmd.from;
+        op->cursor = op->r.from = op->kind == OP_WAIT && s->seen > s->cmd.from
+                                      ? s->seen
+                                      : s->cmd.from;
     else
         op->cursor = UINT64_MAX; /* set by the start mark */
     if (op->idle_ms > 0)
@@ -306,12 +311,13 @@ void session_run(struct session *s, struct op *op)
     struct err e = ERR_INIT;
     unsigned waiting = 0;
     struct list *it, *tmp;
-    list_each(it, tmp, &s->queue)
+    list_each (it, tmp, &s->queue)
         waiting++;
     if (session_busy(s) && session_in_chain(s, op->parent))
         err_set(&e, ERR_BUSY,
                 "session %s is running the command that calls it, so waiting would "
-                "never end; use another session: od exec -s NAME", s->name);
+                "never end; use another session: od exec -s NAME",
+                s->name);
     else if (session_busy(s) && op->no_wait)
         err_set(&e, ERR_BUSY, "session %s is busy with: %s", s->name, s->cmd.head);
     else if (waiting > LIMIT_QUEUE_MAX)
@@ -341,7 +347,8 @@ static uint64_t past_mark(struct session *s, uint64_t offset)
     char bytes[256];
     struct mark m;
     size_t keep;
-    uint64_t from = offset > sizeof(bytes) / 2 ? offset - sizeof(bytes) / 2 : 0, at = from;
+    uint64_t from = offset > sizeof(bytes) / 2 ? offset - sizeof(bytes) / 2 : 0,
+             at = from;
     if (!s->proc.hold)
         return offset;
     size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes, sizeof(bytes));
@@ -476,8 +483,7 @@ static void forget_feed(struct session *s)
 static void answer_waiters(struct session *s, enum op_state state)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &s->waiters)
-    {
+    list_each (it, tmp, &s->waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->settled)
             continue;
@@ -486,7 +492,8 @@ static void answer_waiters(struct session *s, enum op_state state)
         result_of(s, op, state);
         op->r.exit = s->cmd.status;
         op->r.signo = s->cmd.status > 128 && s->cmd.status < 128 + _NSIG
-                          ? s->cmd.status - 128 : 0;
+                          ? s->cmd.status - 128
+                          : 0;
         op->r.duration_ms = s->cmd.duration_ms;
         op->r.looked = false;
         op->r.to = s->cmd.to;
@@ -529,7 +536,8 @@ static void command_over(struct session *s)
     session_sync_prompt(s);
     session_next(s);
     if (s->state == SESSION_IDLE)
-        session_env_later(s); /* stores the state too; until then it is found again by search */
+        session_env_later(
+            s); /* stores the state too; until then it is found again by search */
     session_kill_step(s);
 }
 
@@ -561,10 +569,8 @@ static void end_command(struct session *s, uint64_t to, int status)
 /* It cannot be brought to run commands any more: a fresh one takes over. */
 static void end_shell(struct session *s, const char *why)
 {
-    struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
-                               .pid = s->proc.r.pid,
-                               .sig = SIGKILL,
-                               .root = 1};
+    struct minder_request q = {
+        .verb = MINDER_SIGNAL_TREE, .pid = s->proc.r.pid, .sig = SIGKILL, .root = 1};
     log_warn("session %s: the shell is ended: %s", s->name, why);
     hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
 }
@@ -585,15 +591,17 @@ void session_install(struct session *s)
         log_warn("session %s: %s", s->name, e.text);
     buf_release(&code);
     session_say(s, LINE_INSTALL);
-    session_notify(&s->waiters, "reinstalled",
-           "the command disturbed what tells its end; that was put in place again");
+    session_notify(
+        &s->waiters, "reinstalled",
+        "the command disturbed what tells its end; that was put in place again");
 }
 
 /* Types the command of s->cmd again: the file is still there. */
 static void retype(struct session *s)
 {
     struct err e = ERR_INIT;
-    if (s->sh.kind == SHELL_POSIX && (s->text.n == 0 || put_command(s, s->cmd.seq, &e) < 0)) {
+    if (s->sh.kind == SHELL_POSIX &&
+        (s->text.n == 0 || put_command(s, s->cmd.seq, &e) < 0)) {
         end_shell(s, "its command could not be given to it again");
         return;
     }
@@ -620,11 +628,11 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
         hold_close_input(&s->feed);
     struct list *it, *tmp;
     char text[160];
-    snprintf(text, sizeof(text), "%llu bytes of output came from background jobs since "
+    snprintf(text, sizeof(text),
+             "%llu bytes of output came from background jobs since "
              "the last answer; see od exec -s %s --logs --offset %llu",
              (unsigned long long)s->idle_bytes, s->name, (unsigned long long)s->seen);
-    list_each(it, tmp, &s->waiters)
-    {
+    list_each (it, tmp, &s->waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->cursor == UINT64_MAX)
             op->cursor = op->r.from = begin_of_output;
@@ -640,17 +648,34 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
             op_note(op, "fresh_shell", again, 0, 0);
         }
         if (s->lost_rc)
-            op_note(op, "shell", "the rc files did not finish in time; this shell was "
-                    "started without them", 0, 0);
+            op_note(op, "shell",
+                    "the rc files did not finish in time; this shell was "
+                    "started without them",
+                    0, 0);
         if (!s->sh.pty)
-            op_note(op, "shell", "no terminal could be had; this shell runs on pipes", 0, 0);
+            op_note(op, "shell", "no terminal could be had; this shell runs on pipes", 0,
+                    0);
     }
     s->fresh = s->lost_rc = false;
     s->idle_bytes = 0;
 }
 
+/* The end of the output before the trace of our own code, if there is one. */
+static uint64_t before_trace(struct session *s, uint64_t end)
+{
+    char bytes[4096];
+    uint64_t from = end - s->cmd.from > sizeof(bytes) ? end - sizeof(bytes) : s->cmd.from;
+    uint64_t at = from;
+    size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes,
+                          (size_t)(end - from));
+    return at == from && n == end - from ? from + shell_trace(&s->sh, str_n(bytes, n))
+                                         : end;
+}
+
 static void take_end(struct session *s, const struct mark *m, uint64_t at)
 {
+    if (!s->run_traced && strchr(s->flags, 'x') && s->cmd.started)
+        at = before_trace(s, at);
     bool fed = s->proc.sent > s->cmd.input_at;
     end_command(s, at, m->status);
     session_restore_tty(s);
@@ -712,6 +737,14 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
     }
 }
 
+/* The command that found its shell ending: its start mark never came, so it never ran. */
+static void run_again(struct session *s)
+{
+    s->rerun = false;
+    s->state = SESSION_TYPED;
+    retype(s);
+}
+
 static void on_install_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     struct command *c = &s->cmd;
@@ -719,12 +752,15 @@ static void on_install_mark(struct session *s, const struct mark *m, uint64_t at
         timer_stop(&s->start);
         s->state = SESSION_IDLE;
         memcpy(s->flags, "!", 2); /* a new bash edits lines */
-        s->seen = at; /* what rc files print is nobody's output */
+        s->seen = at;             /* what rc files print is nobody's output */
         s->idle_bytes = 0;
         session_save(s);
         session_env_later(s);
         session_attach_mode(s, !list_empty(&s->viewers));
-        session_next(s);
+        if (s->rerun)
+            run_again(s);
+        else
+            session_next(s);
         return;
     }
     s->prompt_on = false;
@@ -778,15 +814,14 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
 static void pump_list(struct list *ops)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, ops)
+    list_each (it, tmp, ops)
         op_pump(list_entry(it, struct op, node));
 }
 
 void session_quiet_again(struct session *s)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &s->waiters)
-    {
+    list_each (it, tmp, &s->waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->idle_ms > 0 && !op->settled)
             timer_begin(s->en->loop, &op->idle, op->idle_ms, on_idle);
@@ -848,10 +883,7 @@ static void scan(struct session *s)
         on_shell_exit(s);
 }
 
-static void on_scan(struct task *t)
-{
-    scan(container_of(t, struct session, scan));
-}
+static void on_scan(struct task *t) { scan(container_of(t, struct session, scan)); }
 
 void session_changed(struct proc *p)
 {
@@ -860,7 +892,7 @@ void session_changed(struct proc *p)
         TRACE(TRACE_SESSION, "session %s: shell exited under a kill", s->name);
     scan(s);
     struct list *it, *tmp;
-    list_each(it, tmp, &s->viewers)
+    list_each (it, tmp, &s->viewers)
         op_note(list_entry(it, struct op, node), "window", NULL, p->r.input, 0);
 }
 
@@ -894,6 +926,11 @@ static void shell_gone(struct session *s, const struct err *failed)
             session_next(s);
             return;
         }
+        if (s->rerun) { /* the fresh shell ended too */
+            s->rerun = false;
+            end_command(s, s->scanned, code);
+            answer_waiters(s, OP_SHELL_ENDED);
+        }
         session_fail_queue(s, &e);
         session_kill_step(s);
         return;
@@ -901,15 +938,20 @@ static void shell_gone(struct session *s, const struct err *failed)
     s->fresh = true;
     s->fresh_status = code;
     s->state = SESSION_NONE;
-    if (running) {
+    s->rerun = running && !s->cmd.started && s->text.n > 0;
+    if (s->rerun) {
+        session_start(s);
+        if (s->state == SESSION_NONE)
+            s->rerun = false;
+    }
+    if (running && !s->rerun) {
         end_command(s, s->scanned, code);
         s->cmd.status = code;
         remember(s, true);
         answer_waiters(s, OP_SHELL_ENDED);
     }
     struct list *it, *tmp;
-    list_each(it, tmp, &s->viewers)
-    {
+    list_each (it, tmp, &s->viewers) {
         struct op *op = list_entry(it, struct op, node);
         op->r.state = OP_SHELL_ENDED;
         op->r.exit = code;
@@ -953,8 +995,8 @@ static void on_shell_exit(struct session *s)
 
 struct json *session_json(const struct session *s)
 {
-    static const char *const states[] = {"none", "starting", "idle", "running", "running",
-                                         "attached"};
+    static const char *const states[] = {"none",    "starting", "idle",
+                                         "running", "running",  "attached"};
     struct json *j = json_object();
     json_put_z(j, "name", s->name);
     json_put_z(j, "state", states[s->state]);
@@ -970,7 +1012,7 @@ struct json *session_json(const struct session *s)
     }
     int n = 0;
     struct list *it, *tmp;
-    list_each(it, tmp, &((struct session *)(uintptr_t)s)->viewers)
+    list_each (it, tmp, &((struct session *)(uintptr_t)s)->viewers)
         n++;
     json_put_int(j, "attached", n);
     json_put_int(j, "output", (int64_t)s->scanned);
@@ -990,8 +1032,8 @@ static bool good_name(struct str name)
         return false;
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              c == '.' || c == '_' || c == '-' || c == ':'))
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' || c == ':'))
             return false;
     }
     return true;
@@ -1039,13 +1081,16 @@ struct session *session_get(struct engine *en, struct str name,
     if (s)
         return s;
     if (!good_name(name)) {
-        err_set(e, ERR_INVALID, "a session's name is 1 to 40 letters, digits and . _ - :, "
+        err_set(e, ERR_INVALID,
+                "a session's name is 1 to 40 letters, digits and . _ - :, "
                 "not beginning with . or -");
         return NULL;
     }
     if (en->sessions.count >= LIMIT_SESSIONS_MAX) {
-        err_set(e, ERR_LIMIT, "there are %d sessions already; end one with od exec -s NAME "
-                "--kill", LIMIT_SESSIONS_MAX);
+        err_set(e, ERR_LIMIT,
+                "there are %d sessions already; end one with od exec -s NAME "
+                "--kill",
+                LIMIT_SESSIONS_MAX);
         return NULL;
     }
     struct buf login = BUF_INIT(4096);
@@ -1074,8 +1119,7 @@ struct session *session_get(struct engine *en, struct str name,
 static void drop_list(struct list *ops, enum err_code code, const char *why)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, ops)
-    {
+    list_each (it, tmp, ops) {
         struct op *op = list_entry(it, struct op, node);
         if (op->done)
             continue;
@@ -1135,7 +1179,8 @@ uint64_t session_spool_bytes(const struct session *s)
 void session_free(struct session *s)
 {
     drop_all(s, ERR_GONE, "was ended");
-    struct timer *timers[] = {&s->look, &s->start, &s->env_timer, &s->prompt, &s->exit_timer};
+    struct timer *timers[] = {&s->look, &s->start, &s->env_timer, &s->prompt,
+                              &s->exit_timer};
     for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
         timer_stop(timers[i]);
     task_cancel(&s->scan);

@@ -5,7 +5,6 @@
  */
 #include "engine/session_own.h"
 
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -18,11 +18,15 @@
 static int want_running(struct session *s, struct err *e)
 {
     if (!session_busy(s) && list_empty(&s->viewers))
-        return err_set(e, ERR_NOTFOUND, "nothing runs in session %s, so nobody would "
-                       "read the input", s->name);
+        return err_set(e, ERR_NOTFOUND,
+                       "nothing runs in session %s, so nobody would "
+                       "read the input",
+                       s->name);
     if (!s->sh.pty)
-        return err_set(e, ERR_UNSUPPORTED, "session %s has no terminal (%s); give the "
-                       "command its input through a pipe", s->name, s->pty_error);
+        return err_set(e, ERR_UNSUPPORTED,
+                       "session %s has no terminal (%s); give the "
+                       "command its input through a pipe",
+                       s->name, s->pty_error);
     return 0;
 }
 
@@ -36,9 +40,12 @@ static int check_lines(struct session *s, struct str bytes, struct err *e)
     for (size_t i = 0; i < bytes.n; i++) {
         line = bytes.p[i] == '\n' || bytes.p[i] == '\r' ? 0 : line + 1;
         if (line > CANON_MAX)
-            return err_set(e, ERR_LIMIT, "a line of input is longer than %d bytes, and the "
-                           "program reads whole lines: the terminal would cut it silently; "
-                           "use a pipe or a file", CANON_MAX);
+            return err_set(
+                e, ERR_LIMIT,
+                "a line of input is longer than %d bytes, and the "
+                "program reads whole lines: the terminal would cut it silently; "
+                "use a pipe or a file",
+                CANON_MAX);
     }
     return 0;
 }
@@ -46,13 +53,15 @@ static int check_lines(struct session *s, struct str bytes, struct err *e)
 static int send_input(struct session *s, struct str bytes, struct err *e)
 {
     if (bytes.n > hold_room(&s->proc))
-        return err_set(e, ERR_LIMIT, "%zu bytes of input are waiting to be read already",
-                       (size_t)(s->proc.sent - s->proc.r.input + s->proc.r.input_pending));
+        return err_set(
+            e, ERR_LIMIT, "%zu bytes of input are waiting to be read already",
+            (size_t)(s->proc.sent - s->proc.r.input + s->proc.r.input_pending));
     engine_touch(s->en);
     /* Before the command has begun, the shell would take it for its own. */
     if (s->state == SESSION_TYPED) {
         if (buf_adds(&s->early, bytes) < 0)
-            return err_set(e, ERR_LIMIT, "too much input for a command that has not begun");
+            return err_set(e, ERR_LIMIT,
+                           "too much input for a command that has not begun");
         return 0;
     }
     while (bytes.n > 0) {
@@ -83,7 +92,8 @@ static bool application_keys(struct session *s)
     size_t n = spool_read(s->proc.spool[0], o, &at, bytes, sizeof(bytes));
     bool on = false;
     for (size_t i = 0; i + 5 <= n; i++) {
-        if (memcmp(bytes + i, "\033[?1", 4) == 0 && (bytes[i + 4] == 'h' || bytes[i + 4] == 'l'))
+        if (memcmp(bytes + i, "\033[?1", 4) == 0 &&
+            (bytes[i + 4] == 'h' || bytes[i + 4] == 'l'))
             on = bytes[i + 4] == 'h';
     }
     return on;
@@ -92,20 +102,22 @@ static bool application_keys(struct session *s)
 static const struct {
     const char *name, *bytes;
 } keys[] = {
-    {"Enter", "\r"}, {"Return", "\r"}, {"Tab", "\t"}, {"BTab", "\033[Z"},
-    {"Escape", "\033"}, {"Esc", "\033"}, {"Space", " "},
-    {"Backspace", "\177"}, {"BSpace", "\177"},
+    {"Enter", "\r"},       {"Return", "\r"},      {"Tab", "\t"},
+    {"BTab", "\033[Z"},    {"Escape", "\033"},    {"Esc", "\033"},
+    {"Space", " "},        {"Backspace", "\177"}, {"BSpace", "\177"},
     {"Insert", "\033[2~"}, {"Delete", "\033[3~"}, {"DC", "\033[3~"},
-    {"PageUp", "\033[5~"}, {"PgUp", "\033[5~"}, {"PageDown", "\033[6~"}, {"PgDn", "\033[6~"},
-    {"F1", "\033OP"}, {"F2", "\033OQ"}, {"F3", "\033OR"}, {"F4", "\033OS"},
-    {"F5", "\033[15~"}, {"F6", "\033[17~"}, {"F7", "\033[18~"}, {"F8", "\033[19~"},
-    {"F9", "\033[20~"}, {"F10", "\033[21~"}, {"F11", "\033[23~"}, {"F12", "\033[24~"},
+    {"PageUp", "\033[5~"}, {"PgUp", "\033[5~"},   {"PageDown", "\033[6~"},
+    {"PgDn", "\033[6~"},   {"F1", "\033OP"},      {"F2", "\033OQ"},
+    {"F3", "\033OR"},      {"F4", "\033OS"},      {"F5", "\033[15~"},
+    {"F6", "\033[17~"},    {"F7", "\033[18~"},    {"F8", "\033[19~"},
+    {"F9", "\033[20~"},    {"F10", "\033[21~"},   {"F11", "\033[23~"},
+    {"F12", "\033[24~"},
 };
 static const struct {
     const char *name;
     char final;
-} cursor_keys[] = {{"Up", 'A'}, {"Down", 'B'}, {"Right", 'C'}, {"Left", 'D'},
-                   {"Home", 'H'}, {"End", 'F'}};
+} cursor_keys[] = {{"Up", 'A'},   {"Down", 'B'}, {"Right", 'C'},
+                   {"Left", 'D'}, {"Home", 'H'}, {"End", 'F'}};
 
 int session_key(struct session *s, struct str key, struct err *e)
 {
@@ -134,9 +146,11 @@ int session_key(struct session *s, struct str key, struct err *e)
             return send_input(s, str_of(bytes), e);
         }
     }
-    return err_set(e, ERR_INVALID, "there is no key %.*s; keys are C-x, M-x, Up, Down, Left, "
+    return err_set(e, ERR_INVALID,
+                   "there is no key %.*s; keys are C-x, M-x, Up, Down, Left, "
                    "Right, Home, End, PageUp, PageDown, Enter, Tab, BTab, Escape, Space, "
-                   "Backspace, Insert, Delete, F1 to F12", STR_ARG(key));
+                   "Backspace, Insert, Delete, F1 to F12",
+                   STR_ARG(key));
 }
 
 int session_eof(struct session *s, struct err *e)

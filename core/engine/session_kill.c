@@ -20,8 +20,7 @@ static void on_tree(void *arg, const struct minder_answer *a, int errnum)
     struct session *s = arg;
     struct list *it, *tmp;
     (void)errnum;
-    list_each(it, tmp, &s->kills)
-    {
+    list_each (it, tmp, &s->kills) {
         struct killing *k = list_entry(it, struct killing, node);
         k->found += k->rounds <= 1 ? a->tree.found : 0;
         k->no_proc = k->no_proc || a->tree.no_proc;
@@ -33,10 +32,8 @@ static void on_tree(void *arg, const struct minder_answer *a, int errnum)
 static void kill_round(struct killing *k, int sig, bool root)
 {
     struct session *s = k->s;
-    struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
-                               .pid = s->proc.r.pid,
-                               .sig = sig,
-                               .root = root};
+    struct minder_request q = {
+        .verb = MINDER_SIGNAL_TREE, .pid = s->proc.r.pid, .sig = sig, .root = root};
     memcpy(q.tag, s->sh.tag, sizeof(s->sh.tag));
     k->rounds++;
     k->asked = true;
@@ -68,8 +65,7 @@ static void kill_finish(struct killing *k)
 void session_kill_step(struct session *s)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &s->kills)
-    {
+    list_each (it, tmp, &s->kills) {
         struct killing *k = list_entry(it, struct killing, node);
         bool over = k->end ? s->state == SESSION_NONE : !session_busy(s);
         if (over && !k->asked && k->rounds > 0) {
@@ -91,7 +87,8 @@ static void on_kill_timer(struct timer *t)
         kill_finish(k);
         return;
     }
-    timer_begin(k->s->en->loop, &k->timer, k->rounds >= 2 ? 500 : k->grace_ms, on_kill_timer);
+    timer_begin(k->s->en->loop, &k->timer, k->rounds >= 2 ? 500 : k->grace_ms,
+                on_kill_timer);
     kill_round(k, sig, root);
 }
 
@@ -99,8 +96,8 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg)
 {
     struct killing *k = xnew(struct killing);
-    *k = (struct killing){.sig = sig, .grace_ms = grace_ms, .end = end,
-                          .fn = fn, .arg = arg, .s = s};
+    *k = (struct killing){
+        .sig = sig, .grace_ms = grace_ms, .end = end, .fn = fn, .arg = arg, .s = s};
     list_add_tail(&s->kills, &k->node);
     engine_touch(s->en);
     if (s->state == SESSION_NONE || !(s->proc.r.flags & KEEP_P_STARTED)) {
@@ -116,8 +113,7 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
 void session_kill_cancel(struct session *s, void *arg)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &s->kills)
-    {
+    list_each (it, tmp, &s->kills) {
         struct killing *k = list_entry(it, struct killing, node);
         if (k->arg == arg)
             k->fn = NULL;

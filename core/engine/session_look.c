@@ -24,12 +24,12 @@ static void tell_waiting(struct session *s)
 {
     const struct look *l = &s->last_look;
     char text[256];
-    snprintf(text, sizeof(text), "%s (pid %d) waits for input: %s; answer with od exec "
-             "-s %s --input TEXT", l->comm[0] ? l->comm : "the command", (int)l->pid,
-             l->how, s->name);
+    snprintf(text, sizeof(text),
+             "%s (pid %d) waits for input: %s; answer with od exec "
+             "-s %s --input TEXT",
+             l->comm[0] ? l->comm : "the command", (int)l->pid, l->how, s->name);
     struct list *it, *tmp;
-    list_each(it, tmp, &s->waiters)
-    {
+    list_each (it, tmp, &s->waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->settled)
             continue;
@@ -77,11 +77,11 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
     bool was = s->looked && s->last_look.state == LOOK_YES;
     s->last_look = a->look;
     s->looked = true;
-    TRACE(TRACE_SESSION, "session %s: look %d (%s, pid %d %s) shell_reads %d fg %d", s->name,
-          (int)a->look.state, a->look.how, (int)a->look.pid, a->look.comm,
+    TRACE(TRACE_SESSION, "session %s: look %d (%s, pid %d %s) shell_reads %d fg %d",
+          s->name, (int)a->look.state, a->look.how, (int)a->look.pid, a->look.comm,
           a->look.shell_reads, a->look.shell_foreground);
-    bool lost = a->look.shell_reads && a->look.shell_foreground && s->state != SESSION_HUMAN &&
-                !s->installing && at_lost_prompt(s);
+    bool lost = a->look.shell_reads && a->look.shell_foreground &&
+                s->state != SESSION_HUMAN && !s->installing && at_lost_prompt(s);
     if (lost && ++s->probes >= 2) {
         s->probes = 0;
         s->looked = false;
@@ -93,7 +93,8 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
         s->probes = 0;
     if (!lost && s->cmd.started && a->look.state == LOOK_YES && !was)
         tell_waiting(s);
-    session_look_later(s, s->last_look.state == LOOK_YES && !lost ? LOOK_AGAIN_MS : LOOK_NEXT_MS);
+    session_look_later(s, s->last_look.state == LOOK_YES && !lost ? LOOK_AGAIN_MS
+                                                                  : LOOK_NEXT_MS);
 }
 
 static void on_look_timer(struct timer *t)
@@ -101,7 +102,7 @@ static void on_look_timer(struct timer *t)
     struct session *s = container_of(t, struct session, look);
     bool wanted = !list_empty(&s->queue) || s->unproved.kind;
     struct list *it, *tmp;
-    list_each(it, tmp, &s->waiters)
+    list_each (it, tmp, &s->waiters)
         wanted = wanted || !list_entry(it, struct op, node)->settled;
     if (!wanted || s->looking || !s->sh.pty || !(s->proc.r.flags & KEEP_P_STARTED))
         return;

@@ -78,8 +78,7 @@ static int make_dir(struct session *s, struct err *e)
     if (lstat(s->sh.dir, &st) < 0 || !S_ISDIR(st.st_mode))
         return err_set(e, ERR_IO, "cannot use %s: it is no directory", s->sh.dir);
     if (st.st_uid != s->uid && chown(s->sh.dir, s->uid, s->gid) < 0)
-        return err_sys(e, errno, "cannot give %s to uid %u", s->sh.dir,
-                       (unsigned)s->uid);
+        return err_sys(e, errno, "cannot give %s to uid %u", s->sh.dir, (unsigned)s->uid);
     return 0;
 }
 
@@ -124,15 +123,13 @@ static int open_pty(struct session *s, int fds[2])
 void session_fail_queue(struct session *s, const struct err *e)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &s->queue)
-    {
+    list_each (it, tmp, &s->queue) {
         struct op *op = list_entry(it, struct op, node);
         op->r.state = OP_FAILED;
         op->r.err = *e;
         op_settle(op);
     }
-    list_each(it, tmp, &s->viewers)
-    {
+    list_each (it, tmp, &s->viewers) {
         struct op *op = list_entry(it, struct op, node);
         op->r.state = OP_FAILED;
         op->r.err = *e;
@@ -171,9 +168,14 @@ static int spawn_shell(struct session *s, struct err *e)
         make_dir(s, e) < 0)
         return -1;
 
-    struct hold_spawn sp = {.cwd = s->cwd, .uid = s->uid, .gid = s->gid,
-                            .in = -1, .out = {-1, -1}, .spool = {-1, -1},
-                            .child = {-1, -1, -1}, .offset = s->scanned};
+    struct hold_spawn sp = {.cwd = s->cwd,
+                            .uid = s->uid,
+                            .gid = s->gid,
+                            .in = -1,
+                            .out = {-1, -1},
+                            .spool = {-1, -1},
+                            .child = {-1, -1, -1},
+                            .offset = s->scanned};
     int fds[2];
     if (open_pty(s, fds) == 0) {
         sp.kind = KEEP_PTY;
@@ -189,7 +191,7 @@ static int spawn_shell(struct session *s, struct err *e)
     struct buf space = BUF_INIT(512), envs = BUF_INIT(LIMIT_SPAWN_MAX * 2);
     char *argv[8];
     int r = -1;
-    shell_code(&code, &s->sh, s->seq, true, s->with_rc);
+    shell_code(&code, &s->sh, s->rerun ? s->seq - 1 : s->seq, true, s->with_rc);
     buf_adds(&extra, buf_str(&s->opts_env));
     buf_adds(&extra, buf_str(&s->env));
     buf_addf(&extra, "OD_SESSION=%s", s->name);
@@ -201,7 +203,8 @@ static int spawn_shell(struct session *s, struct err *e)
     shell_argv(&s->sh, argv, &space, &extra);
     char **env = engine_env(en, buf_str(&extra), &envs);
     sp.spool_bytes = s->proc.hold ? session_out(s)->cap : engine_spool_bytes(en);
-    if (session_put_file(s, "p", buf_str(&code), e) < 0 || session_put_file(s, "r", STR(""), e) < 0)
+    if (session_put_file(s, "p", buf_str(&code), e) < 0 ||
+        session_put_file(s, "r", STR(""), e) < 0)
         goto out;
     session_make_fifo(s, "e");
     /* The spool goes on over shells: one file, one count of bytes. */
@@ -266,7 +269,8 @@ void session_start(struct session *s)
             return;
         }
         char text[300];
-        snprintf(text, sizeof(text), "the directory %.200s is gone; the shell is in /", s->cwd);
+        snprintf(text, sizeof(text), "the directory %.200s is gone; the shell is in /",
+                 s->cwd);
         session_notify(&s->queue, "cwd", text);
         snprintf(s->cwd, sizeof(s->cwd), "/");
     }
@@ -280,10 +284,8 @@ void session_start(struct session *s)
 static void on_start_limit(struct timer *t)
 {
     struct session *s = container_of(t, struct session, start);
-    struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
-                               .pid = s->proc.r.pid,
-                               .sig = SIGKILL,
-                               .root = 1};
+    struct minder_request q = {
+        .verb = MINDER_SIGNAL_TREE, .pid = s->proc.r.pid, .sig = SIGKILL, .root = 1};
     log_warn("session %s: no prompt within %d ms; starting without rc files", s->name,
              LIMIT_START_MS);
     s->with_rc = false;

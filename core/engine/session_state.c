@@ -29,8 +29,11 @@ struct kept {
 /* The strings after it, each ending in NUL, in this order. */
 #define STRINGS(s) \
     {(s)->sh.dir, sizeof((s)->sh.dir)}, {(s)->sh.path, sizeof((s)->sh.path)}, \
-    {(s)->shell_wanted, sizeof((s)->shell_wanted)}, {(s)->user, sizeof((s)->user)}, \
-    {(s)->cwd, sizeof((s)->cwd)}, {(s)->pty_error, sizeof((s)->pty_error)}
+        {(s)->shell_wanted, sizeof((s)->shell_wanted)}, {(s)->user, sizeof((s)->user)}, \
+        {(s)->cwd, sizeof((s)->cwd)}, \
+    { \
+        (s)->pty_error, sizeof((s)->pty_error) \
+    }
 
 /* ---- write ---- */
 
@@ -142,8 +145,8 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
 void session_resume(struct engine *en, struct str name, struct str state)
 {
     struct kept k;
-    if (state.n < sizeof(k) ||
-        (memcpy(&k, state.p, sizeof(k)), k.version != KEPT_VERSION || k.size != sizeof(k))) {
+    if (state.n < sizeof(k) || (memcpy(&k, state.p, sizeof(k)),
+                                k.version != KEPT_VERSION || k.size != sizeof(k))) {
         log_error("session %.*s: its state is of another version; its shell is ended",
                   STR_ARG(name));
         return;

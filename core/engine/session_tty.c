@@ -9,7 +9,6 @@
  */
 #include "engine/session_own.h"
 
-
 #include <errno.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -25,10 +24,11 @@ struct termios session_termios(bool attached)
     };
     if (attached)
         t.c_lflag |= ECHO;
-    static const cc_t cc[][2] = {
-        {VINTR, 3}, {VQUIT, 28}, {VERASE, 127}, {VKILL, 21}, {VEOF, 4},
-        {VSTART, 17}, {VSTOP, 19}, {VSUSP, 26}, {VREPRINT, 18},
-        {VDISCARD, 15}, {VWERASE, 23}, {VLNEXT, 22}, {VMIN, 1}};
+    static const cc_t cc[][2] = {{VINTR, 3},     {VQUIT, 28},   {VERASE, 127},
+                                 {VKILL, 21},    {VEOF, 4},     {VSTART, 17},
+                                 {VSTOP, 19},    {VSUSP, 26},   {VREPRINT, 18},
+                                 {VDISCARD, 15}, {VWERASE, 23}, {VLNEXT, 22},
+                                 {VMIN, 1}};
     for (size_t i = 0; i < sizeof(cc) / sizeof(cc[0]); i++)
         t.c_cc[cc[i][0]] = cc[i][1];
     cfsetispeed(&t, B38400);

@@ -23,9 +23,13 @@
 
 #define OSC "\\033]7723;%s;"
 
-/* Begin, and the choice of how the next begin hands on $? (@@p). */
+/*
+ * Begin, and the choice of how the next begin hands on $? (@@p). Marks go to
+ * @@t: 255, where an interactive bash keeps its terminal (closed on exec), or
+ * /dev/tty; `>&` takes both, and a descriptor saves opening a device each time.
+ */
 static const char bash_code[] =
-    "@@b() { \\builtin printf '" OSC "S;%s\\007' \"$@@k\" \"$@@n\" >\"$@@t\"; return \"$@@s\"; }\n"
+    "@@b() { \\builtin printf '" OSC "S;%s\\007' \"$@@k\" \"$@@n\" >&$@@t; return \"$@@s\"; }\n"
     "@@c() {\n"
     "case $-:$@@s in\n"
     "*x*:0) @@p='{ @@b;} 2>/dev/null';;\n"
@@ -34,22 +38,26 @@ static const char bash_code[] =
     "*) @@p='@@b&&\\builtin :';;\n"
     "esac\n"
     "}\n"
+    "@@G() { case ${SHELLOPTS-} in *emacs*|*:vi|*:vi:*) @@g=!;; *) @@g=;; esac; }\n"
     /* End: record, mark, then swallow input until the acknowledgement. */
     "@@e() {\n"
-    "@@s=$1\n"
-    "@@g=; [[ :${SHELLOPTS-}: == *:@(emacs|vi):* ]] && @@g=!\n"
+    "@@s=$1; @@G\n"
     "\\builtin printf '%s\\0' E \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
-    "{ \\builtin printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\"; @@f=1 @@r=; @@c; [[ ! $@@y ]] || @@h;} <>\"$@@t\" >&0\n"
+    "\\builtin printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&$@@t\n"
+    "@@f=1 @@r=\n"
+    "@@c\n"
+    "[[ ! $@@y ]] || @@h\n"
     "}\n"
     /* Drops input until the acknowledgement; one with a `?` wants to hear of it. */
-    "@@h() {\n"
+    "@@h() { if [[ $@@t == 255 ]]; then @@H 255; else @@H 0 <\"$@@t\"; fi; }\n"
+    "@@H() {\n"
     "@@i=0\n"
     "while [[ $((@@i+=1)) -lt 9999 ]]; do\n"
     "@@l=\n"
-    "\\builtin read -r @@l || \\builtin :\n"
+    "\\builtin read -r -u $1 @@l || \\builtin :\n"
     "case $@@l in\n"
     "*\"$@@k $@@n\") \\builtin break;;\n"
-    "*\"$@@k $@@n ?\") \\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\"; \\builtin break;;\n"
+    "*\"$@@k $@@n ?\") \\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\" >&$@@t; \\builtin break;;\n"
     "?*) \\builtin printf '%s\\0' D \"$@@l\" >>\"$@@d/r\";;\n"
     "esac\n"
     "done\n"
@@ -62,12 +70,14 @@ static const char bash_code[] =
     "@@q() {\n"
     "[[ $@@f || ! $@@r ]] || @@e \"$1\"\n"
     "if [[ $@@f ]]; then @@f=; \\builtin return; fi\n"
-    "@@s=$1; @@c\n"
-    "@@g=; [[ :${SHELLOPTS-}: == *:@(emacs|vi):* ]] && @@g=!\n"
+    "@@s=$1; @@c; @@G\n"
     "\\builtin printf '%s\\0' P \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
-    "\\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >\"$@@t\"\n"
+    "\\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&$@@t\n"
     "}\n"
+    /* Where set -x is off: should the command turn it on, the worker cuts our trace. */
     "@@x='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
+    "$@@C\"; @@e \"$?\";}'\n"
+    "@@X='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
     "$@@C\"; { @@e \"$?\";} 2>/dev/null;}'\n"
     "@@w='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
     "$@@C\" <\"$@@d/i\"; { @@e \"$?\";} 2>/dev/null;}'\n"
@@ -82,7 +92,8 @@ static const char bash_code[] =
     "else PS1= PS2= PS0=\n"
     "\\builtin bind 'set enable-bracketed-paste off'\n"
     "fi\n"
-    "{ \\builtin printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\"; @@h;} <>\"$@@t\" >&0\n"
+    "\\builtin printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\" >&$@@t\n"
+    "@@h\n"
     "( \\builtin : )\n" /* a child that ends well: bash takes the terminal's state as its own */
     "} 2>/dev/null\n"
     "case ${HISTCONTROL-} in *ignorespace*|*ignoreboth*) ;; *) \\builtin printf -v HISTCONTROL %s \"ignorespace${HISTCONTROL:+:$HISTCONTROL}\";; esac\n"
@@ -95,10 +106,13 @@ static const char bash_code[] =
     /* The user's own hooks run before ours; ours sees the status first. */
     "[[ ${PROMPT_COMMAND[*]-} == *__od* ]] || OD_PC_=${PROMPT_COMMAND-}\n"
     "\\builtin unset -v PROMPT_COMMAND 2>/dev/null || \\builtin :\n"
-    "\\builtin printf -v PROMPT_COMMAND %s '{ @@z=$?;} 2>/dev/null\n"
-    "'\"${OD_PC_:+$OD_PC_$'\\n'}\"'{ @@q \"$@@z\";} 2>/dev/null' || \\builtin :\n"
+    "\\builtin printf -v PROMPT_COMMAND %s '@@z=$?\n"
+    "'\"${OD_PC_:+$OD_PC_$'\\n'}\"'if [[ $@@f ]]; then @@f=; else { @@q \"$@@z\";} 2>/dev/null; fi' || \\builtin :\n"
     /* One key runs the command: readline reads typed text byte by byte. */
-    "for @@i in emacs vi-insert; do \\builtin bind -m $@@i '\"\\C-_\": \" \\\\builtin eval \\\"$@@x\\\"\\C-m\"'; done 2>/dev/null\n"
+    "for @@i in emacs vi-insert; do\n"
+    "\\builtin bind -m $@@i '\"\\C-_\": \" \\\\builtin eval \\\"$@@x\\\"\\C-m\"'\n"
+    "\\builtin bind -m $@@i '\"\\C-^\": \" \\\\builtin eval \\\"$@@X\\\"\\C-m\"'\n"
+    "done 2>/dev/null\n"
     "\\builtin shopt -u huponexit 2>/dev/null\n";
 
 static const char bash_read[] =
@@ -137,7 +151,11 @@ static const char posix_code[] =
     "done\n"
     ":\n"
     "}\n"
-    /* @@z: the status before the typed line, of an end that @@e did not see. */
+    /*
+     * Get: the command, from a file that knows no generation; and @@z, the status
+     * before, of an end that @@e did not see.
+     */
+    "@@g() { @@z=$?; \\. \"$@@d/c\"; @@m=$1 @@C=$2; }\n"
     "@@r='if \\[ \"${@@f+x}\" ]; then \\unset @@f; else @@s=$@@z; @@c; fi; \\[ \"$@@m\" -gt \"$@@n\" ] && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; '\n"
     "@@x=$@@r'\\eval \"$@@p\n"
     "$@@C\"; { @@e \"$?\";} 2>/dev/null;}'\n"
@@ -269,7 +287,9 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
     if (start && is_bash(sh) && with_rc)
         buf_addz(&head, "[ -f ~/.bashrc ] && . ~/.bashrc\n");
     if (!is_bash(sh) && start)
-        buf_addz(&head, "if [ \"${OD_ENV_+x}\" ]; then ENV=$OD_ENV_; export ENV; unset OD_ENV_; else unset ENV; fi\n"
+        buf_addz(&head, "if [ \"${OD_ENV_+x}\" ]; then\n"
+                        "ENV=$OD_ENV_; export ENV; unset OD_ENV_\n"
+                        "else unset ENV; fi\n"
                         "[ -z \"${ENV-}\" ] || ! [ -f \"$ENV\" ] || . \"$ENV\"\n");
     buf_addf(&head, "%sk=%s %sn=%llu %ss=0 %sf=%s %sr= %sp= %sy=%s %sd=",
              prefix, sh->nonce, prefix, (unsigned long long)seq, prefix, prefix,
@@ -280,6 +300,8 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
     buf_addf(&tty, "%s/o", sh->dir);
     add_quoted(&head, sh->pty ? STR("/dev/tty") : buf_str(&tty));
     buf_release(&tty);
+    if (is_bash(sh) && sh->pty)
+        buf_addf(&head, "\n{ \\builtin printf '' >&255;} 2>/dev/null && %st=255", prefix);
     buf_addz(&head, "\nexport OD_SESSION OD_OP\n");
     if (!start)
         buf_addf(&head, "%ss=$%sz\n", prefix, prefix);
@@ -293,9 +315,9 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
         r = expand(out, sh, is_bash(sh) ? bash_code : posix_code);
     struct buf tail = BUF_INIT(1024);
     buf_addf(&tail,
-             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"${%sn-0}\" \"$%sz\" >\"$%st\"\n",
+             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"${%sn-0}\" \"$%sz\" >%s$%st\n",
              prefix, is_bash(sh) ? "\\builtin" : "command", sh->gen, prefix,
-             start ? prefix : before, prefix, prefix);
+             start ? prefix : before, prefix, is_bash(sh) ? "&" : "", prefix);
     if (r == 0)
         r = buf_adds(out, buf_str(&tail));
     buf_release(&tail);
@@ -333,8 +355,7 @@ int shell_command_file(struct buf *out, const struct shell *sh, uint64_t seq,
             return -1;
         return buf_addc(out, 0);
     }
-    if (buf_addf(out, "__od%u_m=%llu\n__od%u_C=", sh->gen,
-                 (unsigned long long)seq, sh->gen) < 0 ||
+    if (buf_addf(out, "\\set -- %llu ", (unsigned long long)seq) < 0 ||
         add_quoted(out, command) < 0)
         return -1;
     return buf_addc(out, '\n');
@@ -344,17 +365,19 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
                uint64_t seq)
 {
     unsigned g = sh->gen;
-    char run = what == LINE_RUN ? 'x' : what == LINE_RUN_FIFO ? 'w' : '0';
+    char plain = is_bash(sh) ? 'X' : 'x';
+    char run = what == LINE_RUN ? plain : what == LINE_RUN_FIFO ? 'w' : '0';
     switch (what) {
     case LINE_RUN_KEY:
         return buf_addc(out, 0x1f);
+    case LINE_RUN_KEY_X:
+        return buf_addc(out, 0x1e);
     case LINE_RUN:
     case LINE_RUN_FIFO:
     case LINE_RUN_NULL:
         if (is_bash(sh))
             return buf_addf(out, " \\builtin eval \"$__od%u_%c\"\n", g, run);
-        return buf_addf(out, " __od%u_z=$?;\\. \"$__od%u_d/c\";\\eval \"$__od%u_%c\"\n",
-                        g, g, g, run);
+        return buf_addf(out, " __od%u_g;\\eval \"$__od%u_%c\"\n", g, g, run);
     case LINE_ACK:
     case LINE_ACK_ASK:
         /* Run as a command, after an interrupt, it is harmless and makes no P. */
@@ -455,6 +478,23 @@ bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
     }
     *keep = bytes.n - tail;
     return false;
+}
+
+size_t shell_trace(const struct shell *sh, struct str output)
+{
+    char name[24];
+    int n = snprintf(name, sizeof(name), "__od%u_e ", sh->gen);
+    long last = -1;
+    for (size_t at = 0;;) {
+        long hit = str_find(str_sub(output, at, output.n), str_n(name, (size_t)n));
+        if (hit < 0)
+            break;
+        last = (long)at + hit;
+        at = (size_t)last + (size_t)n;
+    }
+    while (last > 0 && output.p[last - 1] != '\n')
+        last--;
+    return last < 0 ? output.n : (size_t)last;
 }
 
 bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *len)

@@ -23,7 +23,7 @@
  * line editing is on), or "D" TEXT: a line of input
  * that nobody had read and that would have been run as a command.
  *
- * After an E (and an A) the shell reads and drops input until it sees the acknowledgement,
+ * After an E (and an A) the shell drops input until it sees the acknowledgement,
  * so what a program left unread cannot become a command.
  *
  * All names begin with a prefix that holds a generation: whatever the user's
@@ -78,6 +78,7 @@ int shell_command_file(struct buf *out, const struct shell *sh, uint64_t seq,
 enum shell_line {
     LINE_RUN,      /* run the command file on the terminal */
     LINE_RUN_KEY,  /* the same by one key, where line editing is on (FLAGS has `!`) */
+    LINE_RUN_KEY_X, /* … and set -x is on (FLAGS has `x`): slower, traces nothing */
     LINE_RUN_FIFO, /* the same with standard input from `i` */
     LINE_RUN_NULL, /* from /dev/null */
     LINE_ACK,      /* acknowledge the end of seq */
@@ -103,6 +104,12 @@ struct mark {
  */
 bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
                 size_t *keep);
+
+/*
+ * Where in the last bytes of a command's output the trace of our own end begins,
+ * which shows when the command turned set -x on; output.n: nowhere.
+ */
+size_t shell_trace(const struct shell *sh, struct str output);
 
 /*
  * A line of ours that the terminal echoed to people who are attached: its place

@@ -38,15 +38,15 @@ struct conn {
     struct local *front;
     struct engine *en;
     struct stream stream;
-    struct op *op;           /* borrowed; the request in flight */
+    struct op *op; /* borrowed; the request in flight */
     struct session *attached;
     struct session *killing;
-    bool busy;               /* a request is in flight */
+    bool busy; /* a request is in flight */
     bool closed;
-    struct task flush;       /* what a turn produced goes out in one write */
-    struct task resume;      /* frames that had to wait are looked at again */
-    struct json *notes;      /* owned; for the result */
-    struct json *gaps;       /* owned */
+    struct task flush;  /* what a turn produced goes out in one write */
+    struct task resume; /* frames that had to wait are looked at again */
+    struct json *notes; /* owned; for the result */
+    struct json *gaps;  /* owned */
 };
 
 /* ---- answers ---- */
@@ -175,11 +175,12 @@ static void cut_marker(struct buf *out, const struct term_text *t, void *arg)
     const struct op *op = cut->op;
     cut->from = op->r.from + t->cut_from;
     cut->to = op->r.from + t->cut_to;
-    buf_addf(out, "[... %llu lines, %llu bytes left out; od exec %s%s --logs --offset %llu "
+    buf_addf(out,
+             "[... %llu lines, %llu bytes left out; od exec %s%s --logs --offset %llu "
              "--limit %llu shows them ...]",
              (unsigned long long)t->cut_lines, (unsigned long long)t->cut_bytes,
-             op->session ? "-s " : "", op->session ? session_name(op->session)
-                                                   : process_name(op->process),
+             op->session ? "-s " : "",
+             op->session ? session_name(op->session) : process_name(op->process),
              (unsigned long long)cut->from, (unsigned long long)(cut->to - cut->from));
 }
 
@@ -203,8 +204,10 @@ static void put_text(struct json *j, struct op *op)
 
 static struct json *result_json(struct conn *c, struct op *op)
 {
-    static const char *const states[] = {"ended", "running", "shell_ended", "none", "failed"};
-    static const char *const whys[] = {"", "timeout", "idle", "input", "detached", "cancelled"};
+    static const char *const states[] = {"ended", "running", "shell_ended", "none",
+                                         "failed"};
+    static const char *const whys[] = {"",      "timeout",  "idle",
+                                       "input", "detached", "cancelled"};
     const struct op_result *r = &op->r;
     struct json *j = ok_result();
     json_put_z(j, "state", states[r->state]);
@@ -260,7 +263,9 @@ static void want_text(struct op *op, const struct json *q)
 {
     if (!json_bool(q, "text", false))
         return;
-    struct term_opts o = {.head = LIMIT_TEXT_HEAD, .tail = LIMIT_TEXT_TAIL, .keep_tabs = true,
+    struct term_opts o = {.head = LIMIT_TEXT_HEAD,
+                          .tail = LIMIT_TEXT_TAIL,
+                          .keep_tabs = true,
                           .rows = (int)json_int(q, "rows", 50),
                           .cols = (int)json_int(q, "cols", 200)};
     op->term = term_new(&o);
@@ -337,9 +342,11 @@ static int do_run(struct conn *c, const struct json *q, struct err *e)
     if (!json_has(q, "command") && !json_has(q, "command64"))
         return err_set(e, ERR_INVALID, "run needs a command");
     struct buf bytes = BUF_INIT(LIMIT_COMMAND_MAX);
-    if (command64.n > 0 ? dec_base64(&bytes, command64) < 0 : buf_adds(&bytes, command) < 0) {
+    if (command64.n > 0 ? dec_base64(&bytes, command64) < 0
+                        : buf_adds(&bytes, command) < 0) {
         buf_release(&bytes);
-        return err_set(e, ERR_INVALID, "the command is no base64, or longer than %d bytes",
+        return err_set(e, ERR_INVALID,
+                       "the command is no base64, or longer than %d bytes",
                        LIMIT_COMMAND_MAX);
     }
     struct session *s = session_of(c, q, true, e);
@@ -440,8 +447,9 @@ static int do_logs(struct conn *c, const struct json *q, struct err *e)
         end = v.scanned;
     }
     int64_t offset = json_int(q, "offset", 0), limit = json_int(q, "limit", -1);
-    uint64_t from = offset >= 0 ? (uint64_t)offset
-                    : (uint64_t)-offset < end ? end - (uint64_t)-offset : 0;
+    uint64_t from = offset >= 0               ? (uint64_t)offset
+                    : (uint64_t)-offset < end ? end - (uint64_t)-offset
+                                              : 0;
     struct op *op = make_op(c, OP_LOGS, q);
     op->stream = !op->term;
     op->filter = s != NULL;
@@ -505,10 +513,11 @@ static int signal_number(const struct json *q, int dflt, struct err *e)
     static const struct {
         const char *name;
         int number;
-    } names[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL},
-                 {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"CONT", SIGCONT},
-                 {"STOP", SIGSTOP}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH},
-                 {"ALRM", SIGALRM}, {"PIPE", SIGPIPE}, {"ABRT", SIGABRT}};
+    } names[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT},
+                 {"KILL", SIGKILL}, {"USR1", SIGUSR1},   {"USR2", SIGUSR2},
+                 {"TERM", SIGTERM}, {"CONT", SIGCONT},   {"STOP", SIGSTOP},
+                 {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH}, {"ALRM", SIGALRM},
+                 {"PIPE", SIGPIPE}, {"ABRT", SIGABRT}};
     struct json *v = json_get(q, "signal");
     if (!v || json_is_null(v))
         return dflt;
@@ -559,7 +568,8 @@ static void on_killed(void *arg, int found, bool no_proc, bool ended)
     json_put_int(j, "processes", found);
     json_put_bool(j, "ended", ended);
     if (no_proc)
-        json_put_z(j, "text", "there is no /proc: only the session and its groups were "
+        json_put_z(j, "text",
+                   "there is no /proc: only the session and its groups were "
                    "signalled");
     send_result(c, j);
 }
@@ -593,7 +603,8 @@ static int do_kill(struct conn *c, const struct json *q, struct err *e)
 static int do_resize(struct conn *c, const struct json *q, struct err *e)
 {
     struct session *s = session_of(c, q, false, e);
-    if (!s || session_resize(s, (int)json_int(q, "rows", 0), (int)json_int(q, "cols", 0), e) < 0)
+    if (!s || session_resize(s, (int)json_int(q, "rows", 0), (int)json_int(q, "cols", 0),
+                             e) < 0)
         return -1;
     send_result(c, ok_result());
     return 0;
@@ -641,10 +652,10 @@ static const struct verb {
     const char *name;
     int (*run)(struct conn *c, const struct json *q, struct err *e);
 } verbs[] = {
-    {"run", do_run},       {"wait", do_wait},     {"input", do_input},
-    {"signal", do_signal}, {"kill", do_kill},     {"resize", do_resize},
-    {"list", do_list},     {"logs", do_logs},     {"attach", do_attach},
-    {"new", do_new},       {"info", do_info},     {"stop", do_stop},
+    {"run", do_run},       {"wait", do_wait}, {"input", do_input},
+    {"signal", do_signal}, {"kill", do_kill}, {"resize", do_resize},
+    {"list", do_list},     {"logs", do_logs}, {"attach", do_attach},
+    {"new", do_new},       {"info", do_info}, {"stop", do_stop},
 };
 
 static void request(struct conn *c, struct str text)
@@ -654,14 +665,16 @@ static void request(struct conn *c, struct str text)
     c->busy = true;
     int r = -1;
     if (q && json_int(q, "v", 0) != FRAME_VERSION)
-        err_set(&e, ERR_UNSUPPORTED, "this server speaks version %d of its protocol; use the "
-                "od that started it", FRAME_VERSION);
+        err_set(&e, ERR_UNSUPPORTED,
+                "this server speaks version %d of its protocol; use the "
+                "od that started it",
+                FRAME_VERSION);
     else if (q && c->en->stopping)
         err_set(&e, ERR_CANCELLED, "the server is stopping");
     else if (q) {
         struct str name = json_str(q, "do", "");
-        err_set(&e, ERR_INVALID, "there is no request %.*s", name.n > 40 ? 40 : (int)name.n,
-                name.p);
+        err_set(&e, ERR_INVALID, "there is no request %.*s",
+                name.n > 40 ? 40 : (int)name.n, name.p);
         for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
             if (str_eq(name, str_of(verbs[i].name))) {
                 e.code = ERR_NONE;
@@ -708,7 +721,8 @@ static void resize(struct conn *c, struct str text)
     struct err e = ERR_INIT;
     struct json *j = json_parse(text, &e);
     if (j && c->attached)
-        session_resize(c->attached, (int)json_int(j, "rows", 0), (int)json_int(j, "cols", 0), &e);
+        session_resize(c->attached, (int)json_int(j, "rows", 0),
+                       (int)json_int(j, "cols", 0), &e);
     json_free(j);
 }
 

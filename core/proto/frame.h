@@ -25,7 +25,8 @@
  * Requests: {"v":1,"do":VERB,"id":CLIENT_ID,…}. CLIENT_ID (at most 64 bytes)
  * names the attempt: the same one sent again after a lost connection attaches
  * to the running command or gets the finished result; nothing runs twice.
- *   run     command (or command64: bytes that are no UTF-8), session ("main"), timeout_ms, idle_ms (0 or absent:
+ *   run     command (or command64: bytes that are no UTF-8), session ("main"),
+ *           timeout_ms, idle_ms (0 or absent:
  *           none; from the time the request arrives / of the last output),
  *           stdin (bool: 'I' frames follow), stream (bool: send 'O' frames),
  *           output_from (offset already received, on reconnect), no_wait
@@ -55,7 +56,8 @@
  *
  * Results: {"ok":true,…} or {"ok":false,"error":{"code":NAME,"text":SENTENCE}}.
  * Of run and wait: "state": "ended" (with "exit", "signal" name when it was
- * one, "cwd", "duration_ms") | "running" (with "why": "timeout"|"idle"|"input"|"detached"|"cancelled",
+ * one, "cwd", "duration_ms") | "running" (with "why": "timeout"|"idle"|"input"|
+ * "detached"|"cancelled",
  * "waiting": {"state":"yes|no|unknown","how":…,"pid":…,"comm":…}) |
  * "shell_ended" (with "exit") | "none" (wait: nothing ran); "session", "op",
  * "from","to": the offsets of this answer's output in the spool; "output" (text, if

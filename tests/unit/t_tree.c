@@ -15,7 +15,13 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 
-#define TAG "0123456789abcdef"
+/* Of this case only: orphans that came to init are found by every test there is. */
+static const char *tag(void)
+{
+    static char text[32];
+    snprintf(text, sizeof(text), "t_tree-%ld", (long)getpid());
+    return text;
+}
 
 /* The name of a file in the private directory. */
 static const char *file(const char *name)
@@ -45,7 +51,7 @@ static void end_shells(void)
 }
 
 /* What the shell of a session is: leader, subreaper, tagged. */
-static pid_t start_shell(const char *script, const char *tag, bool subreaper)
+static pid_t start_shell(const char *script, const char *session_tag, bool subreaper)
 {
     const char *dir = t_dir();
     pid_t pid = t_fork();
@@ -58,8 +64,8 @@ static pid_t start_shell(const char *script, const char *tag, bool subreaper)
             _exit(1);
         for (int i = 0; i < 3; i++)
             dup2(null, i);
-        if (tag)
-            setenv("OD_SESSION_TAG", tag, 1);
+        if (session_tag)
+            setenv("OD_SESSION_TAG", session_tag, 1);
         execlp("sh", "sh", "-c", script, (char *)NULL);
         _exit(127);
     }
@@ -170,16 +176,18 @@ TEST(an_orphan_elsewhere_is_known_by_its_tag)
 {
     /* Shells that are no subreapers: their orphans come to us. */
     struct tree_result r;
+    char longer[40];
+    snprintf(longer, sizeof(longer), "%s0", tag());
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    pid_t a = start_shell(DAEMON "a; sleep 1000", TAG, false);
-    pid_t b = start_shell(DAEMON "b; sleep 1000", TAG "0", false);
+    pid_t a = start_shell(DAEMON "a; sleep 1000", tag(), false);
+    pid_t b = start_shell(DAEMON "b; sleep 1000", longer, false);
     T_WAIT(pid_in("a") && pid_in("b"));
     pid_t mine = pid_in("a"), others = pid_in("b");
     struct procfs_stat s;
     T_WAIT(procfs_stat(mine, &s) == 0 && s.ppid == getpid());
     T_WAIT(tree_count(a, NULL) == 1);
-    T_WAIT(tree_count(a, TAG) == 2);
-    tree_signal(a, TAG, SIGKILL, false, &r);
+    T_WAIT(tree_count(a, tag()) == 2);
+    tree_signal(a, tag(), SIGKILL, false, &r);
     CHECK_INT(r.found, 2);
     T_WAIT(!alive(mine));
     CHECK(alive(others));
@@ -191,14 +199,14 @@ TEST(the_tag_outlives_the_shell)
 {
     struct tree_result r;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    pid_t root = start_shell(DAEMON "a; exec sleep 1000", TAG, true);
+    pid_t root = start_shell(DAEMON "a; exec sleep 1000", tag(), true);
     T_WAIT(pid_in("a"));
     pid_t daemon_pid = pid_in("a");
     kill(root, SIGKILL);
     t_reap(root);
     CHECK(alive(daemon_pid));
-    CHECK_INT(tree_count(0, TAG), 1);
-    tree_signal(0, TAG, SIGTERM, true, &r);
+    CHECK_INT(tree_count(0, tag()), 1);
+    tree_signal(0, tag(), SIGTERM, true, &r);
     CHECK_INT(r.found, 1);
     T_WAIT(!alive(daemon_pid));
 }
@@ -396,7 +404,7 @@ TEST(without_proc_the_session_is_signalled)
             _exit(3);
         if (tree_count(root, NULL) != -1)
             _exit(4);
-        tree_signal(root, TAG, SIGKILL, false, &r);
+        tree_signal(root, tag(), SIGKILL, false, &r);
         _exit(r.no_proc && r.found >= 1 && r.denied == 0 ? 0 : 5);
     }
     int status = t_reap(blind);
