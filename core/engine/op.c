@@ -17,6 +17,7 @@
 
 enum {
     CHUNK = 64 << 10,
+    TEXT_LAST = 1 << 20,    /* what a text still wants when it was overrun */
     TEXT_PER_TURN = 8 << 10 /* a screen that redraws itself all the time is slow */
 };
 
@@ -59,23 +60,20 @@ void op_drop(struct op *op)
     op_leave(op);
 }
 
-static void on_pump(struct task *t)
-{
-    op_pump(container_of(t, struct op, pump));
-}
+static void on_pump(struct task *t) { op_pump(container_of(t, struct op, pump)); }
 
-static void finish(struct op *op)
-{
-    if (op->done)
-        return;
-    op_leave(op);
-    if (op->owner)
-        op->sink->done(op);
-}
-
-/* Tells once of bytes that were wanted and are gone. */
+/*
+ * Tells of bytes that were wanted and are gone. A text shows its head and tail
+ * only: what it lost on the way is told once, at the end.
+ */
 static void tell_gap(struct op *op, uint64_t from, uint64_t to)
 {
+    if (op->term && !op->stream && !op->finishing) {
+        op->lost_from = op->lost_to ? op->lost_from : from;
+        op->lost_to = to;
+        op->skipped += to - from;
+        return;
+    }
     char text[160];
     snprintf(text, sizeof(text),
              "%llu bytes of output (%llu to %llu) are gone: the budget or the disk "
@@ -83,6 +81,18 @@ static void tell_gap(struct op *op, uint64_t from, uint64_t to)
              (unsigned long long)(to - from), (unsigned long long)from,
              (unsigned long long)to);
     op_note(op, "gap", text, from, to);
+}
+
+static void finish(struct op *op)
+{
+    if (op->done)
+        return;
+    op->finishing = true;
+    if (op->lost_to)
+        tell_gap(op, op->lost_from, op->lost_to);
+    op_leave(op);
+    if (op->owner)
+        op->sink->done(op);
 }
 
 /* Takes a piece without marks. Returns how much of it was taken. */
@@ -145,6 +155,9 @@ static bool deliver(struct op *op, int stream, const struct session_view *v,
         if (at > limit || n == 0)
             at = limit;
         if (at != *cursor) {
+            /* A text that cannot keep up needs the tail only. */
+            if (op->term && !op->stream && limit - at > TEXT_LAST)
+                at = limit - TEXT_LAST;
             tell_gap(op, *cursor, at);
             *cursor = at;
             continue;

@@ -29,7 +29,7 @@
  * /dev/tty; `>&` takes both, and a descriptor saves opening a device each time.
  */
 static const char bash_code[] =
-    "@@b() { \\builtin printf '" OSC "S;%s\\007' \"$@@k\" \"$@@n\" >&$@@t; return \"$@@s\"; }\n"
+    "@@b() { \\builtin printf '" OSC "S;%s\\007' \"$@@k\" \"$@@n\" >&\"$@@t\"; return \"$@@s\"; }\n"
     "@@c() {\n"
     "case $-:$@@s in\n"
     "*x*:0) @@p='{ @@b;} 2>/dev/null';;\n"
@@ -43,7 +43,7 @@ static const char bash_code[] =
     "@@e() {\n"
     "@@s=$1; @@G\n"
     "\\builtin printf '%s\\0' E \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
-    "\\builtin printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&$@@t\n"
+    "\\builtin printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&\"$@@t\"\n"
     "@@f=1 @@r=\n"
     "@@c\n"
     "[[ ! $@@y ]] || @@h\n"
@@ -54,10 +54,10 @@ static const char bash_code[] =
     "@@i=0\n"
     "while [[ $((@@i+=1)) -lt 9999 ]]; do\n"
     "@@l=\n"
-    "\\builtin read -r -u $1 @@l || \\builtin :\n"
+    "\\builtin read -r -u \"$1\" @@l || \\builtin :\n"
     "case $@@l in\n"
     "*\"$@@k $@@n\") \\builtin break;;\n"
-    "*\"$@@k $@@n ?\") \\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\" >&$@@t; \\builtin break;;\n"
+    "*\"$@@k $@@n ?\") \\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\" >&\"$@@t\"; \\builtin break;;\n"
     "?*) \\builtin printf '%s\\0' D \"$@@l\" >>\"$@@d/r\";;\n"
     "esac\n"
     "done\n"
@@ -72,7 +72,7 @@ static const char bash_code[] =
     "if [[ $@@f ]]; then @@f=; \\builtin return; fi\n"
     "@@s=$1; @@c; @@G\n"
     "\\builtin printf '%s\\0' P \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
-    "\\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&$@@t\n"
+    "\\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&\"$@@t\"\n"
     "}\n"
     /* Where set -x is off: should the command turn it on, the worker cuts our trace. */
     "@@x='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
@@ -92,7 +92,7 @@ static const char bash_code[] =
     "else PS1= PS2= PS0=\n"
     "\\builtin bind 'set enable-bracketed-paste off'\n"
     "fi\n"
-    "\\builtin printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\" >&$@@t\n"
+    "\\builtin printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\" >&\"$@@t\"\n"
     "@@h\n"
     "( \\builtin : )\n" /* a child that ends well: bash takes the terminal's state as its own */
     "} 2>/dev/null\n"
@@ -315,7 +315,7 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
         r = expand(out, sh, is_bash(sh) ? bash_code : posix_code);
     struct buf tail = BUF_INIT(1024);
     buf_addf(&tail,
-             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"${%sn-0}\" \"$%sz\" >%s$%st\n",
+             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"${%sn-0}\" \"$%sz\" >%s\"$%st\"\n",
              prefix, is_bash(sh) ? "\\builtin" : "command", sh->gen, prefix,
              start ? prefix : before, prefix, is_bash(sh) ? "&" : "", prefix);
     if (r == 0)

@@ -37,26 +37,13 @@ uint64_t spool_start(const struct keep_stream *s)
     return s->cap && s->offset > s->cap ? s->offset - s->cap : 0;
 }
 
-size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, size_t n)
+/* What is there at `at`, without a word about how long it will be. */
+static size_t read_ring(int fd, uint64_t cap, uint64_t at, char *p, size_t n)
 {
-    uint64_t at = *from, start = spool_start(s), end = s->offset;
-    if (at < start)
-        at = start;
-    for (uint32_t i = 0; i < s->gaps; i++) {
-        if (at >= s->gap[i].from && at < s->gap[i].to)
-            at = s->gap[i].to;
-        else if (at < s->gap[i].from && s->gap[i].from < end)
-            end = s->gap[i].from;
-    }
-    *from = at;
-    if (at >= end)
-        return 0;
-    if (n > end - at)
-        n = (size_t)(end - at);
     size_t got = 0;
     while (got < n) {
-        uint64_t pos = (at + got) % s->cap;
-        size_t piece = s->cap - pos < n - got ? (size_t)(s->cap - pos) : n - got;
+        uint64_t pos = (at + got) % cap;
+        size_t piece = cap - pos < n - got ? (size_t)(cap - pos) : n - got;
         ssize_t r = pread(fd, p + got, piece, (off_t)pos);
         if (r < 0 && errno == EINTR)
             continue;
@@ -65,4 +52,34 @@ size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, 
         got += (size_t)r;
     }
     return got;
+}
+
+size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, size_t n)
+{
+    uint64_t at = *from, start = spool_start(s), valid = 0;
+    for (;;) {
+        uint64_t end = s->offset;
+        if (at < start)
+            at = start;
+        for (uint32_t i = 0; i < s->gaps; i++) {
+            if (at >= s->gap[i].from && at < s->gap[i].to)
+                at = s->gap[i].to;
+            else if (at < s->gap[i].from && s->gap[i].from < end)
+                end = s->gap[i].from;
+        }
+        if (at >= end) {
+            *from = at < s->offset ? at : s->offset;
+            return 0;
+        }
+        size_t got = read_ring(fd, s->cap, at, p, n < end - at ? n : (size_t)(end - at));
+        /* The writer goes on meanwhile: it says first what it overwrites. */
+        if (pread(fd, &valid, sizeof(valid), (off_t)s->cap) != sizeof(valid))
+            valid = 0;
+        if (valid <= at) {
+            *from = at;
+            return got;
+        }
+        /* Some way ahead, or the next read would be too late again. */
+        start = valid + s->cap / 16;
+    }
 }

@@ -3,7 +3,9 @@
  * Raw output on disk, readable by offset for as long as the budget holds it.
  *
  * A spool is a ring in a file: byte N of a stream lies at N modulo the size.
- * The keeper writes it; this is the reading side, and the making of the files.
+ * The keeper writes it and may overwrite what is being read; behind the ring it
+ * says first what it gives up, so that a reader knows. This is the reading side,
+ * and the making of the files.
  */
 #ifndef OD_ENGINE_SPOOL_H
 #define OD_ENGINE_SPOOL_H

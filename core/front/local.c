@@ -174,7 +174,7 @@ static void cut_marker(struct buf *out, const struct term_text *t, void *arg)
     struct cut *cut = arg;
     const struct op *op = cut->op;
     cut->from = op->r.from + t->cut_from;
-    cut->to = op->r.from + t->cut_to;
+    cut->to = op->r.from + t->cut_to + op->skipped;
     buf_addf(out,
              "[... %llu lines, %llu bytes left out; od exec %s%s --logs --offset %llu "
              "--limit %llu shows them ...]",

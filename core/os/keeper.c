@@ -59,6 +59,7 @@ struct stream {
     struct watch w; /* owns the descriptor */
     struct proc *owner;
     int spool;      /* owned */
+    uint64_t told;  /* see give_up_oldest */
     struct keep_stream s;
 };
 
@@ -288,13 +289,32 @@ static void gap_add(struct keep_stream *s, uint64_t from, uint64_t to)
     s->gaps++;
 }
 
+/*
+ * Before a part of the ring is overwritten, the number behind it says so: what
+ * is older than that is not to be believed. Told an eighth of the ring ahead, so
+ * that it is written rarely. false: the disk did not take it.
+ */
+static bool give_up_oldest(struct stream *t, uint64_t end)
+{
+    if (end <= t->told)
+        return true;
+    uint64_t told = end + t->s.cap / 8, valid = told > t->s.cap ? told - t->s.cap : 0;
+    if (pwrite(t->spool, &valid, sizeof(valid), (off_t)t->s.cap) != sizeof(valid))
+        return false;
+    t->told = told;
+    return true;
+}
+
 /* Appends to the ring; what the disk does not take becomes a gap. */
 static void spool_write(struct stream *t, const char *p, size_t n)
 {
     while (n > 0) {
         size_t at = (size_t)(t->s.offset % t->s.cap);
         size_t piece = t->s.cap - at < n ? (size_t)(t->s.cap - at) : n;
-        ssize_t done = pwrite(t->spool, p, piece, (off_t)at);
+        ssize_t done = -1;
+        errno = ENOSPC;
+        if (give_up_oldest(t, t->s.offset + piece))
+            done = pwrite(t->spool, p, piece, (off_t)at);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0) {

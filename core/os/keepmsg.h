@@ -82,7 +82,8 @@ struct keep_head {
 
 struct keep_stream {
     uint64_t offset; /* bytes the program has written so far */
-    uint64_t cap;    /* the spool is a ring of this many bytes */
+    uint64_t cap;    /* the spool is a ring of this many bytes; behind it lies a
+                        u64, the offset below which nothing is to be believed */
     uint32_t gaps;   /* ranges that the disk did not take */
     uint32_t eof;    /* nothing comes any more */
     struct {
