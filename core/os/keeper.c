@@ -37,12 +37,12 @@
 #include <unistd.h>
 
 enum {
-    INPUT_MAX = 256 << 10,     /* input held for one program that does not read */
+    INPUT_MAX = 256 << 10, /* input held for one program that does not read */
     CHUNK = 64 << 10,
-    TTY_READ = 1024, /* a read shorter than this has emptied a tty or pipe */
-    PAUSE_MIN_MS = 100,        /* between restarts of a worker that crashes */
+    TTY_READ = 1024,    /* a read shorter than this has emptied a tty or pipe */
+    PAUSE_MIN_MS = 100, /* between restarts of a worker that crashes */
     PAUSE_MAX_MS = 10000,
-    HEALTHY_MS = 10000         /* lived that long: the pauses start anew */
+    HEALTHY_MS = 10000 /* lived that long: the pauses start anew */
 };
 
 enum watch_kind { WATCH_SIGNALS, WATCH_WORKER, WATCH_MINDER, WATCH_OUT, WATCH_IN };
@@ -58,8 +58,8 @@ struct proc;
 struct stream {
     struct watch w; /* owns the descriptor */
     struct proc *owner;
-    int spool;      /* owned */
-    uint64_t told;  /* see give_up_oldest */
+    int spool;     /* owned */
+    uint64_t told; /* see give_up_oldest */
     struct keep_stream s;
 };
 
@@ -67,13 +67,13 @@ struct proc {
     struct list node, dirty; /* in keeper.procs; in keeper.dirty when a record is due */
     struct keep_proc p;
     struct stream out[2];
-    struct watch in;     /* owns the descriptor unless the PTY's master */
-    int slave;           /* owned; a PTY's other side, so that it never hangs up early */
-    char *pending;       /* owned; input that the program has not taken yet */
+    struct watch in; /* owns the descriptor unless the PTY's master */
+    int slave;       /* owned; a PTY's other side, so that it never hangs up early */
+    char *pending;   /* owned; input that the program has not taken yet */
     size_t pending_n;
-    bool close_in;       /* close the input when pending is written */
-    unsigned ahead;      /* records sent and not acknowledged */
-    bool handed;         /* this worker has its descriptors */
+    bool close_in;  /* close the input when pending is written */
+    unsigned ahead; /* records sent and not acknowledged */
+    bool handed;    /* this worker has its descriptors */
     uid_t uid;
 };
 
@@ -104,14 +104,14 @@ struct keeper {
     struct watch signals, worker;
     pid_t worker_pid;
     int64_t worker_since, restart_at, kill_at; /* 0: no deadline */
-    int pause;            /* ms before the next restart */
+    int pause;                                 /* ms before the next restart */
     bool ready_sent, serving, stopping, killed;
     struct list procs, dirty, helds, minders;
-    struct map ids;       /* proc by id, 8 bytes */
+    struct map ids; /* proc by id, 8 bytes */
     struct map states;
-    size_t states_n;      /* bytes of all of them */
-    long nofile;          /* the soft limit that children get */
-    int oom;              /* the oom_score_adj that children get */
+    size_t states_n; /* bytes of all of them */
+    long nofile;     /* the soft limit that children get */
+    int oom;         /* the oom_score_adj that children get */
     char space[sizeof(struct keep_head) + KEEP_DATA];
     char chunk[CHUNK];
 };
@@ -123,9 +123,7 @@ static void watch_set(struct keeper *k, struct watch *w, uint32_t events)
     struct epoll_event e = {.events = events, .data.ptr = w};
     if (w->fd < 0 || w->events == events)
         return;
-    int op = w->events == 0 ? EPOLL_CTL_ADD
-             : events == 0  ? EPOLL_CTL_DEL
-                            : EPOLL_CTL_MOD;
+    int op = w->events == 0 ? EPOLL_CTL_ADD : events == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
     if (epoll_ctl(k->epoll, op, w->fd, &e) < 0)
         log_error("cannot watch descriptor %d: %m", w->fd);
     w->events = events;
@@ -183,9 +181,8 @@ static bool send_record(struct keeper *k, struct proc *p, bool with_fds)
 
 static bool send_state(struct keeper *k, struct str key, struct state *s)
 {
-    struct keep_msg m = {.h = {.type = KEEP_STATE},
-                         .key = key,
-                         .value = str_n(s->value, s->n)};
+    struct keep_msg m = {
+        .h = {.type = KEEP_STATE}, .key = key, .value = str_n(s->value, s->n)};
     return keep_send(k->worker.fd, &m) == 0;
 }
 
@@ -193,19 +190,15 @@ static bool send_state(struct keeper *k, struct str key, struct state *s)
 static bool hand_over(struct keeper *k)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &k->helds)
-    {
+    list_each (it, tmp, &k->helds) {
         struct held *h = list_entry(it, struct held, node);
-        struct keep_msg m = {.h = {.type = KEEP_HELD},
-                             .body = str_of(h->name),
-                             .fds = {h->fd},
-                             .nfds = 1};
+        struct keep_msg m = {
+            .h = {.type = KEEP_HELD}, .body = str_of(h->name), .fds = {h->fd}, .nfds = 1};
         if (!h->handed && keep_send(k->worker.fd, &m) < 0)
             return false;
         h->handed = true;
     }
-    list_each(it, tmp, &k->procs)
-    {
+    list_each (it, tmp, &k->procs) {
         struct proc *p = list_entry(it, struct proc, node);
         if (!p->handed && !send_record(k, p, true))
             return false;
@@ -232,8 +225,7 @@ static void pump(struct keeper *k)
         return;
     bool room = k->ready_sent || hand_over(k);
     struct list *it, *tmp;
-    list_each(it, tmp, &k->dirty)
-    {
+    list_each (it, tmp, &k->dirty) {
         struct proc *p = list_entry(it, struct proc, dirty);
         if (!room)
             break;
@@ -431,8 +423,7 @@ static void proc_exited(struct keeper *k, struct proc *p, int status)
 static void exited_pid(struct keeper *k, pid_t pid, int status)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &k->procs)
-    {
+    list_each (it, tmp, &k->procs) {
         struct proc *p = list_entry(it, struct proc, node);
         if ((p->p.flags & KEEP_P_STARTED) && !(p->p.flags & KEEP_P_EXITED) &&
             p->p.pid == pid)
@@ -445,8 +436,7 @@ static void exited_pid(struct keeper *k, pid_t pid, int status)
 static struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &k->minders)
-    {
+    list_each (it, tmp, &k->minders) {
         struct minder *mi = list_entry(it, struct minder, node);
         if (mi->uid == uid && mi->gid == gid)
             return mi;
@@ -459,8 +449,8 @@ static struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
     snprintf(words[1], sizeof(words[1]), "%ld", (long)gid);
     snprintf(words[2], sizeof(words[2]), "%ld", k->nofile);
     snprintf(words[3], sizeof(words[3]), "%d", k->oom);
-    char *argv[] = {(char *)(uintptr_t)k->conf->minder, words[0], words[1],
-                    words[2], words[3], NULL};
+    char *argv[] = {
+        (char *)(uintptr_t)k->conf->minder, words[0], words[1], words[2], words[3], NULL};
     pid_t pid = fork();
     if (pid == 0) {
         spawn_reset_signals();
@@ -500,11 +490,9 @@ static void proc_failed(struct keeper *k, struct proc *p, int errnum, int step)
 static void minder_lost(struct keeper *k, struct minder *mi)
 {
     if (!k->stopping)
-        log_warn("the minder of uid %u ended; its shells go on",
-                 (unsigned)mi->uid);
+        log_warn("the minder of uid %u ended; its shells go on", (unsigned)mi->uid);
     struct list *it, *tmp;
-    list_each(it, tmp, &k->procs)
-    {
+    list_each (it, tmp, &k->procs) {
         struct proc *p = list_entry(it, struct proc, node);
         if (p->uid == mi->uid && !(p->p.flags & (KEEP_P_STARTED | KEEP_P_FAILED)))
             proc_failed(k, p, ESRCH, SPAWN_FORK);
@@ -517,9 +505,7 @@ static void minder_lost(struct keeper *k, struct minder *mi)
 /* Passes an answer on. The worker asks again when it does not come. */
 static void answer(struct keeper *k, uint64_t token, struct str body, int errnum)
 {
-    struct keep_msg m = {.h = {.type = KEEP_ANSWER,
-                               .id = token,
-                               .a = (uint64_t)errnum},
+    struct keep_msg m = {.h = {.type = KEEP_ANSWER, .id = token, .a = (uint64_t)errnum},
                          .body = body};
     if (k->worker.fd >= 0 && k->ready_sent)
         keep_send(k->worker.fd, &m);
@@ -600,9 +586,7 @@ static void do_spawn(struct keeper *k, struct keep_msg *m)
         return;
 
     struct minder *mi = minder_for(k, p->uid, (gid_t)(m->h.a >> 32));
-    struct keep_msg to = {.h = {.type = KEEP_M_SPAWN,
-                                .id = m->h.id,
-                                .flags = m->h.flags},
+    struct keep_msg to = {.h = {.type = KEEP_M_SPAWN, .id = m->h.id, .flags = m->h.flags},
                           .body = m->body,
                           .nfds = childs};
     memcpy(to.fds, m->fds, sizeof(int) * (size_t)childs);
@@ -628,8 +612,7 @@ static void store(struct keeper *k, struct str key, struct str value)
             free(s->value);
         free(s);
     } else if (k->states_n - before + value.n > LIMIT_BLOBS_MAX) {
-        log_error("no room for the state of %.*s (%zu bytes)",
-                  STR_ARG(key), value.n);
+        log_error("no room for the state of %.*s (%zu bytes)", STR_ARG(key), value.n);
         return;
     } else {
         if (!s) {
@@ -752,10 +735,9 @@ static void worker_start(struct keeper *k)
     watch_set(k, &k->worker, EPOLLIN);
 
     struct list *it, *tmp;
-    list_each(it, tmp, &k->helds)
+    list_each (it, tmp, &k->helds)
         list_entry(it, struct held, node)->handed = false;
-    list_each(it, tmp, &k->procs)
-    {
+    list_each (it, tmp, &k->procs) {
         struct proc *p = list_entry(it, struct proc, node);
         p->handed = false;
         p->ahead = 0;
@@ -792,12 +774,12 @@ static void worker_died(struct keeper *k, int status)
     }
     char how[64];
     if (WIFSIGNALED(status))
-        snprintf(how, sizeof(how), "was killed by signal %d (%s)",
-                 WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(how, sizeof(how), "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
     else
         snprintf(how, sizeof(how), "ended with status %d", WEXITSTATUS(status));
-    log_warn("the worker %s after %.3f s; starting it again in %d ms",
-             how, (double)lived / 1000, wait);
+    log_warn("the worker %s after %.3f s; starting it again in %d ms", how,
+             (double)lived / 1000, wait);
     if (wait == 0)
         worker_start(k);
     else
@@ -811,12 +793,11 @@ static bool anybody_left(struct keeper *k)
 {
     struct list *it, *tmp;
     int ours = k->worker_pid > 0, n = tree_count(getpid(), NULL);
-    list_each(it, tmp, &k->minders)
+    list_each (it, tmp, &k->minders)
         ours++;
     if (n >= 0)
         return n > ours;
-    list_each(it, tmp, &k->procs)
-    {
+    list_each (it, tmp, &k->procs) {
         struct proc *p = list_entry(it, struct proc, node);
         if ((p->p.flags & KEEP_P_STARTED) && !(p->p.flags & KEEP_P_EXITED))
             return true;
@@ -824,28 +805,29 @@ static bool anybody_left(struct keeper *k)
     return false;
 }
 
-/* Each minder signals what is below it (it has the right uid), we the rest. */
+/*
+ * Each minder signals what is below it, since it has the right uid; we what is
+ * below us, orphans among it. The minders and the worker ignore all but KILL.
+ */
 static void signal_all(struct keeper *k, int sig)
 {
     struct list *it, *tmp;
-    list_each(it, tmp, &k->minders)
-    {
+    list_each (it, tmp, &k->minders) {
         struct minder *mi = list_entry(it, struct minder, node);
-        struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
-                                   .pid = mi->pid,
-                                   .sig = sig};
-        struct keep_msg m = {.h = {.type = KEEP_M_REQUEST},
-                             .body = str_n(&q, sizeof(q))};
+        struct minder_request q = {
+            .verb = MINDER_SIGNAL_TREE, .pid = mi->pid, .sig = sig};
+        struct keep_msg m = {.h = {.type = KEEP_M_REQUEST}, .body = str_n(&q, sizeof(q))};
         keep_send(mi->w.fd, &m);
     }
-    list_each(it, tmp, &k->procs)
-    {
+    struct tree_result r;
+    tree_signal(getpid(), NULL, sig, false, &r);
+    list_each (it, tmp, &k->procs) {
         struct proc *p = list_entry(it, struct proc, node);
         if ((p->p.flags & KEEP_P_STARTED) && !(p->p.flags & KEEP_P_EXITED))
             kill(-p->p.pid, sig);
     }
     if (getpid() == 1)
-        kill(-1, sig); /* the minders ignore TERM, the worker is on its way out */
+        kill(-1, sig);
 }
 
 /* Hang-up and TERM to everything, KILL after the grace. */
@@ -855,8 +837,7 @@ static void stop(struct keeper *k, int64_t grace_ms)
         return;
     k->stopping = true;
     k->kill_at = clock_ms() + grace_ms;
-    log_info("stopping; what remains is killed in %lld ms",
-             (long long)grace_ms);
+    log_info("stopping; what remains is killed in %lld ms", (long long)grace_ms);
     signal_all(k, SIGHUP); /* what an interactive shell ends by */
     signal_all(k, SIGTERM);
 }
@@ -993,8 +974,7 @@ int keeper_run(const struct keeper_config *c)
     k->worker.fd = -1;
     prepare_self(k);
     int wanted[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
-    k->signals = (struct watch){.kind = WATCH_SIGNALS,
-                                .fd = sig_open(wanted, 6)};
+    k->signals = (struct watch){.kind = WATCH_SIGNALS, .fd = sig_open(wanted, 6)};
     signal(SIGPIPE, SIG_IGN);
     k->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (k->epoll < 0 || k->signals.fd < 0) {

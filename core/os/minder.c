@@ -182,6 +182,8 @@ static void do_request(struct keep_msg *m)
         else if (q.verb == MINDER_SIGNAL_TREE)
             tree_signal(q.pid, q.tag[0] ? q.tag : NULL, q.sig, q.root != 0,
                         &a.tree);
+        else if (q.verb == MINDER_COUNT_TREE)
+            a.tree.found = tree_count(q.pid, q.tag[0] ? q.tag : NULL);
         else if (q.verb == MINDER_SIGNAL_GROUP && kill(-q.pid, q.sig) < 0)
             a.errnum = errno;
     }

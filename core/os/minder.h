@@ -31,7 +31,12 @@ struct minder_spawn {
 };
 
 /* Body of KEEP_MIND. */
-enum minder_verb { MINDER_LOOK = 1, MINDER_SIGNAL_TREE, MINDER_SIGNAL_GROUP };
+enum minder_verb {
+    MINDER_LOOK = 1,
+    MINDER_SIGNAL_TREE,
+    MINDER_SIGNAL_GROUP,
+    MINDER_COUNT_TREE /* answer: tree.found, -1 without /proc */
+};
 struct minder_request {
     uint32_t verb;
     int32_t pid;    /* the shell or process; GROUP: a process group */
