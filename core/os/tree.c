@@ -187,7 +187,8 @@ static bool stop_listed(struct tree *t)
     bool still = !t->all.missed;
     for (size_t k = 0; k < t->n; k++) {
         const struct procfs_stat *p = &t->all.v[t->order[k]];
-        if (procfs_dead(p) || p->state == 'T' || p->state == 't')
+        /* Whoever asks for what is below itself has to go on. */
+        if (procfs_dead(p) || p->state == 'T' || p->state == 't' || p->pid == getpid())
             continue;
         if (kill(p->pid, SIGSTOP) == 0 || errno == ESRCH)
             still = false;

@@ -32,8 +32,8 @@ struct tree_result {
  *
  * root must not have been reaped: its number would be somebody else's. 0 is
  * nobody: what carries the tag only. A root that is to live is stopped as well
- * while SIGKILL goes round, and continued. The caller and what is above it are
- * never taken for tagged.
+ * while SIGKILL goes round, and continued, unless it is the caller. The caller
+ * and what is above it are never taken for tagged.
  */
 void tree_signal(pid_t root, const char *tag, int sig, bool with_root,
                  struct tree_result *out);

@@ -371,6 +371,22 @@ TEST(forks_that_multiply)
     kill_forks(thicket, 1, 40);
 }
 
+TEST(the_caller_goes_on)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGTERM, SIG_IGN);
+        for (;;)
+            pause();
+    }
+    struct tree_result r;
+    tree_signal(getpid(), NULL, SIGKILL, false, &r);
+    int status;
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK_INT(WTERMSIG(status), SIGKILL);
+    CHECK_INT(r.found, 1);
+}
+
 TEST(refused_signals_are_counted)
 {
     if (geteuid() != 0)
