@@ -2,13 +2,13 @@
 /*
  * `od-keeper`: what `od serve` becomes (see serve.c and os/keeper.h). Its
  * arguments are descriptors: the options, the listening socket, the lock of
- * the state directory, and the one to say "ready" to, or -1.
+ * the state directory, the one to say "ready" to or -1, and our own file, which
+ * nobody could find again in an image without /proc.
  */
 #include "applet.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "os/keeper.h"
-#include "os/self.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,12 +37,12 @@ static int keeper_main(int argc, char **argv)
 {
     struct buf options = BUF_INIT(1 << 20);
     struct err e = ERR_INIT;
-    if (argc != 5) {
+    if (argc != 6) {
         fprintf(stderr, "od keeper: it is started by od serve\n");
         return 125;
     }
-    int fds[4];
-    for (int i = 0; i < 4; i++) {
+    int fds[5];
+    for (int i = 0; i < 5; i++) {
         fds[i] = (int)strtol(argv[i + 1], NULL, 10);
         if (fds[i] > 2) /* what we start gets what it is given, nothing else */
             fcntl(fds[i], F_SETFD, FD_CLOEXEC);
@@ -59,7 +59,7 @@ static int keeper_main(int argc, char **argv)
     json_free(o);
 
     char *worker[] = {(char *)(uintptr_t)"od-worker", NULL};
-    struct keeper_config c = {.self = self_open(),
+    struct keeper_config c = {.self = fds[4],
                               .worker = worker,
                               .worker_env = environ,
                               .minder_env = environ,

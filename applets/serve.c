@@ -349,10 +349,10 @@ static int become_keeper(struct serve *s, struct err *e)
     int fd = as_file(s, buf_str(&options)), self = self_open();
     if (fd < 0 || self < 0)
         return err_sys(e, errno, "cannot start the keeper");
-    char words[4][16];
-    int fds[4] = {fd, s->listening, s->lock, s->ready};
-    char *argv[6] = {(char *)(uintptr_t) "od-keeper"};
-    for (int i = 0; i < 4; i++) {
+    char words[5][16];
+    int fds[5] = {fd, s->listening, s->lock, s->ready, self};
+    char *argv[7] = {(char *)(uintptr_t) "od-keeper"};
+    for (int i = 0; i < 5; i++) {
         if (fds[i] >= 0)
             fcntl(fds[i], F_SETFD, 0);
         snprintf(words[i], sizeof(words[i]), "%d", fds[i]);
