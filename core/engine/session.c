@@ -150,6 +150,7 @@ static void begin(struct session *s, struct op *op)
         copy_head(c->head, sizeof(c->head), buf_str(&op->command));
         buf_release(&op->command);
         s->state = SESSION_TYPED;
+        s->untold = OP_NOTHING;
         s->looked = false;
         s->probes = 0;
         struct buf line = BUF_INIT(1024);
@@ -191,6 +192,19 @@ static void result_of(struct session *s, struct op *op, enum op_state state)
     op->r.duration_ms = clock_ms() - s->cmd.since_ms;
     op->r.look = s->last_look;
     op->r.looked = s->looked;
+}
+
+/* Fills in how the last command ended. */
+static void tell_end(struct session *s, struct op *op, enum op_state state)
+{
+    int status = s->cmd.status;
+    result_of(s, op, state);
+    op->r.exit = status;
+    op->r.signo = status > 128 && status < 128 + _NSIG ? status - 128 : 0;
+    op->r.duration_ms = s->cmd.duration_ms;
+    op->r.looked = false;
+    if (op->owner)
+        s->untold = OP_NOTHING;
 }
 
 /* Ends the wait, not the command. */
@@ -387,6 +401,9 @@ void session_wait(struct session *s, struct op *op)
     op->filter = op->skip_noise = true;
     op->cursor = op->r.from = s->seen;
     op->r.state = OP_NOTHING;
+    if (s->untold == OP_ENDED || s->untold == OP_SHELL_ENDED)
+        tell_end(s, op, s->untold);
+    s->untold = OP_NOTHING;
     op->r.to = s->seen = s->scanned;
     s->idle_bytes = 0;
     op_settle(op);
@@ -483,19 +500,14 @@ static void forget_feed(struct session *s)
 static void answer_waiters(struct session *s, enum op_state state)
 {
     struct list *it, *tmp;
+    s->untold = state;
     list_each (it, tmp, &s->waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->settled)
             continue;
         if (s->dropped[0])
             op_note(op, "dropped_input", s->dropped, 0, 0);
-        result_of(s, op, state);
-        op->r.exit = s->cmd.status;
-        op->r.signo = s->cmd.status > 128 && s->cmd.status < 128 + _NSIG
-                          ? s->cmd.status - 128
-                          : 0;
-        op->r.duration_ms = s->cmd.duration_ms;
-        op->r.looked = false;
+        tell_end(s, op, state);
         op->r.to = s->cmd.to;
         if (op->cursor == UINT64_MAX)
             op->cursor = op->r.from = s->cmd.from;
@@ -1046,6 +1058,7 @@ struct session *session_make(struct engine *en, struct str name)
     s->name = xstrndup(name.p, name.n);
     s->uid = en->uid;
     s->gid = en->gid;
+    s->untold = OP_NOTHING;
     s->rows = ROWS;
     s->cols = COLS;
     s->with_rc = true;

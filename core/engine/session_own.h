@@ -89,6 +89,8 @@ struct session {
     uint64_t idle_bytes;   /* output outside of commands since then */
     char flags[32];        /* $- at the last end, and `!`: line editing is on */
     uint64_t noise_from;   /* set -x or -v was on there: what follows is ours */
+    enum op_state untold;  /* how the last command ended, if nobody has heard: OP_ENDED,
+                              OP_SHELL_ENDED; else OP_NOTHING */
     bool rerun;            /* its shell ended before it began: the next one runs it */
     bool run_traced;       /* the line that was typed keeps set -x quiet itself */
     bool ack_due;

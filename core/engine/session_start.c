@@ -232,8 +232,10 @@ static int spawn_shell(struct session *s, struct err *e)
     s->proc.changed = session_changed;
     session_key_name(s, &key);
     r = hold_spawn(en->hold, &s->proc, &sp, e);
-    if (r == 0)
+    if (r == 0 && s->sh.pty)
         session_save(s);
+    else if (r == 0) /* nothing makes a shell on a pipe read our code by itself */
+        session_say(s, LINE_SOURCE);
     buf_release(&key);
     buf_release(&line);
     session_limit_start(s);

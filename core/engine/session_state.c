@@ -20,7 +20,7 @@ struct kept {
     uint64_t proc, feed, seq, scanned, records, seen;
     int32_t state, kind, rows, cols, fresh_status;
     uint32_t gen, uid, gid, done_next;
-    uint8_t pty, with_rc, fresh, lost_rc, feed_eof, attached, prompt, spare;
+    uint8_t pty, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold;
     char nonce[12], tag[12], flags[32];
     struct command cmd;
     struct done done[DONE_KEPT];
@@ -68,6 +68,7 @@ static void pack(struct session *s, struct buf *out)
                      .feed_eof = s->feed_eof,
                      .attached = s->attached_mode,
                      .prompt = s->prompt_on,
+                     .untold = s->untold,
                      .cmd = s->cmd};
     memcpy(k.nonce, s->sh.nonce, sizeof(s->sh.nonce));
     memcpy(k.tag, s->sh.tag, sizeof(s->sh.tag));
@@ -135,6 +136,7 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->feed_eof = k->feed_eof;
     s->attached_mode = k->attached;
     s->prompt_on = k->prompt;
+    s->untold = (enum op_state)k->untold;
     s->cmd = k->cmd;
     memcpy(s->sh.nonce, k->nonce, sizeof(s->sh.nonce));
     memcpy(s->sh.tag, k->tag, sizeof(s->sh.tag));

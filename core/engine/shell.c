@@ -19,6 +19,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define OSC "\\033]7723;%s;"
@@ -228,7 +229,9 @@ static bool is_bash(const struct shell *sh)
 
 static bool try_shell(struct shell *sh, const char *file)
 {
-    if (access(file, X_OK) < 0 || strlen(file) >= sizeof(sh->path))
+    struct stat st;
+    if (stat(file, &st) < 0 || !S_ISREG(st.st_mode) || access(file, X_OK) < 0 ||
+        strlen(file) >= sizeof(sh->path))
         return false;
     memcpy(sh->path, file, strlen(file) + 1);
     sh->kind = strncmp(base_name(file), "bash", 4) == 0 ? SHELL_BASH : SHELL_POSIX;
@@ -324,6 +327,14 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
     return r;
 }
 
+static bool is_busybox(const struct shell *sh)
+{
+    char *real = realpath(sh->path, NULL);
+    bool is = real && strncmp(base_name(real), "busybox", 7) == 0;
+    free(real);
+    return is;
+}
+
 int shell_argv(const struct shell *sh, char *argv[8], struct buf *space,
                struct buf *env_extra)
 {
@@ -339,6 +350,13 @@ int shell_argv(const struct shell *sh, char *argv[8], struct buf *space,
         if (buf_addf(env_extra, "ENV=%s/p", sh->dir) < 0 || buf_addc(env_extra, 0) < 0)
             return -1;
         argv[n++] = (char *)(uintptr_t)"-i";
+        /*
+         * Its standard input busybox reads by stdio where there is no echo, and
+         * takes the end of a background job, which interrupts that, for the end
+         * of the input. A file by its name it reads on.
+         */
+        if (is_busybox(sh))
+            argv[n++] = (char *)(uintptr_t)"/dev/tty";
     } else if (is_bash(sh)) {
         argv[n++] = (char *)(uintptr_t)"--norc";
     }
@@ -385,6 +403,8 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
                         (unsigned long long)seq, what == LINE_ACK ? "" : " ?");
     case LINE_INSTALL:
         return buf_addf(out, "\025 \\. '%s/p'\n", sh->dir); /* C-u first */
+    case LINE_SOURCE:
+        return buf_addf(out, "\\. '%s/p'\n", sh->dir);
     case LINE_ENV:
         return buf_addf(out, " %s \"$__od%u_v\"\n",
                         is_bash(sh) ? "\\builtin eval" : "\\eval", g);
@@ -604,9 +624,14 @@ int shell_parse_env(struct buf *out, struct str text)
     while (p < end) {
         /* "declare -x NAME=…" or "export NAME=…": the name is the last word. */
         const char *name = p;
+        bool array = false; /* -a or -A: no environment holds one */
         while (p < end && *p != '=' && *p != '\n') {
-            if (*p == ' ')
+            if (*p == ' ') {
+                array = array ||
+                        (*name == '-' && memchr(name, 'a', (size_t)(p - name))) ||
+                        (*name == '-' && memchr(name, 'A', (size_t)(p - name)));
                 name = p + 1;
+            }
             p++;
         }
         if (p == end || *p == '\n') { /* exported and without a value */
@@ -624,7 +649,7 @@ int shell_parse_env(struct buf *out, struct str text)
         p = word(out, p + 1, end);
         if (!p || buf_addc(out, 0) < 0)
             return -1;
-        if (left_out(id))
+        if (array || left_out(id))
             buf_truncate(out, mark);
     }
     return 0;

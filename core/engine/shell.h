@@ -83,7 +83,8 @@ enum shell_line {
     LINE_RUN_NULL, /* from /dev/null */
     LINE_ACK,      /* acknowledge the end of seq */
     LINE_ACK_ASK,  /* the same, and print a P when unread input was dropped */
-    LINE_INSTALL,  /* source the code file `p` */
+    LINE_INSTALL,  /* source the code file `p`, whatever is half typed */
+    LINE_SOURCE,   /* the same to a shell that reads a pipe */
     LINE_ENV,      /* write the exported variables to `e` */
     LINE_ATTACH,   /* a person is there: prompt, echo */
     LINE_DETACH
