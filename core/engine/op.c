@@ -62,34 +62,40 @@ void op_drop(struct op *op)
 
 static void on_pump(struct task *t) { op_pump(container_of(t, struct op, pump)); }
 
-/*
- * Tells of bytes that were wanted and are gone. A text shows its head and tail
- * only: what it lost on the way is told once, at the end.
- */
-static void tell_gap(struct op *op, uint64_t from, uint64_t to)
+/* Tells of the lost range that was gathered, if there is one. */
+static void tell_lost(struct op *op)
 {
-    if (op->term && !op->stream && !op->finishing) {
-        op->lost_from = op->lost_to ? op->lost_from : from;
-        op->lost_to = to;
-        op->skipped += to - from;
-        return;
-    }
     char text[160];
+    if (op->lost_to == 0)
+        return;
     snprintf(text, sizeof(text),
              "%llu bytes of output (%llu to %llu) are gone: the budget or the disk "
              "did not hold them",
-             (unsigned long long)(to - from), (unsigned long long)from,
-             (unsigned long long)to);
-    op_note(op, "gap", text, from, to);
+             (unsigned long long)(op->lost_to - op->lost_from),
+             (unsigned long long)op->lost_from, (unsigned long long)op->lost_to);
+    op_note(op, "gap", text, op->lost_from, op->lost_to);
+    op->lost_to = 0;
+}
+
+/*
+ * Bytes that were wanted and are gone. Ranges that touch are one; and a text,
+ * which shows its head and tail only, tells once of all.
+ */
+static void lose(struct op *op, uint64_t from, uint64_t to)
+{
+    bool text = op->term && !op->stream;
+    if (op->lost_to && op->lost_to != from && !text)
+        tell_lost(op);
+    op->lost_from = op->lost_to ? op->lost_from : from;
+    op->lost_to = to;
+    op->skipped += text ? to - from : 0;
 }
 
 static void finish(struct op *op)
 {
     if (op->done)
         return;
-    op->finishing = true;
-    if (op->lost_to)
-        tell_gap(op, op->lost_from, op->lost_to);
+    tell_lost(op);
     op_leave(op);
     if (op->owner)
         op->sink->done(op);
@@ -102,6 +108,7 @@ static size_t take(struct op *op, int stream, uint64_t at, struct str piece)
         term_feed(op->term, piece);
     if (!op->stream || !op->owner)
         return piece.n;
+    tell_lost(op);
     return op->sink->output(op, stream, at, piece);
 }
 
@@ -158,7 +165,7 @@ static bool deliver(struct op *op, int stream, const struct session_view *v,
             /* A text that cannot keep up needs the tail only. */
             if (op->term && !op->stream && limit - at > TEXT_LAST)
                 at = limit - TEXT_LAST;
-            tell_gap(op, *cursor, at);
+            lose(op, *cursor, at);
             *cursor = at;
             continue;
         }

@@ -80,8 +80,7 @@ struct op {
     bool skip_noise;        /* and what the shell said between commands */
     bool stderr_only;       /* OP_LOGS of a process: its error output */
     uint64_t limit;         /* OP_LOGS: stop here; UINT64_MAX: follow */
-    bool finishing;
-    uint64_t lost_from, lost_to; /* of a text: the range that it could not see all of */
+    uint64_t lost_from, lost_to; /* a gap that is not told yet; lost_to 0: none */
     uint64_t skipped;            /* bytes of it that its model never got */
     uint64_t cursor;    /* the next offset to deliver */
     uint64_t cursor_err;

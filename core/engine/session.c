@@ -151,6 +151,7 @@ static void begin(struct session *s, struct op *op)
         buf_release(&op->command);
         s->state = SESSION_TYPED;
         s->untold = OP_NOTHING;
+        s->partial = 0;
         s->looked = false;
         s->probes = 0;
         struct buf line = BUF_INIT(1024);
@@ -442,10 +443,9 @@ static void take_record(struct session *s, struct str *f, int n)
 
 static void read_records(struct session *s)
 {
-    char path[300], bytes[4 << 10];
-    snprintf(path, sizeof(path), "%s/r", s->sh.dir);
+    char bytes[4 << 10];
     if (s->record_fd < 0)
-        s->record_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        session_reserve_records(s);
     if (s->record_fd < 0)
         return;
     ssize_t n;
@@ -471,8 +471,10 @@ static void read_records(struct session *s)
         if ((size_t)n < sizeof(bytes))
             break;
     }
-    if (s->records > 1 << 20 && ftruncate(s->record_fd, 0) == 0)
+    if (s->records > RECORDS_MAX && ftruncate(s->record_fd, 0) == 0) {
         s->records = 0;
+        session_reserve_records(s);
+    }
 }
 
 /* ---- ends ---- */
@@ -721,6 +723,23 @@ void session_believe(struct session *s)
     take_end(s, &m, s->unproved_at);
 }
 
+bool session_end_by_record(struct session *s)
+{
+    const struct keep_stream *o = session_out(s);
+    struct command *c = &s->cmd;
+    bool lost = o->gaps > 0 && o->gap[o->gaps - 1].to > c->typed_at;
+    read_records(s);
+    if (!lost || s->record_seq != c->seq || s->scanned < o->offset)
+        return false;
+    if (!c->started) {
+        c->started = true;
+        c->from = c->typed_at;
+    }
+    struct mark m = {.kind = 'E', .seq = c->seq, .status = s->record_status};
+    take_end(s, &m, s->scanned);
+    return true;
+}
+
 static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     struct command *c = &s->cmd;
@@ -812,6 +831,11 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
     case 'A':
         session_restore_tty(s);
         session_acknowledge(s, LINE_ACK);
+        if (s->state == SESSION_HUMAN) { /* H was our own line, read with their prompt */
+            s->state = SESSION_IDLE;
+            session_sync_prompt(s);
+            session_next(s);
+        }
         break;
     case 'H':
         if (s->state == SESSION_IDLE) {

@@ -36,7 +36,7 @@ static int check_lines(struct session *s, struct str bytes, struct err *e)
     struct termios t;
     if (tcgetattr(s->proc.in, &t) < 0 || !(t.c_lflag & ICANON))
         return 0;
-    size_t line = 0;
+    size_t line = s->partial;
     for (size_t i = 0; i < bytes.n; i++) {
         line = bytes.p[i] == '\n' || bytes.p[i] == '\r' ? 0 : line + 1;
         if (line > CANON_MAX)
@@ -47,6 +47,7 @@ static int check_lines(struct session *s, struct str bytes, struct err *e)
                 "use a pipe or a file",
                 CANON_MAX);
     }
+    s->partial = line;
     return 0;
 }
 
@@ -126,6 +127,8 @@ int session_key(struct session *s, struct str key, struct err *e)
     char bytes[8];
     if (key.n == 3 && key.p[1] == '-' && (key.p[0] == 'C' || key.p[0] == 'c')) {
         bytes[0] = key.p[2] == '?' ? 0x7f : (char)(key.p[2] & 0x1f);
+        if (strchr("\003\004\r\n\025", bytes[0])) /* a line ends, or is dropped */
+            s->partial = 0;
         return send_input(s, str_n(bytes, 1), e);
     }
     if (key.n >= 3 && key.p[1] == '-' && key.p[0] == 'M') {
@@ -136,6 +139,8 @@ int session_key(struct session *s, struct str key, struct err *e)
         }
     }
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (str_eq(key, str_of("Enter")) || str_eq(key, str_of("Return")))
+            s->partial = 0;
         if (str_eq(key, str_of(keys[i].name)))
             return send_input(s, str_of(keys[i].bytes), e);
     }
@@ -159,6 +164,7 @@ int session_eof(struct session *s, struct err *e)
     if (want_running(s, e) < 0)
         return -1;
     char c = 4;
+    s->partial = 0;
     if (tcgetattr(s->proc.in, &t) == 0 && t.c_cc[VEOF])
         c = (char)t.c_cc[VEOF];
     return send_input(s, str_n(&c, 1), e);

@@ -74,6 +74,8 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
         session_look_later(s, LOOK_AGAIN_MS);
         return;
     }
+    if (a->look.shell_reads && a->look.shell_foreground && session_end_by_record(s))
+        return;
     bool was = s->looked && s->last_look.state == LOOK_YES;
     s->last_look = a->look;
     s->looked = true;

@@ -17,6 +17,7 @@ enum {
     LOOK_AGAIN_MS = 1000, /* it was waiting: still? */
     ENV_AFTER_MS = 50,
     PROMPT_WAIT_MS = 200, /* for what the shell says it dropped */
+    RECORDS_MAX = 56 << 10, /* bytes of the file r before it begins anew */
     INSTALLS_MAX = 3,    /* for one command; then the shell is beyond help */
     EXIT_GRACE_MS = 300,
     ENV_MAX = 80 << 10,
@@ -128,6 +129,7 @@ struct session {
     struct buf env_text;
     struct buf kept;       /* the state as last stored; see session_state.c */
     struct buf text;       /* the command, until it has begun */
+    size_t partial;        /* bytes of input since its last newline */
     unsigned installs;     /* of our code, since the last end */
     struct buf early;      /* input that came before the command began */
     int record_fd;         /* the file r; -1: not open */
@@ -143,6 +145,7 @@ static inline const struct keep_stream *session_out(const struct session *s)
 /* session_start.c */
 /* Writes a file of the directory; never cut to nothing, which is slow on a disk. */
 int session_put_file(struct session *s, const char *name, struct str text, struct err *e);
+void session_reserve_records(struct session *s);
 int session_make_fifo(struct session *s, const char *name);
 void session_fail_queue(struct session *s, const struct err *e);
 void session_start(struct session *s);
@@ -185,6 +188,11 @@ void session_install(struct session *s);
 void session_quiet_again(struct session *s);
 /* The end that had no record is one after all. */
 void session_believe(struct session *s);
+/*
+ * The end of a command whose mark fell into a gap (a full disk): the shell reads,
+ * and the record tells. false: that is not what happened.
+ */
+bool session_end_by_record(struct session *s);
 void session_changed(struct proc *p);
 struct session *session_make(struct engine *en, struct str name);
 void session_copy(char *out, size_t size, struct str s);

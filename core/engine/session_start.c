@@ -49,6 +49,18 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
     return r;
 }
 
+/* So that an end can be written when the disk is full. */
+void session_reserve_records(struct session *s)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/r", s->sh.dir);
+    if (s->record_fd < 0)
+        s->record_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (s->record_fd >= 0 &&
+        fallocate(s->record_fd, FALLOC_FL_KEEP_SIZE, 0, RECORDS_MAX + (8 << 10)) < 0)
+        log_debug("session %s: cannot reserve %s: %m", s->name, path);
+}
+
 int session_make_fifo(struct session *s, const char *name)
 {
     char path[300];
@@ -206,6 +218,7 @@ static int spawn_shell(struct session *s, struct err *e)
     if (session_put_file(s, "p", buf_str(&code), e) < 0 ||
         session_put_file(s, "r", STR(""), e) < 0)
         goto out;
+    session_reserve_records(s);
     session_make_fifo(s, "e");
     /* The spool goes on over shells: one file, one count of bytes. */
     if (s->proc.hold) {
@@ -221,9 +234,6 @@ static int spawn_shell(struct session *s, struct err *e)
         goto out;
     s->state = SESSION_STARTING;
     s->records = 0;
-    if (s->record_fd >= 0)
-        close(s->record_fd);
-    s->record_fd = -1;
     s->installing = s->wait_prompt = false;
     struct buf key = BUF_INIT(128), line = BUF_INIT(LIMIT_BLOB_MAX);
     sp.program = s->sh.path;

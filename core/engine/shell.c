@@ -327,14 +327,6 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
     return r;
 }
 
-static bool is_busybox(const struct shell *sh)
-{
-    char *real = realpath(sh->path, NULL);
-    bool is = real && strncmp(base_name(real), "busybox", 7) == 0;
-    free(real);
-    return is;
-}
-
 int shell_argv(const struct shell *sh, char *argv[8], struct buf *space,
                struct buf *env_extra)
 {
@@ -350,13 +342,6 @@ int shell_argv(const struct shell *sh, char *argv[8], struct buf *space,
         if (buf_addf(env_extra, "ENV=%s/p", sh->dir) < 0 || buf_addc(env_extra, 0) < 0)
             return -1;
         argv[n++] = (char *)(uintptr_t)"-i";
-        /*
-         * Its standard input busybox reads by stdio where there is no echo, and
-         * takes the end of a background job, which interrupts that, for the end
-         * of the input. A file by its name it reads on.
-         */
-        if (is_busybox(sh))
-            argv[n++] = (char *)(uintptr_t)"/dev/tty";
     } else if (is_bash(sh)) {
         argv[n++] = (char *)(uintptr_t)"--norc";
     }

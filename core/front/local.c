@@ -361,6 +361,10 @@ static int do_run(struct conn *c, const struct json *q, struct err *e)
 
 static int do_wait(struct conn *c, const struct json *q, struct err *e)
 {
+    char parent[OP_ID_MAX + 1] = "";
+    struct str caller = json_str(q, "parent", "");
+    if (caller.n <= OP_ID_MAX)
+        memcpy(parent, caller.p, caller.n);
     struct str process = json_str(q, "process", "");
     if (process.n > 0) {
         struct process *p = process_find(c->en, process);
@@ -372,6 +376,11 @@ static int do_wait(struct conn *c, const struct json *q, struct err *e)
     struct session *s = session_of(c, q, false, e);
     if (!s)
         return -1;
+    if (session_busy(s) && session_in_chain(s, parent))
+        return err_set(e, ERR_BUSY,
+                       "session %s is running the command that asks, so waiting for it "
+                       "would never end",
+                       session_name(s));
     session_wait(s, make_op(c, OP_WAIT, q));
     return 0;
 }
@@ -658,6 +667,44 @@ static const struct verb {
     {"new", do_new},       {"info", do_info}, {"stop", do_stop},
 };
 
+/* Members by type: one of another type is an error and never a default. */
+static int check_types(const struct json *q, struct err *e)
+{
+    static const char *const strings[] = {"do",      "id",       "parent",    "session",
+                                          "process", "command",  "command64", "cwd",
+                                          "user",    "shell",    "name",      "data",
+                                          "data64",  "on_input", "term"};
+    static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
+                                       "cols",       "offset",  "limit",       "grace_ms",
+                                       "op",         "v"};
+    static const char *const bools[] = {"stdin", "no_wait", "detach", "text",
+                                        "enter", "eof",     "follow", "end"};
+    struct str s;
+    int64_t i;
+    bool b;
+    for (size_t k = 0; k < sizeof(strings) / sizeof(strings[0]); k++) {
+        if (json_want_str(q, strings[k], &s, e) < 0)
+            return -1;
+    }
+    for (size_t k = 0; k < sizeof(ints) / sizeof(ints[0]); k++) {
+        if (json_want_int(q, ints[k], &i, e) < 0)
+            return -1;
+    }
+    for (size_t k = 0; k < sizeof(bools) / sizeof(bools[0]); k++) {
+        if (json_want_bool(q, bools[k], &b, e) < 0)
+            return -1;
+    }
+    struct json *env = json_get(q, "env");
+    if (env && !json_is_null(env) && !json_is_object(env))
+        return err_set(e, ERR_INVALID, "env must be an object of names and strings");
+    for (struct json *v = json_first(env); v; v = json_next(v)) {
+        const char *name = json_name(v);
+        if (!json_is_string(v) || !name || !*name || strchr(name, '='))
+            return err_set(e, ERR_INVALID, "env must be an object of names and strings");
+    }
+    return 0;
+}
+
 static void request(struct conn *c, struct str text)
 {
     struct err e = ERR_INIT;
@@ -671,7 +718,9 @@ static void request(struct conn *c, struct str text)
                 FRAME_VERSION);
     else if (q && c->en->stopping)
         err_set(&e, ERR_CANCELLED, "the server is stopping");
-    else if (q) {
+    else if (q && !json_is_object(q))
+        err_set(&e, ERR_INVALID, "a request is a JSON object");
+    else if (q && check_types(q, &e) == 0) {
         struct str name = json_str(q, "do", "");
         err_set(&e, ERR_INVALID, "there is no request %.*s",
                 name.n > 40 ? 40 : (int)name.n, name.p);

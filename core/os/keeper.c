@@ -552,7 +552,9 @@ static void do_spawn(struct keeper *k, struct keep_msg *m)
     bool pty = (m->h.flags & KEEP_PTY) != 0;
     bool bare = (m->h.flags & KEEP_BARE) != 0;
     int childs = bare ? 0 : pty ? 1 : 3, next = childs;
-    if (m->nfds < childs || proc_by_id(k, m->h.id))
+    int ours = bare || pty ? (pty ? 2 : 1)
+                           : 2 + !!(m->h.flags & KEEP_IN) + 2 * !!(m->h.flags & KEEP_ERR);
+    if (proc_by_id(k, m->h.id))
         return;
     struct proc *p = xnew(struct proc);
     list_init(&p->dirty);
@@ -582,6 +584,10 @@ static void do_spawn(struct keeper *k, struct keep_msg *m)
         p->in.fd = p->out[0].w.fd;
     map_put(&k->ids, str_n(&p->p.id, sizeof(p->p.id)), p);
     list_add_tail(&k->procs, &p->node);
+    if (m->nfds < childs + ours) { /* they did not fit under our limit */
+        proc_failed(k, p, EMFILE, SPAWN_FORK);
+        return;
+    }
     if (bare)
         return;
 

@@ -101,7 +101,9 @@ int keep_recv(int fd, struct keep_msg *m, void *space)
     size_t got = (size_t)n;
     if (got >= sizeof(m->h))
         memcpy(&m->h, space, sizeof(m->h));
-    if (got < sizeof(m->h) || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
+    if (msg.msg_flags & MSG_CTRUNC)
+        keep_close_fds(m); /* no room for all of them: the message goes without */
+    if (got < sizeof(m->h) || (msg.msg_flags & MSG_TRUNC) ||
         m->h.version != KEEP_VERSION ||
         (uint64_t)m->h.key + m->h.value + m->h.body != got - sizeof(m->h)) {
         keep_close_fds(m);

@@ -123,7 +123,8 @@ int keep_send(int fd, const struct keep_msg *m);
 /*
  * Receives one message into space (KEEP_DATA + sizeof(struct keep_head)
  * bytes). 1; 0: the peer is gone; -1 with errno (EAGAIN; EBADMSG: not one of
- * ours or of another version, its descriptors closed).
+ * ours or of another version, its descriptors closed). One whose descriptors
+ * did not fit under our limit comes without any.
  */
 int keep_recv(int fd, struct keep_msg *m, void *space);
 void keep_close_fds(struct keep_msg *m);

@@ -122,7 +122,7 @@ static void do_spawn(struct minder *mi, struct keep_msg *m)
     struct str rest = m->body;
     int need = (m->h.flags & KEEP_PTY) ? 1 : 3;
     if (rest.n < sizeof(head) || m->nfds < need) {
-        tell_start(m->h.id, 0, EINVAL, SPAWN_EXEC);
+        tell_start(m->h.id, 0, m->nfds < need ? EMFILE : EINVAL, SPAWN_FORK);
         return;
     }
     memcpy(&head, rest.p, sizeof(head));
