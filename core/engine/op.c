@@ -202,6 +202,8 @@ void op_pump(struct op *op)
             op->cursor = op->output_from;
         bool looks = op->kind == OP_VIEW || op->kind == OP_LOGS;
         uint64_t limit = op->settled ? op->r.to : looks ? v.scanned : v.command;
+        if (op->kind == OP_VIEW && limit > v.view)
+            limit = v.view;
         if (op->kind == OP_LOGS && op->limit < limit)
             limit = op->limit;
         if (v.stream && (op->stream || op->term))

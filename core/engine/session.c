@@ -33,6 +33,9 @@ void session_view(const struct session *s, struct session_view *v)
     v->stream = s->proc.hold ? session_out(s) : NULL;
     v->fd = s->proc.spool[0];
     v->scanned = s->scanned;
+    v->view = s->prompt_on && s->state == SESSION_TYPED && s->cmd.typed_at < s->scanned
+                  ? s->cmd.typed_at
+                  : s->scanned;
     v->command = s->cmd.ended ? s->cmd.to : s->scanned;
     v->shell = &s->sh;
 }
@@ -224,6 +227,7 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
     } else {
         s->seen = op->r.to;
         s->idle_bytes = 0;
+        session_save(s); /* what was answered is not answered again */
     }
     op_settle(op);
 }

@@ -103,6 +103,7 @@ struct session_view {
     const struct keep_stream *stream;
     int fd;
     uint64_t scanned; /* searched for marks up to here */
+    uint64_t view;    /* who is attached sees up to here: not half of a line of ours */
     uint64_t command; /* what the command wrote ends here, at the latest */
     const struct shell *shell;
 };

@@ -82,22 +82,29 @@ int session_input(struct session *s, struct str bytes, struct err *e)
     return send_input(s, bytes, e);
 }
 
+enum { LOOK_BACK = 4 << 20 };
+
 /* Did the program switch the cursor keys (DECCKM)? The last word of its output. */
 static bool application_keys(struct session *s)
 {
     char bytes[16 << 10];
     const struct keep_stream *o = session_out(s);
-    uint64_t at = o->offset > sizeof(bytes) ? o->offset - sizeof(bytes) : 0;
-    if (at < s->cmd.from)
-        at = s->cmd.from;
-    size_t n = spool_read(s->proc.spool[0], o, &at, bytes, sizeof(bytes));
-    bool on = false;
-    for (size_t i = 0; i + 5 <= n; i++) {
-        if (memcmp(bytes + i, "\033[?1", 4) == 0 &&
-            (bytes[i + 4] == 'h' || bytes[i + 4] == 'l'))
-            on = bytes[i + 4] == 'h';
+    uint64_t end = o->offset, oldest = end > LOOK_BACK ? end - LOOK_BACK : 0;
+    if (oldest < s->cmd.from)
+        oldest = s->cmd.from;
+    /* Backwards, piece by piece, each with the four bytes that a word may share. */
+    while (end > oldest + 4) {
+        uint64_t from = end - oldest > sizeof(bytes) ? end - sizeof(bytes) : oldest;
+        uint64_t at = from;
+        size_t n = spool_read(s->proc.spool[0], o, &at, bytes, (size_t)(end - from));
+        for (size_t i = n; i >= 5; i--) {
+            const char *p = bytes + i - 5;
+            if (memcmp(p, "\033[?1", 4) == 0 && (p[4] == 'h' || p[4] == 'l'))
+                return p[4] == 'h';
+        }
+        end = from > oldest ? from + 4 : oldest;
     }
-    return on;
+    return false;
 }
 
 static const struct {

@@ -281,9 +281,8 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
                bool with_rc)
 {
     struct buf head = BUF_INIT(4096);
-    char prefix[24], before[24];
+    char prefix[24];
     snprintf(prefix, sizeof(prefix), "__od%u_", sh->gen);
-    snprintf(before, sizeof(before), "__od%u_", sh->gen - 1);
     int r = 0;
     /* What was: the status, and how far the generation before had come. */
     buf_addf(&head, "%sz=$?\n", prefix);
@@ -308,6 +307,17 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
     buf_addz(&head, "\nexport OD_SESSION OD_OP\n");
     if (!start)
         buf_addf(&head, "%ss=$%sz\n", prefix, prefix);
+    /*
+     * How far the generations before had come, and never behind it: whatever was
+     * lost between us, a command that has begun is not run again.
+     */
+    buf_addf(&head, "%sB=0\nfor %si in 0", prefix, prefix);
+    for (unsigned g = sh->gen > 16 ? sh->gen - 16 : 1; !start && g < sh->gen; g++)
+        buf_addf(&head, " \"${__od%u_n-0}\"", g);
+    buf_addf(&head,
+             "; do if [ \"$%si\" -gt \"$%sB\" ]; then %sB=$%si; fi; done\n"
+             "if [ \"$%sB\" -gt \"$%sn\" ]; then %sn=$%sB; fi\n",
+             prefix, prefix, prefix, prefix, prefix, prefix, prefix, prefix);
     if (!sh->pty) /* the command's own INT must not end the shell that reads a pipe */
         buf_addz(&head, "trap : INT\n");
     if (is_bash(sh) && start)
@@ -318,9 +328,9 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
         r = expand(out, sh, is_bash(sh) ? bash_code : posix_code);
     struct buf tail = BUF_INIT(1024);
     buf_addf(&tail,
-             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"${%sn-0}\" \"$%sz\" >%s\"$%st\"\n",
+             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"$%s%c\" \"$%sz\" >%s\"$%st\"\n",
              prefix, is_bash(sh) ? "\\builtin" : "command", sh->gen, prefix,
-             start ? prefix : before, prefix, is_bash(sh) ? "&" : "", prefix);
+             prefix, start ? 'n' : 'B', prefix, is_bash(sh) ? "&" : "", prefix);
     if (r == 0)
         r = buf_adds(out, buf_str(&tail));
     buf_release(&tail);
@@ -550,7 +560,7 @@ static const char *ansi_c(const char *p, const char *end, char *out)
         n++;
     }
     *out = (char)v;
-    return n ? p : NULL;
+    return n && v ? p : NULL; /* no variable holds a NUL */
 }
 
 /* A shell word of quoted and bare parts, up to an unquoted newline. */
@@ -606,6 +616,8 @@ static bool left_out(struct str name)
 int shell_parse_env(struct buf *out, struct str text)
 {
     const char *p = text.p, *end = p + text.n;
+    if (text.n > 0 && memchr(text.p, 0, text.n))
+        return -1;
     while (p < end) {
         /* "declare -x NAME=…" or "export NAME=…": the name is the last word. */
         const char *name = p;

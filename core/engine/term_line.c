@@ -336,9 +336,12 @@ void line_feed(struct line_model *m)
 void line_index(struct line_model *m)
 {
     to_canvas(m);
-    if (m->y + 1 == m->n)
-        add_row(m);
-    m->y++;
+    if (m->y + 1 < m->n) {
+        m->y++;
+        return;
+    }
+    add_row(m); /* on a screen of one row the old one is gone now */
+    m->y = m->n - 1;
 }
 
 void line_return(struct line_model *m)

@@ -339,7 +339,8 @@ static int do_run(struct conn *c, const struct json *q, struct err *e)
     if (json_want_str(q, "command", &command, e) < 0 ||
         json_want_str(q, "command64", &command64, e) < 0)
         return -1;
-    if (!json_has(q, "command") && !json_has(q, "command64"))
+    if (!json_is_string(json_get(q, "command")) &&
+        !json_is_string(json_get(q, "command64")))
         return err_set(e, ERR_INVALID, "run needs a command");
     struct buf bytes = BUF_INIT(LIMIT_COMMAND_MAX);
     if (command64.n > 0 ? dec_base64(&bytes, command64) < 0

@@ -46,9 +46,10 @@ void spawn_close_from(int first)
 
 void spawn_reset_signals(void)
 {
-    struct sigaction dfl = {.sa_handler = SIG_DFL};
+    /* By hand: libc refuses the numbers that it keeps for itself. All zero is SIG_DFL. */
+    char dfl[64] = {0};
     for (int s = 1; s < _NSIG; s++)
-        sigaction(s, &dfl, NULL);
+        syscall(SYS_rt_sigaction, s, dfl, NULL, 8);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
