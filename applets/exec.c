@@ -628,6 +628,10 @@ static int put_making(struct json *q, const struct options *o, struct err *e)
 
 static void put_waiting(struct json *q, const struct options *o)
 {
+    /* Who would wait for itself is told so. */
+    const char *parent = getenv("OD_OP");
+    if (parent && utf8_valid(str_of(parent)))
+        json_put_z(q, "parent", parent);
     if (o->limit_ms)
         json_put_int(q, "timeout_ms", o->limit_ms);
     if (o->idle_ms)
@@ -682,9 +686,6 @@ static struct json *run_request(const struct options *o, bool input, struct err 
     json_put_bool(q, "stdin", input);
     json_put_bool(q, "detach", o->detach);
     json_put_bool(q, "no_wait", o->no_wait);
-    const char *parent = getenv("OD_OP");
-    if (parent && utf8_valid(str_of(parent)))
-        json_put_z(q, "parent", parent);
     put_size(q);
     return q;
 }

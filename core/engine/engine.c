@@ -10,6 +10,7 @@
 #include "engine/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ int engine_open(struct engine *en, struct loop *l, struct err *e)
                           .gid = getegid(),
                           .next_process = 1,
                           .started_ms = clock_ms()};
+    en->spare = open("/", O_PATH | O_CLOEXEC);
     map_init(&en->sessions);
     map_init(&en->processes);
     map_init(&en->states);

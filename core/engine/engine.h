@@ -29,6 +29,7 @@ struct engine {
     struct timer idle_timer;
     struct task leave;
     unsigned clients;
+    int spare; /* a descriptor kept for when there are none left */
     bool restarted, stopping;
 };
 

@@ -174,13 +174,34 @@ static void begin(struct session *s, struct op *op)
     op_settle(op);
 }
 
+static bool answer_done(struct session *s, struct op *op)
+{
+    for (unsigned i = 0; op->id[0] && i < DONE_KEPT; i++) {
+        const struct done *d = &s->done[i];
+        if (strcmp(d->id, op->id) != 0)
+            continue;
+        op->r = (struct op_result){.state = d->shell_ended ? OP_SHELL_ENDED : OP_ENDED,
+                                   .exit = d->status,
+                                   .seq = d->seq,
+                                   .from = d->from,
+                                   .to = d->to,
+                                   .duration_ms = d->duration_ms};
+        op->cursor = d->from;
+        list_add_tail(&s->waiters, &op->node);
+        op_settle(op);
+        return true;
+    }
+    return false;
+}
+
 void session_next(struct session *s)
 {
     while (s->state == SESSION_IDLE && !list_empty(&s->queue)) {
         struct op *op = list_first(&s->queue, struct op, node);
         list_del(&op->node);
         op->queued = false;
-        begin(s, op);
+        if (!answer_done(s, op)) /* asked again while its command was ending */
+            begin(s, op);
     }
     if (s->state == SESSION_NONE && !list_empty(&s->queue))
         session_start(s);
@@ -264,26 +285,6 @@ static void attach_op(struct session *s, struct op *op)
         session_look_later(s, LOOK_FIRST_MS);
     if (!op->done && s->cmd.started)
         op_pump(op);
-}
-
-static bool answer_done(struct session *s, struct op *op)
-{
-    for (unsigned i = 0; op->id[0] && i < DONE_KEPT; i++) {
-        const struct done *d = &s->done[i];
-        if (strcmp(d->id, op->id) != 0)
-            continue;
-        op->r = (struct op_result){.state = d->shell_ended ? OP_SHELL_ENDED : OP_ENDED,
-                                   .exit = d->status,
-                                   .seq = d->seq,
-                                   .from = d->from,
-                                   .to = d->to,
-                                   .duration_ms = d->duration_ms};
-        op->cursor = d->from;
-        list_add_tail(&s->waiters, &op->node);
-        op_settle(op);
-        return true;
-    }
-    return false;
 }
 
 bool session_in_chain(const struct session *s, const char *parent)
@@ -557,6 +558,12 @@ static void command_over(struct session *s)
         session_env_later(
             s); /* stores the state too; until then it is found again by search */
     session_kill_step(s);
+}
+
+void session_over_again(struct session *s)
+{
+    s->ack_due = true;
+    command_over(s);
 }
 
 static void on_prompt_late(struct timer *t)

@@ -185,6 +185,8 @@ void session_next(struct session *s);
 void session_stop_waiting(struct session *s, struct op *op, enum op_why why);
 void session_acknowledge(struct session *s, enum shell_line how);
 void session_install(struct session *s);
+/* The worker before died between an end and what follows it. */
+void session_over_again(struct session *s);
 void session_quiet_again(struct session *s);
 /* The end that had no record is one after all. */
 void session_believe(struct session *s);

@@ -26,6 +26,12 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
     char path[300];
     snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == EMFILE && s->en->spare >= 0) {
+        /* A session that lives can always run its next command. */
+        close(s->en->spare);
+        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        s->en->spare = -1;
+    }
     if (fd < 0)
         return err_sys(e, errno, "cannot write %s", path);
     if (s->uid != s->en->uid && fchown(fd, s->uid, s->gid) < 0)
@@ -46,6 +52,8 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
     if (r == 0 && fstat(fd, &st) == 0 && st.st_size > size && ftruncate(fd, size) < 0)
         r = err_sys(e, errno, "cannot shorten %s", path);
     close(fd);
+    if (s->en->spare < 0)
+        s->en->spare = open("/", O_PATH | O_CLOEXEC);
     return r;
 }
 

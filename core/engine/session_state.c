@@ -178,5 +178,7 @@ void session_resume(struct engine *en, struct str name, struct str state)
     /* People who were attached come back by themselves. */
     if (s->attached_mode && s->state != SESSION_STARTING)
         session_attach_mode(s, false);
+    if (session_busy(s) && s->cmd.ended)
+        session_over_again(s);
     task_defer(en->loop, &s->scan);
 }

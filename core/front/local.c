@@ -115,8 +115,12 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
 {
     struct conn *c = op->owner;
     /* Far below the maximum: notes and the result are never put off. */
-    if (c->closed || c->stream.out.n > QUEUED_MAX)
+    if (c->closed)
         return 0;
+    if (c->stream.out.n > QUEUED_MAX) {
+        stream_want_room(&c->stream);
+        return 0;
+    }
     frame_add_bytes(&c->stream.out, stream ? 'E' : 'O', offset, bytes);
     task_defer(c->en->loop, &c->flush);
     return bytes.n;

@@ -118,8 +118,8 @@ static void on_io(struct io *io, uint32_t events)
         rewatch(s);
 }
 
-int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max,
-                size_t out_max, const struct stream_events *ev)
+int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max, size_t out_max,
+                const struct stream_events *ev)
 {
     *s = (struct stream){.ev = ev};
     buf_init(&s->in, in_max);
@@ -151,6 +151,13 @@ int stream_write(struct stream *s, struct str bytes)
         return -1;
     stream_flush(s);
     return 0;
+}
+
+void stream_want_room(struct stream *s)
+{
+    s->was_full = true;
+    if (s->io.fd >= 0)
+        rewatch(s);
 }
 
 size_t stream_room(const struct stream *s) { return buf_room(&s->out); }

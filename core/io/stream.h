@@ -42,6 +42,8 @@ void stream_close(struct stream *s); /* idempotent */
  */
 int stream_write(struct stream *s, struct str bytes);
 void stream_flush(struct stream *s);
+/* on_room shall come, even if the next flush empties out at once. */
+void stream_want_room(struct stream *s);
 size_t stream_room(const struct stream *s);
 /* Stops and restarts reading, the peer's kernel buffer then slows it down. */
 void stream_pause(struct stream *s);
