@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# Helpers for tests of sessions, after tap.sh:
+#
+#   serve [OPTION...]       a server of our own; $KEEPER is its pid, $T/log its log
+#   run ARGUMENT...         od exec with nothing to read, OD_TEST_LIMIT (20) seconds; then
+#                           $rc, $out and $err, with the bytes in $T/out and $T/err
+#   gives NAME STATUS WANTED ARGUMENT...
+#                           a check: run, its status, and its output to the byte
+#                           (WANTED is read as by printf %b)
+#   looks NAME STATUS PATTERN ARGUMENT...
+#                           the same, with both as patterns of case
+#   bg NAME ARGUMENT...     od exec at the same time; its output is in $T/NAME.out
+#                           and .err, its status in $T/NAME.rc when it has ended
+#   ended NAME              has it?          said NAME   how, as "STATUS OUTPUT"
+#   state_of SESSION        as od exec --list has it
+#   busy SESSION, idle SESSION
+#   settled SESSION         idle, and its environment was looked at since the end
+#   there FILE, gone PID    is it? (a zombie is gone)
+#   worker                  the pid of the worker
+#   serving                 does somebody answer?
+#   log_is_clean            no sanitizer, no abort
+#
+# To be polled with wait_for; none of them waits by itself.
+
+serve() {
+    (cd "$HOME" && exec "$OD" serve "$@") >"$T/log" 2>&1 &
+    KEEPER=$!
+    wait_for 10 serving || {
+        sed 's/^/# /' "$T/log"
+        exit 1
+    }
+}
+
+ex() { timeout -k 5 "${OD_TEST_LIMIT:-20}" "$OD" exec "$@" </dev/null; }
+
+serving() { ex --list >/dev/null 2>&1; }
+
+run() {
+    ex "$@" >"$T/out" 2>"$T/err"
+    rc=$?
+    # shellcheck disable=SC2034 # for the test
+    out=$(tr -d '\000' <"$T/out") err=$(tr -d '\000' <"$T/err")
+}
+
+gives() {
+    gives_name=$1 gives_rc=$2
+    printf '%b' "$3" >"$T/wanted"
+    shift 3
+    run "$@"
+    if [ "$rc" = "$gives_rc" ] && cmp -s "$T/out" "$T/wanted"; then
+        tap_line ok "$gives_name"
+    else
+        tap_line no "$gives_name"
+        note "status $rc, wanted $gives_rc: $(printf '%s ' "$@" | head -c 300)"
+        diff -a "$T/wanted" "$T/out" | head -n 12 | head -c 1500 | cat -v | sed 's/^/# /'
+        head -c 1500 "$T/err" | sed 's/^/# stderr: /'
+    fi
+}
+
+looks() {
+    looks_name=$1 looks_rc=$2 looks_like=$3
+    shift 3
+    run "$@"
+    # shellcheck disable=SC2254 # a pattern is what is wanted here
+    case "$rc $out" in
+    $looks_rc\ $looks_like) tap_line ok "$looks_name" ;;
+    *)
+        tap_line no "$looks_name"
+        note "got:    $rc $out"
+        note "wanted: $looks_rc $looks_like"
+        head -c 1500 "$T/err" | sed 's/^/# stderr: /'
+        ;;
+    esac
+}
+
+bg() {
+    bg_name=$1
+    shift
+    rm -f "$T/$bg_name.rc"
+    {
+        ex "$@" >"$T/$bg_name.out" 2>"$T/$bg_name.err"
+        echo $? >"$T/$bg_name.rc.new"
+        mv "$T/$bg_name.rc.new" "$T/$bg_name.rc"
+    } &
+}
+
+ended() { [ -f "$T/$1.rc" ]; }
+
+said() {
+    wait_for 20 ended "$1" || echo "not ended"
+    printf '%s %s\n' "$(cat "$T/$1.rc")" "$(tr -d '\000' <"$T/$1.out")"
+}
+
+state_of() { ex --list | awk -v name="$1" '$1 == name { print $3 }'; }
+busy() { [ "$(state_of "$1")" = running ]; }
+idle() { [ "$(state_of "$1")" = idle ]; }
+there() { [ -e "$1" ]; }
+gone() {
+    case $(sed -n 's/^State:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null) in
+    '' | Z*) ;;
+    *) return 1 ;;
+    esac
+}
+
+# The shell writes its environment into the FIFO e after a command was put into c.
+settled() {
+    idle "$1" || return
+    settled_dir=$OD_STATE_DIR/$(id -u)/s/$1
+    [ -n "$(find "$settled_dir/e" -newer "$settled_dir/c" 2>/dev/null)" ]
+}
+
+worker() { pgrep -P "$KEEPER" -f '^od-worker'; }
+
+log_is_clean() {
+    ! grep -aE 'Sanitizer|runtime error|BUG|core/.*\.c:[0-9]' "$T/log"
+}

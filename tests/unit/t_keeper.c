@@ -1,0 +1,887 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper from the worker's side of its socket.
+ *
+ * The keeper runs in a process of its own and starts this very program again,
+ * as worker and as minder. The worker here does nothing but hand its socket to
+ * the test (by a listening socket whose name it got as argument), so that the
+ * test speaks in its place and can kill it at any instant; or it crashes.
+ */
+#include "os/keeper.h"
+
+#include "base/log.h"
+#include "os/keepmsg.h"
+#include "os/minder.h"
+#include "os/self.h"
+#include "os/spawn.h"
+
+#include "t.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/* ---- the worker that is started ---- */
+
+static int dial(const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
+        return -1;
+    return fd;
+}
+
+/* The worker's parent is the keeper: a child's orphan becomes the keeper's. */
+static void make_orphans(int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (fork() == 0) {
+            if (fork() == 0)
+                t_pause_ms(20);
+            _exit(0);
+        }
+        wait(NULL);
+    }
+}
+
+enum { ORPHANS = 20 };
+
+static int worker_main(char **argv)
+{
+    const char *how = argv[1];
+    if (strcmp(how, "exit") == 0)
+        _exit(7);
+    if (strcmp(how, "abort") == 0)
+        raise(SIGABRT);
+    if (strcmp(how, "orphans") == 0)
+        make_orphans(ORPHANS);
+    int fd = dial(argv[2]);
+    struct keep_msg m = {.h = {.type = KEEP_HELD}, .fds = {3}, .nfds = 1};
+    if (fd < 0 || keep_send(fd, &m) < 0)
+        _exit(9);
+    close(3);
+    /* Until the test lets go of the other end. */
+    struct pollfd p = {.fd = fd, .events = 0};
+    poll(&p, 1, -1);
+    _exit(0);
+}
+
+/* ---- the test's side ---- */
+
+static pid_t keeper, worker;
+static int listening = -1, lifeline = -1, sock = -1;
+static char space[KEEP_DATA + sizeof(struct keep_head)];
+static struct keep_proc proc; /* the last record */
+static uint64_t token;
+
+static const char *file(const char *name)
+{
+    static char path[4][400];
+    static int i;
+    i = (i + 1) % 4;
+    snprintf(path[i], sizeof(path[i]), "%s/%s", t_dir(), name);
+    return path[i];
+}
+
+static void listen_for_workers(void)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s", file("sock"));
+    listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (listening < 0 || bind(listening, (struct sockaddr *)&a, sizeof(a)) < 0 ||
+        listen(listening, 5) < 0)
+        T_FAIL("cannot listen: %s", strerror(errno));
+}
+
+static void run_keeper(const char *how)
+{
+    char *argv[] = {(char *)(uintptr_t) "od-worker", (char *)(uintptr_t)how,
+                    (char *)(uintptr_t)file("sock"), NULL};
+    char *env[] = {(char *)(uintptr_t) "PATH=/usr/local/bin:/usr/bin:/bin", NULL};
+    int log = open(file("log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    log_init("keeper", log, LOG_DEBUG, false);
+    struct keeper_config c = {.self = self_open(),
+                              .worker = argv,
+                              .worker_env = env,
+                              .minder_env = env,
+                              .minder = "od-minder",
+                              .state_key = STR("options"),
+                              .state = STR("the first state"),
+                              .listen_name = "local",
+                              .listen_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC)};
+    _exit(keeper_run(&c));
+}
+
+static void end_keeper(void)
+{
+    if (keeper > 0)
+        kill(keeper, SIGKILL);
+}
+
+static void start_keeper(const char *how)
+{
+    listen_for_workers();
+    keeper = t_fork();
+    if (keeper == 0)
+        run_keeper(how);
+    atexit(end_keeper);
+}
+
+/* Becomes the next worker that the keeper starts. */
+static void be_worker(void)
+{
+    struct pollfd p = {.fd = listening, .events = POLLIN};
+    if (poll(&p, 1, T_WAIT_MS) != 1)
+        T_FAIL("the keeper starts no worker");
+    lifeline = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+    p.fd = lifeline;
+    if (lifeline < 0 || poll(&p, 1, T_WAIT_MS) != 1)
+        T_FAIL("the worker says nothing");
+    struct keep_msg m;
+    CHECK_INT(keep_recv(lifeline, &m, space), 1);
+    CHECK_INT(m.nfds, 1);
+    sock = m.fds[0];
+    struct ucred who;
+    socklen_t n = sizeof(who);
+    CHECK_INT(getsockopt(lifeline, SOL_SOCKET, SO_PEERCRED, &who, &n), 0);
+    worker = who.pid;
+}
+
+static void let_go(void)
+{
+    close(sock);
+    close(lifeline);
+    sock = lifeline = -1;
+}
+
+static void send_msg(const struct keep_msg *m)
+{
+    for (int i = 0; keep_send(sock, m) < 0; i++) {
+        if (errno != EAGAIN || i > 1000)
+            T_FAIL("keep_send: %s", strerror(errno));
+        t_pause_ms(5);
+    }
+}
+
+static void say(enum keep_type type, uint64_t id, uint64_t a)
+{
+    struct keep_msg m = {.h = {.type = (uint16_t)type, .id = id, .a = a}};
+    send_msg(&m);
+}
+
+/* The next message; records are taken note of and acknowledged. */
+static struct keep_msg hear(void)
+{
+    struct pollfd p = {.fd = sock, .events = POLLIN};
+    struct keep_msg m;
+    if (poll(&p, 1, T_WAIT_MS) != 1)
+        T_FAIL("the keeper says nothing");
+    int r = keep_recv(sock, &m, space);
+    if (r != 1)
+        T_FAIL("keep_recv: %d, %s", r, strerror(errno));
+    if (m.h.type == KEEP_PROC) {
+        CHECK_INT(m.body.n, sizeof(proc));
+        memcpy(&proc, m.body.p, sizeof(proc));
+        say(KEEP_SEEN, m.h.id, 1);
+    }
+    return m;
+}
+
+static struct keep_msg hear_type(enum keep_type type)
+{
+    for (;;) {
+        struct keep_msg m = hear();
+        if (m.h.type == type)
+            return m;
+        keep_close_fds(&m);
+    }
+}
+
+static bool all_was_taken(void)
+{
+    int left = 1;
+    return ioctl(sock, TIOCOUTQ, &left) == 0 && left == 0;
+}
+
+/* A signal that comes before the keeper took this note finds nobody serving. */
+static void say_serving(void)
+{
+    say(KEEP_SERVING, 0, 0);
+    T_WAIT(all_was_taken());
+}
+
+/* As a worker does when it begins, of which the details are in another case. */
+static void serve(void)
+{
+    be_worker();
+    struct keep_msg m = hear_type(KEEP_READY);
+    CHECK_INT(m.nfds, 0);
+    say_serving();
+}
+
+static bool in_log(const char *text)
+{
+    static char log[65536];
+    int fd = open(file("log"), O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, log, sizeof(log) - 1);
+    if (fd >= 0)
+        close(fd);
+    log[n > 0 ? n : 0] = 0;
+    return strstr(log, text) != NULL;
+}
+
+static void check_ends_well(void)
+{
+    int status = t_reap(keeper);
+    keeper = 0;
+    CHECK(WIFEXITED(status));
+    CHECK_INT(WEXITSTATUS(status), 0);
+    CHECK(in_log("stopped"));
+}
+
+/* By signal, with a worker that leaves as it should. */
+static void stop_well(void)
+{
+    kill(keeper, SIGTERM);
+    struct keep_msg m = hear_type(KEEP_SIGNAL);
+    CHECK_INT(m.h.a, SIGTERM);
+    say(KEEP_STOP, 0, 300);
+    let_go();
+    check_ends_well();
+}
+
+/* ---- programs ---- */
+
+/* What the test keeps of one: its spools, and descriptors to be closed. */
+struct program {
+    uint64_t id;
+    int spool[2];
+};
+
+enum { SPOOL_KIB = 64 };
+
+static int new_spool(void)
+{
+    char path[] = "/tmp/od-t-spool.XXXXXX";
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        T_FAIL("%s: %s", path, strerror(errno));
+    unlink(path);
+    return fd;
+}
+
+static void spawn_with(struct program *p, const int *fds, int nfds, uint32_t flags,
+                       const char *path, const char *cwd, const char *script)
+{
+    char *argv[] = {(char *)(uintptr_t)path, (char *)(uintptr_t) "-c",
+                    (char *)(uintptr_t)script, NULL};
+    char *env[] = {(char *)(uintptr_t) "PATH=/usr/local/bin:/usr/bin:/bin", NULL};
+    struct buf body = BUF_INIT(KEEP_DATA);
+    CHECK_INT(minder_spawn_body(&body, path, cwd, argv, env), 0);
+    struct keep_msg m = {.h = {.type = KEEP_SPAWN,
+                               .id = p->id,
+                               .a = (uint64_t)getuid() | (uint64_t)getgid() << 32,
+                               .flags = flags,
+                               .kib = SPOOL_KIB},
+                         .body = buf_str(&body),
+                         .nfds = nfds};
+    memcpy(m.fds, fds, sizeof(int) * (size_t)nfds);
+    send_msg(&m);
+    buf_release(&body);
+    for (int i = 0; i < nfds; i++)
+        if (fds[i] != p->spool[0] && fds[i] != p->spool[1])
+            close(fds[i]);
+}
+
+/* `sh -c script` in the private directory, with input and errors apart. */
+static struct program spawn_script(uint64_t id, const char *script)
+{
+    struct program p = {id, {new_spool(), new_spool()}};
+    int in[2], out[2], err[2];
+    if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 ||
+        pipe2(err, O_CLOEXEC) < 0)
+        T_FAIL("pipe: %s", strerror(errno));
+    int fds[] = {in[0], out[1], err[1], in[1], out[0], p.spool[0], err[0], p.spool[1]};
+    spawn_with(&p, fds, 8, KEEP_IN | KEEP_ERR, "sh", t_dir(), script);
+    return p;
+}
+
+static struct program spawn_on_tty(uint64_t id, const char *script)
+{
+    struct program p = {id, {new_spool(), -1}};
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0)
+        T_SKIP("no terminals here");
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int fds[] = {slave, master, p.spool[0]};
+    spawn_with(&p, fds, 3, KEEP_PTY, "sh", t_dir(), script);
+    return p;
+}
+
+static void write_input(const struct program *p, uint64_t at, const char *text)
+{
+    struct keep_msg m = {.h = {.type = KEEP_WRITE, .id = p->id, .a = at},
+                         .body = str_of(text)};
+    send_msg(&m);
+}
+
+/* Until its record says so. */
+static void wait_flags(const struct program *p, uint32_t flags)
+{
+    do
+        hear_type(KEEP_PROC);
+    while (proc.id != p->id || (proc.flags & flags) != flags);
+}
+
+/* Over, and all that it wrote has arrived. */
+static void wait_end(const struct program *p)
+{
+    do
+        hear_type(KEEP_PROC);
+    while (proc.id != p->id || !(proc.flags & KEEP_P_EXITED) || !proc.out[0].eof ||
+           !proc.out[1].eof);
+}
+
+static const char *in_spool(int fd)
+{
+    static char text[SPOOL_KIB << 10];
+    ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    return text;
+}
+
+/* State letter and parent of a process; 0: there is none. */
+static char stat_of(pid_t pid, int *parent)
+{
+    char path[40], text[600], state = 0;
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *end = strrchr(text, ')');
+    return end && sscanf(end, ") %c %d", &state, parent) == 2 ? state : 0;
+}
+
+static bool alive(pid_t pid)
+{
+    int parent;
+    char state = stat_of(pid, &parent);
+    return state && state != 'Z' && state != 'X';
+}
+
+static void touch(const char *name)
+{
+    int fd = open(file(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    close(fd);
+}
+
+static pid_t pid_in(const char *name)
+{
+    char text[20] = "";
+    int fd = open(file(name), O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && text[n - 1] == '\n' ? (pid_t)strtol(text, NULL, 10) : 0;
+}
+
+/* Children of a process, zombies too; *other: one that is not `but`. */
+static int children(pid_t parent, pid_t but, pid_t *other)
+{
+    DIR *d = opendir("/proc");
+    struct dirent *e;
+    int count = 0;
+    while (d && (e = readdir(d))) {
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        int its = 0;
+        if (pid <= 0 || !stat_of(pid, &its) || its != parent)
+            continue;
+        count++;
+        if (pid != but && other)
+            *other = pid;
+    }
+    if (d)
+        closedir(d);
+    return count;
+}
+
+/* ---- the worker's life ---- */
+
+static void check_held_back(const char *how, const char *reason)
+{
+    start_keeper(how);
+    T_WAIT(in_log("again in 400 ms"));
+    char want[100];
+    static const int pauses[] = {0, 100, 200, 400};
+    for (int i = 0; i < 4; i++) {
+        snprintf(want, sizeof(want), "; starting it again in %d ms", pauses[i]);
+        if (!in_log(want))
+            T_FAIL("not in the log: %s", want);
+    }
+    CHECK(in_log(reason));
+    kill(keeper, SIGTERM);
+    check_ends_well();
+}
+
+TEST(a_worker_that_exits_again_and_again_is_held_back)
+{
+    check_held_back("exit", "the worker ended with status 7 after");
+}
+
+TEST(a_worker_that_crashes_again_and_again_is_held_back)
+{
+    check_held_back("abort", "the worker was killed by signal 6");
+}
+
+TEST(a_serving_worker_that_was_killed_comes_back_at_once)
+{
+    start_keeper("relay");
+    for (int i = 0; i < 6; i++) {
+        serve();
+        kill(worker, SIGKILL);
+        let_go();
+    }
+    serve();
+    CHECK(in_log("was killed by signal 9"));
+    CHECK(!in_log("again in 100 ms"));
+    stop_well();
+}
+
+static void put(const char *key, const char *value)
+{
+    struct keep_msg m = {
+        .h = {.type = KEEP_PUT}, .key = str_of(key), .value = str_of(value)};
+    send_msg(&m);
+}
+
+TEST(a_new_worker_gets_what_is_kept)
+{
+    start_keeper("relay");
+    be_worker();
+    struct keep_msg m = hear();
+    CHECK_INT(m.h.type, KEEP_HELD);
+    CHECK(str_eq(m.body, STR("local")));
+    CHECK_INT(m.nfds, 1);
+    char zeros[3] = "abc";
+    CHECK_INT(read(m.fds[0], zeros, 3), 3); /* it is the one that was given */
+    CHECK_MEM(zeros, 3, "\0\0\0");
+    keep_close_fds(&m);
+    m = hear();
+    CHECK_INT(m.h.type, KEEP_STATE);
+    CHECK(str_eq(m.key, STR("options")) && str_eq(m.value, STR("the first state")));
+    m = hear();
+    CHECK_INT(m.h.type, KEEP_READY);
+    say_serving();
+
+    put("options", "another, longer than the first state was");
+    put("a", "1");
+    put("b", "2");
+    put("a", "");
+    /* Any message may carry a state. */
+    m = (struct keep_msg){
+        .h = {.type = KEEP_SEEN, .id = 99}, .key = STR("c"), .value = STR("with\0zero")};
+    send_msg(&m);
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    m = (struct keep_msg){
+        .h = {.type = KEEP_HOLD}, .body = STR("second"), .fds = {fd}, .nfds = 1};
+    send_msg(&m);
+    kill(worker, SIGKILL);
+    let_go();
+
+    be_worker();
+    int helds = 0, states = 0;
+    while ((m = hear()).h.type != KEEP_READY) {
+        if (m.h.type == KEEP_HELD) {
+            CHECK(str_eq(m.body, helds == 0 ? STR("local") : STR("second")));
+            helds++;
+            CHECK_INT(m.nfds, 1);
+            keep_close_fds(&m);
+            continue;
+        }
+        CHECK_INT(m.h.type, KEEP_STATE);
+        states++;
+        if (str_eq(m.key, STR("options")))
+            CHECK(str_eq(m.value, STR("another, longer than the first state was")));
+        else if (str_eq(m.key, STR("b")))
+            CHECK(str_eq(m.value, STR("2")));
+        else
+            CHECK(str_eq(m.key, STR("c")) && str_eq(m.value, STR("with\0zero")));
+    }
+    CHECK_INT(helds, 2);
+    CHECK_INT(states, 3);
+    say_serving();
+    stop_well();
+}
+
+TEST(what_a_worker_sent_before_it_died_is_done)
+{
+    enum { MANY = 60 };
+    start_keeper("relay");
+    serve();
+    char key[20];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(key, sizeof(key), "key %d", i);
+        put(key, "x");
+    }
+    kill(worker, SIGKILL);
+    let_go();
+    be_worker();
+    struct keep_msg m;
+    int states = 0;
+    while ((m = hear()).h.type != KEEP_READY) {
+        states += m.h.type == KEEP_STATE;
+        keep_close_fds(&m);
+    }
+    CHECK_INT(states, MANY + 1);
+    say_serving();
+    stop_well();
+}
+
+TEST(what_is_no_message_does_no_harm)
+{
+    start_keeper("relay");
+    serve();
+    CHECK_INT(send(sock, "?", 1, 0), 1);
+    struct keep_head h = {.version = KEEP_VERSION + 1, .type = KEEP_STOP};
+    CHECK_INT(send(sock, &h, sizeof(h), 0), sizeof(h));
+    say((enum keep_type)999, 1, 1);
+    say(KEEP_SPAWN, 5, 0); /* without descriptors */
+    hear_type(KEEP_PROC);
+    CHECK_INT(proc.id, 5);
+    CHECK_INT(proc.flags, KEEP_P_FAILED);
+    CHECK_INT(proc.errnum, EMFILE);
+    say(KEEP_HOLD, 0, 0);
+    say(KEEP_WRITE, 12345, 0); /* of nobody */
+    say(KEEP_FORGET, 12345, 0);
+    struct program p = spawn_script(1, "exit 2");
+    wait_end(&p);
+    CHECK_INT(WEXITSTATUS(proc.status), 2);
+    stop_well();
+}
+
+TEST(signals_are_passed_on)
+{
+    static const int signals[] = {SIGHUP, SIGUSR1, SIGUSR2};
+    start_keeper("relay");
+    serve();
+    for (int i = 0; i < 3; i++) {
+        kill(keeper, signals[i]);
+        CHECK_INT(hear_type(KEEP_SIGNAL).h.a, signals[i]);
+    }
+    stop_well();
+}
+
+/* ---- programs ---- */
+
+TEST(a_program_from_start_to_end)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(1, "cat; echo errors >&2; exit 3");
+    write_input(&p, 0, "hello\n");
+    write_input(&p, 0, "hello\nmore\n"); /* said again after a restart, as it were */
+    write_input(&p, 100, "a hole before it");
+    say(KEEP_CLOSE, 1, 0);
+    wait_end(&p);
+    CHECK(proc.flags & KEEP_P_STARTED);
+    CHECK(proc.pid > 0);
+    CHECK(WIFEXITED(proc.status));
+    CHECK_INT(WEXITSTATUS(proc.status), 3);
+    CHECK_INT(proc.input, 11);
+    CHECK_INT(proc.input_pending, 0);
+    CHECK_INT(proc.out[0].offset, 11);
+    CHECK_INT(proc.out[0].cap, SPOOL_KIB << 10);
+    CHECK_INT(proc.out[0].gaps, 0);
+    CHECK_STR(in_spool(p.spool[0]), "hello\nmore\n");
+    CHECK_STR(in_spool(p.spool[1]), "errors\n");
+    stop_well();
+}
+
+TEST(a_program_on_a_terminal)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_on_tty(7, "stty -echo; echo ready; read x; echo \"got $x\"; "
+                                       "[ -t 1 ] && kill -TERM $$");
+    do
+        hear_type(KEEP_PROC);
+    while (!strstr(in_spool(p.spool[0]), "ready"));
+    write_input(&p, 0, "line\n");
+    wait_end(&p);
+    CHECK(WIFSIGNALED(proc.status));
+    CHECK_INT(WTERMSIG(proc.status), SIGTERM);
+    CHECK_STR(in_spool(p.spool[0]), "ready\r\ngot line\r\n");
+    stop_well();
+}
+
+TEST(programs_that_do_not_start_say_at_which_step)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = {1, {new_spool(), -1}};
+    for (int i = 0; i < 2; i++) {
+        int out[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        CHECK_INT(pipe2(out, O_CLOEXEC), 0);
+        int fds[] = {null, out[1], out[1], out[0], p.spool[0]};
+        /* The same descriptor twice: spawn_with closes it once only. */
+        fds[2] = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
+        p.id = (uint64_t)i + 1;
+        spawn_with(&p, fds, 5, 0, i == 0 ? "sh" : "no-such-program",
+                   i == 0 ? "/no/such/folder" : NULL, "echo ran");
+        wait_flags(&p, KEEP_P_FAILED);
+        CHECK_INT(proc.step, i == 0 ? SPAWN_CWD : SPAWN_EXEC);
+        CHECK_INT(proc.errnum, ENOENT);
+        CHECK(!(proc.flags & KEEP_P_STARTED));
+    }
+    CHECK_STR(in_spool(p.spool[0]), "");
+    stop_well();
+}
+
+TEST(output_and_end_are_kept_while_there_is_no_worker)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(
+        42, "echo early; while [ ! -e go ]; do sleep 0.02; done; echo late; exit 4");
+    wait_flags(&p, KEEP_P_STARTED);
+    kill(worker, SIGKILL);
+    let_go();
+    touch("go");
+    T_WAIT(strcmp(in_spool(p.spool[0]), "early\nlate\n") == 0);
+
+    be_worker();
+    struct keep_msg m = hear_type(KEEP_PROC);
+    CHECK_INT(m.h.id, 42);
+    CHECK_INT(m.h.flags, KEEP_ALL);
+    CHECK_INT(m.h.a, 1 << 1 | 1 << 2); /* both spools; never the input's pipe */
+    CHECK_INT(m.nfds, 2);
+    CHECK_STR(in_spool(m.fds[0]), "early\nlate\n");
+    keep_close_fds(&m);
+    hear_type(KEEP_READY);
+    say_serving();
+    if (!(proc.flags & KEEP_P_EXITED) || !proc.out[0].eof || !proc.out[1].eof)
+        wait_end(&p);
+    CHECK_INT(WEXITSTATUS(proc.status), 4);
+    CHECK_INT(proc.out[0].offset, 11);
+    stop_well();
+}
+
+TEST(a_slow_worker_gets_few_records_and_the_last_one)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(
+        1, "i=0; while [ $i -lt 200 ]; do echo \"line $i\"; i=$((i+1)); done; "
+           "echo the end; exec sleep 60");
+    T_WAIT(strstr(in_spool(p.spool[0]), "the end") != NULL);
+    int records = 0;
+    struct keep_msg m;
+    while (keep_recv(sock, &m, space) == 1) { /* none is acknowledged */
+        records += m.h.type == KEEP_PROC;
+        memcpy(&proc, m.body.p, sizeof(proc));
+    }
+    CHECK(records > 0 && records <= KEEP_AHEAD);
+    say(KEEP_SEEN, 1, (uint64_t)records);
+    while (proc.out[0].offset < strlen(in_spool(p.spool[0])))
+        hear_type(KEEP_PROC);
+    stop_well();
+}
+
+TEST(a_forgotten_program_loses_its_input_and_is_not_handed_over)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(1, "cat; trap '' PIPE; : >ended; exec sleep 60");
+    wait_flags(&p, KEEP_P_STARTED);
+    say(KEEP_FORGET, 1, 0);
+    T_WAIT(access(file("ended"), F_OK) == 0);
+    kill(worker, SIGKILL);
+    let_go();
+    be_worker();
+    struct keep_msg m;
+    while ((m = hear()).h.type != KEEP_READY) {
+        CHECK(m.h.type != KEEP_PROC);
+        keep_close_fds(&m);
+    }
+    say_serving();
+    stop_well();
+}
+
+TEST(requests_to_a_minder_are_answered)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(1, "exec sleep 60");
+    wait_flags(&p, KEEP_P_STARTED);
+    struct minder_request q = {
+        .verb = MINDER_SIGNAL_GROUP, .pid = proc.pid, .sig = SIGINT};
+    struct keep_msg m = {.h = {.type = KEEP_MIND,
+                               .id = ++token,
+                               .a = (uint64_t)getuid() | (uint64_t)getgid() << 32},
+                         .body = str_n(&q, sizeof(q))};
+    send_msg(&m);
+    m = hear_type(KEEP_ANSWER);
+    struct minder_answer a;
+    CHECK_INT(m.h.id, token);
+    CHECK_INT(m.body.n, sizeof(a));
+    memcpy(&a, m.body.p, sizeof(a));
+    CHECK_INT(a.verb, MINDER_SIGNAL_GROUP);
+    CHECK_INT(a.errnum, 0);
+    if (!(proc.flags & KEEP_P_EXITED))
+        wait_flags(&p, KEEP_P_EXITED);
+    CHECK_INT(WTERMSIG(proc.status), SIGINT);
+    stop_well();
+}
+
+TEST(a_lost_minder_takes_nothing_with_it)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(
+        1, "while [ ! -e go ]; do sleep 0.02; done; echo on; exit 5");
+    wait_flags(&p, KEEP_P_STARTED);
+    pid_t minder = 0;
+    CHECK_INT(children(keeper, worker, &minder), 2);
+    kill(minder, SIGKILL);
+    T_WAIT(in_log("its shells go on"));
+    touch("go");
+    wait_end(&p);
+    CHECK_INT(WEXITSTATUS(proc.status), 5);
+    CHECK_STR(in_spool(p.spool[0]), "on\n");
+    struct program q = spawn_script(2, "exit 6");
+    wait_end(&q);
+    CHECK_INT(WEXITSTATUS(proc.status), 6);
+    stop_well();
+}
+
+/* ---- orphans and the end ---- */
+
+TEST(orphans_are_reaped)
+{
+    start_keeper("orphans");
+    serve();
+    T_WAIT(children(keeper, worker, NULL) == 1);
+    stop_well();
+}
+
+TEST(without_a_serving_worker_a_signal_ends_it_at_once)
+{
+    start_keeper("relay");
+    be_worker();
+    hear_type(KEEP_READY);
+    kill(keeper, SIGINT);
+    let_go();
+    check_ends_well();
+}
+
+static const char stubborn[] =
+    "trap 'echo hup' HUP; trap 'echo term' TERM; echo $$ >pid; "
+    "while :; do sleep 0.05; done";
+
+TEST(what_ignores_the_signals_is_killed_after_the_grace)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(1, stubborn);
+    struct program q = spawn_on_tty(2, "exec sleep 60");
+    T_WAIT(pid_in("pid"));
+    wait_flags(&q, KEEP_P_STARTED);
+    pid_t pid = pid_in("pid"), other = proc.pid;
+    CHECK(alive(pid) && alive(other));
+    kill(keeper, SIGTERM);
+    hear_type(KEEP_SIGNAL);
+    CHECK(alive(pid)); /* those who wait are answered first */
+    say(KEEP_STOP, 0, 500);
+    T_WAIT(strstr(in_spool(p.spool[0]), "term") != NULL);
+    CHECK(strstr(in_spool(p.spool[0]), "hup") != NULL);
+    let_go();
+    check_ends_well();
+    CHECK(!alive(pid));
+    CHECK(!alive(other));
+}
+
+TEST(asked_twice_it_does_not_wait_for_its_worker)
+{
+    start_keeper("relay");
+    serve();
+    kill(keeper, SIGTERM);
+    hear_type(KEEP_SIGNAL);
+    kill(keeper, SIGTERM);
+    check_ends_well(); /* the worker never left: it was killed */
+    T_WAIT(!alive(worker));
+}
+
+/* A daemon of a program: another session, its parent gone, deaf to signals. */
+static const char daemon_script[] = "(setsid sh -c 'trap \"\" HUP TERM INT; echo $$ "
+                                    ">daemon; while :; do sleep 0.05; done' "
+                                    "</dev/null >/dev/null 2>&1 &); exit 0";
+
+TEST(daemons_are_killed_too)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(1, daemon_script);
+    wait_end(&p);
+    T_WAIT(pid_in("daemon"));
+    pid_t pid = pid_in("daemon");
+    CHECK(alive(pid));
+    stop_well();
+    T_WAIT(!alive(pid));
+}
+
+static void as_first_process(void)
+{
+    if (unshare(CLONE_NEWPID) < 0)
+        T_SKIP("not allowed to make a namespace");
+    listen_for_workers();
+    keeper = t_fork();
+    if (keeper == 0) {
+        if (getpid() != 1 || unshare(CLONE_NEWNS) < 0 ||
+            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+            mount("proc", "/proc", "proc", 0, NULL) < 0)
+            _exit(99);
+        run_keeper("orphans");
+    }
+    serve();
+    T_WAIT(children(keeper, worker, NULL) == 1);
+    spawn_script(1, daemon_script);
+    spawn_script(2, stubborn);
+    T_WAIT(pid_in("daemon") && pid_in("pid"));
+    stop_well();
+}
+
+/* In a process of its own: one whose namespace has ended can fork no more. */
+TEST(as_the_first_process_it_reaps_and_ends_everything)
+{
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        as_first_process();
+        _exit(0);
+    }
+    int status = t_reap(pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == T_EXIT_SKIP)
+        _exit(T_EXIT_SKIP);
+    CHECK_INT(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (strcmp(argv[0], "od-worker") == 0)
+        return worker_main(argv);
+    if (strcmp(argv[0], "od-minder") == 0)
+        _exit(minder_main((uid_t)strtoul(argv[1], NULL, 10),
+                          (gid_t)strtoul(argv[2], NULL, 10), strtol(argv[3], NULL, 10),
+                          (int)strtol(argv[4], NULL, 10)));
+    return t_main(argc, argv);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rings: what is read is what was written at that offset, over the wrap, beside
+ * gaps, and while the writer goes on.
+ */
+#include "engine/spool.h"
+
+#include "t.h"
+
+#include <fcntl.h>
+
+enum { CAP = 4096 };
+
+/* Byte number `at` of every stream here; its period is no part of the ring. */
+static char byte_at(uint64_t at) { return (char)(at % 251); }
+
+/* A ring as the keeper leaves it when that many bytes were written. */
+struct ring {
+    int fd;
+    struct keep_stream s;
+};
+
+static void write_up_to(struct ring *r, uint64_t end)
+{
+    for (; r->s.offset < end; r->s.offset++) {
+        char c = byte_at(r->s.offset);
+        if (pwrite(r->fd, &c, 1, (off_t)(r->s.offset % r->s.cap)) != 1)
+            T_FAIL("pwrite: %s", strerror(errno));
+    }
+}
+
+/* "What is older than that is not to be believed." */
+static void give_up(struct ring *r, uint64_t before)
+{
+    if (pwrite(r->fd, &before, sizeof(before), (off_t)r->s.cap) != sizeof(before))
+        T_FAIL("pwrite: %s", strerror(errno));
+}
+
+static struct ring ring_of(uint64_t end)
+{
+    struct err e = ERR_INIT;
+    struct ring r = {.fd = spool_make(t_dir(), "ring", &e), .s = {.cap = CAP}};
+    if (r.fd < 0)
+        T_FAIL("%s", e.text);
+    write_up_to(&r, end);
+    return r;
+}
+
+static void add_gap(struct ring *r, uint64_t from, uint64_t to)
+{
+    r->s.gap[r->s.gaps].from = from;
+    r->s.gap[r->s.gaps].to = to;
+    r->s.gaps++;
+}
+
+/* One read, which must give exactly [begin, end). */
+static void check_read(const struct ring *r, uint64_t from, size_t n, uint64_t begin,
+                       uint64_t end)
+{
+    char *p = malloc(n ? n : 1);
+    uint64_t at = from;
+    size_t got = spool_read(r->fd, &r->s, &at, p, n);
+    if (at != begin || got != end - begin)
+        T_FAIL("%zu bytes at %llu: got %zu at %llu, not %llu at %llu", n,
+               (unsigned long long)from, got, (unsigned long long)at,
+               (unsigned long long)(end - begin), (unsigned long long)begin);
+    for (size_t i = 0; i < got; i++)
+        if (p[i] != byte_at(at + i))
+            T_FAIL("byte %llu is wrong", (unsigned long long)(at + i));
+    free(p);
+}
+
+TEST(an_empty_stream_has_nothing)
+{
+    struct ring r = ring_of(0);
+    CHECK_INT(spool_start(&r.s), 0);
+    check_read(&r, 0, 100, 0, 0);
+}
+
+TEST(before_the_wrap_all_is_there)
+{
+    struct ring r = ring_of(CAP);
+    CHECK_INT(spool_start(&r.s), 0);
+    check_read(&r, 0, CAP, 0, CAP);
+    check_read(&r, 0, 1, 0, 1);
+    check_read(&r, 0, 0, 0, 0);
+    check_read(&r, CAP - 10, 100, CAP - 10, CAP);
+    check_read(&r, CAP, 100, CAP, CAP);
+}
+
+TEST(reads_go_over_the_wrap)
+{
+    struct ring r = ring_of(CAP + 1000);
+    CHECK_INT(spool_start(&r.s), 1000);
+    check_read(&r, 0, CAP, 1000, CAP + 1000); /* raised to what is there */
+    check_read(&r, 999, 1, 1000, 1001);
+    check_read(&r, CAP - 5, 10, CAP - 5, CAP + 5);
+    check_read(&r, CAP, 10, CAP, CAP + 10);
+    check_read(&r, CAP + 990, 100, CAP + 990, CAP + 1000);
+
+    struct ring far = ring_of(5 * CAP + 17);
+    CHECK_INT(spool_start(&far.s), 4 * CAP + 17);
+    check_read(&far, 0, 3 * CAP, 4 * CAP + 17, 5 * CAP + 17);
+}
+
+TEST(a_cursor_sees_every_byte_once)
+{
+    struct ring r = ring_of(0);
+    uint64_t at = 0, seen = 0;
+    char p[700];
+    for (uint64_t end = 0; end < 10 * CAP; end += 613) {
+        write_up_to(&r, end);
+        size_t n;
+        while ((n = spool_read(r.fd, &r.s, &at, p, sizeof(p))) > 0) {
+            CHECK_INT(at, seen);
+            for (size_t i = 0; i < n; i++)
+                CHECK(p[i] == byte_at(at + i));
+            at += n;
+            seen = at;
+        }
+        CHECK_INT(at, end);
+    }
+}
+
+TEST(a_gap_is_stepped_over_and_ends_a_read_before_it)
+{
+    struct ring r = ring_of(2000);
+    add_gap(&r, 500, 700);
+    add_gap(&r, 900, 1000);
+    check_read(&r, 0, 5000, 0, 500);
+    check_read(&r, 499, 5000, 499, 500);
+    check_read(&r, 500, 5000, 700, 900);
+    check_read(&r, 600, 10, 700, 710);
+    check_read(&r, 699, 5000, 700, 900);
+    check_read(&r, 700, 5000, 700, 900);
+    check_read(&r, 950, 5000, 1000, 2000);
+    check_read(&r, 1999, 5000, 1999, 2000);
+}
+
+TEST(gaps_that_touch_each_other_and_the_end)
+{
+    struct ring r = ring_of(1000);
+    add_gap(&r, 100, 200);
+    add_gap(&r, 200, 300);
+    add_gap(&r, 900, 1000);
+    check_read(&r, 100, 5000, 300, 900);
+    check_read(&r, 900, 5000, 1000, 1000);
+    check_read(&r, 950, 5000, 1000, 1000);
+    check_read(&r, 1000, 5000, 1000, 1000);
+
+    struct ring all = ring_of(1000);
+    add_gap(&all, 0, 1000);
+    check_read(&all, 0, 5000, 1000, 1000);
+}
+
+TEST(gaps_that_were_overwritten_matter_no_more)
+{
+    struct ring r = ring_of(3 * CAP);
+    add_gap(&r, 10, 20);
+    add_gap(&r, 2 * CAP - 100, 2 * CAP + 100);
+    CHECK_INT(spool_start(&r.s), 2 * CAP);
+    check_read(&r, 0, CAP, 2 * CAP + 100, 3 * CAP);
+}
+
+TEST(what_the_writer_gave_up_meanwhile_is_not_delivered)
+{
+    /* The record says CAP, but the writer is ahead of it by now. */
+    struct ring r = ring_of(CAP);
+    struct keep_stream before = r.s;
+    write_up_to(&r, CAP + 600);
+    r.s = before;
+    give_up(&r, 1000);
+    char p[CAP];
+    uint64_t at = 0;
+    size_t n = spool_read(r.fd, &r.s, &at, p, sizeof(p));
+    CHECK(at >= 1000);
+    CHECK_INT(n, CAP - at);
+    for (size_t i = 0; i < n; i++)
+        CHECK(p[i] == byte_at(at + i));
+    /* What is younger is delivered as ever. */
+    check_read(&r, CAP - 100, 10, CAP - 100, CAP - 90);
+
+    /* All of it is gone: the end, as far as the record knows. */
+    give_up(&r, 2 * CAP);
+    check_read(&r, 0, 100, CAP, CAP);
+}
+
+TEST(a_reader_beside_a_writer_never_gets_wrong_bytes)
+{
+    struct ring r = ring_of(0);
+    enum { TOTAL = 64 * CAP };
+    int p[2];
+    if (pipe(p) < 0)
+        T_FAIL("pipe: %s", strerror(errno));
+    pid_t writer = t_fork();
+    if (writer == 0) { /* tells its offset now and then, as the keeper does */
+        close(p[0]);
+        while (r.s.offset < TOTAL) {
+            uint64_t end = r.s.offset + CAP / 8;
+            if (end > CAP)
+                give_up(&r, end - CAP);
+            write_up_to(&r, end);
+            if (r.s.offset % CAP == 0 && write(p[1], &r.s.offset, 8) != 8)
+                _exit(1);
+        }
+        _exit(0);
+    }
+    close(p[1]);
+    uint64_t at = 0, told;
+    while (read(p[0], &told, sizeof(told)) == sizeof(told)) {
+        r.s.offset = told;
+        char bytes[1000];
+        size_t n;
+        while ((n = spool_read(r.fd, &r.s, &at, bytes, sizeof(bytes))) > 0) {
+            CHECK(at + n <= told);
+            for (size_t i = 0; i < n; i++)
+                if (bytes[i] != byte_at(at + i))
+                    T_FAIL("byte %llu is wrong", (unsigned long long)(at + i));
+            at += n;
+        }
+    }
+    CHECK_INT(t_reap(writer), 0);
+    CHECK_INT(at, TOTAL);
+}
+
+TEST(the_file_is_private_and_begins_empty)
+{
+    struct err e = ERR_INIT;
+    char path[400];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/out", t_dir());
+    umask(0);
+    int fd = spool_make(t_dir(), "out", &e);
+    CHECK(fd >= 0);
+    CHECK_INT(write(fd, "old", 3), 3);
+    CHECK_INT(stat(path, &st), 0);
+    CHECK_INT(st.st_mode & 07777, 0600);
+    CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    int again = spool_make(t_dir(), "out", &e);
+    CHECK(again >= 0);
+    CHECK_INT(fstat(again, &st), 0);
+    CHECK_INT(st.st_size, 0);
+
+    spool_remove(t_dir(), "out");
+    CHECK(access(path, F_OK) < 0);
+    CHECK_INT(pwrite(again, "new", 3, 0), 3); /* the descriptor goes on */
+}
+
+TEST(a_spool_in_memory_has_no_file)
+{
+    struct err e = ERR_INIT;
+    struct ring r = {.fd = spool_make(NULL, "memory", &e), .s = {.cap = CAP}};
+    if (r.fd < 0)
+        T_SKIP("no memfd here");
+    CHECK(fcntl(r.fd, F_GETFD) & FD_CLOEXEC);
+    write_up_to(&r, CAP + 100);
+    check_read(&r, 0, CAP, 100, CAP + 100);
+}
+
+TEST(no_file_and_why)
+{
+    struct err e = ERR_INIT;
+    char path[400];
+    CHECK_INT(spool_make("/no/such/folder", "out", &e), -1);
+    CHECK_INT(e.code, ERR_NOTFOUND);
+    CHECK(strstr(e.text, "/no/such/folder/out") != NULL);
+    /* A link that somebody put there is not followed. */
+    snprintf(path, sizeof(path), "%s/link", t_dir());
+    CHECK_INT(symlink("/dev/null", path), 0);
+    CHECK_INT(spool_make(t_dir(), "link", &e), -1);
+}
+
+T_MAIN
