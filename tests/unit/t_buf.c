@@ -82,11 +82,9 @@ TEST(a_huge_maximum_does_not_wrap)
     buf_release(&b);
 }
 
+#ifndef __SANITIZE_ADDRESS__ /* which ends a process that asks for so much */
 TEST(no_memory_is_a_failed_add)
 {
-#ifdef __SANITIZE_ADDRESS__
-    T_SKIP("the address sanitizer ends a process that asks for so much");
-#endif
     struct buf b = BUF_INIT(SIZE_MAX);
     buf_addz(&b, "kept");
     CHECK(!buf_reserve(&b, PTRDIFF_MAX - 100));
@@ -95,6 +93,7 @@ TEST(no_memory_is_a_failed_add)
     CHECK_STR(buf_z(&b), "kept!");
     buf_release(&b);
 }
+#endif
 
 TEST(reserve_gives_room_and_commit_takes_part_of_it)
 {

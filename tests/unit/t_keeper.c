@@ -23,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -80,7 +81,6 @@ static pid_t keeper, worker;
 static int listening = -1, lifeline = -1, sock = -1;
 static char space[KEEP_DATA + sizeof(struct keep_head)];
 static struct keep_proc proc; /* the last record */
-static uint64_t token;
 
 static const char *file(const char *name)
 {
@@ -260,7 +260,7 @@ static void stop_well(void)
 
 /* ---- programs ---- */
 
-/* What the test keeps of one: its spools, and descriptors to be closed. */
+/* What the test keeps of one. The spools are open as long as the case runs. */
 struct program {
     uint64_t id;
     int spool[2];
@@ -270,11 +270,11 @@ enum { SPOOL_KIB = 64 };
 
 static int new_spool(void)
 {
-    char path[] = "/tmp/od-t-spool.XXXXXX";
-    int fd = mkostemp(path, O_CLOEXEC);
+    int fd = open(t_dir(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
     if (fd < 0)
-        T_FAIL("%s: %s", path, strerror(errno));
-    unlink(path);
+        fd = memfd_create("spool", MFD_CLOEXEC);
+    if (fd < 0)
+        T_FAIL("no spool: %s", strerror(errno));
     return fd;
 }
 
@@ -530,12 +530,14 @@ TEST(what_a_worker_sent_before_it_died_is_done)
     start_keeper("relay");
     serve();
     char key[20];
+    kill(keeper, SIGSTOP); /* it finds the messages and the death together */
     for (int i = 0; i < MANY; i++) {
         snprintf(key, sizeof(key), "key %d", i);
         put(key, "x");
     }
     kill(worker, SIGKILL);
     let_go();
+    kill(keeper, SIGCONT);
     be_worker();
     struct keep_msg m;
     int states = 0;
@@ -633,9 +635,8 @@ TEST(programs_that_do_not_start_say_at_which_step)
     for (int i = 0; i < 2; i++) {
         int out[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
         CHECK_INT(pipe2(out, O_CLOEXEC), 0);
-        int fds[] = {null, out[1], out[1], out[0], p.spool[0]};
-        /* The same descriptor twice: spawn_with closes it once only. */
-        fds[2] = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
+        int err = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
+        int fds[] = {null, out[1], err, out[0], p.spool[0]};
         p.id = (uint64_t)i + 1;
         spawn_with(&p, fds, 5, 0, i == 0 ? "sh" : "no-such-program",
                    i == 0 ? "/no/such/folder" : NULL, "echo ran");
@@ -727,13 +728,13 @@ TEST(requests_to_a_minder_are_answered)
     struct minder_request q = {
         .verb = MINDER_SIGNAL_GROUP, .pid = proc.pid, .sig = SIGINT};
     struct keep_msg m = {.h = {.type = KEEP_MIND,
-                               .id = ++token,
+                               .id = 8081,
                                .a = (uint64_t)getuid() | (uint64_t)getgid() << 32},
                          .body = str_n(&q, sizeof(q))};
     send_msg(&m);
     m = hear_type(KEEP_ANSWER);
     struct minder_answer a;
-    CHECK_INT(m.h.id, token);
+    CHECK_INT(m.h.id, 8081);
     CHECK_INT(m.body.n, sizeof(a));
     memcpy(&a, m.body.p, sizeof(a));
     CHECK_INT(a.verb, MINDER_SIGNAL_GROUP);
@@ -785,9 +786,11 @@ TEST(without_a_serving_worker_a_signal_ends_it_at_once)
     check_ends_well();
 }
 
+/* Half a minute, should a case fail that had to end it. */
+#define LINGER "for i in 1 2 3 4 5 6; do for j in 1 2 3 4 5; do sleep 1; done; done"
+
 static const char stubborn[] =
-    "trap 'echo hup' HUP; trap 'echo term' TERM; echo $$ >pid; "
-    "while :; do sleep 0.05; done";
+    "trap 'echo hup' HUP; trap 'echo term' TERM; echo $$ >pid; " LINGER;
 
 TEST(what_ignores_the_signals_is_killed_after_the_grace)
 {
@@ -820,12 +823,15 @@ TEST(asked_twice_it_does_not_wait_for_its_worker)
     kill(keeper, SIGTERM);
     check_ends_well(); /* the worker never left: it was killed */
     T_WAIT(!alive(worker));
+    struct keep_msg m;
+    while (keep_recv(sock, &m, space) == 1)
+        CHECK(m.h.type != KEEP_SIGNAL); /* it was not asked again */
 }
 
 /* A daemon of a program: another session, its parent gone, deaf to signals. */
-static const char daemon_script[] = "(setsid sh -c 'trap \"\" HUP TERM INT; echo $$ "
-                                    ">daemon; while :; do sleep 0.05; done' "
-                                    "</dev/null >/dev/null 2>&1 &); exit 0";
+static const char daemon_script[] =
+    "(setsid sh -c 'trap \"\" HUP TERM INT; echo $$ >daemon; " LINGER "' "
+    "</dev/null >/dev/null 2>&1 &); exit 0";
 
 TEST(daemons_are_killed_too)
 {

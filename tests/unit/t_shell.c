@@ -435,7 +435,7 @@ TEST(a_list_that_was_cut_off_is_refused)
         "export A='x",         "declare -x A=\"x",     "declare -x A=$'x",
         "declare -x A=$'x\\",  "declare -x A=$'\\q'",  "export A='it'\"'\"'s",
         "export A-B='x'",      "export 1A=x",          "export =x",
-        "export A=x\nexport ", "declare -x A=\"x\\\"",
+        "export A=x\nexport ", "declare -x A=\"x\\\"", "declare -x A=$'x\\000y'",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct buf out = BUF_INIT(1000);

@@ -312,7 +312,7 @@ TEST(programs_that_cannot_be_run)
 
 TEST(path_is_that_of_the_childs_environment)
 {
-    char here[300], both[600], *env[] = {here, NULL};
+    char here[300], both[1000], *env[] = {here, NULL};
     snprintf(here, sizeof(here), "PATH=/nowhere:%s", t_dir());
     new_file("only-here", "#!/bin/sh\necho found\n", 0700);
     struct run r = run_of(NULL);

@@ -20,20 +20,22 @@ struct ring {
     struct keep_stream s;
 };
 
-static void write_up_to(struct ring *r, uint64_t end)
-{
-    for (; r->s.offset < end; r->s.offset++) {
-        char c = byte_at(r->s.offset);
-        if (pwrite(r->fd, &c, 1, (off_t)(r->s.offset % r->s.cap)) != 1)
-            T_FAIL("pwrite: %s", strerror(errno));
-    }
-}
-
 /* "What is older than that is not to be believed." */
 static void give_up(struct ring *r, uint64_t before)
 {
     if (pwrite(r->fd, &before, sizeof(before), (off_t)r->s.cap) != sizeof(before))
         T_FAIL("pwrite: %s", strerror(errno));
+}
+
+static void write_up_to(struct ring *r, uint64_t end)
+{
+    if (end > r->s.cap)
+        give_up(r, end - r->s.cap);
+    for (; r->s.offset < end; r->s.offset++) {
+        char c = byte_at(r->s.offset);
+        if (pwrite(r->fd, &c, 1, (off_t)(r->s.offset % r->s.cap)) != 1)
+            T_FAIL("pwrite: %s", strerror(errno));
+    }
 }
 
 static struct ring ring_of(uint64_t end)
@@ -196,10 +198,7 @@ TEST(a_reader_beside_a_writer_never_gets_wrong_bytes)
     if (writer == 0) { /* tells its offset now and then, as the keeper does */
         close(p[0]);
         while (r.s.offset < TOTAL) {
-            uint64_t end = r.s.offset + CAP / 8;
-            if (end > CAP)
-                give_up(&r, end - CAP);
-            write_up_to(&r, end);
+            write_up_to(&r, r.s.offset + CAP / 8);
             if (r.s.offset % CAP == 0 && write(p[1], &r.s.offset, 8) != 8)
                 _exit(1);
         }

@@ -190,6 +190,7 @@ TEST(a_paused_stream_reads_nothing)
     turn();
     CHECK_INT(near.datas, 0);
     CHECK_INT(near.s.in.n, 0);
+    CHECK_INT(near.s.io.events & EPOLLIN, 0); /* nor is it woken for it */
     CHECK_INT(stream_write(&near.s, STR("still writes")), 0);
     char p[100];
     CHECK_MEM(p, peer_hears(p, sizeof(p)), "still writes");
@@ -428,6 +429,21 @@ TEST(a_close_takes_a_reported_failure_back)
     turn();
     CHECK_INT(near.ends, 0);
     CHECK_INT(stream_write(&near.s, STR("x")), 0);
+    finish();
+}
+
+TEST(a_closed_stream_can_be_freed_at_once)
+{
+    open_pair(100, 100);
+    int p[2];
+    CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, p), 0);
+    struct near *other = calloc(1, sizeof(*other));
+    CHECK_INT(stream_open(&other->s, loop, p[0], 100, 100, &events), 0);
+    close(p[1]);
+    stream_write(&other->s, STR("x")); /* its failure is to be told */
+    stream_close(&other->s);
+    free(other);
+    turn();
     finish();
 }
 
