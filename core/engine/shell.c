@@ -560,7 +560,7 @@ static const char *ansi_c(const char *p, const char *end, char *out)
         n++;
     }
     *out = (char)v;
-    return n && v ? p : NULL; /* no variable holds a NUL */
+    return n && (char)v ? p : NULL; /* no variable holds a NUL */
 }
 
 /* A shell word of quoted and bare parts, up to an unquoted newline. */
