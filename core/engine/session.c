@@ -27,6 +27,25 @@
 const char *session_name(const struct session *s) { return s->name; }
 struct engine *session_engine(const struct session *s) { return s->en; }
 const char *session_cwd(const struct session *s) { return s->cwd; }
+const char *session_path(const struct session *s) { return s->path; }
+pid_t session_last_background(const struct session *s) { return s->last_background; }
+
+bool session_untold(const struct session *s)
+{
+    return !session_busy(s) && (s->untold == OP_ENDED || s->untold == OP_SHELL_ENDED);
+}
+
+const char *session_call(const struct session *s, struct str prefix)
+{
+    if (s->cmd.id[0] && str_starts(str_of(s->cmd.id), prefix))
+        return s->cmd.id;
+    for (unsigned i = 0; i < DONE_KEPT; i++) {
+        const struct done *d = &s->done[(s->done_next + DONE_KEPT - 1 - i) % DONE_KEPT];
+        if (d->id[0] && str_starts(str_of(d->id), prefix))
+            return d->id;
+    }
+    return NULL;
+}
 
 void session_view(const struct session *s, struct session_view *v)
 {
@@ -174,6 +193,11 @@ static void begin(struct session *s, struct op *op)
     op_settle(op);
 }
 
+static int signal_of(int status)
+{
+    return status > 128 && status < 128 + _NSIG ? status - 128 : 0;
+}
+
 static bool answer_done(struct session *s, struct op *op)
 {
     for (unsigned i = 0; op->id[0] && i < DONE_KEPT; i++) {
@@ -182,6 +206,7 @@ static bool answer_done(struct session *s, struct op *op)
             continue;
         op->r = (struct op_result){.state = d->shell_ended ? OP_SHELL_ENDED : OP_ENDED,
                                    .exit = d->status,
+                                   .signo = signal_of(d->status),
                                    .seq = d->seq,
                                    .from = d->from,
                                    .to = d->to,
@@ -225,7 +250,7 @@ static void tell_end(struct session *s, struct op *op, enum op_state state)
     int status = s->cmd.status;
     result_of(s, op, state);
     op->r.exit = status;
-    op->r.signo = status > 128 && status < 128 + _NSIG ? status - 128 : 0;
+    op->r.signo = signal_of(status);
     op->r.duration_ms = s->cmd.duration_ms;
     op->r.looked = false;
     if (op->owner)
@@ -321,7 +346,8 @@ void session_run(struct session *s, struct op *op)
     engine_touch(s->en);
     if (answer_done(s, op))
         return;
-    if (op->id[0] && strcmp(op->id, s->cmd.id) == 0 && !s->cmd.ended && s->cmd.seq) {
+    if (op->id[0] && strcmp(op->id, s->cmd.id) == 0 && s->cmd.seq &&
+        (!s->cmd.ended || s->wait_prompt)) {
         if (op->timeout_ms > 0)
             timer_begin(s->en->loop, &op->hard, op->timeout_ms, on_hard);
         attach_op(s, op);
@@ -413,73 +439,6 @@ void session_wait(struct session *s, struct op *op)
     op->r.to = s->seen = s->scanned;
     s->idle_bytes = 0;
     op_settle(op);
-}
-
-/* ---- records: what the shell wrote into r ---- */
-
-static void note_dropped(struct session *s, struct str line)
-{
-    /* A line of ours that was typed just before the command ended is no input. */
-    if (!s->dropped[0] && str_find(line, str_of(s->sh.dir)) < 0)
-        snprintf(s->dropped, sizeof(s->dropped),
-                 "input that nobody had read was dropped: %.*s",
-                 line.n > 80 ? 80 : (int)line.n, line.p);
-}
-
-static void take_record(struct session *s, struct str *f, int n)
-{
-    if (str_eq(f[0], STR("D")) && n == 2) {
-        note_dropped(s, f[1]);
-        return;
-    }
-    uint64_t status;
-    if (str_to_u64(f[1], &s->record_seq) < 0 || str_to_u64(f[2], &status) < 0)
-        return;
-    s->record_status = (int)status;
-    if (f[4].n > 0 && f[4].n < sizeof(s->cwd)) {
-        memcpy(s->cwd, f[4].p, f[4].n);
-        s->cwd[f[4].n] = 0;
-    }
-    if (f[3].n < sizeof(s->flags)) {
-        memcpy(s->flags, f[3].p, f[3].n);
-        s->flags[f[3].n] = 0;
-    }
-}
-
-static void read_records(struct session *s)
-{
-    char bytes[4 << 10];
-    if (s->record_fd < 0)
-        session_reserve_records(s);
-    if (s->record_fd < 0)
-        return;
-    ssize_t n;
-    while ((n = pread(s->record_fd, bytes, sizeof(bytes), (off_t)s->records)) > 0) {
-        struct str rest = str_n(bytes, (size_t)n), f[6];
-        size_t used = 0;
-        while (rest.n > 0) {
-            struct str at = rest;
-            int want = at.p[0] == 'D' ? 2 : 6, got = 0;
-            while (got < want && at.n > 0 && memchr(at.p, 0, at.n))
-                f[got++] = str_cut(&at, 0);
-            if (got < want)
-                break;
-            take_record(s, f, got);
-            used += rest.n - at.n;
-            rest = at;
-        }
-        if (used == 0) /* torn, or a line longer than we look at */
-            used = (size_t)n == sizeof(bytes) ? (size_t)n : 0;
-        if (used == 0)
-            break;
-        s->records += used;
-        if ((size_t)n < sizeof(bytes))
-            break;
-    }
-    if (s->records > RECORDS_MAX && ftruncate(s->record_fd, 0) == 0) {
-        s->records = 0;
-        session_reserve_records(s);
-    }
 }
 
 /* ---- ends ---- */
@@ -583,7 +542,7 @@ static void end_command(struct session *s, uint64_t to, int status)
     c->status = status & 0xff;
     c->duration_ms = clock_ms() - c->since_ms;
     forget_feed(s);
-    read_records(s);
+    session_read_records(s);
     s->noise_from = strpbrk(s->flags, "xv") ? to : 0;
     TRACE(TRACE_SESSION, "session %s: %llu ended with %d", s->name,
           (unsigned long long)c->seq, c->status);
@@ -717,7 +676,7 @@ static void take_end(struct session *s, const struct mark *m, uint64_t at)
 
 static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
 {
-    read_records(s);
+    session_read_records(s);
     if (s->record_seq != m->seq || s->record_status != m->status) {
         s->unproved = *m;
         s->unproved_at = at;
@@ -739,7 +698,7 @@ bool session_end_by_record(struct session *s)
     const struct keep_stream *o = session_out(s);
     struct command *c = &s->cmd;
     bool lost = o->gaps > 0 && o->gap[o->gaps - 1].to > c->typed_at;
-    read_records(s);
+    session_read_records(s);
     if (!lost || s->record_seq != c->seq || s->scanned < o->offset)
         return false;
     if (!c->started) {
@@ -755,10 +714,10 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     struct command *c = &s->cmd;
     if (s->wait_prompt) {
-        read_records(s);
+        session_read_records(s);
         command_over(s);
     } else if (s->state == SESSION_HUMAN) {
-        read_records(s);
+        session_read_records(s);
         s->state = SESSION_IDLE;
         session_sync_prompt(s);
         session_next(s);
@@ -1052,11 +1011,15 @@ struct json *session_json(const struct session *s)
     if (s->proc.r.flags & KEEP_P_STARTED && !(s->proc.r.flags & KEEP_P_EXITED))
         json_put_int(j, "pid", s->proc.r.pid);
     json_put_z(j, "cwd", s->cwd);
+    json_put_z(j, "path", s->path);
+    if (s->last_background)
+        json_put_int(j, "last_background", s->last_background);
     json_put_int(j, "op", (int64_t)s->cmd.seq);
     if (session_busy(s)) {
         json_put_z(j, "command", s->cmd.head);
         json_put_int(j, "running_ms", clock_ms() - s->cmd.since_ms);
     }
+    json_put_bool(j, "untold", session_untold(s));
     int n = 0;
     struct list *it, *tmp;
     list_each (it, tmp, &((struct session *)(uintptr_t)s)->viewers)
@@ -1157,6 +1120,7 @@ struct session *session_get(struct engine *en, struct str name,
     session_copy(s->cwd, sizeof(s->cwd), o->cwd.n ? o->cwd : str_of(en->home));
     session_copy(s->shell_wanted, sizeof(s->shell_wanted), o->shell);
     session_copy(s->user, sizeof(s->user), o->user);
+    session_first_path(s);
     if (o->rows > 0 && o->cols > 0) {
         s->rows = o->rows;
         s->cols = o->cols;

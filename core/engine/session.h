@@ -89,6 +89,17 @@ struct json *session_json(const struct session *s);
 const char *session_name(const struct session *s);
 struct engine *session_engine(const struct session *s);
 const char *session_cwd(const struct session *s);
+/* PATH at the last end; before the first, that of its environment; "": unknown. */
+const char *session_path(const struct session *s);
+/* $! at the last end; 0: none. */
+pid_t session_last_background(const struct session *s);
+/*
+ * The id of the newest command, running or among the answers that are kept,
+ * whose id begins with prefix; NULL: none. Borrowed until the next command.
+ */
+const char *session_call(const struct session *s, struct str prefix);
+/* The last command has ended, and nobody was told so yet. */
+bool session_untold(const struct session *s);
 /* Would waiting for this session make the command `parent` (an OD_OP) wait for itself? */
 bool session_in_chain(const struct session *s, const char *parent);
 /* Does something run, so that the next command must wait? */

@@ -16,9 +16,10 @@ enum {
     LOOK_NEXT_MS = 120,
     LOOK_AGAIN_MS = 1000, /* it was waiting: still? */
     ENV_AFTER_MS = 50,
-    PROMPT_WAIT_MS = 200, /* for what the shell says it dropped */
-    RECORDS_MAX = 56 << 10, /* bytes of the file r before it begins anew */
-    INSTALLS_MAX = 3,    /* for one command; then the shell is beyond help */
+    PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
+    RECORDS_MAX = 48 << 10,  /* bytes of the file r before it begins anew */
+    RECORDS_MORE = 16 << 10, /* reserved for those that come before that is done */
+    INSTALLS_MAX = 3,        /* for one command; then the shell is beyond help */
     EXIT_GRACE_MS = 300,
     ENV_MAX = 80 << 10,
     ROWS = 50, COLS = 200,
@@ -75,6 +76,8 @@ struct session {
     uid_t uid;
     gid_t gid;
     char cwd[4096];
+    char path[4096];       /* PATH at the last end, cut between two directories */
+    pid_t last_background; /* $! then; 0: none */
     struct buf opts_env;   /* as given when it was made */
     struct buf env;        /* snapshot: NAME=VALUE\0… */
     char shell_wanted[256], user[64];
@@ -151,6 +154,11 @@ void session_fail_queue(struct session *s, const struct err *e);
 void session_start(struct session *s);
 /* From now on the shell has LIMIT_START_MS to come to its first prompt. */
 void session_limit_start(struct session *s);
+
+/* session_records.c */
+void session_read_records(struct session *s);
+/* What PATH a new shell finds, and that it has no job yet. */
+void session_first_path(struct session *s);
 
 /* session_tty.c */
 struct termios session_termios(bool attached);

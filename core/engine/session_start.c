@@ -65,7 +65,7 @@ void session_reserve_records(struct session *s)
     if (s->record_fd < 0)
         s->record_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (s->record_fd >= 0 &&
-        fallocate(s->record_fd, FALLOC_FL_KEEP_SIZE, 0, RECORDS_MAX + (8 << 10)) < 0)
+        fallocate(s->record_fd, FALLOC_FL_KEEP_SIZE, 0, RECORDS_MAX + RECORDS_MORE) < 0)
         log_debug("session %s: cannot reserve %s: %m", s->name, path);
 }
 
@@ -242,6 +242,7 @@ static int spawn_shell(struct session *s, struct err *e)
         goto out;
     s->state = SESSION_STARTING;
     s->records = 0;
+    session_first_path(s);
     s->installing = s->wait_prompt = false;
     struct buf key = BUF_INIT(128), line = BUF_INIT(LIMIT_BLOB_MAX);
     sp.program = s->sh.path;

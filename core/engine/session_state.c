@@ -13,12 +13,12 @@
 
 #include <stdlib.h>
 
-enum { KEPT_VERSION = 1 };
+enum { KEPT_VERSION = 2 };
 
 struct kept {
     uint32_t version, size;
     uint64_t proc, feed, seq, scanned, records, seen;
-    int32_t state, kind, rows, cols, fresh_status;
+    int32_t state, kind, rows, cols, fresh_status, last_background;
     uint32_t gen, uid, gid, done_next;
     uint8_t pty, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold;
     char nonce[12], tag[12], flags[32];
@@ -30,7 +30,7 @@ struct kept {
 #define STRINGS(s) \
     {(s)->sh.dir, sizeof((s)->sh.dir)}, {(s)->sh.path, sizeof((s)->sh.path)}, \
         {(s)->shell_wanted, sizeof((s)->shell_wanted)}, {(s)->user, sizeof((s)->user)}, \
-        {(s)->cwd, sizeof((s)->cwd)}, \
+        {(s)->cwd, sizeof((s)->cwd)}, {(s)->path, sizeof((s)->path)}, \
     { \
         (s)->pty_error, sizeof((s)->pty_error) \
     }
@@ -57,6 +57,7 @@ static void pack(struct session *s, struct buf *out)
                      .rows = s->rows,
                      .cols = s->cols,
                      .fresh_status = s->fresh_status,
+                     .last_background = s->last_background,
                      .gen = s->sh.gen,
                      .uid = s->uid,
                      .gid = s->gid,
@@ -127,6 +128,7 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->rows = k->rows;
     s->cols = k->cols;
     s->fresh_status = k->fresh_status;
+    s->last_background = k->last_background;
     s->uid = k->uid;
     s->gid = k->gid;
     s->done_next = k->done_next;

@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #define OSC "\\033]7723;%s;"
+/* Of an E or P; no record is longer than its reader looks. */
+#define RECORD "%s\\000%s\\000%s\\000%s\\000%.4096s\\000%s\\000%.4096s\\000"
 
 /*
  * Begin, and the choice of how the next begin hands on $? (@@p). Marks go to
@@ -43,7 +45,8 @@ static const char bash_code[] =
     /* End: record, mark, then swallow input until the acknowledgement. */
     "@@e() {\n"
     "@@s=$1; @@G\n"
-    "\\builtin printf '%s\\0' E \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
+    "\\builtin printf '" RECORD
+    "' E \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" \"${PATH-}\" >>\"$@@d/r\"\n"
     "\\builtin printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&\"$@@t\"\n"
     "@@f=1 @@r=\n"
     "@@c\n"
@@ -72,7 +75,8 @@ static const char bash_code[] =
     "[[ $@@f || ! $@@r ]] || @@e \"$1\"\n"
     "if [[ $@@f ]]; then @@f=; \\builtin return; fi\n"
     "@@s=$1; @@c; @@G\n"
-    "\\builtin printf '%s\\0' P \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
+    "\\builtin printf '" RECORD
+    "' P \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" \"${PATH-}\" >>\"$@@d/r\"\n"
     "\\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&\"$@@t\"\n"
     "}\n"
     /* Where set -x is off: should the command turn it on, the worker cuts our trace. */
@@ -136,7 +140,8 @@ static const char posix_code[] =
     "}\n"
     "@@e() {\n"
     "@@s=$1 @@f=\n"
-    "command printf '%s\\000' E \"$@@n\" \"$1\" \"$-\" \"${PWD-}\" \"${!-}\" >>\"$@@d/r\"\n"
+    "command printf '" RECORD
+    "' E \"$@@n\" \"$1\" \"$-\" \"${PWD-}\" \"${!-}\" \"${PATH-}\" >>\"$@@d/r\"\n"
     "{ command printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\"; @@c; [ ! \"$@@y\" ] || @@h;} <>\"$@@t\" >&0\n"
     "}\n"
     "@@h() {\n"

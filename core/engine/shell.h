@@ -19,9 +19,9 @@
  *
  * They go to /dev/tty, so redirections of the shell do not lose them. Beside
  * them the shell appends records to the file `r` of its directory: fields that
- * end in NUL. "E" or "P", SEQ STATUS FLAGS CWD LASTBG (FLAGS: $-, and `!` when
- * line editing is on), or "D" TEXT: a line of input
- * that nobody had read and that would have been run as a command.
+ * end in NUL. "E" or "P", SEQ STATUS FLAGS CWD LASTBG PATH (FLAGS: $-, and `!`
+ * when line editing is on; LASTBG: $!; PATH: its first 4 KiB), or "D" TEXT: a line
+ * of input that nobody had read and that would have been run as a command.
  *
  * After an E (and an A) the shell drops input until it sees the acknowledgement,
  * so what a program left unread cannot become a command.

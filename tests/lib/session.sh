@@ -14,6 +14,8 @@
 #   bg NAME ARGUMENT...     od exec at the same time; its output is in $T/NAME.out
 #                           and .err, its status in $T/NAME.rc when it has ended
 #   ended NAME              has it?          said NAME   how, as "STATUS OUTPUT"
+#   ask MEMBERS             a request of its own, '"do":"list"' and so on; prints the
+#                           result as JSON
 #   state_of SESSION        as od exec --list has it
 #   busy SESSION, idle SESSION
 #   settled SESSION         idle, and its environment was looked at since the end
@@ -91,6 +93,25 @@ ended() { [ -f "$T/$1.rc" ]; }
 said() {
     wait_for 20 ended "$1" || echo "not ended"
     printf '%s %s\n' "$(cat "$T/$1.rc")" "$(tr -d '\000' <"$T/$1.out")"
+}
+
+ask() {
+    # shellcheck disable=SC2016 # Perl's
+    timeout -k 5 "${OD_TEST_LIMIT:-20}" perl -MIO::Socket::UNIX -e '
+        my $s = IO::Socket::UNIX->new(Peer => $ENV{OD_SOCKET}) or die "no server";
+        my $q = q({"v":1,) . $ARGV[0] . "}";
+        $s->syswrite(pack("V a a*", length $q, "Q", $q));
+        my $in = "";
+        while (sysread($s, $in, 65536, length $in)) {
+            while (length $in >= 5) {
+                my ($n, $type) = unpack("V a", $in);
+                last if length $in < 5 + $n;
+                my $payload = substr($in, 5, $n);
+                substr($in, 0, 5 + $n) = "";
+                print("$payload\n"), exit if $type eq "R";
+            }
+        }
+        exit 1' "$1"
 }
 
 state_of() { ex --list | awk -v name="$1" '$1 == name { print $3 }'; }

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a session knows of its shell and of its commands, without a shell: the
+ * records in the file r in every state of arrival, and the answers it keeps.
+ */
+#include "engine/session_own.h"
+
+#include "t.h"
+
+#include <fcntl.h>
+
+static char path_var[] = "PATH=/first:/second";
+static char *env[] = {path_var, NULL};
+static char *bare[] = {NULL};
+
+struct fixture {
+    struct loop *loop;
+    struct engine en;
+    struct session *s;
+};
+
+/* Each case has a process of its own, so what it opens ends with it. */
+static struct fixture *open_fixture(char **with)
+{
+    static struct fixture all[8];
+    static int n;
+    struct err e = ERR_INIT;
+    struct fixture *f = &all[n++];
+    *f = (struct fixture){.loop = loop_new()};
+    CHECK(f->loop != NULL);
+    CHECK_INT(engine_open(&f->en, f->loop, &e), 0);
+    f->en.env = with;
+    struct session_opts o = {0};
+    f->s = session_get(&f->en, STR("main"), &o, &e);
+    CHECK(f->s != NULL);
+    return f;
+}
+
+/* The file r, empty, as the session's shell finds it. */
+static int open_records(struct fixture *f)
+{
+    char path[300];
+    snprintf(f->s->sh.dir, sizeof(f->s->sh.dir), "%s", t_dir());
+    snprintf(path, sizeof(path), "%s/r", f->s->sh.dir);
+    int fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+    CHECK(fd >= 0);
+    return fd;
+}
+
+static void put(int fd, struct str bytes)
+{
+    CHECK_INT(write(fd, bytes.p, bytes.n), (long)bytes.n);
+}
+
+/* ---- records ---- */
+
+#define RECORD \
+    "E\0" \
+    "3\0" \
+    "7\0" \
+    "hB!\0" \
+    "/usr\0" \
+    "4242\0" \
+    "/a:/b\0"
+
+TEST(before_the_first_end_path_is_that_of_the_environment)
+{
+    struct fixture *f = open_fixture(env);
+    CHECK_STR(session_path(f->s), "/first:/second");
+    CHECK_INT(session_last_background(f->s), 0);
+    buf_add(&f->s->opts_env, "PATH=/own", sizeof("PATH=/own"));
+    session_first_path(f->s);
+    CHECK_STR(session_path(f->s), "/own");
+    f = open_fixture(bare);
+    CHECK_STR(session_path(f->s), "");
+}
+
+TEST(a_record_is_taken_when_all_of_it_is_there)
+{
+    struct fixture *f = open_fixture(env);
+    int fd = open_records(f);
+    struct str whole = STR(RECORD);
+    for (size_t i = 0; i < whole.n; i++) {
+        session_read_records(f->s);
+        CHECK_INT(f->s->record_seq, 0);
+        CHECK_STR(session_path(f->s), "/first:/second");
+        put(fd, str_n(whole.p + i, 1));
+    }
+    session_read_records(f->s);
+    CHECK_INT(f->s->record_seq, 3);
+    CHECK_INT(f->s->record_status, 7);
+    CHECK_STR(f->s->flags, "hB!");
+    CHECK_STR(session_cwd(f->s), "/usr");
+    CHECK_INT(session_last_background(f->s), 4242);
+    CHECK_STR(session_path(f->s), "/a:/b");
+    CHECK_INT(f->s->records, whole.n);
+}
+
+TEST(the_last_record_is_what_holds)
+{
+    struct fixture *f = open_fixture(env);
+    int fd = open_records(f);
+    put(fd, STR(RECORD "D\0input\0"
+                       "P\0"
+                       "4\0"
+                       "0\0"
+                       "h\0"
+                       "/\0"
+                       "\0"
+                       "\0"));
+    session_read_records(f->s);
+    CHECK_INT(f->s->record_seq, 4);
+    CHECK_STR(session_cwd(f->s), "/");
+    CHECK_INT(session_last_background(f->s), 0);
+    CHECK_STR(session_path(f->s), "");
+    CHECK(str_find(str_of(f->s->dropped), STR("dropped: input")) >= 0);
+}
+
+TEST(what_is_no_record_changes_nothing)
+{
+    struct fixture *f = open_fixture(env);
+    int fd = open_records(f);
+    put(fd, STR(RECORD "E\0"
+                       "x\0"
+                       "0\0"
+                       "h\0"
+                       "/tmp\0"
+                       "1\0"
+                       "/x\0"));
+    put(fd, STR("E\0"
+                "5\0"
+                "-1\0"
+                "h\0"
+                "/tmp\0"
+                "1\0"
+                "/x\0"));
+    session_read_records(f->s);
+    CHECK_INT(f->s->record_seq, 3);
+    CHECK_STR(session_cwd(f->s), "/usr");
+    CHECK_STR(session_path(f->s), "/a:/b");
+    put(fd, STR("E\0"
+                "6\0"
+                "0\0"
+                "h\0"
+                "/\0"
+                "99999999999\0"
+                "/x\0"));
+    session_read_records(f->s);
+    CHECK_INT(f->s->record_seq, 6);
+    CHECK_INT(session_last_background(f->s), 0); /* no pid is as large */
+}
+
+/* PATH of n bytes: /d/d/d…:/d/d… with a colon after every 100 bytes. */
+static void put_long_path(int fd, size_t n)
+{
+    struct buf b = BUF_INIT(64 << 10);
+    buf_adds(&b, STR("E\0"
+                     "1\0"
+                     "0\0"
+                     "h\0"
+                     "/\0"
+                     "0\0"));
+    for (size_t i = 0; i < n; i++)
+        buf_addc(&b, i % 100 == 99 ? ':' : i % 2 ? 'd' : '/');
+    buf_addc(&b, 0);
+    put(fd, buf_str(&b));
+    buf_release(&b);
+}
+
+TEST(a_long_path_ends_with_a_whole_directory)
+{
+    static const size_t sizes[][2] = {
+        {4094, 4094}, {4095, 4095}, {4096, 3999}, {4099, 3999}, {9000, 3999}};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct fixture *f = open_fixture(env);
+        put_long_path(open_records(f), sizes[i][0]);
+        session_read_records(f->s);
+        CHECK_INT(f->s->record_seq, 1);
+        CHECK_INT(strlen(session_path(f->s)), sizes[i][1]);
+    }
+}
+
+TEST(more_records_than_are_read_at_once)
+{
+    struct fixture *f = open_fixture(env);
+    int fd = open_records(f);
+    struct buf cwd = BUF_INIT(8192);
+    for (int i = 0; i < 4095; i++)
+        buf_addc(&cwd, '/');
+    for (int i = 1; i <= 9; i++) {
+        struct buf b = BUF_INIT(8192);
+        buf_addf(&b, "E%c%d%c0%ch%c%s%c%d%c/bin%c", 0, i, 0, 0, 0, buf_z(&cwd), 0,
+                 i + 100, 0, 0);
+        put(fd, buf_str(&b));
+        buf_release(&b);
+    }
+    session_read_records(f->s);
+    CHECK_INT(f->s->record_seq, 9);
+    CHECK_INT(session_last_background(f->s), 109);
+    CHECK_INT(strlen(session_cwd(f->s)), 4095);
+    buf_release(&cwd);
+}
+
+TEST(a_file_that_has_grown_begins_anew)
+{
+    struct fixture *f = open_fixture(env);
+    int fd = open_records(f);
+    for (size_t n = 0; n <= RECORDS_MAX; n += sizeof(RECORD) - 1)
+        put(fd, STR(RECORD));
+    session_read_records(f->s);
+    CHECK_INT(f->s->records, 0);
+    CHECK_INT(lseek(fd, 0, SEEK_END), 0);
+    put(fd, STR("E\0"
+                "8\0"
+                "0\0"
+                "h\0"
+                "/\0"
+                "0\0"
+                "/z\0"));
+    session_read_records(f->s);
+    CHECK_INT(f->s->record_seq, 8);
+}
+
+/* ---- answers that are kept ---- */
+
+static void had(struct session *s, const char *id, uint64_t seq)
+{
+    struct done *d = &s->done[s->done_next++ % DONE_KEPT];
+    *d = (struct done){.seq = seq};
+    snprintf(d->id, sizeof(d->id), "%s", id);
+}
+
+TEST(the_newest_call_that_begins_so)
+{
+    struct fixture *f = open_fixture(env);
+    CHECK(session_call(f->s, STR("")) == NULL);
+    had(f->s, "a-1", 1);
+    had(f->s, "b-2", 2);
+    had(f->s, "a-3", 3);
+    had(f->s, "", 4);
+    CHECK_STR(session_call(f->s, STR("a-")), "a-3");
+    CHECK_STR(session_call(f->s, STR("a-1")), "a-1");
+    CHECK_STR(session_call(f->s, STR("b")), "b-2");
+    CHECK_STR(session_call(f->s, STR("")), "a-3");
+    CHECK(session_call(f->s, STR("c")) == NULL);
+    CHECK(session_call(f->s, STR("a-33")) == NULL);
+    snprintf(f->s->cmd.id, sizeof(f->s->cmd.id), "b-5");
+    CHECK_STR(session_call(f->s, STR("b")), "b-5");
+    CHECK_STR(session_call(f->s, STR("a")), "a-3");
+    for (int i = 0; i < DONE_KEPT; i++)
+        had(f->s, "z", (uint64_t)i + 6);
+    CHECK(session_call(f->s, STR("a")) == NULL);
+}
+
+TEST(an_end_is_untold_until_somebody_hears_of_it)
+{
+    struct fixture *f = open_fixture(env);
+    CHECK(!session_untold(f->s));
+    f->s->state = SESSION_IDLE;
+    f->s->untold = OP_ENDED;
+    CHECK(session_untold(f->s));
+    f->s->untold = OP_SHELL_ENDED;
+    CHECK(session_untold(f->s));
+    f->s->state = SESSION_RUNNING;
+    CHECK(!session_untold(f->s));
+}
+
+T_MAIN
