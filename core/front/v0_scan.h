@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How many commands a text for bash has: V0 refuses more than one complete
+ * command at top level (reference/openhands-runtime.md 3.5).
+ *
+ * A scanner of bash's grammar, not of its meaning: quotes, expansions, here
+ * documents, compound commands. What separates is a newline at top level;
+ * `;`, `&`, `&&`, `|` and whatever is inside of a compound command do not.
+ * Comments count for nothing. Linear in time, no memory, at most
+ * V0_SCAN_DEPTH constructs in one another.
+ */
+#ifndef OD_FRONT_V0_SCAN_H
+#define OD_FRONT_V0_SCAN_H
+
+#include "base/str.h"
+
+#define V0_SCAN_DEPTH 256
+
+/*
+ * A command with the blanks and comments behind it; the first one also has
+ * those before it. One after the other, pieces are the whole text.
+ */
+struct v0_piece {
+    struct str text; /* borrowed from the scanned text */
+};
+
+/*
+ * The number of commands, at least 1: an empty text is one empty command, and
+ * a text that does not parse, or is nested too deeply, is one as it is. The
+ * first `max` pieces are written to out; when there are more, the last one
+ * written ends where its successor begins.
+ */
+size_t v0_scan(struct str text, struct v0_piece *out, size_t max);
+
+#endif
