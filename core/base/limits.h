@@ -21,6 +21,7 @@
     LIMIT(BLOB_MAX, 96 << 10, "bytes of one state kept by the keeper") \
     LIMIT(BLOBS_MAX, 16 << 20, "bytes of all states kept by the keeper") \
     LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
+    LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \
     LIMIT(IDLE_EXIT_S, 8 * 3600, "seconds without clients and commands before a server that a client started ends")
 

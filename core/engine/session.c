@@ -339,6 +339,19 @@ bool session_busy(const struct session *s)
            s->state == SESSION_HUMAN;
 }
 
+bool session_running(const struct session *s, const char *id)
+{
+    return session_busy(s) && !s->cmd.ended && strcmp(s->cmd.id, id) == 0;
+}
+
+void session_warm(struct session *s)
+{
+    if (s->state == SESSION_NONE)
+        session_start(s);
+}
+
+uid_t session_uid(const struct session *s) { return s->uid; }
+
 void session_run(struct session *s, struct op *op)
 {
     op->session = s;

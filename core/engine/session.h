@@ -62,6 +62,13 @@ void session_wait(struct session *s, struct op *take);
 int session_input(struct session *s, struct str bytes, struct err *e);
 int session_key(struct session *s, struct str key, struct err *e); /* "C-c", "Up" … */
 int session_eof(struct session *s, struct err *e);
+/*
+ * The input, key or end of file that follows is the caller's `id`, which is kept
+ * in the same step as it is typed. The id of the newest such input that begins
+ * with prefix, also of a worker before; NULL: none of the last INPUTS_KEPT.
+ */
+void session_input_as(struct session *s, const char *id);
+const char *session_input_call(const struct session *s, struct str prefix);
 /* Standard input of the running command that asked for it (op.with_stdin). */
 size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted);
 void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof);
@@ -104,6 +111,11 @@ bool session_untold(const struct session *s);
 bool session_in_chain(const struct session *s, const char *parent);
 /* Does something run, so that the next command must wait? */
 bool session_busy(const struct session *s);
+/* Does the command that was run with this id still run? */
+bool session_running(const struct session *s, const char *id);
+/* Starts the shell of a session that has none yet, before anything is run. */
+void session_warm(struct session *s);
+uid_t session_uid(const struct session *s);
 void session_free(struct session *s);
 /* Everybody who waits is answered with CANCELLED: the server ends. */
 void session_cancel(struct session *s);

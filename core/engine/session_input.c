@@ -15,6 +15,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+/* Bytes handed to the keeper at once: what a caller named fits one step. */
+enum { INPUT_STEP = 64 << 10 };
+
 static int want_running(struct session *s, struct err *e)
 {
     if (!session_busy(s) && list_empty(&s->viewers))
@@ -66,13 +69,34 @@ static int send_input(struct session *s, struct str bytes, struct err *e)
         return 0;
     }
     while (bytes.n > 0) {
-        size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
-        hold_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));
+        size_t n = bytes.n < INPUT_STEP ? bytes.n : INPUT_STEP;
+        if (s->input_named)
+            session_store(s, str_n(bytes.p, n));
+        else
+            hold_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));
+        s->input_named = false;
         bytes = str_sub(bytes, n, bytes.n);
     }
     if (session_busy(s))
         session_quiet_again(s);
     return 0;
+}
+
+void session_input_as(struct session *s, const char *id)
+{
+    session_copy(s->inputs[s->inputs_next++ % INPUTS_KEPT], sizeof(s->inputs[0]),
+                 str_of(id));
+    s->input_named = true;
+}
+
+const char *session_input_call(const struct session *s, struct str prefix)
+{
+    for (unsigned i = 1; i <= INPUTS_KEPT; i++) {
+        const char *id = s->inputs[(s->inputs_next - i) % INPUTS_KEPT];
+        if (id[0] && str_starts(str_of(id), prefix))
+            return id;
+    }
+    return NULL;
 }
 
 int session_input(struct session *s, struct str bytes, struct err *e)

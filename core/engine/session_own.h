@@ -11,6 +11,7 @@
 
 enum {
     DONE_KEPT = 16,      /* answers kept for callers that come back */
+    INPUTS_KEPT = 4,     /* ids of input that was typed */
     SKIPS = 32,          /* noise ranges remembered */
     LOOK_FIRST_MS = 60,  /* quiet for that long: is it waiting? */
     LOOK_NEXT_MS = 120,
@@ -112,6 +113,9 @@ struct session {
     struct command cmd;
     struct done done[DONE_KEPT];
     unsigned done_next;
+    char inputs[INPUTS_KEPT][OP_ID_MAX + 1];
+    unsigned inputs_next;
+    bool input_named;      /* the next input is kept with its id */
     struct skip skips[SKIPS];
     unsigned skips_next;
     char dropped[160];     /* input that nobody read, to be told */

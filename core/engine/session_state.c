@@ -22,6 +22,8 @@ struct kept {
     uint32_t gen, uid, gid, done_next;
     uint8_t pty, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold;
     char nonce[12], tag[12], flags[32];
+    uint32_t inputs_next;
+    char inputs[INPUTS_KEPT][OP_ID_MAX + 1];
     struct command cmd;
     struct done done[DONE_KEPT];
 };
@@ -70,11 +72,13 @@ static void pack(struct session *s, struct buf *out)
                      .attached = s->attached_mode,
                      .prompt = s->prompt_on,
                      .untold = s->untold,
+                     .inputs_next = s->inputs_next,
                      .cmd = s->cmd};
     memcpy(k.nonce, s->sh.nonce, sizeof(s->sh.nonce));
     memcpy(k.tag, s->sh.tag, sizeof(s->sh.tag));
     memcpy(k.flags, s->flags, sizeof(k.flags));
     memcpy(k.done, s->done, sizeof(k.done));
+    memcpy(k.inputs, s->inputs, sizeof(k.inputs));
     buf_add(out, &k, sizeof(k));
     const struct {
         const char *text;
@@ -144,6 +148,8 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     memcpy(s->sh.tag, k->tag, sizeof(s->sh.tag));
     memcpy(s->flags, k->flags, sizeof(s->flags));
     memcpy(s->done, k->done, sizeof(s->done));
+    memcpy(s->inputs, k->inputs, sizeof(s->inputs));
+    s->inputs_next = k->inputs_next;
 }
 
 void session_resume(struct engine *en, struct str name, struct str state)
