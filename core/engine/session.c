@@ -179,7 +179,7 @@ static void begin(struct session *s, struct op *op)
         struct buf line = BUF_INIT(1024);
         enum shell_line how = op->with_stdin ? LINE_RUN_FIFO : run_line(s);
         s->run_traced = how != LINE_RUN_KEY;
-        shell_line(&line, &s->sh, how, c->seq);
+        session_add_line(s, &line, how);
         if (s->prompt_on) /* a half-typed line of somebody goes first */
             hold_write(&s->proc, STR("\005\025"), STR(""), STR(""));
         c->input_at = s->proc.sent + line.n;
@@ -508,9 +508,10 @@ void session_acknowledge(struct session *s, enum shell_line how)
 /* The shell drops input until it hears that its end was heard. */
 static void acknowledge(struct session *s, enum shell_line how)
 {
-    if (s->ack_due && s->sh.pty)
+    if (s->ack_due && s->sh.pty && (how == LINE_ACK_ASK || !session_held(s)))
         session_acknowledge(s, how);
-    s->ack_due = false;
+    /* A held shell only answers what it is asked. */
+    s->ack_due = how == LINE_ACK_ASK && s->sh.kind == SHELL_POSIX;
 }
 
 /* The command is over and its shell is (or soon will be) at its prompt. */
@@ -745,6 +746,7 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
         end_command(s, at, m->status);
         if (s->sh.kind == SHELL_POSIX)
             session_restore_tty(s); /* readline would be at work already */
+        session_hold(s);
         command_over(s);
     } else if (s->state == SESSION_TYPED && m->seq < c->seq && !s->installing) {
         session_install(s); /* our line was read, and did not run */
@@ -813,7 +815,8 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
         break;
     case 'A':
         session_restore_tty(s);
-        session_acknowledge(s, LINE_ACK);
+        if (!session_held(s))
+            session_acknowledge(s, LINE_ACK);
         if (s->state == SESSION_HUMAN) { /* H was our own line, read with their prompt */
             s->state = SESSION_IDLE;
             session_sync_prompt(s);

@@ -171,11 +171,20 @@ void session_restore_tty(struct session *s);
 void session_sync_prompt(struct session *s);
 void session_attach_mode(struct session *s, bool on);
 
+/*
+ * Does the shell wait in code of ours when it is idle, until LINE_NEXT comes?
+ * That may be said too often, never too seldom.
+ */
+bool session_held(const struct session *s);
+void session_hold(struct session *s);
+
 /* session_state.c */
 void session_key_name(struct session *s, struct buf *key);
 void session_store(struct session *s, struct str bytes);
 void session_save(struct session *s);
 void session_say(struct session *s, enum shell_line what);
+/* The line, and before it what lets a held shell read it. */
+void session_add_line(struct session *s, struct buf *out, enum shell_line what);
 
 /* session_look.c */
 void session_look_later(struct session *s, int64_t ms);

@@ -103,10 +103,20 @@ void session_store(struct session *s, struct str bytes)
 
 void session_save(struct session *s) { session_store(s, STR("")); }
 
+void session_add_line(struct session *s, struct buf *out, enum shell_line what)
+{
+    /* The one that attaches is typed when its prompt is not there yet. */
+    bool held = s->sh.kind == SHELL_POSIX && s->sh.pty && what != LINE_HOLD &&
+                (what == LINE_ATTACH || (session_held(s) && what != LINE_DETACH));
+    if (held)
+        shell_line(out, &s->sh, LINE_NEXT, s->cmd.seq);
+    shell_line(out, &s->sh, what, s->cmd.seq);
+}
+
 void session_say(struct session *s, enum shell_line what)
 {
     struct buf line = BUF_INIT(1024);
-    shell_line(&line, &s->sh, what, s->cmd.seq);
+    session_add_line(s, &line, what);
     session_store(s, buf_str(&line));
     buf_release(&line);
 }

@@ -74,6 +74,17 @@ void session_sync_prompt(struct session *s)
     session_say(s, s->prompt_on ? LINE_ATTACH : LINE_DETACH);
 }
 
+bool session_held(const struct session *s)
+{
+    return s->sh.kind == SHELL_POSIX && s->sh.pty && !s->prompt_on;
+}
+
+void session_hold(struct session *s)
+{
+    if (session_held(s))
+        session_say(s, LINE_HOLD);
+}
+
 /* ---- attach ---- */
 
 void session_attach_mode(struct session *s, bool on)

@@ -150,13 +150,15 @@ static const char posix_code[] =
     "@@i=$((@@i+1)) @@l=\n"
     "command read -r @@l || :\n"
     "case $@@l in\n"
-    "*\"$@@k $@@n\") break;;\n"
-    "*\"$@@k $@@n ?\") command printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\"; break;;\n"
+    "*\"$@@k $@@n\"|*\"$@@k +\") break;;\n"
+    "*\"$@@k $@@n ?\") command printf '" OSC
+    "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\";;\n"
     "?*) command printf '%s\\000' D \"$@@l\" >>\"$@@d/r\";;\n"
     "esac\n"
     "done\n"
     ":\n"
     "}\n"
+    "@@W() { [ ! \"$@@y\" ] || @@h <>\"$@@t\" >&0; }\n"
     /*
      * Get: the command, from a file that knows no generation; and @@z, the status
      * before, of an end that @@e did not see.
@@ -169,7 +171,8 @@ static const char posix_code[] =
     "$@@C\" <\"$@@d/i\"; { @@e \"$?\";} 2>/dev/null;}'\n"
     "@@0=$@@r'\\eval \"$@@p\n"
     "$@@C\" </dev/null; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@v='{ @@f=; { \\export -p; \\command printf \"\\000\";} >\"$@@d/e\";} 2>/dev/null'\n"
+    "@@v='{ @@f=; { \\export -p; \\command printf \"\\000\";} >\"$@@d/e\"; @@W;} "
+    "2>/dev/null'\n"
     "@@a() {\n"
     "@@f=\n"
     "if [ \"$1\" ]; then PS1=$@@o$@@u PS2='> '; else PS1=$@@o PS2=; fi\n"
@@ -333,9 +336,12 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
         r = expand(out, sh, is_bash(sh) ? bash_code : posix_code);
     struct buf tail = BUF_INIT(1024);
     buf_addf(&tail,
-             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"$%s%c\" \"$%sz\" >%s\"$%st\"\n",
-             prefix, is_bash(sh) ? "\\builtin" : "command", sh->gen, prefix,
-             prefix, start ? 'n' : 'B', prefix, is_bash(sh) ? "&" : "", prefix);
+             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"$%s%c\" "
+             "\"$%sz\" >%s\"$%st\"\n",
+             prefix, is_bash(sh) ? "\\builtin" : "command", sh->gen, prefix, prefix,
+             start ? 'n' : 'B', prefix, is_bash(sh) ? "&" : "", prefix);
+    if (!is_bash(sh))
+        buf_addf(&tail, "%sW 2>/dev/null\n", prefix);
     if (r == 0)
         r = buf_adds(out, buf_str(&tail));
     buf_release(&tail);
@@ -401,6 +407,10 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
         /* Run as a command, after an interrupt, it is harmless and makes no P. */
         return buf_addf(out, " __od%u_f=1;: %s %llu%s\n", g, sh->nonce,
                         (unsigned long long)seq, what == LINE_ACK ? "" : " ?");
+    case LINE_NEXT:
+        return buf_addf(out, " __od%u_f=1;: %s +\n", g, sh->nonce);
+    case LINE_HOLD:
+        return buf_addf(out, " { __od%u_f=1;__od%u_W;} 2>/dev/null\n", g, g);
     case LINE_INSTALL:
         return buf_addf(out, "\025 \\. '%s/p'\n", sh->dir); /* C-u first */
     case LINE_SOURCE:

@@ -24,7 +24,10 @@
  * of input that nobody had read and that would have been run as a command.
  *
  * After an E (and an A) the shell drops input until it sees the acknowledgement,
- * so what a program left unread cannot become a command.
+ * so what a program left unread cannot become a command. A shell other than bash
+ * is held there, in its builtin `read`, until the next line of ours comes: busybox
+ * without ECHO reads its prompt by fgets, takes the signal of a job that ends for
+ * the end of its input, and is gone. While somebody is attached it is at its prompt.
  *
  * All names begin with a prefix that holds a generation: whatever the user's
  * commands do to one generation (unset, readonly, redefine), installing the
@@ -79,14 +82,16 @@ enum shell_line {
     LINE_RUN,      /* run the command file on the terminal */
     LINE_RUN_KEY,  /* the same by one key, where line editing is on (FLAGS has `!`) */
     LINE_RUN_KEY_X, /* … and set -x is on (FLAGS has `x`): slower, traces nothing */
-    LINE_RUN_FIFO, /* the same with standard input from `i` */
-    LINE_RUN_NULL, /* from /dev/null */
-    LINE_ACK,      /* acknowledge the end of seq */
-    LINE_ACK_ASK,  /* the same, and print a P when unread input was dropped */
-    LINE_INSTALL,  /* source the code file `p`, whatever is half typed */
-    LINE_SOURCE,   /* the same to a shell that reads a pipe */
-    LINE_ENV,      /* write the exported variables to `e` */
-    LINE_ATTACH,   /* a person is there: prompt, echo */
+    LINE_RUN_FIFO,  /* the same with standard input from `i` */
+    LINE_RUN_NULL,  /* from /dev/null */
+    LINE_ACK,       /* acknowledge the end of seq */
+    LINE_ACK_ASK,   /* the same, and print a P when unread input was dropped */
+    LINE_NEXT,      /* to a shell that is held: a line of ours follows */
+    LINE_HOLD,      /* to one that is at its prompt: wait for that */
+    LINE_INSTALL,   /* source the code file `p`, whatever is half typed */
+    LINE_SOURCE,    /* the same to a shell that reads a pipe */
+    LINE_ENV,       /* write the exported variables to `e` */
+    LINE_ATTACH,    /* a person is there: prompt, echo */
     LINE_DETACH
 };
 int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
