@@ -20,6 +20,11 @@
     LIMIT(SPAWN_MAX, 120 << 10, "bytes of arguments and environment of a new shell or process") \
     LIMIT(BLOB_MAX, 96 << 10, "bytes of one state kept by the keeper") \
     LIMIT(BLOBS_MAX, 16 << 20, "bytes of all states kept by the keeper") \
+    LIMIT(HTTP_CONNS, 100000, "HTTP connections at once, if the descriptor limit allows them") \
+    LIMIT(HTTP_IDLE_MS, 75000, "milliseconds a kept HTTP connection may be silent: longer than most clients keep theirs") \
+    LIMIT(HTTP_HEAD_MS, 10000, "milliseconds from the first byte of a request's head to its last") \
+    LIMIT(HTTP_BODY_MS, 30000, "milliseconds without a byte of a body that is on its way") \
+    LIMIT(HTTP_WRITE_MS, 60000, "milliseconds in which a peer takes nothing of its answer") \
     LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
     LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \

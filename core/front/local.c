@@ -882,7 +882,7 @@ static void on_end(struct stream *st, int errnum)
     loop_bury(c->en->loop, c, conn_free);
 }
 
-static const struct stream_events events = {on_data, on_room, on_end};
+static const struct stream_events events = {on_data, on_room, on_end, NULL};
 
 static bool trusted(int fd, const struct engine *en)
 {

@@ -12,7 +12,7 @@
 static void rewatch(struct stream *s)
 {
     uint32_t want = 0;
-    if (!s->paused && s->in.n < s->in.max)
+    if (!s->paused && !s->eof && s->in.n < s->in.max)
         want |= EPOLLIN;
     /* Once full, the loop must call back even when a flush emptied it. */
     if (s->out.n > 0 || s->was_full)
@@ -55,9 +55,12 @@ static void read_some(struct stream *s)
             break;
         if (n <= 0) {
             int why = n < 0 ? errno : 0;
+            s->eof = n == 0 && s->ev->on_eof;
             if (got > 0)
                 s->ev->on_data(s);
-            if (s->io.fd >= 0)
+            if (s->io.fd >= 0 && s->eof)
+                s->ev->on_eof(s);
+            else if (s->io.fd >= 0)
                 end(s, why);
             return;
         }
@@ -107,7 +110,7 @@ static void on_io(struct io *io, uint32_t events)
     }
     if (s->io.fd < 0 || s->ended)
         return;
-    if (s->paused || s->in.n >= s->in.max) {
+    if (s->paused || s->eof || s->in.n >= s->in.max) {
         /* Not reading, and a hang-up would be reported for ever. */
         if (events & (EPOLLHUP | EPOLLERR))
             end(s, 0);

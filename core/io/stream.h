@@ -20,6 +20,11 @@ struct stream_events {
     void (*on_data)(struct stream *s);          /* s->in has more than before */
     void (*on_room)(struct stream *s);          /* may be NULL */
     void (*on_end)(struct stream *s, int errnum); /* 0: the peer closed */
+    /*
+     * May be NULL: the peer will send nothing more. Without it that is on_end(0);
+     * with it, writing goes on, and on_end still comes when the rest breaks.
+     */
+    void (*on_eof)(struct stream *s);
 };
 
 struct stream {
@@ -29,7 +34,7 @@ struct stream {
     struct task end;    /* a failed write is reported from the loop */
     int errnum;
     size_t low; /* on_room comes when out has fallen to it; out_max / 2 */
-    bool paused, was_full, ended;
+    bool paused, was_full, ended, eof;
 };
 
 /* Takes fd (non-blocking). 0, or -1 with errno and fd still the caller's. */

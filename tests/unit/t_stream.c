@@ -60,7 +60,7 @@ static void on_end(struct stream *s, int errnum)
         stream_close(s);
 }
 
-static const struct stream_events events = {on_data, on_room, on_end};
+static const struct stream_events events = {on_data, on_room, on_end, NULL};
 static const struct stream_events no_room = {on_data, NULL, on_end};
 
 static void open_fd(int fd, size_t in_max, size_t out_max, const struct stream_events *ev)

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* What httpd.c (connections, requests) and httpd_answer.c (answers) share. */
+#ifndef OD_PROTO_HTTPD_OWN_H
+#define OD_PROTO_HTTPD_OWN_H
+
+#include "proto/httpd.h"
+
+enum {
+    IN_MAX = 64 << 10,      /* read ahead of one connection; holds a whole head */
+    OUT_MAX = 64 << 20,     /* a whole answer is queued at once */
+    OUT_MARK = 256 << 10,   /* of an answer by pieces */
+    DISCARD_MAX = 64 << 10, /* of a body that nobody wants, to keep the connection */
+    LINGER_MAX = 1 << 20,   /* of one that is closed, so that it reads the answer */
+    LINGER_MS = 2000,
+    PARAMS_MAX = 4
+};
+
+/* What a connection waits for; each kind has one time limit, so one queue. */
+enum wait { WAIT_NONE, WAIT_IDLE, WAIT_HEAD, WAIT_BODY, WAIT_WRITE, WAIT_LINGER, WAITS };
+
+/* Who wants to know that an answer has arrived. */
+struct receipt {
+    struct list node;
+    void (*fn)(void *owner, bool whole);
+    void *owner;
+};
+
+struct req {
+    struct conn *conn;
+    struct list node;      /* in the pool */
+    struct http_head head; /* points into text */
+    struct buf text, path, body, fields;
+    const struct http_front *front;
+    const struct route *route;
+    struct {
+        struct str name, value;
+    } params[PARAMS_MAX];
+    unsigned nparams;
+    /* The body */
+    struct http_chunks chunks;
+    uint64_t left; /* of one with a length */
+    size_t discarded;
+    bool body_over, collect, discard, feeding;
+    size_t (*on_data)(struct req *r, struct str bytes, void *owner);
+    void (*on_body_end)(struct req *r, void *owner);
+    /* The answer */
+    bool begun, ended, chunked, head_only, close;
+    uint64_t out_left; /* of a length that was said */
+    int fd;            /* what req_answer_file sends; -1 */
+    off_t fd_at;
+    void (*on_room)(struct req *r, void *owner);
+    void *owner;
+    void (*gone)(struct req *r, void *owner);
+    struct receipt *receipt; /* owned until the answer has ended */
+};
+
+struct conn {
+    struct httpd *d;
+    struct list node;  /* of all */
+    struct list queue; /* of those that wait for the same */
+    int64_t since_ms;
+    enum wait wait;
+    struct stream stream;
+    struct req *req;      /* in progress */
+    struct list receipts; /* answers that may still be on their way */
+    struct task next;
+    bool closed, unix_peer, served;
+    size_t lingered;
+};
+
+struct listener {
+    struct list node;
+    struct httpd *d;
+    struct io io;
+    bool unix_peer;
+};
+
+struct httpd {
+    struct loop *loop;
+    struct httpd_config c;
+    struct list listeners, conns, pool;
+    unsigned nconns, pooled;
+    struct list waits[WAITS];
+    int wait_ms[WAITS];
+    struct timer timer;
+    struct task paused; /* accept again, when a connection has gone */
+    int spare;          /* a descriptor for saying that there are none */
+    bool draining;
+    void (*drained)(void *arg);
+    void *drained_arg;
+    struct http_head scratch;
+    time_t date_at;
+    char date[32];
+};
+
+/* httpd.c */
+void conn_wait(struct conn *c, enum wait w);
+void conn_close(struct conn *c);
+/* The answer is complete and queued. */
+void conn_answered(struct conn *c);
+/* An error of ours, in the front's words. */
+void req_fail(struct req *r, int status, const char *text);
+
+/* httpd_answer.c */
+/* There is room in the stream again: goes on with what is being sent. */
+void answer_room(struct conn *c);
+/* All answers that were sent on this connection: did they arrive? */
+void answer_receipts(struct conn *c, bool whole);
+/* Nothing of what was sent is under way any more. */
+bool answer_arrived(const struct conn *c);
+
+#endif
