@@ -5,8 +5,9 @@
 # the cache and has a hash of everything that matters in its name: present
 # means complete and right. In the environment: CC, AR, TARGET, CFLAGS, and
 #   DEP_SRC  the C files, patterns inside the archive, or "musl": its own way
-#   DEP_INC  the public headers, patterns too
+#   DEP_INC  the public headers, patterns too, or folders of them
 #   DEP_CPP  preprocessor options, paths inside the archive
+#   DEP_OWN  a file of ours and its place in the archive: configuration; may be empty
 # Makes DEST/include, DEST/lib/libNAME.a, DEST/licence and DEST/version.
 #
 # Concurrent builds: one waits for the other where flock is to be had; without
@@ -41,6 +42,8 @@ trap 'exit 1' HUP INT TERM
 rm -rf "$work"
 mkdir -p "$work/src" "$work/out/lib" "$work/out/include"
 tar -xf "$archive" -C "$work/src" --strip-components=1
+# shellcheck disable=SC2086 # two names without blanks
+[ -z "${DEP_OWN:-}" ] || (cd "$here/.." && set -- $DEP_OWN && cp "$1" "$work/src/$2")
 cd "$work/src"
 work=$(cd .. && pwd)
 export ZERO_AR_DATE=1
@@ -64,7 +67,7 @@ else
     # shellcheck disable=SC2046,SC2086 # patterns, names without blanks
     "$AR" rcsD "$work/out/lib/lib$name.a" $(printf '%s\n' $DEP_SRC | sed 's/\.c$/.o/')
     # shellcheck disable=SC2086
-    cp $DEP_INC "$work/out/include/"
+    cp -R $DEP_INC "$work/out/include/"
 fi
 cp LICEN?E* "$work/out/licence" 2>/dev/null || cp COPYRIGHT "$work/out/licence"
 echo "$version" >"$work/out/version"

@@ -20,6 +20,8 @@ awk '
         only["cJSON.h"] = "^core/base/json\\.c$"
         only["vterm.h"] = "^core/engine/term[a-z_]*\\.c$"
         only["vterm_keycodes.h"] = only["vterm.h"]
+        only["zlib.h"] = "^core/proto/zip[a-z_]*\\.c$"
+        tls = "^core/(base/hash|net/(tls|trust))\\.c$"
     }
     FNR == 1 {
         split(FILENAME, part, "/")
@@ -34,6 +36,8 @@ awk '
         for (header in only)
             if (base(wanted) == header && FILENAME !~ only[header])
                 bad(header " belongs to " only[header])
+        if (wanted ~ /^(mbedtls|psa)\// && FILENAME !~ tls)
+            bad(wanted " belongs to " tls)
         if (!quoted || base(wanted) in only)
             next
         layer = wanted

@@ -9,7 +9,7 @@
 # line, the recipe, the flags, the compiler. So a change makes a new folder and
 # never a wrong old one, and a second clone finds all of it there.
 
-DEPS := cjson libvterm
+DEPS := cjson libvterm mbedtls zlib
 
 musl.src := musl
 
@@ -20,9 +20,18 @@ libvterm.src := src/*.c
 libvterm.inc := include/*.h
 libvterm.cpp := -Iinclude -Isrc
 
+mbedtls.src := library/*.c
+mbedtls.inc := include/mbedtls include/psa
+mbedtls.cpp := -Iinclude -Ilibrary
+mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h
+
+# Compression in memory: the part that reads and writes .gz files is left out.
+zlib.src := adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c zutil.c
+zlib.inc := zlib.h zconf.h
+
 # $(call dep_key,NAME,FLAGS)
 dep_key = $(shell { awk '$$1 == "$1"' build/deps.lock; \
-    cat build/build-dep.sh build/specs.in; \
+    cat build/build-dep.sh build/specs.in $(firstword $($1.own)); \
     echo '$($1.src) $($1.inc) $($1.cpp) $2 $(CC_ID)'; } | sha256sum | cut -c 1-16)
 
 # $(call dep_rule,NAME,FLAGS,MADE_AFTER): $(NAME) is the folder.
@@ -31,7 +40,7 @@ $1 := $(CACHE)/built/$(TARGET)/$1-$(call dep_key,$1,$2)
 $$($1)/version: | $3
 	@echo "  DEP    $1"
 	@CC='$(CC)' AR='$(AR)' TARGET='$(TARGET)' CFLAGS='$2' DEP_SRC='$($1.src)' \
-	    DEP_INC='$($1.inc)' DEP_CPP='$($1.cpp)' \
+	    DEP_INC='$($1.inc)' DEP_CPP='$($1.cpp)' DEP_OWN='$($1.own)' \
 	    build/build-dep.sh '$(CACHE)' $1 $$($1)
 endef
 

@@ -43,10 +43,12 @@ cached() {
     for pair in $pairs; do
         file=$(archive "${pair%%:*}")
         [ -f "$file" ] || continue
-        if [ "$(sum "$file")" = "${pair#*:}" ]; then
+        case " $pairs " in
+        *" ${pair%%:*}:$(sum "$file") "*)
             echo "$name ${pair%%:*} $file"
             return 0
-        fi
+            ;;
+        esac
         say "$file is damaged, fetching it again"
         rm -f "$file"
     done
@@ -103,7 +105,8 @@ CONF
     apt-get -qq update >"$a/log" 2>&1 || say "$(tail -n 1 "$a/log")"
 }
 
-# Every package version in sight whose upstream part is a wanted one. apt's own
+# Every package version in sight whose upstream part is a wanted one; "+really"
+# is how Debian spells a version that went back. apt's own
 # verdict is ignored: with its description missing, the archive still arrives.
 from_deb() {
     apt_ready || return 1
@@ -112,7 +115,10 @@ from_deb() {
         '/^Package:/ { n = $2 } /^Version:/ { if (n == p) print $2 }' | sort -u)
     for pair in $pairs; do
         for v in $versions; do
-            case ${v#*:} in "${pair%%:*}" | "${pair%%:*}"[-+~]*) ;; *) continue ;; esac
+            case ${v#*:} in
+            "${pair%%:*}" | "${pair%%:*}"[-+~]* | *+really"${pair%%:*}"[-+~]*) ;;
+            *) continue ;;
+            esac
             (cd "$tmp/deb" && apt-get -qq source --download-only \
                 --only-source "$1=$v") >/dev/null 2>&1 || :
             keep_any "$tmp/deb" && return 0

@@ -22,6 +22,7 @@ build  make                   make          make           make        make     
 build  ld                     binutils      binutils       binutils    binutils   binutils
 build  tar                    tar           tar            tar         tar        tar
 build  gzip                   gzip          gzip           gzip        gzip       gzip
+build  bzip2                  bzip2         bzip2          bzip2       bzip2      bzip2
 build  awk                    mawk          gawk           gawk        gawk       gawk
 build  sha256sum              coreutils     coreutils      coreutils   coreutils  coreutils
 build? flock                  util-linux    util-linux     flock       util-linux util-linux
@@ -34,6 +35,8 @@ test?  busybox                busybox-static busybox       busybox     busybox  
 test?  python3                python3       python3        python3     python     python3
 test?  node                   nodejs        nodejs         nodejs      nodejs     nodejs
 test?  git                    git           git            git         git        git
+test?  zip                    zip           zip            zip         zip        zip
+test?  unzip                  unzip         unzip          unzip       unzip      unzip
 test?  file                   file          file           file        file       file
 test?  strace                 strace        strace         strace      strace     strace
 test?  sudo                   sudo          sudo           sudo        sudo       sudo
