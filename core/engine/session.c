@@ -182,7 +182,6 @@ static void begin(struct session *s, struct op *op)
         session_add_line(s, &line, how);
         if (s->prompt_on) /* a half-typed line of somebody goes first */
             hold_write(&s->proc, STR("\005\025"), STR(""), STR(""));
-        c->input_at = s->proc.sent + line.n;
         session_store(s, buf_str(&line));
         buf_release(&line);
         attach_op(s, op);
@@ -619,7 +618,8 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
     }
     s->state = SESSION_RUNNING;
     if (s->early.n > 0) {
-        hold_write(&s->proc, buf_str(&s->early), STR(""), STR(""));
+        c->fed = true;
+        session_store(s, buf_str(&s->early));
         buf_reset(&s->early);
     }
     if (s->feeding && s->feed_eof)
@@ -674,11 +674,10 @@ static void take_end(struct session *s, const struct mark *m, uint64_t at)
 {
     if (!s->run_traced && strchr(s->flags, 'x') && s->cmd.started)
         at = before_trace(s, at);
-    bool fed = s->proc.sent > s->cmd.input_at;
     end_command(s, at, m->status);
     session_restore_tty(s);
     s->ack_due = true;
-    if (s->sh.pty && fed) {
+    if (s->sh.pty && s->cmd.fed) {
         /* What was typed and not read is known at the prompt only. */
         s->wait_prompt = true;
         acknowledge(s, LINE_ACK_ASK);
@@ -691,7 +690,7 @@ static void take_end(struct session *s, const struct mark *m, uint64_t at)
 static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     session_read_records(s);
-    if (s->record_seq != m->seq || s->record_status != m->status) {
+    if (s->end_seq != m->seq || s->end_status != m->status) {
         s->unproved = *m;
         s->unproved_at = at;
         session_look_later(s, 1);

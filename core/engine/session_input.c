@@ -54,6 +54,23 @@ static int check_lines(struct session *s, struct str bytes, struct err *e)
     return 0;
 }
 
+/* That a command was typed to is kept: at its end the rest must be looked for. */
+void session_feed(struct session *s, struct str bytes)
+{
+    bool store = s->input_named || (session_busy(s) && !s->cmd.fed);
+    s->cmd.fed = s->cmd.fed || session_busy(s);
+    s->input_named = false;
+    while (bytes.n > 0) {
+        size_t n = bytes.n < INPUT_STEP ? bytes.n : INPUT_STEP;
+        if (store)
+            session_store(s, str_n(bytes.p, n));
+        else
+            hold_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));
+        store = false;
+        bytes = str_sub(bytes, n, bytes.n);
+    }
+}
+
 static int send_input(struct session *s, struct str bytes, struct err *e)
 {
     if (bytes.n > hold_room(&s->proc))
@@ -68,15 +85,7 @@ static int send_input(struct session *s, struct str bytes, struct err *e)
                            "too much input for a command that has not begun");
         return 0;
     }
-    while (bytes.n > 0) {
-        size_t n = bytes.n < INPUT_STEP ? bytes.n : INPUT_STEP;
-        if (s->input_named)
-            session_store(s, str_n(bytes.p, n));
-        else
-            hold_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));
-        s->input_named = false;
-        bytes = str_sub(bytes, n, bytes.n);
-    }
+    session_feed(s, bytes);
     if (session_busy(s))
         session_quiet_again(s);
     return 0;

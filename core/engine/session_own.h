@@ -34,9 +34,9 @@ struct command {
     char parent[OP_ID_MAX + 1];
     char head[120];      /* its first line, for lists */
     bool started, ended, reads;
+    bool fed; /* somebody typed to it */
     uint64_t from, to;
-    uint64_t typed_at;   /* offset of the output when it was typed */
-    uint64_t input_at;   /* input offset then */
+    uint64_t typed_at; /* offset of the output when it was typed */
     int status;
     int64_t since_ms, wall_ms, duration_ms;
 };
@@ -106,9 +106,9 @@ struct session {
      * without a record (a full disk) waits here until a look from outside sees
      * the shell reading: it does so until we acknowledge.
      */
-    uint64_t record_seq;
-    int record_status;
-    struct mark unproved;  /* kind 0: none */
+    uint64_t record_seq, end_seq; /* of the last record; of the last E */
+    int record_status, end_status;
+    struct mark unproved; /* kind 0: none */
     uint64_t unproved_at;
     struct command cmd;
     struct done done[DONE_KEPT];
@@ -194,6 +194,8 @@ void session_env_done(struct session *s);
 void session_env_later(struct session *s);
 
 /* session_input.c */
+/* To what runs, or to the prompt; at most as much as there is room for. */
+void session_feed(struct session *s, struct str bytes);
 void session_signal_group(struct session *s, pid_t group, int sig);
 
 /* session_kill.c */

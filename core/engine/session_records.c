@@ -63,6 +63,10 @@ static void take_record(struct session *s, const struct str *f, int n)
         return;
     s->record_seq = seq;
     s->record_status = (int)status;
+    if (str_eq(f[0], STR("E"))) {
+        s->end_seq = seq;
+        s->end_status = (int)status;
+    }
     if (f[3].n < sizeof(s->flags))
         session_copy(s->flags, sizeof(s->flags), f[3]);
     if (f[4].n > 0 && f[4].n < sizeof(s->cwd))

@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-enum { KEPT_VERSION = 2 };
+enum { KEPT_VERSION = 3 };
 
 struct kept {
     uint32_t version, size;

@@ -125,7 +125,7 @@ bool session_type(struct session *s, struct str bytes)
 {
     if (bytes.n > hold_room(&s->proc) || !s->proc.hold)
         return false;
-    hold_write(&s->proc, bytes, STR(""), STR(""));
+    session_feed(s, bytes);
     engine_touch(s->en);
     return true;
 }

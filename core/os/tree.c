@@ -27,10 +27,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROUNDS_MAX 16
-#define STOPS_MAX 200       /* each as quick as a few files can be read */
-#define TRIES_MAX 4
-#define PROCS_MAX 65536     /* of the whole machine; about 5 MB for a moment */
+#define ROUNDS_MAX    16
+#define STOPS_MAX     200 /* each as quick as a few files can be read */
+#define TRIES_MAX     4
+#define STANDS_MAX    2000  /* looks at a root that is to stand still; each yields */
+#define PROCS_MAX     65536 /* of the whole machine; about 5 MB for a moment */
 #define ANCESTORS_MAX 64
 #define PID_LIMIT (1 << 22) /* the kernel's own, 64 bits */
 
@@ -197,6 +198,25 @@ static bool stop_listed(struct tree *t)
 }
 
 /*
+ * Stops the root before anybody below it: a shell that is in wait() hears of
+ * children that were stopped, and would take that for their end. One that
+ * cannot stop now does not hold it up for longer than the looks last.
+ */
+static void stop_root(pid_t root)
+{
+    struct procfs_stat p;
+    if (root <= 1 || root == getpid() || procfs_stat(root, &p) < 0 ||
+        kill(root, SIGSTOP) < 0)
+        return;
+    for (int i = 0; i < STANDS_MAX; i++) {
+        if (procfs_stat(root, &p) < 0 || procfs_dead(&p) || p.state == 'T' ||
+            p.state == 't')
+            return;
+        sched_yield();
+    }
+}
+
+/*
  * Stops everybody. Two quiet rounds, because a parent may end between the
  * reading of its new parent's children and of its own. Who cannot stop now (in
  * the kernel) does not hold it up for longer than the rounds last.
@@ -285,9 +305,13 @@ static bool somebody_new(const struct tree *t)
 static int kill_all(struct tree *t, bool with_root)
 {
     bool more = true;
+    stop_root(t->root);
     for (int i = 0; i < TRIES_MAX && more; i++) {
-        if (stop_all(t) < 0 || signal_rounds(t, SIGKILL, false, false) < 0)
+        if (stop_all(t) < 0 || signal_rounds(t, SIGKILL, false, false) < 0) {
+            if (t->root > 1)
+                kill(t->root, SIGCONT);
             return -1;
+        }
         more = tree_list_below(t) == 0 && somebody_new(t);
     }
     if (t->root_lives)

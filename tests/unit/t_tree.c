@@ -119,6 +119,41 @@ TEST(count_and_kill_without_the_root)
     CHECK(alive(root));
 }
 
+/* As a shell with jobs waits; 0 when it heard of nothing but the death. */
+static void wait_like_a_shell(int ready)
+{
+    pid_t child = fork();
+    int status = 0;
+    if (child == 0) {
+        for (;;)
+            pause();
+    }
+    if (child < 0 || write(ready, "x", 1) != 1 || waitpid(child, &status, WUNTRACED) < 0)
+        _exit(2);
+    _exit(WIFSTOPPED(status) ? 1 : 0);
+}
+
+TEST(a_shell_that_waits_hears_of_no_stop)
+{
+    for (int i = 0; i < 200; i++) {
+        struct tree_result r;
+        int p[2];
+        char byte;
+        CHECK_INT(pipe(p), 0);
+        pid_t root = t_fork();
+        if (root == 0)
+            wait_like_a_shell(p[1]);
+        CHECK_INT(read(p[0], &byte, 1), 1);
+        close(p[0]);
+        close(p[1]);
+        tree_signal(root, NULL, SIGKILL, false, &r);
+        CHECK_INT(r.found, 1);
+        int status = t_reap(root);
+        CHECK(WIFEXITED(status));
+        CHECK_INT(WEXITSTATUS(status), 0);
+    }
+}
+
 TEST(kill_with_the_root)
 {
     struct tree_result r;
