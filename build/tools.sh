@@ -33,6 +33,8 @@ test?  bash                   bash          bash           bash        bash     
 test?  dash                   dash          dash           dash        dash       dash
 test?  busybox                busybox-static busybox       busybox     busybox    busybox-static
 test?  python3                python3       python3        python3     python     python3
+test?  perl                   perl          perl           perl        perl       perl
+test?  unshare                util-linux    util-linux     util-linux-misc util-linux util-linux
 test?  node                   nodejs        nodejs         nodejs      nodejs     nodejs
 test?  git                    git           git            git         git        git
 test?  zip                    zip           zip            zip         zip        zip
@@ -42,6 +44,7 @@ test?  strace                 strace        strace         strace      strace   
 test?  sudo                   sudo          sudo           sudo        sudo       sudo
 test?  script                 bsdutils      util-linux-script util-linux-misc util-linux util-linux
 test?  zsh                    zsh           zsh            zsh         zsh        zsh
+test?  fish                   fish          fish           fish        fish       fish
 test?  mandoc                 mandoc        mandoc         mandoc      mandoc     mandoc
 fuzz?  clang                  clang         clang          clang       clang      clang
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
