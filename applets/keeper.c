@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `od-keeper`: what `od serve` becomes (see serve.c and os/keeper.h). Its
- * arguments are descriptors: the options, the listening socket, the lock of
- * the state directory, the one to say "ready" to or -1, and our own file, which
- * nobody could find again in an image without /proc.
+ * `od-keeper OPTIONS LOCK READY SELF [SOCKET NAME]...`: what `od serve` becomes
+ * (see serve.c and os/keeper.h). All but the names are descriptors: the options,
+ * the lock of the state directory, the one to say "ready" to or -1, our own file,
+ * which nobody could find again in an image without /proc, and the listening
+ * sockets.
  */
 #include "applet.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "os/keeper.h"
 
 #include <errno.h>
@@ -33,23 +35,45 @@ static int read_all(int fd, struct buf *out)
     }
 }
 
+/* A descriptor that was handed to us; what we start does not get it. */
+static int given_fd(const char *word)
+{
+    int fd = (int)strtol(word, NULL, 10);
+    if (fd > 2)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return fd;
+}
+
+static void say_ready(int fd)
+{
+    if (fd < 0)
+        return;
+    if (write(fd, "ready\n", 6) < 0)
+        log_debug("nobody waits for us to be ready");
+    if (fd > 2)
+        close(fd);
+}
+
 static int keeper_main(int argc, char **argv)
 {
+    enum { OPTIONS = 1, LOCK, READY, SELF, LISTENERS };
     struct buf options = BUF_INIT(1 << 20);
     struct err e = ERR_INIT;
-    if (argc != 6) {
+    if (argc < LISTENERS || (argc - LISTENERS) % 2 != 0) {
         fprintf(stderr, "od keeper: it is started by od serve\n");
         return 125;
     }
-    int fds[5];
-    for (int i = 0; i < 5; i++) {
-        fds[i] = (int)strtol(argv[i + 1], NULL, 10);
-        if (fds[i] > 2) /* what we start gets what it is given, nothing else */
-            fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+    int from = given_fd(argv[OPTIONS]), ready = given_fd(argv[READY]);
+    int n = (argc - LISTENERS) / 2;
+    struct keeper_listener *l = xcalloc((size_t)n + 1, sizeof(*l));
+    for (int i = 0; i < n; i++) {
+        l[i].fd = given_fd(argv[LISTENERS + 2 * i]);
+        l[i].name = argv[LISTENERS + 2 * i + 1];
     }
-    if (read_all(fds[0], &options) < 0)
+    given_fd(argv[LOCK]);
+    if (read_all(from, &options) < 0)
         return 125;
-    close(fds[0]);
+    close(from);
     struct json *o = json_parse(buf_str(&options), &e);
     if (!o)
         return 125;
@@ -58,22 +82,17 @@ static int keeper_main(int argc, char **argv)
     log_trace_init(getenv("OD_TRACE"));
     json_free(o);
 
-    char *worker[] = {(char *)(uintptr_t)"od-worker", NULL};
-    struct keeper_config c = {.self = fds[4],
+    char *worker[] = {(char *)(uintptr_t) "od-worker", NULL};
+    struct keeper_config c = {.self = given_fd(argv[SELF]),
                               .worker = worker,
                               .worker_env = environ,
                               .minder_env = environ,
                               .minder = "od-minder",
                               .state_key = STR("options"),
                               .state = buf_str(&options),
-                              .listen_name = "local",
-                              .listen_fd = fds[1]};
-    if (fds[3] >= 0) {
-        if (write(fds[3], "ready\n", 6) < 0)
-            log_debug("nobody waits for us to be ready");
-        if (fds[3] > 2)
-            close(fds[3]);
-    }
+                              .listeners = l,
+                              .nlisteners = n};
+    say_ready(ready);
     return keeper_run(&c);
 }
 

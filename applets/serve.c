@@ -350,14 +350,15 @@ static int become_keeper(struct serve *s, struct err *e)
     if (fd < 0 || self < 0)
         return err_sys(e, errno, "cannot start the keeper");
     char words[5][16];
-    int fds[5] = {fd, s->listening, s->lock, s->ready, self};
-    char *argv[7] = {(char *)(uintptr_t) "od-keeper"};
+    int fds[5] = {fd, s->lock, s->ready, self, s->listening};
+    char *argv[8] = {(char *)(uintptr_t) "od-keeper"};
     for (int i = 0; i < 5; i++) {
         if (fds[i] >= 0)
             fcntl(fds[i], F_SETFD, 0);
         snprintf(words[i], sizeof(words[i]), "%d", fds[i]);
         argv[i + 1] = words[i];
     }
+    argv[6] = (char *)(uintptr_t) "local";
     char *trace = getenv("OD_TRACE"), kept[256];
     snprintf(kept, sizeof(kept), "OD_TRACE=%s", trace ? trace : "");
     char *env[] = {trace ? kept : NULL, NULL};

@@ -990,10 +990,10 @@ int keeper_run(const struct keeper_config *c)
     watch_set(k, &k->signals, EPOLLIN);
     if (c->state_key.n > 0)
         store(k, c->state_key, c->state);
-    if (c->listen_fd >= 0) {
+    for (int i = 0; i < c->nlisteners; i++) {
         struct held *h = xnew(struct held);
-        h->name = xstrdup(c->listen_name);
-        h->fd = c->listen_fd;
+        h->name = xstrdup(c->listeners[i].name);
+        h->fd = c->listeners[i].fd;
         list_add_tail(&k->helds, &h->node);
     }
     worker_start(k);

@@ -19,6 +19,12 @@
 
 #include "base/str.h"
 
+/* A listening socket to begin with; each worker gets it under its name. */
+struct keeper_listener {
+    const char *name; /* "local", "http ADDRESS"; borrowed */
+    int fd;           /* owned by the keeper from now on */
+};
+
 struct keeper_config {
     int self;                /* from self_open; borrowed */
     char *const *worker;     /* argv of the worker, NULL-terminated */
@@ -26,8 +32,8 @@ struct keeper_config {
     char *const *minder_env; /* the minders' (their children get their own) */
     const char *minder;      /* argv[0] of a minder; its arguments follow */
     struct str state_key, state; /* one state to begin with: the worker's options */
-    const char *listen_name; /* a listening socket to begin with */
-    int listen_fd;           /* owned by the keeper from now on; -1: none */
+    const struct keeper_listener *listeners;
+    int nlisteners;
 };
 
 /*

@@ -108,6 +108,8 @@ static void run_keeper(const char *how)
     char *env[] = {(char *)(uintptr_t) "PATH=/usr/local/bin:/usr/bin:/bin", NULL};
     int log = open(file("log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     log_init("keeper", log, LOG_DEBUG, false);
+    struct keeper_listener l[] = {{"local", open("/dev/zero", O_RDONLY | O_CLOEXEC)},
+                                  {"http 127.0.0.1:1", open("/dev/null", O_RDONLY | O_CLOEXEC)}};
     struct keeper_config c = {.self = self_open(),
                               .worker = argv,
                               .worker_env = env,
@@ -115,8 +117,8 @@ static void run_keeper(const char *how)
                               .minder = "od-minder",
                               .state_key = STR("options"),
                               .state = STR("the first state"),
-                              .listen_name = "local",
-                              .listen_fd = open("/dev/zero", O_RDONLY | O_CLOEXEC)};
+                              .listeners = l,
+                              .nlisteners = 2};
     _exit(keeper_run(&c));
 }
 
@@ -478,6 +480,12 @@ TEST(a_new_worker_gets_what_is_kept)
     CHECK_MEM(zeros, 3, "\0\0\0");
     keep_close_fds(&m);
     m = hear();
+    CHECK_INT(m.h.type, KEEP_HELD);
+    CHECK(str_eq(m.body, STR("http 127.0.0.1:1")));
+    CHECK_INT(m.nfds, 1);
+    CHECK_INT(read(m.fds[0], zeros, 3), 0);
+    keep_close_fds(&m);
+    m = hear();
     CHECK_INT(m.h.type, KEEP_STATE);
     CHECK(str_eq(m.key, STR("options")) && str_eq(m.value, STR("the first state")));
     m = hear();
@@ -500,10 +508,11 @@ TEST(a_new_worker_gets_what_is_kept)
     let_go();
 
     be_worker();
+    const char *held[] = {"local", "http 127.0.0.1:1", "second"};
     int helds = 0, states = 0;
     while ((m = hear()).h.type != KEEP_READY) {
         if (m.h.type == KEEP_HELD) {
-            CHECK(str_eq(m.body, helds == 0 ? STR("local") : STR("second")));
+            CHECK(helds < 3 && str_eq(m.body, str_of(held[helds])));
             helds++;
             CHECK_INT(m.nfds, 1);
             keep_close_fds(&m);
@@ -518,7 +527,7 @@ TEST(a_new_worker_gets_what_is_kept)
         else
             CHECK(str_eq(m.key, STR("c")) && str_eq(m.value, STR("with\0zero")));
     }
-    CHECK_INT(helds, 2);
+    CHECK_INT(helds, 3);
     CHECK_INT(states, 3);
     say_serving();
     stop_well();
