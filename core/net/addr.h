@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where to listen, as people write it, without a name service:
+ *
+ *   3000             127.0.0.1:3000: a bare port is this machine's only
+ *   127.0.0.1:3000   an IPv4 address; localhost:3000 is that one
+ *   [::1]:3000       an IPv6 address in brackets; [::] takes IPv4 too
+ *   unix:/path       a unix socket, for its owner only
+ *   @name            an abstract unix socket, for this network namespace
+ *
+ * Port 0 is any free one; addr_of says which it became.
+ */
+#ifndef OD_NET_ADDR_H
+#define OD_NET_ADDR_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <sys/socket.h>
+
+#define ADDR_TEXT_MAX 160 /* bytes of the longest that addr_print writes */
+
+struct addr {
+    struct sockaddr_storage ss;
+    socklen_t len;
+};
+
+/* -1: INVALID, the sentence quotes the text and says what was expected. */
+int addr_parse(struct addr *a, struct str text, struct err *e);
+
+/*
+ * A listening, non-blocking, close-on-exec socket of the caller's. TCP ports
+ * of a server that has just ended can be had at once; the file of a dead unix
+ * socket is replaced, that of a live one is not. -1: EXISTS: somebody listens
+ * there; DENIED; others; the sentence names the address and says what to do.
+ */
+int addr_listen(const struct addr *a, struct err *e);
+
+/* The address that a socket is bound to. -1 with errno. */
+int addr_of(int fd, struct addr *out);
+
+/* Nobody outside of this machine can reach it. Unix sockets are such. */
+bool addr_is_loopback(const struct addr *a);
+bool addr_is_unix(const struct addr *a);
+
+/* In the form that addr_parse takes, always with the host. */
+void addr_print(const struct addr *a, struct buf *out);
+
+#endif
