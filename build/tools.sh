@@ -35,6 +35,10 @@ test?  busybox                busybox-static busybox       busybox     busybox  
 test?  python3                python3       python3        python3     python     python3
 test?  perl                   perl          perl           perl        perl       perl
 test?  unshare                util-linux    util-linux     util-linux-misc util-linux util-linux
+test?  @httpx                 python3-httpx python3-httpx  py3-httpx   python-httpx python3-httpx
+test?  rg                     ripgrep       ripgrep        ripgrep     ripgrep    ripgrep
+test?  curl                   curl          curl           curl        curl       curl
+test?  pkill                  procps        procps-ng      procps-ng   procps-ng  procps
 test?  node                   nodejs        nodejs         nodejs      nodejs     nodejs
 test?  git                    git           git            git         git        git
 test?  zip                    zip           zip            zip         zip        zip
@@ -74,6 +78,12 @@ int main(void) { return 0; }' ;;
     @asan) compiles gcc -fsanitize=address,undefined 'int main(void) { return 0; }' ;;
     @libfuzzer) compiles clang -fsanitize=fuzzer,address \
         'int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' ;;
+    @httpx)
+        for python in python3 /usr/bin/python3; do
+            "$python" -c 'import httpx' 2>/dev/null && return
+        done
+        return 1
+        ;;
     @sources) [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
         command -v curl >/dev/null 2>&1 || command -v wget >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] ;;

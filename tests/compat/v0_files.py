@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""Uploads and downloads of every shape: whole or absent, large ones without
+much memory, and archives that would write elsewhere."""
+import concurrent.futures
+import io
+import os
+import pathlib
+import socket
+import threading
+import zipfile
+
+from tap import Rows, has, holds, lacks, same, wait_for
+from v0_client import Refused, pool
+from v0_text import ended
+
+row = Rows()
+
+LARGE = 96 * 1024 * 1024
+MOST_MEMORY = 48 * 1024  # KiB that a worker may ever have had
+
+
+def archive(entries, **how):
+    """Bytes of a zip of (name, bytes), in order, names as they are."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", **how) as z:
+        for name, body in entries:
+            info = zipfile.ZipInfo(name)
+            info.compress_type = how.get("compression", zipfile.ZIP_STORED)
+            info.external_attr = 0o100777 << 16
+            with z.open(info, "w", force_zip64=how.get("allowZip64", False)) as out:
+                out.write(body)
+    return file.getvalue()
+
+
+def send(c, name, body, recursive=False):
+    return c.box.upload(name, io.BytesIO(body), c.dir, recursive)
+
+
+def text_of(c, name):
+    return pathlib.Path(c.dir, name).read_bytes()
+
+
+@row("archives: stored, deflated, with 64-bit sizes, and without entries", set_up=False)
+def _(c):
+    body = b"line\n" * 50000
+    for name, how in (
+        ("stored", {}),
+        ("deflated", {"compression": zipfile.ZIP_DEFLATED}),
+        ("wide", {"allowZip64": True}),
+    ):
+        send(c, f"{name}.zip", archive([(f"{name}/a", body), (f"{name}/d/b", b"")], **how), True)
+        same(text_of(c, f"{name}/a"), body)
+        same(text_of(c, f"{name}/d/b"), b"")
+    send(c, "empty.zip", archive([]), True)
+    send(c, "plain.zip", archive([("by-name", b"x")]))
+    send(c, "PLAIN2.zip", b"at the front" + archive([("after", b"y")]))
+    same(c.box.list_files(), ["deflated/", "stored/", "wide/", "after", "by-name"])
+
+
+@row("archives: modes are not taken over, folders and comments are", set_up=False)
+def _(c):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as z:
+        z.comment = b"a comment PK\x05\x06 that looks like an end"
+        z.writestr(zipfile.ZipInfo("folder/"), b"")
+        info = zipfile.ZipInfo("folder/run")
+        info.external_attr = 0o104777 << 16
+        z.writestr(info, b"#!/bin/sh\n")
+    send(c, "a.zip", file.getvalue(), True)
+    mode = os.stat(f"{c.dir}/folder/run").st_mode & 0o7777
+    same(mode & 0o7133, 0, oct(mode))
+
+
+@row("archives: nothing is written outside of the folder", set_up=False)
+def _(c):
+    out = os.path.basename(c.root)
+    entries = [
+        ("../escaped", b"x"),
+        ("a/../../escaped", b"x"),
+        (f"/{out}-escaped", b"x"),
+        (f"{c.root}/escaped", b"x"),
+        ("..\\escaped", b"x"),
+        ("good", b"x"),
+    ]
+    try:
+        send(c, "a.zip", archive(entries), True)
+    except Refused as refused:
+        holds(refused.status in (400, 500), refused)
+    holds(not os.path.exists(f"{c.root}/escaped"))
+    holds(not os.path.exists(f"/{out}-escaped"))
+    ended(c.box.run("ln -s / root; ln -s .. up"))
+    for name in ("root", "up"):
+        try:
+            send(c, "b.zip", archive([(f"{name}/{out}-escaped", b"x")]), True)
+        except Refused as refused:
+            holds(refused.status in (400, 500), refused)
+        holds(not os.path.exists(f"/{out}-escaped"))
+        holds(not os.path.exists(f"{c.root}/{out}-escaped"))
+
+
+@row("archives: broken ones are refused, and leave nothing", set_up=False)
+def _(c):
+    whole = archive([("a", b"x" * 5000), ("b", b"y" * 5000)])
+    wrong = bytearray(whole)
+    wrong[100] ^= 1
+    for body in (b"", b"PK", b"PK\x05\x06", whole[:6000], whole[:-10], bytes(wrong)):
+        try:
+            send(c, "a.zip", body, True)
+            raise AssertionError(f"no error for {len(body)} bytes")
+        except Refused as refused:
+            holds(refused.status in (400, 500) and refused.detail, refused)
+        lacks(c.box.list_files(), "a.zip")
+    ended(c.box.run("echo alive"), 0, "alive")
+
+
+@row("files: a name is never a way out", set_up=False)
+def _(c):
+    for name in ("../up", "/etc/abs", "a/b", "..", ".", "", "x" * 300):
+        try:
+            c.box.upload(name, io.BytesIO(b"x"), f"{c.dir}/d")
+        except Refused as refused:
+            holds(refused.status in (400, 422, 500), refused)
+    holds(not os.path.exists(f"{c.dir}/up"))
+    holds(not os.path.exists("/etc/abs"))
+    same(c.box.list_files(), ["d/"])
+
+
+@row("files: two at once, of one name and of two", set_up=False)
+def _(c):
+    bodies = [bytes([65 + i]) * 3000000 for i in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        one = [threads.submit(send, c, "one", body) for body in bodies]
+        each = [threads.submit(send, c, f"n{i}", body) for i, body in enumerate(bodies)]
+        for done in one + each:
+            done.result()
+    holds(text_of(c, "one") in bodies, text_of(c, "one")[:10])
+    for i, body in enumerate(bodies):
+        holds(text_of(c, f"n{i}") == body, i)
+    same(c.box.list_files(), ["n0", "n1", "n2", "n3", "one"])
+
+
+def form(name, size, destination):
+    """The head of an upload, and what ends it."""
+    line = b"----of-ours"
+    head = (
+        b"--" + line + b'\r\nContent-Disposition: form-data; name="file"; filename="'
+        + name.encode() + b'"\r\nContent-Type: application/octet-stream\r\n\r\n'
+    )
+    tail = b"\r\n--" + line + b"--\r\n"
+    request = (
+        f"POST /upload_file?destination={destination} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"Content-Type: multipart/form-data; boundary={line.decode()}\r\n"
+        f"Content-Length: {len(head) + size + len(tail)}\r\n\r\n"
+    ).encode()
+    return request + head, tail
+
+
+@row("files: whole or absent, wherever the client dies", set_up=False)
+def _(c):
+    pathlib.Path(c.dir, "old").write_text("as before")
+    zipped = archive([("z/a", b"x" * 200000)])
+    for name, body in (("new", b"n" * 500000), ("old", b"o" * 500000), ("z.zip", zipped)):
+        head, tail = form(name, len(body), c.dir)
+        for part in (head[:100], head, head + body[:1], head + body[:-1], head + body, head + body + tail[:-3]):
+            with socket.create_connection(("127.0.0.1", c.port), 20) as s:
+                s.sendall(part)
+    same(c.box.ask("GET", "/alive", 5).json(), {"status": "ok"})
+    wait_for(lambda: c.box.list_files() == ["old"], "only the old file")
+    same(text_of(c, "old"), b"as before")
+    with socket.create_connection(("127.0.0.1", c.port), 20) as s:
+        head, tail = form("old", 3, c.dir)
+        s.sendall(head + b"now" + tail)
+        has(s.recv(65536).decode(), "200", '"filename"')
+    same(text_of(c, "old"), b"now")
+
+
+@row("files: the worker dies in the middle of an upload", set_up=False)
+def _(c):
+    pathlib.Path(c.dir, "old").write_text("as before")
+    head, tail = form("old", 1000000, c.dir)
+    with socket.create_connection(("127.0.0.1", c.port), 20) as s:
+        s.sendall(head + b"o" * 500000)
+        c.kill_worker()
+        same(s.recv(100), b"")
+    wait_for(c.box.is_alive, "alive again")
+    same(text_of(c, "old"), b"as before")
+    send(c, "old", b"now")
+    same(text_of(c, "old"), b"now")
+    wait_for(lambda: c.box.list_files() == ["old"], "only the old file")
+
+
+def parts(size):
+    block = bytes(range(256)) * 256
+    for _i in range(size // len(block)):
+        yield block
+
+
+@row("files: large ones go through little memory", set_up=False, slow=True)
+def _(c):
+    head, tail = form("large", LARGE, c.dir)
+    with socket.create_connection(("127.0.0.1", c.port), 60) as s:
+        s.sendall(head)
+        for block in parts(LARGE):
+            s.sendall(block)
+        s.sendall(tail)
+        has(s.recv(65536).decode(), "200")
+    same(os.stat(f"{c.dir}/large").st_size, LARGE)
+    holds(all(got == want for got, want in zip(blocks(f"{c.dir}/large"), parts(LARGE))))
+    got = c.box.copy_from(c.dir, chunk=1024 * 1024)
+    with zipfile.ZipFile(got) as z:
+        same(z.namelist(), ["large"])
+        same(z.getinfo("large").file_size, LARGE)
+        same(z.testzip(), None)
+        with open(got, "rb") as whole:
+            c.box.upload("back.zip", whole, f"{c.dir}/back", True)
+    same(os.stat(f"{c.dir}/back/large").st_size, LARGE)
+    got.unlink()
+    status = pathlib.Path(f"/proc/{c.worker()}/status").read_text()
+    most = int(status.split("VmHWM:")[1].split()[0])
+    holds(most < MOST_MEMORY, most, "KiB")
+
+
+def blocks(path):
+    with open(path, "rb") as file:
+        while block := file.read(65536):
+            yield block
+
+
+@row("files: a client that does not read its download keeps nobody waiting", set_up=False)
+def _(c):
+    ended(c.box.run("head -c 30000000 /dev/urandom > random"))
+    with socket.create_connection(("127.0.0.1", c.port), 20) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.sendall(f"GET /download_files?path={c.dir} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        has(s.recv(1000).decode("latin-1"), "200")
+        ended(c.box.run("echo meanwhile"), 0, "meanwhile")
+        send(c, "small", b"x")
+    ended(c.box.run("echo after"), 0, "after")
+
+
+@row("files: a large upload does not stop commands", set_up=False)
+def _(c):
+    head, tail = form("slow", 2000000, c.dir)
+    with socket.create_connection(("127.0.0.1", c.port), 20) as s:
+        s.sendall(head + b"s" * 1000000)
+        ended(c.box.run("echo between; ls"), 0, "between")
+        s.sendall(b"s" * 1000000 + tail)
+        has(s.recv(65536).decode(), "200")
+    ended(c.box.run("wc -c < slow"), 0, "2000000")

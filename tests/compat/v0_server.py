@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""A server of our own for each row, and for whom.
+
+Users of a server:
+  openhands  root starts it with --username openhands, in a mount namespace with
+             an /etc and a /home of its own and a /root that cannot be written, so
+             that the user is made there and nothing is left on the machine
+  own        who runs the test, or uid 1000 if that is root; nobody is made
+"""
+import contextlib
+import os
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+from tap import LIMIT, holds, wait_for
+from v0_client import Box
+
+T = os.environ["T"]
+OD = os.environ["OD"]
+OTHER_UID = 1000
+MADE_UID = 4242
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+KEPT_OUT = re.compile("^(OD_|SANDBOX_|SESSION_API_KEY|SUDO_)")
+
+OWN_MOUNTS = """
+cp -a /etc "$0/etc" && mkdir "$0/homes" &&
+for home in /home/*; do
+    [ -d "$home" ] || continue
+    mkdir -p "$0/homes/${home##*/}" && mount --rbind "$home" "$0/homes/${home##*/}"
+done
+case $0 in
+/root/*) ;;
+*) mount --bind /root /root && mount -o remount,ro,bind /root || exit ;;
+esac
+mount --bind "$0/etc" /etc && mount --rbind "$0/homes" /home && exec "$@"
+"""
+
+running = set()
+
+
+class User:
+    """Whom the shell runs as, and how the server is started for that."""
+
+    def __init__(self, name, shell_user, home, before, options):
+        self.name, self.shell_user, self.home = name, shell_user, home
+        self.before, self.options = before, options
+
+
+def users():
+    """Those that are possible here, and why others are not."""
+    possible, why = [], {}
+    root = os.getuid() == 0
+    if root and subprocess.run(["unshare", "-m", "true"], stderr=-3).returncode == 0:
+        before = ["unshare", "-m", "--propagation", "private", "sh", "-c", OWN_MOUNTS]
+        options = ["--username", "openhands", "--user-id", str(MADE_UID)]
+        possible.append(User("openhands", "openhands", "/home/openhands", before, options))
+    else:
+        why["openhands"] = "only root can have an /etc of its own"
+    before = []
+    if root:
+        before = ["setpriv", f"--reuid={OTHER_UID}", f"--regid={OTHER_UID}", "--clear-groups"]
+    possible.append(User("own", None, None, before, []))
+    return possible, why
+
+
+class Server:
+    """`od serve` with folders of its own; self.box asks it.
+
+    env is added to what every server gets. key is the one the box sends. form
+    "port" is the command line that OpenHands writes. stop() ends it and looks at
+    what it had to say."""
+
+    def __init__(self, user, env=None, key=None, form=None):
+        self.user = user
+        self.root = tempfile.mkdtemp(dir=T, prefix="v0.")
+        os.chmod(self.root, 0o755)
+        self.dir = self.folder("workspace")
+        self.home = user.home or self.folder("home")
+        self.log = open(os.path.join(self.root, "log"), "w+b")
+        self.process = None
+        words = ["--working-dir", self.dir, "--plugins", "agent_skills", "jupyter"]
+        words += [*user.options, "--no-enable-browser"]
+        if form == "port":
+            words = [OD, "serve", str(free_port()), *words]
+        else:
+            words = [OD, "serve", *words, "--listen", "127.0.0.1:0"]
+        self.start(words, {**self.environment(), **(env or {})})
+        self.box = Box(self.url, key=key)
+
+    def folder(self, name):
+        path = os.path.join(self.root, name)
+        os.mkdir(path)
+        os.chmod(path, 0o755)
+        if self.user.before and self.user.name == "own":
+            os.chown(path, OTHER_UID, OTHER_UID)
+        return path
+
+    def environment(self):
+        bin = os.path.join(self.root, "bin")
+        os.mkdir(bin)
+        os.symlink(os.path.realpath(sys.executable), os.path.join(bin, "python"))
+        env = {key: value for key, value in os.environ.items() if not KEPT_OUT.match(key)}
+        run = self.folder("run")
+        return {
+            **env,
+            "PATH": f"{bin}:{PATH}",
+            "HOME": self.folder("home") if self.user.shell_user else self.home,
+            "TMPDIR": self.folder("tmp"),
+            "XDG_RUNTIME_DIR": run,
+            "OD_SOCKET": os.path.join(run, "sock"),
+            "OD_STATE_DIR": os.path.join(run, "state"),
+            "USER": "root" if self.user.shell_user else "tester",
+        }
+
+    def start(self, words, env):
+        before = list(self.user.before)
+        if before and before[0] == "unshare":
+            before.append(self.root)
+        get, put = os.pipe()
+        self.process = subprocess.Popen(
+            [*before, *words, "--ready-fd", str(put)],
+            env=env,
+            cwd=self.home if os.path.isdir(self.home) else "/",
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+            pass_fds=[put],
+            start_new_session=True,
+        )
+        running.add(self)
+        os.close(put)
+        self.addresses = []
+        try:
+            self.ready(get)
+        except BaseException:
+            self.kill()
+            raise
+        finally:
+            os.close(get)
+
+    def ready(self, pipe):
+        """Lines `listening ADDRESS`, then `ready`; the first address is ours."""
+        said = b""
+        while b"ready" not in said.split(b"\n"):
+            if not select.select([pipe], [], [], LIMIT)[0]:
+                raise AssertionError(f"not ready: {said!r}, {self.logged()}")
+            more = os.read(pipe, 4096)
+            if not more:
+                raise AssertionError(f"it ended: {said!r}, {self.logged()}")
+            said += more
+        for line in said.decode().split("\n"):
+            if line.startswith("listening "):
+                self.addresses.append(line.split()[-1])
+        http = [re.search(r"127\.0\.0\.1:(\d+)$", each) for each in self.addresses]
+        ports = [each[1] for each in http if each]
+        holds(ports, "an address of ours among", self.addresses, self.logged())
+        self.port = int(ports[0])
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def logged(self):
+        self.log.seek(0)
+        return self.log.read().decode(errors="replace")[-2000:]
+
+    def worker(self):
+        """The pid of the worker: the keeper's child of that name."""
+        for name in os.listdir("/proc"):
+            if name.isdigit() and parent_and_name(name) == (self.process.pid, b"od-worker"):
+                return int(name)
+
+    def kill_worker(self):
+        old = wait_for(self.worker, "there is a worker")
+        os.kill(old, signal.SIGKILL)
+        return old
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        running.discard(self)
+
+    def stop(self):
+        try:
+            self.process.terminate()
+            self.process.wait(LIMIT)
+        finally:
+            self.kill()
+        said = self.logged()
+        holds(not re.search(r"Sanitizer|runtime error|BUG|core/.*\.c:\d", said), said)
+
+    def remove(self):
+        self.log.close()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def parent_and_name(pid):
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            parent = int(stat.read().rpartition(b")")[2].split()[1])
+        with open(f"/proc/{pid}/cmdline", "rb") as words:
+            return parent, words.read().split(b"\0")[0].split()[0]
+    except (OSError, IndexError):
+        return None
+
+
+def kill_all(*_):
+    for server in list(running):
+        server.kill()
+
+
+def end_early(*_):
+    kill_all()
+    os._exit(1)
+
+
+def server_for(user):
+    """A fixture: a server with the options of the row, set up as a client does."""
+
+    @contextlib.contextmanager
+    def fixture(row):
+        o = row.options
+        quiet = o.get("no_change")
+        env = dict(o.get("env", {}))
+        if quiet:
+            env["NO_CHANGE_TIMEOUT_SECONDS"] = str(quiet)
+        server = Server(user, {**env, **o.get("server_env", {})}, o.get("key"), o.get("form"))
+        try:
+            if o.get("set_up", True):
+                variables = {
+                    name[len("SANDBOX_ENV_") :]: value
+                    for name, value in o.get("client_env", {}).items()
+                    if name.startswith("SANDBOX_ENV_")
+                }
+                server.box.set_up(variables, env)
+            yield server
+            server.stop()
+        except BaseException as error:
+            raise AssertionError(f"{error}\nthe log: {server.logged()}") from error
+        finally:
+            server.kill()
+            server.remove()
+
+    return fixture
+
+
+signal.signal(signal.SIGTERM, end_early)
+signal.signal(signal.SIGINT, end_early)
