@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A text for bash, whatever it is: there is at least one piece, one behind the
+ * other they are the text, each alone is one command, and the count does not
+ * depend on how many there is room for.
+ */
+#include "base/log.h"
+#include "front/v0_scan.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+enum { ROOM = 512 };
+
+static void check_pieces(struct str text, const struct v0_piece *piece, size_t count)
+{
+    size_t at = 0, have = count < ROOM ? count : ROOM;
+    BUG_ON(count == 0);
+    for (size_t i = 0; i < have; i++) {
+        BUG_ON(piece[i].text.n > 0 && piece[i].text.p != text.p + at);
+        BUG_ON(count > 1 && piece[i].text.n == 0);
+        at += piece[i].text.n;
+    }
+    BUG_ON(at > text.n || (count <= ROOM) != (at == text.n));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static struct v0_piece piece[ROOM], one[2];
+    struct str text = str_n(data, n);
+    size_t count = v0_scan(text, piece, ROOM);
+    check_pieces(text, piece, count);
+    BUG_ON(v0_scan(text, one, 2) != count || v0_scan(text, NULL, 0) != count);
+    for (size_t i = 0; i < count && i < ROOM; i++) {
+        BUG_ON(v0_scan(piece[i].text, one, 2) != 1);
+        BUG_ON(one[0].text.n != piece[i].text.n);
+    }
+    return 0;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where commands begin, judged by bash: tests/lib/bash-commands.sh divides the
+ * texts of tests/corpus/v0_scan with `bash -n`, and we must come to the same.
+ * Then what no bash is needed for: pieces, depth, time, and broken texts.
+ */
+#include "front/v0_scan.h"
+
+#include "t.h"
+
+#define PIECES 64
+
+static struct v0_piece piece[PIECES];
+
+static size_t count(const char *text) { return v0_scan(str_of(text), piece, PIECES); }
+
+/* ---- the corpus ---- */
+
+/* A file, or what a command prints, which the caller frees. */
+static char *slurp(FILE *f)
+{
+    size_t n = 0, cap = 1 << 20;
+    char *p = malloc(cap);
+    CHECK(f && p);
+    for (size_t got; (got = fread(p + n, 1, cap - n - 1, f)) > 0;)
+        n += got;
+    CHECK(n < cap - 1);
+    p[n] = '\0';
+    return p;
+}
+
+static const char *in_tests(char *path, size_t n, const char *name)
+{
+    snprintf(path, n, "%.*s/../%s", (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__,
+             name);
+    if (access(path, R_OK) < 0)
+        T_FAIL("%s: %s; run it in the source tree", path, strerror(errno));
+    return path;
+}
+
+/* The lines at which commands begin, the first one's left out: "2 5". */
+static void starts(struct str text, char *out, size_t size)
+{
+    size_t n = v0_scan(text, piece, PIECES), at = 0, line = 1;
+    CHECK(n <= PIECES);
+    out[0] = '\0';
+    for (size_t i = 0; i + 1 < n; i++) {
+        for (size_t j = 0; j < piece[i].text.n; j++)
+            line += piece[i].text.p[j] == '\n';
+        at += (size_t)snprintf(out + at, size - at, "%s%zu", at ? " " : "", line);
+    }
+}
+
+TEST(bash_divides_in_the_same_way)
+{
+    char path[300], command[700], file[300];
+    if (system("bash -c : 2>/dev/null") != 0)
+        T_SKIP("no bash");
+    snprintf(command, sizeof(command), "bash %s %s",
+             in_tests(path, sizeof(path), "lib/bash-commands.sh"),
+             in_tests(file, sizeof(file), "corpus/v0_scan/bash.txt"));
+    FILE *f = fopen(file, "r"), *bash = popen(command, "r");
+    char *texts = slurp(f), *answers = slurp(bash);
+    fclose(f);
+    CHECK_INT(pclose(bash), 0);
+    struct str rest = str_of(texts), lines = str_of(answers);
+    int done = 0, wrong = 0;
+    while (rest.n > 0) {
+        long end = str_find(rest, STR("\n%%\n"));
+        struct str text = str_sub(rest, 0, end < 0 ? rest.n : (size_t)end + 1);
+        struct str want = str_cut(&lines, '\n');
+        char got[300];
+        starts(text, got, sizeof(got));
+        if (!str_eq(want, str_of(got))) {
+            printf("# at line(s) \"%s\", bash says \"%.*s\":\n# %.*s\n", got,
+                   STR_ARG(want), STR_ARG(text));
+            wrong++;
+        }
+        done++;
+        rest = str_sub(rest, end < 0 ? rest.n : (size_t)end + 4, rest.n);
+    }
+    CHECK_INT(lines.n, 0);
+    CHECK(done >= 600);
+    CHECK_INT(wrong, 0);
+    free(texts);
+    free(answers);
+}
+
+/* ---- what needs no bash ---- */
+
+/* Pieces are the text, one behind the other. */
+static void check_cover(struct str text, size_t n, size_t max)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n && i < max; i++) {
+        CHECK(piece[i].text.p == text.p + at);
+        at += piece[i].text.n;
+    }
+    CHECK(n > max ? at < text.n : at == text.n);
+}
+
+TEST(pieces_have_what_is_behind_them)
+{
+    struct str text = STR("# why\n a  # x\n\n# behind\n  b <<E\nx\nE\n c ; d\n\n# end\n");
+    CHECK_INT(v0_scan(text, piece, PIECES), 3);
+    CHECK_MEM(piece[0].text.p, piece[0].text.n, "# why\n a  # x\n\n# behind\n  ");
+    CHECK_MEM(piece[1].text.p, piece[1].text.n, "b <<E\nx\nE\n ");
+    CHECK_MEM(piece[2].text.p, piece[2].text.n, "c ; d\n\n# end\n");
+    check_cover(text, 3, PIECES);
+}
+
+TEST(more_pieces_than_room)
+{
+    struct str text = STR("a\nb\nc\nd\n");
+    for (size_t max = 0; max < 6; max++) {
+        CHECK_INT(v0_scan(text, piece, max), 4);
+        if (max > 0)
+            check_cover(text, 4, max);
+    }
+    CHECK_INT(v0_scan(text, piece, 2), 4);
+    CHECK_MEM(piece[1].text.p, piece[1].text.n, "b\n");
+}
+
+TEST(nothing_is_one_empty_command)
+{
+    static const char *const none[] = {"",    " ",      "\n",  "\n\n\t\n",
+                                       "# a", "#\n#\n", "\\\n"};
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        CHECK_INT(count(none[i]), 1);
+        check_cover(str_of(none[i]), 1, PIECES);
+    }
+    CHECK_INT(v0_scan(str_n(NULL, 0), piece, PIECES), 1);
+    CHECK_INT(piece[0].text.n, 0);
+}
+
+TEST(a_backslash_continues_no_comment)
+{
+    CHECK_INT(count("a # b\\\nc\n"), 2);
+    CHECK_INT(count("a b\\\nc\n"), 1);
+}
+
+TEST(what_does_not_parse_is_one)
+{
+    CHECK_INT(count("a\nb\necho \"c\n"), 1);
+    check_cover(STR("a\nb\necho \"c\n"), 1, PIECES);
+    CHECK_INT(count("a\nb\nfi\n"), 1);
+    CHECK_INT(count("a\ncat <<E\nb\n"), 1);
+}
+
+/* `times` times the beginning, as often the end, and a second command. */
+static size_t nested(const char *begin, const char *middle, const char *end, size_t times)
+{
+    size_t n = times * (strlen(begin) + strlen(end)) + strlen(middle) + 10;
+    char *text = malloc(n), *to = text;
+    CHECK(text);
+    for (size_t i = 0; i < times; i++)
+        to = stpcpy(to, begin);
+    to = stpcpy(to, middle);
+    for (size_t i = 0; i < times; i++)
+        to = stpcpy(to, end);
+    stpcpy(to, "\nls\n");
+    size_t got = v0_scan(str_of(text), piece, PIECES);
+    free(text);
+    return got;
+}
+
+static const struct {
+    const char *begin, *middle, *end;
+} nests[] = {
+    {"( ", "a", " )"},
+    {"$(", "a", ")"},
+    {"\"$(", "a", ")\""},
+    {"{ ", "a", "; }"},
+    {"${x:-", "a", "}"},
+    {"\"${x:-", "a", "}\""},
+    {"<(", "a", ")"},
+    {"if ", "a", "; then b; fi"},
+    {"case $(", "a", ") in b) c;; esac"},
+    {"f() { ", "a", "; }"},
+    {"coproc { ", "a", "; }"},
+    {"x=(", "a", ")"},
+    {"@(", "a", ")"},
+    {"time -$(", "a", ")"},
+    {"coproc a$(", "a", ")"},
+    {"[[ ( $(", "a", ") ) ]]"},
+    {"$((", "1", "))"},
+    {"x[$(", "1", ")]=2"},
+};
+
+TEST(constructs_in_one_another)
+{
+    for (size_t i = 0; i < sizeof(nests) / sizeof(nests[0]); i++) {
+        const char *b = nests[i].begin, *m = nests[i].middle, *e = nests[i].end;
+        bool array = strcmp(b, "x=(") == 0; /* bash does not have one in another */
+        if (nested(b, m, e, array ? 1 : 20) != 2)
+            T_FAIL("%s is not understood 20 times", b);
+        /* Far beyond the limit nothing is believed, and the stack is not used up. */
+        if (strcmp(b, "@(") != 0 && nested(b, m, e, 200000) != 1)
+            T_FAIL("%s is understood 200000 times", b);
+        if (nested(b, m, "", 200000) != 1)
+            T_FAIL("%s without an end is", b);
+    }
+}
+
+/*
+ * Texts that are tempting to read again and again: a megabyte of each is soon
+ * done. Who reads it twice for each level needs longer than the universe.
+ */
+TEST(no_text_takes_long)
+{
+    static const char *const parts[] = {
+        "((",         "((a) ",     "$((",     "$((a) ",       "time -$(", "coproc $(",
+        "coproc a$(", "a<<b;",     "<<a\n",   "\\\n",         "`",        "\"",
+        "'",          "${",        "a=(",     "a[",           "[[ a && ", "! ",
+        "time ",      "{a}>",      "(a) {$(", "(a) 1$(",      "if a;",    "case a in ",
+        "a\n",        "a;",        "a|",      "a&&",          "#",        "\n",
+        " ",          "\\",        "$",       "<(",           "@(",       "$'",
+        "\"$(",       "\"${",      "]",       "function f (", "f()",      "\"`",
+        "for ((",     "<<-a <<b ", "\t",      "cat <<E\nE\n", "<<\\\n",   "a\\\n",
+    };
+    enum { SIZE = 1 << 20 };
+    char *text = malloc(SIZE);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        size_t n = strlen(parts[i]);
+        for (size_t at = 0; at < SIZE; at++)
+            text[at] = parts[i][at % n];
+        CHECK(v0_scan(str_n(text, SIZE), piece, PIECES) >= 1);
+        /* As deep as is read, and then the mistake. */
+        CHECK(v0_scan(str_n(text, n * (V0_SCAN_DEPTH / 2 - 1)), piece, PIECES) >= 1);
+    }
+    free(text);
+}
+
+/* Every text, cut anywhere, is read without a byte beyond its end. */
+TEST(unfinished_texts)
+{
+    char file[300];
+    FILE *f = fopen(in_tests(file, sizeof(file), "corpus/v0_scan/bash.txt"), "r");
+    char *texts = slurp(f);
+    fclose(f);
+    struct str rest = str_of(texts);
+    while (rest.n > 0) {
+        long end = str_find(rest, STR("\n%%\n"));
+        struct str text = str_sub(rest, 0, end < 0 ? rest.n : (size_t)end + 1);
+        for (size_t n = 0; n <= text.n; n++) {
+            char *copy = malloc(n ? n : 1);
+            memcpy(copy, text.p, n);
+            size_t pieces = v0_scan(str_n(copy, n), piece, PIECES);
+            check_cover(str_n(copy, n), pieces, PIECES);
+            free(copy);
+        }
+        rest = str_sub(rest, end < 0 ? rest.n : (size_t)end + 4, rest.n);
+    }
+    free(texts);
+}
+
+T_MAIN
