@@ -9,13 +9,15 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "engine/users.h"
+#include "net/addr.h"
 #include "net/sockpath.h"
 #include "os/self.h"
+#include "serve.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,42 +30,29 @@
 
 extern char **environ;
 
-enum { STATE_SLOTS = 64, STATUS_OURS = 125 };
+enum { STATE_SLOTS = 64, STATUS_OURS = 125, LISTENERS_MAX = SERVE_LISTEN_MAX + 1 };
 
-/* What may be set, where, and what it is when it is not. */
-static const struct setting {
-    const char *option, *env, *value, *dflt, *help;
-} settings[] = {
-    {"socket", "OD_SOCKET", "PATH", "see od help exec",
-     "unix socket to listen on; @NAME is an abstract one"},
-    {"state-dir", "OD_STATE_DIR", "DIR",
-     "/var/lib/od, ~/.local/state/od, /var/tmp, /tmp, …",
-     "where output and state are kept; memory when none can be written"},
-    {"working-dir", "OD_WORKING_DIR", "DIR", "the current one", "where sessions begin"},
-    {"idle-exit", "OD_IDLE_EXIT", "SECONDS", "never",
-     "end after this long without clients and commands"},
-    {"log", "OD_LOG", "LEVEL", "info", "error, warn, info or debug"},
-    {"log-form", "OD_LOG_FORM", "FORM", "text", "text or json"},
+/* A listening socket and what the worker knows it by: "local", "http ADDRESS". */
+struct listener {
+    int fd;
+    bool unix_socket;
+    char name[ADDR_TEXT_MAX + 8];
 };
 
-enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
-enum { SOCKET, STATE_DIR, WORKING_DIR, IDLE_EXIT, LOG, LOG_FORM };
-
 struct serve {
-    const char *set[SETTINGS]; /* from option or environment, NULL: default */
-    bool daemon;
-    int ready; /* descriptor for one line, -1: none */
+    struct serve_options o;
     char state_dir[160], socket[SOCKPATH_MAX], cwd[4096];
-    int lock, listening;
-    bool ours_dir;
+    int lock;
+    struct listener listeners[LISTENERS_MAX]; /* the first is od exec's */
+    int nlisteners;
 };
 
 /* To whoever waits for us, and to people. */
 static int fail(struct serve *s, const struct err *e)
 {
     fprintf(stderr, "od serve: %s\n", e->text);
-    if (s->ready >= 0)
-        dprintf(s->ready, "error %s\n", e->text);
+    if (s->o.ready >= 0)
+        dprintf(s->o.ready, "error %s\n", e->text);
     return STATUS_OURS;
 }
 
@@ -161,8 +150,8 @@ static int take_slot(struct serve *s, const char *base, struct err *e)
 
 static int find_state_dir(struct serve *s, struct err *e)
 {
-    if (s->set[STATE_DIR])
-        return take_slot(s, s->set[STATE_DIR], e);
+    if (s->o.state_dir)
+        return take_slot(s, s->o.state_dir, e);
     char list[8][256];
     int n = 0;
     unsigned uid = (unsigned)geteuid();
@@ -236,27 +225,61 @@ static struct json *child_env(const struct serve *s)
     return env;
 }
 
+static struct json *http_options(const struct serve_options *o)
+{
+    struct json *j = json_object();
+    json_put_z(j, "api_key", o->key);
+    json_put_bool(j, "insecure_open", o->insecure_open);
+    return j;
+}
+
+static struct json *v0_options(const struct serve *s)
+{
+    const struct serve_options *o = &s->o;
+    struct json *j = json_object(), *list = json_array();
+    for (unsigned i = 0; serve_plugin_name(i); i++) {
+        if (o->plugins & (1u << i))
+            json_push_str(list, str_of(serve_plugin_name(i)));
+    }
+    json_put_z(j, "working_dir", s->cwd);
+    if (o->username)
+        json_put_z(j, "username", o->username);
+    json_put_int(j, "user_id", o->user_id);
+    json_put_z(j, "group", o->group);
+    json_put(j, "plugins", list);
+    json_put_bool(j, "browser", o->browser);
+    if (o->eval_env)
+        json_put_z(j, "eval_env", o->eval_env);
+    json_put_int(j, "no_change_ms", o->no_change_ms);
+    json_put_bool(j, "su", o->su);
+    json_put_bool(j, "warm", o->v0);
+    return j;
+}
+
+/*
+ * What the worker gets, through the keeper, as one JSON object:
+ *
+ *   state_dir, cwd, socket  strings      idle_exit_ms, log_level  numbers
+ *   log_json                bool         env                      ["NAME=VALUE", …]
+ *   http  {api_key: string, "" is none; insecure_open: bool}
+ *   v0    {working_dir, group: strings; username, eval_env: strings, if given;
+ *          user_id, no_change_ms: numbers; plugins: [string, …]; browser, su: bools;
+ *          warm: bool, PORT or --username was given: begin before the first request}
+ */
 static int make_options(const struct serve *s, struct buf *out, struct err *e)
 {
     struct json *o = json_object();
-    int64_t idle_ms = 0;
-    int level = s->set[LOG] ? log_level_from(s->set[LOG]) : LOG_INFO;
     int r = 0;
-    if (s->set[IDLE_EXIT] && str_to_ms(str_of(s->set[IDLE_EXIT]), &idle_ms) < 0)
-        r = err_set(e, ERR_INVALID, "--idle-exit takes seconds, not %s",
-                    s->set[IDLE_EXIT]);
-    if (level < 0)
-        r = err_set(e, ERR_INVALID, "--log takes error, warn, info or debug, not %s",
-                    s->set[LOG]);
     json_put_z(o, "state_dir", s->state_dir);
     json_put_z(o, "cwd", s->cwd);
     json_put_z(o, "socket", s->socket);
-    json_put_int(o, "idle_exit_ms", idle_ms);
-    json_put_int(o, "log_level", level);
-    json_put_bool(o, "log_json",
-                  s->set[LOG_FORM] && strcmp(s->set[LOG_FORM], "json") == 0);
+    json_put_int(o, "idle_exit_ms", s->o.idle_exit_ms);
+    json_put_int(o, "log_level", s->o.log_level);
+    json_put_bool(o, "log_json", s->o.log_json);
+    json_put(o, "http", http_options(&s->o));
+    json_put(o, "v0", v0_options(s));
     json_put(o, "env", child_env(s));
-    if (r == 0 && (json_print(out, o) < 0 || out->n > LIMIT_SPAWN_MAX))
+    if (json_print(out, o) < 0 || out->n > LIMIT_SPAWN_MAX)
         r = err_set(e, ERR_LIMIT,
                     "the environment is longer than %d bytes; unset what is not "
                     "needed",
@@ -265,24 +288,9 @@ static int make_options(const struct serve *s, struct buf *out, struct err *e)
     return r;
 }
 
-/* A descriptor that reads as these bytes: in memory, else an unlinked file, a pipe. */
-static int as_file(const struct serve *s, struct str bytes)
+static int in_pipe(struct str bytes)
 {
-    int fd = memfd_create("options", 0), p[2];
-    if (fd < 0 && s->state_dir[0]) {
-        char path[200];
-        snprintf(path, sizeof(path), "%s/options", s->state_dir);
-        fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-        unlink(path);
-    }
-    if (fd >= 0) {
-        if (write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n ||
-            lseek(fd, 0, SEEK_SET) < 0) {
-            close(fd);
-            return -1;
-        }
-        return fd;
-    }
+    int p[2];
     if (pipe(p) < 0)
         return -1;
     fcntl(p[1], F_SETPIPE_SZ, 1 << 20);
@@ -295,9 +303,29 @@ static int as_file(const struct serve *s, struct str bytes)
     return p[0];
 }
 
-/* ---- start ---- */
+/* A descriptor that reads as these bytes: in memory, else a pipe, an unlinked file. */
+static int as_file(const struct serve *s, struct str bytes)
+{
+    int fd = memfd_create("options", 0);
+    if (fd < 0 && (fd = in_pipe(bytes)) >= 0)
+        return fd;
+    if (fd < 0 && s->state_dir[0]) {
+        char path[200];
+        snprintf(path, sizeof(path), "%s/options", s->state_dir);
+        fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
+        unlink(path);
+    }
+    if (fd >= 0 &&
+        (write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n || lseek(fd, 0, SEEK_SET) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
 
-static int become_daemon(struct serve *s, struct err *e)
+/* ---- going to the background ---- */
+
+static int become_daemon(struct err *e)
 {
     pid_t pid = fork();
     if (pid < 0)
@@ -305,7 +333,6 @@ static int become_daemon(struct serve *s, struct err *e)
     if (pid > 0)
         _exit(0);
     setsid();
-    (void)s;
     return 0;
 }
 
@@ -319,7 +346,7 @@ static void redirect_log(const struct serve *s)
                  : -1;
     for (int i = 0; i < 3; i++) {
         int to = i > 0 && fd >= 0 ? fd : null;
-        if (to >= 0 && i != s->ready)
+        if (to >= 0 && i != s->o.ready)
             dup2(to, i);
     }
     if (fd > 2)
@@ -328,17 +355,115 @@ static void redirect_log(const struct serve *s)
         close(null);
 }
 
+/* ---- listening ---- */
+
+static int add_listener(struct serve *s, int fd, const char *name, bool unix_socket)
+{
+    struct listener *l = &s->listeners[s->nlisteners++];
+    l->fd = fd;
+    l->unix_socket = unix_socket;
+    snprintf(l->name, sizeof(l->name), "%s", name);
+    return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+static const char *http_address(const struct listener *l)
+{
+    return l->name + strlen("http ");
+}
+
+static int listen_http(struct serve *s, const char *text, struct err *e)
+{
+    struct addr a;
+    struct buf name = BUF_INIT(sizeof(s->listeners[0].name) - 1);
+    if (addr_parse(&a, str_of(text), e) < 0)
+        return -1;
+    if (!addr_is_loopback(&a) && !s->o.key[0] && !s->o.insecure_open)
+        return err_set(e, ERR_DENIED,
+                       "cannot listen on %s without a key: whoever reaches that address "
+                       "could run commands here; give a key with --api-key-file or "
+                       "SESSION_API_KEY, listen on 127.0.0.1, or allow it with "
+                       "--insecure-open",
+                       text);
+    int fd = addr_listen(&a, e);
+    if (fd < 0)
+        return -1;
+    addr_of(fd, &a);
+    buf_addz(&name, "http ");
+    addr_print(&a, &name);
+    add_listener(s, fd, buf_z(&name), addr_is_unix(&a));
+    buf_release(&name);
+    return 0;
+}
+
+static int listen_all(struct serve *s, struct err *e)
+{
+    int fd = sockpath_listen(s->o.socket, s->socket, sizeof(s->socket), e);
+    if (fd < 0)
+        return -1;
+    add_listener(s, fd, "local", true);
+    for (int i = 0; i < s->o.nlisten; i++) {
+        if (listen_http(s, s->o.listen[i], e) < 0)
+            return -1;
+    }
+    for (int i = 1; i < s->nlisteners && s->o.ready >= 0; i++)
+        dprintf(s->o.ready, "listening %s\n", http_address(&s->listeners[i]));
+    return 0;
+}
+
+/* After an error: the names of sockets that nobody listens on any more. */
+static void leave_all(const struct serve *s)
+{
+    for (int i = 0; i < s->nlisteners; i++) {
+        const char *name = i == 0 ? s->socket : http_address(&s->listeners[i]);
+        if (s->listeners[i].unix_socket)
+            sockpath_remove(i > 0 && name[0] != '@' ? name + strlen("unix:") : name);
+    }
+}
+
+/* A line that asks the first HTTP listener something, to be pasted. */
+static void say_curl(const struct serve *s)
+{
+    const char *at = http_address(&s->listeners[1]);
+    const char *key = s->o.key[0] ? " -H \"X-Session-API-Key: $SESSION_API_KEY\"" : "";
+    fprintf(stderr, "HTTP: curl -s%s ", key);
+    if (!s->listeners[1].unix_socket)
+        fprintf(stderr, "http://%s", at);
+    else if (at[0] == '@')
+        fprintf(stderr, "--abstract-unix-socket '%s' http://localhost", at + 1);
+    else
+        fprintf(stderr, "--unix-socket '%s' http://localhost", at + strlen("unix:"));
+    fprintf(stderr, "/execute_action \\\n"
+                    "        -H 'Content-Type: application/json' \\\n"
+                    "        -d '{\"action\":{\"action\":\"run\",\"args\":"
+                    "{\"command\":\"echo hello\"}}}'\n");
+}
+
 static void say_how(const struct serve *s)
 {
     char self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
     self[n > 0 ? n : 0] = 0;
+    fprintf(stderr, "od serve: listening on %s", s->socket);
+    for (int i = 1; i < s->nlisteners; i++)
+        fprintf(stderr, ", %s", s->listeners[i].name);
     fprintf(stderr,
-            "od serve: listening on %s, state in %s\n"
+            "; state in %s\n"
             "Try:  %s exec --socket %s 'echo hello from $PWD; export GREETING=hi'\n"
             "then: %s exec --socket %s 'echo $GREETING'\n",
-            s->socket, s->state_dir[0] ? s->state_dir : "memory", n > 0 ? self : "od",
-            s->socket, n > 0 ? self : "od", s->socket);
+            s->state_dir[0] ? s->state_dir : "memory", n > 0 ? self : "od", s->socket,
+            n > 0 ? self : "od", s->socket);
+    if (s->nlisteners > 1)
+        say_curl(s);
+}
+
+/* ---- start ---- */
+
+static const char *hand_down(int fd, char space[16])
+{
+    if (fd >= 0)
+        fcntl(fd, F_SETFD, 0);
+    snprintf(space, 16, "%d", fd);
+    return space;
 }
 
 static int become_keeper(struct serve *s, struct err *e)
@@ -349,107 +474,70 @@ static int become_keeper(struct serve *s, struct err *e)
     int fd = as_file(s, buf_str(&options)), self = self_open();
     if (fd < 0 || self < 0)
         return err_sys(e, errno, "cannot start the keeper");
-    char words[5][16];
-    int fds[5] = {fd, s->lock, s->ready, self, s->listening};
-    char *argv[8] = {(char *)(uintptr_t) "od-keeper"};
-    for (int i = 0; i < 5; i++) {
-        if (fds[i] >= 0)
-            fcntl(fds[i], F_SETFD, 0);
-        snprintf(words[i], sizeof(words[i]), "%d", fds[i]);
-        argv[i + 1] = words[i];
+    const char *argv[5 + 2 * LISTENERS_MAX + 1] = {"od-keeper"};
+    char words[4 + LISTENERS_MAX][16];
+    int given[] = {fd, s->lock, s->o.ready, self}, n = 1, w = 0;
+    for (; w < 4; w++)
+        argv[n++] = hand_down(given[w], words[w]);
+    for (int i = 0; i < s->nlisteners; i++) {
+        argv[n++] = hand_down(s->listeners[i].fd, words[w + i]);
+        argv[n++] = s->listeners[i].name;
     }
-    argv[6] = (char *)(uintptr_t) "local";
     char *trace = getenv("OD_TRACE"), kept[256];
     snprintf(kept, sizeof(kept), "OD_TRACE=%s", trace ? trace : "");
     char *env[] = {trace ? kept : NULL, NULL};
-    if (s->daemon)
+    if (s->o.daemon)
         redirect_log(s);
     else
         say_how(s);
-    self_exec(self, argv, env);
+    self_exec(self, (char *const *)(uintptr_t)argv, env);
     return err_sys(e, errno, "cannot start the keeper");
 }
 
-static int parse(struct serve *s, int argc, char **argv)
+/* Where sessions begin; made if whoever starts us relies on that. */
+static int enter_working_dir(struct serve *s, struct err *e)
 {
-    struct option longs[SETTINGS + 4];
-    memset(longs, 0, sizeof(longs));
-    for (int i = 0; i < SETTINGS; i++) {
-        longs[i] = (struct option){settings[i].option, required_argument, NULL, 256 + i};
-        s->set[i] = getenv(settings[i].env);
-        if (s->set[i] && !*s->set[i])
-            s->set[i] = NULL;
-    }
-    longs[SETTINGS] = (struct option){"daemon", no_argument, NULL, 'd'};
-    longs[SETTINGS + 1] = (struct option){"ready-fd", required_argument, NULL, 'r'};
-    longs[SETTINGS + 2] = (struct option){"help", no_argument, NULL, 'h'};
-    int o;
-    uint64_t fd;
-    while ((o = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-        if (o >= 256 && o < 256 + SETTINGS)
-            s->set[o - 256] = optarg;
-        else if (o == 'd')
-            s->daemon = true;
-        else if (o == 'r' && str_to_u64(str_of(optarg), &fd) == 0 && fd < 1024)
-            s->ready = (int)fd;
-        else
-            return -1;
-    }
-    return optind < argc ? -1 : 0;
+    const char *dir = s->o.working_dir;
+    if (dir && s->o.v0 && users_make_dir(dir, e) < 0)
+        return -1;
+    if (dir && chdir(dir) < 0)
+        return err_sys(e, errno, "cannot work in %s", dir);
+    if (!getcwd(s->cwd, sizeof(s->cwd)))
+        snprintf(s->cwd, sizeof(s->cwd), "/");
+    return 0;
 }
 
 static int serve_main(int argc, char **argv)
 {
-    struct serve s = {.ready = -1, .lock = -1, .listening = -1};
+    struct serve s = {.lock = -1};
     struct err e = ERR_INIT;
-    if (parse(&s, argc, argv) < 0) {
-        fprintf(stderr, "od serve: see od help serve\n");
-        return STATUS_OURS;
-    }
     signal(SIGPIPE, SIG_IGN);
     log_init("serve", 2, LOG_INFO, false);
+    if (serve_options_parse(&s.o, argc, argv, &e) < 0)
+        return fail(&s, &e);
     umask(022);
-    if (s.set[WORKING_DIR] && chdir(s.set[WORKING_DIR]) < 0) {
-        err_sys(&e, errno, "cannot work in %s", s.set[WORKING_DIR]);
+    if (enter_working_dir(&s, &e) < 0)
         return fail(&s, &e);
-    }
-    if (!getcwd(s.cwd, sizeof(s.cwd)))
-        snprintf(s.cwd, sizeof(s.cwd), "/");
     /* The socket tells clients who listens: it must be the keeper-to-be. */
-    if (s.daemon && become_daemon(&s, &e) < 0)
+    if (s.o.daemon && become_daemon(&e) < 0)
         return fail(&s, &e);
-    s.listening = sockpath_listen(s.set[SOCKET], s.socket, sizeof(s.socket), &e);
-    if (s.listening < 0)
-        return fail(&s, &e);
-    fcntl(s.listening, F_SETFL, O_NONBLOCK);
-    if (find_state_dir(&s, &e) < 0 || become_keeper(&s, &e) < 0) {
-        sockpath_remove(s.socket);
+    if (listen_all(&s, &e) < 0 || find_state_dir(&s, &e) < 0 ||
+        become_keeper(&s, &e) < 0) {
+        leave_all(&s);
         return fail(&s, &e);
     }
     return STATUS_OURS;
-}
-
-static void serve_more(struct buf *out)
-{
-    buf_addz(out, "\nOptions (environment, default):\n");
-    for (int i = 0; i < SETTINGS; i++) {
-        const struct setting *t = &settings[i];
-        buf_addf(out, "  --%s %s\n      %s\n      (%s; %s)\n", t->option, t->value,
-                 t->help, t->env, t->dflt);
-    }
-    buf_addz(
-        out,
-        "  --daemon\n      go to the background, with a log in the state directory\n"
-        "  --ready-fd N\n      write \"ready\" or \"error REASON\" to this descriptor\n");
 }
 
 const struct applet applet_serve = {
     .name = "serve",
     .brief = "the server in the sandbox: shells, processes, PID 1",
     .usage =
-        "usage: od serve [OPTIONS]\n"
+        "usage: od serve [OPTIONS] [PORT]\n"
         "\n"
-        "Serves shells and processes to od exec over a unix socket. It is two\n"
+        "Serves shells and processes: to od exec over a unix socket, and with --listen\n"
+        "or PORT over HTTP, as OpenHands' runtime API. PORT is 127.0.0.1:PORT. It is "
+        "two\n"
         "processes: a small keeper, which holds terminals, output and everything\n"
         "that must last, and a worker, which may die and be started again at any\n"
         "instant with nothing lost. As PID 1 of a container it reaps orphans,\n"
@@ -457,5 +545,5 @@ const struct applet applet_serve = {
         "\n"
         "TERM or INT end it: programs get HUP and TERM, and KILL after two seconds.\n",
     .main = serve_main,
-    .more_usage = serve_more,
+    .more_usage = serve_options_help,
 };

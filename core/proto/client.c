@@ -3,10 +3,11 @@
  * Connecting, and starting the server when there is none.
  *
  * A server that is started says so in one line on a pipe, "ready" or "error
- * SENTENCE", so nobody polls or sleeps. The pipe is its standard output, for
- * the only way to start a child hands over three descriptors. When two clients
- * start one each, the loser's server reports an error and both clients find
- * the winner's: after any error the socket is tried once more.
+ * SENTENCE", after others about what it listens on, so nobody polls or sleeps.
+ * The pipe is its standard output, for the only way to start a child hands over
+ * three descriptors. When two clients start one each, the loser's server reports
+ * an error and both clients find the winner's: after any error the socket is
+ * tried once more.
  */
 #include "proto/client.h"
 
@@ -95,7 +96,8 @@ static int await_ready(int fd, struct err *e)
             if (str_eq(line, STR("ready")))
                 return 0;
             bool final = str_starts(line, STR("error "));
-            last = final ? str_sub(line, 6, line.n) : line;
+            if (!str_starts(line, STR("listening ")))
+                last = final ? str_sub(line, 6, line.n) : line;
             if (final)
                 return err_set(e, ERR_IO, "cannot start a server: %.*s", STR_ARG(last));
             continue;

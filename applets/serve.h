@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What od serve was told: its options, else the environment, else defaults.
+ * One table (serve_options.c) declares them, and od help serve prints it.
+ */
+#ifndef OD_APPLETS_SERVE_H
+#define OD_APPLETS_SERVE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+    SERVE_KEY_MAX = 1024, /* bytes of a key: a header's value, several times over */
+    SERVE_LISTEN_MAX = 15 /* HTTP listeners: more are a mistake */
+};
+
+enum serve_plugin { PLUGIN_AGENT_SKILLS = 1, PLUGIN_JUPYTER = 2, PLUGIN_VSCODE = 4 };
+
+/* Strings are borrowed from argv and the environment unless said otherwise. */
+struct serve_options {
+    const char *socket, *state_dir; /* NULL: where they can be had */
+    const char *working_dir;        /* NULL: the current one */
+    int64_t idle_exit_ms;           /* 0: never */
+    int log_level;
+    bool log_json;
+
+    const char *listen[SERVE_LISTEN_MAX]; /* as written; those of OD_LISTEN are owned */
+    int nlisten;
+    char key[SERVE_KEY_MAX + 1]; /* "": none */
+    bool insecure_open;
+
+    /* For the OpenHands front-end. */
+    bool v0;              /* PORT or --username was given: make what it needs */
+    const char *username; /* NULL: sessions are the server's own user's */
+    uint32_t user_id;
+    const char *group;
+    unsigned plugins; /* enum serve_plugin, or'ed */
+    bool browser, su;
+    const char *eval_env; /* NULL: none */
+    int64_t no_change_ms;
+
+    bool daemon;
+    int ready; /* descriptor for lines, -1: none */
+};
+
+/*
+ * Reads argv (argv[0] is the name) and the environment. The keys among them
+ * are overwritten where they were, so that they are in out->key only. -1: e
+ * names the option or variable and its value; out->ready is valid all the same
+ * if it was given before.
+ */
+int serve_options_parse(struct serve_options *out, int argc, char **argv, struct err *e);
+
+/* The table, for od help serve. */
+void serve_options_help(struct buf *out);
+
+/* The name of the i-th plugin, from 0; NULL: there is none. */
+const char *serve_plugin_name(unsigned i);
+
+#endif

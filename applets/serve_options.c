@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options of od serve. Read by hand and not by getopt, which cannot give
+ * an option several words (--plugins a b), as OpenHands' client does.
+ */
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "serve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum kind {
+    VALUE,  /* one; the last one given counts */
+    LIST,   /* any number of times; commas in the environment */
+    WORDS,  /* several words, up to the next option */
+    SWITCH, /* none: on */
+    TOGGLE, /* none: on, and off as --no-NAME */
+};
+
+enum id {
+    SOCKET,
+    STATE_DIR,
+    WORKING_DIR,
+    LISTEN,
+    API_KEY,
+    API_KEY_FILE,
+    INSECURE_OPEN,
+    IDLE_EXIT,
+    LOG,
+    LOG_FORM,
+    USERNAME,
+    USER_ID,
+    GROUP,
+    SU,
+    PLUGINS,
+    BROWSER,
+    EVAL_ENV,
+    NO_CHANGE,
+    DAEMON,
+    READY_FD,
+    SETTINGS
+};
+
+/* What may be set, where, and what it is when it is not. */
+static const struct setting {
+    const char *option, *env; /* env NULL: the option only */
+    const char *value, *dflt, *help;
+    enum kind kind;
+} settings[SETTINGS] = {
+    [SOCKET] = {"socket", "OD_SOCKET", "PATH", "see od help exec",
+                "unix socket of od exec; @NAME is an abstract one", VALUE},
+    [STATE_DIR] = {"state-dir", "OD_STATE_DIR", "DIR",
+                   "/var/lib/od, ~/.local/state/od, /var/tmp, /tmp, …",
+                   "where output and state are kept; memory when none can be written",
+                   VALUE},
+    [WORKING_DIR] = {"working-dir", "OD_WORKING_DIR", "DIR", "the current one",
+                     "where sessions begin; made if PORT or --username is given", VALUE},
+    [LISTEN] = {"listen", "OD_LISTEN", "ADDRESS", "none",
+                "serve HTTP there, any number of times (a list with commas in the\n"
+                "      environment): 3000, 127.0.0.1:3000, [::1]:3000, unix:/path, @name",
+                LIST},
+    [API_KEY] = {"api-key", "OD_API_KEY", "KEY", "none",
+                 "what HTTP clients must send; SESSION_API_KEY counts too. Others may\n"
+                 "      see options for an instant: rather use the environment or a file",
+                 VALUE},
+    [API_KEY_FILE] = {"api-key-file", "OD_API_KEY_FILE", "FILE", "none",
+                      "the key is the first line of this file, read once", VALUE},
+    [INSECURE_OPEN] = {"insecure-open", "OD_INSECURE_OPEN", NULL, "no",
+                       "without a key, listen where others can reach it: whoever does\n"
+                       "      may run commands here",
+                       SWITCH},
+    [IDLE_EXIT] = {"idle-exit", "OD_IDLE_EXIT", "SECONDS", "never",
+                   "end after this long without clients and commands", VALUE},
+    [LOG] = {"log", "OD_LOG", "LEVEL", "info", "error, warn, info or debug", VALUE},
+    [LOG_FORM] = {"log-form", "OD_LOG_FORM", "FORM", "text", "text or json", VALUE},
+    [USERNAME] = {"username", "OD_USERNAME", "NAME", "the server's own user",
+                  "whose OpenHands' sessions are; made if the image has none (root only)",
+                  VALUE},
+    [USER_ID] = {"user-id", "OD_USER_ID", "NUMBER", "1000",
+                 "the uid of a user that is made", VALUE},
+    [GROUP] = {"group", "SANDBOX_GROUP_ID", "GROUP", "root",
+               "the group that --working-dir is given to", VALUE},
+    [SU] = {"su-to-user", "SU_TO_USER", NULL, "yes", "run sessions as --username",
+            TOGGLE},
+    [PLUGINS] = {"plugins", "OD_PLUGINS", "NAME…", "none",
+                 "agent_skills, jupyter, vscode; known and without effect yet", WORDS},
+    [BROWSER] = {"enable-browser", NULL, NULL, "yes", "known and without effect yet",
+                 TOGGLE},
+    [EVAL_ENV] = {"browsergym-eval-env", NULL, "NAME", "none",
+                  "known and without effect yet", VALUE},
+    [NO_CHANGE] = {"no-change-timeout", "NO_CHANGE_TIMEOUT_SECONDS", "SECONDS", "10",
+                   "answer OpenHands' client when a command prints nothing for so long",
+                   VALUE},
+    [DAEMON] = {"daemon", NULL, NULL, "no",
+                "go to the background, with a log in the state directory", SWITCH},
+    [READY_FD] =
+        {"ready-fd", NULL, "N", "none",
+         "write \"listening ADDRESS\" for each HTTP listener, then \"ready\", or\n"
+         "      \"error REASON\" to this descriptor",
+         VALUE},
+};
+
+static const char *const plugins[] = {"agent_skills", "jupyter", "vscode"};
+
+/* What was given, before it is understood. */
+struct given {
+    struct serve_options *out;
+    char *value[SETTINGS]; /* the last one; NULL: not given */
+    bool option[SETTINGS]; /* by an option and not by the environment */
+    bool off[SETTINGS];    /* as --no-NAME */
+    const char *port;      /* NULL: none */
+};
+
+const char *serve_plugin_name(unsigned i)
+{
+    return i < sizeof(plugins) / sizeof(plugins[0]) ? plugins[i] : NULL;
+}
+
+/* "--listen", or "OD_LISTEN": where a value came from. */
+static const char *source(const struct given *g, enum id id, char space[64])
+{
+    if (!g->option[id])
+        return settings[id].env;
+    snprintf(space, 64, "--%s", settings[id].option);
+    return space;
+}
+
+static int refuse(const struct given *g, enum id id, const char *expected, struct err *e)
+{
+    char space[64];
+    return err_set(e, ERR_INVALID, "%s takes %s, not \"%.200s\"", source(g, id, space),
+                   expected, g->value[id]);
+}
+
+/* ---- words ---- */
+
+static int add_listener(struct serve_options *o, const char *address, struct err *e)
+{
+    if (o->nlisten == SERVE_LISTEN_MAX)
+        return err_set(e, ERR_LIMIT, "--listen %s is one too many: there can be %d",
+                       address, SERVE_LISTEN_MAX);
+    o->listen[o->nlisten++] = address;
+    return 0;
+}
+
+static int add_plugin(struct serve_options *o, struct str name, struct err *e)
+{
+    for (unsigned i = 0; serve_plugin_name(i); i++) {
+        if (str_eq(name, str_of(plugins[i]))) {
+            o->plugins |= 1u << i;
+            return 0;
+        }
+    }
+    return err_set(
+        e, ERR_NOTFOUND,
+        "Plugin %.*s not found; --plugins takes agent_skills, jupyter and vscode",
+        (int)(name.n < 200 ? name.n : 200), name.p);
+}
+
+/* The setting of a word without its dashes and value; *off: it was --no-NAME. */
+static int find_setting(struct str name, bool *off)
+{
+    for (int i = 0; i < SETTINGS; i++) {
+        const char *option = settings[i].option;
+        *off = false;
+        if (str_eq(name, str_of(option)))
+            return i;
+        *off = settings[i].kind == TOGGLE && str_starts(name, STR("no-"));
+        if (*off && str_eq(str_sub(name, 3, name.n), str_of(option)))
+            return i;
+    }
+    return -1;
+}
+
+/* The words after an option that takes several; how many, or -1. */
+static int take_plugins(struct given *g, char **words, struct err *e)
+{
+    int n = 0;
+    for (; words[n] && words[n][0] != '-'; n++) {
+        if (add_plugin(g->out, str_of(words[n]), e) < 0)
+            return -1;
+    }
+    return n;
+}
+
+/* argv[i] is an option: takes it and its words. How many, or -1. */
+static int take_option(struct given *g, char **argv, int i, struct err *e)
+{
+    char *word = argv[i], *eq = strchr(word, '=');
+    int n = (int)(eq ? (size_t)(eq - word) : strlen(word));
+    bool off;
+    int id = word[1] == '-' ? find_setting(str_n(word + 2, (size_t)n - 2), &off) : -1;
+    if (id < 0)
+        return err_set(e, ERR_INVALID, "there is no option %.*s; see od help serve",
+                       n < 200 ? n : 200, word);
+    enum kind kind = settings[id].kind;
+    g->option[id] = true;
+    g->off[id] = off;
+    if (kind == SWITCH || kind == TOGGLE) {
+        if (eq)
+            return err_set(e, ERR_INVALID, "%.*s takes no value", n, word);
+        return 1;
+    }
+    if (kind == WORDS && !eq) {
+        int words = take_plugins(g, argv + i + 1, e);
+        return words < 0 ? -1 : 1 + words;
+    }
+    char *value = eq ? eq + 1 : argv[i + 1];
+    if (!value || (!eq && strncmp(value, "--", 2) == 0))
+        return err_set(e, ERR_INVALID, "%.*s needs a value: %s", n, word,
+                       settings[id].value);
+    g->value[id] = value;
+    if ((kind == LIST && add_listener(g->out, value, e) < 0) ||
+        (kind == WORDS && add_plugin(g->out, str_of(value), e) < 0))
+        return -1;
+    return eq ? 1 : 2;
+}
+
+static int take_words(struct given *g, int argc, char **argv, struct err *e)
+{
+    bool options = true;
+    for (int i = 1; i < argc;) {
+        char *word = argv[i];
+        if (options && strcmp(word, "--") == 0) {
+            options = false;
+            i++;
+        } else if (options && word[0] == '-' && word[1]) {
+            int used = take_option(g, argv, i, e);
+            if (used < 0)
+                return -1;
+            i += used;
+        } else if (g->port) {
+            return err_set(e, ERR_INVALID,
+                           "there can be one PORT, and these are two: %.100s and %.100s",
+                           g->port, word);
+        } else {
+            g->port = word;
+            i++;
+        }
+    }
+    return 0;
+}
+
+/* What options left open is as the environment has it. */
+static int take_environment(struct given *g, struct err *e)
+{
+    for (int i = 0; i < SETTINGS; i++) {
+        char *value = settings[i].env && !g->option[i] ? getenv(settings[i].env) : NULL;
+        if (!value || !*value)
+            continue;
+        g->value[i] = value;
+        struct str rest = str_of(value), part;
+        while (settings[i].kind == LIST && rest.n > 0) {
+            part = str_trim(str_cut(&rest, ','));
+            if (part.n > 0 && add_listener(g->out, xstrndup(part.p, part.n), e) < 0)
+                return -1;
+        }
+        while (settings[i].kind == WORDS && rest.n > 0) {
+            part = str_trim(str_cut(&rest, ','));
+            if (part.n > 0 && add_plugin(g->out, part, e) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- the key ---- */
+
+/* Out of the memory that /proc shows as our arguments and environment. */
+static void wipe(char *value)
+{
+    if (value)
+        memset(value, 'x', strlen(value));
+}
+
+static int set_key(struct serve_options *o, const char *from, struct str key,
+                   struct err *e)
+{
+    key = str_trim(key);
+    if (key.n == 0)
+        return err_set(e, ERR_INVALID, "%s holds no key", from);
+    if (key.n > SERVE_KEY_MAX)
+        return err_set(e, ERR_LIMIT, "the key of %s is longer than %d bytes", from,
+                       SERVE_KEY_MAX);
+    for (size_t i = 0; i < key.n; i++) {
+        if (key.p[i] < 0x20 || key.p[i] > 0x7e)
+            return err_set(e, ERR_INVALID,
+                           "the key of %s has a byte that no header can carry: it takes "
+                           "printable ASCII",
+                           from);
+    }
+    memcpy(o->key, key.p, key.n);
+    o->key[key.n] = 0;
+    return 0;
+}
+
+static int key_from_file(struct serve_options *o, const char *from, const char *path,
+                         struct err *e)
+{
+    char text[SERVE_KEY_MAX + 64];
+    size_t have = 0;
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* It may be a pipe: <(a command). */
+    while (fd >= 0 && n > 0 && have < sizeof(text) && !memchr(text, '\n', have)) {
+        n = read(fd, text + have, sizeof(text) - have);
+        have += n > 0 ? (size_t)n : 0;
+    }
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    if (fd < 0 || n < 0)
+        return err_sys(e, why, "cannot read the key of %s from %.200s", from, path);
+    struct str rest = str_n(text, have);
+    int r = set_key(o, from, str_cut(&rest, '\n'), e);
+    memset(text, 0, sizeof(text));
+    return r;
+}
+
+/* An option beats the environment, and OD_* what other programs look at too. */
+static int take_key(struct given *g, struct err *e)
+{
+    struct serve_options *o = g->out;
+    char space[64], *session = getenv("SESSION_API_KEY");
+    bool by_file = g->option[API_KEY_FILE] || (!g->option[API_KEY] && !g->value[API_KEY]);
+    int r = 0;
+    if (g->option[API_KEY] && g->option[API_KEY_FILE])
+        r = err_set(e, ERR_INVALID,
+                    "--api-key and --api-key-file are two keys: give one");
+    else if (g->value[API_KEY_FILE] && by_file)
+        r = key_from_file(o, source(g, API_KEY_FILE, space), g->value[API_KEY_FILE], e);
+    else if (g->value[API_KEY])
+        r = set_key(o, source(g, API_KEY, space), str_of(g->value[API_KEY]), e);
+    else if (session && *session)
+        r = set_key(o, "SESSION_API_KEY", str_of(session), e);
+    wipe(g->value[API_KEY]);
+    wipe(getenv("OD_API_KEY"));
+    wipe(session);
+    return r;
+}
+
+/* ---- meaning ---- */
+
+/* 1, 0, or -1 for what is neither. */
+static int truth(const char *word)
+{
+    static const char *const words[2][6] = {{"0", "false", "f", "no", "n", "off"},
+                                            {"1", "true", "t", "yes", "y", "on"}};
+    for (int v = 0; v < 2; v++) {
+        for (int i = 0; i < 6; i++) {
+            if (strcasecmp(word, words[v][i]) == 0)
+                return v;
+        }
+    }
+    return -1;
+}
+
+static int take_switch(const struct given *g, enum id id, bool *out, struct err *e)
+{
+    if (g->option[id]) {
+        *out = !g->off[id];
+    } else if (g->value[id]) {
+        int v = truth(g->value[id]);
+        if (v < 0)
+            return refuse(g, id, "yes or no", e);
+        *out = v;
+    }
+    return 0;
+}
+
+static int take_seconds(const struct given *g, enum id id, int64_t *ms, struct err *e)
+{
+    if (g->value[id] && str_to_ms(str_of(g->value[id]), ms) < 0)
+        return refuse(g, id, "seconds, as in 30, 0.5 or 8h", e);
+    return 0;
+}
+
+static int take_number(const struct given *g, enum id id, uint64_t max,
+                       const char *expected, uint64_t *out, struct err *e)
+{
+    uint64_t n;
+    if (!g->value[id])
+        return 0;
+    if (str_to_u64(str_of(g->value[id]), &n) < 0 || n > max)
+        return refuse(g, id, expected, e);
+    *out = n;
+    return 0;
+}
+
+static int take_log(struct given *g, struct err *e)
+{
+    const char *form = g->value[LOG_FORM];
+    if (g->value[LOG] && (g->out->log_level = log_level_from(g->value[LOG])) < 0)
+        return refuse(g, LOG, "error, warn, info or debug", e);
+    g->out->log_json = form && strcmp(form, "json") == 0;
+    if (form && !g->out->log_json && strcmp(form, "text") != 0)
+        return refuse(g, LOG_FORM, "text or json", e);
+    return 0;
+}
+
+static int take_port(struct given *g, struct err *e)
+{
+    uint64_t n;
+    if (!g->port)
+        return 0;
+    if (str_to_u64(str_of(g->port), &n) < 0 || n > 65535)
+        return err_set(
+            e, ERR_INVALID,
+            "PORT is a number from 0 to 65535, not \"%.200s\"; other addresses "
+            "go to --listen",
+            g->port);
+    /* The first one: it is what people are shown. */
+    struct serve_options *o = g->out;
+    if (add_listener(o, g->port, e) < 0)
+        return -1;
+    memmove(o->listen + 1, o->listen, sizeof(o->listen[0]) * (size_t)(o->nlisten - 1));
+    o->listen[0] = g->port;
+    return 0;
+}
+
+static int take_ready(struct given *g, struct err *e)
+{
+    uint64_t n = 0;
+    if (take_number(g, READY_FD, 1023, "a descriptor's number", &n, e) < 0)
+        return -1;
+    if (g->value[READY_FD])
+        g->out->ready = (int)n;
+    return 0;
+}
+
+/*
+ * OpenHands leaves the user alone who runs the server already, but for two
+ * names that it knows (action_execution_server, init_user_and_working_directory).
+ */
+static const char *wanted_user(const char *name)
+{
+    const char *own = getenv("USER");
+    bool known = name && (strcmp(name, "root") == 0 || strcmp(name, "openhands") == 0);
+    return name && own && strcmp(name, own) == 0 && !known ? NULL : name;
+}
+
+static int understand(struct given *g, struct err *e)
+{
+    struct serve_options *o = g->out;
+    uint64_t user_id = 1000;
+    if (take_port(g, e) < 0 || take_key(g, e) < 0 || take_log(g, e) < 0 ||
+        take_seconds(g, IDLE_EXIT, &o->idle_exit_ms, e) < 0 ||
+        take_seconds(g, NO_CHANGE, &o->no_change_ms, e) < 0 ||
+        take_number(g, USER_ID, 0xfffffffe, "a number", &user_id, e) < 0 ||
+        take_switch(g, INSECURE_OPEN, &o->insecure_open, e) < 0 ||
+        take_switch(g, SU, &o->su, e) < 0 ||
+        take_switch(g, BROWSER, &o->browser, e) < 0 ||
+        take_switch(g, DAEMON, &o->daemon, e) < 0)
+        return -1;
+    o->socket = g->value[SOCKET];
+    o->state_dir = g->value[STATE_DIR];
+    o->working_dir = g->value[WORKING_DIR];
+    o->username = wanted_user(g->value[USERNAME]);
+    o->user_id = (uint32_t)user_id;
+    o->group = g->value[GROUP] ? g->value[GROUP] : "root";
+    o->eval_env = g->value[EVAL_ENV];
+    o->v0 = g->port || g->value[USERNAME];
+    return 0;
+}
+
+int serve_options_parse(struct serve_options *out, int argc, char **argv, struct err *e)
+{
+    struct given g = {.out = out};
+    *out = (struct serve_options){.ready = -1,
+                                  .log_level = LOG_INFO,
+                                  .browser = true,
+                                  .su = true,
+                                  .no_change_ms = 10000};
+    struct err why = ERR_INIT;
+    int r = take_words(&g, argc, argv, e);
+    /* First of all, so that what is wrong with the others can be said there. */
+    if (take_ready(&g, r < 0 ? &why : e) < 0 || r < 0)
+        return -1;
+    return take_environment(&g, e) < 0 ? -1 : understand(&g, e);
+}
+
+/* ---- help ---- */
+
+void serve_options_help(struct buf *out)
+{
+    buf_addz(out, "\nOptions (environment; default):\n");
+    for (int i = 0; i < SETTINGS; i++) {
+        const struct setting *t = &settings[i];
+        buf_addf(out, "  --%s", t->option);
+        if (t->kind == TOGGLE)
+            buf_addf(out, ", --no-%s", t->option);
+        if (t->value)
+            buf_addf(out, " %s", t->value);
+        buf_addf(out, "\n      %s\n      (%s%s%s)\n", t->help, t->env ? t->env : "",
+                 t->env ? "; " : "", t->dflt);
+    }
+}
