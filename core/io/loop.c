@@ -99,16 +99,36 @@ void io_set(struct io *io, uint32_t events)
     io->events = events;
 }
 
+/* The events of this batch that are still to come go to another io, or nowhere. */
+static void redirect(struct loop *l, const struct io *from, struct io *to)
+{
+    for (int i = l->batch_at; i < l->batch_n; i++) {
+        if (l->batch[i].data.ptr == from)
+            l->batch[i].data.ptr = to;
+    }
+}
+
+void io_move(struct io *to, struct io *from)
+{
+    struct loop *l = from->loop;
+    *to = *from;
+    if (!l || from->fd < 0)
+        return;
+    struct epoll_event e = {.events = to->events, .data.ptr = to};
+    if (epoll_ctl(l->epoll, EPOLL_CTL_MOD, to->fd, &e) < 0)
+        log_error("cannot watch descriptor %d: %m", to->fd);
+    redirect(l, from, to);
+    from->fd = -1;
+    from->loop = NULL;
+}
+
 void io_stop(struct io *io)
 {
     struct loop *l = io->loop;
     if (!l || io->fd < 0)
         return;
     epoll_ctl(l->epoll, EPOLL_CTL_DEL, io->fd, NULL);
-    for (int i = l->batch_at; i < l->batch_n; i++) {
-        if (l->batch[i].data.ptr == io)
-            l->batch[i].data.ptr = NULL;
-    }
+    redirect(l, io, NULL);
     io->fd = -1;
     io->loop = NULL;
 }

@@ -55,6 +55,8 @@ void loop_stop(struct loop *l);
 /* Watches fd, non-blocking already. 0, or -1 with errno. */
 int io_start(struct loop *l, struct io *io, int fd, uint32_t events, io_fn *fn);
 void io_set(struct io *io, uint32_t events);
+/* to watches instead of from, which is stopped; events of this turn too. */
+void io_move(struct io *to, struct io *from);
 /* Before the descriptor is closed, always. Idempotent. */
 void io_stop(struct io *io);
 

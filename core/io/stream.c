@@ -93,6 +93,8 @@ void stream_flush(struct stream *s)
     }
     if (s->out.n > s->low)
         s->was_full = true;
+    if (s->last_words && s->out.n == 0 && s->io.fd >= 0)
+        shutdown(s->io.fd, SHUT_WR);
     if (s->io.fd >= 0)
         rewatch(s);
 }
@@ -133,6 +135,19 @@ int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max, size_t 
     return io_start(l, &s->io, fd, EPOLLIN, on_io);
 }
 
+void stream_move(struct stream *to, struct stream *from, const struct stream_events *ev)
+{
+    *to = *from;
+    to->ev = ev;
+    task_init(&to->end, end_later);
+    if (!list_empty(&from->end.node))
+        task_defer(from->io.loop, &to->end);
+    io_move(&to->io, &from->io);
+    buf_init(&from->in, to->in.max);
+    buf_init(&from->out, to->out.max);
+    stream_close(from);
+}
+
 void stream_close(struct stream *s)
 {
     if (s->io.fd >= 0) {
@@ -154,6 +169,14 @@ int stream_write(struct stream *s, struct str bytes)
         return -1;
     stream_flush(s);
     return 0;
+}
+
+void stream_shutdown(struct stream *s)
+{
+    if (s->last_words)
+        return;
+    s->last_words = true;
+    stream_flush(s);
 }
 
 void stream_want_room(struct stream *s)

@@ -34,12 +34,18 @@ struct stream {
     struct task end;    /* a failed write is reported from the loop */
     int errnum;
     size_t low; /* on_room comes when out has fallen to it; out_max / 2 */
-    bool paused, was_full, ended, eof;
+    bool paused, was_full, ended, eof, last_words;
 };
 
 /* Takes fd (non-blocking). 0, or -1 with errno and fd still the caller's. */
 int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max,
                 size_t out_max, const struct stream_events *ev);
+/*
+ * Hands all of it to another owner: descriptor, buffers, marks, an end that was
+ * not told yet. `from` is closed after it, without callbacks, and may be
+ * released even within its own callback, at the end of the turn as ever.
+ */
+void stream_move(struct stream *to, struct stream *from, const struct stream_events *ev);
 void stream_close(struct stream *s); /* idempotent */
 /*
  * Queues bytes already appended to s->out, or appends and queues. -1: out is
@@ -47,6 +53,11 @@ void stream_close(struct stream *s); /* idempotent */
  */
 int stream_write(struct stream *s, struct str bytes);
 void stream_flush(struct stream *s);
+/*
+ * Nothing follows what is queued: after it the peer of a socket reads an end.
+ * Its own bytes still come. Idempotent.
+ */
+void stream_shutdown(struct stream *s);
 /* on_room shall come, even if the next flush empties out at once. */
 void stream_want_room(struct stream *s);
 size_t stream_room(const struct stream *s);

@@ -283,6 +283,43 @@ TEST(one_started_anew_in_the_same_batch_gets_no_old_event)
     loop_free(loop);
 }
 
+static void called_as_the_third(struct io *io, uint32_t events)
+{
+    (void)events;
+    CHECK(io == &many[2].io);
+    calls += 10;
+    io_set(io, 0);
+}
+
+static void hand_the_other_over(struct io *io, uint32_t events)
+{
+    (void)events;
+    struct io *other = io == &many[0].io ? &many[1].io : &many[0].io;
+    calls++;
+    other->fn = called_as_the_third;
+    io_move(&many[2].io, other);
+    CHECK_INT(other->fd, -1);
+    io_set(other, EPOLLIN);
+    io_stop(other);
+    io_set(io, 0);
+}
+
+TEST(one_handed_over_gets_the_events_of_the_same_batch_and_later_ones)
+{
+    open_loop();
+    for (int i = 0; i < 2; i++) {
+        open_readable(many[i].p);
+        CHECK_INT(io_start(loop, &many[i].io, many[i].p[0], EPOLLIN, hand_the_other_over), 0);
+    }
+    run_a_little();
+    CHECK_INT(calls, 11);
+    io_set(&many[2].io, EPOLLIN);
+    run_a_little();
+    CHECK_INT(calls, 21);
+    io_stop(&many[2].io);
+    loop_free(loop);
+}
+
 static void count_only(struct io *io, uint32_t events)
 {
     (void)io;

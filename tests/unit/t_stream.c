@@ -339,6 +339,25 @@ TEST(a_flush_of_what_was_too_much_still_tells_of_room)
     finish();
 }
 
+TEST(last_words_are_followed_by_an_end_and_the_peer_still_heard)
+{
+    open_pair(100, 4 << 20);
+    struct str all = patterned(2 << 20);
+    CHECK_INT(stream_write(&near.s, all), 0);
+    CHECK(near.s.out.n > 0);
+    stream_shutdown(&near.s);
+    stream_shutdown(&near.s);
+    peer_hears_all(all);
+    turn();
+    char p[10];
+    CHECK_INT(read(near.peer, p, sizeof(p)), 0);
+    peer_says("I heard");
+    turn();
+    CHECK_MEM(near.got.p, near.got.n, "I heard");
+    CHECK_INT(near.ends, 0);
+    finish();
+}
+
 TEST(a_write_to_nobody_ends_the_stream_from_the_loop)
 {
     open_pair(100, 100);
@@ -373,6 +392,60 @@ TEST(a_stream_over_a_pipe)
 }
 
 /* ---- closing ---- */
+
+/* ---- another owner ---- */
+
+static struct stream first;
+
+static void first_data(struct stream *s)
+{
+    CHECK(s == &first);
+    near.datas += 100;
+    stream_move(&near.s, s, &events);
+    CHECK_INT(s->io.fd, -1);
+    stream_close(s);
+}
+
+static void first_end(struct stream *s, int errnum)
+{
+    (void)s;
+    T_FAIL("the first owner was told of an end: %d", errnum);
+}
+
+static const struct stream_events first_events = {first_data, NULL, first_end};
+
+TEST(a_stream_moved_in_on_data_goes_on_elsewhere)
+{
+    open_pair(100, 4 << 20);
+    stream_move(&first, &near.s, &first_events);
+    peer_says("read by the first");
+    struct str all = patterned(1 << 20);
+    CHECK_INT(stream_write(&first, all), 0);
+    turn();
+    CHECK_INT(near.datas, 100);
+    CHECK_MEM(near.s.in.p, near.s.in.n, "read by the first");
+    peer_hears_all(all);
+    peer_says(", and the second");
+    turn();
+    CHECK_MEM(near.got.p, near.got.n, "read by the first, and the second");
+    close(near.peer);
+    turn();
+    CHECK_INT(near.ends, 1);
+    finish();
+}
+
+TEST(a_failure_that_was_not_told_yet_moves_too)
+{
+    open_pair(100, 100);
+    stream_move(&first, &near.s, &first_events);
+    shutdown(near.peer, SHUT_RD);
+    CHECK_INT(stream_write(&first, STR("lost")), 0);
+    stream_move(&near.s, &first, &events);
+    turn();
+    CHECK_INT(near.ends, 1);
+    CHECK_INT(near.errnum, EPIPE);
+    finish();
+}
 
 TEST(nothing_comes_after_a_close_in_on_data)
 {
