@@ -246,7 +246,8 @@ def server_for(user):
             yield server
             server.stop()
         except BaseException as error:
-            raise AssertionError(f"{error}\nthe log: {server.logged()}") from error
+            error.log = server.logged()
+            raise
         finally:
             server.kill()
             server.remove()

@@ -72,8 +72,9 @@ def run_row(tap, prefix, row, fixture):
     try:
         with fixture(row) as case:
             row.function(case)
-    except Exception:  # whatever it is, the row does not hold
-        tap.line(False, name, short(traceback.format_exc()))
+    except Exception as error:  # whatever it is, the row does not hold
+        log = getattr(error, "log", "")
+        tap.line(False, name, short(traceback.format_exc()) + short("log: " + log)[-20:])
     else:
         tap.line(True, name)
 
