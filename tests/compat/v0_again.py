@@ -20,8 +20,9 @@ row = Rows()
 class Proxy:
     """Passes bytes between a client and the server, and cuts.
 
-    cuts: for each connection in turn what becomes of it: None (passed on), or
-    how many bytes of the answer reach the client before the connection ends.
+    cuts: for each connection in turn what becomes of it: None (passed on), how
+    many bytes of the answer reach the client before the connection ends, or
+    "half": of the request only a half gets to the server.
     `at_request` is called when a request that will be cut has been passed on
     whole; the cut waits for it. keep: the connection to the server stays open."""
 
@@ -58,7 +59,10 @@ class Proxy:
             server.close()
 
     def cut(self, client, server, cut):
-        server.sendall(whole_request(client))
+        request = whole_request(client)
+        if cut == "half":
+            return server.sendall(request[: len(request) // 2])
+        server.sendall(request)
         if self.at_request:
             self.at_request()
         if cut:
@@ -124,6 +128,13 @@ def _(c):
     with cutting(c, [0, 0, 5, 100]) as box:
         ended(box.run(COUNT + "echo done"), 0, "done")
         same((box.cuts, counted(c)), (4, 1))
+
+
+@row("cut: in the middle of the request", set_up=False)
+def _(c):
+    with cutting(c, ["half", "half"]) as box:
+        ended(box.run(COUNT + "echo done; : " + "long " * 1000), 0, "done")
+        same((box.cuts, counted(c)), (2, 1))
 
 
 @row("cut: in the middle of a long answer", set_up=False)

@@ -6,11 +6,10 @@ import io
 import os
 import pathlib
 import socket
-import threading
 import zipfile
 
 from tap import Rows, has, holds, lacks, same, wait_for
-from v0_client import Refused, pool
+from v0_client import Refused
 from v0_text import ended
 
 row = Rows()
@@ -38,6 +37,135 @@ def send(c, name, body, recursive=False):
 
 def text_of(c, name):
     return pathlib.Path(c.dir, name).read_bytes()
+
+
+def make(folder, **files):
+    os.makedirs(folder, exist_ok=True)
+    for name, text in files.items():
+        pathlib.Path(folder, name).with_suffix(".txt").write_text(text)
+    return str(folder)
+
+
+# --- files in
+
+
+def source(c):
+    """A folder that stands for the client's machine."""
+    path = os.path.join(c.root, "client")
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+@row("upload: one file")
+def _(c):
+    here = make(source(c), test_file="Hello, World!")
+    said = c.box.copy_to(f"{here}/test_file.txt", c.dir)
+    same(said, {"filename": "test_file.txt", "destination": c.dir, "recursive": False})
+    has(ended(c.box.run(f"ls -alh {c.dir}")).content, "test_file.txt")
+    ended(c.box.run(f"cat {c.dir}/test_file.txt"), 0, "Hello, World!")
+
+
+@row("upload: a folder")
+def _(c):
+    here = make(source(c) + "/test_dir", file1="File 1 content", file2="File 2 content")
+    make(here + "/below", deep="Deep content")
+    said = c.box.copy_to(here, c.dir, recursive=True)
+    same((said["destination"], said["recursive"]), (c.dir, True))
+    listing = ended(c.box.run(f"ls -alh {c.dir}")).content
+    has(listing, "test_dir")
+    lacks(listing, "file1.txt", ".zip")
+    has(ended(c.box.run(f"ls -alh {c.dir}/test_dir")).content, "file1.txt", "file2.txt")
+    ended(c.box.run(f"cat {c.dir}/test_dir/file1.txt"), 0, "File 1 content")
+    ended(c.box.run(f"cat {c.dir}/test_dir/below/deep.txt"), 0, "Deep content")
+
+
+@row("upload: into a folder that is made for it")
+def _(c):
+    here = make(source(c), test_file="Hello, World!")
+    c.box.copy_to(f"{here}/test_file.txt", f"{c.dir}/new_dir/of it")
+    ended(c.box.run(f"cat '{c.dir}/new_dir/of it/test_file.txt'"), 0, "Hello, World!")
+
+
+@row("upload: over a file")
+def _(c):
+    here = make(source(c), test_file="Hello, World!")
+    lacks(ended(c.box.run(f"ls -alh {c.dir}")).content, "test_file.txt")
+    ended(c.box.run(f"touch {c.dir}/test_file.txt"))
+    ended(c.box.run(f"cat {c.dir}/test_file.txt"), 0, "")
+    c.box.copy_to(f"{here}/test_file.txt", c.dir)
+    ended(c.box.run(f"cat {c.dir}/test_file.txt"), 0, "Hello, World!")
+    same(c.box.list_files(), ["test_file.txt"])
+
+
+@row("upload: what is not there is the client's own error")
+def _(c):
+    try:
+        c.box.copy_to(f"{source(c)}/none.txt", f"{c.dir}/should_not_exist.txt")
+        raise AssertionError("no error")
+    except FileNotFoundError:
+        pass
+    holds(c.box.run(f"ls {c.dir}/should_not_exist.txt").exit_code != 0)
+
+
+@row("upload: names and sizes of all kinds")
+def _(c):
+    here = source(c)
+    for name, size in (("empty", 0), ("naïve ☃.bin", 70000), ("-rf", 1), ("a'b;c", 3)):
+        body = os.urandom(size)
+        pathlib.Path(here, name).write_bytes(body)
+        c.box.copy_to(f"{here}/{name}", c.dir)
+        same(pathlib.Path(c.dir, name).read_bytes(), body, name)
+    same(len(c.box.list_files()), 4)
+
+
+# --- files out
+
+
+@row("download: a folder comes back as it was sent")
+def _(c):
+    here = make(source(c) + "/test_dir", file1="File 1 content", file2="File 2 content")
+    make(here + "/below/further", deep="Deep content")
+    c.box.copy_to(here, c.dir, recursive=True)
+    ended(c.box.run("cd test_dir && mkdir empty && touch .hidden 'naïve ☃' && ln -s file1.txt l"))
+    got = c.box.copy_from(f"{c.dir}/test_dir")
+    holds(isinstance(got, pathlib.Path))
+    with zipfile.ZipFile(got) as archive:
+        same(archive.testzip(), None)
+        same(
+            sorted(archive.namelist()),
+            sorted(
+                [".hidden", "below/further/deep.txt", "file1.txt", "file2.txt", "l", "naïve ☃"]
+            ),
+        )
+        same(archive.read("l"), b"File 1 content")
+        same(archive.read("below/further/deep.txt"), b"Deep content")
+    got.unlink()
+
+
+@row("download: what the answer says of itself")
+def _(c):
+    ended(c.box.run("mkdir 'my dir' && echo a > 'my dir/a'"))
+    answer = c.box.ask("GET", "/download_files", 30, params={"path": f"{c.dir}/my dir"})
+    same(answer.headers["content-type"], "application/zip")
+    has(answer.headers["content-disposition"], "attachment", "my dir.zip")
+    if "content-length" in answer.headers:
+        same(int(answer.headers["content-length"]), len(answer.content))
+
+
+@row("download: one file; a folder with nothing in it")
+def _(c):
+    ended(c.box.run("mkdir e && echo alone > f"))
+    got = c.box.copy_from(f"{c.dir}/f")
+    with zipfile.ZipFile(got) as archive:
+        holds(archive.namelist() in ([], ["f"]), archive.namelist())
+    got.unlink()
+    got = c.box.copy_from(f"{c.dir}/e")
+    with zipfile.ZipFile(got) as archive:
+        same(archive.namelist(), [])
+    got.unlink()
+
+
+# --- archives
 
 
 @row("archives: stored, deflated, with 64-bit sizes, and without entries", set_up=False)
@@ -161,9 +289,10 @@ def _(c):
     zipped = archive([("z/a", b"x" * 200000)])
     for name, body in (("new", b"n" * 500000), ("old", b"o" * 500000), ("z.zip", zipped)):
         head, tail = form(name, len(body), c.dir)
-        for part in (head[:100], head, head + body[:1], head + body[:-1], head + body, head + body + tail[:-3]):
+        whole = head + body + tail
+        for sent in (100, len(head), len(head) + 1, -len(tail) - 1, -len(tail), -3):
             with socket.create_connection(("127.0.0.1", c.port), 20) as s:
-                s.sendall(part)
+                s.sendall(whole[:sent])
     same(c.box.ask("GET", "/alive", 5).json(), {"status": "ok"})
     wait_for(lambda: c.box.list_files() == ["old"], "only the old file")
     same(text_of(c, "old"), b"as before")
