@@ -192,6 +192,16 @@ static void add_var(struct buf *out, const char *name, const char *value)
     buf_addc(out, 0);
 }
 
+static struct passwd *of_nameless(const struct user *u, struct passwd *space)
+{
+    *space = (struct passwd){.pw_name = (char *)(uintptr_t)u->name,
+                             .pw_uid = u->uid,
+                             .pw_gid = u->gid,
+                             .pw_dir = (char *)(uintptr_t)u->home,
+                             .pw_shell = (char *)(uintptr_t)u->shell};
+    return space;
+}
+
 int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid,
                 struct buf *extra, struct err *e)
 {
@@ -204,7 +214,9 @@ int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid
     uint64_t number;
     bool numeric = str_to_u64(name, &number) == 0 && number < 0xffffffffu;
     errno = 0;
-    struct passwd *pw = numeric ? getpwuid((uid_t)number) : getpwnam(z);
+    struct passwd *pw = numeric ? getpwuid((uid_t)number) : getpwnam(z), spare;
+    if (!pw && name.n > 0 && strcmp(en->nameless.name, z) == 0 && !en->nameless.listed)
+        pw = of_nameless(&en->nameless, &spare);
     if (!pw && !numeric)
         return err_set(e, ERR_NOTFOUND,
                        "cannot run as %s: the image's /etc/passwd has no "

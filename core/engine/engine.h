@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "engine/users.h"
 #include "io/hold.h"
 
 struct engine {
@@ -21,6 +22,7 @@ struct engine {
     char state_dir[192];  /* "": memory only */
     char **env;           /* owned: the environment of children, NULL-terminated */
     char home[256];
+    struct user nameless; /* whom /etc/passwd could not take; name "": nobody */
     uid_t uid;
     gid_t gid;
     uint64_t next_process;
@@ -61,7 +63,10 @@ char **engine_env(const struct engine *en, struct str extra, struct buf *space);
 /* The value of a variable in such a list, or NULL. */
 const char *env_get(char *const *env, const char *name);
 
-/* A named user: ids and what a login sets (HOME, USER, LOGNAME, SHELL) to extra. */
+/*
+ * A user by name or number: ids, and what a login sets (HOME, USER, LOGNAME,
+ * SHELL) to extra. /etc/passwd, then nameless.
+ */
 int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid,
                 struct buf *extra, struct err *e);
 
