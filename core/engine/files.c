@@ -92,7 +92,7 @@ static int read_all(int fd, const char *path, size_t size, size_t max, struct bu
         /* One byte more than the maximum tells that there are more. */
         size_t want = have < size ? size - have : 64 << 10;
         want = want < max - have ? want : max - have;
-        char extra;
+        char extra = 0;
         char *to = want > 0 ? buf_reserve(out, want) : &extra;
         if (!to)
             return files_fail(e, ENOMEM, "read", path);

@@ -87,7 +87,7 @@ static bool here_line(struct scan *s, const struct here *h)
             s->at += 2;
             continue;
         }
-        for (int i = 0; i <= slash; i++, s->at++, n++) {
+        for (int left = slash ? 2 : 1; left > 0; left--, s->at++, n++) {
             if (n < h->n && same == n && p[s->at] == h->delim[n])
                 same++;
             closes = closes || p[s->at] == ')';
