@@ -29,7 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MARK "OD_FALLTHROUGH"
+#define MARK         "OD_FALLTHROUGH"
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin" /* as execvp, without PATH */
 
 enum { EXIT_CANNOT_RUN = 126, EXIT_NO_OD = 127, HELP_MAX = 1 << 20 };
@@ -141,6 +141,9 @@ static int help(void)
            "       od --list                   the applets, a line each\n"
            "       od --version [-v]           version; how it was built, limits\n"
            "       od --install DIR            make links od-APPLET in DIR\n"
+           "       od --install --openhands [ROOT]  make what OpenHands' client starts\n"
+           "                                   in a container: the image can be its "
+           "runtime\n"
            "       od ...                      anything else: the system's od(1)\n"
            "\n"
            "A computer for an AI agent in one file: shells that remember, for programs\n"
@@ -150,9 +153,10 @@ static int help(void)
     for (int i = 0; i < APPLETS; i++)
         if (!applets[i]->hidden)
             printf("  %-16s %s\n", applets[i]->name, applets[i]->brief);
-    printf("\n"
-           "Octal dumps work as before: every other option, file name or standard input\n"
-           "goes to the next od on PATH. A file with an applet's name is ./NAME there.\n");
+    printf(
+        "\n"
+        "Octal dumps work as before: every other option, file name or standard input\n"
+        "goes to the next od on PATH. A file with an applet's name is ./NAME there.\n");
     return printed();
 }
 
@@ -381,6 +385,53 @@ static int install(const char *dir)
     return printed() | failed;
 }
 
+static int make_dirs(const char *path)
+{
+    char part[PATH_MAX];
+    for (size_t i = 1; path[i - 1]; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        snprintf(part, sizeof(part), "%.*s", (int)i, path);
+        if (mkdir(part, 0755) < 0 && errno != EEXIST) {
+            fprintf(stderr, "od: cannot make %s: %s\n", part, strerror(errno));
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * The command line of OpenHands' Docker runtime begins with a path that its
+ * images have, and runs in a directory of theirs (applets/micromamba.c). root:
+ * of an image that lies somewhere, "" for this system.
+ */
+static int install_openhands(const char *root)
+{
+    char self[PATH_MAX], real[PATH_MAX] = "", bin[PATH_MAX], code[PATH_MAX];
+    if (self_path(self) < 0) {
+        fprintf(stderr, "od: cannot find my own file: %s\n", strerror(errno));
+        return 1;
+    }
+    if (*root && !realpath(root, real)) {
+        fprintf(stderr, "od: cannot install into %s: %s\n", root, strerror(errno));
+        return 1;
+    }
+    size_t n = strlen(real);
+    if (snprintf(bin, sizeof(bin), "%s/openhands/micromamba/bin", real) >= PATH_MAX ||
+        snprintf(code, sizeof(code), "%s/openhands/code", real) >= PATH_MAX) {
+        fprintf(stderr, "od: %s: the name is too long\n", root);
+        return 1;
+    }
+    if (make_dirs(bin) || make_dirs(code))
+        return 1;
+    /* Relative: the same from inside of that image and from here. */
+    char target[PATH_MAX + 16];
+    bool inside = n > 1 && strncmp(self, real, n) == 0 && self[n] == '/';
+    snprintf(target, sizeof(target), "%s%s", inside ? "../../.." : "",
+             self + (inside ? n : 0));
+    return link_one(bin, "micromamba", target) | printed();
+}
+
 /* --- dispatch ---------------------------------------------------------- */
 
 static int run(const struct applet *a, int argc, char **argv)
@@ -409,6 +460,9 @@ int main(int argc, char **argv)
         return version(false);
     if (strcmp(word, "--version") == 0 && argc == 3 && strcmp(argv[2], "-v") == 0)
         return version(true);
+    if (strcmp(word, "--install") == 0 && argc >= 3 && argc <= 4 &&
+        strcmp(argv[2], "--openhands") == 0)
+        return install_openhands(argc == 4 ? argv[3] : "");
     if (strcmp(word, "--install") == 0 && argc == 3)
         return install(argv[2]);
     return octal_dump(argc, argv);

@@ -454,6 +454,8 @@ static void say_how(const struct serve *s)
             n > 0 ? self : "od", s->socket);
     if (s->nlisteners > 1)
         say_curl(s);
+    if (s->o.insecure_open && !s->o.key[0])
+        fprintf(stderr, "No key is set: whoever reaches these addresses may run commands.\n");
 }
 
 /* ---- start ---- */
