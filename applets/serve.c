@@ -303,24 +303,16 @@ static int in_pipe(struct str bytes)
     return p[0];
 }
 
-/* A descriptor that reads as these bytes: in memory, else a pipe, an unlinked file. */
-static int as_file(const struct serve *s, struct str bytes)
+/* A descriptor that reads as these bytes, keys among them: never on a disk. */
+static int as_file(struct str bytes)
 {
     int fd = memfd_create("options", 0);
-    if (fd < 0 && (fd = in_pipe(bytes)) >= 0)
+    if (fd < 0)
+        return in_pipe(bytes);
+    if (write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n && lseek(fd, 0, SEEK_SET) == 0)
         return fd;
-    if (fd < 0 && s->state_dir[0]) {
-        char path[200];
-        snprintf(path, sizeof(path), "%s/options", s->state_dir);
-        fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
-        unlink(path);
-    }
-    if (fd >= 0 &&
-        (write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n || lseek(fd, 0, SEEK_SET) < 0)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
+    close(fd);
+    return -1;
 }
 
 /* ---- going to the background ---- */
@@ -473,7 +465,7 @@ static int become_keeper(struct serve *s, struct err *e)
     struct buf options = BUF_INIT(1 << 20);
     if (make_options(s, &options, e) < 0)
         return -1;
-    int fd = as_file(s, buf_str(&options)), self = self_open();
+    int fd = as_file(buf_str(&options)), self = self_open();
     if (fd < 0 || self < 0)
         return err_sys(e, errno, "cannot start the keeper");
     const char *argv[5 + 2 * LISTENERS_MAX + 1] = {"od-keeper"};
