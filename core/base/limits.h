@@ -25,6 +25,10 @@
     LIMIT(HTTP_HEAD_MS, 10000, "milliseconds from the first byte of a request's head to its last") \
     LIMIT(HTTP_BODY_MS, 30000, "milliseconds without a byte of a body that is on its way") \
     LIMIT(HTTP_WRITE_MS, 60000, "milliseconds in which a peer takes nothing of its answer") \
+    LIMIT(EVENT_MAX, 1 << 20, "bytes of one event: sixteen times what an answer holds of output") \
+    LIMIT(EVENT_SEGMENT, 4 << 20, "bytes of events in one file: read whole when the log is opened, in milliseconds") \
+    LIMIT(EVENTS_TOTAL, 256 << 20, "bytes of events on disk; the oldest go first") \
+    LIMIT(EVENTS_MEMORY, 16 << 20, "bytes of events when only memory can hold them") \
     LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
     LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \
