@@ -406,7 +406,8 @@ static void on_end(struct stream *s, int errnum)
          str_of(errnum ? strerror(errnum) : "the peer hung up without closing"));
 }
 
-static const struct stream_events stream_calls = {on_data, on_room, on_end};
+static const struct stream_events stream_calls = {
+    .on_data = on_data, .on_room = on_room, .on_end = on_end};
 
 static void on_turn(struct task *t)
 {
