@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { FIRST_READ = 4 << 10, READ_AT_ONCE = 16 << 10 };
+
 static void rewatch(struct stream *s)
 {
     uint32_t want = 0;
@@ -35,20 +37,35 @@ static void end_later(struct task *t)
     end(s, s->errnum);
 }
 
+/*
+ * Reads at most *room bytes into `in`, and sets it to how much was asked for. An
+ * empty stream holds no memory: its first bytes come by way of the stack, so
+ * that it gets as much as they need.
+ */
+static ssize_t read_into(struct stream *s, size_t *room)
+{
+    char first[FIRST_READ];
+    bool empty = !s->in.p;
+    size_t most = empty ? sizeof(first) : READ_AT_ONCE;
+    *room = *room < most ? *room : most;
+    char *p = empty ? first : buf_reserve(&s->in, *room);
+    ssize_t n = p ? read(s->io.fd, p, *room) : -1;
+    if (!p || (empty && n > 0 && buf_add(&s->in, first, (size_t)n) < 0)) {
+        errno = ENOMEM;
+        return -1;
+    }
+    if (!empty && n > 0)
+        buf_commit(&s->in, (size_t)n);
+    return n;
+}
+
 /* The owner may close the stream in any callback; then io.fd is -1. */
 static void read_some(struct stream *s)
 {
     size_t got = 0;
     while (got < LIMIT_READ_PER_TURN && s->in.n < s->in.max) {
         size_t room = s->in.max - s->in.n;
-        if (room > 16 << 10)
-            room = 16 << 10;
-        char *p = buf_reserve(&s->in, room);
-        if (!p) {
-            end(s, ENOMEM);
-            return;
-        }
-        ssize_t n = read(s->io.fd, p, room);
+        ssize_t n = read_into(s, &room);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
@@ -64,7 +81,6 @@ static void read_some(struct stream *s)
                 end(s, why);
             return;
         }
-        buf_commit(&s->in, (size_t)n);
         got += (size_t)n;
         if ((size_t)n < room)
             break;
@@ -75,6 +91,8 @@ static void read_some(struct stream *s)
 
 void stream_flush(struct stream *s)
 {
+    if (s->errnum)
+        buf_reset(&s->out); /* on_end is on its way */
     while (s->out.n > 0 && s->io.fd >= 0 && !s->ended) {
         ssize_t n = send(s->io.fd, s->out.p, s->out.n, MSG_NOSIGNAL);
         if (n < 0 && errno == ENOTSOCK)

@@ -107,6 +107,13 @@ static int take_target(struct http_head *h, struct str t, struct http_error *e)
     static const char *const schemes[] = {"http://", "https://"};
     if (t.n == 0 || !all(t, is_target) || memchr(t.p, '#', t.n))
         return bad(e, 400, "The request target is malformed");
+    /* RFC 9112 3.2.4: this form is for OPTIONS alone. */
+    if (str_eq(t, STR("*")) && str_eq(h->method, STR("OPTIONS"))) {
+        h->path = t;
+        h->query = (struct str){0};
+        return 0;
+    }
+    bool absolute = false;
     for (size_t i = 0; i < 2 && t.p[0] != '/'; i++) {
         size_t n = strlen(schemes[i]);
         if (t.n <= n || strncasecmp(t.p, schemes[i], n) != 0)
@@ -119,11 +126,10 @@ static int take_target(struct http_head *h, struct str t, struct http_error *e)
         if (h->host.n == 0 || !is_host(h->host))
             return bad(e, 400, "The request target's host is malformed");
         t = str_sub(t, end, t.n);
-        if (t.n == 0)
-            t = STR("/");
+        absolute = true;
         break;
     }
-    if (t.p[0] != '/' && t.p[0] != '?' && !str_eq(t, STR("*")))
+    if (!absolute && t.p[0] != '/')
         return bad(e, 400, "The request target is neither a path nor http(s)://");
     long q = str_chr(t, '?');
     h->path = q >= 0 ? str_sub(t, 0, (size_t)q) : t;
@@ -244,6 +250,9 @@ int http_parse_head(struct str in, struct http_head *h, size_t *used,
 {
     struct str rest = in, line;
     int r = 0, lines = 0;
+    /* What cannot begin a request, as a TLS handshake: no end of line may come. */
+    if (in.n > 0 && in.p[0] != '\r' && !is_token((unsigned char)in.p[0]))
+        return bad(e, 400, "This is no HTTP request");
     h->nfields = 0;
     h->host = (struct str){0};
     h->length = 0;
@@ -274,6 +283,25 @@ int http_parse_head(struct str in, struct http_head *h, size_t *used,
     if (rest.n > 0 && memchr(rest.p, 0, rest.n))
         return bad(e, 400, "The request's head holds a NUL byte");
     return 0;
+}
+
+/* Not what is a constant, as the path of a target that has none. */
+static void move(struct str *s, struct str from, const char *to)
+{
+    if (s->p >= from.p && s->p <= from.p + from.n)
+        s->p = to + (s->p - from.p);
+}
+
+void http_head_move(struct http_head *h, struct str from, const char *to)
+{
+    move(&h->method, from, to);
+    move(&h->path, from, to);
+    move(&h->query, from, to);
+    move(&h->host, from, to);
+    for (int i = 0; i < h->nfields; i++) {
+        move(&h->fields[i].name, from, to);
+        move(&h->fields[i].value, from, to);
+    }
 }
 
 struct str http_field(const struct http_head *h, const char *name)
@@ -351,6 +379,54 @@ int http_query(struct str query, const char *name, struct buf *out)
 
 enum { SIZE_LINE_MAX = 256, TRAILERS_MAX = 8192 };
 
+static struct str skip_token(struct str s)
+{
+    size_t n = 0;
+    while (n < s.n && is_token((unsigned char)s.p[n]))
+        n++;
+    return str_sub(s, n, s.n);
+}
+
+/* What is behind a quoted string at the beginning of s; p NULL: it is none. */
+static struct str skip_quoted(struct str s)
+{
+    for (size_t i = 1; i < s.n; i++) {
+        if (s.p[i] == '"')
+            return str_sub(s, i + 1, s.n);
+        if (s.p[i] == '\\')
+            i++;
+    }
+    return (struct str){0};
+}
+
+/* RFC 9112 7.1.1: ;name, ;name=value, ;name="value", as many as there are. */
+static bool is_extensions(struct str s)
+{
+    while ((s = unblank(s)).n > 0) {
+        struct str name = unblank(str_sub(s, 1, s.n));
+        if (s.p[0] != ';')
+            return false;
+        s = skip_token(name);
+        if (s.n == name.n)
+            return false;
+        struct str value = unblank(s);
+        if (value.n == 0 || value.p[0] != '=')
+            continue;
+        value = unblank(str_sub(value, 1, value.n));
+        s = value.n > 0 && value.p[0] == '"' ? skip_quoted(value) : skip_token(value);
+        if (!s.p || s.n == value.n)
+            return false;
+    }
+    return true;
+}
+
+static bool is_field(struct str line)
+{
+    long colon = str_chr(line, ':');
+    return colon > 0 && all(str_sub(line, 0, (size_t)colon), is_token) &&
+           all(str_sub(line, (size_t)colon, line.n), is_value);
+}
+
 /* SIZE [;extension], which is dropped. */
 static int chunk_size(struct http_chunks *c, struct str line)
 {
@@ -361,8 +437,9 @@ static int chunk_size(struct http_chunks *c, struct str line)
             return -1;
         n = n << 4 | (unsigned)hex(line.p[digits++]);
     }
-    struct str rest = unblank(str_sub(line, digits, line.n));
-    if (digits == 0 || (rest.n > 0 && rest.p[0] != ';') || !all(rest, is_value))
+    struct str rest = str_sub(line, digits, line.n);
+    if (digits == 0 || (rest.n > 0 && unblank(rest).n == 0) || !all(rest, is_value) ||
+        !is_extensions(rest))
         return -1;
     c->left = n;
     c->state = n > 0 ? CHUNK_DATA : CHUNK_TRAILER;
@@ -404,7 +481,7 @@ int http_chunk(struct http_chunks *c, struct str in, struct str *data, size_t *u
             c->state = CHUNK_SIZE;
         } else if (line.n == 0) {
             c->state = CHUNK_DONE;
-        } else if ((c->trailers += line.n) > TRAILERS_MAX || str_chr(line, ':') <= 0) {
+        } else if ((c->trailers += line.n) > TRAILERS_MAX || !is_field(line)) {
             return -1;
         }
     }

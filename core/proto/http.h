@@ -50,6 +50,8 @@ struct http_error {
  */
 int http_parse_head(struct str in, struct http_head *h, size_t *used,
                     struct http_error *e);
+/* The bytes that a head was parsed from have moved: its slices do too. */
+void http_head_move(struct http_head *h, struct str from, const char *to);
 /*
  * The value of a field by name, any case. p is NULL when there is none. With
  * more of them, the first: a caller to whom the others matter uses http_joined.

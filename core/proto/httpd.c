@@ -17,7 +17,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ACCEPTS_PER_TURN = 64, REQUESTS_PER_TURN = 16, POOL_MAX = 16, FDS_LEFT = 128 };
+enum {
+    ACCEPTS_PER_TURN = 64,
+    REQUESTS_PER_TURN = 16,
+    POOL_MAX = 16,
+    FDS_LEFT = 128,    /* descriptors that are for others */
+    TOO_MANY_MAX = 64, /* connections over the budget, while they are told so */
+    ACCEPT_AGAIN_MS = 500
+};
 
 /* ---- time limits ---- */
 
@@ -45,6 +52,8 @@ void conn_wait(struct conn *c, enum wait w)
     if (w == WAIT_NONE)
         return;
     c->since_ms = clock_ms();
+    if (w == WAIT_WRITE)
+        c->unsent = answer_unsent(c);
     list_add_tail(&d->waits[w], &c->queue);
     /* One timer for all: it comes too early rather than being moved each time. */
     int64_t due = c->since_ms + d->wait_ms[w];
@@ -52,17 +61,20 @@ void conn_wait(struct conn *c, enum wait w)
         timer_begin(d->loop, &d->timer, d->wait_ms[w], on_timer);
 }
 
+static void refuse(struct conn *c, const struct http_error *e);
+static void give_up(struct req *r, int status, const char *text);
+
 static void time_out(struct conn *c)
 {
+    static const struct http_error late = {408,
+                                           "The request's head did not come in time"};
     struct req *r = c->req;
-    if (c->wait == WAIT_HEAD && !r && !c->closed) {
-        static const char late[] = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n"
-                                   "Content-Length: 0\r\n\r\n";
-        stream_write(&c->stream, STR(late));
-        conn_close(c);
+    if (c->wait == WAIT_HEAD && !r) {
+        refuse(c, &late);
     } else if (c->wait == WAIT_BODY && r && !r->begun) {
-        r->close = true;
-        req_fail(r, 408, "The request's body did not come in time");
+        give_up(r, 408, "The request's body did not come in time");
+    } else if (c->wait == WAIT_WRITE && answer_unsent(c) < c->unsent) {
+        conn_wait(c, WAIT_WRITE); /* slow, and not stuck */
     } else {
         conn_close(c);
     }
@@ -77,9 +89,8 @@ static void on_timer(struct timer *t)
             struct conn *c = list_first(&d->waits[w], struct conn, queue);
             if (c->since_ms + d->wait_ms[w] > now)
                 break;
+            list_del(&c->queue);
             time_out(c);
-            if (c->wait == (enum wait)w && !c->closed)
-                conn_wait(c, WAIT_NONE);
         }
     }
     int64_t due = next_due(d);
@@ -89,9 +100,9 @@ static void on_timer(struct timer *t)
 
 /* ---- requests ---- */
 
-static struct req *req_new(struct conn *c)
+/* Belongs to nobody yet; what its head holds is of another request. */
+static struct req *req_new(struct httpd *d)
 {
-    struct httpd *d = c->d;
     struct req *r;
     if (list_empty(&d->pool)) {
         r = xnew(struct req);
@@ -114,31 +125,35 @@ static struct req *req_new(struct conn *c)
     buf_reset(&r->path);
     buf_reset(&r->fields);
     list_init(&r->node);
-    r->conn = c;
     r->fd = -1;
-    c->req = r;
     return r;
 }
 
-static void req_free(struct req *r)
+static void req_destroy(struct req *r)
 {
-    struct httpd *d = r->conn->d;
-    r->conn->req = NULL;
+    buf_release(&r->text);
+    buf_release(&r->path);
+    buf_release(&r->fields);
+    free(r);
+}
+
+static void req_free(struct httpd *d, struct req *r)
+{
+    if (r->conn)
+        r->conn->req = NULL;
     buf_release(&r->body);
     if (r->fd >= 0)
         close(r->fd);
     free(r->receipt);
     r->receipt = NULL;
     r->fd = -1;
-    if (d->pooled < POOL_MAX) {
-        list_add_tail(&d->pool, &r->node);
-        d->pooled++;
+    if (d->pooled == POOL_MAX) {
+        req_destroy(r);
         return;
     }
-    buf_release(&r->text);
-    buf_release(&r->path);
-    buf_release(&r->fields);
-    free(r);
+    /* At the front: the next one finds it in the processor's cache. */
+    list_add_tail(d->pool.next, &r->node);
+    d->pooled++;
 }
 
 struct str req_method(const struct req *r) { return r->head.method; }
@@ -188,7 +203,28 @@ void req_fail(struct req *r, int status, const char *text)
     f->fail(r, status, text);
 }
 
+/* An answer of ours in place of the owner's, who is told that it is too late. */
+static void give_up(struct req *r, int status, const char *text)
+{
+    void (*gone)(struct req *, void *) = r->gone;
+    r->gone = NULL;
+    r->on_data = NULL;
+    r->close = r->discard = true;
+    if (gone)
+        gone(r, r->owner);
+    req_fail(r, status, text);
+}
+
 /* ---- routes ---- */
+
+/* Cuts what is before the next slash, which stays. */
+static struct str segment(struct str *rest)
+{
+    long slash = str_chr(*rest, '/');
+    struct str s = str_sub(*rest, 0, slash < 0 ? rest->n : (size_t)slash);
+    *rest = str_sub(*rest, s.n, rest->n);
+    return s;
+}
 
 static bool add_param(struct req *r, struct str name, struct str value)
 {
@@ -199,14 +235,16 @@ static bool add_param(struct req *r, struct str name, struct str value)
     return true;
 }
 
+/* Both begin with a slash. One at the end is a segment more, an empty one. */
 static bool route_matches(struct req *r, struct str pattern, struct str path)
 {
     r->nparams = 0;
-    while (pattern.n > 0 && path.n > 0) {
-        struct str p = str_cut(&pattern, '/');
-        if (str_eq(p, STR("*")))
-            return add_param(r, p, path);
-        struct str s = str_cut(&path, '/');
+    while (str_starts(pattern, STR("/")) && str_starts(path, STR("/"))) {
+        pattern = str_sub(pattern, 1, pattern.n);
+        path = str_sub(path, 1, path.n);
+        if (str_eq(pattern, STR("*")))
+            return add_param(r, pattern, path);
+        struct str p = segment(&pattern), s = segment(&path);
         if (p.n > 2 && p.p[0] == '{'
                 ? s.n == 0 || !add_param(r, str_sub(p, 1, p.n - 2), s)
                 : !str_eq(p, s))
@@ -238,9 +276,11 @@ static unsigned find_route(struct req *r)
     for (size_t f = 0; f < d->c.nfronts; f++) {
         const struct http_front *front = d->c.fronts[f];
         struct str prefix = str_of(front->prefix);
-        if (!str_starts(path, prefix))
-            continue;
         struct str rest = str_sub(path, prefix.n, path.n);
+        if (!str_starts(path, prefix) || (rest.n > 0 && rest.p[0] != '/'))
+            continue;
+        if (!r->front && prefix.n > 0)
+            r->front = front; /* an error is told in its words */
         for (size_t i = 0; i < front->nroutes; i++) {
             const struct route *t = &front->routes[i];
             if (!route_matches(r, str_of(t->path), rest))
@@ -278,6 +318,7 @@ static void want_body(struct req *r)
 {
     struct conn *c = r->conn;
     conn_wait(c, WAIT_BODY);
+    r->continued = true;
     if (r->head.expect && c->stream.in.n == 0)
         stream_write(&c->stream, STR("HTTP/1.1 100 Continue\r\n\r\n"));
 }
@@ -298,14 +339,11 @@ static bool next_piece(struct req *r, struct str *piece, size_t *used)
         return *used > 0;
     }
     if (http_chunk(&r->chunks, in, piece, used) < 0) {
-        r->close = true;
-        r->body_over = true;
+        r->close = r->body_over = r->body_told = true;
         if (!r->begun)
-            req_fail(r, 400, "The request's chunked body is malformed");
+            give_up(r, 400, "The request's chunked body is malformed");
         else if (!r->ended)
-            req_abort(r);
-        else
-            conn_answered(r->conn);
+            conn_close(r->conn);
         return false;
     }
     return *used > 0 || r->chunks.state == CHUNK_DONE;
@@ -326,13 +364,52 @@ static size_t give(struct req *r, struct str piece)
     }
     if (r->on_data)
         return piece.n ? r->on_data(r, piece, r->owner) : 0;
-    if (r->body.n + piece.n > r->route->body_max || buf_adds(&r->body, piece) < 0) {
-        r->close = true;
-        r->discard = true;
-        req_fail(r, 413, "The request's body is larger than it may be here");
+    if (piece.n > r->route->body_max - r->body.n || buf_adds(&r->body, piece) < 0) {
+        give_up(r, 413, "The request's body is larger than it may be here");
         return piece.n;
     }
     return piece.n;
+}
+
+/* One piece. false: there is no more of it now, or nobody takes it. */
+static bool feed_piece(struct conn *c, struct req *r)
+{
+    struct str piece;
+    size_t used;
+    if (!next_piece(r, &piece, &used))
+        return false;
+    size_t took = give(r, piece);
+    if (c->closed)
+        return false;
+    if (!r->head.chunked) {
+        used = took;
+        r->left -= took;
+    } else if (took < piece.n) {
+        /* The rest of the chunk again, next time. */
+        r->chunks.state = CHUNK_DATA;
+        r->chunks.left += piece.n - took;
+        used -= piece.n - took;
+    }
+    buf_consume(&c->stream.in, used);
+    r->body_over = r->head.chunked ? r->chunks.state == CHUNK_DONE : r->left == 0;
+    /* The peer has time to send, and who takes the body as much as it needs. */
+    bool peers_turn = took == piece.n && !r->body_over && (!r->discard || r->ended);
+    if (c->wait == WAIT_BODY || c->wait == WAIT_NONE)
+        conn_wait(c, peers_turn ? WAIT_BODY : WAIT_NONE);
+    return took == piece.n;
+}
+
+/* The peer has said its last, and the body is not whole. */
+static bool cut_short(const struct conn *c, const struct req *r)
+{
+    struct http_chunks chunks = r->chunks;
+    struct str piece;
+    size_t used = 0;
+    if (!c->stream.eof || r->body_over)
+        return false;
+    if (r->head.chunked && http_chunk(&chunks, buf_str(&c->stream.in), &piece, &used) < 0)
+        return false; /* malformed: that is found when it is taken */
+    return r->head.chunked ? used == 0 : c->stream.in.n == 0;
 }
 
 /*
@@ -342,43 +419,31 @@ static size_t give(struct req *r, struct str piece)
 static void feed(struct conn *c)
 {
     struct req *r = c->req;
-    if (r->feeding || r->body_over)
+    bool wanted = r->on_data || r->discard || !r->route || !r->route->body;
+    if (r->feeding || !wanted)
         return;
     r->feeding = true;
-    while (!c->closed && c->req == r && !r->body_over && !(r->ended && r->close)) {
-        struct str piece;
-        size_t used;
-        if (!next_piece(r, &piece, &used))
-            break;
-        size_t took = give(r, piece);
-        if (c->closed || c->req != r)
-            return;
-        if (r->head.chunked && took < piece.n) {
-            /* The rest of the chunk again, next time. */
-            r->chunks.state = CHUNK_DATA;
-            r->chunks.left += piece.n - took;
-            used -= piece.n - took;
-        } else if (!r->head.chunked) {
-            used = took;
-            r->left -= took;
-        }
-        buf_consume(&c->stream.in, used);
-        if (used > 0 && c->wait == WAIT_BODY)
-            conn_wait(c, WAIT_BODY);
-        r->body_over = r->head.chunked ? r->chunks.state == CHUNK_DONE : r->left == 0;
-        if (took < piece.n)
+    while (!r->body_over && !(r->discard && r->close)) {
+        if (!feed_piece(c, r))
             break;
     }
-    r->feeding = false;
-    if (c->closed || c->req != r)
+    if (c->closed)
         return;
-    if (r->body_over && r->ended) {
+    r->feeding = false;
+    if (cut_short(c, r)) {
+        if (!r->ended) {
+            conn_close(c);
+            return;
+        }
+        r->close = true;
+    }
+    if (r->ended) {
         conn_answered(c);
-    } else if (r->body_over && !r->discard) {
-        conn_wait(c, WAIT_NONE);
+    } else if (r->body_over && !r->body_told && !r->discard) {
+        r->body_told = true;
         if (r->on_data)
             r->on_body_end(r, r->owner);
-        else if (!r->begun)
+        else
             run(r);
     }
 }
@@ -403,7 +468,6 @@ static void start(struct req *r)
     struct conn *c = r->conn;
     r->left = r->head.length;
     r->body_over = !has_body(r);
-    r->discard = false;
     if (http_decode(&r->path, r->head.path, false) < 0) {
         req_fail(r, 400, "The request's path is malformed");
         return;
@@ -435,7 +499,9 @@ static void start(struct req *r)
         return;
     }
     if (r->body_over || r->route->body_max == 0) {
-        run(r); /* a body that means nothing here is dropped behind the answer */
+        r->body_told = true;
+        r->discard = !r->body_over; /* one that means nothing here is dropped */
+        run(r);
         return;
     }
     buf_init(&r->body, r->route->body_max);
@@ -448,16 +514,28 @@ static void start(struct req *r)
 /* A request that cannot be read: answered in the first front's words, and closed. */
 static void refuse(struct conn *c, const struct http_error *e)
 {
-    struct req *r = req_new(c);
-    r->head.minor = 1;
-    r->head.method = STR("");
-    r->head.nfields = 0;
-    r->head.keep_alive = false;
-    r->head.chunked = r->head.has_length = r->head.expect = false;
-    r->body_over = true;
-    r->close = true;
-    c->lingered = 0;
+    struct req *r = req_new(c->d);
+    r->head = (struct http_head){.minor = 1};
+    r->conn = c;
+    c->req = r;
+    r->body_over = r->body_told = r->close = true;
+    conn_wait(c, WAIT_NONE);
     req_fail(r, e->status, e->why);
+}
+
+/*
+ * Could there be a whole head now? It can, or be in error, if a line has ended or
+ * a limit was passed: a peer that sends byte by byte is not parsed byte by byte.
+ */
+static bool worth_parsing(struct conn *c)
+{
+    struct str in = buf_str(&c->stream.in);
+    struct str fresh = str_sub(in, c->parsed, in.n);
+    bool first = c->parsed == 0;
+    bool line = c->parsed <= HTTP_LINE_MAX && in.n > HTTP_LINE_MAX;
+    c->parsed = in.n;
+    return first || line || in.n > HTTP_HEAD_MAX || str_chr(fresh, '\n') >= 0 ||
+           str_chr(fresh, '\r') >= 0;
 }
 
 /* The head at the beginning of what has come. false: not there, or refused. */
@@ -466,58 +544,83 @@ static bool next_head(struct conn *c)
     struct httpd *d = c->d;
     struct http_error e;
     struct buf *in = &c->stream.in;
-    while (in->n >= 2 && in->p[0] == '\r' && in->p[1] == '\n')
+    while (in->n >= 2 && c->parsed == 0 && in->p[0] == '\r' && in->p[1] == '\n')
         buf_consume(in, 2); /* RFC 9112 2.2 */
     if (in->n == 0)
         return false;
     size_t used;
-    int got = http_parse_head(buf_str(in), &d->scratch, &used, &e);
-    if (got == 0) {
-        if (c->wait != WAIT_HEAD)
-            conn_wait(c, WAIT_HEAD);
-        return false;
+    struct req *r = NULL;
+    int got = 0;
+    if (worth_parsing(c)) {
+        r = req_new(d);
+        got = http_parse_head(buf_str(in), &r->head, &used, &e);
     }
+    if (got <= 0 && r)
+        req_free(d, r);
     if (got < 0) {
         refuse(c, &e);
-        return false;
+    } else if (got == 0) {
+        if (c->wait != WAIT_HEAD)
+            conn_wait(c, WAIT_HEAD);
+    } else {
+        if (!list_empty(&c->receipts) && answer_unsent(c) == 0)
+            answer_receipts(c, true);
+        buf_add(&r->text, in->p, used);
+        http_head_move(&r->head, str_n(in->p, used), r->text.p);
+        buf_consume(in, used);
+        c->parsed = 0;
+        c->req = r;
+        r->conn = c;
+        conn_wait(c, WAIT_NONE);
+        start(r);
     }
-    if (!list_empty(&c->receipts) && answer_arrived(c))
-        answer_receipts(c, true);
-    struct req *r = req_new(c);
-    buf_add(&r->text, in->p, used);
-    buf_consume(in, used);
-    http_parse_head(buf_str(&r->text), &r->head, &used, &e);
-    conn_wait(c, WAIT_NONE);
-    start(r);
+    return got > 0;
+}
+
+static void finish(struct conn *c);
+
+/* The answers pile up, as the peer does not take them: it gets no more for now. */
+static bool must_wait(struct conn *c)
+{
+    if (c->stream.out.n <= OUT_MARK)
+        return false;
+    conn_wait(c, WAIT_WRITE);
+    stream_want_room(&c->stream);
     return true;
 }
 
 /* As many requests as have come, and are answered at once. */
 static void process(struct conn *c)
 {
-    for (int i = 0; !c->closed && c->wait != WAIT_LINGER; i++) {
-        if (c->req) {
-            struct req *r = c->req;
+    bool waits = false;
+    for (int i = 0; !waits && !c->closed && !c->last; i++) {
+        struct req *r = c->req;
+        if (r)
             feed(c);
-            if (c->closed || c->req == r)
-                break;
-        }
-        if (i == REQUESTS_PER_TURN) {
-            task_defer(c->d->loop, &c->next);
+        if (c->closed || c->last || (r && c->req == r))
             break;
-        }
-        if (!c->req && !next_head(c))
+        if (i == REQUESTS_PER_TURN)
+            task_defer(c->d->loop, &c->next);
+        waits = i == REQUESTS_PER_TURN || must_wait(c);
+        if (!waits && !next_head(c))
             break;
     }
-    if (!c->closed && !c->req && c->stream.eof && c->wait != WAIT_LINGER)
-        conn_close(c);
+    if (c->closed || c->last)
+        return;
+    if (c->stream.eof && !c->req && !waits)
+        finish(c); /* half a head, or none; what was answered still goes out */
+    else
+        stream_resume(&c->stream); /* there may be room in it again */
 }
 
 static void on_next(struct task *t) { process(container_of(t, struct conn, next)); }
 
 /* ---- the end of an answer, and of a connection ---- */
 
-/* Half-closes and reads on, so that no reset overtakes the answer. */
+/*
+ * When the last answer is out: half-closes and reads on, so that no reset
+ * overtakes it (RFC 9112 9.6).
+ */
 static void linger(struct conn *c)
 {
     stream_flush(&c->stream);
@@ -527,13 +630,20 @@ static void linger(struct conn *c)
         return;
     }
     shutdown(c->stream.io.fd, SHUT_WR);
-    buf_reset(&c->stream.in);
     if (c->stream.eof) {
         conn_close(c);
         return;
     }
     conn_wait(c, WAIT_LINGER);
+}
+
+static void finish(struct conn *c)
+{
+    c->last = true;
+    c->lingered = c->stream.in.n;
+    buf_release(&c->stream.in);
     stream_resume(&c->stream);
+    linger(c);
 }
 
 void conn_answered(struct conn *c)
@@ -545,23 +655,21 @@ void conn_answered(struct conn *c)
         /* The rest of the body goes by before the next request can be read. */
         r->discard = true;
         r->on_data = NULL;
-        conn_wait(c, WAIT_BODY);
+        if (c->wait != WAIT_BODY)
+            conn_wait(c, WAIT_BODY);
         task_defer(c->d->loop, &c->next);
         return;
     }
-    bool close_it = r->close || c->d->draining;
-    r->gone = NULL;
-    req_free(r);
-    if (close_it) {
-        c->served = true;
-        linger(c);
+    bool last = r->close || c->d->draining;
+    req_free(c->d, r);
+    if (last) {
+        finish(c);
         return;
     }
-    if (c->stream.in.n == 0) {
+    if (c->stream.in.n == 0)
         buf_release(&c->stream.in); /* a connection that waits holds no memory */
-        if (c->stream.out.n == 0)
-            buf_release(&c->stream.out);
-    }
+    if (c->stream.out.n == 0)
+        buf_release(&c->stream.out);
     conn_wait(c, c->stream.out.n > 0 ? WAIT_WRITE : WAIT_IDLE);
     if (c->stream.out.n > 0)
         stream_want_room(&c->stream);
@@ -577,7 +685,7 @@ void conn_close(struct conn *c)
     struct req *r = c->req;
     if (c->closed)
         return;
-    bool whole = c->stream.eof && answer_arrived(c);
+    bool whole = answer_whole(c);
     c->closed = true;
     list_del(&c->node);
     list_del(&c->queue);
@@ -587,10 +695,12 @@ void conn_close(struct conn *c)
         r->gone = NULL;
         if (gone)
             gone(r, r->owner);
-        if (r->receipt)
-            list_add_tail(&c->receipts, &r->receipt->node), whole = false;
+        if (r->receipt) {
+            list_add_tail(&c->receipts, &r->receipt->node);
+            whole = false;
+        }
         r->receipt = NULL;
-        req_free(r);
+        req_free(d, r);
     }
     stream_close(&c->stream);
     answer_receipts(c, whole);
@@ -606,14 +716,14 @@ void conn_close(struct conn *c)
 static void on_data(struct stream *s)
 {
     struct conn *c = container_of(s, struct conn, stream);
-    if (c->wait == WAIT_LINGER) {
-        c->lingered += s->in.n;
-        buf_reset(&s->in);
-        if (c->lingered > LINGER_MAX)
-            conn_close(c);
+    if (!c->last) {
+        process(c);
         return;
     }
-    process(c);
+    c->lingered += s->in.n;
+    buf_release(&s->in);
+    if (c->lingered > LINGER_MAX)
+        conn_close(c);
 }
 
 static void on_room(struct stream *s)
@@ -621,21 +731,26 @@ static void on_room(struct stream *s)
     struct conn *c = container_of(s, struct conn, stream);
     if (c->wait == WAIT_WRITE)
         conn_wait(c, WAIT_NONE);
-    if (c->served)
+    if (c->last) {
         linger(c);
-    else if (c->req)
+    } else if (c->req) {
         answer_room(c);
-    else
-        conn_wait(c, c->stream.out.n > 0 ? WAIT_WRITE : WAIT_IDLE);
+    } else if (c->d->draining && s->in.n == 0) {
+        finish(c);
+    } else {
+        if (c->wait == WAIT_NONE)
+            conn_wait(c, WAIT_IDLE);
+        process(c);
+    }
 }
 
 static void on_eof(struct stream *s)
 {
     struct conn *c = container_of(s, struct conn, stream);
-    struct req *r = c->req;
-    /* Half a request, and no more of it; or one that needs no further answer. */
-    if (!r || (!r->body_over && !r->begun) || c->wait == WAIT_LINGER)
+    if (c->wait == WAIT_LINGER)
         conn_close(c);
+    else
+        process(c);
 }
 
 static void on_end(struct stream *s, int errnum)
@@ -648,20 +763,18 @@ static const struct stream_events events = {on_data, on_room, on_end, on_eof};
 
 /* ---- accepting ---- */
 
-static int open_conn(struct httpd *d, int fd, bool unix_peer)
+/* NULL with errno, and fd still the caller's. */
+static struct conn *open_conn(struct httpd *d, int fd, bool unix_peer)
 {
     struct conn *c = xnew(struct conn);
-    int one = 1;
     c->d = d;
     c->unix_peer = unix_peer;
     list_init(&c->queue);
     list_init(&c->receipts);
     task_init(&c->next, on_next);
-    if (!unix_peer)
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (stream_open(&c->stream, d->loop, fd, IN_MAX, OUT_MAX, &events) < 0) {
         free(c);
-        return -1;
+        return NULL;
     }
     c->stream.low = OUT_MARK / 2;
     list_add_tail(&d->conns, &c->node);
@@ -669,16 +782,31 @@ static int open_conn(struct httpd *d, int fd, bool unix_peer)
     if (d->c.count)
         d->c.count(d->c.arg, 1);
     conn_wait(c, WAIT_IDLE);
-    return 0;
+    return c;
 }
 
-int httpd_serve(struct httpd *d, int fd)
+/*
+ * For connections, and for listeners, whose connections inherit it. Nothing waits
+ * for more to be written; a peer whose machine has gone is found within minutes
+ * although nothing is said to it, as while a command runs.
+ */
+static bool tune(int fd)
 {
     struct sockaddr_storage a = {0};
     socklen_t n = sizeof(a);
+    int on = 1, idle_s = 60, every_s = 15, times = 4;
     getsockname(fd, (struct sockaddr *)&a, &n);
-    return open_conn(d, fd, a.ss_family == AF_UNIX);
+    if (a.ss_family == AF_UNIX)
+        return true;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
+    return false;
 }
+
+int httpd_serve(struct httpd *d, int fd) { return open_conn(d, fd, tune(fd)) ? 0 : -1; }
 
 /* Who has waited longest goes, when somebody new comes and there is no room. */
 static bool make_room(struct httpd *d)
@@ -691,14 +819,39 @@ static bool make_room(struct httpd *d)
     return true;
 }
 
+static const char full[] =
+    "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+    "Content-Length: 0\r\n\r\n";
+
+/* What the peer has sent already would reset the answer, if it is not read. */
+static void turn_away_gently(struct httpd *d, int fd, bool unix_peer)
+{
+    struct conn *c = open_conn(d, fd, unix_peer);
+    if (!c) {
+        close(fd);
+        return;
+    }
+    stream_write(&c->stream, STR(full));
+    finish(c);
+}
+
 static void turn_away(int fd)
 {
-    static const char full[] =
-        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-        "Content-Length: 0\r\n\r\n";
     if (send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         log_debug("a connection too many could not be told so: %m");
     close(fd);
+}
+
+static void accept_all(struct httpd *d)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &d->listeners)
+        io_set(&list_entry(it, struct listener, node)->io, EPOLLIN);
+}
+
+static void on_again(struct timer *t)
+{
+    accept_all(container_of(t, struct httpd, again));
 }
 
 /* No descriptor is left: the spare one lets the peer be told. */
@@ -710,9 +863,14 @@ static void without_fds(struct httpd *d, struct listener *l)
     if (fd >= 0)
         turn_away(fd);
     d->spare = open("/", O_PATH | O_CLOEXEC);
-    if (fd < 0)
-        io_set(&l->io, 0); /* until a connection of ours has ended */
-    log_warn("no descriptor is left for another connection");
+    if (fd < 0) {
+        io_set(&l->io, 0);
+        timer_begin(d->loop, &d->again, ACCEPT_AGAIN_MS, on_again);
+    }
+    if (!d->complained)
+        log_warn("no descriptor is left for another HTTP connection: raise the limit of "
+                 "open files (ulimit -n)");
+    d->complained = true;
 }
 
 static void on_accept(struct io *io, uint32_t ev)
@@ -730,8 +888,14 @@ static void on_accept(struct io *io, uint32_t ev)
             return;
         }
         if (!make_room(d)) {
-            turn_away(fd);
-        } else if (open_conn(d, fd, l->unix_peer) < 0) {
+            if (d->nconns < d->c.conns_max + TOO_MANY_MAX)
+                turn_away_gently(d, fd, l->unix_peer);
+            else
+                turn_away(fd);
+            continue;
+        }
+        d->complained = false;
+        if (!open_conn(d, fd, l->unix_peer)) {
             log_warn("cannot serve a connection: %m");
             close(fd);
         }
@@ -741,11 +905,8 @@ static void on_accept(struct io *io, uint32_t ev)
 int httpd_listen(struct httpd *d, int fd)
 {
     struct listener *l = xnew(struct listener);
-    struct sockaddr_storage a = {0};
-    socklen_t n = sizeof(a);
-    getsockname(fd, (struct sockaddr *)&a, &n);
     l->d = d;
-    l->unix_peer = a.ss_family == AF_UNIX;
+    l->unix_peer = tune(fd);
     if (io_start(d->loop, &l->io, fd, EPOLLIN, on_accept) < 0) {
         free(l);
         return -1;
@@ -772,9 +933,7 @@ static void close_listeners(struct httpd *d)
 static void on_paused(struct task *t)
 {
     struct httpd *d = container_of(t, struct httpd, paused);
-    struct list *it, *tmp;
-    list_each (it, tmp, &d->listeners)
-        io_set(&list_entry(it, struct listener, node)->io, EPOLLIN);
+    accept_all(d);
     if (d->draining && d->nconns == 0 && d->drained) {
         void (*fn)(void *) = d->drained;
         d->drained = NULL;
@@ -825,7 +984,7 @@ void httpd_drain(struct httpd *d, void (*fn)(void *arg), void *arg)
     close_listeners(d);
     list_each (it, tmp, &d->conns) {
         struct conn *c = list_entry(it, struct conn, node);
-        if (!c->req && c->stream.in.n == 0 && c->stream.out.n == 0)
+        if (!c->req && !c->last && c->stream.in.n == 0 && c->stream.out.n == 0)
             conn_close(c);
     }
     task_defer(d->loop, &d->paused);
@@ -837,14 +996,12 @@ void httpd_close(struct httpd *d)
     while (!list_empty(&d->conns))
         conn_close(list_first(&d->conns, struct conn, node));
     timer_stop(&d->timer);
+    timer_stop(&d->again);
     task_cancel(&d->paused);
     while (!list_empty(&d->pool)) {
         struct req *r = list_first(&d->pool, struct req, node);
         list_del(&r->node);
-        buf_release(&r->text);
-        buf_release(&r->path);
-        buf_release(&r->fields);
-        free(r);
+        req_destroy(r);
     }
     if (d->spare >= 0)
         close(d->spare);

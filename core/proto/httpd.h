@@ -99,8 +99,9 @@ void *req_arg(const struct req *r);
 struct loop *req_loop(const struct req *r);
 
 /*
- * gone: the peer went before the answer was complete. Not called after
- * req_answer, req_end or req_abort.
+ * gone: the peer went before the answer was complete, or what it sent as the
+ * body was wrong or late, which is answered here. Not called after req_answer,
+ * req_end or req_abort.
  */
 void req_own(struct req *r, void *owner, void (*gone)(struct req *r, void *owner));
 /*

@@ -3,14 +3,17 @@
 #include "proto/httpd_own.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/xalloc.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,7 +30,16 @@ static const char *date(struct httpd *d)
 
 void req_header_add(struct req *r, const char *name, const char *value)
 {
-    buf_addf(&r->fields, "%s: %s\r\n", name, value);
+    size_t at = r->fields.n;
+    if (buf_addf(&r->fields, "%s: %s", name, value) < 0)
+        return;
+    for (size_t i = at; i < r->fields.n; i++) {
+        unsigned char b = (unsigned char)r->fields.p[i];
+        if (b < ' ' || b == 0x7f)
+            r->fields.p[i] = ' ';
+    }
+    if (buf_addz(&r->fields, "\r\n") < 0)
+        buf_truncate(&r->fields, at);
 }
 
 /* RFC 9110 6.4.1: these have no body, whatever is said. */
@@ -44,12 +56,16 @@ static void put_head(struct req *r, int status, const char *type, int64_t length
         r->discard = true; /* see discard() in httpd.c */
     if (!r->head.keep_alive || c->d->draining)
         r->close = true;
+    /* The peer may or may not send a body that it was not told to send. */
+    if (r->head.expect && !r->body_over && !r->continued)
+        r->close = true;
     r->begun = true;
     r->head_only = str_eq(r->head.method, STR("HEAD")) || bodiless(status);
     r->chunked = length < 0 && r->head.minor > 0 && !r->head_only;
     if (length < 0 && r->head.minor == 0)
         r->close = true;
-    r->out_left = length > 0 ? (uint64_t)length : 0;
+    r->sized = length >= 0;
+    r->out_left = r->sized ? (uint64_t)length : 0;
     buf_addf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_reason(status),
              date(c->d));
     if (type)
@@ -105,19 +121,25 @@ void req_begin(struct req *r, int status, const char *type, int64_t length)
     stream_flush(&r->conn->stream);
 }
 
+static void wait_room(struct conn *c)
+{
+    conn_wait(c, WAIT_WRITE);
+    stream_want_room(&c->stream);
+}
+
 size_t req_send(struct req *r, struct str bytes)
 {
     struct conn *c = r->conn;
     struct buf *out = &c->stream.out;
     if (r->head_only)
         return bytes.n;
-    if (out->n >= OUT_MARK) {
-        conn_wait(c, WAIT_WRITE);
-        stream_want_room(&c->stream);
+    /* One who takes it as fast as it comes is not the only one there is. */
+    if (out->n >= OUT_MARK || r->burst >= LIMIT_READ_PER_TURN) {
+        wait_room(c);
         return 0;
     }
     size_t n = bytes.n < OUT_MARK ? bytes.n : OUT_MARK;
-    if (!r->chunked && n > r->out_left && r->head.minor > 0)
+    if (r->sized && n > r->out_left)
         n = (size_t)r->out_left;
     if (n == 0)
         return bytes.n; /* more than was said is not sent */
@@ -126,10 +148,13 @@ size_t req_send(struct req *r, struct str bytes)
     buf_add(out, bytes.p, n);
     if (r->chunked)
         buf_addz(out, "\r\n");
-    r->out_left -= r->out_left ? n : 0;
+    r->out_left -= r->sized ? n : 0;
+    r->burst += n;
     stream_flush(&c->stream);
+    if (r->sized && r->out_left == 0)
+        return bytes.n;
     if (n < bytes.n)
-        stream_want_room(&c->stream);
+        wait_room(c);
     return n;
 }
 
@@ -142,7 +167,7 @@ void req_end(struct req *r)
 {
     if (r->chunked && !r->head_only)
         buf_addz(&r->conn->stream.out, "0\r\n\r\n");
-    if (!r->chunked && r->out_left > 0)
+    if (r->out_left > 0 && !r->head_only)
         r->close = true;
     over(r);
 }
@@ -150,8 +175,11 @@ void req_end(struct req *r)
 void req_abort(struct req *r)
 {
     struct conn *c = r->conn;
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
     r->gone = NULL;
-    /* Closing with unread or unsent bytes is what a peer cannot mistake. */
+    /* Without a length or chunks a mere end would look like the answer's. */
+    if (!r->chunked && !r->sized)
+        setsockopt(c->stream.io.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     conn_close(c);
 }
 
@@ -183,8 +211,7 @@ static void send_file(struct req *r)
         over(r);
         return;
     }
-    conn_wait(c, WAIT_WRITE);
-    stream_want_room(&c->stream);
+    wait_room(c);
 }
 
 /* RFC 9110 13.1.5: is the file still the one of which the peer has a part? */
@@ -199,9 +226,9 @@ void req_answer_file(struct req *r, int fd, const char *type)
     struct stat st;
     char etag[64], modified[32], range[96];
     uint64_t from = 0, n;
-    if (fstat(fd, &st) < 0) {
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        req_fail(r, 500, "The file cannot be looked at");
+        req_fail(r, 500, "The file cannot be looked at, or is no regular file");
         return;
     }
     snprintf(etag, sizeof(etag), "\"%llx-%llx-%llx\"", (unsigned long long)st.st_ino,
@@ -239,11 +266,21 @@ void req_answer_file(struct req *r, int fd, const char *type)
 
 /* ---- progress ---- */
 
+bool answer_whole(const struct conn *c)
+{
+    int why = 0;
+    socklen_t n = sizeof(why);
+    /* A reset throws away what the peer has not read: then nothing is unsent. */
+    return c->stream.eof && answer_unsent(c) == 0 &&
+           getsockopt(c->stream.io.fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
+}
+
 void answer_room(struct conn *c)
 {
     struct req *r = c->req;
     if (!r || r->ended)
         return;
+    r->burst = 0;
     if (r->fd >= 0)
         send_file(r);
     else if (r->begun && r->on_room)
@@ -258,13 +295,18 @@ void req_on_delivered(struct req *r, void (*fn)(void *owner, bool whole), void *
     r->receipt->owner = owner;
 }
 
-bool answer_arrived(const struct conn *c)
+uint64_t answer_unsent(const struct conn *c)
 {
     int left = 0;
-    if (c->stream.out.n > 0 || c->stream.io.fd < 0)
-        return false;
-    /* SIOCOUTQ of a socket: what the peer has not acknowledged. */
-    return c->unix_peer || (ioctl(c->stream.io.fd, TIOCOUTQ, &left) == 0 && left == 0);
+    if (c->stream.errnum)
+        return INT_MAX;
+    /*
+     * SIOCOUTQ by its other name: what the peer has not acknowledged. A unix
+     * socket's bytes are the peer's when they are written.
+     */
+    if (!c->unix_peer && ioctl(c->stream.io.fd, TIOCOUTQ, &left) < 0)
+        left = INT_MAX;
+    return c->stream.out.n + (uint64_t)left + (c->req ? c->req->out_left : 0);
 }
 
 void answer_receipts(struct conn *c, bool whole)

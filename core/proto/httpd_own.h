@@ -40,12 +40,14 @@ struct req {
     struct http_chunks chunks;
     uint64_t left; /* of one with a length */
     size_t discarded;
-    bool body_over, collect, discard, feeding;
+    bool body_over, body_told, discard, feeding;
     size_t (*on_data)(struct req *r, struct str bytes, void *owner);
     void (*on_body_end)(struct req *r, void *owner);
     /* The answer */
-    bool begun, ended, chunked, head_only, close;
-    uint64_t out_left; /* of a length that was said */
+    bool begun, ended, sized, chunked, head_only, close;
+    bool continued;    /* 100 was said, or the body came without asking */
+    uint64_t out_left; /* of a length that was said (sized) */
+    size_t burst;      /* sent since there was room last */
     int fd;            /* what req_answer_file sends; -1 */
     off_t fd_at;
     void (*on_room)(struct req *r, void *owner);
@@ -64,8 +66,11 @@ struct conn {
     struct req *req;      /* in progress */
     struct list receipts; /* answers that may still be on their way */
     struct task next;
-    bool closed, unix_peer, served;
+    bool closed, unix_peer;
+    bool last;     /* the last answer is on its way; nothing is read */
+    size_t parsed; /* bytes of stream.in that were no whole head */
     size_t lingered;
+    uint64_t unsent; /* when WAIT_WRITE began */
 };
 
 struct listener {
@@ -84,11 +89,12 @@ struct httpd {
     int wait_ms[WAITS];
     struct timer timer;
     struct task paused; /* accept again, when a connection has gone */
+    struct timer again; /* the same, when none has */
     int spare;          /* a descriptor for saying that there are none */
-    bool draining;
+    bool draining, complained;
     void (*drained)(void *arg);
     void *drained_arg;
-    struct http_head scratch;
+
     time_t date_at;
     char date[32];
 };
@@ -106,7 +112,9 @@ void req_fail(struct req *r, int status, const char *text);
 void answer_room(struct conn *c);
 /* All answers that were sent on this connection: did they arrive? */
 void answer_receipts(struct conn *c, bool whole);
-/* Nothing of what was sent is under way any more. */
-bool answer_arrived(const struct conn *c);
+/* Bytes of an answer that are not the peer's yet. */
+uint64_t answer_unsent(const struct conn *c);
+/* The peer has read all of it and has closed in order. */
+bool answer_whole(const struct conn *c);
 
 #endif

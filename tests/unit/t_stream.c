@@ -61,7 +61,7 @@ static void on_end(struct stream *s, int errnum)
 }
 
 static const struct stream_events events = {on_data, on_room, on_end, NULL};
-static const struct stream_events no_room = {on_data, NULL, on_end};
+static const struct stream_events no_room = {on_data, NULL, on_end, NULL};
 
 static void open_fd(int fd, size_t in_max, size_t out_max, const struct stream_events *ev)
 {
@@ -412,7 +412,7 @@ static void first_end(struct stream *s, int errnum)
     T_FAIL("the first owner was told of an end: %d", errnum);
 }
 
-static const struct stream_events first_events = {first_data, NULL, first_end};
+static const struct stream_events first_events = {first_data, NULL, first_end, NULL};
 
 TEST(a_stream_moved_in_on_data_goes_on_elsewhere)
 {
