@@ -29,6 +29,10 @@
     LIMIT(EVENT_SEGMENT, 4 << 20, "bytes of events in one file: read whole when the log is opened, in milliseconds") \
     LIMIT(EVENTS_TOTAL, 256 << 20, "bytes of events on disk; the oldest go first") \
     LIMIT(EVENTS_MEMORY, 16 << 20, "bytes of events when only memory can hold them") \
+    LIMIT(ZIP_ENTRIES, 1000000, "files in one zip archive that is unpacked") \
+    LIMIT(ZIP_TOTAL_MIB, 64 << 10, "MiB that one archive may unpack to") \
+    LIMIT(ZIP_RATIO, 200, "to one: what unpacks to more is a bomb, but for the first of it") \
+    LIMIT(ZIP_FREE_MIB, 1 << 10, "MiB that an archive of any ratio may unpack to") \
     LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
     LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \
