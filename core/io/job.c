@@ -222,6 +222,8 @@ static void close_fd(struct io *io, int *fd)
 static void free_job(void *p)
 {
     struct job *j = p;
+    if (j->pid > 0 && j->ev->on_gone)
+        j->ev->on_gone(j->owner);
     buf_release(&j->data);
     buf_release(&j->input);
     buf_release(&j->records);

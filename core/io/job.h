@@ -65,6 +65,8 @@ struct job_events {
      * when this returns.
      */
     void (*on_done)(struct job *j, const struct err *e);
+    /* May be NULL. The child is gone, after a cancel too: what is the owner's may go. */
+    void (*on_gone)(void *owner);
 };
 
 struct job_spec {
@@ -93,8 +95,8 @@ struct job_spec {
 struct job *job_start(struct loop *l, const struct job_spec *spec, struct err *e);
 void *job_owner(const struct job *j);
 /*
- * Kills it. No callback comes any more, and j is not to be touched again; in a
- * callback too, on_done excepted. The child is waited for by the loop.
+ * Kills it. No callback comes any more but on_gone, and j is not to be touched
+ * again; in a callback too, on_done excepted. The child is waited for by the loop.
  */
 void job_cancel(struct job *j);
 

@@ -100,7 +100,15 @@ static void on_done(struct job *j, const struct err *e)
     finish_one();
 }
 
-static const struct job_events events = {on_data, on_room, on_note, on_done};
+static int gone;
+static void on_gone(void *owner)
+{
+    struct heard *h = owner;
+    CHECK(h->dones <= 1);
+    gone++;
+}
+
+static const struct job_events events = {on_data, on_room, on_note, on_done, on_gone};
 
 static struct heard *start(struct job_spec s)
 {
@@ -158,6 +166,8 @@ static struct heard *run_one(struct job_spec s)
     run();
     CHECK_INT(h->dones, 1);
     CHECK(no_child_left());
+    CHECK_INT(gone, 1);
+    gone = 0;
     return h;
 }
 
@@ -598,6 +608,7 @@ TEST(cancelled_before_during_and_in_every_callback)
     job_cancel(h->job);
     run_until(no_child_left);
     CHECK_INT(h->dones + h->notes_n + (int)h->data.n, 0);
+    CHECK_INT(gone, 1);
     drop(h);
     for (int i = 0; i < 2; i++) {
         running = 0;
@@ -608,6 +619,7 @@ TEST(cancelled_before_during_and_in_every_callback)
         run_until(no_child_left);
         CHECK_INT(h->dones, 0);
         CHECK(i == 0 ? h->data.n <= JOB_BUFFER : h->notes_n == 1);
+        CHECK_INT(gone, i + 2);
         drop(h);
     }
     loop_free(loop);
