@@ -106,6 +106,7 @@ struct keeper {
     int64_t worker_since, restart_at, kill_at; /* 0: no deadline */
     int pause;                                 /* ms before the next restart */
     bool ready_sent, serving, stopping, killed;
+    bool leaving; /* the worker has asked for the end and leaves by itself */
     struct list procs, dirty, helds, minders;
     struct map ids; /* proc by id, 8 bytes */
     struct map states;
@@ -698,6 +699,7 @@ static bool from_worker(struct keeper *k)
         k->serving = true;
         break;
     case KEEP_STOP:
+        k->leaving = true;
         stop(k, (int64_t)m.h.a);
         break;
     default:
@@ -769,6 +771,10 @@ static void worker_died(struct keeper *k, int status)
     k->worker_pid = 0;
     if (k->stopping)
         return;
+    if (k->kill_at) { /* there is nobody to drain any more */
+        stop(k, LIMIT_GRACE_MS);
+        return;
+    }
     bool killed = k->serving && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     int wait = killed || lived >= HEALTHY_MS ? 0 : k->pause;
     if (lived >= HEALTHY_MS)
@@ -877,7 +883,7 @@ static void on_signals(struct keeper *k)
         else {
             /* The worker answers those who wait, then says KEEP_STOP. */
             keep_send(k->worker.fd, &m);
-            k->kill_at = clock_ms() + 2 * LIMIT_GRACE_MS;
+            k->kill_at = clock_ms() + LIMIT_DRAIN_MS + LIMIT_GRACE_MS / 2;
         }
     }
 }
@@ -1004,8 +1010,12 @@ int keeper_run(const struct keeper_config *c)
      */
     for (;;) {
         pump(k);
-        if (k->stopping && k->worker_pid == 0 && !anybody_left(k))
-            break;
+        if (k->stopping && !anybody_left(k)) {
+            if (k->worker_pid == 0)
+                break;
+            if (!k->leaving) /* nobody will tell it that it is over */
+                kill(k->worker_pid, SIGKILL);
+        }
         struct epoll_event e;
         int n = epoll_wait(k->epoll, &e, 1, next_timeout(k));
         if (n < 0 && errno != EINTR) {

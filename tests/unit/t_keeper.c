@@ -837,6 +837,22 @@ TEST(asked_twice_it_does_not_wait_for_its_worker)
         CHECK(m.h.type != KEEP_SIGNAL); /* it was not asked again */
 }
 
+TEST(a_worker_that_dies_while_it_drains_is_not_replaced)
+{
+    start_keeper("relay");
+    serve();
+    spawn_script(1, "trap '' HUP; trap 'echo $$ >term; exit' TERM; echo $$ >pid; " LINGER);
+    T_WAIT(pid_in("pid"));
+    kill(keeper, SIGTERM);
+    hear_type(KEEP_SIGNAL);
+    CHECK(!pid_in("term"));
+    kill(worker, SIGKILL);
+    let_go();
+    check_ends_well();
+    CHECK(pid_in("term"));
+    CHECK(!in_log("starting it again"));
+}
+
 /* A daemon of a program: another session, its parent gone, deaf to signals. */
 static const char daemon_script[] =
     "(setsid sh -c 'trap \"\" HUP TERM INT; echo $$ >daemon; " LINGER "' "
