@@ -15,7 +15,6 @@
 #include "os/self.h"
 #include "serve.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -23,14 +22,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
 
-enum { STATE_SLOTS = 64, STATUS_OURS = 125, LISTENERS_MAX = SERVE_LISTEN_MAX + 1 };
+enum { STATUS_OURS = 125, LISTENERS_MAX = SERVE_LISTEN_MAX + 1 };
 
 /* A listening socket and what the worker knows it by: "local", "http ADDRESS". */
 struct listener {
@@ -41,8 +39,8 @@ struct listener {
 
 struct serve {
     struct serve_options o;
-    char state_dir[160], socket[SOCKPATH_MAX], cwd[4096];
-    int lock;
+    struct serve_state state;
+    char socket[SOCKPATH_MAX], cwd[4096];
     struct listener listeners[LISTENERS_MAX]; /* the first is od exec's */
     int nlisteners;
 };
@@ -54,131 +52,6 @@ static int fail(struct serve *s, const struct err *e)
     if (s->o.ready >= 0)
         dprintf(s->o.ready, "error %s\n", e->text);
     return STATUS_OURS;
-}
-
-/* ---- state ---- */
-
-static void empty_dir(int at, const char *name, int depth)
-{
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!d) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    struct dirent *e;
-    while ((e = readdir(d))) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        if (unlinkat(dirfd(d), e->d_name, 0) < 0 && depth < 3) {
-            empty_dir(dirfd(d), e->d_name, depth + 1);
-            unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
-        }
-    }
-    closedir(d);
-}
-
-/* Each missing part is made; the last one must be ours. */
-static int make_dirs(const char *path, mode_t mode, struct err *e)
-{
-    char part[200];
-    size_t n = strlen(path);
-    if (n >= sizeof(part) - 8)
-        return err_set(e, ERR_LIMIT,
-                       "the state directory's name is longer than %zu bytes",
-                       sizeof(part) - 9);
-    for (size_t i = 1; i <= n; i++) {
-        if (path[i] != '/' && path[i] != 0)
-            continue;
-        memcpy(part, path, i);
-        part[i] = 0;
-        if (mkdir(part, i == n ? mode : 0755) < 0 && errno != EEXIST)
-            return err_sys(e, errno, "cannot make the state directory %s", part);
-    }
-    struct stat st;
-    if (lstat(path, &st) < 0)
-        return err_sys(e, errno, "cannot use the state directory %s", path);
-    if (!S_ISDIR(st.st_mode))
-        return err_set(e, ERR_INVALID,
-                       "cannot use the state directory %s: it is no directory", path);
-    if (st.st_uid != geteuid())
-        return err_set(e, ERR_DENIED,
-                       "cannot use the state directory %s: it belongs to uid "
-                       "%u; give another one with --state-dir",
-                       path, (unsigned)st.st_uid);
-    if ((st.st_mode & 0777) != mode && chmod(path, mode) < 0)
-        return err_sys(e, errno, "cannot protect the state directory %s", path);
-    return 0;
-}
-
-/*
- * The first numbered folder that no living server holds. Its lock is held by
- * the keeper for as long as it lives; what an earlier server left is removed.
- */
-static int take_slot(struct serve *s, const char *base, struct err *e)
-{
-    mode_t mode = geteuid() == 0 ? 0711 : 0700; /* other users' shells pass through */
-    char dir[160], path[200];
-    if (strlen(base) > sizeof(dir) - 8)
-        return err_set(e, ERR_LIMIT, "the state directory's name %s is too long", base);
-    if (make_dirs(base, mode, e) < 0)
-        return -1;
-    for (int i = 0; i < STATE_SLOTS; i++) {
-        snprintf(dir, sizeof(dir), "%.140s/%d", base, i);
-        snprintf(path, sizeof(path), "%s.lock", dir);
-        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd < 0)
-            return err_sys(e, errno, "cannot write in the state directory %s", base);
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-            close(fd);
-            continue;
-        }
-        empty_dir(AT_FDCWD, dir, 0);
-        snprintf(path, sizeof(path), "%s/spool", dir);
-        if (make_dirs(dir, mode, e) < 0 || make_dirs(path, 0700, e) < 0) {
-            close(fd);
-            return -1;
-        }
-        memcpy(s->state_dir, dir, strlen(dir) + 1);
-        s->lock = fd;
-        return 0;
-    }
-    return err_set(e, ERR_LIMIT, "%d servers use the state directory %s already",
-                   STATE_SLOTS, base);
-}
-
-static int find_state_dir(struct serve *s, struct err *e)
-{
-    if (s->o.state_dir)
-        return take_slot(s, s->o.state_dir, e);
-    char list[8][256];
-    int n = 0;
-    unsigned uid = (unsigned)geteuid();
-    const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    const char *run = getenv("XDG_RUNTIME_DIR");
-    if (uid == 0)
-        snprintf(list[n++], 256, "/var/lib/od");
-    if (xdg && *xdg == '/')
-        snprintf(list[n++], 256, "%.200s/od", xdg);
-    if (home && *home == '/' && home[1])
-        snprintf(list[n++], 256, "%.200s/.local/state/od", home);
-    snprintf(list[n++], 256, "/var/tmp/od-state-%u", uid);
-    snprintf(list[n++], 256, "/tmp/od-state-%u", uid);
-    if (run && *run == '/')
-        snprintf(list[n++], 256, "%.200s/od-state", run);
-    snprintf(list[n++], 256, "/run/od-state-%u", uid);
-    snprintf(list[n++], 256, "/dev/shm/od-state-%u", uid);
-    for (int i = 0; i < n; i++) {
-        if (take_slot(s, list[i], e) == 0)
-            return 0;
-        log_debug("%s", e->text);
-    }
-    log_warn("no directory for state could be written; output is kept in memory only "
-             "(the last one tried: %s)",
-             e->text);
-    s->state_dir[0] = 0;
-    return 0;
 }
 
 /* ---- options for the worker ---- */
@@ -270,7 +143,7 @@ static int make_options(const struct serve *s, struct buf *out, struct err *e)
 {
     struct json *o = json_object();
     int r = 0;
-    json_put_z(o, "state_dir", s->state_dir);
+    json_put_z(o, "state_dir", s->state.dir);
     json_put_z(o, "cwd", s->cwd);
     json_put_z(o, "socket", s->socket);
     json_put_int(o, "idle_exit_ms", s->o.idle_exit_ms);
@@ -332,8 +205,8 @@ static void redirect_log(const struct serve *s)
 {
     char path[200];
     int null = open("/dev/null", O_RDWR);
-    snprintf(path, sizeof(path), "%s/server.log", s->state_dir);
-    int fd = s->state_dir[0]
+    snprintf(path, sizeof(path), "%s/server.log", s->state.dir);
+    int fd = s->state.dir[0]
                  ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600)
                  : -1;
     for (int i = 0; i < 3; i++) {
@@ -442,12 +315,12 @@ static void say_how(const struct serve *s)
             "; state in %s\n"
             "Try:  %s exec --socket %s 'echo hello from $PWD; export GREETING=hi'\n"
             "then: %s exec --socket %s 'echo $GREETING'\n",
-            s->state_dir[0] ? s->state_dir : "memory", n > 0 ? self : "od", s->socket,
+            s->state.dir[0] ? s->state.dir : "memory", n > 0 ? self : "od", s->socket,
             n > 0 ? self : "od", s->socket);
     if (s->nlisteners > 1)
         say_curl(s);
     if (s->o.insecure_open && !s->o.key[0])
-        fprintf(stderr, "No key is set: whoever reaches these addresses may run commands.\n");
+        fprintf(stderr, "No key is set: whoever reaches these may run commands.\n");
 }
 
 /* ---- start ---- */
@@ -470,7 +343,7 @@ static int become_keeper(struct serve *s, struct err *e)
         return err_sys(e, errno, "cannot start the keeper");
     const char *argv[5 + 2 * LISTENERS_MAX + 1] = {"od-keeper"};
     char words[4 + LISTENERS_MAX][16];
-    int given[] = {fd, s->lock, s->o.ready, self}, n = 1, w = 0;
+    int given[] = {fd, s->state.lock, s->o.ready, self}, n = 1, w = 0;
     for (; w < 4; w++)
         argv[n++] = hand_down(given[w], words[w]);
     for (int i = 0; i < s->nlisteners; i++) {
@@ -503,7 +376,7 @@ static int enter_working_dir(struct serve *s, struct err *e)
 
 static int serve_main(int argc, char **argv)
 {
-    struct serve s = {.lock = -1};
+    struct serve s = {.state.lock = -1};
     struct err e = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
     log_init("serve", 2, LOG_INFO, false);
@@ -515,7 +388,7 @@ static int serve_main(int argc, char **argv)
     /* The socket tells clients who listens: it must be the keeper-to-be. */
     if (s.o.daemon && become_daemon(&e) < 0)
         return fail(&s, &e);
-    if (listen_all(&s, &e) < 0 || find_state_dir(&s, &e) < 0 ||
+    if (listen_all(&s, &e) < 0 || serve_state_take(&s.state, s.o.state_dir, &e) < 0 ||
         become_keeper(&s, &e) < 0) {
         leave_all(&s);
         return fail(&s, &e);

@@ -57,4 +57,17 @@ void serve_options_help(struct buf *out);
 /* The name of the i-th plugin, from 0; NULL: there is none. */
 const char *serve_plugin_name(unsigned i);
 
+struct serve_state {
+    char dir[160]; /* "": none could be written */
+    int lock;      /* held for as long as the descriptor is open; -1: none */
+};
+
+/*
+ * Takes the first numbered folder below `given`, or below one of the usual
+ * places, that no living server holds, emptied of what an earlier one left. 0,
+ * with dir "" when none of the usual places can be written; -1: e, the one that
+ * was given cannot be used.
+ */
+int serve_state_take(struct serve_state *s, const char *given, struct err *e);
+
 #endif
