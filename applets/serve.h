@@ -16,7 +16,7 @@ enum {
 
 enum serve_plugin { PLUGIN_AGENT_SKILLS = 1, PLUGIN_JUPYTER = 2, PLUGIN_VSCODE = 4 };
 
-/* Strings are borrowed from argv and the environment unless said otherwise. */
+/* Strings are borrowed from argv and the environment, which is cut into words. */
 struct serve_options {
     const char *socket, *state_dir; /* NULL: where they can be had */
     const char *working_dir;        /* NULL: the current one */
@@ -24,7 +24,7 @@ struct serve_options {
     int log_level;
     bool log_json;
 
-    const char *listen[SERVE_LISTEN_MAX]; /* as written; those of OD_LISTEN are owned */
+    const char *listen[SERVE_LISTEN_MAX]; /* as written */
     int nlisten;
     char key[SERVE_KEY_MAX + 1]; /* "": none */
     bool insecure_open;

@@ -4,7 +4,6 @@
  * an option several words (--plugins a b), as OpenHands' client does.
  */
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "serve.h"
 
 #include <errno.h>
@@ -246,6 +245,24 @@ static int take_words(struct given *g, int argc, char **argv, struct err *e)
     return 0;
 }
 
+/* Cuts the next word off a list with commas, in place; NULL: there is none. */
+static char *next_word(char **rest)
+{
+    static const char blanks[] = " \t\r\n";
+    while (*rest) {
+        char *word = *rest + strspn(*rest, blanks), *end = strchr(word, ',');
+        *rest = end ? end + 1 : NULL;
+        if (!end)
+            end = word + strlen(word);
+        while (end > word && strchr(blanks, end[-1]))
+            end--;
+        *end = 0;
+        if (*word)
+            return word;
+    }
+    return NULL;
+}
+
 /* What options left open is as the environment has it. */
 static int take_environment(struct given *g, struct err *e)
 {
@@ -254,15 +271,11 @@ static int take_environment(struct given *g, struct err *e)
         if (!value || !*value)
             continue;
         g->value[i] = value;
-        struct str rest = str_of(value), part;
-        while (settings[i].kind == LIST && rest.n > 0) {
-            part = str_trim(str_cut(&rest, ','));
-            if (part.n > 0 && add_listener(g->out, xstrndup(part.p, part.n), e) < 0)
-                return -1;
-        }
-        while (settings[i].kind == WORDS && rest.n > 0) {
-            part = str_trim(str_cut(&rest, ','));
-            if (part.n > 0 && add_plugin(g->out, part, e) < 0)
+        if (settings[i].kind != LIST && settings[i].kind != WORDS)
+            continue;
+        for (char *word; (word = next_word(&value));) {
+            if ((settings[i].kind == LIST ? add_listener(g->out, word, e)
+                                          : add_plugin(g->out, str_of(word), e)) < 0)
                 return -1;
         }
     }
