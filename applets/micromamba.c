@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STATUS_OURS = 125 };
@@ -51,7 +52,9 @@ static int micromamba_main(int argc, char **argv)
     /* What is given later counts; argv ends in NULL. */
     for (int i = 0; i < rest; i++)
         words[n + i] = argv[port + 1 + i];
-    return applet_serve.main(n + rest, (char **)(uintptr_t)words);
+    int status = applet_serve.main(n + rest, (char **)(uintptr_t)words);
+    free(words);
+    return status;
 }
 
 const struct applet applet_micromamba = {
