@@ -28,7 +28,7 @@
 
 extern char **environ;
 
-enum { STATUS_OURS = 125, LISTENERS_MAX = SERVE_LISTEN_MAX + 1 };
+enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 1 };
 
 /* A listening socket and what the worker knows it by: "local", "http ADDRESS". */
 struct listener {
@@ -41,7 +41,7 @@ struct serve {
     struct serve_options o;
     struct serve_state state;
     char socket[SOCKPATH_MAX], cwd[4096];
-    struct listener listeners[LISTENERS_MAX]; /* the first is od exec's */
+    struct listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
 };
 
@@ -341,8 +341,8 @@ static int become_keeper(struct serve *s, struct err *e)
     int fd = as_file(buf_str(&options)), self = self_open();
     if (fd < 0 || self < 0)
         return err_sys(e, errno, "cannot start the keeper");
-    const char *argv[5 + 2 * LISTENERS_MAX + 1] = {"od-keeper"};
-    char words[4 + LISTENERS_MAX][16];
+    const char *argv[5 + 2 * SOCKETS_MAX + 1] = {"od-keeper"};
+    char words[4 + SOCKETS_MAX][16];
     int given[] = {fd, s->state.lock, s->o.ready, self}, n = 1, w = 0;
     for (; w < 4; w++)
         argv[n++] = hand_down(given[w], words[w]);

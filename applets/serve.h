@@ -8,11 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-
-enum {
-    SERVE_KEY_MAX = 1024, /* bytes of a key: a header's value, several times over */
-    SERVE_LISTEN_MAX = 15 /* HTTP listeners: more are a mistake */
-};
+#include "base/limits.h"
 
 enum serve_plugin { PLUGIN_AGENT_SKILLS = 1, PLUGIN_JUPYTER = 2, PLUGIN_VSCODE = 4 };
 
@@ -24,9 +20,9 @@ struct serve_options {
     int log_level;
     bool log_json;
 
-    const char *listen[SERVE_LISTEN_MAX]; /* as written */
+    const char *listen[LIMIT_LISTENERS_MAX]; /* as written */
     int nlisten;
-    char key[SERVE_KEY_MAX + 1]; /* "": none */
+    char key[LIMIT_API_KEY_MAX + 1]; /* "": none */
     bool insecure_open;
 
     /* For the OpenHands front-end. */

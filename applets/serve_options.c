@@ -140,9 +140,9 @@ static int refuse(const struct given *g, enum id id, const char *expected, struc
 
 static int add_listener(struct serve_options *o, const char *address, struct err *e)
 {
-    if (o->nlisten == SERVE_LISTEN_MAX)
+    if (o->nlisten == LIMIT_LISTENERS_MAX)
         return err_set(e, ERR_LIMIT, "--listen %s is one too many: there can be %d",
-                       address, SERVE_LISTEN_MAX);
+                       address, LIMIT_LISTENERS_MAX);
     o->listen[o->nlisten++] = address;
     return 0;
 }
@@ -297,9 +297,9 @@ static int set_key(struct serve_options *o, const char *from, struct str key,
     key = str_trim(key);
     if (key.n == 0)
         return err_set(e, ERR_INVALID, "%s holds no key", from);
-    if (key.n > SERVE_KEY_MAX)
+    if (key.n > LIMIT_API_KEY_MAX)
         return err_set(e, ERR_LIMIT, "the key of %s is longer than %d bytes", from,
-                       SERVE_KEY_MAX);
+                       LIMIT_API_KEY_MAX);
     for (size_t i = 0; i < key.n; i++) {
         if (key.p[i] < 0x20 || key.p[i] > 0x7e)
             return err_set(e, ERR_INVALID,
@@ -315,7 +315,7 @@ static int set_key(struct serve_options *o, const char *from, struct str key,
 static int key_from_file(struct serve_options *o, const char *from, const char *path,
                          struct err *e)
 {
-    char text[SERVE_KEY_MAX + 64];
+    char text[LIMIT_API_KEY_MAX + 64];
     size_t have = 0;
     ssize_t n = 1;
     int fd = open(path, O_RDONLY | O_CLOEXEC);

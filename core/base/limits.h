@@ -20,6 +20,8 @@
     LIMIT(SPAWN_MAX, 120 << 10, "bytes of arguments and environment of a new shell or process") \
     LIMIT(BLOB_MAX, 96 << 10, "bytes of one state kept by the keeper") \
     LIMIT(BLOBS_MAX, 16 << 20, "bytes of all states kept by the keeper") \
+    LIMIT(LISTENERS_MAX, 15, "addresses to serve HTTP on: more are a mistake") \
+    LIMIT(API_KEY_MAX, 1024, "bytes of the key that HTTP clients send: a header's value, several times over") \
     LIMIT(HTTP_CONNS, 100000, "HTTP connections at once, if the descriptor limit allows them") \
     LIMIT(HTTP_IDLE_MS, 75000, "milliseconds a kept HTTP connection may be silent: longer than most clients keep theirs") \
     LIMIT(HTTP_HEAD_MS, 10000, "milliseconds from the first byte of a request's head to its last") \
