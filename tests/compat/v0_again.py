@@ -10,6 +10,7 @@ import socket
 import struct
 import threading
 
+import httpx
 from tap import Rows, has, holds, same, wait_for
 from v0_client import Box, Written, pool
 from v0_text import BELOW, completed, ended, goes_on, timed_out
@@ -183,7 +184,7 @@ def _(c):
 def _(c):
     goes_on(c.box.run("read a; read b; echo $a/$b", timeout=1), timed_out(1))
     with cutting(c, [0]) as box:
-        goes_on(box.input("first", timeout=1), timed_out(1))
+        goes_on(box.input("first", timeout=1), timed_out(1), prefix=BELOW)
         same(box.cuts, 1)
     ended(c.box.input("second"), 0, "first/second")
 
@@ -358,13 +359,11 @@ def _(c):
 
 def asked(box, command):
     """More patient than five times: a worker dies ten times a second here."""
-    import httpx
-
     event = box.run_event(command)
     while True:
         try:
             return box.act(event)
-        except (httpx.RemoteProtocolError, httpx.ReadError):
+        except httpx.TransportError:
             continue
 
 

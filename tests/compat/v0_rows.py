@@ -378,7 +378,9 @@ def _(c):
             return goes_on(seen, refused("sleep 15"), "3", BELOW)
 
     wait_for(third, "the third line")
-    ended(c.box.poll())
+    while (seen := c.box.poll()).exit_code == -1:
+        goes_on(seen, quiet(2), "", BELOW)
+    ended(seen, 0, "")
 
 
 @row("session: a document typed line by line", slow=True, no_change=2)

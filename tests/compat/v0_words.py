@@ -110,9 +110,11 @@ def _(c):
     ended(c.box.run("echo $QUUX"), 0, 'abc"def')
     c.box.add_env_vars({"FOOBAR": "xyz"})
     ended(c.box.run("echo $QUUX $FOOBAR"), 0, 'abc"def xyz')
-    before = c.box.run("env").content
+    before = c.box.run("env").content.split("\n")
     c.box.add_env_vars({})
-    same(c.box.run("env").content, before)
+    after = c.box.run("env").content.split("\n")
+    same(set(after) ^ set(before), set())
+    same(after, before)
     c.box.add_env_vars({"QUUX": "new_value"})
     ended(c.box.run("echo $QUUX"), 0, "new_value")
 
