@@ -393,6 +393,16 @@ def _(c):
     same(seen.prefix, "")
 
 
+@row("session: text that is not finished waits for the rest", no_change=1)
+def _(c):
+    goes_on(c.box.run('echo "a'), quiet(1))
+    ended(c.box.input('b"'), 0, "a\nb")
+    goes_on(c.box.run("for i in 1 2"), quiet(1))
+    goes_on(c.box.input("do echo $i"), quiet(1), prefix=BELOW)
+    has(ended(c.box.input("done")).content, "1\n2")
+    ended(c.box.run("echo whole"), 0, "whole")
+
+
 @row("session: C-c ends a loop", no_change=2)
 def _(c):
     seen = c.box.run("while true; do echo 'looping'; sleep 3; done")

@@ -29,7 +29,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 KEPT_OUT = re.compile("^(OD_|SANDBOX_|SESSION_API_KEY|SUDO_)")
 
 OWN_MOUNTS = """
-cp -a /etc "$0/etc" && mkdir "$0/homes" &&
+mkdir "$0/etc" "$0/homes" && mount -t tmpfs none "$0/etc" && cp -a /etc/. "$0/etc" || exit
 for home in /home/*; do
     [ -d "$home" ] || continue
     mkdir -p "$0/homes/${home##*/}" && mount --rbind "$home" "$0/homes/${home##*/}"

@@ -84,7 +84,7 @@ def short(trace):
     return lines if len(lines) <= 60 else lines[:10] + ["..."] + lines[-50:]
 
 
-def run_rows(tap, work, at_once=8):
+def run_rows(tap, work, at_once=12):
     """work: tuples of prefix, row and fixture."""
     work = sorted(work, key=lambda item: not item[1].options.get("slow"))
     with concurrent.futures.ThreadPoolExecutor(at_once) as threads:
