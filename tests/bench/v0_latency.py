@@ -13,7 +13,7 @@ args = {"command": "true", "is_input": False, "blocking": False, "is_static": Fa
 
 
 def request(i):
-    event = {"id": i, "action": "run", "args": args, "timeout": 30.0}
+    event = {"id": i, "timestamp": time.time_ns(), "action": "run", "args": args, "timeout": 30.0}
     body = json.dumps({"action": event})
     return (
         "POST /execute_action HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
