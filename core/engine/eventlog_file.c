@@ -424,17 +424,18 @@ static int reopen_memory(struct eventlog *l, struct err *e)
     uint64_t first = slots;
     while (first > 0 && (slot_segment(l, first - 1, &s) || first == slots))
         first--;
-    for (; first < slots && slot_segment(l, first, &s); first++) {
+    for (; first < slots && slot_segment(l, first, &s) && s.first >= l->next; first++) {
+        off_t hole = lseek(l->file, (off_t)s.base, SEEK_HOLE);
         s.bytes = end - s.base < l->stride ? end - s.base : l->stride;
+        if (hole > 0 && (uint64_t)hole - s.base < s.bytes)
+            s.bytes = (uint64_t)hole - s.base;
         add_segment(l, s);
         if (recover(l, e) < 0)
             return -1;
         newest(l)->last_us = l->last_us;
     }
-    if (l->segs == 0) {
-        l->next = 1;
-        return segment_begin(l, e);
-    }
+    if (l->segs == 0 && segment_begin(l, e) < 0)
+        return -1;
     segment_cut(l);
     return 0;
 }

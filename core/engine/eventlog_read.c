@@ -14,7 +14,6 @@
 #include "base/xalloc.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 
 enum {
@@ -55,9 +54,10 @@ static bool walk_piece(struct walk *w, struct str piece, uint64_t *skipped, uint
 
 int segment_walk(struct eventlog *l, struct segment *s, struct walk *w, uint64_t target)
 {
-    const size_t size = LINE_MAX_BYTES + LIMIT_READ_PER_TURN;
-    char *piece = xcalloc(1, size);
-    uint64_t at = w->offset, skipped = 0;
+    uint64_t at = w->offset, skipped = 0, left = s->bytes > at ? s->bytes - at : 0;
+    const size_t most = LINE_MAX_BYTES + LIMIT_READ_PER_TURN;
+    const size_t size = left < most ? (size_t)left : most;
+    char *piece = xcalloc(1, size + 1);
     int r = 0;
     while (at < s->bytes) {
         uint64_t began = at;
@@ -186,7 +186,8 @@ static void stamp_from(struct eventlog *l, struct segment *s, uint64_t at,
     struct event_line line;
     for (; s <= newest(l); s++, at = 0) {
         ssize_t n = at < s->bytes ? segment_read(l, s, at, head, sizeof(head)) : 0;
-        if (n > 0 && event_head(str_n(head, (size_t)n), &line)) {
+        if (n > 0 && event_head(str_n(head, (size_t)n), &line) &&
+            event_stamp_us(line.stamp.p) >= 0) {
             memcpy(out, line.stamp.p, EVENT_STAMP);
             return;
         }
@@ -215,12 +216,17 @@ static int add_gap(struct reading *r, struct segment *s, uint64_t at, uint64_t n
     return 0;
 }
 
+/* The id at which a segment's ids end; a line beyond it is damage. */
+static uint64_t end_of(const struct eventlog *l, const struct segment *s)
+{
+    return s == newest(l) ? l->next : s[1].first;
+}
+
 /* To where the next segment begins, or the log ends. */
 static int leave_segment(struct reading *r, struct segment *s)
 {
-    if (s == newest(r->l))
-        return add_gap(r, s, s->bytes, r->l->next, "damage");
-    return add_gap(r, s + 1, 0, s[1].first, "damage");
+    bool last = s == newest(r->l);
+    return add_gap(r, last ? s : s + 1, last ? s->bytes : 0, end_of(r->l, s), "damage");
 }
 
 /* Ours to say, and to try again; what the file itself is cannot be helped. */
@@ -234,18 +240,19 @@ static int cannot_read(struct reading *r, struct segment *s)
     char name[SEGMENT_NAME_MAX];
     if (!passing(errno))
         return leave_segment(r, s);
-    return err_sys(r->e, errno, "cannot open %s/%s", r->l->name,
+    return err_sys(r->e, errno, "cannot read %s/%s", r->l->name,
                    segment_name(r->l, s, name));
 }
 
-/* Where there is no event with the id that is due: over the damage. */
-static int skip_damage(struct reading *r, struct segment *s)
+/* To the first event from the one that is due on, by walking from w on. As add_gap. */
+static int walk_on(struct reading *r, struct segment *s, struct walk *w)
 {
-    struct walk w = {.offset = r->c->offset, .due = r->c->next};
-    int rc = segment_walk(r->l, s, &w, r->c->next);
+    int rc = segment_walk(r->l, s, w, r->c->next);
     if (rc < 0)
         return cannot_read(r, s);
-    return rc ? add_gap(r, s, w.offset, w.due, "damage") : leave_segment(r, s);
+    if (rc == 0 || w->due >= end_of(r->l, s))
+        return leave_segment(r, s);
+    return add_gap(r, s, w->offset, w->due, "damage");
 }
 
 /* Sets the cursor's place in the segment of its id. As add_gap. */
@@ -263,18 +270,15 @@ static int find(struct reading *r, struct segment *s)
         return 0;
     }
     struct walk w = {.due = s->first};
-    int rc = segment_walk(r->l, s, &w, c->next);
-    if (rc < 0)
-        return cannot_read(r, s);
-    return rc ? add_gap(r, s, w.offset, w.due, "damage") : leave_segment(r, s);
+    return walk_on(r, s, &w);
 }
 
-/* The good lines at the beginning of bytes that the cursor points at, at most so many. */
-static size_t take_lines(struct reading *r, struct str bytes, long most)
+/* The good lines at the beginning of bytes that the cursor points at, before an id. */
+static size_t take_lines(struct reading *r, struct str bytes, uint64_t end)
 {
     struct event_line line;
     size_t n = 0;
-    while (n < bytes.n && most-- > 0) {
+    while (n < bytes.n && r->c->next < end) {
         if (event_line(str_sub(bytes, n, bytes.n), &line) != EVENT_LINE_GOOD ||
             line.id != r->c->next)
             break;
@@ -287,10 +291,11 @@ static size_t take_lines(struct reading *r, struct str bytes, long most)
 }
 
 /*
- * Reads on in a segment, whole lines of at most `want` bytes. The bytes that were
+ * Reads on in a segment, whole lines of at most `want` bytes and with ids before
+ * `end`. The bytes that were
  * added; 0: none, and *open if want was too small for the one there; -1: errno.
  */
-static ssize_t read_lines(struct reading *r, struct segment *s, size_t want, long most,
+static ssize_t read_lines(struct reading *r, struct segment *s, size_t want, uint64_t end,
                           bool *open)
 {
     struct event_line line;
@@ -301,7 +306,7 @@ static ssize_t read_lines(struct reading *r, struct segment *s, size_t want, lon
     ssize_t got = to ? segment_read(r->l, s, r->c->offset, to, want) : -1;
     if (got <= 0)
         return got;
-    size_t n = take_lines(r, str_n(to, (size_t)got), most);
+    size_t n = take_lines(r, str_n(to, (size_t)got), end);
     *open = n == 0 && want < left &&
             event_line(str_n(to, (size_t)got), &line) == EVENT_LINE_OPEN;
     buf_commit(r->out, n);
@@ -320,20 +325,21 @@ static int step(struct reading *r, struct segment *s)
         return 1;
     if (want == 0)
         return no_room(r);
-    ssize_t n = read_lines(r, s, want, LONG_MAX, &open);
+    ssize_t n = read_lines(r, s, want, end_of(r->l, s), &open);
     if (open && r->lines)
         return 1;
     /* One that is longer than max, but only the one. */
     while (open && want < room && want < LINE_MAX_BYTES) {
         want = want < LOOK ? LOOK : want * 4;
         want = want < room ? want : room;
-        n = read_lines(r, s, want, 1, &open);
+        n = read_lines(r, s, want, r->c->next + 1, &open);
     }
     if (open && want < LINE_MAX_BYTES)
         return no_room(r);
     if (n < 0)
         return cannot_read(r, s);
-    return n > 0 ? 0 : skip_damage(r, s);
+    struct walk w = {.offset = r->c->offset, .due = r->c->next};
+    return n > 0 ? 0 : walk_on(r, s, &w);
 }
 
 long eventlog_read(struct eventlog *l, struct event_cursor *c, struct buf *out,
