@@ -7,14 +7,10 @@
  * cost does not depend on how long the log is. A write that the system took only
  * a part of is cut back to whole lines; if that fails too, the next one lies over
  * it, and opening the log would cut it.
- *
- * Synchronising blocks the loop for as long as the disk takes, which is why it is
- * fdatasync once a second and not once an event: see on_sync.
  */
 #include "engine/eventlog_own.h"
 
 #include "base/limits.h"
-#include "base/log.h"
 #include "base/xalloc.h"
 
 #include <errno.h>
@@ -32,45 +28,6 @@ int64_t wall_us(void)
     struct timespec t = {0, 0};
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-/* ---- synchronising ---- */
-
-static void sync_now(struct eventlog *l)
-{
-    bool failed = false;
-    /* The newest may have nothing in it yet. */
-    for (size_t i = l->segs; i > 0; i--) {
-        struct segment *s = &l->seg[i - 1];
-        if (s->dirty)
-            failed = fdatasync(s->fd) < 0 || failed;
-        else if (i < l->segs)
-            break;
-        s->dirty = false;
-    }
-    if (l->dir_dirty) {
-        l->dir_dirty = false;
-        failed = fsync(l->dir) < 0 || failed;
-    }
-    if (failed && !l->sync_failed)
-        log_error("events in %s may not outlive a power cut: fdatasync: %m", l->name);
-    l->sync_failed = failed;
-}
-
-static void on_sync(struct timer *t)
-{
-    sync_now(container_of(t, struct eventlog, sync_timer));
-}
-
-static void written(struct eventlog *l)
-{
-    if (l->sync == EVENTLOG_SYNC_NONE || l->dir < 0)
-        return;
-    newest(l)->dirty = true;
-    if (l->sync == EVENTLOG_SYNC_ALWAYS)
-        sync_now(l);
-    else if (!timer_active(&l->sync_timer))
-        timer_begin(l->loop, &l->sync_timer, SYNC_MS, on_sync);
 }
 
 /* ---- retention ---- */
@@ -112,7 +69,7 @@ void eventlog_trim(struct eventlog *l, uint64_t upto)
 /* Without a file for a new segment the old one grows on, up to the budget. */
 static int begin_segment(struct eventlog *l, struct err *e)
 {
-    if (l->segs > SEGMENTS_OPEN && l->seg[l->segs - SEGMENTS_OPEN].dirty)
+    if (l->segs > DIRTY_MAX && l->seg[l->segs - DIRTY_MAX].dirty)
         sync_now(l); /* faster than one can be once a second */
     if (segment_begin(l, e) < 0) {
         l->roll_at = newest(l)->bytes + l->segment_bytes / 16;
@@ -262,7 +219,7 @@ uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
         l->told = l->refused;
         counts_save(l);
     }
-    written(l);
+    sync_written(l);
     if (l->bytes > l->total_bytes)
         retain(l);
     if (!list_empty(&l->subs))
@@ -342,10 +299,8 @@ void eventlog_close(struct eventlog *l)
     forget_all(&l->subs);
     forget_all(&l->waking);
     task_cancel(&l->wake);
-    timer_stop(&l->sync_timer);
     timer_stop(&l->age_timer);
-    if (l->sync != EVENTLOG_SYNC_NONE)
-        sync_now(l);
+    sync_close(l);
     loop_bury(l->loop, l, free_log);
 }
 

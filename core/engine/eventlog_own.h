@@ -5,13 +5,15 @@
  *   eventlog_line.c  the grammar of a line
  *   eventlog_file.c  the folder, or the memory: segments, opening, dropping
  *   eventlog_read.c  cursors, and finding the way through damage
- *   eventlog.c       appending, retention, synchronising, subscribers
+ *   eventlog_sync.c  the way to the disk
+ *   eventlog.c       appending, retention, subscribers
  */
 #ifndef OD_ENGINE_EVENTLOG_OWN_H
 #define OD_ENGINE_EVENTLOG_OWN_H
 
 #include "engine/eventlog.h"
 #include "engine/eventlog_line.h"
+#include "io/job.h"
 
 #include <sys/types.h>
 
@@ -19,7 +21,8 @@ enum {
     SEGMENTS_OPEN = 8, /* descriptors kept for readers of older segments */
     SEGMENT_NAME_MAX = 32,
     SYNC_MS = 1000,
-    COUNTS_AT = 64 /* in memory: where in the file the counts are */
+    DIRTY_MAX = JOB_FDS_MAX - 2, /* segments not synchronised; the folder counts too */
+    COUNTS_AT = 64               /* in memory: where in the file the counts are */
 };
 
 struct segment {
@@ -57,10 +60,12 @@ struct eventlog {
     bool ragged;             /* bytes behind the newest segment could not be cut off */
     bool dir_dirty;          /* a segment's name may not be on disk yet */
     bool sync_failed;        /* was logged */
+    bool sync_again;         /* something was written after sync_job began */
 
     struct list subs, waking;
     struct task wake;
     struct timer sync_timer, age_timer;
+    struct job *sync_job; /* NULL: none is running */
 };
 
 static inline struct segment *newest(const struct eventlog *l)
@@ -91,6 +96,15 @@ void segment_drop(struct eventlog *l);
 void counts_save(const struct eventlog *l);
 const char *segment_name(const struct eventlog *l, const struct segment *s,
                          char out[SEGMENT_NAME_MAX]);
+
+/* ---- eventlog_sync.c ---- */
+
+/* Something was appended. */
+void sync_written(struct eventlog *l);
+/* Synchronises what is new, and waits for it. */
+void sync_now(struct eventlog *l);
+/* No helper or timer is left. */
+void sync_close(struct eventlog *l);
 
 /* ---- eventlog_read.c ---- */
 
