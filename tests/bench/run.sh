@@ -10,6 +10,7 @@
 #   start     start of the server, and its memory with one session
 #   many      1,000 sessions
 #   kills     the worker killed 200 times while output flows
+#   events    the event log: a million events, written, replayed, found
 #
 # A limit is a program of at most 100 lines (limit/) that has the same lasting
 # effects with the system calls that cannot be avoided, run in turn with ours,
@@ -68,7 +69,7 @@ finish() {
     stop_server
     [ ! -S "$dir/control" ] || ssh -F "$dir/ssh_config" -S "$dir/control" -O exit box 2>/dev/null
     [ -z "$sshd" ] || kill "$sshd" 2>/dev/null
-    grep -v '^od serve: listening\|^Try: \|^then: ' "$dir/log" >&2
+    grep -sv '^od serve: listening\|^Try: \|^then: ' "$dir/log" >&2
     cd / && rm -rf "$dir"
     exit "$rc"
 }
@@ -321,9 +322,33 @@ group_kills() {
     stop_server
 }
 
+group_events() {
+    local count=1000000
+    for _ in 1 2 3; do
+        rm -rf events lines-only
+        mkdir lines-only
+        run 60 "$bin/events" write events $count >>events.write 2>/dev/null
+        run 60 "$bin/limit/events" write lines-only $count >>limit_events.write
+    done
+    for _ in 1 2 3 4 5; do
+        run 60 "$bin/events" read events 2>>events.read >/dev/null
+        run 60 "$bin/limit/events" read events 2>>limit_events.read >/dev/null
+    done
+    run 60 "$bin/events" seek events >events.seek 2>/dev/null
+    row 'events of 200 bytes, a second' "$(median events.write rate)" \
+        "$(median limit_events.write rate)" ratio '>=' 0.7
+    row '  growth of the memory, 1,000 to 1,000,000, KiB' "$(median events.write grown)" - \
+        ours '<=' 64
+    row 'a million of them replayed, MB/s' "$(median events.read rate)" \
+        "$(median limit_events.read rate)" ratio '>=' 0.4
+    row '  to open the log, us' "$(median events.read open)" -
+    row '  to find an event, us' "$(median events.seek seek)" -
+    rm -rf events lines-only
+}
+
 echo "state on $(stat -f -c %T "$dir"), $(nproc) processors, Linux $(uname -r)"
 printf '%-46s %9s %9s %7s  %-12s %s\n' figure ours limit ratio goal ''
-[ $# -gt 0 ] || set -- latency exec flow start many kills
+[ $# -gt 0 ] || set -- latency exec flow start many kills events
 for group; do
     "group_$group" || exit 1
 done
