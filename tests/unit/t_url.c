@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* URLs, and which proxy the environment wants for one. */
+#include "proto/url.h"
+
+#include "t.h"
+
+static const char *shown(const char *text)
+{
+    static char out[500];
+    struct url u;
+    struct err e = ERR_INIT;
+    if (url_parse(&u, str_of(text), &e) < 0) {
+        CHECK_INT(e.code, ERR_INVALID);
+        return NULL;
+    }
+    snprintf(out, sizeof(out), "%.*s %.*s %.*s %u %.*s %.*s%s", STR_ARG(u.scheme),
+             u.user.p ? (int)u.user.n : 1, u.user.p ? u.user.p : "-", STR_ARG(u.host),
+             u.port, STR_ARG(u.authority), STR_ARG(u.target), u.tls ? " tls" : "");
+    return out;
+}
+
+TEST(a_url_is_its_parts)
+{
+    CHECK_STR(shown("http://h"), "http - h 80 h /");
+    CHECK_STR(shown("https://h/"), "https - h 443 h / tls");
+    CHECK_STR(shown("ws://h:8080/a/b?c=d#e"), "ws - h 8080 h:8080 /a/b?c=d");
+    CHECK_STR(shown("WSS://H.example/x"), "WSS - H.example 443 H.example /x tls");
+    CHECK_STR(shown("http://u:p%40@h:1/"), "http u:p%40 h 1 h:1 /");
+    CHECK_STR(shown("http://u@v@h/"), "http u@v h 80 h /");
+    CHECK_STR(shown("http://[::1]:90/x"), "http - ::1 90 [::1]:90 /x");
+    CHECK_STR(shown("http://[fe80::1]"), "http - fe80::1 80 [fe80::1] /");
+    CHECK_STR(shown("http://h#f"), "http - h 80 h /");
+    CHECK_STR(shown("http://h:/"), "http - h 80 h: /");
+    CHECK_STR(shown("http://h/a@b"), "http - h 80 h /a@b");
+}
+
+TEST(what_is_no_url_is_refused)
+{
+    static const char *const bad[] = {
+        "",
+        "h",
+        "h:80",
+        "//h",
+        "ftp://h",
+        "http:/h",
+        "http://",
+        "http:///x",
+        "http://:80/",
+        "http://h:x/",
+        "http://h:0/",
+        "http://h:65536",
+        "http://[::1",
+        "http://[::1]x",
+        "http://h h/",
+        "http://h/\r\nx",
+        "http://h?x",
+        "http://h\"/",
+        "http://a\\b/",
+        "http://u@/",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        CHECK_STR(shown(bad[i]), NULL);
+}
+
+TEST(passwords_are_not_in_errors)
+{
+    struct url u;
+    struct err e = ERR_INIT;
+    CHECK_INT(url_parse(&u, STR("http://me:secret@h:x/?key=secret"), &e), -1);
+    CHECK(strstr(e.text, "secret") == NULL);
+    CHECK(strstr(e.text, "h:x") != NULL);
+}
+
+/* ---- the environment ---- */
+
+static const char *const *vars; /* name, value, …, NULL */
+
+static char *env(const char *name)
+{
+    for (const char *const *v = vars; *v; v += 2)
+        if (strcmp(*v, name) == 0)
+            return (char *)(uintptr_t)v[1];
+    return NULL;
+}
+#define ENV(...) (vars = (const char *const[]){__VA_ARGS__, NULL})
+
+/* "HOST PORT AUTH", "none", or NULL. */
+static const char *proxy_of(const char *text)
+{
+    static char out[1000];
+    struct url u;
+    struct proxy p;
+    struct err e = ERR_INIT;
+    CHECK_INT(url_parse(&u, str_of(text), NULL), 0);
+    int got = url_proxy(&p, &u, env, &e);
+    CHECK_INT(got < 0, e.code != ERR_NONE);
+    if (got <= 0)
+        return got < 0 ? NULL : "none";
+    snprintf(out, sizeof(out), "%s %u %s", p.host, p.port, p.auth);
+    return out;
+}
+
+TEST(each_scheme_has_its_variables)
+{
+    ENV("http_proxy", "plain:1", "https_proxy", "http://tls:2/", "ALL_PROXY", "all:3");
+    CHECK_STR(proxy_of("http://h/"), "plain 1 ");
+    CHECK_STR(proxy_of("ws://h/"), "plain 1 ");
+    CHECK_STR(proxy_of("https://h/"), "tls 2 ");
+    CHECK_STR(proxy_of("wss://h/"), "tls 2 ");
+    ENV("HTTP_PROXY", "forged:1", "HTTPS_PROXY", "tls");
+    CHECK_STR(proxy_of("http://h/"), "none");
+    CHECK_STR(proxy_of("wss://h/"), "tls 80 ");
+    ENV("https_proxy", "", "HTTPS_PROXY", "", "all_proxy", "[::1]:8080");
+    CHECK_STR(proxy_of("https://h/"), "::1 8080 ");
+    ENV("https_proxy", "low", "HTTPS_PROXY", "high");
+    CHECK_STR(proxy_of("https://h/"), "low 80 ");
+    ENV("x", "y");
+    CHECK_STR(proxy_of("https://h/"), "none");
+}
+
+TEST(a_proxy_may_want_a_password)
+{
+    ENV("https_proxy", "http://Aladdin:open%20sesame@p:8080");
+    CHECK_STR(proxy_of("https://h/"), "p 8080 Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+    ENV("https_proxy", "http://a:%zz@p:8080");
+    CHECK_STR(proxy_of("https://h/"), NULL);
+}
+
+TEST(proxies_of_other_kinds_are_refused_and_not_gone_around)
+{
+    ENV("https_proxy", "socks5://p:1080");
+    CHECK_STR(proxy_of("https://h/"), NULL);
+    ENV("https_proxy", "https://p:1080");
+    CHECK_STR(proxy_of("https://h/"), NULL);
+    ENV("https_proxy", "http://p:x");
+    CHECK_STR(proxy_of("https://h/"), NULL);
+    ENV("https_proxy", "socks5://p:1080", "no_proxy", "h");
+    CHECK_STR(proxy_of("https://h/"), "none");
+}
+
+static bool excepted(const char *list, const char *url)
+{
+    ENV("all_proxy", "p:1", "no_proxy", list);
+    return strcmp(proxy_of(url), "none") == 0;
+}
+
+TEST(exceptions_are_names_and_what_is_below_them)
+{
+    CHECK(excepted("*", "http://h/"));
+    CHECK(excepted("a, h ,b", "http://h/"));
+    CHECK(excepted("EXAMPLE.com", "http://example.COM/"));
+    CHECK(excepted("example.com", "http://a.example.com/"));
+    CHECK(excepted(".example.com", "http://a.example.com/"));
+    CHECK(excepted("*.example.com", "http://a.b.example.com/"));
+    CHECK(excepted("h:8080", "http://h:8080/"));
+    CHECK(excepted("h:443", "https://h/"));
+    CHECK(!excepted("h:8080", "http://h/"));
+    CHECK(!excepted("example.com", "http://badexample.com/"));
+    CHECK(!excepted("a.example.com", "http://example.com/"));
+    CHECK(!excepted("", "http://h/"));
+    CHECK(!excepted(",, ,.", "http://h/"));
+    CHECK(!excepted("h:x", "http://h/"));
+}
+
+TEST(exceptions_are_addresses_and_networks)
+{
+    CHECK(excepted("127.0.0.1", "http://127.0.0.1/"));
+    CHECK(excepted("10.0.0.0/8", "http://10.255.1.2/"));
+    CHECK(!excepted("10.0.0.0/8", "http://11.0.0.1/"));
+    CHECK(excepted("192.168.4.0/22", "http://192.168.7.255/"));
+    CHECK(!excepted("192.168.4.0/22", "http://192.168.8.0/"));
+    CHECK(excepted("0.0.0.0/0", "http://1.2.3.4/"));
+    CHECK(!excepted("10.0.0.0/33", "http://10.0.0.0/"));
+    CHECK(!excepted("10.0.0.0/", "http://10.0.0.0/"));
+    CHECK(!excepted("10.0.0.0/8", "http://10.example/"));
+    CHECK(excepted("::1", "http://[::1]/"));
+    CHECK(excepted("[::1]:90", "http://[::1]:90/"));
+    CHECK(excepted("fd00::/8", "http://[fdab::1]/"));
+    CHECK(!excepted("fd00::/8", "http://[fe80::1]/"));
+    CHECK(!excepted("::/0", "http://1.2.3.4/"));
+}
+
+T_MAIN
