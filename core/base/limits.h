@@ -39,6 +39,7 @@
     LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \
     LIMIT(IDLE_EXIT_S, 8 * 3600, "seconds without clients and commands before a server that a client started ends") \
+    LIMIT(HTTPC_IDLE_MS, 60000, "milliseconds that a server we asked may be silent") \
     LIMIT(WS_PING_MS, 10000, "milliseconds of a WebSocket peer's silence before it is asked for a sign of life") \
     LIMIT(WS_DEAD_MS, 30000, "milliseconds of its silence, questions included, after which it is taken for gone") \
     LIMIT(WS_CLOSE_MS, 5000, "milliseconds that a WebSocket peer gets for its part of the closing")

@@ -572,3 +572,43 @@ void http_date(char out[32], time_t t)
              tm.tm_mday, months + 3 * tm.tm_mon, (tm.tm_year + 1900) % 10000, tm.tm_hour,
              tm.tm_min, tm.tm_sec);
 }
+
+/* RFC 9112 4. The blank behind the status is often forgotten. */
+static int take_status_line(struct http_head *h, struct str line, struct http_error *e)
+{
+    struct str status = str_sub(line, 9, 3);
+    uint64_t n = 0;
+    if (!str_starts(line, STR("HTTP/1.")) || line.n < 12 ||
+        !is_digit((unsigned char)line.p[7]) || line.p[8] != ' ' ||
+        (line.n > 12 && line.p[12] != ' ') || !all(str_sub(line, 12, line.n), is_value))
+        return bad(e, 400, "it does not begin with a status line of HTTP/1.1");
+    if (str_to_u64(status, &n) < 0 || n < 100 || n > 599)
+        return bad(e, 400, "its status is not one of 100 to 599");
+    h->minor = line.p[7] == '0' ? 0 : 1;
+    h->status = (int)n;
+    return 0;
+}
+
+int http_parse_answer(struct str in, struct http_head *h, size_t *used,
+                      struct http_error *e)
+{
+    struct str rest = in, line;
+    int r = 0, lines = 0;
+    *h = (struct http_head){.nfields = 0};
+    while ((r = cut_line(&rest, &line)) > 0 && in.n - rest.n <= HTTP_HEAD_MAX) {
+        if (lines > 0 && line.n == 0) {
+            *used = in.n - rest.n;
+            return take_framing(h, e) < 0 || take_rest(h, e) < 0 ? -1 : 1;
+        }
+        if (h->nfields == HTTP_FIELDS_MAX)
+            return bad(e, 431, "it has more than 100 header fields");
+        if ((lines == 0 ? take_status_line(h, line, e) : take_field(h, line, e)) < 0)
+            return -1;
+        lines++;
+    }
+    if (r < 0)
+        return bad(e, 400, "a line of its head does not end in CR LF");
+    if (in.n > HTTP_HEAD_MAX)
+        return bad(e, 431, "its head is longer than 32768 bytes");
+    return 0;
+}

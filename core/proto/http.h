@@ -30,6 +30,7 @@ struct http_head {
     struct str query; /* behind the `?`; p is NULL when there is none */
     struct str host;  /* of the target if it names one (RFC 9112 3.2.2), else Host */
     int minor;        /* of HTTP/1.x */
+    int status;       /* of an answer's head, which has none of the above but this */
     int nfields;
     bool keep_alive; /* RFC 9112 9.3 */
     bool chunked;
@@ -102,6 +103,12 @@ int http_range(struct str range, uint64_t size, uint64_t *from, uint64_t *n);
 
 /* "Not Found" */
 const char *http_reason(int status);
+/*
+ * As http_parse_head, of an answer: status, fields and framing are filled in.
+ * What e says of a status is nothing to be sent.
+ */
+int http_parse_answer(struct str in, struct http_head *h, size_t *used,
+                      struct http_error *e);
 /* An IMF-fixdate (RFC 9110 5.6.7), 29 letters. */
 void http_date(char out[32], time_t t);
 
