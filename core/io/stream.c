@@ -164,6 +164,8 @@ void stream_move(struct stream *to, struct stream *from, const struct stream_eve
     buf_init(&from->in, to->in.max);
     buf_init(&from->out, to->out.max);
     stream_close(from);
+    to->eof = false; /* read again, it is told to the new owner too */
+    rewatch(to);
 }
 
 void stream_close(struct stream *s)

@@ -41,9 +41,10 @@ struct stream {
 int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max,
                 size_t out_max, const struct stream_events *ev);
 /*
- * Hands all of it to another owner: descriptor, buffers, marks, an end that was
- * not told yet. `from` is closed after it, without callbacks, and may be
- * released even within its own callback, at the end of the turn as ever.
+ * Hands all of it to another owner: descriptor, buffers, marks, a failure that
+ * was not told yet. That the peer sends nothing more is told anew. `from` is
+ * closed then, without callbacks, also within its own; its memory is needed to
+ * the end of the turn, as ever.
  */
 void stream_move(struct stream *to, struct stream *from, const struct stream_events *ev);
 void stream_close(struct stream *s); /* idempotent */

@@ -412,7 +412,7 @@ static void first_end(struct stream *s, int errnum)
     T_FAIL("the first owner was told of an end: %d", errnum);
 }
 
-static const struct stream_events first_events = {first_data, NULL, first_end, NULL};
+static const struct stream_events first_events = {first_data, NULL, first_end, first_data};
 
 TEST(a_stream_moved_in_on_data_goes_on_elsewhere)
 {
@@ -431,6 +431,18 @@ TEST(a_stream_moved_in_on_data_goes_on_elsewhere)
     close(near.peer);
     turn();
     CHECK_INT(near.ends, 1);
+    finish();
+}
+
+TEST(an_end_of_what_comes_is_told_to_the_next_owner)
+{
+    open_pair(100, 100);
+    stream_move(&first, &near.s, &first_events);
+    shutdown(near.peer, SHUT_WR);
+    turn();
+    CHECK_INT(near.datas, 100);
+    CHECK_INT(near.ends, 1);
+    CHECK_INT(near.errnum, 0);
     finish();
 }
 
