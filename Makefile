@@ -125,6 +125,12 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(O)/libcore.a
 	@echo "  LINK   $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) -o $@ $^ $(DEPS_LIBS)
 
+# Programs that tests play with: peers and the like, tests/lib/NAME.c.
+$(O)/lib/%: $(O)/obj/tests/lib/%.o $(O)/libcore.a
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
+
 # The manual and completion, from the usage texts the applets print.
 .PHONY: docs
 docs: $(O)/docs/made

@@ -35,6 +35,7 @@ test?  busybox                busybox-static busybox       busybox     busybox  
 test?  python3                python3       python3        python3     python     python3
 test?  perl                   perl          perl           perl        perl       perl
 test?  unshare                util-linux    util-linux     util-linux-misc util-linux util-linux
+test?  @websockets            python3-websockets python3-websockets py3-websockets python-websockets python3-websockets
 test?  @httpx                 python3-httpx python3-httpx  py3-httpx   python-httpx python3-httpx
 test?  rg                     ripgrep       ripgrep        ripgrep     ripgrep    ripgrep
 test?  curl                   curl          curl           curl        curl       curl
@@ -78,9 +79,9 @@ int main(void) { return 0; }' ;;
     @asan) compiles gcc -fsanitize=address,undefined 'int main(void) { return 0; }' ;;
     @libfuzzer) compiles clang -fsanitize=fuzzer,address \
         'int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' ;;
-    @httpx)
+    @httpx | @websockets)
         for python in python3 /usr/bin/python3; do
-            "$python" -c 'import httpx' 2>/dev/null && return
+            "$python" -c "import ${1#@}" 2>/dev/null && return
         done
         return 1
         ;;
