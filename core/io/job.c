@@ -509,7 +509,6 @@ void job_cancel(struct job *j)
         kill(-j->pid, SIGKILL);
     close_fd(&j->out_io, &j->out);
     close_fd(&j->in_io, &j->in);
-    buf_reset(&j->data);
     finish_if_over(j);
 }
 
