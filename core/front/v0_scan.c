@@ -270,12 +270,13 @@ static void for_arithmetic(struct scan *s)
     scan_take(s, '(');
     scan_take(s, '(');
     scan_pair(s, '(', ')');
-    if (s->semicolons != 2)
-        scan_fail(s);
+    bool three = s->semicolons == 2;
     scan_want(s, ')');
     scan_blanks(s);
     scan_take(s, ';');
     body(s, true);
+    if (!three)
+        scan_refuse(s); /* as bash: not before the end is seen */
 }
 
 static void for_command(struct scan *s, bool select)
@@ -299,6 +300,7 @@ static void for_command(struct scan *s, bool select)
     if (take_key(s, K_IN)) {
         for (scan_blanks(s); scan_argument(s, &w, 0); scan_blanks(s))
             ;
+        scan_line_end(s);
         if (!scan_take(s, ';') && scan_cur(s) != '\n')
             scan_fail(s);
     }
@@ -367,7 +369,7 @@ static bool arithmetic(struct scan *s)
     s->again += s->at - from;
     s->at = from;
     if (s->again / AGAIN_MAX > s->text.n)
-        scan_fail(s);
+        scan_refuse(s);
     return false;
 }
 
@@ -645,6 +647,7 @@ void scan_commands(struct scan *s)
             s->at++;
             scan_newlines(s);
         } else {
+            scan_line_end(s);
             return;
         }
         s->key_ok = true;
@@ -681,11 +684,46 @@ size_t v0_scan(struct str text, struct v0_piece *out, size_t max)
         count++;
         complete_command(&s);
     }
-    if (s.bad || s.heres > 0 || count <= 1) {
+    if (s.bad || s.late || s.heres > 0 || count <= 1) {
         count = 1;
         from = 0;
     }
     if (count <= max)
         out[count - 1].text = str_sub(text, from, text.n);
     return count;
+}
+
+/* Takes a newline and, before it, a backslash from the end: whether there is one. */
+static bool take_backslash(struct str *text)
+{
+    size_t n = text->n, slashes = 0;
+    n -= n > 0 && text->p[n - 1] == '\n';
+    while (slashes < n && text->p[n - 1 - slashes] == '\\')
+        slashes++;
+    if (slashes % 2 == 0)
+        return false;
+    text->n = n - 1;
+    return true;
+}
+
+/* Whether what made the text bad is a word at its end, or nothing yet. */
+static bool bad_word_last(const struct scan *s)
+{
+    if (s->bad_at > s->text.n)
+        return false;
+    for (size_t i = s->bad_at; i < s->text.n; i++)
+        if (scan_is_break(s->text.p[i]))
+            return false;
+    return true;
+}
+
+bool v0_scan_open(struct str text)
+{
+    bool goes_on = take_backslash(&text);
+    struct scan s = {.text = text};
+    for (scan_newlines(&s); scan_cur(&s) != END; scan_newlines(&s))
+        complete_command(&s);
+    if (s.bad ? s.more : s.heres > 0)
+        return true;
+    return goes_on && !s.comment && (!s.bad || bad_word_last(&s));
 }

@@ -32,4 +32,12 @@ struct v0_piece {
  */
 size_t v0_scan(struct str text, struct v0_piece *out, size_t max);
 
+/*
+ * Whether a bash that is typed this text asks for more lines: a here document, a
+ * quote, a substitution, a compound command or a function without its end, and
+ * nothing behind &&, ||, | or a backslash. Not when a newline behind the text
+ * completes it, and not when it is wrong already (`fi`, `echo )`), whatever follows.
+ */
+bool v0_scan_open(struct str text);
+
 #endif

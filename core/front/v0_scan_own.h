@@ -3,7 +3,8 @@
  * What the two halves of the scanner share: the place in the text, and words.
  *
  * Failing sets `bad` and moves to the end of the text, so that every loop ends.
- * What fails is not told: such a text is one command, and bash will say it.
+ * What fails is not told: such a text is one command, and bash will say it; but
+ * whether more text could have helped is known.
  */
 #ifndef OD_FRONT_V0_SCAN_OWN_H
 #define OD_FRONT_V0_SCAN_OWN_H
@@ -28,6 +29,10 @@ struct scan {
     struct str text;
     size_t at;
     bool bad;
+    size_t bad_at; /* where that was seen; SIZE_MAX: it is not for what is missing */
+    bool more;     /* the text ended where further lines may follow */
+    bool comment;  /* it ended in a comment */
+    bool late;     /* a substitution ended before its documents: bash complains */
     /* A keyword may follow without a separator: the last one was one. */
     bool key_ok;
     int depth;
@@ -45,6 +50,12 @@ enum { END = -1 };
 /* ---- the place ---- */
 
 void scan_fail(struct scan *s);
+/* The same, at the end of the text, within a quote or a document. */
+void scan_cut_off(struct scan *s);
+/* The same, for what no further line would help. */
+void scan_refuse(struct scan *s);
+/* Here a line may end: if the text does, another one may follow. */
+void scan_line_end(struct scan *s);
 /* Into a construct and out of it; too deep is a failure. */
 void scan_enter(struct scan *s);
 void scan_leave(struct scan *s);

@@ -7,16 +7,37 @@
 
 #include <ctype.h>
 
-void scan_fail(struct scan *s)
+static void fail_at(struct scan *s, size_t at)
 {
+    if (!s->bad)
+        s->bad_at = at;
     s->bad = true;
     s->at = s->text.n;
+}
+
+void scan_fail(struct scan *s) { fail_at(s, s->at); }
+
+void scan_cut_off(struct scan *s)
+{
+    s->more = s->more || !s->bad;
+    scan_fail(s);
+}
+
+void scan_refuse(struct scan *s)
+{
+    s->more = s->more && s->bad;
+    fail_at(s, SIZE_MAX);
+}
+
+void scan_line_end(struct scan *s)
+{
+    s->more = s->more || (!s->bad && scan_cur(s) == END);
 }
 
 void scan_enter(struct scan *s)
 {
     if (++s->depth > V0_SCAN_DEPTH)
-        scan_fail(s);
+        scan_refuse(s);
 }
 
 void scan_leave(struct scan *s) { s->depth--; }
@@ -65,6 +86,7 @@ void scan_blanks(struct scan *s)
         return;
     const char *end = memchr(s->text.p + s->at, '\n', s->text.n - s->at);
     s->at = end ? (size_t)(end - s->text.p) : s->text.n;
+    s->comment = !end;
 }
 
 /* ---- here documents ---- */
@@ -96,7 +118,7 @@ static bool here_line(struct scan *s, const struct here *h)
     if (same == h->n && n == h->n)
         return true;
     if (same == h->n && closes && s->substitutions)
-        scan_fail(s);
+        scan_refuse(s);
     return false;
 }
 
@@ -104,7 +126,7 @@ static void here_read(struct scan *s, const struct here *h)
 {
     for (;;) {
         if (s->at >= s->text.n) {
-            scan_fail(s);
+            scan_cut_off(s);
             return;
         }
         bool last = here_line(s, h);
@@ -128,13 +150,14 @@ void scan_newlines(struct scan *s)
 {
     for (scan_blanks(s); scan_cur(s) == '\n'; scan_blanks(s))
         newline(s);
+    scan_line_end(s);
 }
 
 /* The delimiter that is spelt from..to, without its quotes. */
 void scan_document(struct scan *s, size_t from, size_t to, bool tabs)
 {
     if (s->heres == HERES_MAX || s->bad) {
-        scan_fail(s);
+        scan_refuse(s);
         return;
     }
     struct here *h = &s->here[s->heres++];
@@ -143,7 +166,7 @@ void scan_document(struct scan *s, size_t from, size_t to, bool tabs)
     for (size_t i = from; i < to; i++) {
         char c = s->text.p[i], next = i + 1 < to ? s->text.p[i + 1] : 0;
         if (in == 0 && c == '$' && (next == '\'' || next == '"')) {
-            scan_fail(s);
+            scan_refuse(s);
             return;
         }
         bool quote = (c == '\'' || c == '"') && (in == 0 || in == c);
@@ -160,7 +183,7 @@ void scan_document(struct scan *s, size_t from, size_t to, bool tabs)
             c = next;
         }
         if (h->n == DELIM_MAX) {
-            scan_fail(s);
+            scan_refuse(s);
             return;
         }
         h->delim[h->n++] = c;
@@ -179,7 +202,7 @@ static void single_quoted(struct scan *s)
     if (end)
         s->at = (size_t)(end - s->text.p) + 1;
     else
-        scan_fail(s);
+        scan_cut_off(s);
 }
 
 /* $'…', at the quote; and `…`, inside of which nothing else counts. */
@@ -191,7 +214,7 @@ static void until(struct scan *s, char quote)
     if (s->at < s->text.n)
         s->at++;
     else
-        scan_fail(s);
+        scan_cut_off(s);
 }
 
 static void expansion(struct scan *s, bool quoted);
@@ -202,7 +225,7 @@ static void double_quoted(struct scan *s)
     for (;;) {
         int c = scan_cur(s);
         if (c == END)
-            scan_fail(s);
+            scan_cut_off(s);
         else if (c == '\\')
             escaped(s);
         else if (c == '`')
@@ -223,7 +246,7 @@ void scan_pair(struct scan *s, int open, int close)
     while (count > 0) {
         int c = scan_cur(s);
         if (c == END) {
-            scan_fail(s);
+            scan_cut_off(s);
             break;
         }
         if (c == '\\') {
@@ -258,8 +281,7 @@ static void substitution(struct scan *s)
         scan_commands(s);
     scan_blanks(s);
     scan_want(s, ')');
-    if (s->heres > s->base)
-        scan_fail(s); /* a document was begun and has no body in here */
+    s->late = s->late || s->heres > s->base;
     s->substitutions--;
     s->base = base;
     scan_leave(s);

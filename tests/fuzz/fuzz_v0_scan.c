@@ -2,7 +2,8 @@
 /*
  * A text for bash, whatever it is: there is at least one piece, one behind the
  * other they are the text, each alone is one command, and the count does not
- * depend on how many there is room for.
+ * depend on how many there is room for. Behind a text that is several commands
+ * nothing is missing, unless a backslash says so; nor behind each of them.
  */
 #include "base/log.h"
 #include "front/v0_scan.h"
@@ -23,6 +24,13 @@ static void check_pieces(struct str text, const struct v0_piece *piece, size_t c
     BUG_ON(at > text.n || (count <= ROOM) != (at == text.n));
 }
 
+/* For more than what a backslash continues. */
+static bool wants_more(struct str text)
+{
+    size_t n = text.n - (text.n > 0 && text.p[text.n - 1] == '\n');
+    return v0_scan_open(text) && (n == 0 || text.p[n - 1] != '\\');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct v0_piece piece[ROOM], one[2];
@@ -33,6 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     for (size_t i = 0; i < count && i < ROOM; i++) {
         BUG_ON(v0_scan(piece[i].text, one, 2) != 1);
         BUG_ON(one[0].text.n != piece[i].text.n);
+        BUG_ON(count > 1 && wants_more(piece[i].text));
     }
+    BUG_ON(count > 1 && wants_more(text));
     return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "front/v0_scan.h"
 
+#define T_LIMIT_S 100 /* bash is asked 20,000 times */
 #include "t.h"
 
 #define PIECES 64
@@ -86,6 +87,53 @@ TEST(bash_divides_in_the_same_way)
     free(answers);
 }
 
+/* What bash says about beginnings of a text, "LENGTH:OPEN …", is ours too. */
+static int check_open(struct str text, struct str answers, int *asked)
+{
+    int wrong = 0;
+    while (answers.n > 0) {
+        struct str answer = str_cut(&answers, ' '), length = str_cut(&answer, ':');
+        uint64_t n;
+        CHECK(str_to_u64(length, &n) == 0 && n <= text.n);
+        struct str begun = str_sub(text, 0, n);
+        (*asked)++;
+        if (v0_scan_open(begun) == str_eq(answer, STR("1")))
+            continue;
+        printf("# bash says %.*s, not we:\n# %.*s\n", STR_ARG(answer), STR_ARG(begun));
+        wrong++;
+    }
+    return wrong;
+}
+
+/* Every text at the ends of its lines; OD_TEST_DEEP: and at every byte. */
+TEST(bash_wants_more_at_the_same_places)
+{
+    char path[300], command[700], file[300];
+    if (system("bash -c : 2>/dev/null") != 0)
+        T_SKIP("no bash");
+    snprintf(command, sizeof(command), "bash %s %s %s",
+             in_tests(path, sizeof(path), "lib/bash-open.sh"),
+             in_tests(file, sizeof(file), "corpus/v0_scan/bash.txt"),
+             getenv("OD_TEST_DEEP") ? "1" : "");
+    FILE *f = fopen(file, "r"), *bash = popen(command, "r");
+    char *texts = slurp(f), *answers = slurp(bash);
+    fclose(f);
+    CHECK_INT(pclose(bash), 0);
+    struct str rest = str_of(texts), lines = str_of(answers);
+    int asked = 0, wrong = 0;
+    while (rest.n > 0) {
+        long end = str_find(rest, STR("\n%%\n"));
+        struct str text = str_sub(rest, 0, end < 0 ? rest.n : (size_t)end);
+        wrong += check_open(text, str_cut(&lines, '\n'), &asked);
+        rest = str_sub(rest, end < 0 ? rest.n : (size_t)end + 4, rest.n);
+    }
+    CHECK_INT(lines.n, 0);
+    CHECK(asked >= 1500);
+    CHECK_INT(wrong, 0);
+    free(texts);
+    free(answers);
+}
+
 /* ---- what needs no bash ---- */
 
 /* Pieces are the text, one behind the other. */
@@ -145,6 +193,54 @@ TEST(what_does_not_parse_is_one)
     check_cover(STR("a\nb\necho \"c\n"), 1, PIECES);
     CHECK_INT(count("a\nb\nfi\n"), 1);
     CHECK_INT(count("a\ncat <<E\nb\n"), 1);
+}
+
+TEST(more_lines_are_wanted)
+{
+    static const char *const open[] = {"cat <<E",
+                                       "cat <<E\nx",
+                                       "cat <<E\nx\n",
+                                       "\"",
+                                       "'a\n",
+                                       "`a",
+                                       "echo $(",
+                                       "if a",
+                                       "for x in 1 2",
+                                       "while a\n",
+                                       "{",
+                                       "( a",
+                                       "f()",
+                                       "f() {\n  a\n",
+                                       "case a in\n b)",
+                                       "a &&",
+                                       "a ||",
+                                       "a |\n\n",
+                                       "a |& # why",
+                                       "a\\",
+                                       "a \\\n",
+                                       "\\",
+                                       "fi\\",
+                                       "a\nb && \\",
+                                       "a\n'b",
+                                       "((a)",
+                                       "a=(1\n",
+                                       "${x",
+                                       "$'\\'",
+                                       "echo >\\",
+                                       "cat <<E\\",
+                                       "x=$(cat <<E)\n"};
+    static const char *const closed[] = {
+        "",        "\n",           "a",       "a\n",      "a\nb\n", "# a \\",
+        ")",       "fi",           "a )\n'b", "echo >",   "for",    "a\\\\",
+        "'a\\'\n", "cat <<E\nE",   "a &",     "a;",       "! ",     "[[ a",
+        "a\\\n\n", "cat <<E\nE\n", ") \\",    "a ;;\nif", "time",   "case a in b"};
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+        if (!v0_scan_open(str_of(open[i])))
+            T_FAIL("nothing more is wanted behind: %s", open[i]);
+    for (size_t i = 0; i < sizeof(closed) / sizeof(closed[0]); i++)
+        if (v0_scan_open(str_of(closed[i])))
+            T_FAIL("more is wanted behind: %s", closed[i]);
+    CHECK(!v0_scan_open(str_n(NULL, 0)));
 }
 
 /* `times` times the beginning, as often the end, and a second command. */
@@ -225,6 +321,7 @@ TEST(no_text_takes_long)
         for (size_t at = 0; at < SIZE; at++)
             text[at] = parts[i][at % n];
         CHECK(v0_scan(str_n(text, SIZE), piece, PIECES) >= 1);
+        v0_scan_open(str_n(text, SIZE));
         /* As deep as is read, and then the mistake. */
         CHECK(v0_scan(str_n(text, n * (V0_SCAN_DEPTH / 2 - 1)), piece, PIECES) >= 1);
     }
@@ -247,6 +344,7 @@ TEST(unfinished_texts)
             memcpy(copy, text.p, n);
             size_t pieces = v0_scan(str_n(copy, n), piece, PIECES);
             check_cover(str_n(copy, n), pieces, PIECES);
+            CHECK(pieces == 1 || !v0_scan_open(piece[0].text));
             free(copy);
         }
         rest = str_sub(rest, end < 0 ? rest.n : (size_t)end + 4, rest.n);
