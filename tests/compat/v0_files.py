@@ -309,6 +309,7 @@ def _(c):
     head, tail = form("old", 1000000, c.dir)
     with socket.create_connection(("127.0.0.1", c.port), 20) as s:
         s.sendall(head + b"o" * 500000)
+        wait_for(lambda: os.listdir(c.dir) != ["old"], "some of it is on the disk")
         c.kill_worker()
         same(s.recv(100), b"")
     wait_for(c.box.is_alive, "alive again")

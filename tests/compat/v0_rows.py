@@ -249,8 +249,8 @@ def _(c):
         'mkdir -p deep && cd deep && for i in $(seq 1 100); do mkdir -p "folder_$i"; '
         'for j in $(seq 1 100); do : > "folder_$i/file_$j.txt"; done; done'
     )
-    ended(c.box.run(made, timeout=60))
-    seen = ended(c.box.run(f"ls -R {c.dir}/deep", timeout=60))
+    ended(c.box.run(made, timeout=100, blocking=True))
+    seen = ended(c.box.run(f"ls -R {c.dir}/deep", timeout=60, blocking=True))
     has(seen.content, "folder_1", "file_1.txt", "folder_100", "file_100.txt")
 
 

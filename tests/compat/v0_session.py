@@ -109,7 +109,7 @@ def files(box, where):
 
 def interrupts(box):
     loop = "trap 'echo caught; exit 9' INT; while :; do read -t 1 x; done"
-    goes_on(box.run(f"bash -c '{loop}'", timeout=1), timed_out(1), "")
+    goes_on(box.run(f'bash -c "{loop}"', timeout=1), timed_out(1), "")
     ended(box.input("C-c"), 9, key="C")
     goes_on(box.run("sleep 100", timeout=1), timed_out(1), "")
     seen = ended(box.input("C-c"), 130, key="C")
