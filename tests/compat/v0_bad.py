@@ -192,6 +192,16 @@ def _(c):
     same((status, said.get("content")), (200, "ran"))
 
 
+@row("bad: a body that is too large is refused in words", set_up=False)
+@kept
+def _(c):
+    for size in (64, 17):
+        args = {"path": "large", "content": "x" * (size * 1024 * 1024)}
+        status, said = post(c, "/execute_action", action("write", args))
+        same((status, set(said)), (413, {"detail"}), size)
+    same(c.box.list_files(), [])
+
+
 @row("bad: numbers that no clock and no file has", set_up=False)
 @kept
 def _(c):

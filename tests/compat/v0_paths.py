@@ -175,6 +175,15 @@ def _(c):
         same(seen, Failed("Browser functionality is not supported or disabled."))
 
 
-@row("server: the V0 form of its command line", set_up=False, form="port")
+@row("server: the V0 form of its command line; ended and started again", form="port")
 def _(c):
-    ended(c.box.run("echo fixed"), 0, "fixed")
+    port = c.port
+    c.box.add_env_vars({"KEPT_FOR_LATER": "a-b"})
+    ended(c.box.run("echo $KEPT_FOR_LATER; echo x > f"), 0, "a-b")
+    c.stop()
+    c.start()
+    same(c.port, port)
+    c.box.wait_until_alive(20, every=0.05)
+    same(c.box.list_files(), ["f"])
+    if not c.user.shell_user:  # the other's home went with the mounts of the first
+        ended(c.box.run("echo $KEPT_FOR_LATER"), 0, "a-b")

@@ -2,6 +2,7 @@
 """What the project's own tests of its runtime ask of a server's shell, a row for
 each: those of bash, and those of the session by itself."""
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -474,6 +475,25 @@ def _(c):
         ]
         for i, each in enumerate(seen):
             ended(each.result(), 0, f"begin{i}\nend{i}")
+
+
+@row("session: one whose client left is waited for by the next", set_up=False)
+def _(c):
+    event = c.box.run_event("> begun; sleep 1; echo a >> log", timeout=20)
+    body = json.dumps({"action": event}).encode()
+    head = b"POST /execute_action HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", c.port), 20) as s:
+        s.sendall(head % len(body) + body)
+        wait_for(lambda: os.path.exists(f"{c.dir}/begun"), "it has begun")
+    ended(c.box.run("cat log"), 0, "a")
+
+
+@row("session: sixty at once are all answered", set_up=False)
+def _(c):
+    with concurrent.futures.ThreadPoolExecutor(60) as threads:
+        seen = [threads.submit(c.box.run, f"echo {i}") for i in range(60)]
+        for i, each in enumerate(seen):
+            ended(each.result(), 0, str(i))
 
 
 @row("session: a static run has a shell of its own, and leaves the other alone", no_change=1)

@@ -29,7 +29,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 KEPT_OUT = re.compile("^(OD_|SANDBOX_|SESSION_API_KEY|SUDO_)")
 
 OWN_MOUNTS = """
-mkdir "$0/etc" "$0/homes" && mount -t tmpfs none "$0/etc" && cp -a /etc/. "$0/etc" || exit
+mkdir -p "$0/etc" "$0/homes" && mount -t tmpfs none "$0/etc" && cp -a /etc/. "$0/etc" || exit
 for home in /home/*; do
     [ -d "$home" ] || continue
     mkdir -p "$0/homes/${home##*/}" && mount --rbind "$home" "$0/homes/${home##*/}"
@@ -90,7 +90,8 @@ class Server:
             words = [OD, "serve", str(free_port()), *words]
         else:
             words = [OD, "serve", *words, "--listen", "127.0.0.1:0"]
-        self.start(words, {**self.environment(), **(env or {})})
+        self.words, self.env = words, {**self.environment(), **(env or {})}
+        self.start()
         self.box = Box(self.url, key=key)
 
     def folder(self, name):
@@ -118,14 +119,14 @@ class Server:
             "USER": "root" if self.user.shell_user else "tester",
         }
 
-    def start(self, words, env):
+    def start(self):
         before = list(self.user.before)
         if before and before[0] == "unshare":
             before.append(self.root)
         get, put = os.pipe()
         self.process = subprocess.Popen(
-            [*before, *words, "--ready-fd", str(put)],
-            env=env,
+            [*before, *self.words, "--ready-fd", str(put)],
+            env=self.env,
             cwd=self.home if os.path.isdir(self.home) else "/",
             stdin=subprocess.DEVNULL,
             stdout=self.log,
