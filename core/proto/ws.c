@@ -341,6 +341,16 @@ static void take_data(struct ws *w, const struct head *h)
     take_piece(w);
 }
 
+/* A silent connection costs little memory. */
+static void give_back(struct ws *w)
+{
+    struct buf *all[] = {&w->msg, &w->s.in, &w->s.out};
+    for (size_t i = 0; i < 3; i++) {
+        if (all[i]->n == 0)
+            buf_release(all[i]);
+    }
+}
+
 /* Takes a frame or a part of one. False: more has to come first. */
 static bool step(struct ws *w)
 {
@@ -367,6 +377,8 @@ static bool step(struct ws *w)
         apply_mask(p, p, (size_t)h.n, h.mask);
     take_control(w, &h, str_n(p, (size_t)h.n));
     buf_consume(in, h.size + (size_t)h.n);
+    if (h.opcode == PONG && in->n == 0)
+        give_back(w); /* it was all there was to say */
     return true;
 }
 
@@ -458,8 +470,10 @@ static void on_timer(struct timer *t)
         lose(w, STR("the peer fell silent and answered no ping"));
         return;
     }
-    if (silent >= ping)
+    if (silent >= ping) {
+        give_back(w);
         put(w, PING, STR(""), SPARE);
+    }
     int64_t next = ping - silent % ping, end = w->opts.dead_ms - silent;
     timer_begin(w->s.io.loop, t, next < end ? next : end, on_timer);
 }

@@ -910,6 +910,25 @@ static void answer_pings(int n)
     }
 }
 
+TEST(a_silent_connection_gives_its_memory_back)
+{
+    open_times(WS_SERVER, 20, 10000, 0);
+    near.echo = true;
+    say_frame(BINARY, filled(30000));
+    say_frame(FIN, filled(0));
+    CHECK(near.w.msg.cap > 1000 && near.w.s.in.cap > 1000 && near.w.s.out.cap > 1000);
+    answer_pings(2);
+    CHECK_INT(near.w.msg.cap, 0);
+    CHECK_INT(near.w.s.in.cap, 0);
+    CHECK_INT(near.w.s.out.cap, 0);
+    say_frame(BINARY, filled(100)); /* half a message is kept */
+    buf_reset(&far.log);
+    answer_pings(2);
+    say_frame(FIN, filled(0));
+    CHECK_STR(buf_z(&near.log), "B#30000 B#100");
+    finish();
+}
+
 TEST(a_peer_that_answers_pings_stays)
 {
     open_times(WS_CLIENT, 20, 4000, 0);
