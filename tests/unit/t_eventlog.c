@@ -26,7 +26,8 @@
 /* ---- faults ---- */
 
 static int64_t clock_shift_s;
-static int *syncs;           /* shared with helpers */
+static int *syncs;           /* calls of fdatasync; shared with helpers, as is SLOW */
+#define SLOW (syncs[1])      /* they do not return */
 static long write_left = -1; /* bytes that the disk still takes; -1: all */
 static bool truncate_fails, sync_fails;
 
@@ -42,6 +43,8 @@ int fdatasync(int fd)
 {
     if (syncs)
         ++*syncs;
+    while (syncs && SLOW)
+        t_pause_ms(1);
     if (sync_fails) {
         errno = EIO;
         return -1;
@@ -290,12 +293,21 @@ static const char *segment_path(uint64_t first)
     return path_of(name);
 }
 
+static off_t stored; /* bytes of the segments that were last counted */
+
 static unsigned segments(void)
 {
     unsigned n = 0;
     DIR *d = opendir(log_dir());
-    for (struct dirent *e; d && (e = readdir(d));)
-        n += strstr(e->d_name, ".jsonl") != NULL;
+    stored = 0;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        struct stat st;
+        if (!strstr(e->d_name, ".jsonl"))
+            continue;
+        CHECK_INT(fstatat(dirfd(d), e->d_name, &st, 0), 0);
+        stored += st.st_size;
+        n++;
+    }
     closedir(d);
     return n;
 }
@@ -598,6 +610,9 @@ TEST(ends_that_are_no_event_are_cut_off)
         memcpy(longer + size, ends[i], strlen(ends[i]));
         spill(segment_path(1), longer, size + strlen(ends[i]));
         check_reopened("1..4");
+        struct stat st;
+        CHECK_INT(stat(segment_path(1), &st), 0);
+        CHECK_INT(st.st_size, size);
     }
     memset(longer + size, 0, 100000);
     for (size_t zeros = 1; zeros < 100000; zeros = zeros * 3 + 1) {
@@ -768,8 +783,11 @@ TEST(the_oldest_go_and_a_reader_is_told)
     append_some(l, 10);
     CHECK(eventlog_read(l, &c, &out, 500, &e) > 0);
     uint64_t had = c.next;
-    append_some(l, 1000);
-    CHECK(segments() <= 6);
+    for (int i = 0; i < 1000; i++) {
+        append_some(l, 1);
+        CHECK(segments() <= 6);
+        CHECK(stored <= 5 * 4096);
+    }
     uint64_t first = eventlog_first(l);
     CHECK(first > 500);
     CHECK(access(segment_path(first), F_OK) == 0);
@@ -1229,6 +1247,33 @@ TEST(synchronising)
     CHECK(*syncs > 10);
     close_log(l);
     check_reopened("1..1121");
+}
+
+static void stop_loop(struct timer *t)
+{
+    (void)t;
+    loop_stop(loop);
+}
+
+TEST(a_slow_disk_keeps_nobody_waiting)
+{
+    share_syncs();
+    struct eventlog *l = open_with(
+        (struct eventlog_opts){.dir = log_dir(), .sync = EVENTLOG_SYNC_INTERVAL});
+    SLOW = 1;
+    append_some(l, 1);
+    timer_begin(loop, &watch, 1500, stop_loop);
+    CHECK_INT(loop_run(loop), 0); /* which goes on while the helper does not */
+    CHECK_INT(*syncs, 1);
+    append_some(l, 1);
+    timer_begin(loop, &watch, 1500, stop_loop);
+    CHECK_INT(loop_run(loop), 0);
+    CHECK_INT(*syncs, 1); /* one helper at a time */
+    *syncs = 0;
+    SLOW = 0;
+    wait_for_sync();
+    CHECK_INT(*syncs, 1);
+    close_log(l);
 }
 
 static struct eventlog_opts bad_disk;
