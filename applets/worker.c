@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
+#include "front/http.h"
 #include "front/local.h"
 #include "net/sockpath.h"
 
@@ -18,12 +19,16 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { KEEPER_FD = 3 };
+enum { KEEPER_FD = 3, LISTENERS_MAX = 16 };
 
 struct worker {
     struct engine engine;
     struct local *local;
-    int listening; /* until ready */
+    struct http *http;
+    int listening; /* of the local front, until ready */
+    int web[LISTENERS_MAX];
+    int webs;
+    struct timer drain;
     char socket[SOCKPATH_MAX];
 };
 
@@ -32,6 +37,8 @@ static void on_held(void *arg, struct str name, int fd)
     struct worker *w = arg;
     if (str_eq(name, STR("local")) && w->listening < 0)
         w->listening = fd;
+    else if (str_starts(name, STR("http ")) && w->webs < LISTENERS_MAX)
+        w->web[w->webs++] = fd;
     else
         close(fd);
 }
@@ -49,6 +56,7 @@ static void on_state(void *arg, struct str key, struct str value)
         log_init("worker", 2, (enum log_level)json_int(o, "log_level", LOG_INFO),
                  json_bool(o, "log_json", false));
         engine_configure(&w->engine, o);
+        w->http = http_open(&w->engine, o);
         struct str path = json_str(o, "socket", "");
         if (path.n < sizeof(w->socket))
             memcpy(w->socket, path.p, path.n + 1);
@@ -64,7 +72,13 @@ static void on_state(void *arg, struct str key, struct str value)
 static void on_ready(void *arg)
 {
     struct worker *w = arg;
+    if (w->http)
+        http_load(w->http);
     engine_resume(&w->engine);
+    for (int i = 0; w->http && i < w->webs; i++)
+        http_listen(w->http, w->web[i]);
+    if (w->http)
+        http_start(w->http);
     if (w->listening >= 0)
         w->local = local_open(&w->engine, w->listening);
     if (!w->local)
@@ -72,14 +86,31 @@ static void on_ready(void *arg)
     hold_serving(w->engine.hold);
 }
 
+/* Nothing new comes in; what is asked already gets its answer, or DRAIN_MS. */
+static void on_drained(void *arg)
+{
+    struct worker *w = arg;
+    timer_stop(&w->drain);
+    engine_stop(&w->engine, LIMIT_GRACE_MS);
+}
+
+static void on_drain_late(struct timer *t)
+{
+    on_drained(container_of(t, struct worker, drain));
+}
+
 static void on_signal(void *arg, int signo)
 {
     struct worker *w = arg;
-    if (signo == SIGTERM || signo == SIGINT) {
-        local_close(w->local);
-        w->local = NULL;
-        engine_stop(&w->engine, LIMIT_GRACE_MS);
-    }
+    if ((signo != SIGTERM && signo != SIGINT) || timer_active(&w->drain))
+        return;
+    local_close(w->local);
+    w->local = NULL;
+    timer_begin(w->engine.loop, &w->drain, LIMIT_DRAIN_MS, on_drain_late);
+    if (w->http)
+        http_drain(w->http, on_drained, w);
+    else
+        on_drained(w);
 }
 
 static const struct hold_events events = {on_held, on_state, on_ready, on_signal};

@@ -317,12 +317,14 @@ bool session_in_chain(const struct session *s, const char *parent)
     /* SESSION/SEQ of the caller; then who that one was called by, and so on. */
     for (int depth = 0; parent && *parent && depth < 16; depth++) {
         const char *slash = strrchr(parent, '/');
-        if (!slash || (size_t)(slash - parent) >= sizeof(name))
+        size_t n = slash ? (size_t)(slash - parent) : strlen(parent);
+        if (n >= sizeof(name))
             return false;
-        memcpy(name, parent, (size_t)(slash - parent));
-        name[slash - parent] = 0;
+        memcpy(name, parent, n);
+        name[n] = 0;
         const struct session *c = session_find(s->en, str_of(name));
-        uint64_t seq = strtoull(slash + 1, NULL, 10);
+        /* Without a number, see same_env, it is whatever runs there. */
+        uint64_t seq = slash ? strtoull(slash + 1, NULL, 10) : c ? c->cmd.seq : 0;
         if (!c || c->cmd.seq != seq || c->cmd.ended)
             return false;
         if (c == s)
@@ -341,12 +343,6 @@ bool session_busy(const struct session *s)
 bool session_running(const struct session *s, const char *id)
 {
     return session_busy(s) && !s->cmd.ended && strcmp(s->cmd.id, id) == 0;
-}
-
-void session_warm(struct session *s)
-{
-    if (s->state == SESSION_NONE)
-        session_start(s);
 }
 
 uid_t session_uid(const struct session *s) { return s->uid; }
@@ -1136,6 +1132,7 @@ struct session *session_get(struct engine *en, struct str name,
     session_copy(s->shell_wanted, sizeof(s->shell_wanted), o->shell);
     session_copy(s->user, sizeof(s->user), o->user);
     session_first_path(s);
+    s->sh.same_env = o->same_env;
     if (o->rows > 0 && o->cols > 0) {
         s->rows = o->rows;
         s->cols = o->cols;

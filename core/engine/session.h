@@ -34,6 +34,11 @@ struct session_opts {
     struct str cwd, user, shell;
     struct str env; /* NAME=VALUE, each ending in NUL */
     int rows, cols; /* 0: 50 × 200 */
+    /*
+     * Commands find the same environment each time: OD_OP says the session only.
+     * Then whoever calls the session from inside of it counts as its command.
+     */
+    bool same_env;
 };
 
 struct session;
@@ -113,8 +118,6 @@ bool session_in_chain(const struct session *s, const char *parent);
 bool session_busy(const struct session *s);
 /* Does the command that was run with this id still run? */
 bool session_running(const struct session *s, const char *id);
-/* Starts the shell of a session that has none yet, before anything is run. */
-void session_warm(struct session *s);
 uid_t session_uid(const struct session *s);
 void session_free(struct session *s);
 /* Everybody who waits is answered with CANCELLED: the server ends. */

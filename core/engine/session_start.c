@@ -181,7 +181,7 @@ static int open_pipes(struct session *s, struct hold_spawn *sp, struct err *e)
 static int spawn_shell(struct session *s, struct err *e)
 {
     struct engine *en = s->en;
-    s->sh = (struct shell){.gen = 1, .pty = true};
+    s->sh = (struct shell){.gen = 1, .pty = true, .same_env = s->sh.same_env};
     random_hex(s->sh.nonce, 8);
     random_hex(s->sh.tag, 8);
     if (shell_find(&s->sh, s->shell_wanted, env_get(en->env, "PATH"), e) < 0 ||

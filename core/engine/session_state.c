@@ -20,7 +20,7 @@ struct kept {
     uint64_t proc, feed, seq, scanned, records, seen;
     int32_t state, kind, rows, cols, fresh_status, last_background;
     uint32_t gen, uid, gid, done_next;
-    uint8_t pty, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold;
+    uint8_t pty, same_env, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold;
     char nonce[12], tag[12], flags[32];
     uint32_t inputs_next;
     char inputs[INPUTS_KEPT][OP_ID_MAX + 1];
@@ -65,6 +65,7 @@ static void pack(struct session *s, struct buf *out)
                      .gid = s->gid,
                      .done_next = s->done_next,
                      .pty = s->sh.pty,
+                     .same_env = s->sh.same_env,
                      .with_rc = s->with_rc,
                      .fresh = s->fresh,
                      .lost_rc = s->lost_rc,
@@ -139,6 +140,7 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->sh.kind = (enum shell_kind)k->kind;
     s->sh.gen = k->gen;
     s->sh.pty = k->pty;
+    s->sh.same_env = k->same_env;
     s->rows = k->rows;
     s->cols = k->cols;
     s->fresh_status = k->fresh_status;

@@ -80,13 +80,13 @@ static const char bash_code[] =
     "\\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&\"$@@t\"\n"
     "}\n"
     /* Where set -x is off: should the command turn it on, the worker cuts our trace. */
-    "@@x='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
+    "@@x='@@READ && { @@n=$@@m @@r=1 OD_OP=@@OP; \\builtin eval \"$@@p\n"
     "$@@C\"; @@e \"$?\";}'\n"
-    "@@X='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
+    "@@X='@@READ && { @@n=$@@m @@r=1 OD_OP=@@OP; \\builtin eval \"$@@p\n"
     "$@@C\"; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@w='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
+    "@@w='@@READ && { @@n=$@@m @@r=1 OD_OP=@@OP; \\builtin eval \"$@@p\n"
     "$@@C\" <\"$@@d/i\"; { @@e \"$?\";} 2>/dev/null;}'\n"
-    "@@0='@@READ && { @@n=$@@m @@r=1 OD_OP=$OD_SESSION/$@@m; \\builtin eval \"$@@p\n"
+    "@@0='@@READ && { @@n=$@@m @@r=1 OD_OP=@@OP; \\builtin eval \"$@@p\n"
     "$@@C\" </dev/null; { @@e \"$?\";} 2>/dev/null;}'\n"
     /* The environment, for the shell that may have to follow this one. */
     "@@v='{ @@f=1; { \\builtin declare -px; \\builtin printf \"\\0\";} >\"$@@d/e\";} 2>/dev/null'\n"
@@ -164,7 +164,7 @@ static const char posix_code[] =
      * before, of an end that @@e did not see.
      */
     "@@g() { @@z=$?; \\. \"$@@d/c\"; @@m=$1 @@C=$2; }\n"
-    "@@r='if \\[ \"${@@f+x}\" ]; then \\unset @@f; else @@s=$@@z; @@c; fi; \\[ \"$@@m\" -gt \"$@@n\" ] && { @@n=$@@m OD_OP=$OD_SESSION/$@@m; '\n"
+    "@@r='if \\[ \"${@@f+x}\" ]; then \\unset @@f; else @@s=$@@z; @@c; fi; \\[ \"$@@m\" -gt \"$@@n\" ] && { @@n=$@@m OD_OP=@@OP; '\n"
     "@@x=$@@r'\\eval \"$@@p\n"
     "$@@C\"; { @@e \"$?\";} 2>/dev/null;}'\n"
     "@@w=$@@r'\\eval \"$@@p\n"
@@ -184,7 +184,7 @@ static const char posix_code[] =
     "[ \"$@@y\" ] || @@o=\n"
     "PS1=$@@o PS2=\n";
 
-/* Appends text with @@READ and @@ replaced. */
+/* Appends text with @@READ, @@OP and @@ replaced. */
 static int expand(struct buf *out, const struct shell *sh, const char *text)
 {
     char prefix[24];
@@ -201,6 +201,10 @@ static int expand(struct buf *out, const struct shell *sh, const char *text)
         if (strncmp(text, "READ", 4) == 0) {
             text += 4;
             if (expand(out, sh, read_code) < 0)
+                return -1;
+        } else if (strncmp(text, "OP", 2) == 0) {
+            text += 2;
+            if (expand(out, sh, sh->same_env ? "$OD_SESSION" : "$OD_SESSION/$@@m") < 0)
                 return -1;
         } else if (buf_addz(out, prefix) < 0) {
             return -1;

@@ -50,6 +50,7 @@ struct shell {
     char tag[9];   /* OD_SESSION_TAG of what it starts */
     unsigned gen;
     bool pty;
+    bool same_env; /* OD_OP is the session's name and does not change */
     char dir[256];  /* the session's directory: c, r, i, e lie there */
     char path[256]; /* the shell's own file */
 };

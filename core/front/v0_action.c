@@ -255,7 +255,7 @@ static int decode_event(const struct json *event, struct v0_action *out, struct 
         return fail_unknown(json_str_value(name, "None"), e);
     out->kind = k->kind;
     out->name = json_str_value(name, "");
-    out->unique = given(event, "id") || given(event, "timestamp");
+    out->unique = given(event, "timestamp");
     out->args = json_get(event, "args");
     if (out->args && !json_is_object(out->args)) {
         err_set(&why, ERR_INVALID, "args must be an object");

@@ -34,7 +34,7 @@ struct v0_action {
     struct str name;
     bool has_timeout;
     double timeout;          /* seconds, above 0 and at most V0_TIMEOUT_MAX */
-    bool unique;             /* carries an id or a timestamp: a repetition is one */
+    bool unique;             /* carries its time: the same again is a repetition */
     const struct json *args; /* an object, or NULL when there is none */
     struct {
         struct str command;

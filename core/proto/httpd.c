@@ -771,6 +771,7 @@ static struct conn *open_conn(struct httpd *d, int fd, bool unix_peer)
     c->unix_peer = unix_peer;
     list_init(&c->queue);
     list_init(&c->receipts);
+    list_init(&c->owing);
     task_init(&c->next, on_next);
     if (stream_open(&c->stream, d->loop, fd, IN_MAX, OUT_MAX, &events) < 0) {
         free(c);
@@ -963,6 +964,7 @@ struct httpd *httpd_open(struct loop *l, const struct httpd_config *c)
     list_init(&d->listeners);
     list_init(&d->conns);
     list_init(&d->pool);
+    list_init(&d->owing);
     for (int w = 0; w < WAITS; w++)
         list_init(&d->waits[w]);
     d->wait_ms[WAIT_IDLE] = c->idle_ms ? c->idle_ms : LIMIT_HTTP_IDLE_MS;

@@ -111,6 +111,12 @@ void req_own(struct req *r, void *owner, void (*gone)(struct req *r, void *owner
  */
 void req_on_delivered(struct req *r, void (*fn)(void *owner, bool whole), void *owner);
 
+/*
+ * Tells of all answers of this server, of other connections too, that have
+ * arrived by now.
+ */
+void req_settle(const struct req *r);
+
 /* A streamed body: data returns how much it took; req_body_more asks again. */
 void req_on_body(struct req *r,
                  size_t (*data)(struct req *r, struct str bytes, void *owner),

@@ -91,8 +91,11 @@ static void over(struct req *r)
     if (r->fd >= 0)
         close(r->fd);
     r->fd = -1;
-    if (r->receipt)
+    if (r->receipt) {
         list_add_tail(&c->receipts, &r->receipt->node);
+        list_del(&c->owing);
+        list_add_tail(&c->d->owing, &c->owing);
+    }
     r->receipt = NULL;
     stream_flush(&c->stream);
     conn_answered(c);
@@ -311,10 +314,21 @@ uint64_t answer_unsent(const struct conn *c)
 
 void answer_receipts(struct conn *c, bool whole)
 {
+    list_del(&c->owing);
     while (!list_empty(&c->receipts)) {
         struct receipt *k = list_first(&c->receipts, struct receipt, node);
         list_del(&k->node);
         k->fn(k->owner, whole);
         free(k);
+    }
+}
+
+void req_settle(const struct req *r)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &r->conn->d->owing) {
+        struct conn *c = list_entry(it, struct conn, owing);
+        if (answer_unsent(c) == 0)
+            answer_receipts(c, true);
     }
 }

@@ -10,7 +10,7 @@ enum {
     OUT_MAX = 64 << 20,     /* a whole answer is queued at once */
     OUT_MARK = 256 << 10,   /* of an answer by pieces */
     DISCARD_MAX = 64 << 10, /* of a body that nobody wants, to keep the connection */
-    LINGER_MAX = 1 << 20,   /* of one that is closed, so that it reads the answer */
+    LINGER_MAX = 256 << 20, /* of one that is closed, so that it reads the answer */
     LINGER_MS = 2000,
     PARAMS_MAX = 4
 };
@@ -65,6 +65,7 @@ struct conn {
     struct stream stream;
     struct req *req;      /* in progress */
     struct list receipts; /* answers that may still be on their way */
+    struct list owing;    /* of those that have such */
     struct task next;
     bool closed, unix_peer;
     bool last;     /* the last answer is on its way; nothing is read */
@@ -85,6 +86,7 @@ struct httpd {
     struct httpd_config c;
     struct list listeners, conns, pool;
     unsigned nconns, pooled;
+    struct list owing; /* connections with receipts */
     struct list waits[WAITS];
     int wait_ms[WAITS];
     struct timer timer;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roundtrip N SPOOL OPTION: the limit of a command in a live shell. A client
- * asks over a unix socket, a server types the command to bash on a terminal (an
- * OPTION more: --noediting), reads up to the mark that ends it, appends what it
- * read to SPOOL and answers. Prints the quantiles in microseconds.
+ * roundtrip N SPOOL OPTION [tcp]: the limit of a command in a live shell. A
+ * client asks over a unix socket (tcp: over the loopback), a server types the
+ * command to bash on a terminal (an OPTION more: --noediting), reads up to the
+ * mark that ends it, appends what it read to SPOOL and answers. Prints the
+ * quantiles in microseconds.
  */
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -72,6 +75,26 @@ static int serve(int pair[2], int spool, const char *option)
     return 0;
 }
 
+/* Two ends of a connection over the loopback. */
+static int tcp_pair(int pair[2])
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof(a);
+    int one = 1, l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(l, (struct sockaddr *)&a, n) < 0 || listen(l, 1) < 0 ||
+        getsockname(l, (struct sockaddr *)&a, &n) < 0)
+        return -1;
+    pair[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(pair[0], (struct sockaddr *)&a, n) < 0)
+        return -1;
+    pair[1] = accept4(l, NULL, NULL, SOCK_CLOEXEC);
+    for (int i = 0; i < 2; i++)
+        setsockopt(pair[i], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    close(l);
+    return pair[1] < 0 ? -1 : 0;
+}
+
 static int by_value(const void *a, const void *b)
 {
     return *(const double *)a > *(const double *)b ? 1 : -1;
@@ -80,10 +103,13 @@ static int by_value(const void *a, const void *b)
 int main(int argc, char **argv)
 {
     int pair[2], n = argc > 3 ? (int)strtol(argv[1], NULL, 10) : 0, warm = n / 10 + 1;
-    int spool = n > 0 ? open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+    int spool = n > 0 ? open(argv[2], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)
+                      : -1;
     double *us = calloc((size_t)n + 1, sizeof(*us));
     char answer;
-    if (spool < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+    if (spool < 0 ||
+        (argc > 4 ? tcp_pair(pair)
+                  : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)))
         return 1;
     if (fork() == 0)
         return serve(pair, spool, argv[3]);

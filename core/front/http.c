@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "front/http.h"
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "front/v0.h"
+#include "net/addr.h"
+#include "proto/httpd.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum { KEY_MAX = 1024 };
+
+struct http {
+    struct engine *en;
+    struct httpd *httpd;
+    struct v0 *v0;
+    char key[KEY_MAX + 1]; /* "": none */
+    bool insecure_open;
+};
+
+/* ---- who may ask ---- */
+
+/* A name of this machine, or an address: what DNS cannot be made to point at us. */
+static bool host_is_plain(struct str host)
+{
+    char z[64];
+    struct in_addr a4;
+    struct in6_addr a6;
+    if (host.n > 0 && host.p[0] == '[') {
+        long end = str_chr(host, ']');
+        host = str_sub(host, 1, end > 0 ? (size_t)end - 1 : 0);
+    } else {
+        host = str_cut(&host, ':');
+    }
+    if (host.n == 0 || host.n >= sizeof(z))
+        return false;
+    memcpy(z, host.p, host.n);
+    z[host.n] = 0;
+    return strcasecmp(z, "localhost") == 0 || inet_pton(AF_INET, z, &a4) == 1 ||
+           inet_pton(AF_INET6, z, &a6) == 1;
+}
+
+static bool from_a_page(struct req *r)
+{
+    struct str site = req_header(r, "Sec-Fetch-Site");
+    return req_header(r, "Origin").p ||
+           (site.p && !str_eq(site, STR("same-origin")) && !str_eq(site, STR("none")));
+}
+
+static bool allow(struct req *r, void *arg)
+{
+    struct http *h = arg;
+    if (h->key[0]) {
+        struct str given = req_header(r, "X-Session-API-Key");
+        if (req_open(r) ||
+            (given.n == strlen(h->key) && hash_equal(given.p, h->key, given.n)))
+            return true;
+        v0_refuse(r, 403, "Invalid API Key");
+        return false;
+    }
+    if (from_a_page(r)) {
+        v0_refuse(r, 403,
+                  "A request from a web page was refused: this server has no key. "
+                  "Start it with --api-key-file to serve pages");
+        return false;
+    }
+    if (!h->insecure_open && !req_is_unix(r) && !host_is_plain(req_header(r, "Host"))) {
+        v0_refuse(r, 403,
+                  "The Host header is neither localhost nor an address, and this "
+                  "server has no key. Use an address, start it with --api-key-file, "
+                  "or with --insecure-open");
+        return false;
+    }
+    return true;
+}
+
+/* ---- life ---- */
+
+static void on_count(void *arg, int change)
+{
+    struct http *h = arg;
+    h->en->clients += (unsigned)change;
+    engine_touch(h->en);
+}
+
+struct http *http_open(struct engine *en, const struct json *options)
+{
+    struct http *h = xnew(struct http);
+    struct json *o = json_get(options, "http");
+    struct str key = json_str(o, "api_key", "");
+    h->en = en;
+    h->insecure_open = json_bool(o, "insecure_open", false);
+    if (key.n <= KEY_MAX)
+        memcpy(h->key, key.p, key.n);
+    h->v0 = v0_open(en, json_get(options, "v0"));
+    const struct http_front *fronts[] = {v0_front(h->v0)};
+    struct httpd_config c = {.fronts = fronts,
+                             .nfronts = sizeof(fronts) / sizeof(fronts[0]),
+                             .allow = allow,
+                             .count = on_count,
+                             .arg = h};
+    h->httpd = httpd_open(en->loop, &c);
+    return h;
+}
+
+void http_listen(struct http *h, int fd)
+{
+    if (httpd_listen(h->httpd, fd) < 0)
+        log_error("cannot listen for HTTP: %m");
+}
+
+void http_load(struct http *h) { v0_load(h->v0); }
+
+void http_start(struct http *h) { v0_start(h->v0); }
+
+void http_drain(struct http *h, void (*fn)(void *arg), void *arg)
+{
+    httpd_drain(h->httpd, fn, arg);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The HTTP listeners of od serve: one server, the front-ends that speak HTTP on
+ * it, and who may ask.
+ *
+ *   with a key      X-Session-API-Key must be it, but for routes marked open
+ *   without one     no Origin, nothing cross-site, and a Host that is this
+ *                   machine or an address: what a page in a browser could not
+ *                   send by itself (LAYOUT 7). --insecure-open drops the rule
+ *                   about Host.
+ */
+#ifndef OD_FRONT_HTTP_H
+#define OD_FRONT_HTTP_H
+
+#include "base/json.h"
+#include "engine/engine.h"
+
+struct http;
+
+/*
+ * options: the JSON that serve stored; read once. Never NULL. Nothing is
+ * listened on yet.
+ */
+struct http *http_open(struct engine *en, const struct json *options);
+/* Takes a listening socket. */
+void http_listen(struct http *h, int fd);
+/* Takes up what the worker before left, before engine_resume. */
+void http_load(struct http *h);
+/* The handover is over: what must be there before the first action is made. */
+void http_start(struct http *h);
+/*
+ * Stops accepting and closes idle connections; what is in flight is answered.
+ * fn is called once, when the last connection is gone.
+ */
+void http_drain(struct http *h, void (*fn)(void *arg), void *arg);
+
+#endif

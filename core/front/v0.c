@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * V0: routes, and the life of an action from request to received answer.
+ *
+ *   request ─ decode ─┬─ same as one in flight or not received: ask there
+ *                     └─ new: v0_run, v0_read, v0_write … ─ v0_answer ─ askers
+ *
+ * Its client sends a request again when the connection broke. The same body is
+ * the same action when it carries an id or a time of its own; one without is
+ * the same only while its answer was not received. So nothing runs twice.
+ */
+#include "front/v0_own.h"
+
+#include "base/clock.h"
+#include "base/enc.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "engine/users.h"
+#include "os/self.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Who waits for an action's answer. */
+struct asker {
+    struct list node;
+    struct action *action; /* NULL: it was forgotten meanwhile */
+    struct req *req;       /* NULL: answered */
+};
+
+/* ---- answers ---- */
+
+static const char json_type[] = "application/json";
+
+void v0_answer_json(struct req *r, int status, struct json *take)
+{
+    struct buf b = BUF_INIT(BODY_MAX);
+    json_print(&b, take);
+    json_free(take);
+    req_answer_take(r, status, json_type, &b);
+}
+
+void v0_refuse(struct req *r, int status, const char *text)
+{
+    struct buf b = BUF_INIT(64 << 10);
+    v0_put_error(&b, status, str_of(text));
+    req_answer_take(r, status, json_type, &b);
+}
+
+static void fail(struct req *r, int status, const char *text)
+{
+    static const struct {
+        int status;
+        const char *detail;
+    } known[] = {{404, "Not Found"}, {405, "Method Not Allowed"}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].status == status)
+            text = known[i].detail;
+    }
+    v0_refuse(r, status, text);
+}
+
+/* ---- actions ---- */
+
+static void action_free(struct action *a)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &a->askers) {
+        struct asker *k = list_entry(it, struct asker, node);
+        list_del(&k->node);
+        k->action = NULL;
+    }
+    timer_stop(&a->quiet);
+    list_del(&a->node);
+    list_del(&a->turn);
+    json_free(a->body);
+    buf_release(&a->answer);
+    buf_release(&a->prefix);
+    free(a);
+}
+
+/* Of an action that is over: its share of what is kept. */
+static void count_kept(struct action *a, int sign)
+{
+    size_t n = a->answer.n;
+    size_t *bytes = a->received ? &a->v->kept_bytes : &a->v->lost_bytes;
+    *bytes = sign > 0 ? *bytes + n : *bytes - n;
+    a->v->kept += (unsigned)sign;
+}
+
+static void forget(struct action *a)
+{
+    count_kept(a, -1);
+    if (!a->received)
+        v0_run_forget(a);
+    action_free(a);
+}
+
+/* Answers go, the oldest first, when they are too old, too many or too large. */
+static void expire(struct v0 *v)
+{
+    int64_t now = clock_ms();
+    struct list *it, *tmp;
+    list_each (it, tmp, &v->actions) {
+        struct action *a = list_entry(it, struct action, node);
+        if (a->status == 0)
+            continue;
+        if (!a->done && now - a->done_ms < KEPT_MS && v->kept <= KEPT_COUNT &&
+            (!a->received || v->kept_bytes <= KEPT_BYTES) &&
+            (a->received || v->lost_bytes <= LOST_BYTES))
+            continue;
+        forget(a);
+    }
+    if (v->kept > 0 && !timer_active(&v->expire))
+        timer_begin(v->en->loop, &v->expire, KEPT_MS / 10, v->expire.fn);
+}
+
+static void on_sweep(struct task *t) { expire(container_of(t, struct v0, sweep)); }
+static void on_expire(struct timer *t) { expire(container_of(t, struct v0, expire)); }
+
+/* The client has this answer: what it told is told. */
+static void received(struct action *a)
+{
+    struct v0 *v = a->v;
+    if (a->received)
+        return;
+    count_kept(a, -1);
+    a->received = true;
+    count_kept(a, +1);
+    if (a->tells)
+        v->told = a->after;
+    v->next_key[0] = 0;
+    if (a->number > v->told.number)
+        v->told.number = a->number;
+    if (a->tells || !a->a.unique)
+        task_defer(v->en->loop, &v->tell);
+    v0_run_forget(a);
+    /* The same body is another action from now on; whoever answers still holds it. */
+    a->done = !a->a.unique;
+    if (a->done)
+        task_defer(v->en->loop, &v->sweep);
+}
+
+static void on_received(void *owner, bool whole)
+{
+    struct asker *k = owner;
+    list_del(&k->node);
+    struct action *a = k->action;
+    free(k);
+    if (a && whole)
+        received(a);
+}
+
+static void on_gone(struct req *r, void *owner)
+{
+    struct asker *k = owner;
+    (void)r;
+    list_del(&k->node);
+    free(k);
+}
+
+static void answer_asker(struct action *a, struct asker *k)
+{
+    struct req *r = k->req;
+    k->req = NULL;
+    req_on_delivered(r, on_received, k);
+    req_answer(r, a->status, json_type, buf_str(&a->answer));
+}
+
+void v0_answer(struct action *a, int status, struct buf *take)
+{
+    struct v0 *v = a->v;
+    struct list *it, *tmp;
+    a->status = status;
+    a->answer = *take;
+    *take = (struct buf){0};
+    a->done_ms = clock_ms();
+    a->op = NULL;
+    json_free(a->body);
+    a->body = NULL;
+    count_kept(a, +1);
+    list_each (it, tmp, &a->askers) {
+        struct asker *k = list_entry(it, struct asker, node);
+        if (k->req)
+            answer_asker(a, k);
+    }
+    if (v->current == a) {
+        v->current = NULL;
+        task_defer(v->en->loop, &v->turn);
+    }
+    if (v->kept > KEPT_COUNT / 2 || !timer_active(&v->expire))
+        task_defer(v->en->loop, &v->sweep);
+}
+
+void v0_answer_error(struct action *a, struct str text)
+{
+    struct buf b = BUF_INIT(BODY_MAX);
+    v0_put_error_observation(&b, text);
+    v0_answer(a, 200, &b);
+}
+
+void v0_answer_detail(struct action *a, int status, const char *text)
+{
+    struct buf b = BUF_INIT(BODY_MAX);
+    v0_put_error(&b, status, str_of(text));
+    v0_answer(a, status, &b);
+}
+
+void v0_answer_internal(struct action *a, const char *text)
+{
+    char detail[1200];
+    snprintf(detail, sizeof(detail), "Internal server error: %s", text);
+    v0_answer_detail(a, 500, detail);
+}
+
+/* ---- requests ---- */
+
+static void ask(struct action *a, struct req *r)
+{
+    struct asker *k = xnew(struct asker);
+    k->action = a;
+    k->req = r;
+    list_add_tail(&a->askers, &k->node);
+    req_own(r, k, on_gone);
+    if (a->status)
+        answer_asker(a, k);
+}
+
+/* The same action as one that is known; see above. */
+static struct action *find_same(struct v0 *v, const char *key, bool unique)
+{
+    for (struct list *it = v->actions.prev; it != &v->actions; it = it->prev) {
+        struct action *a = list_entry(it, struct action, node);
+        if (strcmp(a->key, key) == 0 &&
+            (unique || (!a->received && list_empty(&a->askers))))
+            return a;
+    }
+    return NULL;
+}
+
+static void start(struct action *a)
+{
+    struct err e = ERR_INIT;
+    switch (a->a.kind) {
+    case V0_RUN:
+        if (a->a.run.is_static)
+            v0_run_static(a);
+        else
+            v0_run(a);
+        return;
+    case V0_READ:
+        v0_read(a);
+        return;
+    case V0_WRITE:
+        v0_write(a);
+        return;
+    case V0_BROWSE:
+    case V0_BROWSE_INTERACTIVE:
+        v0_answer_error(a, v0_no_browser);
+        return;
+    case V0_EDIT:
+        v0_answer_error(a, STR("This server does not serve the edit action; use read, "
+                               "write and run."));
+        return;
+    default:
+        v0_action_refuse(&a->a, &e);
+        v0_answer_detail(a, 500, e.text);
+    }
+}
+
+/*
+ * A run that nobody waits for any more makes room: what it runs goes on, and
+ * asking again finds it in the session.
+ */
+static void abandon(struct action *a)
+{
+    if (a->op)
+        op_drop(a->op);
+    if (a->rest)
+        op_drop(a->rest);
+    a->v->current = NULL;
+    action_free(a);
+}
+
+/* Actions start in the order of their coming; a run waits for the one before. */
+static void start_next(struct v0 *v)
+{
+    struct list *it, *tmp;
+    if (!v->ready)
+        return;
+    list_each (it, tmp, &v->turns) {
+        struct action *a = list_entry(it, struct action, turn);
+        bool turn = a->a.kind == V0_RUN && !a->a.run.is_static;
+        if (turn && v->current && list_empty(&v->current->askers))
+            abandon(v->current);
+        if (turn && v->current)
+            continue;
+        if (turn)
+            v->current = a;
+        list_del(&a->turn);
+        start(a);
+    }
+}
+
+static void on_turn(struct task *t) { start_next(container_of(t, struct v0, turn)); }
+
+void v0_key_of(struct str bytes, char key[KEY_LEN + 1])
+{
+    uint8_t sum[32];
+    hash_sha256(bytes, sum);
+    for (int i = 0; i < KEY_LEN / 2; i++)
+        snprintf(key + 2 * i, 3, "%02x", sum[i]);
+}
+
+static void execute_action(struct req *r)
+{
+    struct v0 *v = req_arg(r);
+    struct err e = ERR_INIT;
+    struct v0_action decoded;
+    int status = 422;
+    char key[KEY_LEN + 1];
+    v->asked_ms = clock_ms();
+    engine_touch(v->en);
+    req_settle(r);
+    struct json *body = json_parse(req_body(r), &e);
+    if (body && v0_action_decode(body, &decoded, &status, &e) == 0) {
+        v0_key_of(req_body(r), key);
+        struct action *a = find_same(v, key, decoded.unique);
+        if (a) {
+            json_free(body);
+            ask(a, r);
+            return;
+        }
+        a = xnew(struct action);
+        a->v = v;
+        a->body = body;
+        a->a = decoded;
+        memcpy(a->key, key, sizeof(key));
+        a->number = v->number = v->number + 1 > (uint64_t)v->asked_ms
+                                    ? v->number + 1
+                                    : (uint64_t)v->asked_ms;
+        buf_init(&a->prefix, TEXT_MAX);
+        list_init(&a->askers);
+        list_add_tail(&v->actions, &a->node);
+        list_add_tail(&v->turns, &a->turn);
+        ask(a, r);
+        start_next(v);
+        return;
+    }
+    json_free(body);
+    v0_refuse(r, status, e.text);
+}
+
+static void alive(struct req *r)
+{
+    req_answer(r, 200, json_type, STR("{\"status\":\"ok\"}"));
+}
+
+static void ready(struct req *r)
+{
+    struct v0 *v = req_arg(r);
+    struct json *j = json_object();
+    json_put_z(j, "status", v->ready ? "ready" : "initializing");
+    if (v->problem[0])
+        json_put_z(j, "problem", v->problem);
+    v0_answer_json(r, v->ready ? 200 : 503, j);
+}
+
+static void connection_token(struct req *r)
+{
+    req_answer(r, 200, json_type, STR("{\"token\":null}"));
+}
+
+static void update_mcp_server(struct req *r)
+{
+    struct err e = ERR_INIT;
+    struct json *list = json_parse(req_body(r), &e);
+    if (!list || !json_is_array(list)) {
+        v0_refuse(r, 400, "Request must be a list of MCP tools to sync");
+    } else {
+        struct json *j = json_object();
+        json_put_z(j, "detail", "MCP server updated successfully");
+        json_put_z(j, "router_error_log",
+                   json_count(list) == 0 ? ""
+                                         : "stdio MCP servers are not supported by this "
+                                           "server; none was started");
+        v0_answer_json(r, 200, j);
+    }
+    json_free(list);
+}
+
+static const struct route routes[] = {
+    {HTTP_GET, "/alive", alive, 0, NULL, true},
+    {HTTP_GET, "/ready", ready, 0, NULL, true},
+    {HTTP_GET, "/server_info", v0_server_info, 0, NULL, true},
+    {HTTP_POST, "/execute_action", execute_action, BODY_MAX, NULL, false},
+    {HTTP_POST, "/upload_file", NULL, 0, v0_upload, false},
+    {HTTP_GET, "/download_files", v0_download, 0, NULL, false},
+    {HTTP_POST, "/list_files", v0_list, 64 << 10, NULL, false},
+    {HTTP_GET, "/vscode/connection_token", connection_token, 0, NULL, false},
+    {HTTP_POST, "/update_mcp_server", update_mcp_server, 1 << 20, NULL, false},
+};
+
+/* ---- what is kept ---- */
+
+static const char told_key[] = "v0/told";
+
+static void put_told(struct buf *b, const struct v0_told *t)
+{
+    buf_addf(b, "%s %llu %llu %d %d\n", t->id[0] ? t->id : "-",
+             (unsigned long long)t->cursor, (unsigned long long)t->number, t->end,
+             t->any);
+}
+
+static void on_tell(struct task *t)
+{
+    struct v0 *v = container_of(t, struct v0, tell);
+    struct buf b = BUF_INIT(512);
+    put_told(&b, &v->told);
+    put_told(&b, &v->next);
+    buf_addz(&b, v->next_key);
+    hold_put(v->en->hold, str_of(told_key), buf_str(&b));
+    buf_release(&b);
+}
+
+void v0_expect(struct action *a)
+{
+    struct v0 *v = a->v;
+    v->next = a->after;
+    memcpy(v->next_key, a->key, sizeof(v->next_key));
+    task_cancel(&v->tell);
+    on_tell(&v->tell);
+}
+
+static bool get_told(struct str line, struct v0_told *t)
+{
+    struct str id = str_cut(&line, ' '), cursor = str_cut(&line, ' ');
+    struct str number = str_cut(&line, ' ');
+    *t = (struct v0_told){0};
+    if (id.n > OP_ID_MAX || str_to_u64(cursor, &t->cursor) < 0 ||
+        str_to_u64(number, &t->number) < 0)
+        return false;
+    if (!str_eq(id, STR("-")))
+        memcpy(t->id, id.p, id.n);
+    t->end = str_eq(str_cut(&line, ' '), STR("1"));
+    t->any = str_eq(line, STR("1"));
+    return true;
+}
+
+static void load_told(struct v0 *v)
+{
+    struct buf *b = map_get(&v->en->states, str_of(told_key));
+    struct str rest = b ? buf_str(b) : STR("");
+    if (!get_told(str_cut(&rest, '\n'), &v->told) ||
+        !get_told(str_cut(&rest, '\n'), &v->next) || rest.n > KEY_LEN)
+        return;
+    memcpy(v->next_key, rest.p, rest.n);
+    v->number = v->next.number > v->told.number ? v->next.number : v->told.number;
+}
+
+static void load_spliced(struct v0 *v)
+{
+    struct buf *b = map_get(&v->en->states, STR("v0/spliced"));
+    if (b && b->n < sizeof(v->spliced))
+        memcpy(v->spliced, buf_z(b), b->n + 1);
+}
+
+void v0_load(struct v0 *v)
+{
+    load_told(v);
+    load_spliced(v);
+    v0_typed_load(v);
+    v0_upload_resume(v);
+}
+
+/* ---- life ---- */
+
+struct v0 *v0_open(struct engine *en, const struct json *o)
+{
+    struct v0 *v = xnew(struct v0);
+    struct str dir = json_str(o, "working_dir", ""), user = json_str(o, "username", "");
+    struct str group = json_str(o, "group", "root");
+    *v = (struct v0){.en = en,
+                     .front = {.prefix = "",
+                               .routes = routes,
+                               .nroutes = sizeof(routes) / sizeof(routes[0]),
+                               .fail = fail,
+                               .arg = v},
+                     .user_id = json_int(o, "user_id", 1000),
+                     .no_change_ms = json_int(o, "no_change_ms", 10000),
+                     .su = json_bool(o, "su", true),
+                     .warm = json_bool(o, "warm", false),
+                     .named = user.n > 0,
+                     .asked_ms = clock_ms(),
+                     .cpu_at_ms = clock_ms()};
+    if (dir.n < sizeof(v->cwd))
+        memcpy(v->cwd, dir.p, dir.n);
+    if (group.n < sizeof(v->group))
+        memcpy(v->group, group.p, group.n);
+    if (user.n < sizeof(v->user))
+        memcpy(v->user, user.p, user.n);
+    list_init(&v->actions);
+    list_init(&v->turns);
+    task_init(&v->tell, on_tell);
+    task_init(&v->turn, on_turn);
+    task_init(&v->sweep, on_sweep);
+    v->expire.fn = on_expire;
+    return v;
+}
+
+const struct http_front *v0_front(struct v0 *v) { return &v->front; }
+
+void v0_start(struct v0 *v)
+{
+    struct err e = ERR_INIT;
+    if (v->warm || v->named) {
+        struct users_spec spec = {
+            .name = v->user, .uid = (uid_t)v->user_id, .group = v->group, .dir = v->cwd};
+        if (users_prepare(&spec, v->named ? &v->en->nameless : NULL, &e) < 0) {
+            log_error("%s", e.text);
+            snprintf(v->problem, sizeof(v->problem), "%s", e.text);
+        }
+    }
+    v0_run_resume(v);
+    v->ready = true;
+    start_next(v);
+}

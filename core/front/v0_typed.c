@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands that are typed in pieces. V0's shell is a terminal: a command like
+ * `cat <<EOF` waits there for its next lines, which come as input. Our shell gets
+ * whole texts, so the lines are gathered here until they are one.
+ */
+#include "front/v0_own.h"
+
+#include "base/limits.h"
+
+enum { TYPED_MAX = LIMIT_BLOB_MAX - 256 };
+
+static struct str text_of(const struct v0 *v)
+{
+    struct str rest = buf_str(&v->typed);
+    str_cut(&rest, '\n');
+    return rest;
+}
+
+static void keep(struct v0 *v)
+{
+    hold_put(v->en->hold, STR("v0/typed"), buf_str(&v->typed));
+}
+
+void v0_typed_load(struct v0 *v)
+{
+    struct buf *b = map_get(&v->en->states, STR("v0/typed"));
+    buf_init(&v->typed, TYPED_MAX);
+    if (b)
+        buf_adds(&v->typed, buf_str(b));
+}
+
+static void forget(struct v0 *v)
+{
+    buf_reset(&v->typed);
+    keep(v);
+}
+
+/* The line, behind those that are there. -1: too much. */
+static int gather(struct action *a, struct str line)
+{
+    struct v0 *v = a->v;
+    struct buf more = BUF_INIT(TYPED_MAX);
+    char id[OP_ID_MAX + 1];
+    v0_id(a, id);
+    struct str before = text_of(v);
+    int r = buf_addf(&more, "%s\n", id);
+    if (r == 0 && before.n > 0)
+        r = buf_adds(&more, before) < 0 || buf_addc(&more, '\n') < 0 ? -1 : 0;
+    if (r == 0)
+        r = buf_adds(&more, line);
+    if (r == 0) {
+        buf_reset(&v->typed);
+        buf_adds(&v->typed, buf_str(&more));
+        keep(v);
+    }
+    buf_release(&more);
+    return r;
+}
+
+/* Was this very line gathered already, by the worker before? */
+static bool gathered(struct action *a)
+{
+    struct str rest = buf_str(&a->v->typed), id = str_cut(&rest, '\n');
+    struct str key = str_sub(id, 3, KEY_LEN);
+    return str_eq(key, str_of(a->key)) && (a->a.unique || a->first);
+}
+
+static void on_quiet(struct timer *t)
+{
+    struct action *a = container_of(t, struct action, quiet);
+    bool hard = a->a.has_timeout &&
+                (a->a.run.blocking || a->a.timeout * 1000 < (double)a->v->no_change_ms);
+    char id[OP_ID_MAX + 1];
+    v0_id(a, id);
+    v0_answer_none(a, OP_RUNNING, hard ? OP_TIMEOUT : OP_IDLE, 0);
+}
+
+/* More lines are wanted, and none comes. */
+static void wait_for_more(struct action *a)
+{
+    struct v0 *v = a->v;
+    int64_t hard = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : INT64_MAX;
+    int64_t quiet = a->a.run.blocking ? INT64_MAX : v->no_change_ms;
+    int64_t ms = hard < quiet ? hard : quiet;
+    if (ms < INT64_MAX)
+        timer_begin(v->en->loop, &a->quiet, ms, on_quiet);
+}
+
+static void next_line(struct action *a)
+{
+    struct v0 *v = a->v;
+    struct str line = str_trim(a->a.run.command);
+    if (!gathered(a) && gather(a, line) < 0) {
+        v0_answer_error(a, STR("The command that is being typed is too long; end it with "
+                               "C-c and write it to a file instead."));
+        return;
+    }
+    if (v0_scan_open(text_of(v))) {
+        wait_for_more(a);
+        return;
+    }
+    struct buf whole = BUF_INIT(TYPED_MAX);
+    buf_adds(&whole, text_of(v));
+    v0_run_text(a, buf_str(&whole));
+    forget(v);
+    buf_release(&whole);
+}
+
+bool v0_typed(struct action *a)
+{
+    struct v0 *v = a->v;
+    struct str line = str_trim(a->a.run.command);
+    if (v->typed.n == 0) {
+        if (!v0_scan_open(line) || gather(a, line) < 0)
+            return false; /* the shell has its own words for what is too long */
+        v->typed_any = false;
+        wait_for_more(a);
+    } else if (line.n == 0) {
+        wait_for_more(a);
+    } else if (!a->a.run.is_input) {
+        a->refused = true;
+        v0_answer_none(a, OP_RUNNING, OP_DETACHED, 0);
+    } else if (a->letter == 'C') {
+        forget(v);
+        v0_answer_none(a, OP_ENDED, OP_WHY_NONE, 130);
+    } else if (a->letter == 'D') { /* no more lines: bash says what is missing */
+        struct buf whole = BUF_INIT(TYPED_MAX);
+        buf_adds(&whole, text_of(v));
+        v0_run_text(a, buf_str(&whole));
+        forget(v);
+        buf_release(&whole);
+    } else {
+        next_line(a);
+    }
+    return true;
+}
