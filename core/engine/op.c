@@ -173,9 +173,14 @@ static bool deliver(struct op *op, int stream, const struct session_view *v,
             n = (size_t)(limit - at);
         struct str piece = str_n(chunk, n);
         uint64_t jump = 0;
+        uint64_t change = UINT64_MAX;
+        bool bare = op->kind == OP_VIEW && op->session &&
+                    session_bare(op->session, at, &change);
+        if (change < at + piece.n)
+            piece.n = (size_t)(change - at);
         if (op->filter && stream == 0 && v->shell)
             piece = visible(op, v, at, piece, &jump);
-        size_t taken = piece.n ? take(op, stream, at, piece) : 0;
+        size_t taken = piece.n ? take(op, bare ? 1 : stream, at, piece) : 0;
         *cursor += taken;
         *budget -= taken < *budget ? taken : *budget;
         if (taken < piece.n)

@@ -57,7 +57,8 @@ struct op_sink {
 enum op_kind {
     OP_RUN,
     OP_WAIT, /* look at what runs */
-    OP_VIEW, /* attached: everything, until it is dropped */
+    OP_VIEW, /* attached: everything, until it is dropped; as stream 1 what has
+                newlines without returns, for its sink to mend */
     OP_LOGS  /* read from cursor to limit, or follow */
 };
 

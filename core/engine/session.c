@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 const char *session_name(const struct session *s) { return s->name; }
@@ -52,9 +53,11 @@ void session_view(const struct session *s, struct session_view *v)
     v->stream = s->proc.hold ? session_out(s) : NULL;
     v->fd = s->proc.spool[0];
     v->scanned = s->scanned;
-    v->view = s->prompt_on && s->state == SESSION_TYPED && s->cmd.typed_at < s->scanned
-                  ? s->cmd.typed_at
-                  : s->scanned;
+    v->view = s->scanned;
+    if (s->switching && s->switch_at < v->view)
+        v->view = s->switch_at;
+    if (s->echo_at && s->echo_at < v->view)
+        v->view = s->echo_at;
     v->command = s->cmd.ended ? s->cmd.to : s->scanned;
     v->shell = &s->sh;
 }
@@ -70,6 +73,35 @@ uint64_t session_skip(const struct session *s, uint64_t at, uint64_t *next)
             *next = k->from;
     }
     return 0;
+}
+
+/* Those that are told of, oldest first; the running command's is not among them. */
+static struct skip bare_range(const struct session *s, unsigned i)
+{
+    const struct command *c = &s->cmd;
+    struct termios t;
+    if (i < BARES)
+        return s->bare[(s->bares_next + i) % BARES];
+    if (!c->started || c->ended || s->state != SESSION_RUNNING)
+        return (struct skip){0, 0};
+    /* A program that took the terminal over says itself where lines begin. */
+    bool lines = tcgetattr(s->proc.in, &t) < 0 || (t.c_lflag & ICANON);
+    return (struct skip){c->from, lines ? UINT64_MAX : c->from};
+}
+
+bool session_bare(const struct session *s, uint64_t at, uint64_t *next)
+{
+    *next = UINT64_MAX;
+    for (unsigned i = 0; i <= BARES; i++) {
+        struct skip k = bare_range(s, i);
+        if (k.to > at && k.from <= at) {
+            *next = k.to;
+            return true;
+        }
+        if (k.to > k.from && k.from > at && k.from < *next)
+            *next = k.from;
+    }
+    return false;
 }
 
 static void add_skip(struct session *s, uint64_t from, uint64_t to)
@@ -180,8 +212,6 @@ static void begin(struct session *s, struct op *op)
         enum shell_line how = op->with_stdin ? LINE_RUN_FIFO : run_line(s);
         s->run_traced = how != LINE_RUN_KEY;
         session_add_line(s, &line, how);
-        if (s->prompt_on) /* a half-typed line of somebody goes first */
-            hold_write(&s->proc, STR("\005\025"), STR(""), STR(""));
         session_store(s, buf_str(&line));
         buf_release(&line);
         attach_op(s, op);
@@ -222,6 +252,10 @@ void session_next(struct session *s)
 {
     while (s->state == SESSION_IDLE && !list_empty(&s->queue)) {
         struct op *op = list_first(&s->queue, struct op, node);
+        if (s->prompt_on || s->switching) { /* no command at a person's prompt */
+            session_sync_prompt(s);
+            return;
+        }
         list_del(&op->node);
         op->queued = false;
         if (!answer_done(s, op)) /* asked again while its command was ending */
@@ -520,8 +554,8 @@ static void command_over(struct session *s)
     s->state = SESSION_IDLE;
     s->en->idle_since_ms = clock_ms();
     acknowledge(s, LINE_ACK);
-    session_sync_prompt(s);
     session_next(s);
+    session_sync_prompt(s);
     if (s->state == SESSION_IDLE)
         session_env_later(
             s); /* stores the state too; until then it is found again by search */
@@ -550,6 +584,8 @@ static void end_command(struct session *s, uint64_t to, int status)
         c->from = to;
     c->status = status & 0xff;
     c->duration_ms = clock_ms() - c->since_ms;
+    if (!list_empty(&s->viewers) && c->to > c->from)
+        s->bare[s->bares_next++ % BARES] = (struct skip){c->from, c->to};
     forget_feed(s);
     session_read_records(s);
     s->noise_from = strpbrk(s->flags, "xv") ? to : 0;
@@ -613,6 +649,8 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
         s->idle_bytes = s->noise_from = 0;
     }
     s->state = SESSION_RUNNING;
+    if (s->attached_mode)
+        session_set_echo(s);
     if (s->early.n > 0) {
         c->fed = true;
         session_store(s, buf_str(&s->early));
@@ -719,6 +757,47 @@ bool session_end_by_record(struct session *s)
     return true;
 }
 
+/* What a person ran has ended, or it was a line of ours that is read at last. */
+static void human_over(struct session *s)
+{
+    s->state = SESSION_IDLE;
+    if (s->switching)
+        session_switch_again(s);
+    session_next(s);
+    session_sync_prompt(s);
+}
+
+/* The shell has its prompt, or none any more; its terminal is set before it goes on. */
+static void on_switch_mark(struct session *s, uint64_t end_of_mark)
+{
+    session_switched(s);
+    session_restore_tty(s);
+    s->echo_at = s->prompt_on ? end_of_mark : 0;
+    if (s->state == SESSION_HUMAN) /* it was our own line that was read */
+        s->state = SESSION_IDLE;
+    struct buf ack = BUF_INIT(64);
+    if (!session_held(s))
+        shell_line(&ack, &s->sh, LINE_ACK, s->cmd.seq);
+    session_store(s, buf_str(&ack)); /* so that it is typed once */
+    buf_release(&ack);
+    if (s->state == SESSION_IDLE) {
+        human_over(s);
+        if (s->state == SESSION_IDLE && !s->switching)
+            session_env_later(s);
+    }
+}
+
+static void on_human_mark(struct session *s)
+{
+    if (s->state != SESSION_IDLE)
+        return;
+    s->state = SESSION_HUMAN;
+    s->cmd.head[0] = 0;
+    s->cmd.since_ms = clock_ms();
+    if (!s->switching)
+        session_save(s);
+}
+
 static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     struct command *c = &s->cmd;
@@ -727,9 +806,7 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
         command_over(s);
     } else if (s->state == SESSION_HUMAN) {
         session_read_records(s);
-        s->state = SESSION_IDLE;
-        session_sync_prompt(s);
-        session_next(s);
+        human_over(s);
     } else if ((s->state == SESSION_RUNNING || s->state == SESSION_TYPED) &&
                m->seq == c->seq && !c->ended) {
         /* Interrupted, or thrown out of the line: no end mark comes. */
@@ -776,6 +853,7 @@ static void on_install_mark(struct session *s, const struct mark *m, uint64_t at
     }
     s->prompt_on = false;
     s->installing = false;
+    session_switched(s);
     if (!session_busy(s) || c->ended)
         return;
     if (c->started || m->seq >= c->seq) {
@@ -809,21 +887,10 @@ static void on_mark(struct session *s, const struct mark *m, uint64_t at)
             on_install_mark(s, m, at);
         break;
     case 'A':
-        session_restore_tty(s);
-        if (!session_held(s))
-            session_acknowledge(s, LINE_ACK);
-        if (s->state == SESSION_HUMAN) { /* H was our own line, read with their prompt */
-            s->state = SESSION_IDLE;
-            session_sync_prompt(s);
-            session_next(s);
-        }
+        on_switch_mark(s, at + m->len);
         break;
     case 'H':
-        if (s->state == SESSION_IDLE) {
-            s->state = SESSION_HUMAN;
-            c->head[0] = 0;
-            c->since_ms = clock_ms();
-        }
+        on_human_mark(s);
         break;
     }
 }
@@ -849,6 +916,20 @@ void session_quiet_again(struct session *s)
 }
 
 static void on_shell_exit(struct session *s);
+
+/* People see what comes when our own line is there whole, so that it can be left out. */
+static void look_for_echo(struct session *s)
+{
+    char bytes[4096];
+    uint64_t at = s->echo_at;
+    size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes, sizeof(bytes));
+    size_t where, len = 0;
+    if (s->scanned - s->echo_at < n)
+        n = (size_t)(s->scanned - s->echo_at);
+    if (at != s->echo_at || n == sizeof(bytes) ||
+        (shell_echo(&s->sh, str_n(bytes, n), &where, &len) && len > 0))
+        s->echo_at = 0;
+}
 
 /* Searches new output for marks: a bounded piece a turn. */
 static void scan(struct session *s)
@@ -889,6 +970,8 @@ static void scan(struct session *s)
         }
     }
     if (s->scanned != before) {
+        if (s->echo_at)
+            look_for_echo(s);
         pump_list(&s->waiters);
         pump_list(&s->viewers);
         pump_list(&s->logs);
@@ -925,6 +1008,8 @@ static void shell_gone(struct session *s, const struct err *failed)
     timer_stop(&s->prompt);
     timer_stop(&s->env_timer);
     s->attached_mode = s->prompt_on = false;
+    s->echo_at = 0;
+    session_switched(s);
     if (s->state == SESSION_STARTING) {
         s->state = SESSION_NONE;
         if (s->with_rc && !failed) { /* an rc file that execs or exits */
@@ -1013,7 +1098,7 @@ static void on_shell_exit(struct session *s)
 struct json *session_json(const struct session *s)
 {
     static const char *const states[] = {"none",    "starting", "idle",
-                                         "running", "running",  "attached"};
+                                         "running", "running",  "running"};
     struct json *j = json_object();
     json_put_z(j, "name", s->name);
     json_put_z(j, "state", states[s->state]);
@@ -1027,7 +1112,8 @@ struct json *session_json(const struct session *s)
         json_put_int(j, "last_background", s->last_background);
     json_put_int(j, "op", (int64_t)s->cmd.seq);
     if (session_busy(s)) {
-        json_put_z(j, "command", s->cmd.head);
+        json_put_z(j, "command",
+                   s->state == SESSION_HUMAN ? "(typed by somebody)" : s->cmd.head);
         json_put_int(j, "running_ms", clock_ms() - s->cmd.since_ms);
     }
     json_put_bool(j, "untold", session_untold(s));
@@ -1203,8 +1289,8 @@ uint64_t session_spool_bytes(const struct session *s)
 void session_free(struct session *s)
 {
     drop_all(s, ERR_GONE, "was ended");
-    struct timer *timers[] = {&s->look, &s->start, &s->env_timer, &s->prompt,
-                              &s->exit_timer};
+    struct timer *timers[] = {&s->look,   &s->start,      &s->env_timer,
+                              &s->prompt, &s->exit_timer, &s->switch_timer};
     for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
         timer_stop(timers[i]);
     task_cancel(&s->scan);

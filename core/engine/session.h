@@ -134,6 +134,11 @@ struct session_view {
     const struct shell *shell;
 };
 void session_view(const struct session *s, struct session_view *v);
+/*
+ * Is what was written at `at` the output of a command of ours, which nobody
+ * translated: do its newlines want a return for a terminal? *next: until where.
+ */
+bool session_bare(const struct session *s, uint64_t at, uint64_t *next);
 /* The end of the noise that begins at or before `at`; 0: there is none. */
 uint64_t session_skip(const struct session *s, uint64_t at, uint64_t *next);
 

@@ -55,26 +55,36 @@ static void on_env(struct io *io, uint32_t events)
     }
 }
 
-static void on_env_timer(struct timer *t)
+/*
+ * Opens the FIFO, to which the shell will write. A worker that takes over does so
+ * at once: the one before may have asked, and a shell waits until somebody reads.
+ */
+int session_env_listen(struct session *s)
 {
-    struct session *s = container_of(t, struct session, env_timer);
     char path[300];
-    if (s->state != SESSION_IDLE)
-        return;
-    if (!list_empty(&s->viewers) || !s->sh.pty) {
-        session_save(s);
-        return;
-    }
     session_env_done(s);
     snprintf(path, sizeof(path), "%s/e", s->sh.dir);
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0)
-        return;
+        return -1;
     if (io_start(s->en->loop, &s->env_io, fd, EPOLLIN, on_env) < 0) {
         close(fd);
+        return -1;
+    }
+    return 0;
+}
+
+static void on_env_timer(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, env_timer);
+    if (s->state != SESSION_IDLE || s->switching)
+        return; /* the mark that ends that sets the timer again */
+    if (!list_empty(&s->viewers) || !s->sh.pty) {
+        session_save(s);
         return;
     }
-    session_say(s, LINE_ENV);
+    if (session_env_listen(s) == 0)
+        session_say(s, LINE_ENV);
 }
 
 void session_env_later(struct session *s)

@@ -10,10 +10,13 @@
 #include <termios.h>
 
 enum {
-    DONE_KEPT = 16,      /* answers kept for callers that come back */
-    INPUTS_KEPT = 4,     /* ids of input that was typed */
-    SKIPS = 32,          /* noise ranges remembered */
-    LOOK_FIRST_MS = 60,  /* quiet for that long: is it waiting? */
+    DONE_KEPT = 16,  /* answers kept for callers that come back */
+    INPUTS_KEPT = 4, /* ids of input that was typed */
+    SKIPS = 32,      /* noise ranges remembered */
+    BARES = 32,
+    SWITCH_MS = 300, /* for the prompt to come or go; then the line is not read */
+    SWITCHES_MAX = 4,
+    LOOK_FIRST_MS = 60, /* quiet for that long: is it waiting? */
     LOOK_NEXT_MS = 120,
     LOOK_AGAIN_MS = 1000, /* it was waiting: still? */
     ENV_AFTER_MS = 50,
@@ -134,14 +137,21 @@ struct session {
     uint64_t quiet_at;     /* offset when the look timer was set */
     struct io env_io;      /* the FIFO e while a snapshot is under way */
     struct buf env_text;
-    struct buf kept;       /* the state as last stored; see session_state.c */
-    struct buf text;       /* the command, until it has begun */
-    size_t partial;        /* bytes of input since its last newline */
-    unsigned installs;     /* of our code, since the last end */
-    struct buf early;      /* input that came before the command began */
-    int record_fd;         /* the file r; -1: not open */
-    bool attached_mode;    /* the terminal echoes and translates newlines */
-    bool prompt_on;        /* and the shell prints a prompt */
+    struct buf kept;    /* the state as last stored; see session_state.c */
+    struct buf text;    /* the command, until it has begun */
+    size_t partial;     /* bytes of input since its last newline */
+    unsigned installs;  /* of our code, since the last end */
+    struct buf early;   /* input that came before the command began */
+    int record_fd;      /* the file r; -1: not open */
+    bool attached_mode; /* the terminal echoes and translates newlines */
+    bool prompt_on;     /* and the shell prints a prompt, or is told to */
+    bool switching;     /* it was told to change that: nothing is typed until mark A */
+    unsigned switches;  /* times it was told */
+    uint64_t switch_at; /* offset of the output then */
+    struct timer switch_timer;
+    uint64_t echo_at;        /* where the terminal shows what we typed; 0: nowhere */
+    struct skip bare[BARES]; /* output of programs whose newlines are bare, for people */
+    unsigned bares_next;
 };
 
 static inline const struct keep_stream *session_out(const struct session *s)
@@ -169,6 +179,8 @@ struct termios session_termios(bool attached);
 void session_set_echo(struct session *s);
 void session_restore_tty(struct session *s);
 void session_sync_prompt(struct session *s);
+void session_switched(struct session *s);
+void session_switch_again(struct session *s);
 void session_attach_mode(struct session *s, bool on);
 
 /*
@@ -191,6 +203,7 @@ void session_look_later(struct session *s, int64_t ms);
 
 /* session_env.c */
 void session_env_done(struct session *s);
+int session_env_listen(struct session *s);
 void session_env_later(struct session *s);
 
 /* session_input.c */

@@ -20,7 +20,8 @@ struct kept {
     uint64_t proc, feed, seq, scanned, records, seen;
     int32_t state, kind, rows, cols, fresh_status, last_background;
     uint32_t gen, uid, gid, done_next;
-    uint8_t pty, same_env, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold;
+    uint8_t pty, same_env, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold,
+        switching;
     char nonce[12], tag[12], flags[32];
     uint32_t inputs_next;
     char inputs[INPUTS_KEPT][OP_ID_MAX + 1];
@@ -72,6 +73,7 @@ static void pack(struct session *s, struct buf *out)
                      .feed_eof = s->feed_eof,
                      .attached = s->attached_mode,
                      .prompt = s->prompt_on,
+                     .switching = s->switching,
                      .untold = s->untold,
                      .inputs_next = s->inputs_next,
                      .cmd = s->cmd};
@@ -154,6 +156,7 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->feed_eof = k->feed_eof;
     s->attached_mode = k->attached;
     s->prompt_on = k->prompt;
+    s->switching = k->switching;
     s->untold = (enum op_state)k->untold;
     s->cmd = k->cmd;
     memcpy(s->sh.nonce, k->nonce, sizeof(s->sh.nonce));
@@ -198,7 +201,11 @@ void session_resume(struct engine *en, struct str name, struct str state)
     /* People who were attached come back by themselves. */
     if (s->attached_mode && s->state != SESSION_STARTING)
         session_attach_mode(s, false);
-    if (session_busy(s) && s->cmd.ended)
+    if (s->sh.pty && session_env_listen(s) < 0)
+        log_debug("session %s: cannot read its environment", s->name);
+    if (s->switching)
+        session_switch_again(s);
+    if (session_busy(s) && s->cmd.ended && s->state != SESSION_HUMAN)
         session_over_again(s);
     task_defer(en->loop, &s->scan);
 }

@@ -36,14 +36,21 @@ struct termios session_termios(bool attached)
     return t;
 }
 
-/* Echo and newline translation: as people expect them, or none. */
+/*
+ * Echo for people, while something runs. What an agent runs is never translated:
+ * its bytes are what it gets.
+ */
 void session_set_echo(struct session *s)
 {
     struct termios t;
+    /* Not before it runs: what we typed is on its way, and is not to be seen. */
+    if (s->state != SESSION_RUNNING && s->state != SESSION_HUMAN)
+        return;
     if (s->proc.in < 0 || tcgetattr(s->proc.in, &t) < 0)
         return;
     bool on = s->attached_mode;
-    t.c_oflag = on ? t.c_oflag | OPOST | ONLCR : t.c_oflag & ~(tcflag_t)OPOST;
+    if (s->state == SESSION_HUMAN)
+        t.c_oflag = on ? t.c_oflag | OPOST | ONLCR : t.c_oflag & ~(tcflag_t)OPOST;
     if ((t.c_lflag & ICANON) || !on)
         t.c_lflag = on ? t.c_lflag | ECHO : t.c_lflag & ~(tcflag_t)ECHO;
     tcsetattr(s->proc.in, TCSANOW, &t);
@@ -63,15 +70,62 @@ void session_restore_tty(struct session *s)
     }
 }
 
-/* A prompt for people while somebody is attached; changed when the shell is idle. */
+/* Types the line that makes the prompt come or go; mark A is the answer. */
+static void say_switch(struct session *s)
+{
+    struct buf line = BUF_INIT(1024);
+    if (!s->prompt_on)
+        shell_line(&line, &s->sh, LINE_CLEAR, 0);
+    session_add_line(s, &line, s->prompt_on ? LINE_ATTACH : LINE_DETACH);
+    session_store(s, buf_str(&line));
+    buf_release(&line);
+}
+
+/*
+ * Nobody read the line: it is a part of something that was begun and not ended,
+ * a quote or a here-document. That is abandoned; what runs is not disturbed.
+ */
+static void on_switch_timer(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, switch_timer);
+    if (s->state != SESSION_IDLE || !s->switching)
+        return;
+    if (++s->switches > SWITCHES_MAX) {
+        session_switched(s);
+        session_next(s);
+        return;
+    }
+    hold_write(&s->proc, STR("\003"), STR(""), STR(""));
+    say_switch(s);
+    timer_begin(s->en->loop, t, SWITCH_MS, on_switch_timer);
+}
+
+void session_switch_again(struct session *s)
+{
+    timer_begin(s->en->loop, &s->switch_timer, SWITCH_MS, on_switch_timer);
+}
+
+void session_switched(struct session *s)
+{
+    timer_stop(&s->switch_timer);
+    s->switching = false;
+    s->switches = 0;
+}
+
+/*
+ * A prompt for people while somebody is attached and no agent's command waits;
+ * changed when the shell is idle.
+ */
 void session_sync_prompt(struct session *s)
 {
-    if (s->state != SESSION_IDLE || s->prompt_on == s->attached_mode)
+    bool want = s->attached_mode && list_empty(&s->queue);
+    if (s->state != SESSION_IDLE || s->switching || s->prompt_on == want)
         return;
-    s->prompt_on = s->attached_mode;
-    if (!s->prompt_on) /* what somebody had typed and not entered */
-        hold_write(&s->proc, STR("\005\025"), STR(""), STR(""));
-    session_say(s, s->prompt_on ? LINE_ATTACH : LINE_DETACH);
+    s->prompt_on = want;
+    s->switching = true;
+    s->switch_at = s->scanned;
+    say_switch(s);
+    session_switch_again(s);
 }
 
 bool session_held(const struct session *s)
@@ -90,8 +144,7 @@ void session_hold(struct session *s)
 void session_attach_mode(struct session *s, bool on)
 {
     s->attached_mode = on && s->sh.pty;
-    if (session_busy(s))
-        session_set_echo(s); /* an idle shell is told by sync_prompt, and asks for it */
+    session_set_echo(s);
     session_sync_prompt(s);
 }
 

@@ -26,6 +26,10 @@
 /* Of an E or P; no record is longer than its reader looks. */
 #define RECORD "%s\\000%s\\000%s\\000%s\\000%.4096s\\000%s\\000%.4096s\\000"
 
+/* A key that nobody has; and what a terminal's echo makes of it. */
+#define CLEAR_SHOWN STR("^[[7723~")
+#define CLEAR_KEY   "\\e[7723~"
+
 /*
  * Begin, and the choice of how the next begin hands on $? (@@p). Marks go to
  * @@t: 255, where an interactive bash keeps its terminal (closed on exec), or
@@ -117,6 +121,10 @@ static const char bash_code[] =
     "for @@i in emacs vi-insert; do\n"
     "\\builtin bind -m $@@i '\"\\C-_\": \" \\\\builtin eval \\\"$@@x\\\"\\C-m\"'\n"
     "\\builtin bind -m $@@i '\"\\C-^\": \" \\\\builtin eval \\\"$@@X\\\"\\C-m\"'\n"
+    "done 2>/dev/null\n"
+    /* A line that somebody had not entered goes, without a bell; C-y brings it back. */
+    "for @@i in emacs vi-insert vi-move; do\n"
+    "\\builtin bind -m $@@i '\"" CLEAR_KEY "\": kill-whole-line'\n"
     "done 2>/dev/null\n"
     "\\builtin shopt -u huponexit 2>/dev/null\n";
 
@@ -422,6 +430,8 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
     case LINE_ENV:
         return buf_addf(out, " %s \"$__od%u_v\"\n",
                         is_bash(sh) ? "\\builtin eval" : "\\eval", g);
+    case LINE_CLEAR: /* without line editing: VKILL, and what busybox takes for it */
+        return buf_addz(out, is_bash(sh) ? "\033[7723~" : "\005\025");
     case LINE_ATTACH:
         return buf_addf(out, " __od%u_a 1\n", g);
     case LINE_DETACH:
@@ -535,20 +545,22 @@ bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *le
 {
     char names[24];
     int n = snprintf(names, sizeof(names), " __od%u_", sh->gen);
-    struct str heads[] = {str_n(names, (size_t)n), STR(" \\builtin eval \"$__od")};
-    long first = -1;
-    bool keeps_newline = false; /* a command begins on a line of its own */
-    for (int i = 0; i < 2; i++) {
-        long hit = str_find(bytes, heads[i]);
-        if (hit >= 0 && (first < 0 || hit < first)) {
-            first = hit;
-            keeps_newline = i == 1;
-        }
-    }
+    long first = str_find(bytes, str_n(names, (size_t)n));
     if (first < 0)
         return false;
     struct str rest = str_sub(bytes, (size_t)first, bytes.n);
     long nl = str_chr(rest, '\n');
+    /* After the last one of a prompt, output begins on a line of its own. */
+    bool keeps_newline = str_starts(str_sub(rest, (size_t)n, rest.n), STR("a ''"));
+    /* Typed before there was a prompt: the terminal echoed it and the key, and readline
+     * will. */
+    if (first >= (long)CLEAR_SHOWN.n &&
+        str_eq(str_n(rest.p - CLEAR_SHOWN.n, CLEAR_SHOWN.n), CLEAR_SHOWN)) {
+        first -= (long)CLEAR_SHOWN.n;
+        rest = str_sub(bytes, (size_t)first, bytes.n);
+        nl = str_chr(rest, '\n');
+        keeps_newline = false;
+    }
     *at = (size_t)first;
     *len = nl < 0 ? 0 : (size_t)nl + 1;
     if (nl > 0 && keeps_newline)

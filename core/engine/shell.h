@@ -92,6 +92,7 @@ enum shell_line {
     LINE_INSTALL,   /* source the code file `p`, whatever is half typed */
     LINE_SOURCE,    /* the same to a shell that reads a pipe */
     LINE_ENV,       /* write the exported variables to `e` */
+    LINE_CLEAR,     /* no line but a key: what somebody typed and did not enter goes */
     LINE_ATTACH,    /* a person is there: prompt, echo */
     LINE_DETACH
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raw mode around a call. The session's tty echoes and translates as long as
- * somebody is attached, so nothing is interpreted here but the detach key.
+ * Raw mode around a call. The session's tty echoes and translates while somebody
+ * is at its prompt, so nothing is interpreted here but the detach key.
  */
 #include "proto/attach.h"
 
@@ -54,11 +54,26 @@ static void watch_screen(struct attach *a, struct str bytes)
     }
 }
 
+/* What an agent runs is not translated by the session's terminal, so it is here. */
+static int write_lines(struct call *c, struct str bytes)
+{
+    struct buf lines = BUF_INIT(2 * FRAME_MAX);
+    int r = 0;
+    for (long nl; r == 0 && (nl = str_chr(bytes, '\n')) >= 0;) {
+        r = buf_add(&lines, bytes.p, (size_t)nl) < 0 || buf_addz(&lines, "\r\n") < 0;
+        bytes = str_sub(bytes, (size_t)nl + 1, bytes.n);
+    }
+    r = r == 0 && buf_adds(&lines, bytes) == 0
+            ? call_write(c, STDOUT_FILENO, buf_str(&lines))
+            : -1;
+    buf_release(&lines);
+    return r;
+}
+
 static int on_output(struct call *c, bool error, struct str bytes)
 {
-    (void)error;
     watch_screen(attach_of(c), bytes);
-    return call_write(c, STDOUT_FILENO, bytes);
+    return error ? write_lines(c, bytes) : call_write(c, STDOUT_FILENO, bytes);
 }
 
 static void put_line(struct str text)

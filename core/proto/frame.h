@@ -16,7 +16,8 @@
  *   'X' detach/cancel empty: stop waiting; what runs goes on
  * Server to client
  *   'O' output        offset in the session's (process's) spool, bytes
- *   'E' error output  the same for a process's standard error
+ *   'E' error output  the same for a process's standard error; of attach: output
+ *                     whose newlines want a return before them
  *   'N' note          JSON {"note":KIND,"text":SENTENCE,…}
  *   'W' window        u64: input accepted up to this offset; the client keeps
  *                     at most FRAME_INPUT_WINDOW bytes beyond it unsent-for

@@ -80,7 +80,7 @@ looks() {
 bg() {
     bg_name=$1
     shift
-    rm -f "$T/$bg_name.rc"
+    rm -f "$T/$bg_name.rc" "$T/$bg_name.out" "$T/$bg_name.err"
     {
         ex "$@" >"$T/$bg_name.out" 2>"$T/$bg_name.err"
         echo $? >"$T/$bg_name.rc.new"

@@ -205,11 +205,11 @@ TEST(the_trace_of_our_end_is_cut_where_its_line_begins)
 }
 
 /* Those that are typed while people are attached. */
-static const enum shell_line echoed[] = {LINE_RUN,   LINE_RUN_FIFO, LINE_RUN_NULL,
-                                         LINE_ACK,   LINE_ACK_ASK,  LINE_ATTACH,
+static const enum shell_line echoed[] = {LINE_ACK, LINE_ACK_ASK, LINE_ATTACH,
                                          LINE_DETACH};
 
-/* A command's output begins on a line of its own, so its line's end stays. */
+/* Output begins on a line of its own after the prompt has gone, so its line's end stays.
+ */
 static void check_echo(const struct shell *sh, enum shell_line what)
 {
     struct buf line = BUF_INIT(1000), b = BUF_INIT(2000);
@@ -222,8 +222,7 @@ static void check_echo(const struct shell *sh, enum shell_line what)
     CHECK_INT(at, strlen("me@here:~$"));
     struct str rest = str_sub(buf_str(&b), at + len, b.n);
     CHECK(str_eq(rest, STR("after\r\n")) || str_eq(rest, STR("\r\nafter\r\n")));
-    bool command = strncmp(line.p, " \\builtin", 9) == 0;
-    CHECK_INT(rest.n, command ? 9 : 7);
+    CHECK_INT(rest.n, what == LINE_DETACH ? 9 : 7);
 
     /* Until its newline came, only the place is known. */
     struct str open = str_sub(buf_str(&b), 0, at + line.n);
@@ -243,6 +242,19 @@ TEST(each_echoed_line_of_ours_is_found_whole)
         check_echo(&bash, echoed[i]);
         check_echo(&posix, echoed[i]);
     }
+}
+
+TEST(what_a_terminal_echoes_of_the_clearing_key_goes_with_its_line)
+{
+    struct buf key = BUF_INIT(100);
+    CHECK_INT(shell_line(&key, &bash, LINE_CLEAR, 0), 0);
+    CHECK_STR(buf_z(&key), "\033[7723~");
+    struct str b = STR("before\r\n^[[7723~ __od1_a ''\r\nafter\r\n");
+    size_t at = 0, len = 0;
+    CHECK(shell_echo(&bash, b, &at, &len));
+    CHECK_INT(at, strlen("before\r\n"));
+    CHECK(str_eq(str_sub(b, at + len, b.n), STR("after\r\n")));
+    buf_release(&key);
 }
 
 TEST(lines_of_others_are_not_taken_for_echoes)
