@@ -125,7 +125,11 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(O)/libcore.a
 	@echo "  LINK   $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) -o $@ $^ $(DEPS_LIBS)
 
-# Programs that tests play with: peers and the like, tests/lib/NAME.c.
+# Servers and clients that tests play with: tests/lib/NAME.c.
+TEST_BIN := $(addprefix $(O)/lib/,httpd_echo wire ws_echo)
+.PHONY: test-programs
+test-programs: $(TEST_BIN)
+
 $(O)/lib/%: $(O)/obj/tests/lib/%.o $(O)/libcore.a
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
@@ -179,6 +183,7 @@ help:
 	@sed -n 's|^#: \{0,1\}||p' Makefile
 
 -include $(patsubst %.o,%.d,$(call objects,$(CORE) $(APPLETS) $(UNIT) $(FUZZ)))
+-include $(TEST_BIN:$(O)/lib/%=$(O)/obj/tests/lib/%.d)
 
 FORCE:
 .PHONY: FORCE

@@ -118,7 +118,11 @@ prepare() {
     unit) build dev MODE=dev unit ;;
     fuzz) [ -z "$(programs fuzz)" ] || build fuzz MODE="$(fuzz_mode)" fuzz-targets ;;
     cross) [ -z "$(programs cross)" ] || build/tools.sh cross >&2 || : ;;
-    scenario | wire | fault | images | compat)
+    wire)
+        build/tools.sh test >&2 || :
+        build release all test-programs
+        ;;
+    scenario | fault | images | compat)
         build/tools.sh test >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;

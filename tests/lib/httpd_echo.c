@@ -8,6 +8,7 @@
 
 #include "net/addr.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 
