@@ -143,5 +143,14 @@ void req_abort(struct req *r);
  * for (RFC 9110 14), with ETag and Last-Modified. Takes fd.
  */
 void req_answer_file(struct req *r, int fd, const char *type);
+/*
+ * Answers 101 with the fields that were added, and hands the connection over
+ * (RFC 9110 7.8): it is `to`'s from here on, with what has come behind the
+ * request in to->in, and this server knows nothing of it any more: `count` says
+ * that it went, a drain does not wait for it. 0; -1: r has a body or is of
+ * HTTP/1.0, where there is no such thing; then it is still to be answered.
+ */
+int req_upgrade(struct req *r, const char *protocol, struct stream *to,
+                const struct stream_events *ev);
 
 #endif

@@ -186,6 +186,25 @@ void req_abort(struct req *r)
     conn_close(c);
 }
 
+int req_upgrade(struct req *r, const char *protocol, struct stream *to,
+                const struct stream_events *ev)
+{
+    struct conn *c = r->conn;
+    if (!r->body_over || r->head.minor == 0)
+        return -1;
+    buf_addf(&c->stream.out,
+             "HTTP/1.1 101 Switching Protocols\r\nDate: %s\r\nConnection: Upgrade\r\n"
+             "Upgrade: %s\r\n",
+             date(c->d), protocol);
+    buf_adds(&c->stream.out, buf_str(&r->fields));
+    buf_addz(&c->stream.out, "\r\n");
+    r->gone = NULL;
+    stream_move(to, &c->stream, ev);
+    conn_close(c);
+    stream_flush(to);
+    return 0;
+}
+
 /* ---- files ---- */
 
 enum { FILE_STEP = 1 << 20 };
@@ -274,7 +293,7 @@ bool answer_whole(const struct conn *c)
     int why = 0;
     socklen_t n = sizeof(why);
     /* A reset throws away what the peer has not read: then nothing is unsent. */
-    return c->stream.eof && answer_unsent(c) == 0 &&
+    return c->stream.io.fd >= 0 && c->stream.eof && answer_unsent(c) == 0 &&
            getsockopt(c->stream.io.fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
 }
 

@@ -16,6 +16,7 @@
  *   /params/A/B /rest/…  what was in the path; /query?x=… in the query
  *   /header              the field X-Test, as it came
  *   /log                 a line for each `gone` and each receipt
+ *   /upgrade             the bytes back, whatever they are, up to the end
  *   /secret              refused
  */
 #ifndef OD_TESTS_ECHO_H
@@ -280,6 +281,49 @@ static void echo_both(struct req *r)
     req_begin(r, 200, "application/octet-stream", -1);
 }
 
+/* ---- not HTTP any more ---- */
+
+struct echo_tunnel {
+    struct stream s;
+    struct echo *e;
+};
+
+static void echo_tunnel_close(struct echo_tunnel *t)
+{
+    struct loop *l = t->e->loop;
+    buf_addz(&t->e->log, "closed\n");
+    stream_close(&t->s);
+    loop_bury(l, t, free);
+}
+
+static void echo_tunnel_data(struct stream *s)
+{
+    if (stream_write(s, buf_str(&s->in)) == 0)
+        buf_reset(&s->in);
+}
+
+static void echo_tunnel_end(struct stream *s, int errnum)
+{
+    (void)errnum;
+    echo_tunnel_close(container_of(s, struct echo_tunnel, s));
+}
+
+static const struct stream_events echo_tunnel_events = {echo_tunnel_data, NULL,
+                                                        echo_tunnel_end, NULL};
+
+static void echo_upgrade(struct req *r)
+{
+    struct echo_tunnel *t = xnew(struct echo_tunnel);
+    t->e = echo_of(r);
+    req_header_add(r, "X-Back", "1");
+    if (req_upgrade(r, "echo", &t->s, &echo_tunnel_events) < 0) {
+        free(t);
+        echo_text(r, 400, "no\n");
+    } else if (t->s.in.n > 0) {
+        echo_tunnel_data(&t->s);
+    }
+}
+
 /* ---- the server ---- */
 
 static void echo_fail(struct req *r, int status, const char *text)
@@ -325,6 +369,7 @@ static const struct route echo_routes[] = {
     {HTTP_GET, "/file", echo_file, 0, NULL, false},
     {HTTP_GET | HTTP_POST, "/wait", echo_wait, 0, NULL, false},
     {HTTP_GET, "/go", echo_go, 0, NULL, false},
+    {HTTP_GET, "/upgrade", echo_upgrade, 0, NULL, false},
     {HTTP_GET, "/stream/{n}", echo_stream, 0, NULL, false},
     {HTTP_GET, "/sized/{n}", echo_sized, 0, NULL, false},
     {HTTP_GET, "/abort", echo_abort, 0, NULL, false},

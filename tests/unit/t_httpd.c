@@ -1267,6 +1267,47 @@ TEST(whether_an_answer_has_arrived)
     finish();
 }
 
+TEST(a_connection_can_become_something_else)
+{
+    static const char hello[] = "GET /upgrade HTTP/1.1\r\nHost: x\r\n"
+                                "Connection: Upgrade\r\nUpgrade: echo\r\n\r\n";
+    start();
+    int fd = dial_tcp();
+    say(fd, HIDDEN);
+    hear_reply(fd);
+    struct buf b = BUF_INIT(1000);
+    buf_addz(&b, hello);
+    buf_addz(&b, "early, " HIDDEN);
+    say_n(fd, b.p, b.n);
+    hear_head(fd);
+    CHECK_INT(reply.status, 101);
+    HAS("\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Back: 1\r\n");
+    hear_body(fd, strlen("early, " HIDDEN));
+    IS_BODY("early, " HIDDEN);
+    say(fd, "GET /");
+    hear_body(fd, 5);
+    IS_BODY("GET /");
+    /* The server does not count it any more, nor wait for it. */
+    close(fd);
+    T_WAIT(logged("closed\n"));
+    fd = dial_tcp();
+    say(fd, "GET /upgrade HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello");
+    hear_reply(fd);
+    CHECK_INT(reply.status, 400);
+    say(fd, "GET /upgrade HTTP/1.0\r\n\r\n");
+    hear_reply(fd);
+    CHECK_INT(reply.status, 400);
+    close(fd);
+    fd = dial_local();
+    dribble(fd, hello, strlen(hello));
+    hear_head(fd);
+    CHECK_INT(reply.status, 101);
+    close(fd);
+    T_WAIT(logged("closed\nclosed\n"));
+    buf_release(&b);
+    finish();
+}
+
 /* ---- time ---- */
 
 TEST(a_head_has_its_time)
