@@ -395,4 +395,5 @@ def _(c):
     old = c.kill_worker()
     wait_for(lambda: c.worker() not in (None, old), "another worker")
     wait_for(c.box.is_alive, "alive")
-    holds(c.box.server_info()["uptime"] >= before)
+    after = c.box.server_info()["uptime"]
+    holds(after >= before, after, before)
