@@ -10,11 +10,11 @@
  * A power cut takes what was not synchronised yet, and those ids are given
  * again; with EVENTLOG_SYNC_ALWAYS there is none such.
  *
- * A reader gets every id once and in order. What is no more there (retention,
- * damage) is one line in its place, {"id":M,…,"observation":"gap",…}, with the
- * range from … to of missing ids, where M is `to`. What was refused for want of
- * room never had an id; the event before which it is missing is a gap too, with
- * its number in "count" (see eventlog_append).
+ * A reader gets every id once and in order. What is no more there is one line in
+ * its place, {"id":TO,…,"observation":"gap","content":"","extras":{"from":FROM,
+ * "to":TO,"reason":…}}, for the ids FROM to TO, with reason "retention" (too old)
+ * or "damage" (the file does not have them as they were written). An event that was
+ * refused for want of room never had an id: reason "refused", see eventlog_append.
  */
 #ifndef OD_ENGINE_EVENTLOG_H
 #define OD_ENGINE_EVENTLOG_H
@@ -25,7 +25,7 @@
 
 enum eventlog_sync {
     EVENTLOG_SYNC_NONE,     /* the system's own time, half a minute */
-    EVENTLOG_SYNC_INTERVAL, /* within a second of an append */
+    EVENTLOG_SYNC_INTERVAL, /* a second after an append, by a helper process */
     EVENTLOG_SYNC_ALWAYS    /* before eventlog_append returns */
 };
 
