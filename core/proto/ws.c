@@ -445,6 +445,7 @@ static void on_turn(struct task *t)
  */
 static bool peer_reads(struct ws *w)
 {
+    stream_flush(&w->s); /* what is left is what the kernel did not take */
     size_t sent = w->queued - w->s.out.n;
     bool alive = w->behind && sent != w->sent;
     w->sent = sent;

@@ -553,6 +553,20 @@ TEST(whatever_breaks_the_protocol_closes_with_the_code_for_it)
     }
 }
 
+TEST(whoever_broke_the_protocol_may_go_on_until_he_hangs_up)
+{
+    open_ws(WS_CLIENT);
+    say(STR("\xff\xff"), 2);
+    say(filled(100000), 1000);
+    CHECK_INT(near.closes, 0);
+    CHECK_INT(near.w.s.in.n, 0);
+    close(far.fd);
+    far.fd = -1;
+    turn();
+    CHECK(str_starts(buf_str(&near.log), STR("C1002:")));
+    finish();
+}
+
 TEST(a_client_masks_and_a_server_does_not)
 {
     struct buf b = BUF_INIT(1000);
@@ -971,6 +985,21 @@ TEST(a_peer_that_slowly_takes_what_is_queued_stays)
 
 /* ---- sending ---- */
 
+TEST(a_peer_is_not_alive_because_the_kernel_takes_what_we_send)
+{
+    times = (struct ws_opts){.ping_ms = 5, .dead_ms = 40};
+    open_ws(WS_SERVER);
+    setsockopt(near.w.s.io.fd, SOL_SOCKET, SO_SNDBUF, &(int){1 << 20}, sizeof(int));
+    for (int64_t end = t_now_ms() + T_WAIT_MS; near.closes == 0; t_pause_ms(3)) {
+        CHECK(t_now_ms() < end);
+        ws_send(&near.w, true, STR("x"));
+        turns(2);
+        CHECK_INT(near.w.s.out.n, 0);
+    }
+    CHECK(str_starts(buf_str(&near.log), STR("C1006:")));
+    finish();
+}
+
 TEST(keys_of_a_client_are_never_the_same)
 {
     open_ws(WS_CLIENT);
@@ -1000,6 +1029,16 @@ TEST(a_turn_is_one_write)
     finish();
 }
 
+TEST(a_turn_may_send_more_than_the_mark_to_a_peer_that_takes_it)
+{
+    open_sizes(WS_SERVER, 1000, 4096, 8192, SOCK_SEQPACKET); /* a large send buffer */
+    for (int i = 0; i < 100; i++)
+        CHECK(ws_send(&near.w, true, filled(200)));
+    turn();
+    CHECK_STR(buf_z(&near.log), "");
+    finish();
+}
+
 TEST(a_slow_peer_makes_send_refuse_and_room_comes)
 {
     open_sizes(WS_SERVER, 1000, 4096, 64 << 10, SOCK_STREAM);
@@ -1024,7 +1063,7 @@ TEST(a_slow_peer_makes_send_refuse_and_room_comes)
             CHECK(near.w.s.out.n <= near.w.s.low);
             rooms++;
         }
-        CHECK(near.w.s.out.n <= near.w.s.out.max);
+        CHECK(near.w.s.out.n <= near.w.s.low + 14 + m.n);
         CHECK_INT(buf_addc(&want, (char)(FIN | BINARY)), 0);
         if (m.n < 126)
             CHECK_INT(buf_addc(&want, (char)m.n), 0);
