@@ -258,6 +258,7 @@ static void finish(void)
 {
     ws_release(&near.w);
     ws_release(&near.w);
+    CHECK(!timer_active(&near.w.timer) && near.w.s.io.fd < 0);
     if (far.fd >= 0)
         close(far.fd);
     buf_release(&near.log);
