@@ -11,6 +11,7 @@
 #   many      1,000 sessions
 #   kills     the worker killed 200 times while output flows
 #   events    the event log: a million events, written, replayed, found
+#   web       a command over HTTP, idle connections, 1 GB up and down
 #
 # A limit is a program of at most 100 lines (limit/) that has the same lasting
 # effects with the system calls that cannot be avoided, run in turn with ours,
@@ -346,9 +347,71 @@ group_events() {
     rm -rf events lines-only
 }
 
+# The server of the V0 API on a port of its own: $port.
+start_web() {
+    mkfifo ready
+    "$OD" serve --listen 127.0.0.1:0 --working-dir "$dir" --log error --ready-fd 3 \
+        3>ready >/dev/null 2>"$dir/log" </dev/null &
+    server=$!
+    port=$(sed -n 's/^listening .*:\([0-9]*\)$/\1/p' <ready)
+    rm ready
+    [ -n "$port" ] && return
+    cat "$dir/log" >&2
+    exit 1
+}
+
+group_web() {
+    local size=1000000000 before idle hard
+    start_web
+    run 30 "$bin/web" "$port" 100 >/dev/null
+    for _ in 1 2 3 4 5 6 7 8 9; do
+        run 30 "$bin/web" "$port" 300 >>ours.web
+        run 30 "$bin/limit/roundtrip" 300 "$dir/spool" --noediting tcp >>limit.web
+    done
+    row 'true over kept HTTP, p50, us' "$(median ours.web p50)" "$(median limit.web p50)" \
+        ratio '<=' 3
+    row '  p99, us' "$(median ours.web p99)" "$(median limit.web p99)"
+    if find_pexpect; then
+        "$python" "$here/peer_v0.py" 0 "$dir" >peer 2>/dev/null &
+        loops+=($!)
+        for _ in {1..200}; do
+            grep -q ready peer && break
+            sleep 0.05
+        done
+        run 60 "$python" "$here/v0_latency.py" "$(sed -n 's/^ready //p' peer)" 10 >latency.peer
+        stop_loops
+        row '  a Python server of the same API, p50, us' "$(median latency.peer p50)" \
+            "$(median ours.web p50)" ratio '>=' 100
+    fi
+    hard=$(ulimit -Hn)
+    idle=$((hard > 20400 || hard < 0 ? 10000 : hard - 400))
+    (ulimit -n "$hard" && run 60 "$bin/web" "$port" 1000 "$idle") >idle.web
+    row "  p99 beside $idle idle connections, us" "$(median idle.web p99)" \
+        "$(median ours.web p99)" ratio '<=' 2
+    head -c $size /dev/urandom >big
+    mkdir up
+    split
+    before=$(memory VmHWM "$worker")
+    for _ in 1 2 3; do
+        run 60 "$bin/limit/cat" "$dir/big" $size >>limit.transfer
+        run 60 "$bin/transfer" "$port" up "$dir/big" $size "$dir/up" >>up.transfer
+        run 60 "$bin/transfer" "$port" down "$dir/big" $size >>down.transfer
+        run 60 "$bin/transfer" "$port" down "$dir/big" $size raw >>raw.transfer
+    done
+    cmp -s big up/uploaded || row '  the upload is whole' 0 - ours = 1
+    for what in up down raw; do
+        row "1 GB, $what, MB/s (down: as a zip)" "$(median $what.transfer MB/s)" \
+            "$(median limit.transfer MB/s)" ratio '>=' 0.8
+    done
+    row '  growth of the peak of memory, KiB' $(($(memory VmHWM "$worker") - before)) - \
+        ours '<=' 4096
+    rm -rf big big.copy up
+    stop_server
+}
+
 echo "state on $(stat -f -c %T "$dir"), $(nproc) processors, Linux $(uname -r)"
 printf '%-46s %9s %9s %7s  %-12s %s\n' figure ours limit ratio goal ''
-[ $# -gt 0 ] || set -- latency exec flow start many kills events
+[ $# -gt 0 ] || set -- latency exec flow start many kills events web
 for group; do
     "group_$group" || exit 1
 done
