@@ -634,13 +634,13 @@ static void linger(struct conn *c)
         conn_close(c);
         return;
     }
+    c->lingers_ms = clock_ms();
     conn_wait(c, WAIT_LINGER);
 }
 
 static void finish(struct conn *c)
 {
     c->last = true;
-    c->lingered = c->stream.in.n;
     buf_release(&c->stream.in);
     stream_resume(&c->stream);
     linger(c);
@@ -720,10 +720,13 @@ static void on_data(struct stream *s)
         process(c);
         return;
     }
-    c->lingered += s->in.n;
     buf_release(&s->in);
-    if (c->lingered > LINGER_MAX)
+    if (c->wait != WAIT_LINGER)
+        return;
+    if (clock_ms() - c->lingers_ms > LINGER_MAX_MS)
         conn_close(c);
+    else
+        conn_wait(c, WAIT_LINGER);
 }
 
 static void on_room(struct stream *s)

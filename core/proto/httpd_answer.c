@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,12 +344,30 @@ void answer_receipts(struct conn *c, bool whole)
     }
 }
 
+/* Reset, or closed by both: what became of the last bytes, conn_close finds out. */
+static bool is_over(const struct conn *c)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof(info);
+    return !c->unix_peer &&
+           (getsockopt(c->stream.io.fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 ||
+            info.tcpi_state == TCP_CLOSE);
+}
+
 void req_settle(const struct req *r)
 {
-    struct list *it, *tmp;
-    list_each (it, tmp, &r->conn->d->owing) {
-        struct conn *c = list_entry(it, struct conn, owing);
-        if (answer_unsent(c) == 0)
+    struct list *owing = &r->conn->d->owing, all = LIST_INIT(all);
+    /* Whom a receipt is for may close any connection. */
+    while (!list_empty(owing)) {
+        struct list *first = owing->next;
+        list_del(first);
+        list_add_tail(&all, first);
+    }
+    while (!list_empty(&all)) {
+        struct conn *c = list_first(&all, struct conn, owing);
+        list_del(&c->owing);
+        list_add_tail(owing, &c->owing);
+        if (answer_unsent(c) == 0 && !is_over(c))
             answer_receipts(c, true);
     }
 }

@@ -10,8 +10,8 @@ enum {
     OUT_MAX = 64 << 20,     /* a whole answer is queued at once */
     OUT_MARK = 256 << 10,   /* of an answer by pieces */
     DISCARD_MAX = 64 << 10, /* of a body that nobody wants, to keep the connection */
-    LINGER_MAX = 256 << 20, /* of one that is closed, so that it reads the answer */
-    LINGER_MS = 2000,
+    LINGER_MS = 2000,       /* without a byte of what a peer sends past its last answer */
+    LINGER_MAX_MS = 30000,  /* and with them: who sends all before it reads, reads then */
     PARAMS_MAX = 4
 };
 
@@ -68,10 +68,10 @@ struct conn {
     struct list owing;    /* of those that have such */
     struct task next;
     bool closed, unix_peer;
-    bool last;     /* the last answer is on its way; nothing is read */
-    size_t parsed; /* bytes of stream.in that were no whole head */
-    size_t lingered;
-    uint64_t unsent; /* when WAIT_WRITE began */
+    bool last;          /* the last answer is on its way; nothing is read */
+    size_t parsed;      /* bytes of stream.in that were no whole head */
+    int64_t lingers_ms; /* since when */
+    uint64_t unsent;    /* when WAIT_WRITE began */
 };
 
 struct listener {
