@@ -8,6 +8,7 @@
  *   /echo /small         the body back, at most 1 MiB or 10 bytes of it
  *   /stream/N /sized/N   N bytes by pieces, without and with a length
  *   /sink /slow          counts a body by pieces; /slow takes 7 bytes a turn
+ *   /lazy                counts too, once /go was asked
  *   /both                the body back by pieces, while it comes
  *   /early               answers at the head, and leaves the body
  *   /file                the file that was given, or a range of it
@@ -15,7 +16,7 @@
  *   /abort /short        an answer that is not whole
  *   /params/A/B /rest/…  what was in the path; /query?x=… in the query
  *   /header              the field X-Test, as it came
- *   /log                 a line for each `gone` and each receipt
+ *   /log                 a line for each `gone`, each receipt, and who waits
  *   /upgrade             the bytes back, whatever they are, up to the end
  *   /secret              refused
  */
@@ -49,6 +50,7 @@ struct piece {
     struct task task;
     uint64_t left, count;
     unsigned sum;
+    bool lazy;
 };
 
 static struct echo *echo_of(struct req *r) { return req_arg(r); }
@@ -148,6 +150,7 @@ static void echo_wait(struct req *r)
 {
     struct piece *p = echo_piece(r, NULL);
     list_add_tail(&p->e->waiting, &p->node);
+    buf_addz(&p->e->log, "waits\n");
 }
 
 static void echo_go(struct req *r)
@@ -156,6 +159,12 @@ static void echo_go(struct req *r)
     while (!list_empty(&e->waiting)) {
         struct piece *p = list_first(&e->waiting, struct piece, node);
         struct req *w = p->r;
+        if (p->lazy) {
+            p->lazy = false;
+            list_del(&p->node);
+            req_body_more(w);
+            continue;
+        }
         echo_free(p);
         echo_text(w, 200, "waited\n");
     }
@@ -253,6 +262,21 @@ static void echo_slow(struct req *r)
 {
     echo_piece(r, echo_again);
     req_on_body(r, echo_few, echo_counted);
+}
+
+static size_t echo_none(struct req *r, struct str bytes, void *owner)
+{
+    const struct piece *p = owner;
+    return p->lazy ? 0 : echo_count(r, bytes, owner);
+}
+
+static void echo_lazy(struct req *r)
+{
+    struct piece *p = echo_piece(r, NULL);
+    p->lazy = true;
+    list_add_tail(&p->e->waiting, &p->node);
+    buf_addz(&p->e->log, "waits\n");
+    req_on_body(r, echo_none, echo_counted);
 }
 
 static size_t echo_send(struct req *r, struct str bytes, void *owner)
@@ -376,6 +400,7 @@ static const struct route echo_routes[] = {
     {HTTP_GET, "/short", echo_short, 0, NULL, false},
     {HTTP_POST, "/sink", NULL, 0, echo_sink, false},
     {HTTP_POST, "/slow", NULL, 0, echo_slow, false},
+    {HTTP_POST, "/lazy", NULL, 0, echo_lazy, false},
     {HTTP_POST, "/both", NULL, 0, echo_both, false},
     {HTTP_POST, "/early", NULL, 0, echo_hello, false},
 };
