@@ -58,7 +58,8 @@ struct archive_unzip_spec {
  *
  * On an error, which names the entry, what was written before stays, and half
  * of a file never does: it is written under another name, in a folder in dir
- * (".od-unzip-…") that is removed in the end, after a cancel too.
+ * (".od-unzip-…") that is removed in the end, after a cancel too. Only a server
+ * that is itself killed meanwhile leaves the folder there.
  */
 struct job *archive_unzip(struct loop *l, const struct archive_unzip_spec *spec,
                           archive_done_fn *done, void *arg, struct err *e);

@@ -241,6 +241,21 @@ TEST(what_an_entry_says_of_itself)
     stop_reading();
 }
 
+/* 4.3.9: signature, checksum, and two sizes as wide as the local header announced. */
+TEST(what_follows_the_bytes)
+{
+    begin();
+    write_entry("n", STR("abc"), 0, 0);
+    write_entry("w", STR("abc"), 0, 5ull << 30);
+    finish();
+    size_t at = 30 + 1 + 9; /* header, name, time */
+    CHECK_MEM(archive.p + at, 3 + 16, "abcPK\7\10\xc2\x41\x24\x35\3\0\0\0\3\0\0\0");
+    at += 3 + 16 + 30 + 1 + 20 + 9;
+    CHECK_MEM(archive.p + at, 3 + 24,
+              "abcPK\7\10\xc2\x41\x24\x35\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0");
+    CHECK_MEM(archive.p + at + 27, 4, "PK\1\2");
+}
+
 TEST(an_archive_of_nothing)
 {
     begin();
@@ -815,6 +830,29 @@ TEST(bytes_that_are_not_as_promised)
     check_refused(ERR_INVALID, "f is damaged: it has 3 bytes, not 4");
 }
 
+TEST(a_record_of_the_directory_as_long_as_can_be)
+{
+    static char much[65535];
+    struct forged f = good();
+    buf_reset(&archive);
+    add_local(&f, STR("abc"));
+    size_t central = archive.n;
+    add_central(&f);
+    archive.p[central + 30] = archive.p[central + 31] = '\xff'; /* extra */
+    archive.p[central + 32] = archive.p[central + 33] = '\xff'; /* comment */
+    buf_add(&archive, much, sizeof(much));
+    buf_add(&archive, much, sizeof(much));
+    add_central(&f);
+    add_end(2, central);
+    open_archive(NULL);
+    check_entry("f", STR("abc"), 10);
+    struct zip_entry x;
+    CHECK_INT(zip_next(reader, &x, &err), 1);
+    CHECK_INT(x.size, 3);
+    check_end();
+    stop_reading();
+}
+
 TEST(names_that_are_refused)
 {
     struct forged f = good();
@@ -884,7 +922,7 @@ TEST(two_entries_of_the_same_bytes)
     buf_release(&within);
 }
 
-/* Every order of the directory is allowed, as long as nothing is shared. */
+/* Every order is allowed, and in every order a second one of any is found. */
 TEST(a_directory_in_any_order)
 {
     enum { N = 300 };
@@ -904,7 +942,9 @@ TEST(a_directory_in_any_order)
         size_t central = archive.n;
         for (int i = 0, at = N - 1; i < N; i++, at = (at + steps[s]) % N)
             add_central(&f[at]);
-        add_end(N, central);
+        for (int i = 0; i < N; i++)
+            add_central(&f[i]);
+        add_end(2 * N, central);
         open_archive(NULL);
         for (int i = 0; i < N; i++) {
             struct buf b = BUF_INIT(10);
@@ -912,6 +952,10 @@ TEST(a_directory_in_any_order)
             DONE(read_entry(&b, 10));
             CHECK_MEM(b.p, b.n, "abc");
             buf_release(&b);
+        }
+        for (int i = 0; i < N; i++) {
+            CHECK_INT(zip_next(reader, &x, &err), 1);
+            CHECK_INT(zip_read_begin(reader, &err), -1);
         }
         check_end();
     }
