@@ -57,6 +57,20 @@ static bool kill_over(const struct killing *k)
     return k->end ? kill_root(k) == 0 : !session_busy(k->s);
 }
 
+static void kill_again_later(struct killing *k)
+{
+    k->wait_ms = k->wait_ms ? k->wait_ms * 2 : RECHECK_MS;
+    int64_t left = k->next_at - clock_ms();
+    timer_begin(k->s->en->loop, &k->timer, left < k->wait_ms ? left : k->wait_ms,
+                on_kill_timer);
+}
+
+/* Nothing ran yet below the shell, which had only just been given its command. */
+static bool kill_too_early(const struct killing *k)
+{
+    return k->rounds == 1 && k->found == 0 && !k->no_proc;
+}
+
 /* What is left below the shell, or carries its tag: nothing, and it is done. */
 static void on_count(void *arg, const struct minder_answer *a, int errnum)
 {
@@ -66,10 +80,7 @@ static void on_count(void *arg, const struct minder_answer *a, int errnum)
         kill_finish(k);
         return;
     }
-    k->wait_ms = k->wait_ms ? k->wait_ms * 2 : RECHECK_MS;
-    int64_t left = k->next_at - clock_ms();
-    timer_begin(k->s->en->loop, &k->timer, left < k->wait_ms ? left : k->wait_ms,
-                on_kill_timer);
+    kill_again_later(k);
 }
 
 static void on_tree(void *arg, const struct minder_answer *a, int errnum)
@@ -81,6 +92,8 @@ static void on_tree(void *arg, const struct minder_answer *a, int errnum)
     k->no_proc = k->no_proc || a->tree.no_proc;
     if (kill_over(k))
         kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+    else if (kill_too_early(k))
+        kill_again_later(k);
 }
 
 static void kill_round(struct killing *k, int sig, bool root)
@@ -116,6 +129,8 @@ static void on_kill_timer(struct timer *t)
     if (clock_ms() < k->next_at) {
         if (!k->asked && kill_over(k))
             kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+        else if (!k->asked && kill_too_early(k))
+            kill_ask(k, MINDER_SIGNAL_TREE, k->sig, k->end, on_tree);
     } else if (k->rounds == ROUNDS_MAX) {
         kill_finish(k);
     } else {
@@ -128,7 +143,8 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg)
 {
     struct killing *k = xnew(struct killing);
-    *k = (struct killing){.grace_ms = grace_ms > 0 ? grace_ms : 1,
+    *k = (struct killing){.sig = sig,
+                          .grace_ms = grace_ms > 0 ? grace_ms : 1,
                           .pid = s->proc.r.pid,
                           .end = end,
                           .fn = fn,

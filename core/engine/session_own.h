@@ -61,7 +61,7 @@ struct killing {
     struct session *s;
     pid_t pid;   /* the shell, and its tag, as they were */
     char tag[9];
-    int rounds, found;
+    int sig, rounds, found;
     int64_t grace_ms, wait_ms, next_at;
     bool end, no_proc, asked;
     session_killed_fn *fn;

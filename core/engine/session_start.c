@@ -184,7 +184,7 @@ static int spawn_shell(struct session *s, struct err *e)
     s->sh = (struct shell){.gen = 1, .pty = true, .same_env = s->sh.same_env};
     random_hex(s->sh.nonce, 8);
     random_hex(s->sh.tag, 8);
-    if (shell_find(&s->sh, s->shell_wanted, env_get(en->env, "PATH"), e) < 0 ||
+    if (shell_find(&s->sh, s->shell_wanted, env_get(en->env, "PATH"), s->cwd, e) < 0 ||
         make_dir(s, e) < 0)
         return -1;
 

@@ -258,37 +258,38 @@ static bool try_shell(struct shell *sh, const char *file)
     return true;
 }
 
-static bool try_name(struct shell *sh, const char *name, const char *path)
+/* In each directory of path; of those, one that does not begin with / lies in cwd. */
+static bool try_name(struct shell *sh, const char *name, const char *path,
+                     const char *cwd)
 {
     char file[512];
     if (strchr(name, '/'))
         return try_shell(sh, name);
-    while (path && *path) {
+    while (path) {
         size_t n = strcspn(path, ":");
-        if (n > 0 && n < 400) {
-            snprintf(file, sizeof(file), "%.*s/%s", (int)n, path, name);
-            if (try_shell(sh, file))
-                return true;
-        }
-        path += n;
-        path += *path == ':';
+        bool below = path[0] != '/';
+        int len = snprintf(file, sizeof(file), "%s%s%.*s%s%s", below ? cwd : "",
+                           below && n > 0 ? "/" : "", (int)n, path, "/", name);
+        if (len > 0 && (size_t)len < sizeof(file) && try_shell(sh, file))
+            return true;
+        path = path[n] ? path + n + 1 : NULL;
     }
     return false;
 }
 
 int shell_find(struct shell *sh, const char *wanted, const char *path_var,
-               struct err *e)
+               const char *cwd, struct err *e)
 {
     static const char usual[] = "/bin:/usr/bin:/usr/local/bin:/system/bin";
     static const char *const names[] = {"bash", "sh", "ash", "dash", "ksh", "mksh"};
     if (wanted && *wanted) {
-        if (try_name(sh, wanted, path_var) || try_name(sh, wanted, usual))
+        if (try_name(sh, wanted, path_var, cwd) || try_name(sh, wanted, usual, cwd))
             return 0;
         return err_set(e, ERR_NOTFOUND,
                        "cannot run the shell %s: there is no such program", wanted);
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (try_name(sh, names[i], path_var) || try_name(sh, names[i], usual))
+        if (try_name(sh, names[i], path_var, cwd) || try_name(sh, names[i], usual, cwd))
             return 0;
     }
     return err_set(e, ERR_NOTFOUND,

@@ -57,12 +57,12 @@ struct shell {
 
 /*
  * Finds the shell to run: the wanted one, else bash, else sh, else ash, ksh,
- * through PATH of envp and the usual places. Fills kind (by name; a bash asks
- * its version from the code itself) and path. -1: ERR_NOTFOUND says where was
- * looked.
+ * through PATH, whose empty and relative entries are below cwd, and the usual places.
+ * Fills kind (by name; a bash asks its version from the code itself) and path. -1:
+ * ERR_NOTFOUND says where was looked.
  */
 int shell_find(struct shell *sh, const char *wanted, const char *path_var,
-               struct err *e);
+               const char *cwd, struct err *e);
 
 /*
  * The code to be sourced at the start (with_rc: after the user's own rc file)

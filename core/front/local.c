@@ -337,6 +337,24 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
     return s;
 }
 
+/* What a request is about: the process that it names, else its session. */
+struct target {
+    struct process *process; /* one of the two, borrowed */
+    struct session *session;
+};
+
+static int find_target(struct conn *c, const struct json *q, struct target *t,
+                       struct err *e)
+{
+    struct str name = json_str(q, "process", "");
+    *t = (struct target){.process = name.n ? process_find(c->en, name) : NULL};
+    if (name.n && !t->process)
+        return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(name));
+    if (!t->process)
+        t->session = session_of(c, q, false, e);
+    return t->process || t->session ? 0 : -1;
+}
+
 static int do_run(struct conn *c, const struct json *q, struct err *e)
 {
     struct str command = STR(""), command64 = STR("");
@@ -370,17 +388,14 @@ static int do_wait(struct conn *c, const struct json *q, struct err *e)
     struct str caller = json_str(q, "parent", "");
     if (caller.n <= OP_ID_MAX)
         memcpy(parent, caller.p, caller.n);
-    struct str process = json_str(q, "process", "");
-    if (process.n > 0) {
-        struct process *p = process_find(c->en, process);
-        if (!p)
-            return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(process));
-        process_wait(p, make_op(c, OP_WAIT, q));
+    struct target t;
+    if (find_target(c, q, &t, e) < 0)
+        return -1;
+    if (t.process) {
+        process_wait(t.process, make_op(c, OP_WAIT, q));
         return 0;
     }
-    struct session *s = session_of(c, q, false, e);
-    if (!s)
-        return -1;
+    struct session *s = t.session;
     if (session_busy(s) && session_in_chain(s, parent))
         return err_set(e, ERR_BUSY,
                        "session %s is running the command that asks, so waiting for it "
@@ -442,20 +457,17 @@ static int do_new(struct conn *c, const struct json *q, struct err *e)
 
 static int do_logs(struct conn *c, const struct json *q, struct err *e)
 {
-    struct str process = json_str(q, "process", "");
-    struct session *s = NULL;
-    struct process *p = NULL;
+    struct target t;
     uint64_t end;
     bool err_stream = str_eq(json_str(q, "stream", ""), STR("err"));
-    if (process.n > 0) {
-        if (!(p = process_find(c->en, process)))
-            return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(process));
+    if (find_target(c, q, &t, e) < 0)
+        return -1;
+    struct session *s = t.session;
+    if (t.process) {
         int fd;
-        const struct keep_stream *k = process_stream(p, err_stream, &fd);
+        const struct keep_stream *k = process_stream(t.process, err_stream, &fd);
         end = k ? k->offset : 0;
     } else {
-        if (!(s = session_of(c, q, false, e)))
-            return -1;
         struct session_view v;
         session_view(s, &v);
         end = v.scanned;
@@ -479,7 +491,7 @@ static int do_logs(struct conn *c, const struct json *q, struct err *e)
     if (s)
         session_wait(s, op);
     else
-        process_wait(p, op);
+        process_wait(t.process, op);
     return 0;
 }
 
@@ -555,21 +567,13 @@ static int signal_number(const struct json *q, int dflt, struct err *e)
 
 static int do_signal(struct conn *c, const struct json *q, struct err *e)
 {
+    struct target t;
     int sig = signal_number(q, SIGTERM, e);
-    if (sig < 0)
+    if (sig < 0 || find_target(c, q, &t, e) < 0 ||
+        (t.process
+             ? process_signal(t.process, sig, false, e)
+             : session_signal(t.session, sig, (uint64_t)json_int(q, "op", 0), e)) < 0)
         return -1;
-    struct str process = json_str(q, "process", "");
-    if (process.n > 0) {
-        struct process *p = process_find(c->en, process);
-        if (!p)
-            return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(process));
-        if (process_signal(p, sig, false, e) < 0)
-            return -1;
-    } else {
-        struct session *s = session_of(c, q, false, e);
-        if (!s || session_signal(s, sig, (uint64_t)json_int(q, "op", 0), e) < 0)
-            return -1;
-    }
     send_result(c, ok_result());
     return 0;
 }
@@ -590,26 +594,20 @@ static void on_killed(void *arg, int found, bool no_proc, bool ended)
 
 static int do_kill(struct conn *c, const struct json *q, struct err *e)
 {
+    struct target t;
     int sig = signal_number(q, SIGTERM, e);
-    if (sig < 0)
+    if (sig < 0 || find_target(c, q, &t, e) < 0)
         return -1;
-    struct str process = json_str(q, "process", "");
-    if (process.n > 0) {
-        struct process *p = process_find(c->en, process);
-        if (!p)
-            return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(process));
-        if (json_bool(q, "end", false) && process_ended(p))
-            process_free(p);
-        else if (process_signal(p, sig, true, e) < 0)
+    if (t.process) {
+        if (json_bool(q, "end", false) && process_ended(t.process))
+            process_free(t.process);
+        else if (process_signal(t.process, sig, true, e) < 0)
             return -1;
         send_result(c, ok_result());
         return 0;
     }
-    struct session *s = session_of(c, q, false, e);
-    if (!s)
-        return -1;
-    c->killing = s;
-    session_kill(s, sig, json_int(q, "grace_ms", LIMIT_GRACE_MS),
+    c->killing = t.session;
+    session_kill(t.session, sig, json_int(q, "grace_ms", LIMIT_GRACE_MS),
                  json_bool(q, "end", false), on_killed, c);
     return 0;
 }

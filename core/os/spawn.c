@@ -84,8 +84,8 @@ static void exec_in_path(const struct spawn *s)
             path = *e + 5;
     }
     int seen = ENOENT;
-    while (*path) {
-        size_t n = strcspn(path, ":");
+    for (;;) {
+        size_t n = strcspn(path, ":"); /* 0: the current directory (POSIX, 8.3 PATH) */
         char file[4096];
         int len = snprintf(file, sizeof(file), "%.*s%s%s", (int)n, path,
                            n ? "/" : "", s->path);
@@ -94,8 +94,9 @@ static void exec_in_path(const struct spawn *s)
             if (errno != ENOENT && errno != ENOTDIR)
                 seen = errno;
         }
-        path += n;
-        path += *path == ':';
+        if (!path[n])
+            break;
+        path += n + 1;
     }
     errno = seen;
 }

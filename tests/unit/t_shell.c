@@ -503,19 +503,39 @@ TEST(the_wanted_shell_is_found_by_name_and_by_path)
     snprintf(path, sizeof(path), "/nowhere::%s:/bin", t_dir());
     make_file("mysh", 0755);
     make_file("bash-5.2", 0755);
-    CHECK_INT(shell_find(&sh, "mysh", path, &e), 0);
+    CHECK_INT(shell_find(&sh, "mysh", path, "/nowhere", &e), 0);
     CHECK_STR(sh.path, in_dir("mysh"));
     CHECK_INT(sh.kind, SHELL_POSIX);
-    CHECK_INT(shell_find(&sh, in_dir("bash-5.2"), NULL, &e), 0);
+    CHECK_INT(shell_find(&sh, in_dir("bash-5.2"), NULL, "/nowhere", &e), 0);
     CHECK_STR(sh.path, in_dir("bash-5.2"));
     CHECK_INT(sh.kind, SHELL_BASH);
 
     make_file("noexec", 0644);
-    CHECK_INT(shell_find(&sh, "no-such-shell", path, &e), -1);
+    CHECK_INT(shell_find(&sh, "no-such-shell", path, "/nowhere", &e), -1);
     CHECK_INT(e.code, ERR_NOTFOUND);
     CHECK(strstr(e.text, "no-such-shell") != NULL);
     if (geteuid() != 0 || access(in_dir("noexec"), X_OK) < 0)
-        CHECK_INT(shell_find(&sh, "noexec", path, &e), -1);
+        CHECK_INT(shell_find(&sh, "noexec", path, "/nowhere", &e), -1);
+}
+
+TEST(an_empty_or_relative_entry_is_below_the_directory)
+{
+    static const char *const paths[] = {"", ":", "/nowhere:", ":/nowhere",
+                                        "/nowhere::/no"};
+    struct shell sh = {0};
+    struct err e = ERR_INIT;
+    make_file("hereshell", 0755);
+    CHECK_INT(mkdir(in_dir("sub"), 0755), 0);
+    make_file("sub/belowshell", 0755);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        memset(&sh, 0, sizeof(sh));
+        CHECK_INT(shell_find(&sh, "hereshell", paths[i], t_dir(), &e), 0);
+        CHECK_STR(sh.path, in_dir("hereshell"));
+    }
+    CHECK_INT(shell_find(&sh, "belowshell", "/no:sub", t_dir(), &e), 0);
+    CHECK_STR(sh.path, in_dir("sub/belowshell"));
+    CHECK_INT(shell_find(&sh, "hereshell", "/nowhere", t_dir(), &e), -1);
+    CHECK_INT(shell_find(&sh, "hereshell", NULL, t_dir(), &e), -1);
 }
 
 TEST(without_a_wish_bash_comes_first)
@@ -523,11 +543,11 @@ TEST(without_a_wish_bash_comes_first)
     struct shell sh = {0};
     struct err e = ERR_INIT;
     make_file("sh", 0755);
-    CHECK_INT(shell_find(&sh, "", t_dir(), &e), 0);
+    CHECK_INT(shell_find(&sh, "", t_dir(), "/nowhere", &e), 0);
     bool machine_has_bash = sh.kind == SHELL_BASH; /* in one of the usual places */
     CHECK(machine_has_bash || strcmp(sh.path, in_dir("sh")) == 0);
     make_file("bash", 0755);
-    CHECK_INT(shell_find(&sh, NULL, t_dir(), &e), 0);
+    CHECK_INT(shell_find(&sh, NULL, t_dir(), "/nowhere", &e), 0);
     CHECK_STR(sh.path, in_dir("bash"));
     CHECK_INT(sh.kind, SHELL_BASH);
 }
@@ -542,9 +562,9 @@ TEST(a_folder_is_no_shell)
     CHECK_INT(mkdir(in_dir("two"), 0755), 0);
     make_file("two/bash", 0755);
     snprintf(path, sizeof(path), "%s:%s", in_dir("one"), in_dir("two"));
-    CHECK_INT(shell_find(&sh, "bash", path, &e), 0);
+    CHECK_INT(shell_find(&sh, "bash", path, "/nowhere", &e), 0);
     CHECK_STR(sh.path, in_dir("two/bash"));
-    CHECK_INT(shell_find(&sh, t_dir(), path, &e), -1);
+    CHECK_INT(shell_find(&sh, t_dir(), path, "/nowhere", &e), -1);
     CHECK_INT(e.code, ERR_NOTFOUND);
 }
 
@@ -599,7 +619,7 @@ static bool live_start(struct live *l, const char *name)
     struct err e = ERR_INIT;
     if (!path)
         return false;
-    CHECK_INT(shell_find(&l->sh, path, NULL, &e), 0);
+    CHECK_INT(shell_find(&l->sh, path, NULL, "/nowhere", &e), 0);
     snprintf(l->sh.dir, sizeof(l->sh.dir), "%s", t_dir());
     struct buf code = BUF_INIT(64 << 10), space = BUF_INIT(512), extra = BUF_INIT(1000);
     struct buf line = BUF_INIT(600), before = BUF_INIT(1 << 16);

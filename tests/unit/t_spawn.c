@@ -323,6 +323,19 @@ TEST(path_is_that_of_the_childs_environment)
     check_out(&r, "found\n");
     check_program("only-here", ENOENT);
 
+    /* An empty entry is the directory that it begins in. */
+    static const char *const empty[] = {"PATH=", "PATH=/nowhere:", "PATH=:/nowhere"};
+    for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
+        snprintf(here, sizeof(here), "%s", empty[i]);
+        r = run_of(NULL);
+        r.s.path = "only-here";
+        r.argv[0] = "only-here";
+        r.argv[1] = NULL;
+        r.s.cwd = t_dir();
+        r.s.envp = env;
+        check_out(&r, "found\n");
+    }
+
     /* One that may not be run is passed over, and named when it was the only one. */
     char other[400];
     snprintf(other, sizeof(other), "%s/other", t_dir());
