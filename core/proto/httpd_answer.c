@@ -294,7 +294,7 @@ bool answer_whole(const struct conn *c)
 {
     int why = 0;
     socklen_t n = sizeof(why);
-    /* A reset throws away what the peer has not read: then nothing is unsent. */
+    /* What a reset ends was not read to its end, though a half-close came first. */
     return c->stream.io.fd >= 0 && c->stream.eof && answer_unsent(c) == 0 &&
            getsockopt(c->stream.io.fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
 }
