@@ -37,7 +37,7 @@ static void look(const struct http_head *h, struct str in, size_t used)
 {
     struct buf b = BUF_INIT(64 << 10);
     uint64_t from = 0, n = 0;
-    BUG_ON(used > in.n || used > HTTP_HEAD_MAX || used < 18);
+    BUG_ON(used > in.n || used > HTTP_HEAD_MAX || used < 16);
     BUG_ON(memcmp(in.p + used - 4, "\r\n\r\n", 4) != 0);
     within(h->method, in);
     within(h->query, in);
