@@ -20,6 +20,7 @@
 #include "base/xalloc.h"
 #include "os/keepmsg.h"
 #include "os/minder.h"
+#include "os/procfs.h"
 #include "os/self.h"
 #include "os/sig.h"
 #include "os/spawn.h"
@@ -801,12 +802,19 @@ static void worker_died(struct keeper *k, int status)
 /* ---- the end ---- */
 
 /* Shells, processes and strangers; the minders end with us. */
+/* One that has ended and is not reaped yet is not counted by tree_count either. */
+static bool is_alive(pid_t pid)
+{
+    struct procfs_stat s;
+    return pid > 0 && procfs_stat(pid, &s) == 0 && !procfs_dead(&s);
+}
+
 static bool anybody_left(struct keeper *k)
 {
     struct list *it, *tmp;
-    int ours = k->worker_pid > 0, n = tree_count(getpid(), NULL);
+    int n = tree_count(getpid(), NULL), ours = is_alive(k->worker_pid);
     list_each (it, tmp, &k->minders)
-        ours++;
+        ours += is_alive(list_entry(it, struct minder, node)->pid);
     if (n >= 0)
         return n > ours;
     list_each (it, tmp, &k->procs) {

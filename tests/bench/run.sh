@@ -70,7 +70,7 @@ finish() {
     stop_server
     [ ! -S "$dir/control" ] || ssh -F "$dir/ssh_config" -S "$dir/control" -O exit box 2>/dev/null
     [ -z "$sshd" ] || kill "$sshd" 2>/dev/null
-    grep -sv '^od serve: listening\|^Try: \|^then: ' "$dir/log" >&2
+    grep -sv '^od serve: listening\|^Try: \|^then: \|^HTTP: \|^   ' "$dir/log" >&2
     cd / && rm -rf "$dir"
     exit "$rc"
 }
