@@ -403,6 +403,7 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
 {
     unsigned g = sh->gen;
     char plain = is_bash(sh) ? 'X' : 'x';
+    const char *said = is_bash(sh) ? "1" : ""; /* set; other shells' prompts show it */
     char run = what == LINE_RUN ? plain : what == LINE_RUN_FIFO ? 'w' : '0';
     switch (what) {
     case LINE_RUN_KEY:
@@ -418,12 +419,12 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
     case LINE_ACK:
     case LINE_ACK_ASK:
         /* Run as a command, after an interrupt, it is harmless and makes no P. */
-        return buf_addf(out, " __od%u_f=1;: %s %llu%s\n", g, sh->nonce,
+        return buf_addf(out, " __od%u_f=%s;: %s %llu%s\n", g, said, sh->nonce,
                         (unsigned long long)seq, what == LINE_ACK ? "" : " ?");
     case LINE_NEXT:
-        return buf_addf(out, " __od%u_f=1;: %s +\n", g, sh->nonce);
+        return buf_addf(out, " __od%u_f=%s;: %s +\n", g, said, sh->nonce);
     case LINE_HOLD:
-        return buf_addf(out, " { __od%u_f=1;__od%u_W;} 2>/dev/null\n", g, g);
+        return buf_addf(out, " { __od%u_f=%s;__od%u_W;} 2>/dev/null\n", g, said, g);
     case LINE_INSTALL:
         return buf_addf(out, "\025 \\. '%s/p'\n", sh->dir); /* C-u first */
     case LINE_SOURCE:
