@@ -173,6 +173,7 @@ static int find_change(const struct edit *q, struct str plain, struct change *c,
         fail_full(d, q->path);
     if (rc < 0 && d->failure.why == EDIT_NO_MATCH && q->strip_old) {
         wanted = without_blanks(wanted);
+        d->failure.stripped = true;
         c->text = q->strip_text ? without_blanks(q->text) : q->text;
         rc = find_one(plain, wanted, &c->from, &d->failure);
     }

@@ -53,6 +53,7 @@ struct edit_failure {
     int64_t lines[EDIT_LINES_TOLD]; /* from 1, ascending, each once */
     size_t nlines;
     bool more_lines; /* than are told */
+    bool stripped;   /* EDIT_NO_MATCH, EDIT_MATCHES: of the text without blanks around */
 };
 
 /* Appends the file's text to out. -1: *f, out unchanged. */

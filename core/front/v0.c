@@ -252,7 +252,10 @@ static void start(struct action *a)
             v0_run(a);
         return;
     case V0_READ:
-        v0_read(a);
+        if (a->a.read.aci)
+            v0_view(a);
+        else
+            v0_read(a);
         return;
     case V0_WRITE:
         v0_write(a);
@@ -262,8 +265,7 @@ static void start(struct action *a)
         v0_answer_error(a, v0_no_browser);
         return;
     case V0_EDIT:
-        v0_answer_error(a, STR("This server does not serve the edit action; use read, "
-                               "write and run."));
+        v0_edit(a);
         return;
     default:
         v0_action_refuse(&a->a, &e);

@@ -4,6 +4,7 @@
 #define OD_FRONT_V0_OWN_H
 
 #include "base/list.h"
+#include "engine/edit.h"
 #include "engine/session.h"
 #include "front/v0.h"
 #include "front/v0_action.h"
@@ -60,6 +61,7 @@ struct v0 {
     struct buf typed;
     bool typed_any;                /* an answer about it was given */
     char spliced[2 * KEY_LEN + 2]; /* the write that began last, see v0_files.c */
+    struct edits *edits;           /* owned; made when it is needed */
     struct task tell;              /* told is to be stored */
     struct task sweep;             /* answers may be forgotten */
     struct task turn;              /* the session is free */
@@ -140,6 +142,10 @@ void v0_upload(struct req *r);
 void v0_upload_resume(struct v0 *v);
 void v0_download(struct req *r);
 void v0_list(struct req *r);
+
+/* v0_edit.c */
+void v0_edit(struct action *a);
+void v0_view(struct action *a); /* a read by the editor */
 
 /* v0_info.c */
 void v0_server_info(struct req *r);
