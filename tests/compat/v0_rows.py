@@ -281,7 +281,7 @@ def _(c):
         seen = c.box.run(
             f'export i={i}; for j in $(seq 1 100); do echo "Line $j - Iteration $i - '
             "$(printf '%1000s' | tr \" \" \"*\")\"; sleep 1; done",
-            timeout=2,
+            timeout=2.5,  # a C-c between two sleeps of a loop is lost on bash itself
         )
         same(seen.exit_code, -1)
         has(seen.content, f"Line 1 - Iteration {i} - {'*' * 1000}")
