@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -72,8 +73,21 @@ void engine_configure(struct engine *en, const struct json *o)
         timer_begin(en->loop, &en->idle_timer, en->idle_exit_ms, on_idle_timer);
 }
 
+/* The first worker of a server says when that was; the next ones find it. */
+static void resume_clock(struct engine *en)
+{
+    static const char key[] = "engine/started";
+    char text[32];
+    struct buf *b = map_get(&en->states, str_of(key));
+    if (b && str_to_i64(buf_str(b), &en->started_ms) == 0)
+        return;
+    snprintf(text, sizeof(text), "%lld", (long long)en->started_ms);
+    hold_put(en->hold, str_of(key), str_of(text));
+}
+
 void engine_resume(struct engine *en)
 {
+    resume_clock(en);
     struct str key;
     void *value;
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
