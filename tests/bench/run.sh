@@ -284,6 +284,7 @@ group_start() {
     run 60 "$bin/start" 15 "$OD" >start
     run 60 "$bin/limit/start" 15 >limit_start
     row 'start to the first answer, ms' "$(median start answer)" - ours '<=' 5
+    row '  to the first 200 over HTTP, ms' "$(median start web)" - ours '<=' 5
     row 'start to the first command, ms' "$(median start command)" "$(median limit_start first)"
     row '  beyond what bash takes, ms' \
         "$(difference "$(median start command)" "$(median limit_start first)")" - ours '<=' 30
