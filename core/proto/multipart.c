@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/xalloc.h"
+#include "proto/http.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -20,8 +21,6 @@ struct multipart {
     struct buf name, filename; /* of the part, unquoted */
 };
 
-static struct str trim(struct str s) { return str_trim(s); }
-
 static bool same_word(struct str s, const char *word)
 {
     return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
@@ -32,13 +31,13 @@ static bool same_word(struct str s, const char *word)
 /* Cuts "; name=value" off, with the value unquoted into out. false: no more. */
 static bool next_param(struct str *rest, struct str *name, struct buf *out)
 {
-    *rest = trim(*rest);
+    *rest = str_trim(*rest);
     while (rest->n > 0 && rest->p[0] == ';')
-        *rest = trim(str_sub(*rest, 1, rest->n));
+        *rest = str_trim(str_sub(*rest, 1, rest->n));
     size_t i = 0;
     while (i < rest->n && rest->p[i] != '=' && rest->p[i] != ';')
         i++;
-    *name = trim(str_sub(*rest, 0, i));
+    *name = str_trim(str_sub(*rest, 0, i));
     buf_reset(out);
     if (name->n == 0)
         return false;
@@ -49,7 +48,7 @@ static bool next_param(struct str *rest, struct str *name, struct buf *out)
     if (rest->n == 0 || rest->p[0] != '"') {
         for (i = 0; i < rest->n && rest->p[i] != ';'; i++)
             ;
-        buf_adds(out, trim(str_sub(*rest, 0, i)));
+        buf_adds(out, str_trim(str_sub(*rest, 0, i)));
         *rest = str_sub(*rest, i, rest->n);
         return true;
     }
@@ -64,26 +63,14 @@ static bool next_param(struct str *rest, struct str *name, struct buf *out)
     return true;
 }
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* CHARSET'LANGUAGE'percent-encoded (RFC 8187 3.2). */
+/* CHARSET'LANGUAGE'percent-encoded (RFC 8187 3.2); what is not stays as it came. */
 static void take_extended(struct buf *out, struct str v)
 {
     str_cut(&v, '\'');
     str_cut(&v, '\'');
     buf_reset(out);
-    for (size_t i = 0; i < v.n; i++) {
-        int high = v.p[i] == '%' && i + 2 < v.n ? hex(v.p[i + 1]) : -1;
-        int low = high >= 0 ? hex(v.p[i + 2]) : -1;
-        buf_addc(out, low >= 0 ? (char)(high << 4 | low) : v.p[i]);
-        i += low >= 0 ? 2 : 0;
-    }
+    if (http_decode(out, v, false) < 0)
+        buf_adds(out, v);
 }
 
 /* ---- life ---- */
@@ -96,7 +83,7 @@ struct multipart *multipart_new(struct str content_type,
     struct buf value = BUF_INIT(256);
     struct multipart *m = NULL;
     bool found = false;
-    if (!same_word(trim(type), "multipart/form-data")) {
+    if (!same_word(str_trim(type), "multipart/form-data")) {
         err_set(e, ERR_INVALID,
                 "the request's Content-Type is not multipart/form-data, so there is no "
                 "form to read");
@@ -142,8 +129,8 @@ void multipart_free(struct multipart *m)
 
 static void take_line(struct multipart *m, struct str line, struct multipart_part *p)
 {
-    struct str value = line, name = trim(str_cut(&value, ':')), key;
-    value = trim(value);
+    struct str value = line, name = str_trim(str_cut(&value, ':')), key;
+    value = str_trim(value);
     if (same_word(name, "Content-Type"))
         p->type = value;
     if (!same_word(name, "Content-Disposition"))
@@ -181,7 +168,7 @@ static int begin_part(struct multipart *m, struct str head, struct err *e)
                        MULTIPART_PARTS_MAX);
     while (head.n > 0) {
         struct str line = str_cut(&head, '\n');
-        take_line(m, trim(line), &p);
+        take_line(m, str_trim(line), &p);
     }
     m->state = DATA;
     return m->ev->on_part(m->arg, &p);
@@ -259,7 +246,7 @@ static int take_boundary_end(struct multipart *m, struct str *in, struct err *e)
         struct str s = buf_str(&m->held);
         if (str_eq(s, STR("--")))
             m->state = EPILOGUE;
-        else if (c == '\n' && trim(s).n == 0)
+        else if (c == '\n' && str_trim(s).n == 0)
             m->state = HEAD;
         else if (c != ' ' && c != '\t' && c != '\r' && !str_eq(s, STR("-")))
             return err_set(e, ERR_INVALID, "a boundary of the form is malformed");
