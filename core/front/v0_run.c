@@ -141,7 +141,7 @@ static void put_prefix(struct action *a, const struct op *op, const struct term_
     if (!over && (a->refused || any))
         buf_adds(out, v0_prefix_below);
     else if (over && (t->cut_lines > 0 || a->lost))
-        v0_prefix_truncated(out, t->lines - t->cut_lines);
+        v0_prefix_truncated(out, t->lines > t->cut_lines ? t->lines - t->cut_lines : 1);
 }
 
 static void put_suffix(struct action *a, const struct op *op, struct buf *out)
