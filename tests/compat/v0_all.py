@@ -5,6 +5,7 @@ import sys
 
 import v0_again
 import v0_bad
+import v0_edit
 import v0_files
 import v0_paths
 import v0_rows
@@ -17,7 +18,7 @@ pattern = sys.argv[1] if len(sys.argv) > 1 else ""
 tap = Tap()
 possible, why = users()
 work = []
-for module in (v0_session, v0_rows, v0_words, v0_paths, v0_files, v0_bad, v0_again):
+for module in (v0_session, v0_rows, v0_words, v0_paths, v0_files, v0_edit, v0_bad, v0_again):
     for row in module.row:
         for user in possible:
             if pattern in f"{user.name}: {row.name}":
