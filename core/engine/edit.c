@@ -210,21 +210,6 @@ static int insert_change(const struct edit *q, struct str plain, struct change *
 
 /* ---- both ---- */
 
-static int tell_texts(const struct edit *q, struct edited *d, struct str plain,
-                      const struct change *c)
-{
-    struct buf added = BUF_INIT(EDIT_TEXT_MAX);
-    int rc = buf_adds(&added, c->text);
-    files_newlines(&added);
-    if (rc < 0 || buf_adds(&d->before, plain) < 0 ||
-        buf_adds(&d->after, str_sub(plain, 0, c->from)) < 0 ||
-        buf_adds(&d->after, buf_str(&added)) < 0 ||
-        buf_adds(&d->after, str_sub(plain, c->to, plain.n)) < 0)
-        rc = fail_full(d, q->path);
-    buf_release(&added);
-    return rc;
-}
-
 /* Makes doc what it was before this edit, which is done already. */
 static int go_back(struct edits *h, const struct edit *q, const struct kept_record *r,
                    struct edit_doc *doc, struct edited *d)
@@ -238,16 +223,18 @@ static int go_back(struct edits *h, const struct edit *q, const struct kept_reco
     return doc_decode(doc, &d->failure, q->path);
 }
 
-static int write_change(struct edits *h, const struct edit *q, struct edited *d,
-                        const struct edit_doc *doc, const struct change *c)
+static int make_change(struct edits *h, const struct edit *q, struct edited *d,
+                       const struct edit_doc *doc, const struct change *c)
 {
     struct buf bytes = BUF_INIT(EDIT_TEXT_MAX);
-    int rc = doc_splice(doc, c->from, c->to, c->text, &bytes);
+    struct str was = buf_str(&doc->bytes);
+    int rc = doc_splice(doc, c->from, c->to, c->text, &bytes, &d->after);
+    if (rc == 0)
+        rc = buf_adds(&d->before, doc_plain(doc));
     if (rc < 0) {
         fail_full(d, q->path);
-    } else {
+    } else if (!d->again) {
         struct kept_record begin = {0};
-        struct str was = buf_str(&doc->bytes);
         rc = replace_file(h, q, d, &begin, buf_str(&bytes), &was);
     }
     buf_release(&bytes);
@@ -270,9 +257,7 @@ static int change(struct edits *h, const struct edit *q, struct edited *d)
         rc = q->kind == EDIT_REPLACE ? find_change(q, plain, &c, d)
                                      : insert_change(q, plain, &c, d);
     if (rc == 0)
-        rc = tell_texts(q, d, plain, &c);
-    if (rc == 0 && !d->again)
-        rc = write_change(h, q, d, &doc, &c);
+        rc = make_change(h, q, d, &doc, &c);
     buf_release(&c.hold);
     doc_release(&doc);
     return rc;

@@ -24,10 +24,11 @@ int doc_decode(struct edit_doc *d, struct edit_failure *f, const char *path);
 /* With \n; borrowed. */
 struct str doc_plain(const struct edit_doc *d);
 /*
- * Appends the bytes of the file with plain text from..to replaced. -1: too large.
+ * With plain text from..to replaced: the bytes that the file then has to hold, and
+ * the plain text that they are. Both are empty before. -1: too large.
  */
 int doc_splice(const struct edit_doc *d, size_t from, size_t to, struct str text,
-               struct buf *out);
+               struct buf *bytes, struct buf *plain);
 
 /* ---- edit_kept.c ---- */
 

@@ -250,19 +250,59 @@ static int add_lines(struct buf *out, struct str text, struct str end)
     return 0;
 }
 
-int doc_splice(const struct edit_doc *d, size_t from, size_t to, struct str text,
-               struct buf *out)
+/* The text with its own line ends, from..to replaced. */
+static int splice_own(const struct edit_doc *d, size_t from, size_t to, struct str text,
+                      struct buf *out)
 {
-    struct str all = buf_str(&d->text);
-    struct buf whole = BUF_INIT(EDIT_TEXT_MAX);
+    struct str all = buf_str(&d->text), end = d->ends ? usual_end(all) : STR("\n");
     size_t a = d->ends ? own_place(all, from) : from;
     size_t b = d->ends ? own_place(all, to) : to;
-    struct str end = d->ends ? usual_end(all) : STR("\n");
-    int rc = -1;
-    if (buf_adds(&whole, str_sub(all, 0, a)) == 0 && add_lines(&whole, text, end) == 0 &&
-        buf_adds(&whole, str_sub(all, b, all.n)) == 0)
-        rc = encode(buf_str(&whole), d->charset, out);
+    if (buf_adds(out, str_sub(all, 0, a)) < 0 || add_lines(out, text, end) < 0)
+        return -1;
+    return buf_adds(out, str_sub(all, b, all.n));
+}
+
+static int splice_plain(const struct edit_doc *d, size_t from, size_t to, struct str text,
+                        struct buf *out)
+{
+    struct str all = doc_plain(d);
+    if (buf_adds(out, str_sub(all, 0, from)) < 0 || buf_adds(out, text) < 0)
+        return -1;
+    return buf_adds(out, str_sub(all, to, all.n));
+}
+
+/*
+ * Where kinds of line ends are mixed, what is added can make one of two: a \n that
+ * comes behind a \r. Then all of them become the usual one.
+ */
+static int mend_ends(const struct edit_doc *d, struct str plain, struct buf *whole,
+                     struct buf *now)
+{
+    if (str_eq(plain, buf_str(now)))
+        return 0;
+    buf_reset(whole);
+    buf_reset(now);
+    if (add_lines(whole, plain, usual_end(buf_str(&d->text))) < 0)
+        return -1;
+    return buf_adds(now, plain);
+}
+
+int doc_splice(const struct edit_doc *d, size_t from, size_t to, struct str text,
+               struct buf *bytes, struct buf *plain)
+{
+    struct buf whole = BUF_INIT(EDIT_TEXT_MAX), wanted = BUF_INIT(EDIT_TEXT_MAX);
+    int rc = splice_own(d, from, to, text, &whole);
+    if (rc == 0 && (rc = buf_adds(plain, buf_str(&whole))) == 0)
+        files_newlines(plain);
+    if (rc == 0 && d->ends && str_chr(text, '\r') < 0) {
+        rc = splice_plain(d, from, to, text, &wanted);
+        if (rc == 0)
+            rc = mend_ends(d, buf_str(&wanted), &whole, plain);
+    }
+    if (rc == 0)
+        rc = encode(buf_str(&whole), d->charset, bytes);
     buf_release(&whole);
+    buf_release(&wanted);
     return rc;
 }
 

@@ -9,6 +9,7 @@
 #include "base/xalloc.h"
 #include "engine/files.h"
 
+#define T_LIMIT_S 60 /* hundreds of megabytes are written */
 #include "t.h"
 
 #include <fcntl.h>
@@ -245,6 +246,20 @@ TEST(line_ends_stay)
     CHECK_FILE("1\r\n2\n3\n\rfour\n\n\n\r\n5");
     CHECK_INT(replace("\n5", "\n6"), 0);
     CHECK_FILE("1\r\n2\n3\n\rfour\n\n\n\n6");
+
+    /* Two line ends of different kinds do not become one. */
+    PUT("1\n2\n3\r4");
+    CHECK_INT(replace("4", "\n4"), 0);
+    CHECK_FILE("1\n2\n3\n\n4");
+    PUT("1\r2\r3\n4");
+    CHECK_INT(replace("3", "3\n"), 0);
+    CHECK_FILE("1\r2\r3\r\r4");
+    CHECK_STR(after(), "1\n2\n3\n\n4");
+    /* Unless they are asked for. */
+    PUT("1\n2\n");
+    CHECK_INT(replace("1", "1\r"), 0);
+    CHECK_FILE("1\r\n2\n");
+    CHECK_STR(after(), "1\n2\n");
 
     PUT("1\n2\n");
     CHECK_INT(replace("2", "a\r\nb"), 0);
