@@ -54,10 +54,13 @@ static int add_char(struct buf *out, uint32_t cp)
 
 static int from_latin1(struct str bytes, struct buf *out)
 {
-    for (size_t i = 0; i < bytes.n; i++)
-        if (add_char(out, (unsigned char)bytes.p[i]) < 0)
-            return -1;
-    return 0;
+    char *to = buf_reserve(out, 2 * bytes.n);
+    size_t n = 0;
+    for (size_t i = 0; to && i < bytes.n; i++)
+        n += (size_t)utf8_encode((unsigned char)bytes.p[i], to + n);
+    if (to)
+        buf_commit(out, n);
+    return to ? 0 : -1;
 }
 
 static uint32_t unit_at(struct str bytes, size_t at, bool big)
@@ -97,12 +100,19 @@ static uint32_t take_char(struct str text, size_t *at)
 
 static int to_latin1(struct str text, struct buf *out)
 {
-    for (size_t at = 0; at < text.n;) {
+    char *to = buf_reserve(out, text.n);
+    size_t n = 0;
+    for (size_t at = 0; to && at < text.n;) {
         uint32_t cp = take_char(text, &at);
-        if (cp > 0xff || buf_addc(out, (char)cp) < 0)
+        if (cp > 0xff) {
+            buf_commit(out, 0);
             return -1;
+        }
+        to[n++] = (char)cp;
     }
-    return 0;
+    if (to)
+        buf_commit(out, n);
+    return to ? 0 : -1;
 }
 
 static int add_unit(struct buf *out, uint32_t unit, bool big)

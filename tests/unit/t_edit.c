@@ -14,12 +14,12 @@
 
 #include <fcntl.h>
 
-static char path[300], kept[300];
+static char path[400], kept[400];
 static struct edits *edits;
 
 static const char *in_dir(const char *name)
 {
-    static char out[600];
+    static char out[400];
     snprintf(out, sizeof(out), "%s/%s", t_dir(), name);
     return out;
 }
@@ -380,7 +380,7 @@ TEST(the_largest_file)
 TEST(mode_and_links_stay)
 {
     struct stat st;
-    char link[300];
+    char link[400];
     begin();
     PUT("#!/bin/sh\n");
     CHECK_INT(chmod(path, 0751), 0);
@@ -433,7 +433,7 @@ TEST(bytes_come_back)
 
 TEST(each_path_has_its_own)
 {
-    char other[300];
+    char other[400];
     begin();
     CHECK_INT(create("1"), 0);
     snprintf(other, sizeof(other), "%s", in_dir("other"));
@@ -475,7 +475,7 @@ TEST(the_next_worker_undoes)
 
 static size_t count_kept(void)
 {
-    char command[400];
+    char command[600];
     snprintf(command, sizeof(command), "ls %s | wc -l", kept);
     FILE *f = popen(command, "r");
     unsigned n = 0;
