@@ -3,6 +3,7 @@
 #include "io/stream.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -10,6 +11,17 @@
 #include <unistd.h>
 
 enum { FIRST_READ = 4 << 10, READ_AT_ONCE = 16 << 10 };
+
+/* What the descriptor is watched for, when the stream alone would want `want`. */
+static uint32_t layer_wants(struct stream *s, uint32_t want)
+{
+    struct stream_layer *l = s->layer;
+    if (!l->ready)
+        want = EPOLLIN;
+    else if ((want & EPOLLIN) && l->calls->holds(l))
+        task_defer(s->io.loop, &l->again);
+    return want | (l->want_out ? EPOLLOUT : 0);
+}
 
 static void rewatch(struct stream *s)
 {
@@ -19,7 +31,7 @@ static void rewatch(struct stream *s)
     /* Once full, the loop must call back even when a flush emptied it. */
     if (s->out.n > 0 || s->was_full)
         want |= EPOLLOUT;
-    io_set(&s->io, want);
+    io_set(&s->io, s->layer ? layer_wants(s, want) : want);
 }
 
 static void end(struct stream *s, int errnum)
@@ -49,7 +61,9 @@ static ssize_t read_into(struct stream *s, size_t *room)
     size_t most = empty ? sizeof(first) : READ_AT_ONCE;
     *room = *room < most ? *room : most;
     char *p = empty ? first : buf_reserve(&s->in, *room);
-    ssize_t n = p ? read(s->io.fd, p, *room) : -1;
+    ssize_t n = !p         ? -1
+                : s->layer ? s->layer->calls->read(s->layer, p, *room)
+                           : read(s->io.fd, p, *room);
     if (!p || (empty && n > 0 && buf_add(&s->in, first, (size_t)n) < 0)) {
         errno = ENOMEM;
         return -1;
@@ -82,44 +96,99 @@ static void read_some(struct stream *s)
             return;
         }
         got += (size_t)n;
-        if ((size_t)n < room)
+        if ((size_t)n < room && !s->layer)
             break;
     }
     if (got > 0)
         s->ev->on_data(s);
 }
 
+static ssize_t write_out(struct stream *s)
+{
+    if (s->layer)
+        return s->layer->calls->write(s->layer, s->out.p, s->out.n);
+    ssize_t n = send(s->io.fd, s->out.p, s->out.n, MSG_NOSIGNAL);
+    if (n < 0 && errno == ENOTSOCK)
+        n = write(s->io.fd, s->out.p, s->out.n);
+    return n;
+}
+
+static bool can_write(const struct stream *s)
+{
+    return s->io.fd >= 0 && !s->ended && (!s->layer || s->layer->ready);
+}
+
+/* The last bytes are gone: so that the peer knows. */
+static void say_end(struct stream *s)
+{
+    if (s->layer && s->layer->calls->shutdown(s->layer) < 0 && errno == EAGAIN)
+        return; /* want_out brings us here again */
+    shutdown(s->io.fd, SHUT_WR);
+}
+
+void stream_fail(struct stream *s, int errnum)
+{
+    s->errnum = errnum;
+    task_defer(s->io.loop, &s->end);
+    buf_reset(&s->out);
+}
+
 void stream_flush(struct stream *s)
 {
     if (s->errnum)
         buf_reset(&s->out); /* on_end is on its way */
-    while (s->out.n > 0 && s->io.fd >= 0 && !s->ended) {
-        ssize_t n = send(s->io.fd, s->out.p, s->out.n, MSG_NOSIGNAL);
-        if (n < 0 && errno == ENOTSOCK)
-            n = write(s->io.fd, s->out.p, s->out.n);
+    while (s->out.n > 0 && can_write(s)) {
+        ssize_t n = write_out(s);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0) {
-            s->errnum = errno;
-            task_defer(s->io.loop, &s->end);
-            buf_reset(&s->out);
+            stream_fail(s, errno);
             break;
         }
         buf_consume(&s->out, (size_t)n);
     }
     if (s->out.n > s->low)
         s->was_full = true;
-    if (s->last_words && s->out.n == 0 && s->io.fd >= 0)
-        shutdown(s->io.fd, SHUT_WR);
+    if (s->last_words && s->out.n == 0 && can_write(s))
+        say_end(s);
     if (s->io.fd >= 0)
         rewatch(s);
+}
+
+/* One more step of the layer's greeting. */
+static void greet(struct stream *s)
+{
+    struct stream_layer *l = s->layer;
+    l->want_out = false;
+    if (l->calls->greet(l) < 0) {
+        if (errno == EAGAIN)
+            rewatch(s);
+        else
+            end(s, errno);
+        return;
+    }
+    l->ready = true;
+    stream_flush(s);
+    l->calls->greeted(l);
 }
 
 static void on_io(struct io *io, uint32_t events)
 {
     struct stream *s = container_of(io, struct stream, io);
+    if (s->layer) {
+        if (s->ended)
+            return;
+        if (!s->layer->ready) {
+            greet(s);
+            return;
+        }
+        /* What it waited for may have been a part of reading. */
+        if (s->layer->want_out)
+            events |= EPOLLIN | EPOLLOUT;
+        s->layer->want_out = false;
+    }
     if (events & EPOLLOUT) {
         stream_flush(s);
         if (s->io.fd >= 0 && s->was_full && s->out.n <= s->low) {
@@ -153,6 +222,21 @@ int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max, size_t 
     return io_start(l, &s->io, fd, EPOLLIN, on_io);
 }
 
+static void layer_again(struct task *t)
+{
+    struct stream_layer *l = container_of(t, struct stream_layer, again);
+    on_io(&l->s->io, EPOLLIN);
+}
+
+void stream_put_layer(struct stream *s, struct stream_layer *take)
+{
+    BUG_ON(s->layer || s->in.n > 0 || s->out.n > 0);
+    s->layer = take;
+    take->s = s;
+    task_init(&take->again, layer_again);
+    rewatch(s);
+}
+
 void stream_move(struct stream *to, struct stream *from, const struct stream_events *ev)
 {
     *to = *from;
@@ -161,6 +245,9 @@ void stream_move(struct stream *to, struct stream *from, const struct stream_eve
     if (!list_empty(&from->end.node))
         task_defer(from->io.loop, &to->end);
     io_move(&to->io, &from->io);
+    from->layer = NULL;
+    if (to->layer)
+        to->layer->s = to;
     buf_init(&from->in, to->in.max);
     buf_init(&from->out, to->out.max);
     stream_close(from);
@@ -170,6 +257,12 @@ void stream_move(struct stream *to, struct stream *from, const struct stream_eve
 
 void stream_close(struct stream *s)
 {
+    struct stream_layer *l = s->layer;
+    if (l) {
+        task_cancel(&l->again);
+        s->layer = NULL;
+        l->calls->release(l, s->out.n == 0 && !s->errnum);
+    }
     if (s->io.fd >= 0) {
         int fd = s->io.fd;
         io_stop(&s->io);
