@@ -21,7 +21,7 @@ awk '
         only["vterm.h"] = "^core/engine/term[a-z_]*\\.c$"
         only["vterm_keycodes.h"] = only["vterm.h"]
         only["zlib.h"] = "^core/proto/zip[a-z_]*\\.c$"
-        tls = "^core/(base/hash|net/(tls|trust))\\.c$"
+        tls = "^core/(base/hash|net/(tls[a-z_]*|trust))\\.[ch]$"
     }
     FNR == 1 {
         split(FILENAME, part, "/")

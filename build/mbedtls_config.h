@@ -82,6 +82,9 @@
 #define MBEDTLS_X509_CREATE_C
 #define MBEDTLS_X509_CRT_WRITE_C
 
+/* Without it no RSA certificate can be used with TLS 1.3: RFC 8446 §4.2.3. */
+#define MBEDTLS_X509_RSASSA_PSS_SUPPORT
+
 /* PSA: what TLS 1.3 is written against in this library. */
 #define MBEDTLS_PSA_CRYPTO_C
 #define MBEDTLS_USE_PSA_CRYPTO

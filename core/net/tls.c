@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One connection: the library's calls behind those of a stream's layer.
+ *
+ *   GREETING ─ handshake over ─▶ OPEN ─ release ─▶ freed at the end of the turn
+ *       └── failed, late ──▶ the stream's on_end
+ */
+#include "net/tls_own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "net/trust.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <mbedtls/net_sockets.h>
+
+/* Half of what makes a turn long: the step that crosses it may take as much again. */
+enum { SLICE_US = 2000 };
+
+static struct tls *tls_of(const struct stream_layer *l)
+{
+    return container_of(l, struct tls, layer);
+}
+
+/* ---- the descriptor ---- */
+
+static int from_peer(void *arg, unsigned char *p, size_t n)
+{
+    struct tls *t = arg;
+    if (t->budget == 0)
+        return MBEDTLS_ERR_SSL_WANT_READ; /* the descriptor stays readable */
+    n = n < t->budget ? n : t->budget;
+    ssize_t got;
+    do
+        got = recv(t->layer.s->io.fd, p, n, 0);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return MBEDTLS_ERR_SSL_WANT_READ;
+    if (got < 0) {
+        t->errnum = errno;
+        return MBEDTLS_ERR_NET_RECV_FAILED;
+    }
+    t->budget -= (size_t)got;
+    for (ssize_t i = 0; i < got && t->first_n < sizeof(t->first); i++)
+        t->first[t->first_n++] = p[i];
+    return (int)got;
+}
+
+static int to_peer(void *arg, const unsigned char *p, size_t n)
+{
+    struct tls *t = arg;
+    ssize_t sent;
+    do
+        sent = send(t->layer.s->io.fd, p, n, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0 && errno == EAGAIN)
+        return MBEDTLS_ERR_SSL_WANT_WRITE;
+    if (sent < 0) {
+        t->errnum = errno;
+        return MBEDTLS_ERR_NET_SEND_FAILED;
+    }
+    return (int)sent;
+}
+
+/* errno for what the library said, and a sentence if it is TLS' fault. */
+static ssize_t refuse(struct tls *t, int rc)
+{
+    if (rc == MBEDTLS_ERR_SSL_WANT_READ || rc == MBEDTLS_ERR_SSL_WANT_WRITE) {
+        t->layer.want_out = t->layer.want_out || rc == MBEDTLS_ERR_SSL_WANT_WRITE;
+        errno = EAGAIN;
+        return -1;
+    }
+    t->failed = true;
+    timer_stop(&t->late);
+    tls_explain(t, rc);
+    TRACE(TRACE_WIRE, "tls: %s", t->e.text);
+    errno = t->errnum ? t->errnum : EPROTO;
+    return -1;
+}
+
+/* ---- the layer's calls ---- */
+
+static void on_late(struct timer *timer)
+{
+    struct tls *t = container_of(timer, struct tls, late);
+    t->failed = true;
+    if (t->client)
+        err_set(&t->e, ERR_TIMEOUT,
+                "cannot reach %s: it did not finish the TLS handshake in %d ms", t->host,
+                t->ms);
+    else
+        err_set(&t->e, ERR_TIMEOUT, "a client did not finish the TLS handshake in %d ms",
+                t->ms);
+    stream_fail(t->layer.s, ETIMEDOUT);
+}
+
+static int greet(struct stream_layer *l)
+{
+    struct tls *t = tls_of(l);
+    int64_t end = clock_us() + SLICE_US;
+    t->budget = LIMIT_READ_PER_TURN;
+    while (!mbedtls_ssl_is_handshake_over(&t->ssl)) {
+        if (clock_us() > end) {
+            task_defer(l->s->io.loop, &l->again);
+            errno = EAGAIN;
+            return -1;
+        }
+        int rc = mbedtls_ssl_handshake_step(&t->ssl);
+        if (rc != 0)
+            return (int)refuse(t, rc);
+    }
+    timer_stop(&t->late);
+    return 0;
+}
+
+static void greeted(struct stream_layer *l)
+{
+    struct tls *t = tls_of(l);
+    if (t->ready)
+        t->ready(l->s);
+}
+
+static ssize_t read_plain(struct stream_layer *l, void *p, size_t n)
+{
+    struct tls *t = tls_of(l);
+    t->budget = LIMIT_READ_PER_TURN;
+    int rc;
+    do
+        rc = mbedtls_ssl_read(&t->ssl, p, n);
+    while (rc == MBEDTLS_ERR_SSL_RECEIVED_NEW_SESSION_TICKET);
+    if (rc == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY)
+        return 0;
+    if (rc == 0)
+        rc = MBEDTLS_ERR_SSL_CONN_EOF;
+    return rc > 0 ? rc : refuse(t, rc);
+}
+
+/*
+ * The library encrypts a record, then writes it. When the descriptor takes no
+ * more of it, the call is to be made again with the same length: it answers with
+ * the length it is given, not with that of the record.
+ */
+static ssize_t write_plain(struct stream_layer *l, const void *p, size_t n)
+{
+    struct tls *t = tls_of(l);
+    n = t->owed                           ? t->owed
+        : n < MBEDTLS_SSL_OUT_CONTENT_LEN ? n
+                                          : MBEDTLS_SSL_OUT_CONTENT_LEN;
+    int rc = mbedtls_ssl_write(&t->ssl, p, n);
+    t->owed = rc == MBEDTLS_ERR_SSL_WANT_WRITE ? n : 0;
+    return rc >= 0 ? rc : refuse(t, rc);
+}
+
+static int say_close(struct stream_layer *l)
+{
+    struct tls *t = tls_of(l);
+    if (t->closed || t->failed || t->owed)
+        return 0;
+    int rc = mbedtls_ssl_close_notify(&t->ssl);
+    if (rc == 0)
+        t->closed = true;
+    return rc == 0 ? 0 : (int)refuse(t, rc);
+}
+
+static bool holds(const struct stream_layer *l)
+{
+    return mbedtls_ssl_get_bytes_avail(&tls_of(l)->ssl) > 0;
+}
+
+static void free_tls(void *p)
+{
+    struct tls *t = p;
+    mbedtls_ssl_free(&t->ssl);
+    tls_conf_unref(t->conf);
+    free(t);
+}
+
+static void release(struct stream_layer *l, bool whole)
+{
+    struct tls *t = tls_of(l);
+    timer_stop(&t->late);
+    if (l->ready && whole)
+        say_close(l);
+    /* A call of the library may be what we are in. */
+    loop_bury(l->s->io.loop, t, free_tls);
+}
+
+static const struct stream_layer_calls calls = {
+    .greet = greet,
+    .greeted = greeted,
+    .read = read_plain,
+    .write = write_plain,
+    .shutdown = say_close,
+    .holds = holds,
+    .release = release,
+};
+
+/* ---- beginnings ---- */
+
+static struct tls *new_tls(struct tls_conf *c, int ms)
+{
+    struct tls *t = xnew(struct tls);
+    *t = (struct tls){.conf = tls_conf_ref(c)};
+    t->layer.calls = &calls;
+    t->ms = ms > 0 ? ms : LIMIT_TLS_HANDSHAKE_MS;
+    mbedtls_ssl_init(&t->ssl);
+    if (mbedtls_ssl_setup(&t->ssl, &c->ssl) != 0)
+        xalloc_failed(MBEDTLS_SSL_IN_CONTENT_LEN + MBEDTLS_SSL_OUT_CONTENT_LEN);
+    mbedtls_ssl_set_bio(&t->ssl, t, to_peer, from_peer, NULL);
+    mbedtls_ssl_set_verify(&t->ssl, tls_look_at, t);
+    return t;
+}
+
+static void put_under(struct tls *t, struct stream *s)
+{
+    timer_begin(s->io.loop, &t->late, t->ms, on_late);
+    stream_put_layer(s, &t->layer);
+}
+
+void tls_accept(struct tls_server *server, struct stream *s, int ms)
+{
+    put_under(new_tls(tls_server_conf(server), ms), s);
+}
+
+/* An address is compared by us and not sent: a name of a server is none (RFC 6066 3). */
+static int ask_for(struct tls *t, const char *host)
+{
+    if (inet_pton(AF_INET, host, t->ip) == 1)
+        t->ip_n = 4;
+    else if (inet_pton(AF_INET6, host, t->ip) == 1)
+        t->ip_n = 16;
+    return mbedtls_ssl_set_hostname(&t->ssl, t->ip_n ? NULL : host);
+}
+
+int tls_connect(struct tls_client *client, struct stream *s, const char *host, int ms,
+                void (*ready)(struct stream *s), struct err *e)
+{
+    size_t n = strlen(host);
+    struct tls *t;
+    if (n == 0 || n >= sizeof(t->host))
+        return err_set(e, ERR_INVALID,
+                       "cannot ask for \"%.300s\" by TLS: a name has 1 to 255 bytes",
+                       host);
+    t = new_tls(tls_client_conf(client), ms);
+    t->client = true;
+    t->ready = ready;
+    memcpy(t->host, host, n + 1);
+    if (ask_for(t, host) != 0) {
+        free_tls(t);
+        return err_set(e, ERR_INVALID, "cannot ask for \"%s\" by TLS: it is no name",
+                       host);
+    }
+    t->layer.want_out = true; /* a client speaks first */
+    put_under(t, s);
+    return 0;
+}
+
+/* ---- of a stream ---- */
+
+bool tls_is_under(const struct stream *s)
+{
+    return s->layer && s->layer->calls == &calls;
+}
+
+const struct err *tls_error(const struct stream *s)
+{
+    const struct tls *t = tls_is_under(s) ? tls_of(s->layer) : NULL;
+    return t && t->e.code != ERR_NONE ? &t->e : NULL;
+}
+
+void tls_describe(const struct stream *s, struct buf *out)
+{
+    if (!tls_is_under(s) || !s->layer->ready)
+        return;
+    const struct tls *t = tls_of(s->layer);
+    buf_addf(out, "%s %s", mbedtls_ssl_get_version(&t->ssl),
+             mbedtls_ssl_get_ciphersuite(&t->ssl));
+}
+
+int tls_peer(const struct stream *s, struct buf *out)
+{
+    char name[512];
+    if (!tls_is_under(s) || !s->layer->ready)
+        return -1;
+    const mbedtls_x509_crt *crt = mbedtls_ssl_get_peer_cert(&tls_of(s->layer)->ssl);
+    if (!crt || mbedtls_x509_dn_gets(name, sizeof(name), &crt->subject) < 0)
+        return -1;
+    return buf_addz(out, name);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of TLS share, and nobody else: net/tls*.c. */
+#ifndef OD_NET_TLS_OWN_H
+#define OD_NET_TLS_OWN_H
+
+#include "net/tls.h"
+
+#include <mbedtls/pk.h>
+#include <mbedtls/ssl.h>
+#include <mbedtls/x509_crt.h>
+
+/* What handshakes are made with. Counted: its connections refer to it. */
+struct tls_conf {
+    unsigned refs;
+    mbedtls_ssl_config ssl;
+    mbedtls_x509_crt chain, ca;
+    mbedtls_pk_context key;
+    struct trust *trust; /* a client's; owned */
+};
+
+struct tls_conf *tls_conf_ref(struct tls_conf *c);
+void tls_conf_unref(struct tls_conf *c);
+/* Of now: files that have changed are read again. Borrowed. */
+struct tls_conf *tls_server_conf(struct tls_server *t);
+struct tls_conf *tls_client_conf(struct tls_client *t);
+
+/* One connection; below its stream. */
+struct tls {
+    struct stream_layer layer;
+    struct tls_conf *conf;
+    mbedtls_ssl_context ssl;
+    void (*ready)(struct stream *s);
+    struct timer late;
+    int ms;
+    size_t owed;         /* bytes that the library took and has not written */
+    size_t budget;       /* bytes that it may still read in this turn */
+    int errnum;          /* of the descriptor, when that is what failed */
+    bool client, closed; /* closed: our close_notify is out */
+    bool failed;
+    unsigned char first[5]; /* of what the peer sent */
+    unsigned char first_n;
+    unsigned char ip[16]; /* a client's peer, when it is an address */
+    unsigned char ip_n;
+    char host[256]; /* whom a client asked for */
+    struct err e;
+};
+
+/* The library's callback: notes in t->e what is wrong with a certificate. */
+int tls_look_at(void *t, mbedtls_x509_crt *crt, int depth, uint32_t *flags);
+/* Fills t->e, unless it is, with what the library's error means. */
+void tls_explain(struct tls *t, int rc);
+/* "2026-01-02 03:04:05" into out, of 20 bytes. */
+void tls_date(const mbedtls_x509_time *at, char out[20]);
+/* This machine's clock, as the library reads it. */
+void tls_now(mbedtls_x509_time *now);
+
+#endif

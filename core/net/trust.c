@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Certificates of authorities: where they lie and how they are read. */
+#include "net/trust.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <mbedtls/x509_crt.h>
+#include <psa/crypto.h>
+
+enum { CERTS_MAX = 4096 };
+
+struct trust {
+    mbedtls_x509_crt chain;
+    unsigned count;
+    char *source;
+};
+
+static const char *const usual_files[] = {
+    "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Alpine, Arch, Nix */
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* Fedora, Red Hat */
+    "/etc/pki/tls/certs/ca-bundle.crt",                  /* Red Hat, older */
+    "/etc/ssl/ca-bundle.pem",                            /* SUSE */
+    "/var/lib/ca-certificates/ca-bundle.pem",            /* SUSE */
+    "/etc/ssl/cert.pem",                                 /* Alpine */
+    "/etc/ca-certificates/extracted/tls-ca-bundle.pem",  /* Arch */
+};
+
+int trust_begin(struct err *e)
+{
+    psa_status_t rc = psa_crypto_init();
+    if (rc == PSA_SUCCESS)
+        return 0;
+    return err_set(e, ERR_INTERNAL, "cannot start the TLS library: error %d", (int)rc);
+}
+
+/* ---- files ---- */
+
+int trust_read(const char *path, const char *what, struct buf *out, struct err *e)
+{
+    size_t before = out->n;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return err_sys(e, errno, "cannot open %s %s", what, path);
+    for (;;) {
+        char *p = buf_reserve(out, 16 << 10);
+        if (!p || out->n - before > LIMIT_PEM_MAX) {
+            close(fd);
+            return err_set(e, ERR_LIMIT, "cannot read %s %s: it has more than %d bytes",
+                           what, path, LIMIT_PEM_MAX);
+        }
+        ssize_t n = read(fd, p, 16 << 10);
+        if (n < 0 && errno == EINTR)
+            continue;
+        int why = errno;
+        buf_commit(out, n > 0 ? (size_t)n : 0);
+        if (n > 0)
+            continue;
+        close(fd);
+        if (n < 0)
+            return err_sys(e, why, "cannot read %s %s", what, path);
+        if (out->n == before)
+            return err_set(e, ERR_INVALID, "cannot use %s %s: it is empty", what, path);
+        return 0;
+    }
+}
+
+static unsigned count_certs(const mbedtls_x509_crt *c)
+{
+    unsigned n = 0;
+    for (; c && c->raw.p; c = c->next)
+        n++;
+    return n;
+}
+
+static int add_file(struct trust *t, const char *path, struct err *e)
+{
+    struct buf text = BUF_INIT(LIMIT_PEM_MAX + (32 << 10));
+    int rc = trust_read(path, "the trusted certificates", &text, e);
+    if (rc == 0)
+        mbedtls_x509_crt_parse(&t->chain, (unsigned char *)text.p, text.n + 1);
+    /* DER has no terminator to be counted. */
+    if (rc == 0 && count_certs(&t->chain) == t->count)
+        mbedtls_x509_crt_parse_der(&t->chain, (unsigned char *)text.p, text.n);
+    buf_release(&text);
+    unsigned count = count_certs(&t->chain);
+    if (rc == 0 && count == t->count)
+        rc = err_set(e, ERR_INVALID,
+                     "cannot use the trusted certificates in %s: there is no "
+                     "certificate in it, as PEM or DER",
+                     path);
+    t->count = count;
+    return rc;
+}
+
+/* Every file of a folder; what is no certificate there is somebody else's. */
+static int add_folder(struct trust *t, const char *path, struct err *e)
+{
+    DIR *d = opendir(path);
+    if (!d)
+        return err_sys(e, errno, "cannot open the folder of trusted certificates %s",
+                       path);
+    struct buf name = BUF_INIT(8192);
+    for (struct dirent *f; (f = readdir(d)) && t->count < CERTS_MAX;) {
+        buf_reset(&name);
+        if (f->d_name[0] != '.' && buf_addf(&name, "%s/%s", path, f->d_name) == 0)
+            add_file(t, buf_z(&name), NULL);
+    }
+    buf_release(&name);
+    closedir(d);
+    return 0;
+}
+
+static int add_folders(struct trust *t, const char *list, struct err *e)
+{
+    struct str rest = str_of(list);
+    while (rest.n > 0 && t->count < CERTS_MAX) {
+        struct str one = str_cut(&rest, ':');
+        char *path = xstrndup(one.p, one.n);
+        int rc = one.n > 0 ? add_folder(t, path, e) : 0;
+        free(path);
+        if (rc < 0)
+            return -1;
+    }
+    if (t->count == 0)
+        return err_set(e, ERR_NOTFOUND,
+                       "cannot use the trusted certificates in SSL_CERT_DIR=%s: there "
+                       "is no certificate",
+                       list);
+    return 0;
+}
+
+static int add_usual(struct trust *t, const char *root, struct err *e)
+{
+    struct buf path = BUF_INIT(8192);
+    int rc = -1;
+    for (size_t i = 0; i < sizeof(usual_files) / sizeof(*usual_files) && rc < 0; i++) {
+        buf_reset(&path);
+        rc = buf_addf(&path, "%s%s", root, usual_files[i]);
+        if (rc == 0)
+            rc = access(buf_z(&path), F_OK) == 0 ? add_file(t, buf_z(&path), e) : -1;
+    }
+    if (rc == 0)
+        t->source = xstrdup(buf_z(&path));
+    else
+        err_set(e, ERR_NOTFOUND,
+                "cannot tell whom to trust: there are no certificates of authorities "
+                "on this machine; install ca-certificates, or name a file of them "
+                "with --ca or SSL_CERT_FILE");
+    buf_release(&path);
+    return rc;
+}
+
+/* ---- from outside ---- */
+
+struct trust *trust_new(const struct trust_where *where, struct err *e)
+{
+    char *(*env)(const char *) = where->env ? where->env : getenv;
+    const char *file = where->ca ? where->ca : env("SSL_CERT_FILE");
+    const char *folders = env("SSL_CERT_DIR");
+    struct trust *t = xnew(struct trust);
+    mbedtls_x509_crt_init(&t->chain);
+    int rc = trust_begin(e);
+    if (rc < 0) {
+        ;
+    } else if (file && (where->ca || *file)) {
+        rc = add_file(t, file, e);
+        t->source = xstrdup(file);
+    } else if (folders && *folders) {
+        rc = add_folders(t, folders, e);
+        t->source = xstrdup(folders);
+    } else {
+        rc = add_usual(t, where->root ? where->root : "", e);
+    }
+    if (rc == 0)
+        return t;
+    trust_free(t);
+    return NULL;
+}
+
+void trust_free(struct trust *t)
+{
+    if (!t)
+        return;
+    mbedtls_x509_crt_free(&t->chain);
+    free(t->source);
+    free(t);
+}
+
+const char *trust_source(const struct trust *t) { return t->source; }
+unsigned trust_count(const struct trust *t) { return t->count; }
+struct mbedtls_x509_crt *trust_chain(struct trust *t) { return &t->chain; }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whom to trust: the certificates of authorities, from the first of
+ *
+ *   the file that is named (--ca)
+ *   SSL_CERT_FILE, a file; SSL_CERT_DIR, folders with colons between them
+ *   where distributions keep theirs
+ *
+ * The first that is set, or is there, is all of it: naming a file takes trust
+ * away from everybody else. A named one that cannot be read is an error, and
+ * never a reason to look on. Files are PEM with any number of certificates, or
+ * one in DER; of a folder, every file. What of them the library does not know
+ * is passed over.
+ */
+#ifndef OD_NET_TRUST_H
+#define OD_NET_TRUST_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct trust;
+struct mbedtls_x509_crt;
+
+struct trust_where {
+    const char *ca;                 /* NULL: none was named */
+    char *(*env)(const char *name); /* as getenv; NULL: getenv */
+    const char *root;               /* before the distributions' paths; NULL: "" */
+};
+
+/*
+ * Reads and parses: some ten milliseconds and half a megabyte for a
+ * distribution's. NULL: NOTFOUND: there is none; others: the file is named.
+ */
+struct trust *trust_new(const struct trust_where *where, struct err *e);
+void trust_free(struct trust *t);
+/* Where it comes from, for sentences. */
+const char *trust_source(const struct trust *t);
+unsigned trust_count(const struct trust *t);
+/* The library's form of it, owned by t. */
+struct mbedtls_x509_crt *trust_chain(struct trust *t);
+
+/*
+ * Appends what is in a file of at most LIMIT_PEM_MAX bytes. what: "the key", for
+ * the sentence. -1: as the system says, or LIMIT, or INVALID: it is empty.
+ */
+int trust_read(const char *path, const char *what, struct buf *out, struct err *e);
+/* Makes the library ready for use; once a process, again for free. */
+int trust_begin(struct err *e);
+
+#endif
