@@ -207,8 +207,10 @@ static void keep_splice(struct action *a, struct str wanted)
     struct v0 *v = a->v;
     char sum[KEY_LEN + 1];
     v0_key_of(wanted, sum);
-    snprintf(v->spliced, sizeof(v->spliced), "%s %s", a->key, sum);
-    hold_put(v->en->hold, STR("v0/spliced"), str_of(v->spliced));
+    char kept[sizeof(v->spliced)];
+    snprintf(kept, sizeof(kept), "%s %s", a->key, sum);
+    v->spliced[0] = 0; /* what this worker does again was meant to be done again */
+    hold_put(v->en->hold, STR("v0/spliced"), str_of(kept));
 }
 
 /* The new text of the file. -1: it was answered, or was done before. */

@@ -60,7 +60,7 @@ struct v0 {
      */
     struct buf typed;
     bool typed_any;                /* an answer about it was given */
-    char spliced[2 * KEY_LEN + 2]; /* the write that began last, see v0_files.c */
+    char spliced[2 * KEY_LEN + 2]; /* the write that the worker before began last */
     struct edits *edits;           /* owned; made when it is needed */
     struct task tell;              /* told is to be stored */
     struct task sweep;             /* answers may be forgotten */
