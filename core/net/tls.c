@@ -62,11 +62,13 @@ static int to_peer(void *arg, const unsigned char *p, size_t n)
     while (sent < 0 && errno == EINTR);
     if (sent < 0 && errno == EAGAIN)
         return MBEDTLS_ERR_SSL_WANT_WRITE;
-    if (sent < 0) {
-        t->errnum = errno;
-        return MBEDTLS_ERR_NET_SEND_FAILED;
-    }
-    return (int)sent;
+    if (sent >= 0)
+        return (int)sent;
+    /* Who refuses us says why and closes: the alert is still to be read. */
+    t->unsent = errno;
+    if (!t->layer.ready)
+        return (int)n;
+    return MBEDTLS_ERR_NET_SEND_FAILED;
 }
 
 /* errno for what the library said, and a sentence if it is TLS' fault. */
@@ -79,6 +81,9 @@ static ssize_t refuse(struct tls *t, int rc)
     }
     t->failed = true;
     timer_stop(&t->late);
+    if (rc == MBEDTLS_ERR_NET_SEND_FAILED ||
+        (rc == MBEDTLS_ERR_SSL_CONN_EOF && t->unsent))
+        t->errnum = t->unsent;
     tls_explain(t, rc);
     TRACE(TRACE_WIRE, "tls: %s", t->e.text);
     errno = t->errnum ? t->errnum : EPROTO;
@@ -142,6 +147,18 @@ static ssize_t read_plain(struct stream_layer *l, void *p, size_t n)
     return rc > 0 ? rc : refuse(t, rc);
 }
 
+/* The peer takes nothing more. If it said why, that: else rc. */
+static int last_words(struct tls *t, int rc)
+{
+    unsigned char dropped[1024];
+    int got, times = 0;
+    t->budget = LIMIT_READ_PER_TURN;
+    do
+        got = mbedtls_ssl_read(&t->ssl, dropped, sizeof(dropped));
+    while (got > 0 && ++times < 64);
+    return got == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE ? got : rc;
+}
+
 /*
  * The library encrypts a record, then writes it. When the descriptor takes no
  * more of it, the call is to be made again with the same length: it answers with
@@ -155,6 +172,8 @@ static ssize_t write_plain(struct stream_layer *l, const void *p, size_t n)
                                           : MBEDTLS_SSL_OUT_CONTENT_LEN;
     int rc = mbedtls_ssl_write(&t->ssl, p, n);
     t->owed = rc == MBEDTLS_ERR_SSL_WANT_WRITE ? n : 0;
+    if (rc == MBEDTLS_ERR_NET_SEND_FAILED)
+        rc = last_words(t, rc);
     return rc >= 0 ? rc : refuse(t, rc);
 }
 

@@ -48,6 +48,19 @@ static const int server_suites[] = {
     0,
 };
 
+/*
+ * PKCS#1 before PSS: the library offers PSS for the sake of TLS 1.3, which has
+ * only that, and does not take it from a server of TLS 1.2. Such a server that
+ * goes by the client's order then chooses what works.
+ */
+static const uint16_t client_signatures[] = {
+    MBEDTLS_TLS1_3_SIG_ECDSA_SECP256R1_SHA256, MBEDTLS_TLS1_3_SIG_ECDSA_SECP384R1_SHA384,
+    MBEDTLS_TLS1_3_SIG_ECDSA_SECP521R1_SHA512, MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA256,
+    MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA384,       MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA512,
+    MBEDTLS_TLS1_3_SIG_RSA_PSS_RSAE_SHA256,    MBEDTLS_TLS1_3_SIG_RSA_PSS_RSAE_SHA384,
+    MBEDTLS_TLS1_3_SIG_RSA_PSS_RSAE_SHA512,    MBEDTLS_TLS1_3_SIG_NONE,
+};
+
 /* ---- life ---- */
 
 struct tls_conf *tls_conf_ref(struct tls_conf *c)
@@ -288,6 +301,7 @@ struct tls_client *tls_client_new(struct trust *take, const struct tls_files *ow
     struct tls_conf *c = new_conf(MBEDTLS_SSL_IS_CLIENT);
     c->trust = take;
     mbedtls_ssl_conf_authmode(&c->ssl, MBEDTLS_SSL_VERIFY_REQUIRED);
+    mbedtls_ssl_conf_sig_algs(&c->ssl, client_signatures);
     mbedtls_ssl_conf_ca_chain(&c->ssl, trust_chain(take), NULL);
     if (own && own->cert && read_own(c, own->cert, own->key, e) < 0) {
         tls_conf_unref(c);

@@ -34,6 +34,7 @@ struct tls {
     int ms;
     size_t owed;         /* bytes that the library took and has not written */
     size_t budget;       /* bytes that it may still read in this turn */
+    int unsent;          /* errno of what the peer did not take */
     int errnum;          /* of the descriptor, when that is what failed */
     bool client, closed; /* closed: our close_notify is out */
     bool failed;

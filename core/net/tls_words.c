@@ -166,7 +166,7 @@ static const char *alert_text(int code)
 {
     switch (code) {
     case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
-        return "no cipher or key that both sides accept (handshake_failure)";
+        return "no cipher, key or certificate that both sides accept (handshake_failure)";
     case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION:
         return "no TLS version in common; ours are 1.2 and 1.3 (protocol_version)";
     case MBEDTLS_SSL_ALERT_MSG_BAD_CERT:
