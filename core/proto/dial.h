@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a name to a stream that is ready: its addresses (looked up in a job, the
+ * library's call blocks), a connection to the first that answers, a tunnel
+ * through a proxy if there is one (RFC 9110 9.3.6), TLS if it is wanted.
+ *
+ * Addresses are tried in the order that the system gives, the next one when one
+ * fails or has not answered for DIAL_NEXT_MS (RFC 8305, in short); those before
+ * go on. All of it has one deadline.
+ */
+#ifndef OD_PROTO_DIAL_H
+#define OD_PROTO_DIAL_H
+
+#include "base/err.h"
+#include "io/stream.h"
+#include "net/tls.h"
+#include "proto/url.h"
+
+enum { DIAL_NEXT_MS = 250, DIAL_ADDRESSES_MAX = 16 };
+
+struct dial;
+
+struct dial_spec {
+    struct str host; /* a name or an address, without brackets; at most 255 bytes */
+    uint16_t port;
+    struct tls_client *tls;    /* NULL: plain; to live until on_done */
+    const struct proxy *proxy; /* NULL: none; copied */
+    int timeout_ms;            /* 0: LIMIT_DIAL_MS */
+    size_t in_max, out_max;    /* of the stream */
+    /*
+     * Once, never within dial_start. s: to be taken with stream_move before this
+     * returns, it is closed after; its `in` can hold bytes; NULL: e says why. d is gone when this returns.
+     */
+    void (*on_done)(struct dial *d, struct stream *s, const struct err *e);
+    void *owner;
+};
+
+/* The loop owns it until on_done or dial_cancel. NULL with e: nothing runs. */
+struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err *e);
+void *dial_owner(const struct dial *d);
+/* No callback follows. */
+void dial_cancel(struct dial *d);
+
+#endif
