@@ -126,7 +126,7 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(O)/libcore.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) -o $@ $^ $(DEPS_LIBS)
 
 # Servers and clients that tests play with: tests/lib/NAME.c.
-TEST_BIN := $(addprefix $(O)/lib/,httpd_echo wire ws_echo)
+TEST_BIN := $(addprefix $(O)/lib/,httpd_echo tls_peer wire ws_echo)
 .PHONY: test-programs
 test-programs: $(TEST_BIN)
 
