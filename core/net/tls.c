@@ -15,6 +15,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -237,8 +239,10 @@ static struct tls *new_tls(struct tls_conf *c, int ms)
     return t;
 }
 
+/* A flight is several records, written one by one: none may wait for an answer. */
 static void put_under(struct tls *t, struct stream *s)
 {
+    setsockopt(s->io.fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     timer_begin(s->io.loop, &t->late, t->ms, on_late);
     stream_put_layer(s, &t->layer);
 }

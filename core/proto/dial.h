@@ -29,7 +29,8 @@ struct dial_spec {
     size_t in_max, out_max;    /* of the stream */
     /*
      * Once, never within dial_start. s: to be taken with stream_move before this
-     * returns, it is closed after; its `in` can hold bytes; NULL: e says why. d is gone when this returns.
+     * returns, it is closed after; its `in` can hold bytes already. NULL: e says
+     * why. d is gone when this returns.
      */
     void (*on_done)(struct dial *d, struct stream *s, const struct err *e);
     void *owner;
