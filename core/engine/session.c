@@ -212,7 +212,7 @@ static void begin(struct session *s, struct op *op)
         enum shell_line how = op->with_stdin ? LINE_RUN_FIFO : run_line(s);
         s->run_traced = how != LINE_RUN_KEY;
         session_add_line(s, &line, how);
-        session_store(s, buf_str(&line));
+        session_store_quietly(s, buf_str(&line));
         buf_release(&line);
         attach_op(s, op);
         return;
@@ -530,7 +530,8 @@ void session_acknowledge(struct session *s, enum shell_line how)
 {
     struct buf ack = BUF_INIT(64);
     shell_line(&ack, &s->sh, how, s->cmd.seq);
-    hold_write(&s->proc, buf_str(&ack), STR(""), STR(""));
+    /* A P answers one that asks; after the others comes the next command's S. */
+    hold_write_quietly(&s->proc, buf_str(&ack), STR(""), STR(""));
     buf_release(&ack);
 }
 

@@ -193,6 +193,8 @@ void session_hold(struct session *s);
 /* session_state.c */
 void session_key_name(struct session *s, struct buf *key);
 void session_store(struct session *s, struct str bytes);
+/* The same with bytes that a mark will answer, see hold_write_quietly. */
+void session_store_quietly(struct session *s, struct str bytes);
 void session_save(struct session *s);
 void session_say(struct session *s, enum shell_line what);
 /* The line, and before it what lets a held shell read it. */

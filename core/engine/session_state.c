@@ -91,17 +91,26 @@ static void pack(struct session *s, struct buf *out)
         buf_add(out, strings[i].text, strlen(strings[i].text) + 1);
 }
 
-void session_store(struct session *s, struct str bytes)
+static void store(struct session *s, struct str bytes, bool quiet)
 {
     struct buf key = BUF_INIT(128);
     session_key_name(s, &key);
     buf_reset(&s->kept);
     pack(s, &s->kept);
-    if (bytes.n > 0)
+    if (bytes.n > 0 && quiet)
+        hold_write_quietly(&s->proc, bytes, buf_str(&key), buf_str(&s->kept));
+    else if (bytes.n > 0)
         hold_write(&s->proc, bytes, buf_str(&key), buf_str(&s->kept));
     else
         hold_put(s->en->hold, buf_str(&key), buf_str(&s->kept));
     buf_release(&key);
+}
+
+void session_store(struct session *s, struct str bytes) { store(s, bytes, false); }
+
+void session_store_quietly(struct session *s, struct str bytes)
+{
+    store(s, bytes, true);
 }
 
 void session_save(struct session *s) { session_store(s, STR("")); }

@@ -87,10 +87,11 @@ static void on_proc(struct hold *h, struct keep_msg *m)
     struct proc *p = map_get(&h->procs, id_key(&m->h.id));
     if (p) {
         memcpy(&p->r, m->body.p, sizeof(p->r));
-        /* Every second one is enough to keep the keeper's window open. */
-        if (++p->unseen == KEEP_AHEAD / 2) {
+        /* Half of them keeps the keeper's window open; input tells it by the way. */
+        if (++p->unseen >= KEEP_AHEAD / 2) {
+            unsigned records = p->unseen;
             p->unseen = 0;
-            seen(h, m->h.id, KEEP_AHEAD / 2);
+            seen(h, m->h.id, records);
         }
         p->changed(p);
     }
@@ -289,14 +290,31 @@ void hold_input_only(struct hold *h, struct proc *p, int fd)
     close(fd);
 }
 
-void hold_write(struct proc *p, struct str bytes, struct str key, struct str value)
+static void write_with(struct proc *p, unsigned flags, struct str bytes, struct str key,
+                       struct str value)
 {
-    struct keep_msg m = {.h = {.type = KEEP_WRITE, .id = p->r.id, .a = p->sent},
+    struct keep_msg m = {.h = {.type = KEEP_WRITE,
+                               .flags = flags,
+                               .id = p->r.id,
+                               .a = p->sent,
+                               .b = p->unseen},
                          .body = bytes,
                          .key = key,
                          .value = value};
+    p->unseen = 0;
     send_to(p->hold, &m);
     p->sent += bytes.n;
+}
+
+void hold_write(struct proc *p, struct str bytes, struct str key, struct str value)
+{
+    write_with(p, 0, bytes, key, value);
+}
+
+void hold_write_quietly(struct proc *p, struct str bytes, struct str key,
+                        struct str value)
+{
+    write_with(p, KEEP_QUIET, bytes, key, value);
 }
 
 size_t hold_room(const struct proc *p)

@@ -70,6 +70,12 @@ int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struc
 void hold_input_only(struct hold *h, struct proc *p, int fd);
 /* Input, with a state in the same step (key.n may be 0). */
 void hold_write(struct proc *p, struct str bytes, struct str key, struct str value);
+/*
+ * The same for what the program answers with output: p->changed is not called for the
+ * input's sake, unless some of it waits. Without an answer hold_room would shrink.
+ */
+void hold_write_quietly(struct proc *p, struct str bytes, struct str key,
+                        struct str value);
 /* Room for input before the keeper would have to drop some. */
 size_t hold_room(const struct proc *p);
 void hold_close_input(struct proc *p);

@@ -394,8 +394,15 @@ static void write_input(struct keeper *k, struct proc *p)
         watch_set(k, &p->in, wait ? EPOLLOUT : 0);
 }
 
+/* The worker has dealt with that many records. */
+static void seen(struct proc *p, uint64_t records)
+{
+    p->ahead -= records < p->ahead ? (unsigned)records : p->ahead;
+}
+
 static void take_input(struct keeper *k, struct proc *p, struct keep_msg *m)
 {
+    seen(p, m->h.b);
     struct str bytes = m->body;
     if (m->h.a < p->p.input)
         bytes = str_sub(bytes, (size_t)(p->p.input - m->h.a), bytes.n);
@@ -409,8 +416,11 @@ static void take_input(struct keeper *k, struct proc *p, struct keep_msg *m)
         p->pending_n += bytes.n;
         p->p.input += bytes.n;
     }
+    bool due = !list_empty(&p->dirty);
     write_input(k, p);
     mark(k, p);
+    if ((m->h.flags & KEEP_QUIET) && p->pending_n == 0 && !due)
+        list_del(&p->dirty);
 }
 
 /* The main process is gone: what it wrote is drained, the terminal may hang up. */
@@ -678,7 +688,7 @@ static bool from_worker(struct keeper *k)
         break;
     case KEEP_SEEN:
         if (p)
-            p->ahead -= m.h.a < p->ahead ? (unsigned)m.h.a : p->ahead;
+            seen(p, m.h.a);
         break;
     case KEEP_FORGET:
         if (p)

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#define KEEP_VERSION 1
+#define KEEP_VERSION 2
 #define KEEP_FDS 8              /* descriptors in one message */
 #define KEEP_DATA (124u << 10)  /* key + value + body */
 
@@ -31,7 +31,8 @@ enum keep_type {
     KEEP_SPAWN,   /* id, a: uid | gid << 32, b: offset at which its output begins,
                      flags, kib; body: for the minder; fds: below */
     KEEP_WRITE,   /* id: body is input; a: offset of its first byte in the input:
-                     bytes below what was accepted are skipped, a hole is refused */
+                     bytes below what was accepted are skipped, a hole is refused;
+                     b: as a of KEEP_SEEN; flags: KEEP_QUIET */
     KEEP_CLOSE,   /* id: end of input, after what is pending was written */
     KEEP_SEEN,    /* id, a: that many KEEP_PROC were dealt with */
     KEEP_FORGET,  /* id: close and drop everything of it */
@@ -63,7 +64,9 @@ enum keep_flags {
     KEEP_IN = 2,  /* pipes: there is an input to write to */
     KEEP_ERR = 4, /* pipes: error output is apart */
     KEEP_ALL = 8,
-    KEEP_BARE = 16 /* nothing is started: an input alone, fds[0], for a FIFO */
+    KEEP_BARE = 16, /* nothing is started: an input alone, fds[0], for a FIFO */
+    KEEP_QUIET = 32 /* KEEP_WRITE: input that is taken whole needs no record of its own,
+                       the next one tells of it */
 };
 
 struct keep_head {
@@ -75,7 +78,7 @@ struct keep_head {
 };
 
 /* KEEP_PROC records of one program that may be unacknowledged. */
-#define KEEP_AHEAD 4
+#define KEEP_AHEAD 8
 
 /* Gaps kept apart of one stream; one more merges the two oldest. */
 #define KEEP_GAPS 8

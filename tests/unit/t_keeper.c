@@ -708,6 +708,69 @@ TEST(a_slow_worker_gets_few_records_and_the_last_one)
     stop_well();
 }
 
+TEST(quiet_input_is_told_with_the_next_record)
+{
+    start_keeper("relay");
+    serve();
+    spawn_script(1, "exec sleep 60");
+    while (!(proc.flags & KEEP_P_STARTED))
+        hear_type(KEEP_PROC);
+    struct keep_msg m = {
+        .h = {.type = KEEP_WRITE, .flags = KEEP_QUIET, .id = 1}, .body = STR("two")};
+    send_msg(&m);
+    m.h.flags = 0;
+    m.h.a = 3;
+    send_msg(&m);
+    hear_type(KEEP_PROC);
+    CHECK_INT(proc.input, 6);
+    CHECK_INT(proc.input_pending, 0);
+    stop_well();
+}
+
+TEST(quiet_input_that_waits_is_told_at_once)
+{
+    static char much[100 << 10];
+    start_keeper("relay");
+    serve();
+    spawn_script(1, "exec sleep 60");
+    while (!(proc.flags & KEEP_P_STARTED))
+        hear_type(KEEP_PROC);
+    struct keep_msg m = {.h = {.type = KEEP_WRITE, .flags = KEEP_QUIET, .id = 1},
+                         .body = str_n(much, sizeof(much))};
+    send_msg(&m);
+    hear_type(KEEP_PROC);
+    CHECK_INT(proc.input, sizeof(much));
+    CHECK(proc.input_pending > 0);
+    stop_well();
+}
+
+TEST(input_acknowledges_records)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(1, "while read -r line; do echo \"$line\"; done");
+    struct keep_msg m;
+    uint64_t at = 0, unseen = 0;
+    for (int i = 0; i < 4 * KEEP_AHEAD; i++) {
+        struct keep_msg w = {.h = {.type = KEEP_WRITE, .id = 1, .a = at, .b = unseen},
+                             .body = STR("line\n")};
+        send_msg(&w);
+        at += w.body.n;
+        unseen = 0;
+        do {
+            struct pollfd ready = {.fd = sock, .events = POLLIN};
+            if (poll(&ready, 1, T_WAIT_MS) != 1 || keep_recv(sock, &m, space) != 1)
+                T_FAIL("no record of line %d", i);
+            if (m.h.type == KEEP_PROC)
+                memcpy(&proc, m.body.p, sizeof(proc));
+            unseen += m.h.type == KEEP_PROC;
+        } while (proc.out[0].offset < at);
+    }
+    CHECK(strlen(in_spool(p.spool[0])) == at);
+    say(KEEP_SEEN, 1, unseen);
+    stop_well();
+}
+
 TEST(a_forgotten_program_loses_its_input_and_is_not_handed_over)
 {
     start_keeper("relay");
