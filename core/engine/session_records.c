@@ -101,6 +101,10 @@ void session_read_records(struct session *s)
         session_reserve_records(s);
     if (s->record_fd < 0)
         return;
+    /* The worker before may have begun the file anew and died before it said so. */
+    struct stat st;
+    if (fstat(s->record_fd, &st) == 0 && (uint64_t)st.st_size < s->records)
+        s->records = 0;
     ssize_t n;
     while ((n = pread(s->record_fd, bytes, sizeof(bytes), (off_t)s->records)) > 0) {
         size_t used = take_records(s, str_n(bytes, (size_t)n));

@@ -96,6 +96,17 @@ TEST(a_record_is_taken_when_all_of_it_is_there)
     CHECK_INT(f->s->records, whole.n);
 }
 
+TEST(records_that_begin_anew_are_found_by_the_next_worker)
+{
+    struct fixture *f = open_fixture(env);
+    int fd = open_records(f);
+    f->s->records = 50000; /* of the file as it was before it was emptied */
+    put(fd, STR(RECORD));
+    session_read_records(f->s);
+    CHECK_INT(f->s->record_seq, 3);
+    CHECK_INT(f->s->records, sizeof(RECORD) - 1);
+}
+
 TEST(the_last_record_is_what_holds)
 {
     struct fixture *f = open_fixture(env);
