@@ -18,4 +18,10 @@ void xalloc_failed(size_t size) __attribute__((noreturn));
 /* xnew(struct foo): zeroed. */
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 
+/*
+ * A large array on the stack that is filled by a read at once and used as far as it
+ * was filled: without the zeroes that the compiler gives every other variable.
+ */
+#define NOT_ZEROED __attribute__((uninitialized))
+
 #endif

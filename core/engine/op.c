@@ -148,7 +148,7 @@ static struct str visible(struct op *op, const struct session_view *v, uint64_t 
 static bool deliver(struct op *op, int stream, const struct session_view *v,
                     uint64_t *cursor, uint64_t limit, size_t *budget)
 {
-    char chunk[CHUNK];
+    NOT_ZEROED char chunk[CHUNK];
     while (*cursor < limit) {
         if (*budget == 0) {
             task_defer(loop_of(op), &op->pump);

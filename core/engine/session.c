@@ -935,7 +935,7 @@ static void look_for_echo(struct session *s)
 /* Searches new output for marks: a bounded piece a turn. */
 static void scan(struct session *s)
 {
-    char chunk[64 << 10];
+    NOT_ZEROED char chunk[64 << 10];
     size_t budget = LIMIT_READ_PER_TURN;
     const struct keep_stream *o = session_out(s);
     uint64_t before = s->scanned;

@@ -7,6 +7,7 @@
 #include "engine/session_own.h"
 
 #include "base/limits.h"
+#include "base/xalloc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static size_t take_records(struct session *s, struct str rest)
 
 void session_read_records(struct session *s)
 {
-    char bytes[READ];
+    NOT_ZEROED char bytes[READ];
     if (s->record_fd < 0)
         session_reserve_records(s);
     if (s->record_fd < 0)
