@@ -25,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -311,18 +310,6 @@ static int octal_dump(int argc, char **argv)
 
 /* --- od --install ------------------------------------------------------ */
 
-/* Our own file, as a path. */
-static int self_path(char out[PATH_MAX])
-{
-    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    if (n > 0) {
-        out[n] = '\0';
-        return 0;
-    }
-    unsigned long given = getauxval(AT_EXECFN);
-    return given && realpath((const char *)given, out) ? 0 : -1;
-}
-
 /*
  * DIR/NAME becomes a link to target. What is there stays, unless it is one of
  * ours: a link of an older installation.
@@ -366,7 +353,7 @@ static int link_applet(const char *dir, const struct applet *a, const char *targ
 static int install(const char *dir)
 {
     char self[PATH_MAX], real[PATH_MAX];
-    if (self_path(self) < 0) {
+    if (self_path(self, sizeof(self)) < 0) {
         fprintf(stderr, "od: cannot find my own file: %s\n", strerror(errno));
         return 1;
     }
@@ -408,7 +395,7 @@ static int make_dirs(const char *path)
 static int install_openhands(const char *root)
 {
     char self[PATH_MAX], real[PATH_MAX] = "", bin[PATH_MAX], code[PATH_MAX];
-    if (self_path(self) < 0) {
+    if (self_path(self, sizeof(self)) < 0) {
         fprintf(stderr, "od: cannot find my own file: %s\n", strerror(errno));
         return 1;
     }

@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,38 +115,46 @@ static char *next_string(struct str *rest)
     return s;
 }
 
-static void do_spawn(struct minder *mi, struct keep_msg *m)
+int minder_spawn_parse(struct str body, struct minder_program *out)
 {
     struct minder_spawn head;
-    struct str rest = m->body;
-    int need = (m->h.flags & KEEP_PTY) ? 1 : 3;
-    if (rest.n < sizeof(head) || m->nfds < need) {
-        tell_start(m->h.id, 0, m->nfds < need ? EMFILE : EINVAL, SPAWN_FORK);
-        return;
-    }
-    memcpy(&head, rest.p, sizeof(head));
-    rest = str_sub(rest, sizeof(head), rest.n);
-    char *program = next_string(&rest), *cwd = next_string(&rest);
+    *out = (struct minder_program){0};
+    if (body.n < sizeof(head))
+        return -1;
+    memcpy(&head, body.p, sizeof(head));
+    struct str rest = str_sub(body, sizeof(head), body.n);
+    out->program = next_string(&rest);
+    out->cwd = next_string(&rest);
     size_t words = (size_t)head.argc + head.envc;
-    if (!cwd || words > KEEP_DATA) {
-        tell_start(m->h.id, 0, EINVAL, SPAWN_EXEC);
-        return;
-    }
-    char **argv = xcalloc(words + 2, sizeof(char *));
-    char **envp = argv + head.argc + 1;
-    bool whole = true;
+    if (!out->cwd || words > rest.n)
+        return -1;
+    out->argv = xcalloc(words + 2, sizeof(char *));
+    out->envp = out->argv + head.argc + 1;
     for (size_t i = 0; i < words; i++) {
         char *s = next_string(&rest);
-        whole = whole && s;
+        if (!s)
+            return -1;
         if (i < head.argc)
-            argv[i] = s;
+            out->argv[i] = s;
         else
-            envp[i - head.argc] = s;
+            out->envp[i - head.argc] = s;
     }
-    struct spawn s = {.path = program,
-                      .argv = argv,
-                      .envp = envp,
-                      .cwd = *cwd ? cwd : NULL,
+    return 0;
+}
+
+static void do_spawn(struct minder *mi, struct keep_msg *m)
+{
+    struct minder_program p;
+    int need = (m->h.flags & KEEP_PTY) ? 1 : 3;
+    if (m->nfds < need) {
+        tell_start(m->h.id, 0, EMFILE, SPAWN_FORK);
+        return;
+    }
+    bool whole = minder_spawn_parse(m->body, &p) == 0;
+    struct spawn s = {.path = p.program,
+                      .argv = p.argv,
+                      .envp = p.envp,
+                      .cwd = whole && *p.cwd ? p.cwd : NULL,
                       .tty = (m->h.flags & KEEP_PTY) != 0,
                       .subreaper = true};
     for (int i = 0; i < 3; i++)
@@ -166,7 +173,7 @@ static void do_spawn(struct minder *mi, struct keep_msg *m)
         fcntl(report, F_SETFL, O_NONBLOCK);
         list_add_tail(&mi->children, &c->node);
     }
-    free(argv);
+    free(p.argv);
 }
 
 static void do_request(struct keep_msg *m)
@@ -261,19 +268,7 @@ static bool serve_keeper(struct minder *mi)
 
 static void become(uid_t uid, gid_t gid, long nofile, int oom)
 {
-    struct rlimit r;
-    if (nofile >= 0 && getrlimit(RLIMIT_NOFILE, &r) == 0) {
-        r.rlim_cur = (rlim_t)nofile;
-        setrlimit(RLIMIT_NOFILE, &r);
-    }
-    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        char text[16];
-        int n = snprintf(text, sizeof(text), "%d", oom);
-        if (write(fd, text, (size_t)n) < 0)
-            log_debug("cannot set oom_score_adj: %m");
-        close(fd);
-    }
+    spawn_give_limits(nofile, oom);
     if (getuid() != uid || getgid() != gid) {
         struct passwd *pw = getpwuid(uid);
         int groups = pw ? initgroups(pw->pw_name, gid) : setgroups(1, &gid);

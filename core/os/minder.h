@@ -39,10 +39,10 @@ enum minder_verb {
 };
 struct minder_request {
     uint32_t verb;
-    int32_t pid;    /* the shell or process; GROUP: a process group */
-    int32_t sig;    /* SIGNAL_* */
-    uint32_t root;  /* SIGNAL_TREE: pid itself too */
-    char tag[64];   /* SIGNAL_TREE: OD_SESSION_TAG, or "" */
+    int32_t pid;   /* the shell or process; GROUP: a process group */
+    int32_t sig;   /* SIGNAL_* */
+    uint32_t root; /* SIGNAL_TREE: pid itself too */
+    char tag[64];  /* SIGNAL_TREE: OD_SESSION_TAG, or "" */
 };
 
 /* Body of the answer. */
@@ -56,6 +56,14 @@ struct minder_answer {
 /* Appends the body of a spawn. -1: out is full. argv and envp end in NULL. */
 int minder_spawn_body(struct buf *out, const char *program, const char *cwd,
                       char *const *argv, char *const *envp);
+
+/* Such a body, taken apart. The strings lie in it; argv and envp end in NULL. */
+struct minder_program {
+    const char *program, *cwd; /* cwd "": stay */
+    char **argv, **envp;       /* one block: free(argv) */
+};
+/* -1: it is not whole; free(out->argv) all the same. */
+int minder_spawn_parse(struct str body, struct minder_program *out);
 
 /*
  * The minder's whole life. It becomes uid and gid (with the supplementary

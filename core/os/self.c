@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,13 +26,37 @@ int self_open(void)
     return fd;
 }
 
-void self_exec(int fd, char *const argv[], char *const envp[])
+int self_path(char *out, size_t size)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (n > 0)
+        path[n] = 0;
+    else if (!exec_path() || !realpath(exec_path(), path))
+        return -1;
+    if (strlen(path) >= size) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(out, path, strlen(path) + 1);
+    return 0;
+}
+
+void self_exec_other(int fd, char *const argv[], char *const envp[])
 {
     /* AT_EMPTY_PATH; refused by kernels before 3.19 and by some sandboxes. */
     syscall(SYS_execveat, fd, "", argv, envp, 0x1000);
+    int why = errno;
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     execve(path, argv, envp);
+    if (errno == ENOENT) /* no /proc: the first reason is the real one */
+        errno = why;
+}
+
+void self_exec(int fd, char *const argv[], char *const envp[])
+{
+    self_exec_other(fd, argv, envp);
     if (exec_path())
         execve(exec_path(), argv, envp);
 }

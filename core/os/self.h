@@ -8,12 +8,21 @@
 #ifndef OD_OS_SELF_H
 #define OD_OS_SELF_H
 
+#include <stddef.h>
+
 /* Opens /proc/self/exe, else the path the kernel was given. -1 with errno. */
 int self_open(void);
+/*
+ * Where our file lies, absolute: to be asked before it is replaced, later the
+ * kernel adds " (deleted)". 0; -1 with errno.
+ */
+int self_path(char *out, size_t size);
 /*
  * Replaces this process by the binary behind fd (from self_open). Returns only
  * on failure, with errno. A close-on-exec fd works: nothing of it is inherited.
  */
 void self_exec(int fd, char *const argv[], char *const envp[]);
+/* The same for another file: without the path that is ours to fall back on. */
+void self_exec_other(int fd, char *const argv[], char *const envp[]);
 
 #endif

@@ -87,8 +87,8 @@ static void exec_in_path(const struct spawn *s)
     for (;;) {
         size_t n = strcspn(path, ":"); /* 0: the current directory (POSIX, 8.3 PATH) */
         char file[4096];
-        int len = snprintf(file, sizeof(file), "%.*s%s%s", (int)n, path,
-                           n ? "/" : "", s->path);
+        int len = snprintf(file, sizeof(file), "%.*s%s%s", (int)n, path, n ? "/" : "",
+                           s->path);
         if (len > 0 && (size_t)len < sizeof(file)) {
             execve(file, s->argv, s->envp);
             if (errno != ENOENT && errno != ENOTDIR)
@@ -101,10 +101,43 @@ static void exec_in_path(const struct spawn *s)
     errno = seen;
 }
 
+void spawn_give_limits(long nofile, int oom)
+{
+    struct rlimit r;
+    if (nofile >= 0 && getrlimit(RLIMIT_NOFILE, &r) == 0) {
+        r.rlim_cur = (rlim_t)nofile;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    char text[16];
+    int n = snprintf(text, sizeof(text), "%d", oom);
+    /* Refused where raising ours was refused too: then it is the same number. */
+    ssize_t ignored = fd >= 0 ? write(fd, text, (size_t)n) : 0;
+    (void)ignored;
+    if (fd >= 0)
+        close(fd);
+}
+
+/* As a shell starts a job: keys like C-c on our terminal are for it. */
+static void come_to_front(int tty)
+{
+    bool ours = tcgetpgrp(tty) == getpgrp();
+    setpgid(0, 0);
+    signal(SIGTTOU, SIG_IGN); /* we are in the background until it is done */
+    if (ours)
+        tcsetpgrp(tty, getpgrp());
+    signal(SIGTTOU, SIG_DFL);
+}
+
 static void child(const struct spawn *s, int report)
 {
     spawn_reset_signals();
-    setsid();
+    if (s->in_front)
+        come_to_front(s->fds[0]);
+    else
+        setsid();
+    if (s->limited)
+        spawn_give_limits(s->nofile, s->oom);
     if (s->cwd && chdir(s->cwd) < 0)
         fail(report, SPAWN_CWD);
 

@@ -29,6 +29,11 @@ struct spawn {
     int fds[3];      /* become 0, 1, 2; may be the same one */
     bool tty;        /* fds[0] becomes the controlling terminal */
     bool subreaper;  /* orphans below it become its children */
+    bool in_front;   /* no session of its own but a process group, in the foreground
+                        of our terminal, fds[0], if we were there */
+    bool limited;    /* spawn_give_limits with these */
+    long nofile;
+    int oom;
 };
 
 /* What the pipe holds when the start failed; nothing when it succeeded. */
@@ -45,6 +50,11 @@ int spawn_start(const struct spawn *s, pid_t *pid, int *report);
 
 /* In a forked child: closes every descriptor from first on. */
 void spawn_close_from(int first);
+/*
+ * In a child that is to run programs: what we raised for ourselves goes back, the
+ * soft limit of descriptors (-1: stays) and the oom_score_adj.
+ */
+void spawn_give_limits(long nofile, int oom);
 /* In a forked child: default actions for all signals, nothing blocked. */
 void spawn_reset_signals(void);
 
