@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `od-keeper OPTIONS LOCK READY SELF [SOCKET NAME]...`: what `od serve` becomes
- * (see serve.c and os/keeper.h). All but the names are descriptors: the options,
- * the lock of the state directory, the one to say "ready" to or -1, our own file,
- * which nobody could find again in an image without /proc, and the listening
- * sockets.
+ * `od-keeper OPTIONS LOCK READY SELF COMMAND [SOCKET NAME]...`: what `od serve`
+ * becomes (see serve.c and os/keeper.h). All but the names are descriptors: the
+ * options, the lock of the state directory, the one to say "ready" to or -1, our
+ * own file, which nobody could find again in an image without /proc, the program
+ * to run beside (os/minder.h's body of a spawn) or -1, and the listening sockets.
  */
 #include "applet.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/engine.h"
 #include "os/keeper.h"
+#include "os/minder.h"
+#include "serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,10 +57,26 @@ static void say_ready(int fd)
         close(fd);
 }
 
+/* What fd says is to be run; its memory stays for as long as we do. */
+static int read_command(int fd, struct keeper_command *out)
+{
+    static struct buf body = BUF_INIT(SERVE_COMMAND_MAX);
+    struct minder_program p;
+    if (read_all(fd, &body) < 0 || minder_spawn_parse(buf_str(&body), &p) < 0 ||
+        !p.argv[0])
+        return -1;
+    out->argv = p.argv;
+    out->envp = p.envp;
+    out->cwd = p.cwd;
+    close(fd);
+    return 0;
+}
+
 static int keeper_main(int argc, char **argv)
 {
-    enum { OPTIONS = 1, LOCK, READY, SELF, LISTENERS };
-    struct buf options = BUF_INIT(1 << 20);
+    enum { OPTIONS = 1, LOCK, READY, SELF, COMMAND, LISTENERS };
+    struct buf options = BUF_INIT(1 << 20), format = BUF_INIT(256);
+    struct keeper_command command = {0};
     struct err e = ERR_INIT;
     if (argc < LISTENERS || (argc - LISTENERS) % 2 != 0) {
         fprintf(stderr, "od keeper: it is started by od serve\n");
@@ -80,10 +99,18 @@ static int keeper_main(int argc, char **argv)
     log_init("keeper", 2, (enum log_level)json_int(o, "log_level", LOG_INFO),
              json_bool(o, "log_json", false));
     log_trace_init(getenv("OD_TRACE"));
-    json_free(o);
+    int run = given_fd(argv[COMMAND]);
+    if (run >= 0 && read_command(run, &command) < 0)
+        return 125;
+    command.stay = json_bool(o, "stay", false);
+    engine_format(&format);
 
+    struct str path = json_str(o, "path", "");
     char *worker[] = {(char *)(uintptr_t) "od-worker", NULL};
     struct keeper_config c = {.self = given_fd(argv[SELF]),
+                              .path = xstrndup(path.p, path.n),
+                              .format = buf_z(&format),
+                              .command = run >= 0 ? &command : NULL,
                               .worker = worker,
                               .worker_env = environ,
                               .minder_env = environ,
@@ -92,6 +119,7 @@ static int keeper_main(int argc, char **argv)
                               .state = buf_str(&options),
                               .listeners = l,
                               .nlisteners = n};
+    json_free(o);
     say_ready(ready);
     return keeper_run(&c);
 }

@@ -9,9 +9,11 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "engine/users.h"
 #include "net/addr.h"
 #include "net/sockpath.h"
+#include "os/minder.h"
 #include "os/self.h"
 #include "serve.h"
 
@@ -41,6 +43,7 @@ struct serve {
     struct serve_options o;
     struct serve_state state;
     char socket[SOCKPATH_MAX], cwd[4096];
+    char began[4096];                       /* the directory that we were started in */
     struct listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
 };
@@ -133,7 +136,8 @@ static struct json *v0_options(const struct serve *s)
  * What the worker gets, through the keeper, as one JSON object:
  *
  *   state_dir, cwd, socket  strings      idle_exit_ms, log_level  numbers
- *   log_json                bool         env                      ["NAME=VALUE", …]
+ *   log_json, stay          bools        env                      ["NAME=VALUE", …]
+ *   path                    string: our file, for an upgrade by signal
  *   http  {api_key: string, "" is none; insecure_open: bool}
  *   v0    {working_dir, group: strings; username, eval_env: strings, if given;
  *          user_id, no_change_ms: numbers; plugins: [string, …]; browser, su: bools;
@@ -142,6 +146,7 @@ static struct json *v0_options(const struct serve *s)
 static int make_options(const struct serve *s, struct buf *out, struct err *e)
 {
     struct json *o = json_object();
+    char path[4096];
     int r = 0;
     json_put_z(o, "state_dir", s->state.dir);
     json_put_z(o, "cwd", s->cwd);
@@ -149,6 +154,9 @@ static int make_options(const struct serve *s, struct buf *out, struct err *e)
     json_put_int(o, "idle_exit_ms", s->o.idle_exit_ms);
     json_put_int(o, "log_level", s->o.log_level);
     json_put_bool(o, "log_json", s->o.log_json);
+    json_put_bool(o, "stay", s->o.stay);
+    if (self_path(path, sizeof(path)) == 0)
+        json_put_z(o, "path", path);
     json_put(o, "http", http_options(&s->o));
     json_put(o, "v0", v0_options(s));
     json_put(o, "env", child_env(s));
@@ -186,6 +194,32 @@ static int as_file(struct str bytes)
         return fd;
     close(fd);
     return -1;
+}
+
+/*
+ * The program beside, as the image has it: its own environment, but for our keys
+ * and where we listen, and the directory that it was to begin in.
+ */
+static int command_file(const struct serve *s)
+{
+    struct buf body = BUF_INIT(SERVE_COMMAND_MAX);
+    char socket[SOCKPATH_MAX + 16], **env;
+    size_t n = 0, count = 0;
+    while (environ[count])
+        count++;
+    env = xcalloc(count + 2, sizeof(char *));
+    for (size_t i = 0; i < count; i++) {
+        if (!is_secret(environ[i]))
+            env[n++] = environ[i];
+    }
+    snprintf(socket, sizeof(socket), "OD_SOCKET=%s", s->socket);
+    env[n] = socket;
+    int fd = -1;
+    if (minder_spawn_body(&body, s->o.command[0], s->began, s->o.command, env) == 0)
+        fd = as_file(buf_str(&body));
+    buf_release(&body);
+    free(env);
+    return fd;
 }
 
 /* ---- going to the background ---- */
@@ -306,8 +340,8 @@ static void say_curl(const struct serve *s)
 static void say_how(const struct serve *s)
 {
     char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    self[n > 0 ? n : 0] = 0;
+    if (self_path(self, sizeof(self)) < 0)
+        snprintf(self, sizeof(self), "od");
     fprintf(stderr, "od serve: listening on %s", s->socket);
     for (int i = 1; i < s->nlisteners; i++)
         fprintf(stderr, ", %s", s->listeners[i].name);
@@ -315,8 +349,7 @@ static void say_how(const struct serve *s)
             "; state in %s\n"
             "Try:  %s exec --socket %s 'echo hello from $PWD; export GREETING=hi'\n"
             "then: %s exec --socket %s 'echo $GREETING'\n",
-            s->state.dir[0] ? s->state.dir : "memory", n > 0 ? self : "od", s->socket,
-            n > 0 ? self : "od", s->socket);
+            s->state.dir[0] ? s->state.dir : "memory", self, s->socket, self, s->socket);
     if (s->nlisteners > 1)
         say_curl(s);
     if (s->o.insecure_open && !s->o.key[0])
@@ -338,13 +371,15 @@ static int become_keeper(struct serve *s, struct err *e)
     struct buf options = BUF_INIT(1 << 20);
     if (make_options(s, &options, e) < 0)
         return -1;
+    enum { GIVEN = 5 };
     int fd = as_file(buf_str(&options)), self = self_open();
-    if (fd < 0 || self < 0)
+    int command = s->o.command ? command_file(s) : -1;
+    if (fd < 0 || self < 0 || (s->o.command && command < 0))
         return err_sys(e, errno, "cannot start the keeper");
-    const char *argv[5 + 2 * SOCKETS_MAX + 1] = {"od-keeper"};
-    char words[4 + SOCKETS_MAX][16];
-    int given[] = {fd, s->state.lock, s->o.ready, self}, n = 1, w = 0;
-    for (; w < 4; w++)
+    const char *argv[1 + GIVEN + 2 * SOCKETS_MAX + 1] = {"od-keeper"};
+    char words[GIVEN + SOCKETS_MAX][16];
+    int given[GIVEN] = {fd, s->state.lock, s->o.ready, self, command}, n = 1, w = 0;
+    for (; w < GIVEN; w++)
         argv[n++] = hand_down(given[w], words[w]);
     for (int i = 0; i < s->nlisteners; i++) {
         argv[n++] = hand_down(s->listeners[i].fd, words[w + i]);
@@ -355,7 +390,7 @@ static int become_keeper(struct serve *s, struct err *e)
     char *env[] = {trace ? kept : NULL, NULL};
     if (s->o.daemon)
         redirect_log(s);
-    else
+    else if (!s->o.command)
         say_how(s);
     self_exec(self, (char *const *)(uintptr_t)argv, env);
     return err_sys(e, errno, "cannot start the keeper");
@@ -365,6 +400,8 @@ static int become_keeper(struct serve *s, struct err *e)
 static int enter_working_dir(struct serve *s, struct err *e)
 {
     const char *dir = s->o.working_dir;
+    if (!getcwd(s->began, sizeof(s->began)))
+        s->began[0] = 0;
     if (dir && s->o.v0 && users_make_dir(dir, e) < 0)
         return -1;
     if (dir && chdir(dir) < 0)
@@ -374,14 +411,28 @@ static int enter_working_dir(struct serve *s, struct err *e)
     return 0;
 }
 
+/* What we open must not be taken for the stdin of what we run. */
+static void open_stdio(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= 2);
+    if (fd > 2)
+        close(fd);
+}
+
 static int serve_main(int argc, char **argv)
 {
     struct serve s = {.state.lock = -1};
     struct err e = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
+    open_stdio();
     log_init("serve", 2, LOG_INFO, false);
     if (serve_options_parse(&s.o, argc, argv, &e) < 0)
         return fail(&s, &e);
+    if (s.o.upgrade)
+        return serve_upgrade(&s.o);
     umask(022);
     if (enter_working_dir(&s, &e) < 0)
         return fail(&s, &e);
@@ -400,7 +451,8 @@ const struct applet applet_serve = {
     .name = "serve",
     .brief = "the server in the sandbox: shells, processes, PID 1",
     .usage =
-        "usage: od serve [OPTIONS] [PORT]\n"
+        "usage: od serve [OPTIONS] [PORT] [-- COMMAND ARGUMENT...]\n"
+        "       od serve --upgrade [FILE] [--socket PATH]\n"
         "\n"
         "Serves shells and processes: to od exec over a unix socket, and with --listen\n"
         "or PORT over HTTP, as OpenHands' runtime API. PORT is 127.0.0.1:PORT. It is "
@@ -410,7 +462,23 @@ const struct applet applet_serve = {
         "instant with nothing lost. As PID 1 of a container it reaps orphans,\n"
         "passes signals on and ends what remains.\n"
         "\n"
-        "TERM or INT end it: programs get HUP and TERM, and KILL after two seconds.\n",
+        "TERM or INT end it: programs get HUP and TERM, and KILL after two seconds.\n"
+        "\n"
+        "COMMAND is the image's own program, as in ENTRYPOINT [\"od\", \"serve\", "
+        "\"--\"]:\n"
+        "it has this one's input, output, terminal, directory and environment without\n"
+        "our keys, and gets its signals: TERM, INT, HUP, QUIT, USR1 and USR2. It is\n"
+        "started once. When it ends the server ends, with its status (128 and the\n"
+        "signal's number; 127, 126: it was not found, could not be run), unless --stay\n"
+        "is given. The log says warnings only, unless --log is given.\n"
+        "\n"
+        "--upgrade goes on with another od, without an end: sessions, programs, their\n"
+        "output and those who wait for it see nothing of it. So does HUP without a\n"
+        "COMMAND, with the file at the path that the server was started from. The\n"
+        "file is asked first whether it can take over what is kept; if it cannot, or\n"
+        "does not serve within five seconds, the worker before goes on and the reason\n"
+        "is said. It replaces the worker; the keeper and the parents of sessions stay\n"
+        "what they are until the server ends.\n",
     .main = serve_main,
     .more_usage = serve_options_help,
 };

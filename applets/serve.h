@@ -10,6 +10,9 @@
 #include "base/err.h"
 #include "base/limits.h"
 
+/* Bytes of the words and the environment of the program beside: what execve takes. */
+enum { SERVE_COMMAND_MAX = 8 << 20 };
+
 enum serve_plugin { PLUGIN_AGENT_SKILLS = 1, PLUGIN_JUPYTER = 2, PLUGIN_VSCODE = 4 };
 
 /* Strings are borrowed from argv and the environment, which is cut into words. */
@@ -37,6 +40,12 @@ struct serve_options {
 
     bool daemon;
     int ready; /* descriptor for lines, -1: none */
+
+    char **command; /* what follows "--", to run beside; NULL: nothing */
+    bool stay;      /* its end is not the server's */
+
+    bool upgrade;     /* serve nothing: ask a server that is there */
+    const char *file; /* to upgrade to; NULL: our own */
 };
 
 /*
@@ -52,6 +61,9 @@ void serve_options_help(struct buf *out);
 
 /* The name of the i-th plugin, from 0; NULL: there is none. */
 const char *serve_plugin_name(unsigned i);
+
+/* `od serve --upgrade`: returns the exit status. */
+int serve_upgrade(const struct serve_options *o);
 
 struct serve_state {
     char dir[160]; /* "": none could be written */

@@ -17,6 +17,7 @@ enum kind {
     VALUE,  /* one; the last one given counts */
     LIST,   /* any number of times; commas in the environment */
     WORDS,  /* several words, up to the next option */
+    MAYBE,  /* one, if the next word is no option */
     SWITCH, /* none: on */
     TOGGLE, /* none: on, and off as --no-NAME */
 };
@@ -41,6 +42,8 @@ enum id {
     EVAL_ENV,
     NO_CHANGE,
     DAEMON,
+    STAY,
+    UPGRADE,
     READY_FD,
     SETTINGS
 };
@@ -97,6 +100,11 @@ static const struct setting {
                    VALUE},
     [DAEMON] = {"daemon", NULL, NULL, "no",
                 "go to the background, with a log in the state directory", SWITCH},
+    [STAY] = {"stay", NULL, NULL, "no", "go on serving when COMMAND has ended", SWITCH},
+    [UPGRADE] = {"upgrade", NULL, "[FILE]", "no; FILE: this od",
+                 "serve nothing, but have the server of --socket go on with the od that\n"
+                 "      is in FILE; said and refused if that one does not serve",
+                 MAYBE},
     [READY_FD] =
         {"ready-fd", NULL, "N", "none",
          "write \"listening ADDRESS\" for each HTTP listener, then \"ready\", or\n"
@@ -209,6 +217,8 @@ static int take_option(struct given *g, char **argv, int i, struct err *e)
         int words = take_plugins(g, argv + i + 1, e);
         return words < 0 ? -1 : 1 + words;
     }
+    if (kind == MAYBE && !eq && (!argv[i + 1] || argv[i + 1][0] == '-'))
+        return 1;
     char *value = eq ? eq + 1 : argv[i + 1];
     if (!value || (!eq && strncmp(value, "--", 2) == 0))
         return err_set(e, ERR_INVALID, "%.*s needs a value: %s", n, word,
@@ -222,20 +232,23 @@ static int take_option(struct given *g, char **argv, int i, struct err *e)
 
 static int take_words(struct given *g, int argc, char **argv, struct err *e)
 {
-    bool options = true;
     for (int i = 1; i < argc;) {
         char *word = argv[i];
-        if (options && strcmp(word, "--") == 0) {
-            options = false;
-            i++;
-        } else if (options && word[0] == '-' && word[1]) {
+        if (strcmp(word, "--") == 0) {
+            if (i + 1 == argc)
+                return err_set(e, ERR_INVALID, "after -- there must be a command");
+            g->out->command = argv + i + 1;
+            return 0;
+        }
+        if (word[0] == '-' && word[1]) {
             int used = take_option(g, argv, i, e);
             if (used < 0)
                 return -1;
             i += used;
         } else if (g->port) {
             return err_set(e, ERR_INVALID,
-                           "there can be one PORT, and these are two: %.100s and %.100s",
+                           "there can be one PORT, and these are two: %.100s and %.100s; "
+                           "a command follows --",
                            g->port, word);
         } else {
             g->port = word;
@@ -457,6 +470,50 @@ static const char *wanted_user(const char *name)
     return name && own && strcmp(name, own) == 0 && !known ? NULL : name;
 }
 
+static int take_command(struct given *g, struct err *e)
+{
+    struct serve_options *o = g->out;
+    if (take_switch(g, STAY, &o->stay, e) < 0)
+        return -1;
+    if (o->stay && !o->command)
+        return err_set(e, ERR_INVALID, "--stay is for a command, which follows --");
+    if (!o->command)
+        return 0;
+    if (o->daemon)
+        return err_set(e, ERR_INVALID,
+                       "--daemon and a command do not go together: a command ends the "
+                       "server with its status, for who started it");
+    if (o->idle_exit_ms > 0)
+        return err_set(e, ERR_INVALID,
+                       "%s and a command do not go together: the command says when it is "
+                       "over",
+                       g->option[IDLE_EXIT] ? "--idle-exit" : "OD_IDLE_EXIT");
+    /* The terminal is the command's. */
+    if (!g->value[LOG])
+        o->log_level = LOG_WARN;
+    return 0;
+}
+
+static int take_upgrade(struct given *g, struct err *e)
+{
+    struct serve_options *o = g->out;
+    o->upgrade = g->option[UPGRADE];
+    o->file = g->value[UPGRADE];
+    if (!o->upgrade)
+        return 0;
+    for (int i = 0; i < SETTINGS; i++) {
+        if (g->option[i] && i != UPGRADE && i != SOCKET)
+            return err_set(e, ERR_INVALID,
+                           "--%s says nothing to a server that runs: --upgrade goes with "
+                           "--socket only",
+                           settings[i].option);
+    }
+    if (g->port || o->command)
+        return err_set(e, ERR_INVALID, "--upgrade takes one FILE, and no %s",
+                       g->port ? "PORT" : "command");
+    return 0;
+}
+
 static int understand(struct given *g, struct err *e)
 {
     struct serve_options *o = g->out;
@@ -468,7 +525,8 @@ static int understand(struct given *g, struct err *e)
         take_switch(g, INSECURE_OPEN, &o->insecure_open, e) < 0 ||
         take_switch(g, SU, &o->su, e) < 0 ||
         take_switch(g, BROWSER, &o->browser, e) < 0 ||
-        take_switch(g, DAEMON, &o->daemon, e) < 0)
+        take_switch(g, DAEMON, &o->daemon, e) < 0 || take_command(g, e) < 0 ||
+        take_upgrade(g, e) < 0)
         return -1;
     o->socket = g->value[SOCKET];
     o->state_dir = g->value[STATE_DIR];

@@ -2,7 +2,8 @@
 /*
  * `od-worker`: the process of od serve that does everything but hold on to
  * things. It may be killed at any instant; the keeper starts the next one and
- * hands over what there is on descriptor 3.
+ * hands over what there is on descriptor 3. `od-worker --check FORMAT` says
+ * whether it could take over what is kept in that format, and touches nothing.
  */
 #include "applet.h"
 #include "base/limits.h"
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -29,6 +31,7 @@ struct worker {
     int web[LISTENERS_MAX];
     int webs;
     struct timer drain;
+    bool leaving; /* for another worker, not for good */
     char socket[SOCKPATH_MAX];
 };
 
@@ -91,7 +94,10 @@ static void on_drained(void *arg)
 {
     struct worker *w = arg;
     timer_stop(&w->drain);
-    engine_stop(&w->engine, LIMIT_GRACE_MS);
+    if (w->leaving)
+        loop_stop(w->engine.loop);
+    else
+        engine_stop(&w->engine, LIMIT_GRACE_MS);
 }
 
 static void on_drain_late(struct timer *t)
@@ -102,11 +108,17 @@ static void on_drain_late(struct timer *t)
 static void on_signal(void *arg, int signo)
 {
     struct worker *w = arg;
-    if ((signo != SIGTERM && signo != SIGINT) || timer_active(&w->drain))
+    if ((signo != SIGTERM && signo != SIGINT && signo != SIGHUP) ||
+        timer_active(&w->drain))
         return;
-    local_close(w->local);
-    w->local = NULL;
-    timer_begin(w->engine.loop, &w->drain, LIMIT_DRAIN_MS, on_drain_late);
+    /* Clients of the local socket come back by themselves to the next worker. */
+    w->leaving = signo == SIGHUP;
+    if (!w->leaving) {
+        local_close(w->local);
+        w->local = NULL;
+    }
+    timer_begin(w->engine.loop, &w->drain, w->leaving ? LIMIT_LEAVE_MS : LIMIT_DRAIN_MS,
+                on_drain_late);
     if (w->http)
         http_drain(w->http, on_drained, w);
     else
@@ -115,10 +127,25 @@ static void on_signal(void *arg, int signo)
 
 static const struct hold_events events = {on_held, on_state, on_ready, on_signal};
 
+static int check(const char *format)
+{
+    struct buf ours = BUF_INIT(256);
+    engine_format(&ours);
+    bool same = strcmp(format, buf_z(&ours)) == 0;
+    if (same)
+        printf("ready\n");
+    else
+        printf(
+            "it takes over %s, and what is kept is %s: start a server with it instead\n",
+            buf_z(&ours), format);
+    buf_release(&ours);
+    return same && fflush(stdout) == 0 ? 0 : 1;
+}
+
 static int worker_main(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    if (argc == 3 && strcmp(argv[1], "--check") == 0)
+        return check(argv[2]);
     struct err e = ERR_INIT;
     struct worker *w = xnew(struct worker);
     w->listening = -1;

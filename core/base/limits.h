@@ -37,6 +37,7 @@
     LIMIT(ZIP_FREE_MIB, 1 << 10, "MiB that an archive of any ratio may unpack to") \
     LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
     LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
+    LIMIT(LEAVE_MS, 1000, "milliseconds that HTTP requests in flight get when another worker follows") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \
     LIMIT(IDLE_EXIT_S, 8 * 3600, "seconds without clients and commands before a server that a client started ends") \
     LIMIT(HTTPC_IDLE_MS, 60000, "milliseconds that a server we asked may be silent") \

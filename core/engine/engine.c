@@ -85,6 +85,14 @@ static void resume_clock(struct engine *en)
     hold_put(en->hold, str_of(key), str_of(text));
 }
 
+void engine_format(struct buf *out)
+{
+    buf_addf(out, "keeper %d.%zu, minder %zu.%zu, session ", KEEP_VERSION,
+             sizeof(struct keep_head) + sizeof(struct keep_proc),
+             sizeof(struct minder_request), sizeof(struct minder_answer));
+    session_format(out);
+}
+
 void engine_resume(struct engine *en)
 {
     resume_clock(en);

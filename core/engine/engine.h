@@ -41,6 +41,11 @@ struct engine {
  */
 int engine_open(struct engine *en, struct loop *l, struct err *e);
 void engine_configure(struct engine *en, const struct json *options);
+/*
+ * What is at the keeper, in words that change whenever it does: a worker that
+ * prints the same can take it over.
+ */
+void engine_format(struct buf *out);
 /* Takes up sessions and processes of the worker before, when there was one. */
 void engine_resume(struct engine *en);
 /* Something happened: the idle clock starts anew. */

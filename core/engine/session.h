@@ -50,6 +50,8 @@ struct session *session_get(struct engine *en, struct str name,
                             const struct session_opts *o, struct err *e);
 /* Takes up a session of the worker before from its state at the keeper. */
 void session_resume(struct engine *en, struct str name, struct str state);
+/* The version of such a state, with its size. */
+void session_format(struct buf *out);
 
 /*
  * Hands an op over: it runs now, or is queued, or attaches to the command with

@@ -176,6 +176,11 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->inputs_next = k->inputs_next;
 }
 
+void session_format(struct buf *out)
+{
+    buf_addf(out, "%d.%zu", KEPT_VERSION, sizeof(struct kept));
+}
+
 void session_resume(struct engine *en, struct str name, struct str state)
 {
     struct kept k;

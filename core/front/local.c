@@ -18,6 +18,7 @@
 #include "proto/frame.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ struct conn {
     struct op *op; /* borrowed; the request in flight */
     struct session *attached;
     struct session *killing;
+    bool upgrading;
     bool busy; /* a request is in flight */
     bool closed;
     struct task flush;  /* what a turn produced goes out in one write */
@@ -660,6 +662,45 @@ static int do_stop(struct conn *c, const struct json *q, struct err *e)
     return 0;
 }
 
+static void on_upgraded(void *arg, struct str why)
+{
+    struct conn *c = arg;
+    struct err e = ERR_INIT;
+    struct json *j = ok_result();
+    c->upgrading = false;
+    json_put_int(j, "worker", getpid());
+    if (why.n == 0) {
+        send_result(c, j);
+        return;
+    }
+    json_free(j);
+    err_set(&e, ERR_UNSUPPORTED, "%.*s", STR_ARG(why));
+    send_error(c, &e);
+}
+
+/*
+ * This worker ends if all goes well, and its client asks the next one with the
+ * same id, which is how the keeper knows the request.
+ */
+static int do_upgrade(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str path = json_str(q, "path", ""), id = json_str(q, "id", "");
+    char name[4096], digits[17] = "";
+    if (path.n == 0 || path.p[0] != '/' || path.n >= sizeof(name))
+        return err_set(e, ERR_INVALID, "upgrade needs the absolute path of a file");
+    memcpy(name, path.p, path.n + 1);
+    memcpy(digits, id.p, id.n < 16 ? id.n : 16);
+    uint64_t token = strtoull(digits, NULL, 16);
+    if (token == 0)
+        return err_set(e, ERR_INVALID, "upgrade needs an id, of hexadecimal digits");
+    int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    c->upgrading = true;
+    hold_upgrade(c->en->hold, token, fd, path, on_upgraded, c);
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
+
 static const struct verb {
     const char *name;
     int (*run)(struct conn *c, const struct json *q, struct err *e);
@@ -668,6 +709,7 @@ static const struct verb {
     {"signal", do_signal}, {"kill", do_kill}, {"resize", do_resize},
     {"list", do_list},     {"logs", do_logs}, {"attach", do_attach},
     {"new", do_new},       {"info", do_info}, {"stop", do_stop},
+    {"upgrade", do_upgrade},
 };
 
 /* Members by type: one of another type is an error and never a default. */
@@ -676,7 +718,7 @@ static int check_types(const struct json *q, struct err *e)
     static const char *const strings[] = {"do",      "id",       "parent",    "session",
                                           "process", "command",  "command64", "cwd",
                                           "user",    "shell",    "name",      "data",
-                                          "data64",  "on_input", "term"};
+                                          "data64",  "on_input", "term",      "path"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
                                        "op",         "v"};
@@ -871,6 +913,8 @@ static void on_end(struct stream *st, int errnum)
         op_drop(c->op);
     if (c->killing)
         session_kill_cancel(c->killing, c);
+    if (c->upgrading)
+        hold_ask_cancel(c->en->hold, c);
     c->en->clients--;
     c->front->conns--;
     engine_touch(c->en);

@@ -20,6 +20,7 @@ struct ask {
     struct list node;
     uint64_t token;
     hold_answer_fn *fn;
+    hold_upgrade_fn *upgraded; /* instead */
     void *arg;
 };
 
@@ -103,7 +104,7 @@ static void on_answer(struct hold *h, struct keep_msg *m)
     list_each(it, tmp, &h->asks)
     {
         struct ask *a = list_entry(it, struct ask, node);
-        if (a->token != m->h.id)
+        if (a->upgraded || a->token != m->h.id)
             continue;
         struct minder_answer ans = {0};
         int errnum = (int)m->h.a;
@@ -116,6 +117,20 @@ static void on_answer(struct hold *h, struct keep_msg *m)
             a->fn(a->arg, &ans, errnum);
         free(a);
         return;
+    }
+}
+
+static void on_upgraded(struct hold *h, struct keep_msg *m)
+{
+    struct list *it, *tmp;
+    list_each(it, tmp, &h->asks)
+    {
+        struct ask *a = list_entry(it, struct ask, node);
+        if (!a->upgraded || a->token != m->h.id)
+            continue;
+        list_del(&a->node);
+        a->upgraded(a->arg, m->body);
+        free(a);
     }
 }
 
@@ -139,6 +154,9 @@ static void on_message(struct hold *h, struct keep_msg *m)
         break;
     case KEEP_ANSWER:
         on_answer(h, m);
+        break;
+    case KEEP_UPGRADED:
+        on_upgraded(h, m);
         break;
     case KEEP_SIGNAL:
         h->ev->signal(h->arg, (int)m->h.a);
@@ -363,6 +381,22 @@ void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request 
                                .id = a->token,
                                .a = (uint64_t)uid | (uint64_t)gid << 32},
                          .body = str_n(q, sizeof(*q))};
+    send_to(h, &m);
+}
+
+void hold_upgrade(struct hold *h, uint64_t token, int file, struct str name,
+                  hold_upgrade_fn *fn, void *arg)
+{
+    int why = errno;
+    struct ask *a = xnew(struct ask);
+    a->token = token;
+    a->upgraded = fn;
+    a->arg = arg;
+    list_add_tail(&h->asks, &a->node);
+    struct keep_msg m = {.h = {.type = KEEP_UPGRADE, .id = token, .a = (uint64_t)why},
+                         .body = name,
+                         .fds = {file},
+                         .nfds = file >= 0};
     send_to(h, &m);
 }
 

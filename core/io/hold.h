@@ -86,6 +86,16 @@ void hold_put(struct hold *h, struct str key, struct str value);
 /* Asks the minder of uid; fn (may be NULL) is called once, when the answer comes. */
 void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
               hold_answer_fn *fn, void *arg);
+/* why: what kept the new file from serving, "" when it serves. */
+typedef void hold_upgrade_fn(void *arg, struct str why);
+/*
+ * Asks the keeper to start the worker from another file, which is borrowed (-1:
+ * errno says why it could not be opened); name is its, for people. fn is called
+ * once if it is refused. Otherwise this worker ends first: the next one asks with
+ * the same token (not 0) and is told.
+ */
+void hold_upgrade(struct hold *h, uint64_t token, int file, struct str name,
+                  hold_upgrade_fn *fn, void *arg);
 /* Answers that are still to come for arg are dropped. */
 void hold_ask_cancel(struct hold *h, void *arg);
 void hold_serving(struct hold *h);

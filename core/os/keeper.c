@@ -2,7 +2,9 @@
 /*
  * The keeper's loop. Read it from the bottom: keeper_run() waits on one epoll
  * for four kinds of descriptors (signals, the worker, minders, programs'
- * output and input) and on at most two deadlines (restart, kill).
+ * output and input) and on at most three deadlines (restart, kill, upgrade).
+ * keeper_upgrade.c gives the worker another file, keeper_command.c runs the
+ * image's own program.
  *
  * Everything that the worker must hear about a program is one record, struct
  * keep_proc: whenever it changes, the whole record is sent, at most KEEP_AHEAD
@@ -10,15 +12,12 @@
  * can digest, and a full socket only means "later". A new worker gets the same
  * records with the descriptors attached.
  */
-#include "os/keeper.h"
+#include "os/keeper_own.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "base/list.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "base/xalloc.h"
-#include "os/keepmsg.h"
 #include "os/minder.h"
 #include "os/procfs.h"
 #include "os/self.h"
@@ -39,20 +38,9 @@
 
 enum {
     INPUT_MAX = 256 << 10, /* input held for one program that does not read */
-    CHUNK = 64 << 10,
-    TTY_READ = 1024,    /* a read shorter than this has emptied a tty or pipe */
-    PAUSE_MIN_MS = 100, /* between restarts of a worker that crashes */
-    PAUSE_MAX_MS = 10000,
-    HEALTHY_MS = 10000 /* lived that long: the pauses start anew */
-};
-
-enum watch_kind { WATCH_SIGNALS, WATCH_WORKER, WATCH_MINDER, WATCH_OUT, WATCH_IN };
-
-/* What an epoll event points at; embedded in its owner. */
-struct watch {
-    enum watch_kind kind;
-    int fd;          /* -1: not watched */
-    uint32_t events; /* as registered */
+    TTY_READ = 1024,       /* a read shorter than this has emptied a tty or pipe */
+    PAUSE_MIN_MS = 100,    /* between restarts of a worker that crashes */
+    PAUSE_MAX_MS = 10000
 };
 
 struct proc;
@@ -99,28 +87,9 @@ struct minder {
     pid_t pid;
 };
 
-struct keeper {
-    const struct keeper_config *conf;
-    int epoll;
-    struct watch signals, worker;
-    pid_t worker_pid;
-    int64_t worker_since, restart_at, kill_at; /* 0: no deadline */
-    int pause;                                 /* ms before the next restart */
-    bool ready_sent, serving, stopping, killed;
-    bool leaving; /* the worker has asked for the end and leaves by itself */
-    struct list procs, dirty, helds, minders;
-    struct map ids; /* proc by id, 8 bytes */
-    struct map states;
-    size_t states_n; /* bytes of all of them */
-    long nofile;     /* the soft limit that children get */
-    int oom;         /* the oom_score_adj that children get */
-    char space[sizeof(struct keep_head) + KEEP_DATA];
-    char chunk[CHUNK];
-};
-
 /* ---- watching ---- */
 
-static void watch_set(struct keeper *k, struct watch *w, uint32_t events)
+void watch_set(struct keeper *k, struct watch *w, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data.ptr = w};
     if (w->fd < 0 || w->events == events)
@@ -131,7 +100,7 @@ static void watch_set(struct keeper *k, struct watch *w, uint32_t events)
     w->events = events;
 }
 
-static void watch_close(struct keeper *k, struct watch *w)
+void watch_close(struct keeper *k, struct watch *w)
 {
     if (w->fd < 0)
         return;
@@ -237,6 +206,7 @@ static void pump(struct keeper *k)
         if (room)
             list_del(&p->dirty);
     }
+    room = room && upgrade_tell(k);
     watch_set(k, &k->worker, room ? EPOLLIN : EPOLLIN | EPOLLOUT);
 }
 
@@ -341,9 +311,9 @@ static void move_output(struct keeper *k, struct proc *p, struct stream *t)
         ssize_t n = 0;
         /* A tty gives 4 KiB a read: gather, so that the disk sees few writes. */
         do {
-            n = read(t->w.fd, k->chunk + have, CHUNK - have);
+            n = read(t->w.fd, k->chunk + have, KEEPER_CHUNK - have);
             have += n > 0 ? (size_t)n : 0;
-        } while (n >= TTY_READ && have < CHUNK);
+        } while (n >= TTY_READ && have < KEEPER_CHUNK);
         int why = errno;
         spool_write(t, k->chunk, have);
         moved += have;
@@ -657,6 +627,7 @@ static void hold(struct keeper *k, struct keep_msg *m)
 }
 
 static void stop(struct keeper *k, int64_t grace_ms);
+static void send_drain(struct keeper *k);
 
 /* One message; false: there is none, or the worker is gone. */
 static bool from_worker(struct keeper *k)
@@ -708,7 +679,15 @@ static bool from_worker(struct keeper *k)
         break;
     case KEEP_SERVING:
         k->serving = true;
+        upgrade_serving(k);
+        if (k->kill_at && !k->stopping) /* the end came before it did */
+            send_drain(k);
         break;
+    case KEEP_UPGRADE: {
+        int next = 0;
+        upgrade_ask(k, m.h.id, take_fd(&m, &next), (int)m.h.a, m.body);
+        break;
+    }
     case KEEP_STOP:
         k->leaving = true;
         stop(k, (int64_t)m.h.a);
@@ -725,7 +704,7 @@ static bool from_worker(struct keeper *k)
 
 /* ---- the worker's life ---- */
 
-static void worker_start(struct keeper *k)
+void keeper_start_worker(struct keeper *k)
 {
     k->restart_at = 0;
     int pair[2];
@@ -736,7 +715,10 @@ static void worker_start(struct keeper *k)
             spawn_reset_signals();
             if (dup2(pair[1], 3) < 0)
                 _exit(127);
-            self_exec(k->conf->self, k->conf->worker, k->conf->worker_env);
+            if (k->file == k->conf->self)
+                self_exec(k->file, k->conf->worker, k->conf->worker_env);
+            else
+                self_exec_other(k->file, k->conf->worker, k->conf->worker_env);
             _exit(127);
         }
         close(pair[1]);
@@ -787,8 +769,10 @@ static void worker_died(struct keeper *k, int status)
         return;
     }
     bool killed = k->serving && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    int wait = killed || lived >= HEALTHY_MS ? 0 : k->pause;
-    if (lived >= HEALTHY_MS)
+    if (upgrade_worker_died(k, killed, lived))
+        return;
+    int wait = killed || lived >= KEEPER_HEALTHY_MS ? 0 : k->pause;
+    if (lived >= KEEPER_HEALTHY_MS)
         k->pause = 0;
     if (!killed) {
         k->pause = k->pause * 2 < PAUSE_MIN_MS ? PAUSE_MIN_MS : k->pause * 2;
@@ -804,7 +788,7 @@ static void worker_died(struct keeper *k, int status)
     log_warn("the worker %s after %.3f s; starting it again in %d ms", how,
              (double)lived / 1000, wait);
     if (wait == 0)
-        worker_start(k);
+        keeper_start_worker(k);
     else
         k->restart_at = clock_ms() + wait;
 }
@@ -823,6 +807,8 @@ static bool anybody_left(struct keeper *k)
 {
     struct list *it, *tmp;
     int n = tree_count(getpid(), NULL), ours = is_alive(k->worker_pid);
+    if (k->command.pid > 0)
+        return true;
     list_each (it, tmp, &k->minders)
         ours += is_alive(list_entry(it, struct minder, node)->pid);
     if (n >= 0)
@@ -849,14 +835,19 @@ static void signal_all(struct keeper *k, int sig)
         struct keep_msg m = {.h = {.type = KEEP_M_REQUEST}, .body = str_n(&q, sizeof(q))};
         keep_send(mi->w.fd, &m);
     }
-    struct tree_result r;
-    tree_signal(getpid(), NULL, sig, false, &r);
+    /* The command ends by TERM, as where there is no od: to many HUP means else. */
+    bool spare = sig == SIGHUP && k->command.pid > 0;
+    struct tree_result r = {0};
+    if (!spare)
+        tree_signal(getpid(), NULL, sig, false, &r);
+    if (r.no_proc && k->command.pid > 0)
+        kill(k->command.pid, sig);
     list_each (it, tmp, &k->procs) {
         struct proc *p = list_entry(it, struct proc, node);
         if ((p->p.flags & KEEP_P_STARTED) && !(p->p.flags & KEEP_P_EXITED))
             kill(-p->p.pid, sig);
     }
-    if (getpid() == 1)
+    if (getpid() == 1 && !spare)
         kill(-1, sig);
 }
 
@@ -872,6 +863,26 @@ static void stop(struct keeper *k, int64_t grace_ms)
     signal_all(k, SIGTERM);
 }
 
+static void send_drain(struct keeper *k)
+{
+    struct keep_msg m = {.h = {.type = KEEP_SIGNAL, .a = SIGTERM}};
+    keep_send(k->worker.fd, &m);
+}
+
+void keeper_drain(struct keeper *k, bool wait)
+{
+    if (k->kill_at)
+        return;
+    if (!k->serving && (!wait || k->worker_pid == 0)) { /* nobody to drain */
+        stop(k, LIMIT_GRACE_MS);
+        return;
+    }
+    /* The worker answers those who wait, then says KEEP_STOP. */
+    k->kill_at = clock_ms() + LIMIT_DRAIN_MS + LIMIT_GRACE_MS / 2;
+    if (k->serving)
+        send_drain(k);
+}
+
 /* ---- signals, and the loop ---- */
 
 static void reap(struct keeper *k)
@@ -881,9 +892,18 @@ static void reap(struct keeper *k)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == k->worker_pid)
             worker_died(k, status);
-        else
+        else if (!upgrade_reaped(k, pid, status) && !command_reaped(k, pid, status))
             exited_pid(k, pid, status); /* a lost minder's shell, or a stranger */
     }
+}
+
+/* TERM and the like, with no command to take it. */
+static void asked_to_end(struct keeper *k)
+{
+    if (k->kill_at)
+        stop(k, LIMIT_GRACE_MS); /* asked twice */
+    else
+        keeper_drain(k, false);
 }
 
 static void on_signals(struct keeper *k)
@@ -893,16 +913,14 @@ static void on_signals(struct keeper *k)
         struct keep_msg m = {.h = {.type = KEEP_SIGNAL, .a = (uint64_t)sig}};
         if (sig == SIGCHLD)
             reap(k);
-        else if (sig != SIGTERM && sig != SIGINT) {
-            if (k->worker.fd >= 0)
-                keep_send(k->worker.fd, &m);
-        } else if (!k->serving || k->kill_at)
-            stop(k, LIMIT_GRACE_MS); /* nobody to drain, or asked twice */
-        else {
-            /* The worker answers those who wait, then says KEEP_STOP. */
+        else if (command_signal(k, sig))
+            continue;
+        else if (sig == SIGTERM || sig == SIGINT || sig == SIGQUIT)
+            asked_to_end(k);
+        else if (sig == SIGHUP)
+            upgrade_by_signal(k);
+        else if (k->worker.fd >= 0)
             keep_send(k->worker.fd, &m);
-            k->kill_at = clock_ms() + LIMIT_DRAIN_MS + LIMIT_GRACE_MS / 2;
-        }
     }
 }
 
@@ -911,6 +929,8 @@ static int next_timeout(const struct keeper *k)
     int64_t at = k->restart_at;
     if (k->kill_at && (!at || k->kill_at < at))
         at = k->kill_at;
+    if (k->upgrade.deadline && (!at || k->upgrade.deadline < at))
+        at = k->upgrade.deadline;
     if (!at)
         return -1;
     int64_t left = at - clock_ms();
@@ -941,6 +961,9 @@ static void on_event(struct keeper *k, struct watch *w, uint32_t events)
     case WATCH_IN:
         write_input(k, container_of(w, struct proc, in));
         break;
+    case WATCH_COMMAND:
+        command_reported(k);
+        break;
     }
 }
 
@@ -949,7 +972,9 @@ static bool on_deadline(struct keeper *k)
 {
     int64_t now = clock_ms();
     if (k->restart_at && now >= k->restart_at)
-        worker_start(k);
+        keeper_start_worker(k);
+    if (k->upgrade.deadline && now >= k->upgrade.deadline)
+        upgrade_deadline(k);
     if (!k->kill_at || now < k->kill_at)
         return true;
     if (!k->stopping) { /* the worker was asked to drain and did not */
@@ -1003,8 +1028,11 @@ int keeper_run(const struct keeper_config *c)
     map_init(&k->states);
     k->worker.fd = -1;
     prepare_self(k);
-    int wanted[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
-    k->signals = (struct watch){.kind = WATCH_SIGNALS, .fd = sig_open(wanted, 6)};
+    upgrade_init(k);
+    command_init(k);
+    int wanted[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT};
+    k->signals = (struct watch){.kind = WATCH_SIGNALS,
+                                .fd = sig_open(wanted, c->command ? 7 : 6)};
     signal(SIGPIPE, SIG_IGN);
     k->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (k->epoll < 0 || k->signals.fd < 0) {
@@ -1020,7 +1048,10 @@ int keeper_run(const struct keeper_config *c)
         h->fd = c->listeners[i].fd;
         list_add_tail(&k->helds, &h->node);
     }
-    worker_start(k);
+    if (c->command)
+        command_start(k);
+    if (!k->stopping)
+        keeper_start_worker(k);
 
     /*
      * One event a turn: epoll rotates its ready list, so nobody starves, and
@@ -1046,5 +1077,5 @@ int keeper_run(const struct keeper_config *c)
             break;
     }
     log_info("stopped");
-    return 0;
+    return k->status;
 }

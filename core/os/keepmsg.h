@@ -45,13 +45,19 @@ enum keep_type {
     KEEP_PROC,   /* body: struct keep_proc; with flags KEEP_ALL: fds as kept */
     KEEP_READY,  /* the handover is complete */
     KEEP_ANSWER, /* id: token; body: the minder's answer; a: errno when none */
-    KEEP_SIGNAL, /* a: a signal that the keeper got and passes on */
+    KEEP_SIGNAL, /* a: a signal that the keeper got and passes on; SIGHUP: leave at
+                    once, another worker follows */
     /* Keeper to minder and back (see minder.h) */
     KEEP_M_SPAWN,   /* id; body: struct spawn_blob…; fds: the child's */
     KEEP_M_REQUEST, /* id: token; body */
     KEEP_M_SPAWNED, /* id; a: pid, or 0 with b: errno and flags: the failed step */
     KEEP_M_EXIT,    /* id; a: pid, b: status as waitpid gives it */
-    KEEP_M_ANSWER   /* id: token; body */
+    KEEP_M_ANSWER,  /* id: token; body */
+    /* Worker to keeper, and back; last, so that the numbers above stay */
+    KEEP_UPGRADE, /* id: token, not 0; fds[0]: another file for the worker, or a: why
+                     it could not be opened; body: its name. The same token again asks for
+                     its outcome */
+    KEEP_UPGRADED /* id: token; body: why it was refused, "" when it was done */
 };
 
 /*
@@ -74,7 +80,7 @@ struct keep_head {
     uint32_t flags;
     uint64_t id, a, b;
     uint32_t key, value, body; /* lengths of what follows, in this order */
-    uint32_t kib; /* KEEP_SPAWN: size of each spool */
+    uint32_t kib;              /* KEEP_SPAWN: size of each spool */
 };
 
 /* KEEP_PROC records of one program that may be unacknowledged. */

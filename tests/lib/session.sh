@@ -132,7 +132,7 @@ settled() {
     [ -n "$(find "$settled_dir/e" -newer "$settled_dir/c" 2>/dev/null)" ]
 }
 
-worker() { pgrep -P "$KEEPER" -f '^od-worker'; }
+worker() { pgrep -P "$KEEPER" -f '^od-worker$'; }
 
 log_is_clean() {
     ! grep -aE 'Sanitizer|runtime error|BUG|core/.*\.c:[0-9]' "$T/log"

@@ -55,9 +55,15 @@ static void make_orphans(int count)
 
 enum { ORPHANS = 20 };
 
+#define FORMAT "format 1"
+
 static int worker_main(char **argv)
 {
     const char *how = argv[1];
+    if (strcmp(how, "--check") == 0) {
+        puts(strcmp(argv[2], FORMAT) == 0 ? "ready" : "not asked well");
+        return 0;
+    }
     if (strcmp(how, "exit") == 0)
         _exit(7);
     if (strcmp(how, "abort") == 0)
@@ -115,6 +121,8 @@ static void run_keeper(const char *how)
                               .worker_env = env,
                               .minder_env = env,
                               .minder = "od-minder",
+                              .path = file("next"),
+                              .format = FORMAT,
                               .state_key = STR("options"),
                               .state = STR("the first state"),
                               .listeners = l,
@@ -583,14 +591,134 @@ TEST(what_is_no_message_does_no_harm)
 
 TEST(signals_are_passed_on)
 {
-    static const int signals[] = {SIGHUP, SIGUSR1, SIGUSR2};
+    static const int signals[] = {SIGUSR1, SIGUSR2};
     start_keeper("relay");
     serve();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         kill(keeper, signals[i]);
         CHECK_INT(hear_type(KEEP_SIGNAL).h.a, signals[i]);
     }
     stop_well();
+}
+
+/* ---- another file for the worker ---- */
+
+/* What the keeper finds when it opens its own path anew. */
+static void put_next(void)
+{
+    char self[400];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    self[n > 0 ? n : 0] = 0;
+    CHECK_INT(symlink(self, file("next")), 0);
+}
+
+static void ask_upgrade(uint64_t token, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct keep_msg m = {.h = {.type = KEEP_UPGRADE, .id = token, .a = ENOENT},
+                         .body = STR("a file"),
+                         .fds = {fd},
+                         .nfds = fd >= 0};
+    send_msg(&m);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void check_outcome(uint64_t token, const char *why)
+{
+    struct keep_msg m = hear_type(KEEP_UPGRADED);
+    CHECK_INT(m.h.id, token);
+    CHECK(str_eq(m.body, str_of(why)));
+}
+
+/* The worker is asked to leave, and has not ended before it does. */
+static void leave_for_next(void)
+{
+    CHECK_INT(hear_type(KEEP_SIGNAL).h.a, SIGHUP);
+    CHECK(alive(worker));
+    let_go();
+}
+
+TEST(hup_starts_the_file_at_its_path_as_worker)
+{
+    put_next();
+    start_keeper("relay");
+    serve();
+    pid_t before = worker;
+    kill(keeper, SIGHUP);
+    leave_for_next();
+    serve();
+    CHECK(worker != before);
+    T_WAIT(in_log("the worker is"));
+    stop_well();
+}
+
+TEST(hup_without_a_file_leaves_the_worker_alone)
+{
+    start_keeper("relay");
+    serve();
+    kill(keeper, SIGHUP);
+    T_WAIT(in_log("No such file"));
+    CHECK(alive(worker));
+    stop_well();
+}
+
+TEST(a_worker_that_does_not_leave_is_made_to)
+{
+    put_next();
+    start_keeper("relay");
+    serve();
+    pid_t before = worker;
+    int sock_before = sock, lifeline_before = lifeline;
+    kill(keeper, SIGHUP);
+    CHECK_INT(hear_type(KEEP_SIGNAL).h.a, SIGHUP);
+    serve();
+    CHECK(!alive(before));
+    close(sock_before);
+    close(lifeline_before);
+    stop_well();
+}
+
+TEST(who_asked_for_another_file_is_told)
+{
+    start_keeper("relay");
+    serve();
+    ask_upgrade(5, "/dev/null");
+    check_outcome(5, "it is no file");
+    ask_upgrade(6, file("none"));
+    check_outcome(6, "No such file or directory");
+    ask_upgrade(7, "/proc/self/exe");
+    leave_for_next();
+    serve();
+    ask_upgrade(7, "/proc/self/exe");
+    check_outcome(7, "");
+    CHECK(alive(worker));
+    stop_well();
+}
+
+TEST(a_second_asker_is_told_to_wait)
+{
+    start_keeper("relay");
+    serve();
+    ask_upgrade(7, "/proc/self/exe");
+    ask_upgrade(8, "/proc/self/exe");
+    check_outcome(8, "another upgrade is under way; ask again when it is over");
+    leave_for_next();
+    serve();
+    stop_well();
+}
+
+TEST(the_end_comes_before_an_upgrade)
+{
+    start_keeper("relay");
+    serve();
+    kill(keeper, SIGTERM);
+    CHECK_INT(hear_type(KEEP_SIGNAL).h.a, SIGTERM);
+    ask_upgrade(7, "/proc/self/exe");
+    check_outcome(7, "the server is stopping");
+    say(KEEP_STOP, 0, 300);
+    let_go();
+    check_ends_well();
 }
 
 /* ---- programs ---- */

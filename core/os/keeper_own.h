@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* What the keeper's files share: its struct, watching, the worker's life. */
+#ifndef OD_OS_KEEPER_OWN_H
+#define OD_OS_KEEPER_OWN_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "os/keeper.h"
+#include "os/keepmsg.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { KEEPER_CHUNK = 64 << 10, KEEPER_HEALTHY_MS = 10000 };
+
+enum watch_kind {
+    WATCH_SIGNALS,
+    WATCH_WORKER,
+    WATCH_MINDER,
+    WATCH_OUT,
+    WATCH_IN,
+    WATCH_COMMAND
+};
+
+/* What an epoll event points at; embedded in its owner. */
+struct watch {
+    enum watch_kind kind;
+    int fd;          /* -1: not watched */
+    uint32_t events; /* as registered */
+};
+
+/* Another file for the worker: keeper_upgrade.c has its states. */
+struct upgrade {
+    enum upgrade_state {
+        UPGRADE_NONE,
+        UPGRADE_CHECKING,
+        UPGRADE_LEAVING,
+        UPGRADE_TRIAL
+    } state;
+    uint64_t token;    /* of who asked; 0: a signal */
+    char name[256];    /* of the file, for people */
+    int fd;            /* owned; the new file, until it is the worker's */
+    int before;        /* owned; the file to go back to; -1: none */
+    int said;          /* owned; what the program that is checked prints */
+    pid_t pid;         /* of that program; 0: none */
+    int64_t deadline;  /* 0: none */
+    int deaths;        /* of workers of the new file */
+    bool due;          /* the outcome of token is still to be told */
+    char outcome[512]; /* of token; "": it was done */
+};
+
+/* The image's own program beside the worker. */
+struct command {
+    struct watch report; /* owned; of its start */
+    pid_t pid;           /* 0: it is not there */
+    int tty;             /* owned; the terminal that it got; -1: none */
+};
+
+struct keeper {
+    const struct keeper_config *conf;
+    int epoll;
+    struct watch signals, worker;
+    pid_t worker_pid;
+    int file;                                  /* the worker's; conf->self, or owned */
+    int64_t worker_since, restart_at, kill_at; /* 0: no deadline */
+    int pause;                                 /* ms before the next restart */
+    bool ready_sent, serving, stopping, killed;
+    bool leaving; /* the worker has asked for the end and leaves by itself */
+    struct upgrade upgrade;
+    struct command command;
+    int status; /* our own, at the end */
+    struct list procs, dirty, helds, minders;
+    struct map ids; /* proc by id, 8 bytes */
+    struct map states;
+    size_t states_n; /* bytes of all of them */
+    long nofile;     /* the soft limit that children get */
+    int oom;         /* the oom_score_adj that children get */
+    char space[sizeof(struct keep_head) + KEEP_DATA];
+    char chunk[KEEPER_CHUNK];
+};
+
+/* keeper.c */
+void watch_set(struct keeper *k, struct watch *w, uint32_t events);
+void watch_close(struct keeper *k, struct watch *w);
+/* Starts the worker from k->file. */
+void keeper_start_worker(struct keeper *k);
+/*
+ * The worker is asked to end the sandbox, once. Without one that serves it ends
+ * at once; wait: one that has only just begun may come that far first.
+ */
+void keeper_drain(struct keeper *k, bool wait);
+
+/* keeper_upgrade.c */
+void upgrade_init(struct keeper *k);
+/* Takes fd; -1: it could not be opened, for the reason errnum. */
+void upgrade_ask(struct keeper *k, uint64_t token, int fd, int errnum, struct str name);
+/* The server's own path anew. */
+void upgrade_by_signal(struct keeper *k);
+/* A child ended. True: it was the program that is checked. */
+bool upgrade_reaped(struct keeper *k, pid_t pid, int status);
+/* The worker ended. True: another one was started for that. */
+bool upgrade_worker_died(struct keeper *k, bool by_kill, int64_t lived_ms);
+void upgrade_serving(struct keeper *k);
+void upgrade_deadline(struct keeper *k);
+/* Tells an outcome that is due. False: the worker's socket is full. */
+bool upgrade_tell(struct keeper *k);
+
+/* keeper_command.c */
+void command_init(struct keeper *k);
+void command_start(struct keeper *k);
+/* Its start is settled. */
+void command_reported(struct keeper *k);
+/* A child ended. True: it was the command. */
+bool command_reaped(struct keeper *k, pid_t pid, int status);
+/* Passes a signal on. False: there is no command. */
+bool command_signal(struct keeper *k, int sig);
+
+#endif
