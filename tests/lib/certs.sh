@@ -15,7 +15,7 @@ mkdir -p "$1"
 cd "$1"
 exec 3>&2 >/dev/null 2>openssl.err
 trap 'cat openssl.err >&3' EXIT
-names=DNS:a.test,DNS:*.w.test,IP:127.0.0.1,IP:::1
+names="DNS:a.test,DNS:*.w.test,IP:127.0.0.1,IP:::1"
 
 cat >conf <<CONF
 [req]
