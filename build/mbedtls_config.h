@@ -88,6 +88,8 @@
 /* PSA: what TLS 1.3 is written against in this library. */
 #define MBEDTLS_PSA_CRYPTO_C
 #define MBEDTLS_USE_PSA_CRYPTO
+/* Every connection has keys in PSA's store; without this it holds 32 of them. */
+#define MBEDTLS_PSA_KEY_STORE_DYNAMIC
 
 /* TLS. The compatibility mode is the one that passes middleboxes (RFC 8446 §D.4). */
 #define MBEDTLS_SSL_TLS_C

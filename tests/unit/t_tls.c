@@ -401,6 +401,33 @@ TEST(a_stream_moved_when_it_is_ready)
     finish();
 }
 
+/* The library's store of keys has to grow with them. */
+TEST(many_connections_at_once)
+{
+    enum { MANY = 60 };
+    static struct side nears[MANY], fars[MANY];
+    begin();
+    serve("good", NULL);
+    trust_this("root.pem", NULL);
+    for (int i = 0; i < MANY; i++) {
+        int p[2];
+        pair(p);
+        open_side(&nears[i], p[0], &events);
+        CHECK_INT(tls_connect(client, &nears[i].s, "a.test", 0, on_ready, NULL), 0);
+        open_side(&fars[i], p[1], &events);
+        tls_accept(server, &fars[i].s, 0);
+        CHECK_INT(stream_write(&nears[i].s, STR("x")), 0);
+        UNTIL(fars[i].got.n == 1 || fars[i].ends || nears[i].ends);
+        CHECK_STR(buf_z(&fars[i].said), "");
+        CHECK_STR(buf_z(&nears[i].said), "");
+    }
+    for (int i = 0; i < MANY; i++) {
+        close_side(&nears[i]);
+        close_side(&fars[i]);
+    }
+    finish();
+}
+
 /* ---- ends ---- */
 
 static void talk_first(void)
