@@ -134,8 +134,16 @@ static void turn_once(void)
                 T_FAIL("never came true: %s; %s", #cond, error.text); \
     } while (0)
 
+/* No helper is left, also none that is only to be waited for by the loop. */
+static bool helpers_gone(void)
+{
+    siginfo_t si;
+    return waitid(P_ALL, 0, &si, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
+}
+
 static void finish(void)
 {
+    UNTIL(helpers_gone());
     if (has_stream)
         stream_close(&got);
     if (peer.fd >= 0) {
@@ -149,6 +157,7 @@ static void finish(void)
     }
     buf_release(&peer.heard);
     buf_release(&bytes);
+    turn_once();
     turn_once();
     loop_free(loop);
 }
