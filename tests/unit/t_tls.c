@@ -616,7 +616,8 @@ static void check_client_refused(const char *own, const char *says)
     CHECK_INT(stream_write(&near.s, STR("secret")), 0);
     UNTIL(near.ends && far.ends);
     CHECK_INT(far.got.n, 0);
-    CHECK_INT(near.errnum, EPROTO);
+    /* What it sent may meet the closed end before it has read the alert. */
+    CHECK(near.errnum == EPROTO || near.errnum == EPIPE || near.errnum == ECONNRESET);
     CHECK_INT(far.errnum, EPROTO);
     if (!strstr(buf_z(&far.said), says))
         T_FAIL("\"%s\" has not \"%s\"", buf_z(&far.said), says);
