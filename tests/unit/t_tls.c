@@ -837,9 +837,10 @@ TEST(handshakes_cut_at_every_byte)
     CHECK(handshake(-1, -1, 0, -1, 0));
     long c = relays[0].passed, s = relays[1].passed;
     CHECK(c > 200 && s > 700);
-    for (long i = 0; i < c; i += i < 60 ? 1 : 7)
+    /* Signatures are not all of one length: the next handshake may be a little shorter. */
+    for (long i = 0; i < c - 8; i += i < 60 ? 1 : 7)
         CHECK(!handshake(i, -1, 0, -1, 0));
-    for (long i = 0; i < s; i += i < 150 ? 1 : 23)
+    for (long i = 0; i < s - 8; i += i < 150 ? 1 : 23)
         CHECK(!handshake(-1, i, 0, -1, 0));
     finish();
 }
