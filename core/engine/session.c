@@ -970,6 +970,9 @@ static void scan(struct session *s)
                 break; /* the beginning of a mark: wait for the rest */
         }
     }
+    /* The next worker goes on from there: what lies before may be gone by then. */
+    if (s->proc.hold && s->scanned - s->stored > o->cap / STORED_PARTS)
+        session_save(s);
     if (s->scanned != before) {
         if (s->echo_at)
             look_for_echo(s);

@@ -21,6 +21,7 @@ enum {
     LOOK_AGAIN_MS = 1000, /* it was waiting: still? */
     ENV_AFTER_MS = 50,
     PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
+    STORED_PARTS = 16, /* of a spool: so much output, and its state is stored anew */
     RECORDS_MAX = 48 << 10,  /* bytes of the file r before it begins anew */
     RECORDS_MORE = 16 << 10, /* reserved for those that come before that is done */
     INSTALLS_MAX = 3,        /* for one command; then the shell is beyond help */
@@ -92,6 +93,7 @@ struct session {
 
     uint64_t seq;          /* of the last command typed */
     uint64_t scanned;      /* output searched for marks up to here */
+    uint64_t stored;       /* scanned, as the keeper has it */
     uint64_t records;      /* offset in the file r */
     uint64_t seen;         /* output given to callers up to here */
     uint64_t idle_bytes;   /* output outside of commands since then */

@@ -97,6 +97,7 @@ static void store(struct session *s, struct str bytes, bool quiet)
     session_key_name(s, &key);
     buf_reset(&s->kept);
     pack(s, &s->kept);
+    s->stored = s->scanned;
     if (bytes.n > 0 && quiet)
         hold_write_quietly(&s->proc, bytes, buf_str(&key), buf_str(&s->kept));
     else if (bytes.n > 0)
@@ -144,7 +145,7 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         session_copy(strings[i].text, strings[i].size, str_cut(&rest, 0));
     s->seq = k->seq;
-    s->scanned = k->scanned;
+    s->scanned = s->stored = k->scanned;
     s->records = k->records;
     s->seen = k->seen;
     s->state = (enum session_state)k->state;
