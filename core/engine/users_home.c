@@ -35,16 +35,12 @@ static int copy_bytes(int from, int to)
     return -1;
 }
 
-static int copy_file(const struct copy *c, int from, int to, const char *name,
-                     mode_t mode)
+/* The copy gets its owner and mode, and both are closed. -1 with errno. */
+static int end_copy(const struct copy *c, int in, int out, mode_t mode, bool done)
 {
-    int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    int out = openat(to, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                     0600);
-    int r = in < 0 || out < 0 || copy_bytes(in, out) < 0 ||
-                    fchown(out, c->uid, c->gid) < 0 || fchmod(out, mode & 0777) < 0
-                ? -1
-                : 0;
+    int r = done && fchown(out, c->uid, c->gid) == 0 && fchmod(out, mode & 0777) == 0
+                ? 0
+                : -1;
     int why = errno;
     if (in >= 0)
         close(in);
@@ -52,6 +48,16 @@ static int copy_file(const struct copy *c, int from, int to, const char *name,
         close(out);
     errno = why;
     return r;
+}
+
+static int copy_file(const struct copy *c, int from, int to, const char *name,
+                     mode_t mode)
+{
+    int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int out = openat(to, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                     0600);
+    bool done = in >= 0 && out >= 0 && copy_bytes(in, out) == 0;
+    return end_copy(c, in, out, mode, done);
 }
 
 static int copy_link(const struct copy *c, int from, int to, const char *name)
@@ -76,17 +82,8 @@ static int copy_sub(struct copy *c, int from, int to, const char *name, mode_t m
         return -1;
     int in = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int out = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int r = in < 0 || out < 0 || copy_dir(c, in, out, depth + 1) < 0 ||
-                    fchown(out, c->uid, c->gid) < 0 || fchmod(out, mode & 0777) < 0
-                ? -1
-                : 0;
-    int why = errno;
-    if (in >= 0)
-        close(in);
-    if (out >= 0)
-        close(out);
-    errno = why;
-    return r;
+    bool done = in >= 0 && out >= 0 && copy_dir(c, in, out, depth + 1) == 0;
+    return end_copy(c, in, out, mode, done);
 }
 
 static int copy_entry(struct copy *c, int from, int to, const char *name, int depth)
