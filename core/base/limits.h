@@ -44,6 +44,8 @@
     LIMIT(WS_PING_MS, 10000, "milliseconds of a WebSocket peer's silence before it is asked for a sign of life") \
     LIMIT(WS_DEAD_MS, 30000, "milliseconds of its silence, questions included, after which it is taken for gone") \
     LIMIT(TLS_HANDSHAKE_MS, 10000, "milliseconds that a TLS handshake may take: as long as the head of a request") \
+    LIMIT(TLS_GREETING, 256, "TLS handshakes of clients at once: each holds 40 KiB; the next ones wait in the kernel's queue") \
+    LIMIT(TLS_PATIENCE_MS, 1000, "milliseconds after which one of so many handshakes makes room for the next client") \
     LIMIT(DIAL_MS, 30000, "milliseconds from a name to a connection that is ready, TLS and proxy included") \
     LIMIT(PEM_MAX, 4 << 20, "bytes of a file of certificates or keys: a distribution's has a quarter of a million") \
     LIMIT(WS_CLOSE_MS, 5000, "milliseconds that a WebSocket peer gets for its part of the closing")

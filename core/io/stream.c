@@ -237,6 +237,32 @@ void stream_put_layer(struct stream *s, struct stream_layer *take)
     rewatch(s);
 }
 
+void stream_bare(struct stream *s)
+{
+    struct stream_layer *l = s->layer;
+    BUG_ON(!l || !s->ended);
+    task_cancel(&l->again);
+    s->layer = NULL;
+    l->calls->release(l, false);
+    buf_reset(&s->out);
+    s->errnum = 0;
+    s->ended = false;
+    rewatch(s);
+}
+
+const struct err *stream_error(const struct stream *s)
+{
+    return s->layer ? s->layer->calls->error(s->layer) : NULL;
+}
+
+void stream_break(struct stream *s)
+{
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    if (s->io.fd >= 0)
+        setsockopt(s->io.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    s->errnum = ECONNABORTED;
+}
+
 void stream_move(struct stream *to, struct stream *from, const struct stream_events *ev)
 {
     *to = *from;

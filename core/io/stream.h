@@ -16,6 +16,7 @@
 #define OD_IO_STREAM_H
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "io/loop.h"
 
 #include <sys/types.h>
@@ -60,6 +61,8 @@ struct stream_layer_calls {
     bool (*holds)(const struct stream_layer *l);
     /* The stream is closed; whole: all that was queued has been written. */
     void (*release)(struct stream_layer *l, bool whole);
+    /* Why it failed, owned by the layer; NULL: it has not. */
+    const struct err *(*error)(const struct stream_layer *l);
 };
 
 struct stream {
@@ -85,6 +88,13 @@ void stream_put_layer(struct stream *s, struct stream_layer *take);
 /* on_end shall come, from the loop, with errnum; what is queued is dropped. */
 void stream_fail(struct stream *s, int errnum);
 /*
+ * Takes the layer away after it failed, in on_end: from here on the descriptor's own
+ * bytes come, to be dropped until the peer has read what the layer said last.
+ */
+void stream_bare(struct stream *s);
+/* What the layer has to say of its failure, until stream_close; NULL: nothing. */
+const struct err *stream_error(const struct stream *s);
+/*
  * Hands all of it to another owner: descriptor, buffers, marks, a failure that
  * was not told yet. That the peer sends nothing more is told anew. `from` is
  * closed then, without callbacks, also within its own; its memory is needed to
@@ -103,6 +113,11 @@ void stream_flush(struct stream *s);
  * Its own bytes still come. Idempotent.
  */
 void stream_shutdown(struct stream *s);
+/*
+ * What was queued will not be whole: the close that is to follow has to look like a
+ * break, so it is a reset and no layer says that this was the end.
+ */
+void stream_break(struct stream *s);
 /* on_room shall come, even if the next flush empties out at once. */
 void stream_want_room(struct stream *s);
 size_t stream_room(const struct stream *s);

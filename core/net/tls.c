@@ -108,6 +108,34 @@ static void on_late(struct timer *timer)
     stream_fail(t->layer.s, ETIMEDOUT);
 }
 
+/*
+ * RFC 8446 7.3: behind its Finished a server writes with the keys of the application.
+ * The library does so only when it has the client's, and who is refused before cannot
+ * read why. It sends nothing else in between, so that the count of records holds.
+ */
+static void take_keys(struct tls *t)
+{
+    int state = t->ssl.MBEDTLS_PRIVATE(state);
+    mbedtls_ssl_transform *keys = t->ssl.MBEDTLS_PRIVATE(transform_application);
+    bool answers = state == MBEDTLS_SSL_CLIENT_CERTIFICATE ||
+                   state == MBEDTLS_SSL_CLIENT_CERTIFICATE_VERIFY ||
+                   state == MBEDTLS_SSL_CLIENT_FINISHED;
+    if (t->client || !answers || !keys || keys == t->ssl.MBEDTLS_PRIVATE(transform_out))
+        return;
+    t->ssl.MBEDTLS_PRIVATE(transform_out) = keys;
+    memset(t->ssl.MBEDTLS_PRIVATE(cur_out_ctr), 0,
+           sizeof(t->ssl.MBEDTLS_PRIVATE(cur_out_ctr)));
+}
+
+/* RFC 5246 7.4.6: by TLS 1.2 the library says nothing to who shows no certificate. */
+static void say_refusal(struct tls *t, int rc)
+{
+    if (rc == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE &&
+        mbedtls_ssl_get_version_number(&t->ssl) == MBEDTLS_SSL_VERSION_TLS1_2)
+        mbedtls_ssl_send_alert_message(&t->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL,
+                                       MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE);
+}
+
 static int greet(struct stream_layer *l)
 {
     struct tls *t = tls_of(l);
@@ -120,8 +148,12 @@ static int greet(struct stream_layer *l)
             return -1;
         }
         int rc = mbedtls_ssl_handshake_step(&t->ssl);
-        if (rc != 0)
-            return (int)refuse(t, rc);
+        if (rc == 0) {
+            take_keys(t);
+            continue;
+        }
+        say_refusal(t, rc);
+        return (int)refuse(t, rc);
     }
     timer_stop(&t->late);
     return 0;
@@ -146,6 +178,8 @@ static ssize_t read_plain(struct stream_layer *l, void *p, size_t n)
         return 0;
     if (rc == 0)
         rc = MBEDTLS_ERR_SSL_CONN_EOF;
+    if (rc == MBEDTLS_ERR_SSL_CONN_EOF && t->cut_is_end && !t->unsent)
+        return 0;
     return rc > 0 ? rc : refuse(t, rc);
 }
 
@@ -213,6 +247,12 @@ static void release(struct stream_layer *l, bool whole)
     loop_bury(l->s->io.loop, t, free_tls);
 }
 
+static const struct err *error(const struct stream_layer *l)
+{
+    const struct tls *t = tls_of(l);
+    return t->e.code != ERR_NONE ? &t->e : NULL;
+}
+
 static const struct stream_layer_calls calls = {
     .greet = greet,
     .greeted = greeted,
@@ -221,6 +261,7 @@ static const struct stream_layer_calls calls = {
     .shutdown = say_close,
     .holds = holds,
     .release = release,
+    .error = error,
 };
 
 /* ---- beginnings ---- */
@@ -247,9 +288,22 @@ static void put_under(struct tls *t, struct stream *s)
     stream_put_layer(s, &t->layer);
 }
 
-void tls_accept(struct tls_server *server, struct stream *s, int ms)
+int tls_accept(struct tls_server *server, struct stream *s, int ms,
+               void (*ready)(struct stream *s))
 {
-    put_under(new_tls(tls_server_conf(server), ms), s);
+    struct tls_conf *c = tls_server_conf(server);
+    if (!c)
+        return -1;
+    struct tls *t = new_tls(c, ms);
+    t->ready = ready;
+    put_under(t, s);
+    return 0;
+}
+
+void tls_take_cut(struct stream *s)
+{
+    BUG_ON(!tls_is_under(s));
+    tls_of(s->layer)->cut_is_end = true;
 }
 
 /* An address is compared by us and not sent: a name of a server is none (RFC 6066 3). */
@@ -290,12 +344,6 @@ int tls_connect(struct tls_client *client, struct stream *s, const char *host, i
 bool tls_is_under(const struct stream *s)
 {
     return s->layer && s->layer->calls == &calls;
-}
-
-const struct err *tls_error(const struct stream *s)
-{
-    const struct tls *t = tls_is_under(s) ? tls_of(s->layer) : NULL;
-    return t && t->e.code != ERR_NONE ? &t->e : NULL;
 }
 
 void tls_describe(const struct stream *s, struct buf *out)

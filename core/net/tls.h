@@ -10,7 +10,7 @@
  *
  * The end of a stream is that of the peer's close_notify. A connection that ends
  * without one was cut, by whomever: on_end has EPROTO then, never 0. Failures of
- * TLS are EPROTO, with a sentence in tls_error. stream_shutdown and stream_close
+ * TLS are EPROTO, with a sentence in stream_error. stream_shutdown and stream_close
  * say close_notify if all that was queued has been written.
  *
  * The handshake is made in slices of some milliseconds; one slice is at most one
@@ -38,14 +38,24 @@ struct tls_files {
  * of them has changed. NULL: the sentence names the file and what is wrong.
  */
 struct tls_server *tls_server_new(const struct tls_files *f, struct err *e);
+/* The same, but nothing of TLS is read or begun before the first connection. */
+struct tls_server *tls_server_later(const struct tls_files *f);
 void tls_server_free(struct tls_server *t); /* streams live on */
 /*
  * Puts TLS under a stream that has just been accepted and opened. A handshake
  * that takes longer than ms (0: LIMIT_TLS_HANDSHAKE_MS) fails with ETIMEDOUT.
  * Looks whether the files have changed; if they cannot be used, that is logged
- * and those before go on to be.
+ * and those before go on to be. -1: there are none before; that is in the log.
+ * ready: as of tls_connect.
  */
-void tls_accept(struct tls_server *t, struct stream *s, int ms);
+int tls_accept(struct tls_server *t, struct stream *s, int ms,
+               void (*ready)(struct stream *s));
+/*
+ * A connection that is cut ends as one that was closed, on_end or on_eof with 0: for
+ * messages that say where they end, as HTTP's requests (RFC 9112 9.8). Many clients
+ * close without a word.
+ */
+void tls_take_cut(struct stream *s);
 
 /*
  * A client's side. Takes trust, also when it fails. own: what to show to
@@ -64,8 +74,6 @@ int tls_connect(struct tls_client *t, struct stream *s, const char *host, int ms
 
 /* ---- of a stream ---- */
 
-/* Why it failed, up to stream_close; NULL: it has not, or not by TLS' fault. */
-const struct err *tls_error(const struct stream *s);
 bool tls_is_under(const struct stream *s);
 /* "TLSv1.3 TLS1-3-AES-256-GCM-SHA384"; nothing before the handshake is over. */
 void tls_describe(const struct stream *s, struct buf *out);

@@ -26,13 +26,16 @@ struct tls_server {
     struct tls_conf *conf;
     char *cert, *key, *ca; /* owned; key and ca may be NULL */
     struct mark marks[3];
+    bool complained; /* conf is NULL, and the log has it why */
 };
 
 struct tls_client {
     struct tls_conf *conf;
 };
 
-static const char *protocols[] = {"http/1.1", NULL}; /* RFC 7301 */
+/* RFC 7301; the second is for servers: it is what some clients of HTTP/1.0 say. */
+static const char *protocols[] = {"http/1.1", "http/1.0", NULL};
+static const char *client_protocols[] = {"http/1.1", NULL};
 
 /* Forward secrecy and AEAD: what a server of today needs to offer. */
 static const int server_suites[] = {
@@ -94,7 +97,8 @@ static struct tls_conf *new_conf(int role)
         xalloc_failed(sizeof(c->ssl));
     mbedtls_ssl_conf_min_tls_version(&c->ssl, MBEDTLS_SSL_VERSION_TLS1_2);
     mbedtls_ssl_conf_rng(&c->ssl, mbedtls_psa_get_random, MBEDTLS_PSA_RANDOM_STATE);
-    mbedtls_ssl_conf_alpn_protocols(&c->ssl, protocols);
+    mbedtls_ssl_conf_alpn_protocols(
+        &c->ssl, role == MBEDTLS_SSL_IS_CLIENT ? client_protocols : protocols);
     return c;
 }
 
@@ -250,14 +254,20 @@ static bool look_at_files(struct tls_server *t)
     return changed;
 }
 
-struct tls_server *tls_server_new(const struct tls_files *f, struct err *e)
+struct tls_server *tls_server_later(const struct tls_files *f)
 {
-    if (trust_begin(e) < 0)
-        return NULL;
     struct tls_server *t = xnew(struct tls_server);
     t->cert = xstrdup(f->cert);
     t->key = f->key ? xstrdup(f->key) : NULL;
     t->ca = f->ca ? xstrdup(f->ca) : NULL;
+    return t;
+}
+
+struct tls_server *tls_server_new(const struct tls_files *f, struct err *e)
+{
+    if (trust_begin(e) < 0)
+        return NULL;
+    struct tls_server *t = tls_server_later(f);
     look_at_files(t);
     t->conf = server_conf(t, e);
     if (t->conf)
@@ -277,10 +287,25 @@ void tls_server_free(struct tls_server *t)
     free(t);
 }
 
+/* The log has it once, until the files change. */
+static struct tls_conf *first_conf(struct tls_server *t, bool changed)
+{
+    struct err e = ERR_INIT;
+    if (trust_begin(&e) == 0)
+        t->conf = server_conf(t, &e);
+    if (!t->conf && (changed || !t->complained))
+        log_error("%s; connections by TLS are closed until it can be used", e.text);
+    t->complained = !t->conf;
+    return t->conf;
+}
+
 struct tls_conf *tls_server_conf(struct tls_server *t)
 {
     struct err e = ERR_INIT;
-    if (!look_at_files(t))
+    bool changed = look_at_files(t);
+    if (!t->conf)
+        return first_conf(t, changed);
+    if (!changed)
         return t->conf;
     struct tls_conf *c = server_conf(t, &e);
     if (!c) {

@@ -20,7 +20,7 @@ struct tls_conf {
 
 struct tls_conf *tls_conf_ref(struct tls_conf *c);
 void tls_conf_unref(struct tls_conf *c);
-/* Of now: files that have changed are read again. Borrowed. */
+/* Of now: files that have changed are read again. Borrowed. NULL: see tls_accept. */
 struct tls_conf *tls_server_conf(struct tls_server *t);
 struct tls_conf *tls_client_conf(struct tls_client *t);
 
@@ -37,7 +37,7 @@ struct tls {
     int unsent;          /* errno of what the peer did not take */
     int errnum;          /* of the descriptor, when that is what failed */
     bool client, closed; /* closed: our close_notify is out */
-    bool failed;
+    bool failed, cut_is_end;
     unsigned char first[5]; /* of what the peer sent */
     unsigned char first_n;
     unsigned char ip[16]; /* a client's peer, when it is an address */

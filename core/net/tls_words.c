@@ -179,8 +179,10 @@ static const char *alert_text(int code)
         return "our certificate is not accepted (certificate_unknown)";
     case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA:
         return "our certificate's issuer is not known there (unknown_ca)";
+    case MBEDTLS_SSL_ALERT_MSG_NO_CERT: /* as this library says it */
     case 116:
-        return "a certificate of ours is asked for (certificate_required)";
+        return "a certificate of ours is asked for, and we showed none "
+               "(certificate_required)";
     case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED:
         return "our certificate has no access (access_denied)";
     case MBEDTLS_SSL_ALERT_MSG_UNRECOGNIZED_NAME:
@@ -192,16 +194,28 @@ static const char *alert_text(int code)
     }
 }
 
-/* What the peer's last alert said; its bytes are where the library left them. */
-static void say_alert(struct tls *t)
+/* What the peer's last alert said. */
+static void say_alert(struct tls *t, const unsigned char *alert)
 {
-    const unsigned char *alert = t->ssl.MBEDTLS_PRIVATE(in_msg);
     const char *text = alert_text(alert[1]);
     if (text)
         err_set(&t->e, ERR_DENIED, "%s refused the TLS connection: %s", peer_of(t), text);
     else
         err_set(&t->e, ERR_DENIED, "%s ended the TLS connection with alert %d",
                 peer_of(t), alert[1]);
+}
+
+/*
+ * OpenSSL's clients have not begun to encrypt when they refuse our certificate by TLS
+ * 1.3, and the library takes their alert for a record that it cannot decrypt. NULL: the
+ * last record, which lies where the library left it, is none such.
+ */
+static const unsigned char *bare_alert(const struct tls *t)
+{
+    const unsigned char *record = t->ssl.MBEDTLS_PRIVATE(in_hdr);
+    bool is_alert = record && record[0] == MBEDTLS_SSL_MSG_ALERT && record[3] == 0 &&
+                    record[4] == 2;
+    return is_alert && !t->layer.ready ? record + 5 : NULL;
 }
 
 static bool is_http(const struct tls *t)
@@ -248,7 +262,9 @@ void tls_explain(struct tls *t, int rc)
     else if (!t->layer.ready && !is_tls(t))
         err_set(&t->e, ERR_INVALID, "%s does not speak TLS on that port", peer_of(t));
     else if (rc == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE)
-        say_alert(t);
+        say_alert(t, t->ssl.MBEDTLS_PRIVATE(in_msg));
+    else if (rc == MBEDTLS_ERR_SSL_INVALID_MAC && bare_alert(t))
+        say_alert(t, bare_alert(t));
     else if (rc == MBEDTLS_ERR_SSL_CONN_EOF)
         err_set(&t->e, ERR_IO, "%s ended the connection %s", peer_of(t),
                 t->layer.ready ? "without saying so: what it sent may be cut short"

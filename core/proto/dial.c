@@ -125,7 +125,7 @@ static void on_late(struct timer *t)
 static void on_end(struct stream *s, int errnum)
 {
     struct dial *d = container_of(s, struct dial, s);
-    const struct err *e = tls_error(s);
+    const struct err *e = stream_error(s);
     if (e)
         d->e = *e;
     else
@@ -156,8 +156,8 @@ static void greet(struct dial *d)
         fail(d);
         return;
     }
-    if (tls_connect(d->spec.tls, &d->s, d->host, d->spec.timeout_ms, on_greeted,
-                         &d->e) < 0)
+    if (tls_connect(d->spec.tls, &d->s, d->host, d->spec.timeout_ms, on_greeted, &d->e) <
+        0)
         fail(d);
 }
 

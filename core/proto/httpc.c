@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "net/tls.h"
 
 enum { CLOSED, READY, HEAD, BODY, TUNNEL };
 enum { INTERIMS_MAX = 32 };
@@ -65,7 +64,7 @@ static void ended(struct httpc *c)
         done(c, READY);
         return;
     }
-    const struct err *tls = tls_error(&c->s);
+    const struct err *tls = stream_error(&c->s);
     bool nothing = c->state == HEAD && c->s.in.n == 0 && c->text.n == 0;
     err_set(&c->e, nothing ? ERR_GONE : ERR_IO, "%s ended the connection %s%s%s", c->host,
             nothing ? "without an answer" : "within its answer", errnum ? ": " : "",

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "net/addr.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,8 @@ enum {
     POOL_MAX = 16,
     FDS_LEFT = 128,    /* descriptors that are for others */
     TOO_MANY_MAX = 64, /* connections over the budget, while they are told so */
-    ACCEPT_AGAIN_MS = 500
+    ACCEPT_AGAIN_MS = 500,
+    REFUSALS_SAID = 10 /* in the log, of a second */
 };
 
 /* ---- time limits ---- */
@@ -48,6 +50,7 @@ void conn_wait(struct conn *c, enum wait w)
 {
     struct httpd *d = c->d;
     list_del(&c->queue);
+    d->greeting += (unsigned)(w == WAIT_GREET) - (unsigned)(c->wait == WAIT_GREET);
     c->wait = w;
     if (w == WAIT_NONE)
         return;
@@ -162,6 +165,7 @@ const struct http_head *req_head(const struct req *r) { return &r->head; }
 struct str req_body(const struct req *r) { return buf_str(&r->body); }
 bool req_open(const struct req *r) { return r->route && r->route->open; }
 bool req_is_unix(const struct req *r) { return r->conn->unix_peer; }
+bool req_is_secure(const struct req *r) { return r->conn->stream.layer != NULL; }
 bool req_half_closed(const struct req *r) { return r->conn->stream.eof; }
 void *req_arg(const struct req *r) { return r->front->arg; }
 struct loop *req_loop(const struct req *r) { return r->conn->d->loop; }
@@ -629,7 +633,7 @@ static void linger(struct conn *c)
         stream_want_room(&c->stream);
         return;
     }
-    shutdown(c->stream.io.fd, SHUT_WR);
+    stream_shutdown(&c->stream);
     if (c->stream.eof) {
         conn_close(c);
         return;
@@ -686,9 +690,9 @@ void conn_close(struct conn *c)
     if (c->closed)
         return;
     bool whole = answer_whole(c);
+    conn_wait(c, WAIT_NONE);
     c->closed = true;
     list_del(&c->node);
-    list_del(&c->queue);
     task_cancel(&c->next);
     if (r) {
         void (*gone)(struct req *, void *) = r->gone;
@@ -756,18 +760,68 @@ static void on_eof(struct stream *s)
         process(c);
 }
 
+/* The layer is ready: bytes can pass. */
+static void on_greeted(struct stream *s)
+{
+    struct conn *c = container_of(s, struct conn, stream);
+    if (c->d->greeting >= LIMIT_TLS_GREETING)
+        task_defer(c->d->loop, &c->d->paused);
+    if (c->wait == WAIT_GREET)
+        conn_wait(c, WAIT_IDLE);
+}
+
+/* Whom the layer did not let in. A few each second: who scans must not fill the log. */
+static void say_refused(struct conn *c, const struct err *e)
+{
+    struct httpd *d = c->d;
+    struct addr a = {.len = sizeof(a.ss)};
+    struct buf who = BUF_INIT(ADDR_TEXT_MAX);
+    int64_t now = clock_ms() / 1000;
+    if (now != d->said_s) {
+        if (d->held > 0)
+            log_info("refused %u more connections", d->held);
+        d->said_s = now;
+        d->said = d->held = 0;
+    }
+    /* One that ends by itself may be no more than somebody who looks whether we live. */
+    if (e->code == ERR_IO)
+        return;
+    if (d->said++ >= REFUSALS_SAID) {
+        d->held++;
+        return;
+    }
+    if (getpeername(c->stream.io.fd, (struct sockaddr *)&a.ss, &a.len) == 0)
+        addr_print(&a, &who);
+    log_warn("refused the connection of %s: %s", buf_z(&who), e->text);
+    buf_release(&who);
+}
+
+/*
+ * A client that was refused has sent more by then. What is not read would reset the
+ * connection, and with it the alert that says why: so it is read, and dropped.
+ */
 static void on_end(struct stream *s, int errnum)
 {
-    (void)errnum;
-    conn_close(container_of(s, struct conn, stream));
+    struct conn *c = container_of(s, struct conn, stream);
+    const struct err *e = stream_error(s);
+    bool greeted = !s->layer || s->layer->ready;
+    if (e && !greeted)
+        say_refused(c, e);
+    if (!greeted && errnum == EPROTO && !c->last) {
+        stream_bare(s);
+        finish(c);
+    } else {
+        conn_close(c);
+    }
 }
 
 static const struct stream_events events = {on_data, on_room, on_end, on_eof};
 
 /* ---- accepting ---- */
 
-/* NULL with errno, and fd still the caller's. */
-static struct conn *open_conn(struct httpd *d, int fd, bool unix_peer)
+/* l NULL: it came by no listener. NULL with errno, and fd still the caller's. */
+static struct conn *open_conn(struct httpd *d, int fd, bool unix_peer,
+                              const struct listener *l)
 {
     struct conn *c = xnew(struct conn);
     c->d = d;
@@ -785,7 +839,9 @@ static struct conn *open_conn(struct httpd *d, int fd, bool unix_peer)
     d->nconns++;
     if (d->c.count)
         d->c.count(d->c.arg, 1);
-    conn_wait(c, WAIT_IDLE);
+    conn_wait(c, l && l->under ? WAIT_GREET : WAIT_IDLE);
+    if (l && l->under && l->under(&c->stream, on_greeted, l->arg) < 0)
+        conn_close(c);
     return c;
 }
 
@@ -810,7 +866,10 @@ static bool tune(int fd)
     return false;
 }
 
-int httpd_serve(struct httpd *d, int fd) { return open_conn(d, fd, tune(fd)) ? 0 : -1; }
+int httpd_serve(struct httpd *d, int fd)
+{
+    return open_conn(d, fd, tune(fd), NULL) ? 0 : -1;
+}
 
 /* Who has waited longest goes, when somebody new comes and there is no room. */
 static bool make_room(struct httpd *d)
@@ -828,20 +887,20 @@ static const char full[] =
     "Content-Length: 0\r\n\r\n";
 
 /* What the peer has sent already would reset the answer, if it is not read. */
-static void turn_away_gently(struct httpd *d, int fd, bool unix_peer)
+static void turn_away_gently(struct httpd *d, int fd, const struct listener *l)
 {
-    struct conn *c = open_conn(d, fd, unix_peer);
-    if (!c) {
+    struct conn *c = open_conn(d, fd, l->unix_peer, l);
+    if (!c)
         close(fd);
+    if (!c || c->closed)
         return;
-    }
     stream_write(&c->stream, STR(full));
     finish(c);
 }
 
-static void turn_away(int fd)
+static void turn_away(const struct listener *l, int fd)
 {
-    if (send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    if (!l->under && send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         log_debug("a connection too many could not be told so: %m");
     close(fd);
 }
@@ -865,7 +924,7 @@ static void without_fds(struct httpd *d, struct listener *l)
         close(d->spare);
     int fd = accept4(l->io.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0)
-        turn_away(fd);
+        turn_away(l, fd);
     d->spare = open("/", O_PATH | O_CLOEXEC);
     if (fd < 0) {
         io_set(&l->io, 0);
@@ -877,12 +936,30 @@ static void without_fds(struct httpd *d, struct listener *l)
     d->complained = true;
 }
 
+/*
+ * So many handshakes at once and no more. Then one that takes long makes room, so that
+ * who never finishes his keeps nobody out; else the next client waits.
+ */
+static bool may_greet(struct httpd *d, struct listener *l)
+{
+    if (!l->under || d->greeting < LIMIT_TLS_GREETING)
+        return true;
+    struct conn *oldest = list_first(&d->waits[WAIT_GREET], struct conn, queue);
+    if (clock_ms() - oldest->since_ms >= LIMIT_TLS_PATIENCE_MS) {
+        conn_close(oldest);
+        return true;
+    }
+    io_set(&l->io, 0);
+    timer_begin(d->loop, &d->again, ACCEPT_AGAIN_MS, on_again);
+    return false;
+}
+
 static void on_accept(struct io *io, uint32_t ev)
 {
     struct listener *l = container_of(io, struct listener, io);
     struct httpd *d = l->d;
     (void)ev;
-    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+    for (int i = 0; i < ACCEPTS_PER_TURN && may_greet(d, l); i++) {
         int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE)
@@ -893,13 +970,13 @@ static void on_accept(struct io *io, uint32_t ev)
         }
         if (!make_room(d)) {
             if (d->nconns < d->c.conns_max + TOO_MANY_MAX)
-                turn_away_gently(d, fd, l->unix_peer);
+                turn_away_gently(d, fd, l);
             else
-                turn_away(fd);
+                turn_away(l, fd);
             continue;
         }
         d->complained = false;
-        if (!open_conn(d, fd, l->unix_peer)) {
+        if (!open_conn(d, fd, l->unix_peer, l)) {
             log_warn("cannot serve a connection: %m");
             close(fd);
         }
@@ -908,8 +985,15 @@ static void on_accept(struct io *io, uint32_t ev)
 
 int httpd_listen(struct httpd *d, int fd)
 {
+    return httpd_listen_under(d, fd, NULL, NULL);
+}
+
+int httpd_listen_under(struct httpd *d, int fd, httpd_under_fn under, void *arg)
+{
     struct listener *l = xnew(struct listener);
     l->d = d;
+    l->under = under;
+    l->arg = arg;
     l->unix_peer = tune(fd);
     if (io_start(d->loop, &l->io, fd, EPOLLIN, on_accept) < 0) {
         free(l);
@@ -975,6 +1059,7 @@ struct httpd *httpd_open(struct loop *l, const struct httpd_config *c)
     d->wait_ms[WAIT_BODY] = c->body_ms ? c->body_ms : LIMIT_HTTP_BODY_MS;
     d->wait_ms[WAIT_WRITE] = c->write_ms ? c->write_ms : LIMIT_HTTP_WRITE_MS;
     d->wait_ms[WAIT_LINGER] = LINGER_MS;
+    d->wait_ms[WAIT_GREET] = LIMIT_TLS_HANDSHAKE_MS + LINGER_MS; /* its own comes first */
     task_init(&d->paused, on_paused);
     d->spare = open("/", O_PATH | O_CLOEXEC);
     return d;

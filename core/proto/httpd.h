@@ -70,6 +70,14 @@ struct httpd_config {
 struct httpd *httpd_open(struct loop *l, const struct httpd_config *c);
 /* Takes a listening socket, non-blocking, TCP or unix. 0, or -1 with errno. */
 int httpd_listen(struct httpd *d, int fd);
+/*
+ * Puts a layer under the stream of a new connection and has ready called when it has
+ * greeted, as tls_accept does. -1: the connection is to be closed.
+ */
+typedef int (*httpd_under_fn)(struct stream *s, void (*ready)(struct stream *s),
+                              void *arg);
+/* The same, for connections with a layer under them. */
+int httpd_listen_under(struct httpd *d, int fd, httpd_under_fn under, void *arg);
 /* A connection that is there already; takes fd. 0, or -1 with errno. */
 int httpd_serve(struct httpd *d, int fd);
 /*
@@ -91,8 +99,9 @@ struct str req_header(const struct req *r, const char *name);
 const struct http_head *req_head(const struct req *r);
 struct str req_param(const struct req *r, const char *name); /* "{name}" or "*" */
 struct str req_body(const struct req *r);
-bool req_open(const struct req *r);    /* the route is open */
-bool req_is_unix(const struct req *r); /* came over a unix socket */
+bool req_open(const struct req *r);      /* the route is open */
+bool req_is_unix(const struct req *r);   /* came over a unix socket */
+bool req_is_secure(const struct req *r); /* there is a layer under it */
 /* The peer sends no more. It may be waiting for the answer, or be gone. */
 bool req_half_closed(const struct req *r);
 void *req_arg(const struct req *r);

@@ -180,11 +180,10 @@ void req_end(struct req *r)
 void req_abort(struct req *r)
 {
     struct conn *c = r->conn;
-    struct linger reset = {.l_onoff = 1, .l_linger = 0};
     r->gone = NULL;
     /* Without a length or chunks a mere end would look like the answer's. */
     if (!r->chunked && !r->sized)
-        setsockopt(c->stream.io.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        stream_break(&c->stream);
     conn_close(c);
 }
 
@@ -209,17 +208,38 @@ int req_upgrade(struct req *r, const char *protocol, struct stream *to,
 
 /* ---- files ---- */
 
-enum { FILE_STEP = 1 << 20 };
+enum { FILE_STEP = 1 << 20, FILE_PIECE = 64 << 10 };
 
-/* Straight from the file while the stream has nothing of its own to send. */
+/* By way of memory, as a layer needs it. As sendfile(2). */
+static ssize_t send_piece(struct req *r, size_t most)
+{
+    struct stream *s = &r->conn->stream;
+    size_t want = most < FILE_PIECE ? most : FILE_PIECE;
+    char *p = buf_reserve(&s->out, want);
+    ssize_t n = p ? pread(r->fd, p, want, r->fd_at) : -1;
+    if (n <= 0)
+        return n;
+    r->fd_at += n;
+    buf_commit(&s->out, (size_t)n);
+    stream_flush(s);
+    return n;
+}
+
+/*
+ * While the stream has nothing of its own to send: straight from the file, or as much
+ * as one may encrypt in a turn.
+ */
 static void send_file(struct req *r)
 {
     struct conn *c = r->conn;
-    size_t turn = 0;
+    size_t turn = 0, most = c->stream.layer ? LIMIT_READ_PER_TURN : FILE_STEP;
     stream_flush(&c->stream);
-    while (r->out_left > 0 && c->stream.out.n == 0 && turn < FILE_STEP) {
+    while (r->out_left > 0 && c->stream.out.n == 0 && turn < most) {
+        if (c->stream.errnum)
+            break; /* its end is on its way */
         size_t want = r->out_left < FILE_STEP ? (size_t)r->out_left : FILE_STEP;
-        ssize_t n = sendfile(c->stream.io.fd, r->fd, &r->fd_at, want);
+        ssize_t n = c->stream.layer ? send_piece(r, want)
+                                    : sendfile(c->stream.io.fd, r->fd, &r->fd_at, want);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)

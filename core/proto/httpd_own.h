@@ -16,7 +16,16 @@ enum {
 };
 
 /* What a connection waits for; each kind has one time limit, so one queue. */
-enum wait { WAIT_NONE, WAIT_IDLE, WAIT_HEAD, WAIT_BODY, WAIT_WRITE, WAIT_LINGER, WAITS };
+enum wait {
+    WAIT_NONE,
+    WAIT_IDLE,
+    WAIT_HEAD,
+    WAIT_BODY,
+    WAIT_WRITE,
+    WAIT_LINGER,
+    WAIT_GREET,
+    WAITS
+};
 
 /* Who wants to know that an answer has arrived. */
 struct receipt {
@@ -79,6 +88,8 @@ struct listener {
     struct httpd *d;
     struct io io;
     bool unix_peer;
+    httpd_under_fn under; /* NULL: nothing is between */
+    void *arg;            /* of under */
 };
 
 struct httpd {
@@ -88,6 +99,9 @@ struct httpd {
     unsigned nconns, pooled;
     struct list owing; /* connections with receipts */
     struct list waits[WAITS];
+    unsigned greeting;   /* in WAIT_GREET */
+    int64_t said_s;      /* the second in which the log heard of refused ones */
+    unsigned said, held; /* how many in it, and how many it did not hear of */
     int wait_ms[WAITS];
     struct timer timer;
     struct task paused; /* accept again, when a connection has gone */

@@ -2,17 +2,20 @@
 /*
  * httpd_echo ADDRESS [NAME=VALUE ...]: the server of echo.h until its standard
  * input ends, then it drains. Prints where it listens. file=PATH is what /file
- * has; head_ms, body_ms, idle_ms, write_ms and conns are limits.
+ * has; head_ms, body_ms, idle_ms, write_ms and conns are limits. With cert=FILE it
+ * speaks TLS; key=FILE and ca=FILE belong to that.
  */
 #include "echo.h"
 
 #include "net/addr.h"
+#include "net/tls.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 
 static struct echo echo;
+static struct tls_files files;
 
 static void on_drained(void *arg) { loop_stop(arg); }
 
@@ -27,6 +30,21 @@ static void on_input(struct io *io, uint32_t events)
     httpd_drain(echo.httpd, on_drained, l);
 }
 
+static int put_tls(struct stream *s, void (*ready)(struct stream *s), void *arg)
+{
+    if (tls_accept(arg, s, 0, ready) < 0)
+        return -1;
+    tls_take_cut(s);
+    return 0;
+}
+
+static int listen_on(int fd)
+{
+    if (!files.cert)
+        return httpd_listen(echo.httpd, fd);
+    return httpd_listen_under(echo.httpd, fd, put_tls, tls_server_later(&files));
+}
+
 static void option(struct httpd_config *c, const char **file, const char *arg)
 {
     struct str value = str_of(arg), name = str_cut(&value, '=');
@@ -34,6 +52,12 @@ static void option(struct httpd_config *c, const char **file, const char *arg)
     str_to_u64(value, &n);
     if (str_eq(name, STR("file")))
         *file = value.p;
+    else if (str_eq(name, STR("cert")))
+        files.cert = value.p;
+    else if (str_eq(name, STR("key")))
+        files.key = value.p;
+    else if (str_eq(name, STR("ca")))
+        files.ca = value.p;
     else if (str_eq(name, STR("head_ms")))
         c->head_ms = (int)n;
     else if (str_eq(name, STR("body_ms")))
@@ -63,7 +87,7 @@ int main(int argc, char **argv)
     struct loop *l = loop_new();
     echo_open(&echo, l, c, file);
     int fd = addr_listen(&a, &e);
-    if (fd < 0 || addr_of(fd, &a) < 0 || httpd_listen(echo.httpd, fd) < 0 ||
+    if (fd < 0 || addr_of(fd, &a) < 0 || listen_on(fd) < 0 ||
         io_start(l, &input, 0, EPOLLIN, on_input) < 0) {
         fprintf(stderr, "httpd_echo: %s\n", e.code ? e.text : strerror(errno));
         return 1;

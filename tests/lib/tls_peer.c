@@ -54,7 +54,7 @@ static void echo_room(struct stream *s)
 
 static void echo_end(struct stream *s, int errnum)
 {
-    const struct err *e = tls_error(s);
+    const struct err *e = stream_error(s);
     fprintf(stderr, "%s\n", e ? e->text : errnum ? strerror(errnum) : "end");
     stream_close(s);
     loop_bury(loop, s, free);
@@ -74,7 +74,7 @@ static void on_accept(struct io *io, uint32_t events)
         perror("tls_peer");
         exit(1);
     }
-    tls_accept(server, s, 0);
+    tls_accept(server, s, 0, NULL);
 }
 
 static void on_stdin(struct io *io, uint32_t events)

@@ -22,7 +22,7 @@ struct side {
     struct stream s;
     struct buf got;
     int ends, errnum;
-    struct buf said; /* tls_error's sentence at the end */
+    struct buf said; /* stream_error's sentence at the end */
     bool ready, open, echo, half;
     size_t more; /* bytes that are still to be sent */
 };
@@ -48,7 +48,7 @@ static const char *cert(const char *name)
 static void side_end(struct stream *s, int errnum)
 {
     struct side *x = container_of(s, struct side, s);
-    const struct err *e = tls_error(s);
+    const struct err *e = stream_error(s);
     x->ends++;
     x->errnum = errnum;
     buf_addz(&x->said, e ? e->text : "");
@@ -255,7 +255,7 @@ static void connect_near(int fd, const char *host, int ms)
 static void accept_far(int fd, int ms)
 {
     open_side(&far, fd, &events);
-    tls_accept(server, &far.s, ms);
+    tls_accept(server, &far.s, ms, NULL);
 }
 
 static void meet(const char *host)
@@ -291,7 +291,7 @@ static void check_talk(const char *name, const char *host)
     UNTIL(near.got.n == 5 || near.ends);
     CHECK_STR(buf_z(&near.said), "");
     CHECK_MEM(near.got.p, near.got.n, "hello");
-    CHECK(near.ready && !tls_error(&near.s) && tls_is_under(&near.s));
+    CHECK(near.ready && !stream_error(&near.s) && tls_is_under(&near.s));
     struct buf text = BUF_INIT(200);
     tls_describe(&near.s, &text);
     CHECK(str_starts(buf_str(&text), STR("TLSv1.3 TLS1-3-")));
@@ -415,7 +415,7 @@ TEST(many_connections_at_once)
         open_side(&nears[i], p[0], &events);
         CHECK_INT(tls_connect(client, &nears[i].s, "a.test", 0, on_ready, NULL), 0);
         open_side(&fars[i], p[1], &events);
-        tls_accept(server, &fars[i].s, 0);
+        tls_accept(server, &fars[i].s, 0, NULL);
         CHECK_INT(stream_write(&nears[i].s, STR("x")), 0);
         UNTIL(fars[i].got.n == 1 || fars[i].ends || nears[i].ends);
         CHECK_STR(buf_z(&fars[i].said), "");
@@ -490,7 +490,7 @@ TEST(one_way_ends_and_the_other_goes_on)
     pair(p);
     connect_near(p[0], "a.test", 0);
     open_side(&far, p[1], &half_events);
-    tls_accept(server, &far.s, 0);
+    tls_accept(server, &far.s, 0, NULL);
     CHECK_INT(stream_write(&near.s, STR("question")), 0);
     stream_shutdown(&near.s);
     stream_shutdown(&near.s);
@@ -837,7 +837,8 @@ TEST(handshakes_cut_at_every_byte)
     CHECK(handshake(-1, -1, 0, -1, 0));
     long c = relays[0].passed, s = relays[1].passed;
     CHECK(c > 200 && s > 700);
-    /* Signatures are not all of one length: the next handshake may be a little shorter. */
+    /* Signatures are not all of one length: the next handshake may be a little shorter.
+     */
     for (long i = 0; i < c - 8; i += i < 60 ? 1 : 7)
         CHECK(!handshake(i, -1, 0, -1, 0));
     for (long i = 0; i < s - 8; i += i < 150 ? 1 : 23)
