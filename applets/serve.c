@@ -13,6 +13,7 @@
 #include "engine/users.h"
 #include "net/addr.h"
 #include "net/sockpath.h"
+#include "net/tls.h"
 #include "os/minder.h"
 #include "os/self.h"
 #include "serve.h"
@@ -32,10 +33,10 @@ extern char **environ;
 
 enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 1 };
 
-/* A listening socket and what the worker knows it by: "local", "http ADDRESS". */
+/* A listening socket and what the worker knows it by: "local", "http[s] ADDRESS". */
 struct listener {
     int fd;
-    bool unix_socket;
+    bool unix_socket, tls;
     char name[ADDR_TEXT_MAX + 8];
 };
 
@@ -44,6 +45,7 @@ struct serve {
     struct serve_state state;
     char socket[SOCKPATH_MAX], cwd[4096];
     char began[4096];                       /* the directory that we were started in */
+    char *tls_cert, *tls_key, *tls_ca;      /* the options', absolute; NULL: none */
     struct listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
 };
@@ -101,11 +103,18 @@ static struct json *child_env(const struct serve *s)
     return env;
 }
 
-static struct json *http_options(const struct serve_options *o)
+static struct json *http_options(const struct serve *s)
 {
+    const struct serve_options *o = &s->o;
     struct json *j = json_object();
     json_put_z(j, "api_key", o->key);
     json_put_bool(j, "insecure_open", o->insecure_open);
+    if (s->tls_cert)
+        json_put_z(j, "tls_cert", s->tls_cert);
+    if (s->tls_key)
+        json_put_z(j, "tls_key", s->tls_key);
+    if (s->tls_ca)
+        json_put_z(j, "tls_client_ca", s->tls_ca);
     return j;
 }
 
@@ -138,7 +147,8 @@ static struct json *v0_options(const struct serve *s)
  *   state_dir, cwd, socket  strings      idle_exit_ms, log_level  numbers
  *   log_json, stay          bools        env                      ["NAME=VALUE", …]
  *   path                    string: our file, for an upgrade by signal
- *   http  {api_key: string, "" is none; insecure_open: bool}
+ *   http  {api_key: string, "" is none; insecure_open: bool;
+ *          tls_cert, tls_key, tls_client_ca: absolute paths, if given}
  *   v0    {working_dir, group: strings; username, eval_env: strings, if given;
  *          user_id, no_change_ms: numbers; plugins: [string, …]; browser, su: bools;
  *          warm: bool, PORT or --username was given: begin before the first request}
@@ -157,7 +167,7 @@ static int make_options(const struct serve *s, struct buf *out, struct err *e)
     json_put_bool(o, "stay", s->o.stay);
     if (self_path(path, sizeof(path)) == 0)
         json_put_z(o, "path", path);
-    json_put(o, "http", http_options(&s->o));
+    json_put(o, "http", http_options(s));
     json_put(o, "v0", v0_options(s));
     json_put(o, "env", child_env(s));
     if (json_print(out, o) < 0 || out->n > LIMIT_SPAWN_MAX)
@@ -267,31 +277,109 @@ static int add_listener(struct serve *s, int fd, const char *name, bool unix_soc
 
 static const char *http_address(const struct listener *l)
 {
-    return l->name + strlen("http ");
+    return strchr(l->name, ' ') + 1;
+}
+
+/* What is written before an address. *tls: what that is, if it is said. */
+static const char *cut_scheme(const char *text, bool *tls)
+{
+    static const struct {
+        const char *text;
+        bool tls;
+    } schemes[] = {{"https://", true}, {"tls://", true}, {"http://", false}};
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        size_t n = strlen(schemes[i].text);
+        if (strncmp(text, schemes[i].text, n) == 0) {
+            *tls = schemes[i].tls;
+            return text + n;
+        }
+    }
+    return text;
+}
+
+/* May TLS be spoken there, or not? */
+static int check_tls(const struct serve *s, const char *text, const struct addr *a,
+                     bool tls, struct err *e)
+{
+    if (tls && !s->o.tls_cert)
+        return err_set(e, ERR_INVALID,
+                       "cannot listen on %s without a certificate: give one with "
+                       "--tls-cert",
+                       text);
+    if (tls && addr_is_unix(a))
+        return err_set(e, ERR_INVALID,
+                       "cannot listen on %s: TLS is for TCP; a unix socket is its "
+                       "owner's only",
+                       text);
+    bool known = s->o.key[0] || s->o.insecure_open || (tls && s->o.tls_client_ca);
+    if (addr_is_loopback(a) || known)
+        return 0;
+    return err_set(e, ERR_DENIED,
+                   "cannot listen on %s without a key: whoever reaches that address "
+                   "could run commands here; give a key with --api-key-file or "
+                   "SESSION_API_KEY, listen on 127.0.0.1, or allow it with "
+                   "--insecure-open",
+                   text);
 }
 
 static int listen_http(struct serve *s, const char *text, struct err *e)
 {
     struct addr a;
     struct buf name = BUF_INIT(sizeof(s->listeners[0].name) - 1);
-    if (addr_parse(&a, str_of(text), e) < 0)
+    bool tls = false, said = true;
+    const char *address = cut_scheme(text, &tls);
+    if (address == text)
+        said = false;
+    if (addr_parse(&a, str_of(address), e) < 0)
         return -1;
-    if (!addr_is_loopback(&a) && !s->o.key[0] && !s->o.insecure_open)
-        return err_set(e, ERR_DENIED,
-                       "cannot listen on %s without a key: whoever reaches that address "
-                       "could run commands here; give a key with --api-key-file or "
-                       "SESSION_API_KEY, listen on 127.0.0.1, or allow it with "
-                       "--insecure-open",
-                       text);
+    if (!said)
+        tls = s->o.tls_cert && !addr_is_unix(&a);
+    if (check_tls(s, text, &a, tls, e) < 0)
+        return -1;
     int fd = addr_listen(&a, e);
     if (fd < 0)
         return -1;
     addr_of(fd, &a);
-    buf_addz(&name, "http ");
+    buf_addz(&name, tls ? "https " : "http ");
     addr_print(&a, &name);
     add_listener(s, fd, buf_z(&name), addr_is_unix(&a));
+    s->listeners[s->nlisteners - 1].tls = tls;
     buf_release(&name);
     return 0;
+}
+
+/* The worker is in another directory. */
+static char *absolute(const struct serve *s, const char *path)
+{
+    struct buf b = BUF_INIT(8192);
+    if (!path)
+        return NULL;
+    buf_addf(&b, "%s%s%s", path[0] == '/' ? "" : s->began, path[0] == '/' ? "" : "/",
+             path);
+    char *z = xstrdup(buf_z(&b));
+    buf_release(&b);
+    return z;
+}
+
+/* Whoever starts us hears what is wrong with it, and not the log only. */
+static int check_certificate(struct serve *s, struct err *e)
+{
+    if (!s->o.tls_cert)
+        return 0;
+    bool spoken = false;
+    for (int i = 1; i < s->nlisteners; i++)
+        spoken = spoken || s->listeners[i].tls;
+    if (!spoken)
+        return err_set(e, ERR_INVALID,
+                       "--tls-cert is for HTTPS, and there is no TCP address to serve it "
+                       "at: give one with --listen");
+    s->tls_cert = absolute(s, s->o.tls_cert);
+    s->tls_key = absolute(s, s->o.tls_key);
+    s->tls_ca = absolute(s, s->o.tls_client_ca);
+    struct tls_files f = {s->tls_cert, s->tls_key, s->tls_ca};
+    struct tls_server *t = tls_server_new(&f, e);
+    tls_server_free(t);
+    return t ? 0 : -1;
 }
 
 static int listen_all(struct serve *s, struct err *e)
@@ -304,8 +392,11 @@ static int listen_all(struct serve *s, struct err *e)
         if (listen_http(s, s->o.listen[i], e) < 0)
             return -1;
     }
+    if (check_certificate(s, e) < 0)
+        return -1;
     for (int i = 1; i < s->nlisteners && s->o.ready >= 0; i++)
-        dprintf(s->o.ready, "listening %s\n", http_address(&s->listeners[i]));
+        dprintf(s->o.ready, "listening %s%s\n", s->listeners[i].tls ? "https://" : "",
+                http_address(&s->listeners[i]));
     return 0;
 }
 
@@ -326,7 +417,7 @@ static void say_curl(const struct serve *s)
     const char *key = s->o.key[0] ? " -H \"X-Session-API-Key: $SESSION_API_KEY\"" : "";
     fprintf(stderr, "HTTP: curl -s%s ", key);
     if (!s->listeners[1].unix_socket)
-        fprintf(stderr, "http://%s", at);
+        fprintf(stderr, "http%s://%s", s->listeners[1].tls ? "s" : "", at);
     else if (at[0] == '@')
         fprintf(stderr, "--abstract-unix-socket '%s' http://localhost", at + 1);
     else

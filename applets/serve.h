@@ -27,6 +27,7 @@ struct serve_options {
     int nlisten;
     char key[LIMIT_API_KEY_MAX + 1]; /* "": none */
     bool insecure_open;
+    const char *tls_cert, *tls_key, *tls_client_ca; /* NULL: not given */
 
     /* For the OpenHands front-end. */
     bool v0;              /* PORT or --username was given: make what it needs */

@@ -30,6 +30,9 @@ enum id {
     API_KEY,
     API_KEY_FILE,
     INSECURE_OPEN,
+    TLS_CERT,
+    TLS_KEY,
+    TLS_CLIENT_CA,
     IDLE_EXIT,
     LOG,
     LOG_FORM,
@@ -62,10 +65,12 @@ static const struct setting {
                    VALUE},
     [WORKING_DIR] = {"working-dir", "OD_WORKING_DIR", "DIR", "the current one",
                      "where sessions begin; made if PORT or --username is given", VALUE},
-    [LISTEN] = {"listen", "OD_LISTEN", "ADDRESS", "none",
-                "serve HTTP there, any number of times (a list with commas in the\n"
-                "      environment): 3000, 127.0.0.1:3000, [::1]:3000, unix:/path, @name",
-                LIST},
+    [LISTEN] =
+        {"listen", "OD_LISTEN", "ADDRESS", "none",
+         "serve HTTP there, any number of times (a list with commas in the\n"
+         "      environment): 3000, 127.0.0.1:3000, [::1]:3000, unix:/path, @name;\n"
+         "      https://ADDRESS (or tls://) wants --tls-cert, http:// is without TLS",
+         LIST},
     [API_KEY] = {"api-key", "OD_API_KEY", "KEY", "none",
                  "what HTTP clients must send; SESSION_API_KEY counts too. Others may\n"
                  "      see options for an instant: rather use the environment or a file",
@@ -76,6 +81,17 @@ static const struct setting {
                        "without a key, listen where others can reach it: whoever does\n"
                        "      may run commands here",
                        SWITCH},
+    [TLS_CERT] = {"tls-cert", "OD_TLS_CERT", "FILE", "none",
+                  "serve HTTPS at TCP addresses, but for those written http://ADDRESS:\n"
+                  "      a PEM file with our certificate and those between it and the\n"
+                  "      root; read again when it changes",
+                  VALUE},
+    [TLS_KEY] = {"tls-key", "OD_TLS_KEY", "FILE", "what is in --tls-cert",
+                 "the certificate's private key, PEM", VALUE},
+    [TLS_CLIENT_CA] = {"tls-client-ca", "OD_TLS_CLIENT_CA", "FILE", "none is asked",
+                       "let in only clients that show a certificate which an authority\n"
+                       "      in this PEM file has signed; counts as a key",
+                       VALUE},
     [IDLE_EXIT] = {"idle-exit", "OD_IDLE_EXIT", "SECONDS", "never",
                    "end after this long without clients and commands", VALUE},
     [LOG] = {"log", "OD_LOG", "LEVEL", "info", "error, warn, info or debug", VALUE},
@@ -494,6 +510,20 @@ static int take_command(struct given *g, struct err *e)
     return 0;
 }
 
+static int take_tls(struct given *g, struct err *e)
+{
+    struct serve_options *o = g->out;
+    o->tls_cert = g->value[TLS_CERT];
+    o->tls_key = g->value[TLS_KEY];
+    o->tls_client_ca = g->value[TLS_CLIENT_CA];
+    char space[64];
+    if (!o->tls_cert && (o->tls_key || o->tls_client_ca))
+        return err_set(e, ERR_INVALID,
+                       "%s needs a certificate of the server: give one with --tls-cert",
+                       source(g, o->tls_key ? TLS_KEY : TLS_CLIENT_CA, space));
+    return 0;
+}
+
 static int take_upgrade(struct given *g, struct err *e)
 {
     struct serve_options *o = g->out;
@@ -526,7 +556,7 @@ static int understand(struct given *g, struct err *e)
         take_switch(g, SU, &o->su, e) < 0 ||
         take_switch(g, BROWSER, &o->browser, e) < 0 ||
         take_switch(g, DAEMON, &o->daemon, e) < 0 || take_command(g, e) < 0 ||
-        take_upgrade(g, e) < 0)
+        take_tls(g, e) < 0 || take_upgrade(g, e) < 0)
         return -1;
     o->socket = g->value[SOCKET];
     o->state_dir = g->value[STATE_DIR];

@@ -29,6 +29,7 @@ struct worker {
     struct http *http;
     int listening; /* of the local front, until ready */
     int web[LISTENERS_MAX];
+    bool tls[LISTENERS_MAX]; /* spoken there */
     int webs;
     struct timer drain;
     bool leaving; /* for another worker, not for good */
@@ -40,9 +41,11 @@ static void on_held(void *arg, struct str name, int fd)
     struct worker *w = arg;
     if (str_eq(name, STR("local")) && w->listening < 0)
         w->listening = fd;
-    else if (str_starts(name, STR("http ")) && w->webs < LISTENERS_MAX)
+    else if ((str_starts(name, STR("http ")) || str_starts(name, STR("https "))) &&
+             w->webs < LISTENERS_MAX) {
+        w->tls[w->webs] = str_starts(name, STR("https "));
         w->web[w->webs++] = fd;
-    else
+    } else
         close(fd);
 }
 
@@ -79,7 +82,7 @@ static void on_ready(void *arg)
         http_load(w->http);
     engine_resume(&w->engine);
     for (int i = 0; w->http && i < w->webs; i++)
-        http_listen(w->http, w->web[i]);
+        http_listen(w->http, w->web[i], w->tls[i]);
     if (w->http)
         http_start(w->http);
     if (w->listening >= 0)

@@ -6,6 +6,7 @@
 #include "base/xalloc.h"
 #include "front/v0.h"
 #include "net/addr.h"
+#include "net/tls.h"
 #include "proto/httpd.h"
 
 #include <arpa/inet.h>
@@ -18,7 +19,8 @@ struct http {
     struct engine *en;
     struct httpd *httpd;
     struct v0 *v0;
-    char key[KEY_MAX + 1]; /* "": none */
+    struct tls_server *tls; /* NULL: there is no certificate */
+    char key[KEY_MAX + 1];  /* "": none */
     bool insecure_open;
 };
 
@@ -68,7 +70,9 @@ static bool allow(struct req *r, void *arg)
                   "Start it with --api-key-file to serve pages");
         return false;
     }
-    if (!h->insecure_open && !req_is_unix(r) && !host_is_plain(req_header(r, "Host"))) {
+    /* A name of theirs that leads here is none of our certificate's. */
+    if (!h->insecure_open && !req_is_unix(r) && !req_is_secure(r) &&
+        !host_is_plain(req_header(r, "Host"))) {
         v0_refuse(r, 403,
                   "The Host header is neither localhost nor an address, and this "
                   "server has no key. Use an address, start it with --api-key-file, "
@@ -87,12 +91,30 @@ static void on_count(void *arg, int change)
     engine_touch(h->en);
 }
 
+static struct tls_server *tls_of(const struct json *o)
+{
+    const char *cert = json_str(o, "tls_cert", "").p;
+    const char *key = json_str(o, "tls_key", "").p;
+    const char *ca = json_str(o, "tls_client_ca", "").p;
+    struct tls_files f = {cert, *key ? key : NULL, *ca ? ca : NULL};
+    return *cert ? tls_server_later(&f) : NULL;
+}
+
+static int put_tls(struct stream *s, void (*ready)(struct stream *s), void *arg)
+{
+    if (tls_accept(arg, s, 0, ready) < 0)
+        return -1;
+    tls_take_cut(s);
+    return 0;
+}
+
 struct http *http_open(struct engine *en, const struct json *options)
 {
     struct http *h = xnew(struct http);
     struct json *o = json_get(options, "http");
     struct str key = json_str(o, "api_key", "");
     h->en = en;
+    h->tls = tls_of(o);
     h->insecure_open = json_bool(o, "insecure_open", false);
     if (key.n <= KEY_MAX)
         memcpy(h->key, key.p, key.n);
@@ -107,9 +129,10 @@ struct http *http_open(struct engine *en, const struct json *options)
     return h;
 }
 
-void http_listen(struct http *h, int fd)
+void http_listen(struct http *h, int fd, bool tls)
 {
-    if (httpd_listen(h->httpd, fd) < 0)
+    if ((tls ? httpd_listen_under(h->httpd, fd, put_tls, h->tls)
+             : httpd_listen(h->httpd, fd)) < 0)
         log_error("cannot listen for HTTP: %m");
 }
 

@@ -7,7 +7,7 @@
  *   without one     no Origin, nothing cross-site, and a Host that is this
  *                   machine or an address: what a page in a browser could not
  *                   send by itself (LAYOUT 7). --insecure-open drops the rule
- *                   about Host.
+ *                   about Host; over TLS the certificate's names are that rule.
  */
 #ifndef OD_FRONT_HTTP_H
 #define OD_FRONT_HTTP_H
@@ -22,8 +22,8 @@ struct http;
  * listened on yet.
  */
 struct http *http_open(struct engine *en, const struct json *options);
-/* Takes a listening socket. */
-void http_listen(struct http *h, int fd);
+/* Takes a listening socket. tls: HTTPS, with the certificate of the options. */
+void http_listen(struct http *h, int fd, bool tls);
 /* Takes up what the worker before left, before engine_resume. */
 void http_load(struct http *h);
 /* The handover is over: what must be there before the first action is made. */
