@@ -7,6 +7,7 @@
 #   DEP_SRC  the C files, patterns inside the archive, or "musl": its own way
 #   DEP_INC  the public headers, patterns too, or folders of them
 #   DEP_CPP  preprocessor options, paths inside the archive
+#   DEP_MAKE  a command that is run in it first; may be empty
 #   DEP_OWN  a file of ours and its place in the archive: configuration; may be empty
 # Makes DEST/include, DEST/lib/libNAME.a, DEST/licence and DEST/version.
 #
@@ -59,6 +60,8 @@ if [ "$DEP_SRC" = musl ]; then
     # What makes a gcc for glibc link against this musl, statically and as PIE.
     sed "s#@MUSL@#$dest#g" "$here/specs.in" >"$work/out/od.specs"
 else
+    # shellcheck disable=SC2086 # words
+    [ -z "${DEP_MAKE:-}" ] || $DEP_MAKE
     for file in $DEP_SRC; do
         # shellcheck disable=SC2086 # options are words
         $CC $CFLAGS $DEP_CPP -ffile-prefix-map="$work/src=$name" -w \

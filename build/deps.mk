@@ -9,9 +9,15 @@
 # line, the recipe, the flags, the compiler. So a change makes a new folder and
 # never a wrong old one, and a second clone finds all of it there.
 
-DEPS := cjson libvterm mbedtls zlib
+DEPS := ca-certificates cjson libvterm mbedtls zlib
 
 musl.src := musl
+
+# Not code: Mozilla's list of authorities, in a form of ours.
+ca-certificates.own := build/ca-bundle.sh ca-bundle.sh
+ca-certificates.make := sh ca-bundle.sh
+ca-certificates.src := ca_bundle.c
+ca-certificates.inc := ca_bundle.h
 
 cjson.src := cJSON.c
 cjson.inc := cJSON.h
@@ -32,7 +38,7 @@ zlib.inc := zlib.h zconf.h
 # $(call dep_key,NAME,FLAGS)
 dep_key = $(shell { awk '$$1 == "$1"' build/deps.lock; \
     cat build/build-dep.sh build/specs.in $(firstword $($1.own)); \
-    echo '$($1.src) $($1.inc) $($1.cpp) $2 $(CC_ID)'; } | sha256sum | cut -c 1-16)
+    echo '$($1.src) $($1.inc) $($1.cpp) $($1.make) $2 $(CC_ID)'; } | sha256sum | cut -c 1-16)
 
 # $(call dep_rule,NAME,FLAGS,MADE_AFTER): $(NAME) is the folder.
 define dep_rule
@@ -41,6 +47,7 @@ $$($1)/version: | $3
 	@echo "  DEP    $1"
 	@CC='$(CC)' AR='$(AR)' TARGET='$(TARGET)' CFLAGS='$2' DEP_SRC='$($1.src)' \
 	    DEP_INC='$($1.inc)' DEP_CPP='$($1.cpp)' DEP_OWN='$($1.own)' \
+	    DEP_MAKE='$($1.make)' \
 	    build/build-dep.sh '$(CACHE)' $1 $$($1)
 endef
 

@@ -23,6 +23,7 @@ build  ld                     binutils      binutils       binutils    binutils 
 build  tar                    tar           tar            tar         tar        tar
 build  gzip                   gzip          gzip           gzip        gzip       gzip
 build  bzip2                  bzip2         bzip2          bzip2       bzip2      bzip2
+build  xz                     xz-utils      xz             xz          xz         xz
 build  awk                    mawk          gawk           gawk        gawk       gawk
 build  sha256sum              coreutils     coreutils      coreutils   coreutils  coreutils
 build? flock                  util-linux    util-linux     flock       util-linux util-linux

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "net/authorities.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -137,6 +138,23 @@ static int add_folders(struct trust *t, const char *list, struct err *e)
     return 0;
 }
 
+static void add_der(void *arg, struct str der)
+{
+    struct trust *t = arg;
+    if (mbedtls_x509_crt_parse_der(&t->chain, (const unsigned char *)der.p, der.n) == 0)
+        t->count++;
+}
+
+static int add_ours(struct trust *t, struct err *e)
+{
+    struct buf source = BUF_INIT(100);
+    int rc = authorities_each(add_der, t, e);
+    buf_addf(&source, "od itself (Mozilla's of %s)", authorities_date());
+    t->source = xstrdup(buf_z(&source));
+    buf_release(&source);
+    return rc;
+}
+
 static int add_usual(struct trust *t, const char *root, struct err *e)
 {
     struct buf path = BUF_INIT(8192);
@@ -149,13 +167,8 @@ static int add_usual(struct trust *t, const char *root, struct err *e)
     }
     if (rc == 0)
         t->source = xstrdup(buf_z(&path));
-    else
-        err_set(e, ERR_NOTFOUND,
-                "cannot tell whom to trust: there are no certificates of authorities "
-                "on this machine; install ca-certificates, or name a file of them "
-                "with --ca or SSL_CERT_FILE");
     buf_release(&path);
-    return rc;
+    return rc == 0 ? 0 : add_ours(t, e);
 }
 
 /* ---- from outside ---- */

@@ -5,6 +5,7 @@
  *   the file that is named (--ca)
  *   SSL_CERT_FILE, a file; SSL_CERT_DIR, folders with colons between them
  *   where distributions keep theirs
+ *   od's own: Mozilla's, as old as od is (authorities.h)
  *
  * The first that is set, or is there, is all of it: naming a file takes trust
  * away from everybody else. A named one that cannot be read is an error, and
@@ -29,7 +30,7 @@ struct trust_where {
 
 /*
  * Reads and parses: some ten milliseconds and half a megabyte for a
- * distribution's. NULL: NOTFOUND: there is none; others: the file is named.
+ * distribution's. NULL: the sentence names the file.
  */
 struct trust *trust_new(const struct trust_where *where, struct err *e);
 void trust_free(struct trust *t);
