@@ -73,6 +73,14 @@ static int to_peer(void *arg, const unsigned char *p, size_t n)
     return MBEDTLS_ERR_NET_SEND_FAILED;
 }
 
+/* RFC 8446 4.6.3: the library knows no KeyUpdate, and says nothing to the peer. */
+static void say_unexpected(struct tls *t, int rc)
+{
+    if (t->layer.ready && rc == MBEDTLS_ERR_SSL_UNEXPECTED_MESSAGE)
+        mbedtls_ssl_send_alert_message(&t->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL,
+                                       MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE);
+}
+
 /* errno for what the library said, and a sentence if it is TLS' fault. */
 static ssize_t refuse(struct tls *t, int rc)
 {
@@ -87,6 +95,7 @@ static ssize_t refuse(struct tls *t, int rc)
         (rc == MBEDTLS_ERR_SSL_CONN_EOF && t->unsent))
         t->errnum = t->unsent;
     tls_explain(t, rc);
+    say_unexpected(t, rc);
     TRACE(TRACE_WIRE, "tls: %s", t->e.text);
     errno = t->errnum ? t->errnum : EPROTO;
     return -1;

@@ -218,6 +218,16 @@ static const unsigned char *bare_alert(const struct tls *t)
     return is_alert && !t->layer.ready ? record + 5 : NULL;
 }
 
+/* RFC 8446 4.6.3 */
+static bool is_key_update(const struct tls *t)
+{
+    const unsigned char *message = t->ssl.MBEDTLS_PRIVATE(in_msg);
+    return t->layer.ready &&
+           mbedtls_ssl_get_version_number(&t->ssl) == MBEDTLS_SSL_VERSION_TLS1_3 &&
+           t->ssl.MBEDTLS_PRIVATE(in_msgtype) == MBEDTLS_SSL_MSG_HANDSHAKE &&
+           t->ssl.MBEDTLS_PRIVATE(in_hslen) > 0 && message[0] == 24;
+}
+
 static bool is_http(const struct tls *t)
 {
     static const char *const first[] = {"HTTP/", "GET /", "POST ", "HEAD ", "PUT /"};
@@ -272,6 +282,11 @@ void tls_explain(struct tls *t, int rc)
     else if (rc == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE)
         err_set(&t->e, ERR_DENIED,
                 "a client is to show a certificate here, and shows none");
+    else if (rc == MBEDTLS_ERR_SSL_UNEXPECTED_MESSAGE && is_key_update(t))
+        err_set(&t->e, ERR_UNSUPPORTED,
+                "%s wants to go on with new keys (KeyUpdate), which is not in our TLS "
+                "library: connect again, or let it speak TLS 1.2",
+                peer_of(t));
     else if (rc == MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION)
         err_set(&t->e, ERR_UNSUPPORTED,
                 "%s has no TLS version in common with us: ours are 1.2 and 1.3",
