@@ -94,6 +94,8 @@ static ssize_t refuse(struct tls *t, int rc)
     if (rc == MBEDTLS_ERR_NET_SEND_FAILED ||
         (rc == MBEDTLS_ERR_SSL_CONN_EOF && t->unsent))
         t->errnum = t->unsent;
+    t->wants_older = t->client && !t->older && rc == MBEDTLS_ERR_SSL_ILLEGAL_PARAMETER &&
+                     t->ssl.MBEDTLS_PRIVATE(state) == MBEDTLS_SSL_SERVER_KEY_EXCHANGE;
     tls_explain(t, rc);
     say_unexpected(t, rc);
     TRACE(TRACE_WIRE, "tls: %s", t->e.text);
@@ -164,6 +166,8 @@ static int greet(struct stream_layer *l)
         say_refusal(t, rc);
         return (int)refuse(t, rc);
     }
+    if (t->downgraded)
+        return (int)refuse(t, MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION);
     timer_stop(&t->late);
     return 0;
 }
@@ -315,6 +319,16 @@ void tls_take_cut(struct stream *s)
     tls_of(s->layer)->cut_is_end = true;
 }
 
+/* RFC 8446 4.1.3: what a server of 1.3 ends its random bytes with when it speaks 1.2. */
+static void on_randoms(void *arg, mbedtls_ssl_key_export_type type,
+                       const unsigned char *k, size_t n, const unsigned char client[32],
+                       const unsigned char server[32], mbedtls_tls_prf_types prf)
+{
+    struct tls *t = arg;
+    (void)type, (void)k, (void)n, (void)client, (void)prf;
+    t->downgraded = memcmp(server + 24, "DOWNGRD\1", 8) == 0;
+}
+
 /* An address is compared by us and not sent: a name of a server is none (RFC 6066 3). */
 static int ask_for(struct tls *t, const char *host)
 {
@@ -325,8 +339,8 @@ static int ask_for(struct tls *t, const char *host)
     return mbedtls_ssl_set_hostname(&t->ssl, t->ip_n ? NULL : host);
 }
 
-int tls_connect(struct tls_client *client, struct stream *s, const char *host, int ms,
-                void (*ready)(struct stream *s), struct err *e)
+static int connect_by(struct tls_conf *conf, struct stream *s, const char *host, int ms,
+                      void (*ready)(struct stream *s), struct err *e)
 {
     size_t n = strlen(host);
     struct tls *t;
@@ -334,7 +348,7 @@ int tls_connect(struct tls_client *client, struct stream *s, const char *host, i
         return err_set(e, ERR_INVALID,
                        "cannot ask for \"%.300s\" by TLS: a name has 1 to 255 bytes",
                        host);
-    t = new_tls(tls_client_conf(client), ms);
+    t = new_tls(conf, ms);
     t->client = true;
     t->ready = ready;
     memcpy(t->host, host, n + 1);
@@ -343,9 +357,29 @@ int tls_connect(struct tls_client *client, struct stream *s, const char *host, i
         return err_set(e, ERR_INVALID, "cannot ask for \"%s\" by TLS: it is no name",
                        host);
     }
+    t->older = conf->base != NULL;
+    if (t->older)
+        mbedtls_ssl_set_export_keys_cb(&t->ssl, on_randoms, t);
     t->layer.want_out = true; /* a client speaks first */
     put_under(t, s);
     return 0;
+}
+
+int tls_connect(struct tls_client *t, struct stream *s, const char *host, int ms,
+                void (*ready)(struct stream *s), struct err *e)
+{
+    return connect_by(tls_client_conf(t), s, host, ms, ready, e);
+}
+
+int tls_connect_older(struct tls_client *t, struct stream *s, const char *host, int ms,
+                      void (*ready)(struct stream *s), struct err *e)
+{
+    return connect_by(tls_client_older_conf(t), s, host, ms, ready, e);
+}
+
+bool tls_wants_older(const struct stream *s)
+{
+    return tls_is_under(s) && tls_of(s->layer)->wants_older;
 }
 
 /* ---- of a stream ---- */

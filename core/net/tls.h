@@ -71,6 +71,18 @@ void tls_client_free(struct tls_client *t); /* streams live on */
  */
 int tls_connect(struct tls_client *t, struct stream *s, const char *host, int ms,
                 void (*ready)(struct stream *s), struct err *e);
+/*
+ * The handshake failed over RSA-PSS, which we offer for TLS 1.3's sake: a server of 1.2
+ * may choose it then (RFC 8446 4.2.3), and the library does not take it from one. To be
+ * asked in on_end. true: on a new connection tls_connect_older may do.
+ */
+bool tls_wants_older(const struct stream *s);
+/*
+ * As tls_connect, with TLS 1.2 and PKCS#1 only. A server that could speak 1.3 is
+ * refused: then somebody in between has made the handshake before fail (4.1.3).
+ */
+int tls_connect_older(struct tls_client *t, struct stream *s, const char *host, int ms,
+                      void (*ready)(struct stream *s), struct err *e);
 
 /* ---- of a stream ---- */
 

@@ -30,7 +30,7 @@ struct tls_server {
 };
 
 struct tls_client {
-    struct tls_conf *conf;
+    struct tls_conf *conf, *older; /* older: NULL until it is needed */
 };
 
 /* RFC 7301; the second is for servers: it is what some clients of HTTP/1.0 say. */
@@ -54,7 +54,8 @@ static const int server_suites[] = {
 /*
  * PKCS#1 before PSS: the library offers PSS for the sake of TLS 1.3, which has
  * only that, and does not take it from a server of TLS 1.2. Such a server that
- * goes by the client's order then chooses what works.
+ * goes by the client's order then chooses what works; for others there is
+ * tls_connect_older.
  */
 static const uint16_t client_signatures[] = {
     MBEDTLS_TLS1_3_SIG_ECDSA_SECP256R1_SHA256, MBEDTLS_TLS1_3_SIG_ECDSA_SECP384R1_SHA384,
@@ -62,6 +63,16 @@ static const uint16_t client_signatures[] = {
     MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA384,       MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA512,
     MBEDTLS_TLS1_3_SIG_RSA_PSS_RSAE_SHA256,    MBEDTLS_TLS1_3_SIG_RSA_PSS_RSAE_SHA384,
     MBEDTLS_TLS1_3_SIG_RSA_PSS_RSAE_SHA512,    MBEDTLS_TLS1_3_SIG_NONE,
+};
+
+static const uint16_t older_signatures[] = {
+    MBEDTLS_TLS1_3_SIG_ECDSA_SECP256R1_SHA256,
+    MBEDTLS_TLS1_3_SIG_ECDSA_SECP384R1_SHA384,
+    MBEDTLS_TLS1_3_SIG_ECDSA_SECP521R1_SHA512,
+    MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA256,
+    MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA384,
+    MBEDTLS_TLS1_3_SIG_RSA_PKCS1_SHA512,
+    MBEDTLS_TLS1_3_SIG_NONE,
 };
 
 /* ---- life ---- */
@@ -80,7 +91,9 @@ void tls_conf_unref(struct tls_conf *c)
     mbedtls_x509_crt_free(&c->chain);
     mbedtls_x509_crt_free(&c->ca);
     mbedtls_pk_free(&c->key);
-    trust_free(c->trust);
+    if (!c->base)
+        trust_free(c->trust);
+    tls_conf_unref(c->base);
     free(c);
 }
 
@@ -342,7 +355,26 @@ void tls_client_free(struct tls_client *t)
     if (!t)
         return;
     tls_conf_unref(t->conf);
+    tls_conf_unref(t->older);
     free(t);
 }
 
 struct tls_conf *tls_client_conf(struct tls_client *t) { return t->conf; }
+
+struct tls_conf *tls_client_older_conf(struct tls_client *t)
+{
+    if (t->older)
+        return t->older;
+    struct tls_conf *c = new_conf(MBEDTLS_SSL_IS_CLIENT), *base = t->conf;
+    c->base = tls_conf_ref(base);
+    c->trust = base->trust;
+    mbedtls_ssl_conf_authmode(&c->ssl, MBEDTLS_SSL_VERIFY_REQUIRED);
+    mbedtls_ssl_conf_max_tls_version(&c->ssl, MBEDTLS_SSL_VERSION_TLS1_2);
+    mbedtls_ssl_conf_sig_algs(&c->ssl, older_signatures);
+    mbedtls_ssl_conf_ca_chain(&c->ssl, trust_chain(c->trust), NULL);
+    if (base->chain.raw.p &&
+        mbedtls_ssl_conf_own_cert(&c->ssl, &base->chain, &base->key) != 0)
+        xalloc_failed(sizeof(c->ssl));
+    t->older = c;
+    return c;
+}

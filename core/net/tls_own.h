@@ -15,7 +15,8 @@ struct tls_conf {
     mbedtls_ssl_config ssl;
     mbedtls_x509_crt chain, ca;
     mbedtls_pk_context key;
-    struct trust *trust; /* a client's; owned */
+    struct trust *trust;   /* a client's; owned, but for base's */
+    struct tls_conf *base; /* whose trust and certificates these are; NULL: its own */
 };
 
 struct tls_conf *tls_conf_ref(struct tls_conf *c);
@@ -23,6 +24,7 @@ void tls_conf_unref(struct tls_conf *c);
 /* Of now: files that have changed are read again. Borrowed. NULL: see tls_accept. */
 struct tls_conf *tls_server_conf(struct tls_server *t);
 struct tls_conf *tls_client_conf(struct tls_client *t);
+struct tls_conf *tls_client_older_conf(struct tls_client *t);
 
 /* One connection; below its stream. */
 struct tls {
@@ -38,7 +40,9 @@ struct tls {
     int errnum;          /* of the descriptor, when that is what failed */
     bool client, closed; /* closed: our close_notify is out */
     bool failed, cut_is_end;
-    unsigned char first[5]; /* of what the peer sent */
+    bool older, wants_older; /* see tls_wants_older */
+    bool downgraded;         /* the server can do better than what was agreed on */
+    unsigned char first[5];  /* of what the peer sent */
     unsigned char first_n;
     unsigned char ip[16]; /* a client's peer, when it is an address */
     unsigned char ip_n;

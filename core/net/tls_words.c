@@ -287,6 +287,11 @@ void tls_explain(struct tls *t, int rc)
                 "%s wants to go on with new keys (KeyUpdate), which is not in our TLS "
                 "library: connect again, or let it speak TLS 1.2",
                 peer_of(t));
+    else if (t->downgraded)
+        err_set(&t->e, ERR_DENIED,
+                "cannot trust %s: it speaks TLS 1.3, and somebody in between would have "
+                "us speak 1.2",
+                peer_of(t));
     else if (rc == MBEDTLS_ERR_SSL_BAD_PROTOCOL_VERSION)
         err_set(&t->e, ERR_UNSUPPORTED,
                 "%s has no TLS version in common with us: ours are 1.2 and 1.3",

@@ -49,6 +49,7 @@ struct dial {
     struct stream s;
     struct httpc http;
     bool has_stream, has_http;
+    bool older; /* TLS, as tls_connect_older has it */
     struct err e;
 };
 
@@ -122,10 +123,27 @@ static void on_late(struct timer *t)
 
 /* ---- TLS ---- */
 
+static void start_connecting(struct dial *d);
+
+/* All of it once more, the tunnel too. */
+static void connect_again(struct dial *d)
+{
+    d->older = true;
+    d->has_stream = false;
+    stream_close(&d->s);
+    stop_attempts(d);
+    d->tried = d->failed = 0;
+    start_connecting(d);
+}
+
 static void on_end(struct stream *s, int errnum)
 {
     struct dial *d = container_of(s, struct dial, s);
     const struct err *e = stream_error(s);
+    if (tls_wants_older(s)) {
+        connect_again(d);
+        return;
+    }
     if (e)
         d->e = *e;
     else
@@ -156,8 +174,9 @@ static void greet(struct dial *d)
         fail(d);
         return;
     }
-    if (tls_connect(d->spec.tls, &d->s, d->host, d->spec.timeout_ms, on_greeted, &d->e) <
-        0)
+    int rc = (d->older ? tls_connect_older : tls_connect)(
+        d->spec.tls, &d->s, d->host, d->spec.timeout_ms, on_greeted, &d->e);
+    if (rc < 0)
         fail(d);
 }
 

@@ -616,6 +616,26 @@ TEST(signed_by_itself_and_trusted)
     finish();
 }
 
+/* Who makes us speak 1.2 with a server of 1.3 is found out: RFC 8446 4.1.3. */
+TEST(a_downgrade_is_seen)
+{
+    int p[2];
+    begin();
+    serve("good", NULL);
+    trust_this("root.pem", NULL);
+    pair(p);
+    open_side(&near, p[0], &events);
+    CHECK_INT(tls_connect_older(client, &near.s, "a.test", 0, on_ready, NULL), 0);
+    accept_far(p[1], 0);
+    CHECK_INT(stream_write(&near.s, STR("secret")), 0);
+    UNTIL(near.ends && far.ends);
+    CHECK(!near.ready);
+    CHECK_INT(near.errnum, EPROTO);
+    CHECK_INT(far.got.n, 0);
+    CHECK(strstr(buf_z(&near.said), "somebody in between"));
+    finish();
+}
+
 /* ---- clients' certificates ---- */
 
 TEST(a_client_with_a_certificate)
