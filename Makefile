@@ -23,6 +23,7 @@ endif
 #: make test       every test there is; make check: only the gates
 #: make dev        another build, for work on it: glibc, sanitizers, -Werror
 #: make fuzz       FUZZ_SECONDS (10) for each parser
+#: make tls-scan   testssl.sh's view of our TLS, in two minutes
 #: make bench      the figures
 #: make install    into PREFIX (/usr/local), below DESTDIR; uninstall
 #: make dist       what a release has, in out/dist
@@ -144,7 +145,7 @@ $(O)/docs/made: $(O)/od build/man.sh build/completion.sh
 	@build/completion.sh $(O)/od $(@D)/completion
 	@touch $@
 
-.PHONY: run quick test check check-layers bench fuzz
+.PHONY: run quick test check check-layers bench fuzz tls-scan
 run: all
 	@exec $(O)/od serve
 
@@ -164,6 +165,9 @@ bench: all
 
 fuzz:
 	@tests/run.sh fuzz
+
+tls-scan: all
+	@tests/tls-scan.sh
 
 # Docs come from running the file, which another processor's cannot be here.
 .PHONY: install uninstall dist clean help

@@ -40,6 +40,8 @@ test?  @websockets            python3-websockets python3-websockets py3-websocke
 test?  @httpx                 python3-httpx python3-httpx  py3-httpx   python-httpx python3-httpx
 test?  rg                     ripgrep       ripgrep        ripgrep     ripgrep    ripgrep
 test?  curl                   curl          curl           curl        curl       curl
+test?  openssl                openssl       openssl        openssl     openssl    openssl
+test?  xxd                    xxd           vim-common     xxd         vim        vim
 test?  pkill                  procps        procps-ng      procps-ng   procps-ng  procps
 test?  node                   nodejs        nodejs         nodejs      nodejs     nodejs
 test?  git                    git           git            git         git        git
@@ -54,6 +56,7 @@ test?  fish                   fish          fish           fish        fish     
 test?  mandoc                 mandoc        mandoc         mandoc      mandoc     mandoc
 fuzz?  clang                  clang         clang          clang       clang      clang
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
+scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh
 cross? aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc cross-aarch64-gcc
 cross? qemu-aarch64-static    qemu-user-static qemu-user-static qemu-aarch64 qemu-user-static qemu-linux-user
 END
