@@ -534,6 +534,11 @@ void json_put(struct json *obj, const char *name, struct json *take)
         xalloc_failed(strlen(name) + 1);
 }
 
+void json_drop(struct json *parent, struct json *child)
+{
+    cJSON_Delete(cJSON_DetachItemViaPointer(inw(parent), inw(child)));
+}
+
 void json_put_str(struct json *obj, const char *name, struct str s)
 {
     json_put(obj, name, make_str(s));
