@@ -42,7 +42,7 @@ case $prefix in /*) ;; *) die "--prefix $prefix: not an absolute path" ;; esac
 root=${DESTDIR:-}$prefix
 bin=$root/bin
 
-# Every build of ours has this in its first page, see applets/main.c.
+# Every build of ours has this in its first page, see core/os/self.c.
 ours() { head -c 4096 "$1" 2>/dev/null | LC_ALL=C grep -q "an od of an agent's box"; }
 # What build/man.sh and build/completion.sh make says where it is from.
 made() { head -n 3 "$1" 2>/dev/null | grep -q 'Made from the usage text'; }

@@ -25,6 +25,9 @@ struct applet {
     bool hidden; /* an internal entry point: not in --list, help or links */
 };
 
+/* Makes the links of `od --install` to target in dir; 0, or 1 after having said why. */
+int applet_links(const char *dir, const char *target);
+
 #define APPLET(c_name) extern const struct applet applet_##c_name;
 #include "applets.def"
 #undef APPLET

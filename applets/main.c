@@ -18,7 +18,6 @@
 #include "build_info.h"
 #include "os/self.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -40,17 +39,6 @@ static const struct applet *const applets[] = {
 };
 
 enum { APPLETS = sizeof(applets) / sizeof(applets[0]) };
-
-/* Never to be changed: older and newer builds look for these bytes. */
-static const struct note {
-    Elf32_Nhdr head;
-    char owner[4];
-    char text[24];
-} our_note __attribute__((used, section(".note.od"), aligned(4))) = {
-    {sizeof(our_note.owner), sizeof(our_note.text), 1},
-    "od",
-    "an od of an agent's box",
-};
 
 /* Whether the list of words, as in applet.also, has this one. */
 static bool has_word(const char *words, const char *word)
@@ -184,13 +172,13 @@ static int help_named(const char *name)
 
 static bool is_ours(const char *path)
 {
-    char page[4096];
+    char page[SELF_MARK_IN];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
     ssize_t n = read(fd, page, sizeof(page));
     close(fd);
-    return n > 0 && memmem(page, (size_t)n, &our_note, sizeof(our_note));
+    return n > 0 && self_has_mark(page, (size_t)n);
 }
 
 struct search {
@@ -350,6 +338,15 @@ static int link_applet(const char *dir, const struct applet *a, const char *targ
     return failed;
 }
 
+int applet_links(const char *dir, const char *target)
+{
+    int failed = 0;
+    for (int i = 0; i < APPLETS; i++)
+        if (!applets[i]->hidden)
+            failed |= link_applet(dir, applets[i], target);
+    return failed;
+}
+
 static int install(const char *dir)
 {
     char self[PATH_MAX], real[PATH_MAX];
@@ -365,10 +362,7 @@ static int install(const char *dir)
     const char *base = base_name(self);
     size_t n = (size_t)(base - self) - 1;
     bool beside = strlen(real) == n && memcmp(real, self, n) == 0;
-    int failed = 0;
-    for (int i = 0; i < APPLETS; i++)
-        if (!applets[i]->hidden)
-            failed |= link_applet(dir, applets[i], beside ? base : self);
+    int failed = applet_links(dir, beside ? base : self);
     return printed() | failed;
 }
 

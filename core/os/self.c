@@ -2,6 +2,7 @@
 /* Running our own binary again. */
 #include "os/self.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +13,22 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Never to be changed: older and newer builds look for these bytes. */
+static const struct note {
+    Elf32_Nhdr head;
+    char owner[4];
+    char text[24];
+} our_note __attribute__((used, section(".note.od"), aligned(4))) = {
+    {sizeof(our_note.owner), sizeof(our_note.text), 1},
+    "od",
+    "an od of an agent's box",
+};
+
+bool self_has_mark(const void *p, size_t n)
+{
+    return n >= sizeof(our_note) && memmem(p, n, &our_note, sizeof(our_note));
+}
 
 static const char *exec_path(void)
 {

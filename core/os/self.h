@@ -8,6 +8,7 @@
 #ifndef OD_OS_SELF_H
 #define OD_OS_SELF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Opens /proc/self/exe, else the path the kernel was given. -1 with errno. */
@@ -24,5 +25,12 @@ int self_path(char *out, size_t size);
 void self_exec(int fd, char *const argv[], char *const envp[]);
 /* The same for another file: without the path that is ours to fall back on. */
 void self_exec_other(int fd, char *const argv[], char *const envp[]);
+
+/*
+ * Every build of ours has a note in its first page, by which others know it: whether
+ * it is in these n bytes of a file's beginning, of which SELF_MARK_IN are enough.
+ */
+enum { SELF_MARK_IN = 4096 };
+bool self_has_mark(const void *p, size_t n);
 
 #endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `od install DIR`: this program copies itself, for a container that is to have od
+ * from a volume. It needs nothing of the image that it runs in.
+ */
+#include "applet.h"
+#include "build_info.h"
+#include "os/self.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 128 << 10 };
+
+static int fail(const char *what, const char *dir, const char *name)
+{
+    int why = errno;
+    fprintf(stderr, "od install: cannot %s %s%s%s: %s%s\n", what, dir, *name ? "/" : "",
+            name, strerror(why),
+            why == EROFS    ? "; choose a folder that can be written to, such as a volume"
+            : why == EACCES ? "; it belongs to somebody else"
+            : why == ENOSPC ? "; the volume is full"
+                            : "");
+    return 1;
+}
+
+static int copy(int from, int to)
+{
+    static char block[BLOCK];
+    ssize_t n;
+    while ((n = read(from, block, sizeof(block))) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        for (ssize_t done = 0, w; n > 0 && done<n; done += w> 0 ? w : 0) {
+            w = write(to, block + done, (size_t)(n - done));
+            if (w < 0 && errno != EINTR)
+                return -1;
+        }
+        if (n < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What there is at DIR/od now. */
+enum there { NOTHING, OURS, FOREIGN, FOLDER };
+
+static enum there look(int dir)
+{
+    struct stat st;
+    char page[SELF_MARK_IN];
+    if (fstatat(dir, "od", &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return NOTHING;
+    if (S_ISDIR(st.st_mode))
+        return FOLDER;
+    int fd = openat(dir, "od", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, page, sizeof(page));
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && self_has_mark(page, (size_t)n) ? OURS : FOREIGN;
+}
+
+/* In one step: whoever starts DIR/od meanwhile gets the old one or the new one. */
+static int put(int dir, const char *path)
+{
+    char temp[64];
+    struct stat st;
+    int from = self_open();
+    if (from < 0 || fstat(from, &st) < 0)
+        return fail("read my own file for", path, "");
+    snprintf(temp, sizeof(temp), ".od.%ld", (long)getpid());
+    unlinkat(dir, temp, 0); /* process numbers come again, in containers at once */
+    int to = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    0700);
+    if (to < 0)
+        return fail("write to", path, "");
+    int failed = copy(from, to) < 0 || fchmod(to, 0755) < 0;
+    int why = errno;
+    if (close(to) < 0 && !failed) {
+        failed = 1;
+        why = errno;
+    }
+    close(from);
+    if (!failed && renameat(dir, temp, dir, "od") < 0) {
+        failed = 1;
+        why = errno;
+    }
+    if (failed) {
+        unlinkat(dir, temp, 0);
+        errno = why;
+        return fail("write", path, "od");
+    }
+    printf("%s/od: od " OD_VERSION ", %lld bytes\n", path, (long long)st.st_size);
+    return 0;
+}
+
+static int install(const char *path, bool links, bool force)
+{
+    sigset_t set;
+    if (mkdir(path, 0755) < 0 && errno != EEXIST && errno != EROFS)
+        return fail("make the folder", path, "");
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return fail("install into", path, "");
+    enum there there = look(dir);
+    if (there == FOLDER || (there == FOREIGN && !force)) {
+        fprintf(stderr, "od install: %s/od is %s%s\n", path,
+                there == FOLDER ? "a folder" : "another program",
+                there == FOLDER ? ": remove it, or choose another place"
+                                : " and stays; --force replaces it");
+        return 1;
+    }
+    /* Nothing half is left by a container that is stopped. */
+    sigfillset(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    int rc = put(dir, path);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    close(dir);
+    return rc == 0 && links ? applet_links(path, "od") : rc;
+}
+
+static int install_main(int argc, char **argv)
+{
+    const char *dir = NULL;
+    bool links = false, force = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--links") == 0)
+            links = true;
+        else if (strcmp(argv[i], "--force") == 0)
+            force = true;
+        else if (argv[i][0] == '-' || dir || !argv[i][0]) {
+            fprintf(stderr, "od install: %s: not understood; see od help install\n",
+                    argv[i]);
+            return 2;
+        } else
+            dir = argv[i];
+    }
+    if (!dir) {
+        fprintf(stderr, "od install: which folder? see od help install\n");
+        return 2;
+    }
+    int rc = install(dir, links, force);
+    if (fflush(stdout) != 0) {
+        fprintf(stderr, "od install: cannot write: %s\n", strerror(errno));
+        return 1;
+    }
+    return rc;
+}
+
+const struct applet applet_install = {
+    .name = "install",
+    .brief = "copy od into a folder, such as a volume of a container",
+    .usage = "Usage: od install DIR [--links] [--force]\n"
+             "\n"
+             "Copies this program to DIR/od, in one step and for everybody to run. DIR "
+             "is made\n"
+             "if it is not there. An od of another version is replaced; another program "
+             "stays.\n"
+             "Needs no shell and no privileges: an image of od alone can do it (od image "
+             "make)\n"
+             "before a container starts that has DIR as a volume.\n"
+             "\n"
+             "Options:\n"
+             "  --links  links DIR/od-APPLET beside it, too\n"
+             "  --force  replace another program\n",
+    .main = install_main,
+};
