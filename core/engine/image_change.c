@@ -327,10 +327,6 @@ static int change_config(const struct change *c, struct json *config,
     struct json *labels = inner ? member(inner, "Labels", false, e) : NULL;
     if (!labels)
         return -1;
-    if (json_count(diff_ids) != (int)layers)
-        return err_set(e, ERR_INVALID,
-                       "the image has %u layers, and its config tells of %d", layers,
-                       json_count(diff_ids));
     if (set_entry(c, inner, labels, e) < 0)
         return -1;
     json_put_z(labels, "od.version", c->spec->version);
@@ -396,6 +392,12 @@ int change_image(const struct change *c, struct json *config,
     if (!r->changed)
         goto out;
     rc = -1;
+    int told = json_count(json_get(json_get(config, "rootfs"), "diff_ids"));
+    if (told != (int)n) {
+        err_set(e, ERR_INVALID, "the image has %u layers, and its config tells of %d", n,
+                told);
+        goto out;
+    }
     if (look_for(l, c->spec->dest, layers, n, e) < 0 ||
         layer_tar(c, l, binary, &plain, e) < 0)
         goto out;

@@ -15,6 +15,7 @@ struct gunzip {
     void *arg;
     z_stream z;
     bool between; /* after a member, maybe before another */
+    bool damaged; /* told when the bytes before that were given */
     uint64_t unpacked;
     unsigned char in[BLOCK];
 };
@@ -53,20 +54,18 @@ static int refill(struct gunzip *g, struct err *e)
 }
 
 /* Unpacks what there is. */
-static int step(struct gunzip *g, struct err *e)
+static void step(struct gunzip *g)
 {
     if (g->between && *g->z.next_in == 0) {
         g->z.next_in++;
         g->z.avail_in--;
-        return 0;
+        return;
     }
     if (g->between)
         inflateReset(&g->z);
     int rc = inflate(&g->z, Z_NO_FLUSH);
     g->between = rc == Z_STREAM_END;
-    if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
-        return err_set(e, ERR_INVALID, "the gzip data is damaged");
-    return 0;
+    g->damaged = rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR;
 }
 
 ssize_t gunzip_read(struct gunzip *g, void *p, size_t n, struct err *e)
@@ -74,15 +73,18 @@ ssize_t gunzip_read(struct gunzip *g, void *p, size_t n, struct err *e)
     unsigned room = n < 1u << 30 ? (unsigned)n : 1u << 30;
     g->z.next_out = p;
     g->z.avail_out = room;
-    while (room && g->z.avail_out == room) {
+    while (room && g->z.avail_out == room && !g->damaged) {
         int more = refill(g, e);
         if (more == 0 && g->between)
             return 0;
         if (more == 0)
             return err_set(e, ERR_INVALID, "the gzip data is cut off");
-        if (more < 0 || step(g, e) < 0)
+        if (more < 0)
             return -1;
+        step(g);
     }
+    if (g->damaged && g->z.avail_out == room)
+        return err_set(e, ERR_INVALID, "the gzip data is damaged");
     g->unpacked += room - g->z.avail_out;
     if (g->unpacked >> 20 >= LIMIT_ZIP_TOTAL_MIB)
         return err_set(e, ERR_LIMIT, "the gzip data unpacks to more than %d MiB",
