@@ -54,6 +54,10 @@ test?  script                 bsdutils      util-linux-script util-linux-misc ut
 test?  zsh                    zsh           zsh            zsh         zsh        zsh
 test?  fish                   fish          fish           fish        fish       fish
 test?  mandoc                 mandoc        mandoc         mandoc      mandoc     mandoc
+test?  podman                 podman        podman         podman      podman     podman
+test?  runc                   runc          runc           runc        runc       runc
+test?  skopeo                 skopeo        skopeo         skopeo      skopeo     skopeo
+test?  umoci                  umoci         umoci          umoci       -          umoci
 fuzz?  clang                  clang         clang          clang       clang      clang
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
 scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh

@@ -51,6 +51,7 @@ struct image_spec {
     const char *tag;      /* the result's name, or NULL */
     bool skip_missing;    /* images without a binary for them stay as they are */
     bool verify;          /* layers' digests, too */
+    bool no_look;         /* compressed layers are taken to have nothing in the way */
     bool force;           /* replace OUT, and another program at dest */
     const char *token;    /* of letters and digits: for the name of what is not whole */
     char *const *command; /* image_make: the image's own command; NULL: none */

@@ -398,14 +398,14 @@ int change_image(const struct change *c, struct json *config,
                 told);
         goto out;
     }
+    l->plain_only = c->spec->no_look;
     if (look_for(l, c->spec->dest, layers, n, e) < 0 ||
         layer_tar(c, l, binary, &plain, e) < 0)
         goto out;
     if (l->blind)
         image_say(c->spec,
-                  "  not looked into: layers of zstd or elsewhere; %s is taken for "
-                  "no link there",
-                  c->spec->dest);
+                  "not every layer was looked into: /%s is taken to be in plain folders",
+                  l->parts[l->parts_n - 1].path);
     image_sha256(buf_str(&plain), diff_id);
     if (c->gzip && gzip_add(&packed, buf_str(&plain), e) < 0)
         goto out;

@@ -124,7 +124,7 @@ static bool is_below(const char *path, const char *dir)
 static int set_parts(struct look *l, const char *dest, struct err *e)
 {
     struct str rest = str_of(dest);
-    memset(l, 0, sizeof(*l));
+    *l = (struct look){.plain_only = l->plain_only};
     char path[LOOK_PATH_MAX + 1] = "";
     size_t n = 0;
     while (rest.n > 0) {
@@ -253,7 +253,7 @@ static int take_entry(struct look *l, struct tar_reader *r, const struct tar_ent
 static int look_at(struct look *l, const struct image_file *file, unsigned layer,
                    struct err *e)
 {
-    if (is_zstd(file)) {
+    if (is_zstd(file) || (l->plain_only && look_is_gzip(file))) {
         l->blind = true;
         return 0;
     }

@@ -86,7 +86,8 @@ struct look_part {
 struct look {
     struct look_part parts[LOOK_DEPTH]; /* the last one is the binary */
     unsigned parts_n;
-    bool blind; /* there are layers that cannot be read */
+    bool plain_only; /* given: leave compressed ones out */
+    bool blind;      /* there are layers that were not read */
 };
 
 /*

@@ -96,7 +96,7 @@ int gzip_add(struct buf *out, struct str plain, struct err *e)
 {
     z_stream z = {0};
     if (plain.n >= 1u << 30 ||
-        deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP + MAX_WBITS, 9,
+        deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP + MAX_WBITS, 9,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return err_set(e, ERR_LIMIT, "cannot compress: no memory");
     size_t bound = deflateBound(&z, plain.n);
