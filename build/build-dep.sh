@@ -9,6 +9,7 @@
 #   DEP_CPP  preprocessor options, paths inside the archive
 #   DEP_MAKE  a command that is run in it first; may be empty
 #   DEP_OWN  a file of ours and its place in the archive: configuration; may be empty
+#   DEP_REN  pairs: a file inside the archive and the name it is used by; may be empty
 # Makes DEST/include, DEST/lib/libNAME.a, DEST/licence and DEST/version.
 #
 # Concurrent builds: one waits for the other where flock is to be had; without
@@ -47,6 +48,12 @@ tar -xf "$archive" -C "$work/src" --strip-components=1
 [ -z "${DEP_OWN:-}" ] || (cd "$here/.." && set -- $DEP_OWN && cp "$1" "$work/src/$2")
 cd "$work/src"
 work=$(cd .. && pwd)
+# shellcheck disable=SC2086 # names without blanks
+set -- ${DEP_REN:-}
+while [ $# -gt 1 ]; do
+    cp "$1" "$2"
+    shift 2
+done
 export ZERO_AR_DATE=1
 
 if [ "$DEP_SRC" = musl ]; then
