@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages in their order, each with its mark. */
+#include "engine/docread_pdf.h"
+
+#include <math.h>
+
+enum { PAGE_WORK = 256 };
+
+struct pages {
+    struct pdf *d;
+    struct buf *out;
+    struct pdf_font *fonts;
+    struct pdf_page page;
+    size_t n;      /* pages seen */
+    bool letters;  /* some page had text */
+    bool pictures; /* or a picture */
+    int rc;
+};
+
+/* What pages inherit (7.7.3.4). */
+struct inherited {
+    struct pdf_obj resources, box;
+};
+
+static struct pdf_box box_of(struct pdf *d, struct pdf_obj o)
+{
+    double v[4] = {0, 0, 612, 792};
+    double got[4];
+    bool all = true;
+    for (size_t i = 0; i < 4; i++)
+        all = pdf_number(pdf_item(d, o, i), &got[i]) && all;
+    if (all)
+        memcpy(v, got, sizeof(v));
+    return (struct pdf_box){fmin(v[0], v[2]), fmin(v[1], v[3]), fmax(v[0], v[2]),
+                            fmax(v[1], v[3])};
+}
+
+static void trim(struct buf *out, size_t from)
+{
+    while (out->n > from && (out->p[out->n - 1] == '\n' || out->p[out->n - 1] == ' '))
+        buf_truncate(out, out->n - 1);
+}
+
+static void read_page(struct pages *p, struct pdf_obj page, const struct inherited *in)
+{
+    p->n++;
+    buf_reset(&p->page.glyphs);
+    buf_reset(&p->page.text);
+    p->page.pictures = false;
+    pdf_page_read(p->d, page, in->resources, box_of(p->d, in->box), &p->fonts, &p->page);
+    p->letters = p->letters || p->page.text.n > 0;
+    p->pictures = p->pictures || p->page.pictures;
+    p->rc = buf_addf(p->out, "@@ Page %zu @@\n", p->n);
+    size_t from = p->out->n;
+    if (p->rc == 0)
+        p->rc = pdf_page_lines(p->d, &p->page, p->out);
+    trim(p->out, from);
+    if (p->rc == 0)
+        p->rc = buf_addz(p->out, "\n\n");
+}
+
+static void walk(struct pages *p, struct pdf_obj ref, struct inherited in, int depth)
+{
+    struct pdf *d = p->d;
+    if (depth > PDF_DEPTH_MAX || p->rc < 0 || d->err.code || !pdf_work(d, PAGE_WORK))
+        return;
+    /* A node that is on the way to itself is passed by. */
+    struct pdf_entry *x = ref.type == PDF_REF && ref.ref < d->entries ? &d->entry[ref.ref]
+                                                                      : NULL;
+    struct pdf_obj node = pdf_resolve(d, ref);
+    if (node.type != PDF_DICT || (x && x->busy))
+        return;
+    struct pdf_obj resources = pdf_get(d, node, "Resources");
+    struct pdf_obj box = pdf_get(d, node, "CropBox");
+    if (box.type != PDF_ARRAY)
+        box = pdf_get(d, node, "MediaBox");
+    if (resources.type == PDF_DICT)
+        in.resources = resources;
+    if (box.type == PDF_ARRAY)
+        in.box = box;
+    struct pdf_obj kids = pdf_get(d, node, "Kids");
+    if (kids.type != PDF_ARRAY) {
+        read_page(p, node, &in);
+        return;
+    }
+    if (x)
+        d->entry[ref.ref].busy = true;
+    for (size_t i = 0; i < pdf_count(kids); i++)
+        walk(p, kids.array->item[i], in, depth + 1);
+    if (x)
+        d->entry[ref.ref].busy = false;
+}
+
+/* What there is to say when no page has text. */
+static int say_empty(const struct pages *p)
+{
+    if (p->letters)
+        return 0;
+    if (p->n == 0)
+        return buf_addz(p->out, "[There are no pages in this file.]\n");
+    if (p->pictures)
+        return buf_addz(
+            p->out, "[There is no text in this file: its pages are pictures, as of a "
+                    "scan. They need character recognition, or a model that sees.]\n");
+    return buf_addz(p->out, "[There is no text on the pages of this file.]\n");
+}
+
+int docread_pdf(struct str bytes, struct buf *out, struct err *e)
+{
+    struct pdf d;
+    struct pages p = {.d = &d, .out = out};
+    size_t before = out->n;
+    buf_init(&p.page.glyphs, PDF_STREAM_MAX);
+    buf_init(&p.page.text, PDF_STREAM_MAX / 4);
+    if (pdf_open(&d, bytes) == 0) {
+        struct pdf_obj root = pdf_get(&d, d.trailer, "Root");
+        walk(&p, pdf_get_raw(root, "Pages"), (struct inherited){.box = {PDF_NULL}}, 0);
+        trim(out, before);
+        if (p.rc == 0 && out->n > before)
+            p.rc = buf_addc(out, '\n');
+        if (p.rc == 0)
+            p.rc = say_empty(&p);
+    }
+    if (!d.err.code && d.arena.full)
+        err_set(&d.err, ERR_LIMIT, "its objects take more than %d MiB of memory",
+                PDF_PACKED_MAX >> 20);
+    *e = d.err;
+    int rc = d.err.code ? -1 : p.rc < 0 ? docread_too_long(out, e) : 0;
+    if (rc < 0)
+        buf_truncate(out, before);
+    buf_release(&p.page.glyphs);
+    buf_release(&p.page.text);
+    pdf_close(&d);
+    return rc;
+}

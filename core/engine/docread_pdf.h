@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of docread_pdf share. Sections are those of ISO 32000-1:2008.
+ *
+ * A value is small and passed by copy; what it points to is in the file or in
+ * the arena, and lives as long as the document. What is missing, damaged, refers
+ * to itself or would need too much is PDF_NULL, as 7.3.10 has it: readers go on
+ * with what there is. Only what makes all of it worthless sets d->err.
+ */
+#ifndef OD_ENGINE_DOCREAD_PDF_H
+#define OD_ENGINE_DOCREAD_PDF_H
+
+#include "engine/docread_own.h"
+
+enum {
+    PDF_DEPTH_MAX = 64,        /* arrays in arrays, pages in pages, forms in forms */
+    PDF_OBJECTS_MAX = 4 << 20, /* numbers of objects */
+    PDF_STREAM_MAX = 64 << 20, /* bytes that one stream unpacks to */
+    PDF_PACKED_MAX = 96 << 20  /* bytes of objects and fonts in memory */
+};
+
+/* ---- objects (7.3): docread_pdf_object.c ---- */
+
+enum pdf_type {
+    PDF_NULL,
+    PDF_BOOL,
+    PDF_INT,
+    PDF_REAL,
+    PDF_NAME,
+    PDF_STRING,
+    PDF_ARRAY,
+    PDF_DICT,
+    PDF_STREAM,
+    PDF_REF,
+    PDF_WORD,  /* no object: an operator, obj, endobj, stream, … */
+    PDF_CLOSE, /* no object: ] or >> */
+    PDF_END
+};
+
+struct pdf_array;
+struct pdf_dict;
+struct pdf_stream;
+
+struct pdf_obj {
+    enum pdf_type type;
+    union {
+        bool flag;
+        int64_t i;
+        double r;
+        struct str s; /* NAME, STRING (as bytes), WORD */
+        const struct pdf_array *array;
+        const struct pdf_dict *dict;
+        struct pdf_stream *stream;
+        uint32_t ref;
+    };
+};
+
+struct pdf_array {
+    size_t n;
+    struct pdf_obj *item;
+};
+
+struct pdf_pair {
+    struct str key;
+    struct pdf_obj value;
+};
+
+struct pdf_dict {
+    size_t n;
+    struct pdf_pair *pair;
+};
+
+struct pdf_pack;
+
+struct pdf_stream {
+    struct pdf_dict dict;
+    struct str raw;        /* as in the file */
+    struct pdf_pack *pack; /* of an object stream that was unpacked */
+};
+
+struct pdf;
+
+struct pdf_lex {
+    struct pdf *d;
+    struct arena *a; /* of what is parsed */
+    struct str s;
+    size_t at;
+    bool refs; /* "1 0 R" is a reference: not in content */
+};
+
+/* The next object, or a word; PDF_END at the end, or when work is over. */
+struct pdf_obj pdf_parse(struct pdf_lex *l);
+void pdf_skip_space(struct pdf_lex *l);
+bool pdf_is_space(char c);
+bool pdf_is_word(struct pdf_obj o, const char *word);
+
+/* ---- the file (7.5): docread_pdf_file.c, docread_pdf_xref.c ---- */
+
+enum pdf_where { PDF_NOWHERE, PDF_AT, PDF_PACKED };
+
+struct pdf_entry {
+    uint64_t at;           /* AT: offset in the file; PACKED: the stream's number */
+    uint32_t index;        /* PACKED: which of its objects */
+    uint8_t where;         /* enum pdf_where */
+    bool busy;             /* is being read: who asks now, asks for itself */
+    struct pdf_obj *value; /* what was read */
+};
+
+struct pdf {
+    struct str file; /* from %PDF- on; borrowed */
+    struct arena arena;
+    struct pdf_entry *entry; /* owned */
+    size_t entries, entries_room;
+    struct pdf_obj trailer;
+    bool rebuilt;   /* by looking for objects everywhere */
+    int64_t work;   /* steps left: what would take more is no document */
+    int64_t unpack; /* bytes that streams may still unpack to */
+    struct err err; /* the first that ends it all */
+};
+
+/* Finds the objects. -1: d->err. */
+int pdf_open(struct pdf *d, struct str file);
+void pdf_close(struct pdf *d);
+/* Takes n steps of the work. False: there is none left, and d->err is set. */
+bool pdf_work(struct pdf *d, int64_t n);
+
+/* What a reference leads to; anything else is itself. Never a PDF_REF. */
+struct pdf_obj pdf_resolve(struct pdf *d, struct pdf_obj o);
+/* Of a dictionary or a stream's; resolved. */
+struct pdf_obj pdf_get(struct pdf *d, struct pdf_obj o, const char *key);
+/* The same as it stands there. */
+struct pdf_obj pdf_get_raw(struct pdf_obj o, const char *key);
+struct pdf_obj pdf_item(struct pdf *d, struct pdf_obj array, size_t i);
+size_t pdf_count(struct pdf_obj array);
+bool pdf_is_name(struct pdf_obj o, const char *name);
+bool pdf_number(struct pdf_obj o, double *out);
+int64_t pdf_int(struct pdf_obj o, int64_t dflt);
+
+/* The table of objects: docread_pdf_xref.c. */
+struct pdf_entry *pdf_entry_make(struct pdf *d, uint64_t number);
+/* By the tables that the file has. -1: they are damaged. */
+int pdf_read_xref(struct pdf *d);
+/* By looking through all of the file. */
+void pdf_rebuild(struct pdf *d);
+/*
+ * The object at an offset of the file, with its number (0: any). False: there is
+ * none.
+ */
+bool pdf_object_at(struct pdf *d, uint64_t at, uint32_t *number, struct pdf_obj *o);
+
+/* ---- streams (7.4): docread_pdf_filter.c ---- */
+
+/*
+ * Appends what the stream unpacks to, as far as it is whole. -1: a filter that is
+ * not for text, or a limit.
+ */
+int pdf_unpack(struct pdf *d, const struct pdf_stream *s, struct buf *out);
+
+/* ---- fonts (9.5 to 9.10): docread_pdf_font.c and others ---- */
+
+/* Codes to what they stand for: ToUnicode, and the code to CID of Type 0 fonts. */
+struct pdf_cmap;
+
+/* NULL: empty or no memory. In d's arena. */
+struct pdf_cmap *pdf_cmap_read(struct pdf *d, struct str text);
+/* Appends UTF-8 of a code. False: there is none. */
+bool pdf_cmap_text(const struct pdf_cmap *m, uint32_t code, struct buf *out);
+/* The CID of a code; false: none. */
+bool pdf_cmap_cid(const struct pdf_cmap *m, uint32_t code, uint32_t *cid);
+/* The next code of a string, and its bytes (1 to 4); at least one byte is there. */
+size_t pdf_cmap_next(const struct pdf_cmap *m, struct str s, uint32_t *code);
+bool pdf_cmap_has_spaces(const struct pdf_cmap *m);
+
+/*
+ * The text of a glyph's name, as UTF-8 (Adobe Glyph List, and what fonts of TeX call
+ * theirs). The length, at most n; 0: unknown.
+ */
+size_t pdf_glyph_text(struct str name, char *out, size_t n);
+
+enum pdf_base { PDF_STANDARD, PDF_WIN, PDF_MAC, PDF_SYMBOL, PDF_DINGBATS };
+/* The character at a code of an encoding (Annex D); 0: none. */
+uint32_t pdf_base_char(enum pdf_base base, unsigned code);
+
+/*
+ * Names of the 256 codes by the encoding that a font program has itself (Type 1,
+ * CFF); what it leaves open stays empty. They lie in `program`, or are static.
+ */
+void pdf_builtin_type1(struct str program, struct str names[256]);
+void pdf_builtin_cff(struct str program, struct str names[256]);
+/* The standard strings of CFF that name Latin glyphs; empty: another. */
+struct str pdf_cff_string(unsigned sid);
+
+struct pdf_width {
+    uint32_t from, to;
+    const struct pdf_array *list; /* NULL: all of them are `width` */
+    double width;
+};
+
+struct pdf_font {
+    const struct pdf_dict *key; /* by which it is found again */
+    struct pdf_font *next;
+    bool wide, vertical, unicode; /* Type 0; its codes are UTF-16 */
+    double scale;                 /* of widths: a thousandth, but of Type 3 */
+    struct pdf_cmap *to_unicode, *codes;
+    struct str text[256]; /* of simple fonts */
+    double width[256];
+    struct pdf_width *widths; /* of Type 0, by CID */
+    size_t widths_n;
+    double default_width;
+};
+
+/* In d's arena. NULL: no memory. */
+struct pdf_font *pdf_font_new(struct pdf *d, struct pdf_obj font);
+/* The next code of a string (at least one byte): its bytes. */
+size_t pdf_font_next(const struct pdf_font *f, struct str s, uint32_t *code);
+/* Appends its text, if it is known. */
+void pdf_font_text(const struct pdf_font *f, uint32_t code, struct buf *out);
+/* In text space, of size 1. */
+double pdf_font_width(struct pdf *d, const struct pdf_font *f, uint32_t code);
+
+/* ---- text of a page: docread_pdf_text.c ---- */
+
+struct pdf_glyph {
+    float x, y;     /* where it begins, on its base line; y grows upward */
+    float dx, dy;   /* to where it ends */
+    float size;     /* height of the font there */
+    uint32_t at, n; /* bytes in `text` */
+};
+
+struct pdf_page {
+    struct buf glyphs; /* of struct pdf_glyph, as the page draws them */
+    struct buf text;
+    bool pictures; /* it has some */
+};
+
+/* Appends the page's text, in lines. -1: out is full. */
+int pdf_page_lines(struct pdf *d, const struct pdf_page *p, struct buf *out);
+
+/* ---- content (Annex A): docread_pdf_content.c ---- */
+
+struct pdf_box {
+    double x0, y0, x1, y1;
+};
+
+/* Takes the glyphs of a page's content to p. */
+void pdf_page_read(struct pdf *d, struct pdf_obj page, struct pdf_obj resources,
+                   struct pdf_box box, struct pdf_font **fonts, struct pdf_page *p);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fonts: what a code of a string says, and how wide it is.
+ *
+ * The text of a code comes from ToUnicode (9.10.2); else, for simple fonts, from
+ * the glyph's name, which /Differences, a base encoding or the font program gives.
+ * Type 0 fonts without ToUnicode say something only if their codes are UTF-16.
+ */
+#include "engine/docread_pdf.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+
+enum { PROGRAM_MAX = 4 << 20, WIDTHS_MAX = 1 << 20, GLYPH_TEXT = 32 };
+
+static struct str kept(struct pdf *d, const char *p, size_t n)
+{
+    const char *copy = arena_copy(&d->arena, str_n(p, n));
+    return str_n(copy, copy ? n : 0);
+}
+
+static struct pdf_cmap *cmap_of(struct pdf *d, struct pdf_obj o)
+{
+    struct buf b = BUF_INIT(PDF_STREAM_MAX);
+    struct pdf_cmap *m = NULL;
+    if (o.type == PDF_STREAM && pdf_unpack(d, o.stream, &b) == 0)
+        m = pdf_cmap_read(d, buf_str(&b));
+    buf_release(&b);
+    return m;
+}
+
+/* ---- simple fonts (9.6) ---- */
+
+/* Six letters and + say that it is a part of a font. */
+static struct str base_name(struct pdf *d, struct pdf_obj font)
+{
+    struct pdf_obj o = pdf_get(d, font, "BaseFont");
+    struct str s = o.type == PDF_NAME ? o.s : str_n(NULL, 0);
+    return s.n > 7 && s.p[6] == '+' ? str_sub(s, 7, s.n) : s;
+}
+
+static enum pdf_base base_of(struct pdf_obj encoding, enum pdf_base dflt)
+{
+    if (pdf_is_name(encoding, "WinAnsiEncoding"))
+        return PDF_WIN;
+    if (pdf_is_name(encoding, "MacRomanEncoding"))
+        return PDF_MAC;
+    if (pdf_is_name(encoding, "StandardEncoding"))
+        return PDF_STANDARD;
+    return dflt;
+}
+
+static enum pdf_base default_base(struct pdf *d, struct pdf_obj font)
+{
+    struct str name = base_name(d, font);
+    if (str_starts(name, STR("Symbol")))
+        return PDF_SYMBOL;
+    if (str_starts(name, STR("ZapfDingbats")))
+        return PDF_DINGBATS;
+    return pdf_is_name(pdf_get(d, font, "Subtype"), "TrueType") ? PDF_WIN : PDF_STANDARD;
+}
+
+static void put_name(struct pdf *d, struct pdf_font *f, unsigned code, struct str name)
+{
+    char text[GLYPH_TEXT];
+    size_t n = pdf_glyph_text(name, text, sizeof(text));
+    f->text[code] = n ? kept(d, text, n) : str_n(NULL, 0);
+}
+
+static void put_base(struct pdf *d, struct pdf_font *f, enum pdf_base base)
+{
+    for (unsigned code = 0; code < 256; code++) {
+        char c[4];
+        uint32_t cp = pdf_base_char(base, code);
+        if (cp)
+            f->text[code] = kept(d, c, (size_t)utf8_encode(cp, c));
+    }
+}
+
+/* The font program's own names, where nothing else is said. */
+static void put_builtin(struct pdf *d, struct pdf_font *f, struct pdf_obj descriptor)
+{
+    struct str names[256] = {{NULL, 0}};
+    struct buf b = BUF_INIT(PROGRAM_MAX);
+    struct pdf_obj type1 = pdf_get(d, descriptor, "FontFile");
+    struct pdf_obj cff = pdf_get(d, descriptor, "FontFile3");
+    if (type1.type == PDF_STREAM) {
+        pdf_unpack(d, type1.stream, &b);
+        pdf_builtin_type1(buf_str(&b), names);
+    } else if (cff.type == PDF_STREAM) {
+        pdf_unpack(d, cff.stream, &b);
+        pdf_builtin_cff(buf_str(&b), names);
+    }
+    for (unsigned i = 0; i < 256; i++) {
+        if (names[i].n)
+            put_name(d, f, i, names[i]);
+    }
+    buf_release(&b);
+}
+
+/* 9.6.6.1: a code, and names from it on. */
+static void put_differences(struct pdf *d, struct pdf_font *f, struct pdf_obj list)
+{
+    int64_t code = 0;
+    for (size_t i = 0; i < pdf_count(list); i++) {
+        struct pdf_obj o = pdf_item(d, list, i);
+        if (o.type == PDF_NAME && code >= 0 && code < 256)
+            put_name(d, f, (unsigned)code++, o.s);
+        else
+            code = pdf_int(o, code);
+    }
+}
+
+static void read_encoding(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
+{
+    struct pdf_obj encoding = pdf_get(d, font, "Encoding");
+    struct pdf_obj base = encoding;
+    if (encoding.type == PDF_DICT)
+        base = pdf_get(d, encoding, "BaseEncoding");
+    put_base(d, f, base_of(base, default_base(d, font)));
+    if (base.type != PDF_NAME)
+        put_builtin(d, f, pdf_get(d, font, "FontDescriptor"));
+    put_differences(d, f, pdf_get(d, encoding, "Differences"));
+}
+
+/* Fonts that every reader has come without widths: about right is enough. */
+static double usual_width(struct str name, unsigned code)
+{
+    if (str_find(name, STR("Courier")) >= 0)
+        return 600;
+    if (code == ' ' || (code < 128 && memchr(".,;:'!|iljtfI()[]/", (int)code, 18)))
+        return 278;
+    if (code >= 'A' && code <= 'Z')
+        return code == 'M' || code == 'W' ? 880 : 690;
+    return code == 'm' || code == 'w' ? 780 : 520;
+}
+
+static void read_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
+{
+    struct pdf_obj list = pdf_get(d, font, "Widths");
+    struct pdf_obj descriptor = pdf_get(d, font, "FontDescriptor");
+    int64_t first = pdf_int(pdf_get(d, font, "FirstChar"), 0);
+    struct str name = base_name(d, font);
+    double missing = 0;
+    pdf_number(pdf_get(d, descriptor, "MissingWidth"), &missing);
+    for (unsigned i = 0; i < 256; i++)
+        f->width[i] = list.type == PDF_ARRAY ? missing : usual_width(name, i);
+    for (size_t i = 0; i < pdf_count(list) && i < 256; i++) {
+        int64_t code = first + (int64_t)i;
+        if (code >= 0 && code < 256)
+            pdf_number(pdf_item(d, list, i), &f->width[code]);
+    }
+}
+
+/* 9.6.5: Type 3 fonts have a space of their own. */
+static void read_scale(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
+{
+    double a = 0.001;
+    if (pdf_is_name(pdf_get(d, font, "Subtype"), "Type3"))
+        pdf_number(pdf_item(d, pdf_get(d, font, "FontMatrix"), 0), &a);
+    f->scale = fabs(a) < 100 ? fabs(a) : 0.001;
+}
+
+/* ---- Type 0 fonts (9.7) ---- */
+
+static void add_width(struct pdf *d, struct pdf_font *f, size_t *room, struct pdf_width w)
+{
+    if (f->widths_n == *room) {
+        size_t more = *room ? 2 * *room : 32;
+        struct pdf_width *list = more <= WIDTHS_MAX
+                                     ? arena_get(&d->arena, more * sizeof(*list))
+                                     : NULL;
+        if (!list)
+            return;
+        if (f->widths_n)
+            memcpy(list, f->widths, f->widths_n * sizeof(*list));
+        f->widths = list;
+        *room = more;
+    }
+    f->widths[f->widths_n++] = w;
+}
+
+/* 9.7.4.3: "c [w w w]" and "from to w". */
+static void read_wide_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj cid)
+{
+    struct pdf_obj list = pdf_get(d, cid, "W");
+    size_t room = 0, n = pdf_count(list);
+    f->default_width = 1000;
+    pdf_number(pdf_get(d, cid, "DW"), &f->default_width);
+    for (size_t i = 0; i + 1 < n;) {
+        uint32_t from = (uint32_t)pdf_int(pdf_item(d, list, i), 0);
+        struct pdf_obj o = pdf_item(d, list, i + 1);
+        struct pdf_width w = {.from = from};
+        if (o.type == PDF_ARRAY) {
+            w.to = from + (uint32_t)pdf_count(o) - 1;
+            w.list = o.array;
+            if (pdf_count(o))
+                add_width(d, f, &room, w);
+            i += 2;
+        } else {
+            w.to = (uint32_t)pdf_int(o, 0);
+            if (!pdf_number(pdf_item(d, list, i + 2), &w.width))
+                return;
+            add_width(d, f, &room, w);
+            i += 3;
+        }
+    }
+}
+
+static void read_wide(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
+{
+    struct pdf_obj encoding = pdf_get(d, font, "Encoding");
+    f->wide = true;
+    read_wide_widths(d, f, pdf_item(d, pdf_get(d, font, "DescendantFonts"), 0));
+    if (encoding.type == PDF_STREAM)
+        f->codes = cmap_of(d, encoding);
+    if (encoding.type != PDF_NAME)
+        return;
+    f->vertical = str_ends(encoding.s, STR("-V"));
+    f->unicode = str_find(encoding.s, STR("UCS2")) >= 0 ||
+                 str_find(encoding.s, STR("UTF16")) >= 0;
+}
+
+/* ---- all ---- */
+
+struct pdf_font *pdf_font_new(struct pdf *d, struct pdf_obj font)
+{
+    struct pdf_font *f = arena_get(&d->arena, sizeof(*f));
+    if (!f)
+        return NULL;
+    f->key = font.type == PDF_DICT ? font.dict : NULL;
+    f->scale = 0.001;
+    f->to_unicode = cmap_of(d, pdf_get(d, font, "ToUnicode"));
+    if (pdf_is_name(pdf_get(d, font, "Subtype"), "Type0")) {
+        read_wide(d, f, font);
+    } else {
+        read_encoding(d, f, font);
+        read_widths(d, f, font);
+        read_scale(d, f, font);
+    }
+    return f;
+}
+
+size_t pdf_font_next(const struct pdf_font *f, struct str s, uint32_t *code)
+{
+    if (!f->wide) {
+        *code = (unsigned char)s.p[0];
+        return 1;
+    }
+    if (f->codes && pdf_cmap_has_spaces(f->codes))
+        return pdf_cmap_next(f->codes, s, code);
+    if (s.n == 1) {
+        *code = (unsigned char)s.p[0];
+        return 1;
+    }
+    *code = (uint32_t)((unsigned char)s.p[0] << 8 | (unsigned char)s.p[1]);
+    if (!f->unicode || *code < 0xd800 || *code >= 0xdc00 || s.n < 4)
+        return 2;
+    *code = 0x10000 + ((*code & 0x3ff) << 10) +
+            ((uint32_t)((unsigned char)s.p[2] << 8 | (unsigned char)s.p[3]) & 0x3ff);
+    return 4;
+}
+
+/* Ligatures are letters to those who read. */
+static void put(struct buf *out, struct str text)
+{
+    static const char *const letters[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
+    const unsigned char *p = (const unsigned char *)text.p;
+    if (text.n == 3 && p[0] == 0xef && p[1] == 0xac && p[2] >= 0x80 && p[2] <= 0x86)
+        buf_addz(out, letters[p[2] - 0x80]);
+    else
+        buf_adds(out, text);
+}
+
+void pdf_font_text(const struct pdf_font *f, uint32_t code, struct buf *out)
+{
+    char c[16];
+    struct buf one = BUF_INIT(64);
+    if (f->to_unicode && pdf_cmap_text(f->to_unicode, code, &one))
+        put(out, buf_str(&one));
+    else if (!f->wide)
+        put(out, f->text[code & 255]);
+    else if (f->unicode && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) && code)
+        put(out, str_n(c, (size_t)utf8_encode(code, c)));
+    buf_release(&one);
+}
+
+double pdf_font_width(struct pdf *d, const struct pdf_font *f, uint32_t code)
+{
+    if (!f->wide)
+        return f->width[code & 255] * f->scale;
+    uint32_t cid = code;
+    if (f->codes && !pdf_cmap_cid(f->codes, code, &cid))
+        cid = 0;
+    double width = f->default_width;
+    for (size_t i = 0; i < f->widths_n; i++) {
+        const struct pdf_width *w = &f->widths[i];
+        if (cid < w->from || cid > w->to)
+            continue;
+        width = w->width;
+        if (w->list)
+            pdf_number(pdf_resolve(d, w->list->item[cid - w->from]), &width);
+        break;
+    }
+    pdf_work(d, (int64_t)(f->widths_n >> 4));
+    return width * f->scale;
+}
