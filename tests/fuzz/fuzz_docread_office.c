@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Word and PowerPoint: the input is the XML of the main part, or of a slide, in an
+ * archive that is sound (fuzz_zip has the others). The first byte chooses.
+ */
+#include "base/log.h"
+#include "engine/docread_own.h"
+#include "proto/zip.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static int put(void *arg, struct str bytes, struct err *e)
+{
+    const int *fd = arg;
+    (void)e;
+    return write(*fd, bytes.p, bytes.n) == (ssize_t)bytes.n ? 0 : -1;
+}
+
+static void entry(struct zip_writer *w, const char *name, struct str bytes)
+{
+    struct zip_meta m = {.name = str_of(name), .size = bytes.n};
+    struct err e;
+    BUG_ON(zip_begin(w, &m, &e) < 0 || (bytes.n && zip_add(w, bytes, &e) < 0) ||
+           zip_end(w, &e) < 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC), kind = n ? data[0] & 3 : 0;
+    struct zip_writer *w = zip_writer_new(put, &fd, -1);
+    struct err e = ERR_INIT;
+    struct str s = str_n(data + 1, n ? n - 1 : 0);
+    struct buf out = BUF_INIT(1 << 20);
+    entry(w, "_rels/.rels", kind == 0 ? s : STR("<a/>"));
+    entry(w, "word/document.xml", s);
+    entry(w, "ppt/presentation.xml",
+          kind == 1 ? s : STR("<p><sldId r:id='a'/><sldId r:id='a'/></p>"));
+    entry(w, "ppt/_rels/presentation.xml.rels",
+          kind == 2 ? s : STR("<r><Relationship Id='a' Target='s.xml'/></r>"));
+    entry(w, "ppt/s.xml", s);
+    BUG_ON(fd < 0 || zip_finish(w, &e) < 0);
+    zip_writer_free(w);
+    BUG_ON(docread_docx(fd, &out, &e) < 0 && !e.text[0]);
+    e = (struct err)ERR_INIT;
+    BUG_ON(docread_pptx(fd, &out, &e) < 0 && !e.text[0]);
+    buf_release(&out);
+    close(fd);
+    return 0;
+}
