@@ -484,7 +484,7 @@ static void command(struct tex *t, struct str *s, int depth)
     struct str name = command_name(s);
     const struct command *c = find_command(name);
     bool word = name.n && is_letter(name.p[0]);
-    if (word && (!c || (c->what != VERB && c->what != TEXT)))
+    if (word && (!c || (c->what != VERB && (c->what != TEXT || c->n))))
         skip_options(t, s);
     if (str_eq(name, STR("def"))) {
         skip_definition(t, s);

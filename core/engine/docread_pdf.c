@@ -2,8 +2,6 @@
 /* Pages in their order, each with its mark. */
 #include "engine/docread_pdf.h"
 
-#include <math.h>
-
 enum { PAGE_WORK = 256 };
 
 struct pages {
@@ -31,8 +29,9 @@ static struct pdf_box box_of(struct pdf *d, struct pdf_obj o)
         all = pdf_number(pdf_item(d, o, i), &got[i]) && all;
     if (all)
         memcpy(v, got, sizeof(v));
-    return (struct pdf_box){fmin(v[0], v[2]), fmin(v[1], v[3]), fmax(v[0], v[2]),
-                            fmax(v[1], v[3])};
+    bool left = v[0] < v[2], low = v[1] < v[3];
+    return (struct pdf_box){v[left ? 0 : 2], v[low ? 1 : 3], v[left ? 2 : 0],
+                            v[low ? 3 : 1]};
 }
 
 static void trim(struct buf *out, size_t from)

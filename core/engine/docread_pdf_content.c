@@ -59,6 +59,14 @@ static struct matrix times(struct matrix m, struct matrix n)
                            m.e * n.a + m.f * n.c + n.e, m.e * n.b + m.f * n.d + n.f};
 }
 
+/* Of a vector, to some hundredths; exact along the axes. */
+static double length(double x, double y)
+{
+    x = fabs(x);
+    y = fabs(y);
+    return x > y ? x + 0.41 * y : y + 0.41 * x;
+}
+
 static double num(const struct content *c, size_t i)
 {
     double v = 0;
@@ -91,7 +99,7 @@ static void add_glyph(struct content *c, struct matrix m, double width, size_t a
                           .y = (float)m.f,
                           .dx = (float)((wide ? 1 : width) * m.a),
                           .dy = (float)((wide ? 1 : width) * m.b),
-                          .size = (float)hypot(m.c, m.d),
+                          .size = (float)length(m.c, m.d),
                           .at = (uint32_t)at,
                           .n = (uint32_t)n};
     if (n == 0 || !on_page(c, m.e, m.f) || glyphs->n / sizeof(g) >= GLYPHS_MAX ||

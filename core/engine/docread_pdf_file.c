@@ -218,10 +218,10 @@ int pdf_open(struct pdf *d, struct str file)
     *d = (struct pdf){.work = WORK_FREE + WORK_PER_BYTE * (int64_t)file.n,
                       .unpack = UNPACK_FREE + UNPACK_RATIO * (int64_t)file.n};
     arena_init(&d->arena, PDF_PACKED_MAX);
-    const char *head = memmem(file.p, file.n < HEAD ? file.n : HEAD, "%PDF-", 5);
-    if (!head)
+    long head = str_find(str_sub(file, 0, HEAD), STR("%PDF-"));
+    if (head < 0)
         return err_set(&d->err, ERR_INVALID, "it does not begin with %%PDF-");
-    d->file = str_sub(file, (size_t)(head - file.p), file.n);
+    d->file = str_sub(file, (size_t)head, file.n);
     if (pdf_read_xref(d) < 0 || !has_pages(d))
         pdf_rebuild(d);
     if (d->err.code)

@@ -398,9 +398,9 @@ uint32_t pdf_base_char(enum pdf_base base, unsigned code)
 struct str pdf_cff_string(unsigned sid)
 {
     struct str rest = STR(cff_strings), name = {NULL, 0};
-    for (unsigned i = 0; i < sid && rest.n; i++)
+    for (unsigned i = 0; i < sid; i++)
         name = str_cut(&rest, ' ');
-    return sid && (rest.n || name.n) ? name : str_n(NULL, 0);
+    return name;
 }
 
 /* ---- names ---- */

@@ -42,6 +42,9 @@ struct pieces {
     size_t seen_n;
 };
 
+static float larger(float a, float b) { return a > b ? a : b; }
+static float smaller(float a, float b) { return a < b ? a : b; }
+
 static int turn_of(const struct pdf_glyph *g)
 {
     if (fabsf(g->dx) >= fabsf(g->dy))
@@ -115,7 +118,7 @@ enum follows { NEW_LINE, NEW_PIECE, NEW_WORD, SAME_WORD };
 static enum follows follows(const struct piece *last, float x0, float y, float size,
                             int turn)
 {
-    float most = fmaxf(size, last->size), least = fminf(size, last->size);
+    float most = larger(size, last->size), least = smaller(size, last->size);
     float gap = x0 - last->x1;
     if (turn != last->turn || fabsf(y - last->y) > LINE_SHIFT * most)
         return NEW_LINE;
