@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Jupyter messages on the wire. */
+#include "proto/jmsg.h"
+
+#include "base/buf.h"
+#include "base/enc.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+#define DELIMITER STR("<IDS|MSG>")
+
+static void signature(const struct str *four, struct str key,
+                      char out[JMSG_SIGNATURE + 1])
+{
+    uint8_t mac[HASH_SHA256_SIZE];
+    struct hash h;
+    hash_begin_hmac_sha256(&h, key);
+    for (int i = 0; i < 4; i++)
+        hash_add(&h, four[i]);
+    hash_end(&h, mac);
+    struct buf hex = BUF_INIT(JMSG_SIGNATURE);
+    enc_hex(&hex, str_n(mac, sizeof(mac)));
+    memcpy(out, buf_z(&hex), JMSG_SIGNATURE + 1);
+    buf_release(&hex);
+}
+
+void jmsg_sign(const struct jmsg *m, struct str key, char sig[JMSG_SIGNATURE + 1],
+               struct str parts[JMSG_PARTS])
+{
+    parts[0] = DELIMITER;
+    parts[2] = m->header;
+    parts[3] = m->parent;
+    parts[4] = m->metadata;
+    parts[5] = m->content;
+    sig[0] = 0;
+    if (key.n)
+        signature(parts + 2, key, sig);
+    parts[1] = str_of(sig);
+}
+
+int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
+               struct err *e)
+{
+    int at = 0;
+    while (at < n && !str_eq(parts[at], DELIMITER))
+        at++;
+    if (at == n)
+        return err_set(e, ERR_INVALID, "a kernel's message has no <IDS|MSG>");
+    if (n - at < JMSG_PARTS)
+        return err_set(e, ERR_INVALID, "a kernel's message has %d parts, fewer than %d",
+                       n - at, JMSG_PARTS);
+    const struct str *p = parts + at;
+    char sig[JMSG_SIGNATURE + 1];
+    if (key.n) {
+        signature(p + 2, key, sig);
+        if (p[1].n != JMSG_SIGNATURE || !hash_equal(sig, p[1].p, JMSG_SIGNATURE))
+            return err_set(e, ERR_DENIED,
+                           "a kernel's message is signed with another key than the "
+                           "connection file's");
+    }
+    *m = (struct jmsg){p[2], p[3], p[4], p[5]};
+    return 0;
+}

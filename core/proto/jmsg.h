@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jupyter messages on the wire (messaging document 5.3, "The wire protocol"): a
+ * routing prefix, <IDS|MSG>, a signature, four parts of JSON, binary buffers.
+ *
+ * The parts stay the bytes that they are: nothing is parsed here, so a message can
+ * be passed on as it came.
+ */
+#ifndef OD_PROTO_JMSG_H
+#define OD_PROTO_JMSG_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum { JMSG_PARTS = 6, JMSG_SIGNATURE = 64 };
+
+struct jmsg {
+    struct str header, parent, metadata, content;
+};
+
+/*
+ * The parts to be sent: delimiter, signature, the four. sig is room for the
+ * signature, hmac-sha256 with the text of key; without a key it is empty.
+ */
+void jmsg_sign(const struct jmsg *m, struct str key, char sig[JMSG_SIGNATURE + 1],
+               struct str parts[JMSG_PARTS]);
+/*
+ * Slices of the parts, whatever comes before the delimiter; buffers are left out.
+ * -1: ERR_INVALID (no delimiter, too few parts), ERR_DENIED (the signature is not
+ * of this key; compared in constant time).
+ */
+int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
+               struct err *e);
+
+#endif
