@@ -73,14 +73,17 @@ class Wire:
         now = time.time()
         with self.lock:
             self.count += 1
-            text = ('{"channel":"%s","header":{"msg_id":"%s_%d","session":"%s","username":"od",'
+            self.tell('{"channel":"%s","header":{"msg_id":"%s_%d","session":"%s","username":"od",'
                     '"date":"%s.%06dZ","msg_type":"%s","version":"5.3"},"parent_header":%s,'
                     '"metadata":%s,"content":%s}\n' % (
                         channel, self.session, self.count, self.session,
                         time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now)),
                         int(now % 1 * 1e6), kind, dumps(parent), dumps(metadata or {}),
                         dumps(content)))
-            data = memoryview(text.encode('ascii', 'backslashreplace'))
+
+    def tell(self, text):
+        data = memoryview(text.encode('ascii', 'backslashreplace'))
+        with self.lock:
             mine = not self.held and _thread.get_ident() == MAIN
             if mine:
                 self.held = True
@@ -238,7 +241,6 @@ class Kernel:
         builtins.input, builtins.display = self.input, display
         builtins.get_ipython = lambda: extra('Shell')()
         sys.displayhook = lambda value: self.show(value)
-        sys.path.insert(0, '')
         os.environ.setdefault('MPLBACKEND', 'module://od_inline')
         sys.meta_path.append(Finder)
 
@@ -263,6 +265,7 @@ class Kernel:
                 continue
             self.flush()
             self.parent = header
+            wire.tell('{"host":"cell","header":%s}\n' % dumps(header))
             wire.send('iopub', 'status', {'execution_state': 'busy'}, header)
             content = message.get('content') or {}
             try:

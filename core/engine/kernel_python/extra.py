@@ -88,7 +88,8 @@ def one_error(k, error):
     else:
         text = ''.join(traceback.format_exception_only(type(error), error)).rstrip('\n')
         module = type(error).__module__ + '.'
-        lines.append(text[len(module):] if text.startswith(module + name) else text)
+        text = text[len(module):] if text.startswith(module + name) else text
+        lines.append(text + ': ' if text == name else text)
     return lines
 
 

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* `od-kernel`: the process of od serve beside one Jupyter kernel. */
+#include "applet.h"
+#include "engine/kernel_host.h"
+
+static int kernel_main(int argc, char **argv)
+{
+    return kernel_host_run(argc > 1 ? argv[1] : "{}");
+}
+
+const struct applet applet_kernel = {
+    .name = "kernel",
+    .brief = "the process of od serve beside one Jupyter kernel",
+    .usage = "Started by od serve.\n",
+    .main = kernel_main,
+    .hidden = true,
+};

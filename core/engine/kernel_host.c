@@ -1,0 +1,605 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process beside a kernel: its life, and the engine's lines.
+ *
+ *   STARTING --answered--> READY --exit--> DRAIN --its output was read--> DEAD
+ *   STARTING --exit, or nothing for KERNEL_START_MS--> DEAD (failed)
+ *   READY --restart or end of input--> ENDING --exit--> DRAIN
+ *   DEAD --restart--> STARTING
+ */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/xalloc.h"
+#include "engine/kernel_host_own.h"
+#include "os/sig.h"
+#include "os/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LINE_MAX_IN = LIMIT_ZMTP_OUT,
+    OUT_MAX = LIMIT_KERNEL_MESSAGE + (1 << 20),
+    OUT_FULL = 1 << 20, /* of it, before the sources are paused */
+    TAIL_MAX = 4096,
+    DRAIN_MS = 200,
+    POLITE_MS = 2000, /* between shutdown_request, TERM and KILL */
+    PRESS_MS = 2000,  /* between two interrupts, and before "stuck" */
+    WAKE_MS = 100     /* after an interrupt: an await sees it with the next message */
+};
+
+extern char **environ;
+
+static void spawn_kernel(struct host *h);
+
+/* ---- to the engine ---- */
+
+void host_line(struct host *h, struct json *take)
+{
+    struct buf *out = &h->out.out;
+    /* A line of the kernel's that is half told must end first. */
+    if (!h->midline && json_print(out, take) == 0)
+        buf_addc(out, '\n');
+    json_free(take);
+    stream_flush(&h->out);
+}
+
+static struct json *event(const char *what)
+{
+    struct json *j = json_object();
+    json_put_z(j, "host", what);
+    return j;
+}
+
+void host_say(struct host *h, const char *what, const char *text)
+{
+    struct json *j = event(what);
+    if (text)
+        json_put_z(j, "text", text);
+    host_line(h, j);
+}
+
+static void pause_all(struct host *h, bool pause)
+{
+    h->full = pause;
+    host_zmtp_pause(h, pause);
+    host_embedded_pause(h, pause);
+}
+
+bool host_room(struct host *h)
+{
+    if (h->out.out.n < OUT_FULL)
+        return true;
+    h->full = true;
+    stream_want_room(&h->out);
+    return false;
+}
+
+static void on_out_room(struct stream *s)
+{
+    struct host *h = container_of(s, struct host, out);
+    if (h->full && s->out.n < OUT_FULL)
+        pause_all(h, false);
+    else if (h->full)
+        stream_want_room(s);
+}
+
+static void on_out_data(struct stream *s) { buf_reset(&s->in); }
+
+static void shut_down(struct host *h);
+
+/* Nobody takes what the kernel says. */
+static void on_out_end(struct stream *s, int errnum)
+{
+    (void)errnum;
+    shut_down(container_of(s, struct host, out));
+}
+
+void host_ready(struct host *h)
+{
+    timer_stop(&h->limit);
+    h->state = HOST_READY;
+    h->busy = 0;
+    struct json *j = event("ready");
+    json_put_int(j, "pid", h->pid);
+    json_put_int(j, "start_ms", clock_ms() - h->started_ms);
+    if (h->info)
+        json_put(j, "info", h->info);
+    h->info = NULL;
+    host_line(h, j);
+    stream_resume(&h->in);
+    h->in.ev->on_data(&h->in);
+}
+
+static void kill_kernel(struct host *h, int sig)
+{
+    /* It leads a group of its own; not reaped yet, so the number is still its. */
+    if (h->pid > 0)
+        kill(-h->pid, sig);
+}
+
+static void put_tail(struct host *h, struct json *j)
+{
+    struct str t = str_trim(buf_str(&h->tail));
+    json_put_str(j, "stderr", t);
+}
+
+void host_failed(struct host *h, const struct err *e)
+{
+    kill_kernel(h, SIGKILL);
+    h->state = HOST_DEAD;
+    timer_stop(&h->limit);
+    host_zmtp_stop(h);
+    host_embedded_stop(h);
+    struct json *j = event("failed");
+    json_put_z(j, "error", e->text);
+    json_put_int(j, "code", e->code);
+    put_tail(h, j);
+    host_line(h, j);
+    if (h->quit)
+        loop_stop(h->loop);
+}
+
+/* ---- interrupts ---- */
+
+static void press(struct host *h)
+{
+    if (h->spec->by_message)
+        host_zmtp_ask(h, CH_CONTROL, "interrupt_request", "{}");
+    else
+        kill_kernel(h, SIGINT);
+    h->presses++;
+}
+
+static void on_press(struct timer *t)
+{
+    struct host *h = container_of(t, struct host, press);
+    if (!h->busy || h->state != HOST_READY)
+        return;
+    if (h->presses == 1 && !h->spec->by_message && !h->spec->embedded) {
+        host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
+        h->presses++;
+        timer_begin(h->loop, t, PRESS_MS, on_press);
+    } else if (h->presses <= 2) {
+        press(h);
+        h->presses = 3;
+        timer_begin(h->loop, t, 2 * PRESS_MS, on_press);
+    } else
+        host_say(h, "stuck", "the kernel does not respond to interrupts");
+}
+
+static void interrupt(struct host *h)
+{
+    if (h->state != HOST_READY || !h->busy) {
+        host_say(h, "idle", NULL);
+        return;
+    }
+    h->presses = 0;
+    press(h);
+    bool by_signal = !h->spec->by_message && !h->spec->embedded;
+    timer_begin(h->loop, &h->press, by_signal ? WAKE_MS : PRESS_MS, on_press);
+}
+
+void host_busy(struct host *h, bool busy)
+{
+    h->busy = busy;
+    if (!busy)
+        timer_stop(&h->press);
+}
+
+/* ---- the kernel's end ---- */
+
+static void finish(struct host *h)
+{
+    timer_stop(&h->limit);
+    host_zmtp_stop(h);
+    host_embedded_stop(h);
+    for (int i = 0; i < 2; i++) {
+        if (h->outlets[i].open)
+            stream_close(&h->outlets[i].s);
+        h->outlets[i].open = false;
+    }
+    h->state = HOST_DEAD;
+    h->busy = 0;
+    h->pid = 0;
+    if (h->quit) {
+        loop_stop(h->loop);
+        return;
+    }
+    if (h->restart) {
+        h->restart = false;
+        spawn_kernel(h);
+        return;
+    }
+    struct json *j = event("dead");
+    if (WIFSIGNALED(h->status))
+        json_put_int(j, "signal", WTERMSIG(h->status));
+    else
+        json_put_int(j, "exit", WEXITSTATUS(h->status));
+    put_tail(h, j);
+    host_line(h, j);
+    stream_resume(&h->in); /* a restart may be asked for */
+}
+
+/* It ended before it answered: another kernel may do. */
+static void start_failed(struct host *h)
+{
+    struct err e = ERR_INIT;
+    struct kernel_list *l = &h->list;
+    bool python = strcmp(h->spec->language, "python") == 0 && !h->spec->embedded;
+    err_set(&e, ERR_GONE, "the kernel %s (%s) ended before it answered, with %s %d",
+            h->spec->name, h->spec->where, WIFSIGNALED(h->status) ? "signal" : "status",
+            WIFSIGNALED(h->status) ? WTERMSIG(h->status) : WEXITSTATUS(h->status));
+    const struct kernel_spec *other = python && h->choice == KERNEL_ANY
+                                          ? kernel_choose(l, STR(""), KERNEL_OWN_ONLY,
+                                                          &(struct err){0})
+                                          : NULL;
+    h->pid = 0;
+    if (!other) {
+        host_failed(h, &e);
+        stream_resume(&h->in);
+        return;
+    }
+    struct buf text = BUF_INIT(TAIL_MAX + 1024);
+    struct str tail = str_trim(buf_str(&h->tail));
+    buf_addf(&text, "%s; the embedded kernel is used instead. It said: %.*s", e.text,
+             (int)tail.n, tail.n ? tail.p : "nothing");
+    host_say(h, "note", buf_z(&text));
+    buf_release(&text);
+    host_zmtp_stop(h);
+    host_zmtp_clean(h);
+    h->spec = other;
+    spawn_kernel(h);
+}
+
+static void on_limit(struct timer *t)
+{
+    struct host *h = container_of(t, struct host, limit);
+    struct err e = ERR_INIT;
+    switch (h->state) {
+    case HOST_STARTING:
+        err_set(&e, ERR_TIMEOUT,
+                "the kernel %s (%s) did not answer within %d s; the last of its error "
+                "output follows",
+                h->spec->name, h->spec->where, LIMIT_KERNEL_START_MS / 1000);
+        host_failed(h, &e);
+        break;
+    case HOST_ENDING:
+        kill_kernel(h, h->presses++ ? SIGKILL : SIGTERM);
+        timer_begin(h->loop, t, POLITE_MS, on_limit);
+        break;
+    case HOST_DRAIN:
+        finish(h);
+        break;
+    default:
+        break;
+    }
+}
+
+static void end_kernel(struct host *h, bool restart)
+{
+    h->restart = restart;
+    if (h->state == HOST_DEAD) {
+        finish(h);
+        return;
+    }
+    if (h->state == HOST_ENDING || h->state == HOST_DRAIN)
+        return;
+    timer_stop(&h->press);
+    bool answering = h->state == HOST_READY && !h->busy;
+    h->state = HOST_ENDING;
+    h->presses = 0;
+    if (h->spec->embedded)
+        kill_kernel(h, SIGTERM);
+    else if (answering)
+        host_zmtp_ask(h, CH_CONTROL, "shutdown_request",
+                      restart ? "{\"restart\":true}" : "{\"restart\":false}");
+    else
+        kill_kernel(h, SIGTERM);
+    timer_begin(h->loop, &h->limit, POLITE_MS, on_limit);
+}
+
+static void shut_down(struct host *h)
+{
+    h->quit = true;
+    end_kernel(h, false);
+}
+
+static void on_signal(struct io *io, uint32_t events)
+{
+    struct host *h = container_of(io, struct host, signals);
+    (void)events;
+    for (int s; (s = sig_next(io->fd)) != 0;) {
+        if (s != SIGCHLD)
+            shut_down(h);
+    }
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (pid != h->pid)
+            continue;
+        h->status = status;
+        kill_kernel(h, SIGKILL); /* what it left in its group */
+        if (h->state == HOST_STARTING) {
+            start_failed(h);
+        } else {
+            h->state = HOST_DRAIN;
+            timer_begin(h->loop, &h->limit, DRAIN_MS, on_limit);
+        }
+    }
+}
+
+/* ---- the kernel's output, beside its messages ---- */
+
+static void on_outlet(struct stream *s)
+{
+    struct outlet *o = container_of(s, struct outlet, s);
+    struct host *h = o->h;
+    if (h->spec->embedded && !h->midline)
+        host_embedded_output(h, o->name, buf_str(&s->in));
+    if (strcmp(o->name, "stderr") == 0) {
+        if (s->in.n > TAIL_MAX / 2)
+            buf_consume(&s->in, s->in.n - TAIL_MAX / 2);
+        if (h->tail.n + s->in.n > TAIL_MAX)
+            buf_consume(&h->tail, h->tail.n / 2);
+        buf_adds(&h->tail, buf_str(&s->in));
+    }
+    buf_reset(&s->in);
+}
+
+static void on_outlet_end(struct stream *s, int errnum)
+{
+    struct outlet *o = container_of(s, struct outlet, s);
+    (void)errnum;
+    o->open = false;
+    stream_close(s);
+}
+
+static const struct stream_events outlet_events = {on_outlet, NULL, on_outlet_end, NULL};
+
+static int open_outlets(struct host *h, int theirs[2])
+{
+    for (int i = 0; i < 2; i++) {
+        int fds[2];
+        if (pipe2(fds, O_CLOEXEC) < 0)
+            return -1;
+        fcntl(fds[0], F_SETFL, O_NONBLOCK);
+        theirs[i] = fds[1];
+        h->outlets[i] = (struct outlet){.h = h, .name = i ? "stderr" : "stdout"};
+        if (stream_open(&h->outlets[i].s, h->loop, fds[0], 64 << 10, 0, &outlet_events) <
+            0)
+            return -1;
+        h->outlets[i].open = true;
+    }
+    return 0;
+}
+
+/* ---- starting ---- */
+
+static char **environment(struct host *h)
+{
+    int n = 0, k = 0;
+    while (environ[n])
+        n++;
+    while (h->spec->env && h->spec->env[k])
+        k++;
+    char **v = xcalloc((size_t)(n + k) + 3, sizeof(*v));
+    int at = 0;
+    for (int i = 0; i < n; i++) {
+        if (strncmp(environ[i], "PYTHONEXECUTABLE=", 17) != 0 &&
+            strncmp(environ[i], "JPY_PARENT_PID=", 15) != 0)
+            v[at++] = xstrdup(environ[i]);
+    }
+    for (int i = 0; i < k; i++)
+        v[at++] = xstrdup(h->spec->env[i]);
+    if (!h->spec->embedded && h->spec->interpreter[0]) {
+        char parent[40];
+        snprintf(parent, sizeof(parent), "JPY_PARENT_PID=%d", (int)getpid());
+        v[at++] = xstrdup(parent);
+        v[at++] = xstrdup("PYDEVD_DISABLE_FILE_VALIDATION=1");
+    }
+    return v;
+}
+
+static int start_program(struct host *h, char **argv, int in, int theirs[2],
+                         struct err *e)
+{
+    char **envp = environment(h);
+    struct spawn s = {
+        .path = argv[0], .argv = argv, .envp = envp, .fds = {in, theirs[0], theirs[1]}};
+    int report = -1;
+    struct spawn_failure f = {0};
+    int r = spawn_start(&s, &h->pid, &report);
+    if (r < 0)
+        err_sys(e, errno, "cannot start the kernel %s", h->spec->name);
+    /* It is exec'ed within milliseconds: the pipe then ends. */
+    else if (read(report, &f, sizeof(f)) == sizeof(f))
+        r = err_sys(e, f.errnum, "cannot run %s for the kernel %s", argv[0],
+                    h->spec->name);
+    if (report >= 0)
+        close(report);
+    for (int i = 0; envp[i]; i++)
+        free(envp[i]);
+    free(envp);
+    return r;
+}
+
+static void tell_starting(struct host *h)
+{
+    const struct kernel_spec *s = h->spec;
+    struct json *j = event("starting");
+    json_put_z(j, "kernel", s->name);
+    json_put_z(j, "display", s->display);
+    json_put_z(j, "language", s->language);
+    json_put_z(j, "where", s->where);
+    json_put_z(j, "interpreter", s->interpreter);
+    json_put_bool(j, "embedded", s->embedded);
+    host_line(h, j);
+}
+
+static void spawn_kernel(struct host *h)
+{
+    struct err e = ERR_INIT;
+    int theirs[2] = {-1, -1}, in = -1, pair[2] = {-1, -1};
+    char **argv = NULL;
+    h->state = HOST_STARTING;
+    h->started_ms = clock_ms();
+    buf_reset(&h->tail);
+    h->busy = 0;
+    tell_starting(h);
+    if (h->spec->embedded) {
+        argv = host_embedded_argv(h);
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
+            fcntl(pair[0], F_SETFL, O_NONBLOCK);
+            in = pair[1];
+        }
+    } else {
+        if (!h->dir[0] && h->file_fd < 0 && host_zmtp_prepare(h, &e) < 0)
+            goto failed;
+        argv = kernel_argv(h->spec, h->file);
+        in = open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
+    if (in < 0 || open_outlets(h, theirs) < 0) {
+        err_sys(&e, errno, "cannot start the kernel %s", h->spec->name);
+        goto failed;
+    }
+    if (start_program(h, argv, in, theirs, &e) < 0)
+        goto failed;
+    timer_begin(h->loop, &h->limit, LIMIT_KERNEL_START_MS, on_limit);
+    if (h->spec->embedded) {
+        host_embedded_start(h, pair[0]);
+        pair[0] = -1;
+        host_ready(h);
+    } else
+        host_zmtp_start(h);
+    goto out;
+failed:
+    host_failed(h, &e);
+    stream_resume(&h->in);
+out:
+    kernel_argv_free(argv);
+    for (int i = 0; i < 2; i++) {
+        if (theirs[i] >= 0)
+            close(theirs[i]);
+        if (pair[i] >= 0 && pair[i] != in)
+            close(pair[i]);
+    }
+    if (in >= 0)
+        close(in);
+}
+
+/* ---- from the engine ---- */
+
+static void on_request(struct host *h, const struct json *j, struct str line)
+{
+    static const char *const names[] = {"shell", "iopub", "stdin", "control"};
+    struct str channel = json_str(j, "channel", "");
+    for (int i = 0; i < CHANNELS; i++) {
+        if (i == CH_IOPUB || !str_eq(channel, str_of(names[i])))
+            continue;
+        if (h->state != HOST_READY)
+            host_say(h, "note", "a request came while there is no kernel");
+        else if (h->spec->embedded)
+            host_embedded_send(h, line);
+        else
+            host_zmtp_send(h, (enum host_channel)i, j);
+        return;
+    }
+    host_say(h, "note", "a line is no request");
+}
+
+static void on_in_data(struct stream *s)
+{
+    struct host *h = container_of(s, struct host, in);
+    while (h->state == HOST_READY || h->state == HOST_DEAD) {
+        struct str have = buf_str(&s->in);
+        long nl = str_chr(have, '\n');
+        if (nl < 0)
+            break;
+        struct str line = str_sub(have, 0, (size_t)nl);
+        struct err e = ERR_INIT;
+        struct json *j = json_parse(line, &e);
+        struct str what = json_str(j, "host", "");
+        if (!j)
+            host_say(h, "note", e.text);
+        else if (str_eq(what, STR("interrupt")))
+            interrupt(h);
+        else if (!str_eq(what, STR("restart")))
+            on_request(h, j, line);
+        json_free(j);
+        bool restart = str_eq(what, STR("restart"));
+        buf_consume(&s->in, (size_t)nl + 1);
+        if (restart)
+            end_kernel(h, true);
+    }
+    if (h->state != HOST_READY && h->state != HOST_DEAD)
+        stream_pause(s);
+    else
+        stream_resume(s);
+}
+
+static void on_in_end(struct stream *s, int errnum)
+{
+    (void)errnum;
+    shut_down(container_of(s, struct host, in));
+}
+
+static const struct stream_events in_events = {on_in_data, NULL, on_in_end, NULL};
+static const struct stream_events out_events = {on_out_data, on_out_room, on_out_end,
+                                                NULL};
+
+static int open_all(struct host *h)
+{
+    static const int signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    int sig = sig_open(signals, 4);
+    fcntl(0, F_SETFL, O_NONBLOCK);
+    fcntl(1, F_SETFL, O_NONBLOCK);
+    signal(SIGPIPE, SIG_IGN);
+    return !h->loop || sig < 0 ||
+                   io_start(h->loop, &h->signals, sig, EPOLLIN, on_signal) < 0 ||
+                   stream_open(&h->out, h->loop, 1, 4096, OUT_MAX, &out_events) < 0 ||
+                   stream_open(&h->in, h->loop, 0, LINE_MAX_IN, 0, &in_events) < 0
+               ? -1
+               : 0;
+}
+
+int kernel_host_run(const char *options)
+{
+    struct err e = ERR_INIT;
+    struct host *h = xnew(struct host);
+    struct json *o = json_parse(str_of(options), &e);
+    struct str choice = json_str(o, "choice", "any");
+    char cwd[PATH_MAX];
+    h->file_fd = -1;
+    h->loop = loop_new();
+    buf_init(&h->tail, TAIL_MAX);
+    if (open_all(h) < 0) {
+        fprintf(stderr, "cannot be the host of a kernel: %s\n", strerror(errno));
+        return 1;
+    }
+    h->choice = str_eq(choice, STR("own"))       ? KERNEL_OWN_ONLY
+                : str_eq(choice, STR("jupyter")) ? KERNEL_JUPYTER_ONLY
+                                                 : KERNEL_ANY;
+    h->wanted = json_str(o, "kernel", "");
+    kernel_find(&h->list, environ, getcwd(cwd, sizeof(cwd)));
+    h->spec = kernel_choose(&h->list, h->wanted, h->choice, &e);
+    if (h->spec)
+        spawn_kernel(h);
+    else {
+        h->quit = true;
+        host_failed(h, &e);
+    }
+    int r = loop_run(h->loop);
+    kill_kernel(h, SIGKILL);
+    host_zmtp_clean(h);
+    kernel_list_release(&h->list);
+    json_free(o);
+    return r < 0 || !h->spec;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Our own kernel: its source goes to a plain python3 over the socket that becomes
+ * its wire, so nothing is written anywhere. Its lines are passed on as they come.
+ */
+#include "base/limits.h"
+#include "engine/kernel_host_own.h"
+
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* name and name##_end enclose the bytes of a file of this tree. */
+#define EMBED(name, file) \
+    __asm__(".pushsection .rodata\n" #name ":\n.incbin \"" file "\"\n" #name \
+            "_end:\n.byte 0\n.popsection\n"); \
+    extern const char name[], name##_end[]
+
+EMBED(kernel_core, "core/engine/kernel_python/core.py");
+EMBED(kernel_extra, "core/engine/kernel_python/extra.py");
+
+enum { LENGTHS = 18 };
+
+/*
+ * Reads the two lengths and the two sources from descriptor 0, puts that elsewhere
+ * and nothing in its place, and runs the first.
+ */
+static const char boot[] = "import os\n"
+                           "def take(n):\n"
+                           "    b = b''\n"
+                           "    while len(b) < n:\n"
+                           "        d = os.read(0, n - len(b))\n"
+                           "        if not d:\n"
+                           "            os._exit(1)\n"
+                           "        b += d\n"
+                           "    return b.decode()\n"
+                           "a, b = map(int, take(18).split())\n"
+                           "a, b = take(a), take(b)\n"
+                           "fd = os.dup(0)\n"
+                           "try:\n"
+                           "    os.dup2(os.open('/dev/null', os.O_RDWR), 0)\n"
+                           "except OSError:\n"
+                           "    r, w = os.pipe()\n"
+                           "    os.close(w)\n"
+                           "    os.dup2(r, 0)\n"
+                           "exec(compile(a, '<od kernel>', 'exec'),\n"
+                           "     {'FD': fd, 'EXTRA': b, '__name__': 'od_kernel'})\n";
+
+char **host_embedded_argv(const struct host *h)
+{
+    char **v = xcalloc(4, sizeof(*v));
+    v[0] = xstrdup(h->spec->interpreter);
+    v[1] = xstrdup("-c");
+    v[2] = xstrdup(boot);
+    return v;
+}
+
+/* What it says to us and not to the engine: {"host":"cell","header":…}. */
+static bool for_us(struct host *h, struct str line)
+{
+    if (!str_starts(line, STR("{\"host\":\"cell\",\"header\":")))
+        return false;
+    struct str header = str_sub(line, 24, line.n - 25);
+    if (header.n < sizeof(h->parent)) {
+        memcpy(h->parent, header.p, header.n);
+        h->parent[header.n] = 0;
+    }
+    host_busy(h, true);
+    return true;
+}
+
+static void look_at(struct host *h, struct str line)
+{
+    if (line.n < 2000 && str_find(line, STR("\"msg_type\":\"status\"")) >= 0 &&
+        str_find(line, STR("\"execution_state\":\"idle\"")) >= 0)
+        host_busy(h, false);
+}
+
+static void on_data(struct stream *s)
+{
+    struct host *h = container_of(s, struct host, link);
+    while (s->in.n > 0 && !s->paused) {
+        struct str have = buf_str(&s->in);
+        long nl = str_chr(have, '\n');
+        size_t n = nl < 0 ? have.n : (size_t)nl + 1;
+        struct str part = str_sub(have, 0, n);
+        if (nl < 0 && !h->midline && have.n < s->in.max)
+            break;
+        if (!h->midline && nl >= 0 && for_us(h, str_sub(part, 0, n - 1))) {
+            buf_consume(&s->in, n);
+            continue;
+        }
+        if (stream_room(&h->out) < n) {
+            stream_want_room(&h->out);
+            host_embedded_pause(h, true);
+            h->full = true;
+            return;
+        }
+        if (!h->midline && nl >= 0)
+            look_at(h, part);
+        buf_adds(&h->out.out, part);
+        h->midline = nl < 0;
+        buf_consume(&s->in, n);
+        stream_flush(&h->out);
+    }
+    if (h->linked && !s->paused)
+        stream_resume(s);
+}
+
+static void on_room(struct stream *s) { (void)s; }
+
+static void on_end(struct stream *s, int errnum)
+{
+    struct host *h = container_of(s, struct host, link);
+    (void)errnum; /* its exit tells more */
+    if (h->midline)
+        buf_addc(&h->out.out, '\n');
+    host_embedded_stop(h);
+}
+
+static const struct stream_events events = {on_data, on_room, on_end, NULL};
+
+void host_embedded_start(struct host *h, int fd)
+{
+    size_t a = (size_t)(kernel_core_end - kernel_core);
+    size_t b = (size_t)(kernel_extra_end - kernel_extra);
+    char lengths[LENGTHS + 1];
+    if (stream_open(&h->link, h->loop, fd, LIMIT_ZMTP_IN, LIMIT_ZMTP_OUT, &events) < 0) {
+        close(fd);
+        return;
+    }
+    h->linked = true;
+    h->midline = false;
+    snprintf(lengths, sizeof(lengths), "%8zu %8zu ", a, b);
+    buf_add(&h->link.out, lengths, LENGTHS);
+    buf_add(&h->link.out, kernel_core, a);
+    buf_add(&h->link.out, kernel_extra, b);
+    stream_flush(&h->link);
+}
+
+void host_embedded_send(struct host *h, struct str line)
+{
+    if (!h->linked || stream_write(&h->link, line) < 0 ||
+        stream_write(&h->link, STR("\n")) < 0)
+        host_say(h, "note", "a request was lost: the kernel does not take it");
+}
+
+void host_embedded_pause(struct host *h, bool pause)
+{
+    if (!h->linked)
+        return;
+    if (pause) {
+        stream_pause(&h->link);
+        return;
+    }
+    stream_resume(&h->link);
+    on_data(&h->link);
+}
+
+void host_embedded_stop(struct host *h)
+{
+    if (h->linked)
+        stream_close(&h->link);
+    h->linked = h->midline = false;
+}
+
+void host_embedded_output(struct host *h, const char *name, struct str bytes)
+{
+    struct json *j = json_object(), *header = json_object(), *content = json_object();
+    struct err e = ERR_INIT;
+    char id[32];
+    snprintf(id, sizeof(id), "fd-%u", h->asked++);
+    json_put_z(j, "channel", "iopub");
+    json_put_z(header, "msg_id", id);
+    json_put_z(header, "msg_type", "stream");
+    json_put_z(header, "version", "5.3");
+    json_put(j, "header", header);
+    struct json *parent = h->parent[0] ? json_parse(str_of(h->parent), &e) : NULL;
+    json_put(j, "parent_header", parent ? parent : json_object());
+    json_put(j, "metadata", json_object());
+    json_put_z(content, "name", name);
+    json_put_str(content, "text", bytes);
+    json_put(j, "content", content);
+    host_line(h, j);
+}

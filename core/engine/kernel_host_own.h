@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files kernel_host*.c share. */
+#ifndef OD_ENGINE_KERNEL_HOST_OWN_H
+#define OD_ENGINE_KERNEL_HOST_OWN_H
+
+#include "base/json.h"
+#include "engine/kernel_find.h"
+#include "engine/kernel_host.h"
+#include "proto/jmsg.h"
+#include "proto/zmtp.h"
+
+#include <limits.h>
+
+enum host_channel { CH_SHELL, CH_IOPUB, CH_STDIN, CH_CONTROL, CHANNELS };
+
+enum host_state {
+    HOST_STARTING, /* spawned, not answered yet */
+    HOST_READY,
+    HOST_ENDING, /* asked to shut down, or being killed */
+    HOST_DRAIN,  /* it has exited; what it left is read */
+    HOST_DEAD
+};
+
+struct host;
+
+struct channel {
+    struct host *h;
+    struct zmtp z;
+    struct timer again;
+    int wait_ms;
+    bool up;
+};
+
+/* A pipe that the kernel writes to. */
+struct outlet {
+    struct host *h;
+    struct stream s;
+    const char *name; /* stdout, stderr */
+    bool open;
+};
+
+struct host {
+    struct loop *loop;
+    struct stream in, out; /* the engine */
+    struct io signals;
+    struct kernel_list list;
+    const struct kernel_spec *spec;
+    enum kernel_choice choice;
+    struct str wanted; /* the kernel's name */
+    enum host_state state;
+    pid_t pid;
+    int status;
+    int64_t started_ms;
+    bool restart; /* when it has ended */
+    bool quit;    /* the same, but for good */
+    bool full;    /* the engine is behind: sources are paused */
+    unsigned busy;
+    struct timer limit; /* of the state: start, end, drain */
+    struct timer press; /* of interrupts */
+    int presses;
+    struct outlet outlets[2];
+    struct buf tail; /* the last of its stderr */
+    /* A kernel with ZMTP */
+    struct channel channels[CHANNELS];
+    char dir[PATH_MAX], file[PATH_MAX + 32], key[65], session[33];
+    int file_fd;       /* the connection file where no folder can be written; else -1 */
+    uint16_t ports[5]; /* of TCP; ipc: 0 */
+    struct timer nudge;
+    unsigned asked;       /* messages of our own */
+    bool heard, answered; /* on iopub; kernel_info_reply */
+    bool restored;        /* a channel was lost once */
+    struct json *info;    /* owned */
+    /* Our own kernel */
+    struct stream link;
+    bool linked, midline; /* a line of it is on its way in parts */
+    char parent[1024];    /* the header of the cell that it runs, as JSON */
+};
+
+/* kernel_host.c */
+void host_line(struct host *h, struct json *take); /* {…} to the engine */
+void host_say(struct host *h, const char *what, const char *text);
+void host_ready(struct host *h);
+void host_failed(struct host *h, const struct err *e);
+void host_busy(struct host *h, bool busy);
+/* false: the engine is behind, stop reading. */
+bool host_room(struct host *h);
+
+/* kernel_host_zmtp.c */
+/* Makes keys, the connection file's folder and name. -1: e. */
+int host_zmtp_prepare(struct host *h, struct err *e);
+/* Connects, when it was spawned. */
+void host_zmtp_start(struct host *h);
+void host_zmtp_send(struct host *h, enum host_channel to, const struct json *message);
+/* A request of our own on a channel; its answers are not passed on. */
+void host_zmtp_ask(struct host *h, enum host_channel to, const char *type,
+                   const char *content);
+void host_zmtp_pause(struct host *h, bool pause);
+void host_zmtp_stop(struct host *h);  /* the kernel is gone */
+void host_zmtp_clean(struct host *h); /* files too */
+
+/* kernel_host_embedded.c */
+char **host_embedded_argv(const struct host *h);
+void host_embedded_start(struct host *h, int fd); /* takes fd */
+void host_embedded_send(struct host *h, struct str line);
+void host_embedded_pause(struct host *h, bool pause);
+void host_embedded_stop(struct host *h);
+/* What came out of descriptor 1 or 2, as a message. */
+void host_embedded_output(struct host *h, const char *name, struct str bytes);
+
+#endif
