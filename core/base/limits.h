@@ -50,6 +50,7 @@
     LIMIT(ZMTP_IN, 256 << 10, "bytes read from a kernel at once; a longer message is put together from such pieces") \
     LIMIT(ZMTP_OUT, 16 << 20, "bytes queued to a kernel: a cell, several times over") \
     LIMIT(KERNEL_MESSAGE, 128 << 20, "bytes of one message of a kernel: a picture, or what a cell printed at once") \
+    LIMIT(KERNELS_MAX, 64, "Jupyter kernels at once: each is an interpreter") \
     LIMIT(KERNEL_START_MS, 60000, "milliseconds that a kernel may take to answer first: R and Java on a cold disk") \
     LIMIT(PEM_MAX, 4 << 20, "bytes of a file of certificates or keys: a distribution's has a quarter of a million") \
     LIMIT(WS_CLOSE_MS, 5000, "milliseconds that a WebSocket peer gets for its part of the closing")

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/kernel.h"
 #include "engine/process.h"
 #include "engine/session.h"
 
@@ -49,6 +50,7 @@ int engine_open(struct engine *en, struct loop *l, struct err *e)
     en->spare = open("/", O_PATH | O_CLOEXEC);
     map_init(&en->sessions);
     map_init(&en->processes);
+    map_init(&en->kernels);
     map_init(&en->states);
     engine_touch(en);
     return 0;
@@ -108,6 +110,10 @@ void engine_resume(struct engine *en)
             continue;
         en->restarted = true;
     }
+    for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
+        if (str_starts(key, STR("jupyter/")))
+            kernel_resume(en, str_sub(key, 8, key.n), buf_str(value));
+    }
     hold_drop_unclaimed(en->hold);
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
         buf_release(value);
@@ -133,6 +139,7 @@ void engine_stop(struct engine *en, int64_t grace_ms)
         session_cancel(value);
     for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
         process_cancel(value);
+    kernel_cancel_all(en);
     hold_stop(en->hold, grace_ms);
     task_init(&en->leave, on_leave);
     task_defer(en->loop, &en->leave);

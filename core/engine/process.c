@@ -37,6 +37,7 @@ struct process {
 struct engine *process_engine(const struct process *p) { return p->en; }
 const char *process_name(const struct process *p) { return p->name; }
 bool process_ended(const struct process *p) { return p->ended; }
+uint64_t process_output(const struct process *p) { return p->proc.r.out[0].offset; }
 pid_t process_pid(const struct process *p) { return p->proc.r.pid; }
 
 const struct keep_stream *process_stream(const struct process *p, int i, int *fd)
@@ -382,7 +383,7 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
     p->gid = gid;
     describe(p, o->argv);
     p->cwd = o->cwd.n ? xstrndup(o->cwd.p, o->cwd.n) : xstrdup(en->home);
-    struct hold_spawn sp = {.program = o->argv[0],
+    struct hold_spawn sp = {.program = o->program ? o->program : o->argv[0],
                             .cwd = p->cwd,
                             .argv = o->argv,
                             .envp = env,

@@ -17,7 +17,8 @@ struct process;
 struct process_opts {
     struct str name; /* "": p1, p2, … */
     struct str cwd, user, env;
-    char *const *argv; /* NULL-terminated; looked up in PATH */
+    char *const *argv;   /* NULL-terminated */
+    const char *program; /* NULL: argv[0], looked up in PATH */
     bool with_stdin;
 };
 
@@ -35,6 +36,7 @@ void process_resume(struct engine *en, struct str name, struct str state);
 void process_wait(struct process *p, struct op *take);
 size_t process_stdin_room(const struct process *p, uint64_t *accepted);
 void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eof);
+uint64_t process_output(const struct process *p); /* bytes of it so far */
 int process_signal(struct process *p, int sig, bool tree, struct err *e);
 
 const struct keep_stream *process_stream(const struct process *p, int i, int *fd);
