@@ -26,7 +26,8 @@
 
 enum {
     RECORDS = 16,
-    LATE_MS = 40,    /* what a cell's programs wrote may come after its end */
+    LATE_MS = 40, /* what a cell's programs wrote may come after its end */
+    SEEN_STEP = 256 << 10,
     STUCK_MS = 8000, /* after the interrupt of a time limit */
     LINE_MAX_BYTES = LIMIT_KERNEL_MESSAGE + (1 << 20)
 };
@@ -57,11 +58,14 @@ struct kernel {
     struct process *process; /* NULL: none */
     unsigned starts;         /* of hosts, for their names */
     struct reader reader;
+    uint64_t seen;     /* what the host was told that is read */
     struct list cells; /* the first one may be RUNNING */
     struct record records[RECORDS];
     int nrecords;
     struct task pump;
-    bool leaving; /* the cell before said that the kernel will end */
+    struct task fall; /* cells are to fail, for k->why */
+    bool fall_all;    /* those that wait too */
+    bool leaving;     /* the cell before said that the kernel will end */
 };
 
 enum cell_step { WAITING, RUNNING, REPLAYED, LATE };
@@ -191,6 +195,26 @@ static void reader_start(struct reader *r, struct process *p, const struct op_si
 }
 
 /* ---- cells ---- */
+
+static void send_line(struct kernel *k, struct str line)
+{
+    uint64_t at;
+    if (!k->process)
+        return;
+    process_stdin_room(k->process, &at);
+    process_stdin(k->process, at, line, false);
+}
+
+static struct cell *first(struct kernel *k)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->cells) {
+        struct cell *c = list_entry(it, struct cell, node);
+        if (c->step != REPLAYED)
+            return c;
+    }
+    return NULL;
+}
 
 static void bury_cell(void *p)
 {
@@ -323,6 +347,22 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
     json_free(m);
 }
 
+/* The host goes on when its lines were read, by the kernel and the cell that runs. */
+static void tell_seen(struct kernel *k)
+{
+    uint64_t at = k->reader.at;
+    struct cell *c = first(k);
+    char line[64];
+    if (c && c->reader.op && c->reader.at < at)
+        at = c->reader.at;
+    if (at < k->seen + SEEN_STEP)
+        return;
+    k->seen = at;
+    snprintf(line, sizeof(line), "{\"host\":\"read\",\"to\":%llu}\n",
+             (unsigned long long)at);
+    send_line(k, str_of(line));
+}
+
 static size_t on_cell_output(struct op *op, int stream, uint64_t at, struct str bytes)
 {
     struct cell *c = op->owner;
@@ -332,6 +372,7 @@ static size_t on_cell_output(struct op *op, int stream, uint64_t at, struct str 
         feed(&c->reader,
              str_sub(bytes, at < c->reader.at ? (size_t)(c->reader.at - at) : 0, bytes.n),
              on_cell_line, c);
+    tell_seen(c->k);
     return bytes.n;
 }
 
@@ -378,15 +419,6 @@ static void put_member(struct buf *b, const char *name, struct str value)
 {
     buf_addf(b, ",\"%s\":", name);
     json_quote(b, value);
-}
-
-static void send_line(struct kernel *k, struct str line)
-{
-    uint64_t at;
-    if (!k->process)
-        return;
-    process_stdin_room(k->process, &at);
-    process_stdin(k->process, at, line, false);
 }
 
 /* Programs of their own may say something after the kernel has said that it is done. */
@@ -446,23 +478,12 @@ static int cell_send(struct cell *c, struct err *e)
 
 static void start_host(struct kernel *k);
 
-static struct cell *first(struct kernel *k)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &k->cells) {
-        struct cell *c = list_entry(it, struct cell, node);
-        if (c->step != REPLAYED)
-            return c;
-    }
-    return NULL;
-}
-
 static void on_pump(struct task *t)
 {
     struct kernel *k = container_of(t, struct kernel, pump);
     struct err e = ERR_INIT;
     struct cell *c = first(k);
-    if (!c || c->step != WAITING || k->leaving)
+    if (!c || c->step != WAITING || k->leaving || k->fall_all)
         return;
     if (!k->process || process_ended(k->process)) {
         start_host(k);
@@ -512,6 +533,21 @@ static void fail_cells(struct kernel *k, bool waiting_too)
     }
 }
 
+static void on_fall(struct task *t)
+{
+    struct kernel *k = container_of(t, struct kernel, fall);
+    fail_cells(k, k->fall_all);
+    k->fall_all = false;
+    pump_later(k);
+}
+
+/* Not at once: what calls is one of the readers, and others end with their cells. */
+static void fail_later(struct kernel *k, bool waiting_too)
+{
+    k->fall_all = k->fall_all || waiting_too;
+    task_defer(k->en->loop, &k->fall);
+}
+
 static void on_dead(struct kernel *k, const struct json *m)
 {
     struct str said = json_str(m, "stderr", "");
@@ -527,7 +563,7 @@ static void on_dead(struct kernel *k, const struct json *m)
                 (long long)json_int(m, "exit", 0), said.n ? "; it said last: " : "",
                 (int)(said.n < 600 ? said.n : 600), said.n ? said.p : "");
     k->leaving = false;
-    fail_cells(k, false);
+    fail_later(k, false);
 }
 
 static void on_host_line(void *arg, struct str line, uint64_t end)
@@ -559,7 +595,7 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
         err_set(&k->why, (enum err_code)json_int(m, "code", ERR_GONE), "%.*s%s%.*s",
                 STR_ARG(json_str(m, "error", "")), said.n ? "; it said: " : "",
                 (int)(said.n < 600 ? said.n : 600), said.n ? said.p : "");
-        fail_cells(k, true);
+        fail_later(k, true);
     } else if (str_eq(what, STR("note")) || str_eq(what, STR("stuck")) ||
                str_eq(what, STR("gap"))) {
         struct str text = json_str(m, "text", "");
@@ -576,6 +612,7 @@ static size_t on_host_output(struct op *op, int stream, uint64_t at, struct str 
     (void)at;
     if (stream == 0)
         feed(&k->reader, bytes, on_host_line, k);
+    tell_seen(k);
     return bytes.n;
 }
 
@@ -603,7 +640,7 @@ static void on_host_end(struct op *op)
                 op->r.err.code ? ": " : "", op->r.err.code ? op->r.err.text : "");
     }
     k->leaving = false;
-    fail_cells(k, true);
+    fail_later(k, true);
     save(k);
 }
 
@@ -617,6 +654,8 @@ static void start_host(struct kernel *k)
     char self[PATH_MAX] = "/proc/self/exe";
     json_put_str(given, "kernel", json_str(k->opts, "kernel", ""));
     json_put_str(given, "choice", json_str(k->opts, "choice", "any"));
+    /* A fourth of the spool of its output, which is half of what a stream gets. */
+    json_put_int(given, "window", (int64_t)(engine_spool_bytes(en) / 8));
     json_print(&options, given);
     json_free(given);
     buf_addf(&name, "kernel-%.20s-%u", k->name, k->starts++);
@@ -637,6 +676,7 @@ static void start_host(struct kernel *k)
                               .with_stdin = true};
     k->state = KERNEL_STARTING;
     k->nrecords = 0;
+    k->seen = 0;
     k->process = process_start(en, &po, &k->why);
     if (k->process) {
         reader_start(&k->reader, k->process, &host_sink, k, 0);
@@ -658,6 +698,7 @@ static struct kernel *kernel_make(struct engine *en, struct str name)
     k->opts = json_object();
     list_init(&k->cells);
     task_init(&k->pump, on_pump);
+    task_init(&k->fall, on_fall);
     map_put(&en->kernels, name, k);
     return k;
 }
@@ -788,6 +829,7 @@ void kernel_close(struct kernel *k)
     hold_put(en->hold, buf_str(&key), STR(""));
     buf_release(&key);
     task_cancel(&k->pump);
+    task_cancel(&k->fall);
     map_del(&en->kernels, str_of(k->name));
     loop_bury(en->loop, k, bury_kernel);
 }

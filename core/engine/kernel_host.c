@@ -27,8 +27,10 @@
 
 enum {
     LINE_MAX_IN = LIMIT_ZMTP_OUT,
-    OUT_MAX = LIMIT_KERNEL_MESSAGE + (1 << 20),
-    OUT_FULL = 1 << 20, /* of it, before the sources are paused */
+    PENDING_MAX = 2 * LIMIT_KERNEL_MESSAGE,
+    PENDING_FULL = 1 << 20, /* of it, before the sources are paused */
+    OUT_MAX = 256 << 10,
+    WINDOW = 1 << 20, /* where the engine gives none */
     TAIL_MAX = 4096,
     DRAIN_MS = 200,
     POLITE_MS = 2000, /* between shutdown_request, TERM and KILL */
@@ -42,14 +44,40 @@ static void spawn_kernel(struct host *h);
 
 /* ---- to the engine ---- */
 
+static void pause_all(struct host *h, bool pause)
+{
+    h->full = pause;
+    host_zmtp_pause(h, pause);
+    host_embedded_pause(h, pause);
+}
+
+void host_flush(struct host *h)
+{
+    while (h->pending.n && h->sent < h->seen + h->window) {
+        size_t n = h->pending.n, room = stream_room(&h->out);
+        uint64_t allowed = h->seen + h->window - h->sent;
+        n = n < room ? n : room;
+        n = n < allowed ? n : (size_t)allowed;
+        if (n == 0) {
+            stream_want_room(&h->out);
+            break;
+        }
+        stream_write(&h->out, str_n(h->pending.p, n));
+        buf_consume(&h->pending, n);
+        h->sent += n;
+    }
+    if (h->pending.n == 0 && h->pending.cap > PENDING_FULL)
+        buf_release(&h->pending);
+    if (h->full && h->pending.n < PENDING_FULL)
+        pause_all(h, false);
+}
+
 void host_line(struct host *h, struct json *take)
 {
-    struct buf *out = &h->out.out;
-    /* A line of the kernel's that is half told must end first. */
-    if (!h->midline && json_print(out, take) == 0)
-        buf_addc(out, '\n');
+    if (json_print(&h->pending, take) == 0)
+        buf_addc(&h->pending, '\n');
     json_free(take);
-    stream_flush(&h->out);
+    host_flush(h);
 }
 
 static struct json *event(const char *what)
@@ -67,29 +95,15 @@ void host_say(struct host *h, const char *what, const char *text)
     host_line(h, j);
 }
 
-static void pause_all(struct host *h, bool pause)
-{
-    h->full = pause;
-    host_zmtp_pause(h, pause);
-    host_embedded_pause(h, pause);
-}
-
 bool host_room(struct host *h)
 {
-    if (h->out.out.n < OUT_FULL)
-        return true;
-    h->full = true;
-    stream_want_room(&h->out);
-    return false;
+    h->full = h->full || h->pending.n >= PENDING_FULL;
+    return !h->full;
 }
 
 static void on_out_room(struct stream *s)
 {
-    struct host *h = container_of(s, struct host, out);
-    if (h->full && s->out.n < OUT_FULL)
-        pause_all(h, false);
-    else if (h->full)
-        stream_want_room(s);
+    host_flush(container_of(s, struct host, out));
 }
 
 static void on_out_data(struct stream *s) { buf_reset(&s->in); }
@@ -342,7 +356,7 @@ static void on_outlet(struct stream *s)
 {
     struct outlet *o = container_of(s, struct outlet, s);
     struct host *h = o->h;
-    if (h->spec->embedded && !h->midline)
+    if (h->spec->embedded)
         host_embedded_output(h, o->name, buf_str(&s->in));
     if (strcmp(o->name, "stderr") == 0) {
         if (s->in.n > TAIL_MAX / 2)
@@ -531,7 +545,10 @@ static void on_in_data(struct stream *s)
             host_say(h, "note", e.text);
         else if (str_eq(what, STR("interrupt")))
             interrupt(h);
-        else if (!str_eq(what, STR("restart")))
+        else if (str_eq(what, STR("read"))) {
+            h->seen = (uint64_t)json_int(j, "to", 0);
+            host_flush(h);
+        } else if (!str_eq(what, STR("restart")))
             on_request(h, j, line);
         json_free(j);
         bool restart = str_eq(what, STR("restart"));
@@ -580,6 +597,7 @@ int kernel_host_run(const char *options)
     h->file_fd = -1;
     h->loop = loop_new();
     buf_init(&h->tail, TAIL_MAX);
+    buf_init(&h->pending, PENDING_MAX);
     if (open_all(h) < 0) {
         fprintf(stderr, "cannot be the host of a kernel: %s\n", strerror(errno));
         return 1;
@@ -588,6 +606,8 @@ int kernel_host_run(const char *options)
                 : str_eq(choice, STR("jupyter")) ? KERNEL_JUPYTER_ONLY
                                                  : KERNEL_ANY;
     h->wanted = json_str(o, "kernel", "");
+    int64_t window = json_int(o, "window", WINDOW);
+    h->window = window > 4096 ? (uint64_t)window : WINDOW;
     kernel_find(&h->list, environ, getcwd(cwd, sizeof(cwd)));
     h->spec = kernel_choose(&h->list, h->wanted, h->choice, &e);
     if (h->spec)

@@ -9,7 +9,8 @@
  * "stdin" | "iopub", "header", "parent_header", "metadata", "content"}. The rest is
  * between the engine and the host, by the member "host":
  *
- *   in   interrupt, restart; end of input: shut down
+ *   in   interrupt, restart; read {to}: the engine has read so many bytes of lines,
+ *        and the host goes on by `window` bytes; end of input: shut down
  *   out  starting  {kernel, display, language, where, interpreter, embedded}
  *        note      {text}: for people
  *        ready     {pid, start_ms, info}: info is kernel_info's content, or absent
@@ -24,7 +25,8 @@
 
 /*
  * Runs until the end of its input, or until nobody takes its output. options: a
- * JSON object {kernel: name or language, choice: "any" | "own" | "jupyter"}.
+ * JSON object {kernel: name or language, choice: "any" | "own" | "jupyter",
+ * window: bytes}.
  * The process's exit status.
  */
 int kernel_host_run(const char *options);

@@ -83,29 +83,25 @@ static void on_data(struct stream *s)
 {
     struct host *h = container_of(s, struct host, link);
     while (s->in.n > 0 && !s->paused) {
-        struct str have = buf_str(&s->in);
-        long nl = str_chr(have, '\n');
-        size_t n = nl < 0 ? have.n : (size_t)nl + 1;
-        struct str part = str_sub(have, 0, n);
-        if (nl < 0 && !h->midline && have.n < s->in.max)
+        long nl = str_chr(buf_str(&s->in), '\n');
+        size_t n = nl < 0 ? s->in.n : (size_t)nl + 1;
+        struct str line = str_sub(buf_str(&s->in), 0, n);
+        if (nl < 0 && n < s->in.max && !h->overlong)
             break;
-        if (!h->midline && nl >= 0 && for_us(h, str_sub(part, 0, n - 1))) {
-            buf_consume(&s->in, n);
-            continue;
+        if (nl < 0 && !h->overlong)
+            host_say(h, "note", "a message of the kernel is too long, and was left out");
+        if (nl >= 0 && !h->overlong && !for_us(h, str_sub(line, 0, n - 1))) {
+            look_at(h, line);
+            buf_adds(&h->pending, line);
+            host_flush(h);
         }
-        if (stream_room(&h->out) < n) {
-            stream_want_room(&h->out);
-            host_embedded_pause(h, true);
-            h->full = true;
-            return;
-        }
-        if (!h->midline && nl >= 0)
-            look_at(h, part);
-        buf_adds(&h->out.out, part);
-        h->midline = nl < 0;
+        h->overlong = nl < 0;
         buf_consume(&s->in, n);
-        stream_flush(&h->out);
+        if (!host_room(h))
+            host_embedded_pause(h, true);
     }
+    if (s->in.n == 0 && s->in.cap > LIMIT_ZMTP_IN)
+        buf_release(&s->in);
     if (h->linked && !s->paused)
         stream_resume(s);
 }
@@ -116,8 +112,6 @@ static void on_end(struct stream *s, int errnum)
 {
     struct host *h = container_of(s, struct host, link);
     (void)errnum; /* its exit tells more */
-    if (h->midline)
-        buf_addc(&h->out.out, '\n');
     host_embedded_stop(h);
 }
 
@@ -128,12 +122,13 @@ void host_embedded_start(struct host *h, int fd)
     size_t a = (size_t)(kernel_core_end - kernel_core);
     size_t b = (size_t)(kernel_extra_end - kernel_extra);
     char lengths[LENGTHS + 1];
-    if (stream_open(&h->link, h->loop, fd, LIMIT_ZMTP_IN, LIMIT_ZMTP_OUT, &events) < 0) {
+    if (stream_open(&h->link, h->loop, fd, LIMIT_KERNEL_MESSAGE, LIMIT_ZMTP_OUT,
+                    &events) < 0) {
         close(fd);
         return;
     }
     h->linked = true;
-    h->midline = false;
+    h->overlong = false;
     snprintf(lengths, sizeof(lengths), "%8zu %8zu ", a, b);
     buf_add(&h->link.out, lengths, LENGTHS);
     buf_add(&h->link.out, kernel_core, a);
@@ -164,7 +159,7 @@ void host_embedded_stop(struct host *h)
 {
     if (h->linked)
         stream_close(&h->link);
-    h->linked = h->midline = false;
+    h->linked = h->overlong = false;
 }
 
 void host_embedded_output(struct host *h, const char *name, struct str bytes)

@@ -42,6 +42,9 @@ struct outlet {
 struct host {
     struct loop *loop;
     struct stream in, out; /* the engine */
+    struct buf pending;    /* lines that are not in out yet */
+    uint64_t sent, seen;   /* bytes of lines: put into out; read by the engine */
+    uint64_t window;       /* how far sent may be ahead of seen */
     struct io signals;
     struct kernel_list list;
     const struct kernel_spec *spec;
@@ -72,8 +75,8 @@ struct host {
     struct json *info;    /* owned */
     /* Our own kernel */
     struct stream link;
-    bool linked, midline; /* a line of it is on its way in parts */
-    char parent[1024];    /* the header of the cell that it runs, as JSON */
+    bool linked, overlong; /* the rest of a line is passed over */
+    char parent[1024];     /* the header of the cell that it runs, as JSON */
 };
 
 /* kernel_host.c */
@@ -82,6 +85,8 @@ void host_say(struct host *h, const char *what, const char *text);
 void host_ready(struct host *h);
 void host_failed(struct host *h, const struct err *e);
 void host_busy(struct host *h, bool busy);
+/* Sends what was added to pending, as far as the engine reads. */
+void host_flush(struct host *h);
 /* false: the engine is behind, stop reading. */
 bool host_room(struct host *h);
 

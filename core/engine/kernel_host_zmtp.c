@@ -20,7 +20,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { AGAIN_FIRST_MS = 5, AGAIN_MOST_MS = 200, NUDGE_MS = 500, IPC_PATH_MAX = 80 };
+enum {
+    AGAIN_FIRST_MS = 5,
+    AGAIN_MOST_MS = 200,
+    NUDGE_MS = 500,
+    IPC_PATH_MAX = 80,
+    PIECE = 64 << 10
+};
 
 static const char *const names[CHANNELS] = {"shell", "iopub", "stdin", "control"};
 /* The numbers that jupyter_client gives the sockets of ipc. */
@@ -136,9 +142,9 @@ static void add_part(struct buf *out, const char *name, struct str part)
     }
 }
 
-static void pass_on(struct host *h, enum host_channel from, const struct jmsg *m)
+static void add_line(struct host *h, enum host_channel from, const struct jmsg *m)
 {
-    struct buf *out = &h->out.out;
+    struct buf *out = &h->pending;
     size_t at = out->n;
     buf_addf(out, "{\"channel\":\"%s\"", names[from]);
     add_part(out, ",\"header\":", m->header);
@@ -147,7 +153,43 @@ static void pass_on(struct host *h, enum host_channel from, const struct jmsg *m
     add_part(out, ",\"content\":", m->content);
     if (buf_addz(out, "}\n") < 0)
         buf_truncate(out, at);
-    stream_flush(&h->out);
+}
+
+/* What was printed at once, as several messages: none is longer than a window. */
+static bool add_pieces(struct host *h, enum host_channel from, const struct jmsg *m)
+{
+    struct err e = ERR_INIT;
+    struct json *c = str_find(m->header, STR("\"stream\"")) < 0
+                         ? NULL
+                         : json_parse(m->content, &e);
+    struct str text = json_str(c, "text", ""), name = json_str(c, "name", "stdout");
+    struct buf content = BUF_INIT(8 * (size_t)PIECE);
+    bool pieces = text.n > PIECE;
+    while (pieces && text.n) {
+        size_t n = text.n < PIECE ? text.n : PIECE;
+        while (n < text.n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+            n--;
+        buf_reset(&content);
+        buf_addz(&content, "{\"name\":");
+        json_quote(&content, name);
+        buf_addz(&content, ",\"text\":");
+        json_quote(&content, str_sub(text, 0, n));
+        buf_addz(&content, "}");
+        struct jmsg piece = *m;
+        piece.content = buf_str(&content);
+        add_line(h, from, &piece);
+        text = str_sub(text, n, text.n);
+    }
+    buf_release(&content);
+    json_free(c);
+    return pieces;
+}
+
+static void pass_on(struct host *h, enum host_channel from, const struct jmsg *m)
+{
+    if (m->content.n <= PIECE || !add_pieces(h, from, m))
+        add_line(h, from, m);
+    host_flush(h);
 }
 
 static bool is_ours(const struct host *h, struct str parent)

@@ -5,7 +5,7 @@
  * them: output that does not fit stays in the spool, and op_pump is called when
  * there is room again.
  */
-#include "front/local.h"
+#include "front/local_own.h"
 
 #include "base/clock.h"
 #include "base/enc.h"
@@ -14,7 +14,6 @@
 #include "base/xalloc.h"
 #include "engine/process.h"
 #include "engine/session.h"
-#include "io/stream.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -27,7 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ACCEPTS_PER_TURN = 32, QUEUED_MAX = 256 << 10 };
+enum { ACCEPTS_PER_TURN = 32 };
 
 struct local {
     struct io io;
@@ -35,25 +34,9 @@ struct local {
     unsigned conns;
 };
 
-struct conn {
-    struct local *front;
-    struct engine *en;
-    struct stream stream;
-    struct op *op; /* borrowed; the request in flight */
-    struct session *attached;
-    struct session *killing;
-    bool upgrading;
-    bool busy; /* a request is in flight */
-    bool closed;
-    struct task flush;  /* what a turn produced goes out in one write */
-    struct task resume; /* frames that had to wait are looked at again */
-    struct json *notes; /* owned; for the result */
-    struct json *gaps;  /* owned */
-};
-
 /* ---- answers ---- */
 
-static void send_json(struct conn *c, char type, const struct json *j)
+void local_send_json(struct conn *c, char type, const struct json *j)
 {
     if (frame_add_json(&c->stream.out, type, j) < 0)
         log_warn("an answer is larger than a connection's buffer");
@@ -63,10 +46,10 @@ static void send_json(struct conn *c, char type, const struct json *j)
 static void next_request(struct conn *c);
 
 /* Takes the result; the connection is free for the next request. */
-static void send_result(struct conn *c, struct json *take)
+void local_send_result(struct conn *c, struct json *take)
 {
     if (!c->closed)
-        send_json(c, 'R', take);
+        local_send_json(c, 'R', take);
     json_free(take);
     json_free(c->notes);
     json_free(c->gaps);
@@ -78,7 +61,7 @@ static void send_result(struct conn *c, struct json *take)
         next_request(c);
 }
 
-static struct json *ok_result(void)
+struct json *local_ok(void)
 {
     struct json *j = json_object();
     json_put_bool(j, "ok", true);
@@ -95,17 +78,17 @@ static void send_failure(struct conn *c, const struct err *e, int exit)
     if (exit)
         json_put_int(er, "exit", exit);
     json_put(j, "error", er);
-    send_result(c, j);
+    local_send_result(c, j);
 }
 
-static void send_error(struct conn *c, const struct err *e) { send_failure(c, e, 0); }
+void local_send_error(struct conn *c, const struct err *e) { send_failure(c, e, 0); }
 
-static void send_note(struct conn *c, const char *kind, const char *text)
+void local_send_note(struct conn *c, const char *kind, const char *text)
 {
     struct json *j = json_object();
     json_put_z(j, "note", kind);
     json_put_z(j, "text", text);
-    send_json(c, 'N', j);
+    local_send_json(c, 'N', j);
     if (!c->notes)
         c->notes = json_array();
     json_push(c->notes, j);
@@ -119,7 +102,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     /* Far below the maximum: notes and the result are never put off. */
     if (c->closed)
         return 0;
-    if (c->stream.out.n > QUEUED_MAX) {
+    if (c->stream.out.n > LOCAL_QUEUED_MAX) {
         stream_want_room(&c->stream);
         return 0;
     }
@@ -141,7 +124,7 @@ static void on_note(struct op *op, const char *kind, const char *text, uint64_t 
         json_put_z(j, "note", kind);
         json_put_int(j, "op", (int64_t)from);
         json_put_int(j, "from", (int64_t)to);
-        send_json(c, 'N', j);
+        local_send_json(c, 'N', j);
         json_free(j);
         task_defer(c->en->loop, &c->resume);
     } else if (strcmp(kind, "gap") == 0) {
@@ -151,9 +134,9 @@ static void on_note(struct op *op, const char *kind, const char *text, uint64_t 
         json_push_int(g, (int64_t)from);
         json_push_int(g, (int64_t)to);
         json_push(c->gaps, g);
-        send_note(c, kind, text);
+        local_send_note(c, kind, text);
     } else {
-        send_note(c, kind, text);
+        local_send_note(c, kind, text);
     }
 }
 
@@ -215,7 +198,7 @@ static struct json *result_json(struct conn *c, struct op *op)
     static const char *const whys[] = {"",      "timeout",  "idle",
                                        "input", "detached", "cancelled"};
     const struct op_result *r = &op->r;
-    struct json *j = ok_result();
+    struct json *j = local_ok();
     json_put_z(j, "state", states[r->state]);
     if (op->session) {
         json_put_z(j, "session", session_name(op->session));
@@ -258,7 +241,7 @@ static void on_done(struct op *op)
     if (op->r.state == OP_FAILED)
         send_failure(c, &op->r.err, op->r.exit);
     else
-        send_result(c, result_json(c, op));
+        local_send_result(c, result_json(c, op));
 }
 
 static const struct op_sink sink = {on_output, on_note, on_done};
@@ -300,7 +283,7 @@ static struct op *make_op(struct conn *c, enum op_kind kind, const struct json *
 }
 
 /* {"NAME": "VALUE"} as NAME=VALUE strings. */
-static int env_of(const struct json *q, struct buf *out, struct err *e)
+int local_env(const struct json *q, struct buf *out, struct err *e)
 {
     struct json *env = json_get(q, "env");
     for (struct json *v = json_first(env); v; v = json_next(v)) {
@@ -331,7 +314,7 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
                              .shell = json_str(q, "shell", ""),
                              .rows = (int)json_int(q, "rows", 0),
                              .cols = (int)json_int(q, "cols", 0)};
-    if (env_of(q, &env, e) == 0) {
+    if (local_env(q, &env, e) == 0) {
         o.env = buf_str(&env);
         s = session_get(c->en, name, &o, e);
     }
@@ -436,7 +419,7 @@ static int do_new(struct conn *c, const struct json *q, struct err *e)
                                  .with_stdin = json_bool(q, "stdin", false)};
         if (i == 0)
             err_set(e, ERR_INVALID, "new needs argv or a command");
-        else if (env_of(q, &env, e) == 0) {
+        else if (local_env(q, &env, e) == 0) {
             o.env = buf_str(&env);
             p = process_start(c->en, &o, e);
         }
@@ -451,7 +434,7 @@ static int do_new(struct conn *c, const struct json *q, struct err *e)
     struct json *note = json_object();
     json_put_z(note, "note", "started");
     json_put_z(note, "process", process_name(p));
-    send_json(c, 'N', note);
+    local_send_json(c, 'N', note);
     json_free(note);
     process_wait(p, make_op(c, OP_WAIT, q));
     return 0;
@@ -532,7 +515,7 @@ static int do_input(struct conn *c, const struct json *q, struct err *e)
         r = session_eof(s, e);
     buf_release(&bytes);
     if (r == 0)
-        send_result(c, ok_result());
+        local_send_result(c, local_ok());
     return r;
 }
 
@@ -576,14 +559,14 @@ static int do_signal(struct conn *c, const struct json *q, struct err *e)
              ? process_signal(t.process, sig, false, e)
              : session_signal(t.session, sig, (uint64_t)json_int(q, "op", 0), e)) < 0)
         return -1;
-    send_result(c, ok_result());
+    local_send_result(c, local_ok());
     return 0;
 }
 
 static void on_killed(void *arg, int found, bool no_proc, bool ended)
 {
     struct conn *c = arg;
-    struct json *j = ok_result();
+    struct json *j = local_ok();
     c->killing = NULL;
     json_put_int(j, "processes", found);
     json_put_bool(j, "ended", ended);
@@ -591,7 +574,7 @@ static void on_killed(void *arg, int found, bool no_proc, bool ended)
         json_put_z(j, "text",
                    "there is no /proc: only the session and its groups were "
                    "signalled");
-    send_result(c, j);
+    local_send_result(c, j);
 }
 
 static int do_kill(struct conn *c, const struct json *q, struct err *e)
@@ -605,7 +588,7 @@ static int do_kill(struct conn *c, const struct json *q, struct err *e)
             process_free(t.process);
         else if (process_signal(t.process, sig, true, e) < 0)
             return -1;
-        send_result(c, ok_result());
+        local_send_result(c, local_ok());
         return 0;
     }
     c->killing = t.session;
@@ -620,7 +603,7 @@ static int do_resize(struct conn *c, const struct json *q, struct err *e)
     if (!s || session_resize(s, (int)json_int(q, "rows", 0), (int)json_int(q, "cols", 0),
                              e) < 0)
         return -1;
-    send_result(c, ok_result());
+    local_send_result(c, local_ok());
     return 0;
 }
 
@@ -628,7 +611,7 @@ static int do_list(struct conn *c, const struct json *q, struct err *e)
 {
     (void)q;
     (void)e;
-    struct json *j = ok_result(), *ss = json_array(), *ps = json_array();
+    struct json *j = local_ok(), *ss = json_array(), *ps = json_array();
     struct str key;
     void *value;
     for (void *it = NULL; (it = map_next(&c->en->sessions, it, &key, &value));)
@@ -637,7 +620,7 @@ static int do_list(struct conn *c, const struct json *q, struct err *e)
         json_push(ps, process_json(value));
     json_put(j, "sessions", ss);
     json_put(j, "processes", ps);
-    send_result(c, j);
+    local_send_result(c, j);
     return 0;
 }
 
@@ -645,19 +628,19 @@ static int do_info(struct conn *c, const struct json *q, struct err *e)
 {
     (void)q;
     (void)e;
-    struct json *j = ok_result();
+    struct json *j = local_ok();
     json_put_int(j, "pid", getppid());
     json_put_int(j, "worker", getpid());
     json_put_int(j, "uptime_ms", clock_ms() - c->en->started_ms);
     json_put_z(j, "state_dir", c->en->state_dir);
-    send_result(c, j);
+    local_send_result(c, j);
     return 0;
 }
 
 static int do_stop(struct conn *c, const struct json *q, struct err *e)
 {
     (void)e;
-    send_result(c, ok_result());
+    local_send_result(c, local_ok());
     engine_stop(c->en, json_int(q, "grace_ms", LIMIT_GRACE_MS));
     return 0;
 }
@@ -666,16 +649,16 @@ static void on_upgraded(void *arg, struct str why)
 {
     struct conn *c = arg;
     struct err e = ERR_INIT;
-    struct json *j = ok_result();
+    struct json *j = local_ok();
     c->upgrading = false;
     json_put_int(j, "worker", getpid());
     if (why.n == 0) {
-        send_result(c, j);
+        local_send_result(c, j);
         return;
     }
     json_free(j);
     err_set(&e, ERR_UNSUPPORTED, "%.*s", STR_ARG(why));
-    send_error(c, &e);
+    local_send_error(c, &e);
 }
 
 /*
@@ -703,27 +686,29 @@ static int do_upgrade(struct conn *c, const struct json *q, struct err *e)
 
 static const struct verb {
     const char *name;
-    int (*run)(struct conn *c, const struct json *q, struct err *e);
+    local_verb *run;
 } verbs[] = {
-    {"run", do_run},       {"wait", do_wait}, {"input", do_input},
-    {"signal", do_signal}, {"kill", do_kill}, {"resize", do_resize},
-    {"list", do_list},     {"logs", do_logs}, {"attach", do_attach},
-    {"new", do_new},       {"info", do_info}, {"stop", do_stop},
-    {"upgrade", do_upgrade},
+    {"run", do_run},          {"wait", do_wait},    {"input", do_input},
+    {"signal", do_signal},    {"kill", do_kill},    {"resize", do_resize},
+    {"list", do_list},        {"logs", do_logs},    {"attach", do_attach},
+    {"new", do_new},          {"info", do_info},    {"stop", do_stop},
+    {"upgrade", do_upgrade},  {"cell", local_cell}, {"kernels", local_kernels},
+    {"kernel", local_kernel},
 };
 
 /* Members by type: one of another type is an error and never a default. */
 static int check_types(const struct json *q, struct err *e)
 {
-    static const char *const strings[] = {"do",      "id",       "parent",    "session",
-                                          "process", "command",  "command64", "cwd",
-                                          "user",    "shell",    "name",      "data",
-                                          "data64",  "on_input", "term",      "path"};
+    static const char *const strings[] = {
+        "do",   "id",   "parent", "session", "process", "command", "command64",
+        "cwd",  "user", "shell",  "name",    "data",    "data64",  "on_input",
+        "term", "path", "code",   "kernel",  "choice",  "verb",    "spec"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
                                        "op",         "v"};
-    static const char *const bools[] = {"stdin", "no_wait", "detach", "text",
-                                        "enter", "eof",     "follow", "end"};
+    static const char *const bools[] = {"stdin",  "no_wait", "detach", "text",
+                                        "enter",  "eof",     "follow", "end",
+                                        "silent", "history", "ask"};
     struct str s;
     int64_t i;
     bool b;
@@ -779,7 +764,7 @@ static void request(struct conn *c, struct str text)
     }
     json_free(q);
     if (r < 0)
-        send_error(c, &e);
+        local_send_error(c, &e);
 }
 
 /* ---- frames ---- */
@@ -810,11 +795,14 @@ static bool input(struct conn *c, struct str payload)
     return true;
 }
 
+/* A terminal's size, or what a cell asked for. */
 static void resize(struct conn *c, struct str text)
 {
     struct err e = ERR_INIT;
     struct json *j = json_parse(text, &e);
-    if (j && c->attached)
+    if (j && c->cell)
+        local_cell_answer(c, j);
+    else if (j && c->attached)
         session_resize(c->attached, (int)json_int(j, "rows", 0),
                        (int)json_int(j, "cols", 0), &e);
     json_free(j);
@@ -822,10 +810,13 @@ static void resize(struct conn *c, struct str text)
 
 static void cancel(struct conn *c)
 {
-    if (c->attached && c->op) {
+    if (c->cell) {
+        local_cell_drop(c);
+        local_send_result(c, local_ok());
+    } else if (c->attached && c->op) {
         struct session *s = c->attached;
         session_detach(s, c->op);
-        send_result(c, ok_result());
+        local_send_result(c, local_ok());
     } else if (c->op && !c->op->settled) {
         struct op *op = c->op;
         op->r.state = op->queued ? OP_NOTHING : OP_RUNNING;
@@ -888,7 +879,9 @@ static void on_data(struct stream *st)
 static void on_room(struct stream *st)
 {
     struct conn *c = container_of(st, struct conn, stream);
-    if (c->op)
+    if (c->cell)
+        local_cell_room(c);
+    else if (c->op)
         op_pump(c->op);
 }
 
@@ -907,7 +900,9 @@ static void on_end(struct stream *st, int errnum)
     if (c->closed)
         return;
     c->closed = true;
-    if (c->attached && c->op)
+    if (c->cell)
+        local_cell_drop(c);
+    else if (c->attached && c->op)
         session_detach(c->attached, c->op);
     else if (c->op)
         op_drop(c->op);
@@ -962,7 +957,7 @@ static void on_accept(struct io *io, uint32_t ev)
             free(c);
             continue;
         }
-        c->stream.low = QUEUED_MAX / 2;
+        c->stream.low = LOCAL_QUEUED_MAX / 2;
         l->conns++;
         l->en->clients++;
         engine_touch(l->en);

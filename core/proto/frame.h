@@ -12,7 +12,7 @@
  *                     an attached terminal; no bytes: end of file. Offsets
  *                     begin at 0; bytes below what was accepted are ignored, so
  *                     after a reconnect the client sends again from 'W'.
- *   'Z' resize        JSON {"rows":R,"cols":C} (attach only)
+ *   'Z' resize        JSON {"rows":R,"cols":C} (attach), {"answer":TEXT} (cell)
  *   'X' detach/cancel empty: stop waiting; what runs goes on
  * Server to client
  *   'O' output        offset in the session's (process's) spool, bytes
@@ -54,6 +54,14 @@
  *           detach, timeout_ms, stream: a process of its own; 'O' and 'E'
  *   info    → {"pid":…,"version":…,"uptime_ms":…,"state_dir":…}
  *   stop    ends the server; grace_ms
+ *   cell    code, kernel (the name of one: "python" …; it is made when new, with
+ *           cwd, user and env), spec (a kernelspec's name or a language), choice
+ *           ("any", "own", "jupyter"), silent, history, timeout_ms, ask (bool:
+ *           the cell may ask; a note "input" {prompt, password} then wants a 'Z'
+ *           {"answer": TEXT}), output_from. 'O' frames are lines of JSON,
+ *           {"type": of the message, "content": its content}
+ *   kernel  kernel, verb: "interrupt", "restart" or "close"
+ *   kernels → {"kernels":[…],"specs":[…]}
  *
  * Results: {"ok":true,…} or {"ok":false,"error":{"code":NAME,"text":SENTENCE}}.
  * Of run and wait: "state": "ended" (with "exit", "signal" name when it was

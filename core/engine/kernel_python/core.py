@@ -172,8 +172,10 @@ class Out:
     def _flush(self):
         if self.parts:
             text, self.parts, self.size = ''.join(self.parts), [], 0
+            for i in range(0, len(text), JOIN_BYTES):
+                wire.send('iopub', 'stream',
+                          {'name': self.name, 'text': text[i:i + JOIN_BYTES]}, self.of)
             self.last = time.monotonic()
-            wire.send('iopub', 'stream', {'name': self.name, 'text': text}, self.of)
 
     def flush(self):
         with wire.lock:

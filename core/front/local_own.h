@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files local*.c share: a connection, and how it is answered. */
+#ifndef OD_FRONT_LOCAL_OWN_H
+#define OD_FRONT_LOCAL_OWN_H
+
+#include "base/json.h"
+#include "engine/op.h"
+#include "engine/session.h"
+#include "front/local.h"
+#include "io/stream.h"
+
+enum { LOCAL_QUEUED_MAX = 256 << 10 }; /* bytes to a client before output waits */
+
+struct cell_call;
+
+struct conn {
+    struct local *front;
+    struct engine *en;
+    struct stream stream;
+    struct op *op;          /* borrowed; the request in flight */
+    struct cell_call *cell; /* owned; the same, of a kernel */
+    struct session *attached;
+    struct session *killing;
+    bool upgrading;
+    bool busy; /* a request is in flight */
+    bool closed;
+    struct task flush;  /* what a turn produced goes out in one write */
+    struct task resume; /* frames that had to wait are looked at again */
+    struct json *notes; /* owned; for the result */
+    struct json *gaps;  /* owned */
+};
+
+/* 0: an answer was or will be sent; -1: e is to be. */
+typedef int local_verb(struct conn *c, const struct json *q, struct err *e);
+
+/* local.c */
+void local_send_json(struct conn *c, char type, const struct json *j);
+void local_send_result(struct conn *c, struct json *take);
+void local_send_error(struct conn *c, const struct err *e);
+void local_send_note(struct conn *c, const char *kind, const char *text);
+struct json *local_ok(void);
+/* The member env, as NAME=VALUE strings that end in NUL. */
+int local_env(const struct json *q, struct buf *out, struct err *e);
+
+/* local_cell.c */
+local_verb local_cell, local_kernels, local_kernel;
+void local_cell_answer(struct conn *c, const struct json *j);
+void local_cell_room(struct conn *c);
+void local_cell_drop(struct conn *c);
+
+#endif
