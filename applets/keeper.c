@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
+#include "front/http.h"
 #include "os/keeper.h"
 #include "os/minder.h"
 #include "serve.h"
@@ -104,6 +105,7 @@ static int keeper_main(int argc, char **argv)
         return 125;
     command.stay = json_bool(o, "stay", false);
     engine_format(&format);
+    http_format(&format);
 
     struct str path = json_str(o, "path", "");
     char *worker[] = {(char *)(uintptr_t) "od-worker", NULL};

@@ -31,6 +31,7 @@ struct worker {
     int web[LISTENERS_MAX];
     bool tls[LISTENERS_MAX]; /* spoken there */
     int webs;
+    int memory; /* of the event log, where there is no directory; -1: none */
     struct timer drain;
     bool leaving; /* for another worker, not for good */
     char socket[SOCKPATH_MAX];
@@ -45,7 +46,9 @@ static void on_held(void *arg, struct str name, int fd)
              w->webs < LISTENERS_MAX) {
         w->tls[w->webs] = str_starts(name, STR("https "));
         w->web[w->webs++] = fd;
-    } else
+    } else if (str_eq(name, STR("events")) && w->memory < 0)
+        w->memory = fd;
+    else
         close(fd);
 }
 
@@ -79,7 +82,7 @@ static void on_ready(void *arg)
 {
     struct worker *w = arg;
     if (w->http)
-        http_load(w->http);
+        http_load(w->http, w->memory);
     engine_resume(&w->engine);
     for (int i = 0; w->http && i < w->webs; i++)
         http_listen(w->http, w->web[i], w->tls[i]);
@@ -134,6 +137,7 @@ static int check(const char *format)
 {
     struct buf ours = BUF_INIT(256);
     engine_format(&ours);
+    http_format(&ours);
     bool same = strcmp(format, buf_z(&ours)) == 0;
     if (same)
         printf("ready\n");
@@ -151,12 +155,13 @@ static int worker_main(int argc, char **argv)
         return check(argv[2]);
     struct err e = ERR_INIT;
     struct worker *w = xnew(struct worker);
-    w->listening = -1;
+    w->listening = w->memory = -1;
     log_init("worker", 2, LOG_INFO, false);
     log_trace_init(getenv("OD_TRACE"));
     /* Environments and, one day, keys: not for a child of the same uid to read. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like any other */
     signal(SIGINT, SIG_IGN); /* the keeper says when */
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/http.h"
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "front/events.h"
 #include "front/v0.h"
 #include "net/addr.h"
 #include "net/tls.h"
@@ -13,14 +13,13 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { KEY_MAX = 1024 };
-
 struct http {
     struct engine *en;
     struct httpd *httpd;
     struct v0 *v0;
+    struct events *events;
+    struct keys keys;
     struct tls_server *tls; /* NULL: there is no certificate */
-    char key[KEY_MAX + 1];  /* "": none */
     bool insecure_open;
 };
 
@@ -53,13 +52,20 @@ static bool from_a_page(struct req *r)
            (site.p && !str_eq(site, STR("same-origin")) && !str_eq(site, STR("none")));
 }
 
+/* A client that cannot add fields says its key in its first message. */
+static bool key_may_follow(struct req *r)
+{
+    return str_eq(req_path(r), STR("/events")) &&
+           http_has_token(req_header(r, "Upgrade"), "websocket");
+}
+
 static bool allow(struct req *r, void *arg)
 {
     struct http *h = arg;
-    if (h->key[0]) {
-        struct str given = req_header(r, "X-Session-API-Key");
-        if (req_open(r) ||
-            (given.n == strlen(h->key) && hash_equal(given.p, h->key, given.n)))
+    enum keys_given given = keys_of(&h->keys, r);
+    if (given != KEYS_NONE_NEEDED) {
+        if (req_open(r) || given == KEYS_RIGHT ||
+            (given == KEYS_MISSING && key_may_follow(r)))
             return true;
         v0_refuse(r, 403, "Invalid API Key");
         return false;
@@ -112,14 +118,13 @@ struct http *http_open(struct engine *en, const struct json *options)
 {
     struct http *h = xnew(struct http);
     struct json *o = json_get(options, "http");
-    struct str key = json_str(o, "api_key", "");
     h->en = en;
     h->tls = tls_of(o);
     h->insecure_open = json_bool(o, "insecure_open", false);
-    if (key.n <= KEY_MAX)
-        memcpy(h->key, key.p, key.n);
+    keys_init(&h->keys, o);
     h->v0 = v0_open(en, json_get(options, "v0"));
-    const struct http_front *fronts[] = {v0_front(h->v0)};
+    h->events = events_open(en, h->v0, &h->keys, json_get(options, "events"));
+    const struct http_front *fronts[] = {v0_front(h->v0), events_front(h->events)};
     struct httpd_config c = {.fronts = fronts,
                              .nfronts = sizeof(fronts) / sizeof(fronts[0]),
                              .allow = allow,
@@ -136,11 +141,29 @@ void http_listen(struct http *h, int fd, bool tls)
         log_error("cannot listen for HTTP: %m");
 }
 
-void http_load(struct http *h) { v0_load(h->v0); }
+void http_load(struct http *h, int memory)
+{
+    events_load(h->events, memory);
+    v0_load(h->v0);
+}
 
-void http_start(struct http *h) { v0_start(h->v0); }
+void http_start(struct http *h)
+{
+    events_start(h->events);
+    v0_start(h->v0);
+}
+
+struct events *http_events(struct http *h) { return h->events; }
+
+void http_format(struct buf *out)
+{
+    buf_addz(out, ", ");
+    v0_format(out);
+    buf_addz(out, ", events 1");
+}
 
 void http_drain(struct http *h, void (*fn)(void *arg), void *arg)
 {
+    events_close(h->events);
     httpd_drain(h->httpd, fn, arg);
 }

@@ -3,7 +3,9 @@
  * The HTTP listeners of od serve: one server, the front-ends that speak HTTP on
  * it, and who may ask.
  *
- *   with a key      X-Session-API-Key must be it, but for routes marked open
+ *   with a key      X-Session-API-Key or a bearer token must be it, but for routes
+ *                   marked open, and a WebSocket of events, where it may come as
+ *                   the first message
  *   without one     no Origin, nothing cross-site, and a Host that is this
  *                   machine or an address: what a page in a browser could not
  *                   send by itself (LAYOUT 7). --insecure-open drops the rule
@@ -15,6 +17,7 @@
 #include "base/json.h"
 #include "engine/engine.h"
 
+struct events;
 struct http;
 
 /*
@@ -25,7 +28,8 @@ struct http *http_open(struct engine *en, const struct json *options);
 /* Takes a listening socket. tls: HTTPS, with the certificate of the options. */
 void http_listen(struct http *h, int fd, bool tls);
 /* Takes up what the worker before left, before engine_resume. */
-void http_load(struct http *h);
+/* memory: what the keeper holds under the name "events", taken; -1: nothing. */
+void http_load(struct http *h, int memory);
 /* The handover is over: what must be there before the first action is made. */
 void http_start(struct http *h);
 /*
@@ -33,5 +37,8 @@ void http_start(struct http *h);
  * fn is called once, when the last connection is gone.
  */
 void http_drain(struct http *h, void (*fn)(void *arg), void *arg);
+struct events *http_events(struct http *h); /* borrowed */
+/* The versions of what the fronts keep, for engine_format's text. */
+void http_format(struct buf *out);
 
 #endif

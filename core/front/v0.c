@@ -20,6 +20,7 @@
 #include "engine/users.h"
 #include "os/self.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -125,18 +126,19 @@ static void on_expire(struct timer *t) { expire(container_of(t, struct v0, expir
 static void received(struct action *a)
 {
     struct v0 *v = a->v;
+    struct v0_shell *sh = a->sh;
     if (a->received)
         return;
     count_kept(a, -1);
     a->received = true;
     count_kept(a, +1);
     if (a->tells)
-        v->told = a->after;
-    v->next_key[0] = 0;
-    if (a->number > v->told.number)
-        v->told.number = a->number;
+        sh->told = a->after;
+    sh->next_key[0] = 0;
+    if (a->number > sh->told.number)
+        sh->told.number = a->number;
     if (a->tells || !a->a.unique)
-        task_defer(v->en->loop, &v->tell);
+        task_defer(v->en->loop, &sh->tell);
     v0_run_forget(a);
     /* The same body is another action from now on; whoever answers still holds it. */
     a->done = !a->a.unique;
@@ -170,6 +172,28 @@ static void answer_asker(struct action *a, struct asker *k)
     req_answer(r, a->status, json_type, buf_str(&a->answer));
 }
 
+static void tell_end(const struct action *a)
+{
+    const struct v0_log *log = &a->v->log;
+    struct v0_end x = {.id = a->id,
+                       .status = a->status,
+                       .answer = buf_str(&a->answer),
+                       .unheard = a->status == 0,
+                       .has_output = a->has_output && a->session,
+                       .session = a->session ? session_name(a->session) : a->sh->name,
+                       .from = a->from,
+                       .to = a->to};
+    if (log->end && a->id)
+        log->end(log->arg, &x);
+}
+
+void v0_started(struct action *a, const char *command, uint64_t from)
+{
+    const struct v0_log *log = &a->v->log;
+    if (log->started && a->id && !a->refused)
+        log->started(log->arg, a->id, session_name(a->session), command, from);
+}
+
 void v0_answer(struct action *a, int status, struct buf *take)
 {
     struct v0 *v = a->v;
@@ -182,15 +206,18 @@ void v0_answer(struct action *a, int status, struct buf *take)
     json_free(a->body);
     a->body = NULL;
     count_kept(a, +1);
+    tell_end(a);
     list_each (it, tmp, &a->askers) {
         struct asker *k = list_entry(it, struct asker, node);
         if (k->req)
             answer_asker(a, k);
     }
-    if (v->current == a) {
-        v->current = NULL;
+    if (a->sh->current == a) {
+        a->sh->current = NULL;
         task_defer(v->en->loop, &v->turn);
     }
+    if (a->held) /* the log has it */
+        received(a);
     if (v->kept > KEPT_COUNT / 2 || !timer_active(&v->expire))
         task_defer(v->en->loop, &v->sweep);
 }
@@ -283,7 +310,8 @@ static void abandon(struct action *a)
         op_drop(a->op);
     if (a->rest)
         op_drop(a->rest);
-    a->v->current = NULL;
+    tell_end(a);
+    a->sh->current = NULL;
     action_free(a);
 }
 
@@ -296,12 +324,13 @@ static void start_next(struct v0 *v)
     list_each (it, tmp, &v->turns) {
         struct action *a = list_entry(it, struct action, turn);
         bool turn = a->a.kind == V0_RUN && !a->a.run.is_static;
-        if (turn && v->current && list_empty(&v->current->askers))
-            abandon(v->current);
-        if (turn && v->current)
+        struct action *now = a->sh->current;
+        if (turn && now && !now->held && list_empty(&now->askers))
+            abandon(now);
+        if (turn && a->sh->current)
             continue;
         if (turn)
-            v->current = a;
+            a->sh->current = a;
         list_del(&a->turn);
         start(a);
     }
@@ -315,6 +344,32 @@ void v0_key_of(struct str bytes, char key[KEY_LEN + 1])
     hash_sha256(bytes, sum);
     for (int i = 0; i < KEY_LEN / 2; i++)
         snprintf(key + 2 * i, 3, "%02x", sum[i]);
+}
+
+/* Takes body. */
+static struct action *action_new(struct v0_shell *sh, struct json *body,
+                                 const struct v0_action *decoded)
+{
+    struct action *a = xnew(struct action);
+    a->v = sh->v;
+    a->sh = sh;
+    a->body = body;
+    a->a = *decoded;
+    buf_init(&a->prefix, TEXT_MAX);
+    list_init(&a->node);
+    list_init(&a->turn);
+    list_init(&a->askers);
+    return a;
+}
+
+static void action_queue(struct action *a, const char *key)
+{
+    struct v0 *v = a->v;
+    memcpy(a->key, key, KEY_LEN);
+    a->number = v->number = a->id > v->number ? a->id : v->number + 1;
+    list_add_tail(&v->actions, &a->node);
+    list_add_tail(&v->turns, &a->turn);
+    start_next(v);
 }
 
 static void execute_action(struct req *r)
@@ -336,20 +391,12 @@ static void execute_action(struct req *r)
             ask(a, r);
             return;
         }
-        a = xnew(struct action);
-        a->v = v;
-        a->body = body;
-        a->a = decoded;
-        memcpy(a->key, key, sizeof(key));
-        a->number = v->number = v->number + 1 > (uint64_t)v->asked_ms
-                                    ? v->number + 1
-                                    : (uint64_t)v->asked_ms;
-        buf_init(&a->prefix, TEXT_MAX);
-        list_init(&a->askers);
-        list_add_tail(&v->actions, &a->node);
-        list_add_tail(&v->turns, &a->turn);
+        a = action_new(v->main, body, &decoded);
+        if (v->log.begin)
+            a->id = v->log.begin(v->log.arg, json_get(body, "action"), key,
+                                 decoded.unique);
         ask(a, r);
-        start_next(v);
+        action_queue(a, key);
         return;
     }
     json_free(body);
@@ -417,24 +464,33 @@ static void put_told(struct buf *b, const struct v0_told *t)
              t->any);
 }
 
+void v0_state_key(const struct v0_shell *sh, const char *name, struct buf *out)
+{
+    buf_addz(out, name);
+    if (sh != sh->v->main)
+        buf_addf(out, "/%s", sh->name);
+}
+
 static void on_tell(struct task *t)
 {
-    struct v0 *v = container_of(t, struct v0, tell);
-    struct buf b = BUF_INIT(512);
-    put_told(&b, &v->told);
-    put_told(&b, &v->next);
-    buf_addz(&b, v->next_key);
-    hold_put(v->en->hold, str_of(told_key), buf_str(&b));
+    struct v0_shell *sh = container_of(t, struct v0_shell, tell);
+    struct buf b = BUF_INIT(512), key = BUF_INIT(128);
+    put_told(&b, &sh->told);
+    put_told(&b, &sh->next);
+    buf_addz(&b, sh->next_key);
+    v0_state_key(sh, told_key, &key);
+    hold_put(sh->v->en->hold, buf_str(&key), buf_str(&b));
     buf_release(&b);
+    buf_release(&key);
 }
 
 void v0_expect(struct action *a)
 {
-    struct v0 *v = a->v;
-    v->next = a->after;
-    memcpy(v->next_key, a->key, sizeof(v->next_key));
-    task_cancel(&v->tell);
-    on_tell(&v->tell);
+    struct v0_shell *sh = a->sh;
+    sh->next = a->after;
+    memcpy(sh->next_key, a->key, sizeof(sh->next_key));
+    task_cancel(&sh->tell);
+    on_tell(&sh->tell);
 }
 
 static bool get_told(struct str line, struct v0_told *t)
@@ -452,15 +508,57 @@ static bool get_told(struct str line, struct v0_told *t)
     return true;
 }
 
-static void load_told(struct v0 *v)
+static void load_told(struct v0_shell *sh)
 {
-    struct buf *b = map_get(&v->en->states, str_of(told_key));
+    struct v0 *v = sh->v;
+    struct buf key = BUF_INIT(128);
+    v0_state_key(sh, told_key, &key);
+    struct buf *b = map_get(&v->en->states, buf_str(&key));
     struct str rest = b ? buf_str(b) : STR("");
-    if (!get_told(str_cut(&rest, '\n'), &v->told) ||
-        !get_told(str_cut(&rest, '\n'), &v->next) || rest.n > KEY_LEN)
+    buf_release(&key);
+    if (!get_told(str_cut(&rest, '\n'), &sh->told) ||
+        !get_told(str_cut(&rest, '\n'), &sh->next) || rest.n > KEY_LEN)
         return;
-    memcpy(v->next_key, rest.p, rest.n);
-    v->number = v->next.number > v->told.number ? v->next.number : v->told.number;
+    memcpy(sh->next_key, rest.p, rest.n);
+    if (sh->told.number > v->number)
+        v->number = sh->told.number;
+    if (sh->next.number > v->number)
+        v->number = sh->next.number;
+}
+
+/* What is known of a session, made when it is not. */
+static struct v0_shell *shell_of(struct v0 *v, struct str name)
+{
+    struct v0_shell *sh = map_get(&v->shells, name);
+    if (sh)
+        return sh;
+    sh = xnew(struct v0_shell);
+    sh->v = v;
+    memcpy(sh->name, name.p, name.n);
+    if (!v->main)
+        v->main = sh;
+    task_init(&sh->tell, on_tell);
+    load_told(sh);
+    v0_typed_load(sh);
+    map_put(&v->shells, name, sh);
+    return sh;
+}
+
+static void load_shells(struct v0 *v)
+{
+    static const struct str before[] = {STR("v0/told/"), STR("v0/typed/")};
+    struct str key;
+    void *value;
+    load_told(v->main);
+    buf_release(&v->main->typed);
+    v0_typed_load(v->main);
+    for (void *it = NULL; (it = map_next(&v->en->states, it, &key, &value));) {
+        for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+            struct str name = str_sub(key, before[i].n, key.n);
+            if (str_starts(key, before[i]) && name.n <= V0_SESSION_MAX)
+                shell_of(v, name);
+        }
+    }
 }
 
 static void load_spliced(struct v0 *v)
@@ -472,10 +570,100 @@ static void load_spliced(struct v0 *v)
 
 void v0_load(struct v0 *v)
 {
-    load_told(v);
+    load_shells(v);
     load_spliced(v);
-    v0_typed_load(v);
     v0_upload_resume(v);
+}
+
+void v0_format(struct buf *out) { buf_addf(out, "v0 1.%d", KEY_LEN); }
+
+/* ---- the log's own actions ---- */
+
+void v0_set_log(struct v0 *v, const struct v0_log *log) { v->log = *log; }
+
+struct action *v0_prepare(struct v0 *v, struct json *take, struct str session,
+                          struct err *e)
+{
+    struct v0_action decoded;
+    static const struct str before = STR("Internal server error: ");
+    if (v0_action_decode_event(take, &decoded, e) == 0 && decoded.kind == V0_OTHER)
+        v0_action_refuse(&decoded, e);
+    if (!e->code && !map_get(&v->shells, session)) {
+        if (session.n == 0 || session.n > V0_SESSION_MAX)
+            err_set(e, ERR_INVALID, "a session's name is 1 to %d letters long",
+                    V0_SESSION_MAX);
+        else if (v->shells.count >= LIMIT_SESSIONS_MAX)
+            err_set(e, ERR_LIMIT, "there have been %d sessions already",
+                    LIMIT_SESSIONS_MAX);
+    }
+    if (e->code) {
+        if (str_starts(str_of(e->text), before))
+            memmove(e->text, e->text + before.n, strlen(e->text + before.n) + 1);
+        json_free(take);
+        return NULL;
+    }
+    return action_new(shell_of(v, session), take, &decoded);
+}
+
+void v0_submit(struct action *take, const char *key, uint64_t id, bool http)
+{
+    take->id = id;
+    take->held = !http;
+    take->a.unique = take->a.unique || !http; /* its key is */
+    action_queue(take, key);
+}
+
+void v0_discard(struct action *take) { action_free(take); }
+
+static void on_cancelled(void *arg, int found, bool no_proc, bool ended)
+{
+    (void)arg;
+    (void)found;
+    (void)no_proc;
+    (void)ended;
+}
+
+int v0_cancel(struct v0 *v, uint64_t id, struct err *e)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &v->actions) {
+        struct action *a = list_entry(it, struct action, node);
+        if (a->id != id || a->status)
+            continue;
+        if (!list_empty(&a->turn)) {
+            list_del(&a->turn);
+            v0_answer_error(a, STR("The action was cancelled before it began"));
+        } else if (a->a.kind == V0_RUN && a->session && session_busy(a->session)) {
+            session_kill(a->session, SIGTERM, LIMIT_GRACE_MS, false, on_cancelled, NULL);
+        }
+        return 0;
+    }
+    return err_set(e, ERR_NOTFOUND, "action %llu has ended", (unsigned long long)id);
+}
+
+struct session *v0_find_session(struct v0 *v, struct str name)
+{
+    return session_find(v->en, name);
+}
+
+bool v0_begun(struct v0 *v, struct str session, const char *key)
+{
+    struct session *s = session_find(v->en, session);
+    struct buf prefix = BUF_INIT(64);
+    buf_addf(&prefix, "v0:%s:", key);
+    bool begun = s && (session_call(s, buf_str(&prefix)) ||
+                       session_input_call(s, buf_str(&prefix)));
+    buf_release(&prefix);
+    return begun;
+}
+
+unsigned v0_open_actions(const struct v0 *v)
+{
+    unsigned n = 0;
+    struct list *it, *tmp;
+    list_each (it, tmp, &v->actions)
+        n += list_entry(it, struct action, node)->status == 0;
+    return n;
 }
 
 /* ---- life ---- */
@@ -506,7 +694,8 @@ struct v0 *v0_open(struct engine *en, const struct json *o)
         memcpy(v->user, user.p, user.n);
     list_init(&v->actions);
     list_init(&v->turns);
-    task_init(&v->tell, on_tell);
+    map_init(&v->shells);
+    shell_of(v, STR("main"));
     task_init(&v->turn, on_turn);
     task_init(&v->sweep, on_sweep);
     v->expire.fn = on_expire;

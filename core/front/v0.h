@@ -15,6 +15,68 @@
 #include "proto/httpd.h"
 
 struct v0;
+struct action;
+
+enum { V0_SESSION_MAX = 40 };
+
+/* ---- the log of what is asked and answered ---- */
+
+struct v0_end {
+    uint64_t id; /* of the action */
+    int status;  /* as HTTP would be answered: 200, or the answer is {"detail": …} */
+    struct str answer;
+    bool unheard; /* nobody waits for it any more; no answer */
+    /* Of a run: where its session has the bytes that the answer is about. */
+    bool has_output;
+    const char *session;
+    uint64_t from, to;
+};
+
+/* Who writes it down. All calls come from the loop, and from within v0's. */
+struct v0_log {
+    /*
+     * An action by HTTP; key names its body. Returns its id, which is larger than all
+     * before; that of the same one before, if a worker before had it and unique says that
+     * it is the same; 0: it cannot be written down, and runs all the same.
+     */
+    uint64_t (*begin)(void *arg, const struct json *event, const char *key, bool unique);
+    /* Its command has output from here on; `command` is its id in the session. */
+    void (*started)(void *arg, uint64_t id, const char *session, const char *command,
+                    uint64_t from);
+    /* The observation: once, before whoever asked hears of it. */
+    void (*end)(void *arg, const struct v0_end *x);
+    void *arg;
+};
+
+/* Copied; before v0_start. */
+void v0_set_log(struct v0 *v, const struct v0_log *log);
+
+/*
+ * An action of the log's own, as V0's JSON without an envelope, for the session.
+ * NULL: it makes no sense, e in our words. Takes event, also then.
+ */
+struct action *v0_prepare(struct v0 *v, struct json *take, struct str session,
+                          struct err *e);
+/*
+ * Runs it in its turn; what came of it is told by log.end. key: 32 hex digits that no
+ * other action has. The same key after a restart goes on where the worker before was.
+ * http: it came by HTTP before the restart, and whoever sent it may ask again.
+ */
+void v0_submit(struct action *take, const char *key, uint64_t id, bool http);
+void v0_discard(struct action *take);
+/*
+ * Ends the action with this id: one that waits for its turn goes, of one that runs the
+ * command gets TERM, and KILL after a grace. -1: e.
+ */
+int v0_cancel(struct v0 *v, uint64_t id, struct err *e);
+/* The session that actions of this name are about, if there is one; NULL: none yet. */
+struct session *v0_find_session(struct v0 *v, struct str name);
+/* Did the worker before begin the command, or type the input, with this key? */
+bool v0_begun(struct v0 *v, struct str session, const char *key);
+/* The versions of what V0 keeps. */
+void v0_format(struct buf *out);
+/* Actions that have no answer yet. */
+unsigned v0_open_actions(const struct v0 *v);
 
 /*
  * options: {"working_dir", "username", "user_id", "group", "su", "no_change_ms",

@@ -244,9 +244,10 @@ static bool given(const struct json *event, const char *name)
     return v && !json_is_null(v);
 }
 
-static int decode_event(const struct json *event, struct v0_action *out, struct err *e)
+int v0_action_decode_event(const struct json *event, struct v0_action *out, struct err *e)
 {
     struct err why = ERR_INIT;
+    *out = (struct v0_action){.kind = V0_OTHER};
     if (!json_has(event, "action"))
         return fail_no_action(event, e);
     const struct json *name = json_get(event, "action");
@@ -286,7 +287,7 @@ int v0_action_decode(const struct json *body, struct v0_action *out, int *status
                        "[{'type': 'dict_type', 'loc': ('body', 'action'), 'msg': "
                        "'Input should be a valid dictionary'}]");
     *status = 500;
-    return decode_event(event, out, e);
+    return v0_action_decode_event(event, out, e);
 }
 
 int v0_action_refuse(const struct v0_action *a, struct err *e)

@@ -62,6 +62,10 @@ struct v0_action {
 int v0_action_decode(const struct json *body, struct v0_action *out, int *status,
                      struct err *e);
 
+/* The same of what is in the envelope's "action". */
+int v0_action_decode_event(const struct json *event, struct v0_action *out,
+                           struct err *e);
+
 /*
  * The detail of the 500 that answers a kind which is not served. Always -1.
  */

@@ -102,11 +102,11 @@ void v0_list(struct req *r)
 
 enum { FILE_MAX_BYTES = 32 << 20, WRITE_MAX = 64 << 20 };
 
-int v0_path(struct v0 *v, struct str path, struct buf *out)
+int v0_path(const struct v0_shell *sh, struct str path, struct buf *out)
 {
     buf_reset(out);
     if (path.n == 0 || path.p[0] != '/')
-        buf_addf(out, "%s/", v0_cwd(v));
+        buf_addf(out, "%s/", v0_cwd(sh));
     return buf_adds(out, path);
 }
 
@@ -136,7 +136,7 @@ static void answer_failed(struct action *a, const char *path, const struct err *
 {
     if (e->code == ERR_NOTFOUND && reading)
         answer_text(a, "File not found: %s. Your current working directory is %s.", path,
-                    v0_cwd(a->v));
+                    v0_cwd(a->sh));
     else if (e->code == ERR_NOTFOUND)
         answer_text(a, "File not found: %s", path);
     else if (e->code == ERR_INVALID)
@@ -177,7 +177,7 @@ void v0_read(struct action *a)
 {
     struct err e = ERR_INIT;
     struct buf path = BUF_INIT(2 * 4096), bytes = BUF_INIT(FILE_MAX_BYTES);
-    if (v0_path(a->v, a->a.read.path, &path) < 0)
+    if (v0_path(a->sh, a->a.read.path, &path) < 0)
         v0_answer_error(a, STR("The path is longer than a path can be"));
     else if (files_read(buf_z(&path), FILE_MAX_BYTES, &bytes, &e) < 0)
         answer_failed(a, buf_z(&path), &e, true);
@@ -249,7 +249,7 @@ void v0_write(struct action *a)
     struct files_put put = {
         .token = a->key, .parents = true, .mode = 0664, .chown = true};
     v0_owner(a->v, &put.uid, &put.gid);
-    if (v0_path(a->v, a->a.write.path, &path) < 0) {
+    if (v0_path(a->sh, a->a.write.path, &path) < 0) {
         v0_answer_error(a, STR("The path is longer than a path can be"));
     } else if (new_text(a, buf_z(&path), &text) == 0) {
         struct buf out = BUF_INIT(64 << 10);

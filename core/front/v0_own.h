@@ -4,6 +4,7 @@
 #define OD_FRONT_V0_OWN_H
 
 #include "base/list.h"
+#include "base/map.h"
 #include "engine/edit.h"
 #include "engine/session.h"
 #include "front/v0.h"
@@ -29,22 +30,11 @@ struct v0_told {
     bool end, any;          /* its end was; any answer about it was */
 };
 
-struct v0 {
-    struct engine *en;
-    struct http_front front;
-    char cwd[4096], user[64], group[64];
-    int64_t user_id, no_change_ms;
-    bool su, warm, named; /* named: --username was given */
-    bool ready;
-    char who[64]; /* the name of who_uid, looked up once; "": not yet */
-    uid_t who_uid;
-    char problem[512];      /* why a part of the preparation failed; "": it did not */
-    struct list actions;    /* in flight, and kept: struct action, the newest last */
-    struct list turns;      /* runs that wait for the session */
+/* What V0 knows of one session; that of the name "main" is HTTP's. */
+struct v0_shell {
+    struct v0 *v;
+    char name[V0_SESSION_MAX + 1];
     struct action *current; /* the run that has it */
-    size_t kept_bytes, lost_bytes;
-    unsigned kept;
-    struct timer expire;
     /*
      * What is told, and what will be once the answer to `next_key` has arrived;
      * kept. A worker that finds an answer on its way at the one before takes it
@@ -59,10 +49,30 @@ struct v0 {
      * the text.
      */
     struct buf typed;
-    bool typed_any;                /* an answer about it was given */
+    bool typed_any;   /* an answer about it was given */
+    struct task tell; /* told is to be stored */
+};
+
+struct v0 {
+    struct engine *en;
+    struct v0_log log; /* begin NULL: nobody writes */
+    struct http_front front;
+    char cwd[4096], user[64], group[64];
+    int64_t user_id, no_change_ms;
+    bool su, warm, named; /* named: --username was given */
+    bool ready;
+    char who[64]; /* the name of who_uid, looked up once; "": not yet */
+    uid_t who_uid;
+    char problem[512];   /* why a part of the preparation failed; "": it did not */
+    struct list actions; /* in flight, and kept: struct action, the newest last */
+    struct list turns;   /* runs that wait for their session */
+    struct map shells;   /* by the name of their session: struct v0_shell, owned */
+    struct v0_shell *main;
+    size_t kept_bytes, lost_bytes;
+    unsigned kept;
+    struct timer expire;
     char spliced[2 * KEY_LEN + 2]; /* the write that the worker before began last */
     struct edits *edits;           /* owned; made when it is needed */
-    struct task tell;              /* told is to be stored */
     struct task sweep;             /* answers may be forgotten */
     struct task turn;              /* the session is free */
     uint64_t uploads;              /* so far: for their names */
@@ -76,8 +86,13 @@ struct v0 {
 struct action {
     struct list node, turn;
     struct v0 *v;
+    struct v0_shell *sh; /* borrowed: of the session that it is about */
     char key[KEY_LEN + 1];
     uint64_t number;
+    uint64_t id;       /* in the log; 0: it is not there */
+    bool held;         /* the log waits for its answer, so it is not abandoned */
+    uint64_t from, to; /* of a run: its output in the spool */
+    bool has_output;
     struct json *body;  /* owned; NULL when it is over */
     struct v0_action a; /* points into body */
     struct list askers;
@@ -112,14 +127,14 @@ void v0_answer_detail(struct action *a, int status, const char *text);
 /* The first digits of a hash. */
 void v0_key_of(struct str bytes, char key[KEY_LEN + 1]);
 /* An absolute path of what the agent called path: against its shell's directory. */
-int v0_path(struct v0 *v, struct str path, struct buf *out);
+int v0_path(const struct v0_shell *sh, struct str path, struct buf *out);
 /* Whose files are made: the sandbox user's, when we may. */
 void v0_owner(const struct v0 *v, uid_t *uid, gid_t *gid);
 
 /* v0_typed.c */
 /* Deals with a run while a text waits for its end, or that begins one. false: no. */
 bool v0_typed(struct action *a);
-void v0_typed_load(struct v0 *v);
+void v0_typed_load(struct v0_shell *sh);
 
 /* v0_run.c */
 /* The id of an action, for the session. */
@@ -132,7 +147,11 @@ void v0_run_static(struct action *a);
 void v0_run_forget(struct action *a); /* its answer was received, or nobody wants it */
 void v0_run_resume(struct v0 *v);
 struct session *v0_session(struct v0 *v, struct str name, struct str cwd, struct err *e);
-const char *v0_cwd(const struct v0 *v);
+const char *v0_cwd(const struct v0_shell *sh);
+/* Its output begins there, and who follows may hear of it. */
+void v0_started(struct action *a, const char *command, uint64_t from);
+/* The key under which the keeper has something of a session: NAME, or NAME/SESSION. */
+void v0_state_key(const struct v0_shell *sh, const char *name, struct buf *out);
 
 /* v0_files.c */
 void v0_read(struct action *a);

@@ -34,9 +34,10 @@ static const char session_main[] = "main";
 
 /* ---- the session ---- */
 
-const char *v0_cwd(const struct v0 *v)
+const char *v0_cwd(const struct v0_shell *sh)
 {
-    struct session *s = session_find(v->en, str_of(session_main));
+    const struct v0 *v = sh->v;
+    struct session *s = session_find(v->en, str_of(sh->name));
     const char *cwd = s ? session_cwd(s) : "";
     return *cwd ? cwd : v->cwd[0] ? v->cwd : v->en->home;
 }
@@ -137,7 +138,7 @@ static void put_prefix(struct action *a, const struct op *op, const struct term_
 {
     bool over = op->r.state != OP_RUNNING;
     buf_adds(out, buf_str(&a->prefix));
-    bool any = a->typing ? a->v->typed_any : a->v->told.any;
+    bool any = a->typing ? a->sh->typed_any : a->sh->told.any;
     if (!over && (a->refused || any))
         buf_adds(out, v0_prefix_below);
     else if (over && (t->cut_lines > 0 || a->lost))
@@ -164,12 +165,15 @@ static void put_suffix(struct action *a, const struct op *op, struct buf *out)
 
 static void answer_run(struct action *a, struct op *op)
 {
-    struct v0 *v = a->v;
+    struct v0_shell *sh = a->sh;
     struct buf content = BUF_INIT(ANSWER_MAX), prefix = BUF_INIT(TEXT_MAX);
     struct buf suffix = BUF_INIT(BODY_MAX), out = BUF_INIT(ANSWER_MAX);
     struct term_text info;
     struct facts facts;
     bool over = op->r.state != OP_RUNNING;
+    a->from = op->r.from > op->output_from ? op->r.from : op->output_from;
+    a->to = op->r.to;
+    a->has_output = !a->typing && !a->refused && a->to >= a->from;
     put_content(a, op, &content, &info);
     put_prefix(a, op, &info, &prefix);
     put_suffix(a, op, &suffix);
@@ -180,10 +184,10 @@ static void answer_run(struct action *a, struct op *op)
     m.suffix = buf_str(&suffix);
     int r = v0_put_run(&out, str_trim(a->a.run.command), buf_str(&content),
                        a->a.run.hidden && (over || a->refused), &m);
-    v->typed_any = a->typing;
+    sh->typed_any = a->typing;
     if (!a->a.run.is_static && !a->typing) {
         a->tells = true;
-        a->after = v->told;
+        a->after = sh->told;
         memcpy(a->after.id, op->id, sizeof(a->after.id));
         a->after.cursor = op->r.to;
         a->after.end = over;
@@ -227,9 +231,10 @@ static void on_note(struct op *op, const char *kind, const char *text, uint64_t 
     struct action *a = op->owner;
     (void)text;
     (void)from;
-    (void)to;
     if (strcmp(kind, "gap") == 0)
         a->lost = true;
+    else if (strcmp(kind, "started") == 0 && op == a->op)
+        v0_started(a, op->id, to > op->output_from ? to : op->output_from);
 }
 
 static void run_new(struct action *a);
@@ -284,11 +289,11 @@ static struct op *make_op(struct action *a, const char *id)
 }
 
 /* From here on, what is told is about this command. */
-static void tell_of(struct v0 *v, const char *id)
+static void tell_of(struct v0_shell *sh, const char *id)
 {
-    if (strcmp(v->told.id, id) != 0)
-        v->told = (struct v0_told){.number = v->told.number};
-    memcpy(v->told.id, id, strlen(id) + 1);
+    if (strcmp(sh->told.id, id) != 0)
+        sh->told = (struct v0_told){.number = sh->told.number};
+    memcpy(sh->told.id, id, strlen(id) + 1);
 }
 
 /* Waits for the command `id`, which the session knows. */
@@ -297,11 +302,13 @@ static void ask_again(struct action *a, const char *id)
     struct v0 *v = a->v;
     struct op *op = make_op(a, id);
     if (!a->a.run.is_static)
-        op->output_from = v->told.cursor;
+        op->output_from = a->sh->told.cursor;
     op->detach = a->refused;
     op->timeout_ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : 0;
     op->idle_ms = a->a.run.blocking ? 0 : v->no_change_ms;
     a->op = op;
+    if (session_running(a->session, id))
+        v0_started(a, id, op->output_from);
     session_run(a->session, op);
 }
 
@@ -317,8 +324,8 @@ void v0_run_text(struct action *a, struct str text)
     op->timeout_ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : 0;
     op->idle_ms = a->a.run.blocking ? 0 : a->v->no_change_ms;
     if (!a->a.run.is_static) {
-        tell_of(a->v, op->id);
-        task_cancel(&a->v->tell); /* a newer command says as much */
+        tell_of(a->sh, op->id);
+        task_cancel(&a->sh->tell); /* a newer command says as much */
     }
     buf_adds(&op->command, text);
     a->op = op;
@@ -389,7 +396,7 @@ static const char *begun_before(struct action *a)
     if (a->a.unique)
         return id;
     const char *newest = session_call(a->session, STR("v0:"));
-    return id == newest && number > a->v->told.number ? id : NULL;
+    return id == newest && number > a->sh->told.number ? id : NULL;
 }
 
 static bool typed_before(struct action *a)
@@ -400,7 +407,7 @@ static bool typed_before(struct action *a)
     const char *id = session_input_call(a->session, str_of(prefix));
     if (!id || str_to_u64(str_of(strrchr(id, ':') + 1), &number) < 0)
         return false;
-    return a->a.unique || number > a->v->told.number;
+    return a->a.unique || number > a->sh->told.number;
 }
 
 /*
@@ -409,29 +416,29 @@ static bool typed_before(struct action *a)
  */
 static void first_of_all(struct action *a)
 {
-    struct v0 *v = a->v;
+    struct v0_shell *sh = a->sh;
     const char *newest = session_call(a->session, STR("v0:"));
-    a->first = !v->begun;
-    if (v->begun)
+    a->first = !sh->begun;
+    if (sh->begun)
         return;
-    v->begun = true;
-    if (v->next_key[0] && strcmp(v->next_key, a->key) != 0)
-        v->told = v->next;
-    v->next_key[0] = 0;
+    sh->begun = true;
+    if (sh->next_key[0] && strcmp(sh->next_key, a->key) != 0)
+        sh->told = sh->next;
+    sh->next_key[0] = 0;
     char prefix[KEY_LEN + 8];
     snprintf(prefix, sizeof(prefix), "v0:%s:", a->key);
     if (newest && !session_running(a->session, newest) &&
-        !str_starts(str_of(newest), str_of(prefix)) && strcmp(newest, v->told.id) != 0) {
-        tell_of(v, newest);
-        v->told.end = true;
+        !str_starts(str_of(newest), str_of(prefix)) && strcmp(newest, sh->told.id) != 0) {
+        tell_of(sh, newest);
+        sh->told.end = true;
     }
 }
 
 /* Where the client is: the newest command of ours, when its end is not told. */
-static const char *open_command(struct v0 *v, struct session *s)
+static const char *open_command(const struct v0_shell *sh, struct session *s)
 {
     const char *id = session_call(s, STR("v0:"));
-    return id && !(strcmp(id, v->told.id) == 0 && v->told.end) ? id : NULL;
+    return id && !(strcmp(id, sh->told.id) == 0 && sh->told.end) ? id : NULL;
 }
 
 void v0_run(struct action *a)
@@ -439,7 +446,7 @@ void v0_run(struct action *a)
     struct v0 *v = a->v;
     struct err e = ERR_INIT;
     struct str text = str_trim(a->a.run.command);
-    a->session = v0_session(v, str_of(session_main), str_of(v->cwd), &e);
+    a->session = v0_session(v, str_of(a->sh->name), str_of(v->cwd), &e);
     if (!a->session) {
         v0_answer_error(a, str_of(e.text));
         return;
@@ -449,17 +456,17 @@ void v0_run(struct action *a)
     first_of_all(a);
     const char *before = begun_before(a);
     if (before) {
-        tell_of(v, before);
+        tell_of(a->sh, before);
         ask_again(a, before);
         return;
     }
     char open[OP_ID_MAX + 1] = "";
-    const char *id = open_command(v, a->session);
+    const char *id = open_command(a->sh, a->session);
     if (id) {
         memcpy(open, id, strlen(id) + 1);
-        tell_of(v, open);
+        tell_of(a->sh, open);
     }
-    if (v->typed.n > 0 && v0_typed(a))
+    if (a->sh->typed.n > 0 && v0_typed(a))
         return;
     bool runs = open[0] && session_running(a->session, open);
     if (!open[0] && text.n == 0) {
@@ -485,7 +492,7 @@ void v0_run(struct action *a)
         v0_answer_none(a, OP_ENDED, OP_WHY_NONE, a->letter == 'C' ? 130 : 0);
     } else if (open[0]) {
         a->rest = make_op(a, open);
-        a->rest->output_from = v->told.cursor;
+        a->rest->output_from = a->sh->told.cursor;
         session_run(a->session, a->rest);
     } else {
         run_new(a);

@@ -10,49 +10,55 @@
 
 enum { TYPED_MAX = LIMIT_BLOB_MAX - 256 };
 
-static struct str text_of(const struct v0 *v)
+static struct str text_of(const struct v0_shell *sh)
 {
-    struct str rest = buf_str(&v->typed);
+    struct str rest = buf_str(&sh->typed);
     str_cut(&rest, '\n');
     return rest;
 }
 
-static void keep(struct v0 *v)
+static void keep(struct v0_shell *sh)
 {
-    hold_put(v->en->hold, STR("v0/typed"), buf_str(&v->typed));
+    struct buf key = BUF_INIT(128);
+    v0_state_key(sh, "v0/typed", &key);
+    hold_put(sh->v->en->hold, buf_str(&key), buf_str(&sh->typed));
+    buf_release(&key);
 }
 
-void v0_typed_load(struct v0 *v)
+void v0_typed_load(struct v0_shell *sh)
 {
-    struct buf *b = map_get(&v->en->states, STR("v0/typed"));
-    buf_init(&v->typed, TYPED_MAX);
+    struct buf key = BUF_INIT(128);
+    v0_state_key(sh, "v0/typed", &key);
+    struct buf *b = map_get(&sh->v->en->states, buf_str(&key));
+    buf_init(&sh->typed, TYPED_MAX);
     if (b)
-        buf_adds(&v->typed, buf_str(b));
+        buf_adds(&sh->typed, buf_str(b));
+    buf_release(&key);
 }
 
-static void forget(struct v0 *v)
+static void forget(struct v0_shell *sh)
 {
-    buf_reset(&v->typed);
-    keep(v);
+    buf_reset(&sh->typed);
+    keep(sh);
 }
 
 /* The line, behind those that are there. -1: too much. */
 static int gather(struct action *a, struct str line)
 {
-    struct v0 *v = a->v;
+    struct v0_shell *sh = a->sh;
     struct buf more = BUF_INIT(TYPED_MAX);
     char id[OP_ID_MAX + 1];
     v0_id(a, id);
-    struct str before = text_of(v);
+    struct str before = text_of(sh);
     int r = buf_addf(&more, "%s\n", id);
     if (r == 0 && before.n > 0)
         r = buf_adds(&more, before) < 0 || buf_addc(&more, '\n') < 0 ? -1 : 0;
     if (r == 0)
         r = buf_adds(&more, line);
     if (r == 0) {
-        buf_reset(&v->typed);
-        buf_adds(&v->typed, buf_str(&more));
-        keep(v);
+        buf_reset(&sh->typed);
+        buf_adds(&sh->typed, buf_str(&more));
+        keep(sh);
     }
     buf_release(&more);
     return r;
@@ -61,7 +67,7 @@ static int gather(struct action *a, struct str line)
 /* Was this very line gathered already, by the worker before? */
 static bool gathered(struct action *a)
 {
-    struct str rest = buf_str(&a->v->typed), id = str_cut(&rest, '\n');
+    struct str rest = buf_str(&a->sh->typed), id = str_cut(&rest, '\n');
     struct str key = str_sub(id, 3, KEY_LEN);
     return str_eq(key, str_of(a->key)) && (a->a.unique || a->first);
 }
@@ -79,42 +85,42 @@ static void on_quiet(struct timer *t)
 /* More lines are wanted, and none comes. */
 static void wait_for_more(struct action *a)
 {
-    struct v0 *v = a->v;
+    struct v0_shell *sh = a->sh;
     int64_t hard = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : INT64_MAX;
-    int64_t quiet = a->a.run.blocking ? INT64_MAX : v->no_change_ms;
+    int64_t quiet = a->a.run.blocking ? INT64_MAX : a->v->no_change_ms;
     int64_t ms = hard < quiet ? hard : quiet;
     if (ms < INT64_MAX)
-        timer_begin(v->en->loop, &a->quiet, ms, on_quiet);
+        timer_begin(sh->v->en->loop, &a->quiet, ms, on_quiet);
 }
 
 static void next_line(struct action *a)
 {
-    struct v0 *v = a->v;
+    struct v0_shell *sh = a->sh;
     struct str line = str_trim(a->a.run.command);
     if (!gathered(a) && gather(a, line) < 0) {
         v0_answer_error(a, STR("The command that is being typed is too long; end it with "
                                "C-c and write it to a file instead."));
         return;
     }
-    if (v0_scan_open(text_of(v))) {
+    if (v0_scan_open(text_of(sh))) {
         wait_for_more(a);
         return;
     }
     struct buf whole = BUF_INIT(TYPED_MAX);
-    buf_adds(&whole, text_of(v));
+    buf_adds(&whole, text_of(sh));
     v0_run_text(a, buf_str(&whole));
-    forget(v);
+    forget(sh);
     buf_release(&whole);
 }
 
 bool v0_typed(struct action *a)
 {
-    struct v0 *v = a->v;
+    struct v0_shell *sh = a->sh;
     struct str line = str_trim(a->a.run.command);
-    if (v->typed.n == 0) {
+    if (sh->typed.n == 0) {
         if (!v0_scan_open(line) || gather(a, line) < 0)
             return false; /* the shell has its own words for what is too long */
-        v->typed_any = false;
+        sh->typed_any = false;
         wait_for_more(a);
     } else if (line.n == 0) {
         wait_for_more(a);
@@ -122,13 +128,13 @@ bool v0_typed(struct action *a)
         a->refused = true;
         v0_answer_none(a, OP_RUNNING, OP_DETACHED, 0);
     } else if (a->letter == 'C') {
-        forget(v);
+        forget(sh);
         v0_answer_none(a, OP_ENDED, OP_WHY_NONE, 130);
     } else if (a->letter == 'D') { /* no more lines: bash says what is missing */
         struct buf whole = BUF_INIT(TYPED_MAX);
-        buf_adds(&whole, text_of(v));
+        buf_adds(&whole, text_of(sh));
         v0_run_text(a, buf_str(&whole));
-        forget(v);
+        forget(sh);
         buf_release(&whole);
     } else {
         next_line(a);

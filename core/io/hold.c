@@ -369,6 +369,12 @@ void hold_put(struct hold *h, struct str key, struct str value)
         send_to(h, &m);
 }
 
+void hold_keep(struct hold *h, struct str name, int fd)
+{
+    struct keep_msg m = {.h = {.type = KEEP_HOLD}, .body = name, .fds = {fd}, .nfds = 1};
+    send_to(h, &m);
+}
+
 void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
               hold_answer_fn *fn, void *arg)
 {

@@ -29,7 +29,7 @@ struct proc {
 };
 
 struct hold_events {
-    /* A held listening socket; the worker's copy, owned by the callee. */
+    /* A held listening socket, or what hold_keep gave; our copy, owned by the callee. */
     void (*held)(void *arg, struct str name, int fd);
     /* A state as last stored, before ready. */
     void (*state)(void *arg, struct str key, struct str value);
@@ -83,6 +83,8 @@ void hold_close_input(struct proc *p);
 void hold_forget(struct proc *p);
 
 void hold_put(struct hold *h, struct str key, struct str value);
+/* The keeper has a copy of fd, a socket or memory, and hands it to later workers. */
+void hold_keep(struct hold *h, struct str name, int fd);
 /* Asks the minder of uid; fn (may be NULL) is called once, when the answer comes. */
 void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
               hold_answer_fn *fn, void *arg);

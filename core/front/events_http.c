@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The routes of the event stream.
+ *
+ *   GET /events    upgraded: a WebSocket. Accept: text/event-stream: an event stream.
+ *                  Else a page of events, now or when there are some (?wait=SECONDS).
+ *   POST /events   one action; its observation is the answer, or at once its id (?wait=0)
+ */
+#include "front/events_own.h"
+
+#include "base/limits.h"
+#include "base/xalloc.h"
+#include "proto/ws_hello.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PAGE_MAX = 1 << 20, WAIT_MAX_MS = 3600000, ACTION_MAX = MESSAGE_MAX };
+
+static const char json_type[] = "application/json";
+
+/* ---- errors ---- */
+
+void events_put_error(struct buf *out, const struct err *e, struct str client_id)
+{
+    buf_addf(out, "{\"error\":{\"code\":\"%s\",\"message\":", err_name(e->code));
+    json_quote(out, str_of(e->text));
+    buf_addc(out, '}');
+    if (client_id.n > 0) {
+        buf_addz(out, ",\"client_id\":");
+        buf_adds(out, client_id);
+    }
+    buf_addc(out, '}');
+}
+
+static int status_of(enum err_code code)
+{
+    static const struct {
+        enum err_code code;
+        int status;
+    } known[] = {{ERR_NOTFOUND, 404},    {ERR_DENIED, 403}, {ERR_BUSY, 409},
+                 {ERR_LIMIT, 507},       {ERR_GONE, 410},   {ERR_CANCELLED, 503},
+                 {ERR_UNSUPPORTED, 501}, {ERR_IO, 500},     {ERR_INTERNAL, 500},
+                 {ERR_TIMEOUT, 504}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].code == code)
+            return known[i].status;
+    }
+    return 400;
+}
+
+static void refuse(struct req *r, const struct err *e)
+{
+    struct buf b = BUF_INIT(8 << 10);
+    events_put_error(&b, e, STR(""));
+    req_answer_take(r, status_of(e->code), json_type, &b);
+}
+
+void events_http_fail(struct req *r, int status, const char *text)
+{
+    struct err e = {.code = ERR_INVALID};
+    struct buf b = BUF_INIT(8 << 10);
+    snprintf(e.text, sizeof(e.text), "%s", text);
+    events_put_error(&b, &e, STR(""));
+    req_answer_take(r, status, json_type, &b);
+}
+
+/* ---- what a request asks for ---- */
+
+struct query {
+    uint64_t since;
+    bool has_since, base64;
+    int64_t wait_ms; /* -1: not given */
+    struct resume resumes[RESUMES_MAX];
+    unsigned nresumes;
+};
+
+static int query_id(const char *name, struct str text, uint64_t *out, struct err *e)
+{
+    if (str_to_u64(text, out) == 0)
+        return 0;
+    return err_set(e, ERR_INVALID, "%s must be the id of an event, or 0, not \"%.*s\"",
+                   name, (int)(text.n < 60 ? text.n : 60), text.p);
+}
+
+/* CAUSE:OFFSET,… */
+static int query_output(struct query *q, struct str text, struct err *e)
+{
+    while (text.n > 0) {
+        struct str one = str_cut(&text, ','), cause = str_cut(&one, ':');
+        struct resume *to = &q->resumes[q->nresumes];
+        if (q->nresumes == RESUMES_MAX || str_to_u64(cause, &to->cause) < 0 ||
+            str_to_u64(one, &to->offset) < 0)
+            return err_set(e, ERR_INVALID,
+                           "output must be CAUSE:OFFSET, at most %d of them with commas",
+                           RESUMES_MAX);
+        q->nresumes++;
+    }
+    return 0;
+}
+
+static int read_query(struct req *r, struct query *q, struct err *e)
+{
+    struct buf b = BUF_INIT(4096);
+    struct str last = req_header(r, "Last-Event-ID");
+    int rc = 0;
+    *q = (struct query){.wait_ms = -1};
+    if (last.p && str_to_u64(last, &q->since) == 0)
+        q->has_since = true;
+    else if (req_query(r, "since", &b) > 0) {
+        rc = query_id("since", buf_str(&b), &q->since, e);
+        q->has_since = true;
+    }
+    buf_reset(&b);
+    if (rc == 0 && req_query(r, "wait", &b) > 0 &&
+        (str_to_ms(buf_str(&b), &q->wait_ms) < 0 || q->wait_ms > WAIT_MAX_MS))
+        rc = err_set(e, ERR_INVALID, "wait must be seconds, at most %d",
+                     WAIT_MAX_MS / 1000);
+    buf_reset(&b);
+    if (rc == 0 && req_query(r, "output", &b) > 0)
+        rc = query_output(q, buf_str(&b), e);
+    buf_reset(&b);
+    q->base64 = req_query(r, "encoding", &b) > 0 && str_eq(buf_str(&b), STR("base64"));
+    buf_release(&b);
+    return rc;
+}
+
+/* ---- who waits ---- */
+
+struct wait {
+    struct list node;
+    struct events *ev;
+    struct req *req;
+    uint64_t cause; /* POST: whose observation; 0: for events */
+    struct event_cursor cursor;
+    struct event_sub sub;
+    struct timer timer;
+};
+
+static void wait_free(struct wait *w)
+{
+    list_del(&w->node);
+    eventlog_unsubscribe(&w->sub);
+    timer_stop(&w->timer);
+    loop_bury(w->ev->en->loop, w, free);
+}
+
+static void on_wait_gone(struct req *r, void *owner)
+{
+    (void)r;
+    wait_free(owner);
+}
+
+static struct wait *wait_new(struct events *ev, struct req *r)
+{
+    struct wait *w = xnew(struct wait);
+    w->ev = ev;
+    w->req = r;
+    list_init(&w->sub.node);
+    list_add_tail(&ev->waits, &w->node);
+    req_own(r, w, on_wait_gone);
+    return w;
+}
+
+/* ---- a page of events ---- */
+
+/* {"events":[…],"next":N}: next is what to ask for with since. false: none. */
+static bool answer_page(struct events *ev, struct req *r, struct event_cursor *c,
+                        bool even_none)
+{
+    struct buf lines = BUF_INIT(PAGE_MAX + 2 * LIMIT_EVENT_MAX);
+    struct buf out = BUF_INIT(PAGE_MAX + 2 * LIMIT_EVENT_MAX + 64);
+    struct event_line line;
+    if (eventlog_read(ev->log, c, &lines, PAGE_MAX, NULL) <= 0 && !even_none) {
+        buf_release(&lines);
+        return false;
+    }
+    buf_addz(&out, "{\"events\":[");
+    for (struct str s = buf_str(&lines);
+         s.n > 0 && event_line(s, &line) == EVENT_LINE_GOOD;) {
+        if (out.p[out.n - 1] != '[')
+            buf_addz(&out, ",\n");
+        buf_adds(&out, str_sub(s, 0, line.n - 1));
+        s = str_sub(s, line.n, s.n);
+    }
+    buf_addf(&out, "],\"last\":%llu}\n", (unsigned long long)c->next - 1);
+    buf_release(&lines);
+    req_answer_take(r, 200, json_type, &out);
+    return true;
+}
+
+static void on_wait_wake(struct event_sub *s)
+{
+    struct wait *w = container_of(s, struct wait, sub);
+    if (answer_page(w->ev, w->req, &w->cursor, false))
+        wait_free(w);
+}
+
+static void on_wait_late(struct timer *t)
+{
+    struct wait *w = container_of(t, struct wait, timer);
+    answer_page(w->ev, w->req, &w->cursor, true);
+    wait_free(w);
+}
+
+static void page(struct events *ev, struct req *r, const struct query *q)
+{
+    struct event_cursor c = {.next = q->since + 1};
+    bool wait = q->wait_ms > 0;
+    if (answer_page(ev, r, &c, !wait))
+        return;
+    struct wait *w = wait_new(ev, r);
+    w->cursor = c;
+    eventlog_subscribe(ev->log, &w->sub, on_wait_wake);
+    timer_begin(ev->en->loop, &w->timer, q->wait_ms, on_wait_late);
+}
+
+/* ---- GET ---- */
+
+static const struct stream_events no_calls;
+
+static void upgrade(struct events *ev, struct req *r, const struct query *q)
+{
+    static const char *const protocols[] = {EVENTS_PROTOCOL, NULL};
+    char accept[WS_ACCEPT_SIZE];
+    struct err e = ERR_INIT;
+    struct stream s;
+    struct buf offered = BUF_INIT(4096);
+    http_joined(req_head(r), "Sec-WebSocket-Protocol", &offered);
+    struct ws_hello h = {.upgrade = req_header(r, "Upgrade"),
+                         .connection = req_header(r, "Connection"),
+                         .key = req_header(r, "Sec-WebSocket-Key"),
+                         .version = req_header(r, "Sec-WebSocket-Version"),
+                         .protocol = buf_str(&offered)};
+    int status = ws_check_request(&h, accept, &e);
+    bool chosen = ws_choose(h.protocol, protocols).p != NULL;
+    buf_release(&offered);
+    if (status) {
+        req_header_add(r, "Sec-WebSocket-Version", WS_VERSION);
+        req_header_add(r, "Upgrade", "websocket");
+        events_http_fail(r, status, e.text);
+        return;
+    }
+    req_header_add(r, "Sec-WebSocket-Accept", accept);
+    if (chosen)
+        req_header_add(r, "Sec-WebSocket-Protocol", EVENTS_PROTOCOL);
+    struct events_link_opts o = {.since = q->has_since ? q->since
+                                                       : eventlog_next(ev->log) - 1,
+                                 .with_key = keys_of(ev->keys, r) == KEYS_MISSING,
+                                 .base64 = q->base64};
+    if (req_upgrade(r, "websocket", &s, &no_calls) < 0) {
+        events_http_fail(r, 400,
+                         "a WebSocket begins with a GET of HTTP/1.1, without a body");
+        return;
+    }
+    struct events_link *k = events_link_open(ev, &s, WS_SERVER, &o);
+    for (unsigned i = 0; i < q->nresumes; i++)
+        link_resume(k, q->resumes[i].cause, q->resumes[i].offset);
+}
+
+static void get_events(struct req *r)
+{
+    struct events *ev = req_arg(r);
+    struct err e = ERR_INIT;
+    struct query q;
+    engine_touch(ev->en);
+    if (read_query(r, &q, &e) < 0 || events_check_since(ev, q.since, &e) < 0) {
+        refuse(r, &e);
+    } else if (http_has_token(req_header(r, "Upgrade"), "websocket")) {
+        upgrade(ev, r, &q);
+    } else if (str_find(req_header(r, "Accept"), STR("text/event-stream")) >= 0) {
+        struct events_link_opts o = {.since = q.has_since ? q.since
+                                                          : eventlog_next(ev->log) - 1,
+                                     .base64 = q.base64};
+        link_open_sse(ev, r, &o);
+    } else {
+        page(ev, r, &q);
+    }
+}
+
+/* ---- POST ---- */
+
+static void answer_line(struct events *ev, struct req *r, uint64_t id)
+{
+    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = {.code = ERR_GONE, .text = "the observation is not kept any more"};
+    if (events_line(ev, id, &b) == 0)
+        req_answer_take(r, 200, json_type, &b);
+    else
+        refuse(r, &e);
+    buf_release(&b);
+}
+
+void waits_end(struct events *ev, uint64_t cause, uint64_t end)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &ev->waits) {
+        struct wait *w = list_entry(it, struct wait, node);
+        if (w->cause != cause)
+            continue;
+        answer_line(ev, w->req, end);
+        wait_free(w);
+    }
+}
+
+void waits_fail(struct events *ev, uint64_t cause, const struct err *e)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &ev->waits) {
+        struct wait *w = list_entry(it, struct wait, node);
+        if (w->cause != cause)
+            continue;
+        refuse(w->req, e);
+        wait_free(w);
+    }
+}
+
+static void post_events(struct req *r)
+{
+    struct events *ev = req_arg(r);
+    struct err e = ERR_INIT;
+    struct events_taken t;
+    struct query q;
+    engine_touch(ev->en);
+    struct json *m = read_query(r, &q, &e) < 0 ? NULL : json_parse(req_body(r), &e);
+    if (m && !json_has(m, "action"))
+        err_set(&e, ERR_INVALID, "the body must be an action: an object with \"action\"");
+    if (!m || e.code || events_act(ev, m, &t, &e) < 0) {
+        refuse(r, &e);
+    } else if (t.end) {
+        answer_line(ev, r, t.end);
+    } else if (q.wait_ms == 0) {
+        struct buf b = BUF_INIT(64);
+        buf_addf(&b, "{\"id\":%llu}", (unsigned long long)t.id);
+        req_answer_take(r, 202, json_type, &b);
+    } else {
+        struct wait *w = wait_new(ev, r);
+        w->cause = t.id;
+    }
+    json_free(m);
+}
+
+const struct route events_routes[] = {
+    {HTTP_GET, "/events", get_events, 0, NULL, false},
+    {HTTP_POST, "/events", post_events, ACTION_MAX, NULL, false},
+};
+const size_t events_nroutes = sizeof(events_routes) / sizeof(events_routes[0]);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The beginning of an event's line, told without parsing all of it, and what must not
+ * be in it.
+ *
+ *   {"id":N,"timestamp":"…","key":"…","session":"…"[,"client_id":…],"action":…
+ *   {"id":N,"timestamp":"…","cause":N,"session":"…"[,"client_id":…][,"output":{"from":N,
+ *       "to":N}],…
+ */
+#include "front/events_own.h"
+
+#include "base/utf8.h"
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+
+/* ---- looking ---- */
+
+static bool skip(struct str *s, const char *text)
+{
+    size_t n = strlen(text);
+    if (!str_starts(*s, str_n(text, n)))
+        return false;
+    *s = str_sub(*s, n, s->n);
+    return true;
+}
+
+static bool take_number(struct str *s, uint64_t *out)
+{
+    size_t n = 0;
+    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+        n++;
+    if (str_to_u64(str_sub(*s, 0, n), out) < 0)
+        return false;
+    *s = str_sub(*s, n, s->n);
+    return true;
+}
+
+/* A string with its quotes. */
+static struct str take_string(struct str *s)
+{
+    if (s->n == 0 || s->p[0] != '"')
+        return str_n(s->p, 0);
+    for (size_t i = 1; i < s->n; i++) {
+        if (s->p[i] == '\\') {
+            i++;
+        } else if (s->p[i] == '"') {
+            struct str token = str_sub(*s, 0, i + 1);
+            *s = str_sub(*s, i + 1, s->n);
+            return token;
+        }
+    }
+    return str_n(s->p, 0);
+}
+
+void events_look(struct str line, struct event_look *out)
+{
+    struct event_line head;
+    *out = (struct event_look){.kind = LOOK_OTHER};
+    if (!event_head(line, &head))
+        return;
+    out->id = head.id;
+    struct str s = line;
+    if (!skip(&s, "{\"id\":") || !take_number(&s, &out->id) ||
+        !skip(&s, ",\"timestamp\":") || take_string(&s).n == 0)
+        return;
+    if (skip(&s, ",\"key\":")) {
+        struct str key = take_string(&s);
+        if (key.n != EVENTS_KEY + 2)
+            return;
+        out->kind = LOOK_ACTION;
+        out->key = str_sub(key, 1, EVENTS_KEY);
+    } else if (skip(&s, ",\"cause\":") && take_number(&s, &out->cause)) {
+        out->kind = LOOK_END;
+    } else {
+        return;
+    }
+    if (skip(&s, ",\"session\":")) {
+        struct str name = take_string(&s);
+        out->session = name.n > 2 ? str_sub(name, 1, name.n - 2) : str_n(s.p, 0);
+    }
+    if (skip(&s, ",\"client_id\":"))
+        out->client_id = take_string(&s);
+    out->has_output = out->kind == LOOK_END && skip(&s, ",\"output\":{\"from\":") &&
+                      take_number(&s, &out->from) && skip(&s, ",\"to\":") &&
+                      take_number(&s, &out->to);
+}
+
+int events_unquote(struct str token, struct buf *out)
+{
+    struct err e;
+    struct json *j = json_parse(token, &e);
+    int r = json_is_string(j) ? buf_adds(out, json_str_value(j, "")) : -1;
+    json_free(j);
+    return r;
+}
+
+/* ---- too long ---- */
+
+void events_shorten(struct json *j, size_t most)
+{
+    for (struct json *v = json_first(j), *next; v; v = next) {
+        next = json_next(v);
+        struct str s = json_str_value(v, "");
+        if (json_is_string(v) && s.n > most && json_name(v)) {
+            struct buf b = BUF_INIT(most + 64);
+            buf_adds(&b, str_n(s.p, utf8_cut(s, most)));
+            buf_addf(&b, " [... %zu bytes in all]", s.n);
+            json_put_str(j, json_name(v), buf_str(&b));
+            buf_release(&b);
+        } else if (json_is_object(v) || json_is_array(v)) {
+            events_shorten(v, most);
+        }
+    }
+}
+
+/* ---- secrets ---- */
+
+static const char hidden[] = "<secret_hidden>";
+
+void events_add_secret(struct events *ev, struct str value)
+{
+    struct buf b = BUF_INIT(8 * SECRET_MAX);
+    if (value.n < SECRET_MIN || value.n > SECRET_MAX || ev->nsecrets == SECRETS_MAX ||
+        json_quote(&b, value) < 0) {
+        buf_release(&b);
+        return;
+    }
+    struct str s = str_sub(buf_str(&b), 1, b.n - 2);
+    bool known = false;
+    for (unsigned i = 0; i < ev->nsecrets; i++)
+        known = known || str_eq(ev->secrets[i], s);
+    if (!known)
+        ev->secrets[ev->nsecrets++] = str_n(xstrndup(s.p, s.n), s.n);
+    buf_release(&b);
+}
+
+/* The longest secret that s begins with. */
+static size_t secret_at(const struct events *ev, struct str s)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < ev->nsecrets; i++) {
+        if (ev->secrets[i].n > n && str_starts(s, ev->secrets[i]))
+            n = ev->secrets[i].n;
+    }
+    return n;
+}
+
+static bool has_secret(const struct events *ev, struct str text)
+{
+    for (unsigned i = 0; i < ev->nsecrets; i++) {
+        if (text.n >= ev->secrets[i].n &&
+            memmem(text.p, text.n, ev->secrets[i].p, ev->secrets[i].n))
+            return true;
+    }
+    return false;
+}
+
+/* Is the string that ends before rest the name of a member? */
+static bool is_name(struct str rest)
+{
+    size_t i = 0;
+    while (i < rest.n && rest.p[i] == ' ')
+        i++;
+    return i < rest.n && rest.p[i] == ':';
+}
+
+unsigned events_mask(const struct events *ev, struct buf *text)
+{
+    struct str s = buf_str(text);
+    unsigned count = 0;
+    if (!has_secret(ev, s))
+        return 0;
+    struct buf out = BUF_INIT(text->max);
+    bool fits = true;
+    while (s.n > 0 && fits) {
+        struct str token = take_string(&s);
+        if (token.n == 0) {
+            fits = buf_addc(&out, s.p[0]) == 0;
+            s = str_sub(s, 1, s.n);
+            continue;
+        }
+        bool name = is_name(s);
+        for (size_t i = 0; i < token.n && fits;) {
+            size_t n = name || i == 0 ? 0 : secret_at(ev, str_sub(token, i, token.n));
+            size_t step = n ? n : token.p[i] == '\\' && i + 1 < token.n ? 2 : 1;
+            fits = n ? buf_addz(&out, hidden) == 0
+                     : buf_add(&out, token.p + i, step) == 0;
+            count += n > 0;
+            i += step;
+        }
+    }
+    buf_release(text);
+    *text = out;
+    if (!fits)
+        buf_truncate(text, 0);
+    return count;
+}
