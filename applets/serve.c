@@ -141,6 +141,24 @@ static struct json *v0_options(const struct serve *s)
     return j;
 }
 
+static struct json *events_options(const struct serve_options *o)
+{
+    struct json *j = json_object(), *secrets = json_array();
+    for (int i = 0; i < o->nsecrets; i++) {
+        const char *value = getenv(o->secrets[i]);
+        if (value && *value)
+            json_push_str(secrets, str_of(value));
+        else
+            log_warn("there is no variable %s, so nothing of it is hidden",
+                     o->secrets[i]);
+    }
+    json_put_z(j, "fsync", o->fsync);
+    json_put_int(j, "bytes", (int64_t)o->events_bytes);
+    json_put_int(j, "age_ms", o->events_age_ms);
+    json_put(j, "secrets", secrets);
+    return j;
+}
+
 /*
  * What the worker gets, through the keeper, as one JSON object:
  *
@@ -152,6 +170,7 @@ static struct json *v0_options(const struct serve *s)
  *   v0    {working_dir, group: strings; username, eval_env: strings, if given;
  *          user_id, no_change_ms: numbers; plugins: [string, …]; browser, su: bools;
  *          warm: bool, PORT or --username was given: begin before the first request}
+ *   events  {fsync: string; bytes, age_ms: numbers; secrets: [string, …]}
  */
 static int make_options(const struct serve *s, struct buf *out, struct err *e)
 {
@@ -169,6 +188,7 @@ static int make_options(const struct serve *s, struct buf *out, struct err *e)
         json_put_z(o, "path", path);
     json_put(o, "http", http_options(s));
     json_put(o, "v0", v0_options(s));
+    json_put(o, "events", events_options(&s->o));
     json_put(o, "env", child_env(s));
     if (json_print(out, o) < 0 || out->n > LIMIT_SPAWN_MAX)
         r = err_set(e, ERR_LIMIT,

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 
 /* Bytes of the words and the environment of the program beside: what execve takes. */
-enum { SERVE_COMMAND_MAX = 8 << 20 };
+enum { SERVE_COMMAND_MAX = 8 << 20, SERVE_SECRETS_MAX = 32 };
 
 enum serve_plugin { PLUGIN_AGENT_SKILLS = 1, PLUGIN_JUPYTER = 2, PLUGIN_VSCODE = 4 };
 
@@ -38,6 +38,13 @@ struct serve_options {
     bool browser, su;
     const char *eval_env; /* NULL: none */
     int64_t no_change_ms;
+
+    /* The log of events. */
+    const char *fsync;                       /* none, interval, always */
+    uint64_t events_bytes;                   /* 0: as much as there is by default */
+    int64_t events_age_ms;                   /* 0: for ever */
+    const char *secrets[SERVE_SECRETS_MAX]; /* names of variables */
+    int nsecrets;
 
     bool daemon;
     int ready; /* descriptor for lines, -1: none */

@@ -44,6 +44,10 @@ enum id {
     BROWSER,
     EVAL_ENV,
     NO_CHANGE,
+    FSYNC,
+    EVENTS_SIZE,
+    EVENTS_AGE,
+    SECRET,
     DAEMON,
     STAY,
     UPGRADE,
@@ -114,6 +118,18 @@ static const struct setting {
     [NO_CHANGE] = {"no-change-timeout", "NO_CHANGE_TIMEOUT_SECONDS", "SECONDS", "10",
                    "answer OpenHands' client when a command prints nothing for so long",
                    VALUE},
+    [FSYNC] = {"fsync", "OD_FSYNC", "WHEN", "interval",
+               "events reach the disk: none, when the system likes; interval, within a\n"
+               "      second; always, before anything follows from them",
+               VALUE},
+    [EVENTS_SIZE] = {"events-size", "OD_EVENTS_SIZE", "MIB", "256; 16 in memory",
+                     "of the events that are kept; older ones go", VALUE},
+    [EVENTS_AGE] = {"events-age", "OD_EVENTS_AGE", "SECONDS", "for ever",
+                    "how long events are kept, as in 30, 0.5 or 48h", VALUE},
+    [SECRET] = {"secret", "OD_SECRETS", "NAME", "none",
+                "the value of this variable of the environment is not to be seen in\n"
+                "      events, any number of times (a list with commas in the environment)",
+                LIST},
     [DAEMON] = {"daemon", NULL, NULL, "no",
                 "go to the background, with a log in the state directory", SWITCH},
     [STAY] = {"stay", NULL, NULL, "no", "go on serving when COMMAND has ended", SWITCH},
@@ -169,6 +185,21 @@ static int add_listener(struct serve_options *o, const char *address, struct err
                        address, LIMIT_LISTENERS_MAX);
     o->listen[o->nlisten++] = address;
     return 0;
+}
+
+static int add_secret(struct serve_options *o, const char *name, struct err *e)
+{
+    if (o->nsecrets == SERVE_SECRETS_MAX)
+        return err_set(e, ERR_LIMIT, "--secret %s is one too many: there can be %d", name,
+                       SERVE_SECRETS_MAX);
+    o->secrets[o->nsecrets++] = name;
+    return 0;
+}
+
+static int add_listed(struct serve_options *o, enum id id, const char *word,
+                      struct err *e)
+{
+    return id == SECRET ? add_secret(o, word, e) : add_listener(o, word, e);
 }
 
 static int add_plugin(struct serve_options *o, struct str name, struct err *e)
@@ -240,7 +271,7 @@ static int take_option(struct given *g, char **argv, int i, struct err *e)
         return err_set(e, ERR_INVALID, "%.*s needs a value: %s", n, word,
                        settings[id].value);
     g->value[id] = value;
-    if ((kind == LIST && add_listener(g->out, value, e) < 0) ||
+    if ((kind == LIST && add_listed(g->out, (enum id)id, value, e) < 0) ||
         (kind == WORDS && add_plugin(g->out, str_of(value), e) < 0))
         return -1;
     return eq ? 1 : 2;
@@ -303,7 +334,7 @@ static int take_environment(struct given *g, struct err *e)
         if (settings[i].kind != LIST && settings[i].kind != WORDS)
             continue;
         for (char *word; (word = next_word(&value));) {
-            if ((settings[i].kind == LIST ? add_listener(g->out, word, e)
+            if ((settings[i].kind == LIST ? add_listed(g->out, (enum id)i, word, e)
                                           : add_plugin(g->out, str_of(word), e)) < 0)
                 return -1;
         }
@@ -465,6 +496,24 @@ static int take_port(struct given *g, struct err *e)
     return 0;
 }
 
+static int take_events(struct given *g, struct err *e)
+{
+    struct serve_options *o = g->out;
+    const char *when = g->value[FSYNC];
+    uint64_t mib = 0;
+    o->fsync = when ? when : "interval";
+    if (strcmp(o->fsync, "none") != 0 && strcmp(o->fsync, "interval") != 0 &&
+        strcmp(o->fsync, "always") != 0)
+        return refuse(g, FSYNC, "none, interval or always", e);
+    if (take_number(g, EVENTS_SIZE, 1 << 20, "MiB, from 1 on", &mib, e) < 0 ||
+        take_seconds(g, EVENTS_AGE, &o->events_age_ms, e) < 0)
+        return -1;
+    if (g->value[EVENTS_SIZE] && mib == 0)
+        return refuse(g, EVENTS_SIZE, "MiB, from 1 on", e);
+    o->events_bytes = mib << 20;
+    return 0;
+}
+
 static int take_ready(struct given *g, struct err *e)
 {
     uint64_t n = 0;
@@ -555,8 +604,8 @@ static int understand(struct given *g, struct err *e)
         take_switch(g, INSECURE_OPEN, &o->insecure_open, e) < 0 ||
         take_switch(g, SU, &o->su, e) < 0 ||
         take_switch(g, BROWSER, &o->browser, e) < 0 ||
-        take_switch(g, DAEMON, &o->daemon, e) < 0 || take_command(g, e) < 0 ||
-        take_tls(g, e) < 0 || take_upgrade(g, e) < 0)
+        take_switch(g, DAEMON, &o->daemon, e) < 0 || take_events(g, e) < 0 ||
+        take_command(g, e) < 0 || take_tls(g, e) < 0 || take_upgrade(g, e) < 0)
         return -1;
     o->socket = g->value[SOCKET];
     o->state_dir = g->value[STATE_DIR];

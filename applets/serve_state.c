@@ -15,6 +15,9 @@
 
 enum { STATE_SLOTS = 64 };
 
+/* What outlives a server: the events of the one before are the next one's past. */
+static const char kept[] = "events";
+
 static void empty_dir(int at, const char *name, int depth)
 {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -26,7 +29,8 @@ static void empty_dir(int at, const char *name, int depth)
     }
     struct dirent *e;
     while ((e = readdir(d))) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            (depth == 0 && strcmp(e->d_name, kept) == 0))
             continue;
         if (unlinkat(dirfd(d), e->d_name, 0) < 0 && depth < 3) {
             empty_dir(dirfd(d), e->d_name, depth + 1);

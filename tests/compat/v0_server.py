@@ -76,7 +76,7 @@ class Server:
     "port" is the command line that OpenHands writes. stop() ends it and looks at
     what it had to say."""
 
-    def __init__(self, user, env=None, key=None, form=None):
+    def __init__(self, user, env=None, key=None, form=None, more=()):
         self.user = user
         self.root = tempfile.mkdtemp(dir=T, prefix="v0.")
         os.chmod(self.root, 0o755)
@@ -85,7 +85,7 @@ class Server:
         self.log = open(os.path.join(self.root, "log"), "w+b")
         self.process = None
         words = ["--working-dir", self.dir, "--plugins", "agent_skills", "jupyter"]
-        words += [*user.options, "--no-enable-browser"]
+        words += [*user.options, "--no-enable-browser", *more]
         if form == "port":
             words = [OD, "serve", str(free_port()), *words]
         else:

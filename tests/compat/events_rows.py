@@ -1,0 +1,554 @@
+# SPDX-License-Identifier: MIT
+"""events_rows.py [PATTERN]: the event stream of core/front/EVENTS.md, asked by a real
+WebSocket library and by plain HTTP."""
+import asyncio
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+
+import websockets
+from events_client import Peer, act, log_text, request, run, server_for
+from tap import LIMIT, Rows, Tap, has, holds, lacks, run_rows, same, wait_for
+
+row = Rows()
+
+
+def asynchronous(function):
+    def inside(case):
+        asyncio.run(asyncio.wait_for(function(case), 3 * LIMIT))
+
+    return inside
+
+
+# ---- replay and follow
+
+
+@row("an action, its output, its observation")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        hello = await peer.next()
+        same(hello["hello"]["next"], 1)
+        end = await peer.run("echo one; echo two")
+        same([end["id"], end["cause"], end["session"]], [2, 1, "main"])
+        same(end["observation"], "run")
+        same(end["extras"]["metadata"]["exit_code"], 0)
+        same(peer.output[1], "one\ntwo\n")
+        same(end["content"], "one\ntwo")
+
+
+@row("those who come at different times see the same events, each once")
+@asynchronous
+async def _(case):
+    for i in range(20):
+        run(case, f"echo before {i}")
+    async with Peer(case, since=0) as first, Peer(case, since=17) as second, Peer(case) as third:
+        for i in range(20):
+            run(case, f"echo after {i}")
+        for peer in (first, second, third):
+            await peer.until(lambda e: e.get("id") == 80)
+        same(sorted(first.events), list(range(1, 81)))
+        same(sorted(second.events), list(range(18, 81)))
+        same(sorted(third.events), list(range(41, 81)))
+        for id, event in second.events.items():
+            same(event, first.events[id])
+
+
+@row("HTTP: an action waits for its observation, or does not; a page; a wait for more")
+def _(case):
+    same(request(case, "/events?since=0"), (200, {"events": [], "last": 0}))
+    end = run(case, "echo $((6*7))")
+    same([end["content"], end["cause"]], ["42", 1])
+    same(run(case, "echo later", wait=False), {"id": 3})
+    status, page = request(case, "/events?since=3&wait=20")
+    same([status, [e["cause"] for e in page["events"]], page["last"]], [200, [3], 4])
+    same(request(case, "/events?since=4&wait=0.05"), (200, {"events": [], "last": 4}))
+    status, page = request(case, "/events?since=0")
+    same([e["id"] for e in page["events"]], [1, 2, 3, 4])
+
+
+@row("an event stream goes on behind Last-Event-ID")
+def _(case):
+    for i in range(3):
+        run(case, f"echo {i}")
+    with socket.create_connection(("127.0.0.1", case.port), LIMIT) as s:
+        s.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+                  b"Last-Event-ID: 4\r\n\r\n")
+        run(case, "echo more", wait=False)
+        got = b""
+        while b"\nid: 8\n" not in got and b"id: 8\n" not in got:
+            more = s.recv(65536)
+            holds(more, got)
+            got += more
+    text = got.decode()
+    has(text, "text/event-stream", "id: 5\n", "id: 6\n", "id: 7\n", '"observation":"delta"')
+    lacks(text, "id: 4\n")
+
+
+@row("V0's own actions are in the log too")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        body = {"action": {"action": "run", "args": {"command": "echo by V0"}, "timestamp": "1"}}
+        for _ in range(2):
+            status, answer = await asyncio.to_thread(request, case, "/execute_action", body)
+            same([status, answer["content"]], [200, "by V0"])
+        await peer.end(1)
+        same([peer.events[1]["source"], peer.events[2]["content"]], ["http", "by V0"])
+        same(run(case, "true")["id"], 4)
+
+
+@row("sessions of their own, at the same time")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        await peer.act("run", command="read x; echo got $x", session="a", blocking=True)
+        first = await peer.action()
+        same((await peer.run("x=5; cd /; echo $x", session="b"))["content"], "5")
+        same((await peer.run("pwd; echo $x", session="b"))["content"], "/\n5")
+        await peer.act("input", text="fine\n", session="a")
+        end = await peer.end(first["id"])
+        same([end["content"], end["session"]], ["got fine", "a"])
+
+
+# ---- again
+
+
+@row("a client_id twice runs once, and both get the result")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as one, Peer(case, since=0) as two:
+        for peer in (one, two, one):
+            await peer.act("run", command="echo x >> once; wc -l < once", client_id="same")
+        for peer in (one, two):
+            event = await peer.action()
+            same((await peer.end(event["id"]))["content"], "1")
+        known = await two.until(lambda e: "known" in e) if not two.other[1:] else two.other[1]
+        same(known["known"]["id"], 1)
+        end = await asyncio.to_thread(run, case, "echo x >> once; wc -l < once", client_id="same")
+        same([end["id"], end["content"]], [2, "1"])
+
+
+@row("a client_id is known to the next worker, and to the next server")
+def _(case):
+    same(run(case, "echo x >> once", client_id="a b\"ü")["id"], 2)
+    case.kill_worker()
+    again = wait_for(lambda: tried(case, "echo x >> once", "a b\"ü"), "the next worker")
+    same(again["id"], 2)
+    case.stop()
+    case.start()
+    same(run(case, "echo x >> once", client_id="a b\"ü")["id"], 2)
+    with open(os.path.join(case.dir, "once")) as file:
+        same(file.read(), "x\n")
+
+
+def tried(case, command, client_id):
+    try:
+        return run(case, command, client_id=client_id)
+    except OSError:
+        return None
+
+
+# ---- output
+
+
+@row("output goes on where a link left it, to the byte")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        await peer.act("run", command="echo first; read x; echo second", blocking=True)
+        await peer.until(lambda e: "first\n" in peer.output.get(1, ""))
+        at = peer.at[1]
+    async with Peer(case, since=1, query=f"output=1:{at - 3}") as peer:
+        await peer.until(lambda e: peer.output.get(1, "").endswith("st\n"))
+        await peer.act("input", text="\n")
+        await peer.end(1)
+        same(peer.output[1], "st\nsecond\n")
+    async with Peer(case, since=1, query=f"output=1:{at}") as peer:
+        await peer.end(1)
+        same(peer.output[1], "second\n")
+
+
+@row("characters are whole, what is none is mended, and base64 has the bytes")
+@asynchronous
+async def _(case):
+    command = r"printf 'a\303'; sleep 0.2; printf '\244b\377c\342\202'"
+    async with Peer(case, since=0) as text, Peer(case, since=0, query="encoding=base64") as raw:
+        await text.run(command)
+        await raw.end(1)
+        same(text.output[1], "a\u00e4b\ufffdc\ufffd")
+        same(raw.output[1], b"a\xc3\xa4b\xffc\xe2\x82")
+
+
+@row("a slow client costs no memory, holds nobody up, and gets every byte", slow=True)
+@asynchronous
+async def _(case):
+    lines = 1500000
+    async with Peer(case, since=0) as slow:
+        await slow.next()
+        end = await asyncio.to_thread(run, case, f"seq {lines}", limit=3 * LIMIT, timeout=60)
+        same(end["extras"]["metadata"]["exit_code"], 0)
+        with open(f"/proc/{case.worker()}/status") as status:
+            held = int([line for line in status if line.startswith("VmRSS")][0].split()[1])
+        holds(held < 120 << 10, "memory of the worker in kB", held)
+        await slow.end(1, 3 * LIMIT)
+        same(slow.gaps, [])
+        same(slow.output[1], "".join(f"{i}\n" for i in range(1, lines + 1)))
+
+
+# ---- what is said to a command
+
+
+@row("input, key, end of file, signal, resize, cancel")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+
+        async def begin(command):
+            await peer.act("run", command=command, blocking=True)
+            event = await peer.action(lambda e: e["args"].get("command") == command)
+            await peer.until(lambda e: "ready" in peer.output.get(event["id"], ""))
+            return event["id"]
+
+        async def say(id, action, **args):
+            await peer.act(action, **args)
+            told = (await peer.action(lambda e: e["action"] == action))["id"]
+            same((await peer.end(told))["observation"], action)
+            return await peer.end(id)
+
+        end = await say(await begin("echo ready; read x; echo got $x"), "input", text="it\n")
+        has(end["content"], "got it")
+        end = await say(await begin("echo ready; sleep 100"), "key", key="C-c")
+        same(end["extras"]["metadata"]["exit_code"], 130)
+        end = await say(await begin("echo ready; cat; echo over"), "eof")
+        has(end["content"], "over")
+        end = await say(await begin("echo ready; sleep 101"), "signal", signal="TERM")
+        same(end["extras"]["metadata"]["exit_code"], 143)
+        await peer.act("resize", rows=33, cols=77)
+        same((await peer.run("stty size"))["content"], "33 77")
+        id = await begin("trap '' INT; echo ready; sleep 102")
+        end = await say(id, "cancel", id=id)
+        holds(end["extras"]["metadata"]["exit_code"] != 0, end)
+        await peer.act("cancel", id=id)
+        error = await peer.until(lambda e: e.get("observation") == "error")
+        has(error["content"], "no action")
+
+
+# ---- bad input
+
+
+BAD = (
+    ("nonsense", "INVALID", "JSON"),
+    ("[]", "INVALID", "object"),
+    ("{}", "INVALID", "action"),
+    ('{"action":"no_such"}', "INVALID", "not defined"),
+    ('{"action":5}', "INVALID", "not defined"),
+    ('{"action":"run"}', "INVALID", "command"),
+    ('{"action":"run","args":7}', "INVALID", "args"),
+    ('{"action":"run","args":{"command":5}}', "INVALID", "command"),
+    ('{"action":"run","args":{"command":"true"},"session":"a/b"}', "INVALID", "session"),
+    ('{"action":"run","args":{"command":"true"},"session":""}', "INVALID", "session"),
+    ('{"action":"run","args":{"command":"true"},"client_id":7}', "INVALID", "client_id"),
+    ('{"action":"run","args":{"command":"true"},"timeout":-1}', "INVALID", "timeout"),
+    ('{"action":"run","args":{"command":"true"},"secrets":"x"}', "INVALID", "secrets"),
+    ('{"action":"run","args":{"command":"true"},"secrets":["x"]}', "INVALID", "hidden"),
+    ('{"action":"input","args":{}}', "INVALID", "base64"),
+    ('{"action":"input","args":{"base64":"?"}}', "INVALID", "base64"),
+    ('{"action":"key"}', "INVALID", "key"),
+    ('{"action":"signal","args":{"signal":"NO"}}', "INVALID", "signal"),
+    ('{"action":"resize","args":{"rows":0,"cols":1}}', "INVALID", "rows"),
+    ('{"action":"cancel"}', "INVALID", "id"),
+    ('{"ack":-1}', "INVALID", "ack"),
+    ('{"ack":"1"}', "INVALID", "ack"),
+    ('{"ack":1000}', "NOTFOUND", "no event 1000"),
+    ('{"since":0}', "INVALID", "since"),
+    ('{"action":"run","args":{"command":"' + "\\u0000" + '"}}', "INVALID", "JSON"),
+    (b"bytes", "UNSUPPORTED", "text"),
+)
+
+
+@row("each broken message is answered by name, and the link goes on")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        await peer.next()
+        for message, code, word in BAD:
+            await peer.ws.send(message)
+            answer = (await peer.next()).get("error")
+            holds(answer, message)
+            same(answer["code"], code, message)
+            has(answer["message"], word)
+        await peer.say(action="run", client_id="mine")
+        same((await peer.next())["client_id"], "mine")
+        same(peer.events, {})
+        same((await peer.run("echo still"))["content"], "still")
+
+
+@row("a message that is too long, and frames against the protocol, end the link by name")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        try:
+            await peer.say(action="run", args={"command": "x" * (1 << 20)})
+            while True:
+                await peer.next()
+        except websockets.ConnectionClosed as closed:
+            same(closed.code, 1009)
+    for bytes, code in ((b"\xc1\x80\0\0\0\0", 1002), (b"\x83\x80\0\0\0\0", 1002),
+                        (b"\x81\x81\0\0\0\0\xff", 1007)):
+        async with Peer(case) as peer:
+            await peer.next()
+            peer.ws.transport.write(bytes)
+            try:
+                while True:
+                    await peer.next()
+            except websockets.ConnectionClosed as closed:
+                same(closed.code, code)
+    same((await asyncio.to_thread(run, case, "echo alive"))["content"], "alive")
+
+
+@row("an action that is too long for an event is refused, or kept short if V0's client sent it")
+def _(case):
+    long = {"path": "f", "content": "y" * ((1 << 20) - 60)}
+    status, answer = request(case, "/events", {"action": "write", "args": long})
+    same([status, answer["error"]["code"]], [507, "LIMIT"])
+    long["content"] = "z" * (3 << 20)
+    status, answer = request(case, "/execute_action", {"action": {"action": "write", "args": long}})
+    same([status, answer["observation"]], [200, "write"])
+    same(os.path.getsize(os.path.join(case.dir, "f")), 3 << 20)
+    event = act(case, "read", args={"path": "f"})
+    has(event["content"][-60:], f"{3 << 20} bytes in all")
+    holds(event["cut"] > 3 << 20, event["cut"])
+    holds(len(log_text(case)) < 3 << 20)
+
+
+@row("ids of the future are named")
+@asynchronous
+async def _(case):
+    run(case, "true")
+    for path in ("/events?since=3", "/events?since=900&wait=1"):
+        status, answer = request(case, path)
+        same([status, answer["error"]["code"]], [404, "NOTFOUND"])
+        has(answer["error"]["message"], "last one is 2")
+    try:
+        async with Peer(case, since=3):
+            holds(False, "it was let in")
+    except websockets.InvalidStatusCode as refused:
+        same(refused.status_code, 404)
+    for query in ("since=x", "since=-1", "since=0&wait=x", "since=0&output=1"):
+        same(request(case, f"/events?{query}")[0], 400, query)
+    same(request(case, "/events?since=2"), (200, {"events": [], "last": 2}))
+
+
+@row("handshakes that are none", key=None)
+def _(case):
+    head = {"Upgrade": "websocket", "Connection": "Upgrade"}
+    same(request(case, "/events", headers=head)[0], 400)
+    good = {**head, "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    same(request(case, "/events", headers={**good, "Sec-WebSocket-Version": "12"})[0], 426)
+    same(request(case, "/events", headers={**good, "Origin": "http://evil"})[0], 403)
+    for body in (b"", b"[", b"[]", b'{"a":1}'):
+        same(request(case, "/events", body)[0], 400, body)
+
+
+# ---- keys and secrets
+
+
+@row("a key comes in a header, as a bearer or first of all", key="sesame sesame")
+@asynchronous
+async def _(case):
+    key = "sesame sesame"
+    same(request(case, "/events?since=0")[0], 403)
+    for headers in ({"X-Session-API-Key": key}, {"Authorization": f"Bearer {key}"}):
+        same(request(case, "/events?since=0", headers=headers)[0], 200)
+    for headers in ({"X-Session-API-Key": "x"}, {"Authorization": "Bearer x"}):
+        same(request(case, "/events?since=0", headers=headers)[0], 403)
+    for options in ({"key": key}, {"say_key": key}):
+        async with Peer(case, since=0, **options) as peer:
+            holds("hello" in await peer.next() or "say_key" in options)
+            await peer.run(f"echo {key}")
+    async with Peer(case, since=0, key="wrong") if False else Peer(case, since=0) as peer:
+        await peer.say(action="run", args={"command": "touch " + case.dir + "/no"})
+        try:
+            await peer.next()
+            holds(False, "it was let in")
+        except websockets.ConnectionClosed as closed:
+            same(closed.code, 1008)
+    async with Peer(case, since=0, say_key="wrong") as peer:
+        try:
+            await peer.next()
+            holds(False, "it was let in")
+        except websockets.ConnectionClosed as closed:
+            same([closed.code, closed.reason], [1008, "Invalid API Key"])
+    holds(not os.path.exists(os.path.join(case.dir, "no")))
+    text = log_text(case)
+    has(text, "<secret_hidden>")
+    lacks(text, key)
+
+
+@row("secrets never reach the log", env={"MY_TOKEN": "tok-12345"}, more=("--secret", "MY_TOKEN"))
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        end = await peer.run("echo $MY_TOKEN; echo tok-12345")
+        same(end["content"], "<secret_hidden>\n<secret_hidden>")
+        same(peer.output[1].count("tok-12345"), 0)
+        quoted = 'pa"ss\\wörd'
+        await peer.say(action="run", args={"command": f"printf '%s' '{quoted}'"},
+                       secrets={"PASS": quoted})
+        end = await peer.end((await peer.action())["id"])
+        same(end["content"], "<secret_hidden>")
+        case.kill_worker()
+    again = wait_for(lambda: tried(case, f"printf '%s' '{quoted}'", "x"), "the next worker")
+    same(again["content"], "<secret_hidden>")
+    text = log_text(case)
+    lacks(text, "tok-12345", "ss\\\\\\\\w", "secrets")
+    for line in text.splitlines():
+        json.loads(line)
+
+
+# ---- the log's fate
+
+
+@row("a worker that dies: what runs is followed, what waits is run, each once", slow=True)
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        await peer.act("run", command="echo a; sleep 1; echo b", blocking=True)
+        await peer.act("run", command="echo x >> waited; cat waited")
+        await peer.act("write", path="w", content="written")
+        await peer.until(lambda e: 1 in peer.output)
+        await peer.until(lambda e: e.get("id", 0) >= 3)
+        at, last = peer.at[1], peer.last
+        case.kill_worker()
+        try:
+            while True:
+                last = max(last, (await peer.next()).get("id", 0))
+                at = peer.at[1]
+        except websockets.ConnectionClosed:
+            pass
+    peer = await again(case, last, f"output=1:{at}")
+    async with peer:
+        ends = [await peer.end(id) for id in (1, 2)]
+        same([end["content"] for end in ends], ["a\nb", "x"])
+        same(peer.output[1], "b\n")
+        with open(os.path.join(case.dir, "waited")) as file:
+            same(file.read(), "x\n")
+
+
+async def again(case, since, query=""):
+    """Connects to the next worker."""
+    for _ in range(1000):
+        peer = Peer(case, since=since, query=query)
+        try:
+            await peer.__aenter__()
+            await peer.ws.ping()
+            return Joined(peer)
+        except (OSError, websockets.WebSocketException):
+            await asyncio.sleep(0.02)
+    raise AssertionError("nobody serves any more")
+
+
+class Joined:
+    """A peer that is connected already."""
+
+    def __init__(self, peer):
+        self.peer = peer
+
+    def __getattr__(self, name):
+        return getattr(self.peer, name)
+
+    async def __aenter__(self):
+        return self.peer
+
+    async def __aexit__(self, *_):
+        await self.peer.ws.close()
+
+
+@row("the log goes on under the next server, and what was unfinished says so")
+def _(case):
+    run(case, "echo one")
+    run(case, "sleep 100", wait=False)
+    case.kill()
+    wait_for(lambda: not case.worker(), "the worker is gone")
+    case.start()
+    status, page = request(case, "/events?since=0&wait=5")
+    same([e["id"] for e in page["events"]], [1, 2, 3, 4])
+    same([page["events"][3]["cause"], page["events"][3]["observation"]], [3, "error"])
+    has(page["events"][3]["content"], "interrupted", "not applied")
+    same(run(case, "echo two")["id"], 6)
+
+
+@row("a torn end is cut off, and ids go on")
+def _(case):
+    for i in range(5):
+        run(case, f"echo {i}")
+    case.stop()
+    [log] = [os.path.join(folder, name) for folder, _, names in os.walk(case.root)
+             for name in names if name.endswith(".jsonl")]
+    os.truncate(log, os.path.getsize(log) - 7)
+    case.start()
+    status, page = request(case, "/events?since=0&wait=5")
+    same([e["id"] for e in page["events"]], list(range(1, 11)))
+    same([page["events"][9]["cause"], page["events"][9]["observation"]], [9, "error"])
+
+
+@row("a log of another version is left alone, and memory has the events")
+def _(case):
+    run(case, "echo one")
+    case.stop()
+    [folder] = [folder for folder, _, names in os.walk(case.root) if folder.endswith("/events")]
+    lock = [name for name in os.listdir(folder) if not name.endswith(".jsonl")]
+    holds(lock, os.listdir(folder))
+    with open(os.path.join(folder, lock[0]), "r+b") as file:
+        head = file.read()
+        file.seek(0)
+        file.write(b"another version\n".ljust(len(head)))
+    before = sorted((name, os.path.getsize(os.path.join(folder, name)))
+                    for name in os.listdir(folder))
+    case.start()
+    same(run(case, "echo two")["id"], 2)
+    has(case.logged(), "memory")
+    case.kill_worker()
+    end = wait_for(lambda: tried(case, "echo three", None), "the next worker")
+    same(end["id"], 4)
+    same(sorted((name, os.path.getsize(os.path.join(folder, name)))
+                for name in os.listdir(folder)), before)
+
+
+@row("a late comer is told what is not there any more", more=("--events-size", "1"), slow=True)
+@asynchronous
+async def _(case):
+    for i in range(60):
+        run(case, f"echo {i}; head -c 28000 /dev/zero | tr '\\0' x")
+    async with Peer(case, since=0) as peer:
+        await peer.next()
+        gap = await peer.next()
+        same([gap["observation"], gap["extras"]["from"]], ["gap", 1])
+        same(gap["extras"]["reason"], "retention")
+        await peer.until(lambda e: e.get("id") == 120)
+
+
+@row("acknowledged events may go")
+@asynchronous
+async def _(case):
+    run(case, "true")
+    async with Peer(case, since=0) as peer:
+        await peer.until(lambda e: e.get("id") == 2)
+        await peer.say(ack=2)
+        await peer.run("echo on")
+        same(peer.other[1:], [])
+
+
+def main():
+    tap = Tap()
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    run_rows(tap, [("events", each, server_for) for each in row if pattern in each.name], 6)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
