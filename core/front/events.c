@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* What one retention drops is a part of this of what may be kept. */
+enum { SEGMENTS = 16 };
+
 static const char open_key[] = "events/open", secrets_key[] = "events/secrets";
 
 /* ---- appending and reading ---- */
@@ -408,6 +411,8 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
                                     .fail = events_http_fail,
                                     .arg = ev},
                           .opts = {.memory_fd = -1,
+                                   .segment_bytes =
+                                       (uint64_t)json_int(o, "bytes", 0) / SEGMENTS,
                                    .total_bytes = (uint64_t)json_int(o, "bytes", 0),
                                    .max_age_ms = json_int(o, "age_ms", 0),
                                    .sync = sync_of(json_str(o, "fsync", "interval")),

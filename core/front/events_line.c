@@ -97,14 +97,16 @@ int events_unquote(struct str token, struct buf *out)
 
 /* ---- too long ---- */
 
+enum { SHORTENED = 48 }; /* bytes of the note, and more */
+
 void events_shorten(struct json *j, size_t most)
 {
     for (struct json *v = json_first(j), *next; v; v = next) {
         next = json_next(v);
         struct str s = json_str_value(v, "");
         if (json_is_string(v) && s.n > most && json_name(v)) {
-            struct buf b = BUF_INIT(most + 64);
-            buf_adds(&b, str_n(s.p, utf8_cut(s, most)));
+            struct buf b = BUF_INIT(most + SHORTENED);
+            buf_adds(&b, str_n(s.p, utf8_cut(s, most - SHORTENED)));
             buf_addf(&b, " [... %zu bytes in all]", s.n);
             json_put_str(j, json_name(v), buf_str(&b));
             buf_release(&b);

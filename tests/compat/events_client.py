@@ -170,7 +170,10 @@ def log_text(server):
 @contextlib.contextmanager
 def server_for(one):
     options = one.options
-    server = Server(own_user(), options.get("env"), options.get("key"), more=options.get("more", ()))
+    env, key = dict(options.get("env", {})), options.get("key")
+    if key:
+        env["SESSION_API_KEY"] = key
+    server = Server(own_user(), env, key, more=options.get("more", ()))
     try:
         yield server
         server.stop()
