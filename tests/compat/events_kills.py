@@ -62,7 +62,7 @@ class Follower:
 
     def url(self):
         url = f"{self.server.url.replace('http', 'ws')}/events?since={self.notes.last}"
-        return url + (f"&output={self.cause}:{self.at}" if self.first is not None else "")
+        return url + (f"&output={self.cause}:{self.at}" if self.notes.last >= self.cause else "")
 
     async def follow(self, last):
         """Until the event `last` says true of has come."""
