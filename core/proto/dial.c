@@ -24,7 +24,13 @@
 #include <unistd.h>
 
 enum { HOST_MAX = 256 };
-enum state { RESOLVE, CONNECT, TUNNEL, GREET, OVER };
+enum state {
+    RESOLVE = DIAL_RESOLVE,
+    CONNECT = DIAL_CONNECT,
+    TUNNEL = DIAL_TUNNEL,
+    GREET = DIAL_GREET,
+    OVER
+};
 
 /* One address under way. */
 struct attempt {
@@ -39,7 +45,7 @@ struct dial {
     char peer[HOST_MAX]; /* whom we connect to: that, or the proxy */
     uint16_t port;       /* of peer */
     struct proxy proxy;
-    enum state state;
+    enum state state, last; /* last: before OVER */
     struct job *job;
     struct task begin;
     struct timer late, next;
@@ -93,6 +99,7 @@ static void fail(struct dial *d)
 {
     if (d->state == OVER)
         return;
+    d->last = d->state;
     d->state = OVER;
     d->spec.on_done(d, NULL, &d->e);
     release(d);
@@ -101,6 +108,7 @@ static void fail(struct dial *d)
 static void succeed(struct dial *d)
 {
     timer_stop(&d->late);
+    d->last = d->state;
     d->state = OVER;
     d->spec.on_done(d, &d->s, NULL);
     release(d);
@@ -456,6 +464,8 @@ struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err
 }
 
 void *dial_owner(const struct dial *d) { return d->spec.owner; }
+
+enum dial_step dial_step(const struct dial *d) { return (enum dial_step)d->last; }
 
 void dial_cancel(struct dial *d)
 {

@@ -18,6 +18,14 @@
 
 enum { DIAL_NEXT_MS = 250, DIAL_ADDRESSES_MAX = 16 };
 
+/* How far it came. */
+enum dial_step {
+    DIAL_RESOLVE, /* its name to addresses */
+    DIAL_CONNECT, /* of it, or of the proxy */
+    DIAL_TUNNEL,  /* the proxy's answer */
+    DIAL_GREET    /* TLS */
+};
+
 struct dial;
 
 struct dial_spec {
@@ -39,6 +47,8 @@ struct dial_spec {
 /* The loop owns it until on_done or dial_cancel. NULL with e: nothing runs. */
 struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err *e);
 void *dial_owner(const struct dial *d);
+/* In on_done: the step that failed, or was the last. */
+enum dial_step dial_step(const struct dial *d);
 /* No callback follows. */
 void dial_cancel(struct dial *d);
 

@@ -18,6 +18,7 @@ static struct loop *loop;
 static struct stream got;
 static bool has_stream;
 static int dones;
+static enum dial_step step;
 static struct err error;
 static struct buf bytes;
 
@@ -40,6 +41,7 @@ static void on_done(struct dial *d, struct stream *s, const struct err *e)
     CHECK(dial_owner(d) == &got);
     CHECK(!s == !!e);
     dones++;
+    step = dial_step(d);
     if (e) {
         error = *e;
         dial_cancel(d);
@@ -210,6 +212,7 @@ TEST(an_address)
     peer.echo = true;
     dial("127.0.0.1", listen_at(AF_INET), NULL, 0);
     check_echo();
+    CHECK_INT(step, DIAL_GREET);
     finish();
 }
 
@@ -256,6 +259,7 @@ TEST(nobody_listens)
     close(fd);
     dial("127.0.0.1", port, NULL, 0);
     check_error(ERR_GONE, "nobody listens at 127.0.0.1:");
+    CHECK_INT(step, DIAL_CONNECT);
     finish();
 }
 
@@ -274,6 +278,16 @@ TEST(what_is_no_address)
     CHECK(dial_start(loop, &spec, &e) == NULL);
     spec = (struct dial_spec){.host = STR("a")};
     CHECK(dial_start(loop, &spec, &e) == NULL);
+    finish();
+}
+
+TEST(a_name_that_nobody_has)
+{
+    begin();
+    dial("a.name.invalid", 1, NULL, 0);
+    UNTIL(dones);
+    CHECK(!has_stream);
+    CHECK_INT(step, DIAL_RESOLVE);
     finish();
 }
 
@@ -329,6 +343,7 @@ static void check_proxy(const char *answer, enum err_code code, const char *says
     peer.answer = answer;
     dial("::2", 443, &p, 0);
     check_error(code, says);
+    CHECK_INT(step, DIAL_TUNNEL);
     CHECK(strstr(buf_z(&peer.heard), "CONNECT [::2]:443 HTTP/1.1"));
     finish();
 }
