@@ -525,6 +525,8 @@ void events_start(struct events *ev)
     task_defer(ev->en->loop, &ev->keep);
 }
 
+bool events_on_disk(const struct events *ev) { return eventlog_memory_fd(ev->log) < 0; }
+
 uint64_t events_next(const struct events *ev) { return eventlog_next(ev->log); }
 
 void events_close(struct events *ev)

@@ -44,17 +44,26 @@ void events_start(struct events *ev);
 /* Closes links and log: this worker ends. */
 void events_close(struct events *ev);
 
+/* Is the log a folder? Else ids begin anew with each server. */
+bool events_on_disk(const struct events *ev);
 /* The id that the next event gets. */
 uint64_t events_next(const struct events *ev);
 /* This value shall not be in the log from here on: replaced, see EVENTS.md. */
 void events_secret(struct events *ev, struct str value);
 
 struct events_link_opts {
-    struct str hello; /* sent first, whole; empty: ours for who dialled us */
-    bool wait_since;  /* nothing is replayed before the peer says {"since":N} */
-    uint64_t since;   /* else: events after this one */
-    bool with_key;    /* the peer shall say {"api_key":…} before anything else */
-    bool base64;      /* output as its exact bytes */
+    struct str hello;     /* sent first, whole; empty: ours for who dialled us */
+    bool wait_since;      /* nothing is replayed before the peer says {"since":N} */
+    uint64_t since;       /* else: events after this one */
+    bool with_key;        /* the peer shall say {"api_key":…} before anything else */
+    bool base64;          /* output as its exact bytes */
+    int ping_ms, dead_ms; /* as ws_opts; 0: the limits' */
+    /*
+     * Once, of wait_since: the peer has said it, and e is NULL; or something else
+     * (INVALID) or an id that has not been (NOTFOUND), which it was told; the caller
+     * closes the link then. May be NULL.
+     */
+    void (*on_since)(void *arg, uint64_t since, const struct err *e);
     /*
      * Once, when the connection is over for any reason but events_link_close: the
      * code as ws.h has it. The link is not valid after it. May be NULL.

@@ -290,6 +290,15 @@ static int want_id(const struct json *m, const char *name, uint64_t *out, struct
     return 0;
 }
 
+/* To whom waits for it, once. */
+static void tell_since(struct events_link *k, uint64_t since, const struct err *e)
+{
+    void (*fn)(void *arg, uint64_t since, const struct err *e) = k->on_since;
+    k->on_since = NULL;
+    if (fn)
+        fn(k->arg, since, e);
+}
+
 static int take_since(struct events_link *k, const struct json *m, struct err *e)
 {
     uint64_t since;
@@ -299,7 +308,10 @@ static int take_since(struct events_link *k, const struct json *m, struct err *e
         return err_set(e, ERR_INVALID,
                        "events flow already: since is said once, before the first one");
     take_resumes(k, json_get(m, "output"));
-    return link_begin(k, since, e);
+    if (link_begin(k, since, e) < 0)
+        return -1;
+    tell_since(k, since, NULL);
+    return 0;
 }
 
 /* The log may let go of what all have that acknowledge at all. */
@@ -403,6 +415,7 @@ static void on_message(struct ws *w, bool text, struct str message)
         else
             say_error(k, &e, buf_str(&id));
         buf_release(&id);
+        tell_since(k, 0, &e);
     }
     json_free(m);
 }
@@ -437,6 +450,7 @@ static struct events_link *link_new(struct events *ev, const struct events_link_
     struct events_link *k = xnew(struct events_link);
     k->ev = ev;
     k->base64 = o->base64;
+    k->on_since = o->wait_since ? o->on_since : NULL;
     k->on_gone = o->on_gone;
     k->arg = o->arg;
     k->sub.wake = on_wake;
@@ -454,7 +468,10 @@ struct events_link *events_link_open(struct events *ev, struct stream *take,
                                      enum ws_role role, const struct events_link_opts *o)
 {
     struct events_link *k = link_new(ev, o);
-    struct ws_opts opts = {.role = role, .message_max = MESSAGE_MAX};
+    struct ws_opts opts = {.role = role,
+                           .message_max = MESSAGE_MAX,
+                           .ping_ms = o->ping_ms,
+                           .dead_ms = o->dead_ms};
     struct err e = ERR_INIT;
     ws_start(&k->ws, take, &opts, &ws_calls);
     k->ws.s.out.max = EVENTS_LINK_OUT;
@@ -502,6 +519,7 @@ void events_link_close(struct events_link *k, enum ws_code code, struct str reas
 {
     if (!k || k->over)
         return;
+    k->on_since = NULL;
     k->on_gone = NULL;
     ws_close(&k->ws, code, reason);
 }

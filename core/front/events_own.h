@@ -188,6 +188,7 @@ struct events_link {
     bool begun, full, with_key, base64, over;
     struct timer key; /* the time for it */
     struct task pump;
+    void (*on_since)(void *arg, uint64_t since, const struct err *e);
     void (*on_gone)(void *arg, int code, struct str reason);
     void *arg;
 };
