@@ -171,8 +171,9 @@ static struct json *events_options(const struct serve_options *o)
  *          user_id, no_change_ms: numbers; plugins: [string, …]; browser, su: bools;
  *          warm: bool, PORT or --username was given: begin before the first request}
  *   events  {fsync: string; bytes, age_ms: numbers; secrets: [string, …]}
+ *   connect                 an object, if a backend is dialled: serve.h
  */
-static int make_options(const struct serve *s, struct buf *out, struct err *e)
+static int make_options(struct serve *s, struct buf *out, struct err *e)
 {
     struct json *o = json_object();
     char path[4096];
@@ -189,6 +190,9 @@ static int make_options(const struct serve *s, struct buf *out, struct err *e)
     json_put(o, "http", http_options(s));
     json_put(o, "v0", v0_options(s));
     json_put(o, "events", events_options(&s->o));
+    if (s->o.connect)
+        json_put(o, "connect", s->o.connect);
+    s->o.connect = NULL;
     json_put(o, "env", child_env(s));
     if (json_print(out, o) < 0 || out->n > LIMIT_SPAWN_MAX)
         r = err_set(e, ERR_LIMIT,
@@ -544,6 +548,8 @@ static int serve_main(int argc, char **argv)
         return fail(&s, &e);
     if (s.o.upgrade)
         return serve_upgrade(&s.o);
+    if (s.o.status)
+        return serve_status(&s.o);
     umask(022);
     if (enter_working_dir(&s, &e) < 0)
         return fail(&s, &e);
@@ -564,6 +570,7 @@ const struct applet applet_serve = {
     .usage =
         "usage: od serve [OPTIONS] [PORT] [-- COMMAND ARGUMENT...]\n"
         "       od serve --upgrade [FILE] [--socket PATH]\n"
+        "       od serve --status [--socket PATH]\n"
         "\n"
         "Serves shells and processes: to od exec over a unix socket, and with --listen\n"
         "or PORT over HTTP, as OpenHands' runtime API. PORT is 127.0.0.1:PORT. It is "
@@ -589,7 +596,12 @@ const struct applet applet_serve = {
         "file is asked first whether it can take over what is kept; if it cannot, or\n"
         "does not serve within five seconds, the worker before goes on and the reason\n"
         "is said. It replaces the worker; the keeper and the parents of sessions stay\n"
-        "what they are until the server ends.\n",
+        "what they are until the server ends.\n"
+        "\n"
+        "--connect dials out: the server connects to a backend and keeps the event\n"
+        "stream to it open, for sandboxes that nobody can reach. It tries for ever, and\n"
+        "events wait on disk meanwhile. Without TLS (ws://) no token is sent but to\n"
+        "this machine. --status shows how the link is, and why the last one ended.\n",
     .main = serve_main,
     .more_usage = serve_options_help,
 };

@@ -8,12 +8,26 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/limits.h"
 
 /* Bytes of the words and the environment of the program beside: what execve takes. */
 enum { SERVE_COMMAND_MAX = 8 << 20, SERVE_SECRETS_MAX = 32 };
 
 enum serve_plugin { PLUGIN_AGENT_SKILLS = 1, PLUGIN_JUPYTER = 2, PLUGIN_VSCODE = 4 };
+
+/* The backend that is dialled; strings are borrowed. */
+enum { SERVE_HEADERS_MAX = 32 };
+
+struct serve_connect {
+    const char *url;                        /* NULL: none */
+    const char *headers[SERVE_HEADERS_MAX]; /* "NAME: VALUE" */
+    int nheaders;
+    const char *token, *token_file; /* NULL: none, as are these */
+    const char *ca, *cert, *key;
+    bool insecure;
+    int64_t wait_ms, timeout_ms, ping_ms;
+};
 
 /* Strings are borrowed from argv and the environment, which is cut into words. */
 struct serve_options {
@@ -28,6 +42,8 @@ struct serve_options {
     char key[LIMIT_API_KEY_MAX + 1]; /* "": none */
     bool insecure_open;
     const char *tls_cert, *tls_key, *tls_client_ca; /* NULL: not given */
+
+    struct json *connect; /* for the worker (front/connect.h); NULL: nobody is dialled */
 
     /* For the OpenHands front-end. */
     bool v0;              /* PORT or --username was given: make what it needs */
@@ -54,6 +70,7 @@ struct serve_options {
 
     bool upgrade;     /* serve nothing: ask a server that is there */
     const char *file; /* to upgrade to; NULL: our own */
+    bool status;      /* the same, only to say how it is */
 };
 
 /*
@@ -64,6 +81,20 @@ struct serve_options {
  */
 int serve_options_parse(struct serve_options *out, int argc, char **argv, struct err *e);
 
+/*
+ * Checks what was told of a backend, reads the token, and makes the worker's options
+ * of it:
+ *
+ *   url, fields, token, token_file, ca, cert, key  strings: fields are whole lines of
+ *                                a request; files are named from the root
+ *   proxy_ws, proxy_wss          {host, port, auth}, if there is one
+ *   env                          {SSL_CERT_FILE, SSL_CERT_DIR}, those that are set
+ *   wait_ms, timeout_ms, ping_ms numbers
+ *
+ * NULL: e says what is wrong, without a secret.
+ */
+struct json *serve_connect(const struct serve_connect *c, struct err *e);
+
 /* The table, for od help serve. */
 void serve_options_help(struct buf *out);
 
@@ -72,6 +103,8 @@ const char *serve_plugin_name(unsigned i);
 
 /* `od serve --upgrade`: returns the exit status. */
 int serve_upgrade(const struct serve_options *o);
+/* `od serve --status`: the same. */
+int serve_status(const struct serve_options *o);
 
 struct serve_state {
     char dir[160]; /* "": none could be written */

@@ -16,6 +16,7 @@
 enum kind {
     VALUE,  /* one; the last one given counts */
     LIST,   /* any number of times; commas in the environment */
+    LINES,  /* any number of times; lines in the environment */
     WORDS,  /* several words, up to the next option */
     MAYBE,  /* one, if the next word is no option */
     SWITCH, /* none: on */
@@ -33,6 +34,17 @@ enum id {
     TLS_CERT,
     TLS_KEY,
     TLS_CLIENT_CA,
+    CONNECT,
+    CONNECT_HEADER,
+    CONNECT_TOKEN,
+    CONNECT_TOKEN_FILE,
+    CONNECT_CA,
+    CONNECT_CERT,
+    CONNECT_KEY,
+    CONNECT_INSECURE,
+    CONNECT_WAIT,
+    CONNECT_TIMEOUT,
+    CONNECT_PING,
     IDLE_EXIT,
     LOG,
     LOG_FORM,
@@ -51,6 +63,7 @@ enum id {
     DAEMON,
     STAY,
     UPGRADE,
+    STATUS,
     READY_FD,
     SETTINGS
 };
@@ -96,6 +109,48 @@ static const struct setting {
                        "let in only clients that show a certificate which an authority\n"
                        "      in this PEM file has signed; counts as a key",
                        VALUE},
+    [CONNECT] =
+        {"connect", "OD_CONNECT", "URL", "none",
+         "dial out to a backend, wss://HOST/PATH, and keep the event stream to it\n"
+         "      open; through HTTPS_PROXY unless NO_PROXY has the host",
+         VALUE},
+    [CONNECT_HEADER] =
+        {"connect-header", "OD_CONNECT_HEADER", "'NAME: VALUE'", "none",
+         "goes with the request to the backend, any number of times (lines\n"
+         "      in the environment)",
+         LINES},
+    [CONNECT_TOKEN] =
+        {"connect-token", "OD_CONNECT_TOKEN", "TOKEN", "none",
+         "goes to the backend as Authorization: Bearer. Others may see\n"
+         "      options for an instant: rather use the environment or a file",
+         VALUE},
+    [CONNECT_TOKEN_FILE] =
+        {"connect-token-file", "OD_CONNECT_TOKEN_FILE", "FILE", "none",
+         "the token is the first line of this file, read again for each\n"
+         "      try while it is there",
+         VALUE},
+    [CONNECT_CA] = {"ca", "OD_CA", "FILE", "SSL_CERT_FILE, SSL_CERT_DIR, the system's",
+                    "whom the backend's certificate must be signed by (PEM)", VALUE},
+    [CONNECT_CERT] = {"connect-cert", "OD_CONNECT_CERT", "FILE", "none",
+                      "our certificate for the backend, with its chain (PEM)", VALUE},
+    [CONNECT_KEY] = {"connect-key", "OD_CONNECT_KEY", "FILE", "in --connect-cert",
+                     "its key (PEM)", VALUE},
+    [CONNECT_INSECURE] = {"connect-insecure", "OD_CONNECT_INSECURE", NULL, "no",
+                          "send token and headers over ws:// to other machines, too:\n"
+                          "      everybody on the way reads them",
+                          SWITCH},
+    [CONNECT_WAIT] =
+        {"connect-wait", "OD_CONNECT_WAIT", "SECONDS", "30",
+         "the longest wait between tries; each is drawn from zero to a bound\n"
+         "      that begins at 0.5 and doubles",
+         VALUE},
+    [CONNECT_TIMEOUT] = {"connect-timeout", "OD_CONNECT_TIMEOUT", "SECONDS", "30",
+                         "for each step: to connect, to be let in, to be greeted", VALUE},
+    [CONNECT_PING] =
+        {"connect-ping", "OD_CONNECT_PING", "SECONDS", "10",
+         "ping a backend that has been silent so long; it is taken for gone\n"
+         "      after three times that",
+         VALUE},
     [IDLE_EXIT] = {"idle-exit", "OD_IDLE_EXIT", "SECONDS", "never",
                    "end after this long without clients and commands", VALUE},
     [LOG] = {"log", "OD_LOG", "LEVEL", "info", "error, warn, info or debug", VALUE},
@@ -126,10 +181,11 @@ static const struct setting {
                      "of the events that are kept; older ones go", VALUE},
     [EVENTS_AGE] = {"events-age", "OD_EVENTS_AGE", "SECONDS", "for ever",
                     "how long events are kept, as in 30, 0.5 or 48h", VALUE},
-    [SECRET] = {"secret", "OD_SECRETS", "NAME", "none",
-                "the value of this variable of the environment is not to be seen in\n"
-                "      events, any number of times (a list with commas in the environment)",
-                LIST},
+    [SECRET] =
+        {"secret", "OD_SECRETS", "NAME", "none",
+         "the value of this variable of the environment is not to be seen in\n"
+         "      events, any number of times (a list with commas in the environment)",
+         LIST},
     [DAEMON] = {"daemon", NULL, NULL, "no",
                 "go to the background, with a log in the state directory", SWITCH},
     [STAY] = {"stay", NULL, NULL, "no", "go on serving when COMMAND has ended", SWITCH},
@@ -137,6 +193,10 @@ static const struct setting {
                  "serve nothing, but have the server of --socket go on with the od that\n"
                  "      is in FILE; said and refused if that one does not serve",
                  MAYBE},
+    [STATUS] = {"status", NULL, NULL, "no",
+                "serve nothing, but say how the server of --socket is and its link to\n"
+                "      the backend",
+                SWITCH},
     [READY_FD] =
         {"ready-fd", NULL, "N", "none",
          "write \"listening ADDRESS\" for each HTTP listener, then \"ready\", or\n"
@@ -149,6 +209,7 @@ static const char *const plugins[] = {"agent_skills", "jupyter", "vscode"};
 /* What was given, before it is understood. */
 struct given {
     struct serve_options *out;
+    struct serve_connect connect;
     char *value[SETTINGS]; /* the last one; NULL: not given */
     bool option[SETTINGS]; /* by an option and not by the environment */
     bool off[SETTINGS];    /* as --no-NAME */
@@ -200,6 +261,16 @@ static int add_listed(struct serve_options *o, enum id id, const char *word,
                       struct err *e)
 {
     return id == SECRET ? add_secret(o, word, e) : add_listener(o, word, e);
+}
+
+static int add_header(struct given *g, const char *line, struct err *e)
+{
+    struct serve_connect *c = &g->connect;
+    if (c->nheaders == SERVE_HEADERS_MAX)
+        return err_set(e, ERR_LIMIT, "there can be %d headers of --connect-header",
+                       SERVE_HEADERS_MAX);
+    c->headers[c->nheaders++] = line;
+    return 0;
 }
 
 static int add_plugin(struct serve_options *o, struct str name, struct err *e)
@@ -272,6 +343,7 @@ static int take_option(struct given *g, char **argv, int i, struct err *e)
                        settings[id].value);
     g->value[id] = value;
     if ((kind == LIST && add_listed(g->out, (enum id)id, value, e) < 0) ||
+        (kind == LINES && add_header(g, value, e) < 0) ||
         (kind == WORDS && add_plugin(g->out, str_of(value), e) < 0))
         return -1;
     return eq ? 1 : 2;
@@ -305,12 +377,12 @@ static int take_words(struct given *g, int argc, char **argv, struct err *e)
     return 0;
 }
 
-/* Cuts the next word off a list with commas, in place; NULL: there is none. */
-static char *next_word(char **rest)
+/* Cuts the next word off a list with `sep`, in place; NULL: there is none. */
+static char *next_word(char **rest, char sep)
 {
     static const char blanks[] = " \t\r\n";
     while (*rest) {
-        char *word = *rest + strspn(*rest, blanks), *end = strchr(word, ',');
+        char *word = *rest + strspn(*rest, blanks), *end = strchr(word, sep);
         *rest = end ? end + 1 : NULL;
         if (!end)
             end = word + strlen(word);
@@ -331,11 +403,13 @@ static int take_environment(struct given *g, struct err *e)
         if (!value || !*value)
             continue;
         g->value[i] = value;
-        if (settings[i].kind != LIST && settings[i].kind != WORDS)
+        enum kind kind = settings[i].kind;
+        if (kind != LIST && kind != WORDS && kind != LINES)
             continue;
-        for (char *word; (word = next_word(&value));) {
-            if ((settings[i].kind == LIST ? add_listed(g->out, (enum id)i, word, e)
-                                          : add_plugin(g->out, str_of(word), e)) < 0)
+        for (char *word; (word = next_word(&value, kind == LINES ? '\n' : ','));) {
+            if ((kind == LIST    ? add_listed(g->out, (enum id)i, word, e)
+                 : kind == LINES ? add_header(g, word, e)
+                                 : add_plugin(g->out, str_of(word), e)) < 0)
                 return -1;
         }
     }
@@ -415,6 +489,66 @@ static int take_key(struct given *g, struct err *e)
     wipe(getenv("OD_API_KEY"));
     wipe(session);
     return r;
+}
+
+/* ---- the backend ---- */
+
+static int take_switch(const struct given *g, enum id id, bool *out, struct err *e);
+static int take_seconds(const struct given *g, enum id id, int64_t *ms, struct err *e);
+
+static int take_times(struct given *g, struct err *e)
+{
+    static const enum id ids[] = {CONNECT_WAIT, CONNECT_TIMEOUT, CONNECT_PING};
+    struct serve_connect *c = &g->connect;
+    int64_t *const out[] = {&c->wait_ms, &c->timeout_ms, &c->ping_ms};
+    c->wait_ms = LIMIT_CONNECT_WAIT_MS;
+    c->timeout_ms = LIMIT_DIAL_MS;
+    c->ping_ms = LIMIT_WS_PING_MS;
+    for (int i = 0; i < 3; i++) {
+        if (take_seconds(g, ids[i], out[i], e) < 0)
+            return -1;
+        if (*out[i] < 1 || *out[i] > 86400000)
+            return refuse(g, ids[i], "more than nothing and at most a day", e);
+    }
+    return 0;
+}
+
+/* An option beats the environment, also where the two are of different names. */
+static void choose_token(struct given *g)
+{
+    struct serve_connect *c = &g->connect;
+    c->token = g->value[CONNECT_TOKEN];
+    c->token_file = g->value[CONNECT_TOKEN_FILE];
+    if (g->option[CONNECT_TOKEN] && !g->option[CONNECT_TOKEN_FILE])
+        c->token_file = NULL;
+    else if (c->token_file && !g->option[CONNECT_TOKEN])
+        c->token = NULL;
+}
+
+static int take_connect(struct given *g, struct err *e)
+{
+    struct serve_connect *c = &g->connect;
+    c->url = g->value[CONNECT];
+    for (int i = CONNECT + 1; i <= CONNECT_PING && !c->url; i++) {
+        if (g->option[i])
+            return err_set(e, ERR_INVALID,
+                           "--%s is for a backend: give --connect URL too",
+                           settings[i].option);
+    }
+    if (!c->url || g->out->upgrade || g->out->status)
+        return 0;
+    c->ca = g->value[CONNECT_CA];
+    c->cert = g->value[CONNECT_CERT];
+    c->key = g->value[CONNECT_KEY];
+    choose_token(g);
+    if (take_times(g, e) < 0 || take_switch(g, CONNECT_INSECURE, &c->insecure, e) < 0)
+        return -1;
+    g->out->connect = serve_connect(c, e);
+    wipe(g->value[CONNECT]);
+    wipe(g->value[CONNECT_TOKEN]);
+    for (int i = 0; i < c->nheaders; i++)
+        wipe((char *)(uintptr_t)c->headers[i]);
+    return g->out->connect ? 0 : -1;
 }
 
 /* ---- meaning ---- */
@@ -576,19 +710,22 @@ static int take_tls(struct given *g, struct err *e)
 static int take_upgrade(struct given *g, struct err *e)
 {
     struct serve_options *o = g->out;
+    enum id which = g->option[UPGRADE] ? UPGRADE : STATUS;
     o->upgrade = g->option[UPGRADE];
+    o->status = g->option[STATUS];
     o->file = g->value[UPGRADE];
-    if (!o->upgrade)
+    if (!o->upgrade && !o->status)
         return 0;
     for (int i = 0; i < SETTINGS; i++) {
-        if (g->option[i] && i != UPGRADE && i != SOCKET)
+        if (g->option[i] && i != (int)which && i != SOCKET)
             return err_set(e, ERR_INVALID,
-                           "--%s says nothing to a server that runs: --upgrade goes with "
+                           "--%s says nothing to a server that runs: --%s goes with "
                            "--socket only",
-                           settings[i].option);
+                           settings[i].option, settings[which].option);
     }
     if (g->port || o->command)
-        return err_set(e, ERR_INVALID, "--upgrade takes one FILE, and no %s",
+        return err_set(e, ERR_INVALID, "--%s takes %s, and no %s", settings[which].option,
+                       o->upgrade ? "one FILE" : "no words",
                        g->port ? "PORT" : "command");
     return 0;
 }
@@ -605,7 +742,8 @@ static int understand(struct given *g, struct err *e)
         take_switch(g, SU, &o->su, e) < 0 ||
         take_switch(g, BROWSER, &o->browser, e) < 0 ||
         take_switch(g, DAEMON, &o->daemon, e) < 0 || take_events(g, e) < 0 ||
-        take_command(g, e) < 0 || take_tls(g, e) < 0 || take_upgrade(g, e) < 0)
+        take_command(g, e) < 0 || take_tls(g, e) < 0 || take_upgrade(g, e) < 0 ||
+        take_connect(g, e) < 0)
         return -1;
     o->socket = g->value[SOCKET];
     o->state_dir = g->value[STATE_DIR];

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "build_info.h"
 #include "engine/engine.h"
 #include "front/http.h"
 #include "front/local.h"
@@ -65,6 +66,7 @@ static void on_state(void *arg, struct str key, struct str value)
         log_init("worker", 2, (enum log_level)json_int(o, "log_level", LOG_INFO),
                  json_bool(o, "log_json", false));
         engine_configure(&w->engine, o);
+        json_put_z(o, "version", OD_VERSION); /* not that of the first worker */
         w->http = http_open(&w->engine, o);
         struct str path = json_str(o, "socket", "");
         if (path.n < sizeof(w->socket))
@@ -89,7 +91,7 @@ static void on_ready(void *arg)
     if (w->http)
         http_start(w->http);
     if (w->listening >= 0)
-        w->local = local_open(&w->engine, w->listening);
+        w->local = local_open(&w->engine, w->http, w->listening);
     if (!w->local)
         log_error("there is nothing to listen on");
     hold_serving(w->engine.hold);

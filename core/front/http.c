@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "front/connect.h"
 #include "front/events.h"
 #include "front/v0.h"
 #include "net/addr.h"
@@ -18,6 +19,7 @@ struct http {
     struct httpd *httpd;
     struct v0 *v0;
     struct events *events;
+    struct connect *connect; /* NULL: nobody is dialled */
     struct keys keys;
     struct tls_server *tls; /* NULL: there is no certificate */
     bool insecure_open;
@@ -124,6 +126,7 @@ struct http *http_open(struct engine *en, const struct json *options)
     keys_init(&h->keys, o);
     h->v0 = v0_open(en, json_get(options, "v0"));
     h->events = events_open(en, h->v0, &h->keys, json_get(options, "events"));
+    h->connect = connect_open(en, h->events, options);
     const struct http_front *fronts[] = {v0_front(h->v0), events_front(h->events)};
     struct httpd_config c = {.fronts = fronts,
                              .nfronts = sizeof(fronts) / sizeof(fronts[0]),
@@ -145,13 +148,17 @@ void http_load(struct http *h, int memory)
 {
     events_load(h->events, memory);
     v0_load(h->v0);
+    connect_load(h->connect);
 }
 
 void http_start(struct http *h)
 {
     events_start(h->events);
     v0_start(h->v0);
+    connect_start(h->connect);
 }
+
+struct json *http_backend(const struct http *h) { return connect_status(h->connect); }
 
 struct events *http_events(struct http *h) { return h->events; }
 
@@ -164,6 +171,8 @@ void http_format(struct buf *out)
 
 void http_drain(struct http *h, void (*fn)(void *arg), void *arg)
 {
+    connect_close(h->connect);
+    h->connect = NULL;
     events_close(h->events);
     httpd_drain(h->httpd, fn, arg);
 }

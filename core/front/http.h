@@ -38,6 +38,8 @@ void http_start(struct http *h);
  */
 void http_drain(struct http *h, void (*fn)(void *arg), void *arg);
 struct events *http_events(struct http *h); /* borrowed */
+/* How it is with the backend that we dial (connect_status); NULL: there is none. */
+struct json *http_backend(const struct http *h);
 /* The versions of what the fronts keep, for engine_format's text. */
 void http_format(struct buf *out);
 

@@ -14,6 +14,7 @@
 #include "base/xalloc.h"
 #include "engine/process.h"
 #include "engine/session.h"
+#include "front/http.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -31,6 +32,7 @@ enum { ACCEPTS_PER_TURN = 32 };
 struct local {
     struct io io;
     struct engine *en;
+    struct http *http;
     unsigned conns;
 };
 
@@ -633,6 +635,9 @@ static int do_info(struct conn *c, const struct json *q, struct err *e)
     json_put_int(j, "worker", getpid());
     json_put_int(j, "uptime_ms", clock_ms() - c->en->started_ms);
     json_put_z(j, "state_dir", c->en->state_dir);
+    struct json *backend = c->http ? http_backend(c->http) : NULL;
+    if (backend)
+        json_put(j, "connect", backend);
     local_send_result(c, j);
     return 0;
 }
@@ -949,6 +954,7 @@ static void on_accept(struct io *io, uint32_t ev)
         struct conn *c = xnew(struct conn);
         c->front = l;
         c->en = l->en;
+        c->http = l->http;
         task_init(&c->resume, on_resume);
         task_init(&c->flush, on_flush);
         if (stream_open(&c->stream, l->en->loop, fd, FRAME_MAX + FRAME_HEAD,
@@ -964,10 +970,11 @@ static void on_accept(struct io *io, uint32_t ev)
     }
 }
 
-struct local *local_open(struct engine *en, int fd)
+struct local *local_open(struct engine *en, struct http *http, int fd)
 {
     struct local *l = xnew(struct local);
     l->en = en;
+    l->http = http;
     if (io_start(en->loop, &l->io, fd, EPOLLIN, on_accept) < 0) {
         free(l);
         return NULL;

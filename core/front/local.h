@@ -9,10 +9,14 @@
 
 #include "engine/engine.h"
 
+struct http;
 struct local;
 
-/* Serves connections of fd, a listening socket, which it takes. */
-struct local *local_open(struct engine *en, int fd);
+/*
+ * Serves connections of fd, a listening socket, which it takes. http: borrowed, for
+ * those who ask how the server is; NULL: there is none.
+ */
+struct local *local_open(struct engine *en, struct http *http, int fd);
 /* No more connections; those there go on. */
 void local_close(struct local *l);
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "engine/op.h"
 #include "engine/session.h"
+#include "front/http.h"
 #include "front/local.h"
 #include "io/stream.h"
 
@@ -16,6 +17,7 @@ struct cell_call;
 struct conn {
     struct local *front;
     struct engine *en;
+    struct http *http;
     struct stream stream;
     struct op *op;          /* borrowed; the request in flight */
     struct cell_call *cell; /* owned; the same, of a kernel */
