@@ -110,12 +110,12 @@ class Od:
             check=False,
         )
 
-    def get(self, target):
+    def get(self, target, fields=""):
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(WAIT)
             s.connect(self.http)
-            s.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-                      .encode())
+            s.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n{fields}"
+                      "Connection: close\r\n\r\n".encode())
             return b"".join(iter(lambda: s.recv(65536), b"")).decode()
 
 
