@@ -20,7 +20,8 @@
 /* What one retention drops is a part of this of what may be kept. */
 enum { SEGMENTS = 16 };
 
-static const char open_key[] = "events/open", secrets_key[] = "events/secrets";
+static const char open_key[] = "events/open", secrets_key[] = "events/secrets",
+                  starts_key[] = "events/starts";
 
 /* ---- appending and reading ---- */
 
@@ -402,21 +403,21 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
                            const struct json *o)
 {
     struct events *ev = xnew(struct events);
-    *ev = (struct events){.en = en,
-                          .v0 = v0,
-                          .keys = keys,
-                          .front = {.prefix = "",
-                                    .routes = events_routes,
-                                    .nroutes = events_nroutes,
-                                    .fail = events_http_fail,
-                                    .arg = ev},
-                          .opts = {.memory_fd = -1,
-                                   .segment_bytes =
-                                       (uint64_t)json_int(o, "bytes", 0) / SEGMENTS,
-                                   .total_bytes = (uint64_t)json_int(o, "bytes", 0),
-                                   .max_age_ms = json_int(o, "age_ms", 0),
-                                   .sync = sync_of(json_str(o, "fsync", "interval")),
-                                   .drop_when_full = true}};
+    *ev = (struct events){
+        .en = en,
+        .v0 = v0,
+        .keys = keys,
+        .front = {.prefix = "",
+                  .routes = events_routes,
+                  .nroutes = events_nroutes,
+                  .fail = events_http_fail,
+                  .arg = ev},
+        .opts = {.memory_fd = -1,
+                 .segment_bytes = (uint64_t)json_int(o, "bytes", 0) / SEGMENTS,
+                 .total_bytes = (uint64_t)json_int(o, "bytes", 0),
+                 .max_age_ms = json_int(o, "age_ms", 0),
+                 .sync = sync_of(json_str(o, "fsync", "interval")),
+                 .drop_when_full = true}};
     list_init(&ev->links);
     list_init(&ev->waits);
     list_init(&ev->pendings);
@@ -464,12 +465,22 @@ static void open_log(struct events *ev, int memory_fd)
     }
 }
 
+static void count_start(struct events *ev)
+{
+    char text[24];
+    struct buf *b = map_get(&ev->en->states, str_of(starts_key));
+    if (b)
+        str_to_u64(buf_str(b), &ev->starts);
+    hold_put(ev->en->hold, str_of(starts_key), id_text(++ev->starts, text));
+}
+
 void events_load(struct events *ev, int memory_fd)
 {
     static const struct v0_log calls = {events_on_begin, events_on_started, events_on_end,
                                         NULL};
     struct v0_log log = calls;
     open_log(ev, memory_fd);
+    count_start(ev);
     load_secrets(ev);
     ev->indexed_to = eventlog_next(ev->log);
     ev->indexed = ev->indexed_to == 1;

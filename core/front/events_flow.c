@@ -114,7 +114,8 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     bool capped = f->ends && f->bounded && offset + bytes.n >= f->to;
     if (capped)
         bytes.n = offset < f->to ? (size_t)(f->to - offset) : 0;
-    bool last = f->ends && offset + bytes.n >= f->to;
+    bool last = (f->ends && offset + bytes.n >= f->to) ||
+                (op->settled && offset + bytes.n >= op->r.to);
     while (used < bytes.n) {
         struct str rest = str_sub(bytes, used, bytes.n);
         size_t n = piece_of(f, rest, last);
@@ -293,6 +294,8 @@ bool flow_over(struct events_link *k, const struct event_look *end)
             f->op->r.to = f->to;
             op_settle(f->op);
         }
+        if (f->op)
+            op_pump(f->op); /* it had settled by itself */
     }
     if (f->op || !tell_lost(f))
         return false;

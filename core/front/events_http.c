@@ -5,6 +5,7 @@
  *   GET /events    upgraded: a WebSocket. Accept: text/event-stream: an event stream.
  *                  Else a page of events, now or when there are some (?wait=SECONDS).
  *   POST /events   one action; its observation is the answer, or at once its id (?wait=0)
+ *   GET /metrics   see events_metrics.c
  */
 #include "front/events_own.h"
 
@@ -343,5 +344,6 @@ static void post_events(struct req *r)
 const struct route events_routes[] = {
     {HTTP_GET, "/events", get_events, 0, NULL, false},
     {HTTP_POST, "/events", post_events, ACTION_MAX, NULL, false},
+    {HTTP_GET, "/metrics", events_metrics, 0, NULL, false},
 };
 const size_t events_nroutes = sizeof(events_routes) / sizeof(events_routes[0]);

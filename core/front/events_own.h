@@ -9,6 +9,7 @@
  *   events_link.c   one connection
  *   events_flow.c   the output of one command on one connection
  *   events_http.c   the routes
+ *   events_metrics.c  GET /metrics
  */
 #ifndef OD_FRONT_EVENTS_OWN_H
 #define OD_FRONT_EVENTS_OWN_H
@@ -89,6 +90,7 @@ struct events {
     struct task keep;  /* what is pending is to be stored */
     struct task flows; /* a command began */
     struct events_stats stats;
+    uint64_t starts;               /* of workers, of this server */
     uint64_t last_cause, last_end; /* the newest observation */
     bool closed;
 };
@@ -225,6 +227,7 @@ void flows_join(struct events_link *k);
 extern const struct route events_routes[];
 extern const size_t events_nroutes;
 void events_http_fail(struct req *r, int status, const char *text);
+void events_metrics(struct req *r);
 /* An action has its observation: whoever waited for it by HTTP is answered. */
 void waits_end(struct events *ev, uint64_t cause, uint64_t end);
 void waits_fail(struct events *ev, uint64_t cause, const struct err *e);
