@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/cachedir.h"
 #include "engine/users.h"
 #include "net/addr.h"
 #include "net/sockpath.h"
@@ -46,6 +47,8 @@ struct serve {
     char socket[SOCKPATH_MAX], cwd[4096];
     char began[4096];                       /* the directory that we were started in */
     char *tls_cert, *tls_key, *tls_ca;      /* the options', absolute; NULL: none */
+    char cache[4096];                       /* --cache-dir, absolute; "": none */
+    struct json *plugins;                   /* what --plugins named; owned until used */
     struct listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
 };
@@ -121,17 +124,12 @@ static struct json *http_options(const struct serve *s)
 static struct json *v0_options(const struct serve *s)
 {
     const struct serve_options *o = &s->o;
-    struct json *j = json_object(), *list = json_array();
-    for (unsigned i = 0; serve_plugin_name(i); i++) {
-        if (o->plugins & (1u << i))
-            json_push_str(list, str_of(serve_plugin_name(i)));
-    }
+    struct json *j = json_object();
     json_put_z(j, "working_dir", s->cwd);
     if (o->username)
         json_put_z(j, "username", o->username);
     json_put_int(j, "user_id", o->user_id);
     json_put_z(j, "group", o->group);
-    json_put(j, "plugins", list);
     json_put_bool(j, "browser", o->browser);
     if (o->eval_env)
         json_put_z(j, "eval_env", o->eval_env);
@@ -167,8 +165,10 @@ static struct json *events_options(const struct serve_options *o)
  *   path                    string: our file, for an upgrade by signal
  *   http  {api_key: string, "" is none; insecure_open: bool;
  *          tls_cert, tls_key, tls_client_ca: absolute paths, if given}
+ *   cache_dir               string, if given
+ *   plugins                 what plugins_sort makes
  *   v0    {working_dir, group: strings; username, eval_env: strings, if given;
- *          user_id, no_change_ms: numbers; plugins: [string, …]; browser, su: bools;
+ *          user_id, no_change_ms: numbers; browser, su: bools;
  *          warm: bool, PORT or --username was given: begin before the first request}
  *   events  {fsync: string; bytes, age_ms: numbers; secrets: [string, …]}
  *   connect                 an object, if a backend is dialled: serve.h
@@ -188,6 +188,9 @@ static int make_options(struct serve *s, struct buf *out, struct err *e)
     if (self_path(path, sizeof(path)) == 0)
         json_put_z(o, "path", path);
     json_put(o, "http", http_options(s));
+    if (s->cache[0])
+        json_put_z(o, "cache_dir", s->cache);
+    json_put(o, "plugins", s->plugins);
     json_put(o, "v0", v0_options(s));
     json_put(o, "events", events_options(&s->o));
     if (s->o.connect)
@@ -526,6 +529,31 @@ static int enter_working_dir(struct serve *s, struct err *e)
     return 0;
 }
 
+static int take_cache_dir(struct serve *s, struct err *e)
+{
+    const char *dir = s->o.cache_dir;
+    if (!dir)
+        return 0;
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+        return err_sys(e, errno, "cannot make the cache's folder %s", dir);
+    if (!realpath(dir, s->cache))
+        return err_sys(e, errno, "cannot use the cache's folder %s", dir);
+    return cachedir_prepare(s->cache, "", e);
+}
+
+/* Where relative names still mean what they meant to who wrote them. */
+static void read_plugins(struct serve *s)
+{
+    struct json *list[PLUGINS_MAX];
+    for (int i = 0; i < s->o.nplugins; i++) {
+        const char *name = s->o.plugins[i];
+        list[i] = serve_plugin_known(str_of(name))
+                      ? plugin_known(name)
+                      : plugin_read(name, s->o.plugin_seconds);
+    }
+    s->plugins = plugins_sort(list, (size_t)s->o.nplugins);
+}
+
 /* What we open must not be taken for the stdin of what we run. */
 static void open_stdio(void)
 {
@@ -551,6 +579,9 @@ static int serve_main(int argc, char **argv)
     if (s.o.status)
         return serve_status(&s.o);
     umask(022);
+    if (take_cache_dir(&s, &e) < 0)
+        return fail(&s, &e);
+    read_plugins(&s);
     if (enter_working_dir(&s, &e) < 0)
         return fail(&s, &e);
     /* The socket tells clients who listens: it must be the keeper-to-be. */
@@ -589,6 +620,20 @@ const struct applet applet_serve = {
         "started once. When it ends the server ends, with its status (128 and the\n"
         "signal's number; 127, 126: it was not found, could not be run), unless --stay\n"
         "is given. The log says warnings only, unless --log is given.\n"
+        "\n"
+        "A plugin is a folder with a setup.sh, which is run once in it, as the sessions' "
+        "user,\n"
+        "before HTTP clients' commands: what it exports, and its folder bin on PATH, is "
+        "what\n"
+        "sessions get. It may have a plugin.json: {\"name\": …, \"order\": 0, "
+        "\"limits\":\n"
+        "{\"seconds\": 120, \"memory_mb\": 0}, \"environment\": {\"NAME\": "
+        "\"$PLUGIN/x\"},\n"
+        "\"checks\": [\"command -v x\"]}. A success is known again by the folder's "
+        "content;\n"
+        "of another container, through --cache-dir, where the checks still succeed. GET\n"
+        "/ready is 503 until all are through, and names failures; the others and the\n"
+        "server go on.\n"
         "\n"
         "--upgrade goes on with another od, without an end: sessions, programs, their\n"
         "output and those who wait for it see nothing of it. So does HUP without a\n"

@@ -10,11 +10,10 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "engine/plugins.h"
 
 /* Bytes of the words and the environment of the program beside: what execve takes. */
 enum { SERVE_COMMAND_MAX = 8 << 20, SERVE_SECRETS_MAX = 32 };
-
-enum serve_plugin { PLUGIN_AGENT_SKILLS = 1, PLUGIN_JUPYTER = 2, PLUGIN_VSCODE = 4 };
 
 /* The backend that is dialled; strings are borrowed. */
 enum { SERVE_HEADERS_MAX = 32 };
@@ -50,15 +49,18 @@ struct serve_options {
     const char *username; /* NULL: sessions are the server's own user's */
     uint32_t user_id;
     const char *group;
-    unsigned plugins; /* enum serve_plugin, or'ed */
+    const char *plugins[PLUGINS_MAX]; /* names that serve knows, or folders */
+    int nplugins;
+    int64_t plugin_seconds; /* for one that has no limit of its own */
+    const char *cache_dir;  /* NULL: none */
     bool browser, su;
     const char *eval_env; /* NULL: none */
     int64_t no_change_ms;
 
     /* The log of events. */
-    const char *fsync;                       /* none, interval, always */
-    uint64_t events_bytes;                   /* 0: as much as there is by default */
-    int64_t events_age_ms;                   /* 0: for ever */
+    const char *fsync;                      /* none, interval, always */
+    uint64_t events_bytes;                  /* 0: as much as there is by default */
+    int64_t events_age_ms;                  /* 0: for ever */
     const char *secrets[SERVE_SECRETS_MAX]; /* names of variables */
     int nsecrets;
 
@@ -98,8 +100,8 @@ struct json *serve_connect(const struct serve_connect *c, struct err *e);
 /* The table, for od help serve. */
 void serve_options_help(struct buf *out);
 
-/* The name of the i-th plugin, from 0; NULL: there is none. */
-const char *serve_plugin_name(unsigned i);
+/* Is this the name of a plugin, and not a folder? */
+bool serve_plugin_known(struct str name);
 
 /* `od serve --upgrade`: returns the exit status. */
 int serve_upgrade(const struct serve_options *o);

@@ -53,6 +53,8 @@ enum id {
     GROUP,
     SU,
     PLUGINS,
+    PLUGIN_TIMEOUT,
+    CACHE_DIR,
     BROWSER,
     EVAL_ENV,
     NO_CHANGE,
@@ -164,8 +166,17 @@ static const struct setting {
                "the group that --working-dir is given to", VALUE},
     [SU] = {"su-to-user", "SU_TO_USER", NULL, "yes", "run sessions as --username",
             TOGGLE},
-    [PLUGINS] = {"plugins", "OD_PLUGINS", "NAME…", "none",
-                 "agent_skills, jupyter, vscode; known and without effect yet", WORDS},
+    [PLUGINS] =
+        {"plugins", "OD_PLUGINS", "DIR|NAME…", "none",
+         "folders (with a slash) whose setup.sh is run before the first session;\n"
+         "      agent_skills, jupyter and vscode want nothing set up here",
+         WORDS},
+    [PLUGIN_TIMEOUT] = {"plugin-timeout", "INIT_PLUGIN_TIMEOUT", "SECONDS", "120",
+                        "for a plugin that has no limit of its own", VALUE},
+    [CACHE_DIR] = {"cache-dir", "OD_CACHE_DIR", "DIR", "none",
+                   "what pip, npm and apt download is kept there, and which plugins\n"
+                   "      succeeded; may be used by other containers too",
+                   VALUE},
     [BROWSER] = {"enable-browser", NULL, NULL, "yes", "known and without effect yet",
                  TOGGLE},
     [EVAL_ENV] = {"browsergym-eval-env", NULL, "NAME", "none",
@@ -216,9 +227,13 @@ struct given {
     const char *port;      /* NULL: none */
 };
 
-const char *serve_plugin_name(unsigned i)
+bool serve_plugin_known(struct str name)
 {
-    return i < sizeof(plugins) / sizeof(plugins[0]) ? plugins[i] : NULL;
+    for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++) {
+        if (str_eq(name, str_of(plugins[i])))
+            return true;
+    }
+    return false;
 }
 
 /* "--listen", or "OD_LISTEN": where a value came from. */
@@ -273,18 +288,22 @@ static int add_header(struct given *g, const char *line, struct err *e)
     return 0;
 }
 
-static int add_plugin(struct serve_options *o, struct str name, struct err *e)
+static int add_plugin(struct serve_options *o, const char *name, struct err *e)
 {
-    for (unsigned i = 0; serve_plugin_name(i); i++) {
-        if (str_eq(name, str_of(plugins[i]))) {
-            o->plugins |= 1u << i;
+    if (!serve_plugin_known(str_of(name)) && !strchr(name, '/'))
+        return err_set(e, ERR_NOTFOUND,
+                       "Plugin %.200s not found; --plugins takes folders, written with a "
+                       "slash (./NAME), and agent_skills, jupyter and vscode",
+                       name);
+    for (int i = 0; i < o->nplugins; i++) {
+        if (strcmp(o->plugins[i], name) == 0)
             return 0;
-        }
     }
-    return err_set(
-        e, ERR_NOTFOUND,
-        "Plugin %.*s not found; --plugins takes agent_skills, jupyter and vscode",
-        (int)(name.n < 200 ? name.n : 200), name.p);
+    if (o->nplugins == PLUGINS_MAX)
+        return err_set(e, ERR_LIMIT, "--plugins %.200s is one too many: there can be %d",
+                       name, PLUGINS_MAX);
+    o->plugins[o->nplugins++] = name;
+    return 0;
 }
 
 /* The setting of a word without its dashes and value; *off: it was --no-NAME. */
@@ -307,7 +326,7 @@ static int take_plugins(struct given *g, char **words, struct err *e)
 {
     int n = 0;
     for (; words[n] && words[n][0] != '-'; n++) {
-        if (add_plugin(g->out, str_of(words[n]), e) < 0)
+        if (add_plugin(g->out, words[n], e) < 0)
             return -1;
     }
     return n;
@@ -344,7 +363,7 @@ static int take_option(struct given *g, char **argv, int i, struct err *e)
     g->value[id] = value;
     if ((kind == LIST && add_listed(g->out, (enum id)id, value, e) < 0) ||
         (kind == LINES && add_header(g, value, e) < 0) ||
-        (kind == WORDS && add_plugin(g->out, str_of(value), e) < 0))
+        (kind == WORDS && add_plugin(g->out, value, e) < 0))
         return -1;
     return eq ? 1 : 2;
 }
@@ -409,7 +428,7 @@ static int take_environment(struct given *g, struct err *e)
         for (char *word; (word = next_word(&value, kind == LINES ? '\n' : ','));) {
             if ((kind == LIST    ? add_listed(g->out, (enum id)i, word, e)
                  : kind == LINES ? add_header(g, word, e)
-                                 : add_plugin(g->out, str_of(word), e)) < 0)
+                                 : add_plugin(g->out, word, e)) < 0)
                 return -1;
         }
     }
@@ -734,9 +753,11 @@ static int understand(struct given *g, struct err *e)
 {
     struct serve_options *o = g->out;
     uint64_t user_id = 1000;
+    int64_t plugin_ms = 120000;
     if (take_port(g, e) < 0 || take_key(g, e) < 0 || take_log(g, e) < 0 ||
         take_seconds(g, IDLE_EXIT, &o->idle_exit_ms, e) < 0 ||
         take_seconds(g, NO_CHANGE, &o->no_change_ms, e) < 0 ||
+        take_seconds(g, PLUGIN_TIMEOUT, &plugin_ms, e) < 0 ||
         take_number(g, USER_ID, 0xfffffffe, "a number", &user_id, e) < 0 ||
         take_switch(g, INSECURE_OPEN, &o->insecure_open, e) < 0 ||
         take_switch(g, SU, &o->su, e) < 0 ||
@@ -752,6 +773,8 @@ static int understand(struct given *g, struct err *e)
     o->user_id = (uint32_t)user_id;
     o->group = g->value[GROUP] ? g->value[GROUP] : "root";
     o->eval_env = g->value[EVAL_ENV];
+    o->cache_dir = g->value[CACHE_DIR];
+    o->plugin_seconds = plugin_ms < 1000 ? 1 : plugin_ms / 1000;
     o->v0 = g->port || g->value[USERNAME];
     return 0;
 }

@@ -6,7 +6,9 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/cachedir.h"
 #include "engine/kernel.h"
+#include "engine/plugins.h"
 #include "engine/process.h"
 #include "engine/session.h"
 
@@ -70,6 +72,14 @@ void engine_configure(struct engine *en, const struct json *o)
         struct str s = json_str_value(v, "");
         en->env[n++] = xstrndup(s.p, s.n);
     }
+    struct str cache = json_str(o, "cache_dir", "");
+    struct buf vars = BUF_INIT(2048);
+    if (cache.n < sizeof(en->cache_dir))
+        memcpy(en->cache_dir, cache.p, cache.n + 1);
+    cachedir_variables(en->cache_dir, en->uid, en->gid, &vars);
+    engine_env_add(en, buf_str(&vars));
+    buf_release(&vars);
+    en->plugins = plugins_open(en, json_get(o, "plugins"));
     en->idle_exit_ms = json_int(o, "idle_exit_ms", 0);
     if (en->idle_exit_ms > 0)
         timer_begin(en->loop, &en->idle_timer, en->idle_exit_ms, on_idle_timer);
@@ -98,6 +108,7 @@ void engine_format(struct buf *out)
 void engine_resume(struct engine *en)
 {
     resume_clock(en);
+    plugins_load(en->plugins);
     struct str key;
     void *value;
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
@@ -215,6 +226,21 @@ char **engine_env(const struct engine *en, struct str extra, struct buf *space)
     return list;
 }
 
+void engine_env_add(struct engine *en, struct str extra)
+{
+    struct buf space = BUF_INIT(LIMIT_SPAWN_MAX);
+    char **list = engine_env(en, extra, &space), **old = en->env;
+    if (list) {
+        for (char **v = list; *v; v++)
+            *v = xstrdup(*v);
+        en->env = list;
+        for (char **v = old; *v; v++)
+            free(*v);
+        free(old);
+    }
+    buf_release(&space);
+}
+
 static void add_var(struct buf *out, const char *name, const char *value)
 {
     buf_addf(out, "%s=%s", name, value);
@@ -264,5 +290,6 @@ int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid
         if (pw->pw_shell && pw->pw_shell[0])
             add_var(extra, "SHELL", pw->pw_shell);
     }
+    cachedir_variables(en->cache_dir, *uid, *gid, extra);
     return 0;
 }

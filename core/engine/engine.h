@@ -23,6 +23,8 @@ struct engine {
     char state_dir[192];  /* "": memory only */
     char **env;           /* owned: the environment of children, NULL-terminated */
     char home[256];
+    char cache_dir[192];  /* --cache-dir; "": none */
+    struct plugins *plugins; /* owned; NULL: none */
     struct user nameless; /* whom /etc/passwd could not take; name "": nobody */
     uid_t uid;
     gid_t gid;
@@ -66,6 +68,8 @@ uint64_t engine_spool_bytes(struct engine *en);
  * NULL-terminated and points into space; free it with free(). NULL: too long.
  */
 char **engine_env(const struct engine *en, struct str extra, struct buf *space);
+/* From now on children get these, too: NAME=VALUE, each ending in NUL. */
+void engine_env_add(struct engine *en, struct str extra);
 /* The value of a variable in such a list, or NULL. */
 const char *env_get(char *const *env, const char *name);
 

@@ -413,8 +413,11 @@ static void ready(struct req *r)
     struct v0 *v = req_arg(r);
     struct json *j = json_object();
     json_put_z(j, "status", v->ready ? "ready" : "initializing");
-    if (v->problem[0])
-        json_put_z(j, "problem", v->problem);
+    const char *problem = v->problem[0] ? v->problem : plugins_problem(v->en->plugins);
+    if (problem)
+        json_put_z(j, "problem", problem);
+    if (v->en->plugins)
+        json_put(j, "plugins", plugins_json(v->en->plugins));
     v0_answer_json(r, v->ready ? 200 : 503, j);
 }
 
@@ -704,6 +707,15 @@ struct v0 *v0_open(struct engine *en, const struct json *o)
 
 const struct http_front *v0_front(struct v0 *v) { return &v->front; }
 
+/* Sessions begin with what plugins have set up. */
+static void on_set_up(void *arg)
+{
+    struct v0 *v = arg;
+    v0_run_resume(v);
+    v->ready = true;
+    start_next(v);
+}
+
 void v0_start(struct v0 *v)
 {
     struct err e = ERR_INIT;
@@ -715,7 +727,5 @@ void v0_start(struct v0 *v)
             snprintf(v->problem, sizeof(v->problem), "%s", e.text);
         }
     }
-    v0_run_resume(v);
-    v->ready = true;
-    start_next(v);
+    plugins_start(v->en->plugins, v0_user(v), on_set_up, v);
 }

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "engine/edit.h"
+#include "engine/plugins.h"
 #include "engine/session.h"
 #include "front/v0.h"
 #include "front/v0_action.h"
@@ -152,6 +153,8 @@ const char *v0_cwd(const struct v0_shell *sh);
 void v0_started(struct action *a, const char *command, uint64_t from);
 /* The key under which the keeper has something of a session: NAME, or NAME/SESSION. */
 void v0_state_key(const struct v0_shell *sh, const char *name, struct buf *out);
+/* Whose sessions are: "" is the server's own user. */
+struct str v0_user(const struct v0 *v);
 
 /* v0_files.c */
 void v0_read(struct action *a);

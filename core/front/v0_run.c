@@ -51,11 +51,16 @@ static void set_up(struct session *s)
     session_run(s, op);
 }
 
+struct str v0_user(const struct v0 *v)
+{
+    return v->su && v->named && v->en->uid == 0 ? str_of(v->user) : STR("");
+}
+
 struct session *v0_session(struct v0 *v, struct str name, struct str cwd, struct err *e)
 {
     struct session_opts o = {
         .cwd = cwd,
-        .user = v->su && v->named && v->en->uid == 0 ? str_of(v->user) : STR(""),
+        .user = v0_user(v),
         .env = str_n("TERM=screen", sizeof("TERM=screen")),
         .rows = ROWS,
         .cols = COLS,
