@@ -1,19 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# install.sh [--prefix DIR] [--uninstall]: installs od for everybody (as root:
-# /usr/local) or for you (~/.local), with links od-APPLET, manual pages and
-# completion. Takes the file that was built in out/, or the one beside this
-# script in a release, and builds one if there is none.
-#
-# It never touches the system's od(1): a file of that name which is not ours
-# stays, and this stops. In front of it on PATH, ours hands octal dumps over.
+# install.sh [--prefix DIR] [--shadow] [--upgrade] [--uninstall]
+#     installs od for everybody (as root: /usr/local) or for you (~/.local), with
+#     links od-APPLET, manual pages and completion. Takes the file that was built in
+#     out/, or the one beside this script in a release, and builds one if there is
+#     none. od(1) of the system stays what it is: where ours would be found before
+#     it, the program is called od-agent, unless --shadow is given; then ours hands
+#     octal dumps over. --upgrade: a server that runs goes on with the new file.
+# install.sh --image IMAGE [--suffix SUFFIX] [--engine ENGINE] [--dockerfile]
+#     makes the image IMAGE_od of IMAGE with docker, podman or buildah: od, links,
+#     and an entrypoint that runs the image's own beside od serve, with the image's
+#     Cmd, User and WorkingDir. Does nothing where that was done with this od.
+#     --dockerfile: prints what would be built.
 # DESTDIR is put before every path, for packages.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "$(id -u)" = 0 ]; then prefix=/usr/local; else prefix=${HOME:?}/.local; fi
-action=install
+action=install image='' suffix=_od engine='' shadow='' upgrade='' dockerfile=''
 
 die() {
     echo "install.sh: $*" >&2
@@ -28,15 +33,32 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --prefix=*) prefix=${1#*=} ;;
+    --image | --suffix | --engine)
+        [ $# -gt 1 ] || die "$1 needs a value"
+        case $1 in
+        --image) image=$2 action=image ;;
+        --suffix) suffix=$2 ;;
+        --engine) engine=$2 ;;
+        esac
+        shift
+        ;;
+    --image=*) image=${1#*=} action=image ;;
+    --suffix=*) suffix=${1#*=} ;;
+    --engine=*) engine=${1#*=} ;;
+    --dockerfile) dockerfile=yes ;;
+    --shadow) shadow=yes ;;
+    --upgrade) upgrade=yes ;;
     --uninstall) action=uninstall ;;
     -h | --help)
-        sed -n '4,12s/^# \{0,1\}//p' "$0"
+        sed -n '4,17s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "$1: unknown; see --help" ;;
     esac
     shift
 done
+[ -n "$image" ] || [ "$action$dockerfile" != image ] || die "--image needs a name"
+[ -z "$dockerfile" ] || [ -n "$image" ] || die "--dockerfile goes with --image"
 case $prefix in /*) ;; *) die "--prefix $prefix: not an absolute path" ;; esac
 
 root=${DESTDIR:-}$prefix
@@ -47,13 +69,29 @@ ours() { head -c 4096 "$1" 2>/dev/null | LC_ALL=C grep -q "an od of an agent's b
 # What build/man.sh and build/completion.sh make says where it is from.
 made() { head -n 3 "$1" 2>/dev/null | grep -q 'Made from the usage text'; }
 
-# The file to install, and the folder with the documentation.
+# The file for this machine, and the folder with the documentation.
 find_build() {
     for build in "${OD_BUILD:-}" "$here" "$here/out/$(uname -m)-release"; do
         [ -n "$build" ] && [ -f "$build/od" ] && ours "$build/od" && return
     done
     command -v make >/dev/null 2>&1 || "$here/build/tools.sh" build
     make -C "$here" all docs || die "the build failed"
+}
+
+# Would a file od in $bin be found before another one that is not ours?
+shadows() {
+    before=''
+    IFS=:
+    for dir in ${PATH:-}; do
+        if [ "$dir" = "$prefix/bin" ]; then
+            before=yes
+        elif [ -n "$before" ] && [ -x "$dir/od" ] && ! ours "$dir/od"; then
+            unset IFS
+            return 0
+        fi
+    done
+    unset IFS
+    return 1
 }
 
 put() { # FILE FOLDER NAME
@@ -69,17 +107,24 @@ install() {
     find_build
     docs=$build/docs
     mkdir -p "$bin" || die "cannot make $bin"
-    if [ -e "$bin/od" ] && ! ours "$bin/od"; then
-        die "$bin/od is another program: choose another --prefix"
+    name='od'
+    # Where it was asked for once, it stays.
+    if [ -z "$shadow" ] && ! ours "$bin/od" && shadows; then name='od-agent'; fi
+    if [ -e "$bin/$name" ] && ! ours "$bin/$name"; then
+        die "$bin/$name is another program: choose another --prefix"
     fi
     # Written aside and renamed: a server that runs keeps its file.
     cp "$build/od" "$bin/.od.$$"
     chmod 755 "$bin/.od.$$"
-    mv "$bin/.od.$$" "$bin/od"
-    if "$bin/od" --list >/dev/null 2>&1; then
-        "$bin/od" --install "$bin" >/dev/null
+    mv "$bin/.od.$$" "$bin/$name"
+    if "$bin/$name" --list >/dev/null 2>&1; then
+        "$bin/$name" --install "$bin" >/dev/null
     else
-        echo "install.sh: $bin/od does not run here: no links made" >&2
+        echo "install.sh: $bin/$name does not run here: no links made" >&2
+    fi
+    if [ "$name" = od ] && [ -f "$bin/od-agent" ] && [ ! -h "$bin/od-agent" ] &&
+        ours "$bin/od-agent"; then
+        rm -f "$bin/od-agent"
     fi
     for page in "$docs"/man/*.[17]; do
         put "$page" "$root/share/man/man${page##*.}" "$(basename "$page")"
@@ -87,7 +132,10 @@ install() {
     put "$docs/completion/od.bash" "$root/share/bash-completion/completions" od
     put "$docs/completion/_od" "$root/share/zsh/site-functions" _od
     put "$docs/completion/od.fish" "$root/share/fish/vendor_completions.d" od.fish
-    echo "installed $bin/od"
+    echo "installed $bin/$name"
+    [ "$name" = od ] ||
+        echo "od is od(1) still: call od-agent, od-exec, od-serve, or install with --shadow"
+    if [ -n "$upgrade" ]; then "$bin/$name" serve --upgrade "$bin/$name"; fi
     case :${PATH:-}: in
     *":$bin:"*) ;;
     *) [ -n "${DESTDIR:-}" ] || echo "$bin is not on your PATH: PATH=$bin:\$PATH" ;;
@@ -97,10 +145,12 @@ install() {
 uninstall() {
     for link in "$bin"/*; do
         case $([ -h "$link" ] && readlink "$link") in
-        od | "$prefix/bin/od") rm -f "$link" ;;
+        od | od-agent | "$prefix/bin/od" | "$prefix/bin/od-agent") rm -f "$link" ;;
         esac
     done
-    if ours "$bin/od"; then rm -f "$bin/od"; fi
+    for file in "$bin/od" "$bin/od-agent"; do
+        if ours "$file"; then rm -f "$file"; fi
+    done
     for file in "$root"/share/man/man[17]/od-*.[17] \
         "$root/share/bash-completion/completions/od" \
         "$root/share/zsh/site-functions/_od" \
@@ -108,6 +158,210 @@ uninstall() {
         if made "$file"; then rm -f "$file"; fi
     done
     echo "removed from $root"
+}
+
+# --- images ------------------------------------------------------------------
+
+dest=/usr/local/bin
+
+image_fail() {
+    echo "Failed to install od on $image: $*" >&2
+    exit 1
+}
+
+# What an engine said last, in one line.
+reason() { tr '\r' '\n' <"$work/said" | sed '/^[[:space:]]*$/d' | tail -n 1 | cut -c 1-500; }
+
+# The first engine that is there and answers.
+find_engine() {
+    asked=$engine
+    for engine in ${asked:-docker podman buildah}; do
+        command -v "$engine" >/dev/null 2>&1 || continue
+        if "$engine" version >"$work/said" 2>&1; then return; fi
+        silent="$engine does not answer: $(reason)"
+    done
+    engine=''
+    [ -n "${silent:-}" ] || silent="no ${asked:-docker, podman or buildah} here"
+    [ -n "$dockerfile" ] ||
+        image_fail "$silent. Without any: od image add IN OUT, of an image's archive"
+}
+
+# read_image NAME FILE: what we want to know of it, as a shell's variables. Words are
+# quoted by the engine as Go does, which is JSON for all that a command line has.
+read_image() {
+    config=.Config architecture=.Architecture id=.Id
+    case $engine in
+    buildah)
+        set -- "$1" "$2" inspect --type image --format
+        config=.OCIv1.Config architecture=.OCIv1.Architecture id=.FromImageID
+        ;;
+    *) set -- "$1" "$2" image inspect --format ;;
+    esac
+    # shellcheck disable=SC3050 # it is the engine's
+    words() { printf '{{range %s.%s}}{{printf "%%q" .}}, {{end}}\n' "$config" "$1"; }
+    label() {
+        # shellcheck disable=SC2016 # for the engine to expand
+        printf '{{range $k, $v := %s.Labels}}{{if eq $k "%s"}}{{$v}}{{end}}{{end}}\n' \
+            "$config" "$1"
+    }
+    format="{{$architecture}}
+{{$id}}
+$(words Entrypoint)
+$(words Cmd)
+$(label od.sha256)
+$(label od.base)
+end"
+    asked_of=$1 answer=$2
+    shift 2
+    "$engine" "$@" "$format" "$asked_of" >"$answer" 2>"$work/said"
+}
+line() { sed -n "${2}s/, \$//;${2}p" "$1"; }
+
+find_image() {
+    read_image "$image" "$work/base" && return
+    "$engine" pull "$image" >"$work/said" 2>&1 ||
+        image_fail "$engine has no such image, and cannot pull it: $(reason)"
+    read_image "$image" "$work/base" || image_fail "$engine cannot inspect it: $(reason)"
+}
+
+# The file for the image's processor.
+find_file() {
+    case $1 in
+    amd64 | x86_64) arch=x86_64 ;;
+    arm64 | aarch64) arch=aarch64 ;;
+    arm) arch=arm ;;
+    *) arch=$1 ;;
+    esac
+    [ "$arch" != "$(uname -m)" ] || find_build >&2
+    for file in "${OD_BUILD:-}/od" "$here/od-$arch" "$here/out/$arch-release/od" "$here/od"; do
+        ours "$file" && runs_on "$file" "$arch" && return
+    done
+    image_fail "it is for $1, and there is no od for that: make TARGET=$arch-linux-gnu"
+}
+# The machine that an ELF file is for, by the bytes that say so.
+runs_on() {
+    case $(od_bytes "$1") in
+    '3e 00') [ "$2" = x86_64 ] ;;
+    'b7 00') [ "$2" = aarch64 ] ;;
+    '28 00') [ "$2" = arm ] ;;
+    'f3 00') [ "$2" = riscv64 ] ;;
+    *) return 1 ;;
+    esac
+}
+od_bytes() { dd if="$1" bs=1 skip=18 count=2 2>/dev/null | od -An -tx1 | sed 's/^ *//;s/ *$//'; }
+sum_of() { sha256sum | cut -d' ' -f1; }
+
+# Has the image this file where we would put it? Asks for nothing to be run in it.
+has_file() {
+    case $engine in
+    buildah)
+        box=$(buildah from --pull-never "$image" 2>/dev/null) || return 1
+        at=$(buildah mount "$box" 2>/dev/null) || at=/nonexistent
+        found=$({ cat "$at$dest/od"; } 2>/dev/null | sum_of)
+        ;;
+    *)
+        box=$("$engine" create "$image" od 2>/dev/null) || return 1
+        found=$("$engine" cp "$box:$dest/od" - 2>/dev/null | tar -xOf - 2>/dev/null | sum_of)
+        ;;
+    esac
+    "$engine" rm "$box" >/dev/null 2>&1
+    box=''
+    [ "$found" = "$sum" ]
+}
+
+# Of a string in Go's spelling, the escapes that JSON has not.
+is_plain() {
+    case $(printf '%s' "$1" | sed 's/\\\\//g') in *\\[xavU]*) return 1 ;; esac
+}
+
+# echo would read backslashes itself, in some shells.
+write_dockerfile() {
+    printf '%s\n' "FROM $image" "COPY bin/ $dest/" \
+        "LABEL od.version=\"$version\" od.path=\"$dest/od\" od.sha256=\"$sum\""
+    if [ -n "$old" ]; then return; fi # an entrypoint of ours is there
+    label=$(printf '%s' "[$entry]" | sed 's/[\\"$]/\\&/g')
+    rest=''
+    [ -z "$entry$cmd" ] || rest=', "--"'
+    printf '%s\n' "LABEL od.base=\"$base\" od.entrypoint=\"$label\"" \
+        "ENTRYPOINT [\"$dest/od\", \"serve\"$rest${entry:+, $entry}]" "CMD [$cmd]"
+}
+
+say_start() {
+    run=$engine
+    [ "$engine" != buildah ] || run=podman
+    cat <<END
+Its own command, beside a server for od exec:
+    $run run -it --rm $target
+and a server for programs, on port 3000:
+    $run run -d -e SESSION_API_KEY -e OD_LISTEN=0.0.0.0:3000 -p 3000:3000 $target
+A command in a container of it:
+    $run exec -it CONTAINER $dest/od exec 'echo hello from \$PWD'
+END
+}
+
+clean_image() {
+    [ -z "${box:-}" ] || "$engine" rm "$box" >/dev/null 2>&1
+    rm -rf "$work"
+}
+
+image() {
+    work=$(mktemp -d) box='' entry='' cmd='' old='' base=unknown architecture=$(uname -m)
+    trap clean_image EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    case $image in
+    *[!A-Za-z0-9./:@_-]* | -*) image_fail "this is no image's name" ;;
+    esac
+    find_engine
+    if [ -n "$engine" ]; then
+        find_image
+        find_file "$(line "$work/base" 1)"
+        base=$(line "$work/base" 2) entry=$(line "$work/base" 3) cmd=$(line "$work/base" 4)
+        old=$(line "$work/base" 5)
+        is_plain "$entry$cmd" || image_fail "its command has control characters in it"
+    else
+        find_file "$(uname -m)"
+        echo "# There is no engine to ask what $image starts: put that after \"--\"." >&2
+    fi
+    sum=$(sum_of <"$file")
+    version=$("$file" --version 2>/dev/null | cut -d' ' -f2 | grep . || echo unknown)
+    # NAME:TAG_od; a digest has no name of its own to go by.
+    target=${image%%@*}
+    case $target in *"$suffix") ;; *) target=$target$suffix ;; esac
+    if [ -n "$dockerfile" ]; then
+        write_dockerfile
+        return
+    fi
+    if [ "$old" = "$sum" ] || { [ -z "$old" ] && has_file; }; then
+        echo "$image has this od: nothing to do"
+        return
+    fi
+    if read_image "$target" "$work/made" && [ "$(line "$work/made" 5)" = "$sum" ] &&
+        [ "$(line "$work/made" 6)" = "$base" ]; then
+        echo "$target is there, with this od: nothing to do"
+        say_start
+        return
+    fi
+    mkdir -p "$work/context/bin"
+    cp "$file" "$work/context/bin/od"
+    chmod 755 "$work/context/bin/od"
+    if "$work/context/bin/od" --list >/dev/null 2>&1; then
+        "$work/context/bin/od" --install "$work/context/bin" >/dev/null
+    fi
+    write_dockerfile >"$work/context/Dockerfile"
+    case $engine in
+    docker) set -- docker build -q -t "$target" "$work/context" ;;
+    podman) set -- podman build -q --layers=false --force-rm --pull=never -t "$target" "$work/context" ;;
+    buildah) set -- buildah bud -q --layers=false --pull-never -t "$target" "$work/context" ;;
+    esac
+    # The name is given when all is done, by the engine.
+    "$@" >"$work/said" 2>&1 || image_fail "$engine: $(reason)"
+    if ! read_image "$target" "$work/made" || [ "$(line "$work/made" 5)" != "$sum" ]; then
+        image_fail "$engine says that it was built, but $target is not what it should be"
+    fi
+    echo "made $target"
+    say_start
 }
 
 $action
