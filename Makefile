@@ -26,8 +26,10 @@ endif
 #: make tls-scan   testssl.sh's view of our TLS, in two minutes
 #: make bench      the figures
 #: make install    into PREFIX (/usr/local), below DESTDIR; uninstall
-#: make dist       what a release has, in out/dist
-#: make clean      removes out/; third-party code stays in the cache
+#: make dist       what a release has, in out/dist: each processor's, sums, licences
+#: make size       what the file is made of
+#: make clean      removes out/, and with it the packages that `make run` kept;
+#:                 third-party code stays in the cache
 #:
 #: TARGET=aarch64-linux-gnu builds for that processor, OD_DEPS_DIR=FOLDER
 #: names one with the archives of build/deps.lock, OD_CACHE the cache's place.
@@ -93,7 +95,7 @@ $(O)/libcore.a: $(call objects,$(CORE))
 	@rm -f $@
 	@$(AR) rcsD $@ $^
 
-$(O)/obj/%.o: %.c $(O)/flags $(O)/gen/build_info.h | $(DEPS_READY)
+$(O)/obj/%.o: %.c $(O)/flags $(O)/gen/build_info.h $(O)/gen/licences.h | $(DEPS_READY)
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
 	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -108,6 +110,11 @@ $(O)/gen/build_info.h: FORCE | $(DEPS_READY)
 	@mkdir -p $(@D)
 	@build/build-info.sh '$(VERSION)' '$(TARGET)' '$(MODE)' '$(CC_ID)' \
 	    '$(FLAGS_SHOWN)' $(foreach d,$(LIBC) $(DEPS),$d=$($d)) | build/if-changed.sh $@
+
+# The licences of all that is linked, compressed, for `od --licenses`.
+$(O)/gen/licences.h: FORCE | $(DEPS_READY)
+	@mkdir -p $(@D)
+	@build/licences.sh $(foreach d,$(LIBC) $(DEPS),$d=$($d)) | build/if-changed.sh $@
 
 # Test programs are built in every mode; dev has the sanitizers. Without
 # libFuzzer, which only MODE=fuzz has, a target gets a main that runs the corpus.
@@ -147,7 +154,7 @@ $(O)/docs/made: $(O)/od build/man.sh build/completion.sh
 
 .PHONY: run quick test check check-layers bench fuzz tls-scan
 run: all
-	@exec $(O)/od serve
+	@mkdir -p out/cache && exec $(O)/od serve --cache-dir out/cache
 
 quick test:
 	@tests/run.sh $(subst test,all,$@)
@@ -157,7 +164,7 @@ check: all check-layers
 	@build/check-style.sh
 	@build/check-repro.sh
 
-check-layers: $(O)/gen/build_info.h
+check-layers: $(O)/gen/build_info.h $(O)/gen/licences.h
 	@CC='$(CC)' CFLAGS='$(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -Werror' build/check-layers.sh
 
 bench: all
@@ -170,15 +177,34 @@ tls-scan: all
 	@tests/tls-scan.sh
 
 # Docs come from running the file, which another processor's cannot be here.
-.PHONY: install uninstall dist clean help
+.PHONY: install uninstall dist dist-one size clean help
 install: all $(if $(filter $(HOST_ARCH),$(ARCH)),docs)
 	@OD_BUILD='$(O)' DESTDIR='$(DESTDIR)' ./install.sh --prefix '$(PREFIX)'
 
 uninstall:
 	@DESTDIR='$(DESTDIR)' ./install.sh --prefix '$(PREFIX)' --uninstall
 
-dist: all $(if $(filter $(HOST_ARCH),$(ARCH)),docs)
-	@build/dist.sh $(O) $(VERSION) $(ARCH) $(foreach d,$(LIBC) $(DEPS),$d=$($d))
+# Of each processor that there is a compiler for; this one's first: it has the docs.
+DIST_TARGETS ?= $(TARGET) $(filter-out $(TARGET),x86_64-linux-gnu aarch64-linux-gnu \
+    arm-linux-gnueabihf riscv64-linux-gnu)
+dist: all docs
+	@rm -rf out/dist
+	@build/tools.sh cross >&2 || :
+	@for t in $(DIST_TARGETS); do \
+	    command -v $$t-gcc >/dev/null || { echo "dist: no $$t-gcc: without it" >&2; continue; }; \
+	    $(MAKE) --no-print-directory TARGET=$$t dist-one || exit; \
+	done
+	@cat out/dist/SHA256SUMS
+
+dist-one: all
+	@build/dist.sh $(O) out/$(HOST_ARCH)-release/docs $(VERSION) $(ARCH) \
+	    $(foreach d,$(LIBC) $(DEPS),$d=$($d))
+
+# What the file is made of, part by part.
+size: all
+	@$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-Map=$(O)/od.map -o $(O)/od.sized \
+	    $(call objects,$(APPLETS)) $(O)/libcore.a $(DEPS_LIBS)
+	@build/size.sh $(O)
 
 clean:
 	rm -rf out

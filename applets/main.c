@@ -16,7 +16,9 @@
 #include "applet.h"
 #include "base/limits.h"
 #include "build_info.h"
+#include "licences.h"
 #include "os/self.h"
+#include "proto/zip_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +32,7 @@
 #define MARK         "OD_FALLTHROUGH"
 #define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin" /* as execvp, without PATH */
 
-enum { EXIT_CANNOT_RUN = 126, EXIT_NO_OD = 127, HELP_MAX = 1 << 20 };
+enum { EXIT_RESERVED = 125, EXIT_CANNOT_RUN = 126, EXIT_NO_OD = 127, HELP_MAX = 1 << 20 };
 
 static const struct applet *const applets[] = {
 #define APPLET(c_name) &applet_##c_name,
@@ -121,12 +123,23 @@ static int version(bool verbose)
     return printed();
 }
 
+static int licences(void)
+{
+    struct buf text = BUF_INIT(HELP_MAX);
+    if (zip_text(&text, str_n(licences_gz, sizeof(licences_gz))) < 0)
+        fprintf(stderr, "od: the licences in this file are damaged\n");
+    bool whole = fwrite(buf_z(&text), 1, text.n, stdout) == text.n && text.n > 0;
+    buf_release(&text);
+    return printed() | !whole;
+}
+
 static int help(void)
 {
     printf("Usage: od APPLET [ARGUMENT...]     run an applet\n"
            "       od help APPLET              how to use it\n"
            "       od --list                   the applets, a line each\n"
            "       od --version [-v]           version; how it was built, limits\n"
+           "       od --licenses               of it, and of all that is linked into it\n"
            "       od --install DIR            make links od-APPLET in DIR\n"
            "       od --install --openhands [ROOT]  make what OpenHands' client starts\n"
            "                                   in a container: the image can be its "
@@ -423,9 +436,25 @@ static int run(const struct applet *a, int argc, char **argv)
     return a->main(argc, argv);
 }
 
+/*
+ * A name that is kept free: SWE-ReX starts its server under it, and installs one
+ * where that fails, which a dump of its options would not tell it to.
+ */
+static int reserved(const char *name)
+{
+    fprintf(
+        stderr,
+        "%s: this od does not serve SWE-ReX's protocol; od serve has OpenHands' runtime "
+        "API (od help serve)\n",
+        name);
+    return EXIT_RESERVED;
+}
+
 int main(int argc, char **argv)
 {
     const struct applet *a;
+    if (argc > 0 && strcmp(base_name(argv[0]), "swerex-remote") == 0)
+        return reserved("swerex-remote");
     if (argc > 0 && (a = applet_by_argv0(base_name(argv[0]))))
         return run(a, argc, argv);
     const char *word = argc > 1 ? argv[1] : "";
@@ -441,6 +470,8 @@ int main(int argc, char **argv)
         return version(false);
     if (strcmp(word, "--version") == 0 && argc == 3 && strcmp(argv[2], "-v") == 0)
         return version(true);
+    if (strcmp(word, "--licenses") == 0 && argc == 2)
+        return licences();
     if (strcmp(word, "--install") == 0 && argc >= 3 && argc <= 4 &&
         strcmp(argv[2], "--openhands") == 0)
         return install_openhands(argc == 4 ? argv[3] : "");

@@ -28,6 +28,8 @@ has "not marked as PIE" "$dynamic" 'FLAGS_1.*PIE'
 no "wants an interpreter: not static" "$segments" 'INTERP'
 no "wants a shared library: not static" "$dynamic" '\(NEEDED\)'
 no "relocations in the text" "$dynamic" 'TEXTREL'
+no "addresses to be looked up by name: it dies at start" \
+    "$(readelf -rW "$file" | sed 's/R_[A-Z0-9_]*_RELATIVE//')" ' R_[A-Z0-9]+_'
 has "no RELRO" "$segments" 'GNU_RELRO'
 has "not bound at start: half a RELRO" "$dynamic" 'BIND_NOW|FLAGS_1.*NOW'
 has "no stack header: an executable stack" "$segments" 'GNU_STACK'

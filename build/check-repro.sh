@@ -15,7 +15,7 @@ arch=$(uname -m)
 
 for folder in one another/and-longer; do
     mkdir -p "$tmp/$folder"
-    cp -R Makefile build core applets "$tmp/$folder/"
+    cp -R Makefile LICENSE build core applets "$tmp/$folder/"
     rm -rf "$tmp/$folder/build/cache"
     OD_CACHE=$(cd "$cache" && pwd)
     if [ "${1:-}" = deep ] && [ "$folder" != one ]; then

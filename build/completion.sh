@@ -16,7 +16,7 @@ options() {
 }
 
 names=$("$od" --list | cut -d' ' -f1)
-words="$names help --help --list --version --install"
+words="$names help --help --list --version --licenses --install"
 
 {
     echo "# Made from the usage texts of od."

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# dist.sh BUILD VERSION ARCH NAME=FOLDER...: what a release has of one
-# processor, in out/dist: an archive of the program, its documentation, the
-# installer and everybody's licences; the bare program; their sums; and a list
-# of what is in it (SPDX). The same tree gives the same bytes.
+# dist.sh BUILD DOCS VERSION ARCH NAME=FOLDER...: what a release has of one
+# processor, in out/dist: an archive of the program, its documentation (from DOCS: it
+# is the same for all), the installer, what deploys it and everybody's licences; the
+# bare program; their sums; and a list of what is in it (SPDX). The same tree gives
+# the same bytes.
 set -eu
 
-build=$1 version=$2 arch=$3
-shift 3
+build=$1 docs=$2 version=$3 arch=$4
+shift 4
 name=od-$version-linux-$arch
 dist=out/dist
 rm -rf "${dist:?}/$name"
@@ -16,8 +17,11 @@ mkdir -p "$dist/$name/licences"
 
 cp "$build/od" "$dist/$name/od"
 cp install.sh LICENSE "$dist/$name/"
-[ ! -f README.md ] || cp README.md "$dist/$name/"
-[ ! -d "$build/docs" ] || cp -R "$build/docs" "$dist/$name/docs"
+for file in README.md CHANGELOG.md SECURITY.md; do
+    [ ! -f $file ] || cp $file "$dist/$name/"
+done
+[ ! -d build/deploy ] || cp -R build/deploy "$dist/$name/deploy"
+[ ! -d "$docs" ] || cp -R "$docs" "$dist/$name/docs"
 {
     echo "SPDXVersion: SPDX-2.3"
     echo "DataLicense: CC0-1.0"
@@ -41,7 +45,9 @@ cp install.sh LICENSE "$dist/$name/"
         echo "PackageVersion: $v"
         echo "PackageDownloadLocation: NOASSERTION"
         [ -z "$sum" ] || echo "PackageChecksum: SHA256: $sum"
-        echo "PackageLicenseConcluded: MIT"
+        echo "PackageLicenseConcluded: $(case ${dep%%=*} in
+            mbedtls) echo Apache-2.0 ;; zlib) echo Zlib ;; pcre2) echo BSD-3-Clause ;;
+            ca-certificates) echo MPL-2.0 ;; *) echo MIT ;; esac)"
     done
 } >"$dist/$name/od.spdx"
 

@@ -21,6 +21,9 @@ HARDEN_aarch64 := -mbranch-protection=standard
 # Packed relative relocations are known to musl since 1.2.4 (with an older one
 # the program dies at start, silently) and to ld for x86 since 2.38.
 PACK_x86_64 := -Wl,-z,pack-relative-relocs
+# Its linker would leave some addresses to be looked up by name, which nobody does in
+# a static program: it dies at start.
+PACK_riscv64 := -Wl,--version-script=build/local.map
 
 SECTIONS := -ffunction-sections -fdata-sections
 LINK := -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro -Wl,-z,now \

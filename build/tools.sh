@@ -54,6 +54,8 @@ test?  script                 bsdutils      util-linux-script util-linux-misc ut
 test?  zsh                    zsh           zsh            zsh         zsh        zsh
 test?  fish                   fish          fish           fish        fish       fish
 test?  mandoc                 mandoc        mandoc         mandoc      mandoc     mandoc
+test?  @yaml                  python3-yaml  python3-pyyaml py3-yaml    python-yaml python3-PyYAML
+test?  systemd-analyze        systemd       systemd        -           systemd    systemd
 test?  podman                 podman        podman         podman      podman     podman
 test?  runc                   runc          runc           runc        runc       runc
 test?  skopeo                 skopeo        skopeo         skopeo      skopeo     skopeo
@@ -64,6 +66,8 @@ fuzz?  clang                  clang         clang          clang       clang    
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
 scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh
 cross? aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc cross-aarch64-gcc
+cross? arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf gcc-arm-linux-gnu - - -
+cross? riscv64-linux-gnu-gcc  gcc-riscv64-linux-gnu gcc-riscv64-linux-gnu - riscv64-linux-gnu-gcc -
 cross? qemu-aarch64-static    qemu-user-static qemu-user-static qemu-aarch64 qemu-user-static qemu-linux-user
 END
 }
@@ -89,7 +93,7 @@ int main(void) { return 0; }' ;;
     @asan) compiles gcc -fsanitize=address,undefined 'int main(void) { return 0; }' ;;
     @libfuzzer) compiles clang -fsanitize=fuzzer,address \
         'int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' ;;
-    @httpx | @websockets)
+    @httpx | @websockets | @yaml)
         for python in python3 /usr/bin/python3; do
             "$python" -c "import ${1#@}" 2>/dev/null && return
         done
