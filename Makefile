@@ -21,6 +21,7 @@ endif
 #: make run        build it, and start a server in the foreground
 #: make quick      build and test, in some three minutes
 #: make test       every test there is; make check: only the gates
+#: make test-images   images by conditions by ways in (FULL=1: all of them)
 #: make dev        another build, for work on it: glibc, sanitizers, -Werror
 #: make fuzz       FUZZ_SECONDS (10) for each parser
 #: make tls-scan   testssl.sh's view of our TLS, in two minutes
@@ -153,11 +154,19 @@ $(O)/docs/made: $(O)/od build/man.sh build/completion.sh
 	@touch $@
 
 .PHONY: run quick test check check-layers bench fuzz tls-scan
+.PHONY: test-images matrix-readme
 run: all
 	@mkdir -p out/cache && exec $(O)/od serve --cache-dir out/cache
 
 quick test:
 	@tests/run.sh $(subst test,all,$@)
+
+test-images: all
+	@tests/run.sh images; rc=$$?; tests/images/table.py out/test/images; exit $$rc
+
+# What the last test-images found, into README.md.
+matrix-readme:
+	@tests/images/table.py out/test/images README.md
 
 check: all check-layers
 	@build/check-elf.sh $(O)/od $(O)/od.debug

@@ -65,6 +65,8 @@ test?  runc                   runc          runc           runc        runc     
 fuzz?  clang                  clang         clang          clang       clang      clang
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
 scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh
+images? debootstrap           debootstrap   debootstrap    debootstrap debootstrap -
+images? nsenter               util-linux    util-linux     util-linux-misc util-linux util-linux
 cross? aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc cross-aarch64-gcc
 cross? arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf gcc-arm-linux-gnu - - -
 cross? riscv64-linux-gnu-gcc  gcc-riscv64-linux-gnu gcc-riscv64-linux-gnu - riscv64-linux-gnu-gcc -

@@ -43,6 +43,7 @@ run_one() {
     case $1 in
     build) limit=600 run=(sh "$2") ;;
     cross) limit=600 run=(sh "$2") ;;
+    images) limit=900 ;;
     fuzz) limit=$fuzz_limit run=(tests/lib/fuzz-one.sh "$2") ;;
     esac
     [[ $2 == *.test && ! -x $2 ]] && run=("$(sed -n '1s/^#! *//p' "$2")" "$2")
@@ -122,7 +123,13 @@ prepare() {
         build/tools.sh test >&2 || :
         build release all test-programs
         ;;
-    scenario | fault | images | compat)
+    images)
+        build/tools.sh test images >&2 || :
+        [ -x "out/$arch-release/od" ] || build release all || return
+        tests/images/roots.sh scratch busybox bullseye bookworm trixie sid >/dev/null
+        rm -f "$logs"/images/*.json
+        ;;
+    scenario | fault | compat)
         build/tools.sh test >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# image.sh IMAGE [PATTERN]: the cells of one image (cells.py) whose names have PATTERN
+# in them, in namespaces of its own, so that no mount and no process is left behind.
+
+# shellcheck source=tests/lib/tap.sh
+. "$(dirname "$0")/../lib/tap.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "containers are made by root"
+export OD_CACHE PYTHONPATH="$ROOT/tests/lib:$ROOT/tests/images" PYTHONDONTWRITEBYTECODE=1
+roots=$("$ROOT/tests/images/roots.sh" "$1") || exit 1
+if [ ! -s "$roots/$1.tar" ]; then
+    skip "all cells of $1" "no root file system: $(tail -n 1 "$roots/$1.why")"
+    done_testing
+fi
+for python in python3 /usr/bin/python3; do
+    "$python" -c 'import httpx' 2>/dev/null && break
+done
+# The ways in that this program knows.
+ways="copy bind"
+"$OD" --list | grep -qx image && ways="$ways add"
+"$OD" --list | grep -qx install && ways="$ways install"
+: "${OD_TEST_WAYS:=$ways}"
+export OD_TEST_WAYS
+results=$ROOT/out/test/images
+mkdir -p "$results"
+chmod 755 "$T"
+at_end "awk -v t='$T/' 'index(\$2, t) == 1 { print \$2 }' /proc/mounts | sort -r | xargs -r umount -l"
+
+unshare -mpf --kill-child --mount-proc sh -c '"$@"; exit $?' - "$python" \
+    "$ROOT/tests/images/matrix.py" "$1" "$roots/$1.tar" "$results/$1.json" "${2:-}"
+rc=$?
+# shellcheck disable=SC2034 # tap.sh looks at it
+tap_done=yes
+exit $rc
