@@ -192,7 +192,7 @@ class Container:
         self.by_podman = "noproc" not in self.conditions
         Container.count += 1
         self.name = f"cell{Container.count}"
-        self.shared = T / self.name
+        self.shared, self.pidfile = T / self.name, T / f"{self.name}.pid"
         self.process = self.holder = self.pid = None
         self.ids = (UID, UID) if "uid" in self.conditions else (0, 0)
 
@@ -245,7 +245,8 @@ class Container:
 
     def create(self):
         made = self.image.by(self.way)
-        arguments = ["--name", self.name, "--pidfile", str(T / f"{self.name}.pid"), "-e", "OD_LISTEN=" + ",".join(self.listen)]
+        arguments = ["--name", self.name, "--pidfile", str(self.pidfile)]
+        arguments += ["-e", "OD_LISTEN=" + ",".join(self.listen)]
         for source, target in self.mounts():
             arguments += ["-v", f"{source}:{target}" + ("" if target == "/v" else ":ro")]
         if self.way in ("copy", "add"):
@@ -303,8 +304,8 @@ class Container:
     def find_pid(self):
         holds(self.process.poll() is None, "the container ended", self.process.returncode)
         if self.by_podman:
-            file = T / f"{self.name}.pid"
-            pids = [int(file.read_text())] if file.exists() and file.read_text() else []
+            there = self.pidfile.exists() and self.pidfile.read_text()
+            pids = [int(there)] if there else []
         else:
             pids = children(self.process.pid)
         return next((pid for pid in pids if command_line(pid).startswith("od-keeper")), None)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""matrix.py IMAGE ARCHIVE RESULTS [PATTERN]: the cells of one image, two at a time, a line
+"""matrix.py ARCHIVE IMAGE [PATTERN]: the cells of one image, two at a time, a line
 of TAP for each check of each; FULL=1: every cell there can be, not only the cover's; OD_TEST_WAYS, a list, has only those ways.
-RESULTS, a file, gets the same for the table: [cell, check, outcome] in JSON, where the
+out/test/images/IMAGE.json gets the same for the table: [cell, check, outcome], where the
 outcome is null or why the check did not hold."""
 import concurrent.futures
 import json
 import os
+import pathlib
 import sys
 import traceback
 
@@ -34,9 +35,8 @@ def run_cell(tap, image, cell, results):
 
 
 def main():
-    name, archive, file = sys.argv[1:4]
+    archive, name, pattern = (sys.argv + [""])[1:4]
     cells.only_ways(os.environ.get("OD_TEST_WAYS", "").split())
-    pattern = sys.argv[4] if len(sys.argv) > 4 else ""
     full = os.environ.get("FULL", "") not in ("", "0")
     mine = [cell for cell in (cells.possible() if full else cells.cover()) if cell[0] == name]
     mine = [cell for cell in mine if pattern in " ".join(cell)]
@@ -46,9 +46,10 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         for cell in mine:
             threads.submit(run_cell, tap, image, cell, results)
-    with open(file + ".new", "w") as out:
-        json.dump(results, out, indent=0)
-    os.replace(file + ".new", file)
+    if not pattern:
+        folder = pathlib.Path(os.environ["ROOT"]) / "out/test/images"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.json").write_text(json.dumps(results, indent=0))
     sys.exit(tap.done())
 
 
