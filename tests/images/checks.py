@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is looked at in each cell, in this order; the last ones end the container."""
+import asyncio
+import json
 import os
 import pathlib
 import signal
@@ -151,10 +153,14 @@ def act(box, kind, **arguments):
 # --- files
 
 
+def folder_of(box):
+    """One that the container's user may write."""
+    return "/v" if box.conditions & {"uid", "ro"} else "/srv"
+
+
 @check("files")
 def files(box):
-    of_user = box.conditions & {"uid", "ro"}
-    folder = "/v" if of_user else "/srv"
+    folder = folder_of(box)
     text = "one\ntwo \N{GREEK SMALL LETTER ALPHA}\n"
     same(act(box, "write", path=f"{folder}/made", content=text)["observation"], "write")
     has(act(box, "read", path=f"{folder}/made")["content"], "two \N{GREEK SMALL LETTER ALPHA}")
@@ -171,6 +177,65 @@ def files(box):
     has(listed.json(), "made", "sent")
     owner = os.stat(f"/proc/{box.pid}/root{folder}/sent").st_uid
     same(owner, box.ids[0])
+
+
+# --- events
+
+
+def replayed(box, last):
+    """The ids and kinds of all events up to one, as an event stream has them."""
+    found = []
+    accept = {"Accept": "text/event-stream"}
+    with box.http.stream("GET", "/events", params={"since": 0}, headers=accept) as answer:
+        same(answer.status_code, 200)
+        for line in answer.iter_lines():
+            if not line.startswith("data:"):
+                continue
+            event = json.loads(line[5:])
+            if "id" in event:
+                found.append((event["id"], event.get("action") or event.get("observation")))
+                if event["id"] >= last:
+                    return found
+    raise AssertionError(f"the stream ended after {found}")
+
+
+async def by_websocket(box, since, action):
+    """An action's observation, over a WebSocket that follows the log."""
+    import websockets
+
+    socket = str(box.shared / "http")
+    uri = f"ws://localhost/events?since={since}"
+    async with websockets.unix_connect(socket, uri, subprotocols=["od.events.v1"]) as ws:
+        await ws.send(json.dumps(action))
+        while True:
+            event = json.loads(await asyncio.wait_for(ws.recv(), LIMIT))
+            same(event.get("error"), None)
+            if "observation" in event and event.get("client_id") == action["client_id"]:
+                return event
+
+
+@check("events")
+def events(box):
+    """An action runs once and has its events; a new worker has them all the same."""
+    folder = folder_of(box)
+    write = {"action": "write", "args": {"path": f"{folder}/event", "content": "by event\n"}}
+    first = box.http.post("/events", json={**write, "client_id": "first"})
+    same(first.status_code, 200, first.text)
+    same(first.json()["observation"], "write")
+    again = box.http.post("/events", json={**write, "client_id": "first"})
+    same(again.json()["id"], first.json()["id"])
+    last = first.json()["id"]
+    before = replayed(box, last)
+    same([event[0] for event in before], list(range(1, last + 1)))
+    old = worker_of(box)
+    os.kill(old, signal.SIGKILL)
+    wait_for(lambda: worker_of(box) not in (None, old) and box.answers(), "a worker", LIMIT)
+    same(replayed(box, last), before)
+    read = {"action": "read", "args": {"path": f"{folder}/event"}, "client_id": "second"}
+    got = asyncio.run(by_websocket(box, last, read))
+    same(got["observation"], "read")
+    has(got["content"], "by event")
+    holds(got["id"] > got["cause"] > last, got)
 
 
 # --- what PID 1 must do, and the image's own program

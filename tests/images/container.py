@@ -167,10 +167,11 @@ class Image:
 
     def by_install(self):
         """A container of an image with nothing but od in it fills a volume."""
-        folder = T / "volume"
+        folder, carrier = T / "volume", T / "carrier.tar"
         folder.mkdir(mode=0o755)
-        carrier = self.build(self.name + "_carrier", 'FROM scratch\nCOPY od /od\nENTRYPOINT ["/od"]\n')
-        podman("run", "--rm", "-v", f"{folder}:/out", carrier, "install", "/out")
+        run(OD, "image", "make", str(carrier), "--tag", "localhost/carrier:latest")
+        podman("load", "-q", "-i", str(carrier))
+        podman("run", "--rm", "-v", f"{folder}:/out", "localhost/carrier", "install", "/out")
         return folder
 
     def by_bind(self):

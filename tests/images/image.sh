@@ -22,7 +22,7 @@ if [ ! -s "$roots/$1.tar" ]; then
     done_testing
 fi
 for python in python3 /usr/bin/python3; do
-    "$python" -c 'import httpx' 2>/dev/null && break
+    "$python" -c 'import httpx, websockets' 2>/dev/null && break
 done
 # The ways in that this program knows.
 ways="copy bind"
