@@ -65,6 +65,7 @@ struct kernel {
     struct task pump;
     struct task fall; /* cells are to fail, for k->why */
     bool fall_all;    /* those that wait too */
+    bool fresh;       /* it has started, and its first cell was not run */
     bool leaving;     /* the cell before said that the kernel will end */
 };
 
@@ -102,6 +103,7 @@ static void save(struct kernel *k)
     json_put_z(j, "process", k->process ? process_name(k->process) : "");
     json_put_int(j, "state", k->state);
     json_put_int(j, "starts", k->starts);
+    json_put_bool(j, "fresh", k->fresh);
     json_put_int(j, "at", (int64_t)(k->reader.at - k->reader.line.n));
     opts.n = 0;
     if (k->about && json_print(&opts, k->about) == 0)
@@ -474,9 +476,33 @@ static int cell_send(struct cell *c, struct err *e)
     return r;
 }
 
+static struct cell *cell_make(struct kernel *k, struct str code)
+{
+    struct cell *c = xnew(struct cell);
+    c->k = k;
+    buf_init(&c->code, LIMIT_COMMAND_MAX);
+    task_init(&c->start, on_start);
+    buf_adds(&c->code, code);
+    return c;
+}
+
 /* ---- the kernel ---- */
 
 static void start_host(struct kernel *k);
+
+/* What was asked for at each start goes before the cells that wait: c, if nothing. */
+static struct cell *first_cell(struct kernel *k, struct cell *c)
+{
+    struct str init = json_str(k->opts, "init", "");
+    k->fresh = false;
+    if (init.n == 0)
+        return c;
+    struct cell *own = cell_make(k, init);
+    own->silent = true;
+    random_hex(own->id, 32);
+    list_add_tail(k->cells.next, &own->node); /* before the first */
+    return own;
+}
 
 static void on_pump(struct task *t)
 {
@@ -495,6 +521,8 @@ static void on_pump(struct task *t)
     }
     if (k->state != KERNEL_READY)
         return;
+    if (k->fresh)
+        c = first_cell(k, c);
     if (cell_send(c, &e) < 0) {
         cell_fail(c, CELL_FAILED, &e);
         return;
@@ -583,6 +611,7 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
     }
     if (str_eq(what, STR("ready"))) {
         k->state = KERNEL_READY;
+        k->fresh = true;
         if (k->about) {
             json_put_int(k->about, "pid", json_int(m, "pid", 0));
             json_put_int(k->about, "start_ms", json_int(m, "start_ms", 0));
@@ -727,6 +756,7 @@ struct kernel *kernel_open(struct engine *en, struct str name,
     json_put_str(k->opts, "choice", o->choice.n ? o->choice : STR("any"));
     json_put_str(k->opts, "cwd", o->cwd);
     json_put_str(k->opts, "user", o->user);
+    json_put_str(k->opts, "init", o->init);
     struct json *env = json_array();
     for (struct str rest = o->env; rest.n;)
         json_push_str(env, str_cut(&rest, 0));
@@ -760,6 +790,7 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
     buf_release(&b);
     k->state = (enum kernel_state)json_int(j, "state", KERNEL_STARTING);
     k->starts = (unsigned)json_int(j, "starts", 0);
+    k->fresh = json_bool(j, "fresh", false);
     k->process = process_find(en, json_str(j, "process", ""));
     for (struct json *o = json_first(json_get(j, "cells")); o; o = json_next(o)) {
         struct record *r = record_add(k);
@@ -779,15 +810,12 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
     }
     struct record *last = k->nrecords ? &k->records[k->nrecords - 1] : NULL;
     if (last && last->to == 0) {
-        struct cell *c = xnew(struct cell);
+        struct cell *c = cell_make(k, STR(""));
         uint64_t in;
-        c->k = k;
         c->step = RUNNING;
         c->begun_ms = last->begun_ms;
         c->lively = true;
         memcpy(c->id, last->id, sizeof(c->id));
-        buf_init(&c->code, 16);
-        task_init(&c->start, on_start);
         list_add_tail(&k->cells, &c->node);
         process_stdin_room(k->process, &in);
         /* The worker was killed before it had written all of it: it never runs. */
@@ -887,24 +915,20 @@ struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
                 k->name);
         return NULL;
     }
-    c = xnew(struct cell);
-    c->k = k;
+    if (o->code.n > LIMIT_COMMAND_MAX) {
+        err_set(e, ERR_LIMIT, "a cell has at most %d bytes", LIMIT_COMMAND_MAX);
+        return NULL;
+    }
+    c = cell_make(k, o->code);
     c->ev = ev;
     c->owner = owner;
     c->silent = o->silent;
     c->history = o->history;
     c->timeout_ms = o->timeout_ms;
-    buf_init(&c->code, LIMIT_COMMAND_MAX);
-    task_init(&c->start, on_start);
     if (o->id[0])
         snprintf(c->id, sizeof(c->id), "%s", o->id);
     else
         random_hex(c->id, 32);
-    if (buf_adds(&c->code, o->code) < 0) {
-        err_set(e, ERR_LIMIT, "a cell has at most %d bytes", LIMIT_COMMAND_MAX);
-        free(c);
-        return NULL;
-    }
     list_add_tail(&k->cells, &c->node);
     if (r && r->to) {
         c->step = REPLAYED;

@@ -22,6 +22,7 @@ struct kernel_opts {
     struct str kernel;         /* a kernelspec's name, or a language; "": Python */
     struct str choice;         /* any, own, jupyter; "" is any */
     struct str cwd, user, env; /* as a process's */
+    struct str init; /* a cell that is run unseen whenever the kernel has started */
 };
 
 enum kernel_state {

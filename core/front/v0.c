@@ -294,6 +294,9 @@ static void start(struct action *a)
     case V0_EDIT:
         v0_edit(a);
         return;
+    case V0_RUN_IPYTHON:
+        v0_cell(a);
+        return;
     default:
         v0_action_refuse(&a->a, &e);
         v0_answer_detail(a, 500, e.text);
@@ -712,6 +715,7 @@ static void on_set_up(void *arg)
 {
     struct v0 *v = arg;
     v0_run_resume(v);
+    v0_cell_warm(v);
     v->ready = true;
     start_next(v);
 }

@@ -50,8 +50,9 @@ struct v0_shell {
      * the text.
      */
     struct buf typed;
-    bool typed_any;   /* an answer about it was given */
-    struct task tell; /* told is to be stored */
+    bool typed_any;        /* an answer about it was given */
+    char kernel_cwd[4096]; /* the directory that the kernel was told last */
+    struct task tell;      /* told is to be stored */
 };
 
 struct v0 {
@@ -98,15 +99,16 @@ struct action {
     struct v0_action a; /* points into body */
     struct list askers;
     struct session *session;
-    struct op *op;        /* borrowed; what is waited for */
-    struct op *rest;      /* borrowed; of the command before, to be told first */
-    struct buf prefix;    /* owned: that rest */
-    bool refused, lost;   /* lost: a gap in the output */
-    bool first;           /* the first that this worker got */
-    bool typing;          /* it is about a command that is being typed */
-    char letter;          /* of the special key that was asked for, or 0 */
-    struct timer quiet;   /* of one that waits for more lines to be typed */
-    struct v0_told after; /* what is told once this answer is received */
+    struct op *op;          /* borrowed; what is waited for */
+    struct op *rest;        /* borrowed; of the command before, to be told first */
+    struct buf prefix;      /* owned: that rest */
+    bool refused, lost;     /* lost: a gap in the output */
+    bool first;             /* the first that this worker got */
+    bool typing;            /* it is about a command that is being typed */
+    char letter;            /* of the special key that was asked for, or 0 */
+    struct cell_text *said; /* owned; of a cell that runs */
+    struct timer quiet;     /* of one that waits for more lines to be typed */
+    struct v0_told after;   /* what is told once this answer is received */
     bool tells;
     int status;          /* of the answer; 0: none yet */
     struct buf answer;   /* owned */
@@ -164,6 +166,11 @@ void v0_upload(struct req *r);
 void v0_upload_resume(struct v0 *v);
 void v0_download(struct req *r);
 void v0_list(struct req *r);
+
+/* v0_cell.c */
+void v0_cell(struct action *a);
+/* Starts the kernel of --plugins jupyter, before it is needed. */
+void v0_cell_warm(struct v0 *v);
 
 /* v0_edit.c */
 void v0_edit(struct action *a);

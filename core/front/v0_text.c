@@ -329,6 +329,22 @@ int v0_put_write(struct buf *out, struct str path)
     return done(out, before, ok);
 }
 
+int v0_put_cell(struct buf *out, struct str code, struct str content,
+                const struct json *images)
+{
+    size_t before = out->n;
+    bool ok = put_head(out, "run_ipython", "Code executed in IPython cell.", STR(""),
+                       "") == 0 &&
+              buf_addz(out, "\"success\": true, ") == 0 &&
+              put_str(out, "content", text_of(content)) == 0 &&
+              buf_addz(out, "\"extras\": {") == 0 &&
+              put_str(out, "code", text_of(code)) == 0 &&
+              buf_addz(out, "\"image_urls\": ") == 0 &&
+              (images ? json_print(out, images) : buf_addz(out, "null")) == 0 &&
+              buf_addz(out, "}}") == 0;
+    return done(out, before, ok);
+}
+
 int v0_put_error_observation(struct buf *out, struct str content)
 {
     size_t before = out->n;

@@ -11,6 +11,7 @@
 #define OD_FRONT_V0_TEXT_H
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "front/v0_scan.h"
 
 /* Characters of content that a client takes without cutting it again. */
@@ -75,6 +76,9 @@ int v0_put_run(struct buf *out, struct str command, struct str content, bool hid
                const struct v0_metadata *m);
 int v0_put_read(struct buf *out, struct str path, bool aci, struct str content);
 int v0_put_write(struct buf *out, struct str path);
+/* images: an array of data URLs; NULL: none. */
+int v0_put_cell(struct buf *out, struct str code, struct str content,
+                const struct json *images);
 int v0_put_error_observation(struct buf *out, struct str content);
 
 /*
