@@ -12,12 +12,13 @@
 #   kills     the worker killed 200 times while output flows
 #   events    the event log: a million events, written, replayed, found
 #   web       a command over HTTP, idle connections, 1 GB up and down
+#   tls       handshakes, and 500 MB down by HTTPS; openssl s_server beside it
 #
 # A limit is a program of at most 100 lines (limit/) that has the same lasting
 # effects with the system calls that cannot be avoided, run in turn with ours,
 # so that whatever else the machine does hits both. Servers are private ones in
 # a new folder on the file system of TMPDIR (/var/tmp). $OD is the program.
-# What is not installed (sshd, pexpect) is left out and said. Ends with status 1
+# What is not installed (sshd, pexpect, openssl) is left out and said. Ends with status 1
 # if a goal is missed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -349,9 +350,9 @@ group_events() {
 }
 
 # The server of the V0 API on a port of its own: $port.
-start_web() {
+start_web() { # OPTION...
     mkfifo ready
-    "$OD" serve --listen 127.0.0.1:0 --working-dir "$dir" --log error --ready-fd 3 \
+    "$OD" serve "$@" --listen 127.0.0.1:0 --working-dir "$dir" --log error --ready-fd 3 \
         3>ready >/dev/null 2>"$dir/log" </dev/null &
     server=$!
     port=$(sed -n 's/^listening .*:\([0-9]*\)$/\1/p' <ready)
@@ -419,9 +420,69 @@ group_web() {
     stop_server
 }
 
+# handshakes PID PORT VERSION: what three seconds of them cost the process.
+handshakes() {
+    local before count
+    before=$(cut -d ' ' -f 1 "/proc/$1/schedstat")
+    count=$(run 30 openssl s_time -connect "127.0.0.1:$2" "-$3" -new -time 3 2>/dev/null |
+        sed -n 's/^\([0-9]*\) connections in .* real seconds.*/\1/p')
+    echo "cost $((($(cut -d ' ' -f 1 "/proc/$1/schedstat") - before) / 1000 / ${count:-1}))"
+    echo "rate $((${count:-0} / 3))"
+}
+
+# pull ADDRESS: MB/s of a file.
+pull() {
+    curl -sk --max-time 60 -o /dev/null -w '%{speed_download}\n' "$1" |
+        awk '{ print "rate", int($1 / 1000000) }'
+}
+
+group_tls() {
+    local theirs tport kind version
+    command -v openssl curl >/dev/null || {
+        echo "tls: openssl and curl are needed" >&2
+        return
+    }
+    sh "$root/tests/lib/certs.sh" "$dir/c" || return 1
+    head -c 500000000 /dev/zero >large
+    for kind in good rsa; do
+        start_web --tls-cert "$dir/c/$kind.pem" --tls-key "$dir/c/$kind.key"
+        split
+        mkfifo hold
+        # shellcheck disable=SC2094 # held open by itself
+        openssl s_server -accept 127.0.0.1:0 -cert "c/$kind.one" -key "c/$kind.key" \
+            -cert_chain c/middle.pem -WWW <>hold >their.log 2>&1 &
+        theirs=$!
+        loops+=("$theirs")
+        for _ in {1..200}; do
+            tport=$(sed -n 's/^ACCEPT .*://p' their.log | head -n 1)
+            [ -n "$tport" ] && break
+            sleep 0.05
+        done
+        for version in tls1_2 tls1_3; do
+            for _ in 1 2 3; do
+                handshakes "$worker" "$port" $version >>ours.$kind$version
+                handshakes "$theirs" "$tport" $version >>limit.$kind$version
+            done
+            row "a handshake, $version, ${kind/good/EC}, us of the server" \
+                "$(median ours.$kind$version cost)" "$(median limit.$kind$version cost)"
+            row '  a second, one after the other' \
+                "$(median ours.$kind$version rate)" "$(median limit.$kind$version rate)"
+        done
+        for _ in 1 2 3; do
+            pull "https://127.0.0.1:$port/download_files?raw=true&path=$dir/large" >>ours.pull
+            pull "https://127.0.0.1:$tport/large" >>limit.pull
+        done
+        stop_loops
+        stop_server
+        rm -f hold
+    done
+    row '500 MB down, MB/s' "$(median ours.pull rate)" "$(median limit.pull rate)"
+    rm -rf large c
+}
+
 echo "state on $(stat -f -c %T "$dir"), $(nproc) processors, Linux $(uname -r)"
 printf '%-46s %9s %9s %7s  %-12s %s\n' figure ours limit ratio goal ''
-[ $# -gt 0 ] || set -- latency exec flow start many kills events web
+[ $# -gt 0 ] || set -- latency exec flow start many kills events web tls
 for group; do
     "group_$group" || exit 1
 done
