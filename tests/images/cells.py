@@ -50,12 +50,6 @@ def impossible(image, condition, way):
     return None
 
 
-def only_ways(names):
-    """The rest of the ways is left out; no names: none is."""
-    for way in [way for way in WAYS if names and way not in names]:
-        del WAYS[way]
-
-
 def possible():
     for cell in itertools.product(IMAGES, CONDITIONS, WAYS):
         if impossible(*cell) is None:

@@ -24,12 +24,6 @@ fi
 for python in python3 /usr/bin/python3; do
     "$python" -c 'import httpx, websockets' 2>/dev/null && break
 done
-# The ways in that this program knows.
-ways="copy bind"
-"$OD" --list | grep -qx image && ways="$ways add"
-"$OD" --list | grep -qx install && ways="$ways install"
-: "${OD_TEST_WAYS:=$ways}"
-export OD_TEST_WAYS
 chmod 755 "$T"
 at_end "awk -v t='$T/' 'index(\$2, t) == 1 { print \$2 }' /proc/mounts | sort -r | xargs -r umount -l"
 

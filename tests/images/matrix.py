@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """matrix.py ARCHIVE IMAGE [PATTERN]: the cells of one image, two at a time, a line
-of TAP for each check of each; FULL=1: every cell there can be, not only the cover's; OD_TEST_WAYS, a list, has only those ways.
+of TAP for each check of each; FULL=1: every cell there can be, not only the cover's.
 out/test/images/IMAGE.json gets the same for the table: [cell, check, outcome], where the
 outcome is null or why the check did not hold."""
 import concurrent.futures
@@ -36,7 +36,6 @@ def run_cell(tap, image, cell, results):
 
 def main():
     archive, name, pattern = (sys.argv + [""])[1:4]
-    cells.only_ways(os.environ.get("OD_TEST_WAYS", "").split())
     full = os.environ.get("FULL", "") not in ("", "0")
     mine = [cell for cell in (cells.possible() if full else cells.cover()) if cell[0] == name]
     mine = [cell for cell in mine if pattern in " ".join(cell)]
