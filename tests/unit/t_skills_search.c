@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Searches in the words that agents know: reference/openhands-runtime.md 8 for
+ * find_file, search_dir and search_file, openhands-agent-server.md 14 and 15.7 for glob
+ * and grep.
+ */
+#define T_LIMIT_S 60
+#include "engine/skills_search.h"
+
+#include "t.h"
+
+#include <stdarg.h>
+
+static struct buf text = BUF_INIT(4 << 20);
+static struct err err;
+
+static void sh(const char *fmt, ...)
+{
+    char script[2000];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(script, sizeof(script), fmt, ap);
+    va_end(ap);
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        if (chdir(t_dir()) < 0)
+            _exit(99);
+        execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
+        _exit(98);
+    }
+    int status = t_reap(pid);
+    if (status != 0)
+        T_FAIL("status 0x%x of: %s", (unsigned)status, script);
+}
+
+static const char *in(const char *name)
+{
+    static char path[2][400];
+    static int at;
+    at = 1 - at;
+    snprintf(path[at], sizeof(path[at]), "%s%s", t_dir(), name);
+    return path[at];
+}
+
+/* The text, or the error; the test's folder is called D in it. */
+static const char *ask(struct skills_search q)
+{
+    static char out[200000];
+    buf_reset(&text);
+    err = (struct err)ERR_INIT;
+    q.cwd = t_dir();
+    int rc = skills_search_wait(&q, &text, &err);
+    const char *from = rc < 0 ? err.text : buf_z(&text), *dir = t_dir();
+    size_t n = 0, d = strlen(dir);
+    while (*from && n < sizeof(out) - 1) {
+        bool here = strncmp(from, dir, d) == 0;
+        out[n++] = here ? 'D' : *from;
+        from += here ? d : 1;
+    }
+    out[n] = '\0';
+    return out;
+}
+#define ASK(what, text, ...) \
+    ask((struct skills_search){.kind = what, .term = text, __VA_ARGS__})
+
+TEST(find_file)
+{
+    sh("mkdir -p d/.h; : >d/test_one.py; : >d/.h/a_test; : >one; mkdir d/test");
+    CHECK_STR(ASK(SKILLS_FIND_FILE, "test"), "[Found 2 matches for \"test\" in ./]\n"
+                                             "./d/.h/a_test\n"
+                                             "./d/test_one.py\n"
+                                             "[End of matches for \"test\" in ./]\n");
+    CHECK_STR(ASK(SKILLS_FIND_FILE, "one", .where = "d"),
+              "[Found 1 matches for \"one\" in d]\n"
+              "d/test_one.py\n"
+              "[End of matches for \"one\" in d]\n");
+    CHECK_STR(ASK(SKILLS_FIND_FILE, "none", .where = in("/d")),
+              "[No matches found for \"none\" in D/d]\n");
+    CHECK_STR(ASK(SKILLS_FIND_FILE, "x", .where = "gone"), "Directory gone not found");
+    CHECK_INT(err.code, ERR_NOTFOUND);
+    CHECK_STR(ASK(SKILLS_FIND_FILE, "x", .where = "one"), "Directory one not found");
+}
+
+TEST(search_dir)
+{
+    sh("mkdir -p d/.h; printf 'a\\n  needle x \\n' >d/f; echo 'Needle needle' >d/.h/g; "
+       "echo needle >d/.hidden; printf 'needle\\0' >bin; ln -s d/f link");
+    CHECK_STR(ASK(SKILLS_SEARCH_DIR, "needle"),
+              "[Found 3 matches for \"needle\" in ./]\n"
+              "./d/.h/g (Line 1): Needle needle\n"
+              "./d/f (Line 2): needle x\n"
+              "./link (Line 2): needle x\n"
+              "[End of matches for \"needle\" in ./]\n");
+    CHECK_STR(ASK(SKILLS_SEARCH_DIR, "n.e", .where = "d/"),
+              "No matches found for \"n.e\" in d/\n");
+    CHECK_STR(ASK(SKILLS_SEARCH_DIR, "n", .where = "gone"), "Directory gone not found");
+}
+
+TEST(search_dir_in_too_many_files)
+{
+    sh("mkdir d; for i in $(seq 100); do echo x >d/$i; done");
+    CHECK(strstr(ASK(SKILLS_SEARCH_DIR, "x"), "[Found 100 matches for \"x\" in ./]\n"));
+    sh("for i in $(seq 101 123); do echo x >d/$i; done");
+    CHECK_STR(
+        ASK(SKILLS_SEARCH_DIR, "x"),
+        "More than 123 files matched for \"x\" in ./. Please narrow your search.\n");
+}
+
+TEST(search_file)
+{
+    sh("printf 'one\\n\\ttwo one\\nthree\\n' >f; : >e");
+    CHECK_STR(ASK(SKILLS_SEARCH_FILE, "one", .where = "f"),
+              "[Found 2 matches for \"one\" in f]\n"
+              "Line 1: one\n"
+              "Line 2: two one\n"
+              "[End of matches for \"one\" in f]\n");
+    CHECK_STR(ASK(SKILLS_SEARCH_FILE, "four", .where = in("/f")),
+              "[No matches found for \"four\" in D/f]\n");
+    CHECK_STR(ASK(SKILLS_SEARCH_FILE, "x"),
+              "No file specified or open. Use the open_file function first.");
+    CHECK_STR(ASK(SKILLS_SEARCH_FILE, "x", .where = "gone"), "File gone not found.");
+}
+
+TEST(a_folder_is_no_file_to_search)
+{
+    sh("mkdir d; echo x >d/f");
+    CHECK_STR(ASK(SKILLS_SEARCH_FILE, "x", .where = "d"), "File d not found.");
+}
+
+TEST(a_text_that_would_be_too_long)
+{
+    sh("seq 20000 >f");
+    const char *s = ASK(SKILLS_SEARCH_FILE, "", .where = "f");
+    CHECK(strncmp(s, "[Found 20000 matches for \"\" in f]\nLine 1: 1\n", 43) == 0);
+    CHECK(strstr(s, "[10000 of them are shown. Please narrow your search.]\n"
+                    "[End of matches for \"\" in f]\n"));
+}
+
+TEST(grep)
+{
+    sh("mkdir -p d/.h sub; echo 'def Foo' >d/a.py; echo foo >d/b.txt; echo foo "
+       ">d/.h/c.py; "
+       "echo foo >d/.x.py; touch -d 2020-01-01 d/a.py; touch -d 2021-01-01 d/b.txt; "
+       "touch -d 2022-01-01 d/.x.py");
+    CHECK_STR(ASK(SKILLS_GREP, "fo+", .where = in("/d")),
+              "Found 2 file(s) containing pattern 'fo+' in 'D/d':\n"
+              "D/d/b.txt\nD/d/a.py");
+    CHECK_STR(ASK(SKILLS_GREP, "foo"),
+              "Found 2 file(s) containing pattern 'foo' in 'D':\n"
+              "D/d/b.txt\nD/d/a.py");
+    CHECK_STR(ASK(SKILLS_GREP, "foo", .include = "*.py"),
+              "Found 2 file(s) containing pattern 'foo' in 'D' (filtered by '*.py'):\n"
+              "D/d/.x.py\nD/d/a.py");
+    CHECK_STR(ASK(SKILLS_GREP, "bar", .where = "d", .include = "*.py"),
+              "No files found containing pattern 'bar' in directory 'D/d' (filtered by "
+              "'*.py')");
+    CHECK_STR(ASK(SKILLS_GREP, "bar", .where = "d"),
+              "No files found containing pattern 'bar' in directory 'D/d'");
+    CHECK_STR(ASK(SKILLS_GREP, "x", .where = "/not/here"),
+              "Search path '/not/here' is not a valid directory");
+    CHECK(strncmp(ASK(SKILLS_GREP, "[x"), "Invalid regex pattern: ", 23) == 0);
+    CHECK_INT(err.code, ERR_INVALID);
+}
+
+TEST(a_file_is_no_folder_to_grep)
+{
+    sh("echo x >f");
+    CHECK_STR(ASK(SKILLS_GREP, "x", .where = "f"),
+              "Search path 'D/f' is not a valid directory");
+}
+
+TEST(at_most_a_hundred_files)
+{
+    sh("mkdir d; for i in $(seq 100); do echo x >d/$i; done");
+    CHECK(strstr(ASK(SKILLS_GREP, "x"), "truncated") == NULL);
+    CHECK(strncmp(ASK(SKILLS_GLOB, "*"), "Found 100 file(s) matching pattern '*'", 38) ==
+          0);
+    sh("echo x >d/new; touch -d 2099-01-01 d/new");
+    const char *s = ASK(SKILLS_GREP, "x");
+    CHECK(strncmp(s, "Found 100 file(s) containing pattern 'x' in 'D':\nD/d/new\n", 57) ==
+          0);
+    CHECK(strstr(s, "\n\n[Results truncated to first 100 files. Consider using a more "
+                    "specific pattern.]"));
+}
+
+TEST(glob)
+{
+    sh("mkdir -p s/t/u; for f in a.py s/b.py s/t/c.py s/t/u/d.txt; do : >$f; done; "
+       "touch -d 2020-01-01 a.py; touch -d 2021-01-01 s/b.py; touch -d 2022-01-01 "
+       "s/t/c.py; "
+       "ln -s s link");
+    CHECK_STR(ASK(SKILLS_GLOB, "*.py"),
+              "Found 3 file(s) matching pattern '*.py' in 'D':\n"
+              "D/s/t/c.py\nD/s/b.py\nD/a.py");
+    CHECK_STR(ASK(SKILLS_GLOB, "**/*.{txt,md}"),
+              "Found 1 file(s) matching pattern '**/*.{txt,md}' in 'D':\nD/s/t/u/d.txt");
+    CHECK_STR(ASK(SKILLS_GLOB, "t/*.py", .where = "s"),
+              "Found 1 file(s) matching pattern 't/*.py' in 'D/s':\nD/s/t/c.py");
+    CHECK_STR(ASK(SKILLS_GLOB, "u/*", .where = "link"),
+              "Found 1 file(s) matching pattern 'u/*' in 'D/link':\nD/link/t/u/d.txt");
+    CHECK_STR(ASK(SKILLS_GLOB, "*.c"),
+              "No files found matching pattern '*.c' in directory 'D'");
+    CHECK_STR(ASK(SKILLS_GLOB, "*", .where = "gone"),
+              "Search path 'D/gone' is not a valid directory");
+    CHECK_STR(ASK(SKILLS_GLOB, in("/s/t/*.py")),
+              "Found 1 file(s) matching pattern 'D/s/t/*.py' in 'D/s/t':\nD/s/t/c.py");
+    CHECK_STR(ASK(SKILLS_GLOB, "~/t/*.py", .home = in("/s")),
+              "Found 1 file(s) matching pattern '~/t/*.py' in 'D/s/t':\nD/s/t/c.py");
+    CHECK(strncmp(ASK(SKILLS_GLOB, ""), "Found 4 file(s)", 15) == 0);
+    CHECK_STR(ASK(SKILLS_GLOB, "/nowhere/at/all/*"),
+              "Search path '/nowhere/at/all' is not a valid directory");
+}
+
+TEST(names_that_are_not_utf8)
+{
+    sh("echo x >\"$(printf 'a\\377b')\"");
+    CHECK_STR(ASK(SKILLS_GREP, "x"),
+              "Found 1 file(s) containing pattern 'x' in 'D':\nD/a\xef\xbf\xbd"
+              "b");
+}
+
+T_MAIN
