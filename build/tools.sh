@@ -61,7 +61,6 @@ test?  runc                   runc          runc           runc        runc     
 test?  skopeo                 skopeo        skopeo         skopeo      skopeo     skopeo
 test?  umoci                  umoci         umoci          umoci       -          umoci
 test?  buildah                buildah       buildah        buildah     buildah    buildah
-test?  runc                   runc          runc           runc        runc       runc
 fuzz?  clang                  clang         clang          clang       clang      clang
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
 scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh
