@@ -120,7 +120,10 @@ static int take_self(struct image *m, struct err *e)
     return 0;
 }
 
-/* A name as engines take it; what has no tag gets one. */
+/*
+ * A name as engines take it; what has no tag gets one. A single word is what a
+ * layout calls an image.
+ */
 static int take_tag(struct image *m, const char *value, struct err *e)
 {
     const char *slash = strrchr(value, '/');
@@ -136,6 +139,7 @@ static int take_tag(struct image *m, const char *value, struct err *e)
     snprintf(m->tag, sizeof(m->tag), "%s%s", value,
              strchr(slash ? slash : value, ':') ? "" : ":latest");
     m->spec.tag = m->tag;
+    m->spec.ref = strpbrk(value, "/:") ? NULL : value;
     return 0;
 }
 
@@ -240,6 +244,10 @@ static int take_words(struct image *m, int argc, char **argv, struct err *e)
                                          : "IN");
     m->in = m->verb == MAKE ? NULL : words[0];
     m->out = m->verb == ADD ? words[1] : m->verb == MAKE ? words[0] : NULL;
+    if (m->out && strcmp(m->out, "-") == 0)
+        return err_set(e, ERR_INVALID,
+                       "OUT is a file or a folder: standard output cannot be taken back "
+                       "when something fails");
     if (m->spec.command && !m->from)
         return err_set(e, ERR_INVALID, "a command is for an image that has one: --from");
     return m->verb == MAKE && m->spec.binaries_n ? 0 : take_self(m, e);
@@ -388,17 +396,20 @@ const struct applet applet_image = {
         "       od image make OUT [OPTION...] [-- COMMAND...]\n"
         "       od image show IN\n"
         "\n"
-        "add: IN is an image as docker save and podman save write it, or an OCI layout:\n"
-        "an archive (- is standard input) or a folder. OUT becomes the same with od in\n"
-        "it, for every architecture that is in there: one layer more, and a command\n"
-        "line that starts od serve, which starts the image's own command. User, working\n"
+        "add takes an image as docker save and podman save write it, or an OCI layout,\n"
+        "as an archive (- is standard input) or a folder. OUT becomes the same with od "
+        "in\n"
+        "it, for every architecture that is in there: one layer more, and a command "
+        "line\n"
+        "that starts od serve, which starts the image's own command. User, working\n"
         "directory and environment stay. OUT is there when it is whole, or not at all.\n"
+        "What it did is in the image's labels: od.version, od.path, od.sha256.\n"
         "\n"
-        "make: an image of od alone; with --from of a root file system, too (a tar\n"
-        "archive, plain or gzip), whose command follows --. Engines load OUT as the\n"
-        "archive of docker save or of an OCI layout: it is both.\n"
+        "make gives an image of od alone, whose command is serve; with --from one of a\n"
+        "root file system too (a tar archive, plain or gzip), whose command follows --.\n"
+        "Engines load OUT as an archive of docker save or as an OCI layout; it is both.\n"
         "\n"
-        "show: what an image is, and which od it has.\n"
+        "show says what an image is, and which od it has.\n"
         "\n"
         "Options:\n"
         "  --binary [ARCH=]FILE  another od: for images of another processor, such as\n"

@@ -48,7 +48,8 @@ struct image_spec {
     const char *dest;    /* the absolute path of the binary in the image */
     const char *version; /* ours, for the label */
     enum image_entry entry;
-    const char *tag;      /* the result's name, or NULL */
+    const char *tag;      /* the result's name, "x:y", or NULL */
+    const char *ref;      /* what a layout calls it, if it is another name */
     bool skip_missing;    /* images without a binary for them stay as they are */
     bool verify;          /* layers' digests, too */
     bool no_look;         /* compressed layers are taken to have nothing in the way */

@@ -333,7 +333,8 @@ static int tag_layout(const struct add *a, struct json *index, struct err *e)
     if (!json_is_object(json_get(only, "annotations")))
         json_put(only, "annotations", json_object());
     struct json *notes = json_get(only, "annotations");
-    json_put_z(notes, "org.opencontainers.image.ref.name", a->spec->tag);
+    json_put_z(notes, "org.opencontainers.image.ref.name",
+               a->spec->ref ? a->spec->ref : a->spec->tag);
     json_put_z(notes, "io.containerd.image.name", a->spec->tag);
     return 0;
 }

@@ -135,7 +135,8 @@ static int put_manifest(struct make *m, const struct image_binary *binary,
     json_put(ref, "platform", platform);
     if (m->spec->tag) {
         struct json *notes = json_object();
-        json_put_z(notes, "org.opencontainers.image.ref.name", m->spec->tag);
+        json_put_z(notes, "org.opencontainers.image.ref.name",
+                   m->spec->ref ? m->spec->ref : m->spec->tag);
         json_put_z(notes, "io.containerd.image.name", m->spec->tag);
         json_put(ref, "annotations", notes);
     }
