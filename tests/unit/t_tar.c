@@ -154,6 +154,23 @@ TEST(long_names_and_large_numbers)
     buf_release(&want);
 }
 
+/* A record's length counts its own digits: 999 and one more are 1,003. */
+TEST(records_of_every_length)
+{
+    char link[1100];
+    for (size_t n = 95; n < sizeof(link); n++) {
+        struct buf b = BUF_INIT(1 << 20), want = BUF_INIT(1 << 20);
+        memset(link, 'l', n);
+        struct tar_entry x = {
+            .name = STR("n"), .link = str_n(link, n), .type = TAR_SYMLINK};
+        CHECK_INT(tar_add_header(&b, &x, NULL), 0);
+        buf_addf(&want, "n>%.*s 2 0 0 0:0 0 \nend", (int)n, link);
+        CHECK_STR(listed(&b), buf_z(&want));
+        buf_release(&b);
+        buf_release(&want);
+    }
+}
+
 TEST(gnu_headers)
 {
     struct buf b = BUF_INIT(1 << 20);
