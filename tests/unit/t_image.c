@@ -838,7 +838,7 @@ TEST(layouts_that_lie)
 {
     struct image_binary b = amd64();
     struct image_spec s = spec_of(&b);
-    char path[500], other[500];
+    char path[120], other[400];
     put_layout(index_of(manifest_ref("amd64", "application/x-unknown"), NULL));
     refused(&s, "the image has a layer of a foreign type: application/x-unknown");
 
