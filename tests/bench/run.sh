@@ -14,6 +14,7 @@
 #   web       a command over HTTP, idle connections, 1 GB up and down
 #   tls       handshakes, and 500 MB down by HTTPS; openssl s_server beside it
 #   image     od image add, of 200 MB, against cp of the archive
+#   search    20,000 files and more, by text, pattern and name; rg, grep, find beside it
 #
 # A limit is a program of at most 100 lines (limit/) that has the same lasting
 # effects with the system calls that cannot be avoided, run in turn with ours,
@@ -524,9 +525,60 @@ group_image() {
     rm -f plain.tar gzip.tar copy.tar
 }
 
+# versus GOAL NAME OURS... -- THEIRS...: whole processes, their output to files.
+versus() {
+    local goal=$1 name=$2 ours=()
+    shift 2
+    while [ "$1" != -- ]; do
+        ours+=("$1")
+        shift
+    done
+    shift
+    printf '#!/bin/sh\nexec %s >ours.found\n' "$(printf "'%s' " "${ours[@]}")" >ours.sh
+    printf '#!/bin/sh\nexec %s >theirs.found\n' "$(printf "'%s' " "$@")" >theirs.sh
+    chmod +x ours.sh theirs.sh
+    run 120 "$bin/pair" 9 ./ours.sh -- ./theirs.sh >pair
+    if [ "$goal" = - ]; then
+        row "$name, ms" "$(ms ours)" "$(ms limit)"
+    else
+        row "$name, ms" "$(ms ours)" "$(ms limit)" ratio '<=' "$goal"
+    fi
+    [ "$(wc -l <ours.found)" = "$(wc -l <theirs.found)" ] ||
+        row '  the same number of lines' 0 - ours = 1
+}
+
+ms() { awk -v k="$1" '$1 == k { print $2 / 1000 }' pair; }
+
+group_search() {
+    local i=0 count=0
+    while [ "$count" -lt 20000 ] && [ $i -lt 100 ]; do
+        i=$((i + 1))
+        mkdir -p "tree/$i"
+        cp -R /usr/include "$root/core" "$root/tests" "tree/$i" 2>/dev/null
+        count=$(find tree -type f | wc -l)
+    done
+    row 'files to be searched' "$count" - ours '>=' 20000
+    if command -v rg >/dev/null; then
+        versus 1.5 'a text' "$bin/search" fixed EINVAL tree -p -- rg -n -F EINVAL tree
+        versus 1.5 'a pattern with a text in it' "$bin/search" regex 'struct \w+ \*\w+_new\(' \
+            tree -p -- rg -n 'struct \w+ \*\w+_new\(' tree
+        versus 1.5 'a pattern without' "$bin/search" regex '[A-Z]{5,}_[0-9]+x' tree -p -- \
+            rg -n '[A-Z]{5,}_[0-9]+x' tree
+    else
+        echo '  rg: left out, there is no ripgrep'
+    fi
+    versus - '  the text, and grep -rn' "$bin/search" fixed EINVAL tree -p -- \
+        grep -rnI -F EINVAL tree
+    versus 1.5 'files by a part of their name' "$bin/search" find std tree -p -- \
+        find tree -type f,l -name '*std*'
+    "$bin/search" fixed EINVAL tree >search.out
+    row '  memory of a helper at its peak, KiB' "$(median search.out peak)" - ours '<=' 16384
+    rm -rf tree
+}
+
 echo "state on $(stat -f -c %T "$dir"), $(nproc) processors, Linux $(uname -r)"
 printf '%-46s %9s %9s %7s  %-12s %s\n' figure ours limit ratio goal ''
-[ $# -gt 0 ] || set -- latency exec flow start many kills events web tls image
+[ $# -gt 0 ] || set -- latency exec flow start many kills events web tls image search
 for group; do
     "group_$group" || exit 1
 done
