@@ -45,8 +45,9 @@ struct serve {
     struct serve_options o;
     struct serve_state state;
     char socket[SOCKPATH_MAX], cwd[4096];
-    char began[4096];                       /* the directory that we were started in */
-    char *tls_cert, *tls_key, *tls_ca;      /* the options', absolute; NULL: none */
+    char began[4096];                   /* the directory that we were started in */
+    char tls_cert[4096], tls_key[4096]; /* the options', absolute; "": none */
+    char tls_ca[4096];
     char cache[4096];                       /* --cache-dir, absolute; "": none */
     struct json *plugins;                   /* what --plugins named; owned until used */
     struct listener listeners[SOCKETS_MAX]; /* the first is od exec's */
@@ -112,12 +113,9 @@ static struct json *http_options(const struct serve *s)
     struct json *j = json_object();
     json_put_z(j, "api_key", o->key);
     json_put_bool(j, "insecure_open", o->insecure_open);
-    if (s->tls_cert)
-        json_put_z(j, "tls_cert", s->tls_cert);
-    if (s->tls_key)
-        json_put_z(j, "tls_key", s->tls_key);
-    if (s->tls_ca)
-        json_put_z(j, "tls_client_ca", s->tls_ca);
+    json_put_z(j, "tls_cert", s->tls_cert);
+    json_put_z(j, "tls_key", s->tls_key);
+    json_put_z(j, "tls_client_ca", s->tls_ca);
     return j;
 }
 
@@ -164,7 +162,7 @@ static struct json *events_options(const struct serve_options *o)
  *   log_json, stay          bools        env                      ["NAME=VALUE", …]
  *   path                    string: our file, for an upgrade by signal
  *   http  {api_key: string, "" is none; insecure_open: bool;
- *          tls_cert, tls_key, tls_client_ca: absolute paths, if given}
+ *          tls_cert, tls_key, tls_client_ca: absolute paths, "" is none}
  *   cache_dir               string, if given
  *   plugins                 what plugins_sort makes
  *   v0    {working_dir, group: strings; username, eval_env: strings, if given;
@@ -375,17 +373,17 @@ static int listen_http(struct serve *s, const char *text, struct err *e)
     return 0;
 }
 
-/* The worker is in another directory. */
-static char *absolute(const struct serve *s, const char *path)
+/* The worker is in another directory. -1: the whole path is longer than one may be. */
+static int make_absolute(const struct serve *s, const char *path, char out[4096],
+                         struct err *e)
 {
-    struct buf b = BUF_INIT(8192);
     if (!path)
-        return NULL;
-    buf_addf(&b, "%s%s%s", path[0] == '/' ? "" : s->began, path[0] == '/' ? "" : "/",
-             path);
-    char *z = xstrdup(buf_z(&b));
-    buf_release(&b);
-    return z;
+        return 0;
+    bool whole = path[0] == '/';
+    int n = snprintf(out, 4096, "%s%s%s", whole ? "" : s->began, whole ? "" : "/", path);
+    return n < 4096
+               ? 0
+               : err_set(e, ERR_LIMIT, "cannot use %.100s…: the path is too long", path);
 }
 
 /* Whoever starts us hears what is wrong with it, and not the log only. */
@@ -400,10 +398,12 @@ static int check_certificate(struct serve *s, struct err *e)
         return err_set(e, ERR_INVALID,
                        "--tls-cert is for HTTPS, and there is no TCP address to serve it "
                        "at: give one with --listen");
-    s->tls_cert = absolute(s, s->o.tls_cert);
-    s->tls_key = absolute(s, s->o.tls_key);
-    s->tls_ca = absolute(s, s->o.tls_client_ca);
-    struct tls_files f = {s->tls_cert, s->tls_key, s->tls_ca};
+    if (make_absolute(s, s->o.tls_cert, s->tls_cert, e) < 0 ||
+        make_absolute(s, s->o.tls_key, s->tls_key, e) < 0 ||
+        make_absolute(s, s->o.tls_client_ca, s->tls_ca, e) < 0)
+        return -1;
+    struct tls_files f = {s->tls_cert, s->tls_key[0] ? s->tls_key : NULL,
+                          s->tls_ca[0] ? s->tls_ca : NULL};
     struct tls_server *t = tls_server_new(&f, e);
     tls_server_free(t);
     return t ? 0 : -1;

@@ -16,6 +16,7 @@
 
 static struct echo echo;
 static struct tls_files files;
+static struct tls_server *tls; /* NULL: not spoken */
 
 static void on_drained(void *arg) { loop_stop(arg); }
 
@@ -42,7 +43,8 @@ static int listen_on(int fd)
 {
     if (!files.cert)
         return httpd_listen(echo.httpd, fd);
-    return httpd_listen_under(echo.httpd, fd, put_tls, tls_server_later(&files));
+    tls = tls_server_later(&files);
+    return httpd_listen_under(echo.httpd, fd, put_tls, tls);
 }
 
 static void option(struct httpd_config *c, const char **file, const char *arg)
@@ -98,6 +100,7 @@ int main(int argc, char **argv)
     buf_release(&where);
     int rc = loop_run(l) < 0;
     echo_close(&echo);
+    tls_server_free(tls);
     loop_free(l);
     return rc;
 }
