@@ -21,7 +21,7 @@ awk '
         only["vterm.h"] = "^core/engine/term[a-z_]*\\.c$"
         only["vterm_keycodes.h"] = only["vterm.h"]
         only["pcre2.h"] = "^core/proto/pattern\\.c$"
-        only["zlib.h"] = "^core/proto/zip[a-z_]*\\.c$"
+        only["zlib.h"] = "^core/(proto/zip[a-z_]*|net/authorities)\\.c$"
         tls = "^core/(base/hash|net/(tls[a-z_]*|trust))\\.[ch]$"
     }
     FNR == 1 {
