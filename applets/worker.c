@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "build_info.h"
 #include "engine/engine.h"
+#include "front/events.h"
 #include "front/http.h"
 #include "front/local.h"
 #include "net/sockpath.h"
@@ -164,7 +165,7 @@ static int worker_main(int argc, char **argv)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like any other */
-    signal(SIGINT, SIG_IGN); /* the keeper says when */
+    signal(SIGINT, SIG_IGN);  /* the keeper says when */
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     struct loop *l = loop_new();

@@ -537,6 +537,7 @@ void events_start(struct events *ev)
 }
 
 bool events_on_disk(const struct events *ev) { return eventlog_memory_fd(ev->log) < 0; }
+struct eventlog *events_log(struct events *ev) { return ev->log; }
 
 uint64_t events_next(const struct events *ev) { return eventlog_next(ev->log); }
 

@@ -22,6 +22,7 @@
 
 #define EVENTS_PROTOCOL "od.events.v1" /* Sec-WebSocket-Protocol */
 
+struct eventlog;
 struct events;
 struct events_link;
 
@@ -46,6 +47,7 @@ void events_close(struct events *ev);
 
 /* Is the log a folder? Else ids begin anew with each server. */
 bool events_on_disk(const struct events *ev);
+struct eventlog *events_log(struct events *ev); /* borrowed; NULL before the load */
 /* The id that the next event gets. */
 uint64_t events_next(const struct events *ev);
 /* This value shall not be in the log from here on: replaced, see EVENTS.md. */

@@ -12,8 +12,10 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/eventlog.h"
 #include "engine/process.h"
 #include "engine/session.h"
+#include "front/events.h"
 #include "front/http.h"
 #include "proto/frame.h"
 
@@ -689,16 +691,73 @@ static int do_upgrade(struct conn *c, const struct json *q, struct err *e)
     return 0;
 }
 
+/* ---- events ---- */
+
+static struct eventlog *log_of(const struct conn *c)
+{
+    return c->http ? events_log(http_events(c->http)) : NULL;
+}
+
+static void read_events_on(struct conn *c)
+{
+    struct err e = ERR_INIT;
+    struct buf lines = BUF_INIT(LIMIT_EVENT_MAX + LOCAL_QUEUED_MAX);
+    long n = 1;
+    while (c->stream.out.n <= LOCAL_QUEUED_MAX &&
+           (n = eventlog_read(log_of(c), &c->cursor, &lines, LOCAL_QUEUED_MAX / 4, &e)) >
+               0) {
+        frame_add_bytes(&c->stream.out, 'O', c->cursor.next, buf_str(&lines));
+        buf_reset(&lines);
+    }
+    buf_release(&lines);
+    task_defer(c->en->loop, &c->flush);
+    if (n > 0)
+        stream_want_room(&c->stream);
+    else if (n < 0 || !c->follow) {
+        c->reading = false;
+        eventlog_unsubscribe(&c->sub);
+        if (n < 0)
+            local_send_error(c, &e);
+        else
+            local_send_result(c, local_ok());
+    }
+}
+
+static void on_events(struct event_sub *s)
+{
+    struct conn *c = container_of(s, struct conn, sub);
+    if (c->stream.out.n <= LOCAL_QUEUED_MAX)
+        read_events_on(c);
+}
+
+static int do_events(struct conn *c, const struct json *q, struct err *e)
+{
+    int64_t since = json_int(q, "since", 0);
+    if (!log_of(c) || since < 0)
+        return err_set(e, ERR_INVALID, "since must be the id of an event, or 0");
+    if ((uint64_t)since >= eventlog_next(log_of(c)))
+        return err_set(e, ERR_NOTFOUND,
+                       "there is no event %lld yet: the last one is %llu",
+                       (long long)since,
+                       (unsigned long long)eventlog_next(log_of(c)) - 1);
+    c->cursor = (struct event_cursor){.next = (uint64_t)since + 1};
+    c->follow = json_bool(q, "follow", false);
+    c->reading = true;
+    eventlog_subscribe(log_of(c), &c->sub, on_events);
+    read_events_on(c);
+    return 0;
+}
+
 static const struct verb {
     const char *name;
     local_verb *run;
 } verbs[] = {
-    {"run", do_run},          {"wait", do_wait},    {"input", do_input},
-    {"signal", do_signal},    {"kill", do_kill},    {"resize", do_resize},
-    {"list", do_list},        {"logs", do_logs},    {"attach", do_attach},
-    {"new", do_new},          {"info", do_info},    {"stop", do_stop},
-    {"upgrade", do_upgrade},  {"cell", local_cell}, {"kernels", local_kernels},
-    {"kernel", local_kernel},
+    {"run", do_run},          {"wait", do_wait},     {"input", do_input},
+    {"signal", do_signal},    {"kill", do_kill},     {"resize", do_resize},
+    {"list", do_list},        {"logs", do_logs},     {"attach", do_attach},
+    {"new", do_new},          {"info", do_info},     {"stop", do_stop},
+    {"upgrade", do_upgrade},  {"cell", local_cell},  {"kernels", local_kernels},
+    {"kernel", local_kernel}, {"events", do_events},
 };
 
 /* Members by type: one of another type is an error and never a default. */
@@ -710,7 +769,7 @@ static int check_types(const struct json *q, struct err *e)
         "term", "path", "code",   "kernel",  "choice",  "verb",    "spec"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
-                                       "op",         "v"};
+                                       "op",         "v",       "since"};
     static const char *const bools[] = {"stdin",  "no_wait", "detach", "text",
                                         "enter",  "eof",     "follow", "end",
                                         "silent", "history", "ask"};
@@ -822,6 +881,10 @@ static void cancel(struct conn *c)
         struct session *s = c->attached;
         session_detach(s, c->op);
         local_send_result(c, local_ok());
+    } else if (c->reading) {
+        c->reading = false;
+        eventlog_unsubscribe(&c->sub);
+        local_send_result(c, local_ok());
     } else if (c->op && !c->op->settled) {
         struct op *op = c->op;
         op->r.state = op->queued ? OP_NOTHING : OP_RUNNING;
@@ -888,6 +951,8 @@ static void on_room(struct stream *st)
         local_cell_room(c);
     else if (c->op)
         op_pump(c->op);
+    if (c->reading)
+        read_events_on(c);
 }
 
 static void conn_free(void *p)
@@ -913,6 +978,7 @@ static void on_end(struct stream *st, int errnum)
         op_drop(c->op);
     if (c->killing)
         session_kill_cancel(c->killing, c);
+    eventlog_unsubscribe(&c->sub);
     if (c->upgrading)
         hold_ask_cancel(c->en->hold, c);
     c->en->clients--;
@@ -955,6 +1021,7 @@ static void on_accept(struct io *io, uint32_t ev)
         c->front = l;
         c->en = l->en;
         c->http = l->http;
+        list_init(&c->sub.node);
         task_init(&c->resume, on_resume);
         task_init(&c->flush, on_flush);
         if (stream_open(&c->stream, l->en->loop, fd, FRAME_MAX + FRAME_HEAD,

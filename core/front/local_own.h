@@ -4,6 +4,7 @@
 #define OD_FRONT_LOCAL_OWN_H
 
 #include "base/json.h"
+#include "engine/eventlog.h"
 #include "engine/op.h"
 #include "engine/session.h"
 #include "front/http.h"
@@ -26,10 +27,13 @@ struct conn {
     bool upgrading;
     bool busy; /* a request is in flight */
     bool closed;
-    struct task flush;  /* what a turn produced goes out in one write */
-    struct task resume; /* frames that had to wait are looked at again */
-    struct json *notes; /* owned; for the result */
-    struct json *gaps;  /* owned */
+    struct task flush;          /* what a turn produced goes out in one write */
+    struct task resume;         /* frames that had to wait are looked at again */
+    struct json *notes;         /* owned; for the result */
+    struct json *gaps;          /* owned */
+    struct event_cursor cursor; /* of a request for events */
+    struct event_sub sub;
+    bool reading, follow;
 };
 
 /* 0: an answer was or will be sent; -1: e is to be. */

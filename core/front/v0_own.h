@@ -121,7 +121,11 @@ void v0_answer_json(struct req *r, int status, struct json *take);
 void v0_answer(struct action *a, int status, struct buf *take);
 /* An error that an agent may recover from: an observation. */
 void v0_answer_error(struct action *a, struct str text);
-/* This answer will tell a->after, once it has arrived; kept before it is sent. */
+/*
+ * This answer will tell a->after, once it has arrived; kept before it is sent, and
+ * before the log has it: the next worker cannot always see at once that the command
+ * has ended.
+ */
 void v0_expect(struct action *a);
 /* 500: what the reference's server would not have caught. */
 void v0_answer_internal(struct action *a, const char *text);

@@ -198,8 +198,7 @@ static void answer_run(struct action *a, struct op *op)
         a->after.end = over;
         a->after.any = true;
         a->after.number = a->number;
-        if (!over) /* the end of a command is found in the session */
-            v0_expect(a);
+        v0_expect(a);
     }
     buf_release(&content);
     buf_release(&prefix);

@@ -52,6 +52,8 @@
  *   attach  session (made when new), rows, cols, term; then 'I' and 'Z'
  *   new     argv [..] or command (run by sh -c), cwd, env, user, name, stdin,
  *           detach, timeout_ms, stream: a process of its own; 'O' and 'E'
+ *   events  since, follow: the log's lines behind that id, as 'O' frames whose offset is
+ *           the id that follows their last line
  *   info    → {"pid":…,"version":…,"uptime_ms":…,"state_dir":…}
  *   stop    ends the server; grace_ms
  *   cell    code, kernel (the name of one: "python" …; it is made when new, with

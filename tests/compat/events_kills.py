@@ -122,7 +122,7 @@ def count(server):
             body = {"action": "run", "args": {"command": command}, "session": "count",
                     "client_id": f"count {load.count}"}
             status, event = insist(lambda: request(server, "/events", body, limit=MINUTE))
-            same([status, event.get("content")], [200, str(load.count)])
+            same([status, event.get("content")], [200, str(load.count)], event)
             load.count += 1
 
     return work

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `od events`: what was asked of a server and what came of it, read from its log.
+ */
+#include "applet.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "proto/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STATUS_OURS = 125, SHOWN = 200, LOST_MS = 60000, PAUSE_MS = 20 };
+
+struct options {
+    const char *socket;
+    uint64_t since;
+    bool follow, json;
+};
+
+static int fail(const char *text)
+{
+    fprintf(stderr, "od events: %s\n", text);
+    return STATUS_OURS;
+}
+
+/* ---- for people ---- */
+
+/* One line of a text, and how much of it there is beside. */
+static void print_text(struct str s)
+{
+    struct str rest = s, line = str_cut(&rest, '\n');
+    size_t n = utf8_cut(line, line.n < SHOWN ? line.n : SHOWN);
+    for (size_t i = 0; i < n; i++)
+        putchar((unsigned char)line.p[i] < 0x20 || line.p[i] == 0x7f ? '?' : line.p[i]);
+    if (n < s.n)
+        printf("%s(%zu bytes)", n ? " … " : "", s.n);
+}
+
+static void print_action(const struct json *j)
+{
+    static const char *const said[] = {"command", "path",   "text",
+                                       "key",     "signal", "code"};
+    const struct json *args = json_get(j, "args");
+    printf("%.*s", STR_ARG(json_str(j, "action", "")));
+    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+        if (!json_is_string(json_get(args, said[i])))
+            continue;
+        printf(" ");
+        print_text(json_str(args, said[i], ""));
+        break;
+    }
+}
+
+static void print_observation(const struct json *j)
+{
+    const struct json *extras = json_get(j, "extras");
+    const struct json *about = json_get(extras, "metadata");
+    printf("  %lld: %.*s", (long long)json_int(j, "cause", 0),
+           STR_ARG(json_str(j, "observation", "")));
+    if (json_has(about, "exit_code"))
+        printf(" exit %lld", (long long)json_int(about, "exit_code", -1));
+    if (json_has(extras, "reason"))
+        printf(" %lld to %lld: %.*s", (long long)json_int(extras, "from", 0),
+               (long long)json_int(extras, "to", 0),
+               STR_ARG(json_str(extras, "reason", "")));
+    struct str content = json_str(j, "content", "");
+    if (content.n > 0) {
+        printf(" ");
+        print_text(content);
+    }
+}
+
+static void print_line(struct str line)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(line, &e);
+    struct str time = json_str(j, "timestamp", "");
+    printf("%lld %.*s %.*s ", (long long)json_int(j, "id", 0),
+           (int)(time.n > 19 ? 19 : time.n), time.p,
+           STR_ARG(json_str(j, "session", "-")));
+    if (json_has(j, "action"))
+        print_action(j);
+    else
+        print_observation(j);
+    putchar('\n');
+    json_free(j);
+}
+
+static void print_lines(const struct options *o, struct str lines)
+{
+    if (o->json) {
+        fwrite(lines.p, 1, lines.n, stdout);
+        return;
+    }
+    while (lines.n > 0)
+        print_line(str_cut(&lines, '\n'));
+}
+
+/* ---- the server ---- */
+
+static int ask(struct client *c, const struct options *o)
+{
+    struct json *q = json_object();
+    json_put_int(q, "v", FRAME_VERSION);
+    json_put_z(q, "do", "events");
+    json_put_int(q, "since", (int64_t)o->since);
+    json_put_bool(q, "follow", o->follow);
+    int r = frame_add_json(&c->out, 'Q', q);
+    json_free(q);
+    return r;
+}
+
+/* 1: go on; 0: that was all; -1: it was refused, and said. */
+static int take(struct client *c, struct options *o)
+{
+    struct frame f;
+    struct str lines;
+    uint64_t next;
+    int r;
+    while ((r = client_frame(c, &f)) > 0) {
+        if (f.type == 'O' && frame_bytes(f.payload, &next, &lines) == 0) {
+            print_lines(o, lines);
+            o->since = next - 1;
+        } else if (f.type == 'R') {
+            struct err e = ERR_INIT;
+            struct json *j = json_parse(f.payload, &e);
+            struct str why = json_str(json_get(j, "error"), "text", "it gave no reason");
+            bool ok = json_bool(j, "ok", false);
+            if (!ok)
+                fprintf(stderr, "od events: %.*s\n", STR_ARG(why));
+            json_free(j);
+            return ok ? 0 : -1;
+        }
+    }
+    if (r < 0)
+        fail("the server does not speak this protocol");
+    return r < 0 ? -1 : 1;
+}
+
+/* One connection. 1: it was lost; else as take. */
+static int talk(struct client *c, struct options *o)
+{
+    if (ask(c, o) < 0)
+        return -1;
+    for (;;) {
+        int r = take(c, o);
+        if (r <= 0)
+            return r;
+        if (fflush(stdout) == EOF) {
+            fail(strerror(errno));
+            return -1;
+        }
+        if (client_flush(c) < 0)
+            return 1;
+        struct pollfd p = {.fd = c->fd, .events = POLLIN | (c->out.n ? POLLOUT : 0)};
+        if (poll(&p, 1, -1) < 0 && errno != EINTR)
+            return 1;
+        if ((p.revents & ~POLLOUT) && client_read(c) < 0)
+            return 1;
+    }
+}
+
+/* The worker was replaced; the next one goes on behind the last id. */
+static int again(struct client *c)
+{
+    int64_t end = clock_ms() + LOST_MS;
+    struct err e = ERR_INIT;
+    while (client_reopen(c, &e) < 0) {
+        if (e.code != ERR_BUSY || clock_ms() > end)
+            return fail(e.text);
+        e = (struct err)ERR_INIT;
+        poll(NULL, 0, PAUSE_MS);
+    }
+    return 0;
+}
+
+static int events_main(int argc, char **argv)
+{
+    struct options o = {0};
+    struct err e = ERR_INIT;
+    for (int i = 1; i < argc; i++) {
+        char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--follow") == 0 || strcmp(argv[i], "-f") == 0) {
+            o.follow = true;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            o.json = true;
+        } else if (strcmp(argv[i], "--socket") == 0 && value) {
+            o.socket = argv[++i];
+        } else if (strcmp(argv[i], "--since") == 0 && value) {
+            if (str_to_u64(str_of(argv[++i]), &o.since) < 0)
+                return fail("--since takes the id of an event, or 0");
+        } else {
+            fprintf(stderr, "od events: %s %.200s; see od help events\n",
+                    strcmp(argv[i], "--socket") && strcmp(argv[i], "--since")
+                        ? "there is no option"
+                        : "a value is missing for",
+                    argv[i]);
+            return STATUS_OURS;
+        }
+    }
+    signal(SIGPIPE, SIG_IGN);
+    struct client c;
+    int r = client_open(&c, o.socket, false, &e) < 0 ? fail(e.text) : 1;
+    while (r == 1) {
+        r = talk(&c, &o);
+        if (r == 1 && again(&c) != 0)
+            r = -1;
+    }
+    client_close(&c);
+    if (fflush(stdout) == EOF && r == 0)
+        r = fail(strerror(errno));
+    return r == 0 ? 0 : STATUS_OURS;
+}
+
+const struct applet applet_events = {
+    .name = "events",
+    .brief = "what was asked of a server, and what came of it",
+    .usage =
+        "usage: od events [--since N] [--follow] [--json] [--socket PATH]\n"
+        "\n"
+        "Prints the events of the server that runs: each action that it was asked for, "
+        "by\n"
+        "whatever way, and each observation. A line is the event's number, its time, "
+        "its\n"
+        "session, and what it is; an observation begins with the number of its action.\n"
+        "\n"
+        "Options:\n"
+        "  --since N      only events behind number N; 0, all that are kept, by default\n"
+        "  --follow, -f   go on with those that come, over restarts of the server's "
+        "worker\n"
+        "  --json         as they are in the log: one JSON object a line\n"
+        "  --socket PATH  of which server (OD_SOCKET; see od help exec)\n"
+        "\n"
+        "The log itself is in the folder events of the server's state, which od serve "
+        "names\n"
+        "when it begins, in files that can be searched: one JSON object a line.\n",
+    .main = events_main,
+};
