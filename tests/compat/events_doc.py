@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""events_doc.py: the examples of core/front/EVENTS.md do what it says.
+
+    ```sh           lines are run one after the other on a new server, `#>` lines are
+                    what the one before prints
+    ```json client  each line is taken as a message: a known action, or no error
+    ```json event   lines have the members of events in their order
+"""
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+
+from events_client import Peer, run, server_for
+from tap import LIMIT, Rows, Tap, holds, run_rows, same
+
+ROOT = os.path.join(os.path.dirname(__file__), "../..")
+row = Rows()
+
+
+def blocks(kind):
+    with open(os.path.join(ROOT, "core/front/EVENTS.md"), encoding="utf-8") as file:
+        found = re.findall(rf"^```{kind}\n(.*?)^```", file.read(), re.M | re.S)
+    holds(found, "there are examples of", kind)
+    return [block.splitlines() for block in found]
+
+
+@row("commands print what is said")
+def _(case):
+    command = None
+    for line in sum(blocks("sh"), []):
+        if not line.startswith("#> "):
+            command = line
+            done = subprocess.run(["sh", "-c", line], env={**os.environ, "OD": case.url},
+                                  capture_output=True, text=True, timeout=LIMIT)
+            same(done.returncode, 0, line)
+        else:
+            same(done.stdout.strip(), line[3:], command)
+
+
+@row("messages are taken")
+def _(case):
+    async def talk():
+        async with Peer(case, since=0) as peer:
+            await peer.next()
+            run(case, "true", session="another")
+            run(case, "true")
+            for line in sum(blocks("json client"), []):
+                await peer.ws.send(line)
+                if "action" in json.loads(line):
+                    sent = json.loads(line)
+                    event = await peer.action(
+                        lambda e: (e["action"], e.get("args")) == (sent["action"], sent.get("args"))
+                    )
+                    await peer.end(event["id"])
+            holds(all("error" not in message for message in peer.other), peer.other)
+
+    asyncio.run(asyncio.wait_for(talk(), 3 * LIMIT))
+
+
+@row("events look like that")
+def _(case):
+    run(case, "echo hi", client_id="a-1")
+
+    async def read():
+        async with Peer(case, since=0) as peer:
+            await peer.until(lambda e: e.get("id") == 2)
+            return peer.events
+
+    events = asyncio.run(asyncio.wait_for(read(), LIMIT))
+    for line in sum(blocks("json event"), []):
+        said = json.loads(line)
+        real = events[said["id"]]
+        same([name for name in real if name in said], list(said), "members in their order")
+
+
+def main():
+    tap = Tap()
+    run_rows(tap, [("EVENTS.md", each, server_for) for each in row], 3)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
