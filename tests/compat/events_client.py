@@ -10,9 +10,18 @@ import urllib.request
 
 import websockets
 from tap import LIMIT, holds, same
-from v0_server import Server, users
+from v0_server import Server, User, users
 
 PROTOCOL = "od.events.v1"
+
+
+# What root can do to a server that is another user's: its words follow.
+AS_OTHER = 'exec setpriv --reuid=1000 --regid=1000 --clear-groups "$@"'
+SMALL_STATE = f"""
+mkdir -p "$OD_STATE_DIR" && mount -t tmpfs -o size=6m,uid=1000,gid=1000,mode=700 none "$OD_STATE_DIR" && {AS_OTHER}
+"""
+FEW_FILES = 'ulimit -n "$0" && exec "$@"'
+MOUNTS = ["unshare", "-m", "--propagation", "private", "sh", "-c"]
 
 
 def own_user():
@@ -173,7 +182,13 @@ def server_for(one):
     env, key = dict(options.get("env", {})), options.get("key")
     if key:
         env["SESSION_API_KEY"] = key
-    server = Server(own_user(), env, key, more=options.get("more", ()))
+    user = own_user()
+    if options.get("small"):
+        user = User("own", None, None, [*MOUNTS, SMALL_STATE], user.options)
+    if options.get("files"):
+        before = [*user.before, "sh", "-c", FEW_FILES, str(options["files"])]
+        user = User("own", None, None, before, user.options)
+    server = Server(user, env, key, more=options.get("more", ()))
     try:
         yield server
         server.stop()
