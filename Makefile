@@ -26,6 +26,7 @@ endif
 #: make fuzz       FUZZ_SECONDS (10) for each parser
 #: make tls-scan   testssl.sh's view of our TLS, in two minutes
 #: make bench      the figures
+#: make soak       1,000 kills and 100 upgrades under load
 #: make install    into PREFIX (/usr/local), below DESTDIR; uninstall
 #: make dist       what a release has, in out/dist: each processor's, sums, licences
 #: make size       what the file is made of
@@ -153,7 +154,7 @@ $(O)/docs/made: $(O)/od build/man.sh build/completion.sh
 	@build/completion.sh $(O)/od $(@D)/completion
 	@touch $@
 
-.PHONY: run quick test check check-layers bench fuzz tls-scan
+.PHONY: run quick test check check-layers bench soak fuzz tls-scan
 .PHONY: test-images matrix-readme
 run: all
 	@mkdir -p out/cache && exec $(O)/od serve --cache-dir out/cache
@@ -178,6 +179,9 @@ check-layers: $(O)/gen/build_info.h $(O)/gen/licences.h
 
 bench: all
 	@OD='$(CURDIR)/$(O)/od' tests/bench/run.sh
+
+soak: all
+	@OD='$(CURDIR)/$(O)/od' tests/compat/events-kills.test 1000 100
 
 fuzz:
 	@tests/run.sh fuzz
