@@ -85,8 +85,9 @@ static size_t message(const struct link *l, const char **p, size_t *n)
         *n = l->have < 4 ? BUFFER : (size_t)b[2] << 8 | b[3];
     } else if (*n == 127) {
         head = 10;
-        *n = l->have < 10 ? BUFFER
-                          : (size_t)b[6] << 24 | (size_t)b[7] << 16 | (size_t)b[8] << 8 | b[9];
+        *n = l->have < 10
+                 ? BUFFER
+                 : (size_t)b[6] << 24 | (size_t)b[7] << 16 | (size_t)b[8] << 8 | b[9];
     }
     *p = l->in + head;
     return l->have >= head + *n ? head + *n : 0;
@@ -106,7 +107,8 @@ static void take(struct link *l, void (*fn)(struct str message))
     l->bytes += (size_t)got;
     size_t at = 0;
     struct link rest = *l;
-    while ((rest.in = l->in + at, rest.have = l->have - at, used = message(&rest, &p, &n))) {
+    while (
+        (rest.in = l->in + at, rest.have = l->have - at, used = message(&rest, &p, &n))) {
         l->events += n > 6 && memcmp(p, "{\"id\":", 6) == 0;
         if (fn)
             fn(str_n(p, n));
@@ -145,7 +147,8 @@ static void rate(int links, int count)
     struct link *l = calloc((size_t)links, sizeof(*l));
     struct pollfd *p = calloc((size_t)links, sizeof(*p));
     char one[512], *many = malloc(AHEAD * sizeof(one));
-    size_t n = frame(one, STR("{\"action\":\"resize\",\"args\":{\"rows\":50,\"cols\":200}}"));
+    size_t n = frame(one,
+                     STR("{\"action\":\"resize\",\"args\":{\"rows\":50,\"cols\":200}}"));
     for (int i = 0; i < links; i++) {
         open_link(&l[i], "");
         p[i] = (struct pollfd){.fd = l[i].fd, .events = POLLIN};
@@ -177,29 +180,29 @@ static void replay(void)
     say(&end, "{\"action\":\"resize\",\"args\":{\"rows\":50,\"cols\":200}}");
     while (end.events < 2)
         take(&end, NULL);
-    uint64_t last = 0;
-    const char *id = memmem(end.in, BUFFER, "\"next\":", 7);
-    (void)id;
+    double last = 0;
     double begin = now_us();
     open_link(&l, "?since=0");
     struct pollfd p = {.fd = l.fd, .events = POLLIN};
     while (poll(&p, 1, 500) > 0) {
         take(&l, NULL);
-        last = (uint64_t)now_us();
+        last = now_us();
     }
-    double s = ((double)last - begin) / 1e6;
+    double s = (last - begin) / 1e6;
     printf("replay %ld events %.1f MB %.0f MB/s\n", l.events, (double)l.bytes / 1e6,
            (double)l.bytes / 1e6 / s);
 }
 
 static double *late;
 static int lates, wanted;
+static bool over;
 
 static void on_delta(struct str m)
 {
     static const char key[] = "\"content\":\"";
     const char *p = memmem(m.p, m.n, key, sizeof(key) - 1);
     struct timespec now;
+    over = over || str_find(str_sub(m, 0, 100), STR("\"cause\"")) > 40;
     if (!p || str_find(m, STR("\"observation\":\"delta\"")) < 0)
         return;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -220,7 +223,7 @@ static void latency(int count)
              "$EPOCHREALTIME; read -t 0.005 x <> <(:); done\",\"blocking\":true}}",
              count);
     say(&l, text);
-    while (lates < count)
+    while (!over)
         take(&l, on_delta);
     printf("latency p50 %.0f p99 %.0f us\n", quantile(late, lates, 0.5),
            quantile(late, lates, 0.99));
@@ -248,7 +251,8 @@ static void idle(int links, const char *pid)
         if (recv(l[i].fd, hello, sizeof(hello), 0) <= 0)
             die("no hello");
     }
-    printf("idle %d %.2f KiB each\n", links, (double)(resident_kib(pid) - before) / links);
+    printf("idle %d %.2f KiB each\n", links,
+           (double)(resident_kib(pid) - before) / links);
     fflush(stdout);
     pause();
 }
@@ -256,7 +260,8 @@ static void idle(int links, const char *pid)
 int main(int argc, char **argv)
 {
     if (argc < 3)
-        die("usage: stream PORT rate LINKS COUNT | replay | latency COUNT | idle LINKS PID");
+        die("usage: stream PORT rate LINKS COUNT | replay | latency COUNT | idle LINKS "
+            "PID");
     port = count_of(argv[1]);
     if (strcmp(argv[2], "rate") == 0 && argc == 5)
         rate(count_of(argv[3]), count_of(argv[4]));
