@@ -50,6 +50,11 @@ bool events_on_disk(const struct events *ev);
 struct eventlog *events_log(struct events *ev); /* borrowed; NULL before the load */
 /* The id that the next event gets. */
 uint64_t events_next(const struct events *ev);
+/*
+ * Numbers of others for GET /metrics: add appends whole lines. Once, arg is borrowed.
+ */
+void events_add_metrics(struct events *ev, void (*add)(void *arg, struct buf *out),
+                        void *arg);
 /* This value shall not be in the log from here on: replaced, see EVENTS.md. */
 void events_secret(struct events *ev, struct str value);
 

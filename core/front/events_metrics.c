@@ -122,5 +122,14 @@ void events_metrics(struct req *r)
             s->delta_bytes);
     put_links(&out, ev);
     gauge(&out, "resident_memory_bytes", "Of the worker.", resident());
+    if (ev->add_metrics)
+        ev->add_metrics(ev->metrics_arg, &out);
     req_answer_take(r, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
+}
+
+void events_add_metrics(struct events *ev, void (*add)(void *arg, struct buf *out),
+                        void *arg)
+{
+    ev->add_metrics = add;
+    ev->metrics_arg = arg;
 }

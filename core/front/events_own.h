@@ -93,6 +93,8 @@ struct events {
     uint64_t starts;               /* of workers, of this server */
     uint64_t last_cause, last_end; /* the newest observation */
     bool closed;
+    void (*add_metrics)(void *arg, struct buf *out); /* NULL: nobody's */
+    void *metrics_arg;
 };
 
 /* ---- events_line.c ---- */

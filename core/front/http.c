@@ -5,7 +5,6 @@
 #include "base/xalloc.h"
 #include "front/connect.h"
 #include "front/events.h"
-#include "front/metrics.h"
 #include "front/v0.h"
 #include "net/addr.h"
 #include "net/tls.h"
@@ -134,8 +133,8 @@ struct http *http_open(struct engine *en, const struct json *options)
     h->v0 = v0_open(en, json_get(options, "v0"));
     h->events = events_open(en, h->v0, &h->keys, json_get(options, "events"));
     h->connect = connect_open(en, h->events, options);
-    const struct http_front *fronts[] = {v0_front(h->v0), events_front(h->events),
-                                         metrics_front(metrics_open(en, add_metrics, h))};
+    events_add_metrics(h->events, add_metrics, h);
+    const struct http_front *fronts[] = {v0_front(h->v0), events_front(h->events)};
     struct httpd_config c = {.fronts = fronts,
                              .nfronts = sizeof(fronts) / sizeof(fronts[0]),
                              .allow = allow,

@@ -147,6 +147,15 @@ class Backend:
                 found.setdefault(names[event["cause"]], []).append(event)
         return found
 
+    def order(self):
+        """The events of the last hours, in short: whose action, and >whose end."""
+        names, said = {}, []
+        for event in self.events():
+            if "action" in event:
+                names[event["id"]] = event["client_id"]
+            said.append(event.get("client_id") or ">" + names.get(event.get("cause"), "?"))
+        return " ".join(said[-60:])
+
     def ask(self, name, command, output, session=None):
         action = {"action": "run", "args": {"command": command}, "client_id": name}
         if session:
@@ -199,8 +208,9 @@ def upgrade(od, _backend, _net):
 def pull_the_cable(od, _backend, net):
     if not net.cable:
         return
+    before = od.log().count("[dead]")
     net.plug("down")
-    wait_for(lambda: "[dead]" in od.log(), "the link is not found dead", WAIT)
+    wait_for(lambda: od.log().count("[dead]") > before, "the link is not found dead", WAIT)
     net.plug("up")
 
 
@@ -209,12 +219,12 @@ DAY = (kill_backend, kill_worker, kill_both, upgrade, pull_the_cable, kill_backe
 
 def check_transcript(od, backend, ran):
     finals = backend.finals()
+    main = [name for name in backend.expected if not name.endswith("other")]
+    with open(ran, encoding="ascii") as f:
+        same(f.read().split(), main, f"what ran, of {backend.order()}:")
     for name, output in backend.expected.items():
         same(len(finals.get(name, [])), 1, f"ends of {name}")
         same(finals[name][0]["content"].rstrip("\n"), output, name)
-    main = [name for name in backend.expected if not name.endswith("other")]
-    with open(ran, encoding="ascii") as f:
-        same(f.read().split(), main, "what ran")
     ids = [event["id"] for event in backend.events()]
     same(ids, list(range(1, len(ids) + 1)), "ids")
     log = ""
