@@ -48,7 +48,8 @@ class Backend:
         self.last = 0
         self.names = {}  # of actions by their id
         self.done = set()  # client_ids with a final observation
-        self.asked = set()  # and those that were sent to this server
+        self.link = None  # the newest; an older one may be dead, and not know it
+        self.asked = set()  # client_ids that were sent on it
         for line in whole_lines(self.path("transcript")):
             self.take(json.loads(line))
         self.transcript = open(self.path("transcript"), "ab", buffering=0)
@@ -66,14 +67,15 @@ class Backend:
     async def send_actions(self, ws):
         """Everything that is not done, and what comes to it."""
         at = 0
-        self.asked = set()
-        while True:
+        while self.link is ws:
             with open(self.path("actions"), encoding="utf-8") as f:
                 f.seek(at)
                 text = f.read()
             end = text.rfind("\n") + 1
             at += len(text[:end].encode())
             for line in text[:end].splitlines():
+                if self.link is not ws:
+                    return
                 name = json.loads(line)["client_id"]
                 if name not in self.done and name not in self.asked:
                     self.asked.add(name)
@@ -90,6 +92,8 @@ class Backend:
 
     async def receive(self, ws):
         async for message in ws:
+            if self.link is not ws:
+                return
             event = json.loads(message)
             if "id" not in event or event.get("observation") == "delta" or self.is_repeat(event):
                 continue
@@ -102,6 +106,7 @@ class Backend:
         hello = json.loads(await ws.recv())["hello"]
         with open(self.path("hellos"), "a", encoding="utf-8") as f:
             f.write(json.dumps(hello) + "\n")
+        self.link, self.asked = ws, set()
         await ws.send(json.dumps({"since": self.last}))
         sending = asyncio.ensure_future(self.send_actions(ws))
         try:
