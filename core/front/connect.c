@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "front/connect_hello.h"
-#include "front/metrics.h"
 #include "net/backoff.h"
 #include "net/trust.h"
 #include "proto/dial.h"
@@ -535,17 +534,23 @@ void connect_metrics(const struct connect *c, struct buf *out)
 {
     if (!c)
         return;
-    metrics_add(out, "od_connect_up", METRIC_GAUGE,
-                "1: the link to the backend of --connect is up.", c->state == UP);
-    metrics_add(out, "od_connect_tries_total", METRIC_COUNTER,
-                "Tries to reach the backend.", (double)c->tries);
-    metrics_add(out, "od_connect_links_total", METRIC_COUNTER, "Links that were up.",
-                (double)c->links);
-    metrics_add(out, "od_connect_acked", METRIC_GAUGE,
-                "The event up to which the backend has acknowledged.",
-                (double)(c->link ? events_link_acked(c->link) : 0));
-    buf_addz(out, "# HELP od_connect_ends_total Tries that failed and links that ended.\n"
-                  "# TYPE od_connect_ends_total counter\n");
+    buf_addf(out,
+             "# HELP od_connect_up Is the link to the backend of --connect up?\n"
+             "# TYPE od_connect_up gauge\n"
+             "od_connect_up %d\n"
+             "# HELP od_connect_tries_total Tries to reach the backend.\n"
+             "# TYPE od_connect_tries_total counter\n"
+             "od_connect_tries_total %llu\n"
+             "# HELP od_connect_links_total Links that were up.\n"
+             "# TYPE od_connect_links_total counter\n"
+             "od_connect_links_total %llu\n"
+             "# HELP od_connect_acked The event up to which the backend acknowledged.\n"
+             "# TYPE od_connect_acked gauge\n"
+             "od_connect_acked %llu\n"
+             "# HELP od_connect_ends_total Tries that failed and links that ended.\n"
+             "# TYPE od_connect_ends_total counter\n",
+             c->state == UP, (unsigned long long)c->tries, (unsigned long long)c->links,
+             (unsigned long long)(c->link ? events_link_acked(c->link) : 0));
     for (int o = 0; o < CONNECT_OUTCOMES; o++)
         buf_addf(out, "od_connect_ends_total{outcome=\"%s\"} %llu\n",
                  connect_outcome_name((enum connect_outcome)o),
