@@ -75,8 +75,9 @@ struct arena_mark arena_mark(const struct arena *a)
 
 void arena_back(struct arena *a, struct arena_mark m)
 {
-    while (a->last != m.block)
+    /* The first block stays: it will be wanted again at once. */
+    while (a->last != m.block && a->last->before)
         drop(a);
     if (a->last)
-        a->last->used = m.used;
+        a->last->used = m.block ? m.used : 0;
 }

@@ -2,7 +2,7 @@
 /* Pages in their order, each with its mark. */
 #include "engine/docread_pdf.h"
 
-enum { PAGE_WORK = 256 };
+enum { PAGE_WORK = 256, MUTE_PART = 100 /* of the glyphs: a few signs are no loss */ };
 
 struct pages {
     struct pdf *d;
@@ -70,9 +70,7 @@ static void walk(struct pages *p, struct pdf_obj ref, struct inherited in, int d
     if (node.type != PDF_DICT || (x && x->busy))
         return;
     struct pdf_obj resources = pdf_get(d, node, "Resources");
-    struct pdf_obj box = pdf_get(d, node, "CropBox");
-    if (box.type != PDF_ARRAY)
-        box = pdf_get(d, node, "MediaBox");
+    struct pdf_obj box = pdf_get(d, node, "MediaBox");
     if (resources.type == PDF_DICT)
         in.resources = resources;
     if (box.type == PDF_ARRAY)
@@ -90,11 +88,20 @@ static void walk(struct pages *p, struct pdf_obj ref, struct inherited in, int d
         d->entry[ref.ref].busy = false;
 }
 
-/* What there is to say when no page has text. */
-static int say_empty(const struct pages *p)
+/* What there is to say of what could not be read. */
+static int say_missing(const struct pages *p)
 {
+    if (p->letters && p->page.mute > p->page.drawn / MUTE_PART)
+        return buf_addf(p->out,
+                        "[%zu characters are missing above: their fonts do not say which "
+                        "ones they are.]\n",
+                        p->page.mute);
     if (p->letters)
         return 0;
+    if (p->page.mute)
+        return buf_addz(p->out, "[The fonts of this file do not say which characters "
+                                "they draw: it needs character recognition, or a model "
+                                "that sees.]\n");
     if (p->n == 0)
         return buf_addz(p->out, "[There are no pages in this file.]\n");
     if (p->pictures)
@@ -118,7 +125,7 @@ int docread_pdf(struct str bytes, struct buf *out, struct err *e)
         if (p.rc == 0 && out->n > before)
             p.rc = buf_addc(out, '\n');
         if (p.rc == 0)
-            p.rc = say_empty(&p);
+            p.rc = say_missing(&p);
     }
     if (!d.err.code && d.arena.full)
         err_set(&d.err, ERR_LIMIT, "its objects take more than %d MiB of memory",

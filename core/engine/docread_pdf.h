@@ -231,8 +231,12 @@ struct pdf_page {
     struct buf glyphs; /* of struct pdf_glyph, as the page draws them */
     struct buf text;
     bool pictures; /* it has some */
+    size_t drawn;  /* glyphs in all */
+    size_t mute;   /* those of which nobody says what they are */
 };
 
+/* Appends a line, Hebrew and Arabic in the order of reading: docread_pdf_bidi.c */
+int pdf_put_line(struct buf *out, struct str line);
 /* Appends the page's text, in lines. -1: out is full. */
 int pdf_page_lines(struct pdf *d, const struct pdf_page *p, struct buf *out);
 

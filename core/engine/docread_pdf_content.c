@@ -102,6 +102,8 @@ static void add_glyph(struct content *c, struct matrix m, double width, size_t a
                           .size = (float)length(m.c, m.d),
                           .at = (uint32_t)at,
                           .n = (uint32_t)n};
+    c->page->drawn++;
+    c->page->mute += n == 0 && width > 0;
     if (n == 0 || !on_page(c, m.e, m.f) || glyphs->n / sizeof(g) >= GLYPHS_MAX ||
         !isfinite(g.dx) || !isfinite(g.dy) || !isfinite(g.size))
         buf_truncate(&c->page->text, at);

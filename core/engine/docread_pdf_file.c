@@ -6,7 +6,7 @@
 
 enum {
     RESOLVE_MAX = 32,
-    WORK_FREE = 20 << 20, /* steps that any file may take: a fraction of a second */
+    WORK_FREE = 8 << 20, /* steps that any file may take: a fraction of a second */
     WORK_PER_BYTE = 40,
     UNPACK_FREE = 128 << 20, /* bytes that any file may unpack to */
     UNPACK_RATIO = 40,

@@ -262,28 +262,29 @@ size_t pdf_font_next(const struct pdf_font *f, struct str s, uint32_t *code)
     return 4;
 }
 
-/* Ligatures are letters to those who read. */
-static void put(struct buf *out, struct str text)
+/* Ligatures are letters to those who read: of the text from `from` on. */
+static void spell(struct buf *out, size_t from)
 {
     static const char *const letters[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
-    const unsigned char *p = (const unsigned char *)text.p;
-    if (text.n == 3 && p[0] == 0xef && p[1] == 0xac && p[2] >= 0x80 && p[2] <= 0x86)
-        buf_addz(out, letters[p[2] - 0x80]);
-    else
-        buf_adds(out, text);
+    const unsigned char *p = (const unsigned char *)out->p + from;
+    if (out->n != from + 3 || p[0] != 0xef || p[1] != 0xac || p[2] < 0x80 || p[2] > 0x86)
+        return;
+    const char *text = letters[p[2] - 0x80];
+    buf_truncate(out, from);
+    buf_addz(out, text);
 }
 
 void pdf_font_text(const struct pdf_font *f, uint32_t code, struct buf *out)
 {
-    char c[16];
-    struct buf one = BUF_INIT(64);
-    if (f->to_unicode && pdf_cmap_text(f->to_unicode, code, &one))
-        put(out, buf_str(&one));
+    char c[4];
+    size_t from = out->n;
+    if (f->to_unicode && pdf_cmap_text(f->to_unicode, code, out))
+        ;
     else if (!f->wide)
-        put(out, f->text[code & 255]);
+        buf_adds(out, f->text[code & 255]);
     else if (f->unicode && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) && code)
-        put(out, str_n(c, (size_t)utf8_encode(code, c)));
-    buf_release(&one);
+        buf_add(out, c, (size_t)utf8_encode(code, c));
+    spell(out, from);
 }
 
 double pdf_font_width(struct pdf *d, const struct pdf_font *f, uint32_t code)

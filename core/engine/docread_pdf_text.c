@@ -250,6 +250,31 @@ static bool divided(const struct buf *out, size_t from, struct str next)
            next.n > 1 && lower(next.p[0]);
 }
 
+static int put_lines(const struct pieces *p, struct buf *out, size_t from)
+{
+    struct buf line = BUF_INIT(PDF_STREAM_MAX);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < count(p);) {
+        struct str first = str_sub(buf_str(&p->text), piece(p, i)->at, piece(p, i)->n);
+        if (i && divided(out, from, first))
+            buf_truncate(out, out->n - 1);
+        else if (i)
+            rc = buf_addc(out, '\n');
+        buf_reset(&line);
+        do {
+            const struct piece *x = piece(p, i++);
+            if (line.n && rc == 0)
+                rc = buf_addc(&line, ' ');
+            if (rc == 0)
+                rc = buf_adds(&line, str_sub(buf_str(&p->text), x->at, x->n));
+        } while (i < count(p) && piece(p, i)->joined);
+        if (rc == 0)
+            rc = pdf_put_line(out, buf_str(&line));
+    }
+    buf_release(&line);
+    return rc;
+}
+
 int pdf_page_lines(struct pdf *d, const struct pdf_page *page, struct buf *out)
 {
     struct pieces p = {.d = d, .page = page};
@@ -265,18 +290,8 @@ int pdf_page_lines(struct pdf *d, const struct pdf_page *page, struct buf *out)
     }
     if (rc == 0)
         put_in_order(&p);
-    for (size_t i = 0; rc == 0 && i < count(&p); i++) {
-        const struct piece *x = piece(&p, i);
-        struct str s = str_sub(buf_str(&p.text), x->at, x->n);
-        if (i && x->joined)
-            rc = buf_addc(out, ' ');
-        else if (i && divided(out, from, s))
-            buf_truncate(out, out->n - 1);
-        else if (i)
-            rc = buf_addc(out, '\n');
-        if (rc == 0)
-            rc = buf_adds(out, s);
-    }
+    if (rc == 0)
+        rc = put_lines(&p, out, from);
     if (rc == 0 && n)
         rc = buf_addc(out, '\n');
     buf_release(&p.list);

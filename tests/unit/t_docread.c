@@ -3,7 +3,7 @@
  * Documents of all kinds as the parse_ functions print them: from files, in this
  * process and in a helper. PDF has its own program, t_docread_pdf.
  */
-#define T_LIMIT_S 60
+#define T_LIMIT_S 100
 #include "engine/docread_own.h"
 #include "engine/docread_xml.h"
 #include "proto/zip.h"
