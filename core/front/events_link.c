@@ -85,6 +85,39 @@ bool link_send(struct events_link *k, struct str text, uint64_t id)
     return sent;
 }
 
+/* Observations that were asked for again. false: there is no room now. */
+static bool send_repeats(struct events_link *k)
+{
+    while (k->nrepeats > 0) {
+        struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX),
+                   b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+        struct event_look l = {.id = k->repeats[0]};
+        bool kept = events_line(k->ev, k->repeats[0], &line) == 0;
+        if (kept)
+            events_look(buf_str(&line), &l);
+        buf_addz(&b, "{\"known\":{");
+        if (l.client_id.n > 0) {
+            buf_addz(&b, "\"client_id\":");
+            buf_adds(&b, l.client_id);
+            buf_addf(&b, ",\"id\":%llu,", (unsigned long long)l.cause);
+        }
+        buf_addf(&b, "\"end\":%llu", (unsigned long long)l.id);
+        if (kept) {
+            buf_addz(&b, ",\"event\":");
+            buf_adds(&b, str_sub(buf_str(&line), 0, line.n - 1));
+        }
+        buf_addz(&b, "}}");
+        bool sent = link_send(k, buf_str(&b), 0);
+        buf_release(&line);
+        buf_release(&b);
+        if (!sent)
+            return false;
+        k->nrepeats--;
+        memmove(k->repeats, k->repeats + 1, k->nrepeats * sizeof(k->repeats[0]));
+    }
+    return true;
+}
+
 /* The lines that wait in say. */
 static bool send_said(struct events_link *k)
 {
@@ -97,7 +130,7 @@ static bool send_said(struct events_link *k)
         used += line.n + 1;
     }
     buf_consume(&k->say, used);
-    return k->say.n == 0;
+    return k->say.n == 0 && send_repeats(k);
 }
 
 /* An answer to what the peer said; it comes before events. */
@@ -333,23 +366,29 @@ static int take_ack(struct events_link *k, const struct json *m, struct err *e)
     return 0;
 }
 
-/* It was asked before: which one it is, and its observation if that has gone by. */
-static void say_known(struct events_link *k, const struct events_taken *t,
-                      const struct json *m)
+/*
+ * It was asked before: which one it is, and its observation if that has gone by. Events
+ * themselves come once on a link, so it is inside of the message.
+ */
+static int say_known(struct events_link *k, const struct events_taken *t,
+                     const struct json *m, struct err *e)
 {
-    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct buf b = BUF_INIT(8 * CLIENT_ID_MAX + 128);
+    if (t->end && k->cursor.next > t->end) {
+        if (k->nrepeats == REPEATS_MAX)
+            return err_set(e, ERR_LIMIT,
+                           "%d observations are on their way again already; read them",
+                           REPEATS_MAX);
+        k->repeats[k->nrepeats++] = t->end;
+        send_said(k);
+        return 0;
+    }
     buf_addz(&b, "{\"known\":{\"client_id\":");
     json_quote(&b, json_str(m, "client_id", ""));
-    buf_addf(&b, ",\"id\":%llu", (unsigned long long)t->id);
-    if (t->end)
-        buf_addf(&b, ",\"end\":%llu", (unsigned long long)t->end);
-    buf_addz(&b, "}}");
+    buf_addf(&b, ",\"id\":%llu}}", (unsigned long long)t->id);
     say(k, buf_str(&b));
-    buf_reset(&b);
-    if (t->end && k->begun && k->cursor.next > t->end &&
-        events_line(k->ev, t->end, &b) == 0)
-        link_send(k, str_sub(buf_str(&b), 0, b.n - 1), 0);
     buf_release(&b);
+    return 0;
 }
 
 static int take_action(struct events_link *k, const struct json *m, struct err *e)
@@ -357,9 +396,7 @@ static int take_action(struct events_link *k, const struct json *m, struct err *
     struct events_taken t;
     if (events_act(k->ev, m, &t, e) < 0)
         return -1;
-    if (t.again)
-        say_known(k, &t, m);
-    return 0;
+    return t.again ? say_known(k, &t, m, e) : 0;
 }
 
 static int take_key(struct events_link *k, const struct json *m, struct err *e)

@@ -28,12 +28,13 @@ enum {
     CLIENT_ID_MAX = 128, /* bytes of a client_id */
     SECRETS_MAX = 64,    /* values */
     SECRET_MIN = 4,      /* bytes of one: shorter ones are everywhere */
-    SECRET_MAX = 4096,
+    SECRET_MAX = 8192,
     EVENTS_KEY = 32,       /* hex digits of an action's own name */
     CUT_STRING = 64 << 10, /* a longer string of an event that is too long is cut */
     MESSAGE_MAX = 1 << 20, /* of a peer, as LIMIT_EVENT_MAX */
     BATCH = 64 << 10,      /* of events read at once */
     SAY_MAX = 64 << 10,    /* answers that a peer does not read */
+    REPEATS_MAX = 64,      /* observations that were asked for again */
     RESUMES_MAX = 16,      /* commands whose output a link goes on with */
     DELTA_MAX = 16 << 10,  /* bytes of output in one message */
     FLOWS_MAX = 64         /* commands at once on one link, others come with their end */
@@ -187,8 +188,10 @@ struct events_link {
     unsigned nflows;
     struct resume resumes[RESUMES_MAX];
     unsigned nresumes;
-    struct buf say; /* lines that are sent first */
-    bool joined;    /* flows of what runs already are there */
+    struct buf say;                /* lines that are sent first */
+    uint64_t repeats[REPEATS_MAX]; /* then these events, in what says they are known */
+    unsigned nrepeats;
+    bool joined; /* flows of what runs already are there */
     bool begun, full, with_key, base64, over;
     struct timer key; /* the time for it */
     struct task pump;

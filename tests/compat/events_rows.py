@@ -127,6 +127,10 @@ async def _(case):
             same((await peer.end(event["id"]))["content"], "1")
         known = await two.until(lambda e: "known" in e) if not two.other[1:] else two.other[1]
         same(known["known"]["id"], 1)
+        await two.act("run", command="echo x >> once; wc -l < once", client_id="same")
+        known = (await two.until(lambda e: "event" in e.get("known", {})))["known"]
+        same([known["id"], known["end"], known["client_id"]], [1, 2, "same"])
+        same(known["event"], two.events[2])
         end = await asyncio.to_thread(run, case, "echo x >> once; wc -l < once", client_id="same")
         same([end["id"], end["content"]], [2, "1"])
 
