@@ -208,7 +208,33 @@ static int insert_change(const struct edit *q, struct str plain, struct change *
     return 0;
 }
 
-/* ---- both ---- */
+/* ---- lines ---- */
+
+static int lines_change(const struct edit *q, struct str plain, struct change *c,
+                        struct edited *d)
+{
+    int64_t lines = edit_count_lines(plain), to = q->to < q->from ? q->from - 1 : q->to;
+    if (q->from < 1 || q->from > lines + 1 || to > lines) {
+        d->failure.why = EDIT_NO_LINE;
+        d->failure.count = lines;
+        return err_set(&d->failure.e, ERR_INVALID,
+                       "cannot replace lines %lld to %lld of %s: it has %lld",
+                       (long long)q->from, (long long)q->to, q->path, (long long)lines);
+    }
+    c->from = edit_lines(plain, 1, q->from - 1).n;
+    c->to = to > 0 ? edit_lines(plain, 1, to).n : 0;
+    bool open = c->from > 0 && plain.p[c->from - 1] != '\n';
+    bool ends = q->text.n == 0 || q->text.p[q->text.n - 1] == '\n';
+    if ((open && buf_addc(&c->hold, '\n') < 0) || buf_adds(&c->hold, q->text) < 0 ||
+        (!ends && buf_addc(&c->hold, '\n') < 0))
+        return fail_full(d, q->path);
+    c->text = buf_str(&c->hold);
+    d->line = q->from;
+    d->added = edit_count_lines(q->text);
+    return 0;
+}
+
+/* ---- all of them ---- */
 
 /* Makes doc what it was before this edit, which is done already. */
 static int go_back(struct edits *h, const struct edit *q, const struct kept_record *r,
@@ -254,8 +280,9 @@ static int change(struct edits *h, const struct edit *q, struct edited *d)
         forget_begun(h, q, r);
     struct str plain = doc_plain(&doc);
     if (rc == 0)
-        rc = q->kind == EDIT_REPLACE ? find_change(q, plain, &c, d)
-                                     : insert_change(q, plain, &c, d);
+        rc = q->kind == EDIT_REPLACE  ? find_change(q, plain, &c, d)
+             : q->kind == EDIT_INSERT ? insert_change(q, plain, &c, d)
+                                      : lines_change(q, plain, &c, d);
     if (rc == 0)
         rc = make_change(h, q, d, &doc, &c);
     buf_release(&c.hold);
@@ -339,6 +366,7 @@ int edit_apply(struct edits *h, const struct edit *q, struct edited *d)
         return undo(h, q, d);
     case EDIT_REPLACE:
     case EDIT_INSERT:
+    case EDIT_LINES:
         break;
     }
     return change(h, q, d);

@@ -91,7 +91,7 @@ struct edits;
 struct edits *edits_new(const char *dir);
 void edits_free(struct edits *h);
 
-enum edit_kind { EDIT_CREATE, EDIT_REPLACE, EDIT_INSERT, EDIT_UNDO };
+enum edit_kind { EDIT_CREATE, EDIT_REPLACE, EDIT_INSERT, EDIT_UNDO, EDIT_LINES };
 
 /* All of it is borrowed. */
 struct edit {
@@ -107,6 +107,8 @@ struct edit {
     bool strip_old;  /* REPLACE: if it does not occur, try without blanks around */
     bool strip_text; /* and take those off the text then */
     int64_t line;    /* INSERT: behind this line, 0: before the first one */
+    /* LINES: the lines from..to, from 1; to below from: none, the text comes before */
+    int64_t from, to;
     /* CREATE: of the new file */
     mode_t mode;
     bool chown;
@@ -118,9 +120,9 @@ struct edit {
 struct edited {
     struct buf before, after; /* the whole text; of what is created, before is empty */
     int64_t line;             /* from 1: where the change begins */
-    int64_t added;            /* REPLACE: newlines in the text; INSERT: lines of it */
-    bool again;               /* it had been done by the worker before */
-    int owner_errno;          /* CREATE: done, but the owner could not be given */
+    int64_t added;   /* REPLACE: newlines in the text; INSERT, LINES: lines of it */
+    bool again;      /* it had been done by the worker before */
+    int owner_errno; /* CREATE: done, but the owner could not be given */
     struct edit_failure failure;
 };
 
@@ -135,9 +137,10 @@ void edited_release(struct edited *d);
 
 /*
  * INSERT: the text is divided at newlines, each part becomes a line; a last line
- * without a newline gets one first. UNDO brings back the newest state kept, which
- * then is kept no more; CREATE keeps what it made, the others what was before.
- * 0; or -1 with d->failure, and nothing changed.
+ * without a newline gets one first. LINES: the text becomes whole lines; places
+ * behind the last line are EDIT_NO_LINE, but from may be one more. UNDO brings back the
+ * newest state kept, which then is kept no more; CREATE keeps what it made, the others
+ * what was before. 0; or -1 with d->failure, and nothing changed.
  */
 int edit_apply(struct edits *h, const struct edit *q, struct edited *d);
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/cachedir.h"
+#include "engine/edit.h"
 #include "engine/kernel.h"
 #include "engine/plugins.h"
 #include "engine/process.h"
@@ -83,6 +84,15 @@ void engine_configure(struct engine *en, const struct json *o)
     en->idle_exit_ms = json_int(o, "idle_exit_ms", 0);
     if (en->idle_exit_ms > 0)
         timer_begin(en->loop, &en->idle_timer, en->idle_exit_ms, on_idle_timer);
+}
+
+struct edits *engine_edits(struct engine *en)
+{
+    char dir[sizeof(en->state_dir) + 8];
+    snprintf(dir, sizeof(dir), "%s/edit", en->state_dir);
+    if (!en->edits)
+        en->edits = edits_new(en->state_dir[0] ? dir : NULL);
+    return en->edits;
 }
 
 /* The first worker of a server says when that was; the next ones find it. */

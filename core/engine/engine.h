@@ -13,6 +13,8 @@
 #include "engine/users.h"
 #include "io/hold.h"
 
+struct edits;
+
 struct engine {
     struct loop *loop;  /* borrowed */
     struct hold *hold;  /* owned */
@@ -25,6 +27,7 @@ struct engine {
     char home[256];
     char cache_dir[192];  /* --cache-dir; "": none */
     struct plugins *plugins; /* owned; NULL: none */
+    struct edits *edits;     /* owned; made when it is needed */
     struct user nameless; /* whom /etc/passwd could not take; name "": nobody */
     uid_t uid;
     gid_t gid;
@@ -58,6 +61,9 @@ void engine_touch(struct engine *en);
  * sandbox, and stops the loop when this turn is over.
  */
 void engine_stop(struct engine *en, int64_t grace_ms);
+
+/* What files held before they were edited, by whatever front-end. */
+struct edits *engine_edits(struct engine *en);
 
 /* How large the spool of one more stream may be, so that all keep to the budget. */
 uint64_t engine_spool_bytes(struct engine *en);

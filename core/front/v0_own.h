@@ -5,7 +5,6 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "engine/edit.h"
 #include "engine/plugins.h"
 #include "engine/session.h"
 #include "front/v0.h"
@@ -74,7 +73,6 @@ struct v0 {
     unsigned kept;
     struct timer expire;
     char spliced[2 * KEY_LEN + 2]; /* the write that the worker before began last */
-    struct edits *edits;           /* owned; made when it is needed */
     struct task sweep;             /* answers may be forgotten */
     struct task turn;              /* the session is free */
     uint64_t uploads;              /* so far: for their names */

@@ -11,7 +11,7 @@
 
 #include <stdarg.h>
 
-static struct v0_editor editor;
+static struct editor editor;
 static struct json *answer;
 
 static const char *in_dir(const char *name)
@@ -211,7 +211,7 @@ TEST(a_large_file_is_cut)
                               "inside the file with `grep -n` in order to find the "
                               "line numbers of what you are looking for.</NOTE>\n");
     CHECK(note);
-    CHECK_INT(note + 2 - strchr(got, '\t') - 1, 2 * V0_EDIT_SHOWN);
+    CHECK_INT(note + 2 - strchr(got, '\t') - 1, 2 * EDITOR_SHOWN);
     free(text);
 }
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The editor that agents know (view, create, str_replace, insert, undo_edit), in its
+ * words: reference/openhands-runtime.md 5.4. The work is engine/edit's.
+ *
+ * What an agent can mend is told as content that begins with ERROR: and a newline.
+ */
+#ifndef OD_ENGINE_EDITOR_H
+#define OD_ENGINE_EDITOR_H
+
+#include "base/json.h"
+#include "engine/edit.h"
+
+#include <limits.h>
+
+enum {
+    EDITOR_SHOWN = 16000, /* characters of a file or a listing that are shown */
+    EDITOR_TEXT_MAX = 48 << 20
+};
+
+/* All of it is borrowed. */
+struct editor {
+    struct edits *edits;
+    const char
+        *workspace;    /* against which a relative path may have been meant, or NULL */
+    const char *token; /* names this call; see engine/edit.h */
+    uid_t uid;         /* of new files, */
+    gid_t gid;
+    bool chown; /* if they are to be given to somebody */
+};
+
+/* Owned: release it. */
+struct editor_answer {
+    struct buf content;
+    bool failed;          /* content says why */
+    bool binary;          /* because the file is no text */
+    bool changed;         /* the file is; edited says how */
+    struct edited edited; /* what was done */
+    char path[PATH_MAX];  /* as Python's Path prints it */
+};
+
+#define EDITOR_ANSWER_INIT \
+    { \
+        .content = BUF_INIT(EDITOR_TEXT_MAX), .edited = EDITED_INIT \
+    }
+
+void editor_answer_release(struct editor_answer *a);
+
+/*
+ * args: command, path, file_text, old_str, new_str, insert_line, view_range. command:
+ * instead of the one in args, or NULL. -1: one is of another type, which e says.
+ */
+int editor_run(const struct editor *ed, const char *command, const struct json *args,
+               struct editor_answer *a, struct err *e);
+
+#endif
