@@ -366,6 +366,13 @@ static int make_tls(struct connect *c, struct err *e)
     return c->tls ? 0 : -1;
 }
 
+static void hide_token(const struct connect *c)
+{
+    struct err e = ERR_INIT;
+    if (events_secret(c->events, buf_str(&c->given.token), &e) < 0)
+        log_warn("dial-out: the token can be seen in events: %s", e.text);
+}
+
 /* The one before goes on to be used when its file is gone. */
 static void refresh_token(struct connect *c)
 {
@@ -378,7 +385,7 @@ static void refresh_token(struct connect *c)
     } else if (!str_eq(buf_str(&now), buf_str(token))) {
         buf_reset(token);
         buf_adds(token, buf_str(&now));
-        events_secret(c->events, buf_str(token));
+        hide_token(c);
     }
     buf_release(&now);
 }
@@ -489,8 +496,7 @@ void connect_start(struct connect *c)
     snprintf(dir, sizeof(dir), "%s/events", c->en->state_dir);
     connect_sandbox_id(c->en, str_of(c->known), events_on_disk(c->events) ? dir : NULL,
                        c->sandbox);
-    if (c->given.token.n > 0)
-        events_secret(c->events, buf_str(&c->given.token));
+    hide_token(c);
     on_wait(&c->timer);
 }
 

@@ -351,7 +351,7 @@ void events_end_text(struct events *ev, struct pending *p, const char *kind,
 
 static void keep_secrets(struct events *ev)
 {
-    struct buf b = BUF_INIT(LIMIT_BLOB_MAX - 256);
+    struct buf b = BUF_INIT(SECRETS_BYTES);
     for (unsigned i = 0; i < ev->nsecrets; i++) {
         buf_adds(&b, ev->secrets[i]);
         buf_addc(&b, '\n'); /* which no JSON string has */
@@ -360,12 +360,20 @@ static void keep_secrets(struct events *ev)
     buf_release(&b);
 }
 
-void events_secret(struct events *ev, struct str value)
+int events_secret(struct events *ev, struct str value, struct err *e)
 {
-    unsigned before = ev->nsecrets;
-    events_add_secret(ev, value);
-    if (ev->nsecrets > before && ev->log)
+    int r = events_add_secret(ev, value, e);
+    if (r > 0 && ev->log)
         keep_secrets(ev);
+    return r < 0 ? -1 : 0;
+}
+
+/* One that nobody is there to be told of. */
+static void add_own_secret(struct events *ev, struct str value, const char *what)
+{
+    struct err e = ERR_INIT;
+    if (events_add_secret(ev, value, &e) < 0)
+        log_warn("%s can be seen in events: %s", what, e.text);
 }
 
 static void load_secrets(struct events *ev)
@@ -379,7 +387,7 @@ static void load_secrets(struct events *ev)
         buf_adds(&token, line);
         buf_addc(&token, '"');
         if (events_unquote(buf_str(&token), &value) == 0)
-            events_add_secret(ev, buf_str(&value));
+            add_own_secret(ev, buf_str(&value), "a secret of an action of before");
         buf_release(&token);
         buf_release(&value);
     }
@@ -428,9 +436,9 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
     task_init(&ev->keep, on_keep);
     task_init(&ev->flows, on_flows);
     for (size_t i = 0; i < keys->n; i++)
-        events_add_secret(ev, str_of(keys->v[i]));
+        add_own_secret(ev, str_of(keys->v[i]), "a key of this server");
     for (struct json *v = json_first(json_get(o, "secrets")); v; v = json_next(v))
-        events_add_secret(ev, json_str_value(v, ""));
+        add_own_secret(ev, json_str_value(v, ""), "a value of --secret");
     return ev;
 }
 

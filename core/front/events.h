@@ -55,8 +55,12 @@ uint64_t events_next(const struct events *ev);
  */
 void events_add_metrics(struct events *ev, void (*add)(void *arg, struct buf *out),
                         void *arg);
-/* This value shall not be in the log from here on: replaced, see EVENTS.md. */
-void events_secret(struct events *ev, struct str value);
+/*
+ * This value shall not be in the log from here on: replaced, see EVENTS.md; also by
+ * the workers to come. One that is known or of no bytes is fine. -1: e, it is too
+ * short or too long, or there is no room for more; nothing has changed.
+ */
+int events_secret(struct events *ev, struct str value, struct err *e);
 
 struct events_link_opts {
     struct str hello;     /* sent first, whole; empty: ours for who dialled us */

@@ -120,21 +120,44 @@ void events_shorten(struct json *j, size_t most)
 
 static const char hidden[] = "<secret_hidden>";
 
-void events_add_secret(struct events *ev, struct str value)
+/* As it is in JSON, without quotes. */
+static int keep_secret(struct events *ev, struct str s, struct err *e)
+{
+    for (unsigned i = 0; i < ev->nsecrets; i++) {
+        if (str_eq(ev->secrets[i], s))
+            return 0;
+    }
+    if (ev->nsecrets == SECRETS_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "there are %d secrets already, and no more can be hidden",
+                       SECRETS_MAX);
+    if (ev->secret_bytes + s.n + 1 > SECRETS_BYTES)
+        return err_set(e, ERR_LIMIT,
+                       "a secret of %zu bytes is too much beside those that are hidden "
+                       "already: as JSON all together have at most %d bytes, and %zu are "
+                       "taken",
+                       s.n, SECRETS_BYTES, ev->secret_bytes);
+    ev->secrets[ev->nsecrets++] = str_n(xstrndup(s.p, s.n), s.n);
+    ev->secret_bytes += s.n + 1;
+    return 1;
+}
+
+int events_add_secret(struct events *ev, struct str value, struct err *e)
 {
     struct buf b = BUF_INIT(8 * SECRET_MAX);
-    if (value.n < SECRET_MIN || value.n > SECRET_MAX || ev->nsecrets == SECRETS_MAX ||
-        json_quote(&b, value) < 0) {
-        buf_release(&b);
-        return;
-    }
-    struct str s = str_sub(buf_str(&b), 1, b.n - 2);
-    bool known = false;
-    for (unsigned i = 0; i < ev->nsecrets; i++)
-        known = known || str_eq(ev->secrets[i], s);
-    if (!known)
-        ev->secrets[ev->nsecrets++] = str_n(xstrndup(s.p, s.n), s.n);
+    int r = 0;
+    if (value.n > SECRET_MAX)
+        r = err_set(e, ERR_INVALID, "a secret is a string of at most %d bytes",
+                    SECRET_MAX);
+    else if (value.n > 0 && value.n < SECRET_MIN)
+        r = err_set(e, ERR_INVALID, "a secret of less than %d bytes cannot be hidden",
+                    SECRET_MIN);
+    else if (value.n > 0 && json_quote(&b, value) < 0)
+        r = err_set(e, ERR_INVALID, "a secret that is not UTF-8 cannot be hidden");
+    else if (value.n > 0)
+        r = keep_secret(ev, str_sub(buf_str(&b), 1, b.n - 2), e);
     buf_release(&b);
+    return r;
 }
 
 /* The longest secret that s begins with. */

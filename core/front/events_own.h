@@ -14,6 +14,7 @@
 #ifndef OD_FRONT_EVENTS_OWN_H
 #define OD_FRONT_EVENTS_OWN_H
 
+#include "base/limits.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "engine/eventlog.h"
@@ -29,7 +30,8 @@ enum {
     SECRETS_MAX = 64,    /* values */
     SECRET_MIN = 4,      /* bytes of one: shorter ones are everywhere */
     SECRET_MAX = 8192,
-    EVENTS_KEY = 32,       /* hex digits of an action's own name */
+    SECRETS_BYTES = LIMIT_BLOB_MAX - 256, /* of all as JSON: the keeper has them too */
+    EVENTS_KEY = 32,                      /* hex digits of an action's own name */
     CUT_STRING = 64 << 10, /* a longer string of an event that is too long is cut */
     MESSAGE_MAX = 1 << 20, /* of a peer, as LIMIT_EVENT_MAX */
     BATCH = 64 << 10,      /* of events read at once */
@@ -85,7 +87,8 @@ struct events {
     uint64_t indexed_to;             /* events before that are looked through on need */
     struct str secrets[SECRETS_MAX]; /* owned: as they are in JSON, without quotes */
     unsigned nsecrets;
-    struct buf batch; /* lines that several links read at once */
+    size_t secret_bytes; /* of them, and one for each */
+    struct buf batch;    /* lines that several links read at once */
     uint64_t batch_from, batch_next;
     struct event_cursor batch_after;
     struct task keep;  /* what is pending is to be stored */
@@ -115,7 +118,8 @@ struct event_look {
 void events_look(struct str line, struct event_look *out);
 /* Replaces secrets inside of the strings of a JSON text. The number of them. */
 unsigned events_mask(const struct events *ev, struct buf *text);
-void events_add_secret(struct events *ev, struct str value);
+/* 1: it is new; 0: it was known; -1: e, see events_secret. */
+int events_add_secret(struct events *ev, struct str value, struct err *e);
 /* A JSON string, with its quotes, as what it says. -1: it is none. */
 int events_unquote(struct str token, struct buf *out);
 /* Cuts the long strings in it, so that it fits an event. */

@@ -424,6 +424,35 @@ async def _(case):
         json.loads(line)
 
 
+@row("secrets that the next worker could not remember are refused by name")
+@asynchronous
+async def _(case):
+    values = [f"{i:02d}" * 4096 for i in range(10, 25)]
+    async with Peer(case, since=0) as peer:
+        await peer.next()
+        for i, value in enumerate(values):
+            await peer.say(action="run", args={"command": "true"}, secrets=[value],
+                           client_id=f"s{i}")
+            message = await peer.until(lambda e: "error" in e or "cause" in e)
+            if "error" in message:
+                break
+        same([message["error"]["code"], message["client_id"]], ["LIMIT", f"s{i}"])
+        has(message["error"]["message"], "8192 bytes", "at most 98048 bytes", f"{8193 * i} are")
+        same(i, 98048 // 8193)
+        await peer.say(action="run", args={"command": "true"}, secrets=[values[0]])
+        same((await peer.until(lambda e: "cause" in e or "error" in e)).get("observation"), "run")
+        case.kill_worker()
+    for value, shown in ((values[0], "<secret_hidden>"), (values[i - 1], "<secret_hidden>"),
+                         (values[i], values[i])):
+        end = wait_for(lambda: tried(case, f"printf '%s' {value}", None), "the next worker")
+        same(end["content"], shown)
+    for words, code in (([f"number {n}" for n in range(65)], "LIMIT"),
+                        (["x" * 8193], "INVALID")):
+        body = {"action": "run", "args": {"command": "true"}, "secrets": words}
+        _, answer = request(case, "/events", body)
+        same(answer.get("error", {}).get("code"), code, answer)
+
+
 # ---- the log's fate
 
 
