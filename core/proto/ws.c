@@ -17,6 +17,8 @@
 #include "base/log.h"
 #include "base/utf8.h"
 
+#include <errno.h>
+
 #define HEAD_MAX 14 /* section 5.2, with a mask */
 #define SPARE    (HEAD_MAX + WS_CONTROL_MAX)
 #define KEEP_MAX (64u << 10) /* a larger msg is given back after its message */
@@ -414,8 +416,11 @@ static void on_room(struct stream *s)
 
 static void on_end(struct stream *s, int errnum)
 {
+    const struct err *e = errnum == EPROTO ? stream_error(s) : NULL;
     lose(container_of(s, struct ws, s),
-         str_of(errnum ? strerror(errnum) : "the peer hung up without closing"));
+         str_of(e        ? e->text
+                : errnum ? strerror(errnum)
+                         : "the peer hung up without closing"));
 }
 
 static const struct stream_events stream_calls = {

@@ -338,7 +338,12 @@ def _(_case):
                 stay(conn)
 
     with Socket(script) as server, dial(url_of(server)) as od:
-        od.ends("cut")
+        od.ends("cut", "1006: the peer hung up without closing")
+        od.linked(2)
+    # Nor does TLS say that this is the end.
+    with Socket(script, server_context()) as server, dial(url_of(server, "wss"), *CA) as od:
+        od.ends("cut", "1006: 127.0.0.1", "ended the connection without saying so")
+        lacks(od.log(), "Protocol error")
         od.linked(2)
 
 
