@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/xalloc.h"
 #include "engine/cell_text.h"
 #include "proto/answer.h"
 #include "proto/call.h"
@@ -26,7 +27,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { SMALL_MS = 30000, NOTEBOOK_MAX = 256 << 20 };
+enum { SMALL_MS = 30000, NOTEBOOK_MAX = 256 << 20, SHOWN_MAX = 1000 };
 
 static const char usage[] =
     "Usage: od jupyter-bridge [OPTION]... [FILE]\n"
@@ -76,16 +77,27 @@ struct options {
     struct json *env;
     int64_t timeout_ms;
     bool json, list, verbose, keep_going, all_text;
+    bool from_stdin; /* the cell was read from there */
+};
+
+/* Outputs of a notebook that may still be changed. */
+struct shown {
+    char *id[SHOWN_MAX];
+    struct json *output[SHOWN_MAX], *of[SHOWN_MAX]; /* borrowed */
+    int n;
 };
 
 /* A cell in flight. */
 struct run {
     struct call call;
     const struct options *o;
-    struct buf line;       /* of what comes, until its newline */
-    struct cell_text text; /* for json and execute_cli */
-    struct json *outputs;  /* of a notebook's cell; NULL: not wanted */
-    struct json *note;     /* the input that is asked for */
+    struct buf line;          /* of what comes, until its newline */
+    struct cell_text text;    /* for json and execute_cli */
+    struct json *outputs;     /* of a notebook's cell; NULL: not wanted */
+    struct json *last_output; /* of them; borrowed */
+    struct buf stream;        /* its text so far, if it is one */
+    struct shown *shown;      /* of the whole notebook; borrowed */
+    bool clear;               /* before the next output */
     int pictures;
     char last; /* byte of standard output */
     bool interrupted, asking;
@@ -174,9 +186,6 @@ static int show(struct run *r, struct str type, const struct json *content)
     bool stream = str_eq(type, STR("stream"));
     bool error = str_eq(type, STR("error")) ||
                  (stream && str_eq(json_str(content, "name", ""), STR("stderr")));
-    if (str_eq(type, STR("note")) && r->o->verbose)
-        fprintf(stderr, "od jupyter-bridge: %.*s\n",
-                STR_ARG(json_str(content, "text", "")));
     if (cell_text_of(&raw, type, content)) {
         if (isatty(error ? STDERR_FILENO : STDOUT_FILENO))
             buf_adds(&plain, buf_str(&raw));
@@ -193,29 +202,153 @@ static int show(struct run *r, struct str type, const struct json *content)
     return status;
 }
 
-/* As nbformat 4 has it: the content with its type. */
+/* As OpenDevin had pictures in a text. */
+static void add_inline(struct run *r, const struct json *content)
+{
+    struct str v = json_str(json_get(content, "data"), "image/png", "");
+    if (v.n)
+        buf_addf(&r->text.text, "\n![image](data:image/png;base64,%.*s)\n",
+                 STR_ARG(str_trim(v)));
+}
+
+/* ---- a notebook's outputs, nbformat 4 ---- */
+
+static struct json *copy_of(const struct json *j)
+{
+    struct buf b = BUF_INIT(256 << 20);
+    struct json *copy = j && json_print(&b, j) == 0
+                            ? json_parse(buf_str(&b), &(struct err){0})
+                            : NULL;
+    buf_release(&b);
+    return copy;
+}
+
+/* Members that the format has for this type; it allows no others. */
+static struct json *output_of(struct str type, const struct json *content)
+{
+    static const char *const stream[] = {"name", "text", NULL},
+                             *const shown[] = {"data", "metadata", NULL},
+                             *const result[] = {"data", "metadata", "execution_count",
+                                                NULL},
+                             *const error[] = {"ename", "evalue", "traceback", NULL};
+    static const struct {
+        const char *type, *name;
+        const char *const *members;
+    } kinds[] = {{"stream", "stream", stream},
+                 {"display_data", "display_data", shown},
+                 {"update_display_data", "display_data", shown},
+                 {"execute_result", "execute_result", result},
+                 {"error", "error", error}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (!str_eq(type, str_of(kinds[i].type)))
+            continue;
+        struct json *j = json_object();
+        json_put_z(j, "output_type", kinds[i].name);
+        for (const char *const *m = kinds[i].members; *m; m++) {
+            struct json *v = copy_of(json_get(content, *m));
+            if (v)
+                json_put(j, *m, v);
+        }
+        return j;
+    }
+    return NULL;
+}
+
+/* Text of a stream that goes on belongs to the output before. */
+static bool joins(struct run *r, struct str type, const struct json *content)
+{
+    struct json *last = r->last_output;
+    struct str name = json_str(content, "name", "");
+    if (!last || !str_eq(type, STR("stream")) ||
+        !str_eq(json_str(last, "output_type", ""), STR("stream")) ||
+        !str_eq(json_str(last, "name", ""), name))
+        return false;
+    return buf_adds(&r->stream, json_str(content, "text", "")) == 0;
+}
+
+static void end_stream(struct run *r)
+{
+    if (r->last_output && r->stream.n)
+        json_put_str(r->last_output, "text", buf_str(&r->stream));
+    buf_reset(&r->stream);
+}
+
+/* Outputs that were shown with this display_id are changed, in earlier cells too. */
+static void update(struct run *r, struct str id, const struct json *content)
+{
+    static const char *const members[] = {"data", "metadata"};
+    for (int i = 0; r->shown && i < r->shown->n; i++) {
+        for (int m = 0; str_eq(str_of(r->shown->id[i]), id) && m < 2; m++) {
+            struct json *v = copy_of(json_get(content, members[m]));
+            if (v)
+                json_put(r->shown->output[i], members[m], v);
+        }
+    }
+}
+
+static void forget(struct run *r)
+{
+    int kept = 0;
+    struct shown *s = r->shown;
+    for (int i = 0; s && i < s->n; i++) {
+        if (s->of[i] == r->outputs) {
+            free(s->id[i]);
+            continue;
+        }
+        s->id[kept] = s->id[i];
+        s->of[kept] = s->of[i];
+        s->output[kept++] = s->output[i];
+    }
+    if (s)
+        s->n = kept;
+    for (struct json *c; (c = json_first(r->outputs));)
+        json_drop(r->outputs, c);
+    r->last_output = NULL;
+    buf_reset(&r->stream);
+}
+
+static void remember(struct run *r, struct str id, struct json *output)
+{
+    struct shown *s = r->shown;
+    if (!s || id.n == 0 || s->n == SHOWN_MAX)
+        return;
+    s->id[s->n] = xstrndup(id.p, id.n);
+    s->of[s->n] = r->outputs;
+    s->output[s->n++] = output;
+}
+
 static void keep(struct run *r, struct str type, const struct json *content)
 {
-    struct buf b = BUF_INIT(192 << 20);
-    bool update = str_eq(type, STR("update_display_data"));
+    struct str id = json_str(json_get(content, "transient"), "display_id", "");
     if (str_eq(type, STR("clear_output"))) {
-        json_free(r->outputs);
-        r->outputs = json_array();
+        if (!json_bool(content, "wait", false))
+            forget(r);
+        r->clear = json_bool(content, "wait", false);
         return;
     }
-    if (str_eq(type, STR("page")) || str_eq(type, STR("note")) ||
-        json_print(&b, content) < 0) {
-        buf_release(&b);
+    if (str_eq(type, STR("update_display_data"))) {
+        update(r, id, content);
         return;
     }
-    struct json *j = json_parse(buf_str(&b), &(struct err){0});
-    if (j) {
-        json_put_str(j, "output_type", update ? STR("display_data") : type);
-        json_put(j, "transient", json_object());
-        json_push(r->outputs, j);
+    struct json *j = output_of(type, content);
+    if (!j)
+        return;
+    if (r->clear)
+        forget(r);
+    r->clear = false;
+    if (joins(r, type, content)) {
+        json_free(j);
+        return;
     }
-    buf_release(&b);
+    end_stream(r);
+    json_push(r->outputs, j);
+    r->last_output = j;
+    if (str_eq(type, STR("stream")))
+        buf_adds(&r->stream, json_str(content, "text", ""));
+    remember(r, id, j);
 }
+
+/* ---- lines of the server ---- */
 
 static int on_line(struct run *r, struct str line)
 {
@@ -224,11 +357,18 @@ static int on_line(struct run *r, struct str line)
     struct str type = json_str(j, "type", "");
     const struct json *content = json_get(j, "content");
     int status = 0;
+    if (str_eq(type, STR("note")))
+        fprintf(stderr, "od jupyter-bridge: %.*s\n",
+                STR_ARG(json_str(content, "text", "")));
     if (r->outputs)
         keep(r, type, content);
-    if (r->o->json || r->o->all_text)
+    if (r->o->json || r->o->all_text) {
         cell_text_add(&r->text, type, content);
-    else if (!r->outputs)
+        if (r->o->all_text)
+            add_inline(r, content);
+        if (r->o->images)
+            save_picture(r, content);
+    } else if (!r->outputs)
         status = show(r, type, content);
     json_free(j);
     return status;
@@ -252,21 +392,36 @@ static int on_output(struct call *c, bool error, struct str bytes)
     return 0;
 }
 
-/* The cell asks: on the terminal, or else from our standard input. */
+static void interrupt(const struct options *o);
+
+/* A line, without its end. false: there is none, or a signal came meanwhile. */
+static bool read_answer(int fd, struct buf *line)
+{
+    for (char c;;) {
+        ssize_t n = read(fd, &c, 1);
+        if (n <= 0)
+            return n == 0 && line->n > 0;
+        if (c == '\n')
+            return true;
+        buf_addc(line, c);
+    }
+}
+
+/*
+ * The cell asks. Standard input answers, unless the cell itself came from there:
+ * then the terminal does. Without an answer the cell is interrupted, or it would
+ * wait for ever.
+ */
 static void on_note(struct call *c, const struct json *note)
 {
-    char line[4096];
-    struct json *j = json_object();
+    struct run *r = container_of(c, struct run, call);
+    struct buf line = BUF_INIT(64 << 10);
     struct termios t, quiet;
-    int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-    int fd = tty >= 0 ? tty : STDIN_FILENO;
     struct str prompt = json_str(note, "prompt", "");
-    if (!str_eq(json_str(note, "note", ""), STR("input"))) {
-        json_free(j);
-        if (tty >= 0)
-            close(tty);
+    if (!str_eq(json_str(note, "note", ""), STR("input")))
         return;
-    }
+    int tty = r->o->from_stdin ? open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
+    int fd = tty >= 0 ? tty : STDIN_FILENO;
     bool hide = json_bool(note, "password", false) && tcgetattr(fd, &t) == 0;
     if (hide) {
         quiet = t;
@@ -275,33 +430,32 @@ static void on_note(struct call *c, const struct json *note)
     }
     ssize_t ignored = write(tty >= 0 ? tty : STDERR_FILENO, prompt.p, prompt.n);
     (void)ignored;
-    size_t n = 0;
-    for (ssize_t got = 1; n < sizeof(line) - 1 && got > 0;) {
-        got = read(fd, line + n, 1);
-        if (got > 0 && line[n] == '\n')
-            break;
-        n += got > 0;
+    if (read_answer(fd, &line)) {
+        struct json *j = json_object();
+        json_put_str(j, "answer", buf_str(&line));
+        call_send(c, 'Z', j);
+        json_free(j);
+    } else if (!r->interrupted) {
+        say("the cell asks, and nobody answers: it is interrupted");
+        interrupt(r->o);
     }
     if (hide)
         tcsetattr(fd, TCSAFLUSH, &t);
     if (tty >= 0)
         close(tty);
-    json_put_str(j, "answer", str_n(line, n));
-    call_send(c, 'Z', j);
-    json_free(j);
+    buf_release(&line);
 }
-
-static void interrupt(const struct options *o);
 
 static void on_signal(struct call *c, int signo)
 {
     struct run *r = container_of(c, struct run, call);
-    if (r->interrupted || signo == SIGHUP) {
+    if (!r->interrupted)
+        interrupt(r->o);
+    if (r->interrupted || signo != SIGINT)
         call_leave(c, 0);
-        return;
-    }
+    else
+        say("the cell is interrupted; once more leaves it alone");
     r->interrupted = true;
-    interrupt(r->o);
 }
 
 static const struct call_events call_events = {on_output, on_note, on_signal, NULL};
@@ -336,6 +490,20 @@ static void interrupt(const struct options *o)
     json_put_z(q, "verb", "interrupt");
     json_free(call_simple(o->socket, q, SMALL_MS, &e));
     json_free(q);
+}
+
+static int send_verb(const struct options *o, struct err *e)
+{
+    struct json *q = request(o, "kernel");
+    json_put_z(q, "verb", o->verb);
+    struct json *r = call_simple(o->socket, q, SMALL_MS, e);
+    bool ok = json_bool(r, "ok", false);
+    if (r && !ok)
+        err_set(e, ERR_NOTFOUND, "%.*s",
+                STR_ARG(json_str(json_get(r, "error"), "text", "it was refused")));
+    json_free(q);
+    json_free(r);
+    return ok ? 0 : -1;
 }
 
 static int status_of(const struct json *result, const struct run *r)
@@ -387,6 +555,7 @@ static struct json *run_cell(struct run *r, const struct options *o,
     r->call.limit_ms = 0;
     r->last = '\n';
     buf_init(&r->line, LIMIT_KERNEL_MESSAGE + (1 << 20));
+    buf_init(&r->stream, NOTEBOOK_MAX);
     cell_text_init(&r->text, LIMIT_KERNEL_MESSAGE);
     struct json *result = call_run(&r->call, e);
     if (result && !json_bool(result, "ok", false)) {
@@ -395,8 +564,13 @@ static struct json *run_cell(struct run *r, const struct options *o,
         json_free(result);
         result = NULL;
     }
+    end_stream(r);
+    if (r->text.lost)
+        fprintf(stderr, "od jupyter-bridge: %zu bytes of its output did not fit\n",
+                r->text.lost);
     call_release(&r->call);
     buf_release(&r->line);
+    buf_release(&r->stream);
     json_free(q);
     return result;
 }
@@ -413,10 +587,10 @@ static int print_json(const struct json *j)
 static int one_cell(const struct options *o, struct client *client, struct str code)
 {
     struct err e = ERR_INIT;
-    struct run *r = calloc(1, sizeof(*r));
-    struct json *result = r ? run_cell(r, o, client, code, &e) : NULL;
+    struct run *r = xnew(struct run);
+    struct json *result = run_cell(r, o, client, code, &e);
     if (!result)
-        return r && r->interrupted ? 130 : fail(&e);
+        return r->interrupted ? 130 : fail(&e);
     int status = status_of(result, r);
     if (o->json) {
         json_put_str(result, "text", buf_str(&r->text.text));
@@ -429,10 +603,10 @@ static int one_cell(const struct options *o, struct client *client, struct str c
         bool late = str_eq(end, STR("timeout"));
         if (late)
             printf("[Execution timed out (%g seconds).]", (double)o->timeout_ms / 1000);
+        else if (text.n)
+            fwrite(text.p, 1, text.n, stdout);
         else
-            printf("%.*s", STR_ARG(text.n ? text
-                                          : STR("[Code executed successfully with no "
-                                                "output]")));
+            printf("[Code executed successfully with no output]");
         struct str why = json_str(result, "why", "");
         printf("%s%.*s\n", why.n ? "\n" : "", STR_ARG(why));
     } else {
@@ -464,8 +638,6 @@ static int read_all(int fd, struct buf *out)
 static void source_of(const struct json *cell, struct buf *out)
 {
     const struct json *s = json_get(cell, "source");
-    if (!s)
-        s = json_get(cell, "input"); /* nbformat 3 */
     if (json_is_array(s)) {
         for (struct json *c = json_first(s); c; c = json_next(c))
             buf_adds(out, json_str_value(c, ""));
@@ -497,23 +669,85 @@ static int write_back(const char *path, const struct json *book, struct err *e)
     return r;
 }
 
-static struct json *cells_of(const struct json *book)
+/* -1: e says what it is instead of a notebook that can be run. */
+static int check_book(const struct json *book, const char *file, struct err *e)
 {
-    struct json *cells = json_get(book, "cells");
-    return cells ? cells : json_get(json_first(json_get(book, "worksheets")), "cells");
+    if (!book) {
+        struct err why = *e;
+        return err_set(e, ERR_INVALID, "%s is no notebook: %s", file, why.text);
+    }
+    if (json_has(book, "worksheets") || json_int(book, "nbformat", 4) < 4)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "%s is a notebook of format %lld, which Jupyter left in 2015: "
+                       "jupyter nbconvert --to notebook makes one of format 4 of it",
+                       file, (long long)json_int(book, "nbformat", 3));
+    if (!json_is_array(json_get(book, "cells")))
+        return err_set(e, ERR_INVALID, "%s is no notebook: it has no cells", file);
+    return 0;
 }
 
+/* Runs a code cell and puts its outputs in. Its status; -1: e. */
+static int run_book_cell(struct options *o, struct client *client, struct json *cell,
+                         struct shown *shown, struct err *e)
+{
+    struct buf code = BUF_INIT(LIMIT_COMMAND_MAX);
+    struct run *r = xnew(struct run);
+    r->outputs = json_array();
+    r->shown = shown;
+    json_put(cell, "outputs", r->outputs);
+    source_of(cell, &code);
+    struct json *result = run_cell(r, o, client, buf_str(&code), e);
+    int status = result ? status_of(result, r) : -1;
+    int64_t count = json_int(result, "count", 0);
+    if (count)
+        json_put_int(cell, "execution_count", count);
+    else
+        json_put_null(cell, "execution_count");
+    if (result)
+        tell_end(o, result);
+    json_free(result);
+    cell_text_release(&r->text);
+    free(r);
+    buf_release(&code);
+    return status;
+}
+
+static int run_book(struct options *o, struct client *client, struct json *cells)
+{
+    struct err e = ERR_INIT;
+    struct shown *shown = xnew(struct shown);
+    int status = 0, n = 0, total = 0;
+    for (struct json *c = json_first(cells); c; c = json_next(c))
+        total += str_eq(json_str(c, "cell_type", ""), STR("code"));
+    for (struct json *c = json_first(cells); c; c = json_next(c)) {
+        if (!str_eq(json_str(c, "cell_type", ""), STR("code")))
+            continue;
+        fprintf(stderr, "od jupyter-bridge: cell %d of %d\n", ++n, total);
+        int this = run_book_cell(o, client, c, shown, &e);
+        if (this < 0)
+            this = fail(&e);
+        else if (this)
+            fprintf(stderr, "od jupyter-bridge: cell %d failed\n", n);
+        status = this ? this : status;
+        if (this > 1 || (this && !o->keep_going))
+            break;
+    }
+    for (int i = 0; i < shown->n; i++)
+        free(shown->id[i]);
+    free(shown);
+    return status;
+}
+
+/* A kernel of its own for a notebook, unless one was named, so that it begins empty. */
 static int run_notebook(struct options *o, struct client *client, struct str text)
 {
     struct err e = ERR_INIT;
-    struct json *book = json_parse(text, &e), *cells = cells_of(book);
+    struct json *book = json_parse(text, &e);
     struct str spec = json_str(json_get(json_get(book, "metadata"), "kernelspec"), "name",
                                "");
-    char kernel[100];
-    int status = 0, n = 0, total = 0;
-    if (!json_is_array(cells)) {
-        if (!e.code)
-            err_set(&e, ERR_INVALID, "%s is no notebook: it has no cells", o->file);
+    char kernel[100], name[40];
+    bool own = !o->name;
+    if (check_book(book, o->file, &e) < 0) {
         json_free(book);
         return fail(&e);
     }
@@ -522,39 +756,13 @@ static int run_notebook(struct options *o, struct client *client, struct str tex
         kernel[spec.n] = 0;
         o->kernel = kernel;
     }
-    for (struct json *c = json_first(cells); c; c = json_next(c))
-        total += str_eq(json_str(c, "cell_type", ""), STR("code"));
-    for (struct json *c = json_first(cells); c && (status == 0 || o->keep_going);
-         c = json_next(c)) {
-        struct buf code = BUF_INIT(LIMIT_COMMAND_MAX);
-        if (!str_eq(json_str(c, "cell_type", ""), STR("code")))
-            continue;
-        source_of(c, &code);
-        fprintf(stderr, "od jupyter-bridge: cell %d of %d\n", ++n, total);
-        struct run *r = calloc(1, sizeof(*r));
-        r->outputs = json_array();
-        struct json *result = run_cell(r, o, client, buf_str(&code), &e);
-        buf_release(&code);
-        if (!result) {
-            json_free(book);
-            return fail(&e);
-        }
-        int this = status_of(result, r);
-        status = this ? this : status;
-        json_put(c, "outputs", r->outputs);
-        int64_t count = json_int(result, "count", 0);
-        if (count)
-            json_put_int(c, "execution_count", count);
-        else
-            json_put_null(c, "execution_count");
-        if (this)
-            fprintf(stderr, "od jupyter-bridge: cell %d failed\n", n);
-        tell_end(o, result);
-        json_free(result);
-        cell_text_release(&r->text);
-        free(r);
-        if (this == 130)
-            break;
+    snprintf(name, sizeof(name), "notebook-%d", (int)getpid());
+    if (own)
+        o->name = name;
+    int status = run_book(o, client, json_get(book, "cells"));
+    if (own) {
+        o->verb = "close";
+        send_verb(o, &(struct err){0});
     }
     if (write_back(o->output ? o->output : o->file, book, &e) < 0)
         status = fail(&e);
@@ -567,16 +775,7 @@ static int run_notebook(struct options *o, struct client *client, struct str tex
 static int do_verb(const struct options *o)
 {
     struct err e = ERR_INIT;
-    struct json *q = request(o, "kernel");
-    json_put_z(q, "verb", o->verb);
-    struct json *r = call_simple(o->socket, q, SMALL_MS, &e);
-    bool ok = json_bool(r, "ok", false);
-    if (r && !ok)
-        err_set(&e, ERR_NOTFOUND, "%.*s",
-                STR_ARG(json_str(json_get(r, "error"), "text", "it was refused")));
-    json_free(q);
-    json_free(r);
-    return ok ? 0 : fail(&e);
+    return send_verb(o, &e) < 0 ? fail(&e) : 0;
 }
 
 static int do_list(const struct options *o, struct client *client)
@@ -741,11 +940,12 @@ static int parse(struct options *o, int argc, char **argv, struct err *e)
     return 0;
 }
 
-static int code_of(const struct options *o, struct buf *code, struct err *e)
+static int code_of(struct options *o, struct buf *code, struct err *e)
 {
     if (o->code)
         return buf_addz(code, o->code);
     bool in = !o->file || strcmp(o->file, "-") == 0;
+    o->from_stdin = in;
     int fd = in ? STDIN_FILENO : open(o->file, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || read_all(fd, code) < 0)
         return err_sys(e, errno, "cannot read %s", in ? "standard input" : o->file);
@@ -769,9 +969,9 @@ static int enter_pwd(struct options *o, struct client *client)
         return 0;
     json_quote(&quoted, str_of(dir));
     buf_addf(&code, "import os; os.chdir(%s)", buf_z(&quoted));
-    struct run *r = calloc(1, sizeof(*r));
+    struct run *r = xnew(struct run);
     struct json *result = run_cell(r, o, client, buf_str(&code), &e);
-    int ok = result != NULL;
+    bool ok = result != NULL;
     cell_text_release(&r->text);
     json_free(result);
     free(r);

@@ -29,6 +29,8 @@ enum {
     LATE_MS = 40, /* what a cell's programs wrote may come after its end */
     SEEN_STEP = 256 << 10,
     STUCK_MS = 8000, /* after the interrupt of a time limit */
+    HALF_MS = 10000, /* for the second of the two signs of a cell's end */
+    OPTS_MAX = LIMIT_BLOB_MAX / 2,
     LINE_MAX_BYTES = LIMIT_KERNEL_MESSAGE + (1 << 20)
 };
 
@@ -37,7 +39,8 @@ struct record {
     char id[OP_ID_MAX + 1];
     uint64_t from, to; /* in the host's output; to 0: not over */
     uint64_t in, len;  /* in its input */
-    int64_t begun_ms;
+    int64_t begun_ms, timeout_ms;
+    enum cell_end end;
 };
 
 /* Lines of the host's output. */
@@ -80,6 +83,8 @@ struct cell {
     struct buf code;
     bool silent, history, held;
     bool replied, idle, failed, timed_out, lively;
+    bool halfway;     /* one of replied and idle, and limit waits for the other */
+    uint64_t half_at; /* how far the reader was then */
     enum cell_step step;
     int64_t timeout_ms, begun_ms, count;
     uint64_t to;        /* REPLAYED: where it ended */
@@ -97,7 +102,7 @@ static void save(struct kernel *k)
 {
     struct json *j = json_object(), *list = json_array();
     struct buf line = BUF_INIT(LIMIT_BLOB_MAX), key = BUF_INIT(128),
-               opts = BUF_INIT(16384);
+               opts = BUF_INIT(OPTS_MAX);
     json_print(&opts, k->opts);
     json_put(j, "opts", json_parse(buf_str(&opts), &(struct err){0}));
     json_put_z(j, "process", k->process ? process_name(k->process) : "");
@@ -117,6 +122,8 @@ static void save(struct kernel *k)
         json_put_int(o, "in", (int64_t)r->in);
         json_put_int(o, "len", (int64_t)r->len);
         json_put_int(o, "begun", r->begun_ms);
+        json_put_int(o, "timeout", r->timeout_ms);
+        json_put_int(o, "end", r->end);
         json_push(list, o);
     }
     json_put(j, "cells", list);
@@ -235,8 +242,10 @@ static void cell_over(struct cell *c, struct cell_result *r)
     r->duration_ms = c->begun_ms ? clock_wall_ms() - c->begun_ms : 0;
     timer_stop(&c->limit);
     task_cancel(&c->start);
-    if (rec && ran && rec->to == 0)
+    if (rec && ran && rec->to == 0) {
         rec->to = c->reader.op ? c->reader.at : rec->from;
+        rec->end = r->end;
+    }
     reader_stop(&c->reader);
     list_del(&c->node);
     if (c->ev)
@@ -266,9 +275,15 @@ static void on_limit(struct timer *t);
 
 static void cell_maybe_done(struct cell *c)
 {
-    if (!c->replied || !c->idle)
+    if (c->step == REPLAYED || (!c->replied && !c->idle))
         return;
-    if (!c->lively || c->step == REPLAYED) {
+    if (!c->replied || !c->idle) {
+        if (!c->halfway)
+            timer_begin(c->k->en->loop, &c->limit, HALF_MS, on_limit);
+        c->halfway = true;
+        return;
+    }
+    if (!c->lively) {
         cell_done(c);
         return;
     }
@@ -280,6 +295,14 @@ static void tell(struct cell *c, struct str type, const struct json *content)
 {
     if (c->ev)
         c->ev->on_output(c->owner, type, content);
+}
+
+static void note(struct cell *c, const char *text)
+{
+    struct json *j = json_object();
+    json_put_z(j, "text", text);
+    tell(c, STR("note"), j);
+    json_free(j);
 }
 
 static void on_payload(struct cell *c, const struct json *reply)
@@ -324,20 +347,20 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
     struct cell *c = arg;
     struct err e = ERR_INIT;
     bool host = str_starts(line, STR("{\"host\":"));
-    if (c->step == REPLAYED && end > c->to) {
-        cell_done(c);
+    if (c->step == REPLAYED && end > c->to)
         return;
-    }
     if (!host && str_find(str_sub(line, 0, 8192), str_of(c->id)) < 0)
         return;
     struct json *m = json_parse(line, &e);
     if (!m) {
         log_warn("kernel %s: a line is unreadable: %s", c->k->name, e.text);
+        note(c, "a message of the kernel cannot be read, and was left out");
         return;
     }
     if (host) {
         struct str what = json_str(m, "host", "");
-        if (str_eq(what, STR("note")) || str_eq(what, STR("gap")))
+        if (str_eq(what, STR("note")) || str_eq(what, STR("gap")) ||
+            str_eq(what, STR("stuck")))
             tell(c, STR("note"), m);
     } else if (str_eq(json_str(json_get(m, "parent_header"), "msg_id", ""),
                       str_of(c->id))) {
@@ -365,6 +388,17 @@ static void tell_seen(struct kernel *k)
     send_line(k, str_of(line));
 }
 
+/* All that it had said is told again; now how it ended. */
+static void replay_over(struct cell *c)
+{
+    const struct record *r = record_of(c->k, c->id);
+    struct cell_result result = {.end = r ? r->end : CELL_OK};
+    if (result.end == CELL_DIED)
+        err_set(&result.err, ERR_GONE, "the kernel %s ended in the middle of the cell",
+                c->k->name);
+    cell_over(c, &result);
+}
+
 static size_t on_cell_output(struct op *op, int stream, uint64_t at, struct str bytes)
 {
     struct cell *c = op->owner;
@@ -374,7 +408,10 @@ static size_t on_cell_output(struct op *op, int stream, uint64_t at, struct str 
         feed(&c->reader,
              str_sub(bytes, at < c->reader.at ? (size_t)(c->reader.at - at) : 0, bytes.n),
              on_cell_line, c);
-    tell_seen(c->k);
+    if (c->step == REPLAYED && c->reader.op && c->reader.at >= c->to)
+        replay_over(c);
+    else
+        tell_seen(c->k);
     return bytes.n;
 }
 
@@ -385,10 +422,7 @@ static void on_cell_note(struct op *op, const char *kind, const char *text, uint
     (void)from;
     if (strcmp(kind, "gap") != 0)
         return;
-    struct json *j = json_object();
-    json_put_z(j, "text", text);
-    tell(c, STR("note"), j);
-    json_free(j);
+    note(c, text);
     c->reader.at = to;
     buf_reset(&c->reader.line);
     c->reader.skipping = true;
@@ -410,8 +444,14 @@ static void on_start(struct task *t)
     struct cell *c = container_of(t, struct cell, start);
     struct kernel *k = c->k;
     const struct record *r = record_of(k, c->id);
-    c->replied = c->idle = c->failed = false;
-    if (r && k->process)
+    c->replied = c->idle = c->failed = c->halfway = false;
+    if (c->step == LATE) { /* its last part is told once more */
+        timer_stop(&c->limit);
+        c->step = RUNNING;
+    }
+    if (c->step == REPLAYED && (!r || r->to <= r->from))
+        replay_over(c);
+    else if (r && k->process)
         reader_start(&c->reader, k->process, &cell_sink, c, r->from);
 }
 
@@ -468,6 +508,7 @@ static int cell_send(struct cell *c, struct err *e)
         rec->in = in;
         rec->len = b.n;
         rec->begun_ms = c->begun_ms;
+        rec->timeout_ms = c->timeout_ms;
         c->lively = is_lively(buf_str(&c->code));
         save(k);
         process_stdin(k->process, in, buf_str(&b), false);
@@ -533,11 +574,28 @@ static void on_pump(struct task *t)
     on_start(&c->start);
 }
 
+/* A connection broke, or a kernel is wrong: what should have come is lost. */
+static void half_over(struct cell *c)
+{
+    if (c->held || c->reader.at != c->half_at) {
+        c->half_at = c->reader.at;
+        timer_begin(c->k->en->loop, &c->limit, HALF_MS, on_limit);
+        return;
+    }
+    c->failed = c->failed || !c->replied;
+    note(c, c->replied ? "the kernel has not said that the cell is over: the last of its "
+                         "output may be missing"
+                       : "the kernel has not said how the cell ended");
+    cell_done(c);
+}
+
 static void on_limit(struct timer *t)
 {
     struct cell *c = container_of(t, struct cell, limit);
     if (c->step == LATE) {
         cell_done(c);
+    } else if (c->halfway) {
+        half_over(c);
     } else if (!c->timed_out) {
         c->timed_out = true;
         kernel_interrupt(c->k);
@@ -770,6 +828,15 @@ struct kernel *kernel_open(struct engine *en, struct str name,
     return k;
 }
 
+/* The clock went on while there was no worker. */
+static void resume_limit(struct cell *c, int64_t timeout_ms)
+{
+    int64_t left = c->begun_ms + timeout_ms - clock_wall_ms();
+    c->timeout_ms = timeout_ms;
+    if (timeout_ms > 0)
+        timer_begin(c->k->en->loop, &c->limit, left > 0 ? left : 0, on_limit);
+}
+
 void kernel_resume(struct engine *en, struct str name, struct str state)
 {
     struct err e = ERR_INIT;
@@ -779,7 +846,7 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
         return;
     }
     struct kernel *k = kernel_make(en, name);
-    struct buf b = BUF_INIT(64 << 10);
+    struct buf b = BUF_INIT(OPTS_MAX);
     json_free(k->opts);
     k->opts = json_print(&b, json_get(j, "opts")) == 0
                   ? json_parse(buf_str(&b), &(struct err){0})
@@ -800,6 +867,8 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
         r->in = (uint64_t)json_int(o, "in", 0);
         r->len = (uint64_t)json_int(o, "len", 0);
         r->begun_ms = json_int(o, "begun", 0);
+        r->timeout_ms = json_int(o, "timeout", 0);
+        r->end = (enum cell_end)json_int(o, "end", CELL_OK);
     }
     uint64_t at = (uint64_t)json_int(j, "at", 0);
     json_free(j);
@@ -825,8 +894,10 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
             k->nrecords--;
             list_del(&c->node);
             free(c);
-        } else
+        } else {
+            resume_limit(c, last->timeout_ms);
             task_defer(en->loop, &c->start);
+        }
     }
     reader_start(&k->reader, k->process, &host_sink, k, at);
 }

@@ -41,6 +41,7 @@ enum {
 extern char **environ;
 
 static void spawn_kernel(struct host *h);
+static void close_outlets(struct host *h);
 
 /* ---- to the engine ---- */
 
@@ -121,7 +122,7 @@ void host_ready(struct host *h)
 {
     timer_stop(&h->limit);
     h->state = HOST_READY;
-    h->busy = 0;
+    h->busy = h->begun = h->wanted_stop = false;
     struct json *j = event("ready");
     json_put_int(j, "pid", h->pid);
     json_put_int(j, "start_ms", clock_ms() - h->started_ms);
@@ -153,6 +154,7 @@ void host_failed(struct host *h, const struct err *e)
     timer_stop(&h->limit);
     host_zmtp_stop(h);
     host_embedded_stop(h);
+    close_outlets(h);
     struct json *j = event("failed");
     json_put_z(j, "error", e->text);
     json_put_int(j, "code", e->code);
@@ -160,6 +162,8 @@ void host_failed(struct host *h, const struct err *e)
     host_line(h, j);
     if (h->quit)
         loop_stop(h->loop);
+    else
+        stream_resume(&h->in); /* a restart may be asked for */
 }
 
 /* ---- interrupts ---- */
@@ -178,7 +182,7 @@ static void on_press(struct timer *t)
     struct host *h = container_of(t, struct host, press);
     if (!h->busy || h->state != HOST_READY)
         return;
-    if (h->presses == 1 && !h->spec->by_message && !h->spec->embedded) {
+    if (h->presses == 1 && h->begun && !h->spec->by_message && !h->spec->embedded) {
         host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
         h->presses++;
         timer_begin(h->loop, t, PRESS_MS, on_press);
@@ -190,23 +194,114 @@ static void on_press(struct timer *t)
         host_say(h, "stuck", "the kernel does not respond to interrupts");
 }
 
+static void press_first(struct host *h)
+{
+    bool by_signal = !h->spec->by_message && !h->spec->embedded;
+    h->wanted_stop = false;
+    h->presses = 0;
+    press(h);
+    timer_begin(h->loop, &h->press, by_signal ? WAKE_MS : PRESS_MS, on_press);
+}
+
+/* A kernel that has not begun would miss it, so it waits for that, but not for long. */
 static void interrupt(struct host *h)
 {
     if (h->state != HOST_READY || !h->busy) {
         host_say(h, "idle", NULL);
-        return;
+    } else if (h->begun) {
+        press_first(h);
+    } else {
+        h->wanted_stop = true;
+        h->presses = 0;
+        timer_begin(h->loop, &h->press, PRESS_MS, on_press);
     }
-    h->presses = 0;
-    press(h);
-    bool by_signal = !h->spec->by_message && !h->spec->embedded;
-    timer_begin(h->loop, &h->press, by_signal ? WAKE_MS : PRESS_MS, on_press);
 }
 
-void host_busy(struct host *h, bool busy)
+void host_begun(struct host *h)
 {
-    h->busy = busy;
-    if (!busy)
-        timer_stop(&h->press);
+    h->begun = true;
+    if (h->wanted_stop && h->busy)
+        press_first(h);
+}
+
+void host_idle(struct host *h)
+{
+    if (!h->begun)
+        return; /* the end of something before */
+    h->busy = h->begun = h->wanted_stop = false;
+    timer_stop(&h->press);
+}
+
+/* ---- the kernel's output, beside its messages ---- */
+
+/* Of the cell that runs, as a message. */
+static void say_output(struct host *h, const char *name, struct str bytes)
+{
+    struct json *j = json_object(), *header = json_object(), *content = json_object();
+    struct err e = ERR_INIT;
+    char id[32];
+    snprintf(id, sizeof(id), "fd-%u", h->asked++);
+    json_put_z(j, "channel", "iopub");
+    json_put_z(header, "msg_id", id);
+    json_put_z(header, "msg_type", "stream");
+    json_put_z(header, "version", "5.3");
+    json_put(j, "header", header);
+    struct json *parent = h->parent[0] ? json_parse(str_of(h->parent), &e) : NULL;
+    json_put(j, "parent_header", parent ? parent : json_object());
+    json_put(j, "metadata", json_object());
+    json_put_z(content, "name", name);
+    json_put_str(content, "text", bytes);
+    json_put(j, "content", content);
+    host_line(h, j);
+}
+
+static void keep_tail(struct host *h, struct str bytes)
+{
+    if (bytes.n > TAIL_MAX / 2)
+        bytes = str_sub(bytes, bytes.n - TAIL_MAX / 2, bytes.n);
+    if (h->tail.n + bytes.n > TAIL_MAX)
+        buf_consume(&h->tail, h->tail.n / 2);
+    buf_adds(&h->tail, bytes);
+}
+
+/* ipykernel has a way of its own for what a cell's programs print. */
+static void on_outlet(struct stream *s)
+{
+    struct outlet *o = container_of(s, struct outlet, s);
+    struct host *h = o->h;
+    bool python = h->spec->interpreter[0] && !h->spec->embedded;
+    if (h->spec->embedded || (h->busy && !python))
+        say_output(h, o->name, buf_str(&s->in));
+    if (strcmp(o->name, "stderr") == 0)
+        keep_tail(h, buf_str(&s->in));
+    buf_reset(&s->in);
+}
+
+static void on_outlet_end(struct stream *s, int errnum)
+{
+    struct outlet *o = container_of(s, struct outlet, s);
+    (void)errnum;
+    o->open = false;
+    stream_close(s);
+}
+
+static const struct stream_events outlet_events = {on_outlet, NULL, on_outlet_end, NULL};
+
+/* What is left in the pipes, which may come after the news of the kernel's exit. */
+static void close_outlets(struct host *h)
+{
+    char bytes[TAIL_MAX];
+    for (int i = 0; i < 2; i++) {
+        struct outlet *o = &h->outlets[i];
+        ssize_t n;
+        for (int k = 0; o->open && i == 1 && k < 32 &&
+                        (n = read(o->s.io.fd, bytes, sizeof(bytes))) > 0;
+             k++)
+            keep_tail(h, str_n(bytes, (size_t)n));
+        if (o->open)
+            stream_close(&o->s);
+        o->open = false;
+    }
 }
 
 /* ---- the kernel's end ---- */
@@ -216,13 +311,9 @@ static void finish(struct host *h)
     timer_stop(&h->limit);
     host_zmtp_stop(h);
     host_embedded_stop(h);
-    for (int i = 0; i < 2; i++) {
-        if (h->outlets[i].open)
-            stream_close(&h->outlets[i].s);
-        h->outlets[i].open = false;
-    }
+    close_outlets(h);
     h->state = HOST_DEAD;
-    h->busy = 0;
+    h->busy = false;
     h->pid = 0;
     if (h->quit) {
         loop_stop(h->loop);
@@ -257,9 +348,9 @@ static void start_failed(struct host *h)
                                                           &(struct err){0})
                                           : NULL;
     h->pid = 0;
+    close_outlets(h);
     if (!other) {
         host_failed(h, &e);
-        stream_resume(&h->in);
         return;
     }
     struct buf text = BUF_INIT(TAIL_MAX + 1024);
@@ -341,7 +432,9 @@ static void on_signal(struct io *io, uint32_t events)
             continue;
         h->status = status;
         kill_kernel(h, SIGKILL); /* what it left in its group */
-        if (h->state == HOST_STARTING) {
+        if (h->state == HOST_DEAD) {
+            h->pid = 0; /* it was given up before */
+        } else if (h->state == HOST_STARTING) {
             start_failed(h);
         } else {
             h->state = HOST_DRAIN;
@@ -350,33 +443,7 @@ static void on_signal(struct io *io, uint32_t events)
     }
 }
 
-/* ---- the kernel's output, beside its messages ---- */
-
-static void on_outlet(struct stream *s)
-{
-    struct outlet *o = container_of(s, struct outlet, s);
-    struct host *h = o->h;
-    if (h->spec->embedded)
-        host_embedded_output(h, o->name, buf_str(&s->in));
-    if (strcmp(o->name, "stderr") == 0) {
-        if (s->in.n > TAIL_MAX / 2)
-            buf_consume(&s->in, s->in.n - TAIL_MAX / 2);
-        if (h->tail.n + s->in.n > TAIL_MAX)
-            buf_consume(&h->tail, h->tail.n / 2);
-        buf_adds(&h->tail, buf_str(&s->in));
-    }
-    buf_reset(&s->in);
-}
-
-static void on_outlet_end(struct stream *s, int errnum)
-{
-    struct outlet *o = container_of(s, struct outlet, s);
-    (void)errnum;
-    o->open = false;
-    stream_close(s);
-}
-
-static const struct stream_events outlet_events = {on_outlet, NULL, on_outlet_end, NULL};
+/* ---- starting ---- */
 
 static int open_outlets(struct host *h, int theirs[2])
 {
@@ -394,8 +461,6 @@ static int open_outlets(struct host *h, int theirs[2])
     }
     return 0;
 }
-
-/* ---- starting ---- */
 
 static char **environment(struct host *h)
 {
@@ -466,7 +531,8 @@ static void spawn_kernel(struct host *h)
     h->state = HOST_STARTING;
     h->started_ms = clock_ms();
     buf_reset(&h->tail);
-    h->busy = 0;
+    close_outlets(h);
+    h->busy = h->begun = false;
     tell_starting(h);
     if (h->spec->embedded) {
         argv = host_embedded_argv(h);
@@ -496,7 +562,6 @@ static void spawn_kernel(struct host *h)
     goto out;
 failed:
     host_failed(h, &e);
-    stream_resume(&h->in);
 out:
     kernel_argv_free(argv);
     for (int i = 0; i < 2; i++) {
@@ -511,6 +576,21 @@ out:
 
 /* ---- from the engine ---- */
 
+/* Remembers which cell it is that is sent. */
+static void take_cell(struct host *h, const struct json *j)
+{
+    const struct json *header = json_get(j, "header");
+    struct buf b = BUF_INIT(sizeof(h->parent) - 1);
+    if (!str_eq(json_str(header, "msg_type", ""), STR("execute_request")))
+        return;
+    h->busy = true;
+    h->begun = false;
+    h->parent[0] = 0;
+    if (json_print(&b, header) == 0)
+        memcpy(h->parent, buf_z(&b), b.n + 1);
+    buf_release(&b);
+}
+
 static void on_request(struct host *h, const struct json *j, struct str line)
 {
     static const char *const names[] = {"shell", "iopub", "stdin", "control"};
@@ -518,9 +598,13 @@ static void on_request(struct host *h, const struct json *j, struct str line)
     for (int i = 0; i < CHANNELS; i++) {
         if (i == CH_IOPUB || !str_eq(channel, str_of(names[i])))
             continue;
-        if (h->state != HOST_READY)
+        if (h->state != HOST_READY) {
             host_say(h, "note", "a request came while there is no kernel");
-        else if (h->spec->embedded)
+            return;
+        }
+        if (i == CH_SHELL)
+            take_cell(h, j);
+        if (h->spec->embedded)
             host_embedded_send(h, line);
         else
             host_zmtp_send(h, (enum host_channel)i, j);

@@ -58,17 +58,12 @@ char **host_embedded_argv(const struct host *h)
     return v;
 }
 
-/* What it says to us and not to the engine: {"host":"cell","header":…}. */
+/* What it says to us and not to the engine: {"host":"cell"}. */
 static bool for_us(struct host *h, struct str line)
 {
-    if (!str_starts(line, STR("{\"host\":\"cell\",\"header\":")))
+    if (!str_eq(line, STR("{\"host\":\"cell\"}")))
         return false;
-    struct str header = str_sub(line, 24, line.n - 25);
-    if (header.n < sizeof(h->parent)) {
-        memcpy(h->parent, header.p, header.n);
-        h->parent[header.n] = 0;
-    }
-    host_busy(h, true);
+    host_begun(h);
     return true;
 }
 
@@ -76,7 +71,7 @@ static void look_at(struct host *h, struct str line)
 {
     if (line.n < 2000 && str_find(line, STR("\"msg_type\":\"status\"")) >= 0 &&
         str_find(line, STR("\"execution_state\":\"idle\"")) >= 0)
-        host_busy(h, false);
+        host_idle(h);
 }
 
 static void on_data(struct stream *s)
@@ -92,6 +87,7 @@ static void on_data(struct stream *s)
             host_say(h, "note", "a message of the kernel is too long, and was left out");
         if (nl >= 0 && !h->overlong && !for_us(h, str_sub(line, 0, n - 1))) {
             look_at(h, line);
+            jmsg_clean(s->in.p, n - 1);
             buf_adds(&h->pending, line);
             host_flush(h);
         }
@@ -160,24 +156,4 @@ void host_embedded_stop(struct host *h)
     if (h->linked)
         stream_close(&h->link);
     h->linked = h->overlong = false;
-}
-
-void host_embedded_output(struct host *h, const char *name, struct str bytes)
-{
-    struct json *j = json_object(), *header = json_object(), *content = json_object();
-    struct err e = ERR_INIT;
-    char id[32];
-    snprintf(id, sizeof(id), "fd-%u", h->asked++);
-    json_put_z(j, "channel", "iopub");
-    json_put_z(header, "msg_id", id);
-    json_put_z(header, "msg_type", "stream");
-    json_put_z(header, "version", "5.3");
-    json_put(j, "header", header);
-    struct json *parent = h->parent[0] ? json_parse(str_of(h->parent), &e) : NULL;
-    json_put(j, "parent_header", parent ? parent : json_object());
-    json_put(j, "metadata", json_object());
-    json_put_z(content, "name", name);
-    json_put_str(content, "text", bytes);
-    json_put(j, "content", content);
-    host_line(h, j);
 }

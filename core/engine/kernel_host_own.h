@@ -54,10 +54,12 @@ struct host {
     pid_t pid;
     int status;
     int64_t started_ms;
-    bool restart; /* when it has ended */
-    bool quit;    /* the same, but for good */
-    bool full;    /* the engine is behind: sources are paused */
-    unsigned busy;
+    bool restart;       /* when it has ended */
+    bool quit;          /* the same, but for good */
+    bool full;          /* the engine is behind: sources are paused */
+    bool busy;          /* a cell was sent, and its end has not come */
+    bool begun;         /* the kernel has said that it runs it */
+    bool wanted_stop;   /* an interrupt came before that */
     struct timer limit; /* of the state: start, end, drain */
     struct timer press; /* of interrupts */
     int presses;
@@ -76,7 +78,7 @@ struct host {
     /* Our own kernel */
     struct stream link;
     bool linked, overlong; /* the rest of a line is passed over */
-    char parent[1024];     /* the header of the cell that it runs, as JSON */
+    char parent[1024];     /* the header of the cell that runs, as JSON */
 };
 
 /* kernel_host.c */
@@ -84,7 +86,9 @@ void host_line(struct host *h, struct json *take); /* {…} to the engine */
 void host_say(struct host *h, const char *what, const char *text);
 void host_ready(struct host *h);
 void host_failed(struct host *h, const struct err *e);
-void host_busy(struct host *h, bool busy);
+/* The kernel says that it runs the cell, and that it has. */
+void host_begun(struct host *h);
+void host_idle(struct host *h);
 /* Sends what was added to pending, as far as the engine reads. */
 void host_flush(struct host *h);
 /* false: the engine is behind, stop reading. */
@@ -109,7 +113,5 @@ void host_embedded_start(struct host *h, int fd); /* takes fd */
 void host_embedded_send(struct host *h, struct str line);
 void host_embedded_pause(struct host *h, bool pause);
 void host_embedded_stop(struct host *h);
-/* What came out of descriptor 1 or 2, as a message. */
-void host_embedded_output(struct host *h, const char *name, struct str bytes);
 
 #endif

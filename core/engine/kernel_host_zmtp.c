@@ -129,17 +129,12 @@ void host_zmtp_clean(struct host *h)
 
 /* ---- messages from the kernel ---- */
 
-/* White space in JSON may be a newline, which would end our line. */
 static void add_part(struct buf *out, const char *name, struct str part)
 {
     buf_addz(out, name);
     size_t at = out->n;
-    if (buf_adds(out, part) < 0)
-        return;
-    for (char *p = out->p + at; p < out->p + out->n; p++) {
-        if ((unsigned char)*p < 0x20)
-            *p = ' ';
-    }
+    if (buf_adds(out, part) == 0 && part.n)
+        jmsg_clean(out->p + at, part.n);
 }
 
 static void add_line(struct host *h, enum host_channel from, const struct jmsg *m)
@@ -185,8 +180,49 @@ static bool add_pieces(struct host *h, enum host_channel from, const struct jmsg
     return pieces;
 }
 
-static void pass_on(struct host *h, enum host_channel from, const struct jmsg *m)
+static bool is_object(struct str text)
 {
+    struct buf copy = BUF_INIT(PIECE);
+    struct err e = ERR_INIT;
+    struct json *j = NULL;
+    if (text.n && buf_adds(&copy, text) == 0) {
+        jmsg_clean(copy.p, copy.n);
+        j = json_parse(buf_str(&copy), &e);
+    }
+    bool is = json_is_object(j);
+    json_free(j);
+    buf_release(&copy);
+    return is;
+}
+
+/*
+ * Whether m is what it should be. A long content is not looked at: who reads it
+ * parses it. A reply's is replaced, since somebody waits for that.
+ */
+static bool well_formed(struct host *h, enum host_channel from, struct jmsg *m)
+{
+    if (is_object(m->header) && is_object(m->parent) && is_object(m->metadata)) {
+        if (m->content.n >= PIECE || is_object(m->content))
+            return true;
+        if (from == CH_SHELL) {
+            m->content = STR(
+                "{\"status\":\"error\",\"ename\":\"MalformedReply\",\"evalue\":"
+                "\"the kernel's reply is no JSON object\",\"traceback\":[]}");
+            return true;
+        }
+    }
+    char text[100];
+    snprintf(text, sizeof(text),
+             "a message of the kernel on its %s channel is no JSON, and was left out",
+             names[from]);
+    host_say(h, "note", text);
+    return false;
+}
+
+static void pass_on(struct host *h, enum host_channel from, struct jmsg *m)
+{
+    if (!well_formed(h, from, m))
+        return;
     if (m->content.n <= PIECE || !add_pieces(h, from, m))
         add_line(h, from, m);
     host_flush(h);
@@ -220,8 +256,10 @@ static void look_at_status(struct host *h, const struct jmsg *m)
     struct err e = ERR_INIT;
     struct json *c = json_parse(m->content, &e);
     struct str state = json_str(c, "execution_state", "");
-    if (str_eq(state, STR("busy")) || str_eq(state, STR("idle")))
-        host_busy(h, str_eq(state, STR("busy")));
+    if (str_eq(state, STR("busy")))
+        host_begun(h);
+    else if (str_eq(state, STR("idle")))
+        host_idle(h);
     json_free(c);
 }
 
@@ -235,8 +273,11 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     if (from == CH_IOPUB)
         h->heard = true;
     if (jmsg_parse(parts, n, str_of(h->key), &m, &e) < 0) {
-        if (e.code == ERR_DENIED)
-            host_say(h, "note", e.text);
+        if (h->state == HOST_STARTING && e.code == ERR_DENIED) {
+            host_failed(h, &e);
+            return;
+        }
+        host_say(h, "note", e.text);
         m = (struct jmsg){0};
     } else if (is_ours(h, m.parent)) {
         on_answer_of_ours(h, from, &m);
@@ -277,8 +318,14 @@ static void on_down(struct zmtp *z, const struct err *e)
     c->up = false;
     if (h->state != HOST_STARTING && h->state != HOST_READY)
         return;
-    if (e->code == ERR_UNSUPPORTED || e->code == ERR_LIMIT || e->code == ERR_DENIED)
+    if (e->code == ERR_INVALID || e->code == ERR_UNSUPPORTED || e->code == ERR_LIMIT ||
+        e->code == ERR_DENIED) {
+        if (h->state == HOST_STARTING) {
+            host_failed(h, e);
+            return;
+        }
         host_say(h, "note", e->text);
+    }
     timer_begin(h->loop, &c->again, c->wait_ms, connect_one);
     c->wait_ms = c->wait_ms * 2 < AGAIN_MOST_MS ? c->wait_ms * 2 : AGAIN_MOST_MS;
 }

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/enc.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -61,4 +62,54 @@ int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
     }
     *m = (struct jmsg){p[2], p[3], p[4], p[5]};
     return 0;
+}
+
+/* The code unit of the escape \uXXXX that begins at p; -1: it is none. */
+static long unit_at(const char *p, size_t n)
+{
+    long v = 0;
+    if (n < 6 || p[0] != '\\' || p[1] != 'u')
+        return -1;
+    for (int i = 2; i < 6; i++) {
+        char c = p[i] | 0x20;
+        if (c >= '0' && c <= '9')
+            v = v * 16 + (c - '0');
+        else if (c >= 'a' && c <= 'f')
+            v = v * 16 + (c - 'a' + 10);
+        else
+            return -1;
+    }
+    return v;
+}
+
+/* What begins at p with a backslash: how many bytes it is, made good. */
+static size_t clean_escape(char *p, size_t n)
+{
+    long first = unit_at(p, n);
+    if (first < 0)
+        return n < 2 ? n : 2;
+    long second = n >= 12 ? unit_at(p + 6, n - 6) : -1;
+    if (first >= 0xd800 && first < 0xdc00 && second >= 0xdc00 && second < 0xe000)
+        return 12;
+    if (first == 0 || (first >= 0xd800 && first < 0xe000))
+        memcpy(p + 2, "fffd", 4);
+    return 6;
+}
+
+void jmsg_clean(char *p, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        unsigned char c = (unsigned char)p[i];
+        if (c == '\\') {
+            i += clean_escape(p + i, n - i);
+            continue;
+        }
+        if (c < 0x20)
+            p[i] = ' ';
+        uint32_t cp;
+        int len = c < 0x80 ? 1 : utf8_decode(str_n(p + i, n - i), &cp);
+        if (len < 1)
+            p[i] = '?';
+        i += len < 1 ? 1 : (size_t)len;
+    }
 }

@@ -32,4 +32,12 @@ void jmsg_sign(const struct jmsg *m, struct str key, char sig[JMSG_SIGNATURE + 1
 int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
                struct err *e);
 
+/*
+ * Makes n bytes of a kernel's JSON fit for one line of ours, in place: control
+ * characters (white space between values, or not allowed) become spaces, and what
+ * no Unicode text may hold becomes a sign of the same length: \u0000 and half of a
+ * surrogate pair as an escape the escape of U+FFFD, bytes that are no UTF-8 a "?".
+ */
+void jmsg_clean(char *p, size_t n);
+
 #endif

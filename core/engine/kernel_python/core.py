@@ -267,7 +267,8 @@ class Kernel:
                 continue
             self.flush()
             self.parent = header
-            wire.tell('{"host":"cell","header":%s}\n' % dumps(header))
+            if kind == 'execute_request':
+                wire.tell('{"host":"cell"}\n')
             wire.send('iopub', 'status', {'execution_state': 'busy'}, header)
             content = message.get('content') or {}
             try:
