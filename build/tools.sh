@@ -61,6 +61,9 @@ test?  runc                   runc          runc           runc        runc     
 test?  skopeo                 skopeo        skopeo         skopeo      skopeo     skopeo
 test?  umoci                  umoci         umoci          umoci       -          umoci
 test?  buildah                buildah       buildah        buildah     buildah    buildah
+kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel python-ipykernel python3-ipykernel
+kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib
+kernels? @irkernel             r-cran-irkernel -              -           -          -
 fuzz?  clang                  clang         clang          clang       clang      clang
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
 scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh
@@ -102,6 +105,9 @@ int main(void) { return 0; }' ;;
         done
         return 1
         ;;
+    @ipykernel | @matplotlib)
+        /usr/bin/python3 -c "import ${1#@}" 2>/dev/null ;;
+    @irkernel) [ -e /usr/share/jupyter/kernels/ir/kernel.json ] ;;
     @sources) [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
         command -v curl >/dev/null 2>&1 || command -v wget >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] ;;

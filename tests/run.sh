@@ -6,7 +6,7 @@
 #
 #   build      the release and the dev build, then tests/scenario/build.test
 #   unit       tests/unit, with sanitizers (glibc)    unit-musl  as released
-#   scenario wire fault images compat    tests/GROUP/*.test, on the release
+#   scenario wire kernels fault images compat    tests/GROUP/*.test, on the release
 #   cross      another processor's build, under an emulator
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS
 #   quick, all several of them
@@ -129,6 +129,10 @@ prepare() {
         tests/images/roots.sh scratch busybox bullseye bookworm trixie sid >/dev/null
         rm -f "$logs"/images/*.json
         ;;
+    kernels)
+        build/tools.sh test kernels >&2 || :
+        [ -x "out/$arch-release/od" ] || build release all
+        ;;
     scenario | fault | compat)
         build/tools.sh test >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
@@ -149,7 +153,7 @@ for g; do
     quick) groups+=(build unit scenario) ;;
     all)
         export OD_TEST_DEEP=1
-        groups+=(build unit unit-musl scenario wire fault images compat cross fuzz)
+        groups+=(build unit unit-musl scenario wire kernels fault images compat cross fuzz)
         ;;
     *) groups+=("$g") ;;
     esac
