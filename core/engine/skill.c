@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table, its schema, and the life of a call:
+ *
+ *   started ──► a search, a document or a helper runs ──► told
+ *      └──────► the text is there already ──────────────► told, at the turn's end
+ */
+#include "engine/skill.h"
+
+#include "base/xalloc.h"
+#include "engine/docread.h"
+#include "engine/skill_own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- functions that others do ---- */
+
+static skill_fn search_find_file, search_dir, search_file, search_glob, search_grep;
+static skill_fn doc_pdf, doc_docx, doc_pptx, doc_latex, doc_html, doc_ipynb, doc_audio,
+    doc_image, doc_video;
+
+#define DESCRIBE "\"Describe this image as detail as possible.\""
+#define DOCUMENT(what) \
+    { \
+        { \
+            "file_path", SKILL_STRING, NULL, what \
+        } \
+    }
+
+static const struct skill skills[] = {
+    {"open_file",
+     "show a file's lines around a line, and remember the file",
+     window_open_file,
+     true,
+     false,
+     {{"path", SKILL_STRING, NULL, "the file"},
+      {"line_number", SKILL_INT, "1", "the line in the middle of the window"},
+      {"context_lines", SKILL_INT, "100", "how many lines are shown, at most 100"}}},
+    {"goto_line",
+     "show the open file around a line",
+     window_goto_line,
+     true,
+     false,
+     {{"line_number", SKILL_INT, NULL, "the line in the middle of the window"}}},
+    {"scroll_down",
+     "show the next 100 lines of the open file",
+     window_scroll_down,
+     true,
+     false,
+     {{0}}},
+    {"scroll_up",
+     "show the 100 lines before those",
+     window_scroll_up,
+     true,
+     false,
+     {{0}}},
+    {"search_dir",
+     "find a text in all files of a folder",
+     search_dir,
+     false,
+     false,
+     {{"search_term", SKILL_STRING, NULL, "the text"},
+      {"dir_path", SKILL_STRING, "\"./\"", "the folder"}}},
+    {"search_file",
+     "find a text in one file",
+     search_file,
+     true,
+     false,
+     {{"search_term", SKILL_STRING, NULL, "the text"},
+      {"file_path", SKILL_STRING, "null", "the file; without it the open one"}}},
+    {"find_file",
+     "find files by a part of their name",
+     search_find_file,
+     false,
+     false,
+     {{"file_name", SKILL_STRING, NULL, "a part of the name"},
+      {"dir_path", SKILL_STRING, "\"./\"", "the folder"}}},
+    {"glob",
+     "find files by a shell pattern, the newest first",
+     search_glob,
+     false,
+     false,
+     {{"pattern", SKILL_STRING, NULL, "such as **/*.c"},
+      {"path", SKILL_STRING, "null", "the folder; without it the current one"}}},
+    {"grep",
+     "find files with a line that matches a regular expression",
+     search_grep,
+     false,
+     false,
+     {{"pattern", SKILL_STRING, NULL, "the regular expression; case does not count"},
+      {"path", SKILL_STRING, "null", "the folder; without it the current one"},
+      {"include", SKILL_STRING, "null", "a shell pattern for names of files"}}},
+    {"create_file",
+     "make a new file and open it",
+     edit_create_file,
+     true,
+     false,
+     {{"filename", SKILL_STRING, NULL, "the file, which is not there yet"}}},
+    {"edit_file_by_replace",
+     "replace the lines that have a text by others",
+     edit_by_replace,
+     true,
+     false,
+     {{"file_name", SKILL_STRING, NULL, "the file"},
+      {"to_replace", SKILL_STRING, NULL, "the text, which the file has once"},
+      {"new_content", SKILL_STRING, NULL, "the lines in its place"}}},
+    {"insert_content_at_line",
+     "insert lines before a line",
+     edit_insert_content,
+     true,
+     false,
+     {{"file_name", SKILL_STRING, NULL, "the file"},
+      {"line_number", SKILL_INT, NULL, "the line, from 1"},
+      {"content", SKILL_STRING, NULL, "the lines"}}},
+    {"append_file",
+     "add lines at the end of a file",
+     edit_append_file,
+     true,
+     false,
+     {{"file_name", SKILL_STRING, NULL, "the file"},
+      {"content", SKILL_STRING, NULL, "the lines"}}},
+    {"file_editor",
+     "view, create, str_replace, insert or undo_edit a file",
+     edit_file_editor,
+     true,
+     true,
+     {{"command", SKILL_STRING, NULL, "view, create, str_replace, insert, undo_edit"},
+      {"path", SKILL_STRING, NULL, "the absolute path of a file or folder"},
+      {"file_text", SKILL_STRING, "null", "create: what is in the file"},
+      {"view_range", SKILL_INTS, "null", "view: the first and the last line, -1: all"},
+      {"old_str", SKILL_STRING, "null", "str_replace: the text, which occurs once"},
+      {"new_str", SKILL_STRING, "null", "str_replace, insert: the new text"},
+      {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
+      {"enable_linting", SKILL_BOOL, "false", "taken, and without effect"}}},
+    {"parse_pdf", "print the text of a PDF file", doc_pdf, false, false,
+     DOCUMENT("the file")},
+    {"parse_docx", "print the text of a Word file", doc_docx, false, false,
+     DOCUMENT("the file")},
+    {"parse_latex", "print the text of a LaTeX file", doc_latex, false, false,
+     DOCUMENT("the file")},
+    {"parse_pptx", "print the text of a PowerPoint file", doc_pptx, false, false,
+     DOCUMENT("the file")},
+    {"parse_html", "print the text of an HTML file", doc_html, false, false,
+     DOCUMENT("the file")},
+    {"parse_ipynb", "print the cells of a notebook", doc_ipynb, false, false,
+     DOCUMENT("the file")},
+    {"parse_audio",
+     "print the facts of a sound file, and its data",
+     doc_audio,
+     false,
+     false,
+     {{"file_path", SKILL_STRING, NULL, "the file"},
+      {"model", SKILL_STRING, "\"whisper-1\"", "taken, and without effect"}}},
+    {"parse_image",
+     "print the facts of a picture, and its data",
+     doc_image,
+     false,
+     false,
+     {{"file_path", SKILL_STRING, NULL, "the file"},
+      {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"}}},
+    {"parse_video",
+     "print the facts of a film, and its data",
+     doc_video,
+     false,
+     false,
+     {{"file_path", SKILL_STRING, NULL, "the file"},
+      {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"},
+      {"frame_interval", SKILL_INT, "30", "is told"}}},
+};
+
+enum { SKILLS = sizeof(skills) / sizeof(skills[0]) };
+
+const struct skill *skill_find(struct str name)
+{
+    for (size_t i = 0; i < SKILLS; i++)
+        if (str_eq(name, str_of(skills[i].name)))
+            return &skills[i];
+    return NULL;
+}
+
+const struct skill *skill_next(const struct skill *s)
+{
+    if (!s)
+        return skills;
+    return s + 1 < skills + SKILLS ? s + 1 : NULL;
+}
+
+/* ---- the schema ---- */
+
+static struct json *schema_of(const struct skill_param *p)
+{
+    static const char *const types[] = {"string", "integer", "boolean", "array"};
+    struct json *j = json_object(), *dflt, *items;
+    struct err e = ERR_INIT;
+    json_put_z(j, "type", types[p->type]);
+    json_put_z(j, "description", p->help);
+    if (p->type == SKILL_INTS) {
+        items = json_object();
+        json_put_z(items, "type", "integer");
+        json_put(j, "items", items);
+    }
+    dflt = p->dflt ? json_parse(str_of(p->dflt), &e) : NULL;
+    if (dflt && !json_is_null(dflt))
+        json_put(j, "default", dflt);
+    else
+        json_free(dflt);
+    return j;
+}
+
+static struct json *function_of(const struct skill *s)
+{
+    struct json *outer = json_object(), *f = json_object(), *params = json_object();
+    struct json *properties = json_object(), *required = json_array();
+    for (const struct skill_param *p = s->params; p->name; p++) {
+        json_put(properties, p->name, schema_of(p));
+        if (!p->dflt)
+            json_push_str(required, str_of(p->name));
+    }
+    json_put_z(params, "type", "object");
+    json_put(params, "properties", properties);
+    json_put(params, "required", required);
+    json_put_bool(params, "additionalProperties", false);
+    json_put_z(f, "name", s->name);
+    json_put_z(f, "description", s->brief);
+    json_put(f, "parameters", params);
+    json_put_z(outer, "type", "function");
+    json_put(outer, "function", f);
+    return outer;
+}
+
+int skill_schema(struct buf *out)
+{
+    struct json *all = json_array();
+    for (const struct skill *s = NULL; (s = skill_next(s));)
+        json_push(all, function_of(s));
+    int rc = json_print(out, all);
+    json_free(all);
+    return rc;
+}
+
+/* ---- arguments ---- */
+
+static const struct skill_param *param_of(const struct skill *s, struct str name)
+{
+    for (const struct skill_param *p = s->params; p->name; p++)
+        if (str_eq(name, str_of(p->name)))
+            return p;
+    return NULL;
+}
+
+static bool fits(const struct skill_param *p, const struct json *j)
+{
+    switch (p->type) {
+    case SKILL_STRING:
+        return json_is_string(j);
+    case SKILL_INT: /* the editor takes a number that is spelt */
+        return json_int_value(j, INT64_MIN) != INT64_MIN ||
+               (strcmp(p->name, "insert_line") == 0 && json_is_string(j));
+    case SKILL_BOOL:
+        return json_is_bool(j);
+    case SKILL_INTS:
+        return json_is_array(j);
+    }
+    return false;
+}
+
+static int check_args(const struct skill *s, const struct json *args, struct err *e)
+{
+    static const char *const types[] = {"a string", "a whole number", "true or false",
+                                        "a list of whole numbers"};
+    if (!json_is_object(args))
+        return err_set(e, ERR_INVALID, "the arguments of %s are an object", s->name);
+    for (const struct json *j = json_first(args); j; j = json_next(j)) {
+        const struct skill_param *p = param_of(s, str_of(json_name(j)));
+        if (!p)
+            return err_set(e, ERR_INVALID, "%s has no argument %.100s", s->name,
+                           json_name(j));
+        if (!json_is_null(j) && !fits(p, j))
+            return err_set(e, ERR_INVALID, "%s: %s must be %s", s->name, p->name,
+                           types[p->type]);
+    }
+    for (const struct skill_param *p = s->params; p->name; p++) {
+        const struct json *j = json_get(args, p->name);
+        if (!p->dflt && (!j || json_is_null(j)))
+            return err_set(e, ERR_INVALID, "%s needs an argument %s: %s", s->name,
+                           p->name, p->help);
+    }
+    return 0;
+}
+
+/* As the defaults of strings are spelt: without escapes. */
+struct str skill_str(const struct skill_run *r, const char *name)
+{
+    const struct json *j = json_get(r->q.args, name);
+    struct str dflt = str_of(param_of(r->q.skill, str_of(name))->dflt);
+    if (j && !json_is_null(j))
+        return json_str_value(j, "");
+    if (dflt.n < 2 || dflt.p[0] != '"')
+        return (struct str){0};
+    return str_sub(dflt, 1, dflt.n - 2);
+}
+
+int64_t skill_int(const struct skill_run *r, const char *name)
+{
+    const struct json *j = json_get(r->q.args, name);
+    const char *dflt = param_of(r->q.skill, str_of(name))->dflt;
+    return json_int_value(j, dflt ? strtoll(dflt, NULL, 10) : 0);
+}
+
+/* a/./b//../c is a/c, as os.path.abspath has it. -1: too long */
+static int normal_path(const char *cwd, struct str path, char out[PATH_MAX])
+{
+    struct str parts[2] = {str_of(cwd), path};
+    size_t n = 0;
+    for (int i = path.n > 0 && path.p[0] == '/'; i < 2; i++) {
+        while (parts[i].n > 0) {
+            struct str part = str_cut(&parts[i], '/');
+            if (part.n == 0 || str_eq(part, STR(".")))
+                continue;
+            if (str_eq(part, STR(".."))) {
+                while (n > 0 && out[--n] != '/')
+                    continue;
+                continue;
+            }
+            if (n + part.n + 2 > PATH_MAX)
+                return -1;
+            out[n++] = '/';
+            memcpy(out + n, part.p, part.n);
+            n += part.n;
+        }
+    }
+    if (n == 0)
+        out[n++] = '/';
+    out[n] = 0;
+    return 0;
+}
+
+int skill_path(struct skill_run *r, const char *name, char shown[PATH_MAX],
+               char path[PATH_MAX])
+{
+    struct str given = skill_str(r, name);
+    if (given.n == 0 || given.n >= PATH_MAX || normal_path(r->q.cwd, given, path) < 0) {
+        skill_fail(r, "File %.*s not found.", given.n > 400 ? 400 : (int)given.n,
+                   given.n ? given.p : "");
+        return -1;
+    }
+    memcpy(shown, given.p, given.n);
+    shown[given.n] = 0;
+    return 0;
+}
+
+/* ---- a call ---- */
+
+static void on_told(struct task *t)
+{
+    struct skill_run *r = container_of(t, struct skill_run, told);
+    skill_tell_now(r);
+}
+
+static void free_run(struct skill_run *r)
+{
+    timer_stop(&r->timer);
+    task_cancel(&r->told);
+    buf_release(&r->text);
+    buf_release(&r->raw);
+    free(r);
+}
+
+void skill_tell_now(struct skill_run *r)
+{
+    timer_stop(&r->timer);
+    r->done(r->arg, str_n(buf_z(&r->text), r->text.n), r->failed);
+    free_run(r);
+}
+
+int skill_tell(struct skill_run *r)
+{
+    task_defer(r->q.loop, &r->told);
+    return 0;
+}
+
+int skill_fail(struct skill_run *r, const char *fmt, ...)
+{
+    va_list ap;
+    r->failed = true;
+    buf_reset(&r->text);
+    buf_addz(&r->text, "ERROR: ");
+    va_start(ap, fmt);
+    buf_addv(&r->text, fmt, ap);
+    va_end(ap);
+    buf_addc(&r->text, '\n');
+    return 0;
+}
+
+static void stop_work(struct skill_run *r)
+{
+    if (r->search)
+        skills_search_cancel(r->search);
+    if (r->job)
+        job_cancel(r->job);
+    r->search = NULL;
+    r->job = NULL;
+}
+
+static void on_timer(struct timer *t)
+{
+    struct skill_run *r = container_of(t, struct skill_run, timer);
+    stop_work(r);
+    skill_fail(r, "%s was not done within %d seconds.", r->q.skill->name,
+               SKILL_TIME_MS / 1000);
+    skill_tell_now(r);
+}
+
+struct skill_run *skill_start(const struct skill_call *q, skill_done_fn *done, void *arg,
+                              struct err *e)
+{
+    struct skill_run *r;
+    if (check_args(q->skill, q->args, e) < 0)
+        return NULL;
+    r = xnew(struct skill_run);
+    *r = (struct skill_run){.q = *q, .done = done, .arg = arg};
+    buf_init(&r->text, SKILL_TEXT_MAX);
+    buf_init(&r->raw, SKILL_TEXT_MAX);
+    task_init(&r->told, on_told);
+    if (q->skill->shared)
+        window_load(q->windows, q->session, &r->window);
+    if (q->skill->run(r, e) < 0) {
+        free_run(r);
+        return NULL;
+    }
+    if (r->text.n == 0)
+        timer_begin(q->loop, &r->timer, SKILL_TIME_MS, on_timer);
+    else
+        skill_tell(r);
+    return r;
+}
+
+void skill_cancel(struct skill_run *r)
+{
+    stop_work(r);
+    free_run(r);
+}
+
+/* ---- searches ---- */
+
+static void on_found(void *arg, const struct skills_found *found, const struct err *e)
+{
+    struct skill_run *r = arg;
+    r->search = NULL;
+    if (e->code)
+        skill_fail(r, "%s", e->text);
+    else
+        buf_adds(&r->text, found->text);
+    if (r->text.n && r->text.p[r->text.n - 1] != '\n')
+        buf_addc(&r->text, '\n');
+    skill_tell_now(r);
+}
+
+/* A copy that ends in a zero, or NULL for NULL. */
+static char *copy(struct str s) { return s.p ? xstrndup(s.p, s.n) : NULL; }
+
+static int search(struct skill_run *r, enum skills_search_kind kind, const char *term,
+                  const char *where, struct err *e)
+{
+    struct str in = skill_str(r, where);
+    bool open = kind == SKILLS_SEARCH_FILE && !in.p && r->window.path[0];
+    struct str filter = kind == SKILLS_GREP ? skill_str(r, "include") : (struct str){0};
+    char *what = copy(skill_str(r, term)), *at = copy(open ? str_of(r->window.path) : in);
+    char *include = copy(filter);
+    struct skills_search q = {.kind = kind,
+                              .term = what,
+                              .where = at,
+                              .include = include,
+                              .home = r->q.home,
+                              .cwd = r->q.cwd};
+    r->search = skills_search_start(r->q.loop, &q, on_found, r, e);
+    if (!r->search)
+        skill_fail(r, "%s", e->text);
+    free(what);
+    free(at);
+    free(include);
+    return 0;
+}
+
+static int search_find_file(struct skill_run *r, struct err *e)
+{
+    return search(r, SKILLS_FIND_FILE, "file_name", "dir_path", e);
+}
+
+static int search_dir(struct skill_run *r, struct err *e)
+{
+    return search(r, SKILLS_SEARCH_DIR, "search_term", "dir_path", e);
+}
+
+static int search_file(struct skill_run *r, struct err *e)
+{
+    return search(r, SKILLS_SEARCH_FILE, "search_term", "file_path", e);
+}
+
+static int search_glob(struct skill_run *r, struct err *e)
+{
+    return search(r, SKILLS_GLOB, "pattern", "path", e);
+}
+
+static int search_grep(struct skill_run *r, struct err *e)
+{
+    return search(r, SKILLS_GREP, "pattern", "path", e);
+}
+
+/* ---- documents ---- */
+
+static void on_read(void *arg, struct str text, const struct err *e)
+{
+    struct skill_run *r = arg;
+    r->job = NULL;
+    if (e->code && text.n == 0)
+        skill_fail(r, "%s", e->text);
+    else
+        buf_adds(&r->text, text);
+    r->failed = e->code != ERR_NONE;
+    skill_tell_now(r);
+}
+
+static int document(struct skill_run *r, enum docread_kind kind, int interval,
+                    struct err *e)
+{
+    char shown[PATH_MAX], path[PATH_MAX];
+    struct docread_spec s = {
+        .file = {.kind = kind, .path = path, .shown = shown, .frame_interval = interval}};
+    if (skill_path(r, "file_path", shown, path) < 0)
+        return 0;
+    r->job = docread_start(r->q.loop, &s, on_read, r, e);
+    if (!r->job)
+        skill_fail(r, "%s", e->text);
+    return 0;
+}
+
+static int doc_pdf(struct skill_run *r, struct err *e)
+{
+    return document(r, DOCREAD_PDF, 0, e);
+}
+
+static int doc_docx(struct skill_run *r, struct err *e)
+{
+    return document(r, DOCREAD_DOCX, 0, e);
+}
+
+static int doc_pptx(struct skill_run *r, struct err *e)
+{
+    return document(r, DOCREAD_PPTX, 0, e);
+}
+
+static int doc_latex(struct skill_run *r, struct err *e)
+{
+    return document(r, DOCREAD_LATEX, 0, e);
+}
+
+static int doc_html(struct skill_run *r, struct err *e)
+{
+    return document(r, DOCREAD_HTML, 0, e);
+}
+
+static int doc_ipynb(struct skill_run *r, struct err *e)
+{
+    return document(r, DOCREAD_IPYNB, 0, e);
+}
+
+static int doc_audio(struct skill_run *r, struct err *e)
+{
+    return document(r, DOCREAD_AUDIO, 0, e);
+}
+
+static int doc_image(struct skill_run *r, struct err *e)
+{
+    return document(r, DOCREAD_IMAGE, 0, e);
+}
+
+static int doc_video(struct skill_run *r, struct err *e)
+{
+    int64_t n = skill_int(r, "frame_interval");
+    return document(r, DOCREAD_VIDEO, n > 0 && n < INT32_MAX ? (int)n : 0, e);
+}
+
+/* ---- without a loop ---- */
+
+struct waiting {
+    struct loop *loop;
+    struct buf *out;
+    bool failed, full;
+};
+
+static void on_waited(void *arg, struct str text, bool failed)
+{
+    struct waiting *w = arg;
+    w->failed = failed;
+    w->full = buf_adds(w->out, text) < 0;
+    loop_stop(w->loop);
+}
+
+int skill_wait(const struct skill_call *q, struct buf *out, bool *failed, struct err *e)
+{
+    struct waiting w = {.loop = loop_new(), .out = out};
+    struct skill_call mine = *q;
+    if (!w.loop)
+        return err_set(e, ERR_LIMIT, "cannot begin: no descriptors are left");
+    mine.loop = w.loop;
+    int rc = skill_start(&mine, on_waited, &w, e) ? 0 : -1;
+    if (rc == 0)
+        loop_run(w.loop);
+    loop_free(w.loop);
+    *failed = w.failed;
+    if (rc == 0 && w.full)
+        rc = err_set(e, ERR_LIMIT, "no room for the text");
+    return rc;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of engine/skill share: a call in flight, and windows. */
+#ifndef OD_ENGINE_SKILL_OWN_H
+#define OD_ENGINE_SKILL_OWN_H
+
+#include "engine/skill.h"
+#include "engine/skills_search.h"
+#include "io/job.h"
+
+#include <limits.h>
+
+enum { WINDOW_MARKS = 512 };
+
+/*
+ * A session's open file, and where some of its lines begin: line 1 + i * step at
+ * marks[i]. The marks hold for the file that has these facts. It is kept as it is in
+ * memory, so nothing in it points anywhere.
+ */
+struct window {
+    char magic[8];
+    char path[PATH_MAX]; /* absolute; "": none */
+    char token[72];      /* of the call that moved it last */
+    int64_t line;
+    uint64_t dev, ino, size, mtime_ns;
+    int64_t total; /* lines; at least 1 */
+    uint64_t step, marks_n, marks[WINDOW_MARKS];
+};
+
+struct skill_run {
+    struct skill_call q;
+    skill_done_fn *done;
+    void *arg;
+    struct buf text; /* what is told */
+    bool failed;
+    struct task told; /* it is, at the end of the turn */
+    struct timer timer;
+    struct window window;      /* of the session, as it is at the beginning */
+    struct skills_run *search; /* one of these is running, */
+    struct job *job;           /* or none */
+    struct buf raw;            /* of the job */
+};
+
+/* ---- skill.c ---- */
+
+/* An argument, or the default; of a string p is NULL if that is null. */
+struct str skill_str(const struct skill_run *r, const char *name);
+int64_t skill_int(const struct skill_run *r, const char *name);
+/* The string as a C string, and as an absolute path; -1: r has failed. */
+int skill_path(struct skill_run *r, const char *name, char shown[PATH_MAX],
+               char path[PATH_MAX]);
+/* Sets the text to "ERROR: ", the sentence and a newline. 0, for a skill_fn to return. */
+int skill_fail(struct skill_run *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The text is there: it will be told. */
+int skill_tell(struct skill_run *r);
+void skill_tell_now(struct skill_run *r);
+
+/* ---- skill_window.c ---- */
+
+void window_load(struct skill_windows *w, const char *session, struct window *out);
+void window_store(struct skill_windows *w, const char *session, const struct window *in);
+/*
+ * Appends lines of a text around a line, with what is above and below, without a
+ * newline behind it; from: `line` is the first one, else it is in the middle.
+ */
+void window_print(struct buf *out, struct str text, int64_t line, int64_t lines,
+                  bool from);
+/* [File: PATH (N lines TOTAL)] and a newline */
+void window_header(struct buf *out, const char *path, int64_t total, const char *words);
+skill_fn window_open_file, window_goto_line, window_scroll_up, window_scroll_down;
+
+/* ---- skill_edit.c ---- */
+
+skill_fn edit_create_file, edit_by_replace, edit_insert_content, edit_append_file;
+skill_fn edit_file_editor;
+
+#endif
