@@ -20,6 +20,15 @@ AS_OTHER = 'exec setpriv --reuid=1000 --regid=1000 --clear-groups "$@"'
 SMALL_STATE = f"""
 mkdir -p "$OD_STATE_DIR" && mount -t tmpfs -o size=6m,uid=1000,gid=1000,mode=700 none "$OD_STATE_DIR" && {AS_OTHER}
 """
+NO_STATE = f"""
+places=$(ls -d /var/tmp /tmp /run /dev/shm 2>/dev/null)
+for place in $places; do mount --rbind "$place" "$place" || exit; done
+mount --bind "$0" "$0" || exit
+for place in $places; do mount -o remount,ro,bind "$place" || exit; done
+unset OD_STATE_DIR XDG_STATE_HOME XDG_RUNTIME_DIR
+export HOME=/
+{AS_OTHER}
+"""
 FEW_FILES = 'ulimit -n "$0" && exec "$@"'
 MOUNTS = ["unshare", "-m", "--propagation", "private", "sh", "-c"]
 
@@ -179,8 +188,8 @@ def server_for(one):
     if key:
         env["SESSION_API_KEY"] = key
     user = own_user()
-    if options.get("small"):
-        user = User("own", None, None, [*MOUNTS, SMALL_STATE], user.options)
+    if options.get("state"):
+        user = User("own", None, None, [*MOUNTS, options["state"]], user.options)
     if options.get("files"):
         before = [*user.before, "sh", "-c", FEW_FILES, str(options["files"])]
         user = User("own", None, None, before, user.options)

@@ -9,7 +9,16 @@ import subprocess
 import sys
 
 import websockets
-from events_client import Peer, act, log_text, request, run, server_for
+from events_client import (
+    NO_STATE,
+    SMALL_STATE,
+    Peer,
+    act,
+    log_text,
+    request,
+    run,
+    server_for,
+)
 from tap import LIMIT, Rows, Tap, has, holds, lacks, run_rows, same, wait_for
 
 row = Rows()
@@ -148,9 +157,9 @@ def _(case):
         same(file.read(), "x\n")
 
 
-def tried(case, command, client_id):
+def tried(case, command, client_id, **more):
     try:
-        return run(case, command, client_id=client_id)
+        return run(case, command, client_id=client_id, **more)
     except OSError:
         return None
 
@@ -587,7 +596,7 @@ async def _(case):
 # ---- what is short
 
 
-@row("a full disk is named, and the server goes on when there is room", small=True)
+@row("a full disk is named, and the server goes on when there is room", state=SMALL_STATE)
 @asynchronous
 async def _(case):
     filler = case.env["OD_STATE_DIR"] + "/filler"
@@ -613,6 +622,46 @@ async def _(case):
         same((await peer.end(event["id"]))["content"], "room")
         gaps = [e for e in peer.events.values() if e.get("observation") == "gap"]
         holds(gaps and gaps[-1]["extras"]["reason"] == "refused", gaps)
+
+
+@row("without any place for a state, memory has the events, over the ends of workers",
+     state=NO_STATE)
+@asynchronous
+async def _(case):
+    wait_for(lambda: "events are kept in memory only: there is no state" in case.logged(),
+             "it is said")
+    path = os.path.join(case.dir, "file")
+    async with Peer(case, since=0) as peer:
+        await peer.next()
+        await peer.act("write", client_id="w", path=path, content="written once\n")
+        same((await peer.end(1))["observation"], "write")
+        await peer.act("run", command="true")  # a shell needs a folder for its files
+        has((await peer.end(3))["content"], "--state-dir")
+        first = dict(peer.events)
+        case.kill_worker()
+    end = wait_for(lambda: asked(case, "read", path), "the next worker")
+    same([end["id"], end["content"]], [6, "written once\n\n"])
+    os.unlink(path)
+    async with Peer(case, since=0) as peer:
+        await peer.until(lambda e: e.get("id") == 6)
+        same({id: peer.events[id] for id in first}, first)
+        await peer.act("write", client_id="w", path=path, content="a second time")
+        known = (await peer.until(lambda e: "known" in e))["known"]
+        same([known["id"], known["end"], known["event"]], [1, 2, first[2]])
+        holds(not os.path.exists(path), "it was not done twice")
+        case.kill_worker()
+    end = wait_for(lambda: asked(case, "read", path), "the next worker")
+    same([end["id"], end["observation"]], [8, "error"])
+    case.stop()
+    case.start()
+    same(request(case, "/events?since=0"), (200, {"events": [], "last": 0}))
+
+
+def asked(case, action, path):
+    try:
+        return act(case, action, args={"path": path}, client_id=f"{action} of {case.worker()}")
+    except OSError:
+        return None
 
 
 @row("no descriptors left: who comes is refused, who is there goes on", files=64)
@@ -687,8 +736,10 @@ def main():
     tap = Tap()
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
     wanted = [each for each in row if pattern in each.name]
-    if os.getuid() != 0:  # a small disk is a mount
-        wanted = [each for each in wanted if "small" not in each.options]
+    if os.getuid() != 0:
+        for each in [each for each in wanted if "state" in each.options]:
+            wanted.remove(each)
+            tap.line(True, f"events: {each.name}", skip="only root can mount what it needs")
     run_rows(tap, [("events", each, server_for) for each in wanted], 6)
     return tap.done()
 
