@@ -63,14 +63,18 @@ static void print_observation(const struct json *j)
 {
     const struct json *extras = json_get(j, "extras");
     const struct json *about = json_get(extras, "metadata");
-    printf("  %lld: %.*s", (long long)json_int(j, "cause", 0),
-           STR_ARG(json_str(j, "observation", "")));
+    if (json_has(j, "cause"))
+        printf("  %lld: ", (long long)json_int(j, "cause", 0));
+    printf("%.*s", STR_ARG(json_str(j, "observation", "")));
     if (json_has(about, "exit_code"))
         printf(" exit %lld", (long long)json_int(about, "exit_code", -1));
     if (json_has(extras, "reason"))
         printf(" %lld to %lld: %.*s", (long long)json_int(extras, "from", 0),
                (long long)json_int(extras, "to", 0),
                STR_ARG(json_str(extras, "reason", "")));
+    if (json_has(extras, "plugin"))
+        printf(" %.*s %.*s", STR_ARG(json_str(extras, "plugin", "")),
+               STR_ARG(json_str(extras, "kind", "")));
     struct str content = json_str(j, "content", "");
     if (content.n > 0) {
         printf(" ");

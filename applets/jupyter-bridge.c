@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "engine/cell_text.h"
 #include "proto/answer.h"
@@ -470,9 +471,12 @@ static const char *name_of(const struct options *o)
 static struct json *request(const struct options *o, const char *verb)
 {
     char cwd[PATH_MAX];
+    const char *parent = getenv("OD_OP");
     struct json *q = json_object();
     json_put_int(q, "v", FRAME_VERSION);
     json_put_z(q, "do", verb);
+    if (parent && utf8_valid(str_of(parent)))
+        json_put_z(q, "parent", parent);
     json_put_z(q, "kernel", name_of(o));
     json_put_z(q, "spec", o->kernel ? o->kernel : "");
     json_put_z(q, "choice", o->choice ? o->choice : "any");

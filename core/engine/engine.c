@@ -161,6 +161,7 @@ void engine_stop(struct engine *en, int64_t grace_ms)
     for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
         process_cancel(value);
     kernel_cancel_all(en);
+    plugins_cancel(en->plugins);
     hold_stop(en->hold, grace_ms);
     task_init(&en->leave, on_leave);
     task_defer(en->loop, &en->leave);

@@ -77,6 +77,7 @@ struct plugins {
     void *event_arg;
     void (*done)(void *arg);
     void *done_arg;
+    struct list waits; /* struct plugins_wait, borrowed */
 };
 
 static void turn(struct plugins *p);
@@ -94,9 +95,8 @@ static const char *sandbox(const struct plugins *p)
     return host;
 }
 
-static void to_log(void *arg, const char *plugin, const char *kind, struct str text)
+static void to_log(const char *plugin, const char *kind, struct str text)
 {
-    (void)arg;
     if (strcmp(kind, "failed") == 0)
         log_error("%.*s", STR_ARG(text));
     else if (strcmp(kind, "output") == 0)
@@ -107,7 +107,10 @@ static void to_log(void *arg, const char *plugin, const char *kind, struct str t
 
 static void tell(struct plugins *p, const char *kind, struct str text)
 {
-    p->event(p->event_arg, p->of[p->at].name, kind, text);
+    const char *name = p->of[p->at].name;
+    to_log(name, kind, text);
+    if (p->event)
+        p->event(p->event_arg, name, kind, text);
 }
 
 /* ---- what is kept ---- */
@@ -410,6 +413,8 @@ static struct process *start_step(struct plugins *p, struct err *e)
     char *text = code ? code : g->shell[0] ? by_shell : by_itself;
     char *argv[] = {program, c, text, sh, code ? NULL : memory, NULL};
     add_variable(&env, "OD_PLUGIN", str_of(g->name));
+    /* Whom a setup asks for a session does not wait for that setup. */
+    add_variable(&env, "OD_OP", str_of(PLUGIN_CALLER));
     add_variable(&env, "OD_PLUGIN_EXPORTS",
                  str_of(p->en->state_dir[0] ? exports : "/dev/null"));
     if (g->state == INSTALLING)
@@ -647,6 +652,15 @@ static void go_on(struct plugins *p)
         begin_step(p, g->state, g->check);
 }
 
+static void wake_all(struct plugins *p)
+{
+    while (!list_empty(&p->waits)) {
+        struct plugins_wait *w = list_first(&p->waits, struct plugins_wait, node);
+        list_del(&w->node);
+        w->ready(w);
+    }
+}
+
 static void turn(struct plugins *p)
 {
     while (p->at < p->n && p->of[p->at].state >= INSTALLED)
@@ -656,6 +670,7 @@ static void turn(struct plugins *p)
         p->done = NULL;
         if (done)
             done(p->done_arg);
+        wake_all(p);
         return;
     }
     struct plugin *g = &p->of[p->at];
@@ -685,7 +700,6 @@ struct plugins *plugins_open(struct engine *en, const struct json *list)
     struct buf text = BUF_INIT(1 << 20);
     struct err e = ERR_INIT;
     p->en = en;
-    p->event = to_log;
     json_print(&text, list);
     p->list = json_parse(buf_str(&text), &e);
     buf_release(&text);
@@ -701,6 +715,7 @@ struct plugins *plugins_open(struct engine *en, const struct json *list)
     buf_init(&p->env, ENV_MAX);
     buf_init(&p->found, FILE_MAX);
     buf_init(&p->line, LINE_LEN + 1);
+    list_init(&p->waits);
     task_init(&p->next, on_next);
     return p;
 }
@@ -730,6 +745,28 @@ void plugins_start(struct plugins *p, struct str user, void (*done)(void *arg), 
         log_warn("%s", e.text); /* each of them says so when it starts */
     buf_release(&login);
     turn(p);
+}
+
+bool plugins_busy(const struct plugins *p) { return p && p->at < p->n; }
+
+void plugins_await(struct plugins *p, struct plugins_wait *w,
+                   void (*ready)(struct plugins_wait *w))
+{
+    plugins_unwait(w);
+    w->ready = ready;
+    list_add_tail(&p->waits, &w->node);
+}
+
+void plugins_unwait(struct plugins_wait *w)
+{
+    if (w->node.next)
+        list_del(&w->node);
+}
+
+void plugins_cancel(struct plugins *p)
+{
+    if (p)
+        wake_all(p);
 }
 
 const char *plugins_problem(const struct plugins *p)

@@ -25,8 +25,11 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/list.h"
 
 #include <stdbool.h>
+
+#define PLUGIN_CALLER "plugin" /* OD_OP of what a setup runs */
 
 enum {
     PLUGINS_MAX = 16,
@@ -63,7 +66,7 @@ typedef void plugins_event_fn(void *arg, const char *plugin, const char *kind,
 struct plugins *plugins_open(struct engine *en, const struct json *list);
 /* Before the engine resumes: takes what an earlier worker left at the keeper. */
 void plugins_load(struct plugins *p);
-/* Events go there instead of to the log. */
+/* Events go there, too; the server's own log has them in any case. One listener. */
 void plugins_listen(struct plugins *p, plugins_event_fn *fn, void *arg);
 /*
  * Sets up what is not yet, as user ("": the server's own). done is called once, when
@@ -72,6 +75,23 @@ void plugins_listen(struct plugins *p, plugins_event_fn *fn, void *arg);
  */
 void plugins_start(struct plugins *p, struct str user, void (*done)(void *arg),
                    void *arg);
+/*
+ * Is there one whose turn is still to come? What begins now would lack its variables.
+ * p may be NULL: no.
+ */
+bool plugins_busy(const struct plugins *p);
+/* Embedded in its owner, zeroed. */
+struct plugins_wait {
+    struct list node;
+    void (*ready)(struct plugins_wait *w);
+};
+/* ready is called once: when plugins_busy is over, or the server ends before that. */
+void plugins_await(struct plugins *p, struct plugins_wait *w,
+                   void (*ready)(struct plugins_wait *w));
+/* At any time; idempotent, also for one that never waited. */
+void plugins_unwait(struct plugins_wait *w);
+/* The server ends: nobody waits any more. p may be NULL. */
+void plugins_cancel(struct plugins *p);
 /* The first failure as a sentence; NULL: none. */
 const char *plugins_problem(const struct plugins *p);
 /* [{name, state, problem}]: waiting, installing, checking, installed, cached, failed. */

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/plugins.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -482,6 +483,22 @@ static void count_start(struct events *ev)
     hold_put(ev->en->hold, str_of(starts_key), id_text(++ev->starts, text));
 }
 
+/* Plugins have no session and no action: an observation without a cause. */
+static void on_plugin(void *arg, const char *plugin, const char *kind, struct str text)
+{
+    struct events *ev = arg;
+    struct err e = ERR_INIT;
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
+    buf_addz(&b, "{\"observation\":\"plugin\",\"content\":");
+    json_quote(&b, text);
+    buf_addz(&b, ",\"extras\":{\"plugin\":");
+    json_quote(&b, str_of(plugin));
+    buf_addf(&b, ",\"kind\":\"%s\"}}", kind);
+    if (!events_append(ev, &b, &e))
+        log_warn("what plugin %s says is not in the event log: %s", plugin, e.text);
+    buf_release(&b);
+}
+
 void events_load(struct events *ev, int memory_fd)
 {
     static const struct v0_log calls = {events_on_begin, events_on_started, events_on_end,
@@ -494,6 +511,7 @@ void events_load(struct events *ev, int memory_fd)
     ev->indexed = ev->indexed_to == 1;
     log.arg = ev;
     v0_set_log(ev->v0, &log);
+    plugins_listen(ev->en->plugins, on_plugin, ev);
     /* Copied: the states are gone when they are looked at. */
     struct buf *b = map_get(&ev->en->states, str_of(open_key));
     buf_reset(&ev->batch);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/eventlog.h"
+#include "engine/plugins.h"
 #include "engine/process.h"
 #include "engine/session.h"
 #include "front/events.h"
@@ -751,13 +752,25 @@ static int do_events(struct conn *c, const struct json *q, struct err *e)
 static const struct verb {
     const char *name;
     local_verb *run;
+    bool begins; /* something that has the plugins' variables */
 } verbs[] = {
-    {"run", do_run},          {"wait", do_wait},     {"input", do_input},
-    {"signal", do_signal},    {"kill", do_kill},     {"resize", do_resize},
-    {"list", do_list},        {"logs", do_logs},     {"attach", do_attach},
-    {"new", do_new},          {"info", do_info},     {"stop", do_stop},
-    {"upgrade", do_upgrade},  {"cell", local_cell},  {"kernels", local_kernels},
-    {"kernel", local_kernel}, {"events", do_events},
+    {"run", do_run, true},
+    {"wait", do_wait, false},
+    {"input", do_input, false},
+    {"signal", do_signal, false},
+    {"kill", do_kill, false},
+    {"resize", do_resize, false},
+    {"list", do_list, false},
+    {"logs", do_logs, false},
+    {"attach", do_attach, true},
+    {"new", do_new, true},
+    {"info", do_info, false},
+    {"stop", do_stop, false},
+    {"upgrade", do_upgrade, false},
+    {"cell", local_cell, true},
+    {"kernels", local_kernels, false},
+    {"kernel", local_kernel, false},
+    {"events", do_events, false},
 };
 
 /* Members by type: one of another type is an error and never a default. */
@@ -799,36 +812,76 @@ static int check_types(const struct json *q, struct err *e)
     return 0;
 }
 
-static void request(struct conn *c, struct str text)
+static void answer(struct conn *c, struct json *take, struct err *e);
+
+static void on_set_up(struct plugins_wait *w)
 {
+    struct conn *c = container_of(w, struct conn, setup);
+    struct json *q = c->held;
     struct err e = ERR_INIT;
-    struct json *q = json_parse(text, &e);
-    c->busy = true;
+    c->held = NULL;
+    answer(c, q, &e);
+    task_defer(c->en->loop, &c->resume); /* its input, which lay behind it */
+}
+
+static void hold_request(struct conn *c, struct json *take)
+{
+    c->held = take;
+    plugins_await(c->en->plugins, &c->setup, on_set_up);
+    local_send_note(c, "queued", "the plugins are being set up; it begins after that");
+}
+
+/*
+ * What would begin before the plugins are set up waits for that, unless it exists
+ * already, or it is the setup that asks.
+ */
+static bool must_wait(struct conn *c, const struct json *q, const struct verb *v)
+{
+    bool session = v->run == do_run || v->run == do_attach;
+    return v->begins && !c->en->stopping && plugins_busy(c->en->plugins) &&
+           !str_eq(json_str(q, "parent", ""), STR(PLUGIN_CALLER)) &&
+           !(session && session_find(c->en, json_str(q, "session", "main")));
+}
+
+/* Takes q, which may be NULL: then e says why. */
+static void answer(struct conn *c, struct json *q, struct err *e)
+{
     int r = -1;
     if (q && json_int(q, "v", 0) != FRAME_VERSION)
-        err_set(&e, ERR_UNSUPPORTED,
+        err_set(e, ERR_UNSUPPORTED,
                 "this server speaks version %d of its protocol; use the "
                 "od that started it",
                 FRAME_VERSION);
     else if (q && c->en->stopping)
-        err_set(&e, ERR_CANCELLED, "the server is stopping");
+        err_set(e, ERR_CANCELLED, "the server is stopping");
     else if (q && !json_is_object(q))
-        err_set(&e, ERR_INVALID, "a request is a JSON object");
-    else if (q && check_types(q, &e) == 0) {
+        err_set(e, ERR_INVALID, "a request is a JSON object");
+    else if (q && check_types(q, e) == 0) {
         struct str name = json_str(q, "do", "");
-        err_set(&e, ERR_INVALID, "there is no request %.*s",
+        err_set(e, ERR_INVALID, "there is no request %.*s",
                 name.n > 40 ? 40 : (int)name.n, name.p);
         for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
             if (str_eq(name, str_of(verbs[i].name))) {
-                e.code = ERR_NONE;
-                r = verbs[i].run(c, q, &e);
+                e->code = ERR_NONE;
+                if (must_wait(c, q, &verbs[i])) {
+                    hold_request(c, q);
+                    return;
+                }
+                r = verbs[i].run(c, q, e);
                 break;
             }
         }
     }
     json_free(q);
     if (r < 0)
-        local_send_error(c, &e);
+        local_send_error(c, e);
+}
+
+static void request(struct conn *c, struct str text)
+{
+    struct err e = ERR_INIT;
+    c->busy = true;
+    answer(c, json_parse(text, &e), &e);
 }
 
 /* ---- frames ---- */
@@ -843,6 +896,8 @@ static bool input(struct conn *c, struct str payload)
     if (c->attached)
         return bytes.n == 0 || session_type(c->attached, bytes);
     struct op *op = c->op;
+    if (c->held)
+        return false;
     if (!op || op->settled)
         return true;
     if (op->queued)
@@ -872,9 +927,21 @@ static void resize(struct conn *c, struct str text)
     json_free(j);
 }
 
+static void drop_held(struct conn *c)
+{
+    plugins_unwait(&c->setup);
+    json_free(c->held);
+    c->held = NULL;
+}
+
 static void cancel(struct conn *c)
 {
-    if (c->cell) {
+    if (c->held) {
+        struct json *j = local_ok();
+        json_put_z(j, "state", "none");
+        drop_held(c);
+        local_send_result(c, j);
+    } else if (c->cell) {
         local_cell_drop(c);
         local_send_result(c, local_ok());
     } else if (c->attached && c->op) {
@@ -970,6 +1037,7 @@ static void on_end(struct stream *st, int errnum)
     if (c->closed)
         return;
     c->closed = true;
+    drop_held(c);
     if (c->cell)
         local_cell_drop(c);
     else if (c->attached && c->op)

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "engine/eventlog.h"
 #include "engine/op.h"
+#include "engine/plugins.h"
 #include "engine/session.h"
 #include "front/http.h"
 #include "front/local.h"
@@ -27,10 +28,12 @@ struct conn {
     bool upgrading;
     bool busy; /* a request is in flight */
     bool closed;
-    struct task flush;          /* what a turn produced goes out in one write */
-    struct task resume;         /* frames that had to wait are looked at again */
-    struct json *notes;         /* owned; for the result */
-    struct json *gaps;          /* owned */
+    struct task flush;  /* what a turn produced goes out in one write */
+    struct task resume; /* frames that had to wait are looked at again */
+    struct json *notes; /* owned; for the result */
+    struct json *gaps;  /* owned */
+    struct json *held;  /* owned; a request that waits for the plugins */
+    struct plugins_wait setup;
     struct event_cursor cursor; /* of a request for events */
     struct event_sub sub;
     bool reading, follow;

@@ -5,6 +5,7 @@
                     what the one before prints
     ```json client  each line is taken as a message: a known action, or no error
     ```json event   lines have the members of events in their order
+    ```json plugin  is the log of a server with the plugins of SETUPS
 """
 import asyncio
 import json
@@ -13,8 +14,8 @@ import re
 import subprocess
 import sys
 
-from events_client import Peer, run, server_for
-from tap import LIMIT, Rows, Tap, holds, run_rows, same
+from events_client import Peer, request, run, server_for
+from tap import LIMIT, Rows, Tap, holds, run_rows, same, wait_for
 
 ROOT = os.path.join(os.path.dirname(__file__), "../..")
 row = Rows()
@@ -74,6 +75,35 @@ def _(case):
         said = json.loads(line)
         real = events[said["id"]]
         same([name for name in real if name in said], list(said), "members in their order")
+
+
+SETUPS = {"tool": "echo tool is here", "bad": "exit 7"}
+
+
+def plugin(name):
+    """A folder that sets up what SETUPS says."""
+    folder = os.path.join(os.environ["T"], name)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "setup.sh"), "w", encoding="utf-8") as file:
+        file.write(SETUPS[name] + "\n")
+    return folder
+
+
+@row("plugins tell like that", env={"OPENHANDS_SESSION_ID": "sandbox-7"},
+     more=("--plugins", plugin("tool"), plugin("bad")))
+def _(case):
+    wanted = [json.loads(line) for line in sum(blocks("json plugin"), [])]
+
+    def page():
+        return request(case, "/events?since=0")[1]["events"]
+
+    wait_for(lambda: len(page()) >= len(wanted), "the plugins are through")
+    events = page()
+    same([list(event) for event in events], [list(event) for event in wanted], "members")
+    for event in events + wanted:
+        del event["timestamp"]
+    same(events, wanted)
+    same(run(case, "echo on")["content"], "on", "a session after a failure")
 
 
 def main():
