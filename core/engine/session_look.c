@@ -55,9 +55,36 @@ static bool at_lost_prompt(struct session *s)
     return !s->cmd.reads;
 }
 
+static void on_looked(void *arg, const struct minder_answer *a, int errnum);
+
+/* Root's minder knows more than the user's, or it does not. */
+static void on_looked_again(void *arg, const struct minder_answer *a, int errnum)
+{
+    struct session *s = arg;
+    struct minder_answer first = {.verb = MINDER_LOOK, .look = s->denied_look};
+    bool more = !errnum && a->look.state != LOOK_UNKNOWN;
+    on_looked(s, more ? a : &first, 0);
+}
+
+/* What sudo runs is root's, and only root may look at that. */
+static bool look_as_root(struct session *s, const struct look *l)
+{
+    struct engine *en = s->en;
+    if (!l->denied || l->state != LOOK_UNKNOWN || l->shell_reads || en->uid != 0 ||
+        s->uid == 0)
+        return false;
+    struct minder_request q = {.verb = MINDER_LOOK, .pid = s->proc.r.pid};
+    s->denied_look = *l;
+    s->denied_look.denied = false; /* nobody else is asked */
+    hold_ask(en->hold, en->uid, en->gid, &q, on_looked_again, s);
+    return true;
+}
+
 static void on_looked(void *arg, const struct minder_answer *a, int errnum)
 {
     struct session *s = arg;
+    if (!errnum && session_busy(s) && !s->cmd.ended && look_as_root(s, &a->look))
+        return;
     s->looking = false;
     if (!session_busy(s) || s->cmd.ended)
         return;

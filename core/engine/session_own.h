@@ -135,6 +135,7 @@ struct session {
     bool looking;
     unsigned probes;       /* looks in a row that saw the shell at its prompt */
     struct look last_look;
+    struct look denied_look; /* the user's, while root is asked */
     bool looked;
     uint64_t quiet_at;     /* offset when the look timer was set */
     struct io env_io;      /* the FIFO e while a snapshot is under way */

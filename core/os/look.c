@@ -15,7 +15,8 @@
  *   any of these while another thread of the process runs       UNKNOWN
  *   a process that also holds the master of another terminal:
  *     what the foreground of that terminal does (sudo, script)
- *   denied, or 32-bit code, or a ring                           UNKNOWN
+ *   denied: a sure YES behind a terminal below it (sudo)        YES
+ *   denied else, or 32-bit code, or a ring                      UNKNOWN
  *   anything else                                               NO
  *
  * One YES decides; else one UNKNOWN does. The doubtful rows are doubtful in
@@ -466,6 +467,38 @@ static bool look_behind(struct looking *l, struct finding *f,
     return any;
 }
 
+/* One pass will do: parents come before their children. */
+static bool descends(const struct looking *l, pid_t pid, pid_t from)
+{
+    for (size_t i = l->procs.n; i-- > 0 && pid != from;) {
+        if (l->procs.v[i].pid == pid)
+            pid = l->procs.v[i].ppid;
+    }
+    return pid == from;
+}
+
+/*
+ * A process that is not to be looked into, and passes on what is typed perhaps: its
+ * descriptors would say so. A reader on a terminal below it proves it as well.
+ */
+static void look_denied(struct looking *l, struct finding *f,
+                        const struct procfs_stat *p, dev_t tty, int depth)
+{
+    l->out->denied = true;
+    finding_set(f, LOOK_UNKNOWN, p, "not allowed to look into ", p->comm);
+    for (size_t i = 0; i < l->procs.n && f->state != LOOK_YES; i++) {
+        const struct procfs_stat *q = &l->procs.v[i];
+        struct finding g;
+        if (q->pid != q->session || q->tty == 0 || q->tty == tty || q->tpgid <= 0 ||
+            !descends(l, q->pid, p->pid))
+            continue;
+        finding_set(&g, LOOK_NO, NULL, "", "");
+        look_group(l, &g, q->tty, q->tpgid, depth + 1);
+        if (g.state == LOOK_YES)
+            *f = g;
+    }
+}
+
 /* A thread that waits for the terminal: by itself, or for one behind it. */
 static void look_wait(struct looking *l, struct finding *f,
                       const struct procfs_stat *p, const struct spot *s,
@@ -489,7 +522,7 @@ static bool look_thread(struct looking *l, struct finding *f,
     finding_set(f, LOOK_NO, NULL, "", "");
     if (procfs_call(s.pid, s.tid, &c) < 0) {
         if (is_access(errno))
-            finding_set(f, LOOK_UNKNOWN, p, "not allowed to look into ", p->comm);
+            look_denied(l, f, p, tty, depth);
         return false;
     }
     if (c.where != PROCFS_CALL)
@@ -505,7 +538,7 @@ static bool look_thread(struct looking *l, struct finding *f,
             l->out->shell_reads = l->out->shell_foreground;
         look_wait(l, f, p, &s, &w, depth);
     } else if (w.denied) {
-        finding_set(f, LOOK_UNKNOWN, p, "not allowed to look into ", p->comm);
+        look_denied(l, f, p, tty, depth);
     } else if (w.unclear) {
         finding_set(f, LOOK_UNKNOWN, p, w.what, " what cannot be told");
     }

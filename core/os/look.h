@@ -27,6 +27,7 @@ struct look {
      */
     bool shell_reads;
     bool shell_foreground; /* the shell's own group is in the foreground */
+    bool denied;           /* a process was not to be looked into: another may be let */
     pid_t pid;             /* the process that decided, 0: none */
     char comm[16];         /* its name */
     char how[96];          /* "read of the terminal", "select on the terminal" … */
