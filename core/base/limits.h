@@ -52,6 +52,7 @@
     LIMIT(KERNEL_MESSAGE, 128 << 20, "bytes of one message of a kernel: a picture, or what a cell printed at once") \
     LIMIT(KERNELS_MAX, 64, "Jupyter kernels at once: each is an interpreter") \
     LIMIT(KERNEL_START_MS, 60000, "milliseconds that a kernel may take to answer first: R and Java on a cold disk") \
+    LIMIT(CDP_MESSAGE, 64 << 20, "bytes of one message of a browser: the tree of a page of 50,000 elements") \
     LIMIT(CONNECT_WAIT_MS, 30000, "milliseconds at most between two tries to reach the backend") \
     LIMIT(PEM_MAX, 4 << 20, "bytes of a file of certificates or keys: a distribution's has a quarter of a million") \
     LIMIT(WS_CLOSE_MS, 5000, "milliseconds that a WebSocket peer gets for its part of the closing")

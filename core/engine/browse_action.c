@@ -598,8 +598,7 @@ static int check_bids(const struct signature *s, const struct browse_bound *b,
 {
     for (unsigned i = 0; i < s->needed; i++) {
         struct buf repr = BUF_INIT(300);
-        size_t n = strlen(s->params[i]);
-        if (strcmp(s->params[i] + n - 3, "bid") != 0 || b->arg[i]->kind == BROWSE_STR)
+        if (!str_ends(str_of(s->params[i]), STR("bid")) || b->arg[i]->kind == BROWSE_STR)
             continue;
         if (browse_repr(&repr, b->arg[i]) < 0)
             buf_addz(&repr, "…");

@@ -128,6 +128,7 @@ TEST(arguments_are_bound_as_python_binds_them)
               "TypeError: click() got an unexpected keyword argument 'x'");
     CHECK_STR(bound("click('1', bid='2')"),
               "TypeError: click() got multiple values for argument 'bid'");
+    CHECK_STR(bound("mouse_move(y=None, x=None)"), "");
     CHECK_STR(bound("click(None)"), "ValueError: expected a string, got None");
     CHECK_STR(bound("click(42.7)"), "ValueError: expected a string, got 42.7");
     CHECK_STR(bound("click([42, 'a', True, None])"),

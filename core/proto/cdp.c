@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "proto/cdp.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+enum { READ_AT_ONCE = 64 << 10 };
+
+void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner)
+{
+    *c = (struct cdp){.from = from, .to = to, .on_event = on_event, .owner = owner};
+    buf_init(&c->in, LIMIT_CDP_MESSAGE);
+    buf_init(&c->out, CDP_OUT_MAX);
+    if (from >= 0)
+        fcntl(from, F_SETFL, O_NONBLOCK);
+    if (to >= 0)
+        fcntl(to, F_SETFL, O_NONBLOCK);
+}
+
+static void end(struct cdp *c, enum err_code code, const char *text)
+{
+    if (!c->ended)
+        err_set(&c->why, code, "%s", text);
+    c->ended = true;
+}
+
+void cdp_close(struct cdp *c)
+{
+    end(c, ERR_CANCELLED, "the connection to the browser was closed");
+    if (c->from >= 0)
+        close(c->from);
+    if (c->to >= 0 && c->to != c->from)
+        close(c->to);
+    c->from = c->to = -1;
+    buf_release(&c->in);
+    buf_release(&c->out);
+    for (int i = 0; i < CDP_PENDING_MAX; i++)
+        json_free(c->pending[i].reply);
+    memset(c->pending, 0, sizeof(c->pending));
+}
+
+/* ---- out ---- */
+
+static void write_some(struct cdp *c)
+{
+    while (c->out.n > 0 && !c->ended && c->to >= 0) {
+        ssize_t n = write(c->to, c->out.p, c->out.n);
+        if (n > 0)
+            buf_consume(&c->out, (size_t)n);
+        else if (n < 0 && errno == EAGAIN)
+            return;
+        else if (n < 0 && errno != EINTR)
+            end(c, ERR_GONE, "the browser has ended");
+    }
+}
+
+static struct cdp_pending *find(struct cdp *c, int id)
+{
+    for (int i = 0; i < CDP_PENDING_MAX; i++) {
+        if (c->pending[i].id == id)
+            return &c->pending[i];
+    }
+    return NULL;
+}
+
+static void drop(struct cdp_pending *p)
+{
+    json_free(p->reply);
+    *p = (struct cdp_pending){0};
+}
+
+/* A call that nobody waits for takes no place. */
+static int send(struct cdp *c, struct str session, const char *method, struct json *take,
+                bool wanted)
+{
+    struct json *j = json_object();
+    struct cdp_pending *p = find(c, 0);
+    int id = -1;
+    json_put_int(j, "id", c->last_id + 1);
+    json_put_z(j, "method", method);
+    json_put(j, "params", take ? take : json_object());
+    if (session.n > 0)
+        json_put_str(j, "sessionId", session);
+    if (!c->ended && (p || !wanted) && buf_room(&c->out) > 0) {
+        size_t before = c->out.n;
+        if (json_print(&c->out, j) == 0 && buf_addc(&c->out, '\0') == 0)
+            id = ++c->last_id;
+        else
+            buf_truncate(&c->out, before);
+    }
+    json_free(j);
+    if (id > 0 && wanted)
+        p->id = id;
+    write_some(c);
+    return id;
+}
+
+int cdp_send(struct cdp *c, struct str session, const char *method, struct json *take)
+{
+    return send(c, session, method, take, true);
+}
+
+void cdp_tell(struct cdp *c, struct str session, const char *method, struct json *take)
+{
+    send(c, session, method, take, false);
+}
+
+/* ---- in ---- */
+
+/* An answer that is no JSON of ours: Chromium writes the id first. */
+static struct json *bad_answer(struct str text, const struct err *e)
+{
+    static const struct str begin = {"{\"id\":", 6};
+    uint64_t id = 0;
+    if (!str_starts(text, begin))
+        return NULL;
+    struct str rest = str_sub(text, begin.n, text.n);
+    if (str_to_u64(str_cut(&rest, ','), &id) < 0 || id > INT32_MAX)
+        return NULL;
+    struct json *j = json_object(), *error = json_object();
+    json_put_int(j, "id", (int64_t)id);
+    json_put_z(error, "message", e->text);
+    json_put(j, "error", error);
+    return j;
+}
+
+static void message(struct cdp *c, struct str text)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(text, &e);
+    if (!j)
+        j = bad_answer(text, &e);
+    int64_t id = json_int(j, "id", 0);
+    struct cdp_pending *p = id > 0 && id <= c->last_id ? find(c, (int)id) : NULL;
+    struct str method = json_str(j, "method", "");
+    if (p && !p->reply) {
+        if (p->unwanted) {
+            drop(p);
+        } else {
+            p->reply = j;
+            j = NULL;
+        }
+    } else if (id == 0 && method.n > 0 && c->on_event) {
+        c->on_event(c->owner, json_str(j, "sessionId", ""), method,
+                    json_get(j, "params"));
+    }
+    json_free(j);
+}
+
+void cdp_take(struct cdp *c, struct str bytes)
+{
+    while (bytes.n > 0 && !c->ended) {
+        const char *zero = memchr(bytes.p, 0, bytes.n);
+        size_t n = zero ? (size_t)(zero - bytes.p) : bytes.n;
+        if (buf_add(&c->in, bytes.p, n) < 0) {
+            end(c, ERR_LIMIT, "the browser sent a message that is too long");
+            return;
+        }
+        bytes = str_sub(bytes, n + (zero ? 1 : 0), bytes.n);
+        if (zero) {
+            struct buf whole = c->in;
+            buf_init(&c->in, LIMIT_CDP_MESSAGE);
+            message(c, buf_str(&whole));
+            buf_release(&whole);
+        }
+    }
+}
+
+int cdp_turn(struct cdp *c, int64_t end_ms)
+{
+    static char bytes[READ_AT_ONCE];
+    for (;;) {
+        write_some(c);
+        if (c->ended)
+            return -1;
+        int64_t left = end_ms - clock_ms();
+        struct pollfd fds[2] = {{c->from, POLLIN, 0},
+                                {c->out.n > 0 ? c->to : -1, POLLOUT, 0}};
+        if (left < 0)
+            left = 0;
+        int r = poll(fds, 2, left > INT32_MAX ? INT32_MAX : (int)left);
+        if (r == 0)
+            return 0;
+        if (r < 0 || !fds[0].revents)
+            continue;
+        ssize_t n = read(c->from, bytes, sizeof(bytes));
+        if (n > 0) {
+            cdp_take(c, str_n(bytes, (size_t)n));
+            return c->ended ? -1 : 1;
+        }
+        if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            end(c, ERR_GONE, "the browser has ended");
+    }
+}
+
+/* An error's words instead of an answer that is one. */
+static struct json *checked(struct json *reply, struct err *e)
+{
+    const struct json *error = json_get(reply, "error");
+    if (error) {
+        struct str text = json_str(error, "message", "the browser gave no reason");
+        struct str data = json_str(error, "data", "");
+        err_set(e, ERR_INVALID, "%.*s%s%.*s", (int)(text.n > 400 ? 400 : text.n), text.p,
+                data.n ? " " : "", (int)(data.n > 100 ? 100 : data.n), data.p);
+        json_free(reply);
+        return NULL;
+    }
+    return reply;
+}
+
+struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e)
+{
+    struct cdp_pending *p = id > 0 ? find(c, id) : NULL;
+    if (!p) {
+        err_set(e, c->ended ? c->why.code : ERR_LIMIT, "%s",
+                c->ended ? c->why.text : "too much was asked of the browser at once");
+        return NULL;
+    }
+    while (!p->reply) {
+        int r = cdp_turn(c, end_ms);
+        if (r == 0 && !p->reply) {
+            p->unwanted = true;
+            err_set(e, ERR_TIMEOUT, "the browser did not answer in time");
+            return NULL;
+        }
+        if (r < 0 && !p->reply) {
+            drop(p);
+            err_set(e, c->why.code, "%s", c->why.text);
+            return NULL;
+        }
+    }
+    struct json *reply = p->reply;
+    p->reply = NULL;
+    drop(p);
+    return checked(reply, e);
+}
+
+struct json *cdp_call(struct cdp *c, struct str session, const char *method,
+                      struct json *take, int64_t end_ms, struct err *e)
+{
+    return cdp_wait(c, cdp_send(c, session, method, take), end_ms, e);
+}

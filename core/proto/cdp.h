@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The DevTools protocol over a pair of pipes, for a process that does one thing at a
+ * time: a call is sent and waited for, and what happens meanwhile comes as events.
+ *
+ * Each message is JSON and a zero byte (Chromium, --remote-debugging-pipe). One
+ * connection carries all targets: a session's id says whose message it is
+ * (Target.attachToTarget with flatten). The peer is hostile: a message has at most
+ * LIMIT_CDP_MESSAGE bytes, and what nobody asked for is dropped.
+ */
+#ifndef OD_PROTO_CDP_H
+#define OD_PROTO_CDP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+
+enum { CDP_PENDING_MAX = 64, CDP_OUT_MAX = 32 << 20 };
+
+/* It may send, but not wait. */
+typedef void cdp_event_fn(void *owner, struct str session, struct str method,
+                          const struct json *params);
+
+struct cdp_pending {
+    int id; /* 0: a free place */
+    bool unwanted;
+    struct json *reply; /* owned; NULL: not there yet */
+};
+
+struct cdp {
+    int from, to; /* owned; -1: none */
+    struct buf in, out;
+    int last_id;
+    struct cdp_pending pending[CDP_PENDING_MAX];
+    cdp_event_fn *on_event;
+    void *owner;
+    bool ended;
+    struct err why; /* it ended */
+};
+
+/* Takes both descriptors and makes them non-blocking. */
+void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner);
+void cdp_close(struct cdp *c);
+
+/*
+ * Queues a call; session "" is the browser's own. Takes params, NULL is fine. Its id
+ * for cdp_wait, or -1: ended, too many that wait, or the queue is full.
+ */
+int cdp_send(struct cdp *c, struct str session, const char *method, struct json *take);
+/* The same, and its answer is dropped. */
+void cdp_tell(struct cdp *c, struct str session, const char *method, struct json *take);
+/*
+ * Waits for a call's answer until clock_ms() is end_ms. The answer, the caller's, with
+ * the member "result"; NULL with e: TIMEOUT; GONE if the connection ended; INVALID with
+ * the peer's own words.
+ */
+struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e);
+/* cdp_send and cdp_wait. */
+struct json *cdp_call(struct cdp *c, struct str session, const char *method,
+                      struct json *take, int64_t end_ms, struct err *e);
+/* Waits for something to happen. 1: it did; 0: end_ms came; -1: it ended, c->why. */
+int cdp_turn(struct cdp *c, int64_t end_ms);
+/* What a turn does with bytes that came. */
+void cdp_take(struct cdp *c, struct str bytes);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* The DevTools protocol: answers out of order, events, errors, peers that lie. */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "proto/cdp.h"
+
+#include "t.h"
+
+#include <sys/socket.h>
+
+static struct cdp devtools;
+static int peer = -1;
+static struct buf events = BUF_INIT(1 << 16);
+
+static void on_event(void *owner, struct str session, struct str method,
+                     const struct json *params)
+{
+    CHECK(owner == &devtools);
+    buf_addf(&events, "%.*s/%.*s/%lld ", STR_ARG(session), STR_ARG(method),
+             (long long)json_int(params, "n", 0));
+    if (str_eq(method, STR("ask")))
+        cdp_tell(&devtools, session, "Told", NULL);
+}
+
+static void open_pair(void)
+{
+    int fds[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    peer = fds[1];
+    cdp_open(&devtools, fds[0], fds[0], on_event, &devtools);
+    buf_reset(&events);
+    buf_addz(&events, "");
+}
+
+static void say(struct str bytes)
+{
+    CHECK(write(peer, bytes.p, bytes.n) == (ssize_t)bytes.n);
+}
+/* Messages, each with its zero byte. */
+#define SAY(text) say((struct str){text, sizeof(text)})
+
+static int64_t soon(void) { return clock_ms() + 10000; }
+
+TEST(a_call_and_its_answer)
+{
+    char got[200] = "";
+    struct err e = ERR_INIT;
+    open_pair();
+    struct json *params = json_object();
+    json_put_z(params, "url", "about:blank");
+    CHECK_INT(cdp_send(&devtools, STR("S1"), "Page.navigate", params), 1);
+    CHECK(read(peer, got, sizeof(got)) > 0);
+    CHECK_STR(got, "{\"id\":1,\"method\":\"Page.navigate\",\"params\":{\"url\":"
+                   "\"about:blank\"},\"sessionId\":\"S1\"}");
+    SAY("{\"id\":1,\"result\":{\"a\":5}}");
+    struct json *j = cdp_wait(&devtools, 1, soon(), &e);
+    CHECK_INT(json_int(json_get(j, "result"), "a", 0), 5);
+    json_free(j);
+    cdp_close(&devtools);
+}
+
+TEST(answers_out_of_order_and_events_between)
+{
+    struct err e = ERR_INIT;
+    open_pair();
+    int one = cdp_send(&devtools, STR(""), "One", NULL),
+        two = cdp_send(&devtools, STR(""), "Two", NULL);
+    SAY("{\"method\":\"hello\",\"params\":{\"n\":1}}\0"
+        "{\"id\":2,\"result\":{\"a\":2}}\0"
+        "{\"method\":\"ask\",\"sessionId\":\"S\",\"params\":{\"n\":2}}\0"
+        "{\"id\":1,\"result\":{\"a\":1}}");
+    struct json *j = cdp_wait(&devtools, one, soon(), &e);
+    CHECK_INT(json_int(json_get(j, "result"), "a", 0), 1);
+    json_free(j);
+    j = cdp_wait(&devtools, two, soon(), &e);
+    CHECK_INT(json_int(json_get(j, "result"), "a", 0), 2);
+    json_free(j);
+    CHECK_STR(buf_z(&events), "/hello/1 S/ask/2 ");
+    char got[400];
+    ssize_t n = read(peer, got, sizeof(got) - 1);
+    CHECK(n > 0 && memmem(got, (size_t)n, "Told", 4));
+    cdp_close(&devtools);
+}
+
+TEST(errors_have_the_peers_words)
+{
+    struct err e = ERR_INIT;
+    open_pair();
+    cdp_send(&devtools, STR(""), "Page.navigate", NULL);
+    SAY("{\"id\":1,\"error\":{\"code\":-32000,\"message\":\"Cannot navigate\"}}");
+    CHECK(!cdp_wait(&devtools, 1, soon(), &e));
+    CHECK_INT(e.code, ERR_INVALID);
+    CHECK_STR(e.text, "Cannot navigate");
+    cdp_send(&devtools, STR(""), "X", NULL);
+    SAY("{\"id\":2,\"result\":{\"t\":\"a\\u0000b\"}}");
+    CHECK(!cdp_wait(&devtools, 2, soon(), &e));
+    CHECK_INT(e.code, ERR_INVALID);
+    CHECK(!cdp_wait(&devtools, 7, soon(), &e));
+    CHECK_INT(e.code, ERR_LIMIT);
+    cdp_close(&devtools);
+}
+
+TEST(a_call_that_nobody_answers)
+{
+    struct err e = ERR_INIT;
+    open_pair();
+    cdp_send(&devtools, STR(""), "Slow", NULL);
+    CHECK(!cdp_wait(&devtools, 1, clock_ms() + 5, &e));
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    SAY("{\"id\":1,\"result\":{}}\0{\"method\":\"e\"}");
+    while (events.n == 0)
+        CHECK_INT(cdp_turn(&devtools, soon()), 1);
+    for (int i = 0; i < CDP_PENDING_MAX; i++) /* the late answer gave its place back */
+        CHECK(cdp_send(&devtools, STR(""), "Again", NULL) > 0);
+    CHECK_INT(cdp_send(&devtools, STR(""), "One too many", NULL), -1);
+    cdp_close(&devtools);
+}
+
+TEST(the_end_of_the_browser_ends_calls)
+{
+    struct err e = ERR_INIT;
+    open_pair();
+    cdp_send(&devtools, STR(""), "One", NULL);
+    close(peer);
+    CHECK(!cdp_wait(&devtools, 1, soon(), &e));
+    CHECK_INT(e.code, ERR_GONE);
+    CHECK_INT(cdp_send(&devtools, STR(""), "Two", NULL), -1);
+    CHECK(!cdp_call(&devtools, STR(""), "Two", NULL, soon(), &e));
+    CHECK_STR(e.text, "the browser has ended");
+    cdp_close(&devtools);
+}
+
+TEST(lies)
+{
+    open_pair();
+    cdp_send(&devtools, STR(""), "One", NULL);
+    cdp_take(&devtools, STR("{\"id\":9,\"result\":{}}\0{\"id\":-1}\0[]\0nonsense\0\0\0"
+                            "{\"id\":0}\0{\"id\":\"1\"}\0{\"method\":7}\0"));
+    CHECK(!devtools.ended && events.n == 0 && !devtools.pending[0].reply);
+    cdp_take(&devtools, STR("{\"id\":1}\0{\"id\":1,\"result\":{}}\0"));
+    CHECK(devtools.pending[0].reply && !json_has(devtools.pending[0].reply, "result"));
+    static char much[1 << 20];
+    memset(much, 'x', sizeof(much));
+    for (int i = 0; i < LIMIT_CDP_MESSAGE / (int)sizeof(much); i++)
+        cdp_take(&devtools, str_n(much, sizeof(much)));
+    CHECK(!devtools.ended);
+    cdp_take(&devtools, str_n(much, 2));
+    CHECK(devtools.ended);
+    CHECK_INT(devtools.why.code, ERR_LIMIT);
+    cdp_close(&devtools);
+}
+
+T_MAIN
