@@ -12,7 +12,7 @@
  * passes leaves through exit(), so that a leak checker has its say.
  *
  *     T_SKIP("why")        not on this machine: the case counts as skipped
- *     T_WAIT(cond)         polls until cond, at most 10 s; else fails
+ *     T_WAIT(cond)         polls until cond, at most 30 s; else fails
  *     T_DIES(sig, stmt)    stmt, in a process of its own, ends by the signal
  *     t_dir()              a private directory, removed after the case
  *     t_stderr(fn, out, n) what fn(), in a process of its own, wrote to fd 2
@@ -34,9 +34,9 @@
 #include <unistd.h>
 
 #ifndef T_LIMIT_S
-#define T_LIMIT_S 20
+#define T_LIMIT_S 60
 #endif
-#define T_WAIT_MS 10000
+#define T_WAIT_MS 30000
 #define T_EXIT_FAIL 76 /* a check; anything else that is not 0 says more */
 #define T_EXIT_SKIP 77
 #define T_UNUSED __attribute__((unused))
