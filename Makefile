@@ -102,6 +102,9 @@ $(O)/obj/%.o: %.c $(O)/flags $(O)/gen/build_info.h $(O)/gen/licences.h | $(DEPS_
 	@echo "  CC     $<"
 	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Files that the assembler takes in.
+$(O)/obj/core/engine/kernel_host_embedded.o: $(wildcard core/engine/kernel_python/*.py)
+
 # Rewritten only when it changes, so that other flags rebuild everything.
 $(O)/flags: FORCE
 	@mkdir -p $(@D)

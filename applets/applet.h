@@ -13,7 +13,8 @@ struct applet {
     const char *brief; /* one line for `od --list` and the man page */
     const char *usage; /* the whole text of `od help NAME`; see man.sh */
     /*
-     * argv[0] is the applet's name, argv[argc] is NULL. Returns the exit
+     * argv[0] is the applet's name, or the one of `also` by which it was called;
+     * argv[argc] is NULL. Returns the exit
      * status; anything that says why goes to standard error as "od NAME: …".
      */
     int (*main)(int argc, char **argv);

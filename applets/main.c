@@ -432,7 +432,8 @@ static int run(const struct applet *a, int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return help_applet(a);
-    argv[0] = (char *)a->name;
+    char *called = (char *)base_name(argv[0]);
+    argv[0] = has_word(a->also, called) ? called : (char *)a->name;
     return a->main(argc, argv);
 }
 

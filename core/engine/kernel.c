@@ -29,7 +29,7 @@ enum {
     LATE_MS = 40, /* what a cell's programs wrote may come after its end */
     SEEN_STEP = 256 << 10,
     STUCK_MS = 8000, /* after the interrupt of a time limit */
-    HALF_MS = 10000, /* for the second of the two signs of a cell's end */
+    HALF_MS = 5000,  /* for the second of the two signs of a cell's end */
     OPTS_MAX = LIMIT_BLOB_MAX / 2,
     LINE_MAX_BYTES = LIMIT_KERNEL_MESSAGE + (1 << 20)
 };
@@ -624,7 +624,11 @@ static void on_fall(struct task *t)
     struct kernel *k = container_of(t, struct kernel, fall);
     fail_cells(k, k->fall_all);
     k->fall_all = false;
-    pump_later(k);
+    /* There is no such kernel: nothing of it is to be kept. */
+    if (k->state == KERNEL_FAILED && !k->process && !k->about && list_empty(&k->cells))
+        kernel_close(k);
+    else
+        pump_later(k);
 }
 
 /* Not at once: what calls is one of the readers, and others end with their cells. */

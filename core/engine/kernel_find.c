@@ -536,6 +536,22 @@ static const struct kernel_spec *of_language(const struct kernel_list *l, struct
     return NULL;
 }
 
+/* Why the kernelspec of that name cannot be used; "" if there is none. */
+static struct str note_on(const struct kernel_list *l, struct str name)
+{
+    struct buf mark = BUF_INIT(300);
+    struct str found = {0};
+    buf_addf(&mark, "/%.*s/kernel.json: ", (int)(name.n < 200 ? name.n : 200),
+             name.n ? name.p : "");
+    for (struct str rest = buf_str(&l->notes); rest.n && !found.n;) {
+        struct str line = str_cut(&rest, '\n');
+        if (str_find(line, buf_str(&mark)) >= 0)
+            found = str_sub(line, 0, 200);
+    }
+    buf_release(&mark);
+    return found;
+}
+
 const struct kernel_spec *kernel_choose(const struct kernel_list *l, struct str name,
                                         enum kernel_choice which, struct err *e)
 {
@@ -548,6 +564,7 @@ const struct kernel_spec *kernel_choose(const struct kernel_list *l, struct str 
         s = of_language(l, name, which);
     if (s)
         return s;
+    struct str why = note_on(l, name);
     struct buf have = BUF_INIT(200);
     for (int i = 0; i < l->n; i++)
         buf_addf(&have, "%s%s", have.n ? ", " : "", l->v[i].name);
@@ -559,8 +576,9 @@ const struct kernel_spec *kernel_choose(const struct kernel_list *l, struct str 
                 buf_z(&l->looked));
     else
         err_set(e, ERR_NOTFOUND,
-                "there is no kernel or language %.*s here; there are: %s",
-                (int)(name.n < 100 ? name.n : 100), name.n ? name.p : "", buf_z(&have));
+                "there is no kernel or language %.*s here; there are: %s%s%.*s",
+                (int)(name.n < 100 ? name.n : 100), name.n ? name.p : "", buf_z(&have),
+                why.n ? ". Found and not usable: " : "", (int)why.n, why.n ? why.p : "");
     buf_release(&have);
     return NULL;
 }

@@ -694,16 +694,15 @@ int kernel_host_run(const char *options)
     h->window = window > 4096 ? (uint64_t)window : WINDOW;
     kernel_find(&h->list, environ, getcwd(cwd, sizeof(cwd)));
     h->spec = kernel_choose(&h->list, h->wanted, h->choice, &e);
-    if (h->spec)
+    int r = -1;
+    if (h->spec) {
         spawn_kernel(h);
-    else {
-        h->quit = true;
-        host_failed(h, &e);
-    }
-    int r = loop_run(h->loop);
+        r = loop_run(h->loop);
+    } else
+        host_failed(h, &e); /* less than a pipe holds */
     kill_kernel(h, SIGKILL);
     host_zmtp_clean(h);
     kernel_list_release(&h->list);
     json_free(o);
-    return r < 0 || !h->spec;
+    return r < 0;
 }

@@ -110,6 +110,15 @@ int host_zmtp_prepare(struct host *h, struct err *e)
     return ok ? 0 : -1;
 }
 
+static void remove_sockets(const struct host *h)
+{
+    char path[PATH_MAX + 32];
+    for (int i = 1; h->dir[0] && i <= 5; i++) {
+        snprintf(path, sizeof(path), "%s/s-%d", h->dir, i);
+        unlink(path);
+    }
+}
+
 void host_zmtp_clean(struct host *h)
 {
     if (h->file_fd >= 0)
@@ -117,11 +126,7 @@ void host_zmtp_clean(struct host *h)
     h->file_fd = -1;
     if (!h->dir[0])
         return;
-    char path[PATH_MAX + 32];
-    for (int i = 1; i <= 5; i++) {
-        snprintf(path, sizeof(path), "%s/s-%d", h->dir, i);
-        unlink(path);
-    }
+    remove_sockets(h);
     unlink(h->file);
     rmdir(h->dir);
     h->dir[0] = 0;
@@ -396,6 +401,7 @@ void host_zmtp_stop(struct host *h)
         zmtp_release(&h->channels[i].z);
         h->channels[i].up = false;
     }
+    remove_sockets(h); /* what was killed has left them, and the next could not bind */
 }
 
 void host_zmtp_pause(struct host *h, bool pause)

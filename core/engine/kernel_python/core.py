@@ -244,7 +244,7 @@ class Kernel:
         builtins.get_ipython = lambda: extra('Shell')()
         sys.displayhook = lambda value: self.show(value)
         os.environ.setdefault('MPLBACKEND', 'module://od_inline')
-        sys.meta_path.append(Finder)
+        sys.meta_path.insert(0, Finder)
 
     def parent_now(self):
         who = _thread.get_ident()
@@ -451,7 +451,8 @@ class Exit:
 
 
 class Finder:
-    """Modules that programs for notebooks expect, where they are not installed."""
+    """Modules that programs for notebooks expect, also where IPython is installed: the
+    real ones would speak to a shell of its own that is not there."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):

@@ -1486,13 +1486,21 @@ def display_module(module):
             for v in values])
 
 
+def real_folders(name, path=None):
+    """Of the installed IPython, for its other modules."""
+    from importlib.machinery import PathFinder
+    spec = PathFinder.find_spec(name, path)
+    return list(spec.submodule_search_locations or []) if spec else []
+
+
 def ipython_module(module):
-    module.__path__, module.version_info, module.__version__ = [], (8, 5, 0), '8.5.0'
+    module.__path__ = real_folders('IPython')
+    module.version_info, module.__version__ = (8, 5, 0), '8.5.0'
     module.get_ipython = builtins.get_ipython
 
 
 def core_module(module):
-    module.__path__ = []
+    module.__path__ = real_folders('IPython.core', sys.modules['IPython'].__path__)
 
 
 def magic_module(module):
