@@ -12,6 +12,7 @@
 #include "engine/plugins.h"
 #include "engine/process.h"
 #include "engine/session.h"
+#include "engine/skill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -66,6 +67,9 @@ void engine_configure(struct engine *en, const struct json *o)
         memcpy(en->state_dir, dir.p, dir.n + 1);
     if (home.n < sizeof(en->home))
         memcpy(en->home, home.p, home.n + 1);
+    struct str at = json_str(o, "socket", "");
+    if (at.n < sizeof(en->socket))
+        memcpy(en->socket, at.p, at.n + 1);
     struct json *env = json_get(o, "env");
     en->env = xcalloc((size_t)json_count(env) + 1, sizeof(char *));
     size_t n = 0;
@@ -93,6 +97,15 @@ struct edits *engine_edits(struct engine *en)
     if (!en->edits)
         en->edits = edits_new(en->state_dir[0] ? dir : NULL);
     return en->edits;
+}
+
+struct skill_windows *engine_windows(struct engine *en)
+{
+    char dir[sizeof(en->state_dir) + 8];
+    snprintf(dir, sizeof(dir), "%s/window", en->state_dir);
+    if (!en->windows)
+        en->windows = skill_windows_new(en->state_dir[0] ? dir : NULL);
+    return en->windows;
 }
 
 /* The first worker of a server says when that was; the next ones find it. */

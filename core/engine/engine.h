@@ -14,10 +14,11 @@
 #include "io/hold.h"
 
 struct edits;
+struct skill_windows;
 
 struct engine {
-    struct loop *loop;  /* borrowed */
-    struct hold *hold;  /* owned */
+    struct loop *loop;    /* borrowed */
+    struct hold *hold;    /* owned */
     struct map sessions;  /* by name: struct session, owned */
     struct map processes; /* by name: struct process, owned */
     struct map kernels;   /* by name: struct kernel, owned */
@@ -25,10 +26,12 @@ struct engine {
     char state_dir[192];  /* "": memory only */
     char **env;           /* owned: the environment of children, NULL-terminated */
     char home[256];
-    char cache_dir[192];  /* --cache-dir; "": none */
-    struct plugins *plugins; /* owned; NULL: none */
-    struct edits *edits;     /* owned; made when it is needed */
-    struct user nameless; /* whom /etc/passwd could not take; name "": nobody */
+    char socket[1024];             /* where the local front listens, "": nowhere */
+    char cache_dir[192];           /* --cache-dir; "": none */
+    struct plugins *plugins;       /* owned; NULL: none */
+    struct edits *edits;           /* owned; made when it is needed */
+    struct skill_windows *windows; /* owned; the same */
+    struct user nameless;          /* whom /etc/passwd could not take; name "": nobody */
     uid_t uid;
     gid_t gid;
     uint64_t next_process;
@@ -64,6 +67,8 @@ void engine_stop(struct engine *en, int64_t grace_ms);
 
 /* What files held before they were edited, by whatever front-end. */
 struct edits *engine_edits(struct engine *en);
+/* The files that sessions have open. */
+struct skill_windows *engine_windows(struct engine *en);
 
 /* How large the spool of one more stream may be, so that all keep to the budget. */
 uint64_t engine_spool_bytes(struct engine *en);

@@ -103,8 +103,8 @@ static const struct skill skills[] = {
      true,
      false,
      {{"file_name", SKILL_STRING, NULL, "the file"},
-      {"to_replace", SKILL_STRING, NULL, "the text, which the file has once"},
-      {"new_content", SKILL_STRING, NULL, "the lines in its place"}}},
+      {"to_replace", SKILL_TEXT, NULL, "the text, which the file has once"},
+      {"new_content", SKILL_TEXT, NULL, "the lines in its place"}}},
     {"insert_content_at_line",
      "insert lines before a line",
      edit_insert_content,
@@ -112,14 +112,14 @@ static const struct skill skills[] = {
      false,
      {{"file_name", SKILL_STRING, NULL, "the file"},
       {"line_number", SKILL_INT, NULL, "the line, from 1"},
-      {"content", SKILL_STRING, NULL, "the lines"}}},
+      {"content", SKILL_TEXT, NULL, "the lines"}}},
     {"append_file",
      "add lines at the end of a file",
      edit_append_file,
      true,
      false,
      {{"file_name", SKILL_STRING, NULL, "the file"},
-      {"content", SKILL_STRING, NULL, "the lines"}}},
+      {"content", SKILL_TEXT, NULL, "the lines"}}},
     {"file_editor",
      "view, create, str_replace, insert or undo_edit a file",
      edit_file_editor,
@@ -127,10 +127,10 @@ static const struct skill skills[] = {
      true,
      {{"command", SKILL_STRING, NULL, "view, create, str_replace, insert, undo_edit"},
       {"path", SKILL_STRING, NULL, "the absolute path of a file or folder"},
-      {"file_text", SKILL_STRING, "null", "create: what is in the file"},
+      {"file_text", SKILL_TEXT, "null", "create: what is in the file"},
       {"view_range", SKILL_INTS, "null", "view: the first and the last line, -1: all"},
-      {"old_str", SKILL_STRING, "null", "str_replace: the text, which occurs once"},
-      {"new_str", SKILL_STRING, "null", "str_replace, insert: the new text"},
+      {"old_str", SKILL_TEXT, "null", "str_replace: the text, which occurs once"},
+      {"new_str", SKILL_TEXT, "null", "str_replace, insert: the new text"},
       {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
       {"enable_linting", SKILL_BOOL, "false", "taken, and without effect"}}},
     {"parse_pdf", "print the text of a PDF file", doc_pdf, false, false,
@@ -190,7 +190,8 @@ const struct skill *skill_next(const struct skill *s)
 
 static struct json *schema_of(const struct skill_param *p)
 {
-    static const char *const types[] = {"string", "integer", "boolean", "array"};
+    static const char *const types[] = {"string", "integer", "boolean", "array",
+                                        "string"};
     struct json *j = json_object(), *dflt, *items;
     struct err e = ERR_INIT;
     json_put_z(j, "type", types[p->type]);
@@ -253,6 +254,7 @@ static bool fits(const struct skill_param *p, const struct json *j)
 {
     switch (p->type) {
     case SKILL_STRING:
+    case SKILL_TEXT:
         return json_is_string(j);
     case SKILL_INT: /* the editor takes a number that is spelt */
         return json_int_value(j, INT64_MIN) != INT64_MIN ||
@@ -268,7 +270,7 @@ static bool fits(const struct skill_param *p, const struct json *j)
 static int check_args(const struct skill *s, const struct json *args, struct err *e)
 {
     static const char *const types[] = {"a string", "a whole number", "true or false",
-                                        "a list of whole numbers"};
+                                        "a list of whole numbers", "a string"};
     if (!json_is_object(args))
         return err_set(e, ERR_INVALID, "the arguments of %s are an object", s->name);
     for (const struct json *j = json_first(args); j; j = json_next(j)) {

@@ -26,7 +26,8 @@ enum {
 
 /* ---- the table ---- */
 
-enum skill_type { SKILL_STRING, SKILL_INT, SKILL_BOOL, SKILL_INTS };
+/* SKILL_TEXT: a string that may have many lines. */
+enum skill_type { SKILL_STRING, SKILL_INT, SKILL_BOOL, SKILL_INTS, SKILL_TEXT };
 
 struct skill_param {
     const char *name;

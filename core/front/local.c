@@ -771,15 +771,16 @@ static const struct verb {
     {"kernels", local_kernels, false},
     {"kernel", local_kernel, false},
     {"events", do_events, false},
+    {"skill", local_skill, false},
 };
 
 /* Members by type: one of another type is an error and never a default. */
 static int check_types(const struct json *q, struct err *e)
 {
     static const char *const strings[] = {
-        "do",   "id",   "parent", "session", "process", "command", "command64",
-        "cwd",  "user", "shell",  "name",    "data",    "data64",  "on_input",
-        "term", "path", "code",   "kernel",  "choice",  "verb",    "spec"};
+        "do",   "id",     "parent", "session", "process", "command",  "command64", "cwd",
+        "user", "shell",  "name",   "data",    "data64",  "on_input", "term",      "path",
+        "code", "kernel", "choice", "verb",    "spec",    "skill",    "home"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
                                        "op",         "v",       "since"};
@@ -944,6 +945,9 @@ static void cancel(struct conn *c)
     } else if (c->cell) {
         local_cell_drop(c);
         local_send_result(c, local_ok());
+    } else if (c->skill) {
+        local_skill_drop(c);
+        local_send_result(c, local_ok());
     } else if (c->attached && c->op) {
         struct session *s = c->attached;
         session_detach(s, c->op);
@@ -1016,6 +1020,8 @@ static void on_room(struct stream *st)
     struct conn *c = container_of(st, struct conn, stream);
     if (c->cell)
         local_cell_room(c);
+    else if (c->skill)
+        local_skill_room(c);
     else if (c->op)
         op_pump(c->op);
     if (c->reading)
@@ -1040,6 +1046,8 @@ static void on_end(struct stream *st, int errnum)
     drop_held(c);
     if (c->cell)
         local_cell_drop(c);
+    else if (c->skill)
+        local_skill_drop(c);
     else if (c->attached && c->op)
         session_detach(c->attached, c->op);
     else if (c->op)

@@ -15,14 +15,16 @@
 enum { LOCAL_QUEUED_MAX = 256 << 10 }; /* bytes to a client before output waits */
 
 struct cell_call;
+struct skill_ask;
 
 struct conn {
     struct local *front;
     struct engine *en;
     struct http *http;
     struct stream stream;
-    struct op *op;          /* borrowed; the request in flight */
-    struct cell_call *cell; /* owned; the same, of a kernel */
+    struct op *op;           /* borrowed; the request in flight */
+    struct cell_call *cell;  /* owned; the same, of a kernel */
+    struct skill_ask *skill; /* owned; the same, of a skill */
     struct session *attached;
     struct session *killing;
     bool upgrading;
@@ -56,5 +58,10 @@ local_verb local_cell, local_kernels, local_kernel;
 void local_cell_answer(struct conn *c, const struct json *j);
 void local_cell_room(struct conn *c);
 void local_cell_drop(struct conn *c);
+
+/* local_skill.c */
+local_verb local_skill;
+void local_skill_room(struct conn *c);
+void local_skill_drop(struct conn *c);
 
 #endif
