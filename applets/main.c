@@ -72,7 +72,7 @@ static const struct applet *applet_by_argv0(const char *base)
     if (strncmp(base, "od-", 3) == 0)
         return applet_by_name(base + 3, true);
     for (int i = 0; i < APPLETS; i++)
-        if (has_word(applets[i]->also, base))
+        if (has_word(applets[i]->also, base) || has_word(applets[i]->known, base))
             return applets[i];
     return applet_by_name(base, false);
 }
@@ -428,12 +428,14 @@ static int install_openhands(const char *root)
 
 /* --- dispatch ---------------------------------------------------------- */
 
+/* An applet of several names looks at argv[0]; od-NAME is the first one. */
 static int run(const struct applet *a, int argc, char **argv)
 {
+    const char *base = argc > 0 ? base_name(argv[0]) : "";
+    bool other = has_word(a->also, base) || has_word(a->known, base);
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return help_applet(a);
-    char *called = (char *)base_name(argv[0]);
-    argv[0] = has_word(a->also, called) ? called : (char *)a->name;
+    argv[0] = (char *)(other ? base : a->name);
     return a->main(argc, argv);
 }
 

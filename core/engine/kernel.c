@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "engine/kernel_find.h"
 #include "engine/process.h"
+#include "engine/skill_python.h"
 #include "os/self.h"
 
 #include <errno.h>
@@ -755,6 +756,7 @@ static void start_host(struct kernel *k)
         buf_adds(&env, json_str_value(v, ""));
         buf_addc(&env, 0);
     }
+    skill_python_env(en, &env);
     if (access(self, X_OK) < 0)
         self_path(self, sizeof(self));
     char word[] = "od-kernel", *argv[] = {word, (char *)buf_z(&options), NULL};

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `od skills`: the functions that agents know, as commands. What needs a session's
+ * window or the history of edits is asked of the server, if one runs; all else, and
+ * everything where none does, is done here.
+ */
+#include "applet.h"
+#include "base/json.h"
+#include "engine/files.h"
+#include "engine/skill.h"
+#include "engine/skill_python.h"
+#include "proto/answer.h"
+#include "proto/call.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FAILED = 1, MISUSED = 2, ARGUMENT_MAX = 40 << 20, SCHEMA_MAX = 1 << 20 };
+
+static const char usage[] =
+    "Usage: od skills\n"
+    "       od skills [OPTION]... NAME [ARGUMENT]... [--ARGUMENT=VALUE]...\n"
+    "       od skills --schema | --python | --install-python [DIR]\n"
+    "       NAME [ARGUMENT]...\n"
+    "\n"
+    "What an agent does to files, in the words that OpenHands' agentskills have: "
+    "windows\n"
+    "onto a file, searches, edits, documents as text. Without arguments: the functions,\n"
+    "a line each. Arguments come in their order, or by name. Long text may be - , which\n"
+    "is standard input, or @FILE; @@ begins a text with a single @.\n"
+    "\n"
+    "A session has one file open, for the shell, for Python and for clients: with a\n"
+    "server it is the server's, else a small file in the state directory remembers it.\n"
+    "Started as NAME (a link to od), except as glob and grep, which are other programs.\n"
+    "\n"
+    "      --args FILE       all arguments, as a JSON object; - is standard input\n"
+    "      --json            the result as JSON: {\"text\", \"failed\"}\n"
+    "      --session NAME    whose window (OD_SESSION, else main)\n"
+    "      --local           never ask a server\n"
+    "      --socket PATH     which server (@NAME: an abstract socket)\n"
+    "      --schema          all functions, for models that call tools, as JSON\n"
+    "      --python          print the Python module: from agentskills import *\n"
+    "      --install-python  put it where python3 finds it, or into DIR\n"
+    "  -h, --help            this text\n"
+    "\n"
+    "Exit status: 0; 1 the function failed, and its text says why; 2 wrong arguments;\n"
+    "125 the server was lost.\n";
+
+struct options {
+    const char *socket, *session, *args_file, *dir;
+    bool json, local, schema, python, install;
+    const struct skill *skill;
+    struct json *args; /* owned */
+};
+
+static int say(int status, const char *text)
+{
+    fprintf(stderr, "od skills: %s\n", text);
+    return status;
+}
+
+/* ---- arguments ---- */
+
+static int read_all(const char *path, struct buf *out, struct err *e)
+{
+    if (strcmp(path, "-") != 0)
+        return files_read(path, out->max, out, e);
+    for (;;) {
+        char *p = buf_reserve(out, 64 << 10);
+        ssize_t n = p ? read(STDIN_FILENO, p, 64 << 10) : (errno = EFBIG, -1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(e, errno, "cannot read standard input");
+        if (n == 0)
+            return 0;
+        buf_commit(out, (size_t)n);
+    }
+}
+
+static int put_text(struct options *o, const char *name, const char *value, struct err *e)
+{
+    struct buf text = BUF_INIT(ARGUMENT_MAX);
+    int rc = 0;
+    if (strcmp(value, "-") == 0)
+        rc = read_all(value, &text, e);
+    else if (value[0] == '@' && value[1] != '@')
+        rc = read_all(value + 1, &text, e);
+    else
+        rc = buf_addz(&text, value + (value[0] == '@'));
+    if (rc == 0)
+        json_put_str(o->args, name, str_n(buf_z(&text), text.n));
+    buf_release(&text);
+    return rc;
+}
+
+/* "1,5" or "[1, 5]" */
+static int put_list(struct options *o, const char *name, const char *value, struct err *e)
+{
+    struct buf b = BUF_INIT(4096);
+    int rc = value[0] == '[' ? buf_addz(&b, value) : buf_addf(&b, "[%s]", value);
+    struct json *j = rc == 0 ? json_parse(buf_str(&b), e) : NULL;
+    if (j)
+        json_put(o->args, name, j);
+    buf_release(&b);
+    return j ? 0 : err_set(e, ERR_INVALID, "%s must be a list: 1,5", name);
+}
+
+static int put_value(struct options *o, const struct skill_param *p, const char *value,
+                     struct err *e)
+{
+    int64_t n;
+    bool yes = strcmp(value, "true") == 0, no = strcmp(value, "false") == 0;
+    switch (p->type) {
+    case SKILL_STRING:
+        json_put_z(o->args, p->name, value);
+        return 0;
+    case SKILL_TEXT:
+        return put_text(o, p->name, value, e);
+    case SKILL_INT:
+        if (str_to_i64(str_of(value), &n) < 0)
+            return err_set(e, ERR_INVALID, "%s: %s must be a whole number, not %.100s",
+                           o->skill->name, p->name, value);
+        json_put_int(o->args, p->name, n);
+        return 0;
+    case SKILL_BOOL:
+        json_put_bool(o->args, p->name, yes);
+        return yes || no ? 0
+                         : err_set(e, ERR_INVALID, "%s: %s is true or false, not %.100s",
+                                   o->skill->name, p->name, value);
+    case SKILL_INTS:
+        return put_list(o, p->name, value, e);
+    }
+    return -1;
+}
+
+/* The next one that is not given yet. */
+static int put_next(struct options *o, const char *value, struct err *e)
+{
+    for (const struct skill_param *p = o->skill->params; p->name; p++)
+        if (!json_has(o->args, p->name))
+            return put_value(o, p, value, e);
+    return err_set(e, ERR_INVALID, "%s has no argument for %.100s", o->skill->name,
+                   value);
+}
+
+static const struct skill_param *param_of(const struct skill *s, const char *name,
+                                          size_t n)
+{
+    for (const struct skill_param *p = s ? s->params : NULL; p && p->name; p++) {
+        size_t i = 0;
+        while (i < n && p->name[i] &&
+               (p->name[i] == name[i] || (p->name[i] == '_' && name[i] == '-')))
+            i++;
+        if (i == n && !p->name[i])
+            return p;
+    }
+    return NULL;
+}
+
+/* 1: it is one of ours; 0: it is none. */
+static int take_option(struct options *o, const char *name, size_t n, const char **value)
+{
+    const struct {
+        const char *name;
+        bool *flag;
+        const char **text;
+    } all[] = {{"json", &o->json, NULL},      {"local", &o->local, NULL},
+               {"schema", &o->schema, NULL},  {"python", &o->python, NULL},
+               {"args", NULL, &o->args_file}, {"session", NULL, &o->session},
+               {"socket", NULL, &o->socket},  {"install-python", &o->install, NULL}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (strlen(all[i].name) != n || memcmp(all[i].name, name, n) != 0)
+            continue;
+        if (all[i].flag)
+            *all[i].flag = true;
+        else
+            *all[i].text = *value;
+        if (all[i].flag)
+            *value = NULL; /* not used up */
+        return 1;
+    }
+    return 0;
+}
+
+/* --NAME=VALUE or --NAME VALUE. The words that it took, or -1. */
+static int take_long(struct options *o, char **argv, struct err *e)
+{
+    const char *name = argv[0] + 2, *eq = strchr(name, '=');
+    size_t n = eq ? (size_t)(eq - name) : strlen(name);
+    const char *value = eq ? eq + 1 : argv[1];
+    const struct skill_param *p = param_of(o->skill, name, n);
+    if (p) {
+        bool flag = p->type == SKILL_BOOL && !eq;
+        if (flag)
+            value = "true";
+        if (!value)
+            return err_set(e, ERR_INVALID, "%s needs a value", argv[0]);
+        return put_value(o, p, value, e) < 0 ? -1 : eq || flag ? 1 : 2;
+    }
+    const char *used = value ? value : "";
+    if (!take_option(o, name, n, &used))
+        return err_set(e, ERR_INVALID, "there is no option %.100s; od help skills",
+                       argv[0]);
+    if (used && !value)
+        return err_set(e, ERR_INVALID, "%s needs a value", argv[0]);
+    return eq || !used ? 1 : 2;
+}
+
+static int take_word(struct options *o, const char *word, struct err *e)
+{
+    if (o->skill)
+        return put_next(o, word, e);
+    if (o->install && !o->dir) {
+        o->dir = word;
+        return 0;
+    }
+    o->skill = skill_find(str_of(word));
+    return o->skill ? 0
+                    : err_set(e, ERR_NOTFOUND,
+                              "there is no function %.100s; od skills lists them", word);
+}
+
+static int read_args(struct options *o, struct err *e)
+{
+    struct buf text = BUF_INIT(ARGUMENT_MAX);
+    int rc = read_all(o->args_file, &text, e);
+    struct json *j = rc == 0 ? json_parse(buf_str(&text), e) : NULL;
+    buf_release(&text);
+    if (!j)
+        return -1;
+    json_free(o->args);
+    o->args = j;
+    return 0;
+}
+
+static int take_args(struct options *o, int argc, char **argv, struct err *e)
+{
+    bool words = false; /* behind -- */
+    for (int i = 1, n; i < argc; i += n) {
+        n = 1;
+        if (!words && strcmp(argv[i], "--") == 0)
+            words = true;
+        else if (!words && strncmp(argv[i], "--", 2) == 0)
+            n = take_long(o, argv + i, e);
+        else if (take_word(o, argv[i], e) < 0)
+            n = -1;
+        if (n < 0)
+            return -1;
+    }
+    return o->args_file ? read_args(o, e) : 0;
+}
+
+/* ---- what there is ---- */
+
+static int printed(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? 0
+               : say(ANSWER_OURS, "cannot write to standard output");
+}
+
+static int list(void)
+{
+    for (const struct skill *s = NULL; (s = skill_next(s));)
+        printf("%-24s %s\n", s->name, s->brief);
+    return printed();
+}
+
+static int print_json(struct json *take)
+{
+    struct buf b = BUF_INIT(256 << 20);
+    int rc = json_print(&b, take);
+    json_free(take);
+    if (rc == 0)
+        fwrite(b.p, 1, b.n, stdout);
+    putchar('\n');
+    buf_release(&b);
+    return printed();
+}
+
+static int schema(void)
+{
+    struct buf b = BUF_INIT(SCHEMA_MAX);
+    skill_schema(&b);
+    printf("%s\n", buf_z(&b));
+    buf_release(&b);
+    return printed();
+}
+
+/* ---- Python ---- */
+
+static int module_into(const char *dir, struct str text)
+{
+    char path[PATH_MAX];
+    struct files_put put = {.mode = 0644, .parents = true};
+    struct err e = ERR_INIT;
+    if (snprintf(path, sizeof(path), "%s/agentskills.py", dir) >= (int)sizeof(path))
+        return say(FAILED, "the folder's name is too long");
+    if (files_replace(path, text, &put, &e) < 0)
+        return say(FAILED, e.text);
+    printf("%s\n", path);
+    return printed();
+}
+
+/*
+ * Python itself knows best where it looks: of the folders that it names, the first
+ * that can be written and where another Python then finds the module.
+ */
+static const char installer[] =
+    "import os, site, subprocess, sys, sysconfig\n"
+    "text = sys.stdin.buffer.read()\n"
+    "dirs = [sysconfig.get_paths()['purelib']]\n"
+    "dirs += getattr(site, 'getsitepackages', list)() + [site.getusersitepackages()]\n"
+    "why = 'no folder of packages'\n"
+    "for d in dirs:\n"
+    "    path = os.path.join(d, 'agentskills.py')\n"
+    "    try:\n"
+    "        os.makedirs(d, exist_ok=True)\n"
+    "        with open(path + '.od', 'wb') as f:\n"
+    "            f.write(text)\n"
+    "        os.chmod(path + '.od', 0o644)\n"
+    "        os.replace(path + '.od', path)\n"
+    "    except OSError as e:\n"
+    "        why = e\n"
+    "        continue\n"
+    "    found = subprocess.run([sys.executable, '-c', 'import agentskills as a; "
+    "print(a.__file__)'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd='/')\n"
+    "    if os.path.realpath(found.stdout.decode().strip()) == os.path.realpath(path):\n"
+    "        print(path)\n"
+    "        sys.exit()\n"
+    "    os.unlink(path)\n"
+    "sys.exit('od skills: cannot install agentskills for %s: %s; name a folder of "
+    "PYTHONPATH' % (sys.executable, why))\n";
+
+/* This process becomes Python, whose standard input is the module. */
+static int install_by_python(struct str text)
+{
+    int fds[2];
+    char name[] = "python3", option[] = "-c";
+    char *argv[] = {name, option, (char *)installer, NULL};
+    if (pipe(fds) < 0 || fcntl(fds[1], F_SETPIPE_SZ, (int)text.n + 4096) < 0 ||
+        write(fds[1], text.p, text.n) != (ssize_t)text.n || dup2(fds[0], 0) < 0)
+        return say(FAILED, "cannot hand the module to python3");
+    close(fds[0]);
+    close(fds[1]);
+    execvp(name, argv);
+    fprintf(stderr,
+            "od skills: cannot run python3: %s; od skills --install-python DIR needs "
+            "none\n",
+            strerror(errno));
+    return FAILED;
+}
+
+static int python(const struct options *o)
+{
+    struct buf text = BUF_INIT(256 << 10);
+    int status;
+    if (skill_python(&text) < 0)
+        status = say(FAILED, "no memory for the module");
+    else if (!o->install)
+        status = fwrite(text.p, 1, text.n, stdout) == text.n ? printed() : printed();
+    else if (o->dir)
+        status = module_into(o->dir, buf_str(&text));
+    else
+        status = install_by_python(buf_str(&text));
+    buf_release(&text);
+    return status;
+}
+
+/* ---- with a server ---- */
+
+struct asking {
+    struct call call;
+    struct buf *text;
+};
+
+static int on_output(struct call *c, bool error, struct str bytes)
+{
+    struct asking *a = container_of(c, struct asking, call);
+    (void)error;
+    return buf_adds(a->text, bytes) < 0 ? (errno = EFBIG, -1) : 0;
+}
+
+static const struct call_events events = {on_output, NULL, NULL, NULL};
+
+static struct json *request_of(struct options *o, const char *cwd)
+{
+    struct json *q = json_object();
+    const char *home = getenv("HOME");
+    json_put_int(q, "v", FRAME_VERSION);
+    json_put_z(q, "do", "skill");
+    json_put_z(q, "skill", o->skill->name);
+    json_put_z(q, "session", o->session);
+    json_put_z(q, "cwd", cwd);
+    json_put_z(q, "home", home ? home : "");
+    json_put(q, "args", o->args);
+    o->args = NULL;
+    return q;
+}
+
+/* 0; or an exit status, after having said why. */
+static int ask(struct options *o, struct client *client, const char *cwd,
+               struct buf *text, bool *failed)
+{
+    struct json *q = request_of(o, cwd);
+    struct asking *a = calloc(1, sizeof(*a));
+    struct err e = ERR_INIT;
+    int status = 0;
+    if (!a)
+        return say(ANSWER_OURS, "no memory");
+    call_init(&a->call, client, q, &events);
+    a->text = text;
+    a->call.input = a->call.signals = -1;
+    a->call.limit_ms = SKILL_TIME_MS;
+    struct json *r = call_run(&a->call, &e);
+    const struct json *er = json_get(r, "error");
+    *failed = json_bool(r, "failed", false);
+    if (!r) {
+        status = say(ANSWER_OURS, e.text);
+    } else if (!json_bool(r, "ok", false)) {
+        bool mine = str_eq(json_str(er, "code", ""), STR("INVALID"));
+        status = say(mine ? MISUSED : ANSWER_OURS, json_str(er, "text", "").p);
+    }
+    call_release(&a->call);
+    json_free(r);
+    json_free(q);
+    free(a);
+    return status;
+}
+
+/* ---- without one ---- */
+
+static bool is_ours(const char *dir)
+{
+    struct stat st;
+    mkdir(dir, 0700);
+    return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+           access(dir, W_OK) == 0;
+}
+
+/* Where the open file and the history of edits are; false: nowhere. */
+static bool state_folder(char dir[PATH_MAX])
+{
+    const char *given = getenv("OD_STATE_DIR"), *xdg = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME"), *base = given && *given == '/' ? given : NULL;
+    char part[PATH_MAX];
+    if (!base && xdg && *xdg == '/')
+        base = xdg;
+    if (base) {
+        mkdir(base, 0700);
+        snprintf(part, sizeof(part), "%.2000s%s", base, given == base ? "" : "/od");
+    } else if (home && *home == '/' && home[1]) {
+        static const char *const below[] = {"/.local", "/.local/state",
+                                            "/.local/state/od"};
+        for (int i = 0; i < 3; i++) {
+            snprintf(part, sizeof(part), "%.2000s%s", home, below[i]);
+            mkdir(part, 0700);
+        }
+    } else {
+        snprintf(part, sizeof(part), "/tmp/od-state-%u", (unsigned)geteuid());
+    }
+    snprintf(dir, PATH_MAX, "%.3000s/skills", part);
+    if (is_ours(part) && is_ours(dir))
+        return true;
+    snprintf(dir, PATH_MAX, "/tmp/od-skills-%u", (unsigned)geteuid());
+    return is_ours(dir);
+}
+
+static int do_here(struct options *o, const char *cwd, struct buf *text, bool *failed)
+{
+    char dir[PATH_MAX], sub[PATH_MAX + 16];
+    struct err e = ERR_INIT;
+    bool kept = state_folder(dir);
+    snprintf(sub, sizeof(sub), "%s/window", dir);
+    struct skill_windows *windows = skill_windows_new(kept ? sub : NULL);
+    snprintf(sub, sizeof(sub), "%s/edit", dir);
+    struct edits *edits = o->skill->shared ? edits_new(kept ? sub : NULL) : NULL;
+    struct skill_call q = {.skill = o->skill,
+                           .args = o->args,
+                           .cwd = cwd,
+                           .home = getenv("HOME"),
+                           .edits = edits,
+                           .windows = windows,
+                           .session = o->session};
+    int rc = skill_wait(&q, text, failed, &e);
+    edits_free(edits);
+    skill_windows_free(windows);
+    return rc < 0 ? say(e.code == ERR_INVALID ? MISUSED : ANSWER_OURS, e.text) : 0;
+}
+
+/* ---- a call ---- */
+
+static int tell(const struct options *o, const struct buf *text, bool failed)
+{
+    if (o->json) {
+        struct json *j = json_object();
+        json_put_str(j, "text", str_n(buf_z(text), text->n));
+        json_put_bool(j, "failed", failed);
+        int status = print_json(j);
+        return status ? status : failed;
+    }
+    fwrite(buf_z(text), 1, text->n, stdout);
+    if (o->skill->returns)
+        putchar('\n');
+    int status = printed();
+    return status ? status : failed;
+}
+
+static int run(struct options *o)
+{
+    char cwd[PATH_MAX];
+    struct client client = {.fd = -1};
+    struct buf text = BUF_INIT(SKILL_TEXT_MAX);
+    struct err e = ERR_INIT;
+    bool failed = false;
+    int status;
+    if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
+        snprintf(cwd, sizeof(cwd), "/");
+    if (!o->session)
+        o->session = getenv("OD_SESSION");
+    if (!o->session || !*o->session)
+        o->session = "main";
+    if (o->skill->shared && !o->local && client_open(&client, o->socket, false, &e) == 0)
+        status = ask(o, &client, cwd, &text, &failed);
+    else if (o->socket && o->skill->shared && !o->local)
+        status = say(ANSWER_OURS, e.text);
+    else
+        status = do_here(o, cwd, &text, &failed);
+    client_close(&client);
+    if (status == 0)
+        status = tell(o, &text, failed);
+    buf_release(&text);
+    return status;
+}
+
+static int skills_main(int argc, char **argv)
+{
+    struct options o = {.args = json_object()};
+    struct err e = ERR_INIT;
+    int status;
+    o.skill = skill_find(str_of(argv[0])); /* a link of that name */
+    signal(SIGPIPE, SIG_IGN);
+    if (argc == 2 && strcmp(argv[1], "-h") == 0) {
+        fputs(usage, stdout);
+        status = printed();
+    } else if (take_args(&o, argc, argv, &e) < 0) {
+        status = say(MISUSED, e.text);
+    } else if (o.schema) {
+        status = schema();
+    } else if (o.python || o.install) {
+        status = python(&o);
+    } else {
+        status = o.skill ? run(&o) : list();
+    }
+    json_free(o.args);
+    return status;
+}
+
+const struct applet applet_skills = {
+    .name = "skills",
+    .known = "open_file goto_line scroll_down scroll_up search_dir search_file find_file "
+             "create_file edit_file_by_replace insert_content_at_line append_file "
+             "file_editor parse_pdf parse_docx parse_latex parse_pptx parse_html "
+             "parse_ipynb parse_audio parse_image parse_video",
+    .brief = "files for agents: windows, searches, edits, documents",
+    .usage = usage,
+    .main = skills_main,
+};
