@@ -10,13 +10,12 @@
 struct applet {
     const char *name;  /* as typed: "exec" */
     const char *also;  /* other argv[0] names, space-separated, or NULL */
-    const char *known; /* more of those, for which no links are made, or NULL */
+    const char *known; /* more of those that get no links, or NULL */
     const char *brief; /* one line for `od --list` and the man page */
     const char *usage; /* the whole text of `od help NAME`; see man.sh */
     /*
-     * argv[0] is the applet's name, or the one of its others by which it was called;
-     * argv[argc] is NULL. Returns the exit
-     * status; anything that says why goes to standard error as "od NAME: …".
+     * argv[0] is the applet's name, or one of its others; argv[argc] is NULL. Returns
+     * the exit status; anything that says why goes to standard error as "od NAME: …".
      */
     int (*main)(int argc, char **argv);
     /*
