@@ -261,6 +261,24 @@ static int take_args(struct options *o, int argc, char **argv, struct err *e)
 
 /* ---- what there is ---- */
 
+/* The functions with their arguments, for the manual. */
+static void more_usage(struct buf *out)
+{
+    buf_addz(out, "\nFunctions:\n");
+    for (const struct skill *s = NULL; (s = skill_next(s));) {
+        size_t line = out->n;
+        buf_addf(out, "  %s", s->name);
+        for (const struct skill_param *p = s->params; p->name; p++) {
+            if (out->n - line + strlen(p->name) > 75) {
+                line = out->n;
+                buf_addz(out, "\n     ");
+            }
+            buf_addf(out, p->dflt ? " [%s]" : " %s", p->name);
+        }
+        buf_addf(out, "\n      %s\n", s->brief);
+    }
+}
+
 static int printed(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout)
@@ -550,8 +568,11 @@ static int skills_main(int argc, char **argv)
     o.skill = skill_find(str_of(argv[0])); /* a link of that name */
     signal(SIGPIPE, SIG_IGN);
     if (argc == 2 && strcmp(argv[1], "-h") == 0) {
-        fputs(usage, stdout);
+        struct buf more = BUF_INIT(SCHEMA_MAX);
+        more_usage(&more);
+        printf("%s%s", usage, buf_z(&more));
         status = printed();
+        buf_release(&more);
     } else if (take_args(&o, argc, argv, &e) < 0) {
         status = say(MISUSED, e.text);
     } else if (o.schema) {
@@ -573,5 +594,6 @@ const struct applet applet_skills = {
              "parse_ipynb parse_audio parse_image parse_video",
     .brief = "files for agents: windows, searches, edits, documents",
     .usage = usage,
+    .more_usage = more_usage,
     .main = skills_main,
 };

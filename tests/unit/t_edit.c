@@ -199,6 +199,40 @@ TEST(behind_a_line_without_an_end)
     CHECK_FILE("x\n");
 }
 
+/* ---- whole lines ---- */
+
+static int lines_become(int64_t from, int64_t to, const char *text)
+{
+    return apply(
+        (struct edit){.kind = EDIT_LINES, .from = from, .to = to, .text = str_of(text)});
+}
+
+TEST(lines_are_replaced)
+{
+    begin();
+    PUT("1\n2\n3");
+    CHECK_INT(lines_become(2, 2, "a\nb"), 0);
+    CHECK_FILE("1\na\nb\n3");
+    CHECK_INT(done.line, 2);
+    CHECK_INT(done.added, 2);
+    CHECK_INT(lines_become(1, 3, "x\n"), 0);
+    CHECK_FILE("x\n3");
+    CHECK_INT(lines_become(3, 2, "end"), 0); /* behind the last one */
+    CHECK_FILE("x\n3\nend\n");
+    CHECK_INT(lines_become(1, 0, "0"), 0); /* before the first one */
+    CHECK_FILE("0\nx\n3\nend\n");
+    CHECK_INT(lines_become(2, 4, ""), 0);
+    CHECK_FILE("0\n");
+    CHECK_INT(lines_become(0, 0, "x"), -1);
+    CHECK_INT(lines_become(3, 2, "x"), -1);
+    CHECK_INT(done.failure.why, EDIT_NO_LINE);
+    CHECK_INT(done.failure.count, 1);
+    CHECK_INT(lines_become(1, 2, "x"), -1);
+    CHECK_FILE("0\n");
+    CHECK_INT(undo(), 0);
+    CHECK_FILE("0\nx\n3\nend\n");
+}
+
 /* ---- creating ---- */
 
 TEST(a_new_file)
