@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +51,11 @@ static const char usage[] =
     "      --python          print the Python module: from agentskills import *\n"
     "      --install-python  put it where python3 finds it, or into DIR\n"
     "  -h, --help            this text\n"
+    "\n"
+    "With ENABLE_AUTO_LINT=true in the environment, edits of lines that bring a syntax\n"
+    "error into a file are refused, if the image has python3, node, bash, gofmt, ruby "
+    "or\n"
+    "php to find it; JSON needs none.\n"
     "\n"
     "Exit status: 0; 1 the function failed, and its text says why; 2 wrong arguments;\n"
     "125 the server was lost.\n";
@@ -410,6 +416,13 @@ static int on_output(struct call *c, bool error, struct str bytes)
 
 static const struct call_events events = {on_output, NULL, NULL, NULL};
 
+/* As agentskills of 2024 has it. */
+static bool lints(void)
+{
+    const char *value = getenv("ENABLE_AUTO_LINT");
+    return value && strcasecmp(value, "true") == 0;
+}
+
 static struct json *request_of(struct options *o, const char *cwd)
 {
     struct json *q = json_object();
@@ -420,6 +433,7 @@ static struct json *request_of(struct options *o, const char *cwd)
     json_put_z(q, "session", o->session);
     json_put_z(q, "cwd", cwd);
     json_put_z(q, "home", home ? home : "");
+    json_put_bool(q, "lint", lints());
     json_put(q, "args", o->args);
     o->args = NULL;
     return q;
@@ -508,7 +522,8 @@ static int do_here(struct options *o, const char *cwd, struct buf *text, bool *f
                            .home = getenv("HOME"),
                            .edits = edits,
                            .windows = windows,
-                           .session = o->session};
+                           .session = o->session,
+                           .lint = lints()};
     int rc = skill_wait(&q, text, failed, &e);
     edits_free(edits);
     skill_windows_free(windows);

@@ -81,6 +81,7 @@ struct skill_call {
     struct edits *edits; /* NULL: no undo */
     struct skill_windows *windows;
     const char *session;
+    bool lint; /* edits of 2024: not if they make a syntax error */
     struct loop *loop;
 };
 

@@ -17,16 +17,23 @@
 struct change {
     struct skill_run *r;
     char shown[PATH_MAX], path[PATH_MAX];
-    struct buf text; /* the file's, before; owned */
-    int64_t lines;   /* of it */
+    struct buf text;       /* the file's, before; these are owned */
+    struct buf new, after; /* what is put in, what comes of it */
+    struct buf errors;     /* of after */
+    int64_t lines;         /* of text */
     int64_t from, to, line;
+    int64_t seen, added; /* for a window of what is refused */
 };
 
 static int change_begin(struct change *c, struct skill_run *r)
 {
     struct edit_failure *f = xnew(struct edit_failure);
     struct stat st;
-    *c = (struct change){.r = r, .text = BUF_INIT(EDIT_TEXT_MAX)};
+    *c = (struct change){.r = r,
+                         .text = BUF_INIT(EDIT_TEXT_MAX),
+                         .new = BUF_INIT(EDIT_TEXT_MAX),
+                         .after = BUF_INIT(EDIT_TEXT_MAX),
+                         .errors = BUF_INIT(EDIT_TEXT_MAX)};
     int rc = skill_path(r, "file_name", c->shown, c->path);
     if (rc == 0 && (stat(c->path, &st) < 0 || !S_ISREG(st.st_mode))) {
         skill_fail(r, "File %s not found.", c->shown);
@@ -64,15 +71,15 @@ static void show_change(const struct change *c, struct str after)
     set_window(c->r, c->path, c->line);
 }
 
-/* Lines from..to become the text. */
-static int change_apply(struct change *c, struct str text)
+/* Lines from..to become the new text. */
+static void change_do(struct change *c)
 {
     struct skill_run *r = c->r;
     struct edited *d = xnew(struct edited);
     struct edit q = {.kind = EDIT_LINES,
                      .path = c->path,
                      .token = r->q.token,
-                     .text = text,
+                     .text = buf_str(&c->new),
                      .from = c->from,
                      .to = c->to};
     *d = (struct edited)EDITED_INIT;
@@ -82,10 +89,124 @@ static int change_apply(struct change *c, struct str text)
         show_change(c, buf_str(&d->after));
     edited_release(d);
     free(d);
-    return 0;
 }
 
-static void change_release(struct change *c) { buf_release(&c->text); }
+static void change_free(struct change *c)
+{
+    buf_release(&c->text);
+    buf_release(&c->new);
+    buf_release(&c->after);
+    buf_release(&c->errors);
+    free(c);
+}
+
+void edit_change_free(struct skill_run *r)
+{
+    if (r->change)
+        change_free(r->change);
+    r->change = NULL;
+}
+
+/* ---- what it would look like ---- */
+
+static int compose(struct change *c)
+{
+    struct str text = buf_str(&c->text), head = edit_lines(text, 1, c->from - 1);
+    size_t to = c->to > 0 ? edit_lines(text, 1, c->to).n : 0;
+    struct str new = buf_str(&c->new);
+    if (c->from > c->to)
+        to = head.n;
+    return buf_adds(&c->after, head) < 0 ||
+                   (head.n && head.p[head.n - 1] != '\n' &&
+                    buf_addc(&c->after, '\n') < 0) ||
+                   buf_adds(&c->after, new) < 0 ||
+                   (new.n &&new.p[new.n - 1] != '\n' && buf_addc(&c->after, '\n') < 0) ||
+                   buf_adds(&c->after, str_sub(text, to, text.n)) < 0
+               ? -1
+               : 0;
+}
+
+static void rule(struct buf *out, const char *before, const char *behind)
+{
+    buf_addf(out, "%s-------------------------------------------------\n%s", before,
+             behind);
+}
+
+static void refuse(struct change *c, struct str errors)
+{
+    struct buf *out = &c->r->text;
+    c->r->failed = true;
+    buf_addz(out, "[Your proposed edit has introduced new syntax error(s). Please "
+                  "understand the errors and retry your edit command.]\nERRORS:\n");
+    buf_adds(out, errors);
+    rule(out, "[This is how your edit would have looked if applied]\n", "");
+    window_print(out, buf_str(&c->after), c->seen, c->added + 20, false);
+    rule(out, "\n", "\n");
+    rule(out, "[This is the original code before your edit]\n", "");
+    window_print(out, buf_str(&c->text), c->seen, c->added + 20, false);
+    rule(out, "\n", "");
+    buf_addz(out,
+             "Your changes have NOT been applied. Please fix your edit command and "
+             "try again.\nYou either need to 1) Specify the correct start/end line "
+             "arguments or 2) Correct your edit code.\nDO NOT re-run the same failed "
+             "edit command. Running it again will lead to the same error.\n");
+}
+
+/* The faults of the file as it is are known. */
+static void on_old_checked(struct skill_run *r, struct str before)
+{
+    struct change *c = r->change;
+    struct buf fresh = BUF_INIT(EDIT_TEXT_MAX);
+    lint_subtract(&fresh, buf_str(&c->errors), before);
+    if (fresh.n > 0)
+        refuse(c, buf_str(&fresh));
+    else
+        change_do(c);
+    buf_release(&fresh);
+    skill_tell(r);
+}
+
+static void on_new_checked(struct skill_run *r, struct str errors)
+{
+    struct change *c = r->change;
+    if (errors.n == 0) {
+        change_do(c);
+        skill_tell(r);
+        return;
+    }
+    buf_adds(&c->errors, errors);
+    if (!lint_start(r, c->path, buf_str(&c->text), on_old_checked))
+        on_old_checked(r, STR(""));
+}
+
+/*
+ * Makes the change, after a check if one is wanted; then c is the call's, and it is
+ * told later.
+ */
+static void change_apply(struct change *c, struct str text)
+{
+    struct skill_run *r = c->r;
+    if (buf_adds(&c->new, text) < 0) {
+        skill_fail(r, "The new text is too long.");
+        return;
+    }
+    if (r->q.lint && compose(c) == 0) {
+        r->change = c;
+        if (lint_start(r, c->path, buf_str(&c->after), on_new_checked))
+            return;
+        r->change = NULL;
+    }
+    change_do(c);
+}
+
+static int change_end(struct change *c)
+{
+    struct skill_run *r = c->r;
+    if (r->change == c)
+        return 0;
+    change_free(c);
+    return skill_tell(r);
+}
 
 static bool is_blank(struct str s)
 {
@@ -184,6 +305,8 @@ static void replace(struct change *c, struct str wanted, struct str text)
     c->to = c->from + edit_count_lines(wanted) - 1;
     c->to = c->to > c->lines ? c->lines : c->to;
     c->line = c->from;
+    c->seen = (c->from + c->to) / 2;
+    c->added = edit_count_lines(text);
     if (times > 1)
         skill_fail(c->r, "`to_replace` appears more than once, please include enough "
                          "lines to make code in `to_replace` unique.");
@@ -209,9 +332,7 @@ int edit_by_replace(struct skill_run *r, struct err *e)
     c = xnew(struct change);
     if (change_begin(c, r) == 0)
         replace(c, wanted, text);
-    change_release(c);
-    free(c);
-    return skill_tell(r);
+    return change_end(c);
 }
 
 /* ---- insert_content_at_line, append_file ---- */
@@ -243,7 +364,8 @@ static void insert(struct change *c, int64_t line)
 {
     struct str text = skill_str(c->r, "content");
     bool empty = is_empty(c);
-    c->line = line;
+    c->line = c->seen = line;
+    c->added = 1;
     c->from = empty ? 1 : line;
     c->to = empty ? c->lines : line - 1;
     if (line < 1 || (!empty && line > c->lines + 1))
@@ -255,7 +377,8 @@ static void insert(struct change *c, int64_t line)
 static void append(struct change *c)
 {
     bool empty = is_empty(c);
-    c->line = c->lines > 1 ? c->lines : 1;
+    c->line = c->seen = c->lines > 1 ? c->lines : 1;
+    c->added = edit_count_lines(skill_str(c->r, "content"));
     c->from = empty ? 1 : c->lines + 1;
     c->to = c->lines;
     change_apply(c, skill_str(c->r, "content"));
@@ -267,9 +390,7 @@ int edit_insert_content(struct skill_run *r, struct err *e)
     (void)e;
     if (change_begin(c, r) == 0)
         insert(c, skill_int(r, "line_number"));
-    change_release(c);
-    free(c);
-    return skill_tell(r);
+    return change_end(c);
 }
 
 int edit_append_file(struct skill_run *r, struct err *e)
@@ -278,9 +399,7 @@ int edit_append_file(struct skill_run *r, struct err *e)
     (void)e;
     if (change_begin(c, r) == 0)
         append(c);
-    change_release(c);
-    free(c);
-    return skill_tell(r);
+    return change_end(c);
 }
 
 /* ---- file_editor ---- */

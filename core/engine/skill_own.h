@@ -26,6 +26,9 @@ struct window {
     uint64_t step, marks_n, marks[WINDOW_MARKS];
 };
 
+struct change;
+typedef void lint_done_fn(struct skill_run *r, struct str errors);
+
 struct skill_run {
     struct skill_call q;
     skill_done_fn *done;
@@ -38,6 +41,9 @@ struct skill_run {
     struct skills_run *search; /* one of these is running, */
     struct job *job;           /* or none */
     struct buf raw;            /* of the job */
+    struct change *change;     /* owned, while it is checked; skill_edit.c */
+    lint_done_fn *lint_done;
+    struct timer lint_timer;
 };
 
 /* ---- skill.c ---- */
@@ -73,5 +79,18 @@ skill_fn window_open_file, window_goto_line, window_scroll_up, window_scroll_dow
 
 skill_fn edit_create_file, edit_by_replace, edit_insert_content, edit_append_file;
 skill_fn edit_file_editor;
+void edit_change_free(struct skill_run *r); /* what r->change is, NULL too */
+
+/* ---- skill_lint.c ---- */
+
+/*
+ * Tells done what is wrong with a text that is to be this file's, a line for each
+ * fault, "" for nothing; borrowed during the call, which may come at once. false:
+ * there is nothing that could check it, and done is not called.
+ */
+bool lint_start(struct skill_run *r, const char *path, struct str text,
+                lint_done_fn *done);
+/* Appends the lines of now that before does not have, with newlines. */
+void lint_subtract(struct buf *out, struct str now, struct str before);
 
 #endif

@@ -786,7 +786,7 @@ static int check_types(const struct json *q, struct err *e)
                                        "op",         "v",       "since"};
     static const char *const bools[] = {"stdin",  "no_wait", "detach", "text",
                                         "enter",  "eof",     "follow", "end",
-                                        "silent", "history", "ask"};
+                                        "silent", "history", "ask",    "lint"};
     struct str s;
     int64_t i;
     bool b;

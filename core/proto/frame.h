@@ -64,7 +64,8 @@
  *           {"type": of the message, "content": its content}
  *   kernel  kernel, verb: "interrupt", "restart" or "close"
  *   kernels → {"kernels":[…],"specs":[…]}
- *   skill   skill (the name of one), args {…}, session (whose window), cwd, home:
+ *   skill   skill (the name of one), args {…}, session (whose window), cwd, home,
+ *           lint (bool):
  *           'O' frames are its text. The result has "failed": bool
  *
  * Results: {"ok":true,…} or {"ok":false,"error":{"code":NAME,"text":SENTENCE}}.

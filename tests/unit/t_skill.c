@@ -13,7 +13,7 @@
 
 static struct skill_windows *windows;
 static struct edits *edits;
-static bool failed;
+static bool failed, lint;
 static struct err err;
 
 static const char *in_dir(const char *name)
@@ -75,7 +75,8 @@ static const char *call_as(const char *session, const char *token, const char *n
                            .token = token,
                            .edits = edits,
                            .windows = windows,
-                           .session = session};
+                           .session = session,
+                           .lint = lint};
     CHECK(q.skill);
     int rc = skill_wait(&q, &text, &failed, &err);
     const char *from = rc < 0 ? err.text : buf_z(&text), *dir = t_dir();
@@ -350,6 +351,53 @@ TEST(lines_by_number)
     put_file("e", "\n");
     call("insert_content_at_line", "{'file_name':'e','line_number':1,'content':'one'}");
     check_file("e", "one\n");
+}
+
+/* ---- syntax ---- */
+
+#define REFUSED \
+    "[Your proposed edit has introduced new syntax error(s). Please understand the " \
+    "errors and retry your edit command.]\nERRORS:\n"
+#define RULE "-------------------------------------------------\n"
+#define NOT_DONE \
+    "Your changes have NOT been applied. Please fix your edit command and try again.\n" \
+    "You either need to 1) Specify the correct start/end line arguments or 2) Correct " \
+    "your edit code.\nDO NOT re-run the same failed edit command. Running it again " \
+    "will lead to the same error.\n"
+
+TEST(an_edit_that_breaks_the_file)
+{
+    begin();
+    lint = true;
+    put_file("f.json", "{\"a\":\n1}\n");
+    const char *got = call("insert_content_at_line",
+                           "{'file_name':'f.json','line_number':2,'content':'2,'}");
+    CHECK(strncmp(got, REFUSED "D/f.json: ", sizeof(REFUSED) + 9) == 0);
+    CHECK(failed);
+    got = strstr(got, "\n[This");
+    CHECK(got);
+    CHECK_STR(got + 1, "[This is how your edit would have looked if applied]\n" RULE
+                       "(this is the beginning of the file)\n1|{\"a\":\n2|2,\n3|1}\n"
+                       "(this is the end of the file)\n" RULE "\n"
+                       "[This is the original code before your edit]\n" RULE
+                       "(this is the beginning of the file)\n1|{\"a\":\n2|1}\n"
+                       "(this is the end of the file)\n" RULE NOT_DONE);
+    check_file("f.json", "{\"a\":\n1}\n");
+    call("edit_file_by_replace",
+         "{'file_name':'f.json','to_replace':'1}','new_content':'2}'}");
+    CHECK(!failed);
+    check_file("f.json", "{\"a\":\n2}\n");
+    /* What was wrong before is no fault of an edit; nor is it asked of other files. */
+    put_file("g.json", "[1\n");
+    call("append_file", "{'file_name':'g.json','content':',2'}");
+    CHECK(!failed);
+    check_file("g.json", "[1\n,2\n");
+    put_file("h", "x\n");
+    call("append_file", "{'file_name':'h','content':'('}");
+    CHECK(!failed);
+    lint = false;
+    call("append_file", "{'file_name':'f.json','content':'('}");
+    CHECK(!failed);
 }
 
 /* ---- file_editor ---- */

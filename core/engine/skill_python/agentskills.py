@@ -118,6 +118,10 @@ def _ask(request):
     return output.decode('utf-8', 'replace'), result
 
 
+def _lints():
+    return _os.environ.get('ENABLE_AUTO_LINT', '').lower() == 'true'
+
+
 def _session():
     return _os.environ.get('OD_SESSION') or 'main'
 
@@ -150,7 +154,7 @@ def _call(name, args):
             args[key] = _os.fspath(value)
     try:
         return _ask({'do': 'skill', 'skill': name, 'args': args, 'session': _session(),
-                     'cwd': _os.getcwd(), 'home': _os.path.expanduser('~')})[0]
+                     'cwd': _os.getcwd(), 'home': _os.path.expanduser('~'), 'lint': _lints()})[0]
     except _NoServer:
         return _run_od(name, args)
 
