@@ -102,8 +102,9 @@ $(O)/obj/%.o: %.c $(O)/flags $(O)/gen/build_info.h $(O)/gen/licences.h | $(DEPS_
 	@echo "  CC     $<"
 	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Files that the assembler takes in.
+# Files that are part of the program as they are (.incbin).
 $(O)/obj/core/engine/kernel_host_embedded.o: $(wildcard core/engine/kernel_python/*.py)
+$(O)/obj/core/engine/skill_python.o: core/engine/skill_python/agentskills.py
 
 # Rewritten only when it changes, so that other flags rebuild everything.
 $(O)/flags: FORCE
