@@ -9,7 +9,7 @@
 # has what is defined here, and begins and ends without a server, in a folder of
 # its own ($dir) that is not empty. It removes what is large.
 #
-# A limit is a program of at most 100 lines (limit/) that has the same lasting
+# A limit is a program of about 100 lines (limit/) that has the same lasting
 # effects with the system calls that cannot be avoided, run in turn with ours,
 # so that whatever else the machine does hits both. Servers are private ones in
 # a new folder on the file system of TMPDIR (/var/tmp). $OD is the program.

@@ -170,7 +170,7 @@ static void rate(int links, int count)
         }
     }
     double s = (now_us() - begin) / 1e6;
-    printf("rate %d %.0f\n", links, 2.0 * count / s);
+    printf("rate %.0f\n", 2.0 * count / s);
 }
 
 static void replay(void)
@@ -189,7 +189,7 @@ static void replay(void)
         last = now_us();
     }
     double s = (last - begin) / 1e6;
-    printf("replay %ld events %.1f MB %.0f MB/s\n", l.events, (double)l.bytes / 1e6,
+    printf("events %ld\nMB %.1f\nrate %.0f\n", l.events, (double)l.bytes / 1e6,
            (double)l.bytes / 1e6 / s);
 }
 
@@ -225,7 +225,7 @@ static void latency(int count)
     say(&l, text);
     while (!over)
         take(&l, on_delta);
-    printf("latency p50 %.0f p99 %.0f us\n", quantile(late, lates, 0.5),
+    printf("p50 %.0f\np99 %.0f\n", quantile(late, lates, 0.5),
            quantile(late, lates, 0.99));
 }
 
@@ -251,8 +251,7 @@ static void idle(int links, const char *pid)
         if (recv(l[i].fd, hello, sizeof(hello), 0) <= 0)
             die("no hello");
     }
-    printf("idle %d %.2f KiB each\n", links,
-           (double)(resident_kib(pid) - before) / links);
+    printf("links %d\neach %.2f\n", links, (double)(resident_kib(pid) - before) / links);
     fflush(stdout);
     pause();
 }
