@@ -18,8 +18,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* What one retention drops is a part of this of what may be kept. */
+/*
+ * What one retention drops is at most a part of this of what may be kept. The newest
+ * segment is read whole by each new worker, so it does not grow with what may be kept.
+ */
 enum { SEGMENTS = 16 };
+
+static uint64_t segment_bytes(const struct json *o)
+{
+    uint64_t n = (uint64_t)json_int(o, "bytes", 0) / SEGMENTS;
+    return n < LIMIT_EVENT_SEGMENT ? n : LIMIT_EVENT_SEGMENT;
+}
 
 static const char open_key[] = "events/open", secrets_key[] = "events/secrets",
                   starts_key[] = "events/starts";
@@ -422,7 +431,7 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
                   .fail = events_http_fail,
                   .arg = ev},
         .opts = {.memory_fd = -1,
-                 .segment_bytes = (uint64_t)json_int(o, "bytes", 0) / SEGMENTS,
+                 .segment_bytes = segment_bytes(o),
                  .total_bytes = (uint64_t)json_int(o, "bytes", 0),
                  .max_age_ms = json_int(o, "age_ms", 0),
                  .sync = sync_of(json_str(o, "fsync", "interval")),

@@ -547,6 +547,20 @@ def _(case):
     same([page["events"][9]["cause"], page["events"][9]["observation"]], [9, "error"])
 
 
+@row("what a new worker reads whole is small, however much is kept",
+     more=("--events-size", "1000"))
+def _(case):
+    for _ in range(6):
+        act(case, "write", args={"path": "/dev/null", "content": "x" * 900000})
+    [folder] = [folder for folder, _, names in os.walk(case.root) if folder.endswith("/events")]
+    sizes = [os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)
+             if name.endswith(".jsonl")]
+    holds(sum(sizes) > 5 << 20 and max(sizes) < 6 << 20 and len(sizes) > 1, sizes)
+    case.kill_worker()
+    end = wait_for(lambda: tried(case, "echo on", None), "the next worker")
+    same([end["content"], end["id"]], ["on", 14])
+
+
 @row("a log of another version is left alone, and memory has the events")
 def _(case):
     run(case, "echo one")
