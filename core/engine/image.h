@@ -41,6 +41,8 @@ enum image_entry {
     IMAGE_KEEP   /* as it was */
 };
 
+enum { IMAGE_LOOK_MAX = 32 << 20 }; /* packed bytes: a third of a second's work */
+
 /* Everything is borrowed. */
 struct image_spec {
     const struct image_binary *binaries; /* one for an architecture at most */
@@ -53,6 +55,7 @@ struct image_spec {
     bool skip_missing;    /* images without a binary for them stay as they are */
     bool verify;          /* layers' digests, too */
     bool no_look;         /* compressed layers are taken to have nothing in the way */
+    bool look_all;        /* or none is; else those beyond IMAGE_LOOK_MAX in all are */
     bool force;           /* replace OUT, and another program at dest */
     const char *token;    /* of letters and digits: for the name of what is not whole */
     char *const *command; /* image_make: the image's own command; NULL: none */

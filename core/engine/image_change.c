@@ -398,14 +398,18 @@ int change_image(const struct change *c, struct json *config,
                 told);
         goto out;
     }
-    l->plain_only = c->spec->no_look;
+    l->packed_max = c->spec->no_look                       ? 0
+                    : c->spec->look_all || c->spec->verify ? UINT64_MAX
+                                                           : IMAGE_LOOK_MAX;
     if (look_for(l, c->spec->dest, layers, n, e) < 0 ||
         layer_tar(c, l, binary, &plain, e) < 0)
         goto out;
     if (l->blind)
-        image_say(c->spec,
-                  "not every layer was looked into: /%s is taken to be in plain folders",
-                  l->parts[l->parts_n - 1].path);
+        image_say(
+            c->spec,
+            "not every layer was looked into: /%s is taken to be in plain folders%s",
+            l->parts[l->parts_n - 1].path,
+            l->skipped ? "; --look unpacks all of them" : "");
     image_sha256(buf_str(&plain), diff_id);
     if (c->gzip && gzip_add(&packed, buf_str(&plain), e) < 0)
         goto out;

@@ -7,6 +7,9 @@
  * image has a link would hide what lies behind that. So every layer's names are
  * read, from the first to the last, and a few paths are kept up to date. Where a
  * folder turns out to be a link, the place is another one, and it begins again.
+ *
+ * In plain layers one goes from name to name; compressed ones must be unpacked, which
+ * takes ten times as long as all the rest. So there is a limit for those.
  */
 #include "base/xalloc.h"
 #include "engine/image_own.h"
@@ -124,7 +127,7 @@ static bool is_below(const char *path, const char *dir)
 static int set_parts(struct look *l, const char *dest, struct err *e)
 {
     struct str rest = str_of(dest);
-    *l = (struct look){.plain_only = l->plain_only};
+    *l = (struct look){.packed_max = l->packed_max};
     char path[LOOK_PATH_MAX + 1] = "";
     size_t n = 0;
     while (rest.n > 0) {
@@ -253,7 +256,7 @@ static int take_entry(struct look *l, struct tar_reader *r, const struct tar_ent
 static int look_at(struct look *l, const struct image_file *file, unsigned layer,
                    struct err *e)
 {
-    if (is_zstd(file) || (l->plain_only && look_is_gzip(file))) {
+    if (is_zstd(file)) {
         l->blind = true;
         return 0;
     }
@@ -274,12 +277,17 @@ static int look_at(struct look *l, const struct image_file *file, unsigned layer
 static int look_once(struct look *l, const struct image_file *layers, unsigned n,
                      struct err *e)
 {
+    uint64_t left = l->packed_max;
     for (unsigned i = 0; i < n; i++) {
         struct err why = ERR_INIT;
         if (layers[i].fd < 0)
             l->blind = true; /* it is elsewhere */
+        else if (look_is_gzip(&layers[i]) && layers[i].size > left)
+            l->blind = l->skipped = true;
         else if (look_at(l, &layers[i], i, &why) < 0)
             return err_set(e, why.code, "layer %u of %u: %.400s", i + 1, n, why.text);
+        else if (layers[i].fd >= 0 && look_is_gzip(&layers[i]))
+            left -= layers[i].size;
     }
     return 0;
 }

@@ -44,6 +44,7 @@ static int hash_root(struct make *m, const char *rootfs, struct err *e)
     struct look *l = xnew(struct look);
     struct hash h;
     m->root_gzip = look_is_gzip(&m->root);
+    l->packed_max = UINT64_MAX;
     hash_begin_sha256(&h);
     int rc = look_for(l, m->spec->dest, &plain, 1, &why);
     if (rc == 0 && l->blind)
@@ -217,8 +218,10 @@ static int make_all(struct make *m, struct err *e)
 int image_make(const struct image_spec *s, const char *rootfs, const char *out,
                bool folder, struct err *e)
 {
-    struct make m = {.spec = s, .folder = folder, .root.fd = -1};
+    struct image_spec spec = *s;
+    struct make m = {.spec = &spec, .folder = folder, .root.fd = -1};
     int rc = 0;
+    spec.look_all = true; /* it is unpacked for its digest in any case */
     if (rootfs && s->binaries_n != 1)
         return err_set(
             e, ERR_INVALID,

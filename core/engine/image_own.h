@@ -86,8 +86,9 @@ struct look_part {
 struct look {
     struct look_part parts[LOOK_DEPTH]; /* the last one is the binary */
     unsigned parts_n;
-    bool plain_only; /* given: leave compressed ones out */
-    bool blind;      /* there are layers that were not read */
+    uint64_t packed_max; /* given: no more bytes of compressed layers are read */
+    bool blind;          /* there are layers that were not read */
+    bool skipped;        /* packed_max is why */
 };
 
 /*

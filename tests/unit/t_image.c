@@ -534,6 +534,51 @@ TEST(what_is_in_the_way)
     image_binary_release(&b);
 }
 
+TEST(compressed_layers_have_a_limit)
+{
+    struct image_binary b = amd64();
+    struct image_spec s = spec_of(&b);
+    struct buf l[2] = {BUF_INIT(1 << 20), BUF_INIT(1 << 20)}, gz = BUF_INIT(48 << 20);
+    add(&l[0], TAR_FILE, "usr/local/bin/od", "another program");
+    CHECK_INT(gzip_add(&gz, buf_str(&l[0]), NULL), 0);
+    put_archive(&gz, 1, "{}");
+    refused(&s, "the image has another program at /usr/local/bin/od");
+    s.no_look = true;
+    CHECK_INT(run_add(&s, "in", "out"), 0);
+    CHECK(strstr(said, "is taken to be in plain folders; --look unpacks"));
+    unlink(path_of("out"));
+    /* Zeroes may follow: it is large without being so when it is unpacked. */
+    size_t more = IMAGE_LOOK_MAX + 1 - gz.n;
+    memset(buf_reserve(&gz, more), 0, more);
+    buf_commit(&gz, more);
+    s = spec_of(&b);
+    put_archive(&gz, 1, "{}");
+    CHECK_INT(run_add(&s, "in", "out"), 0);
+    CHECK(strstr(said, "is taken to be in plain folders; --look unpacks"));
+    unlink(path_of("out"));
+    s.look_all = true;
+    refused(&s, "the image has another program at /usr/local/bin/od");
+    s.look_all = false;
+    s.verify = true;
+    refused(&s, "the image has another program at /usr/local/bin/od");
+    /* Plain ones have none. */
+    s.verify = false;
+    more = IMAGE_LOOK_MAX;
+    buf_release(&l[1]);
+    buf_init(&l[1], 48 << 20);
+    struct tar_entry x = {.name = STR("large"), .mode = 0644, .size = more};
+    CHECK_INT(tar_add_header(&l[1], &x, NULL), 0);
+    memset(buf_reserve(&l[1], more), 'x', more);
+    buf_commit(&l[1], more);
+    buf_adds(&l[1], buf_str(&l[0]));
+    put_archive(&l[1], 1, "{}");
+    refused(&s, "the image has another program at /usr/local/bin/od");
+    buf_release(&l[0]);
+    buf_release(&l[1]);
+    buf_release(&gz);
+    image_binary_release(&b);
+}
+
 /* ---- what is refused ---- */
 
 TEST(layers_that_are_damaged)
