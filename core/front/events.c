@@ -64,6 +64,26 @@ int events_line(struct events *ev, uint64_t id, struct buf *out)
     return -1;
 }
 
+const struct batch_line *events_batch_line(struct events *ev, unsigned i)
+{
+    while (ev->nlines <= i) {
+        struct str rest = str_sub(buf_str(&ev->batch), ev->lines_end, SIZE_MAX);
+        struct event_line line;
+        if (rest.n == 0 || event_line(rest, &line) != EVENT_LINE_GOOD)
+            return NULL;
+        if (ev->nlines == ev->lines_max) {
+            ev->lines_max = ev->lines_max ? 2 * ev->lines_max : 16;
+            ev->lines = xrealloc(ev->lines, ev->lines_max, sizeof(*ev->lines));
+        }
+        struct batch_line *b = &ev->lines[ev->nlines++];
+        b->text = str_sub(rest, 0, line.n - 1);
+        b->id = line.id;
+        events_look(b->text, &b->look);
+        ev->lines_end += line.n;
+    }
+    return &ev->lines[i];
+}
+
 bool events_batch(struct events *ev, const struct event_cursor *c)
 {
     if (c->next >= ev->batch_from && c->next < ev->batch_next)
@@ -71,6 +91,8 @@ bool events_batch(struct events *ev, const struct event_cursor *c)
     struct err e = ERR_INIT;
     struct event_cursor at = *c;
     buf_reset(&ev->batch);
+    ev->nlines = 0;
+    ev->lines_end = 0;
     ev->batch_from = ev->batch_next = at.next;
     if (eventlog_read(ev->log, &at, &ev->batch, BATCH, &e) <= 0) {
         if (e.code)
@@ -421,21 +443,20 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
                            const struct json *o)
 {
     struct events *ev = xnew(struct events);
-    *ev = (struct events){
-        .en = en,
-        .v0 = v0,
-        .keys = keys,
-        .front = {.prefix = "",
-                  .routes = events_routes,
-                  .nroutes = events_nroutes,
-                  .fail = events_http_fail,
-                  .arg = ev},
-        .opts = {.memory_fd = -1,
-                 .segment_bytes = segment_bytes(o),
-                 .total_bytes = (uint64_t)json_int(o, "bytes", 0),
-                 .max_age_ms = json_int(o, "age_ms", 0),
-                 .sync = sync_of(json_str(o, "fsync", "interval")),
-                 .drop_when_full = true}};
+    *ev = (struct events){.en = en,
+                          .v0 = v0,
+                          .keys = keys,
+                          .front = {.prefix = "",
+                                    .routes = events_routes,
+                                    .nroutes = events_nroutes,
+                                    .fail = events_http_fail,
+                                    .arg = ev},
+                          .opts = {.memory_fd = -1,
+                                   .segment_bytes = segment_bytes(o),
+                                   .total_bytes = (uint64_t)json_int(o, "bytes", 0),
+                                   .max_age_ms = json_int(o, "age_ms", 0),
+                                   .sync = sync_of(json_str(o, "fsync", "interval")),
+                                   .drop_when_full = true}};
     list_init(&ev->links);
     list_init(&ev->waits);
     list_init(&ev->pendings);

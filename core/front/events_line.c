@@ -16,12 +16,11 @@
 
 /* ---- looking ---- */
 
-static bool skip(struct str *s, const char *text)
+static inline bool skip(struct str *s, struct str text)
 {
-    size_t n = strlen(text);
-    if (!str_starts(*s, str_n(text, n)))
+    if (s->n < text.n || memcmp(s->p, text.p, text.n) != 0)
         return false;
-    *s = str_sub(*s, n, s->n);
+    *s = str_n(s->p + text.n, s->n - text.n);
     return true;
 }
 
@@ -41,6 +40,14 @@ static struct str take_string(struct str *s)
 {
     if (s->n == 0 || s->p[0] != '"')
         return str_n(s->p, 0);
+    /* Nearly all are short and without a backslash. */
+    const char *end = memchr(s->p + 1, '"', s->n - 1);
+    size_t plain = end ? (size_t)(end - s->p) : 0;
+    if (plain > 0 && !memchr(s->p + 1, '\\', plain - 1)) {
+        struct str token = str_n(s->p, plain + 1);
+        *s = str_n(end + 1, s->n - plain - 1);
+        return token;
+    }
     for (size_t i = 1; i < s->n; i++) {
         if (s->p[i] == '\\') {
             i++;
@@ -61,28 +68,28 @@ void events_look(struct str line, struct event_look *out)
         return;
     out->id = head.id;
     struct str s = line;
-    if (!skip(&s, "{\"id\":") || !take_number(&s, &out->id) ||
-        !skip(&s, ",\"timestamp\":") || take_string(&s).n == 0)
+    if (!skip(&s, STR("{\"id\":")) || !take_number(&s, &out->id) ||
+        !skip(&s, STR(",\"timestamp\":")) || take_string(&s).n == 0)
         return;
-    if (skip(&s, ",\"key\":")) {
+    if (skip(&s, STR(",\"key\":"))) {
         struct str key = take_string(&s);
         if (key.n != EVENTS_KEY + 2)
             return;
         out->kind = LOOK_ACTION;
         out->key = str_sub(key, 1, EVENTS_KEY);
-    } else if (skip(&s, ",\"cause\":") && take_number(&s, &out->cause)) {
+    } else if (skip(&s, STR(",\"cause\":")) && take_number(&s, &out->cause)) {
         out->kind = LOOK_END;
     } else {
         return;
     }
-    if (skip(&s, ",\"session\":")) {
+    if (skip(&s, STR(",\"session\":"))) {
         struct str name = take_string(&s);
         out->session = name.n > 2 ? str_sub(name, 1, name.n - 2) : str_n(s.p, 0);
     }
-    if (skip(&s, ",\"client_id\":"))
+    if (skip(&s, STR(",\"client_id\":")))
         out->client_id = take_string(&s);
-    out->has_output = out->kind == LOOK_END && skip(&s, ",\"output\":{\"from\":") &&
-                      take_number(&s, &out->from) && skip(&s, ",\"to\":") &&
+    out->has_output = out->kind == LOOK_END && skip(&s, STR(",\"output\":{\"from\":")) &&
+                      take_number(&s, &out->from) && skip(&s, STR(",\"to\":")) &&
                       take_number(&s, &out->to);
 }
 

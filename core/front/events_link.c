@@ -169,17 +169,17 @@ void links_error(struct events *ev, const struct err *e, uint64_t cause)
     buf_release(&b);
 }
 
-/* One line of the log, without its newline. false: not now. */
-static bool send_line(struct events_link *k, struct str line, uint64_t id)
+/* false: not now. */
+static bool send_line(struct events_link *k, const struct batch_line *line)
 {
-    struct event_look l;
-    events_look(line, &l);
-    if (l.kind == LOOK_END && !flow_over(k, &l))
+    uint64_t id = line->id;
+    bool action = line->look.kind == LOOK_ACTION;
+    if (line->look.kind == LOOK_END && !flow_over(k, &line->look))
         return false;
-    if (!link_send(k, line, id))
+    if (!link_send(k, line->text, id))
         return false;
     k->cursor.next = id + 1;
-    struct pending *p = l.kind == LOOK_ACTION ? events_pending(k->ev, id) : NULL;
+    struct pending *p = action ? events_pending(k->ev, id) : NULL;
     if (p && p->started)
         flow_begin(k, p);
     return !k->over;
@@ -188,18 +188,14 @@ static bool send_line(struct events_link *k, struct str line, uint64_t id)
 /* What of the batch is the link's next; true: all of it was sent. */
 static bool send_batch(struct events_link *k)
 {
-    struct events *ev = k->ev;
-    struct str s = buf_str(&ev->batch);
-    struct event_line line;
-    while (s.n > 0 && event_line(s, &line) == EVENT_LINE_GOOD) {
-        if (line.id >= k->cursor.next &&
-            !send_line(k, str_sub(s, 0, line.n - 1), line.id)) {
+    const struct batch_line *line;
+    for (unsigned i = 0; (line = events_batch_line(k->ev, i)); i++) {
+        if (line->id >= k->cursor.next && !send_line(k, line)) {
             k->cursor.segment = k->cursor.offset = 0;
             return false;
         }
-        s = str_sub(s, line.n, s.n);
     }
-    k->cursor = ev->batch_after;
+    k->cursor = k->ev->batch_after;
     return true;
 }
 

@@ -68,6 +68,25 @@ struct events_stats {
     uint64_t links, duplicates;
 };
 
+/* How an event's line begins, which is always the same way. */
+struct event_look {
+    uint64_t id;
+    enum { LOOK_OTHER, LOOK_ACTION, LOOK_END } kind;
+    struct str key;       /* ACTION: 32 digits */
+    uint64_t cause;       /* END */
+    struct str session;   /* as it is in JSON, which for a session's name is itself */
+    struct str client_id; /* with its quotes; n 0: none */
+    bool has_output;      /* END, with from and to */
+    uint64_t from, to;
+};
+
+/* A line of the batch, without its newline. */
+struct batch_line {
+    struct str text; /* borrowed from the batch, as is what look says */
+    uint64_t id;
+    struct event_look look;
+};
+
 struct events {
     struct engine *en;
     struct v0 *v0;
@@ -91,6 +110,9 @@ struct events {
     struct buf batch;    /* lines that several links read at once */
     uint64_t batch_from, batch_next;
     struct event_cursor batch_after;
+    struct batch_line *lines; /* owned: those of the batch that anybody looked at */
+    unsigned nlines, lines_max;
+    size_t lines_end;  /* bytes of the batch that they are */
     struct task keep;  /* what is pending is to be stored */
     struct task flows; /* a command began */
     struct events_stats stats;
@@ -102,18 +124,6 @@ struct events {
 };
 
 /* ---- events_line.c ---- */
-
-/* How an event's line begins, which is always the same way. */
-struct event_look {
-    uint64_t id;
-    enum { LOOK_OTHER, LOOK_ACTION, LOOK_END } kind;
-    struct str key;       /* ACTION: 32 digits */
-    uint64_t cause;       /* END */
-    struct str session;   /* as it is in JSON, which for a session's name is itself */
-    struct str client_id; /* with its quotes; n 0: none */
-    bool has_output;      /* END, with from and to */
-    uint64_t from, to;
-};
 
 void events_look(struct str line, struct event_look *out);
 /* Replaces secrets inside of the strings of a JSON text. The number of them. */
@@ -133,6 +143,8 @@ uint64_t events_append(struct events *ev, struct buf *object, struct err *e);
 int events_line(struct events *ev, uint64_t id, struct buf *out);
 /* The lines from c on, shared by who reads the same. false: none now. */
 bool events_batch(struct events *ev, const struct event_cursor *c);
+/* The line i of those, looked at once for all links; NULL: there are no more. */
+const struct batch_line *events_batch_line(struct events *ev, unsigned i);
 struct pending *events_pending(struct events *ev, uint64_t id);
 struct pending *events_pend(struct events *ev, uint64_t id, struct str session,
                             struct str client_id, struct known *known);
