@@ -60,6 +60,7 @@ test?  podman                 podman        podman         podman      podman   
 test?  runc                   runc          runc           runc        runc       runc
 test?  skopeo                 skopeo        skopeo         skopeo      skopeo     skopeo
 test?  umoci                  umoci         umoci          umoci       -          umoci
+test?  chromium-headless-shell chromium-headless-shell chromium-headless chromium chromium chromium
 test?  buildah                buildah       buildah        buildah     buildah    buildah
 kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel python-ipykernel python3-ipykernel
 kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib

@@ -6,7 +6,8 @@
 #
 #   build      the release and the dev build, then tests/scenario/build.test
 #   unit       tests/unit, with sanitizers (glibc)    unit-musl  as released
-#   scenario wire kernels fault images compat    tests/GROUP/*.test, on the release
+#   scenario wire fault compat kernels browser images
+#              tests/GROUP/*.test, on the release
 #   cross      another processor's build, under an emulator
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS
 #   quick, all several of them
@@ -133,7 +134,7 @@ prepare() {
         build/tools.sh test kernels >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;
-    scenario | fault | compat)
+    scenario | fault | compat | browser)
         build/tools.sh test >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;
@@ -153,7 +154,8 @@ for g; do
     quick) groups+=(build unit scenario) ;;
     all)
         export OD_TEST_DEEP=1
-        groups+=(build unit unit-musl scenario wire kernels fault images compat cross fuzz)
+        groups+=(build unit unit-musl scenario wire kernels fault images compat browser)
+        groups+=(cross fuzz)
         ;;
     *) groups+=("$g") ;;
     esac

@@ -13,7 +13,8 @@ enum { READ_AT_ONCE = 64 << 10 };
 
 void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner)
 {
-    *c = (struct cdp){.from = from, .to = to, .on_event = on_event, .owner = owner};
+    *c = (struct cdp){
+        .from = from, .to = to, .stop = -1, .on_event = on_event, .owner = owner};
     buf_init(&c->in, LIMIT_CDP_MESSAGE);
     buf_init(&c->out, CDP_OUT_MAX);
     if (from >= 0)
@@ -179,13 +180,18 @@ int cdp_turn(struct cdp *c, int64_t end_ms)
         if (c->ended)
             return -1;
         int64_t left = end_ms - clock_ms();
-        struct pollfd fds[2] = {{c->from, POLLIN, 0},
-                                {c->out.n > 0 ? c->to : -1, POLLOUT, 0}};
+        struct pollfd fds[3] = {{c->from, POLLIN, 0},
+                                {c->out.n > 0 ? c->to : -1, POLLOUT, 0},
+                                {c->stop, POLLIN, 0}};
         if (left < 0)
             left = 0;
-        int r = poll(fds, 2, left > INT32_MAX ? INT32_MAX : (int)left);
+        int r = poll(fds, 3, left > INT32_MAX ? INT32_MAX : (int)left);
         if (r == 0)
             return 0;
+        if (r > 0 && fds[2].revents) {
+            end(c, ERR_CANCELLED, "it was interrupted");
+            return -1;
+        }
         if (r < 0 || !fds[0].revents)
             continue;
         ssize_t n = read(c->from, bytes, sizeof(bytes));

@@ -29,6 +29,7 @@ struct cdp_pending {
 
 struct cdp {
     int from, to; /* owned; -1: none */
+    int stop;     /* borrowed: when it is readable the connection ends; -1: none */
     struct buf in, out;
     int last_id;
     struct cdp_pending pending[CDP_PENDING_MAX];
@@ -38,7 +39,7 @@ struct cdp {
     struct err why; /* it ended */
 };
 
-/* Takes both descriptors and makes them non-blocking. */
+/* Takes both descriptors and makes them non-blocking; stop is -1. */
 void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner);
 void cdp_close(struct cdp *c);
 

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* `od browse`: one visit to a page by a Chromium of its own. */
+#include "applet.h"
+#include "base/json.h"
+#include "engine/browse_action.h"
+#include "engine/browser.h"
+#include "os/sig.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STATUS_FAILED = 1, STATUS_OURS = 125 };
+
+struct options {
+    struct buf actions;
+    const char *url, *shot, *downloads;
+    bool tree, json;
+};
+
+static int fail(const char *text)
+{
+    fprintf(stderr, "od browse: %s\n", text);
+    return STATUS_OURS;
+}
+
+/* An address as it is; the path of a file as file:; anything else is a host's name. */
+static void put_address(struct buf *out, const char *given)
+{
+    static const char *const schemes[] = {"about:", "data:", "file:", "http:", "https:"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+        if (str_starts(str_of(given), str_of(schemes[i]))) {
+            buf_addz(out, given);
+            return;
+        }
+    }
+    if (realpath(given, path)) {
+        buf_addz(out, "file://");
+        for (const char *c = path; *c; c++) {
+            if (strchr("%?#", *c))
+                buf_addf(out, "%%%02x", (unsigned char)*c);
+            else
+                buf_addc(out, *c);
+        }
+        return;
+    }
+    buf_addf(out, "http://%s", given);
+}
+
+static int write_shot(const struct options *o, const struct browser_seen *seen)
+{
+    FILE *f = fopen(o->shot, "w");
+    bool ok = f && fwrite(seen->shot.p, 1, seen->shot.n, f) == seen->shot.n;
+    if (f && fclose(f) != 0)
+        ok = false;
+    if (!ok)
+        fprintf(stderr, "od browse: cannot write %s: %s\n", o->shot, strerror(errno));
+    return ok ? 0 : STATUS_OURS;
+}
+
+static void print_json(const struct options *o, struct browser_seen *seen)
+{
+    struct json *j = json_object();
+    struct buf line = BUF_INIT(64 << 20);
+    json_put_str(j, "url", buf_str(&seen->url));
+    json_put_str(j, "title", buf_str(&seen->title));
+    json_put_str(j, "error", buf_str(&seen->error));
+    json_put_str(j, "focused", buf_str(&seen->focused));
+    json_put_int(j, "active", seen->active);
+    json_put(j, "tabs", seen->tabs);
+    json_put(j, "notes", seen->notes);
+    json_put_str(j, "said", buf_str(&seen->said));
+    json_put_str(j, o->tree ? "tree" : "text",
+                 buf_str(o->tree ? &seen->tree : &seen->text));
+    if (o->shot)
+        json_put_z(j, "screenshot", o->shot);
+    seen->tabs = seen->notes = NULL;
+    if (json_print(&line, j) == 0)
+        printf("%s\n", buf_z(&line));
+    buf_release(&line);
+    json_free(j);
+}
+
+static void print_text(const struct options *o, const struct browser_seen *seen)
+{
+    const struct buf *b = o->tree ? &seen->tree : &seen->text;
+    for (const struct json *n = json_first(seen->notes); n; n = json_next(n))
+        fprintf(stderr, "od browse: %.*s\n", STR_ARG(json_str_value(n, "")));
+    if (seen->error.n)
+        fprintf(stderr, "od browse: %s\n", buf_z(&seen->error));
+    printf("%s%s", buf_z(&seen->said), buf_z(b));
+    if (b->n && b->p[b->n - 1] != '\n')
+        putchar('\n');
+}
+
+static int visit(const struct options *o, struct browser *b)
+{
+    struct browser_look look = {.tree = true, .shot = o->shot != NULL, .text = !o->tree};
+    struct browser_seen seen;
+    struct err e = ERR_INIT;
+    struct buf go = BUF_INIT(1 << 20), address = BUF_INIT(1 << 19);
+    put_address(&address, o->url);
+    buf_addz(&go, "goto(");
+    browse_repr_text(&go, buf_str(&address));
+    buf_addz(&go, ")");
+    int r = browser_act(b, buf_str(&go));
+    buf_release(&go);
+    buf_release(&address);
+    /* Bids are what a look gave: the actions need one before them. */
+    if (r == 0 && o->actions.n &&
+        browser_see(b, &(struct browser_look){.tree = true}, &seen, &e) == 0) {
+        browser_seen_release(&seen);
+        r = browser_act(b, buf_str(&o->actions));
+    }
+    if (browser_see(b, &look, &seen, &e) < 0) {
+        browser_seen_release(&seen);
+        return fail(e.text);
+    }
+    int status = seen.error.n ? STATUS_FAILED : 0;
+    if (o->json)
+        print_json(o, &seen);
+    else
+        print_text(o, &seen);
+    if (o->shot && write_shot(o, &seen) != 0)
+        status = STATUS_OURS;
+    browser_seen_release(&seen);
+    return r < 0 && status == 0 ? STATUS_FAILED : status;
+}
+
+/* The value of an option: behind "=", or the next word. NULL: said why. */
+static const char *value(int argc, char **argv, int *i, const char *name)
+{
+    size_t n = strlen(name);
+    if (argv[*i][n] == '=')
+        return argv[*i] + n + 1;
+    if (*i + 1 < argc)
+        return argv[++*i];
+    fprintf(stderr, "od browse: %s wants a value\n", name);
+    return NULL;
+}
+
+static bool is(const char *arg, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(arg, name, n) == 0 && (arg[n] == '\0' || arg[n] == '=');
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *v = "";
+        if (strcmp(argv[i], "--tree") == 0) {
+            o->tree = true;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            o->json = true;
+        } else if (is(argv[i], "--actions")) {
+            if (!(v = value(argc, argv, &i, "--actions")))
+                return STATUS_OURS;
+            if (buf_addf(&o->actions, "%s\n", v) < 0)
+                return fail("the actions are too long");
+        } else if (is(argv[i], "--screenshot")) {
+            if (!(v = o->shot = value(argc, argv, &i, "--screenshot")))
+                return STATUS_OURS;
+        } else if (is(argv[i], "--downloads")) {
+            if (!(v = o->downloads = value(argc, argv, &i, "--downloads")))
+                return STATUS_OURS;
+        } else if (argv[i][0] == '-' && argv[i][1]) {
+            fprintf(stderr, "od browse: there is no option %s (see od help browse)\n",
+                    argv[i]);
+            return STATUS_OURS;
+        } else if (o->url) {
+            return fail("one address at a time (see od help browse)");
+        } else {
+            o->url = argv[i];
+        }
+    }
+    return o->url ? 0 : fail("no address was given (see od help browse)");
+}
+
+static int browse_main(int argc, char **argv)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct options o = {0};
+    struct err e = ERR_INIT;
+    char folder[PATH_MAX];
+    buf_init(&o.actions, 1 << 20);
+    int status = parse(argc, argv, &o);
+    if (status == 0 && o.downloads && !realpath(o.downloads, folder)) {
+        fprintf(stderr, "od browse: cannot keep downloads in %s: %s\n", o.downloads,
+                strerror(errno));
+        status = STATUS_OURS;
+    }
+    if (status == 0) {
+        signal(SIGPIPE, SIG_IGN);
+        struct browser_opts opts = {.stop = sig_open(signals, 3),
+                                    .downloads = o.downloads ? folder : NULL};
+        struct browser *b = browser_open(&opts, &e);
+        status = b ? visit(&o, b) : fail(e.text);
+        browser_close(b);
+    }
+    buf_release(&o.actions);
+    return status;
+}
+
+const struct applet applet_browse = {
+    .name = "browse",
+    .brief = "visit a page by Chromium: read it, act on it, take its picture",
+    .usage =
+        "Usage: od browse [OPTION...] ADDRESS\n"
+        "\n"
+        "Opens a web page, or a file, in a Chromium of its own without a window, "
+        "carries\n"
+        "out actions, and prints what the page then says. Chromium has to be installed;\n"
+        "OD_BROWSER names one that is in no usual place.\n"
+        "\n"
+        "  --actions TEXT     what to do on the page, before it is printed; may be "
+        "given\n"
+        "                     several times\n"
+        "  --tree             print the page's accessibility tree instead of its text;\n"
+        "                     [12] before an element is its bid\n"
+        "  --screenshot FILE  write a picture of what is visible, as PNG\n"
+        "  --downloads DIR    keep there what the page sends as files; without it such\n"
+        "                     files are refused\n"
+        "  --json             print all of it as one line of JSON\n"
+        "\n"
+        "Actions are calls like these, in the syntax of Python. Elements are named by\n"
+        "their bids; the same page gives the same bids again.\n"
+        "\n"
+        "  goto('http://…')  go_back()  go_forward()  new_tab()  tab_focus(0)  "
+        "tab_close()\n"
+        "  click('12')  dblclick('12')  hover('12')  focus('12')  press('12', 'Enter')\n"
+        "  fill('7', 'text')  clear('7')  check('9')  uncheck('9')\n"
+        "  select_option('8', 'label or value')  upload_file('5', 'path')\n"
+        "  drag_and_drop('3', '4')  scroll(0, 300)  scroll_at(10, 10, 0, 300)\n"
+        "  mouse_click(10, 20)  mouse_move(…)  mouse_down(…)  mouse_up(…)\n"
+        "  keyboard_press('Control+a')  keyboard_type('text')  noop(500)\n"
+        "\n"
+        "Exit status: 0; 1 if an action failed (the page is printed all the same);\n"
+        "125 if there is no browser, or it ended.\n"
+        "\n"
+        "Examples:\n"
+        "  od browse --tree https://example.org\n"
+        "  od browse --actions \"fill('11', 'mugs') click('14')\" "
+        "http://localhost:3000\n",
+    .main = browse_main,
+};

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The browser's life, its targets and what they tell.
+ *
+ * Pages come by Target.targetCreated and are attached by hand, popups too; frames
+ * with processes of their own come by setAutoAttach of their parents, and wait for us.
+ */
+#include "engine/browser_own.h"
+
+#include "base/clock.h"
+#include "base/enc.h"
+#include "base/xalloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { START_MS = 30000, SETTLE_MS = 3000, TEXT_MAX = 8 << 20, SHOT_MAX = 48 << 20 };
+
+int64_t browser_in(int ms) { return clock_ms() + ms; }
+
+void browser_note(struct browser *b, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    if (json_count(b->notes) >= BROWSER_NOTES_MAX)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    json_push_str(b->notes, str_of(text));
+}
+
+/* ---- targets ---- */
+
+static void set_id(char out[BROWSER_ID], struct str id)
+{
+    size_t n = id.n < BROWSER_ID ? id.n : 0;
+    memcpy(out, id.n ? id.p : "", n);
+    out[n] = '\0';
+}
+
+struct target *browser_target(struct browser *b, struct str id)
+{
+    struct list *pos, *tmp;
+    list_each (pos, tmp, &b->targets) {
+        struct target *t = list_entry(pos, struct target, node);
+        if (id.n > 0 && str_eq(id, str_of(t->id)))
+            return t;
+    }
+    return NULL;
+}
+
+struct target *browser_session(struct browser *b, struct str session)
+{
+    struct list *pos, *tmp;
+    list_each (pos, tmp, &b->targets) {
+        struct target *t = list_entry(pos, struct target, node);
+        if (session.n > 0 && str_eq(session, str_of(t->session)))
+            return t;
+    }
+    return NULL;
+}
+
+struct str browser_session_of(const struct target *t)
+{
+    return str_of(t ? t->session : "");
+}
+
+struct target *browser_page(struct browser *b, int64_t index)
+{
+    struct list *pos, *tmp;
+    int64_t n = 0;
+    list_each (pos, tmp, &b->targets)
+        n += list_entry(pos, struct target, node)->page;
+    if (index < 0)
+        index += n;
+    list_each (pos, tmp, &b->targets) {
+        struct target *t = list_entry(pos, struct target, node);
+        if (t->page && index-- == 0)
+            return t;
+    }
+    return NULL;
+}
+
+void browser_activate(struct browser *b, struct target *t)
+{
+    struct json *p = json_object();
+    json_put_z(p, "targetId", t->id);
+    cdp_tell(&b->cdp, STR(""), "Target.activateTarget", p);
+    b->active = t;
+}
+
+static void set_text(struct buf *out, struct str s)
+{
+    buf_reset(out);
+    buf_adds(out, str_sub(s, 0, out->max));
+}
+
+static struct target *add_target(struct browser *b, const struct json *info)
+{
+    struct str id = json_str(info, "targetId", "");
+    struct target *t = browser_target(b, id);
+    size_t n = 0;
+    struct list *pos, *tmp;
+    list_each (pos, tmp, &b->targets)
+        n++;
+    if (!t && n < BROWSER_TARGETS_MAX && id.n > 0 && id.n < BROWSER_ID) {
+        t = xnew(struct target);
+        set_id(t->id, id);
+        buf_init(&t->url, 1 << 20);
+        buf_init(&t->title, 1 << 16);
+        t->page = str_eq(json_str(info, "type", ""), STR("page"));
+        list_add_tail(&b->targets, &t->node);
+    }
+    if (t) {
+        set_text(&t->url, json_str(info, "url", ""));
+        set_text(&t->title, json_str(info, "title", ""));
+    }
+    return t;
+}
+
+static void drop_target(struct browser *b, struct target *t)
+{
+    list_del(&t->node);
+    if (b->active == t) {
+        b->active = browser_page(b, -1);
+        if (b->active)
+            browser_activate(b, b->active);
+    }
+    buf_release(&t->url);
+    buf_release(&t->title);
+    free(t);
+}
+
+static void tell_switch(struct browser *b, struct str session, const char *method,
+                        const char *name)
+{
+    struct json *p = json_object();
+    if (name)
+        json_put_bool(p, name, true);
+    cdp_tell(&b->cdp, session, method, p);
+}
+
+static void on_attached(struct browser *b, struct str from, const struct json *p)
+{
+    struct str session = json_str(p, "sessionId", "");
+    const struct json *info = json_get(p, "targetInfo");
+    struct str type = json_str(info, "type", "");
+    bool page = str_eq(type, STR("page"));
+    if (page || str_eq(type, STR("iframe"))) {
+        struct target *t = add_target(b, info);
+        if (t) {
+            set_id(t->session, session);
+            set_id(t->parent, page ? STR("") : from);
+        }
+        struct json *attach = json_object();
+        json_put_bool(attach, "autoAttach", true);
+        json_put_bool(attach, "waitForDebuggerOnStart", true);
+        json_put_bool(attach, "flatten", true);
+        tell_switch(b, session, "Page.enable", NULL);
+        tell_switch(b, session, "Page.setLifecycleEventsEnabled", "enabled");
+        tell_switch(b, session, "Inspector.enable", NULL);
+        cdp_tell(&b->cdp, session, "Target.setAutoAttach", attach);
+    }
+    tell_switch(b, session, "Runtime.runIfWaitingForDebugger", NULL);
+}
+
+static void on_created(struct browser *b, const struct json *p)
+{
+    const struct json *info = json_get(p, "targetInfo");
+    if (!str_eq(json_str(info, "type", ""), STR("page")))
+        return;
+    struct target *t = add_target(b, info);
+    if (!t)
+        return;
+    struct json *attach = json_object();
+    t->fresh = true;
+    json_put_z(attach, "targetId", t->id);
+    json_put_bool(attach, "flatten", true);
+    cdp_tell(&b->cdp, STR(""), "Target.attachToTarget", attach);
+    browser_activate(b, t);
+}
+
+/* ---- pages ---- */
+
+static void on_dialog(struct browser *b, struct str session, const struct json *p)
+{
+    struct json *answer = json_object();
+    struct str type = json_str(p, "type", ""), text = json_str(p, "message", "");
+    bool leave = str_eq(type, STR("beforeunload"));
+    json_put_bool(answer, "accept", leave);
+    cdp_tell(&b->cdp, session, "Page.handleJavaScriptDialog", answer);
+    if (!leave)
+        browser_note(b, "the page's dialog (%.*s) was dismissed: %.*s", STR_ARG(type),
+                     (int)(text.n > 800 ? 800 : text.n), text.p);
+}
+
+static void on_lifecycle(struct target *t, const struct json *p)
+{
+    struct str what = json_str(p, "name", "");
+    if (!str_eq(json_str(p, "frameId", ""), str_of(t->id)))
+        return;
+    if (str_eq(what, STR("init"))) {
+        t->ready = false;
+        t->crashed = false;
+    } else if (str_eq(what, STR("DOMContentLoaded"))) {
+        t->ready = true;
+    } else if (str_eq(what, STR("load"))) {
+        set_id(t->loaded, json_str(p, "loaderId", ""));
+        t->moves++;
+    }
+}
+
+static void on_page_event(struct browser *b, struct target *t, struct str method,
+                          const struct json *p)
+{
+    bool own = str_eq(json_str(p, "frameId", ""), str_of(t->id));
+    if (str_eq(method, STR("Page.lifecycleEvent")))
+        on_lifecycle(t, p);
+    else if (str_eq(method, STR("Page.frameStartedLoading")) && own)
+        t->loading = true;
+    else if (str_eq(method, STR("Page.frameStoppedLoading")) && own)
+        t->loading = false;
+    else if (str_eq(method, STR("Page.navigatedWithinDocument")) && own)
+        t->moves++;
+    else if (str_eq(method, STR("Page.javascriptDialogOpening")))
+        on_dialog(b, str_of(t->session), p);
+    else if (str_eq(method, STR("Inspector.targetCrashed"))) {
+        t->crashed = true;
+        t->loading = false;
+        browser_note(b, "the page %s crashed; goto brings its tab back", buf_z(&t->url));
+    }
+}
+
+static void on_download(struct browser *b, struct str method, const struct json *p)
+{
+    struct str name = json_str(p, "suggestedFilename", ""), url = json_str(p, "url", "");
+    struct str path = json_str(p, "filePath", ""), state = json_str(p, "state", "");
+    if (str_eq(method, STR("Browser.downloadWillBegin")))
+        browser_note(b, "a download began: %.*s of %.*s",
+                     (int)(name.n > 200 ? 200 : name.n), name.p,
+                     (int)(url.n > 600 ? 600 : url.n), url.p);
+    else if (str_eq(state, STR("completed")))
+        browser_note(b, "a download is complete: %.*s",
+                     (int)(path.n > 900 ? 900 : path.n), path.n ? path.p : "");
+}
+
+static void on_event(void *owner, struct str session, struct str method,
+                     const struct json *p)
+{
+    struct browser *b = owner;
+    struct target *t = browser_session(b, session);
+    if (str_eq(method, STR("Target.attachedToTarget")))
+        on_attached(b, session, p);
+    else if (str_eq(method, STR("Target.targetCreated")))
+        on_created(b, p);
+    else if (str_eq(method, STR("Target.targetInfoChanged"))) {
+        if (browser_target(b, json_str(json_get(p, "targetInfo"), "targetId", "")))
+            add_target(b, json_get(p, "targetInfo"));
+    } else if (str_eq(method, STR("Target.targetDestroyed"))) {
+        t = browser_target(b, json_str(p, "targetId", ""));
+        if (t)
+            drop_target(b, t);
+    } else if (str_eq(method, STR("Target.detachedFromTarget"))) {
+        t = browser_session(b, json_str(p, "sessionId", ""));
+        if (t && !t->page)
+            drop_target(b, t);
+    } else if (str_starts(method, STR("Browser.download"))) {
+        on_download(b, method, p);
+    } else if (t) {
+        on_page_event(b, t, method, p);
+    }
+}
+
+/* ---- calls ---- */
+
+struct json *browser_ask(struct browser *b, struct str session, const char *method,
+                         struct json *take, struct err *e)
+{
+    return cdp_call(&b->cdp, session, method, take, browser_in(BROWSER_CALL_MS), e);
+}
+
+struct json *browser_run(struct browser *b, const char *text, struct err *e)
+{
+    struct json *p = json_object();
+    json_put_z(p, "expression", text);
+    json_put_bool(p, "returnByValue", true);
+    json_put_bool(p, "awaitPromise", true);
+    return browser_ask(b, browser_session_of(b->active), "Runtime.evaluate", p, e);
+}
+
+int browser_new_tab(struct browser *b, struct err *e)
+{
+    struct json *p = json_object();
+    json_put_z(p, "url", "about:blank");
+    struct json *j = browser_ask(b, STR(""), "Target.createTarget", p, e);
+    if (!j)
+        return -1;
+    char id[BROWSER_ID];
+    set_id(id, json_str(json_get(j, "result"), "targetId", ""));
+    json_free(j);
+    int64_t end = browser_in(BROWSER_CALL_MS);
+    struct target *t;
+    while (!(t = browser_target(b, str_of(id))) || !t->session[0]) {
+        int r = cdp_turn(&b->cdp, end);
+        if (r <= 0)
+            return err_set(e, r ? ERR_GONE : ERR_TIMEOUT,
+                           r ? "the browser has ended" : "no tab could be opened");
+    }
+    t->fresh = false;
+    b->active = t;
+    return 0;
+}
+
+/* A popup begins as a blank page; what is to be in it comes next. */
+static bool is_blank(const struct target *t)
+{
+    return !t->session[0] || t->url.n == 0 ||
+           str_eq(buf_str(&t->url), STR("about:blank")) ||
+           str_eq(buf_str(&t->url), STR(":"));
+}
+
+void browser_settle(struct browser *b, int ms)
+{
+    int64_t end = browser_in(ms);
+    struct err e = ERR_INIT;
+    while (b->active && b->active->fresh && is_blank(b->active)) {
+        if (cdp_turn(&b->cdp, end) <= 0)
+            b->active->fresh = false;
+    }
+    /* What the actions started shows within two frames and a moment of quiet. */
+    if (b->active && !b->active->crashed) {
+        struct json *p = json_object();
+        json_put_z(
+            p, "expression",
+            "new Promise(r=>{const go=()=>{requestAnimationFrame(()=>setTimeout(r,50));"
+            "setTimeout(r,200)};document.readyState==='loading'?"
+            "addEventListener('DOMContentLoaded',go):go()})");
+        json_put_bool(p, "awaitPromise", true);
+        json_free(cdp_call(&b->cdp, str_of(b->active->session), "Runtime.evaluate", p,
+                           end, &e));
+    }
+    while (b->active && !b->active->crashed && b->active->loading && !b->active->ready) {
+        if (cdp_turn(&b->cdp, end) <= 0)
+            return;
+    }
+}
+
+/* ---- life ---- */
+
+static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
+{
+    struct json *p = json_object();
+    struct json *j = cdp_call(&b->cdp, STR(""), "Browser.getVersion", NULL,
+                              browser_in(START_MS), e);
+    if (!j) {
+        browser_last_words(b, e);
+        json_free(p);
+        return -1;
+    }
+    json_free(j);
+    json_put_z(p, "behavior", o->downloads ? "allow" : "deny");
+    if (o->downloads)
+        json_put_z(p, "downloadPath", o->downloads);
+    json_put_bool(p, "eventsEnabled", true);
+    cdp_tell(&b->cdp, STR(""), "Browser.setDownloadBehavior", p);
+    tell_switch(b, STR(""), "Target.setDiscoverTargets", "discover");
+    return browser_new_tab(b, e);
+}
+
+struct browser *browser_open(const struct browser_opts *o, struct err *e)
+{
+    struct browser *b = xnew(struct browser);
+    list_init(&b->targets);
+    list_init(&b->documents);
+    map_init(&b->elements);
+    buf_init(&b->error, BROWSER_ERROR_MAX);
+    buf_init(&b->said, TEXT_MAX);
+    b->notes = json_array();
+    b->cdp.from = b->cdp.to = -1;
+    if (browser_launch(b, o, e) == 0) {
+        cdp_open(&b->cdp, b->cdp.from, b->cdp.to, on_event, b);
+        b->cdp.stop = o->stop;
+        if (greet(b, o, e) == 0)
+            return b;
+    }
+    browser_close(b);
+    return NULL;
+}
+
+void browser_close(struct browser *b)
+{
+    if (!b)
+        return;
+    browser_end(b);
+    browser_forget(b);
+    map_release(&b->elements);
+    while (!list_empty(&b->targets)) {
+        b->active = NULL;
+        drop_target(b, list_first(&b->targets, struct target, node));
+    }
+    buf_release(&b->error);
+    buf_release(&b->said);
+    json_free(b->notes);
+    free(b);
+}
+
+int browser_act(struct browser *b, struct str actions)
+{
+    struct browse_text t;
+    struct err e = ERR_INIT, why = ERR_INIT;
+    buf_reset(&b->error);
+    buf_reset(&b->said);
+    int r = browse_parse(&t, actions, &e, &why);
+    if (r < 0)
+        buf_addf(&b->error, "%s (%s)", e.text, why.text);
+    for (size_t i = 0; r == 0 && i < t.n; i++) {
+        b->call = &t.calls[i];
+        r = browser_do(b, b->call, &e);
+        if (r < 0)
+            buf_addz(&b->error, e.text);
+    }
+    b->call = NULL;
+    browse_text_release(&t);
+    if (!b->active && browser_new_tab(b, &e) < 0 && r == 0)
+        r = buf_addz(&b->error, e.text);
+    browser_settle(b, SETTLE_MS);
+    return b->error.n ? -1 : r;
+}
+
+/* ---- looking ---- */
+
+static int see_shot(struct browser *b, struct browser_seen *out, struct err *e)
+{
+    struct json *p = json_object();
+    json_put_z(p, "format", "png");
+    struct json *j = browser_ask(b, browser_session_of(b->active),
+                                 "Page.captureScreenshot", p, e);
+    int r = j ? dec_base64(&out->shot, json_str(json_get(j, "result"), "data", "")) : -1;
+    if (j && r < 0)
+        err_set(e, ERR_INVALID, "the browser's picture is none");
+    json_free(j);
+    return r;
+}
+
+static int see_text(struct browser *b, struct browser_seen *out, struct err *e)
+{
+    struct json *j = browser_run(
+        b, "(document.body||document.documentElement||{}).innerText||''", e);
+    if (!j)
+        return -1;
+    struct str s = json_str(json_get(json_get(j, "result"), "result"), "value", "");
+    bool cut = s.n > TEXT_MAX;
+    buf_adds(&out->text, str_sub(s, 0, TEXT_MAX));
+    if (cut)
+        buf_addf(&out->text, "\n[the first %d of %zu bytes]", TEXT_MAX, s.n);
+    json_free(j);
+    return 0;
+}
+
+static void see_tabs(struct browser *b, struct browser_seen *out)
+{
+    struct list *pos, *tmp;
+    int i = 0;
+    list_each (pos, tmp, &b->targets) {
+        struct target *t = list_entry(pos, struct target, node);
+        if (!t->page)
+            continue;
+        struct json *tab = json_object();
+        json_put_str(tab, "url", buf_str(&t->url));
+        json_put_str(tab, "title", buf_str(&t->title));
+        json_push(out->tabs, tab);
+        if (t == b->active)
+            out->active = i;
+        i++;
+    }
+}
+
+static void see_place(struct browser *b, struct browser_seen *out)
+{
+    struct err e = ERR_INIT;
+    if (!b->active)
+        return;
+    struct json *j = browser_run(b, "[location.href,document.title]", &e);
+    struct json *v = json_first(
+        json_get(json_get(json_get(j, "result"), "result"), "value"));
+    if (b->active && v && json_next(v)) {
+        set_text(&b->active->url, json_str_value(v, ""));
+        set_text(&b->active->title, json_str_value(json_next(v), ""));
+    }
+    json_free(j);
+    if (!b->active)
+        return;
+    buf_adds(&out->url, buf_str(&b->active->url));
+    buf_adds(&out->title, buf_str(&b->active->title));
+}
+
+int browser_see(struct browser *b, const struct browser_look *want,
+                struct browser_seen *out, struct err *e)
+{
+    *out = (struct browser_seen){.tabs = json_array(), .active = -1};
+    buf_init(&out->url, 1 << 20);
+    buf_init(&out->title, 1 << 16);
+    buf_init(&out->error, BROWSER_ERROR_MAX);
+    buf_init(&out->focused, 64);
+    buf_init(&out->tree, TEXT_MAX + 4096);
+    buf_init(&out->text, TEXT_MAX + 4096);
+    buf_init(&out->shot, SHOT_MAX);
+    buf_init(&out->said, TEXT_MAX);
+    buf_adds(&out->error, buf_str(&b->error));
+    buf_adds(&out->said, buf_str(&b->said));
+    int r = 0;
+    if (b->active && !b->active->crashed) {
+        see_place(b, out);
+        if (want->tree)
+            r = browser_tree(b, out, e);
+        if (r == 0 && want->text)
+            r = see_text(b, out, e);
+        if (r == 0 && want->shot)
+            r = see_shot(b, out, e);
+    }
+    see_tabs(b, out);
+    out->notes = b->notes;
+    b->notes = json_array();
+    return b->cdp.ended ? err_set(e, b->cdp.why.code, "%s", b->cdp.why.text) : r;
+}
+
+void browser_seen_release(struct browser_seen *s)
+{
+    struct buf *all[] = {&s->url,  &s->title, &s->error, &s->focused,
+                         &s->tree, &s->text,  &s->shot,  &s->said};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        buf_release(all[i]);
+    json_free(s->tabs);
+    json_free(s->notes);
+    s->tabs = s->notes = NULL;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A Chromium of our own, for a process that does one thing at a time: it is started
+ * with the debugging pipe and a private profile, carries out texts of the action
+ * language (browse_action.h), and is looked at. All calls wait, each with a deadline.
+ *
+ * Elements have bids by their backendNodeId (reference/browser.md 1.5, 3.4): the page
+ * is not changed, and sees nothing of it. Frames in and out of process and shadow
+ * trees, closed ones too, are one tree.
+ */
+#ifndef OD_ENGINE_BROWSER_H
+#define OD_ENGINE_BROWSER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+
+struct browser;
+
+struct browser_opts {
+    const char *program;   /* NULL: found as below */
+    int stop;              /* when it is readable, calls end; -1: none */
+    const char *downloads; /* an absolute folder, made when needed; NULL: none are kept */
+};
+
+struct browser_look {
+    bool tree, shot, text; /* what is wanted */
+};
+
+/* What was seen. All of it the caller's: browser_seen_release. */
+struct browser_seen {
+    struct buf url, title;
+    struct buf error;   /* of the last action, "Class: message"; "": it went well */
+    struct buf focused; /* its bid, "" if unknown */
+    struct buf tree;    /* one line a node, as reference/browser.md 2.2 */
+    struct buf text;    /* the page's innerText */
+    struct buf shot;    /* a PNG of the viewport */
+    struct buf said;    /* send_msg_to_user and report_infeasible, one line each */
+    struct json *tabs;  /* [{url, title}] */
+    int active;         /* index in tabs */
+    struct json *notes; /* [text]: dialogs, downloads, crashes since the last look */
+};
+
+/*
+ * The path of a Chromium: OD_BROWSER, CHROME_PATH, PUPPETEER_EXECUTABLE_PATH, then
+ * where distributions, vendors and Playwright put theirs, headless shells first.
+ * -1 with e: NOTFOUND.
+ */
+int browser_find(char *path, size_t n, struct err *e);
+
+/* Started, with one blank tab. NULL with e, which has the last of its error output. */
+struct browser *browser_open(const struct browser_opts *o, struct err *e);
+/* Ends it and removes its profile. NULL is fine. */
+void browser_close(struct browser *b);
+/*
+ * Runs the actions, in order up to the first that fails, and waits until the page has
+ * settled. 0: all went well; else `error` is what browser_see will tell.
+ */
+int browser_act(struct browser *b, struct str actions);
+/* -1 with e: the browser has ended, or hangs. *out is set in any case. */
+int browser_see(struct browser *b, const struct browser_look *want,
+                struct browser_seen *out, struct err *e);
+void browser_seen_release(struct browser_seen *s);
+
+#endif

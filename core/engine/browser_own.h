@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files browser*.c share. */
+#ifndef OD_ENGINE_BROWSER_OWN_H
+#define OD_ENGINE_BROWSER_OWN_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "engine/browse_action.h"
+#include "engine/browser.h"
+#include "proto/cdp.h"
+
+#include <limits.h>
+#include <sys/types.h>
+
+enum {
+    BROWSER_ID = 80, /* bytes of Chromium's ids, and a zero */
+    BROWSER_ELEMENT_MS = 500,
+    BROWSER_GOTO_MS = 100000,
+    BROWSER_CALL_MS = 30000,
+    BROWSER_TARGETS_MAX = 256,
+    BROWSER_ERROR_MAX = 4096,
+    BROWSER_NOTES_MAX = 64,
+};
+
+/* A page, or a frame with a process of its own. Its id is its main frame's. */
+struct target {
+    struct list node;
+    char id[BROWSER_ID], session[BROWSER_ID];
+    char parent[BROWSER_ID]; /* the session that told of it; "": a page */
+    struct buf url, title;
+    bool page, crashed;
+    bool fresh;              /* a page opened it, and it was not settled yet */
+    bool loading, ready;     /* between start and stop; DOMContentLoaded was */
+    char loaded[BROWSER_ID]; /* the loader whose load event came last */
+    unsigned moves;          /* loads and moves within the document so far */
+};
+
+/* A document as long as it lives; its numbers go on, and are never given twice. */
+struct document {
+    struct list node;
+    char session[BROWSER_ID];
+    char frame[BROWSER_ID];
+    int64_t root; /* backendNodeId of the document itself */
+    char prefix[32];
+    unsigned numbers, frames; /* of the next element */
+    struct map bids;          /* backendNodeId as bytes → struct element */
+};
+
+struct element {
+    struct document *document;
+    int64_t node; /* backendNodeId */
+    char bid[48];
+    bool clickable;
+};
+
+struct browser {
+    struct cdp cdp;
+    pid_t pid; /* 0: none */
+    char dir[PATH_MAX];
+    struct list targets;   /* struct target, as they were made */
+    struct target *active; /* NULL: none */
+    struct list documents;
+    struct map elements; /* bid → struct element, owned by it */
+    struct buf error, said;
+    struct json *notes;
+    double x, y; /* the pointer */
+    int modifiers, buttons;
+    const struct browse_call *call; /* runs */
+};
+
+/* browser_launch.c */
+int browser_launch(struct browser *b, const struct browser_opts *o, struct err *e);
+void browser_end(struct browser *b);
+/* Appends what it wrote to its error output last. */
+void browser_last_words(const struct browser *b, struct err *e);
+
+/* browser.c */
+int64_t browser_in(int ms); /* a deadline */
+struct target *browser_target(struct browser *b, struct str id);
+struct target *browser_session(struct browser *b, struct str session);
+struct str browser_session_of(const struct target *t);
+/* A call in the active tab, with a deadline; a member of the result. NULL: e. */
+struct json *browser_ask(struct browser *b, struct str session, const char *method,
+                         struct json *take, struct err *e);
+/* A script in the active tab, its value awaited. NULL: e. */
+struct json *browser_run(struct browser *b, const char *script, struct err *e);
+/* A new tab, active, when it can be spoken to. -1: e. */
+int browser_new_tab(struct browser *b, struct err *e);
+void browser_activate(struct browser *b, struct target *t);
+/* The page at a position; negative ones from the end. NULL: there is none. */
+struct target *browser_page(struct browser *b, int64_t index);
+/* Waits until the active tab has a document that was read, at most ms. */
+void browser_settle(struct browser *b, int ms);
+void browser_note(struct browser *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* browser_act.c: one call. -1: e has the whole sentence. */
+int browser_do(struct browser *b, const struct browse_call *c, struct err *e);
+
+/* browser_keys.c */
+/* keyDown and keyUp of a combination like Shift+KeyA; steps: 1 down, 2 up, 3 both. */
+int browser_keys(struct browser *b, struct str session, struct str combination, int steps,
+                 struct err *e);
+int browser_type(struct browser *b, struct str session, struct str text, struct err *e);
+
+/* browser_look.c */
+int browser_tree(struct browser *b, struct browser_seen *out, struct err *e);
+/* NULL: there is none such. */
+struct element *browser_element(struct browser *b, struct str bid);
+void browser_forget(struct browser *b); /* all documents */
+
+#endif

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Pages for the browser's tests, on a port of 127.0.0.1 that is printed; it serves
+until its input ends. localhost and 127.0.0.1 are two sites to a browser."""
+
+import http.server
+import sys
+import threading
+
+FORM = b"""<!doctype html><title>Order form</title><h1>Order form</h1>
+<form onsubmit="return false"><label>Full name <input id=n placeholder="Your name"></label>
+<select id=s><option value=s>Small<option value=l>Large</select>
+<label><input type=checkbox id=c> I agree</label><button disabled>Frozen</button>
+<button onclick="o.textContent='Button clicked! '+n.value+'/'+s.value+'/'+c.checked">
+Send</button></form><p role=status id=o>idle</p>
+<a href="/two">second</a><input type=file id=f onchange="o.textContent='file '+f.value">
+<button hidden id=h>Secret</button>"""
+
+# html 0, head 1, title 2, body 3, then in their order
+COVERED = b"""<!doctype html><title>Covered</title><button id=b onclick="x">Below</button>
+<div id=w style="position:fixed;inset:0">Wall</div>"""
+
+KEYS = b"""<!doctype html><title>Keys</title><input id=k value=abc>
+<pre id=l></pre><div style="height:3000px">tall</div><p id=y>-</p><script>
+k.onkeydown=e=>l.textContent+=e.key+'/'+e.code+' ';
+addEventListener('scroll',()=>document.title='at '+scrollY)</script>"""
+
+DIALOG = b"""<!doctype html><title>Dialog</title>
+<button onclick="document.title='said '+confirm('Really?')">Ask</button>
+<a target=_blank href=/two>popup</a>"""
+
+SHADOW = b"""<!doctype html><title>Shadow</title><div id=d></div><script>
+const r=d.attachShadow({mode:'closed'});
+r.innerHTML='<button>Inside</button>';
+r.firstChild.onclick=()=>document.title='clicked inside'</script>"""
+
+INNER = b"""<!doctype html><title>Inner</title>
+<button onclick="this.textContent='pressed'">Frame button</button>"""
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        port = self.server.server_address[1]
+        pages = {
+            "/form": FORM,
+            "/two": b"<!doctype html><title>Two</title><p>Page 2</p>",
+            "/covered": COVERED,
+            "/keys": KEYS,
+            "/dialog": DIALOG,
+            "/shadow": SHADOW,
+            "/inner": INNER,
+            "/file": b"some bytes",
+            "/frames": (
+                "<!doctype html><title>Frames</title><iframe src=/inner></iframe>"
+                f"<iframe src=http://localhost:{port}/inner></iframe>"
+            ).encode(),
+        }
+        body = pages.get(self.path)
+        self.send_response(200 if body else 404)
+        if self.path == "/file":
+            self.send_header("Content-Disposition", 'attachment; filename="got.bin"')
+        self.send_header("Content-Type", "text/html")
+        body = body or b"nothing here"
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print(server.server_address[1], flush=True)
+sys.stdin.read()
