@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTML to tokens: HTML standard, 13.2.5. Text comes in runs up to the next tag; what
+ * holds neither references nor carriage returns is a slice of the page.
+ */
+#include "engine/html_own.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+static bool is_letter(char c)
+{
+    c = lower(c);
+    return c >= 'a' && c <= 'z';
+}
+
+/* ---- names ---- */
+
+static const struct {
+    const char *name;
+    unsigned flags;
+} tags[] = {
+#define PLAIN          HTML_IS_PLAIN
+#define SPECIAL        HTML_IS_SPECIAL
+#define FORMAT         HTML_IS_FORMAT
+#define SCOPE          HTML_IS_SCOPE
+#define VOID           HTML_IS_VOID
+#define BLOCK          HTML_IS_BLOCK
+#define HEAD           HTML_IS_HEAD
+#define RAW            HTML_IS_RAW
+#define TEXT           HTML_IS_TEXT
+#define X(name, flags) {#name, flags},
+    HTML_TAGS(X)
+#undef X
+};
+
+enum { TAGS = sizeof(tags) / sizeof(*tags) };
+
+unsigned html_flags(enum html_tag tag)
+{
+    return tag > HTML_OTHER ? tags[tag - HTML_OTHER - 1].flags : 0;
+}
+
+enum html_tag html_tag_of(struct str name)
+{
+    size_t low = 0, high = TAGS;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        struct str have = str_of(tags[mid].name);
+        size_t n = have.n < name.n ? have.n : name.n;
+        int c = memcmp(name.p, have.p, n);
+        c = c ? c : (name.n > have.n) - (name.n < have.n);
+        if (c == 0)
+            return (enum html_tag)(HTML_OTHER + 1 + mid);
+        if (c < 0)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return HTML_OTHER;
+}
+
+/* ---- text ---- */
+
+static bool is_as_it_stands(struct str s, bool refs)
+{
+    return !memchr(s.p, '\r', s.n) && !memchr(s.p, '\0', s.n) &&
+           !(refs && memchr(s.p, '&', s.n));
+}
+
+/* s with its references read, and line ends of one kind. False: the arena is full. */
+static bool cooked(struct html_tokens *t, struct str s, bool refs, bool attr,
+                   struct str *out)
+{
+    *out = s;
+    if (s.n == 0 || is_as_it_stands(s, refs))
+        return true;
+    /* No reference is shorter than what it stands for but by a byte or two. */
+    char *p = arena_get(t->a, s.n * 2 + 8);
+    if (!p)
+        return false;
+    size_t n = 0;
+    char text[16];
+    struct buf b = BUF_INIT(sizeof(text) - 1);
+    for (size_t i = 0; i < s.n;) {
+        size_t used = refs && s.p[i] == '&' ? html_entity(str_sub(s, i, s.n), attr, &b)
+                                            : 0;
+        if (used) {
+            memcpy(p + n, b.p, b.n);
+            n += b.n;
+            buf_reset(&b);
+            i += used;
+            continue;
+        }
+        char c = s.p[i++];
+        if (c == '\r') {
+            c = '\n';
+            i += i < s.n && s.p[i] == '\n';
+        }
+        if (c)
+            p[n++] = c;
+    }
+    buf_release(&b);
+    *out = str_n(p, n);
+    return true;
+}
+
+static bool lowered(struct html_tokens *t, struct str s, struct str *out)
+{
+    *out = s;
+    size_t i = 0;
+    while (i < s.n && lower(s.p[i]) == s.p[i])
+        i++;
+    if (i == s.n)
+        return true;
+    char *p = arena_get(t->a, s.n);
+    if (!p)
+        return false;
+    for (i = 0; i < s.n; i++)
+        p[i] = lower(s.p[i]);
+    *out = str_n(p, s.n);
+    return true;
+}
+
+/* ---- tags ---- */
+
+static void pass_blanks(struct html_tokens *t)
+{
+    while (t->at < t->s.n && is_blank(t->s.p[t->at]))
+        t->at++;
+}
+
+/* Up to one of these, the end of the page being one. */
+static struct str take_until(struct html_tokens *t, const char *stops)
+{
+    size_t from = t->at;
+    while (t->at < t->s.n && !(t->s.p[t->at] && strchr(stops, t->s.p[t->at])))
+        t->at++;
+    return str_sub(t->s, from, t->at - from);
+}
+
+static struct str take_value(struct html_tokens *t)
+{
+    pass_blanks(t);
+    char c = t->at < t->s.n ? t->s.p[t->at] : '\0';
+    if (c != '"' && c != '\'')
+        return take_until(t, " \t\n\r\f>");
+    t->at++;
+    struct str value = take_until(t, c == '"' ? "\"" : "'");
+    t->at += t->at < t->s.n;
+    return value;
+}
+
+static bool take_attr(struct html_tokens *t, struct html_token *out, unsigned *count,
+                      struct html_attr ***end)
+{
+    struct str name, value = STR("");
+    size_t from = t->at;
+    t->at++; /* a `=` in the first place is part of the name */
+    take_until(t, " \t\n\r\f/>=");
+    name = str_sub(t->s, from, t->at - from);
+    pass_blanks(t);
+    if (t->at < t->s.n && t->s.p[t->at] == '=') {
+        t->at++;
+        value = take_value(t);
+    }
+    if (*count >= HTML_ATTRS_MAX)
+        return true;
+    if (!lowered(t, name, &name))
+        return false;
+    for (struct html_attr *a = out->attrs; a; a = a->next) {
+        if (str_eq(a->name, name))
+            return true;
+    }
+    struct html_attr *a = arena_get(t->a, sizeof(*a));
+    if (!a || !cooked(t, value, true, true, &value))
+        return false;
+    *a = (struct html_attr){.name = name, .value = value};
+    **end = a;
+    *end = &a->next;
+    ++*count;
+    return true;
+}
+
+/* At the name. A tag that the page ends in is none. */
+static bool take_tag(struct html_tokens *t, struct html_token *out, enum html_kind kind)
+{
+    unsigned count = 0;
+    struct html_attr **end = &out->attrs;
+    *out = (struct html_token){.kind = kind};
+    if (!lowered(t, take_until(t, " \t\n\r\f/>"), &out->text))
+        return false;
+    out->tag = html_tag_of(out->text);
+    for (;;) {
+        pass_blanks(t);
+        if (t->at >= t->s.n) {
+            *out = (struct html_token){.kind = HTML_END_OF_FILE};
+            return true;
+        }
+        char c = t->s.p[t->at];
+        if (c == '>') {
+            t->at++;
+            return true;
+        }
+        if (c == '/') {
+            t->at++;
+            out->closed = t->at < t->s.n && t->s.p[t->at] == '>';
+        } else if (!take_attr(t, out, &count, &end)) {
+            return false;
+        }
+    }
+}
+
+/* ---- comments, declarations ---- */
+
+static void pass_to(struct html_tokens *t, struct str end)
+{
+    long n = str_find(str_sub(t->s, t->at, t->s.n), end);
+    t->at = n < 0 ? t->s.n : t->at + (size_t)n + end.n;
+}
+
+/* 13.2.5.43 and on: "<!-->" and "<!--->" are whole, "--!>" is an end too. */
+static void pass_comment(struct html_tokens *t)
+{
+    struct str rest = str_sub(t->s, t->at, t->s.n);
+    if (str_starts(rest, STR(">")) || str_starts(rest, STR("->"))) {
+        t->at += rest.p[0] == '>' ? 1 : 2;
+        return;
+    }
+    for (size_t i = 0; i + 2 < rest.n; i++) {
+        if (rest.p[i] != '-' || rest.p[i + 1] != '-')
+            continue;
+        bool mark = rest.p[i + 2] == '!';
+        if (i + 2 + mark < rest.n && rest.p[i + 2 + mark] == '>') {
+            t->at += i + 3 + mark;
+            return;
+        }
+    }
+    t->at = t->s.n;
+}
+
+/* ---- content that is text ---- */
+
+/* s begins with name, in small letters, and its end. */
+static bool is_name(struct str s, struct str name)
+{
+    if (s.n < name.n)
+        return false;
+    for (size_t i = 0; i < name.n; i++) {
+        if (lower(s.p[i]) != name.p[i])
+            return false;
+    }
+    return s.n > name.n &&
+           (is_blank(s.p[name.n]) || s.p[name.n] == '/' || s.p[name.n] == '>');
+}
+
+/*
+ * Where the content ends. A script in a comment in a script has an end tag of its own
+ * (13.2.5.27).
+ */
+static size_t raw_end(const struct html_tokens *t)
+{
+    bool script = str_eq(t->raw, STR("script"));
+    int depth = 0;
+    for (size_t i = t->at; i < t->s.n; i++) {
+        struct str s = str_sub(t->s, i, t->s.n);
+        if (*s.p == '-' && depth && str_starts(s, STR("-->")))
+            depth = 0;
+        if (*s.p != '<')
+            continue;
+        if (s.n > 2 && s.p[1] == '/' && is_name(str_sub(s, 2, s.n), t->raw)) {
+            if (depth < 2)
+                return i;
+            depth = 1;
+        } else if (script && depth == 0 && str_starts(s, STR("<!--"))) {
+            depth = 1;
+        } else if (script && depth == 1 && is_name(str_sub(s, 1, s.n), t->raw)) {
+            depth = 2;
+        }
+    }
+    return t->s.n;
+}
+
+static bool take_chars(struct html_tokens *t, struct html_token *out, size_t end,
+                       bool refs)
+{
+    *out = (struct html_token){.kind = HTML_CHARS};
+    struct str s = str_sub(t->s, t->at, end - t->at);
+    t->at = end;
+    return cooked(t, s, refs, false, &out->text);
+}
+
+/* ---- all of it ---- */
+
+/* Behind "<!": true if it was text, of which out has the characters. */
+static bool take_declaration(struct html_tokens *t, struct html_token *out, bool *ok)
+{
+    struct str rest = str_sub(t->s, t->at, t->s.n);
+    if (str_starts(rest, STR("--"))) {
+        t->at += 2;
+        pass_comment(t);
+    } else if (t->cdata && str_starts(rest, STR("[CDATA["))) {
+        t->at += 7;
+        long n = str_find(str_sub(t->s, t->at, t->s.n), STR("]]>"));
+        size_t end = n < 0 ? t->s.n : t->at + (size_t)n;
+        *ok = take_chars(t, out, end, false);
+        t->at = n < 0 ? end : end + 3;
+        return true;
+    } else {
+        pass_to(t, STR(">"));
+    }
+    return false;
+}
+
+/* At a `<`: true if out has a token; else what was there is passed over. */
+static bool take_markup(struct html_tokens *t, struct html_token *out, bool *ok)
+{
+    struct str s = str_sub(t->s, t->at, 3);
+    if (s.n > 1 && is_letter(s.p[1])) {
+        t->at++;
+        *ok = take_tag(t, out, HTML_START);
+        return true;
+    }
+    if (s.n > 2 && s.p[1] == '/' && is_letter(s.p[2])) {
+        t->at += 2;
+        *ok = take_tag(t, out, HTML_END);
+        return true;
+    }
+    t->at += s.n > 1 ? 2 : 1;
+    if (s.p[1] == '!')
+        return take_declaration(t, out, ok);
+    pass_to(t, STR(">"));
+    return false;
+}
+
+static bool is_markup(struct str s)
+{
+    if (s.n < 2)
+        return false;
+    return is_letter(s.p[1]) || s.p[1] == '!' || s.p[1] == '?' ||
+           (s.p[1] == '/' && s.n > 2);
+}
+
+static size_t text_end(const struct html_tokens *t)
+{
+    for (size_t i = t->at; i < t->s.n;) {
+        const char *p = memchr(t->s.p + i, '<', t->s.n - i);
+        if (!p)
+            break;
+        i = (size_t)(p - t->s.p);
+        if (is_markup(str_sub(t->s, i, 3)))
+            return i;
+        i++;
+    }
+    return t->s.n;
+}
+
+bool html_token(struct html_tokens *t, struct html_token *out)
+{
+    *out = (struct html_token){.kind = HTML_END_OF_FILE};
+    if (t->raw.p) {
+        size_t end = t->rest ? t->s.n : raw_end(t);
+        bool refs = t->raw_refs;
+        bool some = end > t->at;
+        t->raw = (struct str){0};
+        if (some)
+            return take_chars(t, out, end, refs);
+    }
+    while (t->at < t->s.n) {
+        bool ok = true;
+        size_t end = text_end(t);
+        if (end > t->at)
+            return take_chars(t, out, end, true);
+        if (take_markup(t, out, &ok))
+            return ok;
+    }
+    return true;
+}

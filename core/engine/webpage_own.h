@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What the readers of pages share: the state of one, and its numbered items. */
+#ifndef OD_ENGINE_WEBPAGE_OWN_H
+#define OD_ENGINE_WEBPAGE_OWN_H
+
+#include "base/map.h"
+#include "engine/html.h"
+#include "engine/webpage.h"
+
+struct reading {
+    struct webpage *page; /* borrowed */
+    struct html_node *html;
+    struct str base;    /* for what is relative */
+    struct buf base_of; /* its memory, if the page names one */
+    struct map labels;  /* id of a field → its label */
+    struct map forms;   /* id of a form → its node */
+    unsigned bids, nforms;
+};
+
+/* Numbers links and fields, and lists them and the forms. */
+void webpage_number(struct reading *r);
+/* Appends an item as it stands in the text: "[4: textbox 'Name']". */
+int webpage_field_text(const struct json *item, struct buf *out);
+/* Not shown: hidden, or no text at all. */
+bool webpage_is_hidden(const struct html_node *n);
+/* The text in n, its blanks folded, at most max bytes; images count by their alt. */
+void webpage_text_of(const struct html_node *n, struct buf *out, size_t max);
+bool webpage_is_word(struct str s, const char *word); /* any case */
+/* Any character that is not blank. */
+bool webpage_has_text(struct str s);
+
+#endif
