@@ -313,6 +313,11 @@ static void try_next(struct dial *d)
     const struct addr *to = &d->addrs[d->tried];
     struct attempt *a = &d->attempts[d->tried++];
     *a = (struct attempt){.d = d, .io.fd = -1};
+    if (d->spec.allow &&
+        !d->spec.allow(d->spec.owner, (const struct sockaddr *)&to->ss)) {
+        attempt_failed(d, to, EACCES);
+        return;
+    }
     int fd = socket(to->ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int rc = fd < 0 ? -1 : connect(fd, (const struct sockaddr *)&to->ss, to->len);
     if (rc < 0 && fd >= 0 && errno == EINPROGRESS)

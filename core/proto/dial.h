@@ -16,6 +16,8 @@
 #include "net/tls.h"
 #include "proto/url.h"
 
+#include <sys/socket.h>
+
 enum { DIAL_NEXT_MS = 250, DIAL_ADDRESSES_MAX = 16 };
 
 /* How far it came. */
@@ -35,6 +37,8 @@ struct dial_spec {
     const struct proxy *proxy; /* NULL: none; copied */
     int timeout_ms;            /* 0: LIMIT_DIAL_MS */
     size_t in_max, out_max;    /* of the stream */
+    /* May it be connected to? Asked of each address; NULL: to all. */
+    bool (*allow)(void *owner, const struct sockaddr *sa);
     /*
      * Once, never within dial_start. s: to be taken with stream_move before this
      * returns, it is closed after; its `in` can hold bytes already. NULL: e says
