@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: MIT */
+/* From a URL to a page: dialling, asking, redirects, and the helper that reads. */
+#include "engine/webtext_own.h"
+
+#include "base/enc.h"
+#include "base/xalloc.h"
+#include "engine/webbody.h"
+#include "engine/webpage_own.h"
+#include "net/trust.h"
+#include "proto/url_join.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    STREAM_BYTES = 64 << 10,
+    ASK_MAX = 9 << 20, /* of a request, its body included */
+    RESULT_MAX = 96 << 20,
+    READ_MEMORY = 512 << 20,
+    READ_CPU_S = 20,
+    READ_NICE = 5,
+};
+
+static int start(struct webtext *w, struct err *e);
+
+/* ---- ends ---- */
+
+void webtext_ask_release(struct webtext_ask *a)
+{
+    free(a->url);
+    free(a->type);
+    free(a->body);
+    *a = (struct webtext_ask){0};
+}
+
+bool webtext_is_busy(const struct webtext *w) { return w->state != WEBTEXT_IDLE; }
+
+static void forget_answer(struct webtext *w)
+{
+    buf_release(&w->body);
+    buf_reset(&w->type);
+    buf_reset(&w->encoding);
+    buf_reset(&w->location);
+}
+
+void webtext_stop(struct webtext *w)
+{
+    if (w->dial)
+        dial_cancel(w->dial);
+    if (w->job)
+        job_cancel(w->job);
+    httpc_release(&w->http);
+    w->dial = NULL;
+    w->job = NULL;
+    timer_stop(&w->timer);
+    task_cancel(&w->later);
+    forget_answer(w);
+    buf_release(&w->result);
+    webtext_ask_release(&w->ask);
+}
+
+static void on_told(struct task *t)
+{
+    struct webtext *w = container_of(t, struct webtext, later);
+    struct err e = w->e;
+    w->state = WEBTEXT_IDLE;
+    w->spec.on_done(w, e.code ? &e : NULL);
+}
+
+void webtext_prepare(struct webtext *w) { task_init(&w->later, on_told); }
+
+void webtext_told(struct webtext *w)
+{
+    /* Busy until it is told, so that actions come one after the other. */
+    w->state = WEBTEXT_READ;
+    task_defer(w->spec.loop, &w->later);
+}
+
+static void finish(struct webtext *w, const struct err *e)
+{
+    webtext_stop(w);
+    w->e = e ? *e : (struct err)ERR_INIT;
+    webtext_told(w);
+}
+
+static void on_late(struct timer *t)
+{
+    struct webtext *w = container_of(t, struct webtext, timer);
+    struct err e;
+    err_set(&e, ERR_TIMEOUT, "TimeoutError: Page.goto: Timeout %dms exceeded (%s)",
+            w->spec.ms ? w->spec.ms : WEBTEXT_MS,
+            w->state == WEBTEXT_DIAL  ? "while connecting"
+            : w->state == WEBTEXT_ASK ? "while the answer came"
+                                      : "while the page was read");
+    finish(w, &e);
+}
+
+/* ---- which addresses ---- */
+
+static bool to_bytes(const char *text, unsigned char out[16], unsigned *bits)
+{
+    struct in_addr v4;
+    if (inet_pton(AF_INET, text, &v4) == 1) {
+        memset(out, 0, 10);
+        memset(out + 10, 0xFF, 2);
+        memcpy(out + 12, &v4, 4);
+        *bits = 96;
+        return true;
+    }
+    *bits = 0;
+    return inet_pton(AF_INET6, text, out) == 1;
+}
+
+static int deny_one(struct webtext *w, struct str text, struct err *e)
+{
+    char host[64] = "";
+    struct str rest = text, name = str_trim(str_cut(&rest, '/'));
+    struct webtext_net *net = &w->deny[w->deny_n];
+    unsigned base;
+    uint64_t bits;
+    if (name.n < sizeof(host))
+        memcpy(host, name.p, name.n);
+    if (w->deny_n == WEBTEXT_DENY_MAX)
+        return err_set(e, ERR_LIMIT, "cannot deny more than %d networks",
+                       WEBTEXT_DENY_MAX);
+    if (!to_bytes(host, net->bytes, &base))
+        return err_set(
+            e, ERR_INVALID,
+            "cannot deny \"%.60s\": expected networks as 10.0.0.0/8 or ::1 with "
+            "commas between them, or \"local\"",
+            host);
+    net->bits = 128;
+    if (rest.n) {
+        if (str_to_u64(str_trim(rest), &bits) < 0 || bits + base > 128)
+            return err_set(e, ERR_INVALID,
+                           "cannot deny %s/%.*s: that is no length of a "
+                           "network's part",
+                           host, rest.n < 9 ? (int)rest.n : 9, rest.p);
+        net->bits = base + (unsigned)bits;
+    }
+    w->deny_n++;
+    return 0;
+}
+
+/* What is not public (the special-purpose registries of RFC 6890). */
+#define LOCAL \
+    "0.0.0.0/8,10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,169.254.0.0/16,172.16.0.0/12," \
+    "192.0.0.0/24,192.168.0.0/16,198.18.0.0/15,224.0.0.0/4,240.0.0.0/4,::/128,::1/128," \
+    "64:ff9b::/96,fc00::/7,fe80::/10,ff00::/8"
+
+int webtext_read_deny(struct webtext *w, const char *text, struct err *e)
+{
+    struct str rest = str_of(text);
+    while (rest.n) {
+        struct str one = str_trim(str_cut(&rest, ','));
+        int rc = one.n == 0                  ? 0
+                 : str_eq(one, STR("local")) ? webtext_read_deny(w, LOCAL, e)
+                                             : deny_one(w, one, e);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static bool is_within(const struct webtext_net *n, const unsigned char a[16])
+{
+    unsigned whole = n->bits / 8, rest = n->bits % 8;
+    if (memcmp(n->bytes, a, whole) != 0)
+        return false;
+    return rest == 0 || (n->bytes[whole] ^ a[whole]) >> (8 - rest) == 0;
+}
+
+static bool is_allowed(void *owner, const struct sockaddr *sa)
+{
+    const struct webtext *w = owner;
+    unsigned char a[16] = {0};
+    if (sa->sa_family == AF_INET) {
+        memset(a + 10, 0xFF, 2);
+        memcpy(a + 12, &((const struct sockaddr_in *)sa)->sin_addr, 4);
+    } else if (sa->sa_family == AF_INET6) {
+        memcpy(a, &((const struct sockaddr_in6 *)sa)->sin6_addr, 16);
+    }
+    for (unsigned i = 0; i < w->deny_n; i++) {
+        if (is_within(&w->deny[i], a))
+            return false;
+    }
+    return true;
+}
+
+/* Ports of other protocols, which a request could be taken for (Fetch standard, 2.9). */
+static bool is_unsafe(uint16_t port)
+{
+    static const uint16_t ports[] = {
+        1,    7,    9,    11,   13,   15,   17,   19,   20,   21,   22,   23,
+        25,   37,   42,   43,   53,   69,   77,   79,   87,   95,   101,  102,
+        103,  104,  109,  110,  111,  113,  115,  117,  119,  123,  135,  137,
+        139,  143,  161,  179,  389,  427,  465,  512,  513,  514,  515,  526,
+        530,  531,  532,  540,  548,  554,  556,  563,  587,  601,  636,  989,
+        990,  993,  995,  1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+        6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080};
+    for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++) {
+        if (ports[i] == port)
+            return true;
+    }
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool is_file(const struct webtext *w)
+{
+    return url_scheme_is(str_of(w->ask.url), "file");
+}
+
+/* The path of a file's URL. */
+static int path_of(const struct webtext *w, struct buf *out, struct err *e)
+{
+    struct str url = str_of(w->ask.url);
+    url = str_sub(url, 5, url.n);
+    if (str_starts(url, STR("//localhost/")))
+        url = str_sub(url, 11, url.n);
+    else if (str_starts(url, STR("//")))
+        url = str_sub(url, 2, url.n);
+    url = str_cut(&url, '?');
+    if (!url.n || *url.p != '/')
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot open %s: only this machine's files are, "
+                       "as file:///path",
+                       w->ask.url);
+    if (http_decode(out, url, false) < 0)
+        return err_set(e, ERR_INVALID, "cannot open %s: that is no path", w->ask.url);
+    return 0;
+}
+
+/* Three lines: the page, its items, its forms. */
+static int put_page(const struct webpage *p, const struct job_child *c, struct err *e)
+{
+    struct buf out = BUF_INIT(RESULT_MAX);
+    int rc = buf_addz(&out, "{\"title\":");
+    rc = rc < 0 ? rc : json_quote(&out, buf_str(&p->title));
+    rc = rc < 0 ? rc : buf_addz(&out, ",\"refresh\":");
+    rc = rc < 0 ? rc : json_quote(&out, buf_str(&p->refresh));
+    rc = rc < 0 ? rc
+                : buf_addf(&out, ",\"needs_browser\":%s,\"more\":%u,\"text\":",
+                           p->needs_browser ? "true" : "false", p->more);
+    rc = rc < 0 ? rc : json_quote(&out, buf_str(&p->text));
+    rc = rc < 0 ? rc : buf_addz(&out, "}\n");
+    rc = rc < 0 ? rc : json_print(&out, p->items);
+    rc = rc < 0 ? rc : buf_addz(&out, "\n");
+    rc = rc < 0 ? rc : json_print(&out, p->forms);
+    if (rc < 0)
+        err_set(e, ERR_LIMIT,
+                "cannot show the page: with its links and fields it is longer "
+                "than %d MiB",
+                RESULT_MAX >> 20);
+    else if (job_put(c, buf_str(&out)) < 0)
+        rc = err_set(e, ERR_IO, "cannot hand over the page");
+    buf_release(&out);
+    return rc;
+}
+
+/* In the helper, which has a copy of all of w. */
+static int read_page(void *arg, const struct job_child *c, struct err *e)
+{
+    const struct webtext *w = arg;
+    struct webpage p;
+    int rc;
+    webpage_init(&p);
+    if (is_file(w)) {
+        struct buf path = BUF_INIT(4096);
+        rc = path_of(w, &path, e);
+        rc = rc < 0 ? rc : webbody_file(buf_z(&path), str_of(w->ask.url), &p, e);
+        buf_release(&path);
+    } else {
+        struct webbody b = {.bytes = buf_str(&w->body),
+                            .type = buf_str(&w->type),
+                            .encoding = buf_str(&w->encoding),
+                            .url = str_of(w->ask.url)};
+        rc = webbody_read(&b, &p, e);
+    }
+    if (rc == 0)
+        rc = put_page(&p, c, e);
+    webpage_release(&p);
+    return rc;
+}
+
+static void on_result(struct job *j, struct buf *in)
+{
+    struct webtext *w = job_owner(j);
+    buf_adds(&w->result, buf_str(in));
+    buf_consume(in, in->n);
+}
+
+/* The page that is shown now is this one; items and forms are taken. */
+static void take_page(struct webtext *w, const struct json *j, struct json *items,
+                      struct json *forms)
+{
+    webpage_release(&w->page);
+    webpage_init(&w->page);
+    buf_adds(&w->page.title, json_str(j, "title", ""));
+    buf_adds(&w->page.text, json_str(j, "text", ""));
+    w->page.needs_browser = json_bool(j, "needs_browser", false);
+    w->page.more = (unsigned)json_int(j, "more", 0);
+    json_free(w->page.items);
+    json_free(w->page.forms);
+    w->page.items = items;
+    w->page.forms = forms;
+    free(w->url);
+    w->url = xstrdup(w->ask.url);
+    w->status = is_file(w) ? 0 : w->answer;
+    w->changed = false;
+}
+
+static void forget_pages(struct webtext *w, int from)
+{
+    for (int i = from; i < w->pages; i++)
+        webtext_ask_release(&w->history[i]);
+    w->pages = from < w->pages ? from : w->pages;
+}
+
+static void remember(struct webtext *w)
+{
+    if (w->going >= 0) {
+        w->at = w->going;
+        return;
+    }
+    forget_pages(w, w->at + 1);
+    if (w->pages == WEBTEXT_HISTORY_MAX) {
+        webtext_ask_release(&w->history[0]);
+        memmove(&w->history[0], &w->history[1],
+                (WEBTEXT_HISTORY_MAX - 1) * sizeof(w->history[0]));
+        w->pages--;
+    }
+    w->at = w->pages;
+    w->history[w->pages++] = w->ask;
+    w->ask = (struct webtext_ask){0};
+}
+
+static void hop(struct webtext *w, struct str to, bool as_get);
+
+/* The helper's lines. A page that follows at once is gone to. */
+static void on_lines(struct webtext *w, struct err *e)
+{
+    struct str rest = buf_str(&w->result);
+    struct json *page = json_parse(str_cut(&rest, '\n'), e);
+    struct json *items = page ? json_parse(str_cut(&rest, '\n'), e) : NULL;
+    struct json *forms = items ? json_parse(rest, e) : NULL;
+    struct str next = json_str(page, "refresh", "");
+    if (!forms) {
+        json_free(items);
+        finish(w, e);
+    } else if (next.n && !str_eq(next, str_of(w->ask.url))) {
+        json_free(items);
+        json_free(forms);
+        hop(w, next, true);
+    } else {
+        take_page(w, page, items, forms);
+        remember(w);
+        finish(w, NULL);
+    }
+    json_free(page);
+}
+
+static void on_read(struct job *j, const struct err *e)
+{
+    struct webtext *w = job_owner(j);
+    struct err why = *e;
+    w->job = NULL;
+    if (why.code)
+        finish(w, &why);
+    else
+        on_lines(w, &why);
+}
+
+static const struct job_events job_calls = {.on_data = on_result, .on_done = on_read};
+
+static int start_reading(struct webtext *w, struct err *e)
+{
+    char what[200];
+    snprintf(what, sizeof(what), "reading %.150s", w->ask.url);
+    w->state = WEBTEXT_READ;
+    buf_release(&w->result);
+    buf_init(&w->result, RESULT_MAX);
+    struct job_spec spec = {.what = what,
+                            .fn = read_page,
+                            .arg = w,
+                            .memory = READ_MEMORY,
+                            .cpu_s = READ_CPU_S,
+                            .nice = READ_NICE,
+                            .ev = &job_calls,
+                            .owner = w};
+    w->job = job_start(w->spec.loop, &spec, e);
+    return w->job ? 0 : -1;
+}
+
+/* ---- asking ---- */
+
+static struct cookies_where where(const struct webtext *w, const struct url *u)
+{
+    (void)w;
+    return (struct cookies_where){.host = u->host, .path = u->target, .secure = u->tls};
+}
+
+static void on_head(struct httpc *c)
+{
+    struct webtext *w = container_of(c, struct webtext, http);
+    struct url u;
+    forget_answer(w);
+    buf_init(&w->body, WEBBODY_MAX);
+    w->answer = c->head.status;
+    buf_adds(&w->type, http_field(&c->head, "content-type"));
+    buf_adds(&w->encoding, http_field(&c->head, "content-encoding"));
+    buf_adds(&w->location, http_field(&c->head, "location"));
+    if (url_parse(&u, str_of(w->ask.url), NULL) < 0)
+        return;
+    struct cookies_where from = where(w, &u);
+    for (int i = 0; i < c->head.nfields; i++) {
+        if (webpage_is_word(c->head.fields[i].name, "set-cookie"))
+            cookies_take(w->cookies, &from, c->head.fields[i].value, time(NULL));
+    }
+}
+
+static size_t on_body(struct httpc *c, struct str piece)
+{
+    struct webtext *w = container_of(c, struct webtext, http);
+    struct err e;
+    if (buf_adds(&w->body, piece) < 0) {
+        err_set(&e, ERR_LIMIT, "cannot show %.200s: it is larger than %d MiB", w->ask.url,
+                WEBBODY_MAX >> 20);
+        finish(w, &e);
+    }
+    return piece.n;
+}
+
+static void go_on(struct webtext *w)
+{
+    struct err e = ERR_INIT;
+    int s = w->answer;
+    bool moved = s == 301 || s == 302 || s == 303 || s == 307 || s == 308;
+    if (moved && w->location.n) {
+        bool keep = s == 307 || s == 308;
+        char *to = xstrndup(w->location.p, w->location.n);
+        hop(w, str_of(to), !keep);
+        free(to);
+        return;
+    }
+    if (start_reading(w, &e) < 0)
+        finish(w, &e);
+}
+
+static void on_answered(struct httpc *c, const struct err *e)
+{
+    struct webtext *w = container_of(c, struct webtext, http);
+    struct err why;
+    httpc_release(&w->http);
+    if (!e) {
+        go_on(w);
+        return;
+    }
+    err_set(&why, e->code, "Error: Page.goto: %s at %.200s", e->text, w->ask.url);
+    finish(w, &why);
+}
+
+static const struct httpc_events http_calls = {on_head, on_body, on_answered};
+
+static int add_fields(struct webtext *w, const struct url *u, struct buf *out)
+{
+    struct buf cookies = BUF_INIT(16 << 10), key = BUF_INIT(2048);
+    struct cookies_where to = where(w, u);
+    int rc = httpc_add_field(out, "User-Agent", str_of(w->agent));
+    rc = rc < 0 ? rc
+                : httpc_add_field(out, "Accept",
+                                  STR("text/html,application/xhtml+xml,*/*;q=0.8"));
+    rc = rc < 0 ? rc : httpc_add_field(out, "Accept-Encoding", STR("gzip, deflate"));
+    rc = rc < 0 ? rc : httpc_add_field(out, "Connection", STR("close"));
+    if (rc == 0 && cookies_say(w->cookies, &to, time(NULL), &cookies) > 0)
+        rc = httpc_add_field(out, "Cookie", buf_str(&cookies));
+    if (rc == 0 && u->user.p && http_decode(&key, u->user, false) == 0) {
+        struct buf basic = BUF_INIT(4096);
+        buf_addz(&basic, "Basic ");
+        rc = enc_base64(&basic, buf_str(&key));
+        rc = rc < 0 ? rc : httpc_add_field(out, "Authorization", buf_str(&basic));
+        buf_release(&basic);
+    }
+    if (rc == 0 && w->ask.type)
+        rc = httpc_add_field(out, "Content-Type", str_of(w->ask.type));
+    buf_release(&cookies);
+    buf_release(&key);
+    return rc;
+}
+
+static int send_ask(struct webtext *w, struct err *e)
+{
+    struct url u;
+    struct buf fields = BUF_INIT(24 << 10);
+    if (url_parse(&u, str_of(w->ask.url), e) < 0)
+        return -1;
+    if (add_fields(w, &u, &fields) < 0) {
+        buf_release(&fields);
+        return err_set(e, ERR_LIMIT, "cannot ask for %.200s: its fields are too long",
+                       w->ask.url);
+    }
+    struct httpc_request q = {.method = w->ask.type ? "POST" : "GET",
+                              .target = u.target,
+                              .host = u.authority,
+                              .fields = buf_str(&fields)};
+    if (w->ask.type)
+        q.body = str_n(w->ask.body, w->ask.body_n);
+    int rc = httpc_send(&w->http, &q, e);
+    buf_release(&fields);
+    return rc;
+}
+
+static void on_dialed(struct dial *d, struct stream *s, const struct err *e)
+{
+    struct webtext *w = dial_owner(d);
+    struct err why = ERR_INIT;
+    w->dial = NULL;
+    if (s) {
+        w->state = WEBTEXT_ASK;
+        httpc_start(&w->http, s, -1, &http_calls);
+        if (send_ask(w, &why) == 0)
+            return;
+    } else {
+        err_set(&why, e->code, "Error: Page.goto: %s at %.200s", e->text, w->ask.url);
+    }
+    finish(w, &why);
+}
+
+static int start_dialing(struct webtext *w, const struct url *u, struct err *e)
+{
+    struct proxy proxy;
+    int has = url_proxy(&proxy, u, getenv, e);
+    if (has < 0)
+        return -1;
+    if (u->tls && !w->tls) {
+        struct trust *t = trust_new(&(struct trust_where){.ca = w->ca}, e);
+        w->tls = t ? tls_client_new(t, NULL, e) : NULL;
+        if (!w->tls)
+            return -1;
+    }
+    struct dial_spec spec = {.host = u->host,
+                             .port = u->port,
+                             .tls = u->tls ? w->tls : NULL,
+                             .proxy = has ? &proxy : NULL,
+                             .in_max = STREAM_BYTES,
+                             .out_max = ASK_MAX,
+                             .allow = w->deny_n ? is_allowed : NULL,
+                             .on_done = on_dialed,
+                             .owner = w};
+    w->state = WEBTEXT_DIAL;
+    w->dial = dial_start(w->spec.loop, &spec, e);
+    return w->dial ? 0 : -1;
+}
+
+/* ---- beginnings ---- */
+
+static int start(struct webtext *w, struct err *e)
+{
+    struct str url = str_of(w->ask.url);
+    struct url u;
+    if (is_file(w)) {
+        struct buf path = BUF_INIT(4096);
+        int rc = w->spec.no_files
+                     ? err_set(e, ERR_DENIED,
+                               "cannot open %.200s: files are not shown here", w->ask.url)
+                     : path_of(w, &path, e);
+        buf_release(&path);
+        return rc < 0 ? rc : start_reading(w, e);
+    }
+    if (!url_scheme_is(url, "http") && !url_scheme_is(url, "https"))
+        return err_set(
+            e, ERR_UNSUPPORTED,
+            "Error: Page.goto: Protocol error (Page.navigate): Cannot navigate to "
+            "invalid URL: \"%.200s\" is neither http, https nor file",
+            w->ask.url);
+    if (url_parse(&u, url, e) < 0)
+        return -1;
+    if (is_unsafe(u.port))
+        return err_set(e, ERR_DENIED, "Error: Page.goto: net::ERR_UNSAFE_PORT at %.200s",
+                       w->ask.url);
+    return start_dialing(w, &u, e);
+}
+
+/* To another page within the same action. */
+static void hop(struct webtext *w, struct str to, bool as_get)
+{
+    struct buf url = BUF_INIT(URL_JOIN_MAX);
+    struct err e = ERR_INIT;
+    bool web = !is_file(w);
+    int rc = url_join(&url, str_of(w->ask.url), to);
+    struct str whole = buf_str(&url);
+    whole = str_cut(&(struct str){whole.p, whole.n}, '#');
+    if (rc < 0)
+        err_set(&e, ERR_LIMIT, "Error: Page.goto: the redirect at %.200s is too long",
+                w->ask.url);
+    else if (++w->hops > WEBTEXT_HOPS)
+        rc = err_set(&e, ERR_LIMIT,
+                     "Error: Page.goto: net::ERR_TOO_MANY_REDIRECTS at %.200s",
+                     w->ask.url);
+    else if (web && !url_scheme_is(whole, "http") && !url_scheme_is(whole, "https"))
+        rc = err_set(
+            &e, ERR_DENIED,
+            "Error: Page.goto: net::ERR_UNSAFE_REDIRECT at %.200s: it leads from "
+            "the web to %.*s:",
+            w->ask.url, STR_ARG(url_scheme(whole)));
+    if (rc == 0) {
+        struct webtext_ask next = {.url = xstrndup(whole.p, whole.n)};
+        if (!as_get && w->ask.type) {
+            next.type = w->ask.type;
+            next.body = w->ask.body;
+            next.body_n = w->ask.body_n;
+            w->ask.type = w->ask.body = NULL;
+        }
+        webtext_ask_release(&w->ask);
+        w->ask = next;
+        forget_answer(w);
+        rc = start(w, &e);
+    }
+    buf_release(&url);
+    if (rc < 0)
+        finish(w, &e);
+}
+
+int webtext_fetch(struct webtext *w, struct webtext_ask *take, int going, struct err *e)
+{
+    webtext_ask_release(&w->ask);
+    w->ask = *take;
+    *take = (struct webtext_ask){0};
+    w->going = going;
+    w->hops = 0;
+    if (start(w, e) < 0) {
+        webtext_stop(w);
+        w->state = WEBTEXT_IDLE;
+        return -1;
+    }
+    timer_begin(w->spec.loop, &w->timer, w->spec.ms ? w->spec.ms : WEBTEXT_MS, on_late);
+    return 0;
+}
