@@ -27,7 +27,10 @@
 
 enum {
     RECORDS = 16,
-    LATE_MS = 40, /* what a cell's programs wrote may come after its end */
+    /* What a cell's programs wrote may come after its end: through a pipe, or as
+       ipykernel has it, which passes it on every 200 ms. */
+    LATE_MS = 40,
+    LATE_JUPYTER_MS = 300,
     SEEN_STEP = 256 << 10,
     STUCK_MS = 8000, /* after the interrupt of a time limit */
     HALF_MS = 5000,  /* for the second of the two signs of a cell's end */
@@ -289,7 +292,9 @@ static void cell_maybe_done(struct cell *c)
         return;
     }
     c->step = LATE;
-    timer_begin(c->k->en->loop, &c->limit, LATE_MS, on_limit);
+    bool own = json_bool(c->k->about, "embedded", false) ||
+               !str_eq(json_str(c->k->about, "language", ""), STR("python"));
+    timer_begin(c->k->en->loop, &c->limit, own ? LATE_MS : LATE_JUPYTER_MS, on_limit);
 }
 
 static void tell(struct cell *c, struct str type, const struct json *content)
@@ -467,9 +472,9 @@ static void put_member(struct buf *b, const char *name, struct str value)
 /* Programs of their own may say something after the kernel has said that it is done. */
 static bool is_lively(struct str code)
 {
-    static const char *const signs[] = {"system",  "subprocess", "popen", "Popen",
-                                        "write(1", "write(2",    "%",     "!",
-                                        "ctypes",  "fork",       "spawn"};
+    static const char *const signs[] = {"system", "subprocess", "popen",
+                                        "Popen",  "write(1",    "write(2",
+                                        "ctypes", "fork",       "spawn"};
     for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
         if (str_find(code, str_of(signs[i])) >= 0)
             return true;

@@ -434,6 +434,8 @@ class Kernel:
                 if message.get('channel') == 'stdin':
                     return (message.get('content') or {}).get('value', '')
                 later.append(message)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt('Interrupted by user') from None
         finally:
             wire.lines[:0] = later
 

@@ -12,7 +12,8 @@ import sys
 import traceback
 
 WIDTH = 75
-CONTEXT = 2  # statements before and after the one that failed
+CONTEXT = 2     # statements before and after the one that failed
+PIECE_LINES = 6  # of a statement; a longer one is cut in its middle
 
 
 # ---- errors
@@ -59,11 +60,11 @@ def error_lines(k, error):
             lines.append('\n%s:\n' % (
                 'The above exception was the direct cause of the following exception' if cause
                 else 'During handling of the above exception, another exception occurred'))
-        lines += one_error(k, e)
+        lines += one_error(k, e, CONTEXT if e is error else 1)
     return lines
 
 
-def one_error(k, error):
+def one_error(k, error, around):
     name = type(error).__name__
     lines = [name + 'Traceback (most recent call last)'.rjust(WIDTH - len(name))]
     frames, same, repeats = [], None, 0
@@ -82,7 +83,7 @@ def one_error(k, error):
             lines.append('    [... skipping similar frames: %s at line %d (%d times)]\n'
                          % tuple(each))
         else:
-            lines.append(frame_text(k, *each))
+            lines.append(frame_text(k, *each, around))
     if isinstance(error, SyntaxError):
         lines.append(syntax_text(k, error))
     else:
@@ -100,33 +101,32 @@ def frames_of(error):
         if '<od kernel>' not in tb.tb_frame.f_code.co_filename:
             found.append((tb.tb_frame, tb.tb_lineno))
         tb = tb.tb_next
+    while found and '/asyncio/' in found[0][0].f_code.co_filename:
+        found.pop(0)  # what ran a cell that awaits
     return found
 
 
-def frame_text(k, frame, lineno):
+def frame_text(k, frame, lineno, around):
     code, name = frame.f_code, frame.f_code.co_filename
     cell = k.sources.get(name)
     text = 'Cell In[%d], line %d' % (cell[0], lineno) if cell else 'File %s:%d' % (
         name.replace(os.path.expanduser('~'), '~', 1) if name.startswith(
             os.path.expanduser('~') + '/') else name, lineno)
     if code.co_name != '<module>':
-        text += ', in ' + getattr(code, 'co_qualname', code.co_name).split('.<locals>.')[-1]
-        if not code.co_name.startswith('<'):
-            text += arguments(code)
+        name = getattr(code, 'co_qualname', code.co_name)
+        text += ', in ' + (name.split('.<locals>.')[-1] if cell else name) + arguments(code)
     elif not cell:
         text += ', in <module>'
     source = cell[1] if cell else ''.join(linecache.getlines(name, frame.f_globals))
-    return text + '\n' + context(source, code, lineno)
+    return text + '\n' + context(source, code, lineno, around)
 
 
 def arguments(code):
-    n = code.co_argcount
-    names, only = list(code.co_varnames), getattr(code, 'co_kwonlyargcount', 0)
-    args, at = names[:n], n + only
+    names, at = list(code.co_varnames), code.co_argcount + code.co_kwonlyargcount
+    args = names[:at]
     if code.co_flags & 4:
         args.append('*' + names[at])
         at += 1
-    args += names[n:n + only]
     if code.co_flags & 8:
         args.append('**' + names[at])
     return '(%s)' % ', '.join(args)
@@ -168,34 +168,34 @@ def pieces(source):
     return sorted(set(found))
 
 
-def context(source, code, lineno):
+def context(source, code, lineno, around):
     lines, all_pieces = source.split('\n'), pieces(source)
-    if code.co_name not in ('<module>', '<lambda>') and not code.co_name.startswith('<'):
+    if not code.co_name.startswith('<'):
         ends = [n for n in ast.walk(parsed(source)) if getattr(n, 'name', '') == code.co_name
                 and first_line(n) == code.co_firstlineno]
         if ends:
-            first = code.co_firstlineno
             last = max(getattr(n, 'end_lineno', None) or getattr(n, 'lineno', 0)
                        for n in ast.walk(ends[0]))
-            all_pieces = [p for p in all_pieces if first <= p[0] <= last]
+            all_pieces = [p for p in all_pieces if code.co_firstlineno <= p[0] <= last]
     at = [i for i, (a, b) in enumerate(all_pieces) if a <= lineno <= b]
     if not at:
         return ''
-    shown = all_pieces[max(0, at[0] - CONTEXT):at[0] + CONTEXT + 1]
-    out, head = [], all_pieces[0]
-    if code.co_name != '<module>' and shown[0] != head and not code.co_name.startswith('<'):
-        out += numbered(lines, head, lineno)
-        if all_pieces.index(shown[0]) > 1:
-            out.append('   (...)')
+    shown = all_pieces[max(0, at[0] - around):at[0] + around + 1]
+    texts = [t for a, b in shown for t in lines[a - 1:b] if t.strip()]
+    margin = min(len(t) - len(t.lstrip()) for t in texts)
+    out = []
     for piece in shown:
-        out += numbered(lines, piece, lineno)
+        part = numbered(lines, piece, lineno, margin)
+        if len(part) > PIECE_LINES and piece != all_pieces[at[0]]:
+            part[PIECE_LINES // 2:-(PIECE_LINES // 2 - 1)] = ['   (...)']
+        out += part
     return '\n'.join(out) + '\n'
 
 
-def numbered(lines, piece, lineno):
+def numbered(lines, piece, lineno, margin):
     out = []
     for i in range(piece[0], piece[1] + 1):
-        text = lines[i - 1] if i <= len(lines) else ''
+        text = lines[i - 1][margin:] if i <= len(lines) else ''
         mark = '-' * (5 - len(str(i))) + '> ' + str(i) if i == lineno else '%7d' % i
         out.append((mark.rjust(7) + ' ' + text).rstrip() if text else mark.rjust(7) + ' ')
     return out
@@ -271,47 +271,59 @@ def pretty(value):
         name = getattr(value, '__qualname__', value.__name__)
         return name if module in (None, '__builtin__', 'builtins', 'exceptions') \
             else module + '.' + name
-    if isinstance(value, type(pretty)) or isinstance(value, type(pretty.__class__.mro)):
-        if isinstance(value, type(pretty)):
-            return '<function %s.%s%s>' % (value.__module__, value.__qualname__, signature(value))
-    text = repr(value)
-    plain = type(value).__repr__ in (list.__repr__, dict.__repr__, tuple.__repr__,
-                                     set.__repr__, frozenset.__repr__)
-    if plain and (len(text) > 79 or '\n' in text) and len(text) < 5000000:
-        return wrapped(value, 0, set())
-    return text
+    if isinstance(value, (type(pretty), type(len))):
+        module = getattr(value, '__module__', None)
+        name = value.__qualname__ if module in (None, 'builtins') else (
+            module + '.' + value.__qualname__)
+        return '<function %s%s>' % (name, signature(value))
+    if type(value).__repr__ is object.__repr__:
+        return '<%s at 0x%x>' % (pretty(type(value)), id(value))
+    if getattr(type(value), '__repr__', None) in BRACKETS:
+        return wrapped(value, 0, frozenset())
+    return repr(value)
+
+
+BRACKETS = {list.__repr__: '[]', tuple.__repr__: '()', dict.__repr__: '{}', set.__repr__: '{}',
+            frozenset.__repr__: ('frozenset({', '})')}
+ITEMS = 1000  # of a container, before an ellipsis
 
 
 def wrapped(value, indent, above):
-    """As pretty printers do: all on one line where it fits, else an item a line."""
-    text = repr(value)
-    kinds = {list: '[]', tuple: '()', dict: '{}', set: '{}', frozenset: ('frozenset({', '})')}
-    if type(value) not in kinds or not value or id(value) in above or \
-            indent + len(text) < 80 and '\n' not in text:
-        return text
-    left, right = kinds[type(value)]
-    pad = ' ' * (indent + len(left))
-    above = above | {id(value)}
-    items, n = [], 0
-    source = value
+    """As pretty printers do: all on one line where it fits, with the comma or bracket
+    that follows an inner one, else an item a line."""
+    kind = getattr(type(value), '__repr__', None)
+    if type(value).__name__ == 'defaultdict' and id(value) not in above:
+        head = 'defaultdict(%s, ' % pretty(value.default_factory)
+        return head + wrapped(dict(value), indent + len(head), above | {id(value)}) + ')'
+    if kind not in BRACKETS:
+        return pretty(value)
+    if not value or id(value) in above:
+        return repr(value)
+    left, right = BRACKETS[kind]
+    above, source = above | {id(value)}, value
     if isinstance(value, (set, frozenset)):
         try:
             source = sorted(value)
         except Exception:
             source = list(value)
+    items, n = [], 0
     for item in source:
         n += 1
-        if n > 1000:
+        if n > ITEMS:
             items.append('...')
-            break
-        if isinstance(value, dict):
+        elif isinstance(value, dict):
             key = wrapped(item, indent + 1, above) + ': '
             at = indent + 1 + len(key[key.rfind('\n') + 1:])
             items.append(key + wrapped(value[item], at, above))
         else:
             items.append(wrapped(item, indent + len(left), above))
+        if n > ITEMS:
+            break
     tail = ',' if isinstance(value, tuple) and len(value) == 1 else ''
-    return left + (',\n' + pad).join(items) + tail + right
+    line = left + ', '.join(items) + tail + right
+    if indent + len(line) + (len(above) > 1) < 80 and '\n' not in line:
+        return line
+    return left + (',\n' + ' ' * (indent + len(left))).join(items) + tail + right
 
 
 class Printer:
@@ -551,7 +563,7 @@ def rewrite(k, code):
 def split_cell(code):
     head, _, body = code.partition('\n')
     name, _, line = head[2:].partition(' ')
-    return name, line.strip(), body
+    return name, line.strip(), body + '\n' if body and not body.endswith('\n') else body
 
 
 def joined(lines, i):
@@ -721,6 +733,9 @@ class Shell:
         return Lines(text.splitlines()) if split else text
 
     def show_help(self, name, marks):
+        if not lookup(name)[0]:
+            print('Object `%s` not found.' % name)
+            return
         kernel.payload.append({'source': 'page', 'start': 0,
                                'data': {'text/plain': described(name, marks > 1)}})
 
@@ -1132,7 +1147,8 @@ def _who(line):
 
 @magic('who_ls')
 def _who_ls(line):
-    return own_names()
+    kinds = line.split()
+    return [n for n in own_names() if not kinds or type(kernel.ns[n]).__name__ in kinds]
 
 
 @magic('whos')
@@ -1520,13 +1536,18 @@ def magic_module(module):
     module.Magics = object
 
 
+def pylabtools_module(module):
+    module.backend2gui = {}  # matplotlib asks which loop is to be run: none
+
+
 def getipython_module(module):
     module.get_ipython = builtins.get_ipython
 
 
 SHIMS = {'od_inline': inline_backend, 'IPython': ipython_module, 'IPython.core': core_module,
          'IPython.display': display_module, 'IPython.core.display': display_module,
-         'IPython.core.magic': magic_module, 'IPython.core.getipython': getipython_module}
+         'IPython.core.pylabtools': pylabtools_module, 'IPython.core.magic': magic_module,
+         'IPython.core.getipython': getipython_module}
 
 
 def shim(name):
