@@ -71,11 +71,11 @@ static long unit_at(const char *p, size_t n)
     if (n < 6 || p[0] != '\\' || p[1] != 'u')
         return -1;
     for (int i = 2; i < 6; i++) {
-        char c = p[i] | 0x20;
+        char c = p[i];
         if (c >= '0' && c <= '9')
             v = v * 16 + (c - '0');
-        else if (c >= 'a' && c <= 'f')
-            v = v * 16 + (c - 'a' + 10);
+        else if ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'))
+            v = v * 16 + ((c | 0x20) - 'a' + 10);
         else
             return -1;
     }
@@ -87,7 +87,7 @@ static size_t clean_escape(char *p, size_t n)
 {
     long first = unit_at(p, n);
     if (first < 0)
-        return n < 2 ? n : 2;
+        return n >= 2 && p[1] >= 0x20 && p[1] < 0x7f ? 2 : 1;
     long second = n >= 12 ? unit_at(p + 6, n - 6) : -1;
     if (first >= 0xd800 && first < 0xdc00 && second >= 0xdc00 && second < 0xe000)
         return 12;

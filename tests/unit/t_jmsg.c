@@ -97,6 +97,7 @@ TEST(json_is_made_fit_for_a_line)
     CLEANED("\"\\ud83c\\n\"", "\"\\ufffd\\n\"");
     CLEANED("\"\\u00zz\"", "\"\\u00zz\"");
     CLEANED("a\\", "a\\");
+    CLEANED("a\\\nb\\\xff", "a\\ b\\?");
     CLEANED("a\\u12", "a\\u12");
     CLEANED("gr\xc3\xbc\xc3", "gr\xc3\xbc?");
     CLEANED("\xff\xfe\xed\xa0\x80", "?????");
