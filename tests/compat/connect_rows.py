@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import socket
 import ssl
 import subprocess
 import sys
@@ -334,8 +335,9 @@ def _(_case):
     def script(conn, number):
         if shake(conn):
             conn.sendall(frame('{"since":0}') + (frame("x" * 1000)[:500] if number == 1 else b""))
-            if number > 1:
-                stay(conn)
+            if number == 1:
+                conn.shutdown(socket.SHUT_WR)  # a reset would say so
+            stay(conn)
 
     with Socket(script) as server, dial(url_of(server)) as od:
         od.ends("cut", "1006: the peer hung up without closing")
