@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -248,8 +249,13 @@ static struct browse_value *parse_number(struct parser *p)
     }
     memcpy(z, p->text.p + from, p->i - from);
     z[p->i - from] = '\0';
+    double number = strtod(z, NULL);
+    if (number > DBL_MAX || number < -DBL_MAX) {
+        fail(p, "a number is too large");
+        return NULL;
+    }
     struct browse_value *v = new_value(p, real ? BROWSE_REAL : BROWSE_INT);
-    v->number = strtod(z, NULL);
+    v->number = number;
     return v;
 }
 

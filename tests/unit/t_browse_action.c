@@ -67,6 +67,7 @@ TEST(what_is_no_call_says_why)
     NOTHING("a(1_000)", "line 1, column 4: behind an argument should be a comma or )");
     NOTHING("a(inf)", "line 1, column 6: a word without quotes is no value");
     NOTHING("a('\\xZZ')", "line 1, column 6: an escape wants more hexadecimal digits");
+    NOTHING("a(4.e999)", "line 1, column 9: a number is too large");
     NOTHING("a({1: 2})", "line 1, column 4: a key should be a text in quotes");
     NOTHING("a('x\ny')", "line 1, column 5: a text is not closed in its line");
     CHECK(strstr(seen(STR("a(- 5)")), "column 4: here should be a value"));
