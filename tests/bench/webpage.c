@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* webpage FILE: a page as text mode shows it, for webpages.py. */
+/* webpage FILE: a page as text mode shows it; to compare with w3m -dump. */
 #include "engine/webpage.h"
 
 #include <stdio.h>
