@@ -2,6 +2,7 @@
 /* `od browse`: one visit to a page by a Chromium of its own. */
 #include "applet.h"
 #include "base/json.h"
+#include "browse.h"
 #include "engine/browse_action.h"
 #include "engine/browser.h"
 #include "os/sig.h"
@@ -14,18 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATUS_FAILED = 1, STATUS_OURS = 125 };
-
-struct options {
-    struct buf actions;
-    const char *url, *shot, *downloads;
-    bool tree, json;
-};
-
 static int fail(const char *text)
 {
     fprintf(stderr, "od browse: %s\n", text);
-    return STATUS_OURS;
+    return BROWSE_OURS;
 }
 
 /* An address as it is; the path of a file as file:; anything else is a host's name. */
@@ -52,7 +45,7 @@ static void put_address(struct buf *out, const char *given)
     buf_addf(out, "http://%s", given);
 }
 
-static int write_shot(const struct options *o, const struct browser_seen *seen)
+static int write_shot(const struct browse_options *o, const struct browser_seen *seen)
 {
     FILE *f = fopen(o->shot, "w");
     bool ok = f && fwrite(seen->shot.p, 1, seen->shot.n, f) == seen->shot.n;
@@ -60,10 +53,10 @@ static int write_shot(const struct options *o, const struct browser_seen *seen)
         ok = false;
     if (!ok)
         fprintf(stderr, "od browse: cannot write %s: %s\n", o->shot, strerror(errno));
-    return ok ? 0 : STATUS_OURS;
+    return ok ? 0 : BROWSE_OURS;
 }
 
-static void print_json(const struct options *o, struct browser_seen *seen)
+static void print_json(const struct browse_options *o, struct browser_seen *seen)
 {
     struct json *j = json_object();
     struct buf line = BUF_INIT(64 << 20);
@@ -86,7 +79,7 @@ static void print_json(const struct options *o, struct browser_seen *seen)
     json_free(j);
 }
 
-static void print_text(const struct options *o, const struct browser_seen *seen)
+static void print_text(const struct browse_options *o, const struct browser_seen *seen)
 {
     const struct buf *b = o->tree ? &seen->tree : &seen->text;
     for (const struct json *n = json_first(seen->notes); n; n = json_next(n))
@@ -98,7 +91,7 @@ static void print_text(const struct options *o, const struct browser_seen *seen)
         putchar('\n');
 }
 
-static int visit(const struct options *o, struct browser *b)
+static int visit(const struct browse_options *o, struct browser *b)
 {
     struct browser_look look = {.tree = true, .shot = o->shot != NULL, .text = !o->tree};
     struct browser_seen seen;
@@ -121,15 +114,15 @@ static int visit(const struct options *o, struct browser *b)
         browser_seen_release(&seen);
         return fail(e.text);
     }
-    int status = seen.error.n ? STATUS_FAILED : 0;
+    int status = seen.error.n ? BROWSE_FAILED : 0;
     if (o->json)
         print_json(o, &seen);
     else
         print_text(o, &seen);
     if (o->shot && write_shot(o, &seen) != 0)
-        status = STATUS_OURS;
+        status = BROWSE_OURS;
     browser_seen_release(&seen);
-    return r < 0 && status == 0 ? STATUS_FAILED : status;
+    return r < 0 && status == 0 ? BROWSE_FAILED : status;
 }
 
 /* The value of an option: behind "=", or the next word. NULL: said why. */
@@ -150,7 +143,7 @@ static bool is(const char *arg, const char *name)
     return strncmp(arg, name, n) == 0 && (arg[n] == '\0' || arg[n] == '=');
 }
 
-static int parse(int argc, char **argv, struct options *o)
+static int parse(int argc, char **argv, struct browse_options *o)
 {
     for (int i = 1; i < argc; i++) {
         const char *v = "";
@@ -158,21 +151,25 @@ static int parse(int argc, char **argv, struct options *o)
             o->tree = true;
         } else if (strcmp(argv[i], "--json") == 0) {
             o->json = true;
+        } else if (strcmp(argv[i], "--text") == 0) {
+            o->text = true;
+        } else if (strcmp(argv[i], "--links") == 0) {
+            o->links = o->text = true;
         } else if (is(argv[i], "--actions")) {
             if (!(v = value(argc, argv, &i, "--actions")))
-                return STATUS_OURS;
+                return BROWSE_OURS;
             if (buf_addf(&o->actions, "%s\n", v) < 0)
                 return fail("the actions are too long");
         } else if (is(argv[i], "--screenshot")) {
             if (!(v = o->shot = value(argc, argv, &i, "--screenshot")))
-                return STATUS_OURS;
+                return BROWSE_OURS;
         } else if (is(argv[i], "--downloads")) {
             if (!(v = o->downloads = value(argc, argv, &i, "--downloads")))
-                return STATUS_OURS;
+                return BROWSE_OURS;
         } else if (argv[i][0] == '-' && argv[i][1]) {
             fprintf(stderr, "od browse: there is no option %s (see od help browse)\n",
                     argv[i]);
-            return STATUS_OURS;
+            return BROWSE_OURS;
         } else if (o->url) {
             return fail("one address at a time (see od help browse)");
         } else {
@@ -185,7 +182,7 @@ static int parse(int argc, char **argv, struct options *o)
 static int browse_main(int argc, char **argv)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct options o = {0};
+    struct browse_options o = {0};
     struct err e = ERR_INIT;
     char folder[PATH_MAX];
     buf_init(&o.actions, 1 << 20);
@@ -193,14 +190,25 @@ static int browse_main(int argc, char **argv)
     if (status == 0 && o.downloads && !realpath(o.downloads, folder)) {
         fprintf(stderr, "od browse: cannot keep downloads in %s: %s\n", o.downloads,
                 strerror(errno));
-        status = STATUS_OURS;
+        status = BROWSE_OURS;
     }
     if (status == 0) {
         signal(SIGPIPE, SIG_IGN);
         struct browser_opts opts = {.stop = sig_open(signals, 3),
                                     .downloads = o.downloads ? folder : NULL};
-        struct browser *b = browser_open(&opts, &e);
-        status = b ? visit(&o, b) : fail(e.text);
+        const char *which = getenv("OD_BROWSER");
+        bool by_text = o.text || (which && strcmp(which, "text") == 0);
+        struct browser *b = by_text ? NULL : browser_open(&opts, &e);
+        bool picture = o.shot || o.downloads || o.tree;
+        if (b)
+            status = visit(&o, b);
+        else if (picture)
+            status = fail(by_text ? "--tree, --screenshot and --downloads need a Chromium"
+                                  : e.text);
+        else if (by_text || e.code == ERR_NOTFOUND)
+            status = browse_by_text(&o);
+        else
+            status = fail(e.text);
         browser_close(b);
     }
     buf_release(&o.actions);
@@ -209,14 +217,17 @@ static int browse_main(int argc, char **argv)
 
 const struct applet applet_browse = {
     .name = "browse",
-    .brief = "visit a page by Chromium: read it, act on it, take its picture",
+    .brief = "visit a page: read it, act on it, take its picture",
     .usage =
         "Usage: od browse [OPTION...] ADDRESS\n"
         "\n"
         "Opens a web page, or a file, in a Chromium of its own without a window, "
         "carries\n"
-        "out actions, and prints what the page then says. Chromium has to be installed;\n"
-        "OD_BROWSER names one that is in no usual place.\n"
+        "out actions, and prints what the page then says. Without a Chromium the page "
+        "is\n"
+        "read as Markdown, its scripts are not run, and links and fields are numbered:\n"
+        "click('3'), fill('7', 'text'), select_option, press('7', 'Enter') and go_back\n"
+        "work there too. OD_BROWSER names a Chromium that is in no usual place.\n"
         "\n"
         "  --actions TEXT     what to do on the page, before it is printed; may be "
         "given\n"
@@ -227,6 +238,8 @@ const struct applet applet_browse = {
         "  --downloads DIR    keep there what the page sends as files; without it such\n"
         "                     files are refused\n"
         "  --json             print all of it as one line of JSON\n"
+        "  --text             read it without a browser (OD_BROWSER=text)\n"
+        "  --links            the same, and print the addresses of its links\n"
         "\n"
         "Actions are calls like these, in the syntax of Python. Elements are named by\n"
         "their bids; the same page gives the same bids again.\n"
