@@ -44,7 +44,7 @@ struct browser_seen {
 /*
  * The path of a Chromium: OD_BROWSER, CHROME_PATH, PUPPETEER_EXECUTABLE_PATH, then
  * where distributions, vendors and Playwright put theirs, headless shells first.
- * -1 with e: NOTFOUND.
+ * -1 with e: NOTFOUND: there is none; INVALID: a variable names what is no program.
  */
 int browser_find(char *path, size_t n, struct err *e);
 

@@ -97,7 +97,7 @@ int browser_find(char *path, size_t n, struct err *e)
         if (!v || !v[0])
             continue;
         if (!runs(v) || strlen(v) >= n)
-            return err_set(e, ERR_NOTFOUND,
+            return err_set(e, ERR_INVALID,
                            "%s names %.300s, which is no program that can be run",
                            variables[i], v);
         snprintf(path, n, "%s", v);
