@@ -63,6 +63,10 @@ static int set_of(struct str name, char unknown[40])
             return (int)i;
     }
     snprintf(unknown, 40, "%s", z);
+    for (char *c = unknown; *c; c++) { /* it is told in a text of ours */
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    }
     return UNKNOWN_SET;
 }
 
