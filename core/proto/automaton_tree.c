@@ -289,11 +289,13 @@ static int class(struct parser *p)
 
 /* ---- atoms ---- */
 
-/* Behind \Q, to \E or the end. */
+/* Behind \Q, to \E or the end. Nothing quoted: a quantifier is for what was before. */
 static int quoted(struct parser *p)
 {
     int all = plain(p, TREE_EMPTY);
     uint32_t cp;
+    if (accept(p, "\\E"))
+        return -1;
     while (more(p) && !accept(p, "\\E")) {
         if (!take_character(p, &cp))
             return -1;
@@ -386,8 +388,6 @@ static int atom(struct parser *p)
         return plain(p, TREE_END);
     if (accept(p, "\\Q"))
         return quoted(p);
-    if (accept(p, "\\E"))
-        return plain(p, TREE_EMPTY);
     if (accept(p, "\\"))
         return escape(p);
     if (strchr("*+?", peek(p)))

@@ -92,6 +92,8 @@ TEST(expressions)
     IS("\\x41\\x{42}", 0, "AB\n", "1");
     IS("[\\]-]x", 0, "]x\n-x\n\\x\n", "1 2");
     IS("\\Qa.b\\E.", 0, "a.bc\naxbc\n", "1");
+    IS("x2\\E?", 0, "x\na\n", "1");
+    IS("x2\\Q\\E?", 0, "x\na\n", "1");
     IS("a{,2}b", 0, "xb\n", "1");
     IS("a{x", 0, "a{x\n", "1");
 }
