@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Actions of a reader without a browser, one after the other. */
+#include "engine/webreader.h"
+
+#include "base/json.h"
+#include "engine/browse_action.h"
+#include "engine/webpage.h"
+
+#include <sys/epoll.h>
+
+enum { OPTIONS_MAX = 64, SAID_MAX = 1 << 20 };
+
+static void on_done(struct webtext *w, const struct err *e)
+{
+    struct webreader *r = webtext_owner(w);
+    r->why = e ? *e : (struct err)ERR_INIT;
+    loop_stop(r->loop);
+}
+
+static void on_stop(struct io *io, uint32_t events)
+{
+    struct webreader *r = container_of(io, struct webreader, stop);
+    (void)events;
+    r->stopped = true;
+    loop_stop(r->loop);
+}
+
+int webreader_open(struct webreader *r, const struct webtext_spec *spec, int stop,
+                   struct err *e)
+{
+    struct webtext_spec own = *spec;
+    *r = (struct webreader){.loop = loop_new(), .stop_fd = stop, .stop = {.fd = -1}};
+    if (!r->loop)
+        return err_set(e, ERR_LIMIT, "cannot read pages: no descriptors are left");
+    own.loop = r->loop;
+    own.on_done = on_done;
+    own.owner = r;
+    r->web = webtext_new(&own, e);
+    if (!r->web) {
+        loop_free(r->loop);
+        return -1;
+    }
+    buf_init(&r->said, SAID_MAX);
+    return 0;
+}
+
+void webreader_close(struct webreader *r)
+{
+    webtext_free(r->web);
+    loop_free(r->loop);
+    buf_release(&r->said);
+    r->web = NULL;
+}
+
+/* The rest of an action that was begun. */
+static int finish(struct webreader *r, int begun)
+{
+    if (begun < 0)
+        return -1;
+    bool watched = r->stop_fd >= 0 &&
+                   io_start(r->loop, &r->stop, r->stop_fd, EPOLLIN, on_stop) == 0;
+    int turned = loop_run(r->loop);
+    if (watched)
+        io_stop(&r->stop);
+    if (r->stopped)
+        return err_set(&r->why, ERR_CANCELLED, "it was interrupted");
+    if (turned < 0)
+        return err_set(&r->why, ERR_INTERNAL, "the event loop failed");
+    return r->why.code ? -1 : 0;
+}
+
+static struct str text_of(const struct browse_value *v)
+{
+    return v && v->kind == BROWSE_STR ? v->text : STR("");
+}
+
+static int choose(struct webreader *r, const struct browse_bound *b)
+{
+    struct str options[OPTIONS_MAX];
+    size_t n = 0;
+    const struct browse_value *list = b->arg[1];
+    if (list && list->kind == BROWSE_STR)
+        options[n++] = list->text;
+    for (struct browse_value *i = list ? list->items : NULL; i && n < OPTIONS_MAX;
+         i = i->next)
+        options[n++] = text_of(i);
+    return webtext_select(r->web, text_of(b->arg[0]), options, n, &r->why);
+}
+
+static int act(struct webreader *r, const struct browse_call *c)
+{
+    struct browse_bound b;
+    r->why = (struct err)ERR_INIT;
+    if (browse_bind(&b, c, &r->why) < 0)
+        return -1;
+    struct str bid = text_of(b.arg[0]);
+    switch (c->what) {
+    case BROWSE_NOOP:
+    case BROWSE_SCROLL:
+    case BROWSE_HOVER:
+    case BROWSE_FOCUS:
+        return 0; /* all of the page is there already */
+    case BROWSE_SEND_MSG:
+    case BROWSE_INFEASIBLE:
+        return buf_addf(&r->said, "%.*s\n", STR_ARG(bid));
+    case BROWSE_GOTO:
+        return webreader_goto(r, bid);
+    case BROWSE_GO_BACK:
+        return finish(r, webtext_back(r->web, &r->why));
+    case BROWSE_GO_FORWARD:
+        return finish(r, webtext_forward(r->web, &r->why));
+    case BROWSE_CLICK:
+    case BROWSE_CHECK:
+    case BROWSE_UNCHECK:
+        return finish(r, webtext_click(r->web, bid, &r->why));
+    case BROWSE_FILL:
+        return finish(r, webtext_fill(r->web, bid, text_of(b.arg[1]), &r->why));
+    case BROWSE_CLEAR:
+        return finish(r, webtext_fill(r->web, bid, STR(""), &r->why));
+    case BROWSE_SELECT:
+        return finish(r, choose(r, &b));
+    case BROWSE_PRESS:
+        return finish(r, webtext_press(r->web, bid, text_of(b.arg[1]), &r->why));
+    default:
+        return err_set(&r->why, ERR_UNSUPPORTED,
+                       "%.*s needs a browser, and this page is read without one",
+                       STR_ARG(c->name));
+    }
+}
+
+int webreader_goto(struct webreader *r, struct str url)
+{
+    r->why = (struct err)ERR_INIT;
+    return finish(r, webtext_goto(r->web, url, &r->why));
+}
+
+int webreader_act(struct webreader *r, struct str actions)
+{
+    struct browse_text t;
+    struct err why = ERR_INIT;
+    r->why = (struct err)ERR_INIT;
+    buf_reset(&r->said);
+    int rc = browse_parse(&t, actions, &r->why, &why);
+    if (rc < 0 && why.code) {
+        struct err e = r->why;
+        err_set(&r->why, ERR_INVALID, "%s (%s)", e.text, why.text);
+    }
+    for (size_t i = 0; rc == 0 && i < t.n; i++)
+        rc = act(r, &t.calls[i]);
+    browse_text_release(&t);
+    return rc;
+}
+
+/* ---- the page as a tree ---- */
+
+/* Items come nearly in the order of the text: looks behind *last first. */
+static const struct json *item_of(const struct webreader *r, struct str bid,
+                                  const struct json **last)
+{
+    const struct json *begin = *last ? json_next(*last) : NULL;
+    for (int turn = 0; turn < 2; turn++) {
+        for (const struct json *i = begin ? begin : json_first(webtext_items(r->web)); i;
+             i = json_next(i)) {
+            if (str_eq(json_str(i, "bid", ""), bid)) {
+                *last = i;
+                return i;
+            }
+        }
+        if (!begin)
+            break;
+        begin = NULL;
+    }
+    return NULL;
+}
+
+static int put_member(struct buf *out, const struct json *item, const char *before,
+                      const char *name)
+{
+    struct str s = json_str(item, name, "");
+    if (!json_has(item, name))
+        return 0;
+    return buf_addz(out, before) < 0 ? -1 : webpage_quote(out, s);
+}
+
+static int put_item(struct buf *out, const struct json *item)
+{
+    int rc = buf_addf(out, "\n\t[%.*s] %.*s ", STR_ARG(json_str(item, "bid", "")),
+                      STR_ARG(json_str(item, "role", "")));
+    if (rc == 0)
+        rc = webpage_quote(out, json_str(item, "name", ""));
+    if (rc == 0)
+        rc = put_member(out, item, " value=", "value");
+    if (rc == 0)
+        rc = put_member(out, item, ", url=", "url");
+    if (rc == 0 && json_has(item, "checked"))
+        rc = buf_addf(out, ", checked='%s'",
+                      json_bool(item, "checked", false) ? "true" : "false");
+    if (rc == 0 && json_bool(item, "disabled", false))
+        rc = buf_addz(out, ", disabled=True");
+    return rc;
+}
+
+/* The items whose numbers are in a line: `[text][3]` and `[4: button 'Send']`. */
+static int put_items(const struct webreader *r, struct str line, const struct json **last,
+                     struct buf *out)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i + 1 < line.n; i++) {
+        size_t n = i + 1;
+        while (n < line.n && line.p[n] >= '0' && line.p[n] <= '9')
+            n++;
+        if (line.p[i] != '[' || n == i + 1 || n == line.n ||
+            (line.p[n] != ':' && line.p[n] != ']'))
+            continue;
+        const struct json *item = item_of(r, str_sub(line, i + 1, n - i - 1), last);
+        if (item)
+            rc = put_item(out, item);
+        i = n;
+    }
+    return rc;
+}
+
+int webreader_outline(const struct webreader *r, struct buf *out)
+{
+    struct buf page = BUF_INIT(WEBPAGE_TEXT_MAX + (1 << 20));
+    const struct json *last = NULL;
+    int rc = webtext_observe(r->web, &page);
+    if (rc == 0)
+        rc = buf_addz(out, "RootWebArea ");
+    if (rc == 0)
+        rc = webpage_quote(out, str_of(webtext_title(r->web)));
+    if (rc == 0)
+        rc = buf_addz(out, ", url=");
+    if (rc == 0)
+        rc = webpage_quote(out, str_of(webtext_url(r->web)));
+    for (struct str rest = buf_str(&page); rc == 0 && rest.n > 0;) {
+        struct str line = str_cut(&rest, '\n');
+        if (str_trim(line).n == 0)
+            continue;
+        rc = buf_addz(out, "\n\tStaticText ");
+        if (rc == 0)
+            rc = webpage_quote(out, line);
+        if (rc == 0)
+            rc = put_items(r, line, &last, out);
+    }
+    buf_release(&page);
+    return rc;
+}
