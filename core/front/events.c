@@ -6,7 +6,7 @@
  * observation yet. The keeper has a list of them, and the id that came next when the
  * list was made: what was appended behind that is read again, which is little.
  */
-#include "front/events_own.h"
+#include "front/events_native.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -23,6 +23,8 @@
  * segment is read whole by each new worker, so it does not grow with what may be kept.
  */
 enum { SEGMENTS = 16 };
+
+enum { ANSWER_MAX = 64 << 20 }; /* of an action, before it is cut to fit an event */
 
 static uint64_t segment_bytes(const struct json *o)
 {
@@ -286,14 +288,17 @@ static void put_end_head(struct buf *b, const struct pending *p, const struct v0
                  (unsigned long long)x->from, (unsigned long long)x->to);
 }
 
-/* An error's text as an observation of V0. */
-static void put_error_body(struct buf *b, struct str text, int status)
+/* An error's text as an observation of V0; code NULL: V0 has none. */
+static void put_error_body(struct buf *b, struct str text, int status, const char *code)
 {
     buf_addz(b, ",\"observation\":\"error\",\"content\":");
     json_quote(b, text);
     buf_addz(b, ",\"message\":");
     json_quote(b, text);
-    buf_addf(b, ",\"extras\":{\"error_id\":\"\",\"status\":%d}}", status);
+    buf_addf(b, ",\"extras\":{\"error_id\":\"\",\"status\":%d", status);
+    if (code)
+        buf_addf(b, ",\"code\":\"%s\"", code);
+    buf_addz(b, "}}");
 }
 
 /* The answer behind the head; one that is too long is cut. */
@@ -308,7 +313,7 @@ static void put_answer(struct buf *b, struct str answer, int status)
     }
     struct json *j = json_parse(answer, &e);
     if (status != 200) {
-        put_error_body(b, json_str(j, "detail", "the action failed"), status);
+        put_error_body(b, json_str(j, "detail", "the action failed"), status, NULL);
     } else {
         struct buf text = BUF_INIT(64 << 20);
         for (size_t most = 256 << 10; most > 64; most /= 4) {
@@ -355,7 +360,7 @@ void events_end(struct events *ev, struct pending *p, const struct v0_end *x)
     }
     ev->stats.errors += x->unheard || x->status != 200;
     if (x->unheard)
-        put_error_body(&b, nobody, 499);
+        put_error_body(&b, nobody, 499, NULL);
     else
         put_answer(&b, x->answer, x->status);
     append_end(ev, p, &b);
@@ -365,16 +370,37 @@ void events_end(struct events *ev, struct pending *p, const struct v0_end *x)
 void events_end_text(struct events *ev, struct pending *p, const char *kind,
                      const char *text)
 {
-    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
-    put_end_head(&b, p, NULL);
+    struct err e = {.code = ERR_INVALID};
     if (strcmp(kind, "error") == 0) {
-        ev->stats.errors++;
-        put_error_body(&b, str_of(text), 400);
+        snprintf(e.text, sizeof(e.text), "%s", text);
+        events_end_err(ev, p, &e);
     } else {
-        buf_addf(&b, ",\"observation\":\"%s\",\"content\":", kind);
-        json_quote(&b, str_of(text));
-        buf_addz(&b, ",\"extras\":{}}");
+        events_end_as(ev, p, kind, str_of(text), STR("{}"));
     }
+}
+
+void events_end_as(struct events *ev, struct pending *p, const char *kind,
+                   struct str text, struct str extras)
+{
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX), answer = BUF_INIT(ANSWER_MAX);
+    put_end_head(&b, p, NULL);
+    buf_addf(&answer, "{\"observation\":\"%s\",\"content\":", kind);
+    json_quote(&answer, text);
+    buf_addz(&answer, ",\"extras\":");
+    buf_adds(&answer, extras);
+    buf_addc(&answer, '}');
+    put_answer(&b, buf_str(&answer), 200);
+    buf_release(&answer);
+    append_end(ev, p, &b);
+    buf_release(&b);
+}
+
+void events_end_err(struct events *ev, struct pending *p, const struct err *e)
+{
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
+    ev->stats.errors++;
+    put_end_head(&b, p, NULL);
+    put_error_body(&b, str_of(e->text), 400, err_name(e->code));
     append_end(ev, p, &b);
     buf_release(&b);
 }
@@ -461,6 +487,7 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
     list_init(&ev->waits);
     list_init(&ev->pendings);
     list_init(&ev->knowns);
+    list_init(&ev->natives);
     map_init(&ev->names);
     map_init(&ev->ends);
     buf_init(&ev->batch, LIMIT_EVENT_MAX + 2 * BATCH);
@@ -531,8 +558,10 @@ static void on_plugin(void *arg, const char *plugin, const char *kind, struct st
 
 void events_load(struct events *ev, int memory_fd)
 {
-    static const struct v0_log calls = {events_on_begin, events_on_started, events_on_end,
-                                        NULL};
+    static const struct v0_log calls = {.begin = events_on_begin,
+                                        .started = events_on_started,
+                                        .end = events_on_end,
+                                        .ready = events_on_ready};
     struct v0_log log = calls;
     open_log(ev, memory_fd);
     count_start(ev);

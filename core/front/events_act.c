@@ -7,7 +7,7 @@
  * followed, what had not is begun. What cannot be told from outside (a signal) or is
  * not in the log as it was (secrets in it, or too long) ends with an error that says so.
  */
-#include "front/events_own.h"
+#include "front/events_native.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -145,11 +145,13 @@ int events_act(struct events *ev, const struct json *m, struct events_taken *out
     if (ev->npendings >= ACTIONS_MAX)
         return err_set(e, ERR_LIMIT, "%d actions are on their way already; wait for some",
                        ACTIONS_MAX);
-    int own = events_input_check(m, e);
-    struct json *copy = own == 0 ? copy_of(m) : NULL;
-    if (own < 0 || (own == 0 && !copy))
-        return own < 0 ? -1 : err_set(e, ERR_LIMIT, "the action is too long");
-    if (own == 0 && !(a = v0_prepare(ev->v0, copy, o.session, e)))
+    const struct native_kind *own = native_find(m);
+    struct json *copy = own ? NULL : copy_of(m);
+    if (own && native_check(own, m, e) < 0)
+        return -1;
+    if (!own && !copy)
+        return err_set(e, ERR_LIMIT, "the action is too long");
+    if (!own && !(a = v0_prepare(ev->v0, copy, o.session, e)))
         return -1;
     random_hex(key, EVENTS_KEY);
     struct pending *p = log_action(ev, m, &o, key, e);
@@ -163,7 +165,7 @@ int events_act(struct events *ev, const struct json *m, struct events_taken *out
     if (a)
         v0_submit(a, key, out->id, false);
     else
-        events_input_do(ev, p, m, key, false);
+        native_start(own, p, ev, m, key);
     if (ev->last_cause == out->id)
         out->end = ev->last_end;
     return 0;
@@ -230,11 +232,16 @@ void events_on_end(void *arg, const struct v0_end *x)
         events_end(ev, p, x);
 }
 
+void events_on_ready(void *arg) { natives_ready(arg); }
+
 /* ---- after a restart ---- */
 
 static const char interrupted[] =
     "The server was restarted before this action was done, so it was interrupted and "
     "not applied";
+static const char halfway[] =
+    "The server ended before this action was done; how much of it was done cannot be "
+    "known";
 
 void events_act_again(struct events *ev, uint64_t id, bool new_server)
 {
@@ -260,11 +267,13 @@ void events_act_again(struct events *ev, uint64_t id, bool new_server)
     struct pending *p = events_pend(ev, id, session, buf_str(&client), k);
     bool whole = !json_has(m, "masked") && !json_has(m, "cut");
     bool begun = v0_begun(ev->v0, session, name);
-    int own = m ? events_input_check(m, &e) : -1;
-    if (new_server || !m || (!whole && !begun)) {
+    const struct native_kind *own = m ? native_find(m) : NULL;
+    if (new_server && own && !own->at_once) {
+        events_end_text(ev, p, "error", halfway);
+    } else if (new_server || !m || (!whole && !begun)) {
         events_end_text(ev, p, "error", interrupted);
-    } else if (own != 0) {
-        events_input_do(ev, p, m, name, true);
+    } else if (own) {
+        native_resume(own, p, ev, m, name);
     } else {
         struct json *copy = copy_of(m);
         struct action *a = copy ? v0_prepare(ev->v0, copy, session, &e) : NULL;

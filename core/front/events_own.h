@@ -5,7 +5,8 @@
  *   events.c        the log: what is written to it, found in it, kept beside it
  *   events_line.c   the beginning of an event's line; secrets
  *   events_act.c    actions of peers, and what became of them under a restart
- *   events_input.c  actions that are no V0: cancel, input, key, eof, signal, resize
+ *   events_native.c actions that are no V0, by their table
+ *   events_input.c  of those: cancel, input, key, eof, signal, resize
  *   events_link.c   one connection
  *   events_flow.c   the output of one command on one connection
  *   events_http.c   the routes
@@ -98,8 +99,9 @@ struct events {
     struct list waits; /* who waits for an observation by HTTP */
     struct list pendings;
     unsigned npendings;
-    struct map names; /* struct known, by name */
-    struct map ends;  /* struct known without an end, by "ID" */
+    struct list natives; /* struct native, owned */
+    struct map names;    /* struct known, by name */
+    struct map ends;     /* struct known without an end, by "ID" */
     struct list knowns;
     unsigned nknowns;
     bool indexed;                    /* names has what the log had when we came */
@@ -157,6 +159,10 @@ struct known *events_know(struct events *ev, char kind, struct str name, uint64_
 void events_end(struct events *ev, struct pending *take, const struct v0_end *x);
 void events_end_text(struct events *ev, struct pending *take, const char *kind,
                      const char *text);
+/* extras is a JSON object; what is too long for an event is cut. */
+void events_end_as(struct events *ev, struct pending *take, const char *kind,
+                   struct str text, struct str extras);
+void events_end_err(struct events *ev, struct pending *take, const struct err *e);
 
 /* ---- events_act.c ---- */
 
@@ -174,14 +180,7 @@ uint64_t events_on_begin(void *arg, const struct json *event, const char *key,
 void events_on_started(void *arg, uint64_t id, const char *session, const char *command,
                        uint64_t from);
 void events_on_end(void *arg, const struct v0_end *x);
-
-/* ---- events_input.c ---- */
-
-/* Is it one of these, and does it make sense? 1; 0: another kind; -1: e. */
-int events_input_check(const struct json *message, struct err *e);
-/* Does it. again: it may have been done by the worker before. */
-void events_input_do(struct events *ev, struct pending *take, const struct json *message,
-                     const char *key, bool again);
+void events_on_ready(void *arg);
 
 /* ---- events_link.c ---- */
 

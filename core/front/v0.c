@@ -411,7 +411,7 @@ static void alive(struct req *r)
     req_answer(r, 200, json_type, STR("{\"status\":\"ok\"}"));
 }
 
-static void ready(struct req *r)
+static void get_ready(struct req *r)
 {
     struct v0 *v = req_arg(r);
     struct json *j = json_object();
@@ -449,7 +449,7 @@ static void update_mcp_server(struct req *r)
 
 static const struct route routes[] = {
     {HTTP_GET, "/alive", alive, 0, NULL, true},
-    {HTTP_GET, "/ready", ready, 0, NULL, true},
+    {HTTP_GET, "/ready", get_ready, 0, NULL, true},
     {HTTP_GET, "/server_info", v0_server_info, 0, NULL, true},
     {HTTP_POST, "/execute_action", execute_action, BODY_MAX, NULL, false},
     {HTTP_POST, "/upload_file", NULL, 0, v0_upload, false},
@@ -663,6 +663,8 @@ bool v0_begun(struct v0 *v, struct str session, const char *key)
     return begun;
 }
 
+bool v0_ready(const struct v0 *v) { return v->ready; }
+
 unsigned v0_open_actions(const struct v0 *v)
 {
     unsigned n = 0;
@@ -718,6 +720,8 @@ static void on_set_up(void *arg)
     v0_cell_warm(v);
     v->ready = true;
     start_next(v);
+    if (v->log.ready)
+        v->log.ready(v->log.arg);
 }
 
 void v0_start(struct v0 *v)

@@ -45,6 +45,8 @@ struct v0_log {
                     uint64_t from);
     /* The observation: once, before whoever asked hears of it. */
     void (*end)(void *arg, const struct v0_end *x);
+    /* Once: the user, the directory and what plugins set up are there. */
+    void (*ready)(void *arg);
     void *arg;
 };
 
@@ -75,6 +77,8 @@ struct session *v0_find_session(struct v0 *v, struct str name);
 bool v0_begun(struct v0 *v, struct str session, const char *key);
 /* The versions of what V0 keeps. */
 void v0_format(struct buf *out);
+/* Are user, directory and plugins there? */
+bool v0_ready(const struct v0 *v);
 /* Actions that have no answer yet. */
 unsigned v0_open_actions(const struct v0 *v);
 

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of events_native.h, and the life of what is in it. */
+#include "front/events_native.h"
+
+#include "base/limits.h"
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct native_kind *const kinds[] = {
+#define NATIVE(name) &native_##name,
+#include "front/events_native.def"
+#undef NATIVE
+};
+
+const struct native_kind *native_find(const struct json *m)
+{
+    struct str name = json_str(m, "action", "");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (str_eq(name, str_of(kinds[i]->name)))
+            return kinds[i];
+    }
+    return NULL;
+}
+
+int native_check(const struct native_kind *k, const struct json *m, struct err *e)
+{
+    const struct json *args = json_get(m, "args");
+    if (args && !json_is_object(args))
+        return err_set(e, ERR_INVALID, "args must be an object");
+    return k->check ? k->check(args, e) : 0;
+}
+
+/* ---- life ---- */
+
+/* A copy of its own, since what it came in is gone when it goes on. */
+static struct json *args_of(const struct json *m)
+{
+    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = ERR_INIT;
+    const struct json *args = json_get(m, "args");
+    struct json *j = args && json_print(&b, args) == 0 ? json_parse(buf_str(&b), &e)
+                                                       : NULL;
+    buf_release(&b);
+    return j ? j : json_object();
+}
+
+static struct native *native_new(const struct native_kind *k, const struct pending *p,
+                                 struct events *ev, const struct json *m, const char *key)
+{
+    struct native *n = xnew(struct native);
+    *n = (struct native){.ev = ev, .kind = k, .id = p->id, .args = args_of(m)};
+    memcpy(n->session, p->session, sizeof(n->session));
+    memcpy(n->key, key, EVENTS_KEY);
+    list_add_tail(&ev->natives, &n->node);
+    return n;
+}
+
+static void native_free(void *p)
+{
+    struct native *n = p;
+    json_free(n->args);
+    free(n);
+}
+
+/* Out of the list; it is valid until the turn is over. Its pending; NULL: there is none.
+ */
+static struct pending *leave(struct native *n)
+{
+    list_del(&n->node);
+    loop_bury(n->ev->en->loop, n, native_free);
+    return events_pending(n->ev, n->id);
+}
+
+static void begin(struct native *n)
+{
+    n->started = true;
+    n->kind->start(n);
+}
+
+static void begin_or_wait(struct native *n)
+{
+    if (n->kind->at_once || v0_ready(n->ev->v0))
+        begin(n);
+}
+
+void native_start(const struct native_kind *k, const struct pending *p, struct events *ev,
+                  const struct json *m, const char *key)
+{
+    begin_or_wait(native_new(k, p, ev, m, key));
+}
+
+void natives_ready(struct events *ev)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &ev->natives) {
+        struct native *n = list_entry(it, struct native, node);
+        if (!n->started)
+            begin(n);
+    }
+}
+
+/* ---- ends ---- */
+
+void native_end(struct native *n, struct str text, struct str extras)
+{
+    struct pending *p = leave(n);
+    if (p)
+        events_end_as(n->ev, p, n->kind->name, text, extras.n ? extras : STR("{}"));
+}
+
+void native_fail(struct native *n, const struct err *e)
+{
+    struct pending *p = leave(n);
+    if (p)
+        events_end_err(n->ev, p, e);
+}
+
+int native_tell(struct native *n, struct buf *object, struct err *e)
+{
+    return events_append(n->ev, object, e) ? 0 : -1;
+}
+
+bool native_take_back(struct events *ev, uint64_t id)
+{
+    struct list *it, *tmp;
+    struct err e = {.code = ERR_CANCELLED};
+    list_each (it, tmp, &ev->natives) {
+        struct native *n = list_entry(it, struct native, node);
+        if (n->id != id)
+            continue;
+        if (n->started && n->kind->cancel)
+            n->kind->cancel(n);
+        snprintf(e.text, sizeof(e.text), "The action was cancelled%s",
+                 n->started ? "" : " before it began");
+        native_fail(n, &e);
+        return true;
+    }
+    return false;
+}
+
+/* ---- after a restart ---- */
+
+void native_resume(const struct native_kind *k, struct pending *p, struct events *ev,
+                   const struct json *m, const char *key)
+{
+    static const struct err unknown = {
+        ERR_GONE, "The server was restarted while it did this; whether it was done "
+                  "cannot be known"};
+    static const struct err interrupted = {
+        ERR_GONE, "The server was restarted before this action was done, so it was "
+                  "interrupted and not applied"};
+    struct native *n = native_new(k, p, ev, m, key);
+    n->again = true;
+    switch (k->again ? k->again(n) : NATIVE_AGAIN) {
+    case NATIVE_AGAIN:
+        begin_or_wait(n);
+        return;
+    case NATIVE_DONE:
+        native_end(n, STR(""), STR(""));
+        return;
+    case NATIVE_UNKNOWN:
+        native_fail(n, &unknown);
+        return;
+    case NATIVE_INTERRUPTED:
+        native_fail(n, &interrupted);
+        return;
+    }
+}
