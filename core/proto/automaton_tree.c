@@ -87,7 +87,8 @@ static int character(struct parser *p, uint32_t cp)
     char bytes[4];
     if (cp < 128)
         return one_byte(p, (unsigned char)cp);
-    if (p->t->fold || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
+    /* U+FFFD is what any bytes that are not UTF-8 are taken for. */
+    if (p->t->fold || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000) || cp == 0xfffd)
         return high_bytes(p);
     int n = utf8_encode(cp, bytes), all = one_byte(p, (unsigned char)bytes[0]);
     for (int i = 1; i < n; i++)

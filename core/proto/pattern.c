@@ -7,7 +7,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "proto/pattern.h"
 
+#include "base/buf.h"
 #include "base/scan.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "proto/automaton.h"
 
@@ -17,7 +19,8 @@
 enum {
     MATCH_STEPS = 2000000, /* of one line: a tenth of a second */
     MATCH_HEAP_KIB = 32 << 10,
-    SHOWN = 200 /* bytes of a pattern in a sentence */
+    REPAIRED_MAX = 64 << 20, /* bytes of a line that is not UTF-8 */
+    SHOWN = 200              /* bytes of a pattern in a sentence */
 };
 
 struct pattern {
@@ -31,6 +34,7 @@ struct pattern {
     pcre2_code *code;            /* NULL: fixed */
     pcre2_match_data *data;
     pcre2_match_context *limits;
+    struct buf repaired; /* the line at hand, when it is not UTF-8 */
 };
 
 /* ---- making ---- */
@@ -44,7 +48,7 @@ static int compile(struct pattern *p, bool ignore_case, bool literal, struct err
 {
     int code;
     PCRE2_SIZE at;
-    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF;
+    uint32_t options = PCRE2_UTF;
     pcre2_compile_context *c = pcre2_compile_context_create(NULL);
     if (!c)
         return err_set(e, ERR_LIMIT, "no memory for a pattern");
@@ -105,6 +109,7 @@ struct pattern *pattern_new(struct str text, bool fixed, bool ignore_case, struc
         return NULL;
     }
     struct pattern *p = xnew(struct pattern);
+    buf_init(&p->repaired, REPAIRED_MAX);
     p->text = xstrndup(text.p ? text.p : "", text.n);
     p->n = text.n;
     p->fixed = fixed;
@@ -123,16 +128,36 @@ void pattern_free(struct pattern *p)
     pcre2_match_data_free(p->data);
     pcre2_match_context_free(p->limits);
     pcre2_code_free(p->code);
+    buf_release(&p->repaired);
     free(p->text);
     free(p);
 }
 
 /* ---- matching ---- */
 
+/*
+ * What is not UTF-8 becomes so here: pcre2's own way with such texts reads beyond them
+ * behind some lookbehinds (10.46).
+ */
+static int make_valid(struct pattern *p, struct str *line, struct err *e)
+{
+    if (!scan_has_high(*line) || utf8_valid(*line))
+        return 0;
+    buf_reset(&p->repaired);
+    if (utf8_repair(&p->repaired, *line, false) < 0)
+        return err_set(e, ERR_LIMIT, "a line of %zu bytes is not UTF-8, and too long",
+                       line->n);
+    *line = buf_str(&p->repaired);
+    return 0;
+}
+
 static int matches(struct pattern *p, struct str line, struct err *e)
 {
+    if (make_valid(p, &line, e) < 0)
+        return -1;
     const char *start = line.p ? line.p : "";
-    int rc = pcre2_match(p->code, (PCRE2_SPTR)start, line.n, 0, 0, p->data, p->limits);
+    int rc = pcre2_match(p->code, (PCRE2_SPTR)start, line.n, 0, PCRE2_NO_UTF_CHECK,
+                         p->data, p->limits);
     if (rc >= 0)
         return 1;
     if (rc == PCRE2_ERROR_NOMATCH)

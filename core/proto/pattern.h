@@ -3,9 +3,9 @@
  * Which lines of a text have a match: fixed strings, and regular expressions of pcre2
  * (pcre2pattern(3)). A line is looked at by itself, so nothing matches across two.
  *
- * Characters are UTF-8; what is not UTF-8 matches nothing, and lines with such bytes
- * are searched all the same. Classes like \w are those of ASCII. A pattern that takes
- * too many steps is an error, soon, and no hang.
+ * Characters are UTF-8; for an expression, bytes that are not are U+FFFD, as they are
+ * shown. Classes like \w are those of ASCII. A pattern that takes too many steps is an
+ * error, soon, and no hang.
  */
 #ifndef OD_PROTO_PATTERN_H
 #define OD_PROTO_PATTERN_H

@@ -6,6 +6,7 @@
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/log.h"
+#include "base/utf8.h"
 #include "proto/pattern.h"
 
 #include <pcre2.h>
@@ -18,11 +19,9 @@ static pcre2_code *compile(struct str pattern, bool fold)
     PCRE2_SIZE at;
     pcre2_compile_context *c = pcre2_compile_context_create(NULL);
     pcre2_set_compile_extra_options(c, PCRE2_EXTRA_CASELESS_RESTRICT);
-    pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n,
-                                     PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
-                                         PCRE2_NEVER_BACKSLASH_C |
-                                         (fold ? PCRE2_CASELESS : 0),
-                                     &why, &at, c);
+    pcre2_code *code = pcre2_compile(
+        (PCRE2_SPTR)pattern.p, pattern.n,
+        PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | (fold ? PCRE2_CASELESS : 0), &why, &at, c);
     pcre2_compile_context_free(c);
     return code;
 }
@@ -32,8 +31,11 @@ static int matches(pcre2_code *code, struct str line)
 {
     pcre2_match_data *d = pcre2_match_data_create(1, NULL);
     pcre2_match_context *c = pcre2_match_context_create(NULL);
+    struct buf valid = BUF_INIT(1 << 16);
+    utf8_repair(&valid, line, false);
     pcre2_set_match_limit(c, 100000);
-    int rc = pcre2_match(code, (PCRE2_SPTR)(line.p ? line.p : ""), line.n, 0, 0, d, c);
+    int rc = pcre2_match(code, (PCRE2_SPTR)buf_z(&valid), valid.n, 0, 0, d, c);
+    buf_release(&valid);
     pcre2_match_context_free(c);
     pcre2_match_data_free(d);
     return rc >= 0 ? 1 : rc == PCRE2_ERROR_NOMATCH ? 0 : -1;
