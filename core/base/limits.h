@@ -51,6 +51,7 @@
     LIMIT(ZMTP_OUT, 16 << 20, "bytes queued to a kernel: a cell, several times over") \
     LIMIT(KERNEL_MESSAGE, 128 << 20, "bytes of one message of a kernel: a picture, or what a cell printed at once") \
     LIMIT(KERNELS_MAX, 64, "Jupyter kernels at once: each is an interpreter") \
+    LIMIT(KERNEL_HEART_MS, 10000, "milliseconds without a heartbeat before a kernel that runs a cell is said to hang: longer than a busy machine needs") \
     LIMIT(KERNEL_START_MS, 60000, "milliseconds that a kernel may take to answer first: R and Java on a cold disk") \
     LIMIT(CDP_MESSAGE, 64 << 20, "bytes of one message of a browser: the tree of a page of 50,000 elements") \
     LIMIT(CONNECT_WAIT_MS, 30000, "milliseconds at most between two tries to reach the backend") \

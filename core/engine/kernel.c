@@ -86,6 +86,8 @@ struct cell {
     char id[OP_ID_MAX + 1];
     struct buf code;
     bool silent, history, held;
+    const char *question; /* of questions[]; NULL: it is run */
+    int64_t at;           /* its cursor */
     bool replied, idle, failed, timed_out, lively;
     bool halfway;     /* one of replied and idle, and limit waits for the other */
     uint64_t half_at; /* how far the reader was then */
@@ -334,6 +336,10 @@ static void on_answer(struct cell *c, struct str channel, struct str type,
         c->failed = !str_eq(json_str(content, "status", "ok"), STR("ok"));
         c->count = json_int(content, "execution_count", c->count);
         on_payload(c, content);
+    } else if (c->question && str_eq(channel, STR("shell"))) {
+        c->replied = true;
+        c->failed = !str_eq(json_str(content, "status", "ok"), STR("ok"));
+        tell(c, type, content);
     } else if (str_eq(type, STR("input_request")) && str_eq(channel, STR("stdin"))) {
         struct buf b = BUF_INIT(64 << 10);
         json_free(c->asked);
@@ -366,7 +372,7 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
     if (host) {
         struct str what = json_str(m, "host", "");
         if (str_eq(what, STR("note")) || str_eq(what, STR("gap")) ||
-            str_eq(what, STR("stuck")))
+            str_eq(what, STR("stuck")) || str_eq(what, STR("heart")))
             tell(c, STR("note"), m);
     } else if (str_eq(json_str(json_get(m, "parent_header"), "msg_id", ""),
                       str_of(c->id))) {
@@ -463,10 +469,41 @@ static void on_start(struct task *t)
 
 /* ---- to the host ---- */
 
-static void put_member(struct buf *b, const char *name, struct str value)
+static int put_member(struct buf *b, const char *name, struct str value)
 {
     buf_addf(b, ",\"%s\":", name);
-    json_quote(b, value);
+    return json_quote(b, value);
+}
+
+static const char *const questions[] = {"complete", "inspect", "is_complete", "history"};
+
+/* Characters of valid UTF-8. */
+static int64_t length_of(struct str s)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* The content of a message: a cell to be run, or a question. */
+static int add_content(struct buf *b, const struct cell *c)
+{
+    struct str code = buf_str(&c->code);
+    if (c->question && strcmp(c->question, "history") == 0)
+        return buf_addz(b, "\"hist_access_type\":\"range\",\"session\":0,\"start\":1,"
+                           "\"stop\":null,\"raw\":true,\"output\":false");
+    if (c->question)
+        buf_addf(b, "\"cursor_pos\":%lld,\"detail_level\":0",
+                 (long long)(c->at < 0 || c->at > length_of(code) ? length_of(code)
+                                                                  : c->at));
+    else
+        buf_addf(b,
+                 "\"silent\":%s,\"store_history\":%s,\"allow_stdin\":%s,"
+                 "\"stop_on_error\":false,\"user_expressions\":{}",
+                 c->silent ? "true" : "false", c->history ? "true" : "false",
+                 c->ev && c->ev->on_input ? "true" : "false");
+    return put_member(b, "code", code);
 }
 
 /* Programs of their own may say something after the kernel has said that it is done. */
@@ -491,17 +528,13 @@ static int cell_send(struct cell *c, struct err *e)
     size_t room = process_stdin_room(k->process, &in);
     c->begun_ms = clock_wall_ms();
     clock_iso(c->begun_ms, date);
-    int r = buf_addf(
-        &b,
-        "{\"channel\":\"shell\",\"header\":{\"msg_id\":\"%s\",\"msg_type\":"
-        "\"execute_request\",\"session\":\"od\",\"username\":\"od\",\"date\":"
-        "\"%s\",\"version\":\"5.3\"},\"parent_header\":{},\"metadata\":{},"
-        "\"content\":{\"silent\":%s,\"store_history\":%s,\"allow_stdin\":%s,"
-        "\"stop_on_error\":false,\"user_expressions\":{}",
-        c->id, date, c->silent ? "true" : "false", c->history ? "true" : "false",
-        c->ev && c->ev->on_input ? "true" : "false");
-    put_member(&b, "code", buf_str(&c->code));
-    r |= buf_addz(&b, "}}\n");
+    int r = buf_addf(&b,
+                     "{\"channel\":\"shell\",\"header\":{\"msg_id\":\"%s\",\"msg_type\":"
+                     "\"%s_request\",\"session\":\"od\",\"username\":\"od\",\"date\":"
+                     "\"%s\",\"version\":\"5.3\"},\"parent_header\":{},\"metadata\":{},"
+                     "\"content\":{",
+                     c->id, c->question ? c->question : "execute", date);
+    r |= add_content(&b, c) | buf_addz(&b, "}}\n");
     if (r == 0 && b.n > room)
         r = err_set(e, ERR_LIMIT,
                     "the cell has %zu bytes as a message, and the kernel's input "
@@ -515,7 +548,7 @@ static int cell_send(struct cell *c, struct err *e)
         rec->len = b.n;
         rec->begun_ms = c->begun_ms;
         rec->timeout_ms = c->timeout_ms;
-        c->lively = is_lively(buf_str(&c->code));
+        c->lively = !c->question && is_lively(buf_str(&c->code));
         save(k);
         process_stdin(k->process, in, buf_str(&b), false);
     }
@@ -575,7 +608,7 @@ static void on_pump(struct task *t)
         return;
     }
     c->step = RUNNING;
-    if (c->timeout_ms > 0)
+    if (c->timeout_ms > 0 && !c->question)
         timer_begin(k->en->loop, &c->limit, c->timeout_ms, on_limit);
     on_start(&c->start);
 }
@@ -589,9 +622,11 @@ static void half_over(struct cell *c)
         return;
     }
     c->failed = c->failed || !c->replied;
-    note(c, c->replied ? "the kernel has not said that the cell is over: the last of its "
-                         "output may be missing"
-                       : "the kernel has not said how the cell ended");
+    if (!c->question)
+        note(c, c->replied
+                    ? "the kernel has not said that the cell is over: the last of its "
+                      "output may be missing"
+                    : "the kernel has not said how the cell ended");
     cell_done(c);
 }
 
@@ -602,6 +637,9 @@ static void on_limit(struct timer *t)
         cell_done(c);
     } else if (c->halfway) {
         half_over(c);
+    } else if (c->question) {
+        c->timed_out = true;
+        cell_done(c);
     } else if (!c->timed_out) {
         c->timed_out = true;
         kernel_interrupt(c->k);
@@ -694,8 +732,10 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
                 (int)(said.n < 600 ? said.n : 600), said.n ? said.p : "");
         fail_later(k, true);
     } else if (str_eq(what, STR("note")) || str_eq(what, STR("stuck")) ||
-               str_eq(what, STR("gap"))) {
+               str_eq(what, STR("gap")) || str_eq(what, STR("heart"))) {
         struct str text = json_str(m, "text", "");
+        if (k->about && json_has(m, "silent"))
+            json_put_bool(k->about, "silent", json_bool(m, "silent", false));
         log_info("kernel %s: %.*s", k->name, STR_ARG(text));
     }
     json_free(m);
@@ -1001,7 +1041,18 @@ struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
         err_set(e, ERR_LIMIT, "a cell has at most %d bytes", LIMIT_COMMAND_MAX);
         return NULL;
     }
+    const char *question = NULL;
+    for (size_t i = 0; o->question && i < sizeof(questions) / sizeof(*questions); i++) {
+        if (strcmp(o->question, questions[i]) == 0)
+            question = questions[i];
+    }
+    if (o->question && !question) {
+        err_set(e, ERR_INVALID, "a kernel is asked one of " KERNEL_QUESTIONS);
+        return NULL;
+    }
     c = cell_make(k, o->code);
+    c->question = question;
+    c->at = o->at;
     c->ev = ev;
     c->owner = owner;
     c->silent = o->silent;
@@ -1012,6 +1063,8 @@ struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
     else
         random_hex(c->id, 32);
     list_add_tail(&k->cells, &c->node);
+    if (question && o->timeout_ms > 0) /* from now on: it may wait for its turn, too */
+        timer_begin(k->en->loop, &c->limit, o->timeout_ms, on_limit);
     if (r && r->to) {
         c->step = REPLAYED;
         c->to = r->to;
@@ -1107,6 +1160,7 @@ struct json *kernel_json(const struct kernel *k)
         json_put_str(j, members[i], json_str(k->about, members[i], ""));
     json_put_bool(j, "embedded", json_bool(k->about, "embedded", false));
     json_put_z(j, "state", states[k->state]);
+    json_put_bool(j, "silent", json_bool(k->about, "silent", false));
     json_put_int(j, "pid", json_int(k->about, "pid", 0));
     json_put_int(j, "start_ms", json_int(k->about, "start_ms", 0));
     json_put_bool(j, "busy", c && c->step != WAITING);

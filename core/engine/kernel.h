@@ -25,6 +25,9 @@ struct kernel_opts {
     struct str init; /* a cell that is run unseen whenever the kernel has started */
 };
 
+/* history: of this kernel; code is not looked at. */
+#define KERNEL_QUESTIONS "complete, inspect, is_complete, history"
+
 enum kernel_state {
     KERNEL_STARTING,
     KERNEL_READY,
@@ -66,6 +69,13 @@ struct cell_opts {
     struct str code;
     bool silent, history;
     int64_t timeout_ms; /* 0: none */
+    /*
+     * NULL, or a question instead of running code (messaging document, "Messages on
+     * the shell ROUTER/DEALER channel"): KERNEL_QUESTIONS. The answer is output of
+     * type QUESTION_reply. A time limit ends it, and interrupts nothing.
+     */
+    const char *question;
+    int64_t at; /* the cursor, in characters; -1: the end of code */
 };
 
 /* The one of that name. NULL: there is none. */
@@ -99,7 +109,8 @@ enum kernel_state kernel_state(const struct kernel *k);
 const char *kernel_name(const struct kernel *k);
 /* The interpreter of a Python kernel, "" if it is not known. */
 const char *kernel_interpreter(const struct kernel *k);
-/* {name, kernel, display, language, where, interpreter, embedded, state, pid, busy …} */
+/* {name, kernel, display, language, where, interpreter, embedded, state, silent, pid …}
+ */
 struct json *kernel_json(const struct kernel *k);
 
 #endif

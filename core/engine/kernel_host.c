@@ -220,6 +220,8 @@ static void interrupt(struct host *h)
 void host_begun(struct host *h)
 {
     h->begun = true;
+    if (h->busy)
+        host_heart_begin(h);
     if (h->wanted_stop && h->busy)
         press_first(h);
 }
@@ -230,6 +232,7 @@ void host_idle(struct host *h)
         return; /* the end of something before */
     h->busy = h->begun = h->wanted_stop = false;
     timer_stop(&h->press);
+    host_heart_rest(h);
 }
 
 /* ---- the kernel's output, beside its messages ---- */

@@ -16,6 +16,8 @@
  *        ready     {pid, start_ms, info}: info is kernel_info's content, or absent
  *        idle      an interrupt came while nothing ran
  *        stuck     two interrupts and 5 s later it is still busy
+ *        heart     {silent, text}: it has not answered its heartbeat for
+ *                  KERNEL_HEART_MS while a cell runs, or does so again
  *        gap       the connection broke and is there again: output may be missing
  *        dead      {exit, signal, stderr}: a restart starts it again
  *        failed    {error, stderr}: it did not start; a restart tries again

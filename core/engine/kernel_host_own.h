@@ -12,6 +12,7 @@
 #include <limits.h>
 
 enum host_channel { CH_SHELL, CH_IOPUB, CH_STDIN, CH_CONTROL, CHANNELS };
+enum { HEART_SOCKET = CHANNELS }; /* beside them */
 
 enum host_state {
     HOST_STARTING, /* spawned, not answered yet */
@@ -29,6 +30,17 @@ struct channel {
     struct timer again;
     int wait_ms;
     bool up;
+};
+
+/* kernel_host_heart.c */
+struct heart {
+    struct zmtp z;
+    struct timer beat;
+    int64_t asked_ms; /* 0: it has answered */
+    bool dialled, up;
+    bool in_cell;    /* no cell has ended since it was asked */
+    bool own_thread; /* it answers while a cell runs */
+    bool silent;     /* as was told */
 };
 
 /* A pipe that the kernel writes to. */
@@ -71,6 +83,7 @@ struct host {
     int file_fd;       /* the connection file where no folder can be written; else -1 */
     uint16_t ports[5]; /* of TCP; ipc: 0 */
     struct timer nudge;
+    struct heart heart;
     unsigned asked;       /* messages of our own */
     bool heard, answered; /* on iopub; kernel_info_reply */
     bool restored;        /* a channel was lost once */
@@ -100,12 +113,19 @@ int host_zmtp_prepare(struct host *h, struct err *e);
 /* Connects, when it was spawned. */
 void host_zmtp_start(struct host *h);
 void host_zmtp_send(struct host *h, enum host_channel to, const struct json *message);
+/* A socket that connects to one of the channels or the heartbeat; -1. */
+int host_zmtp_dial(const struct host *h, int which);
 /* A request of our own on a channel; its answers are not passed on. */
 void host_zmtp_ask(struct host *h, enum host_channel to, const char *type,
                    const char *content);
 void host_zmtp_pause(struct host *h, bool pause);
 void host_zmtp_stop(struct host *h);  /* the kernel is gone */
 void host_zmtp_clean(struct host *h); /* files too */
+
+/* kernel_host_heart.c */
+void host_heart_begin(struct host *h); /* a cell runs */
+void host_heart_rest(struct host *h);  /* none */
+void host_heart_stop(struct host *h);  /* the kernel is gone */
 
 /* kernel_host_embedded.c */
 char **host_embedded_argv(const struct host *h);

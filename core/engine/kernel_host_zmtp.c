@@ -29,7 +29,7 @@ enum {
 };
 
 static const char *const names[CHANNELS] = {"shell", "iopub", "stdin", "control"};
-/* The numbers that jupyter_client gives the sockets of ipc. */
+/* The numbers that jupyter_client gives the sockets of ipc; the last is the heartbeat. */
 static const int ipc_number[5] = {1, 2, 3, 5, 4};
 
 /* ---- the connection file ---- */
@@ -337,7 +337,7 @@ static void on_down(struct zmtp *z, const struct err *e)
 
 static const struct zmtp_events events = {on_up, on_message, NULL, on_down};
 
-static int dial(const struct host *h, int i)
+int host_zmtp_dial(const struct host *h, int i)
 {
     struct sockaddr_un u = {.sun_family = AF_UNIX};
     struct sockaddr_in t = {.sin_family = AF_INET,
@@ -363,7 +363,7 @@ static void connect_one(struct timer *t)
     struct channel *c = container_of(t, struct channel, again);
     struct host *h = c->h;
     int i = (int)(c - h->channels);
-    int fd = dial(h, i);
+    int fd = host_zmtp_dial(h, i);
     if (fd >= 0 &&
         zmtp_start(&c->z, h->loop, fd, i == CH_IOPUB ? ZMTP_SUB : ZMTP_DEALER,
                    i == CH_IOPUB ? "" : h->session, LIMIT_KERNEL_MESSAGE, &events) == 0)
@@ -396,6 +396,7 @@ void host_zmtp_start(struct host *h)
 void host_zmtp_stop(struct host *h)
 {
     timer_stop(&h->nudge);
+    host_heart_stop(h);
     for (int i = 0; i < CHANNELS; i++) {
         timer_stop(&h->channels[i].again);
         zmtp_release(&h->channels[i].z);

@@ -5,7 +5,7 @@
 
 HOW: well; key (signs with another); curve (another mechanism); http (no ZMTP);
 early (ends at once, with words); mute (never answers kernel_info); print (to its
-descriptor 1); deaf (refuses SIGINT and SIGTERM). The rest depends on the cell's
+descriptor 1); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat). The rest depends on the cell's
 code, a word: see Kernel.cell.
 """
 import hashlib
@@ -79,6 +79,7 @@ class Peer:
 class Kernel:
     def __init__(self):
         self.subscribers, self.lock, self.count = [], threading.Lock(), 0
+        self.beats, self.beat = how != "heartless", threading.Event()
         for channel in CHANNELS:
             self.listen(channel)
 
@@ -135,6 +136,11 @@ class Kernel:
         self.send([peer], self.pack("execute_reply", content, parent))
 
     def take(self, peer, parts):
+        if peer.channel == "hb":
+            if self.beats:
+                self.send([peer], parts)
+            self.beat.set()
+            return
         parts = parts[parts.index(b"<IDS|MSG>"):]
         header, content = json.loads(parts[2]), json.loads(parts[5])
         kind = header["msg_type"]
@@ -225,6 +231,22 @@ class Kernel:
     def do_flags(self, peer, parent, code):
         self.raw(self.subscribers, b"\xf8\x01x")
         self.reply(peer, parent)
+
+    def do_stop_heart(self, peer, parent, code):
+        """Never ends; the heart beats once."""
+        def later():
+            self.beat.wait()
+            self.beats = False
+            self.say("stopped\n", parent)
+        threading.Thread(target=later, daemon=True).start()
+
+    def do_beats(self, peer, parent, code):
+        """Ends when it was asked for a heartbeat and what waits for it is bored."""
+        def later():
+            self.beat.wait()
+            time.sleep(14)
+            self.do_echo(peer, parent, "beaten")
+        threading.Thread(target=later, daemon=True).start()
 
     def do_exit(self, peer, parent, code):
         self.say("half of it\n", parent)
