@@ -777,16 +777,18 @@ static const struct verb {
 /* Members by type: one of another type is an error and never a default. */
 static int check_types(const struct json *q, struct err *e)
 {
-    static const char *const strings[] = {
-        "do",   "id",     "parent", "session", "process", "command",  "command64", "cwd",
-        "user", "shell",  "name",   "data",    "data64",  "on_input", "term",      "path",
-        "code", "kernel", "choice", "verb",    "spec",    "skill",    "home"};
+    static const char *const strings[] = {"do",      "id",       "parent",    "session",
+                                          "process", "command",  "command64", "cwd",
+                                          "user",    "shell",    "name",      "data",
+                                          "data64",  "on_input", "term",      "path",
+                                          "code",    "kernel",   "choice",    "verb",
+                                          "spec",    "skill",    "home",      "question"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
-                                       "op",         "v",       "since"};
-    static const char *const bools[] = {"stdin",  "no_wait", "detach", "text",
-                                        "enter",  "eof",     "follow", "end",
-                                        "silent", "history", "ask",    "lint"};
+                                       "op",         "v",       "since",       "at"};
+    static const char *const bools[] = {"stdin", "no_wait", "detach", "text",   "enter",
+                                        "eof",   "follow",  "end",    "silent", "history",
+                                        "ask",   "lint",    "verbose"};
     struct str s;
     int64_t i;
     bool b;

@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+enum { QUESTION_MS = 30000 }; /* many kernels never answer one that they do not know */
+
 struct cell_call {
     struct conn *c;
     struct cell *cell;   /* borrowed; NULL: it is over */
@@ -22,6 +24,7 @@ struct cell_call {
     uint64_t skip;       /* what the client has */
     struct json *result; /* owned; to be sent after lines */
     bool held;
+    const struct kernel *about; /* borrowed; told with the result; NULL: not wanted */
 };
 
 static void call_free(struct cell_call *q)
@@ -99,6 +102,8 @@ static void on_done(void *owner, const struct cell_result *r)
         json_put_z(j, "code", err_name(r->err.code));
         json_put_z(j, "why", r->err.text);
     }
+    if (q->about)
+        json_put(j, "kernel", kernel_json(q->about));
     q->cell = NULL;
     q->result = j;
     send_lines(q);
@@ -142,11 +147,17 @@ int local_cell(struct conn *c, const struct json *j, struct err *e)
     q->c = c;
     q->skip = from > 0 ? (uint64_t)from : 0;
     buf_init(&q->lines, 2 * (size_t)LIMIT_KERNEL_MESSAGE);
-    struct cell_opts o = {.id = id,
-                          .code = json_str(j, "code", ""),
-                          .silent = json_bool(j, "silent", false),
-                          .history = json_bool(j, "history", true),
-                          .timeout_ms = json_int(j, "timeout_ms", 0)};
+    struct cell_opts o = {
+        .id = id,
+        .code = json_str(j, "code", ""),
+        .silent = json_bool(j, "silent", false),
+        .history = json_bool(j, "history", true),
+        .question = json_has(j, "question") ? json_str(j, "question", "").p : NULL,
+        .at = json_int(j, "at", -1),
+        .timeout_ms = json_int(j, "timeout_ms", 0)};
+    if (o.question && o.timeout_ms == 0)
+        o.timeout_ms = QUESTION_MS;
+    q->about = json_bool(j, "verbose", false) ? k : NULL;
     q->cell = kernel_run(k, &o, json_bool(j, "ask", false) ? &asking : &mute, q, e);
     if (!q->cell) {
         call_free(q);

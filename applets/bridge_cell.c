@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/* A cell of od jupyter-bridge: asked for, printed, answered, interrupted. */
+#include "bridge.h"
+
+#include "base/enc.h"
+#include "base/limits.h"
+#include "base/list.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "proto/answer.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { SMALL_MS = 30000 };
+
+static int signal_pipe[2] = {-1, -1};
+
+static void on_raw_signal(int signo)
+{
+    int saved = errno;
+    char c = (char)signo;
+    ssize_t ignored = write(signal_pipe[1], &c, 1);
+    (void)ignored;
+    errno = saved;
+}
+
+int bridge_open_signals(struct err *e)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction take = {.sa_handler = on_raw_signal}, before;
+    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+        return err_sys(e, errno, "cannot make a pipe");
+    for (int i = 0; i < 3; i++) {
+        if (sigaction(signals[i], &take, &before) == 0 && before.sa_handler == SIG_IGN)
+            sigaction(signals[i], &before, NULL);
+    }
+    return 0;
+}
+
+static void say(const char *text) { fprintf(stderr, "od jupyter-bridge: %s\n", text); }
+
+int bridge_fail(const struct err *e)
+{
+    say(e->text);
+    return ANSWER_OURS;
+}
+
+/* ---- what a cell says ---- */
+
+static int put(struct bridge_cell *r, int fd, struct str bytes)
+{
+    if (fd == STDOUT_FILENO && bytes.n)
+        r->last = bytes.p[bytes.n - 1];
+    return call_write(&r->call, fd, bytes);
+}
+
+static void save_picture(struct bridge_cell *r, const struct json *content)
+{
+    static const struct {
+        const char *mime, *ending;
+    } kinds[] = {{"image/png", "png"},
+                 {"image/jpeg", "jpg"},
+                 {"image/gif", "gif"},
+                 {"image/svg+xml", "svg"}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        struct str v = json_str(json_get(content, "data"), kinds[i].mime, "");
+        char path[PATH_MAX];
+        struct buf bytes = BUF_INIT(192 << 20), b64 = BUF_INIT(256 << 20);
+        if (v.n == 0)
+            continue;
+        for (size_t k = 0; i < 3 && k < v.n; k++) {
+            if ((unsigned char)v.p[k] > ' ')
+                buf_addc(&b64, v.p[k]);
+        }
+        if (i == 3)
+            buf_adds(&bytes, v);
+        else
+            dec_base64(&bytes, buf_str(&b64));
+        int fd = -1;
+        while (fd < 0 && r->pictures < 100000) {
+            snprintf(path, sizeof(path), "%s/image_%d.%s", r->o->images, ++r->pictures,
+                     kinds[i].ending);
+            fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            if (fd < 0 && errno != EEXIST)
+                break;
+        }
+        ssize_t n = fd >= 0 ? write(fd, bytes.p, bytes.n) : -1;
+        if (n != (ssize_t)bytes.n)
+            fprintf(stderr, "od jupyter-bridge: cannot write %s: %s\n", path,
+                    strerror(errno));
+        else {
+            struct buf line = BUF_INIT(PATH_MAX + 16);
+            buf_addf(&line, "[image: %s]\n", path);
+            put(r, STDOUT_FILENO, buf_str(&line));
+            buf_release(&line);
+        }
+        if (fd >= 0)
+            close(fd);
+        buf_release(&bytes);
+        buf_release(&b64);
+        return;
+    }
+}
+
+static int show(struct bridge_cell *r, struct str type, const struct json *content)
+{
+    struct buf raw = BUF_INIT(192 << 20), plain = BUF_INIT(192 << 20);
+    int status = 0;
+    bool stream = str_eq(type, STR("stream"));
+    bool error = str_eq(type, STR("error")) ||
+                 (stream && str_eq(json_str(content, "name", ""), STR("stderr")));
+    if (cell_text_of(&raw, type, content)) {
+        if (isatty(error ? STDERR_FILENO : STDOUT_FILENO))
+            buf_adds(&plain, buf_str(&raw));
+        else
+            cell_text_plain(&plain, buf_str(&raw));
+        if (!stream && plain.n && plain.p[plain.n - 1] != '\n')
+            buf_addc(&plain, '\n');
+        status = put(r, error ? STDERR_FILENO : STDOUT_FILENO, buf_str(&plain));
+    }
+    buf_release(&raw);
+    buf_release(&plain);
+    if (r->o->images)
+        save_picture(r, content);
+    return status;
+}
+
+/* As OpenDevin had pictures in a text. */
+static void add_inline(struct bridge_cell *r, const struct json *content)
+{
+    struct str v = json_str(json_get(content, "data"), "image/png", "");
+    if (v.n)
+        buf_addf(&r->text.text, "\n![image](data:image/png;base64,%.*s)\n",
+                 STR_ARG(str_trim(v)));
+}
+
+static int on_line(struct bridge_cell *r, struct str line)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(line, &e);
+    struct str type = json_str(j, "type", "");
+    const struct json *content = json_get(j, "content");
+    int status = 0;
+    if (str_eq(type, STR("note")))
+        fprintf(stderr, "od jupyter-bridge: %.*s\n",
+                STR_ARG(json_str(content, "text", "")));
+    if (r->o->question && str_ends(type, STR("_reply"))) {
+        json_free(r->reply);
+        r->reply = j;
+        return 0;
+    }
+    if (r->book)
+        notebook_output(r->book, type, content);
+    if (r->o->json || r->o->all_text) {
+        cell_text_add(&r->text, type, content);
+        if (r->o->all_text)
+            add_inline(r, content);
+        if (r->o->images)
+            save_picture(r, content);
+    } else if (!r->book)
+        status = show(r, type, content);
+    json_free(j);
+    return status;
+}
+
+static int on_output(struct call *c, bool error, struct str bytes)
+{
+    struct bridge_cell *r = container_of(c, struct bridge_cell, call);
+    (void)error;
+    while (bytes.n) {
+        long nl = str_chr(bytes, '\n');
+        size_t n = nl < 0 ? bytes.n : (size_t)nl;
+        buf_add(&r->line, bytes.p, n);
+        bytes = str_sub(bytes, n + (nl >= 0), bytes.n);
+        if (nl < 0)
+            break;
+        if (on_line(r, buf_str(&r->line)) < 0)
+            return -1;
+        buf_reset(&r->line);
+    }
+    return 0;
+}
+
+static void interrupt(const struct bridge *o);
+
+/* A line, without its end. false: there is none, or a signal came meanwhile. */
+static bool read_answer(int fd, struct buf *line)
+{
+    for (char c;;) {
+        ssize_t n = read(fd, &c, 1);
+        if (n <= 0)
+            return n == 0 && line->n > 0;
+        if (c == '\n')
+            return true;
+        buf_addc(line, c);
+    }
+}
+
+/*
+ * The cell asks. Standard input answers, unless the cell itself came from there:
+ * then the terminal does. Without an answer the cell is interrupted, or it would
+ * wait for ever.
+ */
+static void on_note(struct call *c, const struct json *note)
+{
+    struct bridge_cell *r = container_of(c, struct bridge_cell, call);
+    struct buf line = BUF_INIT(64 << 10);
+    struct termios t, quiet;
+    struct str prompt = json_str(note, "prompt", "");
+    if (!str_eq(json_str(note, "note", ""), STR("input")))
+        return;
+    int tty = r->o->from_stdin ? open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY) : -1;
+    int fd = tty >= 0 ? tty : STDIN_FILENO;
+    bool hide = json_bool(note, "password", false) && tcgetattr(fd, &t) == 0;
+    if (hide) {
+        quiet = t;
+        quiet.c_lflag &= ~(tcflag_t)ECHO;
+        tcsetattr(fd, TCSAFLUSH, &quiet);
+    }
+    ssize_t ignored = write(tty >= 0 ? tty : STDERR_FILENO, prompt.p, prompt.n);
+    (void)ignored;
+    if (read_answer(fd, &line)) {
+        struct json *j = json_object();
+        json_put_str(j, "answer", buf_str(&line));
+        call_send(c, 'Z', j);
+        json_free(j);
+    } else if (!r->interrupted) {
+        say("the cell asks, and nobody answers: it is interrupted");
+        interrupt(r->o);
+    }
+    if (hide)
+        tcsetattr(fd, TCSAFLUSH, &t);
+    if (tty >= 0)
+        close(tty);
+    buf_release(&line);
+}
+
+static void on_signal(struct call *c, int signo)
+{
+    struct bridge_cell *r = container_of(c, struct bridge_cell, call);
+    if (!r->interrupted)
+        interrupt(r->o);
+    if (r->interrupted || signo != SIGINT)
+        call_leave(c, 0);
+    else
+        say("the cell is interrupted; once more leaves it alone");
+    r->interrupted = true;
+}
+
+static const struct call_events call_events = {on_output, on_note, on_signal, NULL};
+
+/* ---- requests ---- */
+
+static const char *name_of(const struct bridge *o)
+{
+    return o->name ? o->name : o->kernel ? o->kernel : "python";
+}
+
+struct json *bridge_request(const struct bridge *o, const char *verb)
+{
+    char cwd[PATH_MAX];
+    const char *parent = getenv("OD_OP");
+    struct json *q = json_object();
+    json_put_int(q, "v", FRAME_VERSION);
+    json_put_z(q, "do", verb);
+    if (parent && utf8_valid(str_of(parent)))
+        json_put_z(q, "parent", parent);
+    json_put_z(q, "kernel", name_of(o));
+    json_put_z(q, "spec", o->kernel ? o->kernel : "");
+    json_put_z(q, "choice", o->choice ? o->choice : "any");
+    if (o->cwd || getcwd(cwd, sizeof(cwd)))
+        json_put_z(q, "cwd", o->cwd ? o->cwd : cwd);
+    if (o->user)
+        json_put_z(q, "user", o->user);
+    return q;
+}
+
+static void interrupt(const struct bridge *o)
+{
+    struct err e = ERR_INIT;
+    struct json *q = bridge_request(o, "kernel");
+    json_put_z(q, "verb", "interrupt");
+    json_free(call_simple(o->socket, q, SMALL_MS, &e));
+    json_free(q);
+}
+
+int bridge_send_verb(const struct bridge *o, struct err *e)
+{
+    struct json *q = bridge_request(o, "kernel");
+    json_put_z(q, "verb", o->verb);
+    struct json *r = call_simple(o->socket, q, SMALL_MS, e);
+    bool ok = json_bool(r, "ok", false);
+    if (r && !ok)
+        err_set(e, ERR_NOTFOUND, "%.*s",
+                STR_ARG(json_str(json_get(r, "error"), "text", "it was refused")));
+    json_free(q);
+    json_free(r);
+    return ok ? 0 : -1;
+}
+
+int bridge_status(const struct json *result, const struct bridge_cell *r)
+{
+    struct str end = json_str(result, "end", "");
+    if (str_eq(end, STR("ok")))
+        return 0;
+    if (r->interrupted)
+        return 130;
+    if (str_eq(end, STR("timeout")))
+        return ANSWER_EARLY;
+    return str_eq(end, STR("failed")) ? ANSWER_OURS : 1;
+}
+
+void bridge_tell_end(const struct bridge *o, const struct json *result)
+{
+    struct str end = json_str(result, "end", "");
+    if (str_eq(end, STR("timeout")))
+        fprintf(stderr,
+                o->question ? "od jupyter-bridge: the kernel has not answered the "
+                              "question within %g seconds%s\n"
+                            : "od jupyter-bridge: the cell was interrupted: its %g "
+                              "seconds were over%s\n",
+                (double)o->timeout_ms / 1000,
+                json_bool(result, "stuck", false)
+                    ? "; it did not even then end, so the kernel was restarted"
+                    : "");
+    struct str why = json_str(result, "why", "");
+    if (why.n)
+        fprintf(stderr, "od jupyter-bridge: %.*s\n", STR_ARG(why));
+    const struct json *k = json_get(result, "kernel");
+    if (k)
+        fprintf(stderr,
+                "od jupyter-bridge: kernel %.*s: %.*s (%.*s), pid %lld, which started in "
+                "%lld ms; the cell took %lld ms\n",
+                STR_ARG(json_str(k, "name", "")), STR_ARG(json_str(k, "display", "")),
+                STR_ARG(json_str(k, "where", "")), (long long)json_int(k, "pid", 0),
+                (long long)json_int(k, "start_ms", 0),
+                (long long)json_int(result, "duration_ms", 0));
+}
+
+/* The result, to be freed; NULL: e. */
+struct json *bridge_run(struct bridge_cell *r, const struct bridge *o,
+                        struct client *client, struct str code, struct err *e)
+{
+    struct json *q = bridge_request(o, "cell");
+    json_put_str(q, "code", code);
+    json_put_bool(q, "ask", !o->all_text && !r->book);
+    json_put_int(q, "timeout_ms", o->timeout_ms);
+    json_put_bool(q, "verbose", o->verbose);
+    if (o->question) {
+        json_put_z(q, "question", o->question);
+        json_put_int(q, "at", o->at);
+    }
+    if (o->env) {
+        struct buf b = BUF_INIT(LIMIT_SPAWN_MAX);
+        if (json_print(&b, o->env) == 0)
+            json_put(q, "env", json_parse(buf_str(&b), e));
+        buf_release(&b);
+    }
+    call_init(&r->call, client, q, &call_events);
+    r->o = o;
+    r->call.input = -1;
+    r->call.signals = signal_pipe[0];
+    r->call.limit_ms = 0;
+    r->last = '\n';
+    buf_init(&r->line, LIMIT_KERNEL_MESSAGE + (1 << 20));
+    cell_text_init(&r->text, LIMIT_KERNEL_MESSAGE);
+    struct json *result = call_run(&r->call, e);
+    if (result && !json_bool(result, "ok", false)) {
+        const struct json *er = json_get(result, "error");
+        err_set(e, ERR_INVALID, "%.*s", STR_ARG(json_str(er, "text", "it was refused")));
+        json_free(result);
+        result = NULL;
+    }
+    if (r->text.lost)
+        fprintf(stderr, "od jupyter-bridge: %zu bytes of its output did not fit\n",
+                r->text.lost);
+    call_release(&r->call);
+    buf_release(&r->line);
+    json_free(q);
+    return result;
+}
+
+void bridge_cell_release(struct bridge_cell *r)
+{
+    cell_text_release(&r->text);
+    json_free(r->reply);
+}
+
+int bridge_print_json(const struct json *j)
+{
+    struct buf b = BUF_INIT(256 << 20);
+    int r = json_print(&b, j) | buf_addc(&b, '\n');
+    r = r == 0 && fwrite(b.p, 1, b.n, stdout) == b.n && fflush(stdout) == 0 ? 0 : -1;
+    buf_release(&b);
+    return r;
+}
+
+int bridge_one_cell(const struct bridge *o, struct client *client, struct str code)
+{
+    struct err e = ERR_INIT;
+    struct bridge_cell *r = xnew(struct bridge_cell);
+    struct json *result = bridge_run(r, o, client, code, &e);
+    if (!result)
+        return r->interrupted ? 130 : bridge_fail(&e);
+    int status = bridge_status(result, r);
+    if (o->json) {
+        json_put_str(result, "text", buf_str(&r->text.text));
+        json_put(result, "images", r->text.images ? r->text.images : json_array());
+        r->text.images = NULL;
+        json_put_bool(result, "ok", status == 0);
+        bridge_print_json(result);
+    } else if (o->all_text) {
+        struct str end = json_str(result, "end", ""), text = buf_str(&r->text.text);
+        bool late = str_eq(end, STR("timeout"));
+        if (late)
+            printf("[Execution timed out (%g seconds).]", (double)o->timeout_ms / 1000);
+        else if (text.n)
+            fwrite(text.p, 1, text.n, stdout);
+        else
+            printf("[Code executed successfully with no output]");
+        struct str why = json_str(result, "why", "");
+        printf("%s%.*s\n", why.n ? "\n" : "", STR_ARG(why));
+    } else {
+        if (r->last != '\n' && isatty(STDOUT_FILENO))
+            printf("\n");
+        bridge_tell_end(o, result);
+    }
+    bridge_cell_release(r);
+    json_free(result);
+    free(r);
+    return fflush(stdout) == 0 ? status : ANSWER_OURS;
+}
