@@ -102,8 +102,13 @@ $(O)/obj/%.o: %.c $(O)/flags $(O)/gen/build_info.h $(O)/gen/licences.h | $(DEPS_
 	@echo "  CC     $<"
 	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Files that are part of the program as they are (.incbin).
-$(O)/obj/core/engine/kernel_host_embedded.o: $(wildcard core/engine/kernel_python/*.py)
+# Files that are part of the program: compressed, or as they are (.incbin).
+KERNEL_PYTHON := core/engine/kernel_python
+$(O)/obj/core/engine/kernel_host_embedded.o: $(O)/gen/kernel_python.h
+$(O)/gen/kernel_python.h: $(wildcard $(KERNEL_PYTHON)/*.py) build/embed.sh
+	@mkdir -p $(@D)
+	@build/embed.sh kernel_core=$(KERNEL_PYTHON)/core.py \
+	    kernel_extra=$(KERNEL_PYTHON)/extra.py | build/if-changed.sh $@ && touch $@
 $(O)/obj/core/engine/skill_python.o: core/engine/skill_python/agentskills.py
 
 # Rewritten only when it changes, so that other flags rebuild everything.
@@ -178,7 +183,7 @@ check: all check-layers
 	@build/check-style.sh
 	@build/check-repro.sh
 
-check-layers: $(O)/gen/build_info.h $(O)/gen/licences.h
+check-layers: $(O)/gen/build_info.h $(O)/gen/licences.h $(O)/gen/kernel_python.h
 	@CC='$(CC)' CFLAGS='$(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -Werror' build/check-layers.sh
 
 bench: all

@@ -6,23 +6,17 @@
 #include "base/limits.h"
 #include "engine/kernel_host_own.h"
 
+#include "base/log.h"
 #include "base/xalloc.h"
+#include "kernel_python.h" /* kernel_core_gz, kernel_extra_gz, made of our files */
+#include "proto/zip_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* name and name##_end enclose the bytes of a file of this tree. */
-#define EMBED(name, file) \
-    __asm__(".pushsection .rodata\n" #name ":\n.incbin \"" file "\"\n" #name \
-            "_end:\n.byte 0\n.popsection\n"); \
-    extern const char name[], name##_end[]
-
-EMBED(kernel_core, "core/engine/kernel_python/core.py");
-EMBED(kernel_extra, "core/engine/kernel_python/extra.py");
-
-enum { LENGTHS = 18 };
+enum { LENGTHS = 18, SOURCES_MAX = 256 << 10 };
 
 /*
  * Reads the two lengths and the two sources from descriptor 0, puts that elsewhere
@@ -115,8 +109,7 @@ static const struct stream_events events = {on_data, on_room, on_end, NULL};
 
 void host_embedded_start(struct host *h, int fd)
 {
-    size_t a = (size_t)(kernel_core_end - kernel_core);
-    size_t b = (size_t)(kernel_extra_end - kernel_extra);
+    struct buf sources = BUF_INIT(SOURCES_MAX);
     char lengths[LENGTHS + 1];
     if (stream_open(&h->link, h->loop, fd, LIMIT_KERNEL_MESSAGE, LIMIT_ZMTP_OUT,
                     &events) < 0) {
@@ -125,11 +118,14 @@ void host_embedded_start(struct host *h, int fd)
     }
     h->linked = true;
     h->overlong = false;
-    snprintf(lengths, sizeof(lengths), "%8zu %8zu ", a, b);
+    BUG_ON(zip_text(&sources, str_n(kernel_core_gz, sizeof(kernel_core_gz))) < 0);
+    size_t core = sources.n;
+    BUG_ON(zip_text(&sources, str_n(kernel_extra_gz, sizeof(kernel_extra_gz))) < 0);
+    snprintf(lengths, sizeof(lengths), "%8zu %8zu ", core, sources.n - core);
     buf_add(&h->link.out, lengths, LENGTHS);
-    buf_add(&h->link.out, kernel_core, a);
-    buf_add(&h->link.out, kernel_extra, b);
+    buf_adds(&h->link.out, buf_str(&sources));
     stream_flush(&h->link);
+    buf_release(&sources);
 }
 
 void host_embedded_send(struct host *h, struct str line)
