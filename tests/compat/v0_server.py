@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from tap import LIMIT, holds, wait_for
+from tap import LIMIT, at_end, holds, last_words, wait_for
 from v0_client import Box
 
 T = os.environ["T"]
@@ -215,14 +215,10 @@ def parent_and_name(pid):
         return None
 
 
-def kill_all(*_):
+def end_all():
     for server in list(running):
+        last_words(server.root, server.logged())
         server.kill()
-
-
-def end_early(*_):
-    kill_all()
-    os._exit(1)
 
 
 def server_for(user):
@@ -256,5 +252,4 @@ def server_for(user):
     return fixture
 
 
-signal.signal(signal.SIGTERM, end_early)
-signal.signal(signal.SIGINT, end_early)
+at_end(end_all)

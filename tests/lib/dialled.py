@@ -20,12 +20,22 @@ import subprocess
 import tempfile
 import threading
 
-from tap import LIMIT, holds, wait_for
+from tap import LIMIT, at_end, holds, last_words, wait_for
 
 T = os.environ["T"]
 OD = os.environ["OD"]
 WAIT = 60
 KEPT_OUT = re.compile("^(OD_.*|SESSION_API_KEY|.*_proxy|SSL_CERT_.*)$", re.IGNORECASE)
+running = set()
+
+
+def end_all():
+    for od in list(running):
+        last_words(od.dir, od.log())
+        od.process.kill()
+
+
+at_end(end_all)
 
 
 def certificate(name):
@@ -55,10 +65,13 @@ class Od:
                 stderr=log,
             )
 
+        running.add(self)
+
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, _trace):
+        running.discard(self)
         self.process.terminate()
         try:
             status = self.process.wait(LIMIT)

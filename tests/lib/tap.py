@@ -8,15 +8,69 @@
 A row is a function; it holds unless it raises. run_rows() runs each of the rows
 with what `fixture` gives (a context manager) and prints one line for it. A row
 with `slow` is begun early; one whose programs are not there is skipped.
+
+A program that is ended by SIGTERM, which is what those get that have no time left, says
+where each of its threads and tasks stood, does what at_end() was told, and ends.
 """
+import asyncio
 import concurrent.futures
+import gc
+import os
 import shutil
+import signal
 import sys
 import threading
 import time
 import traceback
 
-LIMIT = 20  # seconds for anything that is waited for
+LIMIT = 60  # seconds for anything that is waited for
+OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+ends = []
+
+
+def at_end(function):
+    """To be called when the program is ended from outside, the last one first."""
+    ends.insert(0, function)
+
+
+def last_words(server, log):
+    """For at_end: what a server had said."""
+    print("#", server, "said:", file=sys.stderr)
+    for line in log.rstrip().split("\n")[-15:]:
+        print("#", line[:300], file=sys.stderr)
+
+
+def places(frame):
+    """Where a thread is, the outermost first: lines of the tests, and the last one."""
+    found = []
+    while frame:
+        code = frame.f_code
+        if not found or code.co_filename.startswith(OURS):
+            name = os.path.basename(code.co_filename)
+            found.insert(0, f"{code.co_name} {name}:{frame.f_lineno}")
+        frame = frame.f_back
+    return " > ".join(found[-8:])
+
+
+def end_early(*_):
+    print("# ended from outside; where everything stood:", file=sys.stderr)
+    for frame in sys._current_frames().values():
+        print("# thread:", places(frame), file=sys.stderr)
+    for task in gc.get_objects():  # each thread may have a loop of its own
+        frames = isinstance(task, asyncio.Task) and not task.done() and task.get_stack(limit=1)
+        if frames and frames[0].f_code.co_filename.startswith(OURS):
+            print("# task:", places(frames[0]), file=sys.stderr)
+    for function in ends:
+        try:
+            function()
+        except Exception:  # the others are called all the same
+            traceback.print_exc()
+    sys.stdout.flush()
+    os._exit(1)
+
+
+signal.signal(signal.SIGTERM, end_early)
+signal.signal(signal.SIGINT, end_early)
 
 
 class Tap:
