@@ -35,6 +35,7 @@ static const struct kind kinds[] = {
      DOCREAD_DOCX},
     {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
      DOCREAD_PPTX},
+    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", DOCREAD_XLSX},
     {"text/x-tex", DOCREAD_LATEX},
     {"text/html", DOCREAD_HTML},
     {"application/xhtml+xml", DOCREAD_HTML},
@@ -62,6 +63,7 @@ static int first_line(const struct docread_file *f, enum docread_kind kind,
     static const char *const words[] = {[DOCREAD_PDF] = "Reading PDF file",
                                         [DOCREAD_DOCX] = "Reading DOCX file",
                                         [DOCREAD_PPTX] = "Reading PowerPoint file",
+                                        [DOCREAD_XLSX] = "Reading Excel file",
                                         [DOCREAD_LATEX] = "Reading LaTex file",
                                         [DOCREAD_HTML] = "Reading HTML file",
                                         [DOCREAD_IPYNB] = "Reading notebook file",
@@ -83,14 +85,44 @@ static int open_document(const char *path, struct err *e)
     return fd < 0 ? err_sys(e, errno, "cannot read %s", path) : fd;
 }
 
-/* Word and PowerPoint: read where they are, entry by entry. */
-static int read_package(const char *path, enum docread_kind kind, struct buf *out,
-                        struct err *e)
+int docread_row(struct buf *out, struct str cells, bool first)
 {
-    int fd = open_document(path, e);
+    size_t columns = 0;
+    int rc = buf_addc(out, '|');
+    do {
+        struct str cell = str_cut(&cells, '\t');
+        rc = rc < 0 ? rc : buf_addc(out, ' ');
+        for (size_t i = 0; i < cell.n && rc == 0; i++) {
+            if (cell.p[i] == '|')
+                rc = buf_addc(out, '\\');
+            rc = rc < 0 ? rc : buf_addc(out, cell.p[i] == '\n' ? ' ' : cell.p[i]);
+        }
+        rc = rc < 0 ? rc : buf_addz(out, " |");
+        columns++;
+    } while (cells.n > 0);
+    rc = rc < 0 ? rc : buf_addc(out, '\n');
+    if (first && rc == 0)
+        rc = buf_addc(out, '|');
+    for (; first && rc == 0 && columns > 0; columns--)
+        rc = buf_addz(out, columns > 1 ? " --- |" : " --- |\n");
+    return rc;
+}
+
+static bool is_package(enum docread_kind kind)
+{
+    return kind == DOCREAD_DOCX || kind == DOCREAD_PPTX || kind == DOCREAD_XLSX;
+}
+
+/* Office files: read where they are, entry by entry. */
+static int read_package(const struct docread_file *f, enum docread_kind kind,
+                        struct buf *out, struct err *e)
+{
+    int fd = open_document(f->path, e);
     if (fd < 0)
         return -1;
-    int rc = kind == DOCREAD_DOCX ? docread_docx(fd, out, e) : docread_pptx(fd, out, e);
+    int rc = kind == DOCREAD_DOCX   ? docread_docx(fd, f->markdown, out, e)
+             : kind == DOCREAD_PPTX ? docread_pptx(fd, f->markdown, out, e)
+                                    : docread_xlsx(fd, out, e);
     close(fd);
     return rc;
 }
@@ -100,7 +132,7 @@ static int read_bytes(const struct docread_file *f, enum docread_kind kind,
 {
     switch (kind) {
     case DOCREAD_PDF:
-        return docread_pdf(bytes, out, e);
+        return docread_pdf(bytes, f->markdown, out, e);
     case DOCREAD_LATEX:
         return docread_latex(bytes, out, e);
     case DOCREAD_HTML:
@@ -108,7 +140,7 @@ static int read_bytes(const struct docread_file *f, enum docread_kind kind,
     case DOCREAD_IPYNB:
         return docread_ipynb(bytes, out, e);
     default:
-        return docread_media(kind, str_of(f->path), bytes, out, e);
+        return docread_media(kind, str_of(f->path), bytes, f->markdown, out, e);
     }
 }
 
@@ -138,11 +170,11 @@ int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
                        "cannot read %.300s: no document of a kind that is known",
                        f->path);
     }
-    rc = first_line(f, kind, out) < 0 ? docread_too_long(out, e) : 0;
+    rc = !f->markdown && first_line(f, kind, out) < 0 ? docread_too_long(out, e) : 0;
     size_t text = out->n;
-    if (rc == 0 && (kind == DOCREAD_DOCX || kind == DOCREAD_PPTX)) {
+    if (rc == 0 && is_package(kind)) {
         buf_release(&bytes);
-        rc = read_package(f->path, kind, out, e);
+        rc = read_package(f, kind, out, e);
     } else if (rc == 0) {
         rc = read_bytes(f, kind, buf_str(&bytes), out, e);
     }
@@ -150,8 +182,9 @@ int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
     if (rc == 0)
         return 0;
     name_it(f, e);
-    buf_truncate(out, kind == DOCREAD_PPTX ? text : before);
-    if (kind == DOCREAD_PPTX)
+    bool told = kind == DOCREAD_PPTX && !f->markdown;
+    buf_truncate(out, told ? text : before);
+    if (told)
         buf_addf(out, "Error reading PowerPoint file: %s\n", e->text);
     return -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Documents as text: what an agent reads of PDF, Word, PowerPoint, LaTeX, HTML and
- * notebook files, in reading order, with marks of pages and slides; and the facts
+ * Documents as text: what an agent reads of PDF, Word, PowerPoint, Excel, LaTeX, HTML
+ * and notebook files, in reading order, with marks of pages and slides; and the facts
  * of pictures, sounds and films. No program of the image is needed.
  *
  * The text begins with a line that says what is read, and has the form that
@@ -29,6 +29,7 @@ enum docread_kind {
     DOCREAD_PDF,
     DOCREAD_DOCX,
     DOCREAD_PPTX,
+    DOCREAD_XLSX,
     DOCREAD_LATEX,
     DOCREAD_HTML,
     DOCREAD_IPYNB,
@@ -42,6 +43,11 @@ struct docread_file {
     const char *path;   /* is opened, as it is */
     const char *shown;  /* in the first line; NULL: path */
     int frame_interval; /* DOCREAD_VIDEO: in the first line; 0: 30 */
+    /*
+     * As the editor shows it (5.4): no first line, headings, lists and tables as
+     * Markdown has them, slides and pages after a comment; of media the facts only.
+     */
+    bool markdown;
 };
 
 /*

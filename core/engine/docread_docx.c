@@ -3,7 +3,7 @@
  * Word: paragraphs (ECMA-376, part 1, 17.3) with a mark each, as the reference
  * counts them: only those that stand in the body itself. What else has text, tables
  * and boxes, comes between them without a mark: a table's rows are lines, its cells
- * apart by tabs.
+ * apart by tabs. Markdown has no marks, but headings, items of lists and tables.
  */
 #include "engine/docread_package.h"
 #include "engine/docread_xml.h"
@@ -18,6 +18,10 @@ struct docx {
     int nested; /* paragraphs that are open */
     int cells, skip;
     bool in_text;
+    bool markdown;
+    int heading;       /* level of the paragraph; 0: none */
+    bool item, listed; /* it is one of a list; the one before was */
+    size_t rows;       /* of the table */
 };
 
 static bool is_any(const struct xml *x, const char *const names[], size_t n)
@@ -37,6 +41,23 @@ static bool is_skipped(const struct xml *x)
     return is_any(x, names, sizeof(names) / sizeof(*names));
 }
 
+/* What a paragraph's properties say of it (17.3.1.19, 17.3.1.27). */
+static void take_property(struct docx *d)
+{
+    struct buf style = BUF_INIT(256);
+    if (xml_is(&d->x, "numPr"))
+        d->item = true;
+    if (xml_is(&d->x, "pStyle") && xml_attr(&d->x, "val", &style)) {
+        struct str s = buf_str(&style);
+        if (str_eq(s, STR("Title")))
+            d->heading = 1;
+        else if (s.n == 8 && str_starts(s, STR("Heading")) && s.p[7] >= '1' &&
+                 s.p[7] <= '6')
+            d->heading = s.p[7] - '0';
+    }
+    buf_release(&style);
+}
+
 static struct buf *current(struct docx *d)
 {
     return d->nested > 1 || d->cells ? &d->aside : &d->text;
@@ -48,11 +69,44 @@ static int flush_aside(struct docx *d)
     while (d->aside.n && d->aside.p[d->aside.n - 1] == '\n')
         buf_truncate(&d->aside, d->aside.n - 1);
     if (d->aside.n) {
+        rc = buf_addz(d->out, d->listed ? "\n" : "");
+        d->listed = false;
+    }
+    if (d->aside.n && rc == 0) {
         rc = buf_adds(d->out, buf_str(&d->aside));
         if (rc == 0)
             rc = buf_addz(d->out, "\n\n");
     }
     buf_reset(&d->aside);
+    return rc;
+}
+
+static int put_marked(struct docx *d)
+{
+    int rc = buf_addf(d->out, "@@ Page %zu @@\n", ++d->paragraphs);
+    if (rc == 0)
+        rc = buf_adds(d->out, buf_str(&d->text));
+    return rc < 0 ? rc : buf_addz(d->out, "\n\n");
+}
+
+/* A paragraph without a mark of its own; nothing, if it is empty. */
+static int put_markdown(struct docx *d)
+{
+    static const char *const heads[] = {"",      "# ",     "## ",    "### ",
+                                        "#### ", "##### ", "###### "};
+    struct str text = str_trim(buf_str(&d->text));
+    bool item = d->item && !d->heading;
+    int rc = 0;
+    if (text.n > 0) {
+        rc = buf_addz(d->out, d->listed && !item ? "\n" : "");
+        if (rc == 0)
+            rc = buf_addz(d->out, item ? "- " : heads[d->heading]);
+        if (rc == 0)
+            rc = buf_adds(d->out, text);
+        if (rc == 0)
+            rc = buf_addz(d->out, item ? "\n" : "\n\n");
+        d->listed = item;
+    }
     return rc;
 }
 
@@ -67,11 +121,7 @@ static int end_paragraph(struct docx *d)
         buf_reset(&d->text);
         return rc < 0 ? rc : buf_addc(&d->aside, '\n');
     }
-    int rc = buf_addf(d->out, "@@ Page %zu @@\n", ++d->paragraphs);
-    if (rc == 0)
-        rc = buf_adds(d->out, buf_str(&d->text));
-    if (rc == 0)
-        rc = buf_addz(d->out, "\n\n");
+    int rc = d->markdown ? put_markdown(d) : put_marked(d);
     buf_reset(&d->text);
     return rc < 0 ? rc : flush_aside(d);
 }
@@ -80,14 +130,31 @@ static int end_cell(struct docx *d)
 {
     while (d->aside.n && d->aside.p[d->aside.n - 1] == ' ')
         buf_truncate(&d->aside, d->aside.n - 1);
-    return buf_addc(&d->aside, '\t');
+    return buf_addc(&d->aside, d->markdown && d->cells ? ' ' : '\t');
+}
+
+/* What stands behind the last newline becomes a row. */
+static int row_as_markdown(struct docx *d)
+{
+    struct buf row = BUF_INIT(DOCREAD_TEXT_MAX);
+    size_t from = d->aside.n;
+    while (from > 0 && d->aside.p[from - 1] != '\n')
+        from--;
+    int rc = buf_adds(&row, str_sub(buf_str(&d->aside), from, d->aside.n));
+    buf_truncate(&d->aside, from);
+    if (rc == 0)
+        rc = docread_row(&d->aside, buf_str(&row), d->rows++ == 0);
+    buf_release(&row);
+    return rc;
 }
 
 static int end_row(struct docx *d)
 {
     while (d->aside.n && d->aside.p[d->aside.n - 1] == '\t')
         buf_truncate(&d->aside, d->aside.n - 1);
-    return buf_addc(&d->aside, '\n');
+    if (!d->markdown)
+        return buf_addc(&d->aside, '\n');
+    return d->cells ? buf_addc(&d->aside, ' ') : row_as_markdown(d);
 }
 
 static int open(struct docx *d)
@@ -97,14 +164,16 @@ static int open(struct docx *d)
         d->body = x->depth;
     else if (is_skipped(x))
         d->skip = (int)x->depth;
-    else if (xml_is(x, "p"))
-        d->nested++;
+    else if (xml_is(x, "p") && d->nested++ == 0)
+        d->heading = d->item = 0;
     else if (xml_is(x, "tc"))
         d->cells++;
+    else if (xml_is(x, "tbl") && !d->cells)
+        d->rows = 0;
     else if (xml_is(x, "t"))
         d->in_text = true;
     else if (xml_is(x, "tab"))
-        return buf_addc(current(d), '\t');
+        return buf_addc(current(d), d->markdown && d->cells ? ' ' : '\t');
     else if (xml_is(x, "br") || xml_is(x, "cr"))
         return buf_addc(current(d), d->cells ? ' ' : '\n');
     else if (xml_is(x, "noBreakHyphen"))
@@ -140,6 +209,8 @@ static int walk(struct docx *d, struct err *e)
         if (d->skip) {
             if (k == XML_CLOSE && d->x.depth < (size_t)d->skip)
                 d->skip = 0;
+            else if (k == XML_OPEN && d->nested == 1 && !d->cells)
+                take_property(d);
         } else if (k == XML_OPEN) {
             rc = open(d);
         } else if (k == XML_CLOSE) {
@@ -151,11 +222,11 @@ static int walk(struct docx *d, struct err *e)
     return rc < 0 ? docread_too_long(d->out, e) : 0;
 }
 
-int docread_docx(int fd, struct buf *out, struct err *e)
+int docread_docx(int fd, bool markdown, struct buf *out, struct err *e)
 {
     struct package p = PACKAGE_INIT(fd);
     struct buf part = BUF_INIT(PACKAGE_PART_MAX), name = BUF_INIT(4096);
-    struct docx d = {.out = out};
+    struct docx d = {.out = out, .markdown = markdown};
     buf_init(&d.text, DOCREAD_TEXT_MAX);
     buf_init(&d.aside, DOCREAD_TEXT_MAX);
     int rc = package_read(&p, STR("_rels/.rels"), &part, e);

@@ -382,7 +382,7 @@ static int put_url(struct buf *out, const char *type, struct str bytes)
 }
 
 int docread_media(enum docread_kind kind, struct str name, struct str bytes,
-                  struct buf *out, struct err *e)
+                  bool markdown, struct buf *out, struct err *e)
 {
     struct facts f = {.width = 0};
     const char *type = kind == DOCREAD_IMAGE   ? picture(bytes, &f)
@@ -399,9 +399,9 @@ int docread_media(enum docread_kind kind, struct str name, struct str bytes,
                            : "A description of it needs a model that sees";
     int rc = put_facts(out, type, &f, bytes.n);
     if (rc == 0)
-        rc = buf_addf(out, "[%s: none is here. The data URL can be given to one.]\n",
-                      need);
-    if (rc == 0)
+        rc = buf_addf(out, "[%s: none is here.%s]\n", need,
+                      markdown ? "" : " The data URL can be given to one.");
+    if (rc == 0 && !markdown)
         rc = put_url(out, type, bytes);
     return rc < 0 ? docread_too_long(out, e) : 0;
 }

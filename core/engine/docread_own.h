@@ -35,16 +35,23 @@ void arena_back(struct arena *a, struct arena_mark m);
 
 /* ---- the formats: bytes of a file to text, appended ---- */
 
-int docread_pdf(struct str bytes, struct buf *out, struct err *e);
+int docread_pdf(struct str bytes, bool markdown, struct buf *out, struct err *e);
 int docread_latex(struct str bytes, struct buf *out, struct err *e);
 int docread_html(struct str bytes, struct buf *out, struct err *e);
 int docread_ipynb(struct str bytes, struct buf *out, struct err *e);
 /* Of a zip file that is open. */
-int docread_docx(int fd, struct buf *out, struct err *e);
-int docread_pptx(int fd, struct buf *out, struct err *e);
-/* Facts and the data URL. */
+int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
+int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);
+int docread_xlsx(int fd, struct buf *out, struct err *e);
+/* Facts, and the data URL unless it is for Markdown. */
 int docread_media(enum docread_kind kind, struct str name, struct str bytes,
-                  struct buf *out, struct err *e);
+                  bool markdown, struct buf *out, struct err *e);
+
+/*
+ * A row of a table in Markdown: its cells are apart by tabs. first: the rule that makes
+ * it the head follows.
+ */
+int docread_row(struct buf *out, struct str cells, bool first);
 
 /* "the text is longer than …"; -1. */
 int docread_too_long(const struct buf *out, struct err *e);

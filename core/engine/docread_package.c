@@ -41,7 +41,7 @@ int package_read(struct package *p, struct str name, struct buf *out, struct err
     if (is_compound(p->fd))
         return err_set(e, ERR_UNSUPPORTED,
                        "it is encrypted, or of the format before 2007: save it again "
-                       "without a password, as .docx or .pptx");
+                       "without a password, as .docx, .pptx or .xlsx");
     struct zip_reader *r = zip_open(p->fd, &limits, e);
     if (!r)
         return -1;

@@ -9,6 +9,7 @@ struct pages {
     struct buf *out;
     struct pdf_font *fonts;
     struct pdf_page page;
+    bool markdown;
     size_t n;      /* pages seen */
     bool letters;  /* some page had text */
     bool pictures; /* or a picture */
@@ -49,7 +50,8 @@ static void read_page(struct pages *p, struct pdf_obj page, const struct inherit
     pdf_page_read(p->d, page, in->resources, box_of(p->d, in->box), &p->fonts, &p->page);
     p->letters = p->letters || p->page.text.n > 0;
     p->pictures = p->pictures || p->page.pictures;
-    p->rc = buf_addf(p->out, "@@ Page %zu @@\n", p->n);
+    p->rc = buf_addf(
+        p->out, p->markdown ? "<!-- Page number: %zu -->\n" : "@@ Page %zu @@\n", p->n);
     size_t from = p->out->n;
     if (p->rc == 0)
         p->rc = pdf_page_lines(p->d, &p->page, p->out);
@@ -111,10 +113,10 @@ static int say_missing(const struct pages *p)
     return buf_addz(p->out, "[There is no text on the pages of this file.]\n");
 }
 
-int docread_pdf(struct str bytes, struct buf *out, struct err *e)
+int docread_pdf(struct str bytes, bool markdown, struct buf *out, struct err *e)
 {
     struct pdf d;
-    struct pages p = {.d = &d, .out = out};
+    struct pages p = {.d = &d, .out = out, .markdown = markdown};
     size_t before = out->n;
     buf_init(&p.page.glyphs, PDF_STREAM_MAX);
     buf_init(&p.page.text, PDF_STREAM_MAX / 4);

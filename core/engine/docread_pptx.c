@@ -2,7 +2,8 @@
 /*
  * PowerPoint: slides in the order of the presentation (ECMA-376, part 1, 19.2.1.34),
  * the text of each shape in theirs. As the reference prints it, a shape without text
- * is an empty line; the rows of tables are lines, their cells apart by tabs.
+ * is an empty line; the rows of tables are lines, their cells apart by tabs. Markdown
+ * has a comment before each slide, and its title as a heading.
  */
 #include "engine/docread_package.h"
 #include "engine/docread_xml.h"
@@ -13,16 +14,40 @@ struct slide {
     struct xml x;
     struct buf *out;
     struct buf shape;
-    bool in_text, in_shape, in_table;
+    bool markdown, in_text, in_shape, in_table, title;
+    size_t rows;       /* of the table */
     size_t paragraphs; /* of the shape, or the cell */
 };
 
+static int put_shape(struct slide *s)
+{
+    int rc = s->title && s->markdown ? buf_addz(s->out, "# ") : 0;
+    if (rc == 0)
+        rc = buf_adds(s->out, buf_str(&s->shape));
+    return rc < 0 ? rc : buf_addc(s->out, '\n');
+}
+
 static int line(struct slide *s)
 {
-    int rc = buf_adds(s->out, buf_str(&s->shape));
+    int rc = 0;
+    if (s->markdown && s->in_table)
+        rc = docread_row(s->out, buf_str(&s->shape), s->rows++ == 0);
+    else if (!s->markdown || s->shape.n > 0)
+        rc = put_shape(s);
     buf_reset(&s->shape);
     s->paragraphs = 0;
-    return rc < 0 ? rc : buf_addc(s->out, '\n');
+    s->title = false;
+    return rc;
+}
+
+/* ECMA-376, part 1, 19.7.10 */
+static bool is_title(const struct xml *x)
+{
+    struct buf type = BUF_INIT(64);
+    bool title = xml_attr(x, "type", &type) && (str_eq(buf_str(&type), STR("title")) ||
+                                                str_eq(buf_str(&type), STR("ctrTitle")));
+    buf_release(&type);
+    return title;
 }
 
 static int open(struct slide *s)
@@ -32,8 +57,11 @@ static int open(struct slide *s)
         s->in_shape = true;
         buf_reset(&s->shape);
         s->paragraphs = 0;
+    } else if (xml_is(x, "ph")) {
+        s->title = is_title(x);
     } else if (xml_is(x, "tbl")) {
         s->in_table = true;
+        s->rows = 0;
         buf_reset(&s->shape);
     } else if (xml_is(x, "tc")) {
         s->paragraphs = 0;
@@ -67,9 +95,9 @@ static int close_element(struct slide *s)
     return 0;
 }
 
-static int read_slide(struct str part, struct buf *out, struct err *e)
+static int read_slide(struct str part, bool markdown, struct buf *out, struct err *e)
 {
-    struct slide s = {.x = XML_INIT(part), .out = out};
+    struct slide s = {.x = XML_INIT(part), .out = out, .markdown = markdown};
     enum xml_kind k;
     int rc = 0;
     buf_init(&s.shape, DOCREAD_TEXT_MAX);
@@ -93,6 +121,7 @@ static int read_slide(struct str part, struct buf *out, struct err *e)
 
 struct presentation {
     struct package p;
+    bool markdown;
     struct buf name, main, rels, part, id, target;
 };
 
@@ -116,9 +145,13 @@ static int read_slides(struct presentation *r, struct buf *out, struct err *e)
             return err_set(e, ERR_INVALID, "slide %zu is nowhere in it", n + 1);
         if (package_read(&r->p, buf_str(&r->target), &r->part, e) < 0)
             return -1;
-        if (buf_addf(out, "@@ Slide %zu @@\n", ++n) < 0)
+        n++;
+        if (buf_addf(out,
+                     r->markdown ? "%s<!-- Slide number: %zu -->\n"
+                                 : "%s@@ Slide %zu @@\n",
+                     r->markdown && n > 1 ? "\n" : "", n) < 0)
             return docread_too_long(out, e);
-        if (read_slide(buf_str(&r->part), out, e) < 0)
+        if (read_slide(buf_str(&r->part), r->markdown, out, e) < 0)
             return -1;
     }
     /* The reference prints no line at all as an empty one. */
@@ -141,9 +174,9 @@ static int read_all(struct presentation *r, struct buf *out, struct err *e)
     return rc < 0 ? -1 : read_slides(r, out, e);
 }
 
-int docread_pptx(int fd, struct buf *out, struct err *e)
+int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e)
 {
-    struct presentation r = {.p = PACKAGE_INIT(fd)};
+    struct presentation r = {.p = PACKAGE_INIT(fd), .markdown = markdown};
     struct buf *parts[] = {&r.main, &r.rels, &r.part};
     struct buf *names[] = {&r.name, &r.id, &r.target};
     for (size_t i = 0; i < 3; i++) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Lines before a change, and behind it, that are shown. */
 enum { AROUND = 4 };
@@ -19,6 +20,10 @@ enum { AROUND = 4 };
     CLIPPED "file has been shown to you. You should retry this tool after you have " \
             "searched inside the file with `grep -n` in order to find the line numbers " \
             "of what you are looking for.</NOTE>"
+#define NOTE_DOCUMENT \
+    CLIPPED \
+        "file has been shown to you. Please use Python libraries to view the entire " \
+        "file or search for specific content within the file.</NOTE>"
 #define NOTE_FOLDER \
     CLIPPED "directory has been shown to you. You should use `ls -la` instead to view " \
             "large directories incrementally.</NOTE>"
@@ -307,11 +312,6 @@ static void view_file(struct call *c)
     int64_t from = 1, to = 1;
     if (edit_read(c->path, &text, &f) < 0) {
         fail_edit(c, &f, 0);
-    } else if (document(c->path)) {
-        fail(c,
-             "Error in converting file to Markdown: this server has no converter. Please "
-             "use Python code to read %s",
-             c->path);
     } else if (!c->view_range) {
         add_numbered(c, "", c->path, buf_str(&text), 1);
     } else if (take_range(c, edit_count_lines(buf_str(&text)), &from, &to) == 0) {
@@ -320,6 +320,47 @@ static void view_file(struct call *c)
         add_numbered(c, "", c->path, part, from);
     }
     buf_release(&text);
+}
+
+/* Its text is told later, by editor_told. */
+static void view_document(struct call *c, const struct stat *st)
+{
+    struct edit_failure f = {.why = EDIT_TOO_LARGE, .size = st->st_size};
+    c->a->document = st->st_size <= EDIT_FILE_MAX;
+    if (!c->a->document)
+        fail_edit(c, &f, 0);
+}
+
+struct job *editor_read(struct loop *l, const struct editor_answer *a, uid_t uid,
+                        gid_t gid, docread_done_fn *done, void *arg, struct err *e)
+{
+    struct docread_spec s = {.file = {.path = a->path, .markdown = true},
+                             .as_user = uid != geteuid(),
+                             .uid = uid,
+                             .gid = gid,
+                             .groups = &gid,
+                             .groups_n = 1};
+    return docread_start(l, &s, done, arg, e);
+}
+
+void editor_told(struct editor_answer *a, struct str text, const struct err *why)
+{
+    struct call c = {.a = a, .path = a->path};
+    a->document = false;
+    if (why->code) {
+        fail(
+            &c,
+            "Error in converting file to Markdown: %s. Please use Python code to read %s",
+            why->text, a->path);
+        return;
+    }
+    while (text.n > 0 && text.p[text.n - 1] == '\n')
+        text.n--;
+    buf_addf(&a->content,
+             "Here's the content of the file %s displayed in Markdown format:\n",
+             a->path);
+    add(&c, str_sub(text, 0, shown_end(text)));
+    addz(&c, shown_end(text) < text.n ? NOTE_DOCUMENT "\n" : "\n");
 }
 
 /* ---- changes ---- */
@@ -484,14 +525,12 @@ static void fail_relative(struct call *c)
         buf_addf(&c->a->content, " Maybe you meant %s?", meant);
 }
 
-/* false: it is said what is wrong with it. *folder: it is one. */
-static bool check_path(struct call *c, bool *folder)
+/* false: it is said what is wrong with it. st: of what is there. */
+static bool check_path(struct call *c, struct stat *st)
 {
-    struct stat st;
     bool creates = str_eq(c->command, STR("create"));
     bool views = str_eq(c->command, STR("view"));
-    bool exists = stat(c->path, &st) == 0;
-    *folder = exists && S_ISDIR(st.st_mode);
+    bool exists = stat(c->path, st) == 0, folder = exists && S_ISDIR(st->st_mode);
     if (c->path[0] != '/')
         fail_relative(c);
     else if (creates && exists && !c->file_text.p)
@@ -501,7 +540,7 @@ static bool check_path(struct call *c, bool *folder)
              "Invalid `path` parameter: %s. The path %s does not exist. Please provide a "
              "valid path.",
              c->path, c->path);
-    else if (!views && !creates && *folder)
+    else if (!views && !creates && folder)
         fail(c,
              "Invalid `path` parameter: %s. The path %s is a directory and only the "
              "`view` command can be used on directories.",
@@ -516,15 +555,17 @@ static bool check_path(struct call *c, bool *folder)
 
 static void run_call(struct call *c)
 {
-    bool folder;
+    struct stat st;
     int64_t line = 0;
     if (c->insert_line && take_line(c, &line) < 0)
         return;
-    if (!check_path(c, &folder))
+    if (!check_path(c, &st))
         return;
     if (str_eq(c->command, STR("view"))) {
-        if (folder)
+        if (S_ISDIR(st.st_mode))
             view_folder(c);
+        else if (document(c->path))
+            view_document(c, &st);
         else
             view_file(c);
     } else if (str_eq(c->command, STR("create"))) {

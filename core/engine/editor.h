@@ -9,6 +9,7 @@
 #define OD_ENGINE_EDITOR_H
 
 #include "base/json.h"
+#include "engine/docread.h"
 #include "engine/edit.h"
 
 #include <limits.h>
@@ -35,6 +36,7 @@ struct editor_answer {
     bool failed;          /* content says why */
     bool binary;          /* because the file is no text */
     bool changed;         /* the file is; edited says how */
+    bool document;        /* nothing is said yet: a helper has to read it first */
     struct edited edited; /* what was done */
     char path[PATH_MAX];  /* as Python's Path prints it */
 };
@@ -52,5 +54,14 @@ void editor_answer_release(struct editor_answer *a);
  */
 int editor_run(const struct editor *ed, const char *command, const struct json *args,
                struct editor_answer *a, struct err *e);
+
+/*
+ * Reads what a->document is, as that user if uid is not ours; done calls editor_told.
+ * The job is as docread_start's.
+ */
+struct job *editor_read(struct loop *l, const struct editor_answer *a, uid_t uid,
+                        gid_t gid, docread_done_fn *done, void *arg, struct err *e);
+/* Puts the document's text into the answer, or why there is none. */
+void editor_told(struct editor_answer *a, struct str text, const struct err *why);
 
 #endif

@@ -364,7 +364,7 @@ static void free_run(struct skill_run *r)
 {
     timer_stop(&r->timer);
     timer_stop(&r->lint_timer);
-    edit_change_free(r);
+    edit_free(r);
     task_cancel(&r->told);
     buf_release(&r->text);
     buf_release(&r->raw);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* One edit of 2024's. */
 struct change {
@@ -100,11 +101,15 @@ static void change_free(struct change *c)
     free(c);
 }
 
-void edit_change_free(struct skill_run *r)
+void edit_free(struct skill_run *r)
 {
     if (r->change)
         change_free(r->change);
+    if (r->view)
+        editor_answer_release(r->view);
+    free(r->view);
     r->change = NULL;
+    r->view = NULL;
 }
 
 /* ---- what it would look like ---- */
@@ -439,18 +444,28 @@ static void put_result(struct skill_run *r, const struct editor_answer *a)
     buf_addf(out, "}\n</oh_aci_output_%s>", id);
 }
 
+static void on_read(void *arg, struct str text, const struct err *why)
+{
+    struct skill_run *r = arg;
+    r->job = NULL;
+    editor_told(r->view, text, why);
+    r->failed = r->view->failed;
+    put_result(r, r->view);
+    skill_tell_now(r);
+}
+
 int edit_file_editor(struct skill_run *r, struct err *e)
 {
-    struct editor_answer *a = xnew(struct editor_answer);
+    struct editor_answer *a = r->view = xnew(struct editor_answer);
     struct editor ed = {.edits = r->q.edits, .token = r->q.token};
     *a = (struct editor_answer)EDITOR_ANSWER_INIT;
-    int rc = editor_run(&ed, NULL, r->q.args, a, e);
-    if (rc == 0) {
-        r->failed = a->failed;
-        put_result(r, a);
-        skill_tell(r);
+    if (editor_run(&ed, NULL, r->q.args, a, e) < 0)
+        return -1;
+    if (a->document) {
+        r->job = editor_read(r->q.loop, a, geteuid(), getegid(), on_read, r, e);
+        return r->job ? 0 : -1;
     }
-    editor_answer_release(a);
-    free(a);
-    return rc;
+    r->failed = a->failed;
+    put_result(r, a);
+    return 0;
 }

@@ -42,6 +42,7 @@ struct skill_run {
     struct job *job;           /* or none */
     struct buf raw;            /* of the job */
     struct change *change;     /* owned, while it is checked; skill_edit.c */
+    struct editor_answer *view; /* owned, while its document is read; skill_edit.c */
     lint_done_fn *lint_done;
     struct timer lint_timer;
 };
@@ -79,7 +80,7 @@ skill_fn window_open_file, window_goto_line, window_scroll_up, window_scroll_dow
 
 skill_fn edit_create_file, edit_by_replace, edit_insert_content, edit_append_file;
 skill_fn edit_file_editor;
-void edit_change_free(struct skill_run *r); /* what r->change is, NULL too */
+void edit_free(struct skill_run *r); /* what r->change and r->view are */
 
 /* ---- skill_lint.c ---- */
 

@@ -192,7 +192,7 @@ static int show_media(struct webpage *p, enum docread_kind kind, struct str name
                       struct str plain, struct err *e)
 {
     struct buf text = BUF_INIT(DOCREAD_TEXT_MAX);
-    int rc = docread_media(kind, name, plain, &text, e);
+    int rc = docread_media(kind, name, plain, true, &text, e);
     long end = str_find(buf_str(&text), STR("["));
     if (rc == 0)
         rc = buf_adds(&p->text,
@@ -236,7 +236,7 @@ static int show(const struct webbody *b, struct webpage *p, struct str plain,
         has_word(type, "xml") || has_word(type, "javascript"))
         return show_text(b, p, plain, type, false, e);
     if (str_eq(type, STR("application/pdf")))
-        return docread_pdf(plain, &p->text, e);
+        return docread_pdf(plain, false, &p->text, e);
     if (str_starts(type, STR("image/")))
         return show_media(p, DOCREAD_IMAGE, path, plain, e);
     if (str_starts(type, STR("audio/")))

@@ -280,7 +280,7 @@ static void start(struct action *a)
         return;
     case V0_READ:
         if (a->a.read.aci)
-            v0_view(a);
+            v0_edit(a);
         else
             v0_read(a);
         return;

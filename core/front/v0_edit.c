@@ -2,8 +2,11 @@
 /* V0's observations of the editor, around what engine/editor says. */
 #include "front/v0_edit.h"
 
+#include "base/xalloc.h"
 #include "front/v0_own.h"
 #include "proto/diff.h"
+
+#include <stdlib.h>
 
 /* A member with a string, or null. */
 static int put_member(struct buf *out, const char *name, struct str s)
@@ -52,83 +55,98 @@ static int too_long(struct err *e)
                    ANSWER_MAX);
 }
 
-int v0_editor_edit(struct buf *out, const struct editor *ed, const struct json *args,
-                   struct err *e)
+static int put_with_diff(struct buf *out, const struct json *args,
+                         const struct editor_answer *a)
 {
-    struct editor_answer a = EDITOR_ANSWER_INIT;
     struct buf diff = BUF_INIT(ANSWER_MAX);
-    struct str source = STR("oh_aci");
-    int rc = json_want_str(args, "impl_source", &source, e);
-    if (rc == 0 && !str_eq(source, STR("oh_aci")))
-        rc = err_set(e, ERR_INVALID,
-                     "impl_source must be oh_aci: an edit by a model is the client's");
-    if (rc == 0)
-        rc = editor_run(ed, NULL, args, &a, e);
-    if (rc == 0) {
-        if (a.changed)
-            diff_unified(&diff, buf_str(&a.edited.before), buf_str(&a.edited.after),
-                         str_of(a.path));
-        rc = put_edit(out, &a, args, diff.n > 0 ? buf_str(&diff) : STR(""));
-        if (rc < 0 && put_edit(out, &a, args, STR("")) < 0) /* what was done is told */
-            rc = too_long(e);
-        else
-            rc = 0;
-    }
+    if (a->changed)
+        diff_unified(&diff, buf_str(&a->edited.before), buf_str(&a->edited.after),
+                     str_of(a->path));
+    int rc = put_edit(out, a, args, diff.n > 0 ? buf_str(&diff) : STR(""));
+    if (rc < 0) /* what was done is told */
+        rc = put_edit(out, a, args, STR(""));
     buf_release(&diff);
-    editor_answer_release(&a);
     return rc;
 }
 
-int v0_editor_view(struct buf *out, const struct editor *ed, const struct json *args,
-                   bool *binary, struct err *e)
+int v0_editor_run(const struct editor *ed, bool edit, const struct json *args,
+                  struct editor_answer *a, struct err *e)
 {
-    struct editor_answer a = EDITOR_ANSWER_INIT;
-    int rc = editor_run(ed, "view", args, &a, e);
-    *binary = a.binary;
-    if (rc == 0 && !a.binary &&
-        v0_put_read(out, json_str(args, "path", ""), true,
-                    str_n(buf_z(&a.content), a.content.n)) < 0)
-        rc = too_long(e);
-    editor_answer_release(&a);
-    return rc;
+    struct str source = STR("oh_aci");
+    if (edit && json_want_str(args, "impl_source", &source, e) < 0)
+        return -1;
+    if (!str_eq(source, STR("oh_aci")))
+        return err_set(e, ERR_INVALID,
+                       "impl_source must be oh_aci: an edit by a model is the client's");
+    return editor_run(ed, edit ? NULL : "view", args, a, e);
+}
+
+int v0_editor_put(struct buf *out, bool edit, const struct json *args,
+                  const struct editor_answer *a, struct err *e)
+{
+    struct str content = str_n(buf_z(&a->content), a->content.n);
+    int rc = edit ? put_with_diff(out, args, a)
+                  : v0_put_read(out, json_str(args, "path", ""), true, content);
+    return rc < 0 ? too_long(e) : 0;
 }
 
 /* ---- actions ---- */
 
-static struct editor editor_of(struct action *a)
+/* A document that is read for an action. */
+struct viewing {
+    struct action *a; /* borrowed: it waits for its answer */
+    struct editor_answer answer;
+};
+
+static void tell(struct action *a, const struct editor_answer *answer)
+{
+    struct err e = ERR_INIT;
+    struct buf out = BUF_INIT(ANSWER_MAX);
+    bool edit = a->a.kind == V0_EDIT;
+    if (answer->binary && !edit)
+        v0_answer_error(a, v0_binary_file);
+    else if (v0_editor_put(&out, edit, a->a.args, answer, &e) < 0)
+        v0_answer_internal(a, e.text);
+    else
+        v0_answer(a, 200, &out);
+    buf_release(&out);
+}
+
+static void drop(struct viewing *w)
+{
+    editor_answer_release(&w->answer);
+    free(w);
+}
+
+static void on_read(void *arg, struct str text, const struct err *why)
+{
+    struct viewing *w = arg;
+    editor_told(&w->answer, text, why);
+    tell(w->a, &w->answer);
+    drop(w);
+}
+
+void v0_edit(struct action *a)
 {
     struct v0 *v = a->v;
+    struct err e = ERR_INIT;
+    struct viewing *w = xnew(struct viewing);
     struct editor ed = {.edits = engine_edits(v->en),
                         .workspace = v->cwd[0] ? v->cwd : v->en->home,
                         .token = a->key,
                         .chown = true};
     v0_owner(v, &ed.uid, &ed.gid);
-    return ed;
-}
-
-void v0_edit(struct action *a)
-{
-    struct err e = ERR_INIT;
-    struct buf out = BUF_INIT(ANSWER_MAX);
-    struct editor ed = editor_of(a);
-    if (v0_editor_edit(&out, &ed, a->a.args, &e) < 0)
+    *w = (struct viewing){a, EDITOR_ANSWER_INIT};
+    if (v0_editor_run(&ed, a->a.kind == V0_EDIT, a->a.args, &w->answer, &e) < 0) {
         v0_answer_internal(a, e.text);
-    else
-        v0_answer(a, 200, &out);
-    buf_release(&out);
-}
-
-void v0_view(struct action *a)
-{
-    struct err e = ERR_INIT;
-    struct buf out = BUF_INIT(ANSWER_MAX);
-    struct editor ed = editor_of(a);
-    bool binary = false;
-    if (v0_editor_view(&out, &ed, a->a.args, &binary, &e) < 0)
-        v0_answer_internal(a, e.text);
-    else if (binary)
-        v0_answer_error(a, v0_binary_file);
-    else
-        v0_answer(a, 200, &out);
-    buf_release(&out);
+        drop(w);
+        return;
+    }
+    if (w->answer.document &&
+        editor_read(v->en->loop, &w->answer, ed.uid, ed.gid, on_read, w, &e))
+        return;
+    if (w->answer.document)
+        editor_told(&w->answer, STR(""), &e);
+    tell(a, &w->answer);
+    drop(w);
 }

@@ -12,14 +12,13 @@
 #include "engine/editor.h"
 
 /*
- * Appends the observation. -1: an argument is wrong, which e says, or the answer
- * does not fit; out is unchanged.
+ * Does what an `edit` says, or views what a `read` names, into a. -1: an argument is
+ * wrong, which e says. A document is to be read before it can be put.
  */
-int v0_editor_edit(struct buf *out, const struct editor *ed, const struct json *args,
-                   struct err *e);
-
-/* The same of a `read`. *binary: it is a file that is no text, and out unchanged. */
-int v0_editor_view(struct buf *out, const struct editor *ed, const struct json *args,
-                   bool *binary, struct err *e);
+int v0_editor_run(const struct editor *ed, bool edit, const struct json *args,
+                  struct editor_answer *a, struct err *e);
+/* Appends the observation. -1: it does not fit; out is unchanged. */
+int v0_editor_put(struct buf *out, bool edit, const struct json *args,
+                  const struct editor_answer *a, struct err *e);
 
 #endif

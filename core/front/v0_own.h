@@ -175,8 +175,7 @@ void v0_cell(struct action *a);
 void v0_cell_warm(struct v0 *v);
 
 /* v0_edit.c */
-void v0_edit(struct action *a);
-void v0_view(struct action *a); /* a read by the editor */
+void v0_edit(struct action *a); /* or a read by the editor */
 
 /* v0_info.c */
 void v0_server_info(struct req *r);

@@ -6,6 +6,7 @@ import difflib
 import os
 import pathlib
 import threading
+import zipfile
 
 import httpx
 from tap import Rows, has, holds, lacks, same
@@ -290,6 +291,27 @@ def _(c):
     same(here(f"{c.dir}/s"), b"#!/bin/sh\r\necho b\r\necho b\r\necho c\r\n")
     same((after.st_mode, after.st_uid), (before.st_mode, before.st_uid))
     holds(os.path.islink(f"{c.dir}/l"), "it is a link")
+
+
+@row("edit: a document is viewed as Markdown, also by a read")
+def _(c):
+    path = pathlib.Path(c.dir, "a.docx")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("_rels/.rels", "<r/>")
+        archive.writestr(
+            "word/document.xml",
+            "<w:document><w:body><w:p><w:pPr><w:pStyle w:val='Heading1'/></w:pPr><w:r>"
+            "<w:t>Title</w:t></w:r></w:p><w:p><w:r><w:t>Text</w:t></w:r></w:p></w:body>"
+            "</w:document>",
+        )
+    path.chmod(0o644)
+    wanted = f"Here's the content of the file {path} displayed in Markdown format:\n"
+    for content in (edit(c, path, "view").content, view(c, path), view(c, path, [1, 2])):
+        same(content, wanted + "# Title\n\nText\n")
+    said = wrong(c, path, "insert", insert_line=0, new_str="x")
+    has(said, "points to a binary file (.docx) and only the `view` command can be used on")
+    path.write_bytes(b"PK")
+    has(view(c, path), "ERROR:\nError in converting file to Markdown: cannot read", c.dir)
 
 
 @row("edit: encodings stay, what is no text is said to be binary")

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Word and PowerPoint: the input is the XML of the main part, or of a slide, in an
- * archive that is sound (fuzz_zip has the others). The first byte chooses.
+ * Word, PowerPoint and Excel: the input is the XML of the main part, of a slide, or of
+ * a sheet, texts and formats, in an archive that is sound (fuzz_zip has the others).
+ * The first byte chooses.
  */
 #include "base/log.h"
 #include "engine/docread_own.h"
@@ -30,6 +31,7 @@ static void entry(struct zip_writer *w, const char *name, struct str bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     int fd = memfd_create("fuzz", MFD_CLOEXEC), kind = n ? data[0] & 3 : 0;
+    bool markdown = n && data[0] & 4;
     struct zip_writer *w = zip_writer_new(put, &fd, -1);
     struct err e = ERR_INIT;
     struct str s = str_n(data + 1, n ? n - 1 : 0);
@@ -41,11 +43,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     entry(w, "ppt/_rels/presentation.xml.rels",
           kind == 2 ? s : STR("<r><Relationship Id='a' Target='s.xml'/></r>"));
     entry(w, "ppt/s.xml", s);
+    entry(w, "xl/workbook.xml",
+          kind == 1 ? s
+                    : STR("<w><workbookPr date1904='1'/><sheet name='a' r:id='a'/></w>"));
+    entry(w, "xl/_rels/workbook.xml.rels",
+          kind == 2 ? s
+                    : STR("<r><Relationship Id='a' Type='/sharedStrings' Target='s.xml'/>"
+                          "<Relationship Id='b' Type='/styles' Target='s.xml'/></r>"));
+    entry(w, "xl/s.xml", s);
     BUG_ON(fd < 0 || zip_finish(w, &e) < 0);
     zip_writer_free(w);
-    BUG_ON(docread_docx(fd, &out, &e) < 0 && !e.text[0]);
+    BUG_ON(docread_docx(fd, markdown, &out, &e) < 0 && !e.text[0]);
     e = (struct err)ERR_INIT;
-    BUG_ON(docread_pptx(fd, &out, &e) < 0 && !e.text[0]);
+    BUG_ON(docread_pptx(fd, markdown, &out, &e) < 0 && !e.text[0]);
+    e = (struct err)ERR_INIT;
+    BUG_ON(docread_xlsx(fd, &out, &e) < 0 && !e.text[0]);
     buf_release(&out);
     close(fd);
     return 0;

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct buf out = BUF_INIT(1 << 20);
     struct err e = ERR_INIT;
     BUG_ON(buf_addz(&out, "before") < 0);
-    int rc = docread_pdf(str_n(data, n), &out, &e);
+    int rc = docread_pdf(str_n(data, n), false, &out, &e);
     BUG_ON(rc < 0 && (!e.code || !e.text[0] || out.n != 6));
     struct str text = str_sub(buf_str(&out), 6, out.n);
     BUG_ON(rc == 0 && !str_starts(text, STR("@@ Page 1 @@\n")) && *text.p != '[');

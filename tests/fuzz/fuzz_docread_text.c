@@ -26,13 +26,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         rc = docread_ipynb(s, &out, &e);
         break;
     case 5:
-        rc = docread_media(DOCREAD_IMAGE, STR("x"), s, &out, &e);
+        rc = docread_media(DOCREAD_IMAGE, STR("x"), s, false, &out, &e);
         break;
     case 6:
-        rc = docread_media(DOCREAD_AUDIO, STR("x"), s, &out, &e);
+        rc = docread_media(DOCREAD_AUDIO, STR("x"), s, false, &out, &e);
         break;
     default:
-        rc = docread_media(DOCREAD_VIDEO, STR("x"), s, &out, &e);
+        rc = docread_media(DOCREAD_VIDEO, STR("x"), s, false, &out, &e);
         break;
     }
     BUG_ON(rc < 0 && (!e.code || !e.text[0]));

@@ -16,6 +16,7 @@
 static struct buf text = BUF_INIT(DOCREAD_TEXT_MAX);
 static struct err err;
 static char path[512];
+static bool markdown;
 
 static const char *in(const char *name)
 {
@@ -33,7 +34,8 @@ static void write_file(const char *name, struct str bytes)
 /* Of the file last named, shown as "F". */
 static int read_as(enum docread_kind kind)
 {
-    struct docread_file f = {.kind = kind, .path = path, .shown = "F"};
+    struct docread_file f = {
+        .kind = kind, .path = path, .shown = "F", .markdown = markdown};
     buf_reset(&text);
     err = (struct err)ERR_INIT;
     return docread_text(&f, &text, &err);
@@ -105,7 +107,8 @@ static void check_docx(const char *body, const char *want)
 {
     char all[8192];
     write_docx(body);
-    snprintf(all, sizeof(all), "[Reading DOCX file from F]\n%s\n", want);
+    snprintf(all, sizeof(all), "%s%s\n", markdown ? "" : "[Reading DOCX file from F]\n",
+             want);
     check_read(DOCREAD_DOCX, all);
 }
 
@@ -123,6 +126,30 @@ TEST(docx)
                "<w:hyperlink><w:r><w:t>link</w:t><w:noBreakHyphen/></w:r></w:hyperlink>"
                "<w:r><w:instrText>PAGE</w:instrText></w:r></w:p>",
                "@@ Page 1 @@\na\t b&Ж \nnewlink-\n\n");
+}
+
+#define PARAGRAPH(properties, words) \
+    "<w:p><w:pPr>" properties "</w:pPr><w:r><w:t>" words "</w:t></w:r></w:p>"
+
+TEST(docx_as_markdown)
+{
+    markdown = true;
+    check_docx(PARAGRAPH("<w:pStyle w:val='Title'/>", "The title")
+                   PARAGRAPH("<w:pStyle w:val='Heading3'/><w:numPr/>", "Below")
+                       PARAGRAPH("", " text ") "<w:p/>" PARAGRAPH("<w:numPr/>", "one")
+                           PARAGRAPH("<w:numPr/>", "two") PARAGRAPH("", "after"),
+               "# The title\n\n### Below\n\ntext\n\n- one\n- two\n\nafter\n\n");
+    check_docx(
+        PARAGRAPH("<w:numPr/>", "item") "<w:tbl><w:tr><w:tc>" PARAGRAPH("", "a|b")
+            PARAGRAPH("<w:pStyle w:val='Heading1'/>",
+                      "c") "</w:tc><w:tc><w:tbl><w:tr>"
+                           "<w:tc>" PARAGRAPH("", "d") "</w:tc><w:tc>" PARAGRAPH(
+                               "",
+                               "e") "</w:tc></w:tr></w:tbl></w:tc></"
+                                    "w:tr><w:tr><w:tc><w:p><w:r><w:tab/><w:t>f"
+                                    "</w:t></w:r></w:p></w:tc></w:tr></w:tbl>" PARAGRAPH(
+                                        "", "end"),
+        "- item\n\n| a\\|b c | d e |\n| --- | --- |\n|  f |\n\nend\n\n");
 }
 
 TEST(docx_tables_and_boxes)
@@ -184,6 +211,141 @@ TEST(pptx)
     check_read(DOCREAD_PPTX,
                "[Reading PowerPoint file from F]\n@@ Slide 1 @@\nin a group\na\nb\nc\n"
                "1 2\t3\n@@ Slide 2 @@\n");
+}
+
+TEST(pptx_as_markdown)
+{
+    markdown = true;
+    write_pptx(
+        SLIDE(SHAPE("the second")),
+        SLIDE(
+            "<p:sp><p:nvSpPr><p:nvPr><p:ph type='ctrTitle'/></p:nvPr></p:nvSpPr>"
+            "<p:txBody><a:p><a:t>Hello</a:t></a:p></p:txBody></p:sp>"
+            "<p:sp><p:spPr/></p:sp>" SHAPE(
+                "world") "<a:tbl><a:tr><a:tc><a:p>"
+                         "<a:t>1</a:t></a:p></a:tc><a:tc><a:p><a:t>2|3</a:t></a:p></a:tc>"
+                         "</a:tr><a:tr><a:tc><a:p><a:t>4</a:t></a:p></a:tc></a:tr></"
+                         "a:tbl>"));
+    check_read(DOCREAD_PPTX, "<!-- Slide number: 1 -->\n# Hello\nworld\n| 1 | 2\\|3 |\n"
+                             "| --- | --- |\n| 4 |\n\n<!-- Slide number: 2 -->\n"
+                             "the second\n");
+    write_file("a.pptx", STR("nothing"));
+    check_failed(DOCREAD_PPTX, ERR_INVALID, "cannot read F: not a zip archive");
+    CHECK_INT(text.n, 0);
+}
+
+/* ---- Excel ---- */
+
+#define SHEET(rows)             "<x:worksheet><x:sheetData>" rows "</x:sheetData></x:worksheet>"
+#define CELL(attributes, value) "<x:c " attributes "><x:v>" value "</x:v></x:c>"
+
+static void write_xlsx(const char *book, const char *one, const char *two)
+{
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "xl/workbook.xml")},
+        {"xl/workbook.xml", book},
+        {"xl/_rels/workbook.xml.rels",
+         "<Relationships><Relationship Id='a' Type='w' Target='sheets/1.xml'/>"
+         "<Relationship Id='b' Type='w' Target='/xl/sheets/2.xml'/>"
+         "<Relationship Id='c' Type='x/styles' Target='styles.xml'/>"
+         "<Relationship Id='d' Type='x/sharedStrings' Target='strings.xml'/>"
+         "</Relationships>"},
+        {"xl/styles.xml",
+         "<styleSheet><numFmts><numFmt numFmtId='164' formatCode='[$-409]yyyy\\-mm'/>"
+         "<numFmt numFmtId='165' formatCode='&quot;days&quot; [Red]0.0_d'/></numFmts>"
+         "<cellStyleXfs><xf numFmtId='14'/></cellStyleXfs><cellXfs><xf numFmtId='0'/>"
+         "<xf numFmtId='14'/><xf numFmtId='164'/><xf numFmtId='165'/></cellXfs>"
+         "</styleSheet>"},
+        {"xl/strings.xml", "<sst><si><t>Name</t></si><si><r><t xml:space='preserve'>two "
+                           "</t></r><r><t>parts &amp; more</t></r><rPh><t>no</t></rPh>"
+                           "</si></sst>"},
+        {"xl/sheets/1.xml", one},
+        {"xl/sheets/2.xml", two}};
+    write_zip("a.xlsx", parts, 7);
+}
+
+#define BOOK(properties) \
+    "<workbook>" properties "<sheets><sheet name='A &amp; B' r:id='b'/>" \
+    "<sheet name='C' state='hidden' r:id='a'/></sheets></workbook>"
+
+TEST(xlsx)
+{
+    markdown = true;
+    write_xlsx(
+        BOOK(""), SHEET("<x:row><x:c><x:v>1</x:v></x:c><x:c/>" CELL("", "3") "</x:row>"),
+        SHEET("<x:row r='1'>" CELL("r='A1' t='s'", "0") CELL(
+            "r='C1' t='s'", "1") "</x:row>"
+                                 "<x:row r='2'/><x:row r='3'>" CELL("r='B3' t='b'", "1")
+                                     CELL("r='C3' t='e'", "#N/A")
+                                         CELL("t='str'",
+                                              "a\tb|\nc") "<x:c "
+                                                          "t='inlineStr'><x:is><x:t>in</"
+                                                          "x:t></x:is></x:c></x:row>"));
+    check_read(DOCREAD_AUTO,
+               "## A & B\n\n| Name |  | two parts & more |\n| --- | --- | --- "
+               "|\n|  | TRUE | #N/A | a b\\| c | in |\n\n## C\n\n| 1 |  | 3 "
+               "|\n| --- | --- | --- |\n");
+    markdown = false;
+    CHECK_INT(read_as(DOCREAD_XLSX), 0);
+    CHECK(str_starts(buf_str(&text), STR("[Reading Excel file from F]\n## A & B\n")));
+}
+
+static void check_numbers(const char *properties, const char *cells, const char *want)
+{
+    char book[1000], sheet[4000], all[1000];
+    snprintf(book, sizeof(book), "<workbook>%s<sheet name='S' r:id='a'/></workbook>",
+             properties);
+    snprintf(sheet, sizeof(sheet), "<row>%s</row>", cells);
+    snprintf(all, sizeof(all), "## S\n\n| %s |\n| --- |\n", want);
+    write_xlsx(book, sheet, SHEET(""));
+    check_read(DOCREAD_XLSX, all);
+}
+
+TEST(numbers_of_xlsx)
+{
+    markdown = true;
+    check_numbers("", CELL("", "39.299999999999997"), "39.3");
+    check_numbers("", CELL("", "0.30000000000000004"), "0.30000000000000004");
+    check_numbers("", CELL("", "1E+20"), "1E+20");
+    check_numbers("", CELL("", "words of 17 or more"), "words of 17 or more");
+    check_numbers("", CELL("s='1'", "45000"), "2023-03-15");
+    check_numbers("", CELL("s='2'", "45351.127835648149"), "2024-02-29 03:04:05");
+    check_numbers("", CELL("s='1'", "0.25"), "06:00:00");
+    check_numbers("", CELL("s='1'", "1"), "1900-01-01");
+    check_numbers("", CELL("s='1'", "61"), "1900-03-01");
+    check_numbers("<workbookPr date1904='1'/>", CELL("s='1'", "43538"), "2023-03-15");
+    check_numbers("", CELL("s='3'", "45000"), "45000");
+    check_numbers("", CELL("s='0'", "45000"), "45000");
+    check_numbers("", CELL("s='99'", "45000"), "45000");
+    check_numbers("", CELL("s='1'", "1e300"), "1e300");
+}
+
+TEST(xlsx_that_cannot_be_read)
+{
+    write_xlsx("<workbook><sheet name='S'/></workbook>", SHEET(""), SHEET(""));
+    check_failed(DOCREAD_XLSX, ERR_INVALID, "a sheet is nowhere in it");
+    write_xlsx("<workbook><sheet", SHEET(""), SHEET(""));
+    check_failed(DOCREAD_XLSX, ERR_INVALID, "its list of sheets is cut off");
+    write_xlsx(BOOK(""), SHEET(""), "<worksheet><row>");
+    check_failed(DOCREAD_XLSX, ERR_INVALID, "a sheet is cut off");
+    struct part rels[] = {
+        {"_rels/.rels", "<r/>"},
+        {"xl/workbook.xml", "<workbook><sheet name='S' r:id='a'/></workbook>"},
+        {"xl/_rels/workbook.xml.rels",
+         "<r><Relationship Id='a' Target='s.xml'/>"
+         "<Relationship Type='/sharedStrings' Target='n'/></r>"},
+        {"xl/s.xml", "<row><c r='B1' t='s'><v>0</v></c><c r='A1'><v>1</v></c></row>"}};
+    markdown = true;
+    write_zip("a.xlsx", rels, 4); /* texts that are told of, and not there */
+    check_read(DOCREAD_XLSX, "## S\n\n|  |  | 1 |\n| --- | --- | --- |\n");
+    /* A few bytes that stand for thousands of cells: there is a limit. */
+    struct buf wide = BUF_INIT(8 << 20);
+    for (int i = 0; i < 4000; i++)
+        buf_addz(&wide, "<row><c r='XFD1'><v>1</v></c></row>");
+    rels[3].bytes = buf_z(&wide);
+    write_zip("a.xlsx", rels, 4);
+    check_failed(DOCREAD_XLSX, ERR_LIMIT, "its text is longer than 32 MiB");
+    buf_release(&wide);
 }
 
 TEST(pptx_errors_are_said_as_the_reference_says_them)

@@ -79,7 +79,7 @@ static int read_file(void)
 {
     buf_reset(&text);
     err = (struct err)ERR_INIT;
-    int rc = docread_pdf(buf_str(&file), &text, &err);
+    int rc = docread_pdf(buf_str(&file), false, &text, &err);
     CHECK(rc == 0 || (err.code && err.text[0] && !text.n));
     return rc;
 }

@@ -73,35 +73,49 @@ static struct json *parsed(struct buf *out)
     return j;
 }
 
-/* The content that the action is answered with. */
-static const char *edit(const char *spelt)
+static struct loop *loop;
+
+static void on_read(void *arg, struct str text, const struct err *why)
 {
-    struct json *args = args_of(spelt);
-    struct buf out = BUF_INIT(64 << 20);
-    struct err e = ERR_INIT;
-    if (v0_editor_edit(&out, &editor, args, &e) < 0)
-        T_FAIL("%s: %s", spelt, e.text);
-    json_free(args);
-    json_free(answer);
-    answer = parsed(&out);
-    return json_str(answer, "content", "?").p;
+    editor_told(arg, text, why);
+    loop_stop(loop);
 }
 
-static const char *view(const char *spelt)
+/* -1: an argument is wrong, or there is no room. */
+static int observe(bool edit, const struct json *args, struct buf *out, bool *binary)
+{
+    struct editor_answer a = EDITOR_ANSWER_INIT;
+    struct err e = ERR_INIT;
+    int rc = v0_editor_run(&editor, edit, args, &a, &e);
+    if (rc == 0 && a.document) {
+        loop = loop_new();
+        CHECK(editor_read(loop, &a, geteuid(), getegid(), on_read, &a, &e));
+        loop_run(loop);
+        loop_free(loop);
+    }
+    *binary = a.binary;
+    if (rc == 0)
+        rc = v0_editor_put(out, edit, args, &a, &e);
+    CHECK(rc == 0 || (e.text[0] && out->n == 0));
+    editor_answer_release(&a);
+    return rc;
+}
+
+static const char *content_of(bool edit, const char *spelt)
 {
     struct json *args = args_of(spelt);
     struct buf out = BUF_INIT(64 << 20);
     bool binary;
-    struct err e = ERR_INIT;
-    if (v0_editor_view(&out, &editor, args, &binary, &e) < 0)
-        T_FAIL("%s: %s", spelt, e.text);
+    CHECK_INT(observe(edit, args, &out, &binary), 0);
     json_free(args);
-    if (binary)
-        return "BINARY";
     json_free(answer);
     answer = parsed(&out);
-    return json_str(answer, "content", "?").p;
+    return binary && !edit ? "BINARY" : json_str(answer, "content", "?").p;
 }
+
+/* The content that the action is answered with. */
+static const char *edit(const char *spelt) { return content_of(true, spelt); }
+static const char *view(const char *spelt) { return content_of(false, spelt); }
 
 /* What is wanted, with @ for the test's folder; @@ is itself. */
 static void check_content(const char *got, const char *want)
@@ -313,6 +327,74 @@ TEST(paths)
     check_file("f", "x\n");
 }
 
+/* ---- documents ---- */
+
+#define SHOWN(name) \
+    "Here's the content of the file @/" name " displayed in Markdown format:\n"
+
+static void put_pdf(const char *name, int lines)
+{
+    FILE *f = fopen(in_dir(name), "w");
+    CHECK(f);
+    fprintf(f,
+            "%%PDF-1.4\n%%\xff\xfe\xfd\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
+            "2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+            "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R"
+            "/Resources<</Font<</F 5 0 R>>>>>>endobj\n4 0 obj<</Length %d>>stream\n",
+            lines * 50);
+    for (int i = 0; i < lines; i++)
+        fprintf(f, "BT /F 1 Tf 50 %09.3f Td (Line %09d) Tj ET   \n", 790 - i * 0.25, i);
+    fprintf(f,
+            "\nendstream endobj\n5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
+            "endobj\ntrailer<</Root 1 0 R>>\n");
+    CHECK(fclose(f) == 0);
+}
+
+TEST(documents_are_viewed_as_markdown)
+{
+    begin();
+    put_pdf("a.pdf", 2);
+    const char *want = SHOWN(
+        "a.pdf") "<!-- Page number: 1 -->\nLine 000000000\nLine 000000001\n";
+    check_content(edit("{'path': '@/a.pdf', 'command': 'view'}"), want);
+    check_content(extra("diff"), "");
+    check_content(view("{'path': '@/a.pdf'}"), want);
+    check_content(view("{'path': '@/a.pdf', 'view_range': [1, 2]}"), want);
+    put_file("a.wav", "RIFF");
+    check_content(
+        view("{'path': '@/a.wav'}"),
+        SHOWN("a.wav") "Type: audio/wav\nBytes: 4\n[Its words need a model that "
+                       "hears: none is here.]\n");
+    put_pdf("A.PDF", 1200); /* as upper case, and too long to be shown */
+    const char *got = view("{'path': '@/A.PDF'}");
+    CHECK(strstr(got, "Line 000000999\nLine 000001000\n") && !strstr(got, "000001199"));
+    CHECK(
+        str_ends(str_of(got),
+                 STR("<response clipped><NOTE>Due to the max output limit, only part of "
+                     "this file has been shown to you. Please use Python libraries to "
+                     "view the entire file or search for specific content within the "
+                     "file.</NOTE>\n")));
+}
+
+TEST(documents_that_cannot_be_viewed)
+{
+    begin();
+    put_file("d.docx", "x\n");
+    check_content(
+        view("{'path': '@/d.docx'}"),
+        "ERROR:\nError in converting file to Markdown: cannot read @/d.docx: not a "
+        "zip archive, or a damaged one: there is no end of central directory. "
+        "Please use Python code to read @/d.docx");
+    put_file("large.pdf", "%PDF-1.4");
+    CHECK(truncate(in_dir("large.pdf"), 11 << 20) == 0);
+    check_content(edit("{'path': '@/large.pdf', 'command': 'view'}"),
+                  "ERROR:\nFile validation failed for @/large.pdf: File is too large "
+                  "(11.0MB). Maximum allowed size is 10MB.");
+    CHECK(mkfifo(in_dir("p.pdf"), 0600) == 0);
+    CHECK(strstr(view("{'path': '@/p.pdf'}"),
+                 "ERROR:\nError in converting file to Markdown"));
+}
+
 /* ---- changes ---- */
 
 TEST(create)
@@ -499,10 +581,8 @@ TEST(arguments_of_another_type)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct json *args = args_of(wrong[i]);
         struct buf out = BUF_INIT(1000);
-        struct err e = ERR_INIT;
-        CHECK_INT(v0_editor_edit(&out, &editor, args, &e), -1);
-        CHECK(e.text[0]);
-        CHECK_INT(out.n, 0);
+        bool binary;
+        CHECK_INT(observe(true, args, &out, &binary), -1);
         json_free(args);
     }
 }
@@ -515,8 +595,8 @@ TEST(an_answer_without_room)
                                 "'0123456789012345678901234567890123456789012345678901234"
                                 "567890123456789012345678901234567890123456789'}");
     struct buf out = BUF_INIT(420);
-    struct err e = ERR_INIT;
-    CHECK_INT(v0_editor_edit(&out, &editor, args, &e), 0);
+    bool binary;
+    CHECK_INT(observe(true, args, &out, &binary), 0);
     answer = parsed(&out);
     check_content(json_str(answer, "content", "").p, "File created successfully at: @/f");
     check_content(extra("diff"), "");
