@@ -2,6 +2,7 @@
 #include "proto/cdp.h"
 
 #include "base/clock.h"
+#include "base/jsontext.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -30,6 +31,13 @@ static void end(struct cdp *c, enum err_code code, const char *text)
     c->ended = true;
 }
 
+static void drop(struct cdp_pending *p)
+{
+    json_free(p->reply);
+    buf_release(&p->text);
+    *p = (struct cdp_pending){0};
+}
+
 void cdp_close(struct cdp *c)
 {
     end(c, ERR_CANCELLED, "the connection to the browser was closed");
@@ -41,8 +49,7 @@ void cdp_close(struct cdp *c)
     buf_release(&c->in);
     buf_release(&c->out);
     for (int i = 0; i < CDP_PENDING_MAX; i++)
-        json_free(c->pending[i].reply);
-    memset(c->pending, 0, sizeof(c->pending));
+        drop(&c->pending[i]);
 }
 
 /* ---- out ---- */
@@ -69,15 +76,11 @@ static struct cdp_pending *find(struct cdp *c, int id)
     return NULL;
 }
 
-static void drop(struct cdp_pending *p)
-{
-    json_free(p->reply);
-    *p = (struct cdp_pending){0};
-}
+enum call { TOLD, ASKED, ASKED_BIG };
 
 /* A call that nobody waits for takes no place. */
 static int send(struct cdp *c, struct str session, const char *method, struct json *take,
-                bool wanted)
+                enum call kind)
 {
     struct json *j = json_object();
     struct cdp_pending *p = find(c, 0);
@@ -87,7 +90,7 @@ static int send(struct cdp *c, struct str session, const char *method, struct js
     json_put(j, "params", take ? take : json_object());
     if (session.n > 0)
         json_put_str(j, "sessionId", session);
-    if (!c->ended && (p || !wanted) && buf_room(&c->out) > 0) {
+    if (!c->ended && (p || kind == TOLD) && buf_room(&c->out) > 0) {
         size_t before = c->out.n;
         if (json_print(&c->out, j) == 0 && buf_addc(&c->out, '\0') == 0)
             id = ++c->last_id;
@@ -95,20 +98,27 @@ static int send(struct cdp *c, struct str session, const char *method, struct js
             buf_truncate(&c->out, before);
     }
     json_free(j);
-    if (id > 0 && wanted)
+    if (id > 0 && kind != TOLD) {
         p->id = id;
+        p->big = kind == ASKED_BIG;
+    }
     write_some(c);
     return id;
 }
 
 int cdp_send(struct cdp *c, struct str session, const char *method, struct json *take)
 {
-    return send(c, session, method, take, true);
+    return send(c, session, method, take, ASKED);
+}
+
+int cdp_send_big(struct cdp *c, struct str session, const char *method, struct json *take)
+{
+    return send(c, session, method, take, ASKED_BIG);
 }
 
 void cdp_tell(struct cdp *c, struct str session, const char *method, struct json *take)
 {
-    send(c, session, method, take, false);
+    send(c, session, method, take, TOLD);
 }
 
 /* ---- in ---- */
@@ -130,9 +140,32 @@ static struct json *bad_answer(struct str text, const struct err *e)
     return j;
 }
 
-static void message(struct cdp *c, struct str text)
+/* The text of a big answer goes to its call as it is. */
+static bool take_big(struct cdp *c, struct buf *whole)
 {
+    bool any = false;
+    for (int i = 0; i < CDP_PENDING_MAX; i++)
+        any |= c->pending[i].big;
+    int64_t id = any ? jsontext_int(jsontext_get(str_trim(buf_str(whole)), STR("id")), 0)
+                     : 0;
+    struct cdp_pending *p = id > 0 && id <= c->last_id ? find(c, (int)id) : NULL;
+    if (!p || !p->big)
+        return false;
+    if (p->unwanted) {
+        drop(p);
+    } else if (!p->text.n) {
+        p->text = *whole;
+        *whole = (struct buf)BUF_INIT(0);
+    }
+    return true;
+}
+
+static void message(struct cdp *c, struct buf *whole)
+{
+    struct str text = buf_str(whole);
     struct err e = ERR_INIT;
+    if (take_big(c, whole))
+        return;
     struct json *j = json_parse(text, &e);
     if (!j)
         j = bad_answer(text, &e);
@@ -166,7 +199,7 @@ void cdp_take(struct cdp *c, struct str bytes)
         if (zero) {
             struct buf whole = c->in;
             buf_init(&c->in, LIMIT_CDP_MESSAGE);
-            message(c, buf_str(&whole));
+            message(c, &whole);
             buf_release(&whole);
         }
     }
@@ -219,7 +252,8 @@ static struct json *checked(struct json *reply, struct err *e)
     return reply;
 }
 
-struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e)
+/* Waits until a call has its answer; it is dropped otherwise. NULL: e. */
+static struct cdp_pending *await(struct cdp *c, int id, int64_t end_ms, struct err *e)
 {
     struct cdp_pending *p = id > 0 ? find(c, id) : NULL;
     if (!p) {
@@ -227,23 +261,53 @@ struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e)
                 c->ended ? c->why.text : "too much was asked of the browser at once");
         return NULL;
     }
-    while (!p->reply) {
+    while (!p->reply && !p->text.n) {
         int r = cdp_turn(c, end_ms);
-        if (r == 0 && !p->reply) {
+        if (p->reply || p->text.n)
+            break;
+        if (r == 0) {
             p->unwanted = true;
             err_set(e, ERR_TIMEOUT, "the browser did not answer in time");
             return NULL;
         }
-        if (r < 0 && !p->reply) {
+        if (r < 0) {
             drop(p);
             err_set(e, c->why.code, "%s", c->why.text);
             return NULL;
         }
     }
+    return p;
+}
+
+struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e)
+{
+    struct cdp_pending *p = await(c, id, end_ms, e);
+    if (!p)
+        return NULL;
     struct json *reply = p->reply;
     p->reply = NULL;
     drop(p);
     return checked(reply, e);
+}
+
+int cdp_wait_big(struct cdp *c, int id, int64_t end_ms, struct buf *out, struct err *e)
+{
+    struct cdp_pending *p = await(c, id, end_ms, e);
+    if (!p)
+        return -1;
+    buf_release(out);
+    *out = p->text;
+    p->text = (struct buf)BUF_INIT(0);
+    drop(p);
+    struct str whole = str_trim(buf_str(out));
+    if (jsontext_get(whole, STR("result")).p)
+        return 0;
+    /* An error is short, and may be a tree. */
+    struct json *reply = json_parse(whole, e);
+    if (reply && (reply = checked(reply, e)))
+        err_set(e, ERR_INVALID, "the browser's answer has no result");
+    json_free(reply);
+    return -1;
 }
 
 struct json *cdp_call(struct cdp *c, struct str session, const char *method,

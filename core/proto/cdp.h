@@ -24,7 +24,9 @@ typedef void cdp_event_fn(void *owner, struct str session, struct str method,
 struct cdp_pending {
     int id; /* 0: a free place */
     bool unwanted;
+    bool big;           /* the answer is wanted as text */
     struct json *reply; /* owned; NULL: not there yet */
+    struct buf text;    /* owned: of a big one, as it came; n 0: not there yet */
 };
 
 struct cdp {
@@ -56,6 +58,13 @@ void cdp_tell(struct cdp *c, struct str session, const char *method, struct json
  * the peer's own words.
  */
 struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e);
+/*
+ * The same for an answer of megabytes, which is not made a tree: all of its message,
+ * for base/jsontext.h. 0, and out, initialised, has it in place of what it had.
+ */
+int cdp_send_big(struct cdp *c, struct str session, const char *method,
+                 struct json *take);
+int cdp_wait_big(struct cdp *c, int id, int64_t end_ms, struct buf *out, struct err *e);
 /* cdp_send and cdp_wait. */
 struct json *cdp_call(struct cdp *c, struct str session, const char *method,
                       struct json *take, int64_t end_ms, struct err *e);

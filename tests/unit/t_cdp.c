@@ -150,4 +150,39 @@ TEST(lies)
     cdp_close(&devtools);
 }
 
+TEST(big_answers_as_text)
+{
+    struct err e = ERR_INIT;
+    struct buf b = BUF_INIT(0);
+    open_pair();
+    CHECK_INT(cdp_send_big(&devtools, STR(""), "A", NULL), 1);
+    CHECK_INT(cdp_send_big(&devtools, STR(""), "B", NULL), 2);
+    CHECK_INT(cdp_send_big(&devtools, STR(""), "C", NULL), 3);
+    CHECK_INT(cdp_send(&devtools, STR(""), "D", NULL), 4);
+    SAY("{\"id\":2,\"error\":{\"code\":1,\"message\":\"no such thing\"}}");
+    SAY("{\"id\":4,\"result\":{\"a\":6}}");
+    SAY("{\"method\":\"M\",\"params\":{\"n\":3}}");
+    SAY("{\"sessionId\":\"S\",\"result\":{\"a\":5},\"id\":1}");
+    SAY("{\"id\":3,\"resul\":{}}");
+    CHECK_INT(cdp_wait_big(&devtools, 1, soon(), &b, &e), 0);
+    CHECK_STR(buf_z(&b), "{\"sessionId\":\"S\",\"result\":{\"a\":5},\"id\":1}");
+    CHECK_INT(cdp_wait_big(&devtools, 2, soon(), &b, &e), -1);
+    CHECK_STR(e.text, "no such thing");
+    CHECK_INT(cdp_wait_big(&devtools, 3, soon(), &b, &e), -1);
+    CHECK_STR(e.text, "the browser's answer has no result");
+    struct json *j = cdp_wait(&devtools, 4, soon(), &e);
+    CHECK_INT(json_int(json_get(j, "result"), "a", 0), 6);
+    json_free(j);
+    CHECK_STR(buf_z(&events), "/M/3 ");
+    CHECK_INT(cdp_send_big(&devtools, STR(""), "E", NULL), 5);
+    CHECK_INT(cdp_wait_big(&devtools, 5, clock_ms() + 20, &b, &e), -1);
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    SAY("{\"id\":5,\"result\":{}}");
+    CHECK_INT(cdp_turn(&devtools, soon()), 1);
+    CHECK_INT(cdp_wait_big(&devtools, 5, soon(), &b, &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+    buf_release(&b);
+    cdp_close(&devtools);
+}
+
 T_MAIN

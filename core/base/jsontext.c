@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/jsontext.h"
+
+#include "base/utf8.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { NUMBER_MAX = 63 };
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+static void skip_blanks(struct str *s)
+{
+    while (s->n > 0 && is_blank(s->p[0]))
+        *s = str_sub(*s, 1, s->n);
+}
+
+/* Bytes of the string that s begins with, quotes included; all of s if it has no end. */
+static size_t string_size(struct str s)
+{
+    for (size_t i = 1; i < s.n; i++) {
+        if (s.p[i] == '"')
+            return i + 1;
+        if (s.p[i] == '\\')
+            i++;
+    }
+    return s.n;
+}
+
+/* Bytes of the object or array that s begins with. */
+static size_t group_size(struct str s)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        if (c == '"') {
+            i += string_size(str_sub(s, i, s.n)) - 1;
+        } else if (c == '{' || c == '[') {
+            depth++;
+        } else if ((c == '}' || c == ']') && --depth == 0) {
+            return i + 1;
+        }
+    }
+    return s.n;
+}
+
+static size_t word_size(struct str s)
+{
+    size_t i = 0;
+    while (i < s.n && !is_blank(s.p[i]) && !strchr(",:]}", s.p[i]))
+        i++;
+    return i;
+}
+
+/* The value that s begins with, and s behind it. */
+static struct str take_value(struct str *s)
+{
+    skip_blanks(s);
+    char c = s->n ? s->p[0] : ',';
+    size_t n = c == '"'               ? string_size(*s)
+               : c == '{' || c == '[' ? group_size(*s)
+                                      : word_size(*s);
+    struct str value = str_sub(*s, 0, n);
+    *s = str_sub(*s, n, s->n);
+    skip_blanks(s);
+    return value;
+}
+
+struct str jsontext_inside(struct str value)
+{
+    bool group = value.n >= 2 && ((value.p[0] == '{' && value.p[value.n - 1] == '}') ||
+                                  (value.p[0] == '[' && value.p[value.n - 1] == ']'));
+    return group ? str_sub(value, 1, value.n - 2) : STR("");
+}
+
+/* Behind a value: a comma, or the end. What is neither ends it all. */
+static void skip_comma(struct str *s)
+{
+    *s = s->n > 0 && s->p[0] == ',' ? str_sub(*s, 1, s->n) : STR("");
+}
+
+bool jsontext_item(struct str *inside, struct str *value)
+{
+    *value = take_value(inside);
+    skip_comma(inside);
+    return value->n > 0;
+}
+
+bool jsontext_member(struct str *inside, struct str *name, struct str *value)
+{
+    *value = STR("");
+    *name = take_value(inside);
+    if (name->n < 2 || name->p[0] != '"' || name->p[name->n - 1] != '"' ||
+        inside->n == 0 || inside->p[0] != ':')
+        return false;
+    *name = str_sub(*name, 1, name->n - 2);
+    *inside = str_sub(*inside, 1, inside->n);
+    return jsontext_item(inside, value);
+}
+
+struct str jsontext_get(struct str object, struct str name)
+{
+    struct str inside = object.n && object.p[0] == '{' ? jsontext_inside(object)
+                                                       : STR("");
+    struct str found, value;
+    while (jsontext_member(&inside, &found, &value)) {
+        if (str_eq(found, name))
+            return value;
+    }
+    return (struct str){0};
+}
+
+/* ---- strings ---- */
+
+/* The four digits of \uXXXX at the beginning of s; -1: there are none. */
+static long unit(struct str s)
+{
+    long v = 0;
+    if (s.n < 6 || s.p[0] != '\\' || s.p[1] != 'u')
+        return -1;
+    for (size_t i = 2; i < 6; i++) {
+        int c = tolower((unsigned char)s.p[i]);
+        if (!isxdigit(c))
+            return -1;
+        v = v * 16 + (isdigit(c) ? c - '0' : c - 'a' + 10);
+    }
+    return v;
+}
+
+/* Appends what the escape at the beginning of s stands for; its bytes in *n. */
+static int add_escape(struct buf *out, struct str s, size_t *n)
+{
+    static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";
+    long u = unit(s), low = u >= 0 ? unit(str_sub(s, 6, s.n)) : -1;
+    char z[4];
+    *n = u < 0 ? 2 : 6;
+    if (u < 0) {
+        const char *at = s.n > 1 ? strchr(from, s.p[1]) : NULL;
+        return s.n < 2          ? 0
+               : at && *at != 0 ? buf_addc(out, to[at - from])
+                                : buf_addc(out, s.p[1]);
+    }
+    if (u >= 0xd800 && u < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+        u = 0x10000 + ((u - 0xd800) << 10) + (low - 0xdc00);
+        *n = 12;
+    } else if (u == 0 || (u >= 0xd800 && u < 0xe000)) {
+        u = 0xfffd;
+    }
+    return buf_add(out, z, (size_t)utf8_encode((uint32_t)u, z));
+}
+
+int jsontext_string(struct buf *out, struct str value)
+{
+    if (value.n < 2 || value.p[0] != '"' || value.p[value.n - 1] != '"')
+        return -1;
+    value = str_sub(value, 1, value.n - 2);
+    while (value.n > 0) {
+        long slash = str_chr(value, '\\');
+        size_t n = slash < 0 ? value.n : (size_t)slash;
+        if (utf8_repair(out, str_sub(value, 0, n), true) < 0)
+            return -1;
+        value = str_sub(value, n, value.n);
+        if (value.n > 0) {
+            if (add_escape(out, value, &n) < 0)
+                return -1;
+            value = str_sub(value, n, value.n);
+        }
+    }
+    return 0;
+}
+
+struct str jsontext_plain(struct str value)
+{
+    if (value.n < 2 || value.p[0] != '"' || value.p[value.n - 1] != '"')
+        return STR("");
+    value = str_sub(value, 1, value.n - 2);
+    return str_chr(value, '\\') < 0 ? value : STR("");
+}
+
+/* ---- numbers ---- */
+
+double jsontext_num(struct str value, double dflt)
+{
+    char z[NUMBER_MAX + 1], *end = z;
+    if (value.n == 0 || value.n > NUMBER_MAX)
+        return dflt;
+    memcpy(z, value.p, value.n);
+    z[value.n] = '\0';
+    /* And not all that strtod takes besides: signs, hexadecimal, names. */
+    if (z[0] == '+' || strspn(z, "0123456789+-.eE") != value.n)
+        return dflt;
+    double v = strtod(z, &end);
+    return *end == '\0' && isfinite(v) ? v : dflt;
+}
+
+int64_t jsontext_int(struct str value, int64_t dflt)
+{
+    int64_t whole;
+    if (str_to_i64(value, &whole) < 0) {
+        double v = jsontext_num(value, NAN);
+        if (!(v > -9007199254740992.0 && v < 9007199254740992.0))
+            return dflt;
+        whole = (int64_t)v;
+    }
+    return whole > -(1LL << 53) && whole < 1LL << 53 ? whole : dflt;
+}
