@@ -70,13 +70,31 @@ static void print_json(const struct browse_options *o, struct browser_seen *seen
     json_put_str(j, "said", buf_str(&seen->said));
     json_put_str(j, o->tree ? "tree" : "text",
                  buf_str(o->tree ? &seen->tree : &seen->text));
+    json_put_int(j, "pages", seen->pages);
     if (o->shot)
         json_put_z(j, "screenshot", o->shot);
-    seen->tabs = seen->notes = NULL;
+    if (o->console)
+        json_put(j, "console", seen->console);
+    else
+        json_free(seen->console);
+    seen->tabs = seen->notes = seen->console = NULL;
     if (json_print(&line, j) == 0)
         printf("%s\n", buf_z(&line));
     buf_release(&line);
     json_free(j);
+}
+
+static void print_console(const struct json *entry)
+{
+    struct str kind = json_str(entry, "kind", ""), text = json_str(entry, "text", ""),
+               url = json_str(entry, "url", "");
+    int64_t line = json_int(entry, "line", 0);
+    fprintf(stderr, "[%.*s] %.*s", STR_ARG(kind), STR_ARG(text));
+    if (url.n)
+        fprintf(stderr, " (%.*s", STR_ARG(url));
+    if (url.n && line)
+        fprintf(stderr, ":%lld", (long long)line);
+    fputs(url.n ? ")\n" : "\n", stderr);
 }
 
 static void print_text(const struct browse_options *o, const struct browser_seen *seen)
@@ -84,6 +102,8 @@ static void print_text(const struct browse_options *o, const struct browser_seen
     const struct buf *b = o->tree ? &seen->tree : &seen->text;
     for (const struct json *n = json_first(seen->notes); n; n = json_next(n))
         fprintf(stderr, "od browse: %.*s\n", STR_ARG(json_str_value(n, "")));
+    for (const struct json *c = json_first(seen->console); c; c = json_next(c))
+        print_console(c);
     if (seen->error.n)
         fprintf(stderr, "od browse: %s\n", buf_z(&seen->error));
     printf("%s%s", buf_z(&seen->said), buf_z(b));
@@ -91,9 +111,25 @@ static void print_text(const struct browse_options *o, const struct browser_seen
         putchar('\n');
 }
 
+/* By the ending of the file's name. */
+static const char *shot_format(const char *name)
+{
+    struct str s = str_of(name);
+    return str_ends(s, STR(".jpg")) || str_ends(s, STR(".jpeg")) ? "jpeg"
+           : str_ends(s, STR(".webp"))                           ? "webp"
+                                                                 : "png";
+}
+
 static int visit(const struct browse_options *o, struct browser *b)
 {
-    struct browser_look look = {.tree = true, .shot = o->shot != NULL, .text = !o->tree};
+    struct browser_look look = {.tree = true,
+                                .shot = o->shot != NULL,
+                                .text = !o->tree,
+                                .compact = !o->full_tree,
+                                .whole = o->whole,
+                                .format = shot_format(o->shot),
+                                .page_size = o->page_size,
+                                .page = o->page};
     struct browser_seen seen;
     struct err e = ERR_INIT;
     struct buf go = BUF_INIT(1 << 20), address = BUF_INIT(1 << 19);
@@ -143,12 +179,40 @@ static bool is(const char *arg, const char *name)
     return strncmp(arg, name, n) == 0 && (arg[n] == '\0' || arg[n] == '=');
 }
 
+/* --page and --page-size. -1: said why. */
+static int parse_page(int argc, char **argv, int *i, struct browse_options *o)
+{
+    bool size = is(argv[*i], "--page-size");
+    const char *name = size ? "--page-size" : "--page", *v = value(argc, argv, i, name);
+    uint64_t n = 0;
+    if (!v)
+        return -1;
+    if (str_to_u64(str_of(v), &n) < 0 || n > INT_MAX || (n == 0 && !size)) {
+        fprintf(stderr, "od browse: %s wants a number, not %s\n", name, v);
+        return -1;
+    }
+    if (size)
+        o->page_size = (size_t)n;
+    else
+        o->page = (int)n;
+    return 0;
+}
+
 static int parse(int argc, char **argv, struct browse_options *o)
 {
     for (int i = 1; i < argc; i++) {
         const char *v = "";
         if (strcmp(argv[i], "--tree") == 0) {
             o->tree = true;
+        } else if (strcmp(argv[i], "--tree=full") == 0) {
+            o->tree = o->full_tree = true;
+        } else if (strcmp(argv[i], "--full-page") == 0) {
+            o->whole = true;
+        } else if (strcmp(argv[i], "--console") == 0) {
+            o->console = true;
+        } else if (is(argv[i], "--page") || is(argv[i], "--page-size")) {
+            if (parse_page(argc, argv, &i, o) < 0)
+                return BROWSE_OURS;
         } else if (strcmp(argv[i], "--json") == 0) {
             o->json = true;
         } else if (strcmp(argv[i], "--text") == 0) {
@@ -182,7 +246,7 @@ static int parse(int argc, char **argv, struct browse_options *o)
 static int browse_main(int argc, char **argv)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct browse_options o = {0};
+    struct browse_options o = {.page_size = BROWSE_PAGE, .page = 1};
     struct err e = ERR_INIT;
     char folder[PATH_MAX];
     buf_init(&o.actions, 1 << 20);
@@ -195,7 +259,8 @@ static int browse_main(int argc, char **argv)
     if (status == 0) {
         signal(SIGPIPE, SIG_IGN);
         struct browser_opts opts = {.stop = sig_open(signals, 3),
-                                    .downloads = o.downloads ? folder : NULL};
+                                    .downloads = o.downloads ? folder : NULL,
+                                    .console = o.console};
         const char *which = getenv("OD_BROWSER");
         bool by_text = o.text || (which && strcmp(which, "text") == 0);
         struct browser *b = by_text ? NULL : browser_open(&opts, &e);
@@ -234,7 +299,16 @@ const struct applet applet_browse = {
         "                     several times\n"
         "  --tree             print the page's accessibility tree instead of its text;\n"
         "                     [12] before an element is its bid\n"
-        "  --screenshot FILE  write a picture of what is visible, as PNG\n"
+        "  --tree=full        the same in the form that BrowserGym has for it\n"
+        "  --page N           of a long page the N-th part\n"
+        "  --page-size BYTES  how long a part is at most (100000); 0: all of it\n"
+        "  --screenshot FILE  write a picture of what is visible; its name ends in "
+        ".png,\n"
+        "                     .jpg or .webp\n"
+        "  --full-page        the picture has all of the page\n"
+        "  --console          print what pages wrote to their console, and requests "
+        "that\n"
+        "                     failed, on standard error\n"
         "  --downloads DIR    keep there what the page sends as files; without it such\n"
         "                     files are refused\n"
         "  --json             print all of it as one line of JSON\n"

@@ -6,9 +6,11 @@
  * with processes of their own come by setAutoAttach of their parents, and wait for us.
  */
 #include "engine/browser_own.h"
+#include "engine/browser_page.h"
 
 #include "base/clock.h"
 #include "base/enc.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 
 #include <stdarg.h>
@@ -18,6 +20,7 @@
 #include <sys/stat.h>
 
 enum { START_MS = 30000, SETTLE_MS = 3000, TEXT_MAX = 8 << 20, SHOT_MAX = 48 << 20 };
+enum { CONSOLE_TEXT_MAX = 2000, WHOLE_MAX = 16384 };
 
 int64_t browser_in(int ms) { return clock_ms() + ms; }
 
@@ -163,6 +166,10 @@ static void on_attached(struct browser *b, struct str from, const struct json *p
         tell_switch(b, session, "Page.enable", NULL);
         tell_switch(b, session, "Page.setLifecycleEventsEnabled", "enabled");
         tell_switch(b, session, "Inspector.enable", NULL);
+        if (b->console) {
+            tell_switch(b, session, "Runtime.enable", NULL);
+            tell_switch(b, session, "Log.enable", NULL);
+        }
         cdp_tell(&b->cdp, session, "Target.setAutoAttach", attach);
     }
     tell_switch(b, session, "Runtime.runIfWaitingForDebugger", NULL);
@@ -214,6 +221,63 @@ static void on_lifecycle(struct target *t, const struct json *p)
     }
 }
 
+/* One entry; text is cut. Those that find no room are counted. */
+static void add_console(struct browser *b, struct str kind, struct str text,
+                        const struct json *place, int64_t line)
+{
+    if (!b->console || json_count(b->console) >= BROWSER_CONSOLE_MAX) {
+        b->console_lost += b->console != NULL;
+        return;
+    }
+    struct json *j = json_object();
+    json_put_str(j, "kind", str_sub(kind, 0, 40));
+    json_put_str(j, "text", str_sub(text, 0, utf8_cut(text, CONSOLE_TEXT_MAX)));
+    json_put_str(j, "url", str_sub(json_str(place, "url", ""), 0, CONSOLE_TEXT_MAX));
+    if (line >= 0)
+        json_put_int(j, "line", line + 1);
+    json_push(b->console, j);
+}
+
+/* Arguments of console.log: strings as they are, others as they are described. */
+static void on_console(struct browser *b, const struct json *p)
+{
+    struct buf text = BUF_INIT(2 * CONSOLE_TEXT_MAX);
+    const struct json *frame = json_first(
+        json_get(json_get(p, "stackTrace"), "callFrames"));
+    for (const struct json *a = json_first(json_get(p, "args")); a; a = json_next(a)) {
+        const struct json *v = json_get(a, "value");
+        if (text.n)
+            buf_addc(&text, ' ');
+        if (json_is_string(v))
+            buf_adds(&text, str_sub(json_str_value(v, ""), 0, CONSOLE_TEXT_MAX));
+        else if (json_has(a, "description"))
+            buf_adds(&text, str_sub(json_str(a, "description", ""), 0, CONSOLE_TEXT_MAX));
+        else if (v)
+            json_print(&text, v);
+        else
+            buf_adds(&text, json_str(a, "type", ""));
+    }
+    add_console(b, json_str(p, "type", ""), buf_str(&text), frame,
+                json_int(frame, "lineNumber", -1));
+    buf_release(&text);
+}
+
+static void on_exception(struct browser *b, const struct json *p)
+{
+    const struct json *d = json_get(p, "exceptionDetails");
+    struct str text = json_str(json_get(d, "exception"), "description", "");
+    add_console(b, STR("exception"), text.n ? text : json_str(d, "text", ""), d,
+                json_int(d, "lineNumber", -1));
+}
+
+static void on_log(struct browser *b, const struct json *p)
+{
+    const struct json *entry = json_get(p, "entry");
+    bool request = str_eq(json_str(entry, "source", ""), STR("network"));
+    add_console(b, request ? STR("request") : json_str(entry, "level", ""),
+                json_str(entry, "text", ""), entry, json_int(entry, "lineNumber", -1));
+}
+
 static void on_page_event(struct browser *b, struct target *t, struct str method,
                           const struct json *p)
 {
@@ -226,6 +290,12 @@ static void on_page_event(struct browser *b, struct target *t, struct str method
         t->loading = false;
     else if (str_eq(method, STR("Page.navigatedWithinDocument")) && own)
         t->moves++;
+    else if (str_eq(method, STR("Runtime.consoleAPICalled")))
+        on_console(b, p);
+    else if (str_eq(method, STR("Runtime.exceptionThrown")))
+        on_exception(b, p);
+    else if (str_eq(method, STR("Log.entryAdded")))
+        on_log(b, p);
     else if (str_eq(method, STR("Page.javascriptDialogOpening")))
         on_dialog(b, str_of(t->session), p);
     else if (str_eq(method, STR("Inspector.targetCrashed"))) {
@@ -380,6 +450,7 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     buf_init(&b->error, BROWSER_ERROR_MAX);
     buf_init(&b->said, TEXT_MAX);
     b->notes = json_array();
+    b->console = o->console ? json_array() : NULL;
     b->cdp.from = b->cdp.to = -1;
     if (browser_launch(b, o, e) == 0) {
         cdp_open(&b->cdp, b->cdp.from, b->cdp.to, on_event, b);
@@ -405,6 +476,7 @@ void browser_close(struct browser *b)
     buf_release(&b->error);
     buf_release(&b->said);
     json_free(b->notes);
+    json_free(b->console);
     free(b);
 }
 
@@ -433,10 +505,41 @@ int browser_act(struct browser *b, struct str actions)
 
 /* ---- looking ---- */
 
-static int see_shot(struct browser *b, struct browser_seen *out, struct err *e)
+/* What a picture of all of the page is cut to: no side is longer than WHOLE_MAX. */
+static struct json *whole_clip(struct browser *b, struct err *e)
 {
-    struct json *p = json_object();
-    json_put_z(p, "format", "png");
+    struct json *j = browser_ask(b, browser_session_of(b->active),
+                                 "Page.getLayoutMetrics", NULL, e);
+    const struct json *size = json_get(json_get(j, "result"), "cssContentSize");
+    double w = json_num(size, "width", 0), h = json_num(size, "height", 0);
+    json_free(j);
+    if (!j)
+        return NULL;
+    if (w > WHOLE_MAX || h > WHOLE_MAX)
+        browser_note(b, "the page is %.0f by %.0f pixels, the picture ends at %d", w, h,
+                     WHOLE_MAX);
+    struct json *clip = json_object();
+    json_put_int(clip, "x", 0);
+    json_put_int(clip, "y", 0);
+    json_put_num(clip, "width", w < 1 ? 1 : w > WHOLE_MAX ? WHOLE_MAX : w);
+    json_put_num(clip, "height", h < 1 ? 1 : h > WHOLE_MAX ? WHOLE_MAX : h);
+    json_put_int(clip, "scale", 1);
+    return clip;
+}
+
+static int see_shot(struct browser *b, const struct browser_look *want,
+                    struct browser_seen *out, struct err *e)
+{
+    struct json *p = json_object(), *clip = NULL;
+    json_put_z(p, "format", want->format ? want->format : "png");
+    if (want->whole && !(clip = whole_clip(b, e))) {
+        json_free(p);
+        return -1;
+    }
+    if (clip) {
+        json_put(p, "clip", clip);
+        json_put_bool(p, "captureBeyondViewport", true);
+    }
     struct json *j = browser_ask(b, browser_session_of(b->active),
                                  "Page.captureScreenshot", p, e);
     int r = j ? dec_base64(&out->shot, json_str(json_get(j, "result"), "data", "")) : -1;
@@ -498,6 +601,23 @@ static void see_place(struct browser *b, struct browser_seen *out)
     buf_adds(&out->title, buf_str(&b->active->title));
 }
 
+static void see_console(struct browser *b, struct browser_seen *out)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "and %d more that were not kept", b->console_lost);
+    out->console = b->console ? b->console : json_array();
+    if (!b->console)
+        return;
+    if (b->console_lost) {
+        struct json *j = json_object();
+        json_put_z(j, "kind", "warning");
+        json_put_z(j, "text", text);
+        json_push(out->console, j);
+    }
+    b->console = json_array();
+    b->console_lost = 0;
+}
+
 int browser_see(struct browser *b, const struct browser_look *want,
                 struct browser_seen *out, struct err *e)
 {
@@ -516,15 +636,20 @@ int browser_see(struct browser *b, const struct browser_look *want,
     if (b->active && !b->active->crashed) {
         see_place(b, out);
         if (want->tree)
-            r = browser_tree(b, out, e);
+            r = browser_tree(b, want, out, e);
         if (r == 0 && want->text)
             r = see_text(b, out, e);
         if (r == 0 && want->shot)
-            r = see_shot(b, out, e);
+            r = see_shot(b, want, out, e);
     }
     see_tabs(b, out);
     out->notes = b->notes;
     b->notes = json_array();
+    see_console(b, out);
+    if (want->tree)
+        out->pages = browser_page_cut(&out->tree, want->page_size, want->page);
+    if (want->text || !want->tree)
+        out->pages = browser_page_cut(&out->text, want->page_size, want->page);
     return b->cdp.ended ? err_set(e, b->cdp.why.code, "%s", b->cdp.why.text) : r;
 }
 
@@ -536,5 +661,6 @@ void browser_seen_release(struct browser_seen *s)
         buf_release(all[i]);
     json_free(s->tabs);
     json_free(s->notes);
-    s->tabs = s->notes = NULL;
+    json_free(s->console);
+    s->tabs = s->notes = s->console = NULL;
 }

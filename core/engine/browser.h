@@ -21,10 +21,17 @@ struct browser_opts {
     const char *program;   /* NULL: found as below */
     int stop;              /* when it is readable, calls end; -1: none */
     const char *downloads; /* an absolute folder, made when needed; NULL: none are kept */
+    bool
+        console; /* what pages write to their console, and requests that fail, are kept */
 };
 
 struct browser_look {
     bool tree, shot, text; /* what is wanted */
+    bool compact;          /* the tree in fewer words, see browser_tree.c */
+    bool whole;            /* the shot: all of the page, not what is visible of it */
+    const char *format;    /* of the shot: "png", "jpeg", "webp"; NULL: png */
+    size_t page_size;      /* tree and text in pages of so many bytes; 0: all of it */
+    int page;              /* which of them; the first is 1 */
 };
 
 /* What was seen. All of it the caller's: browser_seen_release. */
@@ -34,11 +41,18 @@ struct browser_seen {
     struct buf focused; /* its bid, "" if unknown */
     struct buf tree;    /* one line a node, as reference/browser.md 2.2 */
     struct buf text;    /* the page's innerText */
-    struct buf shot;    /* a PNG of the viewport */
+    struct buf shot;    /* the picture */
     struct buf said;    /* send_msg_to_user and report_infeasible, one line each */
     struct json *tabs;  /* [{url, title}] */
     int active;         /* index in tabs */
     struct json *notes; /* [text]: dialogs, downloads, crashes since the last look */
+    /*
+     * What was on the console since the last look: [{kind, text, url, line}]; kind is
+     * the console's own (log, warning, error …), exception, or request: one that
+     * failed, or was answered with an error.
+     */
+    struct json *console;
+    int pages; /* of the text, or of the tree where only that was wanted */
 };
 
 /*

@@ -20,6 +20,7 @@ enum {
     BROWSER_TARGETS_MAX = 256,
     BROWSER_ERROR_MAX = 4096,
     BROWSER_NOTES_MAX = 64,
+    BROWSER_CONSOLE_MAX = 200,
 };
 
 /* A page, or a frame with a process of its own. Its id is its main frame's. */
@@ -63,7 +64,9 @@ struct browser {
     struct map elements; /* bid → struct element, owned by it */
     struct buf error, said;
     struct json *notes;
-    double x, y; /* the pointer */
+    struct json *console; /* NULL: it is not listened to */
+    int console_lost;     /* what came when it was full */
+    double x, y;          /* the pointer */
     int modifiers, buttons;
     const struct browse_call *call; /* runs */
 };
@@ -104,7 +107,8 @@ int browser_keys(struct browser *b, struct str session, struct str combination, 
 int browser_type(struct browser *b, struct str session, struct str text, struct err *e);
 
 /* browser_look.c */
-int browser_tree(struct browser *b, struct browser_seen *out, struct err *e);
+int browser_tree(struct browser *b, const struct browser_look *want,
+                 struct browser_seen *out, struct err *e);
 /* NULL: there is none such. */
 struct element *browser_element(struct browser *b, struct str bid);
 void browser_forget(struct browser *b); /* all documents */

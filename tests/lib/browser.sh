@@ -13,7 +13,7 @@ exec 9>stay
 wait_for 30 test -s port
 P=$(cat port)
 sees() {
-    "$OD" browse --tree ${4:+--actions "$4"} "http://127.0.0.1:$P$3" >out 2>err </dev/null
+    "$OD" browse --tree=full ${4:+--actions "$4"} "http://127.0.0.1:$P$3" >out 2>err </dev/null
     sees_rc=$?
     like "$1" "$(cat out err)" "$2"
 }

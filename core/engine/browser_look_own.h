@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What a look at a page is made of: browser_look.c reads, browser_tree.c prints. */
+#ifndef OD_ENGINE_BROWSER_LOOK_OWN_H
+#define OD_ENGINE_BROWSER_LOOK_OWN_H
+
+#include "engine/browser_own.h"
+
+enum { LOOK_FRAMES_MAX = 48, LOOK_DEPTH_MAX = 1000 };
+
+enum { IS_ELEMENT = 1, IS_FRAME = 2, IS_CLICKABLE = 4, IS_PRIVATE = 8, IS_BODY = 16 };
+
+struct node {
+    int64_t id; /* backendNodeId */
+    int parent, content;
+    unsigned char flags;
+};
+
+/* A node of an accessibility tree, in its frame's message. */
+struct ax {
+    struct str text;
+    bool seen;
+};
+
+/* A document of a snapshot. */
+struct frame {
+    char id[BROWSER_ID], session[BROWSER_ID];
+    struct node *nodes; /* owned */
+    int n;
+    char owner_session[BROWSER_ID];
+    int64_t owner; /* backendNodeId of its element there; 0: none */
+    struct document *document;
+    struct buf tree; /* owned: the message with its accessibility tree */
+    struct ax *ax;   /* owned; the first one is the root */
+    size_t ax_n;
+    struct map by_id; /* nodeId → struct ax */
+    int asked;
+    bool printed;
+};
+
+struct look {
+    struct browser *b;
+    struct frame frames[LOOK_FRAMES_MAX];
+    int n;
+    struct buf *out;
+    struct buf *focused;
+    struct buf names; /* of the nodes that are being printed, one behind another */
+    bool compact, full;
+    struct str site;   /* compact: what the page's address begins with, up to its path */
+    size_t text_line;  /* compact: n of out behind a line that text may go on; 0: none */
+    bool text_goes_on; /* and it is text already */
+};
+
+/* The key of an element in its document's map. */
+static inline struct str look_key(const int64_t *id) { return str_n(id, sizeof(*id)); }
+/* Prints a frame, and the frames within, behind what out has. */
+void look_print(struct look *l, struct frame *f, int depth);
+
+#endif
