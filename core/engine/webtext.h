@@ -21,6 +21,8 @@
 #include "base/err.h"
 #include "io/loop.h"
 
+#include <sys/types.h>
+
 enum {
     WEBTEXT_MS = 30000,      /* of one action */
     WEBTEXT_HOPS = 20,       /* redirects and refreshes of one action */
@@ -41,7 +43,13 @@ struct webtext_spec {
      */
     const char *deny;
     bool no_files; /* file: is refused */
-    int ms;        /* of one action; 0: WEBTEXT_MS */
+    /* Whose files are shown, and who the helper is, as in struct job_spec; borrowed. */
+    bool as_user;
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups;
+    size_t groups_n;
+    int ms; /* of one action; 0: WEBTEXT_MS */
     /* Once for each action, never within the call; e NULL: it worked. */
     void (*on_done)(struct webtext *w, const struct err *e);
     void *owner;

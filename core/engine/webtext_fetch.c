@@ -389,6 +389,11 @@ static int start_reading(struct webtext *w, struct err *e)
                             .memory = READ_MEMORY,
                             .cpu_s = READ_CPU_S,
                             .nice = READ_NICE,
+                            .as_user = w->spec.as_user,
+                            .uid = w->spec.uid,
+                            .gid = w->spec.gid,
+                            .groups = w->spec.groups,
+                            .groups_n = w->spec.groups_n,
                             .ev = &job_calls,
                             .owner = w};
     w->job = job_start(w->spec.loop, &spec, e);

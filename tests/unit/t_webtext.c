@@ -372,6 +372,28 @@ TEST(files_and_folders)
     end();
 }
 
+TEST(files_of_another_user)
+{
+    char path[512];
+    gid_t none[] = {65534};
+    loop = loop_new();
+    struct webtext_spec spec = {.loop = loop,
+                                .on_done = on_done,
+                                .as_user = true,
+                                .uid = 65534,
+                                .gid = 65534,
+                                .groups = none,
+                                .groups_n = 1};
+    web = webtext_new(&spec, NULL);
+    snprintf(path, sizeof(path), "%s/mine", t_dir());
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    CHECK(fd >= 0 && write(fd, "plain\n", 6) == 6);
+    close(fd);
+    try_to_go(path);
+    failed(ERR_DENIED, geteuid() == 0 ? "Permission denied" : "cannot become user 65534");
+    end();
+}
+
 /* ---- bodies ---- */
 
 static struct webpage page;
