@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,9 +33,9 @@
 
 extern char **environ;
 
-enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 1 };
+enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 2 };
 
-/* A listening socket and what the worker knows it by: "local", "http[s] ADDRESS". */
+/* What the worker knows it by: "local", "http[s] ADDRESS", "viewer ADDRESS". */
 struct listener {
     int fd;
     bool unix_socket, tls;
@@ -110,12 +111,14 @@ static struct json *child_env(const struct serve *s)
 static struct json *http_options(const struct serve *s)
 {
     const struct serve_options *o = &s->o;
+    const char *tmp = getenv("TMPDIR");
     struct json *j = json_object();
     json_put_z(j, "api_key", o->key);
     json_put_bool(j, "insecure_open", o->insecure_open);
     json_put_z(j, "tls_cert", s->tls_cert);
     json_put_z(j, "tls_key", s->tls_key);
     json_put_z(j, "tls_client_ca", s->tls_ca);
+    json_put_z(j, "tmp", tmp && tmp[0] == '/' ? tmp : "/tmp");
     return j;
 }
 
@@ -162,7 +165,8 @@ static struct json *events_options(const struct serve_options *o)
  *   log_json, stay          bools        env                      ["NAME=VALUE", …]
  *   path                    string: our file, for an upgrade by signal
  *   http  {api_key: string, "" is none; insecure_open: bool;
- *          tls_cert, tls_key, tls_client_ca: absolute paths, "" is none}
+ *          tls_cert, tls_key, tls_client_ca: absolute paths, "" is none;
+ *          tmp: the folder for files that last no longer than we do}
  *   cache_dir               string, if given
  *   plugins                 what plugins_sort makes
  *   v0    {working_dir, group: strings; username, eval_env: strings, if given;
@@ -409,6 +413,37 @@ static int check_certificate(struct serve *s, struct err *e)
     return t ? 0 : -1;
 }
 
+/*
+ * The file viewer's socket, when there is a port for OpenHands' client: one of the 1,024
+ * that follow (reference/openhands-runtime.md 1.9), from the last on, as what a person
+ * starts beside us is rather at the next one. Without a free one there is no viewer.
+ */
+static void listen_viewer(struct serve *s)
+{
+    unsigned port = 0;
+    for (int i = 1; i < s->nlisteners && port == 0; i++) {
+        struct addr a;
+        if (s->listeners[i].unix_socket || addr_of(s->listeners[i].fd, &a) < 0)
+            continue;
+        port = ntohs(a.ss.ss_family == AF_INET6
+                         ? ((struct sockaddr_in6 *)&a.ss)->sin6_port
+                         : ((struct sockaddr_in *)&a.ss)->sin_port);
+    }
+    int fd = -1;
+    char text[32];
+    for (unsigned p = port + 1024; port > 0 && p > port && fd < 0; p--) {
+        struct addr a;
+        struct err e;
+        snprintf(text, sizeof(text), "127.0.0.1:%u", p);
+        if (p <= 65535 && addr_parse(&a, str_of(text), &e) == 0)
+            fd = addr_listen(&a, &e);
+    }
+    char name[48];
+    snprintf(name, sizeof(name), "viewer %s", text);
+    if (fd >= 0)
+        add_listener(s, fd, name, false);
+}
+
 static int listen_all(struct serve *s, struct err *e)
 {
     int fd = sockpath_listen(s->o.socket, s->socket, sizeof(s->socket), e);
@@ -424,6 +459,8 @@ static int listen_all(struct serve *s, struct err *e)
     for (int i = 1; i < s->nlisteners && s->o.ready >= 0; i++)
         dprintf(s->o.ready, "listening %s%s\n", s->listeners[i].tls ? "https://" : "",
                 http_address(&s->listeners[i]));
+    if (s->o.v0)
+        listen_viewer(s);
     return 0;
 }
 
@@ -604,8 +641,9 @@ const struct applet applet_serve = {
         "       od serve --status [--socket PATH]\n"
         "\n"
         "Serves shells and processes: to od exec over a unix socket, and with --listen\n"
-        "or PORT over HTTP, as OpenHands' runtime API. PORT is 127.0.0.1:PORT. It is "
-        "two\n"
+        "or PORT over HTTP, as OpenHands' runtime API. PORT is 127.0.0.1:PORT; pictures\n"
+        "and PDF files are shown to browsers beside it, at the address that is written\n"
+        "to /tmp/oh-server-url. It is two\n"
         "processes: a small keeper, which holds terminals, output and everything\n"
         "that must last, and a worker, which may die and be started again at any\n"
         "instant with nothing lost. As PID 1 of a container it reaps orphans,\n"

@@ -33,6 +33,7 @@ struct worker {
     int web[LISTENERS_MAX];
     bool tls[LISTENERS_MAX]; /* spoken there */
     int webs;
+    int viewer; /* the file viewer's; -1: none */
     int memory; /* of the event log, where there is no directory; -1: none */
     struct timer drain;
     bool leaving; /* for another worker, not for good */
@@ -48,7 +49,9 @@ static void on_held(void *arg, struct str name, int fd)
              w->webs < LISTENERS_MAX) {
         w->tls[w->webs] = str_starts(name, STR("https "));
         w->web[w->webs++] = fd;
-    } else if (str_eq(name, STR("events")) && w->memory < 0)
+    } else if (str_starts(name, STR("viewer ")) && w->viewer < 0)
+        w->viewer = fd;
+    else if (str_eq(name, STR("events")) && w->memory < 0)
         w->memory = fd;
     else
         close(fd);
@@ -89,6 +92,8 @@ static void on_ready(void *arg)
     engine_resume(&w->engine);
     for (int i = 0; w->http && i < w->webs; i++)
         http_listen(w->http, w->web[i], w->tls[i]);
+    if (w->http && w->viewer >= 0)
+        http_view(w->http, w->viewer);
     if (w->http)
         http_start(w->http);
     if (w->listening >= 0)
@@ -158,7 +163,7 @@ static int worker_main(int argc, char **argv)
         return check(argv[2]);
     struct err e = ERR_INIT;
     struct worker *w = xnew(struct worker);
-    w->listening = w->memory = -1;
+    w->listening = w->memory = w->viewer = -1;
     log_init("worker", 2, LOG_INFO, false);
     log_trace_init(getenv("OD_TRACE"));
     /* Environments and, one day, keys: not for a child of the same uid to read. */

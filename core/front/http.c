@@ -6,6 +6,7 @@
 #include "front/connect.h"
 #include "front/events.h"
 #include "front/v0.h"
+#include "front/viewer.h"
 #include "net/addr.h"
 #include "net/tls.h"
 #include "proto/httpd.h"
@@ -20,6 +21,10 @@ struct http {
     struct v0 *v0;
     struct events *events;
     struct connect *connect; /* NULL: nobody is dialled */
+    struct viewer *viewer;
+    void (*drained)(void *arg);
+    void *drained_arg;
+    int draining; /* servers that are not done */
     struct keys keys;
     struct tls_server *tls; /* NULL: there is no certificate */
     bool insecure_open;
@@ -27,9 +32,9 @@ struct http {
 
 /* ---- who may ask ---- */
 
-/* A name of this machine, or an address: what DNS cannot be made to point at us. */
-static bool host_is_plain(struct str host)
+bool http_host_is_plain(struct req *r)
 {
+    struct str host = req_header(r, "Host");
     char z[64];
     struct in_addr a4;
     struct in6_addr a6;
@@ -47,7 +52,7 @@ static bool host_is_plain(struct str host)
            inet_pton(AF_INET6, z, &a6) == 1;
 }
 
-static bool from_a_page(struct req *r)
+bool http_from_a_page(struct req *r)
 {
     struct str site = req_header(r, "Sec-Fetch-Site");
     return req_header(r, "Origin").p ||
@@ -72,7 +77,7 @@ static bool allow(struct req *r, void *arg)
         v0_refuse(r, 403, "Invalid API Key");
         return false;
     }
-    if (from_a_page(r)) {
+    if (http_from_a_page(r)) {
         v0_refuse(r, 403,
                   "A request from a web page was refused: this server has no key. "
                   "Start it with --api-key-file to serve pages");
@@ -80,7 +85,7 @@ static bool allow(struct req *r, void *arg)
     }
     /* A name of theirs that leads here is none of our certificate's. */
     if (!h->insecure_open && !req_is_unix(r) && !req_is_secure(r) &&
-        !host_is_plain(req_header(r, "Host"))) {
+        !http_host_is_plain(r)) {
         v0_refuse(r, 403,
                   "The Host header is neither localhost nor an address, and this "
                   "server has no key. Use an address, start it with --api-key-file, "
@@ -133,6 +138,7 @@ struct http *http_open(struct engine *en, const struct json *options)
     h->v0 = v0_open(en, json_get(options, "v0"));
     h->events = events_open(en, h->v0, &h->keys, json_get(options, "events"));
     h->connect = connect_open(en, h->events, options);
+    h->viewer = viewer_open(en, options);
     events_add_metrics(h->events, add_metrics, h);
     const struct http_front *fronts[] = {v0_front(h->v0), events_front(h->events)};
     struct httpd_config c = {.fronts = fronts,
@@ -150,6 +156,8 @@ void http_listen(struct http *h, int fd, bool tls)
              : httpd_listen(h->httpd, fd)) < 0)
         log_error("cannot listen for HTTP: %m");
 }
+
+void http_view(struct http *h, int fd) { viewer_listen(h->viewer, fd); }
 
 void http_load(struct http *h, int memory)
 {
@@ -176,10 +184,21 @@ void http_format(struct buf *out)
     buf_addz(out, ", events 1");
 }
 
+static void on_drained(void *arg)
+{
+    struct http *h = arg;
+    if (--h->draining == 0)
+        h->drained(h->drained_arg);
+}
+
 void http_drain(struct http *h, void (*fn)(void *arg), void *arg)
 {
     connect_close(h->connect);
     h->connect = NULL;
     events_close(h->events);
-    httpd_drain(h->httpd, fn, arg);
+    h->drained = fn;
+    h->drained_arg = arg;
+    h->draining = 2;
+    viewer_drain(h->viewer, on_drained, h);
+    httpd_drain(h->httpd, on_drained, h);
 }

@@ -19,6 +19,7 @@
 
 struct events;
 struct http;
+struct req;
 
 /*
  * options: the JSON that serve stored; read once. Never NULL. Nothing is
@@ -27,6 +28,8 @@ struct http;
 struct http *http_open(struct engine *en, const struct json *options);
 /* Takes a listening socket. tls: HTTPS, with the certificate of the options. */
 void http_listen(struct http *h, int fd, bool tls);
+/* The file viewer's socket (front/viewer.h), which it takes. */
+void http_view(struct http *h, int fd);
 /* Takes up what the worker before left, before engine_resume. */
 /* memory: what the keeper holds under the name "events", taken; -1: nothing. */
 void http_load(struct http *h, int memory);
@@ -37,6 +40,10 @@ void http_start(struct http *h);
  * fn is called once, when the last connection is gone.
  */
 void http_drain(struct http *h, void (*fn)(void *arg), void *arg);
+/* A Host that is this machine or an address: what DNS cannot be made to point at us. */
+bool http_host_is_plain(struct req *r);
+/* A page in a browser had it sent. */
+bool http_from_a_page(struct req *r);
 struct events *http_events(struct http *h); /* borrowed */
 /* How it is with the backend that we dial (connect_status); NULL: there is none. */
 struct json *http_backend(const struct http *h);
