@@ -144,12 +144,17 @@ static struct str visible(struct op *op, const struct session_view *v, uint64_t 
     return bytes;
 }
 
-/* One stream, from its cursor to `limit`. true: everything was delivered. */
+/*
+ * One stream, from its cursor to `limit`. true: everything was delivered. The sink may
+ * drop the op in any of its calls; then it is not touched any more but to return.
+ */
 static bool deliver(struct op *op, int stream, const struct session_view *v,
                     uint64_t *cursor, uint64_t limit, size_t *budget)
 {
     NOT_ZEROED char chunk[CHUNK];
     while (*cursor < limit) {
+        if (op->done)
+            return false;
         if (*budget == 0) {
             task_defer(loop_of(op), &op->pump);
             return false;
