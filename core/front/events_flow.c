@@ -126,7 +126,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     }
     if (used == bytes.n && capped)
         flow_done(f);
-    else if (used < bytes.n && !f->k->full && bytes.n >= 4)
+    else if (used < bytes.n && !f->k->full && bytes.n >= 4 && !op->done)
         task_defer(f->k->ev->en->loop, &op->pump); /* half a character is left */
     return used;
 }
@@ -277,11 +277,8 @@ bool flow_over(struct events_link *k, const struct event_look *end)
 {
     struct flow *f = find_flow(k, end->cause);
     uint64_t at;
-    if (!end->has_output) {
-        if (f)
-            flow_free(f);
+    if (!end->has_output)
         return true;
-    }
     if (!f) {
         if (!wanted(k, end, &at) || at >= end->to)
             return true;
@@ -310,8 +307,14 @@ bool flow_over(struct events_link *k, const struct event_look *end)
         if (!tell_lost(f))
             return false;
     }
-    flow_free(f);
     return true;
+}
+
+void flow_end(struct events_link *k, uint64_t cause)
+{
+    struct flow *f = find_flow(k, cause);
+    if (f)
+        flow_free(f);
 }
 
 void flows_pump(struct events_link *k)

@@ -179,6 +179,8 @@ static bool send_line(struct events_link *k, const struct batch_line *line)
     if (!link_send(k, line->text, id))
         return false;
     k->cursor.next = id + 1;
+    if (line->look.kind == LOOK_END)
+        flow_end(k, line->look.cause);
     struct pending *p = action ? events_pending(k->ev, id) : NULL;
     if (p && p->started)
         flow_begin(k, p);

@@ -234,8 +234,13 @@ void links_error(struct events *ev, const struct err *e, uint64_t cause);
 void flows_begin(struct events *ev);
 /* The same for one link and one command whose action was just sent. */
 void flow_begin(struct events_link *k, const struct pending *p);
-/* May the observation of a command be sent? Its output comes first. */
+/*
+ * May the observation of a command be sent? Its output comes first. It may be asked
+ * again, when the observation found no room: what was sent is remembered until flow_end.
+ */
 bool flow_over(struct events_link *k, const struct event_look *end);
+/* The observation was sent. */
+void flow_end(struct events_link *k, uint64_t cause);
 /* There is room again. */
 void flows_pump(struct events_link *k);
 void flows_close(struct events_link *k);

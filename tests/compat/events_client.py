@@ -41,12 +41,12 @@ class Peer:
     """One connection. It keeps every event it got, by id, and the deltas by cause; that
     ids come once and in order, and output without holes, is checked on the way."""
 
-    def __init__(self, server, since=None, query="", key=None, say_key=None):
+    def __init__(self, server, since=None, query="", key=None, say_key=None, sock=None):
         self.url = server.url.replace("http:", "ws:") + "/events?"
         if since is not None:
             self.url += f"since={since}&"
         self.url += query
-        self.since, self.key, self.say_key = since, key, say_key
+        self.since, self.key, self.say_key, self.sock = since, key, say_key, sock
         self.events, self.output, self.at, self.gaps = {}, {}, {}, []
         self.last, self.other = since, []
 
@@ -54,7 +54,7 @@ class Peer:
         headers = {"X-Session-API-Key": self.key} if self.key else {}
         self.ws = await websockets.connect(
             self.url, subprotocols=[PROTOCOL], max_size=None, extra_headers=headers,
-            ping_interval=None, max_queue=4,
+            ping_interval=None, max_queue=4, sock=self.sock,
         )
         same(self.ws.subprotocol, PROTOCOL)
         if self.say_key:

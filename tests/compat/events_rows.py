@@ -211,6 +211,21 @@ async def _(case):
         same(slow.output[1], "".join(f"{i}\n" for i in range(1, lines + 1)))
 
 
+@row("a reader that is slow all the time gets output once, whatever has to wait", slow=True)
+@asynchronous
+async def _(case):
+    sizes = [400000 + 9000 * i for i in range(12)] + [14000 + 50 * i for i in range(100)]
+    narrow = socket.socket()
+    narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    narrow.connect(("127.0.0.1", case.port))
+    async with Peer(case, since=0, sock=narrow) as slow:
+        await slow.next()
+        for n in sizes:
+            await asyncio.to_thread(run, case, f"head -c {n} /dev/zero | tr '\\0' x")
+        await slow.end(2 * len(sizes) - 1, 3 * LIMIT)
+        same([len(slow.output[2 * i + 1]) for i in range(len(sizes))], sizes)
+
+
 # ---- what is said to a command
 
 
