@@ -4,7 +4,7 @@
 # Helpers for tests of sessions, after tap.sh:
 #
 #   serve [OPTION...]       a server of our own; $KEEPER is its pid, $T/log its log
-#   run ARGUMENT...         od exec with nothing to read, OD_TEST_LIMIT (20) seconds; then
+#   run ARGUMENT...         od exec with nothing to read, OD_TEST_LIMIT (60) seconds; then
 #                           $rc, $out and $err, with the bytes in $T/out and $T/err
 #   gives NAME STATUS WANTED ARGUMENT...
 #                           a check: run, its status, and its output to the byte
@@ -35,9 +35,14 @@ serve() {
     }
 }
 
-ex() { timeout -k 5 "${OD_TEST_LIMIT:-20}" "$OD" exec "$@" </dev/null; }
+ex() {
+    tap_doing="od exec $*"
+    timeout -k 5 "${OD_TEST_LIMIT:-60}" "$OD" exec "$@" </dev/null
+}
 
-serving() { ex --list >/dev/null 2>&1; }
+# Not by a client of ours: `od exec --list` has nothing to say where there is no server,
+# and others start one.
+serving() { ask '"do":"list"' >/dev/null 2>&1; }
 
 run() {
     ex "$@" >"$T/out" 2>"$T/err"
@@ -91,13 +96,13 @@ bg() {
 ended() { [ -f "$T/$1.rc" ]; }
 
 said() {
-    wait_for 20 ended "$1" || echo "not ended"
+    wait_for 60 ended "$1" || echo "not ended"
     printf '%s %s\n' "$(cat "$T/$1.rc")" "$(tr -d '\000' <"$T/$1.out")"
 }
 
 ask() {
     # shellcheck disable=SC2016 # Perl's
-    timeout -k 5 "${OD_TEST_LIMIT:-20}" perl -MIO::Socket::UNIX -e '
+    timeout -k 5 "${OD_TEST_LIMIT:-60}" perl -MIO::Socket::UNIX -e '
         my $s = IO::Socket::UNIX->new(Peer => $ENV{OD_SOCKET}) or die "no server";
         my $q = q({"v":1,) . $ARGV[0] . "}";
         $s->syswrite(pack("V a a*", length $q, "Q", $q));

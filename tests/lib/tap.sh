@@ -20,7 +20,8 @@
 #   status NAME N COMMAND...  its exit status
 #   skip NAME WHY           counted, not checked
 #   skip_all WHY            the whole file, before any check
-#   wait_for SECONDS COMMAND...  polls until it succeeds; for use in a check
+#   wait_for SECONDS COMMAND...  polls until it succeeds, for that long at least; for
+#                           use in a check
 #   at_end COMMAND...       run at the end, last one first
 #   note TEXT               a line for whoever reads the log
 
@@ -46,7 +47,7 @@ export OD_CACHE
 export ROOT OD T LC_ALL=C HOME="$T/home" TMPDIR="$T/tmp" XDG_RUNTIME_DIR="$T/run"
 export OD_SOCKET="$T/sock" OD_STATE_DIR="$T/state"
 
-tap_count=0 tap_failed=0 tap_done='' tap_ends=''
+tap_count=0 tap_failed=0 tap_done='' tap_ends='' tap_doing=''
 
 note() { printf '%s\n' "$*" | sed 's/^/# /'; }
 
@@ -62,6 +63,7 @@ tap_line() { # OK NAME
 
 # A check's command writes into a file, which is shown only if it fails.
 tap_run() {
+    tap_doing=$*
     "$@" >"$T/.out" 2>&1
     tap_rc=$?
 }
@@ -140,9 +142,11 @@ skip_all() {
     exit 0
 }
 
+# Half a minute at least: what holds costs no time, and machines can be very busy.
 wait_for() {
-    tap_end=$(($(date +%s) + $1))
+    tap_end=$(($(date +%s) + ($1 > 30 ? $1 : 30)))
     shift
+    tap_doing="wait_for $*"
     until "$@"; do
         [ "$(date +%s)" -lt "$tap_end" ] || return 1
         sleep 0.02
@@ -154,11 +158,18 @@ at_end() {
 $tap_ends"
 }
 
+# Ended by who counts the seconds: where it stood, and what the server had said.
+tap_last_words() {
+    note "the last command that was checked or waited for: $tap_doing" | head -c 1000
+    [ ! -f "$T/log" ] || tail -n 15 "$T/log" | cut -c 1-300 | sed 's/^/# log: /'
+}
+
 tap_clean() {
     tap_rc=$?
     trap - EXIT
     if [ -z "$tap_done" ]; then
         tap_line no "the test ended early, with status $tap_rc"
+        [ "$tap_rc" != 143 ] || tap_last_words
         tap_rc=1
     fi
     cd /
