@@ -62,14 +62,17 @@ class Follower:
         holds("gap" not in extras, self.name, delta["extras"])
         if self.first is None:
             self.first = self.at = extras["from"]
-        same(extras["from"], self.at, f"{self.name}: the next byte")
+        same(extras["from"], self.at,
+             f"{self.name}: the next byte, message {self.got} of {self.asked}")
         data = delta["content"].encode()
         same(data, pattern(self.at - self.first, len(data)), f"{self.name}: output")
         self.at = extras["to"]
 
     def url(self):
         url = f"{self.server.url.replace('http', 'ws')}/events?since={self.notes.last}"
-        return url + (f"&output={self.cause}:{self.at}" if self.notes.last >= self.cause else "")
+        url += f"&output={self.cause}:{self.at}" if self.notes.last >= self.cause else ""
+        self.asked, self.got = url, 0
+        return url
 
     async def follow(self):
         while not self.over():
@@ -90,6 +93,7 @@ class Follower:
         except asyncio.TimeoutError:  # which may be an OSError
             holds(False, f"{self.name}: nothing comes after {self.notes.last}")
         holds("error" not in message, message)
+        self.got += 1
         self.notes.note(message)
 
 
