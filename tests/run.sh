@@ -10,7 +10,7 @@
 #              tests/GROUP/*.test, on the release
 #   cross      another processor's build, under an emulator
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS
-#   quick, all several of them
+#   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
 # Every program has TEST_LIMIT seconds (120). A group without programs says
 # nothing. Logs are in out/test/GROUP/NAME.log; those of failures are shown.
@@ -153,7 +153,7 @@ for g; do
     case $g in
     quick) groups+=(build unit scenario) ;;
     all)
-        export OD_TEST_DEEP=1
+        export OD_TEST_DEEP=1 FUZZ_SEED=${FUZZ_SEED:-1}
         groups+=(build unit unit-musl scenario wire kernels fault images compat browser)
         groups+=(cross fuzz)
         ;;

@@ -4,8 +4,13 @@
 # fuzz-one.sh tests/fuzz/fuzz_NAME.c: runs the built target as one TAP result:
 # FUZZ_SECONDS (10) from the seeds in tests/fuzz/corpus/NAME; with a dictionary
 # tests/fuzz/NAME.dict if there is one. What it learns is kept under out/, and
-# so is an input that fails, whose path libFuzzer prints. Without libFuzzer
-# the target just runs over the seeds.
+# so is an input that fails. Without libFuzzer the target just runs over the seeds.
+#
+# With FUZZ_SEED it does the same each time: it begins with the seeds alone, and ends
+# after FUZZ_RUNS (100000) inputs, if it gets so far in its time.
+#
+# The output is in out/fuzz/NAME/log. Of a failure it shows what was wrong, where, and
+# the input.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -18,13 +23,20 @@ found=out/fuzz/$short
 # Three minutes are enough for all of them together, if nobody said otherwise.
 count=$(find tests/fuzz -name 'fuzz_*.c' | wc -l)
 : "${FUZZ_SECONDS:=$((count > 30 ? 300 / count : 10))}"
-mkdir -p "$found/corpus"
+learnt=$found/corpus
+if [ -n "${FUZZ_SEED-}" ]; then
+    learnt=$found/seeded
+    rm -rf "$learnt"
+fi
+mkdir -p "$learnt"
 
 if build/tools.sh have @libfuzzer; then
     set -- "out/$arch-fuzz/fuzz/$name" -max_total_time="$FUZZ_SECONDS" \
         -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/" -print_final_stats=1
     [ ! -f "tests/fuzz/$short.dict" ] || set -- "$@" -dict="tests/fuzz/$short.dict"
-    set -- "$@" "$found/corpus"
+    [ -z "${FUZZ_SEED-}" ] ||
+        set -- "$@" -seed="$FUZZ_SEED" -runs="${FUZZ_RUNS:-100000}" -reload=0
+    set -- "$@" "$learnt"
     [ ! -d "$seeds" ] || set -- "$@" "$seeds"
     what="$short, $FUZZ_SECONDS s"
 else
@@ -35,10 +47,25 @@ else
     what="$short, its corpus only"
 fi
 
+
+# What a failure comes down to, first of all for who sees only the first lines.
+explain() {
+    log=$found/log
+    grep -aE 'Assertion|ERROR: |runtime error: |BUG|DEATH|Sanitizer: ' "$log" | head -n 5
+    grep -aE '^ *#[0-9]+ .* in .*(core|tests)/' "$log" | sed 's/ 0x[0-9a-f]*//' | head -n 12
+    input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
+    [ -f "$input" ] || return
+    echo "the input, $(wc -c <"$input") bytes: $input"
+    echo "in base64: $(base64 -w 0 "$input" | head -c 4000)"
+    xxd "$input" | head -n 20
+}
+
 echo 1..1
-if "$@"; then
+if "$@" >"$found/log" 2>&1; then
     echo "ok 1 - fuzz $what"
+    grep -a '^stat::number_of_executed_units' "$found/log" | sed 's/^/# /'
 else
     echo "not ok 1 - fuzz $what"
+    explain | cut -c 1-4100 | sed 's/^/# /'
     exit 1
 fi
