@@ -152,6 +152,16 @@ static int name_it(const struct docread_file *f, struct err *e)
                    f->shown ? f->shown : f->path, why.text);
 }
 
+/* Nothing is told of it, but of a PowerPoint file, as the reference does. */
+static int fail(const struct docread_file *f, enum docread_kind kind, struct buf *out,
+                size_t before, const struct err *e)
+{
+    buf_truncate(out, before);
+    if (kind == DOCREAD_PPTX && !f->markdown && first_line(f, kind, out) == 0)
+        buf_addf(out, "Error reading PowerPoint file: %s\n", e->text);
+    return -1;
+}
+
 int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
 {
     struct buf bytes = BUF_INIT(DOCREAD_FILE_MAX);
@@ -160,7 +170,7 @@ int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
     int rc = files_read(f->path, DOCREAD_FILE_MAX, &bytes, e);
     if (rc < 0) {
         buf_release(&bytes);
-        return -1;
+        return fail(f, kind, out, before, e);
     }
     if (kind == DOCREAD_AUTO)
         kind = docread_kind_of(str_of(f->path), buf_str(&bytes));
@@ -171,7 +181,6 @@ int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
                        f->path);
     }
     rc = !f->markdown && first_line(f, kind, out) < 0 ? docread_too_long(out, e) : 0;
-    size_t text = out->n;
     if (rc == 0 && is_package(kind)) {
         buf_release(&bytes);
         rc = read_package(f, kind, out, e);
@@ -182,11 +191,7 @@ int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
     if (rc == 0)
         return 0;
     name_it(f, e);
-    bool told = kind == DOCREAD_PPTX && !f->markdown;
-    buf_truncate(out, told ? text : before);
-    if (told)
-        buf_addf(out, "Error reading PowerPoint file: %s\n", e->text);
-    return -1;
+    return fail(f, kind, out, before, e);
 }
 
 /* ---- the helper ---- */

@@ -357,6 +357,10 @@ TEST(pptx_errors_are_said_as_the_reference_says_them)
              "[Reading PowerPoint file from F]\nError reading PowerPoint file: %s\n",
              err.text);
     CHECK_STR(buf_z(&text), want);
+    CHECK_INT(unlink(path), 0);
+    check_failed(DOCREAD_PPTX, ERR_NOTFOUND, "cannot read");
+    CHECK(str_starts(buf_str(&text),
+                     STR("[Reading PowerPoint file from F]\nError reading ")));
 }
 
 TEST(office_files_that_cannot_be_read)

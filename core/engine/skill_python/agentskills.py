@@ -137,7 +137,7 @@ def _program():
 
 
 def _run_od(name, args):
-    argv = [_program(), 'skills', '--args', '-', name]
+    argv = [_program(), 'skills', '--json', '--args', '-', name]
     if _os.path.basename(argv[0]) == 'od-skills':
         del argv[1]
     done = _subprocess.run(argv, input=_json.dumps(args).encode(),
@@ -145,7 +145,7 @@ def _run_od(name, args):
     if done.returncode not in (0, 1):
         why = done.stderr.decode('utf-8', 'replace').strip()
         raise RuntimeError(why or 'od skills: status %d' % done.returncode)
-    return done.stdout.decode('utf-8', 'replace')
+    return _json.loads(done.stdout.decode())['text']
 
 
 def _call(name, args):
