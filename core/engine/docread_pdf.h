@@ -235,6 +235,35 @@ struct pdf_page {
     size_t mute;   /* those of which nobody says what they are */
 };
 
+enum pdf_before { PDF_JOINED, PDF_BLANK, PDF_NEW_LINE };
+
+/* Letters without a gap on one base line, turned so that they go to the right. */
+struct pdf_word {
+    float x0, x1, y, size;
+    uint32_t at, n; /* bytes of the text */
+    uint32_t seq;   /* its place in the order of drawing */
+    uint32_t block;
+    float line;
+    uint8_t turn;   /* quarters of a circle */
+    uint8_t before; /* enum pdf_before: what parts it from the word before */
+    bool blank;     /* there is a blank before it */
+};
+
+/*
+ * Appends the words in the order of reading, with `before` as it is then; w is
+ * sorted otherwise meanwhile. Of a page that would take too long: as they are drawn.
+ * docread_pdf_block.c
+ */
+int pdf_arrange(struct pdf *d, struct pdf_word *w, size_t n, struct buf *out);
+
+/* The combining character of an accent that stands alone; 0: it is none. */
+uint32_t pdf_accent(uint32_t c);
+/*
+ * A letter with a combining character as UTF-8, as one character where there is one.
+ * The length; 0: it is no letter. docread_pdf_accent.c
+ */
+size_t pdf_put_accent(uint32_t letter, uint32_t mark, char out[8]);
+
 /* Appends a line, Hebrew and Arabic in the order of reading: docread_pdf_bidi.c */
 int pdf_put_line(struct buf *out, struct str line);
 /* Appends the page's text, in lines. -1: out is full. */

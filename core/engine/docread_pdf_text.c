@@ -1,45 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Glyphs to lines. Nearly every program writes a page in the order in which it is
- * read, so glyphs stay in the order in which they are drawn as long as that makes
- * sense: along a base line, then to a line below, or to the top of a column. Where
- * it does not (a program that draws font by font, or fields last), the pieces are
- * put in order by where they stand.
- *
- * A word ends where there is room for a blank, whether one is drawn or not: most
- * programs only move.
+ * Glyphs to words, and words in the order of reading to lines of text. A word ends
+ * where there is room for a blank, whether one is drawn or not (most programs only
+ * move), and where the letters get smaller or leave the base line. Accents that are
+ * drawn upon a letter, as fonts of TeX have it, become one letter with it.
  */
 #include "engine/docread_pdf.h"
+
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* Parts of the font's size. */
 #define WORD_GAP   0.1f  /* to the right: a blank is here */
-#define BACK_GAP   0.6f  /* to the left: something else begins */
-#define LINE_SHIFT 0.5f  /* up or down, and still the same line: an index */
-#define COLUMN_GAP 1.5f  /* to the right: may be another column */
+#define BACK_GAP   0.2f  /* to the left: something else begins */
+#define LINE_SHIFT 0.05f /* up or down: something else begins */
+#define SIZE_SHIFT 0.05f /* as well */
 #define SAME_PLACE 0.12f /* drawn twice, to look bold */
-#define ABOVE      0.7f
 
-enum { PIECES_MAX = 4000, TWICE_LOOK = 8 };
+enum { TWICE_LOOK = 8 };
 
-/* A run of words on one base line, turned so that it goes to the right. */
-struct piece {
-    float x0, x1, y, size;
-    size_t at, n; /* bytes of the text */
-    int turn;     /* quarters of a circle */
-    bool joined;  /* goes on on the line of the piece before, to the right */
-    bool taken;
-};
-
-struct pieces {
-    struct pdf *d;
+struct words {
     const struct pdf_page *page;
-    struct buf list; /* of struct piece */
+    struct buf list; /* of struct pdf_word, as they are drawn */
     struct buf text;
     struct pdf_glyph seen[TWICE_LOOK]; /* the last ones */
     size_t seen_n;
+    bool blank;            /* one was drawn since the last glyph */
+    struct pdf_glyph last; /* the last one of the text; n: its bytes there */
+    struct pdf_glyph held; /* an accent that waits for a letter; n = 0: none */
 };
 
 static float larger(float a, float b) { return a > b ? a : b; }
@@ -79,13 +69,6 @@ static void place(const struct pdf_glyph *g, int turn, float *x0, float *x1, flo
     }
 }
 
-static size_t count(const struct pieces *p) { return p->list.n / sizeof(struct piece); }
-
-static struct piece *piece(const struct pieces *p, size_t i)
-{
-    return (struct piece *)(void *)p->list.p + i;
-}
-
 static bool blank(struct str s)
 {
     if (str_eq(s, STR("\xc2\xa0")))
@@ -97,7 +80,7 @@ static bool blank(struct str s)
     return true;
 }
 
-static bool drawn_twice(struct pieces *p, const struct pdf_glyph *g)
+static bool drawn_twice(struct words *p, const struct pdf_glyph *g)
 {
     struct str s = str_sub(buf_str(&p->page->text), g->at, g->n);
     for (size_t i = 0; i < p->seen_n && i < TWICE_LOOK; i++) {
@@ -111,132 +94,136 @@ static bool drawn_twice(struct pieces *p, const struct pdf_glyph *g)
     return false;
 }
 
-/* ---- glyphs to pieces ---- */
+/* ---- glyphs to words ---- */
 
-enum follows { NEW_LINE, NEW_PIECE, NEW_WORD, SAME_WORD };
-
-static enum follows follows(const struct piece *last, float x0, float y, float size,
-                            int turn)
+static struct pdf_word *last_word(const struct words *p)
 {
-    float most = larger(size, last->size), least = smaller(size, last->size);
-    float gap = x0 - last->x1;
-    if (turn != last->turn || fabsf(y - last->y) > LINE_SHIFT * most)
-        return NEW_LINE;
-    if (gap < -BACK_GAP * most)
-        return NEW_LINE;
-    if (gap > COLUMN_GAP * most)
-        return NEW_PIECE;
-    return gap > WORD_GAP * least ? NEW_WORD : SAME_WORD;
+    size_t n = p->list.n / sizeof(struct pdf_word);
+    return n ? (struct pdf_word *)(void *)p->list.p + n - 1 : NULL;
 }
 
-static int begin_piece(struct pieces *p, float x0, float y, float size, int turn,
-                       bool joined)
+static bool goes_on(const struct pdf_word *w, const struct pdf_word *next)
 {
-    struct piece new = {.x0 = x0,
-                        .x1 = x0,
-                        .y = y,
-                        .size = size,
-                        .at = p->text.n,
-                        .turn = turn,
-                        .joined = joined};
-    return buf_add(&p->list, &new, sizeof(new));
+    float least = smaller(w->size, next->size), gap = next->x0 - w->x1;
+    return w->turn == next->turn && !next->blank &&
+           fabsf(next->y - w->y) <= LINE_SHIFT * least &&
+           fabsf(next->size - w->size) <= SIZE_SHIFT * least && gap <= WORD_GAP * least &&
+           gap >= -BACK_GAP * least;
 }
 
-static int add_glyph(struct pieces *p, const struct pdf_glyph *g, bool *space)
+/* A glyph with its text, which may be another by now. */
+static int add_letter(struct words *p, const struct pdf_glyph *g, struct str s)
 {
-    struct str s = str_sub(buf_str(&p->page->text), g->at, g->n);
-    float x0, x1, y;
-    int turn = turn_of(g);
-    place(g, turn, &x0, &x1, &y);
-    if (blank(s)) {
-        *space = true;
-        return 0;
-    }
-    if (drawn_twice(p, g))
-        return 0;
-    struct piece *last = count(p) ? piece(p, count(p) - 1) : NULL;
-    enum follows how = last ? follows(last, x0, y, g->size, turn) : NEW_LINE;
-    if (how <= NEW_PIECE) {
-        if (begin_piece(p, x0, y, g->size, turn, how == NEW_PIECE) < 0)
-            return -1;
-    } else if (how == NEW_WORD || *space) {
-        if (buf_addc(&p->text, ' ') < 0)
-            return -1;
-    }
-    *space = false;
-    last = piece(p, count(p) - 1);
+    struct pdf_word new = {.size = g->size,
+                           .turn = (uint8_t)turn_of(g),
+                           .seq = (uint32_t)(p->list.n / sizeof(new)),
+                           .at = (uint32_t)p->text.n,
+                           .n = (uint32_t)s.n,
+                           .blank = p->blank};
+    place(g, new.turn, &new.x0, &new.x1, &new.y);
+    p->blank = false;
+    p->last = *g;
+    p->last.n = (uint32_t)s.n;
+    struct pdf_word *last = last_word(p);
     if (buf_adds(&p->text, s) < 0)
         return -1;
-    last->n = p->text.n - last->at;
-    last->x1 = x1;
-    if (g->size > last->size) { /* the base line is that of the larger letters */
-        last->size = g->size;
-        last->y = y;
+    if (!last || !goes_on(last, &new)) {
+        new.before = !last ? PDF_JOINED
+                     : fabsf(new.y - last->y) > larger(new.size, last->size) / 2
+                         ? PDF_NEW_LINE
+                         : PDF_BLANK;
+        return buf_add(&p->list, &new, sizeof(new));
     }
+    last->n += (uint32_t)s.n;
+    last->x1 = larger(last->x1, new.x1);
     return 0;
 }
 
-/* ---- order ---- */
-
-/*
- * Does the page's own order make sense? Lines go down; what goes up begins another
- * column, to the right of what was, or is rare.
- */
-static bool in_order(const struct pieces *p)
+static struct str text_of(const struct words *p, const struct pdf_glyph *g)
 {
-    size_t lines = 0, jumps = 0;
-    const struct piece *before = NULL;
-    for (size_t i = 0; i < count(p); i++) {
-        const struct piece *x = piece(p, i);
-        if (x->joined)
-            continue;
-        if (before && before->turn == x->turn) {
-            bool up = x->y > before->y + ABOVE * x->size;
-            bool beside = fabsf(x->y - before->y) <= ABOVE * x->size;
-            lines++;
-            jumps += (up && x->x0 < before->x1) || (beside && x->x1 < before->x0);
+    return str_sub(buf_str(&p->page->text), g->at, g->n);
+}
+
+/* Is the middle of the accent over the letter? */
+static bool upon(const struct pdf_glyph *accent, const struct pdf_glyph *letter)
+{
+    float a0, a1, ay, x0, x1, y;
+    int turn = turn_of(letter);
+    if (turn_of(accent) != turn || letter->size <= 0)
+        return false;
+    place(accent, turn, &a0, &a1, &ay);
+    place(letter, turn, &x0, &x1, &y);
+    float middle = (a0 + a1) / 2;
+    return middle > x0 && middle < x1 && fabsf(ay - y) < letter->size;
+}
+
+/* Puts the accent upon a letter; 0: they do not go together. */
+static size_t accented(struct str letter, struct str accent, char out[8])
+{
+    uint32_t base, mark;
+    if (letter.n == 0 || utf8_decode(letter, &base) != (int)letter.n ||
+        utf8_decode(accent, &mark) < 1)
+        return 0;
+    return pdf_put_accent(base, pdf_accent(mark), out);
+}
+
+/* The accent that waits for a letter is none, if none has come. */
+static int let_go(struct words *p)
+{
+    if (!p->held.n)
+        return 0;
+    struct pdf_glyph g = p->held;
+    p->held.n = 0;
+    return add_letter(p, &g, text_of(p, &g));
+}
+
+static bool is_accent(struct str s)
+{
+    uint32_t c;
+    return s.n && utf8_decode(s, &c) == (int)s.n && pdf_accent(c);
+}
+
+/* It is drawn after its letter or before. */
+static int add_accent(struct words *p, const struct pdf_glyph *g, struct str s)
+{
+    char both[8];
+    if (let_go(p) < 0)
+        return -1;
+    if (last_word(p) && p->last.n && upon(g, &p->last)) {
+        struct str letter = str_sub(buf_str(&p->text), p->text.n - p->last.n, p->last.n);
+        size_t n = accented(letter, s, both);
+        if (n) {
+            struct pdf_word *w = last_word(p);
+            buf_truncate(&p->text, p->text.n - p->last.n);
+            w->n += (uint32_t)n - p->last.n;
+            p->last.n = (uint32_t)n;
+            return buf_add(&p->text, both, n);
         }
-        before = x;
     }
-    return jumps * 8 <= lines + 8;
+    p->held = *g;
+    return 0;
 }
 
-/* From top to bottom, and on one line from left to right. */
-static int by_place(const void *a, const void *b)
+static int add_glyph(struct words *p, const struct pdf_glyph *g)
 {
-    const struct piece *p = a, *q = b;
-    if (p->turn != q->turn)
-        return p->turn < q->turn ? -1 : 1;
-    if (p->y != q->y)
-        return p->y > q->y ? -1 : 1;
-    return p->x0 < q->x0 ? -1 : p->x0 > q->x0;
-}
-
-/* Pieces of nearly one height become a line of them. */
-static void join_lines(struct pieces *p)
-{
-    size_t n = count(p);
-    for (size_t i = 0; i < n;) {
-        struct piece *first = piece(p, i);
-        size_t to = i + 1;
-        while (to < n && piece(p, to)->turn == first->turn &&
-               first->y - piece(p, to)->y <= LINE_SHIFT * piece(p, to)->size)
-            to++;
-        for (size_t k = i; k < to; k++)
-            piece(p, k)->y = first->y;
-        qsort(first, to - i, sizeof(*first), by_place);
-        for (size_t k = i; k < to; k++)
-            piece(p, k)->joined = k > i;
-        i = to;
+    struct str s = text_of(p, g);
+    char both[8];
+    size_t n;
+    if (blank(s)) {
+        int rc = let_go(p);
+        p->blank = true;
+        return rc;
     }
-}
-
-static void put_in_order(struct pieces *p)
-{
-    if (count(p) == 0 || in_order(p))
-        return;
-    qsort(p->list.p, count(p), sizeof(struct piece), by_place);
-    join_lines(p);
+    if (drawn_twice(p, g))
+        return 0;
+    if (is_accent(s))
+        return add_accent(p, g, s);
+    if (p->held.n && upon(&p->held, g) &&
+        (n = accented(s, text_of(p, &p->held), both)) > 0) {
+        p->held.n = 0;
+        return add_letter(p, g, str_n(both, n));
+    }
+    return let_go(p) < 0 ? -1 : add_letter(p, g, s);
 }
 
 /* ---- out ---- */
@@ -250,24 +237,26 @@ static bool divided(const struct buf *out, size_t from, struct str next)
            next.n > 1 && lower(next.p[0]);
 }
 
-static int put_lines(const struct pieces *p, struct buf *out, size_t from)
+static int put_lines(const struct buf *text, const struct buf *list, struct buf *out)
 {
+    const struct pdf_word *w = (const struct pdf_word *)(const void *)list->p;
     struct buf line = BUF_INIT(PDF_STREAM_MAX);
+    size_t n = list->n / sizeof(*w), from = out->n;
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < count(p);) {
-        struct str first = str_sub(buf_str(&p->text), piece(p, i)->at, piece(p, i)->n);
+    for (size_t i = 0; rc == 0 && i < n;) {
+        struct str first = str_sub(buf_str(text), w[i].at, w[i].n);
         if (i && divided(out, from, first))
             buf_truncate(out, out->n - 1);
         else if (i)
             rc = buf_addc(out, '\n');
         buf_reset(&line);
         do {
-            const struct piece *x = piece(p, i++);
-            if (line.n && rc == 0)
+            if (line.n && rc == 0 && w[i].before == PDF_BLANK)
                 rc = buf_addc(&line, ' ');
             if (rc == 0)
-                rc = buf_adds(&line, str_sub(buf_str(&p->text), x->at, x->n));
-        } while (i < count(p) && piece(p, i)->joined);
+                rc = buf_adds(&line, str_sub(buf_str(text), w[i].at, w[i].n));
+            i++;
+        } while (i < n && w[i].before != PDF_NEW_LINE);
         if (rc == 0)
             rc = pdf_put_line(out, buf_str(&line));
     }
@@ -277,24 +266,28 @@ static int put_lines(const struct pieces *p, struct buf *out, size_t from)
 
 int pdf_page_lines(struct pdf *d, const struct pdf_page *page, struct buf *out)
 {
-    struct pieces p = {.d = d, .page = page};
-    size_t n = page->glyphs.n / sizeof(struct pdf_glyph), from = out->n;
+    struct words p = {.page = page};
+    struct buf sorted = BUF_INIT(PDF_STREAM_MAX);
+    size_t n = page->glyphs.n / sizeof(struct pdf_glyph);
     buf_init(&p.list, PDF_STREAM_MAX);
     buf_init(&p.text, PDF_STREAM_MAX);
-    bool space = false;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         struct pdf_glyph g;
         memcpy(&g, page->glyphs.p + i * sizeof(g), sizeof(g));
-        rc = add_glyph(&p, &g, &space);
+        rc = add_glyph(&p, &g);
     }
     if (rc == 0)
-        put_in_order(&p);
+        rc = let_go(&p);
     if (rc == 0)
-        rc = put_lines(&p, out, from);
+        rc = pdf_arrange(d, (struct pdf_word *)(void *)p.list.p,
+                         p.list.n / sizeof(struct pdf_word), &sorted);
+    if (rc == 0)
+        rc = put_lines(&p.text, &sorted, out);
     if (rc == 0 && n)
         rc = buf_addc(out, '\n');
     buf_release(&p.list);
     buf_release(&p.text);
+    buf_release(&sorted);
     return rc;
 }

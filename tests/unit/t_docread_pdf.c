@@ -134,7 +134,7 @@ TEST(lines_and_words)
     check_page("BT /F 10 Tf 12 TL 50 700 Td (a) Tj T* (b) Tj (c) ' 1 2 (d) \" ET",
                "a\nb\nc\nd");
     check_page("BT /F 10 Tf 1 0 0 1 50 700 Tm (x) Tj 6 Ts (2) Tj 0 Ts (y) Tj ET",
-               "x\n2\ny");
+               "2\nx y");
     check_page("BT /F 10 Tf 1 0 0 1 50 700 Tm (x) Tj /F 6 Tf 3 Ts (2) Tj ET", "x2");
     check_page("BT /F 10 Tf 50 700 Td 3 Tc (abc) Tj ET", "a b c");
     check_page("q .1 0 0 .1 0 0 cm BT /F 100 Tf 500 7000 Td (small) Tj ET Q", "small");
@@ -180,6 +180,99 @@ TEST(what_is_drawn_in_no_order_is_put_in_one)
     CHECK_INT(read_file(), 0);
     if (strncmp(buf_z(&text), "@@ Page 1 @@\nline1 beside\nline2\nline3\n", 38) != 0)
         T_FAIL("not in order: %.80s", buf_z(&text));
+}
+
+/* `n` lines of the word, numbered, 12 apart, from there downward. */
+static void column(char *content, size_t room, int x, int y, const char *word, int n)
+{
+    for (int i = 0; i < n; i++) {
+        size_t used = strlen(content);
+        snprintf(content + used, room - used, "BT /F 10 Tf %d %d Td (%s%d) Tj ET ", x,
+                 y - 12 * i, word, i + 1);
+    }
+}
+
+TEST(columns_are_read_one_after_the_other)
+{
+    char content[4096] = "";
+    /* They are drawn line by line, and lines of one height are no row of a table. */
+    for (int i = 0; i < 5; i++) {
+        column(content, sizeof(content), 50, 700 - 12 * i, "left", 1);
+        column(content, sizeof(content), 350, 700 - 12 * i, "right", 1);
+    }
+    check_page(content, "left1\nleft1\nleft1\nleft1\nleft1\n"
+                        "right1\nright1\nright1\nright1\nright1");
+}
+
+TEST(what_spans_columns_parts_them)
+{
+    char content[8192] = "";
+    column(content, sizeof(content), 50, 500, "c", 5);
+    column(content, sizeof(content), 350, 500, "d", 5);
+    column(content, sizeof(content), 50, 700, "a", 5);
+    column(content, sizeof(content), 350, 700, "b", 5);
+    strcat(content, "BT /F 16 Tf 50 560 Td (a heading that is over all of them) Tj ET");
+    check_page(content, "a1\na2\na3\na4\na5\nb1\nb2\nb3\nb4\nb5\n"
+                        "a heading that is over all of them\n"
+                        "c1\nc2\nc3\nc4\nc5\nd1\nd2\nd3\nd4\nd5");
+    /* Headings of one height in both columns are of their columns. */
+    content[0] = '\0';
+    column(content, sizeof(content), 50, 640, "a", 7);
+    column(content, sizeof(content), 350, 640, "b", 7);
+    strcat(content, "BT /F 14 Tf 50 670 Td (left) Tj 300 0 Td (right) Tj ET");
+    check_page(content, "left\na1\na2\na3\na4\na5\na6\na7\n"
+                        "right\nb1\nb2\nb3\nb4\nb5\nb6\nb7");
+}
+
+TEST(tables_are_read_row_by_row)
+{
+    char content[4096] = "";
+    for (int i = 3; i > 0; i--) { /* drawn from the right, and from below */
+        column(content, sizeof(content), 50 + 100 * i, 640, "z", 1);
+        column(content, sizeof(content), 50 + 100 * i, 670, "y", 2);
+        column(content, sizeof(content), 50 + 100 * i, 700, "x", 1);
+    }
+    check_page(content, "x1 x1 x1\ny1\ny2\ny1\ny2\ny1\ny2\nz1 z1 z1");
+    /* Names and values of a form, each by itself. */
+    check_page("BT /F 10 Tf 50 700 Td (name) Tj 0 -30 Td (place) Tj "
+               "200 30 Td (Ada) Tj 0 -30 Td (London) Tj ET",
+               "name Ada\nplace London");
+}
+
+TEST(a_page_of_too_many_pieces_stays_as_it_is_drawn)
+{
+    static char content[65536];
+    content[0] = '\0';
+    for (int i = 0; i < 450; i++) /* apart from each other on every side */
+        column(content, sizeof(content), 20 + i * 37 % 15 * 38, 20 + i / 15 * 25, "w", 1);
+    frame();
+    stream(4, "", content);
+    end("");
+    CHECK_INT(read_file(), 0);
+    CHECK_INT(text.n, strlen("@@ Page 1 @@\n") + 450 * strlen("w1 "));
+}
+
+TEST(indices_stay_with_their_words)
+{
+    /* The smaller letters are drawn last, and stand higher and lower. */
+    check_page("BT /F 10 Tf 50 700 Td (see) Tj 30 0 Td (that) Tj 0 -12 Td (note) Tj ET "
+               "BT /F 6 Tf 68 704 Td (1) Tj 36 -6 Td (2) Tj ET",
+               "see1 that2\nnote");
+    /* A name whose letters dance: of one size, a fifth lower; smaller, and higher. */
+    check_page("BT /F 10 Tf 50 700 Td (L) Tj /F 7 Tf 5 2 Td (a) Tj "
+               "/F 10 Tf 4 -2 Td (T) Tj 5 -2.2 Td (e) Tj 5 2.2 Td (X) Tj ET",
+               "LaTeX");
+}
+
+TEST(accents_that_are_drawn_upon_letters)
+{
+    static const char encoding[] =
+        "<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding<</Differences["
+        "1/dieresis/cedilla/dotlessi/acute/macron/circumflex]>>>>";
+    check_font(encoding, "[(\\001)600(uber c)600(\\002)] TJ ( )", "\u00fcber \u00e7");
+    check_font(encoding, "[(\\004)600(\\003 \\005)600(k)] TJ ( )", "\u00ed k\u0304");
+    /* Between letters it is none. */
+    check_font(encoding, "(2\\0062 x\\004)", "2\u02c62 x\u00b4");
 }
 
 TEST(turned_text)
@@ -413,7 +506,8 @@ TEST(hebrew_and_arabic)
 {
     /* As it looks: the last letter first, Latin words and numbers as they are. */
     check_font("<</Subtype/Type0/Encoding/UniGB-UTF16-H/DescendantFonts[<<>>]>>",
-               "<05D205D105D000200028004100420029002006450020003100320020>", "12 م (AB) אבג");
+               "<05D205D105D000200028004100420029002006450020003100320020>",
+               "12 م (AB) אבג");
     check_font("<</Subtype/Type0/Encoding/UniGB-UTF16-H/DescendantFonts[<<>>]>>",
                "<00410042004300200064006500200028 05D105D000290020 0066>",
                "ABC de (אב) f");
