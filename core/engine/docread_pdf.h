@@ -190,6 +190,9 @@ void pdf_builtin_cff(struct str program, struct str names[256]);
 /* The standard strings of CFF that name Latin glyphs; empty: another. */
 struct str pdf_cff_string(unsigned sid);
 
+/* In thousandths, of a font that every reader has, or one like it. */
+double pdf_standard_width(struct str font, struct str text);
+
 struct pdf_width {
     uint32_t from, to;
     const struct pdf_array *list; /* NULL: all of them are `width` */
@@ -258,6 +261,8 @@ int pdf_arrange(struct pdf *d, struct pdf_word *w, size_t n, struct buf *out);
 
 /* The combining character of an accent that stands alone; 0: it is none. */
 uint32_t pdf_accent(uint32_t c);
+/* The letter that is left of an accented one; any other: itself. */
+uint32_t pdf_without_accent(uint32_t c);
 /*
  * A letter with a combining character as UTF-8, as one character where there is one.
  * The length; 0: it is no letter. docread_pdf_accent.c

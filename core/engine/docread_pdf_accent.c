@@ -56,19 +56,36 @@ uint32_t pdf_accent(uint32_t c)
     return 0;
 }
 
+/* Of a pair of the table, the one that the other leads to; 0: there is none. */
+static uint32_t other_of(uint32_t c, size_t accent, bool whole)
+{
+    struct str s = str_of(accents[accent].letters);
+    uint32_t pair[2];
+    while (s.n) {
+        s = str_sub(s, (size_t)utf8_decode(s, &pair[0]), s.n);
+        s = str_sub(s, (size_t)utf8_decode(s, &pair[1]), s.n);
+        if (pair[whole] == c)
+            return pair[!whole];
+    }
+    return 0;
+}
+
 static uint32_t composed(uint32_t letter, uint32_t mark)
 {
     for (size_t i = 0; i < sizeof(accents) / sizeof(*accents); i++) {
-        struct str s = str_of(accents[i].letters);
-        uint32_t base, whole;
-        while (accents[i].mark == mark && s.n) {
-            s = str_sub(s, (size_t)utf8_decode(s, &base), s.n);
-            s = str_sub(s, (size_t)utf8_decode(s, &whole), s.n);
-            if (base == letter)
-                return whole;
-        }
+        if (accents[i].mark == mark)
+            return other_of(letter, i, false);
     }
     return 0;
+}
+
+uint32_t pdf_without_accent(uint32_t c)
+{
+    uint32_t letter = 0;
+    for (size_t i = 0; c >= 0xc0 && !letter && i < sizeof(accents) / sizeof(*accents);
+         i++)
+        letter = other_of(c, i, true);
+    return letter ? letter : c;
 }
 
 size_t pdf_put_accent(uint32_t letter, uint32_t mark, char out[8])

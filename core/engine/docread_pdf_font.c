@@ -124,18 +124,6 @@ static void read_encoding(struct pdf *d, struct pdf_font *f, struct pdf_obj font
     put_differences(d, f, pdf_get(d, encoding, "Differences"));
 }
 
-/* Fonts that every reader has come without widths: about right is enough. */
-static double usual_width(struct str name, unsigned code)
-{
-    if (str_find(name, STR("Courier")) >= 0)
-        return 600;
-    if (code == ' ' || (code < 128 && memchr(".,;:'!|iljtfI()[]/", (int)code, 18)))
-        return 278;
-    if (code >= 'A' && code <= 'Z')
-        return code == 'M' || code == 'W' ? 880 : 690;
-    return code == 'm' || code == 'w' ? 780 : 520;
-}
-
 static void read_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
 {
     struct pdf_obj list = pdf_get(d, font, "Widths");
@@ -145,7 +133,8 @@ static void read_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
     double missing = 0;
     pdf_number(pdf_get(d, descriptor, "MissingWidth"), &missing);
     for (unsigned i = 0; i < 256; i++)
-        f->width[i] = list.type == PDF_ARRAY ? missing : usual_width(name, i);
+        f->width[i] = list.type == PDF_ARRAY ? missing
+                                             : pdf_standard_width(name, f->text[i]);
     for (size_t i = 0; i < pdf_count(list) && i < 256; i++) {
         int64_t code = first + (int64_t)i;
         if (code >= 0 && code < 256)

@@ -488,6 +488,29 @@ TEST(to_unicode)
     check_text("@@ Page 1 @@\nACfi😀αffi\n");
 }
 
+TEST(widths_that_files_need_not_say)
+{
+    static const char font[] = "<</Type/Font/Subtype/Type1/Encoding/WinAnsiEncoding"
+                               "/BaseFont/";
+    static const struct {
+        const char *name, *string, *want;
+    } cases[] = {
+        {"Helvetica", "(WWW) Tj 28.3 0 Td (x)", "WWWx"},
+        {"Helvetica-Oblique", "(lll) Tj 6.7 0 Td (x)", "lllx"},
+        {"Helvetica-Bold", "(lll) Tj 8.3 0 Td (x)", "lllx"},
+        {"Times-Roman", "(\\223\\223\\223) Tj 13.3 0 Td (x)", "\u201c\u201c\u201cx"},
+        {"Times-Italic", "(\\311\\311\\311) Tj 18.3 0 Td (x)", "\u00c9\u00c9\u00c9x"},
+        {"Times-BoldItalic", "(WWW) Tj 26.7 0 Td (x)", "WWWx"},
+        {"Times-Bold", "(mmm) Tj 25 0 Td (x)", "mmmx"},
+        {"Courier-Bold", "(iii) Tj 18 0 Td (x)", "iiix"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char object[256];
+        snprintf(object, sizeof(object), "%s%s>>", font, cases[i].name);
+        check_font(object, cases[i].string, cases[i].want);
+    }
+}
+
 TEST(widths_of_wide_fonts)
 {
     frame();
