@@ -1120,6 +1120,21 @@ void cell_drop(struct cell *c)
     loop_bury(c->k->en->loop, c, bury_cell);
 }
 
+bool cell_runs(const struct cell *c) { return c->step == RUNNING || c->step == LATE; }
+
+void cell_cancel(struct cell *c)
+{
+    if (cell_runs(c) && !c->question)
+        kernel_interrupt(c->k);
+    cell_drop(c);
+}
+
+const char *cell_end_name(enum cell_end end)
+{
+    static const char *const names[] = {"ok", "error", "timeout", "died", "failed"};
+    return names[end];
+}
+
 void kernel_interrupt(struct kernel *k)
 {
     send_line(k, STR("{\"host\":\"interrupt\"}\n"));
@@ -1167,4 +1182,29 @@ struct json *kernel_json(const struct kernel *k)
     if (k->state == KERNEL_DEAD || k->state == KERNEL_FAILED)
         json_put_z(j, "why", k->why.text);
     return j;
+}
+
+struct json *kernel_overview(struct engine *en, struct str cwd)
+{
+    struct json *r = json_object(), *running = json_array(), *specs = json_array();
+    struct kernel_list l;
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->kernels, it, &key, &value));)
+        json_push(running, kernel_json(value));
+    kernel_find(&l, en->env, cwd.n ? cwd.p : NULL);
+    for (int i = 0; i < l.n; i++) {
+        struct json *s = json_object();
+        json_put_z(s, "name", l.v[i].name);
+        json_put_z(s, "display", l.v[i].display);
+        json_put_z(s, "language", l.v[i].language);
+        json_put_z(s, "where", l.v[i].where);
+        json_put_bool(s, "embedded", l.v[i].embedded);
+        json_push(specs, s);
+    }
+    json_put(r, "kernels", running);
+    json_put(r, "specs", specs);
+    json_put_str(r, "notes_on_specs", buf_str(&l.notes));
+    kernel_list_release(&l);
+    return r;
 }

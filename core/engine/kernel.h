@@ -97,6 +97,12 @@ struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
 void cell_hold(struct cell *c, bool hold);
 /* What it asked for, without a newline. */
 void cell_answer(struct cell *c, struct str text);
+/* Has it begun? */
+bool cell_runs(const struct cell *c);
+/* Nobody listens any more; one that runs is interrupted. */
+void cell_cancel(struct cell *c);
+/* ok, error, timeout, died, failed */
+const char *cell_end_name(enum cell_end end);
 /* Nobody listens any more. One that waits never runs; one that runs goes on. */
 void cell_drop(struct cell *c);
 
@@ -112,5 +118,7 @@ const char *kernel_interpreter(const struct kernel *k);
 /* {name, kernel, display, language, where, interpreter, embedded, state, silent, pid …}
  */
 struct json *kernel_json(const struct kernel *k);
+/* {kernels: those that run, specs: those that could, from cwd, notes_on_specs} */
+struct json *kernel_overview(struct engine *en, struct str cwd);
 
 #endif

@@ -3,14 +3,14 @@
  * What may be said to a command while another action waits for it: cancel, input, key,
  * eof, signal, resize. Each is done at once, whatever its session is busy with.
  *
- *   {"action":"input","args":{"text":"yes\n"}}      or "base64"
+ *   {"action":"input","args":{"text":"yes\n"}}      or "base64"; "id": of a cell
  *   {"action":"key","args":{"key":"C-c"}}
  *   {"action":"eof"}
  *   {"action":"signal","args":{"signal":"INT"}}     a name or a number
  *   {"action":"resize","args":{"rows":50,"cols":200}}
  *   {"action":"cancel","args":{"id":N}}             an action: C-c, then harder
  */
-#include "front/events_native.h"
+#include "front/events_kernel.h"
 
 #include "base/enc.h"
 #include "base/limits.h"
@@ -96,10 +96,14 @@ static void start_input(struct native *n)
 {
     struct err e = ERR_INIT;
     struct buf bytes = BUF_INIT(LIMIT_EVENT_MAX);
-    struct session *s = want_typed(n, &e);
-    int rc = s && bytes_of(n->args, &bytes, &e) == 0
-                 ? session_input(s, buf_str(&bytes), &e)
-                 : -1;
+    int rc = bytes_of(n->args, &bytes, &e);
+    if (rc == 0 && json_has(n->args, "id")) {
+        rc = events_kernel_input(n->ev, (uint64_t)json_int(n->args, "id", 0),
+                                 buf_str(&bytes), &e);
+    } else if (rc == 0) {
+        struct session *s = want_typed(n, &e);
+        rc = s ? session_input(s, buf_str(&bytes), &e) : -1;
+    }
     buf_release(&bytes);
     end(n, rc, &e);
 }

@@ -9,7 +9,6 @@
 #include "base/limits.h"
 #include "base/xalloc.h"
 #include "engine/kernel.h"
-#include "engine/kernel_find.h"
 #include "proto/frame.h"
 
 #include <stdlib.h>
@@ -91,10 +90,9 @@ static void on_input(void *owner, struct str prompt, bool password)
 
 static void on_done(void *owner, const struct cell_result *r)
 {
-    static const char *const ends[] = {"ok", "error", "timeout", "died", "failed"};
     struct cell_call *q = owner;
     struct json *j = local_ok();
-    json_put_z(j, "end", ends[r->end]);
+    json_put_z(j, "end", cell_end_name(r->end));
     json_put_bool(j, "stuck", r->stuck);
     json_put_int(j, "count", r->count);
     json_put_int(j, "duration_ms", r->duration_ms);
@@ -202,27 +200,9 @@ int local_kernel(struct conn *c, const struct json *j, struct err *e)
 
 int local_kernels(struct conn *c, const struct json *j, struct err *e)
 {
-    struct json *r = local_ok(), *running = json_array(), *specs = json_array();
-    struct kernel_list l;
-    struct str key, cwd = json_str(j, "cwd", "");
-    void *value;
+    struct json *r = kernel_overview(c->en, json_str(j, "cwd", ""));
     (void)e;
-    for (void *it = NULL; (it = map_next(&c->en->kernels, it, &key, &value));)
-        json_push(running, kernel_json(value));
-    kernel_find(&l, c->en->env, cwd.n ? cwd.p : NULL);
-    for (int i = 0; i < l.n; i++) {
-        struct json *s = json_object();
-        json_put_z(s, "name", l.v[i].name);
-        json_put_z(s, "display", l.v[i].display);
-        json_put_z(s, "language", l.v[i].language);
-        json_put_z(s, "where", l.v[i].where);
-        json_put_bool(s, "embedded", l.v[i].embedded);
-        json_push(specs, s);
-    }
-    json_put(r, "kernels", running);
-    json_put(r, "specs", specs);
-    json_put_str(r, "notes_on_specs", buf_str(&l.notes));
-    kernel_list_release(&l);
+    json_put_bool(r, "ok", true);
     local_send_result(c, r);
     return 0;
 }

@@ -532,8 +532,7 @@ static void load_told(struct v0_shell *sh)
         v->number = sh->next.number;
 }
 
-/* What is known of a session, made when it is not. */
-static struct v0_shell *shell_of(struct v0 *v, struct str name)
+struct v0_shell *v0_shell_of(struct v0 *v, struct str name)
 {
     struct v0_shell *sh = map_get(&v->shells, name);
     if (sh)
@@ -562,7 +561,7 @@ static void load_shells(struct v0 *v)
         for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
             struct str name = str_sub(key, before[i].n, key.n);
             if (str_starts(key, before[i]) && name.n <= V0_SESSION_MAX)
-                shell_of(v, name);
+                v0_shell_of(v, name);
         }
     }
 }
@@ -608,7 +607,7 @@ struct action *v0_prepare(struct v0 *v, struct json *take, struct str session,
         json_free(take);
         return NULL;
     }
-    return action_new(shell_of(v, session), take, &decoded);
+    return action_new(v0_shell_of(v, session), take, &decoded);
 }
 
 void v0_submit(struct action *take, const char *key, uint64_t id, bool http)
@@ -641,6 +640,8 @@ int v0_cancel(struct v0 *v, uint64_t id, struct err *e)
             v0_answer_error(a, STR("The action was cancelled before it began"));
         } else if (a->a.kind == V0_RUN && a->session && session_busy(a->session)) {
             session_kill(a->session, SIGTERM, LIMIT_GRACE_MS, false, on_cancelled, NULL);
+        } else if (a->cell) {
+            v0_cell_cancel(a);
         }
         return 0;
     }
@@ -703,7 +704,7 @@ struct v0 *v0_open(struct engine *en, const struct json *o)
     list_init(&v->actions);
     list_init(&v->turns);
     map_init(&v->shells);
-    shell_of(v, STR("main"));
+    v0_shell_of(v, STR("main"));
     task_init(&v->turn, on_turn);
     task_init(&v->sweep, on_sweep);
     v->expire.fn = on_expire;

@@ -16,6 +16,8 @@
 
 struct v0;
 struct action;
+struct kernel;
+struct kernel_opts;
 
 enum { V0_SESSION_MAX = 40 };
 
@@ -73,6 +75,11 @@ void v0_discard(struct action *take);
 int v0_cancel(struct v0 *v, uint64_t id, struct err *e);
 /* The session that actions of this name are about, if there is one; NULL: none yet. */
 struct session *v0_find_session(struct v0 *v, struct str name);
+/* The kernel of run_ipython in that session; make: also one that is not there yet. */
+struct kernel *v0_kernel(struct v0 *v, struct str session, bool make, struct err *e);
+/* Another one, as the sandbox's user, where the session is unless o has a directory. */
+struct kernel *v0_kernel_open(struct v0 *v, struct str session, struct str name,
+                              const struct kernel_opts *o, struct err *e);
 /* Did the worker before begin the command, or type the input, with this key? */
 bool v0_begun(struct v0 *v, struct str session, const char *key);
 /* The versions of what V0 keeps. */

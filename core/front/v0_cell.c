@@ -33,26 +33,48 @@ static bool plugin(const struct v0 *v, struct str name)
     return found;
 }
 
+/* Its name. */
+static struct str name_of(const struct v0_shell *sh)
+{
+    return strcmp(sh->name, "main") == 0 ? STR("python") : str_of(sh->name);
+}
+
 static struct kernel *kernel_of(struct v0_shell *sh, struct err *e)
 {
     struct v0 *v = sh->v;
-    struct buf name = BUF_INIT(64), init = BUF_INIT(4096);
-    const char *session = strcmp(sh->name, "main") == 0 ? "python" : sh->name;
-    buf_addf(&name, "%.40s", session);
+    struct buf init = BUF_INIT(4096);
     buf_addz(&init, no_colours);
     if (plugin(v, STR("agent_skills")))
         buf_addz(&init,
                  "try:\n    from agentskills import *\nexcept ImportError:\n    pass\n");
-    struct kernel *k = kernel_lookup(v->en, buf_str(&name));
+    struct kernel *k = kernel_lookup(v->en, name_of(sh));
     if (!k) {
         struct kernel_opts o = {
             .cwd = str_of(v0_cwd(sh)), .user = v0_user(v), .init = buf_str(&init)};
-        k = kernel_open(v->en, buf_str(&name), &o, e);
+        k = kernel_open(v->en, name_of(sh), &o, e);
         snprintf(sh->kernel_cwd, sizeof(sh->kernel_cwd), "%s", v0_cwd(sh));
     }
-    buf_release(&name);
     buf_release(&init);
     return k;
+}
+
+struct kernel *v0_kernel(struct v0 *v, struct str session, bool make, struct err *e)
+{
+    struct v0_shell *sh = v0_shell_of(v, session);
+    struct kernel *k = make ? kernel_of(sh, e) : kernel_lookup(v->en, name_of(sh));
+    if (!k && !make)
+        err_set(e, ERR_NOTFOUND, "there is no kernel %.*s", STR_ARG(name_of(sh)));
+    return k;
+}
+
+struct kernel *v0_kernel_open(struct v0 *v, struct str session, struct str name,
+                              const struct kernel_opts *o, struct err *e)
+{
+    struct kernel_opts mine = *o;
+    mine.user = v0_user(v);
+    if (mine.cwd.n == 0)
+        mine.cwd = str_of(v0_cwd(v0_shell_of(v, session)));
+    return kernel_open(v->en, name, &mine, e);
 }
 
 void v0_cell_warm(struct v0 *v)
@@ -123,7 +145,22 @@ static void on_done(void *owner, const struct cell_result *r)
     cell_text_release(a->said);
     free(a->said);
     a->said = NULL;
+    a->cell = NULL;
     buf_release(&text);
+}
+
+void v0_cell_cancel(struct action *a)
+{
+    if (cell_runs(a->cell)) {
+        kernel_interrupt(kernel_lookup(a->v->en, name_of(a->sh)));
+        return;
+    }
+    cell_drop(a->cell);
+    a->cell = NULL;
+    cell_text_release(a->said);
+    free(a->said);
+    a->said = NULL;
+    v0_answer_error(a, STR("The action was cancelled before it began"));
 }
 
 static const struct cell_events events = {on_output, NULL, on_done};
@@ -163,7 +200,9 @@ void v0_cell(struct action *a)
                                                          : DEFAULT_MS};
     a->said = xnew(struct cell_text);
     cell_text_init(a->said, TEXT_MAX);
-    if (!k || push_cwd(a->sh, k, &e) < 0 || !kernel_run(k, &o, &events, a, &e)) {
+    if (k && push_cwd(a->sh, k, &e) == 0)
+        a->cell = kernel_run(k, &o, &events, a, &e);
+    if (!a->cell) {
         struct buf text = BUF_INIT(8192);
         cell_text_release(a->said);
         free(a->said);

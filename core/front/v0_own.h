@@ -105,6 +105,7 @@ struct action {
     bool typing;            /* it is about a command that is being typed */
     char letter;            /* of the special key that was asked for, or 0 */
     struct cell_text *said; /* owned; of a cell that runs */
+    struct cell *cell;      /* borrowed; the same */
     struct timer quiet;     /* of one that waits for more lines to be typed */
     struct v0_told after;   /* what is told once this answer is received */
     bool tells;
@@ -141,6 +142,9 @@ void v0_owner(const struct v0 *v, uid_t *uid, gid_t *gid);
 bool v0_typed(struct action *a);
 void v0_typed_load(struct v0_shell *sh);
 
+/* What is known of a session, made when it is not. */
+struct v0_shell *v0_shell_of(struct v0 *v, struct str name);
+
 /* v0_run.c */
 /* The id of an action, for the session. */
 void v0_id(const struct action *a, char id[OP_ID_MAX + 1]);
@@ -173,6 +177,9 @@ void v0_list(struct req *r);
 void v0_cell(struct action *a);
 /* Starts the kernel of --plugins jupyter, before it is needed. */
 void v0_cell_warm(struct v0 *v);
+
+/* Its cell goes, or is interrupted and then ends by itself. */
+void v0_cell_cancel(struct action *a);
 
 /* v0_edit.c */
 void v0_edit(struct action *a); /* or a read by the editor */

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jupyter kernels by the event stream. The kernel is that of run_ipython in the same
+ * session, unless `kernel` names another one (made when it is new, of `spec`).
+ *
+ *   {"action":"cell","args":{"code":…,"timeout":S,"input":true}}
+ *        what it says, as it says it: events cell_output; what it asks: cell_input, and
+ *        {"action":"input","args":{"id":N,"text":…}} answers; cancel interrupts it
+ *   {"action":"complete"|"inspect","args":{"code":…,"at":N}}
+ *   {"action":"interrupt_kernel"|"restart_kernel"|"kernels","args":{}}
+ */
+#include "front/events_kernel.h"
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "engine/cell_text.h"
+#include "engine/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TEXT_MAX = 256 << 10,   /* of an observation */
+    TOLD_MAX = 1 << 20,     /* of a cell's output as events: the log is not for more */
+    TELL_AT = 32 << 10,     /* of one of them */
+    TELL_MS = 100,          /* what comes within is one */
+    IMAGES_MAX = 640 << 10, /* of an observation */
+    QUESTION_MS = 30000
+};
+
+/* A cell or a question. */
+struct asked {
+    struct native *n;     /* borrowed */
+    struct kernel *k;     /* borrowed; valid while cell is */
+    struct cell *cell;    /* borrowed; NULL: it is over */
+    struct cell_text all; /* its text and pictures */
+    struct buf unsaid;    /* of its text, not told yet */
+    uint64_t told;        /* how much was */
+    struct timer tell;
+    int images_lost;
+    bool asks;           /* a question of its own waits for an answer */
+    struct json *answer; /* of a question; owned */
+};
+
+static void asked_free(struct asked *a)
+{
+    timer_stop(&a->tell);
+    cell_text_release(&a->all);
+    buf_release(&a->unsaid);
+    json_free(a->answer);
+    free(a);
+}
+
+/* ---- which kernel ---- */
+
+static int want(const struct json *args, bool code, struct err *e)
+{
+    static const char *const strings[] = {"kernel", "spec", "choice", "cwd"};
+    struct str s = {0};
+    double seconds = 0;
+    int64_t at = 0;
+    bool input = false;
+    for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++) {
+        if (json_want_str(args, strings[i], &s, e) < 0)
+            return -1;
+    }
+    if (json_want_num(args, "timeout", &seconds, e) < 0 ||
+        json_want_int(args, "at", &at, e) < 0 ||
+        json_want_bool(args, "input", &input, e) < 0 ||
+        json_want_str(args, "code", &s, e) < 0)
+        return -1;
+    if (code && !json_is_string(json_get(args, "code")))
+        return err_set(e, ERR_INVALID, "it takes \"code\"");
+    return seconds < 0 ? err_set(e, ERR_INVALID, "timeout must not be negative") : 0;
+}
+
+static int check_code(const struct json *args, struct err *e)
+{
+    return want(args, true, e);
+}
+
+static int check_none(const struct json *args, struct err *e)
+{
+    return want(args, false, e);
+}
+
+static struct kernel *kernel_of(const struct native *n, bool make, struct err *e)
+{
+    struct engine *en = n->ev->en;
+    struct str name = json_str(n->args, "kernel", "");
+    struct str spec = json_str(n->args, "spec", "");
+    struct kernel *k;
+    if (name.n == 0 && spec.n == 0)
+        return v0_kernel(n->ev->v0, str_of(n->session), make, e);
+    name = name.n ? name : spec;
+    k = kernel_lookup(en, name);
+    if (!k && make) {
+        struct kernel_opts o = {.kernel = spec,
+                                .choice = json_str(n->args, "choice", ""),
+                                .cwd = json_str(n->args, "cwd", "")};
+        return v0_kernel_open(n->ev->v0, str_of(n->session), name, &o, e);
+    }
+    if (!k)
+        err_set(e, ERR_NOTFOUND, "there is no kernel %.*s", STR_ARG(name));
+    return k;
+}
+
+/* ---- what a cell says ---- */
+
+static void say_event(struct asked *a, const char *kind, struct str text,
+                      struct json *take_extras)
+{
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
+    struct err e = ERR_INIT;
+    json_put_int(take_extras, "id", (int64_t)a->n->id);
+    buf_addf(&b, "{\"observation\":\"%s\",\"session\":\"%s\",\"content\":", kind,
+             a->n->session);
+    if (json_quote(&b, text) == 0 && buf_addz(&b, ",\"extras\":") == 0 &&
+        json_print(&b, take_extras) == 0 && buf_addc(&b, '}') == 0)
+        native_tell(a->n, &b, &e);
+    buf_release(&b);
+    json_free(take_extras);
+}
+
+static void tell_text(struct asked *a)
+{
+    timer_stop(&a->tell);
+    while (a->unsaid.n && a->told < TOLD_MAX) {
+        struct json *extras = json_object();
+        struct str text = buf_str(&a->unsaid);
+        size_t n = text.n > TELL_AT ? utf8_cut(text, TELL_AT) : text.n;
+        json_put_int(extras, "from", (int64_t)a->told);
+        a->told += n;
+        json_put_int(extras, "to", (int64_t)a->told);
+        say_event(a, "cell_output", str_sub(text, 0, n), extras);
+        buf_consume(&a->unsaid, n);
+    }
+    buf_reset(&a->unsaid);
+}
+
+static void on_tell(struct timer *t) { tell_text(container_of(t, struct asked, tell)); }
+
+/* The picture that came last, if an observation has no room for it. */
+static void drop_large(struct asked *a)
+{
+    struct json *last = NULL;
+    size_t all = 0;
+    for (struct json *i = json_first(a->all.images); i; i = json_next(i)) {
+        last = i;
+        all += json_str_value(i, "").n;
+    }
+    if (all <= IMAGES_MAX)
+        return;
+    json_drop(a->all.images, last);
+    a->images_lost++;
+}
+
+static void on_output(void *owner, struct str type, const struct json *content)
+{
+    struct asked *a = owner;
+    struct buf text = BUF_INIT(LIMIT_KERNEL_MESSAGE);
+    cell_text_add(&a->all, type, content);
+    drop_large(a);
+    if (cell_text_of(&text, type, content))
+        cell_text_plain(&a->unsaid, buf_str(&text));
+    buf_release(&text);
+    if (a->unsaid.n >= TELL_AT)
+        tell_text(a);
+    else if (a->unsaid.n && !timer_active(&a->tell))
+        timer_begin(a->n->ev->en->loop, &a->tell, TELL_MS, on_tell);
+}
+
+static void on_input(void *owner, struct str prompt, bool password)
+{
+    struct asked *a = owner;
+    struct json *extras = json_object();
+    tell_text(a);
+    a->asks = true;
+    json_put_bool(extras, "password", password);
+    say_event(a, "cell_input", prompt, extras);
+}
+
+static void put_images(struct asked *a, struct json *extras)
+{
+    json_put(extras, "images", a->all.images ? a->all.images : json_array());
+    a->all.images = NULL;
+    if (a->images_lost)
+        json_put_int(extras, "images_lost", a->images_lost);
+}
+
+static void on_cell_done(void *owner, const struct cell_result *r)
+{
+    struct asked *a = owner;
+    struct native *n = a->n;
+    struct json *extras = json_object();
+    struct buf b = BUF_INIT(2 * IMAGES_MAX);
+    tell_text(a);
+    json_put_z(extras, "end", cell_end_name(r->end));
+    json_put_z(extras, "kernel", kernel_name(a->k));
+    if (r->count)
+        json_put_int(extras, "count", r->count);
+    json_put_int(extras, "duration_ms", r->duration_ms);
+    if (r->err.code)
+        json_put_z(extras, "why", r->err.text);
+    if (a->all.lost)
+        json_put_int(extras, "lost", (int64_t)a->all.lost);
+    put_images(a, extras);
+    json_print(&b, extras);
+    n->own = NULL;
+    native_end(n, buf_str(&a->all.text), buf_str(&b));
+    json_free(extras);
+    buf_release(&b);
+    asked_free(a);
+}
+
+static const struct cell_events asking = {on_output, on_input, on_cell_done};
+static const struct cell_events mute = {on_output, NULL, on_cell_done};
+
+/* ---- questions ---- */
+
+static void on_answer(void *owner, struct str type, const struct json *content)
+{
+    struct asked *a = owner;
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX / 2);
+    struct err e = ERR_INIT;
+    if (str_ends(type, STR("_reply")) && json_print(&b, content) == 0 && !a->answer)
+        a->answer = json_parse(buf_str(&b), &e);
+    buf_release(&b);
+}
+
+/* The names, a line each; what a name is. */
+static void put_answer_text(struct buf *out, const struct json *answer)
+{
+    const struct json *matches = json_get(answer, "matches");
+    for (struct json *m = json_first(matches); m; m = json_next(m)) {
+        buf_adds(out, json_str_value(m, ""));
+        if (json_next(m))
+            buf_addc(out, '\n');
+    }
+    if (!matches)
+        cell_text_plain(out, json_str(json_get(answer, "data"), "text/plain", ""));
+}
+
+static void on_question_done(void *owner, const struct cell_result *r)
+{
+    struct asked *a = owner;
+    struct native *n = a->n;
+    struct buf text = BUF_INIT(TEXT_MAX), extras = BUF_INIT(LIMIT_EVENT_MAX / 2);
+    struct err e = r->err;
+    n->own = NULL;
+    if (r->end == CELL_OK && a->answer) {
+        put_answer_text(&text, a->answer);
+        json_print(&extras, a->answer);
+        native_end(n, buf_str(&text), buf_str(&extras));
+    } else {
+        if (!e.code)
+            err_set(&e, r->end == CELL_TIMEOUT ? ERR_TIMEOUT : ERR_UNSUPPORTED,
+                    "the kernel %s has not answered the question", kernel_name(a->k));
+        native_fail(n, &e);
+    }
+    buf_release(&text);
+    buf_release(&extras);
+    asked_free(a);
+}
+
+static const struct cell_events question = {on_answer, NULL, on_question_done};
+
+/* ---- actions ---- */
+
+static void begin(struct native *n, const char *what, const struct cell_events *ev,
+                  int64_t timeout_ms)
+{
+    struct err e = ERR_INIT;
+    struct asked *a = xnew(struct asked);
+    struct cell_opts o = {.id = n->key,
+                          .code = json_str(n->args, "code", ""),
+                          .history = true,
+                          .question = what,
+                          .at = json_int(n->args, "at", -1),
+                          .timeout_ms = timeout_ms};
+    a->n = n;
+    n->own = a;
+    cell_text_init(&a->all, TEXT_MAX);
+    buf_init(&a->unsaid, LIMIT_KERNEL_MESSAGE);
+    a->k = kernel_of(n, true, &e);
+    a->cell = a->k ? kernel_run(a->k, &o, ev, a, &e) : NULL;
+    if (!a->cell) {
+        n->own = NULL;
+        asked_free(a);
+        native_fail(n, &e);
+    }
+}
+
+static void cancel(struct native *n)
+{
+    struct asked *a = n->own;
+    n->own = NULL;
+    cell_cancel(a->cell);
+    asked_free(a);
+}
+
+static void start_cell(struct native *n)
+{
+    begin(n, NULL, json_bool(n->args, "input", false) ? &asking : &mute,
+          (int64_t)(json_num(n->args, "timeout", 0) * 1000));
+}
+
+const struct native_kind native_cell = {
+    .name = "cell", .check = check_code, .start = start_cell, .cancel = cancel};
+
+static int64_t question_ms(const struct native *n)
+{
+    double seconds = json_num(n->args, "timeout", 0);
+    return seconds > 0 ? (int64_t)(seconds * 1000) : QUESTION_MS;
+}
+
+static void start_complete(struct native *n)
+{
+    begin(n, "complete", &question, question_ms(n));
+}
+
+const struct native_kind native_complete = {
+    .name = "complete", .check = check_code, .start = start_complete, .cancel = cancel};
+
+static void start_inspect(struct native *n)
+{
+    begin(n, "inspect", &question, question_ms(n));
+}
+
+const struct native_kind native_inspect = {
+    .name = "inspect", .check = check_code, .start = start_inspect, .cancel = cancel};
+
+static void with_kernel(struct native *n, void (*fn)(struct kernel *))
+{
+    struct err e = ERR_INIT;
+    struct kernel *k = kernel_of(n, false, &e);
+    if (!k) {
+        native_fail(n, &e);
+        return;
+    }
+    fn(k);
+    native_end(n, STR(""), STR(""));
+}
+
+static enum native_again again_unknown(const struct native *n)
+{
+    (void)n;
+    return NATIVE_UNKNOWN;
+}
+
+static void start_interrupt(struct native *n) { with_kernel(n, kernel_interrupt); }
+
+const struct native_kind native_interrupt_kernel = {.name = "interrupt_kernel",
+                                                    .at_once = true,
+                                                    .check = check_none,
+                                                    .start = start_interrupt,
+                                                    .again = again_unknown};
+
+static void start_restart(struct native *n) { with_kernel(n, kernel_restart); }
+
+const struct native_kind native_restart_kernel = {.name = "restart_kernel",
+                                                  .at_once = true,
+                                                  .check = check_none,
+                                                  .start = start_restart,
+                                                  .again = again_unknown};
+
+static void start_kernels(struct native *n)
+{
+    struct json *j = kernel_overview(n->ev->en, json_str(n->args, "cwd", ""));
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX / 2);
+    json_print(&b, j);
+    native_end(n, STR(""), buf_str(&b));
+    buf_release(&b);
+    json_free(j);
+}
+
+const struct native_kind native_kernels = {
+    .name = "kernels", .at_once = true, .check = check_none, .start = start_kernels};
+
+/* ---- the answer to what a cell asks ---- */
+
+int events_kernel_input(struct events *ev, uint64_t id, struct str text, struct err *e)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &ev->natives) {
+        struct native *n = list_entry(it, struct native, node);
+        struct asked *a = n->own;
+        if (n->id != id || n->kind != &native_cell || !a || !a->asks)
+            continue;
+        a->asks = false;
+        cell_answer(a->cell,
+                    str_ends(text, STR("\n")) ? str_sub(text, 0, text.n - 1) : text);
+        return 0;
+    }
+    return err_set(e, ERR_NOTFOUND, "action %llu is no cell that asks for something",
+                   (unsigned long long)id);
+}
