@@ -15,14 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static int fail(const char *text)
+int browse_fail(const char *text)
 {
     fprintf(stderr, "od browse: %s\n", text);
     return BROWSE_OURS;
 }
 
 /* An address as it is; the path of a file as file:; anything else is a host's name. */
-static void put_address(struct buf *out, const char *given)
+void browse_address(struct buf *out, const char *given)
 {
     static const char *const schemes[] = {"about:", "data:", "file:", "http:", "https:"};
     char path[PATH_MAX];
@@ -120,20 +120,35 @@ static const char *shot_format(const char *name)
                                                                  : "png";
 }
 
+int browse_show(const struct browse_options *o, struct browser_seen *seen)
+{
+    int status = seen->error.n ? BROWSE_FAILED : 0;
+    if (o->json)
+        print_json(o, seen);
+    else
+        print_text(o, seen);
+    return o->shot && write_shot(o, seen) != 0 ? BROWSE_OURS : status;
+}
+
+struct browser_look browse_look(const struct browse_options *o)
+{
+    return (struct browser_look){.tree = true,
+                                 .shot = o->shot != NULL,
+                                 .text = !o->tree,
+                                 .compact = !o->full_tree,
+                                 .whole = o->whole,
+                                 .format = shot_format(o->shot ? o->shot : ""),
+                                 .page_size = o->page_size,
+                                 .page = o->page};
+}
+
 static int visit(const struct browse_options *o, struct browser *b)
 {
-    struct browser_look look = {.tree = true,
-                                .shot = o->shot != NULL,
-                                .text = !o->tree,
-                                .compact = !o->full_tree,
-                                .whole = o->whole,
-                                .format = shot_format(o->shot),
-                                .page_size = o->page_size,
-                                .page = o->page};
+    struct browser_look look = browse_look(o);
     struct browser_seen seen;
     struct err e = ERR_INIT;
     struct buf go = BUF_INIT(1 << 20), address = BUF_INIT(1 << 19);
-    put_address(&address, o->url);
+    browse_address(&address, o->url);
     buf_addz(&go, "goto(");
     browse_repr_text(&go, buf_str(&address));
     buf_addz(&go, ")");
@@ -148,15 +163,9 @@ static int visit(const struct browse_options *o, struct browser *b)
     }
     if (browser_see(b, &look, &seen, &e) < 0) {
         browser_seen_release(&seen);
-        return fail(e.text);
+        return browse_fail(e.text);
     }
-    int status = seen.error.n ? BROWSE_FAILED : 0;
-    if (o->json)
-        print_json(o, &seen);
-    else
-        print_text(o, &seen);
-    if (o->shot && write_shot(o, &seen) != 0)
-        status = BROWSE_OURS;
+    int status = browse_show(o, &seen);
     browser_seen_release(&seen);
     return r < 0 && status == 0 ? BROWSE_FAILED : status;
 }
@@ -198,6 +207,18 @@ static int parse_page(int argc, char **argv, int *i, struct browse_options *o)
     return 0;
 }
 
+static int take_timeout(struct browse_options *o, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (!*text || *end || !(seconds > 0 && seconds <= 86400)) {
+        browse_fail("--timeout is a number of seconds, at most a day");
+        return -1;
+    }
+    o->timeout_ms = seconds < 0.001 ? 1 : (int64_t)(seconds * 1000);
+    return 0;
+}
+
 static int parse(int argc, char **argv, struct browse_options *o)
 {
     for (int i = 1; i < argc; i++) {
@@ -217,13 +238,26 @@ static int parse(int argc, char **argv, struct browse_options *o)
             o->json = true;
         } else if (strcmp(argv[i], "--text") == 0) {
             o->text = true;
+        } else if (strcmp(argv[i], "--list") == 0) {
+            o->list = true;
+        } else if (strcmp(argv[i], "--close") == 0) {
+            o->close = true;
+        } else if (is(argv[i], "--session")) {
+            if (!(v = o->session = value(argc, argv, &i, "--session")))
+                return BROWSE_OURS;
+        } else if (is(argv[i], "--socket")) {
+            if (!(v = o->socket = value(argc, argv, &i, "--socket")))
+                return BROWSE_OURS;
+        } else if (is(argv[i], "--timeout")) {
+            if (!(v = value(argc, argv, &i, "--timeout")) || take_timeout(o, v) < 0)
+                return BROWSE_OURS;
         } else if (strcmp(argv[i], "--links") == 0) {
             o->links = o->text = true;
         } else if (is(argv[i], "--actions")) {
             if (!(v = value(argc, argv, &i, "--actions")))
                 return BROWSE_OURS;
             if (buf_addf(&o->actions, "%s\n", v) < 0)
-                return fail("the actions are too long");
+                return browse_fail("the actions are too long");
         } else if (is(argv[i], "--screenshot")) {
             if (!(v = o->shot = value(argc, argv, &i, "--screenshot")))
                 return BROWSE_OURS;
@@ -235,12 +269,14 @@ static int parse(int argc, char **argv, struct browse_options *o)
                     argv[i]);
             return BROWSE_OURS;
         } else if (o->url) {
-            return fail("one address at a time (see od help browse)");
+            return browse_fail("one address at a time (see od help browse)");
         } else {
             o->url = argv[i];
         }
     }
-    return o->url ? 0 : fail("no address was given (see od help browse)");
+    if (o->session || o->list || o->close)
+        return 0;
+    return o->url ? 0 : browse_fail("no address was given (see od help browse)");
 }
 
 static int browse_main(int argc, char **argv)
@@ -256,11 +292,14 @@ static int browse_main(int argc, char **argv)
                 strerror(errno));
         status = BROWSE_OURS;
     }
-    if (status == 0) {
+    if (status == 0 && o.downloads)
+        o.downloads = folder;
+    if (status == 0 && (o.session || o.list || o.close)) {
+        status = browse_in_session(&o);
+    } else if (status == 0) {
         signal(SIGPIPE, SIG_IGN);
-        struct browser_opts opts = {.stop = sig_open(signals, 3),
-                                    .downloads = o.downloads ? folder : NULL,
-                                    .console = o.console};
+        struct browser_opts opts = {
+            .stop = sig_open(signals, 3), .downloads = o.downloads, .console = o.console};
         const char *which = getenv("OD_BROWSER");
         bool by_text = o.text || (which && strcmp(which, "text") == 0);
         struct browser *b = by_text ? NULL : browser_open(&opts, &e);
@@ -268,12 +307,13 @@ static int browse_main(int argc, char **argv)
         if (b)
             status = visit(&o, b);
         else if (picture)
-            status = fail(by_text ? "--tree, --screenshot and --downloads need a Chromium"
-                                  : e.text);
+            status = browse_fail(
+                by_text ? "--tree, --screenshot and --downloads need a Chromium"
+                        : e.text);
         else if (by_text || e.code == ERR_NOTFOUND)
             status = browse_by_text(&o);
         else
-            status = fail(e.text);
+            status = browse_fail(e.text);
         browser_close(b);
     }
     buf_release(&o.actions);
@@ -285,6 +325,8 @@ const struct applet applet_browse = {
     .brief = "visit a page: read it, act on it, take its picture",
     .usage =
         "Usage: od browse [OPTION...] ADDRESS\n"
+        "       od browse --session NAME [OPTION...] [ADDRESS]\n"
+        "       od browse --list [--json] | --close --session NAME\n"
         "\n"
         "Opens a web page, or a file, in a Chromium of its own without a window, "
         "carries\n"
@@ -315,6 +357,18 @@ const struct applet applet_browse = {
         "  --text             read it without a browser (OD_BROWSER=text)\n"
         "  --links            the same, and print the addresses of its links\n"
         "\n"
+        "With --session the browser stays: the server keeps it, and its pages, for the "
+        "next\n"
+        "call with that name (one is started if none runs). Without an address it is "
+        "about\n"
+        "the page that is open; it is closed when it was not used for half an hour.\n"
+        "\n"
+        "  --session NAME     a browser that stays\n"
+        "  --list             those that are open\n"
+        "  --close            end the one that --session names\n"
+        "  --timeout SEC      with --session: end it if it takes longer (120)\n"
+        "  --socket PATH      which server (@NAME: an abstract socket)\n"
+        "\n"
         "Actions are calls like these, in the syntax of Python. Elements are named by\n"
         "their bids; the same page gives the same bids again.\n"
         "\n"
@@ -332,6 +386,8 @@ const struct applet applet_browse = {
         "\n"
         "Examples:\n"
         "  od browse --tree https://example.org\n"
+        "  od browse --session shop --tree http://localhost:3000\n"
+        "  od browse --session shop --tree --actions \"click('14')\"\n"
         "  od browse --actions \"fill('11', 'mugs') click('14')\" "
         "http://localhost:3000\n",
     .main = browse_main,

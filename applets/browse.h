@@ -4,8 +4,10 @@
 #define OD_BROWSE_H
 
 #include "base/buf.h"
+#include "engine/browser.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { BROWSE_FAILED = 1, BROWSE_OURS = 125 }; /* exit statuses */
 enum { BROWSE_PAGE = 100000 };                 /* bytes of a page's part */
@@ -17,8 +19,22 @@ struct browse_options {
     bool whole, console; /* --full-page, --console */
     size_t page_size;
     int page;
+    /* A browser of the server's. */
+    const char *session, *socket;
+    bool list, close;
+    int64_t timeout_ms; /* 0: as the server has it */
 };
 
+/* Says why on standard error; BROWSE_OURS. */
+int browse_fail(const char *text);
+/* An address as a browser takes it, of what was given on the command line. */
+void browse_address(struct buf *out, const char *given);
+/* What is to be seen. */
+struct browser_look browse_look(const struct browse_options *o);
+/* Prints what was seen, and writes the picture; the exit status. */
+int browse_show(const struct browse_options *o, struct browser_seen *seen);
+/* The calls that a server answers; the exit status. */
+int browse_in_session(const struct browse_options *o);
 /* The visit without a browser: prints the page; the exit status. */
 int browse_by_text(const struct browse_options *o);
 

@@ -53,6 +53,8 @@
     LIMIT(KERNELS_MAX, 64, "Jupyter kernels at once: each is an interpreter") \
     LIMIT(KERNEL_HEART_MS, 10000, "milliseconds without a heartbeat before a kernel that runs a cell is said to hang: longer than a busy machine needs") \
     LIMIT(KERNEL_START_MS, 60000, "milliseconds that a kernel may take to answer first: R and Java on a cold disk") \
+    LIMIT(BROWSERS_MAX, 16, "browsers with names at once: each takes some 200 MiB") \
+    LIMIT(BROWSER_IDLE_MS, 1800000, "milliseconds that a browser is kept open unused") \
     LIMIT(CDP_MESSAGE, 64 << 20, "bytes of one message of a browser: the tree of a page of 50,000 elements") \
     LIMIT(CONNECT_WAIT_MS, 30000, "milliseconds at most between two tries to reach the backend") \
     LIMIT(PEM_MAX, 4 << 20, "bytes of a file of certificates or keys: a distribution's has a quarter of a million") \

@@ -553,6 +553,8 @@ static int do_goto(struct browser *b, struct str url, struct err *e)
     char text[400], loader[BROWSER_ID] = "";
     int shown = url.n > 200 ? 200 : (int)url.n;
     json_put_str(p, "url", url);
+    if (b->active)
+        b->active->crashed = false; /* this brings it back */
     struct json *j = cdp_call(&b->cdp, browser_session_of(b->active), "Page.navigate", p,
                               browser_in(BROWSER_GOTO_MS), e);
     if (!j) {

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "engine/browsing.h"
 #include "engine/cachedir.h"
 #include "engine/edit.h"
 #include "engine/kernel.h"
@@ -55,6 +56,7 @@ int engine_open(struct engine *en, struct loop *l, struct err *e)
     map_init(&en->sessions);
     map_init(&en->processes);
     map_init(&en->kernels);
+    map_init(&en->browsers);
     map_init(&en->states);
     engine_touch(en);
     return 0;
@@ -147,7 +149,10 @@ void engine_resume(struct engine *en)
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
         if (str_starts(key, STR("jupyter/")))
             kernel_resume(en, str_sub(key, 8, key.n), buf_str(value));
+        else if (str_starts(key, STR("browser/")))
+            browsing_resume(en, str_sub(key, 8, key.n), buf_str(value));
     }
+    browsing_resumed(en);
     hold_drop_unclaimed(en->hold);
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
         buf_release(value);
@@ -174,6 +179,7 @@ void engine_stop(struct engine *en, int64_t grace_ms)
     for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
         process_cancel(value);
     kernel_cancel_all(en);
+    browsing_cancel_all(en);
     plugins_cancel(en->plugins);
     hold_stop(en->hold, grace_ms);
     task_init(&en->leave, on_leave);

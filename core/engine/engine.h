@@ -22,6 +22,7 @@ struct engine {
     struct map sessions;  /* by name: struct session, owned */
     struct map processes; /* by name: struct process, owned */
     struct map kernels;   /* by name: struct kernel, owned */
+    struct map browsers;  /* by name: struct browsing, owned */
     struct map states;    /* what the keeper handed back, until ready */
     char state_dir[192];  /* "": memory only */
     char **env;           /* owned: the environment of children, NULL-terminated */

@@ -177,7 +177,7 @@ static int put_member(struct buf *out, const struct json *item, const char *befo
                       const char *name)
 {
     struct str s = json_str(item, name, "");
-    if (!json_has(item, name))
+    if (s.n == 0)
         return 0;
     return buf_addz(out, before) < 0 ? -1 : webpage_quote(out, s);
 }

@@ -770,6 +770,9 @@ static const struct verb {
     {"cell", local_cell, true},
     {"kernels", local_kernels, false},
     {"kernel", local_kernel, false},
+    {"browse", local_browse, true},
+    {"browsers", local_browsers, false},
+    {"browser", local_browser, false},
     {"events", do_events, false},
     {"skill", local_skill, false},
 };
@@ -777,12 +780,11 @@ static const struct verb {
 /* Members by type: one of another type is an error and never a default. */
 static int check_types(const struct json *q, struct err *e)
 {
-    static const char *const strings[] = {"do",      "id",       "parent",    "session",
-                                          "process", "command",  "command64", "cwd",
-                                          "user",    "shell",    "name",      "data",
-                                          "data64",  "on_input", "term",      "path",
-                                          "code",    "kernel",   "choice",    "verb",
-                                          "spec",    "skill",    "home",      "question"};
+    static const char *const strings[] = {
+        "do",    "id",   "parent",   "session", "process",  "command", "command64",
+        "cwd",   "user", "shell",    "name",    "data",     "data64",  "on_input",
+        "term",  "path", "code",     "kernel",  "choice",   "verb",    "spec",
+        "skill", "home", "question", "mode",    "downloads"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
                                        "op",         "v",       "since",       "at"};
@@ -950,6 +952,9 @@ static void cancel(struct conn *c)
     } else if (c->skill) {
         local_skill_drop(c);
         local_send_result(c, local_ok());
+    } else if (c->browse) {
+        local_browse_drop(c);
+        local_send_result(c, local_ok());
     } else if (c->attached && c->op) {
         struct session *s = c->attached;
         session_detach(s, c->op);
@@ -1024,6 +1029,8 @@ static void on_room(struct stream *st)
         local_cell_room(c);
     else if (c->skill)
         local_skill_room(c);
+    else if (c->browse)
+        local_browse_room(c);
     else if (c->op)
         op_pump(c->op);
     if (c->reading)
@@ -1050,6 +1057,8 @@ static void on_end(struct stream *st, int errnum)
         local_cell_drop(c);
     else if (c->skill)
         local_skill_drop(c);
+    else if (c->browse)
+        local_browse_drop(c);
     else if (c->attached && c->op)
         session_detach(c->attached, c->op);
     else if (c->op)

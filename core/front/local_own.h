@@ -16,15 +16,17 @@ enum { LOCAL_QUEUED_MAX = 256 << 10 }; /* bytes to a client before output waits 
 
 struct cell_call;
 struct skill_ask;
+struct browse_ask;
 
 struct conn {
     struct local *front;
     struct engine *en;
     struct http *http;
     struct stream stream;
-    struct op *op;           /* borrowed; the request in flight */
-    struct cell_call *cell;  /* owned; the same, of a kernel */
-    struct skill_ask *skill; /* owned; the same, of a skill */
+    struct op *op;             /* borrowed; the request in flight */
+    struct cell_call *cell;    /* owned; the same, of a kernel */
+    struct skill_ask *skill;   /* owned; the same, of a skill */
+    struct browse_ask *browse; /* owned; the same, of a browser */
     struct session *attached;
     struct session *killing;
     bool upgrading;
@@ -58,6 +60,11 @@ local_verb local_cell, local_kernels, local_kernel;
 void local_cell_answer(struct conn *c, const struct json *j);
 void local_cell_room(struct conn *c);
 void local_cell_drop(struct conn *c);
+
+/* local_browse.c */
+local_verb local_browse, local_browsers, local_browser;
+void local_browse_room(struct conn *c);
+void local_browse_drop(struct conn *c);
 
 /* local_skill.c */
 local_verb local_skill;

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* `od browse` with browsers that stay: the server's (front/local_browse.c). */
+#include "base/enc.h"
+#include "base/json.h"
+#include "base/list.h"
+#include "browse.h"
+#include "engine/browse_action.h"
+#include "proto/answer.h"
+#include "proto/call.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ANSWER_MAX = 130 << 20, SHOT_MAX = 48 << 20, TIME_MS = 120000 };
+
+struct asking {
+    struct call call;
+    struct buf line;
+};
+
+static int on_output(struct call *c, bool error, struct str bytes)
+{
+    struct asking *a = container_of(c, struct asking, call);
+    (void)error;
+    return buf_adds(&a->line, bytes) < 0 ? (errno = EFBIG, -1) : 0;
+}
+
+static const struct call_events events = {on_output, NULL, NULL, NULL};
+
+static struct json *request(const struct browse_options *o, const char *verb)
+{
+    struct json *q = json_object();
+    char cwd[PATH_MAX];
+    json_put_int(q, "v", FRAME_VERSION);
+    json_put_z(q, "do", verb);
+    json_put_z(q, "cwd", getcwd(cwd, sizeof(cwd)) ? cwd : "/");
+    if (o->session)
+        json_put_z(q, "session", o->session);
+    return q;
+}
+
+/* What it was answered with, beside the output; NULL: said why. */
+static struct json *ask(struct asking *a, struct client *client, struct json *take,
+                        int64_t limit_ms)
+{
+    struct err e = ERR_INIT;
+    call_init(&a->call, client, take, &events);
+    buf_init(&a->line, ANSWER_MAX);
+    a->call.input = a->call.signals = -1;
+    a->call.limit_ms = limit_ms;
+    struct json *r = call_run(&a->call, &e);
+    if (!r) {
+        browse_fail(e.text);
+    } else if (!json_bool(r, "ok", false)) {
+        browse_fail(json_str(json_get(r, "error"), "text", "it was refused").p);
+        json_free(r);
+        r = NULL;
+    }
+    call_release(&a->call);
+    json_free(take);
+    return r;
+}
+
+/* ---- a call ---- */
+
+static struct json *what_of(const struct browse_options *o)
+{
+    struct json *what = json_object(), *look = json_object();
+    struct browser_look want = browse_look(o);
+    struct buf actions = BUF_INIT(2 << 20), address = BUF_INIT(1 << 19);
+    if (o->url) {
+        browse_address(&address, o->url);
+        buf_addz(&actions, "goto(");
+        browse_repr_text(&actions, buf_str(&address));
+        buf_addz(&actions, ")\n");
+    }
+    buf_adds(&actions, buf_str(&o->actions));
+    json_put_str(what, "actions", buf_str(&actions));
+    json_put_bool(look, "tree", want.tree);
+    json_put_bool(look, "text", want.text);
+    json_put_bool(look, "shot", want.shot);
+    json_put_bool(look, "compact", want.compact);
+    json_put_bool(look, "whole", want.whole);
+    json_put_bool(look, "console", o->console);
+    json_put_z(look, "format", want.format);
+    json_put_int(look, "page_size", (int64_t)want.page_size);
+    json_put_int(look, "page", want.page);
+    json_put(what, "look", look);
+    buf_release(&actions);
+    buf_release(&address);
+    return what;
+}
+
+static void put(struct buf *b, const struct json *j, const char *name)
+{
+    struct str s = json_str(j, name, "");
+    buf_init(b, s.n + 1);
+    buf_adds(b, s);
+}
+
+/* A list that is of j as one of its own. */
+static struct json *copy(const struct json *j, const char *name)
+{
+    struct buf b = BUF_INIT(16 << 20);
+    struct err e = ERR_INIT;
+    const struct json *list = json_get(j, name);
+    struct json *made = list && json_print(&b, list) == 0 ? json_parse(buf_str(&b), &e)
+                                                          : NULL;
+    buf_release(&b);
+    return made ? made : json_array();
+}
+
+static int show(const struct browse_options *o, const struct json *j)
+{
+    struct browser_seen seen = {.active = (int)json_int(j, "active", -1),
+                                .tabs = copy(j, "tabs"),
+                                .notes = copy(j, "notes"),
+                                .console = copy(j, "console"),
+                                .pages = (int)json_int(j, "pages", 1)};
+    put(&seen.url, j, "url");
+    put(&seen.title, j, "title");
+    put(&seen.error, j, "error");
+    put(&seen.focused, j, "focused");
+    put(&seen.tree, j, "tree");
+    put(&seen.text, j, "text");
+    put(&seen.said, j, "said");
+    buf_init(&seen.shot, SHOT_MAX);
+    dec_base64(&seen.shot, json_str(j, "shot", ""));
+    int status = 0;
+    if (o->shot && seen.shot.n == 0)
+        status = browse_fail("there is no picture: the page is read without a browser");
+    else
+        status = browse_show(o, &seen);
+    browser_seen_release(&seen);
+    return status;
+}
+
+static int call(const struct browse_options *o, struct client *client)
+{
+    struct asking *a = calloc(1, sizeof(*a));
+    struct json *q = request(o, "browse");
+    struct err e = ERR_INIT;
+    if (!a)
+        return browse_fail("no memory");
+    json_put(q, "what", what_of(o));
+    if (o->text)
+        json_put_z(q, "mode", "text");
+    if (o->downloads)
+        json_put_z(q, "downloads", o->downloads);
+    if (o->timeout_ms)
+        json_put_int(q, "timeout_ms", o->timeout_ms);
+    /* It may wait for calls before it: the server ends it. */
+    struct json *r = ask(a, client, q, 0);
+    struct json *j = r ? json_parse(buf_str(&a->line), &e) : NULL;
+    int status = BROWSE_OURS;
+    if (j)
+        status = show(o, j);
+    else if (r)
+        browse_fail(e.text);
+    json_free(j);
+    json_free(r);
+    buf_release(&a->line);
+    free(a);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static int print_json(const struct json *j)
+{
+    struct buf b = BUF_INIT(16 << 20);
+    int r = json_print(&b, j);
+    if (r == 0)
+        printf("%s\n", buf_z(&b));
+    buf_release(&b);
+    return r < 0 ? BROWSE_OURS : 0;
+}
+
+static void print_list(const struct json *list)
+{
+    printf("%-16s %-6s %-8s %s\n", "NAME", "STATE", "MODE", "PAGE");
+    for (const struct json *b = json_first(list); b; b = json_next(b))
+        printf("%-16s %-6s %-8s %s\n", json_str(b, "name", "").p,
+               json_str(b, "state", "").p, json_str(b, "mode", "").p,
+               json_str(b, "url", "").p);
+}
+
+static int ask_once(const struct browse_options *o, struct client *client)
+{
+    struct asking *a = calloc(1, sizeof(*a));
+    struct json *q = request(o, o->close ? "browser" : "browsers");
+    if (!a)
+        return browse_fail("no memory");
+    if (o->close)
+        json_put_z(q, "verb", "close");
+    struct json *r = ask(a, client, q, TIME_MS);
+    int status = r ? 0 : BROWSE_OURS;
+    if (r && o->list && o->json)
+        status = print_json(json_get(r, "browsers"));
+    else if (r && o->list)
+        print_list(json_get(r, "browsers"));
+    json_free(r);
+    buf_release(&a->line);
+    free(a);
+    return status;
+}
+
+int browse_in_session(const struct browse_options *o)
+{
+    struct client client = {.fd = -1};
+    struct err e = ERR_INIT;
+    int status;
+    signal(SIGPIPE, SIG_IGN);
+    if (o->close && !o->session)
+        return browse_fail("--close needs --session NAME");
+    if ((o->close || o->list) && (o->url || o->actions.n))
+        return browse_fail("--list and --close visit nothing");
+    if (client_open(&client, o->socket, !o->close && !o->list, &e) < 0) {
+        bool none = o->list && e.code == ERR_NOTFOUND;
+        if (none && o->json)
+            printf("[]\n");
+        status = none ? 0 : browse_fail(e.text);
+    } else {
+        status = o->close || o->list ? ask_once(o, &client) : call(o, &client);
+    }
+    client_close(&client);
+    return fflush(stdout) == 0 ? status : BROWSE_OURS;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* `od-browser`: the process of od serve beside one browser. */
+#include "applet.h"
+#include "engine/browser_host.h"
+
+static int browser_main(int argc, char **argv)
+{
+    return browser_host_run(argc > 1 ? argv[1] : "{}");
+}
+
+const struct applet applet_browser = {
+    .name = "browser",
+    .brief = "the process of od serve beside one browser",
+    .usage = "Started by od serve.\n",
+    .main = browser_main,
+    .hidden = true,
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process beside one browser (`od-browser`): it starts a Chromium, or reads pages
+ * by itself where there is none, and does what lines ask it for. The keeper owns it as
+ * it owns any process, so pages stay open when a worker ends, and a page that breaks
+ * its reader breaks a process of its own.
+ *
+ * Lines of JSON, each way. In:
+ *
+ *   {"id", "actions", "look": {…}, "shots": DIR, "offer": DIR}
+ *                    carries out the actions, if any, then looks. look: the members of
+ *                    struct browser_look; console; and html: the text is the page's
+ *                    Markdown, links with their addresses, hidden parts too. shots: the
+ *                    picture is also saved there; offer: what an action that failed has
+ *                    downloaded is copied there
+ *   {"again": ID}    the answer to that once more, if it was the last one
+ *   {"read": N}      so many bytes of lines were read: there may be `window` more
+ *   end of input     the browser ends
+ *
+ * Out, for each of the first kind:
+ *
+ *   {"id", "mode": "chromium" | "text", "url", "title", "error", "focused", "active",
+ *    "tabs", "notes", "said", "pages", and of what was wanted "tree", "text", "console",
+ *    "shot" (base64), "saved" (the picture's path), "offered" (the download's)}
+ *   {"id", "failed": why, "code"}: nothing was seen; the next call begins anew if the
+ *    browser is gone
+ *
+ * and first of all {"dir": PATH}, where its profile is: one that was killed leaves it,
+ * and the next one removes it.
+ */
+#ifndef OD_ENGINE_BROWSER_HOST_H
+#define OD_ENGINE_BROWSER_HOST_H
+
+/*
+ * Runs until the end of its input, or a signal. options: a JSON object {mode: "text" or
+ * "", downloads: a folder or "", sweep: what is to be removed, window: bytes}.
+ * The process's exit status.
+ */
+int browser_host_run(const char *options);
+
+#endif
