@@ -177,8 +177,8 @@ static const struct setting {
                    "what pip, npm and apt download is kept there, and which plugins\n"
                    "      succeeded; may be used by other containers too",
                    VALUE},
-    [BROWSER] = {"enable-browser", NULL, NULL, "yes", "known and without effect yet",
-                 TOGGLE},
+    [BROWSER] = {"enable-browser", NULL, NULL, "yes",
+                 "V0's browse and browse_interactive are served", TOGGLE},
     [EVAL_ENV] = {"browsergym-eval-env", NULL, "NAME", "none",
                   "known and without effect yet", VALUE},
     [NO_CHANGE] = {"no-change-timeout", "NO_CHANGE_TIMEOUT_SECONDS", "SECONDS", "10",

@@ -80,6 +80,7 @@ static void action_free(struct action *a)
     json_free(a->body);
     buf_release(&a->answer);
     buf_release(&a->prefix);
+    buf_release(&a->did);
     free(a);
 }
 
@@ -289,7 +290,7 @@ static void start(struct action *a)
         return;
     case V0_BROWSE:
     case V0_BROWSE_INTERACTIVE:
-        v0_answer_error(a, v0_no_browser);
+        v0_browse(a);
         return;
     case V0_EDIT:
         v0_edit(a);
@@ -692,6 +693,7 @@ struct v0 *v0_open(struct engine *en, const struct json *o)
                      .no_change_ms = json_int(o, "no_change_ms", 10000),
                      .su = json_bool(o, "su", true),
                      .warm = json_bool(o, "warm", false),
+                     .browser = json_bool(o, "browser", true),
                      .named = user.n > 0,
                      .asked_ms = clock_ms(),
                      .cpu_at_ms = clock_ms()};
@@ -736,5 +738,6 @@ void v0_start(struct v0 *v)
             snprintf(v->problem, sizeof(v->problem), "%s", e.text);
         }
     }
+    v0_browse_warm(v);
     plugins_start(v->en->plugins, v0_user(v), on_set_up, v);
 }

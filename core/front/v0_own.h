@@ -61,6 +61,7 @@ struct v0 {
     char cwd[4096], user[64], group[64];
     int64_t user_id, no_change_ms;
     bool su, warm, named; /* named: --username was given */
+    bool browser;         /* --enable-browser */
     bool ready;
     char who[64]; /* the name of who_uid, looked up once; "": not yet */
     uid_t who_uid;
@@ -106,6 +107,7 @@ struct action {
     char letter;            /* of the special key that was asked for, or 0 */
     struct cell_text *said; /* owned; of a cell that runs */
     struct cell *cell;      /* borrowed; the same */
+    struct buf did;         /* owned; of a browser: what it is asked to do */
     struct timer quiet;     /* of one that waits for more lines to be typed */
     struct v0_told after;   /* what is told once this answer is received */
     bool tells;
@@ -180,6 +182,11 @@ void v0_cell_warm(struct v0 *v);
 
 /* Its cell goes, or is interrupted and then ends by itself. */
 void v0_cell_cancel(struct action *a);
+
+/* v0_browse.c */
+void v0_browse(struct action *a);
+/* The folder of downloads, which is there before anything was (--enable-browser). */
+void v0_browse_warm(struct v0 *v);
 
 /* v0_edit.c */
 void v0_edit(struct action *a); /* or a read by the editor */

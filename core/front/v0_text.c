@@ -345,6 +345,147 @@ int v0_put_cell(struct buf *out, struct str code, struct str content,
     return done(out, before, ok);
 }
 
+static int put_error_box(struct buf *out, const char *what, struct str error)
+{
+    return buf_addf(out,
+                    "================ BEGIN error message ===============\n"
+                    "The following error occurred when %s:\n%.*s\n"
+                    "================ END error message ===============\n",
+                    what, STR_ARG(error));
+}
+
+static int put_notes(struct buf *out, const struct json *notes)
+{
+    int rc = 0;
+    for (const struct json *n = json_first(notes); n && rc == 0; n = json_next(n))
+        rc = buf_addf(out, "[Note: %.*s]\n", STR_ARG(json_str_value(n, "")));
+    return rc;
+}
+
+static int put_visit(struct buf *out, const struct v0_page *p)
+{
+    int rc = 0;
+    if (p->error.n)
+        rc = put_error_box(out, "trying to visit the URL", p->error);
+    if (rc == 0)
+        rc = put_notes(out, p->notes);
+    if (rc == 0)
+        rc = buf_addz(out, "============== BEGIN webpage content ==============\n");
+    if (rc == 0)
+        rc = buf_adds(out, text_of(p->body));
+    if (rc == 0)
+        rc = buf_addz(out, "\n============== END webpage content ==============\n");
+    return rc;
+}
+
+static int put_acted(struct buf *out, const struct v0_page *p)
+{
+    int rc = buf_addf(out, "[Focused element bid: %.*s]\n", STR_ARG(p->focused));
+    if (rc == 0 && p->saved.n)
+        rc = buf_addf(out, "[Screenshot saved to: %.*s]\n", STR_ARG(p->saved));
+    if (rc == 0)
+        rc = buf_addc(out, '\n');
+    if (rc == 0)
+        rc = p->error.n ? put_error_box(out, "executing the last action", p->error)
+                        : buf_addz(out, "[Action executed successfully.]\n");
+    if (rc == 0)
+        rc = put_notes(out, p->notes);
+    if (rc == 0)
+        rc = buf_addz(
+            out, "Accessibility tree of the COMPLETE webpage:\n"
+                 "Note: [bid] is the unique alpha-numeric identifier at the beginning "
+                 "of lines for each element in the AXTree. Always use bid to refer to "
+                 "elements in your actions.\n"
+                 "============== BEGIN accessibility tree ==============\n");
+    if (rc == 0)
+        rc = buf_adds(out, text_of(p->body));
+    if (rc == 0)
+        rc = buf_addz(out, "\n============== END accessibility tree ==============\n");
+    return rc;
+}
+
+int v0_page_content(struct buf *out, const struct v0_page *p)
+{
+    size_t before = out->n;
+    bool visit = str_eq(p->trigger, STR("browse"));
+    bool ok = buf_addf(out, "[Current URL: %.*s]\n", STR_ARG(p->url)) == 0 &&
+              (visit ? put_visit(out, p) : put_acted(out, p)) == 0;
+    return done(out, before, ok);
+}
+
+static int put_picture(struct buf *out, const char *name, struct str base64)
+{
+    if (base64.n == 0)
+        return put_str(out, name, STR(""));
+    if (buf_addf(out, "\"%s\": \"data:image/png;base64,", name) < 0 ||
+        buf_adds(out, base64) < 0)
+        return -1;
+    return buf_addz(out, "\", ");
+}
+
+static int put_tabs(struct buf *out, const struct json *tabs, int active)
+{
+    int rc = buf_addz(out, "\"open_pages_urls\": [");
+    for (const struct json *t = json_first(tabs); t && rc == 0; t = json_next(t)) {
+        rc = json_quote(out, json_str(t, "url", ""));
+        if (rc == 0 && json_next(t))
+            rc = buf_addz(out, ", ");
+    }
+    return rc < 0 ? -1 : buf_addf(out, "], \"active_page_index\": %d, ", active);
+}
+
+static int put_object(struct buf *out, const char *name, const struct json *j)
+{
+    if (put_name(out, name) < 0 || (j ? json_print(out, j) : buf_addz(out, "{}")) < 0)
+        return -1;
+    return buf_addz(out, ", ");
+}
+
+int v0_put_page(struct buf *out, const struct v0_page *p)
+{
+    size_t before = out->n;
+    struct buf content = BUF_INIT(SIZE_MAX);
+    bool ok = v0_page_content(&content, p) == 0 &&
+              put_head(out, "browse", "Visited ", p->url, "") == 0 &&
+              put_str(out, "content", buf_str(&content)) == 0 &&
+              buf_addz(out, "\"extras\": {") == 0 &&
+              put_str(out, "url", text_of(p->url)) == 0 &&
+              put_str(out, "trigger_by_action", p->trigger) == 0 &&
+              put_picture(out, "screenshot", p->shot) == 0 &&
+              put_str(out, "screenshot_path", p->saved.n ? p->saved : (struct str){0}) ==
+                  0 &&
+              put_picture(out, "set_of_marks", p->marks) == 0 &&
+              buf_addf(out, "\"error\": %s, \"goal_image_urls\": [], ",
+                       p->error.n ? "true" : "false") == 0 &&
+              put_tabs(out, p->tabs, p->active) == 0 &&
+              buf_addz(out, "\"dom_object\": {}, ") == 0 &&
+              put_object(out, "axtree_object", p->axtree) == 0 &&
+              put_object(out, "extra_element_properties", p->extras) == 0 &&
+              put_str(out, "last_browser_action", text_of(p->action)) == 0 &&
+              put_str(out, "last_browser_action_error", text_of(p->error)) == 0 &&
+              put_str(out, "focused_element_bid", text_of(p->focused)) == 0 &&
+              buf_addz(out, "\"filter_visible_only\": false}}") == 0;
+    buf_release(&content);
+    return done(out, before, ok);
+}
+
+int v0_put_download(struct buf *out, struct str action, struct str path)
+{
+    size_t before = out->n;
+    struct buf content = BUF_INIT(SIZE_MAX);
+    bool ok = buf_addf(&content,
+                       "Execution of the previous action %.*s resulted in a file "
+                       "download. The downloaded file is saved at location: %.*s",
+                       STR_ARG(action), STR_ARG(path)) == 0 &&
+              put_head(out, "download", "Downloaded the file at location: ", path, "") ==
+                  0 &&
+              put_str(out, "content", buf_str(&content)) == 0 &&
+              buf_addz(out, "\"extras\": {\"file_path\": ") == 0 &&
+              json_quote(out, path) == 0 && buf_addz(out, "}}") == 0;
+    buf_release(&content);
+    return done(out, before, ok);
+}
+
 int v0_put_error_observation(struct buf *out, struct str content)
 {
     size_t before = out->n;

@@ -79,6 +79,25 @@ int v0_put_write(struct buf *out, struct str path);
 /* images: an array of data URLs; NULL: none. */
 int v0_put_cell(struct buf *out, struct str code, struct str content,
                 const struct json *images);
+
+/* What a browser shows; all borrowed. NULL of a str is null, of JSON its empty form. */
+struct v0_page {
+    struct str trigger;       /* browse or browse_interactive */
+    struct str url, focused;  /* focused: a bid */
+    struct str action, error; /* error "": it went well */
+    struct str body;          /* the tree, or the page's text */
+    struct str shot, marks;   /* base64 of a PNG; "": none */
+    struct str saved;         /* the picture's path */
+    const struct json *tabs;  /* [{url}] */
+    int active;
+    const struct json *notes;           /* [text], told in the content */
+    const struct json *axtree, *extras; /* what return_axtree asks for */
+};
+/* The text that an agent gets of it. */
+int v0_page_content(struct buf *out, const struct v0_page *p);
+int v0_put_page(struct buf *out, const struct v0_page *p);
+/* An action that ended with a file. */
+int v0_put_download(struct buf *out, struct str action, struct str path);
 int v0_put_error_observation(struct buf *out, struct str content);
 
 /*
