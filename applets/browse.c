@@ -60,6 +60,7 @@ static void print_json(const struct browse_options *o, struct browser_seen *seen
 {
     struct json *j = json_object();
     struct buf line = BUF_INIT(64 << 20);
+    struct err e = ERR_INIT;
     json_put_str(j, "url", buf_str(&seen->url));
     json_put_str(j, "title", buf_str(&seen->title));
     json_put_str(j, "error", buf_str(&seen->error));
@@ -73,6 +74,8 @@ static void print_json(const struct browse_options *o, struct browser_seen *seen
     json_put_int(j, "pages", seen->pages);
     if (o->shot)
         json_put_z(j, "screenshot", o->shot);
+    if (o->marks && seen->marks.n)
+        json_put(j, "marks", json_parse(buf_str(&seen->marks), &e));
     if (o->console)
         json_put(j, "console", seen->console);
     else
@@ -137,6 +140,7 @@ struct browser_look browse_look(const struct browse_options *o)
                                  .text = !o->tree,
                                  .compact = !o->full_tree,
                                  .whole = o->whole,
+                                 .marks = o->marks && o->shot,
                                  .format = shot_format(o->shot ? o->shot : ""),
                                  .page_size = o->page_size,
                                  .page = o->page};
@@ -229,6 +233,8 @@ static int parse(int argc, char **argv, struct browse_options *o)
             o->tree = o->full_tree = true;
         } else if (strcmp(argv[i], "--full-page") == 0) {
             o->whole = true;
+        } else if (strcmp(argv[i], "--marks") == 0) {
+            o->marks = true;
         } else if (strcmp(argv[i], "--console") == 0) {
             o->console = true;
         } else if (is(argv[i], "--page") || is(argv[i], "--page-size")) {
@@ -348,6 +354,7 @@ const struct applet applet_browse = {
         ".png,\n"
         "                     .jpg or .webp\n"
         "  --full-page        the picture has all of the page\n"
+        "  --marks            the picture has boxes with bids over what can be clicked\n"
         "  --console          print what pages wrote to their console, and requests "
         "that\n"
         "                     failed, on standard error\n"
@@ -379,6 +386,7 @@ const struct applet applet_browse = {
         "  select_option('8', 'label or value')  upload_file('5', 'path')\n"
         "  drag_and_drop('3', '4')  scroll(0, 300)  scroll_at(10, 10, 0, 300)\n"
         "  mouse_click(10, 20)  mouse_move(…)  mouse_down(…)  mouse_up(…)\n"
+        "  mouse_upload_file(10, 20, 'path')\n"
         "  keyboard_press('Control+a')  keyboard_type('text')  noop(500)\n"
         "\n"
         "Exit status: 0; 1 if an action failed (the page is printed all the same);\n"

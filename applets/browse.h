@@ -16,7 +16,7 @@ struct browse_options {
     struct buf actions;
     const char *url, *shot, *downloads;
     bool tree, full_tree, json, links, text;
-    bool whole, console; /* --full-page, --console */
+    bool whole, marks, console; /* --full-page … */
     size_t page_size;
     int page;
     /* A browser of the server's. */

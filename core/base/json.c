@@ -401,6 +401,11 @@ int64_t json_int_value(const struct json *j, int64_t dflt)
     return dflt;
 }
 
+double json_num_value(const struct json *j, double dflt)
+{
+    return json_is_number(j) ? in(j)->valuedouble : dflt;
+}
+
 struct str json_str(const struct json *j, const char *name, const char *dflt)
 {
     return json_str_value(json_get(j, name), dflt);
@@ -413,8 +418,7 @@ int64_t json_int(const struct json *j, const char *name, int64_t dflt)
 
 double json_num(const struct json *j, const char *name, double dflt)
 {
-    const struct json *m = json_get(j, name);
-    return json_is_number(m) ? in(m)->valuedouble : dflt;
+    return json_num_value(json_get(j, name), dflt);
 }
 
 bool json_bool(const struct json *j, const char *name, bool dflt)

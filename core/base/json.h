@@ -46,6 +46,7 @@ bool json_bool(const struct json *j, const char *name, bool dflt);
 /* The value itself; defaults as above. */
 struct str json_str_value(const struct json *j, const char *dflt);
 int64_t json_int_value(const struct json *j, int64_t dflt);
+double json_num_value(const struct json *j, double dflt);
 /*
  * Strict members: absent or null → *out unchanged, 0. Another type → -1, e set
  * with "NAME must be a string" (number, true or false).

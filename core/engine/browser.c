@@ -147,12 +147,21 @@ static void tell_switch(struct browser *b, struct str session, const char *metho
     cdp_tell(&b->cdp, session, method, p);
 }
 
+/* A page of our own, to draw in. */
+static bool is_studio(const struct browser *b, const struct json *info)
+{
+    return b->studio[0] &&
+           str_eq(json_str(info, "browserContextId", ""), str_of(b->studio));
+}
+
 static void on_attached(struct browser *b, struct str from, const struct json *p)
 {
     struct str session = json_str(p, "sessionId", "");
     const struct json *info = json_get(p, "targetInfo");
     struct str type = json_str(info, "type", "");
     bool page = str_eq(type, STR("page"));
+    if (is_studio(b, info))
+        return;
     if (page || str_eq(type, STR("iframe"))) {
         struct target *t = add_target(b, info);
         if (t) {
@@ -178,7 +187,7 @@ static void on_attached(struct browser *b, struct str from, const struct json *p
 static void on_created(struct browser *b, const struct json *p)
 {
     const struct json *info = json_get(p, "targetInfo");
-    if (!str_eq(json_str(info, "type", ""), STR("page")))
+    if (!str_eq(json_str(info, "type", ""), STR("page")) || is_studio(b, info))
         return;
     struct target *t = add_target(b, info);
     if (!t)
@@ -296,7 +305,10 @@ static void on_page_event(struct browser *b, struct target *t, struct str method
         on_exception(b, p);
     else if (str_eq(method, STR("Log.entryAdded")))
         on_log(b, p);
-    else if (str_eq(method, STR("Page.javascriptDialogOpening")))
+    else if (str_eq(method, STR("Page.fileChooserOpened"))) {
+        b->chooser.node = json_int(p, "backendNodeId", 0);
+        b->chooser.many = str_eq(json_str(p, "mode", ""), STR("selectMultiple"));
+    } else if (str_eq(method, STR("Page.javascriptDialogOpening")))
         on_dialog(b, str_of(t->session), p);
     else if (str_eq(method, STR("Inspector.targetCrashed"))) {
         t->crashed = true;
@@ -449,6 +461,7 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     map_init(&b->elements);
     buf_init(&b->error, BROWSER_ERROR_MAX);
     buf_init(&b->said, TEXT_MAX);
+    buf_init(&b->marks, TEXT_MAX);
     b->notes = json_array();
     b->console = o->console ? json_array() : NULL;
     b->cdp.from = b->cdp.to = -1;
@@ -475,6 +488,7 @@ void browser_close(struct browser *b)
     }
     buf_release(&b->error);
     buf_release(&b->said);
+    buf_release(&b->marks);
     json_free(b->notes);
     json_free(b->console);
     free(b);
@@ -531,7 +545,8 @@ static int see_shot(struct browser *b, const struct browser_look *want,
                     struct browser_seen *out, struct err *e)
 {
     struct json *p = json_object(), *clip = NULL;
-    json_put_z(p, "format", want->format ? want->format : "png");
+    const char *format = want->format ? want->format : "png";
+    json_put_z(p, "format", want->marks ? "png" : format);
     if (want->whole && !(clip = whole_clip(b, e))) {
         json_free(p);
         return -1;
@@ -546,7 +561,7 @@ static int see_shot(struct browser *b, const struct browser_look *want,
     if (j && r < 0)
         err_set(e, ERR_INVALID, "the browser's picture is none");
     json_free(j);
-    return r;
+    return r == 0 && want->marks ? browser_draw_marks(b, format, &out->shot, e) : r;
 }
 
 static int see_text(struct browser *b, struct browser_seen *out, struct err *e)
@@ -629,14 +644,18 @@ int browser_see(struct browser *b, const struct browser_look *want,
     buf_init(&out->tree, TEXT_MAX + 4096);
     buf_init(&out->text, TEXT_MAX + 4096);
     buf_init(&out->shot, SHOT_MAX);
+    buf_init(&out->properties, SHOT_MAX);
+    buf_init(&out->marks, TEXT_MAX);
     buf_init(&out->said, TEXT_MAX);
     buf_adds(&out->error, buf_str(&b->error));
     buf_adds(&out->said, buf_str(&b->said));
     int r = 0;
     if (b->active && !b->active->crashed) {
         see_place(b, out);
-        if (want->tree)
+        if (want->tree || want->marks || want->properties)
             r = browser_tree(b, want, out, e);
+        if (r == 0 && want->marks)
+            buf_adds(&out->marks, buf_str(&b->marks));
         if (r == 0 && want->text)
             r = see_text(b, out, e);
         if (r == 0 && want->shot)
@@ -655,8 +674,8 @@ int browser_see(struct browser *b, const struct browser_look *want,
 
 void browser_seen_release(struct browser_seen *s)
 {
-    struct buf *all[] = {&s->url,  &s->title, &s->error, &s->focused,
-                         &s->tree, &s->text,  &s->shot,  &s->said};
+    struct buf *all[] = {&s->url,  &s->title, &s->error, &s->focused,    &s->tree,
+                         &s->text, &s->shot,  &s->said,  &s->properties, &s->marks};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         buf_release(all[i]);
     json_free(s->tabs);

@@ -29,6 +29,8 @@ struct browser_look {
     bool tree, shot, text; /* what is wanted */
     bool compact;          /* the tree in fewer words, see browser_tree.c */
     bool whole;            /* the shot: all of the page, not what is visible of it */
+    bool marks;            /* the shot has boxes with bids over what can be clicked */
+    bool properties;       /* with the tree: browser_seen.properties */
     const char *format;    /* of the shot: "png", "jpeg", "webp"; NULL: png */
     size_t page_size;      /* tree and text in pages of so many bytes; 0: all of it */
     int page;              /* which of them; the first is 1 */
@@ -42,6 +44,9 @@ struct browser_seen {
     struct buf tree;    /* one line a node, as reference/browser.md 2.2 */
     struct buf text;    /* the page's innerText */
     struct buf shot;    /* the picture */
+    /* {bid: {visibility, bbox, clickable, set_of_marks}}, reference/browser.md 2.1. */
+    struct buf properties;
+    struct buf marks;   /* [[x, y, width, height, bid]], in pixels of the shot */
     struct buf said;    /* send_msg_to_user and report_infeasible, one line each */
     struct json *tabs;  /* [{url, title}] */
     int active;         /* index in tabs */

@@ -218,13 +218,8 @@ static int point(struct browser *b, const struct hand *h, double *x, double *y,
     for (const struct json *q = json_first(quads); q && r < 0; q = json_next(q)) {
         double v[8] = {0}, left = 1e9, right = 0, top = 1e9, bottom = 0;
         int i = 0;
-        struct buf z = BUF_INIT(512);
-        for (const struct json *n = json_first(q); n && i < 8; n = json_next(n), i++) {
-            buf_reset(&z);
-            json_print(&z, n);
-            v[i] = strtod(buf_z(&z), NULL);
-        }
-        buf_release(&z);
+        for (const struct json *n = json_first(q); n && i < 8; n = json_next(n), i++)
+            v[i] = json_num_value(n, 0);
         for (i = 0; i < 8; i += 2) {
             left = v[i] < left ? v[i] : left;
             right = v[i] > right ? v[i] : right;
@@ -233,8 +228,8 @@ static int point(struct browser *b, const struct hand *h, double *x, double *y,
         }
         left = left < 0 ? 0 : left;
         top = top < 0 ? 0 : top;
-        right = right > 1280 ? 1280 : right;
-        bottom = bottom > 720 ? 720 : bottom;
+        right = right > BROWSER_WIDTH ? BROWSER_WIDTH : right;
+        bottom = bottom > BROWSER_HEIGHT ? BROWSER_HEIGHT : bottom;
         if ((right - left) * (bottom - top) <= 1)
             continue;
         *x = (left + right) / 2;
@@ -501,29 +496,130 @@ static int add_file(struct json *list, struct str name, struct err *e)
     return 0;
 }
 
-static int do_upload(struct browser *b, const struct browse_bound *a, struct err *e)
+/* The files of a value, as absolute paths. NULL: one is not there. */
+static struct json *file_list(const struct browse_value *v, struct err *e)
 {
-    struct hand h;
-    struct json *p = json_object(), *list = json_array();
-    const struct browse_value *v = a->arg[1];
+    struct json *list = json_array();
     int r = v->kind == BROWSE_STR ? add_file(list, v->text, e) : 0;
     for (const struct browse_value *i = v->items; i && r == 0; i = i->next)
         r = add_file(list, text_of(i), e);
-    json_put(p, "files", list);
     if (r == 0)
-        r = resolve(b, &h, "Locator.set_input_files", a->arg[0]->text, e);
-    if (r < 0) {
-        json_free(p);
+        return list;
+    json_free(list);
+    return NULL;
+}
+
+/* Takes the list. -1: e has Chromium's own words. */
+static int set_files(struct browser *b, struct str session, int64_t node,
+                     struct json *take, struct err *e)
+{
+    struct json *p = json_object();
+    json_put(p, "files", take);
+    json_put_int(p, "backendNodeId", node);
+    struct json *j = browser_ask(b, session, "DOM.setFileInputFiles", p, e);
+    json_free(j);
+    return j ? 0 : -1;
+}
+
+static void intercept_choosers(struct browser *b, struct str session, bool on)
+{
+    struct json *p = json_object();
+    json_put_bool(p, "enabled", on);
+    cdp_tell(&b->cdp, session, "Page.setInterceptFileChooserDialog", p);
+    b->chooser.node = 0;
+    b->chooser.many = false;
+}
+
+/*
+ * Behind a click with intercept_choosers on: the page's file chooser gets the files
+ * (taken). clicked: how that went.
+ */
+static int use_chooser(struct browser *b, struct str session, int clicked,
+                       struct json *take, struct err *e)
+{
+    int64_t end = browser_in(BROWSER_ELEMENT_MS);
+    char in[BROWSER_ID];
+    snprintf(in, sizeof(in), "%.*s", STR_ARG(session));
+    while (clicked == 0 && !b->chooser.node && cdp_turn(&b->cdp, end) > 0)
+        ;
+    int64_t node = b->chooser.node;
+    bool many = b->chooser.many;
+    intercept_choosers(b, str_of(in), false);
+    if (clicked < 0 || !node || (!many && json_count(take) > 1)) {
+        bool several = clicked == 0 && node;
+        json_free(take);
+        return clicked < 0 ? clicked
+               : several
+                   ? api_error(
+                         e, "FileChooser.set_files",
+                         "Error: Non-multiple file input can only accept single file")
+                   : err_set(e, ERR_TIMEOUT,
+                             "TimeoutError: Timeout %dms exceeded while waiting for "
+                             "event \"filechooser\"",
+                             BROWSER_ELEMENT_MS);
+    }
+    return set_files(b, str_of(in), node, take, e) < 0 ? broke(e, "FileChooser.set_files")
+                                                       : 0;
+}
+
+/* CDP leaves a field as it is that is given no files. */
+static int clear_files(struct browser *b, const struct hand *h, struct err *e)
+{
+    static const char clear[] =
+        "function(){if(this.tagName!=='INPUT'||this.type!=='file')"
+        "return '!Error: Node is not an HTMLInputElement';"
+        "this.files=new DataTransfer().files;"
+        "this.dispatchEvent(new Event('input',{bubbles:true,composed:true}));"
+        "this.dispatchEvent(new Event('change',{bubbles:true}));return ''}";
+    struct buf answer = BUF_INIT(256);
+    int r = apply(b, h, clear, NULL, NULL, &answer, e);
+    if (r == 0)
+        r = judge(h, &answer, e);
+    buf_release(&answer);
+    return r;
+}
+
+/* A field of files takes them at once, also a hidden one; others open a chooser. */
+static int do_upload(struct browser *b, const struct browse_bound *a, struct err *e)
+{
+    struct hand h;
+    struct err first = ERR_INIT;
+    struct json *list = file_list(a->arg[1], e);
+    if (!list || resolve(b, &h, "Locator.set_input_files", a->arg[0]->text, e) < 0) {
+        json_free(list);
         return -1;
     }
-    json_put_int(p, "backendNodeId", h.node);
-    struct json *j = browser_ask(b, str_of(h.session), "DOM.setFileInputFiles", p, e);
-    json_free(j);
-    return j ? 0
-             : err_set(e, ERR_INVALID,
-                       "TimeoutError: Timeout %dms exceeded while waiting for event "
-                       "\"filechooser\"",
-                       BROWSER_ELEMENT_MS);
+    if (json_count(list) == 0) {
+        json_free(list);
+        return clear_files(b, &h, e);
+    }
+    if (set_files(b, str_of(h.session), h.node, list, &first) == 0)
+        return 0;
+    if (str_find(str_of(first.text), STR("file input")) < 0) {
+        *e = first;
+        return broke(e, h.api);
+    }
+    struct browse_bound click = {.arg = {a->arg[0]}};
+    if (!(list = file_list(a->arg[1], e)))
+        return -1;
+    intercept_choosers(b, str_of(h.session), true);
+    int clicked = do_click(b, &click, 1, e);
+    return use_chooser(b, str_of(h.session), clicked, list, e);
+}
+
+static int do_mouse_upload(struct browser *b, const struct browse_bound *a, struct err *e)
+{
+    struct str session = browser_session_of(b->active);
+    struct json *list = file_list(a->arg[2], e);
+    if (!list)
+        return -1;
+    intercept_choosers(b, session, true);
+    int clicked = move(b, session, number_of(a->arg[0], 0), number_of(a->arg[1], 0), e);
+    if (clicked == 0)
+        clicked = clicks_at(b, session, "left", 1, e);
+    if (clicked < 0)
+        broke(e, "Mouse.click");
+    return use_chooser(b, browser_session_of(b->active), clicked, list, e);
 }
 
 /* ---- navigation ---- */
@@ -793,9 +889,7 @@ int browser_do(struct browser *b, const struct browse_call *c, struct err *e)
     case BROWSE_MOUSE_DRAG:
         return do_mouse(b, c, &a, e);
     case BROWSE_MOUSE_UPLOAD:
-        return err_set(e, ERR_UNSUPPORTED,
-                       "Error: mouse_upload_file: name the field by its bid: "
-                       "upload_file(bid, file)");
+        return do_mouse_upload(b, &a, e);
     default:
         return do_keyboard(b, c, one, e);
     }

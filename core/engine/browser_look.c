@@ -133,21 +133,25 @@ static void drop_old(struct look *l)
 
 /* ---- snapshots ---- */
 
-/* What a string of a snapshot means here. */
-enum word { OTHER, FRAME_TAG, BODY_TAG, USER_AGENT };
-
-static enum word word_of(struct str s)
+static enum look_word word_of(struct str s)
 {
-    return str_eq(s, STR("IFRAME")) || str_eq(s, STR("FRAME")) ? FRAME_TAG
-           : str_eq(s, STR("BODY"))                            ? BODY_TAG
-           : str_eq(s, STR("user-agent"))                      ? USER_AGENT
-                                                               : OTHER;
+    static const struct {
+        const char *text;
+        enum look_word word;
+    } words[] = {
+        {"IFRAME", LOOK_FRAME},     {"FRAME", LOOK_FRAME},     {"BODY", LOOK_BODY},
+        {"A", LOOK_BUTTON},         {"BUTTON", LOOK_BUTTON},   {"INPUT", LOOK_ACTIVE},
+        {"TEXTAREA", LOOK_ACTIVE},  {"SELECT", LOOK_ACTIVE},   {"VIDEO", LOOK_ACTIVE},
+        {"LI", LOOK_ACTIVE},        {"TD", LOOK_ACTIVE},       {"OPTION", LOOK_ACTIVE},
+        {"user-agent", LOOK_AGENT}, {"onclick", LOOK_ONCLICK}, {"pointer", LOOK_POINTER},
+        {"hidden", LOOK_HIDDEN},    {"collapse", LOOK_HIDDEN},
+    };
+    for (size_t i = 0; s.n && s.n < 11 && i < sizeof(words) / sizeof(*words); i++) {
+        if (str_eq(s, str_of(words[i].text)))
+            return words[i].word;
+    }
+    return LOOK_OTHER;
 }
-
-struct words {
-    unsigned char *word; /* owned: enum word of each string */
-    size_t n;
-};
 
 static void read_words(struct words *w, struct str strings)
 {
@@ -163,9 +167,9 @@ static void read_words(struct words *w, struct str strings)
     }
 }
 
-static enum word word_at(const struct words *w, int64_t i)
+enum look_word look_word_at(const struct words *w, int64_t i)
 {
-    return i >= 0 && (uint64_t)i < w->n ? (enum word)w->word[i] : OTHER;
+    return i >= 0 && (uint64_t)i < w->n ? (enum look_word)w->word[i] : LOOK_OTHER;
 }
 
 static struct str string_at(struct str strings, int64_t i)
@@ -203,6 +207,15 @@ static void set_flags(struct frame *f, struct str column, unsigned char flag)
         f->nodes[at].flags |= flag;
 }
 
+static unsigned char flags_of(enum look_word tag)
+{
+    return tag == LOOK_FRAME    ? IS_FRAME | IS_ACTIVE
+           : tag == LOOK_BODY   ? IS_BODY
+           : tag == LOOK_BUTTON ? IS_BUTTON | IS_ACTIVE
+           : tag == LOOK_ACTIVE ? IS_ACTIVE
+                                : 0;
+}
+
 /* One value a node. */
 static void read_column(struct frame *f, struct str name, struct str column,
                         const struct words *w)
@@ -218,8 +231,7 @@ static void read_column(struct frame *f, struct str name, struct str column,
         } else if (str_eq(name, STR("nodeType"))) {
             n->flags |= jsontext_int(v, 0) == 1 ? IS_ELEMENT : 0;
         } else {
-            enum word word = word_at(w, jsontext_int(v, -1));
-            n->flags |= word == FRAME_TAG ? IS_FRAME : word == BODY_TAG ? IS_BODY : 0;
+            n->flags |= flags_of(look_word_at(w, jsontext_int(v, -1)));
         }
     }
 }
@@ -234,7 +246,7 @@ static void read_rare(struct frame *f, struct str name, struct str column,
     while (next_rare(&places, &values, f, &at, &value)) {
         if (content)
             f->nodes[at].content = (int)value;
-        else if (word_at(w, value) == USER_AGENT)
+        else if (look_word_at(w, value) == LOOK_AGENT)
             f->nodes[at].flags |= IS_PRIVATE;
     }
 }
@@ -327,6 +339,8 @@ static void read_snapshot(struct look *l, struct target t, struct str result)
         }
         memcpy(f->id, id.p, id.n);
         map_init(&f->by_id);
+        if (l->boxes)
+            look_read_boxes(f, d, &w);
         l->n++;
         if (i == 0 && !t.page)
             find_owner(l, f, t);
@@ -360,7 +374,12 @@ static int snapshots(struct look *l, struct err *e)
         if (n == SESSIONS_MAX || !t->session[0] || !is_within(b, t))
             continue;
         struct json *p = json_object();
-        json_put(p, "computedStyles", json_array());
+        struct json *styles = json_array();
+        if (l->boxes) {
+            json_push_str(styles, STR("cursor"));
+            json_push_str(styles, STR("visibility"));
+        }
+        json_put(p, "computedStyles", styles);
         memcpy(sessions[n], t->session, BROWSER_ID);
         asked[n++] = cdp_send_big(&b->cdp, str_of(t->session),
                                   "DOMSnapshot.captureSnapshot", p);
@@ -458,6 +477,7 @@ static void release(struct look *l)
         buf_release(&f->tree);
         free(f->ax);
         free(f->nodes);
+        free(f->boxes);
     }
     buf_release(&l->names);
     free(l);
@@ -482,6 +502,7 @@ int browser_tree(struct browser *b, const struct browser_look *want,
     l->out = &out->tree;
     l->focused = &out->focused;
     l->compact = want->compact;
+    l->boxes = want->marks || want->properties;
     l->site = site_of(buf_str(&out->url));
     buf_init(&l->names, NAMES_MAX);
     int r = snapshots(l, e);
@@ -492,6 +513,8 @@ int browser_tree(struct browser *b, const struct browser_look *want,
         for (int i = 0; i < l->n; i++)
             number_frame(l, &l->frames[i]);
         drop_old(l);
+        if (l->boxes)
+            look_mark(l, want, out);
         r = get_trees(l, e);
     }
     if (r == 0 && l->n > 0) {

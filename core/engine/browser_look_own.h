@@ -7,7 +7,38 @@
 
 enum { LOOK_FRAMES_MAX = 48, LOOK_DEPTH_MAX = 1000 };
 
-enum { IS_ELEMENT = 1, IS_FRAME = 2, IS_CLICKABLE = 4, IS_PRIVATE = 8, IS_BODY = 16 };
+enum {
+    IS_ELEMENT = 1,
+    IS_FRAME = 2,
+    IS_CLICKABLE = 4,
+    IS_PRIVATE = 8,
+    IS_BODY = 16,
+    IS_ACTIVE = 32, /* of a kind that one clicks on */
+    IS_BUTTON = 64, /* a button or a link */
+    IS_MARKED = 128,
+};
+
+/* What a string of a snapshot means here. */
+enum look_word {
+    LOOK_OTHER,
+    LOOK_FRAME,
+    LOOK_BODY,
+    LOOK_BUTTON,
+    LOOK_ACTIVE,
+    LOOK_AGENT,
+    LOOK_ONCLICK,
+    LOOK_POINTER,
+    LOOK_HIDDEN,
+};
+
+struct words {
+    unsigned char *word; /* owned: enum look_word of each string */
+    size_t n;
+};
+
+struct box {
+    double x, y, w, h;
+};
 
 struct node {
     int64_t id; /* backendNodeId */
@@ -35,6 +66,10 @@ struct frame {
     struct map by_id; /* nodeId → struct ax */
     int asked;
     bool printed;
+    /* Where marks or properties are wanted: */
+    struct box *boxes; /* owned: of each node, in the document */
+    double scroll_x, scroll_y;
+    struct box place, shown; /* in the page's viewport; what of it is not cut off */
 };
 
 struct look {
@@ -44,7 +79,7 @@ struct look {
     struct buf *out;
     struct buf *focused;
     struct buf names; /* of the nodes that are being printed, one behind another */
-    bool compact, full;
+    bool compact, full, boxes;
     struct str site;   /* compact: what the page's address begins with, up to its path */
     size_t text_line;  /* compact: n of out behind a line that text may go on; 0: none */
     bool text_goes_on; /* and it is text already */
@@ -52,6 +87,11 @@ struct look {
 
 /* The key of an element in its document's map. */
 static inline struct str look_key(const int64_t *id) { return str_n(id, sizeof(*id)); }
+enum look_word look_word_at(const struct words *w, int64_t i);
+/* Reads where the nodes of a snapshot's document are. */
+void look_read_boxes(struct frame *f, struct str document, const struct words *w);
+/* Finds what to mark, behind the numbering: b->marks, and properties if wanted. */
+void look_mark(struct look *l, const struct browser_look *want, struct browser_seen *out);
 /* Prints a frame, and the frames within, behind what out has. */
 void look_print(struct look *l, struct frame *f, int depth);
 

@@ -21,6 +21,8 @@ enum {
     BROWSER_ERROR_MAX = 4096,
     BROWSER_NOTES_MAX = 64,
     BROWSER_CONSOLE_MAX = 200,
+    BROWSER_WIDTH = 1280, /* of the viewport */
+    BROWSER_HEIGHT = 720,
 };
 
 /* A page, or a frame with a process of its own. Its id is its main frame's. */
@@ -66,7 +68,13 @@ struct browser {
     struct json *notes;
     struct json *console; /* NULL: it is not listened to */
     int console_lost;     /* what came when it was full */
-    double x, y;          /* the pointer */
+    struct {
+        int64_t node; /* the field that a page wants files for; 0: none yet */
+        bool many;
+    } chooser;
+    struct buf marks;        /* of the last look: JSON, see browser_marks.c */
+    char studio[BROWSER_ID]; /* a browser context whose pages are no tabs; "": none */
+    double x, y;             /* the pointer */
     int modifiers, buttons;
     const struct browse_call *call; /* runs */
 };
@@ -109,6 +117,9 @@ int browser_type(struct browser *b, struct str session, struct str text, struct 
 /* browser_look.c */
 int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e);
+/* Draws b->marks over a PNG, which becomes a picture of the format. -1: e. */
+int browser_draw_marks(struct browser *b, const char *format, struct buf *shot,
+                       struct err *e);
 /* NULL: there is none such. */
 struct element *browser_element(struct browser *b, struct str bid);
 void browser_forget(struct browser *b); /* all documents */

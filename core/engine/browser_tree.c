@@ -421,13 +421,17 @@ static void print_node(struct look *l, struct frame *f, struct ax *a, int depth,
     bool text = str_eq(p.role, STR("StaticText"));
     bool skip = is_skipped(l, f, &p, name) ||
                 (text && str_find(name_at(l, above), name) >= 0);
+    /* The name of a row is all of its cells once more. */
+    struct str shown = l->compact && str_eq(p.role, STR("row")) && p.children.n > 2
+                           ? STR("")
+                           : name;
     bool line = l->compact && !is_one_of(p.role, inlines) && !text;
     if (line)
         l->text_goes_on = false;
     if (!skip && l->compact && text)
         print_text(l, depth, name);
     else if (!skip)
-        print_line(l, f, &p, depth, name);
+        print_line(l, f, &p, depth, shown);
     struct str in = jsontext_inside(p.children), c;
     while (jsontext_item(&in, &c)) {
         struct ax *child = map_get(&f->by_id, jsontext_plain(c));

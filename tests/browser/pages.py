@@ -36,6 +36,14 @@ r.firstChild.onclick=()=>document.title='clicked inside'</script>"""
 INNER = b"""<!doctype html><title>Inner</title>
 <button onclick="this.textContent='pressed'">Frame button</button>"""
 
+UPLOADS = b"""<!doctype html><title>Uploads</title><body style="margin:0">
+<input type=file id=f style="display:none" onchange="document.title=names(f)">
+<button style="position:absolute;left:0;top:0;width:100px;height:40px" onclick="f.click()">
+Pick</button><input type=file multiple id=g onchange="document.title='many '+names(g)"
+style="position:absolute;left:0;top:100px;width:200px;height:30px">
+<button style="position:absolute;left:0;top:200px">none</button>
+<script>const names=f=>[...f.files].map(x=>x.name).join()</script>"""
+
 
 class Pages(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -53,6 +61,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/dialog": DIALOG,
             "/shadow": SHADOW,
             "/inner": INNER,
+            "/uploads": UPLOADS,
             "/file": b"some bytes",
             "/frames": (
                 "<!doctype html><title>Frames</title><iframe src=/inner></iframe>"
