@@ -41,6 +41,6 @@ build=$1
             all += sum[p]
         }
         close("sort -rn")
-        printf "%8d  relocations, tables for unwinding, padding, headers\n", file - all
+        printf "%8d  relocations, padding, headers\n", file - all
         printf "%8d  the file\n", file
     }'
