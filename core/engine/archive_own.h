@@ -29,7 +29,8 @@ struct archive_zip_job {
     int level;
     bool folders;
     struct stat st;
-    char name[256]; /* of a single file */
+    struct stat skip; /* a file that is left out: the archive itself; st_ino 0: none */
+    char name[256];   /* of a single file */
 };
 
 struct archive_unzip_job {

@@ -161,7 +161,9 @@ static int enter_file(struct zip_walk *z, int dir, const char *name, struct err 
         archive_warn(&z->count, "cannot open %s: %s", z->path, strerror(errno));
         return 0;
     }
-    if (!S_ISREG(st.st_mode))
+    const struct stat *skip = &z->job->skip;
+    bool skipped = skip->st_ino && st.st_ino == skip->st_ino && st.st_dev == skip->st_dev;
+    if (!S_ISREG(st.st_mode) || skipped)
         return 0;
     int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {

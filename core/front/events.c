@@ -477,6 +477,11 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
                                     .nroutes = events_nroutes,
                                     .fail = events_http_fail,
                                     .arg = ev},
+                          .files = {.prefix = "",
+                                    .routes = events_files_routes,
+                                    .nroutes = events_files_nroutes,
+                                    .fail = events_http_fail,
+                                    .arg = ev},
                           .opts = {.memory_fd = -1,
                                    .segment_bytes = segment_bytes(o),
                                    .total_bytes = (uint64_t)json_int(o, "bytes", 0),
@@ -501,6 +506,7 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
 }
 
 const struct http_front *events_front(struct events *ev) { return &ev->front; }
+const struct http_front *events_files_front(struct events *ev) { return &ev->files; }
 
 /* The folder, else memory that the keeper holds on to. */
 static void open_log(struct events *ev, int memory_fd)

@@ -34,6 +34,8 @@ struct events_link;
 struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
                            const struct json *options);
 const struct http_front *events_front(struct events *ev);
+/* Its routes to files and skills (FILES.md). */
+const struct http_front *events_files_front(struct events *ev);
 /*
  * Opens the log, once the states are there and before v0_load: in the state
  * directory, else in memory. Takes memory_fd, what the keeper holds under the name

@@ -42,7 +42,7 @@ static int status_of(enum err_code code)
     } known[] = {{ERR_NOTFOUND, 404},    {ERR_DENIED, 403}, {ERR_BUSY, 409},
                  {ERR_LIMIT, 507},       {ERR_GONE, 410},   {ERR_CANCELLED, 503},
                  {ERR_UNSUPPORTED, 501}, {ERR_IO, 500},     {ERR_INTERNAL, 500},
-                 {ERR_TIMEOUT, 504}};
+                 {ERR_TIMEOUT, 504},     {ERR_EXISTS, 409}};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (known[i].code == code)
             return known[i].status;
@@ -50,7 +50,7 @@ static int status_of(enum err_code code)
     return 400;
 }
 
-static void refuse(struct req *r, const struct err *e)
+void events_http_refuse(struct req *r, const struct err *e)
 {
     struct buf b = BUF_INIT(8 << 10);
     events_put_error(&b, e, STR(""));
@@ -133,6 +133,7 @@ struct wait {
     struct events *ev;
     struct req *req;
     uint64_t cause; /* POST: whose observation; 0: for events */
+    bool bare;      /* what is in it, and not the event */
     struct event_cursor cursor;
     struct event_sub sub;
     struct timer timer;
@@ -266,7 +267,7 @@ static void get_events(struct req *r)
     struct query q;
     engine_touch(ev->en);
     if (read_query(r, &q, &e) < 0 || events_check_since(ev, q.since, &e) < 0) {
-        refuse(r, &e);
+        events_http_refuse(r, &e);
     } else if (http_has_token(req_header(r, "Upgrade"), "websocket")) {
         upgrade(ev, r, &q);
     } else if (str_find(req_header(r, "Accept"), STR("text/event-stream")) >= 0) {
@@ -288,8 +289,41 @@ static void answer_line(struct events *ev, struct req *r, uint64_t id)
     if (events_line(ev, id, &b) == 0)
         req_answer_take(r, 200, json_type, &b);
     else
-        refuse(r, &e);
+        events_http_refuse(r, &e);
     buf_release(&b);
+}
+
+/* Of an observation, what a route of its own answers: its extras, or the error. */
+static void answer_bare(struct events *ev, struct req *r, uint64_t id)
+{
+    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX), b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = {.code = ERR_GONE, .text = "the observation is not kept any more"};
+    struct json *m = events_line(ev, id, &line) == 0 ? json_parse(buf_str(&line), &e)
+                                                     : NULL;
+    struct json *extras = json_get(m, "extras");
+    struct str text = json_str(m, "content", "");
+    if (m && str_eq(json_str(m, "observation", ""), STR("error")))
+        err_set(&e, err_from_name(json_str(extras, "code", "").p), "%.*s",
+                text.n > 500 ? 500 : (int)text.n, text.p);
+    else if (extras)
+        e.code = ERR_NONE;
+    if (!e.code && text.n > 0)
+        json_put_str(extras, "content", text);
+    if (e.code || json_print(&b, extras) < 0)
+        events_http_refuse(r, &e);
+    else
+        req_answer_take(r, 200, json_type, &b);
+    json_free(m);
+    buf_release(&line);
+    buf_release(&b);
+}
+
+static void answer_end(struct events *ev, struct req *r, uint64_t id, bool bare)
+{
+    if (bare)
+        answer_bare(ev, r, id);
+    else
+        answer_line(ev, r, id);
 }
 
 void waits_end(struct events *ev, uint64_t cause, uint64_t end)
@@ -299,7 +333,7 @@ void waits_end(struct events *ev, uint64_t cause, uint64_t end)
         struct wait *w = list_entry(it, struct wait, node);
         if (w->cause != cause)
             continue;
-        answer_line(ev, w->req, end);
+        answer_end(ev, w->req, end, w->bare);
         wait_free(w);
     }
 }
@@ -311,9 +345,16 @@ void waits_fail(struct events *ev, uint64_t cause, const struct err *e)
         struct wait *w = list_entry(it, struct wait, node);
         if (w->cause != cause)
             continue;
-        refuse(w->req, e);
+        events_http_refuse(w->req, e);
         wait_free(w);
     }
+}
+
+static void answer_id(struct req *r, uint64_t id)
+{
+    struct buf b = BUF_INIT(64);
+    buf_addf(&b, "{\"id\":%llu}", (unsigned long long)id);
+    req_answer_take(r, 202, json_type, &b);
 }
 
 static void post_events(struct req *r)
@@ -327,18 +368,34 @@ static void post_events(struct req *r)
     if (m && !json_has(m, "action"))
         err_set(&e, ERR_INVALID, "the body must be an action: an object with \"action\"");
     if (!m || e.code || events_act(ev, m, &t, &e) < 0) {
-        refuse(r, &e);
+        events_http_refuse(r, &e);
     } else if (t.end) {
         answer_line(ev, r, t.end);
     } else if (q.wait_ms == 0) {
-        struct buf b = BUF_INIT(64);
-        buf_addf(&b, "{\"id\":%llu}", (unsigned long long)t.id);
-        req_answer_take(r, 202, json_type, &b);
+        answer_id(r, t.id);
     } else {
         struct wait *w = wait_new(ev, r);
         w->cause = t.id;
     }
     json_free(m);
+}
+
+void events_http_act(struct events *ev, struct req *r, struct json *take, bool wait)
+{
+    struct err e = ERR_INIT;
+    struct events_taken t;
+    if (events_act(ev, take, &t, &e) < 0) {
+        events_http_refuse(r, &e);
+    } else if (t.end) {
+        answer_bare(ev, r, t.end);
+    } else if (wait) {
+        struct wait *w = wait_new(ev, r);
+        w->cause = t.id;
+        w->bare = true;
+    } else {
+        answer_id(r, t.id);
+    }
+    json_free(take);
 }
 
 const struct route events_routes[] = {

@@ -10,6 +10,8 @@
  *   events_link.c   one connection
  *   events_flow.c   the output of one command on one connection
  *   events_http.c   the routes
+ *   events_files*.c actions on files, and their routes
+ *   events_skill.c  skills as actions
  *   events_metrics.c  GET /metrics
  */
 #ifndef OD_FRONT_EVENTS_OWN_H
@@ -92,7 +94,7 @@ struct events {
     struct engine *en;
     struct v0 *v0;
     struct keys *keys;
-    struct http_front front;
+    struct http_front front, files;
     struct eventlog *log;
     struct eventlog_opts opts;
     struct list links; /* struct events_link */
@@ -251,7 +253,16 @@ void flows_join(struct events_link *k);
 
 extern const struct route events_routes[];
 extern const size_t events_nroutes;
+extern const struct route events_files_routes[];
+extern const size_t events_files_nroutes;
 void events_http_fail(struct req *r, int status, const char *text);
+/* The error as JSON, with the status of its code. */
+void events_http_refuse(struct req *r, const struct err *e);
+/*
+ * An action of a route of its own, whose answer is what the observation has in extras,
+ * with content if there is any, or the error; without wait its id. Takes the action.
+ */
+void events_http_act(struct events *ev, struct req *r, struct json *take, bool wait);
 void events_metrics(struct req *r);
 /* An action has its observation: whoever waited for it by HTTP is answered. */
 void waits_end(struct events *ev, uint64_t cause, uint64_t end);

@@ -140,7 +140,8 @@ struct http *http_open(struct engine *en, const struct json *options)
     h->connect = connect_open(en, h->events, options);
     h->viewer = viewer_open(en, options);
     events_add_metrics(h->events, add_metrics, h);
-    const struct http_front *fronts[] = {v0_front(h->v0), events_front(h->events)};
+    const struct http_front *fronts[] = {v0_front(h->v0), events_front(h->events),
+                                         events_files_front(h->events)};
     struct httpd_config c = {.fronts = fronts,
                              .nfronts = sizeof(fronts) / sizeof(fronts[0]),
                              .allow = allow,

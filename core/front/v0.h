@@ -80,6 +80,22 @@ struct kernel *v0_kernel(struct v0 *v, struct str session, bool make, struct err
 /* Another one, as the sandbox's user, where the session is unless o has a directory. */
 struct kernel *v0_kernel_open(struct v0 *v, struct str session, struct str name,
                               const struct kernel_opts *o, struct err *e);
+
+enum { V0_GROUPS_MAX = 64 };
+
+struct v0_place {
+    char cwd[4096], home[256];
+    bool as_user; /* we are root, and it is another user's: as in struct job_spec */
+    uid_t uid;
+    gid_t gid, groups[V0_GROUPS_MAX];
+    size_t groups_n;
+};
+
+/*
+ * The directory and the user of the session of this name, or that it would have.
+ * -1: e, that user is not there.
+ */
+int v0_place(struct v0 *v, struct str session, struct v0_place *out, struct err *e);
 /* Did the worker before begin the command, or type the input, with this key? */
 bool v0_begun(struct v0 *v, struct str session, const char *key);
 /* The versions of what V0 keeps. */

@@ -92,6 +92,64 @@ ssize_t gunzip_read(struct gunzip *g, void *p, size_t n, struct err *e)
     return (ssize_t)(room - g->z.avail_out);
 }
 
+/* ---- writing ---- */
+
+struct gzip {
+    gzip_put_fn *put;
+    void *arg;
+    z_stream z;
+    unsigned char out[BLOCK];
+};
+
+struct gzip *gzip_new(gzip_put_fn *put, void *arg, struct err *e)
+{
+    struct gzip *g = xnew(struct gzip);
+    g->put = put;
+    g->arg = arg;
+    if (deflateInit2(&g->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP + MAX_WBITS, 9,
+                     Z_DEFAULT_STRATEGY) == Z_OK)
+        return g;
+    free(g);
+    err_set(e, ERR_LIMIT, "cannot compress: no memory");
+    return NULL;
+}
+
+void gzip_free(struct gzip *g)
+{
+    if (!g)
+        return;
+    deflateEnd(&g->z);
+    free(g);
+}
+
+static int deflate_all(struct gzip *g, int flush, struct err *e)
+{
+    do {
+        g->z.next_out = g->out;
+        g->z.avail_out = BLOCK;
+        deflate(&g->z, flush);
+        struct str packed = str_n(g->out, BLOCK - g->z.avail_out);
+        if (packed.n > 0 && g->put(g->arg, packed, e) < 0)
+            return -1;
+    } while (g->z.avail_out == 0);
+    return 0;
+}
+
+int gzip_write(struct gzip *g, struct str plain, struct err *e)
+{
+    while (plain.n > 0) {
+        struct str part = str_sub(plain, 0, 1 << 30);
+        g->z.next_in = (unsigned char *)(uintptr_t)part.p;
+        g->z.avail_in = (unsigned)part.n;
+        if (deflate_all(g, Z_NO_FLUSH, e) < 0)
+            return -1;
+        plain = str_sub(plain, part.n, plain.n);
+    }
+    return 0;
+}
+
+int gzip_finish(struct gzip *g, struct err *e) { return deflate_all(g, Z_FINISH, e); }
+
 int gzip_add(struct buf *out, struct str plain, struct err *e)
 {
     z_stream z = {0};

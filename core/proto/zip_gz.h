@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gzip files (RFC 1952) of strangers, read in one pass, and written from memory.
+ * gzip files (RFC 1952) of strangers, read in one pass, and written.
  * Blocking, and meant for a job's child.
  */
 #ifndef OD_PROTO_ZIP_GZ_H
@@ -24,6 +24,17 @@ void gunzip_free(struct gunzip *g); /* NULL is fine */
  * -1 with e: damaged, cut off, more than LIMIT_ZIP_TOTAL_MIB.
  */
 ssize_t gunzip_read(struct gunzip *g, void *p, size_t n, struct err *e);
+
+struct gzip;
+
+/* Takes all packed bytes. 0, or -1 with e. */
+typedef int gzip_put_fn(void *arg, struct str bytes, struct err *e);
+
+/* One member, written piece by piece. NULL with e: no memory. */
+struct gzip *gzip_new(gzip_put_fn *put, void *arg, struct err *e);
+void gzip_free(struct gzip *g); /* NULL is fine */
+int gzip_write(struct gzip *g, struct str plain, struct err *e);
+int gzip_finish(struct gzip *g, struct err *e);
 
 /*
  * Appends plain as one member, without a name and a time: the same bytes give the

@@ -108,6 +108,14 @@ bool v0_ready(const struct v0 *v)
     return false;
 }
 
+int v0_place(struct v0 *v, struct str session, struct v0_place *out, struct err *e)
+{
+    (void)session;
+    (void)out;
+    BUG_ON(v);
+    return err_set(e, ERR_UNSUPPORTED, "nothing runs here");
+}
+
 bool v0_begun(struct v0 *v, struct str session, const char *key)
 {
     (void)session;

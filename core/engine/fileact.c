@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of verbs, and the parent's side of fileact.h.
+ *
+ *   RUNNING ── done ─▶ told ─▶ sweeping ─▶ freed
+ *      └───── cancel ─────────────┘
+ *
+ * A verb that stages leaves its mark (fileact_stage.c) until its end was told, so that
+ * who asks again in between finds it done; then a second helper sweeps it away, as one
+ * does after a cancel or a crash.
+ */
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "engine/fileact_own.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { JOB_MEMORY = 256 << 20, JOB_NICE = 5, PARAMS_MAX = 8, WARNINGS_MAX = 16 };
+
+enum type { PATH, STRING, BOOL, INT };
+
+struct param {
+    const char *name;
+    enum type type;
+    bool wanted;
+};
+
+struct verb {
+    const char *name;
+    fa_fn *run;
+    const char *staged; /* the path beside which it stages; NULL: it does not */
+    struct param params[PARAMS_MAX];
+};
+
+static const struct verb verbs[] = {
+    {"stat", fa_stat, NULL, {{"path", PATH, true}, {"follow", BOOL, false}}},
+    {"list",
+     fa_list,
+     NULL,
+     {{"path", PATH, false},
+      {"recursive", BOOL, false},
+      {"limit", INT, false},
+      {"cursor", STRING, false}}},
+    {"mkdir", fa_mkdir, NULL, {{"path", PATH, true}, {"mode", STRING, false}}},
+    {"move",
+     fa_move,
+     "to",
+     {{"from", PATH, true}, {"to", PATH, true}, {"overwrite", BOOL, false}}},
+    {"copy",
+     fa_copy,
+     "to",
+     {{"from", PATH, true}, {"to", PATH, true}, {"overwrite", BOOL, false}}},
+    {"remove", fa_remove, NULL, {{"path", PATH, true}, {"recursive", BOOL, false}}},
+    {"chmod",
+     fa_chmod,
+     NULL,
+     {{"path", PATH, true}, {"mode", STRING, true}, {"recursive", BOOL, false}}},
+    {"archive",
+     fa_archive,
+     "to",
+     {{"path", PATH, true},
+      {"to", PATH, true},
+      {"format", STRING, false},
+      {"overwrite", BOOL, false}}},
+    {"extract",
+     fa_extract,
+     "to",
+     {{"path", PATH, true},
+      {"to", PATH, true},
+      {"format", STRING, false},
+      {"overwrite", BOOL, false},
+      {"max_bytes", INT, false},
+      {"max_files", INT, false}}},
+    {"watch", fa_watch, NULL, {{"path", PATH, true}, {"recursive", BOOL, false}}},
+};
+
+static const struct verb *find(struct str name)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (str_eq(name, str_of(verbs[i].name)))
+            return &verbs[i];
+    }
+    return NULL;
+}
+
+bool fileact_known(struct str verb) { return find(verb) != NULL; }
+
+/* ---- arguments ---- */
+
+static bool is_base64_of(const char *name, const char *param)
+{
+    size_t n = strlen(param);
+    return strncmp(name, param, n) == 0 && strcmp(name + n, "_base64") == 0;
+}
+
+static int check_value(const struct param *p, const struct json *v, struct err *e)
+{
+    bool good = p->type == BOOL  ? json_is_bool(v)
+                : p->type == INT ? json_is_number(v) && json_int_value(v, 0) > 0
+                                 : json_is_string(v);
+    static const char *const types[] = {"a string", "a string", "true or false",
+                                        "a number from 1 on"};
+    if (good || json_is_null(v))
+        return 0;
+    return err_set(e, ERR_INVALID, "%s must be %s", p->name, types[p->type]);
+}
+
+static int check_known(const struct verb *v, const struct json *value, struct err *e)
+{
+    const char *name = json_name(value);
+    for (size_t i = 0; i < PARAMS_MAX && v->params[i].name; i++) {
+        const struct param *p = &v->params[i];
+        if (strcmp(name, p->name) == 0 ||
+            (p->type == PATH && is_base64_of(name, p->name)))
+            return check_value(p, value, e);
+    }
+    return err_set(e, ERR_INVALID, "%s has no argument %.60s", v->name, name);
+}
+
+static bool given(const struct json *args, const struct param *p)
+{
+    char base64[32];
+    snprintf(base64, sizeof(base64), "%s_base64", p->name);
+    return json_is_string(json_get(args, p->name)) ||
+           (p->type == PATH && json_is_string(json_get(args, base64)));
+}
+
+int fileact_check(const char *verb, const struct json *args, bool input, bool output,
+                  struct err *e)
+{
+    const struct verb *v = find(str_of(verb));
+    if (!v)
+        return err_set(e, ERR_UNSUPPORTED, "there is no action %.40s", verb);
+    for (struct json *value = json_first(args); value; value = json_next(value)) {
+        if (check_known(v, value, e) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < PARAMS_MAX && v->params[i].name; i++) {
+        const struct param *p = &v->params[i];
+        bool streamed = strcmp(p->name, input ? "path" : output ? "to" : "") == 0;
+        if (p->wanted && !streamed && !given(args, p))
+            return err_set(e, ERR_INVALID, "%s takes a \"%s\"", v->name, p->name);
+    }
+    return 0;
+}
+
+/* ---- the helper ---- */
+
+static int run(void *arg, const struct job_child *c, struct err *e)
+{
+    const struct fileact_spec *q = arg;
+    struct fa *f = calloc(1, sizeof(*f));
+    if (!f)
+        return err_set(e, ERR_LIMIT, "cannot begin: no memory");
+    f->c = c;
+    f->q = q;
+    buf_init(&f->out, FILEACT_TEXT_MAX + (64 << 10));
+    if (find(str_of(q->verb))->run(f, e) < 0)
+        return -1;
+    if (!q->output && (job_put(c, STR("{")) < 0 || job_put(c, buf_str(&f->out)) < 0 ||
+                       job_put(c, STR("}\n")) < 0))
+        return err_sys(e, errno, "cannot hand over a result");
+    return 0;
+}
+
+/* Removes what a call staged, whole or not. */
+static int sweep(void *arg, const struct job_child *c, struct err *e)
+{
+    const struct fileact_spec *q = arg;
+    struct fa *f = calloc(1, sizeof(*f));
+    char path[PATH_MAX];
+    if (!f)
+        return 0;
+    f->c = c;
+    f->q = q;
+    buf_init(&f->out, 4096);
+    if (fa_path(f, find(str_of(q->verb))->staged, path, e) < 0)
+        return 0;
+    for (int inside = 0; inside < 2; inside++) {
+        struct fa_stage s;
+        struct err none = ERR_INIT;
+        int rc = inside ? fa_stage(f, &s, path, &none)
+                        : fa_stage_beside(f, &s, path, &none);
+        if (rc == 0) {
+            fa_remove_tree(f, s.part, &none);
+            remove(s.whole);
+        }
+    }
+    return 0;
+}
+
+/* ---- the parent ---- */
+
+struct fileact {
+    struct loop *loop;
+    const struct verb *verb;
+    struct job *job; /* borrowed; NULL: it is gone */
+    struct fileact_events ev;
+    void *arg;
+    struct buf text;          /* of the result, or a line that is not whole */
+    struct fileact_spec spec; /* a copy of its own, for the sweep */
+    struct json *args;
+    char *cwd;
+    gid_t *groups;
+    char token[FILEACT_TOKEN_MAX + 1];
+    struct buf warnings; /* strings of JSON with commas */
+    unsigned warned;
+    bool staged, over;
+};
+
+static void free_fileact(struct fileact *f)
+{
+    buf_release(&f->text);
+    buf_release(&f->warnings);
+    json_free(f->args);
+    free(f->cwd);
+    free(f->groups);
+    free(f);
+}
+
+static struct job *start_job(struct fileact *f, const char *what, job_fn *fn,
+                             const struct job_events *ev, struct err *e);
+
+/* The changes whose lines are whole; the result is another line. */
+static void give_lines(struct fileact *f)
+{
+    struct str rest = buf_str(&f->text);
+    long n;
+    while (str_starts(rest, STR("{\"kind\"")) && (n = str_chr(rest, '\n')) >= 0)
+        rest = str_sub(rest, (size_t)n + 1, rest.n);
+    size_t end = f->text.n - rest.n;
+    if (end > 0 && f->ev.data)
+        f->ev.data(f->arg, str_sub(buf_str(&f->text), 0, end));
+    buf_consume(&f->text, end);
+}
+
+static void on_data(struct job *j, struct buf *in)
+{
+    struct fileact *f = job_owner(j);
+    size_t n = in->n;
+    if (f->spec.output) {
+        n = f->ev.data ? f->ev.data(f->arg, buf_str(in)) : in->n;
+        BUG_ON(n > in->n);
+        if (n < in->n)
+            job_pause(j);
+    } else if (buf_adds(&f->text, buf_str(in)) == 0 && f->verb->run == fa_watch) {
+        give_lines(f);
+    }
+    buf_consume(in, n);
+}
+
+/* As many as have room, as members of a list. */
+static void add_warning(struct fileact *f, struct str text)
+{
+    if (f->spec.output)
+        log_warn("an archive: %.*s", STR_ARG(text));
+    if (f->warned == WARNINGS_MAX)
+        return;
+    if (f->warned++ > 0)
+        buf_addc(&f->warnings, ',');
+    json_quote(&f->warnings, str_sub(text, 0, 1000));
+}
+
+static void on_note(struct job *j, struct str note)
+{
+    struct fileact *f = job_owner(j);
+    if (str_eq(note, STR(FA_STAGED)))
+        f->staged = true;
+    else if (note.n > 1 && note.p[0] == 'W')
+        add_warning(f, str_sub(note, 1, note.n));
+}
+
+static void on_room(struct job *j)
+{
+    struct fileact *f = job_owner(j);
+    if (f->ev.room)
+        f->ev.room(f->arg);
+}
+
+static void on_done(struct job *j, const struct err *e)
+{
+    struct fileact *f = job_owner(j);
+    f->job = NULL;
+    f->over = true;
+    if (f->warned > 0 && f->text.n > 2) {
+        buf_truncate(&f->text, f->text.n - 2); /* its end */
+        buf_addz(&f->text, ",\"warnings\":[");
+        buf_adds(&f->text, buf_str(&f->warnings));
+        buf_addz(&f->text, "]}\n");
+    }
+    f->ev.done(f->arg, buf_str(&f->text), e);
+}
+
+static void on_swept_data(struct job *j, struct buf *in)
+{
+    (void)j;
+    buf_consume(in, in->n);
+}
+
+static void on_swept(struct job *j, const struct err *e)
+{
+    (void)j;
+    (void)e;
+}
+
+static void on_swept_gone(void *owner) { free_fileact(owner); }
+
+/* The helper is gone, and its end was told. */
+static void on_gone(void *owner)
+{
+    static const struct job_events sweeping = {
+        .on_data = on_swept_data, .on_done = on_swept, .on_gone = on_swept_gone};
+    struct fileact *f = owner;
+    struct err e = ERR_INIT;
+    f->job = NULL;
+    f->spec.again = false;
+    if (!f->staged || !start_job(f, "sweeping", sweep, &sweeping, &e))
+        free_fileact(f);
+}
+
+static struct job *start_job(struct fileact *f, const char *what, job_fn *fn,
+                             const struct job_events *ev, struct err *e)
+{
+    struct job_spec s = {.what = what,
+                         .fn = fn,
+                         .arg = &f->spec,
+                         .input = f->spec.input && fn == run,
+                         .memory = JOB_MEMORY,
+                         .nice = JOB_NICE,
+                         .as_user = f->spec.as_user,
+                         .uid = f->spec.uid,
+                         .gid = f->spec.gid,
+                         .groups = f->groups,
+                         .groups_n = f->spec.groups_n,
+                         .ev = ev,
+                         .owner = f};
+    return job_start(f->loop, &s, e);
+}
+
+/* A copy of a value. */
+static struct json *copy_of(const struct json *j)
+{
+    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = ERR_INIT;
+    struct json *copy = j && json_print(&b, j) == 0 ? json_parse(buf_str(&b), &e) : NULL;
+    buf_release(&b);
+    return copy ? copy : json_object();
+}
+
+struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
+                              const struct fileact_events *ev, void *arg, struct err *e)
+{
+    static const struct job_events events = {.on_data = on_data,
+                                             .on_room = on_room,
+                                             .on_note = on_note,
+                                             .on_done = on_done,
+                                             .on_gone = on_gone};
+    struct fileact *f = xnew(struct fileact);
+    *f = (struct fileact){.loop = l,
+                          .verb = find(str_of(q->verb)),
+                          .ev = *ev,
+                          .arg = arg,
+                          .spec = *q,
+                          .args = copy_of(q->args),
+                          .cwd = xstrdup(q->cwd)};
+    BUG_ON(!f->verb || strlen(q->token) > FILEACT_TOKEN_MAX);
+    memcpy(f->token, q->token, strlen(q->token));
+    if (q->groups_n) {
+        f->groups = xcalloc(q->groups_n, sizeof(*f->groups));
+        memcpy(f->groups, q->groups, q->groups_n * sizeof(*f->groups));
+    }
+    f->spec.verb = f->verb->name;
+    f->spec.args = f->args;
+    f->spec.cwd = f->cwd;
+    f->spec.token = f->token;
+    f->spec.groups = f->groups;
+    buf_init(&f->text, FILEACT_TEXT_MAX + (128 << 10));
+    buf_init(&f->warnings, 128 << 10);
+    char what[64];
+    snprintf(what, sizeof(what), "the action %s", f->verb->name);
+    f->job = start_job(f, what, run, &events, e);
+    if (!f->job) {
+        free_fileact(f);
+        return NULL;
+    }
+    return f;
+}
+
+void fileact_cancel(struct fileact *f)
+{
+    if (f->job && !f->over)
+        job_cancel(f->job);
+}
+
+int fileact_write(struct fileact *f, struct str bytes)
+{
+    return job_write(f->job, bytes);
+}
+size_t fileact_room(const struct fileact *f) { return job_room(f->job); }
+void fileact_end_input(struct fileact *f) { job_end_input(f->job); }
+void fileact_resume(struct fileact *f) { job_resume(f->job); }
+
+const char *fileact_media_type(struct str format)
+{
+    static const char *const types[] = {"application/zip", "application/x-tar",
+                                        "application/gzip"};
+    enum fa_format k = fa_format_of(format);
+    return k == FA_NO_FORMAT ? NULL : types[k];
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What the actions on files and the routes to them share. */
+#ifndef OD_FRONT_EVENTS_FILES_H
+#define OD_FRONT_EVENTS_FILES_H
+
+#include "engine/fileact.h"
+#include "front/events_own.h"
+
+struct files_ask {
+    const char *verb;
+    const struct json *args;
+    struct str session;
+    const char *token;
+    bool again, input, output;
+};
+
+/* fileact_start, as the session's user and in its directory. -1: e. */
+int files_start(struct events *ev, const struct files_ask *q,
+                const struct fileact_events *calls, void *arg, struct fileact **out,
+                struct err *e);
+
+#endif

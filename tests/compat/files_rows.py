@@ -1,0 +1,825 @@
+# SPDX-License-Identifier: MIT
+"""files_rows.py [PATTERN]: the actions of core/front/FILES.md, as events and by HTTP."""
+import asyncio
+import base64
+import contextlib
+import io
+import json
+import os
+import pwd
+import socket
+import stat
+import subprocess
+import sys
+import tarfile
+import urllib.parse
+import urllib.request
+import zipfile
+
+from events_client import Peer, act, request
+from tap import LIMIT, Rows, Tap, has, holds, run_rows, same, wait_for
+from v0_server import OTHER_UID, Server, users
+
+row = Rows()
+
+
+def asynchronous(function):
+    def inside(case):
+        asyncio.run(asyncio.wait_for(function(case), 3 * LIMIT))
+
+    return inside
+
+
+def do(case, verb, session=None, **args):
+    """The observation's extras."""
+    more = {"session": session} if session else {}
+    end = act(case, verb, args=args, limit=2 * LIMIT, **more)
+    same(end["observation"], verb, end)
+    return end["extras"]
+
+
+def refused(case, code, verb, **args):
+    """What the observation says, or who took the action says."""
+    status, end = request(case, "/events", {"action": verb, "args": args}, limit=2 * LIMIT)
+    if status == 200:
+        same([end["observation"], end["extras"]["code"]], ["error", code], end)
+        return end["content"]
+    same(end["error"]["code"], code, end)
+    return end["error"]["message"]
+
+
+def path(case, *parts):
+    return os.path.join(case.dir, *parts)
+
+
+def put(case, name, data="x"):
+    """A file of the server's user."""
+    full = path(case, name)
+    if not os.path.isdir(os.path.dirname(full)):
+        do(case, "mkdir", path=os.path.dirname(full))
+    with open(full, "wb") as file:
+        file.write(data if isinstance(data, bytes) else data.encode())
+    if os.getuid() == 0:
+        os.chown(full, OTHER_UID, OTHER_UID)
+    return full
+
+
+def text(case, *parts):
+    with open(path(case, *parts), encoding="utf-8") as file:
+        return file.read()
+
+
+def names(case, *parts):
+    return sorted(os.listdir(path(case, *parts)))
+
+
+def tree(case):
+    put(case, "d/a", "one")
+    put(case, "d/e/b", "two")
+    put(case, "d/e/f/c", "three")
+    os.symlink("e/b", path(case, "d/link"))
+    os.chmod(path(case, "d/e/b"), 0o755)
+
+
+def same_tree(one, two):
+    """The same names, kinds, bytes, targets and modes; times to the second."""
+    facts = []
+    for top in (one, two):
+        found = {}
+        for folder, folders, files in os.walk(top):
+            for name in folders + files:
+                full = os.path.join(folder, name)
+                st = os.lstat(full)
+                content = (os.readlink(full) if stat.S_ISLNK(st.st_mode)
+                           else open(full, "rb").read() if stat.S_ISREG(st.st_mode) else None)
+                mtime = None if stat.S_ISLNK(st.st_mode) else int(st.st_mtime)
+                found[os.path.relpath(full, top)] = (st.st_mode, content, mtime)
+        facts.append(found)
+    same(facts[1], facts[0])
+    holds(facts[0])
+
+
+# ---- looking
+
+
+@row("stat: a file, a folder, a link, what a link leads to")
+def _(case):
+    tree(case)
+    got = do(case, "stat", path="d/e/b")
+    st = os.stat(path(case, "d/e/b"))
+    same([got["type"], got["size"], got["mode"], got["uid"], got["links"]],
+         ["file", 3, "0755", st.st_uid, 1])
+    same(int(got["mtime"]), int(st.st_mtime))
+    same(got["path"], path(case, "d/e/b"))
+    with contextlib.suppress(KeyError):
+        same(got["owner"], pwd.getpwuid(st.st_uid).pw_name)
+    same(do(case, "stat", path="d")["type"], "folder")
+    link = do(case, "stat", path="d/link/")
+    same([link["type"], link["target"]], ["link", "e/b"])
+    same(do(case, "stat", path="d/link", follow=True)["type"], "file")
+    same(request(case, "/files/stat?path=d/link")[1]["target"], "e/b")
+    same(request(case, "/files/stat?path=d/link&follow=true")[1]["size"], 3)
+
+
+@row("paths are relative to the directory of the action's session")
+def _(case):
+    tree(case)
+    act(case, "run", args={"command": "cd d/e"}, session="there")
+    same(do(case, "stat", session="there", path="b")["size"], 3)
+    has(refused(case, "NOTFOUND", "stat", path="b"), "cannot look at", "No such file")
+    same(request(case, "/files/stat?path=b&session=there")[0], 200)
+    same(request(case, "/files/stat?path=b")[0], 404)
+
+
+@row("list: sorted, in pages, recursive; nothing twice and nothing left out")
+def _(case):
+    tree(case)
+    for i in range(25):
+        put(case, f"d/e/f/{i:03}")
+    flat = do(case, "list", path="d")
+    same([(e["path"], e["type"]) for e in flat["entries"]],
+         [("a", "file"), ("e", "folder"), ("link", "link")])
+    holds("cursor" not in flat, flat)
+    whole = [e["path"] for e in do(case, "list", path="d", recursive=True)["entries"]]
+    same(whole, sorted(whole, key=lambda name: name.encode().split(b"/")))
+    same(len(whole), 31)
+    for limit in (1, 4, 30, 31):
+        found, cursor = [], {}
+        while cursor is not None:
+            page = do(case, "list", path="d", recursive=True, limit=limit, **cursor)
+            found += [e["path"] for e in page["entries"]]
+            holds(len(page["entries"]) <= limit, page)
+            cursor = {"cursor": page["cursor"]} if "cursor" in page else None
+        same(found, whole, limit)
+    status, page = request(case, "/files/list?path=d&recursive=true&limit=2")
+    same([status, len(page["entries"])], [200, 2])
+    query = urllib.parse.urlencode({"path": "d", "recursive": "true", "cursor": page["cursor"]})
+    same([e["path"] for e in request(case, "/files/list?" + query)[1]["entries"]], whole[2:])
+
+
+@row("a folder of 30,000 names in pages that fit an event")
+def _(case):
+    act(case, "run", args={"command": "mkdir many && cd many && seq -w 30000 | xargs touch"},
+        limit=3 * LIMIT)
+    found, args = 0, {}
+    while args is not None:
+        page = do(case, "list", path="%s/many" % case.dir, limit=10000, **args)
+        found += len(page["entries"])
+        args = {"cursor": page["cursor"]} if "cursor" in page else None
+    same(found, 30000)
+
+
+@row("names that are no text come and go as base64, without loss")
+def _(case):
+    odd = b"b\xffd\nname\t\"\\"
+    full = os.fsencode(case.dir) + b"/" + odd
+    with open(full, "wb"):
+        pass
+    (entry,) = do(case, "list")["entries"]
+    same(base64.b64decode(entry["path_base64"]), odd)
+    has(entry["path"], "b\ufffdd\nname")
+    whole = base64.b64encode(full).decode()
+    same(do(case, "stat", path_base64=whole)["path_base64"], whole)
+    to = base64.b64encode(b"c\xfe").decode()
+    if os.getuid() == 0:
+        os.chown(full, OTHER_UID, OTHER_UID)
+    do(case, "move", from_base64=entry["path_base64"], to_base64=to)
+    same(os.listdir(os.fsencode(case.dir)), [b"c\xfe"])
+    query = urllib.parse.urlencode({"path_base64": to})
+    same(request(case, "/files/stat?" + query)[0], 200)
+
+
+# ---- changing
+
+
+@row("mkdir: with parents, twice; modes; a file in the way")
+def _(case):
+    same(do(case, "mkdir", path="a/b/c", mode="700"), {"path": path(case, "a/b/c"),
+                                                       "created": True})
+    same(do(case, "mkdir", path="a/b/c")["created"], False)
+    same(stat.S_IMODE(os.stat(path(case, "a/b/c")).st_mode), 0o700)
+    put(case, "f")
+    refused(case, "EXISTS", "mkdir", path="f")
+    refused(case, "NOTFOUND", "mkdir", path="f/g")
+
+
+@row("move: in one step, not over what is there unless asked")
+def _(case):
+    tree(case)
+    put(case, "other", "other")
+    same(do(case, "move", **{"from": "d", "to": "moved"})["to"], path(case, "moved"))
+    same(names(case), ["moved", "other"])
+    has(refused(case, "EXISTS", "move", **{"from": "other", "to": "moved/a"}), "overwrite")
+    same([text(case, "other"), text(case, "moved/a")], ["other", "one"])
+    do(case, "move", **{"from": "other", "to": "moved/a", "overwrite": True})
+    same(text(case, "moved/a"), "other")
+    refused(case, "EXISTS", "move", **{"from": "moved/e", "to": "moved"})
+    refused(case, "INVALID", "move", **{"from": "moved", "to": "moved/e/x"})
+    refused(case, "NOTFOUND", "move", **{"from": "nowhere", "to": "x"})
+    refused(case, "NOTFOUND", "move", **{"from": "moved", "to": "nowhere/x"})
+    refused(case, "INVALID", "move", **{"from": "moved", "to": "moved"})
+
+
+@row("move to another file system: a copy, and the first is gone")
+def _(case):
+    tree(case)
+    there = f"/dev/shm/od-files-{os.getpid()}-{os.path.basename(case.root)}"
+    if os.stat("/dev/shm").st_dev == os.stat(case.dir).st_dev:
+        raise AssertionError("/dev/shm is no other file system")
+    try:
+        do(case, "copy", **{"from": "d", "to": "again"})
+        do(case, "move", **{"from": "d", "to": there})
+        same_tree(path(case, "again"), there)
+        same(names(case), ["again"])
+        put(case, "f", "new")
+        refused(case, "EXISTS", "move", **{"from": "f", "to": there + "/a"})
+        do(case, "move", **{"from": "f", "to": there + "/a", "overwrite": True})
+        with open(there + "/a", encoding="utf-8") as file:
+            same(file.read(), "new")
+        do(case, "move", **{"from": there, "to": "back"})
+        same([names(case, "back"), os.path.exists(there)], [["a", "e", "link"], False])
+    finally:
+        subprocess.run(["rm", "-rf", there], check=False)
+
+
+@row("copy: a tree, with modes, times, links and holes; whole or not at all")
+def _(case):
+    tree(case)
+    with open(path(case, "d/holes"), "wb") as file:
+        file.seek(8 << 20)
+        file.write(b"end")
+    if os.getuid() == 0:
+        os.chown(path(case, "d/holes"), OTHER_UID, OTHER_UID)
+    same(do(case, "copy", **{"from": "d", "to": "e"})["copied"], 8)
+    same_tree(path(case, "d"), path(case, "e"))
+    holds(os.stat(path(case, "e/holes")).st_blocks * 512 < 1 << 20, "a hole")
+    refused(case, "EXISTS", "copy", **{"from": "d", "to": "e"})
+    refused(case, "EXISTS", "copy", **{"from": "d", "to": "e", "overwrite": True})
+    do(case, "copy", **{"from": "d/a", "to": "e/e/b", "overwrite": True})
+    same(text(case, "e/e/b"), "one")
+    refused(case, "INVALID", "copy", **{"from": "d", "to": "d/e/in"})
+    os.mkfifo(path(case, "d/e/pipe"))
+    refused(case, "UNSUPPORTED", "copy", **{"from": "d", "to": "f"})
+    same(names(case), ["d", "e"])
+
+
+@row("remove: a file, an empty folder, a tree only when asked; never the way up")
+def _(case):
+    tree(case)
+    same(do(case, "remove", path="d/a")["removed"], 1)
+    same(do(case, "remove", path="d/link")["removed"], 1)
+    has(refused(case, "EXISTS", "remove", path="d"), "recursive")
+    same(do(case, "remove", path="d", recursive=True)["removed"], 5)
+    refused(case, "NOTFOUND", "remove", path="d", recursive=True)
+    for bad in ("/", "//", ".", "..", case.dir, os.path.dirname(case.dir), "./../workspace"):
+        refused(case, "DENIED", "remove", path=bad, recursive=True)
+    os.symlink(case.dir, path(case, "self"))
+    do(case, "remove", path="self", recursive=True)
+    same(os.listdir(case.dir), [])
+
+
+@row("remove: 3,000 folders below each other, which no path reaches")
+def _(case):
+    make = "import os\nfor i in range(3000): os.mkdir('d'); os.chdir('d')\nopen('f', 'w')"
+    subprocess.run([*case.user.before, sys.executable, "-c", make], cwd=case.dir, check=True)
+    same(do(case, "remove", path="d", recursive=True)["removed"], 3001)
+    same(os.listdir(case.dir), [])
+
+
+@row("chmod: octal, by letters, recursive; not through the links in a tree")
+def _(case):
+    tree(case)
+    outside = put(case, "outside")
+    os.symlink(outside, path(case, "d/out"))
+
+    def mode(name):
+        return stat.S_IMODE(os.stat(path(case, name)).st_mode)
+
+    same(do(case, "chmod", path="d/a", mode="0600")["mode"], "0600")
+    for words, wanted in (("u+x", 0o700), ("go=r,u-w", 0o544), ("+x", 0o555), ("a-rwx,u=rw", 0o600),
+                          ("a=", 0), ("ug+rwX", 0o660), ("u=rwx,g=rx", 0o750), ("644", 0o644)):
+        do(case, "chmod", path="d/a", mode=words)
+        same(mode("d/a"), wanted, words)
+    before = mode("outside")
+    do(case, "chmod", path="d", mode="u=rwX,go=", recursive=True)
+    same([mode("d"), mode("d/a"), mode("d/e/b"), mode("d/e/f"), mode("outside")],
+         [0o700, 0o600, 0o700, 0o700, before])
+    for bad in ("", "8", "77777", "u", "u+q", "rw", "u+x,", "64x"):
+        has(refused(case, "INVALID", "chmod", path="d/a", mode=bad), "octal")
+    refused(case, "INVALID", "chmod", path="d/a")
+
+
+# ---- archives
+
+
+@row("archive and extract: zip, tar, tar.gz are what other programs read and write")
+def _(case):
+    tree(case)
+    put(case, "d/naïve ü\u20ac", "text" * 50000)
+    for form in ("zip", "tar", "tar.gz"):
+        name = f"x.{form}"
+        got = do(case, "archive", path="d", to=name)
+        same(got["size"], os.stat(path(case, name)).st_size)
+        if form == "zip":
+            with zipfile.ZipFile(path(case, name)) as z:
+                same(z.testzip(), None)
+                has(z.namelist(), "a", "e/f/c", "e/", "naïve ü\u20ac", "link")
+        else:
+            with tarfile.open(path(case, name)) as t:
+                has([m.name for m in t.getmembers()], "a", "e/f/c", "e", "naïve ü\u20ac", "link")
+        do(case, "extract", path=name, to=f"out.{form}")
+        if form == "zip":  # a zip has a link's file in its place
+            same(text(case, f"out.{form}/link"), "two")
+            os.unlink(path(case, f"out.{form}/link"))
+            os.symlink("e/b", path(case, f"out.{form}/link"))
+            subprocess.run(["touch", "-r", path(case, "d"), path(case, f"out.{form}")], check=True)
+            same(text(case, f"out.{form}/e/f/c"), "three")
+        else:
+            same_tree(path(case, "d"), path(case, f"out.{form}"))
+        refused(case, "EXISTS", "archive", path="d", to=name)
+        do(case, "archive", path="d", to=name, overwrite=True)
+    refused(case, "INVALID", "archive", path="d", to="x.rar")
+    do(case, "archive", path="d/a", to="one", format="tgz")
+    with tarfile.open(path(case, "one")) as t:
+        same(t.getnames(), ["a"])
+    do(case, "archive", path=".", to="self.tar")
+    with tarfile.open(path(case, "self.tar")) as t:
+        holds(not [n for n in t.getnames() if "self" in n or ".od-" in n], t.getnames())
+
+
+@row("extract into a folder that is there: all of it, or nothing")
+def _(case):
+    tree(case)
+    do(case, "archive", path="d", to="x.tar")
+    put(case, "to/e/b", "mine")
+    put(case, "to/more", "more")
+    has(refused(case, "EXISTS", "extract", path="x.tar", to="to"), "cannot extract b", "overwrite")
+    same([names(case, "to"), names(case, "to/e"), text(case, "to/e/b")],
+         [["e", "more"], ["b"], "mine"])
+    same(do(case, "extract", path="x.tar", to="to", overwrite=True)["files"], 6)
+    same([names(case, "to"), text(case, "to/e/b"), text(case, "to/e/f/c")],
+         [["a", "e", "link", "more"], "two", "three"])
+    put(case, "file")
+    refused(case, "EXISTS", "extract", path="x.tar", to="file")
+
+
+def tar_of(*members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as t:
+        for name, kind, link in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, link
+            data = b"bytes" if kind == tarfile.REGTYPE else b""
+            info.size = len(data)
+            t.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def zip_of(*names):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name in names:
+            z.writestr(name, b"bytes")
+    return out.getvalue()
+
+
+@row("extract refuses what leads out, devices and links that do, and leaves nothing")
+def _(case):
+    file, link = tarfile.REGTYPE, tarfile.SYMTYPE
+    bad = {
+        "up": tar_of(("ok", file, ""), ("../evil", file, "")),
+        "deep": tar_of(("a/b/../../../evil", file, "")),
+        "root": tar_of(("/tmp/evil", file, "")),
+        "link out": tar_of(("out", link, "../..")),
+        "link far": tar_of(("d/out", link, "../../x")),
+        "link root": tar_of(("out", link, "/etc")),
+        "link by a link": tar_of(("a/b/in", link, "../.."), ("a/b/out", link, "in/../x")),
+        "through a link": tar_of(("in", link, "."), ("in/evil", file, "")),
+        "hard out": tar_of(("x", tarfile.LNKTYPE, "../../evil")),
+        "device": tar_of(("x", tarfile.CHRTYPE, "")),
+        "pipe": tar_of(("x", tarfile.FIFOTYPE, "")),
+        "zip up": zip_of("ok", "../evil"),
+        "zip root": zip_of("/tmp/evil"),
+    }
+    for name, data in bad.items():
+        put(case, "bad", data)
+        refused(case, "DENIED", "extract", path="bad", to="to")
+        same([names(case), name], [["bad"], name])
+    good = tar_of(("a/b/c", file, ""), ("a/x", link, "b/c"), ("a/b/up", link, "../../a"),
+                  ("h", tarfile.LNKTYPE, "a/b/c"))
+    put(case, "good", good)
+    do(case, "extract", path="good", to="to")
+    same([text(case, "to/a/x"), text(case, "to/h"), os.readlink(path(case, "to/a/b/up"))],
+         ["bytes", "bytes", "../../a"])
+
+
+@row("extract refuses bombs, what is cut off and what is none, and leaves nothing")
+def _(case):
+    zeros = bytes(80 << 20)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("zeros", zeros)
+    put(case, "bomb.zip", out.getvalue())
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as t:
+        info = tarfile.TarInfo("zeros")
+        info.size = len(zeros)
+        t.addfile(info, io.BytesIO(zeros))
+    put(case, "bomb.gz", out.getvalue())
+    put(case, "cut.gz", out.getvalue()[:-300])
+    for bomb in ("bomb.zip", "bomb.gz"):
+        has(refused(case, "LIMIT", "extract", path=bomb, to="to"), "200 times", "max_bytes")
+        same(do(case, "extract", path=bomb, to="big", max_bytes=81 << 20)["bytes"], 80 << 20)
+        do(case, "remove", path="big", recursive=True)
+    put(case, "small.zip", zip_of("a", "b", "c"))
+    has(refused(case, "LIMIT", "extract", path="small.zip", to="to", max_bytes=12), "12 bytes")
+    refused(case, "LIMIT", "extract", path="small.zip", to="to", max_files=2)
+    put(case, "small.tar", tar_of(*[(n, tarfile.REGTYPE, "") for n in "abc"]))
+    has(refused(case, "LIMIT", "extract", path="small.tar", to="to", max_bytes=12), "12 bytes")
+    refused(case, "LIMIT", "extract", path="small.tar", to="to", max_files=2)
+    refused(case, "INVALID", "extract", path="cut.gz", to="to", max_bytes=81 << 20)
+    put(case, "none", "just a text\n" * 200)
+    has(refused(case, "INVALID", "extract", path="none", to="to"), "no zip, tar or tar.gz")
+    put(case, "cut.zip", zip_of("a", "b")[:-30])
+    refused(case, "INVALID", "extract", path="cut.zip", to="to", format="zip")
+    put(case, "cut.tar", tar_of(("a", tarfile.REGTYPE, ""))[:514])
+    refused(case, "INVALID", "extract", path="cut.tar", to="to", format="tar")
+    same([n for n in names(case) if n == "to" or n.startswith(".od")], [])
+
+
+@row("an archive by HTTP as it is made, and one unpacked as it comes")
+def _(case):
+    tree(case)
+    put(case, "d/big", os.urandom(3 << 20))
+    for form in ("zip", "tar", "tar.gz"):
+        asked = f"{case.url}/files/archive?path=d&format={form}"
+        with urllib.request.urlopen(asked, timeout=2 * LIMIT) as answer:
+            data = answer.read()
+        for query in (f"to=put.{form}", f"to=named.{form}&format={form}"):
+            req = urllib.request.Request(f"{case.url}/files/extract?{query}", data, method="PUT")
+            with urllib.request.urlopen(req, timeout=2 * LIMIT) as answer:
+                got = json.loads(answer.read())
+            same(got["files"] > 3, True, got)
+        for top in (f"put.{form}", f"named.{form}"):
+            with open(path(case, top, "big"), "rb") as one, open(path(case, "d/big"), "rb") as two:
+                same(one.read() == two.read(), True)
+    same(request(case, "/files/archive?path=nowhere")[0], 404)
+    same(request(case, "/files/archive?path=d&format=rar")[0], 400)
+    req = urllib.request.Request(f"{case.url}/files/extract?to=none", b"no archive" * 100000,
+                                 method="PUT")
+    try:
+        urllib.request.urlopen(req, timeout=2 * LIMIT)
+        raise AssertionError("taken")
+    except urllib.error.HTTPError as error:
+        same(error.code, 400)
+        has(json.loads(error.read())["error"]["message"], "no zip, tar or tar.gz")
+    same(sorted(n for n in names(case) if n.startswith(".od") or n == "none"), [])
+
+
+@row("who goes in the middle of a body leaves nothing")
+def _(case):
+    data = tar_of(("a", tarfile.REGTYPE, ""))
+    with socket.create_connection(("127.0.0.1", case.port), LIMIT) as s:
+        s.sendall(b"PUT /files/extract?to=half&format=tar HTTP/1.1\r\nHost: localhost\r\n"
+                  b"Content-Length: 100000\r\n\r\n" + data[:700])
+        wait_for(lambda: any(n.startswith(".od-") for n in names(case)), "it has begun")
+    wait_for(lambda: names(case) == [], "all is gone")
+
+
+# ---- watch
+
+
+async def watching(peer, name=".", **args):
+    """The id, when it has begun."""
+    await peer.act("watch", path=name, **args)
+    event = await peer.action(lambda e: e["action"] == "watch")
+    await peer.until(lambda e: change(e, event["id"], "watching") is not None)
+    return event["id"]
+
+
+def change(event, id, kind=None, name=None):
+    """The change, if the event is one of this watch and kind."""
+    extras = event.get("extras", {})
+    if event.get("observation") != "file_change" or extras.get("watch") != id:
+        return None
+    if (kind and extras["kind"] != kind) or (name and extras["path"] != name):
+        return None
+    return extras
+
+
+@row("watch: what changes is told, moves by a cookie, new folders are watched too")
+@asynchronous
+async def _(case):
+    tree(case)
+    async with Peer(case, since=0) as peer:
+        id = await watching(peer, "d", recursive=True)
+
+        async def told(kind, name):
+            return await peer.until(lambda e: change(e, id, kind, name))
+
+        put(case, "d/e/f/new", "text")
+        await told("created", "e/f/new")
+        await told("written", "e/f/new")
+        os.rename(path(case, "d/a"), path(case, "d/e/a"))
+        gone = await told("moved_from", "a")
+        come = await told("moved_to", "e/a")
+        same(gone["extras"]["cookie"], come["extras"]["cookie"])
+        os.mkdir(path(case, "d/x"))
+        same((await told("created", "x"))["extras"]["folder"], True)
+        os.chmod(path(case, "d/x"), 0o755)
+        await told("attributes", "x")
+        os.makedirs(path(case, "d/x/y/z"))
+        put(case, "d/x/y/z/deep")
+        await told("created", "x/y/z/deep")
+        os.rename(path(case, "d/x"), path(case, "d/renamed"))
+        await told("moved_to", "renamed")
+        put(case, "d/renamed/y/z/deep", "more")
+        await told("written", "renamed/y/z/deep")
+        os.unlink(path(case, "d/e/a"))
+        await told("removed", "e/a")
+        await peer.act("cancel", id=id)
+        same((await peer.end(id))["extras"]["code"], "CANCELLED")
+        holds("cause" not in come, come)
+
+
+@row("watch: ends with its folder; a file; what is not there; too many")
+@asynchronous
+async def _(case):
+    tree(case)
+    async with Peer(case, since=0) as peer:
+        id = await watching(peer, "d/e")
+        do_later = asyncio.to_thread(do, case, "remove", path="d/e", recursive=True)
+        await do_later
+        same((await peer.end(id))["extras"]["ended"], "removed")
+        one = await watching(peer, "d/a")
+        put(case, "d/a", "again")
+        await peer.until(lambda e: change(e, one, "written", "."))
+        await peer.act("watch", path="nowhere")
+        event = await peer.action(lambda e: e["args"].get("path") == "nowhere")
+        same((await peer.end(event["id"]))["extras"]["code"], "NOTFOUND")
+        for _ in range(31):
+            await watching(peer)
+        await peer.act("watch", path=".", client_id="33")
+        event = await peer.action(lambda e: e.get("client_id") == "33")
+        same((await peer.end(event["id"]))["extras"]["code"], "LIMIT")
+
+
+@row("watch: too many changes are an overflow, and it goes on")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        id = await watching(peer)
+        await asyncio.to_thread(
+            act, case, "run", args={"command": "seq 20000 | xargs touch; rm -rf [0-9]*"},
+            limit=3 * LIMIT)
+        await peer.until(lambda e: change(e, id, "overflow"))
+        os.mkdir(path(case, "later"))
+
+        async def seen():
+            number = 0
+            while True:
+                number += 1
+                put(case, f"later-{number}")
+                with contextlib.suppress(asyncio.TimeoutError):
+                    return await peer.until(
+                        lambda e: (change(e, id) or {}).get("path", "").startswith("later-"), 1)
+
+        await seen()
+
+
+@row("watch: taken up by the next worker, which says so; ended by the next server")
+def _(case):
+    tree(case)
+    status, begun = request(case, "/files/watch", {"path": "d"})
+    same(status, 202)
+    id = begun["id"]
+
+    def changes():
+        try:
+            events = request(case, "/events?since=0")[1]["events"]
+        except OSError:
+            return []
+        return [(e["extras"]["kind"], e["extras"]["path"]) for e in events
+                if e.get("observation") == "file_change"]
+
+    wait_for(lambda: ("watching", ".") in changes(), "it has begun")
+    case.kill_worker()
+    wait_for(lambda: ("restarted", ".") in changes(), "it has begun again")
+    put(case, "d/after", "text")
+    wait_for(lambda: ("written", "after") in changes(), "it goes on")
+    case.stop()
+    case.start()
+    ends = [e for e in request(case, "/events?since=0")[1]["events"] if e.get("cause") == id]
+    same([e["observation"] for e in ends], ["error"])
+
+
+# ---- skills
+
+
+@row("skills: the same text as the command line, and the same window")
+def _(case):
+    put(case, "f.txt", "".join(f"line {i}\n" for i in range(1, 400)))
+
+    def command(*words):
+        words = [*case.user.before, os.environ["OD"], "skills", "--socket", case.env["OD_SOCKET"],
+                 *words]
+        env = {**case.env, "OD_SESSION": "main"}
+        return subprocess.run(words, capture_output=True, text=True, env=env, cwd=case.dir,
+                              timeout=LIMIT, check=False)
+
+    def skill(name, session="main", **args):
+        end = act(case, "skill", session=session, args={"name": name, "args": args})
+        same(end["observation"], "skill", end)
+        return end["content"], end["extras"]["failed"]
+
+    shown, failed = skill("open_file", path="f.txt", line_number=150)
+    same(failed, False)
+    has(shown, "f.txt (399 lines total)", "150|line 150")
+    down = command("scroll_down")
+    has(down.stdout, "250|line 250")
+    up, _ = skill("scroll_up")
+    has(up, "149 more lines above", "150|line 150")
+    has(skill("goto_line", session="another", line_number=3)[0], "No file open")
+    text_of, failed = skill("open_file", path="nowhere")
+    same([text_of, failed], [command("open_file", "nowhere").stdout, True])
+    skill("create_file", filename="new.py")
+    done, _ = skill("insert_content_at_line", file_name="new.py", line_number=1, content="x = 1")
+    has(done, "[File: ", "1|x = 1")
+    same(text(case, "new.py").strip(), "x = 1")
+    status, got = request(case, "/skills/search_file", {"search_term": "line 39", "file_path":
+                                                        path(case, "f.txt")})
+    same([status, got["failed"]], [200, False])
+    has(got["content"], "Line 39: line 39")
+    same(request(case, "/skills/nothing", {})[0], 404)
+    same(request(case, "/skills/open_file", {})[0], 400)
+    schema = request(case, "/skills")[1]
+    holds({"open_file", "edit_file_by_replace"} <= {each["function"]["name"] for each in schema})
+    refused(case, "NOTFOUND", "skill", name="nothing")
+    refused(case, "INVALID", "skill", name="open_file", args={"nothing": 1})
+
+
+# ---- what is wrong
+
+
+@row("bad input: each an error with a name")
+def _(case):
+    os.symlink("loop", path(case, "loop"))
+    put(case, "file")
+    long = "x" * 256
+    deep = "/".join(["d" * 200] * 25)
+    for verb in ("stat", "remove", "watch", "mkdir"):
+        has(refused(case, "INVALID", verb, path=deep), "longer than a path can be")
+        has(refused(case, "INVALID", verb, path=""), "path is empty")
+        has(refused(case, "INVALID", verb), 'takes a "path"')
+        refused(case, "INVALID", verb, path=5)
+        refused(case, "INVALID", verb, path_base64="%%%")
+        refused(case, "INVALID", verb, path_base64=base64.b64encode(b"a\0b").decode())
+        if verb != "mkdir":
+            refused(case, "INVALID", verb, path=long)
+    refused(case, "INVALID", "stat", path="x" * 70000)
+    has(refused(case, "INVALID", "stat", path="file", colour="red"), "colour")
+    refused(case, "INVALID", "list", path="file")
+    refused(case, "INVALID", "list", cursor="%%%")
+    refused(case, "INVALID", "list", limit=0)
+    refused(case, "INVALID", "list", recursive="yes")
+    refused(case, "INVALID", "stat", path="loop", follow=True)
+    refused(case, "NOTFOUND", "stat", path="file/x")
+    refused(case, "NOTFOUND", "stat", path="a\nb")
+    refused(case, "NOTFOUND", "move", **{"from": "../nowhere/x", "to": "y"})
+    os.mkfifo(path(case, "pipe"))
+    refused(case, "UNSUPPORTED", "extract", path="pipe", to="x")
+    refused(case, "UNSUPPORTED", "archive", path="/dev/zero", to="x.zip")
+    same(request(case, "/files/nothing", {})[0], 404)
+    same(request(case, "/files/stat", b"[1]")[0], 400)
+    same(request(case, "/files/list?limit=no")[0], 400)
+    same(request(case, "/files/stat?path=" + "x" * 5000)[0], 400)
+    same(do(case, "stat", path="./../workspace/file")["type"], "file")
+
+
+@row("an action on files with a client_id is done once")
+def _(case):
+    put(case, "a")
+    more = {"client_id": "one", "args": {"from": "a", "to": "b"}}
+    first = act(case, "move", **more)
+    same(first["observation"], "move")
+    put(case, "a")
+    same(act(case, "move", **more), first)
+    same(names(case), ["a", "b"])
+
+
+@row("cancel in the middle: what was being made is gone")
+@asynchronous
+async def _(case):
+    with open(path(case, "big"), "wb") as file:
+        file.write(os.urandom(1 << 20) * 64)
+    async with Peer(case, since=0) as peer:
+        await peer.act("archive", path=".", to="x.tar.gz", client_id="pack")
+        event = await peer.action()
+        await wait_until(lambda: [n for n in names(case) if n.startswith(".od-")])
+        await peer.act("cancel", id=event["id"])
+        end = await peer.end(event["id"])
+        same([end["observation"], end["extras"]["code"]], ["error", "CANCELLED"])
+        await wait_until(lambda: names(case) == ["big"])
+        await peer.act("cancel", id=event["id"], client_id="again")
+        again = await peer.action(lambda e: e.get("client_id") == "again")
+        same((await peer.end(again["id"]))["extras"]["code"], "NOTFOUND")
+
+
+async def wait_until(fact):
+    await asyncio.to_thread(wait_for, fact, "it comes true")
+
+
+def pending_after_kill(case, verb, **args):
+    """Asks, kills the worker when something is staged, and gives the observation."""
+    id = act(case, verb, wait=False, args=args)["id"]
+    end = []
+
+    def ended():
+        try:
+            events = request(case, f"/events?since={id}")[1]["events"]
+        except OSError:
+            return False
+        end[:] = [e for e in events if e.get("cause") == id]
+        return bool(end)
+
+    def staged():
+        return [n for n in names(case) + names(case, "to") if n.startswith(".od-")] or ended()
+
+    wait_for(staged, "it has begun")
+    case.kill_worker()
+    wait_for(ended, "the next worker is through")
+    return end[0]
+
+
+@row("the worker is killed in the middle: copy, archive, extract are done once, whole", slow=True)
+def _(case):
+    do(case, "mkdir", path="to")
+    do(case, "mkdir", path="d")
+    data = os.urandom(1 << 20)
+    for i in range(40):
+        put(case, f"d/{i:02}", data)
+    same(pending_after_kill(case, "copy", **{"from": "d", "to": "copy"})["observation"], "copy")
+    same_tree(path(case, "d"), path(case, "copy"))
+    same(pending_after_kill(case, "archive", path="d", to="x.tar")["observation"], "archive")
+    same(pending_after_kill(case, "extract", path="x.tar", to="to/new")["observation"], "extract")
+    same_tree(path(case, "d"), path(case, "to/new"))
+    same(pending_after_kill(case, "extract", path="x.tar", to="to")["observation"], "extract")
+    same(len(names(case, "to")), 41)
+    wait_for(lambda: names(case) == ["copy", "d", "to", "x.tar"], "nothing else is left")
+    wait_for(lambda: len(names(case, "to")) == 41, "nor there")
+
+
+# ---- another user
+
+
+@row("all of it is the session's user's, also where the server is root's", user="openhands")
+def _(case):
+    uid = pwd_uid(case)
+    do(case, "mkdir", path="made")
+    same(os.stat(path(case, "made")).st_uid, uid)
+    subprocess.run(["sh", "-c", "echo secret > secret; chmod 600 secret; mkdir own; touch own/x"],
+                   cwd=case.dir, check=True)
+    refused(case, "DENIED", "copy", **{"from": "secret", "to": "made/secret"})
+    refused(case, "DENIED", "archive", path="secret", to="made/x.zip")
+    refused(case, "DENIED", "chmod", path="secret", mode="644")
+    refused(case, "DENIED", "remove", path="own", recursive=True)
+    refused(case, "DENIED", "mkdir", path="/etc/made")
+    same(request(case, "/files/archive?path=secret")[0], 403)
+    same(names(case, "made"), [])
+
+
+def pwd_uid(case):
+    end = act(case, "run", args={"command": "id -u"}, limit=3 * LIMIT)
+    return int(end["content"])
+
+
+@contextlib.contextmanager
+def server_for(one):
+    name = one.options.get("user", "own")
+    (user,) = [each for each in users()[0] if each.name == name]
+    server = Server(user)
+    try:
+        yield server
+        server.stop()
+    except BaseException as error:
+        error.log = server.logged()
+        raise
+    finally:
+        server.kill()
+        server.remove()
+
+
+def main():
+    tap = Tap()
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    wanted = [each for each in row if pattern in each.name]
+    possible = [user.name for user in users()[0]]
+    for each in [each for each in wanted if each.options.get("user", "own") not in possible]:
+        wanted.remove(each)
+        tap.line(True, f"files: {each.name}", skip="only root can have an /etc of its own")
+    run_rows(tap, [("files", each, server_for) for each in wanted], 4)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
