@@ -7,25 +7,51 @@ import io
 import json
 import os
 import pwd
+import re
 import socket
 import stat
 import subprocess
 import sys
 import tarfile
+import threading
+import urllib.error
 import urllib.parse
 import urllib.request
 import zipfile
 
-from events_client import Peer, act, request
-from tap import LIMIT, Rows, Tap, has, holds, run_rows, same, wait_for
+import events_client
+import tap
+from tap import Rows, Tap, has, holds, run_rows, same
 from v0_server import OTHER_UID, Server, users
 
+ROOT = os.path.join(os.path.dirname(__file__), "../..")
 row = Rows()
+LIMIT = 60  # seconds for anything that is waited for
+
+
+class Peer(events_client.Peer):
+    async def until(self, fact, limit=LIMIT):
+        return await super().until(fact, limit)
+
+    async def end(self, id, limit=LIMIT):
+        return await super().end(id, limit)
+
+
+def request(case, path, body=None):
+    return events_client.request(case, path, body, limit=LIMIT)
+
+
+def act(case, action, wait=True, **more):
+    return events_client.act(case, action, wait, limit=LIMIT, **more)
+
+
+def wait_for(fact, what):
+    return tap.wait_for(fact, what, LIMIT)
 
 
 def asynchronous(function):
     def inside(case):
-        asyncio.run(asyncio.wait_for(function(case), 3 * LIMIT))
+        asyncio.run(asyncio.wait_for(function(case), 2 * LIMIT))
 
     return inside
 
@@ -33,14 +59,14 @@ def asynchronous(function):
 def do(case, verb, session=None, **args):
     """The observation's extras."""
     more = {"session": session} if session else {}
-    end = act(case, verb, args=args, limit=2 * LIMIT, **more)
+    end = act(case, verb, args=args, **more)
     same(end["observation"], verb, end)
     return end["extras"]
 
 
 def refused(case, code, verb, **args):
     """What the observation says, or who took the action says."""
-    status, end = request(case, "/events", {"action": verb, "args": args}, limit=2 * LIMIT)
+    status, end = request(case, "/events", {"action": verb, "args": args})
     if status == 200:
         same([end["observation"], end["extras"]["code"]], ["error", code], end)
         return end["content"]
@@ -159,8 +185,9 @@ def _(case):
 
 @row("a folder of 30,000 names in pages that fit an event")
 def _(case):
-    act(case, "run", args={"command": "mkdir many && cd many && seq -w 30000 | xargs touch"},
-        limit=3 * LIMIT)
+    os.mkdir(path(case, "many"))
+    for i in range(30000):
+        os.mknod(path(case, f"many/{i:05}"))
     found, args = 0, {}
     while args is not None:
         page = do(case, "list", path="%s/many" % case.dir, limit=10000, **args)
@@ -453,11 +480,11 @@ def _(case):
     put(case, "d/big", os.urandom(3 << 20))
     for form in ("zip", "tar", "tar.gz"):
         asked = f"{case.url}/files/archive?path=d&format={form}"
-        with urllib.request.urlopen(asked, timeout=2 * LIMIT) as answer:
+        with urllib.request.urlopen(asked, timeout=LIMIT) as answer:
             data = answer.read()
         for query in (f"to=put.{form}", f"to=named.{form}&format={form}"):
             req = urllib.request.Request(f"{case.url}/files/extract?{query}", data, method="PUT")
-            with urllib.request.urlopen(req, timeout=2 * LIMIT) as answer:
+            with urllib.request.urlopen(req, timeout=LIMIT) as answer:
                 got = json.loads(answer.read())
             same(got["files"] > 3, True, got)
         for top in (f"put.{form}", f"named.{form}"):
@@ -468,7 +495,7 @@ def _(case):
     req = urllib.request.Request(f"{case.url}/files/extract?to=none", b"no archive" * 100000,
                                  method="PUT")
     try:
-        urllib.request.urlopen(req, timeout=2 * LIMIT)
+        urllib.request.urlopen(req, timeout=LIMIT)
         raise AssertionError("taken")
     except urllib.error.HTTPError as error:
         same(error.code, 400)
@@ -569,11 +596,21 @@ async def _(case):
 async def _(case):
     async with Peer(case, since=0) as peer:
         id = await watching(peer)
-        await asyncio.to_thread(
-            act, case, "run", args={"command": "seq 20000 | xargs touch; rm -rf [0-9]*"},
-            limit=3 * LIMIT)
-        await peer.until(lambda e: change(e, id, "overflow"))
-        os.mkdir(path(case, "later"))
+        put(case, "here")
+        stop = threading.Event()
+
+        def back_and_forth():
+            while not stop.is_set():
+                os.rename(path(case, "here"), path(case, "there"))
+                os.rename(path(case, "there"), path(case, "here"))
+
+        mover = threading.Thread(target=back_and_forth)
+        mover.start()
+        try:
+            await peer.until(lambda e: change(e, id, "overflow"))
+        finally:
+            stop.set()
+            mover.join()
 
         async def seen():
             number = 0
@@ -769,6 +806,49 @@ def _(case):
     wait_for(lambda: len(names(case, "to")) == 41, "nor there")
 
 
+# ---- the document
+
+
+def blocks(kind):
+    with open(os.path.join(ROOT, "core/front/FILES.md"), encoding="utf-8") as file:
+        found = re.findall(rf"^```{kind}\n(.*?)^```", file.read(), re.M | re.S)
+    holds(found, "there are examples of", kind)
+    return [line for block in found for line in block.splitlines()]
+
+
+@row("FILES.md: commands print what is said")
+def _(case):
+    command = None
+    for line in blocks("sh"):
+        if not line.startswith("#> "):
+            command = line
+            done = subprocess.run(["sh", "-c", line], env={**os.environ, "OD": case.url},
+                                  capture_output=True, text=True, timeout=LIMIT, check=True)
+        else:
+            same(done.stdout.strip(), line[3:].replace("WORKSPACE", case.dir), command)
+
+
+@row("FILES.md: messages are taken, and changes look like that")
+def _(case):
+    for line in blocks("json client"):
+        said = json.loads(line)
+        same(act(case, **said)["observation"], said["action"])
+    os.makedirs(path(case, "src"))
+    status, begun = request(case, "/files/watch", {"path": ".", "recursive": True})
+    same(status, 202)
+
+    def changes():
+        events = request(case, f"/events?since={begun['id']}")[1]["events"]
+        return [e for e in events if e.get("observation") == "file_change"]
+
+    wait_for(changes, "it has begun")
+    put(case, "src/new.c")
+    (said,) = [json.loads(line) for line in blocks("json change")]
+    real = wait_for(lambda: [e for e in changes() if e["extras"]["kind"] == "created"], "it is told")
+    same([list(real[0]), list(real[0]["extras"]), real[0]["extras"]["path"]],
+         [list(said), list(said["extras"]), said["extras"]["path"]])
+
+
 # ---- another user
 
 
@@ -789,7 +869,7 @@ def _(case):
 
 
 def pwd_uid(case):
-    end = act(case, "run", args={"command": "id -u"}, limit=3 * LIMIT)
+    end = act(case, "run", args={"command": "id -u"})
     return int(end["content"])
 
 
