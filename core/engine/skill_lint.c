@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is wrong with a text, by the programs that the image has: each is given it as
- * standard input, says on standard error what it minds, and is done within seconds.
- * One that is not there minds nothing.
+ * standard input, says on standard error what it minds, ends with a status that is not
+ * 0, and is done within seconds. One that is not there minds nothing.
  */
 #include "engine/skill_own.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
@@ -15,34 +13,31 @@
 
 enum { LINT_MS = 10000, LINT_CPU_S = 10, LINT_TEXT_MAX = 64 << 10 };
 
-/* The last line of a check that failed: a warning alone is no failure. */
-#define FAILED "@@"
-#define CHECK(tool, command) \
-    "command -v " tool " >/dev/null || exit 0; " command " >/dev/null || echo " FAILED \
-    " >&2"
+enum { WORDS_MAX = 7 };
 
-static const char python[] = CHECK(
-    "python3", "python3 -I -c 'import sys\n"
-               "try:\n"
-               "    compile(sys.stdin.buffer.read(), sys.argv[1], \"exec\")\n"
-               "except (SyntaxError, ValueError) as e:\n"
-               "    sys.exit(\"%s:%s:%s: E999 %s: %s\" % (sys.argv[1],\n"
-               "        getattr(e, \"lineno\", 1), getattr(e, \"offset\", 1),\n"
-               "        type(e).__name__, getattr(e, \"msg\", e)))' \"$1\"");
+static const char python[] =
+    "import sys\n"
+    "try:\n"
+    "    compile(sys.stdin.buffer.read(), sys.argv[1], 'exec')\n"
+    "except (SyntaxError, ValueError) as e:\n"
+    "    sys.exit('%s:%s:%s: E999 %s: %s' % (sys.argv[1], getattr(e, 'lineno', 1),\n"
+    "        getattr(e, 'offset', 1), type(e).__name__, getattr(e, 'msg', e)))";
 
 static const struct checker {
-    const char *ending, *script; /* of sh; NULL: JSON, which we know */
+    const char *ending;
+    const char *called; /* what it calls its input, at the beginning of a line */
+    const char *words[WORDS_MAX];
 } checkers[] = {
-    {".py", python},
-    {".js", CHECK("node", "node --check -")},
-    {".cjs", CHECK("node", "node --check -")},
-    {".mjs", CHECK("node", "node --input-type=module --check -")},
-    {".sh", CHECK("bash", "bash -n")},
-    {".bash", CHECK("bash", "bash -n")},
-    {".go", CHECK("gofmt", "gofmt -e")},
-    {".rb", CHECK("ruby", "ruby -c")},
-    {".php", CHECK("php", "php -d display_errors=stderr -l")},
-    {".json", NULL},
+    {".py", NULL, {"python3", "-I", "-c", python}}, /* and the file's name */
+    {".js", "[stdin]", {"node", "--check", "-"}},
+    {".cjs", "[stdin]", {"node", "--check", "-"}},
+    {".mjs", "[stdin]", {"node", "--input-type=module", "--check", "-"}},
+    {".sh", "bash", {"bash", "-n"}},
+    {".bash", "bash", {"bash", "-n"}},
+    {".go", "<standard input>", {"gofmt", "-e"}},
+    {".rb", "-", {"ruby", "-c"}},
+    {".php", NULL, {"php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-l"}},
+    {".json", NULL, {NULL}}, /* which we know */
 };
 
 static const struct checker *checker_of(const char *path)
@@ -56,50 +51,52 @@ static const struct checker *checker_of(const char *path)
 
 /* ---- the helper ---- */
 
-struct lint_ask {
-    const char *script, *path;
-};
-
-/* Becomes the shell that becomes the checker; without one it is done. */
-static int child(void *arg, const struct job_child *c, struct err *e)
+/* Its lines, with the file's own name, and without where node's own code was. */
+static void put_said(struct buf *out, struct str said, const char *path)
 {
-    const struct lint_ask *a = arg;
-    int null = open("/dev/null", O_WRONLY);
-    (void)e;
-    if (null < 0 || dup2(c->fds[0], 0) < 0 || dup2(1, 2) < 0 || dup2(null, 1) < 0 ||
-        fcntl(c->control, F_SETFD, 0) < 0) /* while it is open, the job goes on */
-        return 0;
-    execl("/bin/sh", "sh", "-c", a->script, "sh", a->path, (char *)NULL);
-    return 0;
+    static const struct str php = STR("Standard input code");
+    struct str called = str_of(checker_of(path)->called);
+    while (said.n > 0) {
+        struct str line = str_cut(&said, '\n');
+        long at = str_find(line, php);
+        if (str_starts(line, STR("    at ")) || str_starts(line, STR("Node.js v")))
+            continue;
+        if (called.n > 0 && str_starts(line, called)) {
+            buf_addz(out, path);
+            line = str_sub(line, called.n, line.n);
+        } else if (!called.n && at >= 0) {
+            buf_adds(out, str_sub(line, 0, (size_t)at));
+            buf_addz(out, path);
+            line = str_sub(line, (size_t)at + php.n, line.n);
+        }
+        buf_adds(out, line);
+        buf_addc(out, '\n');
+    }
 }
 
-static void end(struct skill_run *r)
+static void end(struct skill_run *r, struct str said)
 {
-    struct str said = buf_str(&r->raw);
+    struct buf out = BUF_INIT(2 * LINT_TEXT_MAX);
     timer_stop(&r->lint_timer);
     r->job = NULL;
-    if (str_ends(said, STR(FAILED "\n")))
-        said.n -= sizeof(FAILED);
-    else
-        said.n = 0;
-    r->lint_done(r, said);
+    put_said(&out, said, r->lint_path);
+    r->lint_done(r, str_trim(buf_str(&out)));
+    buf_release(&out);
 }
 
 static void on_data(struct job *j, struct buf *in)
 {
     struct skill_run *r = job_owner(j);
     struct str got = buf_str(in);
-    /* Of more than there is room for, the end is not needed but for its mark. */
-    if (r->raw.n + got.n > LINT_TEXT_MAX && r->raw.n > LINT_TEXT_MAX / 2)
-        buf_truncate(&r->raw, LINT_TEXT_MAX / 2);
-    buf_adds(&r->raw, str_sub(got, got.n > 4096 ? got.n - 4096 : 0, got.n));
+    buf_adds(&r->raw, str_sub(got, 0, LINT_TEXT_MAX - r->raw.n)); /* the first faults */
     buf_consume(in, in->n);
 }
 
 static void on_done(struct job *j, const struct err *e)
 {
-    (void)e; /* it left no result: it became another program */
-    end(job_owner(j));
+    struct skill_run *r = job_owner(j);
+    /* A warning is no fault; a program that is not there, or fails itself, finds none. */
+    end(r, e->code == ERR_INVALID ? buf_str(&r->raw) : STR(""));
 }
 
 static const struct job_events events = {on_data, NULL, NULL, on_done, NULL};
@@ -108,8 +105,7 @@ static void on_late(struct timer *t)
 {
     struct skill_run *r = container_of(t, struct skill_run, lint_timer);
     job_cancel(r->job);
-    buf_reset(&r->raw);
-    end(r);
+    end(r, STR(""));
 }
 
 /* The text as a file without a name, at its beginning; -1: there can be none. */
@@ -138,33 +134,46 @@ static void check_json(const char *path, struct str text, struct buf *out)
     json_free(j);
 }
 
-bool lint_start(struct skill_run *r, const char *path, struct str text,
-                lint_done_fn *done)
+static struct job *start(struct skill_run *r, const struct checker *k, const char *path,
+                         struct str text)
 {
-    const struct checker *k = checker_of(path);
+    const char *argv[WORDS_MAX + 2] = {NULL};
     struct err e = ERR_INIT;
-    if (!k)
-        return false;
-    r->lint_done = done;
-    buf_reset(&r->raw);
-    if (!k->script) {
-        check_json(path, text, &r->raw);
-        done(r, buf_str(&r->raw));
-        return true;
+    int n = 0, fd = as_file(text);
+    while (k->words[n]) {
+        argv[n] = k->words[n];
+        n++;
     }
-    struct lint_ask a = {k->script, path};
-    int fd = as_file(text);
+    if (k == checkers)
+        argv[n] = path;
     struct job_spec s = {.what = "checking a file",
-                         .fn = child,
-                         .arg = &a,
+                         .program = (char *const *)argv,
                          .fds = &fd,
                          .fds_n = 1,
                          .cpu_s = LINT_CPU_S,
                          .ev = &events,
                          .owner = r};
-    r->job = fd >= 0 ? job_start(r->q.loop, &s, &e) : NULL;
+    struct job *j = fd >= 0 ? job_start(r->q.loop, &s, &e) : NULL;
     if (fd >= 0)
         close(fd);
+    return j;
+}
+
+bool lint_start(struct skill_run *r, const char *path, struct str text,
+                lint_done_fn *done)
+{
+    const struct checker *k = checker_of(path);
+    if (!k)
+        return false;
+    r->lint_done = done;
+    r->lint_path = path;
+    buf_reset(&r->raw);
+    if (!k->words[0]) {
+        check_json(path, text, &r->raw);
+        done(r, buf_str(&r->raw));
+        return true;
+    }
+    r->job = start(r, k, path, text);
     if (r->job)
         timer_begin(r->q.loop, &r->lint_timer, LINT_MS, on_late);
     return r->job != NULL;

@@ -37,13 +37,14 @@ struct skill_run {
     bool failed;
     struct task told; /* it is, at the end of the turn */
     struct timer timer;
-    struct window window;      /* of the session, as it is at the beginning */
-    struct skills_run *search; /* one of these is running, */
-    struct job *job;           /* or none */
-    struct buf raw;            /* of the job */
-    struct change *change;     /* owned, while it is checked; skill_edit.c */
+    struct window window;       /* of the session, as it is at the beginning */
+    struct skills_run *search;  /* one of these is running, */
+    struct job *job;            /* or none */
+    struct buf raw;             /* of the job */
+    struct change *change;      /* owned, while it is checked; skill_edit.c */
     struct editor_answer *view; /* owned, while its document is read; skill_edit.c */
     lint_done_fn *lint_done;
+    const char *lint_path; /* borrowed until then */
     struct timer lint_timer;
 };
 
@@ -85,9 +86,9 @@ void edit_free(struct skill_run *r); /* what r->change and r->view are */
 /* ---- skill_lint.c ---- */
 
 /*
- * Tells done what is wrong with a text that is to be this file's, a line for each
- * fault, "" for nothing; borrowed during the call, which may come at once. false:
- * there is nothing that could check it, and done is not called.
+ * Tells done what is wrong with a text that is to be this file's, "" for nothing;
+ * borrowed during the call, which may come at once. false: there is nothing that could
+ * check it, and done is not called. path is borrowed until then.
  */
 bool lint_start(struct skill_run *r, const char *path, struct str text,
                 lint_done_fn *done);

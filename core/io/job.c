@@ -160,6 +160,69 @@ static int become(const struct job_spec *s, struct err *e)
     return 0;
 }
 
+/* What to say of a process that ended without a word. */
+static int explain(const char *what, int status, struct err *e)
+{
+    int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (sig == SIGXCPU)
+        return err_set(e, ERR_LIMIT, "%s took too much processor time", what);
+    if (sig == SIGKILL)
+        return err_set(e, ERR_LIMIT, "%s was killed, perhaps for lack of memory", what);
+    if (sig)
+        return err_set(e, ERR_INTERNAL, "%s crashed: signal %d", what, sig);
+    return err_set(e, ERR_INTERNAL, "%s ended without a result", what);
+}
+
+/* ---- the child of a program ---- */
+
+/* It has the job's limits and group. report gets errno, unless it is the program. */
+static void become_program(const struct job_spec *s, const struct job_child *c,
+                           int report)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), why;
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    signal(SIGXFSZ, SIG_DFL);
+    if (null >= 0 && dup2(s->fds_n ? c->fds[0] : null, 0) >= 0 && dup2(1, 2) >= 0 &&
+        dup2(null, 1) >= 0 && dup2(report, 3) >= 0 &&
+        fcntl(3, F_SETFD, FD_CLOEXEC) == 0) {
+        report = 3;
+        spawn_close_from(4);
+        execvp(s->program[0], s->program);
+    }
+    why = errno;
+    while (write(report, &why, sizeof(why)) < 0 && errno == EINTR)
+        ;
+    _exit(127);
+}
+
+/*
+ * The program runs below the job's child, which sees its end, and then ends itself: so
+ * what the program leaves behind, with descriptors of ours, holds nothing up.
+ */
+static int run_program(const struct job_spec *s, const struct job_child *c, struct err *e)
+{
+    int report[2], why = 0, status = 0;
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return err_sys(e, errno, "cannot start %s for %s", s->program[0], s->what);
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_sys(e, errno, "cannot start %s for %s", s->program[0], s->what);
+    if (pid == 0)
+        become_program(s, c, report[1]);
+    close(report[1]);
+    while (read(report[0], &why, sizeof(why)) < 0 && errno == EINTR)
+        ;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (why)
+        return err_sys(e, why, "cannot run %s for %s", s->program[0], s->what);
+    if (!WIFEXITED(status))
+        return explain(s->what, status, e);
+    return WEXITSTATUS(status) == 0 ? 0
+                                    : err_set(e, ERR_INVALID, "%s ended with status %d",
+                                              s->what, WEXITSTATUS(status));
+}
+
 /*
  * from[i] becomes descriptor i: first all are moved up, out of each other's
  * way, then down. -1 stands for /dev/null. Everything else is closed.
@@ -204,7 +267,8 @@ static void child(const struct job_spec *s, int in, int out, int control, pid_t 
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != parent)
         _exit(1);
-    if (s->fn(s->arg, &c, &e) < 0 && e.code == ERR_NONE)
+    int rc = s->program ? run_program(s, &c, &e) : s->fn(s->arg, &c, &e);
+    if (rc < 0 && e.code == ERR_NONE)
         err_set(&e, ERR_INTERNAL, "%s failed and did not say why", s->what);
     leave(c.control, &e);
 }
@@ -244,21 +308,6 @@ static void bury(struct job *j)
     loop_bury(j->loop, j, free_job);
 }
 
-/* What to say of a child that ended without a word. */
-static void explain(struct job *j)
-{
-    int sig = WIFSIGNALED(j->status) ? WTERMSIG(j->status) : 0;
-    if (sig == SIGXCPU)
-        err_set(&j->result, ERR_LIMIT, "%s took too much processor time", j->what);
-    else if (sig == SIGKILL)
-        err_set(&j->result, ERR_LIMIT, "%s was killed, perhaps for lack of memory",
-                j->what);
-    else if (sig)
-        err_set(&j->result, ERR_INTERNAL, "%s crashed: signal %d", j->what, sig);
-    else
-        err_set(&j->result, ERR_INTERNAL, "%s ended without a result", j->what);
-}
-
 static void finish_if_over(struct job *j)
 {
     if (j->state != GONE || j->freed)
@@ -270,7 +319,7 @@ static void finish_if_over(struct job *j)
     if (j->out >= 0 || j->data.n > 0 || j->paused)
         return;
     if (!j->has_result)
-        explain(j);
+        explain(j->what, j->status, &j->result);
     bury(j);
     j->ev->on_done(j, &j->result);
 }

@@ -72,7 +72,13 @@ struct job_events {
 struct job_spec {
     const char *what; /* for sentences: "zipping /x"; copied */
     job_fn *fn;
-    void *arg;          /* the child has a copy of what it points to */
+    void *arg; /* the child has a copy of what it points to */
+    /*
+     * Instead of fn: a program and its arguments, NULL at the end, looked up in PATH. It
+     * has fds[0] or nothing as its input, and its error output is the job's output; what
+     * it prints is thrown away. It worked if its status is 0; INVALID: it is another.
+     */
+    char *const *program;
     const int *fds;     /* the caller's, who may close them after job_start */
     unsigned fds_n;     /* at most JOB_FDS_MAX */
     bool input;         /* the child reads what job_write gives */

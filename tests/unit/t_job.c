@@ -254,6 +254,58 @@ TEST(an_error_comes_back_with_its_code_after_the_bytes)
     end_test(h);
 }
 
+/* ---- programs ---- */
+
+static struct heard *run_program(const char *script, const int *fd)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct job_spec s = {
+        .program = (char *const *)argv, .fds = fd, .fds_n = fd != NULL, .cpu_s = 5};
+    return run_one(s);
+}
+
+TEST(a_child_that_becomes_a_program)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC);
+    CHECK(write(fd, "in", 2) == 2 && lseek(fd, 0, SEEK_SET) == 0);
+    struct heard *h = run_program("echo lost; cat >&2; echo ' and more' >&2", &fd);
+    check_ok(h);
+    CHECK_STR(buf_z(&h->data), "in and more\n");
+    drop(h);
+    close(fd);
+    h = run_program("cat; ls /proc/self/fd >&2", NULL);
+    check_ok(h);
+    CHECK_STR(buf_z(&h->data), "0\n1\n2\n3\n"); /* 3: of ls itself */
+    drop(h);
+    h = run_program("echo no >&2; exit 7", NULL);
+    CHECK_INT(h->result.code, ERR_INVALID);
+    CHECK(str_ends(str_of(h->result.text), STR(" ended with status 7")));
+    CHECK_STR(buf_z(&h->data), "no\n");
+    drop(h);
+    h = run_program("kill -SEGV $$", NULL);
+    CHECK_INT(h->result.code, ERR_INTERNAL);
+    drop(h);
+    h = run_program("while :; do :; done", NULL);
+    CHECK_INT(h->result.code, ERR_LIMIT);
+    drop(h);
+    const char *none[] = {"od-no-such-program", NULL};
+    h = run_one((struct job_spec){.program = (char *const *)none});
+    CHECK_INT(h->result.code, ERR_NOTFOUND);
+    CHECK(str_starts(str_of(h->result.text), STR("cannot run od-no-such-program for ")));
+    end_test(h);
+}
+
+TEST(what_a_program_leaves_behind_ends_with_it)
+{
+    const char *argv[] = {"sh", "-c", "sleep 600 & echo $! >&2", NULL};
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    struct heard *h = start((struct job_spec){.program = (char *const *)argv});
+    run();
+    check_ok(h);
+    CHECK(WIFSIGNALED(t_reap((pid_t)strtol(buf_z(&h->data), NULL, 10))));
+    end_test(h);
+}
+
 static int fail_silently(void *arg, const struct job_child *c, struct err *e)
 {
     (void)arg, (void)c, (void)e;
