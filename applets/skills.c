@@ -554,7 +554,7 @@ static int run(struct options *o)
     struct client client = {.fd = -1};
     struct buf text = BUF_INIT(SKILL_TEXT_MAX);
     struct err e = ERR_INIT;
-    bool failed = false;
+    bool failed = false, server = skill_needs_server(o->skill);
     int status;
     if (!getcwd(cwd, sizeof(cwd)) || cwd[0] != '/')
         snprintf(cwd, sizeof(cwd), "/");
@@ -562,9 +562,9 @@ static int run(struct options *o)
         o->session = getenv("OD_SESSION");
     if (!o->session || !*o->session)
         o->session = "main";
-    if (o->skill->shared && !o->local && client_open(&client, o->socket, false, &e) == 0)
+    if (o->skill->shared && !o->local && client_open(&client, o->socket, server, &e) == 0)
         status = ask(o, &client, cwd, &text, &failed);
-    else if (o->socket && o->skill->shared && !o->local)
+    else if ((o->socket || server) && o->skill->shared && !o->local)
         status = say(ANSWER_OURS, e.text);
     else
         status = do_here(o, cwd, &text, &failed);

@@ -8,6 +8,7 @@
 #include "engine/skill.h"
 
 #include "base/xalloc.h"
+#include "engine/browsing.h"
 #include "engine/docread.h"
 #include "engine/skill_own.h"
 
@@ -133,6 +134,16 @@ static const struct skill skills[] = {
       {"new_str", SKILL_TEXT, "null", "str_replace, insert: the new text"},
       {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
       {"enable_linting", SKILL_BOOL, "false", "taken, and without effect"}}},
+    {"browse",
+     "act in a browser that stays open, and show the page as a tree",
+     browse_page,
+     true,
+     false,
+     {{"actions", SKILL_TEXT, "\"\"",
+       "calls such as goto('http://…') click('12') fill('7', 'text') "
+       "select_option('8', 'label') press('7', 'Enter') go_back() scroll(0, 300) "
+       "new_tab() tab_focus(0); elements are named by their numbers in the tree"},
+      {"page", SKILL_INT, "1", "which part of a long tree is shown"}}},
     {"parse_pdf", "print the text of a PDF file", doc_pdf, false, false,
      DOCUMENT("the file")},
     {"parse_docx", "print the text of a Word file", doc_docx, false, false,
@@ -185,6 +196,8 @@ const struct skill *skill_next(const struct skill *s)
         return skills;
     return s + 1 < skills + SKILLS ? s + 1 : NULL;
 }
+
+bool skill_needs_server(const struct skill *s) { return s->run == browse_page; }
 
 /* ---- the schema ---- */
 
@@ -403,6 +416,9 @@ static void stop_work(struct skill_run *r)
         skills_search_cancel(r->search);
     if (r->job)
         job_cancel(r->job);
+    if (r->browse)
+        browsing_drop(r->browse);
+    r->browse = NULL;
     r->search = NULL;
     r->job = NULL;
 }

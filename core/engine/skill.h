@@ -36,6 +36,7 @@ struct skill_param {
     const char *help;
 };
 
+struct engine;
 struct skill_run;
 typedef int skill_fn(struct skill_run *r, struct err *e);
 
@@ -52,6 +53,8 @@ struct skill {
 const struct skill *skill_find(struct str name);
 /* The first one for NULL; NULL behind the last one. */
 const struct skill *skill_next(const struct skill *s);
+/* Only a server has what it needs, so one is to be started. */
+bool skill_needs_server(const struct skill *s);
 /*
  * Appends a JSON array with a function for each, as models that call tools take
  * them: {"type": "function", "function": {"name", "description", "parameters"}}.
@@ -81,7 +84,8 @@ struct skill_call {
     struct edits *edits; /* NULL: no undo */
     struct skill_windows *windows;
     const char *session;
-    bool lint; /* edits of 2024: not if they make a syntax error */
+    struct engine *engine; /* what keeps browsers; NULL: nobody does */
+    bool lint;             /* edits of 2024: not if they make a syntax error */
     struct loop *loop;
 };
 

@@ -37,12 +37,13 @@ struct skill_run {
     bool failed;
     struct task told; /* it is, at the end of the turn */
     struct timer timer;
-    struct window window;       /* of the session, as it is at the beginning */
-    struct skills_run *search;  /* one of these is running, */
-    struct job *job;            /* or none */
-    struct buf raw;             /* of the job */
-    struct change *change;      /* owned, while it is checked; skill_edit.c */
-    struct editor_answer *view; /* owned, while its document is read; skill_edit.c */
+    struct window window;         /* of the session, as it is at the beginning */
+    struct skills_run *search;    /* one of these is running, */
+    struct job *job;              /* or none */
+    struct browsing_call *browse; /* or this */
+    struct buf raw;               /* of the job */
+    struct change *change;        /* owned, while it is checked; skill_edit.c */
+    struct editor_answer *view;   /* owned, while its document is read; skill_edit.c */
     lint_done_fn *lint_done;
     const char *lint_path; /* borrowed until then */
     struct timer lint_timer;
@@ -82,6 +83,10 @@ skill_fn window_open_file, window_goto_line, window_scroll_up, window_scroll_dow
 skill_fn edit_create_file, edit_by_replace, edit_insert_content, edit_append_file;
 skill_fn edit_file_editor;
 void edit_free(struct skill_run *r); /* what r->change and r->view are */
+
+/* ---- skill_browse.c ---- */
+
+skill_fn browse_page;
 
 /* ---- skill_lint.c ---- */
 

@@ -108,6 +108,7 @@ int local_skill(struct conn *c, const struct json *q, struct err *e)
                                .edits = engine_edits(c->en),
                                .windows = engine_windows(c->en),
                                .session = a->session,
+                               .engine = c->en,
                                .lint = json_bool(q, "lint", false),
                                .loop = c->en->loop};
         a->run = skill_start(&k, on_done, a, e);

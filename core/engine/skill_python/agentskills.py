@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files, editing, searches and documents for agents: from agentskills import *
+"""Files, editing, searches, documents and the web for agents: from agentskills import *
 
 Every function prints; file_editor returns. They are od's: a server that runs is asked
 over its socket (OD_SOCKET), else od itself is run. Printed by `od skills --python`.
@@ -20,7 +20,10 @@ __all__ = [
     'find_file', 'glob', 'grep', 'create_file', 'edit_file_by_replace',
     'insert_content_at_line', 'append_file', 'file_editor', 'parse_pdf', 'parse_docx',
     'parse_latex', 'parse_pptx', 'parse_html', 'parse_ipynb', 'parse_audio',
-    'parse_image', 'parse_video', 'execute_bash',
+    'parse_image', 'parse_video', 'browse', 'execute_bash', 'goto', 'go_back',
+    'go_forward', 'new_tab', 'tab_close', 'tab_focus', 'click', 'dblclick', 'hover',
+    'fill', 'clear', 'select_option', 'press', 'focus', 'drag_and_drop', 'upload_file',
+    'scroll', 'noop',
 ]
 
 _OD = '@OD@'  # where the program was that printed this
@@ -290,6 +293,109 @@ def parse_image(file_path, task=_DESCRIBE):
 def parse_video(file_path, task=_DESCRIBE, frame_interval=30):
     """Prints the facts of a film, and its data."""
     _print('parse_video', locals())
+
+
+# ---- the web ----
+
+
+def browse(actions='', page=1):
+    """Acts in the session's browser, and prints the page; without actions it only looks."""
+    _print('browse', {'actions': actions, 'page': page})
+
+
+def _act(name, *args):
+    browse('%s(%s)' % (name, ', '.join(repr(a) for a in args)))
+
+
+def goto(url):
+    """Opens an address."""
+    _act('goto', str(url))
+
+
+def go_back():
+    """Goes to the page before."""
+    _act('go_back')
+
+
+def go_forward():
+    """Goes to the page from which it went back."""
+    _act('go_forward')
+
+
+def new_tab():
+    """Opens a blank tab."""
+    _act('new_tab')
+
+
+def tab_close():
+    """Closes the tab."""
+    _act('tab_close')
+
+
+def tab_focus(index):
+    """Shows the tab with this number, from 0."""
+    _act('tab_focus', index)
+
+
+def click(bid, button='left', modifiers=()):
+    """Clicks an element."""
+    _act('click', str(bid), button, list(modifiers))
+
+
+def dblclick(bid, button='left', modifiers=()):
+    """Clicks an element twice."""
+    _act('dblclick', str(bid), button, list(modifiers))
+
+
+def hover(bid):
+    """Moves the pointer over an element."""
+    _act('hover', str(bid))
+
+
+def fill(bid, value):
+    """Replaces the text of a field."""
+    _act('fill', str(bid), str(value))
+
+
+def clear(bid):
+    """Empties a field."""
+    _act('clear', str(bid))
+
+
+def select_option(bid, options):
+    """Chooses by value or label; a list for several."""
+    _act('select_option', str(bid), options)
+
+
+def press(bid, key_comb):
+    """Presses keys on an element, as Control+a."""
+    _act('press', str(bid), key_comb)
+
+
+def focus(bid):
+    """Puts an element in focus."""
+    _act('focus', str(bid))
+
+
+def drag_and_drop(from_bid, to_bid):
+    """Drags one element onto another."""
+    _act('drag_and_drop', str(from_bid), str(to_bid))
+
+
+def upload_file(bid, file):
+    """Gives a field a file, or a list of files."""
+    files = [_os.path.abspath(f) for f in ([file] if isinstance(file, (str, _os.PathLike)) else file)]
+    _act('upload_file', str(bid), files)
+
+
+def scroll(delta_x, delta_y):
+    """Turns the wheel."""
+    _act('scroll', delta_x, delta_y)
+
+
+def noop(wait_ms=1000):
+    """Waits."""
+    _act('noop', wait_ms)
 
 
 # ---- a shell ----
