@@ -34,6 +34,7 @@ enum {
     SEEN_STEP = 256 << 10,
     STUCK_MS = 8000, /* after the interrupt of a time limit */
     HALF_MS = 5000,  /* for the second of the two signs of a cell's end */
+    LAST_WORDS = 400,
     OPTS_MAX = LIMIT_BLOB_MAX / 2,
     LINE_MAX_BYTES = LIMIT_KERNEL_MESSAGE + (1 << 20)
 };
@@ -682,20 +683,30 @@ static void fail_later(struct kernel *k, bool waiting_too)
     task_defer(k->en->loop, &k->fall);
 }
 
-static void on_dead(struct kernel *k, const struct json *m)
+/* The last of what a kernel said: whole lines, where there are any. */
+static struct str last_words(const struct json *m)
 {
     struct str said = json_str(m, "stderr", "");
+    if (said.n <= LAST_WORDS)
+        return said;
+    said = str_sub(said, said.n - LAST_WORDS, said.n);
+    long nl = str_chr(said, '\n');
+    return str_sub(said, nl < 0 ? 0 : (size_t)nl + 1, said.n);
+}
+
+static void on_dead(struct kernel *k, const struct json *m)
+{
+    struct str said = last_words(m);
     int64_t signo = json_int(m, "signal", 0);
     k->state = KERNEL_DEAD;
     if (signo)
         err_set(&k->why, ERR_GONE, "the kernel %s was ended by signal %lld (%s)%s%.*s",
                 k->name, (long long)signo, strsignal((int)signo),
-                said.n ? "; it said last: " : "", (int)(said.n < 600 ? said.n : 600),
-                said.n ? said.p : "");
+                said.n ? "; it said last: " : "", STR_ARG(said));
     else
         err_set(&k->why, ERR_GONE, "the kernel %s ended with status %lld%s%.*s", k->name,
                 (long long)json_int(m, "exit", 0), said.n ? "; it said last: " : "",
-                (int)(said.n < 600 ? said.n : 600), said.n ? said.p : "");
+                STR_ARG(said));
     k->leaving = false;
     fail_later(k, false);
 }
@@ -725,11 +736,11 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
     } else if (str_eq(what, STR("dead"))) {
         on_dead(k, m);
     } else if (str_eq(what, STR("failed"))) {
-        struct str said = json_str(m, "stderr", "");
+        struct str said = last_words(m);
         k->state = KERNEL_FAILED;
         err_set(&k->why, (enum err_code)json_int(m, "code", ERR_GONE), "%.*s%s%.*s",
-                STR_ARG(json_str(m, "error", "")), said.n ? "; it said: " : "",
-                (int)(said.n < 600 ? said.n : 600), said.n ? said.p : "");
+                STR_ARG(json_str(m, "error", "")), said.n ? "; it said last: " : "",
+                STR_ARG(said));
         fail_later(k, true);
     } else if (str_eq(what, STR("note")) || str_eq(what, STR("stuck")) ||
                str_eq(what, STR("gap")) || str_eq(what, STR("heart"))) {

@@ -427,6 +427,19 @@ static void add_python(struct kernel_list *l, const char *python, const char *la
     add(l, &s);
 }
 
+/* Of an environment that is active, also where only its variable says so. */
+static char *active_python(char *const *env)
+{
+    static const char *const names[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+    char python[PATH_MAX];
+    for (int i = 0; i < 2; i++) {
+        const char *prefix = from_env(env, names[i]);
+        if (prefix && python_of(prefix, python))
+            return xstrdup(python);
+    }
+    return NULL;
+}
+
 static void add_interpreters(struct kernel_list *l, const struct prefixes *p,
                              char *const *env)
 {
@@ -437,7 +450,9 @@ static void add_interpreters(struct kernel_list *l, const struct prefixes *p,
             add_python(l, python, launcher);
     }
     /* The interpreter that `python3` means to the user, before others. */
-    char *first = program_of("python3", NULL, env);
+    char *first = active_python(env);
+    if (!first)
+        first = program_of("python3", NULL, env);
     for (int i = 0; !first && i < p->n; i++) {
         if (python_of(p->v[i], python))
             first = xstrdup(python);

@@ -544,7 +544,7 @@ static void spawn_kernel(struct host *h)
             in = pair[1];
         }
     } else {
-        if (!h->dir[0] && h->file_fd < 0 && host_zmtp_prepare(h, &e) < 0)
+        if (host_zmtp_prepare(h, &e) < 0)
             goto failed;
         argv = kernel_argv(h->spec, h->file);
         in = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -108,7 +108,7 @@ void host_flush(struct host *h);
 bool host_room(struct host *h);
 
 /* kernel_host_zmtp.c */
-/* Makes keys, the connection file's folder and name. -1: e. */
+/* Writes the connection file; at first makes its keys, folder and name. -1: e. */
 int host_zmtp_prepare(struct host *h, struct err *e);
 /* Connects, when it was spawned. */
 void host_zmtp_start(struct host *h);

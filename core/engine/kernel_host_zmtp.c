@@ -36,9 +36,13 @@ static const int ipc_number[5] = {1, 2, 3, 5, 4};
 
 static bool make_dir(struct host *h)
 {
-    const char *const bases[] = {
-        getenv("XDG_RUNTIME_DIR"), "/run", "/tmp", "/dev/shm", "/var/tmp",
-        getenv("OD_STATE_DIR")};
+    const char *const bases[] = {getenv("XDG_RUNTIME_DIR"),
+                                 "/run",
+                                 "/tmp",
+                                 "/dev/shm",
+                                 "/var/tmp",
+                                 getenv("TMPDIR"),
+                                 getenv("OD_STATE_DIR")};
     for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
         if (!bases[i] || bases[i][0] != '/' || strlen(bases[i]) > IPC_PATH_MAX)
             continue;
@@ -82,27 +86,38 @@ static void file_text(struct host *h, struct buf *out)
     json_free(j);
 }
 
-int host_zmtp_prepare(struct host *h, struct err *e)
+/* The folder, or what is used where none can be made: ports, and a file in memory. */
+static void make_place(struct host *h)
 {
     random_hex(h->key, sizeof(h->key) - 1);
     random_hex(h->session, sizeof(h->session) - 1);
-    struct buf text = BUF_INIT(8192);
-    int fd;
     if (make_dir(h)) {
         snprintf(h->file, sizeof(h->file), "%s/kernel.json", h->dir);
-        fd = open(h->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    } else {
-        for (int i = 0; i < 5; i++)
-            h->ports[i] = free_port();
-        fd = h->file_fd = memfd_create("kernel.json", MFD_CLOEXEC);
-        snprintf(h->file, sizeof(h->file), "/proc/%d/fd/%d", (int)getpid(), fd);
+        return;
     }
+    for (int i = 0; i < 5; i++)
+        h->ports[i] = free_port();
+    h->file_fd = memfd_create("kernel.json", MFD_CLOEXEC);
+    snprintf(h->file, sizeof(h->file), "/proc/%d/fd/%d", (int)getpid(), h->file_fd);
+}
+
+int host_zmtp_prepare(struct host *h, struct err *e)
+{
+    struct buf text = BUF_INIT(8192);
+    if (!h->dir[0] && h->file_fd < 0)
+        make_place(h);
+    /* Each time: a kernel that ended may have emptied or removed it. */
+    int fd = h->file_fd >= 0
+                 ? h->file_fd
+                 : open(h->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     file_text(h, &text);
-    bool ok = fd >= 0 && write(fd, text.p, text.n) == (ssize_t)text.n;
+    /* ipykernel wants this mode, and one in memory has another. */
+    bool ok = fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, 0) == 0 &&
+              pwrite(fd, text.p, text.n, 0) == (ssize_t)text.n;
     if (!ok)
         err_sys(e, errno,
-                "cannot write a connection file for the kernel %s (tried the "
-                "folders XDG_RUNTIME_DIR, /run, /tmp, /dev/shm, /var/tmp)",
+                "cannot write a connection file for the kernel %s (tried the folders "
+                "XDG_RUNTIME_DIR, /run, /tmp, /dev/shm, /var/tmp, TMPDIR)",
                 h->spec->name);
     if (fd >= 0 && fd != h->file_fd)
         close(fd);
