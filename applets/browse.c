@@ -267,6 +267,9 @@ static int parse(int argc, char **argv, struct browse_options *o)
         } else if (is(argv[i], "--screenshot")) {
             if (!(v = o->shot = value(argc, argv, &i, "--screenshot")))
                 return BROWSE_OURS;
+        } else if (is(argv[i], "--cdp")) {
+            if (!(v = o->cdp = value(argc, argv, &i, "--cdp")))
+                return BROWSE_OURS;
         } else if (is(argv[i], "--downloads")) {
             if (!(v = o->downloads = value(argc, argv, &i, "--downloads")))
                 return BROWSE_OURS;
@@ -304,8 +307,10 @@ static int browse_main(int argc, char **argv)
         status = browse_in_session(&o);
     } else if (status == 0) {
         signal(SIGPIPE, SIG_IGN);
-        struct browser_opts opts = {
-            .stop = sig_open(signals, 3), .downloads = o.downloads, .console = o.console};
+        struct browser_opts opts = {.stop = sig_open(signals, 3),
+                                    .downloads = o.downloads,
+                                    .address = o.cdp,
+                                    .console = o.console};
         const char *which = getenv("OD_BROWSER");
         bool by_text = o.text || (which && strcmp(which, "text") == 0);
         struct browser *b = by_text ? NULL : browser_open(&opts, &e);
@@ -360,6 +365,11 @@ const struct applet applet_browse = {
         "                     failed, on standard error\n"
         "  --downloads DIR    keep there what the page sends as files; without it such\n"
         "                     files are refused\n"
+        "  --cdp ADDRESS      use a browser that runs already, as http://localhost:9222 "
+        "or\n"
+        "                     ws://localhost:9222/devtools/browser/…, in a tab of our "
+        "own\n"
+        "                     (OD_BROWSER may be such an address)\n"
         "  --json             print all of it as one line of JSON\n"
         "  --text             read it without a browser (OD_BROWSER=text)\n"
         "  --links            the same, and print the addresses of its links\n"

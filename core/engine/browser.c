@@ -19,7 +19,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { START_MS = 30000, SETTLE_MS = 3000, TEXT_MAX = 8 << 20, SHOT_MAX = 48 << 20 };
+enum {
+    START_MS = 30000,
+    REACH_MS = 10000,
+    SETTLE_MS = 3000,
+    TEXT_MAX = 8 << 20,
+    SHOT_MAX = 48 << 20
+};
 enum { CONSOLE_TEXT_MAX = 2000, WHOLE_MAX = 16384 };
 
 int64_t browser_in(int ms) { return clock_ms() + ms; }
@@ -154,6 +160,16 @@ static bool is_studio(const struct browser *b, const struct json *info)
            str_eq(json_str(info, "browserContextId", ""), str_of(b->studio));
 }
 
+static void set_viewport(struct browser *b, struct str session)
+{
+    struct json *p = json_object();
+    json_put_int(p, "width", BROWSER_WIDTH);
+    json_put_int(p, "height", BROWSER_HEIGHT);
+    json_put_int(p, "deviceScaleFactor", 1);
+    json_put_bool(p, "mobile", false);
+    cdp_tell(&b->cdp, session, "Emulation.setDeviceMetricsOverride", p);
+}
+
 static void on_attached(struct browser *b, struct str from, const struct json *p)
 {
     struct str session = json_str(p, "sessionId", "");
@@ -180,6 +196,8 @@ static void on_attached(struct browser *b, struct str from, const struct json *p
             tell_switch(b, session, "Log.enable", NULL);
         }
         cdp_tell(&b->cdp, session, "Target.setAutoAttach", attach);
+        if (b->guest && page)
+            set_viewport(b, session);
     }
     tell_switch(b, session, "Runtime.runIfWaitingForDebugger", NULL);
 }
@@ -187,7 +205,9 @@ static void on_attached(struct browser *b, struct str from, const struct json *p
 static void on_created(struct browser *b, const struct json *p)
 {
     const struct json *info = json_get(p, "targetInfo");
-    if (!str_eq(json_str(info, "type", ""), STR("page")) || is_studio(b, info))
+    bool ours = !b->guest || b->making ||
+                browser_target(b, json_str(info, "openerId", ""));
+    if (!str_eq(json_str(info, "type", ""), STR("page")) || is_studio(b, info) || !ours)
         return;
     struct target *t = add_target(b, info);
     if (!t)
@@ -378,12 +398,16 @@ int browser_new_tab(struct browser *b, struct err *e)
 {
     struct json *p = json_object();
     json_put_z(p, "url", "about:blank");
+    b->making = true;
     struct json *j = browser_ask(b, STR(""), "Target.createTarget", p, e);
+    b->making = false;
     if (!j)
         return -1;
     char id[BROWSER_ID];
     set_id(id, json_str(json_get(j, "result"), "targetId", ""));
     json_free(j);
+    if (!id[0])
+        return err_set(e, ERR_INVALID, "the browser does not say which tab it opened");
     int64_t end = browser_in(BROWSER_CALL_MS);
     struct target *t;
     while (!(t = browser_target(b, str_of(id))) || !t->session[0]) {
@@ -433,24 +457,53 @@ void browser_settle(struct browser *b, int ms)
 
 /* ---- life ---- */
 
-static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
+/* Downloads of a guest go where its host keeps them, unless a folder is given. */
+static void set_downloads(struct browser *b, const struct browser_opts *o)
 {
+    if (b->guest && !o->downloads)
+        return;
     struct json *p = json_object();
-    struct json *j = cdp_call(&b->cdp, STR(""), "Browser.getVersion", NULL,
-                              browser_in(START_MS), e);
-    if (!j) {
-        browser_last_words(b, e);
-        json_free(p);
-        return -1;
-    }
-    json_free(j);
     json_put_z(p, "behavior", o->downloads ? "allow" : "deny");
     if (o->downloads)
         json_put_z(p, "downloadPath", o->downloads);
     json_put_bool(p, "eventsEnabled", true);
     cdp_tell(&b->cdp, STR(""), "Browser.setDownloadBehavior", p);
-    tell_switch(b, STR(""), "Target.setDiscoverTargets", "discover");
-    return browser_new_tab(b, e);
+}
+
+static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
+{
+    struct json *p = json_object();
+    struct json *j = cdp_call(&b->cdp, STR(""), "Browser.getVersion", NULL,
+                              browser_in(b->guest ? REACH_MS : START_MS), e);
+    json_free(j);
+    if (j) {
+        set_downloads(b, o);
+        json_put_bool(p, "discover", true);
+        /* Its answer comes behind the tabs that were there before. */
+        j = browser_ask(b, STR(""), "Target.setDiscoverTargets", p, e);
+        json_free(j);
+        p = NULL;
+    }
+    json_free(p);
+    if (!j)
+        browser_last_words(b, e);
+    return j ? browser_new_tab(b, e) : -1;
+}
+
+static int connect_to(struct browser *b, const struct browser_opts *o, struct err *e)
+{
+    const char *named = getenv("OD_BROWSER");
+    const char *address = o->address                                     ? o->address
+                          : !o->program && named && strstr(named, "://") ? named
+                                                                         : NULL;
+    b->guest = address != NULL;
+    if (!b->guest && browser_launch(b, o, e) < 0)
+        return -1;
+    cdp_open(&b->cdp, b->cdp.from, b->cdp.to, on_event, b);
+    b->cdp.stop = o->stop;
+    if (b->guest && cdp_dial(&b->cdp, address, browser_in(REACH_MS), e) < 0)
+        return -1;
+    return greet(b, o, e);
 }
 
 struct browser *browser_open(const struct browser_opts *o, struct err *e)
@@ -465,20 +518,34 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     b->notes = json_array();
     b->console = o->console ? json_array() : NULL;
     b->cdp.from = b->cdp.to = -1;
-    if (browser_launch(b, o, e) == 0) {
-        cdp_open(&b->cdp, b->cdp.from, b->cdp.to, on_event, b);
-        b->cdp.stop = o->stop;
-        if (greet(b, o, e) == 0)
-            return b;
-    }
+    if (connect_to(b, o, e) == 0)
+        return b;
     browser_close(b);
     return NULL;
+}
+
+/* A guest leaves as it came. */
+static void close_tabs(struct browser *b)
+{
+    struct target *t;
+    struct err e = ERR_INIT;
+    int64_t end = browser_in(REACH_MS);
+    int n = 0;
+    while (browser_page(b, n))
+        n++;
+    while (n-- > 0 && (t = browser_page(b, n))) {
+        struct json *p = json_object();
+        json_put_z(p, "targetId", t->id);
+        json_free(cdp_call(&b->cdp, STR(""), "Target.closeTarget", p, end, &e));
+    }
 }
 
 void browser_close(struct browser *b)
 {
     if (!b)
         return;
+    if (b->guest && !b->cdp.ended)
+        close_tabs(b);
     browser_end(b);
     browser_forget(b);
     map_release(&b->elements);

@@ -18,7 +18,13 @@
 struct browser;
 
 struct browser_opts {
-    const char *program;   /* NULL: found as below */
+    const char *program; /* NULL: found as below */
+    /*
+     * A browser that runs, as cdp_dial has it: it gets a tab of ours, which is closed
+     * at the end, and its other tabs are left alone. NULL: OD_BROWSER, if that is such
+     * an address and no program is given; else one is started.
+     */
+    const char *address;
     int stop;              /* when it is readable, calls end; -1: none */
     const char *downloads; /* an absolute folder, made when needed; NULL: none are kept */
     bool

@@ -262,7 +262,7 @@ int browser_launch(struct browser *b, const struct browser_opts *o, struct err *
 void browser_last_words(const struct browser *b, struct err *e)
 {
     char bytes[LAST_WORDS], said[sizeof(e->text)];
-    int fd = open_words(b, O_RDONLY);
+    int fd = b->dir[0] ? open_words(b, O_RDONLY) : -1;
     if (fd < 0)
         return;
     off_t size = lseek(fd, 0, SEEK_END);

@@ -58,7 +58,9 @@ struct element {
 
 struct browser {
     struct cdp cdp;
-    pid_t pid; /* 0: none */
+    pid_t pid;   /* 0: none */
+    bool guest;  /* it is not ours: only tabs that we opened are */
+    bool making; /* a tab, just now */
     char dir[PATH_MAX];
     struct list targets;   /* struct target, as they were made */
     struct target *active; /* NULL: none */

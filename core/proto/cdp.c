@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "proto/cdp.h"
+#include "proto/cdp_own.h"
 
 #include "base/clock.h"
 #include "base/jsontext.h"
@@ -24,7 +24,7 @@ void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *own
         fcntl(to, F_SETFL, O_NONBLOCK);
 }
 
-static void end(struct cdp *c, enum err_code code, const char *text)
+void cdp_end(struct cdp *c, enum err_code code, const char *text)
 {
     if (!c->ended)
         err_set(&c->why, code, "%s", text);
@@ -40,7 +40,9 @@ static void drop(struct cdp_pending *p)
 
 void cdp_close(struct cdp *c)
 {
-    end(c, ERR_CANCELLED, "the connection to the browser was closed");
+    cdp_end(c, ERR_CANCELLED, "the connection to the browser was closed");
+    cdp_link_free(c->link);
+    c->link = NULL;
     if (c->from >= 0)
         close(c->from);
     if (c->to >= 0 && c->to != c->from)
@@ -56,6 +58,8 @@ void cdp_close(struct cdp *c)
 
 static void write_some(struct cdp *c)
 {
+    if (c->link)
+        cdp_link_write(c);
     while (c->out.n > 0 && !c->ended && c->to >= 0) {
         ssize_t n = write(c->to, c->out.p, c->out.n);
         if (n > 0)
@@ -63,7 +67,7 @@ static void write_some(struct cdp *c)
         else if (n < 0 && errno == EAGAIN)
             return;
         else if (n < 0 && errno != EINTR)
-            end(c, ERR_GONE, "the browser has ended");
+            cdp_end(c, ERR_GONE, "the browser has ended");
     }
 }
 
@@ -160,7 +164,7 @@ static bool take_big(struct cdp *c, struct buf *whole)
     return true;
 }
 
-static void message(struct cdp *c, struct buf *whole)
+void cdp_message(struct cdp *c, struct buf *whole)
 {
     struct str text = buf_str(whole);
     struct err e = ERR_INIT;
@@ -192,14 +196,14 @@ void cdp_take(struct cdp *c, struct str bytes)
         const char *zero = memchr(bytes.p, 0, bytes.n);
         size_t n = zero ? (size_t)(zero - bytes.p) : bytes.n;
         if (buf_add(&c->in, bytes.p, n) < 0) {
-            end(c, ERR_LIMIT, "the browser sent a message that is too long");
+            cdp_end(c, ERR_LIMIT, "the browser sent a message that is too long");
             return;
         }
         bytes = str_sub(bytes, n + (zero ? 1 : 0), bytes.n);
         if (zero) {
             struct buf whole = c->in;
             buf_init(&c->in, LIMIT_CDP_MESSAGE);
-            message(c, &whole);
+            cdp_message(c, &whole);
             buf_release(&whole);
         }
     }
@@ -208,6 +212,8 @@ void cdp_take(struct cdp *c, struct str bytes)
 int cdp_turn(struct cdp *c, int64_t end_ms)
 {
     static char bytes[READ_AT_ONCE];
+    if (c->link)
+        return cdp_link_turn(c, end_ms);
     for (;;) {
         write_some(c);
         if (c->ended)
@@ -222,7 +228,7 @@ int cdp_turn(struct cdp *c, int64_t end_ms)
         if (r == 0)
             return 0;
         if (r > 0 && fds[2].revents) {
-            end(c, ERR_CANCELLED, "it was interrupted");
+            cdp_end(c, ERR_CANCELLED, "it was interrupted");
             return -1;
         }
         if (r < 0 || !fds[0].revents)
@@ -233,7 +239,7 @@ int cdp_turn(struct cdp *c, int64_t end_ms)
             return c->ended ? -1 : 1;
         }
         if (n == 0 || (errno != EAGAIN && errno != EINTR))
-            end(c, ERR_GONE, "the browser has ended");
+            cdp_end(c, ERR_GONE, "the browser has ended");
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The DevTools protocol over a pair of pipes, for a process that does one thing at a
- * time: a call is sent and waited for, and what happens meanwhile comes as events.
+ * The DevTools protocol over a pair of pipes, or a WebSocket, for a process that does one
+ * thing at a time: a call is sent and waited for, and what happens meanwhile comes as
+ * events.
  *
- * Each message is JSON and a zero byte (Chromium, --remote-debugging-pipe). One
+ * In a pipe each message is JSON and a zero byte (Chromium, --remote-debugging-pipe). One
  * connection carries all targets: a session's id says whose message it is
  * (Target.attachToTarget with flatten). The peer is hostile: a message has at most
  * LIMIT_CDP_MESSAGE bytes, and what nobody asked for is dropped.
@@ -32,6 +33,7 @@ struct cdp_pending {
 struct cdp {
     int from, to; /* owned; -1: none */
     int stop;     /* borrowed: when it is readable the connection ends; -1: none */
+    struct cdp_link *link; /* owned: the WebSocket; NULL: the pipes */
     struct buf in, out;
     int last_id;
     struct cdp_pending pending[CDP_PENDING_MAX];
@@ -43,6 +45,13 @@ struct cdp {
 
 /* Takes both descriptors and makes them non-blocking; stop is -1. */
 void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner);
+/*
+ * Connects an opened one without descriptors: ws://HOST:PORT/devtools/browser/…, or
+ * http://HOST:PORT, which is asked for that path (GET /json/version); wss and https too,
+ * and proxies as the environment has them. -1 with e: nobody is there, it is no browser,
+ * or end_ms came.
+ */
+int cdp_dial(struct cdp *c, const char *address, int64_t end_ms, struct err *e);
 void cdp_close(struct cdp *c);
 
 /*

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What cdp.c and cdp_link.c share. */
+#ifndef OD_PROTO_CDP_OWN_H
+#define OD_PROTO_CDP_OWN_H
+
+#include "proto/cdp.h"
+
+struct cdp_link;
+
+/* Neither side speaks any more; the first reason stays. */
+void cdp_end(struct cdp *c, enum err_code code, const char *text);
+/* A whole message, which may be taken out of the buffer. */
+void cdp_message(struct cdp *c, struct buf *whole);
+
+/* cdp_link.c */
+/* Sends what it takes of c->out. */
+void cdp_link_write(struct cdp *c);
+/* cdp_turn of a connection over a link. */
+int cdp_link_turn(struct cdp *c, int64_t end_ms);
+void cdp_link_free(struct cdp_link *k);
+
+#endif
