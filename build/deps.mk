@@ -73,4 +73,4 @@ $(foreach d,$(DEPS),$(eval $(call dep_rule,$d,$(DEP_CFLAGS),$(LIBC_READY))))
 
 DEPS_READY := $(LIBC_READY) $(foreach d,$(DEPS),$($d)/version)
 DEPS_CPPFLAGS := $(foreach d,$(DEPS),-isystem $($d)/include)
-DEPS_LIBS := $(foreach d,$(DEPS),$($d)/lib/lib$d.a)
+DEPS_LIBS := $(foreach d,$(DEPS),$($d)/lib/lib$d.a) -lm
