@@ -77,11 +77,11 @@ ssize_t gunzip_read(struct gunzip *g, void *p, size_t n, struct err *e)
         int more = refill(g, e);
         if (more == 0 && g->between)
             return 0;
-        if (more == 0)
-            return err_set(e, ERR_INVALID, "the gzip data is cut off");
         if (more < 0)
             return -1;
-        step(g);
+        step(g); /* what it has of before needs no packed bytes */
+        if (more == 0 && g->z.avail_out == room && !g->damaged)
+            return err_set(e, ERR_INVALID, "the gzip data is cut off");
     }
     if (g->damaged && g->z.avail_out == room)
         return err_set(e, ERR_INVALID, "the gzip data is damaged");

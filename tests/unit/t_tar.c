@@ -394,4 +394,26 @@ TEST(gzip_both_ways)
     buf_release(&again);
 }
 
+/* All that came before the cut is given, however small the reader's pieces are. */
+TEST(gzip_cut_in_a_run)
+{
+    struct buf b = BUF_INIT(1 << 20);
+    struct err e = ERR_INIT;
+    char run[1000], block[1000];
+    memset(run, 'a', sizeof(run));
+    CHECK_INT(gzip_add(&b, str_n(run, sizeof(run)), &e), 0);
+    for (size_t cut = 1; cut < b.n; cut++) {
+        struct str packed = str_sub(buf_str(&b), 0, b.n - cut);
+        struct memory m = {.bytes = packed, .step = 4096};
+        struct gunzip *g = gunzip_new(packed_read, &m, &e);
+        ssize_t n = gunzip_read(g, block, sizeof(block), &e);
+        size_t whole = n < 0 ? 0 : (size_t)n;
+        gunzip_free(g);
+        const char *pieces = unpacked(packed, 4096);
+        CHECK_INT(strcspn(pieces, "!"), whole);
+        CHECK_STR(pieces + whole, "!the gzip data is cut off");
+    }
+    buf_release(&b);
+}
+
 T_MAIN
