@@ -160,6 +160,8 @@ void engine_resume(struct engine *en)
     }
     map_release(&en->states);
     map_init(&en->states);
+    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+        session_catch_up(value);
 }
 
 static void on_leave(struct task *t)

@@ -989,6 +989,15 @@ static void scan(struct session *s)
 
 static void on_scan(struct task *t) { scan(container_of(t, struct session, scan)); }
 
+void session_catch_up(struct session *s)
+{
+    for (int turns = LIMIT_SPOOL_MAX / LIMIT_READ_PER_TURN;
+         turns > 0 && !list_empty(&s->scan.node); turns--) {
+        task_cancel(&s->scan);
+        scan(s);
+    }
+}
+
 void session_changed(struct proc *p)
 {
     struct session *s = container_of(p, struct session, proc);

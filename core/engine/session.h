@@ -50,6 +50,11 @@ struct session *session_get(struct engine *en, struct str name,
                             const struct session_opts *o, struct err *e);
 /* Takes up a session of the worker before from its state at the keeper. */
 void session_resume(struct engine *en, struct str name, struct str state);
+/*
+ * Reads what the shell had written until now, before anybody acts on the session: its
+ * state may be of a time when the last command still ran. At most a spool is read.
+ */
+void session_catch_up(struct session *s);
 /* The version of such a state, with its size. */
 void session_format(struct buf *out);
 
