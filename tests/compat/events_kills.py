@@ -8,6 +8,7 @@ have every event once and in order and each byte of the output, the files must b
 and each action must have run once. A machine that is too slow to make all of the kills in
 SECONDS makes fewer of them, but AT_LEAST."""
 import asyncio
+import contextlib
 import http.client
 import json
 import os
@@ -20,7 +21,7 @@ import urllib.request
 
 import websockets
 from events_client import PROTOCOL, Peer, own_user, request
-from tap import Tap, holds, same, wait_for
+from tap import Tap, holds, lacks, same, wait_for
 from v0_server import OD, Server
 
 KILLS, UPGRADES = int(sys.argv[1]), int(sys.argv[2])
@@ -79,7 +80,7 @@ class Follower:
             try:
                 async with websockets.connect(
                     self.url(), subprotocols=[PROTOCOL], max_size=None, ping_interval=None,
-                    open_timeout=MINUTE,
+                    open_timeout=MINUTE, close_timeout=1,
                 ) as ws:
                     self.connections += 1
                     while not self.over():
@@ -186,7 +187,8 @@ def replace(server, worker, upgrade):
                               capture_output=True, text=True, timeout=MINUTE)
         same(done.returncode, 0, done.stderr)
     else:
-        os.kill(worker, 9)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, 9)
     insist(lambda: request(server, "/alive"))
     return (time.monotonic() - began) * 1000
 
@@ -221,8 +223,8 @@ async def everything(server):
             server, "/events", {"action": "run", "session": "flow", "client_id": "flow",
                                 "args": {"command": "cat feed", "blocking": True}}, limit=MINUTE))
         same(status, 200)
-        request(server, "/events", {"action": "run", "client_id": "over",
-                                    "args": {"command": "true"}}, limit=MINUTE)
+        insist(lambda: request(server, "/events", {
+            "action": "run", "client_id": "over", "args": {"command": "true"}}, limit=MINUTE))
         return end, times
 
     began = time.monotonic()
@@ -261,6 +263,7 @@ def main():
         followers, loads, end, times, seconds = asyncio.run(everything(server))
         check(server, followers, loads, end)
         server.stop()
+        lacks(server.logged(1 << 20), "signal 11", "signal 6")
     except Exception as error:
         tap.line(False, name, [repr(error)[:2000], *server.logged().split("\n")[-15:]])
         raise
