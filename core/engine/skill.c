@@ -493,7 +493,12 @@ static int search(struct skill_run *r, enum skills_search_kind kind, const char 
                               .where = at,
                               .include = include,
                               .home = r->q.home,
-                              .cwd = r->q.cwd};
+                              .cwd = r->q.cwd,
+                              .as_user = r->q.as_user,
+                              .uid = r->q.uid,
+                              .gid = r->q.gid,
+                              .groups = r->q.groups,
+                              .groups_n = r->q.groups_n};
     r->search = skills_search_start(r->q.loop, &q, on_found, r, e);
     if (!r->search)
         skill_fail(r, "%s", e->text);
@@ -547,7 +552,12 @@ static int document(struct skill_run *r, enum docread_kind kind, int interval,
 {
     char shown[PATH_MAX], path[PATH_MAX];
     struct docread_spec s = {
-        .file = {.kind = kind, .path = path, .shown = shown, .frame_interval = interval}};
+        .file = {.kind = kind, .path = path, .shown = shown, .frame_interval = interval},
+        .as_user = r->q.as_user,
+        .uid = r->q.uid,
+        .gid = r->q.gid,
+        .groups = r->q.groups,
+        .groups_n = r->q.groups_n};
     if (skill_path(r, "file_path", shown, path) < 0)
         return 0;
     r->job = docread_start(r->q.loop, &s, on_read, r, e);

@@ -86,6 +86,15 @@ struct skill_call {
     const char *session;
     struct engine *engine; /* what keeps browsers; NULL: nobody does */
     bool lint;             /* edits of 2024: not if they make a syntax error */
+    /*
+     * Helpers are this user's, as in struct job_spec, and so is a file that is made. What
+     * is edited is written by this process, and keeps its owner.
+     */
+    bool as_user;
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups;
+    size_t groups_n;
     struct loop *loop;
 };
 

@@ -240,7 +240,10 @@ int edit_create_file(struct skill_run *r, struct err *e)
                      .path = path,
                      .token = r->q.token,
                      .text = STR("\n"),
-                     .mode = 0644};
+                     .mode = 0644,
+                     .chown = r->q.as_user,
+                     .uid = r->q.uid,
+                     .gid = r->q.gid};
     (void)e;
     if (skill_path(r, "filename", shown, path) < 0)
         return skill_tell(r);
@@ -457,12 +460,17 @@ static void on_read(void *arg, struct str text, const struct err *why)
 int edit_file_editor(struct skill_run *r, struct err *e)
 {
     struct editor_answer *a = r->view = xnew(struct editor_answer);
-    struct editor ed = {.edits = r->q.edits, .token = r->q.token};
+    struct editor ed = {.edits = r->q.edits,
+                        .token = r->q.token,
+                        .chown = r->q.as_user,
+                        .uid = r->q.uid,
+                        .gid = r->q.gid};
     *a = (struct editor_answer)EDITOR_ANSWER_INIT;
     if (editor_run(&ed, NULL, r->q.args, a, e) < 0)
         return -1;
     if (a->document) {
-        r->job = editor_read(r->q.loop, a, geteuid(), getegid(), on_read, r, e);
+        r->job = editor_read(r->q.loop, a, r->q.as_user ? r->q.uid : geteuid(),
+                             r->q.as_user ? r->q.gid : getegid(), on_read, r, e);
         return r->job ? 0 : -1;
     }
     r->failed = a->failed;

@@ -432,6 +432,11 @@ static int start(struct skill_run *r, struct looking *k, struct err *e)
                          .arg = k,
                          .memory = MEMORY,
                          .cpu_s = CPU_S,
+                         .as_user = r->q.as_user,
+                         .uid = r->q.uid,
+                         .gid = r->q.gid,
+                         .groups = r->q.groups,
+                         .groups_n = r->q.groups_n,
                          .ev = &events,
                          .owner = r};
     r->job = job_start(r->q.loop, &s, e);

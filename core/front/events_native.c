@@ -145,12 +145,7 @@ bool native_take_back(struct events *ev, uint64_t id)
 void native_resume(const struct native_kind *k, struct pending *p, struct events *ev,
                    const struct json *m, const char *key)
 {
-    static const struct err unknown = {
-        ERR_GONE, "The server was restarted while it did this; whether it was done "
-                  "cannot be known"};
-    static const struct err interrupted = {
-        ERR_GONE, "The server was restarted before this action was done, so it was "
-                  "interrupted and not applied"};
+    struct err e = ERR_INIT;
     struct native *n = native_new(k, p, ev, m, key);
     n->again = true;
     switch (k->again ? k->again(n) : NATIVE_AGAIN) {
@@ -161,10 +156,16 @@ void native_resume(const struct native_kind *k, struct pending *p, struct events
         native_end(n, STR(""), STR(""));
         return;
     case NATIVE_UNKNOWN:
-        native_fail(n, &unknown);
+        err_set(&e, ERR_GONE,
+                "The server was restarted while it did this; whether it was done cannot "
+                "be known");
+        native_fail(n, &e);
         return;
     case NATIVE_INTERRUPTED:
-        native_fail(n, &interrupted);
+        err_set(&e, ERR_GONE,
+                "The server was restarted before this action was done, so it was "
+                "interrupted and not applied");
+        native_fail(n, &e);
         return;
     }
 }

@@ -63,6 +63,11 @@ static void start(struct native *n)
                                .windows = engine_windows(en),
                                .session = n->session,
                                .lint = json_bool(n->args, "lint", false),
+                               .as_user = r->place.as_user,
+                               .uid = r->place.uid,
+                               .gid = r->place.gid,
+                               .groups = r->place.groups,
+                               .groups_n = r->place.groups_n,
                                .loop = en->loop};
         r->n = n;
         r->run = skill_start(&q, on_done, r, &e);

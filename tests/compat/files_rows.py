@@ -865,6 +865,11 @@ def _(case):
     refused(case, "DENIED", "remove", path="own", recursive=True)
     refused(case, "DENIED", "mkdir", path="/etc/made")
     same(request(case, "/files/archive?path=secret")[0], 403)
+    end = act(case, "skill", args={"name": "open_file", "args": {"path": "secret"}})
+    same(end["extras"], {"failed": True}, end)
+    has(end["content"], "ermission denied")
+    act(case, "skill", args={"name": "create_file", "args": {"filename": "mine.txt"}})
+    same(os.stat(path(case, "mine.txt")).st_uid, uid)
     same(names(case, "made"), [])
 
 
