@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Actions on files: their arguments, and what a call does that was begun before by the
+ * same token, in each state that it may have been left in. What they do with files is
+ * tried by tests/compat/files.test, over a server.
+ */
+#define T_LIMIT_S 60
+#include "engine/fileact.h"
+
+#include "base/clock.h"
+#include "proto/zip_gz.h"
+
+#include "t.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdarg.h>
+
+#define TOKEN "0123456789abcdef0123456789abcdef"
+
+static struct loop *loop;
+static struct buf result = BUF_INIT(1 << 20);
+static struct err err;
+static int dones;
+
+/* A shell command in the test's folder. */
+static void sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void sh(const char *fmt, ...)
+{
+    char script[2000];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(script, sizeof(script), fmt, ap);
+    va_end(ap);
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        if (chdir(t_dir()) < 0)
+            _exit(99);
+        execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
+        _exit(98);
+    }
+    int status = t_reap(pid);
+    if (status != 0)
+        T_FAIL("status 0x%x of: %s", (unsigned)status, script);
+}
+
+/* ---- calls ---- */
+
+static void on_done(void *arg, struct str text, const struct err *e)
+{
+    (void)arg;
+    buf_reset(&result);
+    buf_adds(&result, text);
+    err = *e;
+    dones++;
+}
+
+static void on_turn(struct timer *t)
+{
+    (void)t;
+    loop_stop(loop);
+}
+
+static void turn(void)
+{
+    static struct timer stop;
+    timer_begin(loop, &stop, 5, on_turn);
+    loop_run(loop);
+}
+
+static struct fileact *start(const char *verb, const char *args, bool again)
+{
+    static const struct fileact_events events = {.done = on_done};
+    struct json *j = json_parse(str_of(args), &err);
+    CHECK(j);
+    loop = loop ? loop : loop_new();
+    struct fileact_spec q = {
+        .verb = verb, .args = j, .cwd = t_dir(), .token = TOKEN, .again = again};
+    dones = 0;
+    CHECK_INT(fileact_check(verb, j, false, false, &err), 0);
+    struct fileact *f = fileact_start(loop, &q, &events, NULL, &err);
+    json_free(j);
+    return f;
+}
+
+/* Is anything there that has the name of what is staged? */
+static bool staged(const char *folder)
+{
+    char path[400];
+    snprintf(path, sizeof(path), "%s/%s", t_dir(), folder);
+    DIR *d = opendir(path);
+    struct dirent *x;
+    bool found = false;
+    while (d && (x = readdir(d)))
+        found = found || strncmp(x->d_name, ".od-", 4) == 0;
+    if (d)
+        closedir(d);
+    return found;
+}
+
+/* No helper is there any more, and what belonged to it is freed. */
+static bool all_gone(void)
+{
+    siginfo_t x;
+    turn();
+    if (waitid(P_ALL, 0, &x, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD)
+        return false;
+    turn();
+    return true;
+}
+
+/* To its end; what it staged is swept away after it. */
+static void call(const char *verb, const char *args, bool again)
+{
+    struct fileact *f = start(verb, args, again);
+    CHECK(f);
+    while (dones == 0)
+        turn();
+    T_WAIT(all_gone());
+    CHECK(!staged(".") && !staged("to"));
+}
+
+static void works(const char *verb, const char *args, bool again)
+{
+    call(verb, args, again);
+    if (err.code)
+        T_FAIL("%s %s: %s", verb, args, err.text);
+}
+
+static void fails(const char *verb, const char *args, bool again, enum err_code code)
+{
+    call(verb, args, again);
+    if (err.code != code)
+        T_FAIL("%s %s: %s %s", verb, args, err_name(err.code), err.text);
+}
+
+static void end(void)
+{
+    loop_free(loop);
+    buf_release(&result);
+}
+
+/* ---- arguments ---- */
+
+static void refused(const char *verb, const char *args, bool input, bool output)
+{
+    struct json *j = json_parse(str_of(args), &err);
+    CHECK(j);
+    CHECK_INT(fileact_check(verb, j, input, output, &err), -1);
+    CHECK(err.code == ERR_INVALID || err.code == ERR_UNSUPPORTED);
+    json_free(j);
+}
+
+TEST(arguments_that_are_missing_unknown_or_of_another_type)
+{
+    refused("stat", "{}", false, false);
+    refused("stat", "{\"path\":null}", false, false);
+    refused("stat", "{\"path\":1}", false, false);
+    refused("stat", "{\"path\":\"a\",\"follow\":\"yes\"}", false, false);
+    refused("stat", "{\"path\":\"a\",\"mode\":\"1\"}", false, false);
+    refused("list", "{\"limit\":0}", false, false);
+    refused("list", "{\"limit\":\"9\"}", false, false);
+    refused("chmod", "{\"path\":\"a\"}", false, false);
+    refused("chmod", "{\"path\":\"a\",\"mode_base64\":\"NjQ0\"}", false, false);
+    refused("copy", "{\"from\":\"a\"}", false, false);
+    refused("archive", "{\"path\":\"a\"}", false, false);
+    refused("extract", "{\"to\":\"a\"}", false, false);
+    refused("extract", "{\"path\":\"a\"}", true, false);
+    refused("nothing", "{}", false, false);
+    CHECK(fileact_known(STR("stat")));
+    CHECK(!fileact_known(STR("sta")));
+    struct json *j = json_parse(STR("{\"to_base64\":\"YQ==\"}"), &err);
+    CHECK_INT(fileact_check("extract", j, true, false, &err), 0);
+    json_free(j);
+    CHECK_STR(fileact_media_type(STR("tar.gz")), "application/gzip");
+    CHECK(!fileact_media_type(STR("rar")));
+}
+
+/* ---- again ---- */
+
+static const char copy[] = "{\"from\":\"d\",\"to\":\"e\"}";
+
+TEST(a_copy_that_was_not_whole_is_made_anew)
+{
+    sh("mkdir d .od-" TOKEN "; echo one > d/a; echo hal > .od-" TOKEN "/a");
+    works("copy", copy, true);
+    sh("test \"$(cat e/a)\" = one");
+    fails("copy", copy, false, ERR_EXISTS);
+    end();
+}
+
+TEST(a_copy_that_was_whole_is_put_in_its_place)
+{
+    sh("mkdir d .od-" TOKEN "; echo one > d/a; echo whole > .od-" TOKEN "/a");
+    sh("touch .od-" TOKEN ".whole");
+    works("copy", copy, true);
+    sh("test \"$(cat e/a)\" = whole");
+    end();
+}
+
+TEST(a_copy_that_was_in_its_place_stays_there)
+{
+    sh("mkdir d e; echo one > d/a; echo changed > e/a; touch .od-" TOKEN ".whole");
+    works("copy", copy, true);
+    sh("test \"$(cat e/a)\" = changed");
+    sh("rm -r d; touch .od-" TOKEN ".whole");
+    works("copy", copy, true);
+    end();
+}
+
+static const char move[] = "{\"from\":\"d\",\"to\":\"e\"}";
+
+TEST(a_move_that_was_done_is_done)
+{
+    sh("mkdir e; echo one > e/a");
+    works("move", move, true);
+    fails("move", move, false, ERR_NOTFOUND);
+    sh("test -e e/a; rm -r e");
+    fails("move", move, true, ERR_NOTFOUND);
+    end();
+}
+
+/* As between file systems: a copy, and then the first one goes. */
+TEST(a_move_by_copy_goes_on_where_it_was)
+{
+    sh("mkdir d e; echo one > d/a; echo one > e/a; echo two > e/b");
+    sh("touch .od-" TOKEN ".whole");
+    works("move", move, true);
+    sh("test ! -e d; test -e e/a; test -e e/b");
+    sh("mkdir d f; mv e/a d; mkdir .od-" TOKEN "; mv f .od-" TOKEN "/in; rm -r e");
+    sh("touch .od-" TOKEN ".whole");
+    works("move", move, true);
+    sh("test ! -e d; test -d e/in");
+    end();
+}
+
+TEST(what_was_removed_is_removed)
+{
+    fails("remove", "{\"path\":\"d\"}", false, ERR_NOTFOUND);
+    works("remove", "{\"path\":\"d\"}", true);
+    sh("mkdir -p d/e; touch d/e/f");
+    works("remove", "{\"path\":\"d\",\"recursive\":true}", true);
+    CHECK(strstr(buf_z(&result), "\"removed\":3"));
+    end();
+}
+
+static const char archive[] = "{\"path\":\"d\",\"to\":\"x.tar\"}";
+static const char extract[] = "{\"path\":\"x.tar\",\"to\":\"to\"}";
+
+TEST(an_archive_that_was_whole_is_not_made_again)
+{
+    sh("mkdir d; echo one > d/a; echo whole > .od-" TOKEN "; touch .od-" TOKEN ".whole");
+    works("archive", archive, true);
+    sh("test \"$(cat x.tar)\" = whole");
+    sh("rm x.tar; echo half > .od-" TOKEN);
+    works("archive", archive, true);
+    sh("tar tf x.tar | grep -qx a");
+    end();
+}
+
+TEST(what_was_unpacked_is_moved_on_into_a_folder_that_is_there)
+{
+    sh("mkdir -p d/s; echo one > d/a; echo two > d/s/b; tar cf x.tar -C d .");
+    sh("mkdir -p to/s to/.od-" TOKEN "/s; echo mine > to/c; echo moved > to/a");
+    sh("echo late > to/.od-" TOKEN "/s/b; touch to/.od-" TOKEN ".whole");
+    works("extract", extract, true);
+    sh("test \"$(cat to/a to/s/b to/c)\" = \"$(printf 'moved\\nlate\\nmine')\"");
+    end();
+}
+
+TEST(what_was_unpacked_beside_is_put_in_its_place)
+{
+    sh("mkdir d; echo one > d/a; tar cf x.tar -C d .");
+    sh("mkdir .od-" TOKEN "; echo whole > .od-" TOKEN "/a; touch .od-" TOKEN ".whole");
+    works("extract", extract, true);
+    sh("test \"$(cat to/a)\" = whole; touch .od-" TOKEN ".whole");
+    works("extract", extract, true);
+    sh("test \"$(cat to/a)\" = whole");
+    fails("extract", extract, false, ERR_EXISTS);
+    end();
+}
+
+/* ---- ends ---- */
+
+TEST(who_cancels_hears_nothing_and_nothing_is_left)
+{
+    sh("mkdir d; head -c 50000000 /dev/urandom > d/a");
+    struct fileact *f = start("archive", "{\"path\":\"d\",\"to\":\"x.tar.gz\"}", false);
+    CHECK(f);
+    T_WAIT((turn(), staged(".")));
+    fileact_cancel(f);
+    T_WAIT(all_gone());
+    CHECK(!staged("."));
+    CHECK_INT(dones, 0);
+    sh("test ! -e x.tar.gz");
+    end();
+}
+
+TEST(errors_leave_nothing)
+{
+    sh("mkdir d; echo one > d/a; mkfifo d/pipe; head -c 3000 /dev/urandom > x.tar");
+    fails("copy", copy, false, ERR_UNSUPPORTED);
+    fails("extract", extract, false, ERR_INVALID);
+    fails("extract", "{\"path\":\"x.tar\",\"to\":\"to\",\"format\":\"tar\"}", false,
+          ERR_INVALID);
+    sh("test ! -e e; test ! -e to");
+    end();
+}
+
+/* ---- gzip ---- */
+
+static struct str rest;
+
+static int put(void *arg, struct str bytes, struct err *e)
+{
+    (void)e;
+    return buf_adds(arg, bytes);
+}
+
+static ssize_t take(void *arg, void *p, size_t n, struct err *e)
+{
+    (void)arg;
+    (void)e;
+    struct str part = str_sub(rest, 0, n < 777 ? n : 777);
+    memcpy(p, part.p, part.n);
+    rest = str_sub(rest, part.n, rest.n);
+    return (ssize_t)part.n;
+}
+
+TEST(gzip_in_pieces_is_one_member)
+{
+    struct buf plain = BUF_INIT(1 << 20), packed = BUF_INIT(1 << 20);
+    static char back[400000];
+    for (int i = 0; i < 50000; i++)
+        buf_addf(&plain, "%d ", i * i % 9973);
+    struct gzip *z = gzip_new(put, &packed, &err);
+    for (struct str s = buf_str(&plain); s.n > 0; s = str_sub(s, 10007, s.n))
+        CHECK_INT(gzip_write(z, str_sub(s, 0, 10007), &err), 0);
+    CHECK_INT(gzip_finish(z, &err), 0);
+    gzip_free(z);
+    gzip_free(NULL);
+    rest = buf_str(&packed);
+    CHECK(rest.n < plain.n / 2);
+    struct gunzip *u = gunzip_new(take, NULL, &err);
+    size_t n = 0;
+    ssize_t got;
+    while ((got = gunzip_read(u, back + n, sizeof(back) - n, &err)) > 0)
+        n += (size_t)got;
+    CHECK_INT(got, 0);
+    CHECK(n == plain.n && memcmp(back, plain.p, n) == 0);
+    gunzip_free(u);
+    buf_release(&plain);
+    buf_release(&packed);
+}
+
+T_MAIN
