@@ -17,167 +17,104 @@
 
 /* ---- functions that others do ---- */
 
-static skill_fn search_find_file, search_dir, search_file, search_glob, search_grep;
-static skill_fn doc_pdf, doc_docx, doc_pptx, doc_latex, doc_html, doc_ipynb, doc_audio,
-    doc_image, doc_video;
+static skill_fn search, document;
 
 #define DESCRIBE "\"Describe this image as detail as possible.\""
-#define DOCUMENT(what) \
-    { \
-        { \
-            "file_path", SKILL_STRING, NULL, what \
-        } \
-    }
-
 static const struct skill skills[] = {
-    {"open_file",
-     "show a file's lines around a line, and remember the file",
-     window_open_file,
-     true,
-     false,
-     {{"path", SKILL_STRING, NULL, "the file"},
-      {"line_number", SKILL_INT, "1", "the line in the middle of the window"},
-      {"context_lines", SKILL_INT, "100", "how many lines are shown, at most 100"}}},
-    {"goto_line",
-     "show the open file around a line",
-     window_goto_line,
-     true,
-     false,
-     {{"line_number", SKILL_INT, NULL, "the line in the middle of the window"}}},
-    {"scroll_down",
-     "show the next 100 lines of the open file",
-     window_scroll_down,
-     true,
-     false,
-     {{0}}},
-    {"scroll_up",
-     "show the 100 lines before those",
-     window_scroll_up,
-     true,
-     false,
-     {{0}}},
-    {"search_dir",
-     "find a text in all files of a folder",
-     search_dir,
-     false,
-     false,
-     {{"search_term", SKILL_STRING, NULL, "the text"},
-      {"dir_path", SKILL_STRING, "\"./\"", "the folder"}}},
-    {"search_file",
-     "find a text in one file",
-     search_file,
-     true,
-     false,
-     {{"search_term", SKILL_STRING, NULL, "the text"},
-      {"file_path", SKILL_STRING, "null", "the file; without it the open one"}}},
-    {"find_file",
-     "find files by a part of their name",
-     search_find_file,
-     false,
-     false,
-     {{"file_name", SKILL_STRING, NULL, "a part of the name"},
-      {"dir_path", SKILL_STRING, "\"./\"", "the folder"}}},
-    {"glob",
-     "find files by a shell pattern, the newest first",
-     search_glob,
-     false,
-     false,
-     {{"pattern", SKILL_STRING, NULL, "such as **/*.c"},
-      {"path", SKILL_STRING, "null", "the folder; without it the current one"}}},
-    {"grep",
-     "find files with a line that matches a regular expression",
-     search_grep,
-     false,
-     false,
-     {{"pattern", SKILL_STRING, NULL, "the regular expression; case does not count"},
-      {"path", SKILL_STRING, "null", "the folder; without it the current one"},
-      {"include", SKILL_STRING, "null", "a shell pattern for names of files"}}},
-    {"create_file",
-     "make a new file and open it",
-     edit_create_file,
-     true,
-     false,
-     {{"filename", SKILL_STRING, NULL, "the file, which is not there yet"}}},
-    {"edit_file_by_replace",
-     "replace the lines that have a text by others",
-     edit_by_replace,
-     true,
-     false,
-     {{"file_name", SKILL_STRING, NULL, "the file"},
-      {"to_replace", SKILL_TEXT, NULL, "the text, which the file has once"},
-      {"new_content", SKILL_TEXT, NULL, "the lines in its place"}}},
-    {"insert_content_at_line",
-     "insert lines before a line",
-     edit_insert_content,
-     true,
-     false,
-     {{"file_name", SKILL_STRING, NULL, "the file"},
-      {"line_number", SKILL_INT, NULL, "the line, from 1"},
-      {"content", SKILL_TEXT, NULL, "the lines"}}},
-    {"append_file",
-     "add lines at the end of a file",
-     edit_append_file,
-     true,
-     false,
-     {{"file_name", SKILL_STRING, NULL, "the file"},
-      {"content", SKILL_TEXT, NULL, "the lines"}}},
-    {"file_editor",
-     "view, create, str_replace, insert or undo_edit a file",
-     edit_file_editor,
-     true,
-     true,
-     {{"command", SKILL_STRING, NULL, "view, create, str_replace, insert, undo_edit"},
-      {"path", SKILL_STRING, NULL, "the absolute path of a file or folder"},
-      {"file_text", SKILL_TEXT, "null", "create: what is in the file"},
-      {"view_range", SKILL_INTS, "null", "view: the first and the last line, -1: all"},
-      {"old_str", SKILL_TEXT, "null", "str_replace: the text, which occurs once"},
-      {"new_str", SKILL_TEXT, "null", "str_replace, insert: the new text"},
-      {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
-      {"enable_linting", SKILL_BOOL, "false", "taken, and without effect"}}},
-    {"browse",
-     "act in a browser that stays open, and show the page as a tree",
-     browse_page,
-     true,
-     false,
-     {{"actions", SKILL_TEXT, "\"\"",
-       "calls such as goto('http://…') click('12') fill('7', 'text') "
-       "select_option('8', 'label') press('7', 'Enter') go_back() scroll(0, 300) "
-       "new_tab() tab_focus(0); elements are named by their numbers in the tree"},
-      {"page", SKILL_INT, "1", "which part of a long tree is shown"}}},
-    {"parse_pdf", "print the text of a PDF file", doc_pdf, false, false,
-     DOCUMENT("the file")},
-    {"parse_docx", "print the text of a Word file", doc_docx, false, false,
-     DOCUMENT("the file")},
-    {"parse_latex", "print the text of a LaTeX file", doc_latex, false, false,
-     DOCUMENT("the file")},
-    {"parse_pptx", "print the text of a PowerPoint file", doc_pptx, false, false,
-     DOCUMENT("the file")},
-    {"parse_html", "print the text of an HTML file", doc_html, false, false,
-     DOCUMENT("the file")},
-    {"parse_ipynb", "print the cells of a notebook", doc_ipynb, false, false,
-     DOCUMENT("the file")},
-    {"parse_audio",
-     "print the facts of a sound file, and its data",
-     doc_audio,
-     false,
-     false,
-     {{"file_path", SKILL_STRING, NULL, "the file"},
-      {"model", SKILL_STRING, "\"whisper-1\"", "taken, and without effect"}}},
-    {"parse_image",
-     "print the facts of a picture, and its data",
-     doc_image,
-     false,
-     false,
-     {{"file_path", SKILL_STRING, NULL, "the file"},
-      {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"}}},
-    {"parse_video",
-     "print the facts of a film, and its data",
-     doc_video,
-     false,
-     false,
-     {{"file_path", SKILL_STRING, NULL, "the file"},
-      {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"},
-      {"frame_interval", SKILL_INT, "30", "is told"}}},
+    {"open_file", "show a file's lines around a line, and remember the file",
+     window_open_file, .shared = true,
+     .params = {{"path", SKILL_STRING, NULL, "the file"},
+                {"line_number", SKILL_INT, "1", "the line in the middle of the window"},
+                {"context_lines", SKILL_INT, "100",
+                 "how many lines are shown, at most 100"}}},
+    {"goto_line", "show the open file around a line", window_goto_line, .shared = true,
+     .params = {{"line_number", SKILL_INT, NULL,
+                 "the line in the middle of the window"}}},
+    {"scroll_down", "show the next 100 lines of the open file", window_scroll_down,
+     .shared = true},
+    {"scroll_up", "show the 100 lines before those", window_scroll_up, .shared = true},
+    {"search_dir", "find a text in all files of a folder", search,
+     .params = {{"search_term", SKILL_STRING, NULL, "the text"},
+                {"dir_path", SKILL_STRING, "\"./\"", "the folder"}},
+     .kind = SKILLS_SEARCH_DIR},
+    {"search_file", "find a text in one file", search, .shared = true,
+     .params = {{"search_term", SKILL_STRING, NULL, "the text"},
+                {"file_path", SKILL_STRING, "null", "the file; without it the open one"}},
+     .kind = SKILLS_SEARCH_FILE},
+    {"find_file", "find files by a part of their name", search,
+     .params = {{"file_name", SKILL_STRING, NULL, "a part of the name"},
+                {"dir_path", SKILL_STRING, "\"./\"", "the folder"}},
+     .kind = SKILLS_FIND_FILE},
+    {"glob", "find files by a shell pattern, the newest first", search,
+     .params = {{"pattern", SKILL_STRING, NULL, "such as **/*.c"},
+                {"path", SKILL_STRING, "null", "the folder; without it the current one"}},
+     .kind = SKILLS_GLOB},
+    {"grep", "find files with a line that matches a regular expression", search,
+     .params = {{"pattern", SKILL_STRING, NULL,
+                 "the regular expression; case does not count"},
+                {"path", SKILL_STRING, "null", "the folder; without it the current one"},
+                {"include", SKILL_STRING, "null", "a shell pattern for names of files"}},
+     .kind = SKILLS_GREP},
+    {"create_file", "make a new file and open it", edit_create_file, .shared = true,
+     .params = {{"filename", SKILL_STRING, NULL, "the file, which is not there yet"}}},
+    {"edit_file_by_replace", "replace the lines that have a text by others",
+     edit_by_replace, .shared = true,
+     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
+                {"to_replace", SKILL_TEXT, NULL, "the text, which the file has once"},
+                {"new_content", SKILL_TEXT, NULL, "the lines in its place"}}},
+    {"insert_content_at_line", "insert lines before a line", edit_insert_content,
+     .shared = true,
+     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
+                {"line_number", SKILL_INT, NULL, "the line, from 1"},
+                {"content", SKILL_TEXT, NULL, "the lines"}}},
+    {"append_file", "add lines at the end of a file", edit_append_file, .shared = true,
+     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
+                {"content", SKILL_TEXT, NULL, "the lines"}}},
+    {"file_editor", "view, create, str_replace, insert or undo_edit a file",
+     edit_file_editor, .shared = true, .returns = true,
+     .params =
+         {{"command", SKILL_STRING, NULL, "view, create, str_replace, insert, undo_edit"},
+          {"path", SKILL_STRING, NULL, "the absolute path of a file or folder"},
+          {"file_text", SKILL_TEXT, "null", "create: what is in the file"},
+          {"view_range", SKILL_INTS, "null",
+           "view: the first and the last line, -1: all"},
+          {"old_str", SKILL_TEXT, "null", "str_replace: the text, which occurs once"},
+          {"new_str", SKILL_TEXT, "null", "str_replace, insert: the new text"},
+          {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
+          {"enable_linting", SKILL_BOOL, "false", "taken, and without effect"}}},
+    {"browse", "act in a browser that stays open, and show the page as a tree",
+     browse_page, .shared = true,
+     .params =
+         {{"actions", SKILL_TEXT, "\"\"",
+           "calls such as goto('http://…') click('12') fill('7', 'text') "
+           "select_option('8', 'label') press('7', 'Enter') go_back() scroll(0, 300) "
+           "new_tab() tab_focus(0); elements are named by their numbers in the tree"},
+          {"page", SKILL_INT, "1", "which part of a long tree is shown"}}},
+    {"parse_pdf", "print the text of a PDF file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_PDF},
+    {"parse_docx", "print the text of a Word file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_DOCX},
+    {"parse_latex", "print the text of a LaTeX file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_LATEX},
+    {"parse_pptx", "print the text of a PowerPoint file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_PPTX},
+    {"parse_html", "print the text of an HTML file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_HTML},
+    {"parse_ipynb", "print the cells of a notebook", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_IPYNB},
+    {"parse_audio", "print the facts of a sound file, and its data", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
+                {"model", SKILL_STRING, "\"whisper-1\"", "taken, and without effect"}},
+     .kind = DOCREAD_AUDIO},
+    {"parse_image", "print the facts of a picture, and its data", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
+                {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"}},
+     .kind = DOCREAD_IMAGE},
+    {"parse_video", "print the facts of a film, and its data", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
+                {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"},
+                {"frame_interval", SKILL_INT, "30", "is told"}},
+     .kind = DOCREAD_VIDEO},
 };
 
 enum { SKILLS = sizeof(skills) / sizeof(skills[0]) };
@@ -480,15 +417,17 @@ static void on_found(void *arg, const struct skills_found *found, const struct e
 /* A copy that ends in a zero, or NULL for NULL. */
 static char *copy(struct str s) { return s.p ? xstrndup(s.p, s.n) : NULL; }
 
-static int search(struct skill_run *r, enum skills_search_kind kind, const char *term,
-                  const char *where, struct err *e)
+/* The first argument is what is looked for, the second one where. */
+static int search(struct skill_run *r, struct err *e)
 {
-    struct str in = skill_str(r, where);
-    bool open = kind == SKILLS_SEARCH_FILE && !in.p && r->window.path[0];
-    struct str filter = kind == SKILLS_GREP ? skill_str(r, "include") : (struct str){0};
-    char *what = copy(skill_str(r, term)), *at = copy(open ? str_of(r->window.path) : in);
-    char *include = copy(filter);
-    struct skills_search q = {.kind = kind,
+    const struct skill *s = r->q.skill;
+    struct str in = skill_str(r, s->params[1].name);
+    bool open = s->kind == SKILLS_SEARCH_FILE && !in.p && r->window.path[0];
+    struct str filter = s->kind == SKILLS_GREP ? skill_str(r, "include")
+                                               : (struct str){0};
+    char *what = copy(skill_str(r, s->params[0].name));
+    char *at = copy(open ? str_of(r->window.path) : in), *include = copy(filter);
+    struct skills_search q = {.kind = (enum skills_search_kind)s->kind,
                               .term = what,
                               .where = at,
                               .include = include,
@@ -508,31 +447,6 @@ static int search(struct skill_run *r, enum skills_search_kind kind, const char 
     return 0;
 }
 
-static int search_find_file(struct skill_run *r, struct err *e)
-{
-    return search(r, SKILLS_FIND_FILE, "file_name", "dir_path", e);
-}
-
-static int search_dir(struct skill_run *r, struct err *e)
-{
-    return search(r, SKILLS_SEARCH_DIR, "search_term", "dir_path", e);
-}
-
-static int search_file(struct skill_run *r, struct err *e)
-{
-    return search(r, SKILLS_SEARCH_FILE, "search_term", "file_path", e);
-}
-
-static int search_glob(struct skill_run *r, struct err *e)
-{
-    return search(r, SKILLS_GLOB, "pattern", "path", e);
-}
-
-static int search_grep(struct skill_run *r, struct err *e)
-{
-    return search(r, SKILLS_GREP, "pattern", "path", e);
-}
-
 /* ---- documents ---- */
 
 static void on_read(void *arg, struct str text, const struct err *e)
@@ -547,12 +461,16 @@ static void on_read(void *arg, struct str text, const struct err *e)
     skill_tell_now(r);
 }
 
-static int document(struct skill_run *r, enum docread_kind kind, int interval,
-                    struct err *e)
+static int document(struct skill_run *r, struct err *e)
 {
     char shown[PATH_MAX], path[PATH_MAX];
+    enum docread_kind kind = (enum docread_kind)r->q.skill->kind;
+    int64_t n = kind == DOCREAD_VIDEO ? skill_int(r, "frame_interval") : 0;
     struct docread_spec s = {
-        .file = {.kind = kind, .path = path, .shown = shown, .frame_interval = interval},
+        .file = {.kind = kind,
+                 .path = path,
+                 .shown = shown,
+                 .frame_interval = n > 0 && n < INT32_MAX ? (int)n : 0},
         .as_user = r->q.as_user,
         .uid = r->q.uid,
         .gid = r->q.gid,
@@ -564,52 +482,6 @@ static int document(struct skill_run *r, enum docread_kind kind, int interval,
     if (!r->job)
         skill_fail(r, "%s", e->text);
     return 0;
-}
-
-static int doc_pdf(struct skill_run *r, struct err *e)
-{
-    return document(r, DOCREAD_PDF, 0, e);
-}
-
-static int doc_docx(struct skill_run *r, struct err *e)
-{
-    return document(r, DOCREAD_DOCX, 0, e);
-}
-
-static int doc_pptx(struct skill_run *r, struct err *e)
-{
-    return document(r, DOCREAD_PPTX, 0, e);
-}
-
-static int doc_latex(struct skill_run *r, struct err *e)
-{
-    return document(r, DOCREAD_LATEX, 0, e);
-}
-
-static int doc_html(struct skill_run *r, struct err *e)
-{
-    return document(r, DOCREAD_HTML, 0, e);
-}
-
-static int doc_ipynb(struct skill_run *r, struct err *e)
-{
-    return document(r, DOCREAD_IPYNB, 0, e);
-}
-
-static int doc_audio(struct skill_run *r, struct err *e)
-{
-    return document(r, DOCREAD_AUDIO, 0, e);
-}
-
-static int doc_image(struct skill_run *r, struct err *e)
-{
-    return document(r, DOCREAD_IMAGE, 0, e);
-}
-
-static int doc_video(struct skill_run *r, struct err *e)
-{
-    int64_t n = skill_int(r, "frame_interval");
-    return document(r, DOCREAD_VIDEO, n > 0 && n < INT32_MAX ? (int)n : 0, e);
 }
 
 /* ---- without a loop ---- */

@@ -47,6 +47,7 @@ struct skill {
     bool shared;  /* needs the session's window or the history of edits */
     bool returns; /* in Python it returns the text, and prints nothing */
     struct skill_param params[SKILL_PARAMS_MAX]; /* up to one without a name */
+    int kind; /* of a search (engine/skills_search.h) or document (engine/docread.h) */
 };
 
 /* NULL: there is none. */

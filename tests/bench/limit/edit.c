@@ -4,7 +4,6 @@
  * to read it, and to read it, to find the text, to write it anew beside, to have that
  * on the disk, and to rename it.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
