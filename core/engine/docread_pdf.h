@@ -13,10 +13,11 @@
 #include "engine/docread_own.h"
 
 enum {
-    PDF_DEPTH_MAX = 64,        /* arrays in arrays, pages in pages, forms in forms */
-    PDF_OBJECTS_MAX = 4 << 20, /* numbers of objects */
-    PDF_STREAM_MAX = 64 << 20, /* bytes that one stream unpacks to */
-    PDF_PACKED_MAX = 96 << 20  /* bytes of objects and fonts in memory */
+    PDF_DEPTH_MAX = 64,         /* arrays in arrays, pages in pages, forms in forms */
+    PDF_OBJECTS_MAX = 4 << 20,  /* numbers of objects */
+    PDF_STREAM_MAX = 64 << 20,  /* bytes that one stream unpacks to */
+    PDF_PROGRAM_MAX = 16 << 20, /* bytes of a font program */
+    PDF_PACKED_MAX = 96 << 20   /* bytes of objects and fonts in memory */
 };
 
 /* ---- objects (7.3): docread_pdf_object.c ---- */
@@ -161,6 +162,8 @@ int pdf_unpack(struct pdf *d, const struct pdf_stream *s, struct buf *out);
 /* Codes to what they stand for: ToUnicode, and the code to CID of Type 0 fonts. */
 struct pdf_cmap;
 
+/* Of a stream; NULL: it is none, or as below. */
+struct pdf_cmap *pdf_cmap_of(struct pdf *d, struct pdf_obj o);
 /* NULL: empty or no memory. In d's arena. */
 struct pdf_cmap *pdf_cmap_read(struct pdf *d, struct str text);
 /* Appends UTF-8 of a code. False: there is none. */
@@ -177,6 +180,9 @@ bool pdf_cmap_has_spaces(const struct pdf_cmap *m);
  */
 size_t pdf_glyph_text(struct str name, char *out, size_t n);
 
+/* The character of a glyph's name, ligatures as one; 0: unknown, or several. */
+uint32_t pdf_glyph_char(struct str name);
+
 enum pdf_base { PDF_STANDARD, PDF_WIN, PDF_MAC, PDF_SYMBOL, PDF_DINGBATS };
 /* The character at a code of an encoding (Annex D); 0: none. */
 uint32_t pdf_base_char(enum pdf_base base, unsigned code);
@@ -190,6 +196,14 @@ void pdf_builtin_cff(struct str program, struct str names[256]);
 /* The standard strings of CFF that name Latin glyphs; empty: another. */
 struct str pdf_cff_string(unsigned sid);
 
+/*
+ * The characters of glyphs, by the tables or names in a font program of the kinds
+ * TrueType and OpenType (docread_pdf_sfnt.c), and CFF. What is unknown stays.
+ */
+bool pdf_is_sfnt(struct str program);
+void pdf_sfnt_chars(struct str program, uint32_t *chars, size_t n);
+void pdf_cff_chars(struct str program, uint32_t *chars, size_t n);
+
 /* In thousandths, of a font that every reader has, or one like it. */
 double pdf_standard_width(struct str font, struct str text);
 
@@ -202,15 +216,25 @@ struct pdf_width {
 struct pdf_font {
     const struct pdf_dict *key; /* by which it is found again */
     struct pdf_font *next;
-    bool wide, vertical, unicode; /* Type 0; its codes are UTF-16 */
-    double scale;                 /* of widths: a thousandth, but of Type 3 */
+    bool wide, vertical; /* Type 0 */
+    uint8_t kind;        /* of its codes, unless there are `codes` */
+    uint16_t space;      /* the number of the blank, of ASCII codes; 0: unknown */
+    double scale;        /* of widths: a thousandth, but of Type 3 */
     struct pdf_cmap *to_unicode, *codes;
     struct str text[256]; /* of simple fonts */
     double width[256];
     struct pdf_width *widths; /* of Type 0, by CID */
     size_t widths_n;
     double default_width;
+    uint32_t *chars; /* of Type 0, by CID; NULL: none are known */
+    size_t chars_n;
 };
+
+/* Of a Type 0 font, whose to_unicode is read: docread_pdf_wide.c */
+void pdf_wide_read(struct pdf *d, struct pdf_font *f, struct pdf_obj font);
+size_t pdf_wide_next(const struct pdf_font *f, struct str s, uint32_t *code);
+void pdf_wide_text(const struct pdf_font *f, uint32_t code, struct buf *out);
+double pdf_wide_width(struct pdf *d, const struct pdf_font *f, uint32_t code);
 
 /* In d's arena. NULL: no memory. */
 struct pdf_font *pdf_font_new(struct pdf *d, struct pdf_obj font);

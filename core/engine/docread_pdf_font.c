@@ -4,7 +4,6 @@
  *
  * The text of a code comes from ToUnicode (9.10.2); else, for simple fonts, from
  * the glyph's name, which /Differences, a base encoding or the font program gives.
- * Type 0 fonts without ToUnicode say something only if their codes are UTF-16.
  */
 #include "engine/docread_pdf.h"
 
@@ -12,7 +11,7 @@
 
 #include <math.h>
 
-enum { PROGRAM_MAX = 4 << 20, WIDTHS_MAX = 1 << 20, GLYPH_TEXT = 32 };
+enum { GLYPH_TEXT = 32 };
 
 static struct str kept(struct pdf *d, const char *p, size_t n)
 {
@@ -20,7 +19,7 @@ static struct str kept(struct pdf *d, const char *p, size_t n)
     return str_n(copy, copy ? n : 0);
 }
 
-static struct pdf_cmap *cmap_of(struct pdf *d, struct pdf_obj o)
+struct pdf_cmap *pdf_cmap_of(struct pdf *d, struct pdf_obj o)
 {
     struct buf b = BUF_INIT(PDF_STREAM_MAX);
     struct pdf_cmap *m = NULL;
@@ -82,7 +81,7 @@ static void put_base(struct pdf *d, struct pdf_font *f, enum pdf_base base)
 static void put_builtin(struct pdf *d, struct pdf_font *f, struct pdf_obj descriptor)
 {
     struct str names[256] = {{NULL, 0}};
-    struct buf b = BUF_INIT(PROGRAM_MAX);
+    struct buf b = BUF_INIT(PDF_PROGRAM_MAX);
     struct pdf_obj type1 = pdf_get(d, descriptor, "FontFile");
     struct pdf_obj cff = pdf_get(d, descriptor, "FontFile3");
     if (type1.type == PDF_STREAM) {
@@ -151,66 +150,6 @@ static void read_scale(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
     f->scale = fabs(a) < 100 ? fabs(a) : 0.001;
 }
 
-/* ---- Type 0 fonts (9.7) ---- */
-
-static void add_width(struct pdf *d, struct pdf_font *f, size_t *room, struct pdf_width w)
-{
-    if (f->widths_n == *room) {
-        size_t more = *room ? 2 * *room : 32;
-        struct pdf_width *list = more <= WIDTHS_MAX
-                                     ? arena_get(&d->arena, more * sizeof(*list))
-                                     : NULL;
-        if (!list)
-            return;
-        if (f->widths_n)
-            memcpy(list, f->widths, f->widths_n * sizeof(*list));
-        f->widths = list;
-        *room = more;
-    }
-    f->widths[f->widths_n++] = w;
-}
-
-/* 9.7.4.3: "c [w w w]" and "from to w". */
-static void read_wide_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj cid)
-{
-    struct pdf_obj list = pdf_get(d, cid, "W");
-    size_t room = 0, n = pdf_count(list);
-    f->default_width = 1000;
-    pdf_number(pdf_get(d, cid, "DW"), &f->default_width);
-    for (size_t i = 0; i + 1 < n;) {
-        uint32_t from = (uint32_t)pdf_int(pdf_item(d, list, i), 0);
-        struct pdf_obj o = pdf_item(d, list, i + 1);
-        struct pdf_width w = {.from = from};
-        if (o.type == PDF_ARRAY) {
-            w.to = from + (uint32_t)pdf_count(o) - 1;
-            w.list = o.array;
-            if (pdf_count(o))
-                add_width(d, f, &room, w);
-            i += 2;
-        } else {
-            w.to = (uint32_t)pdf_int(o, 0);
-            if (!pdf_number(pdf_item(d, list, i + 2), &w.width))
-                return;
-            add_width(d, f, &room, w);
-            i += 3;
-        }
-    }
-}
-
-static void read_wide(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
-{
-    struct pdf_obj encoding = pdf_get(d, font, "Encoding");
-    f->wide = true;
-    read_wide_widths(d, f, pdf_item(d, pdf_get(d, font, "DescendantFonts"), 0));
-    if (encoding.type == PDF_STREAM)
-        f->codes = cmap_of(d, encoding);
-    if (encoding.type != PDF_NAME)
-        return;
-    f->vertical = str_ends(encoding.s, STR("-V"));
-    f->unicode = str_find(encoding.s, STR("UCS2")) >= 0 ||
-                 str_find(encoding.s, STR("UTF16")) >= 0;
-}
-
 /* ---- all ---- */
 
 struct pdf_font *pdf_font_new(struct pdf *d, struct pdf_obj font)
@@ -220,9 +159,10 @@ struct pdf_font *pdf_font_new(struct pdf *d, struct pdf_obj font)
         return NULL;
     f->key = font.type == PDF_DICT ? font.dict : NULL;
     f->scale = 0.001;
-    f->to_unicode = cmap_of(d, pdf_get(d, font, "ToUnicode"));
+    f->to_unicode = pdf_cmap_of(d, pdf_get(d, font, "ToUnicode"));
     if (pdf_is_name(pdf_get(d, font, "Subtype"), "Type0")) {
-        read_wide(d, f, font);
+        f->wide = true;
+        pdf_wide_read(d, f, font);
     } else {
         read_encoding(d, f, font);
         read_widths(d, f, font);
@@ -233,22 +173,10 @@ struct pdf_font *pdf_font_new(struct pdf *d, struct pdf_obj font)
 
 size_t pdf_font_next(const struct pdf_font *f, struct str s, uint32_t *code)
 {
-    if (!f->wide) {
-        *code = (unsigned char)s.p[0];
-        return 1;
-    }
-    if (f->codes && pdf_cmap_has_spaces(f->codes))
-        return pdf_cmap_next(f->codes, s, code);
-    if (s.n == 1) {
-        *code = (unsigned char)s.p[0];
-        return 1;
-    }
-    *code = (uint32_t)((unsigned char)s.p[0] << 8 | (unsigned char)s.p[1]);
-    if (!f->unicode || *code < 0xd800 || *code >= 0xdc00 || s.n < 4)
-        return 2;
-    *code = 0x10000 + ((*code & 0x3ff) << 10) +
-            ((uint32_t)((unsigned char)s.p[2] << 8 | (unsigned char)s.p[3]) & 0x3ff);
-    return 4;
+    if (f->wide)
+        return pdf_wide_next(f, s, code);
+    *code = (unsigned char)s.p[0];
+    return 1;
 }
 
 /* Ligatures are letters to those who read: of the text from `from` on. */
@@ -265,34 +193,17 @@ static void spell(struct buf *out, size_t from)
 
 void pdf_font_text(const struct pdf_font *f, uint32_t code, struct buf *out)
 {
-    char c[4];
     size_t from = out->n;
     if (f->to_unicode && pdf_cmap_text(f->to_unicode, code, out))
         ;
-    else if (!f->wide)
+    else if (f->wide)
+        pdf_wide_text(f, code, out);
+    else
         buf_adds(out, f->text[code & 255]);
-    else if (f->unicode && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) && code)
-        buf_add(out, c, (size_t)utf8_encode(code, c));
     spell(out, from);
 }
 
 double pdf_font_width(struct pdf *d, const struct pdf_font *f, uint32_t code)
 {
-    if (!f->wide)
-        return f->width[code & 255] * f->scale;
-    uint32_t cid = code;
-    if (f->codes && !pdf_cmap_cid(f->codes, code, &cid))
-        cid = 0;
-    double width = f->default_width;
-    for (size_t i = 0; i < f->widths_n; i++) {
-        const struct pdf_width *w = &f->widths[i];
-        if (cid < w->from || cid > w->to)
-            continue;
-        width = w->width;
-        if (w->list)
-            pdf_number(pdf_resolve(d, w->list->item[cid - w->from]), &width);
-        break;
-    }
-    pdf_work(d, (int64_t)(f->widths_n >> 4));
-    return width * f->scale;
+    return f->wide ? pdf_wide_width(d, f, code) : f->width[code & 255] * f->scale;
 }

@@ -6,7 +6,11 @@
  */
 #include "engine/docread_pdf.h"
 
-enum { HEAD_MAX = 64 << 10, CFF_STANDARD = 391 };
+enum {
+    HEAD_MAX = 64 << 10,
+    CFF_STANDARD = 391,
+    NAMED_MAX = 8192 /* glyphs whose names are looked up */
+};
 
 /* ---- Type 1: "dup 65 /A put" in its clear text ---- */
 
@@ -191,22 +195,51 @@ static void read_encoding(const struct cff *c, size_t at, struct str names[256])
         names[u8(c->s, at)] = string_of(c, u16(c->s, at + 1));
 }
 
+/* Opens a CFF program. False: it is damaged. */
+static bool open_cff(struct cff *c, struct str program, struct str *top)
+{
+    struct index fonts, tops, glyphs;
+    *c = (struct cff){.s = program};
+    if (!read_index(c->s, u8(c->s, 2), &fonts) || !read_index(c->s, fonts.end, &tops) ||
+        !read_index(c->s, tops.end, &c->strings))
+        return false;
+    *top = index_item(c->s, &tops, 0);
+    long charset = dict_value(*top, 15, 0), outlines = dict_value(*top, 17, 0);
+    if (outlines <= 0 || charset < 0 || !read_index(c->s, (size_t)outlines, &glyphs))
+        return false;
+    c->charset = (size_t)charset;
+    c->glyphs = glyphs.n;
+    return true;
+}
+
 void pdf_builtin_cff(struct str program, struct str names[256])
 {
-    struct cff c = {.s = program};
-    struct index fonts, tops, glyphs;
-    if (!read_index(c.s, u8(c.s, 2), &fonts) || !read_index(c.s, fonts.end, &tops) ||
-        !read_index(c.s, tops.end, &c.strings))
+    struct cff c;
+    struct str top;
+    if (!open_cff(&c, program, &top))
         return;
-    struct str top = index_item(c.s, &tops, 0);
-    long charset = dict_value(top, 15, 0), encoding = dict_value(top, 16, 0);
-    long outlines = dict_value(top, 17, 0);
-    if (outlines <= 0 || charset < 0 || encoding < 0 ||
-        !read_index(c.s, (size_t)outlines, &glyphs))
-        return;
-    c.charset = (size_t)charset;
-    c.glyphs = glyphs.n;
+    long encoding = dict_value(top, 16, 0);
     /* 0 is Adobe's standard, which is what the caller has anyway. */
     if (encoding > 1)
         read_encoding(&c, (size_t)encoding, names);
+}
+
+/* 18: fonts of CIDs have no names, but ROS, which is the first operator. */
+static bool has_names(struct str top)
+{
+    long value;
+    size_t at = 0;
+    while (at < top.n && operand(top, &at, &value))
+        ;
+    return u8(top, at) != 12 || u8(top, at + 1) != 30;
+}
+
+void pdf_cff_chars(struct str program, uint32_t *chars, size_t n)
+{
+    struct cff c;
+    struct str top;
+    if (!open_cff(&c, program, &top) || !has_names(top))
+        return;
+    for (size_t i = 1; i < n && i < c.glyphs && i < NAMED_MAX; i++)
+        chars[i] = pdf_glyph_char(string_of(&c, sid_of(&c, i)));
 }

@@ -548,7 +548,41 @@ TEST(codes_that_are_characters)
 {
     check_font("<</Subtype/Type0/Encoding/UniGB-UTF16-H/DescendantFonts[<<>>]>>",
                "<4E2D6587D83DDE00>", "中文😀");
+    check_font("<</Subtype/Type0/Encoding/UniJIS-UTF8-H/DescendantFonts[<<>>]>>",
+               "(\xe4\xb8\xad\xe6\x96\x87)", "中文");
+    check_font("<</Subtype/Type0/Encoding/UniKS-UTF32-H/DescendantFonts[<<>>]>>",
+               "<0001F6000000AC00>", "😀가");
+    /* Letters are as wide as their numbers in the collection say. */
+    check_font(
+        "<</Subtype/Type0/Encoding/UniGB-UCS2-H/DescendantFonts[<</W[1 95 500]>>]>>",
+        "<00410042> Tj 10 0 Td <0043>", "ABC");
 }
+
+TEST(sets_without_their_tables)
+{
+    /* What is ASCII is said, what is not is counted. */
+    check_font(
+        "<</Subtype/Type0/Encoding/GBK-EUC-H/DescendantFonts[<</W[814[500 500]]>>]>>",
+        "(\xd6\xd0!!\x81\x40)",
+        "!!\n[2 characters are missing above: their fonts do not say which ones "
+        "they are.]");
+    check_font(
+        "<</Subtype/Type0/Encoding/90ms-RKSJ-H/DescendantFonts[<</W[231 632 500]>>]>>",
+        "(\xb1\x88\x9f\xb2)",
+        "ｱ ｲ\n[1 characters are missing above: their fonts do not say which ones "
+        "they are.]");
+}
+
+/* CFF: a head, one name, one dictionary, one string, no subroutines. */
+static const char cff[] = "\1\0\4\1"
+                          "\0\1\1\1\2X"
+                          "\0\1\1\1\x13"
+                          "\x1d\0\0\0\x2d\x0f\x1d\0\0\0\x32\x10\x1d\0\0\0\x36\x11"
+                          "\0\1\1\1\6alpha"
+                          "\0\0"
+                          "\0\0\x22\1\x87"
+                          "\0\2\x41\x42"
+                          "\0\3\1\1\2\3\4\x0e\x0e\x0e";
 
 TEST(encodings_inside_of_fonts)
 {
@@ -562,20 +596,50 @@ TEST(encodings_inside_of_fonts)
     end("");
     check_text("@@ Page 1 @@\nαβ\n");
 
-    /* CFF: a head, one name, one dictionary, one string, no subroutines. */
-    static const char cff[] = "\1\0\4\1"
-                              "\0\1\1\1\2X"
-                              "\0\1\1\1\x13"
-                              "\x1d\0\0\0\x2d\x0f\x1d\0\0\0\x32\x10\x1d\0\0\0\x36\x11"
-                              "\0\1\1\1\6alpha"
-                              "\0\0"
-                              "\0\0\x22\1\x87"
-                              "\0\2\x41\x42"
-                              "\0\3\1\1\2\3\4\x0e\x0e\x0e";
     frame();
     stream(4, "", "BT /G 10 Tf 50 700 Td (BA) Tj ET");
     object(6, "<</Subtype/Type1/BaseFont/X/FontDescriptor<</FontFile3 10 0 R>>>>");
     stream_of(10, "/Subtype/Type1C", str_n(cff, sizeof(cff) - 1));
+    end("");
+    check_text("@@ Page 1 @@\nαA\n");
+}
+
+TEST(glyphs_of_fonts_inside)
+{
+    /* "cmap": U+0391 and the next are glyphs 1 and 2; "post": 3 is A, 4 is beta. */
+    static const char sfnt[] = "\0\1\0\0\0\2\0\0\0\0\0\0"
+                               "cmap\0\0\0\0\0\0\0\x2c\0\0\0\x2c"
+                               "post\0\0\0\0\0\0\0\x58\0\0\0\x31"
+                               "\0\0\0\1\0\3\0\1\0\0\0\x0c"
+                               "\0\4\0\x20\0\0\0\4\0\0\0\0\0\0"
+                               "\3\x92\xff\xff\0\0\3\x91\xff\xff\xfc\x70\0\1\0\0\0\0"
+                               "\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                               "\0\0\0\0\0\0\0\0"
+                               "\0\5\0\0\0\x24\0\0\0\x24\1\2\4beta";
+    static const char map[] = "\0\0\0\4\0\3";
+    static const char *const fonts[] = {
+        "<</Subtype/Type0/Encoding/Identity-H/DescendantFonts[<</FontDescriptor"
+        "<</FontFile2 10 0 R>>>>]>>",
+        "<</Subtype/Type0/Encoding/Identity-H/DescendantFonts[<</FontDescriptor"
+        "<</FontFile2 10 0 R>>/CIDToGIDMap 9 0 R>>]>>"};
+    static const char *const want[] = {"@@ Page 1 @@\nΑΒAβ\n", "@@ Page 1 @@\nβA\n"};
+    for (size_t i = 0; i < 2; i++) {
+        frame();
+        stream(4, "",
+               i ? "BT /G 10 Tf 50 700 Td <00010002> Tj ET"
+                 : "BT /G 10 Tf 50 700 Td <0001000200030004> Tj ET");
+        object(6, fonts[i]);
+        stream_of(9, "", str_n(map, sizeof(map) - 1));
+        stream_of(10, "", str_n(sfnt, sizeof(sfnt) - 1));
+        end("");
+        check_text(want[i]);
+    }
+    /* Codes of a font of named glyphs are their numbers. */
+    frame();
+    stream(4, "", "BT /G 10 Tf 50 700 Td <00020001> Tj ET");
+    object(6, "<</Subtype/Type0/Encoding/Identity-H/DescendantFonts[<</FontDescriptor"
+              "<</FontFile3 10 0 R>>>>]>>");
+    stream_of(10, "/Subtype/CIDFontType0C", str_n(cff, sizeof(cff) - 1));
     end("");
     check_text("@@ Page 1 @@\nαA\n");
 }
