@@ -87,6 +87,7 @@ static struct json *what_of(const struct browse_options *o)
     json_put_bool(look, "shot", want.shot);
     json_put_bool(look, "compact", want.compact);
     json_put_bool(look, "whole", want.whole);
+    json_put_bool(look, "marks", want.marks);
     json_put_bool(look, "console", o->console);
     json_put_z(look, "format", want.format);
     json_put_int(look, "page_size", (int64_t)want.page_size);
@@ -116,6 +117,14 @@ static struct json *copy(const struct json *j, const char *name)
     return made ? made : json_array();
 }
 
+static void put_marks(struct buf *b, const struct json *j)
+{
+    const struct json *marks = json_get(j, "marks");
+    buf_init(b, 16 << 20);
+    if (marks)
+        json_print(b, marks);
+}
+
 static int show(const struct browse_options *o, const struct json *j)
 {
     struct browser_seen seen = {.active = (int)json_int(j, "active", -1),
@@ -130,6 +139,7 @@ static int show(const struct browse_options *o, const struct json *j)
     put(&seen.tree, j, "tree");
     put(&seen.text, j, "text");
     put(&seen.said, j, "said");
+    put_marks(&seen.marks, j);
     buf_init(&seen.shot, SHOT_MAX);
     dec_base64(&seen.shot, json_str(j, "shot", ""));
     int status = 0;

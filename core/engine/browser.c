@@ -712,6 +712,7 @@ int browser_see(struct browser *b, const struct browser_look *want,
     buf_init(&out->text, TEXT_MAX + 4096);
     buf_init(&out->shot, SHOT_MAX);
     buf_init(&out->properties, SHOT_MAX);
+    buf_init(&out->raw, SHOT_MAX);
     buf_init(&out->marks, TEXT_MAX);
     buf_init(&out->said, TEXT_MAX);
     buf_adds(&out->error, buf_str(&b->error));
@@ -741,8 +742,9 @@ int browser_see(struct browser *b, const struct browser_look *want,
 
 void browser_seen_release(struct browser_seen *s)
 {
-    struct buf *all[] = {&s->url,  &s->title, &s->error, &s->focused,    &s->tree,
-                         &s->text, &s->shot,  &s->said,  &s->properties, &s->marks};
+    struct buf *all[] = {&s->url,        &s->title, &s->error, &s->focused,
+                         &s->tree,       &s->text,  &s->shot,  &s->said,
+                         &s->properties, &s->marks, &s->raw};
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         buf_release(all[i]);
     json_free(s->tabs);

@@ -37,6 +37,7 @@ struct browser_look {
     bool whole;            /* the shot: all of the page, not what is visible of it */
     bool marks;            /* the shot has boxes with bids over what can be clicked */
     bool properties;       /* with the tree: browser_seen.properties */
+    bool raw;              /* with the tree: browser_seen.raw */
     const char *format;    /* of the shot: "png", "jpeg", "webp"; NULL: png */
     size_t page_size;      /* tree and text in pages of so many bytes; 0: all of it */
     int page;              /* which of them; the first is 1 */
@@ -52,6 +53,7 @@ struct browser_seen {
     struct buf shot;    /* the picture */
     /* {bid: {visibility, bbox, clickable, set_of_marks}}, reference/browser.md 2.1. */
     struct buf properties;
+    struct buf raw;     /* {nodes}: the tree as Chromium has it, see browser_raw.c */
     struct buf marks;   /* [[x, y, width, height, bid]], in pixels of the shot */
     struct buf said;    /* send_msg_to_user and report_infeasible, one line each */
     struct json *tabs;  /* [{url, title}] */

@@ -436,6 +436,27 @@ static void put_shot(struct host *h, struct str folder, struct str shot, struct 
     buf_release(&text);
 }
 
+static void put_json(struct json *out, const char *name, const struct buf *text)
+{
+    struct err e = ERR_INIT;
+    struct json *j = text->n ? json_parse(buf_str(text), &e) : NULL;
+    if (j)
+        json_put(out, name, j);
+}
+
+/* A picture with the marks of the last look, beside the one without. */
+static void put_marked(struct host *h, struct str shot, struct json *out)
+{
+    struct buf marked = BUF_INIT(SHOT_MAX), text = BUF_INIT(SHOT_MAX / 3 * 4 + 16);
+    struct err e = ERR_INIT;
+    if (shot.n && buf_adds(&marked, shot) == 0 &&
+        browser_draw_marks(h->b, "png", &marked, &e) == 0 &&
+        enc_base64(&text, buf_str(&marked)) == 0)
+        json_put_str(out, "marked", buf_str(&text));
+    buf_release(&marked);
+    buf_release(&text);
+}
+
 static void put_notes(struct host *h, struct json *out, struct json *take)
 {
     if (h->news.n)
@@ -454,12 +475,15 @@ static int see_browser(struct host *h, const struct json *q, struct json *out,
                        struct err *e)
 {
     const struct json *want = json_get(q, "look");
-    bool html = json_bool(want, "html", false);
+    bool html = json_bool(want, "html", false), both = json_bool(want, "both", false);
     struct browser_look look = {.tree = json_bool(want, "tree", false),
                                 .shot = json_bool(want, "shot", false),
                                 .text = json_bool(want, "text", false) && !html,
                                 .compact = json_bool(want, "compact", false),
                                 .whole = json_bool(want, "whole", false),
+                                .marks = json_bool(want, "marks", false) && !both,
+                                .properties = json_bool(want, "raw", false) || both,
+                                .raw = json_bool(want, "raw", false),
                                 .format = json_str(want, "format", "png").p,
                                 .page_size = page_size(want),
                                 .page = (int)json_int(want, "page", 1)};
@@ -483,6 +507,14 @@ static int see_browser(struct host *h, const struct json *q, struct json *out,
             rc = see_markdown(h, out, e);
         if (look.shot)
             put_shot(h, json_str(q, "shots", ""), buf_str(&seen.shot), out);
+        if (look.shot && both)
+            put_marked(h, buf_str(&seen.shot), out);
+        if (look.raw) {
+            put_json(out, "axtree", &seen.raw);
+            put_json(out, "extras", &seen.properties);
+        }
+        if (look.marks)
+            put_json(out, "marks", &seen.marks);
         json_put_int(out, "pages", seen.pages);
         put_notes(h, out, seen.notes);
         if (json_bool(want, "console", false))

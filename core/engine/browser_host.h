@@ -9,8 +9,9 @@
  *
  *   {"id", "actions", "look": {…}, "shots": DIR, "offer": DIR}
  *                    carries out the actions, if any, then looks. look: the members of
- *                    struct browser_look; console; and html: the text is the page's
- *                    Markdown, links with their addresses, hidden parts too. shots: the
+ *                    struct browser_look; console; both: a picture with marks beside the
+ *                    one without; and html: the text is the page's Markdown, links with
+ *                    their addresses, hidden parts too. shots: the
  *                    picture is also saved there; offer: what an action that failed has
  *                    downloaded is copied there
  *   {"again": ID}    the answer to that once more, if it was the last one
@@ -21,7 +22,8 @@
  *
  *   {"id", "mode": "chromium" | "text", "url", "title", "error", "focused", "active",
  *    "tabs", "notes", "said", "pages", and of what was wanted "tree", "text", "console",
- *    "shot" (base64), "saved" (the picture's path), "offered" (the download's)}
+ *    "shot" and "marked" (base64), "marks", "axtree" and "extras" (its properties),
+ *    "saved" (the picture's path), "offered" (the download's)}
  *   {"id", "failed": why, "code"}: nothing was seen; the next call begins anew if the
  *    browser is gone
  *

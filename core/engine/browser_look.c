@@ -517,6 +517,8 @@ int browser_tree(struct browser *b, const struct browser_look *want,
             look_mark(l, want, out);
         r = get_trees(l, e);
     }
+    if (r == 0 && want->raw)
+        look_raw(l, &out->raw);
     if (r == 0 && l->n > 0) {
         look_print(l, &l->frames[0], 0);
         if (l->full)

@@ -92,6 +92,8 @@ enum look_word look_word_at(const struct words *w, int64_t i);
 void look_read_boxes(struct frame *f, struct str document, const struct words *w);
 /* Finds what to mark, behind the numbering: b->marks, and properties if wanted. */
 void look_mark(struct look *l, const struct browser_look *want, struct browser_seen *out);
+/* Appends all nodes of all trees, as JSON; nothing, if out is too small. */
+void look_raw(const struct look *l, struct buf *out);
 /* Prints a frame, and the frames within, behind what out has. */
 void look_print(struct look *l, struct frame *f, int depth);
 

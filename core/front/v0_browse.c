@@ -80,7 +80,7 @@ static struct json *what_of(const struct action *a, bool visit)
     json_put_bool(look, "text", visit);
     json_put_bool(look, "html", visit);
     json_put_bool(look, "raw", json_bool(a->a.args, "return_axtree", false));
-    json_put_bool(look, "marks", true);
+    json_put_bool(look, "both", true);
     json_put(what, "look", look);
     buf_addf(&path, "%s%s", a->v->cwd, shots);
     json_put_str(what, "shots", buf_str(&path));
@@ -137,7 +137,7 @@ static void on_done(void *owner, const struct json *seen, const struct err *e)
                         .error = json_str(seen, "error", ""),
                         .body = json_str(seen, visit ? "text" : "tree", ""),
                         .shot = json_str(seen, "shot", ""),
-                        .marks = json_str(seen, "marks", ""),
+                        .marks = json_str(seen, "marked", ""),
                         .saved = json_str(seen, "saved", ""),
                         .tabs = json_get(seen, "tabs"),
                         .active = (int)json_int(seen, "active", -1),
