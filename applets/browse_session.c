@@ -163,6 +163,8 @@ static int call(const struct browse_options *o, struct client *client)
         json_put_z(q, "mode", "text");
     if (o->downloads)
         json_put_z(q, "downloads", o->downloads);
+    if (o->cdp)
+        json_put_z(q, "cdp", o->cdp);
     if (o->timeout_ms)
         json_put_int(q, "timeout_ms", o->timeout_ms);
     /* It may wait for calls before it: the server ends it. */

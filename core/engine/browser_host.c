@@ -49,7 +49,7 @@ struct host {
     char id[OP_ID_MAX + 1];
     bool again;
     bool text; /* no Chromium is wanted */
-    struct str downloads;
+    struct str downloads, cdp;
     char dir[PATH_MAX];
     struct browser *b; /* NULL: none */
     struct webreader reader;
@@ -230,6 +230,7 @@ static int ensure(struct host *h, struct err *e)
     const char *which = getenv("OD_BROWSER");
     struct browser_opts o = {.stop = h->stop,
                              .downloads = h->downloads.n ? h->downloads.p : NULL,
+                             .address = h->cdp.n ? h->cdp.p : NULL,
                              .console = true};
     if (h->b && !is_alive(h)) {
         buf_addf(&h->news, "the browser %s, and was started anew",
@@ -241,7 +242,8 @@ static int ensure(struct host *h, struct err *e)
     reap();
     if (!h->text && (!which || strcmp(which, "text") != 0)) {
         h->b = browser_open(&o, e);
-        if (h->b || e->code != ERR_NOTFOUND)
+        bool given = h->cdp.n || (which && strstr(which, "://"));
+        if (h->b || given || e->code != ERR_NOTFOUND)
             return h->b ? 0 : -1;
     }
     struct webtext_spec spec = {0};
@@ -658,6 +660,7 @@ int browser_host_run(const char *options)
     buf_init(&h->news, 4096);
     h->text = str_eq(json_str(o, "mode", ""), STR("text"));
     h->downloads = json_str(o, "downloads", "");
+    h->cdp = json_str(o, "cdp", "");
     int64_t window = json_int(o, "window", WINDOW);
     h->window = window >= 4096 ? (uint64_t)window : WINDOW;
     sweep(json_str(o, "sweep", "").p);

@@ -35,8 +35,8 @@
 
 /*
  * Runs until the end of its input, or a signal. options: a JSON object {mode: "text" or
- * "", downloads: a folder or "", sweep: what is to be removed, window: bytes}.
- * The process's exit status.
+ * "", downloads: a folder or "", cdp: a browser's address or "", sweep: what is to be
+ * removed, window: bytes}. The process's exit status.
  */
 int browser_host_run(const char *options);
 

@@ -48,7 +48,7 @@ struct browsing_call {
 struct browsing {
     struct engine *en;
     char *name;
-    struct json *opts;       /* {mode, downloads, cwd, user} */
+    struct json *opts;       /* {mode, downloads, cdp, cwd, user} */
     struct process *process; /* NULL: none */
     char dir[PATH_MAX];      /* where the host keeps its things */
     struct op *op;           /* borrowed: its reader; NULL: none */
@@ -89,7 +89,7 @@ static struct browsing_call *first(const struct browsing *b)
 
 static void save(struct browsing *b)
 {
-    static const char *const names[] = {"mode", "downloads", "cwd", "user"};
+    static const char *const names[] = {"mode", "downloads", "cdp", "cwd", "user"};
     if (browsing_lookup(b->en, str_of(b->name)) != b)
         return; /* it was closed */
     struct json *j = json_object(), *opts = json_object(), *done = json_array();
@@ -394,6 +394,7 @@ static int start_host(struct browsing *b, struct err *e)
     char self[PATH_MAX] = "/proc/self/exe", name[sizeof(stem) + 16];
     json_put_str(given, "mode", json_str(b->opts, "mode", ""));
     json_put_str(given, "downloads", json_str(b->opts, "downloads", ""));
+    json_put_str(given, "cdp", json_str(b->opts, "cdp", ""));
     json_put_z(given, "sweep", b->dir);
     json_put_int(given, "window", (int64_t)(engine_spool_bytes(en) / 8));
     json_print(&options, given);
@@ -494,6 +495,7 @@ struct browsing *browsing_open(struct engine *en, struct str name,
     b = browsing_make(en, name);
     json_put_str(b->opts, "mode", o->mode);
     json_put_str(b->opts, "downloads", o->downloads);
+    json_put_str(b->opts, "cdp", o->cdp);
     json_put_str(b->opts, "cwd", o->cwd);
     json_put_str(b->opts, "user", o->user);
     timer_begin(en->loop, &b->idle, LIMIT_BROWSER_IDLE_MS, on_idle);
@@ -577,7 +579,7 @@ static void resume_call(struct browsing *b, const struct json *j)
 
 void browsing_resume(struct engine *en, struct str name, struct str state)
 {
-    static const char *const names[] = {"mode", "downloads", "cwd", "user"};
+    static const char *const names[] = {"mode", "downloads", "cdp", "cwd", "user"};
     struct err e = ERR_INIT;
     struct json *j = json_parse(state, &e);
     if (!j) {

@@ -26,6 +26,7 @@ struct browsing_call;
 struct browsing_opts {
     struct str mode;      /* "": Chromium, or text where there is none; "text" */
     struct str downloads; /* an absolute folder; "": they are refused */
+    struct str cdp;       /* a browser that runs already, as browser.h has it */
     struct str cwd, user; /* as a process's */
 };
 

@@ -111,7 +111,10 @@ void events_shorten(struct json *j, size_t most)
     for (struct json *v = json_first(j), *next; v; v = next) {
         next = json_next(v);
         struct str s = json_str_value(v, "");
-        if (json_is_string(v) && s.n > most && json_name(v)) {
+        if (json_is_string(v) && s.n > most && json_name(v) &&
+            str_starts(s, STR("data:"))) {
+            json_put_z(j, json_name(v), ""); /* a part of a picture is none */
+        } else if (json_is_string(v) && s.n > most && json_name(v)) {
             struct buf b = BUF_INIT(most + SHORTENED);
             buf_adds(&b, str_n(s.p, utf8_cut(s, most - SHORTENED)));
             buf_addf(&b, " [... %zu bytes in all]", s.n);

@@ -781,10 +781,10 @@ static const struct verb {
 static int check_types(const struct json *q, struct err *e)
 {
     static const char *const strings[] = {
-        "do",    "id",   "parent",   "session", "process",  "command", "command64",
-        "cwd",   "user", "shell",    "name",    "data",     "data64",  "on_input",
-        "term",  "path", "code",     "kernel",  "choice",   "verb",    "spec",
-        "skill", "home", "question", "mode",    "downloads"};
+        "do",    "id",   "parent",   "session", "process",   "command", "command64",
+        "cwd",   "user", "shell",    "name",    "data",      "data64",  "on_input",
+        "term",  "path", "code",     "kernel",  "choice",    "verb",    "spec",
+        "skill", "home", "question", "mode",    "downloads", "cdp"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
                                        "op",         "v",       "since",       "at"};

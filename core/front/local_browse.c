@@ -97,6 +97,7 @@ int local_browse(struct conn *c, const struct json *q, struct err *e)
 {
     struct browsing_opts o = {.mode = json_str(q, "mode", ""),
                               .downloads = json_str(q, "downloads", ""),
+                              .cdp = json_str(q, "cdp", ""),
                               .cwd = json_str(q, "cwd", ""),
                               .user = json_str(q, "user", "")};
     char id[OP_ID_MAX + 1];
