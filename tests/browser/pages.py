@@ -63,6 +63,16 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/inner": INNER,
             "/uploads": UPLOADS,
             "/file": b"some bytes",
+            "/field": b"<!doctype html><title>Field</title><input>",
+            "/nested": (
+                "<!doctype html><title>Nested</title><p style=height:100px>above</p>"
+                f"<iframe style=width:700px;height:500px src=http://localhost:{port}/holder>"
+            ).encode(),
+            "/holder": (
+                "<!doctype html><title>Holder</title><p>in between</p>"
+                f"<iframe src=/two></iframe><iframe src=http://127.0.0.1:{port}/inner></iframe>"
+                f"<iframe src=http://127.0.0.1:{port}/field></iframe>"
+            ).encode(),
             "/frames": (
                 "<!doctype html><title>Frames</title><iframe src=/inner></iframe>"
                 f"<iframe src=http://localhost:{port}/inner></iframe>"
