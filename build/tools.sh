@@ -12,7 +12,7 @@
 #
 # One row a program:  group  program  apt  dnf  apk  pacman  zypper
 # "-" means the manager has none; several packages are joined by commas; a
-# row with "?" after the group is optional.
+# row with "?" after the group is optional. npm:NAME is a package of npm's registry.
 set -eu
 
 table() {
@@ -61,6 +61,8 @@ test?  runc                   runc          runc           runc        runc     
 test?  skopeo                 skopeo        skopeo         skopeo      skopeo     skopeo
 test?  umoci                  umoci         umoci          umoci       -          umoci
 test?  chromium-headless-shell chromium-headless-shell chromium-headless chromium chromium chromium
+test?  npm                    npm           npm            npm         npm        npm
+test?  @playwright-core       npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1
 test?  buildah                buildah       buildah        buildah     buildah    buildah
 kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel python-ipykernel python3-ipykernel
 kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib
@@ -108,6 +110,8 @@ int main(void) { return 0; }' ;;
         ;;
     @ipykernel | @matplotlib)
         /usr/bin/python3 -c "import ${1#@}" 2>/dev/null ;;
+    @playwright-core) command -v npm >/dev/null 2>&1 &&
+        NODE_PATH=$(npm root -g 2>/dev/null) node -e "require('${1#@}')" 2>/dev/null ;;
     @irkernel) [ -e /usr/share/jupyter/kernels/ir/kernel.json ] ;;
     @sources) [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
         command -v curl >/dev/null 2>&1 || command -v wget >/dev/null 2>&1 ;;
@@ -196,11 +200,15 @@ rows=$(missing "$@")
 [ -n "$rows" ] || exit 0
 m=$(manager)
 
-packages=
+packages='' modules=''
 while read -r group program names; do
     # shellcheck disable=SC2086 # the columns
     for p in $(package "$program" $names | tr , ' '); do
-        case " $packages - " in *" $p "*) ;; *) packages="$packages $p" ;; esac
+        case " $packages $modules - " in
+        *" $p "*) ;;
+        *" ${p#npm:} "*) ;;
+        *) case $p in npm:*) modules="$modules ${p#npm:}" ;; *) packages="$packages $p" ;; esac ;;
+        esac
     done
 done <<END
 $rows
@@ -211,6 +219,18 @@ if [ -n "$packages" ]; then
     if ! install $packages; then
         # All at once failed, perhaps by a single name: one by one, then.
         [ "$(id -u)" != 0 ] || for p in $packages; do install "$p" || :; done
+    fi
+fi
+
+# Behind the packages: npm may be one of them.
+if [ -n "$modules" ] && command -v npm >/dev/null 2>&1; then
+    # shellcheck disable=SC2086 # one package a word
+    set -- npm install -g --ignore-scripts --no-audit --no-fund --loglevel=error $modules
+    as=
+    [ "$(id -u)" = 0 ] || as=sudo
+    if allowed "$@"; then
+        say "$*"
+        $as "$@" >/dev/null </dev/null || :
     fi
 fi
 

@@ -325,7 +325,10 @@ static void on_page_event(struct browser *b, struct target *t, struct str method
         on_exception(b, p);
     else if (str_eq(method, STR("Log.entryAdded")))
         on_log(b, p);
-    else if (str_eq(method, STR("Page.fileChooserOpened"))) {
+    else if (str_eq(method, STR("Input.dragIntercepted"))) {
+        buf_reset(&b->drag);
+        json_print(&b->drag, json_get(p, "data"));
+    } else if (str_eq(method, STR("Page.fileChooserOpened"))) {
         b->chooser.node = json_int(p, "backendNodeId", 0);
         b->chooser.many = str_eq(json_str(p, "mode", ""), STR("selectMultiple"));
     } else if (str_eq(method, STR("Page.javascriptDialogOpening")))
@@ -515,6 +518,7 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     buf_init(&b->error, BROWSER_ERROR_MAX);
     buf_init(&b->said, TEXT_MAX);
     buf_init(&b->marks, TEXT_MAX);
+    buf_init(&b->drag, TEXT_MAX);
     b->notes = json_array();
     b->console = o->console ? json_array() : NULL;
     b->cdp.from = b->cdp.to = -1;
@@ -556,6 +560,7 @@ void browser_close(struct browser *b)
     buf_release(&b->error);
     buf_release(&b->said);
     buf_release(&b->marks);
+    buf_release(&b->drag);
     json_free(b->notes);
     json_free(b->console);
     free(b);

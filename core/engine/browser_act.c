@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { DRAG_MS = 50 };
 enum need { VISIBLE = 1, STABLE = 2, HIT = 4, ENABLED = 8, EDITABLE = 16 };
 
 /* An element, as a call works on it. */
@@ -81,7 +82,7 @@ static const char prepare_fill[] =
     "const r=e.ownerDocument.createRange();r.selectNodeContents(e);"
     "const "
     "s=e.ownerDocument.defaultView.getSelection();s.removeAllRanges();s.addRange(r)}"
-    "if(value==='')e.ownerDocument.execCommand('delete');return value===''?'done':''}";
+    "return ''}";
 
 static const char choose[] =
     "async function(list,[ms]){let e=this;if(e.tagName==='LABEL'&&e.control)e=e.control;"
@@ -89,7 +90,7 @@ static const char choose[] =
     "const end=performance.now()+ms;for(;;){const want=[...list],hit=[];"
     "for(const o of e.options){const i=want.findIndex(v=>o.value===v||o.label===v||"
     "o.text.trim()===v);if(i<0)continue;hit.push(o);if(e.multiple)want.splice(i,1);else{"
-    "want.length=0;break}}if(!want.length){e.focus();for(const o of e.options)"
+    "want.length=0;break}}if(!want.length){for(const o of e.options)"
     "o.selected=hit.includes(o);e.dispatchEvent(new Event('input',{bubbles:true,"
     "composed:true}));e.dispatchEvent(new Event('change',{bubbles:true}));return ''}"
     "if(performance.now()>=end)return 'did not find some options';"
@@ -263,6 +264,45 @@ static int button_bit(const char *button)
     return strcmp(button, "right") == 0 ? 2 : strcmp(button, "middle") == 0 ? 4 : 1;
 }
 
+/*
+ * With a button held a drag may begin, which the browser then leaves to us: its mouse
+ * events end, and those of dragging are ours to send (Input.setInterceptDrags).
+ */
+static void hold(struct browser *b, struct str session, bool on)
+{
+    struct json *p = json_object();
+    json_put_bool(p, "enabled", on);
+    cdp_tell(&b->cdp, session, "Input.setInterceptDrags", p);
+    buf_reset(&b->drag);
+    b->holding = on;
+}
+
+static int drag(struct browser *b, struct str session, const char *type, struct err *e)
+{
+    struct json *p = json_object(), *data = json_parse(buf_str(&b->drag), e);
+    json_put_z(p, "type", type);
+    json_put_num(p, "x", b->x);
+    json_put_num(p, "y", b->y);
+    json_put_int(p, "modifiers", b->modifiers);
+    json_put(p, "data", data ? data : json_object());
+    struct json *j = browser_ask(b, session, "Input.dispatchDragEvent", p, e);
+    json_free(j);
+    return j ? 0 : -1;
+}
+
+/* Has the move begun a drag? The page has two frames for it, and a moment. */
+static void await_drag(struct browser *b)
+{
+    struct err e = ERR_INIT;
+    json_free(browser_run(b,
+                          "new Promise(r=>{requestAnimationFrame(()=>"
+                          "requestAnimationFrame(r));setTimeout(r,100)}).then(()=>1)",
+                          &e));
+    int64_t end = browser_in(DRAG_MS);
+    while (!b->drag.n && cdp_turn(&b->cdp, end) > 0)
+        ;
+}
+
 static int press(struct browser *b, struct str session, const char *button, int clicks,
                  bool down, struct err *e)
 {
@@ -270,14 +310,28 @@ static int press(struct browser *b, struct str session, const char *button, int 
         b->buttons |= button_bit(button);
     else
         b->buttons &= ~button_bit(button);
-    return mouse(b, session, down ? "mousePressed" : "mouseReleased", button, clicks, e);
+    if (down || !b->holding)
+        return mouse(b, session, down ? "mousePressed" : "mouseReleased", button, clicks,
+                     e);
+    int r = b->drag.n ? drag(b, session, "drop", e)
+                      : mouse(b, session, "mouseReleased", button, clicks, e);
+    hold(b, session, false);
+    return r;
 }
 
 static int move(struct browser *b, struct str session, double x, double y, struct err *e)
 {
     b->x = x;
     b->y = y;
-    return mouse(b, session, "mouseMoved", "none", 0, e);
+    if (b->drag.n)
+        return drag(b, session, "dragOver", e);
+    int r = mouse(b, session, "mouseMoved", b->buttons & 1 ? "left" : "none", 0, e);
+    if (r < 0 || !b->holding || !(b->buttons & 1))
+        return r;
+    await_drag(b);
+    if (b->drag.n)
+        r = drag(b, session, "dragEnter", e) < 0 ? -1 : drag(b, session, "dragOver", e);
+    return r;
 }
 
 static int clicks_at(struct browser *b, struct str session, const char *button, int count,
@@ -351,6 +405,18 @@ static int modifiers_of(const struct browse_value *v, const char *api, struct er
 
 /* ---- element actions ---- */
 
+/* Their keys, down (1) or up (2), in the order that Playwright has. */
+static int press_modifiers(struct browser *b, struct str session, int bits, int step,
+                           struct err *e)
+{
+    static const char *const names[] = {"Alt", "Control", "Meta", "Shift"};
+    for (int i = 0; i < 4; i++) {
+        if ((bits & 1 << i) && browser_keys(b, session, str_of(names[i]), step, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int do_click(struct browser *b, const struct browse_bound *a, int count,
                     struct err *e)
 {
@@ -363,9 +429,12 @@ static int do_click(struct browser *b, const struct browse_bound *a, int count,
         await_ready(b, &h, VISIBLE | STABLE | HIT | ENABLED, e) < 0 ||
         point(b, &h, &x, &y, e) < 0)
         return -1;
-    b->modifiers |= modifiers;
+    if (press_modifiers(b, str_of(h.session), modifiers, 1, e) < 0)
+        return broke(e, api);
     int r = move(b, str_of(h.session), x, y, e) < 0 ||
             clicks_at(b, str_of(h.session), button, count, e) < 0;
+    if (press_modifiers(b, str_of(h.session), modifiers, 2, e) < 0)
+        r = -1;
     b->modifiers = held;
     return r ? broke(e, api) : 0;
 }
@@ -396,7 +465,10 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
         json_free(v);
     if (r == 0)
         r = judge(&h, &answer, e);
-    if (r == 0 && answer.n == 0) {
+    if (r == 0 && answer.n == 0 && value.n == 0) {
+        r = browser_keys(b, str_of(h.session), STR("Delete"), 3, e) < 0 ? broke(e, api)
+                                                                        : 0;
+    } else if (r == 0 && answer.n == 0) {
         struct json *p = json_object();
         json_put_str(p, "text", value);
         struct json *j = browser_ask(b, str_of(h.session), "Input.insertText", p, e);
@@ -477,6 +549,7 @@ static int do_drag(struct browser *b, const struct browse_bound *a, struct err *
     if (do_hover(b, &from, "Locator.hover", a->arg[0]->text, VISIBLE | STABLE | HIT, e) <
         0)
         return -1;
+    hold(b, str_of(from.session), true);
     if (press(b, str_of(from.session), "left", 1, true, e) < 0)
         return broke(e, "Mouse.down");
     int r = do_hover(b, &to, "Locator.hover", a->arg[1]->text, VISIBLE | STABLE, e);
@@ -789,18 +862,20 @@ static int do_mouse(struct browser *b, const struct browse_call *c,
 {
     struct str s = browser_session_of(b->active);
     double x = number_of(a->arg[0], 0), y = number_of(a->arg[1], 0);
-    bool drag = c->what == BROWSE_MOUSE_DRAG;
-    const char *button = button_of(drag ? NULL : a->arg[2], "Mouse", e);
+    bool drags = c->what == BROWSE_MOUSE_DRAG;
+    const char *button = button_of(drags ? NULL : a->arg[2], "Mouse", e);
     if (!button || move(b, s, x, y, e) < 0)
         return button ? broke(e, "Mouse.move") : -1;
     int r = 0;
     if (c->what == BROWSE_MOUSE_CLICK || c->what == BROWSE_MOUSE_DBLCLICK)
         r = clicks_at(b, s, button, c->what == BROWSE_MOUSE_CLICK ? 1 : 2, e);
-    if (c->what == BROWSE_MOUSE_DOWN || drag)
+    if (c->what == BROWSE_MOUSE_DOWN || drags)
+        hold(b, s, true);
+    if (c->what == BROWSE_MOUSE_DOWN || drags)
         r = press(b, s, button, 1, true, e);
-    if (drag && r == 0)
+    if (drags && r == 0)
         r = move(b, s, number_of(a->arg[2], 0), number_of(a->arg[3], 0), e);
-    if (r == 0 && (c->what == BROWSE_MOUSE_UP || drag))
+    if (r == 0 && (c->what == BROWSE_MOUSE_UP || drags))
         r = press(b, s, button, 1, false, e);
     return r < 0 ? broke(e, "Mouse") : 0;
 }

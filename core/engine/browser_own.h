@@ -70,6 +70,8 @@ struct browser {
     struct json *notes;
     struct json *console; /* NULL: it is not listened to */
     int console_lost;     /* what came when it was full */
+    bool holding;         /* a button, and a drag may begin */
+    struct buf drag;      /* what is dragged: JSON; empty: nothing is */
     struct {
         int64_t node; /* the field that a page wants files for; 0: none yet */
         bool many;

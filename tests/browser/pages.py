@@ -44,6 +44,41 @@ style="position:absolute;left:0;top:100px;width:200px;height:30px">
 <button style="position:absolute;left:0;top:200px">none</button>
 <script>const names=f=>[...f.files].map(x=>x.name).join()</script>"""
 
+# What a page sees: each event once, with all that tells a person from a script.
+EVENTS = b"""<!doctype html><title>Events</title><style>body{margin:0}
+body>*{position:absolute;left:40px;width:200px;height:30px;box-sizing:border-box;margin:0}
+</style><button id=b style="top:60px">Button</button><input id=i value=old style="top:100px">
+<textarea id=t style="top:140px;height:40px">old</textarea>
+<div id=e contenteditable style="top:190px">old</div><input id=d type=date style="top:230px">
+<input id=c type=checkbox style="top:270px;width:30px"><select id=s style="top:310px">
+<option>one<option>two</select><select id=m multiple style="top:350px;height:80px">
+<option>x<option>y<option>z</select><div id=g draggable=true style="top:440px">drag</div>
+<div id=h style="top:480px" ondragover="event.preventDefault()"
+ondrop="event.preventDefault()">drop</div><pre id=log style="left:400px;top:0;width:800px">
+</pre><script>
+let last = '', place = '0,0';
+for (const type of ['mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick',
+    'mousemove', 'keydown', 'keypress', 'keyup', 'beforeinput', 'input', 'change', 'focus',
+    'blur', 'dragstart', 'dragenter', 'dragover', 'drop', 'dragend', 'invalid', 'submit'])
+    document.addEventListener(type, e => {
+        if (e.key === 'F9')
+            return type === 'keydown' && log.append('--\\n');
+        /* Chromium tells of the pointer again when what is below it has changed. */
+        const at = e.clientX + ',' + e.clientY;
+        if (type === 'mousemove' && at === place)
+            return;
+        place = 'clientX' in e ? at : place;
+        const all = [type, e.target.id || e.target.nodeName, e.isTrusted];
+        for (const k of ['clientX', 'clientY', 'button', 'buttons', 'detail', 'key', 'code',
+            'location', 'altKey', 'ctrlKey', 'metaKey', 'shiftKey', 'inputType', 'data'])
+            if (k in e) all.push(k + '=' + e[k]);
+        const now = all.join(' ');
+        /* How often a drag repeats itself is a matter of time. */
+        if (now !== last || !type.startsWith('drag')) log.append(now + '\\n');
+        last = now;
+    }, true);
+</script>"""
+
 
 class Pages(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -61,6 +96,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/dialog": DIALOG,
             "/shadow": SHADOW,
             "/inner": INNER,
+            "/events": EVENTS,
             "/uploads": UPLOADS,
             "/file": b"some bytes",
             "/field": b"<!doctype html><title>Field</title><input>",
