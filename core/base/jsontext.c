@@ -5,7 +5,9 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NUMBER_MAX = 63 };
 
@@ -17,14 +19,32 @@ static void skip_blanks(struct str *s)
         *s = str_sub(*s, 1, s->n);
 }
 
-/* Bytes of the string that s begins with, quotes included; all of s if it has no end. */
+/* Not 0 if one of the bytes of x is c. */
+static uint64_t has_byte(uint64_t x, unsigned char c)
+{
+    const uint64_t ones = 0x0101010101010101;
+    x ^= ones * c;
+    return (x - ones) & ~x & (ones << 7);
+}
+
+/*
+ * Bytes of the string that s begins with, quotes included; all of s if it has no end.
+ * Most of a long message is read here, several times: eight bytes at once.
+ */
 static size_t string_size(struct str s)
 {
     for (size_t i = 1; i < s.n; i++) {
-        if (s.p[i] == '"')
-            return i + 1;
-        if (s.p[i] == '\\')
+        uint64_t eight;
+        for (; s.n - i >= sizeof(eight); i += sizeof(eight)) {
+            memcpy(&eight, s.p + i, sizeof(eight));
+            if (has_byte(eight, '"') | has_byte(eight, '\\'))
+                break;
+        }
+        while (i < s.n && s.p[i] != '"' && s.p[i] != '\\')
             i++;
+        if (i < s.n && s.p[i] == '"')
+            return i + 1;
+        i++; /* and what the backslash is before */
     }
     return s.n;
 }
@@ -32,16 +52,19 @@ static size_t string_size(struct str s)
 /* Bytes of the object or array that s begins with. */
 static size_t group_size(struct str s)
 {
-    size_t depth = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
+    size_t depth = 0, i = 0;
+    while (i < s.n) {
+        unsigned char c = (unsigned char)s.p[i];
         if (c == '"') {
-            i += string_size(str_sub(s, i, s.n)) - 1;
-        } else if (c == '{' || c == '[') {
-            depth++;
-        } else if ((c == '}' || c == ']') && --depth == 0) {
-            return i + 1;
+            i += string_size((struct str){s.p + i, s.n - i});
+            continue;
         }
+        i++;
+        c |= 0x20; /* '[' becomes '{', and ']' '}' */
+        if (c == '{')
+            depth++;
+        else if (c == '}' && --depth == 0)
+            return i;
     }
     return s.n;
 }

@@ -124,4 +124,22 @@ TEST(as_the_tree_has_it)
     json_free(j);
 }
 
+/* A backslash and a quote at every place of the eight bytes that are read at once. */
+TEST(strings_of_all_lengths)
+{
+    for (int before = 0; before < 20; before++) {
+        for (int after = 0; after < 20; after++) {
+            char text[80];
+            int n = snprintf(text, sizeof(text), "[\"%.*s\\\"%.*s\\\\\",7]", before,
+                             "abcdefghijklmnopqrst", after, "[]{},:ABCDEFGHIJKLMN");
+            struct str in = jsontext_inside(str_n(text, (size_t)n)), value;
+            CHECK(jsontext_item(&in, &value));
+            CHECK_INT(value.n, before + after + 6);
+            CHECK(jsontext_item(&in, &value));
+            CHECK(str_eq(value, STR("7")));
+            CHECK(!jsontext_item(&in, &value));
+        }
+    }
+}
+
 T_MAIN
