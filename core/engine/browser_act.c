@@ -14,7 +14,14 @@
 #include <unistd.h>
 
 enum { DRAG_MS = 50 };
-enum need { VISIBLE = 1, STABLE = 2, HIT = 4, ENABLED = 8, EDITABLE = 16 };
+enum need {
+    VISIBLE = 1,
+    STABLE = 2,
+    HIT = 4,
+    ENABLED = 8,
+    EDITABLE = 16,
+    SCROLLED = 32 /* as STABLE, without the wait for a frame */
+};
 
 /* An element, as a call works on it. */
 struct hand {
@@ -24,8 +31,9 @@ struct hand {
 };
 
 /*
- * "" when it is ready, "!…" an error at once, else what it waits for. Two frames with
- * the same box are stable; where no frame is drawn, 100 ms stand for one.
+ * "" when it is ready, "late" if that took more than one look, "!…" an error at once,
+ * else what it waits for. Two frames with the same box are stable; where no frame is
+ * drawn, 100 ms stand for one.
  */
 static const char ready[] =
     "async function([need],[ms]){const e=this,end=performance.now()+ms;"
@@ -47,7 +55,8 @@ static const char ready[] =
     "<select> "
     "or [contenteditable] and does not have a role allowing [aria-readonly]';"
     "if(e.readOnly)return 'element is not editable'}"
-    "if(need&2){e.scrollIntoViewIfNeeded(true);const a=box();await frame();"
+    "if(need&34)e.scrollIntoViewIfNeeded(true);"
+    "if(need&2){const a=box();await frame();"
     "if(a!==box())return 'element is not stable'}"
     "if(need&4){const r=[...e.getClientRects()].find(r=>r.width*r.height>1)||"
     "e.getBoundingClientRect();const w=e.ownerDocument.defaultView;"
@@ -61,7 +70,8 @@ static const char ready[] =
     "!(h.shadowRoot&&h.shadowRoot.contains(e)))"
     "return tag(h)+' intercepts pointer events'}}"
     "return ''};"
-    "for(;;){const why=await look();if(!why||why[0]==='!'||performance.now()>=end)"
+    "for(let late='';;late='late'){const why=await look();if(!why)return late;"
+    "if(why[0]==='!'||performance.now()>=end)"
     "return why;await new Promise(r=>setTimeout(r,20))}}";
 
 /* Everything in the field is selected: what is inserted takes its place. */
@@ -148,15 +158,15 @@ static int resolve(struct browser *b, struct hand *h, const char *api, struct st
     return ok ? 0 : no_element(e, bid);
 }
 
-/* A function on the element, with one or two arguments (taken); its text, or "". */
-static int apply(struct browser *b, const struct hand *h, const char *function,
-                 struct json *one, struct json *two, struct buf *answer, struct err *e)
+/* Begins a function on the element, with up to three arguments (taken). The call's id. */
+static int begin(struct browser *b, const struct hand *h, const char *function,
+                 struct json *const take[3])
 {
-    struct json *p = json_object(), *args = json_array(), *given[] = {one, two};
-    for (int i = 0; i < 2; i++) {
+    struct json *p = json_object(), *args = json_array();
+    for (int i = 0; i < 3; i++) {
         struct json *a = json_object();
-        if (given[i])
-            json_put(a, "value", given[i]);
+        if (take[i])
+            json_put(a, "value", take[i]);
         json_push(args, a);
     }
     json_put_z(p, "functionDeclaration", function);
@@ -165,7 +175,14 @@ static int apply(struct browser *b, const struct hand *h, const char *function,
     json_put_bool(p, "returnByValue", true);
     json_put_bool(p, "awaitPromise", true);
     json_put_bool(p, "userGesture", true);
-    struct json *j = browser_ask(b, str_of(h->session), "Runtime.callFunctionOn", p, e);
+    return cdp_send(&b->cdp, str_of(h->session), "Runtime.callFunctionOn", p);
+}
+
+/* What came of it: its text, or "". */
+static int finish(struct browser *b, const struct hand *h, int id, struct buf *answer,
+                  struct err *e)
+{
+    struct json *j = cdp_wait(&b->cdp, id, browser_in(BROWSER_CALL_MS), e);
     buf_reset(answer);
     buf_adds(answer,
              str_sub(json_str(json_get(json_get(j, "result"), "result"), "value", ""), 0,
@@ -175,6 +192,13 @@ static int apply(struct browser *b, const struct hand *h, const char *function,
     if (threw)
         return api_error(e, h->api, "the page's own scripts stand in the way");
     return j ? 0 : broke(e, h->api);
+}
+
+static int apply(struct browser *b, const struct hand *h, const char *function,
+                 struct json *one, struct json *two, struct buf *answer, struct err *e)
+{
+    int id = begin(b, h, function, (struct json *[3]){one, two, NULL});
+    return finish(b, h, id, answer, e);
 }
 
 /* An argument: a list of one, which the functions take apart. */
@@ -189,31 +213,42 @@ static struct json *number_json(int64_t v)
 static int judge(const struct hand *h, const struct buf *answer, struct err *e)
 {
     struct str s = buf_str(answer);
-    if (s.n == 0 || str_eq(s, STR("done")))
+    if (s.n == 0 || str_eq(s, STR("done")) || str_eq(s, STR("late")))
         return 0;
     if (s.p[0] == '!')
         return api_error(e, h->api, buf_z(answer) + 1);
     return waited(e, h->api, s);
 }
 
+static int begin_ready(struct browser *b, const struct hand *h, int need, int ms)
+{
+    return begin(b, h, ready,
+                 (struct json *[3]){number_json(need), number_json(ms), NULL});
+}
+
 static int await_ready(struct browser *b, const struct hand *h, int need, struct err *e)
 {
     struct buf answer = BUF_INIT(1024);
-    int r = apply(b, h, ready, number_json(need), number_json(BROWSER_ELEMENT_MS),
-                  &answer, e);
+    int id = begin_ready(b, h, need, BROWSER_ELEMENT_MS);
+    int r = finish(b, h, id, &answer, e);
     if (r == 0)
         r = judge(h, &answer, e);
     buf_release(&answer);
     return r;
 }
 
-/* The middle of its first box that has an area, within the viewport of its session. */
-static int point(struct browser *b, const struct hand *h, double *x, double *y,
-                 struct err *e)
+static int begin_point(struct browser *b, const struct hand *h)
 {
     struct json *p = json_object();
     json_put_int(p, "backendNodeId", h->node);
-    struct json *j = browser_ask(b, str_of(h->session), "DOM.getContentQuads", p, e);
+    return cdp_send(&b->cdp, str_of(h->session), "DOM.getContentQuads", p);
+}
+
+/* The middle of its first box that has an area, within the viewport of its session. */
+static int finish_point(struct browser *b, const struct hand *h, int id, double *x,
+                        double *y, struct err *e)
+{
+    struct json *j = cdp_wait(&b->cdp, id, browser_in(BROWSER_CALL_MS), e);
     const struct json *quads = json_get(json_get(j, "result"), "quads");
     int r = -1;
     for (const struct json *q = json_first(quads); q && r < 0; q = json_next(q)) {
@@ -241,10 +276,16 @@ static int point(struct browser *b, const struct hand *h, double *x, double *y,
     return r < 0 ? waited(e, h->api, STR("element is not visible")) : 0;
 }
 
+static int point(struct browser *b, const struct hand *h, double *x, double *y,
+                 struct err *e)
+{
+    return finish_point(b, h, begin_point(b, h), x, y, e);
+}
+
 /* ---- the mouse ---- */
 
-static int mouse(struct browser *b, struct str session, const char *type,
-                 const char *button, int clicks, struct err *e)
+static int begin_mouse(struct browser *b, struct str session, const char *type,
+                       const char *button, int clicks)
 {
     struct json *p = json_object();
     json_put_z(p, "type", type);
@@ -254,9 +295,20 @@ static int mouse(struct browser *b, struct str session, const char *type,
     json_put_int(p, "buttons", b->buttons);
     json_put_int(p, "modifiers", b->modifiers);
     json_put_int(p, "clickCount", clicks);
-    struct json *j = browser_ask(b, session, "Input.dispatchMouseEvent", p, e);
+    return cdp_send(&b->cdp, session, "Input.dispatchMouseEvent", p);
+}
+
+static int finish_mouse(struct browser *b, int id, struct err *e)
+{
+    struct json *j = cdp_wait(&b->cdp, id, browser_in(BROWSER_CALL_MS), e);
     json_free(j);
     return j ? 0 : -1;
+}
+
+static int mouse(struct browser *b, struct str session, const char *type,
+                 const char *button, int clicks, struct err *e)
+{
+    return finish_mouse(b, begin_mouse(b, session, type, button, clicks), e);
 }
 
 static int button_bit(const char *button)
@@ -417,52 +469,93 @@ static int press_modifiers(struct browser *b, struct str session, int bits, int 
     return 0;
 }
 
+static int move_to(struct browser *b, const struct hand *h, struct err *e)
+{
+    double x, y;
+    if (point(b, h, &x, &y, e) < 0)
+        return -1;
+    return move(b, str_of(h->session), x, y, e) < 0 ? broke(e, h->api) : 0;
+}
+
+/*
+ * Waits until the element is ready, and brings the pointer there. A pointer's move takes
+ * a frame, and so does seeing that nothing moves: what looks ready gets both at once.
+ */
+static int aim(struct browser *b, const struct hand *h, int need, struct err *e)
+{
+    struct err first = ERR_INIT;
+    struct buf answer = BUF_INIT(1024);
+    double x, y;
+    int looked = begin_ready(b, h, (need & ~STABLE) | SCROLLED, 0);
+    int pointed = begin_point(b, h);
+    bool sure = finish(b, h, looked, &answer, &first) == 0 && answer.n == 0;
+    if (finish_point(b, h, pointed, &x, &y, &first) < 0 || !sure) {
+        buf_release(&answer);
+        return await_ready(b, h, need, e) < 0 ? -1 : move_to(b, h, e);
+    }
+    b->x = x;
+    b->y = y;
+    looked = begin_ready(b, h, need, BROWSER_ELEMENT_MS);
+    int moved = begin_mouse(b, str_of(h->session), "mouseMoved", "none", 0);
+    int r = finish(b, h, looked, &answer, e);
+    if (finish_mouse(b, moved, &first) < 0 && r == 0) {
+        *e = first;
+        r = broke(e, h->api);
+    }
+    if (r == 0)
+        r = judge(h, &answer, e);
+    if (r == 0 && answer.n > 0)
+        r = move_to(b, h, e);
+    buf_release(&answer);
+    return r;
+}
+
 static int do_click(struct browser *b, const struct browse_bound *a, int count,
                     struct err *e)
 {
     const char *api = count > 1 ? "Locator.dblclick" : "Locator.click";
     struct hand h;
-    double x, y;
     const char *button = button_of(a->arg[1], api, e);
     int modifiers = button ? modifiers_of(a->arg[2], api, e) : -1, held = b->modifiers;
-    if (modifiers < 0 || resolve(b, &h, api, a->arg[0]->text, e) < 0 ||
-        await_ready(b, &h, VISIBLE | STABLE | HIT | ENABLED, e) < 0 ||
-        point(b, &h, &x, &y, e) < 0)
+    if (modifiers < 0 || resolve(b, &h, api, a->arg[0]->text, e) < 0)
         return -1;
     if (press_modifiers(b, str_of(h.session), modifiers, 1, e) < 0)
         return broke(e, api);
-    int r = move(b, str_of(h.session), x, y, e) < 0 ||
-            clicks_at(b, str_of(h.session), button, count, e) < 0;
-    if (press_modifiers(b, str_of(h.session), modifiers, 2, e) < 0)
-        r = -1;
+    int r = aim(b, &h, VISIBLE | STABLE | HIT | ENABLED, e);
+    if (r == 0 && clicks_at(b, str_of(h.session), button, count, e) < 0)
+        r = broke(e, api);
+    if (press_modifiers(b, str_of(h.session), modifiers, 2, e) < 0 && r == 0)
+        r = broke(e, api);
     b->modifiers = held;
-    return r ? broke(e, api) : 0;
+    return r;
 }
 
 static int do_hover(struct browser *b, struct hand *h, const char *api, struct str bid,
                     int need, struct err *e)
 {
-    double x, y;
-    if (resolve(b, h, api, bid, e) < 0 || await_ready(b, h, need, e) < 0 ||
-        point(b, h, &x, &y, e) < 0)
-        return -1;
-    return move(b, str_of(h->session), x, y, e) < 0 ? broke(e, api) : 0;
+    return resolve(b, h, api, bid, e) < 0 ? -1 : aim(b, h, need, e);
 }
 
 static int do_fill(struct browser *b, struct str bid, struct str value, const char *api,
                    struct err *e)
 {
     struct hand h;
-    struct buf answer = BUF_INIT(1024);
-    struct json *v = json_array();
-    json_push_str(v, value);
+    struct buf answer = BUF_INIT(1024), both = BUF_INIT(16 << 10);
+    /* In one call: nothing of the page comes between. */
+    buf_addf(&both,
+             "async function(need,ms,value){const why=await(%s).call(this,need,ms);"
+             "return why&&why!=='late'?why:(%s).call(this,value)}",
+             ready, prepare_fill);
     int r = resolve(b, &h, api, bid, e);
-    if (r == 0)
-        r = await_ready(b, &h, VISIBLE | ENABLED | EDITABLE, e);
-    if (r == 0)
-        r = apply(b, &h, prepare_fill, v, NULL, &answer, e);
-    else
-        json_free(v);
+    if (r == 0) {
+        struct json *v = json_array();
+        json_push_str(v, value);
+        int id = begin(b, &h, buf_z(&both),
+                       (struct json *[3]){number_json(VISIBLE | ENABLED | EDITABLE),
+                                          number_json(BROWSER_ELEMENT_MS), v});
+        r = finish(b, &h, id, &answer, e);
+    }
+    buf_release(&both);
     if (r == 0)
         r = judge(&h, &answer, e);
     if (r == 0 && answer.n == 0 && value.n == 0) {
