@@ -261,6 +261,14 @@ static int put_page(const struct webpage *p, const struct job_child *c, struct e
     return rc;
 }
 
+/* What readers say of the content, with whose it is. */
+static void name_it(const struct webtext *w, struct err *e)
+{
+    struct err why = *e;
+    if (!str_starts(str_of(why.text), STR("cannot ")))
+        err_set(e, why.code, "cannot show %.200s: %.250s", w->ask.url, why.text);
+}
+
 /* In the helper, which has a copy of all of w. */
 static int read_page(void *arg, const struct job_child *c, struct err *e)
 {
@@ -282,6 +290,8 @@ static int read_page(void *arg, const struct job_child *c, struct err *e)
     }
     if (rc == 0)
         rc = put_page(&p, c, e);
+    else
+        name_it(w, e);
     webpage_release(&p);
     return rc;
 }
@@ -427,11 +437,18 @@ static void on_head(struct httpc *c)
     }
 }
 
+/* What is announced to be too long is not waited for. */
+static bool is_too_long(const struct httpc *c)
+{
+    uint64_t n;
+    return str_to_u64(http_field(&c->head, "content-length"), &n) == 0 && n > WEBBODY_MAX;
+}
+
 static size_t on_body(struct httpc *c, struct str piece)
 {
     struct webtext *w = container_of(c, struct webtext, http);
     struct err e;
-    if (buf_adds(&w->body, piece) < 0) {
+    if (is_too_long(c) || buf_adds(&w->body, piece) < 0) {
         err_set(&e, ERR_LIMIT, "cannot show %.200s: it is larger than %d MiB", w->ask.url,
                 WEBBODY_MAX >> 20);
         finish(w, &e);
