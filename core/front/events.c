@@ -495,6 +495,7 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
     list_init(&ev->natives);
     map_init(&ev->names);
     map_init(&ev->ends);
+    map_init(&ev->places);
     buf_init(&ev->batch, LIMIT_EVENT_MAX + 2 * BATCH);
     task_init(&ev->keep, on_keep);
     task_init(&ev->flows, on_flows);
@@ -572,6 +573,7 @@ void events_load(struct events *ev, int memory_fd)
     open_log(ev, memory_fd);
     count_start(ev);
     load_secrets(ev);
+    natives_load(ev);
     ev->indexed_to = eventlog_next(ev->log);
     ev->indexed = ev->indexed_to == 1;
     log.arg = ev;
@@ -624,6 +626,7 @@ void events_start(struct events *ev)
     }
     for (size_t i = 0; i < n; i++)
         events_act_again(ev, ids[i], new_server);
+    natives_loaded(ev);
     task_defer(ev->en->loop, &ev->keep);
 }
 

@@ -22,21 +22,19 @@ int files_start(struct events *ev, const struct files_ask *q,
                 const struct fileact_events *calls, void *arg, struct fileact **out,
                 struct err *e)
 {
-    struct v0_place place;
-    if (v0_place(ev->v0, q->session, &place, e) < 0)
-        return -1;
+    const struct v0_place *place = q->place;
     struct fileact_spec spec = {.verb = q->verb,
                                 .args = q->args,
-                                .cwd = place.cwd,
+                                .cwd = place->cwd,
                                 .token = q->token,
                                 .again = q->again,
                                 .input = q->input,
                                 .output = q->output,
-                                .as_user = place.as_user,
-                                .uid = place.uid,
-                                .gid = place.gid,
-                                .groups = place.groups,
-                                .groups_n = place.groups_n};
+                                .as_user = place->as_user,
+                                .uid = place->uid,
+                                .gid = place->gid,
+                                .groups = place->groups,
+                                .groups_n = place->groups_n};
     *out = fileact_start(ev->en->loop, &spec, calls, arg, e);
     return *out ? 0 : -1;
 }
@@ -56,13 +54,15 @@ static void on_done(void *arg, struct str result, const struct err *e)
 static void start(struct native *n, const struct fileact_events *calls)
 {
     struct err e = ERR_INIT;
+    struct v0_place place;
     struct files_ask q = {.verb = n->kind->name,
                           .args = n->args,
-                          .session = str_of(n->session),
+                          .place = &place,
                           .token = n->key,
                           .again = n->again};
     struct running *r = calloc(1, sizeof(*r));
-    if (r && files_start(n->ev, &q, calls, r, &r->f, &e) == 0) {
+    if (r && native_place(n, &place, &e) == 0 &&
+        files_start(n->ev, &q, calls, r, &r->f, &e) == 0) {
         r->n = n;
         n->own = r;
         return;

@@ -9,12 +9,12 @@
 struct files_ask {
     const char *verb;
     const struct json *args;
-    struct str session;
+    const struct v0_place *place;
     const char *token;
     bool again, input, output;
 };
 
-/* fileact_start, as the session's user and in its directory. -1: e. */
+/* fileact_start, as that user and in that directory. -1: e. */
 int files_start(struct events *ev, const struct files_ask *q,
                 const struct fileact_events *calls, void *arg, struct fileact **out,
                 struct err *e);

@@ -194,6 +194,7 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
     static const struct fileact_events takes = {NULL, on_input_room, on_done};
     struct events *ev = req_arg(r);
     struct err e = ERR_INIT;
+    struct v0_place place;
     char session[V0_SESSION_MAX + 1], token[TOKEN + 1];
     struct transfer *t = xnew(struct transfer);
     *t = (struct transfer){.ev = ev, .req = r, .type = type};
@@ -202,13 +203,15 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
     random_hex(token, TOKEN);
     struct files_ask q = {.verb = verb,
                           .args = args,
-                          .session = str_of(session),
+                          .place = &place,
                           .token = token,
                           .input = input,
                           .output = type};
     int rc = fileact_check(verb, args, input, type, &e);
     if (rc == 0 && !v0_ready(ev->v0))
         rc = err_set(&e, ERR_CANCELLED, "the sandbox is not ready yet; GET /ready says");
+    if (rc == 0)
+        rc = v0_place(ev->v0, str_of(session), &place, &e);
     if (rc == 0)
         rc = files_start(ev, &q, input ? &takes : type ? &sends : &looks, t, &t->f, &e);
     json_free(args);

@@ -64,11 +64,79 @@ static void native_free(void *p)
     free(n);
 }
 
+/* ---- where ---- */
+
+static struct native *find(const struct events *ev, const char *key)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &ev->natives) {
+        struct native *n = list_entry(it, struct native, node);
+        if (strcmp(n->key, key) == 0)
+            return n;
+    }
+    return NULL;
+}
+
+static const char place_before[] = "native/";
+
+/* "": it is forgotten. */
+static void keep_place(struct events *ev, const char *key, const char *cwd)
+{
+    struct buf name = BUF_INIT(64);
+    buf_addf(&name, "%s%s", place_before, key);
+    hold_put(ev->en->hold, buf_str(&name), str_of(cwd));
+    buf_release(&name);
+}
+
+void natives_load(struct events *ev)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&ev->en->states, it, &key, &value));) {
+        if (str_starts(key, STR(place_before)))
+            map_put(&ev->places, str_sub(key, sizeof(place_before) - 1, key.n),
+                    xstrdup(buf_z(value)));
+    }
+}
+
+void natives_loaded(struct events *ev)
+{
+    struct list *it, *tmp;
+    struct str key;
+    void *value;
+    list_each (it, tmp, &ev->natives) {
+        struct native *n = list_entry(it, struct native, node);
+        n->placed = n->placed || map_get(&ev->places, str_of(n->key));
+    }
+    for (void *at = NULL; (at = map_next(&ev->places, at, &key, &value));) {
+        char name[EVENTS_KEY + 1] = "";
+        memcpy(name, key.p, key.n < EVENTS_KEY ? key.n : EVENTS_KEY);
+        if (!find(ev, name))
+            keep_place(ev, name, "");
+    }
+}
+
+int native_place(struct native *n, struct v0_place *p, struct err *e)
+{
+    struct events *ev = n->ev;
+    const char *before = map_get(&ev->places, str_of(n->key));
+    if (v0_place(ev->v0, str_of(n->session), p, e) < 0)
+        return -1;
+    if (before)
+        snprintf(p->cwd, sizeof(p->cwd), "%s", before);
+    else
+        keep_place(ev, n->key, p->cwd);
+    n->placed = true;
+    return 0;
+}
+
 /* Out of the list; it is valid until the turn is over. Its pending; NULL: there is none.
  */
 static struct pending *leave(struct native *n)
 {
     list_del(&n->node);
+    if (n->placed)
+        keep_place(n->ev, n->key, "");
     loop_bury(n->ev->en->loop, n, native_free);
     return events_pending(n->ev, n->id);
 }

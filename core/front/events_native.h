@@ -37,7 +37,8 @@ struct native {
     char key[EVENTS_KEY + 1]; /* its own name: 32 hex digits, the same after a restart */
     bool again;               /* the worker before had it */
     bool started;
-    void *own; /* the kind's */
+    bool placed; /* where it is done is kept */
+    void *own;   /* the kind's */
 };
 
 struct native_kind {
@@ -69,7 +70,18 @@ void native_fail(struct native *n, const struct err *e);
  */
 int native_tell(struct native *n, struct buf *object, struct err *e);
 
-/* ---- for events_act.c ---- */
+/*
+ * v0_place of its session, when it is first asked: after a restart the directory is the
+ * same, wherever the session's shell is by then.
+ */
+int native_place(struct native *n, struct v0_place *out, struct err *e);
+
+/* ---- for events.c and events_act.c ---- */
+
+/* Takes up what the worker before kept, from engine.states. */
+void natives_load(struct events *ev);
+/* What nobody took up goes. */
+void natives_loaded(struct events *ev);
 
 /* NULL: it is none of these. */
 const struct native_kind *native_find(const struct json *message);

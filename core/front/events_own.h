@@ -102,6 +102,7 @@ struct events {
     struct list pendings;
     unsigned npendings;
     struct list natives; /* struct native, owned */
+    struct map places;   /* by key: a directory, owned; of the worker before */
     struct map names;    /* struct known, by name */
     struct map ends;     /* struct known without an end, by "ID" */
     struct list knowns;

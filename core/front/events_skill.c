@@ -53,7 +53,7 @@ static void start(struct native *n)
     const struct skill *s = find(n->args, &e);
     if (!json_get(n->args, "args"))
         json_put(n->args, "args", json_object());
-    if (s && v0_place(n->ev->v0, str_of(n->session), &r->place, &e) == 0) {
+    if (s && native_place(n, &r->place, &e) == 0) {
         struct skill_call q = {.skill = s,
                                .args = json_get(n->args, "args"),
                                .cwd = r->place.cwd,
@@ -62,6 +62,7 @@ static void start(struct native *n)
                                .edits = engine_edits(en),
                                .windows = engine_windows(en),
                                .session = n->session,
+                               .engine = en,
                                .lint = json_bool(n->args, "lint", false),
                                .as_user = r->place.as_user,
                                .uid = r->place.uid,
