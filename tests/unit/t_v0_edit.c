@@ -339,11 +339,11 @@ static void put_pdf(const char *name, int lines)
     fprintf(f,
             "%%PDF-1.4\n%%\xff\xfe\xfd\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
             "2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
-            "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R"
+            "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 19999]/Contents 4 0 R"
             "/Resources<</Font<</F 5 0 R>>>>>>endobj\n4 0 obj<</Length %d>>stream\n",
             lines * 50);
     for (int i = 0; i < lines; i++)
-        fprintf(f, "BT /F 1 Tf 50 %09.3f Td (Line %09d) Tj ET   \n", 790 - i * 0.25, i);
+        fprintf(f, "BT /F 9 Tf 50 %09.3f Td (Line %09d) Tj ET   \n", 19900 - i * 15., i);
     fprintf(f,
             "\nendstream endobj\n5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
             "endobj\ntrailer<</Root 1 0 R>>\n");
