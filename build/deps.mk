@@ -9,7 +9,7 @@
 # line, the recipe, the flags, the compiler. So a change makes a new folder and
 # never a wrong old one, and a second clone finds all of it there.
 
-DEPS := ca-certificates cjson libvterm mbedtls pcre2 zlib
+DEPS := ca-certificates charsets cjson libvterm mbedtls pcre2 zlib
 
 musl.src := musl
 
@@ -18,6 +18,12 @@ ca-certificates.own := build/ca-bundle.sh ca-bundle.sh
 ca-certificates.make := sh ca-bundle.sh
 ca-certificates.src := ca_bundle.c
 ca-certificates.inc := ca_bundle.h
+
+# Not code either: musl's tables of East Asian character sets, of the same archive.
+charsets.own := build/charset-tables.sh charset-tables.sh
+charsets.make := sh charset-tables.sh
+charsets.src := charsets.c
+charsets.inc := charsets.h
 
 cjson.src := cJSON.c
 cjson.inc := cJSON.h

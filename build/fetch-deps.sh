@@ -161,6 +161,7 @@ from_source() {
 }
 
 fetch() {
+    keep_any "$cache/archives" && return 0 # of another dependency, which is made of it too
     [ -n "${OD_DEPS_DIR:-}" ] && keep_any "$OD_DEPS_DIR" && return 0
     say "$name"
     from_source "$source" || from_url "$address"

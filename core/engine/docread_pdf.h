@@ -71,6 +71,7 @@ struct pdf_dict {
     struct pdf_pair *pair;
 };
 
+struct charset_tables;
 struct pdf_pack;
 
 struct pdf_stream {
@@ -113,10 +114,11 @@ struct pdf {
     struct pdf_entry *entry; /* owned */
     size_t entries, entries_room;
     struct pdf_obj trailer;
-    bool rebuilt;   /* by looking for objects everywhere */
-    int64_t work;   /* steps left: what would take more is no document */
-    int64_t unpack; /* bytes that streams may still unpack to */
-    struct err err; /* the first that ends it all */
+    bool rebuilt;                    /* by looking for objects everywhere */
+    int64_t work;                    /* steps left: what would take more is no document */
+    int64_t unpack;                  /* bytes that streams may still unpack to */
+    struct charset_tables *charsets; /* owned; NULL until a font needs them */
+    struct err err;                  /* the first that ends it all */
 };
 
 /* Finds the objects. -1: d->err. */
@@ -226,7 +228,9 @@ struct pdf_font {
     struct pdf_width *widths; /* of Type 0, by CID */
     size_t widths_n;
     double default_width;
-    uint32_t *chars; /* of Type 0, by CID; NULL: none are known */
+    int collection;                      /* of Type 0, as of charset_collection */
+    const struct charset_tables *tables; /* borrowed; NULL: they are not needed */
+    uint32_t *chars;                     /* of Type 0, by CID; NULL: none are known */
     size_t chars_n;
 };
 

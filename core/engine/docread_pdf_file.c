@@ -2,6 +2,8 @@
 /* Objects of a file by their number, read when they are asked for. */
 #include "engine/docread_pdf.h"
 
+#include "engine/charset.h"
+
 #include <stdlib.h>
 
 enum {
@@ -239,5 +241,6 @@ int pdf_open(struct pdf *d, struct str file)
 void pdf_close(struct pdf *d)
 {
     free(d->entry);
+    charset_close(d->charsets);
     arena_release(&d->arena);
 }

@@ -3,14 +3,14 @@
  * Type 0 fonts (ISO 32000-1, 9.7): codes of several bytes, numbers of characters in a
  * collection (CID), widths by these.
  *
- * Without ToUnicode, text is what the code itself is, if the CMap is one of Unicode or
- * the code is ASCII; else that of the glyph in the font program, if that has names or
- * a table of characters. CMaps of other East Asian sets would need their tables: those
- * characters stay unknown, and are counted.
+ * Without ToUnicode, text is what the code itself is, if the CMap is one of a character
+ * set; else that of the glyph in the font program, if that has names or a table of
+ * characters; else that of the number in Adobe's collection.
  */
 #include "engine/docread_pdf.h"
 
 #include "base/utf8.h"
+#include "engine/charset.h"
 
 #include <stdlib.h>
 
@@ -18,7 +18,10 @@ enum { WIDTHS_MAX = 1 << 20, GLYPHS = 65536, NO_CID = UINT32_MAX };
 
 /* ---- codes ---- */
 
-enum pdf_codes { TWO_BYTES, UTF16, UTF8, UTF32, EUC, FROM_81, RKSJ };
+/* Those of character sets come last, in the order of enum charset. */
+enum pdf_codes { IDENTITY, UNKNOWN, UTF16, UTF8, UTF32, SETS };
+
+#define SET(x) (SETS + CHARSET_##x)
 
 /* Predefined CMaps (table 118) by a part of their names, special ones first. */
 static const struct {
@@ -26,13 +29,27 @@ static const struct {
     uint8_t codes;  /* enum pdf_codes */
     uint16_t space; /* the CID of the blank; the rest of ASCII follows; 0: unknown */
 } known[] = {
-    {"UCS2", UTF16, 1},        {"UTF16", UTF16, 1},       {"UTF8", UTF8, 1},
-    {"UTF32", UTF32, 1},       {"GBK2K", FROM_81, 813},   {"GBKp-EUC", FROM_81, 1},
-    {"GBK-EUC", FROM_81, 813}, {"GBpc-EUC", EUC, 1},      {"GB-EUC", EUC, 813},
-    {"90msp-RKSJ", RKSJ, 1},   {"90pv-RKSJ", RKSJ, 1},    {"83pv-RKSJ", RKSJ, 1},
-    {"RKSJ", RKSJ, 231},       {"KSCms-UHC", FROM_81, 1}, {"KSCpc-EUC", EUC, 1},
-    {"KSC-EUC", EUC, 8094},    {"ETenms-B5", FROM_81, 1}, {"ETen-B5", FROM_81, 13648},
-    {"B5", FROM_81, 1},        {"EUC", EUC, 231},
+    {"UCS2", UTF16, 1},
+    {"UTF16", UTF16, 1},
+    {"UTF8", UTF8, 1},
+    {"UTF32", UTF32, 1},
+    {"GBKp-EUC", SET(GBK), 1},
+    {"GBpc-EUC", SET(GBK), 1},
+    {"GBT", UNKNOWN, 0},
+    {"GBK", SET(GBK), 813},
+    {"GB-EUC", SET(GBK), 813},
+    {"90msp-RKSJ", SET(SHIFT_JIS), 1},
+    {"90pv-RKSJ", SET(SHIFT_JIS), 1},
+    {"83pv-RKSJ", SET(SHIFT_JIS), 1},
+    {"RKSJ", SET(SHIFT_JIS), 231},
+    {"KSC-EUC", SET(EUC_KR), 8094},
+    {"KSCms", SET(EUC_KR), 1},
+    {"KSCpc", SET(EUC_KR), 1},
+    {"ETen-B5", SET(BIG5), 13648},
+    {"B5", SET(BIG5), 1},
+    {"CNS", UNKNOWN, 0},
+    {"Hojo", UNKNOWN, 0},
+    {"EUC", SET(EUC_JP), 231},
 };
 
 static void read_codes(struct pdf *d, struct pdf_font *f, struct pdf_obj encoding)
@@ -43,6 +60,7 @@ static void read_codes(struct pdf *d, struct pdf_font *f, struct pdf_obj encodin
     if (encoding.type != PDF_NAME)
         return;
     f->vertical = str_ends(encoding.s, STR("-V")) || str_eq(encoding.s, STR("V"));
+    f->kind = str_starts(encoding.s, STR("Identity")) ? IDENTITY : UNKNOWN;
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         if (str_find(encoding.s, str_of(known[i].part)) >= 0) {
             f->kind = known[i].codes;
@@ -62,6 +80,16 @@ static size_t next_utf16(struct str s, uint32_t *code)
     return 4;
 }
 
+static size_t next_of_set(const struct pdf_font *f, struct str s, uint32_t *code)
+{
+    uint32_t c;
+    size_t n = charset_next(f->tables, (enum charset)(f->kind - SETS), s, &c);
+    *code = 0;
+    for (size_t i = 0; i < n; i++)
+        *code = *code << 8 | (unsigned char)s.p[i];
+    return n;
+}
+
 size_t pdf_wide_next(const struct pdf_font *f, struct str s, uint32_t *code)
 {
     unsigned first = (unsigned char)s.p[0];
@@ -72,8 +100,9 @@ size_t pdf_wide_next(const struct pdf_font *f, struct str s, uint32_t *code)
         int n = utf8_decode(s, code);
         return n < 1 ? 1 : (size_t)n;
     }
-    if (s.n == 1 || (f->kind >= EUC && first < (f->kind == EUC ? 0xa1 : 0x81)) ||
-        (f->kind == RKSJ && first >= 0xa0 && first < 0xe0))
+    if (f->tables && f->kind >= SETS)
+        return next_of_set(f, s, code);
+    if (s.n == 1)
         return 1;
     if (f->kind == UTF16)
         return next_utf16(s, code);
@@ -90,7 +119,7 @@ static uint32_t cid_of(const struct pdf_font *f, uint32_t code)
     uint32_t cid = 0;
     if (f->codes)
         return pdf_cmap_cid(f->codes, code, &cid) ? cid : 0;
-    if (f->kind == TWO_BYTES)
+    if (f->kind == IDENTITY)
         return code;
     return f->space && code >= ' ' && code < 127 ? f->space + code - ' ' : NO_CID;
 }
@@ -202,16 +231,33 @@ static void read_chars(struct pdf *d, struct pdf_font *f, struct pdf_obj cid)
     buf_release(&to_glyph);
 }
 
+static uint32_t of_set(const struct pdf_font *f, uint32_t code)
+{
+    char bytes[4];
+    size_t n = 0;
+    uint32_t c;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        if (n || code >> shift || shift == 0)
+            bytes[n++] = (char)(code >> shift);
+    }
+    return charset_next(f->tables, (enum charset)(f->kind - SETS), str_n(bytes, n), &c) ==
+                   n
+               ? c
+               : 0;
+}
+
 void pdf_wide_text(const struct pdf_font *f, uint32_t code, struct buf *out)
 {
     char u[4];
     uint32_t c = 0, cid = cid_of(f, code);
     if (f->kind == UTF16 || f->kind == UTF8 || f->kind == UTF32)
         c = code;
-    else if (f->kind >= EUC)
-        c = code < 128 ? code : f->kind == RKSJ && code < 256 ? 0xff61 + code - 0xa1 : 0;
-    else if (f->chars && cid < f->chars_n)
+    else if (f->kind >= SETS)
+        c = f->tables ? of_set(f, code) : 0;
+    else if (f->chars && cid < f->chars_n && f->chars[cid])
         c = f->chars[cid];
+    else if (f->tables && f->kind == IDENTITY && f->collection >= 0)
+        c = charset_of_cid(f->tables, f->collection, cid);
     if (c && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff))
         buf_add(out, u, (size_t)utf8_encode(c, u));
 }
@@ -223,6 +269,16 @@ void pdf_wide_read(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
     struct pdf_obj cid = pdf_item(d, pdf_get(d, font, "DescendantFonts"), 0);
     read_wide_widths(d, f, cid);
     read_codes(d, f, pdf_get(d, font, "Encoding"));
-    if (!f->to_unicode && f->kind == TWO_BYTES)
+    struct pdf_obj info = pdf_get(d, cid, "CIDSystemInfo");
+    struct pdf_obj ordering = pdf_get(d, info, "Ordering");
+    f->collection = -1;
+    if (ordering.type == PDF_STRING)
+        f->collection = charset_collection(ordering.s);
+    if (f->kind >= SETS || (!f->to_unicode && f->collection >= 0)) {
+        if (!d->charsets)
+            d->charsets = charset_open();
+        f->tables = d->charsets;
+    }
+    if (!f->to_unicode && f->kind == IDENTITY)
         read_chars(d, f, cid);
 }

@@ -2,15 +2,51 @@
 #include "engine/webcharset.h"
 
 #include "base/utf8.h"
+#include "engine/charset.h"
 #include "engine/webcharset_tables.h"
 
 #include <stdio.h>
 
 enum { META_LOOK = 1024, SETS = sizeof(webcharsets) / sizeof(*webcharsets) };
 
-enum set { UTF8 = -1, UTF16LE = -2, UTF16BE = -3, NO_SET = -4, UNKNOWN_SET = -5 };
+/* EAST and below: those of engine/charset.h. */
+enum set {
+    UTF8 = -1,
+    UTF16LE = -2,
+    UTF16BE = -3,
+    NO_SET = -4,
+    UNKNOWN_SET = -5,
+    EAST = -6
+};
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+/* As the Encoding standard has them (4.2); 0: none of them. */
+static int east_of(const char *name)
+{
+    static const struct {
+        const char *names; /* each between blanks */
+        enum charset set;
+    } sets[] = {
+        {" chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 gbk iso-ir-58 "
+         "x-gbk "
+         "gb18030 ",
+         CHARSET_GBK},
+        {" big5 big5-hkscs cn-big5 csbig5 x-x-big5 ", CHARSET_BIG5},
+        {" csshiftjis ms932 ms_kanji shift-jis shift_jis sjis windows-31j x-sjis ",
+         CHARSET_SHIFT_JIS},
+        {" cseucpkdfmtjapanese euc-jp x-euc-jp ", CHARSET_EUC_JP},
+        {" cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989 "
+         "ksc5601 ksc_5601 windows-949 ",
+         CHARSET_EUC_KR}};
+    char word[48];
+    snprintf(word, sizeof(word), " %s ", name);
+    for (size_t i = 0; i < sizeof(sets) / sizeof(*sets) && !strchr(name, ' '); i++) {
+        if (*name && strstr(sets[i].names, word))
+            return EAST - (int)sets[i].set;
+    }
+    return 0;
+}
 
 /* Names as they are meant: small letters, and what is the same is one. */
 static int set_of(struct str name, char unknown[40])
@@ -62,6 +98,8 @@ static int set_of(struct str name, char unknown[40])
         if (strcmp(is, webcharsets[i].name) == 0)
             return (int)i;
     }
+    if (east_of(z))
+        return east_of(z);
     snprintf(unknown, 40, "%s", z);
     for (char *c = unknown; *c; c++) { /* it is told in a text of ours */
         if (*c < ' ' || *c > '~')
@@ -142,6 +180,20 @@ static int add_table(struct buf *out, struct str s, int set)
     return 0;
 }
 
+static int add_east(struct buf *out, struct str s, enum charset set)
+{
+    struct charset_tables *t = charset_open();
+    int rc = t ? 0 : -1;
+    while (rc == 0 && s.n) {
+        uint32_t c;
+        size_t n = charset_next(t, set, s, &c);
+        rc = add_char(out, c || !*s.p ? c : 0xFFFD);
+        s = str_sub(s, n, s.n);
+    }
+    charset_close(t);
+    return rc;
+}
+
 /* A byte order mark; s is without it. */
 static int marked(struct str *s)
 {
@@ -176,6 +228,8 @@ int webcharset_read(struct str bytes, struct str header, bool html, struct buf *
     int rc;
     if (set >= 0)
         rc = add_table(out, bytes, set);
+    else if (set <= EAST)
+        rc = add_east(out, bytes, (enum charset)(EAST - set));
     else if (set == UTF16LE || set == UTF16BE)
         rc = add_utf16(out, bytes, set == UTF16BE);
     else

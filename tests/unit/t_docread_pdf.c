@@ -558,19 +558,46 @@ TEST(codes_that_are_characters)
         "<00410042> Tj 10 0 Td <0043>", "ABC");
 }
 
-TEST(sets_without_their_tables)
+TEST(east_asian_sets)
 {
-    /* What is ASCII is said, what is not is counted. */
     check_font(
         "<</Subtype/Type0/Encoding/GBK-EUC-H/DescendantFonts[<</W[814[500 500]]>>]>>",
-        "(\xd6\xd0!!\x81\x40)",
-        "!!\n[2 characters are missing above: their fonts do not say which ones "
-        "they are.]");
+        "(\xd6\xd0!!\xc5\xf4)", "中!!鹏");
+    check_font("<</Subtype/Type0/Encoding/90ms-RKSJ-H/DescendantFonts[<<>>]>>",
+               "(\xb1\x93\xfa)", "ｱ日");
+    check_font("<</Subtype/Type0/Encoding/EUC-V/DescendantFonts[<<>>]>>", "(\xc6\xfc)",
+               "日");
+    check_font("<</Subtype/Type0/Encoding/ETen-B5-H/DescendantFonts[<<>>]>>",
+               "(\xa4\xa4)", "中");
+    check_font("<</Subtype/Type0/Encoding/KSCms-UHC-H/DescendantFonts[<<>>]>>",
+               "(\xb0\xa1\x81\x41)", "가갂");
+    /* What has no character is counted, and so are sets that nobody knows. */
     check_font(
-        "<</Subtype/Type0/Encoding/90ms-RKSJ-H/DescendantFonts[<</W[231 632 500]>>]>>",
-        "(\xb1\x88\x9f\xb2)",
-        "ｱ ｲ\n[1 characters are missing above: their fonts do not say which ones "
-        "they are.]");
+        "<</Subtype/Type0/Encoding/GBK-EUC-H/DescendantFonts[<<>>]>>", "(!\xff)",
+        "!\n[1 characters are missing above: their fonts do not say which ones they "
+        "are.]");
+    check_font("<</Subtype/Type0/Encoding/CNS-EUC-H/DescendantFonts[<<>>]>>",
+               "(\xa4\xa4)",
+               "[The fonts of this file do not say which characters they draw: it needs "
+               "character recognition, or a model that sees.]");
+}
+
+TEST(numbers_of_adobes_collections)
+{
+    static const struct {
+        const char *ordering, *cids, *want;
+    } cases[] = {{"GB1", "<0022 03AC 1257>", "A啊亍"},    /* 34, 940, 4695 */
+                 {"Japan1", "<0022 0465 0FFA>", "A亜弌"}, /* 1125, 4090 */
+                 {"CNS1", "<0253 0022>", "一A"},          /* 595 */
+                 {"Korea1", "<043E 0022>", "가A"}};       /* 1086 */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char font[256];
+        snprintf(font, sizeof(font),
+                 "<</Subtype/Type0/Encoding/Identity-H/DescendantFonts[<</CIDSystemInfo"
+                 "<</Registry(Adobe)/Ordering(%s)/Supplement 0>>>>]>>",
+                 cases[i].ordering);
+        check_font(font, cases[i].cids, cases[i].want);
+    }
 }
 
 /* CFF: a head, one name, one dictionary, one string, no subroutines. */

@@ -428,8 +428,15 @@ TEST(character_sets)
     body_is(STR("\xEF\xBB\xBF<p>\xC3\xA9"), "text/html; charset=latin1", "é\n");
     body_is(STR("\xFF\xFE<\0p\0>\0\xE9\0\x3D\xD8\x00\xDE"), "text/html", "é😀\n");
     body_is(STR("<p>a\xFF"), "text/html; charset=utf-8", "a\xEF\xBF\xBD\n");
-    CHECK_INT(read_body(STR("<p>\x82\xA0"), "text/html; charset=Shift_JIS", ""), 0);
-    CHECK(strstr(buf_z(&page.text), "(The page is written in shift_jis"));
+    body_is(STR("<p>\x82\xA0\xB1"), "text/html; charset=Shift_JIS", "あｱ\n");
+    body_is(STR("<p>\xA4\xA2\x8E\xB1"), "text/html; charset=EUC-JP", "あｱ\n");
+    body_is(STR("<meta charset=gb2312><p>\xD6\xD0\x81\x40"), "text/html", "中丂\n");
+    body_is(STR("<p>\xA4\xA4\xA4\x40"), "text/html; charset=big5", "中一\n");
+    body_is(STR("<p>\xB0\xA1\x81\x41\xC6\x52"), "text/html; charset=euc-kr", "가갂힣\n");
+    body_is(STR("<p>\xD6\xD0\xFF\x81"), "text/html; charset=gbk",
+            "中\xEF\xBF\xBD\xEF\xBF\xBD\n");
+    CHECK_INT(read_body(STR("<p>\x82\xA0"), "text/html; charset=hz-gb-2312", ""), 0);
+    CHECK(strstr(buf_z(&page.text), "(The page is written in hz-gb-2312"));
 }
 
 TEST(types)
