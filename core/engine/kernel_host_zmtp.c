@@ -173,31 +173,24 @@ static void add_line(struct host *h, enum host_channel from, const struct jmsg *
 /* What was printed at once, as several messages: none is longer than a window. */
 static bool add_pieces(struct host *h, enum host_channel from, const struct jmsg *m)
 {
-    struct err e = ERR_INIT;
-    struct json *c = str_find(m->header, STR("\"stream\"")) < 0
-                         ? NULL
-                         : json_parse(m->content, &e);
-    struct str text = json_str(c, "text", ""), name = json_str(c, "name", "stdout");
-    struct buf content = BUF_INIT(8 * (size_t)PIECE);
-    bool pieces = text.n > PIECE;
-    while (pieces && text.n) {
-        size_t n = text.n < PIECE ? text.n : PIECE;
-        while (n < text.n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
-            n--;
+    struct str name, text;
+    if (str_find(m->header, STR("\"stream\"")) < 0 ||
+        !jmsg_stream(m->content, &name, &text) || text.n <= PIECE || name.n > 100)
+        return false;
+    struct buf content = BUF_INIT(2 * (size_t)PIECE);
+    while (text.n) {
+        size_t n = jmsg_cut(text, PIECE);
         buf_reset(&content);
-        buf_addz(&content, "{\"name\":");
-        json_quote(&content, name);
-        buf_addz(&content, ",\"text\":");
-        json_quote(&content, str_sub(text, 0, n));
-        buf_addz(&content, "}");
+        buf_addf(&content, "{\"name\":\"%.*s\",\"text\":\"", STR_ARG(name));
+        buf_adds(&content, str_sub(text, 0, n));
+        buf_addz(&content, "\"}");
         struct jmsg piece = *m;
         piece.content = buf_str(&content);
         add_line(h, from, &piece);
         text = str_sub(text, n, text.n);
     }
     buf_release(&content);
-    json_free(c);
-    return pieces;
+    return true;
 }
 
 static bool is_object(struct str text)

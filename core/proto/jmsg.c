@@ -113,3 +113,91 @@ void jmsg_clean(char *p, size_t n)
         i += len < 1 ? 1 : (size_t)len;
     }
 }
+
+/* ---- long texts ---- */
+
+static void skip_space(struct str *s)
+{
+    while (s->n &&
+           (s->p[0] == ' ' || s->p[0] == '\n' || s->p[0] == '\t' || s->p[0] == '\r'))
+        *s = str_sub(*s, 1, s->n);
+}
+
+static bool take_char(struct str *s, char c)
+{
+    skip_space(s);
+    if (s->n == 0 || s->p[0] != c)
+        return false;
+    *s = str_sub(*s, 1, s->n);
+    return true;
+}
+
+/* A string, without its quotes. */
+static bool take_string(struct str *s, struct str *out)
+{
+    if (!take_char(s, '"'))
+        return false;
+    for (size_t at = 0;;) {
+        const char *q = at < s->n ? memchr(s->p + at, '"', s->n - at) : NULL;
+        size_t end = q ? (size_t)(q - s->p) : 0, slashes = 0;
+        if (!q)
+            return false;
+        while (slashes < end && s->p[end - 1 - slashes] == '\\')
+            slashes++;
+        at = end + 1;
+        if (slashes % 2 == 0) {
+            *out = str_sub(*s, 0, end);
+            *s = str_sub(*s, at, s->n);
+            return true;
+        }
+    }
+}
+
+bool jmsg_stream(struct str s, struct str *name, struct str *text)
+{
+    struct str key, value;
+    *name = *text = STR("");
+    if (!take_char(&s, '{'))
+        return false;
+    do {
+        if (!take_string(&s, &key) || !take_char(&s, ':') || !take_string(&s, &value))
+            return false;
+        if (str_eq(key, STR("name")))
+            *name = value;
+        else if (str_eq(key, STR("text")))
+            *text = value;
+    } while (take_char(&s, ','));
+    bool whole = take_char(&s, '}');
+    skip_space(&s);
+    return whole && s.n == 0;
+}
+
+/* Of the escape that s begins with; of both, for a surrogate pair. */
+static size_t escape_len(struct str s)
+{
+    bool unicode = s.n > 1 && s.p[1] == 'u';
+    bool high = unicode && s.n > 3 && (s.p[2] == 'd' || s.p[2] == 'D') &&
+                strchr("89abAB", s.p[3]) && s.p[3];
+    return high && s.n > 7 && s.p[6] == '\\' && s.p[7] == 'u' ? 12 : unicode ? 6 : 2;
+}
+
+size_t jmsg_cut(struct str text, size_t most)
+{
+    if (text.n <= most)
+        return text.n;
+    for (size_t at = 0;;) {
+        const char *e = memchr(text.p + at, '\\', most - at);
+        if (!e)
+            break;
+        size_t begin = (size_t)(e - text.p);
+        at = begin + escape_len(str_sub(text, begin, text.n));
+        if (at > most)
+            return begin;
+        if (at == most)
+            return most;
+    }
+    size_t n = most;
+    while (n > most - 3 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+        n--;
+    return n;
+}

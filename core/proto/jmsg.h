@@ -12,6 +12,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <stdbool.h>
+
 enum { JMSG_PARTS = 6, JMSG_SIGNATURE = 64 };
 
 struct jmsg {
@@ -39,5 +41,17 @@ int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
  * surrogate pair as an escape the escape of U+FFFD, bytes that are no UTF-8 a "?".
  */
 void jmsg_clean(char *p, size_t n);
+
+/*
+ * The name and text of a stream message's content, as they are between their quotes in
+ * the JSON, so that a long one need not be parsed. false: it is no object, or has
+ * members that are no strings: it is to be parsed.
+ */
+bool jmsg_stream(struct str content, struct str *name, struct str *text);
+/*
+ * How much of such a text may stand by itself: at most `most` bytes (12 or more), not
+ * ending in an escape, between two of a surrogate pair, or in a character.
+ */
+size_t jmsg_cut(struct str text, size_t most);
 
 #endif

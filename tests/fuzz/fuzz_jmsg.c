@@ -48,6 +48,34 @@ static void clean(struct str part)
     buf_release(&again);
 }
 
+/* The pieces of a stream's text are texts by themselves, and together they are it. */
+static void pieces(struct str content)
+{
+    struct buf line = BUF_INIT(1 << 20), joined = BUF_INIT(1 << 20);
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(content, &e);
+    struct str name, text;
+    bool apart = jmsg_stream(content, &name, &text);
+    while (j && apart && text.n) {
+        size_t n = jmsg_cut(text, 12);
+        BUG_ON(n == 0 || n > 12);
+        buf_reset(&line);
+        buf_addf(&line, "{\"text\":\"%.*s\"}", (int)n, text.p);
+        struct json *piece = json_parse(buf_str(&line), &e);
+        BUG_ON(!piece);
+        buf_adds(&joined, json_str(piece, "text", ""));
+        json_free(piece);
+        text = str_sub(text, n, text.n);
+    }
+    struct json *t = json_get(j, "text");
+    /* Of members of one name we take the last, a parser the first. */
+    if (j && apart && json_count(j) == 1 && t)
+        BUG_ON(!str_eq(json_str_value(t, ""), buf_str(&joined)));
+    json_free(j);
+    buf_release(&line);
+    buf_release(&joined);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct str rest = str_n(data, n), parts[20];
@@ -63,7 +91,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         BUG_ON(jmsg_parse(again, JMSG_PARTS, STR("key"), &m, &e) < 0);
     } else
         BUG_ON(e.code != ERR_INVALID && e.code != ERR_DENIED);
-    if (n > 0 && n < 1 << 16)
+    if (n > 0 && n < 1 << 16) {
         clean(str_n(data, n));
+        pieces(str_n(data, n));
+    }
     return 0;
 }

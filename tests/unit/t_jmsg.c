@@ -104,4 +104,51 @@ TEST(json_is_made_fit_for_a_line)
     CLEANED("a\0b", "a b");
 }
 
+static void stream_is(const char *content, const char *name, const char *text)
+{
+    struct str n, t;
+    CHECK(jmsg_stream(str_of(content), &n, &t));
+    CHECK(str_eq(n, str_of(name)));
+    CHECK(str_eq(t, str_of(text)));
+}
+
+TEST(a_stream_is_taken_apart_as_it_lies)
+{
+    struct str n, t;
+    stream_is("{\"name\":\"stdout\",\"text\":\"a\\n\"}", "stdout", "a\\n");
+    stream_is(" { \"text\" : \"\\\"\\\\\" , \"x\" : \"\",\"name\":\"e\" } \n", "e",
+              "\\\"\\\\");
+    static const char *const others[] = {"",
+                                         "{}",
+                                         "[]",
+                                         "{\"name\":1,\"text\":\"a\"}",
+                                         "{\"text\":\"a\"",
+                                         "{\"text\":\"a",
+                                         "{\"text\":\"a\\\"}",
+                                         "{\"text\" \"a\"}",
+                                         "{\"text\":\"a\"} x",
+                                         "{\"text\":\"a\",}"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        CHECK(!jmsg_stream(str_of(others[i]), &n, &t));
+}
+
+TEST(a_text_is_cut_between_characters)
+{
+    CHECK_INT(jmsg_cut(STR("short"), 12), 5);
+    CHECK_INT(jmsg_cut(STR(""), 12), 0);
+    CHECK_INT(jmsg_cut(STR("0123456789abcdef"), 12), 12);
+    CHECK_INT(jmsg_cut(STR("0123456789a\\n45"), 12), 11);
+    CHECK_INT(jmsg_cut(STR("0123456789\\n345"), 12), 12);
+    CHECK_INT(jmsg_cut(STR("0123456789\\\\\\n5"), 12), 12);
+    CHECK_INT(jmsg_cut(STR("012345678\\\\\\n5"), 12), 11);
+    CHECK_INT(jmsg_cut(STR("0123456\\u00e9abc"), 12), 7);
+    CHECK_INT(jmsg_cut(STR("012345\\u00e9abc"), 12), 12);
+    CHECK_INT(jmsg_cut(STR("01\\uD83C\\uDF88abc"), 12), 2);
+    CHECK_INT(jmsg_cut(STR("01\\u083C\\uDF88abc"), 12), 8);
+    CHECK_INT(jmsg_cut(STR("\\ud83c\\udf88abc"), 12), 12);
+    CHECK_INT(jmsg_cut(STR("0123456789\xf0\x9f\x8e\x88"), 12), 10);
+    CHECK_INT(jmsg_cut(STR("0123456789a\xc3\xbc"), 12), 11);
+    CHECK_INT(jmsg_cut(STR("0123456789\xc3\xbcx"), 12), 12);
+}
+
 T_MAIN
