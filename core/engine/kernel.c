@@ -33,7 +33,9 @@ enum {
     LATE_JUPYTER_MS = 300,
     SEEN_STEP = 256 << 10,
     STUCK_MS = 8000, /* after the interrupt of a time limit */
-    HALF_MS = 5000,  /* for the second of the two signs of a cell's end */
+    /* Without anything of a cell, for the second of the two signs of its end: what
+       lies between them may be 100 MB, on a machine that is busy. */
+    HALF_MS = 15000,
     LAST_WORDS = 400,
     OPTS_MAX = LIMIT_BLOB_MAX / 2,
     LINE_MAX_BYTES = LIMIT_KERNEL_MESSAGE + (1 << 20)
@@ -285,8 +287,10 @@ static void cell_maybe_done(struct cell *c)
     if (c->step == REPLAYED || (!c->replied && !c->idle))
         return;
     if (!c->replied || !c->idle) {
-        if (!c->halfway)
+        if (!c->halfway) {
+            c->half_at = c->reader.at;
             timer_begin(c->k->en->loop, &c->limit, HALF_MS, on_limit);
+        }
         c->halfway = true;
         return;
     }
