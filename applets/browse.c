@@ -283,6 +283,8 @@ static int parse(int argc, char **argv, struct browse_options *o)
             o->url = argv[i];
         }
     }
+    if (o->session && o->cdp)
+        return browse_fail("--cdp is for one call, and no --session keeps it");
     if (o->session || o->list || o->close)
         return 0;
     return o->url ? 0 : browse_fail("no address was given (see od help browse)");

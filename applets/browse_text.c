@@ -2,6 +2,7 @@
 /* `od browse` where no Chromium is: one visit, read as Markdown. */
 #include "base/json.h"
 #include "browse.h"
+#include "engine/browser_page.h"
 #include "engine/webreader.h"
 
 #include <limits.h>
@@ -16,6 +17,7 @@ static void print(const struct browse_options *o, const struct webtext *web,
 {
     struct buf page = BUF_INIT(PAGE_MAX), links = BUF_INIT(PAGE_MAX);
     webtext_observe(web, &page);
+    int pages = browser_page_cut(&page, o->page_size, o->page);
     if (o->links || o->json)
         webtext_links(web, &links);
     if (o->json) {
@@ -26,6 +28,7 @@ static void print(const struct browse_options *o, const struct webtext *web,
         json_put_int(j, "status", webtext_status(web));
         json_put_str(j, "error", failed->code ? str_of(failed->text) : STR(""));
         json_put_str(j, "text", buf_str(&page));
+        json_put_int(j, "pages", pages);
         json_put_str(j, "links", buf_str(&links));
         if (json_print(&line, j) == 0)
             printf("%s\n", buf_z(&line));

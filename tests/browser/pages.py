@@ -43,6 +43,10 @@ Pick</button><input type=file multiple id=g onchange="document.title='many '+nam
 style="position:absolute;left:0;top:100px;width:200px;height:30px">
 <button style="position:absolute;left:0;top:200px">none</button>
 <script>const names=f=>[...f.files].map(x=>x.name).join()</script>"""
+MOVING = b"""<!doctype html><title>Moving</title><button id=b style="position:relative">on
+</button><input readonly value=fixed><input type=number><input type=date><script>
+let x = 0; (function step() { b.style.left = ++x % 300 + 'px'; requestAnimationFrame(step) })()
+</script>"""
 
 # What a page sees: each event once, with all that tells a person from a script.
 EVENTS = b"""<!doctype html><title>Events</title><style>body{margin:0}
@@ -97,6 +101,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/shadow": SHADOW,
             "/inner": INNER,
             "/events": EVENTS,
+            "/moving": MOVING,
             "/uploads": UPLOADS,
             "/file": b"some bytes",
             "/field": b"<!doctype html><title>Field</title><input>",
@@ -115,6 +120,12 @@ class Pages(http.server.BaseHTTPRequestHandler):
             ).encode(),
         }
         body = pages.get(self.path)
+        if self.path == "/again":
+            self.send_response(302)
+            self.send_header("Location", "/again")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         self.send_response(200 if body else 404)
         if self.path == "/file":
             self.send_header("Content-Disposition", 'attachment; filename="got.bin"')
