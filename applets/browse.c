@@ -270,6 +270,9 @@ static int parse(int argc, char **argv, struct browse_options *o)
         } else if (is(argv[i], "--cdp")) {
             if (!(v = o->cdp = value(argc, argv, &i, "--cdp")))
                 return BROWSE_OURS;
+        } else if (is(argv[i], "--deny")) {
+            if (!(v = o->deny = value(argc, argv, &i, "--deny")))
+                return BROWSE_OURS;
         } else if (is(argv[i], "--downloads")) {
             if (!(v = o->downloads = value(argc, argv, &i, "--downloads")))
                 return BROWSE_OURS;
@@ -283,8 +286,11 @@ static int parse(int argc, char **argv, struct browse_options *o)
             o->url = argv[i];
         }
     }
-    if (o->session && o->cdp)
-        return browse_fail("--cdp is for one call, and no --session keeps it");
+    if (o->session && (o->cdp || o->deny))
+        return browse_fail(
+            "--cdp and --deny are for one call, and no --session keeps them");
+    if (o->deny)
+        setenv("OD_BROWSE_DENY", o->deny, 1);
     if (o->session || o->list || o->close)
         return 0;
     return o->url ? 0 : browse_fail("no address was given (see od help browse)");
@@ -372,6 +378,12 @@ const struct applet applet_browse = {
         "                     ws://localhost:9222/devtools/browser/…, in a tab of our "
         "own\n"
         "                     (OD_BROWSER may be such an address)\n"
+        "  --deny LIST        addresses that are not connected to, whatever name leads "
+        "there:\n"
+        "                     networks with commas between them, as 10.0.0.0/8,::1, and\n"
+        "                     \"local\" for all that is not public (OD_BROWSE_DENY). "
+        "Pages are\n"
+        "                     then read without a Chromium, which cannot keep to it\n"
         "  --json             print all of it as one line of JSON\n"
         "  --text             read it without a browser (OD_BROWSER=text)\n"
         "  --links            the same, and print the addresses of its links\n"

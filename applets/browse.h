@@ -14,7 +14,7 @@ enum { BROWSE_PAGE = 100000 };                 /* bytes of a page's part */
 
 struct browse_options {
     struct buf actions;
-    const char *url, *shot, *downloads, *cdp;
+    const char *url, *shot, *downloads, *cdp, *deny;
     bool tree, full_tree, json, links, text;
     bool whole, marks, console; /* --full-page … */
     size_t page_size;

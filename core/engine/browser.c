@@ -495,7 +495,13 @@ static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
 
 static int connect_to(struct browser *b, const struct browser_opts *o, struct err *e)
 {
-    const char *named = getenv("OD_BROWSER");
+    const char *named = getenv("OD_BROWSER"), *deny = getenv("OD_BROWSE_DENY");
+    /* Chromium knows names where addresses are denied; what cannot be kept is not begun.
+     */
+    if (deny && deny[0])
+        return err_set(e, ERR_NOTFOUND,
+                       "addresses are denied (--deny, OD_BROWSE_DENY), and only reading "
+                       "without a Chromium keeps to that");
     const char *address = o->address                                     ? o->address
                           : !o->program && named && strstr(named, "://") ? named
                                                                          : NULL;

@@ -75,7 +75,10 @@ struct browser_seen {
  */
 int browser_find(char *path, size_t n, struct err *e);
 
-/* Started, with one blank tab. NULL with e, which has the last of its error output. */
+/*
+ * Started, with one blank tab. NULL with e, which has the last of its error output;
+ * NOTFOUND: there is none, or OD_BROWSE_DENY is set, which Chromium cannot keep to.
+ */
 struct browser *browser_open(const struct browser_opts *o, struct err *e);
 /* Ends it and removes its profile. NULL is fine. */
 void browser_close(struct browser *b);

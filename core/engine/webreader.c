@@ -6,6 +6,7 @@
 #include "engine/browse_action.h"
 #include "engine/webpage.h"
 
+#include <stdlib.h>
 #include <sys/epoll.h>
 
 enum { OPTIONS_MAX = 64, SAID_MAX = 1 << 20 };
@@ -35,6 +36,9 @@ int webreader_open(struct webreader *r, const struct webtext_spec *spec, int sto
     own.loop = r->loop;
     own.on_done = on_done;
     own.owner = r;
+    const char *deny = getenv("OD_BROWSE_DENY");
+    if (!own.deny && deny && deny[0])
+        own.deny = deny;
     r->web = webtext_new(&own, e);
     if (!r->web) {
         loop_free(r->loop);

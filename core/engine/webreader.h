@@ -22,7 +22,8 @@ struct webreader {
 };
 
 /*
- * spec's loop, on_done and owner are the reader's own. stop: when it is readable, what
+ * spec's loop, on_done and owner are the reader's own, deny is that of OD_BROWSE_DENY
+ * where it has none. stop: when it is readable, what
  * waits ends with CANCELLED; -1: none. -1: e; there is nothing to be closed then.
  */
 int webreader_open(struct webreader *r, const struct webtext_spec *spec, int stop,
