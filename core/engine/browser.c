@@ -619,12 +619,11 @@ static struct json *whole_clip(struct browser *b, struct err *e)
     return clip;
 }
 
-static int see_shot(struct browser *b, const struct browser_look *want,
-                    struct browser_seen *out, struct err *e)
+/* Asks for the picture: it is made while the tree is read. The call's id; -1: e. */
+static int begin_shot(struct browser *b, const struct browser_look *want, struct err *e)
 {
     struct json *p = json_object(), *clip = NULL;
-    const char *format = want->format ? want->format : "png";
-    json_put_z(p, "format", want->marks ? "png" : format);
+    json_put_z(p, "format", want->format && !want->marks ? want->format : "png");
     if (want->whole && !(clip = whole_clip(b, e))) {
         json_free(p);
         return -1;
@@ -633,13 +632,26 @@ static int see_shot(struct browser *b, const struct browser_look *want,
         json_put(p, "clip", clip);
         json_put_bool(p, "captureBeyondViewport", true);
     }
-    struct json *j = browser_ask(b, browser_session_of(b->active),
-                                 "Page.captureScreenshot", p, e);
+    return cdp_send(&b->cdp, browser_session_of(b->active), "Page.captureScreenshot", p);
+}
+
+static int finish_shot(struct browser *b, const struct browser_look *want, int id,
+                       struct browser_seen *out, struct err *e)
+{
+    const char *format = want->format ? want->format : "png";
+    struct json *j = cdp_wait(&b->cdp, id, browser_in(BROWSER_CALL_MS), e);
     int r = j ? dec_base64(&out->shot, json_str(json_get(j, "result"), "data", "")) : -1;
     if (j && r < 0)
         err_set(e, ERR_INVALID, "the browser's picture is none");
     json_free(j);
     return r == 0 && want->marks ? browser_draw_marks(b, format, &out->shot, e) : r;
+}
+
+/* Nobody waits for it any more. */
+static void drop_shot(struct browser *b, int id)
+{
+    struct err e;
+    json_free(cdp_wait(&b->cdp, id, 0, &e));
 }
 
 static int see_text(struct browser *b, struct browser_seen *out, struct err *e)
@@ -728,17 +740,21 @@ int browser_see(struct browser *b, const struct browser_look *want,
     buf_init(&out->said, TEXT_MAX);
     buf_adds(&out->error, buf_str(&b->error));
     buf_adds(&out->said, buf_str(&b->said));
-    int r = 0;
+    int r = 0, shot = 0;
     if (b->active && !b->active->crashed) {
         see_place(b, out);
-        if (want->tree || want->marks || want->properties)
+        if (want->shot && b->active && (shot = begin_shot(b, want, e)) < 0)
+            r = -1;
+        if (r == 0 && (want->tree || want->marks || want->properties))
             r = browser_tree(b, want, out, e);
         if (r == 0 && want->marks)
             buf_adds(&out->marks, buf_str(&b->marks));
         if (r == 0 && want->text)
             r = see_text(b, out, e);
-        if (r == 0 && want->shot)
-            r = see_shot(b, want, out, e);
+        if (r == 0 && shot > 0)
+            r = finish_shot(b, want, shot, out, e);
+        else if (shot > 0)
+            drop_shot(b, shot);
     }
     see_tabs(b, out);
     out->notes = b->notes;
