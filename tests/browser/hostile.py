@@ -13,11 +13,11 @@ import zlib
 MEGABYTE = b"x" * (1 << 20)
 SCRIPTS = b"""<!doctype html><title>App</title><div id=root></div><noscript>Enable it.
 </noscript><script src=/a.js></script><script>""" + b"render();" * 400 + b"</script>"
-DEEP = b"<div>" * 200000 + b"the bottom"
+DEEP = b"<div>" * 50000 + b"the bottom"
 WIDE = b"<table><tr>" + b"<td>cell" * 100000
 MANY = b"<p " + b" ".join(b"a%d=1" % i for i in range(100000)) + b">after attributes"
-BOMB = gzip.compress(b"\0" * (200 << 20), 1)
-DEFLATED = zlib.compress(b"\0" * (200 << 20), 1)
+BOMB = gzip.compress(b"\0" * (80 << 20), 1)
+DEFLATED = zlib.compress(b"\0" * (80 << 20), 1)
 
 
 def head(status, *fields):
