@@ -2,12 +2,11 @@
 /*
  * The table of verbs, and the parent's side of fileact.h.
  *
- *   RUNNING ── done ─▶ told ─▶ sweeping ─▶ freed
- *      └───── cancel ─────────────┘
+ *   RUNNING ── done ─▶ told ──────────────┬─▶ freed
+ *      └── cancel, crash ─▶ sweeping ───────┘
  *
- * A verb that stages leaves its mark (fileact_stage.c) until its end was told, so that
- * who asks again in between finds it done; then a second helper sweeps it away, as one
- * does after a cancel or a crash.
+ * A helper that ends by itself leaves nothing of what it staged (fileact_stage.c). What
+ * one that was killed left is swept away by a second one.
  */
 #include "base/limits.h"
 #include "base/log.h"
@@ -17,6 +16,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { JOB_MEMORY = 256 << 20, JOB_NICE = 5, PARAMS_MAX = 8, WARNINGS_MAX = 16 };
 
@@ -149,6 +149,16 @@ int fileact_check(const char *verb, const struct json *args, bool input, bool ou
 
 /* ---- the helper ---- */
 
+/* What was staged is in its place, or failed: then it goes. */
+static void tidy(struct fa *f, bool failed)
+{
+    struct err none = ERR_INIT;
+    if (failed && f->part[0])
+        fa_remove_tree(f, f->part, &none);
+    if (f->whole[0])
+        unlink(f->whole);
+}
+
 static int run(void *arg, const struct job_child *c, struct err *e)
 {
     const struct fileact_spec *q = arg;
@@ -158,7 +168,9 @@ static int run(void *arg, const struct job_child *c, struct err *e)
     f->c = c;
     f->q = q;
     buf_init(&f->out, FILEACT_TEXT_MAX + (64 << 10));
-    if (find(str_of(q->verb))->run(f, e) < 0)
+    int rc = find(str_of(q->verb))->run(f, e);
+    tidy(f, rc < 0);
+    if (rc < 0)
         return -1;
     if (!q->output && (job_put(c, STR("{")) < 0 || job_put(c, buf_str(&f->out)) < 0 ||
                        job_put(c, STR("}\n")) < 0))
@@ -285,6 +297,7 @@ static void on_done(struct job *j, const struct err *e)
     struct fileact *f = job_owner(j);
     f->job = NULL;
     f->over = true;
+    f->staged = f->staged && e->code; /* it has swept itself, but for a crash */
     if (f->warned > 0 && f->text.n > 2) {
         buf_truncate(&f->text, f->text.n - 2); /* its end */
         buf_addz(&f->text, ",\"warnings\":[");

@@ -38,6 +38,7 @@ struct fa {
     const struct fileact_spec *q;
     struct buf out; /* the result: members of an object, without braces */
     uint64_t files, bytes;
+    char part[PATH_MAX], whole[PATH_MAX]; /* of fa_stage; "": nothing is staged */
     char block[FA_BLOCK];
 };
 

@@ -376,14 +376,6 @@ static int fill(struct fa *f, const struct fa_stage *s, struct err *e)
     return fd < 0 ? -1 : unpack(f, fd, format, s->part, &limits, e);
 }
 
-/* What is not in its place goes before that is told. */
-static int take_back(struct fa *f, const struct fa_stage *s)
-{
-    struct err none = ERR_INIT;
-    fa_remove_tree(f, s->part, &none);
-    return -1;
-}
-
 int fa_extract(struct fa *f, struct err *e)
 {
     char to[PATH_MAX];
@@ -393,11 +385,11 @@ int fa_extract(struct fa *f, struct err *e)
         return -1;
     if (s.state == STAGE_NEW &&
         (fill(f, &s, e) < 0 || (!inside && fa_stage_whole(&s, e) < 0)))
-        return take_back(f, &s);
+        return -1;
     if (s.state != STAGE_PLACED) {
         int rc = inside ? merge_staged(f, &s, to, e) : fa_place(s.part, to, false, e);
         if (rc < 0)
-            return take_back(f, &s);
+            return -1;
     }
     fa_put_path(&f->out, "to", str_of(to));
     buf_addf(&f->out, ",\"files\":%llu,\"bytes\":%llu", (unsigned long long)f->files,

@@ -9,7 +9,7 @@
  *   both                          whole: it is put in its place
  *   the second only               it is in its place
  *
- * The second stays until somebody was told (fileact.c sweeps it away).
+ * The second goes when the call is through (fileact.c).
  */
 #include "engine/fileact_own.h"
 
@@ -37,6 +37,8 @@ int fa_stage(struct fa *f, struct fa_stage *s, const char *dir, struct err *e)
         return err_set(e, ERR_INVALID, "the path %.200s… is too long to stage beside it",
                        dir);
     job_note(f->c, STR(FA_STAGED));
+    snprintf(f->part, PATH_MAX, "%s", s->part);
+    snprintf(f->whole, PATH_MAX, "%s", s->whole);
     s->state = STAGE_NEW;
     if (!f->q->again)
         return 0;
