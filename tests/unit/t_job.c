@@ -260,7 +260,7 @@ static struct heard *run_program(const char *script, const int *fd)
 {
     const char *argv[] = {"sh", "-c", script, NULL};
     struct job_spec s = {
-        .program = (char *const *)argv, .fds = fd, .fds_n = fd != NULL, .cpu_s = 5};
+        .program = (char *const *)argv, .fds = fd, .fds_n = fd != NULL, .cpu_s = 1};
     return run_one(s);
 }
 
