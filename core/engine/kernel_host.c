@@ -28,8 +28,7 @@
 enum {
     LINE_MAX_IN = LIMIT_ZMTP_OUT,
     PENDING_MAX = 2 * LIMIT_KERNEL_MESSAGE,
-    PENDING_FULL = 4 << 20, /* of it, before the sources are paused: a kernel that
-                               waits for us drops what is over 1,000 messages */
+    PENDING_FULL = 1 << 20, /* of it, before the sources are paused */
     OUT_MAX = 256 << 10,
     WINDOW = 1 << 20, /* where the engine gives none */
     TAIL_MAX = 4096,
