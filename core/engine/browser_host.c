@@ -446,9 +446,16 @@ static void put_json(struct json *out, const char *name, const struct buf *text)
         json_put(out, name, j);
 }
 
-/* A picture with the marks of the last look, beside the one without. */
+/*
+ * A picture with the marks of the last look, beside the one without. They are drawn in a
+ * page of their own, which costs more than all the rest: not where there are none.
+ */
 static void put_marked(struct host *h, struct str shot, struct json *out)
 {
+    if (str_eq(buf_str(&h->b->marks), STR("[]"))) {
+        json_put_str(out, "marked", json_str(out, "shot", ""));
+        return;
+    }
     struct buf marked = BUF_INIT(SHOT_MAX), text = BUF_INIT(SHOT_MAX / 3 * 4 + 16);
     struct err e = ERR_INIT;
     if (shot.n && buf_adds(&marked, shot) == 0 &&

@@ -83,6 +83,11 @@ static bool allow(struct req *r, void *arg)
                   "Start it with --api-key-file to serve pages");
         return false;
     }
+    /* Browsers add it to what they ask of this machine, an agent's too. */
+    if (!req_open(r) && req_header(r, "Sec-Fetch-Site").p) {
+        v0_refuse(r, 403, "A browser's request was refused: this server has no key");
+        return false;
+    }
     /* A name of theirs that leads here is none of our certificate's. */
     if (!h->insecure_open && !req_is_unix(r) && !req_is_secure(r) &&
         !http_host_is_plain(r)) {

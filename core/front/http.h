@@ -8,8 +8,9 @@
  *                   the first message
  *   without one     no Origin, nothing cross-site, and a Host that is this
  *                   machine or an address: what a page in a browser could not
- *                   send by itself (LAYOUT 7). --insecure-open drops the rule
- *                   about Host; over TLS the certificate's names are that rule.
+ *                   send by itself (LAYOUT 7); but for routes marked open nothing
+ *                   from a browser at all. --insecure-open drops the rule about
+ *                   Host; over TLS the certificate's names are that rule.
  */
 #ifndef OD_FRONT_HTTP_H
 #define OD_FRONT_HTTP_H
