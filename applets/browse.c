@@ -286,9 +286,10 @@ static int parse(int argc, char **argv, struct browse_options *o)
             o->url = argv[i];
         }
     }
-    if (o->session && (o->cdp || o->deny))
+    if (o->session && o->deny)
         return browse_fail(
-            "--cdp and --deny are for one call, and no --session keeps them");
+            "--deny is for one call: a browser that stays has what its server was "
+            "started with (OD_BROWSE_DENY)");
     if (o->deny)
         setenv("OD_BROWSE_DENY", o->deny, 1);
     if (o->session || o->list || o->close)
