@@ -487,6 +487,23 @@ static void on_answered(struct httpc *c, const struct err *e)
 
 static const struct httpc_events http_calls = {on_head, on_body, on_answered};
 
+/*
+ * What browsers say of themselves (Fetch Metadata, 2.3): servers that know it refuse
+ * what a page of the web asks of them, and so does ours.
+ */
+static int add_metadata(struct webtext *w, const struct url *u, struct buf *out)
+{
+    struct url page;
+    bool form = w->ask.type && w->url && url_parse(&page, str_of(w->url), NULL) == 0;
+    const char *site = !form ? "none"
+                       : str_eq(page.host, u->host) && page.port == u->port
+                           ? "same-origin"
+                           : "cross-site";
+    int rc = httpc_add_field(out, "Sec-Fetch-Site", str_of(site));
+    rc = rc < 0 ? rc : httpc_add_field(out, "Sec-Fetch-Mode", STR("navigate"));
+    return rc < 0 ? rc : httpc_add_field(out, "Sec-Fetch-Dest", STR("document"));
+}
+
 static int add_fields(struct webtext *w, const struct url *u, struct buf *out)
 {
     struct buf cookies = BUF_INIT(16 << 10), key = BUF_INIT(2048);
@@ -497,6 +514,7 @@ static int add_fields(struct webtext *w, const struct url *u, struct buf *out)
                                   STR("text/html,application/xhtml+xml,*/*;q=0.8"));
     rc = rc < 0 ? rc : httpc_add_field(out, "Accept-Encoding", STR("gzip, deflate"));
     rc = rc < 0 ? rc : httpc_add_field(out, "Connection", STR("close"));
+    rc = rc < 0 ? rc : add_metadata(w, u, out);
     if (rc == 0 && cookies_say(w->cookies, &to, time(NULL), &cookies) > 0)
         rc = httpc_add_field(out, "Cookie", buf_str(&cookies));
     if (rc == 0 && u->user.p && http_decode(&key, u->user, false) == 0) {

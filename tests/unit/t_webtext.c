@@ -308,6 +308,7 @@ TEST(redirects_cookies_and_packing)
     CHECK_STR(webtext_url(web), at("/echo"));
     sees("Cookie: k=v");
     sees("Accept-Encoding: gzip, deflate");
+    sees("Sec-Fetch-Site: none");
     go(at("/refresh"));
     CHECK_STR(webtext_title(web), "Next");
     go(at("/packed"));
