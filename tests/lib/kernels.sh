@@ -22,6 +22,7 @@ unset PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX JUPYTER_PATH JUPYTER_DATA_D
 unset PYENV_ROOT PYENV_VERSION R_LIBS R_LIBS_USER INPUT
 
 cell() {
+    # shellcheck disable=SC2034 # tap.sh says it when a test runs out of time
     tap_doing="od jupyter-bridge $*"
     timeout -k 5 60 "$OD" jupyter-bridge "$@" >"$T/out" 2>"$T/err" <"${INPUT:-/dev/null}"
     rc=$?

@@ -36,6 +36,7 @@ serve() {
 }
 
 ex() {
+    # shellcheck disable=SC2034 # tap.sh says it when a test runs out of time
     tap_doing="od exec $*"
     timeout -k 5 "${OD_TEST_LIMIT:-60}" "$OD" exec "$@" </dev/null
 }
