@@ -108,6 +108,24 @@ bool v0_ready(const struct v0 *v)
     return false;
 }
 
+struct kernel *v0_kernel(struct v0 *v, struct str session, bool make, struct err *e)
+{
+    (void)make;
+    BUG_ON(v || session.n == 0);
+    err_set(e, ERR_NOTFOUND, "no kernel is here");
+    return NULL;
+}
+
+struct kernel *v0_kernel_open(struct v0 *v, struct str session, struct str name,
+                              const struct kernel_opts *o, struct err *e)
+{
+    (void)name;
+    (void)o;
+    BUG_ON(v || session.n == 0);
+    err_set(e, ERR_NOTFOUND, "no kernel is here");
+    return NULL;
+}
+
 int v0_place(struct v0 *v, struct str session, struct v0_place *out, struct err *e)
 {
     (void)session;
