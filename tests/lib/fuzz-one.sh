@@ -32,7 +32,7 @@ mkdir -p "$learnt"
 
 if build/tools.sh have @libfuzzer; then
     set -- "out/$arch-fuzz/fuzz/$name" -max_total_time="$FUZZ_SECONDS" \
-        -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$found/" -print_final_stats=1
+        -timeout=30 -rss_limit_mb=2048 -artifact_prefix="$found/" -print_final_stats=1
     [ ! -f "tests/fuzz/$short.dict" ] || set -- "$@" -dict="tests/fuzz/$short.dict"
     [ -z "${FUZZ_SEED-}" ] ||
         set -- "$@" -seed="$FUZZ_SEED" -runs="${FUZZ_RUNS:-100000}" -reload=0
