@@ -158,6 +158,14 @@ void session_fail_queue(struct session *s, const struct err *e)
     }
 }
 
+static void close_some(const int *fds, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+}
+
 /* The descriptors of a shell without a terminal: a pipe in, a FIFO out. */
 static int open_pipes(struct session *s, struct hold_spawn *sp, struct err *e)
 {
@@ -167,9 +175,12 @@ static int open_pipes(struct session *s, struct hold_spawn *sp, struct err *e)
     if (session_make_fifo(s, "o") < 0)
         return err_sys(e, errno, "cannot make %s", path);
     int out = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    int wr = open(path, O_WRONLY | O_CLOEXEC);
-    if (out < 0 || wr < 0 || pipe2(in, O_CLOEXEC) < 0)
-        return err_sys(e, errno, "cannot open pipes for a shell");
+    int wr = out < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+    if (wr < 0 || pipe2(in, O_CLOEXEC) < 0) {
+        err_sys(e, errno, "cannot open pipes for a shell");
+        close_some((int[]){out, wr}, 2);
+        return -1;
+    }
     sp->kind = KEEP_IN;
     sp->child[0] = in[0];
     sp->child[1] = sp->child[2] = wr;
@@ -223,6 +234,7 @@ static int spawn_shell(struct session *s, struct err *e)
     shell_argv(&s->sh, argv, &space, &extra);
     char **env = engine_env(en, buf_str(&extra), &envs);
     sp.spool_bytes = s->proc.hold ? session_out(s)->cap : engine_spool_bytes(en);
+    bool handed = false;
     if (session_put_file(s, "p", buf_str(&code), e) < 0 ||
         session_put_file(s, "r", STR(""), e) < 0)
         goto out;
@@ -250,6 +262,7 @@ static int spawn_shell(struct session *s, struct err *e)
     sp.envp = env;
     s->proc.changed = session_changed;
     session_key_name(s, &key);
+    handed = true;
     r = hold_spawn(en->hold, &s->proc, &sp, e);
     if (r == 0 && s->sh.pty)
         session_save(s);
@@ -263,6 +276,8 @@ out:
         if (sp.child[i] >= 0 && (i == 0 || sp.child[i] != sp.child[i - 1]))
             close(sp.child[i]);
     }
+    if (!handed)
+        close_some((int[]){sp.in, sp.kind == KEEP_PTY ? -1 : sp.out[0], sp.spool[0]}, 3);
     if (r < 0 && !s->proc.hold && sp.kind == KEEP_PTY)
         s->state = SESSION_NONE;
     free(env);
