@@ -66,7 +66,6 @@ struct kernel {
     enum kernel_state state;
     struct err why;          /* of DEAD and FAILED */
     struct process *process; /* NULL: none */
-    unsigned starts;         /* of hosts, for their names */
     struct reader reader;
     uint64_t seen;     /* what the host was told that is read */
     struct list cells; /* the first one may be RUNNING */
@@ -116,7 +115,6 @@ static void save(struct kernel *k)
     json_put(j, "opts", json_parse(buf_str(&opts), &(struct err){0}));
     json_put_z(j, "process", k->process ? process_name(k->process) : "");
     json_put_int(j, "state", k->state);
-    json_put_int(j, "starts", k->starts);
     json_put_bool(j, "fresh", k->fresh);
     json_put_int(j, "at", (int64_t)(k->reader.at - k->reader.line.n));
     opts.n = 0;
@@ -803,14 +801,15 @@ static void start_host(struct kernel *k)
     struct engine *en = k->en;
     struct json *given = json_object();
     struct buf options = BUF_INIT(4096), name = BUF_INIT(64);
-    char self[PATH_MAX] = "/proc/self/exe";
+    char self[PATH_MAX] = "/proc/self/exe", unique[13];
     json_put_str(given, "kernel", json_str(k->opts, "kernel", ""));
     json_put_str(given, "choice", json_str(k->opts, "choice", "any"));
     /* A fourth of the spool of its output, which is half of what a stream gets. */
     json_put_int(given, "window", (int64_t)(engine_spool_bytes(en) / 8));
     json_print(&options, given);
     json_free(given);
-    buf_addf(&name, "kernel-%.20s-%u", k->name, k->starts++);
+    random_hex(unique, 12);
+    buf_addf(&name, "kernel-%.20s-%s", k->name, unique);
     struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
     for (struct json *v = json_first(json_get(k->opts, "env")); v; v = json_next(v)) {
         buf_adds(&env, json_str_value(v, ""));
@@ -922,7 +921,6 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
         k->about = json_parse(buf_str(&b), &(struct err){0});
     buf_release(&b);
     k->state = (enum kernel_state)json_int(j, "state", KERNEL_STARTING);
-    k->starts = (unsigned)json_int(j, "starts", 0);
     k->fresh = json_bool(j, "fresh", false);
     k->process = process_find(en, json_str(j, "process", ""));
     for (struct json *o = json_first(json_get(j, "cells")); o; o = json_next(o)) {
