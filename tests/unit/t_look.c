@@ -540,7 +540,11 @@ TEST(threads_that_wait_for_each_other)
 TEST(a_stopped_reader)
 {
     struct rig r = start_rig(job_read, false);
-    kill(expect(r, LOOK_YES).pid, SIGSTOP);
+    pid_t pid = expect(r, LOOK_YES).pid;
+    struct procfs_stat s;
+    kill(pid, SIGSTOP);
+    /* It wakes up first, and is seen to run, and then to read again. */
+    T_WAIT(procfs_stat(pid, &s) == 0 && s.state == 'T');
     expect(r, LOOK_NO);
 }
 
