@@ -15,10 +15,10 @@
 #include "engine/op.h"
 #include "engine/webpage.h"
 #include "engine/webreader.h"
+#include "os/remove.h"
 #include "os/sig.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -151,15 +151,6 @@ static void send_answer(struct host *h, struct json *take)
 
 /* ---- folders ---- */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st;
-    (void)kind;
-    (void)ftw;
-    remove(path);
-    return 0;
-}
-
 /* Only what one of us can have made. */
 static void sweep(const char *dir)
 {
@@ -167,7 +158,7 @@ static void sweep(const char *dir)
     const char *at = strstr(dir, stem);
     if (at && !strchr(at + 1, '/') && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
         st.st_uid == geteuid())
-        nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        remove_tree(dir);
 }
 
 /* All that the browser keeps on disk; it goes by TMPDIR. */

@@ -3,13 +3,13 @@
 #include "base/clock.h"
 #include "base/xalloc.h"
 #include "engine/browser_own.h"
+#include "os/remove.h"
 #include "os/spawn.h"
 #include "os/sys.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -277,15 +277,6 @@ void browser_last_words(const struct browser *b, struct err *e)
 
 /* ---- ending ---- */
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st;
-    (void)kind;
-    (void)ftw;
-    remove(path);
-    return 0;
-}
-
 /* Without its pipe it ends by itself; what is left of its group is killed. */
 void browser_end(struct browser *b)
 {
@@ -303,6 +294,6 @@ void browser_end(struct browser *b)
         b->pid = 0;
     }
     if (b->dir[0])
-        nftw(b->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        remove_tree(b->dir);
     b->dir[0] = '\0';
 }

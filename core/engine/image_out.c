@@ -7,12 +7,12 @@
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "engine/image_own.h"
+#include "os/remove.h"
 #include "proto/tar_write.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CHUNK = 8 << 20, BLOCK = 128 << 10, FOLDERS_DEEP = 16 };
+enum { CHUNK = 8 << 20, BLOCK = 128 << 10 };
 
 struct image_out {
     bool folder, force, finished;
@@ -44,20 +44,11 @@ static int names_of(const char *path, const char *token, char out[PATH_MAX],
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-    (void)st;
-    (void)kind;
-    (void)ftw;
-    remove(path);
-    return 0;
-}
-
 void image_clean(const char *out, const char *token)
 {
     char path[PATH_MAX], part[PATH_MAX];
     if (names_of(out, token, path, part) == 0)
-        nftw(part, remove_one, FOLDERS_DEEP, FTW_DEPTH | FTW_PHYS);
+        remove_tree(part);
 }
 
 static bool is_empty(const char *path)
@@ -121,7 +112,7 @@ void image_out_close(struct image_out *o)
     if (o->fd >= 0)
         close(o->fd);
     if (!o->finished)
-        nftw(o->part, remove_one, FOLDERS_DEEP, FTW_DEPTH | FTW_PHYS);
+        remove_tree(o->part);
     map_release(&o->names);
     free(o);
 }

@@ -15,6 +15,7 @@
  *     T_WAIT(cond)         polls until cond, at most 30 s; else fails
  *     T_DIES(sig, stmt)    stmt, in a process of its own, ends by the signal
  *     t_dir()              a private directory, removed after the case
+ *     t_sh(fmt, …)         a shell command in that directory, which must succeed
  *     t_stderr(fn, out, n) what fn(), in a process of its own, wrote to fd 2
  */
 #ifndef OD_TESTS_T_H
@@ -23,6 +24,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,10 +38,10 @@
 #ifndef T_LIMIT_S
 #define T_LIMIT_S 60
 #endif
-#define T_WAIT_MS 30000
+#define T_WAIT_MS   30000
 #define T_EXIT_FAIL 76 /* a check; anything else that is not 0 says more */
 #define T_EXIT_SKIP 77
-#define T_UNUSED __attribute__((unused))
+#define T_UNUSED    __attribute__((unused))
 
 struct t_case {
     const char *name;
@@ -61,10 +63,7 @@ static char t_dir_path[256];
     static void test_##name(void)
 
 #define T_MAIN \
-    int main(int argc, char **argv) \
-    { \
-        return t_main(argc, argv); \
-    }
+    int main(int argc, char **argv) { return t_main(argc, argv); }
 
 /* Ends the case; the line says where and what. */
 #define T_FAIL(...) \
@@ -209,6 +208,25 @@ static T_UNUSED const char *t_dir(void)
     if (mkdir(t_dir_path, 0700) < 0 && errno != EEXIST)
         T_FAIL("mkdir %s: %s", t_dir_path, strerror(errno));
     return t_dir_path;
+}
+
+static T_UNUSED __attribute__((format(printf, 1, 2))) void t_sh(const char *fmt, ...)
+{
+    char script[2000];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(script, sizeof(script), fmt, ap);
+    va_end(ap);
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        if (chdir(t_dir()) < 0)
+            _exit(99);
+        execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
+        _exit(98);
+    }
+    int status = t_reap(pid);
+    if (status != 0)
+        T_FAIL("status 0x%x of: %s", (unsigned)status, script);
 }
 
 static int t_remove(const char *path, const struct stat *st, int kind, struct FTW *ftw)

@@ -25,26 +25,6 @@ static char work[300];
 
 /* ---- the file tree ---- */
 
-/* A shell command in the test's folder. */
-static void sh(const char *fmt, ...)
-{
-    char script[2000];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(script, sizeof(script), fmt, ap);
-    va_end(ap);
-    pid_t pid = t_fork();
-    if (pid == 0) {
-        if (chdir(t_dir()) < 0)
-            _exit(99);
-        execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
-        _exit(98);
-    }
-    int status = t_reap(pid);
-    if (status != 0)
-        T_FAIL("status 0x%x of: %s", (unsigned)status, script);
-}
-
 static const char *in(const char *name)
 {
     static char path[4][400];
@@ -219,8 +199,8 @@ static const char *names(void)
 
 TEST(a_folder_by_names_relative_to_it)
 {
-    sh("mkdir -p from/a/b from/empty; echo 1 >from/one; echo 2 >from/a/two; "
-       "seq 100000 >from/a/b/three; : >from/nothing");
+    t_sh("mkdir -p from/a/b from/empty; echo 1 >from/one; echo 2 >from/a/two; "
+         "seq 100000 >from/a/b/three; : >from/nothing");
     zip((struct archive_zip_spec){.path = in("from")});
     CHECK_STR(names(), "a/b/three\na/two\nnothing\none\n");
     CHECK_INT(result.files, 4);
@@ -234,7 +214,7 @@ TEST(a_folder_by_names_relative_to_it)
 
 TEST(a_single_file_by_its_name)
 {
-    sh("echo hello >'a file'");
+    t_sh("echo hello >'a file'");
     zip((struct archive_zip_spec){.path = in("a file")});
     CHECK_STR(names(), "a file\n");
     loop_free(loop);
@@ -242,27 +222,27 @@ TEST(a_single_file_by_its_name)
 
 TEST(there_and_back)
 {
-    sh("mkdir -p from/d to; seq 50000 >from/d/seq; head -c 300000 /dev/urandom "
-       ">from/noise; "
-       "chmod 750 from/noise; printf x >'from/ '; ln -s d/seq from/link");
+    t_sh("mkdir -p from/d to; seq 50000 >from/d/seq; head -c 300000 /dev/urandom "
+         ">from/noise; "
+         "chmod 750 from/noise; printf x >'from/ '; ln -s d/seq from/link");
     struct archive_unzip_spec spec = plain;
     spec.modes = true;
     for (int level = 0; level < 10; level += 3) {
         zip((struct archive_zip_spec){.path = in("from"), .level = level});
-        sh("rm -rf to; mkdir to");
+        t_sh("rm -rf to; mkdir to");
         unzip(buf_str(&out), spec);
         check_ok();
         CHECK_INT(result.files, 4);
-        sh("diff -r from to; [ ! -L to/link ]; [ \"$(stat -c %%a to/noise)\" = 750 ]");
+        t_sh("diff -r from to; [ ! -L to/link ]; [ \"$(stat -c %%a to/noise)\" = 750 ]");
     }
     loop_free(loop);
 }
 
 TEST(links_pipes_and_sockets)
 {
-    sh("mkdir -p from/d out; echo 1 >from/d/f; echo target >out/t; mkfifo from/fifo; "
-       "ln -s ../out/t from/link; ln -s ../out from/dirlink; ln -s d from/d2; "
-       "ln -s nowhere from/dangling; ln -s loop from/loop; ln -s /dev/zero from/zero");
+    t_sh("mkdir -p from/d out; echo 1 >from/d/f; echo target >out/t; mkfifo from/fifo; "
+         "ln -s ../out/t from/link; ln -s ../out from/dirlink; ln -s d from/d2; "
+         "ln -s nowhere from/dangling; ln -s loop from/loop; ln -s /dev/zero from/zero");
     zip((struct archive_zip_spec){.path = in("from")});
     CHECK_STR(names(), "d/f\nlink\n");
     CHECK_INT(result.warnings_n, 2);
@@ -288,7 +268,7 @@ TEST(what_cannot_be_packed)
     prepare();
     CHECK(archive_zip(loop, &spec, on_data, on_done, work, &err) == NULL);
     CHECK_INT(err.code, ERR_NOTFOUND);
-    sh("mkfifo pipe");
+    t_sh("mkfifo pipe");
     spec.path = in("pipe");
     CHECK(archive_zip(loop, &spec, on_data, on_done, work, &err) == NULL);
     CHECK_INT(err.code, ERR_INVALID);
@@ -301,10 +281,10 @@ TEST(what_may_not_be_read_is_a_warning)
     if (geteuid() == 0) /* who may read everything */
         CHECK(chown(t_dir(), 65534, 65534) == 0 && setgid(65534) == 0 &&
               setuid(65534) == 0);
-    sh("mkdir -p from/closed; echo 1 >from/a; echo 2 >from/b; chmod 0 from/b "
-       "from/closed");
+    t_sh("mkdir -p from/closed; echo 1 >from/a; echo 2 >from/b; chmod 0 from/b "
+         "from/closed");
     zip((struct archive_zip_spec){.path = in("from")});
-    sh("chmod 700 from/closed");
+    t_sh("chmod 700 from/closed");
     CHECK_STR(names(), "a\n");
     CHECK_INT(result.warnings_n, 2);
     loop_free(loop);
@@ -337,20 +317,20 @@ TEST(deeper_than_can_be_followed)
     CHECK_STR(names(), "");
     CHECK_INT(result.warnings_n, 1);
     CHECK(strstr(buf_z(&warnings), "is more than 256 folders deep") != NULL);
-    sh("rm -rf abcdefghij");
+    t_sh("rm -rf abcdefghij");
     loop_free(loop);
 }
 
 /* A slow reader holds the child, and memory does not grow by what it packs. */
 TEST(a_slow_reader_gets_it_all)
 {
-    sh("mkdir from to; seq 600000 >from/a; seq 300000 >from/b");
+    t_sh("mkdir from to; seq 600000 >from/a; seq 300000 >from/b");
     take_most = 40000;
     zip((struct archive_zip_spec){.path = in("from")});
     CHECK_INT(result.bytes, 4088895 + 1988895);
     unzip(buf_str(&out), plain);
     check_ok();
-    sh("diff -r from to");
+    t_sh("diff -r from to");
     loop_free(loop);
 }
 
@@ -379,7 +359,7 @@ static void run_until(bool (*cond)(void))
 
 TEST(cancelled_while_packing)
 {
-    sh("mkdir from; seq 2000000 >from/a");
+    t_sh("mkdir from; seq 2000000 >from/a");
     prepare();
     cancel_on_data = true;
     struct archive_zip_spec spec = {.path = in("from")};
@@ -395,7 +375,7 @@ TEST(cancelled_while_packing)
 
 TEST(names_that_lead_out_are_kept_within)
 {
-    sh("mkdir -p x/to");
+    t_sh("mkdir -p x/to");
     add("../../up", "1", 0);
     add("/abs/olute", "2", 0);
     add("a/../b/./c", "3", 0);
@@ -408,8 +388,8 @@ TEST(names_that_lead_out_are_kept_within)
     spec.dir = in("x/to");
     unzip(finish(), spec);
     check_ok();
-    sh("[ \"$(cd x && find . -type f | sort | tr '\\n' ' ')\" = "
-       "'./to/..a/... ./to/a/b/c ./to/abs/olute ./to/d/e ./to/up ' ]; [ -d x/to/new ]");
+    t_sh("[ \"$(cd x && find . -type f | sort | tr '\\n' ' ')\" = "
+         "'./to/..a/... ./to/a/b/c ./to/abs/olute ./to/d/e ./to/up ' ]; [ -d x/to/new ]");
     CHECK_INT(result.files, 5);
     CHECK_INT(result.warnings_n, 1);
     loop_free(loop);
@@ -427,7 +407,7 @@ TEST(strict_refuses_them)
     struct archive_unzip_spec spec = plain;
     char want[100];
     spec.strict = true;
-    sh("mkdir to");
+    t_sh("mkdir to");
     for (int i = 0; i < 5; i++) {
         add(bad[i], "x", 0);
         unzip(finish(), spec);
@@ -440,17 +420,17 @@ TEST(strict_refuses_them)
     add("./a//b", "x", 0);
     unzip(finish(), spec);
     check_ok();
-    sh("[ \"$(find to | sort | tr '\\n' ' ')\" = 'to to/a to/a/b ' ]");
+    t_sh("[ \"$(find to | sort | tr '\\n' ' ')\" = 'to to/a to/a/b ' ]");
     loop_free(loop);
 }
 
 TEST(an_entry_that_is_a_link_becomes_a_file_of_its_text)
 {
-    sh("mkdir to");
+    t_sh("mkdir to");
     add("evil", "/etc", S_IFLNK | 0777);
     unzip(finish(), plain);
     check_ok();
-    sh("[ ! -L to/evil ]; [ \"$(cat to/evil)\" = /etc ]");
+    t_sh("[ ! -L to/evil ]; [ \"$(cat to/evil)\" = /etc ]");
     /* And what is below it finds a file there. */
     add("evil/passwd", "x", 0);
     unzip(finish(), plain);
@@ -461,12 +441,13 @@ TEST(an_entry_that_is_a_link_becomes_a_file_of_its_text)
 
 TEST(links_in_the_way_are_never_followed)
 {
-    sh("mkdir to out; echo keep >out/file; ln -s ../out to/dir; ln -s ../out/file "
-       "to/file");
+    t_sh("mkdir to out; echo keep >out/file; ln -s ../out to/dir; ln -s ../out/file "
+         "to/file");
     add("file", "new", 0);
     unzip(finish(), plain);
     check_ok();
-    sh("[ ! -L to/file ]; [ \"$(cat to/file)\" = new ]; [ \"$(cat out/file)\" = keep ]");
+    t_sh(
+        "[ ! -L to/file ]; [ \"$(cat to/file)\" = new ]; [ \"$(cat out/file)\" = keep ]");
     add("dir/file", "bad", 0);
     unzip(finish(), plain);
     check_refused(ERR_EXISTS,
@@ -474,41 +455,42 @@ TEST(links_in_the_way_are_never_followed)
     add("dir/", NULL, 0);
     unzip(finish(), plain);
     CHECK_INT(result.err.code, ERR_EXISTS);
-    sh("[ \"$(cat out/file)\" = keep ]; [ \"$(ls out)\" = file ]; [ -L to/dir ]");
+    t_sh("[ \"$(cat out/file)\" = keep ]; [ \"$(ls out)\" = file ]; [ -L to/dir ]");
     loop_free(loop);
 }
 
 TEST(existing_files_are_replaced_and_folders_are_not)
 {
-    sh("mkdir -p to/d/full; echo old >to/f; ln to/f to/other; echo 1 >to/d/full/x");
+    t_sh("mkdir -p to/d/full; echo old >to/f; ln to/f to/other; echo 1 >to/d/full/x");
     add("f", "new", 0);
     add("d/g", "g", 0);
     unzip(finish(), plain);
     check_ok();
-    sh("[ \"$(cat to/f)\" = new ]; [ \"$(cat to/other)\" = old ]; [ \"$(cat to/d/g)\" = "
-       "g ]");
+    t_sh(
+        "[ \"$(cat to/f)\" = new ]; [ \"$(cat to/other)\" = old ]; [ \"$(cat to/d/g)\" = "
+        "g ]");
     add("d/full", "file", 0);
     unzip(finish(), plain);
     CHECK(strstr(result.err.text, "cannot put d/full in its place: ") != NULL);
-    sh("[ -d to/d/full ]; [ \"$(ls -A to | tr '\\n' ' ')\" = 'd f other ' ]");
+    t_sh("[ -d to/d/full ]; [ \"$(ls -A to | tr '\\n' ' ')\" = 'd f other ' ]");
     loop_free(loop);
 }
 
 TEST(permissions_come_from_the_umask_or_the_archive)
 {
     umask(027);
-    sh("mkdir to; chmod 777 to");
+    t_sh("mkdir to; chmod 777 to");
     add("a", "x", S_IFREG | 04777);
     add("d/b", "x", S_IFREG | 0600);
     struct str archive = finish();
     unzip(archive, plain);
     check_ok();
-    sh("[ \"$(stat -c %%a to/a to/d/b to/d | tr '\\n' ' ')\" = '640 640 750 ' ]");
+    t_sh("[ \"$(stat -c %%a to/a to/d/b to/d | tr '\\n' ' ')\" = '640 640 750 ' ]");
     struct archive_unzip_spec spec = plain;
     spec.modes = true;
     unzip(archive, spec);
     check_ok();
-    sh("[ \"$(stat -c %%a to/a to/d/b | tr '\\n' ' ')\" = '750 600 ' ]");
+    t_sh("[ \"$(stat -c %%a to/a to/d/b | tr '\\n' ' ')\" = '750 600 ' ]");
     loop_free(loop);
 }
 
@@ -516,12 +498,12 @@ TEST(owners)
 {
     if (geteuid() != 0)
         T_SKIP("only root gives files away");
-    sh("mkdir -p to/old; chmod 2770 to/old; chgrp 7777 to/old");
+    t_sh("mkdir -p to/old; chmod 2770 to/old; chgrp 7777 to/old");
     struct archive_unzip_spec spec = plain;
     add("old/a", "x", 0);
     unzip(finish(), spec);
     check_ok();
-    sh("[ \"$(stat -c %%u:%%g to/old/a)\" = 0:7777 ]");
+    t_sh("[ \"$(stat -c %%u:%%g to/old/a)\" = 0:7777 ]");
     spec.uid = 1234;
     spec.gid = 5678;
     add("old/b", "x", 0);
@@ -529,16 +511,17 @@ TEST(owners)
     add("empty/", NULL, 0);
     unzip(finish(), spec);
     check_ok();
-    sh("[ \"$(stat -c %%u:%%g to/old/b to/new to/new/c to/new/c/d to/empty | sort -u)\" "
-       "= "
-       "1234:5678 ]; [ \"$(stat -c %%u:%%g to to/old | tr '\\n' ' ')\" = '0:0 0:7777 ' "
-       "]");
+    t_sh(
+        "[ \"$(stat -c %%u:%%g to/old/b to/new to/new/c to/new/c/d to/empty | sort -u)\" "
+        "= "
+        "1234:5678 ]; [ \"$(stat -c %%u:%%g to to/old | tr '\\n' ' ')\" = '0:0 0:7777 ' "
+        "]");
     loop_free(loop);
 }
 
 TEST(a_bad_entry_is_named_and_leaves_no_half)
 {
-    sh("mkdir to");
+    t_sh("mkdir to");
     add("first", "whole", 0);
     add("second", "this will be damaged", 0);
     struct str archive = finish();
@@ -549,17 +532,17 @@ TEST(a_bad_entry_is_named_and_leaves_no_half)
     CHECK_INT(result.err.code, ERR_INVALID);
     CHECK(strncmp(result.err.text, "second is damaged: ", 19) == 0);
     CHECK_INT(result.files, 1);
-    sh("[ \"$(ls -A to)\" = first ]");
+    t_sh("[ \"$(ls -A to)\" = first ]");
     loop_free(loop);
 }
 
 TEST(no_archive_and_no_folder)
 {
-    sh("mkdir to");
+    t_sh("mkdir to");
     unzip(STR("this is no zip archive, whatever its name may be"), plain);
     CHECK_INT(result.err.code, ERR_INVALID);
     CHECK(strstr(result.err.text, "not a zip archive") != NULL);
-    sh("[ -z \"$(ls -A to)\" ]");
+    t_sh("[ -z \"$(ls -A to)\" ]");
     struct archive_unzip_spec spec = plain;
     prepare();
     spec.dir = in("not here");
@@ -570,14 +553,14 @@ TEST(no_archive_and_no_folder)
 
 TEST(limits_are_those_given)
 {
-    sh("mkdir to");
+    t_sh("mkdir to");
     struct archive_unzip_spec spec = plain;
     spec.limits.total = 10;
     add("small", "12345", 0);
     add("large", "123456", 0);
     unzip(finish(), spec);
     check_refused(ERR_LIMIT, "large: the archive unpacks to more than 0 MiB");
-    sh("[ \"$(ls -A to)\" = small ]");
+    t_sh("[ \"$(ls -A to)\" = small ]");
     loop_free(loop);
 }
 
@@ -598,7 +581,7 @@ TEST(cancelled_while_unpacking)
 {
     static char much[20 << 20];
     memset(much, 'm', sizeof(much) - 1);
-    sh("mkdir to");
+    t_sh("mkdir to");
     add("much", much, 0);
     struct str archive = finish();
     for (int i = 0; i < 3; i++) {
@@ -622,7 +605,7 @@ static bool has_progress(void)
 TEST(progress_and_many_files)
 {
     char name[40];
-    sh("mkdir to");
+    t_sh("mkdir to");
     for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof(name), "d%d/e/f%d", i / 100, i);
         add(name, "abc", 0);
@@ -634,7 +617,7 @@ TEST(progress_and_many_files)
     check_ok();
     CHECK_INT(result.files, 1000);
     CHECK_INT(result.bytes, 3000);
-    sh("[ \"$(find to -type f | wc -l)\" = 1000 ]");
+    t_sh("[ \"$(find to -type f | wc -l)\" = 1000 ]");
     zip((struct archive_zip_spec){.path = in("to")});
     CHECK_INT(result.files, 1000);
     loop_free(loop);

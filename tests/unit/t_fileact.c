@@ -23,27 +23,6 @@ static struct buf result = BUF_INIT(1 << 20);
 static struct err err;
 static int dones;
 
-/* A shell command in the test's folder. */
-static void sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void sh(const char *fmt, ...)
-{
-    char script[2000];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(script, sizeof(script), fmt, ap);
-    va_end(ap);
-    pid_t pid = t_fork();
-    if (pid == 0) {
-        if (chdir(t_dir()) < 0)
-            _exit(99);
-        execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
-        _exit(98);
-    }
-    int status = t_reap(pid);
-    if (status != 0)
-        T_FAIL("status 0x%x of: %s", (unsigned)status, script);
-}
-
 /* ---- calls ---- */
 
 static void on_done(void *arg, struct str text, const struct err *e)
@@ -182,28 +161,28 @@ static const char copy[] = "{\"from\":\"d\",\"to\":\"e\"}";
 
 TEST(a_copy_that_was_not_whole_is_made_anew)
 {
-    sh("mkdir d .od-" TOKEN "; echo one > d/a; echo hal > .od-" TOKEN "/a");
+    t_sh("mkdir d .od-" TOKEN "; echo one > d/a; echo hal > .od-" TOKEN "/a");
     works("copy", copy, true);
-    sh("test \"$(cat e/a)\" = one");
+    t_sh("test \"$(cat e/a)\" = one");
     fails("copy", copy, false, ERR_EXISTS);
     end();
 }
 
 TEST(a_copy_that_was_whole_is_put_in_its_place)
 {
-    sh("mkdir d .od-" TOKEN "; echo one > d/a; echo whole > .od-" TOKEN "/a");
-    sh("touch .od-" TOKEN ".whole");
+    t_sh("mkdir d .od-" TOKEN "; echo one > d/a; echo whole > .od-" TOKEN "/a");
+    t_sh("touch .od-" TOKEN ".whole");
     works("copy", copy, true);
-    sh("test \"$(cat e/a)\" = whole");
+    t_sh("test \"$(cat e/a)\" = whole");
     end();
 }
 
 TEST(a_copy_that_was_in_its_place_stays_there)
 {
-    sh("mkdir d e; echo one > d/a; echo changed > e/a; touch .od-" TOKEN ".whole");
+    t_sh("mkdir d e; echo one > d/a; echo changed > e/a; touch .od-" TOKEN ".whole");
     works("copy", copy, true);
-    sh("test \"$(cat e/a)\" = changed");
-    sh("rm -r d; touch .od-" TOKEN ".whole");
+    t_sh("test \"$(cat e/a)\" = changed");
+    t_sh("rm -r d; touch .od-" TOKEN ".whole");
     works("copy", copy, true);
     end();
 }
@@ -212,10 +191,10 @@ static const char move[] = "{\"from\":\"d\",\"to\":\"e\"}";
 
 TEST(a_move_that_was_done_is_done)
 {
-    sh("mkdir e; echo one > e/a");
+    t_sh("mkdir e; echo one > e/a");
     works("move", move, true);
     fails("move", move, false, ERR_NOTFOUND);
-    sh("test -e e/a; rm -r e");
+    t_sh("test -e e/a; rm -r e");
     fails("move", move, true, ERR_NOTFOUND);
     end();
 }
@@ -223,14 +202,14 @@ TEST(a_move_that_was_done_is_done)
 /* As between file systems: a copy, and then the first one goes. */
 TEST(a_move_by_copy_goes_on_where_it_was)
 {
-    sh("mkdir d e; echo one > d/a; echo one > e/a; echo two > e/b");
-    sh("touch .od-" TOKEN ".whole");
+    t_sh("mkdir d e; echo one > d/a; echo one > e/a; echo two > e/b");
+    t_sh("touch .od-" TOKEN ".whole");
     works("move", move, true);
-    sh("test ! -e d; test -e e/a; test -e e/b");
-    sh("mkdir d f; mv e/a d; mkdir .od-" TOKEN "; mv f .od-" TOKEN "/in; rm -r e");
-    sh("touch .od-" TOKEN ".whole");
+    t_sh("test ! -e d; test -e e/a; test -e e/b");
+    t_sh("mkdir d f; mv e/a d; mkdir .od-" TOKEN "; mv f .od-" TOKEN "/in; rm -r e");
+    t_sh("touch .od-" TOKEN ".whole");
     works("move", move, true);
-    sh("test ! -e d; test -d e/in");
+    t_sh("test ! -e d; test -d e/in");
     end();
 }
 
@@ -238,7 +217,7 @@ TEST(what_was_removed_is_removed)
 {
     fails("remove", "{\"path\":\"d\"}", false, ERR_NOTFOUND);
     works("remove", "{\"path\":\"d\"}", true);
-    sh("mkdir -p d/e; touch d/e/f");
+    t_sh("mkdir -p d/e; touch d/e/f");
     works("remove", "{\"path\":\"d\",\"recursive\":true}", true);
     CHECK(strstr(buf_z(&result), "\"removed\":3"));
     end();
@@ -249,33 +228,34 @@ static const char extract[] = "{\"path\":\"x.tar\",\"to\":\"to\"}";
 
 TEST(an_archive_that_was_whole_is_not_made_again)
 {
-    sh("mkdir d; echo one > d/a; echo whole > .od-" TOKEN "; touch .od-" TOKEN ".whole");
+    t_sh("mkdir d; echo one > d/a; echo whole > .od-" TOKEN "; touch .od-" TOKEN
+         ".whole");
     works("archive", archive, true);
-    sh("test \"$(cat x.tar)\" = whole");
-    sh("rm x.tar; echo half > .od-" TOKEN);
+    t_sh("test \"$(cat x.tar)\" = whole");
+    t_sh("rm x.tar; echo half > .od-" TOKEN);
     works("archive", archive, true);
-    sh("tar tf x.tar | grep -qx a");
+    t_sh("tar tf x.tar | grep -qx a");
     end();
 }
 
 TEST(what_was_unpacked_is_moved_on_into_a_folder_that_is_there)
 {
-    sh("mkdir -p d/s; echo one > d/a; echo two > d/s/b; tar cf x.tar -C d .");
-    sh("mkdir -p to/s to/.od-" TOKEN "/s; echo mine > to/c; echo moved > to/a");
-    sh("echo late > to/.od-" TOKEN "/s/b; touch to/.od-" TOKEN ".whole");
+    t_sh("mkdir -p d/s; echo one > d/a; echo two > d/s/b; tar cf x.tar -C d .");
+    t_sh("mkdir -p to/s to/.od-" TOKEN "/s; echo mine > to/c; echo moved > to/a");
+    t_sh("echo late > to/.od-" TOKEN "/s/b; touch to/.od-" TOKEN ".whole");
     works("extract", extract, true);
-    sh("test \"$(cat to/a to/s/b to/c)\" = \"$(printf 'moved\\nlate\\nmine')\"");
+    t_sh("test \"$(cat to/a to/s/b to/c)\" = \"$(printf 'moved\\nlate\\nmine')\"");
     end();
 }
 
 TEST(what_was_unpacked_beside_is_put_in_its_place)
 {
-    sh("mkdir d; echo one > d/a; tar cf x.tar -C d .");
-    sh("mkdir .od-" TOKEN "; echo whole > .od-" TOKEN "/a; touch .od-" TOKEN ".whole");
+    t_sh("mkdir d; echo one > d/a; tar cf x.tar -C d .");
+    t_sh("mkdir .od-" TOKEN "; echo whole > .od-" TOKEN "/a; touch .od-" TOKEN ".whole");
     works("extract", extract, true);
-    sh("test \"$(cat to/a)\" = whole; touch .od-" TOKEN ".whole");
+    t_sh("test \"$(cat to/a)\" = whole; touch .od-" TOKEN ".whole");
     works("extract", extract, true);
-    sh("test \"$(cat to/a)\" = whole");
+    t_sh("test \"$(cat to/a)\" = whole");
     fails("extract", extract, false, ERR_EXISTS);
     end();
 }
@@ -284,7 +264,7 @@ TEST(what_was_unpacked_beside_is_put_in_its_place)
 
 TEST(who_cancels_hears_nothing_and_nothing_is_left)
 {
-    sh("mkdir d; head -c 50000000 /dev/urandom > d/a");
+    t_sh("mkdir d; head -c 50000000 /dev/urandom > d/a");
     struct fileact *f = start("archive", "{\"path\":\"d\",\"to\":\"x.tar.gz\"}", false);
     CHECK(f);
     T_WAIT((turn(), staged(".")));
@@ -292,18 +272,18 @@ TEST(who_cancels_hears_nothing_and_nothing_is_left)
     T_WAIT(all_gone());
     CHECK(!staged("."));
     CHECK_INT(dones, 0);
-    sh("test ! -e x.tar.gz");
+    t_sh("test ! -e x.tar.gz");
     end();
 }
 
 TEST(errors_leave_nothing)
 {
-    sh("mkdir d; echo one > d/a; mkfifo d/pipe; head -c 3000 /dev/urandom > x.tar");
+    t_sh("mkdir d; echo one > d/a; mkfifo d/pipe; head -c 3000 /dev/urandom > x.tar");
     fails("copy", copy, false, ERR_UNSUPPORTED);
     fails("extract", extract, false, ERR_INVALID);
     fails("extract", "{\"path\":\"x.tar\",\"to\":\"to\",\"format\":\"tar\"}", false,
           ERR_INVALID);
-    sh("test ! -e e; test ! -e to");
+    t_sh("test ! -e e; test ! -e to");
     end();
 }
 

@@ -20,25 +20,6 @@ static char why[300];
 static int dones;
 static bool others; /* children that are no helpers */
 
-static void sh(const char *fmt, ...)
-{
-    char script[2000];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(script, sizeof(script), fmt, ap);
-    va_end(ap);
-    pid_t pid = t_fork();
-    if (pid == 0) {
-        if (chdir(t_dir()) < 0)
-            _exit(99);
-        execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
-        _exit(98);
-    }
-    int status = t_reap(pid);
-    if (status != 0)
-        T_FAIL("status 0x%x of: %s", (unsigned)status, script);
-}
-
 static bool no_child_left(void)
 {
     siginfo_t info = {0};
@@ -92,7 +73,8 @@ static const char *search(struct search_spec q)
 
 TEST(lines_with_their_numbers_by_path)
 {
-    sh("mkdir -p b/c; printf 'one\\ntwo\\nthree\\n' >b/c/f; printf 'xx\\ntwo' >a; : >e");
+    t_sh(
+        "mkdir -p b/c; printf 'one\\ntwo\\nthree\\n' >b/c/f; printf 'xx\\ntwo' >a; : >e");
     CHECK_STR(LINES("two"), "a:2:two\nb/c/f:2:two\n");
     CHECK_INT(result.files, 2);
     CHECK_INT(result.lines, 2);
@@ -109,7 +91,7 @@ TEST(lines_with_their_numbers_by_path)
 
 TEST(context)
 {
-    sh("seq 20 >f; seq 3 >g");
+    t_sh("seq 20 >f; seq 3 >g");
     CHECK_STR(LINES("^(5|7|8|19)$", .before = 1, .after = 2),
               "f-4-4\nf:5:5\nf-6-6\nf:7:7\nf:8:8\nf-9-9\nf-10-10\nf-18-18\nf:19:19\n"
               "f-20-20\n");
@@ -122,13 +104,13 @@ TEST(context)
 /* Blocks are joined where a line, or its context, lies in two of them. */
 TEST(files_of_many_blocks)
 {
-    sh("seq 1000000 >f");
+    t_sh("seq 1000000 >f");
     CHECK_STR(LINES("^(37449|900000)$", .before = 1, .after = 1),
               "f-37448-37448\nf:37449:37449\nf-37450-37450\nf-899999-899999\n"
               "f:900000:900000\nf-900001-900001\n");
     LINES("7$", .count = true);
     CHECK_INT(result.lines, 100000);
-    sh("grep -n '7$' f | sed 's/^/f:/' >want");
+    t_sh("grep -n '7$' f | sed 's/^/f:/' >want");
     static struct buf want = BUF_INIT(64 << 20);
     char path[400];
     snprintf(path, sizeof(path), "%s/want", t_dir());
@@ -143,7 +125,7 @@ TEST(files_of_many_blocks)
 
 TEST(lines_without_an_end)
 {
-    sh("head -c 3000000 /dev/zero | tr '\\0' a >f; echo needle >>f; echo b >>f");
+    t_sh("head -c 3000000 /dev/zero | tr '\\0' a >f; echo needle >>f; echo b >>f");
     LINES("needle");
     CHECK_INT(result.lines, 1);
     CHECK(strstr(buf_z(&found), "aaa…\n") != NULL);
@@ -154,8 +136,8 @@ TEST(lines_without_an_end)
 
 TEST(hidden_and_binary_files)
 {
-    sh("mkdir .d d; echo x >.d/f; echo x >d/.f; echo x >f; printf 'x\\0' >bin; "
-       "{ head -c 70000 /dev/zero | tr '\\0' y; printf '\\0\\nx\\n'; } >late");
+    t_sh("mkdir .d d; echo x >.d/f; echo x >d/.f; echo x >f; printf 'x\\0' >bin; "
+         "{ head -c 70000 /dev/zero | tr '\\0' y; printf '\\0\\nx\\n'; } >late");
     CHECK_STR(FILES("x"), "f\nlate\n");
     CHECK_STR(FILES("x", .hidden_files = true), "d/.f\nf\nlate\n");
     CHECK_STR(FILES("x", .hidden_folders = true), ".d/f\nf\nlate\n");
@@ -167,9 +149,9 @@ TEST(hidden_and_binary_files)
 
 TEST(names_that_are_included_or_not)
 {
-    sh("mkdir -p src/deep node; for f in a.c src/b.c src/deep/c.h node/d.c .h.c src/e; "
-       "do "
-       "echo x >$f; done");
+    t_sh("mkdir -p src/deep node; for f in a.c src/b.c src/deep/c.h node/d.c .h.c src/e; "
+         "do "
+         "echo x >$f; done");
     CHECK_STR(FILES("x", .include = STR("*.c")), ".h.c\na.c\nnode/d.c\nsrc/b.c\n");
     CHECK_STR(FILES("x", .include = STR("*.{c,h}"), .exclude = STR("node")),
               ".h.c\na.c\nsrc/b.c\nsrc/deep/c.h\n");
@@ -183,11 +165,11 @@ TEST(names_that_are_included_or_not)
 
 TEST(gitignore)
 {
-    sh("mkdir -p r/.git r/build r/sub/build r/keep r/in/.git; cd r; "
-       "printf '*.o\\n/build\\nkeep/*\\n!keep/me\\n' >.gitignore; "
-       "printf '!x.o\\n' >sub/.gitignore; "
-       "for f in a a.o build/f sub/build/f sub/x.o sub/y.o keep/me keep/not in/i.o; do "
-       "echo x >$f; done");
+    t_sh("mkdir -p r/.git r/build r/sub/build r/keep r/in/.git; cd r; "
+         "printf '*.o\\n/build\\nkeep/*\\n!keep/me\\n' >.gitignore; "
+         "printf '!x.o\\n' >sub/.gitignore; "
+         "for f in a a.o build/f sub/build/f sub/x.o sub/y.o keep/me keep/not in/i.o; do "
+         "echo x >$f; done");
     CHECK_STR(FILES("x", .root = "r", .gitignore = true),
               "a\nin/i.o\nkeep/me\nsub/build/f\nsub/x.o\n");
     CHECK_STR(FILES("x", .root = "r/sub", .gitignore = true), "build/f\nx.o\n");
@@ -196,7 +178,7 @@ TEST(gitignore)
     /* A name that is asked for is not ignored. */
     CHECK_STR(FILES("x", .root = "r", .gitignore = true, .include = STR("*.o")),
               "a.o\nin/i.o\nsub/x.o\nsub/y.o\n");
-    sh("rmdir r/.git; rmdir r/in/.git");
+    t_sh("rmdir r/.git; rmdir r/in/.git");
     CHECK_STR(FILES("x", .root = "r/sub", .gitignore = true), "build/f\nx.o\ny.o\n");
     loop_free(loop);
 }
@@ -204,9 +186,9 @@ TEST(gitignore)
 /* The folder's rules count though they are not in the first entries that are read. */
 TEST(gitignore_of_a_large_folder)
 {
-    sh("mkdir -p r/.git; cd r; seq -f %%0200g.o 700 | xargs touch; echo '*.o' "
-       ">.gitignore; "
-       "echo x >f");
+    t_sh("mkdir -p r/.git; cd r; seq -f %%0200g.o 700 | xargs touch; echo '*.o' "
+         ">.gitignore; "
+         "echo x >f");
     CHECK_STR(NAMES(.root = "r", .gitignore = true), "f\n");
     NAMES(.root = "r");
     CHECK_INT(result.files, 701);
@@ -215,8 +197,8 @@ TEST(gitignore_of_a_large_folder)
 
 TEST(the_newest)
 {
-    sh("mkdir d; for i in 1 2 3 4 5 6 7 8 9; do echo x >d/$i; "
-       "touch -d \"2020-01-0$i 12:00\" d/$i; done; echo y >d/0");
+    t_sh("mkdir d; for i in 1 2 3 4 5 6 7 8 9; do echo x >d/$i; "
+         "touch -d \"2020-01-0$i 12:00\" d/$i; done; echo y >d/0");
     CHECK_STR(FILES("x", .newest = true, .files_max = 3), "d/9\nd/8\nd/7\n");
     CHECK(result.truncated);
     CHECK_STR(NAMES(.newest = true, .files_max = 2, .exclude = STR("0")), "d/9\nd/8\n");
@@ -232,10 +214,10 @@ TEST(the_newest)
 
 TEST(pipes_devices_links_and_loops)
 {
-    sh("mkdir d out; echo x >out/f; echo x >f; mkfifo p; ln -s /dev/zero z; ln -s . "
-       "loop; "
-       "ln -s ../out d/up; ln -s f to; ln -s nowhere gone; "
-       "[ $(id -u) != 0 ] || mknod dev c 1 5 || :; rm -f dev");
+    t_sh("mkdir d out; echo x >out/f; echo x >f; mkfifo p; ln -s /dev/zero z; ln -s . "
+         "loop; "
+         "ln -s ../out d/up; ln -s f to; ln -s nowhere gone; "
+         "[ $(id -u) != 0 ] || mknod dev c 1 5 || :; rm -f dev");
     CHECK_STR(FILES("x"), "f\nout/f\n");
     CHECK_STR(FILES("x", .links = true), "f\nout/f\nto\n");
     CHECK_STR(NAMES(), "f\nout/f\n");
@@ -249,8 +231,8 @@ TEST(pipes_devices_links_and_loops)
 
 TEST(names_of_any_bytes)
 {
-    sh("mkdir \"$(printf 'a\\nb')\"; echo x >\"$(printf 'a\\nb/\\377')\"; echo x >'*'; "
-       "echo x >' '");
+    t_sh("mkdir \"$(printf 'a\\nb')\"; echo x >\"$(printf 'a\\nb/\\377')\"; echo x >'*'; "
+         "echo x >' '");
     CHECK_STR(FILES("x"), " \n*\na\nb/\xff\n");
     CHECK_STR(FILES("x", .include = STR("\\*")), "*\n");
     CHECK_STR(FILES("x", .include = STR("?")), " \n*\na\nb/\xff\n");
@@ -282,7 +264,7 @@ TEST(deeper_than_a_path_can_be)
     CHECK_INT(files, 6);
     CHECK_INT(result.unread, 1);
     CHECK(strstr(why, "cannot search ddd") && strlen(why) < 300);
-    sh("rm -rf d*");
+    t_sh("rm -rf d*");
     loop_free(loop);
 }
 
@@ -291,12 +273,12 @@ TEST(what_may_not_be_read)
     if (geteuid() == 0) /* who may read everything */
         CHECK(chown(t_dir(), 65534, 65534) == 0 && setgid(65534) == 0 &&
               setuid(65534) == 0);
-    sh("mkdir closed; echo x >a; echo x >b; echo x >closed/f; chmod 0 b closed");
+    t_sh("mkdir closed; echo x >a; echo x >b; echo x >closed/f; chmod 0 b closed");
     CHECK_STR(FILES("x"), "a\n");
     CHECK_INT(result.unread, 2);
     CHECK(strstr(why, ": Permission denied") != NULL);
     CHECK(strstr(FILES("x", .root = "closed"), "Permission denied") != NULL);
-    sh("chmod 700 closed");
+    t_sh("chmod 700 closed");
     CHECK(strstr(FILES("x", .root = "none"), "No such file") != NULL);
     CHECK_INT(result.err.code, ERR_NOTFOUND);
     loop_free(loop);
@@ -323,10 +305,10 @@ TEST(a_tree_that_changes)
     pid_t pid = t_fork();
     if (pid == 0) {
         for (;;)
-            sh("mkdir -p d/e/f d/g; echo x >d/e/f/1; echo x >d/g/2; mkfifo d/g/p; "
-               "mv d/e d/h; ln -s / d/e; rm -r d");
+            t_sh("mkdir -p d/e/f d/g; echo x >d/e/f/1; echo x >d/g/2; mkfifo d/g/p; "
+                 "mv d/e d/h; ln -s / d/e; rm -r d");
     }
-    sh("echo x >stays");
+    t_sh("echo x >stays");
     others = true;
     for (int i = 0; i < 60; i++) {
         FILES("x");
@@ -343,7 +325,7 @@ TEST(a_tree_that_changes)
 
 TEST(more_than_is_wanted)
 {
-    sh("mkdir d; cd d; for i in $(seq 300); do echo x >$i; done; seq 50000 >many");
+    t_sh("mkdir d; cd d; for i in $(seq 300); do echo x >$i; done; seq 50000 >many");
     FILES("x", .files_max = 10);
     CHECK_INT(result.hits_n, 10);
     CHECK(result.truncated);
@@ -365,8 +347,8 @@ TEST(more_than_is_wanted)
 /* 60 MB of matches are counted; what is kept has its limit. */
 TEST(results_without_end)
 {
-    sh("yes 'all of these lines match, and there are many of them, too many' | "
-       "head -c 30000000 >f; ln f g");
+    t_sh("yes 'all of these lines match, and there are many of them, too many' | "
+         "head -c 30000000 >f; ln f g");
     LINES("match", .count = true);
     CHECK_INT(result.files, 2);
     CHECK(result.truncated);
@@ -377,8 +359,8 @@ TEST(results_without_end)
 
 TEST(time_is_over)
 {
-    sh("yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa | head -c 1000000 >f; "
-       "for i in $(seq 200); do ln f f$i; done; echo bb >0");
+    t_sh("yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa | head -c 1000000 >f; "
+         "for i in $(seq 200); do ln f f$i; done; echo bb >0");
     FILES("(?>a+)X|bb", .time_ms = 100, .newest = true, .files_max = 10);
     CHECK_INT(result.err.code, ERR_NONE);
     CHECK(result.timed_out && result.truncated);
@@ -387,7 +369,7 @@ TEST(time_is_over)
 
 TEST(patterns_that_are_wrong_or_too_costly)
 {
-    sh("head -c 5000 /dev/zero | tr '\\0' a >f");
+    t_sh("head -c 5000 /dev/zero | tr '\\0' a >f");
     CHECK(strstr(FILES("(a"), "\"(a\" is no regular expression: ") != NULL);
     CHECK_INT(result.err.code, ERR_INVALID);
     CHECK(strstr(FILES("(a+)+\\bX?(?=b)"), "takes too many steps") != NULL);
@@ -401,7 +383,7 @@ TEST(patterns_that_are_wrong_or_too_costly)
 
 TEST(cancelled)
 {
-    sh("yes | head -c 20000000 >f; for i in 1 2 3 4 5; do ln f f$i; done");
+    t_sh("yes | head -c 20000000 >f; for i in 1 2 3 4 5; do ln f f$i; done");
     loop = loop_new();
     others = true; /* helpers of those that were cancelled, on their way out */
     for (int i = 0; i < 5; i++) {
@@ -427,9 +409,10 @@ TEST(cancelled)
 
 TEST(many_folders_and_helpers)
 {
-    sh("for i in $(seq 40); do mkdir -p t/$i/a/b/c t/$i/d; echo needle >t/$i/a/b/c/f; "
-       "for k in $(seq 40); do echo hay; done >t/$i/d/g; done; mkdir t/flat; cd t/flat; "
-       "for i in $(seq 500); do echo needle >$i; done");
+    t_sh(
+        "for i in $(seq 40); do mkdir -p t/$i/a/b/c t/$i/d; echo needle >t/$i/a/b/c/f; "
+        "for k in $(seq 40); do echo hay; done >t/$i/d/g; done; mkdir t/flat; cd t/flat; "
+        "for i in $(seq 500); do echo needle >$i; done");
     for (int i = 0; i < 10; i++) {
         FILES("needle");
         CHECK_INT(result.files, 540);

@@ -14,25 +14,6 @@
 static struct buf text = BUF_INIT(4 << 20);
 static struct err err;
 
-static void sh(const char *fmt, ...)
-{
-    char script[2000];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(script, sizeof(script), fmt, ap);
-    va_end(ap);
-    pid_t pid = t_fork();
-    if (pid == 0) {
-        if (chdir(t_dir()) < 0)
-            _exit(99);
-        execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
-        _exit(98);
-    }
-    int status = t_reap(pid);
-    if (status != 0)
-        T_FAIL("status 0x%x of: %s", (unsigned)status, script);
-}
-
 static const char *in(const char *name)
 {
     static char path[2][400];
@@ -65,7 +46,7 @@ static const char *ask(struct skills_search q)
 
 TEST(find_file)
 {
-    sh("mkdir -p d/.h; : >d/test_one.py; : >d/.h/a_test; : >one; mkdir d/test");
+    t_sh("mkdir -p d/.h; : >d/test_one.py; : >d/.h/a_test; : >one; mkdir d/test");
     CHECK_STR(ASK(SKILLS_FIND_FILE, "test"), "[Found 2 matches for \"test\" in ./]\n"
                                              "./d/.h/a_test\n"
                                              "./d/test_one.py\n"
@@ -83,8 +64,8 @@ TEST(find_file)
 
 TEST(search_dir)
 {
-    sh("mkdir -p d/.h; printf 'a\\n  needle x \\n' >d/f; echo 'Needle needle' >d/.h/g; "
-       "echo needle >d/.hidden; printf 'needle\\0' >bin; ln -s d/f link");
+    t_sh("mkdir -p d/.h; printf 'a\\n  needle x \\n' >d/f; echo 'Needle needle' >d/.h/g; "
+         "echo needle >d/.hidden; printf 'needle\\0' >bin; ln -s d/f link");
     CHECK_STR(ASK(SKILLS_SEARCH_DIR, "needle"),
               "[Found 3 matches for \"needle\" in ./]\n"
               "./d/.h/g (Line 1): Needle needle\n"
@@ -98,9 +79,9 @@ TEST(search_dir)
 
 TEST(search_dir_in_too_many_files)
 {
-    sh("mkdir d; for i in $(seq 100); do echo x >d/$i; done");
+    t_sh("mkdir d; for i in $(seq 100); do echo x >d/$i; done");
     CHECK(strstr(ASK(SKILLS_SEARCH_DIR, "x"), "[Found 100 matches for \"x\" in ./]\n"));
-    sh("for i in $(seq 101 123); do echo x >d/$i; done");
+    t_sh("for i in $(seq 101 123); do echo x >d/$i; done");
     CHECK_STR(
         ASK(SKILLS_SEARCH_DIR, "x"),
         "More than 123 files matched for \"x\" in ./. Please narrow your search.\n");
@@ -108,7 +89,7 @@ TEST(search_dir_in_too_many_files)
 
 TEST(search_file)
 {
-    sh("printf 'one\\n\\ttwo one\\nthree\\n' >f; : >e");
+    t_sh("printf 'one\\n\\ttwo one\\nthree\\n' >f; : >e");
     CHECK_STR(ASK(SKILLS_SEARCH_FILE, "one", .where = "f"),
               "[Found 2 matches for \"one\" in f]\n"
               "Line 1: one\n"
@@ -123,13 +104,13 @@ TEST(search_file)
 
 TEST(a_folder_is_no_file_to_search)
 {
-    sh("mkdir d; echo x >d/f");
+    t_sh("mkdir d; echo x >d/f");
     CHECK_STR(ASK(SKILLS_SEARCH_FILE, "x", .where = "d"), "File d not found.");
 }
 
 TEST(a_text_that_would_be_too_long)
 {
-    sh("seq 20000 >f");
+    t_sh("seq 20000 >f");
     const char *s = ASK(SKILLS_SEARCH_FILE, "", .where = "f");
     CHECK(strncmp(s, "[Found 20000 matches for \"\" in f]\nLine 1: 1\n", 43) == 0);
     CHECK(strstr(s, "[10000 of them are shown. Please narrow your search.]\n"
@@ -138,10 +119,10 @@ TEST(a_text_that_would_be_too_long)
 
 TEST(grep)
 {
-    sh("mkdir -p d/.h sub; echo 'def Foo' >d/a.py; echo foo >d/b.txt; echo foo "
-       ">d/.h/c.py; "
-       "echo foo >d/.x.py; touch -d 2020-01-01 d/a.py; touch -d 2021-01-01 d/b.txt; "
-       "touch -d 2022-01-01 d/.x.py");
+    t_sh("mkdir -p d/.h sub; echo 'def Foo' >d/a.py; echo foo >d/b.txt; echo foo "
+         ">d/.h/c.py; "
+         "echo foo >d/.x.py; touch -d 2020-01-01 d/a.py; touch -d 2021-01-01 d/b.txt; "
+         "touch -d 2022-01-01 d/.x.py");
     CHECK_STR(ASK(SKILLS_GREP, "fo+", .where = in("/d")),
               "Found 2 file(s) containing pattern 'fo+' in 'D/d':\n"
               "D/d/b.txt\nD/d/a.py");
@@ -164,18 +145,18 @@ TEST(grep)
 
 TEST(a_file_is_no_folder_to_grep)
 {
-    sh("echo x >f");
+    t_sh("echo x >f");
     CHECK_STR(ASK(SKILLS_GREP, "x", .where = "f"),
               "Search path 'D/f' is not a valid directory");
 }
 
 TEST(at_most_a_hundred_files)
 {
-    sh("mkdir d; for i in $(seq 100); do echo x >d/$i; done");
+    t_sh("mkdir d; for i in $(seq 100); do echo x >d/$i; done");
     CHECK(strstr(ASK(SKILLS_GREP, "x"), "truncated") == NULL);
     CHECK(strncmp(ASK(SKILLS_GLOB, "*"), "Found 100 file(s) matching pattern '*'", 38) ==
           0);
-    sh("echo x >d/new; touch -d 2099-01-01 d/new");
+    t_sh("echo x >d/new; touch -d 2099-01-01 d/new");
     const char *s = ASK(SKILLS_GREP, "x");
     CHECK(strncmp(s, "Found 100 file(s) containing pattern 'x' in 'D':\nD/d/new\n", 57) ==
           0);
@@ -185,10 +166,10 @@ TEST(at_most_a_hundred_files)
 
 TEST(glob)
 {
-    sh("mkdir -p s/t/u; for f in a.py s/b.py s/t/c.py s/t/u/d.txt; do : >$f; done; "
-       "touch -d 2020-01-01 a.py; touch -d 2021-01-01 s/b.py; touch -d 2022-01-01 "
-       "s/t/c.py; "
-       "ln -s s link");
+    t_sh("mkdir -p s/t/u; for f in a.py s/b.py s/t/c.py s/t/u/d.txt; do : >$f; done; "
+         "touch -d 2020-01-01 a.py; touch -d 2021-01-01 s/b.py; touch -d 2022-01-01 "
+         "s/t/c.py; "
+         "ln -s s link");
     CHECK_STR(ASK(SKILLS_GLOB, "*.py"),
               "Found 3 file(s) matching pattern '*.py' in 'D':\n"
               "D/s/t/c.py\nD/s/b.py\nD/a.py");
@@ -213,7 +194,7 @@ TEST(glob)
 
 TEST(names_that_are_not_utf8)
 {
-    sh("echo x >\"$(printf 'a\\377b')\"");
+    t_sh("echo x >\"$(printf 'a\\377b')\"");
     CHECK_STR(ASK(SKILLS_GREP, "x"),
               "Found 1 file(s) containing pattern 'x' in 'D':\nD/a\xef\xbf\xbd"
               "b");
