@@ -33,6 +33,8 @@ struct flow {
     bool ends;                   /* it is */
     bool bounded;                /* the op does not end by itself at `to` */
     uint64_t lost_from, lost_to; /* to be told; lost_to 0: nothing */
+    uint64_t left_at;            /* what was left of the bytes before, */
+    size_t left;                 /* and how much */
     char session[V0_SESSION_MAX + 1];
 };
 
@@ -79,14 +81,19 @@ static bool tell_lost(struct flow *f)
 
 /* ---- the sink ---- */
 
-/* Bytes of one message from the front of what is there; 0: half a character. */
+/*
+ * Bytes of one message from the front of what is there. 0: half a character, or what may
+ * be half a secret, until it is known how it goes on.
+ */
 static size_t piece_of(const struct flow *f, struct str bytes, bool last)
 {
     size_t n = bytes.n < DELTA_MAX ? bytes.n : DELTA_MAX;
     if (f->k->base64)
         return n;
     size_t whole = utf8_cut(bytes, n);
-    return whole > 0 || (!last && bytes.n < 4) ? whole : n;
+    n = whole > 0 || (!last && bytes.n < 4) ? whole : n;
+    return last && n == bytes.n ? n
+                                : n - events_secret_tail(f->k->ev, str_sub(bytes, 0, n));
 }
 
 static void flow_ended(struct flow *f)
@@ -116,6 +123,9 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
         bytes.n = offset < f->to ? (size_t)(f->to - offset) : 0;
     bool last = (f->ends && offset + bytes.n >= f->to) ||
                 (op->settled && offset + bytes.n >= op->r.to);
+    /* Nothing has come behind what was left; when nothing will, it goes as it is. */
+    bool again = offset == f->left_at && bytes.n == f->left;
+    last |= again && (f->ends || op->settled);
     while (used < bytes.n) {
         struct str rest = str_sub(bytes, used, bytes.n);
         size_t n = piece_of(f, rest, last);
@@ -124,10 +134,12 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
             break;
         used += n;
     }
+    f->left_at = offset + used;
+    f->left = bytes.n - used;
     if (used == bytes.n && capped)
         flow_done(f);
-    else if (used < bytes.n && !f->k->full && bytes.n >= 4 && !op->done)
-        task_defer(f->k->ev->en->loop, &op->pump); /* half a character is left */
+    else if (f->left && (used || !again) && !f->k->full && !op->done)
+        task_defer(f->k->ev->en->loop, &op->pump); /* there may be more behind it */
     return used;
 }
 

@@ -134,7 +134,7 @@ static const char hidden[] = "<secret_hidden>";
 #define KEY_HEAD "{\"key\":\""
 
 /* As it is in JSON, without quotes. */
-static int keep_secret(struct events *ev, struct str s, struct err *e)
+static int keep_secret(struct events *ev, struct str plain, struct str s, struct err *e)
 {
     for (unsigned i = 0; i < ev->nsecrets; i++) {
         if (str_eq(ev->secrets[i], s))
@@ -150,6 +150,7 @@ static int keep_secret(struct events *ev, struct str s, struct err *e)
                        "already: as JSON all together have at most %d bytes, and %zu are "
                        "taken",
                        s.n, SECRETS_BYTES, ev->secret_bytes);
+    ev->plain[ev->nsecrets] = str_n(xstrndup(plain.p, plain.n), plain.n);
     ev->secrets[ev->nsecrets++] = str_n(xstrndup(s.p, s.n), s.n);
     ev->secret_bytes += s.n + 1;
     return 1;
@@ -168,7 +169,7 @@ int events_add_secret(struct events *ev, struct str value, struct err *e)
     else if (value.n > 0 && json_quote(&b, value) < 0)
         r = err_set(e, ERR_INVALID, "a secret that is not UTF-8 cannot be hidden");
     else if (value.n > 0)
-        r = keep_secret(ev, str_sub(buf_str(&b), 1, b.n - 2), e);
+        r = keep_secret(ev, value, str_sub(buf_str(&b), 1, b.n - 2), e);
     buf_release(&b);
     return r;
 }
@@ -192,6 +193,20 @@ static bool has_secret(const struct events *ev, struct str text)
             return true;
     }
     return false;
+}
+
+size_t events_secret_tail(const struct events *ev, struct str s)
+{
+    size_t best = 0;
+    for (unsigned i = 0; i < ev->nsecrets; i++) {
+        struct str secret = ev->plain[i];
+        for (size_t n = s.n < secret.n ? s.n : secret.n - 1; n > best; n--) {
+            const char *at = s.p + s.n - n;
+            if (*at == *secret.p && memcmp(at, secret.p, n) == 0)
+                best = n;
+        }
+    }
+    return best;
 }
 
 /* Is the string that ends before rest the name of a member? */

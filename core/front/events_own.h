@@ -110,6 +110,7 @@ struct events {
     bool indexed;                    /* names has what the log had when we came */
     uint64_t indexed_to;             /* events before that are looked through on need */
     struct str secrets[SECRETS_MAX]; /* owned: as they are in JSON, without quotes */
+    struct str plain[SECRETS_MAX];   /* owned: the same as they are */
     unsigned nsecrets;
     size_t secret_bytes; /* of them, and one for each */
     struct buf batch;    /* lines that several links read at once */
@@ -133,6 +134,11 @@ struct events {
 void events_look(struct str line, struct event_look *out);
 /* Replaces secrets inside of the strings of a JSON text. The number of them. */
 unsigned events_mask(const struct events *ev, struct buf *text);
+/*
+ * Output in pieces: how many bytes at the end of s may be the beginning of a secret that
+ * goes on in the next piece. 0: none.
+ */
+size_t events_secret_tail(const struct events *ev, struct str s);
 /* 1: it is new; 0: it was known; -1: e, see events_secret. */
 int events_add_secret(struct events *ev, struct str value, struct err *e);
 /* A JSON string, with its quotes, as what it says. -1: it is none. */

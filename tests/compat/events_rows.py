@@ -448,6 +448,28 @@ async def _(case):
         json.loads(line)
 
 
+@row("a secret that is printed in pieces is not seen in pieces", env={"KEY": "abcabcabd-12345"},
+     more=("--secret", "KEY"))
+@asynchronous
+async def _(case):
+    gates = [os.path.join(case.dir, name) for name in "abc"]
+    for gate in gates:
+        os.mkfifo(gate)
+    async with Peer(case, since=0) as peer:
+        await peer.act("run", command=f"printf 'one abcabc'; read x < {gates[0]}; printf x; "
+                       f"printf abcabc; read x < {gates[1]}; printf abd-12; "
+                       f"read x < {gates[2]}; printf '345 abcab'")
+        id = (await peer.action())["id"]
+        for gate, seen in zip(gates, ("one ", "one abcabcx", "one abcabcx")):
+            while peer.output.get(id, "") != seen:
+                holds(seen.startswith(peer.output.get(id, "")), peer.output)
+                await peer.next()
+            with open(gate, "w", encoding="ascii") as out:
+                out.write("\n")
+        await peer.end(id)
+        same(peer.output[id], "one abcabcx<secret_hidden> abcab")
+
+
 @row("secrets that the next worker could not remember are refused by name")
 @asynchronous
 async def _(case):
