@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DRAG_MS = 50 };
 enum need {
     VISIBLE = 1,
     STABLE = 2,
@@ -282,121 +281,6 @@ static int point(struct browser *b, const struct hand *h, double *x, double *y,
     return finish_point(b, h, begin_point(b, h), x, y, e);
 }
 
-/* ---- the mouse ---- */
-
-static int begin_mouse(struct browser *b, struct str session, const char *type,
-                       const char *button, int clicks)
-{
-    struct json *p = json_object();
-    json_put_z(p, "type", type);
-    json_put_num(p, "x", b->x);
-    json_put_num(p, "y", b->y);
-    json_put_z(p, "button", button);
-    json_put_int(p, "buttons", b->buttons);
-    json_put_int(p, "modifiers", b->modifiers);
-    json_put_int(p, "clickCount", clicks);
-    return cdp_send(&b->cdp, session, "Input.dispatchMouseEvent", p);
-}
-
-static int finish_mouse(struct browser *b, int id, struct err *e)
-{
-    struct json *j = cdp_wait(&b->cdp, id, browser_in(BROWSER_CALL_MS), e);
-    json_free(j);
-    return j ? 0 : -1;
-}
-
-static int mouse(struct browser *b, struct str session, const char *type,
-                 const char *button, int clicks, struct err *e)
-{
-    return finish_mouse(b, begin_mouse(b, session, type, button, clicks), e);
-}
-
-static int button_bit(const char *button)
-{
-    return strcmp(button, "right") == 0 ? 2 : strcmp(button, "middle") == 0 ? 4 : 1;
-}
-
-/*
- * With a button held a drag may begin, which the browser then leaves to us: its mouse
- * events end, and those of dragging are ours to send (Input.setInterceptDrags).
- */
-static void hold(struct browser *b, struct str session, bool on)
-{
-    struct json *p = json_object();
-    json_put_bool(p, "enabled", on);
-    cdp_tell(&b->cdp, session, "Input.setInterceptDrags", p);
-    buf_reset(&b->drag);
-    b->holding = on;
-}
-
-static int drag(struct browser *b, struct str session, const char *type, struct err *e)
-{
-    struct json *p = json_object(), *data = json_parse(buf_str(&b->drag), e);
-    json_put_z(p, "type", type);
-    json_put_num(p, "x", b->x);
-    json_put_num(p, "y", b->y);
-    json_put_int(p, "modifiers", b->modifiers);
-    json_put(p, "data", data ? data : json_object());
-    struct json *j = browser_ask(b, session, "Input.dispatchDragEvent", p, e);
-    json_free(j);
-    return j ? 0 : -1;
-}
-
-/* Has the move begun a drag? The page has two frames for it, and a moment. */
-static void await_drag(struct browser *b)
-{
-    struct err e = ERR_INIT;
-    json_free(browser_run(b,
-                          "new Promise(r=>{requestAnimationFrame(()=>"
-                          "requestAnimationFrame(r));setTimeout(r,100)}).then(()=>1)",
-                          &e));
-    int64_t end = browser_in(DRAG_MS);
-    while (!b->drag.n && cdp_turn(&b->cdp, end) > 0)
-        ;
-}
-
-static int press(struct browser *b, struct str session, const char *button, int clicks,
-                 bool down, struct err *e)
-{
-    if (down)
-        b->buttons |= button_bit(button);
-    else
-        b->buttons &= ~button_bit(button);
-    if (down || !b->holding)
-        return mouse(b, session, down ? "mousePressed" : "mouseReleased", button, clicks,
-                     e);
-    int r = b->drag.n ? drag(b, session, "drop", e)
-                      : mouse(b, session, "mouseReleased", button, clicks, e);
-    hold(b, session, false);
-    return r;
-}
-
-static int move(struct browser *b, struct str session, double x, double y, struct err *e)
-{
-    b->x = x;
-    b->y = y;
-    if (b->drag.n)
-        return drag(b, session, "dragOver", e);
-    int r = mouse(b, session, "mouseMoved", b->buttons & 1 ? "left" : "none", 0, e);
-    if (r < 0 || !b->holding || !(b->buttons & 1))
-        return r;
-    await_drag(b);
-    if (b->drag.n)
-        r = drag(b, session, "dragEnter", e) < 0 ? -1 : drag(b, session, "dragOver", e);
-    return r;
-}
-
-static int clicks_at(struct browser *b, struct str session, const char *button, int count,
-                     struct err *e)
-{
-    for (int i = 1; i <= count; i++) {
-        if (press(b, session, button, i, true, e) < 0 ||
-            press(b, session, button, i, false, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* ---- arguments ---- */
 
 static struct str text_of(const struct browse_value *v)
@@ -474,7 +358,7 @@ static int move_to(struct browser *b, const struct hand *h, struct err *e)
     double x, y;
     if (point(b, h, &x, &y, e) < 0)
         return -1;
-    return move(b, str_of(h->session), x, y, e) < 0 ? broke(e, h->api) : 0;
+    return browser_move(b, str_of(h->session), x, y, e) < 0 ? broke(e, h->api) : 0;
 }
 
 /*
@@ -484,6 +368,8 @@ static int move_to(struct browser *b, const struct hand *h, struct err *e)
 static int aim(struct browser *b, const struct hand *h, int need, struct err *e)
 {
     struct err first = ERR_INIT;
+    if (b->held[0]) /* the move may begin a drag, or is one */
+        return await_ready(b, h, need, e) < 0 ? -1 : move_to(b, h, e);
     struct buf answer = BUF_INIT(1024);
     double x, y;
     int looked = begin_ready(b, h, (need & ~STABLE) | SCROLLED, 0);
@@ -493,12 +379,10 @@ static int aim(struct browser *b, const struct hand *h, int need, struct err *e)
         buf_release(&answer);
         return await_ready(b, h, need, e) < 0 ? -1 : move_to(b, h, e);
     }
-    b->x = x;
-    b->y = y;
     looked = begin_ready(b, h, need, BROWSER_ELEMENT_MS);
-    int moved = begin_mouse(b, str_of(h->session), "mouseMoved", "none", 0);
+    int moved = browser_begin_move(b, str_of(h->session), x, y);
     int r = finish(b, h, looked, &answer, e);
-    if (finish_mouse(b, moved, &first) < 0 && r == 0) {
+    if (browser_finish_move(b, moved, &first) < 0 && r == 0) {
         *e = first;
         r = broke(e, h->api);
     }
@@ -522,7 +406,7 @@ static int do_click(struct browser *b, const struct browse_bound *a, int count,
     if (press_modifiers(b, str_of(h.session), modifiers, 1, e) < 0)
         return broke(e, api);
     int r = aim(b, &h, VISIBLE | STABLE | HIT | ENABLED, e);
-    if (r == 0 && clicks_at(b, str_of(h.session), button, count, e) < 0)
+    if (r == 0 && browser_clicks(b, str_of(h.session), button, count, e) < 0)
         r = broke(e, api);
     if (press_modifiers(b, str_of(h.session), modifiers, 2, e) < 0 && r == 0)
         r = broke(e, api);
@@ -642,12 +526,12 @@ static int do_drag(struct browser *b, const struct browse_bound *a, struct err *
     if (do_hover(b, &from, "Locator.hover", a->arg[0]->text, VISIBLE | STABLE | HIT, e) <
         0)
         return -1;
-    hold(b, str_of(from.session), true);
-    if (press(b, str_of(from.session), "left", 1, true, e) < 0)
+    browser_hold(b, str_of(from.session));
+    if (browser_press(b, str_of(from.session), "left", 1, true, e) < 0)
         return broke(e, "Mouse.down");
     int r = do_hover(b, &to, "Locator.hover", a->arg[1]->text, VISIBLE | STABLE, e);
     struct err late = ERR_INIT;
-    press(b, str_of(r < 0 ? from.session : to.session), "left", 1, false, &late);
+    browser_press(b, str_of(r < 0 ? from.session : to.session), "left", 1, false, &late);
     return r;
 }
 
@@ -780,9 +664,10 @@ static int do_mouse_upload(struct browser *b, const struct browse_bound *a, stru
     if (!list)
         return -1;
     intercept_choosers(b, session, true);
-    int clicked = move(b, session, number_of(a->arg[0], 0), number_of(a->arg[1], 0), e);
+    int clicked = browser_move(b, session, number_of(a->arg[0], 0),
+                               number_of(a->arg[1], 0), e);
     if (clicked == 0)
-        clicked = clicks_at(b, session, "left", 1, e);
+        clicked = browser_clicks(b, session, "left", 1, e);
     if (clicked < 0)
         broke(e, "Mouse.click");
     return use_chooser(b, browser_session_of(b->active), clicked, list, e);
@@ -957,19 +842,19 @@ static int do_mouse(struct browser *b, const struct browse_call *c,
     double x = number_of(a->arg[0], 0), y = number_of(a->arg[1], 0);
     bool drags = c->what == BROWSE_MOUSE_DRAG;
     const char *button = button_of(drags ? NULL : a->arg[2], "Mouse", e);
-    if (!button || move(b, s, x, y, e) < 0)
+    if (!button || browser_move(b, s, x, y, e) < 0)
         return button ? broke(e, "Mouse.move") : -1;
     int r = 0;
     if (c->what == BROWSE_MOUSE_CLICK || c->what == BROWSE_MOUSE_DBLCLICK)
-        r = clicks_at(b, s, button, c->what == BROWSE_MOUSE_CLICK ? 1 : 2, e);
+        r = browser_clicks(b, s, button, c->what == BROWSE_MOUSE_CLICK ? 1 : 2, e);
     if (c->what == BROWSE_MOUSE_DOWN || drags)
-        hold(b, s, true);
+        browser_hold(b, s);
     if (c->what == BROWSE_MOUSE_DOWN || drags)
-        r = press(b, s, button, 1, true, e);
+        r = browser_press(b, s, button, 1, true, e);
     if (drags && r == 0)
-        r = move(b, s, number_of(a->arg[2], 0), number_of(a->arg[3], 0), e);
+        r = browser_move(b, s, number_of(a->arg[2], 0), number_of(a->arg[3], 0), e);
     if (r == 0 && (c->what == BROWSE_MOUSE_UP || drags))
-        r = press(b, s, button, 1, false, e);
+        r = browser_press(b, s, button, 1, false, e);
     return r < 0 ? broke(e, "Mouse") : 0;
 }
 

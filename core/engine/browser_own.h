@@ -68,10 +68,10 @@ struct browser {
     struct map elements; /* bid → struct element, owned by it */
     struct buf error, said;
     struct json *notes;
-    struct json *console; /* NULL: it is not listened to */
-    int console_lost;     /* what came when it was full */
-    bool holding;         /* a button, and a drag may begin */
-    struct buf drag;      /* what is dragged: JSON; empty: nothing is */
+    struct json *console;  /* NULL: it is not listened to */
+    int console_lost;      /* what came when it was full */
+    char held[BROWSER_ID]; /* the session where a drag may begin; "": no button is held */
+    struct buf drag;       /* what is dragged: JSON; empty: nothing is */
     struct {
         int64_t node; /* the field that a page wants files for; 0: none yet */
         bool many;
@@ -111,6 +111,20 @@ void browser_note(struct browser *b, const char *fmt, ...)
 
 /* browser_act.c: one call. -1: e has the whole sentence. */
 int browser_do(struct browser *b, const struct browse_call *c, struct err *e);
+
+/* browser_mouse.c: in the coordinates of the session's viewport. -1: e. */
+int browser_move(struct browser *b, struct str session, double x, double y,
+                 struct err *e);
+/* The same in two parts, where nothing is held. The call's id. */
+int browser_begin_move(struct browser *b, struct str session, double x, double y);
+int browser_finish_move(struct browser *b, int id, struct err *e);
+/* button: left, right, middle. Letting go of what is dragged drops it. */
+int browser_press(struct browser *b, struct str session, const char *button, int clicks,
+                  bool down, struct err *e);
+int browser_clicks(struct browser *b, struct str session, const char *button, int count,
+                   struct err *e);
+/* Before a press that may begin a drag there; the release is the end of it. */
+void browser_hold(struct browser *b, struct str session);
 
 /* browser_keys.c */
 /* keyDown and keyUp of a combination like Shift+KeyA; steps: 1 down, 2 up, 3 both. */

@@ -41,6 +41,12 @@ const steps = [
       await p.keyboard.up('Shift');
     }],
   ...keys.map(k => [`keyboard_press('${k}')`, p => p.keyboard.press(k)]),
+  ["drag_and_drop('18', '19')", async p => {
+    await p.hover('#g');
+    await p.mouse.down();
+    await p.hover('#h');
+    await p.mouse.up();
+  }],
   ['mouse_click(60, 70)', p => p.mouse.click(60, 70)],
   ['mouse_dblclick(60, 70)', p => p.mouse.dblclick(60, 70)],
   ["mouse_click(60, 70, 'middle')", p => p.mouse.click(60, 70, { button: 'middle' })],

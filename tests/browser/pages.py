@@ -83,6 +83,16 @@ for (const type of ['mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 
     }, true);
 </script>"""
 
+# What is dragged comes with its text; where it is not held, nothing begins.
+DRAG = b"""<!doctype html><title>Drag</title><style>*{margin:0}p{height:40px}</style>
+<p id=s draggable=true>take</p><p id=d ondragover="event.preventDefault()">put</p>
+<p id=n draggable=true ondragstart="event.preventDefault()">stay</p><p role=status id=o>-</p>
+<script>s.ondragstart=e=>e.dataTransfer.setData('text/plain','the payload');
+let all=[];for(const t of ['dragstart','dragenter','dragover','drop','dragend','mouseup'])
+addEventListener(t,e=>{const w=t+' '+e.target.id+(t==='drop'?' '+e.dataTransfer.getData(
+'text/plain'):'');if(all[all.length-1]!==w)all.push(w);o.textContent=all.join(', ');
+if(t==='drop')e.preventDefault()})</script>"""
+
 
 class Pages(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -102,6 +112,12 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/inner": INNER,
             "/events": EVENTS,
             "/moving": MOVING,
+            "/drag": DRAG,
+            "/drags": (
+                "<!doctype html><title>Drags</title><p style=height:60px>above</p>"
+                "<iframe style=width:300px src=/drag></iframe>"
+                f"<iframe style=width:300px src=http://localhost:{port}/drag></iframe>"
+            ).encode(),
             "/uploads": UPLOADS,
             "/file": b"some bytes",
             "/field": b"<!doctype html><title>Field</title><input>",
