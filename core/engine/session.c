@@ -250,6 +250,8 @@ static bool answer_done(struct session *s, struct op *op)
 
 void session_next(struct session *s)
 {
+    if (s->state == SESSION_IDLE)
+        session_empty_records(s);
     while (s->state == SESSION_IDLE && !list_empty(&s->queue)) {
         struct op *op = list_first(&s->queue, struct op, node);
         if (s->prompt_on || s->switching) { /* no command at a person's prompt */

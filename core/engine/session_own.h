@@ -174,6 +174,12 @@ void session_limit_start(struct session *s);
 
 /* session_records.c */
 void session_read_records(struct session *s);
+/*
+ * Begins the file anew when it has grown. For an idle session only: what was read
+ * from it is stored first, and of a command that runs the end would not be known to
+ * a worker that takes over right then.
+ */
+void session_empty_records(struct session *s);
 /* What PATH a new shell finds, and that it has no job yet. */
 void session_first_path(struct session *s);
 

@@ -115,7 +115,14 @@ void session_read_records(struct session *s)
         if (used == 0 || (size_t)n < sizeof(bytes))
             break;
     }
-    if (s->records > RECORDS_MAX && ftruncate(s->record_fd, 0) == 0) {
+}
+
+void session_empty_records(struct session *s)
+{
+    if (s->records <= RECORDS_MAX)
+        return;
+    session_save(s);
+    if (ftruncate(s->record_fd, 0) == 0) {
         s->records = 0;
         session_reserve_records(s);
     }

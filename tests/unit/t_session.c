@@ -5,9 +5,12 @@
  */
 #include "engine/session_own.h"
 
+#include "base/limits.h"
+#include "engine/spool.h"
 #include "t.h"
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 
 static char path_var[] = "PATH=/first:/second";
 static char *env[] = {path_var, NULL};
@@ -17,7 +20,18 @@ struct fixture {
     struct loop *loop;
     struct engine en;
     struct session *s;
+    int keeper; /* the other end of en.hold */
 };
+
+static void (*on_emptied)(void); /* a file was cut to nothing just now */
+
+int ftruncate(int fd, off_t size)
+{
+    int r = (int)syscall(SYS_ftruncate, fd, size);
+    if (r == 0 && size == 0 && on_emptied)
+        on_emptied();
+    return r;
+}
 
 /* Each case has a process of its own, so what it opens ends with it. */
 static struct fixture *open_fixture(char **with)
@@ -45,6 +59,32 @@ static int open_records(struct fixture *f)
     int fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
     CHECK(fd >= 0);
     return fd;
+}
+
+static void on_held(void *arg, struct str name, int fd)
+{
+    (void)arg, (void)name;
+    close(fd);
+}
+
+static void on_state(void *arg, struct str key, struct str value)
+{
+    (void)arg, (void)key, (void)value;
+}
+
+static void on_ready(void *arg) { loop_stop(((struct fixture *)arg)->loop); }
+
+static void on_signal(void *arg, int signo) { (void)arg, (void)signo; }
+
+/* A keeper that the test is itself. */
+static void open_keeper(struct fixture *f)
+{
+    static const struct hold_events events = {on_held, on_state, on_ready, on_signal};
+    int fds[2];
+    CHECK_INT(keep_pair(fds), 0);
+    f->keeper = fds[1];
+    f->en.hold = hold_open(f->loop, fds[0], &events, f);
+    CHECK(f->en.hold != NULL);
 }
 
 static void put(int fd, struct str bytes)
@@ -218,7 +258,9 @@ TEST(a_file_that_has_grown_begins_anew)
     int fd = open_records(f);
     for (size_t n = 0; n <= RECORDS_MAX; n += sizeof(RECORD) - 1)
         put(fd, STR(RECORD));
+    open_keeper(f);
     session_read_records(f->s);
+    session_empty_records(f->s);
     CHECK_INT(f->s->records, 0);
     CHECK_INT(lseek(fd, 0, SEEK_END), 0);
     put(fd, STR("E\0"
@@ -230,6 +272,90 @@ TEST(a_file_that_has_grown_begins_anew)
                 "/z\0"));
     session_read_records(f->s);
     CHECK_INT(f->s->record_seq, 8);
+}
+
+/* ---- the next worker ---- */
+
+#define MARK "\033]7723;0a1b2c3d;E;3;7\a"
+
+static struct fixture *dying; /* the worker that on_emptied looks at */
+static struct buf kept;       /* the last state of its session at the keeper */
+
+static void keep_last_state(void)
+{
+    static char space[sizeof(struct keep_head) + KEEP_DATA];
+    struct keep_msg m;
+    while (keep_recv(dying->keeper, &m, space) > 0) {
+        if (str_eq(m.key, STR("session/main"))) {
+            buf_reset(&kept);
+            buf_adds(&kept, m.value);
+        }
+        keep_close_fds(&m);
+    }
+    on_emptied = NULL;
+}
+
+/* A shell whose command 3 runs; output that tells its end is there already. */
+static void run_command(struct fixture *f)
+{
+    struct session *s = f->s;
+    struct err e = ERR_INIT;
+    s->proc.hold = f->en.hold;
+    s->proc.spool[0] = spool_make(NULL, "spool", &e);
+    s->proc.r = (struct keep_proc){.id = 1, .flags = KEEP_P_STARTED};
+    s->proc.r.out[0].cap = 1 << 20;
+    snprintf(s->sh.nonce, sizeof(s->sh.nonce), "0a1b2c3d");
+    s->state = SESSION_RUNNING;
+    s->seq = 3;
+    s->cmd = (struct command){.seq = 3, .started = true};
+    session_save(s);
+    put(s->proc.spool[0], STR(MARK));
+    s->proc.r.out[0].offset = sizeof(MARK) - 1;
+}
+
+/* What the keeper hands over, and the state: as the worker at its start has them. */
+static struct session *take_over(struct fixture *f, const struct fixture *from)
+{
+    struct keep_proc r = from->s->proc.r;
+    struct keep_msg proc = {
+        .h = {.type = KEEP_PROC, .id = r.id, .a = 2, .flags = KEEP_ALL},
+        .body = str_n(&r, sizeof(r)),
+        .fds = {from->s->proc.spool[0]},
+        .nfds = 1};
+    struct keep_msg ready = {.h = {.type = KEEP_READY}};
+    open_keeper(f);
+    CHECK_INT(keep_send(f->keeper, &proc), 0);
+    CHECK_INT(keep_send(f->keeper, &ready), 0);
+    CHECK_INT(loop_run(f->loop), 0);
+    session_resume(&f->en, STR("next"), buf_str(&kept));
+    struct session *s = session_find(&f->en, STR("next"));
+    CHECK(s != NULL);
+    session_catch_up(s);
+    return s;
+}
+
+TEST(an_end_is_known_to_a_worker_that_takes_over_when_the_records_are_emptied)
+{
+    struct fixture *f = open_fixture(env), *next = open_fixture(env);
+    int fd = open_records(f);
+    buf_init(&kept, LIMIT_BLOB_MAX);
+    for (size_t n = 0; n <= RECORDS_MAX; n += sizeof(RECORD) - 1)
+        put(fd, STR(RECORD));
+    open_keeper(f);
+    run_command(f);
+    dying = f;
+    on_emptied = keep_last_state;
+    session_changed(&f->s->proc);
+    CHECK(on_emptied == NULL);
+    CHECK_INT(lseek(fd, 0, SEEK_END), 0);
+    struct session *s = take_over(next, f);
+    CHECK(!session_busy(s));
+    CHECK(session_untold(s));
+    CHECK_INT(s->cmd.status, 7);
+    CHECK_STR(session_cwd(s), "/usr");
+    CHECK_STR(session_path(s), "/a:/b");
+    CHECK_INT(session_last_background(s), 4242);
+    buf_release(&kept);
 }
 
 /* ---- answers that are kept ---- */
