@@ -159,6 +159,34 @@ static void tidy(struct fa *f, bool failed)
         unlink(f->whole);
 }
 
+/* A result that is whole ends its line. */
+static void keep(const struct fa *f)
+{
+    if (f->q->kept > 0 && (fa_write_all(f->c->fds[0], buf_str(&f->out)) < 0 ||
+                           fa_write_all(f->c->fds[0], STR("\n")) < 0))
+        fa_warn(f, "if the server fails right now, this is done again: %s",
+                strerror(errno));
+}
+
+static bool was_kept(struct fa *f)
+{
+    char *p = NULL;
+    ssize_t n = 0;
+    while (f->q->again && f->q->kept > 0 && (p = buf_reserve(&f->out, 4096)) &&
+           (n = pread(f->c->fds[0], p, 4096, (off_t)f->out.n)) > 0)
+        buf_commit(&f->out, (size_t)n);
+    if (str_ends(buf_str(&f->out), STR("\n"))) {
+        buf_truncate(&f->out, f->out.n - 1);
+        return true;
+    }
+    if (f->out.n > 0 && ftruncate(f->c->fds[0], 0) < 0)
+        fa_warn(f, "what was noted of it before cannot be removed: %s", strerror(errno));
+    buf_reset(&f->out);
+    return false;
+}
+
+static int sweep(void *arg, const struct job_child *c, struct err *e);
+
 static int run(void *arg, const struct job_child *c, struct err *e)
 {
     const struct fileact_spec *q = arg;
@@ -168,10 +196,17 @@ static int run(void *arg, const struct job_child *c, struct err *e)
     f->c = c;
     f->q = q;
     buf_init(&f->out, FILEACT_TEXT_MAX + (64 << 10));
-    int rc = find(str_of(q->verb))->run(f, e);
-    tidy(f, rc < 0);
-    if (rc < 0)
-        return -1;
+    if (was_kept(f)) {
+        if (find(str_of(q->verb))->staged)
+            sweep(arg, c, e);
+    } else {
+        int rc = find(str_of(q->verb))->run(f, e);
+        if (rc == 0)
+            keep(f);
+        tidy(f, rc < 0);
+        if (rc < 0)
+            return -1;
+    }
     if (!q->output && (job_put(c, STR("{")) < 0 || job_put(c, buf_str(&f->out)) < 0 ||
                        job_put(c, STR("}\n")) < 0))
         return err_sys(e, errno, "cannot hand over a result");
@@ -341,6 +376,8 @@ static struct job *start_job(struct fileact *f, const char *what, job_fn *fn,
                          .fn = fn,
                          .arg = &f->spec,
                          .input = f->spec.input && fn == run,
+                         .fds = &f->spec.kept,
+                         .fds_n = f->spec.kept > 0 && fn == run,
                          .memory = JOB_MEMORY,
                          .nice = JOB_NICE,
                          .as_user = f->spec.as_user,

@@ -36,6 +36,11 @@ struct fileact_spec {
      */
     const char *token;
     bool again;
+    /*
+     * A file that outlives this process, where the result is noted before the marks of
+     * what was staged go: with again, that is the result. 0: none. Borrowed for the call.
+     */
+    int kept;
     bool input;   /* extract: the archive comes by fileact_write, and has no path */
     bool output;  /* archive: goes out by events.data, and to no path */
     bool as_user; /* as in struct job_spec */

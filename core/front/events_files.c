@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { WATCHES_MAX = 32 };
 
@@ -28,6 +29,7 @@ int files_start(struct events *ev, const struct files_ask *q,
                                 .cwd = place->cwd,
                                 .token = q->token,
                                 .again = q->again,
+                                .kept = q->kept,
                                 .input = q->input,
                                 .output = q->output,
                                 .as_user = place->as_user,
@@ -51,7 +53,8 @@ static void on_done(void *arg, struct str result, const struct err *e)
         native_end(n, STR(""), str_trim(result));
 }
 
-static void start(struct native *n, const struct fileact_events *calls)
+/* noted: what it has done is not to be done twice. */
+static void start(struct native *n, const struct fileact_events *calls, bool noted)
 {
     struct err e = ERR_INIT;
     struct v0_place place;
@@ -61,21 +64,24 @@ static void start(struct native *n, const struct fileact_events *calls)
                           .token = n->key,
                           .again = n->again};
     struct running *r = calloc(1, sizeof(*r));
+    int note = noted ? native_note(n) : -1;
+    q.kept = note > 0 ? note : 0;
     if (r && native_place(n, &place, &e) == 0 &&
         files_start(n->ev, &q, calls, r, &r->f, &e) == 0) {
         r->n = n;
         n->own = r;
-        return;
+    } else {
+        free(r);
+        native_fail(n, &e);
     }
-    free(r);
-    native_fail(n, &e);
+    if (note >= 0)
+        close(note);
 }
 
-static void start_once(struct native *n)
-{
-    static const struct fileact_events calls = {.done = on_done};
-    start(n, &calls);
-}
+static const struct fileact_events once = {.done = on_done};
+
+static void start_look(struct native *n) { start(n, &once, false); }
+static void start_change(struct native *n) { start(n, &once, true); }
 
 static void cancel(struct native *n)
 {
@@ -86,24 +92,24 @@ static void cancel(struct native *n)
     n->own = NULL;
 }
 
-#define FILE_ACTION(verb) \
+#define FILE_ACTION(verb, begin) \
     static int check_##verb(const struct json *args, struct err *e) \
     { \
         return fileact_check(#verb, args, false, false, e); \
     } \
     const struct native_kind native_##verb = { \
-        .name = #verb, .check = check_##verb, .start = start_once, .cancel = cancel};
+        .name = #verb, .check = check_##verb, .start = begin, .cancel = cancel};
 
 /* A helper can tell what it has done already, so each is started again. */
-FILE_ACTION(stat)
-FILE_ACTION(list)
-FILE_ACTION(mkdir)
-FILE_ACTION(move)
-FILE_ACTION(copy)
-FILE_ACTION(remove)
-FILE_ACTION(chmod)
-FILE_ACTION(archive)
-FILE_ACTION(extract)
+FILE_ACTION(stat, start_look)
+FILE_ACTION(list, start_look)
+FILE_ACTION(mkdir, start_change)
+FILE_ACTION(move, start_change)
+FILE_ACTION(copy, start_change)
+FILE_ACTION(remove, start_change)
+FILE_ACTION(chmod, start_change)
+FILE_ACTION(archive, start_change)
+FILE_ACTION(extract, start_change)
 
 /* ---- watch ---- */
 
@@ -148,7 +154,7 @@ static void start_watch(struct native *n)
         native_fail(n, &e);
         return;
     }
-    start(n, &calls);
+    start(n, &calls, false);
 }
 
 static int check_watch(const struct json *args, struct err *e)

@@ -12,6 +12,7 @@ struct files_ask {
     const struct v0_place *place;
     const char *token;
     bool again, input, output;
+    int kept; /* as in struct fileact_spec */
 };
 
 /* fileact_start, as that user and in that directory. -1: e. */

@@ -5,8 +5,12 @@
 #include "base/limits.h"
 #include "base/xalloc.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const struct native_kind *const kinds[] = {
 #define NATIVE(name) &native_##name,
@@ -99,6 +103,50 @@ void natives_load(struct events *ev)
     }
 }
 
+/* ---- what was done ---- */
+
+static const char notes[] = "/done";
+
+static int note_path(const struct events *ev, const char *key, char *path, size_t n)
+{
+    if (!ev->en->state_dir[0])
+        return -1;
+    snprintf(path, n, "%s%s%s%s", ev->en->state_dir, notes, *key ? "/" : "", key);
+    return 0;
+}
+
+int native_note(struct native *n)
+{
+    char path[sizeof(n->ev->en->state_dir) + sizeof(notes) + EVENTS_KEY + 2];
+    if (note_path(n->ev, "", path, sizeof(path)) < 0)
+        return -1;
+    mkdir(path, 0700);
+    note_path(n->ev, n->key, path, sizeof(path));
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    n->noting = fd >= 0;
+    return fd;
+}
+
+static void drop_note(const struct events *ev, const char *key)
+{
+    char path[sizeof(ev->en->state_dir) + sizeof(notes) + EVENTS_KEY + 2];
+    if (note_path(ev, key, path, sizeof(path)) == 0)
+        unlink(path);
+}
+
+/* Of those that have ended, or are of another server's time. */
+static void drop_notes(const struct events *ev)
+{
+    char path[sizeof(ev->en->state_dir) + sizeof(notes) + 1];
+    DIR *d = note_path(ev, "", path, sizeof(path)) == 0 ? opendir(path) : NULL;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (strlen(f->d_name) == EVENTS_KEY && !find(ev, f->d_name))
+            drop_note(ev, f->d_name);
+    }
+    if (d)
+        closedir(d);
+}
+
 void natives_loaded(struct events *ev)
 {
     struct list *it, *tmp;
@@ -114,6 +162,7 @@ void natives_loaded(struct events *ev)
         if (!find(ev, name))
             keep_place(ev, name, "");
     }
+    drop_notes(ev);
 }
 
 int native_place(struct native *n, struct v0_place *p, struct err *e)
@@ -130,15 +179,24 @@ int native_place(struct native *n, struct v0_place *p, struct err *e)
     return 0;
 }
 
+/* ---- beginning ---- */
+
 /* Out of the list; it is valid until the turn is over. Its pending; NULL: there is none.
  */
 static struct pending *leave(struct native *n)
 {
     list_del(&n->node);
-    if (n->placed)
-        keep_place(n->ev, n->key, "");
     loop_bury(n->ev->en->loop, n, native_free);
     return events_pending(n->ev, n->id);
+}
+
+/* Its end is in the log: nobody will ask again. */
+static void forget(const struct native *n)
+{
+    if (n->placed)
+        keep_place(n->ev, n->key, "");
+    if (n->noting)
+        drop_note(n->ev, n->key);
 }
 
 static void begin(struct native *n)
@@ -176,6 +234,7 @@ void native_end(struct native *n, struct str text, struct str extras)
     struct pending *p = leave(n);
     if (p)
         events_end_as(n->ev, p, n->kind->name, text, extras.n ? extras : STR("{}"));
+    forget(n);
 }
 
 void native_fail(struct native *n, const struct err *e)
@@ -183,6 +242,7 @@ void native_fail(struct native *n, const struct err *e)
     struct pending *p = leave(n);
     if (p)
         events_end_err(n->ev, p, e);
+    forget(n);
 }
 
 int native_tell(struct native *n, struct buf *object, struct err *e)

@@ -38,6 +38,7 @@ struct native {
     bool again;               /* the worker before had it */
     bool started;
     bool placed; /* where it is done is kept */
+    bool noting; /* so is what it did, in a file */
     void *own;   /* the kind's */
 };
 
@@ -75,6 +76,12 @@ int native_tell(struct native *n, struct buf *object, struct err *e);
  * same, wherever the session's shell is by then.
  */
 int native_place(struct native *n, struct v0_place *out, struct err *e);
+
+/*
+ * A file for what it has done, which the next worker's native_note of it has, too: until
+ * its end is in the log. The caller's. -1: there is none, for lack of a place.
+ */
+int native_note(struct native *n);
 
 /* ---- for events.c and events_act.c ---- */
 

@@ -21,7 +21,7 @@
 static struct loop *loop;
 static struct buf result = BUF_INIT(1 << 20);
 static struct err err;
-static int dones;
+static int dones, kept;
 
 /* ---- calls ---- */
 
@@ -53,8 +53,12 @@ static struct fileact *start(const char *verb, const char *args, bool again)
     struct json *j = json_parse(str_of(args), &err);
     CHECK(j);
     loop = loop ? loop : loop_new();
-    struct fileact_spec q = {
-        .verb = verb, .args = j, .cwd = t_dir(), .token = TOKEN, .again = again};
+    struct fileact_spec q = {.verb = verb,
+                             .args = j,
+                             .cwd = t_dir(),
+                             .token = TOKEN,
+                             .again = again,
+                             .kept = kept};
     dones = 0;
     CHECK_INT(fileact_check(verb, j, false, false, &err), 0);
     struct fileact *f = fileact_start(loop, &q, &events, NULL, &err);
@@ -257,6 +261,58 @@ TEST(what_was_unpacked_beside_is_put_in_its_place)
     works("extract", extract, true);
     t_sh("test \"$(cat to/a)\" = whole");
     fails("extract", extract, false, ERR_EXISTS);
+    end();
+}
+
+/* ---- what was noted ---- */
+
+static void begin_note(const char *bytes)
+{
+    char path[400];
+    snprintf(path, sizeof(path), "%s/note", t_dir());
+    kept = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    CHECK(kept > 0);
+    CHECK_INT(write(kept, bytes, strlen(bytes)), (long)strlen(bytes));
+    lseek(kept, 0, SEEK_SET);
+}
+
+/* The next worker has the same file, and looks from its beginning. */
+static void again_the_same(const char *verb, const char *args)
+{
+    char *first = strdup(buf_z(&result));
+    lseek(kept, 0, SEEK_SET);
+    works(verb, args, true);
+    CHECK_STR(buf_z(&result), first);
+    free(first);
+    close(kept);
+}
+
+TEST(what_came_to_its_end_is_not_done_twice)
+{
+    t_sh("mkdir d to; echo one > d/a; tar cf x.tar -C d .");
+    begin_note("");
+    works("extract", extract, false);
+    t_sh("rm to/a; touch to/.od-" TOKEN ".whole");
+    again_the_same("extract", extract);
+    t_sh("test ! -e to/a");
+    begin_note("");
+    works("remove", "{\"path\":\"d\",\"recursive\":true}", false);
+    t_sh("mkdir d");
+    again_the_same("remove", "{\"path\":\"d\",\"recursive\":true}");
+    t_sh("rmdir d");
+    end();
+}
+
+TEST(half_a_note_is_none)
+{
+    t_sh("mkdir d to; echo one > d/a; tar cf x.tar -C d .");
+    begin_note(
+        "\"to\":\"half a note, which is longer than what it would have been if only "
+        "it had come to its end, wherever that is; and then some: "
+        "0123456789012345678901234567890123456789");
+    works("extract", extract, true);
+    t_sh("test -e to/a");
+    again_the_same("extract", extract);
     end();
 }
 
