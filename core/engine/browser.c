@@ -163,8 +163,8 @@ static bool is_studio(const struct browser *b, const struct json *info)
 static void set_viewport(struct browser *b, struct str session)
 {
     struct json *p = json_object();
-    json_put_int(p, "width", BROWSER_WIDTH);
-    json_put_int(p, "height", BROWSER_HEIGHT);
+    json_put_int(p, "width", b->width);
+    json_put_int(p, "height", b->height);
     json_put_int(p, "deviceScaleFactor", 1);
     json_put_bool(p, "mobile", false);
     cdp_tell(&b->cdp, session, "Emulation.setDeviceMetricsOverride", p);
@@ -196,7 +196,8 @@ static void on_attached(struct browser *b, struct str from, const struct json *p
             tell_switch(b, session, "Log.enable", NULL);
         }
         cdp_tell(&b->cdp, session, "Target.setAutoAttach", attach);
-        if (b->guest && page)
+        if (page &&
+            (b->guest || b->width != BROWSER_WIDTH || b->height != BROWSER_HEIGHT))
             set_viewport(b, session);
     }
     tell_switch(b, session, "Runtime.runIfWaitingForDebugger", NULL);
@@ -518,6 +519,8 @@ static int connect_to(struct browser *b, const struct browser_opts *o, struct er
 struct browser *browser_open(const struct browser_opts *o, struct err *e)
 {
     struct browser *b = xnew(struct browser);
+    b->width = o->width ? o->width : BROWSER_WIDTH;
+    b->height = o->height ? o->height : BROWSER_HEIGHT;
     list_init(&b->targets);
     list_init(&b->documents);
     map_init(&b->elements);

@@ -25,6 +25,7 @@ struct browser_opts {
      * an address and no program is given; else one is started.
      */
     const char *address;
+    int width, height;     /* of the viewport; 0: 1280 by 720 */
     int stop;              /* when it is readable, calls end; -1: none */
     const char *downloads; /* an absolute folder, made when needed; NULL: none are kept */
     bool

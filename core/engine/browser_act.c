@@ -263,8 +263,8 @@ static int finish_point(struct browser *b, const struct hand *h, int id, double 
         }
         left = left < 0 ? 0 : left;
         top = top < 0 ? 0 : top;
-        right = right > BROWSER_WIDTH ? BROWSER_WIDTH : right;
-        bottom = bottom > BROWSER_HEIGHT ? BROWSER_HEIGHT : bottom;
+        right = right > b->width ? b->width : right;
+        bottom = bottom > b->height ? b->height : bottom;
         if ((right - left) * (bottom - top) <= 1)
             continue;
         *x = (left + right) / 2;

@@ -11,6 +11,7 @@
 #include "base/xalloc.h"
 #include "engine/browser_own.h"
 #include "engine/browser_page.h"
+#include "engine/browser_task.h"
 #include "engine/files.h"
 #include "engine/op.h"
 #include "engine/webpage.h"
@@ -53,8 +54,9 @@ struct host {
     char dir[PATH_MAX];
     struct browser *b; /* NULL: none */
     struct webreader reader;
-    bool reading;    /* there is one */
-    bool told;       /* the browser's elements have bids */
+    bool reading; /* there is one */
+    bool told;    /* the browser's elements have bids */
+    struct browser_task task;
     struct buf news; /* for the next answer */
     unsigned offered;
 };
@@ -222,6 +224,8 @@ static int ensure(struct host *h, struct err *e)
     struct browser_opts o = {.stop = h->stop,
                              .downloads = h->downloads.n ? h->downloads.p : NULL,
                              .address = h->cdp.n ? h->cdp.p : NULL,
+                             .width = h->task.url.n ? TASK_WIDTH : 0,
+                             .height = h->task.url.n ? TASK_HEIGHT : 0,
                              .console = true};
     if (h->b && !is_alive(h)) {
         buf_addf(&h->news, "the browser %s, and was started anew",
@@ -237,6 +241,12 @@ static int ensure(struct host *h, struct err *e)
         if (h->b || given || e->code != ERR_NOTFOUND)
             return h->b ? 0 : -1;
     }
+    if (h->task.url.n)
+        return err_set(
+            e, ERR_NOTFOUND,
+            "cannot begin the task at %.*s: there is no Chromium, and its page "
+            "is nothing without one; install it in the image",
+            (int)(h->task.url.n > 300 ? 300 : h->task.url.n), h->task.url.p);
     struct webtext_spec spec = {0};
     *e = (struct err)ERR_INIT;
     h->reading = webreader_open(&h->reader, &spec, h->stop, e) == 0;
@@ -571,6 +581,13 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
     int rc = 0;
     if (ensure(h, e) < 0)
         return -1;
+    if (h->task.url.n && !h->task.begun && browser_task_begin(&h->task, h->b, e) < 0)
+        return -1;
+    if (json_bool(q, "task", false)) {
+        json_put_str(out, "goal", buf_str(&h->task.goal));
+        json_put_str(out, "rewards", buf_str(&h->task.rewards));
+        return 0;
+    }
     if (h->reading) {
         h->reader.why = (struct err)ERR_INIT;
         if (actions.n)
@@ -584,6 +601,8 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
     }
     if (rc == 0 && actions.n && browser_act(h->b, actions) < 0 && folder.n)
         offer(h, folder, out);
+    if (rc == 0 && actions.n && h->task.begun)
+        browser_task_judge(&h->task, h->b);
     if (rc == 0 && !actions.n) { /* those of the call before were told */
         buf_reset(&h->b->error);
         buf_reset(&h->b->said);
@@ -606,7 +625,7 @@ static void call(struct host *h, const struct json *q, struct str id)
         json_put_str(out, "id", id);
         json_put_z(out, "failed", e.text);
         json_put_int(out, "code", e.code);
-        if (h->b)
+        if (h->b && (h->task.begun || !h->task.url.n))
             after_failure(h);
     }
     h->again = false;
@@ -659,6 +678,7 @@ int browser_host_run(const char *options)
     h->text = str_eq(json_str(o, "mode", ""), STR("text"));
     h->downloads = json_str(o, "downloads", "");
     h->cdp = json_str(o, "cdp", "");
+    browser_task_init(&h->task, json_str(o, "task", ""));
     int64_t window = json_int(o, "window", WINDOW);
     h->window = window >= 4096 ? (uint64_t)window : WINDOW;
     sweep(json_str(o, "sweep", "").p);
@@ -673,6 +693,7 @@ int browser_host_run(const char *options)
     buf_release(&h->in);
     buf_release(&h->answer);
     buf_release(&h->news);
+    browser_task_release(&h->task);
     json_free(o);
     free(h);
     return 0;

@@ -14,6 +14,8 @@
  *                    their addresses, hidden parts too. shots: the
  *                    picture is also saved there; offer: what an action that failed has
  *                    downloaded is copied there
+ *   {"id", "task": true}
+ *                    what of the task (browser_task.h) there is; it is no step
  *   {"again": ID}    the answer to that once more, if it was the last one
  *   {"read": N}      so many bytes of lines were read: there may be `window` more
  *   end of input     the browser ends
@@ -24,6 +26,7 @@
  *    "tabs", "notes", "said", "pages", and of what was wanted "tree", "text", "console",
  *    "shot" and "marked" (base64), "marks", "axtree" and "extras" (its properties),
  *    "saved" (the picture's path), "offered" (the download's)}
+ *   {"id", "goal": text, "rewards": of each step so far, "0" or "1"}
  *   {"id", "failed": why, "code"}: nothing was seen; the next call begins anew if the
  *    browser is gone
  *
@@ -35,8 +38,8 @@
 
 /*
  * Runs until the end of its input, or a signal. options: a JSON object {mode: "text" or
- * "", downloads: a folder or "", cdp: a browser's address or "", sweep: what is to be
- * removed, window: bytes}. The process's exit status.
+ * "", downloads: a folder or "", cdp: a browser's address or "", task: a page's address
+ * or "", sweep: what is to be removed, window: bytes}. The process's exit status.
  */
 int browser_host_run(const char *options);
 

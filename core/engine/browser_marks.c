@@ -90,7 +90,7 @@ static struct box clipped(struct box a, struct box b)
 /* Where in the page's viewport a frame stands, and what of it shows. */
 static void place_frame(struct look *l, struct frame *f)
 {
-    static const struct box viewport = {0, 0, BROWSER_WIDTH, BROWSER_HEIGHT};
+    const struct box viewport = {0, 0, l->b->width, l->b->height};
     struct err e = ERR_INIT;
     f->place = viewport;
     if (!f->owner)
@@ -278,7 +278,7 @@ void look_mark(struct look *l, const struct browser_look *want, struct browser_s
 {
     struct candidate *all = xcalloc(CANDIDATES_MAX, sizeof(*all));
     for (int i = 0; i < l->n; i++) {
-        l->frames[i].shown = (struct box){0, 0, BROWSER_WIDTH, BROWSER_HEIGHT};
+        l->frames[i].shown = (struct box){0, 0, l->b->width, l->b->height};
         place_frame(l, &l->frames[i]);
     }
     size_t n = find_marked(l, all, want->whole);

@@ -21,7 +21,7 @@ enum {
     BROWSER_ERROR_MAX = 4096,
     BROWSER_NOTES_MAX = 64,
     BROWSER_CONSOLE_MAX = 200,
-    BROWSER_WIDTH = 1280, /* of the viewport */
+    BROWSER_WIDTH = 1280, /* of the viewport, if nothing is said */
     BROWSER_HEIGHT = 720,
 };
 
@@ -58,9 +58,10 @@ struct element {
 
 struct browser {
     struct cdp cdp;
-    pid_t pid;   /* 0: none */
-    bool guest;  /* it is not ours: only tabs that we opened are */
-    bool making; /* a tab, just now */
+    pid_t pid;         /* 0: none */
+    bool guest;        /* it is not ours: only tabs that we opened are */
+    bool making;       /* a tab, just now */
+    int width, height; /* of the viewport */
     char dir[PATH_MAX];
     struct list targets;   /* struct target, as they were made */
     struct target *active; /* NULL: none */

@@ -29,6 +29,8 @@ enum {
 };
 
 static const char stem[] = "od-browser-"; /* of the processes' names */
+static const char *const kept_opts[] = {"mode", "downloads", "cdp",
+                                        "task", "cwd",       "user"};
 
 enum browsing_step { WAITING, RUNNING };
 
@@ -48,7 +50,7 @@ struct browsing_call {
 struct browsing {
     struct engine *en;
     char *name;
-    struct json *opts;       /* {mode, downloads, cdp, cwd, user} */
+    struct json *opts;       /* those of kept_opts */
     struct process *process; /* NULL: none */
     char dir[PATH_MAX];      /* where the host keeps its things */
     struct op *op;           /* borrowed: its reader; NULL: none */
@@ -89,14 +91,13 @@ static struct browsing_call *first(const struct browsing *b)
 
 static void save(struct browsing *b)
 {
-    static const char *const names[] = {"mode", "downloads", "cdp", "cwd", "user"};
     if (browsing_lookup(b->en, str_of(b->name)) != b)
         return; /* it was closed */
     struct json *j = json_object(), *opts = json_object(), *done = json_array();
     struct buf line = BUF_INIT(LIMIT_BLOB_MAX), key = BUF_INIT(128);
     const struct browsing_call *c = first(b);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        json_put_str(opts, names[i], json_str(b->opts, names[i], ""));
+    for (size_t i = 0; i < sizeof(kept_opts) / sizeof(*kept_opts); i++)
+        json_put_str(opts, kept_opts[i], json_str(b->opts, kept_opts[i], ""));
     json_put(j, "opts", opts);
     json_put_z(j, "process", b->process ? process_name(b->process) : "");
     json_put_int(j, "at", (int64_t)(b->at - b->line.n));
@@ -395,6 +396,7 @@ static int start_host(struct browsing *b, struct err *e)
     json_put_str(given, "mode", json_str(b->opts, "mode", ""));
     json_put_str(given, "downloads", json_str(b->opts, "downloads", ""));
     json_put_str(given, "cdp", json_str(b->opts, "cdp", ""));
+    json_put_str(given, "task", json_str(b->opts, "task", ""));
     json_put_z(given, "sweep", b->dir);
     json_put_int(given, "window", (int64_t)(engine_spool_bytes(en) / 8));
     json_print(&options, given);
@@ -496,6 +498,7 @@ struct browsing *browsing_open(struct engine *en, struct str name,
     json_put_str(b->opts, "mode", o->mode);
     json_put_str(b->opts, "downloads", o->downloads);
     json_put_str(b->opts, "cdp", o->cdp);
+    json_put_str(b->opts, "task", o->task);
     json_put_str(b->opts, "cwd", o->cwd);
     json_put_str(b->opts, "user", o->user);
     timer_begin(en->loop, &b->idle, LIMIT_BROWSER_IDLE_MS, on_idle);
@@ -530,6 +533,8 @@ void browsing_close(struct browsing *b)
 static void on_idle(struct timer *t)
 {
     struct browsing *b = container_of(t, struct browsing, idle);
+    if (json_str(b->opts, "task", "").n)
+        return; /* what was done of it would be lost */
     log_info("the browser %s was not used for %d s, and is closed", b->name,
              LIMIT_BROWSER_IDLE_MS / 1000);
     browsing_close(b);
@@ -579,7 +584,6 @@ static void resume_call(struct browsing *b, const struct json *j)
 
 void browsing_resume(struct engine *en, struct str name, struct str state)
 {
-    static const char *const names[] = {"mode", "downloads", "cdp", "cwd", "user"};
     struct err e = ERR_INIT;
     struct json *j = json_parse(state, &e);
     if (!j) {
@@ -588,8 +592,8 @@ void browsing_resume(struct engine *en, struct str name, struct str state)
     }
     struct browsing *b = browsing_make(en, name);
     const struct json *opts = json_get(j, "opts");
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        json_put_str(b->opts, names[i], json_str(opts, names[i], ""));
+    for (size_t i = 0; i < sizeof(kept_opts) / sizeof(*kept_opts); i++)
+        json_put_str(b->opts, kept_opts[i], json_str(opts, kept_opts[i], ""));
     snprintf(b->dir, sizeof(b->dir), "%.*s", STR_ARG(json_str(j, "dir", "")));
     for (const struct json *d = json_first(json_get(j, "done")); d; d = json_next(d)) {
         char id[OP_ID_MAX + 1];

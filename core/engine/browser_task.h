@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A task of MiniWoB in a browser: a page whose script poses a problem in words, and says
+ * itself whether what was done in it solves that. Set up and judged as
+ * browsergym-miniwob 0.13.3 does.
+ *
+ *   waiting --browser_task_begin--> begun: has words, and a reward for each step since
+ *
+ * It is begun once. Where its page is gone, or another is before it, a step has no
+ * reward.
+ */
+#ifndef OD_ENGINE_BROWSER_TASK_H
+#define OD_ENGINE_BROWSER_TASK_H
+
+#include "engine/browser_own.h"
+
+enum { TASK_WIDTH = 500, TASK_HEIGHT = 320 }; /* of its viewport */
+
+struct browser_task {
+    struct str url; /* borrowed: of the page; "": there is no task */
+    bool begun;
+    char tab[BROWSER_ID]; /* where it is */
+    struct buf place;     /* owned: its address, as the page has it */
+    struct buf goal;      /* owned: the words */
+    struct buf rewards;   /* owned: of each step so far, "0" or "1" */
+};
+
+void browser_task_init(struct browser_task *t, struct str url);
+void browser_task_release(struct browser_task *t);
+/*
+ * Opens the page in the active tab, takes from it what is there for people (the clock,
+ * the rewards, the words), and begins the episode with a seed by chance. -1: e; it can
+ * be tried again.
+ */
+int browser_task_begin(struct browser_task *t, struct browser *b, struct err *e);
+/*
+ * A step was done: waits for the end of the episode, half a second at most, and adds the
+ * step's reward.
+ */
+void browser_task_judge(struct browser_task *t, struct browser *b);
+
+#endif
