@@ -134,8 +134,8 @@ static struct json *v0_options(const struct serve *s)
     json_put_int(j, "user_id", o->user_id);
     json_put_z(j, "group", o->group);
     json_put_bool(j, "browser", o->browser);
-    if (o->eval_env)
-        json_put_z(j, "eval_env", o->eval_env);
+    if (o->eval)
+        json_put(j, "eval", o->eval);
     json_put_int(j, "no_change_ms", o->no_change_ms);
     json_put_bool(j, "su", o->su);
     json_put_bool(j, "warm", o->v0);
@@ -171,7 +171,7 @@ static struct json *events_options(const struct serve_options *o)
  *          tmp: the folder for files that last no longer than we do}
  *   cache_dir               string, if given
  *   plugins                 what plugins_sort makes
- *   v0    {working_dir, group: strings; username, eval_env: strings, if given;
+ *   v0    {working_dir, group: strings; username: string, eval: an object, if given;
  *          user_id, no_change_ms: numbers; browser, su: bools;
  *          warm: bool, PORT or --username was given: begin before the first request}
  *   events  {fsync: string; bytes, age_ms: numbers; secrets: [string, …]}

@@ -54,7 +54,7 @@ struct serve_options {
     int64_t plugin_seconds; /* for one that has no limit of its own */
     const char *cache_dir;  /* NULL: none */
     bool browser, su;
-    const char *eval_env; /* NULL: none */
+    struct json *eval; /* as v0_eval_read has it, until used; NULL: no evaluation */
     int64_t no_change_ms;
 
     /* The log of events. */

@@ -4,6 +4,7 @@
  * an option several words (--plugins a b), as OpenHands' client does.
  */
 #include "base/log.h"
+#include "front/v0.h"
 #include "serve.h"
 
 #include <errno.h>
@@ -179,8 +180,11 @@ static const struct setting {
                    VALUE},
     [BROWSER] = {"enable-browser", NULL, NULL, "yes",
                  "V0's browse and browse_interactive are served", TOGGLE},
-    [EVAL_ENV] = {"browsergym-eval-env", NULL, "NAME", "none",
-                  "known and without effect yet", VALUE},
+    [EVAL_ENV] =
+        {"browsergym-eval-env", NULL, "NAME", "none",
+         "an evaluation: miniwob.TASK is begun and judged in the browser, its page\n"
+         "      in the folder MINIWOB_URL; of webarena and visualwebarena the browser",
+         VALUE},
     [NO_CHANGE] = {"no-change-timeout", "NO_CHANGE_TIMEOUT_SECONDS", "SECONDS", "10",
                    "answer OpenHands' client when a command prints nothing for so long",
                    VALUE},
@@ -749,6 +753,20 @@ static int take_upgrade(struct given *g, struct err *e)
     return 0;
 }
 
+static int take_eval(struct given *g, struct err *e)
+{
+    const char *name = g->value[EVAL_ENV];
+    if (!name)
+        return 0;
+    if (!g->out->browser)
+        return err_set(e, ERR_INVALID,
+                       "--browsergym-eval-env %.200s wants the browser: leave out "
+                       "--no-enable-browser",
+                       name);
+    g->out->eval = v0_eval_read(str_of(name), getenv("MINIWOB_URL"), e);
+    return g->out->eval ? 0 : -1;
+}
+
 static int understand(struct given *g, struct err *e)
 {
     struct serve_options *o = g->out;
@@ -761,7 +779,7 @@ static int understand(struct given *g, struct err *e)
         take_number(g, USER_ID, 0xfffffffe, "a number", &user_id, e) < 0 ||
         take_switch(g, INSECURE_OPEN, &o->insecure_open, e) < 0 ||
         take_switch(g, SU, &o->su, e) < 0 ||
-        take_switch(g, BROWSER, &o->browser, e) < 0 ||
+        take_switch(g, BROWSER, &o->browser, e) < 0 || take_eval(g, e) < 0 ||
         take_switch(g, DAEMON, &o->daemon, e) < 0 || take_events(g, e) < 0 ||
         take_command(g, e) < 0 || take_tls(g, e) < 0 || take_upgrade(g, e) < 0 ||
         take_connect(g, e) < 0)
@@ -772,7 +790,6 @@ static int understand(struct given *g, struct err *e)
     o->username = wanted_user(g->value[USERNAME]);
     o->user_id = (uint32_t)user_id;
     o->group = g->value[GROUP] ? g->value[GROUP] : "root";
-    o->eval_env = g->value[EVAL_ENV];
     o->cache_dir = g->value[CACHE_DIR];
     o->plugin_seconds = plugin_ms < 1000 ? 1 : plugin_ms / 1000;
     o->v0 = g->port || g->value[USERNAME];

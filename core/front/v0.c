@@ -683,6 +683,7 @@ struct v0 *v0_open(struct engine *en, const struct json *o)
     struct v0 *v = xnew(struct v0);
     struct str dir = json_str(o, "working_dir", ""), user = json_str(o, "username", "");
     struct str group = json_str(o, "group", "root");
+    const struct json *eval = json_get(o, "eval");
     *v = (struct v0){.en = en,
                      .front = {.prefix = "",
                                .routes = routes,
@@ -703,6 +704,8 @@ struct v0 *v0_open(struct engine *en, const struct json *o)
         memcpy(v->group, group.p, group.n);
     if (user.n < sizeof(v->user))
         memcpy(v->user, user.p, user.n);
+    snprintf(v->family, sizeof(v->family), "%s", json_str(eval, "family", "").p);
+    snprintf(v->task, sizeof(v->task), "%s", json_str(eval, "page", "").p);
     list_init(&v->actions);
     list_init(&v->turns);
     map_init(&v->shells);

@@ -107,10 +107,16 @@ unsigned v0_open_actions(const struct v0 *v);
 
 /*
  * options: {"working_dir", "username", "user_id", "group", "su", "no_change_ms",
- * "warm"}, all optional; read once. Never NULL.
+ * "warm", "eval": what v0_eval_read makes}, all optional; read once. Never NULL.
  */
 struct v0 *v0_open(struct engine *en, const struct json *options);
 const struct http_front *v0_front(struct v0 *v);
+/*
+ * What --browsergym-eval-env NAME is: {family, page}; page is what the browser has to
+ * open, "" where the family's tasks are not begun here. base: MINIWOB_URL, or NULL. The
+ * caller's; NULL: e.
+ */
+struct json *v0_eval_read(struct str name, const char *base, struct err *e);
 /* Takes up what the worker before left at the keeper (engine.states). */
 void v0_load(struct v0 *v);
 /* Makes user, directory and session; until then actions are queued. */

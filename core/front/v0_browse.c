@@ -8,7 +8,6 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "engine/browsing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,23 +159,38 @@ static struct browsing *browser_of(struct v0_shell *sh, struct err *e)
     struct buf name = BUF_INIT(64), folder = BUF_INIT(8192);
     buf_addf(&name, "%.40s", sh->name);
     buf_addf(&folder, "%s%s", v->cwd, downloads);
-    struct browsing_opts o = {
-        .downloads = buf_str(&folder), .cwd = str_of(v->cwd), .user = v0_user(v)};
+    struct browsing_opts o = {.downloads = buf_str(&folder),
+                              .task = str_of(v->task),
+                              .cwd = str_of(v->cwd),
+                              .user = v0_user(v)};
     struct browsing *b = browsing_open(v->en, buf_str(&name), &o, e);
     buf_release(&name);
     buf_release(&folder);
     return b;
 }
 
+int v0_browse_ask(struct action *a, const struct json *what, browsing_done_fn *done,
+                  struct err *e)
+{
+    char id[OP_ID_MAX + 1];
+    int64_t ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : STEP_MS;
+    struct browsing_ask q = {
+        .id = id, .what = what, .timeout_ms = ms > 0 && ms < STEP_MS ? ms : STEP_MS};
+    v0_id(a, id);
+    struct browsing *b = browser_of(a->sh, e);
+    return b && browsing_ask(b, &q, done, a, e) ? 0 : -1;
+}
+
 void v0_browse(struct action *a)
 {
     bool visit = a->a.kind == V0_BROWSE;
     struct err e = ERR_INIT;
-    char id[OP_ID_MAX + 1];
     if (!a->v->browser) {
         v0_answer_error(a, v0_no_browser);
         return;
     }
+    if (!visit && v0_eval(a))
+        return;
     buf_init(&a->did, BODY_MAX);
     if (visit) {
         struct buf address = BUF_INIT(BODY_MAX);
@@ -186,13 +200,8 @@ void v0_browse(struct action *a)
     } else {
         buf_adds(&a->did, json_str(a->a.args, "browser_actions", ""));
     }
-    int64_t ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : STEP_MS;
     struct json *what = what_of(a, visit);
-    struct browsing_ask q = {
-        .id = id, .what = what, .timeout_ms = ms > 0 && ms < STEP_MS ? ms : STEP_MS};
-    v0_id(a, id);
-    struct browsing *b = browser_of(a->sh, &e);
-    if (!b || !browsing_ask(b, &q, on_done, a, &e))
+    if (v0_browse_ask(a, what, on_done, &e) < 0)
         answer_failure(a, &e);
     json_free(what);
 }

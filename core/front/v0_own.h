@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "engine/browsing.h"
 #include "engine/plugins.h"
 #include "engine/session.h"
 #include "front/v0.h"
@@ -62,6 +63,8 @@ struct v0 {
     int64_t user_id, no_change_ms;
     bool su, warm, named; /* named: --username was given */
     bool browser;         /* --enable-browser */
+    char task[4096];      /* the page that is evaluated; "": none */
+    char family[32];      /* of --browsergym-eval-env; "": it was not given */
     bool ready;
     char who[64]; /* the name of who_uid, looked up once; "": not yet */
     uid_t who_uid;
@@ -185,8 +188,15 @@ void v0_cell_cancel(struct action *a);
 
 /* v0_browse.c */
 void v0_browse(struct action *a);
+/* A line (browser_host.h) to the browser of the action's session; done gets a. -1: e. */
+int v0_browse_ask(struct action *a, const struct json *what, browsing_done_fn *done,
+                  struct err *e);
 /* The folder of downloads, which is there before anything was (--enable-browser). */
 void v0_browse_warm(struct v0 *v);
+
+/* v0_eval.c */
+/* Deals with what asks for the task's words or rewards; false: it is for the browser. */
+bool v0_eval(struct action *a);
 
 /* v0_edit.c */
 void v0_edit(struct action *a); /* or a read by the editor */

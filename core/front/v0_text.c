@@ -408,6 +408,8 @@ int v0_page_content(struct buf *out, const struct v0_page *p)
 {
     size_t before = out->n;
     bool visit = str_eq(p->trigger, STR("browse"));
+    if (p->bare)
+        return buf_adds(out, p->body);
     bool ok = buf_addf(out, "[Current URL: %.*s]\n", STR_ARG(p->url)) == 0 &&
               (visit ? put_visit(out, p) : put_acted(out, p)) == 0;
     return done(out, before, ok);

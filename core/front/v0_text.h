@@ -86,6 +86,7 @@ struct v0_page {
     struct str url, focused;  /* focused: a bid */
     struct str action, error; /* error "": it went well */
     struct str body;          /* the tree, or the page's text */
+    bool bare;                /* the body is all of the content */
     struct str shot, marks;   /* base64 of a PNG; "": none */
     struct str saved;         /* the picture's path */
     const struct json *tabs;  /* [{url}] */

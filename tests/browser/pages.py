@@ -93,6 +93,70 @@ addEventListener(t,e=>{const w=t+' '+e.target.id+(t==='drop'?' '+e.dataTransfer.
 'text/plain'):'');if(all[all.length-1]!==w)all.push(w);o.textContent=all.join(', ');
 if(t==='drop')e.preventDefault()})</script>"""
 
+# A page as MiniWoB++'s are: what it does to its display fails where that is not there.
+WOB = b"""<!doctype html><title>Task</title><style>body,p{margin:0}button{height:30px}</style>
+<div id=wrap><div id=query>-</div><div id=area><button onclick="core.endEpisode(1,true)">right
+</button><button onclick="core.endEpisode(-1)">wrong</button><button
+onclick="setTimeout(()=>core.endEpisode(0.3),300)">late</button><p role=status id=o>-</p></div>
+</div><script>
+var core = {EPISODE_MAX_TIME: 10000, EP_TIMER: null, CD_TIMER: null, cover_div: null};
+var WOB_REWARD_GLOBAL = 0, WOB_RAW_REWARD_GLOBAL = 0, WOB_REWARD_REASON = null,
+    WOB_DONE_GLOBAL = false, WOB_EPISODE_ID = 0, WOB_TASK_READY = READY;
+let seeds = [], clicks = 0;
+const at = id => document.getElementById(id);
+Math.seedrandom = seed => seeds.push(seed);
+core.canvasDrawClick = () => clicks++;
+core.createDisplay = () => {
+    if (at('reward-display')) return;
+    const canvas = document.createElement('canvas'), all = document.createElement('div');
+    canvas.id = 'click-canvas';
+    all.id = 'reward-display';
+    all.innerHTML = 'Last reward: <b id=reward-last>-</b> left: <b id=timer-countdown>-</b>';
+    document.body.append(canvas, all);
+    document.body.addEventListener('click', core.canvasDrawClick);
+};
+core.clearTimer = () => { clearInterval(core.CD_TIMER); at('timer-countdown').style.color = '' };
+core.startEpisode = () => {
+    core.createDisplay();
+    if (!core.cover_div) {
+        core.cover_div = document.createElement('div');
+        core.cover_div.id = 'sync-task-cover';
+        core.cover_div.textContent = 'START';
+        document.body.append(core.cover_div);
+    }
+    core.cover_div.style.display = 'block';
+};
+core.startEpisodeReal = () => {
+    at('query').innerHTML = 'Press <b>the right</b> one of ' + seeds.length + ' seed.';
+    WOB_DONE_GLOBAL = false;
+    WOB_REWARD_GLOBAL = WOB_RAW_REWARD_GLOBAL = 0;
+    at('sync-task-cover').style.display = 'none';
+    core.CD_TIMER = setInterval(() => at('timer-countdown').textContent = 'less', 50);
+    core.EP_TIMER = setTimeout(() => core.endEpisode(-1), core.EPISODE_MAX_TIME);
+    at('o').textContent = [innerWidth, innerHeight, core.EPISODE_MAX_TIME,
+        typeof seeds[0], seeds[0] >= 0 && seeds[0] <= 1000000].join();
+    setTimeout(() => { WOB_TASK_READY = true }, 100);
+};
+core.endEpisode = (reward, in_time) => {
+    if (core.EP_TIMER === null) return;
+    clearTimeout(core.EP_TIMER);
+    core.EP_TIMER = null;
+    WOB_RAW_REWARD_GLOBAL = reward;
+    WOB_REWARD_GLOBAL = in_time ? reward / 2 : reward;
+    WOB_DONE_GLOBAL = true;
+    WOB_EPISODE_ID++;
+    at('reward-last').textContent = reward;
+    core.clearTimer();
+    core.startEpisode();
+    at('o').textContent += '; clicks ' + clicks;
+};
+core.getUtterance = () => {
+    const words = at('query').textContent.replace(/\\s+/g, ' ').trim();
+    return ASIS ? words : {utterance: words, fields: {}};
+};
+onload = core.startEpisode;
+</script>"""
+
 
 class Pages(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -112,6 +176,9 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/inner": INNER,
             "/events": EVENTS,
             "/moving": MOVING,
+            "/wob/buttons.html": WOB.replace(b"READY;", b"true;").replace(b"ASIS", b"true"),
+            "/wob/slow.html": WOB.replace(b"READY;", b"false;").replace(b"ASIS", b"false"),
+            "/wob/none.html": DIALOG,
             "/drag": DRAG,
             "/drags": (
                 "<!doctype html><title>Drags</title><p style=height:60px>above</p>"
