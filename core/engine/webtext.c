@@ -42,7 +42,7 @@ struct webtext *webtext_new(const struct webtext_spec *spec, struct err *e)
     buf_init(&w->location, URL_JOIN_MAX);
     webpage_init(&w->page);
     webtext_prepare(w);
-    if (spec->deny && webtext_read_deny(w, spec->deny, e) < 0) {
+    if (spec->deny && denied_parse(&w->deny, str_of(spec->deny), e) < 0) {
         release(w);
         return NULL;
     }

@@ -9,8 +9,6 @@
 #include "net/trust.h"
 #include "proto/url_join.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -99,94 +97,10 @@ static void on_late(struct timer *t)
 
 /* ---- which addresses ---- */
 
-static bool to_bytes(const char *text, unsigned char out[16], unsigned *bits)
-{
-    struct in_addr v4;
-    if (inet_pton(AF_INET, text, &v4) == 1) {
-        memset(out, 0, 10);
-        memset(out + 10, 0xFF, 2);
-        memcpy(out + 12, &v4, 4);
-        *bits = 96;
-        return true;
-    }
-    *bits = 0;
-    return inet_pton(AF_INET6, text, out) == 1;
-}
-
-static int deny_one(struct webtext *w, struct str text, struct err *e)
-{
-    char host[64] = "";
-    struct str rest = text, name = str_trim(str_cut(&rest, '/'));
-    struct webtext_net *net = &w->deny[w->deny_n];
-    unsigned base;
-    uint64_t bits;
-    if (name.n < sizeof(host))
-        memcpy(host, name.p, name.n);
-    if (w->deny_n == WEBTEXT_DENY_MAX)
-        return err_set(e, ERR_LIMIT, "cannot deny more than %d networks",
-                       WEBTEXT_DENY_MAX);
-    if (!to_bytes(host, net->bytes, &base))
-        return err_set(
-            e, ERR_INVALID,
-            "cannot deny \"%.60s\": expected networks as 10.0.0.0/8 or ::1 with "
-            "commas between them, or \"local\"",
-            host);
-    net->bits = 128;
-    if (rest.n) {
-        if (str_to_u64(str_trim(rest), &bits) < 0 || bits + base > 128)
-            return err_set(e, ERR_INVALID,
-                           "cannot deny %s/%.*s: that is no length of a "
-                           "network's part",
-                           host, rest.n < 9 ? (int)rest.n : 9, rest.p);
-        net->bits = base + (unsigned)bits;
-    }
-    w->deny_n++;
-    return 0;
-}
-
-/* What is not public (the special-purpose registries of RFC 6890). */
-#define LOCAL \
-    "0.0.0.0/8,10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,169.254.0.0/16,172.16.0.0/12," \
-    "192.0.0.0/24,192.168.0.0/16,198.18.0.0/15,224.0.0.0/4,240.0.0.0/4,::/128,::1/128," \
-    "64:ff9b::/96,fc00::/7,fe80::/10,ff00::/8"
-
-int webtext_read_deny(struct webtext *w, const char *text, struct err *e)
-{
-    struct str rest = str_of(text);
-    while (rest.n) {
-        struct str one = str_trim(str_cut(&rest, ','));
-        int rc = one.n == 0                  ? 0
-                 : str_eq(one, STR("local")) ? webtext_read_deny(w, LOCAL, e)
-                                             : deny_one(w, one, e);
-        if (rc < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static bool is_within(const struct webtext_net *n, const unsigned char a[16])
-{
-    unsigned whole = n->bits / 8, rest = n->bits % 8;
-    if (memcmp(n->bytes, a, whole) != 0)
-        return false;
-    return rest == 0 || (n->bytes[whole] ^ a[whole]) >> (8 - rest) == 0;
-}
-
 static bool is_allowed(void *owner, const struct sockaddr *sa)
 {
     const struct webtext *w = owner;
-    unsigned char a[16] = {0};
-    if (sa->sa_family == AF_INET) {
-        memset(a + 10, 0xFF, 2);
-        memcpy(a + 12, &((const struct sockaddr_in *)sa)->sin_addr, 4);
-    } else if (sa->sa_family == AF_INET6) {
-        memcpy(a, &((const struct sockaddr_in6 *)sa)->sin6_addr, 16);
-    }
-    for (unsigned i = 0; i < w->deny_n; i++) {
-        if (is_within(&w->deny[i], a))
-            return false;
-    }
-    return true;
+    return !denied_has(&w->deny, sa);
 }
 
 /* Ports of other protocols, which a request could be taken for (Fetch standard, 2.9). */
@@ -587,7 +501,7 @@ static int start_dialing(struct webtext *w, const struct url *u, struct err *e)
                              .proxy = has ? &proxy : NULL,
                              .in_max = STREAM_BYTES,
                              .out_max = ASK_MAX,
-                             .allow = w->deny_n ? is_allowed : NULL,
+                             .allow = w->deny.n ? is_allowed : NULL,
                              .on_done = on_dialed,
                              .owner = w};
     w->state = WEBTEXT_DIAL;

@@ -7,18 +7,11 @@
 #include "engine/webpage.h"
 #include "engine/webtext.h"
 #include "io/job.h"
+#include "net/denied.h"
 #include "net/tls.h"
 #include "proto/cookies.h"
 #include "proto/dial.h"
 #include "proto/httpc.h"
-
-enum { WEBTEXT_DENY_MAX = 64 };
-
-/* 16 bytes, IPv4 as ::ffff:a.b.c.d. */
-struct webtext_net {
-    unsigned char bytes[16];
-    unsigned bits;
-};
 
 /* What is asked for; owned by its holder. */
 struct webtext_ask {
@@ -31,8 +24,7 @@ struct webtext_ask {
 struct webtext {
     struct webtext_spec spec;
     char *agent;
-    struct webtext_net deny[WEBTEXT_DENY_MAX];
-    unsigned deny_n;
+    struct denied deny;
     struct cookies *cookies;
     struct tls_client *tls; /* made when first wanted */
     char *ca;
@@ -75,8 +67,6 @@ void webtext_told(struct webtext *w);
 void webtext_stop(struct webtext *w);
 void webtext_ask_release(struct webtext_ask *a);
 bool webtext_is_busy(const struct webtext *w);
-/* spec.deny. */
-int webtext_read_deny(struct webtext *w, const char *text, struct err *e);
 
 /* ---- webtext_form.c ---- */
 
