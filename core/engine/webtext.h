@@ -37,9 +37,9 @@ struct webtext_spec {
     const char *agent; /* User-Agent; NULL: od's own */
     const char *ca;    /* authorities to trust; NULL: as net/trust.h finds them */
     /*
-     * Addresses that are not connected to, whatever name led there: networks with
-     * commas between them, "10.0.0.0/8,::1", "local" for all that is not public. NULL:
-     * none. Behind a proxy its own address is what counts.
+     * Addresses that are not connected to, whatever name led there, as net/denied.h has
+     * them; NULL: none. A proxy of the environment is asked for an address that was
+     * judged (dial_spec.allow).
      */
     const char *deny;
     bool no_files; /* file: is refused */

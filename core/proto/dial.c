@@ -4,6 +4,9 @@
  *
  *   RESOLVE ─▶ CONNECT ─▶ [TUNNEL] ─▶ [GREET] ─▶ OVER
  *      └──────────┴──────────┴──────────┴── failed, late, cancelled ──▶ OVER
+ *
+ * Where there are a proxy and a judge, RESOLVE is done twice: for the host, whose
+ * address the proxy is to be asked for, and for the proxy.
  */
 #include "proto/dial.h"
 
@@ -41,9 +44,11 @@ struct attempt {
 struct dial {
     struct loop *loop;
     struct dial_spec spec;
-    char host[HOST_MAX]; /* whom the owner wants */
-    char peer[HOST_MAX]; /* whom we connect to: that, or the proxy */
-    uint16_t port;       /* of peer */
+    char host[HOST_MAX];           /* whom the owner wants */
+    char peer[HOST_MAX];           /* whom we connect to: that, or the proxy */
+    uint16_t port;                 /* of peer */
+    char target[INET6_ADDRSTRLEN]; /* what the proxy is asked for; "": host */
+    int errnum;
     struct proxy proxy;
     enum state state, last; /* last: before OVER */
     struct job *job;
@@ -224,8 +229,9 @@ static const struct httpc_events http_calls = {.on_done = on_tunnel};
 static void ask_proxy(struct dial *d)
 {
     struct buf target = BUF_INIT(HOST_MAX + 16), fields = BUF_INIT(1024);
-    bool v6 = strchr(d->host, ':') != NULL;
-    buf_addf(&target, "%s%s%s:%u", v6 ? "[" : "", d->host, v6 ? "]" : "", d->spec.port);
+    const char *host = d->target[0] ? d->target : d->host;
+    bool v6 = strchr(host, ':') != NULL;
+    buf_addf(&target, "%s%s%s:%u", v6 ? "[" : "", host, v6 ? "]" : "", d->spec.port);
     if (d->proxy.auth[0])
         httpc_add_field(&fields, "Proxy-Authorization", str_of(d->proxy.auth));
     d->state = TUNNEL;
@@ -269,11 +275,20 @@ static void connected(struct dial *d, struct attempt *a)
         greet(d);
 }
 
+/* d->e says why. */
+static void try_others(struct dial *d)
+{
+    if (++d->failed == d->addrs_n)
+        fail(d);
+    else
+        try_next(d);
+}
+
 static void attempt_failed(struct dial *d, const struct addr *a, int why)
 {
     struct buf text = BUF_INIT(ADDR_TEXT_MAX);
     addr_print(a, &text);
-    bool last = ++d->failed == d->addrs_n;
+    d->errnum = why;
     const char *whom = d->spec.proxy ? "the proxy " : "";
     if (why == ECONNREFUSED)
         err_set(&d->e, ERR_GONE, "cannot connect to %s%s: nobody listens at %s", whom,
@@ -281,10 +296,21 @@ static void attempt_failed(struct dial *d, const struct addr *a, int why)
     else
         err_sys(&d->e, why, "cannot connect to %s%s at %s", whom, d->peer, buf_z(&text));
     buf_release(&text);
-    if (last)
-        fail(d);
-    else
-        try_next(d);
+    try_others(d);
+}
+
+/* A proxy is not judged: it was judged what it is asked for. */
+static bool is_allowed(struct dial *d, const struct addr *a)
+{
+    struct buf text = BUF_INIT(ADDR_TEXT_MAX);
+    if (!d->spec.allow || d->target[0] ||
+        d->spec.allow(d->spec.owner, (const struct sockaddr *)&a->ss))
+        return true;
+    addr_print(a, &text);
+    err_set(&d->e, ERR_DENIED, "cannot connect to %s: its address %s is denied", d->host,
+            buf_z(&text));
+    buf_release(&text);
+    return false;
 }
 
 static void on_attempt(struct io *io, uint32_t events)
@@ -313,9 +339,8 @@ static void try_next(struct dial *d)
     const struct addr *to = &d->addrs[d->tried];
     struct attempt *a = &d->attempts[d->tried++];
     *a = (struct attempt){.d = d, .io.fd = -1};
-    if (d->spec.allow &&
-        !d->spec.allow(d->spec.owner, (const struct sockaddr *)&to->ss)) {
-        attempt_failed(d, to, EACCES);
+    if (!is_allowed(d, to)) {
+        try_others(d);
         return;
     }
     int fd = socket(to->ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -403,31 +428,72 @@ static void on_addresses(struct job *j, struct buf *in)
     }
 }
 
+static void find_addresses(struct dial *d);
+
+static bool is_judging(const struct dial *d)
+{
+    return d->spec.proxy && d->spec.allow && !d->target[0];
+}
+
+/* The addresses are the host's: the proxy gets one that is allowed, and is next. */
+static void choose_target(struct dial *d)
+{
+    unsigned i = 0;
+    while (i < d->addrs_n && !is_allowed(d, &d->addrs[i]))
+        i++;
+    if (i == d->addrs_n) {
+        fail(d);
+        return;
+    }
+    const struct sockaddr_storage *ss = &d->addrs[i].ss;
+    inet_ntop(ss->ss_family,
+              ss->ss_family == AF_INET
+                  ? (const void *)&((const struct sockaddr_in *)ss)->sin_addr
+                  : (const void *)&((const struct sockaddr_in6 *)ss)->sin6_addr,
+              d->target, sizeof(d->target));
+    memcpy(d->peer, d->proxy.host, HOST_MAX);
+    d->port = d->proxy.port;
+    d->addrs_n = 0;
+    find_addresses(d);
+}
+
+static void have_addresses(struct dial *d)
+{
+    if (is_judging(d))
+        choose_target(d);
+    else
+        start_connecting(d);
+}
+
 static void on_looked_up(struct job *j, const struct err *e)
 {
     struct dial *d = job_owner(j);
     d->job = NULL;
     if (e->code == ERR_NONE && d->addrs_n > 0) {
-        start_connecting(d);
+        have_addresses(d);
         return;
     }
     d->e = *e;
     if (e->code == ERR_NONE)
         err_set(&d->e, ERR_NOTFOUND, "cannot connect to %s: it has no address", d->peer);
+    else if (is_judging(d))
+        err_set(&d->e, e->code,
+                "%.350s (some addresses are denied, so it is looked up here and not by "
+                "the proxy)",
+                e->text);
     fail(d);
 }
 
 static const struct job_events job_calls = {.on_data = on_addresses,
                                             .on_done = on_looked_up};
 
-static void on_begin(struct task *t)
+static void find_addresses(struct dial *d)
 {
-    struct dial *d = container_of(t, struct dial, begin);
     bool local = strcmp(d->peer, "localhost") == 0; /* RFC 6761 6.3 */
     if (add_literal(d, local ? "127.0.0.1" : d->peer)) {
         if (local)
             add_literal(d, "::1");
-        start_connecting(d);
+        have_addresses(d);
         return;
     }
     struct job_spec spec = {.what = "looking up a name",
@@ -438,6 +504,11 @@ static void on_begin(struct task *t)
     d->job = job_start(d->loop, &spec, &d->e);
     if (!d->job)
         fail(d);
+}
+
+static void on_begin(struct task *t)
+{
+    find_addresses(container_of(t, struct dial, begin));
 }
 
 /* ---- from outside ---- */
@@ -460,8 +531,9 @@ struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err
         d->proxy = *spec->proxy;
         d->spec.proxy = &d->proxy;
     }
-    memcpy(d->peer, d->spec.proxy ? d->proxy.host : d->host, HOST_MAX);
-    d->port = d->spec.proxy ? d->proxy.port : spec->port;
+    bool direct = !d->spec.proxy || is_judging(d);
+    memcpy(d->peer, direct ? d->host : d->proxy.host, HOST_MAX);
+    d->port = direct ? spec->port : d->proxy.port;
     task_init(&d->begin, on_begin);
     task_defer(l, &d->begin);
     timer_begin(l, &d->late, d->spec.timeout_ms, on_late);
@@ -471,6 +543,8 @@ struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err
 void *dial_owner(const struct dial *d) { return d->spec.owner; }
 
 enum dial_step dial_step(const struct dial *d) { return (enum dial_step)d->last; }
+
+int dial_errno(const struct dial *d) { return d->errnum; }
 
 void dial_cancel(struct dial *d)
 {

@@ -37,7 +37,12 @@ struct dial_spec {
     const struct proxy *proxy; /* NULL: none; copied */
     int timeout_ms;            /* 0: LIMIT_DIAL_MS */
     size_t in_max, out_max;    /* of the stream */
-    /* May it be connected to? Asked of each address; NULL: to all. */
+    /*
+     * May it be connected to? Asked of each address of the host, whose names are then
+     * looked up here even if there is a proxy: it is asked for an address that was
+     * allowed, and its own is not judged. NULL: to all. What is not allowed fails with
+     * DENIED.
+     */
     bool (*allow)(void *owner, const struct sockaddr *sa);
     /*
      * Once, never within dial_start. s: to be taken with stream_move before this
@@ -53,6 +58,8 @@ struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err
 void *dial_owner(const struct dial *d);
 /* In on_done: the step that failed, or was the last. */
 enum dial_step dial_step(const struct dial *d);
+/* In on_done: why the last address could not be connected to; 0: it was another step. */
+int dial_errno(const struct dial *d);
 /* No callback follows. */
 void dial_cancel(struct dial *d);
 

@@ -348,6 +348,107 @@ static void check_proxy(const char *answer, enum err_code code, const char *says
     finish();
 }
 
+static unsigned judged; /* addresses */
+
+/* 127.0.0.1 is one of those that are not. */
+static bool allow(void *owner, const struct sockaddr *sa)
+{
+    CHECK(owner == &got);
+    judged++;
+    return sa->sa_family != AF_INET ||
+           ((const struct sockaddr_in *)sa)->sin_addr.s_addr != htonl(INADDR_LOOPBACK);
+}
+
+static void dial_judged(const char *host, uint16_t port, const struct proxy *proxy)
+{
+    struct err e = ERR_INIT;
+    struct dial_spec spec = {.host = str_of(host),
+                             .port = port,
+                             .proxy = proxy,
+                             .in_max = 10000,
+                             .out_max = 10000,
+                             .allow = allow,
+                             .on_done = on_done,
+                             .owner = &got};
+    if (!dial_start(loop, &spec, &e))
+        T_FAIL("%s", e.text);
+}
+
+TEST(an_address_that_is_denied)
+{
+    begin();
+    uint16_t port = listen_at(AF_INET);
+    dial_judged("127.0.0.1", port, NULL);
+    check_error(ERR_DENIED, "cannot connect to 127.0.0.1: its address 127.0.0.1:");
+    CHECK(strstr(error.text, "is denied"));
+    CHECK_INT(peer.fd, -1);
+    CHECK_INT(judged, 1);
+    finish();
+}
+
+TEST(the_next_address_is_taken_when_one_is_denied)
+{
+    begin();
+    peer.echo = true;
+    uint16_t port = listen_at(AF_INET6);
+    if (!port)
+        T_SKIP("no IPv6 here");
+    dial_judged("localhost", port, NULL);
+    check_echo();
+    CHECK_INT(judged, 2);
+    finish();
+}
+
+/* The proxy is at an address that is denied itself. */
+TEST(a_proxy_is_asked_for_an_address_that_was_judged)
+{
+    begin();
+    struct proxy p = proxy_here("");
+    peer.answer = "HTTP/1.1 200 Connected\r\n\r\n";
+    dial_judged("127.0.0.9", 80, &p);
+    UNTIL(dones);
+    CHECK_STR(error.text, "");
+    CHECK_STR(buf_z(&peer.heard),
+              "CONNECT 127.0.0.9:80 HTTP/1.1\r\nHost: 127.0.0.9:80\r\n\r\n");
+    CHECK_INT(judged, 1);
+    finish();
+}
+
+TEST(a_name_is_not_left_to_a_proxy_where_addresses_are_denied)
+{
+    begin();
+    struct proxy p = proxy_here("");
+    peer.answer = "HTTP/1.1 200 Connected\r\n\r\n";
+    dial_judged("localhost", 443, &p); /* ::1 is allowed */
+    UNTIL(dones);
+    CHECK_STR(error.text, "");
+    CHECK(str_starts(buf_str(&peer.heard), STR("CONNECT [::1]:443 HTTP/1.1\r\n")));
+    CHECK_INT(judged, 2);
+    finish();
+}
+
+TEST(a_proxy_is_not_asked_for_what_is_denied)
+{
+    begin();
+    struct proxy p = proxy_here("");
+    dial_judged("127.0.0.1", 443, &p);
+    check_error(ERR_DENIED, "cannot connect to 127.0.0.1: its address 127.0.0.1:443 is");
+    CHECK_INT(peer.fd, -1);
+    finish();
+}
+
+TEST(a_name_that_only_the_proxy_may_know)
+{
+    begin();
+    struct proxy p = proxy_here("");
+    dial_judged("a.name.invalid", 443, &p);
+    UNTIL(dones);
+    CHECK(!has_stream);
+    CHECK(strstr(error.text, "looked up here and not by the proxy"));
+    CHECK_INT(peer.fd, -1);
+    finish();
+}
+
 TEST(a_proxy_that_wants_a_password)
 {
     check_proxy("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n", ERR_DENIED,
