@@ -152,18 +152,20 @@ static long unit(struct str s)
     return v;
 }
 
-/* Appends what the escape at the beginning of s stands for; its bytes in *n. */
+/*
+ * Appends what the escape at the beginning of s stands for; its bytes in *n. Of one that
+ * JSON has not the backslash goes, and what is behind it is text as any other.
+ */
 static int add_escape(struct buf *out, struct str s, size_t *n)
 {
-    static const char from[] = "nrtbf", to[] = "\n\r\t\b\f";
+    static const char from[] = "nrtbf\"\\/", to[] = "\n\r\t\b\f\"\\/";
     long u = unit(s), low = u >= 0 ? unit(str_sub(s, 6, s.n)) : -1;
     char z[4];
-    *n = u < 0 ? 2 : 6;
+    *n = 6;
     if (u < 0) {
-        const char *at = s.n > 1 ? strchr(from, s.p[1]) : NULL;
-        return s.n < 2          ? 0
-               : at && *at != 0 ? buf_addc(out, to[at - from])
-                                : buf_addc(out, s.p[1]);
+        const char *at = s.n > 1 ? memchr(from, s.p[1], sizeof(from) - 1) : NULL;
+        *n = at ? 2 : 1;
+        return at ? buf_addc(out, to[at - from]) : 0;
     }
     if (u >= 0xd800 && u < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
         u = 0x10000 + ((u - 0xd800) << 10) + (low - 0xdc00);

@@ -55,6 +55,9 @@ TEST(strings)
     buf_reset(&b);
     CHECK_INT(jsontext_string(&b, STR("\"\xff\\\"")), 0);
     CHECK_STR(buf_z(&b), "\xef\xbf\xbd");
+    buf_reset(&b);
+    CHECK_INT(jsontext_string(&b, STR("\"\\\xc3\xa9\\\xe2\\z\\\0\\u12\"")), 0);
+    CHECK_STR(buf_z(&b), "\xc3\xa9\xef\xbf\xbdz\xef\xbf\xbdu12");
     CHECK_INT(jsontext_string(&b, STR("12")), -1);
     CHECK_INT(jsontext_string(&b, STR("\"")), -1);
     IS(jsontext_plain(STR("\"ab\"")), "ab");
