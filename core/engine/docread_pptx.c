@@ -139,7 +139,7 @@ static int read_slides(struct presentation *r, struct buf *out, struct err *e)
         if (n == SLIDES_MAX)
             return err_set(e, ERR_LIMIT, "it has more than %d slides", SLIDES_MAX);
         buf_reset(&r->id);
-        if (!xml_attr_full(&x, "r:id", &r->id) ||
+        if (!xml_attr_prefixed(&x, "id", &r->id) ||
             !package_target(buf_str(&r->rels), buf_str(&r->name), buf_str(&r->id), "",
                             &r->target))
             return err_set(e, ERR_INVALID, "slide %zu is nowhere in it", n + 1);

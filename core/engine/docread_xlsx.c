@@ -7,6 +7,9 @@
 #include "engine/docread_package.h"
 #include "engine/docread_xml.h"
 
+#include "base/utf8.h"
+
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -25,7 +28,7 @@ struct book {
     struct buf part, id, target;
     struct buf strings; /* all shared ones, each with a zero at its end */
     struct buf begins;  /* where: size_t */
-    struct buf dates;   /* of each cell format: is it one of a date? */
+    struct buf shown;   /* of each cell format: an enum shown */
     bool from_1904;     /* what day 0 is */
 };
 
@@ -70,16 +73,16 @@ static int read_strings(struct book *b, struct err *e)
     while (rc == 0 && (k = xml_next(&x)) != XML_END) {
         if (k == XML_BAD)
             return damaged(e, "its texts are cut off");
-        if (xml_is(&x, "rPh")) /* how it is pronounced */
+        if (k == XML_TEXT)
+            rc = text ? xml_text(&x, &b->strings) : 0;
+        else if (xml_is(&x, "rPh")) /* how it is pronounced */
             skip = k == XML_OPEN;
         else if (k == XML_OPEN && xml_is(&x, "si"))
             rc = buf_add(&b->begins, &b->strings.n, sizeof(b->strings.n));
         else if (k == XML_CLOSE && xml_is(&x, "si"))
             rc = buf_addc(&b->strings, 0);
-        else if (k != XML_TEXT)
+        else
             text = k == XML_OPEN && xml_is(&x, "t") && !skip;
-        else if (text)
-            rc = xml_text(&x, &b->strings);
     }
     return rc < 0 ? docread_too_long(&b->strings, e) : 0;
 }
@@ -95,26 +98,34 @@ static struct str shared_string(const struct book *b, uint64_t i)
 
 /* ---- formats of numbers (18.8) ---- */
 
-/* A code with a year, month, day or hour in it, quotes and brackets left out. */
-static bool is_date_code(struct str code)
+enum shown { AS_NUMBER, AS_DATE, AS_DURATION };
+
+/* A code with a year, month, day or hour in it, quotes and colours left out. */
+static enum shown shown_by_code(struct str code)
 {
+    enum shown as = AS_NUMBER;
     for (size_t i = 0; i < code.n; i++) {
         char c = code.p[i];
+        if (c == '[' && i + 1 < code.n && strchr("hHmMsS", code.p[i + 1]) &&
+            i + 2 < code.n && strchr("hHmMsS]", code.p[i + 2]))
+            return AS_DURATION; /* [h]:mm, and 25 hours are no day and one */
         if (c == '\\' || c == '_' || c == '*')
             i++;
         else if (c == '"' || c == '[')
             while (++i < code.n && code.p[i] != (c == '[' ? ']' : c))
                 continue;
         else if (strchr("yYmMdDhH", c))
-            return true;
+            as = AS_DATE;
     }
-    return false;
+    return as;
 }
 
 /* 18.8.30: those that need no code. */
-static bool is_date_id(uint64_t id)
+static enum shown shown_by_id(uint64_t id)
 {
-    return (id >= 14 && id <= 22) || (id >= 45 && id <= 47);
+    return id == 46                                         ? AS_DURATION
+           : (id >= 14 && id <= 22) || id == 45 || id == 47 ? AS_DATE
+                                                            : AS_NUMBER;
 }
 
 /* Codes of the file's own become a byte for each id, cell formats one for each. */
@@ -129,16 +140,16 @@ static int read_formats(struct book *b, struct err *e)
     enum xml_kind k;
     bool cells = false;
     while (own && rc == 0 && (k = xml_next(&x)) != XML_END && k != XML_BAD) {
-        if (xml_is(&x, "cellXfs"))
+        if (xml_is(&x, "cellXfs") && k != XML_TEXT)
             cells = k == XML_OPEN;
         if (k != XML_OPEN)
             continue;
         uint64_t id = number_of(&x, "numFmtId", 0) % FORMATS_MAX;
         buf_reset(&code);
         if (xml_is(&x, "numFmt") && xml_attr(&x, "formatCode", &code))
-            own[id] = is_date_code(buf_str(&code));
+            own[id] = (char)shown_by_code(buf_str(&code));
         else if (cells && xml_is(&x, "xf"))
-            rc = buf_addc(&b->dates, is_date_id(id) || own[id]);
+            rc = buf_addc(&b->shown, own[id] ? own[id] : (char)shown_by_id(id));
     }
     buf_release(&code);
     free(own);
@@ -163,6 +174,12 @@ static int put_date(const struct book *b, double serial, struct buf *out)
         rc = buf_addf(out, "%s%02d:%02d:%02d", serial < 1 ? "" : " ", tm.tm_hour,
                       tm.tm_min, tm.tm_sec);
     return rc;
+}
+
+static int put_duration(double days, struct buf *out)
+{
+    long long s = (long long)(days * DAY_S + 0.5);
+    return buf_addf(out, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
 /* ---- cells (18.3.1.4) ---- */
@@ -204,12 +221,33 @@ static void open_cell(struct sheet *s)
     buf_release(&type);
 }
 
+enum { ESCAPE = 7 };
+
+/* 22.9.2.19: "_x000D_" is a character by its number. -1: s begins with none. */
+static long escaped(struct str s)
+{
+    char digits[5] = "", *end;
+    if (s.n < ESCAPE || s.p[0] != '_' || s.p[1] != 'x' || s.p[6] != '_')
+        return -1;
+    memcpy(digits, s.p + 2, 4);
+    long c = isxdigit((unsigned char)*digits) ? strtol(digits, &end, 16) : -1;
+    return c < 0 || *end ? -1 : c;
+}
+
 /* A newline or tab in it would be another row or cell. */
 static int put_flat(struct buf *out, struct str text)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < text.n; i++)
-        rc = buf_addc(out, strchr("\t\r\n", text.p[i]) ? ' ' : text.p[i]);
+    for (size_t i = 0; rc == 0 && i < text.n; i++) {
+        long c = text.p[i] == '_' ? escaped(str_sub(text, i, text.n)) : -1;
+        char z[4];
+        if (c >= ' ')
+            rc = buf_add(out, z,
+                         (size_t)utf8_encode(c >> 11 == 0x1b ? 0xfffd : (uint32_t)c, z));
+        else
+            rc = buf_addc(out, c >= 0 || strchr("\t\r\n", text.p[i]) ? ' ' : text.p[i]);
+        i += c >= 0 ? ESCAPE - 1 : 0;
+    }
     return rc;
 }
 
@@ -230,11 +268,13 @@ static int put_number(struct sheet *s)
     const struct book *b = s->b;
     char *end;
     double v = strtod(buf_z(&s->value), &end);
-    bool date = s->style < b->dates.n && b->dates.p[s->style] && end > s->value.p &&
-                v >= 0 && v < 3e6; /* the year 9999 */
     bool number = end > s->value.p && !*end;
-    if (date)
+    bool date = number && v >= 0 && v < 3e6; /* the year 9999 */
+    char as = date && s->style < b->shown.n ? b->shown.p[s->style] : AS_NUMBER;
+    if (as == AS_DATE)
         return put_date(b, v, &s->row);
+    if (as == AS_DURATION)
+        return put_duration(v, &s->row);
     return number ? put_short(&s->row, v, buf_str(&s->value))
                   : put_flat(&s->row, buf_str(&s->value));
 }
@@ -320,7 +360,7 @@ static int put_sheet(struct book *b, const struct xml *x, size_t n, struct err *
     buf_release(&name);
     if (rc < 0 || buf_addz(b->out, "\n\n") < 0)
         return docread_too_long(b->out, e);
-    if (!xml_attr_full(x, "r:id", &b->id) ||
+    if (!xml_attr_prefixed(x, "id", &b->id) ||
         !package_target(buf_str(&b->rels), buf_str(&b->name), buf_str(&b->id), "",
                         &b->target))
         return damaged(e, "a sheet is nowhere in it");
@@ -384,7 +424,7 @@ static int read_all(struct book *b, struct err *e)
 int docread_xlsx(int fd, struct buf *out, struct err *e)
 {
     struct book b = {.p = PACKAGE_INIT(fd), .out = out};
-    struct buf *large[] = {&b.main, &b.rels, &b.part, &b.strings, &b.begins, &b.dates};
+    struct buf *large[] = {&b.main, &b.rels, &b.part, &b.strings, &b.begins, &b.shown};
     struct buf *small[] = {&b.name, &b.id, &b.target};
     for (size_t i = 0; i < 6; i++)
         buf_init(large[i], PACKAGE_PART_MAX);

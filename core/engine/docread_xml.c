@@ -207,7 +207,8 @@ bool xml_is(const struct xml *x, const char *name)
 
 /* ---- attributes ---- */
 
-static bool attribute(const struct xml *x, struct str wanted, bool full, struct buf *out)
+static bool attribute(const struct xml *x, struct str wanted, bool prefixed,
+                      struct buf *out)
 {
     struct str s = x->attrs;
     for (size_t at = 0; at < s.n;) {
@@ -225,7 +226,7 @@ static bool attribute(const struct xml *x, struct str wanted, bool full, struct 
         size_t value = at;
         while (at < s.n && s.p[at] != quote)
             at++;
-        if (str_eq(full ? name : local(name), wanted))
+        if (str_eq(local(name), wanted) && (!prefixed || name.n > wanted.n))
             return resolve(str_sub(s, value, at - value), out) == 0;
         at++;
     }
@@ -237,7 +238,7 @@ bool xml_attr(const struct xml *x, const char *name, struct buf *out)
     return attribute(x, str_of(name), false, out);
 }
 
-bool xml_attr_full(const struct xml *x, const char *name, struct buf *out)
+bool xml_attr_prefixed(const struct xml *x, const char *name, struct buf *out)
 {
     return attribute(x, str_of(name), true, out);
 }

@@ -34,8 +34,8 @@ bool xml_is(const struct xml *x, const char *name);
 int xml_text(const struct xml *x, struct buf *out);
 /* An attribute of the element just opened, by its name without a prefix. */
 bool xml_attr(const struct xml *x, const char *name, struct buf *out);
-/* The same with its prefix: r:id beside id. */
-bool xml_attr_full(const struct xml *x, const char *name, struct buf *out);
+/* The same, but only with a prefix, whatever it is: r:id beside id. */
+bool xml_attr_prefixed(const struct xml *x, const char *name, struct buf *out);
 /* "amp", "#65", "#x41": appends the character. False: unknown. */
 bool xml_entity(struct str name, struct buf *out);
 

@@ -252,12 +252,14 @@ static void write_xlsx(const char *book, const char *one, const char *two)
          "</Relationships>"},
         {"xl/styles.xml",
          "<styleSheet><numFmts><numFmt numFmtId='164' formatCode='[$-409]yyyy\\-mm'/>"
-         "<numFmt numFmtId='165' formatCode='&quot;days&quot; [Red]0.0_d'/></numFmts>"
-         "<cellStyleXfs><xf numFmtId='14'/></cellStyleXfs><cellXfs><xf numFmtId='0'/>"
-         "<xf numFmtId='14'/><xf numFmtId='164'/><xf numFmtId='165'/></cellXfs>"
+         "<numFmt numFmtId='165' formatCode='&quot;days&quot; [Red]0.0_d'/>"
+         "<numFmt numFmtId='166' formatCode='[hh]:mm'/></numFmts>"
+         "<cellStyleXfs><xf numFmtId='14'/></cellStyleXfs><cellXfs> <xf numFmtId='0'/>"
+         " <xf numFmtId='14'/><xf numFmtId='164'/><xf numFmtId='165'/>"
+         "<xf numFmtId='166'/><xf numFmtId='46'/></cellXfs>"
          "</styleSheet>"},
         {"xl/strings.xml", "<sst><si><t>Name</t></si><si><r><t xml:space='preserve'>two "
-                           "</t></r><r><t>parts &amp; more</t></r><rPh><t>no</t></rPh>"
+                           "</t></r><r><t>parts &amp; more</t></r><rPh> <t>no</t></rPh>"
                            "</si></sst>"},
         {"xl/sheets/1.xml", one},
         {"xl/sheets/2.xml", two}};
@@ -266,7 +268,7 @@ static void write_xlsx(const char *book, const char *one, const char *two)
 
 #define BOOK(properties) \
     "<workbook>" properties "<sheets><sheet name='A &amp; B' r:id='b'/>" \
-    "<sheet name='C' state='hidden' r:id='a'/></sheets></workbook>"
+    "<sheet name='C' id='b' state='hidden' ns1:id='a'/></sheets></workbook>"
 
 TEST(xlsx)
 {
@@ -274,16 +276,18 @@ TEST(xlsx)
     write_xlsx(
         BOOK(""), SHEET("<x:row><x:c><x:v>1</x:v></x:c><x:c/>" CELL("", "3") "</x:row>"),
         SHEET("<x:row r='1'>" CELL("r='A1' t='s'", "0") CELL(
-            "r='C1' t='s'", "1") "</x:row>"
-                                 "<x:row r='2'/><x:row r='3'>" CELL("r='B3' t='b'", "1")
-                                     CELL("r='C3' t='e'", "#N/A")
-                                         CELL("t='str'",
-                                              "a\tb|\nc") "<x:c "
-                                                          "t='inlineStr'><x:is><x:t>in</"
-                                                          "x:t></x:is></x:c></x:row>"));
+            "r='C1' t='s'",
+            "1") "</x:row>"
+                 "<x:row r='2'/><x:row r='3'>" CELL("r='B3' t='b'", "1")
+                     CELL("r='C3' t='e'", "#N/A") CELL(
+                         "t='str'",
+                         "a\tb|_x000a_c_x20AC__x005F_x41_") "<x:c "
+                                                            "t='inlineStr'><x:is><x:t>in<"
+                                                            "/"
+                                                            "x:t></x:is></x:c></x:row>"));
     check_read(DOCREAD_AUTO,
                "## A & B\n\n| Name |  | two parts & more |\n| --- | --- | --- "
-               "|\n|  | TRUE | #N/A | a b\\| c | in |\n\n## C\n\n| 1 |  | 3 "
+               "|\n|  | TRUE | #N/A | a b\\| c€_x41_ | in |\n\n## C\n\n| 1 |  | 3 "
                "|\n| --- | --- | --- |\n");
     markdown = false;
     CHECK_INT(read_as(DOCREAD_XLSX), 0);
@@ -314,6 +318,8 @@ TEST(numbers_of_xlsx)
     check_numbers("", CELL("s='1'", "1"), "1900-01-01");
     check_numbers("", CELL("s='1'", "61"), "1900-03-01");
     check_numbers("<workbookPr date1904='1'/>", CELL("s='1'", "43538"), "2023-03-15");
+    check_numbers("", CELL("s='4'", "1.25"), "30:00:00");
+    check_numbers("", CELL("s='5'", "0.0007"), "0:01:00");
     check_numbers("", CELL("s='3'", "45000"), "45000");
     check_numbers("", CELL("s='0'", "45000"), "45000");
     check_numbers("", CELL("s='99'", "45000"), "45000");
@@ -400,13 +406,15 @@ TEST(a_part_that_is_a_bomb)
 TEST(xml)
 {
     struct str s = STR(
-        "<?xml?><!DOCTYPE a [<!ENTITY x 'y'>]><a x='1' n:b=\"&lt;>\">t&amp;&x;"
+        "<?xml?><!DOCTYPE a [<!ENTITY x 'y'>]><a b='1' n:b=\"&lt;>\">t&amp;&x;"
         "<!-- <b> --><b/><![CDATA[<&amp;]]></a>");
     struct xml x = XML_INIT(s);
     struct buf b = BUF_INIT(100);
     CHECK_INT(xml_next(&x), XML_OPEN);
-    CHECK(xml_is(&x, "a") && xml_attr(&x, "b", &b) && !xml_attr_full(&x, "b", &b));
+    CHECK(xml_is(&x, "a") && xml_attr_prefixed(&x, "b", &b));
     CHECK_STR(buf_z(&b), "<>");
+    CHECK(!xml_attr_prefixed(&x, "x", &b) && xml_attr(&x, "b", &b));
+    CHECK_STR(buf_z(&b), "<>1");
     CHECK_INT(xml_next(&x), XML_TEXT);
     buf_reset(&b);
     xml_text(&x, &b);
