@@ -6,6 +6,7 @@
  * apart by tabs. Markdown has no marks, but headings, items of lists and tables.
  */
 #include "engine/docread_package.h"
+#include "engine/docread_style.h"
 #include "engine/docread_xml.h"
 
 struct docx {
@@ -19,9 +20,11 @@ struct docx {
     int cells, skip;
     bool in_text;
     bool markdown;
-    int heading;       /* level of the paragraph; 0: none */
-    bool item, listed; /* it is one of a list; the one before was */
-    size_t rows;       /* of the table */
+    struct docx_styles styles;
+    struct docx_look look;  /* of the paragraph */
+    int above[LIST_LEVELS]; /* levels of the item before, and of those it is in */
+    int listed;             /* how many; 0: it was none */
+    size_t rows;            /* of the table */
 };
 
 static bool is_any(const struct xml *x, const char *const names[], size_t n)
@@ -41,23 +44,6 @@ static bool is_skipped(const struct xml *x)
     return is_any(x, names, sizeof(names) / sizeof(*names));
 }
 
-/* What a paragraph's properties say of it (17.3.1.19, 17.3.1.27). */
-static void take_property(struct docx *d)
-{
-    struct buf style = BUF_INIT(256);
-    if (xml_is(&d->x, "numPr"))
-        d->item = true;
-    if (xml_is(&d->x, "pStyle") && xml_attr(&d->x, "val", &style)) {
-        struct str s = buf_str(&style);
-        if (str_eq(s, STR("Title")))
-            d->heading = 1;
-        else if (s.n == 8 && str_starts(s, STR("Heading")) && s.p[7] >= '1' &&
-                 s.p[7] <= '6')
-            d->heading = s.p[7] - '0';
-    }
-    buf_release(&style);
-}
-
 static struct buf *current(struct docx *d)
 {
     return d->nested > 1 || d->cells ? &d->aside : &d->text;
@@ -70,7 +56,7 @@ static int flush_aside(struct docx *d)
         buf_truncate(&d->aside, d->aside.n - 1);
     if (d->aside.n) {
         rc = buf_addz(d->out, d->listed ? "\n" : "");
-        d->listed = false;
+        d->listed = 0;
     }
     if (d->aside.n && rc == 0) {
         rc = buf_adds(d->out, buf_str(&d->aside));
@@ -89,25 +75,39 @@ static int put_marked(struct docx *d)
     return rc < 0 ? rc : buf_addz(d->out, "\n\n");
 }
 
+/*
+ * Three columns for each item that it is in are below what a dot or a number is before;
+ * levels may be left out.
+ */
+static int put_item_mark(struct docx *d)
+{
+    int level = d->look.level, n = docx_list_next(d->look.list, level);
+    while (d->listed > 0 && d->above[d->listed - 1] >= level)
+        d->listed--;
+    int indent = 3 * d->listed;
+    d->above[d->listed++] = level;
+    return n ? buf_addf(d->out, "%*s%d. ", indent, "", n)
+             : buf_addf(d->out, "%*s- ", indent, "");
+}
+
 /* A paragraph without a mark of its own; nothing, if it is empty. */
 static int put_markdown(struct docx *d)
 {
     static const char *const heads[] = {"",      "# ",     "## ",    "### ",
                                         "#### ", "##### ", "###### "};
     struct str text = str_trim(buf_str(&d->text));
-    bool item = d->item && !d->heading;
-    int rc = 0;
-    if (text.n > 0) {
-        rc = buf_addz(d->out, d->listed && !item ? "\n" : "");
-        if (rc == 0)
-            rc = buf_addz(d->out, item ? "- " : heads[d->heading]);
-        if (rc == 0)
-            rc = buf_adds(d->out, text);
-        if (rc == 0)
-            rc = buf_addz(d->out, item ? "\n" : "\n\n");
-        d->listed = item;
-    }
-    return rc;
+    bool item = d->look.item && d->look.heading <= 0;
+    if (text.n == 0)
+        return 0;
+    if (d->listed && !item && buf_addc(d->out, '\n') < 0)
+        return -1;
+    d->listed = item ? d->listed : 0;
+    int rc = item                  ? put_item_mark(d)
+             : d->look.heading > 0 ? buf_addz(d->out, heads[d->look.heading])
+                                   : 0;
+    if (rc == 0)
+        rc = buf_adds(d->out, text);
+    return rc < 0 ? rc : buf_addz(d->out, item ? "\n" : "\n\n");
 }
 
 static int end_paragraph(struct docx *d)
@@ -165,7 +165,7 @@ static int open(struct docx *d)
     else if (is_skipped(x))
         d->skip = (int)x->depth;
     else if (xml_is(x, "p") && d->nested++ == 0)
-        d->heading = d->item = 0;
+        d->look = (struct docx_look){0};
     else if (xml_is(x, "tc"))
         d->cells++;
     else if (xml_is(x, "tbl") && !d->cells)
@@ -210,7 +210,7 @@ static int walk(struct docx *d, struct err *e)
             if (k == XML_CLOSE && d->x.depth < (size_t)d->skip)
                 d->skip = 0;
             else if (k == XML_OPEN && d->nested == 1 && !d->cells)
-                take_property(d);
+                docx_styles_look(&d->styles, &d->x, &d->look);
         } else if (k == XML_OPEN) {
             rc = open(d);
         } else if (k == XML_CLOSE) {
@@ -229,10 +229,13 @@ int docread_docx(int fd, bool markdown, struct buf *out, struct err *e)
     struct docx d = {.out = out, .markdown = markdown};
     buf_init(&d.text, DOCREAD_TEXT_MAX);
     buf_init(&d.aside, DOCREAD_TEXT_MAX);
+    docx_styles_init(&d.styles);
     int rc = package_read(&p, STR("_rels/.rels"), &part, e);
     if (rc == 0 &&
         !package_target(buf_str(&part), STR(""), STR(""), "/officeDocument", &name))
         buf_addz(&name, "word/document.xml");
+    if (rc == 0 && markdown)
+        docx_styles_read(&d.styles, &p, buf_str(&name), &part);
     if (rc == 0)
         rc = package_read(&p, buf_str(&name), &part, e);
     if (rc == 0) {
@@ -247,5 +250,6 @@ int docread_docx(int fd, bool markdown, struct buf *out, struct err *e)
     buf_release(&name);
     buf_release(&d.text);
     buf_release(&d.aside);
+    docx_styles_release(&d.styles);
     return rc;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Word, PowerPoint and Excel: the input is the XML of the main part, of a slide, or of
- * a sheet, texts and formats, in an archive that is sound (fuzz_zip has the others).
- * The first byte chooses.
+ * a sheet, texts, formats, styles and lists, in an archive that is sound (fuzz_zip has
+ * the others). The first byte chooses.
  */
 #include "base/log.h"
 #include "engine/docread_own.h"
@@ -38,6 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct buf out = BUF_INIT(1 << 20);
     entry(w, "_rels/.rels", kind == 0 ? s : STR("<a/>"));
     entry(w, "word/document.xml", s);
+    entry(w, "word/_rels/document.xml.rels",
+          kind == 2
+              ? s
+              : STR("<r><Relationship Id='a' Type='/numbering' Target='/ppt/s.xml'/>"
+                    "<Relationship Id='b' Type='/styles' Target='../ppt/s.xml'/></r>"));
     entry(w, "ppt/presentation.xml",
           kind == 1 ? s : STR("<p><sldId r:id='a'/><sldId r:id='a'/></p>"));
     entry(w, "ppt/_rels/presentation.xml.rels",

@@ -152,6 +152,82 @@ TEST(docx_as_markdown)
         "- item\n\n| a\\|b c | d e |\n| --- | --- |\n|  f |\n\nend\n\n");
 }
 
+#define STYLE(id, inside) \
+    "<w:style w:type='paragraph' w:styleId='" id "'>" inside "</w:style>"
+#define LEVEL(n, format) \
+    "<w:lvl w:ilvl='" n "'><w:start w:val='1'/><w:numFmt w:val='" format "'/></w:lvl>"
+#define ITEM(list, level, words) \
+    PARAGRAPH("<w:numPr><w:ilvl w:val='" level "'/><w:numId w:val='" list \
+              "'/></w:numPr>", \
+              words)
+#define STYLED(id, words) PARAGRAPH("<w:pStyle w:val='" id "'/>", words)
+
+static void check_styled(const char *body, const char *want)
+{
+    char all[8192];
+    snprintf(all, sizeof(all), "<w:document><w:body>%s</w:body></w:document>", body);
+    struct part parts[] = {
+        {"_rels/.rels", RELS("x", "officeDocument", "w/main.xml")},
+        {"w/main.xml", all},
+        {"w/_rels/main.xml.rels",
+         "<Relationships><Relationship Id='a' Type='x/styles' Target='s.xml'/>"
+         "<Relationship Id='b' Type='x/numbering' Target='n.xml'/></Relationships>"},
+        {"w/s.xml",
+         "<w:styles>" STYLE("1", "<w:name w:val='heading 1'/>")
+             STYLE("Titre2", "<w:name w:val='heading 2'/>")
+                 STYLE("mine", "<w:basedOn w:val='Titre2'/><w:name w:val='Mine'/>")
+                     STYLE("far", "<w:basedOn w:val='mine'/>") STYLE(
+                         "TOC",
+                         "<w:basedOn w:val='1'/><w:pPr><w:outlineLvl w:val='9'/></w:pPr>")
+                         STYLE("deep", "<w:pPr><w:outlineLvl w:val='3'/></w:pPr>") STYLE(
+                             "a", "<w:basedOn w:val='b'/>")
+                             STYLE("b", "<w:basedOn w:val='a'/>") STYLE(
+                                 "dots", "<w:pPr><w:numPr><w:numId w:val='2'/></w:numPr>"
+                                         "</w:pPr>") "</w:styles>"},
+        {"w/n.xml",
+         "<w:numbering><w:abstractNum w:abstractNumId='7'>" LEVEL("0", "decimal")
+             LEVEL("1", "bullet") LEVEL(
+                 "2", "lowerLetter") "</w:abstractNum>"
+                                     "<w:abstractNum w:abstractNumId='8'>" LEVEL(
+                                         "0",
+                                         "bullet") "</w:abstractNum>"
+                                                   "<w:num w:numId='1'><w:abstractNumId "
+                                                   "w:val='7'/></w:num>"
+                                                   "<w:num w:numId='2'><w:abstractNumId "
+                                                   "w:val='8'/></w:num>"
+                                                   "<w:num w:numId='3'><w:abstractNumId "
+                                                   "w:val='7'/><w:lvlOverride w:ilvl='0'>"
+                                                   "<w:startOverride "
+                                                   "w:val='5'/></w:lvlOverride></w:num></"
+                                                   "w:numbering>"}};
+    write_zip("a.docx", parts, 5);
+    snprintf(all, sizeof(all), "%s\n", want);
+    check_read(DOCREAD_DOCX, all);
+}
+
+TEST(docx_styles_and_lists)
+{
+    markdown = true;
+    check_styled(STYLED("1", "One") STYLED("Titre2", "Two") STYLED("mine", "Mine")
+                     STYLED("far", "Far") STYLED("TOC", "None") STYLED("deep", "Four")
+                         STYLED("a", "round") STYLED("Heading 5", "Five")
+                             STYLED("dots", "dot"),
+                 "# One\n\n## Two\n\n## Mine\n\n## Far\n\nNone\n\n#### Four\n\nround\n\n"
+                 "##### Five\n\n- dot\n");
+    check_styled(ITEM("1", "0", "a") ITEM("1", "1", "b") ITEM("1", "2", "c")
+                     ITEM("1", "2", "d") ITEM("1", "0", "e") ITEM("1", "2", "f"),
+                 "1. a\n   - b\n      1. c\n      2. d\n2. e\n   1. f\n");
+    check_styled(ITEM("3", "0", "five") ITEM("2", "8", "x") ITEM("2", "8", "y")
+                     PARAGRAPH("", "text") ITEM("3", "0", "six"),
+                 "5. five\n   - x\n   - y\n\ntext\n\n6. six\n");
+    check_styled(
+        PARAGRAPH("<w:pStyle w:val='dots'/><w:numPr><w:numId w:val='0'/></w:numPr>",
+                  "no item") PARAGRAPH("<w:pPrChange><w:pPr><w:pStyle w:val='1'/></w:pPr>"
+                                       "</w:pPrChange>",
+                                       "no heading"),
+        "no item\n\nno heading\n\n");
+}
+
 TEST(docx_tables_and_boxes)
 {
     check_docx(
