@@ -319,7 +319,7 @@ static void move_output(struct keeper *k, struct proc *p, struct stream *t)
         moved += have;
         if (n >= TTY_READ)
             continue;
-        if (have)
+        if (moved) /* in this round, or in those before it */
             mark(k, p);
         if (n > 0) /* short: that was all for now */
             return;

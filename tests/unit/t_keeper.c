@@ -836,6 +836,27 @@ TEST(a_slow_worker_gets_few_records_and_the_last_one)
     stop_well();
 }
 
+/* The read that finds nothing more must not forget what those before it have found. */
+TEST(output_of_exactly_a_chunk_is_told)
+{
+    char chunk[64 << 10];
+    memset(chunk, 'x', sizeof(chunk));
+    start_keeper("relay");
+    serve();
+    struct program p = {1, {new_spool(), new_spool()}};
+    int out[2], err[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    CHECK_INT(pipe2(out, O_CLOEXEC) | pipe2(err, O_CLOEXEC), 0);
+    int ours = fcntl(out[1], F_DUPFD_CLOEXEC, 3);
+    int fds[] = {null, out[1], err[1], out[0], p.spool[0], err[0], p.spool[1]};
+    spawn_with(&p, fds, 7, KEEP_ERR, "sh", t_dir(), "echo begun; exec sleep 60");
+    while (proc.out[0].offset < 6 || !(proc.flags & KEEP_P_STARTED))
+        hear_type(KEEP_PROC);
+    CHECK_INT(write(ours, chunk, sizeof(chunk)), sizeof(chunk));
+    while (proc.out[0].offset < 6 + sizeof(chunk))
+        hear_type(KEEP_PROC);
+    stop_well();
+}
+
 TEST(quiet_input_is_told_with_the_next_record)
 {
     start_keeper("relay");
