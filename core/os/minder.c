@@ -283,8 +283,9 @@ static void become(uid_t uid, gid_t gid, long nofile, int oom)
 
 int minder_main(uid_t uid, gid_t gid, long nofile, int oom)
 {
+    static struct minder one; /* it ends with its process */
+    struct minder *mi = &one;
     become(uid, gid, nofile, oom);
-    struct minder *mi = xnew(struct minder);
     list_init(&mi->children);
     int wanted[] = {SIGCHLD};
     mi->signals = sig_open(wanted, 1);
