@@ -181,7 +181,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/wob/none.html": DIALOG,
             "/drag": DRAG,
             "/drags": (
-                "<!doctype html><title>Drags</title><p style=height:60px>above</p>"
+                "<!doctype html><title>Drags</title><p style=height:60px draggable=true "
+                "ondragstart=event.dataTransfer.setData('text/plain','above')>above</p>"
                 "<iframe style=width:300px src=/drag></iframe>"
                 f"<iframe style=width:300px src=http://localhost:{port}/drag></iframe>"
             ).encode(),
