@@ -289,7 +289,7 @@ static int parse(int argc, char **argv, struct browse_options *o)
     if (o->session && o->deny)
         return browse_fail(
             "--deny is for one call: a browser that stays has what its server was "
-            "started with (OD_BROWSE_DENY)");
+            "started with (od serve --browse-deny)");
     if (o->deny)
         setenv("OD_BROWSE_DENY", o->deny, 1);
     if (o->session || o->list || o->close)
@@ -382,9 +382,15 @@ const struct applet applet_browse = {
         "  --deny LIST        addresses that are not connected to, whatever name leads "
         "there:\n"
         "                     networks with commas between them, as 10.0.0.0/8,::1, and\n"
-        "                     \"local\" for all that is not public (OD_BROWSE_DENY). "
-        "Pages are\n"
-        "                     then read without a Chromium, which cannot keep to it\n"
+        "                     \"local\" for all that is not public (OD_BROWSE_DENY). A "
+        "Chromium\n"
+        "                     has all of its connections made by a process of ours, and "
+        "no\n"
+        "                     others; one that runs already (--cdp) cannot be kept to "
+        "it.\n"
+        "                     A proxy of the environment is asked for addresses that "
+        "were\n"
+        "                     looked up and judged here, and not for names\n"
         "  --json             print all of it as one line of JSON\n"
         "  --text             read it without a browser (OD_BROWSER=text)\n"
         "  --links            the same, and print the addresses of its links\n"

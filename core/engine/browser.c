@@ -496,17 +496,16 @@ static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
 
 static int connect_to(struct browser *b, const struct browser_opts *o, struct err *e)
 {
-    const char *named = getenv("OD_BROWSER"), *deny = getenv("OD_BROWSE_DENY");
-    /* Chromium knows names where addresses are denied; what cannot be kept is not begun.
-     */
-    if (deny && deny[0])
-        return err_set(e, ERR_NOTFOUND,
-                       "addresses are denied (--deny, OD_BROWSE_DENY), and only reading "
-                       "without a Chromium keeps to that");
+    const char *named = getenv("OD_BROWSER");
     const char *address = o->address                                     ? o->address
                           : !o->program && named && strstr(named, "://") ? named
                                                                          : NULL;
     b->guest = address != NULL;
+    if (b->guest && browser_denied())
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot keep a browser that runs already (--cdp, OD_BROWSER) from "
+                       "denied addresses (--deny, OD_BROWSE_DENY): leave one of the two "
+                       "out, and deny them where that browser is started");
     if (!b->guest && browser_launch(b, o, e) < 0)
         return -1;
     cdp_open(&b->cdp, b->cdp.from, b->cdp.to, on_event, b);
@@ -530,7 +529,7 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     buf_init(&b->drag, TEXT_MAX);
     b->notes = json_array();
     b->console = o->console ? json_array() : NULL;
-    b->cdp.from = b->cdp.to = -1;
+    b->cdp.from = b->cdp.to = b->deny.fd = -1;
     if (connect_to(b, o, e) == 0)
         return b;
     browser_close(b);
@@ -760,8 +759,10 @@ int browser_see(struct browser *b, const struct browser_look *want,
             drop_shot(b, shot);
     }
     see_tabs(b, out);
+    browser_deny_hear(b);
     out->notes = b->notes;
     b->notes = json_array();
+    b->deny.noted = 0;
     see_console(b, out);
     if (want->tree)
         out->pages = browser_page_cut(&out->tree, want->page_size, want->page);

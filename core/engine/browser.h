@@ -78,7 +78,9 @@ int browser_find(char *path, size_t n, struct err *e);
 
 /*
  * Started, with one blank tab. NULL with e, which has the last of its error output;
- * NOTFOUND: there is none, or OD_BROWSE_DENY is set, which Chromium cannot keep to.
+ * NOTFOUND: there is none. Addresses that OD_BROWSE_DENY has (net/denied.h) it does not
+ * reach; INVALID: that is no list; UNSUPPORTED: a browser that runs already cannot be
+ * kept from them.
  */
 struct browser *browser_open(const struct browser_opts *o, struct err *e);
 /* Ends it and removes its profile. NULL is fine. */

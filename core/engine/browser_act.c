@@ -696,9 +696,17 @@ static int await_load(struct browser *b, const char *api, const char *loader,
 
 static int do_goto(struct browser *b, struct str url, struct err *e)
 {
-    struct json *p = json_object();
     char text[400], loader[BROWSER_ID] = "";
-    int shown = url.n > 200 ? 200 : (int)url.n;
+    browser_deny_hear(b);
+    if (!browser_deny_shows(b, url)) {
+        snprintf(text, sizeof(text),
+                 "net::ERR_BLOCKED_BY_ADMINISTRATOR at %.*s: while addresses are denied "
+                 "(--deny, OD_BROWSE_DENY) only http, https, file, data, blob and "
+                 "about:blank are opened",
+                 (int)(url.n > 200 ? 200 : url.n), url.p);
+        return api_error(e, "Page.goto", text);
+    }
+    struct json *p = json_object();
     json_put_str(p, "url", url);
     if (b->active)
         b->active->crashed = false; /* this brings it back */
@@ -718,9 +726,10 @@ static int do_goto(struct browser *b, struct str url, struct err *e)
     if (json_bool(result, "isDownload", false)) {
         r = api_error(e, "Page.goto", "Download is starting");
     } else if (bad.n > 0) {
-        snprintf(text, sizeof(text), "%.*s at %.*s", (int)(bad.n > 100 ? 100 : bad.n),
-                 bad.p, shown, url.p);
-        r = api_error(e, "Page.goto", text);
+        struct buf why = BUF_INIT(1000);
+        browser_deny_explain(b, bad, url, &why);
+        r = api_error(e, "Page.goto", buf_z(&why));
+        buf_release(&why);
     }
     bool wait = r == 0 && id.n > 0 && id.n < sizeof(loader);
     if (wait)

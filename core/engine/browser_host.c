@@ -70,10 +70,11 @@ static void take_line(struct host *h, struct str line);
 /* Reads once, waiting for it. */
 static void read_some(struct host *h)
 {
-    struct pollfd fds[3] = {{STDIN_FILENO, POLLIN, 0},
+    struct pollfd fds[4] = {{STDIN_FILENO, POLLIN, 0},
                             {h->stop, POLLIN, 0},
-                            {h->b ? h->b->cdp.from : -1, POLLIN, 0}};
-    if (poll(fds, 3, -1) < 0)
+                            {h->b ? h->b->cdp.from : -1, POLLIN, 0},
+                            {h->b ? h->b->deny.fd : -1, POLLIN, 0}};
+    if (poll(fds, 4, -1) < 0)
         return;
     if (fds[1].revents) {
         h->ended = true;
@@ -81,6 +82,10 @@ static void read_some(struct host *h)
     }
     if (fds[2].revents)
         cdp_turn(&h->b->cdp, clock_ms());
+    if (fds[3].revents)
+        browser_deny_hear(h->b);
+    if (h->b && h->b->cdp.ended)
+        browser_end(h->b); /* nothing of it is left until somebody asks for it again */
     if (fds[0].revents) {
         char *p = buf_reserve(&h->in, 64 << 10);
         ssize_t n = p ? read(STDIN_FILENO, p, 64 << 10) : 0;
@@ -211,6 +216,7 @@ static void drop_browser(struct host *h)
 static bool is_alive(struct host *h)
 {
     struct err e = ERR_INIT;
+    browser_deny_hear(h->b);
     struct json *j = cdp_call(&h->b->cdp, STR(""), "Browser.getVersion", NULL,
                               browser_in(ALIVE_MS), &e);
     json_free(j);
@@ -229,7 +235,9 @@ static int ensure(struct host *h, struct err *e)
                              .console = true};
     if (h->b && !is_alive(h)) {
         buf_addf(&h->news, "the browser %s, and was started anew",
-                 h->b->cdp.ended ? "had ended" : "did not answer");
+                 h->b->deny.lost   ? "had lost what keeps it from denied addresses"
+                 : h->b->cdp.ended ? "had ended"
+                                   : "did not answer");
         drop_browser(h);
     }
     if (h->b || h->reading)

@@ -149,6 +149,20 @@ static const char *const flags[] = {
 };
 enum { FLAGS = sizeof(flags) / sizeof(*flags) };
 
+/*
+ * Where addresses are denied nothing goes beside the proxy: loopback neither, no names
+ * are looked up (also not to be early, for links), and WebRTC, which would send UDP, has
+ * what the proxy gives it.
+ */
+static const char *const fenced[] = {
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--dns-prefetch-disable",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+};
+enum { FENCED = sizeof(fenced) / sizeof(*fenced) };
+
 static bool small_shm(void)
 {
     struct statvfs v;
@@ -201,7 +215,8 @@ static char script[] = "exec \"$@\" 3<&0 4>&1 </dev/null >&2";
 static int start(struct browser *b, const char *program, int in, int out, int words,
                  struct err *e)
 {
-    char profile[PATH_MAX + 24], *argv[FLAGS + 10], **envp = environment(b);
+    char profile[PATH_MAX + 24], proxy[64];
+    char *argv[FLAGS + FENCED + 11], **envp = environment(b);
     struct spawn_failure f = {0};
     int at = 0, report = -1;
     snprintf(profile, sizeof(profile), "--user-data-dir=%s", b->dir);
@@ -217,6 +232,11 @@ static int start(struct browser *b, const char *program, int in, int out, int wo
         argv[at++] = (char *)"--no-sandbox";
     if (small_shm())
         argv[at++] = (char *)"--disable-dev-shm-usage";
+    snprintf(proxy, sizeof(proxy), "--proxy-server=socks5://127.0.0.1:%u", b->deny.port);
+    if (b->deny.pid > 0)
+        argv[at++] = proxy;
+    for (int i = 0; i < FENCED && b->deny.pid > 0; i++)
+        argv[at++] = (char *)fenced[i];
     argv[at] = NULL;
     struct spawn s = {
         .path = "/bin/sh", .argv = argv, .envp = envp, .fds = {in, out, words}};
@@ -239,7 +259,7 @@ int browser_launch(struct browser *b, const struct browser_opts *o, struct err *
     int to[2] = {-1, -1}, from[2] = {-1, -1}, words = -1, r = -1;
     if (!o->program && browser_find(found, sizeof(found), e) < 0)
         return -1;
-    if (make_dir(b, e) < 0)
+    if (browser_deny_start(b, e) < 0 || make_dir(b, e) < 0)
         return -1;
     words = open_words(b, O_WRONLY | O_CREAT | O_APPEND);
     if (words < 0 || pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
@@ -293,6 +313,7 @@ void browser_end(struct browser *b)
             ;
         b->pid = 0;
     }
+    browser_deny_end(b);
     if (b->dir[0])
         remove_tree(b->dir);
     b->dir[0] = '\0';

@@ -56,8 +56,19 @@ struct element {
     bool clickable;
 };
 
+/* The process that keeps a Chromium of ours from what OD_BROWSE_DENY has. */
+struct browser_deny {
+    pid_t pid;     /* 0: none, everything is allowed */
+    int fd;        /* readable: browser_deny_hear; -1: none */
+    uint16_t port; /* of its proxy, at 127.0.0.1 */
+    int noted;     /* refusals since the last look */
+    bool lost;     /* it ended before the browser did */
+    struct err last;
+};
+
 struct browser {
     struct cdp cdp;
+    struct browser_deny deny;
     pid_t pid;         /* 0: none */
     bool guest;        /* it is not ours: only tabs that we opened are */
     bool making;       /* a tab, just now */
@@ -89,6 +100,22 @@ int browser_launch(struct browser *b, const struct browser_opts *o, struct err *
 void browser_end(struct browser *b);
 /* Appends what it wrote to its error output last. */
 void browser_last_words(const struct browser *b, struct err *e);
+
+/* browser_deny.c */
+/* OD_BROWSE_DENY; NULL: nothing is denied. */
+const char *browser_denied(void);
+/* Starts the process, if anything is denied. -1: e; INVALID: the list is none. */
+int browser_deny_start(struct browser *b, struct err *e);
+/* Ends it, and waits for that. Idempotent. */
+void browser_deny_end(struct browser *b);
+/* Notes what it has refused since. If it is gone, so is the connection to the browser. */
+void browser_deny_hear(struct browser *b);
+/* No page of the browser's own, which could connect in ways that no page of the web has.
+ */
+bool browser_deny_shows(const struct browser *b, struct str url);
+/* Appends a failed navigation's error, in the words of what has refused it. */
+void browser_deny_explain(struct browser *b, struct str error, struct str url,
+                          struct buf *out);
 
 /* browser.c */
 int64_t browser_in(int ms); /* a deadline */

@@ -53,6 +53,8 @@ void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *own
  */
 int cdp_dial(struct cdp *c, const char *address, int64_t end_ms, struct err *e);
 void cdp_close(struct cdp *c);
+/* Neither side speaks any more: what waits fails with that. The first reason stays. */
+void cdp_end(struct cdp *c, enum err_code code, const char *text);
 
 /*
  * Queues a call; session "" is the browser's own. Takes params, NULL is fine. Its id

@@ -7,8 +7,6 @@
 
 struct cdp_link;
 
-/* Neither side speaks any more; the first reason stays. */
-void cdp_end(struct cdp *c, enum err_code code, const char *text);
 /* A whole message, which may be taken out of the buffer. */
 void cdp_message(struct cdp *c, struct buf *whole);
 

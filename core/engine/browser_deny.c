@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * OD_BROWSE_DENY with a Chromium: the process between it and the network, what that has
+ * refused, and its end.
+ */
+#include "engine/browser_own.h"
+#include "engine/browser_proxy.h"
+#include "net/addr.h"
+#include "os/spawn.h"
+#include "os/sys.h"
+#include "proto/url_join.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOTES = 16, HEARD = 1000, END_MS = 1000 };
+enum { NEWS = 3, LISTENER = 4 }; /* descriptors of the process */
+
+const char *browser_denied(void)
+{
+    const char *list = getenv("OD_BROWSE_DENY");
+    return list && list[0] ? list : NULL;
+}
+
+/* ---- the process ---- */
+
+/* It has two descriptors, no standard ones, and no privileges to gain. */
+static void become_proxy(int listener, int news, const struct denied *d)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    setpgid(0, 0);
+    spawn_reset_signals();
+    listener = fcntl(listener, F_DUPFD_CLOEXEC, LISTENER + 1);
+    news = fcntl(news, F_DUPFD_CLOEXEC, LISTENER + 1);
+    for (int i = 0; i < NEWS && null >= 0; i++)
+        dup2(null, i);
+    if (dup2(news, NEWS) < 0 || dup2(listener, LISTENER) < 0)
+        _exit(1);
+    spawn_close_from(LISTENER + 1);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_NAME, "od-proxy", 0, 0, 0);
+    browser_proxy_serve(LISTENER, NEWS, d);
+    _exit(0);
+}
+
+static int listen_here(uint16_t *port, struct err *e)
+{
+    struct addr a;
+    if (addr_parse(&a, STR("127.0.0.1:0"), e) < 0)
+        return -1;
+    int fd = addr_listen(&a, e);
+    if (fd < 0 || addr_of(fd, &a) < 0)
+        return -1;
+    *port = ntohs(((const struct sockaddr_in *)&a.ss)->sin_port);
+    return fd;
+}
+
+int browser_deny_start(struct browser *b, struct err *e)
+{
+    struct denied list = {.n = 0};
+    int news[2] = {-1, -1};
+    b->deny = (struct browser_deny){.fd = -1};
+    if (!browser_denied())
+        return 0;
+    if (denied_parse(&list, str_of(browser_denied()), e) < 0)
+        return -1;
+    int listener = listen_here(&b->deny.port, e);
+    if (listener < 0)
+        return -1;
+    int how = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    pid_t pid = socketpair(AF_UNIX, how, 0, news) < 0 ? -1 : fork();
+    if (pid == 0)
+        become_proxy(listener, news[1], &list);
+    if (pid < 0) {
+        err_sys(e, errno, "cannot start what keeps the browser from denied addresses");
+        close(news[0]);
+    } else {
+        b->deny.pid = pid;
+        b->deny.fd = news[0];
+    }
+    close(news[1]);
+    close(listener);
+    return pid < 0 ? -1 : 0;
+}
+
+/* Without us it ends by itself; it is killed if it takes long. */
+void browser_deny_end(struct browser *b)
+{
+    if (b->deny.pid <= 0)
+        return;
+    close(b->deny.fd);
+    struct pollfd p = {sys_pidfd(b->deny.pid), POLLIN, 0};
+    if (p.fd >= 0) {
+        while (poll(&p, 1, END_MS) < 0 && errno == EINTR)
+            ;
+        close(p.fd);
+    }
+    kill(b->deny.pid, SIGKILL);
+    while (waitpid(b->deny.pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    b->deny.pid = 0;
+    b->deny.fd = -1;
+}
+
+/* ---- what it has refused ---- */
+
+static bool was_noted(const struct browser *b, const char *text)
+{
+    for (const struct json *n = json_first(b->notes); n; n = json_next(n)) {
+        if (str_eq(json_str_value(n, ""), str_of(text)))
+            return true;
+    }
+    return false;
+}
+
+static void note(struct browser *b, const struct err *e)
+{
+    if (was_noted(b, e->text))
+        return;
+    if (b->deny.noted < NOTES)
+        browser_note(b, "%s", e->text);
+    else if (b->deny.noted == NOTES)
+        browser_note(b, "and more addresses are denied");
+    b->deny.noted += b->deny.noted <= NOTES;
+}
+
+/* 1: *e; 0: nothing now; -1: it has ended. */
+static int hear_one(int fd, struct err *e)
+{
+    char message[1 + sizeof(e->text)];
+    ssize_t n = recv(fd, message, sizeof(message) - 1, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n <= 0)
+        return -1;
+    message[n] = '\0';
+    err_set(e, (enum err_code)message[0], "%s", message + 1);
+    return 1;
+}
+
+void browser_deny_hear(struct browser *b)
+{
+    struct err e;
+    int rc = 0;
+    for (int i = 0; b->deny.pid > 0 && i < HEARD && (rc = hear_one(b->deny.fd, &e)) > 0;
+         i++) {
+        b->deny.last = e;
+        if (e.code == ERR_DENIED)
+            note(b, &e);
+    }
+    if (rc >= 0 || b->cdp.ended)
+        return;
+    b->deny.lost = true;
+    cdp_end(&b->cdp, ERR_GONE,
+            "the process that keeps the browser from denied addresses (--deny, "
+            "OD_BROWSE_DENY) has ended, and so the browser is ended too");
+}
+
+bool browser_deny_shows(const struct browser *b, struct str url)
+{
+    static const char *const schemes[] = {"http", "https", "file", "data", "blob"};
+    url = str_trim(url);
+    if (b->deny.pid <= 0 || str_chr(url, ':') < 0 || str_eq(url, STR("about:blank")))
+        return true;
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
+        if (url_scheme_is(url, schemes[i]))
+            return true;
+    }
+    return false;
+}
+
+/* As Chromium names it where there is no proxy. */
+static const char *plain_name(const struct err *e)
+{
+    return e->code == ERR_NOTFOUND  ? "net::ERR_NAME_NOT_RESOLVED"
+           : e->code == ERR_GONE    ? "net::ERR_CONNECTION_REFUSED"
+           : e->code == ERR_TIMEOUT ? "net::ERR_CONNECTION_TIMED_OUT"
+                                    : NULL;
+}
+
+void browser_deny_explain(struct browser *b, struct str error, struct str url,
+                          struct buf *out)
+{
+    b->deny.last = (struct err)ERR_INIT;
+    browser_deny_hear(b);
+    const struct err *why = &b->deny.last;
+    bool ours = str_starts(error, STR("net::ERR_SOCKS_CONNECTION")) && why->code;
+    const char *name = ours ? plain_name(why) : NULL;
+    if (b->deny.lost) {
+        buf_addz(out, b->cdp.why.text);
+        return;
+    }
+    buf_adds(out, name ? str_of(name) : str_sub(error, 0, 100));
+    buf_addf(out, " at %.*s", (int)(url.n > 200 ? 200 : url.n), url.p);
+    if (ours)
+        buf_addf(out, ": %.200s", why->text);
+}
