@@ -31,14 +31,17 @@ struct html_tokens {
     struct arena *a;
     struct str s;
     size_t at;
-    struct str raw; /* in the content of such an element: its name */
-    bool raw_refs;  /* with references */
-    bool rest;      /* all that follows is text */
-    bool cdata;     /* set by the tree: CDATA sections are text */
+    struct str raw;             /* in the content of such an element: its name */
+    bool raw_refs;              /* with references */
+    bool rest;                  /* all that follows is text */
+    bool cdata;                 /* set by the tree: CDATA sections are text */
+    bool endless[HTML_xmp + 1]; /* no end tag is ahead: looked for once */
 };
 
 /* The next token; false: the arena is full. */
 bool html_token(struct html_tokens *t, struct html_token *out);
+/* Whether an end tag of that name is ahead, for an element whose content is text. */
+bool html_token_ends(struct html_tokens *t, enum html_tag tag, struct str name);
 unsigned html_flags(enum html_tag tag);
 /* The element's name says which one it is. */
 enum html_tag html_tag_of(struct str name);

@@ -285,6 +285,16 @@ static size_t raw_end(const struct html_tokens *t)
     return t->s.n;
 }
 
+bool html_token_ends(struct html_tokens *t, enum html_tag tag, struct str name)
+{
+    if (!t->endless[tag]) {
+        t->raw = name;
+        t->endless[tag] = raw_end(t) == t->s.n;
+        t->raw = (struct str){0};
+    }
+    return !t->endless[tag];
+}
+
 static bool take_chars(struct html_tokens *t, struct html_token *out, size_t end,
                        bool refs)
 {

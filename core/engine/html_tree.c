@@ -521,10 +521,16 @@ static void reset_mode(struct tree *t)
     t->mode = t->head ? AFTER_HEAD : BEFORE_HEAD;
 }
 
+/*
+ * One written as <iframe/>, as in XML, is empty if nothing ends it: the standard has all
+ * that follows be its text.
+ */
 static void insert_raw(struct tree *t)
 {
     unsigned flags = html_flags(t->t.tag);
-    if (insert(t)) {
+    if (t->t.closed && !html_token_ends(&t->tokens, t->t.tag, t->t.text)) {
+        insert_void(t);
+    } else if (insert(t)) {
         t->tokens.raw = t->t.text;
         t->tokens.raw_refs = flags & HTML_IS_TEXT & ~1U;
         t->skip_line = t->t.tag == HTML_textarea;

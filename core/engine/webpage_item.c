@@ -111,7 +111,7 @@ static void name_of(const struct reading *r, const struct html_node *n, struct b
         if (out->n)
             return;
     }
-    if (!field) {
+    if (!field && n->tag != HTML_iframe) {
         webpage_text_of(n, out, WEBPAGE_NAME_MAX);
         if (out->n)
             return;

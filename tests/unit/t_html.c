@@ -69,6 +69,14 @@ TEST(head_and_body_are_implied)
     whole("<noscript><p>x</noscript>", "html(head(noscript) body(p('x')))");
 }
 
+TEST(text_elements_written_as_in_xml)
+{
+    whole("<title/><p>x", "html(head(title) body(p('x')))");
+    body("<iframe src='a'/>b<iframe/>c", "iframe'b'iframe'c'");
+    body("<iframe/>b</iframe>c<textarea/>d", "iframe('b')'c'textarea'd'");
+    body("<iframe>b", "iframe('b')");
+}
+
 TEST(end_tags_are_implied)
 {
     body("<p>a<p>b<div>c</div>d", "p('a')p('b')div('c')'d'");
