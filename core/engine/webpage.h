@@ -8,8 +8,9 @@
  *   [4: textbox 'Name' value='Ann']   a field; [5: button 'Send']
  *
  * If a main part holds most of the text it comes first, and behind a rule the rest.
- * What is hidden, and scripts, are left out; nothing is run. A page that has scripts
- * and hardly a word is recognised.
+ * What is hidden, and scripts, are left out; nothing is run, so what stands there for
+ * that case (<noscript>) is shown. A page that has scripts and hardly a word beside it is
+ * recognised. What is raised or lowered has a mark: 10^3, x_i.
  *
  * Pure functions of bytes, blocking, made for a helper: pages are a stranger's.
  */

@@ -19,6 +19,12 @@ struct reading {
 
 /* Numbers links and fields, and lists them and the forms. */
 void webpage_number(struct reading *r);
+/*
+ * Appends the body to the page's text, its main part (NULL: none) first. -1: the text is
+ * too long, or there is no memory.
+ */
+int webpage_write(struct reading *r, const struct html_node *part,
+                  const struct html_node *body);
 /* Appends an item as it stands in the text: "[4: textbox 'Name']". */
 int webpage_field_text(const struct json *item, struct buf *out);
 /* Not shown: hidden, or no text at all. */

@@ -66,9 +66,28 @@ TEST(tables)
 TEST(hidden_parts_are_left_out)
 {
     shows("a<script>b</script><style>c</style><template>d</template>"
-          "<noscript>e</noscript><p hidden>f</p><p aria-hidden=true>g</p>"
+          "<p hidden>f</p><p aria-hidden=true>g</p>"
           "<p style='display:none'>h</p><svg><title>i</title><style>j</style></svg>k",
           "aik\n");
+}
+
+TEST(what_stands_there_for_scripts_is_shown)
+{
+    shows("<head><noscript><style>a</style></noscript></head>"
+          "<noscript><p>b <a href=c>d</a><img src=e></noscript><p>f",
+          "b [d][1]\n\nf\n");
+}
+
+TEST(raised_and_lowered)
+{
+    shows("10<sup>-3</sup> x<sub>i</sub> y<sub>max</sub>, 2<sup>n</sup>",
+          "10^-3 x_i y_max, 2^n\n");
+    shows("1<sup>st</sup> a<sup>*</sup> b<sup>[1]</sup> c<sup><a href=x>2</a></sup> "
+          "d <sup>3</sup> <code>e<sup>4</sup></code> f<sub> </sub>g<sup></sup>",
+          "1st a* b[1] c[2][1] d 3 `e4` f g\n");
+    shows("<sup>1</sup>a<pre>b<sup>2</sup></pre>", "1a\n\n```\nb2\n```\n");
+    shows("x<sup>a long remark, 1, which is none</sup>",
+          "xa long remark, 1, which is none\n");
 }
 
 TEST(links_are_numbered)
@@ -84,6 +103,7 @@ TEST(links_are_numbered)
     shows("<base href='/root/'><a href=a aria-label=Close></a>", "[Close][1]\n");
     CHECK_STR(json_str(json_first(page.items), "url", "").p, "http://h/root/a");
     shows("<iframe src=f title=Frame></iframe>", "[Frame][1]\n");
+    shows("<iframe src=f title=Frame><p>old</iframe>", "[Frame][1]\n");
     buf_release(&links);
 }
 
@@ -132,6 +152,17 @@ TEST(pages_that_scripts_make_are_recognised)
 {
     read_page(STR("<title>App</title><div id=root></div><script src=app.js></script>"));
     CHECK(page.needs_browser);
+    struct buf b = BUF_INIT(4096);
+    buf_addz(&b, "<body><noscript>");
+    for (int i = 0; i < 40; i++)
+        buf_addz(&b, "Scripts are off. ");
+    buf_addz(&b, "</noscript><div id=root></div>");
+    read_page(buf_str(&b));
+    CHECK(!page.needs_browser);
+    buf_addz(&b, "<script src=app.js></script>");
+    read_page(buf_str(&b));
+    CHECK(page.needs_browser);
+    buf_release(&b);
     read_page(STR("<p>short, and no script"));
     CHECK(!page.needs_browser);
     read_page(STR("<script></script><a href=a>1</a><a href=b>2</a><a href=c>3</a>"));
