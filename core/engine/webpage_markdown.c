@@ -21,7 +21,10 @@ enum {
 struct md_list {
     bool ordered;
     int next;
-    size_t prefix; /* before the item's own part was added */
+    /* Before an item's mark was put, to which it goes back if nothing follows. */
+    size_t prefix, out, gap;
+    int newline;
+    bool space, begun, tight;
 };
 
 struct md {
@@ -184,6 +187,12 @@ static void add_indent(struct md *m, const char *text)
         buf_addz(&m->prefix, text);
 }
 
+static void cut_indent(struct md *m, const char *text)
+{
+    if (str_ends(buf_str(&m->prefix), str_of(text)))
+        buf_truncate(&m->prefix, m->prefix.n - strlen(text));
+}
+
 static void begin_list(struct md *m, const struct html_node *n)
 {
     want_lines(m, m->nlists ? 1 : 2);
@@ -199,7 +208,6 @@ static void begin_list(struct md *m, const struct html_node *n)
 static void end_list(struct md *m)
 {
     m->nlists--;
-    m->tight = false;
     want_lines(m, m->nlists ? 1 : 2);
 }
 
@@ -209,9 +217,15 @@ static void begin_item(struct md *m)
     struct md_list none = {0};
     struct md_list *l = m->nlists && m->nlists <= LISTS_MAX ? &m->lists[m->nlists - 1]
                                                             : &none;
+    l->prefix = m->prefix.n;
+    l->out = m->out->n;
+    l->gap = m->gap;
+    l->newline = m->newline;
+    l->space = m->space;
+    l->begun = m->begun;
+    l->tight = m->tight;
     m->tight = false;
     want_lines(m, 1);
-    l->prefix = m->prefix.n;
     if (l->ordered)
         snprintf(mark, sizeof(mark), "%d. ", l->next++);
     if (m->table)
@@ -222,19 +236,31 @@ static void begin_item(struct md *m)
     add_indent(m, l->ordered ? "   " : "  ");
 }
 
-static void end_item(struct md *m)
+/* Nothing came behind its mark. */
+static void drop_item(struct md *m, const struct md_list *l)
 {
-    if (m->nlists && m->nlists <= LISTS_MAX && !m->table &&
-        m->prefix.n > m->lists[m->nlists - 1].prefix)
-        buf_truncate(&m->prefix, m->lists[m->nlists - 1].prefix);
-    m->tight = false;
-    want_lines(m, 1);
+    buf_truncate(m->out, l->out);
+    m->gap = l->gap;
+    m->newline = l->newline;
+    m->space = l->space;
+    m->begun = l->begun;
+    m->tight = l->tight;
 }
 
-static void cut_indent(struct md *m, const char *text)
+static void end_item(struct md *m)
 {
-    if (str_ends(buf_str(&m->prefix), str_of(text)))
-        buf_truncate(&m->prefix, m->prefix.n - strlen(text));
+    bool listed = m->nlists && m->nlists <= LISTS_MAX && !m->table;
+    const struct md_list *l = &m->lists[listed ? m->nlists - 1 : 0];
+    if (!listed && !m->table)
+        cut_indent(m, "  ");
+    else if (listed && m->prefix.n > l->prefix)
+        buf_truncate(&m->prefix, l->prefix);
+    if (listed && m->tight) {
+        drop_item(m, l);
+        return;
+    }
+    m->tight = false;
+    want_lines(m, 1);
 }
 
 /* ---- tables ---- */

@@ -51,6 +51,16 @@ TEST(lists_and_quotes)
     shows("<ul><li><pre>a\nb</pre></ul>", "- ```\n  a\n  b\n  ```\n");
 }
 
+TEST(empty_items_are_left_out)
+{
+    shows("<ul><li><img src=a><li>b<li> </ul>c", "- b\n\nc\n");
+    shows("<ol><li>a<li><ul><li></li></ul></li><li>b<ul><li></li><li>c</ul></ol>",
+          "1. a\n3. b\n   - c\n");
+    shows("a<ul><li></ul>b", "a\n\nb\n");
+    shows("<ul><li><p></p><li><hr></ul>", "- ---\n");
+    shows("<li>a</li><li>b</li>c", "- a\n- b\nc\n");
+}
+
 TEST(tables)
 {
     shows("<table><tr><th>A<th>B<tr><td>1|2<td><p>x<p>y</table>z",
