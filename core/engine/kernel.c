@@ -68,6 +68,7 @@ struct kernel {
     struct process *process; /* NULL: none */
     struct reader reader;
     uint64_t seen;     /* what the host was told that is read */
+    uint64_t step;     /* it is told again after so much: less than its window */
     struct list cells; /* the first one may be RUNNING */
     struct record records[RECORDS];
     int nrecords;
@@ -117,6 +118,7 @@ static void save(struct kernel *k)
     json_put_int(j, "state", k->state);
     json_put_bool(j, "fresh", k->fresh);
     json_put_int(j, "at", (int64_t)(k->reader.at - k->reader.line.n));
+    json_put_int(j, "step", (int64_t)k->step);
     opts.n = 0;
     if (k->about && json_print(&opts, k->about) == 0)
         json_put(j, "about", json_parse(buf_str(&opts), &(struct err){0}));
@@ -232,6 +234,22 @@ static struct cell *first(struct kernel *k)
     return NULL;
 }
 
+/* The host goes on when its lines were read, by the kernel and the cell that runs. */
+static void tell_seen(struct kernel *k)
+{
+    uint64_t at = k->reader.at;
+    struct cell *c = first(k);
+    char line[64];
+    if (c && c->reader.op && c->reader.at < at)
+        at = c->reader.at;
+    if (at < k->seen + k->step)
+        return;
+    k->seen = at;
+    snprintf(line, sizeof(line), "{\"host\":\"read\",\"to\":%llu}\n",
+             (unsigned long long)at);
+    send_line(k, str_of(line));
+}
+
 static void bury_cell(void *p)
 {
     struct cell *c = p;
@@ -260,6 +278,7 @@ static void cell_over(struct cell *c, struct cell_result *r)
     loop_bury(k->en->loop, c, bury_cell);
     if (ran)
         save(k);
+    tell_seen(k); /* it may have been the one that was behind */
     k->en->idle_since_ms = clock_ms();
     pump_later(k);
 }
@@ -385,22 +404,6 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
             cell_maybe_done(c);
     }
     json_free(m);
-}
-
-/* The host goes on when its lines were read, by the kernel and the cell that runs. */
-static void tell_seen(struct kernel *k)
-{
-    uint64_t at = k->reader.at;
-    struct cell *c = first(k);
-    char line[64];
-    if (c && c->reader.op && c->reader.at < at)
-        at = c->reader.at;
-    if (at < k->seen + SEEN_STEP)
-        return;
-    k->seen = at;
-    snprintf(line, sizeof(line), "{\"host\":\"read\",\"to\":%llu}\n",
-             (unsigned long long)at);
-    send_line(k, str_of(line));
 }
 
 /* All that it had said is told again; now how it ended. */
@@ -805,7 +808,9 @@ static void start_host(struct kernel *k)
     json_put_str(given, "kernel", json_str(k->opts, "kernel", ""));
     json_put_str(given, "choice", json_str(k->opts, "choice", "any"));
     /* A fourth of the spool of its output, which is half of what a stream gets. */
-    json_put_int(given, "window", (int64_t)(engine_spool_bytes(en) / 8));
+    uint64_t window = engine_spool_bytes(en) / 8;
+    k->step = window / 2 < SEEN_STEP ? window / 2 : SEEN_STEP;
+    json_put_int(given, "window", (int64_t)window);
     json_print(&options, given);
     json_free(given);
     random_hex(unique, 12);
@@ -922,6 +927,7 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
     buf_release(&b);
     k->state = (enum kernel_state)json_int(j, "state", KERNEL_STARTING);
     k->fresh = json_bool(j, "fresh", false);
+    k->step = (uint64_t)json_int(j, "step", SEEN_STEP);
     k->process = process_find(en, json_str(j, "process", ""));
     for (struct json *o = json_first(json_get(j, "cells")); o; o = json_next(o)) {
         struct record *r = record_add(k);
