@@ -28,7 +28,7 @@ static uint64_t rotl(uint64_t x, int by)
     return x << by | x >> (64 - by);
 }
 
-static void sip_round(uint64_t v[4])
+static inline void sip_round(uint64_t v[4])
 {
     v[0] += v[1];
     v[1] = rotl(v[1], 13) ^ v[0];

@@ -39,6 +39,23 @@ long str_chr(struct str hay, char c)
     return at ? at - hay.p : -1;
 }
 
+size_t str_count(struct str s, char c)
+{
+    const uint64_t ones = UINT64_MAX / 255, low = ones * 0x7f;
+    size_t n = 0, i = 0;
+    for (; s.n - i >= 8; i += 8) {
+        uint64_t w;
+        memcpy(&w, s.p + i, 8);
+        w ^= ones * (unsigned char)c;
+        /* The high bit of each byte that is zero now; then their sum, in the top byte. */
+        w = ~(((w & low) + low) | w | low);
+        n += (size_t)((w >> 7) * ones >> 56);
+    }
+    for (; i < s.n; i++)
+        n += s.p[i] == c;
+    return n;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';

@@ -55,6 +55,27 @@ TEST(finding)
     CHECK_INT(str_chr(str_n(NULL, 0), 'a'), -1);
 }
 
+TEST(count)
+{
+    char bytes[64];
+    CHECK_INT(str_count(STR(""), 'a'), 0);
+    CHECK_INT(str_count(str_n(NULL, 0), 'a'), 0);
+    CHECK_INT(str_count(STR("\0\1\0\1\0\1\0\1\0"), 0), 5);
+    CHECK_INT(str_count(STR("\n\x0b\n\x8a\n\x09\xff\n"), '\n'), 4);
+    /* At every place, among the bytes that are next to it and far from it. */
+    for (int other = 0; other < 256; other++) {
+        for (size_t at = 0; other != '\n' && at < sizeof(bytes); at++) {
+            memset(bytes, other, sizeof(bytes));
+            bytes[at] = bytes[sizeof(bytes) - 1] = '\n';
+            size_t n = at == sizeof(bytes) - 1 ? 1 : 2;
+            CHECK_INT(str_count(str_n(bytes, sizeof(bytes)), '\n'), n);
+            CHECK_INT(str_count(str_n(bytes + 1, at), '\n'), at > 0);
+        }
+    }
+    memset(bytes, 0xff, sizeof(bytes));
+    CHECK_INT(str_count(str_n(bytes, sizeof(bytes)), '\xff'), sizeof(bytes));
+}
+
 TEST(trimming)
 {
     CHECK(str_eq(str_trim(STR(" \t a b\r\n")), STR("a b")));
