@@ -61,6 +61,49 @@ static struct str take_last(struct str *rest, bool *more)
     return line;
 }
 
+/* Bytes that are the same at the beginning of both. */
+static size_t same_head(struct str a, struct str b)
+{
+    size_t most = a.n < b.n ? a.n : b.n, n = 0;
+    while (most - n >= 8 && memcmp(a.p + n, b.p + n, 8) == 0)
+        n += 8;
+    while (n < most && a.p[n] == b.p[n])
+        n++;
+    return n;
+}
+
+static size_t same_tail(struct str a, struct str b)
+{
+    size_t most = a.n < b.n ? a.n : b.n, n = 0;
+    while (most - n >= 8 && memcmp(a.p + (a.n - n - 8), b.p + (b.n - n - 8), 8) == 0)
+        n += 8;
+    while (n < most && a.p[a.n - n - 1] == b.p[b.n - n - 1])
+        n++;
+    return n;
+}
+
+/* Passes over whole lines at the beginning that are the same; says how many. */
+static size_t pass_head(struct str *a, struct str *b)
+{
+    size_t n = same_head(*a, *b);
+    while (n > 0 && a->p[n - 1] != '\n')
+        n--;
+    size_t lines = str_count(str_sub(*a, 0, n), '\n');
+    *a = str_sub(*a, n, a->n);
+    *b = str_sub(*b, n, b->n);
+    return lines;
+}
+
+static void pass_tail(struct str *a, struct str *b)
+{
+    size_t n = same_tail(*a, *b);
+    long at = str_chr(str_sub(*a, a->n - n, n), '\n');
+    if (at >= 0) {
+        a->n -= n - (size_t)at;
+        b->n -= n - (size_t)at;
+    }
+}
+
 /*
  * Passes over lines that are the same. *any says whether lines are left of each
  * text, because a text without bytes is one line.
@@ -68,7 +111,10 @@ static struct str take_last(struct str *rest, bool *more)
 static void trim(struct side *a, struct side *b, bool any[2])
 {
     any[0] = any[1] = true;
+    a->before = b->before = pass_head(&a->text, &b->text);
     for (int end = 0; end < 2; end++) {
+        if (end && any[0] && any[1])
+            pass_tail(&a->text, &b->text);
         while (any[0] && any[1]) {
             struct str ra = a->text, rb = b->text;
             bool ma, mb;
@@ -88,10 +134,7 @@ static void trim(struct side *a, struct side *b, bool any[2])
 
 static size_t count_lines(struct str text, bool any)
 {
-    size_t n = any;
-    for (size_t i = 0; i < text.n; i++)
-        n += text.p[i] == '\n';
-    return n;
+    return str_count(text, '\n') + any;
 }
 
 static struct str line(const struct side *s, size_t i)
