@@ -7,11 +7,12 @@
 
 /* ---- edit_text.c ---- */
 
-/* A file's bytes, and what they say. Owned. */
+/* A file's bytes, and what they say. Owned; nothing is copied that is the same. */
 struct edit_doc {
-    struct buf bytes; /* as they are in the file */
-    struct buf text;  /* UTF-8, with the file's own line ends, without a mark */
-    struct buf plain; /* the same with \n; only if `ends` */
+    struct buf bytes;   /* as they are in the file */
+    struct buf decoded; /* their text, where they are not UTF-8 */
+    struct buf plain;   /* the text with \n; only if `ends` */
+    struct str text;    /* with the file's own line ends, without a mark; of the above */
     enum edit_charset charset;
     bool ends; /* there are \r */
 };
@@ -23,22 +24,25 @@ int doc_load(struct edit_doc *d, const char *path, struct edit_failure *f);
 int doc_decode(struct edit_doc *d, struct edit_failure *f, const char *path);
 /* With \n; borrowed. */
 struct str doc_plain(const struct edit_doc *d);
+/* The same, taken out of d, which is good for nothing but a release then. */
+void doc_take(struct edit_doc *d, struct buf *out);
 /*
- * With plain text from..to replaced: the bytes that the file then has to hold, and
- * the plain text that they are. Both are empty before. -1: too large.
+ * What d is with the plain text from..to replaced; *now is initialised. -1: too large.
  */
 int doc_splice(const struct edit_doc *d, size_t from, size_t to, struct str text,
-               struct buf *bytes, struct buf *plain);
+               struct edit_doc *now);
 
 /* ---- edit_kept.c ---- */
+
+enum { KEPT_SUM_SIZE = 17 };
 
 /* An edit that is being done, as the next worker would find it; see edit_kept.c. */
 struct kept_record {
     char token[72];
     enum edit_kind kind;
-    uint64_t state;    /* its number in the history, 0: none */
-    char sum[65];      /* of the bytes that the file shall hold */
-    struct buf before; /* UNDO: what it held */
+    uint64_t state;          /* its number in the history, 0: none */
+    char sum[KEPT_SUM_SIZE]; /* of the bytes that the file shall hold */
+    struct buf before;       /* UNDO: what it held */
 };
 
 /* The number that the next state will have; 0: nothing is kept. */

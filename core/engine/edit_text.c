@@ -16,20 +16,37 @@ static const unsigned char mark_utf8[] = {0xef, 0xbb, 0xbf}, mark_le[] = {0xff, 
 void doc_init(struct edit_doc *d)
 {
     *d = (struct edit_doc){.bytes = BUF_INIT(EDIT_FILE_MAX),
-                           .text = BUF_INIT(EDIT_TEXT_MAX),
+                           .decoded = BUF_INIT(EDIT_TEXT_MAX),
                            .plain = BUF_INIT(EDIT_TEXT_MAX)};
 }
 
 void doc_release(struct edit_doc *d)
 {
     buf_release(&d->bytes);
-    buf_release(&d->text);
+    buf_release(&d->decoded);
     buf_release(&d->plain);
 }
 
 struct str doc_plain(const struct edit_doc *d)
 {
-    return buf_str(d->ends ? &d->plain : &d->text);
+    return d->ends ? buf_str(&d->plain) : d->text;
+}
+
+static bool is_utf8(enum edit_charset charset)
+{
+    return charset == EDIT_UTF8 || charset == EDIT_UTF8_BOM;
+}
+
+void doc_take(struct edit_doc *d, struct buf *out)
+{
+    struct buf *from = d->ends               ? &d->plain
+                       : is_utf8(d->charset) ? &d->bytes
+                                             : &d->decoded;
+    if (from == &d->bytes)
+        buf_consume(from, from->n - d->text.n);
+    buf_release(out);
+    *out = *from;
+    buf_init(from, from->max);
 }
 
 /* ---- encodings ---- */
@@ -137,17 +154,25 @@ static int to_utf16(struct str text, bool big, struct buf *out)
     return rc;
 }
 
-static int encode(struct str text, enum edit_charset charset, struct buf *out)
+/* The bytes of what was decoded, which they become where they are the same. */
+static int encode(struct edit_doc *d)
 {
-    size_t before = out->n;
-    if (charset == EDIT_UTF16_LE || charset == EDIT_UTF16_BE)
-        return to_utf16(text, charset == EDIT_UTF16_BE, out);
-    if (charset == EDIT_LATIN1 && to_latin1(text, out) == 0)
+    if (d->charset == EDIT_UTF16_LE || d->charset == EDIT_UTF16_BE)
+        return to_utf16(d->text, d->charset == EDIT_UTF16_BE, &d->bytes);
+    if (d->charset == EDIT_LATIN1 && to_latin1(d->text, &d->bytes) == 0)
         return 0;
-    buf_truncate(out, before);
-    if (charset == EDIT_UTF8_BOM && buf_add(out, mark_utf8, sizeof(mark_utf8)) < 0)
+    buf_release(&d->bytes);
+    if (d->charset != EDIT_UTF8_BOM) {
+        d->charset = EDIT_UTF8;
+        d->bytes = d->decoded;
+        buf_init(&d->decoded, EDIT_TEXT_MAX);
+        return 0;
+    }
+    if (buf_add(&d->bytes, mark_utf8, sizeof(mark_utf8)) < 0 ||
+        buf_adds(&d->bytes, d->text) < 0)
         return -1;
-    return buf_adds(out, text);
+    d->text = str_sub(buf_str(&d->bytes), sizeof(mark_utf8), d->bytes.n);
+    return 0;
 }
 
 /* ---- reading ---- */
@@ -160,29 +185,31 @@ static int not_text(struct edit_failure *f, const char *path)
                    path);
 }
 
+/* Sees what line ends the text has. */
+static int find_ends(struct edit_doc *d)
+{
+    d->ends = str_chr(d->text, '\r') >= 0;
+    if (d->ends && buf_adds(&d->plain, d->text) < 0)
+        return -1;
+    files_newlines(&d->plain);
+    return 0;
+}
+
 int doc_decode(struct edit_doc *d, struct edit_failure *f, const char *path)
 {
     struct str bytes = buf_str(&d->bytes);
-    int rc;
+    int rc = 0;
     d->charset = charset_of(bytes);
     bool wide = d->charset == EDIT_UTF16_LE || d->charset == EDIT_UTF16_BE;
     if (wide)
-        rc = from_utf16(bytes, d->charset == EDIT_UTF16_BE, &d->text);
+        rc = from_utf16(bytes, d->charset == EDIT_UTF16_BE, &d->decoded);
     else if (files_is_binary(bytes))
         rc = -1;
     else if (d->charset == EDIT_LATIN1)
-        rc = from_latin1(bytes, &d->text);
-    else
-        rc = buf_adds(&d->text, d->charset == EDIT_UTF8
-                                    ? bytes
-                                    : str_sub(bytes, sizeof(mark_utf8), bytes.n));
-    if (rc < 0)
-        return not_text(f, path);
-    d->ends = d->text.n > 0 && memchr(d->text.p, '\r', d->text.n);
-    if (d->ends && buf_adds(&d->plain, buf_str(&d->text)) < 0)
-        return not_text(f, path);
-    files_newlines(&d->plain);
-    return 0;
+        rc = from_latin1(bytes, &d->decoded);
+    size_t mark = d->charset == EDIT_UTF8_BOM ? sizeof(mark_utf8) : 0;
+    d->text = is_utf8(d->charset) ? str_sub(bytes, mark, bytes.n) : buf_str(&d->decoded);
+    return rc < 0 || find_ends(d) < 0 ? not_text(f, path) : 0;
 }
 
 int doc_load(struct edit_doc *d, const char *path, struct edit_failure *f)
@@ -203,7 +230,9 @@ int edit_read(const char *path, struct buf *out, struct edit_failure *f)
     struct edit_doc d;
     doc_init(&d);
     int rc = doc_load(&d, path, f);
-    if (rc == 0 && buf_adds(out, doc_plain(&d)) < 0) {
+    if (rc == 0 && out->n == 0) {
+        doc_take(&d, out);
+    } else if (rc == 0 && buf_adds(out, doc_plain(&d)) < 0) {
         f->why = EDIT_FILE;
         rc = err_set(&f->e, ERR_LIMIT, "cannot read %s: its text is too large", path);
     }
@@ -264,7 +293,7 @@ static int add_lines(struct buf *out, struct str text, struct str end)
 static int splice_own(const struct edit_doc *d, size_t from, size_t to, struct str text,
                       struct buf *out)
 {
-    struct str all = buf_str(&d->text), end = d->ends ? usual_end(all) : STR("\n");
+    struct str all = d->text, end = d->ends ? usual_end(all) : STR("\n");
     size_t a = d->ends ? own_place(all, from) : from;
     size_t b = d->ends ? own_place(all, to) : to;
     if (buf_adds(out, str_sub(all, 0, a)) < 0 || add_lines(out, text, end) < 0)
@@ -285,53 +314,47 @@ static int splice_plain(const struct edit_doc *d, size_t from, size_t to, struct
  * Where kinds of line ends are mixed, what is added can make one of two: a \n that
  * comes behind a \r. Then all of them become the usual one.
  */
-static int mend_ends(const struct edit_doc *d, struct str plain, struct buf *whole,
-                     struct buf *now)
+static int mend_ends(const struct edit_doc *d, struct str wanted, struct edit_doc *now)
 {
-    if (str_eq(plain, buf_str(now)))
+    if (str_eq(wanted, doc_plain(now)))
         return 0;
-    buf_reset(whole);
-    buf_reset(now);
-    if (add_lines(whole, plain, usual_end(buf_str(&d->text))) < 0)
-        return -1;
-    return buf_adds(now, plain);
+    buf_reset(&now->decoded);
+    buf_reset(&now->plain);
+    int rc = add_lines(&now->decoded, wanted, usual_end(d->text));
+    now->text = buf_str(&now->decoded);
+    return rc < 0 ? -1 : find_ends(now);
 }
 
 int doc_splice(const struct edit_doc *d, size_t from, size_t to, struct str text,
-               struct buf *bytes, struct buf *plain)
+               struct edit_doc *now)
 {
-    struct buf whole = BUF_INIT(EDIT_TEXT_MAX), wanted = BUF_INIT(EDIT_TEXT_MAX);
-    int rc = splice_own(d, from, to, text, &whole);
-    if (rc == 0 && (rc = buf_adds(plain, buf_str(&whole))) == 0)
-        files_newlines(plain);
+    struct buf wanted = BUF_INIT(EDIT_TEXT_MAX);
+    int rc = splice_own(d, from, to, text, &now->decoded);
+    buf_init(&now->bytes, EDIT_TEXT_MAX);
+    now->charset = d->charset;
+    now->text = buf_str(&now->decoded);
+    if (rc == 0 && (d->ends || str_chr(text, '\r') >= 0))
+        rc = find_ends(now);
     if (rc == 0 && d->ends && str_chr(text, '\r') < 0) {
         rc = splice_plain(d, from, to, text, &wanted);
         if (rc == 0)
-            rc = mend_ends(d, buf_str(&wanted), &whole, plain);
+            rc = mend_ends(d, buf_str(&wanted), now);
     }
-    if (rc == 0)
-        rc = encode(buf_str(&whole), d->charset, bytes);
-    buf_release(&whole);
     buf_release(&wanted);
-    return rc;
+    return rc < 0 ? -1 : encode(now);
 }
 
 /* ---- lines ---- */
 
 int64_t edit_count_lines(struct str text)
 {
-    int64_t n = text.n > 0 && text.p[text.n - 1] != '\n';
-    for (size_t i = 0; i < text.n; i++)
-        n += text.p[i] == '\n';
-    return n;
+    bool open = text.n > 0 && text.p[text.n - 1] != '\n';
+    return (int64_t)str_count(text, '\n') + open;
 }
 
 int64_t edit_line_of(struct str text, size_t at)
 {
-    int64_t line = 1;
-    for (size_t i = 0; i < at && i < text.n; i++)
-        line += text.p[i] == '\n';
-    return line;
+    return (int64_t)str_count(str_sub(text, 0, at), '\n') + 1;
 }
 
 struct str edit_lines(struct str text, int64_t from, int64_t to)
