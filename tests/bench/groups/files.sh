@@ -24,7 +24,7 @@ group_files() {
     done
     for what in view edit; do
         row "$what of a file of 10 MB over HTTP, us" "$(median edit.ours $what)" \
-            "$(median edit.limit $what)"
+            "$(median edit.limit $what)" ratio '<=' 3
     done
     stop_server
     rm -f text theirs
