@@ -378,6 +378,7 @@ static void tell_replace(struct call *c, const struct edited *d)
     buf_addf(&c->a->content, "The file %s has been edited. ", c->path);
     add_numbered(c, "a snippet of ", c->path,
                  edit_lines(after, from, d->line + AROUND + d->added), from);
+    c->a->review = c->a->content.n;
     addz(c, "Review the changes and make sure they are as expected. Edit the file again "
             "if necessary.");
 }
@@ -389,8 +390,21 @@ static void tell_insert(struct call *c, const struct edited *d)
     buf_addf(&c->a->content, "The file %s has been edited. ", c->path);
     add_numbered(c, "a snippet of the edited file", "",
                  edit_lines(after, from, line + AROUND + d->added), from);
+    c->a->review = c->a->content.n;
     addz(c, "Review the changes and make sure they are as expected (correct indentation, "
             "no duplicate lines, etc). Edit the file again if necessary.");
+}
+
+void editor_checked(struct editor_answer *a, struct str found)
+{
+    struct buf review = BUF_INIT(EDITOR_TEXT_MAX);
+    buf_adds(&review, str_sub(buf_str(&a->content), a->review, a->content.n));
+    buf_truncate(&a->content, a->review);
+    buf_addc(&a->content, '\n');
+    buf_adds(&a->content, found);
+    buf_addc(&a->content, '\n');
+    buf_adds(&a->content, buf_str(&review));
+    buf_release(&review);
 }
 
 static void tell(struct call *c, const struct edit *q, const struct edited *d)

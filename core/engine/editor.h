@@ -37,6 +37,7 @@ struct editor_answer {
     bool binary;          /* because the file is no text */
     bool changed;         /* the file is; edited says how */
     bool document;        /* nothing is said yet: a helper has to read it first */
+    size_t review;        /* where content asks to review the change; 0: nowhere */
     struct edited edited; /* what was done */
     char path[PATH_MAX];  /* as Python's Path prints it */
 };
@@ -61,6 +62,8 @@ int editor_run(const struct editor *ed, const char *command, const struct json *
  */
 struct job *editor_read(struct loop *l, const struct editor_answer *a, uid_t uid,
                         gid_t gid, docread_done_fn *done, void *arg, struct err *e);
+/* Puts what a check of the change found into the answer, which has a review. */
+void editor_checked(struct editor_answer *a, struct str found);
 /* Puts the document's text into the answer, or why there is none. */
 void editor_told(struct editor_answer *a, struct str text, const struct err *why);
 

@@ -81,7 +81,8 @@ static const struct skill skills[] = {
           {"old_str", SKILL_TEXT, "null", "str_replace: the text, which occurs once"},
           {"new_str", SKILL_TEXT, "null", "str_replace, insert: the new text"},
           {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
-          {"enable_linting", SKILL_BOOL, "false", "taken, and without effect"}}},
+          {"enable_linting", SKILL_BOOL, "false",
+           "str_replace, insert: say what the change made wrong, if it can be known"}}},
     {"browse", "act in a browser that stays open, and show the page as a tree",
      browse_page, .shared = true,
      .params =
@@ -315,6 +316,7 @@ static void free_run(struct skill_run *r)
     timer_stop(&r->timer);
     timer_stop(&r->lint_timer);
     edit_free(r);
+    editor_free(r);
     task_cancel(&r->told);
     buf_release(&r->text);
     buf_release(&r->raw);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Edits: the four functions of 2024, which change whole lines and show a window of
- * what came of it, and file_editor, whose words are engine/editor's.
+ * what came of it.
  */
 #include "base/xalloc.h"
-#include "engine/editor.h"
 #include "engine/skill_own.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,11 +103,7 @@ void edit_free(struct skill_run *r)
 {
     if (r->change)
         change_free(r->change);
-    if (r->view)
-        editor_answer_release(r->view);
-    free(r->view);
     r->change = NULL;
-    r->view = NULL;
 }
 
 /* ---- what it would look like ---- */
@@ -408,72 +402,4 @@ int edit_append_file(struct skill_run *r, struct err *e)
     if (change_begin(c, r) == 0)
         append(c);
     return change_end(c);
-}
-
-/* ---- file_editor ---- */
-
-static void put_text(struct buf *out, const char *name, struct str s)
-{
-    buf_addf(out, "%s\"%s\": ", out->p[out->n - 1] == '{' ? "" : ",", name);
-    if (s.p)
-        json_quote(out, s);
-    else
-        buf_addz(out, "null");
-}
-
-/* As Python's dataclass has it, between marks that no text can hold by chance. */
-static void put_result(struct skill_run *r, const struct editor_answer *a)
-{
-    struct buf *out = &r->text;
-    struct str none = {0}, all = str_n(buf_z(&a->content), a->content.n);
-    struct str command = skill_str(r, "command");
-    bool creates = str_eq(command, STR("create"));
-    const struct edited *d = &a->edited;
-    uint8_t random[16];
-    char id[33] = "";
-    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        memset(random, 0, sizeof(random));
-    for (size_t i = 0; i < sizeof(random); i++)
-        snprintf(id + 2 * i, 3, "%02x", random[i]);
-    buf_addf(out, "<oh_aci_output_%s>\n{", id);
-    put_text(out, "output", a->failed ? none : all);
-    put_text(out, "error", a->failed ? str_sub(all, 7, all.n) : none);
-    put_text(out, "path", a->failed ? none : str_of(a->path));
-    buf_addf(out, ",\"prev_exist\": %s", creates && !a->failed ? "false" : "true");
-    put_text(out, "old_content",
-             a->changed && !creates ? str_n(buf_z(&d->before), d->before.n) : none);
-    put_text(out, "new_content", a->changed ? str_n(buf_z(&d->after), d->after.n) : none);
-    put_text(out, "formatted_output_and_error", all);
-    buf_addf(out, "}\n</oh_aci_output_%s>", id);
-}
-
-static void on_read(void *arg, struct str text, const struct err *why)
-{
-    struct skill_run *r = arg;
-    r->job = NULL;
-    editor_told(r->view, text, why);
-    r->failed = r->view->failed;
-    put_result(r, r->view);
-    skill_tell_now(r);
-}
-
-int edit_file_editor(struct skill_run *r, struct err *e)
-{
-    struct editor_answer *a = r->view = xnew(struct editor_answer);
-    struct editor ed = {.edits = r->q.edits,
-                        .token = r->q.token,
-                        .chown = r->q.as_user,
-                        .uid = r->q.uid,
-                        .gid = r->q.gid};
-    *a = (struct editor_answer)EDITOR_ANSWER_INIT;
-    if (editor_run(&ed, NULL, r->q.args, a, e) < 0)
-        return -1;
-    if (a->document) {
-        r->job = editor_read(r->q.loop, a, r->q.as_user ? r->q.uid : geteuid(),
-                             r->q.as_user ? r->q.gid : getegid(), on_read, r, e);
-        return r->job ? 0 : -1;
-    }
-    r->failed = a->failed;
-    put_result(r, a);
-    return 0;
 }

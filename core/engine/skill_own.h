@@ -43,7 +43,7 @@ struct skill_run {
     struct browsing_call *browse; /* or this */
     struct buf raw;               /* of the job */
     struct change *change;        /* owned, while it is checked; skill_edit.c */
-    struct editor_answer *view;   /* owned, while its document is read; skill_edit.c */
+    struct viewing *view;         /* owned: what file_editor says; skill_editor.c */
     lint_done_fn *lint_done;
     const char *lint_path; /* borrowed until then */
     struct timer lint_timer;
@@ -81,8 +81,12 @@ skill_fn window_open_file, window_goto_line, window_scroll_up, window_scroll_dow
 /* ---- skill_edit.c ---- */
 
 skill_fn edit_create_file, edit_by_replace, edit_insert_content, edit_append_file;
+void edit_free(struct skill_run *r); /* what r->change is */
+
+/* ---- skill_editor.c ---- */
+
 skill_fn edit_file_editor;
-void edit_free(struct skill_run *r); /* what r->change and r->view are */
+void editor_free(struct skill_run *r); /* what r->view is */
 
 /* ---- skill_browse.c ---- */
 

@@ -413,6 +413,74 @@ static const char *editor(const char *spelt)
     return out;
 }
 
+/* What is said of a str_replace in f.json, from behind the lines that are shown. */
+static const char *checked(const char *from, const char *to, bool wanted)
+{
+    char args[2000];
+    snprintf(args, sizeof(args),
+             "{'command':'str_replace','path':'%s','old_str':'%s','new_str':'%s',"
+             "'enable_linting':%s}",
+             in_dir("f.json"), from, to, wanted ? "true" : "false");
+    const char *got = strstr(editor(args), "formatted"), *end = strstr(got, "Edit the");
+    static char out[2000];
+    CHECK(!failed && end);
+    const char *shown = strstr(got, "]\\n");
+    CHECK(shown && shown < end);
+    snprintf(out, sizeof(out), "%.*s", (int)(end - shown - 3), shown + 3);
+    return out;
+}
+
+#define LOOK "Review the changes and make sure they are as expected. "
+
+TEST(what_a_change_made_wrong)
+{
+    begin();
+    put_file("f.json", "[1,\n2]");
+    CHECK_STR(checked("1", "3", false), LOOK);
+    CHECK_STR(checked("3", "4", true),
+              "\\nNo linting issues found in the changes.\\n" LOOK);
+    const char *got = checked("4", "4 5", true);
+    CHECK(strncmp(got, "\\nLinting issues found in the changes:\\n- ", 42) == 0);
+    CHECK(!strstr(got, "f.json"));
+    CHECK(strstr(got, "\\n\\n" LOOK));
+    /* That was wrong before. */
+    CHECK_STR(checked("5", "6", true),
+              "\\nNo linting issues found in the changes.\\n" LOOK);
+    /* There is nothing that checks other files. */
+    put_file("h", "x\n");
+    char args[2000];
+    snprintf(args, sizeof(args),
+             "{'command':'insert','path':'%s','insert_line':1,'new_str':'(',"
+             "'enable_linting':true}",
+             in_dir("h"));
+    CHECK(strstr(editor(args), "No linting issues found in the changes.\\nReview"));
+}
+
+static const char *fault_of(const char *name, const char *text)
+{
+    char args[2000];
+    static char out[2000];
+    put_file(name, "\n");
+    snprintf(args, sizeof(args),
+             "{'command':'insert','path':'%s','insert_line':0,'new_str':'%s',"
+             "'enable_linting':true}",
+             in_dir(name), text);
+    const char *got = strstr(editor(args), "- L");
+    CHECK(got);
+    snprintf(out, sizeof(out), "%.*s", (int)strcspn(got, "\\"), got);
+    return out;
+}
+
+TEST(where_a_change_is_wrong)
+{
+    begin();
+    const char *got = fault_of("f.py", "x = 1 +");
+    CHECK(strncmp(got, "- Line 1, Column ", 17) == 0 &&
+          strstr(got, ": E999 SyntaxError: "));
+    got = fault_of("f.sh", "if true");
+    CHECK(strncmp(got, "- Line ", 7) == 0 && strstr(got, ": syntax error"));
+}
+
 TEST(the_editor)
 {
     char args[2000];
