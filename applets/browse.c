@@ -316,7 +316,8 @@ static int browse_main(int argc, char **argv)
         status = browse_in_session(&o);
     } else if (status == 0) {
         signal(SIGPIPE, SIG_IGN);
-        struct browser_opts opts = {.stop = sig_open(signals, 3),
+        struct halt stop = {.fds = {sig_open(signals, 3), -1}};
+        struct browser_opts opts = {.stop = &stop,
                                     .downloads = o.downloads,
                                     .address = o.cdp,
                                     .console = o.console};

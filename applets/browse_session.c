@@ -10,6 +10,7 @@
 #include "proto/frame.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,9 +20,13 @@
 
 enum { ANSWER_MAX = 130 << 20, SHOT_MAX = 48 << 20, TIME_MS = 120000 };
 
+static int interrupts[2] = {-1, -1};
+
 struct asking {
     struct call call;
     struct buf line;
+    struct json *request; /* owned */
+    bool cancelled;
 };
 
 static int on_output(struct call *c, bool error, struct str bytes)
@@ -31,7 +36,23 @@ static int on_output(struct call *c, bool error, struct str bytes)
     return buf_adds(&a->line, bytes) < 0 ? (errno = EFBIG, -1) : 0;
 }
 
-static const struct call_events events = {on_output, NULL, NULL, NULL};
+/* C-c: the server stops the call, and says how far it got; once more leaves it alone. */
+static void on_signal(struct call *c, int signo)
+{
+    struct asking *a = container_of(c, struct asking, call);
+    struct json *j = json_object();
+    (void)signo;
+    json_put_bool(j, "cancel", true);
+    if (a->cancelled)
+        call_leave(c, 0);
+    else
+        call_send(c, 'Z', j);
+    json_put_bool(a->request, "cancel", true); /* over a lost connection, too */
+    a->cancelled = true;
+    json_free(j);
+}
+
+static const struct call_events events = {on_output, NULL, on_signal, NULL};
 
 static struct json *request(const struct browse_options *o, const char *verb)
 {
@@ -45,14 +66,36 @@ static struct json *request(const struct browse_options *o, const char *verb)
     return q;
 }
 
+static void on_interrupt(int signo)
+{
+    int saved = errno;
+    unsigned char byte = (unsigned char)signo;
+    ssize_t ignored = write(interrupts[1], &byte, 1);
+    (void)ignored;
+    errno = saved;
+}
+
+/* A pipe of them, as a call wants it; -1: an interrupt just ends us. */
+static int open_signals(void)
+{
+    struct sigaction take = {.sa_handler = on_interrupt}, before;
+    if (interrupts[0] < 0 && pipe2(interrupts, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    if (sigaction(SIGINT, &take, &before) == 0 && before.sa_handler == SIG_IGN)
+        sigaction(SIGINT, &before, NULL);
+    return interrupts[0];
+}
+
 /* What it was answered with, beside the output; NULL: said why. */
 static struct json *ask(struct asking *a, struct client *client, struct json *take,
                         int64_t limit_ms)
 {
     struct err e = ERR_INIT;
+    a->request = take;
     call_init(&a->call, client, take, &events);
     buf_init(&a->line, ANSWER_MAX);
-    a->call.input = a->call.signals = -1;
+    a->call.input = -1;
+    a->call.signals = open_signals();
     a->call.limit_ms = limit_ms;
     struct json *r = call_run(&a->call, &e);
     if (!r) {
@@ -175,6 +218,8 @@ static int call(const struct browse_options *o, struct client *client)
         status = show(o, j);
     else if (r)
         browse_fail(e.text);
+    else if (a->cancelled)
+        status = 128 + SIGINT;
     json_free(j);
     json_free(r);
     buf_release(&a->line);

@@ -52,7 +52,7 @@ int browse_by_text(const struct browse_options *o)
     struct webtext_spec spec = {0};
     struct err e = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
-    if (webreader_open(&r, &spec, -1, &e) < 0) {
+    if (webreader_open(&r, &spec, NULL, &e) < 0) {
         fprintf(stderr, "od browse: %s\n", e.text);
         return BROWSE_OURS;
     }

@@ -106,6 +106,12 @@ int browse_parse(struct browse_text *out, struct str text, struct err *e,
                  struct err *why);
 void browse_text_release(struct browse_text *t);
 
+/* How far a text got. */
+struct browse_progress {
+    size_t done, all; /* calls */
+    struct str name;  /* of the one that was begun last; static */
+};
+
 /* A call's arguments in the order of its parameters; NULL: not given. */
 struct browse_bound {
     const struct browse_value *arg[BROWSE_PARAMS_MAX];

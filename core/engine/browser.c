@@ -156,8 +156,8 @@ static void tell_switch(struct browser *b, struct str session, const char *metho
 /* A page of our own, to draw in. */
 static bool is_studio(const struct browser *b, const struct json *info)
 {
-    return b->studio[0] &&
-           str_eq(json_str(info, "browserContextId", ""), str_of(b->studio));
+    return b->studio.context[0] &&
+           str_eq(json_str(info, "browserContextId", ""), str_of(b->studio.context));
 }
 
 static void set_viewport(struct browser *b, struct str session)
@@ -583,11 +583,17 @@ int browser_act(struct browser *b, struct str actions)
     int r = browse_parse(&t, actions, &e, &why);
     if (r < 0)
         buf_addf(&b->error, "%s (%s)", e.text, why.text);
-    for (size_t i = 0; r == 0 && i < t.n; i++) {
-        b->call = &t.calls[i];
-        r = browser_do(b, b->call, &e);
+    b->did = (struct browse_progress){.all = r == 0 ? t.n : 0};
+    while (r == 0 && b->did.done < t.n) {
+        b->call = &t.calls[b->did.done];
+        b->did.name = b->call->name;
+        if (halt_over(b->cdp.stop))
+            r = err_set(&e, ERR_CANCELLED, "Error: it was interrupted");
+        else
+            r = browser_do(b, b->call, &e);
         if (r < 0)
             buf_addz(&b->error, e.text);
+        b->did.done += r == 0;
     }
     b->call = NULL;
     browse_text_release(&t);
@@ -595,6 +601,33 @@ int browser_act(struct browser *b, struct str actions)
         r = buf_addz(&b->error, e.text);
     browser_settle(b, SETTLE_MS);
     return b->error.n ? -1 : r;
+}
+
+static bool speaks(struct browser *b, int ms)
+{
+    struct json *p = json_object();
+    struct err e = ERR_INIT;
+    json_put_z(p, "expression", "1");
+    struct json *j = cdp_call(&b->cdp, browser_session_of(b->active), "Runtime.evaluate",
+                              p, browser_in(ms), &e);
+    json_free(j);
+    return j || e.code == ERR_INVALID;
+}
+
+bool browser_calm(struct browser *b, int ms)
+{
+    struct str session = browser_session_of(b->active);
+    if (!b->active || b->active->crashed)
+        return !b->cdp.ended;
+    cdp_tell(&b->cdp, session, "Page.stopLoading", NULL);
+    if (speaks(b, ms))
+        return true;
+    /* Chromium does this beside what the page runs. */
+    cdp_tell(&b->cdp, session, "Runtime.terminateExecution", NULL);
+    if (!speaks(b, ms))
+        return false;
+    browser_note(b, "a script of the page did not end, and was ended");
+    return true;
 }
 
 /* ---- looking ---- */

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "os/halt.h"
 
 struct browser;
 
@@ -26,7 +27,7 @@ struct browser_opts {
      */
     const char *address;
     int width, height;     /* of the viewport; 0: 1280 by 720 */
-    int stop;              /* when it is readable, calls end; -1: none */
+    struct halt *stop;     /* ends calls early, or all of it; NULL: nothing does */
     const char *downloads; /* an absolute folder, made when needed; NULL: none are kept */
     bool
         console; /* what pages write to their console, and requests that fail, are kept */

@@ -818,13 +818,15 @@ static int do_scroll(struct browser *b, double dx, double dy, struct err *e)
     return j ? 0 : broke(e, "Mouse.wheel");
 }
 
-static void do_noop(struct browser *b, double ms)
+static int do_noop(struct browser *b, double ms, struct err *e)
 {
     int64_t end = browser_in(ms < 0                 ? 0
                              : ms > BROWSER_GOTO_MS ? BROWSER_GOTO_MS
                                                     : (int)ms);
-    while (cdp_turn(&b->cdp, end) > 0 && clock_ms() < end)
+    while (cdp_turn(&b->cdp, end) > 0)
         ;
+    return clock_ms() < end ? api_error(e, "Page.wait_for_timeout", "it was interrupted")
+                            : 0;
 }
 
 static int do_say(struct browser *b, const struct browse_value *v, struct err *e)
@@ -896,8 +898,7 @@ int browser_do(struct browser *b, const struct browse_call *c, struct err *e)
     struct str one = text_of(a.arg[0]);
     switch (c->what) {
     case BROWSE_NOOP:
-        do_noop(b, number_of(a.arg[0], 1000));
-        return 0;
+        return do_noop(b, number_of(a.arg[0], 1000), e);
     case BROWSE_SEND_MSG:
     case BROWSE_INFEASIBLE:
         return do_say(b, a.arg[0], e);

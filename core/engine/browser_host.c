@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The process beside a browser. It waits in three places: for a line, within a call (the
- * browser has deadlines for all it is asked), and for its reader to get on. A signal
- * ends each of them.
+ * browser has deadlines for all it is asked), and for its reader to get on. A signal, or
+ * the end of its input, ends each of them (struct halt); the call's own time, or a line
+ * that cancels it, ends the call.
  */
-#include "engine/browser_host.h"
+#include "engine/browser_host_own.h"
 
 #include "base/clock.h"
-#include "base/enc.h"
 #include "base/xalloc.h"
-#include "engine/browser_own.h"
-#include "engine/browser_page.h"
-#include "engine/browser_task.h"
 #include "engine/files.h"
-#include "engine/op.h"
-#include "engine/webpage.h"
-#include "engine/webreader.h"
 #include "os/remove.h"
 #include "os/sig.h"
 
@@ -27,38 +21,17 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
     LINE_IN = 16 << 20,
     ANSWER_MAX = 96 << 20,
-    SHOT_MAX = 32 << 20,
-    TEXT_MAX = 16 << 20,
     OFFER_MAX = 64 << 20, /* bytes of a download that is copied */
     WINDOW = 256 << 10,   /* where the engine gives none */
+    TURN_MS = 10,         /* for the rest of what has begun to come */
     ALIVE_MS = 5000,      /* for a browser to show that it is */
+    CALM_MS = 2000,       /* for a page, behind a call that was not done */
     DOWNLOAD_MS = 10000   /* for a download to be complete */
-};
-
-struct host {
-    int stop; /* readable: a signal came */
-    bool ended;
-    struct buf in;
-    uint64_t sent, seen, window;
-    struct buf answer; /* the last one, to be sent again */
-    char id[OP_ID_MAX + 1];
-    bool again;
-    bool text; /* no Chromium is wanted */
-    struct str downloads, cdp;
-    char dir[PATH_MAX];
-    struct browser *b; /* NULL: none */
-    struct webreader reader;
-    bool reading; /* there is one */
-    bool told;    /* the browser's elements have bids */
-    struct browser_task task;
-    struct buf news; /* for the next answer */
-    unsigned offered;
 };
 
 static const char stem[] = "/od-browsing.";
@@ -67,65 +40,96 @@ static const char stem[] = "/od-browsing.";
 
 static void take_line(struct host *h, struct str line);
 
+/* What is there; it is readable. */
+static void read_lines(struct host *h)
+{
+    char *p = buf_reserve(&h->in, 64 << 10);
+    ssize_t n = p ? read(STDIN_FILENO, p, 64 << 10) : 0;
+    if (n > 0)
+        buf_commit(&h->in, (size_t)n);
+    else if (n == 0 || errno != EINTR)
+        h->halt.ended = true;
+}
+
 /* Reads once, waiting for it. */
 static void read_some(struct host *h)
 {
     struct pollfd fds[4] = {{STDIN_FILENO, POLLIN, 0},
-                            {h->stop, POLLIN, 0},
+                            {h->halt.fds[0], POLLIN, 0},
                             {h->b ? h->b->cdp.from : -1, POLLIN, 0},
                             {h->b ? h->b->deny.fd : -1, POLLIN, 0}};
     if (poll(fds, 4, -1) < 0)
         return;
     if (fds[1].revents) {
-        h->ended = true;
+        h->halt.ended = true;
         return;
     }
     if (fds[2].revents)
-        cdp_turn(&h->b->cdp, clock_ms());
+        cdp_turn(&h->b->cdp, browser_in(TURN_MS));
     if (fds[3].revents)
         browser_deny_hear(h->b);
     if (h->b && h->b->cdp.ended)
         browser_end(h->b); /* nothing of it is left until somebody asks for it again */
-    if (fds[0].revents) {
-        char *p = buf_reserve(&h->in, 64 << 10);
-        ssize_t n = p ? read(STDIN_FILENO, p, 64 << 10) : 0;
-        if (n > 0)
-            buf_commit(&h->in, (size_t)n);
-        else if (n == 0 || errno != EINTR)
-            h->ended = true;
-    }
+    if (fds[0].revents && !h->halt.ended)
+        read_lines(h);
 }
 
-/* {"read": N} and {"again": ID} are for now; the rest waits in the buffer. */
+/* One of a line that is for now. */
+static void take_word(struct host *h, struct str line)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(line, &e);
+    uint64_t to = (uint64_t)json_int(j, "read", 0);
+    struct str cancel = json_str(j, "cancel", "");
+    h->seen = to > h->seen && to <= h->sent ? to : h->seen;
+    if (str_eq(json_str(j, "again", ""), str_of(h->id)) && h->id[0])
+        h->again = true;
+    if (cancel.n > 0 && cancel.n <= OP_ID_MAX)
+        snprintf(h->cancel, sizeof(h->cancel), "%.*s", STR_ARG(cancel));
+    json_free(j);
+}
+
+/* {"read": N}, {"again": ID}, {"cancel": ID} are for now; the rest waits in the buffer.
+ */
 static void take_news(struct host *h)
 {
-    static const struct str now[] = {{"{\"read\":", 8}, {"{\"again\":", 9}};
+    static const struct str now[] = {
+        {"{\"read\":", 8}, {"{\"again\":", 9}, {"{\"cancel\":", 10}};
     for (size_t at = 0; at < h->in.n;) {
         struct str rest = str_n(h->in.p + at, h->in.n - at);
         long nl = str_chr(rest, '\n');
         if (nl < 0)
             return;
         struct str line = str_sub(rest, 0, (size_t)nl);
-        if (!str_starts(line, now[0]) && !str_starts(line, now[1])) {
+        if (!str_starts(line, now[0]) && !str_starts(line, now[1]) &&
+            !str_starts(line, now[2])) {
             at += (size_t)nl + 1;
             continue;
         }
-        struct err e = ERR_INIT;
-        struct json *j = json_parse(line, &e);
-        uint64_t to = (uint64_t)json_int(j, "read", 0);
-        h->seen = to > h->seen && to <= h->sent ? to : h->seen;
-        if (str_eq(json_str(j, "again", ""), str_of(h->id)) && h->id[0])
-            h->again = true;
-        json_free(j);
+        take_word(h, line);
         size_t n = (size_t)nl + 1;
         memmove(h->in.p + at, h->in.p + at + n, h->in.n - at - n);
         buf_truncate(&h->in, h->in.n - n);
     }
 }
 
+/* Within a call. */
+static void on_halt(struct halt *halt)
+{
+    struct host *h = container_of(halt, struct host, halt);
+    struct pollfd fds[2] = {{halt->fds[0], POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+    if (poll(fds, 2, 0) <= 0)
+        return;
+    halt->ended |= fds[0].revents != 0;
+    if (fds[1].revents && !halt->ended)
+        read_lines(h);
+    take_news(h);
+    halt->cut |= h->cancel[0] && strcmp(h->cancel, h->id) == 0;
+}
+
 static void put_out(struct host *h, struct str bytes)
 {
-    while (bytes.n > 0 && !h->ended) {
+    while (bytes.n > 0 && !h->halt.ended) {
         uint64_t room = h->seen + h->window - h->sent;
         if (room == 0) {
             read_some(h);
@@ -135,7 +139,7 @@ static void put_out(struct host *h, struct str bytes)
         ssize_t n = write(STDOUT_FILENO, bytes.p,
                           bytes.n < room ? bytes.n : (size_t)room);
         if (n < 0 && errno != EINTR)
-            h->ended = true; /* nobody takes it */
+            h->halt.ended = true; /* nobody takes it */
         if (n <= 0)
             continue;
         h->sent += (uint64_t)n;
@@ -227,13 +231,16 @@ static bool is_alive(struct host *h)
 static int ensure(struct host *h, struct err *e)
 {
     const char *which = getenv("OD_BROWSER");
-    struct browser_opts o = {.stop = h->stop,
+    struct browser_opts o = {.stop = &h->halt,
                              .downloads = h->downloads.n ? h->downloads.p : NULL,
                              .address = h->cdp.n ? h->cdp.p : NULL,
                              .width = h->task.url.n ? TASK_WIDTH : 0,
                              .height = h->task.url.n ? TASK_HEIGHT : 0,
                              .console = true};
-    if (h->b && !is_alive(h)) {
+    bool alive = h->b && is_alive(h);
+    if (h->b && !alive && halt_over(&h->halt)) /* it may be */
+        return err_set(e, ERR_TIMEOUT, "the browser did not answer in time");
+    if (h->b && !alive) {
         buf_addf(&h->news, "the browser %s, and was started anew",
                  h->b->deny.lost   ? "had lost what keeps it from denied addresses"
                  : h->b->cdp.ended ? "had ended"
@@ -257,22 +264,25 @@ static int ensure(struct host *h, struct err *e)
             (int)(h->task.url.n > 300 ? 300 : h->task.url.n), h->task.url.p);
     struct webtext_spec spec = {0};
     *e = (struct err)ERR_INIT;
-    h->reading = webreader_open(&h->reader, &spec, h->stop, e) == 0;
+    h->reading = webreader_open(&h->reader, &spec, &h->halt, e) == 0;
     return h->reading ? 0 : -1;
 }
 
-/* A page that does not answer keeps its tab from doing so: it goes, if others can live.
- */
+/* Behind a call that was not done. A page that says nothing goes, if others can live. */
 static void after_failure(struct host *h)
 {
     struct err e = ERR_INIT;
     struct browser *b = h->b;
+    if (!b->cdp.ended && browser_calm(b, CALM_MS))
+        return;
     if (!b->cdp.ended && b->active) {
         struct json *p = json_object();
         json_put_z(p, "targetId", b->active->id);
         cdp_tell(&b->cdp, STR(""), "Target.closeTarget", p);
     }
     bool lives = !b->cdp.ended && is_alive(h) && browser_new_tab(b, &e) == 0;
+    if (h->halt.ended)
+        return;
     buf_reset(&h->news);
     if (lives) {
         buf_addz(&h->news, "the page before did not answer, and its tab was closed");
@@ -355,289 +365,112 @@ out:
     buf_release(&to);
 }
 
-/* ---- looking ---- */
-
-/* `[text][3]` as `[text](address)`, `[4: button 'Send']` as `[button 'Send']`. */
-static void put_plain(struct buf *out, struct str text, const struct json *items)
-{
-    const struct json *at = json_first(items);
-    for (size_t i = 0; i < text.n; i++) {
-        size_t n = i + 1;
-        while (text.p[i] == '[' && n < text.n && text.p[n] >= '0' && text.p[n] <= '9')
-            n++;
-        struct str bid = str_sub(text, i + 1, n - i - 1);
-        bool link = bid.n && n < text.n && text.p[n] == ']' && i && text.p[i - 1] == ']';
-        bool field = bid.n && n + 1 < text.n && text.p[n] == ':' && text.p[n + 1] == ' ';
-        const struct json *begin = at, *it = at;
-        while ((link || field) && it && !str_eq(json_str(it, "bid", ""), bid)) {
-            it = json_next(it) ? json_next(it) : json_first(items);
-            if (it == begin)
-                it = NULL;
-        }
-        if (link && it) {
-            buf_addf(out, "(%.*s)", STR_ARG(json_str(it, "url", "")));
-            i = n;
-        } else if (field && it) {
-            buf_addc(out, '[');
-            i = n + 1;
-        } else {
-            buf_addc(out, text.p[i]);
-        }
-        at = it ? it : at;
-    }
-}
-
-/* The document as it is now, as Markdown. */
-static int see_markdown(struct host *h, struct json *out, struct err *e)
-{
-    struct json *j = browser_run(h->b, "(document.documentElement||{}).outerHTML||''", e);
-    struct json *url = browser_run(h->b, "document.baseURI", e);
-    struct str html = json_str(json_get(json_get(j, "result"), "result"), "value", "");
-    struct webpage page;
-    struct buf text = BUF_INIT(TEXT_MAX);
-    webpage_init(&page);
-    int rc = j && url ? 0 : -1;
-    if (rc == 0)
-        rc = webpage_html(
-            &page, html,
-            json_str(json_get(json_get(url, "result"), "result"), "value", ""), e);
-    if (rc == 0) {
-        put_plain(&text, buf_str(&page.text), page.items);
-        json_put_str(out, "text", buf_str(&text));
-    }
-    webpage_release(&page);
-    buf_release(&text);
-    json_free(j);
-    json_free(url);
-    return rc;
-}
-
-/* screenshot_20240131_235959_000001.png, as the reference has it. */
-static void save_shot(struct host *h, struct str folder, struct str shot,
-                      struct json *out)
-{
-    struct timespec now;
-    struct tm tm;
-    char name[64];
-    struct buf path = BUF_INIT(PATH_MAX);
-    struct files_put put = {.mode = 0644, .parents = true};
-    struct err e = ERR_INIT;
-    clock_gettime(CLOCK_REALTIME, &now);
-    localtime_r(&now.tv_sec, &tm);
-    strftime(name, sizeof(name), "%Y%m%d_%H%M%S", &tm);
-    buf_addf(&path, "%.*s/screenshot_%s_%06ld.png", STR_ARG(folder), name,
-             now.tv_nsec / 1000);
-    if (files_replace(buf_z(&path), shot, &put, &e) == 0)
-        json_put_str(out, "saved", buf_str(&path));
-    else
-        buf_addf(&h->news, "%sthe picture was not saved: %s", h->news.n ? "; " : "",
-                 e.text);
-    buf_release(&path);
-}
-
-static void put_shot(struct host *h, struct str folder, struct str shot, struct json *out)
-{
-    struct buf text = BUF_INIT(SHOT_MAX / 3 * 4 + 16);
-    if (shot.n > SHOT_MAX || enc_base64(&text, shot) < 0)
-        buf_addz(&h->news, "the picture is too large");
-    else
-        json_put_str(out, "shot", buf_str(&text));
-    if (folder.n && shot.n)
-        save_shot(h, folder, shot, out);
-    buf_release(&text);
-}
-
-static void put_json(struct json *out, const char *name, const struct buf *text)
-{
-    struct err e = ERR_INIT;
-    struct json *j = text->n ? json_parse(buf_str(text), &e) : NULL;
-    if (j)
-        json_put(out, name, j);
-}
+/* ---- calls ---- */
 
 /*
- * A picture with the marks of the last look, beside the one without. They are drawn in a
- * page of their own, which costs more than all the rest: not where there are none.
+ * What the call's time, or who cancelled it, has ended: in an action of did, if that has
+ * some that were not done, else where.
  */
-static void put_marked(struct host *h, struct str shot, struct json *out)
+static int cut(const struct host *h, const char *where, const struct browse_progress *did,
+               struct err *e)
 {
-    if (str_eq(buf_str(&h->b->marks), STR("[]"))) {
-        json_put_str(out, "marked", json_str(out, "shot", ""));
-        return;
-    }
-    struct buf marked = BUF_INIT(SHOT_MAX), text = BUF_INIT(SHOT_MAX / 3 * 4 + 16);
-    struct err e = ERR_INIT;
-    if (shot.n && buf_adds(&marked, shot) == 0 &&
-        browser_draw_marks(h->b, "png", &marked, &e) == 0 &&
-        enc_base64(&text, buf_str(&marked)) == 0)
-        json_put_str(out, "marked", buf_str(&text));
-    buf_release(&marked);
-    buf_release(&text);
+    bool cancelled = h->halt.cut || h->halt.ended;
+    char what[64] = "the call was cancelled", at[160];
+    if (!cancelled)
+        snprintf(what, sizeof(what), "the call was not done within %g s",
+                 (double)h->within_ms / 1000);
+    snprintf(at, sizeof(at), "%s", where);
+    if (did && did->done < did->all)
+        snprintf(at, sizeof(at), "in action %zu of %zu, %.*s; %zu done before it",
+                 did->done + 1, did->all, STR_ARG(did->name), did->done);
+    else if (did && did->all)
+        snprintf(at, sizeof(at), "%s; %zu of %zu actions done", where, did->done,
+                 did->all);
+    return err_set(e, cancelled ? ERR_CANCELLED : ERR_TIMEOUT, "%s: %s; %s", what, at,
+                   h->b || h->reading ? "its pages stay open as far as they answer"
+                                      : "the next call starts the browser");
 }
 
-static void put_notes(struct host *h, struct json *out, struct json *take)
-{
-    if (h->news.n)
-        json_push_str(take, buf_str(&h->news));
-    buf_reset(&h->news);
-    json_put(out, "notes", take);
-}
+static const char looking[] = "while the page was looked at";
 
-static size_t page_size(const struct json *want)
+static int act_and_read(struct host *h, const struct json *q, struct json *out,
+                        struct err *e)
 {
-    int64_t n = json_int(want, "page_size", 0);
-    return n > 0 ? (size_t)n : 0;
+    struct str actions = json_str(q, "actions", "");
+    h->reader.why = (struct err)ERR_INIT;
+    if (actions.n && webreader_act(&h->reader, actions) < 0 && halt_over(&h->halt))
+        return cut(h, looking, &h->reader.did, e);
+    host_see_reader(h, q, out);
+    return 0;
 }
-
-static int see_browser(struct host *h, const struct json *q, struct json *out,
-                       struct err *e)
-{
-    const struct json *want = json_get(q, "look");
-    bool html = json_bool(want, "html", false), both = json_bool(want, "both", false);
-    struct browser_look look = {.tree = json_bool(want, "tree", false),
-                                .shot = json_bool(want, "shot", false),
-                                .text = json_bool(want, "text", false) && !html,
-                                .compact = json_bool(want, "compact", false),
-                                .whole = json_bool(want, "whole", false),
-                                .marks = json_bool(want, "marks", false) && !both,
-                                .properties = json_bool(want, "raw", false) || both,
-                                .raw = json_bool(want, "raw", false),
-                                .format = json_str(want, "format", "png").p,
-                                .page_size = page_size(want),
-                                .page = (int)json_int(want, "page", 1)};
-    struct browser_seen seen;
-    int rc = browser_see(h->b, &look, &seen, e);
-    if (rc == 0) {
-        h->told = look.tree;
-        json_put_z(out, "mode", "chromium");
-        json_put_str(out, "url", buf_str(&seen.url));
-        json_put_str(out, "title", buf_str(&seen.title));
-        json_put_str(out, "error", buf_str(&seen.error));
-        json_put_str(out, "focused", buf_str(&seen.focused));
-        json_put_str(out, "said", buf_str(&seen.said));
-        json_put_int(out, "active", seen.active);
-        json_put(out, "tabs", seen.tabs);
-        if (look.tree)
-            json_put_str(out, "tree", buf_str(&seen.tree));
-        if (look.text)
-            json_put_str(out, "text", buf_str(&seen.text));
-        if (html)
-            rc = see_markdown(h, out, e);
-        if (look.shot)
-            put_shot(h, json_str(q, "shots", ""), buf_str(&seen.shot), out);
-        if (look.shot && both)
-            put_marked(h, buf_str(&seen.shot), out);
-        if (look.raw) {
-            put_json(out, "axtree", &seen.raw);
-            put_json(out, "extras", &seen.properties);
-        }
-        if (look.marks)
-            put_json(out, "marks", &seen.marks);
-        json_put_int(out, "pages", seen.pages);
-        put_notes(h, out, seen.notes);
-        if (json_bool(want, "console", false))
-            json_put(out, "console", seen.console);
-        else
-            json_free(seen.console);
-        seen.tabs = seen.notes = seen.console = NULL;
-    }
-    browser_seen_release(&seen);
-    return rc;
-}
-
-static void see_reader(struct host *h, const struct json *q, struct json *out)
-{
-    const struct json *want = json_get(q, "look");
-    struct buf text = BUF_INIT(TEXT_MAX + (1 << 20));
-    struct json *tabs = json_array(), *tab = json_object();
-    int pages = 1, page = (int)json_int(want, "page", 1);
-    const char *url = webtext_url(h->reader.web);
-    json_put_z(tab, "url", url && *url ? url : "about:blank");
-    json_put_z(tab, "title", webtext_title(h->reader.web));
-    json_push(tabs, tab);
-    json_put_z(out, "mode", "text");
-    json_put_z(out, "url", url && *url ? url : "about:blank");
-    json_put_z(out, "title", webtext_title(h->reader.web));
-    json_put_z(out, "error", h->reader.why.code ? h->reader.why.text : "");
-    json_put_z(out, "focused", "");
-    json_put_str(out, "said", buf_str(&h->reader.said));
-    json_put_int(out, "active", 0);
-    json_put(out, "tabs", tabs);
-    if (json_bool(want, "tree", false)) {
-        webreader_outline(&h->reader, &text);
-        pages = browser_page_cut(&text, page_size(want), page);
-        json_put_str(out, "tree", buf_str(&text));
-    }
-    if (json_bool(want, "text", false)) {
-        buf_reset(&text);
-        webtext_observe(h->reader.web, &text);
-        pages = browser_page_cut(&text, page_size(want), page);
-        json_put_str(out, "text", buf_str(&text));
-    }
-    json_put_int(out, "pages", pages);
-    put_notes(h, out, json_array());
-    buf_release(&text);
-}
-
-/* ---- calls ---- */
 
 static int act_and_see(struct host *h, const struct json *q, struct json *out,
                        struct err *e)
 {
     struct str actions = json_str(q, "actions", ""), folder = json_str(q, "offer", "");
     struct browser_seen seen;
+    struct browse_progress *did = NULL;
     int rc = 0;
     if (ensure(h, e) < 0)
-        return -1;
+        return !halt_over(&h->halt) ? -1
+               : h->b               ? cut(h, "the browser did not answer", NULL, e)
+                                    : cut(h, "while it was started", NULL, e);
     if (h->task.url.n && !h->task.begun && browser_task_begin(&h->task, h->b, e) < 0)
-        return -1;
+        return halt_over(&h->halt) ? cut(h, "while the task was begun", NULL, e) : -1;
     if (json_bool(q, "task", false)) {
         json_put_str(out, "goal", buf_str(&h->task.goal));
         json_put_str(out, "rewards", buf_str(&h->task.rewards));
         return 0;
     }
-    if (h->reading) {
-        h->reader.why = (struct err)ERR_INIT;
-        if (actions.n)
-            webreader_act(&h->reader, actions);
-        see_reader(h, q, out);
-        return 0;
-    }
+    if (h->reading)
+        return act_and_read(h, q, out, e);
     if (actions.n && !h->told && names_element(actions)) {
         rc = browser_see(h->b, &(struct browser_look){.tree = true}, &seen, e);
         browser_seen_release(&seen);
     }
-    if (rc == 0 && actions.n && browser_act(h->b, actions) < 0 && folder.n)
-        offer(h, folder, out);
-    if (rc == 0 && actions.n && h->task.begun)
-        browser_task_judge(&h->task, h->b);
-    if (rc == 0 && !actions.n) { /* those of the call before were told */
+    if (rc == 0 && actions.n) {
+        int acted = browser_act(h->b, actions);
+        did = &h->b->did;
+        if (did->done < did->all && halt_over(&h->halt))
+            return cut(h, looking, did, e);
+        if (acted < 0 && folder.n)
+            offer(h, folder, out);
+        if (h->task.begun)
+            browser_task_judge(&h->task, h->b);
+    } else if (rc == 0) { /* those of the call before were told */
         buf_reset(&h->b->error);
         buf_reset(&h->b->said);
     }
     if (rc == 0)
-        rc = see_browser(h, q, out, e);
-    return rc;
+        rc = host_see_browser(h, q, out, e);
+    return rc < 0 && halt_over(&h->halt) ? cut(h, looking, did, e) : rc;
 }
 
 static void call(struct host *h, const struct json *q, struct str id)
 {
     struct json *out = json_object();
     struct err e = ERR_INIT;
+    int64_t within = json_int(q, "within", 0);
     memcpy(h->id, id.p, id.n);
     h->id[id.n] = 0;
     json_put_str(out, "id", id);
-    if (act_and_see(h, q, out, &e) < 0) {
+    h->within_ms = within;
+    h->halt.end_ms = within > 0 ? clock_ms() + within : 0;
+    h->halt.cut = strcmp(h->cancel, h->id) == 0;
+    bool failed = act_and_see(h, q, out, &e) < 0;
+    if (failed) {
         json_free(out);
         out = json_object();
         json_put_str(out, "id", id);
         json_put_z(out, "failed", e.text);
         json_put_int(out, "code", e.code);
-        if (h->b && (h->task.begun || !h->task.url.n))
-            after_failure(h);
     }
-    h->again = false;
+    h->halt.end_ms = 0;
+    h->halt.cut = h->again = false;
+    h->cancel[0] = 0;
     send_answer(h, out);
+    if (failed && h->b && !h->halt.ended && (h->task.begun || !h->task.url.n))
+        after_failure(h);
 }
 
 static void take_line(struct host *h, struct str line)
@@ -652,10 +485,11 @@ static void take_line(struct host *h, struct str line)
 
 static void work(struct host *h)
 {
-    while (!h->ended) {
+    while (!h->halt.ended) {
         take_news(h);
         if (h->again) {
             h->again = false;
+            put_out(h, STR("\n")); /* the reader may be within a line that it lost */
             put_out(h, buf_str(&h->answer));
             continue;
         }
@@ -679,7 +513,7 @@ int browser_host_run(const char *options)
     struct host *h = xnew(struct host);
     struct json *o = json_parse(str_of(options), &e);
     signal(SIGPIPE, SIG_IGN);
-    h->stop = sig_open(signals, 3);
+    h->halt = (struct halt){.fds = {sig_open(signals, 3), STDIN_FILENO}, .look = on_halt};
     buf_init(&h->in, LINE_IN);
     buf_init(&h->answer, ANSWER_MAX);
     buf_init(&h->news, 4096);

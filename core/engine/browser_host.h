@@ -5,10 +5,12 @@
  * it owns any process, so pages stay open when a worker ends, and a page that breaks
  * its reader breaks a process of its own.
  *
- * Lines of JSON, each way. In:
+ * Lines of JSON, each way. What comes while a call runs is looked at whenever the call
+ * waits. In:
  *
- *   {"id", "actions", "look": {…}, "shots": DIR, "offer": DIR}
- *                    carries out the actions, if any, then looks. look: the members of
+ *   {"id", "within": MS, "actions", "look": {…}, "shots": DIR, "offer": DIR}
+ *                    carries out the actions, if any, then looks, in so much time (0:
+ *                    as the browser's own deadlines have it). look: the members of
  *                    struct browser_look; console; both: a picture with marks beside the
  *                    one without; and html: the text is the page's Markdown, links with
  *                    their addresses, hidden parts too. shots: the
@@ -16,7 +18,8 @@
  *                    downloaded is copied there
  *   {"id", "task": true}
  *                    what of the task (browser_task.h) there is; it is no step
- *   {"again": ID}    the answer to that once more, if it was the last one
+ *   {"cancel": ID}   that call ends now, wherever it is
+ *   {"again": ID}    the answer to that once more, behind a newline, if it was the last
  *   {"read": N}      so many bytes of lines were read: there may be `window` more
  *   end of input     the browser ends
  *
@@ -28,7 +31,10 @@
  *    "saved" (the picture's path), "offered" (the download's)}
  *   {"id", "goal": text, "rewards": of each step so far, "0" or "1"}
  *   {"id", "failed": why, "code"}: nothing was seen; the next call begins anew if the
- *    browser is gone
+ *    browser is gone. TIMEOUT and CANCELLED: why says how far it got, and the browser
+ *    stays; behind that answer what loads is stopped, a script that does not end is
+ *    ended, and a page that says nothing all the same is closed, which the next answer
+ *    has as a note
  *
  * and first of all {"dir": PATH}, where its profile is: one that was killed leaves it,
  * and the next one removes it.

@@ -5,7 +5,8 @@
  * The page is not touched: boxes come from the snapshot, what covers an element from
  * DOM.getNodeForLocation, and the marks are drawn over the finished picture, in a blank
  * page of a browser context of its own that no list of tabs has (reference/browser.md
- * 2.1 and 2.5).
+ * 2.1 and 2.5). A page takes longer to open than to draw in: it stays for the next
+ * picture, but in a browser that is somebody else's, where one may see it.
  */
 #include "engine/browser_look_own.h"
 
@@ -306,7 +307,8 @@ static const char draw[] =
     "g.fillStyle='#000';g.fillRect(X,Y,w,18);g.strokeRect(X+.5,Y+.5,w-1,17);"
     "g.fillStyle='#fff';g.fillText(s,X+3,Y+9)}"
     "const u=new Uint8Array(await(await c.convertToBlob({type:t,quality:.9}))"
-    ".arrayBuffer());let s='';for(let k=0;k<u.length;k+=8192)"
+    ".arrayBuffer());i.close();c.width=c.height=0;let s='';for(let "
+    "k=0;k<u.length;k+=8192)"
     "s+=String.fromCharCode(...u.subarray(k,k+8192));return btoa(s)})";
 
 static struct json *ask_id(struct browser *b, const char *method, const char *name,
@@ -315,7 +317,7 @@ static struct json *ask_id(struct browser *b, const char *method, const char *na
     struct json *p = json_object();
     json_put_z(p, name, value);
     if (strcmp(method, "Target.createTarget") == 0)
-        json_put_z(p, "browserContextId", b->studio);
+        json_put_z(p, "browserContextId", b->studio.context);
     if (strcmp(method, "Target.attachToTarget") == 0)
         json_put_bool(p, "flatten", true);
     return browser_ask(b, STR(""), method, p, e);
@@ -330,13 +332,27 @@ static bool keep_id(char out[BROWSER_ID], const struct json *answer, const char 
     return ok;
 }
 
-/* A blank page that nobody sees; its session. */
-static int open_studio(struct browser *b, char session[BROWSER_ID], struct err *e)
+static void close_studio(struct browser *b)
+{
+    struct json *p = json_object();
+    json_put_z(p, "browserContextId", b->studio.context);
+    if (b->studio.context[0])
+        cdp_tell(&b->cdp, STR(""), "Target.disposeBrowserContext", p);
+    else
+        json_free(p);
+    b->studio.context[0] = b->studio.session[0] = '\0';
+}
+
+/* A blank page that nobody sees, if there is none. */
+static int open_studio(struct browser *b, struct err *e)
 {
     char target[BROWSER_ID] = "";
-    session[0] = '\0';
-    struct json *j = browser_ask(b, STR(""), "Target.createBrowserContext", NULL, e);
-    bool ok = keep_id(b->studio, j, "browserContextId");
+    if (b->studio.session[0])
+        return 0;
+    struct json *p = json_object();
+    json_put_bool(p, "disposeOnDetach", true);
+    struct json *j = browser_ask(b, STR(""), "Target.createBrowserContext", p, e);
+    bool ok = keep_id(b->studio.context, j, "browserContextId");
     json_free(j);
     if (ok) {
         j = ask_id(b, "Target.createTarget", "url", "about:blank", e);
@@ -345,43 +361,50 @@ static int open_studio(struct browser *b, char session[BROWSER_ID], struct err *
     }
     if (ok) {
         j = ask_id(b, "Target.attachToTarget", "targetId", target, e);
-        ok = keep_id(session, j, "sessionId");
+        ok = keep_id(b->studio.session, j, "sessionId");
         json_free(j);
     }
-    return ok           ? 0
-           : e->text[0] ? -1
-                        : err_set(e, ERR_INVALID, "the browser opens no page to draw in");
+    if (ok)
+        return 0;
+    close_studio(b);
+    return e->text[0] ? -1
+                      : err_set(e, ERR_INVALID, "the browser opens no page to draw in");
+}
+
+/* The picture, in base64, as a member of the answer; NULL: e. */
+static struct json *draw_in_studio(struct browser *b, struct str script, struct err *e)
+{
+    struct json *p = json_object(), *j = NULL;
+    json_put_str(p, "expression", script);
+    json_put_bool(p, "awaitPromise", true);
+    if (open_studio(b, e) == 0)
+        j = browser_ask(b, str_of(b->studio.session), "Runtime.evaluate", p, e);
+    else
+        json_free(p);
+    if (!j || b->guest)
+        close_studio(b);
+    return j;
 }
 
 int browser_draw_marks(struct browser *b, const char *format, struct buf *shot,
                        struct err *e)
 {
-    char session[BROWSER_ID];
     struct buf text = BUF_INIT(PICTURE_MAX);
-    int r = open_studio(b, session, e);
-    if (r == 0) {
-        struct json *p = json_object();
-        buf_addf(&text, "%s(\"", draw);
-        r = enc_base64(&text, buf_str(shot));
-        if (r == 0)
-            r = buf_addf(&text, "\",\"image/%s\",%s)", format, buf_z(&b->marks));
-        json_put_str(p, "expression", buf_str(&text));
-        json_put_bool(p, "awaitPromise", true);
-        buf_release(&text);
-        struct json *j = browser_ask(b, str_of(session), "Runtime.evaluate", p, e);
-        struct str drawn = json_str(json_get(json_get(j, "result"), "result"), "value",
-                                    "");
-        buf_reset(shot);
-        if (j && (r < 0 || drawn.n == 0 || dec_base64(shot, drawn) < 0))
-            r = err_set(e, ERR_INVALID, "the browser cannot draw marks on its picture");
-        r = j ? r : -1;
-        json_free(j);
-    }
-    if (b->studio[0]) {
-        struct err late = ERR_INIT;
-        json_free(ask_id(b, "Target.disposeBrowserContext", "browserContextId", b->studio,
-                         &late));
-    }
-    b->studio[0] = '\0';
+    buf_addf(&text, "%s(\"", draw);
+    int r = enc_base64(&text, buf_str(shot));
+    if (r == 0)
+        r = buf_addf(&text, "\",\"image/%s\",%s)", format, buf_z(&b->marks));
+    buf_reset(shot);
+    bool kept = b->studio.session[0];
+    struct json *j = r == 0 ? draw_in_studio(b, buf_str(&text), e) : NULL;
+    if (!j && kept && r == 0 && !halt_over(b->cdp.stop)) /* it may have crashed */
+        j = draw_in_studio(b, buf_str(&text), e);
+    buf_release(&text);
+    struct str drawn = json_str(json_get(json_get(j, "result"), "result"), "value", "");
+    if (r < 0 || (j && (drawn.n == 0 || dec_base64(shot, drawn) < 0)))
+        r = err_set(e, ERR_INVALID, "the browser cannot draw marks on its picture");
+    else if (!j)
+        r = -1;
+    json_free(j);
     return r;
 }

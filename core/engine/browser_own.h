@@ -88,11 +88,14 @@ struct browser {
         int64_t node; /* the field that a page wants files for; 0: none yet */
         bool many;
     } chooser;
-    struct buf marks;        /* of the last look: JSON, see browser_marks.c */
-    char studio[BROWSER_ID]; /* a browser context whose pages are no tabs; "": none */
-    double x, y;             /* the pointer */
+    struct buf marks; /* of the last look: JSON, see browser_marks.c */
+    struct {          /* a page to draw in, which is no tab: browser_marks.c */
+        char context[BROWSER_ID], session[BROWSER_ID]; /* "": none */
+    } studio;
+    double x, y; /* the pointer */
     int modifiers, buttons;
     const struct browse_call *call; /* runs */
+    struct browse_progress did;     /* of the last text */
 };
 
 /* browser_launch.c */
@@ -136,6 +139,12 @@ struct target *browser_page(struct browser *b, int64_t index);
 void browser_settle(struct browser *b, int ms);
 void browser_note(struct browser *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/*
+ * What loads stops loading; a script that runs on is ended, when the page says nothing
+ * for so long. false: the page says nothing all the same.
+ */
+bool browser_calm(struct browser *b, int ms);
 
 /* browser_act.c: one call. -1: e has the whole sentence. */
 int browser_do(struct browser *b, const struct browse_call *c, struct err *e);

@@ -3,18 +3,15 @@
  * Browsers and calls. One reader goes over a host's output, line by line; the line that
  * has the id of the call that runs is its answer.
  */
-#include "engine/browsing.h"
+#include "engine/browsing_own.h"
 
 #include "base/clock.h"
 #include "base/enc.h"
 #include "base/limits.h"
-#include "base/list.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "engine/process.h"
 #include "os/self.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,115 +21,20 @@ enum {
     LINE_MAX_BYTES = 97 << 20, /* of an answer; the host cuts before that */
     SEEN_STEP = 64 << 10,
     PLACE_MAX = 4096, /* of a URL and a title that are kept for lists */
-    NAME_BYTES = 40,
-    DONE = 8 /* calls that are remembered */
 };
 
-static const char stem[] = "od-browser-"; /* of the processes' names */
-static const char *const kept_opts[] = {"mode", "downloads", "cdp",
-                                        "task", "cwd",       "user"};
-
-enum browsing_step { WAITING, RUNNING };
-
-struct browsing_call {
-    struct list node;
-    struct browsing *b;
-    browsing_done_fn *done; /* NULL: nobody listens */
-    void *owner;
-    char id[OP_ID_MAX + 1];
-    struct buf line; /* what is asked; emptied when it was sent */
-    enum browsing_step step;
-    int64_t timeout_ms, begun_ms;
-    uint64_t in, len; /* where it is in the host's input */
-    struct timer limit;
-};
-
-struct browsing {
-    struct engine *en;
-    char *name;
-    struct json *opts;       /* those of kept_opts */
-    struct process *process; /* NULL: none */
-    char dir[PATH_MAX];      /* where the host keeps its things */
-    struct op *op;           /* borrowed: its reader; NULL: none */
-    struct buf line;
-    bool skipping; /* the rest of a line that was not seen whole */
-    uint64_t at, seen;
-    /* Calls that were answered, the newest last; of that the host has the answer. */
-    char done[DONE][OP_ID_MAX + 1];
-    char *url, *title, *mode; /* of the last answer */
-    struct list calls;        /* the first one may be RUNNING */
-    struct task pump, fall;
-    struct err why; /* the process is gone */
-    struct timer idle;
-    int64_t used_ms; /* wall clock */
-};
+const char browsing_stem[] = "od-browser-";
+const char *const browsing_kept[] = {"mode", "downloads", "cdp", "task",
+                                     "cwd",  "user",      NULL};
 
 /* A host that was told to end, and is killed if it does not. */
 struct ending {
     struct engine *en;
-    char name[NAME_BYTES + 1];
+    char name[BROWSING_NAME + 1];
     struct timer timer;
 };
 
 static void on_idle(struct timer *t);
-
-/* ---- states ---- */
-
-static void put_text(struct json *j, const char *name, const char *text)
-{
-    json_put_z(j, name, text ? text : "");
-}
-
-static struct browsing_call *first(const struct browsing *b)
-{
-    return list_empty(&b->calls) ? NULL
-                                 : list_first(&b->calls, struct browsing_call, node);
-}
-
-static void save(struct browsing *b)
-{
-    if (browsing_lookup(b->en, str_of(b->name)) != b)
-        return; /* it was closed */
-    struct json *j = json_object(), *opts = json_object(), *done = json_array();
-    struct buf line = BUF_INIT(LIMIT_BLOB_MAX), key = BUF_INIT(128);
-    const struct browsing_call *c = first(b);
-    for (size_t i = 0; i < sizeof(kept_opts) / sizeof(*kept_opts); i++)
-        json_put_str(opts, kept_opts[i], json_str(b->opts, kept_opts[i], ""));
-    json_put(j, "opts", opts);
-    json_put_z(j, "process", b->process ? process_name(b->process) : "");
-    json_put_int(j, "at", (int64_t)(b->at - b->line.n));
-    json_put_z(j, "dir", b->dir);
-    for (int i = 0; i < DONE; i++) {
-        if (b->done[i][0])
-            json_push_str(done, str_of(b->done[i]));
-    }
-    json_put(j, "done", done);
-    put_text(j, "url", b->url);
-    put_text(j, "title", b->title);
-    put_text(j, "mode", b->mode);
-    json_put_int(j, "used", b->used_ms);
-    if (c && c->step == RUNNING) {
-        json_put_z(j, "id", c->id);
-        json_put_int(j, "begun", c->begun_ms);
-        json_put_int(j, "timeout", c->timeout_ms);
-        json_put_int(j, "in", (int64_t)c->in);
-        json_put_int(j, "len", (int64_t)c->len);
-    }
-    buf_addf(&key, "browser/%s", b->name);
-    if (json_print(&line, j) == 0)
-        hold_put(b->en->hold, buf_str(&key), buf_str(&line));
-    buf_release(&line);
-    buf_release(&key);
-    json_free(j);
-}
-
-static void forget(struct browsing *b)
-{
-    struct buf key = BUF_INIT(128);
-    buf_addf(&key, "browser/%s", b->name);
-    hold_put(b->en->hold, buf_str(&key), STR(""));
-    buf_release(&key);
-}
 
 /* ---- ends of processes ---- */
 
@@ -146,8 +48,7 @@ static void on_ending(struct timer *t)
     free(x);
 }
 
-/* Its browser and its folder go with it, when it can still do that. */
-static void end_process(struct engine *en, struct process *p)
+void browsing_end_process(struct engine *en, struct process *p)
 {
     struct err e = ERR_INIT;
     struct ending *x;
@@ -168,7 +69,7 @@ static void leave_process(struct browsing *b)
     if (b->op)
         op_drop(b->op);
     if (b->process)
-        end_process(b->en, b->process);
+        browsing_end_process(b->en, b->process);
     b->op = NULL;
     b->process = NULL;
     buf_release(&b->line);
@@ -176,6 +77,22 @@ static void leave_process(struct browsing *b)
 }
 
 /* ---- calls ---- */
+
+struct browsing_call *browsing_call_make(struct browsing *b, struct str id)
+{
+    struct browsing_call *c = xnew(struct browsing_call);
+    c->b = b;
+    snprintf(c->id, sizeof(c->id), "%.*s", STR_ARG(id));
+    buf_init(&c->line, LIMIT_ZMTP_OUT);
+    list_add_tail(&b->calls, &c->node);
+    return c;
+}
+
+struct browsing_call *browsing_first(const struct browsing *b)
+{
+    return list_empty(&b->calls) ? NULL
+                                 : list_first(&b->calls, struct browsing_call, node);
+}
 
 static void bury_call(void *p)
 {
@@ -192,7 +109,7 @@ static void call_over(struct browsing_call *c, const struct json *answer,
     list_del(&c->node);
     if (c->step == RUNNING)
         b->used_ms = clock_wall_ms();
-    timer_begin(b->en->loop, &b->idle, LIMIT_BROWSER_IDLE_MS, on_idle);
+    browsing_idle(b, LIMIT_BROWSER_IDLE_MS);
     b->en->idle_since_ms = clock_ms();
     if (c->done)
         c->done(c->owner, answer, answer ? NULL : e);
@@ -215,7 +132,7 @@ static void on_fall(struct task *t)
 {
     struct browsing *b = container_of(t, struct browsing, fall);
     fail_calls(b, false);
-    save(b);
+    browsing_save(b);
     task_defer(b->en->loop, &b->pump);
 }
 
@@ -224,50 +141,62 @@ static void on_limit(struct timer *t)
     struct browsing_call *c = container_of(t, struct browsing_call, limit);
     struct browsing *b = c->b;
     struct err e = ERR_INIT;
-    err_set(&e, ERR_TIMEOUT,
-            "the browser did not answer within %lld s, and was ended; the next call "
-            "starts another",
-            (long long)((c->timeout_ms + 999) / 1000));
+    err_set(&e, c->cancelled ? ERR_CANCELLED : ERR_TIMEOUT,
+            "%s, and the process beside the browser did not say so within %d s more: it "
+            "was ended; the next call starts another",
+            c->cancelled ? "the call was cancelled" : "the call's time is over",
+            BROWSING_GRACE_MS / 1000);
     leave_process(b);
     call_over(c, NULL, &e);
-    save(b);
+    browsing_save(b);
 }
 
-static void set_place(char **place, struct str s)
+void browsing_limit(struct browsing_call *c, int64_t left_ms)
+{
+    left_ms += BROWSING_GRACE_MS;
+    timer_begin(c->b->en->loop, &c->limit, left_ms > 0 ? left_ms : 0, on_limit);
+}
+
+void browsing_idle(struct browsing *b, int64_t left_ms)
+{
+    timer_begin(b->en->loop, &b->idle, left_ms > 0 ? left_ms : 0, on_idle);
+}
+
+void browsing_set_place(char **place, struct str s)
 {
     free(*place);
     *place = xstrndup(s.p, s.n < PLACE_MAX ? s.n : PLACE_MAX);
 }
 
-static void remember(struct browsing *b, const char *id)
+void browsing_remember(struct browsing *b, const char *id)
 {
-    if (strcmp(b->done[DONE - 1], id) == 0)
+    if (strcmp(b->done[BROWSING_DONE - 1], id) == 0)
         return;
     memmove(b->done[0], b->done[1], sizeof(b->done) - sizeof(b->done[0]));
-    snprintf(b->done[DONE - 1], sizeof(b->done[0]), "%s", id);
+    snprintf(b->done[BROWSING_DONE - 1], sizeof(b->done[0]), "%s", id);
 }
 
 static void on_answer(struct browsing *b, struct browsing_call *c, const struct json *j)
 {
     struct err e = ERR_INIT;
     struct str failed = json_str(j, "failed", "");
-    remember(b, c->id);
+    browsing_remember(b, c->id);
     if (failed.n) {
         err_set(&e, (enum err_code)json_int(j, "code", ERR_GONE), "%.*s",
                 STR_ARG(failed));
         call_over(c, NULL, &e);
         return;
     }
-    set_place(&b->url, json_str(j, "url", ""));
-    set_place(&b->title, json_str(j, "title", ""));
-    set_place(&b->mode, json_str(j, "mode", ""));
+    browsing_set_place(&b->url, json_str(j, "url", ""));
+    browsing_set_place(&b->title, json_str(j, "title", ""));
+    browsing_set_place(&b->mode, json_str(j, "mode", ""));
     call_over(c, j, NULL);
 }
 
 /* The id is the first member: what is not of the call that runs is not parsed. */
 static void on_line(struct browsing *b, struct str line)
 {
-    struct browsing_call *c = first(b);
+    struct browsing_call *c = browsing_first(b);
     struct err e = ERR_INIT;
     char head[OP_ID_MAX + 16];
     snprintf(head, sizeof(head), "{\"id\":\"%s\"", c ? c->id : "");
@@ -286,18 +215,25 @@ static void on_line(struct browsing *b, struct str line)
         call_over(c, NULL, &e);
     json_free(j);
     buf_reset(&b->line);
-    save(b);
+    browsing_save(b);
 }
 
 /* ---- the host ---- */
 
-static void send(struct browsing *b, struct str line)
+void browsing_send(struct browsing *b, struct str line)
 {
     uint64_t at;
     if (!b->process)
         return;
     process_stdin_room(b->process, &at);
     process_stdin(b->process, at, line, false);
+}
+
+static void send_about(struct browsing *b, const char *what, const char *id)
+{
+    char line[OP_ID_MAX + 24];
+    snprintf(line, sizeof(line), "{\"%s\":\"%s\"}\n", what, id);
+    browsing_send(b, str_of(line));
 }
 
 static void tell_seen(struct browsing *b)
@@ -307,7 +243,7 @@ static void tell_seen(struct browsing *b)
         return;
     b->seen = b->at;
     snprintf(line, sizeof(line), "{\"read\":%llu}\n", (unsigned long long)b->at);
-    send(b, str_of(line));
+    browsing_send(b, str_of(line));
 }
 
 static size_t on_output(struct op *op, int stream, uint64_t at, struct str bytes)
@@ -343,7 +279,7 @@ static void on_note(struct op *op, const char *kind, const char *text, uint64_t 
                     uint64_t to)
 {
     struct browsing *b = op->owner;
-    struct browsing_call *c = first(b);
+    struct browsing_call *c = browsing_first(b);
     (void)text;
     (void)from;
     if (strcmp(kind, "gap") != 0)
@@ -351,11 +287,8 @@ static void on_note(struct op *op, const char *kind, const char *text, uint64_t 
     b->at = to;
     buf_reset(&b->line);
     b->skipping = true;
-    if (c && c->step != WAITING) {
-        char line[OP_ID_MAX + 20];
-        snprintf(line, sizeof(line), "{\"again\":\"%s\"}\n", c->id);
-        send(b, str_of(line));
-    }
+    if (c && c->step != WAITING)
+        send_about(b, "again", c->id);
 }
 
 static void on_end(struct op *op)
@@ -375,7 +308,7 @@ static void on_end(struct op *op)
 
 static const struct op_sink sink = {on_output, on_note, on_end};
 
-static void follow(struct browsing *b, uint64_t from)
+void browsing_follow(struct browsing *b, uint64_t from)
 {
     buf_init(&b->line, LINE_MAX_BYTES);
     b->skipping = false;
@@ -392,7 +325,7 @@ static int start_host(struct browsing *b, struct err *e)
     struct engine *en = b->en;
     struct json *given = json_object();
     struct buf options = BUF_INIT(3 * PATH_MAX);
-    char self[PATH_MAX] = "/proc/self/exe", name[sizeof(stem) + 16];
+    char self[PATH_MAX] = "/proc/self/exe", name[sizeof(browsing_stem) + 16];
     json_put_str(given, "mode", json_str(b->opts, "mode", ""));
     json_put_str(given, "downloads", json_str(b->opts, "downloads", ""));
     json_put_str(given, "cdp", json_str(b->opts, "cdp", ""));
@@ -401,8 +334,8 @@ static int start_host(struct browsing *b, struct err *e)
     json_put_int(given, "window", (int64_t)(engine_spool_bytes(en) / 8));
     json_print(&options, given);
     json_free(given);
-    memcpy(name, stem, sizeof(stem));
-    random_hex(name + sizeof(stem) - 1, 12);
+    memcpy(name, browsing_stem, sizeof(browsing_stem));
+    random_hex(name + sizeof(browsing_stem) - 1, 12);
     if (access(self, X_OK) < 0)
         self_path(self, sizeof(self));
     char word[] = "od-browser", *argv[] = {word, (char *)buf_z(&options), NULL};
@@ -416,7 +349,7 @@ static int start_host(struct browsing *b, struct err *e)
     buf_release(&options);
     if (!b->process)
         return -1;
-    follow(b, 0);
+    browsing_follow(b, 0);
     return 0;
 }
 
@@ -432,17 +365,17 @@ static int call_send(struct browsing_call *c, struct err *e)
                        c->line.n, room);
     c->step = RUNNING;
     c->begun_ms = clock_wall_ms();
-    save(b);
+    browsing_save(b);
     process_stdin(b->process, c->in, buf_str(&c->line), false);
     buf_release(&c->line);
-    timer_begin(b->en->loop, &c->limit, c->timeout_ms, on_limit);
+    browsing_limit(c, c->timeout_ms);
     return 0;
 }
 
 static void on_pump(struct task *t)
 {
     struct browsing *b = container_of(t, struct browsing, pump);
-    struct browsing_call *c = first(b);
+    struct browsing_call *c = browsing_first(b);
     struct err e = ERR_INIT;
     if (!c || c->step != WAITING)
         return;
@@ -455,7 +388,7 @@ static void on_pump(struct task *t)
 
 /* ---- life ---- */
 
-static struct browsing *browsing_make(struct engine *en, struct str name)
+struct browsing *browsing_make(struct engine *en, struct str name)
 {
     struct browsing *b = xnew(struct browsing);
     b->en = en;
@@ -480,9 +413,9 @@ struct browsing *browsing_open(struct engine *en, struct str name,
     struct browsing *b = browsing_lookup(en, name);
     if (b)
         return b;
-    if (name.n == 0 || name.n > NAME_BYTES || memchr(name.p, '/', name.n)) {
+    if (name.n == 0 || name.n > BROWSING_NAME || memchr(name.p, '/', name.n)) {
         err_set(e, ERR_INVALID, "a browser's name has 1 to %d bytes and no slash",
-                NAME_BYTES);
+                BROWSING_NAME);
         return NULL;
     }
     if (o->mode.n > 0 && !str_eq(o->mode, STR("text"))) {
@@ -501,7 +434,7 @@ struct browsing *browsing_open(struct engine *en, struct str name,
     json_put_str(b->opts, "task", o->task);
     json_put_str(b->opts, "cwd", o->cwd);
     json_put_str(b->opts, "user", o->user);
-    timer_begin(en->loop, &b->idle, LIMIT_BROWSER_IDLE_MS, on_idle);
+    browsing_idle(b, LIMIT_BROWSER_IDLE_MS);
     return b;
 }
 
@@ -522,7 +455,7 @@ void browsing_close(struct browsing *b)
     err_set(&b->why, ERR_CANCELLED, "the browser %s was closed", b->name);
     fail_calls(b, true);
     leave_process(b);
-    forget(b);
+    browsing_forget(b);
     timer_stop(&b->idle);
     task_cancel(&b->pump);
     task_cancel(&b->fall);
@@ -551,84 +484,6 @@ void browsing_cancel_all(struct engine *en)
     }
 }
 
-/* ---- another worker ---- */
-
-static struct browsing_call *call_make(struct browsing *b, struct str id)
-{
-    struct browsing_call *c = xnew(struct browsing_call);
-    c->b = b;
-    snprintf(c->id, sizeof(c->id), "%.*s", STR_ARG(id));
-    buf_init(&c->line, LIMIT_ZMTP_OUT);
-    list_add_tail(&b->calls, &c->node);
-    return c;
-}
-
-/* The call that ran: its answer is in the output, or comes, or it never began. */
-static void resume_call(struct browsing *b, const struct json *j)
-{
-    uint64_t in = (uint64_t)json_int(j, "in", 0), len = (uint64_t)json_int(j, "len", 0);
-    uint64_t sent;
-    process_stdin_room(b->process, &sent);
-    if (sent < in + len) {
-        if (sent > in)
-            send(b, STR("\n"));
-        return;
-    }
-    struct browsing_call *c = call_make(b, json_str(j, "id", ""));
-    c->step = RUNNING;
-    c->begun_ms = json_int(j, "begun", 0);
-    c->timeout_ms = json_int(j, "timeout", BROWSING_TIME_MS);
-    int64_t left = c->begun_ms + c->timeout_ms - clock_wall_ms();
-    timer_begin(b->en->loop, &c->limit, left > 0 ? left : 0, on_limit);
-}
-
-void browsing_resume(struct engine *en, struct str name, struct str state)
-{
-    struct err e = ERR_INIT;
-    struct json *j = json_parse(state, &e);
-    if (!j) {
-        log_error("browser %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
-        return;
-    }
-    struct browsing *b = browsing_make(en, name);
-    const struct json *opts = json_get(j, "opts");
-    for (size_t i = 0; i < sizeof(kept_opts) / sizeof(*kept_opts); i++)
-        json_put_str(b->opts, kept_opts[i], json_str(opts, kept_opts[i], ""));
-    snprintf(b->dir, sizeof(b->dir), "%.*s", STR_ARG(json_str(j, "dir", "")));
-    for (const struct json *d = json_first(json_get(j, "done")); d; d = json_next(d)) {
-        char id[OP_ID_MAX + 1];
-        snprintf(id, sizeof(id), "%.*s", STR_ARG(json_str_value(d, "")));
-        remember(b, id);
-    }
-    set_place(&b->url, json_str(j, "url", ""));
-    set_place(&b->title, json_str(j, "title", ""));
-    set_place(&b->mode, json_str(j, "mode", ""));
-    b->used_ms = json_int(j, "used", b->used_ms);
-    b->process = process_find(en, json_str(j, "process", ""));
-    int64_t left = b->used_ms + LIMIT_BROWSER_IDLE_MS - clock_wall_ms();
-    timer_begin(en->loop, &b->idle, left > 0 ? left : 0, on_idle);
-    if (b->process && json_has(j, "id"))
-        resume_call(b, j);
-    if (!list_empty(&b->calls))
-        timer_stop(&b->idle);
-    if (b->process)
-        follow(b, (uint64_t)json_int(j, "at", 0));
-    json_free(j);
-}
-
-void browsing_resumed(struct engine *en)
-{
-    struct str key, other;
-    void *value, *browser;
-    for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));) {
-        bool ours = !str_starts(key, str_of(stem)) || process_ended(value);
-        for (void *k = NULL; (k = map_next(&en->browsers, k, &other, &browser));)
-            ours |= ((struct browsing *)browser)->process == value;
-        if (!ours)
-            end_process(en, value);
-    }
-}
-
 /* ---- asking ---- */
 
 static struct browsing_call *find_call(struct browsing *b, const char *id, int *count)
@@ -644,14 +499,16 @@ static struct browsing_call *find_call(struct browsing *b, const char *id, int *
     return found;
 }
 
-/* {"id":ID, and what is asked. -1: e */
-static int put_request(struct buf *out, const char *id, const struct json *what,
-                       struct err *e)
+/* {"id":ID,"within":MS, and what is asked. -1: e */
+static int put_request(struct buf *out, const struct browsing_call *c,
+                       const struct json *what, struct err *e)
 {
     size_t at;
     int rc = buf_addz(out, "{\"id\":");
     if (rc == 0)
-        rc = json_quote(out, str_of(id));
+        rc = json_quote(out, str_of(c->id));
+    if (rc == 0)
+        rc = buf_addf(out, ",\"within\":%lld", (long long)c->timeout_ms);
     at = out->n;
     if (rc == 0)
         rc = json_print(out, what);
@@ -673,12 +530,12 @@ static int put_request(struct buf *out, const char *id, const struct json *what,
 static int ask_again(struct browsing *b, const char *id, bool alone, struct buf *out,
                      struct err *e)
 {
-    int i = DONE - 1;
+    int i = BROWSING_DONE - 1;
     while (i >= 0 && (!id[0] || strcmp(b->done[i], id) != 0))
         i--;
     if (i < 0)
         return 0;
-    if (i < DONE - 1 || !alone || !b->process || process_ended(b->process))
+    if (i < BROWSING_DONE - 1 || !alone || !b->process || process_ended(b->process))
         return err_set(e, ERR_GONE,
                        "these actions were carried out before, and what was seen then is "
                        "not kept any more");
@@ -704,12 +561,12 @@ struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask
         return NULL;
     }
     random_hex(id, 32);
-    c = call_make(b, str_of(q->id[0] ? q->id : id));
+    c = browsing_call_make(b, str_of(q->id[0] ? q->id : id));
     c->done = done;
     c->owner = owner;
     c->timeout_ms = q->timeout_ms > 0 ? q->timeout_ms : BROWSING_TIME_MS;
     int again = ask_again(b, q->id, count == 0, &c->line, e);
-    if (again < 0 || (!again && put_request(&c->line, c->id, q->what, e) < 0)) {
+    if (again < 0 || (!again && put_request(&c->line, c, q->what, e) < 0)) {
         list_del(&c->node);
         bury_call(c);
         return NULL;
@@ -717,6 +574,21 @@ struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask
     task_defer(b->en->loop, &b->pump);
     return c;
 }
+
+void browsing_cancel(struct browsing_call *c)
+{
+    struct err e = ERR_INIT;
+    if (c->step == WAITING) {
+        err_set(&e, ERR_CANCELLED, "the call was cancelled before it began");
+        call_over(c, NULL, &e);
+    } else if (!c->cancelled) {
+        c->cancelled = true;
+        send_about(c->b, "cancel", c->id);
+        browsing_limit(c, 0);
+    }
+}
+
+bool browsing_runs(const struct browsing_call *c) { return c->step == RUNNING; }
 
 void browsing_drop(struct browsing_call *c)
 {
@@ -730,12 +602,12 @@ void browsing_drop(struct browsing_call *c)
 struct json *browsing_json(const struct browsing *b)
 {
     struct json *j = json_object();
-    const struct browsing_call *c = first(b);
+    const struct browsing_call *c = browsing_first(b);
     json_put_z(j, "name", b->name);
     json_put_z(j, "state", c ? "busy" : b->process ? "idle" : "closed");
-    put_text(j, "mode", b->mode);
-    put_text(j, "url", b->url);
-    put_text(j, "title", b->title);
+    json_put_z(j, "mode", b->mode ? b->mode : "");
+    json_put_z(j, "url", b->url ? b->url : "");
+    json_put_z(j, "title", b->title ? b->title : "");
     json_put_int(j, "idle_ms", c ? 0 : clock_wall_ms() - b->used_ms);
     json_put_int(j, "pid", b->process ? process_pid(b->process) : 0);
     return j;

@@ -9,8 +9,10 @@
  * again.
  *
  *   call: WAITING --its turn--> RUNNING --answer--> done
- *         RUNNING --its time is over, or the process ended--> done, with an error; the
- *                   next call starts another process
+ *         RUNNING --its time is over, or it is cancelled--> done: the host says so, and
+ *                   the browser and its pages stay
+ *         RUNNING --the host does not say so, or ended--> done, with an error; the next
+ *                   call starts another process
  */
 #ifndef OD_ENGINE_BROWSING_H
 #define OD_ENGINE_BROWSING_H
@@ -61,6 +63,13 @@ void browsing_cancel_all(struct engine *en);
 /* NULL: e (LIMIT: too many wait, or it is too long). */
 struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask *q,
                                    browsing_done_fn *done, void *owner, struct err *e);
+/*
+ * Ends a call. One that waits is done at once, within this, as CANCELLED; one that runs
+ * is done when the host has stopped it, with CANCELLED or, if that was sooner, its
+ * answer.
+ */
+void browsing_cancel(struct browsing_call *c);
+bool browsing_runs(const struct browsing_call *c);
 /* Nobody listens any more. One that waits is never begun; one that runs goes on. */
 void browsing_drop(struct browsing_call *c);
 

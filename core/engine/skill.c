@@ -395,10 +395,18 @@ struct skill_run *skill_start(const struct skill_call *q, skill_done_fn *done, v
     return r;
 }
 
-void skill_cancel(struct skill_run *r)
+void skill_leave(struct skill_run *r)
 {
     stop_work(r);
     free_run(r);
+}
+
+void skill_cancel(struct skill_run *r)
+{
+    struct browsing_call *c = r->browse && browsing_runs(r->browse) ? r->browse : NULL;
+    skill_leave(r);
+    if (c)
+        browsing_cancel(c);
 }
 
 /* ---- searches ---- */

@@ -108,6 +108,8 @@ typedef void skill_done_fn(void *arg, struct str text, bool failed);
 struct skill_run *skill_start(const struct skill_call *q, skill_done_fn *done, void *arg,
                               struct err *e);
 void skill_cancel(struct skill_run *r);
+/* The same, but a browser goes on: who asks again with that token gets the answer. */
+void skill_leave(struct skill_run *r);
 
 /* For programs without a loop; q->loop is not looked at. Appends the text. -1: e. */
 int skill_wait(const struct skill_call *q, struct buf *out, bool *failed, struct err *e);

@@ -2,8 +2,8 @@
 /* Actions of a reader without a browser, one after the other. */
 #include "engine/webreader.h"
 
+#include "base/clock.h"
 #include "base/json.h"
-#include "engine/browse_action.h"
 #include "engine/webpage.h"
 
 #include <stdlib.h>
@@ -18,19 +18,51 @@ static void on_done(struct webtext *w, const struct err *e)
     loop_stop(r->loop);
 }
 
-static void on_stop(struct io *io, uint32_t events)
+static void on_late(struct timer *t)
 {
-    struct webreader *r = container_of(io, struct webreader, stop);
-    (void)events;
-    r->stopped = true;
-    loop_stop(r->loop);
+    loop_stop(container_of(t, struct webreader, late)->loop);
 }
 
-int webreader_open(struct webreader *r, const struct webtext_spec *spec, int stop,
-                   struct err *e)
+static void on_word(struct webreader *r)
+{
+    halt_look(r->halt);
+    if (halt_over(r->halt))
+        loop_stop(r->loop);
+}
+
+static void on_stop(struct io *io, uint32_t events)
+{
+    (void)events;
+    on_word(container_of(io, struct webreader, stop[0]));
+}
+
+static void on_stop_too(struct io *io, uint32_t events)
+{
+    (void)events;
+    on_word(container_of(io, struct webreader, stop[1]));
+}
+
+static void watch_halt(struct webreader *r, bool on)
+{
+    static io_fn *const fn[HALT_FDS] = {on_stop, on_stop_too};
+    for (int i = 0; i < HALT_FDS; i++) {
+        io_stop(&r->stop[i]);
+        if (on && r->halt && r->halt->fds[i] >= 0)
+            io_start(r->loop, &r->stop[i], r->halt->fds[i], EPOLLIN, fn[i]);
+    }
+    timer_stop(&r->late);
+    if (on && r->halt && r->halt->end_ms) {
+        int64_t left = r->halt->end_ms - clock_ms();
+        timer_begin(r->loop, &r->late, left > 0 ? left : 0, on_late);
+    }
+}
+
+int webreader_open(struct webreader *r, const struct webtext_spec *spec,
+                   struct halt *halt, struct err *e)
 {
     struct webtext_spec own = *spec;
-    *r = (struct webreader){.loop = loop_new(), .stop_fd = stop, .stop = {.fd = -1}};
+    *r = (struct webreader){
+        .loop = loop_new(), .halt = halt, .stop = {{.fd = -1}, {.fd = -1}}};
     if (!r->loop)
         return err_set(e, ERR_LIMIT, "cannot read pages: no descriptors are left");
     own.loop = r->loop;
@@ -56,20 +88,23 @@ void webreader_close(struct webreader *r)
     r->web = NULL;
 }
 
+static int interrupted(struct webreader *r)
+{
+    return err_set(&r->why, ERR_CANCELLED, "it was interrupted");
+}
+
 /* The rest of an action that was begun. */
 static int finish(struct webreader *r, int begun)
 {
     if (begun < 0)
         return -1;
-    bool watched = r->stop_fd >= 0 &&
-                   io_start(r->loop, &r->stop, r->stop_fd, EPOLLIN, on_stop) == 0;
+    watch_halt(r, true);
     int turned = loop_run(r->loop);
-    if (watched)
-        io_stop(&r->stop);
-    if (r->stopped)
-        return err_set(&r->why, ERR_CANCELLED, "it was interrupted");
+    watch_halt(r, false);
     if (turned < 0)
         return err_set(&r->why, ERR_INTERNAL, "the event loop failed");
+    if (webtext_cancel(r->web))
+        return interrupted(r);
     return r->why.code ? -1 : 0;
 }
 
@@ -149,8 +184,13 @@ int webreader_act(struct webreader *r, struct str actions)
         struct err e = r->why;
         err_set(&r->why, ERR_INVALID, "%s (%s)", e.text, why.text);
     }
-    for (size_t i = 0; rc == 0 && i < t.n; i++)
-        rc = act(r, &t.calls[i]);
+    r->did = (struct browse_progress){.all = rc == 0 ? t.n : 0};
+    while (rc == 0 && r->did.done < t.n) {
+        const struct browse_call *c = &t.calls[r->did.done];
+        r->did.name = c->name;
+        rc = halt_over(r->halt) ? interrupted(r) : act(r, c);
+        r->did.done += rc == 0;
+    }
     browse_text_release(&t);
     return rc;
 }

@@ -9,25 +9,29 @@
 #ifndef OD_ENGINE_WEBREADER_H
 #define OD_ENGINE_WEBREADER_H
 
+#include "engine/browse_action.h"
 #include "engine/webtext.h"
+#include "os/halt.h"
 
 struct webreader {
-    struct webtext *web; /* owned; to be looked at */
-    struct loop *loop;   /* owned */
-    struct io stop;      /* while it waits */
-    int stop_fd;         /* borrowed */
-    bool stopped;
-    struct err why;  /* of the last action */
+    struct webtext *web;        /* owned; to be looked at */
+    struct loop *loop;          /* owned */
+    struct halt *halt;          /* borrowed; NULL: none */
+    struct io stop[HALT_FDS];   /* while it waits */
+    struct timer late;          /* the same */
+    struct browse_progress did; /* of the last text */
+    struct err why;             /* of the last action */
     struct buf said; /* send_msg_to_user and report_infeasible, one line each */
 };
 
 /*
  * spec's loop, on_done and owner are the reader's own, deny is that of OD_BROWSE_DENY
- * where it has none. stop: when it is readable, what
- * waits ends with CANCELLED; -1: none. -1: e; there is nothing to be closed then.
+ * where it has none. halt: what waits ends with CANCELLED
+ * when that is over, and leaves the page as it was; NULL: none. -1: e; there is nothing
+ * to be closed then.
  */
-int webreader_open(struct webreader *r, const struct webtext_spec *spec, int stop,
-                   struct err *e);
+int webreader_open(struct webreader *r, const struct webtext_spec *spec,
+                   struct halt *halt, struct err *e);
 void webreader_close(struct webreader *r);
 /* 0; -1: r->why. */
 int webreader_goto(struct webreader *r, struct str url);

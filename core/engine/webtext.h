@@ -76,6 +76,9 @@ int webtext_select(struct webtext *w, struct str bid, const struct str *options,
                    struct err *e);
 /* "Enter" in a field sends its form; in a link or a button it clicks. */
 int webtext_press(struct webtext *w, struct str bid, struct str key, struct err *e);
+/* The action under way ends without a word, and the page is as it was. false: there is
+ * none. */
+bool webtext_cancel(struct webtext *w);
 /* Without a page before, or behind, they do nothing. */
 int webtext_back(struct webtext *w, struct err *e);
 int webtext_forward(struct webtext *w, struct err *e);

@@ -59,6 +59,15 @@ void webtext_stop(struct webtext *w)
     webtext_ask_release(&w->ask);
 }
 
+bool webtext_cancel(struct webtext *w)
+{
+    if (!webtext_is_busy(w))
+        return false;
+    webtext_stop(w);
+    w->state = WEBTEXT_IDLE;
+    return true;
+}
+
 static void on_told(struct task *t)
 {
     struct webtext *w = container_of(t, struct webtext, later);

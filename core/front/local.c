@@ -926,6 +926,8 @@ static void resize(struct conn *c, struct str text)
     struct json *j = json_parse(text, &e);
     if (j && c->cell)
         local_cell_answer(c, j);
+    else if (j && c->browse)
+        local_browse_say(c, j);
     else if (j && c->attached)
         session_resize(c->attached, (int)json_int(j, "rows", 0),
                        (int)json_int(j, "cols", 0), &e);

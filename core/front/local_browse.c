@@ -65,6 +65,12 @@ void local_browse_drop(struct conn *c)
     ask_free(a);
 }
 
+void local_browse_say(struct conn *c, const struct json *j)
+{
+    if (c->browse->call && json_bool(j, "cancel", false))
+        browsing_cancel(c->browse->call);
+}
+
 static void on_done(void *owner, const struct json *answer, const struct err *e)
 {
     struct browse_ask *a = owner;
@@ -122,6 +128,7 @@ int local_browse(struct conn *c, const struct json *q, struct err *e)
         return -1;
     }
     c->browse = a;
+    local_browse_say(c, q);
     return 0;
 }
 

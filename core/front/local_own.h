@@ -64,6 +64,8 @@ void local_cell_drop(struct conn *c);
 /* local_browse.c */
 local_verb local_browse, local_browsers, local_browser;
 void local_browse_room(struct conn *c);
+/* {"cancel": true}: the call ends, and its end is waited for. */
+void local_browse_say(struct conn *c, const struct json *j);
 void local_browse_drop(struct conn *c);
 
 /* local_skill.c */

@@ -59,7 +59,7 @@ void local_skill_drop(struct conn *c)
     struct skill_ask *a = c->skill;
     c->skill = NULL;
     if (a->run)
-        skill_cancel(a->run);
+        skill_leave(a->run);
     ask_free(a);
 }
 

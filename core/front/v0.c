@@ -643,6 +643,8 @@ int v0_cancel(struct v0 *v, uint64_t id, struct err *e)
             session_kill(a->session, SIGTERM, LIMIT_GRACE_MS, false, on_cancelled, NULL);
         } else if (a->cell) {
             v0_cell_cancel(a);
+        } else if (a->browse) {
+            v0_browse_cancel(a);
         }
         return 0;
     }

@@ -121,6 +121,7 @@ static void on_done(void *owner, const struct json *seen, const struct err *e)
     struct action *a = owner;
     bool visit = a->a.kind == V0_BROWSE;
     struct str offered = json_str(seen, "offered", "");
+    a->browse = NULL;
     if (!seen) {
         answer_failure(a, e);
         return;
@@ -178,7 +179,8 @@ int v0_browse_ask(struct action *a, const struct json *what, browsing_done_fn *d
         .id = id, .what = what, .timeout_ms = ms > 0 && ms < STEP_MS ? ms : STEP_MS};
     v0_id(a, id);
     struct browsing *b = browser_of(a->sh, e);
-    return b && browsing_ask(b, &q, done, a, e) ? 0 : -1;
+    a->browse = b ? browsing_ask(b, &q, done, a, e) : NULL;
+    return a->browse ? 0 : -1;
 }
 
 void v0_browse(struct action *a)
@@ -204,6 +206,17 @@ void v0_browse(struct action *a)
     if (v0_browse_ask(a, what, on_done, &e) < 0)
         answer_failure(a, &e);
     json_free(what);
+}
+
+void v0_browse_cancel(struct action *a)
+{
+    if (browsing_runs(a->browse)) {
+        browsing_cancel(a->browse);
+        return;
+    }
+    browsing_drop(a->browse);
+    a->browse = NULL;
+    v0_answer_error(a, STR("The action was cancelled before it began"));
 }
 
 /* ---- before ---- */

@@ -116,6 +116,7 @@ static const char no_task[] =
 static void on_done(void *owner, const struct json *seen, const struct err *e)
 {
     struct action *a = owner;
+    a->browse = NULL;
     if (!seen) {
         v0_answer_error(a, str_of(e->text));
         return;

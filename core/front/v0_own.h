@@ -111,6 +111,8 @@ struct action {
     struct cell_text *said; /* owned; of a cell that runs */
     struct cell *cell;      /* borrowed; the same */
     struct buf did;         /* owned; of a browser: what it is asked to do */
+    /* Borrowed; the same, while it runs or waits. */
+    struct browsing_call *browse;
     struct timer quiet;     /* of one that waits for more lines to be typed */
     struct v0_told after;   /* what is told once this answer is received */
     bool tells;
@@ -191,6 +193,8 @@ void v0_browse(struct action *a);
 /* A line (browser_host.h) to the browser of the action's session; done gets a. -1: e. */
 int v0_browse_ask(struct action *a, const struct json *what, browsing_done_fn *done,
                   struct err *e);
+/* Its call goes, or is stopped and then ends by itself. */
+void v0_browse_cancel(struct action *a);
 /* The folder of downloads, which is there before anything was (--enable-browser). */
 void v0_browse_warm(struct v0 *v);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "proto/cdp_own.h"
 
-#include "base/clock.h"
 #include "base/jsontext.h"
 #include "base/limits.h"
 
@@ -14,8 +13,7 @@ enum { READ_AT_ONCE = 64 << 10 };
 
 void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner)
 {
-    *c = (struct cdp){
-        .from = from, .to = to, .stop = -1, .on_event = on_event, .owner = owner};
+    *c = (struct cdp){.from = from, .to = to, .on_event = on_event, .owner = owner};
     buf_init(&c->in, LIMIT_CDP_MESSAGE);
     buf_init(&c->out, CDP_OUT_MAX);
     if (from >= 0)
@@ -177,12 +175,8 @@ void cdp_message(struct cdp *c, struct buf *whole)
     struct cdp_pending *p = id > 0 && id <= c->last_id ? find(c, (int)id) : NULL;
     struct str method = json_str(j, "method", "");
     if (p && !p->reply) {
-        if (p->unwanted) {
-            drop(p);
-        } else {
-            p->reply = j;
-            j = NULL;
-        }
+        p->reply = j;
+        j = NULL;
     } else if (id == 0 && method.n > 0 && c->on_event) {
         c->on_event(c->owner, json_str(j, "sessionId", ""), method,
                     json_get(j, "params"));
@@ -218,20 +212,14 @@ int cdp_turn(struct cdp *c, int64_t end_ms)
         write_some(c);
         if (c->ended)
             return -1;
-        int64_t left = end_ms - clock_ms();
-        struct pollfd fds[3] = {{c->from, POLLIN, 0},
-                                {c->out.n > 0 ? c->to : -1, POLLOUT, 0},
-                                {c->stop, POLLIN, 0}};
-        if (left < 0)
-            left = 0;
-        int r = poll(fds, 3, left > INT32_MAX ? INT32_MAX : (int)left);
-        if (r == 0)
-            return 0;
-        if (r > 0 && fds[2].revents) {
+        struct pollfd fds[2] = {{c->from, POLLIN, 0},
+                                {c->out.n > 0 ? c->to : -1, POLLOUT, 0}};
+        int r = halt_poll(c->stop, fds, end_ms);
+        if (r < 0)
             cdp_end(c, ERR_CANCELLED, "it was interrupted");
-            return -1;
-        }
-        if (r < 0 || !fds[0].revents)
+        if (r <= 0)
+            return r;
+        if (!fds[0].revents)
             continue;
         ssize_t n = read(c->from, bytes, sizeof(bytes));
         if (n > 0) {
@@ -272,7 +260,9 @@ static struct cdp_pending *await(struct cdp *c, int id, int64_t end_ms, struct e
         if (p->reply || p->text.n)
             break;
         if (r == 0) {
-            p->unwanted = true;
+            p->unwanted = p->big;
+            if (!p->big)
+                drop(p);
             err_set(e, ERR_TIMEOUT, "the browser did not answer in time");
             return NULL;
         }

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "os/halt.h"
 
 enum { CDP_PENDING_MAX = 64, CDP_OUT_MAX = 32 << 20 };
 
@@ -23,16 +24,16 @@ typedef void cdp_event_fn(void *owner, struct str session, struct str method,
                           const struct json *params);
 
 struct cdp_pending {
-    int id; /* 0: a free place */
-    bool unwanted;
+    int id;             /* 0: a free place */
     bool big;           /* the answer is wanted as text */
+    bool unwanted;      /* a big one that nobody waits for: its text is not looked at */
     struct json *reply; /* owned; NULL: not there yet */
     struct buf text;    /* owned: of a big one, as it came; n 0: not there yet */
 };
 
 struct cdp {
-    int from, to; /* owned; -1: none */
-    int stop;     /* borrowed: when it is readable the connection ends; -1: none */
+    int from, to;          /* owned; -1: none */
+    struct halt *stop;     /* borrowed: ends turns early, or the connection; NULL: none */
     struct cdp_link *link; /* owned: the WebSocket; NULL: the pipes */
     struct buf in, out;
     int last_id;
@@ -43,7 +44,7 @@ struct cdp {
     struct err why; /* it ended */
 };
 
-/* Takes both descriptors and makes them non-blocking; stop is -1. */
+/* Takes both descriptors and makes them non-blocking; stop is NULL. */
 void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner);
 /*
  * Connects an opened one without descriptors: ws://HOST:PORT/devtools/browser/…, or
@@ -79,7 +80,10 @@ int cdp_wait_big(struct cdp *c, int id, int64_t end_ms, struct buf *out, struct 
 /* cdp_send and cdp_wait. */
 struct json *cdp_call(struct cdp *c, struct str session, const char *method,
                       struct json *take, int64_t end_ms, struct err *e);
-/* Waits for something to happen. 1: it did; 0: end_ms came; -1: it ended, c->why. */
+/*
+ * Waits for something to happen. 1: it did; 0: end_ms came, or stop has it that what is
+ * under way is over; -1: it ended, c->why. However much happens, end_ms comes.
+ */
 int cdp_turn(struct cdp *c, int64_t end_ms);
 /* What a turn does with bytes that came. */
 void cdp_take(struct cdp *c, struct str bytes);

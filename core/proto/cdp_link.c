@@ -40,7 +40,7 @@ struct cdp_link {
     struct httpc http;
     struct ws ws;
     struct tls_client *tls;
-    struct io stop;
+    struct io stop[HALT_FDS];
     struct timer late;
     char text[TEXT_MAX + 1]; /* the address */
     struct url at;           /* in text */
@@ -248,26 +248,53 @@ static void on_late(struct timer *t)
     loop_stop(container_of(t, struct cdp_link, late)->loop);
 }
 
+static void on_word(struct cdp_link *k)
+{
+    halt_look(k->c->stop);
+    if (k->c->stop->ended) {
+        cdp_end(k->c, ERR_CANCELLED, "it was interrupted");
+        fail(k, ERR_CANCELLED, "it was interrupted");
+    } else if (k->c->stop->cut) {
+        loop_stop(k->loop);
+    }
+}
+
 static void on_stop(struct io *io, uint32_t events)
 {
-    struct cdp_link *k = container_of(io, struct cdp_link, stop);
     (void)events;
-    io_stop(io);
-    cdp_end(k->c, ERR_CANCELLED, "it was interrupted");
-    fail(k, ERR_CANCELLED, "it was interrupted");
+    on_word(container_of(io, struct cdp_link, stop[0]));
+}
+
+static void on_stop_too(struct io *io, uint32_t events)
+{
+    (void)events;
+    on_word(container_of(io, struct cdp_link, stop[1]));
+}
+
+static void watch_stop(struct cdp_link *k, bool on)
+{
+    static io_fn *const fn[HALT_FDS] = {on_stop, on_stop_too};
+    for (int i = 0; i < HALT_FDS; i++) {
+        if (!on)
+            io_stop(&k->stop[i]);
+        else if (k->c->stop && k->c->stop->fds[i] >= 0)
+            io_start(k->loop, &k->stop[i], k->c->stop->fds[i], EPOLLIN, fn[i]);
+    }
 }
 
 /* Runs the loop until something happened, or end_ms. false: it was the time. */
 static bool run(struct cdp_link *k, int64_t end_ms)
 {
-    int64_t left = end_ms - clock_ms();
+    int64_t left = halt_end(k->c->stop, end_ms) - clock_ms();
     k->moved = false;
-    if (!k->stop.loop && k->c->stop >= 0)
-        io_start(k->loop, &k->stop, k->c->stop, EPOLLIN, on_stop);
-    timer_begin(k->loop, &k->late, left > 0 ? left : 0, on_late);
+    if (left < 0 || (k->c->stop && k->c->stop->cut))
+        return false;
+    watch_stop(k, true);
+    timer_begin(k->loop, &k->late, left, on_late);
     if (loop_run(k->loop) < 0)
         cdp_end(k->c, ERR_INTERNAL, "the event loop failed");
     timer_stop(&k->late);
+    watch_stop(k, false);
     return k->moved;
 }
 
@@ -288,7 +315,7 @@ void cdp_link_free(struct cdp_link *k)
         dial_cancel(k->dial);
     httpc_release(&k->http);
     ws_release(&k->ws);
-    io_stop(&k->stop);
+    watch_stop(k, false);
     timer_stop(&k->late);
     tls_client_free(k->tls);
     loop_free(k->loop);
@@ -326,7 +353,8 @@ int cdp_dial(struct cdp *c, const char *address, int64_t end_ms, struct err *e)
     struct err why = ERR_INIT;
     c->link = k;
     k->c = c;
-    k->stop.fd = -1;
+    for (int i = 0; i < HALT_FDS; i++)
+        k->stop[i].fd = -1;
     buf_init(&k->body, VERSION_MAX);
     if (!(k->loop = loop_new()))
         return err_sys(e, errno, "cannot make an event loop");

@@ -74,7 +74,7 @@ static double per_action(const char *call, int count)
 
 int main(int argc, char **argv)
 {
-    struct browser_opts o = {.stop = -1};
+    struct browser_opts o = {0};
     struct err e = ERR_INIT;
     double v[VISITS], begin = now_us();
     if (argc < 2)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files browser_host*.c share. */
+#ifndef OD_ENGINE_BROWSER_HOST_OWN_H
+#define OD_ENGINE_BROWSER_HOST_OWN_H
+
+#include "engine/browser_host.h"
+#include "engine/browser_task.h"
+#include "engine/op.h"
+#include "engine/webreader.h"
+
+struct host {
+    struct halt halt; /* ended: the process is to end */
+    struct buf in;
+    uint64_t sent, seen, window; /* bytes out; window: not yet seen by the reader */
+    int64_t within_ms;           /* of the call */
+    struct buf answer;           /* the last one, to be sent again */
+    char id[OP_ID_MAX + 1];
+    char cancel[OP_ID_MAX + 1]; /* a call that is not wanted any more; "": none */
+    bool again;
+    bool text; /* no Chromium is wanted */
+    struct str downloads, cdp;
+    char dir[PATH_MAX];
+    struct browser *b; /* NULL: none */
+    struct webreader reader;
+    bool reading; /* there is one */
+    bool told;    /* the browser's elements have bids */
+    struct browser_task task;
+    struct buf news; /* for the next answer */
+    unsigned offered;
+};
+
+/*
+ * What a call is told of the page, as its member look has it, into out. -1: e, and out is
+ * of no use.
+ */
+int host_see_browser(struct host *h, const struct json *q, struct json *out,
+                     struct err *e);
+void host_see_reader(struct host *h, const struct json *q, struct json *out);
+
+#endif
