@@ -618,6 +618,8 @@ static int serve_main(int argc, char **argv)
     if (s.o.status)
         return serve_status(&s.o);
     umask(022);
+    if (s.o.browse_deny) /* browsers are told by their environment */
+        setenv("OD_BROWSE_DENY", s.o.browse_deny, 1);
     if (take_cache_dir(&s, &e) < 0)
         return fail(&s, &e);
     read_plugins(&s);

@@ -54,7 +54,8 @@ struct serve_options {
     int64_t plugin_seconds; /* for one that has no limit of its own */
     const char *cache_dir;  /* NULL: none */
     bool browser, su;
-    struct json *eval; /* as v0_eval_read has it, until used; NULL: no evaluation */
+    const char *browse_deny; /* a list (net/denied.h); NULL: none */
+    struct json *eval;       /* as v0_eval_read has it, until used; NULL: no evaluation */
     int64_t no_change_ms;
 
     /* The log of events. */

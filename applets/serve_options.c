@@ -5,6 +5,7 @@
  */
 #include "base/log.h"
 #include "front/v0.h"
+#include "net/denied.h"
 #include "serve.h"
 
 #include <errno.h>
@@ -57,6 +58,7 @@ enum id {
     PLUGIN_TIMEOUT,
     CACHE_DIR,
     BROWSER,
+    BROWSE_DENY,
     EVAL_ENV,
     NO_CHANGE,
     FSYNC,
@@ -184,6 +186,12 @@ static const struct setting {
         {"browsergym-eval-env", NULL, "NAME", "none",
          "an evaluation: miniwob.TASK is begun and judged in the browser, its page\n"
          "      in the folder MINIWOB_URL; of webarena and visualwebarena the browser",
+         VALUE},
+    [BROWSE_DENY] =
+        {"browse-deny", "OD_BROWSE_DENY", "LIST", "none",
+         "addresses that browsers do not connect to, whatever name leads there:\n"
+         "      networks with commas between them, and \"local\" for all that is not\n"
+         "      public (od help browse)",
          VALUE},
     [NO_CHANGE] = {"no-change-timeout", "NO_CHANGE_TIMEOUT_SECONDS", "SECONDS", "10",
                    "answer OpenHands' client when a command prints nothing for so long",
@@ -730,6 +738,18 @@ static int take_tls(struct given *g, struct err *e)
     return 0;
 }
 
+static int take_browse_deny(struct given *g, struct err *e)
+{
+    struct denied list = {.n = 0};
+    struct err why = ERR_INIT;
+    char space[64];
+    g->out->browse_deny = g->value[BROWSE_DENY];
+    if (!g->out->browse_deny ||
+        denied_parse(&list, str_of(g->out->browse_deny), &why) == 0)
+        return 0;
+    return err_set(e, why.code, "%s: %s", source(g, BROWSE_DENY, space), why.text);
+}
+
 static int take_upgrade(struct given *g, struct err *e)
 {
     struct serve_options *o = g->out;
@@ -782,7 +802,7 @@ static int understand(struct given *g, struct err *e)
         take_switch(g, BROWSER, &o->browser, e) < 0 || take_eval(g, e) < 0 ||
         take_switch(g, DAEMON, &o->daemon, e) < 0 || take_events(g, e) < 0 ||
         take_command(g, e) < 0 || take_tls(g, e) < 0 || take_upgrade(g, e) < 0 ||
-        take_connect(g, e) < 0)
+        take_browse_deny(g, e) < 0 || take_connect(g, e) < 0)
         return -1;
     o->socket = g->value[SOCKET];
     o->state_dir = g->value[STATE_DIR];
