@@ -493,6 +493,7 @@ struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
     list_init(&ev->pendings);
     list_init(&ev->knowns);
     list_init(&ev->natives);
+    list_init(&ev->cells);
     map_init(&ev->names);
     map_init(&ev->ends);
     map_init(&ev->places);
@@ -568,6 +569,8 @@ void events_load(struct events *ev, int memory_fd)
     static const struct v0_log calls = {.begin = events_on_begin,
                                         .started = events_on_started,
                                         .end = events_on_end,
+                                        .said = events_on_said,
+                                        .asks = events_on_asks,
                                         .ready = events_on_ready};
     struct v0_log log = calls;
     open_log(ev, memory_fd);

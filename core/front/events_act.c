@@ -228,6 +228,7 @@ void events_on_end(void *arg, const struct v0_end *x)
 {
     struct events *ev = arg;
     struct pending *p = events_pending(ev, x->id);
+    events_cell_ended(ev, x->id);
     if (p)
         events_end(ev, p, x);
 }

@@ -10,7 +10,8 @@
  *   {"action":"resize","args":{"rows":50,"cols":200}}
  *   {"action":"cancel","args":{"id":N}}             an action: C-c, then harder
  */
-#include "front/events_kernel.h"
+#include "front/events_cell.h"
+#include "front/events_native.h"
 
 #include "base/enc.h"
 #include "base/limits.h"
@@ -98,8 +99,8 @@ static void start_input(struct native *n)
     struct buf bytes = BUF_INIT(LIMIT_EVENT_MAX);
     int rc = bytes_of(n->args, &bytes, &e);
     if (rc == 0 && json_has(n->args, "id")) {
-        rc = events_kernel_input(n->ev, (uint64_t)json_int(n->args, "id", 0),
-                                 buf_str(&bytes), &e);
+        rc = events_cell_input(n->ev, (uint64_t)json_int(n->args, "id", 0),
+                               buf_str(&bytes), &e);
     } else if (rc == 0) {
         struct session *s = want_typed(n, &e);
         rc = s ? session_input(s, buf_str(&bytes), &e) : -1;

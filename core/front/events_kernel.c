@@ -9,10 +9,10 @@
  *   {"action":"complete"|"inspect","args":{"code":…,"at":N}}
  *   {"action":"interrupt_kernel"|"restart_kernel"|"kernels","args":{}}
  */
-#include "front/events_kernel.h"
+#include "front/events_cell.h"
+#include "front/events_native.h"
 
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "engine/cell_text.h"
 #include "engine/kernel.h"
@@ -22,9 +22,6 @@
 
 enum {
     TEXT_MAX = 256 << 10,   /* of an observation */
-    TOLD_MAX = 1 << 20,     /* of a cell's output as events: the log is not for more */
-    TELL_AT = 32 << 10,     /* of one of them */
-    TELL_MS = 100,          /* what comes within is one */
     IMAGES_MAX = 640 << 10, /* of an observation */
     QUESTION_MS = 30000
 };
@@ -35,19 +32,15 @@ struct asked {
     struct kernel *k;     /* borrowed; valid while cell is */
     struct cell *cell;    /* borrowed; NULL: it is over */
     struct cell_text all; /* its text and pictures */
-    struct buf unsaid;    /* of its text, not told yet */
-    uint64_t told;        /* how much was */
-    struct timer tell;
+    struct events_cell tell;
     int images_lost;
-    bool asks;           /* a question of its own waits for an answer */
     struct json *answer; /* of a question; owned */
 };
 
 static void asked_free(struct asked *a)
 {
-    timer_stop(&a->tell);
+    events_cell_drop(&a->tell);
     cell_text_release(&a->all);
-    buf_release(&a->unsaid);
     json_free(a->answer);
     free(a);
 }
@@ -108,39 +101,6 @@ static struct kernel *kernel_of(const struct native *n, bool make, struct err *e
 
 /* ---- what a cell says ---- */
 
-static void say_event(struct asked *a, const char *kind, struct str text,
-                      struct json *take_extras)
-{
-    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
-    struct err e = ERR_INIT;
-    json_put_int(take_extras, "id", (int64_t)a->n->id);
-    buf_addf(&b, "{\"observation\":\"%s\",\"session\":\"%s\",\"content\":", kind,
-             a->n->session);
-    if (json_quote(&b, text) == 0 && buf_addz(&b, ",\"extras\":") == 0 &&
-        json_print(&b, take_extras) == 0 && buf_addc(&b, '}') == 0)
-        native_tell(a->n, &b, &e);
-    buf_release(&b);
-    json_free(take_extras);
-}
-
-static void tell_text(struct asked *a)
-{
-    timer_stop(&a->tell);
-    while (a->unsaid.n && a->told < TOLD_MAX) {
-        struct json *extras = json_object();
-        struct str text = buf_str(&a->unsaid);
-        size_t n = text.n > TELL_AT ? utf8_cut(text, TELL_AT) : text.n;
-        json_put_int(extras, "from", (int64_t)a->told);
-        a->told += n;
-        json_put_int(extras, "to", (int64_t)a->told);
-        say_event(a, "cell_output", str_sub(text, 0, n), extras);
-        buf_consume(&a->unsaid, n);
-    }
-    buf_reset(&a->unsaid);
-}
-
-static void on_tell(struct timer *t) { tell_text(container_of(t, struct asked, tell)); }
-
 /* The picture that came last, if an observation has no room for it. */
 static void drop_large(struct asked *a)
 {
@@ -159,26 +119,21 @@ static void drop_large(struct asked *a)
 static void on_output(void *owner, struct str type, const struct json *content)
 {
     struct asked *a = owner;
-    struct buf text = BUF_INIT(LIMIT_KERNEL_MESSAGE);
     cell_text_add(&a->all, type, content);
     drop_large(a);
-    if (cell_text_of(&text, type, content))
-        cell_text_plain(&a->unsaid, buf_str(&text));
-    buf_release(&text);
-    if (a->unsaid.n >= TELL_AT)
-        tell_text(a);
-    else if (a->unsaid.n && !timer_active(&a->tell))
-        timer_begin(a->n->ev->en->loop, &a->tell, TELL_MS, on_tell);
+    events_cell_said(&a->tell, type, content);
 }
 
 static void on_input(void *owner, struct str prompt, bool password)
 {
     struct asked *a = owner;
-    struct json *extras = json_object();
-    tell_text(a);
-    a->asks = true;
-    json_put_bool(extras, "password", password);
-    say_event(a, "cell_input", prompt, extras);
+    events_cell_asks(&a->tell, prompt, password);
+}
+
+static void on_input_answer(void *owner, struct str text)
+{
+    struct asked *a = owner;
+    cell_answer(a->cell, text);
 }
 
 static void put_images(struct asked *a, struct json *extras)
@@ -195,7 +150,7 @@ static void on_cell_done(void *owner, const struct cell_result *r)
     struct native *n = a->n;
     struct json *extras = json_object();
     struct buf b = BUF_INIT(2 * IMAGES_MAX);
-    tell_text(a);
+    events_cell_over(&a->tell);
     json_put_z(extras, "end", cell_end_name(r->end));
     json_put_z(extras, "kernel", kernel_name(a->k));
     if (r->count)
@@ -282,7 +237,8 @@ static void begin(struct native *n, const char *what, const struct cell_events *
     a->n = n;
     n->own = a;
     cell_text_init(&a->all, TEXT_MAX);
-    buf_init(&a->unsaid, LIMIT_KERNEL_MESSAGE);
+    if (!what)
+        events_cell_begin(&a->tell, n->ev, n->id, n->session, on_input_answer, a);
     a->k = kernel_of(n, true, &e);
     a->cell = a->k ? kernel_run(a->k, &o, ev, a, &e) : NULL;
     if (!a->cell) {
@@ -377,22 +333,3 @@ static void start_kernels(struct native *n)
 
 const struct native_kind native_kernels = {
     .name = "kernels", .at_once = true, .check = check_none, .start = start_kernels};
-
-/* ---- the answer to what a cell asks ---- */
-
-int events_kernel_input(struct events *ev, uint64_t id, struct str text, struct err *e)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &ev->natives) {
-        struct native *n = list_entry(it, struct native, node);
-        struct asked *a = n->own;
-        if (n->id != id || n->kind != &native_cell || !a || !a->asks)
-            continue;
-        a->asks = false;
-        cell_answer(a->cell,
-                    str_ends(text, STR("\n")) ? str_sub(text, 0, text.n - 1) : text);
-        return 0;
-    }
-    return err_set(e, ERR_NOTFOUND, "action %llu is no cell that asks for something",
-                   (unsigned long long)id);
-}

@@ -7,6 +7,7 @@
  *   events_act.c    actions of peers, and what became of them under a restart
  *   events_native.c actions that are no V0, by their table
  *   events_input.c  of those: cancel, input, key, eof, signal, resize
+ *   events_cell.c   what a cell says while it runs
  *   events_link.c   one connection
  *   events_flow.c   the output of one command on one connection
  *   events_http.c   the routes
@@ -102,6 +103,7 @@ struct events {
     struct list pendings;
     unsigned npendings;
     struct list natives; /* struct native, owned */
+    struct list cells;   /* struct events_cell: those that run */
     struct map places;   /* by key: a directory, owned; of the worker before */
     struct map names;    /* struct known, by name */
     struct map ends;     /* struct known without an end, by "ID" */
@@ -190,6 +192,14 @@ void events_on_started(void *arg, uint64_t id, const char *session, const char *
                        uint64_t from);
 void events_on_end(void *arg, const struct v0_end *x);
 void events_on_ready(void *arg);
+
+/* ---- events_cell.c ---- */
+
+/* What a run_ipython says and asks (v0.h). */
+void events_on_said(void *arg, uint64_t id, struct str type, const struct json *content);
+void events_on_asks(void *arg, uint64_t id, struct str prompt, bool password);
+/* The action has ended: before its observation. */
+void events_cell_ended(struct events *ev, uint64_t id);
 
 /* ---- events_link.c ---- */
 

@@ -45,6 +45,12 @@ struct v0_log {
     /* Its command has output from here on; `command` is its id in the session. */
     void (*started)(void *arg, uint64_t id, const char *session, const char *command,
                     uint64_t from);
+    /*
+     * What the cell of a run_ipython of the log's own says and asks while it runs, as
+     * kernel.h has it; v0_cell_input answers. NULL: nobody hears it, and it may not ask.
+     */
+    void (*said)(void *arg, uint64_t id, struct str type, const struct json *content);
+    void (*asks)(void *arg, uint64_t id, struct str prompt, bool password);
     /* The observation: once, before whoever asked hears of it. */
     void (*end)(void *arg, const struct v0_end *x);
     /* Once: the user, the directory and what plugins set up are there. */
@@ -73,6 +79,8 @@ void v0_discard(struct action *take);
  * command gets TERM, and KILL after a grace. -1: e.
  */
 int v0_cancel(struct v0 *v, uint64_t id, struct err *e);
+/* Answers what the cell of the action with this id asks; nothing if there is none. */
+void v0_cell_input(struct v0 *v, uint64_t id, struct str text);
 /* The session that actions of this name are about, if there is one; NULL: none yet. */
 struct session *v0_find_session(struct v0 *v, struct str name);
 /* The kernel of run_ipython in that session; make: also one that is not there yet. */

@@ -89,7 +89,26 @@ void v0_cell_warm(struct v0 *v)
 static void on_output(void *owner, struct str type, const struct json *content)
 {
     struct action *a = owner;
+    const struct v0_log *log = &a->v->log;
     cell_text_add(a->said, type, content);
+    if (a->held && log->said)
+        log->said(log->arg, a->id, type, content);
+}
+
+static void on_input(void *owner, struct str prompt, bool password)
+{
+    struct action *a = owner;
+    a->v->log.asks(a->v->log.arg, a->id, prompt, password);
+}
+
+void v0_cell_input(struct v0 *v, uint64_t id, struct str text)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &v->actions) {
+        struct action *a = list_entry(it, struct action, node);
+        if (a->id == id && a->cell)
+            cell_answer(a->cell, text);
+    }
 }
 
 static void add_extra(struct action *a, struct buf *text, const char *interpreter)
@@ -163,7 +182,9 @@ void v0_cell_cancel(struct action *a)
     v0_answer_error(a, STR("The action was cancelled before it began"));
 }
 
-static const struct cell_events events = {on_output, NULL, on_done};
+/* By HTTP nobody could answer. */
+static const struct cell_events mute = {on_output, NULL, on_done};
+static const struct cell_events asking = {on_output, on_input, on_done};
 
 /* Only the shell's directory goes to the kernel, and only when it has changed. */
 static int push_cwd(struct v0_shell *sh, struct kernel *k, struct err *e)
@@ -198,10 +219,11 @@ void v0_cell(struct action *a)
                           .code = json_str(a->a.args, "code", ""),
                           .timeout_ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000)
                                                          : DEFAULT_MS};
+    const struct cell_events *ev = a->held && a->v->log.asks ? &asking : &mute;
     a->said = xnew(struct cell_text);
     cell_text_init(a->said, TEXT_MAX);
     if (k && push_cwd(a->sh, k, &e) == 0)
-        a->cell = kernel_run(k, &o, &events, a, &e);
+        a->cell = kernel_run(k, &o, ev, a, &e);
     if (!a->cell) {
         struct buf text = BUF_INIT(8192);
         cell_text_release(a->said);
