@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What httpd.c (connections, requests) and httpd_answer.c (answers) share. */
+/* What the files httpd*.c share. */
 #ifndef OD_PROTO_HTTPD_OWN_H
 #define OD_PROTO_HTTPD_OWN_H
 
@@ -116,12 +116,30 @@ struct httpd {
 };
 
 /* httpd.c */
+/* Takes fd; l: where it came from, or NULL. NULL: there can be none, with errno. */
+struct conn *conn_open(struct httpd *d, int fd, bool unix_peer, const struct listener *l);
 void conn_wait(struct conn *c, enum wait w);
 void conn_close(struct conn *c);
 /* The answer is complete and queued. */
 void conn_answered(struct conn *c);
+/* The last answer is on its way: nothing more is read but to see the peer's end. */
+void conn_finish(struct conn *c);
+
+/* httpd_accept.c */
+void accept_close(struct httpd *d);
+void accept_on_paused(struct task *t);
+
+/* httpd_request.c */
+/* Looks at what has come: heads, bodies; a bounded number of them a turn. */
+void conn_process(struct conn *c);
+/* Answers what could not be parsed, as the last on this connection. */
+void conn_refuse(struct conn *c, const struct http_error *e);
+void req_give_up(struct req *r, int status, const char *text);
 /* An error of ours, in the front's words. */
 void req_fail(struct req *r, int status, const char *text);
+/* Back into the pool, or req_destroy. */
+void req_free(struct httpd *d, struct req *r);
+void req_destroy(struct req *r);
 
 /* httpd_answer.c */
 /* There is room in the stream again: goes on with what is being sent. */
