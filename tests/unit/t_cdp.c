@@ -116,6 +116,66 @@ TEST(a_call_that_nobody_answers)
     cdp_close(&devtools);
 }
 
+TEST(what_goes_on_for_ever_keeps_no_deadline_from_coming)
+{
+    struct err e = ERR_INIT;
+    open_pair();
+    int id = cdp_send(&devtools, STR(""), "One", NULL);
+    SAY("{\"method\":\"flood\",\"params\":{\"n\":1}}");
+    CHECK(cdp_wait(&devtools, id, clock_ms() - 1, &e) == NULL);
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    CHECK_STR(buf_z(&events), "");
+    CHECK_INT(cdp_turn(&devtools, soon()), 1);
+    CHECK_STR(buf_z(&events), "/flood/1 ");
+    SAY("{\"id\":1,\"result\":{}}"); /* too late, and nobody's */
+    CHECK_INT(cdp_turn(&devtools, soon()), 1);
+    for (int i = 0; i < 2 * CDP_PENDING_MAX; i++) { /* nor do they take a place */
+        cdp_send(&devtools, STR(""), "Some", NULL);
+        CHECK(cdp_wait(&devtools, i + 2, clock_ms() - 1, &e) == NULL);
+        CHECK_INT(e.code, ERR_TIMEOUT);
+    }
+    cdp_close(&devtools);
+}
+
+static void look(struct halt *h)
+{
+    char what = 0;
+    CHECK_INT(read(h->fds[1], &what, 1), 1);
+    h->cut |= what == 'c';
+    h->ended |= what == 'e';
+}
+
+TEST(a_word_from_outside_cuts_a_wait_or_ends_it_all)
+{
+    struct err e = ERR_INIT;
+    int word[2];
+    CHECK_INT(pipe(word), 0);
+    struct halt h = {.fds = {-1, word[0]}, .look = look};
+    open_pair();
+    devtools.stop = &h;
+    CHECK(!halt_over(&h));
+    CHECK_INT(write(word[1], "-c", 2), 2);
+    CHECK(cdp_call(&devtools, STR(""), "One", NULL, soon(), &e) == NULL);
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    CHECK(halt_over(&h) && !devtools.ended);
+    h.cut = false;
+    h.end_ms = clock_ms() - 1;
+    CHECK(halt_over(&h));
+    CHECK(cdp_call(&devtools, STR(""), "Two", NULL, soon(), &e) == NULL);
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    h.end_ms = 0;
+    int three = cdp_send(&devtools, STR(""), "Three", NULL);
+    SAY("{\"id\":3,\"result\":{\"a\":3}}");
+    struct json *j = cdp_wait(&devtools, three, soon(), &e);
+    CHECK_INT(json_int(json_get(j, "result"), "a", 0), 3);
+    json_free(j);
+    CHECK_INT(write(word[1], "e", 1), 1);
+    CHECK(cdp_call(&devtools, STR(""), "Four", NULL, soon(), &e) == NULL);
+    CHECK_INT(e.code, ERR_CANCELLED);
+    CHECK(devtools.ended);
+    cdp_close(&devtools);
+}
+
 TEST(the_end_of_the_browser_ends_calls)
 {
     struct err e = ERR_INIT;
