@@ -222,6 +222,7 @@ struct pdf_font {
     uint8_t kind;        /* of its codes, unless there are `codes` */
     uint16_t space;      /* the number of the blank, of ASCII codes; 0: unknown */
     double scale;        /* of widths: a thousandth, but of Type 3 */
+    double em;           /* of a letter, at size 1; not always 1 of Type 3 */
     struct pdf_cmap *to_unicode, *codes;
     struct str text[256]; /* of simple fonts */
     double width[256];

@@ -94,12 +94,13 @@ static void add_glyph(struct content *c, struct matrix m, double width, size_t a
 {
     struct buf *glyphs = &c->page->glyphs;
     size_t n = c->page->text.n - at;
-    bool wide = c->now.font && c->now.font->vertical;
+    const struct pdf_font *font = c->now.font;
+    bool wide = font && font->vertical;
     struct pdf_glyph g = {.x = (float)m.e,
                           .y = (float)m.f,
                           .dx = (float)((wide ? 1 : width) * m.a),
                           .dy = (float)((wide ? 1 : width) * m.b),
-                          .size = (float)length(m.c, m.d),
+                          .size = (float)(length(m.c, m.d) * (font ? font->em : 1)),
                           .at = (uint32_t)at,
                           .n = (uint32_t)n};
     c->page->drawn++;

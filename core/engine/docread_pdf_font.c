@@ -98,6 +98,22 @@ static void put_builtin(struct pdf *d, struct pdf_font *f, struct pdf_obj descri
     buf_release(&b);
 }
 
+/*
+ * 9.6.5: the names of a Type 3 font are its own. If they are no names of glyphs ("BD",
+ * "BE"), its codes say more.
+ */
+static bool are_names(struct pdf *d, struct pdf_obj list)
+{
+    char text[GLYPH_TEXT];
+    size_t names = 0, known = 0;
+    for (size_t i = 0; i < pdf_count(list); i++) {
+        struct pdf_obj o = pdf_item(d, list, i);
+        names += o.type == PDF_NAME;
+        known += o.type == PDF_NAME && pdf_glyph_text(o.s, text, sizeof(text)) > 0;
+    }
+    return known * 2 >= names;
+}
+
 /* 9.6.6.1: a code, and names from it on. */
 static void put_differences(struct pdf *d, struct pdf_font *f, struct pdf_obj list)
 {
@@ -120,7 +136,9 @@ static void read_encoding(struct pdf *d, struct pdf_font *f, struct pdf_obj font
     put_base(d, f, base_of(base, default_base(d, font)));
     if (base.type != PDF_NAME)
         put_builtin(d, f, pdf_get(d, font, "FontDescriptor"));
-    put_differences(d, f, pdf_get(d, encoding, "Differences"));
+    struct pdf_obj differences = pdf_get(d, encoding, "Differences");
+    if (!pdf_is_name(pdf_get(d, font, "Subtype"), "Type3") || are_names(d, differences))
+        put_differences(d, f, differences);
 }
 
 static void read_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
@@ -141,13 +159,25 @@ static void read_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
     }
 }
 
-/* 9.6.5: Type 3 fonts have a space of their own. */
+/*
+ * 9.6.5: Type 3 fonts have a space of their own, and so have the sizes they are used at.
+ * Letters are some half of an em wide; where that is far off, this is the em.
+ */
 static void read_scale(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
 {
-    double a = 0.001;
-    if (pdf_is_name(pdf_get(d, font, "Subtype"), "Type3"))
-        pdf_number(pdf_item(d, pdf_get(d, font, "FontMatrix"), 0), &a);
+    double a = 0.001, sum = 0;
+    int n = 0;
+    if (!pdf_is_name(pdf_get(d, font, "Subtype"), "Type3"))
+        return;
+    pdf_number(pdf_item(d, pdf_get(d, font, "FontMatrix"), 0), &a);
     f->scale = fabs(a) < 100 ? fabs(a) : 0.001;
+    for (int i = 0; i < 256; i++) {
+        sum += fabs(f->width[i]);
+        n += fabs(f->width[i]) > 0;
+    }
+    double em = n ? 2 * sum / n * f->scale : 1;
+    if (isfinite(em) && (em > 3 || (em > 0 && em < 0.3)))
+        f->em = em;
 }
 
 /* ---- all ---- */
@@ -159,6 +189,7 @@ struct pdf_font *pdf_font_new(struct pdf *d, struct pdf_obj font)
         return NULL;
     f->key = font.type == PDF_DICT ? font.dict : NULL;
     f->scale = 0.001;
+    f->em = 1;
     f->to_unicode = pdf_cmap_of(d, pdf_get(d, font, "ToUnicode"));
     if (pdf_is_name(pdf_get(d, font, "Subtype"), "Type0")) {
         f->wide = true;

@@ -430,6 +430,20 @@ TEST(encodings)
                "(ABCDEFGHIJ)", "αffiЖ😀А∑Ža J");
 }
 
+TEST(names_that_only_the_font_knows)
+{
+    check_font("<</Subtype/Type3/FontMatrix[.001 0 0 .001 0 0]/Encoding<</Differences"
+               "[65/BD/BE/AE/CR]>>>>",
+               "(ABCD)", "ABCD");
+    check_font("<</Subtype/Type3/FontMatrix[.001 0 0 .001 0 0]/Encoding<</Differences"
+               "[65/x/y/BE]>>>>",
+               "(AB)", "xy");
+    /* Letters of 30 points at size 10: three points are no blank between them. */
+    check_font("<</Subtype/Type3/FontMatrix[.1 0 0 .1 0 0]/Encoding/WinAnsiEncoding"
+               "/FirstChar 65/Widths[30 30 30]>>",
+               "[(A)-300(B)-2000(C)] TJ ()", "AB C");
+}
+
 TEST(names_of_glyphs)
 {
     static const char *const names[][2] = {{"A", "A"},
