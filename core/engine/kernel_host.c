@@ -628,6 +628,7 @@ static void on_in_data(struct stream *s)
         struct err e = ERR_INIT;
         struct json *j = json_parse(line, &e);
         struct str what = json_str(j, "host", "");
+        bool restart = str_eq(what, STR("restart"));
         if (!j)
             host_say(h, "note", e.text);
         else if (str_eq(what, STR("interrupt")))
@@ -635,10 +636,9 @@ static void on_in_data(struct stream *s)
         else if (str_eq(what, STR("read"))) {
             h->seen = (uint64_t)json_int(j, "to", 0);
             host_flush(h);
-        } else if (!str_eq(what, STR("restart")))
+        } else if (!restart)
             on_request(h, j, line);
         json_free(j);
-        bool restart = str_eq(what, STR("restart"));
         buf_consume(&s->in, (size_t)nl + 1);
         if (restart)
             end_kernel(h, true);

@@ -22,7 +22,7 @@
 #   there FILE, gone PID    is it? (a zombie is gone)
 #   worker                  the pid of the worker
 #   serving                 does somebody answer?
-#   log_is_clean            no sanitizer, no abort
+#   log_is_clean            no sanitizer, no abort: in its log, in what processes said
 #
 # To be polled with wait_for; none of them waits by itself.
 
@@ -141,5 +141,7 @@ settled() {
 worker() { pgrep -P "$KEEPER" -f '^od-worker$'; }
 
 log_is_clean() {
-    ! grep -aE 'Sanitizer|runtime error|BUG|core/.*\.c:[0-9]' "$T/log"
+    find "$T" -path '*/spool/process-*.err' >"$T/spools" 2>/dev/null
+    while read -r spool; do cat "$spool"; done <"$T/spools" >"$T/said" 2>/dev/null
+    ! grep -aE 'Sanitizer|runtime error|BUG|core/.*\.c:[0-9]' "$T/log" "$T/said"
 }
