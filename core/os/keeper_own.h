@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the keeper's files share: its struct, watching, the worker's life. */
+/* What the keeper's files share. */
 #ifndef OD_OS_KEEPER_OWN_H
 #define OD_OS_KEEPER_OWN_H
 
@@ -56,6 +56,54 @@ struct command {
     int tty;             /* owned; the terminal that it got; -1: none */
 };
 
+struct proc;
+
+/* What a program writes, and where to. */
+struct stream {
+    struct watch w; /* owns the descriptor */
+    struct proc *owner;
+    int spool;     /* owned */
+    uint64_t told; /* see give_up_oldest */
+    struct keep_stream s;
+};
+
+struct proc {
+    struct list node, dirty; /* in keeper.procs; in keeper.dirty when a record is due */
+    struct keep_proc p;
+    struct stream out[2];
+    struct watch in; /* owns the descriptor unless the PTY's master */
+    int slave;       /* owned; a PTY's other side, so that it never hangs up early */
+    char *pending;   /* owned; input that the program has not taken yet */
+    size_t pending_n;
+    bool close_in;  /* close the input when pending is written */
+    unsigned ahead; /* records sent and not acknowledged */
+    bool handed;    /* this worker has its descriptors */
+    uid_t uid;
+};
+
+/* By its key, in keeper.states. */
+struct state {
+    char *value; /* owned */
+    size_t n;
+    bool handed;
+};
+
+/* A descriptor that each worker gets. */
+struct held {
+    struct list node;
+    char *name; /* owned */
+    int fd;     /* owned */
+    bool handed;
+};
+
+struct minder {
+    struct list node;
+    struct watch w;
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+};
+
 struct keeper {
     const struct keeper_config *conf;
     int epoll;
@@ -82,8 +130,41 @@ struct keeper {
 /* keeper.c */
 void watch_set(struct keeper *k, struct watch *w, uint32_t events);
 void watch_close(struct keeper *k, struct watch *w);
+/* Asks all to end; those that remain are killed when the grace is over. */
+void keeper_stop(struct keeper *k, int64_t grace_ms);
+
+/* keeper_proc.c */
+struct proc *proc_by_id(struct keeper *k, uint64_t id);
+/* The worker is to hear of it. */
+void proc_mark(struct keeper *k, struct proc *p);
+void proc_drop(struct keeper *k, struct proc *p);
+void proc_exited(struct keeper *k, struct proc *p, int status);
+void proc_exited_pid(struct keeper *k, pid_t pid, int status);
+void proc_failed(struct keeper *k, struct proc *p, int errnum, int step);
+/* A part of what has come, into the spool. */
+void proc_move_output(struct keeper *k, struct proc *p, struct stream *t);
+/* As much of what is pending as the program takes. */
+void proc_write_input(struct keeper *k, struct proc *p);
+void proc_take_input(struct keeper *k, struct proc *p, struct keep_msg *m);
+/* The worker has dealt with that many records. */
+void proc_seen(struct proc *p, uint64_t records);
+
+/* keeper_minder.c */
+/* Starts it if there is none. NULL with errno. */
+struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid);
+void minder_message(struct keeper *k, struct minder *mi);
+
+/* keeper_worker.c */
 /* Starts the worker from k->file. */
 void keeper_start_worker(struct keeper *k);
+void worker_died(struct keeper *k, int status);
+/* Records and answers that are due, as far as its socket takes them. */
+void worker_pump(struct keeper *k);
+/* One message; false: there is none, or the worker is gone. */
+bool worker_message(struct keeper *k);
+void worker_answer(struct keeper *k, uint64_t token, struct str body, int errnum);
+/* An empty value deletes. */
+void keeper_store(struct keeper *k, struct str key, struct str value);
 /*
  * The worker is asked to end the sandbox, once. Without one that serves it ends
  * at once; wait: one that has only just begun may come that far first.
