@@ -227,14 +227,36 @@ void session_kill_step(struct session *s);
 
 /* session.c */
 void session_notify(struct list *ops, const char *kind, const char *text);
+struct session *session_make(struct engine *en, struct str name);
+void session_copy(char *out, size_t size, struct str s);
+
+/* session_run.c */
 void session_feed_changed(struct proc *p);
+/* The file with the command, in the words of this generation. */
+int session_put_command(struct session *s, uint64_t seq, struct err *e);
+/* Begins the next command, if the shell is idle, or the shell, if there is none. */
 void session_next(struct session *s);
 void session_stop_waiting(struct session *s, struct op *op, enum op_why why);
-void session_acknowledge(struct session *s, enum shell_line how);
+/* Fills in how the last command ended. */
+void session_tell_end(struct session *s, struct op *op, enum op_state state);
+void session_quiet_again(struct session *s);
+
+/* session_marks.c */
+void session_changed(struct proc *p);
+void session_on_scan(struct task *t);
 void session_install(struct session *s);
+
+/* session_end.c */
+void session_forget_feed(struct session *s);
+void session_acknowledge(struct session *s, enum shell_line how);
+/* What is known of a command that has ended; to: the end of its output. */
+void session_end_command(struct session *s, uint64_t to, int status);
+/* The command is over and its shell is (or soon will be) at its prompt. */
+void session_command_over(struct session *s);
 /* The worker before died between an end and what follows it. */
 void session_over_again(struct session *s);
-void session_quiet_again(struct session *s);
+/* A mark E at that offset, which is believed. */
+void session_take_end(struct session *s, const struct mark *m, uint64_t at);
 /* The end that had no record is one after all. */
 void session_believe(struct session *s);
 /*
@@ -242,8 +264,7 @@ void session_believe(struct session *s);
  * and the record tells. false: that is not what happened.
  */
 bool session_end_by_record(struct session *s);
-void session_changed(struct proc *p);
-struct session *session_make(struct engine *en, struct str name);
-void session_copy(char *out, size_t size, struct str s);
+/* Exit and everything drained, or exit and a grace: something holds the tty. */
+void session_shell_exit(struct session *s);
 
 #endif
