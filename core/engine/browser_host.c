@@ -430,13 +430,13 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
     }
     if (rc == 0 && actions.n) {
         int acted = browser_act(h->b, actions);
+        if (h->task.begun)
+            browser_task_judge(&h->task, h->b);
         did = &h->b->did;
         if (did->done < did->all && halt_over(&h->halt))
             return cut(h, looking, did, e);
         if (acted < 0 && folder.n)
             offer(h, folder, out);
-        if (h->task.begun)
-            browser_task_judge(&h->task, h->b);
     } else if (rc == 0) { /* those of the call before were told */
         buf_reset(&h->b->error);
         buf_reset(&h->b->said);
@@ -444,6 +444,15 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
     if (rc == 0)
         rc = host_see_browser(h, q, out, e);
     return rc < 0 && halt_over(&h->halt) ? cut(h, looking, did, e) : rc;
+}
+
+static void put_task(const struct host *h, struct json *out)
+{
+    struct buf kept = BUF_INIT(TASK_KEPT_MAX + 1);
+    browser_task_keep(&h->task, &kept);
+    if (kept.n)
+        json_put_str(out, "task", buf_str(&kept));
+    buf_release(&kept);
 }
 
 static void call(struct host *h, const struct json *q, struct str id)
@@ -465,6 +474,7 @@ static void call(struct host *h, const struct json *q, struct str id)
         json_put_z(out, "failed", e.text);
         json_put_int(out, "code", e.code);
     }
+    put_task(h, out);
     h->halt.end_ms = 0;
     h->halt.cut = h->again = false;
     h->cancel[0] = 0;
@@ -521,6 +531,7 @@ int browser_host_run(const char *options)
     h->downloads = json_str(o, "downloads", "");
     h->cdp = json_str(o, "cdp", "");
     browser_task_init(&h->task, json_str(o, "task", ""));
+    browser_task_take(&h->task, json_str(o, "kept", ""));
     int64_t window = json_int(o, "window", WINDOW);
     h->window = window >= 4096 ? (uint64_t)window : WINDOW;
     sweep(json_str(o, "sweep", "").p);

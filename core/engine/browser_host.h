@@ -36,7 +36,8 @@
  *    ended, and a page that says nothing all the same is closed, which the next answer
  *    has as a note
  *
- * and first of all {"dir": PATH}, where its profile is: one that was killed leaves it,
+ * Each has as "task" what the next process is to be given of a task that was begun.
+ * First of all comes {"dir": PATH}, where its profile is: one that was killed leaves it,
  * and the next one removes it.
  */
 #ifndef OD_ENGINE_BROWSER_HOST_H
@@ -45,7 +46,8 @@
 /*
  * Runs until the end of its input, or a signal. options: a JSON object {mode: "text" or
  * "", downloads: a folder or "", cdp: a browser's address or "", task: a page's address
- * or "", sweep: what is to be removed, window: bytes}. The process's exit status.
+ * or "", kept: the "task" of the process before, or "", sweep: what is to be removed,
+ * window: bytes}. The process's exit status.
  */
 int browser_host_run(const char *options);
 

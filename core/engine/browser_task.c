@@ -60,6 +60,24 @@ void browser_task_init(struct browser_task *t, struct str url)
     buf_init(&t->rewards, GOAL_MAX);
 }
 
+/* The rewards, a newline, the words. */
+void browser_task_keep(const struct browser_task *t, struct buf *out)
+{
+    if (t->begun && t->rewards.n + t->goal.n < TASK_KEPT_MAX)
+        buf_addf(out, "%.*s\n%.*s", STR_ARG(buf_str(&t->rewards)),
+                 STR_ARG(buf_str(&t->goal)));
+}
+
+void browser_task_take(struct browser_task *t, struct str kept)
+{
+    long line = str_chr(kept, '\n');
+    if (line < 0)
+        return;
+    buf_add(&t->rewards, kept.p, (size_t)line);
+    buf_adds(&t->goal, str_sub(kept, (size_t)line + 1, kept.n));
+    t->begun = true;
+}
+
 void browser_task_release(struct browser_task *t)
 {
     buf_release(&t->place);

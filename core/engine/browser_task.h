@@ -6,15 +6,19 @@
  *
  *   waiting --browser_task_begin--> begun: has words, and a reward for each step since
  *
- * It is begun once. Where its page is gone, or another is before it, a step has no
- * reward.
+ * It is begun once, also over processes: where its page is gone, or another is before it,
+ * a step has no reward.
  */
 #ifndef OD_ENGINE_BROWSER_TASK_H
 #define OD_ENGINE_BROWSER_TASK_H
 
 #include "engine/browser_own.h"
 
-enum { TASK_WIDTH = 500, TASK_HEIGHT = 320 }; /* of its viewport */
+enum {
+    TASK_WIDTH = 500, /* of its viewport */
+    TASK_HEIGHT = 320,
+    TASK_KEPT_MAX = 8 << 10
+};
 
 struct browser_task {
     struct str url; /* borrowed: of the page; "": there is no task */
@@ -26,6 +30,12 @@ struct browser_task {
 };
 
 void browser_task_init(struct browser_task *t, struct str url);
+/*
+ * What outlives the process: nothing, if it was not begun, or is longer than
+ * TASK_KEPT_MAX. And back again, in a task that was not begun.
+ */
+void browser_task_keep(const struct browser_task *t, struct buf *out);
+void browser_task_take(struct browser_task *t, struct str kept);
 void browser_task_release(struct browser_task *t);
 /*
  * Opens the page in the active tab, takes from it what is there for people (the clock,

@@ -24,8 +24,8 @@ enum {
 };
 
 const char browsing_stem[] = "od-browser-";
-const char *const browsing_kept[] = {"mode", "downloads", "cdp", "task",
-                                     "cwd",  "user",      NULL};
+const char *const browsing_kept[] = {"mode", "downloads", "cdp",  "task",
+                                     "kept", "cwd",       "user", NULL};
 
 /* A host that was told to end, and is killed if it does not. */
 struct ending {
@@ -181,6 +181,8 @@ static void on_answer(struct browsing *b, struct browsing_call *c, const struct 
     struct err e = ERR_INIT;
     struct str failed = json_str(j, "failed", "");
     browsing_remember(b, c->id);
+    if (json_has(j, "task"))
+        json_put_str(b->opts, "kept", json_str(j, "task", ""));
     if (failed.n) {
         err_set(&e, (enum err_code)json_int(j, "code", ERR_GONE), "%.*s",
                 STR_ARG(failed));
@@ -324,12 +326,13 @@ static int start_host(struct browsing *b, struct err *e)
 {
     struct engine *en = b->en;
     struct json *given = json_object();
-    struct buf options = BUF_INIT(3 * PATH_MAX);
+    struct buf options = BUF_INIT(16 * PATH_MAX);
     char self[PATH_MAX] = "/proc/self/exe", name[sizeof(browsing_stem) + 16];
     json_put_str(given, "mode", json_str(b->opts, "mode", ""));
     json_put_str(given, "downloads", json_str(b->opts, "downloads", ""));
     json_put_str(given, "cdp", json_str(b->opts, "cdp", ""));
     json_put_str(given, "task", json_str(b->opts, "task", ""));
+    json_put_str(given, "kept", json_str(b->opts, "kept", ""));
     json_put_z(given, "sweep", b->dir);
     json_put_int(given, "window", (int64_t)(engine_spool_bytes(en) / 8));
     json_print(&options, given);
