@@ -11,7 +11,6 @@
 #include "proto/url_join.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,7 +21,7 @@
 #include <unistd.h>
 
 enum { NOTES = 16, HEARD = 1000, END_MS = 1000 };
-enum { NEWS = 3, LISTENER = 4 }; /* descriptors of the process */
+enum { LISTENER = 3, NEWS }; /* descriptors of the process */
 
 const char *browser_denied(void)
 {
@@ -31,25 +30,6 @@ const char *browser_denied(void)
 }
 
 /* ---- the process ---- */
-
-/* It has two descriptors, no standard ones, and no privileges to gain. */
-static void become_proxy(int listener, int news, const struct denied *d)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    setpgid(0, 0);
-    spawn_reset_signals();
-    listener = fcntl(listener, F_DUPFD_CLOEXEC, LISTENER + 1);
-    news = fcntl(news, F_DUPFD_CLOEXEC, LISTENER + 1);
-    for (int i = 0; i < NEWS && null >= 0; i++)
-        dup2(null, i);
-    if (dup2(news, NEWS) < 0 || dup2(listener, LISTENER) < 0)
-        _exit(1);
-    spawn_close_from(LISTENER + 1);
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    prctl(PR_SET_NAME, "od-proxy", 0, 0, 0);
-    browser_proxy_serve(LISTENER, NEWS, d);
-    _exit(0);
-}
 
 static int listen_here(uint16_t *port, struct err *e)
 {
@@ -76,9 +56,14 @@ int browser_deny_start(struct browser *b, struct err *e)
     if (listener < 0)
         return -1;
     int how = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    pid_t pid = socketpair(AF_UNIX, how, 0, news) < 0 ? -1 : fork();
-    if (pid == 0)
-        become_proxy(listener, news[1], &list);
+    pid_t pid = socketpair(AF_UNIX, how, 0, news) < 0
+                    ? -1
+                    : spawn_copy((int[]){listener, news[1]}, 2);
+    if (pid == 0) {
+        prctl(PR_SET_NAME, "od-proxy", 0, 0, 0);
+        browser_proxy_serve(LISTENER, NEWS, &list);
+        _exit(0);
+    }
     if (pid < 0) {
         err_sys(e, errno, "cannot start what keeps the browser from denied addresses");
         close(news[0]);

@@ -5,6 +5,8 @@
  */
 #include "os/spawn.h"
 
+#include "base/log.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -179,5 +181,36 @@ int spawn_start(const struct spawn *s, pid_t *pid, int *report)
     }
     *pid = got;
     *report = p[0];
+    return 0;
+}
+
+/* Up, out of each other's way, and down. */
+static int place_behind_stdio(const int *fds, int n)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), up[3 + SPAWN_COPIES_MAX];
+    for (int i = 0; i < 3 + n; i++) {
+        up[i] = fcntl(i < 3 ? null : fds[i - 3], F_DUPFD_CLOEXEC, 3 + n);
+        if (up[i] < 0)
+            return -1;
+    }
+    for (int i = 0; i < 3 + n; i++) {
+        if (dup2(up[i], i) < 0)
+            return -1;
+    }
+    spawn_close_from(3 + n);
+    return 0;
+}
+
+pid_t spawn_copy(const int *fds, int n)
+{
+    BUG_ON(n > SPAWN_COPIES_MAX);
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    setpgid(0, 0);
+    spawn_reset_signals();
+    if (place_behind_stdio(fds, n) < 0)
+        _exit(127);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     return 0;
 }

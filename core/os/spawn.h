@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting a program: the only fork and exec of children in the tree.
+ * Starting a program: the only fork and exec of children in the tree, but for jobs.
  *
  * The child gets exactly what is named here: three descriptors and nothing
  * else, default signal actions, an empty mask, a session of its own. Failure
@@ -47,6 +47,15 @@ struct spawn_failure {
  * spawn_failure when not. -1 with errno: fork or pipe was refused.
  */
 int spawn_start(const struct spawn *s, pid_t *pid, int *report);
+
+/*
+ * Forks without running a program: returns as fork does. The child has default signal
+ * actions, an empty mask, a process group of its own, no privileges to gain, /dev/null
+ * as 0 to 2, the n descriptors of fds from 3 on, and no other. Its memory is a copy of
+ * ours: it works with nothing that a loop of ours owns, and ends by _exit.
+ */
+enum { SPAWN_COPIES_MAX = 8 }; /* of n */
+pid_t spawn_copy(const int *fds, int n);
 
 /* In a forked child: closes every descriptor from first on. */
 void spawn_close_from(int first);

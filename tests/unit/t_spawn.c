@@ -435,6 +435,31 @@ TEST(a_subreaper_stays_one_in_the_program)
     t_reap(child);
 }
 
+/* ---- copies ---- */
+
+TEST(a_copy_has_what_it_was_given_and_nothing_else)
+{
+    int p[2], q[2];
+    CHECK(pipe2(p, O_CLOEXEC) == 0 && pipe2(q, O_CLOEXEC) == 0);
+    signal(SIGPIPE, SIG_IGN);
+    pid_t pid = spawn_copy((int[]){q[1], p[0]}, 2);
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        char c = 0;
+        int bad = getpgrp() != getpid() || signal(SIGPIPE, SIG_DFL) != SIG_DFL;
+        for (int i = 5; i < 256; i++)
+            bad += fcntl(i, F_GETFD) >= 0;
+        bad += read(0, &c, 1) != 0 || write(1, "x", 1) != 1;
+        bad += read(4, &c, 1) != 1 || write(3, &c, 1) != 1;
+        _exit(bad);
+    }
+    char c = 0;
+    CHECK_INT(write(p[1], "y", 1), 1);
+    CHECK_INT(read(q[0], &c, 1), 1);
+    CHECK_INT(c, 'y');
+    CHECK_INT(t_reap(pid), 0);
+}
+
 /* ---- the child's helpers ---- */
 
 TEST(closing_from_a_number_on)
