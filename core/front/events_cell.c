@@ -41,13 +41,18 @@ static void say(struct events_cell *c, const char *kind, struct str text,
     json_free(take_extras);
 }
 
-static void tell(struct events_cell *c)
+/* all: what may be the beginning of a secret does not wait for what comes behind it. */
+static void tell(struct events_cell *c, bool all)
 {
     timer_stop(&c->tell);
     while (c->unsaid.n && c->told < TOLD_MAX) {
-        struct json *extras = json_object();
         struct str text = buf_str(&c->unsaid);
         size_t n = text.n > TELL_AT ? utf8_cut(text, TELL_AT) : text.n;
+        if (n < text.n || !all)
+            n -= events_secret_tail(c->ev, str_sub(text, 0, n));
+        if (n == 0)
+            return;
+        struct json *extras = json_object();
         json_put_int(extras, "from", (int64_t)c->told);
         c->told += n;
         json_put_int(extras, "to", (int64_t)c->told);
@@ -57,7 +62,10 @@ static void tell(struct events_cell *c)
     buf_reset(&c->unsaid);
 }
 
-static void on_tell(struct timer *t) { tell(container_of(t, struct events_cell, tell)); }
+static void on_tell(struct timer *t)
+{
+    tell(container_of(t, struct events_cell, tell), false);
+}
 
 void events_cell_said(struct events_cell *c, struct str type, const struct json *content)
 {
@@ -66,7 +74,7 @@ void events_cell_said(struct events_cell *c, struct str type, const struct json 
         cell_text_plain(&c->unsaid, buf_str(&text));
     buf_release(&text);
     if (c->unsaid.n >= TELL_AT)
-        tell(c);
+        tell(c, false);
     else if (c->unsaid.n && !timer_active(&c->tell))
         timer_begin(c->ev->en->loop, &c->tell, TELL_MS, on_tell);
 }
@@ -74,7 +82,7 @@ void events_cell_said(struct events_cell *c, struct str type, const struct json 
 void events_cell_asks(struct events_cell *c, struct str prompt, bool password)
 {
     struct json *extras = json_object();
-    tell(c);
+    tell(c, true);
     c->asks = true;
     json_put_bool(extras, "password", password);
     say(c, "cell_input", prompt, extras);
@@ -93,7 +101,7 @@ void events_cell_drop(struct events_cell *c)
 void events_cell_over(struct events_cell *c)
 {
     if (c->ev)
-        tell(c);
+        tell(c, true);
     events_cell_drop(c);
 }
 
