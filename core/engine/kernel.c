@@ -807,8 +807,8 @@ static void start_host(struct kernel *k)
     char self[PATH_MAX] = "/proc/self/exe", unique[13];
     json_put_str(given, "kernel", json_str(k->opts, "kernel", ""));
     json_put_str(given, "choice", json_str(k->opts, "choice", "any"));
-    /* A fourth of the spool of its output, which is half of what a stream gets. */
-    uint64_t window = engine_spool_bytes(en) / 8;
+    /* Three fourths of the spool of its output, which is half of what a stream gets. */
+    uint64_t window = engine_spool_bytes(en) / 8 * 3;
     k->step = window / 2 < SEEN_STEP ? window / 2 : SEEN_STEP;
     json_put_int(given, "window", (int64_t)window);
     json_print(&options, given);

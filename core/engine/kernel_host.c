@@ -588,6 +588,7 @@ static void take_cell(struct host *h, const struct json *j)
         return;
     h->busy = true;
     h->begun = false;
+    host_lost_cell(h);
     h->parent[0] = 0;
     if (json_print(&b, header) == 0)
         memcpy(h->parent, buf_z(&b), b.n + 1);

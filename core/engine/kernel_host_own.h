@@ -43,6 +43,15 @@ struct heart {
     bool silent;     /* as was told */
 };
 
+/* kernel_host_lost.c */
+struct lost {
+    char series[96];  /* what its messages' ids begin with; "": not known */
+    uint64_t next;    /* the number after the largest so far */
+    uint64_t missing; /* smaller ones that have not come */
+    bool replied;     /* the cell's reply has come */
+    bool strangers;   /* it talks to somebody else, too */
+};
+
 /* A pipe that the kernel writes to. */
 struct outlet {
     struct host *h;
@@ -84,6 +93,7 @@ struct host {
     uint16_t ports[5]; /* of TCP; ipc: 0 */
     struct timer nudge;
     struct heart heart;
+    struct lost lost;
     unsigned asked;       /* messages of our own */
     bool heard, answered; /* on iopub; kernel_info_reply */
     bool restored;        /* a channel was lost once */
@@ -126,6 +136,12 @@ void host_zmtp_clean(struct host *h); /* files too */
 void host_heart_begin(struct host *h); /* a cell runs */
 void host_heart_rest(struct host *h);  /* none */
 void host_heart_stop(struct host *h);  /* the kernel is gone */
+
+/* kernel_host_lost.c */
+/* Each message of the kernel, before it is passed on. */
+void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m);
+void host_lost_cell(struct host *h);  /* a cell is sent */
+void host_lost_reset(struct host *h); /* another kernel, or connection */
 
 /* kernel_host_embedded.c */
 char **host_embedded_argv(const struct host *h);

@@ -283,6 +283,7 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     enum host_channel from = (enum host_channel)(c - h->channels);
     struct jmsg m;
     struct err e = ERR_INIT;
+    bool ours = false;
     if (from == CH_IOPUB)
         h->heard = true;
     if (jmsg_parse(parts, n, str_of(h->key), &m, &e) < 0) {
@@ -294,14 +295,16 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
         m = (struct jmsg){0};
     } else if (is_ours(h, m.parent)) {
         on_answer_of_ours(h, from, &m);
-        m.header.n = 0;
+        ours = true;
     } else if (from == CH_IOPUB)
         look_at_status(h, &m);
+    if (m.header.n)
+        host_lost_look(h, from, &m);
     if (h->state == HOST_STARTING && h->heard && h->answered) {
         timer_stop(&h->nudge);
         host_ready(h);
     }
-    if (m.header.n)
+    if (m.header.n && !ours)
         pass_on(h, from, &m);
     if (!host_room(h))
         host_zmtp_pause(h, true);
@@ -317,6 +320,7 @@ static void on_up(struct zmtp *z)
     struct host *h = c->h;
     c->up = true;
     c->wait_ms = AGAIN_FIRST_MS;
+    host_lost_reset(h);
     if (h->state == HOST_READY && c - h->channels == CH_IOPUB)
         host_say(h, "gap", "the connection to the kernel broke and is there again");
     if (h->state == HOST_STARTING && h->channels[CH_SHELL].up &&
@@ -392,6 +396,7 @@ static void on_nudge(struct timer *t)
 void host_zmtp_start(struct host *h)
 {
     h->heard = h->answered = false;
+    host_lost_reset(h);
     h->nudge.fn = on_nudge;
     for (int i = 0; i < CHANNELS; i++) {
         struct channel *c = &h->channels[i];

@@ -79,6 +79,7 @@ class Peer:
 class Kernel:
     def __init__(self):
         self.subscribers, self.lock, self.count = [], threading.Lock(), 0
+        self.id = "fake-%d"
         self.beats, self.beat = how != "heartless", threading.Event()
         for channel in CHANNELS:
             self.listen(channel)
@@ -102,7 +103,7 @@ class Kernel:
 
     def pack(self, kind, content, parent, topic=b""):
         self.count += 1
-        header = {"msg_id": "fake-%d" % self.count, "msg_type": kind, "session": "fake",
+        header = {"msg_id": self.id % self.count, "msg_type": kind, "session": "fake",
                   "username": "fake", "date": "2024-01-01T00:00:00Z", "version": "5.3"}
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
         four = [json.dumps(header).encode(), json.dumps(parent).encode(), b"{}", body]
@@ -247,6 +248,21 @@ class Kernel:
             time.sleep(14)
             self.do_echo(peer, parent, "beaten")
         threading.Thread(target=later, daemon=True).start()
+
+    def do_drop(self, peer, parent, code):
+        """Messages with numbers, some of which never come."""
+        self.id = "fake_1_%d"
+        self.say("first\n", parent)
+        self.count += 3
+        self.do_echo(peer, parent, "last")
+
+    def do_numbers(self, peer, parent, code):
+        """The same, and none is missing: the reply comes last."""
+        self.id = "fake_1_%d"
+        self.say("first\n", parent)
+        answer = self.pack("execute_reply", {"status": "ok", "execution_count": 1}, parent)
+        self.status("idle", parent)
+        self.send([peer], answer)
 
     def do_exit(self, peer, parent, code):
         self.say("half of it\n", parent)
