@@ -50,10 +50,20 @@ typedef int local_verb(struct conn *c, const struct json *q, struct err *e);
 void local_send_json(struct conn *c, char type, const struct json *j);
 void local_send_result(struct conn *c, struct json *take);
 void local_send_error(struct conn *c, const struct err *e);
+/* exit: what the caller's own status should be, as a shell has it; 0: none. */
+void local_send_failure(struct conn *c, const struct err *e, int exit);
 void local_send_note(struct conn *c, const char *kind, const char *text);
 struct json *local_ok(void);
+
+/* local_session.c */
+local_verb local_run, local_wait, local_new, local_logs, local_attach;
+local_verb local_input, local_signal, local_kill, local_resize;
 /* The member env, as NAME=VALUE strings that end in NUL. */
 int local_env(const struct json *q, struct buf *out, struct err *e);
+
+/* local_events.c */
+local_verb local_events;
+void local_events_room(struct conn *c);
 
 /* local_cell.c */
 local_verb local_cell, local_kernels, local_kernel;
