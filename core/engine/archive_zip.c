@@ -5,13 +5,13 @@
  */
 #include "base/mime.h"
 #include "engine/archive_own.h"
+#include "engine/files.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -100,29 +100,6 @@ static int add_file(struct zip_walk *z, int fd, const struct stat *st, struct er
     return zip_end(z->w, e);
 }
 
-/* What the kernel makes up has no end and no use in an archive. */
-static bool is_invented(int fd)
-{
-    static const unsigned long types[] = {
-        0x9fa0,     /* proc */
-        0x62656572, /* sysfs */
-        0x27e0eb,   /* cgroup */
-        0x63677270, /* cgroup2 */
-        0x64626720, /* debugfs */
-        0x74726163, /* tracefs */
-        0xcafe4a11, /* bpf */
-        0x1cd1      /* devpts */
-    };
-    struct statfs s;
-    if (fstatfs(fd, &s) < 0)
-        return false;
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-        if ((unsigned long)s.f_type == types[i])
-            return true;
-    }
-    return false;
-}
-
 static int walk(struct zip_walk *z, int fd, const struct stat *st, int depth,
                 struct err *e);
 
@@ -137,7 +114,7 @@ static int enter_folder(struct zip_walk *z, int dir, const char *name,
             close(fd);
         return 0;
     }
-    if ((st.st_dev != parent->st_dev && is_invented(fd)) || z->path_n >= ZIP_NAME_MAX) {
+    if ((st.st_dev != parent->st_dev && files_invented(fd)) || z->path_n >= ZIP_NAME_MAX) {
         close(fd);
         return 0;
     }

@@ -144,7 +144,7 @@ static int find_one(struct str text, struct str wanted, size_t *at,
                    (long long)f->lines[0]);
 }
 
-static struct str without_blanks(struct str s)
+struct str edit_strip(struct str s)
 {
     while (s.n > 0 && isspace((unsigned char)s.p[0]))
         s = str_sub(s, 1, s.n);
@@ -173,9 +173,9 @@ static int find_change(const struct edit *q, struct str plain, struct change *c,
     else
         fail_full(d, q->path);
     if (rc < 0 && d->failure.why == EDIT_NO_MATCH && q->strip_old) {
-        wanted = without_blanks(wanted);
+        wanted = edit_strip(wanted);
         d->failure.stripped = true;
-        c->text = q->strip_text ? without_blanks(q->text) : q->text;
+        c->text = q->strip_text ? edit_strip(q->text) : q->text;
         rc = find_one(plain, wanted, &c->from, &d->failure);
     }
     c->to = c->from + wanted.n;

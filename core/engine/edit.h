@@ -64,6 +64,8 @@ int edit_read(const char *path, struct buf *out, struct edit_failure *f);
 struct str edit_lines(struct str text, int64_t from, int64_t to);
 /* A last one that lacks its newline counts. */
 int64_t edit_count_lines(struct str text);
+/* Without the blanks around it that Python's strip takes off, as far as ASCII goes. */
+struct str edit_strip(struct str s);
 /* From 1, of the byte at `at`. */
 int64_t edit_line_of(struct str text, size_t at);
 

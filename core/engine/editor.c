@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -108,18 +107,9 @@ static void fail_matches(struct call *c, const struct edit_failure *f, struct st
     addz(c, ". Please ensure it is unique.");
 }
 
-static struct str python_strip(struct str s)
-{
-    while (s.n > 0 && isspace((unsigned char)s.p[0]))
-        s = str_sub(s, 1, s.n);
-    while (s.n > 0 && isspace((unsigned char)s.p[s.n - 1]))
-        s.n--;
-    return s;
-}
-
 static void fail_edit(struct call *c, const struct edit_failure *f, int64_t line)
 {
-    struct str old = f->stripped ? python_strip(c->old_str) : c->old_str;
+    struct str old = f->stripped ? edit_strip(c->old_str) : c->old_str;
     switch (f->why) {
     case EDIT_FILE:
         fail_system(c, &f->e);

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int files_fail(struct err *e, int errnum, const char *verb, const char *path)
@@ -142,6 +143,28 @@ bool files_is_binary(struct str bytes)
     if (!odd && utf8_valid(str_sub(head, 0, utf8_cut(head, head.n))))
         return false;
     return odd || controls * 10 > head.n * 3;
+}
+
+bool files_invented(int fd)
+{
+    static const unsigned long types[] = {
+        0x9fa0,     /* proc */
+        0x62656572, /* sysfs */
+        0x27e0eb,   /* cgroup */
+        0x63677270, /* cgroup2 */
+        0x64626720, /* debugfs */
+        0x74726163, /* tracefs */
+        0xcafe4a11, /* bpf */
+        0x1cd1      /* devpts */
+    };
+    struct statfs s;
+    if (fstatfs(fd, &s) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        if ((unsigned long)s.f_type == types[i])
+            return true;
+    }
+    return false;
 }
 
 /* ---- lines ---- */

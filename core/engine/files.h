@@ -41,6 +41,8 @@ enum { FILES_HEAD = 1024 };
  * are control characters. Nothing is text.
  */
 bool files_is_binary(struct str bytes);
+/* What the kernel makes up (proc, sysfs …) has no end and no use for who reads all. */
+bool files_invented(int fd);
 
 /* ---- lines ---- */
 

@@ -8,6 +8,7 @@
  * have a .gitignore. A repository within another one begins anew.
  */
 #include "base/xalloc.h"
+#include "engine/files.h"
 #include "engine/search_own.h"
 #include "os/sys.h"
 #include "proto/glob.h"
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum {
@@ -78,29 +78,6 @@ static int open_folder(int root, struct str path)
     if (dir != root)
         close(dir);
     return fd;
-}
-
-/* Made up by the kernel: without end, and no use. */
-static bool is_invented(int fd)
-{
-    static const unsigned long types[] = {
-        0x9fa0,     /* proc */
-        0x62656572, /* sysfs */
-        0x27e0eb,   /* cgroup */
-        0x63677270, /* cgroup2 */
-        0x64626720, /* debugfs */
-        0x74726163, /* tracefs */
-        0xcafe4a11, /* bpf */
-        0x1cd1      /* devpts */
-    };
-    struct statfs s;
-    if (fstatfs(fd, &s) < 0)
-        return false;
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-        if ((unsigned long)s.f_type == types[i])
-            return true;
-    }
-    return false;
 }
 
 /* ---- .gitignore ---- */
@@ -420,7 +397,7 @@ static int do_unit(struct search_helper *w, struct err *e)
         search_unread(w, "open", path, errno);
     else if (u.kind == SEARCH_BATCH_OF_FILES)
         rc = look_at(w, f.fd, path.n, names, e);
-    else if (st.st_dev == w->root_dev || !is_invented(f.fd))
+    else if (st.st_dev == w->root_dev || !files_invented(f.fd))
         rc = walk_folder(w, &f, e);
     if (f.fd >= 0)
         close(f.fd);

@@ -499,30 +499,34 @@ void line_erase_below(struct line_model *m)
     }
 }
 
-void line_blank(struct line_model *m, size_t n)
+/* The row, with n cells at the cursor apart; NULL: it has no more, and is cut there. */
+static struct row *take_cells(struct line_model *m, size_t n)
 {
     to_canvas(m);
     struct row *r = &m->row[m->y];
     r->to = m->at;
     if (n >= r->n || m->x >= r->n - n) {
         row_cut(r, m->x);
-        return;
+        return NULL;
     }
     row_split(r, m->x, m->x + n);
+    return r;
+}
+
+void line_blank(struct line_model *m, size_t n)
+{
+    struct row *r = take_cells(m, n);
+    if (!r)
+        return;
     for (size_t i = m->x; i < m->x + n; i++)
         cell_set(&r->cell[i], 0);
 }
 
 void line_delete(struct line_model *m, size_t n)
 {
-    to_canvas(m);
-    struct row *r = &m->row[m->y];
-    r->to = m->at;
-    if (n >= r->n || m->x >= r->n - n) {
-        row_cut(r, m->x);
+    struct row *r = take_cells(m, n);
+    if (!r)
         return;
-    }
-    row_split(r, m->x, m->x + n);
     memmove(&r->cell[m->x], &r->cell[m->x + n],
             (r->n - m->x - n) * sizeof(*r->cell));
     r->n -= n;

@@ -85,6 +85,19 @@ void local_send_error(struct conn *c, const struct err *e)
     local_send_failure(c, e, 0);
 }
 
+bool local_send_text(struct conn *c, struct str text, size_t *sent)
+{
+    while (*sent < text.n && c->stream.out.n < LOCAL_QUEUED_MAX) {
+        struct str part = str_sub(text, *sent, 64 << 10);
+        frame_add_bytes(&c->stream.out, 'O', *sent, part);
+        *sent += part.n;
+        stream_flush(&c->stream);
+    }
+    if (*sent < text.n)
+        stream_want_room(&c->stream);
+    return *sent == text.n;
+}
+
 void local_send_note(struct conn *c, const char *kind, const char *text)
 {
     struct json *j = json_object();

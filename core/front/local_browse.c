@@ -31,16 +31,8 @@ static void ask_free(struct browse_ask *a)
 static void send_line(struct browse_ask *a)
 {
     struct conn *c = a->c;
-    while (a->sent < a->line.n && c->stream.out.n < LOCAL_QUEUED_MAX) {
-        struct str part = str_sub(buf_str(&a->line), a->sent, 64 << 10);
-        frame_add_bytes(&c->stream.out, 'O', a->sent, part);
-        a->sent += part.n;
-        stream_flush(&c->stream);
-    }
-    if (a->sent < a->line.n) {
-        stream_want_room(&c->stream);
+    if (!local_send_text(c, buf_str(&a->line), &a->sent))
         return;
-    }
     struct err e = a->e;
     c->browse = NULL;
     ask_free(a);

@@ -53,6 +53,8 @@ void local_send_error(struct conn *c, const struct err *e);
 /* exit: what the caller's own status should be, as a shell has it; 0: none. */
 void local_send_failure(struct conn *c, const struct err *e, int exit);
 void local_send_note(struct conn *c, const char *kind, const char *text);
+/* Output from *sent on, as far as there is room; false: there will be more. */
+bool local_send_text(struct conn *c, struct str text, size_t *sent);
 struct json *local_ok(void);
 
 /* local_session.c */

@@ -9,7 +9,6 @@
 #include "engine/skill.h"
 #include "proto/frame.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 struct skill_ask {
@@ -31,16 +30,8 @@ static void ask_free(struct skill_ask *a)
 static void send_text(struct skill_ask *a)
 {
     struct conn *c = a->c;
-    while (a->sent < a->text.n && c->stream.out.n < LOCAL_QUEUED_MAX) {
-        struct str part = str_sub(buf_str(&a->text), a->sent, 64 << 10);
-        frame_add_bytes(&c->stream.out, 'O', a->sent, part);
-        a->sent += part.n;
-        stream_flush(&c->stream);
-    }
-    if (a->sent < a->text.n) {
-        stream_want_room(&c->stream);
+    if (!local_send_text(c, buf_str(&a->text), &a->sent))
         return;
-    }
     struct json *j = local_ok();
     json_put_bool(j, "failed", a->failed);
     c->skill = NULL;

@@ -239,6 +239,29 @@ static void double_quoted(struct scan *s)
     }
 }
 
+/* What begins alike wherever it stands: a quotation, an expansion. false: neither. */
+static bool plain_part(struct scan *s, int c)
+{
+    switch (c) {
+    case '\\':
+        escaped(s);
+        return true;
+    case '\'':
+        single_quoted(s);
+        return true;
+    case '"':
+        double_quoted(s);
+        return true;
+    case '`':
+        until(s, '`');
+        return true;
+    case '$':
+        expansion(s, false);
+        return true;
+    }
+    return false;
+}
+
 void scan_pair(struct scan *s, int open, int close)
 {
     int count = 1, semicolons = 0;
@@ -249,17 +272,7 @@ void scan_pair(struct scan *s, int open, int close)
             scan_cut_off(s);
             break;
         }
-        if (c == '\\') {
-            escaped(s);
-        } else if (c == '\'') {
-            single_quoted(s);
-        } else if (c == '"') {
-            double_quoted(s);
-        } else if (c == '`') {
-            until(s, '`');
-        } else if (c == '$') {
-            expansion(s, false);
-        } else {
+        if (!plain_part(s, c)) {
             count += c == close ? -1 : c == open && open != '{';
             semicolons += c == ';' && count == 1;
             s->at++;
@@ -362,17 +375,9 @@ static void array(struct scan *s)
 static bool word_part(struct scan *s, int c, int last, enum stage stage, int flags)
 {
     bool first = last == END;
-    if (c == '\\') {
-        escaped(s);
-    } else if (c == '\'') {
-        single_quoted(s);
-    } else if (c == '"') {
-        double_quoted(s);
-    } else if (c == '`') {
-        until(s, '`');
-    } else if (c == '$') {
-        expansion(s, false);
-    } else if ((c == '<' || c == '>') && scan_ahead(s) == '(') {
+    if (plain_part(s, c))
+        return true;
+    if ((c == '<' || c == '>') && scan_ahead(s) == '(') {
         scan_take(s, c);
         scan_take(s, '(');
         substitution(s);
