@@ -114,7 +114,8 @@ static int enter_folder(struct zip_walk *z, int dir, const char *name,
             close(fd);
         return 0;
     }
-    if ((st.st_dev != parent->st_dev && files_invented(fd)) || z->path_n >= ZIP_NAME_MAX) {
+    if ((st.st_dev != parent->st_dev && files_invented(fd)) ||
+        z->path_n >= ZIP_NAME_MAX) {
         close(fd);
         return 0;
     }
