@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files exec*.c share. */
+#ifndef OD_EXEC_H
+#define OD_EXEC_H
+
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SMALL_MS 30000 /* a request that starts nothing is answered by then */
+
+enum verb {
+    V_RUN = 0,
+    V_SEND = 1 << 0,
+    V_SIGNAL = 1 << 1,
+    V_WAIT = 1 << 2,
+    V_KILL = 1 << 3,
+    V_LOGS = 1 << 4,
+    V_ATTACH = 1 << 5,
+    V_LIST = 1 << 6,
+    V_STOP = 1 << 7,
+    V_HELP = 1 << 8
+};
+
+/* What the command line says; everything is borrowed from argv. */
+struct options {
+    unsigned verbs; /* enum verb; 0: run what words or file say */
+    const char *session, *process, *socket;
+    const char *file, *cwd, *user, *shell;
+    const char *input, *input_file, *signal;
+    const char **env; /* owned array */
+    const char **keys; /* owned array */
+    int env_count, key_count;
+    char **words;
+    int word_count;
+    int64_t limit_ms, idle_ms, offset, limit;
+    bool has_offset, has_limit;
+    bool detach, own, no_wait, return_on_input, no_stdin;
+    bool enter, eof, end, follow, error_stream;
+    bool text, json, quiet;
+    int detach_key;
+};
+
+/* exec.c */
+/* One line on standard error, whatever bytes the text has. */
+void exec_say(struct str text);
+/* Says why we could not do it; the exit status. */
+int exec_fail(const struct options *o, const struct err *e);
+/* The result of whatever had one: output, words, status. */
+int exec_report(const struct options *o, const struct json *r);
+
+/* exec_options.c */
+extern const char exec_usage[];
+/* -1: e says what is wrong, or does not go together. */
+int exec_parse(struct options *o, int argc, char **argv, struct err *e);
+
+/* exec_request.c; each is the caller's, NULL: see e */
+struct json *exec_request(const char *verb);
+struct json *exec_run_request(const struct options *o, bool input, struct err *e);
+struct json *exec_input_request(const struct options *o, struct err *e);
+struct json *exec_logs_request(const struct options *o, struct err *e);
+struct json *exec_target_request(const char *verb, const struct options *o,
+                                 struct err *e);
+/* Is there something on standard input that is the command's? */
+bool exec_stdin_is_input(const struct options *o);
+int exec_put_text(struct json *q, const char *name, const char *z, struct err *e);
+int exec_put_target(struct json *q, const struct options *o, struct err *e);
+int exec_put_making(struct json *q, const struct options *o, struct err *e);
+void exec_put_waiting(struct json *q, const struct options *o);
+
+/* exec_stop.c */
+int exec_stop(const struct options *o, struct err *e);
+
+#endif
