@@ -614,7 +614,7 @@ static bool speaks(struct browser *b, int ms)
     return j || e.code == ERR_INVALID;
 }
 
-bool browser_calm(struct browser *b, int ms)
+bool browser_calm(struct browser *b, int ms, int more_ms)
 {
     struct str session = browser_session_of(b->active);
     if (!b->active || b->active->crashed)
@@ -624,7 +624,7 @@ bool browser_calm(struct browser *b, int ms)
         return true;
     /* Chromium does this beside what the page runs. */
     cdp_tell(&b->cdp, session, "Runtime.terminateExecution", NULL);
-    if (!speaks(b, ms))
+    if (!speaks(b, more_ms))
         return false;
     browser_note(b, "a script of the page did not end, and was ended");
     return true;

@@ -31,6 +31,7 @@ enum {
     TURN_MS = 10,         /* for the rest of what has begun to come */
     ALIVE_MS = 5000,      /* for a browser to show that it is */
     CALM_MS = 2000,       /* for a page, behind a call that was not done */
+    CALM_MORE_MS = 15000, /* the same, when its script was ended */
     DOWNLOAD_MS = 10000   /* for a download to be complete */
 };
 
@@ -43,6 +44,8 @@ static void take_line(struct host *h, struct str line);
 /* What is there; it is readable. */
 static void read_lines(struct host *h)
 {
+    if (h->in.n == 0)
+        h->came_ms = clock_ms();
     char *p = buf_reserve(&h->in, 64 << 10);
     ssize_t n = p ? read(STDIN_FILENO, p, 64 << 10) : 0;
     if (n > 0)
@@ -124,7 +127,7 @@ static void on_halt(struct halt *halt)
     if (fds[1].revents && !halt->ended)
         read_lines(h);
     take_news(h);
-    halt->cut |= h->cancel[0] && strcmp(h->cancel, h->id) == 0;
+    halt->cut |= h->calling && strcmp(h->cancel, h->id) == 0;
 }
 
 static void put_out(struct host *h, struct str bytes)
@@ -273,7 +276,7 @@ static void after_failure(struct host *h)
 {
     struct err e = ERR_INIT;
     struct browser *b = h->b;
-    if (!b->cdp.ended && browser_calm(b, CALM_MS))
+    if (!b->cdp.ended && browser_calm(b, CALM_MS, CALM_MORE_MS))
         return;
     if (!b->cdp.ended && b->active) {
         struct json *p = json_object();
@@ -464,8 +467,9 @@ static void call(struct host *h, const struct json *q, struct str id)
     h->id[id.n] = 0;
     json_put_str(out, "id", id);
     h->within_ms = within;
-    h->halt.end_ms = within > 0 ? clock_ms() + within : 0;
+    h->halt.end_ms = within > 0 ? h->came_ms + within : 0; /* it may have waited for us */
     h->halt.cut = strcmp(h->cancel, h->id) == 0;
+    h->calling = true;
     bool failed = act_and_see(h, q, out, &e) < 0;
     if (failed) {
         json_free(out);
@@ -476,7 +480,7 @@ static void call(struct host *h, const struct json *q, struct str id)
     }
     put_task(h, out);
     h->halt.end_ms = 0;
-    h->halt.cut = h->again = false;
+    h->halt.cut = h->again = h->calling = false;
     h->cancel[0] = 0;
     send_answer(h, out);
     if (failed && h->b && !h->halt.ended && (h->task.begun || !h->task.url.n))

@@ -11,11 +11,13 @@
 struct host {
     struct halt halt; /* ended: the process is to end */
     struct buf in;
+    int64_t came_ms;             /* what is in there */
     uint64_t sent, seen, window; /* bytes out; window: not yet seen by the reader */
     int64_t within_ms;           /* of the call */
     struct buf answer;           /* the last one, to be sent again */
     char id[OP_ID_MAX + 1];
     char cancel[OP_ID_MAX + 1]; /* a call that is not wanted any more; "": none */
+    bool calling;               /* that one runs */
     bool again;
     bool text; /* no Chromium is wanted */
     struct str downloads, cdp;
