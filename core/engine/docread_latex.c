@@ -569,6 +569,33 @@ static void convert(struct tex *t, struct str s, int depth)
     }
 }
 
+/* Where what is shown as it stands ends, if s begins so; else 0. */
+static size_t shown_as_it_is(struct str s, bool *endless)
+{
+    static const struct str begin = {"\\begin{verbatim}", 16};
+    if (*endless || !str_starts(s, begin))
+        return 0;
+    long end = str_find(s, STR("\\end{verbatim}"));
+    *endless = end < 0; /* it is looked for once */
+    return end < 0 ? 0 : (size_t)end;
+}
+
+/* Where a command is that is neither in a comment nor in an example; -1: nowhere. */
+static long seek_command(struct str s, struct str command)
+{
+    bool endless = false;
+    for (size_t i = 0; i < s.n; i++) {
+        struct str rest = str_sub(s, i, s.n);
+        long line = *rest.p == '%' ? str_chr(rest, '\n') : 0;
+        if (line < 0)
+            return -1;
+        if (*rest.p == '\\' && str_starts(rest, command))
+            return (long)i;
+        i += *rest.p == '\\' ? shown_as_it_is(rest, &endless) + 1 : (size_t)line;
+    }
+    return -1;
+}
+
 /* What \maketitle will want, from before the document. */
 static struct str setting(struct tex *t, struct str head, const char *name)
 {
@@ -585,14 +612,14 @@ int docread_latex(struct str bytes, struct buf *out, struct err *e)
 {
     struct tex t = {.out = out, .from = out->n, .work = 64 * (int64_t)bytes.n + 65536};
     struct str body = bytes;
-    long at = str_find(bytes, STR("\\begin{document}"));
+    long at = seek_command(bytes, STR("\\begin{document}"));
     if (at >= 0) {
         struct str head = str_sub(bytes, 0, (size_t)at);
         t.title = setting(&t, head, "\\title");
         t.author = setting(&t, head, "\\author");
         t.date = setting(&t, head, "\\date");
         body = str_sub(bytes, (size_t)at + 16, bytes.n);
-        long end = str_find(body, STR("\\end{document}"));
+        long end = seek_command(body, STR("\\end{document}"));
         body = end < 0 ? body : str_sub(body, 0, (size_t)end);
     }
     convert(&t, body, 0);

@@ -548,6 +548,10 @@ TEST(latex)
                 "\\footnote{f}\\cite[1]{k} \\ref{r}",
                 "yes[f]<cit.> <ref>");
     check_latex("{{{ \\textbf{", "");
+    check_latex("% \\begin{document}\n\\title{T}\\begin{document} % and \\end{document}\n"
+                "\\maketitle 5\\% \\begin{verbatim}\\end{document}%\n\\end{verbatim}"
+                "x\\end{document} no",
+                "T\n\n5%\n\\end{document}%\nx");
 }
 
 TEST(latex_in_each_other)
