@@ -37,8 +37,11 @@ static int listen_here(uint16_t *port, struct err *e)
     if (addr_parse(&a, STR("127.0.0.1:0"), e) < 0)
         return -1;
     int fd = addr_listen(&a, e);
-    if (fd < 0 || addr_of(fd, &a) < 0)
+    if (fd >= 0 && addr_of(fd, &a) < 0) {
+        err_sys(e, errno, "cannot find the port of the browser's proxy");
+        close(fd);
         return -1;
+    }
     *port = ntohs(((const struct sockaddr_in *)&a.ss)->sin_port);
     return fd;
 }
