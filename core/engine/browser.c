@@ -23,6 +23,7 @@ enum {
     START_MS = 30000,
     REACH_MS = 10000,
     SETTLE_MS = 3000,
+    CALM_MS = 30000, /* for what a script wrote that was ended */
     TEXT_MAX = 8 << 20,
     SHOT_MAX = 48 << 20
 };
@@ -603,28 +604,33 @@ int browser_act(struct browser *b, struct str actions)
     return b->error.n ? -1 : r;
 }
 
-static bool speaks(struct browser *b, int ms)
+/* Does the page say something? It has ms, and again so long when anything comes. */
+static bool speaks(struct browser *b, int ms, int all_ms)
 {
     struct json *p = json_object();
     struct err e = ERR_INIT;
+    int64_t end = browser_in(all_ms);
     json_put_z(p, "expression", "1");
-    struct json *j = cdp_call(&b->cdp, browser_session_of(b->active), "Runtime.evaluate",
-                              p, browser_in(ms), &e);
+    int id = cdp_send(&b->cdp, browser_session_of(b->active), "Runtime.evaluate", p);
+    while (!cdp_answered(&b->cdp, id) && clock_ms() < end &&
+           cdp_turn(&b->cdp, browser_in(ms)) > 0)
+        ;
+    struct json *j = cdp_wait(&b->cdp, id, clock_ms(), &e);
     json_free(j);
     return j || e.code == ERR_INVALID;
 }
 
-bool browser_calm(struct browser *b, int ms, int more_ms)
+bool browser_calm(struct browser *b, int ms)
 {
     struct str session = browser_session_of(b->active);
     if (!b->active || b->active->crashed)
         return !b->cdp.ended;
     cdp_tell(&b->cdp, session, "Page.stopLoading", NULL);
-    if (speaks(b, ms))
+    if (speaks(b, ms, ms))
         return true;
-    /* Chromium does this beside what the page runs. */
+    /* Chromium does this beside what the page runs; what that wrote is read first. */
     cdp_tell(&b->cdp, session, "Runtime.terminateExecution", NULL);
-    if (!speaks(b, more_ms))
+    if (!speaks(b, ms, CALM_MS))
         return false;
     browser_note(b, "a script of the page did not end, and was ended");
     return true;

@@ -31,7 +31,6 @@ enum {
     TURN_MS = 10,         /* for the rest of what has begun to come */
     ALIVE_MS = 5000,      /* for a browser to show that it is */
     CALM_MS = 2000,       /* for a page, behind a call that was not done */
-    CALM_MORE_MS = 15000, /* the same, when its script was ended */
     DOWNLOAD_MS = 10000   /* for a download to be complete */
 };
 
@@ -276,7 +275,7 @@ static void after_failure(struct host *h)
 {
     struct err e = ERR_INIT;
     struct browser *b = h->b;
-    if (!b->cdp.ended && browser_calm(b, CALM_MS, CALM_MORE_MS))
+    if (!b->cdp.ended && browser_calm(b, CALM_MS))
         return;
     if (!b->cdp.ended && b->active) {
         struct json *p = json_object();

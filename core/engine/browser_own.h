@@ -142,10 +142,9 @@ void browser_note(struct browser *b, const char *fmt, ...)
 
 /*
  * What loads stops loading; a script that runs on is ended, when the page says nothing
- * for so long. It then has more_ms, since what the script wrote may have to be read
- * first. false: the page says nothing all the same.
+ * for so long. false: the page says nothing all the same.
  */
-bool browser_calm(struct browser *b, int ms, int more_ms);
+bool browser_calm(struct browser *b, int ms);
 
 /* browser_act.c: one call. -1: e has the whole sentence. */
 int browser_do(struct browser *b, const struct browse_call *c, struct err *e);

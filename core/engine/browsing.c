@@ -109,7 +109,6 @@ static void call_over(struct browsing_call *c, const struct json *answer,
     list_del(&c->node);
     if (c->step == RUNNING)
         b->used_ms = clock_wall_ms();
-    browsing_idle(b, LIMIT_BROWSER_IDLE_MS);
     b->en->idle_since_ms = clock_ms();
     if (c->done)
         c->done(c->owner, answer, answer ? NULL : e);
@@ -380,6 +379,8 @@ static void on_pump(struct task *t)
     struct browsing *b = container_of(t, struct browsing, pump);
     struct browsing_call *c = browsing_first(b);
     struct err e = ERR_INIT;
+    if (!c)
+        browsing_idle(b, LIMIT_BROWSER_IDLE_MS);
     if (!c || c->step != WAITING)
         return;
     timer_stop(&b->idle);

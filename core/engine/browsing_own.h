@@ -13,7 +13,7 @@ enum {
     BROWSING_NAME = 40, /* bytes of one */
     BROWSING_DONE = 8,  /* calls that are remembered */
     /* The host ends calls, in time or when they are cancelled; so much later it hangs. */
-    BROWSING_GRACE_MS = 10000
+    BROWSING_GRACE_MS = 15000
 };
 
 extern const char browsing_stem[];        /* of the processes' names */

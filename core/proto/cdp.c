@@ -231,6 +231,15 @@ int cdp_turn(struct cdp *c, int64_t end_ms)
     }
 }
 
+bool cdp_answered(const struct cdp *c, int id)
+{
+    for (int i = 0; id > 0 && i < CDP_PENDING_MAX; i++) {
+        if (c->pending[i].id == id)
+            return c->pending[i].reply || c->pending[i].text.n;
+    }
+    return false;
+}
+
 /* An error's words instead of an answer that is one. */
 static struct json *checked(struct json *reply, struct err *e)
 {

@@ -77,6 +77,8 @@ struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e);
 int cdp_send_big(struct cdp *c, struct str session, const char *method,
                  struct json *take);
 int cdp_wait_big(struct cdp *c, int id, int64_t end_ms, struct buf *out, struct err *e);
+/* Is its answer there? Then cdp_wait has it at once. */
+bool cdp_answered(const struct cdp *c, int id);
 /* cdp_send and cdp_wait. */
 struct json *cdp_call(struct cdp *c, struct str session, const char *method,
                       struct json *take, int64_t end_ms, struct err *e);

@@ -340,7 +340,7 @@ TEST(a_host_that_says_nothing_long_after_is_ended)
     struct browsing *b = browsing_lookup(engine_of_all, STR("one"));
     ask(b, "A", &x);
     ask(b, "B", &y);
-    failed(&x, ERR_TIMEOUT, "did not say so within 10 s more: it was ended");
+    failed(&x, ERR_TIMEOUT, "did not say so within 15 s more: it was ended");
     CHECK(all[0].eof);
     CHECK_INT(all[0].signo, SIGTERM);
     CHECK_INT(count, 2);
@@ -358,11 +358,16 @@ TEST(a_call_that_waits_is_cancelled_at_once)
     ask(b, "C", &z);
     CHECK(!browsing_runs(c));
     browsing_cancel(c);
+    turn();
     failed(&y, ERR_CANCELLED, "before it began");
+    CHECK(!timer_active(&b->idle)); /* it is in use */
     TOLD(&all[0], LINE("A"));
     say(&all[0], ANSWER("A"));
     TOLD(&all[0], LINE("C"));
     CHECK_INT(y.times, 1);
+    CHECK(!timer_active(&b->idle));
+    say(&all[0], ANSWER("C"));
+    CHECK(timer_active(&b->idle));
 }
 
 TEST(a_call_that_runs_is_cancelled_by_the_host)

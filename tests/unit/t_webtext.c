@@ -4,9 +4,10 @@
  * forms, cookies, history, and what goes wrong. And bodies of all kinds.
  */
 #define T_LIMIT_S 60
+#include "base/clock.h"
 #include "engine/webbody.h"
 #include "engine/webcharset.h"
-#include "engine/webtext.h"
+#include "engine/webreader.h"
 #include "proto/zip_gz.h"
 
 #include "t.h"
@@ -354,6 +355,45 @@ TEST(a_server_that_says_nothing)
     try_to_go(at("/silent"));
     failed(ERR_TIMEOUT, "Timeout 300ms exceeded");
     end();
+}
+
+/* A word that cuts what is under way. */
+static void look(struct halt *h)
+{
+    char byte;
+    CHECK_INT(read(h->fds[0], &byte, 1), 1);
+    h->cut = true;
+}
+
+TEST(what_is_cut_leaves_the_page_and_can_go_on)
+{
+    struct err e = ERR_INIT;
+    struct webreader r;
+    struct webtext_spec spec = {0};
+    char text[300];
+    int word[2];
+    CHECK_INT(pipe(word), 0);
+    struct halt h = {.fds = {word[0], -1}, .look = look};
+    begin_server();
+    unsetenv("http_proxy");
+    CHECK_INT(webreader_open(&r, &spec, &h, &e), 0);
+    CHECK_INT(webreader_goto(&r, str_of(at("/form"))), 0);
+    snprintf(text, sizeof(text), "fill('1', 'new') goto('%s') fill('1', 'never')",
+             at("/silent"));
+    CHECK_INT(write(word[1], "c", 1), 1);
+    CHECK_INT(webreader_act(&r, str_of(text)), -1);
+    CHECK_INT(r.why.code, ERR_CANCELLED);
+    CHECK(r.did.done < 2 && r.did.all == 3);
+    h.cut = false;
+    h.end_ms = clock_ms() + 200;
+    CHECK_INT(webreader_act(&r, str_of(text)), -1);
+    CHECK_INT(r.why.code, ERR_CANCELLED);
+    CHECK(r.did.done < 2);
+    h.end_ms = 0;
+    CHECK_STR(webtext_url(r.web), at("/form"));
+    CHECK_INT(webreader_act(&r, STR("fill('1', 'newer') noop()")), 0);
+    CHECK_INT(r.did.done, 2);
+    webreader_close(&r);
 }
 
 TEST(files_and_folders)
