@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "os/sig.h"
 #include "proto/answer.h"
 #include "proto/frame.h"
 
@@ -22,28 +23,13 @@
 
 enum { SMALL_MS = 30000 };
 
-static int signal_pipe[2] = {-1, -1};
-
-static void on_raw_signal(int signo)
-{
-    int saved = errno;
-    char c = (char)signo;
-    ssize_t ignored = write(signal_pipe[1], &c, 1);
-    (void)ignored;
-    errno = saved;
-}
+static int signals_fd = -1;
 
 int bridge_open_signals(struct err *e)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction take = {.sa_handler = on_raw_signal}, before;
-    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
-        return err_sys(e, errno, "cannot make a pipe");
-    for (int i = 0; i < 3; i++) {
-        if (sigaction(signals[i], &take, &before) == 0 && before.sa_handler == SIG_IGN)
-            sigaction(signals[i], &before, NULL);
-    }
-    return 0;
+    signals_fd = sig_pipe(signals, 3);
+    return signals_fd < 0 ? err_sys(e, errno, "cannot make a pipe") : 0;
 }
 
 static void say(const char *text) { fprintf(stderr, "od jupyter-bridge: %s\n", text); }
@@ -368,7 +354,7 @@ struct json *bridge_run(struct bridge_cell *r, const struct bridge *o,
     call_init(&r->call, client, q, &call_events);
     r->o = o;
     r->call.input = -1;
-    r->call.signals = signal_pipe[0];
+    r->call.signals = signals_fd;
     r->call.limit_ms = 0;
     r->last = '\n';
     buf_init(&r->line, LIMIT_KERNEL_MESSAGE + (1 << 20));

@@ -5,12 +5,12 @@
 #include "base/list.h"
 #include "browse.h"
 #include "engine/browse_action.h"
+#include "os/sig.h"
 #include "proto/answer.h"
 #include "proto/call.h"
 #include "proto/frame.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,8 +19,6 @@
 #include <unistd.h>
 
 enum { ANSWER_MAX = 130 << 20, SHOT_MAX = 48 << 20, TIME_MS = 120000 };
-
-static int interrupts[2] = {-1, -1};
 
 struct asking {
     struct call call;
@@ -66,26 +64,6 @@ static struct json *request(const struct browse_options *o, const char *verb)
     return q;
 }
 
-static void on_interrupt(int signo)
-{
-    int saved = errno;
-    unsigned char byte = (unsigned char)signo;
-    ssize_t ignored = write(interrupts[1], &byte, 1);
-    (void)ignored;
-    errno = saved;
-}
-
-/* A pipe of them, as a call wants it; -1: an interrupt just ends us. */
-static int open_signals(void)
-{
-    struct sigaction take = {.sa_handler = on_interrupt}, before;
-    if (interrupts[0] < 0 && pipe2(interrupts, O_CLOEXEC | O_NONBLOCK) < 0)
-        return -1;
-    if (sigaction(SIGINT, &take, &before) == 0 && before.sa_handler == SIG_IGN)
-        sigaction(SIGINT, &before, NULL);
-    return interrupts[0];
-}
-
 /* What it was answered with, beside the output; NULL: said why. */
 static struct json *ask(struct asking *a, struct client *client, struct json *take,
                         int64_t limit_ms)
@@ -95,7 +73,7 @@ static struct json *ask(struct asking *a, struct client *client, struct json *ta
     call_init(&a->call, client, take, &events);
     buf_init(&a->line, ANSWER_MAX);
     a->call.input = -1;
-    a->call.signals = open_signals();
+    a->call.signals = sig_pipe((const int[]){SIGINT}, 1);
     a->call.limit_ms = limit_ms;
     struct json *r = call_run(&a->call, &e);
     if (!r) {

@@ -14,6 +14,7 @@
 #include "base/list.h"
 #include "base/xalloc.h"
 #include "exec.h"
+#include "os/sig.h"
 #include "proto/answer.h"
 #include "proto/attach.h"
 #include "proto/call.h"
@@ -106,32 +107,13 @@ int exec_fail(const struct options *o, const struct err *e)
     return ANSWER_OURS;
 }
 
-/* Signals: the handler writes their numbers into a pipe that the call polls. */
-
-static int signal_pipe[2] = {-1, -1};
-
-static void on_raw_signal(int signo)
-{
-    int saved = errno;
-    unsigned char byte = (unsigned char)signo;
-    ssize_t ignored = write(signal_pipe[1], &byte, 1);
-    (void)ignored;
-    errno = saved;
-}
+static int signals_fd = -1;
 
 static int open_signals(bool attach, struct err *e)
 {
-    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
-        return err_sys(e, errno, "cannot make a pipe");
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
-    /* No SA_RESTART: a write of output that blocks must not hold a C-c back. */
-    struct sigaction take = {.sa_handler = on_raw_signal}, before;
-    for (int i = 0; i < (attach ? 5 : 3); i++) {
-        /* What our parent wants ignored (nohup, a background job) stays so. */
-        if (sigaction(signals[i], &take, &before) == 0 && before.sa_handler == SIG_IGN)
-            sigaction(signals[i], &before, NULL);
-    }
-    return 0;
+    signals_fd = sig_pipe(signals, attach ? 5 : 3);
+    return signals_fd < 0 ? err_sys(e, errno, "cannot make a pipe") : 0;
 }
 
 /* Running. */
@@ -281,7 +263,7 @@ static int perform(struct client *client, const struct options *o, const struct 
     struct err e = ERR_INIT;
     struct exec x = {.o = o, .forward = forward, .op = -1};
     call_init(&x.call, client, q, &events);
-    x.call.signals = signal_pipe[0];
+    x.call.signals = signals_fd;
     x.call.input = input ? STDIN_FILENO : -1;
     if (forward) {
         x.call.limit_ms = o->limit_ms;
@@ -372,7 +354,7 @@ static int do_attach(const struct options *o, struct err *e)
     if (exec_put_target(q, o, e) == 0 && exec_put_making(q, o, e) == 0 &&
         exec_put_text(q, "term", term, e) == 0 &&
         client_open(&client, o->socket, true, e) == 0)
-        end = attach_run(&client, q, signal_pipe[0], o->detach_key, &code, e);
+        end = attach_run(&client, q, signals_fd, o->detach_key, &code, e);
     client_close(&client);
     json_free(q);
     struct buf text = BUF_INIT(1024);

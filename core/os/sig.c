@@ -9,7 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static int self_pipe = -1; /* the writing end, when signalfd was refused */
+static int self_pipe = -1; /* the writing end */
 
 static void on_signal(int signo)
 {
@@ -21,16 +21,24 @@ static void on_signal(int signo)
     errno = saved;
 }
 
-static int open_pipe(const int *signals, int count)
+static int open_pipe(const int *signals, int count, int flags, bool ignored_too)
 {
     int p[2];
     if (pipe2(p, O_CLOEXEC | O_NONBLOCK) < 0)
         return -1;
     self_pipe = p[1];
-    struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    for (int i = 0; i < count; i++)
-        sigaction(signals[i], &sa, NULL);
+    struct sigaction take = {.sa_handler = on_signal, .sa_flags = flags}, before;
+    for (int i = 0; i < count; i++) {
+        if (sigaction(signals[i], &take, &before) == 0 && before.sa_handler == SIG_IGN &&
+            !ignored_too)
+            sigaction(signals[i], &before, NULL);
+    }
     return p[0];
+}
+
+int sig_pipe(const int *signals, int count)
+{
+    return open_pipe(signals, count, 0, false);
 }
 
 int sig_open(const int *signals, int count)
@@ -41,7 +49,7 @@ int sig_open(const int *signals, int count)
         sigaddset(&set, signals[i]);
     int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0)
-        return open_pipe(signals, count);
+        return open_pipe(signals, count, SA_RESTART, true);
     sigprocmask(SIG_BLOCK, &set, NULL);
     return fd;
 }

@@ -9,6 +9,12 @@
 
 /* Non-blocking, close-on-exec. -1 with errno. */
 int sig_open(const int *signals, int count);
+/*
+ * For a program in the foreground: always a pipe, of a byte for each signal. Those that
+ * the parent wants ignored (nohup, a background job) stay so, and a call that blocks is
+ * interrupted. -1 with errno.
+ */
+int sig_pipe(const int *signals, int count);
 /* The next signal number that arrived; 0: none. */
 int sig_next(int fd);
 
