@@ -25,6 +25,8 @@ struct docx {
     int above[LIST_LEVELS]; /* levels of the item before, and of those it is in */
     int listed;             /* how many; 0: it was none */
     size_t rows;            /* of the table */
+    const char *link;       /* borrowed; NULL: none is open */
+    size_t link_from;       /* where its text begins, in the current buffer */
 };
 
 static bool is_any(const struct xml *x, const char *const names[], size_t n)
@@ -157,6 +159,27 @@ static int end_row(struct docx *d)
     return d->cells ? buf_addc(&d->aside, ' ') : row_as_markdown(d);
 }
 
+static int begin_link(struct docx *d)
+{
+    d->link = docx_styles_link(&d->styles, &d->x);
+    int rc = d->link ? buf_addc(current(d), '[') : 0;
+    d->link_from = current(d)->n;
+    return rc;
+}
+
+static int end_link(struct docx *d)
+{
+    struct buf *out = current(d);
+    const char *to = d->link;
+    d->link = NULL;
+    if (!to || out->n < d->link_from)
+        return 0;
+    if (out->n > d->link_from)
+        return buf_addf(out, strpbrk(to, " ()") ? "](<%s>)" : "](%s)", to);
+    buf_truncate(out, out->n - 1);
+    return 0;
+}
+
 static int open(struct docx *d)
 {
     const struct xml *x = &d->x;
@@ -170,6 +193,8 @@ static int open(struct docx *d)
         d->cells++;
     else if (xml_is(x, "tbl") && !d->cells)
         d->rows = 0;
+    else if (xml_is(x, "hyperlink") && d->markdown && d->nested)
+        return begin_link(d);
     else if (xml_is(x, "t"))
         d->in_text = true;
     else if (xml_is(x, "tab"))
@@ -191,6 +216,8 @@ static int close_element(struct docx *d)
     } else if (xml_is(x, "tc") && d->cells > 0) {
         d->cells--;
         return end_cell(d);
+    } else if (xml_is(x, "hyperlink")) {
+        return end_link(d);
     } else if (xml_is(x, "tr")) {
         return end_row(d);
     } else if (x->depth == d->body) { /* a table, or what holds several things */

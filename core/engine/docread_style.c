@@ -6,6 +6,7 @@
 enum {
     MEMORY = 16 << 20,
     ID_MAX = 256,
+    URL_MAX = 2048,
     BASED_MAX = 16,     /* styles that are based on one another */
     COUNT_MAX = 1 << 20 /* of a list's first item */
 };
@@ -61,14 +62,20 @@ static int outline_of(const struct xml *x)
 }
 
 /* An attribute, with a zero at its end. NULL: there is none, or no room. */
-static char *id_of(struct docx_styles *s, const struct xml *x, const char *attr)
+static char *text_of(struct docx_styles *s, const struct xml *x, const char *attr,
+                     size_t max)
 {
-    struct buf id = BUF_INIT(ID_MAX);
+    struct buf id = BUF_INIT(max);
     char *copy = xml_attr(x, attr, &id) ? arena_get(&s->memory, id.n + 1) : NULL;
     if (copy)
         memcpy(copy, buf_z(&id), id.n);
     buf_release(&id);
     return copy;
+}
+
+static char *id_of(struct docx_styles *s, const struct xml *x, const char *attr)
+{
+    return text_of(s, x, attr, ID_MAX);
 }
 
 /* ---- styles ---- */
@@ -231,6 +238,35 @@ int docx_list_next(struct docx_list *l, int level)
     return l->ordered[level] ? n : 0;
 }
 
+/* ---- links ---- */
+
+static void read_links(struct docx_styles *s, struct str rels)
+{
+    struct xml x = XML_INIT(rels);
+    struct buf type = BUF_INIT(ID_MAX);
+    enum xml_kind k;
+    while ((k = xml_next(&x)) != XML_END && k != XML_BAD) {
+        buf_reset(&type);
+        if (k != XML_OPEN || !xml_is(&x, "Relationship") ||
+            !xml_attr(&x, "Type", &type) || !str_ends(buf_str(&type), STR("/hyperlink")))
+            continue;
+        char *id = id_of(s, &x, "Id"), *target = text_of(s, &x, "Target", URL_MAX);
+        if (id && target)
+            map_put(&s->links, str_of(id), target);
+    }
+    buf_release(&type);
+}
+
+const char *docx_styles_link(struct docx_styles *s, const struct xml *x)
+{
+    struct buf id = BUF_INIT(ID_MAX);
+    const char *target = NULL;
+    if (xml_attr_prefixed(x, "id", &id))
+        target = map_get(&s->links, buf_str(&id));
+    buf_release(&id);
+    return target;
+}
+
 /* ---- all ---- */
 
 void docx_styles_init(struct docx_styles *s)
@@ -239,6 +275,7 @@ void docx_styles_init(struct docx_styles *s)
     map_init(&s->styles);
     map_init(&s->kinds);
     map_init(&s->lists);
+    map_init(&s->links);
 }
 
 void docx_styles_release(struct docx_styles *s)
@@ -246,6 +283,7 @@ void docx_styles_release(struct docx_styles *s)
     map_release(&s->styles);
     map_release(&s->kinds);
     map_release(&s->lists);
+    map_release(&s->links);
     arena_release(&s->memory);
 }
 
@@ -257,6 +295,7 @@ void docx_styles_read(struct docx_styles *s, struct package *p, struct str name,
     if (package_rels_name(name, &target) < 0 ||
         package_read(p, buf_str(&target), &rels, &none) < 0)
         buf_reset(&rels);
+    read_links(s, buf_str(&rels));
     if (package_target(buf_str(&rels), name, STR(""), "/numbering", &target) &&
         package_read(p, buf_str(&target), part, &none) == 0)
         read_lists(s, buf_str(part));

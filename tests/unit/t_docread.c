@@ -171,7 +171,9 @@ static void check_styled(const char *body, const char *want)
         {"w/main.xml", all},
         {"w/_rels/main.xml.rels",
          "<Relationships><Relationship Id='a' Type='x/styles' Target='s.xml'/>"
-         "<Relationship Id='b' Type='x/numbering' Target='n.xml'/></Relationships>"},
+         "<Relationship Id='b' Type='x/numbering' Target='n.xml'/>"
+         "<Relationship Id='l' Type='x/hyperlink' Target='http://h/?a&amp;b'/>"
+         "<Relationship Id='m' Type='x/hyperlink' Target='f (1)'/></Relationships>"},
         {"w/s.xml",
          "<w:styles>" STYLE("1", "<w:name w:val='heading 1'/>")
              STYLE("Titre2", "<w:name w:val='heading 2'/>")
@@ -226,6 +228,24 @@ TEST(docx_styles_and_lists)
                                        "</w:pPrChange>",
                                        "no heading"),
         "no item\n\nno heading\n\n");
+}
+
+#define LINK(id, words) \
+    "<w:hyperlink r:id='" id "'><w:r><w:t>" words "</w:t></w:r></w:hyperlink>"
+
+TEST(docx_links)
+{
+    markdown = true;
+    check_styled(
+        "<w:p>" LINK("l", "one") LINK("m", "two") LINK("l", "") LINK(
+            "x", "three") "<w:hyperlink w:anchor='a'><w:t>four</w:t></w:hyperlink></w:p>"
+                          "<w:tbl><w:tr><w:tc><w:p>" LINK(
+                              "l", "five") "</w:p></w:tc></w:tr></w:tbl>",
+        "[one](http://h/?a&b)[two](<f (1)>)threefour\n\n"
+        "| [five](http://h/?a&b) |\n| --- |\n\n");
+    check_styled("<w:hyperlink r:id='l'/><w:p><w:t>a</w:t></w:p><w:p>"
+                 "<w:hyperlink r:id='l'><w:p><w:t>box</w:t></w:p></w:hyperlink></w:p>",
+                 "a\n\nbox\n\n");
 }
 
 TEST(docx_tables_and_boxes)
