@@ -237,25 +237,30 @@ void host_idle(struct host *h)
 
 /* ---- the kernel's output, beside its messages ---- */
 
-/* Of the cell that runs, as a message. */
-static void say_output(struct host *h, const char *name, struct str bytes)
+void host_iopub(struct host *h, const char *type, struct json *take)
 {
-    struct json *j = json_object(), *header = json_object(), *content = json_object();
+    struct json *j = json_object(), *header = json_object();
     struct err e = ERR_INIT;
     char id[32];
     snprintf(id, sizeof(id), "fd-%u", h->asked++);
     json_put_z(j, "channel", "iopub");
     json_put_z(header, "msg_id", id);
-    json_put_z(header, "msg_type", "stream");
+    json_put_z(header, "msg_type", type);
     json_put_z(header, "version", "5.3");
     json_put(j, "header", header);
     struct json *parent = h->parent[0] ? json_parse(str_of(h->parent), &e) : NULL;
     json_put(j, "parent_header", parent ? parent : json_object());
     json_put(j, "metadata", json_object());
+    json_put(j, "content", take);
+    host_line(h, j);
+}
+
+static void say_output(struct host *h, const char *name, struct str bytes)
+{
+    struct json *content = json_object();
     json_put_z(content, "name", name);
     json_put_str(content, "text", bytes);
-    json_put(j, "content", content);
-    host_line(h, j);
+    host_iopub(h, "stream", content);
 }
 
 static void keep_tail(struct host *h, struct str bytes)

@@ -6,11 +6,17 @@
  * jupyter_client number what they send, on all channels together (session.py, msg_id:
  * SESSION_PID_NUMBER): what is missing when the reply and idle have come is told once,
  * before the later of the two. Where there are no such numbers, nothing is told.
+ *
+ * The idle may be dropped, too. When it has not come some time after the reply, and
+ * something is missing, the kernel is asked for another one, which comes behind it.
  */
 #include "engine/kernel_host_own.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { ASK_MS = 1000 };
+enum { ASKED = 1, ANSWERED = 2, IDLE = 4 };
 
 /* The value of msg_id, as it stands in the header's JSON; n 0: none. */
 static struct str id_of(struct str header)
@@ -78,23 +84,65 @@ static void tell(struct host *h)
     host_say(h, "gap", text);
 }
 
-void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m)
+static void on_ask(struct timer *t)
+{
+    struct host *h = container_of(t, struct host, lost.ask);
+    if (h->state != HOST_READY || !h->busy || !h->lost.missing || h->lost.strangers)
+        return;
+    h->lost.asked = ASKED;
+    host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
+}
+
+/* Whatever the cell had sent has come before this. */
+static void idle_instead(struct host *h)
+{
+    struct json *content = json_object();
+    json_put_z(content, "execution_state", "idle");
+    h->lost.asked = 0;
+    h->lost.missing--; /* the idle itself */
+    if (h->lost.missing)
+        tell(h);
+    host_idle(h);
+    host_iopub(h, "status", content);
+}
+
+void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m,
+                    bool ours)
 {
     struct lost *l = &h->lost;
     if (h->state != HOST_READY)
         return;
     l->strangers = l->strangers || is_strange(h, m->parent);
     count(l, id_of(m->header));
-    if (from == CH_SHELL && str_find(m->header, STR("\"execute_reply\"")) >= 0)
+    if (from == CH_SHELL && str_find(m->header, STR("\"execute_reply\"")) >= 0) {
         l->replied = true;
+        if (h->busy)
+            timer_begin(h->loop, &l->ask, ASK_MS, on_ask);
+    }
+    if (!h->busy)
+        timer_stop(&l->ask);
     if (l->missing && l->replied && !h->busy && !l->strangers)
         tell(h);
+    if (!l->asked || !ours)
+        return;
+    if (from == CH_SHELL)
+        l->asked |= ANSWERED;
+    else if (from == CH_IOPUB && str_find(m->content, STR("\"idle\"")) >= 0)
+        l->asked |= IDLE;
+    if (l->asked == (ASKED | ANSWERED | IDLE) && h->busy && l->missing)
+        idle_instead(h);
 }
 
 void host_lost_cell(struct host *h)
 {
+    timer_stop(&h->lost.ask);
     h->lost.replied = false;
+    h->lost.asked = 0;
     h->lost.missing = 0;
 }
 
-void host_lost_reset(struct host *h) { h->lost = (struct lost){0}; }
+void host_lost_reset(struct host *h)
+{
+    timer_stop(&h->lost.ask);
+    h->lost = (struct lost){0};
+}

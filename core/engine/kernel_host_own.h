@@ -49,7 +49,9 @@ struct lost {
     uint64_t next;    /* the number after the largest so far */
     uint64_t missing; /* smaller ones that have not come */
     bool replied;     /* the cell's reply has come */
-    bool strangers;   /* it talks to somebody else, too */
+    unsigned asked;   /* for a sign that nothing follows it: ASKED, ANSWERED, IDLE */
+    struct timer ask;
+    bool strangers; /* it talks to somebody else, too */
 };
 
 /* A pipe that the kernel writes to. */
@@ -107,6 +109,8 @@ struct host {
 /* kernel_host.c */
 void host_line(struct host *h, struct json *take); /* {…} to the engine */
 void host_say(struct host *h, const char *what, const char *text);
+/* A message of the cell that runs, as if the kernel had sent it. */
+void host_iopub(struct host *h, const char *type, struct json *take_content);
 void host_ready(struct host *h);
 void host_failed(struct host *h, const struct err *e);
 /* The kernel says that it runs the cell, and that it has. */
@@ -138,8 +142,9 @@ void host_heart_rest(struct host *h);  /* none */
 void host_heart_stop(struct host *h);  /* the kernel is gone */
 
 /* kernel_host_lost.c */
-/* Each message of the kernel, before it is passed on. */
-void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m);
+/* Each message of the kernel, before it is passed on; ours: an answer to the host. */
+void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m,
+                    bool ours);
 void host_lost_cell(struct host *h);  /* a cell is sent */
 void host_lost_reset(struct host *h); /* another kernel, or connection */
 

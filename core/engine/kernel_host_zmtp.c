@@ -299,7 +299,7 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     } else if (from == CH_IOPUB)
         look_at_status(h, &m);
     if (m.header.n)
-        host_lost_look(h, from, &m);
+        host_lost_look(h, from, &m, ours);
     if (h->state == HOST_STARTING && h->heard && h->answered) {
         timer_stop(&h->nudge);
         host_ready(h);

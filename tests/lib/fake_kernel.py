@@ -256,6 +256,13 @@ class Kernel:
         self.count += 3
         self.do_echo(peer, parent, "last")
 
+    def do_drop_idle(self, peer, parent, code):
+        self.id = "fake_1_%d"
+        self.say("first\n", parent)
+        self.count += 3
+        self.reply(peer, parent)
+        self.count += 1
+
     def do_numbers(self, peer, parent, code):
         """The same, and none is missing: the reply comes last."""
         self.id = "fake_1_%d"
