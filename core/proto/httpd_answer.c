@@ -54,7 +54,7 @@ static void put_head(struct req *r, int status, const char *type, int64_t length
     struct conn *c = r->conn;
     struct buf *out = &c->stream.out;
     if (!r->body_over && !r->on_data)
-        r->discard = true; /* see discard() in httpd.c */
+        r->discard = true; /* see give() in httpd_request.c */
     if (!r->head.keep_alive || c->d->draining)
         r->close = true;
     /* The peer may or may not send a body that it was not told to send. */
