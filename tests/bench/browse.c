@@ -5,6 +5,7 @@
  *
  *   launch        until a blank page can be spoken to
  *   visit         goto, accessibility tree, picture
+ *   marked        tree and picture again, with marks drawn on it
  *   fill, click   one of them, of many in a text
  *   settle        what is waited for behind a text of actions
  *   big           the tree and the picture of the page of 5,000 elements
@@ -37,11 +38,12 @@ static long status_kib(const char *field)
     return n;
 }
 
-static void see(bool shot)
+static void see(bool shot, bool marks)
 {
     struct browser_seen s;
     struct err e = ERR_INIT;
-    if (browser_see(b, &(struct browser_look){.tree = true, .shot = shot}, &s, &e) < 0)
+    struct browser_look look = {.tree = true, .shot = shot, .marks = marks};
+    if (browser_see(b, &look, &s, &e) < 0)
         die("looking: %s", e.text);
     if (s.error.n)
         die("an action: %s", buf_z(&s.error));
@@ -68,7 +70,7 @@ static double per_action(const char *call, int count)
     browser_act(b, STR("noop(0)"));
     double empty = now_us() - begin;
     buf_release(&text);
-    see(false);
+    see(false, false);
     return (took - empty) / count;
 }
 
@@ -86,10 +88,16 @@ int main(int argc, char **argv)
     for (int i = 0; i < VISITS; i++) {
         begin = now_us();
         go(argv[1], "small.html");
-        see(true);
+        see(true, false);
         v[i] = now_us() - begin;
     }
     printf("visit %.0f\n", quantile(v, VISITS, 0.5));
+    for (int i = 0; i < VISITS; i++) {
+        begin = now_us();
+        see(true, true);
+        v[i] = now_us() - begin;
+    }
+    printf("marked %.0f\n", quantile(v, VISITS, 0.5));
     printf("fill %.0f\n", per_action("fill('5', 'value of some words')\n", FILLS));
     printf("click %.0f\n", per_action("click('6')\n", CLICKS));
     begin = now_us();
@@ -99,7 +107,7 @@ int main(int argc, char **argv)
     go(argv[1], "big.html");
     for (int i = 0; i < BIGS; i++) {
         begin = now_us();
-        see(true);
+        see(true, false);
         v[i] = now_us() - begin;
     }
     printf("big %.0f\n", quantile(v, BIGS, 0.5));

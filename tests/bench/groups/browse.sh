@@ -45,6 +45,7 @@ group_browse() {
     browse_rows 'a page, its tree and its picture' visit
     browse_rows 'a field filled' fill ratio '<=' 1.05
     browse_rows 'a click' click ratio '<=' 1.2
+    row 'a picture with its marks drawn, and the tree, us' "$(median ours.browse marked)" -
     row 'waited behind actions, for what they change, us' "$(median ours.browse settle)" -
     row '5,000 elements, tree and picture, us; getFullAXTree' "$(median ours.browse big)" \
         "$(median bare.browse tree)" ratio '<=' 1.1
