@@ -66,14 +66,14 @@ static void read_some(struct host *h)
         h->halt.ended = true;
         return;
     }
+    if (fds[0].revents)
+        read_lines(h); /* first: what the browser says looks there too (on_halt) */
     if (fds[2].revents)
         cdp_turn(&h->b->cdp, browser_in(TURN_MS));
     if (fds[3].revents)
         browser_deny_hear(h->b);
     if (h->b && h->b->cdp.ended)
         browser_end(h->b); /* nothing of it is left until somebody asks for it again */
-    if (fds[0].revents && !h->halt.ended)
-        read_lines(h);
 }
 
 /* One of a line that is for now. */
