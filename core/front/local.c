@@ -259,13 +259,38 @@ static void on_set_up(struct plugins_wait *w)
     struct json *q = c->held;
     struct err e = ERR_INIT;
     c->held = NULL;
+    timer_stop(&c->held_long);
+    c->waited_ms = clock_ms() - c->held_at;
     answer(c, q, &e);
     task_defer(c->en->loop, &c->resume); /* its input, which lay behind it */
 }
 
+static void drop_held(struct conn *c)
+{
+    timer_stop(&c->held_long);
+    plugins_unwait(&c->setup);
+    json_free(c->held);
+    c->held = NULL;
+}
+
+static void on_held_long(struct timer *t)
+{
+    struct conn *c = container_of(t, struct conn, held_long);
+    struct err e = ERR_INIT;
+    err_set(&e, ERR_TIMEOUT,
+            "it has not begun: the plugins were still being set up at its time limit");
+    drop_held(c);
+    local_send_error(c, &e);
+    task_defer(c->en->loop, &c->resume);
+}
+
 static void hold_request(struct conn *c, struct json *take)
 {
+    int64_t limit_ms = json_int(take, "timeout_ms", 0);
     c->held = take;
+    c->held_at = clock_ms();
+    if (limit_ms > 0)
+        timer_begin(c->en->loop, &c->held_long, limit_ms, on_held_long);
     plugins_await(c->en->plugins, &c->setup, on_set_up);
     local_send_note(c, "queued", "the plugins are being set up; it begins after that");
 }
@@ -320,6 +345,7 @@ static void request(struct conn *c, struct str text)
 {
     struct err e = ERR_INIT;
     c->busy = true;
+    c->waited_ms = 0;
     answer(c, json_parse(text, &e), &e);
 }
 
@@ -366,13 +392,6 @@ static void resize(struct conn *c, struct str text)
         session_resize(c->attached, (int)json_int(j, "rows", 0),
                        (int)json_int(j, "cols", 0), &e);
     json_free(j);
-}
-
-static void drop_held(struct conn *c)
-{
-    plugins_unwait(&c->setup);
-    json_free(c->held);
-    c->held = NULL;
 }
 
 static void cancel(struct conn *c)

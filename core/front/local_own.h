@@ -38,6 +38,8 @@ struct conn {
     struct json *gaps;  /* owned */
     struct json *held;  /* owned; a request that waits for the plugins */
     struct plugins_wait setup;
+    struct timer held_long; /* its time limit passes meanwhile */
+    int64_t held_at, waited_ms; /* since; so much of the limit has passed */
     struct event_cursor cursor; /* of a request for events */
     struct event_sub sub;
     bool reading, follow;

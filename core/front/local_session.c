@@ -192,6 +192,9 @@ static struct op *make_op(struct conn *c, enum op_kind kind, const struct json *
     if (parent.n <= OP_ID_MAX)
         memcpy(op->parent, parent.p, parent.n);
     op->timeout_ms = json_int(q, "timeout_ms", 0);
+    if (op->timeout_ms > 0) /* 0 would be none */
+        op->timeout_ms = op->timeout_ms > c->waited_ms ? op->timeout_ms - c->waited_ms
+                                                       : 1;
     op->idle_ms = json_int(q, "idle_ms", 0);
     op->stream = json_bool(q, "stream", false);
     op->with_stdin = json_bool(q, "stdin", false);
