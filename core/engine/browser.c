@@ -492,7 +492,7 @@ static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
     json_free(p);
     if (!j)
         browser_last_words(b, e);
-    return j ? browser_new_tab(b, e) : -1;
+    return j && browser_new_tab(b, e) == 0 ? browser_deny_check(b, e) : -1;
 }
 
 static int connect_to(struct browser *b, const struct browser_opts *o, struct err *e)

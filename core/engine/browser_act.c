@@ -697,8 +697,7 @@ static int await_load(struct browser *b, const char *api, const char *loader,
 static int do_goto(struct browser *b, struct str url, struct err *e)
 {
     char text[400], loader[BROWSER_ID] = "";
-    browser_deny_hear(b);
-    if (!browser_deny_shows(b, url)) {
+    if (!browser_deny_begin(b, url)) {
         snprintf(text, sizeof(text),
                  "net::ERR_BLOCKED_BY_ADMINISTRATOR at %.*s: while addresses are denied "
                  "(--deny, OD_BROWSE_DENY) only http, https, file, data, blob and "

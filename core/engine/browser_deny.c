@@ -8,6 +8,7 @@
 #include "net/addr.h"
 #include "os/spawn.h"
 #include "os/sys.h"
+#include "proto/url.h"
 #include "proto/url_join.h"
 
 #include <errno.h>
@@ -120,30 +121,44 @@ static void note(struct browser *b, const struct err *e)
     b->deny.noted += b->deny.noted <= NOTES;
 }
 
-/* 1: *e; 0: nothing now; -1: it has ended. */
-static int hear_one(int fd, struct err *e)
+/* Is it what a navigation fails of? Other tabs, and Chromium itself, go on meanwhile. */
+static void take(struct browser *b, const char *host, const struct err *e)
 {
-    char message[1 + sizeof(e->text)];
-    ssize_t n = recv(fd, message, sizeof(message) - 1, 0);
+    int fit = strcmp(host, b->deny.host) == 0 ? BROWSER_DENY_IT
+              : e->code == ERR_DENIED         ? BROWSER_DENY_LISTED
+                                              : BROWSER_DENY_OTHER;
+    if (e->code == ERR_DENIED)
+        note(b, e);
+    if (e->code == ERR_NONE) {
+        b->deny.probed = true;
+    } else if (fit >= (int)b->deny.fit) {
+        b->deny.fit = fit;
+        b->deny.why = *e;
+    }
+}
+
+/* 1: one was taken; 0: nothing now; -1: it has ended. */
+static int hear_one(struct browser *b)
+{
+    char message[1024];
+    struct err e;
+    ssize_t n = recv(b->deny.fd, message, sizeof(message) - 1, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n <= 0)
         return -1;
     message[n] = '\0';
-    err_set(e, (enum err_code)message[0], "%s", message + 1);
+    char *zero = memchr(message, '\0', (size_t)n);
+    err_set(&e, (enum err_code)message[0], "%s", zero && zero > message ? zero + 1 : "");
+    take(b, message + 1, &e);
     return 1;
 }
 
 void browser_deny_hear(struct browser *b)
 {
-    struct err e;
     int rc = 0;
-    for (int i = 0; b->deny.pid > 0 && i < HEARD && (rc = hear_one(b->deny.fd, &e)) > 0;
-         i++) {
-        b->deny.last = e;
-        if (e.code == ERR_DENIED)
-            note(b, &e);
-    }
+    for (int i = 0; b->deny.pid > 0 && i < HEARD && (rc = hear_one(b)) > 0; i++)
+        ;
     if (rc >= 0 || b->cdp.ended)
         return;
     b->deny.lost = true;
@@ -152,17 +167,44 @@ void browser_deny_hear(struct browser *b)
             "OD_BROWSE_DENY) has ended, and so the browser is ended too");
 }
 
-bool browser_deny_shows(const struct browser *b, struct str url)
+int browser_deny_check(struct browser *b, struct err *e)
+{
+    if (b->deny.pid <= 0)
+        return 0;
+    struct json *j = browser_run(
+        b, "fetch('http://" BROWSER_PROXY_PROBE "/',{mode:'no-cors'}).catch(()=>0)", e);
+    if (!j)
+        return -1;
+    json_free(j);
+    browser_deny_hear(b);
+    return b->deny.probed
+               ? 0
+               : err_set(e, ERR_UNSUPPORTED,
+                         "cannot keep this browser from denied addresses (--deny, "
+                         "OD_BROWSE_DENY): it does not use the proxy that it was given; "
+                         "look for a policy of this machine (ProxySettings), or for "
+                         "--proxy-server among the flags that its own script adds");
+}
+
+static bool is_of_the_web(struct str url)
 {
     static const char *const schemes[] = {"http", "https", "file", "data", "blob"};
-    url = str_trim(url);
-    if (b->deny.pid <= 0 || str_chr(url, ':') < 0 || str_eq(url, STR("about:blank")))
-        return true;
     for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
         if (url_scheme_is(url, schemes[i]))
             return true;
     }
-    return false;
+    return str_chr(url, ':') < 0 || str_eq(url, STR("about:blank"));
+}
+
+bool browser_deny_begin(struct browser *b, struct str url)
+{
+    struct url u;
+    browser_deny_hear(b);
+    b->deny.fit = BROWSER_DENY_NOTHING;
+    b->deny.host[0] = '\0';
+    if (url_parse(&u, url, NULL) == 0 && u.host.n < sizeof(b->deny.host))
+        snprintf(b->deny.host, sizeof(b->deny.host), "%.*s", STR_ARG(u.host));
+    return b->deny.pid <= 0 || is_of_the_web(str_trim(url));
 }
 
 /* As Chromium names it where there is no proxy. */
@@ -177,11 +219,10 @@ static const char *plain_name(const struct err *e)
 void browser_deny_explain(struct browser *b, struct str error, struct str url,
                           struct buf *out)
 {
-    b->deny.last = (struct err)ERR_INIT;
     browser_deny_hear(b);
-    const struct err *why = &b->deny.last;
-    bool ours = str_starts(error, STR("net::ERR_SOCKS_CONNECTION")) && why->code;
-    const char *name = ours ? plain_name(why) : NULL;
+    bool ours = b->deny.fit && str_starts(error, STR("net::ERR_SOCKS_CONNECTION"));
+    const char *name = ours && b->deny.fit == BROWSER_DENY_IT ? plain_name(&b->deny.why)
+                                                              : NULL;
     if (b->deny.lost) {
         buf_addz(out, b->cdp.why.text);
         return;
@@ -189,5 +230,5 @@ void browser_deny_explain(struct browser *b, struct str error, struct str url,
     buf_adds(out, name ? str_of(name) : str_sub(error, 0, 100));
     buf_addf(out, " at %.*s", (int)(url.n > 200 ? 200 : url.n), url.p);
     if (ours)
-        buf_addf(out, ": %.200s", why->text);
+        buf_addf(out, ": %.200s", b->deny.why.text);
 }

@@ -63,7 +63,16 @@ struct browser_deny {
     uint16_t port; /* of its proxy, at 127.0.0.1 */
     int noted;     /* refusals since the last look */
     bool lost;     /* it ended before the browser did */
-    struct err last;
+    bool probed;   /* the browser has asked its proxy */
+    /* Of the navigation that is under way: */
+    char host[256]; /* "": unknown */
+    struct err why; /* what was refused that explains its failure best */
+    enum {
+        BROWSER_DENY_NOTHING,
+        BROWSER_DENY_OTHER,
+        BROWSER_DENY_LISTED,
+        BROWSER_DENY_IT
+    } fit;
 };
 
 struct browser {
@@ -109,13 +118,20 @@ void browser_last_words(const struct browser *b, struct err *e);
 const char *browser_denied(void);
 /* Starts the process, if anything is denied. -1: e; INVALID: the list is none. */
 int browser_deny_start(struct browser *b, struct err *e);
+/*
+ * Does the browser, whose first tab is there, ask the proxy? Its flags and policies may
+ * have another, or none. -1: e, it is not to be used.
+ */
+int browser_deny_check(struct browser *b, struct err *e);
 /* Ends it, and waits for that. Idempotent. */
 void browser_deny_end(struct browser *b);
 /* Notes what it has refused since. If it is gone, so is the connection to the browser. */
 void browser_deny_hear(struct browser *b);
-/* No page of the browser's own, which could connect in ways that no page of the web has.
+/*
+ * A navigation begins. false: it must not, as that is a page of the browser's own, which
+ * could connect in ways that no page of the web has.
  */
-bool browser_deny_shows(const struct browser *b, struct str url);
+bool browser_deny_begin(struct browser *b, struct str url);
 /* Appends a failed navigation's error, in the words of what has refused it. */
 void browser_deny_explain(struct browser *b, struct str error, struct str url,
                           struct buf *out);

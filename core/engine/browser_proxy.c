@@ -60,14 +60,14 @@ struct serving {
 
 /* ---- what the parent hears ---- */
 
-/* One message: a code, and a sentence. It is lost if nobody has heard those before. */
-static void tell(const struct serving *s, const struct err *e)
+/* One message. It is lost if nobody has heard those before. */
+static void tell(const struct tunnel *t, const struct err *e)
 {
-    char message[1 + sizeof(e->text)];
-    size_t n = strlen(e->text);
+    char message[sizeof(t->request.host) + sizeof(e->text) + 1];
+    int n = snprintf(message, sizeof(message), "%c%s%c%s", '?', t->request.host, '\0',
+                     e->text);
     message[0] = (char)e->code;
-    memcpy(message + 1, e->text, n);
-    send(s->news_fd, message, 1 + n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    send(t->by->news_fd, message, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /* ---- ends ---- */
@@ -242,7 +242,7 @@ static void refuse(struct tunnel *t, const struct err *e, int errnum)
     } else if (e->code == ERR_DENIED) { /* by another's rules */
         told.code = ERR_IO;
     }
-    tell(t->by, &told);
+    tell(t, &told);
     answer(t, t->denied[0] ? SOCKS_DENIED : reply_of(e, errnum));
 }
 
@@ -348,6 +348,10 @@ static void take_request(struct tunnel *t)
     if (rc <= 0)
         return;
     buf_consume(&t->client.in, used);
+    if (strcmp(t->request.host, BROWSER_PROXY_PROBE) == 0) {
+        tell(t, &(struct err)ERR_INIT);
+        t->request.refusal = SOCKS_HOSTUNREACH;
+    }
     if (t->request.refusal != SOCKS_OK)
         answer(t, t->request.refusal);
     else

@@ -16,11 +16,17 @@
 enum { BROWSER_PROXY_CONNECTIONS = 256, BROWSER_PROXY_BUFFER = 64 << 10 };
 
 /*
+ * Nobody is connected to that: who asks for it has asked the proxy, and that is told, as
+ * ERR_NONE. No name ends so elsewhere (RFC 6761 6.4).
+ */
+#define BROWSER_PROXY_PROBE "od-proxy.invalid"
+
+/*
  * Takes connections from the listening socket, which does not block, until the other end
  * of `news` is closed, a socket of SOCK_SEQPACKET; both are borrowed. Each connection
  * that is not made is one message there: a byte, an err_code, which is ERR_DENIED only
- * for those that the list denies, and a sentence. It is lost if nobody has taken those
- * before.
+ * for those that the list denies; the host and a zero; a sentence. It is lost if nobody
+ * has taken those before.
  */
 void browser_proxy_serve(int listener, int news, const struct denied *d);
 

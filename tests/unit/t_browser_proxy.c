@@ -110,16 +110,17 @@ static int accept_from(int listener)
     return fd;
 }
 
-/* The next news. */
-static void hears(enum err_code code, const char *says)
+/* The next news: of that host. */
+static void hears(enum err_code code, const char *host, const char *says)
 {
     char message[600] = "";
     patient(news);
     ssize_t n = recv(news, message, sizeof(message) - 1, 0);
     CHECK(n > 1);
     CHECK_STR(err_name((enum err_code)message[0]), err_name(code));
-    if (!strstr(message + 1, says))
-        T_FAIL("\"%s\" has not \"%s\"", message + 1, says);
+    CHECK_STR(message + 1, host);
+    if (!strstr(message + 2 + strlen(host), says))
+        T_FAIL("\"%s\" has not \"%s\"", message + 2 + strlen(host), says);
 }
 
 static bool ended(int fd)
@@ -163,7 +164,7 @@ TEST(what_is_denied_does_not)
         CHECK_INT(ask(c, hosts[i], port), 2);
         CHECK(ended(c));
         close(c);
-        hears(ERR_DENIED, hosts[i]);
+        hears(ERR_DENIED, hosts[i], "is denied");
     }
     struct pollfd p = {listener, POLLIN, 0};
     CHECK_INT(poll(&p, 1, 0), 0);
@@ -177,7 +178,7 @@ TEST(what_fails_says_how)
     close(listen_at("127.0.0.3", &port));
     int c = connect_to(proxy_port);
     CHECK_INT(ask(c, "127.0.0.3", port), 5);
-    hears(ERR_GONE, "nobody listens at 127.0.0.3:");
+    hears(ERR_GONE, "127.0.0.3", "nobody listens at 127.0.0.3:");
     close(c);
     end();
 }
@@ -195,7 +196,7 @@ TEST(a_proxy_of_the_environment)
     start("192.0.2.1");
     int c = connect_to(proxy_port);
     CHECK_INT(ask(c, "192.0.2.1", 443), 2);
-    hears(ERR_DENIED, "192.0.2.1:443");
+    hears(ERR_DENIED, "192.0.2.1", "192.0.2.1:443 is denied");
     close(c);
     c = connect_to(proxy_port);
     CHECK_INT(ask(c, "127.0.0.4", other), 0);
@@ -309,6 +310,16 @@ TEST(more_than_it_takes_wait)
     end();
 }
 
+TEST(who_asks_is_told)
+{
+    begin("local");
+    int c = connect_to(proxy_port);
+    CHECK_INT(ask(c, BROWSER_PROXY_PROBE, 80), 4);
+    hears(ERR_NONE, BROWSER_PROXY_PROBE, "");
+    close(c);
+    end();
+}
+
 /* Nobody hears the news: they are lost, and connections go on. */
 TEST(news_that_nobody_hears)
 {
@@ -318,7 +329,7 @@ TEST(news_that_nobody_hears)
         CHECK_INT(ask(c, "127.0.0.2", 80), 2);
         close(c);
     }
-    hears(ERR_DENIED, "127.0.0.2:80");
+    hears(ERR_DENIED, "127.0.0.2", "127.0.0.2:80 is denied");
     end();
 }
 
