@@ -262,18 +262,23 @@ static void on_answer_of_ours(struct host *h, enum host_channel from,
     json_free(header);
 }
 
-static void look_at_status(struct host *h, const struct jmsg *m)
+/* true: that is all; nobody wants to know that a cell begins, and what it was. */
+static bool look_at_status(struct host *h, const struct jmsg *m)
 {
+    if (str_find(m->header, STR("\"execute_input\"")) >= 0)
+        return true;
     if (m->content.n > 200 || str_find(m->header, STR("\"status\"")) < 0)
-        return;
+        return false;
     struct err e = ERR_INIT;
     struct json *c = json_parse(m->content, &e);
     struct str state = json_str(c, "execution_state", "");
-    if (str_eq(state, STR("busy")))
+    bool busy = str_eq(state, STR("busy"));
+    if (busy)
         host_begun(h);
     else if (str_eq(state, STR("idle")))
         host_idle(h);
     json_free(c);
+    return busy;
 }
 
 static void on_message(struct zmtp *z, const struct str *parts, int n)
@@ -283,7 +288,7 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     enum host_channel from = (enum host_channel)(c - h->channels);
     struct jmsg m;
     struct err e = ERR_INIT;
-    bool ours = false;
+    bool ours = false, ends_here = false;
     if (from == CH_IOPUB)
         h->heard = true;
     if (jmsg_parse(parts, n, str_of(h->key), &m, &e) < 0) {
@@ -297,14 +302,14 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
         on_answer_of_ours(h, from, &m);
         ours = true;
     } else if (from == CH_IOPUB)
-        look_at_status(h, &m);
+        ends_here = look_at_status(h, &m);
     if (m.header.n)
         host_lost_look(h, from, &m, ours);
     if (h->state == HOST_STARTING && h->heard && h->answered) {
         timer_stop(&h->nudge);
         host_ready(h);
     }
-    if (m.header.n && !ours)
+    if (m.header.n && !ours && !ends_here)
         pass_on(h, from, &m);
     if (!host_room(h))
         host_zmtp_pause(h, true);
