@@ -94,15 +94,15 @@ static struct json *what_of(const struct browse_options *o)
 {
     struct json *what = json_object(), *look = json_object();
     struct browser_look want = browse_look(o);
-    struct buf actions = BUF_INIT(2 << 20), address = BUF_INIT(1 << 19);
+    struct buf first = BUF_INIT(1 << 20), address = BUF_INIT(1 << 19);
     if (o->url) {
         browse_address(&address, o->url);
-        buf_addz(&actions, "goto(");
-        browse_repr_text(&actions, buf_str(&address));
-        buf_addz(&actions, ")\n");
+        buf_addz(&first, "goto(");
+        browse_repr_text(&first, buf_str(&address));
+        buf_addz(&first, ")");
+        json_put_str(what, "first", buf_str(&first));
     }
-    buf_adds(&actions, buf_str(&o->actions));
-    json_put_str(what, "actions", buf_str(&actions));
+    json_put_str(what, "actions", buf_str(&o->actions));
     json_put_bool(look, "tree", want.tree);
     json_put_bool(look, "text", want.text);
     json_put_bool(look, "shot", want.shot);
@@ -114,7 +114,7 @@ static struct json *what_of(const struct browse_options *o)
     json_put_int(look, "page_size", (int64_t)want.page_size);
     json_put_int(look, "page", want.page);
     json_put(what, "look", look);
-    buf_release(&actions);
+    buf_release(&first);
     buf_release(&address);
     return what;
 }

@@ -398,19 +398,35 @@ static const char looking[] = "while the page was looked at";
 static int act_and_read(struct host *h, const struct json *q, struct json *out,
                         struct err *e)
 {
-    struct str actions = json_str(q, "actions", "");
+    struct str first = json_str(q, "first", ""), actions = json_str(q, "actions", "");
     h->reader.why = (struct err)ERR_INIT;
-    if (actions.n && webreader_act(&h->reader, actions) < 0 && halt_over(&h->halt))
+    int rc = first.n ? webreader_act(&h->reader, first) : 0;
+    if (rc == 0 && actions.n)
+        rc = webreader_act(&h->reader, actions);
+    if (rc < 0 && halt_over(&h->halt))
         return cut(h, looking, &h->reader.did, e);
     host_see_reader(h, q, out);
     return 0;
 }
 
+/* Elements that it names have bids before it. 1: an action failed; -1: e. */
+static int act(struct host *h, struct str actions, struct err *e)
+{
+    struct browser_seen seen;
+    if (!h->told && names_element(actions)) {
+        int rc = browser_see(h->b, &(struct browser_look){.tree = true}, &seen, e);
+        browser_seen_release(&seen);
+        if (rc < 0)
+            return -1;
+    }
+    return browser_act(h->b, actions) < 0;
+}
+
 static int act_and_see(struct host *h, const struct json *q, struct json *out,
                        struct err *e)
 {
-    struct str actions = json_str(q, "actions", ""), folder = json_str(q, "offer", "");
-    struct browser_seen seen;
+    struct str first = json_str(q, "first", ""), actions = json_str(q, "actions", "");
+    struct str folder = json_str(q, "offer", "");
     struct browse_progress *did = NULL;
     int rc = 0;
     if (ensure(h, e) < 0)
@@ -426,19 +442,21 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
     }
     if (h->reading)
         return act_and_read(h, q, out, e);
-    if (actions.n && !h->told && names_element(actions)) {
-        rc = browser_see(h->b, &(struct browser_look){.tree = true}, &seen, e);
-        browser_seen_release(&seen);
+    if (first.n) {
+        rc = act(h, first, e);
+        h->told = false;
     }
-    if (rc == 0 && actions.n) {
-        int acted = browser_act(h->b, actions);
+    if (rc == 0 && actions.n)
+        rc = act(h, actions, e);
+    if (rc >= 0 && (first.n || actions.n)) {
         if (h->task.begun)
             browser_task_judge(&h->task, h->b);
         did = &h->b->did;
         if (did->done < did->all && halt_over(&h->halt))
             return cut(h, looking, did, e);
-        if (acted < 0 && folder.n)
+        if (rc > 0 && folder.n)
             offer(h, folder, out);
+        rc = 0;
     } else if (rc == 0) { /* those of the call before were told */
         buf_reset(&h->b->error);
         buf_reset(&h->b->said);

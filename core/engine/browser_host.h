@@ -8,9 +8,11 @@
  * Lines of JSON, each way. What comes while a call runs is looked at whenever the call
  * waits. In:
  *
- *   {"id", "within": MS, "actions", "look": {…}, "shots": DIR, "offer": DIR}
+ *   {"id", "within": MS, "first", "actions", "look": {…}, "shots": DIR, "offer": DIR}
  *                    carries out the actions, if any, then looks, in so much time (0:
- *                    as the browser's own deadlines have it). look: the members of
+ *                    as the browser's own deadlines have it). first: actions before
+ *                    those, which may lead to another page: elements are that page's.
+ *                    look: the members of
  *                    struct browser_look; console; both: a picture with marks beside the
  *                    one without; and html: the text is the page's Markdown, links with
  *                    their addresses, hidden parts too. shots: the
