@@ -126,7 +126,8 @@ def main():
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(f"{folder}/{name}.pem", f"{folder}/{name}.key")
         ports.append(listen(talk, context))
-    print(*ports, flush=True)
+    sys.stdout.write(" ".join(map(str, ports)) + "\n")
+    sys.stdout.flush()
     sys.stdin.read()
 
 

@@ -48,8 +48,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
             HELD.wait(60)
         elif self.path == "/let-go":
             HELD.set()
-        elif self.path == "/never":
-            came("asked for /never")
+        elif self.path.startswith("/never"):
+            came("asked for " + self.path)
             threading.Event().wait(90)
         elif self.path == "/to-shut":
             status = 302
@@ -96,5 +96,6 @@ while True:
         tcp.close()
 for work in pages.serve_forever, take_connections, take_datagrams:
     threading.Thread(target=work, daemon=True).start()
-print(pages.server_address[1], shut, flush=True)
+sys.stdout.write(f"{pages.server_address[1]} {shut}\n")
+sys.stdout.flush()
 sys.stdin.read()
