@@ -353,6 +353,14 @@ static void look(struct str line)
     struct json *masked = json_parse(buf_str(&b), NULL);
     BUG_ON(j && n == 0 && !str_eq(buf_str(&b), line));
     BUG_ON(j && b.n > 0 && !masked);
+    /* The end of a piece that is let go ends before any secret begins, or behind it. */
+    size_t tail = events_secret_tail(ev, line);
+    for (unsigned i = 0; i < ev->nsecrets && tail < line.n; i++) {
+        struct str gone = str_sub(line, 0, line.n - tail), secret = ev->plain[i];
+        BUG_ON(tail >= secret.n && tail > SECRET_MAX);
+        BUG_ON(tail == 0 && secret.n > 1 &&
+               str_ends(gone, str_sub(secret, 0, secret.n - 1)));
+    }
     json_free(masked);
     json_free(j);
     buf_release(&b);
@@ -363,9 +371,10 @@ static void look(struct str line)
 static void forget(void)
 {
     while (ev->nsecrets > 2) {
-        struct str s = ev->secrets[--ev->nsecrets];
+        struct str s = ev->secrets[--ev->nsecrets], plain = ev->plain[ev->nsecrets];
         ev->secret_bytes -= s.n + 1;
         free((void *)(uintptr_t)s.p);
+        free((void *)(uintptr_t)plain.p);
     }
 }
 
