@@ -434,7 +434,23 @@ static bool is_blank(const struct target *t)
            str_eq(buf_str(&t->url), STR(":"));
 }
 
-void browser_settle(struct browser *b, int ms)
+/*
+ * What actions started shows within a frame and a moment of quiet. A page that has just
+ * been loaded had its time: where nothing in it changes any more a frame is enough, and
+ * where something does the quiet begins behind that.
+ */
+static const char quiet_acted[] =
+    "new Promise(r=>{const go=()=>{requestAnimationFrame(()=>setTimeout(r,50));"
+    "setTimeout(r,200)};document.readyState==='loading'?"
+    "addEventListener('DOMContentLoaded',go):go()})";
+static const char quiet_loaded[] =
+    "new Promise(r=>{let t;const wait=ms=>{clearTimeout(t);t=setTimeout(end,ms)},"
+    "o=new MutationObserver(()=>wait(50)),end=()=>{o.disconnect();r()};"
+    "o.observe(document,{subtree:true,childList:true,attributes:true,"
+    "characterData:true});"
+    "requestAnimationFrame(()=>t||wait(5));setTimeout(end,200)})";
+
+void browser_settle(struct browser *b, bool loaded, int ms)
 {
     int64_t end = browser_in(ms);
     struct err e = ERR_INIT;
@@ -442,14 +458,9 @@ void browser_settle(struct browser *b, int ms)
         if (cdp_turn(&b->cdp, end) <= 0)
             b->active->fresh = false;
     }
-    /* What the actions started shows within two frames and a moment of quiet. */
     if (b->active && !b->active->crashed) {
         struct json *p = json_object();
-        json_put_z(
-            p, "expression",
-            "new Promise(r=>{const go=()=>{requestAnimationFrame(()=>setTimeout(r,50));"
-            "setTimeout(r,200)};document.readyState==='loading'?"
-            "addEventListener('DOMContentLoaded',go):go()})");
+        json_put_z(p, "expression", loaded ? quiet_loaded : quiet_acted);
         json_put_bool(p, "awaitPromise", true);
         json_free(cdp_call(&b->cdp, str_of(b->active->session), "Runtime.evaluate", p,
                            end, &e));
@@ -579,6 +590,7 @@ int browser_act(struct browser *b, struct str actions)
 {
     struct browse_text t;
     struct err e = ERR_INIT, why = ERR_INIT;
+    bool loaded = false;
     buf_reset(&b->error);
     buf_reset(&b->said);
     int r = browse_parse(&t, actions, &e, &why);
@@ -594,13 +606,14 @@ int browser_act(struct browser *b, struct str actions)
             r = browser_do(b, b->call, &e);
         if (r < 0)
             buf_addz(&b->error, e.text);
+        loaded = b->call->what >= BROWSE_GOTO && b->call->what <= BROWSE_GO_FORWARD;
         b->did.done += r == 0;
     }
     b->call = NULL;
     browse_text_release(&t);
     if (!b->active && browser_new_tab(b, &e) < 0 && r == 0)
         r = buf_addz(&b->error, e.text);
-    browser_settle(b, SETTLE_MS);
+    browser_settle(b, loaded, SETTLE_MS);
     return b->error.n ? -1 : r;
 }
 

@@ -151,8 +151,11 @@ int browser_new_tab(struct browser *b, struct err *e);
 void browser_activate(struct browser *b, struct target *t);
 /* The page at a position; negative ones from the end. NULL: there is none. */
 struct target *browser_page(struct browser *b, int64_t index);
-/* Waits until the active tab has a document that was read, at most ms. */
-void browser_settle(struct browser *b, int ms);
+/*
+ * Waits until the active tab has a document that was read, and is quiet, at most ms;
+ * loaded: its load has just been waited for.
+ */
+void browser_settle(struct browser *b, bool loaded, int ms);
 void browser_note(struct browser *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -189,6 +189,9 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/uploads": UPLOADS,
             "/file": b"some bytes",
             "/field": b"<!doctype html><title>Field</title><input>",
+            "/drawn": b"<!doctype html><title>Drawn</title><p role=status id=o>0</p><script>"
+            b"onload=()=>{const f=()=>{if(++o.textContent<4)requestAnimationFrame(f)};"
+            b"requestAnimationFrame(f)}</script>",
             "/nested": (
                 "<!doctype html><title>Nested</title><p style=height:100px>above</p>"
                 f"<iframe style=width:700px;height:500px src=http://localhost:{port}/holder>"

@@ -32,7 +32,8 @@ large() {
 }
 
 group_kernel() {
-    local file code theirs=- mb
+    # One interpreter for all of them, and no launcher before it.
+    local file code theirs=- mb PATH=/usr/sbin:/usr/bin:/sbin:/bin
     if ! /usr/bin/python3 -c 'import ipykernel, jupyter_client' 2>/dev/null; then
         echo '  kernels: left out, python3-ipykernel is not there'
         return
