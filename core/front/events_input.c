@@ -16,19 +16,9 @@
 #include "base/enc.h"
 #include "base/limits.h"
 #include "engine/session.h"
+#include "os/sig.h"
 
-#include <signal.h>
 #include <stdio.h>
-#include <strings.h>
-
-static const struct {
-    const char *name;
-    int number;
-} signals[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},
-               {"KILL", SIGKILL}, {"TERM", SIGTERM}, {"USR1", SIGUSR1},
-               {"USR2", SIGUSR2}, {"CONT", SIGCONT}, {"STOP", SIGSTOP},
-               {"TSTP", SIGTSTP}, {"ALRM", SIGALRM}, {"WINCH", SIGWINCH},
-               {"PIPE", SIGPIPE}, {"TTIN", SIGTTIN}, {"TTOU", SIGTTOU}};
 
 /* Ends it: rc 0, or -1 with e. */
 static void end(struct native *n, int rc, const struct err *e)
@@ -153,17 +143,7 @@ const struct native_kind native_eof = {
 
 static int signal_of(const struct json *v)
 {
-    int64_t n = json_int_value(v, 0);
-    struct str s = json_str_value(v, "");
-    if (n > 0 && n < 65)
-        return (int)n;
-    if (s.n > 3 && strncasecmp(s.p, "SIG", 3) == 0)
-        s = str_sub(s, 3, s.n);
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-        if (s.n == strlen(signals[i].name) && strncasecmp(s.p, signals[i].name, s.n) == 0)
-            return signals[i].number;
-    }
-    return 0;
+    return sig_number(json_str_value(v, ""), json_int_value(v, 0));
 }
 
 static int check_signal(const struct json *args, struct err *e)

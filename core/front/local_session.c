@@ -10,12 +10,12 @@
 #include "base/xalloc.h"
 #include "engine/process.h"
 #include "engine/session.h"
+#include "os/sig.h"
 #include "proto/frame.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 /* ---- the sink of an op ---- */
 
@@ -447,32 +447,13 @@ int local_input(struct conn *c, const struct json *q, struct err *e)
 
 static int signal_number(const struct json *q, int dflt, struct err *e)
 {
-    static const struct {
-        const char *name;
-        int number;
-    } names[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT},
-                 {"KILL", SIGKILL}, {"USR1", SIGUSR1},   {"USR2", SIGUSR2},
-                 {"TERM", SIGTERM}, {"CONT", SIGCONT},   {"STOP", SIGSTOP},
-                 {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH}, {"ALRM", SIGALRM},
-                 {"PIPE", SIGPIPE}, {"ABRT", SIGABRT}};
     struct json *v = json_get(q, "signal");
     if (!v || json_is_null(v))
         return dflt;
-    if (json_is_number(v)) {
-        int64_t n = json_int_value(v, 0);
-        if (n > 0 && n < _NSIG)
-            return (int)n;
-    }
+    int sig = sig_number(json_str_value(v, ""), json_int_value(v, 0));
+    if (sig)
+        return sig;
     struct str s = json_str_value(v, "");
-    uint64_t n;
-    if (str_to_u64(s, &n) == 0 && n > 0 && n < _NSIG)
-        return (int)n;
-    if (s.n > 3 && strncasecmp(s.p, "SIG", 3) == 0)
-        s = str_sub(s, 3, s.n);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (s.n == strlen(names[i].name) && strncasecmp(s.p, names[i].name, s.n) == 0)
-            return names[i].number;
-    }
     return err_set(e, ERR_INVALID, "there is no signal %.*s", STR_ARG(s));
 }
 

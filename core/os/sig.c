@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <strings.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -61,7 +62,32 @@ int sig_next(int fd)
         return read(fd, &byte, 1) == 1 ? byte : 0;
     }
     struct signalfd_siginfo info;
-    return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)
-               ? (int)info.ssi_signo
-               : 0;
+    return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info) ? (int)info.ssi_signo
+                                                                  : 0;
+}
+
+int sig_number(struct str text, int64_t n)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } names[] = {{"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT},
+                 {"KILL", SIGKILL}, {"TERM", SIGTERM}, {"USR1", SIGUSR1},
+                 {"USR2", SIGUSR2}, {"CONT", SIGCONT}, {"STOP", SIGSTOP},
+                 {"TSTP", SIGTSTP}, {"ALRM", SIGALRM}, {"WINCH", SIGWINCH},
+                 {"PIPE", SIGPIPE}, {"ABRT", SIGABRT}, {"TTIN", SIGTTIN},
+                 {"TTOU", SIGTTOU}};
+    uint64_t written;
+    if (str_to_u64(text, &written) == 0)
+        n = written < _NSIG ? (int64_t)written : 0;
+    if (n > 0 && n < _NSIG)
+        return (int)n;
+    if (text.n > 3 && strncasecmp(text.p, "SIG", 3) == 0)
+        text = str_sub(text, 3, text.n);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (text.n == strlen(names[i].name) &&
+            strncasecmp(text.p, names[i].name, text.n) == 0)
+            return names[i].number;
+    }
+    return 0;
 }

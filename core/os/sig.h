@@ -7,6 +7,10 @@
 #ifndef OD_OS_SIG_H
 #define OD_OS_SIG_H
 
+#include "base/str.h"
+
+#include <stdint.h>
+
 /* Non-blocking, close-on-exec. -1 with errno. */
 int sig_open(const int *signals, int count);
 /*
@@ -17,5 +21,11 @@ int sig_open(const int *signals, int count);
 int sig_pipe(const int *signals, int count);
 /* The next signal number that arrived; 0: none. */
 int sig_next(int fd);
+
+/*
+ * A signal as people write it: TERM, sigterm, 15; or n where that is one. 0: there is no
+ * such signal.
+ */
+int sig_number(struct str text, int64_t n);
 
 #endif
