@@ -85,14 +85,22 @@ const char *session_input_call(const struct session *s, struct str prefix);
 size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted);
 void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof);
 int session_resize(struct session *s, int rows, int cols, struct err *e);
-/* To the foreground job; seq: only of that command, 0: whichever runs. */
+/*
+ * To the foreground job; seq: only of that command, 0: whichever runs. ERR_BUSY: the
+ * shell itself is in the foreground, in a builtin or about to start something, and
+ * ignores that signal, as interactive shells do TERM and QUIT.
+ */
 int session_signal(struct session *s, int sig, uint64_t seq, struct err *e);
 
 typedef void session_killed_fn(void *arg, int found, bool no_proc, bool ended);
 /*
- * Ends what runs: sig to the whole tree, KILL after grace_ms to what is left,
- * then the shell too when it does not come back or when `end` asks for it. With
- * end, the session is forgotten. fn is called once when it is over.
+ * Ends what runs: sig to the whole tree of the command, KILL after grace_ms to what
+ * is left of it. Jobs of commands before it live on; when no command runs they are
+ * what is ended. What the shell goes on with after that (the next turn of a loop,
+ * the rest of a list) is interrupted. The shell itself is ended when it does not
+ * come back all the same, or when `end` asks for it, and then with all that it
+ * started. With end, the session is forgotten. fn is called once when it is over:
+ * never later than the rounds take, whatever does not end.
  */
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg);

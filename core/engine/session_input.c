@@ -6,10 +6,12 @@
 #include "engine/session_own.h"
 
 #include "engine/spool.h"
+#include "os/procfs.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
@@ -268,6 +270,12 @@ int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
     pid_t group = 0;
     if (s->proc.in < 0 || ioctl(s->proc.in, TIOCGPGRP, &group) < 0 || group <= 0)
         group = s->proc.r.pid;
+    if (group == s->proc.r.pid && procfs_ignores(group, sig) > 0)
+        return err_set(e, ERR_BUSY,
+                       "signal %d (%s): the shell of session %s is in the foreground "
+                       "itself and ignores it; INT interrupts what it does, or end the "
+                       "command",
+                       sig, strsignal(sig), s->name);
     session_signal_group(s, group, sig);
     engine_touch(s->en);
     return 0;

@@ -62,6 +62,10 @@ struct killing {
     struct session *s;
     pid_t pid;   /* the shell, and its tag, as they were */
     char tag[9];
+    uint64_t seq;      /* the command that is to end, and since when it runs: */
+    int64_t since_ms;  /* what people type has no seq of its own */
+    uint64_t from, to; /* see struct tree_of */
+    pid_t group;       /* in the foreground when it was last signalled */
     int sig, rounds, found;
     int64_t grace_ms, wait_ms, next_at;
     bool end, no_proc, asked;

@@ -66,7 +66,8 @@ static bool is_alive(pid_t pid)
 static bool anybody_left(struct keeper *k)
 {
     struct list *it, *tmp;
-    int n = tree_count(getpid(), NULL), ours = is_alive(k->worker_pid);
+    int n = tree_count(&(struct tree_of){.root = getpid()}),
+        ours = is_alive(k->worker_pid);
     if (k->command.pid > 0)
         return true;
     list_each (it, tmp, &k->minders)
@@ -99,7 +100,7 @@ static void signal_all(struct keeper *k, int sig)
     bool spare = sig == SIGHUP && k->command.pid > 0;
     struct tree_result r = {0};
     if (!spare)
-        tree_signal(getpid(), NULL, sig, false, &r);
+        tree_signal(&(struct tree_of){.root = getpid()}, sig, false, &r);
     if (r.no_proc && k->command.pid > 0)
         kill(k->command.pid, sig);
     list_each (it, tmp, &k->procs) {

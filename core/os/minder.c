@@ -183,14 +183,18 @@ static void do_request(struct keep_msg *m)
     if (m->body.n == sizeof(q)) {
         memcpy(&q, m->body.p, sizeof(q));
         q.tag[sizeof(q.tag) - 1] = 0;
+        struct tree_of of = {.root = q.pid,
+                             .tag = q.tag[0] ? q.tag : NULL,
+                             .from = q.from,
+                             .to = q.to,
+                             .group = q.group};
         a.verb = q.verb;
         if (q.verb == MINDER_LOOK)
             look_at(q.pid, &a.look);
         else if (q.verb == MINDER_SIGNAL_TREE)
-            tree_signal(q.pid, q.tag[0] ? q.tag : NULL, q.sig, q.root != 0,
-                        &a.tree);
+            tree_signal(&of, q.sig, q.root != 0, &a.tree);
         else if (q.verb == MINDER_COUNT_TREE)
-            a.tree.found = tree_count(q.pid, q.tag[0] ? q.tag : NULL);
+            a.tree.found = tree_count(&of);
         else if (q.verb == MINDER_SIGNAL_GROUP && kill(-q.pid, q.sig) < 0)
             a.errnum = errno;
     }
@@ -229,8 +233,7 @@ static void reap(struct minder *mi)
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         struct list *it, *tmp;
-        list_each(it, tmp, &mi->children)
-        {
+        list_each (it, tmp, &mi->children) {
             struct child *c = list_entry(it, struct child, node);
             if (c->pid != pid)
                 continue;
@@ -303,8 +306,7 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom)
         nfds_t n = 2;
         p[1] = (struct pollfd){.fd = mi->signals, .events = POLLIN};
         struct list *it, *tmp;
-        list_each(it, tmp, &mi->children)
-        {
+        list_each (it, tmp, &mi->children) {
             struct child *c = list_entry(it, struct child, node);
             if (c->report < 0 || n == 2 + STARTS_MAX)
                 continue;

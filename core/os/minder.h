@@ -42,7 +42,9 @@ struct minder_request {
     int32_t pid;   /* the shell or process; GROUP: a process group */
     int32_t sig;   /* SIGNAL_* */
     uint32_t root; /* SIGNAL_TREE: pid itself too */
-    char tag[64];  /* SIGNAL_TREE: OD_SESSION_TAG, or "" */
+    int32_t group; /* *_TREE: this and those up to tag as struct tree_of has them */
+    uint64_t from, to;
+    char tag[64]; /* OD_SESSION_TAG, or "" */
 };
 
 /* Body of the answer. */

@@ -17,6 +17,7 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PATH_ROOM 96
@@ -292,8 +293,9 @@ bool procfs_parse_call(struct str text, struct procfs_call *out)
         uint64_t v = 0;
         for (size_t k = 2; k < word.n; k++) {
             char c = word.p[k];
-            int digit = c >= '0' && c <= '9' ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+            int digit = c >= '0' && c <= '9'   ? c - '0'
+                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                               : -1;
             if (digit < 0)
                 return false;
             v = v << 4 | (uint64_t)digit;
@@ -404,8 +406,7 @@ int procfs_socket_kind(pid_t pid, pid_t tid, int fd, char *out, size_t n)
 long procfs_fdinfo(pid_t pid, pid_t tid, int fd, char *out, size_t n)
 {
     char path[PATH_ROOM];
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/fdinfo/%d", (int)pid, (int)tid,
-             fd);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/fdinfo/%d", (int)pid, (int)tid, fd);
     return read_file(path, out, n);
 }
 
@@ -450,6 +451,26 @@ bool procfs_field(struct str text, struct str key, int64_t *out)
             return str_to_i64(str_trim(str_sub(line, key.n + 1, line.n)), out) == 0;
     }
     return false;
+}
+
+uint64_t procfs_ticks(int64_t ago_ms)
+{
+    struct timespec now;
+    long per_second = sysconf(_SC_CLK_TCK);
+    if (per_second <= 0 || clock_gettime(CLOCK_BOOTTIME, &now) < 0)
+        return 0;
+    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 - ago_ms;
+    return ms > 0 ? (uint64_t)ms * (uint64_t)per_second / 1000 : 0;
+}
+
+int procfs_ignores(pid_t pid, int sig)
+{
+    char path[PATH_ROOM], text[8192];
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (read_file(path, text, sizeof(text)) < 0)
+        return -1;
+    const char *mask = strstr(text, "\nSigIgn:");
+    return mask ? (int)(strtoull(mask + 8, NULL, 16) >> (sig - 1) & 1) : -1;
 }
 
 int procfs_memory(pid_t pid, uint64_t address, void *out, size_t n)
@@ -501,9 +522,8 @@ int procfs_environ_has(pid_t pid, struct str name, struct str value)
         struct str rest = str_n(text, have + (size_t)got);
         while (found == 0 && str_chr(rest, '\0') >= 0) {
             struct str one = str_cut(&rest, '\0');
-            found = !inside && one.n == name.n + 1 + value.n &&
-                    str_starts(one, name) && one.p[name.n] == '=' &&
-                    str_ends(one, value);
+            found = !inside && one.n == name.n + 1 + value.n && str_starts(one, name) &&
+                    one.p[name.n] == '=' && str_ends(one, value);
             inside = false;
         }
         if (found)

@@ -20,8 +20,8 @@
 /* The beginning of /proc/PID/stat; readable for everybody. */
 struct procfs_stat {
     pid_t pid, ppid, pgrp, session;
-    dev_t tty;      /* the controlling terminal, 0: none */
-    pid_t tpgid;    /* its foreground process group, -1: no terminal */
+    dev_t tty;   /* the controlling terminal, 0: none */
+    pid_t tpgid; /* its foreground process group, -1: no terminal */
     int threads;
     uint64_t start; /* in ticks since boot; with pid it names one process */
     char state;     /* R S D T t Z X … */
@@ -35,6 +35,13 @@ static inline bool procfs_dead(const struct procfs_stat *p)
 bool procfs_parse_stat(struct str text, struct procfs_stat *out);
 /* 0, or -1 with errno. */
 int procfs_stat(pid_t pid, struct procfs_stat *out);
+/*
+ * The `start` of what begins ago_ms milliseconds before now, rounded down; 0 where
+ * the kernel has no clock of that kind.
+ */
+uint64_t procfs_ticks(int64_t ago_ms);
+/* Whether it ignores a signal (SigIgn of /proc/PID/status): 1, 0, or -1: not known. */
+int procfs_ignores(pid_t pid, int sig);
 
 /* Many of them. Zeroed is empty; the caller releases it. */
 struct procfs_list {
@@ -77,8 +84,8 @@ struct procfs_fd {
         PROCFS_PIPE,
         PROCFS_SOCKET,
         PROCFS_EPOLL,
-        PROCFS_TIMER,  /* a timerfd */
-        PROCFS_EVENT   /* an eventfd or signalfd: only itself can wake it */
+        PROCFS_TIMER, /* a timerfd */
+        PROCFS_EVENT  /* an eventfd or signalfd: only itself can wake it */
     } kind;
     dev_t rdev;
     uint64_t inode;

@@ -33,7 +33,7 @@
 #define STANDS_MAX    2000  /* looks at a root that is to stand still; each yields */
 #define PROCS_MAX     65536 /* of the whole machine; about 5 MB for a moment */
 #define ANCESTORS_MAX 64
-#define PID_LIMIT (1 << 22) /* the kernel's own, 64 bits */
+#define PID_LIMIT     (1 << 22) /* the kernel's own, 64 bits */
 
 struct member {
     pid_t pid;
@@ -41,16 +41,15 @@ struct member {
 };
 
 struct tree {
-    pid_t root;
-    bool root_lives;              /* it was in the last list */
-    const char *tag;              /* borrowed; may be NULL */
-    struct procfs_list all;       /* owned; every process, of the last round */
-    size_t *order;                /* owned; of those, what belongs; parents first */
+    struct tree_of of;
+    bool root_lives;        /* it was in the last list */
+    struct procfs_list all; /* owned; every process, of the last round */
+    size_t *order;          /* owned; of those, what belongs; parents first */
     size_t n;
-    bool *belongs;                /* owned; one for each in all */
-    struct member *seen;          /* owned; signalled in some round */
+    bool *belongs;       /* owned; one for each in all */
+    struct member *seen; /* owned; signalled in some round */
     size_t seen_n, seen_cap;
-    pid_t above[ANCESTORS_MAX];   /* parents of a process that was orphaned */
+    pid_t above[ANCESTORS_MAX]; /* parents of a process that was orphaned */
     size_t above_n;
     struct tree_result *out;
 };
@@ -69,6 +68,35 @@ static bool is_above(const struct tree *t, pid_t pid)
         if (t->above[i] == pid)
             return true;
     return false;
+}
+
+static bool in_time(const struct tree *t, const struct procfs_stat *p)
+{
+    return p->start >= t->of.from && (!t->of.to || p->start < t->of.to);
+}
+
+/*
+ * Takes out of the list what did not begin in the time that is asked for. Where
+ * the starts are no times (root's would be after its command's) all stay.
+ */
+static void drop_others(struct tree *t)
+{
+    const struct procfs_stat *root = t->n > 0 ? &t->all.v[t->order[0]] : NULL;
+    if ((!t->of.from && !t->of.to) || !root || !root->start ||
+        (t->of.from && root->start > t->of.from))
+        return;
+    size_t kept = 1;
+    for (size_t k = 1; k < t->n; k++) {
+        const struct procfs_stat *p = &t->all.v[t->order[k]];
+        bool stays = (t->of.group && p->pgrp == t->of.group) ||
+                     (p->ppid == root->pid && in_time(t, p));
+        for (size_t i = 1; i < kept && !stays; i++)
+            stays = t->all.v[t->order[i]].pid == p->ppid;
+        t->belongs[t->order[k]] = stays;
+        if (stays)
+            t->order[kept++] = t->order[k];
+    }
+    t->n = kept;
 }
 
 /* A process and its parents, up to the first one. */
@@ -114,15 +142,23 @@ static void add_tagged(struct tree *t)
     t->above_n = 0;
     add_above(t, getpid());
     for (size_t i = 0; i < t->all.n; i++)
-        if (t->all.v[i].pid == t->root)
+        if (t->all.v[i].pid == t->of.root)
             add_above(t, t->all.v[i].ppid);
     for (size_t i = 0; i < t->all.n; i++) {
         const struct procfs_stat *p = &t->all.v[i];
-        if (!t->belongs[i] && p->pid != t->root && !procfs_dead(p) &&
+        if (!t->belongs[i] && p->pid != t->of.root && !procfs_dead(p) && in_time(t, p) &&
             !is_above(t, p->pid) && (p->ppid == 1 || is_above(t, p->ppid)) &&
-            procfs_environ_has(p->pid, STR("OD_SESSION_TAG"), str_of(t->tag)) == 1)
+            procfs_environ_has(p->pid, STR("OD_SESSION_TAG"), str_of(t->of.tag)) == 1)
             add_below(t, i);
     }
+}
+
+static void tree_empty(struct tree *t)
+{
+    t->order = xrealloc(t->order, t->all.n, sizeof(*t->order));
+    t->belongs = xrealloc(t->belongs, t->all.n, sizeof(*t->belongs));
+    memset(t->belongs, 0, t->all.n * sizeof(*t->belongs));
+    t->n = 0;
 }
 
 /* A new list. -1: there is no /proc. */
@@ -130,15 +166,13 @@ static int tree_list(struct tree *t)
 {
     if (procfs_all(&t->all, PROCS_MAX) < 0 && errno != E2BIG)
         return -1;
-    t->order = xrealloc(t->order, t->all.n, sizeof(*t->order));
-    t->belongs = xrealloc(t->belongs, t->all.n, sizeof(*t->belongs));
-    memset(t->belongs, 0, t->all.n * sizeof(*t->belongs));
-    t->n = 0;
+    tree_empty(t);
     for (size_t i = 0; i < t->all.n; i++)
-        if (t->all.v[i].pid == t->root)
+        if (t->all.v[i].pid == t->of.root)
             add_below(t, i);
     t->root_lives = t->n > 0;
-    if (t->tag)
+    drop_others(t);
+    if (t->of.tag)
         add_tagged(t);
     return 0;
 }
@@ -173,12 +207,13 @@ static void count_signal(struct tree_result *out, int rc)
 /* A new list of what is below the root only, quicker. */
 static int tree_list_below(struct tree *t)
 {
-    if (procfs_below(&t->all, t->root, PROCS_MAX) < 0 && errno != E2BIG)
+    if (procfs_below(&t->all, t->of.root, PROCS_MAX) < 0 && errno != E2BIG)
         return -1;
-    t->order = xrealloc(t->order, t->all.n, sizeof(*t->order));
+    tree_empty(t);
     for (size_t i = 0; i < t->all.n; i++)
         t->order[i] = i;
     t->n = t->all.n;
+    drop_others(t);
     return 0;
 }
 
@@ -231,7 +266,7 @@ static int stop_all(struct tree *t)
         if (round > ROUNDS_MAX)
             sched_yield();
     }
-    for (int round = 0; round < ROUNDS_MAX && t->tag; round++) {
+    for (int round = 0; round < ROUNDS_MAX && t->of.tag; round++) {
         if (tree_list(t) < 0)
             return -1;
         if (stop_listed(t))
@@ -246,7 +281,7 @@ static size_t signal_new(struct tree *t, int sig, bool with_root, bool wake)
     size_t fresh = 0;
     for (size_t k = 0; k < t->n; k++) {
         const struct procfs_stat *p = &t->all.v[t->order[k]];
-        bool is_root = p->pid == t->root;
+        bool is_root = p->pid == t->of.root;
         if (procfs_dead(p) || (is_root && !with_root) || !tree_note(t, p))
             continue;
         int rc = kill(p->pid, sig);
@@ -276,8 +311,7 @@ static int signal_rounds(struct tree *t, int sig, bool with_root, bool wake)
  * number there can be, which takes a third of a second. What began a session
  * of its own is not found.
  */
-static void signal_session(pid_t root, int sig, bool with_root,
-                           struct tree_result *out)
+static void signal_session(pid_t root, int sig, bool with_root, struct tree_result *out)
 {
     out->no_proc = true;
     if (root <= 1)
@@ -295,7 +329,7 @@ static bool somebody_new(const struct tree *t)
 {
     for (size_t k = 0; k < t->n; k++) {
         const struct procfs_stat *p = &t->all.v[t->order[k]];
-        if (!procfs_dead(p) && p->pid != t->root && !tree_noted(t, p))
+        if (!procfs_dead(p) && p->pid != t->of.root && !tree_noted(t, p))
             return true;
     }
     return false;
@@ -305,43 +339,43 @@ static bool somebody_new(const struct tree *t)
 static int kill_all(struct tree *t, bool with_root)
 {
     bool more = true;
-    stop_root(t->root);
+    stop_root(t->of.root);
     for (int i = 0; i < TRIES_MAX && more; i++) {
         if (stop_all(t) < 0 || signal_rounds(t, SIGKILL, false, false) < 0) {
-            if (t->root > 1)
-                kill(t->root, SIGCONT);
+            if (t->of.root > 1)
+                kill(t->of.root, SIGCONT);
             return -1;
         }
         more = tree_list_below(t) == 0 && somebody_new(t);
     }
     if (t->root_lives)
-        kill(t->root, with_root ? SIGKILL : SIGCONT);
+        kill(t->of.root, with_root ? SIGKILL : SIGCONT);
     return 0;
 }
 
-void tree_signal(pid_t root, const char *tag, int sig, bool with_root,
+void tree_signal(const struct tree_of *of, int sig, bool with_root,
                  struct tree_result *out)
 {
-    struct tree t = {.root = root, .tag = tag, .out = out};
+    struct tree t = {.of = *of, .out = out};
     bool job_control = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
                        sig == SIGTTOU || sig == SIGCONT || sig == 0;
     *out = (struct tree_result){0};
     int rc = sig == SIGKILL ? kill_all(&t, with_root)
                             : signal_rounds(&t, sig, with_root, !job_control);
     if (rc < 0)
-        signal_session(root, sig, with_root, out);
+        signal_session(of->root, sig, with_root, out);
     tree_release(&t);
 }
 
-int tree_count(pid_t root, const char *tag)
+int tree_count(const struct tree_of *of)
 {
-    struct tree t = {.root = root, .tag = tag};
+    struct tree t = {.of = *of};
     int n = -1;
     if (tree_list(&t) == 0) {
         n = 0;
         for (size_t k = 0; k < t.n; k++) {
             const struct procfs_stat *p = &t.all.v[t.order[k]];
-            n += !procfs_dead(p) && p->pid != root;
+            n += !procfs_dead(p) && p->pid != of->root;
         }
     }
     tree_release(&t);

@@ -15,29 +15,47 @@
 #include "base/buf.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct tree_result {
-    int found;      /* processes signalled, the root not counted */
-    int denied;     /* of those, refused by the kernel */
-    bool no_proc;   /* /proc is not there: groups and session only */
+    int found;    /* processes signalled, the root not counted */
+    int denied;   /* of those, refused by the kernel */
+    bool no_proc; /* /proc is not there: groups and session only */
 };
 
 /*
- * Signals every descendant of root (root itself only when with_root), stopping
- * (SIGSTOP) parents before their children are listed when sig is SIGKILL, and
- * listing again until nothing new appears (a bounded number of rounds), so that
- * a fork race does not let one escape. tag may be NULL. For signals other than
- * SIGKILL a stopped process is continued after, so that it can act on it.
+ * Whose processes: those below root, and those that carry the tag. With from
+ * or to (starts as struct procfs_stat has them, procfs_ticks) only what began
+ * in that time: a child of root that began before `from`, or not before `to`,
+ * is left alone with all that is below it, unless it is in `group`. That is how
+ * the tree of one command is told from the jobs that were there before it. Not
+ * told apart are jobs that began within the same tick (10 ms) before it, and
+ * what such an older job orphans meanwhile.
  *
  * root must not have been reaped: its number would be somebody else's. 0 is
- * nobody: what carries the tag only. A root that is to live is stopped as well
- * while SIGKILL goes round, and continued, unless it is the caller. The caller
- * and what is above it are never taken for tagged.
+ * nobody: what carries the tag only. The caller and what is above it are never
+ * taken for tagged.
  */
-void tree_signal(pid_t root, const char *tag, int sig, bool with_root,
+struct tree_of {
+    pid_t root;
+    const char *tag;   /* borrowed; may be NULL */
+    uint64_t from, to; /* 0: no such bound */
+    pid_t group;       /* a process group, 0: none */
+};
+
+/*
+ * Signals all of them (root itself only when with_root), stopping (SIGSTOP)
+ * parents before their children are listed when sig is SIGKILL, and listing
+ * again until nothing new appears (a bounded number of rounds), so that a fork
+ * race does not let one escape. For signals other than SIGKILL a stopped process
+ * is continued after, so that it can act on it. A root that is to live is
+ * stopped as well while SIGKILL goes round, and continued, unless it is the
+ * caller. Without /proc nobody's start is known, and from and to mean nothing.
+ */
+void tree_signal(const struct tree_of *of, int sig, bool with_root,
                  struct tree_result *out);
-/* How many live (not zombie) descendants root has; -1 without /proc. */
-int tree_count(pid_t root, const char *tag);
+/* How many of them live (no zombies), without root; -1 without /proc. */
+int tree_count(const struct tree_of *of);
 
 #endif

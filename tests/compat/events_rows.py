@@ -240,6 +240,9 @@ async def _(case):
             await peer.until(lambda e: "ready" in peer.output.get(event["id"], ""))
             return event["id"]
 
+        # The program says it itself: before it is there, its shell would be signalled.
+        waits = "sh -c 'echo ready; exec sleep 100'"
+
         async def say(of, action, **args):
             await peer.act(action, **args)
             told = (await peer.action(lambda e: e["action"] == action))["id"]
@@ -248,15 +251,21 @@ async def _(case):
 
         end = await say(await begin("echo ready; read x; echo got $x"), "input", text="it\n")
         has(end["content"], "got it")
-        end = await say(await begin("echo ready; sleep 100"), "key", key="C-c")
+        end = await say(await begin(waits), "key", key="C-c")
         same(end["extras"]["metadata"]["exit_code"], 130)
         end = await say(await begin("echo ready; cat; echo over"), "eof")
         has(end["content"], "over")
-        end = await say(await begin("echo ready; sleep 101"), "signal", signal="TERM")
+        end = await say(await begin(waits), "signal", signal="TERM")
         same(end["extras"]["metadata"]["exit_code"], 143)
+        id = await begin("echo ready; while :; do :; done")
+        await peer.act("signal", signal="TERM")
+        refused = await peer.until(lambda e: e.get("observation") == "error")
+        has(refused["content"], "signal 15", "ignores it")
+        end = await say(id, "signal", signal="INT")
+        same(end["extras"]["metadata"]["exit_code"], 130)
         await peer.act("resize", rows=33, cols=77)
         same((await peer.run("stty size"))["content"], "33 77")
-        id = await begin("trap '' INT; echo ready; sleep 102")
+        id = await begin("trap '' INT; sh -c 'echo ready; exec sleep 102'")
         end = await say(id, "cancel", id=id)
         holds(end["extras"]["metadata"]["exit_code"] != 0, end)
         await peer.act("cancel", id=id)

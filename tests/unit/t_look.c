@@ -49,7 +49,7 @@ static void end_shell(pid_t shell)
 {
     struct tree_result r;
     if (waitpid(shell, NULL, WNOHANG) == 0)
-        tree_signal(shell, NULL, SIGKILL, true, &r);
+        tree_signal(&(struct tree_of){.root = shell}, SIGKILL, true, &r);
     waitpid(shell, NULL, 0);
 }
 

@@ -23,6 +23,17 @@ static const char *tag(void)
     return text;
 }
 
+static void signal_tree(pid_t root, const char *session_tag, int sig, bool with_root,
+                        struct tree_result *out)
+{
+    tree_signal(&(struct tree_of){.root = root, .tag = session_tag}, sig, with_root, out);
+}
+
+static int count_tree(pid_t root, const char *session_tag)
+{
+    return tree_count(&(struct tree_of){.root = root, .tag = session_tag});
+}
+
 /* The name of a file in the private directory. */
 static const char *file(const char *name)
 {
@@ -47,7 +58,7 @@ static void end_shells(void)
     struct tree_result r;
     for (int i = 0; i < shells_n; i++)
         if (waitpid(shells[i], NULL, WNOHANG) == 0)
-            tree_signal(shells[i], NULL, SIGKILL, true, &r);
+            signal_tree(shells[i], NULL, SIGKILL, true, &r);
 }
 
 /* What the shell of a session is: leader, subreaper, tagged. */
@@ -108,14 +119,14 @@ TEST(count_and_kill_without_the_root)
     struct tree_result r;
     pid_t root = start_shell("sleep 1000 & sh -c 'sleep 1000 & sleep 1000 & wait' &"
                              "wait; >on; sleep 1000", NULL, true);
-    T_WAIT(tree_count(root, NULL) == 4);
-    tree_signal(root, NULL, SIGKILL, false, &r);
+    T_WAIT(count_tree(root, NULL) == 4);
+    signal_tree(root, NULL, SIGKILL, false, &r);
     CHECK_INT(r.found, 4);
     CHECK_INT(r.denied, 0);
     CHECK(!r.no_proc);
     /* The shell goes on: it was stopped only meanwhile. */
     T_WAIT(exists("on"));
-    T_WAIT(tree_count(root, NULL) == 1);
+    T_WAIT(count_tree(root, NULL) == 1);
     CHECK(alive(root));
 }
 
@@ -146,7 +157,7 @@ TEST(a_shell_that_waits_hears_of_no_stop)
         CHECK_INT(read(p[0], &byte, 1), 1);
         close(p[0]);
         close(p[1]);
-        tree_signal(root, NULL, SIGKILL, false, &r);
+        signal_tree(root, NULL, SIGKILL, false, &r);
         CHECK_INT(r.found, 1);
         int status = t_reap(root);
         CHECK(WIFEXITED(status));
@@ -158,8 +169,8 @@ TEST(kill_with_the_root)
 {
     struct tree_result r;
     pid_t root = start_shell("sleep 1000 & echo $! >a; sleep 1000", NULL, true);
-    T_WAIT(tree_count(root, NULL) == 2 && pid_in("a"));
-    tree_signal(root, NULL, SIGKILL, true, &r);
+    T_WAIT(count_tree(root, NULL) == 2 && pid_in("a"));
+    signal_tree(root, NULL, SIGKILL, true, &r);
     CHECK_INT(r.found, 2);
     T_WAIT(!alive(pid_in("a")));
     int status = t_reap(root);
@@ -171,18 +182,18 @@ TEST(nobody_below)
 {
     struct tree_result r;
     pid_t root = start_shell("exec sleep 1000", NULL, true);
-    CHECK_INT(tree_count(root, NULL), 0);
-    tree_signal(root, NULL, SIGKILL, false, &r);
+    CHECK_INT(count_tree(root, NULL), 0);
+    signal_tree(root, NULL, SIGKILL, false, &r);
     CHECK_INT(r.found, 0);
     T_WAIT(state_of(root) == 'S');
     kill(root, SIGKILL);
     t_reap(root);
     /* Nor does a root that is gone harm anybody. */
-    tree_signal(root, NULL, SIGKILL, true, &r);
+    signal_tree(root, NULL, SIGKILL, true, &r);
     CHECK_INT(r.found, 0);
-    tree_signal(0, NULL, SIGKILL, true, &r);
+    signal_tree(0, NULL, SIGKILL, true, &r);
     CHECK_INT(r.found, 0);
-    CHECK_INT(tree_count(0, NULL), 0);
+    CHECK_INT(count_tree(0, NULL), 0);
 }
 
 /* setsid and double fork: a session and a group of its own, the parent gone. */
@@ -199,11 +210,11 @@ TEST(a_daemon_does_not_get_away)
     struct procfs_stat s;
     T_WAIT(procfs_stat(mine, &s) == 0 && s.ppid == a);
     CHECK(s.session != a);
-    tree_signal(a, NULL, SIGKILL, true, &r);
+    signal_tree(a, NULL, SIGKILL, true, &r);
     T_WAIT(!alive(mine));
     CHECK(alive(others));
     CHECK(alive(b));
-    tree_signal(b, NULL, SIGKILL, true, &r);
+    signal_tree(b, NULL, SIGKILL, true, &r);
     T_WAIT(!alive(others));
 }
 
@@ -220,9 +231,9 @@ TEST(an_orphan_elsewhere_is_known_by_its_tag)
     pid_t mine = pid_in("a"), others = pid_in("b");
     struct procfs_stat s;
     T_WAIT(procfs_stat(mine, &s) == 0 && s.ppid == getpid());
-    T_WAIT(tree_count(a, NULL) == 1);
-    T_WAIT(tree_count(a, tag()) == 2);
-    tree_signal(a, tag(), SIGKILL, false, &r);
+    T_WAIT(count_tree(a, NULL) == 1);
+    T_WAIT(count_tree(a, tag()) == 2);
+    signal_tree(a, tag(), SIGKILL, false, &r);
     CHECK_INT(r.found, 2);
     T_WAIT(!alive(mine));
     CHECK(alive(others));
@@ -241,10 +252,48 @@ TEST(the_tag_outlives_the_shell)
     t_reap(root);
     CHECK(alive(daemon_pid));
     /* In the middle of its exec it shows no environment, and so no tag. */
-    T_WAIT(tree_count(0, tag()) == 1);
-    tree_signal(0, tag(), SIGTERM, true, &r);
+    T_WAIT(count_tree(0, tag()) == 1);
+    signal_tree(0, tag(), SIGTERM, true, &r);
     CHECK_INT(r.found, 1);
     T_WAIT(!alive(daemon_pid));
+}
+
+/* The start that a process has which begins now or later. */
+static uint64_t from_now_on(void)
+{
+    uint64_t now = procfs_ticks(0);
+    T_WAIT(procfs_ticks(0) > now);
+    return now + 1;
+}
+
+TEST(what_began_before_is_let_be)
+{
+    struct tree_result r;
+    pid_t root = start_shell("sh -c 'while :; do sleep 1000; done' & >a; "
+                             "while ! [ -e go ]; do sleep 0.01; done; >b; "
+                             "sh -c 'sleep 1000 & wait' & wait; >c; sleep 1000",
+                             NULL, true);
+    T_WAIT(exists("a") && count_tree(root, NULL) == 3);
+    struct tree_of of = {.root = root, .from = from_now_on()};
+    CHECK_INT(close(open(file("go"), O_WRONLY | O_CREAT, 0600)), 0);
+    T_WAIT(exists("b") && tree_count(&of) == 2);
+    CHECK_INT(count_tree(root, NULL), 4);
+    struct tree_of until = {.root = root, .to = of.from};
+    CHECK_INT(tree_count(&until), 2);
+    tree_signal(&of, SIGKILL, false, &r);
+    CHECK_INT(r.found, 2);
+    T_WAIT(count_tree(root, NULL) == 2);
+    tree_signal(&of, SIGTERM, false, &r);
+    CHECK_INT(r.found, 0);
+    /* Its time does not count for who is in the foreground: here all are, with root. */
+    of.group = getpgid(root);
+    CHECK_INT(tree_count(&of), 2);
+    of.group = 0;
+    /* A time before the root's own says that starts are no times here. */
+    of.from = 1;
+    CHECK_INT(tree_count(&of), 2);
+    tree_signal(&until, SIGKILL, false, &r);
+    T_WAIT(exists("c"));
 }
 
 TEST(ignored_signals)
@@ -253,19 +302,19 @@ TEST(ignored_signals)
     pid_t root = start_shell("(trap '' TERM HUP INT; echo >up; exec sleep 1000) &"
                              "nohup sleep 1000 >/dev/null 2>&1 & wait", NULL, true);
     T_WAIT(exists("up"));
-    T_WAIT(tree_count(root, NULL) == 2);
+    T_WAIT(count_tree(root, NULL) == 2);
     /* Both have become sleep: then nohup and the trap have had their effect. */
     struct procfs_list l = {0};
     T_WAIT(procfs_below(&l, root, 10) == 0 && l.n == 3 &&
            strcmp(l.v[1].comm, "sleep") == 0 && strcmp(l.v[2].comm, "sleep") == 0);
     procfs_release(&l);
-    tree_signal(root, NULL, SIGHUP, false, &r);
+    signal_tree(root, NULL, SIGHUP, false, &r);
     CHECK_INT(r.found, 2);
-    CHECK_INT(tree_count(root, NULL), 2);
-    tree_signal(root, NULL, SIGTERM, false, &r);
-    T_WAIT(tree_count(root, NULL) == 1);
-    tree_signal(root, NULL, SIGKILL, false, &r);
-    T_WAIT(tree_count(root, NULL) <= 0);
+    CHECK_INT(count_tree(root, NULL), 2);
+    signal_tree(root, NULL, SIGTERM, false, &r);
+    T_WAIT(count_tree(root, NULL) == 1);
+    signal_tree(root, NULL, SIGKILL, false, &r);
+    T_WAIT(count_tree(root, NULL) <= 0);
 }
 
 TEST(a_stopped_process_can_act_on_its_signal)
@@ -278,7 +327,7 @@ TEST(a_stopped_process_can_act_on_its_signal)
     pid_t stopped = pid_in("a");
     kill(stopped, SIGSTOP);
     T_WAIT(state_of(stopped) == 'T');
-    tree_signal(root, NULL, SIGTERM, false, &r);
+    signal_tree(root, NULL, SIGTERM, false, &r);
     CHECK(r.found >= 1);
     T_WAIT(exists("got"));
     T_WAIT(!alive(stopped));
@@ -291,7 +340,7 @@ TEST(a_stopped_process_can_be_killed)
     T_WAIT(pid_in("a"));
     kill(pid_in("a"), SIGSTOP);
     T_WAIT(state_of(pid_in("a")) == 'T');
-    tree_signal(root, NULL, SIGKILL, false, &r);
+    signal_tree(root, NULL, SIGKILL, false, &r);
     T_WAIT(!alive(pid_in("a")));
 }
 
@@ -301,14 +350,14 @@ TEST(stop_and_continue_do_only_that)
     pid_t root = start_shell("sleep 1000 & echo $! >a; wait", NULL, true);
     T_WAIT(pid_in("a"));
     T_WAIT(state_of(pid_in("a")) == 'S');
-    tree_signal(root, NULL, SIGSTOP, false, &r);
+    signal_tree(root, NULL, SIGSTOP, false, &r);
     T_WAIT(state_of(pid_in("a")) == 'T');
-    tree_signal(root, NULL, SIGSTOP, false, &r);
+    signal_tree(root, NULL, SIGSTOP, false, &r);
     CHECK_INT(r.found, 1);
     t_pause_ms(20);
     CHECK_INT(state_of(pid_in("a")), 'T');
     CHECK(state_of(root) != 'T');
-    tree_signal(root, NULL, SIGCONT, false, &r);
+    signal_tree(root, NULL, SIGCONT, false, &r);
     T_WAIT(state_of(pid_in("a")) == 'S');
 }
 
@@ -319,8 +368,8 @@ TEST(parents_before_children)
     for (int i = 0; i < 10; i++) {
         pid_t root = start_shell("sh -c 'sleep 1000; >next; sleep 1000' & wait", NULL,
                                  true);
-        T_WAIT(tree_count(root, NULL) == 2);
-        tree_signal(root, NULL, SIGTERM, true, &r);
+        T_WAIT(count_tree(root, NULL) == 2);
+        signal_tree(root, NULL, SIGTERM, true, &r);
         CHECK_INT(r.found, 2);
         t_reap(root);
         CHECK(!exists("next"));
@@ -336,8 +385,8 @@ TEST(the_dead_do_not_count)
     T_WAIT(procfs_below(&l, root, 10) == 0 && l.n == 3 && l.v[1].state == 'Z' &&
            l.v[2].state == 'Z');
     procfs_release(&l);
-    CHECK_INT(tree_count(root, NULL), 0);
-    tree_signal(root, NULL, SIGKILL, false, &r);
+    CHECK_INT(count_tree(root, NULL), 0);
+    signal_tree(root, NULL, SIGKILL, false, &r);
     CHECK_INT(r.found, 0);
 }
 
@@ -386,8 +435,8 @@ static void kill_forks(void (*fn)(void), int first, int from)
     struct tree_result r;
     pid_t root = start_forks(fn, first);
     T_WAIT(*forks > from);
-    tree_signal(root, NULL, SIGKILL, false, &r);
-    T_WAIT(tree_count(root, NULL) == 0);
+    signal_tree(root, NULL, SIGKILL, false, &r);
+    T_WAIT(count_tree(root, NULL) == 0);
     int now = *forks;
     t_pause_ms(50);
     CHECK_INT(*forks, now);
@@ -416,7 +465,7 @@ TEST(the_caller_goes_on)
             pause();
     }
     struct tree_result r;
-    tree_signal(getpid(), NULL, SIGKILL, false, &r);
+    signal_tree(getpid(), NULL, SIGKILL, false, &r);
     int status;
     CHECK_INT(waitpid(pid, &status, 0), pid);
     CHECK_INT(WTERMSIG(status), SIGKILL);
@@ -429,16 +478,16 @@ TEST(refused_signals_are_counted)
         T_SKIP("only root has something that is refused to others");
     struct tree_result r;
     pid_t root = start_shell("sleep 1000 & sleep 1000 & wait", NULL, true);
-    T_WAIT(tree_count(root, NULL) == 2);
+    T_WAIT(count_tree(root, NULL) == 2);
     pid_t other = t_fork();
     if (other == 0) {
         if (setuid(65534) < 0)
             _exit(1);
-        tree_signal(root, NULL, SIGKILL, false, &r);
+        signal_tree(root, NULL, SIGKILL, false, &r);
         _exit(r.found == 2 && r.denied == 2 ? 0 : 2);
     }
     CHECK_INT(t_reap(other), 0);
-    CHECK_INT(tree_count(root, NULL), 2);
+    CHECK_INT(count_tree(root, NULL), 2);
 }
 
 TEST(without_proc_the_session_is_signalled)
@@ -454,9 +503,9 @@ TEST(without_proc_the_session_is_signalled)
             mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
             mount("none", "/proc", "tmpfs", 0, NULL) < 0)
             _exit(3);
-        if (tree_count(root, NULL) != -1)
+        if (count_tree(root, NULL) != -1)
             _exit(4);
-        tree_signal(root, tag(), SIGKILL, false, &r);
+        signal_tree(root, tag(), SIGKILL, false, &r);
         _exit(r.no_proc && r.found >= 1 && r.denied == 0 ? 0 : 5);
     }
     int status = t_reap(blind);
@@ -466,7 +515,7 @@ TEST(without_proc_the_session_is_signalled)
     T_WAIT(!alive(inside));
     CHECK(alive(root));
     CHECK(alive(outside));
-    tree_signal(root, NULL, SIGKILL, true, &r);
+    signal_tree(root, NULL, SIGKILL, true, &r);
     T_WAIT(!alive(outside));
 }
 
