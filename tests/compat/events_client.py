@@ -54,7 +54,7 @@ class Peer:
         headers = {"X-Session-API-Key": self.key} if self.key else {}
         self.ws = await websockets.connect(
             self.url, subprotocols=[PROTOCOL], max_size=None, extra_headers=headers,
-            ping_interval=None, max_queue=4, sock=self.sock,
+            ping_interval=None, max_queue=4, sock=self.sock, open_timeout=LIMIT,
         )
         same(self.ws.subprotocol, PROTOCOL)
         if self.say_key:

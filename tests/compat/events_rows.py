@@ -20,6 +20,7 @@ from events_client import (
     server_for,
 )
 from tap import LIMIT, Rows, Tap, has, holds, lacks, run_rows, same, wait_for
+from v0_server import parent_and_name
 
 row = Rows()
 
@@ -201,7 +202,7 @@ async def _(case):
     lines = 1500000
     async with Peer(case, since=0) as slow:
         await slow.next()
-        end = await asyncio.to_thread(run, case, f"seq {lines}", limit=3 * LIMIT, timeout=60)
+        end = await asyncio.to_thread(run, case, f"seq {lines}", limit=3 * LIMIT, timeout=3 * LIMIT)
         same(end["extras"]["metadata"]["exit_code"], 0)
         with open(f"/proc/{case.worker()}/status") as status:
             held = int([line for line in status if line.startswith("VmRSS")][0].split()[1])
@@ -514,8 +515,11 @@ async def _(case):
 @row("a worker that dies: what runs is followed, what waits is run, each once", slow=True)
 @asynchronous
 async def _(case):
+    go = os.path.join(case.dir, "go")
+    os.mkfifo(go)
+    os.chmod(go, 0o666)
     async with Peer(case, since=0) as peer:
-        await peer.act("run", command="echo a; sleep 1; echo b", blocking=True)
+        await peer.act("run", command="echo a; read x < go; echo b", blocking=True)
         await peer.act("run", command="echo x >> waited; cat waited")
         await peer.act("write", path="w", content="written")
         await peer.until(lambda e: 1 in peer.output and peer.last >= 3)
@@ -528,6 +532,8 @@ async def _(case):
         except websockets.ConnectionClosed:
             pass
     peer = await again(case, last, f"output=1:{at}")
+    with open(go, "w", encoding="ascii") as file:
+        file.write("\n")
     async with peer:
         ends = [await peer.end(id) for id in (1, 2)]
         same([end["content"] for end in ends], ["a\nb", "x"])
@@ -569,8 +575,9 @@ class Joined:
 def _(case):
     run(case, "echo one")
     run(case, "sleep 100", wait=False)
+    worker = case.worker()
     case.kill()
-    wait_for(lambda: not case.worker(), "the worker is gone")
+    wait_for(lambda: not parent_and_name(worker), "the worker is gone")
     case.start()
     status, page = request(case, "/events?since=0&wait=5")
     same([e["id"] for e in page["events"]], [1, 2, 3, 4])

@@ -296,13 +296,15 @@ def _(c):
 @row("again: an equal body that comes while the first runs, on another connection", set_up=False)
 def _(c):
     """A client that has an id in its body, and gave up on the first connection."""
-    event = c.box.run_event(COUNT + "sleep 1; echo ran", timeout=20)
+    waits = "while [ ! -e go ]; do sleep 0.05; done; sleep 0.5; "
+    event = c.box.run_event(COUNT + waits + "echo ran", timeout=20)
     body = json.dumps({"action": event}).encode()
     head = b"POST /execute_action HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n"
     with socket.create_connection(("127.0.0.1", c.port), 20) as first:
         first.sendall(head % len(body) + body)
         wait_for(lambda: counted(c), "begun")
         first.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    pathlib.Path(c.dir, "go").write_text("")
     same(post(c, event)["content"], "ran")
     same(counted(c), 1)
 
@@ -376,8 +378,10 @@ def _(c):
 
 @row("killed: the end came while nobody was there to see it", set_up=False)
 def _(c):
-    goes_on(c.box.run(f"read a < /dev/null; sleep 1.5; echo end; > over", timeout=1), timed_out(1))
+    ended(c.box.run("mkfifo go"))
+    goes_on(c.box.run("read a < go; echo end; > over", timeout=1), timed_out(1))
     c.kill_worker()
+    pathlib.Path(c.dir, "go").write_text("\n")
     wait_for(lambda: os.path.exists(f"{c.dir}/over"), "it is over")
     ended(c.box.poll(), 0, "end")
 

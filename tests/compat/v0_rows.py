@@ -21,6 +21,7 @@ from v0_text import (
     many,
     quiet,
     refused,
+    shows,
     timed_out,
 )
 
@@ -32,15 +33,26 @@ ASKER = (
 )
 
 
+def line_by_line(c, lines):
+    """A command whose next line comes when next_line() asks for it."""
+    ended(c.box.run("mkfifo go"))
+    return f"for i in {{1..{lines}}}; do echo $i; : > at$i; read x < go; done"
+
+
+def next_line(c, number=None):
+    """The line `number` is written, or the command is over."""
+    pathlib.Path(c.dir, "go").write_text("\n")
+    if number:
+        wait_for(lambda: os.path.exists(f"{c.dir}/at{number}"), f"line {number}")
+
+
 # --- commands
 
 
 @row("bash: a server is timed out, interrupted, and can start again")
 def _(c):
     serving = f"python -u -m http.server {free_port()}"
-    seen = c.box.run(serving, timeout=1)
-    has(seen.content, "Serving HTTP on")
-    goes_on(seen, timed_out(1))
+    shows(c.box, goes_on(c.box.run(serving, timeout=1), timed_out(1)), "Serving HTTP on")
     seen = c.box.run("C-c", timeout=30, is_input=True)
     ended(seen, 0, key="C")
     has(seen.content, "Keyboard interrupt received, exiting.")
@@ -48,9 +60,7 @@ def _(c):
     seen = ended(c.box.run("ls", timeout=10))
     lacks(seen.content, "Keyboard interrupt received, exiting.")
     has(seen.metadata.working_dir, c.dir)
-    seen = c.box.run(serving, timeout=1)
-    same(seen.exit_code, -1)
-    has(seen.content, "Serving HTTP on")
+    shows(c.box, goes_on(c.box.run(serving, timeout=1), timed_out(1)), "Serving HTTP on")
 
 
 @row("bash: a server in the background is found and killed", needs=("curl", "pkill"))
@@ -280,8 +290,9 @@ def _(c):
         has(ended(c.box.input("Y")).content, done)
         seen = c.box.run(
             f'export i={i}; for j in $(seq 1 100); do echo "Line $j - Iteration $i - '
-            "$(printf '%1000s' | tr \" \" \"*\")\"; sleep 1; done",
-            timeout=2.5,  # a C-c between two sleeps of a loop is lost on bash itself
+            # a C-c between two sleeps of a loop is lost on bash itself
+            "$(printf '%1000s' | tr \" \" \"*\")\"; sleep 100; done",
+            timeout=2.5,
         )
         same(seen.exit_code, -1)
         has(seen.content, f"Line 1 - Iteration {i} - {'*' * 1000}")
@@ -293,23 +304,26 @@ def _(c):
 
 @row("bash: output goes on where the last look ended", slow=True)
 def _(c):
-    seen = c.box.run("for i in {1..5}; do echo $i; sleep 3; done", timeout=2.5)
-    goes_on(seen, timed_out(2.5), "1")
+    goes_on(c.box.run(line_by_line(c, 5), timeout=1.5), timed_out(1.5), "1")
     for number in "2345":
-        goes_on(c.box.poll(timeout=2.5), timed_out(2.5), number, BELOW)
+        next_line(c, number)
+        goes_on(c.box.poll(timeout=1.5), timed_out(1.5), number, BELOW)
+    next_line(c)
     seen = ended(c.box.poll())
     same((seen.prefix, seen.content), ("", ""))
 
 
 @row("bash: a command while another runs is refused, and shows what came", slow=True)
 def _(c):
-    seen = c.box.run("for i in {1..3}; do echo $i; sleep 3; done", timeout=2.5)
-    goes_on(seen, timed_out(2.5), "1")
-    goes_on(c.box.poll(timeout=2.5), timed_out(2.5), "2", BELOW)
-    seen = c.box.run("sleep 15", timeout=2.5)
+    goes_on(c.box.run(line_by_line(c, 3), timeout=1.5), timed_out(1.5), "1")
+    next_line(c, 2)
+    goes_on(c.box.poll(timeout=1.5), timed_out(1.5), "2", BELOW)
+    seen = c.box.run("sleep 15", timeout=1.5)
     goes_on(seen, refused("sleep 15"), prefix=BELOW)
     lacks(seen.content, "3")
     same(seen.command, "sleep 15")
+    next_line(c, 3)
+    next_line(c)
     has(ended(c.box.poll()).content, "3")
 
 
@@ -368,10 +382,12 @@ def _(c):
 
 @row("session: silence of two seconds, polls that are input, refusals that go on", no_change=2)
 def _(c):
-    goes_on(c.box.run("for i in {1..3}; do echo $i; sleep 3; done"), quiet(2), "1")
+    goes_on(c.box.run(line_by_line(c, 3)), quiet(2), "1")
+    next_line(c, 2)
     goes_on(c.box.input(""), quiet(2), "2", BELOW)
     seen = goes_on(c.box.run("sleep 15"), refused("sleep 15"), prefix=BELOW)
     lacks(seen.content, "3")
+    next_line(c, 3)
 
     def third():
         seen = c.box.run("sleep 15", timeout=20)
@@ -379,9 +395,9 @@ def _(c):
             return goes_on(seen, refused("sleep 15"), "3", BELOW)
 
     wait_for(third, "the third line")
-    while (seen := c.box.poll()).exit_code == -1:
-        goes_on(seen, quiet(2), "", BELOW)
-    ended(seen, 0, "")
+    goes_on(c.box.poll(), quiet(2), "", BELOW)
+    next_line(c)
+    ended(c.box.poll(), 0, "")
 
 
 @row("session: a document typed line by line", slow=True, no_change=2)
@@ -406,7 +422,7 @@ def _(c):
 
 @row("session: C-c ends a loop", no_change=2)
 def _(c):
-    seen = c.box.run("while true; do echo 'looping'; sleep 3; done")
+    seen = c.box.run("while true; do echo 'looping'; sleep 100; done")
     goes_on(seen, quiet(2), "looping")
     seen = c.box.input("C-c")
     holds(seen.exit_code in (1, 130), seen)
@@ -417,8 +433,8 @@ def _(c):
 @row("session: numbers come once each", slow=True, no_change=1)
 def _(c):
     seen = c.box.run("for i in {1..5}; do echo $i; sleep 2; done")
-    goes_on(seen, quiet(1), "1")
-    got = [seen.content]
+    goes_on(seen, quiet(1))
+    got = seen.content.split()
     while seen.exit_code == -1:
         seen = c.box.input("")
         got += seen.content.split()
@@ -441,10 +457,13 @@ def _(c):
 
 @row("session: one that ended unseen is told first, and the new one runs", no_change=1)
 def _(c):
-    goes_on(c.box.run("sleep 2; echo old; > over; (exit 7)"), quiet(1), "")
+    ended(c.box.run("mkfifo go"))
+    goes_on(c.box.run("read x < go; echo old; > over; (exit 7)"), quiet(1), "")
+    next_line(c)
     wait_for(lambda: os.path.exists(f"{c.dir}/over"), "the command is over")
     ended(c.box.poll(), 7, "old")
-    goes_on(c.box.run("sleep 2; echo older; > over2"), quiet(1), "")
+    goes_on(c.box.run("read x < go; echo older; > over2"), quiet(1), "")
+    next_line(c)
     wait_for(lambda: os.path.exists(f"{c.dir}/over2"), "the command is over")
 
     def new():

@@ -13,7 +13,7 @@ import zipfile
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "lib")]
 from tap import Rows, has, holds, same  # noqa: E402
 from v0_client import Box, Failed, Written  # noqa: E402
-from v0_text import BELOW, completed, ended, goes_on, many, refused, timed_out  # noqa: E402
+from v0_text import BELOW, completed, ended, goes_on, many, refused, shows, timed_out  # noqa: E402
 
 row = Rows()
 
@@ -68,7 +68,7 @@ def commands(box, where):
     ended(box.run("echo $ADDED"), 0, "x y")
     many(box.run("echo one\necho two"), "echo one", "echo two")
     ended(box.run("ls nothing 2>&1 | cat; false || (exit 4)"), 4)
-    seen = ended(box.run("sleep 0.1 & echo $!"))
+    seen = ended(box.run("sleep 0.1 & echo $!; disown"))
     same(str(seen.metadata.pid), seen.content.split("\n")[-1])
     ended(box.run("for i in 1 2 3; do\n  echo $i\ndone"), 0, "1\n2\n3")
 
@@ -82,10 +82,9 @@ def programs(box):
     goes_on(seen, timed_out(1), prefix=BELOW)
     has(seen.content, "Age:")
     ended(box.input("30"), 0, "Ann is 30")
-    seen = goes_on(box.run("python3 -q", timeout=2), timed_out(2))
-    has(seen.content, ">>>")
+    shows(box, goes_on(box.run("python3 -q", timeout=1), timed_out(1)), ">>>")
     seen = goes_on(box.input("print(6 * 7)", timeout=1), timed_out(1), prefix=BELOW)
-    has(seen.content, "42")
+    shows(box, seen, "42")
     ended(box.input("C-d"), 0, key="D")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The fixed texts of the V0 API, and checks of an observation with them."""
-from tap import has, holds, same
+from tap import has, holds, same, wait_for
 from v0_client import Failed, Ran
 
 HINT = (
@@ -61,6 +61,19 @@ def goes_on(seen, suffix, content=None, prefix=""):
     if content is not None:
         same(seen.content, content, "content")
     return seen
+
+
+def shows(box, seen, text, timeout=1):
+    """A program that goes on shows `text`, at once or to those who look again."""
+    got = [seen.content]
+
+    def there():
+        if text not in "".join(got):
+            again = goes_on(box.poll(timeout), timed_out(timeout), prefix=BELOW)
+            got.append(again.content)
+        return text in "".join(got)
+
+    wait_for(there, f"{text} is shown")
 
 
 def many(seen, *commands):
