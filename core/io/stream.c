@@ -31,7 +31,11 @@ static void rewatch(struct stream *s)
     /* Once full, the loop must call back even when a flush emptied it. */
     if (s->out.n > 0 || s->was_full)
         want |= EPOLLOUT;
-    io_set(&s->io, s->layer ? layer_wants(s, want) : want);
+    if (s->ended)
+        want = EPOLLET; /* its hang-up, which is told whatever is asked for, but once */
+    else if (s->layer)
+        want = layer_wants(s, want);
+    io_set(&s->io, want);
 }
 
 static void end(struct stream *s, int errnum)
@@ -177,9 +181,11 @@ static void greet(struct stream *s)
 static void on_io(struct io *io, uint32_t events)
 {
     struct stream *s = container_of(io, struct stream, io);
+    if (s->ended) { /* and its owner keeps it */
+        rewatch(s);
+        return;
+    }
     if (s->layer) {
-        if (s->ended)
-            return;
         if (!s->layer->ready) {
             greet(s);
             return;

@@ -391,7 +391,39 @@ TEST(a_stream_over_a_pipe)
     finish();
 }
 
-/* ---- closing ---- */
+static io_fn *stream_io;
+static int wakes;
+
+static void counted(struct io *io, uint32_t what)
+{
+    wakes++;
+    stream_io(io, what);
+}
+
+/* A pipe's hang-up, unlike a socket's end, is reported whatever is asked for. */
+TEST(an_ended_stream_that_is_kept_lets_the_loop_rest)
+{
+    for (int writes = 0; writes < 2; writes++) {
+        int p[2];
+        if (pipe2(p, O_CLOEXEC | O_NONBLOCK) < 0)
+            T_FAIL("pipe: %s", strerror(errno));
+        near = (struct near){.peer = p[!writes]};
+        open_fd(p[writes], 100, 100, &no_room);
+        stream_io = near.s.io.fn;
+        near.s.io.fn = counted;
+        wakes = 0;
+        close(near.peer);
+        turn();
+        stream_pause(&near.s);
+        turn();
+        stream_resume(&near.s);
+        turn();
+        CHECK_INT(near.ends, 1);
+        CHECK(wakes < 10);
+        near.peer = -1;
+        finish();
+    }
+}
 
 /* ---- another owner ---- */
 
@@ -412,7 +444,8 @@ static void first_end(struct stream *s, int errnum)
     T_FAIL("the first owner was told of an end: %d", errnum);
 }
 
-static const struct stream_events first_events = {first_data, NULL, first_end, first_data};
+static const struct stream_events first_events = {first_data, NULL, first_end,
+                                                  first_data};
 
 TEST(a_stream_moved_in_on_data_goes_on_elsewhere)
 {
