@@ -11,6 +11,7 @@
 #include "base/json.h"
 
 #include "base/log.h"
+#include "base/scan.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 
@@ -101,6 +102,9 @@ static void check_string(struct check *c)
 {
     c->at++;
     while (c->at < c->text.n && !c->why) {
+        c->at += scan_unescaped(str_sub(c->text, c->at, c->text.n));
+        if (c->at == c->text.n)
+            break;
         unsigned char b = peek(c, 0);
         if (b == '"') {
             c->at++;
@@ -227,17 +231,15 @@ void json_free(struct json *j)
 static size_t plain_run(struct str s)
 {
     size_t i = 0;
-    while (i < s.n) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c < 0x20 || c == '"' || c == '\\')
-            break;
+    for (;;) {
+        i += scan_unescaped(str_sub(s, i, s.n));
+        bool high = i < s.n && (unsigned char)s.p[i] >= 0x80;
         uint32_t cp;
-        int n = c < 0x80 ? 1 : utf8_decode(str_sub(s, i, s.n), &cp);
+        int n = high ? utf8_decode(str_sub(s, i, s.n), &cp) : 0;
         if (n <= 0)
-            break;
+            return i;
         i += (size_t)n;
     }
-    return i;
 }
 
 /* What stands for the byte c, which cannot stand for itself. */

@@ -111,6 +111,24 @@ size_t scan_count(struct str hay, char byte)
     return n;
 }
 
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+size_t scan_unescaped(struct str s)
+{
+    size_t i = 0;
+    for (; i + STEP <= s.n; i += STEP) {
+        vec v = *(const vec *)(s.p + i);
+        if (any((vec)((v - 0x20 > all(0x5f)) | (v == all('"')) | (v == all('\\')))))
+            break;
+    }
+    while (i < s.n && is_plain((unsigned char)s.p[i]))
+        i++;
+    return i;
+}
+
 size_t line_start_of(struct str text, size_t at_byte)
 {
     const char *p = at_byte ? memrchr(text.p, '\n', at_byte) : NULL;

@@ -21,6 +21,11 @@ long scan_find(const struct scan *s, struct str hay, size_t from);
 /* The same without a preparation of its own; two texts of equal length. */
 bool scan_same(struct str a, struct str b, bool fold);
 size_t scan_count(struct str hay, char byte);
+/*
+ * Bytes at the beginning that stand in a JSON string for themselves, and each for a
+ * character: of ASCII, no control character, no quote, no backslash (RFC 8259 §7).
+ */
+size_t scan_unescaped(struct str s);
 /* Where the line begins that has the byte at `at`: 0, or behind a newline. */
 size_t line_start_of(struct str text, size_t at);
 /* Where it ends: at a newline, or at the end. */

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/enc.h"
 #include "base/hash.h"
+#include "base/scan.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -98,7 +99,7 @@ static size_t clean_escape(char *p, size_t n)
 
 void jmsg_clean(char *p, size_t n)
 {
-    for (size_t i = 0; i < n;) {
+    for (size_t i = 0; (i += scan_unescaped(str_n(p + i, n - i))) < n;) {
         unsigned char c = (unsigned char)p[i];
         if (c == '\\') {
             i += clean_escape(p + i, n - i);

@@ -94,4 +94,23 @@ TEST(high_bytes)
     }
 }
 
+TEST(what_stands_for_itself_in_a_json_string)
+{
+    for (size_t n = 0; n < 50; n++) {
+        /* As long as needed, so that reading beyond is seen. */
+        char *p = malloc(n ? n : 1);
+        memset(p, 'a', n);
+        CHECK_INT(scan_unescaped(str_n(p, n)), n);
+        for (size_t at = 0; at < n; at++) {
+            for (int c = 0; c < 256; c++) {
+                bool plain = c >= ' ' && c < 128 && c != '"' && c != '\\';
+                p[at] = (char)c;
+                CHECK_INT(scan_unescaped(str_n(p, n)), plain ? n : at);
+            }
+            p[at] = 'a';
+        }
+        free(p);
+    }
+}
+
 T_MAIN
