@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { ASK_MS = 1000 };
-enum { ASKED = 1, ANSWERED = 2, IDLE = 4 };
+enum { ASKED = 1, ANSWERED = 2, IDLE = 4, BUSY = 8 };
 
 /* The value of msg_id, as it stands in the header's JSON; n 0: none. */
 static struct str id_of(struct str header)
@@ -73,13 +73,20 @@ static void count(struct lost *l, struct str id)
     }
 }
 
+/* Without the answer's own "busy", which has a number before the answer's. */
+static uint64_t missed(const struct lost *l)
+{
+    bool late = (l->asked & ANSWERED) && !(l->asked & (IDLE | BUSY));
+    return l->missing - (late && l->missing);
+}
+
 static void tell(struct host *h)
 {
     char text[160];
     snprintf(text, sizeof(text),
              "%llu messages of the kernel are missing: it dropped them, because they "
              "were not taken as fast as it sent them",
-             (unsigned long long)h->lost.missing);
+             (unsigned long long)missed(&h->lost));
     h->lost.missing = 0;
     host_say(h, "gap", text);
 }
@@ -121,15 +128,15 @@ void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m
     }
     if (!h->busy)
         timer_stop(&l->ask);
-    if (l->missing && l->replied && !h->busy && !l->strangers)
+    if (missed(l) && l->replied && !h->busy && !l->strangers)
         tell(h);
     if (!l->asked || !ours)
         return;
     if (from == CH_SHELL)
         l->asked |= ANSWERED;
-    else if (from == CH_IOPUB && str_find(m->content, STR("\"idle\"")) >= 0)
-        l->asked |= IDLE;
-    if (l->asked == (ASKED | ANSWERED | IDLE) && h->busy && l->missing)
+    else if (from == CH_IOPUB)
+        l->asked |= str_find(m->content, STR("\"idle\"")) >= 0 ? IDLE : BUSY;
+    if ((l->asked & ANSWERED) && (l->asked & IDLE) && h->busy && l->missing)
         idle_instead(h);
 }
 

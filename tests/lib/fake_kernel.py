@@ -8,6 +8,7 @@ early (ends at once, with words); mute (never answers kernel_info); print (to it
 descriptor 1); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat). The rest depends on the cell's
 code, a word: see Kernel.cell.
 """
+import fcntl
 import hashlib
 import hmac
 import json
@@ -16,6 +17,7 @@ import signal
 import socket
 import struct
 import sys
+import termios
 import threading
 import time
 
@@ -79,7 +81,7 @@ class Peer:
 class Kernel:
     def __init__(self):
         self.subscribers, self.lock, self.count = [], threading.Lock(), 0
-        self.id = "fake-%d"
+        self.id, self.late = "fake-%d", []
         self.beats, self.beat = how != "heartless", threading.Event()
         for channel in CHANNELS:
             self.listen(channel)
@@ -123,6 +125,11 @@ class Kernel:
                     if peer in self.subscribers:
                         self.subscribers.remove(peer)
 
+    def wait_until_read(self, peers):
+        for peer in list(peers):
+            while any(fcntl.ioctl(peer.sock, termios.TIOCOUTQ, bytes(4))):
+                time.sleep(0.001)
+
     def publish(self, kind, content, parent):
         self.send(self.subscribers, self.pack(kind, content, parent, kind.encode()))
 
@@ -145,7 +152,15 @@ class Kernel:
         parts = parts[parts.index(b"<IDS|MSG>"):]
         header, content = json.loads(parts[2]), json.loads(parts[5])
         kind = header["msg_type"]
-        if kind == "kernel_info_request" and how != "mute":
+        if kind == "kernel_info_request" and self.late:
+            busy = self.pack("status", {"execution_state": "busy"}, header, b"status")
+            self.send([peer], self.pack("kernel_info_reply", {"status": "ok"}, header))
+            self.wait_until_read([peer])
+            for message in self.late + [busy]:
+                self.send(self.subscribers, message)
+            self.late = []
+            self.status("idle", header)
+        elif kind == "kernel_info_request" and how != "mute":
             self.status("busy", header)
             self.send([peer], self.pack("kernel_info_reply", {"status": "ok"}, header))
             self.status("idle", header)
@@ -249,27 +264,39 @@ class Kernel:
             self.do_echo(peer, parent, "beaten")
         threading.Thread(target=later, daemon=True).start()
 
-    def do_drop(self, peer, parent, code):
-        """Messages with numbers, some of which never come."""
+    def say_first(self, parent):
+        """With a number, which is known before those of other channels come."""
         self.id = "fake_1_%d"
         self.say("first\n", parent)
+        self.wait_until_read(self.subscribers)
+
+    def do_drop(self, peer, parent, code):
+        """Messages with numbers, some of which never come."""
+        self.say_first(parent)
         self.count += 3
         self.do_echo(peer, parent, "last")
 
     def do_drop_idle(self, peer, parent, code):
-        self.id = "fake_1_%d"
-        self.say("first\n", parent)
+        self.say_first(parent)
         self.count += 3
         self.reply(peer, parent)
         self.count += 1
 
     def do_numbers(self, peer, parent, code):
         """The same, and none is missing: the reply comes last."""
-        self.id = "fake_1_%d"
-        self.say("first\n", parent)
+        self.say_first(parent)
         answer = self.pack("execute_reply", {"status": "ok", "execution_count": 1}, parent)
         self.status("idle", parent)
         self.send([peer], answer)
+
+    def do_late(self, peer, parent, code):
+        """All but the reply come when somebody asks for them, behind that answer."""
+        self.say_first(parent)
+        self.late = [self.pack("stream", {"name": "stdout", "text": "last\n"}, parent,
+                               b"stream")]
+        self.reply(peer, parent)
+        self.late.append(self.pack("status", {"execution_state": "idle"}, parent,
+                                   b"status"))
 
     def do_exit(self, peer, parent, code):
         self.say("half of it\n", parent)
