@@ -52,10 +52,30 @@ static void pause_all(struct host *h, bool pause)
     host_embedded_pause(h, pause);
 }
 
+/* false: nothing is to go out. */
+static bool anything(struct host *h)
+{
+    if (h->going.n == 0 && !host_pass_more(h)) {
+        struct buf empty = h->going;
+        h->going = h->pending;
+        h->pending = empty;
+    }
+    return h->going.n > 0;
+}
+
+/* Lines that wait, without those of a long message that are not made yet. */
+static size_t waiting(const struct host *h) { return h->going.n + h->pending.n; }
+
+static void trim(struct buf *b)
+{
+    if (b->n == 0 && b->cap > PENDING_FULL)
+        buf_release(b);
+}
+
 void host_flush(struct host *h)
 {
-    while (h->pending.n && h->sent < h->seen + h->window) {
-        size_t n = h->pending.n, room = stream_room(&h->out);
+    while (h->sent < h->seen + h->window && anything(h)) {
+        size_t n = h->going.n, room = stream_room(&h->out);
         uint64_t allowed = h->seen + h->window - h->sent;
         n = n < room ? n : room;
         n = n < allowed ? n : (size_t)allowed;
@@ -63,13 +83,13 @@ void host_flush(struct host *h)
             stream_want_room(&h->out);
             break;
         }
-        stream_write(&h->out, str_n(h->pending.p, n));
-        buf_consume(&h->pending, n);
+        stream_write(&h->out, str_n(h->going.p, n));
+        buf_consume(&h->going, n);
         h->sent += n;
     }
-    if (h->pending.n == 0 && h->pending.cap > PENDING_FULL)
-        buf_release(&h->pending);
-    if (h->full && h->pending.n < PENDING_FULL)
+    trim(&h->going);
+    trim(&h->pending);
+    if (h->full && h->passing.rest.n == 0 && waiting(h) < PENDING_FULL)
         pause_all(h, false);
 }
 
@@ -98,7 +118,7 @@ void host_say(struct host *h, const char *what, const char *text)
 
 bool host_room(struct host *h)
 {
-    h->full = h->full || h->pending.n >= PENDING_FULL;
+    h->full = h->full || h->passing.rest.n > 0 || waiting(h) >= PENDING_FULL;
     return !h->full;
 }
 
@@ -690,6 +710,7 @@ int kernel_host_run(const char *options)
     h->file_fd = -1;
     h->loop = loop_new();
     buf_init(&h->tail, TAIL_MAX);
+    buf_init(&h->going, PENDING_MAX);
     buf_init(&h->pending, PENDING_MAX);
     if (open_all(h) < 0) {
         fprintf(stderr, "cannot be the host of a kernel: %s\n", strerror(errno));

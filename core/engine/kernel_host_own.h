@@ -49,9 +49,18 @@ struct lost {
     uint64_t next;    /* the number after the largest so far */
     uint64_t missing; /* smaller ones that have not come */
     bool replied;     /* the cell's reply has come */
-    unsigned asked;   /* for a sign that nothing follows it: ASKED, ANSWERED, IDLE */
+    unsigned asked;   /* for a sign that nothing follows it: ASKED and what came */
     struct timer ask;
     bool strangers; /* it talks to somebody else, too */
+};
+
+/* kernel_host_pass.c: a long message that goes out in pieces. */
+struct passing {
+    struct buf memory; /* owned; the others lie in it */
+    struct jmsg m;
+    enum host_channel from;
+    bool stream;
+    struct str name, rest; /* rest: what has not gone yet, n 0: there is none */
 };
 
 /* A pipe that the kernel writes to. */
@@ -64,10 +73,12 @@ struct outlet {
 
 struct host {
     struct loop *loop;
-    struct stream in, out; /* the engine */
-    struct buf pending;    /* lines that are not in out yet */
-    uint64_t sent, seen;   /* bytes of lines: put into out; read by the engine */
-    uint64_t window;       /* how far sent may be ahead of seen */
+    struct stream in, out;  /* the engine */
+    struct buf going;       /* lines that are not in out yet */
+    struct passing passing; /* and what comes after them */
+    struct buf pending;     /* and after that */
+    uint64_t sent, seen;    /* bytes of lines: put into out; read by the engine */
+    uint64_t window;        /* how far sent may be ahead of seen */
     struct io signals;
     struct kernel_list list;
     const struct kernel_spec *spec;
@@ -135,6 +146,12 @@ void host_zmtp_ask(struct host *h, enum host_channel to, const char *type,
 void host_zmtp_pause(struct host *h, bool pause);
 void host_zmtp_stop(struct host *h);  /* the kernel is gone */
 void host_zmtp_clean(struct host *h); /* files too */
+
+/* kernel_host_pass.c */
+/* To the engine; m lies in the message that z tells of. */
+void host_pass(struct host *h, enum host_channel from, struct jmsg *m, struct zmtp *z);
+/* Adds the next piece of a long message to going. false: there is none. */
+bool host_pass_more(struct host *h);
 
 /* kernel_host_heart.c */
 void host_heart_begin(struct host *h); /* a cell runs */

@@ -20,15 +20,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum {
-    AGAIN_FIRST_MS = 5,
-    AGAIN_MOST_MS = 200,
-    NUDGE_MS = 500,
-    IPC_PATH_MAX = 80,
-    PIECE = 64 << 10
-};
+enum { AGAIN_FIRST_MS = 5, AGAIN_MOST_MS = 200, NUDGE_MS = 500, IPC_PATH_MAX = 80 };
 
-static const char *const names[CHANNELS] = {"shell", "iopub", "stdin", "control"};
 /* The numbers that jupyter_client gives the sockets of ipc; the last is the heartbeat. */
 static const int ipc_number[5] = {1, 2, 3, 5, 4};
 
@@ -149,98 +142,6 @@ void host_zmtp_clean(struct host *h)
 
 /* ---- messages from the kernel ---- */
 
-static void add_part(struct buf *out, const char *name, struct str part)
-{
-    buf_addz(out, name);
-    size_t at = out->n;
-    if (buf_adds(out, part) == 0 && part.n)
-        jmsg_clean(out->p + at, part.n);
-}
-
-static void add_line(struct host *h, enum host_channel from, const struct jmsg *m)
-{
-    struct buf *out = &h->pending;
-    size_t at = out->n;
-    buf_addf(out, "{\"channel\":\"%s\"", names[from]);
-    add_part(out, ",\"header\":", m->header);
-    add_part(out, ",\"parent_header\":", m->parent);
-    add_part(out, ",\"metadata\":", m->metadata);
-    add_part(out, ",\"content\":", m->content);
-    if (buf_addz(out, "}\n") < 0)
-        buf_truncate(out, at);
-}
-
-/* What was printed at once, as several messages: none is longer than a window. */
-static bool add_pieces(struct host *h, enum host_channel from, const struct jmsg *m)
-{
-    struct str name, text;
-    if (str_find(m->header, STR("\"stream\"")) < 0 ||
-        !jmsg_stream(m->content, &name, &text) || text.n <= PIECE || name.n > 100)
-        return false;
-    struct buf content = BUF_INIT(2 * (size_t)PIECE);
-    while (text.n) {
-        size_t n = jmsg_cut(text, PIECE);
-        buf_reset(&content);
-        buf_addf(&content, "{\"name\":\"%.*s\",\"text\":\"", STR_ARG(name));
-        buf_adds(&content, str_sub(text, 0, n));
-        buf_addz(&content, "\"}");
-        struct jmsg piece = *m;
-        piece.content = buf_str(&content);
-        add_line(h, from, &piece);
-        text = str_sub(text, n, text.n);
-    }
-    buf_release(&content);
-    return true;
-}
-
-static bool is_object(struct str text)
-{
-    struct buf copy = BUF_INIT(PIECE);
-    struct err e = ERR_INIT;
-    struct json *j = NULL;
-    if (text.n && buf_adds(&copy, text) == 0) {
-        jmsg_clean(copy.p, copy.n);
-        j = json_parse(buf_str(&copy), &e);
-    }
-    bool is = json_is_object(j);
-    json_free(j);
-    buf_release(&copy);
-    return is;
-}
-
-/*
- * Whether m is what it should be. A long content is not looked at: who reads it
- * parses it. A reply's is replaced, since somebody waits for that.
- */
-static bool well_formed(struct host *h, enum host_channel from, struct jmsg *m)
-{
-    if (is_object(m->header) && is_object(m->parent) && is_object(m->metadata)) {
-        if (m->content.n >= PIECE || is_object(m->content))
-            return true;
-        if (from == CH_SHELL) {
-            m->content = STR(
-                "{\"status\":\"error\",\"ename\":\"MalformedReply\",\"evalue\":"
-                "\"the kernel's reply is no JSON object\",\"traceback\":[]}");
-            return true;
-        }
-    }
-    char text[100];
-    snprintf(text, sizeof(text),
-             "a message of the kernel on its %s channel is no JSON, and was left out",
-             names[from]);
-    host_say(h, "note", text);
-    return false;
-}
-
-static void pass_on(struct host *h, enum host_channel from, struct jmsg *m)
-{
-    if (!well_formed(h, from, m))
-        return;
-    if (m->content.n <= PIECE || !add_pieces(h, from, m))
-        add_line(h, from, m);
-    host_flush(h);
-}
-
 static bool is_ours(const struct host *h, struct str parent)
 {
     char mark[64];
@@ -310,7 +211,7 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
         host_ready(h);
     }
     if (m.header.n && !ours && !ends_here)
-        pass_on(h, from, &m);
+        host_pass(h, from, &m, z);
     if (!host_room(h))
         host_zmtp_pause(h, true);
 }
@@ -425,11 +326,11 @@ void host_zmtp_stop(struct host *h)
 
 void host_zmtp_pause(struct host *h, bool pause)
 {
-    for (int i = 0; i < CHANNELS; i++) {
+    for (int i = 0; i < CHANNELS && pause == h->full; i++) {
         if (pause)
             zmtp_pause(&h->channels[i].z);
         else
-            zmtp_resume(&h->channels[i].z);
+            zmtp_resume(&h->channels[i].z); /* which may fill it again */
     }
 }
 

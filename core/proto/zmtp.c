@@ -326,6 +326,12 @@ int zmtp_start(struct zmtp *z, struct loop *l, int fd, enum zmtp_role role,
     return 0;
 }
 
+void zmtp_take(struct zmtp *z, struct buf *to)
+{
+    *to = z->msg;
+    buf_init(&z->msg, z->message_max);
+}
+
 void zmtp_pause(struct zmtp *z)
 {
     if (z->state != OFF)

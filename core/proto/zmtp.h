@@ -57,6 +57,8 @@ int zmtp_start(struct zmtp *z, struct loop *l, int fd, enum zmtp_role role,
                const char *identity, size_t message_max, const struct zmtp_events *ev);
 /* Queues a whole message. -1: the queue has no room for it, and has none of it. */
 int zmtp_send(struct zmtp *z, const struct str *parts, int n);
+/* In on_message: the memory that its parts lie in is the caller's, in an empty buffer. */
+void zmtp_take(struct zmtp *z, struct buf *to);
 /* Stops and restarts receiving. */
 void zmtp_pause(struct zmtp *z);
 void zmtp_resume(struct zmtp *z);

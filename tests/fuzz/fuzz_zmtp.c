@@ -26,9 +26,11 @@ static void on_ready(struct zmtp *z)
 
 static void on_message(struct zmtp *z, const struct str *parts, int n)
 {
+    struct buf taken = BUF_INIT(0);
     size_t all = 0;
-    (void)z;
     BUG_ON(ended || n < 1 || n > ZMTP_PARTS_MAX);
+    if (n > 1)
+        zmtp_take(z, &taken);
     for (int i = 0; i < n; i++) {
         all += parts[i].n;
         buf_addf(told, "%zu:", parts[i].n);
@@ -36,6 +38,7 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
     }
     BUG_ON(all > MESSAGE_MAX);
     buf_addz(told, ";");
+    buf_release(&taken);
 }
 
 static void on_end(struct zmtp *z, const struct err *e)

@@ -20,7 +20,9 @@ static struct loop *loop;
 static struct near {
     struct zmtp z;
     struct buf log; /* "ready [a|b] end:…" */
-    bool release, pause;
+    bool release, pause, take;
+    struct buf taken;
+    struct str first; /* part of what was taken */
     int ends;
 } near;
 static int peer;
@@ -56,6 +58,10 @@ static void on_message(struct zmtp *z, const struct str *parts, int n)
             buf_adds(&near.log, parts[i]);
     }
     buf_addz(&near.log, "] ");
+    if (near.take && near.taken.n == 0) {
+        zmtp_take(z, &near.taken);
+        near.first = parts[0];
+    }
     if (near.pause)
         zmtp_pause(z);
     if (near.release)
@@ -267,6 +273,19 @@ TEST(what_is_paused_waits)
     near.pause = false;
     zmtp_resume(&near.z);
     CHECK_STR(buf_z(&near.log), "ready [a] [b] [c] ");
+    finish();
+}
+
+TEST(what_was_taken_outlives_what_follows)
+{
+    start(ZMTP_SUB, "");
+    near.take = true;
+    give(HELLO "\1\1a\0\2bc\0\1d", sizeof(HELLO) - 1 + 10, 3);
+    CHECK_STR(buf_z(&near.log), "ready [a|bc] [d] ");
+    zmtp_release(&near.z);
+    CHECK_STR(buf_z(&near.taken), "abc");
+    CHECK_MEM(near.first.p, near.first.n, "a");
+    buf_release(&near.taken);
     finish();
 }
 
