@@ -43,7 +43,7 @@ run_one() {
     local run=("$2") limit=$limit
     case $1 in
     build) limit=600 run=(sh "$2") ;;
-    cross) limit=600 run=(sh "$2") ;;
+    cross) limit=900 run=(sh "$2") ;;
     images) limit=900 ;;
     fuzz) limit=$fuzz_limit run=(tests/lib/fuzz-one.sh "$2") ;;
     esac
