@@ -130,10 +130,11 @@ async def _(case):
 @asynchronous
 async def _(case):
     async with Peer(case, since=0) as one, Peer(case, since=0) as two:
-        for peer in (one, two, one):
+        await one.act("run", command="echo x >> once; wc -l < once", client_id="same")
+        first = await one.action()  # before anything of the other link is read
+        for peer in (two, one):
             await peer.act("run", command="echo x >> once; wc -l < once", client_id="same")
-        for peer in (one, two):
-            event = await peer.action()
+        for event, peer in ((first, one), (await two.action(), two)):
             same((await peer.end(event["id"]))["content"], "1")
         known = await two.until(lambda e: "known" in e) if not two.other[1:] else two.other[1]
         same(known["known"]["id"], 1)
