@@ -33,10 +33,14 @@ ASKER = (
 )
 
 
+# Who wrote last may still have the FIFO open: that one's end is no line.
+GO = "until read x < go; do :; done"
+
+
 def line_by_line(c, lines):
     """A command whose next line comes when next_line() asks for it."""
     ended(c.box.run("mkfifo go"))
-    return f"for i in {{1..{lines}}}; do echo $i; : > at$i; read x < go; done"
+    return f"for i in {{1..{lines}}}; do echo $i; : > at$i; {GO}; done"
 
 
 def next_line(c, number=None):
@@ -458,11 +462,11 @@ def _(c):
 @row("session: one that ended unseen is told first, and the new one runs", no_change=1)
 def _(c):
     ended(c.box.run("mkfifo go"))
-    goes_on(c.box.run("read x < go; echo old; > over; (exit 7)"), quiet(1), "")
+    goes_on(c.box.run(f"{GO}; echo old; > over; (exit 7)"), quiet(1), "")
     next_line(c)
     wait_for(lambda: os.path.exists(f"{c.dir}/over"), "the command is over")
     ended(c.box.poll(), 7, "old")
-    goes_on(c.box.run("read x < go; echo older; > over2"), quiet(1), "")
+    goes_on(c.box.run(f"{GO}; echo older; > over2"), quiet(1), "")
     next_line(c)
     wait_for(lambda: os.path.exists(f"{c.dir}/over2"), "the command is over")
 
