@@ -881,7 +881,7 @@ TEST(age)
 
     /* While it is open: its own timer. */
     clock_shift_s = 2000;
-    o.max_age_ms = 100;
+    o.max_age_ms = 1000;
     l = open_with(o);
     CHECK_INT(segments(), 1);
     clock_shift_s = 3000;

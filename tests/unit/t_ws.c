@@ -900,7 +900,7 @@ TEST(a_flood_of_pings_is_not_remembered)
 
 TEST(a_silent_peer_is_asked_and_then_given_up)
 {
-    open_times(WS_SERVER, 5, 40, 0);
+    open_times(WS_SERVER, 5, 400, 0);
     run_until_closed();
     CHECK(str_starts(buf_str(&near.log), STR("C1006:")));
     far_reads();
@@ -968,11 +968,11 @@ TEST(a_peer_that_nobody_reads_is_not_given_up)
 
 TEST(a_peer_that_slowly_takes_what_is_queued_stays)
 {
-    open_times(WS_SERVER, 40, 80, 0);
-    CHECK(ws_send(&near.w, false, filled(1 << 20)));
+    open_times(WS_SERVER, 200, 1000, 0);
+    CHECK(ws_send(&near.w, false, filled(2 << 20)));
     int64_t begin = t_now_ms();
-    char p[2048];
-    while (t_now_ms() < begin + 300) {
+    char p[1024];
+    while (t_now_ms() < begin + 1600) {
         CHECK(read(far.fd, p, sizeof(p)) != 0);
         turns(1);
         t_pause_ms(1);
