@@ -72,7 +72,7 @@ bg_cell() {
 }
 
 kernel_json() {
-    timeout -k 5 20 "$OD" jupyter-bridge --list --json 2>/dev/null | python3 -c '
+    timeout -k 5 60 "$OD" jupyter-bridge --list --json 2>/dev/null | python3 -c '
 import json, sys
 for k in json.load(sys.stdin)["kernels"]:
     if k["name"] == sys.argv[1]:
