@@ -12,14 +12,14 @@
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS
 #   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
-# Every program has TEST_LIMIT seconds (120). A group without programs says
+# Every program has TEST_LIMIT seconds (240). A group without programs says
 # nothing. Logs are in out/test/GROUP/NAME.log; those of failures are shown.
 # Ends with the seconds of each group and "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 make=${MAKE:-make}
-limit=${TEST_LIMIT:-120}
+limit=${TEST_LIMIT:-240}
 fuzz_limit=$((${FUZZ_SECONDS:-10} + 120))
 jobs=$(nproc 2>/dev/null || echo 2)
 arch=$(uname -m)
