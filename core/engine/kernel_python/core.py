@@ -10,10 +10,10 @@
 # what comes out of 1 and 2 as stream messages, and interrupts by SIGINT.
 #
 # Run with these globals: FD, EXTRA (the source of extra.py).
+import _signal
 import _thread
 import builtins
 import os
-import signal
 import sys
 import time
 
@@ -523,8 +523,8 @@ MAIN, PID = _thread.get_ident(), os.getpid()
 wire, kernel = Wire(FD), Kernel()
 os.set_inheritable(FD, False)
 # For the kernel's whole life: a default one would come back inside of asyncio.
-signal.signal(signal.SIGINT, on_interrupt)
-signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+_signal.signal(_signal.SIGINT, on_interrupt)
+_signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
 sys.stdout, sys.stderr = Out('stdout', 1), Out('stderr', 2)
 kernel.prepare()
 try:
