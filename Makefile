@@ -107,7 +107,8 @@ KERNEL_PYTHON := core/engine/kernel_python
 $(O)/obj/core/engine/kernel_host_embedded.o: $(O)/gen/kernel_python.h
 $(O)/gen/kernel_python.h: $(wildcard $(KERNEL_PYTHON)/*.py) build/embed.sh
 	@mkdir -p $(@D)
-	@build/embed.sh kernel_core=$(KERNEL_PYTHON)/core.py \
+	@build/embed.sh kernel_boot=$(KERNEL_PYTHON)/boot.py \
+	    kernel_core=$(KERNEL_PYTHON)/core.py \
 	    kernel_extra=$(KERNEL_PYTHON)/extra.py | build/if-changed.sh $@ && touch $@
 $(O)/obj/core/engine/skill_python.o: core/engine/skill_python/agentskills.py
 

@@ -10,10 +10,12 @@
 #include "engine/skill_python.h"
 #include "os/self.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LAST_WORDS = 400 };
@@ -208,6 +210,15 @@ static void on_host_end(struct op *op)
 
 const struct op_sink kernel_host_sink = {on_host_output, on_host_note, on_host_end};
 
+/* Where kernels keep what they compile of themselves: for the server's own user. */
+static void put_keep(struct engine *en, struct json *options)
+{
+    char dir[sizeof(en->state_dir) + 8];
+    snprintf(dir, sizeof(dir), "%s/kernels", en->state_dir);
+    if (en->state_dir[0] && (mkdir(dir, 0700) == 0 || errno == EEXIST))
+        json_put_z(options, "keep", dir);
+}
+
 static void start_host(struct kernel *k)
 {
     struct engine *en = k->en;
@@ -220,6 +231,7 @@ static void start_host(struct kernel *k)
     uint64_t window = engine_spool_bytes(en) / 8 * 3;
     k->step = window / 2 < KERNEL_SEEN_STEP ? window / 2 : KERNEL_SEEN_STEP;
     json_put_int(given, "window", (int64_t)window);
+    put_keep(en, given);
     json_print(&options, given);
     json_free(given);
     random_hex(unique, 12);

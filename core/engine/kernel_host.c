@@ -720,6 +720,7 @@ int kernel_host_run(const char *options)
                 : str_eq(choice, STR("jupyter")) ? KERNEL_JUPYTER_ONLY
                                                  : KERNEL_ANY;
     h->wanted = json_str(o, "kernel", "");
+    h->keep = json_str(o, "keep", "/dev/null");
     int64_t window = json_int(o, "window", WINDOW);
     h->window = window > 4096 ? (uint64_t)window : WINDOW;
     kernel_find(&h->list, environ, getcwd(cwd, sizeof(cwd)));

@@ -28,7 +28,7 @@
 /*
  * Runs until the end of its input, or until nobody takes its output. options: a
  * JSON object {kernel: name or language, choice: "any" | "own" | "jupyter",
- * window: bytes}.
+ * window: bytes, keep: a folder for what our own kernel compiles of itself}.
  * The process's exit status.
  */
 int kernel_host_run(const char *options);

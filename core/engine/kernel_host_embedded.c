@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Our own kernel: its source goes to a plain python3 over the socket that becomes
- * its wire, so nothing is written anywhere. Its lines are passed on as they come.
+ * its wire, so nothing has to be written anywhere; what that compiled is kept where
+ * there is a place for it. Its lines are passed on as they come.
  */
+#include "base/enc.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "engine/kernel_host_own.h"
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "kernel_python.h" /* kernel_core_gz, kernel_extra_gz, made of our files */
+#include "kernel_python.h" /* kernel_boot_gz and others, made of our files */
 #include "proto/zip_text.h"
 
 #include <stdio.h>
@@ -16,39 +19,22 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LENGTHS = 18, SOURCES_MAX = 256 << 10 };
+enum { LENGTHS = 27, TEXTS_MAX = 256 << 10 };
 
-/*
- * Reads the two lengths and the two sources from descriptor 0, puts that elsewhere
- * and nothing in its place, and runs the first.
- */
-static const char boot[] = "import os\n"
-                           "def take(n):\n"
-                           "    b = b''\n"
-                           "    while len(b) < n:\n"
-                           "        d = os.read(0, n - len(b))\n"
-                           "        if not d:\n"
-                           "            os._exit(1)\n"
-                           "        b += d\n"
-                           "    return b.decode()\n"
-                           "a, b = map(int, take(18).split())\n"
-                           "a, b = take(a), take(b)\n"
-                           "fd = os.dup(0)\n"
-                           "try:\n"
-                           "    os.dup2(os.open('/dev/null', os.O_RDWR), 0)\n"
-                           "except OSError:\n"
-                           "    r, w = os.pipe()\n"
-                           "    os.close(w)\n"
-                           "    os.dup2(r, 0)\n"
-                           "exec(compile(a, '<od kernel>', 'exec'),\n"
-                           "     {'FD': fd, 'EXTRA': b, '__name__': 'od_kernel'})\n";
+static void add_text(struct buf *out, const unsigned char *gz, size_t n)
+{
+    BUG_ON(zip_text(out, str_n(gz, n)) < 0);
+}
 
 char **host_embedded_argv(const struct host *h)
 {
+    struct buf boot = BUF_INIT(TEXTS_MAX);
     char **v = xcalloc(4, sizeof(*v));
+    add_text(&boot, kernel_boot_gz, sizeof(kernel_boot_gz));
     v[0] = xstrdup(h->spec->interpreter);
     v[1] = xstrdup("-c");
-    v[2] = xstrdup(boot);
+    v[2] = xstrdup(buf_z(&boot));
+    buf_release(&boot);
     return v;
 }
 
@@ -107,9 +93,21 @@ static void on_end(struct stream *s, int errnum)
 
 static const struct stream_events events = {on_data, on_room, on_end, NULL};
 
+/* What code compiled of the sources is known by. */
+static void add_known(struct buf *out)
+{
+    struct hash hash;
+    uint8_t sum[HASH_SHA256_SIZE];
+    hash_begin_sha256(&hash);
+    hash_add(&hash, str_n(kernel_core_gz, sizeof(kernel_core_gz)));
+    hash_add(&hash, str_n(kernel_extra_gz, sizeof(kernel_extra_gz)));
+    hash_end(&hash, sum);
+    enc_hex(out, str_n(sum, sizeof(sum)));
+}
+
 void host_embedded_start(struct host *h, int fd)
 {
-    struct buf sources = BUF_INIT(SOURCES_MAX);
+    struct buf texts = BUF_INIT(TEXTS_MAX);
     char lengths[LENGTHS + 1];
     if (stream_open(&h->link, h->loop, fd, LIMIT_KERNEL_MESSAGE, LIMIT_ZMTP_OUT,
                     &events) < 0) {
@@ -118,14 +116,18 @@ void host_embedded_start(struct host *h, int fd)
     }
     h->linked = true;
     h->overlong = false;
-    BUG_ON(zip_text(&sources, str_n(kernel_core_gz, sizeof(kernel_core_gz))) < 0);
-    size_t core = sources.n;
-    BUG_ON(zip_text(&sources, str_n(kernel_extra_gz, sizeof(kernel_extra_gz))) < 0);
-    snprintf(lengths, sizeof(lengths), "%8zu %8zu ", core, sources.n - core);
+    add_text(&texts, kernel_core_gz, sizeof(kernel_core_gz));
+    size_t core = texts.n;
+    add_text(&texts, kernel_extra_gz, sizeof(kernel_extra_gz));
+    size_t both = texts.n;
+    add_known(&texts);
+    buf_addf(&texts, " %.*s", STR_ARG(h->keep));
+    snprintf(lengths, sizeof(lengths), "%8zu %8zu %8zu ", core, both - core,
+             texts.n - both);
     buf_add(&h->link.out, lengths, LENGTHS);
-    buf_adds(&h->link.out, buf_str(&sources));
+    buf_adds(&h->link.out, buf_str(&texts));
     stream_flush(&h->link);
-    buf_release(&sources);
+    buf_release(&texts);
 }
 
 void host_embedded_send(struct host *h, struct str line)

@@ -84,6 +84,7 @@ struct host {
     const struct kernel_spec *spec;
     enum kernel_choice choice;
     struct str wanted; /* the kernel's name */
+    struct str keep;   /* where our own kernel's code is kept; /dev/null: nowhere */
     enum host_state state;
     pid_t pid;
     int status;

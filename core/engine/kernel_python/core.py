@@ -9,7 +9,8 @@
 # its channel, on one descriptor; who started it owns descriptors 0, 1 and 2, sends
 # what comes out of 1 and 2 as stream messages, and interrupts by SIGINT.
 #
-# Run with these globals: FD, EXTRA (the source of extra.py).
+# Run with these globals: FD; EXTRA, the source of extra.py; code_of(name, source), the
+# code of a source, which may lie in a file; FRESH, what it had to compile for that.
 import _signal
 import _thread
 import builtins
@@ -468,9 +469,28 @@ def extra(name, have={}):
         have.update(__name__='od_kernel', kernel=kernel, wire=wire, display=display, dumps=dumps, bundle=bundle,
                     MAIN=MAIN, PID=PID, needs_rewriting=needs_rewriting, ends_quietly=ends_quietly)
         was, kernel.running = kernel.running, False
-        exec(compile(EXTRA, '<od kernel>', 'exec'), have)
+        exec(code_of('extra', EXTRA), have)
+        keep_code()
         kernel.running = was
     return have[name]
+
+
+def keep_code():
+    """For the next kernel of this interpreter; a file is whole or not there."""
+    from marshal import dumps as marshalled
+    while FRESH:
+        path, head, code = FRESH.pop()
+        own = '%s.%d' % (path, PID)
+        try:
+            fd = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(fd, 'wb') as file:
+                file.write(head + marshalled(code))
+            os.rename(own, path)
+        except OSError:
+            try:
+                os.unlink(own)
+            except OSError:
+                pass
 
 
 def bundle(value):
@@ -527,6 +547,7 @@ _signal.signal(_signal.SIGINT, on_interrupt)
 _signal.signal(_signal.SIGPIPE, _signal.SIG_IGN)
 sys.stdout, sys.stderr = Out('stdout', 1), Out('stderr', 2)
 kernel.prepare()
+keep_code()
 try:
     kernel.serve()
 finally:
