@@ -34,6 +34,7 @@ struct child {
     pid_t pid;
     int report;  /* owned; -1: the start is settled */
     bool exited; /* died before its start was settled */
+    bool shell;  /* leads a session's terminal: nobody but us sees it stop */
     int status;
 };
 
@@ -170,6 +171,7 @@ static void do_spawn(struct minder *mi, struct keep_msg *m)
         c->id = m->h.id;
         c->pid = pid;
         c->report = report;
+        c->shell = s.tty;
         fcntl(report, F_SETFL, O_NONBLOCK);
         list_add_tail(&mi->children, &c->node);
     }
@@ -227,16 +229,27 @@ static void settle(struct child *c)
     }
 }
 
+/* A stopped shell (`suspend`) has no shell above it in which one could say `fg`. */
+static void go_on(const struct child *c, int sig)
+{
+    if (c->shell && sig != SIGTTIN && sig != SIGTTOU)
+        kill(-c->pid, SIGCONT);
+}
+
 static void reap(struct minder *mi)
 {
     int status;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         struct list *it, *tmp;
         list_each (it, tmp, &mi->children) {
             struct child *c = list_entry(it, struct child, node);
             if (c->pid != pid)
                 continue;
+            if (WIFSTOPPED(status)) {
+                go_on(c, WSTOPSIG(status));
+                break;
+            }
             c->exited = true;
             c->status = status;
             if (c->report >= 0)
