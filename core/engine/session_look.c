@@ -39,16 +39,25 @@ static void tell_waiting(struct session *s)
     }
 }
 
+/* Is what was seen the shell, and not what it was replaced with by `exec`? */
+static bool is_shell(const struct session *s, const struct look *l)
+{
+    const char *slash = strrchr(s->sh.path, '/');
+    const char *name = slash ? slash + 1 : s->sh.path;
+    /* The kernel cuts it. */
+    return !l->comm[0] || strncmp(l->comm, name, sizeof(l->comm) - 1) == 0;
+}
+
 /*
  * The shell itself reads its terminal while a command should be running: its
  * builtin `read`, or its prompt, when the command took the marks away. A
  * readline prompt is not canonical, a `read` is; without readline only the
  * text of the command can tell.
  */
-static bool at_lost_prompt(struct session *s)
+static bool at_lost_prompt(struct session *s, const struct look *l)
 {
     struct termios t;
-    if (tcgetattr(s->proc.in, &t) < 0)
+    if (!is_shell(s, l) || tcgetattr(s->proc.in, &t) < 0)
         return false;
     if (s->sh.kind != SHELL_POSIX)
         return !(t.c_lflag & ICANON) && !s->cmd.reads;
@@ -110,7 +119,8 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
           s->name, (int)a->look.state, a->look.how, (int)a->look.pid, a->look.comm,
           a->look.shell_reads, a->look.shell_foreground);
     bool lost = a->look.shell_reads && a->look.shell_foreground &&
-                s->state != SESSION_HUMAN && !s->installing && at_lost_prompt(s);
+                s->state != SESSION_HUMAN && !s->installing &&
+                at_lost_prompt(s, &a->look);
     if (lost && ++s->probes >= 2) {
         s->probes = 0;
         s->looked = false;
