@@ -304,12 +304,37 @@ static void start(struct action *a)
     }
 }
 
+/* Does somebody wait for it who has not closed his side? Who gave up has. */
+static bool is_awaited(const struct action *a)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &a->askers) {
+        const struct asker *k = list_entry(it, struct asker, node);
+        if (k->req && !req_half_closed(k->req))
+            return true;
+    }
+    return false;
+}
+
 /*
  * A run that nobody waits for any more makes room: what it runs goes on, and
  * asking again finds it in the session.
  */
 static void abandon(struct action *a)
 {
+    struct list *it, *tmp;
+    list_each (it, tmp, &a->askers) {
+        struct asker *k = list_entry(it, struct asker, node);
+        struct req *r = k->req;
+        if (!r)
+            continue;
+        k->action = NULL;
+        k->req = NULL;
+        req_on_delivered(r, on_received, k);
+        v0_refuse(r, 409,
+                  "another action came when this connection seemed to be given "
+                  "up; the command goes on: ask again");
+    }
     if (a->op)
         op_drop(a->op);
     if (a->rest)
@@ -329,7 +354,7 @@ static void start_next(struct v0 *v)
         struct action *a = list_entry(it, struct action, turn);
         bool turn = a->a.kind == V0_RUN && !a->a.run.is_static;
         struct action *now = a->sh->current;
-        if (turn && now && !now->held && list_empty(&now->askers))
+        if (turn && now && !now->held && !is_awaited(now))
             abandon(now);
         if (turn && a->sh->current)
             continue;
