@@ -194,12 +194,26 @@ void session_copy(char *out, size_t size, struct str s)
     out[n] = 0;
 }
 
+/* It never had a shell, as it was made with what no shell can be started with. */
+static bool never_was(const struct session *s)
+{
+    const struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs,
+                                  &s->kills};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (!list_empty(lists[i]))
+            return false;
+    }
+    return s->state == SESSION_NONE && !s->lived;
+}
+
 struct session *session_get(struct engine *en, struct str name,
                             const struct session_opts *o, struct err *e)
 {
     struct session *s = session_find(en, name);
-    if (s)
+    if (s && !never_was(s))
         return s;
+    if (s)
+        session_free(s);
     if (!good_name(name)) {
         err_set(e, ERR_INVALID,
                 "a session's name is 1 to 40 letters, digits and . _ - :, "

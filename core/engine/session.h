@@ -29,7 +29,7 @@ enum session_state {
     SESSION_HUMAN
 };
 
-/* What a session is made with; ignored when it is there already. */
+/* What a session is made with; ignored when it is there already, and ever began. */
 struct session_opts {
     struct str cwd, user, shell;
     struct str env; /* NAME=VALUE, each ending in NUL */

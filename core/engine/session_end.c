@@ -3,6 +3,7 @@
 #include "engine/session_own.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "engine/spool.h"
 
@@ -189,7 +190,7 @@ static void shell_gone(struct session *s, const struct err *failed)
     session_switched(s);
     if (s->state == SESSION_STARTING) {
         s->state = SESSION_NONE;
-        if (s->with_rc && !failed) { /* an rc file that execs or exits */
+        if (s->with_rc && !failed) { /* an rc file that execs, exits or hangs */
             s->with_rc = false;
             s->lost_rc = true;
             session_next(s);
@@ -198,13 +199,16 @@ static void shell_gone(struct session *s, const struct err *failed)
         struct err e = ERR_INIT;
         if (failed)
             e = *failed;
-        else if (!s->lost_rc || s->proc.r.status)
-            err_set(&e, ERR_GONE, "the shell %s ended at its start with status %d",
+        else if (s->start_late)
+            err_set(&e, ERR_TIMEOUT,
+                    "the shell %s came to no prompt within %d s and was ended, without "
+                    "its rc files too; choose bash or a POSIX sh with --shell",
+                    s->sh.path, LIMIT_START_MS / 1000);
+        else
+            err_set(&e, ERR_GONE,
+                    "the shell %s ended at its start with status %d, without its rc "
+                    "files too; choose bash or a POSIX sh with --shell",
                     s->sh.path, code);
-        if (s->lost_rc && !failed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-            session_next(s);
-            return;
-        }
         if (s->rerun) { /* the fresh shell ended too */
             s->rerun = false;
             session_end_command(s, s->scanned, code);

@@ -211,6 +211,7 @@ static void on_install_mark(struct session *s, const struct mark *m, uint64_t at
     if (s->state == SESSION_STARTING) {
         timer_stop(&s->start);
         s->state = SESSION_IDLE;
+        s->lived = true;
         memcpy(s->flags, "!", 2); /* a new bash edits lines */
         s->seen = at;             /* what rc files print is nobody's output */
         s->idle_bytes = 0;

@@ -92,6 +92,8 @@ struct session {
     char shell_wanted[256], user[64];
     int rows, cols;
     bool with_rc, fresh, lost_rc; /* fresh: a new shell took over; say so once */
+    bool lived;            /* a shell came to its prompt */
+    bool start_late;       /* the shell is ended because it came to no prompt */
     int fresh_status;      /* of the shell before */
     char pty_error[256];   /* why there is no terminal */
 

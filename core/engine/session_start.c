@@ -316,21 +316,21 @@ void session_start(struct session *s)
     }
 }
 
-/* rc files took too long, or never came back: without them, and said so. */
+/* rc files took too long, or never came back: once more without them, and said so. */
 static void on_start_limit(struct timer *t)
 {
     struct session *s = container_of(t, struct session, start);
     struct minder_request q = {
         .verb = MINDER_SIGNAL_TREE, .pid = s->proc.r.pid, .sig = SIGKILL, .root = 1};
-    log_warn("session %s: no prompt within %d ms; starting without rc files", s->name,
-             LIMIT_START_MS);
-    s->with_rc = false;
-    s->lost_rc = true;
+    log_warn("session %s: %s came to no prompt within %d ms%s", s->name, s->sh.path,
+             LIMIT_START_MS, s->with_rc ? "; starting it without rc files" : "");
+    s->start_late = true;
     if (s->proc.r.flags & KEEP_P_STARTED)
         hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
 }
 
 void session_limit_start(struct session *s)
 {
+    s->start_late = false;
     timer_begin(s->en->loop, &s->start, LIMIT_START_MS, on_start_limit);
 }

@@ -192,6 +192,7 @@ void session_resume(struct engine *en, struct str name, struct str state)
         return;
     }
     struct session *s = session_make(en, name);
+    s->lived = true;
     unpack(s, &k, str_sub(state, sizeof(k), state.n));
     /* CLOCK_MONOTONIC is the machine's: the times in cmd still hold. */
     if (k.feed && hold_claim(en->hold, &s->feed, k.feed) == 0) {

@@ -277,12 +277,29 @@ static bool try_name(struct shell *sh, const char *name, const char *path,
     return false;
 }
 
+/* Shells that a session cannot be run by: they do not read what we type. */
+static bool is_foreign(const char *file)
+{
+    static const char *const names[] = {"zsh",  "fish",   "csh", "tcsh",
+                                        "nu",   "elvish", "xonsh", "pwsh"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(base_name(file), names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 int shell_find(struct shell *sh, const char *wanted, const char *path_var,
                const char *cwd, struct err *e)
 {
     static const char usual[] = "/bin:/usr/bin:/usr/local/bin:/system/bin";
     static const char *const names[] = {"bash", "sh", "ash", "dash", "ksh", "mksh"};
     if (wanted && *wanted) {
+        if (is_foreign(wanted))
+            return err_set(e, ERR_UNSUPPORTED,
+                           "cannot run a session by %s: it wants bash or a POSIX sh; "
+                           "%s can be run in one, or by od exec --new %s -c TEXT",
+                           wanted, wanted, wanted);
         if (try_name(sh, wanted, path_var, cwd) || try_name(sh, wanted, usual, cwd))
             return 0;
         return err_set(e, ERR_NOTFOUND,

@@ -228,11 +228,10 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
 {
     struct str name = json_str(q, "session", "main");
     struct session *s = session_find(c->en, name);
-    if (s)
-        return s;
     if (!make) {
-        err_set(e, ERR_NOTFOUND, "there is no session %.*s", STR_ARG(name));
-        return NULL;
+        if (!s)
+            err_set(e, ERR_NOTFOUND, "there is no session %.*s", STR_ARG(name));
+        return s;
     }
     struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
     struct session_opts o = {.cwd = json_str(q, "cwd", ""),
@@ -240,6 +239,7 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
                              .shell = json_str(q, "shell", ""),
                              .rows = (int)json_int(q, "rows", 0),
                              .cols = (int)json_int(q, "cols", 0)};
+    s = NULL;
     if (local_env(q, &env, e) == 0) {
         o.env = buf_str(&env);
         s = session_get(c->en, name, &o, e);
