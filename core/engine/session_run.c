@@ -84,6 +84,22 @@ static enum shell_line run_line(const struct session *s)
     return strchr(s->flags, 'x') ? LINE_RUN_KEY_X : LINE_RUN_KEY;
 }
 
+/* The command before ended when its caller had left: its answer was lost so far. */
+static void tell_untold(struct session *s, struct op *op)
+{
+    const struct command *c = &s->cmd;
+    char text[400];
+    uint64_t from = s->seen > c->from ? s->seen : c->from;
+    if (s->untold != OP_ENDED && s->untold != OP_SHELL_ENDED)
+        return;
+    snprintf(text, sizeof(text),
+             "nobody waited for the command before, which ended with status %d: %s; its "
+             "output: od exec -s %s --logs --offset %llu --limit %llu",
+             c->status, c->head, s->name, (unsigned long long)from,
+             (unsigned long long)(c->to > from ? c->to - from : 0));
+    op_note(op, "untold", text, from, c->to);
+}
+
 static void begin(struct session *s, struct op *op)
 {
     struct err e = ERR_INIT;
@@ -92,6 +108,7 @@ static void begin(struct session *s, struct op *op)
     } else if (buf_reset(&s->text), buf_adds(&s->text, buf_str(&op->command)),
                session_put_command(s, s->seq + 1, &e) == 0 &&
                    (!op->with_stdin || open_feed(s, &e) == 0)) {
+        tell_untold(s, op);
         struct command *c = &s->cmd;
         *c = (struct command){.seq = ++s->seq,
                               .typed_at = s->scanned,
@@ -201,9 +218,15 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
     op->r.to = op->queued ? op->cursor : s->scanned;
     if (op->queued) { /* it never began, and now never will */
         op->r.state = OP_FAILED;
-        err_set(&op->r.err, ERR_TIMEOUT,
-                "session %s was busy all the time with: %s; the command was not run",
-                s->name, s->cmd.head);
+        if (session_busy(s))
+            err_set(&op->r.err, ERR_TIMEOUT,
+                    "session %s was busy all the time with: %s; the command was not run",
+                    s->name, s->cmd.head[0] ? s->cmd.head : "what somebody typed there");
+        else
+            err_set(&op->r.err, ERR_TIMEOUT,
+                    "the shell of session %s was not ready in time; the command was not "
+                    "run: give it more with -t",
+                    s->name);
     } else {
         s->seen = op->r.to;
         s->idle_bytes = 0;
