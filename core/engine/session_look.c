@@ -39,13 +39,14 @@ static void tell_waiting(struct session *s)
     }
 }
 
-/* Is what was seen the shell, and not what it was replaced with by `exec`? */
+/* Is what was seen a shell, and not something that it was replaced with by `exec`? */
 static bool is_shell(const struct session *s, const struct look *l)
 {
     const char *slash = strrchr(s->sh.path, '/');
     const char *name = slash ? slash + 1 : s->sh.path;
     /* The kernel cuts it. */
-    return !l->comm[0] || strncmp(l->comm, name, sizeof(l->comm) - 1) == 0;
+    return !l->comm[0] || strncmp(l->comm, name, sizeof(l->comm) - 1) == 0 ||
+           shell_usable(l->comm);
 }
 
 /*

@@ -277,25 +277,28 @@ static bool try_name(struct shell *sh, const char *name, const char *path,
     return false;
 }
 
-/* Shells that a session cannot be run by: they do not read what we type. */
-static bool is_foreign(const char *file)
+/* What a session can be run by, the best first; and what does not read what we type. */
+static const char *const usable[] = {"bash", "sh", "ash", "dash", "ksh", "mksh", NULL};
+static const char *const foreign[] = {"zsh", "fish",   "csh",   "tcsh",
+                                      "nu",  "elvish", "xonsh", "pwsh", NULL};
+
+static bool is_among(const char *name, const char *const *names)
 {
-    static const char *const names[] = {"zsh",  "fish",   "csh", "tcsh",
-                                        "nu",   "elvish", "xonsh", "pwsh"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(base_name(file), names[i]) == 0)
+    for (; *names; names++) {
+        if (strcmp(name, *names) == 0)
             return true;
     }
     return false;
 }
 
+bool shell_usable(const char *name) { return is_among(name, usable); }
+
 int shell_find(struct shell *sh, const char *wanted, const char *path_var,
                const char *cwd, struct err *e)
 {
     static const char usual[] = "/bin:/usr/bin:/usr/local/bin:/system/bin";
-    static const char *const names[] = {"bash", "sh", "ash", "dash", "ksh", "mksh"};
     if (wanted && *wanted) {
-        if (is_foreign(wanted))
+        if (is_among(base_name(wanted), foreign))
             return err_set(e, ERR_UNSUPPORTED,
                            "cannot run a session by %s: it wants bash or a POSIX sh; "
                            "%s can be run in one, or by od exec --new %s -c TEXT",
@@ -305,8 +308,8 @@ int shell_find(struct shell *sh, const char *wanted, const char *path_var,
         return err_set(e, ERR_NOTFOUND,
                        "cannot run the shell %s: there is no such program", wanted);
     }
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (try_name(sh, names[i], path_var, cwd) || try_name(sh, names[i], usual, cwd))
+    for (const char *const *name = usable; *name; name++) {
+        if (try_name(sh, *name, path_var, cwd) || try_name(sh, *name, usual, cwd))
             return 0;
     }
     return err_set(e, ERR_NOTFOUND,

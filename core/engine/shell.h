@@ -55,6 +55,8 @@ struct shell {
     char path[256]; /* the shell's own file */
 };
 
+/* Whether a program of that name is one that a session can be run by. */
+bool shell_usable(const char *name);
 /*
  * Finds the shell to run: the wanted one, else bash, else sh, else ash, ksh,
  * through PATH, whose empty and relative entries are below cwd, and the usual places.
