@@ -28,7 +28,7 @@ class Server:
         self.url = f"ws://127.0.0.1:{self.port}/"
 
     def connect(self, **options):
-        options.setdefault("max_size", None)
+        options = {"max_size": None, "open_timeout": LIMIT, **options}
         return websockets.connect(self.url, **options)
 
     def raw(self, request):
@@ -182,7 +182,7 @@ async def _(server):
     await asyncio.gather(*(one(n) for n in range(100)))
 
 
-@row("a client that only listens is pinged and stays", options=("ping_ms=20", "dead_ms=400"))
+@row("a client that only listens is pinged and stays", options=("ping_ms=20", "dead_ms=20000"))
 @asynchronous
 async def _(server):
     async with server.connect(ping_interval=None) as ws:
@@ -190,7 +190,7 @@ async def _(server):
         await echoes(ws, "here")
 
 
-@row("a client that is gone is found out", options=("ping_ms=20", "dead_ms=100"))
+@row("a client that is gone is found out", options=("ping_ms=20", "dead_ms=1000"))
 def _(server):
     upgrade = (
         b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -287,7 +287,7 @@ async def _(_server):
         await echoes(ws, "still here")
 
     same(
-        await our_client(talk, "ping_ms=20", "dead_ms=300", ping_interval=0.05),
+        await our_client(talk, "ping_ms=20", "dead_ms=20000", ping_interval=0.05),
         "closed 1000 \n",
     )
 

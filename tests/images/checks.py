@@ -205,7 +205,8 @@ async def by_websocket(box, since, action):
 
     socket = str(box.shared / "http")
     uri = f"ws://localhost/events?since={since}"
-    async with websockets.unix_connect(socket, uri, subprotocols=["od.events.v1"]) as ws:
+    async with websockets.unix_connect(socket, uri, subprotocols=["od.events.v1"],
+                                       open_timeout=LIMIT) as ws:
         await ws.send(json.dumps(action))
         while True:
             event = json.loads(await asyncio.wait_for(ws.recv(), LIMIT))
