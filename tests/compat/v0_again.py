@@ -312,15 +312,16 @@ def _(c):
 @row("again: who gave up and closed keeps nobody from the session", set_up=False)
 def _(c):
     """A close looks like the half-close of one who waits: until somebody else comes."""
-    event = c.box.run_event(COUNT + "sleep 1000", timeout=1000, blocking=True)
+    waits = "sh -c 'echo x >> count; exec sleep 1000'"
+    event = c.box.run_event(waits, timeout=1000, blocking=True)
     body = json.dumps({"action": event}).encode()
     head = b"POST /execute_action HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", c.port), 20) as waits:
-        waits.sendall(head % len(body) + body)
-        waits.shutdown(socket.SHUT_WR)
+    with socket.create_connection(("127.0.0.1", c.port), 20) as client:
+        client.sendall(head % len(body) + body)
+        client.shutdown(socket.SHUT_WR)
         wait_for(lambda: counted(c), "begun")
         ended(c.box.input("C-c"), 130, key="C")
-        has(waits.recv(4096).decode(), "409")
+        has(client.recv(4096).decode(), "409")
     same(counted(c), 1)
 
 
