@@ -34,18 +34,19 @@ int enc_base64(struct buf *out, struct str bytes)
     return 0;
 }
 
+/* One more than the value of the digit '+' + i; 0: it is none. */
+static const uint8_t values[80] = {
+    63, 0,  0,  0,  64, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 0,  0,  0,  0,  0,
+    0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18,
+    19, 20, 21, 22, 23, 24, 25, 26, 0,  0,  0,  0,  0,  0,  27, 28, 29, 30, 31, 32,
+    33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52,
+};
+
 /* The value of a digit, or -1. */
 static int digit(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    if (c == '+')
-        return 62;
-    return c == '/' ? 63 : -1;
+    unsigned i = (unsigned char)c - (unsigned)'+';
+    return i < sizeof(values) ? values[i] - 1 : -1;
 }
 
 int dec_base64(struct buf *out, struct str text)
