@@ -3,6 +3,7 @@
 #include "bridge.h"
 
 #include "base/enc.h"
+#include "base/jsontext.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/utf8.h"
@@ -49,6 +50,20 @@ static int put(struct bridge_cell *r, int fd, struct str bytes)
     return call_write(&r->call, fd, bytes);
 }
 
+/* As notebooks may have it: with blanks and line ends. */
+static void add_base64(struct buf *bytes, struct str text)
+{
+    struct buf without = BUF_INIT(256 << 20);
+    if (dec_base64(bytes, text) == 0)
+        return;
+    for (size_t i = 0; i < text.n; i++) {
+        if ((unsigned char)text.p[i] > ' ')
+            buf_addc(&without, text.p[i]);
+    }
+    dec_base64(bytes, buf_str(&without));
+    buf_release(&without);
+}
+
 static void save_picture(struct bridge_cell *r, const struct json *content)
 {
     static const struct {
@@ -60,17 +75,13 @@ static void save_picture(struct bridge_cell *r, const struct json *content)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         struct str v = json_str(json_get(content, "data"), kinds[i].mime, "");
         char path[PATH_MAX];
-        struct buf bytes = BUF_INIT(192 << 20), b64 = BUF_INIT(256 << 20);
+        struct buf bytes = BUF_INIT(192 << 20);
         if (v.n == 0)
             continue;
-        for (size_t k = 0; i < 3 && k < v.n; k++) {
-            if ((unsigned char)v.p[k] > ' ')
-                buf_addc(&b64, v.p[k]);
-        }
         if (i == 3)
             buf_adds(&bytes, v);
         else
-            dec_base64(&bytes, buf_str(&b64));
+            add_base64(&bytes, v);
         int fd = -1;
         while (fd < 0 && r->pictures < 100000) {
             snprintf(path, sizeof(path), "%s/image_%d.%s", r->o->images, ++r->pictures,
@@ -92,29 +103,37 @@ static void save_picture(struct bridge_cell *r, const struct json *content)
         if (fd >= 0)
             close(fd);
         buf_release(&bytes);
-        buf_release(&b64);
         return;
     }
 }
 
+/* A text; with_newline: it ends with one, or is given it. */
+static int show_text(struct bridge_cell *r, bool error, struct str text,
+                     bool with_newline)
+{
+    int fd = error ? STDERR_FILENO : STDOUT_FILENO;
+    struct buf plain = BUF_INIT(192 << 20);
+    if (isatty(fd))
+        buf_adds(&plain, text);
+    else
+        cell_text_plain(&plain, text);
+    if (with_newline && plain.n && plain.p[plain.n - 1] != '\n')
+        buf_addc(&plain, '\n');
+    int status = put(r, fd, buf_str(&plain));
+    buf_release(&plain);
+    return status;
+}
+
 static int show(struct bridge_cell *r, struct str type, const struct json *content)
 {
-    struct buf raw = BUF_INIT(192 << 20), plain = BUF_INIT(192 << 20);
+    struct buf text = BUF_INIT(192 << 20);
     int status = 0;
     bool stream = str_eq(type, STR("stream"));
     bool error = str_eq(type, STR("error")) ||
                  (stream && str_eq(json_str(content, "name", ""), STR("stderr")));
-    if (cell_text_of(&raw, type, content)) {
-        if (isatty(error ? STDERR_FILENO : STDOUT_FILENO))
-            buf_adds(&plain, buf_str(&raw));
-        else
-            cell_text_plain(&plain, buf_str(&raw));
-        if (!stream && plain.n && plain.p[plain.n - 1] != '\n')
-            buf_addc(&plain, '\n');
-        status = put(r, error ? STDERR_FILENO : STDOUT_FILENO, buf_str(&plain));
-    }
-    buf_release(&raw);
-    buf_release(&plain);
+    if (cell_text_of(&text, type, content))
+        status = show_text(r, error, buf_str(&text), !stream);
+    buf_release(&text);
     if (r->o->images)
         save_picture(r, content);
     return status;
@@ -129,13 +148,34 @@ static void add_inline(struct bridge_cell *r, const struct json *content)
                  STR_ARG(str_trim(v)));
 }
 
+/* What is printed as it is: without a tree. false: it is something else. */
+static bool show_stream(struct bridge_cell *r, struct str line, int *status)
+{
+    struct buf text = BUF_INIT(LIMIT_KERNEL_MESSAGE);
+    if (r->o->json || r->o->all_text || r->book ||
+        !str_starts(line, STR("{\"type\":\"stream\",")))
+        return false;
+    struct str content = jsontext_get(line, STR("content"));
+    bool is = jsontext_string(&text, jsontext_get(content, STR("text"))) == 0;
+    if (is)
+        *status = show_text(r,
+                            str_eq(jsontext_get(content, STR("name")), STR("\"stderr\"")),
+                            buf_str(&text), false);
+    buf_release(&text);
+    return is;
+}
+
 static int on_line(struct bridge_cell *r, struct str line)
 {
     struct err e = ERR_INIT;
+    int status = 0;
+    if (show_stream(r, line, &status))
+        return status;
     struct json *j = json_parse(line, &e);
+    if (!j)
+        say("a message of the kernel cannot be read, and was left out");
     struct str type = json_str(j, "type", "");
     const struct json *content = json_get(j, "content");
-    int status = 0;
     if (str_eq(type, STR("note")))
         fprintf(stderr, "od jupyter-bridge: %.*s\n",
                 STR_ARG(json_str(content, "text", "")));

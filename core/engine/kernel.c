@@ -170,12 +170,21 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
     kernel_pump_later(k);
 }
 
+/* Messages are for the cells' readers. */
+static enum line_fate on_host_head(void *arg, struct str head)
+{
+    (void)arg;
+    return str_starts(head, STR("{\"host\":")) ? LINE_WHOLE : LINE_PASSED_OVER;
+}
+
+static const struct reader_calls host_reader = {on_host_line, on_host_head, NULL};
+
 static size_t on_host_output(struct op *op, int stream, uint64_t at, struct str bytes)
 {
     struct kernel *k = op->owner;
     (void)at;
     if (stream == 0)
-        reader_feed(&k->reader, bytes, on_host_line, k);
+        reader_feed(&k->reader, bytes, &host_reader, k);
     kernel_tell_seen(k);
     return bytes.n;
 }
@@ -186,11 +195,8 @@ static void on_host_note(struct op *op, const char *kind, const char *text, uint
     struct kernel *k = op->owner;
     (void)text;
     (void)from;
-    if (strcmp(kind, "gap") != 0)
-        return;
-    k->reader.at = to;
-    buf_reset(&k->reader.line);
-    k->reader.skipping = true;
+    if (strcmp(kind, "gap") == 0)
+        reader_skip(&k->reader, to, &host_reader, k);
 }
 
 static void on_host_end(struct op *op)

@@ -58,6 +58,12 @@ struct cell_events {
      * clear_output as iopub has them; page: a payload's data; note: {text}, of ours.
      */
     void (*on_output)(void *owner, struct str type, const struct json *content);
+    /*
+     * Instead of on_output, for what is longer than 8 KiB: the line {"type", "content"}
+     * as JSON with its newline, in pieces, as the kernel has it: it may be no JSON.
+     * NULL: that is parsed, and comes by on_output, too.
+     */
+    void (*on_text)(void *owner, struct str piece);
     /* The cell asks; answered by cell_answer. NULL: not allowed. */
     void (*on_input)(void *owner, struct str prompt, bool password);
     /* Last and once; the cell is gone when it returns. */

@@ -8,6 +8,7 @@
 #include "engine/kernel_own.h"
 
 #include "base/clock.h"
+#include "base/jsontext.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -24,54 +25,8 @@ enum {
     STUCK_MS = 8000, /* after the interrupt of a time limit */
     /* Without anything of a cell, for the second of the two signs of its end: what
        lies between them may be 100 MB, on a machine that is busy. */
-    HALF_MS = 15000,
-    LINE_MAX_BYTES = LIMIT_KERNEL_MESSAGE + (1 << 20)
+    HALF_MS = 15000
 };
-
-/* ---- readers ---- */
-
-void reader_feed(struct reader *r, struct str bytes, line_fn *fn, void *arg)
-{
-    while (bytes.n && r->op) {
-        long nl = str_chr(bytes, '\n');
-        size_t n = nl < 0 ? bytes.n : (size_t)nl;
-        if (!r->skipping && buf_add(&r->line, bytes.p, n) < 0)
-            r->skipping = true;
-        r->at += n + (nl >= 0);
-        bytes = str_sub(bytes, n + (nl >= 0), bytes.n);
-        if (nl < 0)
-            break;
-        if (!r->skipping)
-            fn(arg, buf_str(&r->line), r->at);
-        r->skipping = false;
-        if (r->line.cap > 1 << 20)
-            buf_release(&r->line);
-        else
-            buf_reset(&r->line);
-    }
-}
-
-void reader_stop(struct reader *r)
-{
-    if (r->op)
-        op_drop(r->op);
-    r->op = NULL;
-    buf_release(&r->line);
-    r->skipping = false;
-}
-
-void reader_start(struct reader *r, struct process *p, const struct op_sink *sink,
-                  void *owner, uint64_t from)
-{
-    reader_stop(r);
-    buf_init(&r->line, LINE_MAX_BYTES);
-    r->at = from;
-    r->op = op_new(OP_LOGS, sink, owner);
-    r->op->stream = true;
-    r->op->cursor = from;
-    r->op->limit = UINT64_MAX;
-    process_wait(p, r->op);
-}
 
 /* ---- what answers it ---- */
 
@@ -233,7 +188,7 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
     bool host = str_starts(line, STR("{\"host\":"));
     if (c->step == REPLAYED && end > c->to)
         return;
-    if (!host && str_find(str_sub(line, 0, 8192), str_of(c->id)) < 0)
+    if (!host && str_find(str_sub(line, 0, LINE_HEAD), str_of(c->id)) < 0)
         return;
     struct json *m = json_parse(line, &e);
     if (!m) {
@@ -256,6 +211,69 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
     json_free(m);
 }
 
+static void tell_text(struct cell *c, struct str piece)
+{
+    if (c->ev && c->ev->on_text)
+        c->ev->on_text(c->owner, piece);
+}
+
+/* What a long line begins with, if it is output of the cell. */
+static bool is_output(const struct cell *c, struct str head, struct str *type,
+                      struct str *content)
+{
+    struct str in = str_sub(head, 1, head.n), name, value, channel = STR(""),
+               header = STR(""), parent = STR("");
+    while (jsontext_member(&in, &name, &value) && !str_eq(name, STR("content"))) {
+        if (str_eq(name, STR("channel")))
+            channel = jsontext_plain(value);
+        else if (str_eq(name, STR("header")))
+            header = value;
+        else if (str_eq(name, STR("parent_header")))
+            parent = value;
+    }
+    if (!str_eq(name, STR("content")) || value.n == 0)
+        return false;
+    *type = jsontext_plain(jsontext_get(header, STR("msg_type")));
+    *content = str_sub(head, (size_t)(value.p - head.p), head.n);
+    return str_eq(channel, STR("iopub")) &&
+           str_eq(jsontext_plain(jsontext_get(parent, STR("msg_id"))), str_of(c->id)) &&
+           type->n && !str_eq(*type, STR("status")) &&
+           !str_eq(*type, STR("execute_input"));
+}
+
+/* The line ends as the one that is told: with the brace that is before its newline. */
+static enum line_fate on_cell_head(void *arg, struct str head)
+{
+    struct cell *c = arg;
+    struct str type, content;
+    if (str_starts(head, STR("{\"host\":")))
+        return LINE_WHOLE;
+    if ((c->step == REPLAYED && c->reader.begin >= c->to) ||
+        str_find(head, str_of(c->id)) < 0)
+        return LINE_PASSED_OVER;
+    if ((c->ev && !c->ev->on_text) || !is_output(c, head, &type, &content))
+        return LINE_WHOLE;
+    struct buf begin = BUF_INIT(2 * LINE_HEAD);
+    buf_addz(&begin, "{\"type\":");
+    json_quote(&begin, type);
+    buf_addz(&begin, ",\"content\":");
+    buf_adds(&begin, content);
+    tell_text(c, buf_str(&begin));
+    buf_release(&begin);
+    return LINE_PARTS;
+}
+
+static void on_cell_part(void *arg, struct str bytes, bool ends)
+{
+    struct cell *c = arg;
+    if (bytes.n)
+        tell_text(c, bytes);
+    if (ends)
+        tell_text(c, STR("\n"));
+}
+
+static const struct reader_calls cell_reader = {on_cell_line, on_cell_head, on_cell_part};
+
 /* All that it had said is told again; now how it ended. */
 static void replay_over(struct cell *c)
 {
@@ -270,13 +288,13 @@ static void replay_over(struct cell *c)
 static size_t on_cell_output(struct op *op, int stream, uint64_t at, struct str bytes)
 {
     struct cell *c = op->owner;
-    if (c->held)
+    if (c->held || !list_empty(&c->start.node)) /* it is to be told from its beginning */
         return 0;
     if (stream == 0 && at + bytes.n > c->reader.at)
         reader_feed(&c->reader,
                     str_sub(bytes, at < c->reader.at ? (size_t)(c->reader.at - at) : 0,
                             bytes.n),
-                    on_cell_line, c);
+                    &cell_reader, c);
     if (c->step == REPLAYED && c->reader.op && c->reader.at >= c->to)
         replay_over(c);
     else
@@ -291,10 +309,8 @@ static void on_cell_note(struct op *op, const char *kind, const char *text, uint
     (void)from;
     if (strcmp(kind, "gap") != 0)
         return;
+    reader_skip(&c->reader, to, &cell_reader, c);
     note(c, text);
-    c->reader.at = to;
-    buf_reset(&c->reader.line);
-    c->reader.skipping = true;
 }
 
 static void on_cell_end(struct op *op)

@@ -4,6 +4,7 @@
  *
  *   kernel.c        a kernel's life: its host, what the host says of it
  *   kernel_cell.c   a cell's life: its turn, what answers it, its end
+ *   kernel_reader.c lines of its host's output
  *   kernel_send.c   what the kernel is sent: cells, questions, answers
  *   kernel_state.c  what a worker that takes over must know
  *
@@ -33,12 +34,32 @@ struct record {
     enum cell_end end;
 };
 
+enum { LINE_HEAD = 8192 };
+
+enum line_fate {
+    LINE_SHORT, /* no longer than LINE_HEAD, so far */
+    LINE_WHOLE, /* to be told when all of it is there */
+    LINE_PARTS, /* as it comes */
+    LINE_PASSED_OVER
+};
+
+/* Each may end the reader. */
+struct reader_calls {
+    /* A line of LINE_HEAD bytes or fewer, or LINE_WHOLE; the next begins at end. */
+    void (*line)(void *arg, struct str line, uint64_t end);
+    /* The first LINE_HEAD bytes of a longer one: WHOLE, PARTS or PASSED_OVER. */
+    enum line_fate (*head)(void *arg, struct str head);
+    /* More of a line in parts, without its head; ends: it is over, whole or not. */
+    void (*part)(void *arg, struct str bytes, bool ends);
+};
+
 /* Lines of the host's output. */
 struct reader {
     struct op *op; /* borrowed; NULL: not reading */
     struct buf line;
-    uint64_t at; /* of the next byte */
-    bool skipping;
+    uint64_t at;    /* of the next byte */
+    uint64_t begin; /* of the line that it is in */
+    enum line_fate fate;
 };
 
 struct kernel {
@@ -95,15 +116,20 @@ void kernel_pump_later(struct kernel *k);
 /* To its host; nothing if there is none. */
 void kernel_send_line(struct kernel *k, struct str line);
 
-/* ---- kernel_cell.c ---- */
-
-typedef void line_fn(void *arg, struct str line, uint64_t end);
+/* ---- kernel_reader.c ---- */
 
 void reader_start(struct reader *r, struct process *p, const struct op_sink *sink,
                   void *owner, uint64_t from);
 void reader_stop(struct reader *r);
-/* Cuts bytes into lines; fn may end the reader. */
-void reader_feed(struct reader *r, struct str bytes, line_fn *fn, void *arg);
+/* Cuts bytes into lines: the same calls, however they are cut. */
+void reader_feed(struct reader *r, struct str bytes, const struct reader_calls *calls,
+                 void *arg);
+/* Bytes up to `to` are lost, and the line that they are in. */
+void reader_skip(struct reader *r, uint64_t to, const struct reader_calls *calls,
+                 void *arg);
+
+/* ---- kernel_cell.c ---- */
+
 /* The one that runs, or is next; NULL: none. */
 struct cell *kernel_first_cell(struct kernel *k);
 /* The host goes on when its lines were read, by the kernel and the cell that runs. */

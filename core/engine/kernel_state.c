@@ -20,7 +20,7 @@ void kernel_save(struct kernel *k)
     json_put_z(j, "process", k->process ? process_name(k->process) : "");
     json_put_int(j, "state", k->state);
     json_put_bool(j, "fresh", k->fresh);
-    json_put_int(j, "at", (int64_t)(k->reader.at - k->reader.line.n));
+    json_put_int(j, "at", (int64_t)k->reader.begin);
     json_put_int(j, "step", (int64_t)k->step);
     opts.n = 0;
     if (k->about && json_print(&opts, k->about) == 0)

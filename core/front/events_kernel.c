@@ -169,8 +169,8 @@ static void on_cell_done(void *owner, const struct cell_result *r)
     asked_free(a);
 }
 
-static const struct cell_events asking = {on_output, on_input, on_cell_done};
-static const struct cell_events mute = {on_output, NULL, on_cell_done};
+static const struct cell_events asking = {on_output, NULL, on_input, on_cell_done};
+static const struct cell_events mute = {on_output, NULL, NULL, on_cell_done};
 
 /* ---- questions ---- */
 
@@ -219,7 +219,7 @@ static void on_question_done(void *owner, const struct cell_result *r)
     asked_free(a);
 }
 
-static const struct cell_events question = {on_answer, NULL, on_question_done};
+static const struct cell_events question = {on_answer, NULL, NULL, on_question_done};
 
 /* ---- actions ---- */
 

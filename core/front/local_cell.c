@@ -77,6 +77,16 @@ static void on_output(void *owner, struct str type, const struct json *content)
         send_lines(q);
 }
 
+/* Lines are read to the end of what has come, and then held: there is room. */
+static void on_text(void *owner, struct str piece)
+{
+    struct cell_call *q = owner;
+    bool first = q->lines.n == 0;
+    buf_adds(&q->lines, piece);
+    if (first)
+        send_lines(q);
+}
+
 static void on_input(void *owner, struct str prompt, bool password)
 {
     struct cell_call *q = owner;
@@ -107,8 +117,8 @@ static void on_done(void *owner, const struct cell_result *r)
     send_lines(q);
 }
 
-static const struct cell_events asking = {on_output, on_input, on_done};
-static const struct cell_events mute = {on_output, NULL, on_done};
+static const struct cell_events asking = {on_output, on_text, on_input, on_done};
+static const struct cell_events mute = {on_output, on_text, NULL, on_done};
 
 static struct kernel *kernel_of(struct conn *c, const struct json *j, struct err *e)
 {

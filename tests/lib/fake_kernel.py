@@ -212,6 +212,12 @@ class Kernel:
         self.send(self.subscribers, self.pack("stream", b"[" * 5000 + b"]" * 5000, parent))
         self.do_echo(peer, parent, "and after it")
 
+    def do_bad_long(self, peer, parent, code):
+        """Content that is too long to be looked at before it is passed on."""
+        for kind, start in ("stream", b'{"name":"stdout","text":"'), ("display_data", b'{"data":['):
+            self.send(self.subscribers, self.pack(kind, start + b"x" * 200000, parent, b"x"))
+        self.do_echo(peer, parent, "and after it")
+
     def do_bytes(self, peer, parent, code):
         """Text that is not Unicode, with a zero, and control characters."""
         text = b'{"name":"stdout","text":"a\xffb\\u0000c\\ud800d\n\\n"}'
