@@ -664,6 +664,9 @@ int v0_cancel(struct v0 *v, uint64_t id, struct err *e)
         if (!list_empty(&a->turn)) {
             list_del(&a->turn);
             v0_answer_error(a, STR("The action was cancelled before it began"));
+        } else if (a->op && a->op->queued) { /* for a shell that starts, or is busy */
+            op_drop(a->op);
+            v0_answer_error(a, STR("The action was cancelled before it began"));
         } else if (a->a.kind == V0_RUN && a->session && session_busy(a->session)) {
             session_kill(a->session, SIGTERM, LIMIT_GRACE_MS, false, on_cancelled, NULL);
         } else if (a->cell) {

@@ -288,6 +288,31 @@ async def _(case):
         has(error["content"], "no action")
 
 
+@row("an action that its session's shell has not begun is taken out of the queue")
+@asynchronous
+async def _(case):
+    od = [*case.user.before, os.environ["OD"], "exec", "--socket", case.env["OD_SOCKET"], "-s",
+          "shared"]
+    async with Peer(case, since=0) as peer:
+
+        async def cancelled(command, session):
+            await peer.act("run", command=command, session=session)
+            id = (await peer.action(lambda e: e["args"].get("command") == command))["id"]
+            await peer.act("cancel", id=id)
+            return await peer.end(id)
+
+        # Its shell has only just been started.
+        await cancelled("sleep 1000", "young")
+        same((await peer.run("echo next", session="young"))["content"], "next")
+        # What somebody else runs there is not his to end.
+        await asyncio.to_thread(subprocess.run, [*od, "-d", "sleep 1000"], check=True,
+                                env=case.env, stdout=subprocess.DEVNULL)
+        has((await cancelled("echo queued", "shared"))["content"], "before it began")
+        listed = await asyncio.to_thread(subprocess.run, [*od, "--no-wait", "true"],
+                                         env=case.env, capture_output=True, text=True)
+        has(listed.stderr, "busy with: sleep 1000")
+
+
 # ---- bad input
 
 
