@@ -33,6 +33,7 @@ struct bridge_cell {
     int pictures;
     char last; /* byte of standard output */
     bool interrupted;
+    bool unanswered; /* a question was, and the cell interrupted for that */
 };
 
 /* Says e; the exit status. */

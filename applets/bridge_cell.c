@@ -254,13 +254,16 @@ static void on_note(struct call *c, const struct json *note)
     }
     ssize_t ignored = write(tty >= 0 ? tty : STDERR_FILENO, prompt.p, prompt.n);
     (void)ignored;
-    if (read_answer(fd, &line)) {
+    bool answered = read_answer(fd, &line);
+    if (answered || (!r->interrupted && r->unanswered)) {
+        /* Who asks again after the interrupt, as a debugger does, hears of the end. */
         struct json *j = json_object();
-        json_put_str(j, "answer", buf_str(&line));
+        json_put_str(j, "answer", answered ? buf_str(&line) : STR("\x04"));
         call_send(c, 'Z', j);
         json_free(j);
     } else if (!r->interrupted) {
         say("the cell asks, and nobody answers: it is interrupted");
+        r->unanswered = true;
         interrupt(r->o);
     }
     if (hide)

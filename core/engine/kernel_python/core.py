@@ -433,7 +433,10 @@ class Kernel:
                 if message is None:
                     raise EOFError('nobody is there to answer any more')
                 if message.get('channel') == 'stdin':
-                    return (message.get('content') or {}).get('value', '')
+                    value = (message.get('content') or {}).get('value', '')
+                    if value == '\x04':
+                        raise EOFError
+                    return value
                 later.append(message)
         except KeyboardInterrupt:
             raise KeyboardInterrupt('Interrupted by user') from None
