@@ -347,9 +347,13 @@ static void on_download(struct browser *b, struct str method, const struct json 
     struct str name = json_str(p, "suggestedFilename", ""), url = json_str(p, "url", "");
     struct str path = json_str(p, "filePath", ""), state = json_str(p, "state", "");
     if (str_eq(method, STR("Browser.downloadWillBegin")))
-        browser_note(b, "a download began: %.*s of %.*s",
+        browser_note(b, "a download %s: %.*s of %.*s%s",
+                     b->refuses ? "was refused" : "began",
                      (int)(name.n > 200 ? 200 : name.n), name.p,
-                     (int)(url.n > 600 ? 600 : url.n), url.p);
+                     (int)(url.n > 600 ? 600 : url.n), url.p,
+                     b->refuses ? "; --downloads DIR keeps files" : "");
+    else if (str_eq(state, STR("canceled")) && !b->refuses)
+        browser_note(b, "a download broke off");
     else if (str_eq(state, STR("completed")))
         browser_note(b, "a download is complete: %.*s",
                      (int)(path.n > 900 ? 900 : path.n), path.n ? path.p : "");
@@ -479,6 +483,7 @@ static void set_downloads(struct browser *b, const struct browser_opts *o)
     if (b->guest && !o->downloads)
         return;
     struct json *p = json_object();
+    b->refuses = !o->downloads;
     json_put_z(p, "behavior", o->downloads ? "allow" : "deny");
     if (o->downloads)
         json_put_z(p, "downloadPath", o->downloads);

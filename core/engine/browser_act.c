@@ -96,13 +96,16 @@ static const char prepare_fill[] =
 static const char choose[] =
     "async function(list,[ms]){let e=this;if(e.tagName==='LABEL'&&e.control)e=e.control;"
     "if(e.tagName!=='SELECT')return '!Error: Element is not a <select> element';"
-    "const end=performance.now()+ms;for(;;){const want=[...list],hit=[];"
+    "const end=performance.now()+ms,off=o=>o.disabled||o.closest('optgroup:disabled');"
+    "for(let why;;){const want=[...list],hit=[];"
     "for(const o of e.options){const i=want.findIndex(v=>o.value===v||o.label===v||"
     "o.text.trim()===v);if(i<0)continue;hit.push(o);if(e.multiple)want.splice(i,1);else{"
-    "want.length=0;break}}if(!want.length){for(const o of e.options)"
-    "o.selected=hit.includes(o);e.dispatchEvent(new Event('input',{bubbles:true,"
+    "want.length=0;break}}why=want.length?'did not find some options':"
+    "hit.some(off)?'option being selected is not enabled':'';if(!why){"
+    "for(const o of e.options)o.selected=hit.includes(o);e.dispatchEvent(new "
+    "Event('input',{bubbles:true,"
     "composed:true}));e.dispatchEvent(new Event('change',{bubbles:true}));return ''}"
-    "if(performance.now()>=end)return 'did not find some options';"
+    "if(performance.now()>=end)return why;"
     "await new Promise(r=>setTimeout(r,20))}}";
 
 /* ---- errors ---- */
@@ -456,23 +459,56 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
     return r;
 }
 
+/*
+ * Whether it is checked: on, off; radio, which is on and which a click leaves so; none.
+ * Once `ms` are over, or it is what is wanted. What is gone was replaced by its page.
+ */
+static const char is_checked[] =
+    "async function([want],[ms]){let e=this;if(e.tagName==='LABEL'&&e.control)"
+    "e=e.control;const r=e.getAttribute('role'),own=e.tagName==='INPUT'&&"
+    "['checkbox','radio'].includes(e.type);if(!own&&!['checkbox','radio','switch',"
+    "'menuitemcheckbox','menuitemradio','option','treeitem'].includes(r))return 'none';"
+    "for(const end=performance.now()+ms;;){if(!e.isConnected)return want;"
+    "const on=own?e.checked:e.getAttribute('aria-checked')==='true';"
+    "const is=on?((own?e.type:r)==='radio'&&want==='off'?'radio':'on'):'off';"
+    "if(is===want||performance.now()>=end)return is;"
+    "await new Promise(r=>setTimeout(r,20))}}";
+
+/* answer: what is_checked says. */
+static int look_checked(struct browser *b, const struct hand *h, bool want, int ms,
+                        struct buf *answer, struct err *e)
+{
+    struct json *list = json_array();
+    json_push_str(list, str_of(want ? "on" : "off"));
+    buf_reset(answer);
+    return apply(b, h, is_checked, list, number_json(ms), answer, e);
+}
+
 static int do_check(struct browser *b, const struct browse_bound *a, bool on,
                     struct err *e)
 {
     struct hand h;
     struct buf answer = BUF_INIT(64);
-    const char *api = on ? "Locator.check" : "Locator.uncheck";
+    struct str want = str_of(on ? "on" : "off");
+    struct browse_bound click = {.arg = {a->arg[0]}};
+    const char *api = on ? "Locator.check" : "Locator.uncheck", *wrong = NULL;
     int r = resolve(b, &h, api, a->arg[0]->text, e);
     if (r == 0)
-        r = apply(b, &h,
-                  "function(){return this.checked===undefined?'none':''+this.checked}",
-                  NULL, NULL, &answer, e);
-    bool is = str_eq(buf_str(&answer), STR("true"));
+        r = look_checked(b, &h, on, 0, &answer, e);
     if (r == 0 && str_eq(buf_str(&answer), STR("none")))
-        r = api_error(e, api, "Error: Not a checkbox or radio button");
+        wrong = "Error: Not a checkbox or radio button";
+    else if (r == 0 && str_eq(buf_str(&answer), STR("radio")))
+        wrong = "Error: Cannot uncheck radio button. Radio buttons can only be unchecked "
+                "by selecting another radio button in the same group.";
+    else if (r == 0 && !str_eq(buf_str(&answer), want)) {
+        r = do_click(b, &click, 1, e);
+        /* A page that went elsewhere did what the click was for. */
+        if (r == 0 && look_checked(b, &h, on, BROWSER_ELEMENT_MS, &answer, e) == 0 &&
+            !str_eq(buf_str(&answer), want))
+            wrong = "Error: Clicking the checkbox did not change its state";
+    }
     buf_release(&answer);
-    struct browse_bound click = {.arg = {a->arg[0]}};
-    return r < 0 || is == on ? r : do_click(b, &click, 1, e);
+    return r == 0 && wrong ? api_error(e, api, wrong) : r;
 }
 
 static int do_select(struct browser *b, const struct browse_bound *a, struct err *e)

@@ -81,6 +81,7 @@ struct browser {
     pid_t pid;         /* 0: none */
     bool guest;        /* it is not ours: only tabs that we opened are */
     bool making;       /* a tab, just now */
+    bool refuses;      /* files that pages send */
     int width, height; /* of the viewport */
     char dir[PATH_MAX];
     struct list targets;   /* struct target, as they were made */

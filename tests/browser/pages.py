@@ -5,6 +5,7 @@ until its input ends. localhost and 127.0.0.1 are two sites to a browser."""
 import http.server
 import sys
 import threading
+import time
 
 FORM = b"""<!doctype html><title>Order form</title><h1>Order form</h1>
 <form onsubmit="return false"><label>Full name <input id=n placeholder="Your name"></label>
@@ -43,6 +44,24 @@ Pick</button><input type=file multiple id=g onchange="document.title='many '+nam
 style="position:absolute;left:0;top:100px;width:200px;height:30px">
 <button style="position:absolute;left:0;top:200px">none</button>
 <script>const names=f=>[...f.files].map(x=>x.name).join()</script>"""
+CHOICES = b"""<!doctype html><title>Choices</title><select><option>one<option disabled>two
+</select><input type=radio checked><button role=switch aria-checked=false
+onclick="this.ariaChecked=this.ariaChecked!=='true'">Night</button>
+<input type=checkbox onclick="event.preventDefault()"><div tabindex=0>widget</div>
+<input aria-label=Mail type=email value=nobody>"""
+
+# What its scripts ask for comes a little later, or never; so does the list of a field.
+ASKS = b"""<!doctype html><title>Asks</title><button onclick="ask('/answer')">Ask</button>
+<button onclick="ask('/never')">Wait</button><p role=status id=o>idle</p>
+<input role=combobox aria-label=City oninput="clearTimeout(t);t=setTimeout(()=>l.innerHTML=
+'<li role=option>Prague',300)"><ul id=l role=listbox></ul><script>
+let t;const ask=async u=>{o.textContent='loading';o.textContent=await (await fetch(u)).text()};
+if(location.search)ask('/answer')</script>"""
+
+# Its text is in three trees.
+PARTS = b"""<!doctype html><title>Parts</title><div id=d><b>slotted</b></div><p>light</p>
+<iframe srcdoc="<p>framed"></iframe><script>d.attachShadow({mode:'open'}).innerHTML=
+'<p>in the shadow</p><slot></slot><p style=display:none>hidden</p>'</script>"""
 MOVING = b"""<!doctype html><title>Moving</title><button id=b style="position:relative">on
 </button><input readonly value=fixed><input type=number><input type=date><script>
 let x = 0; (function step() { b.style.left = ++x % 300 + 'px'; requestAnimationFrame(step) })()
@@ -187,6 +206,11 @@ class Pages(http.server.BaseHTTPRequestHandler):
                 f"<iframe style=width:300px src=http://localhost:{port}/drag></iframe>"
             ).encode(),
             "/uploads": UPLOADS,
+            "/choices": CHOICES,
+            "/asks": ASKS,
+            "/asks?now": ASKS,
+            "/parts": PARTS,
+            "/answer": b"the answer",
             "/file": b"some bytes",
             "/field": b"<!doctype html><title>Field</title><input>",
             "/drawn": b"<!doctype html><title>Drawn</title><p role=status id=o>0</p><script>"
@@ -207,6 +231,19 @@ class Pages(http.server.BaseHTTPRequestHandler):
             ).encode(),
         }
         body = pages.get(self.path)
+        if self.path == "/never":
+            self.connection.recv(1)
+            return
+        if self.path == "/answer":
+            time.sleep(0.3)
+        if self.path == "/broken":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>Broken</title><p>a part")
+            self.close_connection = True
+            return
         if self.path == "/again":
             self.send_response(302)
             self.send_header("Location", "/again")
