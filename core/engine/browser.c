@@ -713,10 +713,34 @@ static void drop_shot(struct browser *b, int id)
     json_free(cdp_wait(&b->cdp, id, 0, &e));
 }
 
+/*
+ * innerText, also of what is in shadow trees and in frames of the same site, where they
+ * are; a document that is no HTML has its text without any layout.
+ */
+static const char page_text[] =
+    "(()=>{const deep=e=>e.shadowRoot||e.tagName==='IFRAME'||"
+    "e.tagName==='SLOT',blank=new Set(['SCRIPT','STYLE','NOSCRIPT','TEMPLATE','SELECT',"
+    "'TEXTAREA']),within=e=>[...e.querySelectorAll('*')].some(deep);"
+    "const kids=l=>[...l].map(say).join(''),say=n=>{if(n.nodeType===3)"
+    "return n.data.replace(/\\s+/g,' ');if(n.nodeType!==1||blank.has(n.tagName))return "
+    "'';"
+    "const w=n.ownerDocument.defaultView,s=w&&w.getComputedStyle(n);"
+    "if(!s||s.display==='none')return '';"
+    "let t;if(n.tagName==='IFRAME'){let d=null;try{d=n.contentDocument}catch(e){}"
+    "t=d&&d.body?say(d.body):''}"
+    "else if(n.shadowRoot)t=kids(n.shadowRoot.childNodes);"
+    "else if(n.tagName==='SLOT'){const a=n.assignedNodes();"
+    "t=kids(a.length?a:n.childNodes)}"
+    "else if(n.tagName==='BR')t='\\n';else if(within(n))t=kids(n.childNodes);"
+    "else t=n.innerText||'';"
+    "return s.display.startsWith('inline')||s.display==='contents'?t:'\\n'+t+'\\n'};"
+    "const b=document.body||document.documentElement;if(!b)return '';"
+    "return b.innerText===undefined?b.textContent:!within(b)?b.innerText:"
+    "say(b).replace(/[ \\t]*\\n[ \\t]*/g,'\\n').replace(/\\n{3,}/g,'\\n\\n').trim()})()";
+
 static int see_text(struct browser *b, struct browser_seen *out, struct err *e)
 {
-    struct json *j = browser_run(
-        b, "(document.body||document.documentElement||{}).innerText||''", e);
+    struct json *j = browser_run(b, page_text, e);
     if (!j)
         return -1;
     struct str s = json_str(json_get(json_get(j, "result"), "result"), "value", "");
