@@ -171,11 +171,12 @@ static const struct {
     {"pressed", "\"false\"", "unpressed"},
     {"multiselectable", "true", "multiple"},
     {"modal", "true", "modal"},
+    {"invalid", "\"true\"", "invalid"},
 };
 static const char *const untold[] = {
-    "atomic",   "live",     "relevant",        "busy",     "autocomplete",
-    "root",     "modal",    "multiselectable", "selected", "focused",
-    "required", "disabled", "hidden",          NULL};
+    "atomic",   "live",     "relevant",        "busy",         "autocomplete",
+    "root",     "modal",    "multiselectable", "selected",     "focused",
+    "required", "disabled", "hidden",          "errormessage", NULL};
 
 /* A value in as few characters as it can be read: quoted only where it has blanks. */
 static void put_word(struct buf *out, struct str value)
@@ -258,14 +259,15 @@ static void put_short(const struct look *l, const struct part *p, struct str nam
     }
 }
 
-/* A container without a name says something by its state. */
+/* A container without a name says something by its state, and takes keys by its focus. */
 static bool has_state(const struct part *p)
 {
+    static const char *const told[] = {"focused", "disabled", "focusable", NULL};
     struct str in = jsontext_inside(p->properties), property;
     while (jsontext_item(&in, &property)) {
         struct str name = jsontext_plain(jsontext_get(property, STR("name")));
         struct str v = value_of(jsontext_get(property, STR("value")));
-        if (is_true(v) && (str_eq(name, STR("focused")) || str_eq(name, STR("disabled"))))
+        if (is_true(v) && is_one_of(name, told))
             return true;
     }
     return p->value.p != NULL;
