@@ -22,7 +22,6 @@
 enum {
     START_MS = 30000,
     REACH_MS = 10000,
-    SETTLE_MS = 3000,
     CALM_MS = 30000, /* for what a script wrote that was ended */
     TEXT_MAX = 8 << 20,
     SHOT_MAX = 48 << 20
@@ -317,10 +316,13 @@ static void on_page_event(struct browser *b, struct target *t, struct str method
         on_lifecycle(t, p);
     else if (str_eq(method, STR("Page.frameStartedLoading")) && own)
         t->loading = true;
-    else if (str_eq(method, STR("Page.frameStoppedLoading")) && own)
+    else if (str_eq(method, STR("Page.frameStoppedLoading")) && own) {
         t->loading = false;
-    else if (str_eq(method, STR("Page.navigatedWithinDocument")) && own)
+        t->stops++;
+    } else if (str_eq(method, STR("Page.navigatedWithinDocument")) && own)
         t->moves++;
+    else if (str_starts(method, STR("Network.")))
+        browser_on_request(b, method, p);
     else if (str_eq(method, STR("Runtime.consoleAPICalled")))
         on_console(b, p);
     else if (str_eq(method, STR("Runtime.exceptionThrown")))
@@ -430,51 +432,6 @@ int browser_new_tab(struct browser *b, struct err *e)
     return 0;
 }
 
-/* A popup begins as a blank page; what is to be in it comes next. */
-static bool is_blank(const struct target *t)
-{
-    return !t->session[0] || t->url.n == 0 ||
-           str_eq(buf_str(&t->url), STR("about:blank")) ||
-           str_eq(buf_str(&t->url), STR(":"));
-}
-
-/*
- * What actions started shows within a frame and a moment of quiet. A page that has just
- * been loaded had its time: where nothing in it changes any more a frame is enough, and
- * where something does the quiet begins behind that.
- */
-static const char quiet_acted[] =
-    "new Promise(r=>{const go=()=>{requestAnimationFrame(()=>setTimeout(r,50));"
-    "setTimeout(r,200)};document.readyState==='loading'?"
-    "addEventListener('DOMContentLoaded',go):go()})";
-static const char quiet_loaded[] =
-    "new Promise(r=>{let t;const wait=ms=>{clearTimeout(t);t=setTimeout(end,ms)},"
-    "o=new MutationObserver(()=>wait(50)),end=()=>{o.disconnect();r()};"
-    "o.observe(document,{subtree:true,childList:true,attributes:true,"
-    "characterData:true});"
-    "requestAnimationFrame(()=>t||wait(5));setTimeout(end,200)})";
-
-void browser_settle(struct browser *b, bool loaded, int ms)
-{
-    int64_t end = browser_in(ms);
-    struct err e = ERR_INIT;
-    while (b->active && b->active->fresh && is_blank(b->active)) {
-        if (cdp_turn(&b->cdp, end) <= 0)
-            b->active->fresh = false;
-    }
-    if (b->active && !b->active->crashed) {
-        struct json *p = json_object();
-        json_put_z(p, "expression", loaded ? quiet_loaded : quiet_acted);
-        json_put_bool(p, "awaitPromise", true);
-        json_free(cdp_call(&b->cdp, str_of(b->active->session), "Runtime.evaluate", p,
-                           end, &e));
-    }
-    while (b->active && !b->active->crashed && b->active->loading && !b->active->ready) {
-        if (cdp_turn(&b->cdp, end) <= 0)
-            return;
-    }
-}
-
 /* ---- life ---- */
 
 /* Downloads of a guest go where its host keeps them, unless a folder is given. */
@@ -540,6 +497,7 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     list_init(&b->targets);
     list_init(&b->documents);
     map_init(&b->elements);
+    map_init(&b->requests);
     buf_init(&b->error, BROWSER_ERROR_MAX);
     buf_init(&b->said, TEXT_MAX);
     buf_init(&b->marks, TEXT_MAX);
@@ -578,6 +536,7 @@ void browser_close(struct browser *b)
     browser_end(b);
     browser_forget(b);
     map_release(&b->elements);
+    map_release(&b->requests);
     while (!list_empty(&b->targets)) {
         b->active = NULL;
         drop_target(b, list_first(&b->targets, struct target, node));
@@ -595,13 +554,14 @@ int browser_act(struct browser *b, struct str actions)
 {
     struct browse_text t;
     struct err e = ERR_INIT, why = ERR_INIT;
-    bool loaded = false;
+    enum browse_do last = BROWSE_NOOP;
     buf_reset(&b->error);
     buf_reset(&b->said);
     int r = browse_parse(&t, actions, &e, &why);
     if (r < 0)
         buf_addf(&b->error, "%s (%s)", e.text, why.text);
     b->did = (struct browse_progress){.all = r == 0 ? t.n : 0};
+    browser_listen(b);
     while (r == 0 && b->did.done < t.n) {
         b->call = &t.calls[b->did.done];
         b->did.name = b->call->name;
@@ -611,14 +571,14 @@ int browser_act(struct browser *b, struct str actions)
             r = browser_do(b, b->call, &e);
         if (r < 0)
             buf_addz(&b->error, e.text);
-        loaded = b->call->what >= BROWSE_GOTO && b->call->what <= BROWSE_GO_FORWARD;
+        last = b->call->what;
         b->did.done += r == 0;
     }
     b->call = NULL;
     browse_text_release(&t);
     if (!b->active && browser_new_tab(b, &e) < 0 && r == 0)
         r = buf_addz(&b->error, e.text);
-    browser_settle(b, loaded, SETTLE_MS);
+    browser_settle(b, last);
     return b->error.n ? -1 : r;
 }
 

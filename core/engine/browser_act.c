@@ -711,16 +711,37 @@ static int do_mouse_upload(struct browser *b, const struct browse_bound *a, stru
 
 /* ---- navigation ---- */
 
+/* Is the active tab's document the one of that loader? NULL: any is. */
+static bool is_at(struct browser *b, const char *loader)
+{
+    struct err e = ERR_INIT;
+    struct str session = browser_session_of(b->active);
+    struct json *j = loader ? browser_ask(b, session, "Page.getFrameTree", NULL, &e)
+                            : NULL;
+    const struct json *tree = json_get(json_get(j, "result"), "frameTree");
+    bool is = !loader ||
+              str_eq(json_str(json_get(tree, "frame"), "loaderId", ""), str_of(loader));
+    json_free(j);
+    return is;
+}
+
+/* was: of the tab, before. A document that breaks off stops loading without the event. */
 static int await_load(struct browser *b, const char *api, const char *loader,
-                      unsigned moves, struct err *e)
+                      struct target was, struct err *e)
 {
     int64_t end = browser_in(BROWSER_GOTO_MS);
     for (;;) {
         struct target *t = b->active;
         if (!t || t->crashed)
             return api_error(e, api, t ? "Page crashed" : "the tab was closed");
-        if (loader ? strcmp(t->loaded, loader) == 0 : t->moves != moves)
+        if (loader ? strcmp(t->loaded, loader) == 0 : t->moves != was.moves)
             return 0;
+        if (!t->loading && t->stops != was.stops) {
+            was.stops = t->stops;
+            if (is_at(b, loader))
+                return 0;
+            continue;
+        }
         int r = cdp_turn(&b->cdp, end);
         if (r == 0)
             return err_set(e, ERR_TIMEOUT, "TimeoutError: %s: Timeout %dms exceeded.",
@@ -742,6 +763,7 @@ static int do_goto(struct browser *b, struct str url, struct err *e)
         return api_error(e, "Page.goto", text);
     }
     struct json *p = json_object();
+    struct target was = b->active ? *b->active : (struct target){0};
     json_put_str(p, "url", url);
     if (b->active)
         b->active->crashed = false; /* this brings it back */
@@ -770,7 +792,7 @@ static int do_goto(struct browser *b, struct str url, struct err *e)
     if (wait)
         memcpy(loader, id.p, id.n);
     json_free(j);
-    return wait ? await_load(b, "Page.goto", loader, 0, e) : r;
+    return wait ? await_load(b, "Page.goto", loader, was, e) : r;
 }
 
 /* Where there is nothing to go to, nothing happens. */
@@ -778,7 +800,7 @@ static int do_history(struct browser *b, int step, struct err *e)
 {
     const char *api = step < 0 ? "Page.go_back" : "Page.go_forward";
     struct str session = browser_session_of(b->active);
-    unsigned moves = b->active ? b->active->moves : 0;
+    struct target was = b->active ? *b->active : (struct target){0};
     struct json *j = browser_ask(b, session, "Page.getNavigationHistory", NULL, e);
     if (!j)
         return broke(e, api);
@@ -798,7 +820,7 @@ static int do_history(struct browser *b, int step, struct err *e)
     j = browser_ask(b, browser_session_of(b->active), "Page.navigateToHistoryEntry", p,
                     e);
     json_free(j);
-    return j ? await_load(b, api, NULL, moves, e) : broke(e, api);
+    return j ? await_load(b, api, NULL, was, e) : broke(e, api);
 }
 
 static int do_tab_close(struct browser *b, struct err *e)

@@ -36,6 +36,7 @@ struct target {
     bool loading, ready;     /* between start and stop; DOMContentLoaded was */
     char loaded[BROWSER_ID]; /* the loader whose load event came last */
     unsigned moves;          /* loads and moves within the document so far */
+    unsigned stops;          /* how often it stopped loading */
 };
 
 /* A document as long as it lives; its numbers go on, and are never given twice. */
@@ -104,6 +105,8 @@ struct browser {
     } studio;
     double x, y; /* the pointer */
     int modifiers, buttons;
+    char heard[BROWSER_ID]; /* the session whose requests are told; "": none is */
+    struct map requests; /* what its scripts ask for, by their ids; values say nothing */
     const struct browse_call *call; /* runs */
     struct browse_progress did;     /* of the last text */
 };
@@ -152,11 +155,6 @@ int browser_new_tab(struct browser *b, struct err *e);
 void browser_activate(struct browser *b, struct target *t);
 /* The page at a position; negative ones from the end. NULL: there is none. */
 struct target *browser_page(struct browser *b, int64_t index);
-/*
- * Waits until the active tab has a document that was read, and is quiet, at most ms;
- * loaded: its load has just been waited for.
- */
-void browser_settle(struct browser *b, bool loaded, int ms);
 void browser_note(struct browser *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -165,6 +163,16 @@ void browser_note(struct browser *b, const char *fmt, ...)
  * for so long. false: the page says nothing all the same.
  */
 bool browser_calm(struct browser *b, int ms);
+
+/* browser_settle.c */
+/* What scripts of the active tab ask for is heard of, until it has settled. */
+void browser_listen(struct browser *b);
+void browser_on_request(struct browser *b, struct str method, const struct json *p);
+/*
+ * Waits, a few seconds at most, until the active tab has a document that was read, and
+ * shows what the actions did, the last of which is named.
+ */
+void browser_settle(struct browser *b, enum browse_do last);
 
 /* browser_act.c: one call. -1: e has the whole sentence. */
 int browser_do(struct browser *b, const struct browse_call *c, struct err *e);
