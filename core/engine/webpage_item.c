@@ -53,7 +53,10 @@ void webpage_text_of(const struct html_node *top, struct buf *out, size_t max)
             add_folded(out, n->name, max);
         else if (n->tag == HTML_img)
             add_folded(out, html_get(n, "alt"), max);
-        n = n != top && webpage_is_hidden(n) ? html_past(n, top) : html_after(n, top);
+        /* What a field holds is no part of what it is called. */
+        bool past = n->tag == HTML_select || n->tag == HTML_textarea ||
+                    webpage_is_hidden(n);
+        n = n != top && past ? html_past(n, top) : html_after(n, top);
     }
     while (out->n && out->p[out->n - 1] == ' ')
         buf_truncate(out, out->n - 1);

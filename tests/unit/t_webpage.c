@@ -119,6 +119,10 @@ TEST(links_are_numbered)
 
 TEST(fields_are_numbered)
 {
+    shows("<label>Size <select><option>S<option>L</select></label><label>Note<textarea>old"
+          "</textarea></label>",
+          "Size [1: combobox 'Size' value='S' of 'S', 'L'] Note [2: textbox 'Note' "
+          "value='old']\n");
     shows("<form action=go method=post><label for=n>Your name</label> "
           "<input id=n name=q value=\"it's\"><input type=hidden name=h value=1>"
           "<input type=password name=p value=secret>"
