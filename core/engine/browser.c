@@ -695,8 +695,9 @@ static const char page_text[] =
     "else t=n.innerText||'';"
     "return s.display.startsWith('inline')||s.display==='contents'?t:'\\n'+t+'\\n'};"
     "const b=document.body||document.documentElement;if(!b)return '';"
-    "return b.innerText===undefined?b.textContent:!within(b)?b.innerText:"
-    "say(b).replace(/[ \\t]*\\n[ \\t]*/g,'\\n').replace(/\\n{3,}/g,'\\n\\n').trim()})()";
+    "if(b.innerText===undefined)return b.textContent;if(within(b))try{"
+    "return say(b).replace(/[ \\t]*\\n[ \\t]*/g,'\\n')"
+    ".replace(/\\n{3,}/g,'\\n\\n').trim()}catch(e){}return b.innerText})()";
 
 static int see_text(struct browser *b, struct browser_seen *out, struct err *e)
 {
