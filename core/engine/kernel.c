@@ -283,6 +283,8 @@ struct kernel *kernel_make(struct engine *en, struct str name)
     k->name = xstrndup(name.p, name.n);
     k->opts = json_object();
     list_init(&k->cells);
+    buf_init(&k->kept, LIMIT_BLOB_MAX);
+    task_init(&k->keep, kernel_on_keep);
     task_init(&k->pump, on_pump);
     task_init(&k->fall, on_fall);
     map_put(&en->kernels, name, k);
@@ -333,6 +335,7 @@ static void bury_kernel(void *p)
     free(k->name);
     json_free(k->opts);
     json_free(k->about);
+    buf_release(&k->kept);
     free(k);
 }
 
@@ -352,6 +355,7 @@ void kernel_close(struct kernel *k)
     buf_addf(&key, "jupyter/%s", k->name);
     hold_put(en->hold, buf_str(&key), STR(""));
     buf_release(&key);
+    task_cancel(&k->keep);
     task_cancel(&k->pump);
     task_cancel(&k->fall);
     map_del(&en->kernels, str_of(k->name));

@@ -76,14 +76,16 @@ static void cell_over(struct cell *c, struct cell_result *r)
     if (rec && ran && rec->to == 0) {
         rec->to = c->reader.op ? c->reader.at : rec->from;
         rec->end = r->end;
+        rec->text[0] = 0;
     }
     reader_stop(&c->reader);
     list_del(&c->node);
     if (c->ev)
         c->ev->on_done(c->owner, r);
     loop_bury(k->en->loop, c, bury_cell);
+    /* Without it, a worker that takes over reads once more how the cell ended. */
     if (ran)
-        kernel_save(k);
+        task_defer(k->en->loop, &k->keep);
     kernel_tell_seen(k); /* it may have been the one that was behind */
     k->en->idle_since_ms = clock_ms();
     kernel_pump_later(k);

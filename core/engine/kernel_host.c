@@ -93,6 +93,8 @@ void host_flush(struct host *h)
         pause_all(h, false);
 }
 
+static void on_flush(struct task *t) { host_flush(container_of(t, struct host, flush)); }
+
 void host_line(struct host *h, struct json *take)
 {
     if (json_print(&h->pending, take) == 0)
@@ -709,6 +711,7 @@ int kernel_host_run(const char *options)
     char cwd[PATH_MAX];
     h->file_fd = -1;
     h->loop = loop_new();
+    task_init(&h->flush, on_flush);
     buf_init(&h->tail, TAIL_MAX);
     buf_init(&h->going, PENDING_MAX);
     buf_init(&h->pending, PENDING_MAX);

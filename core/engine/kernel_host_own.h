@@ -77,8 +77,9 @@ struct host {
     struct buf going;       /* lines that are not in out yet */
     struct passing passing; /* and what comes after them */
     struct buf pending;     /* and after that */
-    uint64_t sent, seen;    /* bytes of lines: put into out; read by the engine */
-    uint64_t window;        /* how far sent may be ahead of seen */
+    struct task flush;
+    uint64_t sent, seen; /* bytes of lines: put into out; read by the engine */
+    uint64_t window;     /* how far sent may be ahead of seen */
     struct io signals;
     struct kernel_list list;
     const struct kernel_spec *spec;

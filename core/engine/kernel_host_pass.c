@@ -144,5 +144,5 @@ void host_pass(struct host *h, enum host_channel from, struct jmsg *m, struct zm
         pass_long(h, from, m, z);
     else
         add_line(&h->pending, from, m);
-    host_flush(h);
+    task_defer(h->loop, &h->flush); /* with what else came in this turn */
 }

@@ -21,6 +21,7 @@
 
 enum {
     KERNEL_RECORDS = 16,
+    KERNEL_RECORD_TEXT = 256,
     KERNEL_SEEN_STEP = 256 << 10,
     KERNEL_OPTS_MAX = LIMIT_BLOB_MAX / 2
 };
@@ -32,6 +33,7 @@ struct record {
     uint64_t in, len;  /* in its input */
     int64_t begun_ms, timeout_ms;
     enum cell_end end;
+    char text[KERNEL_RECORD_TEXT]; /* as it is kept; "": it has changed */
 };
 
 enum { LINE_HEAD = 8192 };
@@ -76,6 +78,8 @@ struct kernel {
     struct list cells; /* the first one may be RUNNING */
     struct record records[KERNEL_RECORDS];
     int nrecords;
+    struct buf kept;  /* its state, as it was kept last */
+    struct task keep; /* it is to be kept anew, when callers have their answers */
     struct task pump;
     struct task fall; /* cells are to fail, for k->why */
     bool fall_all;    /* those that wait too */
@@ -152,6 +156,9 @@ int cell_send(struct cell *c, struct err *e);
 
 /* Keeps it at the keeper. */
 void kernel_save(struct kernel *k);
+void kernel_on_keep(struct task *t); /* the same */
+/* The same with a request for its host, which was not sent if that is not kept. */
+void kernel_save_and_ask(struct kernel *k, struct str line);
 /* NULL: it was never sent, or long ago. */
 struct record *kernel_record_of(struct kernel *k, const char *id);
 struct record *kernel_record_add(struct kernel *k);

@@ -85,8 +85,7 @@ int cell_send(struct cell *c, struct err *e)
         rec->begun_ms = c->begun_ms;
         rec->timeout_ms = c->timeout_ms;
         c->lively = !c->question && is_lively(buf_str(&c->code));
-        kernel_save(k);
-        process_stdin(k->process, in, buf_str(&b), false);
+        kernel_save_and_ask(k, buf_str(&b));
     }
     buf_release(&b);
     return r;

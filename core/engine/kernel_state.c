@@ -10,43 +10,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-void kernel_save(struct kernel *k)
+static void print_record(struct record *r)
 {
-    struct json *j = json_object(), *list = json_array();
-    struct buf line = BUF_INIT(LIMIT_BLOB_MAX), key = BUF_INIT(128),
-               opts = BUF_INIT(KERNEL_OPTS_MAX);
-    json_print(&opts, k->opts);
-    json_put(j, "opts", json_parse(buf_str(&opts), &(struct err){0}));
-    json_put_z(j, "process", k->process ? process_name(k->process) : "");
-    json_put_int(j, "state", k->state);
-    json_put_bool(j, "fresh", k->fresh);
-    json_put_int(j, "at", (int64_t)k->reader.begin);
-    json_put_int(j, "step", (int64_t)k->step);
-    opts.n = 0;
-    if (k->about && json_print(&opts, k->about) == 0)
-        json_put(j, "about", json_parse(buf_str(&opts), &(struct err){0}));
-    for (int i = 0; i < k->nrecords; i++) {
-        const struct record *r = &k->records[i];
-        struct json *o = json_object();
-        json_put_z(o, "id", r->id);
-        json_put_int(o, "from", (int64_t)r->from);
-        json_put_int(o, "to", (int64_t)r->to);
-        json_put_int(o, "in", (int64_t)r->in);
-        json_put_int(o, "len", (int64_t)r->len);
-        json_put_int(o, "begun", r->begun_ms);
-        json_put_int(o, "timeout", r->timeout_ms);
-        json_put_int(o, "end", r->end);
-        json_push(list, o);
-    }
-    json_put(j, "cells", list);
-    buf_addf(&key, "jupyter/%s", k->name);
-    if (json_print(&line, j) == 0)
-        hold_put(k->en->hold, buf_str(&key), buf_str(&line));
-    buf_release(&line);
-    buf_release(&key);
-    buf_release(&opts);
-    json_free(j);
+    snprintf(r->text, sizeof(r->text),
+             "{\"id\":\"%s\",\"from\":%llu,\"to\":%llu,\"in\":%llu,\"len\":%llu,"
+             "\"begun\":%lld,\"timeout\":%lld,\"end\":%d}",
+             r->id, (unsigned long long)r->from, (unsigned long long)r->to,
+             (unsigned long long)r->in, (unsigned long long)r->len,
+             (long long)r->begun_ms, (long long)r->timeout_ms, (int)r->end);
 }
+
+/* Twice a cell, so without a tree, and what has not changed is not printed anew. */
+static int print_state(struct kernel *k)
+{
+    struct buf *b = &k->kept;
+    buf_reset(b);
+    int r = buf_addz(b, "{\"opts\":") | json_print(b, k->opts) |
+            buf_addz(b, ",\"process\":") |
+            json_quote(b, str_of(k->process ? process_name(k->process) : "")) |
+            buf_addf(b, ",\"state\":%d,\"fresh\":%s,\"at\":%llu,\"step\":%llu",
+                     (int)k->state, k->fresh ? "true" : "false",
+                     (unsigned long long)k->reader.begin, (unsigned long long)k->step);
+    if (k->about)
+        r |= buf_addz(b, ",\"about\":") | json_print(b, k->about);
+    r |= buf_addz(b, ",\"cells\":[");
+    for (int i = 0; i < k->nrecords; i++) {
+        if (!k->records[i].text[0])
+            print_record(&k->records[i]);
+        r |= buf_addz(b, i ? "," : "") | buf_addz(b, k->records[i].text);
+    }
+    return r | buf_addz(b, "]}");
+}
+
+static void save(struct kernel *k, struct str line)
+{
+    struct buf key = BUF_INIT(128);
+    buf_addf(&key, "jupyter/%s", k->name);
+    task_cancel(&k->keep);
+    if (print_state(k) < 0) {
+        log_error("the state of the kernel %s is too large to be kept", k->name);
+        kernel_send_line(k, line);
+    } else if (line.n)
+        process_ask(k->process, line, buf_str(&key), buf_str(&k->kept));
+    else
+        hold_put(k->en->hold, buf_str(&key), buf_str(&k->kept));
+    buf_release(&key);
+}
+
+void kernel_save(struct kernel *k) { save(k, STR("")); }
+
+void kernel_on_keep(struct task *t) { kernel_save(container_of(t, struct kernel, keep)); }
+
+void kernel_save_and_ask(struct kernel *k, struct str line) { save(k, line); }
 
 struct record *kernel_record_of(struct kernel *k, const char *id)
 {

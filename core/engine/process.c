@@ -211,6 +211,16 @@ void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eo
         hold_close_input(&p->proc);
 }
 
+void process_ask(struct process *p, struct str bytes, struct str key, struct str value)
+{
+    if (bytes.n + key.n + value.n <= LIMIT_BLOB_MAX) {
+        hold_write_quietly(&p->proc, bytes, key, value);
+        return;
+    }
+    hold_put(p->en->hold, key, value);
+    process_stdin(p, p->proc.sent, bytes, false);
+}
+
 int process_signal(struct process *p, int sig, bool tree, struct err *e)
 {
     if (p->ended || !(p->proc.r.flags & KEEP_P_STARTED) ||

@@ -36,6 +36,11 @@ void process_resume(struct engine *en, struct str name, struct str state);
 void process_wait(struct process *p, struct op *take);
 size_t process_stdin_room(const struct process *p, uint64_t *accepted);
 void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eof);
+/*
+ * The same for what the program answers with output, and a state that is kept with it, in
+ * one step where that is possible, else before it.
+ */
+void process_ask(struct process *p, struct str bytes, struct str key, struct str value);
 uint64_t process_output(const struct process *p); /* bytes of it so far */
 int process_signal(struct process *p, int sig, bool tree, struct err *e);
 

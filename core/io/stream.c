@@ -111,10 +111,9 @@ static ssize_t write_out(struct stream *s)
 {
     if (s->layer)
         return s->layer->calls->write(s->layer, s->out.p, s->out.n);
-    ssize_t n = send(s->io.fd, s->out.p, s->out.n, MSG_NOSIGNAL);
-    if (n < 0 && errno == ENOTSOCK)
-        n = write(s->io.fd, s->out.p, s->out.n);
-    return n;
+    ssize_t n = s->no_socket ? -1 : send(s->io.fd, s->out.p, s->out.n, MSG_NOSIGNAL);
+    s->no_socket = s->no_socket || (n < 0 && errno == ENOTSOCK);
+    return s->no_socket ? write(s->io.fd, s->out.p, s->out.n) : n;
 }
 
 static bool can_write(const struct stream *s)

@@ -74,6 +74,7 @@ struct stream {
     int errnum;
     size_t low; /* on_room comes when out has fallen to it; out_max / 2 */
     bool paused, was_full, ended, eof, last_words;
+    bool no_socket; /* as the first write found */
 };
 
 /* Takes fd (non-blocking). 0, or -1 with errno and fd still the caller's. */
