@@ -63,8 +63,13 @@ static int run_cells(struct bridge *o, struct client *client, struct notebook *b
     for (int n = 1; notebook_next(book, &code); n++) {
         fprintf(stderr, "od jupyter-bridge: cell %d of %d\n", n, total);
         int this = run_book_cell(o, client, book, buf_str(&code));
+        if (this == 1 && notebook_may_fail(book))
+            this = 0;
+        buf_reset(&code);
+        notebook_error(book, &code);
         if (this)
-            fprintf(stderr, "od jupyter-bridge: cell %d failed\n", n);
+            fprintf(stderr, "od jupyter-bridge: cell %d failed%s%s\n", n,
+                    code.n ? ": " : "", buf_z(&code));
         status = this ? this : status;
         if (this > 1 || (this && !o->keep_going))
             break;

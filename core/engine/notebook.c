@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/notebook.h"
 
+#include "base/utf8.h"
 #include "base/xalloc.h"
 
 #include <stdlib.h>
@@ -8,8 +9,9 @@
 
 enum {
     COPY_MAX = 256 << 20,
-    SHOWN_MAX = 1000,  /* outputs that may still be changed */
-    LINES_MAX = 100000 /* of a text, as a list: a longer one stays one string */
+    SHOWN_MAX = 1000,   /* outputs that may still be changed */
+    LINES_MAX = 100000, /* of a text, as a list: a longer one stays one string */
+    ERROR_MAX = 500     /* bytes of each of its parts */
 };
 
 struct notebook {
@@ -27,9 +29,21 @@ struct notebook {
 
 /* ---- reading ---- */
 
+static bool has_tag(const struct json *cell, struct str tag)
+{
+    const struct json *tags = json_get(json_get(cell, "metadata"), "tags");
+    for (const struct json *t = json_first(tags); t; t = json_next(t)) {
+        if (str_eq(json_str_value(t, ""), tag))
+            return true;
+    }
+    return false;
+}
+
+/* That is to be run: nbclient knows the tag, too. */
 static bool is_code(const struct json *cell)
 {
-    return str_eq(json_str(cell, "cell_type", ""), STR("code"));
+    return str_eq(json_str(cell, "cell_type", ""), STR("code")) &&
+           !has_tag(cell, STR("skip-execution"));
 }
 
 static int check(const struct json *book, const char *name, struct err *e)
@@ -114,6 +128,32 @@ bool notebook_next(struct notebook *b, struct buf *source)
     json_put_null(c, "execution_count");
     json_put(c, "outputs", b->outputs);
     return true;
+}
+
+bool notebook_may_fail(const struct notebook *b)
+{
+    return has_tag(b->cell, STR("raises-exception"));
+}
+
+/* The first line of a text, cut, without what would move a terminal's cursor. */
+static void put_first_line(struct buf *out, struct str text)
+{
+    text = str_trim(text);
+    text = str_sub(text, 0, utf8_cut(text, ERROR_MAX));
+    for (size_t i = 0; i < text.n && text.p[i] != '\n'; i++)
+        buf_addc(out, (unsigned char)text.p[i] < ' ' ? ' ' : text.p[i]);
+}
+
+void notebook_error(const struct notebook *b, struct buf *out)
+{
+    for (const struct json *o = json_first(b->outputs); o; o = json_next(o)) {
+        if (!str_eq(json_str(o, "output_type", ""), STR("error")))
+            continue;
+        buf_addz(out, out->n ? "; " : "");
+        put_first_line(out, json_str(o, "ename", ""));
+        buf_addz(out, ": ");
+        put_first_line(out, json_str(o, "evalue", ""));
+    }
 }
 
 /* ---- outputs ---- */
