@@ -125,8 +125,8 @@ static void say_issuer(struct tls *t, const mbedtls_x509_crt *crt, const char *w
             "cannot trust %s: %s is %s \"%s\", which is not among the authorities in "
             "%s%s",
             peer_of(t), whose, self ? "signed by itself," : "issued by", issuer, source,
-            t->client ? "; if it is to be trusted, name the issuer's certificate with "
-                        "--ca FILE or SSL_CERT_FILE"
+            t->client ? "; if it is to be trusted, name the issuer's certificate by "
+                        "SSL_CERT_FILE (od serve --connect: or --ca FILE)"
                       : "");
 }
 
