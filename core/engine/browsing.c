@@ -442,6 +442,23 @@ struct browsing *browsing_open(struct engine *en, struct str name,
     return b;
 }
 
+const char *browsing_differs(const struct browsing *b, const struct browsing_opts *o)
+{
+    const struct {
+        const char *name;
+        struct str wanted;
+    } all[] = {{"downloads", o->downloads}, {"cdp", o->cdp}};
+    if (o->mode.n && !str_eq(o->mode, json_str(b->opts, "mode", "")) &&
+        !(b->mode && str_eq(o->mode, str_of(b->mode))))
+        return "text";
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (all[i].wanted.n &&
+            !str_eq(all[i].wanted, json_str(b->opts, all[i].name, "")))
+            return all[i].name;
+    }
+    return NULL;
+}
+
 static void bury_browsing(void *p)
 {
     struct browsing *b = p;

@@ -51,6 +51,11 @@ struct browsing *browsing_lookup(struct engine *en, struct str name);
 /* The same, made if there is none; it starts with its first call. NULL: e. */
 struct browsing *browsing_open(struct engine *en, struct str name,
                                const struct browsing_opts *o, struct err *e);
+/*
+ * What of mode, downloads and cdp o has and b was not opened with: "text", …; NULL:
+ * nothing, as when o says nothing of it.
+ */
+const char *browsing_differs(const struct browsing *b, const struct browsing_opts *o);
 /* Takes one up from its state at the keeper; its process was resumed before. */
 void browsing_resume(struct engine *en, struct str name, struct str state);
 /* When all were: ends processes that are nobody's. */

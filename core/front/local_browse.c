@@ -108,9 +108,16 @@ int local_browse(struct conn *c, const struct json *q, struct err *e)
         return err_set(e, ERR_INVALID, "browse needs what, an object");
     if (json_has(ask.what, "id"))
         return err_set(e, ERR_INVALID, "the id is the request's, and not in what");
-    struct browsing *b = browsing_open(c->en, json_str(q, "session", "main"), &o, e);
+    struct str name = json_str(q, "session", "main");
+    struct browsing *b = browsing_open(c->en, name, &o, e);
     if (!b)
         return -1;
+    const char *other = browsing_differs(b, &o);
+    if (other)
+        return err_set(e, ERR_EXISTS,
+                       "%s is for a browser that begins, and %.*s is open already "
+                       "without it: od browse --session %.*s --close ends that one",
+                       other, STR_ARG(name), STR_ARG(name));
     struct browse_ask *a = xnew(struct browse_ask);
     a->c = c;
     buf_init(&a->line, ANSWER_MAX);
