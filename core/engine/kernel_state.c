@@ -12,12 +12,14 @@
 
 static void print_record(struct record *r)
 {
-    snprintf(r->text, sizeof(r->text),
+    char text[KERNEL_RECORD_TEXT];
+    snprintf(text, sizeof(text),
              "{\"id\":\"%s\",\"from\":%llu,\"to\":%llu,\"in\":%llu,\"len\":%llu,"
              "\"begun\":%lld,\"timeout\":%lld,\"end\":%d}",
              r->id, (unsigned long long)r->from, (unsigned long long)r->to,
              (unsigned long long)r->in, (unsigned long long)r->len,
              (long long)r->begun_ms, (long long)r->timeout_ms, (int)r->end);
+    memcpy(r->text, text, sizeof(r->text));
 }
 
 /* Twice a cell, so without a tree, and what has not changed is not printed anew. */
