@@ -606,14 +606,18 @@ static bool numbers_fit(void)
     return c.where == PROCFS_CALL && c.number == SYS_read;
 }
 
-/* Daemons that read this terminal: only their YES says anything of the job. */
+/*
+ * Daemons below the shell that read this terminal: only their YES says anything of the
+ * job. Others of the machine may have one of the same number, in a devpts of their own.
+ */
 static void look_daemons(struct looking *l, struct finding *f, dev_t tty)
 {
     for (size_t i = 0; i < l->procs.n && f->state == LOOK_NO; i++) {
         struct finding g;
         finding_set(&g, LOOK_NO, NULL, "", "");
-        if (l->procs.v[i].tty == 0)
-            look_process(l, &g, &l->procs.v[i], tty, 0);
+        const struct procfs_stat *p = &l->procs.v[i];
+        if (p->tty == 0 && descends(l, p->pid, l->shell))
+            look_process(l, &g, p, tty, 0);
         if (g.state == LOOK_YES)
             *f = g;
     }

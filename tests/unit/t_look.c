@@ -582,6 +582,36 @@ TEST(a_shell_that_works)
     CHECK(!l.shell_reads);
 }
 
+static void job_ends(void) {}
+
+static void shell_whose_job_has_ended(void)
+{
+    /* Its group stays the one in the foreground. */
+    waitpid(start_job(job_ends, true), NULL, 0);
+    job_sleep();
+}
+
+TEST(a_stranger_that_reads)
+{
+    struct rig r = start_rig(shell_whose_job_has_ended, true);
+    char slave[64];
+    CHECK_INT(ptsname_r(r.master, slave, sizeof(slave)), 0);
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        setsid();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        char byte;
+        _exit((int)read(open(slave, O_RDWR | O_NOCTTY), &byte, 1));
+    }
+    struct procfs_call c;
+    T_WAIT(procfs_call(pid, pid, &c) == 0 && c.where == PROCFS_CALL &&
+           c.number == SYS_read);
+    CHECK_INT(look_of(r.shell).state, LOOK_NO);
+    kill(pid, SIGKILL);
+    t_reap(pid);
+    end_rig(r);
+}
+
 /* --- what cannot be told -------------------------------------------------- */
 
 static void job_time_out(void)
