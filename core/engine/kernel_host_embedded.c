@@ -58,8 +58,9 @@ static void on_data(struct stream *s)
 {
     struct host *h = container_of(s, struct host, link);
     while (s->in.n > 0 && !s->paused) {
-        long nl = str_chr(buf_str(&s->in), '\n');
-        size_t n = nl < 0 ? s->in.n : (size_t)nl + 1;
+        long nl = str_chr(str_sub(buf_str(&s->in), h->searched, s->in.n), '\n');
+        size_t n = nl < 0 ? s->in.n : h->searched + (size_t)nl + 1;
+        h->searched = nl < 0 ? n : 0;
         struct str line = str_sub(buf_str(&s->in), 0, n);
         if (nl < 0 && n < s->in.max && !h->overlong)
             break;
@@ -72,6 +73,7 @@ static void on_data(struct stream *s)
             host_flush(h);
         }
         h->overlong = nl < 0;
+        h->searched = 0;
         buf_consume(&s->in, n);
         if (!host_room(h))
             host_embedded_pause(h, true);
@@ -116,6 +118,7 @@ void host_embedded_start(struct host *h, int fd)
     }
     h->linked = true;
     h->overlong = false;
+    h->searched = 0;
     add_text(&texts, kernel_core_gz, sizeof(kernel_core_gz));
     size_t core = texts.n;
     add_text(&texts, kernel_extra_gz, sizeof(kernel_extra_gz));

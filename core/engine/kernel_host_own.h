@@ -116,6 +116,7 @@ struct host {
     /* Our own kernel */
     struct stream link;
     bool linked, overlong; /* the rest of a line is passed over */
+    size_t searched;       /* so much of what it said is no whole line */
     char parent[1024];     /* the header of the cell that runs, as JSON */
 };
 
