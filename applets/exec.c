@@ -38,6 +38,7 @@ struct exec {
     bool queued;          /* behind another's command: C-c is not for that one */
     bool forward;         /* C-c goes to the command */
     bool nobody_reads;
+    bool early;           /* C-c came before the command had begun */
     int64_t interrupted;  /* when; 0: not */
     int signo;            /* why we left, 0: we did not */
     char *process;        /* as the "started" note has it; owned */
@@ -123,16 +124,16 @@ static struct exec *exec_of(struct call *c)
     return container_of(c, struct exec, call);
 }
 
-/* C-c for the command, on a connection of its own. */
+/* C-c for the command, on a connection of its own; when it has begun. */
 static void interrupt(struct exec *x)
 {
     const struct options *o = x->o;
-    const char *process = x->process ? x->process : o->process;
-    if (o->own && !process)
+    x->early = x->op < 0 && !x->process;
+    if (x->early)
         return;
     struct json *q = exec_request("signal");
-    if (process)
-        json_put_z(q, "process", process);
+    if (x->process)
+        json_put_z(q, "process", x->process);
     else
         json_put_z(q, "session", o->session ? o->session : "main");
     /* So that it never reaches a command that came after ours. */
@@ -187,6 +188,8 @@ static void on_started(struct exec *x, const struct json *note)
     x->op = json_int(note, "op", -1);
     free(x->process);
     x->process = process.n ? xstrndup(process.p, process.n) : NULL;
+    if (x->early)
+        interrupt(x);
 }
 
 static void on_note(struct call *c, const struct json *note)
