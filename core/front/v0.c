@@ -317,9 +317,16 @@ static bool is_awaited(const struct action *a)
 }
 
 /*
- * A run that nobody waits for any more makes room: what it runs goes on, and
- * asking again finds it in the session.
+ * Nobody waits for it any more: every connection is gone, or is given up as it seems and
+ * input comes, which is for what runs. Another command waits for its turn.
  */
+static bool is_given_up(const struct action *now, const struct action *next)
+{
+    return !now->held &&
+           (list_empty(&now->askers) || (next->a.run.is_input && !is_awaited(now)));
+}
+
+/* It makes room: what it runs goes on, and asking again finds it in the session. */
 static void abandon(struct action *a)
 {
     struct list *it, *tmp;
@@ -332,8 +339,8 @@ static void abandon(struct action *a)
         k->req = NULL;
         req_on_delivered(r, on_received, k);
         v0_refuse(r, 409,
-                  "another action came when this connection seemed to be given "
-                  "up; the command goes on: ask again");
+                  "input came when this connection seemed to be given up; the command "
+                  "goes on: ask again");
     }
     if (a->op)
         op_drop(a->op);
@@ -354,7 +361,7 @@ static void start_next(struct v0 *v)
         struct action *a = list_entry(it, struct action, turn);
         bool turn = a->a.kind == V0_RUN && !a->a.run.is_static;
         struct action *now = a->sh->current;
-        if (turn && now && !now->held && !is_awaited(now))
+        if (turn && now && is_given_up(now, a))
             abandon(now);
         if (turn && a->sh->current)
             continue;

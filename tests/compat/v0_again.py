@@ -309,9 +309,9 @@ def _(c):
     same(counted(c), 1)
 
 
-@row("again: who gave up and closed keeps nobody from the session", set_up=False)
+@row("again: who gave up and closed keeps no input from the session", set_up=False)
 def _(c):
-    """A close looks like the half-close of one who waits: until somebody else comes."""
+    """A close looks like the half-close of one who waits: until input comes."""
     waits = "sh -c 'echo x >> count; exec sleep 1000'"
     event = c.box.run_event(waits, timeout=1000, blocking=True)
     body = json.dumps({"action": event}).encode()
