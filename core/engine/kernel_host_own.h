@@ -29,7 +29,7 @@ struct channel {
     struct zmtp z;
     struct timer again;
     int wait_ms;
-    bool up;
+    bool up, broke; /* it had been up, and broke */
 };
 
 /* kernel_host_heart.c */

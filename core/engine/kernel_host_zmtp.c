@@ -226,7 +226,9 @@ static void on_up(struct zmtp *z)
     struct host *h = c->h;
     c->up = true;
     c->wait_ms = AGAIN_FIRST_MS;
-    host_lost_reset(h);
+    if (c->broke) /* what was sent meanwhile has no number that we know */
+        host_lost_reset(h);
+    c->broke = false;
     if (h->state == HOST_READY && c - h->channels == CH_IOPUB)
         host_say(h, "gap", "the connection to the kernel broke and is there again");
     if (h->state == HOST_STARTING && h->channels[CH_SHELL].up &&
@@ -238,6 +240,7 @@ static void on_down(struct zmtp *z, const struct err *e)
 {
     struct channel *c = container_of(z, struct channel, z);
     struct host *h = c->h;
+    c->broke = c->broke || c->up;
     c->up = false;
     if (h->state != HOST_STARTING && h->state != HOST_READY)
         return;
@@ -308,6 +311,7 @@ void host_zmtp_start(struct host *h)
         struct channel *c = &h->channels[i];
         c->h = h;
         c->wait_ms = AGAIN_FIRST_MS;
+        c->broke = false;
         timer_begin(h->loop, &c->again, AGAIN_FIRST_MS, connect_one);
     }
 }

@@ -5,7 +5,8 @@
 
 HOW: well; key (signs with another); curve (another mechanism); http (no ZMTP);
 early (ends at once, with words); mute (never answers kernel_info); print (to its
-descriptor 1); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat). The rest depends on the cell's
+descriptor 1); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat); slow (its
+stdin channel is there when a cell has said something). The rest depends on the cell's
 code, a word: see Kernel.cell.
 """
 import fcntl
@@ -69,6 +70,8 @@ class Peer:
     def run(self):
         try:
             self.greet()
+            if self.channel == "stdin":
+                self.kernel.asks = self
             for parts in self.messages():
                 if self.channel == "iopub":
                     self.kernel.subscribers.append(self)
@@ -83,8 +86,10 @@ class Kernel:
         self.subscribers, self.lock, self.count = [], threading.Lock(), 0
         self.id, self.late = "fake-%d", []
         self.beats, self.beat = how != "heartless", threading.Event()
+        self.asks = None
         for channel in CHANNELS:
-            self.listen(channel)
+            if how != "slow" or channel != "stdin":
+                self.listen(channel)
 
     def listen(self, channel):
         port = about[channel + "_port"]
@@ -275,6 +280,11 @@ class Kernel:
         self.id = "fake_1_%d"
         self.say("first\n", parent)
         self.wait_until_read(self.subscribers)
+        if how == "slow" and not self.asks:
+            self.listen("stdin")
+            while not self.asks:
+                time.sleep(0.001)
+            self.wait_until_read([self.asks])
 
     def do_drop(self, peer, parent, code):
         """Messages with numbers, some of which never come."""
