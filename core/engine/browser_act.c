@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { REASON_MS = 200 };
+
 enum need {
     VISIBLE = 1,
     STABLE = 2,
@@ -725,6 +727,26 @@ static bool is_at(struct browser *b, const char *loader)
     return is;
 }
 
+static bool is_loaded(const struct target *t, const char *loader, unsigned moves)
+{
+    return loader ? strcmp(t->loaded, loader) == 0 : t->moves != moves;
+}
+
+/*
+ * Why it broke off comes by another way, perhaps later; never if it was over before the
+ * process that shows it was listened to.
+ */
+static void await_reason(struct browser *b, const char *loader, unsigned moves)
+{
+    int64_t end = browser_in(REASON_MS);
+    while (!b->cut && b->active && !is_loaded(b->active, loader, moves)) {
+        if (cdp_turn(&b->cdp, end) <= 0) {
+            browser_note(b, "the page stopped loading before its end");
+            return;
+        }
+    }
+}
+
 /* was: of the tab, before. A document that breaks off stops loading without the event. */
 static int await_load(struct browser *b, const char *api, const char *loader,
                       struct target was, struct err *e)
@@ -734,13 +756,14 @@ static int await_load(struct browser *b, const char *api, const char *loader,
         struct target *t = b->active;
         if (!t || t->crashed)
             return api_error(e, api, t ? "Page crashed" : "the tab was closed");
-        if (loader ? strcmp(t->loaded, loader) == 0 : t->moves != was.moves)
+        if (is_loaded(t, loader, was.moves))
             return 0;
         if (!t->loading && t->stops != was.stops) {
             was.stops = t->stops;
-            if (is_at(b, loader))
-                return 0;
-            continue;
+            if (!is_at(b, loader))
+                continue;
+            await_reason(b, loader, was.moves);
+            return 0;
         }
         int r = cdp_turn(&b->cdp, end);
         if (r == 0)

@@ -105,6 +105,7 @@ struct browser {
     } studio;
     double x, y; /* the pointer */
     int modifiers, buttons;
+    bool cut;               /* a document broke off since the actions began */
     char heard[BROWSER_ID]; /* the session whose requests are told; "": none is */
     struct map requests; /* what its scripts ask for, by their ids; values say nothing */
     const struct browse_call *call; /* runs */

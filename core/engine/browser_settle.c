@@ -48,6 +48,7 @@ static const char quiet_typed[] =
 void browser_listen(struct browser *b)
 {
     struct str session = browser_session_of(b->active);
+    b->cut = false;
     if (session.n == 0 || session.n >= sizeof(b->heard))
         return;
     memcpy(b->heard, session.p, session.n);
@@ -71,8 +72,10 @@ static void note_cut(struct browser *b, struct str error, struct str id)
 {
     bool cut = str_eq(error, STR("net::ERR_CONTENT_LENGTH_MISMATCH")) ||
                str_eq(error, STR("net::ERR_INCOMPLETE_CHUNKED_ENCODING"));
-    if (cut && str_find(id, STR(".")) < 0)
-        browser_note(b, "the page broke off before its end: %.*s", STR_ARG(error));
+    if (!cut || str_find(id, STR(".")) >= 0)
+        return;
+    b->cut = true;
+    browser_note(b, "the page broke off before its end: %.*s", STR_ARG(error));
 }
 
 void browser_on_request(struct browser *b, struct str method, const struct json *p)
