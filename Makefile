@@ -2,7 +2,7 @@
 #
 # od: one static file. `make help` lists what this can do.
 #
-# Sources are found by wildcard: core/*/*.c become libcore.a, applets/*.c the
+# Sources are found by wildcard: core/ROOM/**.c become libcore.a, applets/*.c the
 # program. Everything made lies in out/ARCH-MODE/, third-party code outside the
 # clone (build/deps.mk). To set: TARGET, MODE, CC, OD_CACHE, PREFIX, DESTDIR.
 
@@ -24,6 +24,8 @@ endif
 #: make test-images   images by conditions by ways in (FULL=1: all of them)
 #: make dev        another build, for work on it: glibc, sanitizers, -Werror
 #: make fuzz       FUZZ_SECONDS (10) for each parser
+#: make corpus DIR=FOLDER   each file there through its parsers, with sanitizers
+#: make mutate     MUTANTS (60) mistakes in each of four rooms, and which the tests notice
 #: make tls-scan   testssl.sh's view of our TLS, in two minutes
 #: make bench      the figures
 #: make soak       1,000 kills and 100 upgrades under load
@@ -71,7 +73,7 @@ ifneq ($(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all)),)
   include build/deps.mk
 endif
 
-CORE := $(sort $(wildcard core/*/*.c))
+CORE := $(sort $(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 APPLETS := $(sort $(wildcard applets/*.c))
 UNIT := $(sort $(wildcard tests/unit/t_*.c))
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -95,22 +97,24 @@ $(O)/od.debug: $(call objects,$(APPLETS)) $(O)/libcore.a
 
 $(O)/libcore.a: $(call objects,$(CORE))
 	@rm -f $@
-	@$(AR) rcsD $@ $^
+	@$(AR) qcsD $@ $^
 
-$(O)/obj/%.o: %.c $(O)/flags $(O)/gen/build_info.h $(O)/gen/licences.h | $(DEPS_READY)
+# Generated headers are made before the first object; which objects use them is in the .d files,
+# so that a new commit compiles only the four files that show its name.
+$(O)/obj/%.o: %.c $(O)/flags | $(O)/gen/build_info.h $(O)/gen/licences.h $(DEPS_READY)
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
 	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Files that are part of the program: compressed, or as they are (.incbin).
-KERNEL_PYTHON := core/engine/kernel_python
-$(O)/obj/core/engine/kernel_host_embedded.o: $(O)/gen/kernel_python.h
+KERNEL_PYTHON := core/kernel/host/python
+$(O)/obj/core/kernel/host/embedded.o: $(O)/gen/kernel_python.h
 $(O)/gen/kernel_python.h: $(wildcard $(KERNEL_PYTHON)/*.py) build/embed.sh
 	@mkdir -p $(@D)
 	@build/embed.sh kernel_boot=$(KERNEL_PYTHON)/boot.py \
 	    kernel_core=$(KERNEL_PYTHON)/core.py \
 	    kernel_extra=$(KERNEL_PYTHON)/extra.py | build/if-changed.sh $@ && touch $@
-$(O)/obj/core/engine/skill_python.o: core/engine/skill_python/agentskills.py
+$(O)/obj/core/skill/python.o: core/skill/python/agentskills.py
 
 # Rewritten only when it changes, so that other flags rebuild everything.
 $(O)/flags: FORCE
@@ -146,7 +150,7 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(O)/libcore.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) -o $@ $^ $(DEPS_LIBS)
 
 # Servers and clients that tests play with: tests/lib/NAME.c.
-TEST_BIN := $(addprefix $(O)/lib/,httpd_echo tls_peer wire ws_echo)
+TEST_BIN := $(addprefix $(O)/lib/,action_verdicts httpd_echo suite_reader tls_peer wire ws_echo)
 .PHONY: test-programs
 test-programs: $(TEST_BIN)
 
@@ -154,6 +158,19 @@ $(O)/lib/%: $(O)/obj/tests/lib/%.o $(O)/libcore.a
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
+
+# The program, linked so that its allocations can be made to fail (tests/fault).
+# What makes them fail needs the kernel's headers, so it is the machine's libc that it has.
+$(O)/lib/fault: tests/lib/fault.c tests/lib/fault.h
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(CC) -std=c11 -O2 -Wall -Wextra -o $@ $<
+
+FAULT_WRAP := $(foreach f,malloc calloc realloc,-Wl,--wrap=$f)
+$(O)/lib/od-fault: $(call objects,tests/lib/fault_alloc.c $(APPLETS)) $(O)/libcore.a
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $(FAULT_WRAP) -o $@ $^ $(DEPS_LIBS)
 
 # The manual and completion, from the usage texts the applets print.
 .PHONY: docs
@@ -164,7 +181,7 @@ $(O)/docs/made: $(O)/od build/man.sh build/completion.sh
 	@build/completion.sh $(O)/od $(@D)/completion
 	@touch $@
 
-.PHONY: run quick test check check-layers bench soak fuzz tls-scan
+.PHONY: run quick test check check-layers bench soak fuzz corpus mutate tls-scan
 .PHONY: test-images matrix-readme
 run: all
 	@mkdir -p out/cache && exec $(O)/od serve --cache-dir out/cache
@@ -195,6 +212,13 @@ soak: all
 
 fuzz:
 	@tests/run.sh fuzz
+
+corpus:
+	@$(MAKE) --no-print-directory MODE=dev fuzz-targets
+	@tests/corpus.sh '$(DIR)'
+
+mutate:
+	@env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS tests/mutate.py
 
 tls-scan: all
 	@tests/tls-scan.sh

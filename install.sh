@@ -5,9 +5,10 @@
 #     installs od for everybody (as root: /usr/local) or for you (~/.local), with
 #     links od-APPLET, manual pages and completion. Takes the file that was built in
 #     out/, or the one beside this script in a release, and builds one if there is
-#     none. od(1) of the system stays what it is: where ours would be found before
-#     it, the program is called od-agent, unless --shadow is given; then ours hands
-#     octal dumps over. --upgrade: a server that runs goes on with the new file.
+#     none. The names do not depend on PATH: the program is od-agent, and od(1) of
+#     the system stays what it is. --shadow: the program is od, which hands octal
+#     dumps over, and od-agent is a link to it; where that was asked for once, it
+#     stays. --upgrade: a server that runs goes on with the new file.
 # install.sh --image IMAGE [--suffix SUFFIX] [--engine ENGINE] [--dockerfile]
 #     makes the image IMAGE_od of IMAGE with docker, podman or buildah: od, links,
 #     and an entrypoint that runs the image's own beside od serve, with the image's
@@ -50,7 +51,7 @@ while [ $# -gt 0 ]; do
     --upgrade) upgrade=yes ;;
     --uninstall) action=uninstall ;;
     -h | --help)
-        sed -n '4,17s/^# \{0,1\}//p' "$0"
+        sed -n '4,18s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "$1: unknown; see --help" ;;
@@ -78,22 +79,6 @@ find_build() {
     make -C "$here" all docs || die "the build failed"
 }
 
-# Would a file od in $bin be found before another one that is not ours?
-shadows() {
-    before=''
-    IFS=:
-    for dir in ${PATH:-}; do
-        if [ "$dir" = "$prefix/bin" ]; then
-            before=yes
-        elif [ -n "$before" ] && [ -x "$dir/od" ] && ! ours "$dir/od"; then
-            unset IFS
-            return 0
-        fi
-    done
-    unset IFS
-    return 1
-}
-
 put() { # FILE FOLDER NAME
     [ -f "$1" ] || return 0
     mkdir -p "$2"
@@ -107,9 +92,9 @@ install() {
     find_build
     docs=$build/docs
     mkdir -p "$bin" || die "cannot make $bin"
-    name='od'
+    name='od-agent'
     # Where it was asked for once, it stays.
-    if [ -z "$shadow" ] && ! ours "$bin/od" && shadows; then name='od-agent'; fi
+    if [ -n "$shadow" ] || ours "$bin/od"; then name='od'; fi
     if [ -e "$bin/$name" ] && ! ours "$bin/$name"; then
         die "$bin/$name is another program: choose another --prefix"
     fi
@@ -122,9 +107,10 @@ install() {
     else
         echo "install.sh: $bin/$name does not run here: no links made" >&2
     fi
-    if [ "$name" = od ] && [ -f "$bin/od-agent" ] && [ ! -h "$bin/od-agent" ] &&
-        ours "$bin/od-agent"; then
-        rm -f "$bin/od-agent"
+    # What calls it by the name of the other kind of installation works here, too.
+    if [ "$name" = od ] && { [ ! -e "$bin/od-agent" ] || ours "$bin/od-agent"; }; then
+        ln -s od "$bin/.od-agent.$$"
+        mv -f "$bin/.od-agent.$$" "$bin/od-agent"
     fi
     for page in "$docs"/man/*.[17]; do
         put "$page" "$root/share/man/man${page##*.}" "$(basename "$page")"

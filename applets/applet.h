@@ -26,6 +26,18 @@ struct applet {
     bool hidden; /* an internal entry point: not in --list, help or links */
 };
 
+/*
+ * Prints the manual of an applet to standard output, with the names that can be typed
+ * where it was called. Returns 0, or 1 after an error message.
+ */
+int applet_help(const struct applet *a);
+/*
+ * Print the actions of the event stream to standard output: all of them, with json their
+ * schemas; the parameters of one (NULL: none was named). Return 0, or 1 after an error
+ * message.
+ */
+int actions_help(bool json);
+int action_help(const char *name);
 /* Makes the links of `od --install` to target in dir; 0, or 1 after having said why. */
 int applet_links(const char *dir, const char *target);
 

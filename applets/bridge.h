@@ -5,12 +5,15 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "engine/cell_text.h"
-#include "engine/notebook.h"
-#include "proto/call.h"
+#include "ipc/call.h"
+#include "kernel/cell_text.h"
+#include "kernel/notebook.h"
+#include "net/sockpath.h"
 
 struct bridge {
-    const char *code, *file, *kernel, *name, *images, *output, *cwd, *user, *socket;
+    const char *code, *file, *kernel, *name, *images, *output, *cwd, *user;
+    const char *server; /* WHERE (net/sockpath.h), or NULL */
+    char socket_space[SOCKPATH_MAX];
     const char *choice, *verb;
     const char *question; /* instead of running the cell: KERNEL_QUESTIONS */
     int64_t at;           /* the cursor, in characters; -1: the end of the cell */

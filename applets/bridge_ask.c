@@ -2,8 +2,9 @@
 /* Questions of od jupyter-bridge: names that fit, what a name is, the cells so far. */
 #include "bridge.h"
 
+#include "base/called.h"
 #include "base/xalloc.h"
-#include "proto/answer.h"
+#include "ipc/answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ int bridge_ask(const struct bridge *o, struct client *client, struct str code)
     } else if (content && status == 0) {
         status = print_answer(o->question, content);
     } else if (result && status == 1) {
-        fprintf(stderr, "od jupyter-bridge: the kernel does not answer this question\n");
+        called_say("the kernel does not answer this question\n");
     }
     bridge_cell_release(c);
     json_free(result);

@@ -2,6 +2,7 @@
 /* A notebook run by od jupyter-bridge, and written back. */
 #include "bridge.h"
 
+#include "base/called.h"
 #include "base/limits.h"
 #include "base/xalloc.h"
 
@@ -61,15 +62,18 @@ static int run_cells(struct bridge *o, struct client *client, struct notebook *b
     struct buf code = BUF_INIT(LIMIT_COMMAND_MAX);
     int status = 0, total = notebook_cells(book);
     for (int n = 1; notebook_next(book, &code); n++) {
-        fprintf(stderr, "od jupyter-bridge: cell %d of %d\n", n, total);
-        int this = run_book_cell(o, client, book, buf_str(&code));
+        called_say("cell %d of %d\n", n, total);
+        int this = 1;
+        if (buf_full(&code))
+            called_say("cell %d is longer than %d bytes\n", n, LIMIT_COMMAND_MAX);
+        else
+            this = run_book_cell(o, client, book, buf_str(&code));
         if (this == 1 && notebook_may_fail(book))
             this = 0;
         buf_reset(&code);
         notebook_error(book, &code);
         if (this)
-            fprintf(stderr, "od jupyter-bridge: cell %d failed%s%s\n", n,
-                    code.n ? ": " : "", buf_z(&code));
+            called_say("cell %d failed%s%s\n", n, code.n ? ": " : "", buf_z(&code));
         status = this ? this : status;
         if (this > 1 || (this && !o->keep_going))
             break;

@@ -2,15 +2,16 @@
 /* A cell of od jupyter-bridge: asked for, printed, answered, interrupted. */
 #include "bridge.h"
 
+#include "base/called.h"
 #include "base/enc.h"
 #include "base/jsontext.h"
 #include "base/limits.h"
 #include "base/list.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "ipc/answer.h"
+#include "ipc/frame.h"
 #include "os/sig.h"
-#include "proto/answer.h"
-#include "proto/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@ int bridge_open_signals(struct err *e)
     return signals_fd < 0 ? err_sys(e, errno, "cannot make a pipe") : 0;
 }
 
-static void say(const char *text) { fprintf(stderr, "od jupyter-bridge: %s\n", text); }
+static void say(const char *text) { called_say("%s\n", text); }
 
 int bridge_fail(const struct err *e)
 {
@@ -92,8 +93,7 @@ static void save_picture(struct bridge_cell *r, const struct json *content)
         }
         ssize_t n = fd >= 0 ? write(fd, bytes.p, bytes.n) : -1;
         if (n != (ssize_t)bytes.n)
-            fprintf(stderr, "od jupyter-bridge: cannot write %s: %s\n", path,
-                    strerror(errno));
+            called_say("cannot write %s: %s\n", path, strerror(errno));
         else {
             struct buf line = BUF_INIT(PATH_MAX + 16);
             buf_addf(&line, "[image: %s]\n", path);
@@ -177,8 +177,7 @@ static int on_line(struct bridge_cell *r, struct str line)
     struct str type = json_str(j, "type", "");
     const struct json *content = json_get(j, "content");
     if (str_eq(type, STR("note")))
-        fprintf(stderr, "od jupyter-bridge: %.*s\n",
-                STR_ARG(json_str(content, "text", "")));
+        called_say("%.*s\n", STR_ARG(json_str(content, "text", "")));
     if (r->o->question && str_ends(type, STR("_reply"))) {
         json_free(r->reply);
         r->reply = j;
@@ -205,7 +204,10 @@ static int on_output(struct call *c, bool error, struct str bytes)
     while (bytes.n) {
         long nl = str_chr(bytes, '\n');
         size_t n = nl < 0 ? bytes.n : (size_t)nl;
-        buf_add(&r->line, bytes.p, n);
+        if (buf_add(&r->line, bytes.p, n) < 0) {
+            called_say("a message is longer than %zu MiB\n", r->line.max >> 20);
+            return -1;
+        }
         bytes = str_sub(bytes, n + (nl >= 0), bytes.n);
         if (nl < 0)
             break;
@@ -218,7 +220,10 @@ static int on_output(struct call *c, bool error, struct str bytes)
 
 static void interrupt(const struct bridge *o);
 
-/* A line, without its end. false: there is none, or a signal came meanwhile. */
+/*
+ * A line, without its end. false: there is none, it is too long, or a signal came
+ * meanwhile.
+ */
 static bool read_answer(int fd, struct buf *line)
 {
     for (char c;;) {
@@ -227,7 +232,10 @@ static bool read_answer(int fd, struct buf *line)
             return n == 0 && line->n > 0;
         if (c == '\n')
             return true;
-        buf_addc(line, c);
+        if (buf_addc(line, c) < 0) {
+            called_say("the input is longer than %zu MiB\n", line->max >> 20);
+            return false;
+        }
     }
 }
 
@@ -239,7 +247,7 @@ static bool read_answer(int fd, struct buf *line)
 static void on_note(struct call *c, const struct json *note)
 {
     struct bridge_cell *r = container_of(c, struct bridge_cell, call);
-    struct buf line = BUF_INIT(64 << 10);
+    struct buf line = BUF_INIT(LIMIT_COMMAND_MAX);
     struct termios t, quiet;
     struct str prompt = json_str(note, "prompt", "");
     if (!str_eq(json_str(note, "note", ""), STR("input")))
@@ -318,7 +326,7 @@ static void interrupt(const struct bridge *o)
     struct err e = ERR_INIT;
     struct json *q = bridge_request(o, "kernel");
     json_put_z(q, "verb", "interrupt");
-    json_free(call_simple(o->socket, q, SMALL_MS, &e));
+    json_free(call_simple(o->server, q, SMALL_MS, &e));
     json_free(q);
 }
 
@@ -326,7 +334,7 @@ int bridge_send_verb(const struct bridge *o, struct err *e)
 {
     struct json *q = bridge_request(o, "kernel");
     json_put_z(q, "verb", o->verb);
-    struct json *r = call_simple(o->socket, q, SMALL_MS, e);
+    struct json *r = call_simple(o->server, q, SMALL_MS, e);
     bool ok = json_bool(r, "ok", false);
     if (r && !ok)
         err_set(e, ERR_NOTFOUND, "%.*s",
@@ -352,27 +360,24 @@ void bridge_tell_end(const struct bridge *o, const struct json *result)
 {
     struct str end = json_str(result, "end", "");
     if (str_eq(end, STR("timeout")))
-        fprintf(stderr,
-                o->question ? "od jupyter-bridge: the kernel has not answered the "
-                              "question within %g seconds%s\n"
-                            : "od jupyter-bridge: the cell was interrupted: its %g "
-                              "seconds were over%s\n",
-                (double)o->timeout_ms / 1000,
-                json_bool(result, "stuck", false)
-                    ? "; it did not even then end, so the kernel was restarted"
-                    : "");
+        called_say(o->question
+                       ? "the kernel has not answered the question within %g seconds%s\n"
+                       : "the cell was interrupted: its %g seconds were over%s\n",
+                   (double)o->timeout_ms / 1000,
+                   json_bool(result, "stuck", false)
+                       ? "; it did not even then end, so the kernel was restarted"
+                       : "");
     struct str why = json_str(result, "why", "");
     if (why.n)
-        fprintf(stderr, "od jupyter-bridge: %.*s\n", STR_ARG(why));
+        called_say("%.*s\n", STR_ARG(why));
     const struct json *k = json_get(result, "kernel");
     if (k)
-        fprintf(stderr,
-                "od jupyter-bridge: kernel %.*s: %.*s (%.*s), pid %lld, which started in "
-                "%lld ms; the cell took %lld ms\n",
-                STR_ARG(json_str(k, "name", "")), STR_ARG(json_str(k, "display", "")),
-                STR_ARG(json_str(k, "where", "")), (long long)json_int(k, "pid", 0),
-                (long long)json_int(k, "start_ms", 0),
-                (long long)json_int(result, "duration_ms", 0));
+        called_say("kernel %.*s: %.*s (%.*s), pid %lld, which started in "
+                   "%lld ms; the cell took %lld ms\n",
+                   STR_ARG(json_str(k, "name", "")), STR_ARG(json_str(k, "display", "")),
+                   STR_ARG(json_str(k, "where", "")), (long long)json_int(k, "pid", 0),
+                   (long long)json_int(k, "start_ms", 0),
+                   (long long)json_int(result, "duration_ms", 0));
 }
 
 /* The result, to be freed; NULL: e. */
@@ -410,8 +415,7 @@ struct json *bridge_run(struct bridge_cell *r, const struct bridge *o,
         result = NULL;
     }
     if (r->text.lost)
-        fprintf(stderr, "od jupyter-bridge: %zu bytes of its output did not fit\n",
-                r->text.lost);
+        called_say("%zu bytes of its output did not fit\n", r->text.lost);
     call_release(&r->call);
     buf_release(&r->line);
     json_free(q);
@@ -427,8 +431,10 @@ void bridge_cell_release(struct bridge_cell *r)
 int bridge_print_json(const struct json *j)
 {
     struct buf b = BUF_INIT(256 << 20);
-    int r = json_print(&b, j) | buf_addc(&b, '\n');
-    r = r == 0 && fwrite(b.p, 1, b.n, stdout) == b.n && fflush(stdout) == 0 ? 0 : -1;
+    json_print(&b, j);
+    buf_addc(&b, '\n');
+    bool whole = !buf_full(&b) && fwrite(b.p, 1, b.n, stdout) == b.n;
+    int r = whole && fflush(stdout) == 0 ? 0 : -1;
     buf_release(&b);
     return r;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* `od browse`: one visit to a page by a Chromium of its own. */
 #include "applet.h"
+#include "base/called.h"
 #include "base/json.h"
 #include "browse.h"
-#include "engine/browse_action.h"
-#include "engine/browser.h"
+#include "browser/host/browser.h"
+#include "http/http.h"
 #include "os/sig.h"
+#include "webpage/browse_action.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +19,13 @@
 
 int browse_fail(const char *text)
 {
-    fprintf(stderr, "od browse: %s\n", text);
+    called_say("%s\n", text);
+    return BROWSE_OURS;
+}
+
+static int wrong_use(const char *text)
+{
+    called_say("%s (see %s)\n", text, called_help("browse").z);
     return BROWSE_OURS;
 }
 
@@ -52,7 +60,7 @@ static int write_shot(const struct browse_options *o, const struct browser_seen 
     if (f && fclose(f) != 0)
         ok = false;
     if (!ok)
-        fprintf(stderr, "od browse: cannot write %s: %s\n", o->shot, strerror(errno));
+        called_say("cannot write %s: %s\n", o->shot, strerror(errno));
     return ok ? 0 : BROWSE_OURS;
 }
 
@@ -63,6 +71,7 @@ static void print_json(const struct browse_options *o, struct browser_seen *seen
     struct err e = ERR_INIT;
     json_put_str(j, "url", buf_str(&seen->url));
     json_put_str(j, "title", buf_str(&seen->title));
+    json_put_int(j, "status", seen->status);
     json_put_str(j, "error", buf_str(&seen->error));
     json_put_str(j, "focused", buf_str(&seen->focused));
     json_put_int(j, "active", seen->active);
@@ -72,6 +81,8 @@ static void print_json(const struct browse_options *o, struct browser_seen *seen
     json_put_str(j, o->tree ? "tree" : "text",
                  buf_str(o->tree ? &seen->tree : &seen->text));
     json_put_int(j, "pages", seen->pages);
+    if (!o->tree)
+        json_put_str(j, "links", buf_str(&seen->links));
     if (o->shot)
         json_put_z(j, "screenshot", o->shot);
     if (o->marks && seen->marks.n)
@@ -100,15 +111,23 @@ static void print_console(const struct json *entry)
     fputs(url.n ? ")\n" : "\n", stderr);
 }
 
+/* On standard error, if a server answered with anything but a 2xx. */
+static void print_status(int status, const char *url)
+{
+    if (status && (status < 200 || status > 299))
+        called_say("HTTP status %d (%s) of %s\n", status, http_reason(status), url);
+}
+
 static void print_text(const struct browse_options *o, const struct browser_seen *seen)
 {
-    const struct buf *b = o->tree ? &seen->tree : &seen->text;
+    const struct buf *b = o->links ? &seen->links : o->tree ? &seen->tree : &seen->text;
     for (const struct json *n = json_first(seen->notes); n; n = json_next(n))
-        fprintf(stderr, "od browse: %.*s\n", STR_ARG(json_str_value(n, "")));
+        called_say("%.*s\n", STR_ARG(json_str_value(n, "")));
     for (const struct json *c = json_first(seen->console); c; c = json_next(c))
         print_console(c);
+    print_status(seen->status, buf_z(&seen->url));
     if (seen->error.n)
-        fprintf(stderr, "od browse: %s\n", buf_z(&seen->error));
+        called_say("%s\n", buf_z(&seen->error));
     printf("%s%s", buf_z(&seen->said), buf_z(b));
     if (b->n && b->p[b->n - 1] != '\n')
         putchar('\n');
@@ -126,11 +145,12 @@ static const char *shot_format(const char *name)
 int browse_show(const struct browse_options *o, struct browser_seen *seen)
 {
     int status = seen->error.n ? BROWSE_FAILED : 0;
+    bool shot = o->shot && (seen->shot.n || !seen->error.n);
     if (o->json)
         print_json(o, seen);
     else
         print_text(o, seen);
-    return o->shot && write_shot(o, seen) != 0 ? BROWSE_OURS : status;
+    return shot && write_shot(o, seen) != 0 ? BROWSE_OURS : status;
 }
 
 struct browser_look browse_look(const struct browse_options *o)
@@ -152,6 +172,7 @@ static int visit(const struct browse_options *o, struct browser *b)
     struct browser_seen seen;
     struct err e = ERR_INIT;
     struct buf go = BUF_INIT(1 << 20), address = BUF_INIT(1 << 19);
+    browser_read_documents(b, true);
     browse_address(&address, o->url);
     buf_addz(&go, "goto(");
     browse_repr_text(&go, buf_str(&address));
@@ -165,6 +186,7 @@ static int visit(const struct browse_options *o, struct browser *b)
         browser_seen_release(&seen);
         r = browser_act(b, buf_str(&o->actions));
     }
+    browser_finish_downloads(b, BROWSER_STALLED_MS);
     if (browser_see(b, &look, &seen, &e) < 0) {
         browser_seen_release(&seen);
         return browse_fail(e.text);
@@ -182,7 +204,7 @@ static const char *value(int argc, char **argv, int *i, const char *name)
         return argv[*i] + n + 1;
     if (*i + 1 < argc)
         return argv[++*i];
-    fprintf(stderr, "od browse: %s wants a value\n", name);
+    called_say("%s wants a value\n", name);
     return NULL;
 }
 
@@ -201,7 +223,7 @@ static int parse_page(int argc, char **argv, int *i, struct browse_options *o)
     if (!v)
         return -1;
     if (str_to_u64(str_of(v), &n) < 0 || n > INT_MAX || (n == 0 && !size)) {
-        fprintf(stderr, "od browse: %s wants a number, not %s\n", name, v);
+        called_say("%s wants a number, not %s\n", name, v);
         return -1;
     }
     if (size)
@@ -248,13 +270,17 @@ static int parse(int argc, char **argv, struct browse_options *o)
             o->list = true;
         } else if (strcmp(argv[i], "--close") == 0) {
             o->close = true;
-        } else if (is(argv[i], "--session")) {
+        } else if (is(argv[i], "--session") || strcmp(argv[i], "-s") == 0) {
             if (!(v = o->session = value(argc, argv, &i, "--session")))
                 return BROWSE_OURS;
         } else if (is(argv[i], "--socket")) {
-            if (!(v = o->socket = value(argc, argv, &i, "--socket")))
+            if (!(v = value(argc, argv, &i, "--socket")))
                 return BROWSE_OURS;
-        } else if (is(argv[i], "--timeout")) {
+            o->server = sockpath_of_path(v, o->socket_space);
+        } else if (is(argv[i], "--server")) {
+            if (!(v = o->server = value(argc, argv, &i, "--server")))
+                return BROWSE_OURS;
+        } else if (is(argv[i], "--timeout") || strcmp(argv[i], "-t") == 0) {
             if (!(v = value(argc, argv, &i, "--timeout")) || take_timeout(o, v) < 0)
                 return BROWSE_OURS;
         } else if (strcmp(argv[i], "--links") == 0) {
@@ -277,11 +303,11 @@ static int parse(int argc, char **argv, struct browse_options *o)
             if (!(v = o->downloads = value(argc, argv, &i, "--downloads")))
                 return BROWSE_OURS;
         } else if (argv[i][0] == '-' && argv[i][1]) {
-            fprintf(stderr, "od browse: there is no option %s (see od help browse)\n",
-                    argv[i]);
+            called_say("there is no option %s (see %s)\n", argv[i],
+                       called_help("browse").z);
             return BROWSE_OURS;
         } else if (o->url) {
-            return browse_fail("one address at a time (see od help browse)");
+            return wrong_use("one address at a time");
         } else {
             o->url = argv[i];
         }
@@ -289,12 +315,12 @@ static int parse(int argc, char **argv, struct browse_options *o)
     if (o->session && o->deny)
         return browse_fail(
             "--deny is for one call: a browser that stays has what its server was "
-            "started with (od serve --browse-deny)");
+            "started with (--browse-deny)");
     if (o->deny)
         setenv("OD_BROWSE_DENY", o->deny, 1);
     if (o->session || o->list || o->close)
         return 0;
-    return o->url ? 0 : browse_fail("no address was given (see od help browse)");
+    return o->url ? 0 : wrong_use("no address was given");
 }
 
 static int browse_main(int argc, char **argv)
@@ -306,8 +332,7 @@ static int browse_main(int argc, char **argv)
     buf_init(&o.actions, 1 << 20);
     int status = parse(argc, argv, &o);
     if (status == 0 && o.downloads && !realpath(o.downloads, folder)) {
-        fprintf(stderr, "od browse: cannot keep downloads in %s: %s\n", o.downloads,
-                strerror(errno));
+        called_say("cannot keep downloads in %s: %s\n", o.downloads, strerror(errno));
         status = BROWSE_OURS;
     }
     if (status == 0 && o.downloads)
@@ -324,15 +349,13 @@ static int browse_main(int argc, char **argv)
         const char *which = getenv("OD_BROWSER");
         bool by_text = o.text || (which && strcmp(which, "text") == 0);
         struct browser *b = by_text ? NULL : browser_open(&opts, &e);
-        bool picture = o.shot || o.downloads || o.tree;
         if (b)
             status = visit(&o, b);
-        else if (picture)
-            status = browse_fail(
-                by_text ? "--tree, --screenshot and --downloads need a Chromium"
-                        : e.text);
-        else if (by_text || e.code == ERR_NOTFOUND)
-            status = browse_by_text(&o);
+        else if (by_text)
+            status = browse_by_text(&o, "pictures need a Chromium, but of a page that is "
+                                        "a picture");
+        else if (e.code == ERR_NOTFOUND)
+            status = browse_by_text(&o, e.text);
         else
             status = browse_fail(e.text);
         browser_close(b);
@@ -351,11 +374,18 @@ const struct applet applet_browse = {
         "\n"
         "Opens a web page, or a file, in a Chromium of its own without a window, "
         "carries\n"
-        "out actions, and prints what the page then says. Without a Chromium the page "
+        "out actions, and prints the page as Markdown, in which links and fields have\n"
+        "numbers, their bids: [text][3], [7: textbox 'Name' value='Ann']. PDF and "
+        "Office\n"
+        "files are printed as text. Without a Chromium the same is printed, with other\n"
+        "numbers, and scripts are not run: click('3'), fill('7', 'text'), "
+        "select_option,\n"
+        "press('7', 'Enter'), go_back, tabs, noop, wait_for and --downloads work there "
+        "too,\n"
+        "and --screenshot of a page that is a picture. OD_BROWSER names a Chromium that "
         "is\n"
-        "read as Markdown, its scripts are not run, and links and fields are numbered:\n"
-        "click('3'), fill('7', 'text'), select_option, press('7', 'Enter') and go_back\n"
-        "work there too. OD_BROWSER names a Chromium that is in no usual place.\n"
+        "in no usual place. A page that a server answered with a status other than 2xx is\n"
+        "printed, and the status is on standard error.\n"
         "\n"
         "  --actions TEXT     what to do on the page, before it is printed; may be "
         "given\n"
@@ -392,7 +422,13 @@ const struct applet applet_browse = {
         "                     A proxy of the environment is asked for addresses that "
         "were\n"
         "                     looked up and judged here, and not for names\n"
-        "  --json             print all of it as one line of JSON\n"
+        "  --json             print all of it as one line of JSON: url, title, status "
+        "(of the\n"
+        "                     HTTP answer; 0: there was none), error, focused, active, "
+        "tabs,\n"
+        "                     notes, said, text or tree, pages, links, and what options "
+        "add:\n"
+        "                     screenshot, marks, console\n"
         "  --text             read it without a browser (OD_BROWSER=text)\n"
         "  --links            the same, and print the addresses of its links\n"
         "\n"
@@ -402,14 +438,16 @@ const struct applet applet_browse = {
         "about\n"
         "the page that is open; it is closed when it was not used for half an hour.\n"
         "\n"
-        "  --session NAME     a browser that stays\n"
+        "  -s, --session NAME a browser that stays\n"
         "  --list             those that are open\n"
         "  --close            end the one that --session names\n"
-        "  --timeout SEC      with --session: stop the call if it takes longer (120), "
+        "  -t, --timeout SEC  with --session: stop the call if it takes longer (120), "
         "as C-c\n"
         "                     does; what it says is how far it got, and the pages stay "
         "open\n"
-        "  --socket PATH      which server (@NAME: an abstract socket)\n"
+        "  --server WHERE     which server, a name or a path (OD_SERVER; od help exec)\n"
+        "  --socket PATH      the same (OD_SOCKET)\n"
+        "  -h, --help         this text\n"
         "\n"
         "Actions are calls like these, in the syntax of Python. Elements are named by\n"
         "their bids; the same page gives the same bids again.\n"
@@ -423,6 +461,11 @@ const struct applet applet_browse = {
         "  mouse_click(10, 20)  mouse_move(…)  mouse_down(…)  mouse_up(…)\n"
         "  mouse_upload_file(10, 20, 'path')\n"
         "  keyboard_press('Control+a')  keyboard_type('text')  noop(500)\n"
+        "  wait_for('text, bid or CSS selector', 5000)  wait_for(selector='#done')\n"
+        "\n"
+        "wait_for waits until that is visible, 10 s if no time is given; text=, bid= "
+        "and\n"
+        "selector= say which of them it is.\n"
         "\n"
         "Exit status: 0; 1 if an action failed (the page is printed all the same);\n"
         "125 if there is no browser, it ended, or the call took too long; 130 after "

@@ -4,7 +4,8 @@
 #define OD_BROWSE_H
 
 #include "base/buf.h"
-#include "engine/browser.h"
+#include "browser/host/browser.h"
+#include "net/sockpath.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +21,9 @@ struct browse_options {
     size_t page_size;
     int page;
     /* A browser of the server's. */
-    const char *session, *socket;
+    const char *session;
+    const char *server; /* WHERE (net/sockpath.h), or NULL */
+    char socket_space[SOCKPATH_MAX];
     bool list, close;
     int64_t timeout_ms; /* 0: as the server has it */
 };
@@ -35,7 +38,10 @@ struct browser_look browse_look(const struct browse_options *o);
 int browse_show(const struct browse_options *o, struct browser_seen *seen);
 /* The calls that a server answers; the exit status. */
 int browse_in_session(const struct browse_options *o);
-/* The visit without a browser: prints the page; the exit status. */
-int browse_by_text(const struct browse_options *o);
+/*
+ * The visit without a browser: prints the page; the exit status. missing: why there is no
+ * picture of a page that is not one.
+ */
+int browse_by_text(const struct browse_options *o, const char *missing);
 
 #endif

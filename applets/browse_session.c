@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* `od browse` with browsers that stay: the server's (front/local_browse.c). */
+/* `od browse` with browsers that stay: the server's (front/local/browse.c). */
+#include "base/called.h"
 #include "base/enc.h"
 #include "base/json.h"
 #include "base/list.h"
 #include "browse.h"
-#include "engine/browse_action.h"
+#include "ipc/answer.h"
+#include "ipc/call.h"
+#include "ipc/frame.h"
 #include "os/sig.h"
-#include "proto/answer.h"
-#include "proto/call.h"
-#include "proto/frame.h"
+#include "webpage/browse_action.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -58,6 +59,7 @@ static struct json *request(const struct browse_options *o, const char *verb)
     char cwd[PATH_MAX];
     json_put_int(q, "v", FRAME_VERSION);
     json_put_z(q, "do", verb);
+    json_put_z(q, "as", called("browse").z);
     json_put_z(q, "cwd", getcwd(cwd, sizeof(cwd)) ? cwd : "/");
     if (o->session)
         json_put_z(q, "session", o->session);
@@ -110,6 +112,7 @@ static struct json *what_of(const struct browse_options *o)
     json_put_bool(look, "whole", want.whole);
     json_put_bool(look, "marks", want.marks);
     json_put_bool(look, "console", o->console);
+    json_put_bool(look, "documents", true);
     json_put_z(look, "format", want.format);
     json_put_int(look, "page_size", (int64_t)want.page_size);
     json_put_int(look, "page", want.page);
@@ -152,13 +155,15 @@ static int show(const struct browse_options *o, const struct json *j)
                                 .tabs = copy(j, "tabs"),
                                 .notes = copy(j, "notes"),
                                 .console = copy(j, "console"),
-                                .pages = (int)json_int(j, "pages", 1)};
+                                .pages = (int)json_int(j, "pages", 1),
+                                .status = (int)json_int(j, "status", 0)};
     put(&seen.url, j, "url");
     put(&seen.title, j, "title");
     put(&seen.error, j, "error");
     put(&seen.focused, j, "focused");
     put(&seen.tree, j, "tree");
     put(&seen.text, j, "text");
+    put(&seen.links, j, "links");
     put(&seen.said, j, "said");
     put_marks(&seen.marks, j);
     buf_init(&seen.shot, SHOT_MAX);
@@ -256,7 +261,7 @@ int browse_in_session(const struct browse_options *o)
         return browse_fail("--close needs --session NAME");
     if ((o->close || o->list) && (o->url || o->actions.n))
         return browse_fail("--list and --close visit nothing");
-    if (client_open(&client, o->socket, !o->close && !o->list, &e) < 0) {
+    if (client_open(&client, o->server, !o->close && !o->list, &e) < 0) {
         bool none = o->list && e.code == ERR_NOTFOUND;
         if (none && o->json)
             printf("[]\n");

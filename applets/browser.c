@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `od-browser`: the process of od serve beside one browser. */
 #include "applet.h"
-#include "engine/browser_host.h"
+#include "browser/host/host.h"
 
 static int browser_main(int argc, char **argv)
 {

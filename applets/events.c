@@ -3,11 +3,12 @@
  * `od events`: what was asked of a server and what came of it, read from its log.
  */
 #include "applet.h"
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "proto/client.h"
+#include "ipc/client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,17 +18,27 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATUS_OURS = 125, SHOWN = 200, LOST_MS = 60000, PAUSE_MS = 20 };
+enum {
+    STATUS_OURS = 125,
+    SHOWN = 200,
+    LOST_MS = 60000,
+    PAUSE_MS = 20,
+    STEADY_MS = 1000, /* a connection that held so long was one, even without events */
+    MUTE_MS = 10000,  /* for a server that ends each of them at once and says nothing */
+};
 
 struct options {
-    const char *socket;
+    const char *server; /* WHERE (net/sockpath.h), or NULL */
     uint64_t since;
     bool follow, json;
+    bool heard;          /* on this connection */
+    int64_t opened;      /* clock_ms of it */
+    int64_t mute_since;  /* the first of those that ended at once; 0: none */
 };
 
 static int fail(const char *text)
 {
-    fprintf(stderr, "od events: %s\n", text);
+    called_say("%s\n", text);
     return STATUS_OURS;
 }
 
@@ -130,6 +141,7 @@ static int take(struct client *c, struct options *o)
     uint64_t next;
     int r;
     while ((r = client_frame(c, &f)) > 0) {
+        o->heard = true;
         if (f.type == 'O' && frame_bytes(f.payload, &next, &lines) == 0) {
             print_lines(o, lines);
             o->since = next - 1;
@@ -139,7 +151,7 @@ static int take(struct client *c, struct options *o)
             struct str why = json_str(json_get(j, "error"), "text", "it gave no reason");
             bool ok = json_bool(j, "ok", false);
             if (!ok)
-                fprintf(stderr, "od events: %.*s\n", STR_ARG(why));
+                called_say("%.*s\n", STR_ARG(why));
             json_free(j);
             return ok ? 0 : -1;
         }
@@ -152,6 +164,8 @@ static int take(struct client *c, struct options *o)
 /* One connection. 1: it was lost; else as take. */
 static int talk(struct client *c, struct options *o)
 {
+    o->heard = false;
+    o->opened = clock_ms();
     if (ask(c, o) < 0)
         return -1;
     for (;;) {
@@ -173,10 +187,20 @@ static int talk(struct client *c, struct options *o)
 }
 
 /* The worker was replaced; the next one goes on behind the last id. */
-static int again(struct client *c)
+static int again(struct client *c, struct options *o)
 {
     int64_t end = clock_ms() + LOST_MS;
     struct err e = ERR_INIT;
+    int64_t now = clock_ms();
+    if (o->heard || now - o->opened > STEADY_MS)
+        o->mute_since = 0;
+    else if (o->mute_since == 0)
+        o->mute_since = now;
+    else if (now - o->mute_since > MUTE_MS)
+        return fail("the server ends each connection without an answer: it is no od "
+                    "server, or one that lets nobody in");
+    if (o->mute_since != 0)
+        poll(NULL, 0, PAUSE_MS);
     while (client_reopen(c, &e) < 0) {
         if (e.code != ERR_BUSY || clock_ms() > end)
             return fail(e.text);
@@ -190,32 +214,36 @@ static int events_main(int argc, char **argv)
 {
     struct options o = {0};
     struct err e = ERR_INIT;
+    char space[SOCKPATH_MAX];
     for (int i = 1; i < argc; i++) {
         char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--follow") == 0 || strcmp(argv[i], "-f") == 0) {
             o.follow = true;
         } else if (strcmp(argv[i], "--json") == 0) {
             o.json = true;
+        } else if (strcmp(argv[i], "--server") == 0 && value) {
+            o.server = argv[++i];
         } else if (strcmp(argv[i], "--socket") == 0 && value) {
-            o.socket = argv[++i];
+            o.server = sockpath_of_path(argv[++i], space);
         } else if (strcmp(argv[i], "--since") == 0 && value) {
             if (str_to_u64(str_of(argv[++i]), &o.since) < 0)
                 return fail("--since takes the id of an event, or 0");
         } else {
-            fprintf(stderr, "od events: %s %.200s; see od help events\n",
-                    strcmp(argv[i], "--socket") && strcmp(argv[i], "--since")
-                        ? "there is no option"
-                        : "a value is missing for",
-                    argv[i]);
+            called_say("%s %.200s; see %s\n",
+                       strcmp(argv[i], "--socket") && strcmp(argv[i], "--server") &&
+                               strcmp(argv[i], "--since")
+                           ? "there is no option"
+                           : "a value is missing for",
+                       argv[i], called_help("events").z);
             return STATUS_OURS;
         }
     }
     signal(SIGPIPE, SIG_IGN);
     struct client c;
-    int r = client_open(&c, o.socket, false, &e) < 0 ? fail(e.text) : 1;
+    int r = client_open(&c, o.server, false, &e) < 0 ? fail(e.text) : 1;
     while (r == 1) {
         r = talk(&c, &o);
-        if (r == 1 && again(&c) != 0)
+        if (r == 1 && again(&c, &o) != 0)
             r = -1;
     }
     client_close(&c);
@@ -228,7 +256,7 @@ const struct applet applet_events = {
     .name = "events",
     .brief = "what was asked of a server, and what came of it",
     .usage =
-        "usage: od events [--since N] [--follow] [--json] [--socket PATH]\n"
+        "usage: od events [--since N] [--follow] [--json] [--server WHERE]\n"
         "\n"
         "Prints the events of the server that runs: each action that it was asked for, "
         "by\n"
@@ -238,10 +266,12 @@ const struct applet applet_events = {
         "\n"
         "Options:\n"
         "  --since N      only events behind number N; 0, all that are kept, by default\n"
-        "  --follow, -f   go on with those that come, over restarts of the server's "
+        "  --follow       go on with those that come, over restarts of the server's "
         "worker\n"
         "  --json         as they are in the log: one JSON object a line\n"
-        "  --socket PATH  of which server (OD_SOCKET; see od help exec)\n"
+        "  --server WHERE of which server, a name or a path (OD_SERVER; od help exec)\n"
+        "  --socket PATH  the same (OD_SOCKET)\n"
+        "  -h, --help     this text\n"
         "\n"
         "The log itself is in the folder events of the server's state, which od serve "
         "names\n"

@@ -9,15 +9,17 @@
  * exec_options.c, the requests in exec_request.c, --stop in exec_stop.c.
  */
 #include "applet.h"
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/list.h"
 #include "base/xalloc.h"
 #include "exec.h"
+#include "ipc/answer.h"
+#include "ipc/attach.h"
+#include "ipc/call.h"
+#include "os/null.h"
 #include "os/sig.h"
-#include "proto/answer.h"
-#include "proto/attach.h"
-#include "proto/call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +27,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define INTERRUPT_MS 1000 /* for passing C-c on, and between two of them */
@@ -45,31 +48,65 @@ struct exec {
     int64_t op;           /* the same; -1: not known */
 };
 
-/* One line on standard error, whatever bytes the text has. */
+/* What was last written to standard output and to standard error. */
+static char last_byte[2] = {'\n', '\n'};
+
+/* Both are one terminal, file or pipe, so that they are read as one text. */
+static bool one_place(void)
+{
+    static enum { UNKNOWN, ONE, TWO } place;
+    struct stat out, err;
+    if (place == UNKNOWN) {
+        bool both = fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0;
+        bool same = both && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+        place = same || (isatty(STDOUT_FILENO) && isatty(STDERR_FILENO)) ? ONE : TWO;
+    }
+    return place == ONE;
+}
+
+static void wrote(int fd, struct str bytes)
+{
+    if (bytes.n > 0)
+        last_byte[fd == STDERR_FILENO] = bytes.p[bytes.n - 1];
+    if (bytes.n > 0 && one_place())
+        last_byte[0] = last_byte[1] = bytes.p[bytes.n - 1];
+}
+
+/* One line on standard error, whatever bytes the text has; it begins at the margin. */
 void exec_say(struct str text)
 {
     struct buf line = BUF_INIT(8192);
-    buf_addz(&line, "od exec: ");
+    buf_addf(&line, "%s: ", called_name());
     buf_adds(&line, str_sub(text, 0, 8000));
     for (size_t i = 0; i < line.n; i++) {
         if ((unsigned char)line.p[i] < 0x20 || line.p[i] == 0x7f)
             line.p[i] = ' ';
     }
     buf_addc(&line, '\n');
-    ssize_t ignored = write(STDERR_FILENO, line.p, line.n);
+    struct str bytes = buf_str(&line);
+    struct buf begun = BUF_INIT(8192 + 1);
+    if (last_byte[1] != '\n') { /* in one write, as others may write there too */
+        buf_addc(&begun, '\n');
+        buf_adds(&begun, bytes);
+        bytes = buf_str(&begun);
+    }
+    ssize_t ignored = write(STDERR_FILENO, bytes.p, bytes.n);
     (void)ignored;
+    wrote(STDERR_FILENO, bytes);
+    buf_release(&begun);
     buf_release(&line);
 }
 
-/* Text of ours on standard output. -1: it could not be written, and said so. */
-static int print(struct str text)
+/* All of text to fd. Returns -1 after an error message if it cannot be written. */
+static int print_to(int fd, struct str text)
 {
+    wrote(fd, text);
     while (text.n > 0) {
-        ssize_t n = write(STDOUT_FILENO, text.p, text.n);
+        ssize_t n = write(fd, text.p, text.n);
         if (n > 0) {
             text = str_sub(text, (size_t)n, text.n);
         } else if (errno == EAGAIN) {
-            struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};
+            struct pollfd p = {.fd = fd, .events = POLLOUT};
             poll(&p, 1, -1);
         } else if (errno != EINTR) {
             struct err e;
@@ -82,12 +119,16 @@ static int print(struct str text)
     return 0;
 }
 
+static int print(struct str text) { return print_to(STDOUT_FILENO, text); }
+
 static int print_json(const struct json *j)
 {
     struct buf out = BUF_INIT(2 * FRAME_MAX);
     json_print(&out, j);
     buf_addc(&out, '\n');
-    int ok = print(buf_str(&out));
+    if (buf_full(&out))
+        exec_say(STR("the answer is too long to be printed"));
+    int ok = buf_full(&out) ? -1 : print(buf_str(&out));
     buf_release(&out);
     return ok;
 }
@@ -140,7 +181,7 @@ static void interrupt(struct exec *x)
     if (x->op >= 0)
         json_put_int(q, "op", x->op);
     json_put_z(q, "signal", "INT");
-    json_free(call_simple(o->socket, q, INTERRUPT_MS, NULL));
+    json_free(call_simple(x->call.client->server.path, q, INTERRUPT_MS, NULL));
     json_free(q);
 }
 
@@ -168,9 +209,12 @@ static void on_signal(struct call *c, int signo)
 static int on_output(struct call *c, bool error, struct str bytes)
 {
     struct exec *x = exec_of(c);
+    int fd = error ? STDERR_FILENO : STDOUT_FILENO;
     x->queued = false;
-    if (call_write(c, error ? STDERR_FILENO : STDOUT_FILENO, bytes) == 0)
+    if (call_write(c, fd, bytes) == 0) {
+        wrote(fd, bytes);
         return 0;
+    }
     int saved = errno;
     if (saved == EPIPE) {
         x->nobody_reads = true;
@@ -198,12 +242,13 @@ static void on_note(struct call *c, const struct json *note)
     struct str kind = json_str(note, "note", "");
     if (str_eq(kind, STR("started")))
         on_started(x, note);
-    bool queued = str_eq(kind, STR("queued")), waiting = str_eq(kind, STR("waiting"));
+    bool queued = str_eq(kind, STR("queued")), stuck = str_eq(kind, STR("stdin"));
+    bool waiting = str_eq(kind, STR("waiting")) || str_eq(kind, STR("probably_waiting"));
     x->queued = x->queued || queued;
     if (x->o->quiet || (waiting && x->o->return_on_input))
         return; /* the result will say so */
     /* So it will of what can wait for it, when it is JSON. */
-    if (x->o->json && !queued && !waiting)
+    if (x->o->json && !queued && !waiting && !stuck)
         return;
     struct buf text = BUF_INIT(8192);
     answer_note(&text, note);
@@ -227,7 +272,8 @@ int exec_report(const struct options *o, const struct json *r)
         if (print_json(r) < 0)
             return ANSWER_OURS;
     } else if (json_has(r, "output")) {
-        if (print(json_str(r, "output", "")) < 0)
+        if (print(json_str(r, "output", "")) < 0 ||
+            print_to(STDERR_FILENO, json_str(r, "stderr", "")) < 0)
             return ANSWER_OURS;
     }
     struct buf text = BUF_INIT(8192);
@@ -237,7 +283,10 @@ int exec_report(const struct options *o, const struct json *r)
         print(buf_str(&text));
         buf_reset(&text);
     }
-    answer_words(&text, r, o->socket);
+    struct buf command = BUF_INIT(8192);
+    exec_command(&command, o);
+    answer_words(&text, r, buf_z(&command));
+    buf_release(&command);
     if (text.n && (!ok || (!o->quiet && !o->json)))
         exec_say(buf_str(&text));
     buf_release(&text);
@@ -291,7 +340,9 @@ static int perform_alone(const struct options *o, struct json *q, bool start, bo
 {
     struct client client = {.fd = -1};
     int status = ANSWER_OURS;
-    if (!q || client_open(&client, o->socket, start, e) < 0)
+    if (q)
+        exec_put_command(q, o);
+    if (!q || client_open(&client, o->server, start, e) < 0)
         exec_fail(o, e);
     else
         status = perform(&client, o, q, input, forward);
@@ -351,12 +402,13 @@ static int do_attach(const struct options *o, struct err *e)
     }
     struct client client = {.fd = -1};
     struct json *q = exec_request("attach");
+    exec_put_command(q, o);
     const char *term = getenv("TERM"), *name = o->session ? o->session : "main";
     int status = ANSWER_OURS, code = 0;
     enum attach_end end = ATTACH_FAILED;
     if (exec_put_target(q, o, e) == 0 && exec_put_making(q, o, e) == 0 &&
         exec_put_text(q, "term", term, e) == 0 &&
-        client_open(&client, o->socket, true, e) == 0)
+        client_open(&client, o->server, true, e) == 0)
         end = attach_run(&client, q, signals_fd, o->detach_key, &code, e);
     client_close(&client);
     json_free(q);
@@ -387,7 +439,7 @@ static int do_attach(const struct options *o, struct err *e)
 static int do_list(const struct options *o, struct err *e)
 {
     struct json *q = exec_request("list");
-    struct json *r = call_simple(o->socket, q, SMALL_MS, e);
+    struct json *r = call_simple(o->server, q, SMALL_MS, e);
     json_free(q);
     if (!r && e->code == ERR_NOTFOUND) {
         r = json_object();
@@ -408,15 +460,6 @@ static int do_list(const struct options *o, struct err *e)
     }
     json_free(r);
     return status;
-}
-
-/* A descriptor of ours must never become the one that output goes to. */
-static void fill_standard_descriptors(void)
-{
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0)
-            return;
-    }
 }
 
 static int dispatch(const struct options *o, struct err *e)
@@ -446,19 +489,18 @@ static int exec_main(int argc, char **argv)
     struct options o;
     struct err e = ERR_INIT;
     int status;
-    fill_standard_descriptors();
+    null_fill(); /* a descriptor of ours must not become the one that output goes to */
     if (exec_parse(&o, argc, argv, &e) < 0) {
         status = exec_fail(&o, &e);
     } else if (o.verbs & V_HELP) {
-        status = print(str_of(exec_usage)) < 0 ? ANSWER_OURS : 0;
+        status = applet_help(&applet_exec) ? ANSWER_OURS : 0;
     } else if (open_signals(o.verbs & V_ATTACH, &e) < 0) {
         status = exec_fail(&o, &e);
     } else {
         signal(SIGPIPE, SIG_IGN);
         status = dispatch(&o, &e);
     }
-    free(o.env);
-    free(o.keys);
+    exec_options_free(&o);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #define OD_EXEC_H
 
 #include "base/json.h"
+#include "net/sockpath.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,14 +24,17 @@ enum verb {
     V_HELP = 1 << 8
 };
 
-/* What the command line says; everything is borrowed from argv. */
+/* What the command line says; everything is borrowed from argv and flags. */
 struct options {
     unsigned verbs; /* enum verb; 0: run what words or file say */
-    const char *session, *process, *socket;
+    const char *session, *process;
+    const char *server; /* WHERE (net/sockpath.h), or NULL */
+    char socket_space[SOCKPATH_MAX];
     const char *file, *cwd, *user, *shell;
     const char *input, *input_file, *signal;
     const char **env; /* owned array */
     const char **keys; /* owned array */
+    char **flags;      /* owned; the words of OD_EXEC_FLAGS, or NULL */
     int env_count, key_count;
     char **words;
     int word_count;
@@ -52,10 +56,18 @@ int exec_report(const struct options *o, const struct json *r);
 
 /* exec_options.c */
 extern const char exec_usage[];
-/* -1: e says what is wrong, or does not go together. */
+/*
+ * Reads OD_EXEC_FLAGS and the command line, which wins. Returns -1 and sets *e if an
+ * option is wrong or two do not go together. The caller frees o after either.
+ */
 int exec_parse(struct options *o, int argc, char **argv, struct err *e);
+void exec_options_free(struct options *o);
 
 /* exec_request.c; each is the caller's, NULL: see e */
+/* Appends what a command line that asks the same server begins with: "od exec". */
+void exec_command(struct buf *out, const struct options *o);
+/* Has the server's hints begin with it. */
+void exec_put_command(struct json *q, const struct options *o);
 struct json *exec_request(const char *verb);
 struct json *exec_run_request(const struct options *o, bool input, struct err *e);
 struct json *exec_input_request(const struct options *o, struct err *e);

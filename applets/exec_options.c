@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* What the command line of `od exec` says, and its help. */
+#include "base/called.h"
+#include "base/words.h"
 #include "base/xalloc.h"
 #include "exec.h"
-#include "proto/attach.h"
+#include "ipc/attach.h"
 
 #include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FLAGS_ENV "OD_EXEC_FLAGS"
+
+enum { NO_LIMIT = -1 }; /* "none", in place of a time that the flags give */
 
 const char exec_usage[] =
     "Usage: od exec [OPTION]... [--] COMMAND...\n"
@@ -30,9 +38,13 @@ const char exec_usage[] =
     "                        goes on\n"
     "      --idle SEC        answer after SEC seconds without new output\n"
     "      --return-on-input\n"
-    "                        answer when the command waits for somebody to type\n"
+    "                        answer when the command waits for somebody to type, or\n"
+    "                        probably does: it may, and has been silent for 2 s\n"
+    "                        within a line\n"
     "  -d, --detach          answer at the start and print what names the command\n"
-    "      --no-wait         refuse when the session is busy, instead of queueing\n"
+    "      --no-wait         refuse when the session is busy, instead of queueing; as\n"
+    "                        the note of a call that queues says, --input, --key and\n"
+    "                        --kill reach what runs, and -s OTHER does not wait\n"
     "  -n, --no-stdin        pass no standard input on\n"
     "      --new             a process of its own instead of a session: standard\n"
     "                        output and error apart. Several words are the program\n"
@@ -53,8 +65,11 @@ const char exec_usage[] =
     "      --raw-input TEXT  type TEXT and nothing else\n"
     "      --input-file FILE\n"
     "                        type the bytes of FILE (-: standard input)\n"
-    "      --key KEYS        press keys, in this order, after any input: C-c, C-d,\n"
-    "                        Enter, Tab, Escape, Up, F1, ...; separated by commas\n"
+    "      --key KEYS        press keys, in this order, after any input, as tmux\n"
+    "                        send-keys does: Enter, Tab, Escape, Space, BSpace, Up,\n"
+    "                        Home, PageUp, F1, ..., any character with C- or M-, as\n"
+    "                        C-c, and keys with S-, as S-Tab; separated by commas.\n"
+    "                        What is not the name of a key is typed: q, y, hello\n"
     "      --eof             end the input\n"
     "      --signal SIG      signal the job in the foreground (INT, TERM, 9, ...)\n"
     "      --kill            end the whole tree of the command, daemons too: TERM,\n"
@@ -77,21 +92,73 @@ const char exec_usage[] =
     "Form:\n"
     "      --text            output as a terminal would show it at the end, long\n"
     "                        text as head and tail\n"
-    "      --json            the result as a JSON object, with the text as \"output\"\n"
+    "      --json            the result as a JSON object on one line, with the text as\n"
+    "                        \"output\"; members that do not apply are absent\n"
     "  -q, --quiet           no notes on standard error; errors only\n"
     "\n"
     "The server:\n"
-    "      --socket PATH     which one (@NAME: an abstract socket)\n"
+    "      --server WHERE    which one: its name, or the path of its socket, which has\n"
+    "                        a slash. Without it: the server default if it runs, else\n"
+    "                        the only one that runs; one is started if none does\n"
+    "      --socket PATH     the same; a word without a slash is a path too\n"
     "      --stop            end it, and all that it runs: TERM, and after 2\n"
     "                        seconds KILL. Status 0 when nothing is left, 1 when\n"
     "                        something is, or it took longer than -t (30)\n"
     "  -h, --help            this text\n"
     "\n"
-    "SEC may have a fraction and a unit: 0.5, 250ms, 10m, 2h.\n"
+    "SEC may have a fraction and a unit: 0.5, 250ms, 10m, 2h. \"none\" is no limit.\n"
+    "\n"
+    "Result of --json:\n"
+    "  ok                   whether it was done; if not, see error\n"
+    "  error.code, error.text, error.exit\n"
+    "                       BUSY, NOTFOUND, ...; a sentence; the exit status\n"
+    "                       if it is not 125\n"
+    "  state                ended, running, shell_ended (it ended its shell),\n"
+    "                       none (nothing runs)\n"
+    "  exit, signal         of what ended: its status, and the number of the\n"
+    "                       signal that ended it\n"
+    "  why                  of what is running: timeout, idle, input, detached\n"
+    "                       or cancelled\n"
+    "  waiting.state, waiting.how, waiting.pid, waiting.comm\n"
+    "                       of what is running: whether it waits for input\n"
+    "                       (yes, no, unknown), how that is known, and which\n"
+    "                       process does\n"
+    "  session, process, pid, op\n"
+    "                       where it ran, and its number there\n"
+    "  cwd                  the directory of the session afterwards\n"
+    "  duration_ms          how long it has run\n"
+    "  output, stderr       text as --text shows it; stderr only of a process\n"
+    "  cut.from, cut.to, cut.bytes, cut.lines\n"
+    "                       the part of output that the text leaves out, as\n"
+    "                       a range for --logs, and in bytes and lines of text\n"
+    "  stderr_cut.from, stderr_cut.to, stderr_cut.bytes, stderr_cut.lines\n"
+    "                       the same of stderr, for --logs --stderr\n"
+    "  from, to             the range of the output, for --logs --offset\n"
+    "  notes[].note, notes[].text\n"
+    "                       what is a note on standard error otherwise: its\n"
+    "                       kind, and the sentence\n"
+    "  gaps                 ranges [from, to] of output that is lost\n"
+    "  processes, ended, text\n"
+    "                       of --kill: the number of processes found, whether\n"
+    "                       the session has ended, what could not be done\n"
+    "  sessions[].name, sessions[].state, sessions[].shell,\n"
+    "  sessions[].terminal, sessions[].pid, sessions[].cwd, sessions[].path,\n"
+    "  sessions[].op, sessions[].command, sessions[].running_ms,\n"
+    "  sessions[].last_background, sessions[].untold, sessions[].attached,\n"
+    "  sessions[].output\n"
+    "                       of --list: each session; path is its PATH, op its\n"
+    "                       last command, untold whether that ended with\n"
+    "                       nobody waiting, attached how many terminals look\n"
+    "                       at it, output the bytes it has written\n"
+    "  processes[].name, processes[].command, processes[].cwd,\n"
+    "  processes[].state, processes[].pid, processes[].exit,\n"
+    "  processes[].running_ms, processes[].output, processes[].error_output\n"
+    "                       of --list: each process of --new\n"
     "\n"
     "Standard input: a pipe or a file is passed on to the command. A terminal or\n"
     "/dev/null is not; then the session's terminal is the command's input, and\n"
-    "--input, from another call, types there. In a loop that reads a list, give -n.\n"
+    "--input, from another call, types there. In a loop that reads a list, give -n. A\n"
+    "command that waits for a pipe which gives nothing for 2 s is reported.\n"
     "\n"
     "Signals: C-c (SIGINT) interrupts the command, and its result is waited for; a\n"
     "second C-c within a second stops waiting. SIGTERM interrupts too and waits for\n"
@@ -108,14 +175,24 @@ const char exec_usage[] =
     "  130  not waited for, after C-c\n"
     "\n"
     "Environment:\n"
-    "  OD_SOCKET        the server's socket, when --socket is not given\n"
-    "  XDG_RUNTIME_DIR  where the socket is otherwise\n"
+    "  OD_EXEC_FLAGS    options for every call, as \"-t 60 --text\": split into words\n"
+    "                   with quotes as a shell does, nothing is expanded. Options of\n"
+    "                   the call win. Not for those that need no command to run\n"
+    "                   (--wait, --list, ...), nor -f\n"
+    "  OD_SERVER        which server, when --server is not given\n"
+    "  OD_SOCKET        the path of its socket, when neither is; a server that is\n"
+    "                   started listens there, if the folder exists\n"
+    "  XDG_RUNTIME_DIR  where sockets are otherwise\n"
     "  OD_OP            set in what a session runs, so that a command that calls the\n"
     "                   session it runs in is refused instead of waiting for itself\n"
     "\n"
     "Files:\n"
-    "  $XDG_RUNTIME_DIR/od/sock, /tmp/od-UID/sock, abstract @od-UID\n"
-    "                   where the server is looked for, in this order\n"
+    "  $XDG_RUNTIME_DIR/od/sock, /tmp/od-UID/sock\n"
+    "                   where the server is looked for, in this order; another server's\n"
+    "                   is NAME/sock there. If neither folder can be had: .run in the\n"
+    "                   state directory, ~/.od, /run/od-UID, /dev/shm/od-UID and\n"
+    "                   /var/tmp/od-UID; if none can: an abstract socket, which counts\n"
+    "                   in its container only\n"
     "\n"
     "Examples:\n"
     "  od exec 'cd /src && make'; od exec pwd\n"
@@ -129,7 +206,7 @@ enum long_only {
     O_IDLE = 256, O_RETURN_ON_INPUT, O_NO_WAIT, O_NEW, O_CWD, O_ENV, O_USER, O_SHELL,
     O_WAIT, O_INPUT, O_RAW_INPUT, O_INPUT_FILE, O_KEY, O_EOF, O_SIGNAL, O_KILL, O_END,
     O_DETACH_KEY, O_LIST, O_LOGS, O_FOLLOW, O_OFFSET, O_LIMIT, O_STDERR, O_TEXT,
-    O_JSON, O_SOCKET, O_STOP
+    O_JSON, O_SERVER, O_SOCKET, O_STOP
 };
 
 static const struct option long_options[] = {
@@ -167,6 +244,7 @@ static const struct option long_options[] = {
     {"text", no_argument, NULL, O_TEXT},
     {"json", no_argument, NULL, O_JSON},
     {"quiet", no_argument, NULL, 'q'},
+    {"server", required_argument, NULL, O_SERVER},
     {"socket", required_argument, NULL, O_SOCKET},
     {"stop", no_argument, NULL, O_STOP},
     {"help", no_argument, NULL, 'h'},
@@ -175,6 +253,10 @@ static const struct option long_options[] = {
 
 static int want_ms(const char *name, int64_t *out, struct err *e)
 {
+    if (strcmp(optarg, "none") == 0) {
+        *out = NO_LIMIT;
+        return 0;
+    }
     if (str_to_ms(str_of(optarg), out) == 0 && *out > 0)
         return 0;
     return err_set(e, ERR_INVALID, "%s wants a time in seconds, not \"%s\"", name,
@@ -249,7 +331,10 @@ static int take_option(struct options *o, int c, struct err *e)
     case O_STDERR: o->error_stream = true; return 0;
     case O_TEXT: o->text = true; return 0;
     case O_JSON: o->json = true; return 0;
-    case O_SOCKET: o->socket = optarg; return 0;
+    case O_SERVER: o->server = optarg; return 0;
+    case O_SOCKET:
+        o->server = sockpath_of_path(optarg, o->socket_space);
+        return 0;
     case O_STOP: o->verbs |= V_STOP; return 0;
     default: return -1;
     }
@@ -289,21 +374,23 @@ static int check_options(struct options *o, struct err *e)
     else if (o->json && o->follow)
         wrong = "--follow has no end that --json could report";
     if (wrong)
-        return err_set(e, ERR_INVALID, "%s (see: od help exec)", wrong);
+        return err_set(e, ERR_INVALID, "%s (see: %s)", wrong, called_help("exec").z);
     return 0;
 }
 
-int exec_parse(struct options *o, int argc, char **argv, struct err *e)
+/* Reads the options up to the first word, which *at is the index of. */
+static int parse_words(struct options *o, int argc, char **argv, int *at, struct err *e)
 {
-    *o = (struct options){.detach_key = ATTACH_KEY};
     opterr = 0;
+    optind = 0; /* from the beginning, also where it was used before */
     int c;
     /* "+": options end at the first word, for the others are the command's. */
     while ((c = getopt_long(argc, argv, "+:s:f:t:dnp:qih", long_options, NULL)) != -1) {
         /* Where a value is missing, a libc may count the missing word too. */
         const char *shown = argv[(optind > argc ? argc : optind) - 1];
+        struct called more = called_help("exec");
         if (c == ':')
-            return err_set(e, ERR_INVALID, "%s wants a value (see: od help exec)", shown);
+            return err_set(e, ERR_INVALID, "%s wants a value (see: %s)", shown, more.z);
         if (c != '?') {
             if (take_option(o, c, e) < 0)
                 return -1;
@@ -311,14 +398,125 @@ int exec_parse(struct options *o, int argc, char **argv, struct err *e)
         }
         /* A bad letter may stand in the middle of a word that is not yet done. */
         bool is_long = strncmp(shown, "--", 2) == 0;
-        const char *more = "(see: od help exec)";
         if (is_long && optopt && strchr(shown, '='))
-            return err_set(e, ERR_INVALID, "%s takes no value %s", shown, more);
+            return err_set(e, ERR_INVALID, "%s takes no value (see: %s)", shown, more.z);
         if (optopt)
-            return err_set(e, ERR_INVALID, "there is no option -%c %s", optopt, more);
-        return err_set(e, ERR_INVALID, "there is no option %s %s", shown, more);
+            return err_set(e, ERR_INVALID, "there is no option -%c (see: %s)", optopt,
+                           more.z);
+        return err_set(e, ERR_INVALID, "there is no option %s (see: %s)", shown, more.z);
     }
-    o->words = argv + optind;
-    o->word_count = argc - optind;
-    return o->verbs & V_HELP ? 0 : check_options(o, e);
+    *at = optind;
+    return 0;
+}
+
+/* OD_EXEC_FLAGS: options of how to run, not what, and not what is asked for. */
+static int parse_flags(struct options *o, struct err *e)
+{
+    const char *text = getenv(FLAGS_ENV);
+    int n, at = 1;
+    if (!text || !*text)
+        return 0;
+    if (!(o->flags = words_split(str_of(text), &n, e))) {
+        struct err why = *e;
+        return err_set(e, ERR_INVALID, FLAGS_ENV ": %s", why.text);
+    }
+    /* As an argv: a first word that is not looked at, and NULL at the end. */
+    char name[] = "od exec", **argv = xcalloc((size_t)n + 2, sizeof(*argv));
+    argv[0] = name;
+    memcpy(argv + 1, o->flags, (size_t)n * sizeof(*argv));
+    int rc = parse_words(o, n + 1, argv, &at, e);
+    const char *word = at <= n ? argv[at] : NULL;
+    free(argv);
+    if (rc < 0) {
+        struct err why = *e;
+        return err_set(e, ERR_INVALID, FLAGS_ENV ": %s", why.text);
+    }
+    if (word)
+        return err_set(e, ERR_INVALID, FLAGS_ENV " holds options only, not %.100s", word);
+    if (o->verbs || o->file || o->end || o->follow || o->has_offset || o->has_limit ||
+        o->error_stream)
+        return err_set(e, ERR_INVALID,
+                       FLAGS_ENV " holds an option that is for one call only (see: %s)",
+                       called_help("exec").z);
+    return 0;
+}
+
+static const char *either(const char *given, const char *flag)
+{
+    return given ? given : flag;
+}
+
+/* Adds to o what only the flags f have, as far as it is about what o asks for. */
+static void add_flags(struct options *o, const struct options *f)
+{
+    bool runs = !o->verbs, waits = runs || (o->verbs & V_WAIT);
+    if (!o->session && !o->process && !o->own) {
+        o->own = f->own && runs;
+        o->session = o->own ? NULL : f->session;
+        o->process = f->session && !o->own ? NULL : f->process;
+        if (runs && !o->own)
+            o->process = NULL;
+    } else if (o->own && !o->process) {
+        o->process = f->process;
+    }
+    if (!o->server && f->server == f->socket_space) {
+        memcpy(o->socket_space, f->socket_space, sizeof(o->socket_space));
+        o->server = o->socket_space;
+    }
+    o->server = either(o->server, f->server);
+    o->cwd = either(o->cwd, f->cwd);
+    o->user = either(o->user, f->user);
+    o->shell = either(o->shell, f->shell);
+    if (waits && !o->limit_ms)
+        o->limit_ms = f->limit_ms;
+    if (waits && !o->idle_ms)
+        o->idle_ms = f->idle_ms;
+    if (!o->text && !o->json) {
+        o->text = f->text;
+        o->json = f->json && !o->follow;
+    }
+    o->detach |= f->detach && runs;
+    o->no_wait |= f->no_wait;
+    o->return_on_input |= f->return_on_input;
+    o->no_stdin |= f->no_stdin;
+    o->quiet |= f->quiet;
+    if (!o->detach_key)
+        o->detach_key = f->detach_key;
+    /* The later of two values of a variable counts. */
+    const char **env = xcalloc((size_t)(f->env_count + o->env_count) + 1, sizeof(*env));
+    for (int i = 0; i < f->env_count; i++)
+        env[i] = f->env[i];
+    for (int i = 0; i < o->env_count; i++)
+        env[f->env_count + i] = o->env[i];
+    free(o->env);
+    o->env = env;
+    o->env_count += f->env_count;
+}
+
+int exec_parse(struct options *o, int argc, char **argv, struct err *e)
+{
+    struct options flags = {0};
+    int at = argc;
+    *o = (struct options){0};
+    int rc = parse_words(o, argc, argv, &at, e);
+    if (rc == 0 && !(o->verbs & V_HELP))
+        rc = parse_flags(&flags, e);
+    o->words = argv + at;
+    o->word_count = argc - at;
+    if (rc == 0)
+        add_flags(o, &flags);
+    o->flags = flags.flags;
+    free(flags.env);
+    free(flags.keys);
+    o->limit_ms = o->limit_ms == NO_LIMIT ? 0 : o->limit_ms;
+    o->idle_ms = o->idle_ms == NO_LIMIT ? 0 : o->idle_ms;
+    o->detach_key = o->detach_key ? o->detach_key : ATTACH_KEY;
+    return rc < 0 || (o->verbs & V_HELP) ? rc : check_options(o, e);
+}
+
+void exec_options_free(struct options *o)
+{
+    free(o->env);
+    free(o->keys);
+    words_free(o->flags);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What is asked of the server, from what the command line says (frame.h). */
+#include "base/called.h"
 #include "base/enc.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "exec.h"
-#include "proto/frame.h"
+#include "ipc/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,24 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+void exec_command(struct buf *out, const struct options *o)
+{
+    buf_addz(out, called("exec").z);
+    if (o->server) {
+        buf_addz(out, strpbrk(o->server, "/@") ? " --socket " : " --server ");
+        called_add_word(out, str_of(o->server));
+    }
+}
+
+void exec_put_command(struct json *q, const struct options *o)
+{
+    struct buf command = BUF_INIT(8192);
+    exec_command(&command, o);
+    if (utf8_valid(buf_str(&command)))
+        json_put_str(q, "as", buf_str(&command));
+    buf_release(&command);
+}
 
 struct json *exec_request(const char *verb)
 {
@@ -174,6 +193,11 @@ int exec_put_making(struct json *q, const struct options *o, struct err *e)
             buf_addz(&path, at);
         if (cwd)
             buf_addf(&path, "/%s", cwd);
+        if (buf_full(&path)) {
+            buf_release(&path);
+            return err_set(e, ERR_LIMIT, "the directory's name is longer than %zu bytes",
+                           2 * sizeof(here));
+        }
         cwd = path.n && utf8_valid(buf_str(&path)) ? path.p : NULL;
     }
     int ok = exec_put_text(q, "cwd", cwd, e);

@@ -3,9 +3,9 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "exec.h"
+#include "ipc/call.h"
 #include "os/procfs.h"
 #include "os/sys.h"
-#include "proto/call.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -83,9 +83,9 @@ static int check_end(const struct json *before, struct err *e)
 static int stop_server(struct client *client, const struct options *o, struct err *e)
 {
     int64_t ms = o->limit_ms && o->limit_ms < INT_MAX ? o->limit_ms : SMALL_MS;
-    int keeper = sys_pidfd(client->server);
+    int keeper = sys_pidfd(client->server.pid);
     struct json *ask = exec_request("list"), *q = exec_request("stop");
-    struct json *before = call_simple(o->socket, ask, SMALL_MS, e);
+    struct json *before = call_simple(client->server.path, ask, SMALL_MS, e);
     struct call c;
     call_init(&c, client, q, NULL);
     call_leave(&c, SMALL_MS);
@@ -98,7 +98,7 @@ static int stop_server(struct client *client, const struct options *o, struct er
         err_set(e, ERR_TIMEOUT,
                 "the server was told to end and is still there after %lld ms; kill -9 "
                 "%d ends it, and what it runs is left behind",
-                (long long)ms, (int)client->server);
+                (long long)ms, (int)client->server.pid);
         status = 1;
         exec_fail(o, e);
     } else if (check_end(before, e) != 0) {
@@ -120,7 +120,7 @@ int exec_stop(const struct options *o, struct err *e)
 {
     struct client client;
     int status = 0;
-    if (client_open(&client, o->socket, false, e) == 0)
+    if (client_open(&client, o->server, false, e) == 0)
         status = stop_server(&client, o, e);
     else if (e->code != ERR_NOTFOUND)
         status = exec_fail(o, e);

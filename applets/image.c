@@ -7,9 +7,11 @@
  * when it did not come to its end.
  */
 #include "applet.h"
+#include "base/called.h"
 #include "build_info.h"
-#include "engine/image.h"
+#include "image/image.h"
 #include "io/job.h"
+#include "os/null.h"
 #include "os/self.h"
 #include "os/sig.h"
 
@@ -44,7 +46,7 @@ struct image {
 
 static int fail(const struct err *e)
 {
-    fprintf(stderr, "od image: %s\n", e->text);
+    called_say("%s\n", e->text);
     return 1;
 }
 
@@ -198,8 +200,8 @@ static int take_option(struct image *m, char **argv, struct err *e)
             o = &options[i];
     }
     if (argv[0][1] != '-' || !o || !(o->for_ & 1u << m->verb))
-        return err_set(e, ERR_INVALID, "%s has no option %.200s; see od help image",
-                       verbs[m->verb], argv[0]);
+        return err_set(e, ERR_INVALID, "%s has no option %.200s; see %s", verbs[m->verb],
+                       argv[0], called_help("image").z);
     if (!o->take) {
         if (eq)
             return err_set(e, ERR_INVALID, "--%s takes no value", o->name);
@@ -239,10 +241,11 @@ static int take_words(struct image *m, int argc, char **argv, struct err *e)
         }
     }
     if (n < wanted)
-        return err_set(e, ERR_INVALID, "%s needs %s; see od help image", verbs[m->verb],
+        return err_set(e, ERR_INVALID, "%s needs %s; see %s", verbs[m->verb],
                        m->verb == ADD    ? "IN and OUT"
                        : m->verb == MAKE ? "OUT"
-                                         : "IN");
+                                         : "IN",
+                       called_help("image").z);
     m->in = m->verb == MAKE ? NULL : words[0];
     m->out = m->verb == ADD ? words[1] : m->verb == MAKE ? words[0] : NULL;
     if (m->out && strcmp(m->out, "-") == 0)
@@ -359,15 +362,15 @@ static int image_main(int argc, char **argv)
             m.verb = (enum verb)i;
     }
     if (m.verb == VERBS) {
-        fprintf(stderr,
-                "od image: the first word is add, make or show; see od help image\n");
+        called_say("the first word is add, make or show; see %s\n",
+                   called_help("image").z);
         return 2;
     }
     if (take_words(&m, argc - 2, argv + 2, &e) < 0) {
         fail(&e);
         return 2;
     }
-    if (fcntl(STDIN_FILENO, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+    if (null_fill() < 0)
         return 1;
     int rc = run(&m, &e);
     for (size_t i = 0; i < m.spec.binaries_n; i++)
@@ -383,7 +386,7 @@ static int image_main(int argc, char **argv)
         raise(m.signal);
     }
     if (fflush(stdout) != 0) {
-        fprintf(stderr, "od image: cannot write: %s\n", strerror(errno));
+        called_say("cannot write: %s\n", strerror(errno));
         return 1;
     }
     return m.status;
@@ -427,6 +430,7 @@ const struct applet applet_image = {
         "  --force               replace the file OUT, and another program at PATH\n"
         "  --from FILE           make: the root file system\n"
         "  --folder              make: an OCI layout in the folder OUT\n"
+        "  -h, --help            this text\n"
         "\n"
         "Examples:\n"
         "  podman save debian | od image add - debian_od.tar --tag debian_od\n"

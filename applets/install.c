@@ -4,6 +4,7 @@
  * from a volume. It needs nothing of the image that it runs in.
  */
 #include "applet.h"
+#include "base/called.h"
 #include "build_info.h"
 #include "os/self.h"
 
@@ -20,12 +21,12 @@ enum { BLOCK = 128 << 10 };
 static int fail(const char *what, const char *dir, const char *name)
 {
     int why = errno;
-    fprintf(stderr, "od install: cannot %s %s%s%s: %s%s\n", what, dir, *name ? "/" : "",
-            name, strerror(why),
-            why == EROFS    ? "; choose a folder that can be written to, such as a volume"
-            : why == EACCES ? "; it belongs to somebody else"
-            : why == ENOSPC ? "; the volume is full"
-                            : "");
+    called_say("cannot %s %s%s%s: %s%s\n", what, dir, *name ? "/" : "", name,
+               strerror(why),
+               why == EROFS ? "; choose a folder that can be written to, such as a volume"
+               : why == EACCES ? "; it belongs to somebody else"
+               : why == ENOSPC ? "; the volume is full"
+                               : "");
     return 1;
 }
 
@@ -109,10 +110,10 @@ static int install(const char *path, bool links, bool force)
         return fail("install into", path, "");
     enum there there = look(dir);
     if (there == FOLDER || (there == FOREIGN && !force)) {
-        fprintf(stderr, "od install: %s/od is %s%s\n", path,
-                there == FOLDER ? "a folder" : "another program",
-                there == FOLDER ? ": remove it, or choose another place"
-                                : " and stays; --force replaces it");
+        called_say("%s/od is %s%s\n", path,
+                   there == FOLDER ? "a folder" : "another program",
+                   there == FOLDER ? ": remove it, or choose another place"
+                                   : " and stays; --force replaces it");
         return 1;
     }
     /* Nothing half is left by a container that is stopped. */
@@ -134,19 +135,18 @@ static int install_main(int argc, char **argv)
         else if (strcmp(argv[i], "--force") == 0)
             force = true;
         else if (argv[i][0] == '-' || dir || !argv[i][0]) {
-            fprintf(stderr, "od install: %s: not understood; see od help install\n",
-                    argv[i]);
+            called_say("%s: not understood; see %s\n", argv[i], called_help("install").z);
             return 2;
         } else
             dir = argv[i];
     }
     if (!dir) {
-        fprintf(stderr, "od install: which folder? see od help install\n");
+        called_say("which folder? see %s\n", called_help("install").z);
         return 2;
     }
     int rc = install(dir, links, force);
     if (fflush(stdout) != 0) {
-        fprintf(stderr, "od install: cannot write: %s\n", strerror(errno));
+        called_say("cannot write: %s\n", strerror(errno));
         return 1;
     }
     return rc;
@@ -167,6 +167,8 @@ const struct applet applet_install = {
              "\n"
              "Options:\n"
              "  --links  links DIR/od-APPLET beside it, too\n"
-             "  --force  replace another program\n",
+             "  --force  replace another program\n"
+             "  -h, --help\n"
+             "           this text\n",
     .main = install_main,
 };

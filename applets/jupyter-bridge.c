@@ -7,8 +7,9 @@
 #include "applet.h"
 #include "bridge.h"
 
+#include "base/called.h"
 #include "base/xalloc.h"
-#include "proto/answer.h"
+#include "ipc/answer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ static const char usage[] =
     "\n"
     "  -c, --code CODE       the cell\n"
     "  -k, --kernel NAME     a kernelspec's name or a language (python3)\n"
-    "  -n, --name NAME       which running kernel; made when it is new (python, or\n"
+    "  -s, --name NAME       which running kernel; made when it is new (python, or\n"
     "                        what -k says)\n"
     "      --embedded        od's own kernel, also where ipykernel is\n"
     "      --jupyter         never od's own kernel\n"
@@ -59,7 +60,8 @@ static const char usage[] =
     "      --restart         start the kernel anew: names are gone\n"
     "      --close           end it\n"
     "  -v, --verbose         which kernel it is, and how long it took to start\n"
-    "      --socket PATH     which server (@NAME: an abstract socket)\n"
+    "      --server WHERE    which server, a name or a path (OD_SERVER; od help exec)\n"
+    "      --socket PATH     the same (OD_SOCKET)\n"
     "  -h, --help            this text\n"
     "\n"
     "Text of the cell goes to standard output, error output and tracebacks to\n"
@@ -92,8 +94,13 @@ static int do_list(const struct bridge *o)
 {
     struct err e = ERR_INIT;
     struct json *q = bridge_request(o, "kernels");
-    struct json *r = call_simple(o->socket, q, SMALL_MS, &e);
+    struct json *r = call_simple(o->server, q, SMALL_MS, &e);
     json_free(q);
+    if (r && !json_bool(r, "ok", false)) {
+        err_set(&e, ERR_IO, "%s", json_str(json_get(r, "error"), "text", "refused").p);
+        json_free(r);
+        r = NULL;
+    }
     if (!r)
         return bridge_fail(&e);
     if (o->json) {
@@ -144,6 +151,7 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
         INTERRUPT,
         RESTART,
         CLOSE,
+        SERVER,
         SOCKET,
         IMAGES,
         EMBEDDED,
@@ -159,7 +167,7 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
     };
     static const struct option longs[] = {{"code", 1, NULL, 'c'},
                                           {"kernel", 1, NULL, 'k'},
-                                          {"name", 1, NULL, 'n'},
+                                          {"name", 1, NULL, 's'},
                                           {"embedded", 0, NULL, EMBEDDED},
                                           {"jupyter", 0, NULL, JUPYTER},
                                           {"timeout", 1, NULL, 't'},
@@ -179,10 +187,11 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
                                           {"restart", 0, NULL, RESTART},
                                           {"close", 0, NULL, CLOSE},
                                           {"verbose", 0, NULL, 'v'},
+                                          {"server", 1, NULL, SERVER},
                                           {"socket", 1, NULL, SOCKET},
                                           {"help", 0, NULL, 'h'},
                                           {0}};
-    for (int c; (c = getopt_long(argc, argv, "c:k:n:t:o:vh", longs, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "c:k:s:n:t:o:vh", longs, NULL)) != -1;) {
         switch (c) {
         case 'c':
             o->code = optarg;
@@ -190,7 +199,8 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
         case 'k':
             o->kernel = optarg;
             break;
-        case 'n':
+        case 's':
+        case 'n': /* what it was before -s was a name everywhere */
             o->name = optarg;
             break;
         case 'o':
@@ -228,8 +238,11 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
         case CLOSE:
             o->verb = "close";
             break;
+        case SERVER:
+            o->server = optarg;
+            break;
         case SOCKET:
-            o->socket = optarg;
+            o->server = sockpath_of_path(optarg, o->socket_space);
             break;
         case IMAGES:
             o->images = optarg;
@@ -259,10 +272,9 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
                                optarg);
             break;
         case 'h':
-            fputs(usage, stdout);
-            return fflush(stdout) == 0 ? 1 : -1;
+            return applet_help(&applet_jupyter_bridge) == 0 ? 1 : -1;
         default:
-            return err_set(e, ERR_INVALID, "see od help jupyter-bridge");
+            return err_set(e, ERR_INVALID, "see %s", called_help("jupyter-bridge").z);
         }
     }
     if (optind < argc)
@@ -295,7 +307,7 @@ static bool is_notebook(const struct bridge *o)
 static int enter_pwd(struct bridge *o, struct client *client)
 {
     const char *dir = getenv("JUPYTER_PWD");
-    struct buf code = BUF_INIT(PATH_MAX * 2), quoted = BUF_INIT(PATH_MAX * 2);
+    struct buf code = BUF_INIT(PATH_MAX * 7), quoted = BUF_INIT(PATH_MAX * 6 + 2);
     struct err e = ERR_INIT;
     if (!dir || !dir[0])
         return 0;
@@ -332,7 +344,10 @@ static int bridge_main(int argc, char **argv)
     bool history = o.question && strcmp(o.question, "history") == 0;
     if (!o.list && !history && code_of(&o, &code, &e) < 0)
         return bridge_fail(&e);
-    if (client_open(&client, o.socket, true, &e) < 0)
+    int opened = client_open(&client, o.server, true, &e);
+    if (opened == 0)
+        o.server = client.server.path; /* the same one for all that follows */
+    if (opened < 0)
         status = bridge_fail(&e);
     else if (o.list)
         status = do_list(&o);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `od-keeper OPTIONS LOCK READY SELF COMMAND [SOCKET NAME]...`: what `od serve`
- * becomes (see serve.c and os/keeper.h). All but the names are descriptors: the
+ * becomes (see serve.c and keeper/keeper.h). All but the names are descriptors: the
  * options, the lock of the state directory, the one to say "ready" to or -1, our
  * own file, which nobody could find again in an image without /proc, the program
- * to run beside (os/minder.h's body of a spawn) or -1, and the listening sockets.
+ * to run beside (keeper/minder.h's body of a spawn) or -1, and the listening sockets.
  */
 #include "applet.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
-#include "front/http.h"
-#include "os/keeper.h"
-#include "os/minder.h"
+#include "front/fronts.h"
+#include "keeper/keeper.h"
+#include "keeper/minder.h"
 #include "serve.h"
 
 #include <errno.h>
@@ -76,7 +76,7 @@ static int read_command(int fd, struct keeper_command *out)
 static int keeper_main(int argc, char **argv)
 {
     enum { OPTIONS = 1, LOCK, READY, SELF, COMMAND, LISTENERS };
-    struct buf options = BUF_INIT(1 << 20), format = BUF_INIT(256);
+    struct buf options = BUF_INIT(LIMIT_SPAWN_MAX), format = BUF_INIT(256);
     struct keeper_command command = {0};
     struct err e = ERR_INIT;
     if (argc < LISTENERS || (argc - LISTENERS) % 2 != 0) {
@@ -105,7 +105,7 @@ static int keeper_main(int argc, char **argv)
         return 125;
     command.stay = json_bool(o, "stay", false);
     engine_format(&format);
-    http_format(&format);
+    fronts_format(&format);
 
     struct str path = json_str(o, "path", "");
     char *worker[] = {(char *)(uintptr_t) "od-worker", NULL};

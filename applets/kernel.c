@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `od-kernel`: the process of od serve beside one Jupyter kernel. */
 #include "applet.h"
-#include "engine/kernel_host.h"
+#include "kernel/host/host.h"
 
 static int kernel_main(int argc, char **argv)
 {

@@ -14,12 +14,14 @@
  * written down in the environment (OD_FALLTHROUGH) and never tried again.
  */
 #include "applet.h"
+#include "archive/zip_text.h"
+#include "base/called.h"
 #include "base/limits.h"
 #include "build_info.h"
 #include "licences.h"
 #include "os/self.h"
-#include "proto/zip_text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -130,22 +132,53 @@ static int licences(void)
         fprintf(stderr, "od: the licences in this file are damaged\n");
     bool whole = fwrite(buf_z(&text), 1, text.n, stdout) == text.n && text.n > 0;
     buf_release(&text);
-    return printed() | !whole;
+    int rc = printed();
+    return rc || !whole;
 }
+
+static const struct {
+    const char *words, *brief;
+} uses[] = {
+    {"APPLET [ARGUMENT...]", "run an applet"},
+    {"help APPLET", "how to use it"},
+    {"help actions [--json]", "what the event stream accepts; their schemas"},
+    {"help action NAME", "the parameters of one"},
+    {"--list", "the applets, a line each"},
+    {"--version [-v]", "version; how it was built, limits"},
+    {"--licenses", "of it, and of all that is linked into it"},
+    {"--install DIR", "make links od-APPLET in DIR"},
+    {"--install --openhands [ROOT]", "make what OpenHands' client starts in a"},
+    {NULL, "container: the image can be its runtime"},
+    {"...", "anything else: the system's od(1)"},
+};
+
+/* The options of one letter: each means the same in every applet that has it. */
+static const struct {
+    const char *option, *brief;
+} letters[] = {
+    {"-c, --code", "the code to run"},
+    {"-d, --detach", "do not wait for the end"},
+    {"-f, --file", "take the text from a file"},
+    {"-h, --help", "the manual"},
+    {"-i, --attach", "make this terminal the session's"},
+    {"-k, --kernel", "a kind of kernel"},
+    {"-n, --no-stdin", "pass no standard input on"},
+    {"-o, --output", "write the result there"},
+    {"-p, --process", "the name of a process"},
+    {"-q, --quiet", "no notes"},
+    {"-s, --session", "the name of a session; of a kernel: --name"},
+    {"-t, --timeout", "a time limit, in seconds"},
+    {"-v, --verbose", "more of how it was done"},
+};
 
 static int help(void)
 {
-    printf("Usage: od APPLET [ARGUMENT...]     run an applet\n"
-           "       od help APPLET              how to use it\n"
-           "       od --list                   the applets, a line each\n"
-           "       od --version [-v]           version; how it was built, limits\n"
-           "       od --licenses               of it, and of all that is linked into it\n"
-           "       od --install DIR            make links od-APPLET in DIR\n"
-           "       od --install --openhands [ROOT]  make what OpenHands' client starts\n"
-           "                                   in a container: the image can be its "
-           "runtime\n"
-           "       od ...                      anything else: the system's od(1)\n"
-           "\n"
+    const char *start = called_start();
+    for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++)
+        printf("%-7s%s%-*s %s\n", i == 0 ? "Usage:" : "", uses[i].words ? start : "",
+               uses[i].words ? 28 : 28 + (int)strlen(start),
+               uses[i].words ? uses[i].words : "", uses[i].brief);
+    printf("\n"
            "A computer for an AI agent in one file: shells that remember, for programs\n"
            "and from the command line.\n"
            "\n"
@@ -153,6 +186,9 @@ static int help(void)
     for (int i = 0; i < APPLETS; i++)
         if (!applets[i]->hidden)
             printf("  %-16s %s\n", applets[i]->name, applets[i]->brief);
+    printf("\nLetters, the same in every applet that has them:\n");
+    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+        printf("  %-16s %s\n", letters[i].option, letters[i].brief);
     printf(
         "\n"
         "Octal dumps work as before: every other option, file name or standard input\n"
@@ -160,24 +196,71 @@ static int help(void)
     return printed();
 }
 
-static int help_applet(const struct applet *a)
+/*
+ * The length of "od APPLET" or "od help APPLET" at the beginning of text, 0 for other
+ * words; *a is that applet, *manual that it was help.
+ */
+static size_t command_at(const char *text, const struct applet **a, bool *manual)
 {
-    fputs(a->usage, stdout);
-    if (a->more_usage) {
-        struct buf more = BUF_INIT(HELP_MAX);
-        a->more_usage(&more);
-        fwrite(buf_z(&more), 1, more.n, stdout);
-        buf_release(&more);
+    char name[32];
+    size_t skip = 3;
+    if (strncmp(text, "od ", skip) != 0)
+        return 0;
+    *manual = strncmp(text + skip, "help ", 5) == 0;
+    skip += *manual ? 5 : 0;
+    size_t n = strspn(text + skip, "abcdefghijklmnopqrstuvwxyz-");
+    if (n == 0 || n >= sizeof(name))
+        return 0;
+    memcpy(name, text + skip, n);
+    name[n] = 0;
+    *a = applet_by_name(name, false);
+    return *a ? skip + n : 0;
+}
+
+/* Appends text, in which "od APPLET" stands for a command, with the names of here. */
+static void add_help(struct buf *out, const char *text)
+{
+    const char *start = called_start();
+    bool links = strcmp(start, "od-") == 0;
+    for (const char *at = text; *at;) {
+        const struct applet *a = NULL;
+        bool manual = false, word = at == text || !strchr("/-_.", at[-1]);
+        word = word && (at == text || !isalnum((unsigned char)at[-1]));
+        size_t n = word ? command_at(at, &a, &manual) : 0;
+        if (n && links)
+            buf_addf(out, "od-%s%s", a->name, manual ? " --help" : "");
+        else if (n)
+            buf_addf(out, "%s%s%s", start, manual ? "help " : "", a->name);
+        else
+            buf_addc(out, *at);
+        at += n ? n : 1;
     }
+}
+
+int applet_help(const struct applet *a)
+{
+    struct buf text = BUF_INIT(HELP_MAX), more = BUF_INIT(HELP_MAX);
+    add_help(&text, a->usage);
+    if (a->more_usage) {
+        a->more_usage(&more);
+        add_help(&text, buf_z(&more));
+    }
+    fwrite(buf_z(&text), 1, text.n, stdout);
+    buf_release(&text);
+    buf_release(&more);
     return printed();
 }
 
 static int help_named(const char *name)
 {
+    if (strcmp(name, "actions") == 0)
+        return actions_help(false);
+    if (strcmp(name, "action") == 0)
+        return action_help(NULL);
     const struct applet *a = applet_by_argv0(name);
     if (a && !a->hidden)
-        return help_applet(a);
-    fprintf(stderr, "od help: no applet %s; od --list names them\n", name);
+        return applet_help(a);
+    called_say("no applet %s; %s--list names them\n", name, called_start());
     return 1;
 }
 
@@ -304,8 +387,10 @@ static int octal_dump(int argc, char **argv)
         fprintf(stderr, "od: cannot run %s: %s\n", failed, strerror(why));
         return EXIT_CANNOT_RUN;
     }
-    fprintf(stderr, "od: no other od on PATH to dump files with; od --help says what "
-                    "this one does\n");
+    fprintf(stderr,
+            "od: no other od on PATH to dump files with; %s--help says what this one "
+            "does\n",
+            called_start());
     return EXIT_NO_OD;
 }
 
@@ -376,7 +461,8 @@ static int install(const char *dir)
     size_t n = (size_t)(base - self) - 1;
     bool beside = strlen(real) == n && memcmp(real, self, n) == 0;
     int failed = applet_links(dir, beside ? base : self);
-    return printed() | failed;
+    int rc = printed();
+    return rc | failed;
 }
 
 static int make_dirs(const char *path)
@@ -423,20 +509,39 @@ static int install_openhands(const char *root)
     bool inside = n > 1 && strncmp(self, real, n) == 0 && self[n] == '/';
     snprintf(target, sizeof(target), "%s%s", inside ? "../../.." : "",
              self + (inside ? n : 0));
-    return link_one(bin, "micromamba", target) | printed();
+    int failed = link_one(bin, "micromamba", target);
+    int rc = printed();
+    return rc | failed;
 }
 
 /* --- dispatch ---------------------------------------------------------- */
 
 /* An applet of several names looks at argv[0]; od-NAME is the first one. */
-static int run(const struct applet *a, int argc, char **argv)
+static int run(const struct applet *a, int argc, char **argv, enum called_by by,
+               const char *argv0)
 {
     const char *base = argc > 0 ? base_name(argv[0]) : "";
     bool other = has_word(a->also, base) || has_word(a->known, base);
-    if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return help_applet(a);
+    if (a->hidden) /* it is a part of the server, which was called somewhere else */
+        called_set(CALLED_OD, NULL, "serve");
+    else
+        called_set(by, argv0, a->name);
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return applet_help(a);
     argv[0] = (char *)(other ? base : a->name);
     return a->main(argc, argv);
+}
+
+/*
+ * `od` without a word at a terminal: nobody types a file to dump there, and who tries
+ * the name wants to know what it is. `od -` dumps what is typed.
+ */
+static int introduce(void)
+{
+    printf("od " OD_VERSION ", a computer for an AI agent in one file: see %shelp; octal "
+           "dumps are od(1)'s, %s- reads this terminal\n",
+           called_start(), called_start());
+    return printed();
 }
 
 /*
@@ -459,12 +564,22 @@ int main(int argc, char **argv)
     if (argc > 0 && strcmp(base_name(argv[0]), "swerex-remote") == 0)
         return reserved("swerex-remote");
     if (argc > 0 && (a = applet_by_argv0(base_name(argv[0]))))
-        return run(a, argc, argv);
+        return run(a, argc, argv,
+                   strncmp(base_name(argv[0]), "od-", 3) == 0 ? CALLED_LINK : CALLED_OWN,
+                   argv[0]);
     const char *word = argc > 1 ? argv[1] : "";
+    called_set(CALLED_OD, argc > 0 ? argv[0] : NULL, NULL);
     if ((a = applet_by_name(word, false)))
-        return run(a, argc - 1, argv + 1);
+        return run(a, argc - 1, argv + 1, CALLED_OD, argv[0]);
+    if (argc == 1 && isatty(STDIN_FILENO))
+        return introduce();
     if (strcmp(word, "help") == 0 && argc <= 3)
         return argc == 3 ? help_named(argv[2]) : help();
+    if (strcmp(word, "help") == 0 && argc == 4 && strcmp(argv[2], "action") == 0)
+        return action_help(argv[3]);
+    if (strcmp(word, "help") == 0 && argc == 4 && strcmp(argv[2], "actions") == 0 &&
+        strcmp(argv[3], "--json") == 0)
+        return actions_help(true);
     if (strcmp(word, "--help") == 0 && argc == 2)
         return help();
     if (strcmp(word, "--list") == 0 && argc == 2)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `od-minder UID GID NOFILE OOM`: started by the keeper (os/minder.h). */
+/* `od-minder UID GID NOFILE OOM`: started by the keeper (keeper/minder.h). */
 #include "applet.h"
 #include "base/log.h"
-#include "os/minder.h"
+#include "keeper/minder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,22 +6,25 @@
  * as a process lives, and keys are among it.
  */
 #include "applet.h"
+#include "base/called.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "engine/cachedir.h"
-#include "engine/users.h"
+#include "front/front.h"
+#include "front/fronts.h"
+#include "keeper/minder.h"
 #include "net/addr.h"
 #include "net/sockpath.h"
 #include "net/tls.h"
-#include "os/minder.h"
+#include "os/null.h"
 #include "os/self.h"
 #include "serve.h"
+#include "setup/cachedir.h"
+#include "setup/users.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,11 +38,16 @@ extern char **environ;
 
 enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 2 };
 
-/* What the worker knows it by: "local", "http[s] ADDRESS", "viewer ADDRESS". */
+/*
+ * The worker knows it by its name: "local", "http[s] ADDRESS" or, for one front-end,
+ * "http[s] NAME@ADDRESS"; "NAME ADDRESS" for one that guards its listeners itself.
+ */
 struct listener {
     int fd;
     bool unix_socket, tls;
-    char name[ADDR_TEXT_MAX + 8];
+    const struct front *only; /* that is served there; NULL: the native set */
+    char address[ADDR_TEXT_MAX + 1];
+    char name[ADDR_TEXT_MAX + 48];
 };
 
 struct serve {
@@ -58,7 +66,7 @@ struct serve {
 /* To whoever waits for us, and to people. */
 static int fail(struct serve *s, const struct err *e)
 {
-    fprintf(stderr, "od serve: %s\n", e->text);
+    called_say("%s\n", e->text);
     if (s->o.ready >= 0)
         dprintf(s->o.ready, "error %s\n", e->text);
     return STATUS_OURS;
@@ -114,9 +122,13 @@ static struct json *http_options(const struct serve *s)
 {
     const struct serve_options *o = &s->o;
     const char *tmp = getenv("TMPDIR");
-    struct json *j = json_object();
+    struct json *j = json_object(), *hosts = json_array();
     json_put_z(j, "api_key", o->key);
     json_put_bool(j, "insecure_open", o->insecure_open);
+    for (int i = 0; i < o->nhosts; i++)
+        json_push_str(hosts, str_of(o->hosts[i]));
+    json_put(j, "allow_hosts", hosts);
+    json_put_z(j, "cors_origin", o->cors_origin ? o->cors_origin : "");
     json_put_z(j, "tls_cert", s->tls_cert);
     json_put_z(j, "tls_key", s->tls_key);
     json_put_z(j, "tls_client_ca", s->tls_ca);
@@ -134,6 +146,7 @@ static struct json *v0_options(const struct serve *s)
     json_put_int(j, "user_id", o->user_id);
     json_put_z(j, "group", o->group);
     json_put_bool(j, "browser", o->browser);
+    json_put_bool(j, "downloads", o->working_dir != NULL);
     if (o->eval)
         json_put(j, "eval", o->eval);
     json_put_int(j, "no_change_ms", o->no_change_ms);
@@ -163,10 +176,12 @@ static struct json *events_options(const struct serve_options *o)
 /*
  * What the worker gets, through the keeper, as one JSON object:
  *
+ *   name                    string: the server's
  *   state_dir, cwd, socket  strings      idle_exit_ms, log_level  numbers
  *   log_json, stay          bools        env                      ["NAME=VALUE", …]
  *   path                    string: our file, for an upgrade by signal
- *   http  {api_key: string, "" is none; insecure_open: bool;
+ *   http  {api_key: string, "" is none; insecure_open: bool; allow_hosts: [string, …];
+ *          cors_origin: string, "" is none;
  *          tls_cert, tls_key, tls_client_ca: absolute paths, "" is none;
  *          tmp: the folder for files that last no longer than we do}
  *   cache_dir               string, if given
@@ -184,6 +199,7 @@ static int make_options(struct serve *s, struct buf *out, struct err *e)
     int r = 0;
     json_put_z(o, "state_dir", s->state.dir);
     json_put_z(o, "cwd", s->cwd);
+    json_put_z(o, "name", s->o.name);
     json_put_z(o, "socket", s->socket);
     json_put_int(o, "idle_exit_ms", s->o.idle_exit_ms);
     json_put_int(o, "log_level", s->o.log_level);
@@ -201,7 +217,7 @@ static int make_options(struct serve *s, struct buf *out, struct err *e)
         json_put(o, "connect", s->o.connect);
     s->o.connect = NULL;
     json_put(o, "env", child_env(s));
-    if (json_print(out, o) < 0 || out->n > LIMIT_SPAWN_MAX)
+    if (json_print(out, o) < 0)
         r = err_set(e, ERR_LIMIT,
                     "the environment is longer than %d bytes; unset what is not "
                     "needed",
@@ -278,8 +294,8 @@ static int become_daemon(struct err *e)
 
 static void redirect_log(const struct serve *s)
 {
-    char path[200];
-    int null = open("/dev/null", O_RDWR);
+    char path[sizeof(s->state.dir) + 16];
+    int null = null_open();
     snprintf(path, sizeof(path), "%s/server.log", s->state.dir);
     int fd = s->state.dir[0]
                  ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600)
@@ -297,18 +313,40 @@ static void redirect_log(const struct serve *s)
 
 /* ---- listening ---- */
 
-static int add_listener(struct serve *s, int fd, const char *name, bool unix_socket)
+static void add_listener(struct serve *s, int fd, const char *name, bool unix_socket)
 {
     struct listener *l = &s->listeners[s->nlisteners++];
     l->fd = fd;
     l->unix_socket = unix_socket;
     snprintf(l->name, sizeof(l->name), "%s", name);
-    return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-static const char *http_address(const struct listener *l)
+/* a: where fd listens. */
+static void add_http(struct serve *s, int fd, const struct addr *a, bool tls,
+                     const struct front *only)
 {
-    return strchr(l->name, ' ') + 1;
+    struct listener l = {
+        .fd = fd, .unix_socket = addr_is_unix(a), .tls = tls, .only = only};
+    struct buf address = BUF_INIT(ADDR_TEXT_MAX);
+    addr_print(a, &address);
+    snprintf(l.address, sizeof(l.address), "%s", buf_z(&address));
+    if (only && only->guards)
+        snprintf(l.name, sizeof(l.name), "%s %s", only->name, l.address);
+    else
+        snprintf(l.name, sizeof(l.name), "http%s %s%s%s", tls ? "s" : "",
+                 only ? only->name : "", only ? "@" : "", l.address);
+    buf_release(&address);
+    s->listeners[s->nlisteners++] = l;
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+/* As --listen takes it: "NAME@https://127.0.0.1:3000". */
+static void put_address(const struct listener *l, struct buf *out)
+{
+    if (l->only)
+        buf_addf(out, "%s@", l->only->name);
+    buf_addf(out, "%s%s", l->tls ? "https://" : "", l->address);
 }
 
 /* What is written before an address. *tls: what that is, if it is said. */
@@ -353,29 +391,50 @@ static int check_tls(const struct serve *s, const char *text, const struct addr 
                    text);
 }
 
+/* Cuts NAME@ off. *only: the front-end; NULL: there is no NAME. */
+static int cut_name(const char **text, const struct front **only, struct err *e)
+{
+    struct str rest = str_of(*text);
+    struct buf names = BUF_INIT(512);
+    *only = fronts_cut(&rest);
+    if (*only || !fronts_named(rest)) {
+        *text = rest.p;
+        return 0;
+    }
+    fronts_names(&names);
+    err_set(e, ERR_NOTFOUND,
+            "cannot listen on %.200s: no front-end has the name before the @; there are %s",
+            *text, buf_z(&names));
+    buf_release(&names);
+    return -1;
+}
+
 static int listen_http(struct serve *s, const char *text, struct err *e)
 {
     struct addr a;
-    struct buf name = BUF_INIT(sizeof(s->listeners[0].name) - 1);
-    bool tls = false, said = true;
-    const char *address = cut_scheme(text, &tls);
-    if (address == text)
-        said = false;
+    const struct front *only;
+    const char *rest = text;
+    bool tls = false;
+    if (cut_name(&rest, &only, e) < 0)
+        return -1;
+    const char *address = cut_scheme(rest, &tls);
     if (addr_parse(&a, str_of(address), e) < 0)
         return -1;
-    if (!said)
-        tls = s->o.tls_cert && !addr_is_unix(&a);
-    if (check_tls(s, text, &a, tls, e) < 0)
+    bool guards = only && only->guards;
+    if (guards && (tls || a.ss.ss_family != AF_INET || !addr_is_loopback(&a)))
+        return err_set(e, ERR_INVALID,
+                       "cannot listen on %.200s: %s answers programs of this machine "
+                       "only: give %s@127.0.0.1:PORT",
+                       text, only->name, only->name);
+    if (address == rest)
+        tls = s->o.tls_cert && !addr_is_unix(&a) && !guards;
+    if (!guards && check_tls(s, text, &a, tls, e) < 0)
         return -1;
     int fd = addr_listen(&a, e);
     if (fd < 0)
         return -1;
     addr_of(fd, &a);
-    buf_addz(&name, tls ? "https " : "http ");
-    addr_print(&a, &name);
-    add_listener(s, fd, buf_z(&name), addr_is_unix(&a));
-    s->listeners[s->nlisteners - 1].tls = tls;
-    buf_release(&name);
+    add_http(s, fd, &a, tls, only);
     return 0;
 }
 
@@ -411,8 +470,9 @@ static int check_certificate(struct serve *s, struct err *e)
     struct tls_files f = {s->tls_cert, s->tls_key[0] ? s->tls_key : NULL,
                           s->tls_ca[0] ? s->tls_ca : NULL};
     struct tls_server *t = tls_server_new(&f, e);
+    int rc = t ? 0 : -1;
     tls_server_free(t);
-    return t ? 0 : -1;
+    return rc;
 }
 
 /*
@@ -423,13 +483,13 @@ static int check_certificate(struct serve *s, struct err *e)
 static void listen_viewer(struct serve *s)
 {
     unsigned port = 0;
-    for (int i = 1; i < s->nlisteners && port == 0; i++) {
+    for (int i = 1; i < s->nlisteners; i++) {
+        const struct listener *l = &s->listeners[i];
         struct addr a;
-        if (s->listeners[i].unix_socket || addr_of(s->listeners[i].fd, &a) < 0)
-            continue;
-        port = ntohs(a.ss.ss_family == AF_INET6
-                         ? ((struct sockaddr_in6 *)&a.ss)->sin6_port
-                         : ((struct sockaddr_in *)&a.ss)->sin_port);
+        if (str_starts(str_of(l->name), STR("viewer ")))
+            return; /* there is one by --listen */
+        if (port == 0 && !l->unix_socket && addr_of(l->fd, &a) == 0)
+            port = addr_port(&a);
     }
     int fd = -1;
     char text[32];
@@ -448,7 +508,15 @@ static void listen_viewer(struct serve *s)
 
 static int listen_all(struct serve *s, struct err *e)
 {
-    int fd = sockpath_listen(s->o.socket, s->socket, sizeof(s->socket), e);
+    const char *where = s->o.socket ? s->o.socket : s->o.name;
+    int fd = sockpath_listen(where, s->socket, sizeof(s->socket), e);
+    if (fd < 0 && e->code == ERR_EXISTS) {
+        struct err why = *e;
+        err_set(e, why.code,
+                "%s: %s --server %s --stop ends it, --name NAME starts another one beside "
+                "it",
+                why.text, called("exec").z, where);
+    }
     if (fd < 0)
         return -1;
     add_listener(s, fd, "local", true);
@@ -458,9 +526,12 @@ static int listen_all(struct serve *s, struct err *e)
     }
     if (check_certificate(s, e) < 0)
         return -1;
-    for (int i = 1; i < s->nlisteners && s->o.ready >= 0; i++)
-        dprintf(s->o.ready, "listening %s%s\n", s->listeners[i].tls ? "https://" : "",
-                http_address(&s->listeners[i]));
+    for (int i = 1; i < s->nlisteners && s->o.ready >= 0; i++) {
+        struct buf address = BUF_INIT(sizeof(s->listeners[i].name) + 16);
+        put_address(&s->listeners[i], &address);
+        dprintf(s->o.ready, "listening %s\n", buf_z(&address));
+        buf_release(&address);
+    }
     if (s->o.v0)
         listen_viewer(s);
     return 0;
@@ -470,20 +541,25 @@ static int listen_all(struct serve *s, struct err *e)
 static void leave_all(const struct serve *s)
 {
     for (int i = 0; i < s->nlisteners; i++) {
-        const char *name = i == 0 ? s->socket : http_address(&s->listeners[i]);
+        const char *name = i == 0 ? s->socket : s->listeners[i].address;
         if (s->listeners[i].unix_socket)
             sockpath_remove(i > 0 && name[0] != '@' ? name + strlen("unix:") : name);
     }
 }
 
-/* A line that asks the first HTTP listener something, to be pasted. */
+/* A line that asks the first HTTP listener that has V0 something, to be pasted. */
 static void say_curl(const struct serve *s)
 {
-    const char *at = http_address(&s->listeners[1]);
+    const struct listener *l = &s->listeners[1], *end = s->listeners + s->nlisteners;
+    while (l < end && l->only && strcmp(l->only->name, "v0") != 0)
+        l++;
+    if (l == end || str_starts(str_of(l->name), STR("viewer ")))
+        return;
+    const char *at = l->address;
     const char *key = s->o.key[0] ? " -H \"X-Session-API-Key: $SESSION_API_KEY\"" : "";
     fprintf(stderr, "HTTP: curl -s%s ", key);
-    if (!s->listeners[1].unix_socket)
-        fprintf(stderr, "http%s://%s", s->listeners[1].tls ? "s" : "", at);
+    if (!l->unix_socket)
+        fprintf(stderr, "http%s://%s", l->tls ? "s" : "", at);
     else if (at[0] == '@')
         fprintf(stderr, "--abstract-unix-socket '%s' http://localhost", at + 1);
     else
@@ -499,16 +575,17 @@ static void say_how(const struct serve *s)
     char self[4096];
     if (self_path(self, sizeof(self)) < 0)
         snprintf(self, sizeof(self), "od");
-    fprintf(stderr, "od serve: listening on %s", s->socket);
+    called_say("listening on %s", s->socket);
+    /* The viewer's address is not for people: it is in the file for the backend. */
     for (int i = 1; i < s->nlisteners; i++)
-        fprintf(stderr, ", %s", s->listeners[i].name);
+        if (s->listeners[i].address[0])
+            fprintf(stderr, ", %s", s->listeners[i].name);
     fprintf(stderr,
             "; state in %s\n"
             "Try:  %s exec --socket %s 'echo hello from $PWD; export GREETING=hi'\n"
             "then: %s exec --socket %s 'echo $GREETING'\n",
             s->state.dir[0] ? s->state.dir : "memory", self, s->socket, self, s->socket);
-    if (s->nlisteners > 1)
-        say_curl(s);
+    say_curl(s);
     if (s->o.insecure_open && !s->o.key[0])
         fprintf(stderr, "No key is set: whoever reaches these may run commands.\n");
 }
@@ -525,7 +602,7 @@ static const char *hand_down(int fd, char space[16])
 
 static int become_keeper(struct serve *s, struct err *e)
 {
-    struct buf options = BUF_INIT(1 << 20);
+    struct buf options = BUF_INIT(LIMIT_SPAWN_MAX);
     if (make_options(s, &options, e) < 0)
         return -1;
     enum { GIVEN = 5 };
@@ -577,7 +654,16 @@ static int take_cache_dir(struct serve *s, struct err *e)
         return err_sys(e, errno, "cannot make the cache's folder %s", dir);
     if (!realpath(dir, s->cache))
         return err_sys(e, errno, "cannot use the cache's folder %s", dir);
-    return cachedir_prepare(s->cache, "", e);
+    return cachedir_prepare(s->cache, e);
+}
+
+static void report_leftover(void)
+{
+    char gone[256];
+    if (geteuid() == 0 && cachedir_leftover("", gone, sizeof(gone)))
+        log_warn("apt fails on this machine: " CACHEDIR_LEFTOVER ", which an earlier "
+                 "od wrote, names %s, which is gone; run: rm " CACHEDIR_LEFTOVER,
+                 gone);
 }
 
 /* Where relative names still mean what they meant to who wrote them. */
@@ -593,23 +679,12 @@ static void read_plugins(struct serve *s)
     s->plugins = plugins_sort(list, (size_t)s->o.nplugins);
 }
 
-/* What we open must not be taken for the stdin of what we run. */
-static void open_stdio(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= 2);
-    if (fd > 2)
-        close(fd);
-}
-
 static int serve_main(int argc, char **argv)
 {
     struct serve s = {.state.lock = -1};
     struct err e = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
-    open_stdio();
+    null_fill(); /* what we open must not be taken for the stdin of what we run */
     log_init("serve", 2, LOG_INFO, false);
     if (serve_options_parse(&s.o, argc, argv, &e) < 0)
         return fail(&s, &e);
@@ -617,9 +692,12 @@ static int serve_main(int argc, char **argv)
         return serve_upgrade(&s.o);
     if (s.o.status)
         return serve_status(&s.o);
+    if (s.o.routes)
+        return serve_routes();
     umask(022);
     if (s.o.browse_deny) /* browsers are told by their environment */
         setenv("OD_BROWSE_DENY", s.o.browse_deny, 1);
+    report_leftover();
     if (take_cache_dir(&s, &e) < 0)
         return fail(&s, &e);
     read_plugins(&s);
@@ -628,12 +706,13 @@ static int serve_main(int argc, char **argv)
     /* The socket tells clients who listens: it must be the keeper-to-be. */
     if (s.o.daemon && become_daemon(&e) < 0)
         return fail(&s, &e);
-    if (listen_all(&s, &e) < 0 || serve_state_take(&s.state, s.o.state_dir, &e) < 0 ||
-        become_keeper(&s, &e) < 0) {
-        leave_all(&s);
-        return fail(&s, &e);
+    if (listen_all(&s, &e) == 0 &&
+        serve_state_take(&s.state, s.o.name, s.o.state_dir, &e) == 0) {
+        serve_state_record(&s.state, s.o.name, s.socket);
+        become_keeper(&s, &e);
     }
-    return STATUS_OURS;
+    leave_all(&s);
+    return fail(&s, &e);
 }
 
 const struct applet applet_serve = {
@@ -641,8 +720,9 @@ const struct applet applet_serve = {
     .brief = "the server in the sandbox: shells, processes, PID 1",
     .usage =
         "usage: od serve [OPTIONS] [PORT] [-- COMMAND ARGUMENT...]\n"
-        "       od serve --upgrade [FILE] [--socket PATH]\n"
-        "       od serve --status [--socket PATH]\n"
+        "       od serve --upgrade [FILE] [--server WHERE]\n"
+        "       od serve --status [--json] [--server WHERE]\n"
+        "       od serve --routes\n"
         "\n"
         "Serves shells and processes: to od exec over a unix socket, and with --listen\n"
         "or PORT over HTTP, as OpenHands' runtime API. PORT is 127.0.0.1:PORT; pictures\n"
@@ -652,6 +732,11 @@ const struct applet applet_serve = {
         "that must last, and a worker, which may die and be started again at any\n"
         "instant with nothing lost. As PID 1 of a container it reaps orphans,\n"
         "passes signals on and ends what remains.\n"
+        "\n"
+        "A user may have several servers, each with a NAME: what --name says, else PORT if\n"
+        "that is not 0, else default. Each has its own state, events and socket; a second\n"
+        "one of the same name is refused. Clients choose one with --server NAME. Without\n"
+        "it they take default if it runs, else the only one that does.\n"
         "\n"
         "TERM or INT end it: programs get HUP and TERM, and KILL after two seconds.\n"
         "\n"

@@ -10,10 +10,11 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "engine/plugins.h"
+#include "net/sockpath.h"
+#include "setup/plugins.h"
 
 /* Bytes of the words and the environment of the program beside: what execve takes. */
-enum { SERVE_COMMAND_MAX = 8 << 20, SERVE_SECRETS_MAX = 32 };
+enum { SERVE_COMMAND_MAX = 8 << 20, SERVE_SECRETS_MAX = 32, SERVE_HOSTS_MAX = 64 };
 
 /* The backend that is dialled; strings are borrowed. */
 enum { SERVE_HEADERS_MAX = 32 };
@@ -30,7 +31,9 @@ struct serve_connect {
 
 /* Strings are borrowed from argv and the environment, which is cut into words. */
 struct serve_options {
+    const char *name;               /* of the server */
     const char *socket, *state_dir; /* NULL: where they can be had */
+    char port_space[8], socket_space[SOCKPATH_MAX];
     const char *working_dir;        /* NULL: the current one */
     int64_t idle_exit_ms;           /* 0: never */
     int log_level;
@@ -40,9 +43,12 @@ struct serve_options {
     int nlisten;
     char key[LIMIT_API_KEY_MAX + 1]; /* "": none */
     bool insecure_open;
+    const char *hosts[SERVE_HOSTS_MAX]; /* as hosts_may_add takes them */
+    int nhosts;
+    const char *cors_origin; /* as guard_is_origin takes it; NULL: none */
     const char *tls_cert, *tls_key, *tls_client_ca; /* NULL: not given */
 
-    struct json *connect; /* for the worker (front/connect.h); NULL: nobody is dialled */
+    struct json *connect; /* for front/connect/connect.h; NULL: no backend is dialled */
 
     /* For the OpenHands front-end. */
     bool v0;              /* PORT or --username was given: make what it needs */
@@ -73,7 +79,10 @@ struct serve_options {
 
     bool upgrade;     /* serve nothing: ask a server that is there */
     const char *file; /* to upgrade to; NULL: our own */
-    bool status;      /* the same, only to say how it is */
+    bool status;      /* the same, only to say how it is, or how all are */
+    bool json;
+    const char *server; /* which one (net/sockpath.h); NULL: by the environment */
+    bool routes;      /* serve nothing: list what is served over HTTP */
 };
 
 /*
@@ -108,18 +117,27 @@ bool serve_plugin_known(struct str name);
 int serve_upgrade(const struct serve_options *o);
 /* `od serve --status`: the same. */
 int serve_status(const struct serve_options *o);
+/* `od serve --routes`: the same. */
+int serve_routes(void);
 
 struct serve_state {
-    char dir[160]; /* "": none could be written */
-    int lock;      /* held for as long as the descriptor is open; -1: none */
+    char dir[192]; /* "": none could be written */
+    int lock;      /* the record, locked for as long as it is open; -1: none */
 };
 
 /*
- * Takes the first numbered folder below `given`, or below one of the usual
- * places, that no living server holds, emptied of what an earlier one left. 0,
- * with dir "" when none of the usual places can be written; -1: e, the one that
- * was given cannot be used.
+ * Takes the folder NAME below `given`, or below one of the usual places (net/places.h),
+ * emptied of what the server before it left but for its events. If it is new, a numbered
+ * folder of an earlier version becomes it: that of a server of the same name, else one
+ * of which that is not known. Returns 0, with dir "" if none of the usual places can be
+ * written. Returns -1 and sets *e: EXISTS, a server of that name lives, the text has its
+ * process; others: the place that was given cannot be used.
  */
-int serve_state_take(struct serve_state *s, const char *given, struct err *e);
+int serve_state_take(struct serve_state *s, const char *name, const char *given,
+                     struct err *e);
+
+/* Writes the record of a server that listens (net/sockpath.h). */
+void serve_state_record(const struct serve_state *s, const char *name,
+                        const char *socket);
 
 #endif

@@ -4,7 +4,7 @@
  * what is wrong, and handed to the worker as JSON.
  */
 #include "base/enc.h"
-#include "front/connect_ask.h"
+#include "front/connect/ask.h"
 #include "serve.h"
 
 #include <errno.h>

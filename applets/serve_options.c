@@ -3,9 +3,13 @@
  * The options of od serve. Read by hand and not by getopt, which cannot give
  * an option several words (--plugins a b), as OpenHands' client does.
  */
+#include "base/called.h"
 #include "base/log.h"
-#include "front/v0.h"
+#include "front/guard.h"
+#include "front/hosts.h"
+#include "front/v0/v0.h"
 #include "net/denied.h"
+#include "net/sockpath.h"
 #include "serve.h"
 
 #include <errno.h>
@@ -26,6 +30,7 @@ enum kind {
 };
 
 enum id {
+    NAME,
     SOCKET,
     STATE_DIR,
     WORKING_DIR,
@@ -33,6 +38,8 @@ enum id {
     API_KEY,
     API_KEY_FILE,
     INSECURE_OPEN,
+    ALLOW_HOST,
+    CORS_ORIGIN,
     TLS_CERT,
     TLS_KEY,
     TLS_CLIENT_CA,
@@ -69,6 +76,9 @@ enum id {
     STAY,
     UPGRADE,
     STATUS,
+    JSON,
+    SERVER,
+    ROUTES,
     READY_FD,
     SETTINGS
 };
@@ -79,11 +89,17 @@ static const struct setting {
     const char *value, *dflt, *help;
     enum kind kind;
 } settings[SETTINGS] = {
-    [SOCKET] = {"socket", "OD_SOCKET", "PATH", "see od help exec",
+    [NAME] = {"name", "OD_NAME", "NAME", "PORT, else default",
+              "of the server, for --server of others, so that a user may have several:\n"
+              "      letters, digits, \"-\", \"_\" and \".\". Its state is in the\n"
+              "      subdirectory NAME of --state-dir, and only one server has it at a time",
+              VALUE},
+    [SOCKET] = {"socket", "OD_SOCKET", "PATH", "by its name; see od help exec",
                 "unix socket of od exec; @NAME is an abstract one", VALUE},
     [STATE_DIR] = {"state-dir", "OD_STATE_DIR", "DIR",
                    "/var/lib/od, ~/.local/state/od, /var/tmp, /tmp, …",
-                   "where output and state are kept; memory when none can be written",
+                   "where output and state are kept: in its subdirectory od-UID if others\n"
+                   "      own DIR or may write there; in memory if none can be written",
                    VALUE},
     [WORKING_DIR] = {"working-dir", "OD_WORKING_DIR", "DIR", "the current one",
                      "where sessions begin; made if PORT or --username is given", VALUE},
@@ -91,7 +107,8 @@ static const struct setting {
         {"listen", "OD_LISTEN", "ADDRESS", "none",
          "serve HTTP there, any number of times (a list with commas in the\n"
          "      environment): 3000, 127.0.0.1:3000, [::1]:3000, unix:/path, @name;\n"
-         "      https://ADDRESS (or tls://) wants --tls-cert, http:// is without TLS",
+         "      https://ADDRESS (or tls://) wants --tls-cert, http:// is without TLS.\n"
+         "      NAME@ADDRESS serves the routes of the front-end NAME alone (see --routes)",
          LIST},
     [API_KEY] = {"api-key", "OD_API_KEY", "KEY", "none",
                  "what HTTP clients must send; SESSION_API_KEY counts too. Others may\n"
@@ -103,6 +120,19 @@ static const struct setting {
                        "without a key, listen where others can reach it: whoever does\n"
                        "      may run commands here",
                        SWITCH},
+    [ALLOW_HOST] =
+        {"allow-host", "OD_ALLOW_HOST", "NAME", "none",
+         "without a key, accept requests that call this server NAME (.DOMAIN: any\n"
+         "      name under it; *: any), any number of times (a list with commas in\n"
+         "      the environment). Accepted anyway: addresses, localhost, and with\n"
+         "      --insecure-open names without a dot or under local, internal, svc,\n"
+         "      cluster.local and home.arpa. Others may be a web page's (DNS rebinding)",
+         LIST},
+    [CORS_ORIGIN] =
+        {"cors-origin", "OD_CORS_ORIGIN", "ORIGIN", "none",
+         "let pages of ORIGIN (https://app.example.com) read answers in a browser;\n"
+         "      they must send the key, so it takes one. Not at NAME@ADDRESS",
+         VALUE},
     [TLS_CERT] = {"tls-cert", "OD_TLS_CERT", "FILE", "none",
                   "serve HTTPS at TCP addresses, but for those written http://ADDRESS:\n"
                   "      a PEM file with our certificate and those between it and the\n"
@@ -213,13 +243,25 @@ static const struct setting {
                 "go to the background, with a log in the state directory", SWITCH},
     [STAY] = {"stay", NULL, NULL, "no", "go on serving when COMMAND has ended", SWITCH},
     [UPGRADE] = {"upgrade", NULL, "[FILE]", "no; FILE: this od",
-                 "serve nothing, but have the server of --socket go on with the od that\n"
+                 "serve nothing, but have the server of --server go on with the od that\n"
                  "      is in FILE; said and refused if that one does not serve",
                  MAYBE},
     [STATUS] = {"status", NULL, NULL, "no",
-                "serve nothing, but say how the server of --socket is and its link to\n"
-                "      the backend",
+                "serve nothing, but list the servers of this user that run, or the one of\n"
+                "      --server: addresses, version, sessions, link to the backend; 125 if\n"
+                "      none runs",
                 SWITCH},
+    [JSON] = {"json", NULL, NULL, "no", "with --status: as a JSON object", SWITCH},
+    [SERVER] = {"server", "OD_SERVER", "WHERE", "default, else the only one",
+                "with --upgrade and --status: which server, its name or the path of its\n"
+                "      socket; --socket (OD_SOCKET) is the same",
+                VALUE},
+    [ROUTES] =
+        {"routes", NULL, NULL, "no",
+         "serve nothing, but list what is served over HTTP, as JSON: listener (http, or\n"
+         "      else NAME in --listen NAME@ADDRESS), front-end, methods, path and key (head; message: or in the first message of a\n"
+         "      WebSocket; none; peer: the asker's user decides)",
+         SWITCH},
     [READY_FD] =
         {"ready-fd", NULL, "N", "none",
          "write \"listening ADDRESS\" for each HTTP listener, then \"ready\", or\n"
@@ -284,10 +326,27 @@ static int add_secret(struct serve_options *o, const char *name, struct err *e)
     return 0;
 }
 
+static int add_host(struct serve_options *o, const char *name, struct err *e)
+{
+    if (!hosts_may_add(str_of(name)))
+        return err_set(e, ERR_INVALID,
+                       "--allow-host takes a name without a port, .DOMAIN or *, not "
+                       "\"%.200s\"",
+                       name);
+    if (o->nhosts == SERVE_HOSTS_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "--allow-host %.200s is one too many: there can be %d", name,
+                       SERVE_HOSTS_MAX);
+    o->hosts[o->nhosts++] = name;
+    return 0;
+}
+
 static int add_listed(struct serve_options *o, enum id id, const char *word,
                       struct err *e)
 {
-    return id == SECRET ? add_secret(o, word, e) : add_listener(o, word, e);
+    return id == SECRET       ? add_secret(o, word, e)
+           : id == ALLOW_HOST ? add_host(o, word, e)
+                              : add_listener(o, word, e);
 }
 
 static int add_header(struct given *g, const char *line, struct err *e)
@@ -352,8 +411,8 @@ static int take_option(struct given *g, char **argv, int i, struct err *e)
     bool off;
     int id = word[1] == '-' ? find_setting(str_n(word + 2, (size_t)n - 2), &off) : -1;
     if (id < 0)
-        return err_set(e, ERR_INVALID, "there is no option %.*s; see od help serve",
-                       n < 200 ? n : 200, word);
+        return err_set(e, ERR_INVALID, "there is no option %.*s; see %s",
+                       n < 200 ? n : 200, word, called_help("serve").z);
     enum kind kind = settings[id].kind;
     g->option[id] = true;
     g->off[id] = off;
@@ -724,6 +783,25 @@ static int take_command(struct given *g, struct err *e)
     return 0;
 }
 
+static int take_cors(struct given *g, struct err *e)
+{
+    char space[64];
+    g->out->cors_origin = g->value[CORS_ORIGIN];
+    if (!g->value[CORS_ORIGIN])
+        return 0;
+    if (!guard_is_origin(str_of(g->value[CORS_ORIGIN])))
+        return refuse(g, CORS_ORIGIN,
+                      "one origin as browsers send it (https://HOST or http://HOST:PORT, "
+                      "in lower case, without a path)",
+                      e);
+    if (g->out->key[0] || g->out->upgrade || g->out->status)
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "%s needs a key, which the pages send: give one with --api-key-file or "
+                   "SESSION_API_KEY",
+                   source(g, CORS_ORIGIN, space));
+}
+
 static int take_tls(struct given *g, struct err *e)
 {
     struct serve_options *o = g->out;
@@ -750,6 +828,7 @@ static int take_browse_deny(struct given *g, struct err *e)
     return err_set(e, why.code, "%s: %s", source(g, BROWSE_DENY, space), why.text);
 }
 
+/* What asks a server that runs, which --server names. */
 static int take_upgrade(struct given *g, struct err *e)
 {
     struct serve_options *o = g->out;
@@ -757,20 +836,82 @@ static int take_upgrade(struct given *g, struct err *e)
     o->upgrade = g->option[UPGRADE];
     o->status = g->option[STATUS];
     o->file = g->value[UPGRADE];
-    if (!o->upgrade && !o->status)
+    o->json = g->option[JSON];
+    if (o->json && !o->status)
+        return err_set(e, ERR_INVALID, "--json is for --status");
+    if (!o->upgrade && !o->status) {
+        if (g->option[SERVER])
+            return err_set(e, ERR_INVALID,
+                           "--server says which server --upgrade or --status asks; the "
+                           "name of the one to start is --name %.100s",
+                           g->value[SERVER]);
         return 0;
+    }
     for (int i = 0; i < SETTINGS; i++) {
-        if (g->option[i] && i != (int)which && i != SOCKET)
+        if (g->option[i] && i != (int)which && i != SOCKET && i != SERVER &&
+            !(i == JSON && o->status))
             return err_set(e, ERR_INVALID,
                            "--%s says nothing to a server that runs: --%s goes with "
-                           "--socket only",
-                           settings[i].option, settings[which].option);
+                           "--server%s only",
+                           settings[i].option, settings[which].option,
+                           o->status ? " and --json" : "");
     }
     if (g->port || o->command)
         return err_set(e, ERR_INVALID, "--%s takes %s, and no %s", settings[which].option,
                        o->upgrade ? "one FILE" : "no words",
                        g->port ? "PORT" : "command");
+    if (g->option[SERVER])
+        o->server = g->value[SERVER];
+    else if (g->option[SOCKET])
+        o->server = sockpath_of_path(g->value[SOCKET], o->socket_space);
     return 0;
+}
+
+/*
+ * The name and the socket. In what a session runs OD_SOCKET leads to the session's own
+ * server, and a server that is started there listens elsewhere; so does one with a
+ * --name where the server of OD_SOCKET lives.
+ */
+static int take_name(struct given *g, struct err *e)
+{
+    struct serve_options *o = g->out;
+    uint64_t port = 0;
+    struct err why = ERR_INIT;
+    if (o->upgrade || o->status)
+        return 0;
+    o->name = g->value[NAME];
+    if (!o->name && g->port && str_to_u64(str_of(g->port), &port) == 0 && port != 0) {
+        snprintf(o->port_space, sizeof(o->port_space), "%u", (unsigned)port);
+        o->name = o->port_space;
+    }
+    if (!o->name)
+        o->name = SOCKPATH_DEFAULT;
+    char space[64];
+    if (sockpath_check_name(o->name, &why) < 0)
+        return err_set(e, why.code, "%s: %s", source(g, NAME, space), why.text);
+    o->socket = g->value[SOCKET];
+    if (o->socket)
+        o->socket = sockpath_of_path(o->socket, o->socket_space);
+    if (!o->socket || g->option[SOCKET] || !(g->option[NAME] || getenv("OD_OP")))
+        return 0;
+    int fd = sockpath_connect(o->socket, NULL, NULL);
+    if (fd < 0)
+        return 0;
+    close(fd);
+    o->socket = NULL;
+    return 0;
+}
+
+static int take_routes(struct given *g, struct err *e)
+{
+    bool alone = !g->port && !g->out->command;
+    for (int i = 0; i < SETTINGS; i++)
+        alone = alone && (i == ROUTES || !g->option[i]);
+    g->out->routes = g->option[ROUTES];
+    if (!g->out->routes || alone)
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "--routes goes with nothing else: routes do not depend on options");
 }
 
 static int take_eval(struct given *g, struct err *e)
@@ -801,10 +942,10 @@ static int understand(struct given *g, struct err *e)
         take_switch(g, SU, &o->su, e) < 0 ||
         take_switch(g, BROWSER, &o->browser, e) < 0 || take_eval(g, e) < 0 ||
         take_switch(g, DAEMON, &o->daemon, e) < 0 || take_events(g, e) < 0 ||
-        take_command(g, e) < 0 || take_tls(g, e) < 0 || take_upgrade(g, e) < 0 ||
-        take_browse_deny(g, e) < 0 || take_connect(g, e) < 0)
+        take_command(g, e) < 0 || take_tls(g, e) < 0 || take_routes(g, e) < 0 ||
+        take_upgrade(g, e) < 0 || take_cors(g, e) < 0 || take_browse_deny(g, e) < 0 ||
+        take_connect(g, e) < 0 || take_name(g, e) < 0)
         return -1;
-    o->socket = g->value[SOCKET];
     o->state_dir = g->value[STATE_DIR];
     o->working_dir = g->value[WORKING_DIR];
     o->username = wanted_user(g->value[USERNAME]);
@@ -836,7 +977,9 @@ int serve_options_parse(struct serve_options *out, int argc, char **argv, struct
 
 void serve_options_help(struct buf *out)
 {
-    buf_addz(out, "\nOptions (environment; default):\n");
+    buf_addz(out, "\nOptions (environment; default):\n"
+                  "  -h, --help\n"
+                  "      this text\n");
     for (int i = 0; i < SETTINGS; i++) {
         const struct setting *t = &settings[i];
         buf_addf(out, "  --%s", t->option);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* `od serve --status`: how a server is that runs, and its link to the backend. */
+/*
+ * `od serve --status`: the servers of the user that run, or the one that is named: where
+ * they listen, what runs in them, and the link to the backend.
+ */
+#include "base/called.h"
 #include "base/json.h"
-#include "proto/call.h"
+#include "base/xalloc.h"
+#include "ipc/call.h"
+#include "net/sockpath.h"
 #include "serve.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { STATUS_OURS = 125, STATUS_MS = 10000 };
+enum { STATUS_OURS = 125, STATUS_MS = 10000, JSON_MAX = 64 << 20 };
 
 static double seconds(const struct json *j, const char *name)
 {
@@ -29,24 +36,119 @@ static void say_connect(const struct json *c)
                json_str(last, "outcome", "").p, json_str(last, "error", "").p);
 }
 
-int serve_status(const struct serve_options *o)
+/* What has several values, on a line of its own: LABEL: A, B */
+static void say_list(const char *label, const struct json *list, const char *member)
 {
-    struct err e = ERR_INIT;
-    struct json *q = json_object();
-    json_put_int(q, "v", FRAME_VERSION);
-    json_put_z(q, "do", "info");
-    struct json *r = call_simple(o->socket, q, STATUS_MS, &e);
-    json_free(q);
-    if (!r) {
-        fprintf(stderr, "od serve: %s\n", e.text);
-        return STATUS_OURS;
+    const char *before = label;
+    for (struct json *v = json_first(list); v; v = json_next(v)) {
+        struct str text = member ? json_str(v, member, "?") : json_str_value(v, "?");
+        printf("%s%.*s", before, STR_ARG(text));
+        before = ", ";
     }
+    if (before != label)
+        printf("\n");
+}
+
+static void say_server(const struct json *r)
+{
     struct str state = json_str(r, "state_dir", "");
     printf("server: process %lld, worker %lld, up for %.1f s; state in %s\n",
            (long long)json_int(r, "pid", 0), (long long)json_int(r, "worker", 0),
            seconds(r, "uptime_ms"), state.n > 0 ? state.p : "memory");
+    printf("name: %s; version: %s; socket: %s\n", json_str(r, "name", "unknown").p,
+           json_str(r, "version", "unknown").p, json_str(r, "socket", "unknown").p);
+    say_list("addresses: ", json_get(r, "addresses"), NULL);
+    say_list("sessions: ", json_get(r, "sessions"), "name");
     if (json_has(r, "connect"))
         say_connect(json_get(r, "connect"));
-    json_free(r);
-    return fflush(stdout) == 0 ? 0 : STATUS_OURS;
+}
+
+/* What the server at where answers, or that it did not: {"name", "socket", "error"}. */
+static struct json *ask(const char *where, const char *name, struct err *e)
+{
+    struct json *q = json_object();
+    json_put_int(q, "v", FRAME_VERSION);
+    json_put_z(q, "do", "info");
+    struct json *r = call_simple(where, q, STATUS_MS, e);
+    json_free(q);
+    if (!r && e->code == ERR_CANCELLED)
+        err_set(e, ERR_TIMEOUT, "the server does not answer");
+    if (r && !json_bool(r, "ok", false)) {
+        err_set(e, ERR_IO, "%s", json_str(json_get(r, "error"), "text", "refused").p);
+        json_free(r);
+        r = NULL;
+    }
+    if (!r && name) {
+        r = json_object();
+        json_put_z(r, "name", name);
+        json_put_z(r, "socket", where);
+        json_put_z(r, "error", e->text);
+    }
+    return r;
+}
+
+static struct json *ask_all(void)
+{
+    struct sockpath_server *all = xcalloc(SOCKPATH_SERVERS_MAX, sizeof(*all));
+    struct json *list = json_array();
+    int n = sockpath_servers(all);
+    for (int i = 0; i < n; i++) {
+        struct err e = ERR_INIT;
+        json_push(list, ask(all[i].path, all[i].name, &e));
+    }
+    free(all);
+    return list;
+}
+
+/* Prints them. The exit status: not 0 if none runs, or one of them does not answer. */
+static int report(const struct serve_options *o, struct json *list)
+{
+    int status = json_count(list) > 0 ? 0 : STATUS_OURS;
+    if (status != 0)
+        called_say("no server is running\n");
+    for (struct json *v = json_first(list); v; v = json_next(v)) {
+        struct str error = json_str(v, "error", "");
+        if (error.n > 0) {
+            called_say("server %s at %s: %s\n", json_str(v, "name", "?").p,
+                       json_str(v, "socket", "?").p, error.p);
+            status = STATUS_OURS;
+        } else if (!o->json) {
+            say_server(v);
+        }
+        if (!o->json && json_next(v))
+            printf("\n");
+    }
+    if (o->json) {
+        struct json *j = json_object();
+        struct buf text = BUF_INIT(JSON_MAX);
+        json_put(j, "servers", list);
+        json_print(&text, j);
+        printf("%s\n", buf_z(&text));
+        buf_release(&text);
+        json_free(j);
+    } else {
+        json_free(list);
+    }
+    return fflush(stdout) == 0 ? status : STATUS_OURS;
+}
+
+int serve_status(const struct serve_options *o)
+{
+    char space[SOCKPATH_MAX];
+    const char *where = o->server ? o->server : sockpath_of_environment(space);
+    /* In what a session runs, the environment leads to the session's server. */
+    if (!where || (!o->server && getenv("OD_OP")))
+        return report(o, ask_all());
+    struct err e = ERR_INIT;
+    struct json *r = ask(where, NULL, &e), *list = json_array();
+    if (r) {
+        json_push(list, r);
+        return report(o, list);
+    }
+    called_say("%s\n", e.text);
+    if (o->json)
+        printf("{\"servers\":[]}\n");
+    json_free(list);
+    fflush(stdout);
+    return STATUS_OURS;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* `od serve --upgrade [FILE]`: asks a server that runs to go on with another od. */
+#include "base/called.h"
 #include "base/json.h"
+#include "ipc/call.h"
 #include "os/self.h"
-#include "proto/call.h"
 #include "serve.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ enum { STATUS_OURS = 125, UPGRADE_MS = 30000 };
 
 static int fail(const char *what, const char *why)
 {
-    fprintf(stderr, "od serve: cannot upgrade%s%s: %s\n", *what ? " to " : "", what, why);
+    called_say("cannot upgrade%s%s: %s\n", *what ? " to " : "", what, why);
     return STATUS_OURS;
 }
 
@@ -27,7 +28,7 @@ int serve_upgrade(const struct serve_options *o)
     json_put_int(q, "v", FRAME_VERSION);
     json_put_z(q, "do", "upgrade");
     json_put_z(q, "path", path);
-    struct json *r = call_simple(o->socket, q, UPGRADE_MS, &e);
+    struct json *r = call_simple(o->server, q, UPGRADE_MS, &e);
     json_free(q);
     if (!r)
         return fail("", e.code == ERR_CANCELLED ? "the server does not answer" : e.text);

@@ -5,13 +5,15 @@
  * everything where none does, is done here.
  */
 #include "applet.h"
+#include "base/called.h"
 #include "base/json.h"
-#include "engine/files.h"
-#include "engine/skill.h"
-#include "engine/skill_python.h"
-#include "proto/answer.h"
-#include "proto/call.h"
-#include "proto/frame.h"
+#include "file/files.h"
+#include "ipc/answer.h"
+#include "ipc/call.h"
+#include "ipc/frame.h"
+#include "os/file.h"
+#include "skill/python.h"
+#include "skill/skill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,9 +46,10 @@ static const char usage[] =
     "\n"
     "      --args FILE       all arguments, as a JSON object; - is standard input\n"
     "      --json            the result as JSON: {\"text\", \"failed\"}\n"
-    "      --session NAME    whose window (OD_SESSION, else main)\n"
+    "  -s, --session NAME    whose window (OD_SESSION, else main); -s before the function\n"
     "      --local           never ask a server\n"
-    "      --socket PATH     which server (@NAME: an abstract socket)\n"
+    "      --server WHERE    which server, a name or a path (OD_SERVER; od help exec)\n"
+    "      --socket PATH     the same (OD_SOCKET)\n"
     "      --schema          all functions, for models that call tools, as JSON\n"
     "      --python          print the Python module: from agentskills import *\n"
     "      --install-python  put it where python3 finds it, or into DIR\n"
@@ -61,7 +64,7 @@ static const char usage[] =
     "125 the server was lost.\n";
 
 struct options {
-    const char *socket, *session, *args_file, *dir;
+    const char *server, *socket, *session, *args_file, *dir;
     bool json, local, schema, python, install;
     const struct skill *skill;
     struct json *args; /* owned */
@@ -69,7 +72,7 @@ struct options {
 
 static int say(int status, const char *text)
 {
-    fprintf(stderr, "od skills: %s\n", text);
+    called_say("%s\n", text);
     return status;
 }
 
@@ -78,7 +81,7 @@ static int say(int status, const char *text)
 static int read_all(const char *path, struct buf *out, struct err *e)
 {
     if (strcmp(path, "-") != 0)
-        return files_read(path, out->max, out, e);
+        return file_read(path, out->max, out, e);
     for (;;) {
         char *p = buf_reserve(out, 64 << 10);
         ssize_t n = p ? read(STDIN_FILENO, p, 64 << 10) : (errno = EFBIG, -1);
@@ -182,7 +185,8 @@ static int take_option(struct options *o, const char *name, size_t n, const char
     } all[] = {{"json", &o->json, NULL},      {"local", &o->local, NULL},
                {"schema", &o->schema, NULL},  {"python", &o->python, NULL},
                {"args", NULL, &o->args_file}, {"session", NULL, &o->session},
-               {"socket", NULL, &o->socket},  {"install-python", &o->install, NULL}};
+               {"server", NULL, &o->server},  {"socket", NULL, &o->socket},
+               {"install-python", &o->install, NULL}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (strlen(all[i].name) != n || memcmp(all[i].name, name, n) != 0)
             continue;
@@ -214,8 +218,8 @@ static int take_long(struct options *o, char **argv, struct err *e)
     }
     const char *used = value ? value : "";
     if (!take_option(o, name, n, &used))
-        return err_set(e, ERR_INVALID, "there is no option %.100s; od help skills",
-                       argv[0]);
+        return err_set(e, ERR_INVALID, "there is no option %.100s; see %s", argv[0],
+                       called_help("skills").z);
     if (used && !value)
         return err_set(e, ERR_INVALID, "%s needs a value", argv[0]);
     return eq || !used ? 1 : 2;
@@ -230,9 +234,10 @@ static int take_word(struct options *o, const char *word, struct err *e)
         return 0;
     }
     o->skill = skill_find(str_of(word));
-    return o->skill ? 0
-                    : err_set(e, ERR_NOTFOUND,
-                              "there is no function %.100s; od skills lists them", word);
+    return o->skill
+               ? 0
+               : err_set(e, ERR_NOTFOUND, "there is no function %.100s; %s lists them",
+                         word, called("skills").z);
 }
 
 static int read_args(struct options *o, struct err *e)
@@ -257,6 +262,8 @@ static int take_args(struct options *o, int argc, char **argv, struct err *e)
             words = true;
         else if (!words && strncmp(argv[i], "--", 2) == 0)
             n = take_long(o, argv + i, e);
+        else if (!words && !o->skill && strcmp(argv[i], "-s") == 0 && argv[i + 1])
+            n = (o->session = argv[i + 1], 2);
         else if (take_word(o, argv[i], e) < 0)
             n = -1;
         if (n < 0)
@@ -362,25 +369,23 @@ static const char installer[] =
     "        print(path)\n"
     "        sys.exit()\n"
     "    os.unlink(path)\n"
-    "sys.exit('od skills: cannot install agentskills for %s: %s; name a folder of "
-    "PYTHONPATH' % (sys.executable, why))\n";
+    "sys.exit('%s: cannot install agentskills for %s: %s; name a folder of "
+    "PYTHONPATH' % (sys.argv[1], sys.executable, why))\n";
 
 /* This process becomes Python, whose standard input is the module. */
 static int install_by_python(struct str text)
 {
     int fds[2];
     char name[] = "python3", option[] = "-c";
-    char *argv[] = {name, option, (char *)installer, NULL};
+    char *argv[] = {name, option, (char *)installer, (char *)called_name(), NULL};
     if (pipe(fds) < 0 || fcntl(fds[1], F_SETPIPE_SZ, (int)text.n + 4096) < 0 ||
         write(fds[1], text.p, text.n) != (ssize_t)text.n || dup2(fds[0], 0) < 0)
         return say(FAILED, "cannot hand the module to python3");
     close(fds[0]);
     close(fds[1]);
     execvp(name, argv);
-    fprintf(stderr,
-            "od skills: cannot run python3: %s; od skills --install-python DIR needs "
-            "none\n",
-            strerror(errno));
+    called_say("cannot run python3: %s; %s --install-python DIR needs none\n",
+               strerror(errno), called("skills").z);
     return FAILED;
 }
 
@@ -429,6 +434,7 @@ static struct json *request_of(struct options *o, const char *cwd)
     const char *home = getenv("HOME");
     json_put_int(q, "v", FRAME_VERSION);
     json_put_z(q, "do", "skill");
+    json_put_z(q, "as", called("skills").z);
     json_put_z(q, "skill", o->skill->name);
     json_put_z(q, "session", o->session);
     json_put_z(q, "cwd", cwd);
@@ -562,9 +568,12 @@ static int run(struct options *o)
         o->session = getenv("OD_SESSION");
     if (!o->session || !*o->session)
         o->session = "main";
-    if (o->skill->shared && !o->local && client_open(&client, o->socket, server, &e) == 0)
+    char space[SOCKPATH_MAX];
+    const char *where = o->socket ? sockpath_of_path(o->socket, space) : o->server;
+    if (o->skill->shared && !o->local && client_open(&client, where, server, &e) == 0)
         status = ask(o, &client, cwd, &text, &failed);
-    else if ((o->socket || server) && o->skill->shared && !o->local)
+    else if (o->skill->shared && !o->local &&
+             (where || server || e.code == ERR_INVALID)) /* of several none is meant */
         status = say(ANSWER_OURS, e.text);
     else
         status = do_here(o, cwd, &text, &failed);
@@ -583,11 +592,7 @@ static int skills_main(int argc, char **argv)
     o.skill = skill_find(str_of(argv[0])); /* a link of that name */
     signal(SIGPIPE, SIG_IGN);
     if (argc == 2 && strcmp(argv[1], "-h") == 0) {
-        struct buf more = BUF_INIT(SCHEMA_MAX);
-        more_usage(&more);
-        printf("%s%s", usage, buf_z(&more));
-        status = printed();
-        buf_release(&more);
+        status = applet_help(&applet_skills);
     } else if (take_args(&o, argc, argv, &e) < 0) {
         status = say(MISUSED, e.text);
     } else if (o.schema) {

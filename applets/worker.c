@@ -11,11 +11,11 @@
 #include "base/xalloc.h"
 #include "build_info.h"
 #include "engine/engine.h"
-#include "front/events.h"
-#include "front/http.h"
-#include "front/local.h"
+#include "front/fronts.h"
+#include "net/addr.h"
 #include "net/sockpath.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,38 +23,104 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { KEEPER_FD = 3, LISTENERS_MAX = 16 };
+/* Listeners: the options', those of front-ends, and what these keep. */
+enum { KEEPER_FD = 3, HELD_MAX = LIMIT_LISTENERS_MAX + 16 };
 
 struct worker {
     struct engine engine;
-    struct local *local;
-    struct http *http;
-    int listening; /* of the local front, until ready */
-    int web[LISTENERS_MAX];
-    bool tls[LISTENERS_MAX]; /* spoken there */
-    int webs;
-    int viewer; /* the file viewer's; -1: none */
-    int memory; /* of the event log, where there is no directory; -1: none */
+    struct fronts *fronts;
+    struct held {
+        char *name; /* owned */
+        int fd;
+    } held[HELD_MAX]; /* until ready */
+    int nheld;
     struct timer drain;
     bool leaving; /* for another worker, not for good */
     char socket[SOCKPATH_MAX];
+    struct json *about; /* owned; for fronts_about */
 };
+
+static bool is_web(struct str name)
+{
+    return str_starts(name, STR("http ")) || str_starts(name, STR("https "));
+}
+
+/* "http ADDRESS", as the keeper has it, the way that clients write it. */
+static void add_address(struct json *list, struct str name)
+{
+    struct buf text = BUF_INIT(512);
+    struct str scheme = str_cut(&name, ' '), address = name;
+    if (fronts_cut(&address))
+        buf_adds(&text, str_sub(name, 0, name.n - address.n));
+    bool path = str_starts(address, STR("unix:")) || str_starts(address, STR("@"));
+    if (!path)
+        buf_addf(&text, "%.*s://", STR_ARG(scheme));
+    buf_adds(&text, address);
+    json_push_str(list, buf_str(&text));
+    buf_release(&text);
+}
 
 static void on_held(void *arg, struct str name, int fd)
 {
     struct worker *w = arg;
-    if (str_eq(name, STR("local")) && w->listening < 0)
-        w->listening = fd;
-    else if ((str_starts(name, STR("http ")) || str_starts(name, STR("https "))) &&
-             w->webs < LISTENERS_MAX) {
-        w->tls[w->webs] = str_starts(name, STR("https "));
-        w->web[w->webs++] = fd;
-    } else if (str_starts(name, STR("viewer ")) && w->viewer < 0)
-        w->viewer = fd;
-    else if (str_eq(name, STR("events")) && w->memory < 0)
-        w->memory = fd;
-    else
+    if (w->nheld == HELD_MAX) {
         close(fd);
+        return;
+    }
+    w->held[w->nheld++] = (struct held){xstrndup(name.p, name.n), fd};
+}
+
+/* Each goes to the front-end that has it. */
+static void hand_over(struct worker *w)
+{
+    for (int i = 0; i < w->nheld; i++) {
+        struct held *h = &w->held[i];
+        if (!fronts_take(w->fronts, str_of(h->name), h->fd))
+            close(h->fd);
+        free(h->name);
+    }
+    w->nheld = 0;
+}
+
+static void put_about(struct worker *w, const struct json *o)
+{
+    json_put_z(w->about, "version", OD_VERSION);
+    json_put_str(w->about, "socket", json_str(o, "socket", ""));
+    json_put_str(w->about, "name", json_str(o, "name", ""));
+}
+
+/*
+ * A server of an earlier version, whose worker we replace, has no name and no record in
+ * its folder of state: by the record its folder is known again (applets/serve_state.c).
+ */
+static void name_earlier(struct worker *w)
+{
+    char path[256], name[32] = SOCKPATH_DEFAULT;
+    struct addr a;
+    struct buf text = BUF_INIT(SOCKPATH_MAX + 256);
+    if (json_str(w->about, "name", "").n > 0)
+        return;
+    const struct held *web = w->held, *end = w->held + w->nheld;
+    while (web < end && !is_web(str_of(web->name)))
+        web++;
+    if (web < end && addr_of(web->fd, &a) == 0 && addr_port(&a) > 0)
+        snprintf(name, sizeof(name), "%u", addr_port(&a));
+    json_drop(w->about, json_get(w->about, "name"));
+    json_put_z(w->about, "name", name);
+    json_put_int(w->about, "pid", getppid());
+    snprintf(path, sizeof(path), "%.200s/" SOCKPATH_RECORD, w->engine.state_dir);
+    int fd = w->engine.state_dir[0]
+                 ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)
+                 : -1;
+    if (fd >= 0 && json_print(&text, w->about) == 0 &&
+        write(fd, text.p, text.n) != (ssize_t)text.n)
+        log_debug("cannot write %s: %m", path);
+    if (fd >= 0)
+        close(fd);
+    buf_release(&text);
+    /* Clients look for it where the default one is. */
+    json_drop(w->about, json_get(w->about, "name"));
+    json_put_z(w->about, "name", SOCKPATH_DEFAULT);
 }
 
 static void on_state(void *arg, struct str key, struct str value)
@@ -71,35 +137,40 @@ static void on_state(void *arg, struct str key, struct str value)
                  json_bool(o, "log_json", false));
         engine_configure(&w->engine, o);
         json_put_z(o, "version", OD_VERSION); /* not that of the first worker */
-        w->http = http_open(&w->engine, o);
+        w->fronts = fronts_open(&w->engine, o, w->about);
         struct str path = json_str(o, "socket", "");
         if (path.n < sizeof(w->socket))
             memcpy(w->socket, path.p, path.n + 1);
+        put_about(w, o);
         json_free(o);
         return;
     }
     struct buf *b = xnew(struct buf);
-    buf_init(b, LIMIT_BLOB_MAX + LIMIT_SPAWN_MAX);
-    buf_adds(b, value);
+    buf_init(b, value.n);
+    if (buf_adds(b, value) < 0)
+        xalloc_failed(value.n); /* half of a state would end what it is about */
     map_put(&w->engine.states, key, b);
 }
 
 static void on_ready(void *arg)
 {
     struct worker *w = arg;
-    if (w->http)
-        http_load(w->http, w->memory);
+    name_earlier(w);
+    struct json *addresses = json_array();
+    for (int i = 0; i < w->nheld; i++) {
+        if (is_web(str_of(w->held[i].name)))
+            add_address(addresses, str_of(w->held[i].name));
+    }
+    json_put(w->about, "addresses", addresses);
+    if (!w->fronts) { /* there are no options, which od exec can be told */
+        struct json *none = json_object();
+        w->fronts = fronts_open(&w->engine, none, w->about);
+        json_free(none);
+    }
+    hand_over(w);
+    fronts_load(w->fronts);
     engine_resume(&w->engine);
-    for (int i = 0; w->http && i < w->webs; i++)
-        http_listen(w->http, w->web[i], w->tls[i]);
-    if (w->http && w->viewer >= 0)
-        http_view(w->http, w->viewer);
-    if (w->http)
-        http_start(w->http);
-    if (w->listening >= 0)
-        w->local = local_open(&w->engine, w->http, w->listening);
-    if (!w->local)
-        log_error("there is nothing to listen on");
+    fronts_start(w->fronts);
     hold_serving(w->engine.hold);
 }
 
@@ -125,34 +196,64 @@ static void on_signal(void *arg, int signo)
     if ((signo != SIGTERM && signo != SIGINT && signo != SIGHUP) ||
         timer_active(&w->drain))
         return;
-    /* Clients of the local socket come back by themselves to the next worker. */
     w->leaving = signo == SIGHUP;
-    if (!w->leaving) {
-        local_close(w->local);
-        w->local = NULL;
-    }
     timer_begin(w->engine.loop, &w->drain, w->leaving ? LIMIT_LEAVE_MS : LIMIT_DRAIN_MS,
                 on_drain_late);
-    if (w->http)
-        http_drain(w->http, on_drained, w);
+    if (w->fronts)
+        fronts_drain(w->fronts, w->leaving, on_drained, w);
     else
         on_drained(w);
 }
 
 static const struct hold_events events = {on_held, on_state, on_ready, on_signal};
 
-static int check(const char *format)
+/* The first key of the list that no part and no front-end claims; "": each is claimed. */
+static struct str unclaimed(struct str keys)
 {
-    struct buf ours = BUF_INIT(256);
+    while (keys.n > 0) {
+        struct str key = str_cut(&keys, ' ');
+        if (key.n > 0 && !str_eq(key, STR("options")) && !engine_claims(key) &&
+            !fronts_claims(key))
+            return key;
+    }
+    return STR("");
+}
+
+/* Cuts both at the first of their comma-separated items that differ. */
+static void difference(struct str *a, struct str *b)
+{
+    struct str x = *a, y = *b;
+    do {
+        *a = str_cut(&x, ',');
+        *b = str_cut(&y, ',');
+    } while (str_eq(*a, *b) && (x.n > 0 || y.n > 0));
+    *a = str_trim(*a);
+    *b = str_trim(*b);
+}
+
+static int check(struct str kept)
+{
+    struct buf ours = BUF_INIT(1024);
     engine_format(&ours);
-    http_format(&ours);
-    bool same = strcmp(format, buf_z(&ours)) == 0;
-    if (same)
+    fronts_format(&ours);
+    long end = str_find(kept, STR("; keys "));
+    struct str format = end < 0 ? kept : str_sub(kept, 0, (size_t)end);
+    struct str keys = end < 0 ? STR("") : str_sub(kept, (size_t)end + 7, kept.n);
+    struct str key = unclaimed(keys);
+    bool same = str_eq(format, buf_str(&ours)) && key.n == 0;
+    if (same) {
         printf("ready\n");
-    else
-        printf(
-            "it takes over %s, and what is kept is %s: start a server with it instead\n",
-            buf_z(&ours), format);
+    } else if (key.n > 0) {
+        printf("it has no part that takes over what is kept as %.*s: start a server with "
+               "it instead\n",
+               STR_ARG(key));
+    } else {
+        struct str own = buf_str(&ours);
+        difference(&own, &format);
+        printf("it takes over \"%.*s\" where \"%.*s\" is kept: start a server with it "
+               "instead\n",
+               STR_ARG(own), STR_ARG(format));
+    }
     buf_release(&ours);
     return same && fflush(stdout) == 0 ? 0 : 1;
 }
@@ -160,10 +261,10 @@ static int check(const char *format)
 static int worker_main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "--check") == 0)
-        return check(argv[2]);
+        return check(str_of(argv[2]));
     struct err e = ERR_INIT;
     struct worker *w = xnew(struct worker);
-    w->listening = w->memory = w->viewer = -1;
+    w->about = json_object();
     log_init("worker", 2, LOG_INFO, false);
     log_trace_init(getenv("OD_TRACE"));
     /* Environments and, one day, keys: not for a child of the same uid to read. */

@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-layers.sh: includes go to the own layer or a lower one, and what comes
-# from elsewhere is seen by one file a family. With CC and CFLAGS in the
-# environment also: every header can be included alone.
+# check-layers.sh: a room includes only the rooms that build/rooms names for it, each of
+# which stands above it there, so that there is no circle; a header own.h or NAME_own.h
+# is for its own room; headers of third parties are seen by one file a family. With CC
+# and CFLAGS in the environment also: every header can be included alone. Prints the
+# rooms with their lines of code.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -11,25 +13,40 @@ rc=0
 # shellcheck disable=SC2046 # names without blanks
 awk '
     function base(path) { sub(/.*\//, "", path); return path }
+    function dir(path) { return sub(/\/[^\/]*$/, "", path) ? path : "" }
     function bad(why) { print FILENAME ":" FNR ": " why; rc = 1 }
     BEGIN {
-        n = split("base os io net proto engine front", name, " ")
-        for (i = 1; i <= n; i++)
-            rank[name[i]] = i
-        rank["applets"] = n + 1
         only["cJSON.h"] = "^core/base/json\\.c$"
-        only["vterm.h"] = "^core/engine/term[a-z_]*\\.c$"
+        only["vterm.h"] = "^core/term/[a-z_]*\\.c$"
         only["vterm_keycodes.h"] = only["vterm.h"]
-        only["pcre2.h"] = "^core/proto/pattern\\.c$"
-        only["zlib.h"] = "^core/(proto/zip[a-z_]*|net/authorities)\\.c$"
+        only["pcre2.h"] = "^core/text/pattern\\.c$"
+        only["zlib.h"] = "^core/(archive/zip[a-z_]*|eventlog/line|net/authorities)\\.c$"
         tls = "^core/(base/hash|net/(tls[a-z_]*|trust))\\.[ch]$"
+        made["build_info.h"] = made["licences.h"] = made["kernel_python.h"] = 1
+    }
+    FILENAME == "build/rooms" {
+        sub(/#.*/, "")
+        except = sub(/^EXCEPT /, "")
+        if (!sub(/:/, ""))
+            next
+        if (!except)
+            name[rank[$1] = ++rooms] = $1
+        for (i = 2; i <= NF; i++) {
+            may[$1, $i] = 1
+            if (except)
+                waived[$1, $i] = 1
+            if (!except && !($i in rank))
+                bad($1 " may include " $i ", which does not stand above it")
+        }
+        next
     }
     FNR == 1 {
-        split(FILENAME, part, "/")
-        own = part[1] == "core" ? part[2] : part[1]
+        own = dir(FILENAME)
+        sub(/^core\//, "", own)
         if (!(own in rank))
-            bad("the folder is no layer")
+            bad("the folder is not in build/rooms")
     }
+    { lines[own]++ }
     /^[ \t]*#[ \t]*include/ {
         wanted = $0
         quoted = wanted ~ /"/
@@ -41,19 +58,30 @@ awk '
             bad(wanted " belongs to " tls)
         if (!quoted || base(wanted) in only)
             next
-        layer = wanted
-        if (sub(/\/.*/, "", layer) == 0) {
-            # Without a folder: applets among themselves, and what is made.
-            if (own != "applets" && wanted != "build_info.h" && wanted != "kernel_python.h")
-                bad("\"" wanted "\": includes are written from core/")
-        } else if (!(layer in rank)) {
-            bad("\"" wanted "\": no such layer")
-        } else if (rank[layer] > rank[own]) {
-            bad("\"" wanted "\" is above " own)
-        }
+        room = dir(wanted)
+        used[own, room] = 1
+        if (room == own || (room == "" && (own == "applets" || wanted in made)))
+            next
+        if (!(room in rank))
+            bad("\"" wanted "\": includes are written from core/")
+        else if (!((own, room) in may))
+            bad("\"" wanted "\": " own " may not include " room " (build/rooms)")
+        else if (!((own, room) in waived) && base(wanted) ~ /(^|_)own\.h$/)
+            bad("\"" wanted "\" is for " room " alone")
     }
-    END { exit rc }
-' $(find core applets -name '*.[ch]' | sort) || rc=1
+    END {
+        for (edge in may)
+            if (!(edge in used)) {
+                split(edge, part, SUBSEP)
+                print "build/rooms: " part[1] " does not include " part[2]
+                rc = 1
+            }
+        for (i = 1; i <= rooms; i++)
+            printf "%s%s %d", (i > 1 ? ", " : ""), name[i], lines[name[i]]
+        print " lines"
+        exit rc
+    }
+' build/rooms $(find core applets -name '*.[ch]' | sort) || rc=1
 
 if [ -n "${CC:-}" ]; then
     for header in $(find core applets -name '*.h' | sort); do

@@ -3,7 +3,7 @@
 #
 # check-style.sh: what a program can see of how the code should read. Calls
 # that have no bound or no error, or that stop a process with one thread;
-# lines too wide; files without a licence; notes to oneself.
+# lines too wide; files without a licence; notes to oneself; what check-order.awk finds.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -77,6 +77,14 @@ LC_ALL=C awk '{
         }
     }
     END { exit rc }' $sources $tests || rc=1
+
+# The program is od-exec, od-agent exec or od exec: base/called.h knows which.
+# shellcheck disable=SC2086 # file names without blanks
+grep -nHE 'stderr, *"od (exec|serve|browse|skills|events|image|install|jupyter)' $sources &&
+    echo "messages begin with the called name: called_say" && rc=1
+
+# shellcheck disable=SC2086 # file names without blanks
+awk -f build/check-order.awk $sources $tests || rc=1
 
 # shellcheck disable=SC2086 # file names without blanks
 grep -nE '\<(TODO|FIXME)\>' $sources $tests && rc=1

@@ -31,6 +31,7 @@ words="$names help --help --list --version --licenses --install"
 _od() {
     local cur=${COMP_WORDS[COMP_CWORD]} applet=${COMP_WORDS[1]} first=1
     case ${COMP_WORDS[0]##*/} in
+    od-agent) ;;
     od-*) applet=${COMP_WORDS[0]##*/od-} first=0 ;;
     esac
     COMPREPLY=()
@@ -60,15 +61,16 @@ END
     fi
 }
 END
-    echo "complete -o bashdefault -o default -F _od od$(for n in $names; do printf ' od-%s' "$n"; done)"
+    echo "complete -o bashdefault -o default -F _od od od-agent$(for n in $names; do printf ' od-%s' "$n"; done)"
 } >"$out/od.bash"
 
 {
-    echo "#compdef od$(for n in $names; do printf ' od-%s' "$n"; done)"
+    echo "#compdef od od-agent$(for n in $names; do printf ' od-%s' "$n"; done)"
     echo "# Made from the usage texts of od."
     echo "local applet=\${words[2]}"
-    echo "[[ \${words[1]:t} == od-* ]] && applet=\${\${words[1]:t}#od-}"
-    echo "if (( CURRENT == 2 )) && [[ \${words[1]:t} == od ]]; then"
+    echo "[[ \${words[1]:t} == od-* && \${words[1]:t} != od-agent ]] &&"
+    echo "    applet=\${\${words[1]:t}#od-}"
+    echo "if (( CURRENT == 2 )) && [[ \${words[1]:t} == (od|od-agent) ]]; then"
     echo "    local -a applets=("
     "$od" --list | while read -r name brief; do
         printf "        '%s:%s'\n" "$name" "$(printf '%s' "$brief" | sed "s/[':]/ /g")"
@@ -93,8 +95,10 @@ END
 {
     echo "# Made from the usage texts of od."
     "$od" --list | while read -r name brief; do
-        printf "complete -c od -n __fish_is_first_arg -a %s -d '%s'\n" "$name" \
-            "$(printf '%s' "$brief" | sed "s/'/ /g")"
+        for od_name in od od-agent; do
+            printf "complete -c %s -n __fish_is_first_arg -a %s -d '%s'\n" "$od_name" \
+                "$name" "$(printf '%s' "$brief" | sed "s/'/ /g")"
+        done
         options "$name" | while read -r option; do
             case $option in
             --*) flag="-l ${option#--}" ;;
@@ -102,6 +106,7 @@ END
             *) flag="-o ${option#-}" ;;
             esac
             echo "complete -c od -n '__fish_seen_subcommand_from $name' $flag"
+            echo "complete -c od-agent -n '__fish_seen_subcommand_from $name' $flag"
             echo "complete -c od-$name $flag"
         done
     done

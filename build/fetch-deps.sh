@@ -88,7 +88,7 @@ apt_ready() {
     [ -n "$uri" ] && [ -f "$keys" ] || return 1
     a=$tmp/apt
     mkdir -p "$a/lists/partial" "$a/archives/partial" "$a/etc"
-    for suite in ${OD_SUITES:-trixie sid}; do
+    for suite in ${OD_DEB_SUITES:-trixie sid}; do
         printf 'Types: deb-src\nURIs: %s\nSuites: %s\n' "$uri" "$suite"
         printf 'Components: main\nSigned-By: %s\n\n' "$keys"
     done >"$a/etc/od.sources"

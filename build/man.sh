@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # man.sh OD VERSION FOLDER: manual pages in mdoc from what the program prints,
-# so that there is one text. od-NAME.1 from `od help NAME`, od-agent.7 from
-# `od help`; none is called od.1, which is the octal dump's.
+# so that there is one text. od-NAME.1 from `od-NAME --help`, od-agent.7 from
+# `od-agent help`: by these names, which every installation has. None is called od.1,
+# which is the octal dump's.
 #
 # A usage text is: "Usage: " and the synopsis lines; paragraphs; headings, which
 # are lines at the margin that end in ":"; below them rows "  -x, --long ARG
@@ -125,7 +126,12 @@ page() {
     END { mode("") }'
 }
 
+links=$(mktemp -d)
+trap 'rm -rf "$links"' EXIT
+case $od in /*) ;; *) od=$PWD/$od ;; esac
 "$od" --list | while read -r name brief; do
-    "$od" help "$name" | page "od-$name" 1 "$brief" >"$out/od-$name.1"
+    ln -s "$od" "$links/od-$name"
+    "$links/od-$name" --help | page "od-$name" 1 "$brief" >"$out/od-$name.1"
 done
-"$od" help | page od-agent 7 "a computer for an AI agent in one file" >"$out/od-agent.7"
+ln -s "$od" "$links/od-agent"
+"$links/od-agent" help | page od-agent 7 "a computer for an AI agent in one file" >"$out/od-agent.7"

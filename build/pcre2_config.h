@@ -2,7 +2,7 @@
 /*
  * What we compile of pcre2: bytes and UTF-8, no just-in-time compiler. That is as
  * large as all the rest and wants memory that is writable and executable, and
- * most lines never come here: proto/automaton.h has looked at them before.
+ * most lines never come here: text/automaton.h has looked at them before.
  */
 #define SUPPORT_UNICODE 1
 #define PCRE2_CODE_UNIT_WIDTH 8

@@ -63,6 +63,7 @@ test?  umoci                  umoci         umoci          umoci       -        
 test?  chromium-headless-shell chromium-headless-shell chromium-headless chromium chromium chromium
 test?  npm                    npm           npm            npm         npm        npm
 test?  @playwright-core       npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1
+test?  @openapi-schema-validator npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0
 test?  buildah                buildah       buildah        buildah     buildah    buildah
 kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel python-ipykernel python3-ipykernel
 kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib
@@ -112,6 +113,8 @@ int main(void) { return 0; }' ;;
         /usr/bin/python3 -c "import ${1#@}" 2>/dev/null ;;
     @playwright-core) command -v npm >/dev/null 2>&1 &&
         NODE_PATH=$(npm root -g 2>/dev/null) node -e "require('${1#@}')" 2>/dev/null ;;
+    @openapi-schema-validator) command -v npm >/dev/null 2>&1 &&
+        [ -e "$(npm root -g 2>/dev/null)/@seriousme/${1#@}/index.js" ] ;;
     @irkernel) [ -e /usr/share/jupyter/kernels/ir/kernel.json ] ;;
     @sources) [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
         command -v curl >/dev/null 2>&1 || command -v wget >/dev/null 2>&1 ;;

@@ -134,9 +134,10 @@ prepare() {
         build/tools.sh test kernels >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;
-    scenario) # and what upgrade.test would have to compile in its own time
+    scenario) # and what the tests of upgrades would have to compile in their own time
         build/tools.sh test >&2 || :
         build release all "out/$arch-release/lib/fake_worker"
+        build/previous.sh >/dev/null 2>&1 || :
         ;;
     fault | compat | browser)
         build/tools.sh test >&2 || :

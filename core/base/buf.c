@@ -18,6 +18,12 @@
 /* The first allocation: most buffers hold a line or a small object. */
 #define FIRST_CAP 64
 
+/*
+ * Up to this, no memory is the end, as it is for the small objects of xalloc.h: who puts
+ * a name or a line together does not look whether all of it is there.
+ */
+#define SMALL_CAP (64 << 10)
+
 /* One byte is for the terminator, and no object passes PTRDIFF_MAX. */
 static size_t limit(const struct buf *b)
 {
@@ -35,11 +41,16 @@ static void slide(struct buf *b)
     b->skip = 0;
 }
 
-/* After it, n more bytes and a terminator fit. -1: maximum, or no memory. */
+/*
+ * Makes room for n more bytes and a terminator. Returns -1 and marks the buffer if it is
+ * full, would pass its maximum, or there is no memory for more than SMALL_CAP.
+ */
 static int make_room(struct buf *b, size_t n)
 {
-    if (n > buf_room(b))
+    if (b->full || n > buf_room(b)) {
+        b->full = true;
         return -1;
+    }
     size_t need = b->n + n + 1;
     if (need <= b->cap)
         return 0;
@@ -57,8 +68,12 @@ static int make_room(struct buf *b, size_t n)
         cap = need;
     if (cap > b->cap) {
         char *p = realloc(b->p, cap);
-        if (!p)
+        if (!p && cap <= SMALL_CAP)
+            xalloc_failed(cap);
+        if (!p) {
+            b->full = true;
             return -1;
+        }
         b->p = p;
         b->cap = cap;
         b->p[b->n] = '\0';
@@ -78,11 +93,22 @@ void buf_release(struct buf *b)
     buf_init(b, b->max);
 }
 
-void buf_reset(struct buf *b)
+static void empty(struct buf *b)
 {
     buf_truncate(b, 0);
     if (b->p)
         slide(b);
+}
+
+void buf_reset(struct buf *b)
+{
+    empty(b);
+    b->full = false;
+}
+
+void buf_resume(struct buf *b)
+{
+    b->full = false;
 }
 
 size_t buf_room(const struct buf *b)
@@ -140,6 +166,8 @@ int buf_addf(struct buf *b, const char *fmt, ...)
 
 int buf_addv(struct buf *b, const char *fmt, va_list ap)
 {
+    if (b->full)
+        return -1;
     va_list again;
     va_copy(again, ap);
     /* Most texts fit what is there; a longer one is measured by the attempt. */
@@ -156,6 +184,7 @@ int buf_addv(struct buf *b, const char *fmt, va_list ap)
     } else if (have) {
         b->p[b->n] = '\0'; /* the attempt wrote there */
     }
+    b->full = rc < 0;
     va_end(again);
     return rc;
 }
@@ -166,7 +195,7 @@ void buf_consume(struct buf *b, size_t n)
     if (n == 0)
         return;
     if (n == b->n) {
-        buf_reset(b);
+        empty(b);
         return;
     }
     b->p += n;
@@ -185,8 +214,10 @@ void buf_truncate(struct buf *b, size_t n)
 
 char *buf_take(struct buf *b)
 {
-    if (!b->p)
+    if (!b->p) {
+        b->full = false;
         return xstrdup("");
+    }
     slide(b);
     char *p = b->p;
     buf_init(b, b->max);

@@ -10,25 +10,17 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define CUT_MARK "..."
 
-static const char *const names[ERR_COUNT] = {
-    [ERR_NONE] = "NONE",
-    [ERR_INVALID] = "INVALID",
-    [ERR_NOTFOUND] = "NOTFOUND",
-    [ERR_EXISTS] = "EXISTS",
-    [ERR_DENIED] = "DENIED",
-    [ERR_BUSY] = "BUSY",
-    [ERR_TIMEOUT] = "TIMEOUT",
-    [ERR_LIMIT] = "LIMIT",
-    [ERR_GONE] = "GONE",
-    [ERR_UNSUPPORTED] = "UNSUPPORTED",
-    [ERR_CANCELLED] = "CANCELLED",
-    [ERR_IO] = "IO",
-    [ERR_INTERNAL] = "INTERNAL",
+static const struct err_words words[ERR_COUNT] = {
+#define ERR_CODE(name, http, jsonrpc, connect, exit, sentence) \
+    [ERR_##name] = {#name, http, jsonrpc, connect, exit, sentence},
+#include "base/errcodes.def"
+#undef ERR_CODE
 };
 
 /* Formats into the first `size` bytes of e->text; a cut is marked. */
@@ -80,15 +72,21 @@ int err_sys(struct err *e, int errnum, const char *fmt, ...)
     return -1;
 }
 
+const struct err_words *err_words(enum err_code code)
+{
+    bool known = code > ERR_NONE && (unsigned)code < ERR_COUNT;
+    return &words[known ? code : ERR_INTERNAL];
+}
+
 const char *err_name(enum err_code code)
 {
-    return (unsigned)code < ERR_COUNT ? names[code] : names[ERR_INTERNAL];
+    return code == ERR_NONE ? "NONE" : err_words(code)->name;
 }
 
 enum err_code err_from_name(const char *name)
 {
     for (int i = 0; i < ERR_COUNT; i++)
-        if (strcmp(name, names[i]) == 0)
+        if (strcmp(name, err_name((enum err_code)i)) == 0)
             return (enum err_code)i;
     return ERR_INTERNAL;
 }

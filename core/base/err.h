@@ -4,25 +4,17 @@
  *
  * The sentence says what was tried, on what, why it failed, and where it
  * helps, what to do: "cannot open notes.txt: Permission denied". The code is
- * for programs: each front-end has one table from it to its protocol.
+ * for programs: errcodes.def lists the codes with their HTTP status, JSON-RPC code,
+ * Connect code and exit status.
  */
 #ifndef OD_BASE_ERR_H
 #define OD_BASE_ERR_H
 
 enum err_code {
     ERR_NONE,
-    ERR_INVALID,     /* the request makes no sense */
-    ERR_NOTFOUND,    /* no such thing */
-    ERR_EXISTS,      /* there is one already */
-    ERR_DENIED,      /* not allowed */
-    ERR_BUSY,        /* somebody else is using it */
-    ERR_TIMEOUT,     /* a time limit passed */
-    ERR_LIMIT,       /* a limit of ours or of the machine */
-    ERR_GONE,        /* it was there and is no more */
-    ERR_UNSUPPORTED, /* not on this machine, or not in this version */
-    ERR_CANCELLED,   /* the caller or a shutdown took it back */
-    ERR_IO,          /* the system refused for another reason */
-    ERR_INTERNAL,    /* our fault */
+#define ERR_CODE(name, ...) ERR_##name,
+#include "base/errcodes.def"
+#undef ERR_CODE
     ERR_COUNT
 };
 
@@ -31,7 +23,10 @@ struct err {
     char text[512];
 };
 
-#define ERR_INIT {ERR_NONE, ""}
+#define ERR_INIT \
+    { \
+        ERR_NONE, "" \
+    }
 
 /* Fill e (NULL is allowed) and return -1, so that `return err_set(…)` reads well. */
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
@@ -45,5 +40,18 @@ const char *err_name(enum err_code code);
 /* From a name; ERR_INTERNAL when unknown. */
 enum err_code err_from_name(const char *name);
 enum err_code err_from_errno(int errnum);
+
+/* What a code is in each protocol. */
+struct err_words {
+    const char *name;     /* as err_name */
+    int http;             /* status */
+    int jsonrpc;          /* error.code */
+    const char *connect;  /* Connect-RPC's code */
+    int exit;             /* status of an applet */
+    const char *sentence; /* what the code means */
+};
+
+/* Borrowed, never NULL. Of ERR_NONE and of unknown codes: ERR_INTERNAL's. */
+const struct err_words *err_words(enum err_code code);
 
 #endif

@@ -231,3 +231,120 @@ int64_t jsontext_int(struct str value, int64_t dflt)
     }
     return whole > -(1LL << 53) && whole < 1LL << 53 ? whole : dflt;
 }
+
+/* ---- validity ---- */
+
+static size_t digits_at(struct str s, size_t i)
+{
+    size_t from = i;
+    while (i < s.n && s.p[i] >= '0' && s.p[i] <= '9')
+        i++;
+    return i - from;
+}
+
+/* The end of the number at i; 0: it is none. */
+static size_t number_end(struct str s, size_t i)
+{
+    i += s.p[i] == '-';
+    size_t n = digits_at(s, i);
+    if (n == 0 || (n > 1 && s.p[i] == '0'))
+        return 0;
+    i += n;
+    if (i < s.n && s.p[i] == '.') {
+        if ((n = digits_at(s, i + 1)) == 0)
+            return 0;
+        i += n + 1;
+    }
+    if (i < s.n && (s.p[i] == 'e' || s.p[i] == 'E')) {
+        i++;
+        i += i < s.n && (s.p[i] == '+' || s.p[i] == '-');
+        if ((n = digits_at(s, i)) == 0)
+            return 0;
+        i += n;
+    }
+    return i;
+}
+
+/* The end of the string at i; 0: it is none. */
+static size_t string_end(struct str s, size_t i)
+{
+    if (i >= s.n || s.p[i] != '"')
+        return 0;
+    for (i++; i < s.n && (unsigned char)s.p[i] >= 0x20; i++) {
+        if (s.p[i] == '"')
+            return i + 1;
+        if (s.p[i] != '\\')
+            continue;
+        if (++i >= s.n || !strchr("\"\\/bfnrtu", s.p[i]) || s.p[i] == 0)
+            return 0;
+        for (int hex = s.p[i] == 'u' ? 4 : 0; hex > 0; hex--) {
+            if (++i >= s.n || !s.p[i] || !strchr("0123456789abcdefABCDEF", s.p[i]))
+                return 0;
+        }
+    }
+    return 0;
+}
+
+static size_t blanks_end(struct str s, size_t i)
+{
+    while (i < s.n && s.p[i] && strchr(" \t\n\r", s.p[i]))
+        i++;
+    return i;
+}
+
+/* The end of the value at i that has no others inside; 0: it is none. */
+static size_t simple_end(struct str s, size_t i)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    if (s.p[i] == '"')
+        return string_end(s, i);
+    for (int w = 0; w < 3; w++) {
+        if (str_starts(str_sub(s, i, s.n), str_of(words[w])))
+            return i + strlen(words[w]);
+    }
+    return number_end(s, i);
+}
+
+bool jsontext_valid(struct str s)
+{
+    char inside[JSONTEXT_DEPTH]; /* the brackets that are open */
+    int depth = 0;
+    bool value = true, first = false; /* one is due; none came since the bracket */
+    for (size_t i = blanks_end(s, 0);; i = blanks_end(s, i)) {
+        if (i >= s.n)
+            return depth == 0 && !value;
+        char c = s.p[i];
+        if (depth > 0 && (c == '}' || c == ']') && (first || !value)) {
+            if (inside[--depth] != c)
+                return false;
+            i++;
+            value = first = false;
+            continue;
+        }
+        if (!value) { /* behind a value */
+            if (depth == 0 || c != ',')
+                return false;
+            i = blanks_end(s, i + 1);
+            value = true;
+        }
+        if (depth > 0 && inside[depth - 1] == '}') {
+            i = blanks_end(s, string_end(s, i));
+            if (i == 0 || i >= s.n || s.p[i] != ':')
+                return false;
+            i = blanks_end(s, i + 1);
+        }
+        if (i >= s.n)
+            return false;
+        first = s.p[i] == '{' || s.p[i] == '[';
+        if (first) {
+            if (depth == JSONTEXT_DEPTH)
+                return false;
+            inside[depth++] = s.p[i] == '{' ? '}' : ']';
+            i++;
+            continue;
+        }
+        if ((i = simple_end(s, i)) == 0)
+            return false;
+        value = false;
+    }
+}

@@ -12,6 +12,9 @@
 
 #include "base/buf.h"
 
+/* Is s one JSON value of at most JSONTEXT_DEPTH levels? UTF-8 is not checked. */
+enum { JSONTEXT_DEPTH = 512 };
+bool jsontext_valid(struct str s);
 /* What is between the brackets of an object or an array; of others nothing. */
 struct str jsontext_inside(struct str value);
 /* Takes the next item of an array from its inside; false: none is left. */

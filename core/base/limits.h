@@ -9,19 +9,25 @@
     LIMIT(SESSIONS_MAX, 4096, "sessions alive at once: the number of PTYs a kernel gives by default") \
     LIMIT(PROCS_MAX, 1024, "plain processes remembered, ended ones too") \
     LIMIT(CONNS_MAX, 8192, "local connections at once") \
+    LIMIT(ID, 64, "bytes of the name that a caller gives its call: a UUID, with room for a prefix") \
     LIMIT(QUEUE_MAX, 256, "callers queued before one session") \
     LIMIT(SPOOL_MAX, 64 << 20, "bytes of raw output kept of one session or stream") \
     LIMIT(SPOOL_TOTAL, 1 << 30, "bytes of raw output kept of all; oldest finished output goes first") \
+    LIMIT(SPOOL_FLOOR, 256 << 10, "bytes of its newest output that a stream keeps when all of them exceed the budget") \
+    LIMIT(HOLD_BACK_MS, 5000, "milliseconds that a command is held back for a caller that waits for it and takes nothing") \
     LIMIT(SPOOL_MEMORY, 4 << 20, "bytes kept of one session when only memory can hold them") \
     LIMIT(READ_PER_TURN, 256 << 10, "bytes moved for one descriptor before the next one's turn") \
     LIMIT(TEXT_HEAD, 16 << 10, "bytes of text at the head of an answer") \
     LIMIT(TEXT_TAIL, 48 << 10, "bytes of text at the tail of an answer: ends say more than beginnings") \
     LIMIT(CONN_OUT_MAX, 16 << 20, "bytes queued to a client; output stops far below it and is caught up from the spool") \
-    LIMIT(SPAWN_MAX, 120 << 10, "bytes of arguments and environment of a new shell or process") \
+    LIMIT(SPAWN_MAX, 6 << 20, "bytes of arguments and environment of a new shell or process: the most that a kernel takes") \
+    LIMIT(SPAWN_STRING, 128 << 10, "bytes of one argument or variable, its end included: as the kernel has it") \
     LIMIT(BLOB_MAX, 96 << 10, "bytes of one state kept by the keeper") \
-    LIMIT(BLOBS_MAX, 16 << 20, "bytes of all states kept by the keeper") \
+    LIMIT(BLOBS_MAX, 64 << 20, "bytes of all states kept by the keeper: environments of sessions, mostly") \
     LIMIT(LISTENERS_MAX, 15, "addresses to serve HTTP on: more are a mistake") \
     LIMIT(API_KEY_MAX, 1024, "bytes of the key that HTTP clients send: a header's value, several times over") \
+    LIMIT(WRONG_KEYS, 5, "wrong keys of HTTP clients that are answered as such in any second; the others get 429") \
+    LIMIT(WS_WITHOUT_KEY, 64, "WebSockets at once that have not sent their key yet: each has a descriptor, for ten seconds at most") \
     LIMIT(HTTP_CONNS, 100000, "HTTP connections at once, if the descriptor limit allows them") \
     LIMIT(HTTP_IDLE_MS, 75000, "milliseconds a kept HTTP connection may be silent: longer than most clients keep theirs") \
     LIMIT(HTTP_HEAD_MS, 10000, "milliseconds from the first byte of a request's head to its last") \
@@ -36,6 +42,7 @@
     LIMIT(ZIP_RATIO, 200, "to one: what unpacks to more is a bomb, but for the first of it") \
     LIMIT(ZIP_FREE_MIB, 1 << 10, "MiB that an archive of any ratio may unpack to") \
     LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
+    LIMIT(TYPED_MS, 10000, "milliseconds that a shell gets to begin a command before it is interrupted; half of that again, and a fresh one takes over") \
     LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
     LIMIT(LEAVE_MS, 1000, "milliseconds that HTTP requests in flight get when another worker follows") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \

@@ -5,33 +5,27 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/metrics.h"
 #include "base/xalloc.h"
-#include "engine/browsing.h"
-#include "engine/cachedir.h"
-#include "engine/edit.h"
-#include "engine/kernel.h"
-#include "engine/plugins.h"
-#include "engine/process.h"
-#include "engine/session.h"
-#include "engine/skill.h"
+#include "engine/part.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define each_part(p) \
+    for (const struct part *const *at_ = engine_parts, *p; (p = *at_); at_++)
 
 static void on_idle_timer(struct timer *t)
 {
     struct engine *en = container_of(t, struct engine, idle_timer);
     bool busy = en->clients > 0;
-    struct str key;
-    void *value;
-    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
-        busy = busy || session_busy(value);
-    for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
-        busy = busy || !process_ended(value);
+    each_part (p)
+        busy = busy || (p->busy && p->busy(en));
     int64_t left = en->idle_since_ms + en->idle_exit_ms - clock_ms();
     if (!busy && left <= 0) {
         log_info("nothing happened for %lld s, ending",
@@ -79,35 +73,13 @@ void engine_configure(struct engine *en, const struct json *o)
         struct str s = json_str_value(v, "");
         en->env[n++] = xstrndup(s.p, s.n);
     }
-    struct str cache = json_str(o, "cache_dir", "");
-    struct buf vars = BUF_INIT(2048);
-    if (cache.n < sizeof(en->cache_dir))
-        memcpy(en->cache_dir, cache.p, cache.n + 1);
-    cachedir_variables(en->cache_dir, en->uid, en->gid, &vars);
-    engine_env_add(en, buf_str(&vars));
-    buf_release(&vars);
-    en->plugins = plugins_open(en, json_get(o, "plugins"));
+    each_part (p) {
+        if (p->configure)
+            p->configure(en, o);
+    }
     en->idle_exit_ms = json_int(o, "idle_exit_ms", 0);
     if (en->idle_exit_ms > 0)
         timer_begin(en->loop, &en->idle_timer, en->idle_exit_ms, on_idle_timer);
-}
-
-struct edits *engine_edits(struct engine *en)
-{
-    char dir[sizeof(en->state_dir) + 8];
-    snprintf(dir, sizeof(dir), "%s/edit", en->state_dir);
-    if (!en->edits)
-        en->edits = edits_new(en->state_dir[0] ? dir : NULL);
-    return en->edits;
-}
-
-struct skill_windows *engine_windows(struct engine *en)
-{
-    char dir[sizeof(en->state_dir) + 8];
-    snprintf(dir, sizeof(dir), "%s/window", en->state_dir);
-    if (!en->windows)
-        en->windows = skill_windows_new(en->state_dir[0] ? dir : NULL);
-    return en->windows;
 }
 
 /* The first worker of a server says when that was; the next ones find it. */
@@ -120,48 +92,84 @@ static void resume_clock(struct engine *en)
         return;
     snprintf(text, sizeof(text), "%lld", (long long)en->started_ms);
     hold_put(en->hold, str_of(key), str_of(text));
+    en->first = true;
 }
 
 void engine_format(struct buf *out)
 {
-    buf_addf(out, "keeper %d.%zu, minder %zu.%zu, session ", KEEP_VERSION,
+    buf_addf(out, "keeper %d.%zu, minder %zu.%zu", KEEP_VERSION,
              sizeof(struct keep_head) + sizeof(struct keep_proc),
              sizeof(struct minder_request), sizeof(struct minder_answer));
-    session_format(out);
+    each_part (p) {
+        if (p->format) {
+            buf_addz(out, ", ");
+            p->format(out);
+        }
+    }
+}
+
+bool engine_claims(struct str prefix)
+{
+    bool claimed = str_eq(prefix, STR("engine/"));
+    each_part (p)
+        claimed = claimed || (p->key && str_eq(prefix, str_of(p->key))) ||
+                  (p->claims && str_eq(prefix, str_of(p->claims)));
+    return claimed;
+}
+
+static void resume_part(struct engine *en, const struct part *p)
+{
+    struct str key, prefix = str_of(p->key);
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
+        if (!str_starts(key, prefix))
+            continue;
+        p->resume(en, str_sub(key, prefix.n, key.n), buf_str(value));
+        en->restarted = true;
+    }
 }
 
 void engine_resume(struct engine *en)
 {
     resume_clock(en);
-    plugins_load(en->plugins);
+    each_part (p) {
+        if (p->load)
+            p->load(en);
+    }
+    each_part (p) {
+        if (p->resume)
+            resume_part(en, p);
+    }
+    each_part (p) {
+        if (p->resumed)
+            p->resumed(en);
+    }
+    hold_drop_unclaimed(en->hold);
     struct str key;
     void *value;
-    for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
-        struct str name = str_sub(key, 8, key.n), state = buf_str(value);
-        if (str_starts(key, STR("session/")))
-            session_resume(en, name, state);
-        else if (str_starts(key, STR("process/")))
-            process_resume(en, name, state);
-        else
-            continue;
-        en->restarted = true;
-    }
-    for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
-        if (str_starts(key, STR("jupyter/")))
-            kernel_resume(en, str_sub(key, 8, key.n), buf_str(value));
-        else if (str_starts(key, STR("browser/")))
-            browsing_resume(en, str_sub(key, 8, key.n), buf_str(value));
-    }
-    browsing_resumed(en);
-    hold_drop_unclaimed(en->hold);
     for (void *it = NULL; (it = map_next(&en->states, it, &key, &value));) {
         buf_release(value);
         free(value);
     }
     map_release(&en->states);
     map_init(&en->states);
-    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
-        session_catch_up(value);
+    each_part (p) {
+        if (p->serve)
+            p->serve(en);
+    }
+}
+
+void engine_metrics(const struct engine *en, struct buf *out)
+{
+    metrics_gauge(out, "uptime_seconds",
+                  "Since the server began, over restarts of its worker.",
+                  (double)(clock_ms() - en->started_ms) / 1000);
+    metrics_gauge(out, "connections", "HTTP connections and clients of the socket.",
+                  (double)en->clients);
+    each_part (p) {
+        if (p->metrics)
+            p->metrics(en, out);
+    }
 }
 
 static void on_leave(struct task *t)
@@ -174,44 +182,37 @@ void engine_stop(struct engine *en, int64_t grace_ms)
     if (en->stopping)
         return;
     en->stopping = true;
-    struct str key;
-    void *value;
-    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
-        session_cancel(value);
-    for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
-        process_cancel(value);
-    kernel_cancel_all(en);
-    browsing_cancel_all(en);
-    plugins_cancel(en->plugins);
+    each_part (p) {
+        if (p->cancel)
+            p->cancel(en);
+    }
     hold_stop(en->hold, grace_ms);
     task_init(&en->leave, on_leave);
     task_defer(en->loop, &en->leave);
 }
 
-/*
- * A quarter of what is left, at most LIMIT_SPOOL_MAX: the first dozen streams
- * get the full size, thousands still fit. Ended processes give way first.
- */
-uint64_t engine_spool_bytes(struct engine *en)
+int engine_state_folder(struct engine *en, const char *name, unsigned mode, char *out,
+                        size_t size, struct err *e)
 {
-    enum { LEAST = 256 << 10, STEP = 1 << 10 };
-    if (!en->state_dir[0])
-        return LIMIT_SPOOL_MEMORY;
-    for (;;) {
-        uint64_t used = 0;
-        struct str key;
-        void *value;
-        for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
-            used += session_spool_bytes(value);
-        for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
-            used += process_spool_bytes(value);
-        uint64_t left = used < LIMIT_SPOOL_TOTAL ? LIMIT_SPOOL_TOTAL - used : 0;
-        if (left / 4 >= LIMIT_SPOOL_MAX)
-            return LIMIT_SPOOL_MAX;
-        if (process_forget_oldest(en))
-            continue;
-        return left / 4 < LEAST ? LEAST : left / 4 / STEP * STEP;
+    char *dir = en->state_dir;
+    out[0] = 0;
+    if (!dir[0])
+        return err_set(e, ERR_UNSUPPORTED, "cannot make a folder: there is no state "
+                                           "directory; start it with serve --state-dir "
+                                           "DIR");
+    snprintf(out, size, "%s/%s", dir, name);
+    int r = mkdir(out, (mode_t)mode);
+    if (r < 0 && errno == ENOENT) {
+        log_warn("the state directory %s was removed; it is made again", dir);
+        for (char *at = strchr(dir + 1, '/'); at; at = strchr(at + 1, '/')) {
+            *at = 0;
+            mkdir(dir, 0755);
+            *at = '/';
+        }
+        mkdir(dir, en->uid == 0 ? 0711 : 0700);
+        r = mkdir(out, (mode_t)mode);
     }
+    return r < 0 && errno != EEXIST ? err_sys(e, errno, "cannot make %s", out) : 0;
 }
 
 const char *env_get(char *const *env, const char *name)
@@ -224,20 +225,23 @@ const char *env_get(char *const *env, const char *name)
     return NULL;
 }
 
-/* Replaces a variable of the same name, or appends. */
-static void env_put(char **list, size_t *n, char *entry)
+/*
+ * Replaces a variable of the same name, or appends. A map, for there may be as many as
+ * the kernel takes; its values are places in the list.
+ */
+static void env_put(struct map *places, char **list, size_t *n, char *entry)
 {
     const char *eq = strchr(entry, '=');
     if (!eq)
         return;
-    size_t name = (size_t)(eq - entry) + 1;
-    for (size_t i = 0; i < *n; i++) {
-        if (strncmp(list[i], entry, name) == 0) {
-            list[i] = entry;
-            return;
-        }
+    struct str name = str_n(entry, (size_t)(eq - entry));
+    char **at = map_get(places, name);
+    if (at) {
+        *at = entry;
+        return;
     }
-    list[(*n)++] = entry;
+    list[*n] = entry;
+    map_put(places, name, &list[(*n)++]);
 }
 
 char **engine_env(const struct engine *en, struct str extra, struct buf *space)
@@ -250,11 +254,14 @@ char **engine_env(const struct engine *en, struct str extra, struct buf *space)
     if (buf_adds(space, extra) < 0)
         return NULL;
     char **list = xcalloc(count + 1, sizeof(char *));
+    struct map places;
+    map_init(&places);
     for (char **e = en->env; *e; e++)
-        env_put(list, &n, *e);
+        env_put(&places, list, &n, *e);
     for (size_t at = 0; at < space->n; at += strlen(space->p + at) + 1)
-        env_put(list, &n, space->p + at);
+        env_put(&places, list, &n, space->p + at);
     list[n] = NULL;
+    map_release(&places);
     return list;
 }
 
@@ -262,14 +269,13 @@ void engine_env_add(struct engine *en, struct str extra)
 {
     struct buf space = BUF_INIT(LIMIT_SPAWN_MAX);
     char **list = engine_env(en, extra, &space), **old = en->env;
-    if (list) {
-        for (char **v = list; *v; v++)
-            *v = xstrdup(*v);
-        en->env = list;
-        for (char **v = old; *v; v++)
-            free(*v);
-        free(old);
-    }
+    BUG_ON(!list); /* extra is ours, and has a maximum far below */
+    for (char **v = list; *v; v++)
+        *v = xstrdup(*v);
+    en->env = list;
+    for (char **v = old; *v; v++)
+        free(*v);
+    free(old);
     buf_release(&space);
 }
 
@@ -322,6 +328,9 @@ int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid
         if (pw->pw_shell && pw->pw_shell[0])
             add_var(extra, "SHELL", pw->pw_shell);
     }
-    cachedir_variables(en->cache_dir, *uid, *gid, extra);
+    each_part (p) {
+        if (p->variables)
+            p->variables(en, *uid, *gid, extra);
+    }
     return 0;
 }

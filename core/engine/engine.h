@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/map.h"
-#include "engine/users.h"
-#include "io/hold.h"
+#include "engine/user.h"
+#include "keeper/hold.h"
 
 struct edits;
 struct skill_windows;
@@ -42,6 +42,7 @@ struct engine {
     struct task leave;
     unsigned clients;
     int spare; /* a descriptor kept for when there are none left */
+    bool first; /* no worker of this server came before */
     bool restarted, stopping;
 };
 
@@ -56,8 +57,15 @@ void engine_configure(struct engine *en, const struct json *options);
  * prints the same can take it over.
  */
 void engine_format(struct buf *out);
-/* Takes up sessions and processes of the worker before, when there was one. */
+/*
+ * Does a part claim states at the keeper whose key begins with this, as "session/"? A
+ * worker that does not know all that are kept must not take over.
+ */
+bool engine_claims(struct str prefix);
+/* Takes up what the previous worker kept, if there was one. */
 void engine_resume(struct engine *en);
+/* Appends what the engine and its parts count (base/metrics.h). */
+void engine_metrics(const struct engine *en, struct buf *out);
 /* Something happened: the idle clock starts anew. */
 void engine_touch(struct engine *en);
 /*
@@ -66,13 +74,12 @@ void engine_touch(struct engine *en);
  */
 void engine_stop(struct engine *en, int64_t grace_ms);
 
-/* What files held before they were edited, by whatever front-end. */
-struct edits *engine_edits(struct engine *en);
-/* The files that sessions have open. */
-struct skill_windows *engine_windows(struct engine *en);
-
-/* How large the spool of one more stream may be, so that all keep to the budget. */
-uint64_t engine_spool_bytes(struct engine *en);
+/*
+ * Makes a folder in the state directory, and that itself if it was removed; out gets its
+ * path. Returns -1 and sets *e if there is no state directory, or it cannot be made.
+ */
+int engine_state_folder(struct engine *en, const char *name, unsigned mode, char *out,
+                        size_t size, struct err *e);
 
 /*
  * The environment of a new child: the server's own, then `extra` (NAME=VALUE,

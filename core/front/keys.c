@@ -30,11 +30,23 @@ bool keys_has(const struct keys *k, struct str given)
     return found;
 }
 
+static unsigned count(const struct req *r, const char *name)
+{
+    const struct http_head *h = req_head(r);
+    unsigned n = 0;
+    for (int i = 0; i < h->nfields; i++)
+        n += h->fields[i].name.n == strlen(name) &&
+             strncasecmp(h->fields[i].name.p, name, strlen(name)) == 0;
+    return n;
+}
+
 enum keys_given keys_of(const struct keys *k, const struct req *r)
 {
     static const struct str bearer = STR("Bearer ");
     if (k->n == 0)
         return KEYS_NONE_NEEDED;
+    if (count(r, "X-Session-API-Key") > 1 || count(r, "Authorization") > 1)
+        return KEYS_DOUBLED;
     struct str key = req_header(r, "X-Session-API-Key");
     struct str other = req_header(r, "Authorization");
     if (!key.p && other.n > bearer.n && strncasecmp(other.p, bearer.p, bearer.n) == 0)
@@ -42,4 +54,14 @@ enum keys_given keys_of(const struct keys *k, const struct req *r)
     if (!key.p)
         return KEYS_MISSING;
     return keys_has(k, key) ? KEYS_RIGHT : KEYS_WRONG;
+}
+
+bool keys_wrong(struct keys *k, int64_t now)
+{
+    int64_t *oldest = &k->wrong_ms[k->wrong_at];
+    if (*oldest && now - *oldest < 1000)
+        return false;
+    *oldest = now;
+    k->wrong_at = (k->wrong_at + 1) % LIMIT_WRONG_KEYS;
+    return true;
 }

@@ -19,6 +19,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "os/null.h"
 #include "os/spawn.h"
 
 #include <errno.h>
@@ -179,7 +180,7 @@ static int explain(const char *what, int status, struct err *e)
 static void become_program(const struct job_spec *s, const struct job_child *c,
                            int report)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), why;
+    int null = null_open(), why;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     signal(SIGXFSZ, SIG_DFL);
     if (null >= 0 && dup2(s->fds_n ? c->fds[0] : null, 0) >= 0 && dup2(1, 2) >= 0 &&
@@ -230,7 +231,7 @@ static int run_program(const struct job_spec *s, const struct job_child *c, stru
 static int place_fds(int *from, int n)
 {
     for (int i = 0; i < n; i++) {
-        int null = from[i] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+        int null = from[i] < 0 ? null_open() : -1;
         from[i] = fcntl(from[i] < 0 ? null : from[i], F_DUPFD_CLOEXEC, n);
         if (null >= 0)
             close(null);
@@ -525,7 +526,7 @@ int job_write(struct job *j, struct str bytes)
 {
     if (j->in < 0)
         return 0;
-    if (buf_adds(&j->input, bytes) < 0) {
+    if (bytes.n > buf_room(&j->input) || buf_adds(&j->input, bytes) < 0) {
         j->want_room = true;
         watch_in(j);
         return -1;

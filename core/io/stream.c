@@ -138,6 +138,10 @@ void stream_fail(struct stream *s, int errnum)
 
 void stream_flush(struct stream *s)
 {
+    if (buf_full(&s->out) && !s->errnum) { /* not all of it is there: nothing may go */
+        stream_break(s);
+        stream_fail(s, ENOMEM);
+    }
     if (s->errnum)
         buf_reset(&s->out); /* on_end is on its way */
     while (s->out.n > 0 && can_write(s)) {
@@ -309,8 +313,9 @@ int stream_write(struct stream *s, struct str bytes)
 {
     if (s->ended || s->io.fd < 0)
         return 0; /* nobody is there any more; on_end says so */
-    if (buf_adds(&s->out, bytes) < 0)
+    if (bytes.n > buf_room(&s->out))
         return -1;
+    buf_adds(&s->out, bytes); /* without memory the flush breaks the stream */
     stream_flush(s);
     return 0;
 }

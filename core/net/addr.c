@@ -141,6 +141,11 @@ void addr_print(const struct addr *a, struct buf *out)
     }
 }
 
+unsigned addr_port(const struct addr *a)
+{
+    return addr_is_unix(a) ? 0 : port_of(a);
+}
+
 int addr_of(int fd, struct addr *out)
 {
     *out = (struct addr){.len = sizeof(out->ss)};

@@ -39,6 +39,9 @@ int addr_listen(const struct addr *a, struct err *e);
 /* The address that a socket is bound to. -1 with errno. */
 int addr_of(int fd, struct addr *out);
 
+/* The port of a TCP address; 0 of a unix socket. */
+unsigned addr_port(const struct addr *a);
+
 /* Nobody outside of this machine can reach it. Unix sockets are such. */
 bool addr_is_loopback(const struct addr *a);
 bool addr_is_unix(const struct addr *a);

@@ -8,12 +8,13 @@
  * the name that a quick one has just bound). The lock file stays: removing it
  * would part those who wait for it from those who come later.
  */
-#include "net/sockpath.h"
+#include "net/peer.h"
+#include "net/sockpath_own.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -22,77 +23,6 @@
 #include <unistd.h>
 
 #define LISTEN_BACKLOG 128
-
-static bool is_abstract(const char *path)
-{
-    return path[0] == '@';
-}
-
-/* The directory of an absolute path that has a name after its last slash. */
-static void dir_of(const char *path, char dir[SOCKPATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-    size_t n = slash == path ? 1 : (size_t)(slash - path);
-    memcpy(dir, path, n);
-    dir[n] = '\0';
-}
-
-static int given_path(const char *given, struct sockpath *out, struct err *e)
-{
-    size_t n = strlen(given);
-    if (n == 0 || given[n - 1] == '/' || (is_abstract(given) && n == 1))
-        return err_set(e, ERR_INVALID, "\"%s\" is no name of a socket", given);
-    size_t max = is_abstract(given) ? sizeof(((struct sockaddr_un *)0)->sun_path)
-                                    : SOCKPATH_MAX - sizeof(".lock");
-    bool relative = given[0] != '/' && !is_abstract(given);
-    char cwd[SOCKPATH_MAX] = "";
-    /* The server and what it starts do not stay in this directory. */
-    if (relative && !getcwd(cwd, sizeof(cwd)))
-        return err_sys(e, errno, "cannot tell where the socket %s is", given);
-    if (strcmp(cwd, "/") == 0)
-        cwd[0] = '\0';
-    int len = snprintf(out->path, sizeof(out->path), "%s%s%s", cwd,
-                       relative ? "/" : "", given);
-    if (len < 0 || (size_t)len > max)
-        return err_set(e, ERR_INVALID,
-                       "the name of the socket is longer than %zu bytes: %s", max,
-                       given);
-    out->private_dir = false;
-    return 0;
-}
-
-/* XDG_RUNTIME_DIR survives `su` and then is another user's. */
-static bool runtime_dir_is_ours(const char *dir)
-{
-    struct stat st;
-    return dir && dir[0] == '/' && strlen(dir) < SOCKPATH_MAX - 32 &&
-           stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
-}
-
-int sockpath_candidates(const char *given,
-                        struct sockpath out[SOCKPATH_CANDIDATES], struct err *e)
-{
-    if (!given) {
-        given = getenv("OD_SOCKET");
-        if (given && !*given)
-            given = NULL;
-    }
-    if (given)
-        return given_path(given, out, e) < 0 ? -1 : 1;
-
-    int n = 0;
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
-    if (runtime_dir_is_ours(runtime)) {
-        snprintf(out[n].path, SOCKPATH_MAX, "%s/od/sock", runtime);
-        out[n++].private_dir = true;
-    }
-    unsigned uid = (unsigned)geteuid();
-    snprintf(out[n].path, SOCKPATH_MAX, "/tmp/od-%u/sock", uid);
-    out[n++].private_dir = true;
-    snprintf(out[n].path, SOCKPATH_MAX, "@od-%u", uid);
-    out[n++].private_dir = false;
-    return n;
-}
 
 /*
  * The address of path. A path that does not fit is reached through a
@@ -106,7 +36,7 @@ static int address(const char *path, struct sockaddr_un *a, socklen_t *len,
     a->sun_family = AF_UNIX;
     *dirfd = -1;
     size_t n = strlen(path);
-    if (is_abstract(path)) {
+    if (sockpath_is_abstract(path)) {
         memcpy(a->sun_path + 1, path + 1, n - 1);
         *len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n);
         return 0;
@@ -117,7 +47,7 @@ static int address(const char *path, struct sockaddr_un *a, socklen_t *len,
         return 0;
     }
     char dir[SOCKPATH_MAX];
-    dir_of(path, dir);
+    sockpath_dir(path, dir);
     *dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (*dirfd < 0)
         return -1;
@@ -153,102 +83,114 @@ static int at_address(int fd, const char *path,
     return ok;
 }
 
-/* A directory of ours and no link to one. 0, or -1 with errno. */
-static int check_dir(const char *dir)
+/* Are the private directories of s the user's? 0, or -1 with errno. */
+static int check_place(const struct sockpath *s)
 {
-    struct stat st;
-    if (lstat(dir, &st) < 0)
-        return -1;
-    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+    char dir[SOCKPATH_MAX];
+    if (s->place == 0)
         return 0;
-    errno = S_ISDIR(st.st_mode) ? EACCES : ENOTDIR;
-    return -1;
+    memcpy(dir, s->path, s->place);
+    dir[s->place] = 0;
+    if (places_check(dir) < 0)
+        return -1;
+    sockpath_dir(s->path, dir);
+    return strlen(dir) > s->place ? places_check(dir) : 0;
 }
 
-/* A connected descriptor, or -1 with errno: EACCES when it is a stranger's. */
-static int connect_at(const struct sockpath *s, pid_t *server)
+int sockpath_at(const struct sockpath *s, pid_t *pid, struct err *e)
 {
-    if (s->private_dir) {
-        char dir[SOCKPATH_MAX];
-        dir_of(s->path, dir);
-        if (check_dir(dir) < 0)
-            return -1;
-    }
+    if (check_place(s) < 0)
+        return -1;
     int fd = new_socket(SOCK_NONBLOCK);
     if (fd < 0)
         return -1;
-    struct ucred peer;
-    socklen_t len = sizeof(peer);
-    if (at_address(fd, s->path, connect) < 0 ||
-        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-        goto fail;
-    if (peer.uid != 0 && peer.uid != geteuid()) {
+    if (at_address(fd, s->path, connect) == 0) {
+        if (peer_check(fd, geteuid(), pid, e) == 0)
+            return fd;
         errno = EACCES;
-        goto fail;
     }
-    if (server)
-        *server = peer.pid;
-    return fd;
-
-fail:;
     int saved = errno;
     close(fd);
     errno = saved;
     return -1;
 }
 
-/* As sockpath_connect; *at is the candidate that e is about. */
-static int connect_first(const struct sockpath *c, int n, pid_t *server, int *at,
+/* What a connection to the only place failed with. */
+static int refused(const char *path, int errnum, const struct err *why, struct err *e)
+{
+    struct stat st;
+    if (why->code != ERR_NONE)
+        return err_set(e, ERR_DENIED, "the server at %s is not ours to use: %s", path,
+                       why->text);
+    if (errnum == EACCES)
+        return err_sys(e, errnum, "the server at %s is not ours to use", path);
+    if (errnum == ECONNREFUSED && stat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
+        return err_set(e, ERR_INVALID, "cannot connect to %s: it is no socket", path);
+    if (errnum != ENOENT && errnum != ECONNREFUSED)
+        return err_sys(e, errnum, "cannot connect to %s", path);
+    return err_set(e, ERR_NOTFOUND, "no server is running at %s", path);
+}
+
+int sockpath_first(const struct sockpath *c, int n, struct sockpath_server *found,
                          struct err *e)
 {
-    for (*at = 0; *at < n; ++*at) {
-        int fd = connect_at(&c[*at], server);
+    struct err why = ERR_INIT;
+    for (int i = 0; i < n; i++) {
+        found->pid = 0;
+        memcpy(found->path, c[i].path, sizeof(found->path));
+        int fd = sockpath_at(&c[i], &found->pid, &why);
         if (fd >= 0)
             return fd;
         if (errno == EAGAIN)
             return err_set(e, ERR_BUSY, "the server at %s takes no connections now",
-                           c[*at].path);
+                           c[i].path);
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
             errno == ENAMETOOLONG)
-            return err_sys(e, errno, "cannot connect to %s", c[*at].path);
+            return err_sys(e, errno, "cannot connect to %s", c[i].path);
         /* A place that is no good, or another's, ends nothing but itself. */
-        if (n == 1 && errno != ENOENT && errno != ECONNREFUSED)
-            return err_sys(e, errno, errno == EACCES
-                               ? "the server at %s is not ours to use"
-                               : "cannot connect to %s", c[*at].path);
+        if (n == 1)
+            return refused(c[i].path, errno, &why, e);
     }
-    return err_set(e, ERR_NOTFOUND, n == 1 ? "no server is running at %s"
-                                           : "no server is running (nobody at %s)",
-                   c[0].path);
+    memcpy(found->path, c[0].path, sizeof(found->path));
+    return err_set(e, ERR_NOTFOUND, "no server is running (nobody at %s)", c[0].path);
 }
 
-int sockpath_connect(const char *given, pid_t *server, struct err *e)
+/* pid: the server's; 0: not known. */
+static int exists(const char *path, pid_t pid, struct err *e)
 {
-    struct sockpath c[SOCKPATH_CANDIDATES];
-    int at, n = sockpath_candidates(given, c, e);
-    return n < 0 ? -1 : connect_first(c, n, server, &at, e);
+    if (pid == 0)
+        return err_set(e, ERR_EXISTS, "a server is already running at %s", path);
+    return err_set(e, ERR_EXISTS, "a server is already running at %s, as process %ld",
+                   path, (long)pid);
 }
 
-static int exists(const char *path, struct err *e)
+/* Makes a directory of the user's alone, or makes it one. */
+static int make_private(const char *dir, struct err *e)
 {
-    return err_set(e, ERR_EXISTS, "a server is already running at %s", path);
+    if (places_make(dir) < 0)
+        return err_sys(e, errno, "cannot make %s for the socket", dir);
+    if (places_check(dir) < 0)
+        return err_sys(e, errno, "cannot use %s for the socket", dir);
+    if (chmod(dir, 0700) < 0)
+        return err_sys(e, errno, "cannot close %s to others", dir);
+    return 0;
 }
 
 /* Makes the directory when it is not there; ours alone when it is private. */
 static int make_dir(const struct sockpath *s, struct err *e)
 {
-    char dir[SOCKPATH_MAX];
-    dir_of(s->path, dir);
-    int made = mkdir(dir, 0700);
-    if (made < 0 && errno != EEXIST)
-        return err_sys(e, errno, "cannot make %s for the socket", dir);
-    if (!s->private_dir)
+    char dir[SOCKPATH_MAX], place[SOCKPATH_MAX];
+    sockpath_dir(s->path, dir);
+    if (s->place == 0) {
+        if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+            return err_sys(e, errno, "cannot make %s for the socket", dir);
         return 0;
-    if (check_dir(dir) < 0)
-        return err_sys(e, errno, "cannot use %s for the socket", dir);
-    if (chmod(dir, 0700) < 0)
-        return err_sys(e, errno, "cannot close %s to others", dir);
-    return 0;
+    }
+    memcpy(place, s->path, s->place);
+    place[s->place] = 0;
+    if (make_private(place, e) < 0)
+        return -1;
+    return strlen(dir) > s->place ? make_private(dir, e) : 0;
 }
 
 /* A locked descriptor, or -1 and e. */
@@ -284,7 +226,7 @@ static int free_name(const struct sockpath *s, struct err *e)
     int saved = errno;
     close(fd);
     if (answered == 0 || saved == EAGAIN)
-        return exists(s->path, e);
+        return exists(s->path, 0, e);
     if (saved != ECONNREFUSED)
         return err_sys(e, saved, "cannot tell whether %s is in use", s->path);
     if (unlink(s->path) < 0 && errno != ENOENT)
@@ -310,13 +252,13 @@ static int bind_and_listen(const char *path, struct err *e)
     }
     close(fd);
     if (saved == EADDRINUSE)
-        return exists(path, e);
+        return exists(path, 0, e);
     return err_sys(e, saved, "cannot listen at %s", path);
 }
 
 static int listen_at(const struct sockpath *s, struct err *e)
 {
-    if (is_abstract(s->path))
+    if (sockpath_is_abstract(s->path))
         return bind_and_listen(s->path, e);
     if (make_dir(s, e) < 0)
         return -1;
@@ -328,23 +270,22 @@ static int listen_at(const struct sockpath *s, struct err *e)
     return fd;
 }
 
-int sockpath_listen(const char *given, char *out, size_t size, struct err *e)
+int sockpath_listen(const char *where, char *out, size_t size, struct err *e)
 {
     struct sockpath c[SOCKPATH_CANDIDATES];
+    struct sockpath_server found;
     struct err why = ERR_INIT;
     if (!e)
         e = &why;
-    int at, n = sockpath_candidates(given, c, e);
+    int n = sockpath_candidates(where, c, e);
     if (n < 0)
         return -1;
-    /* A server at a later place is still this user's server. */
-    int live = connect_first(c, n, NULL, &at, e);
-    if (live >= 0) {
+    /* A server of that name at a later place is still this user's server. */
+    int live = sockpath_first(c, n, &found, e);
+    if (live >= 0)
         close(live);
-        return exists(c[at].path, e);
-    }
-    if (e->code == ERR_BUSY)
-        return exists(c[at].path, e);
+    if (live >= 0 || e->code == ERR_BUSY)
+        return exists(found.path, found.pid, e);
     for (int i = 0; i < n; i++) {
         if (strlen(c[i].path) >= size)
             return err_set(e, ERR_INVALID, "the path %s is too long", c[i].path);
@@ -359,6 +300,6 @@ int sockpath_listen(const char *given, char *out, size_t size, struct err *e)
 
 void sockpath_remove(const char *path)
 {
-    if (!is_abstract(path))
+    if (!sockpath_is_abstract(path))
         unlink(path);
 }

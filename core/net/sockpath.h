@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which unix socket: where the server listens and a client looks for it.
+ * Which unix socket: where a server listens and a client looks for it.
  *
- * One that is named (--socket, else OD_SOCKET; "@name" is abstract) is the
- * only one. Otherwise, in this order:
+ * A user may have several servers, each with a NAME (letters, digits, "-", "_", "."; no
+ * dot first). WHERE, what --server and OD_SERVER take, is such a name, the path of a
+ * socket, which has a slash, or @NAME, an abstract socket. Without it a client takes the
+ * server `default` if it lives, else the user's only live one.
  *
- *   $XDG_RUNTIME_DIR/od/sock   when that directory is ours
- *   /tmp/od-UID/sock           in a directory of ours, 0700, never a link
- *   @od-UID                    abstract: where no directory can be made
+ * The directories that are tried are those of net/places.h. In each of them `sock` is the
+ * socket of `default` and NAME/sock that of another server. Where no such directory can
+ * be had, and only there, the name is abstract: @od-UID-N or @od-UID-N/NAME, where N is
+ * the mount namespace (net/peer.h).
  *
  * Both sides trust owners, not names: a directory or a listener that belongs
  * to neither the user nor root is as good as absent.
@@ -16,44 +19,80 @@
 #define OD_NET_SOCKPATH_H
 
 #include "base/err.h"
+#include "net/places.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #define SOCKPATH_MAX 1024 /* bytes of a path, terminator included */
-#define SOCKPATH_CANDIDATES 3
+#define SOCKPATH_CANDIDATES (PLACES_MAX + 1)
+#define SOCKPATH_DEFAULT "default" /* the server that is meant without a WHERE */
+
+enum {
+    SOCKPATH_NAME_MAX = 64, /* bytes; with /tmp/od-UID it fits an address's 107 */
+    SOCKPATH_SERVERS_MAX = 64
+};
 
 struct sockpath {
     char path[SOCKPATH_MAX]; /* absolute, or "@name" */
-    bool private_dir;        /* its directory is made and checked by us */
+    size_t place; /* bytes of the private directory that it begins with; 0: none */
 };
 
-/*
- * Fills out with the places in the order in which they are tried and returns
- * how many; given: the --socket option or NULL. -1: INVALID, the name is empty
- * or too long.
- */
-int sockpath_candidates(const char *given,
-                        struct sockpath out[SOCKPATH_CANDIDATES], struct err *e);
+/* A server that answers. */
+struct sockpath_server {
+    char name[SOCKPATH_NAME_MAX + 1]; /* "": not known, its path was given */
+    char path[SOCKPATH_MAX];
+    pid_t pid; /* of who began to listen, the same for as long as the server lives */
+};
+
+/* Returns -1 and sets *e: INVALID, name cannot be the name of a server. */
+int sockpath_check_name(const char *name, struct err *e);
 
 /*
- * Connects to the first live server: a non-blocking, close-on-exec descriptor
- * of the caller's. *server (may be NULL) is the process that began to listen,
- * the same one for as long as that server lives. -1: NOTFOUND: none is running;
- * BUSY: it runs and its queue of connections is full: try again; DENIED: the
- * socket that was named belongs to somebody else.
+ * What --socket and OD_SOCKET say, as --server takes it: there a word without a slash is
+ * a path. Returns word itself, or a copy in space.
  */
-int sockpath_connect(const char *given, pid_t *server, struct err *e);
+const char *sockpath_of_path(const char *word, char space[SOCKPATH_MAX]);
+
+/* WHERE by the environment: OD_SERVER, else OD_SOCKET; NULL: by neither. */
+const char *sockpath_of_environment(char space[SOCKPATH_MAX]);
 
 /*
- * Listens at the first place that can be had, with a mode of 0600: a blocking,
+ * Fills out with the places of WHERE in the order in which they are tried and returns
+ * how many; NULL: by the environment, else of `default`. Returns -1 and sets *e: INVALID,
+ * it is empty, too long, or no name; UNSUPPORTED, it is an address of the network.
+ */
+int sockpath_candidates(const char *where, struct sockpath out[SOCKPATH_CANDIDATES],
+                        struct err *e);
+
+/*
+ * Connects to the server at WHERE, NULL: by the environment, else `default`, else the
+ * user's only one. Returns a non-blocking, close-on-exec descriptor of the caller's;
+ * *found (may be NULL) is the server. Returns -1 and sets *e: NOTFOUND, it does not run;
+ * BUSY, it runs and its queue of connections is full: try again, found->path is set;
+ * INVALID, there are several and none is `default`, the text lists them; DENIED, the
+ * socket that was named belongs to another user, or is another container's.
+ */
+int sockpath_connect(const char *where, struct sockpath_server *found, struct err *e);
+
+/* Fills out with the user's live servers, `default` first; returns how many. */
+int sockpath_servers(struct sockpath_server out[SOCKPATH_SERVERS_MAX]);
+
+/*
+ * The file in a server's folder of state, which it keeps locked: {"pid": its keeper's,
+ * "name", "socket": strings}. By it a server is found whose socket is elsewhere.
+ */
+#define SOCKPATH_RECORD "server"
+
+/*
+ * Listens at the first place of WHERE that can be had, with a mode of 0600: a blocking,
  * close-on-exec descriptor of the caller's, and the place in out. A socket that
  * a dead server left is removed, under a lock, so that of two servers that
  * start at once one wins. -1: EXISTS: a live server answers, the text names
  * where; others: no place could be had, and why the last one could not.
  */
-int sockpath_listen(const char *given, char *out, size_t size, struct err *e);
+int sockpath_listen(const char *where, char *out, size_t size, struct err *e);
 
 /* Removes what sockpath_listen made; before its descriptor is closed. */
 void sockpath_remove(const char *path);

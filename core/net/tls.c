@@ -382,6 +382,11 @@ bool tls_wants_older(const struct stream *s)
     return tls_is_under(s) && tls_of(s->layer)->wants_older;
 }
 
+enum tls_fault tls_fault(const struct stream *s)
+{
+    return tls_is_under(s) ? tls_of(s->layer)->fault : TLS_FAULT_NONE;
+}
+
 /* ---- of a stream ---- */
 
 bool tls_is_under(const struct stream *s)

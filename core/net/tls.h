@@ -77,6 +77,14 @@ int tls_connect(struct tls_client *t, struct stream *s, const char *host, int ms
  * asked in on_end. true: on a new connection tls_connect_older may do.
  */
 bool tls_wants_older(const struct stream *s);
+/* What a client refused of its peer's certificate. To be asked in on_end. */
+enum tls_fault {
+    TLS_FAULT_NONE,
+    TLS_FAULT_DATE,      /* expired, or not valid yet */
+    TLS_FAULT_AUTHORITY, /* its issuer is not trusted */
+    TLS_FAULT_NAME       /* it is for other names */
+};
+enum tls_fault tls_fault(const struct stream *s);
 /*
  * As tls_connect, with TLS 1.2 and PKCS#1 only. A server that could speak 1.3 is
  * refused: then somebody in between has made the handshake before fail (4.1.3).

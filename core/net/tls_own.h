@@ -41,6 +41,7 @@ struct tls {
     bool client, closed; /* closed: our close_notify is out */
     bool failed, cut_is_end;
     bool older, wants_older; /* see tls_wants_older */
+    enum tls_fault fault;    /* of the certificate that e is about */
     bool downgraded;         /* the server can do better than what was agreed on */
     unsigned char first[5];  /* of what the peer sent */
     unsigned char first_n;

@@ -107,6 +107,7 @@ static void say_dates(struct tls *t, const mbedtls_x509_crt *crt, const char *wh
     tls_now(&at);
     tls_date(&at, now);
     tls_date(expired ? &crt->valid_to : &crt->valid_from, then);
+    t->fault = TLS_FAULT_DATE;
     err_set(&t->e, ERR_DENIED,
             "cannot trust %s: %s %s %s UTC, and this machine's clock says %s; one of "
             "the two is wrong",
@@ -121,12 +122,13 @@ static void say_issuer(struct tls *t, const mbedtls_x509_crt *crt, const char *w
                 memcmp(crt->issuer_raw.p, crt->subject_raw.p, crt->issuer_raw.len) == 0;
     if (mbedtls_x509_dn_gets(issuer, sizeof(issuer), &crt->issuer) < 0)
         snprintf(issuer, sizeof(issuer), "(a long name)");
+    t->fault = TLS_FAULT_AUTHORITY;
     err_set(&t->e, ERR_DENIED,
             "cannot trust %s: %s is %s \"%s\", which is not among the authorities in "
             "%s%s",
             peer_of(t), whose, self ? "signed by itself," : "issued by", issuer, source,
             t->client ? "; if it is to be trusted, name the issuer's certificate by "
-                        "SSL_CERT_FILE (od serve --connect: or --ca FILE)"
+                        "SSL_CERT_FILE (with --connect: or --ca FILE)"
                       : "");
 }
 
@@ -134,6 +136,7 @@ static void say_name(struct tls *t, const mbedtls_x509_crt *crt)
 {
     struct buf names = BUF_INIT(NAMES_SHOWN * (NAME_SHOWN + 8));
     add_names(&names, crt);
+    t->fault = TLS_FAULT_NAME;
     err_set(&t->e, ERR_DENIED, "cannot trust %s: its certificate is for other names: %s",
             peer_of(t), buf_z(&names));
     buf_release(&names);

@@ -97,6 +97,7 @@ struct spot {
     pid_t pid, tid;
     dev_t tty;       /* the terminal that we ask about */
     dev_t own_tty;   /* what /dev/tty is to this process */
+    uint64_t feed;   /* see look_at */
 };
 
 /* What its system call waits for. */
@@ -105,6 +106,7 @@ struct waiting {
     int tty_fd;         /* the terminal's descriptor; -1: not in the set */
     bool doubtful;      /* it is in there, but perhaps not to be read */
     bool denied, unclear;
+    bool feed;          /* the feed is read, and nothing else */
     int64_t limit_ms;   /* its time-out, or NO_LIMIT */
     int other[SET_MAX]; /* what else is in the set */
     int others;
@@ -114,14 +116,18 @@ struct waiting {
 struct finding {
     enum look_state state;
     const struct procfs_stat *who;
+    bool perhaps; /* see LOOK_HINT_PERHAPS */
     char how[96];
 };
 
 struct looking {
     struct look *out;
     pid_t shell;
+    uint64_t feed;
+    const struct procfs_stat *feeder; /* who reads the feed; NULL: nobody does */
     struct procfs_list procs; /* owned; everything below the shell */
     int threads_left;
+    bool runs; /* something of the job is at work */
 };
 
 /* One YES decides, then one UNKNOWN, then a NO with a reason. */
@@ -139,6 +145,7 @@ static void finding_set(struct finding *f, enum look_state state,
 {
     f->state = state;
     f->who = who;
+    f->perhaps = false;
     snprintf(f->how, sizeof(f->how), "%s%s", a, b);
 }
 
@@ -192,6 +199,8 @@ static void wait_add(struct waiting *w, const struct spot *s, int fd, bool doubt
         w->doubtful = doubtful && (w->tty_fd < 0 || w->doubtful);
         w->tty_fd = fd;
     } else if (w->others < SET_MAX) {
+        w->feed = w->others == 0 && s->feed && f.kind == PROCFS_PIPE &&
+                  f.inode == s->feed;
         w->other[w->others++] = fd;
     } else {
         w->unclear = true;
@@ -285,7 +294,7 @@ static void wait_read(struct waiting *w, const struct spot *s,
 {
     w->what = NULL;
     w->tty_fd = -1;
-    w->doubtful = w->denied = w->unclear = false;
+    w->doubtful = w->denied = w->unclear = w->feed = false;
     w->limit_ms = NO_LIMIT;
     w->others = 0;
     const struct wait_call *how = NULL;
@@ -401,14 +410,30 @@ static bool from_outside(const struct spot *s, const struct holdings *h, int fd)
     return true;
 }
 
+/* Whether another program may write there: what waits for one that works looks so too. */
+static bool from_program(const struct spot *s, int fd)
+{
+    struct procfs_fd f;
+    char kind[32];
+    if (procfs_fd(s->pid, s->tid, fd, &f) < 0)
+        return false;
+    return f.kind == PROCFS_PIPE ||
+           (f.kind == PROCFS_SOCKET &&
+            (procfs_socket_kind(s->pid, s->tid, fd, kind, sizeof(kind)) < 0 ||
+             strncmp(kind, "UNIX", 4) == 0));
+}
+
 /* What a thread that waits for the terminal is doing, taken by itself. */
 static void judge(struct finding *f, const struct procfs_stat *p,
                   const struct spot *s, const struct waiting *w,
                   const struct holdings *h)
 {
-    bool outside = false;
-    for (int i = 0; i < w->others && !outside; i++)
-        outside = from_outside(s, h, w->other[i]);
+    bool outside = false, program = false;
+    for (int i = 0; i < w->others && !program; i++) {
+        bool comes = from_outside(s, h, w->other[i]);
+        outside = outside || comes;
+        program = comes && from_program(s, w->other[i]);
+    }
     if (w->limit_ms != NO_LIMIT) {
         char rest[64];
         snprintf(rest, sizeof(rest), " the terminal with a time-out of %lld ms",
@@ -421,6 +446,7 @@ static void judge(struct finding *f, const struct procfs_stat *p,
     } else {
         finding_set(f, LOOK_YES, p, w->what, " the terminal");
     }
+    f->perhaps = f->state == LOOK_UNKNOWN && !w->doubtful && !program;
 }
 
 static void look_group(struct looking *l, struct finding *f, dev_t tty, pid_t group,
@@ -516,7 +542,7 @@ static void look_wait(struct looking *l, struct finding *f,
 static bool look_thread(struct looking *l, struct finding *f,
                         const struct procfs_stat *p, pid_t tid, dev_t tty, int depth)
 {
-    struct spot s = {p->pid, tid, tty, p->tty};
+    struct spot s = {p->pid, tid, tty, p->tty, l->feed};
     struct procfs_call c;
     struct waiting w;
     finding_set(f, LOOK_NO, NULL, "", "");
@@ -533,6 +559,8 @@ static bool look_thread(struct looking *l, struct finding *f,
         return false;
     }
     wait_read(&w, &s, &c);
+    if (w.feed && w.tty_fd < 0 && !l->feeder)
+        l->feeder = p;
     if (w.tty_fd >= 0) {
         if (p->pid == l->shell)
             l->out->shell_reads = l->out->shell_foreground;
@@ -567,6 +595,7 @@ static void look_process(struct looking *l, struct finding *f,
         runs |= look_thread(l, &g, p, tids[i], tty, depth);
         finding_merge(&mine, &g);
     }
+    l->runs = l->runs || runs;
     if (runs && mine.state == LOOK_YES && mine.who == p) {
         size_t used = strlen(mine.how);
         mine.state = LOOK_UNKNOWN;
@@ -646,9 +675,12 @@ static void look_terminal(struct looking *l, struct finding *f,
         finding_set(f, LOOK_UNKNOWN, NULL, "too many processes", "");
 }
 
-void look_at(pid_t shell, struct look *out)
+void look_at(pid_t shell, uint64_t feed, struct look *out)
 {
-    struct looking l = {out, shell, {0}, LOOK_THREADS_MAX};
+    struct looking l = {.out = out,
+                        .shell = shell,
+                        .feed = feed,
+                        .threads_left = LOOK_THREADS_MAX};
     struct finding f;
     struct procfs_stat s;
     *out = (struct look){.state = LOOK_UNKNOWN};
@@ -667,6 +699,12 @@ void look_at(pid_t shell, struct look *out)
                         "");
     }
     out->state = f.state;
+    if (f.state == LOOK_UNKNOWN && f.perhaps && !l.runs) {
+        out->hint = LOOK_HINT_PERHAPS;
+    } else if (f.state != LOOK_YES && l.feeder) {
+        out->hint = LOOK_HINT_FEED;
+        f.who = l.feeder;
+    }
     if (f.who) {
         out->pid = f.who->pid;
         memcpy(out->comm, f.who->comm, sizeof(out->comm));

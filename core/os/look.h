@@ -16,7 +16,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum look_state { LOOK_NO, LOOK_YES, LOOK_UNKNOWN };
+/* LOOK_PROBABLY is never the answer of a look: its caller knows of the output too. */
+enum look_state { LOOK_NO, LOOK_YES, LOOK_UNKNOWN, LOOK_PROBABLY };
+
+/* What a look that is not YES found besides. */
+enum look_hint {
+    LOOK_HINT_NONE,
+    LOOK_HINT_PERHAPS, /* UNKNOWN: the terminal is waited for, and not alone */
+    LOOK_HINT_FEED     /* the feed is read, and empty; pid and comm are the reader's */
+};
 
 struct look {
     enum look_state state;
@@ -28,6 +36,7 @@ struct look {
     bool shell_reads;
     bool shell_foreground; /* the shell's own group is in the foreground */
     bool denied;           /* a process was not to be looked into: another may be let */
+    unsigned char hint;    /* enum look_hint */
     pid_t pid;             /* the process that decided, 0: none */
     char comm[16];         /* its name */
     char how[96];          /* "read of the terminal", "select on the terminal" … */
@@ -52,6 +61,7 @@ struct look {
  * UNKNOWN with how "no /proc".
  */
 #define LOOK_THREADS_MAX 256
-void look_at(pid_t shell, struct look *out);
+/* feed: the inode of a FIFO that the job was given as its input; 0: none. */
+void look_at(pid_t shell, uint64_t feed, struct look *out);
 
 #endif

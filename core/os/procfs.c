@@ -522,8 +522,9 @@ int procfs_environ_has(pid_t pid, struct str name, struct str value)
         struct str rest = str_n(text, have + (size_t)got);
         while (found == 0 && str_chr(rest, '\0') >= 0) {
             struct str one = str_cut(&rest, '\0');
-            found = !inside && one.n == name.n + 1 + value.n && str_starts(one, name) &&
-                    one.p[name.n] == '=' && str_ends(one, value);
+            found = !inside && one.n > name.n && str_starts(one, name) &&
+                    one.p[name.n] == '=' &&
+                    (!value.p || (one.n == name.n + 1 + value.n && str_ends(one, value)));
             inside = false;
         }
         if (found)

@@ -113,7 +113,7 @@ int procfs_memory(pid_t pid, uint64_t address, void *out, size_t n);
 
 /*
  * Whether the environment a process was started with has this variable with
- * this value. 1, 0, or -1 with errno.
+ * this value; a value of NULL stands for any. 1, 0, or -1 with errno.
  */
 int procfs_environ_has(pid_t pid, struct str name, struct str value);
 

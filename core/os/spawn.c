@@ -6,6 +6,7 @@
 #include "os/spawn.h"
 
 #include "base/log.h"
+#include "os/null.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -187,7 +188,7 @@ int spawn_start(const struct spawn *s, pid_t *pid, int *report)
 /* Up, out of each other's way, and down. */
 static int place_behind_stdio(const int *fds, int n)
 {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC), up[3 + SPAWN_COPIES_MAX];
+    int null = null_open(), up[3 + SPAWN_COPIES_MAX];
     for (int i = 0; i < 3 + n; i++) {
         up[i] = fcntl(i < 3 ? null : fds[i - 3], F_DUPFD_CLOEXEC, 3 + n);
         if (up[i] < 0)

@@ -7,7 +7,7 @@
  * in KiB. To compare: cat, or find PATH -type f -exec cat {} +, to /dev/null.
  */
 #include "base/clock.h"
-#include "engine/archive.h"
+#include "file/archive.h"
 
 #include <fcntl.h>
 #include <stdio.h>

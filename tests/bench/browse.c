@@ -13,7 +13,7 @@
  */
 #include "common.h"
 
-#include "engine/browser.h"
+#include "browser/host/browser.h"
 
 #include <stdio.h>
 #include <stdlib.h>

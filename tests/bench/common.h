@@ -8,7 +8,7 @@
 #define OD_BENCH_COMMON_H
 
 #include "base/json.h"
-#include "proto/client.h"
+#include "ipc/client.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* docread FILE: its text, as `od skills parse_…` prints it; for documents.py. */
-#include "engine/docread.h"
+#include "document/document.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
  */
 #include "common.h"
 
-#include "engine/eventlog.h"
+#include "eventlog/eventlog.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http N: round trips of a fixed answer of proto/httpd, and what N / 10 idle
+ * http N: round trips of a fixed answer of http/httpd.h, and what N / 10 idle
  * connections that were used once cost it (idle-bytes, of each).
  */
 #include "http_client.h"
 
-#include "proto/httpd.h"
+#include "http/httpd.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -20,7 +20,8 @@ static void fail(struct req *r, int status, const char *text)
 
 static void serve(int listening)
 {
-    static const struct route routes[] = {{HTTP_GET, "/hello", hello, 0, NULL, true}};
+    static const struct route routes[] = {
+        {.methods = HTTP_GET, .path = "/hello", .run = hello, .open = true}};
     static const struct http_front front = {"", routes, 1, fail, NULL};
     static const struct http_front *const fronts[] = {&front};
     struct httpd_config c = {.fronts = fronts, .nfronts = 1};

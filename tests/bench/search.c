@@ -8,7 +8,7 @@
  * the peak of a helper's memory in KiB.
  */
 #include "base/clock.h"
-#include "engine/search.h"
+#include "search/search.h"
 
 #include <stdio.h>
 #include <string.h>

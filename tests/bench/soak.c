@@ -8,7 +8,7 @@
  */
 #include "common.h"
 
-#include "proto/call.h"
+#include "ipc/call.h"
 
 #include <errno.h>
 #include <poll.h>

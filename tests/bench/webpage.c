@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* webpage FILE: a page as text mode shows it; to compare with w3m -dump. */
-#include "engine/webpage.h"
+#include "webpage/webpage.h"
 
 #include <stdio.h>
 

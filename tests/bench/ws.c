@@ -2,14 +2,14 @@
 /*
  * ws N SIZE WINDOW: N messages of SIZE bytes are sent as a WebSocket's client
  * would, WINDOW of them in one write, and come back before the next ones. Over
- * TCP on this machine, in turn with a server of ours (proto/ws) and, the limit,
+ * TCP on this machine, in turn with a server of ours (http/ws.h) and, the limit,
  * one that sends back whole frames as they were received. Prints
  * messages a second, the best of five rounds of each.
  */
 #include "common.h"
 
+#include "http/ws.h"
 #include "io/stream.h"
-#include "proto/ws.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -3,9 +3,11 @@
 until its input ends. localhost and 127.0.0.1 are two sites to a browser."""
 
 import http.server
+import io
 import sys
 import threading
 import time
+import zipfile
 
 FORM = b"""<!doctype html><title>Order form</title><h1>Order form</h1>
 <form onsubmit="return false"><label>Full name <input id=n placeholder="Your name"></label>
@@ -57,6 +59,16 @@ ASKS = b"""<!doctype html><title>Asks</title><button onclick="ask('/answer')">As
 '<li role=option>Prague',300)"><ul id=l role=listbox></ul><script>
 let t;const ask=async u=>{o.textContent='loading';o.textContent=await (await fetch(u)).text()};
 if(location.search)ask('/answer')</script>"""
+
+# Its scripts ask for all of it a while behind the load, or never.
+FETCHES = b"""<!doctype html><title>Fetches</title><div id=o>BEFORE</div><script>
+setTimeout(async()=>{o.textContent=await(await fetch('/answer')).text()},LATER)</script>"""
+
+# Something shows a while behind the load; then the page leads to another.
+LATER = b"""<!doctype html><title>Later</title><p id=o>soon</p><button id=b style="display:none"
+onclick="document.title='clicked'">Go on</button><script>setTimeout(()=>{o.textContent=
+'all  is Ready';b.style.display='block'},600);if(location.search)setTimeout(()=>
+location.href='/frames',1200)</script>"""
 
 # Its text is in three trees.
 PARTS = b"""<!doctype html><title>Parts</title><div id=d><b>slotted</b></div><p>light</p>
@@ -177,11 +189,64 @@ onload = core.startEpisode;
 </script>"""
 
 
+def pdf(words):
+    """A PDF file of one line."""
+    stream = b"BT /F1 18 Tf 20 100 Td (%s) Tj ET" % words
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R "
+        b"/Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    out = b"%PDF-1.4\n"
+    places = []
+    for i, text in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj\n%s\nendobj\n" % (i, text)
+    at = len(out)
+    out += b"xref\n0 6\n0000000000 65535 f \n"
+    out += b"".join(b"%010d 00000 n \n" % p for p in places)
+    return out + b"trailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % at
+
+
+def docx(words):
+    """A Word file of one paragraph."""
+    file = io.BytesIO()
+    office = "http://schemas.openxmlformats.org/"
+    with zipfile.ZipFile(file, "w") as z:
+        z.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{office}package/2006/content-types"><Override '
+            'PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-'
+            'officedocument.wordprocessingml.document.main+xml"/></Types>',
+        )
+        z.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{office}package/2006/relationships"><Relationship '
+            f'Id="r" Type="{office}officeDocument/2006/relationships/officeDocument" '
+            'Target="word/document.xml"/></Relationships>',
+        )
+        z.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{office}wordprocessingml/2006/main"><w:body><w:p><w:r>'
+            f"<w:t>{words}</w:t></w:r></w:p></w:body></w:document>",
+        )
+    return file.getvalue()
+
+
 class Pages(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *args):
         pass
+
+    def handle(self):
+        try:
+            super().handle()
+        except ConnectionError:  # a browser that has ended
+            pass
 
     def do_GET(self):
         port = self.server.server_address[1]
@@ -209,9 +274,24 @@ class Pages(http.server.BaseHTTPRequestHandler):
             "/choices": CHOICES,
             "/asks": ASKS,
             "/asks?now": ASKS,
+            **{
+                f"/fetches/{name}/{ms}": FETCHES.replace(b"LATER", b"%d" % ms).replace(
+                    b"BEFORE", text
+                )
+                for ms in (100, 500, 900, 90000)
+                for name, text in (("blank", b""), ("loading", b"Loading ..."))
+            },
+            "/later": LATER,
+            "/later?on": LATER,
             "/parts": PARTS,
+            "/paper.pdf": pdf(b"Words of a PDF"),
+            "/bad.pdf": b"%PDF-1.4 and no more",
+            "/paper.docx": docx("Words of Word"),
+            "/papers": b"<!doctype html><title>Papers</title><a href=/paper.pdf>paper</a>",
             "/answer": b"the answer",
             "/file": b"some bytes",
+            "/filed": b"<!doctype html><title>Filed</title><a href=/file>file</a>",
+            "/bytes.dat": b"\x00\x01\x02\xff",
             "/field": b"<!doctype html><title>Field</title><input>",
             "/drawn": b"<!doctype html><title>Drawn</title><p role=status id=o>0</p><script>"
             b"onload=()=>{const f=()=>{if(++o.textContent<4)requestAnimationFrame(f)};"
@@ -253,7 +333,9 @@ class Pages(http.server.BaseHTTPRequestHandler):
         self.send_response(200 if body else 404)
         if self.path == "/file":
             self.send_header("Content-Disposition", 'attachment; filename="got.bin"')
-        self.send_header("Content-Type", "text/html")
+        office = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+        types = {"pdf": "application/pdf", "docx": office, "dat": "application/octet-stream"}
+        self.send_header("Content-Type", types.get(self.path.rpartition(".")[2], "text/html"))
         body = body or b"nothing here"
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

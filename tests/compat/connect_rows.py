@@ -95,9 +95,9 @@ def _(_case):
             '\nod_connect_ends_total{outcome="cut"} 0\n')
 
 
-@row("CONNECT.md says what is said, and names each end")
+@row("front/connect/README.md says what is said, and names each end")
 def _(_case):
-    with open(os.path.join(os.environ["ROOT"], "core/front/CONNECT.md"), encoding="utf-8") as f:
+    with open(os.path.join(os.environ["ROOT"], "core/front/connect/README.md"), encoding="utf-8") as f:
         page = f.read()
     example = json.loads(page.split("```json")[1].split("```")[0])["hello"]
     hellos = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""events_doc.py: the examples of core/front/EVENTS.md do what it says.
+"""events_doc.py: the examples of core/front/events/README.md do what it says.
 
     ```sh           lines are run one after the other on a new server, `#>` lines are
                     what the one before prints
@@ -22,7 +22,7 @@ row = Rows()
 
 
 def blocks(kind):
-    with open(os.path.join(ROOT, "core/front/EVENTS.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "core/front/events/README.md"), encoding="utf-8") as file:
         found = re.findall(rf"^```{kind}\n(.*?)^```", file.read(), re.M | re.S)
     holds(found, "there are examples of", kind)
     return [block.splitlines() for block in found]
@@ -108,7 +108,7 @@ def _(case):
 
 def main():
     tap = Tap()
-    run_rows(tap, [("EVENTS.md", each, server_for) for each in row], 3)
+    run_rows(tap, [("front/events/README.md", each, server_for) for each in row], 3)
     return tap.done()
 
 

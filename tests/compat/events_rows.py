@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""events_rows.py [PATTERN]: the event stream of core/front/EVENTS.md, asked by a real
+"""events_rows.py [PATTERN]: the event stream of core/front/events/README.md, asked by a real
 WebSocket library and by plain HTTP."""
 import asyncio
 import json
@@ -320,7 +320,9 @@ BAD = (
     ("nonsense", "INVALID", "JSON"),
     ("[]", "INVALID", "object"),
     ("{}", "INVALID", "action"),
-    ('{"action":"no_such"}', "INVALID", "not defined"),
+    ('{"action":"no_such"}', "INVALID", "not defined. Available actions: run, run_ipython"),
+    ('{"action":"no_such"}', "INVALID", "edit, input, key"),
+    ('{"action":"recall"}', "UNSUPPORTED", "not executed in the sandbox"),
     ('{"action":5}', "INVALID", "not defined"),
     ('{"action":"run"}', "INVALID", "command"),
     ('{"action":"run","args":7}', "INVALID", "args"),
@@ -439,6 +441,58 @@ def _(case):
         same(request(case, "/events", body)[0], 400, body)
 
 
+# ---- names of the server
+
+
+def with_host(server, host, path="/events?since=0"):
+    return request(server, path, headers={"Host": host})
+
+
+def host_rows(server, accepted, refused):
+    for host in ("127.0.0.1", "localhost:7", "LOCALHOST.", "a.localhost", "[::1]:80", *accepted):
+        for path in ("/events?since=0", "/alive"):
+            same(with_host(server, host, path)[0], 200, host)
+    for host in ("evil.example", "evil.example:3000", "127.0.0.1.evil.example", "a..local", "",
+                 *refused):
+        for path in ("/events?since=0", "/alive", "/nothing"):
+            status, answer = with_host(server, host, path)
+            same(status, 403, (host, path))
+            has(answer["detail"], "--allow-host NAME")
+
+
+OF_PODS = ("sandbox", "my_app_1:3000", "x.local", "host.docker.internal", "pod.ns.svc",
+           "pod.ns.svc.cluster.local", "box.home.arpa")
+
+
+@row("without a key, names of others are refused", key=None)
+def _(case):
+    host_rows(case, (), OF_PODS)
+
+
+@row("with --insecure-open names of the public DNS are refused", more=("--insecure-open",))
+def _(case):
+    host_rows(case, OF_PODS, ("box.example", "svc.example"))
+
+
+@row("--allow-host", env={"OD_ALLOW_HOST": "box.example, .dev.example"})
+def _(case):
+    host_rows(case, ("box.example:1", "Box.Example.", "a.dev.example"),
+              ("x.box.example", "dev.example", "sandbox"))
+
+
+@row("--allow-host '*'", more=("--allow-host", "*"))
+def _(case):
+    same(with_host(case, "evil.example")[0], 200)
+    same(request(case, "/alive", headers={"Origin": "http://evil.example"})[0], 403)
+
+
+@row("with a key, any name may be used", key="sesame sesame")
+def _(case):
+    same(request(case, "/events?since=0", headers={
+        "Host": "evil.example", "X-Session-API-Key": "sesame sesame"})[0], 200)
+    same(with_host(case, "evil.example")[0], 403)
+
+
 # ---- keys and secrets
 
 
@@ -473,6 +527,46 @@ async def _(case):
     text = log_text(case)
     has(text, "<secret_hidden>")
     lacks(text, key)
+
+
+@row("without the key an upgrade is a WebSocket's GET and nothing else", key="sesame sesame")
+def _(case):
+    marker = os.path.join(case.dir, "no")
+    body = {"action": "run", "args": {"command": "touch " + marker}}
+    upgrades = ({"Upgrade": "websocket"}, {"Upgrade": "websocket", "Connection": "Upgrade"})
+    for headers in upgrades:
+        same(request(case, "/events", body, headers)[0], 400, headers)
+        same(request(case, "/execute_action", body, headers)[0], 400, headers)
+    same(request(case, "/events?since=0", headers=upgrades[0])[0], 403)
+    same(request(case, "/events", body)[0], 403)
+    same(request(case, "/metrics", headers=upgrades[1])[0], 403)
+    key = {"X-Session-API-Key": "sesame sesame"}
+    same([e for e in request(case, "/events?since=0", headers=key)[1]["events"]], [])
+    holds(not os.path.exists(marker))
+
+
+@row("wrong keys are answered five times a second, and a right one always", key="sesame sesame")
+@asynchronous
+async def _(case):
+    def ask(key):
+        return request(case, "/metrics", headers={"X-Session-API-Key": key})[0]
+
+    def wrong_until(limited):
+        wait_for(lambda: ask("wrong") == limited, f"no {limited}")
+
+    wrong_until(429)
+    same(ask("sesame sesame"), 200)
+    codes = set()
+    while len(codes) < 2:
+        wrong_until(429)
+        async with Peer(case, since=0, say_key="wrong") as peer:
+            try:
+                await peer.next()
+                holds(False, "it was let in")
+            except websockets.ConnectionClosed as closed:
+                codes.add(closed.code)
+                holds(closed.code in (1008, 1013), closed)
+    wrong_until(403)
 
 
 @row("secrets never reach the log", env={"MY_TOKEN": "tok-12345"}, more=("--secret", "MY_TOKEN"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""files_rows.py [--archives] [PATTERN]: the actions of core/front/FILES.md, as events and
+"""files_rows.py [--archives] [PATTERN]: the actions of core/front/events/FILES.md, as events and
 by HTTP; those about archives, and what is cut off, are a program of their own."""
 import asyncio
 import base64
@@ -816,7 +816,7 @@ def _(case):
 
 
 def blocks(kind):
-    with open(os.path.join(ROOT, "core/front/FILES.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "core/front/events/FILES.md"), encoding="utf-8") as file:
         found = re.findall(rf"^```{kind}\n(.*?)^```", file.read(), re.M | re.S)
     holds(found, "there are examples of", kind)
     return [line for block in found for line in block.splitlines()]

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 
 from skills_rows import ROWS, Bad
-from tap import Tap, same, wait_for
+from tap import Tap, same, show_log, wait_for
 
 OD, T = os.environ["OD"], os.environ["T"]
 W = os.path.join(T, "w")
@@ -301,6 +301,7 @@ def run_row(tap, way, n, row):
 
 def start_server(env):
     ready = tempfile.TemporaryFile(dir=T)
+    show_log(os.path.join(T, "log"))
     log = open(os.path.join(T, "log"), "wb")
     process = subprocess.Popen(
         [OD, "serve", "--listen", "127.0.0.1:0", "--ready-fd", str(ready.fileno()),

@@ -337,6 +337,18 @@ def _(c):
         ended(c.box.run('f; pwd; echo *'), 0, "f1\n/\n*")
 
 
+def taken(c):
+    """Whether the worker has read all that was sent. The end of a worker cuts no
+    connection that it has not accepted: the next one serves it."""
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        for line in list(table)[1:]:
+            _, here, _, state, queues, *_, inode = line.split()[:10]
+            ours = state == "01" and int(here.split(":")[1], 16) == c.port
+            if ours and (inode == "0" or int(queues.split(":")[1], 16) > 0):
+                return False
+    return True
+
+
 @row("killed: while a command runs, which goes on and is answered whole", set_up=False)
 def _(c):
     ended(c.box.run("mkfifo go"))
@@ -345,10 +357,11 @@ def _(c):
         answer = thread.submit(c.box.run, command)
         wait_for(lambda: counted(c), "begun")
         for _i in range(2):
-            cuts = c.box.cuts
+            cuts, sent = c.box.cuts, c.box.sent
             old = c.kill_worker()
             wait_for(lambda: c.worker() not in (None, old), "another worker")
             wait_for(lambda: c.box.cuts > cuts, "the connection is gone")
+            wait_for(lambda: c.box.sent > sent and taken(c), "it is asked for again")
         open(f"{c.dir}/go", "w").write("go\n")
         ended(answer.result(), 6, "one\ntwo go")
     same(counted(c), 1)

@@ -318,7 +318,8 @@ def _(c):
 @row("bad: the key", set_up=False, server_env={"SESSION_API_KEY": "k3y-of-ours"}, key="k3y-of-ours")
 @kept
 def _(c):
-    no = {"detail": "Invalid API Key"}
+    no = (403, {"detail": "Invalid API Key"}, None)
+    late = (429, {"detail": "Too many wrong API keys. Try again in a second"}, "1")
     for headers in ({}, {"X-Session-API-Key": ""}, {"X-Session-API-Key": "k3y-of-our"},
                     {"X-Session-API-Key": "k3y-of-ours2"}, {"X-Session-API-Key": "K3Y-OF-OURS"}):
         for method, path in (("POST", "/execute_action"), ("POST", "/upload_file"),
@@ -326,7 +327,8 @@ def _(c):
                              ("GET", "/nothing"), ("GET", "/mcp/sse"), ("GET", "/execute_action"),
                              ("GET", "/vscode/connection_token")):
             answer = pool.request(method, c.url + path, headers=headers)
-            same((answer.status_code, answer.json()), (403, no), (method, path))
+            got = (answer.status_code, answer.json(), answer.headers.get("retry-after"))
+            holds(got in ((no, late) if headers else (no,)), method, path, headers, got)
         for path in ("/alive", "/server_info"):
             same(pool.get(c.url + path, headers=headers).status_code, 200)
     same(c.box.list_files(), [])

@@ -210,10 +210,14 @@ class Box:
     def __init__(self, url, key=None, again_after=0):
         self.url, self.again_after = url.rstrip("/"), again_after
         self.headers = {"X-Session-API-Key": key} if key else {}
-        self.cuts = 0
+        self.cuts = self.sent = 0
         self.answer = None
 
     # --- HTTP
+
+    def trace(self, event, _):
+        """Counts the requests of which every byte was written."""
+        self.sent += event.endswith("send_request_body.complete")
 
     def ask(self, method, path, timeout, **how):
         """One request. Cut off: again, the same bytes. Then Refused, or the response."""
@@ -221,7 +225,8 @@ class Box:
         while True:
             try:
                 response = pool.request(
-                    method, self.url + path, headers=self.headers, timeout=timeout, **how
+                    method, self.url + path, headers=self.headers, timeout=timeout,
+                    extensions={"trace": self.trace}, **how
                 )
             except httpx.RemoteProtocolError:
                 cuts += 1

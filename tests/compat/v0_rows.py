@@ -414,14 +414,27 @@ def _(c):
     same(seen.prefix, "")
 
 
-@row("session: text that is not finished waits for the rest", no_change=1)
+@row("session: a document without its lines is answered at once", no_change=3600)
 def _(c):
-    goes_on(c.box.run('echo "a'), quiet(1))
-    ended(c.box.input('b"'), 0, "a\nb")
-    goes_on(c.box.run("for i in 1 2"), quiet(1))
-    goes_on(c.box.input("do echo $i"), quiet(1), prefix=BELOW)
-    has(ended(c.box.input("done")).content, "1\n2")
-    ended(c.box.run("echo whole"), 0, "whole")
+    goes_on(c.box.run("cat << EOF"), quiet(3600))
+    goes_on(c.box.poll(), quiet(3600), prefix=BELOW)
+    goes_on(c.box.input("a"), quiet(3600), prefix=BELOW)
+    ended(c.box.input("EOF"), 0, "a")
+    has(ended(c.box.run("cat << EOF", blocking=True)).content, "wanted `EOF'")
+
+
+@row("session: text that is not finished is answered at once", no_change=3600)
+def _(c):
+    for text, status, wanted in (
+        ('echo "a', 2, "looking for matching `\"'"),
+        ("echo b\necho 'a", 2, "looking for matching `''"),
+        ("for i in 1 2", 2, "unexpected end of file"),
+        ("f() {\necho a", 2, "unexpected end of file"),
+        ("echo begun\ncat <<'EOF'\nline", 0, "line"),
+        ("python3 - <<EOF\nprint(1)", 0, "wanted `EOF'"),
+    ):
+        has(ended(c.box.run(text), status).content, wanted)
+        ended(c.box.run("echo whole"), 0, "whole")
 
 
 @row("session: C-c ends a loop", no_change=2)

@@ -38,6 +38,22 @@ def _(c):
     ended(c.box.run("pwd"), 0, c.dir)
 
 
+@row("text: several commands with what the original's parser does not know run whole")
+def _(c):
+    for text, wanted in (
+        ("cat <<'E'\n$HOME\nE\necho b", "$HOME\nb"),
+        ("echo $((1 + 1))\necho b", "2\nb"),
+        ("[[ a > b ]]\necho $?", "1"),
+        ("case x in\nx) echo a ;;\nesac\necho b", "a\nb"),
+        ("a=(1 2)\necho ${a[1]}", "2"),
+        ("echo $(cd / && pwd)\necho b", "/\nb"),
+        ("for ((i = 0; i < 2; i++)); do\necho $i\ndone\necho b", "0\n1\nb"),
+    ):
+        ended(c.box.run(text), 0, wanted)
+    many(c.box.run("cat <<E\n$((1))\nE\necho b"), "cat <<E\n$((1))\nE", "echo b")
+    many(c.box.run("echo '$((1))'\necho b"), "echo '$((1))'", "echo b")
+
+
 @row("text: nothing is escaped on the way")
 def _(c):
     for command, wanted in (

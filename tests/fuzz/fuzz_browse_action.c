@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "engine/browse_action.h"
+#include "webpage/browse_action.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -2,7 +2,7 @@
 /* A browser's messages, whole and byte by byte: the same answers and events come of it.
  */
 #include "base/log.h"
-#include "proto/cdp.h"
+#include "cdp/cdp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

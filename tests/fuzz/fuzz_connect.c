@@ -5,8 +5,8 @@
  * log can hold. The same bytes also are lines of headers, and an os-release.
  */
 #include "base/log.h"
-#include "front/connect_ask.h"
-#include "front/connect_hello.h"
+#include "front/connect/ask.h"
+#include "front/connect/hello.h"
 
 #include <strings.h>
 

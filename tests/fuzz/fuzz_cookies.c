@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Set-Cookie fields, one a line: what is said of them has no line in it. */
 #include "base/log.h"
-#include "proto/cookies.h"
+#include "http/cookies.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -4,7 +4,7 @@
  * other, and in the other direction there are as many.
  */
 #include "base/log.h"
-#include "proto/diff.h"
+#include "text/diff.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -4,7 +4,8 @@
  * font programs, content of a page. The first byte chooses.
  */
 #include "base/log.h"
-#include "engine/docread_pdf.h"
+#include "document/pdf/own.h"
+#include "text/glyph.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ static void program(struct str s, void (*read)(struct str, struct str[256]))
     char text[32];
     read(s, names);
     for (int i = 0; i < 256; i++)
-        BUG_ON(names[i].n && pdf_glyph_text(names[i], text, sizeof(text)) > sizeof(text));
+        BUG_ON(names[i].n && glyph_text(names[i], text, sizeof(text)) > sizeof(text));
 }
 
 static struct pdf_obj parsed(struct pdf *d, const char *text)

@@ -4,9 +4,9 @@
  * a sheet, texts, formats, styles and lists, in an archive that is sound (fuzz_zip has
  * the others). The first byte chooses.
  */
+#include "archive/zip.h"
 #include "base/log.h"
-#include "engine/docread_own.h"
-#include "proto/zip.h"
+#include "document/own.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

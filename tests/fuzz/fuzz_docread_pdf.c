@@ -5,7 +5,8 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "engine/docread_own.h"
+#include "document/own.h"
+#include "document/pdf/pdf.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* LaTeX, HTML, notebooks, and the headers of media files; the first byte chooses. */
 #include "base/log.h"
-#include "engine/docread_own.h"
+#include "document/own.h"
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "engine/edit_own.h"
+#include "edit/own.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -6,8 +6,8 @@
  * in the input is where the next segment begins.
  */
 #include "base/log.h"
-#include "engine/eventlog.h"
-#include "engine/eventlog_line.h"
+#include "eventlog/eventlog.h"
+#include "eventlog/line.h"
 
 #include <stdio.h>
 #include <string.h>

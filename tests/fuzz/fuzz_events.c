@@ -7,10 +7,10 @@
  * no secret, and refusals in words; what is told from the beginning of an event's line is
  * what its JSON says. Lines are also looked at as if the log had them.
  */
+#include "action/own.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "front/events_own.h"
-#include "front/v0_action.h"
+#include "front/v0/action.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -186,7 +186,7 @@ static void begin(void)
     o = json_parse(str_of(options), NULL);
     ev = events_open(&en, NULL, &keys, o);
     json_free(o);
-    events_load(ev, -1);
+    events_load(ev);
     events_start(ev);
 }
 

@@ -4,7 +4,7 @@
  * once or byte by byte, and written again they are the bytes that came.
  */
 #include "base/log.h"
-#include "proto/frame.h"
+#include "ipc/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

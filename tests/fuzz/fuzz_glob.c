@@ -6,8 +6,8 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "proto/glob.h"
-#include "proto/ignore.h"
+#include "text/glob.h"
+#include "text/ignore.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -6,7 +6,7 @@
  * ways. Queries and ranges take what they are given.
  */
 #include "base/log.h"
-#include "proto/http.h"
+#include "http/http.h"
 
 #include <strings.h>
 

@@ -5,7 +5,7 @@
  * byte chooses the method.
  */
 #include "base/log.h"
-#include "proto/httpc.h"
+#include "http/httpc.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "engine/image.h"
+#include "image/image.h"
 
 #include <elf.h>
 #include <fcntl.h>

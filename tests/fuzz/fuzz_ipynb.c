@@ -5,7 +5,7 @@
  * cells, and written once more it is the same.
  */
 #include "base/log.h"
-#include "engine/notebook.h"
+#include "kernel/notebook.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "engine/cell_text.h"
-#include "proto/jmsg.h"
+#include "kernel/cell_text.h"
+#include "kernel/host/jmsg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -5,7 +5,7 @@
  * of 0xf0 and more stands for many, so that lines are long.
  */
 #include "base/log.h"
-#include "engine/kernel_own.h"
+#include "kernel/own.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -2,7 +2,7 @@
 /* Any bytes as a kernel.json: a kernel that can be started, or a line that says why not.
  */
 #include "base/log.h"
-#include "engine/kernel_find.h"
+#include "kernel/host/find.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * it ever so broken, gives whole NAME=VALUE strings or is refused.
  */
 #include "base/log.h"
-#include "engine/shell.h"
+#include "shell/shell.h"
 
 #include <stdlib.h>
 

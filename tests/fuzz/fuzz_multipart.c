@@ -2,7 +2,7 @@
 /* Any bytes as a form, at once and byte by byte: the same happens. */
 #include "base/buf.h"
 #include "base/log.h"
-#include "proto/multipart.h"
+#include "http/multipart.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -7,7 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/log.h"
 #include "base/utf8.h"
-#include "proto/pattern.h"
+#include "text/pattern.h"
 
 #include <pcre2.h>
 

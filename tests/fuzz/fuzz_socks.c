@@ -4,7 +4,7 @@
  * byte by byte, take no more than there is, and leave a host that can be printed.
  */
 #include "base/log.h"
-#include "proto/socks.h"
+#include "http/socks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -5,7 +5,7 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "proto/sse.h"
+#include "http/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -4,11 +4,11 @@
  * keep to their limits, and say the same when the bytes come one by one. What an
  * entry says of itself can be written, and is then read as it was.
  */
+#include "archive/tar_read.h"
+#include "archive/tar_write.h"
+#include "archive/zip_gz.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "proto/tar_read.h"
-#include "proto/tar_write.h"
-#include "proto/zip_gz.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * bytes choose the terminal.
  */
 #include "base/utf8.h"
-#include "engine/term.h"
+#include "term/term.h"
 
 #include <stdlib.h>
 

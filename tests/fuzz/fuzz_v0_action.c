@@ -6,8 +6,8 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "front/v0_action.h"
-#include "front/v0_text.h"
+#include "front/v0/action.h"
+#include "front/v0/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

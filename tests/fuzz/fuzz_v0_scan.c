@@ -6,7 +6,7 @@
  * nothing is missing, unless a backslash says so; nor behind each of them.
  */
 #include "base/log.h"
-#include "front/v0_scan.h"
+#include "shell/grammar.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -44,5 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         BUG_ON(count > 1 && wants_more(piece[i].text));
     }
     BUG_ON(count > 1 && wants_more(text));
+    const char *beyond = v0_scan_beyond(text);
+    BUG_ON(v0_scan_beyond(text) != beyond);
+    BUG_ON(v0_scan_lacks_document(text) && !v0_scan_open(text));
     return 0;
 }

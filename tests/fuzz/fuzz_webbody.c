@@ -2,7 +2,7 @@
 /* A body: its type and its packing by the first byte, then its bytes; UTF-8 comes out. */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "engine/webbody.h"
+#include "webpage/webbody.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

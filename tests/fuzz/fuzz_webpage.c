@@ -2,7 +2,7 @@
 /* A page of HTML: the text is UTF-8 if the page was, and each number stands once. */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "engine/webpage.h"
+#include "webpage/webpage.h"
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
  */
 #include "base/log.h"
 #include "base/utf8.h"
-#include "proto/ws.h"
+#include "http/ws.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -4,9 +4,9 @@
  * its limits, and gives the same in reads of one byte as in large ones. And of
  * the input as a file: packed and unpacked it is what it was.
  */
+#include "archive/zip.h"
 #include "base/buf.h"
 #include "base/log.h"
-#include "proto/zip.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
  * chooses): the same is told, nothing longer than was allowed, one end at most.
  */
 #include "base/log.h"
-#include "proto/zmtp.h"
+#include "kernel/host/zmtp.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -75,7 +75,8 @@ def options():
 
 
 def routes():
-    return set(re.findall(r'HTTP_GET, "(/[a-z_]+)"', (ROOT / "core/front/v0.c").read_text()))
+    return set(re.findall(r'= HTTP_GET,\s+\.path = "(/[a-z_]+)"',
+                          (ROOT / "core/front/v0/v0.c").read_text()))
 
 
 def environment(names, where):

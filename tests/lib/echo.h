@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small HTTP server of one loop, for tests: a route for each thing that a
- * front-end does with proto/httpd. Included once by a program of its own
+ * front-end does with http/httpd.h. Included once by a program of its own
  * (httpd_echo.c) and by t_httpd.c, which runs it in a child.
  *
  *   /hello               hello            /two/hello    of another front
@@ -25,7 +25,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "proto/httpd.h"
+#include "http/httpd.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -379,34 +379,37 @@ static void echo_connections(void *arg, int change)
 }
 
 static const struct route echo_routes[] = {
-    {HTTP_GET, "/hello", echo_hello, 0, NULL, true},
-    {HTTP_GET, "/", echo_hello, 0, NULL, false},
-    {HTTP_DELETE, "/hello", echo_nothing, 0, NULL, false},
-    {HTTP_POST | HTTP_PUT, "/echo", echo_echo, ECHO_MAX, NULL, false},
-    {HTTP_POST, "/small", echo_echo, 10, NULL, false},
-    {HTTP_POST, "/secret", echo_echo, 10, NULL, false},
-    {HTTP_GET, "/params/{a}/{b}", echo_params, 0, NULL, false},
-    {HTTP_GET, "/rest/*", echo_params, 0, NULL, false},
-    {HTTP_GET, "/query", echo_query, 0, NULL, false},
-    {HTTP_GET, "/header", echo_header, 0, NULL, false},
-    {HTTP_GET, "/log", echo_log, 0, NULL, false},
-    {HTTP_GET, "/file", echo_file, 0, NULL, false},
-    {HTTP_GET | HTTP_POST, "/wait", echo_wait, 0, NULL, false},
-    {HTTP_GET, "/go", echo_go, 0, NULL, false},
-    {HTTP_GET, "/upgrade", echo_upgrade, 0, NULL, false},
-    {HTTP_GET, "/stream/{n}", echo_stream, 0, NULL, false},
-    {HTTP_GET, "/sized/{n}", echo_sized, 0, NULL, false},
-    {HTTP_GET, "/abort", echo_abort, 0, NULL, false},
-    {HTTP_GET, "/short", echo_short, 0, NULL, false},
-    {HTTP_POST, "/sink", NULL, 0, echo_sink, false},
-    {HTTP_POST, "/slow", NULL, 0, echo_slow, false},
-    {HTTP_POST, "/lazy", NULL, 0, echo_lazy, false},
-    {HTTP_POST, "/both", NULL, 0, echo_both, false},
-    {HTTP_POST, "/early", NULL, 0, echo_hello, false},
+    {.methods = HTTP_GET, .path = "/hello", .run = echo_hello, .open = true},
+    {.methods = HTTP_GET, .path = "/", .run = echo_hello},
+    {.methods = HTTP_DELETE, .path = "/hello", .run = echo_nothing},
+    {.methods = HTTP_POST | HTTP_PUT,
+     .path = "/echo",
+     .run = echo_echo,
+     .body_max = ECHO_MAX},
+    {.methods = HTTP_POST, .path = "/small", .run = echo_echo, .body_max = 10},
+    {.methods = HTTP_POST, .path = "/secret", .run = echo_echo, .body_max = 10},
+    {.methods = HTTP_GET, .path = "/params/{a}/{b}", .run = echo_params},
+    {.methods = HTTP_GET, .path = "/rest/*", .run = echo_params},
+    {.methods = HTTP_GET, .path = "/query", .run = echo_query},
+    {.methods = HTTP_GET, .path = "/header", .run = echo_header},
+    {.methods = HTTP_GET, .path = "/log", .run = echo_log},
+    {.methods = HTTP_GET, .path = "/file", .run = echo_file},
+    {.methods = HTTP_GET | HTTP_POST, .path = "/wait", .run = echo_wait},
+    {.methods = HTTP_GET, .path = "/go", .run = echo_go},
+    {.methods = HTTP_GET, .path = "/upgrade", .run = echo_upgrade},
+    {.methods = HTTP_GET, .path = "/stream/{n}", .run = echo_stream},
+    {.methods = HTTP_GET, .path = "/sized/{n}", .run = echo_sized},
+    {.methods = HTTP_GET, .path = "/abort", .run = echo_abort},
+    {.methods = HTTP_GET, .path = "/short", .run = echo_short},
+    {.methods = HTTP_POST, .path = "/sink", .body = echo_sink},
+    {.methods = HTTP_POST, .path = "/slow", .body = echo_slow},
+    {.methods = HTTP_POST, .path = "/lazy", .body = echo_lazy},
+    {.methods = HTTP_POST, .path = "/both", .body = echo_both},
+    {.methods = HTTP_POST, .path = "/early", .body = echo_hello},
 };
 
 static const struct route echo_routes_two[] = {
-    {HTTP_GET, "/hello", echo_hello, 0, NULL, false},
+    {.methods = HTTP_GET, .path = "/hello", .run = echo_hello},
 };
 
 /* Fills what the config leaves open. file may be NULL. */

@@ -5,7 +5,7 @@
 
 HOW: well; key (signs with another); curve (another mechanism); http (no ZMTP);
 early (ends at once, with words); mute (never answers kernel_info); print (to its
-descriptor 1); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat); slow (its
+descriptor 1); crossed (a question's reply comes before its busy); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat); slow (its
 stdin channel is there when a cell has said something). The rest depends on the cell's
 code, a word: see Kernel.cell.
 """
@@ -84,7 +84,7 @@ class Peer:
 class Kernel:
     def __init__(self):
         self.subscribers, self.lock, self.count = [], threading.Lock(), 0
-        self.id, self.late = "fake-%d", []
+        self.id, self.late = "fake_1_%d" if how == "crossed" else "fake-%d", []
         self.beats, self.beat = how != "heartless", threading.Event()
         self.asks = None
         for channel in CHANNELS:
@@ -169,6 +169,14 @@ class Kernel:
             self.status("busy", header)
             self.send([peer], self.pack("kernel_info_reply", {"status": "ok"}, header))
             self.status("idle", header)
+        elif kind == "complete_request" and how == "crossed":
+            busy = self.pack("status", {"execution_state": "busy"}, header, b"status")
+            found = {"status": "ok", "matches": ["found"], "cursor_start": 0, "cursor_end": 1}
+            self.send([peer], self.pack("complete_reply", found, header))
+            self.wait_until_read([peer])
+            time.sleep(0.1)
+            self.send(self.subscribers, busy)
+            self.status("idle", header)
         elif kind == "shutdown_request" and how != "deaf":
             self.send([peer], self.pack("shutdown_reply", content, header))
             os._exit(0)
@@ -189,6 +197,10 @@ class Kernel:
         self.status("idle", parent)
         self.reply(peer, parent)
         self.reply(peer, parent)  # and once more
+
+    def do_dropped_after(self, peer, parent, code):
+        self.do_echo(peer, parent, code)
+        self.count += 3
 
     def do_strangers(self, peer, parent, code):
         other = dict(parent, msg_id="somebody-else")

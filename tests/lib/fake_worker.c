@@ -6,7 +6,7 @@
  *   hang     does not even answer     mute   starts and never serves
  *   dies     ends as soon as started  later  serves, and ends then
  */
-#include "os/keepmsg.h"
+#include "keeper/keepmsg.h"
 
 #include <libgen.h>
 #include <poll.h>

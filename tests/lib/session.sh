@@ -134,7 +134,7 @@ gone() {
 # The shell writes its environment into the FIFO e after a command was put into c.
 settled() {
     idle "$1" || return
-    settled_dir=$OD_STATE_DIR/$(id -u)/s/$1
+    settled_dir=$(echo "$OD_STATE_DIR"/*/s/"$1")
     [ -n "$(find "$settled_dir/e" -newer "$settled_dir/c" 2>/dev/null)" ]
 }
 

@@ -9,6 +9,9 @@ A row is a function; it holds unless it raises. run_rows() runs each of the rows
 with what `fixture` gives (a context manager) and prints one line for it. A row
 with `slow` is begun early; one whose programs are not there is skipped.
 
+A row that fails shows what its server had said: error.log, which fixtures set, or the
+files that show_log() was given, of which each line is shown once.
+
 A program that is ended by SIGTERM, which is what those get that have no time left, says
 where each of its threads and tasks stood, does what at_end() was told, and ends.
 """
@@ -26,6 +29,28 @@ import traceback
 LIMIT = 60  # seconds for anything that is waited for
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 ends = []
+logs = {}  # path: bytes that were shown
+
+
+def show_log(path):
+    """To be shown behind each line that is not ok."""
+    logs[path] = 0
+
+
+def unseen():
+    """The last lines of the logs, from where they were shown last."""
+    notes = []
+    for path, seen in logs.items():
+        try:
+            with open(path, "rb") as file:
+                file.seek(seen)
+                new = file.read()
+        except OSError:
+            continue
+        logs[path] = seen + len(new)
+        lines = new.decode(errors="replace").rstrip().split("\n")[-20:]
+        notes += [f"{os.path.basename(path)}: {line[:300]}" for line in lines if line]
+    return notes
 
 
 def at_end(function):
@@ -86,7 +111,7 @@ class Tap:
             self.failed += not fine
             end = f" # SKIP {skip}" if skip else ""
             print(f"{'ok' if fine else 'not ok'} {self.count} - {name}{end}")
-            for note in notes:
+            for note in [*notes, *([] if fine else unseen())]:
                 print("#", note)
             sys.stdout.flush()
 

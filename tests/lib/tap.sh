@@ -24,6 +24,9 @@
 #                           use in a check
 #   at_end COMMAND...       run at the end, last one first
 #   note TEXT               a line for whoever reads the log
+#
+# Behind a check that fails stands what servers have written since the last one that
+# failed: the last lines of every file in $T that is called log or *.log.
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 : "${OD:=$ROOT/out/$(uname -m)-release/od}"
@@ -58,7 +61,21 @@ tap_line() { # OK NAME
     else
         tap_failed=$((tap_failed + 1))
         printf 'not ok %d - %s\n' "$tap_count" "$2"
+        tap_logs
     fi
+}
+
+# In $T/.shown/ is how many lines of each log were there at the last look.
+tap_logs() {
+    mkdir -p "$T/.shown"
+    find "$T" -maxdepth 5 \( -name .git -o -name .shown \) -prune \
+        -o -type f \( -name log -o -name '*.log' \) -print 2>/dev/null | head -n 8 | while IFS= read -r tap_log; do
+        tap_mark=$T/.shown/$(printf '%s' "${tap_log#"$T"/}" | tr / +)
+        tap_from=$(cat "$tap_mark" 2>/dev/null || echo 0)
+        wc -l <"$tap_log" >"$tap_mark"
+        tail -n "+$((tap_from + 1))" "$tap_log" | tail -n 20 | cut -c 1-300 |
+            sed "s|^|# ${tap_log#"$T"/}: |"
+    done
 }
 
 # A check's command writes into a file, which is shown only if it fails.
@@ -161,7 +178,6 @@ $tap_ends"
 # Ended by who counts the seconds: where it stood, and what the server had said.
 tap_last_words() {
     note "the last command that was checked or waited for: $tap_doing" | head -c 1000
-    [ ! -f "$T/log" ] || tail -n 15 "$T/log" | cut -c 1-300 | sed 's/^/# log: /'
 }
 
 tap_clean() {

@@ -11,11 +11,11 @@
  * PROXY-PORT is one of 127.0.0.1, 0: none. CA "plain": without TLS.
  */
 #include "base/xalloc.h"
+#include "http/dial.h"
+#include "http/httpc.h"
 #include "net/addr.h"
 #include "net/tls.h"
 #include "net/trust.h"
-#include "proto/dial.h"
-#include "proto/httpc.h"
 
 #include <fcntl.h>
 #include <stdio.h>

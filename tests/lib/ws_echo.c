@@ -13,10 +13,10 @@
  */
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "http/httpc.h"
+#include "http/ws.h"
+#include "http/ws_hello.h"
 #include "net/addr.h"
-#include "proto/httpc.h"
-#include "proto/ws.h"
-#include "proto/ws_hello.h"
 
 #include <fcntl.h>
 #include <stdio.h>

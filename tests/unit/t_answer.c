@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Results as exit statuses, sentences and a table. */
-#include "proto/answer.h"
+#include "ipc/answer.h"
 
 #include "t.h"
 
@@ -19,12 +19,12 @@ static int status(const char *text)
     return s;
 }
 
-static const char *words(const char *text, const char *socket)
+static const char *words(const char *text, const char *command)
 {
     static struct buf out = BUF_INIT(4096);
     struct json *j = of(text);
     buf_reset(&out);
-    answer_words(&out, j, socket);
+    answer_words(&out, j, command);
     json_free(j);
     return buf_z(&out);
 }
@@ -61,43 +61,45 @@ TEST(exit_statuses)
 
 TEST(silent_when_there_is_nothing_to_say)
 {
-    CHECK_STR(words("{\"ok\":true,\"state\":\"ended\",\"exit\":7}", NULL), "");
-    CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"detached\"}", NULL), "");
-    CHECK_STR(words("{\"ok\":true}", NULL), "");
+    CHECK_STR(words("{\"ok\":true,\"state\":\"ended\",\"exit\":7}", "od exec"), "");
+    CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"detached\"}", "od exec"), "");
+    CHECK_STR(words("{\"ok\":true}", "od exec"), "");
 }
 
 TEST(what_goes_on_is_said_with_the_way_on)
 {
     CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"timeout\","
-                    "\"duration_ms\":2000,\"session\":\"main\"}", NULL),
+                    "\"duration_ms\":2000,\"session\":\"main\"}", "od exec"),
               "still running after 2 s, the time limit has passed; wait on: "
               "od exec --wait");
     CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"idle\","
-                    "\"duration_ms\":1530,\"session\":\"a\"}", "/tmp/my sock"),
+                    "\"duration_ms\":1530,\"session\":\"a\"}", "od-exec --socket '/tmp/my sock'"),
               "still running after 1.5 s, with no new output; wait on: "
-              "od exec --socket '/tmp/my sock' -s a --wait");
+              "od-exec --socket '/tmp/my sock' -s a --wait");
     CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"timeout\","
-                    "\"process\":\"p1\"}", NULL),
+                    "\"process\":\"p1\"}", "od exec"),
               "still running, the time limit has passed; wait on: od exec -p p1 --wait");
     CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"input\",\"session\":\"main\","
-                    "\"waiting\":{\"comm\":\"apt\",\"how\":\"read of the terminal\"}}", NULL),
+                    "\"waiting\":{\"comm\":\"apt\",\"how\":\"read of the terminal\"}}", "od exec"),
               "apt waits for input (read of the terminal); answer it: "
               "od exec --input TEXT --wait");
     CHECK_STR(words("{\"ok\":true,\"state\":\"running\",\"why\":\"timeout\","
-                    "\"session\":\"it's\"}", NULL),
+                    "\"session\":\"it's\"}", "od exec"),
               "still running, the time limit has passed; wait on: "
               "od exec -s 'it'\\''s' --wait");
 }
 
 TEST(ends_and_refusals)
 {
-    CHECK_STR(words("{\"ok\":true,\"state\":\"shell_ended\",\"session\":\"s\",\"exit\":3}", NULL),
+    CHECK_STR(words("{\"ok\":true,\"state\":\"shell_ended\",\"session\":\"s\",\"exit\":3}",
+                    "od exec"),
               "the shell of session s has ended with status 3; the next command gets a "
               "fresh one");
-    CHECK_STR(words("{\"ok\":false,\"error\":{\"code\":\"BUSY\",\"text\":\"busy with x\"}}", NULL),
+    CHECK_STR(words("{\"ok\":false,\"error\":{\"code\":\"BUSY\",\"text\":\"busy with x\"}}",
+                    "od exec"),
               "busy with x");
-    CHECK(words("{\"ok\":false}", NULL)[0] != '\0');
-    CHECK_STR(words("{\"ok\":true,\"state\":\"none\",\"session\":\"s\"}", NULL),
+    CHECK(words("{\"ok\":false}", "od exec")[0] != '\0');
+    CHECK_STR(words("{\"ok\":true,\"state\":\"none\",\"session\":\"s\"}", "od exec"),
               "nothing is running in session s");
 }
 

@@ -4,7 +4,7 @@
  * that want to lead out, links in the way, and that no half of a file stays.
  */
 #define T_LIMIT_S 60
-#include "engine/archive.h"
+#include "file/archive.h"
 
 #include "t.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The action language: what is a call and what is none, arguments, their errors. */
-#include "engine/browse_action.h"
+#include "webpage/browse_action.h"
 
 #include "t.h"
 
@@ -136,6 +136,43 @@ TEST(arguments_are_bound_as_python_binds_them)
               "ValueError: expected a string, got [42, 'a', True, None]");
     CHECK_STR(bound("drag_and_drop('1', {'k': 'aaa'})"),
               "ValueError: expected a string, got {'k': 'aaa'}");
+}
+
+/* What a wait_for waits for, or its error. */
+static const char *wanted(const char *text)
+{
+    static char out[600];
+    struct err e = ERR_INIT, why = ERR_INIT;
+    struct browse_text t;
+    struct browse_bound b;
+    struct browse_wanted w;
+    CHECK_INT(browse_parse(&t, str_of(text), &e, &why), 0);
+    if (browse_bind(&b, &t.calls[0], &e) < 0 || browse_wanted(&w, &b, &e) < 0)
+        snprintf(out, sizeof(out), "%s", e.text);
+    else
+        snprintf(out, sizeof(out), "%.*s|%.*s|%.*s|%.*s|%d", STR_ARG(w.any),
+                 STR_ARG(w.text), STR_ARG(w.bid), STR_ARG(w.selector), w.ms);
+    browse_text_release(&t);
+    return out;
+}
+
+TEST(what_is_waited_for)
+{
+    CHECK_STR(wanted("wait_for('a')"), "a||||10000");
+    CHECK_STR(wanted("wait_for('a', 5)"), "a||||5");
+    CHECK_STR(wanted("wait_for(text='a', ms=1.5)"), "|a|||1");
+    CHECK_STR(wanted("wait_for(bid='a', ms=None)"), "||a||10000");
+    CHECK_STR(wanted("wait_for(selector='a', ms=1e9)"), "|||a|100000");
+    CHECK_STR(wanted("wait_for(selector='a', ms=-1)"), "|||a|0");
+    CHECK_STR(wanted("wait_for()"),
+              "TypeError: wait_for() takes 1 of what, text, bid and selector but 0 were "
+              "given");
+    CHECK_STR(wanted("wait_for('a', text='b')"),
+              "TypeError: wait_for() takes 1 of what, text, bid and selector but 2 were "
+              "given");
+    CHECK_STR(wanted("wait_for(5)"), "ValueError: expected a string, got 5");
+    CHECK_STR(wanted("wait_for('')"), "ValueError: expected a string, got ''");
+    CHECK_STR(wanted("wait_for('a', 'b')"), "ValueError: expected a number, got 'b'");
 }
 
 TEST(names_are_known_before_anything_is_bound)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a browser's proxy has refused, as errors and notes of the browser. */
-#include "engine/browser_own.h"
-#include "engine/browser_proxy.h"
+#include "browser/host/own.h"
+#include "browser/host/proxy.h"
 
 #include "t.h"
 
@@ -58,6 +58,22 @@ TEST(a_failure_is_explained_by_what_was_refused_to_its_host)
               "net::ERR_CONNECTION_REFUSED at http://a.test/x: cannot connect to a.test: "
               "nobody listens");
     end();
+}
+
+TEST(a_host_is_compared_in_the_form_that_the_browser_gives_it)
+{
+    static const char *const urls[][2] = {{"http://192.168.257/", "192.168.1.1"},
+                                          {"http://256", "0.0.1.0"},
+                                          {"HTTP:\\\\A.Test/", "a.test"},
+                                          {"http://x\\@10.0.0.1/", "x"}};
+    for (size_t i = 0; i < sizeof(urls) / sizeof(*urls); i++) {
+        begin();
+        CHECK(browser_deny_begin(&b, str_of(urls[i][0])));
+        tells(ERR_GONE, urls[i][1], "cannot connect: nobody listens");
+        CHECK(strstr(explained("net::ERR_SOCKS_CONNECTION_FAILED", "u"),
+                     "net::ERR_CONNECTION_REFUSED at u"));
+        end();
+    }
 }
 
 TEST(else_by_what_the_list_denies_else_by_the_last)

@@ -3,7 +3,7 @@
  * The process between a browser and the network: what it connects, what it refuses, how
  * bytes and ends go through it, and its own end.
  */
-#include "engine/browser_proxy.h"
+#include "browser/host/proxy.h"
 
 #include "base/err.h"
 #include "os/spawn.h"
@@ -155,7 +155,8 @@ TEST(what_is_allowed_goes_through)
 TEST(what_is_denied_does_not)
 {
     static const char *const hosts[] = {"127.0.0.1",  "localhost", "a.localhost",
-                                        "localhost.", "0.0.0.0",   "::ffff:127.0.0.1"};
+                                        "localhost.", "0.0.0.0",   "::ffff:127.0.0.1",
+                                        "127.1",      "0x7f.1",    "2130706433"};
     uint16_t port;
     begin("127.0.0.1,::1");
     int listener = listen_at("127.0.0.1", &port);

@@ -5,8 +5,9 @@
  * is the tests' own here, so a host says what a case wants, and when.
  */
 #include "base/limits.h"
-#include "engine/browsing_own.h"
-#include "io/hold.h"
+#include "browser/browsing_own.h"
+#include "engine/part.h"
+#include "keeper/hold.h"
 
 #include "t.h"
 
@@ -26,6 +27,9 @@ struct process {
 static struct engine *engine_of_all;
 static struct process all[8];
 static int count;
+
+/* The engine has no other parts here. */
+const struct part *const engine_parts[] = {NULL};
 
 struct process *process_start(struct engine *en, const struct process_opts *o,
                               struct err *e)
@@ -132,6 +136,18 @@ uint64_t process_spool_bytes(const struct process *p)
 {
     (void)p;
     return 0;
+}
+void process_flow(struct process *p) { (void)p; }
+bool process_disk_full(const struct process *p)
+{
+    (void)p;
+    return false;
+}
+uint64_t process_spool_room(struct engine *en, bool whole)
+{
+    (void)en;
+    (void)whole;
+    return LIMIT_SPOOL_MEMORY;
 }
 bool process_forget_oldest(struct engine *en)
 {

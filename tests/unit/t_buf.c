@@ -52,23 +52,94 @@ TEST(the_maximum_is_exact_and_a_failed_add_changes_nothing)
     struct buf b = BUF_INIT(5);
     CHECK_INT(buf_addz(&b, "abc"), 0);
     CHECK_INT(buf_addz(&b, "def"), -1);
+    buf_resume(&b);
     CHECK_INT(buf_addf(&b, "%s", "def"), -1);
+    buf_resume(&b);
     CHECK(!buf_reserve(&b, 3));
+    buf_resume(&b);
     CHECK(!buf_reserve(&b, SIZE_MAX));
+    buf_resume(&b);
     CHECK_STR(buf_z(&b), "abc");
     CHECK_INT(buf_addf(&b, "%s", "de"), 0);
     CHECK_STR(buf_z(&b), "abcde");
     CHECK_INT(buf_room(&b), 0);
-    CHECK_INT(buf_addc(&b, 'f'), -1);
     CHECK_INT(buf_addf(&b, "%s", ""), 0);
+    CHECK_INT(buf_addc(&b, 'f'), -1);
     check_invariants(&b);
     buf_release(&b);
 
     struct buf none = BUF_INIT(0);
     CHECK_INT(buf_addc(&none, 'a'), -1);
+    CHECK_INT(buf_addz(&none, ""), -1);
+    buf_reset(&none);
     CHECK_INT(buf_addz(&none, ""), 0);
     CHECK_STR(none.p, "");
     buf_release(&none);
+}
+
+/* What a buffer has when one of several adds fails: never "ab" and "ef". */
+TEST(after_a_failed_add_nothing_is_added)
+{
+    for (int how = 0; how < 6; how++) {
+        struct buf b = BUF_INIT(8);
+        char *taken;
+        CHECK_INT(buf_addz(&b, "abcd"), 0);
+        CHECK(!buf_full(&b));
+        if (how == 0)
+            CHECK_INT(buf_addz(&b, "efghi"), -1);
+        else if (how == 1)
+            CHECK_INT(buf_addf(&b, "%s", "efghi"), -1);
+        else if (how == 2)
+            CHECK(!buf_reserve(&b, 5));
+        else if (how == 3)
+            CHECK_INT(buf_add(&b, "efghi", 5), -1);
+        else if (how == 4)
+            CHECK_INT(buf_addf(&b, "%100d", 1), -1);
+        else
+            CHECK_INT(buf_adds(&b, STR("efghi")), -1);
+        CHECK(buf_full(&b));
+        CHECK_INT(buf_addz(&b, "x"), -1);
+        CHECK_INT(buf_addc(&b, 'x'), -1);
+        CHECK_INT(buf_add(&b, NULL, 0), -1);
+        CHECK_INT(buf_addf(&b, "%d", 1), -1);
+        CHECK(!buf_reserve(&b, 1));
+        CHECK_STR(buf_z(&b), "abcd");
+        check_invariants(&b);
+
+        /* Dropping bytes does not make up for what is missing. */
+        buf_truncate(&b, 3);
+        buf_consume(&b, 1);
+        CHECK(buf_full(&b));
+        buf_consume(&b, 2);
+        CHECK_INT(b.n, 0);
+        CHECK(buf_full(&b));
+        CHECK_INT(buf_addc(&b, 'x'), -1);
+
+        if (how % 3 == 0) {
+            buf_reset(&b);
+        } else if (how % 3 == 1) {
+            buf_release(&b);
+        } else {
+            taken = buf_take(&b);
+            CHECK_STR(taken, "");
+            free(taken);
+        }
+        CHECK(!buf_full(&b));
+        CHECK_INT(buf_addz(&b, "12345678"), 0);
+        CHECK_STR(buf_z(&b), "12345678");
+        CHECK_INT(buf_addc(&b, '9'), -1);
+        buf_resume(&b);
+        CHECK(!buf_full(&b));
+        buf_truncate(&b, 7);
+        CHECK_INT(buf_addc(&b, '!'), 0);
+        CHECK_STR(buf_z(&b), "1234567!");
+        buf_release(&b);
+    }
+    struct buf none = BUF_INIT(0);
+    CHECK_INT(buf_addc(&none, 'a'), -1);
+    CHECK(buf_full(&none));
+    free(buf_take(&none));
+    CHECK(!buf_full(&none));
 }
 
 TEST(a_huge_maximum_does_not_wrap)
@@ -76,6 +147,7 @@ TEST(a_huge_maximum_does_not_wrap)
     struct buf b = BUF_INIT(SIZE_MAX);
     CHECK_INT(buf_addz(&b, "a"), 0);
     CHECK(!buf_reserve(&b, SIZE_MAX - 1));
+    buf_resume(&b);
     CHECK(!buf_reserve(&b, SIZE_MAX));
     CHECK_STR(buf_z(&b), "a");
     CHECK(b.cap < 1000);
@@ -92,6 +164,8 @@ TEST(no_memory_is_a_failed_add)
     buf_addz(&b, "kept");
     CHECK(!buf_reserve(&b, PTRDIFF_MAX - 100));
     CHECK_STR(buf_z(&b), "kept");
+    CHECK(buf_full(&b));
+    buf_resume(&b);
     CHECK_INT(buf_addz(&b, "!"), 0);
     CHECK_STR(buf_z(&b), "kept!");
     buf_release(&b);
@@ -186,6 +260,7 @@ TEST(a_random_life_agrees_with_an_array)
     for (unsigned seed = 1; seed <= 200; seed++) {
         struct buf b = BUF_INIT(MAX);
         size_t n = 0;
+        bool full = false;
         unsigned s = seed;
         for (int i = 0; i < 500; i++) {
             unsigned k = rnd(&s, 120);
@@ -194,15 +269,17 @@ TEST(a_random_life_agrees_with_an_array)
             switch (rnd(&s, 6)) {
             case 0:
             case 1:
-                CHECK_INT(buf_add(&b, chunk, k), n + k > MAX ? -1 : 0);
-                if (n + k <= MAX) {
+                full = full || n + k > MAX;
+                CHECK_INT(buf_add(&b, chunk, k), full ? -1 : 0);
+                if (!full) {
                     memcpy(model + n, chunk, k);
                     n += k;
                 }
                 break;
             case 2:
-                CHECK_INT(buf_addf(&b, "%.*s", (int)k, chunk), n + k > MAX ? -1 : 0);
-                if (n + k <= MAX) {
+                full = full || n + k > MAX;
+                CHECK_INT(buf_addf(&b, "%.*s", (int)k, chunk), full ? -1 : 0);
+                if (!full) {
                     memcpy(model + n, chunk, k);
                     n += k;
                 }
@@ -215,11 +292,17 @@ TEST(a_random_life_agrees_with_an_array)
                 n -= k;
                 break;
             default:
+                if (full && k < 60) {
+                    buf_resume(&b);
+                    full = false;
+                    break;
+                }
                 k = k > n ? 0 : (unsigned)n - k;
                 buf_truncate(&b, k);
                 n = k;
             }
             check_invariants(&b);
+            CHECK_INT(buf_full(&b), full);
             CHECK_INT(b.n, n);
             CHECK(n == 0 || memcmp(b.p, model, n) == 0);
         }

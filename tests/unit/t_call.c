@@ -5,7 +5,7 @@
  * the case's function says; `turn` counts connections.
  */
 #include "base/list.h"
-#include "proto/call.h"
+#include "ipc/call.h"
 
 #include "t.h"
 

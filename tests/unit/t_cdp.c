@@ -2,7 +2,7 @@
 /* The DevTools protocol: answers out of order, events, errors, peers that lie. */
 #include "base/clock.h"
 #include "base/limits.h"
-#include "proto/cdp.h"
+#include "cdp/cdp.h"
 
 #include "t.h"
 

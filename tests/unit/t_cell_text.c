@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a cell said, as one text and pictures. */
-#include "engine/cell_text.h"
+#include "kernel/cell_text.h"
 
 #include "t.h"
 

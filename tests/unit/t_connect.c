@@ -4,7 +4,7 @@
  * a link of this program in place of the events' own: how every try ends, by name,
  * that the next one follows, and that it can be stopped at every step.
  */
-#include "front/connect.h"
+#include "front/connect/connect.h"
 
 #include "t.h"
 

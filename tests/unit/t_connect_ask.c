@@ -2,9 +2,9 @@
 /*
  * What a backend's answer means, where a redirect leads, and what may be sent to whom.
  */
-#include "front/connect_ask.h"
+#include "front/connect/ask.h"
 
-#include "front/connect_hello.h"
+#include "front/connect/hello.h"
 
 #include "t.h"
 

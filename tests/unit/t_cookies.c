@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cookies: who may set which, and who gets them. */
-#include "proto/cookies.h"
+#include "http/cookies.h"
 
 #include "t.h"
 

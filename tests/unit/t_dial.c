@@ -3,7 +3,7 @@
  * Dialling to sockets of this machine: names and addresses, proxies that do as
  * they should and otherwise, deadlines, and cancelling at every step.
  */
-#include "proto/dial.h"
+#include "http/dial.h"
 
 #include "t.h"
 

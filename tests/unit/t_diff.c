@@ -3,7 +3,7 @@
  * Differences: what a unified diff looks like, that changes make the one text out
  * of the other, and that there are no fewer, by counting in another way.
  */
-#include "proto/diff.h"
+#include "text/diff.h"
 
 #include "t.h"
 

@@ -4,9 +4,9 @@
  * process and in a helper. PDF has its own program, t_docread_pdf.
  */
 #define T_LIMIT_S 100
-#include "engine/docread_own.h"
-#include "engine/docread_xml.h"
-#include "proto/zip.h"
+#include "archive/zip.h"
+#include "document/own.h"
+#include "document/xml.h"
 
 #include "t.h"
 

@@ -4,8 +4,10 @@
  * and what was made to do harm ends with an error.
  */
 #define T_LIMIT_S 100
-#include "engine/docread_own.h"
-#include "engine/docread_pdf.h"
+#include "document/own.h"
+#include "document/pdf/own.h"
+#include "document/pdf/pdf.h"
+#include "text/glyph.h"
 
 #include "t.h"
 
@@ -471,7 +473,7 @@ TEST(names_of_glyphs)
                                            {"one.oldstyle", "1"}};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         char out[32];
-        size_t n = pdf_glyph_text(str_of(names[i][0]), out, sizeof(out));
+        size_t n = glyph_text(str_of(names[i][0]), out, sizeof(out));
         if (strcmp(names[i][0], "commaaccent") == 0) {
             CHECK_INT(n, 2);
             continue;
@@ -479,10 +481,10 @@ TEST(names_of_glyphs)
         if (n != strlen(names[i][1]) || memcmp(out, names[i][1], n) != 0)
             T_FAIL("%s is \"%.*s\", not \"%s\"", names[i][0], (int)n, out, names[i][1]);
     }
-    CHECK_MEM(pdf_cff_string(1).p, pdf_cff_string(1).n, "space");
-    CHECK_MEM(pdf_cff_string(228).p, pdf_cff_string(228).n, "zcaron");
-    CHECK_INT(pdf_cff_string(229).n, 0);
-    CHECK_INT(pdf_cff_string(0).n, 0);
+    CHECK_MEM(glyph_cff_string(1).p, glyph_cff_string(1).n, "space");
+    CHECK_MEM(glyph_cff_string(228).p, glyph_cff_string(228).n, "zcaron");
+    CHECK_INT(glyph_cff_string(229).n, 0);
+    CHECK_INT(glyph_cff_string(0).n, 0);
 }
 
 #define CMAP \

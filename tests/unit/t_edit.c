@@ -4,10 +4,10 @@
  * every line end; what can be undone, by which worker; and an edit that is asked
  * for again after each place where a worker can be ended.
  */
-#include "engine/edit.h"
+#include "edit/edit.h"
 
 #include "base/xalloc.h"
-#include "engine/files.h"
+#include "os/file.h"
 
 #define T_LIMIT_S 60 /* tens of megabytes are written */
 #include "t.h"
@@ -45,7 +45,7 @@ static void put_bytes(const char *at, const void *p, size_t n)
 #define CHECK_FILE(literal) \
     do { \
         struct buf t_now = BUF_INIT(64 << 20); \
-        CHECK_INT(files_read(path, t_now.max, &t_now, NULL), 0); \
+        CHECK_INT(file_read(path, t_now.max, &t_now, NULL), 0); \
         CHECK_MEM(t_now.p, t_now.n, literal); \
         buf_release(&t_now); \
     } while (0)
@@ -367,7 +367,7 @@ TEST(what_is_no_text)
     put_bytes(path, p, 4000);
     CHECK_INT(replace("X", "YY"), 0);
     struct buf b = BUF_INIT(8000);
-    CHECK_INT(files_read(path, 8000, &b, NULL), 0);
+    CHECK_INT(file_read(path, 8000, &b, NULL), 0);
     CHECK(b.n == 4001 && memcmp(b.p + 1999, "a\0YYa", 5) == 0);
     buf_release(&b);
     free(p);
@@ -406,7 +406,7 @@ TEST(the_largest_file)
     CHECK_INT(done.line, 2);
     CHECK_INT(undo(), 0);
     struct buf b = BUF_INIT(EDIT_FILE_MAX);
-    CHECK_INT(files_read(path, b.max, &b, NULL), 0);
+    CHECK_INT(file_read(path, b.max, &b, NULL), 0);
     CHECK(b.n == EDIT_FILE_MAX && memcmp(b.p, p, b.n) == 0);
     buf_release(&b);
     free(p);
@@ -621,7 +621,7 @@ static void check_step(const struct step *s, bool again)
     CHECK_STR(before(), s->was ? s->was : "");
     CHECK_STR(after(), s->is);
     struct buf b = BUF_INIT(1000);
-    CHECK_INT(files_read(path, 1000, &b, NULL), 0);
+    CHECK_INT(file_read(path, 1000, &b, NULL), 0);
     CHECK_STR(buf_z(&b), s->is);
     buf_release(&b);
 }

@@ -66,9 +66,15 @@ TEST(a_full_buffer_is_left_alone)
 {
     struct buf b = BUF_INIT(5);
     CHECK_INT(enc_base64(&b, STR("abcd")), -1);
+    CHECK(buf_full(&b));
+    buf_reset(&b);
     CHECK_INT(enc_hex(&b, STR("abc")), -1);
+    CHECK(buf_full(&b));
+    buf_reset(&b);
     CHECK_INT(dec_base64(&b, STR("Zm9vYmFy")), -1);
+    CHECK(buf_full(&b));
     CHECK_INT(b.n, 0);
+    buf_reset(&b);
     CHECK_INT(enc_base64(&b, STR("abc")), 0);
     CHECK_INT(dec_base64(&b, STR("Zm9v")), -1);
     CHECK_STR(buf_z(&b), "YWJj");

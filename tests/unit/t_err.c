@@ -66,7 +66,27 @@ TEST(names_go_there_and_back)
     CHECK_INT(err_from_name("no such name"), ERR_INTERNAL);
     CHECK_INT(err_from_name(""), ERR_INTERNAL);
     CHECK_STR(err_name((enum err_code)99), "INTERNAL");
-    CHECK_STR(err_name((enum err_code)-1), "INTERNAL");
+    CHECK_STR(err_name((enum err_code) - 1), "INTERNAL");
+}
+
+TEST(each_code_has_its_words_in_every_protocol)
+{
+    for (int i = ERR_NONE + 1; i < ERR_COUNT; i++) {
+        const struct err_words *w = err_words((enum err_code)i);
+        CHECK_STR(w->name, err_name((enum err_code)i));
+        CHECK(w->http >= 400 && w->http < 600);
+        CHECK(w->jsonrpc <= -32000 && w->jsonrpc >= -32603);
+        CHECK(w->exit > 0 && w->exit < 126);
+        CHECK(w->connect[0] && w->sentence[0]);
+        for (int j = ERR_NONE + 1; j < i; j++)
+            CHECK(err_words((enum err_code)j)->jsonrpc != w->jsonrpc);
+    }
+    CHECK_INT(err_words(ERR_INVALID)->jsonrpc, -32602);
+    CHECK_INT(err_words(ERR_LIMIT)->http, 507);
+    CHECK_INT(err_words(ERR_TIMEOUT)->exit, 124);
+    CHECK_STR(err_words(ERR_CANCELLED)->connect, "canceled");
+    CHECK_INT(err_words(ERR_NONE)->http, 500);
+    CHECK_INT(err_words((enum err_code)99)->http, 500);
 }
 
 TEST(what_users_meet_has_a_code_of_its_own)

@@ -5,10 +5,10 @@
  * tried by tests/compat/files.test, over a server.
  */
 #define T_LIMIT_S 60
-#include "engine/fileact.h"
+#include "file/fileact.h"
 
+#include "archive/zip_gz.h"
 #include "base/clock.h"
-#include "proto/zip_gz.h"
 
 #include "t.h"
 

@@ -3,7 +3,8 @@
  * Files as a whole: what may be read, how lines are cut, and that a file is
  * replaced at once or not at all, and is afterwards what it was but for its bytes.
  */
-#include "engine/files.h"
+#include "file/files.h"
+#include "os/file.h"
 
 #include "t.h"
 
@@ -40,7 +41,7 @@ static void put(const char *path, const char *text)
 static void check_holds(const char *path, const char *text)
 {
     struct buf b = BUF_INIT(1 << 20);
-    if (files_read(path, 1 << 20, &b, &e) < 0)
+    if (file_read(path, 1 << 20, &b, &e) < 0)
         T_FAIL("%s", e.text);
     CHECK_STR(buf_z(&b), text);
     buf_release(&b);
@@ -102,7 +103,7 @@ static void as_nobody(void (*fn)(void))
 static int read_into(struct buf *b, const char *path, size_t max)
 {
     e = (struct err)ERR_INIT;
-    return files_read(path, max, b, &e);
+    return file_read(path, max, b, &e);
 }
 
 TEST(a_file_up_to_the_maximum)
@@ -603,7 +604,7 @@ TEST(a_program_that_runs_is_replaced)
 {
     struct buf b = BUF_INIT(64 << 20);
     struct files_put p = {.mode = 0755};
-    CHECK_INT(files_read("/bin/sleep", 64 << 20, &b, &e), 0);
+    CHECK_INT(file_read("/bin/sleep", 64 << 20, &b, &e), 0);
     CHECK_INT(files_replace(at("sleep"), buf_str(&b), &p, &e), 0);
     buf_release(&b);
     int ready[2];
@@ -662,7 +663,7 @@ static void fill(struct buf *b, char c)
 static void check_whole(const char *path)
 {
     struct buf b = BUF_INIT(SIZE_MAX);
-    CHECK_INT(files_read(path, BIG, &b, &e), 0);
+    CHECK_INT(file_read(path, BIG, &b, &e), 0);
     CHECK_INT(b.n, BIG);
     for (size_t i = 0; i < BIG; i++)
         if (b.p[i] != b.p[0])

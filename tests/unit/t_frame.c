@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames: bytes on the wire, splits at every place, limits at every edge. */
-#include "proto/frame.h"
+#include "ipc/frame.h"
 
 #include "t.h"
 

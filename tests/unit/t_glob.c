@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shell patterns and .gitignore rules: tables of what fits and what does not. */
-#include "proto/glob.h"
-#include "proto/ignore.h"
+#include "text/glob.h"
+#include "text/ignore.h"
 
 #include "t.h"
 

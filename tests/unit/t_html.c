@@ -3,7 +3,7 @@
  * HTML to a tree: what is implied, misnested and out of place, as the standard has it.
  * Trees are written as name(children), text in quotes.
  */
-#include "engine/html.h"
+#include "html/html.h"
 
 #include "t.h"
 
@@ -67,6 +67,94 @@ TEST(head_and_body_are_implied)
     whole("<HTML><Body><P>x</HTML>", "html(head body(p('x')))");
     whole("<head></head><title>T</title>x", "html(head(title('T')) body('x'))");
     whole("<noscript><p>x</noscript>", "html(head(noscript) body(p('x')))");
+}
+
+TEST(templates_have_a_mode_of_their_own)
+{
+    body("<template><tr><td>a</template>b", "template(tr(td('a')))'b'");
+    body("<template><col><col></template>", "template(col col)");
+    body("<table><template><td>a</template><tr><td>b",
+         "table(template(td('a')) tbody(tr(td('b'))))");
+    whole("<template><p>x", "html(head(template(p('x'))) body)");
+}
+
+TEST(framesets_replace_an_empty_body)
+{
+    whole("<p></p><frameset><frame></frameset> <noframes>a</noframes>",
+          "html(head frameset(frame) ' ' noframes('a'))");
+    whole("a<frameset>", "html(head body('a'))");
+    whole("<frameset>a b", "html(head frameset(' '))");
+}
+
+TEST(zero_bytes)
+{
+    struct str text = STR("<p title='a\0b'>c\0d<svg>e\0f</svg><title>g\0h");
+    buf_reset(&seen);
+    const struct html_node *html = parse(text), *p = html->last->first;
+    write_node(html);
+    CHECK_STR(buf_z(&seen), "html(head body(p('cd' svg('e\xEF\xBF\xBD"
+                            "f') title('g\xEF\xBF\xBDh'))))");
+    CHECK(str_eq(html_get(p, "title"), STR("a\xEF\xBF\xBD"
+                                           "b")));
+}
+
+TEST(selects_have_what_lies_in_them)
+{
+    body("<select><div>a<option>b<option>c</select>d",
+         "select(div('a' option('b') option('c')))'d'");
+    body("<select><option>a<hr><input>b", "select(option('a') hr)input'b'");
+    body("<select><option>a<select>b", "select(option('a'))'b'");
+}
+
+TEST(quirks_let_a_table_stay_in_a_paragraph)
+{
+    whole("<!doctype html><p><table>", "html(head body(p table))");
+    whole("<p><table>", "html(head body(p(table)))");
+    whole("<!doctype html public \"-//W3C//DTD HTML 3.2//EN\"><p><table>",
+          "html(head body(p(table)))");
+    whole("<!doctype html public \"-//W3C//DTD HTML 4.01//EN\"><p><table>",
+          "html(head body(p table))");
+}
+
+TEST(foreign_names_have_their_capitals)
+{
+    struct html_node *html = parse(STR("<svg viewbox=1><LINEARGRADIENT/><math/></svg>"
+                                       "<math definitionurl=2><mi><p>"));
+    const struct html_node *svg = html->last->first, *math = svg->next;
+    CHECK(html_get(svg, "viewBox").p && str_eq(svg->first->name, STR("linearGradient")));
+    CHECK(html_get(math, "definitionURL").p && math->math && !svg->math);
+    CHECK(math->first->first->tag == HTML_p && !math->first->first->foreign);
+}
+
+/* What a reader never sees: comments and doctypes are asked for. */
+TEST(notes_are_asked_for)
+{
+    struct err e = ERR_INIT;
+    struct str text = STR("<!--a--><!doctype html><p><!--b--></p></html><!--c-->");
+    buf_reset(&seen);
+    write_node(parse(text));
+    CHECK_STR(buf_z(&seen), "html(head body(p))");
+    struct html_opts o = {.notes = true};
+    struct html_node *d = html_parse_as(&arena, text, &o, &e), *n = d->first;
+    CHECK(n->tag == HTML_NOTE && !n->doctype && str_eq(n->name, STR("a")));
+    n = n->next;
+    CHECK(n->tag == HTML_NOTE && n->doctype && str_eq(n->name, STR("html")));
+    CHECK(n->next->tag == HTML_html && str_eq(n->next->next->name, STR("c")));
+}
+
+TEST(fragments_are_what_their_element_makes_of_them)
+{
+    struct err e = ERR_INIT;
+    arena_release(&arena);
+    arena_init(&arena, 1 << 20);
+    struct html_opts o = {.context = STR("tr")};
+    buf_reset(&seen);
+    write_node(html_parse_as(&arena, STR("<td>a<td>b"), &o, &e));
+    CHECK_STR(buf_z(&seen), "html(td('a') td('b'))");
+    o = (struct html_opts){.context = STR("noscript"), .scripting = true};
+    buf_reset(&seen);
+    write_node(html_parse_as(&arena, STR("<p>a"), &o, &e));
+    CHECK_STR(buf_z(&seen), "html('<p>a')");
 }
 
 TEST(text_elements_written_as_in_xml)
@@ -142,7 +230,7 @@ TEST(svg_and_mathml)
     body("<svg><title>t</title><path/><![CDATA[<x>]]></svg>y",
          "svg(title('t') path '<x>')'y'");
     body("<svg><foreignObject><p>a</p></foreignObject></svg>b",
-         "svg(foreignobject(p('a')))'b'");
+         "svg(foreignObject(p('a')))'b'");
     body("<svg><g><p>a", "svg(g)p('a')");
     body("<math><mi>x</mi></math>", "math(mi('x'))");
 }

@@ -3,7 +3,7 @@
  * HTTP as bytes: heads, chunks, targets, ranges, dates. What is refused is in
  * t_httpd.c, by the status that a peer sees; here is what the slices hold.
  */
-#include "proto/http.h"
+#include "http/http.h"
 
 #include "t.h"
 

@@ -3,7 +3,7 @@
  * The HTTP client against a peer that is a descriptor: which bytes are asked,
  * and what is told of answers, whole or broken, however they are cut.
  */
-#include "proto/httpc.h"
+#include "http/httpc.h"
 
 #include "t.h"
 

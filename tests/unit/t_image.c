@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Images: what is added to them, and what is refused of those that strangers made. */
+#include "archive/tar_write.h"
+#include "archive/zip_gz.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "engine/image.h"
-#include "proto/tar_write.h"
-#include "proto/zip_gz.h"
+#include "image/image.h"
 #include "t.h"
 
 #include <elf.h>

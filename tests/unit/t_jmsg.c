@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jupyter messages: signed as others sign, refused when they are not, made clean. */
-#include "proto/jmsg.h"
+#include "kernel/host/jmsg.h"
 
 #include "t.h"
 

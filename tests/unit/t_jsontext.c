@@ -146,3 +146,26 @@ TEST(strings_of_all_lengths)
 }
 
 T_MAIN
+
+TEST(what_is_json)
+{
+    static const char *const good[] = {
+        "{}", "[]", "0", "-0.5e+10", "\"\"", "null", " { \"a\" : [ true , false ] } ",
+        "{\"a\":{\"b\":[[],{}]},\"c\":\"\\u00e9\\n\\\"\"}", "[1,2,3]"};
+    static const char *const bad[] = {
+        "", " ", "{", "}", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}",
+        "01", "1.", ".5", "1e", "-", "+1", "nul", "truee", "\"", "\"\\x\"",
+        "\"\\u12g4\"", "\"a\nb\"", "{}{}", "[1 2]", "{\"a\" 1}", "[}", "{]", "1,2",
+        "{\"a\":1]", "[1}"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (!jsontext_valid(str_of(good[i])))
+            T_FAIL("%s is JSON", good[i]);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (jsontext_valid(str_of(bad[i])))
+            T_FAIL("%s is no JSON", bad[i]);
+    char deep[2 * JSONTEXT_DEPTH + 2];
+    memset(deep, '[', JSONTEXT_DEPTH + 1);
+    memset(deep + JSONTEXT_DEPTH + 1, ']', JSONTEXT_DEPTH + 1);
+    CHECK(!jsontext_valid(str_n(deep, sizeof(deep))));
+    CHECK(jsontext_valid(str_n(deep + 1, sizeof(deep) - 2)));
+}

@@ -7,11 +7,11 @@
  * the test (by a listening socket whose name it got as argument), so that the
  * test speaks in its place and can kill it at any instant; or it crashes.
  */
-#include "os/keeper.h"
+#include "keeper/keeper.h"
 
 #include "base/log.h"
-#include "os/keepmsg.h"
-#include "os/minder.h"
+#include "keeper/keepmsg.h"
+#include "keeper/minder.h"
 #include "os/self.h"
 #include "os/spawn.h"
 
@@ -61,7 +61,9 @@ static int worker_main(char **argv)
 {
     const char *how = argv[1];
     if (strcmp(how, "--check") == 0) {
-        puts(strcmp(argv[2], FORMAT) == 0 ? "ready" : "not asked well");
+        const char before[] = FORMAT "; keys ";
+        bool asked = strncmp(argv[2], before, sizeof(before) - 1) == 0;
+        puts(asked ? "ready" : "not asked well");
         return 0;
     }
     if (strcmp(how, "exit") == 0)
@@ -107,6 +109,8 @@ static void listen_for_workers(void)
         T_FAIL("cannot listen: %s", strerror(errno));
 }
 
+static uint64_t spool_total; /* 0: as it comes */
+
 static void run_keeper(const char *how)
 {
     char *argv[] = {(char *)(uintptr_t) "od-worker", (char *)(uintptr_t)how,
@@ -117,6 +121,7 @@ static void run_keeper(const char *how)
     struct keeper_listener l[] = {{"local", open("/dev/zero", O_RDONLY | O_CLOEXEC)},
                                   {"http 127.0.0.1:1", open("/dev/null", O_RDONLY | O_CLOEXEC)}};
     struct keeper_config c = {.self = self_open(),
+                              .spool_total = spool_total,
                               .worker = argv,
                               .worker_env = env,
                               .minder_env = env,
@@ -278,6 +283,8 @@ struct program {
 
 enum { SPOOL_KIB = 64 };
 
+static uint32_t spool_kib = SPOOL_KIB;
+
 static int new_spool(void)
 {
     int fd = open(t_dir(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
@@ -300,7 +307,7 @@ static void spawn_with(struct program *p, const int *fds, int nfds, uint32_t fla
                                .id = p->id,
                                .a = (uint64_t)getuid() | (uint64_t)getgid() << 32,
                                .flags = flags,
-                               .kib = SPOOL_KIB},
+                               .kib = spool_kib},
                          .body = buf_str(&body),
                          .nfds = nfds};
     memcpy(m.fds, fds, sizeof(int) * (size_t)nfds);
@@ -854,6 +861,165 @@ TEST(output_of_exactly_a_chunk_is_told)
     CHECK_INT(write(ours, chunk, sizeof(chunk)), sizeof(chunk));
     while (proc.out[0].offset < 6 + sizeof(chunk))
         hear_type(KEEP_PROC);
+    stop_well();
+}
+
+/* ---- output and its readers ---- */
+
+static void say_flow(uint64_t id, uint64_t stream, uint64_t at)
+{
+    struct keep_msg m = {.h = {.type = KEEP_FLOW, .id = id, .a = at, .b = stream}};
+    send_msg(&m);
+}
+
+/* A program whose output is waited for, and that writes so many bytes. */
+static struct program spawn_awaited(uint64_t id, uint32_t flags, long bytes)
+{
+    char script[100];
+    struct program p = {id, {new_spool(), new_spool()}};
+    int out[2], err[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    CHECK_INT(pipe2(out, O_CLOEXEC) | pipe2(err, O_CLOEXEC), 0);
+    int fds[] = {null, out[1], err[1], out[0], p.spool[0], err[0], p.spool[1]};
+    snprintf(script, sizeof(script), "exec head -c %ld /dev/zero", bytes);
+    spawn_with(&p, fds, 7, KEEP_ERR | flags, "sh", t_dir(), script);
+    return p;
+}
+
+/* What the number behind a ring says. */
+static uint64_t valid_of(int fd)
+{
+    uint64_t valid = 0;
+    CHECK_INT(pread(fd, &valid, sizeof(valid), (off_t)spool_kib << 10), sizeof(valid));
+    return valid;
+}
+
+TEST(a_program_is_held_back_for_its_reader)
+{
+    enum { CAP = SPOOL_KIB << 10, ALL = 300000 };
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_awaited(1, KEEP_AWAITED, ALL);
+    wait_flags(&p, KEEP_P_HELD);
+    CHECK_INT(proc.out[0].offset, CAP);
+    CHECK_INT(valid_of(p.spool[0]), 0);
+    for (uint64_t at = 1; proc.out[0].offset < ALL; at += 9999) {
+        say_flow(1, 0, at);
+        do
+            hear_type(KEEP_PROC);
+        while (proc.out[0].offset < at + CAP && proc.out[0].offset < ALL);
+        CHECK(proc.out[0].offset <= at + CAP);
+        CHECK(valid_of(p.spool[0]) <= at);
+    }
+    say_flow(1, 0, UINT64_MAX);
+    /* The record of the last bytes may be that of the end, too. */
+    if (!(proc.flags & KEEP_P_EXITED) || !proc.out[0].eof || !proc.out[1].eof)
+        wait_end(&p);
+    CHECK_INT(proc.flags & KEEP_P_HELD, 0);
+    stop_well();
+}
+
+TEST(one_without_a_reader_is_not_held_back)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_awaited(1, 0, 300000);
+    wait_end(&p);
+    CHECK_INT(proc.out[0].offset, 300000);
+    p = spawn_awaited(2, KEEP_AWAITED, 300000);
+    wait_flags(&p, KEEP_P_HELD);
+    say_flow(2, 0, UINT64_MAX);
+    wait_end(&p);
+    CHECK_INT(proc.out[0].offset, 300000);
+    stop_well();
+}
+
+TEST(a_worker_that_died_holds_nothing_back_for_long)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_awaited(1, KEEP_AWAITED, 300000);
+    wait_flags(&p, KEEP_P_HELD);
+    kill(worker, SIGKILL);
+    let_go();
+    be_worker();
+    hear_type(KEEP_READY);
+    say_serving(); /* and asks for nothing */
+    wait_end(&p);
+    CHECK_INT(proc.out[0].offset, 300000);
+    stop_well();
+}
+
+TEST(a_reader_that_is_far_behind_gets_what_is_left)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_awaited(1, 0, 300000);
+    wait_end(&p);
+    say_flow(1, 0, 5); /* too late for that */
+    say_flow(1, 7, 5); /* there is no such stream */
+    say_flow(9, 0, 5); /* nor program */
+    CHECK(valid_of(p.spool[0]) >= 300000 - (SPOOL_KIB << 10));
+    stop_well();
+}
+
+static long kept_kib(int fd)
+{
+    struct stat st;
+    CHECK_INT(fstat(fd, &st), 0);
+    return (long)st.st_blocks / 2;
+}
+
+TEST(the_oldest_output_goes_when_all_of_it_exceeds_the_budget)
+{
+    enum { MIB = 1 << 20, FLOOR = 256 << 10 };
+    spool_total = 4 * MIB;
+    spool_kib = 4 * MIB >> 10;
+    start_keeper("relay");
+    serve();
+    struct program old = spawn_awaited(1, 0, 2 * MIB);
+    wait_end(&old);
+    struct program ours = spawn_awaited(2, KEEP_WHOLE, 1 * MIB);
+    wait_end(&ours);
+    CHECK_INT(valid_of(old.spool[0]), 0);
+    struct program next = spawn_awaited(3, 0, 2 * MIB);
+    wait_end(&next);
+    /* The first gave up what was missing, in steps, and no other did. */
+    CHECK(valid_of(old.spool[0]) >= MIB && valid_of(old.spool[0]) <= 2 * MIB - FLOOR);
+    CHECK_INT(valid_of(next.spool[0]), 0);
+    CHECK(kept_kib(old.spool[0]) <= 1100);
+    struct program last = spawn_awaited(4, 0, 2 * MIB);
+    wait_end(&last);
+    CHECK_INT(valid_of(old.spool[0]), 2 * MIB - FLOOR);
+    CHECK(valid_of(next.spool[0]) > 0);
+    CHECK_INT(valid_of(last.spool[0]), 0);
+    CHECK_INT(valid_of(ours.spool[0]), 0);
+    long all = kept_kib(old.spool[0]) + kept_kib(ours.spool[0]) +
+               kept_kib(next.spool[0]) + kept_kib(last.spool[0]);
+    CHECK(all <= (4 * MIB >> 10) + 64);
+    /* What is forgotten makes room again. */
+    say(KEEP_FORGET, 4, 0);
+    struct program more = spawn_awaited(5, 0, MIB);
+    wait_end(&more);
+    CHECK(valid_of(next.spool[0]) <= 2 * MIB - FLOOR);
+    CHECK_INT(valid_of(more.spool[0]), 0);
+    stop_well();
+}
+
+TEST(what_is_waited_for_is_not_given_up_for_the_budget)
+{
+    enum { MIB = 1 << 20 };
+    spool_total = MIB;
+    spool_kib = 16 * MIB >> 10;
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_awaited(1, KEEP_AWAITED, 8 * MIB);
+    wait_flags(&p, KEEP_P_HELD);
+    CHECK(proc.out[0].offset <= 4 * MIB);
+    CHECK_INT(valid_of(p.spool[0]), 0);
+    say_flow(1, 0, UINT64_MAX);
+    wait_end(&p);
+    CHECK_INT(proc.out[0].offset, 8 * MIB);
+    CHECK(valid_of(p.spool[0]) >= 7 * MIB - (128 << 10));
     stop_well();
 }
 

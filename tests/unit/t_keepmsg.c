@@ -3,7 +3,7 @@
  * Keeper messages: whole, with their descriptors, or refused with every
  * descriptor closed. A descriptor that leaks here is lost for a keeper's life.
  */
-#include "os/keepmsg.h"
+#include "keeper/keepmsg.h"
 
 #include "t.h"
 
@@ -113,7 +113,7 @@ TEST(a_message_arrives_as_it_was_sent)
     CHECK_INT(keep_recv(fds[1], &got, space), 1);
     CHECK_INT(got.h.version, KEEP_VERSION);
     CHECK_INT(got.h.type, KEEP_WRITE);
-    CHECK_INT(got.h.flags, 0xfffffffe);
+    CHECK_INT(got.h.flags, 0xfffffffe & ~KEEP_FAR);
     CHECK(got.h.id == UINT64_MAX && got.h.a == m.h.a && got.h.b == 7);
     CHECK_INT(got.h.kib, 4096);
     CHECK(str_eq(got.key, m.key) && str_eq(got.value, m.value));
@@ -183,11 +183,46 @@ TEST(the_greatest_message_fits_and_one_byte_more_does_not)
     CHECK(str_eq(got.key, m.key) && str_eq(got.value, m.value));
     CHECK(str_eq(got.body, m.body));
 
+    CHECK(!got.far);
+    int before = open_count();
+    static char huge[KEEP_FAR_MAX];
+    for (size_t i = 0; i < sizeof(huge); i++)
+        huge[i] = (char)(i % 253);
+    size_t sizes[] = {KEEP_DATA - 29, 1 << 20, KEEP_FAR_MAX - 30};
+    for (int nfds = 0; nfds <= KEEP_FDS; nfds += KEEP_FDS) {
+        for (int i = 0; i < 3; i++) {
+            m.body = str_n(huge, sizes[i]);
+            m.nfds = nfds;
+            CHECK_INT(keep_send(fds[0], &m), 0);
+            CHECK_INT(keep_recv(fds[1], &got, space), 1);
+            CHECK(got.far);
+            CHECK_INT(got.nfds, nfds);
+            CHECK(str_eq(got.key, m.key) && str_eq(got.value, m.value));
+            CHECK(str_eq(got.body, m.body));
+            keep_release(&got);
+            CHECK_INT(open_count(), before);
+        }
+    }
     m.key.n++;
     CHECK_INT(keep_send(fds[0], &m), -1);
     CHECK_INT(errno, EMSGSIZE);
     CHECK_INT(keep_recv(fds[1], &got, space), -1);
     CHECK_INT(errno, EAGAIN); /* nothing was sent of it */
+}
+
+TEST(data_elsewhere_must_be_there)
+{
+    open_pair();
+    struct keep_head h = head_of(0, 0, KEEP_DATA + 1);
+    h.flags = KEEP_FAR;
+    check_refused(&h, sizeof(h), 0); /* no descriptor */
+    check_refused(&h, sizeof(h), 1); /* of something shorter */
+    h.body = KEEP_FAR_MAX + 1;
+    check_refused(&h, sizeof(h), 1);
+    h.body = 10;
+    check_refused(&h, sizeof(h), 1);
+    h.body = h.value = h.key = UINT32_MAX;
+    check_refused(&h, sizeof(h), 2);
 }
 
 TEST(too_many_descriptors_are_not_sent)

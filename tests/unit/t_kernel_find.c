@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Kernels of an image that is a folder: which are found, in what order, and which not. */
-#include "engine/kernel_find.h"
+#include "kernel/host/find.h"
 
 #include "t.h"
 

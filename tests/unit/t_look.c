@@ -156,7 +156,7 @@ static void end_rig(struct rig r)
 static struct look look_of(pid_t shell)
 {
     struct look l;
-    look_at(shell, &l);
+    look_at(shell, 0, &l);
     return l;
 }
 
@@ -631,6 +631,7 @@ TEST(a_time_out)
     expect_job(job_time_out, LOOK_UNKNOWN, "time-out");
     struct look l = expect(start_rig(job_time_out, true), LOOK_UNKNOWN);
     CHECK(l.shell_reads);
+    CHECK_INT(l.hint, LOOK_HINT_PERHAPS);
 }
 
 static void job_armed_timer(void)
@@ -682,6 +683,69 @@ static void job_child_output(void)
 TEST(a_child_that_may_write)
 {
     expect_job(job_child_output, LOOK_UNKNOWN, "other sources");
+    struct look l = expect(start_rig(job_child_output, false), LOOK_UNKNOWN);
+    CHECK_INT(l.hint, LOOK_HINT_NONE);
+}
+
+static void job_network(void)
+{
+    int s = socket(AF_INET, SOCK_DGRAM, 0);
+    struct epoll_event e;
+    int ep = loop_with(0, EPOLLIN);
+    watch(ep, s, EPOLLIN);
+    ready();
+    epoll_wait(ep, &e, 1, -1);
+}
+
+TEST(a_question_while_a_connection_is_kept)
+{
+    struct look l = expect(start_rig(job_network, false), LOOK_UNKNOWN);
+    CHECK_INT(l.hint, LOOK_HINT_PERHAPS);
+}
+
+static void job_network_and_worker(void)
+{
+    if (fork() == 0) {
+        for (;;)
+            ;
+    }
+    job_network();
+}
+
+TEST(while_its_child_works_nothing_is_asked)
+{
+    struct rig r = start_rig(job_network_and_worker, false);
+    expect(r, LOOK_UNKNOWN);
+    struct look l;
+    T_WAIT((l = look_of(r.shell)).hint == LOOK_HINT_NONE && l.state == LOOK_UNKNOWN);
+    end_rig(r);
+}
+
+static char feed_path[64];
+
+static void job_feed(void)
+{
+    char byte;
+    int fd = open(feed_path, O_RDWR);
+    ready();
+    _exit((int)read(fd, &byte, 1));
+}
+
+TEST(an_empty_feed)
+{
+    snprintf(feed_path, sizeof(feed_path), "/tmp/t_look-%d", (int)getpid());
+    CHECK_INT(mkfifo(feed_path, 0600), 0);
+    struct stat st;
+    CHECK_INT(stat(feed_path, &st), 0);
+    struct rig r = start_rig(job_feed, false);
+    struct look l;
+    T_WAIT((look_at(r.shell, st.st_ino, &l), l.hint == LOOK_HINT_FEED));
+    CHECK_INT(l.state, LOOK_NO);
+    CHECK(l.pid > 0 && l.pid != r.shell);
+    look_at(r.shell, st.st_ino + 1, &l);
+    CHECK_INT(l.hint, LOOK_HINT_NONE);
+    end_rig(r);
+    unlink(feed_path);
 }
 
 static void job_go(void)

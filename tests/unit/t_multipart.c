@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Forms: what browsers and clients send, split at every byte, and what nobody should. */
-#include "proto/multipart.h"
+#include "http/multipart.h"
 
 #include "base/buf.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A notebook's cells, the outputs they get, and the file that is written. */
-#include "engine/notebook.h"
+#include "kernel/notebook.h"
 
 #include "t.h"
 

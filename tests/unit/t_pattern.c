@@ -5,9 +5,9 @@
  */
 #define T_LIMIT_S 60
 #include "base/scan.h"
-#include "proto/automaton.h"
 #include "base/utf8.h"
-#include "proto/pattern.h"
+#include "text/automaton.h"
+#include "text/pattern.h"
 
 #include "t.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Plugins' folders as they are read, and the caches that outlive containers. */
-#include "engine/cachedir.h"
 #include "engine/engine.h"
-#include "engine/plugins.h"
+#include "setup/cachedir.h"
+#include "setup/plugins.h"
 
 #include "t.h"
 
@@ -276,16 +276,11 @@ TEST(each_user_has_caches_of_its_own)
     struct stat st;
     char path[700];
     struct buf vars = BUF_INIT(4096);
-    mkdir(in("etc"), 0755);
-    mkdir(in("etc/apt"), 0755);
-    mkdir(in("etc/apt/apt.conf.d"), 0755);
     mkdir(in("cache"), 0755);
-    CHECK_INT(cachedir_prepare(in("cache"), t_dir(), &e), 0);
-    CHECK_INT(cachedir_prepare(in("cache"), t_dir(), &e), 0);
+    CHECK_INT(cachedir_prepare(in("cache"), &e), 0);
+    CHECK_INT(cachedir_prepare(in("cache"), &e), 0);
     CHECK(has(text_of(in("cache/apt.conf")), "Dir::Cache::archives"));
     CHECK(stat(in("cache/apt/archives/partial"), &st) == 0);
-    if (geteuid() == 0)
-        CHECK(has(text_of(in("etc/apt/apt.conf.d/99od-cache")), "cache/apt/archives/"));
     uid_t other = geteuid() == 0 ? 4321 : geteuid();
     cachedir_variables(in("cache"), other, getegid(), &vars);
     snprintf(path, sizeof(path), "PIP_CACHE_DIR=%s/%u/pip", in("cache"), (unsigned)other);
@@ -298,17 +293,41 @@ TEST(each_user_has_caches_of_its_own)
     buf_release(&vars);
 }
 
+TEST(a_file_of_an_earlier_version_is_known_when_its_folder_is_gone)
+{
+    static const char other[] = "Dir::Cache::archives \"/nonexistent/\";\n";
+    struct err e = ERR_INIT;
+    char gone[300] = "", conf[700], old[700];
+    snprintf(conf, sizeof(conf), "%s", in(CACHEDIR_LEFTOVER + 1));
+    CHECK(!cachedir_leftover(t_dir(), gone, sizeof(gone)));
+    mkdir(in("etc"), 0755);
+    mkdir(in("etc/apt"), 0755);
+    mkdir(in("etc/apt/apt.conf.d"), 0755);
+    mkdir(in("old"), 0755);
+    CHECK_INT(cachedir_prepare(in("old"), &e), 0);
+    CHECK_INT(rename(in("old/apt.conf"), conf), 0);
+    CHECK(!cachedir_leftover(t_dir(), gone, sizeof(gone)));
+    snprintf(old, sizeof(old), "%s", in("old"));
+    CHECK_INT(rename(old, in("moved")), 0);
+    CHECK(cachedir_leftover(t_dir(), gone, sizeof(gone)));
+    snprintf(old, sizeof(old), "%s/apt/archives/", in("old"));
+    CHECK_STR(gone, old);
+    FILE *f = fopen(conf, "w");
+    CHECK(f && fputs(other, f) >= 0 && fclose(f) == 0);
+    CHECK(!cachedir_leftover(t_dir(), gone, sizeof(gone)));
+}
+
 TEST(a_folder_that_cannot_be_a_cache_is_refused)
 {
     struct err e = ERR_INIT;
     char longer[300];
     memset(longer, 'x', sizeof(longer) - 1);
     longer[sizeof(longer) - 1] = 0;
-    CHECK_INT(cachedir_prepare(longer, t_dir(), &e), -1);
+    CHECK_INT(cachedir_prepare(longer, &e), -1);
     CHECK_INT(e.code, ERR_LIMIT);
-    CHECK_INT(cachedir_prepare("/tmp/\"; quoted", t_dir(), &e), -1);
+    CHECK_INT(cachedir_prepare("/tmp/\"; quoted", &e), -1);
     CHECK_INT(e.code, ERR_INVALID);
-    CHECK_INT(cachedir_prepare(in("nowhere"), t_dir(), &e), -1);
+    CHECK_INT(cachedir_prepare(in("nowhere"), &e), -1);
     CHECK_INT(e.code, ERR_NOTFOUND);
 }
 

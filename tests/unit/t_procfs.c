@@ -376,6 +376,9 @@ TEST(environment)
     CHECK_INT(procfs_environ_has(pid, STR("TAG"), STR("a")), 0);
     CHECK_INT(procfs_environ_has(pid, STR("TAG"), STR("zzz")), 0);
     CHECK_INT(procfs_environ_has(pid, STR("AG"), STR("abc")), 0);
+    CHECK_INT(procfs_environ_has(pid, STR("TAG"), str_n(NULL, 0)), 1);
+    CHECK_INT(procfs_environ_has(pid, STR("EMPTY"), str_n(NULL, 0)), 1);
+    CHECK_INT(procfs_environ_has(pid, STR("TA"), str_n(NULL, 0)), 0);
     kill(pid, SIGKILL);
     t_reap(pid);
     CHECK_INT(procfs_environ_has(pid, STR("TAG"), STR("abc")), -1);

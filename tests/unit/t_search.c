@@ -4,7 +4,7 @@
  * helper is left when one is over.
  */
 #define T_LIMIT_S 60
-#include "engine/search.h"
+#include "search/search.h"
 
 #include "base/buf.h"
 #include "t.h"

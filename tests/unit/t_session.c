@@ -3,10 +3,10 @@
  * What a session knows of its shell and of its commands, without a shell: the
  * records in the file r in every state of arrival, and the answers it keeps.
  */
-#include "engine/session_own.h"
+#include "shell/session_own.h"
 
 #include "base/limits.h"
-#include "engine/spool.h"
+#include "shell/spool.h"
 #include "t.h"
 
 #include <fcntl.h>
@@ -90,6 +90,51 @@ static void open_keeper(struct fixture *f)
 static void put(int fd, struct str bytes)
 {
     CHECK_INT(write(fd, bytes.p, bytes.n), (long)bytes.n);
+}
+
+/* ---- output that was overwritten ---- */
+
+/* A shell that has written so much since its command was typed, and the ring so little. */
+static void write_over(struct fixture *f, uint64_t typed_at, uint64_t offset)
+{
+    enum { RING = 4096 };
+    struct session *s = f->s;
+    struct err e = ERR_INIT;
+    uint64_t valid = offset - RING;
+    open_keeper(f);
+    s->proc.hold = f->en.hold;
+    s->proc.spool[0] = spool_make(NULL, "ring", &e);
+    CHECK(s->proc.spool[0] >= 0);
+    CHECK_INT(pwrite(s->proc.spool[0], &valid, sizeof(valid), RING), sizeof(valid));
+    s->proc.r.out[0].cap = RING;
+    s->proc.r.out[0].offset = offset;
+    s->state = SESSION_TYPED;
+    s->seq = s->cmd.seq = 1;
+    s->cmd.typed_at = s->scanned = typed_at;
+    buf_addz(&s->text, "head -c 100000 /dev/zero");
+    snprintf(s->sh.nonce, sizeof(s->sh.nonce), "01234567");
+    session_changed(&s->proc);
+    CHECK_INT(s->scanned, offset);
+}
+
+TEST(a_start_that_was_overwritten_leaves_a_gap_and_no_empty_answer)
+{
+    struct fixture *f = open_fixture(env);
+    write_over(f, 100, 100000);
+    session_end_command(f->s, 99990, 0);
+    CHECK(f->s->cmd.started);
+    CHECK_INT(f->s->cmd.from, 100);
+    CHECK_INT(f->s->cmd.to, 99990);
+    CHECK_INT(f->s->text.n, 0); /* it ran: it is not run again */
+}
+
+TEST(a_command_that_did_not_begin_has_no_output)
+{
+    struct fixture *f = open_fixture(env);
+    write_over(f, 99000, 100000);
+    session_end_command(f->s, 99990, 0);
+    CHECK_INT(f->s->cmd.from, 99990);
+    CHECK_INT(f->s->cmd.to, 99990);
 }
 
 /* ---- records ---- */

@@ -4,7 +4,7 @@
  * lists of variables are read back, and commands of any bytes run as they are.
  * A shell that this machine does not have is passed over; one there must be.
  */
-#include "engine/shell.h"
+#include "shell/shell.h"
 
 #include "t.h"
 

@@ -4,7 +4,7 @@
  * 11: windows, the edits of 2024, file_editor, and how arguments are checked.
  */
 #define T_LIMIT_S 60
-#include "engine/skill.h"
+#include "skill/skill.h"
 
 #include "t.h"
 

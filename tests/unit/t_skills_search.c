@@ -5,7 +5,7 @@
  * and grep.
  */
 #define T_LIMIT_S 60
-#include "engine/skills_search.h"
+#include "skill/search.h"
 
 #include "t.h"
 

@@ -2,12 +2,16 @@
 /* The server's socket: which one, whose, and of two servers only one. */
 #include "net/sockpath.h"
 
+#include "net/peer.h"
+
 #include "t.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 static char path[SOCKPATH_MAX];
 static struct err e;
@@ -16,6 +20,10 @@ static struct err e;
 static void begin(void)
 {
     unsetenv("OD_SOCKET");
+    unsetenv("OD_SERVER");
+    unsetenv("OD_STATE_DIR");
+    unsetenv("XDG_STATE_HOME");
+    setenv("HOME", t_dir(), 1);
     setenv("XDG_RUNTIME_DIR", t_dir(), 1);
 }
 
@@ -41,7 +49,8 @@ static void begin_unnamed(void)
 static const char *abstract(void)
 {
     static char name[64];
-    snprintf(name, sizeof(name), "@od-test-%ld", (long)getpid());
+    if (!name[0]) /* the same in children */
+        snprintf(name, sizeof(name), "@od-test-%ld", (long)getpid());
     return name;
 }
 
@@ -58,22 +67,108 @@ TEST(candidates_in_order)
 {
     struct sockpath c[SOCKPATH_CANDIDATES];
     begin();
-    CHECK_INT(sockpath_candidates(NULL, c, &e), 3);
-    char uid[64];
-    CHECK_STR(c[0].path, in_dir("od/sock"));
-    snprintf(uid, sizeof(uid), "/tmp/od-%u/sock", (unsigned)geteuid());
-    CHECK_STR(c[1].path, uid);
-    snprintf(uid, sizeof(uid), "@od-%u", (unsigned)geteuid());
-    CHECK_STR(c[2].path, uid);
-    CHECK(c[0].private_dir && c[1].private_dir && !c[2].private_dir);
+    int n = sockpath_candidates(NULL, c, &e), i = 0;
+    char text[SOCKPATH_MAX];
+    unsigned uid = (unsigned)geteuid();
+    CHECK_STR(c[i++].path, in_dir("od/sock"));
+    snprintf(text, sizeof(text), "/tmp/od-%u/sock", uid);
+    CHECK_STR(c[i++].path, text);
+    if (uid == 0)
+        CHECK_STR(c[i++].path, "/var/lib/od/.run/sock");
+    CHECK_STR(c[i++].path, in_dir(".local/state/od/.run/sock"));
+    CHECK_STR(c[i++].path, in_dir(".od/sock"));
+    snprintf(text, sizeof(text), "/run/od-%u/sock", uid);
+    CHECK_STR(c[i++].path, text);
+    snprintf(text, sizeof(text), "/dev/shm/od-%u/sock", uid);
+    CHECK_STR(c[i++].path, text);
+    snprintf(text, sizeof(text), "/var/tmp/od-%u/sock", uid);
+    CHECK_STR(c[i++].path, text);
+    CHECK_INT(n, i); /* an abstract one is not among them: a directory can be had */
+    for (i = 0; i < n; i++)
+        CHECK(c[i].place == strlen(c[i].path) - strlen("/sock"));
+
+    CHECK_INT(sockpath_candidates("build", c, &e), n);
+    CHECK_STR(c[0].path, in_dir("od/build/sock"));
+    snprintf(text, sizeof(text), "/tmp/od-%u/build/sock", uid);
+    CHECK_STR(c[1].path, text);
+    CHECK(c[0].place == strlen(in_dir("od")));
+
+    setenv("OD_STATE_DIR", in_dir("state"), 1);
+    CHECK(sockpath_candidates(NULL, c, &e) > 3);
+    CHECK_STR(c[2].path, in_dir("state/.run/sock"));
 
     setenv("OD_SOCKET", "/x/y", 1);
     CHECK_INT(sockpath_candidates(NULL, c, &e), 1);
     CHECK_STR(c[0].path, "/x/y");
+    CHECK(c[0].place == 0);
     CHECK_INT(sockpath_candidates("@given", c, &e), 1);
     CHECK_STR(c[0].path, "@given");
+    setenv("OD_SERVER", "build", 1);
+    CHECK(sockpath_candidates(NULL, c, &e) > 3);
+    CHECK_STR(c[0].path, in_dir("od/build/sock"));
+    setenv("OD_SERVER", "", 1);
     setenv("OD_SOCKET", "", 1);
-    CHECK_INT(sockpath_candidates(NULL, c, &e), 3);
+    CHECK(sockpath_candidates(NULL, c, &e) > 3);
+    CHECK_STR(c[0].path, in_dir("od/sock"));
+}
+
+TEST(a_word_of_the_socket_option_is_a_path)
+{
+    char space[SOCKPATH_MAX];
+    CHECK_STR(sockpath_of_path("sock", space), "./sock");
+    CHECK_STR(sockpath_of_path("a/sock", space), "a/sock");
+    CHECK_STR(sockpath_of_path("@a", space), "@a");
+    unsetenv("OD_SERVER");
+    setenv("OD_SOCKET", "3000", 1);
+    CHECK_STR(sockpath_of_environment(space), "./3000");
+    setenv("OD_SERVER", "3000", 1);
+    CHECK_STR(sockpath_of_environment(space), "3000");
+}
+
+TEST(names_of_servers)
+{
+    char longest[SOCKPATH_NAME_MAX + 2];
+    memset(longest, 'x', sizeof(longest));
+    longest[SOCKPATH_NAME_MAX] = 0;
+    const char *const good[] = {"default", "3000", "a", "A-b_c.d", longest};
+    const char *const bad[] = {"", ".", "..", ".run", "-x", "a b", "a/b", "@a", "a\nb",
+                               "a:b", "\xc3\xa4", "sock", "sock.lock", "skills"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        CHECK_INT(sockpath_check_name(good[i], &e), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        e.code = ERR_NONE;
+        CHECK_INT(sockpath_check_name(bad[i], &e), -1);
+        CHECK_INT(e.code, ERR_INVALID);
+    }
+    longest[SOCKPATH_NAME_MAX] = 'x';
+    longest[SOCKPATH_NAME_MAX + 1] = 0;
+    CHECK_INT(sockpath_check_name(longest, &e), -1);
+}
+
+TEST(each_socket_of_a_name_fits_an_address)
+{
+    struct sockpath c[SOCKPATH_CANDIDATES];
+    char name[SOCKPATH_NAME_MAX + 1], deep[SOCKPATH_MAX];
+    begin();
+    memset(name, 'x', sizeof(name));
+    name[SOCKPATH_NAME_MAX] = 0;
+    snprintf(deep, sizeof(deep), "%s/%060d", t_dir(), 0);
+    CHECK(mkdir(deep, 0700) == 0);
+    setenv("XDG_RUNTIME_DIR", deep, 1);
+    setenv("HOME", deep, 1);
+    int n = sockpath_candidates(name, c, &e);
+    CHECK(n >= 4);
+    for (int i = 0; i < n; i++)
+        CHECK(strlen(c[i].path) <= 107);
+    CHECK(strncmp(c[0].path, "/tmp/od-", 8) == 0);
+}
+
+TEST(an_address_of_the_network_is_for_later)
+{
+    struct sockpath c[SOCKPATH_CANDIDATES];
+    CHECK_INT(sockpath_candidates("https://host:3000", c, &e), -1);
+    CHECK_INT(e.code, ERR_UNSUPPORTED);
+    CHECK(strstr(e.text, "https://host:3000") != NULL);
 }
 
 TEST(a_runtime_directory_that_is_not_ours_is_passed_over)
@@ -81,13 +176,16 @@ TEST(a_runtime_directory_that_is_not_ours_is_passed_over)
     struct sockpath c[SOCKPATH_CANDIDATES];
     begin();
     setenv("XDG_RUNTIME_DIR", in_dir("missing"), 1);
-    CHECK_INT(sockpath_candidates(NULL, c, &e), 2);
+    CHECK(sockpath_candidates(NULL, c, &e) > 1);
+    CHECK(strncmp(c[0].path, "/tmp/od-", 8) == 0);
     setenv("XDG_RUNTIME_DIR", "relative", 1);
-    CHECK_INT(sockpath_candidates(NULL, c, &e), 2);
+    CHECK(sockpath_candidates(NULL, c, &e) > 1);
+    CHECK(strncmp(c[0].path, "/tmp/od-", 8) == 0);
     if (geteuid() == 0) {
         CHECK(chown(t_dir(), 1234, 1234) == 0);
         setenv("XDG_RUNTIME_DIR", t_dir(), 1);
-        CHECK_INT(sockpath_candidates(NULL, c, &e), 2);
+        CHECK(sockpath_candidates(NULL, c, &e) > 1);
+        CHECK(strncmp(c[0].path, "/tmp/od-", 8) == 0);
     }
 }
 
@@ -102,7 +200,7 @@ TEST(a_relative_name_is_made_absolute)
     CHECK_INT(sockpath_candidates("a/sock", c, &e), 1);
     CHECK_STR(c[0].path, cwd);
     CHECK(chdir("/") == 0);
-    CHECK_INT(sockpath_candidates("sock", c, &e), 1);
+    CHECK_INT(sockpath_candidates("./sock", c, &e), 1);
     CHECK_STR(c[0].path, "/sock");
 }
 
@@ -139,10 +237,12 @@ TEST(listen_then_connect)
     int fd = sockpath_listen(NULL, path, sizeof(path), &e);
     CHECK(fd >= 0);
     CHECK_STR(path, in_dir("od/sock"));
-    pid_t server = 0;
+    struct sockpath_server server;
     int c = sockpath_connect(NULL, &server, &e);
     CHECK(c >= 0);
-    CHECK_INT(server, getpid());
+    CHECK_INT(server.pid, getpid());
+    CHECK_STR(server.path, path);
+    CHECK_STR(server.name, "default");
     CHECK(fcntl(c, F_GETFL) & O_NONBLOCK);
     CHECK(fcntl(c, F_GETFD) & FD_CLOEXEC);
     CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -277,7 +377,7 @@ TEST(links_and_strangers_are_not_followed)
     CHECK(fd >= 0);
     CHECK(symlink("real", in_dir("od")) == 0);
     struct sockpath c[SOCKPATH_CANDIDATES];
-    CHECK_INT(sockpath_candidates(NULL, c, &e), 3);
+    CHECK(sockpath_candidates(NULL, c, &e) > 3);
     int got = sockpath_connect(NULL, NULL, &e);
     if (got >= 0) {
         /* Some other place of this user's may have a server; not this one. */
@@ -330,6 +430,224 @@ TEST(another_users_server_is_refused)
         _exit(setuid(1234) < 0 || try_connect(in_dir("roots")) != 0);
     CHECK_INT(t_reap(pid), 0);
     close(fd);
+}
+
+TEST(only_what_lies_above_state_is_made)
+{
+    begin();
+    struct stat st;
+    CHECK(!places_possible(in_dir("no/tmp/od")));
+    CHECK_INT(places_make(in_dir("no/tmp/od")), -1);
+    CHECK(stat(in_dir("no"), &st) < 0);
+    CHECK(places_possible(in_dir("some/state/od/.run")));
+    CHECK(stat(in_dir("some"), &st) < 0);
+    CHECK_INT(places_make(in_dir("some/state/od/.run")), 0);
+    CHECK(stat(in_dir("some/state"), &st) == 0 && (st.st_mode & 0755) == 0755);
+    CHECK(stat(in_dir("some/state/od/.run"), &st) == 0 && (st.st_mode & 0777) == 0700);
+    CHECK_INT(places_make(in_dir("some/state/od/.run")), 0);
+}
+
+/* ---- several servers ---- */
+
+/* Another process, which listens until it is killed. */
+static pid_t serve(const char *where)
+{
+    int ready[2];
+    char x = 0;
+    CHECK(pipe(ready) == 0);
+    pid_t pid = t_fork();
+    if (pid == 0) {
+        x = sockpath_listen(where, path, sizeof(path), &e) >= 0 ? 'x' : 0;
+        if (write(ready[1], &x, 1) != 1)
+            _exit(1);
+        pause();
+    }
+    CHECK(read(ready[0], &x, 1) == 1 && x == 'x');
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+TEST(of_several_servers_the_default_or_the_only_one)
+{
+    begin_unnamed();
+    struct sockpath_server found, *all = calloc(SOCKPATH_SERVERS_MAX, sizeof(*all));
+    int a = sockpath_listen("3000", path, sizeof(path), &e);
+    CHECK(a >= 0);
+    CHECK_STR(path, in_dir("od/3000/sock"));
+    struct stat st;
+    CHECK(stat(in_dir("od/3000"), &st) == 0 && (st.st_mode & 0777) == 0700);
+    int fd = sockpath_connect(NULL, &found, &e);
+    CHECK(fd >= 0);
+    CHECK_STR(found.name, "3000");
+    CHECK_STR(found.path, path);
+    close(fd);
+
+    pid_t b = serve("3001");
+    CHECK_INT(sockpath_connect(NULL, &found, &e), -1);
+    CHECK_INT(e.code, ERR_INVALID);
+    CHECK(strstr(e.text, "3000") && strstr(e.text, "3001") &&
+          strstr(e.text, "--server"));
+    fd = sockpath_connect("3001", &found, &e);
+    CHECK(fd >= 0);
+    CHECK_STR(found.name, "3001");
+    CHECK_INT(found.pid, b);
+    close(fd);
+    CHECK_INT(try_connect("3002"), -ERR_NOTFOUND);
+    CHECK(strstr(e.text, "3002") && strstr(e.text, "3001"));
+    CHECK_INT(sockpath_listen("3000", path, sizeof(path), &e), -1);
+    CHECK_INT(e.code, ERR_EXISTS);
+
+    pid_t c = serve("default");
+    fd = sockpath_connect(NULL, &found, &e);
+    CHECK(fd >= 0);
+    CHECK_STR(found.name, "default");
+    CHECK_STR(found.path, in_dir("od/sock"));
+    close(fd);
+    CHECK_INT(sockpath_servers(all), 3);
+    CHECK_STR(all[0].name, "default");
+    kill(b, SIGKILL);
+    kill(c, SIGKILL);
+    t_reap(b);
+    t_reap(c);
+    CHECK_INT(sockpath_servers(all), 1);
+    CHECK_STR(all[0].name, "3000");
+    free(all);
+    close(a);
+}
+
+TEST(a_server_elsewhere_is_found_by_its_record)
+{
+    begin_unnamed();
+    struct sockpath_server found;
+    int a = sockpath_listen(in_dir("elsewhere"), path, sizeof(path), &e);
+    CHECK(a >= 0);
+    setenv("OD_STATE_DIR", in_dir("state"), 1);
+    CHECK(mkdir(in_dir("state"), 0700) == 0 && mkdir(in_dir("state/far"), 0700) == 0);
+    FILE *f = fopen(in_dir("state/far/" SOCKPATH_RECORD), "w");
+    CHECK(f && fprintf(f, "{\"pid\":1,\"name\":\"far\",\"socket\":\"%s\"}", path) > 0);
+    CHECK(f && fclose(f) == 0);
+    int fd = sockpath_connect("far", &found, &e);
+    CHECK(fd >= 0);
+    CHECK_STR(found.path, path);
+    close(fd);
+    fd = sockpath_connect(NULL, &found, &e); /* the only one */
+    CHECK(fd >= 0);
+    CHECK_STR(found.name, "far");
+    close(fd);
+    close(a);
+    CHECK_INT(try_connect("far"), -ERR_NOTFOUND);
+    /* A record that is none. */
+    f = fopen(in_dir("state/far/" SOCKPATH_RECORD), "w");
+    CHECK(f && fputs("{\"socket\":", f) >= 0 && fclose(f) == 0);
+    CHECK_INT(try_connect("far"), -ERR_NOTFOUND);
+}
+
+/* ---- abstract ones ---- */
+
+/*
+ * A child, in other namespaces if flags say so, says how a connection to our abstract
+ * socket went: peer_check of its side, and *ours of this one.
+ */
+static int across(int flags, uid_t uid, int *ours)
+{
+    int fd = sockpath_listen(abstract(), path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    pid_t child = t_fork();
+    if (child == 0) {
+        if (flags && unshare(flags) < 0)
+            _exit(77);
+        pid_t inner = flags & CLONE_NEWPID ? fork() : 0;
+        if (inner > 0) {
+            int status = 0;
+            waitpid(inner, &status, 0);
+            _exit(WEXITSTATUS(status));
+        }
+        if (uid != 0 && setuid(uid) < 0)
+            _exit(77);
+        /* It stays until the other side has looked at it. */
+        struct pollfd end = {.fd = sockpath_connect(abstract(), NULL, &e), .events = POLLIN};
+        if (end.fd >= 0)
+            poll(&end, 1, 10000);
+        _exit(end.fd >= 0 ? 0 : e.code == ERR_DENIED ? 1 : 2);
+    }
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    *ours = 0;
+    if (poll(&p, 1, 10000) == 1) {
+        int c = accept(fd, NULL, NULL);
+        *ours = peer_check(c, geteuid(), NULL, &e);
+        close(c);
+    }
+    int status = t_reap(child);
+    close(fd);
+    return WEXITSTATUS(status);
+}
+
+TEST(an_abstract_socket_is_its_containers)
+{
+    begin();
+    int ours = 0;
+    CHECK_INT(across(0, 0, &ours), 0);
+    CHECK_INT(ours, 0);
+    if (geteuid() != 0)
+        T_SKIP("needs root for other namespaces");
+    static const int flags[] = {CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNS | CLONE_NEWPID};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        int status = across(flags[i], 0, &ours);
+        if (status == 77)
+            T_SKIP("no namespaces here");
+        CHECK_INT(status, 1);
+        CHECK_INT(ours, -1);
+        CHECK_INT(e.code, ERR_DENIED);
+    }
+}
+
+TEST(root_is_not_believed_at_an_abstract_socket)
+{
+    if (geteuid() != 0)
+        T_SKIP("needs root to be two users");
+    begin();
+    int ours = 0;
+    /* Another user finds root's, and root another user's. */
+    CHECK_INT(across(0, 1234, &ours), 1);
+    CHECK_INT(ours, -1);
+    int pair[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CHECK_INT(peer_check(pair[0], 1234, NULL, &e), 0); /* in a directory it is */
+    int fd = sockpath_listen(abstract(), path, sizeof(path), &e);
+    int c = sockpath_connect(abstract(), NULL, &e), a = accept(fd, NULL, NULL);
+    CHECK(fd >= 0 && c >= 0 && a >= 0);
+    CHECK_INT(peer_check(a, 0, NULL, &e), 0);
+    CHECK_INT(peer_check(a, 1234, NULL, &e), -1);
+    CHECK_INT(e.code, ERR_DENIED);
+}
+
+/* A process of a PID namespace that has no number for the peer. */
+TEST(a_peer_without_a_pid_is_refused)
+{
+    if (geteuid() != 0)
+        T_SKIP("needs root for other namespaces");
+    begin();
+    int fd = sockpath_listen(abstract(), path, sizeof(path), &e);
+    CHECK(fd >= 0);
+    pid_t child = t_fork();
+    if (child == 0) {
+        if (unshare(CLONE_NEWPID) < 0)
+            _exit(77);
+        pid_t inner = fork();
+        if (inner == 0) {
+            int c = sockpath_connect(abstract(), NULL, &e);
+            _exit(c < 0 && e.code == ERR_DENIED && strstr(e.text, "PID namespace") ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(inner, &status, 0);
+        _exit(WEXITSTATUS(status));
+    }
+    int status = WEXITSTATUS(t_reap(child));
+    close(fd);
+    if (status == 77)
+        T_SKIP("no namespaces here");
+    CHECK_INT(status, 0);
 }
 
 enum { MANY = 8 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SOCKS 5 as a server reads it. */
-#include "proto/socks.h"
+#include "http/socks.h"
 
 #include "t.h"
 

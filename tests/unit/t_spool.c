@@ -3,7 +3,7 @@
  * Rings: what is read is what was written at that offset, over the wrap, beside
  * gaps, and while the writer goes on.
  */
-#include "engine/spool.h"
+#include "shell/spool.h"
 
 #include "t.h"
 

@@ -3,7 +3,7 @@
  * Server-sent events: what is written reads back the same, and what others
  * write is understood as WHATWG HTML 9.2.6 says, however it is cut.
  */
-#include "proto/sse.h"
+#include "http/sse.h"
 
 #include "t.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tar: what is written is read again; headers of all kinds; damage of every kind. */
-#include "proto/tar_read.h"
-#include "proto/tar_write.h"
-#include "proto/zip_gz.h"
+#include "archive/tar_read.h"
+#include "archive/tar_write.h"
+#include "archive/zip_gz.h"
 #include "t.h"
 
 /* An archive in memory, given in pieces of `step` bytes. */

@@ -2,9 +2,9 @@
 /* Terminal bytes to text: every control by hand, recorded streams, a real
  * terminal emulator as the judge of random ones, and bounds. */
 #include "base/utf8.h"
-#include "engine/term.h"
-#include "engine/term_screen.h"
 #include "t.h"
+#include "term/screen.h"
+#include "term/term.h"
 
 #include <dirent.h>
 #include <sys/resource.h>

@@ -599,7 +599,7 @@ TEST(an_address_needs_a_certificate_for_it)
 TEST(an_unknown_issuer)
 {
     check_refused("other", "root.pem", "a.test", "issued by \"CN=stranger of tests\"",
-                  "SSL_CERT_FILE (od serve --connect: or --ca FILE)");
+                  "SSL_CERT_FILE (with --connect: or --ca FILE)");
 }
 TEST(signed_by_itself)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs, and which proxy the environment wants for one. */
-#include "proto/url.h"
+#include "http/url.h"
+#include "http/url_host.h"
+#include "http/url_join.h"
 
 #include "t.h"
 
@@ -34,6 +36,83 @@ TEST(a_url_is_its_parts)
     CHECK_STR(shown("http://h/a@b"), "http - h 80 h /a@b");
 }
 
+static const char *joined(const char *base, const char *ref)
+{
+    static struct buf out = BUF_INIT(4096);
+    buf_reset(&out);
+    return url_join(&out, str_of(base), str_of(ref)) < 0 ? NULL : buf_z(&out);
+}
+
+/* However an address is written, it is one; lists of denied addresses judge that. */
+TEST(a_host_has_one_form)
+{
+    static const char *const hosts[][2] = {
+        {"256", "0.0.1.0"},
+        {"192.168.257", "192.168.1.1"},
+        {"0x7f.1", "127.0.0.1"},
+        {"017700000001", "127.0.0.1"},
+        {"2130706433.", "127.0.0.1"},
+        {"%31%32%37.1", "127.0.0.1"},
+        {"1.2.3.4.5", NULL},
+        {"1.2.3.256", NULL},
+        {"4294967296", NULL},
+        {"1.2.3.08", NULL},
+        {"a.0x", NULL},
+        {"[::FFFF:7f00:1]", "[::ffff:7f00:1]"},
+        {"[1:0:0:2:0:0:0:3]", "[1:0:0:2::3]"},
+        {"[0:0:0:0:0:0:0:0]", "[::]"},
+        {"[1:2:3:4:5:6:0:0]", "[1:2:3:4:5:6::]"},
+        {"[1:0:2:3:4:5:6:7]", "[1:0:2:3:4:5:6:7]"},
+        {"[::1", NULL},
+        {"[x]", NULL},
+        {"A.Example", "a.example"},
+        {"b\xC3\xBC"
+         "cher.de",
+         "xn--bcher-kva.de"},
+        {"fa\xC3\x9F.de", "xn--fa-hia.de"},
+        {"\xE4\xBE\x8B\xE5\xAD\x90", "xn--fsqu00a"},
+        {"a\xE3\x80\x82"
+         "b",
+         "a.b"},
+        {"\xEF\xBC\x91.1", "1.0.0.1"},
+        {"a\xC2\xAD"
+         "b",
+         "ab"},
+        {"a b", NULL},
+        {"a%00b", NULL},
+        {"a%2Fb", NULL},
+        {"\xFF", NULL},
+        {"", NULL},
+    };
+    struct buf out = BUF_INIT(1000);
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+        buf_reset(&out);
+        bool fine = url_host(&out, str_of(hosts[i][0])) == 0;
+        CHECK_STR(fine ? buf_z(&out) : NULL, hosts[i][1]);
+    }
+    buf_release(&out);
+}
+
+TEST(references_are_read_as_browsers_do)
+{
+    CHECK_STR(joined("", "HTTP:\\\\User:Pa:ss@Host:80\\a/%2E%2e/./b c?d'e#f`"),
+              "http://User:Pa%3Ass@host/b%20c?d%27e#f%60");
+    CHECK_STR(joined("", "ws://a@b\\c"), "ws://a@b/c");
+    CHECK_STR(joined("", "http://x\\@10.0.0.1/"), "http://x/@10.0.0.1/");
+    CHECK_STR(joined("", "http:///////h:0080x"), NULL);
+    CHECK_STR(joined("", "https:h:0443"), "https://h/");
+    CHECK_STR(joined("http://h/a/b?q", "http:c"), "http://h/a/c");
+    CHECK_STR(joined("http://h/a/b?q", "\t//\ni:1"), "http://i:1/");
+    CHECK_STR(joined("http://h/a/b?q", "#"), "http://h/a/b?q#");
+    CHECK_STR(joined("http://h/a/b?q", "?"), "http://h/a/b?");
+    CHECK_STR(joined("file:///C:/a/b", "/c"), "file:///C:/c");
+    CHECK_STR(joined("file:///C:/a/b", "../../../c"), "file:///C:/c");
+    CHECK_STR(joined("", "file:c|\\d"), "file:///c:/d");
+    CHECK_STR(joined("", "file://LocalHost/x"), "file:///x");
+    CHECK_STR(joined("file://s/a", "//t/b"), "file://t/b");
+    CHECK_STR(joined("http://h/", "http://@/x"), NULL);
+}
+
 TEST(what_is_no_url_is_refused)
 {
     static const char *const bad[] = {
@@ -56,6 +135,8 @@ TEST(what_is_no_url_is_refused)
         "http://h?x",
         "http://h\"/",
         "http://a\\b/",
+        "http://a\\@b/",
+        "ws://a@b\\c",
         "http://u@/",
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)

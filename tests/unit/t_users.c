@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Users and working directories, made below a root of our own. */
-#include "engine/users.h"
+#include "setup/users.h"
 
 #include "t.h"
 

@@ -147,7 +147,11 @@ TEST(repair_into_a_full_buffer_adds_nothing)
     struct buf b = BUF_INIT(8);
     buf_addz(&b, "kept");
     CHECK_INT(utf8_repair(&b, STR("ab\xff"), false), -1);
+    CHECK(buf_full(&b));
+    buf_resume(&b);
     CHECK_INT(utf8_repair(&b, STR("abcde"), false), -1);
+    CHECK(buf_full(&b));
+    buf_resume(&b);
     CHECK_STR(buf_z(&b), "kept");
     CHECK_INT(utf8_repair(&b, STR("a\xff"), false), 0);
     CHECK_STR(buf_z(&b), "kepta" FFFD);

@@ -3,7 +3,7 @@
  * The editor's words, each against the reference's; and that its answers are JSON
  * with the members that a client takes, in spite of what is in a file.
  */
-#include "front/v0_edit.h"
+#include "front/v0/edit.h"
 
 #include "base/log.h"
 

@@ -4,7 +4,7 @@
  * texts of tests/corpus/v0_scan with `bash -n`, and we must come to the same.
  * Then what no bash is needed for: pieces, depth, time, and broken texts.
  */
-#include "front/v0_scan.h"
+#include "shell/grammar.h"
 
 #define T_LIMIT_S 100 /* bash is asked 20,000 times */
 #include "t.h"
@@ -134,7 +134,119 @@ TEST(bash_wants_more_at_the_same_places)
     free(answers);
 }
 
+/*
+ * Commands as agents send them, each behind the number of commands for which the
+ * original server takes it: one that its parser does not know runs whole, as 1.
+ */
+TEST(agents_commands_are_refused_as_the_original_does)
+{
+    char path[300];
+    FILE *f = fopen(in_tests(path, sizeof(path), "corpus/v0_scan/agents.txt"), "r");
+    char *texts = slurp(f);
+    fclose(f);
+    struct str rest = str_of(texts);
+    int done = 0, whole = 0, wrong = 0;
+    while (rest.n > 0) {
+        long end = str_find(rest, STR("\n%%\n"));
+        struct str text = str_sub(rest, 0, end < 0 ? rest.n : (size_t)end);
+        struct str number = str_cut(&text, '\n');
+        uint64_t want;
+        CHECK(str_to_u64(number, &want) == 0);
+        text = str_trim(text);
+        size_t n = v0_scan(text, NULL, 0);
+        const char *beyond = v0_scan_beyond(text);
+        whole += n > 1 && beyond;
+        if ((beyond ? 1 : n) != want) {
+            printf("# %zu commands (%s), not %d:\n# %.*s\n", n,
+                   beyond ? beyond : "all known", (int)want, STR_ARG(text));
+            wrong++;
+        }
+        done++;
+        rest = str_sub(rest, end < 0 ? rest.n : (size_t)end + 4, rest.n);
+    }
+    CHECK(done >= 100);
+    CHECK(whole >= 25);
+    CHECK_INT(wrong, 0);
+    free(texts);
+}
+
 /* ---- what needs no bash ---- */
+
+TEST(what_the_original_does_not_know_has_a_name)
+{
+    static const char *const beyond[][2] = {
+        {"[[ a > b ]]", "[[ … ]]"},
+        {"f() { [[ a ]]; }", "[[ … ]]"},
+        {"case x in a) ;; esac", "case"},
+        {"select x in a; do b; done", "select"},
+        {"coproc a", "coproc"},
+        {"time a", "time"},
+        {"a | time b", "time"},
+        {"!", "! without a command"},
+        {"((a))", "((…))"},
+        {"for ((;;)); do a; done", "((…))"},
+        {"a \"$((1))\"", "$((…))"},
+        {"a $[1]", "$((…))"},
+        {"a `b $((1))`", "$((…))"},
+        {"a=(b)", "an array"},
+        {"declare a=(b)", "an array"},
+        {"a ?(b)", "an extended pattern"},
+        {"cat <<'E'\na\nE", "a here document with a quoted delimiter"},
+        {"cat <<\\E\na\nE", "a here document with a quoted delimiter"},
+        {"a $(b && c)", "a list at the end of a substitution"},
+        {"a <(b & c)", "a list at the end of a substitution"},
+        {"a $(b;)", "a list at the end of a substitution"},
+        {"a $( )", "a list at the end of a substitution"},
+        {"a $(b c#d)", "# in a substitution"},
+        {"a b'$('", "a substitution in quotes"},
+        {"a $'`'", "a substitution in quotes"},
+        {"a b\"<(\"", "a substitution in quotes"},
+        {"while a\ndo b; done", "while without a separator before do"},
+        {"a \\", "a backslash at the end"}};
+    static const char *const known[] = {"",
+                                        "a",
+                                        "a && b; c & d",
+                                        "[ a = b ]",
+                                        "a '$((1))' \"`b`\"",
+                                        "cat <<E\n$((1))\nE",
+                                        "a $(b; c | d)",
+                                        "a $( (b && c) )",
+                                        "a $(b && c\n)",
+                                        "a <(b) >(c)",
+                                        "echo case time",
+                                        "while a; do b; done",
+                                        "a b#c ${d#e} $(f ${g#h} '#')",
+                                        "! a",
+                                        "a '[['",
+                                        "a $(b\nc && d)",
+                                        "f() { a; }",
+                                        "a \\\\",
+                                        "if a\nthen b\nfi",
+                                        "{ a; }"};
+    for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+        const char *got = v0_scan_beyond(str_of(beyond[i][0]));
+        CHECK(got);
+        CHECK_STR(got, beyond[i][1]);
+    }
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (v0_scan_beyond(str_of(known[i])))
+            T_FAIL("not known, because of %s: %s", v0_scan_beyond(str_of(known[i])),
+                   known[i]);
+}
+
+TEST(a_document_that_lacks_its_lines)
+{
+    static const char *const lacking[] = {"cat <<E", "cat << 'E' | b", "a; cat <<E"};
+    static const char *const other[] = {"",           "a",          "cat <<E\n",
+                                        "cat <<E\nx", "cat <<E\nE", "'a",
+                                        "if cat <<E", "cat <<<E",   "{ cat <<E"};
+    for (size_t i = 0; i < sizeof(lacking) / sizeof(lacking[0]); i++)
+        if (!v0_scan_lacks_document(str_of(lacking[i])))
+            T_FAIL("%s", lacking[i]);
+    for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+        if (v0_scan_lacks_document(str_of(other[i])))
+            T_FAIL("%s", other[i]);
+}
 
 /* Pieces are the text, one behind the other. */
 static void check_cover(struct str text, size_t n, size_t max)

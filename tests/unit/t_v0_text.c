@@ -3,7 +3,7 @@
  * The words of V0, each against the reference's, and the arithmetic of floats
  * and of cutting by characters.
  */
-#include "front/v0_text.h"
+#include "front/v0/text.h"
 
 #include "base/json.h"
 #include "base/utf8.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages as Markdown, and the list of what can be acted on. */
-#include "engine/webpage.h"
-#include "proto/url_join.h"
+#include "http/url_join.h"
+#include "webpage/webpage.h"
 
 #include "t.h"
 

@@ -4,11 +4,11 @@
  * forms, cookies, history, and what goes wrong. And bodies of all kinds.
  */
 #define T_LIMIT_S 60
+#include "archive/zip_gz.h"
 #include "base/clock.h"
-#include "engine/webbody.h"
-#include "engine/webcharset.h"
-#include "engine/webreader.h"
-#include "proto/zip_gz.h"
+#include "text/webcharset.h"
+#include "webpage/webbody.h"
+#include "webpage/webreader.h"
 
 #include "t.h"
 
@@ -71,7 +71,11 @@ static void answer(int fd, const char *request)
         echo(fd, request);
     else if (IS("/form"))
         say(fd, "200 OK\r\nContent-Type: text/html; charset=utf-8", STR(form_page));
-    else if (IS("/next"))
+    else if (IS("/turns")) {
+        static int turn; /* there from the third time on */
+        say(fd, "200 OK\r\nContent-Type: text/html",
+            ++turn < 3 ? STR("<p>not yet") : STR("<p>it <b>has</b> <a href=/>come</a> now"));
+    } else if (IS("/next"))
         say(fd, "200 OK\r\nContent-Type: text/html", STR("<title>Next</title>next"));
     else if (IS("/cookie"))
         say(fd, "302 Found\r\nSet-Cookie: k=v; Path=/\r\nLocation: echo", STR(""));
@@ -391,8 +395,36 @@ TEST(what_is_cut_leaves_the_page_and_can_go_on)
     CHECK(r.did.done < 2);
     h.end_ms = 0;
     CHECK_STR(webtext_url(r.web), at("/form"));
-    CHECK_INT(webreader_act(&r, STR("fill('1', 'newer') noop()")), 0);
+    h.end_ms = clock_ms() + 200;
+    CHECK_INT(webreader_act(&r, STR("noop(60000)")), -1);
+    CHECK_INT(r.why.code, ERR_CANCELLED);
+    h.end_ms = 0;
+    CHECK_INT(webreader_act(&r, STR("fill('1', 'newer') noop(1)")), 0);
     CHECK_INT(r.did.done, 2);
+    webreader_close(&r);
+}
+
+TEST(what_is_waited_for)
+{
+    struct err e = ERR_INIT;
+    struct webreader r;
+    struct webtext_spec spec = {0};
+    begin_server();
+    unsetenv("http_proxy");
+    CHECK_INT(webreader_open(&r, &spec, NULL, &e), 0);
+    CHECK_INT(webreader_goto(&r, str_of(at("/turns"))), 0);
+    CHECK_INT(webreader_act(&r, STR("wait_for('HAS come now', 30000) wait_for(bid='1')")),
+              0);
+    CHECK_INT(webreader_act(&r, STR("wait_for('never', 1)")), -1);
+    last = r.why;
+    failed(ERR_TIMEOUT, "TimeoutError: Page.wait_for: Timeout 1ms exceeded.");
+    CHECK_INT(webreader_act(&r, STR("wait_for(selector='p')")), -1);
+    last = r.why;
+    failed(ERR_UNSUPPORTED, "needs a browser");
+    CHECK_INT(webreader_goto(&r, str_of(at("/form"))), 0);
+    CHECK_INT(webreader_act(&r, STR("fill('1', 'x') wait_for('never', 60000)")), -1);
+    last = r.why;
+    failed(ERR_TIMEOUT, "does not change");
     webreader_close(&r);
 }
 

@@ -6,7 +6,7 @@
  * bytes come, these words are expected. Cases about bytes that come run in
  * both roles, and cut into pieces of several sizes.
  */
-#include "proto/ws.h"
+#include "http/ws.h"
 
 #include "base/utf8.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The opening handshake: the document's example, and each thing wrong with one. */
-#include "proto/ws_hello.h"
+#include "http/ws_hello.h"
 
 #include "t.h"
 

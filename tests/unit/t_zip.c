@@ -5,7 +5,7 @@
  * the entry's name.
  */
 #define T_LIMIT_S 60
-#include "proto/zip.h"
+#include "archive/zip.h"
 
 #include "base/buf.h"
 #include "base/limits.h"

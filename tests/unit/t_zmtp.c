@@ -3,7 +3,7 @@
  * ZMTP against a peer that is a plain descriptor: what is sent is to the byte what
  * RFC 23 has; what comes is understood however it is cut, or refused by name.
  */
-#include "proto/zmtp.h"
+#include "kernel/host/zmtp.h"
 
 #include "t.h"
 

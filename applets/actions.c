@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* `od help actions`, `od help action NAME`: what the event stream accepts. */
+#include "action/describe.h"
+#include "applet.h"
+#include "base/called.h"
+
+#include <stdio.h>
+
+enum { TEXT_MAX = 1 << 20 };
+
+static int write_out(struct buf *take)
+{
+    bool whole = fwrite(take->p, 1, take->n, stdout) == take->n && fflush(stdout) == 0;
+    if (!whole)
+        fprintf(stderr, "od: cannot write the actions: %m\n");
+    buf_release(take);
+    return whole ? 0 : 1;
+}
+
+static void put_list(struct buf *out)
+{
+    struct action_about a;
+    buf_addf(
+        out,
+        "Actions of the event stream: POST /events, a WebSocket to /events, or\n"
+        "od serve --connect. The parameters of one: %shelp action NAME; the schemas\n"
+        "of all: %shelp actions --json, GET /openapi.json.\n\n",
+        called_start(), called_start());
+    for (size_t i = 0; action_about(i, &a); i++)
+        buf_addf(out, "  %-18s %s\n", a.name, a.takes->about);
+}
+
+/* An array, one action a line. */
+static void put_json(struct buf *out)
+{
+    struct json *list = action_list();
+    for (struct json *row = json_first(list); row; row = json_next(row)) {
+        buf_addz(out, row == json_first(list) ? "[" : ",\n");
+        json_print(out, row);
+    }
+    buf_addz(out, "]\n");
+    json_free(list);
+}
+
+int actions_help(bool json)
+{
+    struct buf b = BUF_INIT(TEXT_MAX);
+    if (json)
+        put_json(&b);
+    else
+        put_list(&b);
+    return write_out(&b);
+}
+
+int action_help(const char *name)
+{
+    struct buf b = BUF_INIT(TEXT_MAX);
+    struct action_about a;
+    if (!name) {
+        called_say("help action takes the name of an action; %shelp actions lists them\n",
+                   called_start());
+        return 1;
+    }
+    if (!action_find(str_of(name), &a)) {
+        called_say("no action %s; %shelp actions lists them\n", name, called_start());
+        return 1;
+    }
+    buf_addf(&b, "%s: %s.\n", a.name, a.takes->about);
+    buf_addz(&b, a.in_turn ? "It waits for the actions before it in its session.\n"
+                           : "It does not wait for what its session runs.\n");
+    if (a.takes->params)
+        buf_addz(&b, "\nArguments:\n");
+    params_help(a.takes, &b);
+    buf_addf(&b, "\nExample:\n  {\"action\":\"%s\"", a.name);
+    if (a.takes->example)
+        buf_addf(&b, ",\"args\":%s", a.takes->example);
+    buf_addz(&b, "}\n");
+    return write_out(&b);
+}

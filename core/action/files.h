@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* What the actions on files and the routes to them share. */
+#ifndef OD_ACTION_FILES_H
+#define OD_ACTION_FILES_H
+
+#include "action/own.h"
+#include "file/fileact.h"
+
+struct files_ask {
+    const char *verb;
+    const struct json *args;
+    const struct v0_place *place;
+    const char *token;
+    bool again, input, output;
+    int kept; /* as in struct fileact_spec */
+};
+
+/* fileact_start, as that user and in that directory. -1: e. */
+int files_start(struct events *ev, const struct files_ask *q,
+                const struct fileact_events *calls, void *arg, struct fileact **out,
+                struct err *e);
+
+#endif

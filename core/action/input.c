@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What may be said to a command while another action waits for it: cancel, input, key,
+ * eof, signal, resize. Each is done at once, whatever its session is busy with.
+ *
+ *   {"action":"input","args":{"text":"yes\n"}}      or "base64"; "id": of a cell
+ *   {"action":"key","args":{"key":"C-c"}}
+ *   {"action":"eof"}
+ *   {"action":"signal","args":{"signal":"INT"}}     a name or a number
+ *   {"action":"resize","args":{"rows":50,"cols":200}}
+ *   {"action":"cancel","args":{"id":N}}             an action: C-c, then harder
+ */
+#include "action/cell.h"
+#include "action/native.h"
+
+#include "base/enc.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "os/sig.h"
+#include "shell/session.h"
+
+#include <stdio.h>
+
+/* Ends it: rc 0, or -1 with e. */
+static void end(struct native *n, int rc, const struct err *e)
+{
+    if (rc < 0)
+        native_fail(n, e);
+    else
+        native_end(n, STR(""), STR(""));
+}
+
+/* The session of an action; its command runs. */
+static struct session *want_session(const struct native *n, struct err *e)
+{
+    struct session *s = v0_find_session(n->ev->v0, str_of(n->session));
+    if (!s)
+        err_set(e, ERR_NOTFOUND, "there is no session %s, so nothing runs in it",
+                n->session);
+    return s;
+}
+
+/* The same, for what is typed: it is typed once, however often it is started. */
+static struct session *want_typed(const struct native *n, struct err *e)
+{
+    char id[LIMIT_ID + 1];
+    struct session *s = want_session(n, e);
+    snprintf(id, sizeof(id), "v0:%s:%llu", n->key, (unsigned long long)n->id);
+    if (s)
+        session_input_as(s, id);
+    return s;
+}
+
+static enum native_again again_typed(const struct native *n)
+{
+    return v0_begun(n->ev->v0, str_of(n->session), n->key) ? NATIVE_DONE : NATIVE_AGAIN;
+}
+
+static enum native_again again_unknown(const struct native *n)
+{
+    (void)n;
+    return NATIVE_UNKNOWN;
+}
+
+/* ---- input ---- */
+
+static const struct param_list takes_input = {
+    .about = "Types text into the session's terminal, or answers what a cell asks",
+    .params =
+        (const struct param[]){
+            {.name = "text",
+             .type = PARAM_STRING,
+             .about = "What is typed; a newline is the Enter key"},
+            {.name = "base64",
+             .type = PARAM_BASE64,
+             .about = "The bytes that are typed, instead of text"},
+            {.name = "id",
+             .type = PARAM_INT,
+             .ranged = true,
+             .min = 1,
+             .about = "The id of the cell that is answered; without it the session's "
+                      "command gets the text"},
+            {0}},
+    .rule = "{\"oneOf\":[{\"required\":[\"text\"]},{\"required\":[\"base64\"]}]}",
+    .example = "{\"text\":\"yes\\n\"}"};
+
+static int check_input(const struct json *args, struct err *e)
+{
+    if (json_has(args, "text") != json_has(args, "base64"))
+        return 0;
+    return err_set(e, ERR_INVALID, "input takes \"text\", or bytes as \"base64\"%s",
+                   json_has(args, "text") ? ", not both" : "");
+}
+
+static int bytes_of(const struct json *args, struct buf *out, struct err *e)
+{
+    struct str base64 = json_str(args, "base64", "");
+    if ((base64.n > 0 && dec_base64(out, base64) < 0) ||
+        buf_adds(out, json_str(args, "text", "")) < 0)
+        return err_set(e, ERR_LIMIT, "the input is longer than %zu bytes", out->max);
+    return 0;
+}
+
+static void start_input(struct native *n)
+{
+    struct err e = ERR_INIT;
+    struct buf bytes = BUF_INIT(LIMIT_EVENT_MAX);
+    int rc = bytes_of(n->args, &bytes, &e);
+    if (rc == 0 && json_int(n->args, "id", 0) > 0) {
+        rc = events_cell_input(n->ev, (uint64_t)json_int(n->args, "id", 0),
+                               buf_str(&bytes), &e);
+    } else if (rc == 0) {
+        struct session *s = want_typed(n, &e);
+        rc = s ? session_input(s, buf_str(&bytes), &e) : -1;
+    }
+    buf_release(&bytes);
+    end(n, rc, &e);
+}
+
+const struct native_kind native_input = {.name = "input",
+                                         .at_once = true,
+                                         .takes = &takes_input,
+                                         .check = check_input,
+                                         .start = start_input,
+                                         .again = again_typed};
+
+/* ---- key, eof ---- */
+
+static const struct param_list takes_key = {
+    .about = "Presses a key in the session's terminal",
+    .params = (const struct param[]){{.name = "key",
+                                      .type = PARAM_STRING,
+                                      .required = true,
+                                      .ranged = true,
+                                      .min = 1,
+                                      .about = "A key as tmux names it, as in C-c or "
+                                               "Up; other text is typed as it is"},
+                                     {0}},
+    .example = "{\"key\":\"C-c\"}"};
+
+static void start_key(struct native *n)
+{
+    struct err e = ERR_INIT;
+    struct session *s = want_typed(n, &e);
+    end(n, s ? session_press(s, json_str(n->args, "key", ""), &e) : -1, &e);
+}
+
+const struct native_kind native_key = {.name = "key",
+                                       .at_once = true,
+                                       .takes = &takes_key,
+                                       .start = start_key,
+                                       .again = again_typed};
+
+static const struct param_list takes_nothing = {
+    .about = "Ends the standard input of what runs in the session's terminal"};
+
+static void start_eof(struct native *n)
+{
+    struct err e = ERR_INIT;
+    struct session *s = want_typed(n, &e);
+    end(n, s ? session_eof(s, &e) : -1, &e);
+}
+
+const struct native_kind native_eof = {.name = "eof",
+                                       .at_once = true,
+                                       .takes = &takes_nothing,
+                                       .start = start_eof,
+                                       .again = again_typed};
+
+/* ---- signal ---- */
+
+static int signal_of(const struct json *v)
+{
+    return sig_number(json_str_value(v, ""), json_int_value(v, 0));
+}
+
+/* The names that sig_number knows, in letters of either case. */
+#define SIGNAL_PATTERN \
+    "^(([Ss][Ii][Gg])?([Hh][Uu][Pp]|[Ii][Nn][Tt]|[Qq][Uu][Ii][Tt]|[Kk][Ii][Ll][Ll]|" \
+    "[Tt][Ee][Rr][Mm]|[Uu][Ss][Rr][12]|[Cc][Oo][Nn][Tt]|[Ss][Tt][Oo][Pp]|" \
+    "[Tt][Ss][Tt][Pp]|[Aa][Ll][Rr][Mm]|[Ww][Ii][Nn][Cc][Hh]|[Pp][Ii][Pp][Ee]|" \
+    "[Aa][Bb][Rr][Tt]|[Tt][Tt][Ii][Nn]|[Tt][Tt][Oo][Uu])|" \
+    "0*([1-9]|[1-5][0-9]|6[0-4]))$"
+
+static const struct param_list takes_signal = {
+    .about = "Sends a signal to the job in the foreground of the session",
+    .params = (const struct param[]){{.name = "signal",
+                                      .type = PARAM_NAME_OR_INT,
+                                      .required = true,
+                                      .ranged = true,
+                                      .min = 1,
+                                      .max = 64,
+                                      .pattern = SIGNAL_PATTERN,
+                                      .about = "The signal, as in INT, SIGTERM or 9"},
+                                     {0}},
+    .example = "{\"signal\":\"TERM\"}"};
+
+static int check_signal(const struct json *args, struct err *e)
+{
+    struct str name = json_str(args, "signal", "");
+    if (signal_of(json_get(args, "signal")))
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "signal must be the name of a signal, as in INT or SIGTERM, or a "
+                   "number from 1 to 64, not \"%.*s\"",
+                   (int)utf8_cut(name, 60), name.n ? name.p : "");
+}
+
+static void start_signal(struct native *n)
+{
+    struct err e = ERR_INIT;
+    struct session *s = want_session(n, &e);
+    end(n, s ? session_signal(s, signal_of(json_get(n->args, "signal")), 0, &e) : -1, &e);
+}
+
+const struct native_kind native_signal = {.name = "signal",
+                                          .at_once = true,
+                                          .takes = &takes_signal,
+                                          .check = check_signal,
+                                          .start = start_signal,
+                                          .again = again_unknown};
+
+/* ---- resize ---- */
+
+enum { SIDE_MAX = 10000 }; /* of a terminal */
+
+static const struct param_list takes_resize = {
+    .about = "Changes the size of the session's terminal",
+    .params = (const struct param[]){{.name = "rows",
+                                      .type = PARAM_INT,
+                                      .required = true,
+                                      .ranged = true,
+                                      .min = 1,
+                                      .max = SIDE_MAX,
+                                      .about = "The height in lines"},
+                                     {.name = "cols",
+                                      .type = PARAM_INT,
+                                      .required = true,
+                                      .ranged = true,
+                                      .min = 1,
+                                      .max = SIDE_MAX,
+                                      .about = "The width in columns"},
+                                     {0}},
+    .example = "{\"rows\":50,\"cols\":200}"};
+
+static void start_resize(struct native *n)
+{
+    struct err e = ERR_INIT;
+    struct session *s = want_session(n, &e);
+    int rows = (int)json_int(n->args, "rows", 0),
+        cols = (int)json_int(n->args, "cols", 0);
+    end(n, s ? session_resize(s, rows, cols, &e) : -1, &e);
+}
+
+/* Twice is as good as once. */
+const struct native_kind native_resize = {
+    .name = "resize", .at_once = true, .takes = &takes_resize, .start = start_resize};
+
+/* ---- cancel ---- */
+
+static const struct param_list takes_cancel = {
+    .about = "Ends what another action runs, or takes the action out of the queue",
+    .params = (const struct param[]){{.name = "id",
+                                      .type = PARAM_INT,
+                                      .required = true,
+                                      .ranged = true,
+                                      .min = 1,
+                                      .about = "The id of the action"},
+                                     {0}},
+    .example = "{\"id\":1}"};
+
+static void start_cancel(struct native *n)
+{
+    struct events *ev = n->ev;
+    struct err e = ERR_INIT;
+    uint64_t id = (uint64_t)json_int(n->args, "id", 0);
+    int rc = 0;
+    if (id == n->id || !events_pending(ev, id))
+        rc = err_set(&e, ERR_NOTFOUND, "there is no action %llu that waits for its end",
+                     (unsigned long long)id);
+    else if (!native_take_back(ev, id))
+        rc = v0_cancel(ev->v0, id, &e);
+    end(n, rc, &e);
+}
+
+const struct native_kind native_cancel = {.name = "cancel",
+                                          .at_once = true,
+                                          .takes = &takes_cancel,
+                                          .start = start_cancel,
+                                          .again = again_unknown};

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The beginning of an event's line, told without parsing all of it, and what must not
+ * be in it.
+ *
+ *   {"id":N,"timestamp":"…","key":"…","session":"…"[,"client_id":…],"action":…
+ *   {"id":N,"timestamp":"…","cause":N,"session":"…"[,"client_id":…][,"output":{"from":N,
+ *       "to":N}],…
+ */
+#include "action/own.h"
+
+#include "base/utf8.h"
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+
+/* ---- looking ---- */
+
+static inline bool skip(struct str *s, struct str text)
+{
+    if (s->n < text.n || memcmp(s->p, text.p, text.n) != 0)
+        return false;
+    *s = str_n(s->p + text.n, s->n - text.n);
+    return true;
+}
+
+static bool take_number(struct str *s, uint64_t *out)
+{
+    size_t n = 0;
+    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+        n++;
+    if (str_to_u64(str_sub(*s, 0, n), out) < 0)
+        return false;
+    *s = str_sub(*s, n, s->n);
+    return true;
+}
+
+/* A string with its quotes. */
+static struct str take_string(struct str *s)
+{
+    if (s->n == 0 || s->p[0] != '"')
+        return str_n(s->p, 0);
+    /* Nearly all are short and without a backslash. */
+    const char *end = memchr(s->p + 1, '"', s->n - 1);
+    size_t plain = end ? (size_t)(end - s->p) : 0;
+    if (plain > 0 && !memchr(s->p + 1, '\\', plain - 1)) {
+        struct str token = str_n(s->p, plain + 1);
+        *s = str_n(end + 1, s->n - plain - 1);
+        return token;
+    }
+    for (size_t i = 1; i < s->n; i++) {
+        if (s->p[i] == '\\') {
+            i++;
+        } else if (s->p[i] == '"') {
+            struct str token = str_sub(*s, 0, i + 1);
+            *s = str_sub(*s, i + 1, s->n);
+            return token;
+        }
+    }
+    return str_n(s->p, 0);
+}
+
+void events_look(struct str line, struct event_look *out)
+{
+    struct event_line head;
+    *out = (struct event_look){.kind = LOOK_OTHER};
+    if (!event_head(line, &head))
+        return;
+    out->id = head.id;
+    struct str s = line;
+    if (!skip(&s, STR("{\"id\":")) || !take_number(&s, &out->id) ||
+        !skip(&s, STR(",\"timestamp\":")) || take_string(&s).n == 0)
+        return;
+    if (skip(&s, STR(",\"key\":"))) {
+        struct str key = take_string(&s);
+        if (key.n != EVENTS_KEY + 2)
+            return;
+        out->kind = LOOK_ACTION;
+        out->key = str_sub(key, 1, EVENTS_KEY);
+    } else if (skip(&s, STR(",\"cause\":")) && take_number(&s, &out->cause)) {
+        out->kind = LOOK_END;
+    } else {
+        return;
+    }
+    if (skip(&s, STR(",\"session\":"))) {
+        struct str name = take_string(&s);
+        out->session = name.n > 2 ? str_sub(name, 1, name.n - 2) : str_n(s.p, 0);
+    }
+    if (skip(&s, STR(",\"client_id\":")))
+        out->client_id = take_string(&s);
+    out->has_output = out->kind == LOOK_END && skip(&s, STR(",\"output\":{\"from\":")) &&
+                      take_number(&s, &out->from) && skip(&s, STR(",\"to\":")) &&
+                      take_number(&s, &out->to);
+}
+
+int events_unquote(struct str token, struct buf *out)
+{
+    struct err e;
+    struct json *j = json_parse(token, &e);
+    int r = json_is_string(j) ? buf_adds(out, json_str_value(j, "")) : -1;
+    json_free(j);
+    return r;
+}
+
+/* ---- too long ---- */
+
+enum { SHORTENED = 48 }; /* bytes of the note, and more */
+
+void events_shorten(struct json *j, size_t most)
+{
+    for (struct json *v = json_first(j), *next; v; v = next) {
+        next = json_next(v);
+        struct str s = json_str_value(v, "");
+        if (json_is_string(v) && s.n > most && json_name(v) &&
+            str_starts(s, STR("data:"))) {
+            json_put_z(j, json_name(v), ""); /* a part of a picture is none */
+        } else if (json_is_string(v) && s.n > most && json_name(v)) {
+            struct buf b = BUF_INIT(most + SHORTENED);
+            buf_adds(&b, str_n(s.p, utf8_cut(s, most - SHORTENED)));
+            buf_addf(&b, " [... %zu bytes in all]", s.n);
+            json_put_str(j, json_name(v), buf_str(&b));
+            buf_release(&b);
+        } else if (json_is_object(v) || json_is_array(v)) {
+            events_shorten(v, most);
+        }
+    }
+}
+
+/* ---- secrets ---- */
+
+static const char hidden[] = "<secret_hidden>";
+
+/* An action begins with its key, which is random: no secret is in it but by chance. */
+#define KEY_HEAD "{\"key\":\""
+
+/* As it is in JSON, without quotes. */
+static int keep_secret(struct events *ev, struct str plain, struct str s, struct err *e)
+{
+    for (unsigned i = 0; i < ev->nsecrets; i++) {
+        if (str_eq(ev->secrets[i], s))
+            return 0;
+    }
+    if (ev->nsecrets == SECRETS_MAX)
+        return err_set(e, ERR_LIMIT,
+                       "there are %d secrets already, and no more can be hidden",
+                       SECRETS_MAX);
+    if (ev->secret_bytes + s.n + 1 > SECRETS_BYTES)
+        return err_set(e, ERR_LIMIT,
+                       "a secret of %zu bytes is too much beside those that are hidden "
+                       "already: as JSON all together have at most %d bytes, and %zu are "
+                       "taken",
+                       s.n, SECRETS_BYTES, ev->secret_bytes);
+    ev->plain[ev->nsecrets] = str_n(xstrndup(plain.p, plain.n), plain.n);
+    ev->secrets[ev->nsecrets++] = str_n(xstrndup(s.p, s.n), s.n);
+    ev->secret_bytes += s.n + 1;
+    return 1;
+}
+
+int events_add_secret(struct events *ev, struct str value, struct err *e)
+{
+    struct buf b = BUF_INIT(8 * SECRET_MAX);
+    int r = 0;
+    if (value.n > SECRET_MAX)
+        r = err_set(e, ERR_INVALID, "a secret is a string of at most %d bytes",
+                    SECRET_MAX);
+    else if (value.n > 0 && value.n < SECRET_MIN)
+        r = err_set(e, ERR_INVALID, "a secret of less than %d bytes cannot be hidden",
+                    SECRET_MIN);
+    else if (value.n > 0 && json_quote(&b, value) < 0)
+        r = err_set(e, ERR_INVALID, "a secret that is not UTF-8 cannot be hidden");
+    else if (value.n > 0)
+        r = keep_secret(ev, value, str_sub(buf_str(&b), 1, b.n - 2), e);
+    buf_release(&b);
+    return r;
+}
+
+/* The longest secret that s begins with. */
+static size_t secret_at(const struct events *ev, struct str s)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < ev->nsecrets; i++) {
+        if (ev->secrets[i].n > n && str_starts(s, ev->secrets[i]))
+            n = ev->secrets[i].n;
+    }
+    return n;
+}
+
+static bool has_secret(const struct events *ev, struct str text)
+{
+    for (unsigned i = 0; i < ev->nsecrets; i++) {
+        if (text.n >= ev->secrets[i].n &&
+            memmem(text.p, text.n, ev->secrets[i].p, ev->secrets[i].n))
+            return true;
+    }
+    return false;
+}
+
+size_t events_secret_tail(const struct events *ev, struct str s)
+{
+    size_t best = 0;
+    for (unsigned i = 0; i < ev->nsecrets; i++) {
+        struct str secret = ev->plain[i];
+        for (size_t n = s.n < secret.n ? s.n : secret.n - 1; n > best; n--) {
+            const char *at = s.p + s.n - n;
+            if (*at == *secret.p && memcmp(at, secret.p, n) == 0)
+                best = n;
+        }
+    }
+    return best;
+}
+
+/* Is the string that ends before rest the name of a member? */
+static bool is_name(struct str rest)
+{
+    size_t i = 0;
+    while (i < rest.n && rest.p[i] == ' ')
+        i++;
+    return i < rest.n && rest.p[i] == ':';
+}
+
+unsigned events_mask(const struct events *ev, struct buf *text)
+{
+    struct str s = buf_str(text);
+    unsigned count = 0;
+    if (!has_secret(ev, s))
+        return 0;
+    struct buf out = BUF_INIT(text->max);
+    bool fits = true;
+    if (str_starts(s, STR(KEY_HEAD)) && s.n > strlen(KEY_HEAD) + EVENTS_KEY) {
+        size_t n = strlen(KEY_HEAD) + EVENTS_KEY + 1;
+        fits = buf_add(&out, s.p, n) == 0;
+        s = str_sub(s, n, s.n);
+    }
+    while (s.n > 0 && fits) {
+        struct str token = take_string(&s);
+        if (token.n == 0) {
+            fits = buf_addc(&out, s.p[0]) == 0;
+            s = str_sub(s, 1, s.n);
+            continue;
+        }
+        bool name = is_name(s);
+        for (size_t i = 0; i < token.n && fits;) {
+            size_t n = name || i == 0 ? 0 : secret_at(ev, str_sub(token, i, token.n));
+            size_t step = n ? n : token.p[i] == '\\' && i + 1 < token.n ? 2 : 1;
+            fits = n ? buf_addz(&out, hidden) == 0
+                     : buf_add(&out, token.p + i, step) == 0;
+            count += n > 0;
+            i += step;
+        }
+    }
+    buf_release(text);
+    *text = out;
+    if (!fits)
+        buf_truncate(text, 0); /* and full: it is not sent without what is hidden */
+    return count;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading tar archives of strangers, in one pass: ustar and pax (POSIX.1-2017,
+ * pax, "ustar Interchange Format" and "pax Extended Header"), GNU's long names,
+ * numbers in base 256 and old sparse headers (GNU tar manual, "Basic Tar
+ * Format"), and what was before them.
+ *
+ * Bytes come from a function, in pieces of any size. Blocking, and meant for a
+ * job's child. Names are given as the archive has them: what is done about
+ * leading slashes and `..` is the caller's business.
+ */
+#ifndef OD_ARCHIVE_TAR_READ_H
+#define OD_ARCHIVE_TAR_READ_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <sys/types.h>
+
+enum {
+    TAR_BLOCK = 512,
+    TAR_NAME_MAX = 4096,      /* bytes of a name or a link's target */
+    TAR_RECORDS_MAX = 1 << 20 /* bytes of one pax header */
+};
+
+enum tar_type {
+    TAR_FILE,
+    TAR_HARD, /* another name of the file that `link` names */
+    TAR_SYMLINK,
+    TAR_CHAR,
+    TAR_BLOCK_DEVICE,
+    TAR_FOLDER,
+    TAR_FIFO,
+    TAR_OTHER /* a type that none of the documents has; its bytes can be read */
+};
+
+struct tar_entry {
+    struct str name,
+        link; /* until the next call; terminated, no NUL in them, name not "" */
+    enum tar_type type;
+    bool sparse;     /* its bytes have holes cut out: they cannot be read, only skipped */
+    uint64_t size;   /* bytes of data; 0 for all but TAR_FILE and TAR_OTHER */
+    uint64_t offset; /* of its data, from the archive's first byte */
+    mode_t mode;     /* 07777 */
+    uint64_t uid, gid;
+    int64_t mtime; /* seconds since 1970 */
+    unsigned major, minor;
+};
+
+struct tar_source {
+    /* At most n bytes to p: how many, 0 at the end, -1 with e. */
+    ssize_t (*read)(void *arg, void *p, size_t n, struct err *e);
+    /* Passes over n bytes that may not all be there. 0, or -1 with e. NULL: they are
+     * read. */
+    int (*skip)(void *arg, uint64_t n, struct err *e);
+    void *arg;
+};
+
+struct tar_reader;
+
+struct tar_reader *tar_reader_new(const struct tar_source *source);
+void tar_reader_free(struct tar_reader *r); /* NULL is fine */
+/* The next entry. 1; 0: that was the last; -1 with e. */
+int tar_next(struct tar_reader *r, struct tar_entry *x, struct err *e);
+/* The entry's data: how many bytes, 0 at its end, -1 with e. */
+ssize_t tar_read(struct tar_reader *r, void *p, size_t n, struct err *e);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing tar archives: ustar (POSIX.1-2017, pax, "ustar Interchange Format"),
+ * with a pax header before an entry whose name, link, size, numbers or time do
+ * not fit. The same entries give the same bytes. Nothing is sought in the output.
+ */
+#ifndef OD_ARCHIVE_TAR_WRITE_H
+#define OD_ARCHIVE_TAR_WRITE_H
+
+#include "archive/tar_read.h"
+#include "base/buf.h"
+
+/*
+ * Appends what goes before the entry's data: x->name, link, type, size, mode,
+ * uid, gid, mtime, major, minor count. The name of a folder gets its slash. After
+ * it x->size bytes are to follow, and tar_padding(x->size) zeroes. -1 with e:
+ * out is full (it is unchanged, and 4 KiB and twice the names are enough), or a
+ * name is empty or has a NUL.
+ */
+int tar_add_header(struct buf *out, const struct tar_entry *x, struct err *e);
+static inline unsigned tar_padding(uint64_t size)
+{
+    return (unsigned)(-size % TAR_BLOCK);
+}
+/* Header, data and padding of a file that is in memory. */
+int tar_add_file(struct buf *out, const struct tar_entry *x, struct str data,
+                 struct err *e);
+/* The two blocks at the end. */
+int tar_add_end(struct buf *out, struct err *e);
+
+#endif

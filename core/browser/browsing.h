@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Browsers by name, each with a process of its own (browser/host/host.h); calls to one of
+ * them come one after the other, and its pages stay open between them.
+ *
+ * A browser belongs to the keeper as a kernel does. A call has an id: a worker that takes
+ * over waits for the answer of the call that runs, and the caller that comes back with
+ * the same id gets it; nothing is done twice. The last answer of each browser can be had
+ * again.
+ *
+ *   call: WAITING --its turn--> RUNNING --answer--> done
+ *         RUNNING --its time is over, or it is cancelled--> done: the host says so, and
+ *                   the browser and its pages stay
+ *         RUNNING --the host does not say so, or ended--> done, with an error; the next
+ *                   call starts another process
+ */
+#ifndef OD_BROWSER_BROWSING_H
+#define OD_BROWSER_BROWSING_H
+
+#include "base/json.h"
+#include "engine/engine.h"
+
+enum { BROWSING_TIME_MS = 120000 }; /* of a call that names no time */
+
+struct browsing;
+struct browsing_call;
+
+struct browsing_opts {
+    struct str mode;      /* "": Chromium, or text where there is none; "text" */
+    struct str downloads; /* an absolute folder; "": they are refused */
+    struct str cdp;       /* a browser that runs already, as browser.h has it */
+    struct str task;      /* the page of a task (browser/host/task.h), or "" */
+    struct str cwd, user; /* as a process's */
+};
+
+/*
+ * Last and once; the call is gone when it returns. answer: as browser/host/host.h has it,
+ * borrowed. NULL: e, TIMEOUT, GONE, CANCELLED, or what the host said.
+ */
+typedef void browsing_done_fn(void *owner, const struct json *answer,
+                              const struct err *e);
+
+struct browsing_ask {
+    const char *id;          /* the caller's: the same one again attaches; "": none */
+    const struct json *what; /* borrowed: a request's members without id */
+    int64_t timeout_ms;      /* 0: BROWSING_TIME_MS */
+};
+
+/* The one of that name. NULL: there is none. */
+struct browsing *browsing_lookup(struct engine *en, struct str name);
+/* The same, made if there is none; it starts with its first call. NULL: e. */
+struct browsing *browsing_open(struct engine *en, struct str name,
+                               const struct browsing_opts *o, struct err *e);
+/*
+ * What of mode, downloads and cdp o has and b was not opened with: "text", …; NULL:
+ * nothing, as when o says nothing of it.
+ */
+const char *browsing_differs(const struct browsing *b, const struct browsing_opts *o);
+/* Takes one up from its state at the keeper; its process was resumed before. */
+void browsing_resume(struct engine *en, struct str name, struct str state);
+/* When all were: ends processes that are nobody's. */
+void browsing_resumed(struct engine *en);
+/* Ends it; calls that wait or run are answered with CANCELLED. */
+void browsing_close(struct browsing *b);
+/* Of all: the server ends. */
+void browsing_cancel_all(struct engine *en);
+
+/* NULL: e (LIMIT: too many wait, or it is too long). */
+struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask *q,
+                                   browsing_done_fn *done, void *owner, struct err *e);
+/*
+ * Ends a call. One that waits is done at once, within this, as CANCELLED; one that runs
+ * is done when the host has stopped it, with CANCELLED or, if that was sooner, its
+ * answer.
+ */
+void browsing_cancel(struct browsing_call *c);
+bool browsing_runs(const struct browsing_call *c);
+/* Nobody listens any more. One that waits is never begun; one that runs goes on. */
+void browsing_drop(struct browsing_call *c);
+
+/* {name, state: idle, busy or closed, mode, url, title, idle_ms, pid}, to be freed. */
+struct json *browsing_json(const struct browsing *b);
+
+#endif

@@ -1,0 +1,1051 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The actions. Those on elements first wait in the page until the element can be acted
+ * on (reference/browser.md 1.3), for BROWSER_ELEMENT_MS; errors are in the words that
+ * agents know (1.4).
+ */
+#include "base/clock.h"
+#include "browser/host/own.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { REASON_MS = 200 };
+
+enum need {
+    VISIBLE = 1,
+    STABLE = 2,
+    HIT = 4,
+    ENABLED = 8,
+    EDITABLE = 16,
+    SCROLLED = 32 /* as STABLE, without the wait for a frame */
+};
+
+/* An element, as a call works on it. */
+struct hand {
+    const char *api; /* "Locator.click" */
+    char session[BROWSER_ID], object[256];
+    int64_t node;
+};
+
+/*
+ * "" when it is ready, "late" if that took more than one look, "!…" an error at once,
+ * else what it waits for. Two frames with the same box are stable; where no frame is
+ * drawn, 100 ms stand for one.
+ */
+static const char ready[] =
+    "async function([need],[ms]){const e=this,end=performance.now()+ms;"
+    "const frame=()=>new Promise(r=>{requestAnimationFrame(r);setTimeout(r,100)});"
+    "const box=()=>{const r=e.getBoundingClientRect();"
+    "return [r.x,r.y,r.width,r.height].join()};"
+    "const tag=n=>{let s='<'+n.tagName.toLowerCase();for(const a of n.attributes)"
+    "s+=' '+a.name+'=\"'+a.value.slice(0,60)+'\"';"
+    "return "
+    "s+'>'+(n.textContent||'').trim().slice(0,50)+'</'+n.tagName.toLowerCase()+'>'};"
+    "const look=async()=>{if(!e.isConnected)return 'element was detached from the DOM, "
+    "retrying';"
+    "if(need&1){const r=e.getBoundingClientRect();if(!(r.width>0&&r.height>0)||"
+    "getComputedStyle(e).visibility!=='visible')return 'element is not visible'}"
+    "if(need&8&&(e.matches(':disabled')||e.closest('[aria-disabled=\"true\"]')))"
+    "return 'element is not enabled';"
+    "if(need&16){const n=e.tagName;if(!['INPUT','TEXTAREA','SELECT'].includes(n)&&"
+    "!e.isContentEditable)return '!Error: Element is not an <input>, <textarea>, "
+    "<select> "
+    "or [contenteditable] and does not have a role allowing [aria-readonly]';"
+    "if(e.readOnly)return 'element is not editable'}"
+    "if(need&34)e.scrollIntoViewIfNeeded(true);"
+    "if(need&2){const a=box();await frame();"
+    "if(a!==box())return 'element is not stable'}"
+    "if(need&4){const r=[...e.getClientRects()].find(r=>r.width*r.height>1)||"
+    "e.getBoundingClientRect();const w=e.ownerDocument.defaultView;"
+    "const x=(Math.max(r.left,0)+Math.min(r.right,w.innerWidth))/2,"
+    "y=(Math.max(r.top,0)+Math.min(r.bottom,w.innerHeight))/2;"
+    "const "
+    "h=e.getRootNode().elementFromPoint(x,y)||e.ownerDocument.elementFromPoint(x,y);"
+    "if(!h)return 'element is outside of the viewport';"
+    "if(h!==e&&!e.contains(h)){const l=h.closest('label');"
+    "if(!(l&&l.control===e)&&!(e.control&&e.control===h)&&"
+    "!(h.shadowRoot&&h.shadowRoot.contains(e)))"
+    "return tag(h)+' intercepts pointer events'}}"
+    "return ''};"
+    "for(let late='';;late='late'){const why=await look();if(!why)return late;"
+    "if(why[0]==='!'||performance.now()>=end)"
+    "return why;await new Promise(r=>setTimeout(r,20))}}";
+
+/* Everything in the field is selected: what is inserted takes its place. */
+static const char prepare_fill[] =
+    "function([value]){const e=this,t=(e.type||'').toLowerCase(),n=e.tagName;"
+    "if(n==='SELECT')return '!Error: Element is not an <input>, <textarea> or "
+    "[contenteditable] element';"
+    "if(n==='INPUT'){if(['button','checkbox','file','image','radio','reset','submit',"
+    "'hidden'].includes(t))return '!Error: Input of type \"'+t+'\" cannot be filled';"
+    "if(['color','date','time','datetime-local','month','range','week'].includes(t)){"
+    "e.focus();Object.getOwnPropertyDescriptor(HTMLInputElement.prototype,'value').set"
+    ".call(e,value.trim());if(e.value!==value.trim())return '!Error: Malformed value';"
+    "e.dispatchEvent(new Event('input',{bubbles:true,composed:true}));"
+    "e.dispatchEvent(new Event('change',{bubbles:true}));return 'done'}"
+    "if(t==='number'&&value.trim()&&isNaN(Number(value)))"
+    "return '!Error: Cannot type text into input[type=number]'}"
+    "e.focus();if(n==='INPUT'||n==='TEXTAREA')e.select();else{"
+    "const r=e.ownerDocument.createRange();r.selectNodeContents(e);"
+    "const "
+    "s=e.ownerDocument.defaultView.getSelection();s.removeAllRanges();s.addRange(r)}"
+    "return ''}";
+
+static const char choose[] =
+    "async function(list,[ms]){let e=this;if(e.tagName==='LABEL'&&e.control)e=e.control;"
+    "if(e.tagName!=='SELECT')return '!Error: Element is not a <select> element';"
+    "const end=performance.now()+ms,off=o=>o.disabled||o.closest('optgroup:disabled');"
+    "for(let why;;){const want=[...list],hit=[];"
+    "for(const o of e.options){const i=want.findIndex(v=>o.value===v||o.label===v||"
+    "o.text.trim()===v);if(i<0)continue;hit.push(o);if(e.multiple)want.splice(i,1);else{"
+    "want.length=0;break}}why=want.length?'did not find some options':"
+    "hit.some(off)?'option being selected is not enabled':'';if(!why){"
+    "for(const o of e.options)o.selected=hit.includes(o);e.dispatchEvent(new "
+    "Event('input',{bubbles:true,"
+    "composed:true}));e.dispatchEvent(new Event('change',{bubbles:true}));return ''}"
+    "if(performance.now()>=end)return why;"
+    "await new Promise(r=>setTimeout(r,20))}}";
+
+/* ---- errors ---- */
+
+static int api_error(struct err *e, const char *api, const char *text)
+{
+    return err_set(e, ERR_INVALID, "Error: %s: %.400s", api, text);
+}
+
+static int waited(struct err *e, const char *api, struct str why)
+{
+    return err_set(e, ERR_TIMEOUT,
+                   "TimeoutError: %s: Timeout %dms exceeded.\nCall log:\n  - %.*s", api,
+                   BROWSER_ELEMENT_MS, (int)(why.n > 300 ? 300 : why.n), why.p);
+}
+
+static int no_element(struct err *e, struct str bid)
+{
+    return err_set(e, ERR_NOTFOUND,
+                   "ValueError: Could not find element with bid \"%.*s\"",
+                   (int)(bid.n > 100 ? 100 : bid.n), bid.p);
+}
+
+/* A failure of the browser itself gets a class, as all errors have one. */
+static int broke(struct err *e, const char *api)
+{
+    char text[400];
+    snprintf(text, sizeof(text), "%.390s", e->text);
+    return api_error(e, api, text);
+}
+
+/* ---- elements ---- */
+
+static int resolve(struct browser *b, struct hand *h, const char *api, struct str bid,
+                   struct err *e)
+{
+    struct element *el = browser_element(b, bid);
+    *h = (struct hand){.api = api};
+    if (!el || !browser_session(b, str_of(el->document->session)))
+        return no_element(e, bid);
+    memcpy(h->session, el->document->session, sizeof(h->session));
+    h->node = el->node;
+    struct json *p = json_object();
+    json_put_int(p, "backendNodeId", h->node);
+    json_put_z(p, "objectGroup", "od");
+    struct json *j = browser_ask(b, str_of(h->session), "DOM.resolveNode", p, e);
+    struct str id = json_str(json_get(json_get(j, "result"), "object"), "objectId", "");
+    bool ok = id.n > 0 && id.n < sizeof(h->object);
+    if (ok)
+        memcpy(h->object, id.p, id.n);
+    json_free(j);
+    return ok ? 0 : no_element(e, bid);
+}
+
+/* Begins a function on the element, with up to three arguments (taken). The call's id. */
+static int begin(struct browser *b, const struct hand *h, const char *function,
+                 struct json *const take[3])
+{
+    struct json *p = json_object(), *args = json_array();
+    for (int i = 0; i < 3; i++) {
+        struct json *a = json_object();
+        if (take[i])
+            json_put(a, "value", take[i]);
+        json_push(args, a);
+    }
+    json_put_z(p, "functionDeclaration", function);
+    json_put_z(p, "objectId", h->object);
+    json_put(p, "arguments", args);
+    json_put_bool(p, "returnByValue", true);
+    json_put_bool(p, "awaitPromise", true);
+    json_put_bool(p, "userGesture", true);
+    return cdp_send(&b->cdp, str_of(h->session), "Runtime.callFunctionOn", p);
+}
+
+/* What came of it: its text, or "". */
+static int finish(struct browser *b, const struct hand *h, int id, struct buf *answer,
+                  struct err *e)
+{
+    struct json *j = cdp_wait(&b->cdp, id, browser_in(BROWSER_CALL_MS), e);
+    buf_reset(answer);
+    buf_adds(answer,
+             str_sub(json_str(json_get(json_get(j, "result"), "result"), "value", ""), 0,
+                     answer->max));
+    bool threw = json_has(json_get(j, "result"), "exceptionDetails");
+    if (!j)
+        return broke(e, h->api);
+    json_free(j);
+    return threw ? api_error(e, h->api, "the page's own scripts stand in the way") : 0;
+}
+
+static int apply(struct browser *b, const struct hand *h, const char *function,
+                 struct json *one, struct json *two, struct buf *answer, struct err *e)
+{
+    int id = begin(b, h, function, (struct json *[3]){one, two, NULL});
+    return finish(b, h, id, answer, e);
+}
+
+/* An argument: a list of one, which the functions take apart. */
+static struct json *number_json(int64_t v)
+{
+    struct json *a = json_array();
+    json_push_int(a, v);
+    return a;
+}
+
+/* What a function of ours answered: an error, a wait that was too long, or neither. */
+static int judge(const struct hand *h, const struct buf *answer, struct err *e)
+{
+    struct str s = buf_str(answer);
+    if (s.n == 0 || str_eq(s, STR("done")) || str_eq(s, STR("late")))
+        return 0;
+    if (s.p[0] == '!')
+        return api_error(e, h->api, buf_z(answer) + 1);
+    return waited(e, h->api, s);
+}
+
+static int begin_ready(struct browser *b, const struct hand *h, int need, int ms)
+{
+    return begin(b, h, ready,
+                 (struct json *[3]){number_json(need), number_json(ms), NULL});
+}
+
+static int await_ready(struct browser *b, const struct hand *h, int need, struct err *e)
+{
+    struct buf answer = BUF_INIT(1024);
+    int id = begin_ready(b, h, need, BROWSER_ELEMENT_MS);
+    int r = finish(b, h, id, &answer, e);
+    if (r == 0)
+        r = judge(h, &answer, e);
+    buf_release(&answer);
+    return r;
+}
+
+static int begin_point(struct browser *b, const struct hand *h)
+{
+    struct json *p = json_object();
+    json_put_int(p, "backendNodeId", h->node);
+    return cdp_send(&b->cdp, str_of(h->session), "DOM.getContentQuads", p);
+}
+
+/* The middle of its first box that has an area, within the viewport of its session. */
+static int finish_point(struct browser *b, const struct hand *h, int id, double *x,
+                        double *y, struct err *e)
+{
+    struct json *j = cdp_wait(&b->cdp, id, browser_in(BROWSER_CALL_MS), e);
+    const struct json *quads = json_get(json_get(j, "result"), "quads");
+    int r = -1;
+    for (const struct json *q = json_first(quads); q && r < 0; q = json_next(q)) {
+        double v[8] = {0}, left = 1e9, right = 0, top = 1e9, bottom = 0;
+        int i = 0;
+        for (const struct json *n = json_first(q); n && i < 8; n = json_next(n), i++)
+            v[i] = json_num_value(n, 0);
+        for (i = 0; i < 8; i += 2) {
+            left = v[i] < left ? v[i] : left;
+            right = v[i] > right ? v[i] : right;
+            top = v[i + 1] < top ? v[i + 1] : top;
+            bottom = v[i + 1] > bottom ? v[i + 1] : bottom;
+        }
+        left = left < 0 ? 0 : left;
+        top = top < 0 ? 0 : top;
+        right = right > b->width ? b->width : right;
+        bottom = bottom > b->height ? b->height : bottom;
+        if ((right - left) * (bottom - top) <= 1)
+            continue;
+        *x = (left + right) / 2;
+        *y = (top + bottom) / 2;
+        r = 0;
+    }
+    json_free(j);
+    return r < 0 ? waited(e, h->api, STR("element is not visible")) : 0;
+}
+
+static int point(struct browser *b, const struct hand *h, double *x, double *y,
+                 struct err *e)
+{
+    return finish_point(b, h, begin_point(b, h), x, y, e);
+}
+
+/* ---- arguments ---- */
+
+static struct str text_of(const struct browse_value *v)
+{
+    return v && v->kind == BROWSE_STR ? v->text : STR("");
+}
+
+static double number_of(const struct browse_value *v, double dflt)
+{
+    return v && (v->kind == BROWSE_INT || v->kind == BROWSE_REAL) ? v->number : dflt;
+}
+
+static const char *button_of(const struct browse_value *v, const char *api, struct err *e)
+{
+    static const char *const names[] = {"left", "right", "middle"};
+    for (int i = 0; v && i < 3; i++) {
+        if (str_eq(text_of(v), str_of(names[i])))
+            return names[i];
+    }
+    if (!v)
+        return names[0];
+    api_error(e, api, "button: expected one of (left|right|middle)");
+    return NULL;
+}
+
+static int modifiers_of(const struct browse_value *v, const char *api, struct err *e)
+{
+    static const char *const names[] = {"Alt", "Control", "Meta", "Shift",
+                                        "ControlOrMeta"};
+    static const int bits[] = {1, 2, 4, 8, 2};
+    int all = 0, at = 0;
+    char text[160];
+    if (!v || v->kind == BROWSE_NONE)
+        return 0;
+    if (v->kind != BROWSE_LIST && v->kind != BROWSE_TUPLE) {
+        snprintf(text, sizeof(text), "modifiers: expected array, got %s",
+                 v->kind == BROWSE_STR    ? "string"
+                 : v->kind == BROWSE_BOOL ? "boolean"
+                 : v->kind == BROWSE_DICT ? "object"
+                                          : "number");
+        return api_error(e, api, text);
+    }
+    for (const struct browse_value *i = v->items; i; i = i->next, at++) {
+        int k = 0;
+        while (k < 5 && !str_eq(text_of(i), str_of(names[k])))
+            k++;
+        if (k == 5) {
+            snprintf(
+                text, sizeof(text),
+                "modifiers[%d]: expected one of (Alt|Control|ControlOrMeta|Meta|Shift)",
+                at);
+            return api_error(e, api, text);
+        }
+        all |= bits[k];
+    }
+    return all;
+}
+
+/* ---- element actions ---- */
+
+/* Their keys, down (1) or up (2), in the order that Playwright has. */
+static int press_modifiers(struct browser *b, struct str session, int bits, int step,
+                           struct err *e)
+{
+    static const char *const names[] = {"Alt", "Control", "Meta", "Shift"};
+    for (int i = 0; i < 4; i++) {
+        if ((bits & 1 << i) && browser_keys(b, session, str_of(names[i]), step, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int move_to(struct browser *b, const struct hand *h, struct err *e)
+{
+    double x, y;
+    if (point(b, h, &x, &y, e) < 0)
+        return -1;
+    return browser_move(b, str_of(h->session), x, y, e) < 0 ? broke(e, h->api) : 0;
+}
+
+/*
+ * Waits until the element is ready, and brings the pointer there. A pointer's move takes
+ * a frame, and so does seeing that nothing moves: what looks ready gets both at once.
+ */
+static int aim(struct browser *b, const struct hand *h, int need, struct err *e)
+{
+    struct err first = ERR_INIT;
+    if (b->held[0]) /* the move may begin a drag, or is one */
+        return await_ready(b, h, need, e) < 0 ? -1 : move_to(b, h, e);
+    struct buf answer = BUF_INIT(1024);
+    double x, y;
+    int looked = begin_ready(b, h, (need & ~STABLE) | SCROLLED, 0);
+    int pointed = begin_point(b, h);
+    bool sure = finish(b, h, looked, &answer, &first) == 0 && answer.n == 0;
+    if (finish_point(b, h, pointed, &x, &y, &first) < 0 || !sure) {
+        buf_release(&answer);
+        return await_ready(b, h, need, e) < 0 ? -1 : move_to(b, h, e);
+    }
+    looked = begin_ready(b, h, need, BROWSER_ELEMENT_MS);
+    int moved = browser_begin_move(b, str_of(h->session), x, y);
+    int r = finish(b, h, looked, &answer, e);
+    if (browser_finish_move(b, moved, &first) < 0 && r == 0) {
+        *e = first;
+        r = broke(e, h->api);
+    }
+    if (r == 0)
+        r = judge(h, &answer, e);
+    if (r == 0 && answer.n > 0)
+        r = move_to(b, h, e);
+    buf_release(&answer);
+    return r;
+}
+
+static int do_click(struct browser *b, const struct browse_bound *a, int count,
+                    struct err *e)
+{
+    const char *api = count > 1 ? "Locator.dblclick" : "Locator.click";
+    struct hand h;
+    const char *button = button_of(a->arg[1], api, e);
+    int modifiers = button ? modifiers_of(a->arg[2], api, e) : -1, held = b->modifiers;
+    if (modifiers < 0 || resolve(b, &h, api, a->arg[0]->text, e) < 0)
+        return -1;
+    if (press_modifiers(b, str_of(h.session), modifiers, 1, e) < 0)
+        return broke(e, api);
+    int r = aim(b, &h, VISIBLE | STABLE | HIT | ENABLED, e);
+    if (r == 0 && browser_clicks(b, str_of(h.session), button, count, e) < 0)
+        r = broke(e, api);
+    if (press_modifiers(b, str_of(h.session), modifiers, 2, e) < 0 && r == 0)
+        r = broke(e, api);
+    b->modifiers = held;
+    return r;
+}
+
+static int do_hover(struct browser *b, struct hand *h, const char *api, struct str bid,
+                    int need, struct err *e)
+{
+    return resolve(b, h, api, bid, e) < 0 ? -1 : aim(b, h, need, e);
+}
+
+static int do_fill(struct browser *b, struct str bid, struct str value, const char *api,
+                   struct err *e)
+{
+    struct hand h;
+    struct buf answer = BUF_INIT(1024), both = BUF_INIT(16 << 10);
+    /* In one call: nothing of the page comes between. */
+    buf_addf(&both,
+             "async function(need,ms,value){const why=await(%s).call(this,need,ms);"
+             "return why&&why!=='late'?why:(%s).call(this,value)}",
+             ready, prepare_fill);
+    int r = resolve(b, &h, api, bid, e);
+    if (r == 0) {
+        struct json *v = json_array();
+        json_push_str(v, value);
+        int id = begin(b, &h, buf_z(&both),
+                       (struct json *[3]){number_json(VISIBLE | ENABLED | EDITABLE),
+                                          number_json(BROWSER_ELEMENT_MS), v});
+        r = finish(b, &h, id, &answer, e);
+    }
+    buf_release(&both);
+    if (r == 0)
+        r = judge(&h, &answer, e);
+    if (r == 0 && answer.n == 0 && value.n == 0) {
+        r = browser_keys(b, str_of(h.session), STR("Delete"), 3, e) < 0 ? broke(e, api)
+                                                                        : 0;
+    } else if (r == 0 && answer.n == 0) {
+        struct json *p = json_object();
+        json_put_str(p, "text", value);
+        struct json *j = browser_ask(b, str_of(h.session), "Input.insertText", p, e);
+        r = j ? 0 : broke(e, api);
+        json_free(j);
+    }
+    buf_release(&answer);
+    return r;
+}
+
+/*
+ * Whether it is checked: on, off; radio, which is on and which a click leaves so; none.
+ * Once `ms` are over, or it is what is wanted. What is gone was replaced by its page.
+ */
+static const char is_checked[] =
+    "async function([want],[ms]){let e=this;if(e.tagName==='LABEL'&&e.control)"
+    "e=e.control;const r=e.getAttribute('role'),own=e.tagName==='INPUT'&&"
+    "['checkbox','radio'].includes(e.type);if(!own&&!['checkbox','radio','switch',"
+    "'menuitemcheckbox','menuitemradio','option','treeitem'].includes(r))return 'none';"
+    "for(const end=performance.now()+ms;;){if(!e.isConnected)return want;"
+    "const on=own?e.checked:e.getAttribute('aria-checked')==='true';"
+    "const is=on?((own?e.type:r)==='radio'&&want==='off'?'radio':'on'):'off';"
+    "if(is===want||performance.now()>=end)return is;"
+    "await new Promise(r=>setTimeout(r,20))}}";
+
+/* answer: what is_checked says. */
+static int look_checked(struct browser *b, const struct hand *h, bool want, int ms,
+                        struct buf *answer, struct err *e)
+{
+    struct json *list = json_array();
+    json_push_str(list, str_of(want ? "on" : "off"));
+    buf_reset(answer);
+    return apply(b, h, is_checked, list, number_json(ms), answer, e);
+}
+
+static int do_check(struct browser *b, const struct browse_bound *a, bool on,
+                    struct err *e)
+{
+    struct hand h;
+    struct buf answer = BUF_INIT(64);
+    struct str want = str_of(on ? "on" : "off");
+    struct browse_bound click = {.arg = {a->arg[0]}};
+    const char *api = on ? "Locator.check" : "Locator.uncheck", *wrong = NULL;
+    int r = resolve(b, &h, api, a->arg[0]->text, e);
+    if (r == 0)
+        r = look_checked(b, &h, on, 0, &answer, e);
+    if (r == 0 && str_eq(buf_str(&answer), STR("none")))
+        wrong = "Error: Not a checkbox or radio button";
+    else if (r == 0 && str_eq(buf_str(&answer), STR("radio")))
+        wrong = "Error: Cannot uncheck radio button. Radio buttons can only be unchecked "
+                "by selecting another radio button in the same group.";
+    else if (r == 0 && !str_eq(buf_str(&answer), want)) {
+        r = do_click(b, &click, 1, e);
+        /* A page that went elsewhere did what the click was for. */
+        if (r == 0 && look_checked(b, &h, on, BROWSER_ELEMENT_MS, &answer, e) == 0 &&
+            !str_eq(buf_str(&answer), want))
+            wrong = "Error: Clicking the checkbox did not change its state";
+    }
+    buf_release(&answer);
+    return r == 0 && wrong ? api_error(e, api, wrong) : r;
+}
+
+static int do_select(struct browser *b, const struct browse_bound *a, struct err *e)
+{
+    struct hand h;
+    struct buf answer = BUF_INIT(1024);
+    const char *api = "Locator.select_option";
+    struct json *list = json_array();
+    const struct browse_value *v = a->arg[1];
+    if (v->kind == BROWSE_STR)
+        json_push_str(list, v->text);
+    for (const struct browse_value *i = v->items; i; i = i->next)
+        json_push_str(list, text_of(i));
+    int r = resolve(b, &h, api, a->arg[0]->text, e);
+    if (r == 0)
+        r = await_ready(b, &h, VISIBLE | ENABLED, e);
+    if (r == 0)
+        r = apply(b, &h, choose, list, number_json(BROWSER_ELEMENT_MS), &answer, e);
+    else
+        json_free(list);
+    if (r == 0)
+        r = judge(&h, &answer, e);
+    buf_release(&answer);
+    return r;
+}
+
+static int focus(struct browser *b, struct hand *h, const char *api, struct str bid,
+                 struct err *e)
+{
+    struct buf answer = BUF_INIT(16);
+    int r = resolve(b, h, api, bid, e);
+    if (r == 0)
+        r = apply(b, h, "function(){this.focus();return ''}", NULL, NULL, &answer, e);
+    buf_release(&answer);
+    return r;
+}
+
+static int do_press(struct browser *b, const struct browse_bound *a, struct err *e)
+{
+    struct hand h;
+    if (focus(b, &h, "Locator.press", a->arg[0]->text, e) < 0)
+        return -1;
+    return browser_keys(b, str_of(h.session), text_of(a->arg[1]), 3, e) < 0
+               ? broke(e, "Locator.press")
+               : 0;
+}
+
+static int do_drag(struct browser *b, const struct browse_bound *a, struct err *e)
+{
+    struct hand from, to;
+    if (do_hover(b, &from, "Locator.hover", a->arg[0]->text, VISIBLE | STABLE | HIT, e) <
+        0)
+        return -1;
+    browser_hold(b, str_of(from.session));
+    if (browser_press(b, str_of(from.session), "left", 1, true, e) < 0)
+        return broke(e, "Mouse.down");
+    int r = do_hover(b, &to, "Locator.hover", a->arg[1]->text, VISIBLE | STABLE, e);
+    struct err late = ERR_INIT;
+    browser_press(b, str_of(r < 0 ? from.session : to.session), "left", 1, false, &late);
+    return r;
+}
+
+static int add_file(struct json *list, struct str name, struct err *e)
+{
+    char path[PATH_MAX], full[PATH_MAX];
+    snprintf(path, sizeof(path), "%.*s", (int)(name.n < PATH_MAX ? name.n : 0), name.p);
+    if (!realpath(path, full) || access(full, R_OK) < 0)
+        return err_set(e, ERR_NOTFOUND, "FileNotFoundError: [Errno %d] %s: '%.300s'",
+                       errno, strerror(errno), path);
+    json_push_str(list, str_of(full));
+    return 0;
+}
+
+/* The files of a value, as absolute paths. NULL: one is not there. */
+static struct json *file_list(const struct browse_value *v, struct err *e)
+{
+    struct json *list = json_array();
+    int r = v->kind == BROWSE_STR ? add_file(list, v->text, e) : 0;
+    for (const struct browse_value *i = v->items; i && r == 0; i = i->next)
+        r = add_file(list, text_of(i), e);
+    if (r == 0)
+        return list;
+    json_free(list);
+    return NULL;
+}
+
+/* Takes the list. -1: e has Chromium's own words. */
+static int set_files(struct browser *b, struct str session, int64_t node,
+                     struct json *take, struct err *e)
+{
+    struct json *p = json_object();
+    json_put(p, "files", take);
+    json_put_int(p, "backendNodeId", node);
+    struct json *j = browser_ask(b, session, "DOM.setFileInputFiles", p, e);
+    int rc = j ? 0 : -1;
+    json_free(j);
+    return rc;
+}
+
+static void intercept_choosers(struct browser *b, struct str session, bool on)
+{
+    struct json *p = json_object();
+    json_put_bool(p, "enabled", on);
+    cdp_tell(&b->cdp, session, "Page.setInterceptFileChooserDialog", p);
+    b->chooser.node = 0;
+    b->chooser.many = false;
+}
+
+/*
+ * Behind a click with intercept_choosers on: the page's file chooser gets the files
+ * (taken). clicked: how that went.
+ */
+static int use_chooser(struct browser *b, struct str session, int clicked,
+                       struct json *take, struct err *e)
+{
+    int64_t end = browser_in(BROWSER_ELEMENT_MS);
+    char in[BROWSER_ID];
+    snprintf(in, sizeof(in), "%.*s", STR_ARG(session));
+    while (clicked == 0 && !b->chooser.node && cdp_turn(&b->cdp, end) > 0)
+        ;
+    int64_t node = b->chooser.node;
+    bool many = b->chooser.many;
+    intercept_choosers(b, str_of(in), false);
+    if (clicked < 0 || !node || (!many && json_count(take) > 1)) {
+        bool several = clicked == 0 && node;
+        json_free(take);
+        return clicked < 0 ? clicked
+               : several
+                   ? api_error(
+                         e, "FileChooser.set_files",
+                         "Error: Non-multiple file input can only accept single file")
+                   : err_set(e, ERR_TIMEOUT,
+                             "TimeoutError: Timeout %dms exceeded while waiting for "
+                             "event \"filechooser\"",
+                             BROWSER_ELEMENT_MS);
+    }
+    return set_files(b, str_of(in), node, take, e) < 0 ? broke(e, "FileChooser.set_files")
+                                                       : 0;
+}
+
+/* CDP leaves a field as it is that is given no files. */
+static int clear_files(struct browser *b, const struct hand *h, struct err *e)
+{
+    static const char clear[] =
+        "function(){if(this.tagName!=='INPUT'||this.type!=='file')"
+        "return '!Error: Node is not an HTMLInputElement';"
+        "this.files=new DataTransfer().files;"
+        "this.dispatchEvent(new Event('input',{bubbles:true,composed:true}));"
+        "this.dispatchEvent(new Event('change',{bubbles:true}));return ''}";
+    struct buf answer = BUF_INIT(256);
+    int r = apply(b, h, clear, NULL, NULL, &answer, e);
+    if (r == 0)
+        r = judge(h, &answer, e);
+    buf_release(&answer);
+    return r;
+}
+
+/* A field of files takes them at once, also a hidden one; others open a chooser. */
+static int do_upload(struct browser *b, const struct browse_bound *a, struct err *e)
+{
+    struct hand h;
+    struct err first = ERR_INIT;
+    struct json *list = file_list(a->arg[1], e);
+    if (!list || resolve(b, &h, "Locator.set_input_files", a->arg[0]->text, e) < 0) {
+        json_free(list);
+        return -1;
+    }
+    if (json_count(list) == 0) {
+        json_free(list);
+        return clear_files(b, &h, e);
+    }
+    if (set_files(b, str_of(h.session), h.node, list, &first) == 0)
+        return 0;
+    if (str_find(str_of(first.text), STR("file input")) < 0) {
+        *e = first;
+        return broke(e, h.api);
+    }
+    struct browse_bound click = {.arg = {a->arg[0]}};
+    if (!(list = file_list(a->arg[1], e)))
+        return -1;
+    intercept_choosers(b, str_of(h.session), true);
+    int clicked = do_click(b, &click, 1, e);
+    return use_chooser(b, str_of(h.session), clicked, list, e);
+}
+
+static int do_mouse_upload(struct browser *b, const struct browse_bound *a, struct err *e)
+{
+    struct str session = browser_session_of(b->active);
+    struct json *list = file_list(a->arg[2], e);
+    if (!list)
+        return -1;
+    intercept_choosers(b, session, true);
+    int clicked = browser_move(b, session, number_of(a->arg[0], 0),
+                               number_of(a->arg[1], 0), e);
+    if (clicked == 0)
+        clicked = browser_clicks(b, session, "left", 1, e);
+    if (clicked < 0)
+        broke(e, "Mouse.click");
+    return use_chooser(b, browser_session_of(b->active), clicked, list, e);
+}
+
+/* ---- navigation ---- */
+
+/* Is the active tab's document the one of that loader? NULL: any is. */
+static bool is_at(struct browser *b, const char *loader)
+{
+    struct err e = ERR_INIT;
+    struct str session = browser_session_of(b->active);
+    struct json *j = loader ? browser_ask(b, session, "Page.getFrameTree", NULL, &e)
+                            : NULL;
+    const struct json *tree = json_get(json_get(j, "result"), "frameTree");
+    bool is = !loader ||
+              str_eq(json_str(json_get(tree, "frame"), "loaderId", ""), str_of(loader));
+    json_free(j);
+    return is;
+}
+
+static bool is_loaded(const struct target *t, const char *loader, unsigned moves)
+{
+    return loader ? strcmp(t->loaded, loader) == 0 : t->moves != moves;
+}
+
+/*
+ * Why it broke off comes by another way, perhaps later; never if it was over before the
+ * process that shows it was listened to.
+ */
+static void await_reason(struct browser *b, const char *loader, unsigned moves)
+{
+    int64_t end = browser_in(REASON_MS);
+    while (!b->cut && b->active && !is_loaded(b->active, loader, moves)) {
+        if (cdp_turn(&b->cdp, end) <= 0) {
+            browser_note(b, "the page stopped loading before its end");
+            return;
+        }
+    }
+}
+
+/* was: of the tab, before. A document that breaks off stops loading without the event. */
+static int await_load(struct browser *b, const char *api, const char *loader,
+                      struct target was, struct err *e)
+{
+    int64_t end = browser_in(BROWSER_GOTO_MS);
+    for (;;) {
+        struct target *t = b->active;
+        if (!t || t->crashed)
+            return api_error(e, api, t ? "Page crashed" : "the tab was closed");
+        if (is_loaded(t, loader, was.moves))
+            return 0;
+        if (!t->loading && t->stops != was.stops) {
+            was.stops = t->stops;
+            if (!is_at(b, loader))
+                continue;
+            await_reason(b, loader, was.moves);
+            return 0;
+        }
+        int r = cdp_turn(&b->cdp, end);
+        if (r == 0)
+            return err_set(e, ERR_TIMEOUT, "TimeoutError: %s: Timeout %dms exceeded.",
+                           api, BROWSER_GOTO_MS);
+        if (r < 0)
+            return api_error(e, api, b->cdp.why.text);
+    }
+}
+
+static int do_goto(struct browser *b, struct str url, struct err *e)
+{
+    char text[400], loader[BROWSER_ID] = "";
+    if (!browser_deny_begin(b, url)) {
+        snprintf(text, sizeof(text),
+                 "net::ERR_BLOCKED_BY_ADMINISTRATOR at %.*s: while addresses are denied "
+                 "(--deny, OD_BROWSE_DENY) only http, https, file, data, blob and "
+                 "about:blank are opened",
+                 (int)(url.n > 200 ? 200 : url.n), url.p);
+        return api_error(e, "Page.goto", text);
+    }
+    struct json *p = json_object();
+    struct target was = b->active ? *b->active : (struct target){0};
+    json_put_str(p, "url", url);
+    if (b->active)
+        b->active->crashed = false; /* this brings it back */
+    struct json *j = cdp_call(&b->cdp, browser_session_of(b->active), "Page.navigate", p,
+                              browser_in(BROWSER_GOTO_MS), e);
+    if (!j) {
+        char why[200];
+        snprintf(why, sizeof(why), "%.190s", e->text);
+        snprintf(text, sizeof(text), "%s%s",
+                 e->code == ERR_INVALID ? "Protocol error (Page.navigate): " : "", why);
+        return api_error(e, "Page.goto", text);
+    }
+    const struct json *result = json_get(j, "result");
+    struct str bad = json_str(result, "errorText", ""),
+               id = json_str(result, "loaderId", "");
+    int r = 0;
+    if (json_bool(result, "isDownload", false)) {
+        r = api_error(e, "Page.goto", "Download is starting");
+    } else if (bad.n > 0) {
+        struct buf why = BUF_INIT(1000);
+        browser_deny_explain(b, bad, url, &why);
+        r = api_error(e, "Page.goto", buf_z(&why));
+        buf_release(&why);
+    }
+    bool wait = r == 0 && id.n > 0 && id.n < sizeof(loader);
+    if (wait)
+        memcpy(loader, id.p, id.n);
+    json_free(j);
+    return wait ? await_load(b, "Page.goto", loader, was, e) : r;
+}
+
+/* Where there is nothing to go to, nothing happens. */
+static int do_history(struct browser *b, int step, struct err *e)
+{
+    const char *api = step < 0 ? "Page.go_back" : "Page.go_forward";
+    struct str session = browser_session_of(b->active);
+    struct target was = b->active ? *b->active : (struct target){0};
+    struct json *j = browser_ask(b, session, "Page.getNavigationHistory", NULL, e);
+    if (!j)
+        return broke(e, api);
+    const struct json *result = json_get(j, "result");
+    int64_t at = json_int(result, "currentIndex", 0) + step;
+    const struct json *entry = at < 0 ? NULL : json_first(json_get(result, "entries"));
+    while (entry && at-- > 0)
+        entry = json_next(entry);
+    struct json *p = json_object();
+    json_put_int(p, "entryId", json_int(entry, "id", 0));
+    bool there = entry != NULL;
+    json_free(j);
+    if (!there) {
+        json_free(p);
+        return 0;
+    }
+    j = browser_ask(b, browser_session_of(b->active), "Page.navigateToHistoryEntry", p,
+                    e);
+    if (!j)
+        return broke(e, api);
+    json_free(j);
+    return await_load(b, api, NULL, was, e);
+}
+
+static int do_tab_close(struct browser *b, struct err *e)
+{
+    struct json *p = json_object();
+    char id[BROWSER_ID] = "";
+    if (b->active)
+        memcpy(id, b->active->id, sizeof(id));
+    json_put_z(p, "targetId", id);
+    json_free(browser_ask(b, STR(""), "Target.closeTarget", p, e));
+    int64_t end = browser_in(BROWSER_CALL_MS);
+    while (browser_target(b, str_of(id))) {
+        if (cdp_turn(&b->cdp, end) <= 0)
+            return api_error(e, "Page.close", "the tab does not close");
+    }
+    return b->active ? 0 : browser_new_tab(b, e);
+}
+
+static int do_tab_focus(struct browser *b, const struct browse_value *v, struct err *e)
+{
+    struct target *t = v->kind == BROWSE_INT && v->number > -1e6 && v->number < 1e6
+                           ? browser_page(b, (int64_t)v->number)
+                           : NULL;
+    if (!t)
+        return err_set(e, ERR_NOTFOUND, "IndexError: list index out of range");
+    browser_activate(b, t);
+    return 0;
+}
+
+/* ---- scrolling and waiting ---- */
+
+/* The wheel is acknowledged before anything has moved: the page tells when it has. */
+static int do_scroll(struct browser *b, double dx, double dy, struct err *e)
+{
+    struct str session = browser_session_of(b->active);
+    struct json *p = json_object(), *w = json_object();
+    json_put_z(w, "expression",
+               "new Promise(r=>{addEventListener('scrollend',r,{capture:true,once:true});"
+               "setTimeout(r,300)}).then(()=>1)");
+    json_put_bool(w, "awaitPromise", true);
+    int asked = cdp_send(&b->cdp, session, "Runtime.evaluate", w);
+    json_put_z(p, "type", "mouseWheel");
+    json_put_num(p, "x", b->x);
+    json_put_num(p, "y", b->y);
+    json_put_num(p, "deltaX", dx);
+    json_put_num(p, "deltaY", dy);
+    json_put_int(p, "modifiers", b->modifiers);
+    struct json *j = browser_ask(b, session, "Input.dispatchMouseEvent", p, e);
+    struct err late = ERR_INIT;
+    json_free(cdp_wait(&b->cdp, asked, browser_in(BROWSER_CALL_MS), &late));
+    if (!j)
+        return broke(e, "Mouse.wheel");
+    json_free(j);
+    return 0;
+}
+
+static int do_noop(struct browser *b, double ms, struct err *e)
+{
+    int64_t end = browser_in(ms < 0                 ? 0
+                             : ms > BROWSER_GOTO_MS ? BROWSER_GOTO_MS
+                                                    : (int)ms);
+    while (cdp_turn(&b->cdp, end) > 0)
+        ;
+    return clock_ms() < end ? api_error(e, "Page.wait_for_timeout", "it was interrupted")
+                            : 0;
+}
+
+static int do_say(struct browser *b, const struct browse_value *v, struct err *e)
+{
+    if (v->kind != BROWSE_STR) {
+        struct buf repr = BUF_INIT(200);
+        browse_repr(&repr, v);
+        err_set(e, ERR_INVALID, "ValueError: Forbidden value: %s is not a string",
+                buf_z(&repr));
+        buf_release(&repr);
+        return -1;
+    }
+    if (v->text.n + 1 > buf_room(&b->said))
+        return err_set(e, ERR_LIMIT, "the messages are longer than %zu bytes",
+                       b->said.max);
+    buf_adds(&b->said, v->text);
+    buf_addc(&b->said, '\n');
+    return 0;
+}
+
+/* ---- by coordinate and key ---- */
+
+static int do_mouse(struct browser *b, const struct browse_call *c,
+                    const struct browse_bound *a, struct err *e)
+{
+    struct str s = browser_session_of(b->active);
+    double x = number_of(a->arg[0], 0), y = number_of(a->arg[1], 0);
+    bool drags = c->what == BROWSE_MOUSE_DRAG;
+    const char *button = button_of(drags ? NULL : a->arg[2], "Mouse", e);
+    if (!button || browser_move(b, s, x, y, e) < 0)
+        return button ? broke(e, "Mouse.move") : -1;
+    int r = 0;
+    if (c->what == BROWSE_MOUSE_CLICK || c->what == BROWSE_MOUSE_DBLCLICK)
+        r = browser_clicks(b, s, button, c->what == BROWSE_MOUSE_CLICK ? 1 : 2, e);
+    if (c->what == BROWSE_MOUSE_DOWN || drags)
+        browser_hold(b, s);
+    if (c->what == BROWSE_MOUSE_DOWN || drags)
+        r = browser_press(b, s, button, 1, true, e);
+    if (drags && r == 0)
+        r = browser_move(b, s, number_of(a->arg[2], 0), number_of(a->arg[3], 0), e);
+    if (r == 0 && (c->what == BROWSE_MOUSE_UP || drags))
+        r = browser_press(b, s, button, 1, false, e);
+    return r < 0 ? broke(e, "Mouse") : 0;
+}
+
+static int do_keyboard(struct browser *b, const struct browse_call *c, struct str text,
+                       struct err *e)
+{
+    struct str s = browser_session_of(b->active);
+    if (c->what == BROWSE_KEY_TYPE)
+        return browser_type(b, s, text, e) < 0 ? broke(e, "Keyboard.type") : 0;
+    if (c->what == BROWSE_KEY_INSERT) {
+        struct json *p = json_object();
+        json_put_str(p, "text", text);
+        struct json *j = browser_ask(b, s, "Input.insertText", p, e);
+        if (!j)
+            return broke(e, "Keyboard.insert_text");
+        json_free(j);
+        return 0;
+    }
+    int steps = c->what == BROWSE_KEY_DOWN ? 1 : c->what == BROWSE_KEY_UP ? 2 : 3;
+    const char *api = steps == 1   ? "Keyboard.down"
+                      : steps == 2 ? "Keyboard.up"
+                                   : "Keyboard.press";
+    return browser_keys(b, s, text, steps, e) < 0 ? broke(e, api) : 0;
+}
+
+int browser_do(struct browser *b, const struct browse_call *c, struct err *e)
+{
+    struct browse_bound a;
+    struct hand h;
+    if (browse_bind(&a, c, e) < 0)
+        return -1;
+    struct str one = text_of(a.arg[0]);
+    switch (c->what) {
+    case BROWSE_NOOP:
+        return do_noop(b, number_of(a.arg[0], 1000), e);
+    case BROWSE_SEND_MSG:
+    case BROWSE_INFEASIBLE:
+        return do_say(b, a.arg[0], e);
+    case BROWSE_GOTO:
+        return do_goto(b, one, e);
+    case BROWSE_GO_BACK:
+        return do_history(b, -1, e);
+    case BROWSE_GO_FORWARD:
+        return do_history(b, 1, e);
+    case BROWSE_NEW_TAB:
+        return browser_new_tab(b, e) < 0 ? broke(e, "BrowserContext.new_page") : 0;
+    case BROWSE_TAB_CLOSE:
+        return do_tab_close(b, e);
+    case BROWSE_TAB_FOCUS:
+        return do_tab_focus(b, a.arg[0], e);
+    case BROWSE_CLICK:
+        return do_click(b, &a, 1, e);
+    case BROWSE_DBLCLICK:
+        return do_click(b, &a, 2, e);
+    case BROWSE_HOVER:
+        return do_hover(b, &h, "Locator.hover", one, VISIBLE | STABLE | HIT, e);
+    case BROWSE_FILL:
+        return do_fill(b, one, text_of(a.arg[1]), "Locator.fill", e);
+    case BROWSE_CLEAR:
+        return do_fill(b, one, STR(""), "Locator.clear", e);
+    case BROWSE_CHECK:
+        return do_check(b, &a, true, e);
+    case BROWSE_UNCHECK:
+        return do_check(b, &a, false, e);
+    case BROWSE_SELECT:
+        return do_select(b, &a, e);
+    case BROWSE_PRESS:
+        return do_press(b, &a, e);
+    case BROWSE_FOCUS:
+        return focus(b, &h, "Locator.focus", one, e);
+    case BROWSE_DRAG:
+        return do_drag(b, &a, e);
+    case BROWSE_UPLOAD:
+        return do_upload(b, &a, e);
+    case BROWSE_SCROLL:
+        return do_scroll(b, number_of(a.arg[0], 0), number_of(a.arg[1], 0), e);
+    case BROWSE_SCROLL_AT:
+        b->x = number_of(a.arg[0], 0);
+        b->y = number_of(a.arg[1], 0);
+        return do_scroll(b, number_of(a.arg[2], 0), number_of(a.arg[3], 0), e);
+    case BROWSE_MOUSE_MOVE:
+    case BROWSE_MOUSE_DOWN:
+    case BROWSE_MOUSE_UP:
+    case BROWSE_MOUSE_CLICK:
+    case BROWSE_MOUSE_DBLCLICK:
+    case BROWSE_MOUSE_DRAG:
+        return do_mouse(b, c, &a, e);
+    case BROWSE_MOUSE_UPLOAD:
+        return do_mouse_upload(b, &a, e);
+    case BROWSE_WAIT_FOR:
+        return browser_wait_for(b, &a, e);
+    default:
+        return do_keyboard(b, c, one, e);
+    }
+}

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process beside a browser. It waits in three places: for a line, within a call (the
+ * browser has deadlines for all it is asked), and for its reader to get on. A signal, or
+ * the end of its input, ends each of them (struct halt); the call's own time, or a line
+ * that cancels it, ends the call.
+ */
+#include "browser/host/host_own.h"
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+#include "file/files.h"
+#include "os/file.h"
+#include "os/remove.h"
+#include "os/sig.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    LINE_IN = 16 << 20,
+    ANSWER_MAX = 96 << 20,
+    OFFER_MAX = 64 << 20, /* bytes of a download that is copied */
+    WINDOW = 256 << 10,   /* where the engine gives none */
+    TURN_MS = 10,         /* for the rest of what has begun to come */
+    ALIVE_MS = 5000,      /* for a browser to show that it is */
+    CALM_MS = 2000,       /* for a page, behind a call that was not done */
+};
+
+static const char stem[] = "/od-browsing.";
+
+/* ---- lines ---- */
+
+static void take_line(struct host *h, struct str line);
+
+/* What is there; it is readable. */
+static void read_lines(struct host *h)
+{
+    if (h->in.n == 0)
+        h->came_ms = clock_ms();
+    char *p = buf_reserve(&h->in, 64 << 10);
+    ssize_t n = p ? read(STDIN_FILENO, p, 64 << 10) : 0;
+    if (n > 0)
+        buf_commit(&h->in, (size_t)n);
+    else if (n == 0 || errno != EINTR)
+        h->halt.ended = true;
+}
+
+/* Reads once, waiting for it. */
+static void read_some(struct host *h)
+{
+    struct pollfd fds[4] = {{STDIN_FILENO, POLLIN, 0},
+                            {h->halt.fds[0], POLLIN, 0},
+                            {h->b ? h->b->cdp.from : -1, POLLIN, 0},
+                            {h->b ? h->b->deny.fd : -1, POLLIN, 0}};
+    if (poll(fds, 4, -1) < 0)
+        return;
+    if (fds[1].revents) {
+        h->halt.ended = true;
+        return;
+    }
+    if (fds[0].revents)
+        read_lines(h); /* first: what the browser says looks there too (on_halt) */
+    if (fds[2].revents)
+        cdp_turn(&h->b->cdp, browser_in(TURN_MS));
+    if (fds[3].revents)
+        browser_deny_hear(h->b);
+    if (h->b && h->b->cdp.ended)
+        browser_end(h->b); /* nothing of it is left until somebody asks for it again */
+}
+
+/* One of a line that is for now. */
+static void take_word(struct host *h, struct str line)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(line, &e);
+    uint64_t to = (uint64_t)json_int(j, "read", 0);
+    struct str cancel = json_str(j, "cancel", "");
+    h->seen = to > h->seen && to <= h->sent ? to : h->seen;
+    if (str_eq(json_str(j, "again", ""), str_of(h->id)) && h->id[0])
+        h->again = true;
+    if (cancel.n > 0 && cancel.n <= LIMIT_ID)
+        snprintf(h->cancel, sizeof(h->cancel), "%.*s", STR_ARG(cancel));
+    json_free(j);
+}
+
+/* {"read": N}, {"again": ID}, {"cancel": ID} are for now; the rest waits in the buffer.
+ */
+static void take_news(struct host *h)
+{
+    static const struct str now[] = {
+        {"{\"read\":", 8}, {"{\"again\":", 9}, {"{\"cancel\":", 10}};
+    for (size_t at = 0; at < h->in.n;) {
+        struct str rest = str_n(h->in.p + at, h->in.n - at);
+        long nl = str_chr(rest, '\n');
+        if (nl < 0)
+            return;
+        struct str line = str_sub(rest, 0, (size_t)nl);
+        if (!str_starts(line, now[0]) && !str_starts(line, now[1]) &&
+            !str_starts(line, now[2])) {
+            at += (size_t)nl + 1;
+            continue;
+        }
+        take_word(h, line);
+        size_t n = (size_t)nl + 1;
+        memmove(h->in.p + at, h->in.p + at + n, h->in.n - at - n);
+        buf_truncate(&h->in, h->in.n - n);
+    }
+}
+
+/* Within a call. */
+static void on_halt(struct halt *halt)
+{
+    struct host *h = container_of(halt, struct host, halt);
+    struct pollfd fds[2] = {{halt->fds[0], POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+    if (poll(fds, 2, 0) <= 0)
+        return;
+    halt->ended |= fds[0].revents != 0;
+    if (fds[1].revents && !halt->ended)
+        read_lines(h);
+    take_news(h);
+    halt->cut |= h->calling && strcmp(h->cancel, h->id) == 0;
+}
+
+static void put_out(struct host *h, struct str bytes)
+{
+    while (bytes.n > 0 && !h->halt.ended) {
+        uint64_t room = h->seen + h->window - h->sent;
+        if (room == 0) {
+            read_some(h);
+            take_news(h);
+            continue;
+        }
+        ssize_t n = write(STDOUT_FILENO, bytes.p,
+                          bytes.n < room ? bytes.n : (size_t)room);
+        if (n < 0 && errno != EINTR)
+            h->halt.ended = true; /* nobody takes it */
+        if (n <= 0)
+            continue;
+        h->sent += (uint64_t)n;
+        bytes = str_sub(bytes, (size_t)n, bytes.n);
+    }
+}
+
+static void send_answer(struct host *h, struct json *take)
+{
+    buf_reset(&h->answer);
+    if (json_print(&h->answer, take) < 0) {
+        buf_reset(&h->answer);
+        buf_addf(&h->answer,
+                 "{\"id\":\"%s\",\"failed\":\"what was seen is longer than %d MiB\","
+                 "\"code\":%d}",
+                 h->id, ANSWER_MAX >> 20, ERR_LIMIT);
+    }
+    buf_addc(&h->answer, '\n');
+    json_free(take);
+    put_out(h, buf_str(&h->answer));
+}
+
+/* ---- folders ---- */
+
+/* Only what one of us can have made. */
+static void sweep(const char *dir)
+{
+    struct stat st;
+    const char *at = strstr(dir, stem);
+    if (at && !strchr(at + 1, '/') && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+        st.st_uid == geteuid())
+        remove_tree(dir);
+}
+
+/* All that the browser keeps on disk; it goes by TMPDIR. */
+static void make_dir(struct host *h)
+{
+    const char *folders[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        if (!folders[i] || folders[i][0] != '/')
+            continue;
+        snprintf(h->dir, sizeof(h->dir), "%.4000s%sXXXXXX", folders[i], stem);
+        if (mkdtemp(h->dir)) {
+            setenv("TMPDIR", h->dir, 1);
+            return;
+        }
+    }
+    h->dir[0] = 0;
+}
+
+static void tell_dir(struct host *h)
+{
+    struct json *j = json_object();
+    struct buf line = BUF_INIT(2 * PATH_MAX);
+    json_put_z(j, "dir", h->dir);
+    if (json_print(&line, j) == 0 && buf_addc(&line, '\n') == 0)
+        put_out(h, buf_str(&line));
+    json_free(j);
+    buf_release(&line);
+}
+
+/* ---- the browser ---- */
+
+/* What Chromium leaves behind when it is killed becomes ours. */
+static void reap(void)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+static void drop_browser(struct host *h)
+{
+    browser_close(h->b);
+    reap();
+    h->b = NULL;
+    h->told = false;
+}
+
+/* Is it there, and does it answer? News often come behind what they are about. */
+static bool is_alive(struct host *h)
+{
+    struct err e = ERR_INIT;
+    browser_deny_hear(h->b);
+    struct json *j = cdp_call(&h->b->cdp, STR(""), "Browser.getVersion", NULL,
+                              browser_in(ALIVE_MS), &e);
+    bool alive = j != NULL;
+    json_free(j);
+    return alive;
+}
+
+/* Something to act with: a Chromium, else a reader. */
+static int ensure(struct host *h, struct err *e)
+{
+    const char *which = getenv("OD_BROWSER");
+    struct browser_opts o = {.stop = &h->halt,
+                             .downloads = h->downloads.n ? h->downloads.p : NULL,
+                             .address = h->cdp.n ? h->cdp.p : NULL,
+                             .width = h->task.url.n ? TASK_WIDTH : 0,
+                             .height = h->task.url.n ? TASK_HEIGHT : 0,
+                             .console = true};
+    bool alive = h->b && is_alive(h);
+    if (h->b && !alive && halt_over(&h->halt)) /* it may be */
+        return err_set(e, ERR_TIMEOUT, "the browser did not answer in time");
+    if (h->b && !alive) {
+        buf_addf(&h->news, "the browser %s, and was started anew",
+                 h->b->deny.lost   ? "had lost what keeps it from denied addresses"
+                 : h->b->cdp.ended ? "had ended"
+                                   : "did not answer");
+        drop_browser(h);
+    }
+    if (h->b || h->reading)
+        return 0;
+    reap();
+    if (!h->text && (!which || strcmp(which, "text") != 0)) {
+        h->b = browser_open(&o, e);
+        bool given = h->cdp.n || (which && strstr(which, "://"));
+        if (h->b || given || e->code != ERR_NOTFOUND)
+            return h->b ? 0 : -1;
+    }
+    if (h->task.url.n)
+        return err_set(
+            e, ERR_NOTFOUND,
+            "cannot begin the task at %.*s: there is no Chromium, and its page "
+            "is nothing without one; install it in the image",
+            (int)(h->task.url.n > 300 ? 300 : h->task.url.n), h->task.url.p);
+    struct webtext_spec spec = {.downloads = o.downloads};
+    *e = (struct err)ERR_INIT;
+    h->reading = webreader_open(&h->reader, &spec, &h->halt, e) == 0;
+    return h->reading ? 0 : -1;
+}
+
+/* Behind a call that was not done. A page that says nothing goes, if others can live. */
+static void after_failure(struct host *h)
+{
+    struct err e = ERR_INIT;
+    struct browser *b = h->b;
+    if (!b->cdp.ended && browser_calm(b, CALM_MS))
+        return;
+    if (!b->cdp.ended && b->active) {
+        struct json *p = json_object();
+        json_put_z(p, "targetId", b->active->id);
+        cdp_tell(&b->cdp, STR(""), "Target.closeTarget", p);
+    }
+    bool lives = !b->cdp.ended && is_alive(h) && browser_new_tab(b, &e) == 0;
+    if (h->halt.ended)
+        return;
+    buf_reset(&h->news);
+    if (lives) {
+        buf_addz(&h->news, "the page before did not answer, and its tab was closed");
+        return;
+    }
+    drop_browser(h);
+    buf_addz(&h->news, "the browser was started anew");
+}
+
+/* Does a text name an element? Then bids must have been given. */
+static bool names_element(struct str actions)
+{
+    struct browse_text t;
+    struct err e = ERR_INIT, why = ERR_INIT;
+    bool any = false;
+    browse_parse(&t, actions, &e, &why);
+    for (size_t i = 0; i < t.n; i++)
+        any |= (t.calls[i].what >= BROWSE_CLICK && t.calls[i].what <= BROWSE_UPLOAD) ||
+               t.calls[i].what == BROWSE_WAIT_FOR;
+    browse_text_release(&t);
+    return any;
+}
+
+/* ---- downloads ---- */
+
+static int count_notes(const struct browser *b, struct str begin, struct str *last)
+{
+    int n = 0;
+    for (const struct json *j = json_first(b->notes); j; j = json_next(j)) {
+        struct str s = json_str_value(j, "");
+        if (!str_starts(s, begin))
+            continue;
+        *last = str_sub(s, begin.n, s.n);
+        n++;
+    }
+    return n;
+}
+
+/* By what it begins with, else as its name has it. */
+static const char *ending(struct str path, struct str head)
+{
+    static const struct {
+        struct str head;
+        const char *ending;
+    } known[] = {{STR("%PDF-"), ".pdf"},        {STR("\x89PNG"), ".png"},
+                 {STR("\xff\xd8\xff"), ".jpg"}, {STR("GIF8"), ".gif"},
+                 {STR("PK\x03\x04"), ".zip"},   {STR("\x1f\x8b"), ".gz"}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        if (str_starts(head, known[i].head))
+            return known[i].ending;
+    }
+    const char *dot = strrchr(path.p, '.');
+    return dot && !strchr(dot, '/') && strlen(dot) <= 12 ? dot : "";
+}
+
+/* A copy of a download, its path to out. */
+static void offer_file(struct host *h, const char *path, struct str folder,
+                       struct json *out)
+{
+    struct buf bytes = BUF_INIT(OFFER_MAX), to = BUF_INIT(PATH_MAX);
+    struct err e = ERR_INIT;
+    if (file_read(path, OFFER_MAX, &bytes, &e) < 0)
+        goto out;
+    do {
+        buf_reset(&to);
+        buf_addf(&to, "%.*s/file_%u%s", STR_ARG(folder), ++h->offered,
+                 ending(str_of(path), buf_str(&bytes)));
+    } while (access(buf_z(&to), F_OK) == 0);
+    if (files_replace(buf_z(&to), buf_str(&bytes), &(struct files_put){.mode = 0644},
+                      &e) == 0)
+        json_put_str(out, "offered", buf_str(&to));
+    else
+        buf_addf(&h->news, "%s", e.text);
+out:
+    buf_release(&bytes);
+    buf_release(&to);
+}
+
+/* What the action has downloaded, when it failed for that. */
+static void offer(struct host *h, struct str folder, struct json *out)
+{
+    struct str done = {0};
+    browser_finish_downloads(h->b, BROWSER_STALLED_MS);
+    count_notes(h->b, STR("a download is complete: "), &done);
+    if (done.n)
+        offer_file(h, done.p, folder, out);
+}
+
+/* ---- calls ---- */
+
+/*
+ * What the call's time, or who cancelled it, has ended: in an action of did, if that has
+ * some that were not done, else where.
+ */
+static int cut(const struct host *h, const char *where, const struct browse_progress *did,
+               struct err *e)
+{
+    bool cancelled = h->halt.cut || h->halt.ended;
+    char what[64] = "the call was cancelled", at[160];
+    if (!cancelled)
+        snprintf(what, sizeof(what), "the call was not done within %g s",
+                 (double)h->within_ms / 1000);
+    snprintf(at, sizeof(at), "%s", where);
+    if (did && did->done < did->all)
+        snprintf(at, sizeof(at), "in action %zu of %zu, %.*s; %zu done before it",
+                 did->done + 1, did->all, STR_ARG(did->name), did->done);
+    else if (did && did->all)
+        snprintf(at, sizeof(at), "%s; %zu of %zu actions done", where, did->done,
+                 did->all);
+    return err_set(e, cancelled ? ERR_CANCELLED : ERR_TIMEOUT, "%s: %s; %s", what, at,
+                   h->b || h->reading ? "its pages stay open as far as they answer"
+                                      : "the next call starts the browser");
+}
+
+static const char looking[] = "while the page was looked at";
+
+static int act_and_read(struct host *h, const struct json *q, struct json *out,
+                        struct err *e)
+{
+    struct str first = json_str(q, "first", ""), actions = json_str(q, "actions", "");
+    h->reader.why = (struct err)ERR_INIT;
+    int rc = first.n ? webreader_act(&h->reader, first) : 0;
+    if (rc == 0 && actions.n)
+        rc = webreader_act(&h->reader, actions);
+    if (rc < 0 && halt_over(&h->halt))
+        return cut(h, looking, &h->reader.did, e);
+    struct str folder = json_str(q, "offer", "");
+    if (rc < 0 && folder.n && webtext_saved(h->reader.web))
+        offer_file(h, webtext_saved(h->reader.web), folder, out);
+    host_see_reader(h, q, out);
+    return 0;
+}
+
+/* Elements that it names have bids before it. 1: an action failed; -1: e. */
+static int act(struct host *h, struct str actions, struct err *e)
+{
+    struct browser_seen seen;
+    if (!h->told && names_element(actions)) {
+        int rc = browser_see(h->b, &(struct browser_look){.tree = true}, &seen, e);
+        browser_seen_release(&seen);
+        if (rc < 0)
+            return -1;
+    }
+    return browser_act(h->b, actions) < 0;
+}
+
+static int act_and_see(struct host *h, const struct json *q, struct json *out,
+                       struct err *e)
+{
+    struct str first = json_str(q, "first", ""), actions = json_str(q, "actions", "");
+    struct str folder = json_str(q, "offer", "");
+    struct browse_progress *did = NULL;
+    int rc = 0;
+    if (ensure(h, e) < 0)
+        return !halt_over(&h->halt) ? -1
+               : h->b               ? cut(h, "the browser did not answer", NULL, e)
+                                    : cut(h, "while it was started", NULL, e);
+    if (h->task.url.n && !h->task.begun && browser_task_begin(&h->task, h->b, e) < 0)
+        return halt_over(&h->halt) ? cut(h, "while the task was begun", NULL, e) : -1;
+    if (json_bool(q, "task", false)) {
+        json_put_str(out, "goal", buf_str(&h->task.goal));
+        json_put_str(out, "rewards", buf_str(&h->task.rewards));
+        return 0;
+    }
+    if (h->reading)
+        return act_and_read(h, q, out, e);
+    browser_read_documents(h->b, json_bool(json_get(q, "look"), "documents", false));
+    if (first.n) {
+        rc = act(h, first, e);
+        h->told = false;
+    }
+    if (rc == 0 && actions.n)
+        rc = act(h, actions, e);
+    if (rc >= 0 && (first.n || actions.n)) {
+        if (h->task.begun)
+            browser_task_judge(&h->task, h->b);
+        did = &h->b->did;
+        if (did->done < did->all && halt_over(&h->halt))
+            return cut(h, looking, did, e);
+        if (rc > 0 && folder.n)
+            offer(h, folder, out);
+        rc = 0;
+    } else if (rc == 0) { /* those of the call before were told */
+        buf_reset(&h->b->error);
+        buf_reset(&h->b->said);
+    }
+    if (rc == 0)
+        rc = host_see_browser(h, q, out, e);
+    return rc < 0 && halt_over(&h->halt) ? cut(h, looking, did, e) : rc;
+}
+
+static void put_task(const struct host *h, struct json *out)
+{
+    struct buf kept = BUF_INIT(TASK_KEPT_MAX + 1);
+    browser_task_keep(&h->task, &kept);
+    if (kept.n)
+        json_put_str(out, "task", buf_str(&kept));
+    buf_release(&kept);
+}
+
+static void call(struct host *h, const struct json *q, struct str id)
+{
+    struct json *out = json_object();
+    struct err e = ERR_INIT;
+    int64_t within = json_int(q, "within", 0);
+    memcpy(h->id, id.p, id.n);
+    h->id[id.n] = 0;
+    json_put_str(out, "id", id);
+    h->within_ms = within;
+    h->halt.end_ms = within > 0 ? h->came_ms + within : 0; /* it may have waited for us */
+    h->halt.cut = strcmp(h->cancel, h->id) == 0;
+    h->calling = true;
+    bool failed = act_and_see(h, q, out, &e) < 0;
+    if (failed) {
+        json_free(out);
+        out = json_object();
+        json_put_str(out, "id", id);
+        json_put_z(out, "failed", e.text);
+        json_put_int(out, "code", e.code);
+    }
+    put_task(h, out);
+    h->halt.end_ms = 0;
+    h->halt.cut = h->again = h->calling = false;
+    h->cancel[0] = 0;
+    send_answer(h, out);
+    if (failed && h->b && !h->halt.ended && (h->task.begun || !h->task.url.n))
+        after_failure(h);
+}
+
+static void take_line(struct host *h, struct str line)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(line, &e);
+    struct str id = json_str(j, "id", "");
+    if (id.n > 0 && id.n <= LIMIT_ID)
+        call(h, j, id);
+    json_free(j);
+}
+
+static void work(struct host *h)
+{
+    while (!h->halt.ended) {
+        take_news(h);
+        if (h->again) {
+            h->again = false;
+            put_out(h, STR("\n")); /* the reader may be within a line that it lost */
+            put_out(h, buf_str(&h->answer));
+            continue;
+        }
+        long nl = str_chr(buf_str(&h->in), '\n');
+        if (nl < 0) {
+            read_some(h);
+            continue;
+        }
+        struct buf line = BUF_INIT(LINE_IN);
+        buf_add(&line, h->in.p, (size_t)nl);
+        buf_consume(&h->in, (size_t)nl + 1);
+        take_line(h, buf_str(&line));
+        buf_release(&line);
+    }
+}
+
+int browser_host_run(const char *options)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    struct err e = ERR_INIT;
+    struct host *h = xnew(struct host);
+    struct json *o = json_parse(str_of(options), &e);
+    signal(SIGPIPE, SIG_IGN);
+    h->halt = (struct halt){.fds = {sig_open(signals, 3), STDIN_FILENO}, .look = on_halt};
+    buf_init(&h->in, LINE_IN);
+    buf_init(&h->answer, ANSWER_MAX);
+    buf_init(&h->news, 4096);
+    h->text = str_eq(json_str(o, "mode", ""), STR("text"));
+    h->downloads = json_str(o, "downloads", "");
+    h->cdp = json_str(o, "cdp", "");
+    browser_task_init(&h->task, json_str(o, "task", ""));
+    browser_task_take(&h->task, json_str(o, "kept", ""));
+    int64_t window = json_int(o, "window", WINDOW);
+    h->window = window >= 4096 ? (uint64_t)window : WINDOW;
+    sweep(json_str(o, "sweep", "").p);
+    make_dir(h);
+    tell_dir(h);
+    work(h);
+    drop_browser(h);
+    if (h->reading)
+        webreader_close(&h->reader);
+    if (h->dir[0])
+        sweep(h->dir);
+    buf_release(&h->in);
+    buf_release(&h->answer);
+    buf_release(&h->news);
+    browser_task_release(&h->task);
+    json_free(o);
+    free(h);
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process beside one browser (`od-browser`): it starts a Chromium, or reads pages
+ * by itself where there is none, and does what lines ask it for. The keeper owns it as
+ * it owns any process, so pages stay open when a worker ends, and a page that breaks
+ * its reader breaks a process of its own.
+ *
+ * Lines of JSON, each way. What comes while a call runs is looked at whenever the call
+ * waits. In:
+ *
+ *   {"id", "within": MS, "first", "actions", "look": {…}, "shots": DIR, "offer": DIR}
+ *                    carries out the actions, if any, then looks, in so much time (0:
+ *                    as the browser's own deadlines have it). first: actions before
+ *                    those, which may lead to another page: elements are that page's.
+ *                    look: the members of
+ *                    struct browser_look; console; both: a picture with marks beside the
+ *                    one without; and html: the text is the page's Markdown, links with
+ *                    their addresses, hidden parts too. documents: those that
+ *                    a browser does not show become pages of text. shots: the
+ *                    picture is also saved there; offer: what an action that failed has
+ *                    downloaded is copied there
+ *   {"id", "task": true}
+ *                    what of the task (task.h) there is; it is no step
+ *   {"cancel": ID}   that call ends now, wherever it is
+ *   {"again": ID}    the answer to that once more, behind a newline, if it was the last
+ *   {"read": N}      so many bytes of lines were read: there may be `window` more
+ *   end of input     the browser ends
+ *
+ * Out, for each of the first kind:
+ *
+ *   {"id", "mode": "chromium" | "text", "url", "title", "status", "error", "focused",
+ *    "active", "tabs", "notes", "said", "pages", and of what was wanted "tree", "text",
+ *    "links", "console", "shot" and "marked" (base64), "marks", "axtree" and "extras"
+ *    (its properties), "saved" (the picture's path), "offered" (the download's)}
+ *   {"id", "goal": text, "rewards": of each step so far, "0" or "1"}
+ *   {"id", "failed": why, "code"}: nothing was seen; the next call begins anew if the
+ *    browser is gone. TIMEOUT and CANCELLED: why says how far it got, and the browser
+ *    stays; behind that answer what loads is stopped, a script that does not end is
+ *    ended, and a page that says nothing all the same is closed, which the next answer
+ *    has as a note
+ *
+ * Each has as "task" what the next process is to be given of a task that was begun.
+ * First of all comes {"dir": PATH}, where its profile is: one that was killed leaves it,
+ * and the next one removes it.
+ */
+#ifndef OD_BROWSER_HOST_HOST_H
+#define OD_BROWSER_HOST_HOST_H
+
+/*
+ * Runs until the end of its input, or a signal. options: a JSON object {mode: "text" or
+ * "", downloads: a folder or "", cdp: a browser's address or "", task: a page's address
+ * or "", kept: the "task" of the process before, or "", sweep: what is to be removed,
+ * window: bytes}. The process's exit status.
+ */
+int browser_host_run(const char *options);
+
+#endif

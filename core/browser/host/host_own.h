@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What host.c and host_look.c share. */
+#ifndef OD_BROWSER_HOST_HOST_OWN_H
+#define OD_BROWSER_HOST_HOST_OWN_H
+
+#include "base/limits.h"
+#include "browser/host/host.h"
+#include "browser/host/task.h"
+#include "webpage/webreader.h"
+
+struct host {
+    struct halt halt; /* ended: the process is to end */
+    struct buf in;
+    int64_t came_ms;             /* what is in there */
+    uint64_t sent, seen, window; /* bytes out; window: not yet seen by the reader */
+    int64_t within_ms;           /* of the call */
+    struct buf answer;           /* the last one, to be sent again */
+    char id[LIMIT_ID + 1];
+    char cancel[LIMIT_ID + 1]; /* a call that is not wanted any more; "": none */
+    bool calling;               /* that one runs */
+    bool again;
+    bool text; /* no Chromium is wanted */
+    struct str downloads, cdp;
+    char dir[PATH_MAX];
+    struct browser *b; /* NULL: none */
+    struct webreader reader;
+    bool reading; /* there is one */
+    bool told;    /* the browser's elements have bids */
+    struct browser_task task;
+    struct buf news; /* for the next answer */
+    unsigned offered;
+};
+
+/*
+ * What a call is told of the page, as its member look has it, into out. -1: e, and out is
+ * of no use.
+ */
+int host_see_browser(struct host *h, const struct json *q, struct json *out,
+                     struct err *e);
+void host_see_reader(struct host *h, const struct json *q, struct json *out);
+
+#endif

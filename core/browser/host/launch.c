@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding, starting and ending Chromium. Its error output is a file in its profile. */
+#include "base/clock.h"
+#include "base/xalloc.h"
+#include "browser/host/own.h"
+#include "os/remove.h"
+#include "os/spawn.h"
+#include "os/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { POLITE_MS = 3000, LAST_WORDS = 400, SHM_ENOUGH_MIB = 256 };
+
+/* ---- finding ---- */
+
+static const char *const variables[] = {"OD_BROWSER", "CHROME_PATH",
+                                        "PUPPETEER_EXECUTABLE_PATH"};
+/* reference/browser.md 3.7; shells first: they start in a third of the time. */
+static const char *const places[] = {
+    "/usr/bin/chromium-headless-shell",
+    "/usr/lib/chromium/chromium-headless-shell",
+    "/headless-shell/headless-shell",
+    "/usr/bin/headless_shell",
+    "@chromium_headless_shell-:chrome-linux/headless_shell",
+    "@chromium_headless_shell-:chrome-headless-shell-linux64/chrome-headless-shell",
+    "@chromium-:chrome-linux/chrome",
+    "@chromium-:chrome-linux64/chrome",
+    "/usr/bin/chromium",
+    "/usr/lib/chromium/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/lib/chromium-browser/chromium-browser",
+    "/usr/lib64/chromium-browser/chromium-browser",
+    "/opt/google/chrome/chrome",
+    "/usr/bin/google-chrome",
+    "/usr/bin/google-chrome-stable",
+    "/opt/microsoft/msedge/msedge",
+    "/opt/brave.com/brave/brave",
+};
+
+static bool runs(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The one of the highest revision in a folder of Playwright. place: "@NAME-:REST". */
+static bool find_revision(const char *folder, const char *place, char *path, size_t n)
+{
+    const char *rest = strchr(place, ':') + 1;
+    struct str stem = str_n(place + 1, (size_t)(rest - place) - 2);
+    long best = -1;
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        char tried[PATH_MAX];
+        if (!str_starts(str_of(f->d_name), stem))
+            continue;
+        long revision = strtol(f->d_name + stem.n, NULL, 10);
+        int m = snprintf(tried, sizeof(tried), "%s/%s/%s", folder, f->d_name, rest);
+        if (revision <= best || m < 0 || (size_t)m >= n || !runs(tried))
+            continue;
+        best = revision;
+        memcpy(path, tried, (size_t)m + 1);
+    }
+    if (d)
+        closedir(d);
+    return best >= 0;
+}
+
+static bool find_in_caches(const char *place, char *path, size_t n)
+{
+    char home[PATH_MAX];
+    const char *h = getenv("HOME"), *own = getenv("PLAYWRIGHT_BROWSERS_PATH");
+    snprintf(home, sizeof(home), "%s/.cache/ms-playwright", h ? h : "");
+    const char *folders[] = {own, home, "/ms-playwright", "/opt/playwright-browsers"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        if (folders[i] && folders[i][0] && find_revision(folders[i], place, path, n))
+            return true;
+    }
+    return false;
+}
+
+int browser_find(char *path, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+        const char *v = getenv(variables[i]);
+        if (!v || !v[0])
+            continue;
+        if (!runs(v) || strlen(v) >= n)
+            return err_set(e, ERR_INVALID,
+                           "%s names %.300s, which is no program that can be run",
+                           variables[i], v);
+        snprintf(path, n, "%s", v);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        if (places[i][0] == '@' ? find_in_caches(places[i], path, n) : runs(places[i])) {
+            if (places[i][0] != '@')
+                snprintf(path, n, "%s", places[i]);
+            return 0;
+        }
+    }
+    return err_set(e, ERR_NOTFOUND,
+                   "there is no Chromium here: install the package chromium or "
+                   "chromium-headless-shell, or name one in OD_BROWSER");
+}
+
+/* ---- starting ---- */
+
+static const char *const flags[] = {
+    "--headless=new",
+    "--remote-debugging-pipe",
+    "--disable-gpu",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-startup-window",
+    "--window-size=1280,720",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-quic",
+    "--disable-breakpad",
+    "--disable-hang-monitor",
+    "--disable-popup-blocking",
+    "--disable-prompt-on-repost",
+    "--disable-back-forward-cache",
+    "--disable-renderer-backgrounding",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--metrics-recording-only",
+    "--mute-audio",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--force-color-profile=srgb",
+    "--disable-features=Translate,MediaRouter,OptimizationHints,OverlayScrollbars,"
+    "ExtendedOverlayScrollbars",
+};
+enum { FLAGS = sizeof(flags) / sizeof(*flags) };
+
+/*
+ * Where addresses are denied nothing goes beside the proxy: loopback neither, no names
+ * are looked up (also not to be early, for links), and WebRTC, which would send UDP, has
+ * what the proxy gives it.
+ */
+static const char *const fenced[] = {
+    "--proxy-bypass-list=<-loopback>",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--dns-prefetch-disable",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+};
+enum { FENCED = sizeof(fenced) / sizeof(*fenced) };
+
+static bool small_shm(void)
+{
+    struct statvfs v;
+    return statvfs("/dev/shm", &v) < 0 ||
+           (uint64_t)v.f_bsize * v.f_bavail < (uint64_t)SHM_ENOUGH_MIB << 20;
+}
+
+static int make_dir(struct browser *b, struct err *e)
+{
+    const char *folders[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+        if (!folders[i] || !folders[i][0])
+            continue;
+        snprintf(b->dir, sizeof(b->dir), "%s/od-browser.XXXXXX", folders[i]);
+        if (mkdtemp(b->dir))
+            return 0;
+    }
+    b->dir[0] = '\0';
+    return err_sys(e, errno, "cannot make a folder for the browser's profile");
+}
+
+static int open_words(const struct browser *b, int how)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/stderr", b->dir);
+    return open(path, how | O_CLOEXEC, 0600);
+}
+
+/* Our variables are not a page's concern; its home is its profile. */
+static char **environment(const struct browser *b)
+{
+    size_t n = 0, at = 0;
+    while (environ[n])
+        n++;
+    char **v = xcalloc(n + 2, sizeof(*v)), home[PATH_MAX + 8];
+    for (size_t i = 0; i < n; i++) {
+        struct str s = str_of(environ[i]);
+        if (!str_starts(s, STR("OD_")) && !str_starts(s, STR("HOME=")) &&
+            !str_starts(s, STR("XDG_")) && !str_starts(s, STR("SESSION_API_KEY=")))
+            v[at++] = xstrdup(environ[i]);
+    }
+    snprintf(home, sizeof(home), "HOME=%s", b->dir);
+    v[at] = xstrdup(home);
+    return v;
+}
+
+/* The debugging pipe is descriptors 3 and 4; spawn gives 0 to 2. */
+static char script[] = "exec \"$@\" 3<&0 4>&1 </dev/null >&2";
+
+static int start(struct browser *b, const char *program, int in, int out, int words,
+                 struct err *e)
+{
+    char profile[PATH_MAX + 24], proxy[64];
+    char *argv[FLAGS + FENCED + 11], **envp = environment(b);
+    struct spawn_failure f = {0};
+    int at = 0, report = -1;
+    snprintf(profile, sizeof(profile), "--user-data-dir=%s", b->dir);
+    argv[at++] = (char *)"sh";
+    argv[at++] = (char *)"-c";
+    argv[at++] = script;
+    argv[at++] = (char *)"sh";
+    argv[at++] = (char *)program;
+    for (int i = 0; i < FLAGS; i++)
+        argv[at++] = (char *)flags[i];
+    argv[at++] = profile;
+    if (geteuid() == 0)
+        argv[at++] = (char *)"--no-sandbox";
+    if (small_shm())
+        argv[at++] = (char *)"--disable-dev-shm-usage";
+    snprintf(proxy, sizeof(proxy), "--proxy-server=socks5://127.0.0.1:%u", b->deny.port);
+    if (b->deny.pid > 0)
+        argv[at++] = proxy;
+    for (int i = 0; i < FENCED && b->deny.pid > 0; i++)
+        argv[at++] = (char *)fenced[i];
+    argv[at] = NULL;
+    struct spawn s = {
+        .path = "/bin/sh", .argv = argv, .envp = envp, .fds = {in, out, words}};
+    int r = spawn_start(&s, &b->pid, &report);
+    if (r < 0)
+        err_sys(e, errno, "cannot start the browser %s", program);
+    else if (read(report, &f, sizeof(f)) == sizeof(f))
+        r = err_sys(e, f.errnum, "cannot start the browser %s by /bin/sh", program);
+    if (report >= 0)
+        close(report);
+    for (int i = 0; envp[i]; i++)
+        free(envp[i]);
+    free(envp);
+    return r;
+}
+
+int browser_launch(struct browser *b, const struct browser_opts *o, struct err *e)
+{
+    char found[PATH_MAX];
+    int to[2] = {-1, -1}, from[2] = {-1, -1}, words = -1, r = -1;
+    if (!o->program && browser_find(found, sizeof(found), e) < 0)
+        return -1;
+    if (browser_deny_start(b, e) < 0 || make_dir(b, e) < 0)
+        return -1;
+    words = open_words(b, O_WRONLY | O_CREAT | O_APPEND);
+    if (words < 0 || pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
+        err_sys(e, errno, "cannot make the browser's pipes");
+    else
+        r = start(b, o->program ? o->program : found, to[0], from[1], words, e);
+    if (r == 0) {
+        b->cdp.from = from[0];
+        b->cdp.to = to[1];
+        from[0] = to[1] = -1;
+    }
+    int fds[] = {to[0], to[1], from[0], from[1], words};
+    for (int i = 0; i < 5; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+    return r;
+}
+
+void browser_last_words(const struct browser *b, struct err *e)
+{
+    char bytes[LAST_WORDS], said[sizeof(e->text)];
+    int fd = b->dir[0] ? open_words(b, O_RDONLY) : -1;
+    if (fd < 0)
+        return;
+    off_t size = lseek(fd, 0, SEEK_END);
+    ssize_t n = pread(fd, bytes, sizeof(bytes),
+                      size > LAST_WORDS ? size - LAST_WORDS : 0);
+    close(fd);
+    struct str s = str_trim(str_n(bytes, n > 0 ? (size_t)n : 0));
+    snprintf(said, sizeof(said), "%s", e->text);
+    if (s.n > 0)
+        err_set(e, e->code, "%.90s; it said last: %.*s", said, STR_ARG(s));
+}
+
+/* ---- ending ---- */
+
+/* Without its pipe it ends by itself; what is left of its group is killed. */
+void browser_end(struct browser *b)
+{
+    cdp_close(&b->cdp);
+    if (b->pid > 0) {
+        struct pollfd p = {sys_pidfd(b->pid), POLLIN, 0};
+        if (p.fd >= 0) {
+            while (poll(&p, 1, POLITE_MS) < 0 && errno == EINTR)
+                ;
+            close(p.fd);
+        }
+        kill(-b->pid, SIGKILL);
+        while (waitpid(b->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        b->pid = 0;
+    }
+    browser_deny_end(b);
+    if (b->dir[0])
+        remove_tree(b->dir);
+    b->dir[0] = '\0';
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page as a tree of text, and the bids.
+ *
+ * Two things are asked of every session of the tab, a snapshot of the DOM and each
+ * frame's accessibility tree. The snapshot gives the order of the elements, and so the
+ * bids; the trees are printed with them (reference/browser.md 1.5, 2.2). A frame's tree
+ * stands where its element stands, whichever process it has.
+ */
+#include "base/clock.h"
+#include "base/jsontext.h"
+#include "base/xalloc.h"
+#include "browser/host/look_own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 500000, NAMES_MAX = 16 << 20 };
+
+/* ---- documents and elements ---- */
+
+static void drop_document(struct document *d)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&d->bids, it, &key, &value));)
+        free(value);
+    map_release(&d->bids);
+    list_del(&d->node);
+    free(d);
+}
+
+void browser_forget(struct browser *b)
+{
+    while (!list_empty(&b->documents))
+        drop_document(list_first(&b->documents, struct document, node));
+}
+
+struct element *browser_element(struct browser *b, struct str bid)
+{
+    return map_get(&b->elements, bid);
+}
+
+static struct document *document_of(struct browser *b, const struct frame *f)
+{
+    struct list *pos, *tmp;
+    list_each (pos, tmp, &b->documents) {
+        struct document *d = list_entry(pos, struct document, node);
+        if (d->root == f->nodes[0].id && strcmp(d->session, f->session) == 0)
+            return d;
+    }
+    struct document *d = xnew(struct document);
+    memcpy(d->session, f->session, sizeof(d->session));
+    memcpy(d->frame, f->id, sizeof(d->frame));
+    d->root = f->nodes[0].id;
+    map_init(&d->bids);
+    list_add_tail(&b->documents, &d->node);
+    return d;
+}
+
+/* a … z, aA … zZ, aAA …: every letter but the first is a capital. */
+static void letters(unsigned n, char out[8])
+{
+    char back[8];
+    int k = 0, at = 0;
+    for (n++; n > 0 && k < 6; n = (n - 1) / 26)
+        back[k++] = (char)('A' + (n - 1) % 26);
+    while (k > 0)
+        out[at++] = back[--k];
+    out[at] = '\0';
+    out[0] = (char)(out[0] | 0x20);
+}
+
+static struct element *number(struct document *d, const struct node *n)
+{
+    struct element *el = map_get(&d->bids, look_key(&n->id));
+    char local[16];
+    if (el)
+        return el;
+    el = xnew(struct element);
+    el->document = d;
+    el->node = n->id;
+    if (n->flags & IS_FRAME)
+        letters(d->frames++, local);
+    else
+        snprintf(local, sizeof(local), "%u", d->numbers++);
+    snprintf(el->bid, sizeof(el->bid), "%s%s", d->prefix, local);
+    map_put(&d->bids, look_key(&n->id), el);
+    return el;
+}
+
+/* Frames come behind those that hold them. */
+static void number_frame(struct look *l, struct frame *f)
+{
+    struct browser *b = l->b;
+    f->document = document_of(b, f);
+    for (int i = 0; i < l->n && f->owner; i++) {
+        struct frame *up = &l->frames[i];
+        struct element *el = up->document && strcmp(up->session, f->owner_session) == 0
+                                 ? map_get(&up->document->bids, look_key(&f->owner))
+                                 : NULL;
+        if (el && strlen(el->bid) < sizeof(f->document->prefix))
+            memcpy(f->document->prefix, el->bid, strlen(el->bid) + 1);
+    }
+    for (int i = 0; i < f->n; i++) {
+        if ((f->nodes[i].flags & (IS_ELEMENT | IS_PRIVATE)) == IS_ELEMENT)
+            number(f->document, &f->nodes[i])->clickable = (f->nodes[i].flags &
+                                                            IS_CLICKABLE) != 0;
+    }
+    struct str key;
+    void *el;
+    for (void *it = NULL; (it = map_next(&f->document->bids, it, &key, &el));)
+        map_put(&b->elements, str_of(((struct element *)el)->bid), el);
+}
+
+/* Documents of this tab that are no more. */
+static void drop_old(struct look *l)
+{
+    struct list *pos, *tmp;
+    list_each (pos, tmp, &l->b->documents) {
+        struct document *d = list_entry(pos, struct document, node);
+        bool lives = browser_session(l->b, str_of(d->session)) != NULL, seen = false;
+        bool ours = false;
+        for (int i = 0; i < l->n; i++) {
+            ours |= strcmp(l->frames[i].session, d->session) == 0;
+            seen |= l->frames[i].document == d;
+        }
+        if (!lives || (ours && !seen))
+            drop_document(d);
+    }
+}
+
+/* ---- snapshots ---- */
+
+static enum look_word word_of(struct str s)
+{
+    static const struct {
+        const char *text;
+        enum look_word word;
+    } words[] = {
+        {"IFRAME", LOOK_FRAME},     {"FRAME", LOOK_FRAME},     {"BODY", LOOK_BODY},
+        {"A", LOOK_BUTTON},         {"BUTTON", LOOK_BUTTON},   {"INPUT", LOOK_ACTIVE},
+        {"TEXTAREA", LOOK_ACTIVE},  {"SELECT", LOOK_ACTIVE},   {"VIDEO", LOOK_ACTIVE},
+        {"LI", LOOK_ACTIVE},        {"TD", LOOK_ACTIVE},       {"OPTION", LOOK_ACTIVE},
+        {"user-agent", LOOK_AGENT}, {"onclick", LOOK_ONCLICK}, {"pointer", LOOK_POINTER},
+        {"hidden", LOOK_HIDDEN},    {"collapse", LOOK_HIDDEN},
+    };
+    for (size_t i = 0; s.n && s.n < 11 && i < sizeof(words) / sizeof(*words); i++) {
+        if (str_eq(s, str_of(words[i].text)))
+            return words[i].word;
+    }
+    return LOOK_OTHER;
+}
+
+static void read_words(struct words *w, struct str strings)
+{
+    struct str in = jsontext_inside(strings), value;
+    size_t room = 0;
+    *w = (struct words){0};
+    while (jsontext_item(&in, &value)) {
+        if (w->n == room) {
+            room = room ? 2 * room : 4096;
+            w->word = xrealloc(w->word, room, 1);
+        }
+        w->word[w->n++] = (unsigned char)word_of(jsontext_plain(value));
+    }
+}
+
+enum look_word look_word_at(const struct words *w, int64_t i)
+{
+    return i >= 0 && (uint64_t)i < w->n ? (enum look_word)w->word[i] : LOOK_OTHER;
+}
+
+static struct str string_at(struct str strings, int64_t i)
+{
+    struct str in = jsontext_inside(strings), value = STR("");
+    while (i-- >= 0 && jsontext_item(&in, &value))
+        ;
+    return jsontext_plain(value);
+}
+
+static struct str inside(struct str object, struct str name)
+{
+    return jsontext_inside(jsontext_get(object, name));
+}
+
+/* A rare column: the places of nodes, and for each a value; without values -1. */
+static bool next_rare(struct str *places, struct str *values, const struct frame *f,
+                      int64_t *at, int64_t *value)
+{
+    struct str a, v;
+    if (!jsontext_item(places, &a))
+        return false;
+    *at = jsontext_int(a, -1);
+    *value = jsontext_item(values, &v) ? jsontext_int(v, -1) : -1;
+    if (*at < 0 || *at >= f->n)
+        *at = f->n; /* one more than nodes is allocated */
+    return true;
+}
+
+static void set_flags(struct frame *f, struct str column, unsigned char flag)
+{
+    struct str places = inside(column, STR("index")), none = STR("");
+    int64_t at, value;
+    while (next_rare(&places, &none, f, &at, &value))
+        f->nodes[at].flags |= flag;
+}
+
+static unsigned char flags_of(enum look_word tag)
+{
+    return tag == LOOK_FRAME    ? IS_FRAME | IS_ACTIVE
+           : tag == LOOK_BODY   ? IS_BODY
+           : tag == LOOK_BUTTON ? IS_BUTTON | IS_ACTIVE
+           : tag == LOOK_ACTIVE ? IS_ACTIVE
+                                : 0;
+}
+
+/* One value a node. */
+static void read_column(struct frame *f, struct str name, struct str column,
+                        const struct words *w)
+{
+    struct str in = jsontext_inside(column), v;
+    char which = name.p[0];
+    for (int i = 0; i < f->n && jsontext_item(&in, &v); i++) {
+        struct node *n = &f->nodes[i];
+        if (which == 'b') {
+            n->id = jsontext_int(v, 0);
+        } else if (which == 'p') {
+            n->parent = (int)jsontext_int(v, -1);
+        } else if (str_eq(name, STR("nodeType"))) {
+            n->flags |= jsontext_int(v, 0) == 1 ? IS_ELEMENT : 0;
+        } else {
+            n->flags |= flags_of(look_word_at(w, jsontext_int(v, -1)));
+        }
+    }
+}
+
+static void read_rare(struct frame *f, struct str name, struct str column,
+                      const struct words *w)
+{
+    struct str places = inside(column, STR("index")),
+               values = inside(column, STR("value"));
+    int64_t at, value;
+    bool content = str_eq(name, STR("contentDocumentIndex"));
+    while (next_rare(&places, &values, f, &at, &value)) {
+        if (content)
+            f->nodes[at].content = (int)value;
+        else if (look_word_at(w, value) == LOOK_AGENT)
+            f->nodes[at].flags |= IS_PRIVATE;
+    }
+}
+
+static int count_items(struct str array)
+{
+    struct str in = jsontext_inside(array), v;
+    int n = 0;
+    while (n < NODES_MAX && jsontext_item(&in, &v))
+        n++;
+    return n;
+}
+
+/* The columns of a document's nodes. false: it has none. */
+static bool read_nodes(struct frame *f, struct str nodes, const struct words *w)
+{
+    static const struct str columns[] = {
+        {"backendNodeId", 13}, {"parentIndex", 11}, {"nodeType", 8}, {"nodeName", 8}};
+    struct str in = jsontext_inside(nodes), name, value;
+    f->n = count_items(jsontext_get(nodes, STR("backendNodeId")));
+    f->nodes = xcalloc((size_t)f->n + 1, sizeof(*f->nodes));
+    for (int i = 0; i <= f->n; i++)
+        f->nodes[i] = (struct node){.parent = -1, .content = -1};
+    while (jsontext_member(&in, &name, &value)) {
+        for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+            if (str_eq(name, columns[i]))
+                read_column(f, name, value, w);
+        }
+        if (str_eq(name, STR("isClickable")))
+            set_flags(f, value, IS_CLICKABLE);
+        else if (str_eq(name, STR("pseudoType")))
+            set_flags(f, value, IS_PRIVATE);
+        else if (str_eq(name, STR("contentDocumentIndex")) ||
+                 str_eq(name, STR("shadowRootType")))
+            read_rare(f, name, value, w);
+    }
+    for (int i = 0; i < f->n; i++) {
+        int up = f->nodes[i].parent;
+        if (up >= 0 && up < i)
+            f->nodes[i].flags |= f->nodes[up].flags & IS_PRIVATE;
+    }
+    return f->n > 0;
+}
+
+/*
+ * The element in another session that shows this session's page. The target by value: it
+ * may be gone when the answer is there.
+ */
+static void find_owner(struct look *l, struct frame *f, struct target t)
+{
+    struct err e = ERR_INIT;
+    struct json *p = json_object();
+    json_put_z(p, "frameId", t.id);
+    struct json *j = browser_ask(l->b, str_of(t.parent), "DOM.getFrameOwner", p, &e);
+    f->owner = json_int(json_get(j, "result"), "backendNodeId", 0);
+    memcpy(f->owner_session, t.parent, sizeof(f->owner_session));
+    json_free(j);
+}
+
+/* A document of the same session that holds this one, the i-th of them. */
+static void find_holder(struct look *l, struct frame *f, int base, int i)
+{
+    for (struct frame *up = &l->frames[base]; up < f; up++) {
+        for (int k = 0; k < up->n; k++) {
+            if (up->nodes[k].content != i)
+                continue;
+            f->owner = up->nodes[k].id;
+            memcpy(f->owner_session, f->session, sizeof(f->owner_session));
+        }
+    }
+}
+
+static void read_snapshot(struct look *l, struct target t, struct str result)
+{
+    struct str strings = jsontext_get(result, STR("strings")), d;
+    struct str documents = inside(result, STR("documents"));
+    struct words w;
+    int base = l->n;
+    read_words(&w, strings);
+    for (int i = 0; l->n < LOOK_FRAMES_MAX && jsontext_item(&documents, &d); i++) {
+        struct frame *f = &l->frames[l->n];
+        struct str id = string_at(strings,
+                                  jsontext_int(jsontext_get(d, STR("frameId")), -1));
+        memcpy(f->session, t.session, sizeof(f->session));
+        if (id.n == 0 || id.n >= BROWSER_ID ||
+            !read_nodes(f, jsontext_get(d, STR("nodes")), &w)) {
+            free(f->nodes);
+            *f = (struct frame){0};
+            break;
+        }
+        memcpy(f->id, id.p, id.n);
+        map_init(&f->by_id);
+        if (l->boxes)
+            look_read_boxes(f, d, &w);
+        f->snapshot = d;
+        f->strings = l->texts ? &l->strings[l->kept_n] : NULL;
+        l->n++;
+        if (i == 0 && !t.page)
+            find_owner(l, f, t);
+        find_holder(l, f, base, i);
+    }
+    free(w.word);
+}
+
+bool browser_within(struct browser *b, const struct target *t)
+{
+    for (int depth = 0; t && depth < LOOK_SESSIONS_MAX; depth++) {
+        if (t == b->active)
+            return true;
+        if (t->page)
+            return false;
+        t = browser_session(b, str_of(t->parent));
+    }
+    return false;
+}
+
+static int snapshots(struct look *l, struct err *e)
+{
+    struct browser *b = l->b;
+    char sessions[LOOK_SESSIONS_MAX][BROWSER_ID];
+    int asked[LOOK_SESSIONS_MAX], n = 0, r = 0;
+    struct buf text = BUF_INIT(0);
+    struct list *pos, *tmp;
+    list_each (pos, tmp, &b->targets) {
+        struct target *t = list_entry(pos, struct target, node);
+        if (n == LOOK_SESSIONS_MAX || !t->session[0] || !browser_within(b, t))
+            continue;
+        struct json *p = json_object();
+        struct json *styles = json_array();
+        if (l->boxes || l->texts) {
+            json_push_str(styles, STR("cursor"));
+            json_push_str(styles, STR("visibility"));
+            json_push_str(styles, STR("display"));
+        }
+        json_put(p, "computedStyles", styles);
+        memcpy(sessions[n], t->session, BROWSER_ID);
+        asked[n++] = cdp_send_big(&b->cdp, str_of(t->session),
+                                  "DOMSnapshot.captureSnapshot", p);
+    }
+    for (int i = 0; i < n; i++) {
+        int got = cdp_wait_big(&b->cdp, asked[i], browser_in(BROWSER_CALL_MS), &text, e);
+        struct target *t = browser_session(b, str_of(sessions[i]));
+        struct str result = got == 0 && t
+                                ? jsontext_get(str_trim(buf_str(&text)), STR("result"))
+                                : STR("");
+        if (got == 0 && t)
+            read_snapshot(l, *t, result);
+        if (got == 0 && t && l->texts) {
+            look_read_strings(&l->strings[l->kept_n],
+                              jsontext_get(result, STR("strings")));
+            l->kept[l->kept_n++] = text;
+            text = (struct buf)BUF_INIT(0);
+        }
+        if (got == 0 && t)
+            continue;
+        if (t && t == b->active)
+            r = -1;
+    }
+    buf_release(&text);
+    return r;
+}
+
+/* ---- accessibility trees ---- */
+
+static void ask_trees(struct look *l)
+{
+    for (int i = 0; i < l->n; i++) {
+        struct frame *f = &l->frames[i];
+        struct json *p = json_object();
+        json_put_z(p, "frameId", f->id);
+        f->asked = cdp_send_big(&l->b->cdp, str_of(f->session),
+                                "Accessibility.getFullAXTree", p);
+    }
+}
+
+/* Chromium's boxes of lines only repeat the StaticText they are in. */
+static bool is_line_box(struct str node)
+{
+    return str_eq(jsontext_plain(jsontext_get(jsontext_get(node, STR("role")), //
+                                              STR("value"))),
+                  STR("InlineTextBox"));
+}
+
+static void index_tree(struct frame *f)
+{
+    struct str result = jsontext_get(str_trim(buf_str(&f->tree)), STR("result"));
+    struct str nodes = inside(result, STR("nodes")), node;
+    size_t room = 0;
+    while (f->ax_n < NODES_MAX && jsontext_item(&nodes, &node)) {
+        if (is_line_box(node))
+            continue;
+        if (f->ax_n == room) {
+            room = room ? 2 * room : 256;
+            f->ax = xrealloc(f->ax, room, sizeof(*f->ax));
+        }
+        f->ax[f->ax_n++] = (struct ax){.text = node};
+    }
+    for (size_t i = 0; i < f->ax_n; i++) {
+        struct str id = jsontext_plain(jsontext_get(f->ax[i].text, STR("nodeId")));
+        if (id.n > 0 && id.n <= BROWSER_ID && !map_get(&f->by_id, id))
+            map_put(&f->by_id, id, &f->ax[i]);
+    }
+}
+
+static int get_trees(struct look *l, struct err *e)
+{
+    for (int i = 0; i < l->n; i++) {
+        struct frame *f = &l->frames[i];
+        int r = cdp_wait_big(&l->b->cdp, f->asked, browser_in(BROWSER_CALL_MS), &f->tree,
+                             e);
+        if (r < 0 && i == 0)
+            return -1;
+        if (r == 0)
+            index_tree(f);
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
+/* With nothing in focus it is the body. */
+static void default_focus(struct look *l)
+{
+    const struct frame *f = &l->frames[0];
+    for (int i = 0; i < f->n && l->n; i++) {
+        struct element *el = f->nodes[i].flags & IS_BODY
+                                 ? map_get(&f->document->bids, look_key(&f->nodes[i].id))
+                                 : NULL;
+        if (el) {
+            buf_addz(l->focused, el->bid);
+            return;
+        }
+    }
+}
+
+static void release(struct look *l)
+{
+    for (int i = 0; i < l->n; i++) {
+        struct frame *f = &l->frames[i];
+        map_release(&f->by_id);
+        buf_release(&f->tree);
+        free(f->ax);
+        free(f->nodes);
+        free(f->boxes);
+    }
+    for (int i = 0; i < l->kept_n; i++) {
+        buf_release(&l->kept[i]);
+        free(l->strings[i].at);
+    }
+    buf_release(&l->names);
+    free(l);
+}
+
+/* An address up to its path; "": it has none of the usual form. */
+static struct str site_of(struct str url)
+{
+    long slashes = str_find(url, STR("://"));
+    if (slashes < 0)
+        return STR("");
+    struct str rest = str_sub(url, (size_t)slashes + 3, url.n);
+    long path = str_chr(rest, '/');
+    return path < 0 ? STR("") : str_sub(url, 0, (size_t)(slashes + 3 + path));
+}
+
+int browser_tree(struct browser *b, const struct browser_look *want,
+                 struct browser_seen *out, struct err *e)
+{
+    struct look *l = xnew(struct look);
+    struct err late = ERR_INIT;
+    l->b = b;
+    l->out = &out->tree;
+    l->focused = &out->focused;
+    l->compact = want->compact;
+    l->boxes = want->marks || want->properties;
+    l->texts = want->text && out->is_html;
+    l->site = site_of(buf_str(&out->url));
+    buf_init(&l->names, NAMES_MAX);
+    int r = snapshots(l, e);
+    if (r == 0) {
+        ask_trees(l);
+        map_release(&b->elements);
+        map_init(&b->elements);
+        for (int i = 0; i < l->n; i++)
+            number_frame(l, &l->frames[i]);
+        drop_old(l);
+        if (l->boxes)
+            look_mark(l, want, out);
+        r = get_trees(l, e);
+    }
+    if (r == 0 && l->texts && look_text(l, out, &late) < 0)
+        browser_note(b, "the page's links and fields have no numbers here: %s",
+                     late.text);
+    if (r == 0 && want->raw)
+        look_raw(l, &out->raw);
+    if (r == 0 && l->n > 0) {
+        look_print(l, &l->frames[0], 0);
+        if (l->full)
+            buf_addf(l->out, "\n[the tree goes on: it is longer than %zu bytes]",
+                     l->out->max);
+        if (!out->focused.n)
+            default_focus(l);
+    }
+    release(l);
+    return r;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* What a look at a page is made of: look.c reads, tree.c prints. */
+#ifndef OD_BROWSER_HOST_LOOK_OWN_H
+#define OD_BROWSER_HOST_LOOK_OWN_H
+
+#include "browser/host/own.h"
+
+enum { LOOK_FRAMES_MAX = 48, LOOK_DEPTH_MAX = 1000, LOOK_SESSIONS_MAX = 32 };
+
+enum {
+    IS_ELEMENT = 1,
+    IS_FRAME = 2,
+    IS_CLICKABLE = 4,
+    IS_PRIVATE = 8,
+    IS_BODY = 16,
+    IS_ACTIVE = 32, /* of a kind that one clicks on */
+    IS_BUTTON = 64, /* a button or a link */
+    IS_MARKED = 128,
+};
+
+/* What a string of a snapshot means here. */
+enum look_word {
+    LOOK_OTHER,
+    LOOK_FRAME,
+    LOOK_BODY,
+    LOOK_BUTTON,
+    LOOK_ACTIVE,
+    LOOK_AGENT,
+    LOOK_ONCLICK,
+    LOOK_POINTER,
+    LOOK_HIDDEN,
+};
+
+struct words {
+    unsigned char *word; /* owned: enum look_word of each string */
+    size_t n;
+};
+
+struct box {
+    double x, y, w, h;
+};
+
+struct node {
+    int64_t id; /* backendNodeId */
+    int parent, content;
+    unsigned char flags;
+};
+
+/* A node of an accessibility tree, in its frame's message. */
+struct ax {
+    struct str text;
+    bool seen;
+};
+
+/* The strings of a snapshot, as they are written there. */
+struct strings {
+    struct str *at; /* owned */
+    size_t n;
+};
+
+/* A document of a snapshot. */
+struct frame {
+    char id[BROWSER_ID], session[BROWSER_ID];
+    struct node *nodes; /* owned */
+    int n;
+    char owner_session[BROWSER_ID];
+    int64_t owner; /* backendNodeId of its element there; 0: none */
+    struct document *document;
+    struct buf tree; /* owned: the message with its accessibility tree */
+    struct ax *ax;   /* owned; the first one is the root */
+    size_t ax_n;
+    struct map by_id; /* nodeId → struct ax */
+    int asked;
+    bool printed;
+    /* Where the text is wanted: */
+    struct str snapshot;           /* in look.kept */
+    const struct strings *strings; /* in look.strings */
+    /* Where marks or properties are wanted: */
+    struct box *boxes; /* owned: of each node, in the document */
+    double scroll_x, scroll_y;
+    struct box place, shown; /* in the page's viewport; what of it is not cut off */
+};
+
+struct look {
+    struct browser *b;
+    struct frame frames[LOOK_FRAMES_MAX];
+    int n;
+    struct buf *out;
+    struct buf *focused;
+    struct buf names; /* of the nodes that are being printed, one behind another */
+    bool compact, full, boxes, texts;
+    struct buf kept[LOOK_SESSIONS_MAX]; /* texts: the snapshots' messages */
+    struct strings strings[LOOK_SESSIONS_MAX];
+    int kept_n;
+    struct str site;   /* compact: what the page's address begins with, up to its path */
+    size_t text_line;  /* compact: n of out behind a line that text may go on; 0: none */
+    bool text_goes_on; /* and it is text already */
+};
+
+/* The key of an element in its document's map. */
+static inline struct str look_key(const int64_t *id) { return str_n(id, sizeof(*id)); }
+enum look_word look_word_at(const struct words *w, int64_t i);
+/* Reads where the nodes of a snapshot's document are. */
+void look_read_boxes(struct frame *f, struct str document, const struct words *w);
+/* Finds what to mark, behind the numbering: b->marks, and properties if wanted. */
+void look_mark(struct look *l, const struct browser_look *want, struct browser_seen *out);
+/* Appends all nodes of all trees, as JSON; nothing, if out is too small. */
+void look_raw(const struct look *l, struct buf *out);
+/* Empties out if it is full, and notes that `what` is left out. */
+void look_whole(const struct look *l, struct buf *out, const char *what);
+/* text.c */
+void look_read_strings(struct strings *s, struct str array);
+/*
+ * The page as Markdown, and its links, into out; behind the numbering. Returns -1 and
+ * sets *e if it is too large; out has neither then.
+ */
+int look_text(struct look *l, struct browser_seen *out, struct err *e);
+/* Prints a frame, and the frames within, behind what out has. */
+void look_print(struct look *l, struct frame *f, int depth);
+
+#endif

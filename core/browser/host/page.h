@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A long text in pages: for readers that pay for each character. */
+#ifndef OD_BROWSER_HOST_PAGE_H
+#define OD_BROWSER_HOST_PAGE_H
+
+#include "base/buf.h"
+
+/*
+ * Leaves of a text one of its pages, the first is 1, and a last line that says which it
+ * is, where there are several. A page has at most `size` bytes, and ends with a line
+ * unless that would leave less than half of it, and never within a character. 0: all of
+ * it is one page. How many there are; a page behind the last is empty but for that line.
+ */
+int browser_page_cut(struct buf *text, size_t size, int page);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a page shows what was done to it.
+ *
+ * Nothing reports it, and a fixed sleep is too long for most and too short for some. Four
+ * things are waited for, each with a limit: a moment in which the page does not change,
+ * the answers to what its scripts asked for since the actions began, where a text was
+ * typed into a field that completes, the list that such a field opens after a while, and
+ * where scripts have not filled the page yet, something in it.
+ */
+#include "base/clock.h"
+#include "browser/host/own.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SETTLE_MS = 3000,
+    ASKED_MS = 1000,   /* for answers that scripts wait for */
+    EMPTY_MS = 1200,   /* for something in a page that has nothing but scripts */
+    REQUESTS_MAX = 256 /* counted at once */
+};
+
+/*
+ * What actions started shows within a frame and a moment of quiet. A page that has just
+ * been loaded had its time: where nothing in it changes any more a frame is enough, and
+ * where something does the quiet begins behind that.
+ */
+static const char quiet_acted[] =
+    "new Promise(r=>{const go=()=>{requestAnimationFrame(()=>setTimeout(r,50));"
+    "setTimeout(r,200)};document.readyState==='loading'?"
+    "addEventListener('DOMContentLoaded',go):go()})";
+static const char quiet_loaded[] =
+    "new Promise(r=>{let t;const wait=ms=>{clearTimeout(t);t=setTimeout(end,ms)},"
+    "o=new MutationObserver(()=>wait(50)),end=()=>{o.disconnect();r()};"
+    "o.observe(document,{subtree:true,childList:true,attributes:true,"
+    "characterData:true});"
+    "requestAnimationFrame(()=>t||wait(5));setTimeout(end,200)})";
+
+/* Such fields ask when nothing was typed for a while: 150 to 300 ms, as a rule. */
+static const char quiet_typed[] =
+    "new Promise(r=>{let a=document.activeElement;"
+    "while(a&&a.shadowRoot&&a.shadowRoot.activeElement)a=a.shadowRoot.activeElement;"
+    "if(!a||!a.matches('[role=combobox],[type=search],[aria-haspopup=listbox],"
+    "[aria-autocomplete=list],[aria-autocomplete=both]'))"
+    "return requestAnimationFrame(()=>setTimeout(r,50)),setTimeout(r,200);"
+    "const o=new MutationObserver(()=>setTimeout(end,50)),end=()=>{o.disconnect();r()};"
+    "o.observe(a.getRootNode(),{subtree:true,childList:true,attributes:true});"
+    "if(a.getRootNode()!==document)o.observe(document,{subtree:true,childList:true});"
+    "setTimeout(end,500)})";
+
+/*
+ * A page with scripts and without a word or a field, or one that says that it loads or is
+ * busy: its scripts may ask for its content a while after it was loaded.
+ */
+static const char filled[] =
+    "(ms=>new Promise(r=>{const end=performance.now()+ms,d=document;"
+    "if(!d.body||!d.scripts.length)return r();"
+    "const big=(e,n)=>{const b=e.getBoundingClientRect();return b.width*b.height>n},"
+    "roots=t=>{const all=[t];for(let i=0;i<all.length;i++)"
+    "for(const e of all[i].querySelectorAll('*'))if(e.shadowRoot)all.push(e.shadowRoot);"
+    "return all},words=t=>t.body?t.body.innerText||'':[...t.children].map(e=>"
+    "e.innerText||'').join(' '),"
+    "has=t=>words(t).trim()||[...t.querySelectorAll('input,select,textarea,button,canvas,"
+    "video,embed,object,img,svg,iframe')].some(e=>{if(e.tagName==='IFRAME')try{"
+    "return !e.contentDocument||roots(e.contentDocument).some(has)}catch(x){return true}"
+    "return big(e,['IMG','svg','CANVAS'].includes(e.tagName)?40000:0)}),"
+    "waits=/^\\W*(loading|please wait|fetching|initiali[sz]ing)\\b.{0,30}$/i,"
+    "busy=t=>[...t.querySelectorAll('[aria-busy=true]')].some(e=>big(e,0))||"
+    "words(t).split('\\n',200).some(l=>waits.test(l.trim()));"
+    "const look=()=>{const all=roots(d);if((all.some(has)&&!all.some(busy))||"
+    "performance.now()>=end)return r();setTimeout(look,50)};look()}))";
+
+void browser_listen(struct browser *b)
+{
+    struct str session = browser_session_of(b->active);
+    b->cut = false;
+    if (session.n == 0 || session.n >= sizeof(b->heard))
+        return;
+    memcpy(b->heard, session.p, session.n);
+    b->heard[session.n] = '\0';
+    browser_watch_papers(b, session);
+    /* Bodies of answers are kept for those who ask for them: we do not. */
+    struct json *p = json_object();
+    json_put_int(p, "maxTotalBufferSize", 0);
+    json_put_int(p, "maxResourceBufferSize", 0);
+    cdp_tell(&b->cdp, session, "Network.enable", p);
+}
+
+/* What a page goes on with when the answer has come; not its pictures and beacons. */
+static bool is_awaited(struct str type)
+{
+    return str_eq(type, STR("XHR")) || str_eq(type, STR("Fetch")) ||
+           str_eq(type, STR("Script"));
+}
+
+/* What came of a document is shown, and looks whole. Its request has its loader's id. */
+static void note_cut(struct browser *b, struct str error, struct str id)
+{
+    bool cut = str_eq(error, STR("net::ERR_CONTENT_LENGTH_MISMATCH")) ||
+               str_eq(error, STR("net::ERR_INCOMPLETE_CHUNKED_ENCODING"));
+    if (!cut || str_find(id, STR(".")) >= 0)
+        return;
+    b->cut = true;
+    browser_note(b, "the page broke off before its end: %.*s", STR_ARG(error));
+}
+
+void browser_on_request(struct browser *b, struct str method, const struct json *p)
+{
+    struct str id = json_str(p, "requestId", "");
+    if (str_eq(method, STR("Network.requestWillBeSent"))) {
+        if (is_awaited(json_str(p, "type", "")) && b->requests.count < REQUESTS_MAX)
+            map_put(&b->requests, id, b);
+    } else if (str_eq(method, STR("Network.loadingFinished")) ||
+               str_eq(method, STR("Network.loadingFailed"))) {
+        map_del(&b->requests, id);
+        note_cut(b, json_str(p, "errorText", ""), id);
+    }
+}
+
+/* Runs one of the scripts above. */
+static void be_quiet(struct browser *b, const char *script, int64_t end)
+{
+    struct err e = ERR_INIT;
+    struct json *p = json_object();
+    json_put_z(p, "expression", script);
+    json_put_bool(p, "awaitPromise", true);
+    json_free(
+        cdp_call(&b->cdp, str_of(b->active->session), "Runtime.evaluate", p, end, &e));
+}
+
+/* A popup begins as a blank page; what is to be in it comes next. */
+static bool is_blank(const struct target *t)
+{
+    return !t->session[0] || t->url.n == 0 ||
+           str_eq(buf_str(&t->url), STR("about:blank")) ||
+           str_eq(buf_str(&t->url), STR(":"));
+}
+
+static bool is_there(const struct browser *b)
+{
+    return b->active && !b->active->crashed && !b->cdp.ended;
+}
+
+/* The answers, and what the page makes of them: it may ask for more. */
+static void await_answers(struct browser *b, int64_t end)
+{
+    int64_t limit = browser_in(ASKED_MS);
+    limit = limit < end ? limit : end;
+    while (is_there(b) && b->requests.count > 0) {
+        while (is_there(b) && b->requests.count > 0) {
+            if (cdp_turn(&b->cdp, limit) <= 0)
+                return;
+        }
+        if (is_there(b))
+            be_quiet(b, quiet_loaded, end);
+    }
+}
+
+/* Then what comes by its requests, and a moment of quiet behind that. */
+static void await_content(struct browser *b, int64_t end)
+{
+    char script[sizeof(filled) + 16];
+    unsigned before = b->active->moves;
+    int64_t began = clock_ms();
+    snprintf(script, sizeof(script), "%s(%d)", filled, EMPTY_MS);
+    be_quiet(b, script, end);
+    bool waited = clock_ms() - began > 40 || (b->active && b->active->moves != before);
+    if (!waited || !is_there(b))
+        return;
+    if (strcmp(b->active->session, b->heard) == 0)
+        await_answers(b, end);
+    if (is_there(b))
+        be_quiet(b, quiet_loaded, end);
+}
+
+static const char *script_for(enum browse_do last)
+{
+    if (last >= BROWSE_GOTO && last <= BROWSE_GO_FORWARD)
+        return quiet_loaded;
+    if (last == BROWSE_FILL || last == BROWSE_KEY_TYPE || last == BROWSE_KEY_INSERT)
+        return quiet_typed;
+    return quiet_acted;
+}
+
+void browser_settle(struct browser *b, enum browse_do last)
+{
+    int64_t end = browser_in(SETTLE_MS);
+    while (b->active && b->active->fresh && is_blank(b->active)) {
+        if (cdp_turn(&b->cdp, end) <= 0)
+            b->active->fresh = false;
+    }
+    if (is_there(b))
+        be_quiet(b, script_for(last), end);
+    while (is_there(b) && b->active->loading && !b->active->ready) {
+        if (cdp_turn(&b->cdp, end) <= 0)
+            break;
+    }
+    if (is_there(b) && strcmp(b->active->session, b->heard) == 0)
+        await_answers(b, end);
+    if (is_there(b))
+        await_content(b, end);
+    if (b->heard[0] && !b->cdp.ended)
+        cdp_tell(&b->cdp, str_of(b->heard), "Network.disable", json_object());
+    b->heard[0] = '\0';
+    map_release(&b->requests);
+    map_init(&b->requests);
+}

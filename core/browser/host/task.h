@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A task of MiniWoB in a browser: a page whose script poses a problem in words, and says
+ * itself whether what was done in it solves that. Set up and judged as
+ * browsergym-miniwob 0.13.3 does.
+ *
+ *   waiting --browser_task_begin--> begun: has words, and a reward for each step since
+ *
+ * It is begun once, also over processes: where its page is gone, or another is before it,
+ * a step has no reward.
+ */
+#ifndef OD_BROWSER_HOST_TASK_H
+#define OD_BROWSER_HOST_TASK_H
+
+#include "browser/host/own.h"
+
+enum {
+    TASK_WIDTH = 500, /* of its viewport */
+    TASK_HEIGHT = 320,
+    TASK_KEPT_MAX = 8 << 10
+};
+
+struct browser_task {
+    struct str url; /* borrowed: of the page; "": there is no task */
+    bool begun;
+    char tab[BROWSER_ID]; /* where it is */
+    struct buf place;     /* owned: its address, as the page has it */
+    struct buf goal;      /* owned: the words */
+    struct buf rewards;   /* owned: of each step so far, "0" or "1" */
+};
+
+void browser_task_init(struct browser_task *t, struct str url);
+/*
+ * What outlives the process: nothing, if it was not begun, or is longer than
+ * TASK_KEPT_MAX. And back again, in a task that was not begun.
+ */
+void browser_task_keep(const struct browser_task *t, struct buf *out);
+void browser_task_take(struct browser_task *t, struct str kept);
+void browser_task_release(struct browser_task *t);
+/*
+ * Opens the page in the active tab, takes from it what is there for people (the clock,
+ * the rewards, the words), and begins the episode with a seed by chance. -1: e; it can
+ * be tried again.
+ */
+int browser_task_begin(struct browser_task *t, struct browser *b, struct err *e);
+/*
+ * A step was done: waits for the end of the episode, half a second at most, and adds the
+ * step's reward.
+ */
+void browser_task_judge(struct browser_task *t, struct browser *b);
+
+#endif

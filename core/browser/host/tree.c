@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Accessibility trees as text, one line a node.
+ *
+ * The reference's form (reference/browser.md 2.2) is for clients that read it as it
+ * is. The compact one says the same in fewer characters:
+ *
+ *     [8] combobox 'Size' ='Small' collapsed
+ *       [9] option 'Small' selected
+ *     [15] status: what is written in it
+ *
+ * A value is behind "=". What is false by itself is left out, and so are the
+ * mechanics of live regions, "clickable" where the role says it, containers without a
+ * name and a state, and what the addresses of the page's own site begin with. Text
+ * is behind ": ", on the line of what it is in where nothing else stands between.
+ */
+#include "base/jsontext.h"
+#include "browser/host/look_own.h"
+
+enum { LINE_ROOM = 4096, WORD_MAX = 200 };
+
+/* A node, its parts where they lie. */
+struct part {
+    struct str role, name, value, properties, children;
+    int64_t node;
+    bool named; /* it has the member "name" */
+};
+
+static struct str value_of(struct str v) { return jsontext_get(v, STR("value")); }
+
+static struct part parse(struct str text)
+{
+    struct part p = {0};
+    struct str in = jsontext_inside(text), name, value;
+    while (jsontext_member(&in, &name, &value)) {
+        if (str_eq(name, STR("role"))) {
+            p.role = jsontext_plain(value_of(value));
+        } else if (str_eq(name, STR("name"))) {
+            p.name = value_of(value);
+            p.named = true;
+        } else if (str_eq(name, STR("value"))) {
+            p.value = value_of(value);
+        } else if (str_eq(name, STR("properties"))) {
+            p.properties = value;
+        } else if (str_eq(name, STR("childIds"))) {
+            p.children = value;
+        } else if (str_eq(name, STR("backendDOMNodeId"))) {
+            p.node = jsontext_int(value, 0);
+        }
+    }
+    return p;
+}
+
+static bool is_one_of(struct str s, const char *const *names)
+{
+    for (; *names; names++) {
+        if (str_eq(s, str_of(*names)))
+            return true;
+    }
+    return false;
+}
+
+/* A value as Python's repr() has it. */
+static void put_repr(struct buf *out, struct str value)
+{
+    struct buf text = BUF_INIT(1 << 20);
+    if (jsontext_string(&text, value) == 0)
+        browse_repr_text(out, buf_str(&text));
+    else if (str_eq(value, STR("true")))
+        buf_addz(out, "True");
+    else if (str_eq(value, STR("false")))
+        buf_addz(out, "False");
+    else
+        buf_adds(out,
+                 jsontext_num(value, -1) == jsontext_num(value, 1) ? value : STR("None"));
+    buf_release(&text);
+}
+
+static bool is_true(struct str value)
+{
+    static const char *const no[] = {"false", "0", "\"\"", "null", NULL};
+    return value.n > 0 && !is_one_of(value, no);
+}
+
+/* ---- the reference's form ---- */
+
+static const char *const never[] = {"editable",  "readonly", "level",     "settable",
+                                    "multiline", "invalid",  "focusable", NULL};
+
+/* Appends the attributes, each behind a comma. */
+static void put_attributes(struct buf *out, struct str properties, bool clickable)
+{
+    static const char *const bare[] = {"required", "focused", "atomic", NULL};
+    struct str in = jsontext_inside(properties), p;
+    if (clickable)
+        buf_addz(out, ", clickable");
+    while (jsontext_item(&in, &p)) {
+        struct str name = jsontext_plain(jsontext_get(p, STR("name")));
+        struct str v = value_of(jsontext_get(p, STR("value")));
+        if (!v.p || is_one_of(name, never))
+            continue;
+        if (is_one_of(name, bare)) {
+            if (is_true(v))
+                buf_addf(out, ", %.*s", STR_ARG(name));
+        } else {
+            buf_addf(out, ", %.*s=", STR_ARG(name));
+            put_repr(out, v);
+        }
+    }
+}
+
+static void put_line(struct buf *out, const struct part *p, struct str name,
+                     bool clickable)
+{
+    buf_adds(out, p->role);
+    if (name.n > 0 || !str_eq(p->role, STR("generic"))) {
+        buf_addc(out, ' ');
+        browse_repr_text(out, name);
+    }
+    if (p->value.p) {
+        buf_addz(out, " value=");
+        put_repr(out, p->value);
+    }
+    put_attributes(out, p->properties, clickable);
+}
+
+/* ---- the compact form ---- */
+
+/* Roles that say nothing where they have no name. */
+static const char *const containers[] = {
+    "generic",   "paragraph",   "LabelText",   "MenuListPopup",  "none",    "strong",
+    "emphasis",  "code",        "mark",        "rowgroup",       "Section", "Abbr",
+    "subscript", "superscript", "LayoutTable", "LayoutTableRow", NULL};
+/* And of these, those within a line of text. */
+static const char *const inlines[] = {"none", "strong",    "emphasis",    "code", "mark",
+                                      "Abbr", "subscript", "superscript", NULL};
+/* A click is what these are for. */
+static const char *const buttons[] = {"link",
+                                      "button",
+                                      "textbox",
+                                      "searchbox",
+                                      "combobox",
+                                      "checkbox",
+                                      "radio",
+                                      "option",
+                                      "menuitem",
+                                      "tab",
+                                      "switch",
+                                      "menuitemcheckbox",
+                                      "menuitemradio",
+                                      "slider",
+                                      "spinbutton",
+                                      "RootWebArea",
+                                      "DisclosureTriangle",
+                                      NULL};
+
+/* A state in a word of its own: by its name, and what it is. */
+static const struct {
+    const char *name, *value, *word;
+} states[] = {
+    {"focused", "true", "focused"},
+    {"required", "true", "required"},
+    {"disabled", "true", "disabled"},
+    {"selected", "true", "selected"},
+    {"expanded", "true", "expanded"},
+    {"expanded", "false", "collapsed"},
+    {"checked", "\"true\"", "checked"},
+    {"checked", "\"false\"", "unchecked"},
+    {"checked", "\"mixed\"", "mixed"},
+    {"pressed", "\"true\"", "pressed"},
+    {"pressed", "\"false\"", "unpressed"},
+    {"multiselectable", "true", "multiple"},
+    {"modal", "true", "modal"},
+    {"invalid", "\"true\"", "invalid"},
+};
+static const char *const untold[] = {
+    "atomic",   "live",     "relevant",        "busy",         "autocomplete",
+    "root",     "modal",    "multiselectable", "selected",     "focused",
+    "required", "disabled", "hidden",          "errormessage", NULL};
+
+/* A value in as few characters as it can be read: quoted only where it has blanks. */
+static void put_word(struct buf *out, struct str value)
+{
+    struct str plain = jsontext_plain(value);
+    bool simple = plain.n > 0;
+    for (size_t i = 0; i < plain.n && simple; i++)
+        simple = (unsigned char)plain.p[i] > ' ' && !strchr("'\",=", plain.p[i]);
+    if (!simple)
+        put_repr(out, value);
+    else
+        buf_adds(out, str_sub(plain, 0, WORD_MAX));
+    if (simple && plain.n > WORD_MAX)
+        buf_addz(out, "…");
+}
+
+/* An address; that of the page's own site from its path on. */
+static void put_url(const struct look *l, struct str value)
+{
+    struct str plain = jsontext_plain(value);
+    bool own = l->site.n && str_starts(plain, l->site) && plain.n > l->site.n &&
+               plain.p[l->site.n] == '/';
+    if (!plain.n) {
+        put_word(l->out, value);
+        return;
+    }
+    plain = own ? str_sub(plain, l->site.n, plain.n) : plain;
+    buf_adds(l->out, str_sub(plain, 0, WORD_MAX));
+    if (plain.n > WORD_MAX)
+        buf_addz(l->out, "…");
+}
+
+static void put_state(const struct look *l, struct str role, struct str name,
+                      struct str value, bool root)
+{
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
+        if (!str_eq(name, str_of(states[i].name)) ||
+            !str_eq(value, str_of(states[i].value)))
+            continue;
+        if (!root || !str_eq(name, STR("focused")))
+            buf_addf(l->out, " %s", states[i].word);
+        return;
+    }
+    if (is_one_of(name, untold) || is_one_of(name, never) ||
+        (str_eq(name, STR("hasPopup")) && str_eq(role, STR("combobox"))))
+        return;
+    if (str_eq(name, STR("url"))) {
+        bool page = str_eq(role, STR("RootWebArea"));
+        buf_addc(l->out, ' ');
+        if (page)
+            buf_adds(l->out, jsontext_plain(value));
+        else
+            put_url(l, value);
+        return;
+    }
+    buf_addf(l->out, " %.*s=", STR_ARG(name));
+    put_word(l->out, value);
+}
+
+static void put_short(const struct look *l, const struct part *p, struct str name,
+                      bool clickable, bool root)
+{
+    struct str in = jsontext_inside(p->properties), property;
+    buf_adds(l->out, p->role);
+    if (name.n > 0) {
+        buf_addc(l->out, ' ');
+        browse_repr_text(l->out, name);
+    }
+    if (p->value.p && !str_eq(p->value, STR("\"\""))) {
+        buf_addz(l->out, " =");
+        put_repr(l->out, p->value);
+    }
+    if (clickable && !is_one_of(p->role, buttons))
+        buf_addz(l->out, " clickable");
+    while (jsontext_item(&in, &property)) {
+        struct str v = value_of(jsontext_get(property, STR("value")));
+        if (v.p)
+            put_state(l, p->role, jsontext_plain(jsontext_get(property, STR("name"))), v,
+                      root);
+    }
+}
+
+/* A container without a name says something by its state, and takes keys by its focus. */
+static bool has_state(const struct part *p)
+{
+    static const char *const told[] = {"focused", "disabled", "focusable", NULL};
+    struct str in = jsontext_inside(p->properties), property;
+    while (jsontext_item(&in, &property)) {
+        struct str name = jsontext_plain(jsontext_get(property, STR("name")));
+        struct str v = value_of(jsontext_get(property, STR("value")));
+        if (is_true(v) && is_one_of(name, told))
+            return true;
+    }
+    return p->value.p != NULL;
+}
+
+/* Text of a page, on one line. */
+static void put_text(struct buf *out, struct str text)
+{
+    bool blank = false;
+    text = str_trim(text);
+    for (size_t i = 0; i < text.n; i++) {
+        bool is = (unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7f;
+        if (!is && blank)
+            buf_addc(out, ' ');
+        if (!is)
+            buf_addc(out, text.p[i]);
+        blank = is;
+    }
+}
+
+/* ---- lines ---- */
+
+/* Python's strip(): all that is white. */
+static struct str strip(struct str s)
+{
+    static const struct str nbsp = {"\xc2\xa0", 2};
+    for (size_t before = s.n + 1; s.n < before;) {
+        before = s.n;
+        while (s.n > 0 && strchr(" \t\n\r\v\f", s.p[0]) && s.p[0])
+            s = str_sub(s, 1, s.n);
+        while (s.n > 0 && strchr(" \t\n\r\v\f", s.p[s.n - 1]) && s.p[s.n - 1])
+            s.n--;
+        if (str_starts(s, nbsp))
+            s = str_sub(s, 2, s.n);
+        if (str_ends(s, nbsp))
+            s.n -= 2;
+    }
+    return s;
+}
+
+static void begin_line(struct look *l, int depth)
+{
+    if (l->out->n)
+        buf_addc(l->out, '\n');
+    for (int i = 0; i < depth; i++)
+        buf_addc(l->out, '\t');
+}
+
+/* What was printed behind `before` stays if there is room for more. */
+static void end_line(struct look *l, size_t before)
+{
+    if (buf_full(l->out) || buf_room(l->out) < LINE_ROOM) {
+        buf_truncate(l->out, before);
+        buf_resume(l->out);
+        l->full = true;
+    }
+}
+
+static bool is_focused(const struct part *p)
+{
+    struct str in = jsontext_inside(p->properties), property;
+    while (jsontext_item(&in, &property)) {
+        if (str_eq(jsontext_plain(jsontext_get(property, STR("name"))), STR("focused")))
+            return is_true(value_of(jsontext_get(property, STR("value"))));
+    }
+    return false;
+}
+
+static void print_line(struct look *l, struct frame *f, const struct part *p, int depth,
+                       struct str name)
+{
+    size_t before = l->out->n;
+    struct element *el = f->document ? map_get(&f->document->bids, look_key(&p->node))
+                                     : NULL;
+    begin_line(l, depth);
+    if (el)
+        buf_addf(l->out, "[%s] ", el->bid);
+    if (l->compact)
+        put_short(l, p, strip(name), el && el->clickable, depth == 0);
+    else
+        put_line(l->out, p, strip(name), el && el->clickable);
+    if (el && is_focused(p)) {
+        buf_reset(l->focused);
+        buf_addz(l->focused, el->bid);
+    }
+    end_line(l, before);
+    l->text_line = l->compact && name.n == 0 && !p->value.p ? l->out->n : 0;
+}
+
+/* Text goes on where only text was, or an element without a name began. */
+static void print_text(struct look *l, int depth, struct str text)
+{
+    size_t before = l->out->n;
+    if (str_trim(text).n == 0)
+        return;
+    bool on = l->text_line && l->text_line == l->out->n;
+    bool of_text = on && l->text_goes_on;
+    if (!on)
+        begin_line(l, depth);
+    buf_addz(l->out, of_text ? " " : ": ");
+    put_text(l->out, text);
+    end_line(l, before);
+    l->text_line = l->out->n;
+    l->text_goes_on = true;
+}
+
+/* ---- nodes ---- */
+
+/* Is there nothing to print of it but what is within? */
+static bool is_skipped(const struct look *l, const struct frame *f, const struct part *p,
+                       struct str name)
+{
+    if (!p->named || str_eq(p->role, STR("LineBreak")))
+        return true;
+    if (!l->compact || name.n > 0 || !is_one_of(p->role, containers))
+        return false;
+    struct element *el = f->document ? map_get(&f->document->bids, look_key(&p->node))
+                                     : NULL;
+    return !(el && el->clickable) && !has_state(p);
+}
+
+static void print_inner(struct look *l, struct frame *f, int64_t id, int depth)
+{
+    for (int i = 0; id && i < l->n; i++) {
+        struct frame *in = &l->frames[i];
+        if (in->owner == id && !in->printed && strcmp(in->owner_session, f->session) == 0)
+            look_print(l, in, depth);
+    }
+}
+
+/* The name of a node in l->names, while what is within is printed. */
+struct held {
+    size_t at, n;
+};
+
+static struct str name_at(const struct look *l, struct held h)
+{
+    return str_sub(buf_str(&l->names), h.at, h.n);
+}
+
+static void print_node(struct look *l, struct frame *f, struct ax *a, int depth,
+                       int level, struct held above)
+{
+    if (a->seen || l->full || level > LOOK_DEPTH_MAX)
+        return;
+    a->seen = true;
+    struct part p = parse(a->text);
+    if (l->compact && str_eq(p.role, STR("ListMarker")))
+        return;
+    struct held own = {.at = l->names.n};
+    jsontext_string(&l->names, p.name);
+    own.n = l->names.n - own.at;
+    struct str name = name_at(l, own);
+    bool text = str_eq(p.role, STR("StaticText"));
+    bool skip = is_skipped(l, f, &p, name) ||
+                (text && str_find(name_at(l, above), name) >= 0);
+    /* The name of a row is all of its cells once more. */
+    struct str shown = l->compact && str_eq(p.role, STR("row")) && p.children.n > 2
+                           ? STR("")
+                           : name;
+    bool line = l->compact && !is_one_of(p.role, inlines) && !text;
+    if (line)
+        l->text_goes_on = false;
+    if (!skip && l->compact && text)
+        print_text(l, depth, name);
+    else if (!skip)
+        print_line(l, f, &p, depth, shown);
+    struct str in = jsontext_inside(p.children), c;
+    while (jsontext_item(&in, &c)) {
+        struct ax *child = map_get(&f->by_id, jsontext_plain(c));
+        if (child)
+            print_node(l, f, child, depth + !skip, level + 1, own);
+    }
+    print_inner(l, f, p.node, depth + !skip);
+    buf_truncate(&l->names, own.at);
+    if (line)
+        l->text_line = 0;
+}
+
+void look_print(struct look *l, struct frame *f, int depth)
+{
+    f->printed = true;
+    if (f->ax_n > 0 && depth < LOOK_DEPTH_MAX)
+        print_node(l, f, &f->ax[0], depth, depth, (struct held){0});
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "document/document.h"
+
+#include "base/log.h"
+#include "base/mime.h"
+#include "base/xalloc.h"
+#include "document/own.h"
+#include "document/pdf/pdf.h"
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { JOB_NICE = 5, FRAME_INTERVAL = 30 };
+
+int docread_too_long(const struct buf *out, struct err *e)
+{
+    if (buf_room(out) > 4096)
+        return err_set(e, ERR_LIMIT, "there is no memory for its text");
+    return err_set(e, ERR_LIMIT, "its text is longer than %zu MiB", out->max >> 20);
+}
+
+/* ---- kinds ---- */
+
+struct kind {
+    const char *type; /* of base/mime.h */
+    enum docread_kind kind;
+};
+
+static const struct kind kinds[] = {
+    {"application/pdf", DOCREAD_PDF},
+    {"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+     DOCREAD_DOCX},
+    {"application/vnd.openxmlformats-officedocument.presentationml.presentation",
+     DOCREAD_PPTX},
+    {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", DOCREAD_XLSX},
+    {"text/x-tex", DOCREAD_LATEX},
+    {"text/html", DOCREAD_HTML},
+    {"application/xhtml+xml", DOCREAD_HTML},
+    {"application/x-ipynb+json", DOCREAD_IPYNB},
+};
+
+enum docread_kind docread_kind_of(struct str name, struct str head)
+{
+    struct str type = str_of(mime_of(name, head));
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (str_eq(type, str_of(kinds[i].type)))
+            return kinds[i].kind;
+    }
+    if (str_starts(type, STR("image/")))
+        return DOCREAD_IMAGE;
+    if (str_starts(type, STR("audio/")))
+        return DOCREAD_AUDIO;
+    return str_starts(type, STR("video/")) ? DOCREAD_VIDEO : DOCREAD_AUTO;
+}
+
+/* The words that the reference's functions print (section 8). */
+static int first_line(const struct docread_file *f, enum docread_kind kind,
+                      struct buf *out)
+{
+    static const char *const words[] = {[DOCREAD_PDF] = "Reading PDF file",
+                                        [DOCREAD_DOCX] = "Reading DOCX file",
+                                        [DOCREAD_PPTX] = "Reading PowerPoint file",
+                                        [DOCREAD_XLSX] = "Reading Excel file",
+                                        [DOCREAD_LATEX] = "Reading LaTex file",
+                                        [DOCREAD_HTML] = "Reading HTML file",
+                                        [DOCREAD_IPYNB] = "Reading notebook file",
+                                        [DOCREAD_IMAGE] = "Reading image file",
+                                        [DOCREAD_AUDIO] = "Transcribing audio file",
+                                        [DOCREAD_VIDEO] = "Processing video file"};
+    const char *shown = f->shown ? f->shown : f->path;
+    if (kind != DOCREAD_VIDEO)
+        return buf_addf(out, "[%s from %s]\n", words[kind], shown);
+    return buf_addf(out, "[%s from %s with frame interval %d]\n", words[kind], shown,
+                    f->frame_interval ? f->frame_interval : FRAME_INTERVAL);
+}
+
+/* ---- reading ---- */
+
+static int open_document(const char *path, struct err *e)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return fd < 0 ? err_sys(e, errno, "cannot read %s", path) : fd;
+}
+
+int docread_row(struct buf *out, struct str cells, bool first)
+{
+    size_t columns = 0;
+    int rc = buf_addc(out, '|');
+    do {
+        struct str cell = str_cut(&cells, '\t');
+        rc = rc < 0 ? rc : buf_addc(out, ' ');
+        for (size_t i = 0; i < cell.n && rc == 0; i++) {
+            if (cell.p[i] == '|')
+                rc = buf_addc(out, '\\');
+            rc = rc < 0 ? rc : buf_addc(out, cell.p[i] == '\n' ? ' ' : cell.p[i]);
+        }
+        rc = rc < 0 ? rc : buf_addz(out, " |");
+        columns++;
+    } while (cells.n > 0);
+    rc = rc < 0 ? rc : buf_addc(out, '\n');
+    if (first && rc == 0)
+        rc = buf_addc(out, '|');
+    for (; first && rc == 0 && columns > 0; columns--)
+        rc = buf_addz(out, columns > 1 ? " --- |" : " --- |\n");
+    return rc;
+}
+
+static bool is_package(enum docread_kind kind)
+{
+    return kind == DOCREAD_DOCX || kind == DOCREAD_PPTX || kind == DOCREAD_XLSX;
+}
+
+/* Office files: read where they are, entry by entry. */
+static int read_package(const struct docread_file *f, enum docread_kind kind,
+                        struct buf *out, struct err *e)
+{
+    int fd = open_document(f->path, e);
+    if (fd < 0)
+        return -1;
+    int rc = kind == DOCREAD_DOCX   ? docread_docx(fd, f->markdown, out, e)
+             : kind == DOCREAD_PPTX ? docread_pptx(fd, f->markdown, out, e)
+                                    : docread_xlsx(fd, out, e);
+    close(fd);
+    return rc;
+}
+
+static int read_bytes(const struct docread_file *f, enum docread_kind kind,
+                      struct str bytes, struct buf *out, struct err *e)
+{
+    switch (kind) {
+    case DOCREAD_PDF:
+        return docread_pdf(bytes, f->markdown, out, e);
+    case DOCREAD_LATEX:
+        return docread_latex(bytes, out, e);
+    case DOCREAD_HTML:
+        return docread_html(bytes, out, e);
+    case DOCREAD_IPYNB:
+        return docread_ipynb(bytes, out, e);
+    default:
+        return docread_media(kind, str_of(f->path), bytes, f->markdown, out, e);
+    }
+}
+
+/* Whatever a reader says begins with what was tried. */
+static int name_it(const struct docread_file *f, struct err *e)
+{
+    struct err why = *e;
+    return err_set(e, why.code, "cannot read %.200s: %.300s",
+                   f->shown ? f->shown : f->path, why.text);
+}
+
+/* Nothing is told of it, but of a PowerPoint file, as the reference does. */
+static int fail(const struct docread_file *f, enum docread_kind kind, struct buf *out,
+                size_t before, const struct err *e)
+{
+    buf_truncate(out, before);
+    buf_resume(out);
+    if (kind == DOCREAD_PPTX && !f->markdown && first_line(f, kind, out) == 0)
+        buf_addf(out, "Error reading PowerPoint file: %s\n", e->text);
+    return -1;
+}
+
+int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
+{
+    struct buf bytes = BUF_INIT(DOCREAD_FILE_MAX);
+    enum docread_kind kind = f->kind;
+    size_t before = out->n;
+    int rc = file_read(f->path, DOCREAD_FILE_MAX, &bytes, e);
+    if (rc < 0) {
+        buf_release(&bytes);
+        return fail(f, kind, out, before, e);
+    }
+    if (kind == DOCREAD_AUTO)
+        kind = docread_kind_of(str_of(f->path), buf_str(&bytes));
+    if (kind == DOCREAD_AUTO) {
+        buf_release(&bytes);
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot read %.300s: no document of a kind that is known",
+                       f->path);
+    }
+    rc = !f->markdown && first_line(f, kind, out) < 0 ? docread_too_long(out, e) : 0;
+    if (rc == 0 && is_package(kind)) {
+        buf_release(&bytes);
+        rc = read_package(f, kind, out, e);
+    } else if (rc == 0) {
+        rc = read_bytes(f, kind, buf_str(&bytes), out, e);
+    }
+    buf_release(&bytes);
+    if (rc == 0)
+        return 0;
+    name_it(f, e);
+    return fail(f, kind, out, before, e);
+}
+
+/* ---- the helper ---- */
+
+struct reading {
+    docread_done_fn *done;
+    void *arg;
+    struct buf text;
+};
+
+static int child(void *arg, const struct job_child *c, struct err *e)
+{
+    struct buf out = BUF_INIT(DOCREAD_TEXT_MAX);
+    int rc = docread_text(arg, &out, e);
+    /* With an error too: some have words of their own. */
+    if (job_put(c, buf_str(&out)) < 0 && rc == 0)
+        rc = err_sys(e, errno, "cannot hand over the text of a document");
+    buf_release(&out);
+    return rc;
+}
+
+static void on_data(struct job *j, struct buf *in)
+{
+    struct reading *r = job_owner(j);
+    buf_adds(&r->text, buf_str(in));
+    buf_consume(in, in->n);
+}
+
+static void on_done(struct job *j, const struct err *e)
+{
+    struct reading *r = job_owner(j);
+    struct err full = ERR_INIT;
+    if (buf_full(&r->text) && !e->code) {
+        docread_too_long(&r->text, &full);
+        e = &full;
+    }
+    r->done(r->arg, buf_str(&r->text), e);
+}
+
+static void on_gone(void *owner)
+{
+    struct reading *r = owner;
+    buf_release(&r->text);
+    free(r);
+}
+
+static const struct job_events events = {on_data, NULL, NULL, on_done, on_gone};
+
+struct job *docread_start(struct loop *l, const struct docread_spec *spec,
+                          docread_done_fn *done, void *arg, struct err *e)
+{
+    struct reading *r = xnew(struct reading);
+    struct docread_file file = spec->file;
+    char what[256];
+    snprintf(what, sizeof(what), "reading %.200s", file.path);
+    r->done = done;
+    r->arg = arg;
+    buf_init(&r->text, DOCREAD_TEXT_MAX);
+    struct job_spec js = {.what = what,
+                          .fn = child,
+                          .arg = &file,
+                          .memory = (size_t)DOCREAD_FILE_MAX + DOCREAD_TEXT_MAX +
+                                    DOCREAD_MEMORY,
+                          .cpu_s = DOCREAD_CPU_S,
+                          .nice = JOB_NICE,
+                          .as_user = spec->as_user,
+                          .uid = spec->uid,
+                          .gid = spec->gid,
+                          .groups = spec->groups,
+                          .groups_n = spec->groups_n,
+                          .cwd = spec->cwd,
+                          .ev = &events,
+                          .owner = r};
+    struct job *j = job_start(l, &js, e);
+    if (!j) {
+        buf_release(&r->text);
+        free(r);
+    }
+    return j;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTML to text: no tree, just tags as they come (HTML standard, 13.2.5, as far as
+ * text needs it). White space is one blank, blocks begin lines, cells of a table are
+ * apart by tabs, scripts and styles are left out.
+ */
+#include "document/own.h"
+
+#include "document/xml.h"
+#include "text/glyph.h"
+
+enum { TAG_MAX = 16, ENTITY_MAX = 16 };
+
+struct html {
+    struct str s;
+    size_t at, from; /* from: where the text begins in out */
+    struct buf *out;
+    int pre;
+    bool space;  /* blanks were seen, and nothing since */
+    int newline; /* so many line ends are due */
+    bool item;   /* the mark of a list's item was just written */
+};
+
+struct tag {
+    char name[TAG_MAX];
+    bool closing;
+};
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+/* ---- writing ---- */
+
+static void want_lines(struct html *h, int n)
+{
+    h->newline = h->newline > n ? h->newline : n;
+    h->space = false;
+}
+
+static int begin_text(struct html *h)
+{
+    int rc = 0;
+    if (h->out->n > h->from && !h->item) {
+        for (; rc == 0 && h->newline; h->newline--)
+            rc = buf_addc(h->out, '\n');
+        if (rc == 0 && h->space && !is_space(h->out->p[h->out->n - 1]))
+            rc = buf_addc(h->out, ' ');
+    }
+    h->newline = 0;
+    h->space = false;
+    h->item = false;
+    return rc;
+}
+
+static int put(struct html *h, struct str s)
+{
+    int rc = begin_text(h);
+    return rc < 0 ? rc : buf_adds(h->out, s);
+}
+
+/* ---- characters ---- */
+
+/* Names of HTML that are those of glyphs but for an ending (13.5, Latin and Greek). */
+static size_t letter(struct str name, char *out, size_t room)
+{
+    static const struct {
+        const char *html, *glyph;
+    } endings[] = {{"uml", "dieresis"},
+                   {"circ", "circumflex"},
+                   {"cedil", "cedilla"},
+                   {"slash", "slash"},
+                   {"lig", ""}};
+    char glyph[32];
+    struct buf b = BUF_INIT(sizeof(glyph) - 1);
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        struct str ending = str_of(endings[i].html);
+        if (name.n > ending.n && name.n < 10 && str_ends(name, ending)) {
+            buf_addf(&b, "%.*s%s", (int)(name.n - ending.n), name.p, endings[i].glyph);
+            n = glyph_text(buf_str(&b), out, room);
+            buf_release(&b);
+            return n;
+        }
+    }
+    return name.n > 1 ? glyph_text(name, out, room) : 0;
+}
+
+static bool entity(struct str name, struct buf *out)
+{
+    static const struct {
+        const char *name, *text;
+    } some[] = {{"nbsp", " "},   {"mdash", "—"},  {"ndash", "–"}, {"hellip", "…"},
+                {"lsquo", "‘"},  {"rsquo", "’"},  {"ldquo", "“"}, {"rdquo", "”"},
+                {"bull", "•"},   {"middot", "·"}, {"laquo", "«"}, {"raquo", "»"},
+                {"copy", "©"},   {"reg", "®"},    {"trade", "™"}, {"times", "×"},
+                {"deg", "°"},    {"plusmn", "±"}, {"le", "≤"},    {"ge", "≥"},
+                {"ne", "≠"},     {"larr", "←"},   {"rarr", "→"},  {"uarr", "↑"},
+                {"darr", "↓"},   {"sect", "§"},   {"para", "¶"},  {"pound", "£"},
+                {"iexcl", "¡"},  {"iquest", "¿"}, {"szlig", "ß"}, {"frac12", "½"},
+                {"frac14", "¼"}, {"sup2", "²"},   {"sup3", "³"},  {"not", "¬"},
+                {"thinsp", " "}, {"ensp", " "},   {"emsp", " "},  {"shy", ""},
+                {"zwj", ""},     {"zwnj", ""},    {"infin", "∞"}, {"minus", "−"},
+                {"check", "✓"},  {"hearts", "♥"}, {"dash", "‐"},  {"prime", "′"}};
+    char text[16];
+    if (xml_entity(name, out))
+        return true;
+    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++) {
+        if (str_eq(name, str_of(some[i].name)))
+            return buf_addz(out, some[i].text) == 0;
+    }
+    size_t n = letter(name, text, sizeof(text));
+    return n && buf_add(out, text, n) == 0;
+}
+
+/* One character, or an entity. */
+static int take_char(struct html *h)
+{
+    struct str rest = str_sub(h->s, h->at, ENTITY_MAX);
+    if (*rest.p == '&') {
+        char text[8];
+        struct buf b = BUF_INIT(sizeof(text));
+        long end = str_chr(rest, ';');
+        bool known = end > 1 && entity(str_sub(rest, 1, (size_t)end - 1), &b);
+        int rc = 0;
+        if (known) {
+            h->at += (size_t)end + 1;
+            if (str_eq(buf_str(&b), STR(" ")) && !h->pre)
+                h->space = true;
+            else
+                rc = put(h, buf_str(&b));
+            buf_release(&b);
+            return rc;
+        }
+        buf_release(&b);
+    }
+    h->at++;
+    if (!is_space(*rest.p))
+        return put(h, str_n(rest.p, 1));
+    if (h->pre)
+        return *rest.p == '\r' ? 0 : put(h, str_n(rest.p, 1));
+    h->space = true;
+    return 0;
+}
+
+/* ---- tags ---- */
+
+static bool one_of(const char *name, const char *const names[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_block(const char *name)
+{
+    static const char *const names[] = {
+        "address", "article", "aside",  "body",    "caption",  "center",     "dd",
+        "details", "div",     "dl",     "dt",      "fieldset", "figcaption", "figure",
+        "footer",  "form",    "header", "html",    "legend",   "li",         "main",
+        "nav",     "ol",      "option", "section", "summary",  "table",      "tbody",
+        "tfoot",   "thead",   "title",  "tr",      "ul"};
+    return one_of(name, names, sizeof(names) / sizeof(*names));
+}
+
+/* With an empty line before and behind. */
+static bool is_paragraph(const char *name)
+{
+    static const char *const names[] = {"p",  "h1", "h2", "h3",         "h4",
+                                        "h5", "h6", "hr", "blockquote", "pre"};
+    return one_of(name, names, sizeof(names) / sizeof(*names));
+}
+
+/* What is in them is no text: up to their end. */
+static bool is_hidden(const char *name)
+{
+    static const char *const names[] = {"script", "style", "template", "svg", "noscript"};
+    return one_of(name, names, sizeof(names) / sizeof(*names));
+}
+
+/* Behind "<": false: that was no tag. */
+static bool read_tag(struct html *h, struct tag *t)
+{
+    size_t at = h->at + 1;
+    *t = (struct tag){.closing = at < h->s.n && h->s.p[at] == '/'};
+    at += t->closing;
+    size_t n = 0;
+    while (at < h->s.n && n + 1 < TAG_MAX) {
+        char c = lower(h->s.p[at]);
+        if (!(c >= 'a' && c <= 'z') && !(n && c >= '0' && c <= '9'))
+            break;
+        t->name[n++] = c;
+        at++;
+    }
+    if (n == 0)
+        return false;
+    char quote = 0;
+    for (; at < h->s.n && (quote || h->s.p[at] != '>'); at++) {
+        char c = h->s.p[at];
+        if (quote)
+            quote = c == quote ? 0 : quote;
+        else if ((c == '"' || c == '\'') && h->s.p[at - 1] == '=')
+            quote = c;
+    }
+    h->at = at < h->s.n ? at + 1 : at;
+    return true;
+}
+
+static void skip_to(struct html *h, const char *end)
+{
+    size_t n = strlen(end);
+    for (; h->at + n <= h->s.n; h->at++) {
+        size_t i = 0;
+        while (i < n && lower(h->s.p[h->at + i]) == end[i])
+            i++;
+        if (i == n)
+            return;
+    }
+    h->at = h->s.n;
+}
+
+static int open_tag(struct html *h, const struct tag *t)
+{
+    if (is_hidden(t->name)) {
+        char end[TAG_MAX + 2] = "</";
+        memcpy(end + 2, t->name, sizeof(t->name));
+        skip_to(h, end);
+    } else if (strcmp(t->name, "br") == 0) {
+        h->newline++;
+        h->space = false;
+    } else if (strcmp(t->name, "li") == 0) {
+        want_lines(h, 1);
+        int rc = put(h, STR("- "));
+        h->item = true;
+        return rc;
+    } else if (strcmp(t->name, "pre") == 0) {
+        want_lines(h, 2);
+        h->pre++;
+    } else if (strcmp(t->name, "td") == 0 || strcmp(t->name, "th") == 0) {
+        h->space = false;
+        return h->newline ? 0 : put(h, STR("\t"));
+    } else if (is_paragraph(t->name)) {
+        want_lines(h, 2);
+    } else if (is_block(t->name)) {
+        want_lines(h, 1);
+    }
+    return 0;
+}
+
+static void close_tag(struct html *h, const struct tag *t)
+{
+    if (strcmp(t->name, "pre") == 0 && h->pre > 0)
+        h->pre--;
+    if (is_paragraph(t->name))
+        want_lines(h, 2);
+    else if (is_block(t->name))
+        want_lines(h, 1);
+}
+
+/* Comments and declarations: true if there was one. */
+static bool skip_comment(struct html *h)
+{
+    struct str rest = str_sub(h->s, h->at, 4);
+    if (str_starts(rest, STR("<!--"))) {
+        h->at += 4;
+        skip_to(h, "-->");
+        h->at = h->at + 3 < h->s.n ? h->at + 3 : h->s.n;
+        return true;
+    }
+    if (rest.n < 2 || (rest.p[1] != '!' && rest.p[1] != '?'))
+        return false;
+    skip_to(h, ">");
+    h->at = h->at < h->s.n ? h->at + 1 : h->at;
+    return true;
+}
+
+int docread_html(struct str bytes, struct buf *out, struct err *e)
+{
+    struct html h = {.s = bytes, .from = out->n, .out = out};
+    int rc = 0;
+    while (rc == 0 && h.at < h.s.n) {
+        struct tag t;
+        if (h.s.p[h.at] != '<')
+            rc = take_char(&h);
+        else if (skip_comment(&h))
+            continue;
+        else if (!read_tag(&h, &t))
+            rc = take_char(&h);
+        else if (t.closing)
+            close_tag(&h, &t);
+        else
+            rc = open_tag(&h, &t);
+    }
+    if (rc == 0 && out->n > h.from)
+        rc = buf_addc(out, '\n');
+    return rc < 0 ? docread_too_long(out, e) : 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the readers of documents share: each appends the text of one format. All of
+ * them block, and run in a helper.
+ */
+#ifndef OD_DOCUMENT_OWN_H
+#define OD_DOCUMENT_OWN_H
+
+#include "base/arena.h"
+#include "document/document.h"
+
+/* ---- the formats: bytes of a file to text, appended ---- */
+
+int docread_latex(struct str bytes, struct buf *out, struct err *e);
+int docread_html(struct str bytes, struct buf *out, struct err *e);
+int docread_ipynb(struct str bytes, struct buf *out, struct err *e);
+/*
+ * A row of a table in Markdown: its cells are apart by tabs. first: the rule that makes
+ * it the head follows.
+ */
+int docread_row(struct buf *out, struct str cells, bool first);
+
+/* "the text is longer than …"; -1. */
+int docread_too_long(const struct buf *out, struct err *e);
+
+#endif

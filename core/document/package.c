@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "document/package.h"
+
+#include "archive/zip.h"
+#include "document/xml.h"
+
+#include <unistd.h>
+
+enum { BLOCK = 64 << 10, ENTRIES_MAX = 100000 };
+
+/* Older formats and files with a password are of another kind (MS-CFB 2.2). */
+static bool is_compound(int fd)
+{
+    char head[8] = "";
+    return pread(fd, head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+           memcmp(head, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", sizeof(head)) == 0;
+}
+
+static int read_entry(struct package *p, struct zip_reader *r, struct buf *out,
+                      struct err *e)
+{
+    if (zip_read_begin(r, e) < 0)
+        return -1;
+    for (;;) {
+        char *to = buf_reserve(out, BLOCK);
+        if (!to || p->left < BLOCK)
+            return err_set(e, ERR_LIMIT, "its parts unpack to more than a document has");
+        ssize_t n = zip_read(r, to, BLOCK, e);
+        buf_commit(out, n > 0 ? (size_t)n : 0);
+        if (n <= 0)
+            return (int)n;
+        p->left -= (uint64_t)n;
+    }
+}
+
+int package_read(struct package *p, struct str name, struct buf *out, struct err *e)
+{
+    struct zip_limits limits = {.entries = ENTRIES_MAX, .total = PACKAGE_ALL_MAX};
+    struct zip_entry x;
+    buf_reset(out);
+    if (is_compound(p->fd))
+        return err_set(e, ERR_UNSUPPORTED,
+                       "it is encrypted, or of the format before 2007: save it again "
+                       "without a password, as .docx, .pptx or .xlsx");
+    struct zip_reader *r = zip_open(p->fd, &limits, e);
+    if (!r)
+        return -1;
+    int rc;
+    while ((rc = zip_next(r, &x, e)) > 0) {
+        if (!str_eq(x.name, name))
+            continue;
+        rc = read_entry(p, r, out, e);
+        zip_close(r);
+        return rc;
+    }
+    zip_close(r);
+    return rc < 0 ? -1
+                  : err_set(e, ERR_NOTFOUND, "there is no %.*s in it", STR_ARG(name));
+}
+
+int package_rels_name(struct str part, struct buf *out)
+{
+    size_t slash = part.n;
+    while (slash > 0 && part.p[slash - 1] != '/')
+        slash--;
+    buf_reset(out);
+    return buf_addf(out, "%.*s_rels/%.*s.rels", (int)slash, part.p, (int)(part.n - slash),
+                    part.p + slash);
+}
+
+/* "../slides/a.xml" as seen from the folder of `from`; "/ppt/a.xml" from the top. */
+static int join(struct str from, struct str target, struct buf *out)
+{
+    buf_reset(out);
+    if (str_starts(target, STR("/")))
+        return buf_adds(out, str_sub(target, 1, target.n));
+    while (from.n && from.p[from.n - 1] != '/')
+        from.n--;
+    while (str_starts(target, STR("../"))) {
+        target = str_sub(target, 3, target.n);
+        from.n -= from.n > 0;
+        while (from.n && from.p[from.n - 1] != '/')
+            from.n--;
+    }
+    return buf_adds(out, from) < 0 ? -1 : buf_adds(out, target);
+}
+
+bool package_target(struct str rels, struct str from, struct str id, const char *type,
+                    struct buf *out)
+{
+    struct xml x = XML_INIT(rels);
+    struct buf value = BUF_INIT(4096);
+    bool found = false;
+    enum xml_kind k;
+    while (!found && (k = xml_next(&x)) != XML_END && k != XML_BAD) {
+        if (k != XML_OPEN || !xml_is(&x, "Relationship"))
+            continue;
+        buf_reset(&value);
+        if (id.n)
+            found = xml_attr(&x, "Id", &value) && str_eq(buf_str(&value), id);
+        else
+            found = xml_attr(&x, "Type", &value) &&
+                    str_ends(buf_str(&value), str_of(type));
+        buf_reset(&value);
+        if (found)
+            found = xml_attr(&x, "Target", &value) &&
+                    join(from, buf_str(&value), out) == 0;
+    }
+    buf_release(&value);
+    return found;
+}

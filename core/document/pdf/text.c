@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Glyphs to words, and words in the order of reading to lines of text. A word ends
+ * where there is room for a blank, whether one is drawn or not (most programs only
+ * move), and where the letters get smaller or leave the base line. Accents that are
+ * drawn upon a letter, as fonts of TeX have it, become one letter with it.
+ */
+#include "document/pdf/own.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Parts of the font's size. */
+#define WORD_GAP   0.1f  /* to the right: a blank is here */
+#define BACK_GAP   0.2f  /* to the left: something else begins */
+#define LINE_SHIFT 0.05f /* up or down: something else begins */
+#define SIZE_SHIFT 0.05f /* as well */
+#define SAME_PLACE 0.12f /* drawn twice, to look bold */
+
+enum { TWICE_LOOK = 8 };
+
+struct words {
+    const struct pdf_page *page;
+    struct buf list; /* of struct pdf_word, as they are drawn */
+    struct buf text;
+    struct pdf_glyph seen[TWICE_LOOK]; /* the last ones */
+    size_t seen_n;
+    bool blank;            /* one was drawn since the last glyph */
+    struct pdf_glyph last; /* the last one of the text; n: its bytes there */
+    struct pdf_glyph held; /* an accent that waits for a letter; n = 0: none */
+};
+
+static float larger(float a, float b) { return a > b ? a : b; }
+static float smaller(float a, float b) { return a < b ? a : b; }
+
+static int turn_of(const struct pdf_glyph *g)
+{
+    if (fabsf(g->dx) >= fabsf(g->dy))
+        return g->dx >= 0 ? 0 : 2;
+    return g->dy > 0 ? 1 : 3;
+}
+
+/* The glyph as if it were written to the right: where it begins and ends. */
+static void place(const struct pdf_glyph *g, int turn, float *x0, float *x1, float *y)
+{
+    switch (turn) {
+    case 1:
+        *x0 = g->y;
+        *x1 = g->y + g->dy;
+        *y = -g->x;
+        break;
+    case 2:
+        *x0 = -g->x;
+        *x1 = -(g->x + g->dx);
+        *y = -g->y;
+        break;
+    case 3:
+        *x0 = -g->y;
+        *x1 = -(g->y + g->dy);
+        *y = g->x;
+        break;
+    default:
+        *x0 = g->x;
+        *x1 = g->x + g->dx;
+        *y = g->y;
+        break;
+    }
+}
+
+static bool blank(struct str s)
+{
+    if (str_eq(s, STR("\xc2\xa0")))
+        return true;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r' && s.p[i] != '\n')
+            return false;
+    }
+    return true;
+}
+
+static bool drawn_twice(struct words *p, const struct pdf_glyph *g)
+{
+    struct str s = str_sub(buf_str(&p->page->text), g->at, g->n);
+    for (size_t i = 0; i < p->seen_n && i < TWICE_LOOK; i++) {
+        const struct pdf_glyph *o = &p->seen[i];
+        if (fabsf(o->x - g->x) < SAME_PLACE * g->size &&
+            fabsf(o->y - g->y) < SAME_PLACE * g->size &&
+            str_eq(s, str_sub(buf_str(&p->page->text), o->at, o->n)))
+            return true;
+    }
+    p->seen[p->seen_n++ % TWICE_LOOK] = *g;
+    return false;
+}
+
+/* ---- glyphs to words ---- */
+
+static struct pdf_word *last_word(const struct words *p)
+{
+    size_t n = p->list.n / sizeof(struct pdf_word);
+    return n ? (struct pdf_word *)(void *)p->list.p + n - 1 : NULL;
+}
+
+static bool goes_on(const struct pdf_word *w, const struct pdf_word *next)
+{
+    float least = smaller(w->size, next->size), gap = next->x0 - w->x1;
+    return w->turn == next->turn && !next->blank &&
+           fabsf(next->y - w->y) <= LINE_SHIFT * least &&
+           fabsf(next->size - w->size) <= SIZE_SHIFT * least && gap <= WORD_GAP * least &&
+           gap >= -BACK_GAP * least;
+}
+
+/* A glyph with its text, which may be another by now. */
+static int add_letter(struct words *p, const struct pdf_glyph *g, struct str s)
+{
+    struct pdf_word new = {.size = g->size,
+                           .turn = (uint8_t)turn_of(g),
+                           .seq = (uint32_t)(p->list.n / sizeof(new)),
+                           .at = (uint32_t)p->text.n,
+                           .n = (uint32_t)s.n,
+                           .blank = p->blank};
+    place(g, new.turn, &new.x0, &new.x1, &new.y);
+    p->blank = false;
+    p->last = *g;
+    p->last.n = (uint32_t)s.n;
+    struct pdf_word *last = last_word(p);
+    if (buf_adds(&p->text, s) < 0)
+        return -1;
+    if (!last || !goes_on(last, &new)) {
+        new.before = !last ? PDF_JOINED
+                     : fabsf(new.y - last->y) > larger(new.size, last->size) / 2
+                         ? PDF_NEW_LINE
+                         : PDF_BLANK;
+        return buf_add(&p->list, &new, sizeof(new));
+    }
+    last->n += (uint32_t)s.n;
+    last->x1 = larger(last->x1, new.x1);
+    return 0;
+}
+
+static struct str text_of(const struct words *p, const struct pdf_glyph *g)
+{
+    return str_sub(buf_str(&p->page->text), g->at, g->n);
+}
+
+/* Is the middle of the accent over the letter? */
+static bool upon(const struct pdf_glyph *accent, const struct pdf_glyph *letter)
+{
+    float a0, a1, ay, x0, x1, y;
+    int turn = turn_of(letter);
+    if (turn_of(accent) != turn || letter->size <= 0)
+        return false;
+    place(accent, turn, &a0, &a1, &ay);
+    place(letter, turn, &x0, &x1, &y);
+    float middle = (a0 + a1) / 2;
+    return middle > x0 && middle < x1 && fabsf(ay - y) < letter->size;
+}
+
+/* Puts the accent upon a letter; 0: they do not go together. */
+static size_t accented(struct str letter, struct str accent, char out[8])
+{
+    uint32_t base, mark;
+    if (letter.n == 0 || utf8_decode(letter, &base) != (int)letter.n ||
+        utf8_decode(accent, &mark) < 1)
+        return 0;
+    return pdf_put_accent(base, pdf_accent(mark), out);
+}
+
+/* The accent that waits for a letter is none, if none has come. */
+static int let_go(struct words *p)
+{
+    if (!p->held.n)
+        return 0;
+    struct pdf_glyph g = p->held;
+    p->held.n = 0;
+    return add_letter(p, &g, text_of(p, &g));
+}
+
+static bool is_accent(struct str s)
+{
+    uint32_t c;
+    return s.n && utf8_decode(s, &c) == (int)s.n && pdf_accent(c);
+}
+
+/* It is drawn after its letter or before. */
+static int add_accent(struct words *p, const struct pdf_glyph *g, struct str s)
+{
+    char both[8];
+    if (let_go(p) < 0)
+        return -1;
+    if (last_word(p) && p->last.n && upon(g, &p->last)) {
+        struct str letter = str_sub(buf_str(&p->text), p->text.n - p->last.n, p->last.n);
+        size_t n = accented(letter, s, both);
+        if (n) {
+            struct pdf_word *w = last_word(p);
+            buf_truncate(&p->text, p->text.n - p->last.n);
+            w->n += (uint32_t)n - p->last.n;
+            p->last.n = (uint32_t)n;
+            return buf_add(&p->text, both, n);
+        }
+    }
+    p->held = *g;
+    return 0;
+}
+
+static int add_glyph(struct words *p, const struct pdf_glyph *g)
+{
+    struct str s = text_of(p, g);
+    char both[8];
+    size_t n;
+    if (blank(s)) {
+        int rc = let_go(p);
+        p->blank = true;
+        return rc;
+    }
+    if (drawn_twice(p, g))
+        return 0;
+    if (is_accent(s))
+        return add_accent(p, g, s);
+    if (p->held.n && upon(&p->held, g) &&
+        (n = accented(s, text_of(p, &p->held), both)) > 0) {
+        p->held.n = 0;
+        return add_letter(p, g, str_n(both, n));
+    }
+    return let_go(p) < 0 ? -1 : add_letter(p, g, s);
+}
+
+/* ---- out ---- */
+
+static bool lower(char c) { return c >= 'a' && c <= 'z'; }
+
+/* A word that is divided at the end of a line is one. */
+static bool divided(const struct buf *out, size_t from, struct str next)
+{
+    return out->n > from + 2 && out->p[out->n - 1] == '-' && lower(out->p[out->n - 2]) &&
+           next.n > 1 && lower(next.p[0]);
+}
+
+static int put_lines(const struct buf *text, const struct buf *list, struct buf *out)
+{
+    const struct pdf_word *w = (const struct pdf_word *)(const void *)list->p;
+    struct buf line = BUF_INIT(PDF_STREAM_MAX);
+    size_t n = list->n / sizeof(*w), from = out->n;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n;) {
+        struct str first = str_sub(buf_str(text), w[i].at, w[i].n);
+        if (i && divided(out, from, first))
+            buf_truncate(out, out->n - 1);
+        else if (i)
+            rc = buf_addc(out, '\n');
+        buf_reset(&line);
+        do {
+            if (line.n && rc == 0 && w[i].before == PDF_BLANK)
+                rc = buf_addc(&line, ' ');
+            if (rc == 0)
+                rc = buf_adds(&line, str_sub(buf_str(text), w[i].at, w[i].n));
+            i++;
+        } while (i < n && w[i].before != PDF_NEW_LINE);
+        if (rc == 0)
+            rc = pdf_put_line(out, buf_str(&line));
+    }
+    buf_release(&line);
+    return rc;
+}
+
+int pdf_page_lines(struct pdf *d, const struct pdf_page *page, struct buf *out)
+{
+    struct words p = {.page = page};
+    struct buf sorted = BUF_INIT(PDF_STREAM_MAX);
+    size_t n = page->glyphs.n / sizeof(struct pdf_glyph);
+    buf_init(&p.list, PDF_STREAM_MAX);
+    buf_init(&p.text, PDF_STREAM_MAX);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        struct pdf_glyph g;
+        memcpy(&g, page->glyphs.p + i * sizeof(g), sizeof(g));
+        rc = add_glyph(&p, &g);
+    }
+    if (rc == 0)
+        rc = let_go(&p);
+    if (rc == 0)
+        rc = pdf_arrange(d, (struct pdf_word *)(void *)p.list.p,
+                         p.list.n / sizeof(struct pdf_word), &sorted);
+    if (rc == 0)
+        rc = put_lines(&p.text, &sorted, out);
+    if (rc == 0 && n)
+        rc = buf_addc(out, '\n');
+    buf_release(&p.list);
+    buf_release(&p.text);
+    buf_release(&sorted);
+    return rc;
+}

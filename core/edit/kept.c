@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What files held before they were edited, one file for each state in one folder:
+ * HASH.NUMBER, the first digits of the path's hash and a number that grows. Which
+ * there are is read once and then known.
+ *
+ * `last` says what was begun last: "TOKEN KIND NUMBER SUM", and for an undo the
+ * bytes that it replaces, which no state has. It is written before the state and
+ * before the edited file, so that a worker who finds that file with this sum knows
+ * that it is done, and with another one, which state was kept in vain.
+ *
+ * That nothing can be kept is no reason not to edit: it is logged, and undo then
+ * finds an older state or none.
+ */
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "edit/own.h"
+#include "engine/engine.h"
+#include "file/files.h"
+#include "os/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Digits of a path's hash: enough that no two paths have the same ones. */
+enum { PATH_LEN = 32 };
+
+struct state {
+    char path[PATH_LEN + 1];
+    uint64_t number;
+    uint64_t bytes;
+};
+
+struct edits {
+    char *dir;        /* owned; NULL: nothing is kept */
+    bool known;       /* the folder was read */
+    struct state *of; /* owned: by number, room for one more than EDIT_KEPT_FILES */
+    size_t n;
+    uint64_t bytes, number; /* of all; of the newest */
+    struct kept_record begun;
+    bool has_begun;
+};
+
+struct edits *edits_new(const char *dir)
+{
+    struct edits *h = xnew(struct edits);
+    h->dir = dir ? xstrdup(dir) : NULL;
+    buf_init(&h->begun.before, EDIT_TEXT_MAX);
+    return h;
+}
+
+struct edits *edits_of(struct engine *en)
+{
+    char dir[sizeof(en->state_dir) + 8];
+    snprintf(dir, sizeof(dir), "%s/edit", en->state_dir);
+    if (!en->edits)
+        en->edits = edits_new(en->state_dir[0] ? dir : NULL);
+    return en->edits;
+}
+
+void edits_free(struct edits *h)
+{
+    if (!h)
+        return;
+    buf_release(&h->begun.before);
+    free(h->dir);
+    free(h->of);
+    free(h);
+}
+
+static void path_key(const char *path, char key[PATH_LEN + 1])
+{
+    uint8_t sum[HASH_SHA256_SIZE];
+    hash_sha256(str_of(path), sum);
+    for (int i = 0; i < PATH_LEN / 2; i++)
+        snprintf(key + 2 * i, 3, "%02x", sum[i]);
+}
+
+/* Where something in the folder is; false: the path is too long. */
+static bool place(const struct edits *h, char out[PATH_MAX], const char *key,
+                  uint64_t number)
+{
+    int n = key ? snprintf(out, PATH_MAX, "%s/%s.%" PRIu64, h->dir, key, number)
+                : snprintf(out, PATH_MAX, "%s/last", h->dir);
+    return n > 0 && n < PATH_MAX;
+}
+
+/* ---- what is there ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    const struct state *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Removes the one at `i`, the file too. */
+static void drop_at(struct edits *h, size_t i)
+{
+    char file[PATH_MAX];
+    if (place(h, file, h->of[i].path, h->of[i].number))
+        unlink(file);
+    h->bytes -= h->of[i].bytes;
+    h->n--;
+    memmove(h->of + i, h->of + i + 1, (h->n - i) * sizeof(*h->of));
+}
+
+static void add_state(struct edits *h, const struct state *s)
+{
+    h->of[h->n++] = *s;
+    h->bytes += s->bytes;
+    h->number = s->number > h->number ? s->number : h->number;
+}
+
+/* The oldest of this path, when it has more than it may, and of all. */
+static void keep_to_limits(struct edits *h, const char *key)
+{
+    size_t count = 0;
+    for (size_t i = h->n; i-- > 0;)
+        if (strcmp(h->of[i].path, key) == 0 && ++count > EDIT_UNDO_MAX)
+            drop_at(h, i);
+    while (h->n > EDIT_KEPT_FILES || h->bytes > EDIT_KEPT_BYTES)
+        drop_at(h, 0);
+}
+
+/* From HASH.NUMBER; false: another file. */
+static bool parse_name(const char *name, struct state *s)
+{
+    struct str number = str_of(name), key = str_cut(&number, '.');
+    if (key.n != PATH_LEN || str_to_u64(number, &s->number) < 0)
+        return false;
+    memcpy(s->path, key.p, PATH_LEN);
+    s->path[PATH_LEN] = '\0';
+    return true;
+}
+
+static void read_folder(struct edits *h)
+{
+    int fd = open(h->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *e;
+    while (d && h->n < EDIT_KEPT_FILES && (e = readdir(d))) {
+        struct state s;
+        struct stat st;
+        if (parse_name(e->d_name, &s) && fstatat(fd, e->d_name, &st, 0) == 0 &&
+            S_ISREG(st.st_mode)) {
+            s.bytes = (uint64_t)st.st_size;
+            add_state(h, &s);
+        }
+    }
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+    qsort(h->of, h->n, sizeof(*h->of), by_number);
+}
+
+/* The next word of `last`, as a string. */
+static void take_word(struct str *line, char *out, size_t size)
+{
+    struct str word = str_cut(line, ' ');
+    snprintf(out, size, "%.*s", STR_ARG(word));
+}
+
+static void read_last(struct edits *h)
+{
+    char file[PATH_MAX], kind[2], number[24];
+    struct buf b = BUF_INIT(EDIT_TEXT_MAX + 1024);
+    struct kept_record *r = &h->begun;
+    if (place(h, file, NULL, 0) && file_read(file, b.max, &b, NULL) == 0) {
+        struct str rest = buf_str(&b), line = str_cut(&rest, '\n');
+        take_word(&line, r->token, sizeof(r->token));
+        take_word(&line, kind, sizeof(kind));
+        take_word(&line, number, sizeof(number));
+        take_word(&line, r->sum, sizeof(r->sum));
+        r->kind = (enum edit_kind)(kind[0] - '0');
+        h->has_begun = str_to_u64(str_of(number), &r->state) == 0 &&
+                       buf_adds(&r->before, rest) == 0;
+    }
+    buf_release(&b);
+}
+
+/* false: nothing is kept here. */
+static bool know(struct edits *h)
+{
+    if (!h || !h->dir)
+        return false;
+    if (h->known)
+        return true;
+    h->known = true;
+    h->of = xcalloc(EDIT_KEPT_FILES + 1, sizeof(*h->of));
+    read_folder(h);
+    read_last(h);
+    return true;
+}
+
+/* ---- states ---- */
+
+static int write_file(struct edits *h, const char *file, const char *token,
+                      struct str bytes)
+{
+    struct err e = ERR_INIT;
+    struct files_put put = {.token = token, .mode = 0600};
+    if (mkdir(h->dir, 0700) == 0 || errno == EEXIST) {
+        if (files_replace(file, bytes, &put, &e) == 0)
+            return 0;
+    } else {
+        err_sys(&e, errno, "cannot make %s", h->dir);
+    }
+    log_warn("an edit cannot be undone: %s", e.text);
+    return -1;
+}
+
+uint64_t kept_next(struct edits *h) { return know(h) ? h->number + 1 : 0; }
+
+void kept_push(struct edits *h, const char *path, struct str bytes)
+{
+    char file[PATH_MAX];
+    if (!know(h))
+        return;
+    struct state s = {.number = h->number + 1, .bytes = bytes.n};
+    path_key(path, s.path);
+    if (!place(h, file, s.path, s.number) || write_file(h, file, "kept", bytes) < 0)
+        return;
+    add_state(h, &s);
+    keep_to_limits(h, s.path);
+}
+
+/* Its index, or h->n; number 0: the newest. */
+static size_t find(struct edits *h, const char *path, uint64_t number)
+{
+    char key[PATH_LEN + 1];
+    path_key(path, key);
+    for (size_t i = h->n; i-- > 0;)
+        if (strcmp(h->of[i].path, key) == 0 && (!number || h->of[i].number == number))
+            return i;
+    return h->n;
+}
+
+uint64_t kept_newest(struct edits *h, const char *path)
+{
+    if (!know(h))
+        return 0;
+    size_t i = find(h, path, 0);
+    return i < h->n ? h->of[i].number : 0;
+}
+
+int kept_read(struct edits *h, const char *path, uint64_t state, struct buf *out,
+              struct err *e)
+{
+    char file[PATH_MAX], key[PATH_LEN + 1];
+    path_key(path, key);
+    if (!know(h) || !place(h, file, key, state))
+        return err_set(e, ERR_NOTFOUND, "nothing is kept of %s", path);
+    return file_read(file, out->max, out, e);
+}
+
+void kept_drop(struct edits *h, const char *path, uint64_t state)
+{
+    if (!state || !know(h))
+        return;
+    size_t i = find(h, path, state);
+    if (i < h->n)
+        drop_at(h, i);
+}
+
+/* ---- what is being done ---- */
+
+void kept_begin(struct edits *h, const struct kept_record *r)
+{
+    char file[PATH_MAX];
+    struct buf b = BUF_INIT(EDIT_TEXT_MAX + 1024);
+    if (!know(h) || !place(h, file, NULL, 0))
+        return;
+    if (!r->token[0]) {
+        unlink(file);
+        return;
+    }
+    buf_addf(&b, "%s %d %" PRIu64 " %s\n", r->token, (int)r->kind, r->state, r->sum);
+    if (buf_adds(&b, buf_str(&r->before)) == 0)
+        write_file(h, file, "last", buf_str(&b));
+    buf_release(&b);
+}
+
+const struct kept_record *kept_begun(struct edits *h, const char *token,
+                                     enum edit_kind kind)
+{
+    if (!know(h) || !h->has_begun)
+        return NULL;
+    h->has_begun = false;
+    bool same = token && strcmp(h->begun.token, token) == 0 && h->begun.kind == kind;
+    return same ? &h->begun : NULL;
+}

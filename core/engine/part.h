@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A part is a capability of the engine that outlives a worker: sessions, processes,
+ * kernels, browsers, plugins … Each defines `const struct part part_NAME` and has the
+ * line PART(NAME) in engine/parts.def. The engine calls the parts in that order and knows
+ * nothing else of them; a function that a part does not need is NULL.
+ *
+ *   first worker   configure, load, resumed, serve
+ *   next worker    configure, load, resume for each kept state, resumed, serve
+ *   the end        cancel
+ */
+#ifndef OD_ENGINE_PART_H
+#define OD_ENGINE_PART_H
+
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <sys/types.h>
+
+struct engine;
+
+struct part {
+    /*
+     * States at the keeper whose key begins with this belong to the part, as "session/";
+     * NULL: it keeps none. `claims` is a second such prefix whose states it looks up in
+     * engine.states by itself; NULL: none.
+     */
+    const char *key, *claims;
+    /* Appends what a worker must know to take up these states, as "session 12.480". */
+    void (*format)(struct buf *out);
+    /* Reads its options of those that od serve stored; once, before anything else. */
+    void (*configure)(struct engine *en, const struct json *options);
+    /* All states are in engine.states; no part has resumed. */
+    void (*load)(struct engine *en);
+    /* Takes up one state; name is its key without the prefix. Borrowed. */
+    void (*resume)(struct engine *en, struct str name, struct str state);
+    /* All parts have resumed; programs that are not claimed now are dropped. */
+    void (*resumed)(struct engine *en);
+    /* engine.states is gone; requests follow. */
+    void (*serve)(struct engine *en);
+    /* Does it keep an idle server from ending (--idle-exit)? */
+    bool (*busy)(const struct engine *en);
+    /* Answers everybody who waits with CANCELLED: the server ends. */
+    void (*cancel)(struct engine *en);
+    /* Appends what it counts (base/metrics.h). */
+    void (*metrics)(const struct engine *en, struct buf *out);
+    /* Appends variables for programs of this user: NAME=VALUE, each ending in NUL. */
+    void (*variables)(const struct engine *en, uid_t uid, gid_t gid, struct buf *out);
+};
+
+/* All parts, in order; NULL ends the list. */
+extern const struct part *const engine_parts[];
+
+#endif

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Appending to an event log, and what goes on beside it.
+ *
+ * The way of an append: the object is looked at once (no control bytes), the head
+ * is put before it, one pwritev, some additions. Nothing is allocated, and the
+ * cost does not depend on how long the log is. A write that the system took only
+ * a part of is cut back to whole lines; if that fails too, the next one lies over
+ * it, and opening the log would cut it.
+ */
+#include "eventlog/own.h"
+
+#include "base/limits.h"
+#include "base/xalloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PARTS = 4 };
+
+int64_t wall_us(void)
+{
+    struct timespec t = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* ---- retention ---- */
+
+/* All events of the oldest segment were acknowledged, and there is a newer one. */
+static bool oldest_acked(const struct eventlog *l)
+{
+    return l->segs > 1 && l->seg[1].first - 1 <= l->acked;
+}
+
+static void on_age(struct timer *t);
+
+static void retain(struct eventlog *l)
+{
+    int64_t now = l->max_age_us ? wall_us() : 0;
+    while (l->segs > 1 && (l->bytes > l->total_bytes ||
+                           (l->bytes > l->total_bytes / 2 && oldest_acked(l)) ||
+                           (l->max_age_us && now - l->seg[0].last_us >= l->max_age_us)))
+        segment_drop(l);
+    timer_stop(&l->age_timer);
+    if (l->max_age_us && l->segs > 1) {
+        int64_t left = l->seg[0].last_us + l->max_age_us - now;
+        timer_begin(l->loop, &l->age_timer, left / 1000 + 1, on_age);
+    }
+}
+
+static void on_age(struct timer *t)
+{
+    retain(container_of(t, struct eventlog, age_timer));
+}
+
+void eventlog_trim(struct eventlog *l, uint64_t upto)
+{
+    if (upto > l->acked)
+        l->acked = upto;
+    retain(l);
+}
+
+/* Without a file for a new segment the old one grows on, up to the budget. */
+static int begin_segment(struct eventlog *l, struct err *e)
+{
+    if (l->segs > DIRTY_MAX && l->seg[l->segs - DIRTY_MAX].dirty)
+        sync_now(l); /* faster than one can be once a second */
+    if (segment_begin(l, e) < 0) {
+        l->roll_at = newest(l)->bytes + l->segment_bytes / 16;
+        return newest(l)->bytes < l->total_bytes ? 0 : -1;
+    }
+    retain(l);
+    return 0;
+}
+
+/* ---- appending ---- */
+
+/* All of it, whatever the system takes at once. -1: errno. */
+static int write_all(int fd, struct iovec *v, int n, uint64_t at)
+{
+    while (n > 0) {
+        ssize_t r = pwritev(fd, v, n, (off_t)at);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            return -1;
+        at += (uint64_t)r;
+        for (; n > 0 && (size_t)r >= v->iov_len; v++, n--)
+            r -= (ssize_t)v->iov_len;
+        if (n > 0) {
+            v->iov_base = (char *)v->iov_base + r;
+            v->iov_len -= (size_t)r;
+        }
+    }
+    return 0;
+}
+
+/* Another try may do: the disk is full and something may go, or the file is. */
+static bool make_room(struct eventlog *l, int errnum)
+{
+    if (errnum == EFBIG && l->dir >= 0 && newest(l)->bytes > 0)
+        return segment_begin(l, NULL) == 0;
+    if ((errnum != ENOSPC && errnum != EDQUOT) || l->segs < 2 ||
+        (!l->drop_when_full && !oldest_acked(l)))
+        return false;
+    segment_drop(l);
+    return true;
+}
+
+/* The parts as the newest segment's next bytes, or nothing of them. */
+static int write_line(struct eventlog *l, const struct iovec *parts, int n, size_t bytes,
+                      struct err *e)
+{
+    char name[SEGMENT_NAME_MAX];
+    for (;;) {
+        struct iovec v[PARTS];
+        struct segment *s = newest(l);
+        memcpy(v, parts, (size_t)n * sizeof(*v));
+        if (write_all(s->fd, v, n, s->base + s->bytes) == 0) {
+            s->bytes += bytes;
+            l->bytes += bytes;
+            s->last_us = l->last_us;
+            if (l->ragged)
+                segment_cut(l);
+            return 0;
+        }
+        int errnum = errno;
+        segment_cut(l);
+        if (!make_room(l, errnum))
+            return err_sys(e, errnum,
+                           "cannot write event %llu to %s/%s; free some space, a later "
+                           "event will say that this one is missing",
+                           (unsigned long long)l->next, l->name,
+                           segment_name(l, newest(l), name));
+    }
+}
+
+/* What comes before the first event after some that were refused. */
+static size_t refused_line(const struct eventlog *l, char *out, size_t size)
+{
+    size_t n = event_put_head(out, l->next, l->stamp);
+    int r = snprintf(out + n, size - n,
+                     ",\"observation\":\"gap\",\"content\":\"\",\"extras\":{"
+                     "\"reason\":\"refused\",\"count\":%llu,\"refused_from\":%llu,"
+                     "\"refused_to\":%llu}",
+                     (unsigned long long)(l->refused - l->told),
+                     (unsigned long long)l->told + 1, (unsigned long long)l->refused);
+    n += (size_t)r;
+    event_put_sum(out + n, event_sum(0, str_n(out, n)));
+    return n + EVENT_SUM + 2;
+}
+
+static void move_clock(struct eventlog *l)
+{
+    int64_t now = wall_us();
+    if (now > l->last_us) {
+        event_stamp_move(l->stamp, l->last_us, now);
+        l->last_us = now;
+    }
+}
+
+/* e says why. Returns what append does. */
+static uint64_t refuse(struct eventlog *l)
+{
+    l->refused++;
+    counts_save(l);
+    return 0;
+}
+
+static int check_object(struct str o, struct err *e)
+{
+    if (o.n > LIMIT_EVENT_MAX)
+        return err_set(e, ERR_LIMIT, "cannot keep an event of %zu bytes: the most is %d",
+                       o.n, LIMIT_EVENT_MAX);
+    if (o.n < 2 || o.p[0] != '{' || o.p[o.n - 1] != '}' || event_text(o) != o.n)
+        return err_set(e, ERR_INVALID,
+                       "cannot keep an event that is no JSON object on one line");
+    return 0;
+}
+
+uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
+{
+    char gap[EVENT_HEAD_MAX + 192 + EVENT_SUM], head[EVENT_HEAD_MAX];
+    char tail[EVENT_SUM + 2];
+    struct iovec v[PARTS];
+    int n = 0;
+    if (check_object(object, e) < 0)
+        return 0;
+    move_clock(l);
+    if (newest(l)->bytes > 0 &&
+        (newest(l)->bytes >= l->roll_at || l->last_us >= l->roll_us) &&
+        begin_segment(l, e) < 0)
+        return refuse(l);
+    uint64_t id = l->next;
+    if (l->refused > l->told) {
+        v[n].iov_base = gap;
+        v[n++].iov_len = refused_line(l, gap, sizeof(gap));
+        id++;
+    }
+    size_t skip = 1;
+    while (object.p[skip] == ' ')
+        skip++;
+    v[n].iov_base = head;
+    v[n].iov_len = event_put_head(head, id, l->stamp);
+    if (object.p[skip] != '}')
+        head[v[n].iov_len++] = ',';
+    uint32_t sum = event_sum(0, str_n(head, v[n].iov_len));
+    struct str rest = str_sub(object, skip, object.n - 1 - skip);
+    event_put_sum(tail, event_sum(sum, rest));
+    v[++n] = (struct iovec){(char *)(uintptr_t)rest.p, rest.n};
+    v[++n] = (struct iovec){tail, sizeof(tail)};
+    size_t bytes = 0;
+    for (int i = 0; i <= n; i++)
+        bytes += v[i].iov_len;
+    if (write_line(l, v, n + 1, bytes, e) < 0)
+        return refuse(l);
+    l->next = id + 1;
+    if (l->refused > l->told) {
+        l->told = l->refused;
+        counts_save(l);
+    }
+    sync_written(l);
+    if (l->bytes > l->total_bytes)
+        retain(l);
+    if (!list_empty(&l->subs))
+        task_defer(l->loop, &l->wake);
+    return id;
+}
+
+/* ---- subscribers ---- */
+
+/*
+ * A callback may do what it likes to the log: both lists are in it, and it is
+ * freed at the end of the turn.
+ */
+static void on_wake(struct task *t)
+{
+    struct eventlog *l = container_of(t, struct eventlog, wake);
+    while (!list_empty(&l->subs)) {
+        struct list *n = l->subs.next;
+        list_del(n);
+        list_add_tail(&l->waking, n);
+    }
+    while (!list_empty(&l->waking)) {
+        struct event_sub *s = list_first(&l->waking, struct event_sub, node);
+        list_del(&s->node);
+        list_add_tail(&l->subs, &s->node);
+        s->wake(s);
+    }
+}
+
+void eventlog_subscribe(struct eventlog *l, struct event_sub *s,
+                        void (*wake)(struct event_sub *s))
+{
+    s->wake = wake;
+    list_add_tail(&l->subs, &s->node);
+}
+
+void eventlog_unsubscribe(struct event_sub *s) { list_del(&s->node); }
+
+static void forget_all(struct list *subs)
+{
+    while (!list_empty(subs))
+        list_del(subs->next);
+}
+
+/* ---- life ---- */
+
+static void free_log(void *p)
+{
+    struct eventlog *l = p;
+    file_close(l);
+    free(l);
+}
+
+struct eventlog *eventlog_open(struct loop *loop, const struct eventlog_opts *o,
+                               struct err *e)
+{
+    struct eventlog *l = xnew(struct eventlog);
+    l->loop = loop;
+    l->max_age_us = o->max_age_ms * 1000;
+    l->sync = o->sync;
+    l->drop_when_full = o->drop_when_full;
+    list_init(&l->subs);
+    list_init(&l->waking);
+    task_init(&l->wake, on_wake);
+    if (file_open(l, o, e) < 0) {
+        free_log(l);
+        return NULL;
+    }
+    l->own = l->next;
+    retain(l);
+    return l;
+}
+
+void eventlog_close(struct eventlog *l)
+{
+    if (!l)
+        return;
+    forget_all(&l->subs);
+    forget_all(&l->waking);
+    task_cancel(&l->wake);
+    timer_stop(&l->age_timer);
+    sync_close(l);
+    loop_bury(l->loop, l, free_log);
+}
+
+int eventlog_memory_fd(const struct eventlog *l) { return l->dir < 0 ? l->file : -1; }
+
+uint64_t eventlog_next(const struct eventlog *l) { return l->next; }
+
+uint64_t eventlog_first(const struct eventlog *l)
+{
+    return l->seg[0].first < l->next ? l->seg[0].first : l->next;
+}

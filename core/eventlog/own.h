@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of this room share.
+ *
+ *   line.c  the grammar of a line
+ *   file.c  the folder, or the memory: segments, opening, dropping
+ *   read.c  cursors, and finding the way through damage
+ *   sync.c  the way to the disk
+ *   eventlog.c       appending, retention, subscribers
+ */
+#ifndef OD_EVENTLOG_OWN_H
+#define OD_EVENTLOG_OWN_H
+
+#include "eventlog/eventlog.h"
+#include "eventlog/line.h"
+#include "io/job.h"
+
+#include <sys/types.h>
+
+enum {
+    SEGMENTS_OPEN = 8, /* descriptors kept for readers of older segments */
+    SEGMENT_NAME_MAX = 32,
+    SYNC_MS = 1000,
+    DIRTY_MAX = JOB_FDS_MAX - 2, /* segments not synchronised; the folder counts too */
+    COUNTS_AT = 64               /* in memory: where in the file the counts are */
+};
+
+struct segment {
+    uint64_t first;  /* the id of its first event, and its name */
+    uint64_t base;   /* where it begins in its file; 0 but in memory */
+    uint64_t bytes;  /* of whole lines */
+    int64_t last_us; /* wall clock at its newest event */
+    uint64_t used;   /* when a reader last wanted it, for the choice which to close */
+    int fd;          /* owned; -1: not open; in memory: the log's */
+    bool dirty;      /* written since it was last synchronised */
+};
+
+struct eventlog {
+    struct loop *loop;   /* borrowed */
+    char *name;          /* owned; the folder, for messages */
+    int dir;             /* owned; -1: in memory */
+    int file;            /* owned; lock and counts; in memory: everything */
+    uint64_t stride;     /* in memory: bytes from one segment to the next */
+    struct segment *seg; /* owned; oldest first, at least one */
+    size_t segs, cap;
+    uint64_t segment_bytes, total_bytes;
+    int64_t max_age_us;
+    enum eventlog_sync sync;
+    bool drop_when_full;
+
+    uint64_t next;           /* the id of the next event */
+    uint64_t own;            /* events from here on were written since it was opened */
+    uint64_t bytes;          /* of all segments */
+    uint64_t acked;          /* see eventlog_trim */
+    uint64_t refused, told;  /* events, and those that a gap told of; on disk too */
+    uint64_t roll_at;        /* the newest segment is full at so many bytes */
+    int64_t roll_us;         /* and at that time */
+    int64_t last_us;         /* of the newest event; never goes back */
+    char stamp[EVENT_STAMP]; /* last_us as text */
+    uint64_t clock;          /* counts readers' wants */
+    bool ragged;             /* bytes behind the newest segment could not be cut off */
+    bool dir_dirty;          /* a segment's name may not be on disk yet */
+    bool sync_failed;        /* was logged */
+    bool sync_again;         /* something was written after sync_job began */
+
+    struct list subs, waking;
+    struct task wake;
+    struct timer sync_timer, age_timer;
+    struct job *sync_job; /* NULL: none is running */
+};
+
+static inline struct segment *newest(const struct eventlog *l)
+{
+    return &l->seg[l->segs - 1];
+}
+
+int64_t wall_us(void);
+
+/* ---- file.c ---- */
+
+/* Opens or makes folder or memory, and finds the segments. Takes o->memory_fd. */
+int file_open(struct eventlog *l, const struct eventlog_opts *o, struct err *e);
+/* Closes whatever is open. */
+void file_close(struct eventlog *l);
+/* The segment's descriptor, opened if need be. -1: errno. */
+int segment_fd(struct eventlog *l, struct segment *s);
+/* Reads at most n bytes of its lines at offset at. Count; -1: errno. */
+ssize_t segment_read(struct eventlog *l, struct segment *s, uint64_t at, char *p,
+                     size_t n);
+/* Begins a segment with the next id. -1: the newest one stays. */
+int segment_begin(struct eventlog *l, struct err *e);
+/* Cuts off what lies behind the newest segment's lines. */
+void segment_cut(struct eventlog *l);
+/* Forgets the oldest segment, of two at least. */
+void segment_drop(struct eventlog *l);
+/* Writes down how many events were refused, and how many of them were told. */
+void counts_save(const struct eventlog *l);
+const char *segment_name(const struct eventlog *l, const struct segment *s,
+                         char out[SEGMENT_NAME_MAX]);
+
+/* ---- sync.c ---- */
+
+/* Something was appended. */
+void sync_written(struct eventlog *l);
+/* Synchronises what is new, and waits for it. */
+void sync_now(struct eventlog *l);
+/* No helper or timer is left. */
+void sync_close(struct eventlog *l);
+
+/* ---- read.c ---- */
+
+/*
+ * Through a segment line by line, over damage. A line is believed if its id is
+ * the one that is due, or, behind damage, one that the skipped bytes have room for.
+ */
+struct walk {
+    uint64_t offset;         /* where to begin, at a line; then: see below */
+    uint64_t due;            /* the id that is due there; then: see below */
+    char stamp[EVENT_STAMP]; /* of the last good line passed; [0] is 0: none */
+};
+
+/*
+ * Goes on to the first line with an id of `target` or above. 1: it is at offset,
+ * with the id due; 0: there is none, offset is behind the last good line and due
+ * the id after it; -1: errno.
+ */
+int segment_walk(struct eventlog *l, struct segment *s, struct walk *w, uint64_t target);
+
+#endif

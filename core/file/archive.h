@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Folders out as a zip, and zips in as a folder: each in a job, with memory
+ * that does not depend on how much it is.
+ *
+ * The returned job is the loop's (io/job.h): job_cancel ends it without `done`,
+ * job_pause and job_resume hold its bytes. NULL with e: nothing was started.
+ */
+#ifndef OD_FILE_ARCHIVE_H
+#define OD_FILE_ARCHIVE_H
+
+#include "archive/zip.h"
+#include "io/job.h"
+
+struct archive_result {
+    struct err err;        /* ERR_NONE: it worked */
+    uint64_t files, bytes; /* packed or unpacked, the bytes before or after packing */
+    struct str warnings;   /* a line each: what was left out, and why */
+    unsigned warnings_n;   /* of which the first 64 KiB are there */
+};
+
+/* The bytes that were taken; with fewer than all, job_resume goes on. */
+typedef size_t archive_data_fn(void *arg, struct str bytes);
+typedef void archive_done_fn(void *arg, const struct archive_result *r);
+
+struct archive_zip_spec {
+    const char *path;
+    int level;    /* 0: stored; else deflated, but for what is compressed already */
+    bool folders; /* entries for folders too; without, empty ones are lost */
+};
+
+/*
+ * All files below the folder at path, by names relative to it; a single file by its
+ * name. Links to files are stored as what they lead to, links to folders are not
+ * followed; pipes, sockets and devices, and what the kernel invents (/proc, /sys),
+ * are left out silently. What cannot be read or has vanished is a warning. A
+ * file that grows meanwhile is cut at the size it had.
+ */
+struct job *archive_zip(struct loop *l, const struct archive_zip_spec *spec,
+                        archive_data_fn *data, archive_done_fn *done, void *arg,
+                        struct err *e);
+
+struct archive_unzip_spec {
+    int fd;          /* the archive, seekable; may be closed after the call */
+    const char *dir; /* exists */
+    uid_t uid;       /* owner of what is made; (uid_t)-1: as it comes */
+    gid_t gid;
+    bool modes;  /* give files the permissions of the archive, but no set-id bits */
+    bool strict; /* names that lead out and links are errors, as below */
+    struct zip_limits limits;
+};
+
+/*
+ * Every entry below dir, whatever its name: `..` and leading slashes are dropped,
+ * an entry that is a link becomes a file of its text (so does Python's zipfile).
+ * Links that lie in the way are never followed: a file takes the place of one, a
+ * folder that is one is an error. Existing files are replaced, each in one step.
+ *
+ * On an error, which names the entry, what was written before stays, and half
+ * of a file never does: it is written under another name, in a folder in dir
+ * (".od-unzip-…") that is removed in the end, after a cancel too. Only a server
+ * that is itself killed meanwhile leaves the folder there.
+ */
+struct job *archive_unzip(struct loop *l, const struct archive_unzip_spec *spec,
+                          archive_done_fn *done, void *arg, struct err *e);
+
+/* How far a job of either kind is; told every 4 MiB or 256 files. */
+void archive_progress(const struct job *j, uint64_t *files, uint64_t *bytes);
+
+#endif

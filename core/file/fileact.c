@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of verbs, and the parent's side of fileact.h.
+ *
+ *   RUNNING ── done ─▶ told ──────────────┬─▶ freed
+ *      └── cancel, crash ─▶ sweeping ───────┘
+ *
+ * A helper that ends by itself leaves nothing of what it staged (fileact_stage.c). What
+ * one that was killed left is swept away by a second one.
+ */
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "file/fileact_own.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { JOB_MEMORY = 256 << 20, JOB_NICE = 5, WARNINGS_MAX = 16 };
+
+struct verb {
+    const char *name;
+    fa_fn *run;
+    const char *staged; /* the path beside which it stages; NULL: it does not */
+    const struct param_list *takes;
+};
+
+#define PATH_OF(what) \
+    { \
+        .name = "path", .type = PARAM_PATH, .required = true, .about = what \
+    }
+#define OVERWRITE \
+    { \
+        .name = "overwrite", .type = PARAM_BOOL, .dflt = "false", \
+        .about = "Whether a file or an empty folder that is there is replaced" \
+    }
+#define FORMAT(else_by) \
+    { \
+        .name = "format", .type = PARAM_STRING, \
+        .about = "The format of the archive, zip, tar or tar.gz; without it " else_by \
+    }
+#define PARAMS(...) ((const struct param[]){__VA_ARGS__, {0}})
+#define TAKES(verb, sentence, sample, ...) \
+    const struct param_list fileact_takes_##verb = {.about = sentence, \
+                                                    .params = PARAMS(__VA_ARGS__), \
+                                                    .closed = true, \
+                                                    .example = sample};
+
+TAKES(stat, "Reports what a file or folder is", "{\"path\":\"src\",\"follow\":true}",
+      PATH_OF("The file or folder"),
+      {.name = "follow",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether a link at the end of the path is followed"})
+TAKES(list, "Lists a folder, sorted by bytes", "{\"path\":\"src\",\"limit\":100}",
+      {.name = "path",
+       .type = PARAM_PATH,
+       .about = "The folder; without it the session's directory"},
+      {.name = "recursive",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether the folders in it are listed, too"},
+      {.name = "limit",
+       .type = PARAM_INT,
+       .ranged = true,
+       .min = 1,
+       .dflt = "1000",
+       .about = "How many entries a page has; at most 10000 are returned"},
+      {.name = "cursor",
+       .type = PARAM_STRING,
+       .about = "The cursor of the page before, to list what follows it"})
+TAKES(mkdir, "Makes a folder and its parents", "{\"path\":\"build/out\"}",
+      PATH_OF("The folder"),
+      {.name = "mode",
+       .type = PARAM_STRING,
+       .about = "The mode of a new folder, as chmod takes it"})
+TAKES(
+    move, "Moves or renames a file or folder", "{\"from\":\"a\",\"to\":\"b\"}",
+    {.name = "from", .type = PARAM_PATH, .required = true, .about = "The file or folder"},
+    {.name = "to", .type = PARAM_PATH, .required = true, .about = "Its new name"},
+    OVERWRITE)
+TAKES(
+    copy, "Copies a file or folder", "{\"from\":\"a\",\"to\":\"b\",\"overwrite\":true}",
+    {.name = "from", .type = PARAM_PATH, .required = true, .about = "The file or folder"},
+    {.name = "to", .type = PARAM_PATH, .required = true, .about = "The name of the copy"},
+    OVERWRITE)
+TAKES(remove, "Removes a file or folder", "{\"path\":\"build\",\"recursive\":true}",
+      PATH_OF("The file, folder or link"),
+      {.name = "recursive",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether a folder is removed with all that is in it"})
+TAKES(chmod, "Changes the mode of a file or folder",
+      "{\"path\":\"run.sh\",\"mode\":\"u+x,go-w\"}", PATH_OF("The file or folder"),
+      {.name = "mode",
+       .type = PARAM_STRING,
+       .required = true,
+       .about = "Octal digits, or changes as in u+x,go-w"},
+      {.name = "recursive",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether what is in a folder is changed, too"})
+TAKES(archive, "Packs a file or folder",
+      "{\"path\":\"src\",\"to\":\"src.tar.gz\",\"format\":\"tar.gz\"}",
+      PATH_OF("The file or folder"),
+      {.name = "to",
+       .type = PARAM_PATH,
+       .required = true,
+       .about = "The name of the archive"},
+      FORMAT("the end of its name decides"), OVERWRITE)
+TAKES(extract, "Unpacks an archive, as a whole or not at all",
+      "{\"path\":\"src.zip\",\"to\":\"src\",\"max_files\":1000}", PATH_OF("The archive"),
+      {.name = "to",
+       .type = PARAM_PATH,
+       .required = true,
+       .about = "The folder to unpack into"},
+      FORMAT("its first bytes decide"), OVERWRITE,
+      {.name = "max_bytes",
+       .type = PARAM_INT,
+       .ranged = true,
+       .min = 1,
+       .about = "How many bytes may be unpacked; without it 64 GiB, and at most 200 "
+                "times the archive's size"},
+      {.name = "max_files",
+       .type = PARAM_INT,
+       .ranged = true,
+       .min = 1,
+       .dflt = "1000000",
+       .about = "How many files may be unpacked"})
+TAKES(watch, "Reports changes of a file or folder as events file_change",
+      "{\"path\":\"src\",\"recursive\":true}", PATH_OF("The file or folder"),
+      {.name = "recursive",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether the folders in it are watched, too"})
+
+static const struct verb verbs[] = {
+    {"stat", fa_stat, NULL, &fileact_takes_stat},
+    {"list", fa_list, NULL, &fileact_takes_list},
+    {"mkdir", fa_mkdir, NULL, &fileact_takes_mkdir},
+    {"move", fa_move, "to", &fileact_takes_move},
+    {"copy", fa_copy, "to", &fileact_takes_copy},
+    {"remove", fa_remove, NULL, &fileact_takes_remove},
+    {"chmod", fa_chmod, NULL, &fileact_takes_chmod},
+    {"archive", fa_archive, "to", &fileact_takes_archive},
+    {"extract", fa_extract, "to", &fileact_takes_extract},
+    {"watch", fa_watch, NULL, &fileact_takes_watch},
+};
+
+static const struct verb *find(struct str name)
+{
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (str_eq(name, str_of(verbs[i].name)))
+            return &verbs[i];
+    }
+    return NULL;
+}
+
+bool fileact_known(struct str verb) { return find(verb) != NULL; }
+
+/* ---- arguments ---- */
+
+int fileact_check(const char *verb, const struct json *args, bool input, bool output,
+                  struct err *e)
+{
+    const struct verb *v = find(str_of(verb));
+    if (!v)
+        return err_set(e, ERR_UNSUPPORTED, "there is no action %.40s", verb);
+    return params_check(verb, v->takes, args, input ? "path" : output ? "to" : NULL, e);
+}
+
+/* ---- the helper ---- */
+
+/* What was staged is in its place, or failed: then it goes. */
+static void tidy(struct fa *f, bool failed)
+{
+    struct err none = ERR_INIT;
+    if (failed && f->part[0])
+        fa_remove_tree(f, f->part, &none);
+    if (f->whole[0])
+        unlink(f->whole);
+}
+
+/* A result that is whole ends its line. */
+static void keep(const struct fa *f)
+{
+    if (f->q->kept > 0 && (fa_write_all(f->c->fds[0], buf_str(&f->out)) < 0 ||
+                           fa_write_all(f->c->fds[0], STR("\n")) < 0))
+        fa_warn(f, "if the server fails right now, this is done again: %s",
+                strerror(errno));
+}
+
+static bool was_kept(struct fa *f)
+{
+    char *p = NULL;
+    ssize_t n = 0;
+    while (f->q->again && f->q->kept > 0 && (p = buf_reserve(&f->out, 4096)) &&
+           (n = pread(f->c->fds[0], p, 4096, (off_t)f->out.n)) > 0)
+        buf_commit(&f->out, (size_t)n);
+    if (str_ends(buf_str(&f->out), STR("\n"))) {
+        buf_truncate(&f->out, f->out.n - 1);
+        return true;
+    }
+    if (f->out.n > 0 && ftruncate(f->c->fds[0], 0) < 0)
+        fa_warn(f, "what was noted of it before cannot be removed: %s", strerror(errno));
+    buf_reset(&f->out);
+    return false;
+}
+
+static int sweep(void *arg, const struct job_child *c, struct err *e);
+
+static int run(void *arg, const struct job_child *c, struct err *e)
+{
+    const struct fileact_spec *q = arg;
+    struct fa *f = calloc(1, sizeof(*f));
+    if (!f)
+        return err_set(e, ERR_LIMIT, "cannot begin: no memory");
+    f->c = c;
+    f->q = q;
+    buf_init(&f->out, FILEACT_TEXT_MAX + (64 << 10));
+    if (was_kept(f)) {
+        if (find(str_of(q->verb))->staged)
+            sweep(arg, c, e);
+    } else {
+        int rc = find(str_of(q->verb))->run(f, e);
+        if (rc == 0)
+            keep(f);
+        tidy(f, rc < 0);
+        if (rc < 0)
+            return -1;
+    }
+    if (!q->output && buf_full(&f->out))
+        return err_set(e, ERR_LIMIT, "the result is longer than %zu bytes", f->out.max);
+    if (!q->output && (job_put(c, STR("{")) < 0 || job_put(c, buf_str(&f->out)) < 0 ||
+                       job_put(c, STR("}\n")) < 0))
+        return err_sys(e, errno, "cannot hand over a result");
+    return 0;
+}
+
+/* Removes what a call staged, whole or not. */
+static int sweep(void *arg, const struct job_child *c, struct err *e)
+{
+    const struct fileact_spec *q = arg;
+    struct fa *f = calloc(1, sizeof(*f));
+    char path[PATH_MAX];
+    if (!f)
+        return 0;
+    f->c = c;
+    f->q = q;
+    buf_init(&f->out, 4096);
+    if (fa_path(f, find(str_of(q->verb))->staged, path, e) < 0)
+        return 0;
+    for (int inside = 0; inside < 2; inside++) {
+        struct fa_stage s;
+        struct err none = ERR_INIT;
+        int rc = inside ? fa_stage(f, &s, path, &none)
+                        : fa_stage_beside(f, &s, path, &none);
+        if (rc == 0) {
+            fa_remove_tree(f, s.part, &none);
+            remove(s.whole);
+        }
+    }
+    return 0;
+}
+
+/* ---- the parent ---- */
+
+struct fileact {
+    struct loop *loop;
+    const struct verb *verb;
+    struct job *job; /* borrowed; NULL: it is gone */
+    struct fileact_events ev;
+    void *arg;
+    struct buf text;          /* of the result, or a line that is not whole */
+    struct fileact_spec spec; /* a copy of its own, for the sweep */
+    struct json *args;
+    char *cwd;
+    gid_t *groups;
+    char token[FILEACT_TOKEN_MAX + 1];
+    struct buf warnings; /* strings of JSON with commas */
+    unsigned warned;
+    bool staged, over;
+};
+
+static void free_fileact(struct fileact *f)
+{
+    buf_release(&f->text);
+    buf_release(&f->warnings);
+    json_free(f->args);
+    free(f->cwd);
+    free(f->groups);
+    free(f);
+}
+
+static struct job *start_job(struct fileact *f, const char *what, job_fn *fn,
+                             const struct job_events *ev, struct err *e);
+
+/* The changes whose lines are whole; the result is another line. */
+static void give_lines(struct fileact *f)
+{
+    struct str rest = buf_str(&f->text);
+    long n;
+    while (str_starts(rest, STR("{\"kind\"")) && (n = str_chr(rest, '\n')) >= 0)
+        rest = str_sub(rest, (size_t)n + 1, rest.n);
+    size_t end = f->text.n - rest.n;
+    if (end > 0 && f->ev.data)
+        f->ev.data(f->arg, str_sub(buf_str(&f->text), 0, end));
+    buf_consume(&f->text, end);
+}
+
+static void on_data(struct job *j, struct buf *in)
+{
+    struct fileact *f = job_owner(j);
+    size_t n = in->n;
+    if (f->spec.output) {
+        n = f->ev.data ? f->ev.data(f->arg, buf_str(in)) : in->n;
+        BUG_ON(n > in->n);
+        if (n < in->n)
+            job_pause(j);
+    } else if (buf_adds(&f->text, buf_str(in)) == 0 && f->verb->run == fa_watch) {
+        give_lines(f);
+    }
+    buf_consume(in, n);
+}
+
+/* As many as have room, as members of a list. */
+static void add_warning(struct fileact *f, struct str text)
+{
+    if (f->spec.output)
+        log_warn("an archive: %.*s", STR_ARG(text));
+    if (f->warned == WARNINGS_MAX)
+        return;
+    text = str_sub(text, 0, utf8_cut(text, 1000));
+    if (buf_room(&f->warnings) < 6 * text.n + 3)
+        return;
+    if (f->warned++ > 0)
+        buf_addc(&f->warnings, ',');
+    json_quote(&f->warnings, text);
+}
+
+static void on_note(struct job *j, struct str note)
+{
+    struct fileact *f = job_owner(j);
+    if (str_eq(note, STR(FA_STAGED)))
+        f->staged = true;
+    else if (note.n > 1 && note.p[0] == 'W')
+        add_warning(f, str_sub(note, 1, note.n));
+}
+
+static void on_room(struct job *j)
+{
+    struct fileact *f = job_owner(j);
+    if (f->ev.room)
+        f->ev.room(f->arg);
+}
+
+/* As many as fit: each has at most a few KiB, so that none is cut. */
+static void add_warnings(struct fileact *f)
+{
+    static const struct str end = {"]}\n", 3};
+    buf_truncate(&f->text, f->text.n - 2); /* its end */
+    buf_addz(&f->text, ",\"warnings\":[");
+    if (f->warnings.n + end.n <= buf_room(&f->text))
+        buf_adds(&f->text, buf_str(&f->warnings));
+    buf_adds(&f->text, end);
+}
+
+static void on_done(struct job *j, const struct err *e)
+{
+    struct fileact *f = job_owner(j);
+    struct err full = ERR_INIT;
+    f->job = NULL;
+    f->over = true;
+    f->staged = f->staged && e->code; /* it has swept itself, but for a crash */
+    if (f->warned > 0 && f->text.n > 2)
+        add_warnings(f);
+    if (buf_full(&f->text) && !e->code) {
+        err_set(&full, ERR_LIMIT, "the result is longer than %zu bytes", f->text.max);
+        e = &full;
+    }
+    f->ev.done(f->arg, buf_str(&f->text), e);
+}
+
+static void on_swept_data(struct job *j, struct buf *in)
+{
+    (void)j;
+    buf_consume(in, in->n);
+}
+
+static void on_swept(struct job *j, const struct err *e)
+{
+    (void)j;
+    (void)e;
+}
+
+static void on_swept_gone(void *owner) { free_fileact(owner); }
+
+/* The helper is gone, and its end was told. */
+static void on_gone(void *owner)
+{
+    static const struct job_events sweeping = {
+        .on_data = on_swept_data, .on_done = on_swept, .on_gone = on_swept_gone};
+    struct fileact *f = owner;
+    struct err e = ERR_INIT;
+    f->job = NULL;
+    f->spec.again = false;
+    if (!f->staged || !start_job(f, "sweeping", sweep, &sweeping, &e))
+        free_fileact(f);
+}
+
+static struct job *start_job(struct fileact *f, const char *what, job_fn *fn,
+                             const struct job_events *ev, struct err *e)
+{
+    struct job_spec s = {.what = what,
+                         .fn = fn,
+                         .arg = &f->spec,
+                         .input = f->spec.input && fn == run,
+                         .fds = &f->spec.kept,
+                         .fds_n = f->spec.kept > 0 && fn == run,
+                         .memory = JOB_MEMORY,
+                         .nice = JOB_NICE,
+                         .as_user = f->spec.as_user,
+                         .uid = f->spec.uid,
+                         .gid = f->spec.gid,
+                         .groups = f->groups,
+                         .groups_n = f->spec.groups_n,
+                         .ev = ev,
+                         .owner = f};
+    return job_start(f->loop, &s, e);
+}
+
+/* A copy of a value. */
+static struct json *copy_of(const struct json *j)
+{
+    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = ERR_INIT;
+    struct json *copy = j && json_print(&b, j) == 0 ? json_parse(buf_str(&b), &e) : NULL;
+    buf_release(&b);
+    return copy ? copy : json_object();
+}
+
+struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
+                              const struct fileact_events *ev, void *arg, struct err *e)
+{
+    static const struct job_events events = {.on_data = on_data,
+                                             .on_room = on_room,
+                                             .on_note = on_note,
+                                             .on_done = on_done,
+                                             .on_gone = on_gone};
+    struct fileact *f = xnew(struct fileact);
+    *f = (struct fileact){.loop = l,
+                          .verb = find(str_of(q->verb)),
+                          .ev = *ev,
+                          .arg = arg,
+                          .spec = *q,
+                          .args = copy_of(q->args),
+                          .cwd = xstrdup(q->cwd)};
+    BUG_ON(!f->verb || strlen(q->token) > FILEACT_TOKEN_MAX);
+    memcpy(f->token, q->token, strlen(q->token));
+    if (q->groups_n) {
+        f->groups = xcalloc(q->groups_n, sizeof(*f->groups));
+        memcpy(f->groups, q->groups, q->groups_n * sizeof(*f->groups));
+    }
+    f->spec.verb = f->verb->name;
+    f->spec.args = f->args;
+    f->spec.cwd = f->cwd;
+    f->spec.token = f->token;
+    f->spec.groups = f->groups;
+    buf_init(&f->text, FILEACT_TEXT_MAX + (128 << 10));
+    buf_init(&f->warnings, 128 << 10);
+    char what[64];
+    snprintf(what, sizeof(what), "the action %s", f->verb->name);
+    f->job = start_job(f, what, run, &events, e);
+    if (!f->job) {
+        free_fileact(f);
+        return NULL;
+    }
+    return f;
+}
+
+void fileact_cancel(struct fileact *f)
+{
+    if (f->job && !f->over)
+        job_cancel(f->job);
+}
+
+int fileact_write(struct fileact *f, struct str bytes)
+{
+    return job_write(f->job, bytes);
+}
+size_t fileact_room(const struct fileact *f) { return job_room(f->job); }
+void fileact_end_input(struct fileact *f) { job_end_input(f->job); }
+void fileact_resume(struct fileact *f) { job_resume(f->job); }
+
+const char *fileact_media_type(struct str format)
+{
+    static const char *const types[] = {"application/zip", "application/x-tar",
+                                        "application/gzip"};
+    enum fa_format k = fa_format_of(format);
+    return k == FA_NO_FORMAT ? NULL : types[k];
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is done with files besides reading and editing them, by name, with arguments in
+ * JSON (front/events/FILES.md has all of them): stat, list, mkdir, move, copy, remove,
+ * chmod, archive, extract, watch. Each runs in a helper, as the user it is for, so
+ * that a slow disk and a large tree hold nobody up, and a kill ends it.
+ *
+ * A path is an argument NAME, text and relative to cwd, or NAME_base64, its exact
+ * bytes. What comes out has both where the text cannot have the bytes.
+ *
+ * What is made is made beside its place, as .od-TOKEN, and put there in one step.
+ * Errors have the codes of files.h, and EXISTS and BUSY.
+ */
+#ifndef OD_FILE_FILEACT_H
+#define OD_FILE_FILEACT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/param.h"
+#include "io/job.h"
+
+enum {
+    FILEACT_TEXT_MAX = 700 << 10, /* bytes of a result: it fits an event */
+    FILEACT_TOKEN_MAX = 40
+};
+
+struct fileact;
+
+struct fileact_spec {
+    const char *verb;
+    const struct json *args; /* as fileact_check found them good; NULL: none */
+    const char *cwd;         /* absolute */
+    /*
+     * Small letters and digits, which name this call. With again: it was begun before
+     * by the same token, maybe to its end, and is finished; nothing is done twice.
+     */
+    const char *token;
+    bool again;
+    /*
+     * A file that outlives this process, where the result is noted before the marks of
+     * what was staged go: with again, that is the result. 0: none. Borrowed for the call.
+     */
+    int kept;
+    bool input;   /* extract: the archive comes by fileact_write, and has no path */
+    bool output;  /* archive: goes out by events.data, and to no path */
+    bool as_user; /* as in struct job_spec */
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups;
+    size_t groups_n;
+};
+
+struct fileact_events {
+    /*
+     * Bytes of an archive that goes out, or whole lines of JSON of a watch. How many were
+     * taken; fewer than all: fileact_resume goes on. May be NULL.
+     */
+    size_t (*data)(void *arg, struct str bytes);
+    void (*room)(void *arg); /* fileact_write has room again; may be NULL */
+    /* Once: result is a JSON object, or e has what went wrong. f is not valid after. */
+    void (*done)(void *arg, struct str result, const struct err *e);
+};
+
+/* Is there such a verb? */
+bool fileact_known(struct str verb);
+/* What each verb takes. */
+extern const struct param_list fileact_takes_stat, fileact_takes_list,
+    fileact_takes_mkdir, fileact_takes_move, fileact_takes_copy, fileact_takes_remove,
+    fileact_takes_chmod, fileact_takes_archive, fileact_takes_extract,
+    fileact_takes_watch;
+/* Are the arguments all there, known, and of their types? input, output: as above. */
+int fileact_check(const char *verb, const struct json *args, bool input, bool output,
+                  struct err *e);
+/*
+ * Starts it; ev is copied, the rest borrowed for the call. NULL with e: nothing runs.
+ * done is not called before this returns.
+ */
+struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
+                              const struct fileact_events *ev, void *arg, struct err *e);
+/* Ends it without done; what it had not put in its place goes. */
+void fileact_cancel(struct fileact *f);
+/* -1: no room (see job_write). */
+int fileact_write(struct fileact *f, struct str bytes);
+size_t fileact_room(const struct fileact *f);
+void fileact_end_input(struct fileact *f);
+void fileact_resume(struct fileact *f);
+
+/* The media type of an archive, by its format; NULL: there is no such format. */
+const char *fileact_media_type(struct str format);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* mkdir, move, copy, remove and chmod of fileact.h. */
+#include "file/fileact_own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- modes ---- */
+
+/* u, g, o, a: the bits that a letter stands for. */
+static mode_t who_of(char c)
+{
+    return c == 'u' ? 04700 : c == 'g' ? 02070 : c == 'o' ? 01007 : 07777;
+}
+
+static mode_t bits_of(char c, mode_t now, bool folder)
+{
+    switch (c) {
+    case 'r':
+        return 0444;
+    case 'w':
+        return 0222;
+    case 'x':
+        return 0111;
+    case 'X':
+        return folder || (now & 0111) ? 0111 : 0;
+    case 's':
+        return 06000;
+    case 't':
+        return 01000;
+    default:
+        return 0;
+    }
+}
+
+/* One of u+rwx, go-w, a=r, +x. -1: it is none. */
+static int apply_clause(struct str s, mode_t *mode, bool folder)
+{
+    mode_t who = 0, now = *mode;
+    size_t i = 0;
+    while (i < s.n && memchr("ugoa", s.p[i], 4))
+        who |= who_of(s.p[i++]);
+    if (who == 0)
+        who = 07777;
+    if (i == s.n || !memchr("+-=", s.p[i], 3))
+        return -1;
+    while (i < s.n && memchr("+-=", s.p[i], 3)) {
+        char op = s.p[i++];
+        mode_t bits = 0;
+        for (; i < s.n && memchr("rwxXst", s.p[i], 6); i++)
+            bits |= bits_of(s.p[i], now, folder) & who;
+        /* A folder keeps its set-id bits where they are not named, as chmod(1) has it. */
+        mode_t cleared = who & (folder ? 01777 : 07777);
+        *mode = op == '+'   ? *mode | bits
+                : op == '-' ? *mode & ~bits
+                            : (*mode & ~cleared) | bits;
+    }
+    return i == s.n ? 0 : -1;
+}
+
+/* Octal, or clauses with commas, of what is now. -1: it is neither. */
+static int mode_of(struct str s, mode_t now, bool folder, mode_t *out)
+{
+    mode_t octal = 0;
+    size_t i = 0;
+    *out = now & 07777;
+    while (i < s.n && i < 5 && s.p[i] >= '0' && s.p[i] <= '7')
+        octal = octal * 8 + (mode_t)(s.p[i++] - '0');
+    if (i > 0 && i == s.n && octal <= 07777) {
+        *out = octal;
+        return 0;
+    }
+    if (s.n == 0 || s.p[s.n - 1] == ',')
+        return -1;
+    while (s.n > 0) {
+        if (apply_clause(str_cut(&s, ','), out, folder) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int want_mode(const struct fa *f, mode_t now, bool folder, mode_t *out,
+                     struct err *e)
+{
+    struct str s = fa_str(f, "mode", "");
+    if (mode_of(s, now, folder, out) == 0)
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "mode must be octal, as in \"644\", or as in \"u+x,go-w\", not "
+                   "\"%.*s\"",
+                   s.n > 60 ? 60 : (int)s.n, s.p);
+}
+
+static int chmod_one(struct fa *f, int dir, const char *name, const struct stat *st,
+                     struct err *e)
+{
+    mode_t mode = 0;
+    if (want_mode(f, st->st_mode, S_ISDIR(st->st_mode), &mode, e) < 0)
+        return -1;
+    if (mode != (st->st_mode & 07777) && fchmodat(dir, name, mode, 0) < 0)
+        return fa_fail(e, errno, "change the mode of", name);
+    f->files++;
+    return 0;
+}
+
+/* All below the folder that is open as fd, which is taken; links are left alone. */
+static int chmod_below(struct fa *f, int fd, const char *shown, int depth, struct err *e)
+{
+    struct fa_names names = {0};
+    int list = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    if (depth == FA_DEPTH) {
+        if (list >= 0)
+            close(list);
+        rc = err_set(e, ERR_LIMIT, "%.200s is more than %d folders deep", shown,
+                     FA_DEPTH);
+    } else {
+        rc = list < 0 ? fa_fail(e, errno, "list", shown)
+                      : fa_names(&names, list, shown, e);
+    }
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        const char *name = names.v[i];
+        struct stat st;
+        if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
+            continue;
+        /* A folder is entered first: it may not be readable any more after. */
+        int below = S_ISDIR(st.st_mode)
+                        ? openat(fd, name,
+                                 O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                        : -1;
+        rc = chmod_one(f, fd, name, &st, e);
+        if (rc == 0 && S_ISDIR(st.st_mode) && below < 0)
+            below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (rc == 0 && S_ISDIR(st.st_mode))
+            rc = below < 0 ? fa_fail(e, errno, "enter", name)
+                           : chmod_below(f, below, name, depth + 1, e);
+        else if (below >= 0)
+            close(below);
+    }
+    fa_names_free(&names);
+    close(fd);
+    return rc;
+}
+
+int fa_chmod(struct fa *f, struct err *e)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (fa_path(f, "path", path, e) < 0)
+        return -1;
+    if (stat(path, &st) < 0)
+        return fa_fail(e, errno, "change the mode of", path);
+    if (fa_bool(f, "recursive") && S_ISDIR(st.st_mode)) {
+        mode_t mode;
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (want_mode(f, st.st_mode, true, &mode, e) < 0)
+            return -1;
+        if (fd < 0)
+            return fa_fail(e, errno, "enter", path);
+        if (chmod_below(f, fd, path, 0, e) < 0)
+            return -1;
+    }
+    if (chmod_one(f, AT_FDCWD, path, &st, e) < 0 || stat(path, &st) < 0)
+        return -1;
+    fa_put_path(&f->out, "path", str_of(path));
+    buf_addf(&f->out, ",\"mode\":\"%04o\",\"changed\":%llu", (unsigned)st.st_mode & 07777,
+             (unsigned long long)f->files);
+    return 0;
+}
+
+/* ---- mkdir ---- */
+
+int fa_mkdir(struct fa *f, struct err *e)
+{
+    char path[PATH_MAX];
+    mode_t mode = 0777;
+    struct stat st;
+    bool made = false;
+    if (fa_path(f, "path", path, e) < 0 ||
+        (fa_has(f, "mode") && want_mode(f, 0777, true, &mode, e) < 0))
+        return -1;
+    for (char *p = path + 1; p[-1]; p++) {
+        if (*p && *p != '/')
+            continue;
+        char c = *p;
+        *p = 0;
+        int rc = mkdir(path, 0777), why = errno;
+        made = rc == 0;
+        if (rc < 0 && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+            return fa_fail(e, why == EEXIST && c ? ENOTDIR : why, "make the folder",
+                           path);
+        *p = c;
+        if (!c)
+            break;
+    }
+    if (made && fa_has(f, "mode") && chmod(path, mode) < 0)
+        return fa_fail(e, errno, "change the mode of", path);
+    fa_put_path(&f->out, "path", str_of(path));
+    buf_addf(&f->out, ",\"created\":%s", made || f->q->again ? "true" : "false");
+    return 0;
+}
+
+/* ---- copy and move ---- */
+
+/* Is the folder that `to` is in, `from`, or below it? */
+static int check_inside(const char *from, const char *to, struct err *e)
+{
+    char dir[PATH_MAX];
+    struct stat st, top;
+    snprintf(dir, sizeof(dir), "%s", to);
+    char *slash = strrchr(dir, '/');
+    slash[slash == dir] = 0;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 || stat("/", &top) < 0) {
+        if (fd >= 0)
+            close(fd);
+        return fa_fail(e, errno, "enter", dir);
+    }
+    struct stat source;
+    int rc = lstat(from, &source) < 0 ? fa_fail(e, errno, "look at", from) : 0;
+    while (rc == 0) {
+        if (st.st_dev == source.st_dev && st.st_ino == source.st_ino)
+            rc = err_set(e, ERR_INVALID, "%.200s would be inside of %.200s itself", to,
+                         from);
+        if (rc < 0 || (st.st_dev == top.st_dev && st.st_ino == top.st_ino))
+            break;
+        int up = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (up < 0)
+            break; /* as far as we may see */
+        close(fd);
+        fd = up;
+        if (fstat(fd, &st) < 0)
+            break;
+    }
+    close(fd);
+    return rc;
+}
+
+/* Makes a whole copy at `to`; with again, what is missing of that. */
+static int copy_to(struct fa *f, struct fa_stage *s, const char *from, const char *to,
+                   struct err *e)
+{
+    bool overwrite = fa_bool(f, "overwrite");
+    if (s->state == STAGE_PLACED)
+        return 0;
+    if (s->state == STAGE_NEW) {
+        struct stat st;
+        if (check_inside(from, to, e) < 0)
+            return -1;
+        if (!overwrite && lstat(to, &st) == 0)
+            return err_set(e, ERR_EXISTS,
+                           "cannot make %.200s: there is something already; ask for "
+                           "overwrite",
+                           to);
+        if (fa_copy_tree(f, from, s->part, e) < 0 || fa_stage_whole(s, e) < 0) {
+            struct err none = ERR_INIT;
+            fa_remove_tree(f, s->part, &none);
+            return -1;
+        }
+    }
+    return fa_place(s->part, to, overwrite, e);
+}
+
+static int two_paths(struct fa *f, char from[PATH_MAX], char to[PATH_MAX], struct err *e)
+{
+    if (fa_path(f, "from", from, e) < 0 || fa_path(f, "to", to, e) < 0)
+        return -1;
+    return strcmp(from, to) == 0 ? err_set(e, ERR_INVALID, "from and to are the same")
+                                 : 0;
+}
+
+static void put_both(struct fa *f, const char *from, const char *to)
+{
+    fa_put_path(&f->out, "from", str_of(from));
+    buf_addc(&f->out, ',');
+    fa_put_path(&f->out, "to", str_of(to));
+}
+
+int fa_copy(struct fa *f, struct err *e)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    struct fa_stage s;
+    struct stat st;
+    if (two_paths(f, from, to, e) < 0)
+        return -1;
+    if (!f->q->again && lstat(from, &st) < 0)
+        return fa_fail(e, errno, "copy", from);
+    if (fa_stage_beside(f, &s, to, e) < 0 || copy_to(f, &s, from, to, e) < 0)
+        return -1;
+    put_both(f, from, to);
+    buf_addf(&f->out, ",\"copied\":%llu,\"bytes\":%llu", (unsigned long long)f->files,
+             (unsigned long long)f->bytes);
+    return 0;
+}
+
+/* To another file system: a copy, and then what it is of goes. */
+static int move_far(struct fa *f, const char *from, const char *to, struct err *e)
+{
+    struct fa_stage s;
+    struct stat st;
+    if (fa_stage_beside(f, &s, to, e) < 0 || copy_to(f, &s, from, to, e) < 0)
+        return -1;
+    return lstat(from, &st) < 0 ? 0 : fa_remove_tree(f, from, e);
+}
+
+int fa_move(struct fa *f, struct err *e)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+    struct stat a, b;
+    struct fa_stage s = {.state = STAGE_NEW};
+    bool overwrite = fa_bool(f, "overwrite");
+    if (two_paths(f, from, to, e) < 0 ||
+        (f->q->again && fa_stage_beside(f, &s, to, e) < 0))
+        return -1;
+    bool there = lstat(from, &a) == 0, copied = s.state != STAGE_NEW;
+    if (!there && !copied && !(f->q->again && lstat(to, &b) == 0))
+        return fa_fail(e, ENOENT, "move", from);
+    int why = there && !copied ? fa_try_place(from, to, overwrite) : 0, rc = 0;
+    /* Another file system; or a folder of an image's layer, which cannot be renamed. */
+    if (why == EXDEV || copied)
+        rc = move_far(f, from, to, e);
+    else if (why)
+        rc = fa_no_place(why, to, overwrite, e);
+    if (rc == 0)
+        put_both(f, from, to);
+    return rc;
+}
+
+/* ---- remove ---- */
+
+/* The working folder and all above it stay. */
+static int check_above(const struct fa *f, const char *path, const struct stat *st,
+                       struct err *e)
+{
+    struct stat now, top;
+    int fd = open(f->q->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    bool found = stat("/", &top) == 0 && st->st_dev == top.st_dev &&
+                 st->st_ino == top.st_ino;
+    while (fd >= 0 && !found && fstat(fd, &now) == 0) {
+        found = now.st_dev == st->st_dev && now.st_ino == st->st_ino;
+        if (now.st_dev == top.st_dev && now.st_ino == top.st_ino)
+            break;
+        int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        close(fd);
+        fd = up;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (found)
+        rc = err_set(e, ERR_DENIED,
+                     "cannot remove %.200s: it is the working folder, or one above it",
+                     path);
+    return rc;
+}
+
+int fa_remove(struct fa *f, struct err *e)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (fa_path(f, "path", path, e) < 0)
+        return -1;
+    int rc = lstat(path, &st) < 0 ? errno : 0;
+    if (rc != 0 && !(rc == ENOENT && f->q->again))
+        return fa_fail(e, rc, "remove", path);
+    if (rc == 0) {
+        if (S_ISDIR(st.st_mode) && check_above(f, path, &st, e) < 0)
+            return -1;
+        if (S_ISDIR(st.st_mode) && !fa_bool(f, "recursive")) {
+            if (rmdir(path) < 0)
+                return errno == ENOTEMPTY
+                           ? err_set(
+                                 e, ERR_EXISTS,
+                                 "cannot remove %.200s: there is something in it; ask "
+                                 "for recursive",
+                                 path)
+                           : fa_fail(e, errno, "remove", path);
+            f->files++;
+        } else if (fa_remove_tree(f, path, e) < 0) {
+            return -1;
+        }
+    }
+    fa_put_path(&f->out, "path", str_of(path));
+    buf_addf(&f->out, ",\"removed\":%llu", (unsigned long long)f->files);
+    return 0;
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The routes to files and skills (FILES.md).
+ *
+ *   POST /files/{verb}     the arguments as body; an action, in the log. Of watch its
+ *                          id is answered
+ *   GET  /files/stat, …/list   the arguments in the query; not in the log
+ *   GET  /files/archive    a folder as an archive, as it is made
+ *   PUT  /files/extract    an archive as the body, unpacked as it comes
+ *   GET  /skills           all of them, as JSON Schema
+ *   POST /skills/{name}    the arguments as body; an action, in the log
+ *
+ * ?session=NAME says whose directory and user it is.
+ */
+#include "action/files.h"
+
+#include "action/native.h"
+#include "base/clock.h"
+#include "base/param.h"
+#include "base/xalloc.h"
+#include "skill/skill.h"
+
+#include <stdlib.h>
+
+enum { BODY_MAX = 1 << 20, QUERY_MAX = 16 << 10, TOKEN = 32 };
+
+/* ---- what is asked ---- */
+
+static int refuse_query(struct req *r, const char *name)
+{
+    struct err e;
+    err_set(&e, ERR_INVALID, "%s in the query is malformed, or too long", name);
+    events_http_refuse(r, &e);
+    return -1;
+}
+
+/* Returns -1 if it has refused the request. */
+static int put_query(struct req *r, struct json *args, const char *name)
+{
+    struct buf b = BUF_INIT(QUERY_MAX);
+    uint64_t n;
+    int got = req_query(r, name, &b);
+    if (got > 0) {
+        struct str s = buf_str(&b);
+        bool number = strcmp(name, "limit") == 0 || strncmp(name, "max_", 4) == 0;
+        if (str_eq(s, STR("true")) || str_eq(s, STR("false")))
+            json_put_bool(args, name, s.n == 4);
+        else if (number && str_to_u64(s, &n) == 0 && n < (uint64_t)1 << 53)
+            json_put_int(args, name, (int64_t)n);
+        else
+            json_put_str(args, name, s);
+    }
+    buf_release(&b);
+    return got < 0 ? refuse_query(r, name) : 0;
+}
+
+/* NULL: the request was refused. */
+static struct json *query_args(struct req *r)
+{
+    static const char *const names[] = {"path",      "path_base64", "to",
+                                        "to_base64", "format",      "recursive",
+                                        "follow",    "limit",       "cursor",
+                                        "overwrite", "max_bytes",   "max_files"};
+    struct json *args = json_object();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (put_query(r, args, names[i]) < 0) {
+            json_free(args);
+            return NULL;
+        }
+    }
+    return args;
+}
+
+/* Returns -1 if it has refused the request. */
+static int session_of(struct req *r, char out[V0_SESSION_MAX + 1])
+{
+    struct buf b = BUF_INIT(V0_SESSION_MAX);
+    int got = req_query(r, "session", &b);
+    memset(out, 0, V0_SESSION_MAX + 1);
+    if (got >= 0)
+        memcpy(out, got ? buf_z(&b) : "main", got ? b.n : 4);
+    buf_release(&b);
+    return got < 0 ? refuse_query(r, "session") : 0;
+}
+
+/* The body as an object; none is an empty one. NULL: it was refused. */
+static struct json *body_of(struct req *r)
+{
+    struct err e = ERR_INIT;
+    struct json *j = req_body(r).n ? json_parse(req_body(r), &e) : json_object();
+    if (j && json_is_object(j))
+        return j;
+    if (j)
+        err_set(&e, ERR_INVALID, "the body must be an object: the arguments");
+    json_free(j);
+    events_http_refuse(r, &e);
+    return NULL;
+}
+
+/* ---- actions ---- */
+
+static void act(struct req *r, const char *action, struct json *take_args, bool wait)
+{
+    char session[V0_SESSION_MAX + 1];
+    if (session_of(r, session) < 0) {
+        json_free(take_args);
+        return;
+    }
+    struct json *m = json_object();
+    json_put_z(m, "action", action);
+    json_put_z(m, "session", session);
+    json_put(m, "args", take_args);
+    events_http_act(req_arg(r), r, m, wait);
+}
+
+static void post_file(struct req *r)
+{
+    struct events *ev = req_arg(r);
+    struct str verb = req_param(r, "verb");
+    struct json *args;
+    engine_touch(ev->en);
+    if (!fileact_known(verb)) {
+        events_http_fail(r, 404, "there is no such action; see FILES.md");
+    } else if ((args = body_of(r))) {
+        char name[16] = "";
+        memcpy(name, verb.p, verb.n);
+        act(r, name, args, strcmp(name, "watch") != 0);
+    }
+}
+
+static void post_skill(struct req *r)
+{
+    struct events *ev = req_arg(r);
+    struct json *args = body_of(r), *own;
+    engine_touch(ev->en);
+    if (!args)
+        return;
+    own = json_object();
+    json_put_str(own, "name", req_param(r, "name"));
+    json_put(own, "args", args);
+    act(r, "skill", own, true);
+}
+
+static void get_skills(struct req *r)
+{
+    struct buf b = BUF_INIT(256 << 10);
+    skill_schema(&b);
+    req_answer_take(r, 200, "application/json", &b);
+}
+
+/* ---- what is no action: it only looks, or has a body that the log cannot have ---- */
+
+struct transfer {
+    struct events *ev;
+    struct req *req;   /* NULL: it is gone */
+    struct fileact *f; /* NULL: it is over */
+    bool begun;
+    const char *type; /* of what is sent; NULL: the result */
+};
+
+static void transfer_bury(struct transfer *t) { loop_bury(t->ev->en->loop, t, free); }
+
+static void on_done(void *arg, struct str result, const struct err *e)
+{
+    struct transfer *t = arg;
+    t->f = NULL;
+    if (t->begun && e->code)
+        req_abort(t->req);
+    else if (e->code)
+        events_http_refuse(t->req, e);
+    else if (t->begun)
+        req_end(t->req);
+    else
+        req_answer(t->req, 200, "application/json", str_trim(result));
+    transfer_bury(t);
+}
+
+static size_t on_data(void *arg, struct str bytes)
+{
+    struct transfer *t = arg;
+    if (!t->begun) {
+        req_begin(t->req, 200, t->type, -1);
+        t->begun = true;
+    }
+    return req_send(t->req, bytes);
+}
+
+static void on_input_room(void *arg)
+{
+    struct transfer *t = arg;
+    req_body_more(t->req);
+}
+
+static void on_room(struct req *r, void *owner)
+{
+    struct transfer *t = owner;
+    (void)r;
+    if (t->f)
+        fileact_resume(t->f);
+}
+
+static void on_gone(struct req *r, void *owner)
+{
+    struct transfer *t = owner;
+    (void)r;
+    if (t->f)
+        fileact_cancel(t->f);
+    transfer_bury(t);
+}
+
+/* Starts it, or refuses; takes args (NULL: refused already). NULL: that is done. */
+static struct transfer *transfer(struct req *r, const char *verb, struct json *args,
+                                 bool input, const char *type)
+{
+    static const struct fileact_events looks = {.done = on_done};
+    static const struct fileact_events sends = {on_data, NULL, on_done};
+    static const struct fileact_events takes = {NULL, on_input_room, on_done};
+    struct events *ev = req_arg(r);
+    struct err e = ERR_INIT;
+    struct v0_place place;
+    char session[V0_SESSION_MAX + 1], token[TOKEN + 1];
+    engine_touch(ev->en);
+    if (!args || session_of(r, session) < 0) {
+        json_free(args);
+        return NULL;
+    }
+    struct transfer *t = xnew(struct transfer);
+    *t = (struct transfer){.ev = ev, .req = r, .type = type};
+    random_hex(token, TOKEN);
+    struct files_ask q = {.verb = verb,
+                          .args = args,
+                          .place = &place,
+                          .token = token,
+                          .input = input,
+                          .output = type};
+    int rc = fileact_check(verb, args, input, type, &e);
+    if (rc == 0 && !v0_ready(ev->v0))
+        rc = err_set(&e, ERR_CANCELLED, "the sandbox is not ready yet; GET /ready says");
+    if (rc == 0)
+        rc = v0_place(ev->v0, str_of(session), &place, &e);
+    if (rc == 0)
+        rc = files_start(ev, &q, input ? &takes : type ? &sends : &looks, t, &t->f, &e);
+    json_free(args);
+    if (rc < 0) {
+        free(t);
+        events_http_refuse(r, &e);
+        return NULL;
+    }
+    req_own(r, t, on_gone);
+    return t;
+}
+
+static void get_stat(struct req *r) { transfer(r, "stat", query_args(r), false, NULL); }
+static void get_list(struct req *r) { transfer(r, "list", query_args(r), false, NULL); }
+
+static void get_archive(struct req *r)
+{
+    struct json *args = query_args(r);
+    if (!args)
+        return;
+    const char *type = fileact_media_type(json_str(args, "format", "zip"));
+    if (!json_has(args, "format"))
+        json_put_z(args, "format", "zip");
+    if (!type) {
+        json_free(args);
+        events_http_fail(r, 400, "format must be zip, tar or tar.gz");
+    } else if (transfer(r, "archive", args, false, type)) {
+        req_on_room(r, on_room);
+    }
+}
+
+/* What there is room for; where there is none, fileact tells when there is. */
+static size_t on_body(struct req *r, struct str bytes, void *owner)
+{
+    struct transfer *t = owner;
+    struct str rest = bytes;
+    (void)r;
+    while (t->f && rest.n > 0) {
+        struct str part = str_sub(rest, 0, fileact_room(t->f));
+        if (fileact_write(t->f, part.n ? part : rest) < 0)
+            return bytes.n - rest.n;
+        rest = str_sub(rest, part.n ? part.n : rest.n, rest.n);
+    }
+    return bytes.n;
+}
+
+static void on_body_end(struct req *r, void *owner)
+{
+    struct transfer *t = owner;
+    (void)r;
+    if (t->f)
+        fileact_end_input(t->f);
+}
+
+static void put_extract(struct req *r)
+{
+    if (transfer(r, "extract", query_args(r), true, NULL))
+        req_on_body(r, on_body, on_body_end);
+}
+
+#define SESSION \
+    { \
+        .name = "session", .type = PARAM_STRING, .dflt = "\"main\"", \
+        .about = "The session whose directory and user it is" \
+    }
+#define FLAG(param_name, sentence) \
+    { \
+        .name = param_name, .type = PARAM_BOOL, .dflt = "false", .about = sentence \
+    }
+
+static const struct param stat_query[] = {
+    {.name = "path", .type = PARAM_PATH, .required = true, .about = "The file or folder"},
+    FLAG("follow", "Whether a link at the end of the path is followed"),
+    SESSION,
+    {0}};
+
+static const struct param list_query[] = {
+    {.name = "path",
+     .type = PARAM_PATH,
+     .about = "The folder; without it the session's directory"},
+    FLAG("recursive", "Whether the folders in it are listed, too"),
+    {.name = "limit",
+     .type = PARAM_INT,
+     .ranged = true,
+     .min = 1,
+     .dflt = "1000",
+     .about = "How many entries a page has; at most 10000 are returned"},
+    {.name = "cursor",
+     .type = PARAM_STRING,
+     .about = "The cursor of the page before, to list what follows it"},
+    SESSION,
+    {0}};
+
+static const struct param archive_query[] = {
+    {.name = "path", .type = PARAM_PATH, .required = true, .about = "The file or folder"},
+    {.name = "format",
+     .type = PARAM_STRING,
+     .choices = "zip tar tar.gz",
+     .dflt = "\"zip\"",
+     .about = "The format of the archive"},
+    SESSION,
+    {0}};
+
+static const struct param extract_query[] = {
+    {.name = "to",
+     .type = PARAM_PATH,
+     .required = true,
+     .about = "The folder to unpack into"},
+    {.name = "format",
+     .type = PARAM_STRING,
+     .choices = "zip tar tar.gz",
+     .about = "The format of the archive; without it its first bytes decide"},
+    FLAG("overwrite", "Whether files that are there are replaced"),
+    {.name = "max_bytes",
+     .type = PARAM_INT,
+     .ranged = true,
+     .min = 1,
+     .about = "How many bytes may be unpacked"},
+    {.name = "max_files",
+     .type = PARAM_INT,
+     .ranged = true,
+     .min = 1,
+     .about = "How many files may be unpacked"},
+    SESSION,
+    {0}};
+
+static const struct param verb_query[] = {
+    {.name = "verb",
+     .type = PARAM_STRING,
+     .choices = "stat list mkdir move copy remove chmod archive extract watch",
+     .about = "The action"},
+    SESSION,
+    {0}};
+
+static const struct param skill_query[] = {
+    {.name = "name", .type = PARAM_STRING, .about = "The skill"}, SESSION, {0}};
+
+static const struct route routes[] = {
+    {.methods = HTTP_GET,
+     .path = "/files/stat",
+     .run = get_stat,
+     .about = "Reports what a file or folder is",
+     .query = stat_query},
+    {.methods = HTTP_GET,
+     .path = "/files/list",
+     .run = get_list,
+     .about = "Lists a folder",
+     .query = list_query},
+    {.methods = HTTP_GET,
+     .path = "/files/archive",
+     .run = get_archive,
+     .about = "Sends a file or folder as an archive, while it is made",
+     .query = archive_query,
+     .gives = "application/octet-stream"},
+    {.methods = HTTP_PUT,
+     .path = "/files/extract",
+     .body = put_extract,
+     .about = "Unpacks the archive that is the body",
+     .query = extract_query,
+     .takes = "application/octet-stream"},
+    {.methods = HTTP_POST,
+     .path = "/files/{verb}",
+     .run = post_file,
+     .body_max = BODY_MAX,
+     .about = "Does an action on files; the body is its arguments",
+     .query = verb_query,
+     .schema = "FileArguments"},
+    {.methods = HTTP_GET,
+     .path = "/skills",
+     .run = get_skills,
+     .about = "Lists the skills as functions for models that call tools"},
+    {.methods = HTTP_POST,
+     .path = "/skills/{name}",
+     .run = post_skill,
+     .body_max = BODY_MAX,
+     .about = "Calls a skill; the body is its arguments",
+     .query = skill_query},
+};
+const struct http_front events_bare_files = {.prefix = "",
+                                             .routes = routes,
+                                             .nroutes = sizeof(routes) /
+                                                        sizeof(routes[0]),
+                                             .fail = events_http_fail};

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The output of one command on one connection: delta events, with the offsets of its
+ * bytes in the spool of its session.
+ *
+ * A flow is an op that looks at the command beside who runs it, at the connection's own
+ * pace: what has no room stays in the spool. The observation of the command is held
+ * back on this connection until the flow is at its end; then what is missing, because
+ * the command had ended before the connection got that far, comes from the spool too.
+ *
+ * Who gets output: a link for each command whose action was sent on it, unless the
+ * observation was there before the link was. Of one that began before the link's first
+ * event, from there on, or from the offset that the link asked for.
+ */
+#include "action/own.h"
+
+#include "base/enc.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "shell/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct flow {
+    struct list node;
+    struct events_link *k;
+    struct op *op; /* borrowed; NULL: it is over */
+    uint64_t cause;
+    uint64_t at;                 /* the next byte to be sent */
+    uint64_t to;                 /* where its output ends, once that is known */
+    bool ends;                   /* it is */
+    bool bounded;                /* the op does not end by itself at `to` */
+    uint64_t lost_from, lost_to; /* to be told; lost_to 0: nothing */
+    uint64_t left_at;            /* what was left of the bytes before, */
+    size_t left;                 /* and how much */
+    char session[V0_SESSION_MAX + 1];
+};
+
+/* ---- messages ---- */
+
+static bool send_delta(struct flow *f, uint64_t from, uint64_t to, struct str bytes,
+                       bool gap)
+{
+    struct buf b = BUF_INIT(8 * DELTA_MAX + 1024);
+    buf_addf(&b,
+             "{\"observation\":\"delta\",\"cause\":%llu,\"session\":\"%s\",\"content\":",
+             (unsigned long long)f->cause, f->session);
+    if (f->k->base64) {
+        buf_addc(&b, '"');
+        enc_base64(&b, bytes);
+        buf_addc(&b, '"');
+    } else {
+        json_quote(&b, bytes);
+    }
+    buf_addf(&b, ",\"extras\":{\"from\":%llu,\"to\":%llu%s%s}}", (unsigned long long)from,
+             (unsigned long long)to, gap ? ",\"gap\":true" : "",
+             f->k->base64 ? ",\"encoding\":\"base64\"" : "");
+    if (!f->k->base64)
+        events_mask(f->k->ev, &b);
+    bool sent = link_send(f->k, buf_str(&b), 0);
+    buf_release(&b);
+    if (sent) {
+        f->at = to;
+        f->k->ev->stats.deltas++;
+        f->k->ev->stats.delta_bytes += to - from;
+    }
+    return sent;
+}
+
+static bool tell_lost(struct flow *f)
+{
+    if (f->lost_to == 0)
+        return true;
+    if (!send_delta(f, f->lost_from, f->lost_to, STR(""), true))
+        return false;
+    f->lost_to = 0;
+    return true;
+}
+
+/* ---- the sink ---- */
+
+/*
+ * Bytes of one message from the front of what is there. 0: half a character, or what may
+ * be half a secret, until it is known how it goes on.
+ */
+static size_t piece_of(const struct flow *f, struct str bytes, bool last)
+{
+    size_t n = bytes.n < DELTA_MAX ? bytes.n : DELTA_MAX;
+    if (f->k->base64)
+        return n;
+    size_t whole = utf8_cut(bytes, n);
+    n = whole > 0 || (!last && bytes.n < 4) ? whole : n;
+    return last && n == bytes.n ? n
+                                : n - events_secret_tail(f->k->ev, str_sub(bytes, 0, n));
+}
+
+static void flow_ended(struct flow *f)
+{
+    f->op = NULL;
+    link_pump_later(f->k);
+}
+
+/* All that was wanted has been sent. */
+static void flow_done(struct flow *f)
+{
+    struct op *op = f->op;
+    flow_ended(f);
+    if (op)
+        op_drop(op);
+}
+
+static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
+{
+    struct flow *f = op->owner;
+    size_t used = 0;
+    (void)stream;
+    if (f->k->full || !tell_lost(f))
+        return 0;
+    bool capped = f->ends && f->bounded && offset + bytes.n >= f->to;
+    if (capped)
+        bytes.n = offset < f->to ? (size_t)(f->to - offset) : 0;
+    bool last = (f->ends && offset + bytes.n >= f->to) ||
+                (op->settled && offset + bytes.n >= op->r.to);
+    /* Nothing has come behind what was left; when nothing will, it goes as it is. */
+    bool again = offset == f->left_at && bytes.n == f->left;
+    last |= again && (f->ends || op->settled);
+    while (used < bytes.n) {
+        struct str rest = str_sub(bytes, used, bytes.n);
+        size_t n = piece_of(f, rest, last);
+        if (n == 0 ||
+            !send_delta(f, offset + used, offset + used + n, str_sub(rest, 0, n), false))
+            break;
+        used += n;
+    }
+    f->left_at = offset + used;
+    f->left = bytes.n - used;
+    if (used == bytes.n && capped)
+        flow_done(f);
+    else if (f->left && (used || !again) && !f->k->full && !op->done)
+        task_defer(f->k->ev->en->loop, &op->pump); /* there may be more behind it */
+    return used;
+}
+
+static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+                    uint64_t to)
+{
+    struct flow *f = op->owner;
+    (void)text;
+    if (strcmp(kind, "gap") != 0 || to <= f->at)
+        return;
+    if (f->ends && to > f->to)
+        to = f->to;
+    if (f->lost_to == 0)
+        f->lost_from = from > f->at ? from : f->at;
+    f->lost_to = to;
+    if (!f->k->full)
+        tell_lost(f);
+}
+
+static void on_done(struct op *op) { flow_ended(op->owner); }
+
+static const struct op_sink sink = {
+    .output = on_output, .note = on_note, .done = on_done};
+
+/* ---- beginning ---- */
+
+static struct flow *find_flow(const struct events_link *k, uint64_t cause)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->flows) {
+        struct flow *f = list_entry(it, struct flow, node);
+        if (f->cause == cause)
+            return f;
+    }
+    return NULL;
+}
+
+static struct flow *flow_new(struct events_link *k, uint64_t cause, struct str session,
+                             uint64_t at)
+{
+    struct flow *f = xnew(struct flow);
+    f->k = k;
+    f->cause = cause;
+    f->at = at;
+    if (session.n <= V0_SESSION_MAX)
+        memcpy(f->session, session.p, session.n);
+    list_add_tail(&k->flows, &f->node);
+    k->nflows++;
+    return f;
+}
+
+static void flow_free(struct flow *f)
+{
+    list_del(&f->node);
+    f->k->nflows--;
+    if (f->op)
+        op_drop(f->op);
+    loop_bury(f->k->ev->en->loop, f, free);
+}
+
+/* Looks at a command that runs, by its id. */
+static void look_along(struct flow *f, struct session *s, const char *command)
+{
+    struct op *op = op_new(OP_RUN, &sink, f);
+    snprintf(op->id, sizeof(op->id), "%s", command);
+    op->stream = op->filter = true;
+    op->output_from = f->at;
+    f->op = op;
+    session_run(s, op);
+}
+
+/* What the spool has from f->at to f->to. */
+static void look_back(struct flow *f)
+{
+    struct session *s = session_find(f->k->ev->en, str_of(f->session));
+    struct session_view v = {0};
+    if (s)
+        session_view(s, &v);
+    if (!v.stream || v.stream->offset < f->to) { /* another shell, or none */
+        f->lost_from = f->lost_to ? f->lost_from : f->at;
+        f->lost_to = f->to;
+        return;
+    }
+    f->bounded = true;
+    f->op = op_new(OP_LOGS, &sink, f);
+    f->op->stream = f->op->filter = true;
+    f->op->cursor = f->op->r.from = f->at;
+    session_wait(s, f->op);
+}
+
+static const struct resume *resume_of(const struct events_link *k, uint64_t cause)
+{
+    for (unsigned i = 0; i < k->nresumes; i++) {
+        if (k->resumes[i].cause == cause)
+            return &k->resumes[i];
+    }
+    return NULL;
+}
+
+void flow_begin(struct events_link *k, const struct pending *p)
+{
+    struct session *s = session_find(k->ev->en, str_of(p->session));
+    const struct resume *r = resume_of(k, p->id);
+    if (!s || k->nflows >= FLOWS_MAX || find_flow(k, p->id) ||
+        !session_running(s, p->command))
+        return;
+    uint64_t at = r && r->offset > p->from ? r->offset : p->from;
+    if (!r && p->id <= k->since) { /* its beginning was another link's */
+        struct session_view v;
+        session_view(s, &v);
+        at = v.scanned > at ? v.scanned : at;
+    }
+    look_along(flow_new(k, p->id, str_of(p->session), at), s, p->command);
+}
+
+void flows_join(struct events_link *k)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->ev->pendings) {
+        struct pending *p = list_entry(it, struct pending, node);
+        if (p->started && p->id < k->cursor.next)
+            flow_begin(k, p);
+    }
+}
+
+void flows_begin(struct events *ev)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &ev->links) {
+        struct events_link *k = list_entry(it, struct events_link, node);
+        if (k->begun && k->joined && !k->over)
+            flows_join(k);
+    }
+}
+
+/* ---- the end ---- */
+
+/* Is output of this command to be sent, which nobody has begun to send? */
+static bool wanted(const struct events_link *k, const struct event_look *end,
+                   uint64_t *at)
+{
+    const struct resume *r = resume_of(k, end->cause);
+    *at = r && r->offset > end->from ? r->offset : end->from;
+    return r || (end->cause > k->since && end->id >= k->live);
+}
+
+bool flow_over(struct events_link *k, const struct event_look *end)
+{
+    struct flow *f = find_flow(k, end->cause);
+    uint64_t at;
+    if (!end->has_output)
+        return true;
+    if (!f) {
+        if (!wanted(k, end, &at) || at >= end->to)
+            return true;
+        f = flow_new(k, end->cause, end->session, at);
+    }
+    if (!f->ends) {
+        f->ends = true;
+        f->to = end->to;
+        if (f->op) {
+            f->op->r.to = f->to;
+            op_settle(f->op);
+        }
+        if (f->op)
+            op_pump(f->op); /* it had settled by itself */
+    }
+    if (f->op || !tell_lost(f))
+        return false;
+    if (f->at < f->to && !f->bounded) {
+        look_back(f);
+        if (f->op || !tell_lost(f))
+            return false;
+    }
+    if (f->at < f->to && f->bounded) { /* its session ended meanwhile */
+        f->lost_from = f->at;
+        f->lost_to = f->to;
+        if (!tell_lost(f))
+            return false;
+    }
+    return true;
+}
+
+void flow_end(struct events_link *k, uint64_t cause)
+{
+    struct flow *f = find_flow(k, cause);
+    if (f)
+        flow_free(f);
+}
+
+void flows_pump(struct events_link *k)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->flows) {
+        struct flow *f = list_entry(it, struct flow, node);
+        if (!k->full && tell_lost(f) && f->op)
+            op_pump(f->op);
+    }
+}
+
+void flows_close(struct events_link *k)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->flows)
+        flow_free(list_entry(it, struct flow, node));
+}

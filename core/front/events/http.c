@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The routes of the event stream.
+ *
+ *   GET /events    upgraded: a WebSocket. Accept: text/event-stream: an event stream.
+ *                  Else a page of events, now or when there are some (?wait=SECONDS).
+ *   POST /events   one action; its observation is the answer, or at once its id (?wait=0)
+ *   GET /metrics   see action/metrics.c
+ *   GET /openapi.json   see openapi.c
+ */
+#include "action/own.h"
+
+#include "base/limits.h"
+#include "base/param.h"
+#include "base/xalloc.h"
+#include "front/events/openapi.h"
+#include "http/ws_hello.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PAGE_MAX = 1 << 20, WAIT_MAX_MS = 3600000, ACTION_MAX = MESSAGE_MAX };
+
+static const char json_type[] = "application/json";
+
+/* ---- errors ---- */
+
+void events_put_error(struct buf *out, const struct err *e, struct str client_id)
+{
+    buf_addf(out, "{\"error\":{\"code\":\"%s\",\"message\":", err_name(e->code));
+    json_quote(out, str_of(e->text));
+    buf_addc(out, '}');
+    if (client_id.n > 0) {
+        buf_addz(out, ",\"client_id\":");
+        buf_adds(out, client_id);
+    }
+    buf_addc(out, '}');
+}
+
+void events_http_refuse(struct req *r, const struct err *e)
+{
+    struct buf b = BUF_INIT(8 << 10);
+    events_put_error(&b, e, STR(""));
+    req_answer_take(r, err_words(e->code)->http, json_type, &b);
+}
+
+void events_http_fail(struct req *r, int status, const char *text)
+{
+    struct err e = {.code = ERR_INVALID};
+    struct buf b = BUF_INIT(8 << 10);
+    snprintf(e.text, sizeof(e.text), "%s", text);
+    events_put_error(&b, &e, STR(""));
+    req_answer_take(r, status, json_type, &b);
+}
+
+/* ---- what a request asks for ---- */
+
+struct query {
+    uint64_t since;
+    bool has_since, base64;
+    int64_t wait_ms; /* -1: not given */
+    struct resume resumes[RESUMES_MAX];
+    unsigned nresumes;
+};
+
+static int query_id(const char *name, struct str text, uint64_t *out, struct err *e)
+{
+    if (str_to_u64(text, out) == 0)
+        return 0;
+    return err_set(e, ERR_INVALID, "%s must be the id of an event, or 0, not \"%.*s\"",
+                   name, (int)(text.n < 60 ? text.n : 60), text.p);
+}
+
+/* CAUSE:OFFSET,… */
+static int query_output(struct query *q, struct str text, struct err *e)
+{
+    while (text.n > 0) {
+        struct str one = str_cut(&text, ','), cause = str_cut(&one, ':');
+        struct resume *to = &q->resumes[q->nresumes];
+        if (q->nresumes == RESUMES_MAX || str_to_u64(cause, &to->cause) < 0 ||
+            str_to_u64(one, &to->offset) < 0)
+            return err_set(e, ERR_INVALID,
+                           "output must be CAUSE:OFFSET, at most %d of them with commas",
+                           RESUMES_MAX);
+        q->nresumes++;
+    }
+    return 0;
+}
+
+static int read_query(struct req *r, struct query *q, struct err *e)
+{
+    struct buf b = BUF_INIT(4096);
+    struct str last = req_header(r, "Last-Event-ID");
+    int rc = 0;
+    *q = (struct query){.wait_ms = -1};
+    if (last.p && str_to_u64(last, &q->since) == 0)
+        q->has_since = true;
+    else if (req_query(r, "since", &b) > 0) {
+        rc = query_id("since", buf_str(&b), &q->since, e);
+        q->has_since = true;
+    }
+    buf_reset(&b);
+    if (rc == 0 && req_query(r, "wait", &b) > 0 &&
+        (str_to_ms(buf_str(&b), &q->wait_ms) < 0 || q->wait_ms > WAIT_MAX_MS))
+        rc = err_set(e, ERR_INVALID, "wait must be seconds, at most %d",
+                     WAIT_MAX_MS / 1000);
+    buf_reset(&b);
+    if (rc == 0 && req_query(r, "output", &b) > 0)
+        rc = query_output(q, buf_str(&b), e);
+    buf_reset(&b);
+    q->base64 = req_query(r, "encoding", &b) > 0 && str_eq(buf_str(&b), STR("base64"));
+    buf_release(&b);
+    return rc;
+}
+
+/* ---- who waits ---- */
+
+struct wait {
+    struct list node;
+    struct events *ev;
+    struct req *req;
+    uint64_t cause; /* POST: whose observation; 0: for events */
+    bool bare;      /* what is in it, and not the event */
+    struct event_cursor cursor;
+    struct event_sub sub;
+    struct timer timer;
+};
+
+static void wait_free(struct wait *w)
+{
+    list_del(&w->node);
+    eventlog_unsubscribe(&w->sub);
+    timer_stop(&w->timer);
+    loop_bury(w->ev->en->loop, w, free);
+}
+
+static void on_wait_gone(struct req *r, void *owner)
+{
+    (void)r;
+    wait_free(owner);
+}
+
+static struct wait *wait_new(struct events *ev, struct req *r)
+{
+    struct wait *w = xnew(struct wait);
+    w->ev = ev;
+    w->req = r;
+    list_init(&w->sub.node);
+    list_add_tail(&ev->waits, &w->node);
+    req_own(r, w, on_wait_gone);
+    return w;
+}
+
+/* ---- a page of events ---- */
+
+/* {"events":[…],"next":N}: next is what to ask for with since. false: none. */
+static bool answer_page(struct events *ev, struct req *r, struct event_cursor *c,
+                        bool even_none)
+{
+    struct buf lines = BUF_INIT(PAGE_MAX + 2 * LIMIT_EVENT_MAX);
+    struct buf out = BUF_INIT(PAGE_MAX + 2 * LIMIT_EVENT_MAX + 64);
+    struct event_line line;
+    if (eventlog_read(ev->log, c, &lines, PAGE_MAX, NULL) <= 0 && !even_none) {
+        buf_release(&lines);
+        return false;
+    }
+    buf_addz(&out, "{\"events\":[");
+    for (struct str s = buf_str(&lines);
+         s.n > 0 && event_line(s, &line) == EVENT_LINE_GOOD;) {
+        if (out.n > 0 && out.p[out.n - 1] != '[')
+            buf_addz(&out, ",\n");
+        buf_adds(&out, str_sub(s, 0, line.n - 1));
+        s = str_sub(s, line.n, s.n);
+    }
+    buf_addf(&out, "],\"last\":%llu}\n", (unsigned long long)c->next - 1);
+    buf_release(&lines);
+    req_answer_take(r, 200, json_type, &out);
+    return true;
+}
+
+static void on_wait_wake(struct event_sub *s)
+{
+    struct wait *w = container_of(s, struct wait, sub);
+    if (answer_page(w->ev, w->req, &w->cursor, false))
+        wait_free(w);
+}
+
+static void on_wait_late(struct timer *t)
+{
+    struct wait *w = container_of(t, struct wait, timer);
+    answer_page(w->ev, w->req, &w->cursor, true);
+    wait_free(w);
+}
+
+static void page(struct events *ev, struct req *r, const struct query *q)
+{
+    struct event_cursor c = {.next = q->since + 1};
+    bool wait = q->wait_ms > 0;
+    if (answer_page(ev, r, &c, !wait))
+        return;
+    struct wait *w = wait_new(ev, r);
+    w->cursor = c;
+    eventlog_subscribe(ev->log, &w->sub, on_wait_wake);
+    timer_begin(ev->en->loop, &w->timer, q->wait_ms, on_wait_late);
+}
+
+/* ---- GET ---- */
+
+static const struct stream_events no_calls;
+
+/* false: it has opened a WebSocket, and must send its key as the first message. */
+static bool has_key(const struct events *ev, const struct req *r)
+{
+    enum keys_given given = keys_of(ev->keys, r);
+    return given == KEYS_RIGHT || given == KEYS_NONE_NEEDED;
+}
+
+static void upgrade(struct events *ev, struct req *r, const struct query *q)
+{
+    static const char *const protocols[] = {EVENTS_PROTOCOL, NULL};
+    char accept[WS_ACCEPT_SIZE];
+    struct err e = ERR_INIT;
+    struct stream s;
+    struct buf offered = BUF_INIT(4096);
+    http_joined(req_head(r), "Sec-WebSocket-Protocol", &offered);
+    struct ws_hello h = {.upgrade = req_header(r, "Upgrade"),
+                         .connection = req_header(r, "Connection"),
+                         .key = req_header(r, "Sec-WebSocket-Key"),
+                         .version = req_header(r, "Sec-WebSocket-Version"),
+                         .protocol = buf_str(&offered)};
+    int status = ws_check_request(&h, accept, &e);
+    bool chosen = ws_choose(h.protocol, protocols).p != NULL;
+    buf_release(&offered);
+    if (status) {
+        req_header_add(r, "Sec-WebSocket-Version", WS_VERSION);
+        req_header_add(r, "Upgrade", "websocket");
+        events_http_fail(r, status, e.text);
+        return;
+    }
+    if (!has_key(ev, r) && ev->without_key >= LIMIT_WS_WITHOUT_KEY) {
+        req_header_add(r, "Retry-After", "1");
+        events_http_fail(
+            r, 503,
+            "too many WebSockets wait for their key; send it in the head, or "
+            "try again");
+        return;
+    }
+    req_header_add(r, "Sec-WebSocket-Accept", accept);
+    if (chosen)
+        req_header_add(r, "Sec-WebSocket-Protocol", EVENTS_PROTOCOL);
+    struct events_link_opts o = {.since = q->has_since ? q->since
+                                                       : eventlog_next(ev->log) - 1,
+                                 .with_key = !has_key(ev, r),
+                                 .base64 = q->base64};
+    if (req_upgrade(r, "websocket", &s, &no_calls) < 0) {
+        events_http_fail(r, 400,
+                         "a WebSocket begins with a GET of HTTP/1.1, without a body");
+        return;
+    }
+    struct events_link *k = events_link_open(ev, &s, WS_SERVER, &o);
+    for (unsigned i = 0; i < q->nresumes; i++)
+        link_resume(k, q->resumes[i].cause, q->resumes[i].offset);
+}
+
+static void get_events(struct req *r)
+{
+    struct events *ev = req_arg(r);
+    struct err e = ERR_INIT;
+    struct query q;
+    bool known = has_key(ev, r);
+    if (known)
+        engine_touch(ev->en);
+    /* What the log has is for those with the key. */
+    if (read_query(r, &q, &e) < 0 || (known && events_check_since(ev, q.since, &e) < 0)) {
+        events_http_refuse(r, &e);
+    } else if (http_has_token(req_header(r, "Upgrade"), "websocket")) {
+        upgrade(ev, r, &q);
+    } else if (str_find(req_header(r, "Accept"), STR("text/event-stream")) >= 0) {
+        struct events_link_opts o = {.since = q.has_since ? q.since
+                                                          : eventlog_next(ev->log) - 1,
+                                     .base64 = q.base64};
+        link_open_sse(ev, r, &o);
+    } else {
+        page(ev, r, &q);
+    }
+}
+
+/* ---- POST ---- */
+
+static void answer_line(struct events *ev, struct req *r, uint64_t id)
+{
+    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = {.code = ERR_GONE, .text = "the observation is not kept any more"};
+    if (events_line(ev, id, &b) == 0)
+        req_answer_take(r, 200, json_type, &b);
+    else
+        events_http_refuse(r, &e);
+    buf_release(&b);
+}
+
+/* Of an observation, what a route of its own answers: its extras, or the error. */
+static void answer_bare(struct events *ev, struct req *r, uint64_t id)
+{
+    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX), b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = {.code = ERR_GONE, .text = "the observation is not kept any more"};
+    struct json *m = events_line(ev, id, &line) == 0 ? json_parse(buf_str(&line), &e)
+                                                     : NULL;
+    struct json *extras = json_get(m, "extras");
+    struct str text = json_str(m, "content", "");
+    if (m && str_eq(json_str(m, "observation", ""), STR("error")))
+        err_set(&e, err_from_name(json_str(extras, "code", "").p), "%.*s",
+                text.n > 500 ? 500 : (int)text.n, text.p);
+    else if (extras)
+        e.code = ERR_NONE;
+    if (!e.code && text.n > 0)
+        json_put_str(extras, "content", text);
+    if (e.code || json_print(&b, extras) < 0)
+        events_http_refuse(r, &e);
+    else
+        req_answer_take(r, 200, json_type, &b);
+    json_free(m);
+    buf_release(&line);
+    buf_release(&b);
+}
+
+static void answer_end(struct events *ev, struct req *r, uint64_t id, bool bare)
+{
+    if (bare)
+        answer_bare(ev, r, id);
+    else
+        answer_line(ev, r, id);
+}
+
+void waits_end(struct events *ev, uint64_t cause, uint64_t end)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &ev->waits) {
+        struct wait *w = list_entry(it, struct wait, node);
+        if (w->cause != cause)
+            continue;
+        answer_end(ev, w->req, end, w->bare);
+        wait_free(w);
+    }
+}
+
+void waits_fail(struct events *ev, uint64_t cause, const struct err *e)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &ev->waits) {
+        struct wait *w = list_entry(it, struct wait, node);
+        if (w->cause != cause)
+            continue;
+        events_http_refuse(w->req, e);
+        wait_free(w);
+    }
+}
+
+static void answer_id(struct req *r, uint64_t id)
+{
+    struct buf b = BUF_INIT(64);
+    buf_addf(&b, "{\"id\":%llu}", (unsigned long long)id);
+    req_answer_take(r, 202, json_type, &b);
+}
+
+static void post_events(struct req *r)
+{
+    struct events *ev = req_arg(r);
+    struct err e = ERR_INIT;
+    struct events_taken t;
+    struct query q;
+    engine_touch(ev->en);
+    struct json *m = read_query(r, &q, &e) < 0 ? NULL : json_parse(req_body(r), &e);
+    if (m && !json_has(m, "action"))
+        err_set(&e, ERR_INVALID, "the body must be an action: an object with \"action\"");
+    if (!m || e.code || events_act(ev, m, &t, &e) < 0 || events_check_end(&t, &e) < 0) {
+        events_http_refuse(r, &e);
+    } else if (t.end) {
+        answer_line(ev, r, t.end);
+    } else if (q.wait_ms == 0) {
+        answer_id(r, t.id);
+    } else {
+        struct wait *w = wait_new(ev, r);
+        w->cause = t.id;
+    }
+    json_free(m);
+}
+
+void events_http_act(struct events *ev, struct req *r, struct json *take, bool wait)
+{
+    struct err e = ERR_INIT;
+    struct events_taken t;
+    if (events_act(ev, take, &t, &e) < 0 || events_check_end(&t, &e) < 0) {
+        events_http_refuse(r, &e);
+    } else if (t.end) {
+        answer_bare(ev, r, t.end);
+    } else if (wait) {
+        struct wait *w = wait_new(ev, r);
+        w->cause = t.id;
+        w->bare = true;
+    } else {
+        answer_id(r, t.id);
+    }
+    json_free(take);
+}
+
+static const struct param since_query[] = {
+    {.name = "since",
+     .type = PARAM_INT,
+     .ranged = true,
+     .about = "Events after this id; without it those from now on, of a page all"},
+    {.name = "wait",
+     .type = PARAM_NUMBER,
+     .ranged = true,
+     .max = WAIT_MAX_MS / 1000,
+     .dflt = "0",
+     .about = "Of a page: how many seconds to wait for an event"},
+    {.name = "output",
+     .type = PARAM_STRING,
+     .about = "CAUSE:OFFSET with commas: output of actions that the client has"},
+    {.name = "encoding",
+     .type = PARAM_STRING,
+     .choices = "text base64",
+     .dflt = "\"text\"",
+     .about = "How deltas have output: as text, or its exact bytes as base64"},
+    {0}};
+
+static const struct param post_query[] = {
+    {.name = "wait",
+     .type = PARAM_NUMBER,
+     .ranged = true,
+     .max = WAIT_MAX_MS / 1000,
+     .about = "0: the answer is the action's id, at once; else its observation"},
+    {0}};
+
+static const struct route routes[] = {
+    {.methods = HTTP_GET,
+     .path = "/events",
+     .run = get_events,
+     .key_in_message = true,
+     .about = "Follows the event stream: a WebSocket when upgraded, server-sent events "
+              "when those are accepted, else a page of events",
+     .query = since_query},
+    {.methods = HTTP_POST,
+     .path = "/events",
+     .run = post_events,
+     .body_max = ACTION_MAX,
+     .about = "Does one action; the answer is its observation",
+     .query = post_query,
+     .schema = "Action"},
+    {.methods = HTTP_GET,
+     .path = "/metrics",
+     .run = events_metrics,
+     .about = "Figures of the server, as Prometheus reads them",
+     .gives = "text/plain"},
+    {.methods = HTTP_GET,
+     .path = "/openapi.json",
+     .run = openapi_get,
+     .about = "Describes every route and action of this server (OpenAPI 3.1)"},
+};
+const struct http_front events_bare_front = {.prefix = "",
+                                             .routes = routes,
+                                             .nroutes = sizeof(routes) /
+                                                        sizeof(routes[0]),
+                                             .fail = events_http_fail};

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "front/fronts.h"
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "engine/engine.h"
+#include "front/front.h"
+#include "front/guard.h"
+
+#include <string.h>
+
+enum { FRONTS_MAX = 32, TABLES_MAX = 64 };
+
+struct fronts {
+    struct engine *en;
+    const struct json *about; /* borrowed */
+    struct guard *guard;
+    void *v[FRONTS_MAX]; /* as in front_list; NULL: not open */
+    void (*drained)(void *arg);
+    void *drained_arg;
+    unsigned draining; /* that are not done */
+};
+
+/* ---- what front-ends share ---- */
+
+struct engine *fronts_engine(const struct fronts *all) { return all->en; }
+
+struct keys *fronts_keys(struct fronts *all) { return guard_keys(all->guard); }
+
+const struct json *fronts_about(const struct fronts *all) { return all->about; }
+
+void *fronts_find(const struct fronts *all, const char *name)
+{
+    for (size_t i = 0; front_list[i]; i++) {
+        if (strcmp(front_list[i]->name, name) == 0)
+            return all->v[i];
+    }
+    return NULL;
+}
+
+void fronts_metrics(const struct fronts *all, struct buf *out)
+{
+    for (size_t i = 0; front_list[i]; i++) {
+        if (all->v[i] && front_list[i]->metrics)
+            front_list[i]->metrics(all->v[i], out);
+    }
+}
+
+void fronts_status(const struct fronts *all, struct json *out)
+{
+    for (size_t i = 0; front_list[i]; i++) {
+        const struct front *f = front_list[i];
+        struct json *j = all->v[i] && f->status ? f->status(all->v[i]) : NULL;
+        if (j)
+            json_put(out, f->name, j);
+    }
+}
+
+/* ---- life ---- */
+
+static size_t count(void)
+{
+    size_t n = 0;
+    while (front_list[n])
+        n++;
+    BUG_ON(n > FRONTS_MAX);
+    return n;
+}
+
+struct fronts *fronts_open(struct engine *en, const struct json *options,
+                           const struct json *about)
+{
+    struct fronts *all = xnew(struct fronts);
+    all->en = en;
+    all->about = about;
+    all->guard = guard_open(en, json_get(options, "http"));
+    for (size_t i = 0; i < count(); i++)
+        all->v[i] = front_list[i]->open(all, options);
+    return all;
+}
+
+/* The routes of one, or of all native ones: how many tables there are. */
+static size_t tables_of(const struct fronts *all, const struct front *only,
+                        const struct http_front *out[TABLES_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; front_list[i]; i++) {
+        const struct front *f = front_list[i];
+        const struct http_front *table;
+        if (!all->v[i] || !f->http || f->guards || (only ? f != only : !f->native))
+            continue;
+        for (unsigned k = 0; (table = f->http(all->v[i], k)); k++) {
+            BUG_ON(n == TABLES_MAX);
+            out[n++] = table;
+        }
+    }
+    return n;
+}
+
+bool fronts_take(struct fronts *all, struct str name, int fd)
+{
+    struct str address = name, scheme = str_cut(&address, ' ');
+    bool tls = str_eq(scheme, STR("https"));
+    if (tls || str_eq(scheme, STR("http"))) {
+        const struct front *only = fronts_cut(&address);
+        const struct http_front *tables[TABLES_MAX];
+        size_t n = tables_of(all, only, tables);
+        if (n > 0)
+            guard_listen(all->guard, only, tables, n, fd, tls);
+        return n > 0;
+    }
+    for (size_t i = 0; front_list[i]; i++) {
+        const struct front *f = front_list[i];
+        if (all->v[i] && f->take && f->take(all->v[i], name, fd))
+            return true;
+    }
+    return false;
+}
+
+void fronts_load(struct fronts *all)
+{
+    for (size_t i = count(); i-- > 0;) {
+        if (all->v[i] && front_list[i]->load)
+            front_list[i]->load(all->v[i]);
+    }
+}
+
+void fronts_start(struct fronts *all)
+{
+    for (size_t i = count(); i-- > 0;) {
+        if (all->v[i] && front_list[i]->start)
+            front_list[i]->start(all->v[i]);
+    }
+}
+
+static void on_drained(void *arg)
+{
+    struct fronts *all = arg;
+    if (--all->draining == 0)
+        all->drained(all->drained_arg);
+}
+
+void fronts_drain(struct fronts *all, bool another, void (*fn)(void *arg), void *arg)
+{
+    all->drained = fn;
+    all->drained_arg = arg;
+    all->draining = 1;
+    for (size_t i = count(); i-- > 0;) {
+        const struct front *f = front_list[i];
+        if (all->v[i] && f->close)
+            f->close(all->v[i], another);
+        if (!all->v[i] || !f->drain)
+            continue;
+        all->draining++;
+        f->drain(all->v[i], on_drained, all);
+    }
+    guard_drain(all->guard, on_drained, all);
+}
+
+/* ---- of the table ---- */
+
+void fronts_format(struct buf *out)
+{
+    for (size_t i = 0; front_list[i]; i++) {
+        if (front_list[i]->format) {
+            buf_addz(out, ", ");
+            front_list[i]->format(out);
+        }
+    }
+}
+
+bool fronts_claims(struct str prefix)
+{
+    for (size_t i = 0; front_list[i]; i++) {
+        const char *const *c = front_list[i]->claims;
+        for (; c && *c; c++) {
+            if (str_eq(prefix, str_of(*c)))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void list_routes(struct json *list, const struct front *f,
+                        const struct http_front *t)
+{
+    const char *key = f->guards ? "peer" : "head";
+    for (size_t i = 0; i < t->nroutes; i++) {
+        const struct route *a = &t->routes[i];
+        struct json *row = json_object(), *methods = json_array();
+        struct buf path = BUF_INIT(HTTP_LINE_MAX);
+        for (unsigned bit = 0; http_method_names(bit); bit++) {
+            struct str names = str_of(a->methods & (1u << bit) ? http_method_names(bit)
+                                                               : "");
+            while (names.n > 0)
+                json_push_str(methods, str_trim(str_cut(&names, ',')));
+        }
+        buf_addf(&path, "%s%s", t->prefix, a->path);
+        json_put_z(row, "listener", f->native ? "http" : f->name);
+        json_put_z(row, "front", f->name);
+        json_put(row, "methods", methods);
+        json_put_str(row, "path", buf_str(&path));
+        json_put_z(row, "key", a->open ? "none" : a->key_in_message ? "message" : key);
+        json_push(list, row);
+        buf_release(&path);
+    }
+}
+
+struct json *fronts_routes(void)
+{
+    struct json *list = json_array();
+    for (size_t i = 0; front_list[i]; i++) {
+        const struct front *f = front_list[i];
+        const struct http_front *table;
+        for (unsigned k = 0; f->http && (table = f->http(NULL, k)); k++)
+            list_routes(list, f, table);
+    }
+    return list;
+}
+
+/* What precedes the first '@', if it is a word: not "unix:/a", "https://a" or "". */
+static struct str name_of(struct str text)
+{
+    size_t n = 0;
+    while (n < text.n && ((text.p[n] >= 'a' && text.p[n] <= 'z') ||
+                          (text.p[n] >= 'A' && text.p[n] <= 'Z') ||
+                          (text.p[n] >= '0' && text.p[n] <= '9') || text.p[n] == '_' ||
+                          text.p[n] == '-'))
+        n++;
+    return str_sub(text, 0, n > 0 && n < text.n && text.p[n] == '@' ? n : 0);
+}
+
+bool fronts_named(struct str text) { return name_of(text).n > 0; }
+
+const struct front *fronts_cut(struct str *text)
+{
+    struct str name = name_of(*text);
+    for (size_t i = 0; front_list[i] && name.n > 0; i++) {
+        const struct front *f = front_list[i];
+        if (f->http && str_eq(name, str_of(f->name))) {
+            *text = str_sub(*text, name.n + 1, text->n);
+            return f;
+        }
+    }
+    return NULL;
+}
+
+void fronts_names(struct buf *out)
+{
+    const char *before = "";
+    for (size_t i = 0; front_list[i]; i++) {
+        if (!front_list[i]->http)
+            continue;
+        buf_addf(out, "%s%s", before, front_list[i]->name);
+        before = ", ";
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The HTTP listeners that front-ends share, and who may ask there.
+ *
+ *   with a key      X-Session-API-Key or a bearer token must be it. Routes marked open
+ *                   need none; those marked key_in_message accept, without one, a GET
+ *                   that opens a WebSocket, whose first message must have it
+ *   without one     no Origin, nothing cross-site, and a Host that hosts_has knows
+ *                   (front/hosts.h): what a page in a browser could not send by
+ *                   itself; except for routes marked open nothing from a browser at
+ *                   all. Over TLS the certificate's names are the rule about Host.
+ *
+ * Pages of one origin, --cors-origin, may read the answers of the native set (the CORS
+ * protocol of the Fetch Standard): they send the key like other clients.
+ *
+ * A refusal has the words of the front-end whose routes come first there.
+ */
+#ifndef OD_FRONT_GUARD_H
+#define OD_FRONT_GUARD_H
+
+#include "base/json.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+
+struct engine;
+struct front;
+struct guard;
+struct http_front;
+struct keys;
+struct req;
+
+/* options: of "http" among what serve stored (applets/serve.c); read once. Never NULL. */
+struct guard *guard_open(struct engine *en, const struct json *options);
+struct keys *guard_keys(struct guard *g); /* borrowed */
+/*
+ * Takes a listening socket and serves these n tables there; only: the front-end whose
+ * tables these are, NULL: those of the native set. tls: HTTPS, with the certificate of
+ * the options.
+ */
+void guard_listen(struct guard *g, const struct front *only,
+                  const struct http_front *const *tables, size_t n, int fd, bool tls);
+/*
+ * Stops accepting and closes idle connections; requests in flight get their answers. fn
+ * is called once, when the last connection is gone.
+ */
+void guard_drain(struct guard *g, void (*fn)(void *arg), void *arg);
+/* May text be given to --cors-origin? SCHEME://HOST or SCHEME://HOST:PORT, as browsers
+ * send it: in lower case, without a path and a scheme's own port. */
+bool guard_is_origin(struct str text);
+/* Was the request made by a page in a browser? */
+bool guard_from_a_page(const struct req *r);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Browsers over the local socket. What was seen is a line of JSON that goes out as
+ * output, with offsets, as the connection takes it; a client that lost its connection
+ * asks again with the same id and gets the rest.
+ */
+#include "front/local/own.h"
+
+#include "base/xalloc.h"
+#include "browser/browsing.h"
+#include "ipc/frame.h"
+
+#include <stdlib.h>
+
+enum { ANSWER_MAX = 128 << 20 };
+
+struct browse_ask {
+    struct conn *c;
+    struct browsing_call *call; /* borrowed; NULL: it is over */
+    struct buf line;
+    size_t sent;
+    struct err e;
+};
+
+static void ask_free(struct browse_ask *a)
+{
+    buf_release(&a->line);
+    free(a);
+}
+
+static void send_line(struct browse_ask *a)
+{
+    struct conn *c = a->c;
+    if (!local_send_text(c, buf_str(&a->line), &a->sent))
+        return;
+    struct err e = a->e;
+    c->browse = NULL;
+    ask_free(a);
+    if (e.code)
+        local_send_error(c, &e);
+    else
+        local_send_result(c, local_ok());
+}
+
+void local_browse_room(struct conn *c)
+{
+    if (!c->browse->call)
+        send_line(c->browse);
+}
+
+void local_browse_drop(struct conn *c)
+{
+    struct browse_ask *a = c->browse;
+    c->browse = NULL;
+    if (a->call)
+        browsing_drop(a->call);
+    ask_free(a);
+}
+
+void local_browse_say(struct conn *c, const struct json *j)
+{
+    if (c->browse->call && json_bool(j, "cancel", false))
+        browsing_cancel(c->browse->call);
+}
+
+static void on_done(void *owner, const struct json *answer, const struct err *e)
+{
+    struct browse_ask *a = owner;
+    a->call = NULL;
+    if (answer && json_print(&a->line, answer) < 0)
+        err_set(&a->e, ERR_LIMIT, "what was seen is longer than %d MiB",
+                ANSWER_MAX >> 20);
+    else if (!answer)
+        a->e = *e;
+    send_line(a);
+}
+
+/* Ids are compared as they are in JSON. */
+static int take_id(struct str given, char id[LIMIT_ID + 1], struct err *e)
+{
+    id[0] = 0;
+    for (size_t i = 0; i < given.n; i++) {
+        if (given.n > LIMIT_ID || given.p[i] < '!' || given.p[i] > '~' ||
+            strchr("\"\\/", given.p[i]))
+            return err_set(e, ERR_INVALID,
+                           "an id has at most %d letters, no spaces, quotes and slashes",
+                           LIMIT_ID);
+        id[i] = given.p[i];
+        id[i + 1] = 0;
+    }
+    return 0;
+}
+
+int local_browse(struct conn *c, const struct json *q, struct err *e)
+{
+    struct browsing_opts o = {.mode = json_str(q, "mode", ""),
+                              .downloads = json_str(q, "downloads", ""),
+                              .cdp = json_str(q, "cdp", ""),
+                              .cwd = json_str(q, "cwd", ""),
+                              .user = json_str(q, "user", "")};
+    char id[LIMIT_ID + 1];
+    struct browsing_ask ask = {.id = id,
+                               .what = json_get(q, "what"),
+                               .timeout_ms = json_int(q, "timeout_ms", 0)};
+    if (take_id(json_str(q, "id", ""), id, e) < 0)
+        return -1;
+    if (!json_is_object(ask.what))
+        return err_set(e, ERR_INVALID, "browse needs what, an object");
+    if (json_has(ask.what, "id"))
+        return err_set(e, ERR_INVALID, "the id is the request's, and not in what");
+    struct str name = json_str(q, "session", "main");
+    struct browsing *b = browsing_open(c->en, name, &o, e);
+    if (!b)
+        return -1;
+    const char *other = browsing_differs(b, &o);
+    if (other)
+        return err_set(e, ERR_EXISTS,
+                       "%s is for a browser that begins, and %.*s is open already "
+                       "without it: %s --session %.*s --close ends that one",
+                       other, STR_ARG(name), local_command(c, "od browse"),
+                       STR_ARG(name));
+    struct browse_ask *a = xnew(struct browse_ask);
+    a->c = c;
+    buf_init(&a->line, ANSWER_MAX);
+    a->call = browsing_ask(b, &ask, on_done, a, e);
+    if (!a->call) {
+        ask_free(a);
+        return -1;
+    }
+    c->browse = a;
+    local_browse_say(c, q);
+    return 0;
+}
+
+int local_browsers(struct conn *c, const struct json *q, struct err *e)
+{
+    struct json *r = local_ok(), *list = json_array();
+    struct str key;
+    void *value;
+    (void)q;
+    (void)e;
+    for (void *it = NULL; (it = map_next(&c->en->browsers, it, &key, &value));)
+        json_push(list, browsing_json(value));
+    json_put(r, "browsers", list);
+    local_send_result(c, r);
+    return 0;
+}
+
+int local_browser(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str name = json_str(q, "session", "main");
+    struct browsing *b = browsing_lookup(c->en, name);
+    if (!b)
+        return err_set(e, ERR_NOTFOUND, "there is no browser %.*s",
+                       name.n > 60 ? 60 : (int)name.n, name.p);
+    if (!str_eq(json_str(q, "verb", ""), STR("close")))
+        return err_set(e, ERR_INVALID, "verb is close");
+    browsing_close(b);
+    local_send_result(c, local_ok());
+    return 0;
+}

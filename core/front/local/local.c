@@ -1,0 +1,688 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The unix socket of `od exec` and the other applets: ipc/frame.h to engine
+ * and back. A connection holds what belongs to its one request and nothing
+ * else; peers are the server's own uid or root (net/peer.h). Others get one result with
+ * the error DENIED, and no more.
+ *
+ * Requests come in frames. One table of verbs; a verb either answers at once or
+ * hands an op to the engine, whose sink writes frames as the connection takes
+ * them. The verbs of each kind have a file: session.c, events.c,
+ * cell.c, browse.c, skill.c; they share own.h.
+ */
+#include "front/local/own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "eventlog/eventlog.h"
+#include "ipc/frame.h"
+#include "net/peer.h"
+#include "setup/plugins.h"
+#include "shell/process.h"
+#include "shell/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ACCEPTS_PER_TURN = 32, COMMAND_NAME_MAX = 200 };
+
+struct local {
+    struct io io;
+    struct fronts *all; /* borrowed */
+    int fd; /* owned; to listen on, -1: none */
+    unsigned conns;
+};
+
+/* ---- answers ---- */
+
+void local_send_json(struct conn *c, char type, const struct json *j)
+{
+    if (frame_add_json(&c->stream.out, type, j) < 0) {
+        static const char longer[] =
+            "{\"ok\":false,\"error\":{\"code\":\"LIMIT\",\"text\":\"the answer is larger than "
+            "a connection can pass\"}}";
+        log_warn("an answer is larger than a connection's buffer");
+        /* A caller that waits for its result gets one; without room for that, the end. */
+        if (type == 'R' && frame_add(&c->stream.out, 'R', STR(longer)) < 0)
+            stream_shutdown(&c->stream);
+    }
+    task_defer(c->en->loop, &c->flush);
+}
+
+static void next_request(struct conn *c);
+
+/* Takes the result; the connection is free for the next request. */
+void local_send_result(struct conn *c, struct json *take)
+{
+    if (!c->closed)
+        local_send_json(c, 'R', take);
+    json_free(take);
+    json_free(c->notes);
+    json_free(c->gaps);
+    c->notes = c->gaps = NULL;
+    c->busy = false;
+    c->op = NULL;
+    c->attached = NULL;
+    if (!c->closed)
+        next_request(c);
+}
+
+struct json *local_ok(void)
+{
+    struct json *j = json_object();
+    json_put_bool(j, "ok", true);
+    return j;
+}
+
+void local_send_failure(struct conn *c, const struct err *e, int exit)
+{
+    struct json *j = json_object(), *er = json_object();
+    json_put_bool(j, "ok", false);
+    json_put_z(er, "code", err_name(e->code));
+    json_put_z(er, "text", e->text);
+    if (exit)
+        json_put_int(er, "exit", exit);
+    json_put(j, "error", er);
+    local_send_result(c, j);
+}
+
+void local_send_error(struct conn *c, const struct err *e)
+{
+    local_send_failure(c, e, 0);
+}
+
+bool local_send_text(struct conn *c, struct str text, size_t *sent)
+{
+    while (*sent < text.n && c->stream.out.n < LOCAL_QUEUED_MAX) {
+        struct str part = str_sub(text, *sent, 64 << 10);
+        if (frame_add_bytes(&c->stream.out, 'O', *sent, part) < 0)
+            break;
+        *sent += part.n;
+        stream_flush(&c->stream);
+    }
+    if (*sent < text.n)
+        stream_want_room(&c->stream);
+    return *sent == text.n;
+}
+
+void local_send_note(struct conn *c, const char *kind, const char *text)
+{
+    struct json *j = json_object();
+    json_put_z(j, "note", kind);
+    json_put_z(j, "text", text);
+    local_send_json(c, 'N', j);
+    if (!c->notes)
+        c->notes = json_array();
+    json_push(c->notes, j);
+}
+
+/* ---- the server ---- */
+
+static struct json *sessions_json(struct engine *en)
+{
+    struct json *ss = json_array();
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+        json_push(ss, session_json(value));
+    return ss;
+}
+
+static int do_list(struct conn *c, const struct json *q, struct err *e)
+{
+    (void)q;
+    (void)e;
+    struct json *j = local_ok(), *ss = sessions_json(c->en), *ps = json_array();
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&c->en->processes, it, &key, &value));)
+        json_push(ps, process_json(value));
+    json_put(j, "sessions", ss);
+    json_put(j, "processes", ps);
+    local_send_result(c, j);
+    return 0;
+}
+
+static int do_info(struct conn *c, const struct json *q, struct err *e)
+{
+    (void)q;
+    (void)e;
+    static const char *const words[] = {"name", "version", "socket"};
+    const struct json *about = fronts_about(c->all);
+    struct json *j = local_ok(), *addresses = json_array();
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        json_put_str(j, words[i], json_str(about, words[i], ""));
+    for (struct json *v = json_first(json_get(about, "addresses")); v; v = json_next(v))
+        json_push_str(addresses, json_str_value(v, ""));
+    json_put(j, "addresses", addresses);
+    json_put(j, "sessions", sessions_json(c->en));
+    json_put_int(j, "pid", getppid());
+    json_put_int(j, "worker", getpid());
+    json_put_int(j, "uptime_ms", clock_ms() - c->en->started_ms);
+    json_put_z(j, "state_dir", c->en->state_dir);
+    fronts_status(c->all, j);
+    local_send_result(c, j);
+    return 0;
+}
+
+static int do_stop(struct conn *c, const struct json *q, struct err *e)
+{
+    (void)e;
+    local_send_result(c, local_ok());
+    engine_stop(c->en, json_int(q, "grace_ms", LIMIT_GRACE_MS));
+    return 0;
+}
+
+static void on_upgraded(void *arg, struct str why)
+{
+    struct conn *c = arg;
+    struct err e = ERR_INIT;
+    struct json *j = local_ok();
+    c->upgrading = false;
+    json_put_int(j, "worker", getpid());
+    if (why.n == 0) {
+        local_send_result(c, j);
+        return;
+    }
+    json_free(j);
+    err_set(&e, ERR_UNSUPPORTED, "%.*s", STR_ARG(why));
+    local_send_error(c, &e);
+}
+
+/*
+ * This worker ends if all goes well, and its client asks the next one with the
+ * same id, which is how the keeper knows the request.
+ */
+static int do_upgrade(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str path = json_str(q, "path", ""), id = json_str(q, "id", "");
+    char name[4096], digits[17] = "";
+    if (path.n == 0 || path.p[0] != '/' || path.n >= sizeof(name))
+        return err_set(e, ERR_INVALID, "upgrade needs the absolute path of a file");
+    memcpy(name, path.p, path.n + 1);
+    memcpy(digits, id.p, id.n < 16 ? id.n : 16);
+    uint64_t token = strtoull(digits, NULL, 16);
+    if (token == 0)
+        return err_set(e, ERR_INVALID, "upgrade needs an id, of hexadecimal digits");
+    int fd = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    c->upgrading = true;
+    hold_upgrade(c->en->hold, token, fd, path, on_upgraded, c);
+    if (fd >= 0)
+        close(fd);
+    return 0;
+}
+
+/* ---- verbs ---- */
+
+static const struct verb {
+    const char *name;
+    local_verb *run;
+    bool begins; /* something that has the plugins' variables */
+} verbs[] = {
+    {"run", local_run, true},          {"wait", local_wait, false},
+    {"input", local_input, false},     {"signal", local_signal, false},
+    {"kill", local_kill, false},       {"resize", local_resize, false},
+    {"list", do_list, false},          {"logs", local_logs, false},
+    {"attach", local_attach, true},    {"new", local_new, true},
+    {"info", do_info, false},          {"stop", do_stop, false},
+    {"upgrade", do_upgrade, false},    {"cell", local_cell, true},
+    {"kernels", local_kernels, false}, {"kernel", local_kernel, false},
+    {"browse", local_browse, true},    {"browsers", local_browsers, false},
+    {"browser", local_browser, false}, {"events", local_events, false},
+    {"skill", local_skill, false},
+};
+
+/* Members by type: one of another type is an error and never a default. */
+static int check_types(const struct json *q, struct err *e)
+{
+    static const char *const strings[] = {
+        "do",        "id",    "as",   "parent",   "session", "process",   "command",
+        "command64", "cwd",   "user", "shell",    "name",    "data",      "data64",
+        "on_input",  "term",  "path", "code",     "kernel",  "choice",    "verb",
+        "spec",      "skill", "home", "question", "mode",    "downloads", "cdp"};
+    static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
+                                       "cols",       "offset",  "limit",       "grace_ms",
+                                       "op",         "v",       "since",       "at"};
+    static const char *const bools[] = {"stdin", "no_wait", "detach", "text",   "enter",
+                                        "eof",   "follow",  "end",    "silent", "history",
+                                        "ask",   "lint",    "verbose"};
+    struct str s;
+    int64_t i;
+    bool b;
+    for (size_t k = 0; k < sizeof(strings) / sizeof(strings[0]); k++) {
+        if (json_want_str(q, strings[k], &s, e) < 0)
+            return -1;
+    }
+    for (size_t k = 0; k < sizeof(ints) / sizeof(ints[0]); k++) {
+        if (json_want_int(q, ints[k], &i, e) < 0)
+            return -1;
+    }
+    for (size_t k = 0; k < sizeof(bools) / sizeof(bools[0]); k++) {
+        if (json_want_bool(q, bools[k], &b, e) < 0)
+            return -1;
+    }
+    struct json *env = json_get(q, "env");
+    if (env && !json_is_null(env) && !json_is_object(env))
+        return err_set(e, ERR_INVALID, "env must be an object of names and strings");
+    for (struct json *v = json_first(env); v; v = json_next(v)) {
+        const char *name = json_name(v);
+        if (!json_is_string(v) || !name || !*name || strchr(name, '='))
+            return err_set(e, ERR_INVALID, "env must be an object of names and strings");
+    }
+    return 0;
+}
+
+static void answer(struct conn *c, struct json *take, struct err *e);
+
+static void on_set_up(struct plugins_wait *w)
+{
+    struct conn *c = container_of(w, struct conn, setup);
+    struct json *q = c->held;
+    struct err e = ERR_INIT;
+    c->held = NULL;
+    timer_stop(&c->held_long);
+    c->waited_ms = clock_ms() - c->held_at;
+    answer(c, q, &e);
+    task_defer(c->en->loop, &c->resume); /* its input, which lay behind it */
+}
+
+static void drop_held(struct conn *c)
+{
+    timer_stop(&c->held_long);
+    plugins_unwait(&c->setup);
+    json_free(c->held);
+    c->held = NULL;
+}
+
+static void on_held_long(struct timer *t)
+{
+    struct conn *c = container_of(t, struct conn, held_long);
+    struct err e = ERR_INIT;
+    err_set(&e, ERR_TIMEOUT,
+            "it has not begun: the plugins were still being set up at its time limit");
+    drop_held(c);
+    local_send_error(c, &e);
+    task_defer(c->en->loop, &c->resume);
+}
+
+static void hold_request(struct conn *c, struct json *take)
+{
+    int64_t limit_ms = json_int(take, "timeout_ms", 0);
+    c->held = take;
+    c->held_at = clock_ms();
+    if (limit_ms > 0)
+        timer_begin(c->en->loop, &c->held_long, limit_ms, on_held_long);
+    plugins_await(c->en->plugins, &c->setup, on_set_up);
+    local_send_note(c, "queued", "the plugins are being set up; it begins after that");
+}
+
+/*
+ * What would begin before the plugins are set up waits for that, unless it exists
+ * already, or it is the setup that asks.
+ */
+static bool must_wait(struct conn *c, const struct json *q, const struct verb *v)
+{
+    bool session = v->run == local_run || v->run == local_attach;
+    return v->begins && !c->en->stopping && plugins_busy(c->en->plugins) &&
+           !str_eq(json_str(q, "parent", ""), STR(PLUGIN_CALLER)) &&
+           !(session && session_find(c->en, json_str(q, "session", "main")));
+}
+
+/* Takes q, which may be NULL: then e says why. */
+static void answer(struct conn *c, struct json *q, struct err *e)
+{
+    int r = -1;
+    if (q && json_int(q, "v", 0) != FRAME_VERSION)
+        err_set(e, ERR_UNSUPPORTED,
+                "this server speaks version %d of its protocol; use the "
+                "od that started it",
+                FRAME_VERSION);
+    else if (q && c->en->stopping)
+        err_set(e, ERR_CANCELLED, "the server is stopping");
+    else if (q && !json_is_object(q))
+        err_set(e, ERR_INVALID, "a request is a JSON object");
+    else if (q && check_types(q, e) == 0) {
+        struct str name = json_str(q, "do", "");
+        err_set(e, ERR_INVALID, "there is no request %.*s",
+                name.n > 40 ? 40 : (int)name.n, name.p);
+        for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+            if (str_eq(name, str_of(verbs[i].name))) {
+                e->code = ERR_NONE;
+                if (must_wait(c, q, &verbs[i])) {
+                    hold_request(c, q);
+                    return;
+                }
+                r = verbs[i].run(c, q, e);
+                break;
+            }
+        }
+    }
+    json_free(q);
+    if (r < 0)
+        local_send_error(c, e);
+}
+
+const char *local_command(const struct conn *c, const char *dflt)
+{
+    return c->as ? c->as : dflt;
+}
+
+/* Part of sentences of one line, which have a limit. */
+static void take_command(struct conn *c, const struct json *q)
+{
+    struct str as = json_str(q, "as", "");
+    bool good = as.n > 0 && as.n <= COMMAND_NAME_MAX && utf8_valid(as);
+    for (size_t i = 0; i < as.n && good; i++)
+        good = (unsigned char)as.p[i] >= 0x20 && as.p[i] != 0x7f;
+    free(c->as);
+    c->as = good ? xstrndup(as.p, as.n) : NULL;
+}
+
+static void request(struct conn *c, struct str text)
+{
+    struct err e = ERR_INIT;
+    struct json *q = json_parse(text, &e);
+    c->busy = true;
+    c->waited_ms = 0;
+    take_command(c, q);
+    answer(c, q, &e);
+}
+
+/* ---- frames ---- */
+
+/* Input for what the request runs. false: no room now, later. */
+static bool input(struct conn *c, struct str payload)
+{
+    uint64_t offset, accepted = 0;
+    struct str bytes;
+    if (frame_bytes(payload, &offset, &bytes) < 0)
+        return true;
+    if (c->attached)
+        return bytes.n == 0 || session_type(c->attached, bytes);
+    struct op *op = c->op;
+    if (c->held)
+        return false;
+    if (!op || op->settled)
+        return true;
+    if (op->queued)
+        return false; /* not started: it stays where it is */
+    bool eof = bytes.n == 0;
+    size_t room = op->session ? session_stdin_room(op->session, op->id, &accepted)
+                              : process_stdin_room(op->process, &accepted);
+    if (bytes.n > room)
+        return op->with_stdin ? false : true;
+    if (op->session)
+        session_stdin(op->session, offset, bytes, eof);
+    else
+        process_stdin(op->process, offset, bytes, eof);
+    return true;
+}
+
+/* A terminal's size, or what a cell asked for. */
+static void resize(struct conn *c, struct str text)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(text, &e);
+    if (j && c->cell)
+        local_cell_answer(c, j);
+    else if (j && c->browse)
+        local_browse_say(c, j);
+    else if (j && c->attached)
+        session_resize(c->attached, (int)json_int(j, "rows", 0),
+                       (int)json_int(j, "cols", 0), &e);
+    json_free(j);
+}
+
+static void cancel(struct conn *c)
+{
+    if (c->held) {
+        struct json *j = local_ok();
+        json_put_z(j, "state", "none");
+        drop_held(c);
+        local_send_result(c, j);
+    } else if (c->cell) {
+        local_cell_drop(c);
+        local_send_result(c, local_ok());
+    } else if (c->skill) {
+        local_skill_drop(c);
+        local_send_result(c, local_ok());
+    } else if (c->browse) {
+        local_browse_drop(c);
+        local_send_result(c, local_ok());
+    } else if (c->attached && c->op) {
+        struct session *s = c->attached;
+        session_detach(s, c->op);
+        local_send_result(c, local_ok());
+    } else if (c->reading) {
+        c->reading = false;
+        eventlog_unsubscribe(&c->sub);
+        local_send_result(c, local_ok());
+    } else if (c->op && !c->op->settled) {
+        struct op *op = c->op;
+        op->r.state = op->queued ? OP_NOTHING : OP_RUNNING;
+        op->r.why = OP_CANCELLED;
+        op->r.to = op->cursor == UINT64_MAX ? 0 : op->cursor;
+        op_settle(op);
+    }
+}
+
+/* Frames that are there, up to one that must wait. */
+static void next_request(struct conn *c)
+{
+    struct frame f;
+    size_t used;
+    int r;
+    while (!c->closed && (r = frame_parse(buf_str(&c->stream.in), &f, &used)) != 0) {
+        if (r < 0) {
+            log_warn("a frame is longer than %u bytes, the connection is closed",
+                     FRAME_MAX);
+            c->stream.ev->on_end(&c->stream, 0);
+            return;
+        }
+        if (f.type == 'Q' && c->busy)
+            return; /* the next one waits for the result */
+        if (f.type == 'I' && !input(c, f.payload)) {
+            /* Nothing after it can be dealt with: the peer's own buffer fills. */
+            return;
+        }
+        struct buf keep = BUF_INIT(FRAME_MAX);
+        bool copy = f.type == 'Q' || f.type == 'Z';
+        if (copy)
+            buf_adds(&keep, f.payload);
+        char type = f.type;
+        buf_consume(&c->stream.in, used);
+        if (type == 'Q')
+            request(c, buf_str(&keep));
+        else if (type == 'Z')
+            resize(c, buf_str(&keep));
+        else if (type == 'X')
+            cancel(c);
+        buf_release(&keep);
+    }
+}
+
+static void on_flush(struct task *t)
+{
+    stream_flush(&container_of(t, struct conn, flush)->stream);
+}
+
+static void on_resume(struct task *t)
+{
+    next_request(container_of(t, struct conn, resume));
+}
+
+static void on_data(struct stream *st)
+{
+    next_request(container_of(st, struct conn, stream));
+}
+
+static void on_room(struct stream *st)
+{
+    struct conn *c = container_of(st, struct conn, stream);
+    if (c->cell)
+        local_cell_room(c);
+    else if (c->skill)
+        local_skill_room(c);
+    else if (c->browse)
+        local_browse_room(c);
+    else if (c->op)
+        op_pump(c->op);
+    if (c->reading)
+        local_events_room(c);
+}
+
+static void conn_free(void *p)
+{
+    struct conn *c = p;
+    json_free(c->notes);
+    json_free(c->gaps);
+    free(c->as);
+    free(c);
+}
+
+static void on_end(struct stream *st, int errnum)
+{
+    struct conn *c = container_of(st, struct conn, stream);
+    (void)errnum;
+    if (c->closed)
+        return;
+    c->closed = true;
+    drop_held(c);
+    if (c->cell)
+        local_cell_drop(c);
+    else if (c->skill)
+        local_skill_drop(c);
+    else if (c->browse)
+        local_browse_drop(c);
+    else if (c->attached && c->op)
+        session_detach(c->attached, c->op);
+    else if (c->op)
+        op_drop(c->op);
+    if (c->killing)
+        session_kill_cancel(c->killing, c);
+    eventlog_unsubscribe(&c->sub);
+    if (c->upgrading)
+        hold_ask_cancel(c->en->hold, c);
+    c->en->clients--;
+    c->front->conns--;
+    engine_touch(c->en);
+    task_cancel(&c->resume);
+    task_cancel(&c->flush);
+    stream_close(&c->stream);
+    loop_bury(c->en->loop, c, conn_free);
+}
+
+static const struct stream_events events = {on_data, on_room, on_end, NULL};
+
+/* Without a word the peer would take the end for a lost connection and try again. */
+static void turn_away(int fd, const struct engine *en, const struct err *why)
+{
+    struct buf frame = BUF_INIT(4096);
+    struct json *j = json_object(), *er = json_object();
+    struct err e;
+    err_set(&e, ERR_DENIED,
+            "the server at %.200s is of uid %u and did not let this process in: %s",
+            en->socket, (unsigned)en->uid, why->text);
+    json_put_bool(j, "ok", false);
+    json_put_z(er, "code", err_name(e.code));
+    json_put_z(er, "text", e.text);
+    json_put(j, "error", er);
+    if (frame_add_json(&frame, 'R', j) == 0 &&
+        send(fd, frame.p, frame.n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        log_debug("the refused peer did not take the reason: %m");
+    json_free(j);
+    buf_release(&frame);
+}
+
+static void on_accept(struct io *io, uint32_t ev)
+{
+    struct local *l = container_of(io, struct local, io);
+    struct engine *en = fronts_engine(l->all);
+    (void)ev;
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        int fd = accept4(io->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+                log_warn("cannot accept a connection: %m");
+            return;
+        }
+        struct err e = ERR_INIT;
+        bool many = l->conns >= LIMIT_CONNS_MAX;
+        if (many || peer_check(fd, en->uid, NULL, &e) < 0) {
+            log_warn("a connection was refused: %s", many ? "too many" : e.text);
+            if (!many)
+                turn_away(fd, en, &e);
+            close(fd);
+            continue;
+        }
+        struct conn *c = xnew(struct conn);
+        c->front = l;
+        c->en = en;
+        c->all = l->all;
+        list_init(&c->sub.node);
+        task_init(&c->resume, on_resume);
+        task_init(&c->flush, on_flush);
+        if (stream_open(&c->stream, en->loop, fd, FRAME_MAX + FRAME_HEAD,
+                        LIMIT_CONN_OUT_MAX, &events) < 0) {
+            close(fd);
+            free(c);
+            continue;
+        }
+        c->stream.low = LOCAL_QUEUED_MAX / 2;
+        l->conns++;
+        en->clients++;
+        engine_touch(en);
+    }
+}
+
+static void *open_local(struct fronts *all, const struct json *options)
+{
+    struct local *l = xnew(struct local);
+    (void)options;
+    l->all = all;
+    l->fd = -1;
+    return l;
+}
+
+static bool take(void *f, struct str name, int fd)
+{
+    struct local *l = f;
+    if (!str_eq(name, STR("local")) || l->fd >= 0)
+        return false;
+    l->fd = fd;
+    return true;
+}
+
+static void start(void *f)
+{
+    struct local *l = f;
+    struct loop *loop = fronts_engine(l->all)->loop;
+    if (l->fd < 0 || io_start(loop, &l->io, l->fd, EPOLLIN, on_accept) < 0)
+        log_error("there is nothing to listen on");
+}
+
+/* Its clients come back by themselves to the next worker. */
+static void close_local(void *f, bool another)
+{
+    struct local *l = f;
+    if (another || l->fd < 0)
+        return;
+    io_stop(&l->io);
+    close(l->fd);
+    l->fd = -1;
+}
+
+const struct front front_local = {
+    .name = "local",
+    .open = open_local,
+    .take = take,
+    .start = start,
+    .close = close_local,
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this room share: a connection, and how it is answered. */
+#ifndef OD_FRONT_LOCAL_OWN_H
+#define OD_FRONT_LOCAL_OWN_H
+
+#include "base/json.h"
+#include "eventlog/eventlog.h"
+#include "front/front.h"
+#include "io/stream.h"
+#include "setup/plugins.h"
+#include "shell/op.h"
+#include "shell/session.h"
+
+enum { LOCAL_QUEUED_MAX = 256 << 10 }; /* bytes to a client before output waits */
+
+struct local;
+struct cell_call;
+struct skill_ask;
+struct browse_ask;
+
+struct conn {
+    struct local *front;
+    struct fronts *all;
+    struct engine *en;
+    struct stream stream;
+    struct op *op;             /* borrowed; the request in flight */
+    struct cell_call *cell;    /* owned; the same, of a kernel */
+    struct skill_ask *skill;   /* owned; the same, of a skill */
+    struct browse_ask *browse; /* owned; the same, of a browser */
+    struct session *attached;
+    struct session *killing;
+    bool upgrading;
+    bool busy; /* a request is in flight */
+    char *as;  /* owned; how hints of its client begin; NULL: as op_command */
+    bool closed;
+    struct task flush;  /* what a turn produced goes out in one write */
+    struct task resume; /* frames that had to wait are looked at again */
+    struct json *notes; /* owned; for the result */
+    struct json *gaps;  /* owned */
+    struct json *held;  /* owned; a request that waits for the plugins */
+    struct plugins_wait setup;
+    struct timer held_long; /* its time limit passes meanwhile */
+    int64_t held_at, waited_ms; /* since; so much of the limit has passed */
+    struct event_cursor cursor; /* of a request for events */
+    struct event_sub sub;
+    bool reading, follow;
+    size_t left_before; /* bytes that the client had not taken, when that was asked */
+};
+
+/* 0: an answer was or will be sent; -1: e is to be. */
+typedef int local_verb(struct conn *c, const struct json *q, struct err *e);
+
+/* local.c */
+void local_send_json(struct conn *c, char type, const struct json *j);
+void local_send_result(struct conn *c, struct json *take);
+void local_send_error(struct conn *c, const struct err *e);
+/* exit: what the caller's own status should be, as a shell has it; 0: none. */
+void local_send_failure(struct conn *c, const struct err *e, int exit);
+void local_send_note(struct conn *c, const char *kind, const char *text);
+/* Output from *sent on, as far as there is room; false: there will be more. */
+bool local_send_text(struct conn *c, struct str text, size_t *sent);
+struct json *local_ok(void);
+/* How a command line of the client's applet begins, "od APPLET" if it did not say. */
+const char *local_command(const struct conn *c, const char *dflt);
+
+/* session.c */
+local_verb local_run, local_wait, local_new, local_logs, local_attach;
+local_verb local_input, local_signal, local_kill, local_resize;
+/* The member env, as NAME=VALUE strings that end in NUL. */
+int local_env(const struct json *q, struct buf *out, struct err *e);
+
+/* events.c */
+local_verb local_events;
+void local_events_room(struct conn *c);
+
+/* cell.c */
+local_verb local_cell, local_kernels, local_kernel;
+void local_cell_answer(struct conn *c, const struct json *j);
+void local_cell_room(struct conn *c);
+void local_cell_drop(struct conn *c);
+
+/* browse.c */
+local_verb local_browse, local_browsers, local_browser;
+void local_browse_room(struct conn *c);
+/* {"cancel": true}: the call ends, and its end is waited for. */
+void local_browse_say(struct conn *c, const struct json *j);
+void local_browse_drop(struct conn *c);
+
+/* skill.c */
+local_verb local_skill;
+void local_skill_room(struct conn *c);
+void local_skill_drop(struct conn *c);
+
+#endif

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The verbs of sessions and processes, and the frames that tell of an op: output
+ * that does not fit stays in the spool, and op_pump is called when there is room again.
+ */
+#include "front/local/own.h"
+
+#include "base/enc.h"
+#include "base/limits.h"
+#include "base/xalloc.h"
+#include "ipc/frame.h"
+#include "os/sig.h"
+#include "shell/process.h"
+#include "shell/session.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+/* ---- the sink of an op ---- */
+
+static bool on_asked_room(struct op *op)
+{
+    struct conn *c = op->owner;
+    /* Far below the maximum: notes and the result are never put off. */
+    if (c->closed)
+        return false;
+    if (c->stream.out.n <= LOCAL_QUEUED_MAX)
+        return true;
+    stream_want_room(&c->stream);
+    return false;
+}
+
+static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
+{
+    struct conn *c = op->owner;
+    if (!on_asked_room(op))
+        return 0;
+    if (frame_add_bytes(&c->stream.out, stream ? 'E' : 'O', offset, bytes) < 0) {
+        stream_want_room(&c->stream);
+        return 0;
+    }
+    task_defer(c->en->loop, &c->flush);
+    return bytes.n;
+}
+
+static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+                    uint64_t to)
+{
+    struct conn *c = op->owner;
+    if (strcmp(kind, "window") == 0) {
+        frame_add_u64(&c->stream.out, 'W', from);
+        task_defer(c->en->loop, &c->flush);
+        task_defer(c->en->loop, &c->resume); /* input that waited for room */
+    } else if (strcmp(kind, "started") == 0) {
+        struct json *j = json_object();
+        json_put_z(j, "note", kind);
+        json_put_int(j, "op", (int64_t)from);
+        json_put_int(j, "from", (int64_t)to);
+        local_send_json(c, 'N', j);
+        json_free(j);
+        task_defer(c->en->loop, &c->resume);
+    } else if (strcmp(kind, "gap") == 0) {
+        if (!c->gaps)
+            c->gaps = json_array();
+        struct json *g = json_array();
+        json_push_int(g, (int64_t)from);
+        json_push_int(g, (int64_t)to);
+        json_push(c->gaps, g);
+        local_send_note(c, kind, text);
+    } else {
+        local_send_note(c, kind, text);
+    }
+}
+
+static void put_look(struct json *j, const struct look *l)
+{
+    static const char *const states[] = {"no", "yes", "unknown", "probably"};
+    struct json *w = json_object();
+    json_put_z(w, "state", states[l->state]);
+    json_put_z(w, "how", l->how);
+    if (l->pid) {
+        json_put_int(w, "pid", l->pid);
+        json_put_z(w, "comm", l->comm);
+    }
+    json_put(j, "waiting", w);
+}
+
+struct cut {
+    const struct op *op;
+    bool error; /* of a process's error output */
+    uint64_t from, to;
+};
+
+static void cut_marker(struct buf *out, const struct term_text *t, void *arg)
+{
+    struct cut *cut = arg;
+    const struct op *op = cut->op;
+    cut->from = op->r.from + t->cut_from;
+    cut->to = op->r.from + t->cut_to + op->skipped[cut->error || op->stderr_only];
+    buf_addf(out,
+             "[... %llu lines, %llu bytes left out; %s %s%s --logs%s --offset "
+             "%llu --limit %llu shows them ...]",
+             (unsigned long long)t->cut_lines, (unsigned long long)t->cut_bytes,
+             op_command(op), op->session ? "-s " : "-p ",
+             op->session ? session_name(op->session) : process_name(op->process),
+             cut->error || op->stderr_only ? " --stderr" : "",
+             (unsigned long long)cut->from, (unsigned long long)(cut->to - cut->from));
+}
+
+/* A stream of the op as text: "output" and "cut", or "stderr" and "stderr_cut". */
+static void put_text(struct json *j, struct op *op, struct term *term, bool error)
+{
+    struct buf text = BUF_INIT(4 << 20);
+    struct term_text info = {0};
+    struct cut cut = {.op = op, .error = error};
+    term_text(term, &text, &info, cut_marker, &cut);
+    json_put_str(j, error ? "stderr" : "output", buf_str(&text));
+    if (info.cut_bytes) {
+        struct json *c = json_object();
+        json_put_int(c, "from", (int64_t)cut.from);
+        json_put_int(c, "to", (int64_t)cut.to);
+        json_put_int(c, "bytes", (int64_t)info.cut_bytes);
+        json_put_int(c, "lines", (int64_t)info.cut_lines);
+        json_put(j, error ? "stderr_cut" : "cut", c);
+    }
+    buf_release(&text);
+}
+
+static struct json *result_json(struct conn *c, struct op *op)
+{
+    static const char *const states[] = {"ended", "running", "shell_ended", "none",
+                                         "failed"};
+    static const char *const whys[] = {"",      "timeout",  "idle",
+                                       "input", "detached", "cancelled"};
+    const struct op_result *r = &op->r;
+    struct json *j = local_ok();
+    json_put_z(j, "state", states[r->state]);
+    if (op->session) {
+        json_put_z(j, "session", session_name(op->session));
+        json_put_z(j, "cwd", session_cwd(op->session));
+    } else {
+        json_put_z(j, "process", process_name(op->process));
+        if (process_pid(op->process) > 0)
+            json_put_int(j, "pid", process_pid(op->process));
+    }
+    json_put_int(j, "op", (int64_t)r->seq);
+    if (r->state == OP_RUNNING) {
+        json_put_z(j, "why", whys[r->why]);
+        if (r->looked)
+            put_look(j, &r->look);
+    }
+    if (r->state == OP_ENDED || r->state == OP_SHELL_ENDED) {
+        json_put_int(j, "exit", r->exit);
+        if (r->signo)
+            json_put_int(j, "signal", r->signo);
+    }
+    json_put_int(j, "duration_ms", r->duration_ms);
+    json_put_int(j, "from", (int64_t)r->from);
+    json_put_int(j, "to", (int64_t)r->to);
+    if (op->term)
+        put_text(j, op, op->term, false);
+    if (op->term_err)
+        put_text(j, op, op->term_err, true);
+    if (c->notes) {
+        json_put(j, "notes", c->notes);
+        c->notes = NULL;
+    }
+    if (c->gaps) {
+        json_put(j, "gaps", c->gaps);
+        c->gaps = NULL;
+    }
+    return j;
+}
+
+static void on_done(struct op *op)
+{
+    struct conn *c = op->owner;
+    if (op->r.state == OP_FAILED)
+        local_send_failure(c, &op->r.err, op->r.exit);
+    else
+        local_send_result(c, result_json(c, op));
+}
+
+/* The client's socket and our queue hold less than before. */
+static bool on_moves(struct op *op)
+{
+    struct conn *c = op->owner;
+    int waiting = 0;
+    if (ioctl(c->stream.io.fd, TIOCOUTQ, &waiting) < 0)
+        waiting = 0;
+    size_t left = c->stream.out.n + (size_t)waiting;
+    bool moves = left != c->left_before;
+    c->left_before = left;
+    return moves;
+}
+
+static const struct op_sink sink = {on_output, on_note, on_done, on_moves, on_asked_room};
+
+/* ---- verbs ---- */
+
+static struct term *new_term(const struct json *q)
+{
+    if (!json_bool(q, "text", false))
+        return NULL;
+    struct term_opts o = {.head = LIMIT_TEXT_HEAD,
+                          .tail = LIMIT_TEXT_TAIL,
+                          .keep_tabs = true,
+                          .rows = (int)json_int(q, "rows", 50),
+                          .cols = (int)json_int(q, "cols", 200)};
+    return term_new(&o);
+}
+
+static struct op *make_op(struct conn *c, enum op_kind kind, const struct json *q)
+{
+    struct op *op = op_new(kind, &sink, c);
+    struct str id = json_str(q, "id", ""), parent = json_str(q, "parent", "");
+    if (id.n <= LIMIT_ID)
+        memcpy(op->id, id.p, id.n);
+    if (parent.n <= LIMIT_ID)
+        memcpy(op->parent, parent.p, parent.n);
+    op->as = c->as ? xstrdup(c->as) : NULL;
+    op->timeout_ms = json_int(q, "timeout_ms", 0);
+    if (op->timeout_ms > 0) /* 0 would be none */
+        op->timeout_ms = op->timeout_ms > c->waited_ms ? op->timeout_ms - c->waited_ms
+                                                       : 1;
+    op->idle_ms = json_int(q, "idle_ms", 0);
+    op->stream = json_bool(q, "stream", false);
+    op->caller = kind == OP_RUN || kind == OP_WAIT;
+    op->with_stdin = json_bool(q, "stdin", false);
+    op->no_wait = json_bool(q, "no_wait", false);
+    op->detach = json_bool(q, "detach", false);
+    op->return_on_input = str_eq(json_str(q, "on_input", "report"), STR("return"));
+    int64_t from = json_int(q, "output_from", 0);
+    op->output_from = from > 0 ? (uint64_t)from : 0;
+    op->term = new_term(q);
+    c->op = op;
+    return op;
+}
+
+/* {"NAME": "VALUE"} as NAME=VALUE strings. */
+int local_env(const struct json *q, struct buf *out, struct err *e)
+{
+    struct json *env = json_get(q, "env");
+    for (struct json *v = json_first(env); v; v = json_next(v)) {
+        struct str value = json_str_value(v, "");
+        const char *name = json_name(v);
+        if (!json_is_object(env) || !name || !*name || strchr(name, '='))
+            return err_set(e, ERR_INVALID, "env must be an object of names and strings");
+        if (buf_addf(out, "%s=%.*s", name, STR_ARG(value)) < 0 || buf_addc(out, 0) < 0)
+            return err_set(e, ERR_LIMIT, "env is longer than %d bytes", LIMIT_SPAWN_MAX);
+    }
+    return 0;
+}
+
+static struct session *session_of(struct conn *c, const struct json *q, bool make,
+                                  struct err *e)
+{
+    struct str name = json_str(q, "session", "main");
+    struct session *s = session_find(c->en, name);
+    if (!make) {
+        if (!s)
+            err_set(e, ERR_NOTFOUND, "there is no session %.*s", STR_ARG(name));
+        return s;
+    }
+    struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
+    struct session_opts o = {.cwd = json_str(q, "cwd", ""),
+                             .user = json_str(q, "user", ""),
+                             .shell = json_str(q, "shell", ""),
+                             .rows = (int)json_int(q, "rows", 0),
+                             .cols = (int)json_int(q, "cols", 0)};
+    s = NULL;
+    if (local_env(q, &env, e) == 0) {
+        o.env = buf_str(&env);
+        s = session_get(c->en, name, &o, e);
+    }
+    buf_release(&env);
+    return s;
+}
+
+/* What a request is about: the process that it names, else its session. */
+struct target {
+    struct process *process; /* one of the two, borrowed */
+    struct session *session;
+};
+
+static int find_target(struct conn *c, const struct json *q, struct target *t,
+                       struct err *e)
+{
+    struct str name = json_str(q, "process", "");
+    *t = (struct target){.process = name.n ? process_find(c->en, name) : NULL};
+    if (name.n && !t->process)
+        return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(name));
+    if (!t->process)
+        t->session = session_of(c, q, false, e);
+    return t->process || t->session ? 0 : -1;
+}
+
+int local_run(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str command = STR(""), command64 = STR("");
+    if (json_want_str(q, "command", &command, e) < 0 ||
+        json_want_str(q, "command64", &command64, e) < 0)
+        return -1;
+    if (!json_is_string(json_get(q, "command")) &&
+        !json_is_string(json_get(q, "command64")))
+        return err_set(e, ERR_INVALID, "run needs a command");
+    struct buf bytes = BUF_INIT(LIMIT_COMMAND_MAX);
+    if (command64.n > 0 ? dec_base64(&bytes, command64) < 0
+                        : buf_adds(&bytes, command) < 0) {
+        buf_release(&bytes);
+        return err_set(e, ERR_INVALID,
+                       "the command is no base64, or longer than %d bytes",
+                       LIMIT_COMMAND_MAX);
+    }
+    struct session *s = session_of(c, q, true, e);
+    if (s) {
+        struct op *op = make_op(c, OP_RUN, q);
+        buf_adds(&op->command, buf_str(&bytes));
+        session_run(s, op);
+    }
+    buf_release(&bytes);
+    return s ? 0 : -1;
+}
+
+/* For its end; a text has the error output apart, as the process has. */
+static void wait_process(struct conn *c, struct process *p, const struct json *q)
+{
+    struct op *op = make_op(c, OP_WAIT, q);
+    op->term_err = new_term(q);
+    process_wait(p, op);
+}
+
+int local_wait(struct conn *c, const struct json *q, struct err *e)
+{
+    char parent[LIMIT_ID + 1] = "";
+    struct str caller = json_str(q, "parent", "");
+    if (caller.n <= LIMIT_ID)
+        memcpy(parent, caller.p, caller.n);
+    struct target t;
+    if (find_target(c, q, &t, e) < 0)
+        return -1;
+    if (t.process) {
+        wait_process(c, t.process, q);
+        return 0;
+    }
+    struct session *s = t.session;
+    if (session_busy(s) && session_in_chain(s, parent))
+        return err_set(e, ERR_BUSY,
+                       "session %s is running the command that asks, so waiting for it "
+                       "would never end",
+                       session_name(s));
+    session_wait(s, make_op(c, OP_WAIT, q));
+    return 0;
+}
+
+int local_new(struct conn *c, const struct json *q, struct err *e)
+{
+    struct str id = json_str(q, "id", "");
+    char call[LIMIT_ID + 1] = "";
+    if (id.n <= LIMIT_ID)
+        memcpy(call, id.p, id.n);
+    struct process *p = process_by_call(c->en, call);
+    if (!p) {
+        struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
+        struct json *list = json_get(q, "argv");
+        int n = json_count(list), i = 0;
+        char **argv = xcalloc((size_t)n + 4, sizeof(char *));
+        for (struct json *v = json_first(list); v; v = json_next(v)) {
+            struct str s = json_str_value(v, "");
+            argv[i++] = xstrndup(s.p, s.n);
+        }
+        struct str command = json_str(q, "command", "");
+        if (i == 0 && command.n > 0) {
+            argv[i++] = xstrdup("sh");
+            argv[i++] = xstrdup("-c");
+            argv[i++] = xstrndup(command.p, command.n);
+        }
+        struct process_opts o = {.name = json_str(q, "name", ""),
+                                 .cwd = json_str(q, "cwd", ""),
+                                 .user = json_str(q, "user", ""),
+                                 .argv = argv,
+                                 .with_stdin = json_bool(q, "stdin", false)};
+        if (i == 0)
+            err_set(e, ERR_INVALID, "new needs argv or a command");
+        else if (local_env(q, &env, e) == 0) {
+            o.env = buf_str(&env);
+            p = process_start(c->en, &o, e);
+        }
+        for (i = 0; argv[i]; i++)
+            free(argv[i]);
+        free(argv);
+        buf_release(&env);
+        if (!p)
+            return -1;
+        process_set_call(p, call);
+    }
+    struct json *note = json_object();
+    json_put_z(note, "note", "started");
+    json_put_z(note, "process", process_name(p));
+    local_send_json(c, 'N', note);
+    json_free(note);
+    wait_process(c, p, q);
+    return 0;
+}
+
+int local_logs(struct conn *c, const struct json *q, struct err *e)
+{
+    struct target t;
+    uint64_t end;
+    bool err_stream = str_eq(json_str(q, "stream", ""), STR("err"));
+    if (find_target(c, q, &t, e) < 0)
+        return -1;
+    struct session *s = t.session;
+    if (t.process) {
+        int fd;
+        const struct keep_stream *k = process_stream(t.process, err_stream, &fd);
+        end = k ? k->offset : 0;
+    } else {
+        struct session_view v;
+        session_view(s, &v);
+        end = v.scanned;
+    }
+    int64_t offset = json_int(q, "offset", 0), limit = json_int(q, "limit", -1);
+    uint64_t from = offset >= 0               ? (uint64_t)offset
+                    : (uint64_t)-offset < end ? end - (uint64_t)-offset
+                                              : 0;
+    struct op *op = make_op(c, OP_LOGS, q);
+    op->stream = !op->term;
+    op->filter = s != NULL;
+    op->cursor = op->cursor_err = op->r.from = from;
+    op->stderr_only = err_stream;
+    op->output_from = 0;
+    if (limit >= 0)
+        op->limit = from + (uint64_t)limit;
+    else if (!json_bool(q, "follow", false))
+        op->limit = end;
+    if (op->limit != UINT64_MAX)
+        op->r.to = op->limit;
+    if (s)
+        session_wait(s, op);
+    else
+        process_wait(t.process, op);
+    return 0;
+}
+
+int local_attach(struct conn *c, const struct json *q, struct err *e)
+{
+    struct session *s = session_of(c, q, true, e);
+    if (!s)
+        return -1;
+    struct op *op = make_op(c, OP_VIEW, q);
+    int rows = (int)json_int(q, "rows", 0), cols = (int)json_int(q, "cols", 0);
+    if (rows > 0 && cols > 0)
+        session_resize(s, rows, cols, e);
+    c->attached = s;
+    session_attach(s, op);
+    return 0;
+}
+
+int local_input(struct conn *c, const struct json *q, struct err *e)
+{
+    struct session *s = session_of(c, q, false, e);
+    if (!s)
+        return -1;
+    struct buf bytes = BUF_INIT(LIMIT_COMMAND_MAX);
+    struct str data = json_str(q, "data", ""), data64 = json_str(q, "data64", "");
+    int r = 0;
+    if (data64.n > 0 ? dec_base64(&bytes, data64) < 0 : buf_adds(&bytes, data) < 0)
+        r = err_set(e, ERR_INVALID, "the input is no base64, or longer than %d bytes",
+                    LIMIT_COMMAND_MAX);
+    if (r == 0 && json_bool(q, "enter", false))
+        buf_addc(&bytes, '\r');
+    if (r == 0 && bytes.n > 0)
+        r = session_input(s, buf_str(&bytes), e);
+    for (struct json *k = json_first(json_get(q, "keys")); r == 0 && k; k = json_next(k))
+        r = session_press(s, json_str_value(k, ""), e);
+    if (r == 0 && json_bool(q, "eof", false))
+        r = session_eof(s, e);
+    buf_release(&bytes);
+    if (r == 0)
+        local_send_result(c, local_ok());
+    return r;
+}
+
+static int signal_number(const struct json *q, int dflt, struct err *e)
+{
+    struct json *v = json_get(q, "signal");
+    if (!v || json_is_null(v))
+        return dflt;
+    int sig = sig_number(json_str_value(v, ""), json_int_value(v, 0));
+    if (sig)
+        return sig;
+    struct str s = json_str_value(v, "");
+    return err_set(e, ERR_INVALID, "there is no signal %.*s", STR_ARG(s));
+}
+
+int local_signal(struct conn *c, const struct json *q, struct err *e)
+{
+    struct target t;
+    int sig = signal_number(q, SIGTERM, e);
+    if (sig < 0 || find_target(c, q, &t, e) < 0 ||
+        (t.process
+             ? process_signal(t.process, sig, false, e)
+             : session_signal(t.session, sig, (uint64_t)json_int(q, "op", 0), e)) < 0)
+        return -1;
+    local_send_result(c, local_ok());
+    return 0;
+}
+
+static void on_killed(void *arg, int found, bool no_proc, bool ended)
+{
+    struct conn *c = arg;
+    struct json *j = local_ok();
+    c->killing = NULL;
+    json_put_int(j, "processes", found);
+    json_put_bool(j, "ended", ended);
+    if (no_proc)
+        json_put_z(j, "text",
+                   "there is no /proc: only the session and its groups were "
+                   "signalled");
+    local_send_result(c, j);
+}
+
+int local_kill(struct conn *c, const struct json *q, struct err *e)
+{
+    struct target t;
+    int sig = signal_number(q, SIGTERM, e);
+    if (sig < 0 || find_target(c, q, &t, e) < 0)
+        return -1;
+    if (t.process) {
+        if (json_bool(q, "end", false) && process_ended(t.process))
+            process_free(t.process);
+        else if (process_signal(t.process, sig, true, e) < 0)
+            return -1;
+        local_send_result(c, local_ok());
+        return 0;
+    }
+    c->killing = t.session;
+    session_kill(t.session, sig, json_int(q, "grace_ms", LIMIT_GRACE_MS),
+                 json_bool(q, "end", false), on_killed, c);
+    return 0;
+}
+
+int local_resize(struct conn *c, const struct json *q, struct err *e)
+{
+    struct session *s = session_of(c, q, false, e);
+    if (!s || session_resize(s, (int)json_int(q, "rows", 0), (int)json_int(q, "cols", 0),
+                             e) < 0)
+        return -1;
+    local_send_result(c, local_ok());
+    return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a body of POST /execute_action asks for: the events of OpenHands V0
+ * (reference/openhands-runtime.md 2.1, 2.3), decoded and checked, nothing done.
+ *
+ * Arguments that are not known are passed over, so that later clients work;
+ * those that are known must have their type, and null is as good as absent
+ * where there is a default. Numbers are whole ones below 2^53, times at most
+ * V0_TIMEOUT_MAX. A NUL cannot occur: json_parse refuses it.
+ */
+#ifndef OD_FRONT_V0_ACTION_H
+#define OD_FRONT_V0_ACTION_H
+
+#include "base/err.h"
+#include "base/json.h"
+
+enum v0_kind {
+    V0_RUN,
+    V0_READ,
+    V0_WRITE,
+    V0_EDIT,
+    V0_RUN_IPYTHON,
+    V0_BROWSE,
+    V0_BROWSE_INTERACTIVE,
+    V0_OTHER, /* known upstream, which does not serve it either */
+};
+
+/* Seconds; who waits longer than a year waits for ever. */
+#define V0_TIMEOUT_MAX 31536000.0
+
+/* Borrows from the JSON it was decoded from, and owns nothing. */
+struct v0_action {
+    enum v0_kind kind;
+    struct str name;
+    bool has_timeout;
+    double timeout;          /* seconds, above 0 and at most V0_TIMEOUT_MAX */
+    bool unique;             /* carries its time: the same again is a repetition */
+    const struct json *args; /* an object, or NULL when there is none */
+    struct {
+        struct str command;
+        bool is_input, blocking, is_static, hidden;
+        struct str cwd; /* empty: not given */
+    } run;
+    struct {
+        struct str path;
+        int64_t start, end; /* end -1: to the end */
+        bool aci;           /* impl_source is oh_aci */
+        bool has_range;
+        int64_t range[2];
+        const struct json *odd_range; /* a view_range that is not two integers */
+    } read;
+    struct {
+        struct str path, content;
+        int64_t start, end;
+    } write;
+};
+
+/*
+ * 0; or -1 with *status and *e. 500: e->text is the whole `detail`. 422: it is
+ * the `errors` beside the detail of all such answers (text.h, v0_put_error).
+ */
+int v0_action_decode(const struct json *body, struct v0_action *out, int *status,
+                     struct err *e);
+
+/* The same of what is in the envelope's "action". */
+int v0_action_decode_event(const struct json *event, struct v0_action *out,
+                           struct err *e);
+
+/*
+ * The detail of the 500 that answers a kind which is not served. Always -1.
+ */
+int v0_action_refuse(const struct v0_action *a, struct err *e);
+
+/* Whether there is an action of this name that is executed here. */
+bool v0_action_served(struct str name);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * V0's editor: the `edit` action, and `read` with impl_source oh_aci. The words are
+ * edit/editor.h's, the observations those of reference/openhands-runtime.md 5.3.
+ *
+ * What an agent can mend is told it as content that begins with ERROR:, in the same
+ * kind of observation as a success.
+ */
+#ifndef OD_FRONT_V0_EDIT_H
+#define OD_FRONT_V0_EDIT_H
+
+#include "edit/editor.h"
+
+/*
+ * Does what an `edit` says, or views what a `read` names, into a. -1: an argument is
+ * wrong, which e says. A document is to be read before it can be put.
+ */
+int v0_editor_run(const struct editor *ed, bool edit, const struct json *args,
+                  struct editor_answer *a, struct err *e);
+/* Appends the observation. -1: it does not fit; out is unchanged. */
+int v0_editor_put(struct buf *out, bool edit, const struct json *args,
+                  const struct editor_answer *a, struct err *e);
+
+#endif

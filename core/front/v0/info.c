@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * GET /server_info: how long we are up and idle, and what we use. What cannot
+ * be read (no /proc) is 0.
+ */
+#include "front/v0/own.h"
+
+#include "base/clock.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <sys/times.h>
+#include <unistd.h>
+
+static struct str read_small(const char *path, char *space, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, space, size) : -1;
+    if (fd >= 0)
+        close(fd);
+    return str_n(space, n > 0 ? (size_t)n : 0);
+}
+
+/* The number behind "name:" in a file of such lines. */
+static uint64_t field(struct str text, const char *name)
+{
+    while (text.n > 0) {
+        struct str line = str_cut(&text, '\n'), key = str_cut(&line, ':');
+        uint64_t v;
+        line = str_trim(line);
+        if (str_eq(key, str_of(name)) && str_to_u64(str_cut(&line, ' '), &v) == 0)
+            return v;
+    }
+    return 0;
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100.0 * part / whole : 0;
+}
+
+/* Of one processor, since the last time that somebody asked. */
+static double cpu_percent(struct v0 *v)
+{
+    struct tms t;
+    int64_t now = clock_ms();
+    if (times(&t) == (clock_t)-1)
+        return 0;
+    double used = (double)(t.tms_utime + t.tms_stime) * 1000.0 /
+                  (double)sysconf(_SC_CLK_TCK);
+    double p = percent(used - v->cpu_ms, (double)(now - v->cpu_at_ms));
+    v->cpu_ms = used;
+    v->cpu_at_ms = now;
+    return p;
+}
+
+static struct json *memory(void)
+{
+    char space[4096];
+    struct json *j = json_object();
+    struct str text = read_small("/proc/self/statm", space, sizeof(space));
+    uint64_t pages[2] = {0, 0};
+    for (int i = 0; i < 2; i++)
+        str_to_u64(str_cut(&text, ' '), &pages[i]);
+    int64_t page = sysconf(_SC_PAGESIZE);
+    uint64_t total = field(read_small("/proc/meminfo", space, sizeof(space)), "MemTotal")
+                     << 10;
+    json_put_int(j, "rss", (int64_t)pages[1] * page);
+    json_put_int(j, "vms", (int64_t)pages[0] * page);
+    json_put_num(j, "percent", percent((double)pages[1] * (double)page, (double)total));
+    return j;
+}
+
+static struct json *disk(void)
+{
+    struct statvfs s = {0};
+    struct json *j = json_object();
+    (void)statvfs("/", &s);
+    int64_t unit = (int64_t)s.f_frsize, used = (int64_t)(s.f_blocks - s.f_bfree);
+    json_put_int(j, "total", (int64_t)s.f_blocks * unit);
+    json_put_int(j, "used", used * unit);
+    json_put_int(j, "free", (int64_t)s.f_bavail * unit);
+    json_put_num(j, "percent", percent((double)used, (double)used + (double)s.f_bavail));
+    return j;
+}
+
+static struct json *io(void)
+{
+    char space[1024];
+    struct json *j = json_object();
+    struct str text = read_small("/proc/self/io", space, sizeof(space));
+    json_put_int(j, "read_bytes", (int64_t)field(text, "read_bytes"));
+    json_put_int(j, "write_bytes", (int64_t)field(text, "write_bytes"));
+    return j;
+}
+
+void v0_server_info(struct req *r)
+{
+    struct v0 *v = req_arg(r);
+    struct json *j = json_object(), *resources = json_object();
+    int64_t now = clock_ms();
+    json_put_num(j, "uptime", (double)(now - v->en->started_ms) / 1000.0);
+    json_put_num(j, "idle_time", (double)(now - v->asked_ms) / 1000.0);
+    json_put_num(resources, "cpu_percent", cpu_percent(v));
+    json_put(resources, "memory", memory());
+    json_put(resources, "disk", disk());
+    json_put(resources, "io", io());
+    json_put(j, "resources", resources);
+    v0_answer_json(r, 200, j);
+}

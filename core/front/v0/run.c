@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `run`: a command, input for it, or a look at it, as V0 has them.
+ *
+ * The session knows its newest command by our id, "v0:KEY:NUMBER". Every look
+ * at it is a run of the same id, which attaches to it or gives its end again;
+ * where the text of an answer begins is ours to say (v0_told.cursor). So an
+ * answer that nobody received is given again, whole, by this worker or the next.
+ */
+#include "front/v0/own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "shell/grammar.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    ROWS = 1000,
+    COLS = 1000,
+    LINES_KEPT = 11000, /* of a terminal's history and screen, as the client knows it */
+    PIECES = 64         /* commands listed in a refusal */
+};
+
+static const char session_main[] = "main";
+
+/* ---- the session ---- */
+
+const char *v0_cwd(const struct v0_shell *sh)
+{
+    const struct v0 *v = sh->v;
+    struct session *s = session_find(v->en, str_of(sh->name));
+    const char *cwd = s ? session_cwd(s) : "";
+    return *cwd ? cwd : v->cwd[0] ? v->cwd : v->en->home;
+}
+
+/* Before the first command of a session; nobody waits for it. */
+static void set_up(struct session *s)
+{
+    static const struct op_sink nobody;
+    struct op *op = op_new(OP_RUN, &nobody, NULL);
+    op->own = true;
+    buf_addz(&op->command, "alias git='git --no-pager'");
+    session_run(s, op);
+}
+
+struct str v0_user(const struct v0 *v)
+{
+    return v->su && v->named && v->en->uid == 0 ? str_of(v->user) : STR("");
+}
+
+struct session *v0_session(struct v0 *v, struct str name, struct str cwd, struct err *e)
+{
+    struct session_opts o = {.cwd = cwd,
+                             .user = v0_user(v),
+                             .env = str_n("TERM=screen", sizeof("TERM=screen")),
+                             .rows = ROWS,
+                             .cols = COLS,
+                             .same_env = true};
+    struct session *s = session_find(v->en, name);
+    if (!s && (s = session_get(v->en, name, &o, e)))
+        set_up(s);
+    return s;
+}
+
+/* ---- answers ---- */
+
+/* The first `python` in PATH, as `which` has it; "": none. */
+static void find_python(struct str path, char *out, size_t size)
+{
+    struct stat st;
+    out[0] = 0;
+    while (path.n > 0) {
+        struct str dir = str_cut(&path, ':');
+        int n = snprintf(out, size, "%.*s%spython", STR_ARG(dir), dir.n ? "/" : "");
+        if (n > 0 && (size_t)n < size && stat(out, &st) == 0 && S_ISREG(st.st_mode) &&
+            access(out, X_OK) == 0)
+            return;
+    }
+    out[0] = 0;
+}
+
+/* What the shell is at an end. */
+struct facts {
+    char host[256], python[4096];
+};
+
+static const char *user_name(struct v0 *v, uid_t uid)
+{
+    if (v->who[0] && v->who_uid == uid)
+        return v->who;
+    struct passwd *pw = getpwuid(uid);
+    v->who_uid = uid;
+    if (pw)
+        snprintf(v->who, sizeof(v->who), "%s", pw->pw_name);
+    else
+        snprintf(v->who, sizeof(v->who), "%u", (unsigned)uid);
+    return v->who;
+}
+
+static void put_facts(struct v0_metadata *m, const struct action *a, int exit,
+                      struct facts *f)
+{
+    const struct session *s = a->session;
+    f->host[0] = 0;
+    gethostname(f->host, sizeof(f->host) - 1);
+    f->host[strcspn(f->host, ".")] = 0;
+    find_python(str_of(session_path(s)), f->python, sizeof(f->python));
+    pid_t pid = session_last_background(s);
+    m->exit_code = exit;
+    m->pid = pid > 0 ? pid : -1;
+    m->username = str_of(user_name(a->v, session_uid(s)));
+    m->hostname = str_of(f->host);
+    m->working_dir = str_of(session_cwd(s));
+    m->py_interpreter_path = str_of(f->python);
+}
+
+/* The terminal's text of an op: stripped, and cut unless the run is hidden. */
+static void put_content(const struct action *a, struct op *op, struct buf *out,
+                        struct term_text *info)
+{
+    struct buf text = BUF_INIT(TEXT_MAX + (64 << 10));
+    *info = (struct term_text){0};
+    if (op->term)
+        term_text(op->term, &text, info, NULL, NULL);
+    if (a->a.run.hidden)
+        buf_adds(out, str_trim(buf_str(&text)));
+    else
+        v0_truncate(out, str_trim(buf_str(&text)));
+    buf_release(&text);
+}
+
+static void put_prefix(struct action *a, const struct op *op, const struct term_text *t,
+                       struct buf *out)
+{
+    bool over = op->r.state != OP_RUNNING;
+    buf_adds(out, buf_str(&a->prefix));
+    bool any = a->typing ? a->sh->typed_any : a->sh->told.any;
+    if (!over && (a->refused || any))
+        buf_adds(out, v0_prefix_below);
+    else if (over && (t->cut_lines > 0 || a->lost))
+        v0_prefix_truncated(out, t->lines > t->cut_lines ? t->lines - t->cut_lines : 1);
+}
+
+static void put_suffix(struct action *a, const struct op *op, struct buf *out)
+{
+    const struct op_result *r = &op->r;
+    struct str command = str_trim(a->a.run.command);
+    if (r->state == OP_RUNNING && a->refused)
+        v0_suffix_refused(out, command);
+    else if (r->state == OP_RUNNING && r->why == OP_IDLE)
+        v0_suffix_no_change(out, a->v->no_change_ms / 1000);
+    else if (r->state == OP_RUNNING)
+        v0_suffix_timed_out(out, a->a.timeout);
+    else
+        v0_suffix_completed(out, r->exit, a->letter);
+    if (r->state == OP_SHELL_ENDED)
+        buf_addz(out,
+                 "\n[The command ended its shell. The next command gets a fresh one, "
+                 "with the same directory and environment.]");
+    if (a->missing[0])
+        buf_addf(out, "\n[%s.]", a->missing);
+}
+
+static void answer_run(struct action *a, struct op *op)
+{
+    struct v0_shell *sh = a->sh;
+    struct buf content = BUF_INIT(ANSWER_MAX), prefix = BUF_INIT(ANSWER_MAX);
+    struct buf suffix = BUF_INIT(ANSWER_MAX), out = BUF_INIT(ANSWER_MAX);
+    struct term_text info;
+    struct facts facts;
+    bool over = op->r.state != OP_RUNNING;
+    a->from = op->r.from > op->output_from ? op->r.from : op->output_from;
+    a->to = op->r.to;
+    a->has_output = !a->typing && !a->refused && a->to >= a->from;
+    put_content(a, op, &content, &info);
+    put_prefix(a, op, &info, &prefix);
+    put_suffix(a, op, &suffix);
+    struct v0_metadata m = {.exit_code = -1, .pid = -1};
+    if (over)
+        put_facts(&m, a, op->r.exit, &facts);
+    m.prefix = buf_str(&prefix);
+    m.suffix = buf_str(&suffix);
+    bool full = buf_full(&content) || buf_full(&prefix) || buf_full(&suffix);
+    int r = full ? -1
+                 : v0_put_run(&out, str_trim(a->a.run.command), buf_str(&content),
+                              a->a.run.hidden && (over || a->refused), &m);
+    sh->typed_any = a->typing;
+    if (!a->a.run.is_static && !a->typing) {
+        a->tells = true;
+        a->after = sh->told;
+        memcpy(a->after.id, op->id, sizeof(a->after.id));
+        a->after.cursor = op->r.to;
+        a->after.end = over;
+        a->after.any = true;
+        a->after.number = a->number;
+        v0_expect(a);
+    }
+    buf_release(&content);
+    buf_release(&prefix);
+    buf_release(&suffix);
+    if (r < 0)
+        v0_answer_error(a, STR("The output is larger than an answer can be; write it to "
+                               "a file and fetch that."));
+    else
+        v0_answer(a, 200, &out);
+}
+
+/* An answer of a sentence only, about no command. */
+static void answer_plain(struct action *a, struct str text)
+{
+    struct buf out = BUF_INIT(BODY_MAX);
+    struct v0_metadata m = {.exit_code = -1, .pid = -1};
+    v0_put_run(&out, STR(""), text, false, &m);
+    v0_answer(a, 200, &out);
+}
+
+/* ---- ops ---- */
+
+static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
+{
+    (void)op;
+    (void)stream;
+    (void)offset;
+    return bytes.n;
+}
+
+static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+                    uint64_t to)
+{
+    struct action *a = op->owner;
+    (void)from;
+    if (strcmp(kind, "gap") == 0) {
+        a->lost = true;
+        if (op->disk_full)
+            snprintf(a->missing, sizeof(a->missing), "%s", text);
+    } else if (strcmp(kind, "started") == 0 && op == a->op)
+        v0_started(a, op->id, to > op->output_from ? to : op->output_from);
+}
+
+static void run_new(struct action *a);
+
+static void put_rest(struct buf *out, struct str text, int exit)
+{
+    buf_adds(out, v0_prefix_below);
+    buf_adds(out, text);
+    buf_addf(out, "\n[The previous command completed with exit code %d.]\n", exit);
+}
+
+/* The end of the command before came first: its text begins the answer. */
+static void rest_done(struct action *a, struct op *op)
+{
+    struct buf text = BUF_INIT(ANSWER_MAX);
+    struct term_text info;
+    put_content(a, op, &text, &info);
+    if (text.n > 0)
+        put_rest(&a->prefix, buf_str(&text), op->r.exit);
+    buf_release(&text);
+    a->rest = NULL;
+    run_new(a);
+}
+
+static void on_done(struct op *op)
+{
+    struct action *a = op->owner;
+    if (op == a->rest && op->r.state != OP_FAILED) {
+        rest_done(a, op);
+        return;
+    }
+    a->rest = NULL;
+    if (op->r.state == OP_FAILED)
+        v0_answer_error(a, str_of(op->r.err.text));
+    else
+        answer_run(a, op);
+}
+
+static const struct op_sink sink = {
+    .output = on_output, .note = on_note, .done = on_done};
+
+static struct op *make_op(struct action *a, const char *id)
+{
+    struct op *op = op_new(OP_RUN, &sink, a);
+    struct term_opts t = {.rows = ROWS,
+                          .cols = COLS,
+                          .tail = TEXT_MAX,
+                          .keep_lines = LINES_KEPT,
+                          .keep_tabs = true};
+    snprintf(op->id, sizeof(op->id), "%s", id);
+    op->term = term_new(&t);
+    return op;
+}
+
+/* From here on, what is told is about this command. */
+static void tell_of(struct v0_shell *sh, const char *id)
+{
+    if (strcmp(sh->told.id, id) != 0)
+        sh->told = (struct v0_told){.number = sh->told.number};
+    memcpy(sh->told.id, id, strlen(id) + 1);
+}
+
+/* Waits for the command `id`, which the session knows. */
+static void ask_again(struct action *a, const char *id)
+{
+    struct v0 *v = a->v;
+    struct op *op = make_op(a, id);
+    if (!a->a.run.is_static)
+        op->output_from = a->sh->told.cursor;
+    op->detach = a->refused;
+    op->timeout_ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : 0;
+    op->idle_ms = a->a.run.blocking ? 0 : v->no_change_ms;
+    a->op = op;
+    if (session_running(a->session, id))
+        v0_started(a, id, op->output_from);
+    session_run(a->session, op);
+}
+
+void v0_id(const struct action *a, char id[LIMIT_ID + 1])
+{
+    snprintf(id, LIMIT_ID + 1, "v0:%s:%llu", a->key, (unsigned long long)a->number);
+}
+
+void v0_run_text(struct action *a, struct str text)
+{
+    struct op *op = make_op(a, "");
+    v0_id(a, op->id);
+    op->timeout_ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : 0;
+    op->idle_ms = a->a.run.blocking ? 0 : a->v->no_change_ms;
+    if (!a->a.run.is_static) {
+        tell_of(a->sh, op->id);
+        task_cancel(&a->sh->tell); /* a newer command says as much */
+    }
+    buf_adds(&op->command, text);
+    a->op = op;
+    session_run(a->session, op);
+}
+
+static void run_new(struct action *a)
+{
+    if (!v0_typed(a))
+        v0_run_text(a, str_trim(a->a.run.command));
+}
+
+/* ---- one call ---- */
+
+static void type_input(struct action *a, struct err *e)
+{
+    char id[LIMIT_ID + 1];
+    struct str text = str_trim(a->a.run.command);
+    struct buf line = BUF_INIT(LIMIT_COMMAND_MAX);
+    v0_id(a, id);
+    session_input_as(a->session, id);
+    struct str key = v0_key(text, false);
+    if (a->letter || key.n > 0) {
+        if (session_key(a->session, text, e) < 0 && e->code == ERR_INVALID && key.n > 0) {
+            *e = (struct err)ERR_INIT;
+            session_input(a->session, key, e);
+        }
+    } else if (buf_adds(&line, text) < 0 || buf_addc(&line, '\r') < 0) {
+        err_set(e, ERR_LIMIT, "the input is longer than %d bytes", LIMIT_COMMAND_MAX);
+    } else {
+        session_input(a->session, buf_str(&line), e);
+    }
+    buf_release(&line);
+}
+
+static bool refuse_many(struct action *a)
+{
+    struct v0_piece pieces[PIECES];
+    struct str text = str_trim(a->a.run.command);
+    size_t n = v0_scan(text, pieces, PIECES);
+    const char *beyond = n > 1 ? v0_scan_beyond(text) : NULL;
+    if (beyond)
+        log_debug("v0: %zu commands are run as one, because of %s", n, beyond);
+    if (n <= 1 || beyond)
+        return false;
+    struct buf out = BUF_INIT(BODY_MAX);
+    v0_refuse_commands(&out, pieces, n < PIECES ? n : PIECES, n);
+    v0_answer_error(a, buf_str(&out));
+    buf_release(&out);
+    return true;
+}
+
+void v0_answer_none(struct action *a, enum op_state state, enum op_why why, int exit)
+{
+    struct op none = {.r = {.state = state, .why = why, .exit = exit}};
+    a->typing = true;
+    answer_run(a, &none);
+}
+
+/*
+ * Was this very body begun before, by the worker before us? Its command's id. A
+ * body that does not say which it is can only be the newest one's, unanswered.
+ */
+static const char *begun_before(struct action *a)
+{
+    char prefix[KEY_LEN + 8];
+    snprintf(prefix, sizeof(prefix), "v0:%s:", a->key);
+    const char *id = session_call(a->session, str_of(prefix));
+    uint64_t number = 0;
+    if (!id || str_to_u64(str_of(strrchr(id, ':') + 1), &number) < 0)
+        return NULL;
+    if (a->a.unique)
+        return id;
+    const char *newest = session_call(a->session, STR("v0:"));
+    return id == newest && number > a->sh->told.number ? id : NULL;
+}
+
+static bool typed_before(struct action *a)
+{
+    char prefix[KEY_LEN + 8];
+    uint64_t number = 0;
+    snprintf(prefix, sizeof(prefix), "v0:%s:", a->key);
+    const char *id = session_input_call(a->session, str_of(prefix));
+    if (!id || str_to_u64(str_of(strrchr(id, ':') + 1), &number) < 0)
+        return false;
+    return a->a.unique || number > a->sh->told.number;
+}
+
+/*
+ * The first action that this worker gets, and a worker before it had answered:
+ * whoever asks for anything but that again has the answer.
+ */
+static void first_of_all(struct action *a)
+{
+    struct v0_shell *sh = a->sh;
+    const char *newest = session_call(a->session, STR("v0:"));
+    a->first = !sh->begun;
+    if (sh->begun)
+        return;
+    sh->begun = true;
+    if (sh->next_key[0] && strcmp(sh->next_key, a->key) != 0)
+        sh->told = sh->next;
+    sh->next_key[0] = 0;
+    char prefix[KEY_LEN + 8];
+    snprintf(prefix, sizeof(prefix), "v0:%s:", a->key);
+    if (newest && !session_running(a->session, newest) &&
+        !str_starts(str_of(newest), str_of(prefix)) && strcmp(newest, sh->told.id) != 0) {
+        tell_of(sh, newest);
+        sh->told.end = true;
+    }
+}
+
+/* Where the client is: the newest command of ours, when its end is not told. */
+static const char *open_command(const struct v0_shell *sh, struct session *s)
+{
+    const char *id = session_call(s, STR("v0:"));
+    return id && !(strcmp(id, sh->told.id) == 0 && sh->told.end) ? id : NULL;
+}
+
+void v0_run(struct action *a)
+{
+    struct v0 *v = a->v;
+    struct err e = ERR_INIT;
+    struct str text = str_trim(a->a.run.command);
+    a->session = v0_session(v, str_of(a->sh->name), str_of(v->cwd), &e);
+    if (!a->session) {
+        v0_answer_error(a, str_of(e.text));
+        return;
+    }
+    char byte;
+    v0_special_key(text, &byte, &a->letter);
+    first_of_all(a);
+    const char *before = begun_before(a);
+    if (before) {
+        tell_of(a->sh, before);
+        ask_again(a, before);
+        return;
+    }
+    char open[LIMIT_ID + 1] = "";
+    const char *id = open_command(a->sh, a->session);
+    if (id) {
+        memcpy(open, id, strlen(id) + 1);
+        tell_of(a->sh, open);
+    }
+    if (a->sh->typed.n > 0 && v0_typed(a))
+        return;
+    bool runs = open[0] && session_running(a->session, open);
+    if (!open[0] && text.n == 0) {
+        answer_plain(a, v0_no_command);
+    } else if (!open[0] && a->a.run.is_input) {
+        answer_plain(a, v0_no_program);
+    } else if (refuse_many(a)) {
+        return;
+    } else if (runs && text.n > 0 && !a->a.run.is_input) {
+        a->refused = true;
+        ask_again(a, open);
+    } else if (runs && text.n > 0) {
+        if (!typed_before(a))
+            type_input(a, &e);
+        if (e.code)
+            v0_answer_error(a, str_of(e.text));
+        else
+            ask_again(a, open);
+    } else if (open[0] && (text.n == 0 || a->a.run.is_input)) {
+        ask_again(a, open);
+    } else if (a->letter) {
+        /* What a shell at its prompt does with a key. */
+        v0_answer_none(a, OP_ENDED, OP_WHY_NONE, a->letter == 'C' ? 130 : 0);
+    } else if (open[0]) {
+        a->rest = make_op(a, open);
+        a->rest->output_from = a->sh->told.cursor;
+        session_run(a->session, a->rest);
+    } else {
+        run_new(a);
+    }
+}
+
+/* ---- static runs ---- */
+
+static void static_name(const struct action *a, char *out, size_t size)
+{
+    snprintf(out, size, "static-%s", a->key);
+}
+
+void v0_run_static(struct action *a)
+{
+    struct v0 *v = a->v;
+    struct err e = ERR_INIT;
+    char name[48];
+    static_name(a, name, sizeof(name));
+    struct str cwd = a->a.run.cwd.n ? a->a.run.cwd : str_of(v->cwd);
+    a->session = v0_session(v, str_of(name), cwd, &e);
+    if (!a->session) {
+        v0_answer_error(a, str_of(e.text));
+    } else if (!refuse_many(a)) {
+        const char *before = session_call(a->session, STR("v0:"));
+        if (before)
+            ask_again(a, before);
+        else
+            run_new(a);
+    }
+}
+
+static void on_killed(void *arg, int found, bool no_proc, bool ended)
+{
+    (void)arg;
+    (void)found;
+    (void)no_proc;
+    (void)ended;
+}
+
+void v0_run_forget(struct action *a)
+{
+    char name[48];
+    if (a->a.kind != V0_RUN || !a->a.run.is_static)
+        return;
+    static_name(a, name, sizeof(name));
+    struct session *s = session_find(a->v->en, str_of(name));
+    if (s)
+        session_kill(s, SIGHUP, 0, true, on_killed, NULL);
+}
+
+void v0_run_resume(struct v0 *v)
+{
+    struct err e = ERR_INIT;
+    if (v->warm && !v0_session(v, str_of(session_main), str_of(v->cwd), &e))
+        log_error("%s", e.text);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTML as a tree, as browsers read it (HTML standard, 13.2): every input is a
+ * document. What no reader of text needs is left out: comments and doctypes are dropped
+ * unless asked for, a template's content are its children, and errors are not reported.
+ * html5lib-tests judge the tree (tests/compat/suites.test).
+ *
+ * Pages are a stranger's. Memory is the arena's, which has a maximum; no element lies
+ * deeper than HTML_DEPTH_MAX, those that would become siblings; an element has at most
+ * HTML_ATTRS_MAX attributes. Work per token is bounded by these.
+ */
+#ifndef OD_HTML_HTML_H
+#define OD_HTML_HTML_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { HTML_DEPTH_MAX = 500, HTML_ATTRS_MAX = 128, HTML_ACTIVE_MAX = 64 };
+
+/* X(name, flags), in the order of the alphabet; flags are HTML_IS_… */
+/* clang-format off */
+#define HTML_TAGS(X) \
+    X(a, FORMAT) X(address, BLOCK) X(applet, SCOPE) X(area, VOID) X(article, BLOCK) \
+    X(aside, BLOCK) X(b, FORMAT) X(base, HEAD | VOID) X(basefont, HEAD | VOID) \
+    X(bgsound, HEAD | VOID) X(big, FORMAT) X(blockquote, BLOCK) X(body, SPECIAL) \
+    X(br, VOID) X(button, SPECIAL) X(caption, SCOPE) X(center, BLOCK) X(code, FORMAT) \
+    X(col, VOID) X(colgroup, SPECIAL) X(dd, SPECIAL) X(del, PLAIN) X(details, BLOCK) \
+    X(dialog, BLOCK) X(dir, BLOCK) X(div, BLOCK) X(dl, BLOCK) X(dt, SPECIAL) \
+    X(em, FORMAT) X(embed, VOID) X(fieldset, BLOCK) X(figcaption, BLOCK) \
+    X(figure, BLOCK) X(font, FORMAT) X(footer, BLOCK) X(form, SPECIAL) X(frame, VOID) \
+    X(frameset, SPECIAL) X(h1, SPECIAL) X(h2, SPECIAL) X(h3, SPECIAL) X(h4, SPECIAL) \
+    X(h5, SPECIAL) X(h6, SPECIAL) X(head, SPECIAL) X(header, BLOCK) X(hgroup, BLOCK) \
+    X(hr, VOID) X(html, SCOPE) X(i, FORMAT) X(iframe, RAW) X(image, PLAIN) \
+    X(img, VOID) X(input, VOID) X(kbd, PLAIN) X(keygen, VOID) X(label, PLAIN) \
+    X(legend, PLAIN) X(li, SPECIAL) X(link, HEAD | VOID) X(listing, SPECIAL) \
+    X(main, BLOCK) X(marquee, SCOPE) X(math, PLAIN) X(menu, BLOCK) \
+    X(meta, HEAD | VOID) X(nav, BLOCK) X(nobr, FORMAT) X(noembed, RAW) \
+    X(noframes, HEAD | RAW) X(noscript, SPECIAL) X(object, SCOPE) X(ol, BLOCK) \
+    X(optgroup, PLAIN) X(option, PLAIN) X(p, SPECIAL) X(param, VOID) \
+    X(plaintext, SPECIAL) X(pre, SPECIAL) X(rb, PLAIN) X(rp, PLAIN) X(rt, PLAIN) \
+    X(rtc, PLAIN) X(ruby, PLAIN) X(s, FORMAT) X(samp, PLAIN) X(script, HEAD | RAW) \
+    X(search, BLOCK) X(section, BLOCK) X(select, SPECIAL) X(small, FORMAT) \
+    X(source, VOID) X(strike, FORMAT) X(strong, FORMAT) X(style, HEAD | RAW) \
+    X(sub, PLAIN) X(summary, BLOCK) X(sup, PLAIN) X(svg, PLAIN) X(table, SCOPE) \
+    X(tbody, SPECIAL) X(td, SCOPE) X(template, SCOPE) X(textarea, TEXT) \
+    X(tfoot, SPECIAL) X(th, SCOPE) X(thead, SPECIAL) X(title, HEAD | TEXT) \
+    X(tr, SPECIAL) X(track, VOID) X(tt, FORMAT) X(u, FORMAT) X(ul, BLOCK) \
+    X(var, PLAIN) X(video, PLAIN) X(wbr, VOID) X(xmp, RAW)
+/* clang-format on */
+
+enum html_tag {
+    HTML_TEXT,  /* no element: its name is the text */
+    HTML_OTHER, /* an element that is not in the list */
+#define X(name, flags) HTML_##name,
+    HTML_TAGS(X)
+#undef X
+    HTML_NOTE, /* no element: a comment, whose name is its text, or a doctype */
+};
+
+enum {
+    HTML_IS_PLAIN = 0,
+    HTML_IS_SPECIAL = 1,    /* 13.2.4.2 */
+    HTML_IS_FORMAT = 2,     /* formatting elements, the same */
+    HTML_IS_SCOPE = 4 | 1,  /* ends "in scope" */
+    HTML_IS_VOID = 8 | 1,   /* has no content */
+    HTML_IS_BLOCK = 16 | 1, /* a start tag ends a paragraph */
+    HTML_IS_HEAD = 32 | 1,  /* belongs into the head */
+    HTML_IS_RAW = 64 | 1,   /* content is text, without references */
+    HTML_IS_TEXT = 128 | 1, /* content is text, with references */
+};
+
+struct html_attr {
+    struct str name, value;
+    struct html_attr *next;
+};
+
+struct html_node {
+    enum html_tag tag;
+    bool foreign; /* of SVG or MathML */
+    bool math;    /* of MathML */
+    bool doctype; /* a note that is a doctype: attributes "public" and "system" */
+    struct str name;
+    struct html_attr *attrs;
+    struct html_node *parent, *first, *last, *next, *prev;
+    unsigned bid; /* free for who reads the tree; 0 */
+    unsigned mark;
+};
+
+/*
+ * The tree of UTF-8 text, which it borrows slices of: the html element. Memory is the
+ * arena's. NULL with e: LIMIT, the arena is full.
+ */
+struct html_node *html_parse(struct arena *a, struct str text, struct err *e);
+
+struct html_opts {
+    bool notes;         /* with comments and doctypes */
+    bool scripting;     /* the content of noscript is text */
+    struct str context; /* the text is this element's content (13.4); p NULL: a page */
+    bool foreign, math; /* of the context: as of a node */
+};
+
+/*
+ * The same in other ways, for tests and tools: the document, of which the html element
+ * is a child, or an element that has the content.
+ */
+struct html_node *html_parse_as(struct arena *a, struct str text,
+                                const struct html_opts *o, struct err *e);
+/* The value of an attribute; p NULL: it has none of that name. */
+struct str html_get(const struct html_node *n, const char *name);
+/* The next node in the order of the document, within top; NULL: that was the last. */
+struct html_node *html_after(const struct html_node *n, const struct html_node *top);
+/* The same, without what is inside of n. */
+struct html_node *html_past(const struct html_node *n, const struct html_node *top);
+/*
+ * Is there a character reference at the `&` s begins with? Its length, and its text
+ * appended to out (12 bytes of room are enough); 0: none. attr: within a value.
+ */
+size_t html_entity(struct str s, bool attr, struct buf *out);
+/* The HTML_IS_ flags of an element; 0 of others. */
+unsigned html_flags(enum html_tag tag);
+/* The element of a name in small letters; HTML_OTHER if it is not in the list. */
+enum html_tag html_tag_of(struct str name);
+
+#endif

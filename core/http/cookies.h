@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cookies of a client, in memory: RFC 6265 section 5, and of its later drafts what
+ * names promise (__Secure-, __Host-). Kept are COOKIES_MAX, of one host at most
+ * COOKIES_HOST_MAX; more push out the oldest. A domain of one label is no domain, so a
+ * whole ending of names gets none; longer endings are not known here.
+ */
+#ifndef OD_HTTP_COOKIES_H
+#define OD_HTTP_COOKIES_H
+
+#include "base/buf.h"
+
+#include <time.h>
+
+enum { COOKIES_MAX = 300, COOKIES_HOST_MAX = 60, COOKIE_BYTES_MAX = 4096 };
+
+struct cookies;
+
+struct cookies_where {
+    struct str host; /* of the request; any case */
+    struct str path; /* of its target, a query may follow */
+    bool secure;     /* https */
+};
+
+struct cookies *cookies_new(void);
+void cookies_free(struct cookies *c); /* NULL is fine */
+/* The value of a Set-Cookie field. False: it is not taken. */
+bool cookies_take(struct cookies *c, const struct cookies_where *w, struct str field,
+                  time_t now);
+/*
+ * Appends what a Cookie field is to say, longer paths first. 1; 0: nothing is to be
+ * said; -1: out is full, and unchanged.
+ */
+int cookies_say(const struct cookies *c, const struct cookies_where *w, time_t now,
+                struct buf *out);
+/* How many there are. */
+unsigned cookies_count(const struct cookies *c);
+/* A date as cookies have it (5.1.1). -1: it is none. */
+int cookies_date(struct str text, time_t *out);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An HTTP/1.1 client: one connection, one request after the other (RFC 9112).
+ *
+ * A struct httpc is embedded in its owner and takes a connected stream. An
+ * answer is told as on_head, on_body as it comes, on_done; interim answers
+ * (1xx) are passed over. Nothing is followed, repeated or decoded: redirects
+ * and the like are the owner's. With a status of 101, or 2xx to CONNECT, the
+ * answer is done at its head and the stream can be taken on (httpc_leave).
+ *
+ * Everything is bounded: the head by http.h, the body by what the owner takes
+ * (what it leaves stops the reading), the time without a byte by idle_ms.
+ */
+#ifndef OD_HTTP_HTTPC_H
+#define OD_HTTP_HTTPC_H
+
+#include "base/err.h"
+#include "http/http.h"
+#include "io/stream.h"
+
+struct httpc;
+
+/* Each callback may call anything here, httpc_release included. */
+struct httpc_events {
+    /* c->head is there, up to the next request. May be NULL. */
+    void (*on_head)(struct httpc *c);
+    /*
+     * A piece of the body; returns how much was taken, and httpc_more asks for
+     * the rest again. NULL: the body is dropped.
+     */
+    size_t (*on_body)(struct httpc *c, struct str piece);
+    /*
+     * Once for each request; the next one may be sent here. e NULL: the
+     * answer is whole. Else GONE: the connection ended before any of an answer
+     * came (one that was kept may just have been too old); IO: it ended within
+     * the answer; TIMEOUT; INVALID: this is not HTTP; LIMIT.
+     */
+    void (*on_done)(struct httpc *c, const struct err *e);
+};
+
+struct httpc_request {
+    const char *method;
+    struct str target; /* as it stands in the request line; CONNECT: HOST:PORT */
+    struct str host;   /* of the Host field */
+    struct str fields; /* more of them, made with httpc_add_field */
+    struct str body;   /* p NULL: none */
+};
+
+struct httpc {
+    struct stream s;
+    const struct httpc_events *ev;
+    int idle_ms;
+    int64_t heard_us;
+    struct timer timer;
+    struct task more;
+    struct buf text;       /* the head's bytes, which head points into */
+    struct http_head head; /* of the answer */
+    struct http_chunks chunks;
+    uint64_t left;  /* of a body with a length */
+    size_t waiting; /* bytes that were still to be sent at the last look */
+    struct err e;
+    uint8_t state, body, interims;
+    bool connect, bodiless, stalled, kept, over;
+    char host[128]; /* for errors */
+};
+
+/* Takes the stream. idle_ms: 0: LIMIT_HTTPC_IDLE_MS; negative: no limit. */
+void httpc_start(struct httpc *c, struct stream *take, int idle_ms,
+                 const struct httpc_events *ev);
+/*
+ * Queues a request, with Host, and Content-Length if there is a body or the
+ * method is one that has one. -1: BUSY: the answer before is not done; GONE: the
+ * connection is not to be used again; LIMIT: it does not fit the stream's out;
+ * INVALID: the target, host or method cannot be said.
+ */
+int httpc_send(struct httpc *c, const struct httpc_request *q, struct err *e);
+/* A line for httpc_request.fields. -1: out is full, or it cannot be said. */
+int httpc_add_field(struct buf *out, const char *name, struct str value);
+/* on_body can take more. */
+void httpc_more(struct httpc *c);
+/* The answer is done, and another request may follow on this connection. */
+bool httpc_is_kept(const struct httpc *c);
+/*
+ * After a 101, or a 2xx to CONNECT: the stream, with what came behind the head.
+ * To be called in on_done, or at least in the same turn.
+ */
+void httpc_leave(struct httpc *c, struct stream *to, const struct stream_events *ev);
+/* Cuts the connection; no callback follows. Idempotent, also when all zeros. */
+void httpc_release(struct httpc *c);
+
+#endif

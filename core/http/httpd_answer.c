@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers: whole, by pieces, or a file; and whether they arrived. */
+#include "http/httpd_own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- head ---- */
+
+static const char *date(struct httpd *d)
+{
+    time_t now = (time_t)(clock_wall_ms() / 1000);
+    if (now != d->date_at)
+        http_date(d->date, now);
+    d->date_at = now;
+    return d->date;
+}
+
+void req_header_add(struct req *r, const char *name, const char *value)
+{
+    size_t at = r->fields.n;
+    if (buf_addf(&r->fields, "%s: %s", name, value) < 0)
+        return;
+    for (size_t i = at; i < r->fields.n; i++) {
+        unsigned char b = (unsigned char)r->fields.p[i];
+        if (b < ' ' || b == 0x7f)
+            r->fields.p[i] = ' ';
+    }
+    if (buf_addz(&r->fields, "\r\n") < 0)
+        buf_truncate(&r->fields, at);
+}
+
+/* RFC 9110 6.4.1: these have no body, whatever is said. */
+static bool bodiless(int status)
+{
+    return status < 200 || status == 204 || status == 304;
+}
+
+static void put_head(struct req *r, int status, const char *type, int64_t length)
+{
+    struct conn *c = r->conn;
+    struct buf *out = &c->stream.out;
+    if (!r->body_over && !r->on_data)
+        r->discard = true; /* see give() in httpd_request.c */
+    if (!r->head.keep_alive || c->d->draining)
+        r->close = true;
+    /* The peer may or may not send a body that it was not told to send. */
+    if (r->head.expect && !r->body_over && !r->continued)
+        r->close = true;
+    r->begun = true;
+    r->head_only = str_eq(r->head.method, STR("HEAD")) || bodiless(status);
+    r->chunked = length < 0 && r->head.minor > 0 && !r->head_only;
+    if (length < 0 && r->head.minor == 0)
+        r->close = true;
+    r->sized = length >= 0;
+    r->out_left = r->sized ? (uint64_t)length : 0;
+    buf_addf(out, "HTTP/1.1 %d %s\r\nDate: %s\r\n", status, http_reason(status),
+             date(c->d));
+    if (type)
+        buf_addf(out, "Content-Type: %s\r\n", type);
+    if (length >= 0 && !bodiless(status))
+        buf_addf(out, "Content-Length: %lld\r\n", (long long)length);
+    else if (length < 0 && r->head.minor > 0)
+        buf_addz(out, "Transfer-Encoding: chunked\r\n");
+    if (r->close)
+        buf_addz(out, "Connection: close\r\n");
+    else if (r->head.minor == 0)
+        buf_addz(out, "Connection: keep-alive\r\n");
+    buf_adds(out, buf_str(&r->fields));
+    buf_addz(out, "\r\n");
+}
+
+/* The answer is over: a handler that goes is not told of anything any more. */
+static void over(struct req *r)
+{
+    struct conn *c = r->conn;
+    r->ended = true;
+    r->gone = NULL;
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+    if (r->receipt) {
+        list_add_tail(&c->receipts, &r->receipt->node);
+        list_del(&c->owing);
+        list_add_tail(&c->d->owing, &c->owing);
+    }
+    r->receipt = NULL;
+    stream_flush(&c->stream);
+    conn_answered(c);
+}
+
+void req_close_after(struct req *r) { r->close = true; }
+
+enum { HEAD_ROOM = 16 << 10 }; /* twice what a head's fields have */
+
+void req_answer(struct req *r, int status, const char *type, struct str body)
+{
+    struct buf *out = &r->conn->stream.out;
+    if (!r->head_only && body.n + HEAD_ROOM > buf_room(out)) {
+        log_error("an answer of %zu bytes does not fit", body.n);
+        status = 500;
+        type = "text/plain";
+        body = STR("The answer is larger than one answer can be.\n");
+        r->close = true;
+    }
+    put_head(r, status, type, (int64_t)body.n);
+    if (!r->head_only && buf_adds(out, body) < 0)
+        r->close = true; /* what was promised cannot be kept: the peer sees that */
+    over(r);
+}
+
+void req_answer_take(struct req *r, int status, const char *type, struct buf *take)
+{
+    if (buf_full(take)) { /* too long for its maximum, or there was no memory */
+        log_error("an answer could not be made");
+        req_answer(r, 500, "text/plain", STR("There is no memory for the answer.\n"));
+    } else {
+        req_answer(r, status, type, buf_str(take));
+    }
+    buf_release(take);
+}
+
+/* ---- by pieces ---- */
+
+void req_begin(struct req *r, int status, const char *type, int64_t length)
+{
+    put_head(r, status, type, length);
+    stream_flush(&r->conn->stream);
+}
+
+static void wait_room(struct conn *c)
+{
+    conn_wait(c, WAIT_WRITE);
+    stream_want_room(&c->stream);
+}
+
+size_t req_send(struct req *r, struct str bytes)
+{
+    struct conn *c = r->conn;
+    struct buf *out = &c->stream.out;
+    if (r->head_only)
+        return bytes.n;
+    /* One who takes it as fast as it comes is not the only one there is. */
+    if (out->n >= OUT_MARK || r->burst >= LIMIT_READ_PER_TURN) {
+        wait_room(c);
+        return 0;
+    }
+    size_t n = bytes.n < OUT_MARK ? bytes.n : OUT_MARK;
+    if (r->sized && n > r->out_left)
+        n = (size_t)r->out_left;
+    if (n == 0)
+        return bytes.n; /* more than was said is not sent */
+    if (r->chunked)
+        buf_addf(out, "%zx\r\n", n);
+    buf_add(out, bytes.p, n);
+    if (r->chunked)
+        buf_addz(out, "\r\n");
+    r->out_left -= r->sized ? n : 0;
+    r->burst += n;
+    stream_flush(&c->stream);
+    if (r->sized && r->out_left == 0)
+        return bytes.n;
+    if (n < bytes.n)
+        wait_room(c);
+    return n;
+}
+
+void req_on_room(struct req *r, void (*fn)(struct req *r, void *owner))
+{
+    r->on_room = fn;
+}
+
+void req_end(struct req *r)
+{
+    if (r->chunked && !r->head_only)
+        buf_addz(&r->conn->stream.out, "0\r\n\r\n");
+    if (r->out_left > 0 && !r->head_only)
+        r->close = true;
+    over(r);
+}
+
+void req_abort(struct req *r)
+{
+    struct conn *c = r->conn;
+    r->gone = NULL;
+    /* Without a length or chunks a mere end would look like the answer's. */
+    if (!r->chunked && !r->sized)
+        stream_break(&c->stream);
+    conn_close(c);
+}
+
+int req_upgrade(struct req *r, const char *protocol, struct stream *to,
+                const struct stream_events *ev)
+{
+    struct conn *c = r->conn;
+    if (!r->body_over || r->head.minor == 0 || !str_eq(r->head.method, STR("GET")))
+        return -1;
+    buf_addf(&c->stream.out,
+             "HTTP/1.1 101 Switching Protocols\r\nDate: %s\r\nConnection: Upgrade\r\n"
+             "Upgrade: %s\r\n",
+             date(c->d), protocol);
+    buf_adds(&c->stream.out, buf_str(&r->fields));
+    buf_addz(&c->stream.out, "\r\n");
+    r->gone = NULL;
+    stream_move(to, &c->stream, ev);
+    conn_close(c);
+    stream_flush(to);
+    return 0;
+}
+
+/* ---- files ---- */
+
+enum { FILE_STEP = 1 << 20, FILE_PIECE = 64 << 10 };
+
+/* By way of memory, as a layer needs it. As sendfile(2). */
+static ssize_t send_piece(struct req *r, size_t most)
+{
+    struct stream *s = &r->conn->stream;
+    size_t want = most < FILE_PIECE ? most : FILE_PIECE;
+    char *p = buf_reserve(&s->out, want);
+    ssize_t n = p ? pread(r->fd, p, want, r->fd_at) : -1;
+    if (n <= 0)
+        return n;
+    r->fd_at += n;
+    buf_commit(&s->out, (size_t)n);
+    stream_flush(s);
+    return n;
+}
+
+/*
+ * While the stream has nothing of its own to send: straight from the file, or as much
+ * as one may encrypt in a turn.
+ */
+static void send_file(struct req *r)
+{
+    struct conn *c = r->conn;
+    size_t turn = 0, most = c->stream.layer ? LIMIT_READ_PER_TURN : FILE_STEP;
+    stream_flush(&c->stream);
+    while (r->out_left > 0 && c->stream.out.n == 0 && turn < most) {
+        if (c->stream.errnum)
+            break; /* its end is on its way */
+        size_t want = r->out_left < FILE_STEP ? (size_t)r->out_left : FILE_STEP;
+        ssize_t n = c->stream.layer ? send_piece(r, want)
+                                    : sendfile(c->stream.io.fd, r->fd, &r->fd_at, want);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n <= 0) { /* the file became shorter, or the peer went */
+            req_abort(r);
+            return;
+        }
+        r->out_left -= (uint64_t)n;
+        turn += (size_t)n;
+    }
+    if (r->out_left == 0) {
+        over(r);
+        return;
+    }
+    wait_room(c);
+}
+
+/* RFC 9110 13.1.5: is the file still the one of which the peer has a part? */
+static bool if_range(const struct req *r, const char *etag, const char *modified)
+{
+    struct str v = req_header(r, "If-Range");
+    return !v.p || str_eq(v, str_of(etag)) || str_eq(v, str_of(modified));
+}
+
+void req_answer_file(struct req *r, int fd, const char *type)
+{
+    struct stat st;
+    char etag[64], modified[32], range[96];
+    uint64_t from = 0, n;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        req_fail(r, 500, "The file cannot be looked at, or is no regular file");
+        return;
+    }
+    snprintf(etag, sizeof(etag), "\"%llx-%llx-%llx\"", (unsigned long long)st.st_ino,
+             (unsigned long long)st.st_size,
+             (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
+                 (unsigned long long)st.st_mtim.tv_nsec);
+    http_date(modified, st.st_mtim.tv_sec);
+    n = (uint64_t)st.st_size;
+    int part = 0;
+    struct str asked = req_header(r, "Range");
+    if (asked.p && str_eq(r->head.method, STR("GET")) && if_range(r, etag, modified))
+        part = http_range(asked, n, &from, &n);
+    req_header_add(r, "Accept-Ranges", "bytes");
+    req_header_add(r, "ETag", etag);
+    req_header_add(r, "Last-Modified", modified);
+    if (part < 0) {
+        snprintf(range, sizeof(range), "bytes */%lld", (long long)st.st_size);
+        req_header_add(r, "Content-Range", range);
+        close(fd);
+        req_fail(r, 416, "The file has no such range");
+        return;
+    }
+    if (part > 0) {
+        snprintf(range, sizeof(range), "bytes %llu-%llu/%lld", (unsigned long long)from,
+                 (unsigned long long)(from + n - 1), (long long)st.st_size);
+        req_header_add(r, "Content-Range", range);
+    }
+    put_head(r, part > 0 ? 206 : 200, type, (int64_t)n);
+    r->fd = fd;
+    r->fd_at = (off_t)from;
+    if (r->head_only)
+        r->out_left = 0;
+    send_file(r);
+}
+
+/* ---- progress ---- */
+
+bool answer_whole(const struct conn *c)
+{
+    int why = 0;
+    socklen_t n = sizeof(why);
+    /* What a reset ends was not read to its end, though a half-close came first. */
+    return c->stream.io.fd >= 0 && c->stream.eof && answer_unsent(c) == 0 &&
+           getsockopt(c->stream.io.fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
+}
+
+void answer_room(struct conn *c)
+{
+    struct req *r = c->req;
+    if (!r || r->ended)
+        return;
+    r->burst = 0;
+    if (r->fd >= 0)
+        send_file(r);
+    else if (r->begun && r->on_room)
+        r->on_room(r, r->owner);
+}
+
+void req_on_delivered(struct req *r, void (*fn)(void *owner, bool whole), void *owner)
+{
+    r->receipt = xnew(struct receipt);
+    list_init(&r->receipt->node);
+    r->receipt->fn = fn;
+    r->receipt->owner = owner;
+}
+
+uint64_t answer_unsent(const struct conn *c)
+{
+    int left = 0;
+    if (c->stream.errnum)
+        return INT_MAX;
+    /*
+     * SIOCOUTQ by its other name: what the peer has not acknowledged. A unix
+     * socket's bytes are the peer's when they are written.
+     */
+    if (!c->unix_peer && ioctl(c->stream.io.fd, TIOCOUTQ, &left) < 0)
+        left = INT_MAX;
+    return c->stream.out.n + (uint64_t)left + (c->req ? c->req->out_left : 0);
+}
+
+void answer_receipts(struct conn *c, bool whole)
+{
+    list_del(&c->owing);
+    while (!list_empty(&c->receipts)) {
+        struct receipt *k = list_first(&c->receipts, struct receipt, node);
+        list_del(&k->node);
+        k->fn(k->owner, whole);
+        free(k);
+    }
+}
+
+/* Reset, or closed by both: what became of the last bytes, conn_close finds out. */
+static bool is_over(const struct conn *c)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof(info);
+    return !c->unix_peer &&
+           (getsockopt(c->stream.io.fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 ||
+            info.tcpi_state == TCP_CLOSE);
+}
+
+void req_settle(const struct req *r)
+{
+    struct list *owing = &r->conn->d->owing, all = LIST_INIT(all);
+    /* Whom a receipt is for may close any connection. */
+    while (!list_empty(owing)) {
+        struct list *first = owing->next;
+        list_del(first);
+        list_add_tail(&all, first);
+    }
+    while (!list_empty(&all)) {
+        struct conn *c = list_first(&all, struct conn, owing);
+        list_del(&c->owing);
+        list_add_tail(owing, &c->owing);
+        if (answer_unsent(c) == 0 && !is_over(c))
+            answer_receipts(c, true);
+    }
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files httpd*.c share. */
+#ifndef OD_HTTP_HTTPD_OWN_H
+#define OD_HTTP_HTTPD_OWN_H
+
+#include "http/httpd.h"
+
+enum {
+    IN_MAX = 64 << 10,      /* read ahead of one connection; holds a whole head */
+    OUT_MAX = 64 << 20,     /* a whole answer is queued at once */
+    OUT_MARK = 256 << 10,   /* of an answer by pieces */
+    DISCARD_MAX = 64 << 10, /* of a body that nobody wants, to keep the connection */
+    LINGER_MS = 2000,       /* without a byte of what a peer sends past its last answer */
+    LINGER_MAX_MS = 30000,  /* and with them: who sends all before it reads, reads then */
+    PARAMS_MAX = 4
+};
+
+/* What a connection waits for; each kind has one time limit, so one queue. */
+enum wait {
+    WAIT_NONE,
+    WAIT_IDLE,
+    WAIT_HEAD,
+    WAIT_BODY,
+    WAIT_WRITE,
+    WAIT_LINGER,
+    WAIT_GREET,
+    WAITS
+};
+
+/* Who wants to know that an answer has arrived. */
+struct receipt {
+    struct list node;
+    void (*fn)(void *owner, bool whole);
+    void *owner;
+};
+
+struct req {
+    struct conn *conn;
+    struct list node;      /* in the pool */
+    struct http_head head; /* points into text */
+    struct buf text, path, body, fields;
+    const struct http_front *front;
+    const struct route *route;
+    struct {
+        struct str name, value;
+    } params[PARAMS_MAX];
+    unsigned nparams;
+    /* The body */
+    struct http_chunks chunks;
+    uint64_t left; /* of one with a length */
+    size_t discarded;
+    bool body_over, body_told, discard, feeding;
+    size_t (*on_data)(struct req *r, struct str bytes, void *owner);
+    void (*on_body_end)(struct req *r, void *owner);
+    /* The answer */
+    bool begun, ended, sized, chunked, head_only, close;
+    bool continued;    /* 100 was said, or the body came without asking */
+    uint64_t out_left; /* of a length that was said (sized) */
+    size_t burst;      /* sent since there was room last */
+    int fd;            /* what req_answer_file sends; -1 */
+    off_t fd_at;
+    void (*on_room)(struct req *r, void *owner);
+    void *owner;
+    void (*gone)(struct req *r, void *owner);
+    struct receipt *receipt; /* owned until the answer has ended */
+};
+
+struct conn {
+    struct httpd *d;
+    struct list node;  /* of all */
+    struct list queue; /* of those that wait for the same */
+    int64_t since_ms;
+    enum wait wait;
+    struct stream stream;
+    struct req *req;      /* in progress */
+    struct list receipts; /* answers that may still be on their way */
+    struct list owing;    /* of those that have such */
+    struct task next;
+    bool closed, unix_peer;
+    bool last;          /* the last answer is on its way; nothing is read */
+    size_t parsed;      /* bytes of stream.in that were no whole head */
+    int64_t lingers_ms; /* since when */
+    uint64_t unsent;    /* when WAIT_WRITE began */
+};
+
+struct listener {
+    struct list node;
+    struct httpd *d;
+    struct io io;
+    bool unix_peer;
+    httpd_under_fn under; /* NULL: nothing is between */
+    void *arg;            /* of under */
+};
+
+struct httpd {
+    struct loop *loop;
+    struct httpd_config c;
+    struct list listeners, conns, pool;
+    unsigned nconns, pooled;
+    struct list owing; /* connections with receipts */
+    struct list waits[WAITS];
+    unsigned greeting;   /* in WAIT_GREET */
+    int64_t said_s;      /* the second in which the log heard of refused ones */
+    unsigned said, held; /* how many in it, and how many it did not hear of */
+    int wait_ms[WAITS];
+    struct timer timer;
+    struct task paused; /* accept again, when a connection has gone */
+    struct timer again; /* the same, when none has */
+    int spare;          /* a descriptor for saying that there are none */
+    bool draining, complained;
+    void (*drained)(void *arg);
+    void *drained_arg;
+
+    time_t date_at;
+    char date[32];
+};
+
+/* httpd.c */
+/* Takes fd; l: where it came from, or NULL. NULL: there can be none, with errno. */
+struct conn *conn_open(struct httpd *d, int fd, bool unix_peer, const struct listener *l);
+void conn_wait(struct conn *c, enum wait w);
+void conn_close(struct conn *c);
+/* The answer is complete and queued. */
+void conn_answered(struct conn *c);
+/* The last answer is on its way: nothing more is read but to see the peer's end. */
+void conn_finish(struct conn *c);
+
+/* httpd_accept.c */
+void accept_close(struct httpd *d);
+void accept_on_paused(struct task *t);
+
+/* httpd_request.c */
+/* Looks at what has come: heads, bodies; a bounded number of them a turn. */
+void conn_process(struct conn *c);
+/* Answers what could not be parsed, as the last on this connection. */
+void conn_refuse(struct conn *c, const struct http_error *e);
+void req_give_up(struct req *r, int status, const char *text);
+/* An error of ours, in the front's words. */
+void req_fail(struct req *r, int status, const char *text);
+/* Back into the pool, or req_destroy. */
+void req_free(struct httpd *d, struct req *r);
+void req_destroy(struct req *r);
+
+/* httpd_answer.c */
+/* There is room in the stream again: goes on with what is being sent. */
+void answer_room(struct conn *c);
+/* All answers that were sent on this connection: did they arrive? */
+void answer_receipts(struct conn *c, bool whole);
+/* Bytes of an answer that are not the peer's yet. */
+uint64_t answer_unsent(const struct conn *c);
+/* The peer has read all of it and has closed in order. */
+bool answer_whole(const struct conn *c);
+
+#endif

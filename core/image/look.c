@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What layers have on the way to the binary's place (image-spec, "layer").
+ *
+ * The new layer has an entry for each folder on its way, which must be as it was:
+ * an engine that finds none makes one of its own permissions, and one where the
+ * image has a link would hide what lies behind that. So every layer's names are
+ * read, from the first to the last, and a few paths are kept up to date. Where a
+ * folder turns out to be a link, the place is another one, and it begins again.
+ *
+ * In plain layers one goes from name to name; compressed ones must be unpacked, which
+ * takes ten times as long as all the rest. So there is a limit for those.
+ */
+#include "archive/zip_gz.h"
+#include "base/xalloc.h"
+#include "image/own.h"
+#include "os/self.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BLOCK = 64 << 10, LINKS_MAX = 8, MAGIC = 4 };
+
+/* ---- the bytes of a layer ---- */
+
+struct bytes {
+    const struct image_file *file;
+    uint64_t at;
+    struct gunzip *gz; /* owned; NULL: it is plain */
+};
+
+bool look_is_gzip(const struct image_file *layer)
+{
+    unsigned char m[MAGIC];
+    struct err e;
+    return image_file_read(layer, 0, m, MAGIC, &e) >= 2 && m[0] == 0x1f && m[1] == 0x8b;
+}
+
+/* RFC 8878, section 3.1.1, and the skippable frames that may come first. */
+static bool is_zstd(const struct image_file *layer)
+{
+    unsigned char m[MAGIC];
+    struct err e;
+    if (image_file_read(layer, 0, m, MAGIC, &e) != MAGIC)
+        return false;
+    return (m[0] == 0x28 && m[1] == 0xb5 && m[2] == 0x2f && m[3] == 0xfd) ||
+           ((m[0] & 0xf0) == 0x50 && m[1] == 0x2a && m[2] == 0x4d && m[3] == 0x18);
+}
+
+static ssize_t packed_read(void *arg, void *p, size_t n, struct err *e)
+{
+    struct bytes *b = arg;
+    ssize_t got = image_file_read(b->file, b->at, p, n, e);
+    if (got > 0)
+        b->at += (uint64_t)got;
+    return got;
+}
+
+static ssize_t bytes_read(void *arg, void *p, size_t n, struct err *e)
+{
+    struct bytes *b = arg;
+    return b->gz ? gunzip_read(b->gz, p, n, e) : packed_read(b, p, n, e);
+}
+
+static int bytes_init(struct bytes *b, const struct image_file *file, struct err *e)
+{
+    *b = (struct bytes){.file = file};
+    if (look_is_gzip(file) && !(b->gz = gunzip_new(packed_read, b, e)))
+        return -1;
+    return 0;
+}
+
+static int bytes_skip(void *arg, uint64_t n, struct err *e)
+{
+    struct bytes *b = arg;
+    (void)e;
+    b->at = n > INT64_MAX - b->at ? INT64_MAX : b->at + n;
+    return 0;
+}
+
+int look_hash(const struct image_file *layer, struct hash *h, struct err *e)
+{
+    struct bytes b;
+    char *block = xcalloc(1, BLOCK);
+    ssize_t n = -1;
+    if (bytes_init(&b, layer, e) == 0) {
+        while ((n = bytes_read(&b, block, BLOCK, e)) > 0)
+            hash_add(h, str_n(block, (size_t)n));
+    }
+    gunzip_free(b.gz);
+    free(block);
+    return (int)n;
+}
+
+/* ---- paths ---- */
+
+/* Without slashes and `.` at either end. -1: `..` in it, or too long. */
+static int clean(struct str name, char out[LOOK_PATH_MAX + 1], bool *too_long)
+{
+    size_t n = 0;
+    *too_long = false;
+    while (name.n > 0) {
+        struct str part = str_cut(&name, '/');
+        if (str_eq(part, STR("..")))
+            return -1;
+        if (!part.n || str_eq(part, STR(".")))
+            continue;
+        *too_long = *too_long || n + part.n + 1 > LOOK_PATH_MAX;
+        if (*too_long)
+            continue;
+        if (n)
+            out[n++] = '/';
+        memcpy(out + n, part.p, part.n);
+        n += part.n;
+    }
+    out[n] = 0;
+    return 0;
+}
+
+/* Whether path is below dir; "" is above all. */
+static bool is_below(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+    return n == 0 ? *path != 0 : strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+static int set_parts(struct look *l, const char *dest, struct err *e)
+{
+    struct str rest = str_of(dest);
+    *l = (struct look){.packed_max = l->packed_max};
+    char path[LOOK_PATH_MAX + 1] = "";
+    size_t n = 0;
+    while (rest.n > 0) {
+        struct str part = str_cut(&rest, '/');
+        if (!part.n || str_eq(part, STR(".")))
+            continue;
+        if (l->parts_n == LOOK_DEPTH || n + part.n + 1 > LOOK_PATH_MAX ||
+            str_eq(part, STR("..")))
+            return err_set(e, ERR_INVALID, "%.200s is no place for a program: %s", dest,
+                           "it is too long, or has .. in it");
+        if (n)
+            path[n++] = '/';
+        memcpy(path + n, part.p, part.n);
+        n += part.n;
+        path[n] = 0;
+        memcpy(l->parts[l->parts_n++].path, path, n + 1);
+    }
+    return l->parts_n ? 0
+                      : err_set(e, ERR_INVALID, "%.200s is no place for a program", dest);
+}
+
+/* ---- a layer ---- */
+
+static void forget(struct look_part *p)
+{
+    p->kind = LOOK_NOTHING;
+    p->ours = false;
+}
+
+/* What was at path is gone: with it what was below, in lower layers only or in all. */
+static void remove_at(struct look *l, const char *path, bool itself, bool below,
+                      unsigned layer)
+{
+    for (unsigned i = 0; i < l->parts_n; i++) {
+        struct look_part *p = &l->parts[i];
+        if (p->layer <= layer && ((itself && strcmp(p->path, path) == 0) ||
+                                  (below && is_below(p->path, path))))
+            forget(p);
+    }
+}
+
+static enum look_kind kind_of(enum tar_type type)
+{
+    return type == TAR_FOLDER    ? LOOK_FOLDER
+           : type == TAR_SYMLINK ? LOOK_SYMLINK
+                                 : LOOK_FILE;
+}
+
+static int set_part(struct look_part *p, struct tar_reader *r, const struct tar_entry *x,
+                    unsigned layer, struct err *e)
+{
+    bool ours = false;
+    if (x->type == TAR_FILE && !x->sparse) {
+        char page[SELF_MARK_IN];
+        size_t have = 0;
+        ssize_t n;
+        while (have < sizeof(page) &&
+               (n = tar_read(r, page + have, sizeof(page) - have, e)) != 0) {
+            if (n < 0)
+                return -1;
+            have += (size_t)n;
+        }
+        ours = self_has_mark(page, have);
+    }
+    p->kind = kind_of(x->type);
+    p->ours = ours;
+    p->layer = layer;
+    p->mode = x->mode;
+    p->uid = x->uid;
+    p->gid = x->gid;
+    p->mtime = x->mtime;
+    /* Too long a target is no link to follow: its end is missing, and it leads nowhere.
+     */
+    snprintf(p->link, sizeof(p->link), "%.*s", STR_ARG(x->link));
+    return 0;
+}
+
+/* Folders that are there because something is in them. */
+static void imply(struct look *l, const char *path, unsigned layer)
+{
+    for (unsigned i = 0; i < l->parts_n; i++) {
+        struct look_part *p = &l->parts[i];
+        if (p->kind != LOOK_NOTHING || !is_below(path, p->path))
+            continue;
+        p->kind = LOOK_FOLDER;
+        p->layer = layer;
+        p->mode = 0755;
+        p->uid = p->gid = 0;
+        p->mtime = 0;
+    }
+}
+
+/* "layer": deleted files are entries with a prefix, of no content. */
+static int take_entry(struct look *l, struct tar_reader *r, const struct tar_entry *x,
+                      unsigned layer, struct err *e)
+{
+    char path[LOOK_PATH_MAX + 1];
+    bool too_long;
+    if (clean(x->name, path, &too_long) < 0)
+        return err_set(e, ERR_DENIED, "its entry %.200s leads out of the image",
+                       x->name.p);
+    if (too_long)
+        return 0; /* none of those that we look for */
+    char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    if (strcmp(base, ".wh..wh..opq") == 0) {
+        *(slash ? slash : path) = 0;
+        if (layer > 0)
+            remove_at(l, path, false, true, layer - 1);
+        return 0;
+    }
+    if (strncmp(base, ".wh.", 4) == 0) {
+        memmove(base, base + 4, strlen(base + 4) + 1);
+        remove_at(l, path, true, true, layer);
+        return 0;
+    }
+    if (*path && x->type != TAR_FOLDER)
+        remove_at(l, path, false, true, layer);
+    for (unsigned i = 0; i < l->parts_n; i++) {
+        if (strcmp(l->parts[i].path, path) == 0)
+            return set_part(&l->parts[i], r, x, layer, e);
+    }
+    imply(l, path, layer);
+    return 0;
+}
+
+static int look_at(struct look *l, const struct image_file *file, unsigned layer,
+                   struct err *e)
+{
+    if (is_zstd(file)) {
+        l->blind = true;
+        return 0;
+    }
+    struct bytes b;
+    struct tar_entry x;
+    int rc = bytes_init(&b, file, e);
+    struct tar_source source = {bytes_read, b.gz ? NULL : bytes_skip, &b};
+    struct tar_reader *r = tar_reader_new(&source);
+    while (rc >= 0 && (rc = tar_next(r, &x, e)) > 0)
+        rc = take_entry(l, r, &x, layer, e);
+    tar_reader_free(r);
+    gunzip_free(b.gz);
+    return rc;
+}
+
+/* ---- all of them ---- */
+
+static int look_once(struct look *l, const struct image_file *layers, unsigned n,
+                     struct err *e)
+{
+    uint64_t left = l->packed_max;
+    for (unsigned i = 0; i < n; i++) {
+        struct err why = ERR_INIT;
+        if (layers[i].fd < 0)
+            l->blind = true; /* it is elsewhere */
+        else if (look_is_gzip(&layers[i]) && layers[i].size > left)
+            l->blind = l->skipped = true;
+        else if (look_at(l, &layers[i], i, &why) < 0)
+            return err_set(e, why.code, "layer %u of %u: %.400s", i + 1, n, why.text);
+        else if (layers[i].fd >= 0 && look_is_gzip(&layers[i]))
+            left -= layers[i].size;
+    }
+    return 0;
+}
+
+/* The place if parts[i] is a link: its target and what comes after. */
+static int through(const struct look *l, unsigned i, char out[], size_t size)
+{
+    const char *link = l->parts[i].link;
+    const char *rest = l->parts[l->parts_n - 1].path + strlen(l->parts[i].path);
+    char dir[LOOK_PATH_MAX + 1] = "";
+    if (*link != '/' && i > 0)
+        memcpy(dir, l->parts[i - 1].path, strlen(l->parts[i - 1].path) + 1);
+    while (*link && *link != '/' && strncmp(link, "..", 2) == 0 &&
+           (link[2] == '/' || !link[2])) {
+        char *slash = strrchr(dir, '/');
+        *(slash ? slash : dir) = 0;
+        link += link[2] ? 3 : 2;
+        while (*link == '/')
+            link++;
+    }
+    int n = snprintf(out, size, "/%s/%s%s", dir, link, rest);
+    return n < 0 || (size_t)n >= size ? -1 : 0;
+}
+
+int look_for(struct look *l, const char *dest, const struct image_file *layers,
+             unsigned n, struct err *e)
+{
+    char place[2 * LOOK_PATH_MAX];
+    snprintf(place, sizeof(place), "%s", dest);
+    for (int links = 0; links <= LINKS_MAX; links++) {
+        unsigned i = 0;
+        if (set_parts(l, place, e) < 0 || look_once(l, layers, n, e) < 0)
+            return -1;
+        while (i + 1 < l->parts_n && l->parts[i].kind != LOOK_SYMLINK &&
+               l->parts[i].kind != LOOK_FILE)
+            i++;
+        if (i + 1 == l->parts_n)
+            return 0;
+        if (l->parts[i].kind == LOOK_FILE)
+            return err_set(e, ERR_EXISTS,
+                           "the image has a file at /%.200s, where %.200s is to be",
+                           l->parts[i].path, dest);
+        if (through(l, i, place, sizeof(place)) < 0)
+            break;
+    }
+    return err_set(e, ERR_INVALID, "%.200s leads through too many links in the image",
+                   dest);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of image.h know of each other. */
+#ifndef OD_IMAGE_OWN_H
+#define OD_IMAGE_OWN_H
+
+#include "archive/tar_read.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "image/image.h"
+
+enum {
+    IMAGE_NAME_MAX = 1024,      /* of a file in an archive: blobs/sha256/… has 77 */
+    IMAGE_JSON_MAX = 4 << 20,   /* what registries take for a manifest */
+    IMAGE_LAYERS_MAX = 512,     /* engines stop at 128 */
+    IMAGE_IMAGES_MAX = 1024,    /* in one archive */
+    IMAGE_BINARY_MAX = 64 << 20 /* bytes */
+};
+
+/* ---- where images come from: box.c ---- */
+
+struct image_box;
+
+/* A part of a file; borrows the descriptor unless `own`. */
+struct image_file {
+    int fd;
+    bool own;
+    uint64_t at, size;
+};
+
+void image_file_close(struct image_file *f);
+/* At most n bytes from `from` on: how many, 0 at the end, -1 with e. */
+ssize_t image_file_read(const struct image_file *f, uint64_t from, void *p, size_t n,
+                        struct err *e);
+
+/* A file by itself, or standard input as "-"; the caller closes it. */
+int image_file_open(const char *path, struct image_file *out, struct err *e);
+
+/* "-" is standard input; what cannot be sought is copied to a nameless file first. */
+struct image_box *image_box_open(const char *path, struct err *e);
+void image_box_close(struct image_box *b); /* NULL is fine */
+bool image_box_is_folder(const struct image_box *b);
+/*
+ * The file of that name, links in an archive followed, none in a folder. 1; 0:
+ * there is none; -1 with e. real: its own name, if not NULL.
+ */
+int image_box_find(struct image_box *b, struct str name, struct image_file *out,
+                   char real[IMAGE_NAME_MAX + 1], struct err *e);
+/* A small file whole. Absent is an error unless `maybe`: then 0; otherwise 1. */
+int image_box_text(struct image_box *b, const char *name, bool maybe, struct buf *out,
+                   struct err *e);
+
+/* ---- where they go: out.c ---- */
+
+struct image_out;
+
+struct image_out *image_out_open(const char *path, bool folder, bool force,
+                                 const char *token, struct err *e);
+/* Removes what was not finished. NULL is fine. */
+void image_out_close(struct image_out *o);
+bool image_out_has(const struct image_out *o, const char *name);
+/* Files, once each: a second one of a name is left out. hash: may be NULL. */
+int image_out_text(struct image_out *o, const char *name, struct str text, struct err *e);
+int image_out_copy(struct image_out *o, const char *name, const struct image_file *f,
+                   struct hash *hash, struct err *e);
+/* Puts it in its place. */
+int image_out_finish(struct image_out *o, struct err *e);
+
+/* ---- what is in layers: look.c ---- */
+
+enum { LOOK_DEPTH = 16, LOOK_PATH_MAX = 1024 };
+
+enum look_kind { LOOK_NOTHING, LOOK_FOLDER, LOOK_SYMLINK, LOOK_FILE };
+
+/* A folder on the way to the binary, or the binary, as the layers leave it. */
+struct look_part {
+    char path[LOOK_PATH_MAX + 1]; /* without a slash at the beginning */
+    enum look_kind kind;
+    bool ours; /* an od */
+    unsigned layer;
+    mode_t mode;
+    uint64_t uid, gid;
+    int64_t mtime;
+    char link[LOOK_PATH_MAX + 1];
+};
+
+struct look {
+    struct look_part parts[LOOK_DEPTH]; /* the last one is the binary */
+    unsigned parts_n;
+    uint64_t packed_max; /* given: no more bytes of compressed layers are read */
+    bool blind;          /* there are layers that were not read */
+    bool skipped;        /* packed_max is why */
+};
+
+/*
+ * Where `dest` is in an image of these layers, links followed. -1 with e: damaged
+ * layers, names that lead out, a file where a folder is needed.
+ */
+int look_for(struct look *l, const char *dest, const struct image_file *layers,
+             unsigned n, struct err *e);
+/* The layer's bytes, unpacked if it is gzip. */
+int look_hash(const struct image_file *layer, struct hash *h, struct err *e);
+bool look_is_gzip(const struct image_file *layer);
+
+/* ---- one image: change.c ---- */
+
+struct change_result {
+    bool changed; /* false: it has this od already, and all is as it was */
+    char config[IMAGE_HEX + 1], layer[IMAGE_HEX + 1];
+    uint64_t config_size, layer_size;
+};
+
+struct change {
+    const struct image_spec *spec;
+    struct image_out *out;
+    bool oci;   /* files are called blobs/sha256/HEX */
+    bool gzip;  /* the new layer is compressed */
+    bool alone; /* nothing else is in the image: it is an od to be run */
+};
+
+/* The binary for it, NULL: none. */
+const struct image_binary *change_binary(const struct image_spec *s,
+                                         const struct json *config);
+/* "linux/amd64", cut to what fits; for sentences. */
+void change_platform(const struct json *config, char out[64]);
+/* Writes the new layer and the new config; config is changed. */
+int change_image(const struct change *c, struct json *config,
+                 const struct image_binary *binary, const struct image_file *layers,
+                 unsigned n, struct change_result *r, struct err *e);
+void change_name(bool oci, const char *hex, const char *suffix,
+                 char out[IMAGE_NAME_MAX + 1]);
+
+void image_hex(const uint8_t *digest, char out[IMAGE_HEX + 1]);
+void image_sha256(struct str bytes, char out[IMAGE_HEX + 1]);
+void image_say(const struct image_spec *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- walks over an index, for adding and for showing: walk.c ---- */
+
+/* Descriptors: image-spec, "descriptor". */
+struct image_ref {
+    struct str type;
+    char hex[IMAGE_HEX + 1];       /* of a sha256, else empty */
+    char name[IMAGE_NAME_MAX + 1]; /* blobs/ALGORITHM/DIGITS */
+    uint64_t size;
+};
+
+int image_ref_of(const struct json *descriptor, struct image_ref *r, struct err *e);
+/* The blob parsed; size and digest are checked. 0: it is not there; 1; -1. */
+int image_ref_json(struct image_box *b, const struct image_ref *r, struct json **out,
+                   struct err *e);
+bool image_type_is_index(struct str type);
+bool image_type_is_manifest(struct str type);
+bool image_type_is_config(struct str type);
+bool image_is_attestation(const struct json *descriptor);
+/* The layers' files of an OCI manifest; absent ones with an address: fd -1. */
+int image_layers_of(struct image_box *b, const struct json *manifest,
+                    struct image_file *out, unsigned *n, struct err *e);
+/* The same for an entry of docker's manifest.json; names: their own, may be NULL. */
+int image_docker_layers(struct image_box *b, const struct json *entry,
+                        struct image_file *out, char (*names)[IMAGE_NAME_MAX + 1],
+                        unsigned *n, struct err *e);
+int image_docker_config(struct image_box *b, const struct json *entry,
+                        char name[IMAGE_NAME_MAX + 1], struct json **out, struct err *e);
+void image_files_close(struct image_file *files, unsigned n);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One request to the server, carried to its result over as many connections as
+ * that takes.
+ *
+ *   sending ──► waiting ──'R'──► done
+ *      ▲           │ the connection ends
+ *      └── lost ◄──┘ (CALL_LOST_MS in all, growing pauses) ──► failed
+ *
+ * The request goes out again under the same id with the offset that is wanted
+ * next, input is kept until the server has accepted it, and output that came
+ * twice is dropped: the caller sees each byte once and one result. (Offsets may
+ * jump: a session's own marks lie between the bytes that it shows.) What hangs
+ * is noticed: the server keeps the limits of a request, and the call gives up
+ * CALL_GUARD_MS after they should have passed. A server that answers and dies,
+ * again and again, without output or input getting on, counts as lost. One that
+ * has never sent a frame, and ends each connection, is given up after CALL_FIRST_MS;
+ * one that keeps a connection and is silent is asked how it is after CALL_SILENT_MS,
+ * and given up if it does not answer that within CALL_ASKED_MS.
+ */
+#ifndef OD_IPC_CALL_H
+#define OD_IPC_CALL_H
+
+#include "ipc/client.h"
+
+#define CALL_LOST_MS 60000
+#define CALL_GUARD_MS 5000
+#define CALL_FIRST_MS 10000
+#define CALL_SILENT_MS 10000
+#define CALL_ASKED_MS 20000
+
+struct call;
+
+/* Any may be NULL. */
+struct call_events {
+    /*
+     * Output; error: a process's error output. -1 with errno ends the call
+     * with that reason.
+     */
+    int (*on_output)(struct call *c, bool error, struct str bytes);
+    void (*on_note)(struct call *c, const struct json *note);
+    void (*on_signal)(struct call *c, int signo);
+    /*
+     * What was read from input, before it is sent: returns how much of it is.
+     * n is 0 at the end of input, which is passed on unless the call leaves.
+     */
+    size_t (*on_input)(struct call *c, const char *p, size_t n);
+};
+
+/* Embedded in its user, who finds itself by container_of. */
+struct call {
+    /* Set after call_init; all borrowed. */
+    struct client *client;
+    const struct json *request; /* without an id */
+    const struct call_events *ev;
+    int input;         /* becomes the command's standard input; -1: none */
+    int signals;       /* a pipe of signal numbers, one byte each; -1: none */
+    int64_t limit_ms;  /* what the request asks for; 0: no limit */
+    int64_t idle_ms;
+
+    /* The call's own. */
+    char id[33];
+    struct call_stream {
+        bool known;
+        uint64_t next;
+    } out[2];
+    struct buf kept;       /* input from kept_at on that is not yet accepted */
+    uint64_t kept_at, sent;
+    bool input_ended, end_sent;
+    bool started;          /* the command runs: the idle limit counts */
+    bool left;
+    int64_t began, heard;  /* clock_ms */
+    int64_t leave_at;      /* 0: never */
+    int64_t lost_at;       /* 0: never, or it got on since */
+    int64_t connected_at;
+    bool answered;         /* on this connection */
+    bool answered_ever;
+    bool asked;            /* how the server is; once a connection */
+    int64_t retry_at;
+    int pause_ms;
+    struct json *result;
+};
+
+void call_init(struct call *c, struct client *client, const struct json *request,
+               const struct call_events *ev);
+void call_release(struct call *c);
+
+/*
+ * The result, which the caller frees. NULL and e: CANCELLED after call_leave;
+ * TIMEOUT: the server kept silent over its limit; GONE: the connection or the
+ * server was lost for good; or what on_output met.
+ */
+struct json *call_run(struct call *c, struct err *e);
+/*
+ * From a callback: stop waiting in ms milliseconds unless the result comes
+ * first. What was started goes on.
+ */
+void call_leave(struct call *c, int64_t ms);
+/* From a callback: sends a frame of JSON within this call ('Z'). */
+void call_send(struct call *c, char type, const struct json *j);
+/*
+ * From on_output: writes all of it to fd and deals with signals meanwhile.
+ * -1 with errno; ECANCELED: a signal made the call leave.
+ */
+int call_write(struct call *c, int fd, struct str bytes);
+
+/* The whole of a small request: opens a connection, at most ms milliseconds. */
+struct json *call_simple(const char *socket, const struct json *request,
+                         int64_t ms, struct err *e);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Connecting, and starting the server when there is none.
+ *
+ * A server that is started says so in one line on a pipe, "ready" or "error
+ * SENTENCE", after others about what it listens on, so nobody polls or sleeps.
+ * The pipe is its standard output, for the only way to start a child hands over
+ * three descriptors. When two clients start one each, the loser's server reports
+ * an error and both clients find the winner's: after any error the socket is
+ * tried once more.
+ */
+#include "ipc/client.h"
+
+#include "base/called.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "os/null.h"
+#include "os/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define READ_SIZE (64u << 10)
+#define START_WAIT_MS 30000 /* a loaded machine's, not a good one's */
+#define START_WORDS 4096    /* bytes that a failing server gets to explain it */
+
+/*
+ * The file that we are. Its real name, which process lists show, unless it was
+ * replaced since; then the link, which leads to the old one as long as we run.
+ */
+static const char *own_file(char *space, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", space, size - 1);
+    if (n > 0) {
+        space[n] = '\0';
+        if (access(space, X_OK) == 0)
+            return space;
+        return "/proc/self/exe";
+    }
+    return (const char *)(uintptr_t)getauxval(AT_EXECFN);
+}
+
+static int start_server(const char *socket, pid_t *pid, int *report, int *words,
+                        struct err *e)
+{
+    char self[4096], seconds[16];
+    const char *file = own_file(self, sizeof(self));
+    if (!file)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot start a server: the name of this program is not known");
+    snprintf(seconds, sizeof(seconds), "%d", LIMIT_IDLE_EXIT_S);
+    const char *argv[] = {"od", "serve", "--daemon", "--idle-exit", seconds,
+                          "--ready-fd", "1", socket ? "--socket" : NULL, socket,
+                          NULL};
+    int p[2];
+    if (pipe2(p, O_CLOEXEC) < 0)
+        return err_sys(e, errno, "cannot start a server");
+    int null = null_open();
+    struct spawn s = {
+        .path = file,
+        .argv = (char *const *)(uintptr_t)argv,
+        .envp = environ,
+        .fds = {null < 0 ? p[0] : null, p[1], p[1]},
+    };
+    int got = spawn_start(&s, pid, report);
+    if (got < 0)
+        err_sys(e, errno, "cannot start a server");
+    if (null >= 0)
+        close(null);
+    close(p[1]);
+    *words = p[0];
+    if (got < 0)
+        close(p[0]);
+    return got;
+}
+
+/* The line that decides, or end of file. 0: ready; -1 and e. */
+static int await_ready(int fd, struct err *e)
+{
+    int64_t deadline = clock_ms() + START_WAIT_MS;
+    char text[START_WORDS];
+    struct str last = {"it said nothing", 15};
+    size_t have = 0, done = 0;
+    for (;;) {
+        const char *end = memchr(text + done, '\n', have - done);
+        if (end) {
+            struct str line = str_n(text + done, (size_t)(end - text) - done);
+            done += line.n + 1;
+            if (str_eq(line, STR("ready")))
+                return 0;
+            bool final = str_starts(line, STR("error "));
+            if (!str_starts(line, STR("listening ")))
+                last = final ? str_sub(line, 6, line.n) : line;
+            if (final)
+                return err_set(e, ERR_IO, "cannot start a server: %.*s", STR_ARG(last));
+            continue;
+        }
+        int64_t left = deadline - clock_ms();
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int n = left > 0 ? poll(&p, 1, (int)left) : 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return err_set(e, ERR_TIMEOUT,
+                           "started a server, but it was not ready within %d s",
+                           START_WAIT_MS / 1000);
+        ssize_t got = have < sizeof(text)
+                          ? read(fd, text + have, sizeof(text) - have) : 0;
+        if (got <= 0)
+            return err_set(e, ERR_IO, "started a server, but it ended: %.*s",
+                           STR_ARG(last));
+        have += (size_t)got;
+    }
+}
+
+/* The exec itself failed when the report holds anything. */
+static int await_exec(int report, struct err *e)
+{
+    struct spawn_failure f;
+    ssize_t n;
+    do
+        n = read(report, &f, sizeof(f));
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)sizeof(f))
+        return err_sys(e, f.errnum, "cannot start a server");
+    return 0;
+}
+
+static int start_and_wait(const char *socket, struct err *e)
+{
+    pid_t pid = -1;
+    int report = -1, words = -1;
+    if (start_server(socket, &pid, &report, &words, e) < 0)
+        return -1;
+    int ok = await_exec(report, e);
+    if (ok == 0)
+        ok = await_ready(words, e);
+    close(report);
+    close(words);
+    /* What was started leaves a daemon behind and ends; if not, init reaps it. */
+    waitpid(pid, NULL, WNOHANG);
+    return ok;
+}
+
+/* Is there a folder for a socket at this path? An abstract one needs none. */
+static bool has_folder(const char *path)
+{
+    char dir[SOCKPATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    if (path[0] == '@' || n == 0 || n >= sizeof(dir))
+        return n < sizeof(dir);
+    memcpy(dir, path, n);
+    dir[n] = 0;
+    return access(dir, X_OK) == 0;
+}
+
+/* No server is there, and none was started, as it was asked for: how to start it. */
+static int not_started(const char *where, struct err *e)
+{
+    bool path = where[0] == '@' || strchr(where, '/');
+    struct err why = *e;
+    return err_set(e, why.code, "%s; %s --daemon --%s %s starts it", why.text,
+                   called("serve").z, path ? "socket" : "name", where);
+}
+
+int client_open(struct client *c, const char *where, bool start, struct err *e)
+{
+    char space[SOCKPATH_MAX];
+    *c = (struct client){
+        .fd = -1,
+        .in = BUF_INIT(FRAME_MAX + FRAME_HEAD + READ_SIZE),
+        .out = BUF_INIT(FRAME_MAX + FRAME_HEAD + 2 * FRAME_INPUT_WINDOW),
+    };
+    c->fd = sockpath_connect(where, &c->server, e);
+    if (c->fd >= 0)
+        return 0;
+    if (e->code == ERR_BUSY)
+        return 0; /* the first call of client_reopen goes on from here */
+    if (e->code != ERR_NOTFOUND || !start)
+        return -1;
+    if (where)
+        return not_started(where, e);
+    where = sockpath_of_environment(space);
+    if (where && (!(where[0] == '@' || strchr(where, '/')) || !has_folder(where)))
+        return not_started(where, e);
+    int started = start_and_wait(where, e);
+    struct err again = ERR_INIT;
+    c->fd = sockpath_connect(where, &c->server, &again);
+    if (c->fd >= 0)
+        return 0;
+    if (started == 0)
+        *e = again;
+    return -1;
+}
+
+int client_reopen(struct client *c, struct err *e)
+{
+    struct sockpath_server before = c->server;
+    client_close(c);
+    c->fd = sockpath_connect(before.path, &c->server, e);
+    memcpy(c->server.name, before.name, sizeof(before.name));
+    if (c->fd < 0) {
+        c->server = before;
+        if (e->code == ERR_BUSY)
+            return -1;
+        return err_set(e, ERR_GONE, "the server has ended, and with it what it ran");
+    }
+    if (before.pid != 0 && before.pid != c->server.pid) {
+        client_close(c);
+        return err_set(e, ERR_GONE, "the server has ended, and with it what it ran; "
+                       "another one runs now");
+    }
+    return 0;
+}
+
+void client_close(struct client *c)
+{
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    c->parsed = 0;
+    buf_release(&c->in);
+    buf_release(&c->out);
+}
+
+int client_frame(struct client *c, struct frame *f)
+{
+    buf_consume(&c->in, c->parsed);
+    c->parsed = 0;
+    return frame_parse(buf_str(&c->in), f, &c->parsed);
+}
+
+int client_read(struct client *c)
+{
+    buf_consume(&c->in, c->parsed);
+    c->parsed = 0;
+    char *at = buf_reserve(&c->in, READ_SIZE);
+    if (!at)
+        return -1;
+    ssize_t n = recv(c->fd, at, READ_SIZE, 0);
+    buf_commit(&c->in, n > 0 ? (size_t)n : 0);
+    if (n > 0)
+        return 1;
+    return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+}
+
+int client_flush(struct client *c)
+{
+    while (c->out.n > 0) {
+        ssize_t n = send(c->fd, c->out.p, c->out.n, MSG_NOSIGNAL);
+        if (n > 0)
+            buf_consume(&c->out, (size_t)n);
+        else if (errno == EAGAIN)
+            return 0;
+        else if (errno != EINTR)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client's connection to the server: found, or made by starting a server,
+ * and frames in both directions.
+ *
+ * Blocking nowhere: a command line tool polls c->fd beside its other
+ * descriptors. The server's worker may be replaced at any instant; then the
+ * connection ends and client_reopen makes the next one, to the same server or
+ * to none: a request that is sent again must not reach a server that has never
+ * heard of it and would run it a second time.
+ */
+#ifndef OD_IPC_CLIENT_H
+#define OD_IPC_CLIENT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "ipc/frame.h"
+#include "net/sockpath.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct client {
+    int fd; /* owned; -1: not connected */
+    /* Which one it is: other connections of the same call go to its path. */
+    struct sockpath_server server;
+    struct buf in, out;
+    size_t parsed; /* bytes of in that the last frame occupied */
+};
+
+/*
+ * Connects to the server at where (sockpath_connect). start: if no server runs, starts
+ * one (`od serve --daemon`) and waits until it is ready; but not if where, or OD_SERVER,
+ * asks for one by name, nor if the folder of a path is missing: it may be mistyped.
+ * OD_SOCKET says where one is started. Returns -1 and sets *e: NOTFOUND, none is running
+ * and none was to be started; others: why not. c may be closed after either.
+ */
+int client_open(struct client *c, const char *where, bool start, struct err *e);
+/*
+ * Connects again, with both buffers empty. -1: BUSY: not now, try again; GONE:
+ * that server has ended, and with it all that it ran.
+ */
+int client_reopen(struct client *c, struct err *e);
+void client_close(struct client *c); /* idempotent */
+
+/*
+ * The next whole frame: 1; 0: read more; -1: the peer does not speak this
+ * protocol. Its payload is valid until the next call on c.
+ */
+int client_frame(struct client *c, struct frame *f);
+/* Reads once. 1: something came; 0: nothing yet; -1: the connection is over. */
+int client_read(struct client *c);
+/* Writes what c->out holds as far as it goes. -1: the connection is over. */
+int client_flush(struct client *c);
+
+#endif

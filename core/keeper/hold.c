@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/* The worker's end of the keeper. */
+#include "keeper/hold.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/xalloc.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+    MESSAGES_PER_TURN = 64,
+    INPUT_AHEAD = 192 << 10,
+    FLOW_AGAIN_MS = 250 /* between messages about one who is far behind */
+};
+
+struct ask {
+    struct list node;
+    uint64_t token;
+    hold_answer_fn *fn;
+    hold_upgrade_fn *upgraded; /* instead */
+    void *arg;
+};
+
+/* A program handed over and not claimed yet. */
+struct handed {
+    struct keep_proc r;
+    int in, spool[2];
+};
+
+struct hold {
+    struct io io;
+    const struct hold_events *ev;
+    void *arg;
+    struct map procs;  /* by id: struct proc, borrowed */
+    struct map handed; /* by id: struct handed, owned */
+    struct list asks;
+    uint64_t next_id, next_token;
+    char space[sizeof(struct keep_head) + KEEP_DATA];
+};
+
+static struct str id_key(const uint64_t *id) { return str_n(id, sizeof(*id)); }
+
+/*
+ * Returns -1 with errno if the message is too long for a datagram and cannot be passed
+ * by way of a memfd. The others are always sent: callers ignore the result.
+ */
+static int send_to(struct hold *h, const struct keep_msg *m)
+{
+    while (keep_send(h->io.fd, m) < 0) {
+        if (m->key.n + m->value.n + m->body.n > KEEP_DATA &&
+            (errno == EMSGSIZE || errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+             errno == ENOSYS))
+            return -1;
+        if (errno != EAGAIN) {
+            log_error("the keeper does not answer: %m");
+            _exit(1);
+        }
+        struct pollfd p = {.fd = h->io.fd, .events = POLLOUT};
+        poll(&p, 1, -1);
+    }
+    return 0;
+}
+
+static void take_handed(struct hold *h, struct keep_msg *m)
+{
+    struct handed *n = xnew(struct handed);
+    memcpy(&n->r, m->body.p, sizeof(n->r));
+    int at = 0, *slots[] = {&n->in, &n->spool[0], &n->spool[1]};
+    for (int i = 0; i < 3; i++) {
+        bool there = (m->h.a & (1u << i)) && at < m->nfds;
+        *slots[i] = there ? m->fds[at++] : -1;
+    }
+    m->nfds = 0;
+    if (n->r.id >= h->next_id)
+        h->next_id = n->r.id + 1;
+    map_put(&h->handed, id_key(&n->r.id), n);
+}
+
+static void seen(struct hold *h, uint64_t id, unsigned records)
+{
+    struct keep_msg m = {.h = {.type = KEEP_SEEN, .id = id, .a = records}};
+    send_to(h, &m);
+}
+
+static void on_proc(struct hold *h, struct keep_msg *m)
+{
+    if (m->body.n != sizeof(struct keep_proc))
+        return;
+    if (m->h.flags & KEEP_ALL) {
+        take_handed(h, m);
+        seen(h, m->h.id, 1);
+        return;
+    }
+    struct proc *p = map_get(&h->procs, id_key(&m->h.id));
+    if (p) {
+        memcpy(&p->r, m->body.p, sizeof(p->r));
+        /* Half of them keeps the keeper's window open; input tells it by the way. */
+        if (++p->unseen >= KEEP_AHEAD / 2) {
+            unsigned records = p->unseen;
+            p->unseen = 0;
+            seen(h, m->h.id, records);
+        }
+        p->changed(p);
+    }
+}
+
+static void on_answer(struct hold *h, struct keep_msg *m)
+{
+    struct list *it, *tmp;
+    list_each(it, tmp, &h->asks)
+    {
+        struct ask *a = list_entry(it, struct ask, node);
+        if (a->upgraded || a->token != m->h.id)
+            continue;
+        struct minder_answer ans = {0};
+        int errnum = (int)m->h.a;
+        if (m->body.n == sizeof(ans))
+            memcpy(&ans, m->body.p, sizeof(ans));
+        else if (errnum == 0)
+            errnum = EPROTO;
+        list_del(&a->node);
+        if (a->fn)
+            a->fn(a->arg, &ans, errnum);
+        free(a);
+        return;
+    }
+}
+
+static void on_upgraded(struct hold *h, struct keep_msg *m)
+{
+    struct list *it, *tmp;
+    list_each(it, tmp, &h->asks)
+    {
+        struct ask *a = list_entry(it, struct ask, node);
+        if (!a->upgraded || a->token != m->h.id)
+            continue;
+        list_del(&a->node);
+        a->upgraded(a->arg, m->body);
+        free(a);
+    }
+}
+
+static void on_message(struct hold *h, struct keep_msg *m)
+{
+    switch (m->h.type) {
+    case KEEP_HELD:
+        if (m->nfds > 0) {
+            h->ev->held(h->arg, m->body, m->fds[0]);
+            m->nfds = 0;
+        }
+        break;
+    case KEEP_STATE:
+        h->ev->state(h->arg, m->key, m->value);
+        break;
+    case KEEP_PROC:
+        on_proc(h, m);
+        break;
+    case KEEP_READY:
+        h->ev->ready(h->arg);
+        break;
+    case KEEP_ANSWER:
+        on_answer(h, m);
+        break;
+    case KEEP_UPGRADED:
+        on_upgraded(h, m);
+        break;
+    case KEEP_SIGNAL:
+        h->ev->signal(h->arg, (int)m->h.a);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_io(struct io *io, uint32_t events)
+{
+    struct hold *h = container_of(io, struct hold, io);
+    (void)events;
+    for (int i = 0; i < MESSAGES_PER_TURN; i++) {
+        struct keep_msg m;
+        int r = keep_recv(io->fd, &m, h->space);
+        if (r < 0 && errno == EAGAIN)
+            return;
+        if (r == 0) { /* without a keeper there is nothing to serve */
+            log_error("the keeper is gone");
+            _exit(1);
+        }
+        if (r < 0 && errno == ENOMEM) /* it was all there is of some session */
+            xalloc_failed(KEEP_FAR_MAX);
+        if (r < 0)
+            continue;
+        on_message(h, &m);
+        keep_release(&m);
+    }
+}
+
+struct hold *hold_open(struct loop *l, int fd, const struct hold_events *ev, void *arg)
+{
+    struct hold *h = xnew(struct hold);
+    h->ev = ev;
+    h->arg = arg;
+    h->next_id = 1;
+    /* Tokens of an earlier worker must not be answered to this one. */
+    random_bytes(&h->next_token, sizeof(h->next_token));
+    map_init(&h->procs);
+    map_init(&h->handed);
+    list_init(&h->asks);
+    if (io_start(l, &h->io, fd, EPOLLIN, on_io) < 0) {
+        free(h);
+        return NULL;
+    }
+    return h;
+}
+
+int hold_claim(struct hold *h, struct proc *p, uint64_t id)
+{
+    struct handed *n = map_del(&h->handed, id_key(&id));
+    if (!n)
+        return -1;
+    p->hold = h;
+    p->r = n->r;
+    p->in = n->in;
+    p->spool[0] = n->spool[0];
+    p->spool[1] = n->spool[1];
+    p->sent = n->r.input;
+    free(n);
+    map_put(&h->procs, id_key(&p->r.id), p);
+    return 0;
+}
+
+static void close_all(const int *fds, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+}
+
+void hold_drop_unclaimed(struct hold *h)
+{
+    void *value;
+    struct str key;
+    for (void *e = NULL; (e = map_next(&h->handed, e, &key, &value));) {
+        struct handed *n = value;
+        struct keep_msg m = {.h = {.type = KEEP_FORGET, .id = n->r.id}};
+        log_warn("program %llu belongs to nobody, forgotten",
+                 (unsigned long long)n->r.id);
+        send_to(h, &m);
+        close_all((int[]){n->in, n->spool[0], n->spool[1]}, 3);
+        free(n);
+    }
+    map_release(&h->handed);
+    map_init(&h->handed);
+}
+
+int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struct err *e)
+{
+    bool pty = (s->kind & KEEP_PTY) != 0;
+    struct buf body = BUF_INIT(LIMIT_SPAWN_MAX);
+    struct keep_msg m = {.h = {.type = KEEP_SPAWN,
+                               .id = h->next_id,
+                               .a = (uint64_t)s->uid | (uint64_t)s->gid << 32,
+                               .b = s->offset,
+                               .flags = s->kind | (s->whole ? (unsigned)KEEP_WHOLE
+                                                            : (unsigned)KEEP_AWAITED),
+                               .kib = (uint32_t)(s->spool_bytes >> 10)},
+                         .key = s->key,
+                         .value = s->value};
+    int r = minder_spawn_body(&body, s->program, s->cwd, s->argv, s->envp);
+    for (int i = 0; i < (pty ? 1 : 3); i++)
+        m.fds[m.nfds++] = s->child[i];
+    if (!pty && s->in >= 0)
+        m.fds[m.nfds++] = s->in;
+    for (int i = 0; i < 2 && s->out[i] >= 0; i++) {
+        m.fds[m.nfds++] = s->out[i];
+        m.fds[m.nfds++] = s->spool[i];
+    }
+    m.body = buf_str(&body);
+    errno = EMSGSIZE;
+    if (r < 0 || send_to(h, &m) < 0) {
+        int why = errno;
+        buf_release(&body);
+        close_all((int[]){s->in, pty ? -1 : s->out[0], s->out[1], s->spool[0],
+                          s->spool[1]}, 5);
+        if (why != EMSGSIZE)
+            return err_sys(e, why, "cannot start %s", s->program);
+        return err_set(e, ERR_LIMIT,
+                       "cannot start %s: arguments and environment are longer than "
+                       "%d bytes; unset what is not needed", s->program,
+                       LIMIT_SPAWN_MAX);
+    }
+    *p = (struct proc){.hold = h,
+                       .in = pty ? s->in : -1,
+                       .spool = {s->spool[0], s->spool[1]},
+                       .uid = s->uid,
+                       .gid = s->gid,
+                       .changed = p->changed};
+    p->r.id = h->next_id++;
+    p->r.kind = s->kind;
+    p->r.out[0].cap = p->r.out[1].cap = s->spool_bytes;
+    p->r.out[0].offset = s->offset;
+    for (int i = 0; i < 2 && !s->whole; i++) {
+        p->flow[i].set = true;
+        p->flow[i].at = p->r.out[i].offset;
+    }
+    map_put(&h->procs, id_key(&p->r.id), p);
+    buf_release(&body);
+    if (!pty)
+        close_all((int[]){s->in, s->out[0], s->out[1]}, 3);
+    return 0;
+}
+
+void hold_input_only(struct hold *h, struct proc *p, int fd)
+{
+    struct keep_msg m = {.h = {.type = KEEP_SPAWN,
+                               .id = h->next_id,
+                               .flags = KEEP_BARE | KEEP_IN},
+                         .fds = {fd},
+                         .nfds = 1};
+    *p = (struct proc){.hold = h, .in = -1, .spool = {-1, -1}, .changed = p->changed};
+    p->r.id = h->next_id++;
+    map_put(&h->procs, id_key(&p->r.id), p);
+    send_to(h, &m);
+    close(fd);
+}
+
+static void write_with(struct proc *p, unsigned flags, struct str bytes, struct str key,
+                       struct str value)
+{
+    struct keep_msg m = {.h = {.type = KEEP_WRITE,
+                               .flags = flags,
+                               .id = p->r.id,
+                               .a = p->sent,
+                               .b = p->unseen},
+                         .body = bytes,
+                         .key = key,
+                         .value = value};
+    p->unseen = 0;
+    send_to(p->hold, &m);
+    p->sent += bytes.n;
+}
+
+void hold_write(struct proc *p, struct str bytes, struct str key, struct str value)
+{
+    write_with(p, 0, bytes, key, value);
+}
+
+void hold_write_quietly(struct proc *p, struct str bytes, struct str key,
+                        struct str value)
+{
+    write_with(p, KEEP_QUIET, bytes, key, value);
+}
+
+void hold_write_awaited(struct proc *p, struct str bytes, struct str key,
+                        struct str value)
+{
+    if (!p->flow[0].set) {
+        p->flow[0].set = true;
+        p->flow[0].at = p->r.out[0].offset;
+    }
+    write_with(p, KEEP_QUIET | KEEP_AWAITED, bytes, key, value);
+}
+
+static void send_flow(struct proc *p, int i, uint64_t at)
+{
+    struct keep_msg m = {
+        .h = {.type = KEEP_FLOW, .id = p->r.id, .a = at, .b = (uint64_t)i}};
+    send_to(p->hold, &m);
+    p->flow[i].set = at != HOLD_NOBODY;
+    p->flow[i].at = at;
+    p->flow[i].ms = clock_ms();
+}
+
+bool hold_flow(struct proc *p, int i, uint64_t at)
+{
+    const struct keep_stream *s = &p->r.out[i];
+    if (!p->hold || (at == HOLD_NOBODY && !p->flow[i].set))
+        return false;
+    /* Without a caller it matters when there could be much to hold. */
+    uint64_t told = p->flow[i].at, ahead = s->offset > told ? s->offset - told : 0;
+    if (at == HOLD_NOBODY) {
+        if (ahead > LIMIT_SPOOL_FLOOR || s->eof)
+            send_flow(p, i, at);
+        return false;
+    }
+    /* On a full disk the spool may hold no more than was reserved for it. */
+    bool full = (p->r.flags & KEEP_P_FULL) != 0;
+    uint64_t cap = full && s->cap > KEEP_RESERVED ? KEEP_RESERVED : s->cap;
+    bool far = s->offset > at && s->offset - at > cap / 2;
+    if (!p->flow[i].set || at < told || at - told > cap / 8 ||
+        (at > told && (p->r.flags & KEEP_P_HELD) &&
+         (full || clock_ms() - p->flow[i].ms >= FLOW_AGAIN_MS)))
+        send_flow(p, i, at);
+    return far || (p->r.flags & KEEP_P_HELD);
+}
+
+void hold_flow_again(struct proc *p, int i)
+{
+    if (p->hold && p->flow[i].set)
+        send_flow(p, i, p->flow[i].at);
+}
+
+size_t hold_room(const struct proc *p)
+{
+    /* Pending there, and on the way there. */
+    uint64_t ahead = p->r.input_pending + (p->sent - p->r.input);
+    return ahead >= INPUT_AHEAD ? 0 : (size_t)(INPUT_AHEAD - ahead);
+}
+
+void hold_close_input(struct proc *p)
+{
+    struct keep_msg m = {.h = {.type = KEEP_CLOSE, .id = p->r.id}};
+    send_to(p->hold, &m);
+}
+
+void hold_forget(struct proc *p)
+{
+    if (!p->hold)
+        return;
+    struct keep_msg m = {.h = {.type = KEEP_FORGET, .id = p->r.id}};
+    send_to(p->hold, &m);
+    map_del(&p->hold->procs, id_key(&p->r.id));
+    close_all((int[]){p->in, p->spool[0], p->spool[1]}, 3);
+    p->in = p->spool[0] = p->spool[1] = -1;
+    p->hold = NULL;
+}
+
+void hold_put(struct hold *h, struct str key, struct str value)
+{
+    struct keep_msg m = {.h = {.type = KEEP_PUT}, .key = key, .value = value};
+    if (send_to(h, &m) < 0)
+        log_error("the state of %.*s cannot be kept: %m", STR_ARG(key));
+}
+
+void hold_keep(struct hold *h, struct str name, int fd)
+{
+    struct keep_msg m = {.h = {.type = KEEP_HOLD}, .body = name, .fds = {fd}, .nfds = 1};
+    send_to(h, &m);
+}
+
+void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
+              hold_answer_fn *fn, void *arg)
+{
+    struct ask *a = xnew(struct ask);
+    a->token = h->next_token++;
+    a->fn = fn;
+    a->arg = arg;
+    list_add_tail(&h->asks, &a->node);
+    struct keep_msg m = {.h = {.type = KEEP_MIND,
+                               .id = a->token,
+                               .a = (uint64_t)uid | (uint64_t)gid << 32},
+                         .body = str_n(q, sizeof(*q))};
+    send_to(h, &m);
+}
+
+void hold_upgrade(struct hold *h, uint64_t token, int file, struct str name,
+                  hold_upgrade_fn *fn, void *arg)
+{
+    int why = errno;
+    struct ask *a = xnew(struct ask);
+    a->token = token;
+    a->upgraded = fn;
+    a->arg = arg;
+    list_add_tail(&h->asks, &a->node);
+    struct keep_msg m = {.h = {.type = KEEP_UPGRADE, .id = token, .a = (uint64_t)why},
+                         .body = name,
+                         .fds = {file},
+                         .nfds = file >= 0};
+    send_to(h, &m);
+}
+
+void hold_ask_cancel(struct hold *h, void *arg)
+{
+    struct list *it, *tmp;
+    list_each(it, tmp, &h->asks)
+    {
+        struct ask *a = list_entry(it, struct ask, node);
+        if (a->arg == arg) {
+            list_del(&a->node);
+            free(a);
+        }
+    }
+}
+
+void hold_serving(struct hold *h)
+{
+    struct keep_msg m = {.h = {.type = KEEP_SERVING}};
+    send_to(h, &m);
+}
+
+void hold_stop(struct hold *h, int64_t grace_ms)
+{
+    struct keep_msg m = {.h = {.type = KEEP_STOP, .a = (uint64_t)grace_ms}};
+    send_to(h, &m);
+}

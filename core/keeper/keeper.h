@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper: the process that outlives everything else of od.
+ *
+ * It owns what must survive the worker: listening sockets, terminals, pipes,
+ * spools, one-line states; and does what only a parent can do: start the
+ * worker and start it again, reap everything, pass signals on, kill what
+ * remains at the end. It moves the bytes that programs write into their spools
+ * itself, so no byte is ever only in the worker's memory, and it writes input
+ * in the same step in which it stores the worker's state about it. It parses
+ * nothing that a peer wrote, and blocks on nothing but its own epoll.
+ *
+ *   peers ── worker ══ keepmsg.h ══ keeper ══ keepmsg.h ══ minder (one a uid)
+ *                                     │                      │ parent of
+ *                            spool ◄──┴── PTY masters ◄── shells, processes
+ */
+#ifndef OD_KEEPER_KEEPER_H
+#define OD_KEEPER_KEEPER_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A listening socket to begin with; each worker gets it under its name. */
+struct keeper_listener {
+    const char *name; /* "local", "http ADDRESS"; borrowed */
+    int fd;           /* owned by the keeper from now on */
+};
+
+/* A program to run beside the worker, which has our stdin, stdout and stderr. */
+struct keeper_command {
+    char *const *argv, *const *envp;
+    const char *cwd; /* "": ours */
+    bool stay;       /* its end is not ours */
+};
+
+struct keeper_config {
+    int self;           /* from self_open; borrowed */
+    const char *path;   /* where that lay: what SIGHUP opens again */
+    const char *format; /* of what is kept here: what another file must know */
+    uint64_t spool_total; /* bytes of output kept of all programs; 0: LIMIT_SPOOL_TOTAL */
+    const struct keeper_command *command; /* NULL: none */
+    char *const *worker;                  /* argv of the worker, NULL-terminated */
+    char *const *worker_env;              /* its environment */
+    char *const *minder_env;     /* the minders' (their children get their own) */
+    const char *minder;          /* argv[0] of a minder; its arguments follow */
+    struct str state_key, state; /* one state to begin with: the worker's options */
+    const struct keeper_listener *listeners;
+    int nlisteners;
+};
+
+/*
+ * The keeper's whole life; returns the exit status: the command's, as a shell
+ * has it, or 0. Signals: TERM, INT end the sandbox; HUP takes the worker from
+ * path anew (`od-worker --check FORMAT` must say "ready"); USR1, USR2 go to the
+ * worker. While the command is there, it gets all of them instead, and QUIT.
+ */
+int keeper_run(const struct keeper_config *c);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* The minders: one of each uid, the parent of its programs. */
+#include "keeper/keeper_own.h"
+
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "keeper/minder.h"
+#include "os/self.h"
+#include "os/spawn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->minders) {
+        struct minder *mi = list_entry(it, struct minder, node);
+        if (mi->uid == uid && mi->gid == gid)
+            return mi;
+    }
+    int pair[2];
+    if (keep_pair(pair) < 0)
+        return NULL;
+    char words[4][24];
+    snprintf(words[0], sizeof(words[0]), "%ld", (long)uid);
+    snprintf(words[1], sizeof(words[1]), "%ld", (long)gid);
+    snprintf(words[2], sizeof(words[2]), "%ld", k->nofile);
+    snprintf(words[3], sizeof(words[3]), "%d", k->oom);
+    char *argv[] = {
+        (char *)(uintptr_t)k->conf->minder, words[0], words[1], words[2], words[3], NULL};
+    pid_t pid = fork();
+    if (pid == 0) {
+        spawn_reset_signals();
+        setsid();
+        if (dup2(pair[1], 3) < 0)
+            _exit(127);
+        self_exec(k->conf->self, argv, k->conf->minder_env);
+        _exit(127);
+    }
+    int saved = errno;
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        errno = saved;
+        return NULL;
+    }
+    struct minder *mi = xnew(struct minder);
+    mi->uid = uid;
+    mi->gid = gid;
+    mi->pid = pid;
+    mi->w = (struct watch){.kind = WATCH_MINDER, .fd = pair[0]};
+    list_add_tail(&k->minders, &mi->node);
+    watch_set(k, &mi->w, EPOLLIN);
+    return mi;
+}
+
+/* A minder is gone. Its shells are ours now; starts it had not reported failed. */
+static void minder_lost(struct keeper *k, struct minder *mi)
+{
+    if (!k->stopping)
+        log_warn("the minder of uid %u ended; its shells go on", (unsigned)mi->uid);
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->procs) {
+        struct proc *p = list_entry(it, struct proc, node);
+        if (p->uid == mi->uid && !(p->p.flags & (KEEP_P_STARTED | KEEP_P_FAILED)))
+            proc_failed(k, p, ESRCH, SPAWN_FORK);
+    }
+    list_del(&mi->node);
+    watch_close(k, &mi->w);
+    free(mi);
+}
+
+void minder_message(struct keeper *k, struct minder *mi)
+{
+    struct keep_msg m;
+    int r = keep_recv(mi->w.fd, &m, k->space);
+    if (r == 0) {
+        minder_lost(k, mi);
+        return;
+    }
+    if (r < 0)
+        return;
+    struct proc *p = proc_by_id(k, m.h.id);
+    if (m.h.type == KEEP_M_ANSWER)
+        worker_answer(k, m.h.id, m.body, 0);
+    else if (p && m.h.type == KEEP_M_SPAWNED && m.h.a == 0)
+        proc_failed(k, p, (int)m.h.b, (int)m.h.flags);
+    else if (p && m.h.type == KEEP_M_SPAWNED) {
+        p->p.flags |= KEEP_P_STARTED;
+        p->p.pid = (int32_t)m.h.a;
+        proc_mark(k, p);
+    } else if (p && m.h.type == KEEP_M_EXIT)
+        proc_exited(k, p, (int)m.h.b);
+    keep_release(&m);
+}

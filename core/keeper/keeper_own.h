@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* What the keeper's files share. */
+#ifndef OD_KEEPER_KEEPER_OWN_H
+#define OD_KEEPER_KEEPER_OWN_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "keeper/keeper.h"
+#include "keeper/keepmsg.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { KEEPER_CHUNK = 64 << 10, KEEPER_HEALTHY_MS = 10000 };
+
+enum watch_kind {
+    WATCH_SIGNALS,
+    WATCH_WORKER,
+    WATCH_MINDER,
+    WATCH_OUT,
+    WATCH_IN,
+    WATCH_COMMAND
+};
+
+/* What an epoll event points at; embedded in its owner. */
+struct watch {
+    enum watch_kind kind;
+    int fd;          /* -1: not watched */
+    uint32_t events; /* as registered */
+};
+
+/* Another file for the worker: keeper_upgrade.c has its states. */
+struct upgrade {
+    enum upgrade_state {
+        UPGRADE_NONE,
+        UPGRADE_CHECKING,
+        UPGRADE_LEAVING,
+        UPGRADE_TRIAL
+    } state;
+    uint64_t token;    /* of who asked; 0: a signal */
+    char name[256];    /* of the file, for people */
+    int fd;            /* owned; the new file, until it is the worker's */
+    int before;        /* owned; the file to go back to; -1: none */
+    int said;          /* owned; what the program that is checked prints */
+    pid_t pid;         /* of that program; 0: none */
+    int64_t deadline;  /* 0: none */
+    int deaths;        /* of workers of the new file */
+    bool due;          /* the outcome of token is still to be told */
+    char outcome[512]; /* of token; "": it was done */
+};
+
+/* The image's own program beside the worker. */
+struct command {
+    struct watch report; /* owned; of its start */
+    pid_t pid;           /* 0: it is not there */
+    int tty;             /* owned; the terminal that it got; -1: none */
+};
+
+struct proc;
+
+/* What a program writes, and where to. */
+struct stream {
+    struct watch w; /* owns the descriptor */
+    struct proc *owner;
+    int spool;     /* owned */
+    uint64_t told; /* see give_up_oldest */
+    uint64_t from; /* the oldest byte that takes space */
+    uint64_t flow; /* what a caller waits for, see KEEP_FLOW; UINT64_MAX: none */
+    uint64_t small; /* the room for what a caller waits for on a full disk; 0: all */
+    uint64_t full_at; /* behind where the disk was full last; 0: never */
+    bool whole;    /* never shortened */
+    struct list rich; /* in keeper.rich, while it has more than LIMIT_SPOOL_FLOOR */
+    struct list held; /* in keeper.held, while it is not read for the caller's sake */
+    int64_t held_until;
+    struct keep_stream s;
+};
+
+struct proc {
+    struct list node, dirty; /* in keeper.procs; in keeper.dirty when a record is due */
+    struct keep_proc p;
+    struct stream out[2];
+    struct watch in; /* owns the descriptor unless the PTY's master */
+    int slave;       /* owned; a PTY's other side, so that it never hangs up early */
+    char *pending;   /* owned; input that the program has not taken yet */
+    size_t pending_n;
+    bool close_in;  /* close the input when pending is written */
+    unsigned ahead; /* records sent and not acknowledged */
+    bool handed;    /* this worker has its descriptors */
+    uid_t uid;
+};
+
+/* By its key, in keeper.states. */
+struct state {
+    char *value; /* owned */
+    size_t n;
+    bool handed;
+};
+
+/* A descriptor that each worker gets. */
+struct held {
+    struct list node;
+    char *name; /* owned */
+    int fd;     /* owned */
+    bool handed;
+};
+
+struct minder {
+    struct list node;
+    struct watch w;
+    uid_t uid;
+    gid_t gid;
+    pid_t pid;
+};
+
+struct keeper {
+    const struct keeper_config *conf;
+    int epoll;
+    struct watch signals, worker;
+    pid_t worker_pid;
+    int file;                                  /* the worker's; conf->self, or owned */
+    int64_t worker_since, restart_at, kill_at; /* 0: no deadline */
+    int pause;                                 /* ms before the next restart */
+    bool ready_sent, serving, stopping, killed;
+    bool leaving; /* the worker has asked for the end and leaves by itself */
+    struct upgrade upgrade;
+    struct command command;
+    int status; /* our own, at the end */
+    struct list procs, dirty, helds, minders;
+    struct list rich;   /* streams that can give output up, longest silent first */
+    struct list held;   /* streams that are held back, earliest deadline first */
+    uint64_t spool_used; /* bytes in all spools */
+    struct map ids; /* proc by id, 8 bytes */
+    struct map states;
+    size_t states_n; /* bytes of all of them */
+    long nofile;     /* the soft limit that children get */
+    int oom;         /* the oom_score_adj that children get */
+    char space[sizeof(struct keep_head) + KEEP_DATA];
+    char chunk[KEEPER_CHUNK];
+};
+
+/* keeper.c */
+void watch_set(struct keeper *k, struct watch *w, uint32_t events);
+void watch_close(struct keeper *k, struct watch *w);
+/* Asks all to end; those that remain are killed when the grace is over. */
+void keeper_stop(struct keeper *k, int64_t grace_ms);
+
+/* keeper_proc.c */
+struct proc *proc_by_id(struct keeper *k, uint64_t id);
+/* The worker is to hear of it. */
+void proc_mark(struct keeper *k, struct proc *p);
+void proc_drop(struct keeper *k, struct proc *p);
+void proc_exited(struct keeper *k, struct proc *p, int status);
+void proc_exited_pid(struct keeper *k, pid_t pid, int status);
+void proc_failed(struct keeper *k, struct proc *p, int errnum, int step);
+/* A part of what has come, into the spool. */
+void proc_move_output(struct keeper *k, struct proc *p, struct stream *t);
+/* As much of what is pending as the program takes. */
+void proc_write_input(struct keeper *k, struct proc *p);
+void proc_take_input(struct keeper *k, struct proc *p, struct keep_msg *m);
+/* The worker has dealt with that many records. */
+void proc_seen(struct proc *p, uint64_t records);
+/* A stream's spool is there: takes into account what it holds already. */
+void stream_begin(struct keeper *k, struct stream *t);
+/* A KEEP_FLOW. */
+void stream_flow(struct keeper *k, struct stream *t, uint64_t at);
+/* The same with the offset of now, unless an older one holds. */
+void stream_awaited(struct keeper *k, struct stream *t);
+/* Lets streams go on whose callers took nothing for too long. */
+void streams_deadline(struct keeper *k);
+
+/* keeper_minder.c */
+/* Starts it if there is none. NULL with errno. */
+struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid);
+void minder_message(struct keeper *k, struct minder *mi);
+
+/* keeper_worker.c */
+/* Starts the worker from k->file. */
+void keeper_start_worker(struct keeper *k);
+void worker_died(struct keeper *k, int status);
+/* Records and answers that are due, as far as its socket takes them. */
+void worker_pump(struct keeper *k);
+/* One message; false: there is none, or the worker is gone. */
+bool worker_message(struct keeper *k);
+void worker_answer(struct keeper *k, uint64_t token, struct str body, int errnum);
+/* An empty value deletes. */
+void keeper_store(struct keeper *k, struct str key, struct str value);
+/*
+ * The worker is asked to end the sandbox, once. Without one that serves it ends
+ * at once; wait: one that has only just begun may come that far first.
+ */
+void keeper_drain(struct keeper *k, bool wait);
+
+/* keeper_upgrade.c */
+void upgrade_init(struct keeper *k);
+/* Takes fd; -1: it could not be opened, for the reason errnum. */
+void upgrade_ask(struct keeper *k, uint64_t token, int fd, int errnum, struct str name);
+/* The server's own path anew. */
+void upgrade_by_signal(struct keeper *k);
+/* A child ended. True: it was the program that is checked. */
+bool upgrade_reaped(struct keeper *k, pid_t pid, int status);
+/* The worker ended. True: another one was started for that. */
+bool upgrade_worker_died(struct keeper *k, bool by_kill, int64_t lived_ms);
+void upgrade_serving(struct keeper *k);
+void upgrade_deadline(struct keeper *k);
+/* Tells an outcome that is due. False: the worker's socket is full. */
+bool upgrade_tell(struct keeper *k);
+
+/* keeper_command.c */
+void command_init(struct keeper *k);
+void command_start(struct keeper *k);
+/* Its start is settled. */
+void command_reported(struct keeper *k);
+/* A child ended. True: it was the command. */
+bool command_reaped(struct keeper *k, pid_t pid, int status);
+/* Passes a signal on. False: there is no command. */
+bool command_signal(struct keeper *k, int sig);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The minder: parent of every shell and process of one user.
+ *
+ * It is there because two things want an ancestor of the right uid: looking
+ * into a process (is it waiting for input?) is refused to anybody else where
+ * yama or missing capabilities rule, and signalling another user's tree needs
+ * that uid. Those looks read /proc and may block behind a hung file system,
+ * so they are kept out of the keeper too. What its shells leave behind when they end
+ * becomes its child. When a minder is killed, its shells become the keeper's children
+ * (a subreaper too) and go on. A minder that is stopped is continued by the keeper.
+ *
+ * It speaks keepmsg.h with the keeper on descriptor 3. When the keeper ends, it ends
+ * all that is below it (HUP and TERM, then KILL), and then itself.
+ * It never sees a peer's bytes but arguments and environment of what it runs,
+ * and holds no key: it is a fresh image of the binary, not a fork.
+ */
+#ifndef OD_KEEPER_MINDER_H
+#define OD_KEEPER_MINDER_H
+
+#include "base/buf.h"
+#include "os/look.h"
+#include "os/tree.h"
+
+#include <stdint.h>
+
+/*
+ * Body of KEEP_SPAWN: this head, then NUL-terminated strings: program, working
+ * directory ("" stays), arguments, environment.
+ */
+struct minder_spawn {
+    uint32_t argc, envc;
+};
+
+/* Body of KEEP_MIND. */
+enum minder_verb {
+    MINDER_LOOK = 1,
+    MINDER_SIGNAL_TREE,
+    MINDER_SIGNAL_GROUP,
+    MINDER_COUNT_TREE /* answer: tree.found, -1 without /proc */
+};
+struct minder_request {
+    uint32_t verb;
+    int32_t pid;   /* the shell or process; GROUP: a process group */
+    int32_t sig;   /* SIGNAL_* */
+    uint32_t root; /* SIGNAL_TREE: pid itself too */
+    int32_t group; /* *_TREE: this and those up to tag as struct tree_of has them */
+    uint64_t from, to; /* LOOK: from is the feed of look_at */
+    char tag[64]; /* OD_SESSION_TAG, or "" */
+};
+
+/* Body of the answer. */
+struct minder_answer {
+    uint32_t verb;
+    int32_t errnum; /* SIGNAL_GROUP */
+    struct look look;
+    struct tree_result tree;
+};
+
+/* Appends the body of a spawn. -1: out is full. argv and envp end in NULL. */
+int minder_spawn_body(struct buf *out, const char *program, const char *cwd,
+                      char *const *argv, char *const *envp);
+
+/* Such a body, taken apart. The strings lie in it; argv and envp end in NULL. */
+struct minder_program {
+    const char *program, *cwd; /* cwd "": stay */
+    char **argv, **envp;       /* one block: free(argv) */
+};
+/* -1: it is not whole; free(out->argv) all the same. */
+int minder_spawn_parse(struct str body, struct minder_program *out);
+
+/*
+ * The minder's whole life. It becomes uid and gid (with the supplementary
+ * groups of the user database), gives itself `nofile` as soft descriptor
+ * limit and `oom` as oom_score_adj, which its children inherit.
+ */
+int minder_main(uid_t uid, gid_t gid, long nofile, int oom);
+
+#endif

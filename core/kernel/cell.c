@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cells.
+ *
+ *   cell: WAITING --its turn--> RUNNING --reply and idle--> (LATE) --> done
+ *         RUNNING --time limit--> interrupted --> done, or stuck after STUCK_MS
+ */
+#include "kernel/own.h"
+
+#include "base/clock.h"
+#include "base/jsontext.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* What a cell's programs wrote may come after its end: through a pipe, or as
+       ipykernel has it, which passes it on every 200 ms. */
+    LATE_MS = 40,
+    LATE_JUPYTER_MS = 300,
+    STUCK_MS = 8000, /* after the interrupt of a time limit */
+    /* Without anything of a cell, for the second of the two signs of its end: what
+       lies between them may be 100 MB, on a machine that is busy. */
+    HALF_MS = 15000
+};
+
+/* ---- what answers it ---- */
+
+struct cell *kernel_first_cell(struct kernel *k)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->cells) {
+        struct cell *c = list_entry(it, struct cell, node);
+        if (c->step != REPLAYED)
+            return c;
+    }
+    return NULL;
+}
+
+void kernel_tell_seen(struct kernel *k)
+{
+    uint64_t at = k->reader.at;
+    struct cell *c = kernel_first_cell(k);
+    char line[64];
+    if (c && c->reader.op && c->reader.at < at)
+        at = c->reader.at;
+    if (at < k->seen + k->step)
+        return;
+    k->seen = at;
+    snprintf(line, sizeof(line), "{\"host\":\"read\",\"to\":%llu}\n",
+             (unsigned long long)at);
+    kernel_send_line(k, str_of(line));
+}
+
+static void bury_cell(void *p)
+{
+    struct cell *c = p;
+    buf_release(&c->code);
+    json_free(c->asked);
+    free(c);
+}
+
+static void cell_over(struct cell *c, struct cell_result *r)
+{
+    struct kernel *k = c->k;
+    struct record *rec = kernel_record_of(k, c->id);
+    bool ran = c->step != WAITING && c->step != REPLAYED;
+    r->count = c->count;
+    r->duration_ms = c->begun_ms ? clock_wall_ms() - c->begun_ms : 0;
+    timer_stop(&c->limit);
+    task_cancel(&c->start);
+    if (rec && ran && rec->to == 0) {
+        rec->to = c->reader.op ? c->reader.at : rec->from;
+        rec->end = r->end;
+        rec->text[0] = 0;
+    }
+    reader_stop(&c->reader);
+    list_del(&c->node);
+    if (c->ev)
+        c->ev->on_done(c->owner, r);
+    loop_bury(k->en->loop, c, bury_cell);
+    /* Without it, a worker that takes over reads once more how the cell ended. */
+    if (ran)
+        task_defer(k->en->loop, &k->keep);
+    kernel_tell_seen(k); /* it may have been the one that was behind */
+    k->en->idle_since_ms = clock_ms();
+    kernel_pump_later(k);
+}
+
+static void cell_done(struct cell *c)
+{
+    struct cell_result r = {.end = c->timed_out ? CELL_TIMEOUT
+                                   : c->failed  ? CELL_ERROR
+                                                : CELL_OK};
+    cell_over(c, &r);
+}
+
+void cell_fail(struct cell *c, enum cell_end end, const struct err *e)
+{
+    struct cell_result r = {.end = end, .err = *e};
+    cell_over(c, &r);
+}
+
+static void cell_maybe_done(struct cell *c)
+{
+    if (c->step == REPLAYED || (!c->replied && !c->idle))
+        return;
+    if (!c->replied || !c->idle) {
+        if (!c->halfway) {
+            c->half_at = c->reader.at;
+            timer_begin(c->k->en->loop, &c->limit, HALF_MS, cell_on_limit);
+        }
+        c->halfway = true;
+        return;
+    }
+    if (!c->lively) {
+        cell_done(c);
+        return;
+    }
+    c->step = LATE;
+    bool own = json_bool(c->k->about, "embedded", false) ||
+               !str_eq(json_str(c->k->about, "language", ""), STR("python"));
+    timer_begin(c->k->en->loop, &c->limit, own ? LATE_MS : LATE_JUPYTER_MS,
+                cell_on_limit);
+}
+
+static void tell(struct cell *c, struct str type, const struct json *content)
+{
+    if (c->ev)
+        c->ev->on_output(c->owner, type, content);
+}
+
+static void note(struct cell *c, const char *text)
+{
+    struct json *j = json_object();
+    json_put_z(j, "text", text);
+    tell(c, STR("note"), j);
+    json_free(j);
+}
+
+static void on_payload(struct cell *c, const struct json *reply)
+{
+    for (struct json *p = json_first(json_get(reply, "payload")); p; p = json_next(p)) {
+        struct str source = json_str(p, "source", "");
+        if (str_eq(source, STR("page")))
+            tell(c, STR("page"), json_get(p, "data"));
+        else if (str_eq(source, STR("ask_exit")) && !json_bool(p, "keepkernel", false))
+            c->k->leaving = true;
+    }
+}
+
+static void on_answer(struct cell *c, struct str channel, struct str type,
+                      const struct json *m)
+{
+    const struct json *content = json_get(m, "content");
+    if (str_eq(type, STR("status"))) {
+        c->idle = c->idle ||
+                  str_eq(json_str(content, "execution_state", ""), STR("idle"));
+    } else if (str_eq(type, STR("execute_reply"))) {
+        c->replied = true;
+        c->failed = !str_eq(json_str(content, "status", "ok"), STR("ok"));
+        c->count = json_int(content, "execution_count", c->count);
+        on_payload(c, content);
+    } else if (c->question && str_eq(channel, STR("shell"))) {
+        c->replied = true;
+        c->failed = !str_eq(json_str(content, "status", "ok"), STR("ok"));
+        tell(c, type, content);
+    } else if (str_eq(type, STR("input_request")) && str_eq(channel, STR("stdin"))) {
+        struct buf b = BUF_INIT(64 << 10);
+        json_free(c->asked);
+        c->asked = json_print(&b, json_get(m, "header")) == 0
+                       ? json_parse(buf_str(&b), &(struct err){0})
+                       : NULL;
+        buf_release(&b);
+        if (c->ev && c->ev->on_input)
+            c->ev->on_input(c->owner, json_str(content, "prompt", ""),
+                            json_bool(content, "password", false));
+    } else if (str_eq(channel, STR("iopub")) && !str_eq(type, STR("execute_input")))
+        tell(c, type, content);
+}
+
+static void on_cell_line(void *arg, struct str line, uint64_t end)
+{
+    struct cell *c = arg;
+    struct err e = ERR_INIT;
+    bool host = str_starts(line, STR("{\"host\":"));
+    if (c->step == REPLAYED && end > c->to)
+        return;
+    if (!host && str_find(str_sub(line, 0, LINE_HEAD), str_of(c->id)) < 0)
+        return;
+    struct json *m = json_parse(line, &e);
+    if (!m) {
+        log_warn("kernel %s: a line is unreadable: %s", c->k->name, e.text);
+        note(c, "a message of the kernel cannot be read, and was left out");
+        return;
+    }
+    if (host) {
+        struct str what = json_str(m, "host", "");
+        if (str_eq(what, STR("note")) || str_eq(what, STR("gap")) ||
+            str_eq(what, STR("stuck")) || str_eq(what, STR("heart")))
+            tell(c, STR("note"), m);
+    } else if (str_eq(json_str(json_get(m, "parent_header"), "msg_id", ""),
+                      str_of(c->id))) {
+        on_answer(c, json_str(m, "channel", ""),
+                  json_str(json_get(m, "header"), "msg_type", ""), m);
+        if (c->reader.op)
+            cell_maybe_done(c);
+    }
+    json_free(m);
+}
+
+static void tell_text(struct cell *c, struct str piece)
+{
+    if (c->ev && c->ev->on_text)
+        c->ev->on_text(c->owner, piece);
+}
+
+/* What a long line begins with, if it is output of the cell. */
+static bool is_output(const struct cell *c, struct str head, struct str *type,
+                      struct str *content)
+{
+    struct str in = str_sub(head, 1, head.n), name, value, channel = STR(""),
+               header = STR(""), parent = STR("");
+    while (jsontext_member(&in, &name, &value) && !str_eq(name, STR("content"))) {
+        if (str_eq(name, STR("channel")))
+            channel = jsontext_plain(value);
+        else if (str_eq(name, STR("header")))
+            header = value;
+        else if (str_eq(name, STR("parent_header")))
+            parent = value;
+    }
+    if (!str_eq(name, STR("content")) || value.n == 0)
+        return false;
+    *type = jsontext_plain(jsontext_get(header, STR("msg_type")));
+    *content = str_sub(head, (size_t)(value.p - head.p), head.n);
+    return str_eq(channel, STR("iopub")) &&
+           str_eq(jsontext_plain(jsontext_get(parent, STR("msg_id"))), str_of(c->id)) &&
+           type->n && !str_eq(*type, STR("status")) &&
+           !str_eq(*type, STR("execute_input"));
+}
+
+/* The line ends as the one that is told: with the brace that is before its newline. */
+static enum line_fate on_cell_head(void *arg, struct str head)
+{
+    struct cell *c = arg;
+    struct str type, content;
+    if (str_starts(head, STR("{\"host\":")))
+        return LINE_WHOLE;
+    if ((c->step == REPLAYED && c->reader.begin >= c->to) ||
+        str_find(head, str_of(c->id)) < 0)
+        return LINE_PASSED_OVER;
+    if ((c->ev && !c->ev->on_text) || !is_output(c, head, &type, &content))
+        return LINE_WHOLE;
+    struct buf begin = BUF_INIT(2 * LINE_HEAD);
+    buf_addz(&begin, "{\"type\":");
+    json_quote(&begin, type);
+    buf_addz(&begin, ",\"content\":");
+    buf_adds(&begin, content);
+    tell_text(c, buf_str(&begin));
+    buf_release(&begin);
+    return LINE_PARTS;
+}
+
+static void on_cell_part(void *arg, struct str bytes, bool ends)
+{
+    struct cell *c = arg;
+    if (bytes.n)
+        tell_text(c, bytes);
+    if (ends)
+        tell_text(c, STR("\n"));
+}
+
+static const struct reader_calls cell_reader = {on_cell_line, on_cell_head, on_cell_part};
+
+/* All that it had said is told again; now how it ended. */
+static void replay_over(struct cell *c)
+{
+    const struct record *r = kernel_record_of(c->k, c->id);
+    struct cell_result result = {.end = r ? r->end : CELL_OK};
+    if (result.end == CELL_DIED)
+        err_set(&result.err, ERR_GONE, "the kernel %s ended in the middle of the cell",
+                c->k->name);
+    cell_over(c, &result);
+}
+
+static size_t on_cell_output(struct op *op, int stream, uint64_t at, struct str bytes)
+{
+    struct cell *c = op->owner;
+    if (c->held || !list_empty(&c->start.node)) /* it is to be told from its beginning */
+        return 0;
+    if (stream == 0 && at + bytes.n > c->reader.at)
+        reader_feed(&c->reader,
+                    str_sub(bytes, at < c->reader.at ? (size_t)(c->reader.at - at) : 0,
+                            bytes.n),
+                    &cell_reader, c);
+    if (c->step == REPLAYED && c->reader.op && c->reader.at >= c->to)
+        replay_over(c);
+    else
+        kernel_tell_seen(c->k);
+    return bytes.n;
+}
+
+static void on_cell_note(struct op *op, const char *kind, const char *text, uint64_t from,
+                         uint64_t to)
+{
+    struct cell *c = op->owner;
+    (void)from;
+    if (strcmp(kind, "gap") != 0)
+        return;
+    reader_skip(&c->reader, to, &cell_reader, c);
+    note(c, text);
+}
+
+static void on_cell_end(struct op *op)
+{
+    struct cell *c = op->owner;
+    struct err e = ERR_INIT;
+    c->reader.op = NULL;
+    err_set(&e, ERR_GONE, "the process beside the kernel %s ended", c->k->name);
+    cell_fail(c, CELL_DIED, &e);
+}
+
+static const struct op_sink cell_sink = {
+    .output = on_cell_output, .note = on_cell_note, .done = on_cell_end};
+
+void cell_start(struct task *t)
+{
+    struct cell *c = container_of(t, struct cell, start);
+    struct kernel *k = c->k;
+    const struct record *r = kernel_record_of(k, c->id);
+    c->replied = c->idle = c->failed = c->halfway = false;
+    if (c->step == LATE) { /* its last part is told once more */
+        timer_stop(&c->limit);
+        c->step = RUNNING;
+    }
+    if (c->step == REPLAYED && (!r || r->to <= r->from))
+        replay_over(c);
+    else if (r && k->process)
+        reader_start(&c->reader, k->process, &cell_sink, c, r->from);
+}
+
+/* A connection broke, or a kernel is wrong: what should have come is lost. */
+static void half_over(struct cell *c)
+{
+    if (c->held || c->reader.at != c->half_at) {
+        c->half_at = c->reader.at;
+        timer_begin(c->k->en->loop, &c->limit, HALF_MS, cell_on_limit);
+        return;
+    }
+    c->failed = c->failed || !c->replied;
+    if (!c->question)
+        note(c, c->replied
+                    ? "the kernel has not said that the cell is over: the last of its "
+                      "output may be missing"
+                    : "the kernel has not said how the cell ended");
+    cell_done(c);
+}
+
+void cell_on_limit(struct timer *t)
+{
+    struct cell *c = container_of(t, struct cell, limit);
+    if (c->step == LATE) {
+        cell_done(c);
+    } else if (c->halfway) {
+        half_over(c);
+    } else if (c->question) {
+        c->timed_out = true;
+        cell_done(c);
+    } else if (!c->timed_out) {
+        c->timed_out = true;
+        kernel_interrupt(c->k);
+        timer_begin(c->k->en->loop, t, STUCK_MS, cell_on_limit);
+    } else {
+        struct cell_result r = {.end = CELL_TIMEOUT, .stuck = true};
+        cell_over(c, &r);
+        /* It still is busy, and would keep all that follow from running. */
+        kernel_restart(c->k);
+    }
+}
+
+void kernel_fail_cells(struct kernel *k, bool waiting_too)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->cells) {
+        struct cell *c = list_entry(it, struct cell, node);
+        if (c->step == REPLAYED || (c->step == WAITING && !waiting_too))
+            continue;
+        cell_fail(c, c->step == WAITING ? CELL_FAILED : CELL_DIED, &k->why);
+    }
+}
+
+struct cell *cell_make(struct kernel *k, struct str code)
+{
+    struct cell *c = xnew(struct cell);
+    c->k = k;
+    buf_init(&c->code, code.n); /* as a message it has a maximum: cell_send */
+    task_init(&c->start, cell_start);
+    buf_adds(&c->code, code);
+    return c;
+}
+
+/* ---- for its caller ---- */
+
+static const char *const questions[] = {"complete", "inspect", "is_complete", "history"};
+
+static struct cell *cell_by_id(struct kernel *k, const char *id)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->cells) {
+        struct cell *c = list_entry(it, struct cell, node);
+        if (id[0] && strcmp(c->id, id) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static int waiting(struct kernel *k)
+{
+    int n = 0;
+    struct list *it, *tmp;
+    list_each (it, tmp, &k->cells)
+        n++;
+    return n;
+}
+
+struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
+                        const struct cell_events *ev, void *owner, struct err *e)
+{
+    struct cell *c = cell_by_id(k, o->id);
+    struct record *r = kernel_record_of(k, o->id);
+    engine_touch(k->en);
+    if (c) {
+        c->ev = ev;
+        c->owner = owner;
+        if (c->step == RUNNING || c->step == LATE)
+            task_defer(k->en->loop, &c->start); /* from its beginning */
+        if (c->timeout_ms == 0 && o->timeout_ms > 0 && c->step == RUNNING)
+            timer_begin(k->en->loop, &c->limit, o->timeout_ms, cell_on_limit);
+        return c;
+    }
+    if (waiting(k) >= LIMIT_QUEUE_MAX) {
+        err_set(e, ERR_LIMIT, "%d cells wait for the kernel %s already", LIMIT_QUEUE_MAX,
+                k->name);
+        return NULL;
+    }
+    if (o->code.n > LIMIT_COMMAND_MAX) {
+        err_set(e, ERR_LIMIT, "a cell has at most %d bytes", LIMIT_COMMAND_MAX);
+        return NULL;
+    }
+    const char *question = NULL;
+    for (size_t i = 0; o->question && i < sizeof(questions) / sizeof(*questions); i++) {
+        if (strcmp(o->question, questions[i]) == 0)
+            question = questions[i];
+    }
+    if (o->question && !question) {
+        err_set(e, ERR_INVALID, "a kernel is asked one of " KERNEL_QUESTIONS);
+        return NULL;
+    }
+    c = cell_make(k, o->code);
+    c->question = question;
+    c->at = o->at;
+    c->ev = ev;
+    c->owner = owner;
+    c->silent = o->silent;
+    c->history = o->history;
+    c->timeout_ms = o->timeout_ms;
+    if (o->id[0])
+        snprintf(c->id, sizeof(c->id), "%s", o->id);
+    else
+        random_hex(c->id, 32);
+    list_add_tail(&k->cells, &c->node);
+    if (question && o->timeout_ms > 0) /* from now on: it may wait for its turn, too */
+        timer_begin(k->en->loop, &c->limit, o->timeout_ms, cell_on_limit);
+    if (r && r->to) {
+        c->step = REPLAYED;
+        c->to = r->to;
+        c->begun_ms = r->begun_ms;
+        task_defer(k->en->loop, &c->start);
+    } else
+        kernel_pump_later(k);
+    return c;
+}
+
+void cell_hold(struct cell *c, bool hold)
+{
+    c->held = hold;
+    if (!hold && c->reader.op)
+        op_pump(c->reader.op);
+}
+
+void cell_drop(struct cell *c)
+{
+    c->ev = NULL;
+    c->held = false;
+    if (c->step == RUNNING || c->step == LATE) {
+        cell_hold(c, false);
+        return;
+    }
+    reader_stop(&c->reader);
+    task_cancel(&c->start);
+    list_del(&c->node);
+    loop_bury(c->k->en->loop, c, bury_cell);
+}
+
+bool cell_runs(const struct cell *c) { return c->step == RUNNING || c->step == LATE; }
+
+void cell_cancel(struct cell *c)
+{
+    if (cell_runs(c) && !c->question)
+        kernel_interrupt(c->k);
+    cell_drop(c);
+}
+
+const char *cell_end_name(enum cell_end end)
+{
+    static const char *const names[] = {"ok", "error", "timeout", "died", "failed"};
+    return names[end];
+}

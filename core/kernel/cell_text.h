@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a cell said, as text and pictures: as OpenHands joins it (text/plain and
+ * streams without separators, escapes of colour removed), with what it loses kept.
+ */
+#ifndef OD_KERNEL_CELL_TEXT_H
+#define OD_KERNEL_CELL_TEXT_H
+
+#include "base/buf.h"
+#include "base/json.h"
+
+struct cell_text {
+    struct buf text;
+    struct json *images; /* owned; data URLs; NULL: none */
+    size_t lost;         /* bytes that did not fit */
+    bool clear;          /* clear_output(wait): before what comes next */
+};
+
+void cell_text_init(struct cell_text *t, size_t max);
+void cell_text_release(struct cell_text *t);
+/* One message of on_output (kernel.h). */
+void cell_text_add(struct cell_text *t, struct str type, const struct json *content);
+/* The text of one message: what add would append; false: none. */
+bool cell_text_of(struct buf *out, struct str type, const struct json *content);
+/* Appends s without its escapes of colour and style (ECMA-48 SGR). -1: full. */
+int cell_text_plain(struct buf *out, struct str s);
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A kernel that speaks ZMTP: its connection file, its channels, the first
+ * question. Sockets in a private folder where one can be made (nobody else can
+ * connect, no port to race for); otherwise TCP on the loopback address.
+ */
+#include "base/clock.h"
+#include "base/limits.h"
+#include "kernel/host/own.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { AGAIN_FIRST_MS = 5, AGAIN_MOST_MS = 200, NUDGE_MS = 500, IPC_PATH_MAX = 80 };
+
+/* The numbers that jupyter_client gives the sockets of ipc; the last is the heartbeat. */
+static const int ipc_number[5] = {1, 2, 3, 5, 4};
+
+/* ---- the connection file ---- */
+
+static bool make_dir(struct host *h)
+{
+    const char *const bases[] = {getenv("XDG_RUNTIME_DIR"),
+                                 "/run",
+                                 "/tmp",
+                                 "/dev/shm",
+                                 "/var/tmp",
+                                 getenv("TMPDIR"),
+                                 getenv("OD_STATE_DIR")};
+    for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
+        if (!bases[i] || bases[i][0] != '/' || strlen(bases[i]) > IPC_PATH_MAX)
+            continue;
+        snprintf(h->dir, sizeof(h->dir), "%s/od-kernel.XXXXXX", bases[i]);
+        if (mkdtemp(h->dir))
+            return true;
+    }
+    h->dir[0] = 0;
+    return false;
+}
+
+/* A port that nobody has now; somebody may have it before the kernel does. */
+static uint16_t free_port(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof(a);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0 &&
+              getsockname(fd, (struct sockaddr *)&a, &n) == 0;
+    if (fd >= 0)
+        close(fd);
+    return ok ? ntohs(a.sin_port) : 0;
+}
+
+static void file_text(struct host *h, struct buf *out)
+{
+    static const char *const ports[] = {"shell_port", "iopub_port", "stdin_port",
+                                        "control_port", "hb_port"};
+    struct json *j = json_object();
+    char ip[PATH_MAX + 8];
+    snprintf(ip, sizeof(ip), "%s/s", h->dir);
+    json_put_z(j, "transport", h->dir[0] ? "ipc" : "tcp");
+    json_put_z(j, "ip", h->dir[0] ? ip : "127.0.0.1");
+    for (int i = 0; i < 5; i++)
+        json_put_int(j, ports[i], h->dir[0] ? ipc_number[i] : h->ports[i]);
+    json_put_z(j, "key", h->key);
+    json_put_z(j, "signature_scheme", "hmac-sha256");
+    json_put_z(j, "kernel_name", h->spec->name);
+    json_print(out, j);
+    json_free(j);
+}
+
+/* The folder, or what is used where none can be made: ports, and a file in memory. */
+static void make_place(struct host *h)
+{
+    random_hex(h->key, sizeof(h->key) - 1);
+    random_hex(h->session, sizeof(h->session) - 1);
+    if (make_dir(h)) {
+        snprintf(h->file, sizeof(h->file), "%s/kernel.json", h->dir);
+        return;
+    }
+    for (int i = 0; i < 5; i++)
+        h->ports[i] = free_port();
+    h->file_fd = memfd_create("kernel.json", MFD_CLOEXEC);
+    snprintf(h->file, sizeof(h->file), "/proc/%d/fd/%d", (int)getpid(), h->file_fd);
+}
+
+int host_zmtp_prepare(struct host *h, struct err *e)
+{
+    struct buf text = BUF_INIT(8192);
+    if (!h->dir[0] && h->file_fd < 0)
+        make_place(h);
+    /* Each time: a kernel that ended may have emptied or removed it. */
+    int fd = h->file_fd >= 0
+                 ? h->file_fd
+                 : open(h->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    file_text(h, &text);
+    /* ipykernel wants this mode, and one in memory has another. */
+    bool ok = fd >= 0 && fchmod(fd, 0600) == 0 && ftruncate(fd, 0) == 0 &&
+              pwrite(fd, text.p, text.n, 0) == (ssize_t)text.n;
+    if (!ok)
+        err_sys(e, errno,
+                "cannot write a connection file for the kernel %s (tried the folders "
+                "XDG_RUNTIME_DIR, /run, /tmp, /dev/shm, /var/tmp, TMPDIR)",
+                h->spec->name);
+    if (fd >= 0 && fd != h->file_fd)
+        close(fd);
+    buf_release(&text);
+    return ok ? 0 : -1;
+}
+
+static void remove_sockets(const struct host *h)
+{
+    char path[PATH_MAX + 32];
+    for (int i = 1; h->dir[0] && i <= 5; i++) {
+        snprintf(path, sizeof(path), "%s/s-%d", h->dir, i);
+        unlink(path);
+    }
+}
+
+void host_zmtp_clean(struct host *h)
+{
+    if (h->file_fd >= 0)
+        close(h->file_fd);
+    h->file_fd = -1;
+    if (!h->dir[0])
+        return;
+    remove_sockets(h);
+    unlink(h->file);
+    rmdir(h->dir);
+    h->dir[0] = 0;
+}
+
+/* ---- messages from the kernel ---- */
+
+static bool is_ours(const struct host *h, struct str parent)
+{
+    char mark[64];
+    snprintf(mark, sizeof(mark), "%s-host-", h->session);
+    return str_find(parent, str_of(mark)) >= 0;
+}
+
+static void on_answer_of_ours(struct host *h, enum host_channel from,
+                              const struct jmsg *m)
+{
+    struct err e = ERR_INIT;
+    struct json *header = json_parse(m->header, &e);
+    if (from == CH_SHELL &&
+        str_eq(json_str(header, "msg_type", ""), STR("kernel_info_reply"))) {
+        h->answered = true;
+        json_free(h->info);
+        h->info = json_parse(m->content, &e);
+    }
+    json_free(header);
+}
+
+/* true: that is all; nobody wants to know that a cell begins, and what it was. */
+static bool look_at_status(struct host *h, const struct jmsg *m)
+{
+    if (str_find(m->header, STR("\"execute_input\"")) >= 0)
+        return true;
+    if (m->content.n > 200 || str_find(m->header, STR("\"status\"")) < 0)
+        return false;
+    struct err e = ERR_INIT;
+    struct json *c = json_parse(m->content, &e);
+    struct str state = json_str(c, "execution_state", "");
+    bool busy = str_eq(state, STR("busy"));
+    if (busy)
+        host_begun(h);
+    else if (str_eq(state, STR("idle")))
+        host_idle(h);
+    json_free(c);
+    return busy;
+}
+
+static void on_message(struct zmtp *z, const struct str *parts, int n)
+{
+    struct channel *c = container_of(z, struct channel, z);
+    struct host *h = c->h;
+    enum host_channel from = (enum host_channel)(c - h->channels);
+    struct jmsg m;
+    struct err e = ERR_INIT;
+    bool ours = false, ends_here = false;
+    if (from == CH_IOPUB)
+        h->heard = true;
+    if (jmsg_parse(parts, n, str_of(h->key), &m, &e) < 0) {
+        if (h->state == HOST_STARTING && e.code == ERR_DENIED) {
+            host_failed(h, &e);
+            return;
+        }
+        host_say(h, "note", e.text);
+        m = (struct jmsg){0};
+    } else if (is_ours(h, m.parent)) {
+        on_answer_of_ours(h, from, &m);
+        ours = true;
+    } else if (from == CH_IOPUB)
+        ends_here = look_at_status(h, &m);
+    if (m.header.n)
+        host_lost_look(h, from, &m, ours);
+    if (h->state == HOST_STARTING && h->heard && h->answered) {
+        timer_stop(&h->nudge);
+        host_ready(h);
+    }
+    if (m.header.n && !ours && !ends_here)
+        host_pass(h, from, &m, z);
+    if (!host_room(h))
+        host_zmtp_pause(h, true);
+}
+
+/* ---- connecting ---- */
+
+static void connect_one(struct timer *t);
+
+static void on_up(struct zmtp *z)
+{
+    struct channel *c = container_of(z, struct channel, z);
+    struct host *h = c->h;
+    c->up = true;
+    c->wait_ms = AGAIN_FIRST_MS;
+    if (c->broke) /* what was sent meanwhile has no number that we know */
+        host_lost_reset(h);
+    c->broke = false;
+    if (h->state == HOST_READY && c - h->channels == CH_IOPUB)
+        host_say(h, "gap", "the connection to the kernel broke and is there again");
+    if (h->state == HOST_STARTING && h->channels[CH_SHELL].up &&
+        h->channels[CH_IOPUB].up && !timer_active(&h->nudge))
+        timer_begin(h->loop, &h->nudge, 0, h->nudge.fn);
+}
+
+static void on_down(struct zmtp *z, const struct err *e)
+{
+    struct channel *c = container_of(z, struct channel, z);
+    struct host *h = c->h;
+    c->broke = c->broke || c->up;
+    c->up = false;
+    if (h->state != HOST_STARTING && h->state != HOST_READY)
+        return;
+    if (e->code == ERR_INVALID || e->code == ERR_UNSUPPORTED || e->code == ERR_LIMIT ||
+        e->code == ERR_DENIED) {
+        if (h->state == HOST_STARTING) {
+            host_failed(h, e);
+            return;
+        }
+        host_say(h, "note", e->text);
+    }
+    timer_begin(h->loop, &c->again, c->wait_ms, connect_one);
+    c->wait_ms = c->wait_ms * 2 < AGAIN_MOST_MS ? c->wait_ms * 2 : AGAIN_MOST_MS;
+}
+
+static const struct zmtp_events events = {on_up, on_message, NULL, on_down};
+
+int host_zmtp_dial(const struct host *h, int i)
+{
+    struct sockaddr_un u = {.sun_family = AF_UNIX};
+    struct sockaddr_in t = {.sin_family = AF_INET,
+                            .sin_port = htons(h->ports[i]),
+                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    bool ipc = h->dir[0];
+    int fd = socket(ipc ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    0);
+    if (fd < 0)
+        return -1;
+    snprintf(u.sun_path, sizeof(u.sun_path), "%.90s/s-%d", h->dir, ipc_number[i]);
+    int r = ipc ? connect(fd, (struct sockaddr *)&u, sizeof(u))
+                : connect(fd, (struct sockaddr *)&t, sizeof(t));
+    if (r < 0 && errno != EINPROGRESS) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static void connect_one(struct timer *t)
+{
+    struct channel *c = container_of(t, struct channel, again);
+    struct host *h = c->h;
+    int i = (int)(c - h->channels);
+    int fd = host_zmtp_dial(h, i);
+    if (fd >= 0 &&
+        zmtp_start(&c->z, h->loop, fd, i == CH_IOPUB ? ZMTP_SUB : ZMTP_DEALER,
+                   i == CH_IOPUB ? "" : h->session, LIMIT_KERNEL_MESSAGE, &events) == 0)
+        return;
+    if (fd >= 0)
+        close(fd);
+    timer_begin(h->loop, &c->again, c->wait_ms, connect_one);
+    c->wait_ms = c->wait_ms * 2 < AGAIN_MOST_MS ? c->wait_ms * 2 : AGAIN_MOST_MS;
+}
+
+static void on_nudge(struct timer *t)
+{
+    struct host *h = container_of(t, struct host, nudge);
+    host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
+    timer_begin(h->loop, &h->nudge, NUDGE_MS, on_nudge);
+}
+
+void host_zmtp_start(struct host *h)
+{
+    h->heard = h->answered = false;
+    host_lost_reset(h);
+    h->nudge.fn = on_nudge;
+    for (int i = 0; i < CHANNELS; i++) {
+        struct channel *c = &h->channels[i];
+        c->h = h;
+        c->wait_ms = AGAIN_FIRST_MS;
+        c->broke = false;
+        timer_begin(h->loop, &c->again, AGAIN_FIRST_MS, connect_one);
+    }
+}
+
+void host_zmtp_stop(struct host *h)
+{
+    timer_stop(&h->nudge);
+    host_heart_stop(h);
+    for (int i = 0; i < CHANNELS; i++) {
+        timer_stop(&h->channels[i].again);
+        zmtp_release(&h->channels[i].z);
+        h->channels[i].up = false;
+    }
+    remove_sockets(h); /* what was killed has left them, and the next could not bind */
+}
+
+void host_zmtp_pause(struct host *h, bool pause)
+{
+    for (int i = 0; i < CHANNELS && pause == h->full; i++) {
+        if (pause)
+            zmtp_pause(&h->channels[i].z);
+        else
+            zmtp_resume(&h->channels[i].z); /* which may fill it again */
+    }
+}
+
+/* ---- messages to the kernel ---- */
+
+static void send_parts(struct host *h, enum host_channel to, const struct jmsg *m)
+{
+    char sig[JMSG_SIGNATURE + 1];
+    struct str parts[JMSG_PARTS];
+    jmsg_sign(m, str_of(h->key), sig, parts);
+    if (zmtp_send(&h->channels[to].z, parts, JMSG_PARTS) < 0)
+        host_say(h, "note", "a request was lost: the kernel does not take it");
+}
+
+void host_zmtp_send(struct host *h, enum host_channel to, const struct json *message)
+{
+    static const char *const members[] = {"header", "parent_header", "metadata",
+                                          "content"};
+    struct buf b[4];
+    struct str part[4];
+    bool whole = true;
+    for (int i = 0; i < 4; i++) {
+        const struct json *v = json_get(message, members[i]);
+        buf_init(&b[i], LIMIT_ZMTP_OUT);
+        if (v)
+            json_print(&b[i], v);
+        else
+            buf_addz(&b[i], "{}");
+        part[i] = buf_str(&b[i]);
+        whole = whole && !buf_full(&b[i]);
+    }
+    struct jmsg m = {part[0], part[1], part[2], part[3]};
+    if (whole)
+        send_parts(h, to, &m);
+    else
+        host_say(h, "note", "a message to the kernel is too long, and was not sent");
+    for (int i = 0; i < 4; i++)
+        buf_release(&b[i]);
+}
+
+void host_zmtp_ask(struct host *h, enum host_channel to, const char *type,
+                   const char *content)
+{
+    struct buf b = BUF_INIT(512);
+    buf_addf(&b,
+             "{\"msg_id\":\"%s-host-%u\",\"session\":\"%s\",\"username\":\"od\",\"date\":"
+             "\"2000-01-01T00:00:00Z\",\"msg_type\":\"%s\",\"version\":\"5.3\"}",
+             h->session, h->asked++, h->session, type);
+    struct jmsg m = {buf_str(&b), STR("{}"), STR("{}"), str_of(content)};
+    send_parts(h, to, &m);
+    buf_release(&b);
+}

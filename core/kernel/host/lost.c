@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages that a kernel dropped. A PUB socket silently drops what the queue of its
+ * subscriber has no room for (RFC 29, "The PUB Socket Type"; libzmq's holds 1,000), so
+ * a host that gets no processor, or waits for its reader, loses some. Kernels made of
+ * jupyter_client number what they send, on all channels together (session.py, msg_id:
+ * SESSION_PID_NUMBER): what is missing when the reply and idle have come is told once,
+ * before the later of the two. Where there are no such numbers, nothing is told.
+ *
+ * Between cells nothing is told: the answer to a question comes on another channel than
+ * its "busy", which has a smaller number, so that the "busy" is missing for a moment.
+ * What is still missing at the end of the next cell is told then.
+ *
+ * The idle may be dropped, too. When it has not come some time after the reply, and
+ * something is missing, the kernel is asked for another one, which comes behind it.
+ */
+#include "kernel/host/own.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ASK_MS = 1000 };
+enum { ASKED = 1, ANSWERED = 2, IDLE = 4, BUSY = 8 };
+
+/* The value of msg_id, as it stands in the header's JSON; n 0: none. */
+static struct str id_of(struct str header)
+{
+    static const struct str name = {"\"msg_id\"", 8};
+    long at = str_find(header, name);
+    if (at < 0)
+        return STR("");
+    struct str rest = str_trim(str_sub(header, (size_t)at + name.n, header.n));
+    if (!str_starts(rest, STR(":")))
+        return STR("");
+    rest = str_trim(str_sub(rest, 1, rest.n));
+    if (!str_starts(rest, STR("\"")))
+        return STR("");
+    rest = str_sub(rest, 1, rest.n);
+    return str_cut(&rest, '"');
+}
+
+/* SERIES_NUMBER. false: it is another kind of id. */
+static bool split(struct str id, struct str *series, uint64_t *number)
+{
+    size_t n = id.n;
+    while (n > 0 && id.p[n - 1] >= '0' && id.p[n - 1] <= '9')
+        n--;
+    *series = str_sub(id, 0, n);
+    return n > 1 && id.p[n - 1] == '_' && n < sizeof(((struct lost *)0)->series) &&
+           str_to_u64(str_sub(id, n, id.n), number) == 0;
+}
+
+/* Somebody else is connected, too: the answers to them are not for us to miss. */
+static bool is_strange(const struct host *h, struct str parent)
+{
+    return parent.n > 2 && str_find(parent, STR("\"od\"")) < 0 &&
+           str_find(parent, str_of(h->session)) < 0;
+}
+
+static void count(struct lost *l, struct str id)
+{
+    struct str series;
+    uint64_t n;
+    if (!split(id, &series, &n))
+        return;
+    if (l->series[0] == 0) {
+        memcpy(l->series, series.p, series.n);
+        l->next = n;
+    }
+    if (!str_eq(series, str_of(l->series)))
+        return; /* of a process that was forked off it */
+    if (n >= l->next) {
+        l->missing += n - l->next;
+        l->next = n + 1;
+    } else if (l->missing > 0) {
+        l->missing--; /* by another channel, and later */
+    }
+}
+
+/* Without the answer's own "busy", which has a number before the answer's. */
+static uint64_t missed(const struct lost *l)
+{
+    bool late = (l->asked & ANSWERED) && !(l->asked & (IDLE | BUSY));
+    return l->missing - (late && l->missing);
+}
+
+static void tell(struct host *h)
+{
+    char text[160];
+    snprintf(text, sizeof(text),
+             "%llu messages of the kernel are missing: it dropped them, because they "
+             "were not taken as fast as it sent them",
+             (unsigned long long)missed(&h->lost));
+    h->lost.missing = 0;
+    host_say(h, "gap", text);
+}
+
+static void on_ask(struct timer *t)
+{
+    struct host *h = container_of(t, struct host, lost.ask);
+    if (h->state != HOST_READY || !h->busy || !h->lost.missing || h->lost.strangers)
+        return;
+    h->lost.asked = ASKED;
+    host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
+}
+
+/* Whatever the cell had sent has come before this. */
+static void idle_instead(struct host *h)
+{
+    struct json *content = json_object();
+    json_put_z(content, "execution_state", "idle");
+    h->lost.asked = 0;
+    h->lost.missing--; /* the idle itself */
+    if (h->lost.missing)
+        tell(h);
+    host_idle(h);
+    host_iopub(h, "status", content);
+}
+
+void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m,
+                    bool ours)
+{
+    struct lost *l = &h->lost;
+    if (h->state != HOST_READY)
+        return;
+    l->strangers = l->strangers || is_strange(h, m->parent);
+    count(l, id_of(m->header));
+    if (from == CH_SHELL && str_find(m->header, STR("\"execute_reply\"")) >= 0) {
+        l->replied = true;
+        if (h->busy)
+            timer_begin(h->loop, &l->ask, ASK_MS, on_ask);
+    }
+    if (!h->busy)
+        timer_stop(&l->ask);
+    if (l->replied && !h->busy && !l->over) {
+        l->over = true;
+        if (missed(l) && !l->strangers)
+            tell(h);
+    }
+    if (!l->asked || !ours)
+        return;
+    if (from == CH_SHELL)
+        l->asked |= ANSWERED;
+    else if (from == CH_IOPUB)
+        l->asked |= str_find(m->content, STR("\"idle\"")) >= 0 ? IDLE : BUSY;
+    if ((l->asked & ANSWERED) && (l->asked & IDLE) && h->busy && l->missing)
+        idle_instead(h);
+}
+
+void host_lost_cell(struct host *h)
+{
+    timer_stop(&h->lost.ask);
+    if (!h->lost.over) /* else it was dropped after the last cell */
+        h->lost.missing = 0;
+    h->lost.replied = h->lost.over = false;
+    h->lost.asked = 0;
+}
+
+void host_lost_reset(struct host *h)
+{
+    timer_stop(&h->lost.ask);
+    h->lost = (struct lost){0};
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this room share. */
+#ifndef OD_KERNEL_HOST_OWN_H
+#define OD_KERNEL_HOST_OWN_H
+
+#include "base/json.h"
+#include "kernel/host/find.h"
+#include "kernel/host/host.h"
+#include "kernel/host/jmsg.h"
+#include "kernel/host/zmtp.h"
+
+#include <limits.h>
+
+enum host_channel { CH_SHELL, CH_IOPUB, CH_STDIN, CH_CONTROL, CHANNELS };
+enum { HEART_SOCKET = CHANNELS }; /* beside them */
+
+enum host_state {
+    HOST_STARTING, /* spawned, not answered yet */
+    HOST_READY,
+    HOST_ENDING, /* asked to shut down, or being killed */
+    HOST_DRAIN,  /* it has exited; what it left is read */
+    HOST_DEAD
+};
+
+struct host;
+
+struct channel {
+    struct host *h;
+    struct zmtp z;
+    struct timer again;
+    int wait_ms;
+    bool up, broke; /* it had been up, and broke */
+};
+
+/* heart.c */
+struct heart {
+    struct zmtp z;
+    struct timer beat;
+    int64_t asked_ms; /* 0: it has answered */
+    bool dialled, up;
+    bool in_cell;    /* no cell has ended since it was asked */
+    bool own_thread; /* it answers while a cell runs */
+    bool silent;     /* as was told */
+};
+
+/* lost.c */
+struct lost {
+    char series[96];  /* what its messages' ids begin with; "": not known */
+    uint64_t next;    /* the number after the largest so far */
+    uint64_t missing; /* smaller ones that have not come */
+    bool replied;     /* the cell's reply has come */
+    bool over;        /* and its idle, and what was missing then was reported */
+    unsigned asked;   /* for a sign that nothing follows it: ASKED and what came */
+    struct timer ask;
+    bool strangers; /* it talks to somebody else, too */
+};
+
+/* pass.c: a long message that goes out in pieces. */
+struct passing {
+    struct buf memory; /* owned; the others lie in it */
+    struct jmsg m;
+    enum host_channel from;
+    bool stream;
+    struct str name, rest; /* rest: what has not gone yet, n 0: there is none */
+};
+
+/* A pipe that the kernel writes to. */
+struct outlet {
+    struct host *h;
+    struct stream s;
+    const char *name; /* stdout, stderr */
+    bool open;
+};
+
+struct host {
+    struct loop *loop;
+    struct stream in, out;  /* the engine */
+    struct buf going;       /* lines that are not in out yet */
+    struct passing passing; /* and what comes after them */
+    struct buf pending;     /* and after that */
+    struct task flush;
+    uint64_t sent, seen; /* bytes of lines: put into out; read by the engine */
+    uint64_t window;     /* how far sent may be ahead of seen */
+    struct io signals;
+    struct kernel_list list;
+    const struct kernel_spec *spec;
+    enum kernel_choice choice;
+    struct str wanted; /* the kernel's name */
+    struct str keep;   /* where our own kernel's code is kept; /dev/null: nowhere */
+    enum host_state state;
+    pid_t pid;
+    int status;
+    int64_t started_ms;
+    bool restart;       /* when it has ended */
+    bool quit;          /* the same, but for good */
+    bool full;          /* the engine is behind: sources are paused */
+    bool busy;          /* a cell was sent, and its end has not come */
+    bool begun;         /* the kernel has said that it runs it */
+    bool wanted_stop;   /* an interrupt came before that */
+    struct timer limit; /* of the state: start, end, drain */
+    struct timer press; /* of interrupts */
+    int presses;
+    struct outlet outlets[2];
+    struct buf tail; /* the last of its stderr */
+    /* A kernel with ZMTP */
+    struct channel channels[CHANNELS];
+    char dir[PATH_MAX], file[PATH_MAX + 32], key[65], session[33];
+    int file_fd;       /* the connection file where no folder can be written; else -1 */
+    uint16_t ports[5]; /* of TCP; ipc: 0 */
+    struct timer nudge;
+    struct heart heart;
+    struct lost lost;
+    unsigned asked;       /* messages of our own */
+    bool heard, answered; /* on iopub; kernel_info_reply */
+    bool restored;        /* a channel was lost once */
+    struct json *info;    /* owned */
+    /* Our own kernel */
+    struct stream link;
+    bool linked, overlong; /* the rest of a line is passed over */
+    size_t searched;       /* so much of what it said is no whole line */
+    char parent[1024];     /* the header of the cell that runs, as JSON */
+};
+
+/* host.c */
+void host_line(struct host *h, struct json *take); /* {…} to the engine */
+void host_say(struct host *h, const char *what, const char *text);
+/* A message of the cell that runs, as if the kernel had sent it. */
+void host_iopub(struct host *h, const char *type, struct json *take_content);
+void host_ready(struct host *h);
+void host_failed(struct host *h, const struct err *e);
+/* The kernel says that it runs the cell, and that it has. */
+void host_begun(struct host *h);
+void host_idle(struct host *h);
+/* Sends what was added to pending, as far as the engine reads. */
+void host_flush(struct host *h);
+/* false: the engine is behind, stop reading. */
+bool host_room(struct host *h);
+
+/* channels.c */
+/* Writes the connection file; at first makes its keys, folder and name. -1: e. */
+int host_zmtp_prepare(struct host *h, struct err *e);
+/* Connects, when it was spawned. */
+void host_zmtp_start(struct host *h);
+void host_zmtp_send(struct host *h, enum host_channel to, const struct json *message);
+/* A socket that connects to one of the channels or the heartbeat; -1. */
+int host_zmtp_dial(const struct host *h, int which);
+/* A request of our own on a channel; its answers are not passed on. */
+void host_zmtp_ask(struct host *h, enum host_channel to, const char *type,
+                   const char *content);
+void host_zmtp_pause(struct host *h, bool pause);
+void host_zmtp_stop(struct host *h);  /* the kernel is gone */
+void host_zmtp_clean(struct host *h); /* files too */
+
+/* pass.c */
+/* To the engine; m lies in the message that z tells of. */
+void host_pass(struct host *h, enum host_channel from, struct jmsg *m, struct zmtp *z);
+/* If the line that begins at `at` did not fit, a note takes its place. */
+void host_whole(struct buf *lines, size_t at);
+/* Adds the next piece of a long message to going. false: there is none. */
+bool host_pass_more(struct host *h);
+
+/* heart.c */
+void host_heart_begin(struct host *h); /* a cell runs */
+void host_heart_rest(struct host *h);  /* none */
+void host_heart_stop(struct host *h);  /* the kernel is gone */
+
+/* lost.c */
+/* Each message of the kernel, before it is passed on; ours: an answer to the host. */
+void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m,
+                    bool ours);
+void host_lost_cell(struct host *h);  /* a cell is sent */
+void host_lost_reset(struct host *h); /* another kernel, or connection */
+
+/* embedded.c */
+char **host_embedded_argv(const struct host *h);
+void host_embedded_start(struct host *h, int fd); /* takes fd */
+void host_embedded_send(struct host *h, struct str line);
+void host_embedded_pause(struct host *h, bool pause);
+void host_embedded_stop(struct host *h);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ZMTP 3 (ZeroMQ RFC 23), NULL mechanism, the connecting side of DEALER, SUB and
+ * REQ: what a client of a Jupyter kernel is.
+ *
+ * We greet as 3.0 and subscribe by a message, which peers of 3.0 and 3.1 both know
+ * (RFC 23 "Subscriptions"). What is sent before the greeting is over waits in the
+ * stream's buffer; a peer that is no ZMTP peer ends the connection with a reason.
+ */
+#ifndef OD_KERNEL_HOST_ZMTP_H
+#define OD_KERNEL_HOST_ZMTP_H
+
+#include "base/err.h"
+#include "io/stream.h"
+
+enum { ZMTP_PARTS_MAX = 64, ZMTP_IDENTITY_MAX = 64 };
+
+enum zmtp_role {
+    ZMTP_DEALER, /* sends and receives messages as they are */
+    ZMTP_SUB,    /* subscribes to everything; receives */
+    ZMTP_REQ     /* an empty part is put before a message and taken off an answer */
+};
+
+struct zmtp;
+
+/* Each may release the connection. */
+struct zmtp_events {
+    void (*on_ready)(struct zmtp *z); /* greeted and subscribed; may be NULL */
+    /* A whole message; parts are valid until the callback returns or releases. */
+    void (*on_message)(struct zmtp *z, const struct str *parts, int n);
+    void (*on_room)(struct zmtp *z); /* after a refused zmtp_send; may be NULL */
+    /* Last and once, never from within a call. */
+    void (*on_end)(struct zmtp *z, const struct err *e);
+};
+
+/* Embedded in its owner. */
+struct zmtp {
+    struct stream s;
+    const struct zmtp_events *ev;
+    enum zmtp_role role;
+    char identity[ZMTP_IDENTITY_MAX + 1];
+    size_t message_max;
+    struct buf msg; /* the parts so far, one after the other */
+    size_t part[ZMTP_PARTS_MAX];
+    int parts;
+    uint64_t left; /* of the frame that is being read */
+    uint8_t flags; /* its flags */
+    uint8_t state;
+};
+
+/*
+ * Takes fd, a connected socket (or one that connects), non-blocking. identity:
+ * DEALER's, at most ZMTP_IDENTITY_MAX bytes, "" for none. message_max: a longer
+ * message ends the connection (ERR_LIMIT). 0; -1 with errno, fd still the caller's.
+ */
+int zmtp_start(struct zmtp *z, struct loop *l, int fd, enum zmtp_role role,
+               const char *identity, size_t message_max, const struct zmtp_events *ev);
+/* Queues a whole message. -1: the queue has no room for it, and has none of it. */
+int zmtp_send(struct zmtp *z, const struct str *parts, int n);
+/* In on_message: the memory that its parts lie in is the caller's, in an empty buffer. */
+void zmtp_take(struct zmtp *z, struct buf *to);
+/* Stops and restarts receiving. */
+void zmtp_pause(struct zmtp *z);
+void zmtp_resume(struct zmtp *z);
+/* Closes; idempotent, and fine for one that is zeroed and was never started. */
+void zmtp_release(struct zmtp *z);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* What a kernel is sent: cells, questions, answers to what it asks. */
+#include "kernel/own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+#include <string.h>
+
+static int cell_put_member(struct buf *b, const char *name, struct str value)
+{
+    buf_addf(b, ",\"%s\":", name);
+    return json_quote(b, value);
+}
+
+/* Characters of valid UTF-8. */
+static int64_t length_of(struct str s)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* The content of a message: a cell to be run, or a question. */
+static int add_content(struct buf *b, const struct cell *c)
+{
+    struct str code = buf_str(&c->code);
+    if (c->question && strcmp(c->question, "history") == 0)
+        return buf_addz(b, "\"hist_access_type\":\"range\",\"session\":0,\"start\":1,"
+                           "\"stop\":null,\"raw\":true,\"output\":false");
+    if (c->question)
+        buf_addf(b, "\"cursor_pos\":%lld,\"detail_level\":0",
+                 (long long)(c->at < 0 || c->at > length_of(code) ? length_of(code)
+                                                                  : c->at));
+    else
+        buf_addf(b,
+                 "\"silent\":%s,\"store_history\":%s,\"allow_stdin\":%s,"
+                 "\"stop_on_error\":false,\"user_expressions\":{}",
+                 c->silent ? "true" : "false", c->history ? "true" : "false",
+                 c->ev && c->ev->on_input ? "true" : "false");
+    return cell_put_member(b, "code", code);
+}
+
+/* Programs of their own may say something after the kernel has said that it is done. */
+static bool is_lively(struct str code)
+{
+    static const char *const signs[] = {"system", "subprocess", "popen",
+                                        "Popen",  "write(1",    "write(2",
+                                        "ctypes", "fork",       "spawn"};
+    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+        if (str_find(code, str_of(signs[i])) >= 0)
+            return true;
+    }
+    return false;
+}
+
+int cell_send(struct cell *c, struct err *e)
+{
+    struct kernel *k = c->k;
+    struct buf b = BUF_INIT(LIMIT_ZMTP_OUT);
+    char date[25];
+    uint64_t in;
+    size_t room = process_stdin_room(k->process, &in);
+    c->begun_ms = clock_wall_ms();
+    clock_iso(c->begun_ms, date);
+    buf_addf(&b,
+             "{\"channel\":\"shell\",\"header\":{\"msg_id\":\"%s\",\"msg_type\":"
+             "\"%s_request\",\"session\":\"od\",\"username\":\"od\",\"date\":"
+             "\"%s\",\"version\":\"5.3\"},\"parent_header\":{},\"metadata\":{},"
+             "\"content\":{",
+             c->id, c->question ? c->question : "execute", date);
+    add_content(&b, c);
+    buf_addz(&b, "}}\n");
+    int r = 0;
+    if (buf_full(&b))
+        r = err_set(e, ERR_LIMIT, "the cell has more than %d bytes as a message",
+                    LIMIT_ZMTP_OUT);
+    else if (b.n > room)
+        r = err_set(e, ERR_LIMIT,
+                    "the cell has %zu bytes as a message, and the kernel's input "
+                    "takes %zu now",
+                    b.n, room);
+    if (r == 0) {
+        struct record *rec = kernel_record_add(k);
+        memcpy(rec->id, c->id, sizeof(rec->id));
+        rec->from = process_output(k->process);
+        rec->in = in;
+        rec->len = b.n;
+        rec->begun_ms = c->begun_ms;
+        rec->timeout_ms = c->timeout_ms;
+        c->lively = !c->question && is_lively(buf_str(&c->code));
+        kernel_save_and_ask(k, buf_str(&b));
+    }
+    buf_release(&b);
+    return r;
+}
+
+void cell_answer(struct cell *c, struct str text)
+{
+    struct buf b = BUF_INIT(LIMIT_COMMAND_MAX), h = BUF_INIT(64 << 10);
+    if (!c->asked || c->step != RUNNING)
+        goto out;
+    char id[33];
+    random_hex(id, 32);
+    json_print(&h, c->asked);
+    buf_addf(&b,
+             "{\"channel\":\"stdin\",\"header\":{\"msg_id\":\"%s\",\"msg_type\":"
+             "\"input_reply\",\"session\":\"od\",\"username\":\"od\",\"date\":"
+             "\"2000-01-01T00:00:00Z\",\"version\":\"5.3\"},\"parent_header\":%s,"
+             "\"metadata\":{},\"content\":{\"status\":\"ok\"",
+             id, buf_z(&h));
+    cell_put_member(&b, "value", text);
+    if (buf_addz(&b, "}}\n") == 0)
+        kernel_send_line(c->k, buf_str(&b));
+    json_free(c->asked);
+    c->asked = NULL;
+out:
+    buf_release(&b);
+    buf_release(&h);
+}

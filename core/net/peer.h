@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who is at the other end of a unix socket.
+ *
+ * The name of a socket in a directory is protected by the directory. An abstract name
+ * belongs to the network namespace, which the containers of a pod share: whoever is in
+ * there may connect to it, or listen there first, and uid 0 of another container looks
+ * like root. At both ends of an abstract socket the peer must therefore have the very uid
+ * that is expected and be in the same PID and mount namespace.
+ */
+#ifndef OD_NET_PEER_H
+#define OD_NET_PEER_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+/*
+ * Checks the peer of fd, a connected unix socket. Of a socket in a directory it must be
+ * uid or root. Of an abstract one it must be uid, have a PID in our PID namespace, and
+ * have our mount namespace, as /proc shows them; without a /proc the PID decides alone.
+ * *pid, which may be NULL, is the peer's: of a server the process that began to listen.
+ * Returns -1 and sets *e: DENIED, and why; others: the peer is not known.
+ */
+int peer_check(int fd, uid_t uid, pid_t *pid, struct err *e);
+
+/*
+ * The inode of our mount namespace, which is in the abstract names of our servers, so
+ * that those of other containers have other names; 0: not known.
+ */
+ino_t peer_mount_namespace(void);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A file is examined before it is opened, because opening a device can have an effect,
+ * and again after, because it may be another file by then.
+ */
+#include "os/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int file_fail(struct err *e, int errnum, const char *verb, const char *path)
+{
+    err_sys(e, errnum, "cannot %s %s", verb, path);
+    if (!e)
+        return -1;
+    switch (errnum) {
+    case ENOENT:
+    case ENOTDIR:
+        e->code = ERR_NOTFOUND;
+        break;
+    case EISDIR:
+        e->code = ERR_INVALID;
+        break;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        e->code = ERR_DENIED;
+        break;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case ENOMEM:
+        e->code = ERR_LIMIT;
+        break;
+    default:
+        e->code = ERR_IO;
+    }
+    return -1;
+}
+
+int file_check_kind(mode_t mode, const char *verb, const char *path, struct err *e)
+{
+    if (S_ISREG(mode))
+        return 0;
+    if (S_ISDIR(mode))
+        return file_fail(e, EISDIR, verb, path);
+    const char *what = S_ISFIFO(mode)   ? "a pipe"
+                       : S_ISSOCK(mode) ? "a socket"
+                                        : "a device";
+    return err_set(e, ERR_UNSUPPORTED,
+                   "cannot %s %s: it is %s; only regular files can be", verb, path, what);
+}
+
+/* ---- reading ---- */
+
+static int open_regular(const char *path, struct stat *st, struct err *e)
+{
+    if (stat(path, st) < 0)
+        return file_fail(e, errno, "read", path);
+    if (file_check_kind(st->st_mode, "read", path, e) < 0)
+        return -1;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return file_fail(e, errno, "read", path);
+    if (fstat(fd, st) == 0 && file_check_kind(st->st_mode, "read", path, e) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int too_large(const char *path, size_t max, struct err *e)
+{
+    return err_set(e, ERR_LIMIT, "cannot read %s: it is larger than %zu bytes", path,
+                   max);
+}
+
+/* All that is behind fd; `size` is what to expect. */
+static int read_all(int fd, const char *path, size_t size, size_t max, struct buf *out,
+                    struct err *e)
+{
+    size_t before = out->n;
+    for (;;) {
+        size_t have = out->n - before;
+        /* One byte more than the maximum tells that there are more. */
+        size_t want = have < size ? size - have : 64 << 10;
+        want = want < max - have ? want : max - have;
+        char extra = 0;
+        char *to = want > 0 ? buf_reserve(out, want) : &extra;
+        if (!to)
+            return file_fail(e, ENOMEM, "read", path);
+        ssize_t n = read(fd, to, want > 0 ? want : 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return file_fail(e, errno, "read", path);
+        if (n == 0)
+            return 0;
+        if (want == 0)
+            return too_large(path, max, e);
+        buf_commit(out, (size_t)n);
+    }
+}
+
+int file_read(const char *path, size_t max, struct buf *out, struct err *e)
+{
+    struct stat st;
+    int fd = open_regular(path, &st, e);
+    if (fd < 0)
+        return -1;
+    size_t before = out->n;
+    int rc;
+    if (st.st_size > 0 && (uint64_t)st.st_size > max)
+        rc = too_large(path, max, e);
+    else
+        rc = read_all(fd, path, (size_t)st.st_size, max, out, e);
+    if (rc < 0)
+        buf_truncate(out, before);
+    close(fd);
+    return rc;
+}

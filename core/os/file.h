@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading a file as a whole, and the errors of everything that touches files, so that
+ * a front-end can find its own words:
+ *
+ *   NOTFOUND     no such file, or a part of the path is not a folder
+ *   INVALID      it is a folder
+ *   UNSUPPORTED  it is a pipe, a device or a socket: those are neither read nor written
+ *   DENIED       not permitted, or a read-only file system
+ *   LIMIT        larger than the caller's maximum; no space, quota
+ *   IO           anything else
+ *
+ * Paths are the caller's to resolve. Nothing here waits for a pipe, a terminal or a
+ * lock; a file system that hangs hangs the caller, so slow or large files belong in a
+ * job (io/job.h).
+ */
+#ifndef OD_OS_FILE_H
+#define OD_OS_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <sys/types.h>
+
+/*
+ * Appends the bytes of a regular file, at most max. A file whose size is 0, as those in
+ * /proc, is read to its end or the maximum. Returns -1 with *e set and out unchanged.
+ */
+int file_read(const char *path, size_t max, struct buf *out, struct err *e);
+
+/* Sets *e to "cannot VERB PATH: reason of errnum", with a code of above. Returns -1. */
+int file_fail(struct err *e, int errnum, const char *verb, const char *path);
+/* Returns 0 for a regular file; -1 with *e, which names the kind of file it is. */
+int file_check_kind(mode_t mode, const char *verb, const char *path, struct err *e);
+
+#endif

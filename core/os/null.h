@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * /dev/null, and what stands for it in a root that has none: a chroot, an image whose
+ * /dev is empty. A file of that name which is not the device is never used.
+ */
+#ifndef OD_OS_NULL_H
+#define OD_OS_NULL_H
+
+#include <stdbool.h>
+
+bool null_there(void);
+/*
+ * A close-on-exec descriptor that reads as end of file. It takes and drops what is
+ * written, or, where it is not the device, refuses it. -1 with errno.
+ */
+int null_open(void);
+/* Opens those of the descriptors 0, 1 and 2 that are closed. -1 with errno. */
+int null_fill(void);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which user holds the other end of a TCP connection within this network namespace.
+ *
+ * SO_PEERCRED does not exist for TCP; the kernel's socket tables have the uid that a
+ * socket was made with, and anybody may read them. Asked of sock_diag(7), else of
+ * /proc/net/tcp and tcp6, where the netlink family is not offered (gVisor, seccomp).
+ */
+#ifndef OD_OS_TCPOWNER_H
+#define OD_OS_TCPOWNER_H
+
+#include <netinet/in.h>
+#include <sys/types.h>
+
+/*
+ * The uid of the socket whose address is at and whose peer is to, as this process's user
+ * namespace has it; the socket may be of IPv6 with such an address in it. Returns 0; -1
+ * with errno: ENOENT if no process of this network namespace holds such a socket (any
+ * more): one that was closed has no owner. Blocks as long as /proc does: for helpers.
+ */
+int tcpowner_uid(const struct sockaddr_in *at, const struct sockaddr_in *to, uid_t *out);
+
+/* One of the two ways, for tests. */
+int tcpowner_by_netlink(const struct sockaddr_in *at, const struct sockaddr_in *to,
+                        uid_t *out);
+int tcpowner_by_proc(const struct sockaddr_in *at, const struct sockaddr_in *to,
+                     uid_t *out);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of search.h share: search.c is the parent's side, share.c
+ * the work that helpers give each other, walk.c folders, look.c files.
+ */
+#ifndef OD_SEARCH_OWN_H
+#define OD_SEARCH_OWN_H
+
+#include "base/map.h"
+#include "io/job.h"
+#include "search/search.h"
+#include "text/ignore.h"
+#include "text/pattern.h"
+
+enum {
+    SEARCH_BLOCK = 256 << 10,   /* of one read */
+    SEARCH_HEAD = 64 << 10,     /* where a zero byte makes a file binary */
+    SEARCH_HIT_MAX = 160 << 10, /* bytes of one hit on its way: less than JOB_BUFFER */
+    SEARCH_SHARED = 4 << 20,    /* bytes of work that nobody has taken */
+    SEARCH_LOCAL = 64 << 20,    /* and of a helper's own */
+    SEARCH_BATCH = 32,          /* files that are given away together */
+    SEARCH_OUT = 64 << 10       /* bytes of hits before they are sent */
+};
+
+/* ---- hits, from helper to parent ---- */
+
+struct search_head {
+    uint32_t size; /* with all that follows: path, lines */
+    uint32_t path_n;
+    int64_t mtime_ns;
+    uint32_t matches; /* in this hit */
+    uint16_t first;   /* of its file */
+    uint16_t dropped; /* the file has lines that are not in any hit */
+};
+
+struct search_line_head {
+    uint64_t number;
+    uint32_t n;
+    uint16_t context, cut;
+};
+
+/* ---- work ---- */
+
+enum search_kind { SEARCH_FOLDER, SEARCH_BATCH_OF_FILES };
+
+/* Then: rules_n numbers (below), the path, names ended by zeros. A whole of words. */
+struct search_unit {
+    uint32_t size; /* with what follows, and the size once more at the end */
+    uint16_t kind, rules_n;
+    uint32_t path_n, names_n;
+    uint32_t repository; /* bool: .gitignore files count here */
+    uint32_t outer;      /* bool: and those above the root */
+};
+
+/* Lengths of a path's beginnings: the folders that have a .gitignore. */
+struct search_rules {
+    uint32_t at[SEARCH_RULES_MAX];
+    unsigned n;
+    bool repository, outer;
+};
+
+struct search_shared {
+    uint32_t lock, turn; /* words to wait for */
+    uint32_t idle, workers, over, stop;
+    uint32_t n; /* bytes of work */
+    char bytes[SEARCH_SHARED];
+};
+
+/* One level of folders above the root. */
+struct search_outer {
+    struct ignore *rules;
+    struct str below; /* the root's path below that folder */
+};
+
+struct search_helper {
+    const struct search_spec *spec;
+    const struct job_child *child;
+    struct search_shared *shared;
+    struct pattern *pattern;     /* NULL: names only */
+    struct buf include, exclude; /* expanded: each ended by a zero */
+    int root;
+    dev_t root_dev;
+    /* work */
+    struct buf local;
+    struct buf unit;    /* the one at hand */
+    struct map ignores; /* by folder: struct ignore, or that there is none */
+    size_t ignore_bytes;
+    struct search_outer outer[SEARCH_RULES_MAX];
+    unsigned outer_n;
+    char *outer_path; /* owned: what `below` points into */
+    struct buf batch;
+    unsigned batch_n;
+    struct buf path; /* of what is looked at, below the root */
+    /* output */
+    struct buf out, lines;
+    uint64_t kept, unread;
+    int64_t sent_ms;
+    struct search_newest *newest; /* NULL: hits are sent as they are found */
+    char *block;
+    uint64_t entries[(64 << 10) / 8];
+};
+
+/* share.c */
+void search_lock(struct search_shared *s);
+void search_unlock(struct search_shared *s);
+/* Makes a unit and keeps it for this helper, or gives it, or an older one, away. */
+void search_push(struct search_helper *w, enum search_kind kind, struct str path,
+                 struct str names, const struct search_rules *rules);
+/* Somebody has nothing to do. */
+bool search_is_wanted(const struct search_helper *w);
+/* Into w->unit. Waits for others who may have some; false: all is done. */
+bool search_take(struct search_helper *w);
+bool search_is_stopped(const struct search_helper *w);
+/* By the parent, who waits for nobody: all are to send what they have, and end. */
+void search_stop(struct search_shared *s);
+
+/* walk.c: works until nothing is left. */
+int search_walk(struct search_helper *w, struct err *e);
+void search_unread(struct search_helper *w, const char *doing, struct str path,
+                   int errnum);
+
+/* look.c: the file `name` in the folder dir; its path is w->path. */
+int search_look(struct search_helper *w, int dir, const char *name, struct err *e);
+int search_look_open(struct search_helper *w, int fd, struct err *e);
+/* A file that matches by its name. */
+int search_hit_name(struct search_helper *w, int dir, const char *name, struct err *e);
+/* Sends what has not been sent; all: also what waits for the end. */
+int search_flush(struct search_helper *w, bool all, struct err *e);
+
+struct search_job {
+    const struct search_spec *spec;
+    struct search_shared *shared;
+    bool first; /* of the helpers: a root that is a file is its work */
+};
+
+job_fn search_child;
+
+#endif

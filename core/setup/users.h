@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sandbox's user and working directory, as OpenHands expects to find them:
+ * made when the image has none, in any image, with or without useradd, sudo,
+ * /etc/passwd or a /etc that can be written.
+ *
+ * Everything is done so that it can be done again: after a crash in the middle,
+ * by the next worker, by two servers at once. Files of /etc are replaced whole
+ * (temporary file, rename) under a lock on the folder, and the line in
+ * /etc/passwd comes last: a user who is there is there with all that belongs
+ * to it. One who was there before is left as it is.
+ */
+#ifndef OD_SETUP_USERS_H
+#define OD_SETUP_USERS_H
+
+#include "base/err.h"
+#include "engine/user.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct users_spec {
+    const char *root;  /* put before every path, "" for the system; for tests */
+    const char *name;  /* letters, digits, _ and -; NULL or "": no user */
+    uid_t uid;         /* for one that is made */
+    const char *group; /* a name or number: the directory's; NULL: root */
+    const char *dir;   /* the working directory; NULL or "": none */
+};
+
+/*
+ * Makes what is missing of user and directory and says in *out (NULL is
+ * allowed) who it is. Takes some milliseconds; file access only, no child.
+ *
+ *   the user is there     its uid counts, with a warning if it is another
+ *   it is not             a line in /etc/passwd (group root, supplementary
+ *                         sudo if there is such a group), a locked one in
+ *                         /etc/shadow, a home from /etc/skel, and where sudo
+ *                         is installed, the right to use it without a password.
+ *                         A uid that has a name already gets a second one
+ *   /etc takes nothing    a warning; the bare uid, listed false, and a home
+ *                         in /tmp
+ *   we are not root       a warning; our own ids, name ""; nothing is made but
+ *                         the directory
+ *
+ * The directory itself, and nothing in it, is given to user and group, with
+ * g+rw; what a mount refuses is a warning. -1: e, the name cannot be one, or
+ * the directory cannot be made.
+ */
+int users_prepare(const struct users_spec *spec, struct user *out, struct err *e);
+
+/* mkdir -p with a umask of 002. */
+int users_make_dir(const char *path, struct err *e);
+
+#endif

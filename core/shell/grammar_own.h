@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the two halves of the scanner share: the place in the text, and words.
+ *
+ * Failing sets `bad` and moves to the end of the text, so that every loop ends.
+ * What fails is not told: such a text is one command, and bash will say it; but
+ * whether more text could have helped is known.
+ */
+#ifndef OD_SHELL_GRAMMAR_OWN_H
+#define OD_SHELL_GRAMMAR_OWN_H
+
+#include "shell/grammar.h"
+
+/* As bash: more here documents on one line are an error there too. */
+#define HERES_MAX 16
+/* No delimiter that somebody types is longer; one that is makes the text bad. */
+#define DELIM_MAX 120
+/* Letters of the longest keyword, and one to see that a word is longer. */
+#define KEY_MAX 9
+
+/* What the original server's parser does not know; v0_scan.c has the table. */
+enum beyond {
+    B_NONE,
+    B_TEST,
+    B_CASE,
+    B_SELECT,
+    B_COPROC,
+    B_TIME,
+    B_NOT,
+    B_ARITHMETIC,
+    B_EXPANSION,
+    B_ARRAY,
+    B_PATTERN,
+    B_DOCUMENT,
+    B_LIST,
+    B_HASH,
+    B_QUOTES,
+    B_WHILE,
+    B_END,
+    B_COUNT
+};
+
+struct here {
+    char delim[DELIM_MAX];
+    size_t n;
+    bool tabs;   /* <<-: leading tabs do not count */
+    bool quoted; /* the body is taken as it is, backslashes too */
+};
+
+struct scan {
+    struct str text;
+    size_t at;
+    bool bad;
+    size_t bad_at; /* where that was seen; SIZE_MAX: it is not for what is missing */
+    bool more;     /* the text ended where further lines may follow */
+    bool comment;  /* it ended in a comment */
+    bool late;     /* a substitution ended before its documents: bash complains */
+    /* A keyword may follow without a separator: the last one was one. */
+    bool key_ok;
+    int depth;
+    int substitutions;  /* $( and <( around this place */
+    size_t again;       /* bytes that were read twice */
+    size_t key_end;     /* where the keyword ends that was looked at last */
+    int semicolons;     /* in the parentheses that scan_pair read last */
+    bool joined;        /* the last list has &&, || or & before its last command */
+    bool single;        /* the last list is one pipeline with a newline behind it */
+    int odd;            /* ODD_SINGLE, ODD_DOUBLE: quotes in the word that is read */
+    enum beyond beyond; /* the first that was found */
+    /* Documents begun and not yet read; those of this substitution from base on. */
+    struct here here[HERES_MAX];
+    int heres, base;
+};
+
+enum { END = -1 };
+
+/* Quotes of each kind with the beginning of a substitution in them. */
+enum { ODD_SINGLE = 1, ODD_DOUBLE = 2 };
+
+/* ---- the place ---- */
+
+void scan_fail(struct scan *s);
+/* The same, at the end of the text, within a quote or a document. */
+void scan_cut_off(struct scan *s);
+/* The same, for what no further line would help. */
+void scan_refuse(struct scan *s);
+/* Here a line may end: if the text does, another one may follow. */
+void scan_line_end(struct scan *s);
+/* Into a construct and out of it; too deep is a failure. */
+void scan_enter(struct scan *s);
+void scan_leave(struct scan *s);
+/* The byte here, behind what a backslash joins; END at the end. */
+int scan_cur(struct scan *s);
+/* The byte behind the one here. */
+int scan_ahead(struct scan *s);
+/* Passes over c, if it is here. */
+bool scan_take(struct scan *s, int c);
+/* Passes over c, or fails. */
+void scan_want(struct scan *s, int c);
+/* Ends a word. */
+bool scan_is_break(int c);
+/* Blanks and a comment, up to the end of the line. */
+void scan_blanks(struct scan *s);
+/* The same and newlines, with the documents that begin behind them. */
+void scan_newlines(struct scan *s);
+
+/* Reports a construct that the original server's parser does not know. */
+void scan_beyond(struct scan *s, enum beyond what);
+
+/* ---- words ---- */
+
+enum {
+    W_COMMAND = 1, /* where a command begins: assignments, with subscripts */
+    W_ASSIGNS = 2, /* an argument of declare and its like: a=(…) too */
+    W_ARRAY = 4,   /* in a=(…): [subscript]=… */
+    W_REGEX = 8,   /* right of =~: ( and | are part of it */
+};
+
+struct word {
+    size_t from, to;
+    char lit[KEY_MAX]; /* what it says, when it is short and plain */
+    size_t n;          /* bytes of it; KEY_MAX: long, or not plain */
+    bool assigns;      /* NAME=, NAME+=, NAME[…]= at its beginning */
+};
+
+/* A word, if one is here: *w says what it is. */
+bool scan_word(struct scan *s, struct word *w, int flags);
+/* The word as text, empty when it is not a short plain one. */
+struct str scan_plain(const struct word *w);
+/* Whether it is 2 or {fd}, and a redirection follows at once. */
+bool scan_is_descriptor(struct scan *s, const struct word *w);
+/* A word, and not what is before a redirection. */
+bool scan_argument(struct scan *s, struct word *w, int flags);
+/*
+ * Behind an opening bracket, up to and with its closing one. Brackets in one
+ * another count, except in ${…}, which ends at the first }.
+ */
+void scan_pair(struct scan *s, int open, int close);
+/* A here document of which the delimiter is spelt from..to. */
+void scan_document(struct scan *s, size_t from, size_t to, bool tabs);
+
+/*
+ * At least one command, and as many as there are; what ends them is the caller's.
+ * In grammar.c; for the words that have commands in them.
+ */
+void scan_commands(struct scan *s);
+/* Reads the commands of a text to its end. In v0_scan.c. */
+void scan_all(struct scan *s);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Delivery: from a spool, at the op's own pace, to its sink or its text model.
+ * A reader that is slow or gone costs nothing but its cursor.
+ */
+#include "shell/op.h"
+
+#include "base/limits.h"
+#include "base/xalloc.h"
+#include "engine/engine.h"
+#include "shell/process.h"
+#include "shell/session.h"
+#include "shell/spool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    CHUNK = 64 << 10,
+    ON_ITS_WAY = 1 << 20,   /* more than the queue and the socket of a client hold */
+    TEXT_LAST = 1 << 20,    /* what a text still wants when it was overrun */
+    TEXT_PER_TURN = 8 << 10 /* a screen that redraws itself all the time is slow */
+};
+
+static struct loop *loop_of(const struct op *op)
+{
+    return op->session ? session_engine(op->session)->loop
+                       : process_engine(op->process)->loop;
+}
+
+void op_note(struct op *op, const char *kind, const char *text, uint64_t from,
+             uint64_t to)
+{
+    if (op->owner && op->sink->note)
+        op->sink->note(op, kind, text, from, to);
+}
+
+const char *op_command(const struct op *op)
+{
+    return op->as ? op->as : "od exec";
+}
+
+static void op_free(void *p)
+{
+    struct op *op = p;
+    buf_release(&op->command);
+    term_free(op->term);
+    term_free(op->term_err);
+    free(op->as);
+    free(op);
+}
+
+bool op_holds(const struct op *op, int stream, uint64_t *at)
+{
+    if (!op->caller || !op->stream || !op->owner || op->done)
+        return false;
+    *at = stream ? op->cursor_err : op->cursor;
+    /* What was handed over may be on its way: the next worker would send it again. */
+    uint64_t begun = stream ? 0 : op->r.from;
+    if (*at != UINT64_MAX && *at > begun)
+        *at = *at - begun > ON_ITS_WAY ? *at - ON_ITS_WAY : begun;
+    return true;
+}
+
+bool op_any_moves(struct list *ops)
+{
+    struct list *it, *tmp;
+    bool any = false;
+    list_each (it, tmp, ops) {
+        struct op *op = list_entry(it, struct op, node);
+        if (op->caller && op->owner && op->sink->moves && op->sink->moves(op))
+            any = true;
+    }
+    return any;
+}
+
+/* What it waits for may have changed. */
+static void flow(struct op *op)
+{
+    if (op->session)
+        session_flow(op->session);
+    else if (op->process)
+        process_flow(op->process);
+}
+
+static void op_leave(struct op *op)
+{
+    list_del(&op->node);
+    timer_stop(&op->hard);
+    timer_stop(&op->idle);
+    task_cancel(&op->pump);
+    op->done = true;
+    flow(op);
+    loop_bury(loop_of(op), op, op_free);
+}
+
+void op_drop(struct op *op)
+{
+    if (op->done)
+        return;
+    op->owner = NULL;
+    op_leave(op);
+}
+
+static void on_pump(struct task *t) { op_pump(container_of(t, struct op, pump)); }
+
+/* Tells of the lost range that was gathered, if there is one. */
+static void tell_lost(struct op *op)
+{
+    char text[300];
+    if (op->lost_to == 0)
+        return;
+    snprintf(text, sizeof(text), "%llu bytes of output (%llu to %llu) are gone: %s",
+             (unsigned long long)(op->lost_to - op->lost_from),
+             (unsigned long long)op->lost_from, (unsigned long long)op->lost_to,
+             op->disk_full ? "the disk of the server's state directory is full, and only "
+                             "the newest output is kept; make room on it, or start the "
+                             "server with --state-dir on another disk"
+                           : "the budget or the disk did not hold them");
+    op_note(op, "gap", text, op->lost_from, op->lost_to);
+    op->lost_to = 0;
+}
+
+/*
+ * Bytes that were wanted and are gone. Ranges that touch are one; and a text,
+ * which shows its head and tail only, tells once of all.
+ */
+static void lose(struct op *op, int stream, uint64_t from, uint64_t to)
+{
+    bool text = op->term && !op->stream;
+    if (op->lost_to && op->lost_to != from && !text)
+        tell_lost(op);
+    op->lost_from = op->lost_to ? op->lost_from : from;
+    op->lost_to = to;
+    op->skipped[stream] += text ? to - from : 0;
+}
+
+static void finish(struct op *op)
+{
+    if (op->done)
+        return;
+    tell_lost(op);
+    op_leave(op);
+    if (op->owner)
+        op->sink->done(op);
+}
+
+/* Takes a piece without marks. Returns how much of it was taken. */
+static size_t take(struct op *op, int stream, uint64_t at, struct str piece)
+{
+    struct term *term = stream == 0 || op->stderr_only ? op->term : op->term_err;
+    if (term)
+        term_feed(term, piece);
+    if (!op->stream || !op->owner)
+        return piece.n;
+    tell_lost(op);
+    return op->sink->output(op, stream, at, piece);
+}
+
+/*
+ * Of the bytes at `at`, the beginning that may be shown; *jump: how many to
+ * pass over after it (a mark, or noise).
+ */
+static struct str visible(struct op *op, const struct session_view *v, uint64_t at,
+                          struct str bytes, uint64_t *jump)
+{
+    *jump = 0;
+    uint64_t next = UINT64_MAX;
+    uint64_t skip = op->skip_noise ? session_skip(op->session, at, &next) : 0;
+    if (skip > at) {
+        *jump = skip - at;
+        return str_n(bytes.p, 0);
+    }
+    if (next < at + bytes.n)
+        bytes.n = (size_t)(next - at);
+    struct mark m;
+    size_t keep;
+    if (shell_mark(v->shell, bytes, &m, &keep)) {
+        *jump = m.len;
+        bytes.n = m.at;
+    } else if (keep > 0) {
+        bytes.n = keep; /* the chunk may end inside a mark */
+    }
+    size_t echo, len;
+    if (op->skip_noise && shell_echo(v->shell, bytes, &echo, &len)) {
+        bytes.n = echo;
+        *jump = len;
+    }
+    return bytes;
+}
+
+/*
+ * One stream, from its cursor to `limit`. true: everything was delivered. The sink may
+ * drop the op in any of its calls; then it is not touched any more but to return.
+ */
+static bool deliver(struct op *op, int stream, const struct session_view *v,
+                    uint64_t *cursor, uint64_t limit, size_t *budget)
+{
+    NOT_ZEROED char chunk[CHUNK];
+    while (*cursor < limit) {
+        if (op->done)
+            return false;
+        /* What it would lose until it has room is one gap then. */
+        if (op->stream && op->owner && op->sink->room && !op->sink->room(op))
+            return false;
+        if (*budget == 0) {
+            task_defer(loop_of(op), &op->pump);
+            return false;
+        }
+        uint64_t at = *cursor;
+        size_t want = *budget < CHUNK ? *budget : CHUNK;
+        if (want > limit - at)
+            want = (size_t)(limit - at);
+        size_t n = spool_read(v->fd, v->stream, &at, chunk, want);
+        if (at > limit || n == 0)
+            at = limit;
+        if (at != *cursor) {
+            /* A text that cannot keep up needs the tail only. */
+            if (op->term && !op->stream && limit - at > TEXT_LAST)
+                at = limit - TEXT_LAST;
+            /* One that was overrun gets a start until it is held back again. */
+            if (op->caller && op->stream && !v->stream->eof &&
+                limit - at > v->stream->cap / 2)
+                at += (limit - at) / 4;
+            op->disk_full = v->disk_full;
+            lose(op, stream, *cursor, at);
+            *cursor = at;
+            flow(op);
+            continue;
+        }
+        if (n > limit - at)
+            n = (size_t)(limit - at);
+        struct str piece = str_n(chunk, n);
+        uint64_t jump = 0;
+        uint64_t change = UINT64_MAX;
+        bool bare = op->kind == OP_VIEW && op->session &&
+                    session_bare(op->session, at, &change);
+        if (change < at + piece.n)
+            piece.n = (size_t)(change - at);
+        if (op->filter && stream == 0 && v->shell)
+            piece = visible(op, v, at, piece, &jump);
+        size_t taken = piece.n ? take(op, bare ? 1 : stream, at, piece) : 0;
+        *cursor += taken;
+        *budget -= taken < *budget ? taken : *budget;
+        if (taken < piece.n)
+            return false; /* the sink calls again */
+        *cursor += jump;
+        if (*cursor > limit)
+            *cursor = limit;
+        if (taken == 0 && jump == 0)
+            return false; /* the rest of a line of ours is on its way */
+    }
+    return true;
+}
+
+void op_pump(struct op *op)
+{
+    if (op->done || op->queued)
+        return;
+    size_t budget = op->term ? TEXT_PER_TURN : LIMIT_READ_PER_TURN;
+    bool all = true;
+    if (op->session) {
+        struct session_view v;
+        session_view(op->session, &v);
+        if (op->cursor < op->output_from)
+            op->cursor = op->output_from;
+        bool looks = op->kind == OP_VIEW || op->kind == OP_LOGS;
+        uint64_t limit = op->settled ? op->r.to : looks ? v.scanned : v.command;
+        if (op->kind == OP_VIEW && limit > v.view)
+            limit = v.view;
+        if (op->kind == OP_LOGS && op->limit < limit)
+            limit = op->limit;
+        if (v.stream && (op->stream || op->term))
+            all = deliver(op, 0, &v, &op->cursor, limit, &budget);
+    } else {
+        for (int i = 0; i < 2 && all; i++) {
+            struct session_view v = {0};
+            v.stream = process_stream(op->process, i, &v.fd);
+            v.disk_full = process_disk_full(op->process);
+            if (!v.stream || (op->kind == OP_LOGS && op->stderr_only != (i == 1)))
+                continue;
+            uint64_t limit = v.stream->offset;
+            if (op->kind == OP_LOGS && op->limit < limit)
+                limit = op->limit;
+            all = !(op->stream || op->term) ||
+                  deliver(op, i, &v, i ? &op->cursor_err : &op->cursor, limit, &budget);
+        }
+    }
+    if (op->settled && all && !op->done) {
+        finish(op);
+        return;
+    }
+    /* A reader of ours asks again for what it lost; more may come only then. */
+    if (all && op->stream && !op->caller && !op->done)
+        tell_lost(op);
+    if (op->caller && !op->done)
+        flow(op);
+}
+
+void op_settle(struct op *op)
+{
+    if (op->settled || op->done)
+        return;
+    op->settled = true;
+    timer_stop(&op->hard);
+    timer_stop(&op->idle);
+    op->queued = false;
+    op_pump(op);
+}
+
+struct op *op_new(enum op_kind kind, const struct op_sink *sink, void *owner)
+{
+    struct op *op = xnew(struct op);
+    list_init(&op->node);
+    op->kind = kind;
+    op->sink = sink;
+    op->owner = owner;
+    op->limit = UINT64_MAX;
+    buf_init(&op->command, LIMIT_COMMAND_MAX);
+    task_init(&op->pump, on_pump);
+    return op;
+}

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/* Plain processes. */
+#include "shell/process.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/xalloc.h"
+#include "engine/part.h"
+#include "os/null.h"
+#include "os/spawn.h"
+#include "shell/session.h"
+#include "shell/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_GRACE_MS = 300, FLOW_LOOK_MS = 1000 };
+
+struct process {
+    struct engine *en;
+    char *name;
+    char *head; /* what runs, for lists */
+    char *cwd;
+    struct proc proc;
+    char call[LIMIT_ID + 1];
+    bool ended;
+    int64_t wall_ms, ended_ms;
+    uid_t uid;
+    gid_t gid;
+    struct list ops;
+    struct timer grace;
+    struct timer flow; /* a caller is far behind: does it take bytes? */
+    bool whole;
+};
+
+struct engine *process_engine(const struct process *p) { return p->en; }
+const char *process_name(const struct process *p) { return p->name; }
+bool process_ended(const struct process *p) { return p->ended; }
+uint64_t process_output(const struct process *p) { return p->proc.r.out[0].offset; }
+pid_t process_pid(const struct process *p) { return p->proc.r.pid; }
+
+const struct keep_stream *process_stream(const struct process *p, int i, int *fd)
+{
+    *fd = p->proc.spool[i];
+    return *fd >= 0 ? &p->proc.r.out[i] : NULL;
+}
+
+bool process_disk_full(const struct process *p)
+{
+    return (p->proc.r.flags & KEEP_P_FULL) != 0;
+}
+
+static void save(struct process *p)
+{
+    struct json *j = json_object();
+    json_put_int(j, "proc", (int64_t)p->proc.r.id);
+    json_put_z(j, "head", p->head);
+    json_put_z(j, "cwd", p->cwd);
+    json_put_z(j, "call", p->call);
+    json_put_int(j, "wall_ms", p->wall_ms);
+    json_put_int(j, "uid", p->uid);
+    json_put_int(j, "gid", p->gid);
+    json_put_bool(j, "whole", p->whole);
+    struct buf line = BUF_INIT(LIMIT_BLOB_MAX), key = BUF_INIT(128);
+    buf_addf(&key, "process/%s", p->name);
+    json_print(&line, j);
+    hold_put(p->en->hold, buf_str(&key), buf_str(&line));
+    buf_release(&line);
+    buf_release(&key);
+    json_free(j);
+}
+
+/* ---- ends ---- */
+
+static int exit_code(const struct process *p, int *signo)
+{
+    int status = p->proc.r.status;
+    *signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return *signo ? 128 + *signo : WEXITSTATUS(status);
+}
+
+static void answer(struct process *p, struct op *op)
+{
+    const struct keep_proc *r = &p->proc.r;
+    op->r.to = r->out[0].offset;
+    op->r.seq = r->id;
+    op->r.duration_ms = (p->ended ? p->ended_ms : clock_wall_ms()) - p->wall_ms;
+    if (r->flags & KEEP_P_FAILED) {
+        op->r.state = OP_FAILED;
+        op->r.exit = r->step != SPAWN_EXEC ? 0 : r->errnum == ENOENT ? 127 : 126;
+        if (r->step == SPAWN_CWD)
+            err_sys(&op->r.err, r->errnum, "cannot start %s in %s", p->head, p->cwd);
+        else
+            err_sys(&op->r.err, r->errnum, "cannot run %s", p->head);
+    } else {
+        op->r.state = OP_ENDED;
+        op->r.exit = exit_code(p, &op->r.signo);
+    }
+    op_settle(op);
+}
+
+static void process_over(struct process *p)
+{
+    if (p->ended)
+        return;
+    p->ended = true;
+    p->ended_ms = clock_wall_ms();
+    p->en->idle_since_ms = clock_ms();
+    timer_stop(&p->grace);
+    struct list *it, *tmp;
+    list_each (it, tmp, &p->ops) {
+        struct op *op = list_entry(it, struct op, node);
+        if (!op->settled)
+            answer(p, op);
+    }
+}
+
+static void on_grace(struct timer *t)
+{
+    process_over(container_of(t, struct process, grace));
+}
+
+static void on_changed(struct proc *proc)
+{
+    struct process *p = container_of(proc, struct process, proc);
+    const struct keep_proc *r = &proc->r;
+    struct list *it, *tmp;
+    list_each (it, tmp, &p->ops) {
+        struct op *op = list_entry(it, struct op, node);
+        if (op->with_stdin)
+            op_note(op, "window", NULL, r->input, 0);
+        if (op->idle_ms > 0 && timer_active(&op->idle) && op->cursor != r->out[0].offset)
+            timer_begin(p->en->loop, &op->idle, op->idle_ms, op->idle.fn);
+        if (op->detach && !op->settled && (r->flags & KEEP_P_STARTED)) {
+            op->r.state = OP_RUNNING;
+            op->r.why = OP_DETACHED;
+            op->r.seq = r->id;
+            op_settle(op);
+            continue;
+        }
+        op_pump(op);
+    }
+    if (r->flags & KEEP_P_FAILED)
+        process_over(p);
+    else if ((r->flags & KEEP_P_EXITED) && r->out[0].eof && r->out[1].eof)
+        process_over(p);
+    else if (r->flags & KEEP_P_HELD)
+        timer_stop(&p->grace); /* its callers are not that far yet */
+    else if ((r->flags & KEEP_P_EXITED) && !p->ended && !timer_active(&p->grace))
+        timer_begin(p->en->loop, &p->grace, EXIT_GRACE_MS, on_grace);
+}
+
+/* ---- waiting ---- */
+
+static void on_flow(struct timer *t)
+{
+    struct process *p = container_of(t, struct process, flow);
+    if (op_any_moves(&p->ops)) {
+        hold_flow_again(&p->proc, 0);
+        hold_flow_again(&p->proc, 1);
+    }
+    process_flow(p);
+}
+
+void process_flow(struct process *p)
+{
+    bool far = false;
+    for (int i = 0; i < 2; i++) {
+        uint64_t least = HOLD_NOBODY, at;
+        struct list *it, *tmp;
+        list_each (it, tmp, &p->ops) {
+            if (op_holds(list_entry(it, struct op, node), i, &at) && at < least)
+                least = at;
+        }
+        if (p->proc.spool[i] >= 0)
+            far |= hold_flow(&p->proc, i, least);
+    }
+    if (far && !timer_active(&p->flow))
+        timer_begin(p->en->loop, &p->flow, FLOW_LOOK_MS, on_flow);
+}
+
+static void stop_waiting(struct op *op, enum op_why why)
+{
+    if (op->settled)
+        return;
+    op->r.state = OP_RUNNING;
+    op->r.why = why;
+    op->r.seq = op->process->proc.r.id;
+    op->r.to = op->process->proc.r.out[0].offset;
+    op->r.duration_ms = clock_wall_ms() - op->process->wall_ms;
+    op_settle(op);
+}
+
+static void on_hard(struct timer *t)
+{
+    stop_waiting(container_of(t, struct op, hard), OP_TIMEOUT);
+}
+static void on_idle(struct timer *t)
+{
+    stop_waiting(container_of(t, struct op, idle), OP_IDLE);
+}
+
+void process_wait(struct process *p, struct op *op)
+{
+    op->process = p;
+    list_add_tail(&p->ops, &op->node);
+    engine_touch(p->en);
+    if (p->ended && op->limit == UINT64_MAX) {
+        answer(p, op);
+        return;
+    }
+    if (op->limit != UINT64_MAX) {
+        uint64_t end = p->proc.r.out[op->stderr_only].offset;
+        op->r.state = OP_ENDED;
+        op->r.to = op->limit < end ? op->limit : end;
+        op_settle(op);
+        return;
+    }
+    if (op->timeout_ms > 0)
+        timer_begin(p->en->loop, &op->hard, op->timeout_ms, on_hard);
+    if (op->idle_ms > 0)
+        timer_begin(p->en->loop, &op->idle, op->idle_ms, on_idle);
+    if (op->detach && (p->proc.r.flags & KEEP_P_STARTED))
+        stop_waiting(op, OP_DETACHED);
+    else
+        op_pump(op);
+}
+
+size_t process_stdin_room(const struct process *p, uint64_t *accepted)
+{
+    *accepted = p->proc.sent;
+    return p->proc.hold && (p->proc.r.kind & KEEP_IN) ? hold_room(&p->proc) : 0;
+}
+
+void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eof)
+{
+    if (offset < p->proc.sent)
+        bytes = str_sub(bytes, (size_t)(p->proc.sent - offset), bytes.n);
+    while (bytes.n > 0) {
+        size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
+        hold_write(&p->proc, str_n(bytes.p, n), STR(""), STR(""));
+        bytes = str_sub(bytes, n, bytes.n);
+    }
+    if (eof)
+        hold_close_input(&p->proc);
+}
+
+void process_ask(struct process *p, struct str bytes, struct str key, struct str value)
+{
+    if (bytes.n + key.n + value.n <= LIMIT_BLOB_MAX) {
+        hold_write_quietly(&p->proc, bytes, key, value);
+        return;
+    }
+    hold_put(p->en->hold, key, value);
+    process_stdin(p, p->proc.sent, bytes, false);
+}
+
+int process_signal(struct process *p, int sig, bool tree, struct err *e)
+{
+    if (p->ended || !(p->proc.r.flags & KEEP_P_STARTED) ||
+        (p->proc.r.flags & KEEP_P_EXITED))
+        return err_set(e, ERR_NOTFOUND, "process %s has ended", p->name);
+    struct minder_request q = {.verb = tree ? MINDER_SIGNAL_TREE : MINDER_SIGNAL_GROUP,
+                               .pid = p->proc.r.pid,
+                               .sig = sig,
+                               .root = 1};
+    hold_ask(p->en->hold, p->uid, p->gid, &q, NULL, NULL);
+    return 0;
+}
+
+/* ---- life ---- */
+
+static struct process *process_make(struct engine *en, struct str name)
+{
+    struct process *p = xnew(struct process);
+    p->en = en;
+    p->name = xstrndup(name.p, name.n);
+    p->proc = (struct proc){.in = -1, .spool = {-1, -1}, .changed = on_changed};
+    p->uid = en->uid;
+    p->gid = en->gid;
+    p->wall_ms = clock_wall_ms();
+    list_init(&p->ops);
+    map_put(&en->processes, name, p);
+    return p;
+}
+
+struct process *process_find(struct engine *en, struct str name)
+{
+    return map_get(&en->processes, name);
+}
+
+struct process *process_by_call(struct engine *en, const char *id)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; id[0] && (it = map_next(&en->processes, it, &key, &value));) {
+        struct process *p = value;
+        if (strcmp(p->call, id) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+void process_set_call(struct process *p, const char *id)
+{
+    snprintf(p->call, sizeof(p->call), "%s", id);
+    save(p);
+}
+
+bool process_forget_oldest(struct engine *en)
+{
+    struct process *oldest = NULL;
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));) {
+        struct process *p = value;
+        if (p->ended && list_empty(&p->ops) &&
+            (!oldest || p->ended_ms < oldest->ended_ms))
+            oldest = p;
+    }
+    if (!oldest)
+        return false;
+    process_free(oldest);
+    return true;
+}
+
+/* Bytes of its spools that only it may use; 0 unless it was started as whole. */
+static uint64_t reserved(const struct process *p)
+{
+    return p->whole ? p->proc.r.out[0].cap + p->proc.r.out[1].cap : 0;
+}
+
+uint64_t process_spool_room(struct engine *en, bool whole)
+{
+    enum { LEAST = 256 << 10, STEP = 1 << 10 };
+    uint64_t used = 0;
+    struct str key;
+    void *value;
+    if (!en->state_dir[0])
+        return LIMIT_SPOOL_MEMORY;
+    for (void *it = NULL; whole && (it = map_next(&en->processes, it, &key, &value));)
+        used += reserved(value);
+    uint64_t left = used < LIMIT_SPOOL_TOTAL ? LIMIT_SPOOL_TOTAL - used : 0;
+    if (left / 4 >= LIMIT_SPOOL_MAX)
+        return LIMIT_SPOOL_MAX;
+    return left / 4 < LEAST ? LEAST : left / 4 / STEP * STEP;
+}
+
+uint64_t process_spool_bytes(const struct process *p)
+{
+    uint64_t all = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct keep_stream *s = &p->proc.r.out[i];
+        all += s->offset < s->cap ? s->offset : s->cap;
+    }
+    return all;
+}
+
+void process_cancel(struct process *p)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &p->ops) {
+        struct op *op = list_entry(it, struct op, node);
+        op->r.state = OP_FAILED;
+        op->r.to = op->cursor;
+        err_set(&op->r.err, ERR_CANCELLED, "the server was stopped");
+        op_settle(op);
+    }
+}
+
+static void describe(struct process *p, char *const *argv)
+{
+    struct buf b = BUF_INIT(240);
+    for (int i = 0; argv[i]; i++) {
+        if (buf_addf(&b, i ? " %s" : "%s", argv[i]) < 0)
+            break;
+    }
+    p->head = xstrdup(buf_z(&b)[0] ? buf_z(&b) : argv[0]);
+    buf_release(&b);
+}
+
+static void close_them(const int *fds, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+}
+
+struct process *process_start(struct engine *en, const struct process_opts *o,
+                              struct err *e)
+{
+    char number[24];
+    struct str name = o->name;
+    if (name.n == 0) {
+        do {
+            snprintf(number, sizeof(number), "p%llu",
+                     (unsigned long long)en->next_process++);
+        } while (process_find(en, str_of(number)));
+        name = str_of(number);
+    }
+    struct process *old = process_find(en, name);
+    if (old && !old->ended) {
+        err_set(e, ERR_EXISTS, "a process named %.*s is running", STR_ARG(name));
+        return NULL;
+    }
+    if (name.n > 40 || memchr(name.p, '/', name.n)) {
+        err_set(e, ERR_INVALID, "a process's name has at most 40 bytes and no slash");
+        return NULL;
+    }
+    if (old)
+        process_free(old);
+    if (en->processes.count >= LIMIT_PROCS_MAX && !process_forget_oldest(en)) {
+        err_set(e, ERR_LIMIT, "%d processes run already", LIMIT_PROCS_MAX);
+        return NULL;
+    }
+
+    struct buf login = BUF_INIT(LIMIT_SPAWN_MAX), envs = BUF_INIT(LIMIT_SPAWN_MAX * 2);
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, er[2] = {-1, -1}, spool[2] = {-1, -1};
+    uid_t uid = en->uid;
+    gid_t gid = en->gid;
+    struct process *p = NULL;
+    char **env = NULL, file[96];
+    if (o->user.n > 0 && engine_user(en, o->user, &uid, &gid, &login, e) < 0)
+        goto out;
+    if (buf_adds(&login, o->env) < 0 || !(env = engine_env(en, buf_str(&login), &envs))) {
+        err_set(e, ERR_LIMIT, "the environment is longer than %d bytes", LIMIT_SPAWN_MAX);
+        goto out;
+    }
+    if (o->with_stdin ? pipe2(in, O_CLOEXEC) < 0
+                      : (in[0] = null_open()) < 0) {
+        err_sys(e, errno, "cannot make a pipe");
+        goto out;
+    }
+    if (pipe2(out, O_CLOEXEC) < 0 || pipe2(er, O_CLOEXEC) < 0) {
+        err_sys(e, errno, "cannot make a pipe");
+        goto out;
+    }
+    uint64_t size = process_spool_room(en, o->whole) / 2048 * 1024;
+    snprintf(file, sizeof(file), "process-%.*s.out", STR_ARG(name));
+    spool[0] = spool_new(en, file, &size, e);
+    snprintf(file, sizeof(file), "process-%.*s.err", STR_ARG(name));
+    if (spool[0] >= 0)
+        spool[1] = spool_new(en, file, &size, e);
+    if (spool[0] < 0 || spool[1] < 0)
+        goto out;
+
+    p = process_make(en, name);
+    p->uid = uid;
+    p->gid = gid;
+    p->whole = o->whole;
+    describe(p, o->argv);
+    p->cwd = o->cwd.n ? xstrndup(o->cwd.p, o->cwd.n) : xstrdup(en->home);
+    struct hold_spawn sp = {.program = o->program ? o->program : o->argv[0],
+                            .cwd = p->cwd,
+                            .argv = o->argv,
+                            .envp = env,
+                            .uid = uid,
+                            .gid = gid,
+                            .kind = KEEP_ERR | (o->with_stdin ? KEEP_IN : 0),
+                            .child = {in[0], out[1], er[1]},
+                            .in = in[1],
+                            .out = {out[0], er[0]},
+                            .spool = {spool[0], spool[1]},
+                            .whole = o->whole,
+                            .spool_bytes = size};
+    int r = hold_spawn(en->hold, &p->proc, &sp, e);
+    /* Ours were taken, whatever came of it. */
+    in[1] = out[0] = er[0] = spool[0] = spool[1] = -1;
+    if (r < 0) {
+        process_free(p);
+        p = NULL;
+    } else {
+        save(p);
+    }
+out:
+    close_them(in, 2);
+    close_them(out, 2);
+    close_them(er, 2);
+    close_them(spool, 2);
+    free(env);
+    buf_release(&login);
+    buf_release(&envs);
+    return p;
+}
+
+void process_resume(struct engine *en, struct str name, struct str state)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(state, &e);
+    if (!j) {
+        log_error("process %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
+        return;
+    }
+    struct process *p = process_make(en, name);
+    struct str s = json_str(j, "head", "");
+    p->head = xstrndup(s.p, s.n);
+    s = json_str(j, "cwd", "/");
+    p->cwd = xstrndup(s.p, s.n);
+    snprintf(p->call, sizeof(p->call), "%.*s", STR_ARG(json_str(j, "call", "")));
+    p->wall_ms = json_int(j, "wall_ms", p->wall_ms);
+    p->uid = (uid_t)json_int(j, "uid", en->uid);
+    p->gid = (gid_t)json_int(j, "gid", en->gid);
+    p->whole = json_bool(j, "whole", false);
+    uint64_t number;
+    if (name.n > 1 && name.p[0] == 'p' &&
+        str_to_u64(str_sub(name, 1, name.n), &number) == 0 && number >= en->next_process)
+        en->next_process = number + 1;
+    uint64_t id = (uint64_t)json_int(j, "proc", 0);
+    json_free(j);
+    if (hold_claim(en->hold, &p->proc, id) < 0) {
+        process_free(p);
+        return;
+    }
+    p->proc.changed = on_changed;
+    on_changed(&p->proc);
+}
+
+struct json *process_json(const struct process *p)
+{
+    struct json *j = json_object();
+    int signo, code = exit_code(p, &signo);
+    json_put_z(j, "name", p->name);
+    json_put_z(j, "command", p->head);
+    json_put_z(j, "cwd", p->cwd);
+    json_put_z(j, "state", p->ended ? "ended" : "running");
+    if (p->proc.r.flags & KEEP_P_STARTED)
+        json_put_int(j, "pid", p->proc.r.pid);
+    if (p->ended && !(p->proc.r.flags & KEEP_P_FAILED))
+        json_put_int(j, "exit", code);
+    json_put_int(j, "running_ms",
+                 (p->ended ? p->ended_ms : clock_wall_ms()) - p->wall_ms);
+    json_put_int(j, "output", (int64_t)p->proc.r.out[0].offset);
+    json_put_int(j, "error_output", (int64_t)p->proc.r.out[1].offset);
+    return j;
+}
+
+static void process_bury(void *arg)
+{
+    struct process *p = arg;
+    free(p->name);
+    free(p->head);
+    free(p->cwd);
+    free(p);
+}
+
+void process_free(struct process *p)
+{
+    char dir[220], file[96];
+    timer_stop(&p->grace);
+    struct list *it, *tmp;
+    list_each (it, tmp, &p->ops) {
+        struct op *op = list_entry(it, struct op, node);
+        op->r.state = OP_FAILED;
+        err_set(&op->r.err, ERR_GONE, "process %s was forgotten", p->name);
+        op->r.to = 0;
+        op_settle(op);
+    }
+    timer_stop(&p->flow);
+    hold_forget(&p->proc);
+    snprintf(dir, sizeof(dir), "%s/spool", p->en->state_dir);
+    snprintf(file, sizeof(file), "process-%s.out", p->name);
+    spool_remove(dir, file);
+    snprintf(file, sizeof(file), "process-%s.err", p->name);
+    spool_remove(dir, file);
+    struct buf key = BUF_INIT(128);
+    buf_addf(&key, "process/%s", p->name);
+    hold_put(p->en->hold, buf_str(&key), STR(""));
+    buf_release(&key);
+    map_del(&p->en->processes, str_of(p->name));
+    loop_bury(p->en->loop, p, process_bury);
+}
+
+/* ---- as a part of the engine ---- */
+
+static bool any_runs(const struct engine *en)
+{
+    struct str key;
+    void *value;
+    bool runs = false;
+    for (void *it = NULL; !runs && (it = map_next(&en->processes, it, &key, &value));)
+        runs = !process_ended(value);
+    return runs;
+}
+
+static void cancel_all(struct engine *en)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));)
+        process_cancel(value);
+}
+
+static void add_metrics(const struct engine *en, struct buf *out)
+{
+    struct str key;
+    void *value;
+    unsigned running = 0;
+    double spool = 0;
+    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+        spool += (double)session_spool_bytes(value);
+    for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));) {
+        running += !process_ended(value);
+        spool += (double)process_spool_bytes(value);
+    }
+    metrics_gauge(out, "processes", "Plain processes that run.", running);
+    metrics_gauge(out, "spool_bytes", "Output kept of sessions and processes.", spool);
+}
+
+static void add_format(struct buf *out) { buf_addz(out, "process 1"); }
+
+const struct part part_process = {
+    .key = "process/",
+    .format = add_format,
+    .resume = process_resume,
+    .busy = any_runs,
+    .cancel = cancel_all,
+    .metrics = add_metrics,
+};

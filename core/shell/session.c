@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions: what others see of one, and its life.
+ *
+ * Around it, a file each: session_run.c gives commands to the shell and lets callers
+ * wait, session_marks.c finds out from the spool what the shell does, session_end.c
+ * ends commands and shells; and _start, _tty, _state, _records, _look, _env, _input,
+ * _kill. They share session_own.h.
+ */
+#include "shell/session_own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/xalloc.h"
+#include "shell/spool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+
+const char *session_name(const struct session *s) { return s->name; }
+struct engine *session_engine(const struct session *s) { return s->en; }
+const char *session_cwd(const struct session *s) { return s->cwd; }
+const char *session_path(const struct session *s) { return s->path; }
+pid_t session_last_background(const struct session *s) { return s->last_background; }
+
+bool session_untold(const struct session *s)
+{
+    return !session_busy(s) && (s->untold == OP_ENDED || s->untold == OP_SHELL_ENDED);
+}
+
+const char *session_call(const struct session *s, struct str prefix)
+{
+    if (s->cmd.id[0] && str_starts(str_of(s->cmd.id), prefix))
+        return s->cmd.id;
+    for (unsigned i = 0; i < DONE_KEPT; i++) {
+        const struct done *d = &s->done[(s->done_next + DONE_KEPT - 1 - i) % DONE_KEPT];
+        if (d->id[0] && str_starts(str_of(d->id), prefix))
+            return d->id;
+    }
+    return NULL;
+}
+
+void session_view(const struct session *s, struct session_view *v)
+{
+    v->stream = s->proc.hold ? session_out(s) : NULL;
+    v->fd = s->proc.spool[0];
+    v->scanned = s->scanned;
+    v->view = s->scanned;
+    if (s->switching && s->switch_at < v->view)
+        v->view = s->switch_at;
+    if (s->echo_at && s->echo_at < v->view)
+        v->view = s->echo_at;
+    v->command = s->cmd.ended                          ? s->cmd.to
+                 : s->unproved.kind && s->withheld ? s->unproved_at
+                                                       : s->scanned;
+    v->shell = &s->sh;
+    v->disk_full = (s->proc.r.flags & KEEP_P_FULL) != 0;
+}
+
+uint64_t session_skip(const struct session *s, uint64_t at, uint64_t *next)
+{
+    *next = UINT64_MAX;
+    for (int i = 0; i < SKIPS; i++) {
+        const struct skip *k = &s->skips[i];
+        if (k->to > at && k->from <= at)
+            return k->to;
+        if (k->to > k->from && k->from > at && k->from < *next)
+            *next = k->from;
+    }
+    return 0;
+}
+
+/* Those that are told of, oldest first; the running command's is not among them. */
+static struct skip bare_range(const struct session *s, unsigned i)
+{
+    const struct command *c = &s->cmd;
+    struct termios t;
+    if (i < BARES)
+        return s->bare[(s->bares_next + i) % BARES];
+    if (!c->started || c->ended || s->state != SESSION_RUNNING)
+        return (struct skip){0, 0};
+    /* A program that took the terminal over says itself where lines begin. */
+    bool lines = tcgetattr(s->proc.in, &t) < 0 || (t.c_lflag & ICANON);
+    return (struct skip){c->from, lines ? UINT64_MAX : c->from};
+}
+
+bool session_bare(const struct session *s, uint64_t at, uint64_t *next)
+{
+    *next = UINT64_MAX;
+    for (unsigned i = 0; i <= BARES; i++) {
+        struct skip k = bare_range(s, i);
+        if (k.to > at && k.from <= at) {
+            *next = k.to;
+            return true;
+        }
+        if (k.to > k.from && k.from > at && k.from < *next)
+            *next = k.from;
+    }
+    return false;
+}
+
+void session_notify(struct list *ops, const char *kind, const char *text)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, ops)
+        op_note(list_entry(it, struct op, node), kind, text, 0, 0);
+}
+
+/* ---- lists ---- */
+
+struct json *session_json(const struct session *s)
+{
+    static const char *const states[] = {"none",    "starting", "idle",
+                                         "running", "running",  "running"};
+    struct json *j = json_object();
+    json_put_z(j, "name", s->name);
+    json_put_z(j, "state", states[s->state]);
+    json_put_z(j, "shell", s->sh.path);
+    json_put_bool(j, "terminal", s->sh.pty);
+    if (s->proc.r.flags & KEEP_P_STARTED && !(s->proc.r.flags & KEEP_P_EXITED))
+        json_put_int(j, "pid", s->proc.r.pid);
+    json_put_z(j, "cwd", s->cwd);
+    json_put_z(j, "path", s->path);
+    if (s->last_background)
+        json_put_int(j, "last_background", s->last_background);
+    json_put_int(j, "op", (int64_t)s->cmd.seq);
+    if (session_busy(s)) {
+        json_put_z(j, "command",
+                   s->state == SESSION_HUMAN ? "(typed by somebody)" : s->cmd.head);
+        json_put_int(j, "running_ms", clock_ms() - s->cmd.since_ms);
+    }
+    json_put_bool(j, "untold", session_untold(s));
+    int n = 0;
+    struct list *it, *tmp;
+    list_each (it, tmp, &((struct session *)(uintptr_t)s)->viewers)
+        n++;
+    json_put_int(j, "attached", n);
+    json_put_int(j, "output", (int64_t)s->scanned);
+    return j;
+}
+
+/* ---- life ---- */
+
+struct session *session_find(struct engine *en, struct str name)
+{
+    return map_get(&en->sessions, name);
+}
+
+static bool good_name(struct str name)
+{
+    if (name.n == 0 || name.n > 40 || name.p[0] == '.' || name.p[0] == '-')
+        return false;
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-' || c == ':'))
+            return false;
+    }
+    return true;
+}
+
+struct session *session_make(struct engine *en, struct str name)
+{
+    struct session *s = xnew(struct session);
+    s->en = en;
+    s->name = xstrndup(name.p, name.n);
+    s->uid = en->uid;
+    s->gid = en->gid;
+    s->untold = OP_NOTHING;
+    s->rows = ROWS;
+    s->cols = COLS;
+    s->with_rc = true;
+    s->proc = (struct proc){.in = -1, .spool = {-1, -1}, .changed = session_changed};
+    s->feed.changed = session_feed_changed;
+    buf_init(&s->opts_env, LIMIT_SPAWN_MAX);
+    buf_init(&s->env, ENV_MAX);
+    buf_init(&s->env_text, 4 * ENV_MAX); /* quotes at most double a value */
+    buf_init(&s->kept, LIMIT_BLOB_MAX);
+    buf_init(&s->early, 64 << 10);
+    buf_init(&s->text, LIMIT_COMMAND_MAX);
+    s->record_fd = -1;
+    s->quiet_since_ms = clock_ms();
+    struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs, &s->kills};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        list_init(lists[i]);
+    task_init(&s->scan, session_on_scan);
+    map_put(&en->sessions, name, s);
+    return s;
+}
+
+void session_copy(char *out, size_t size, struct str s)
+{
+    size_t n = s.n < size - 1 ? s.n : size - 1;
+    if (n > 0)
+        memcpy(out, s.p, n);
+    out[n] = 0;
+}
+
+/* It never had a shell, as it was made with what no shell can be started with. */
+static bool never_was(const struct session *s)
+{
+    const struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs,
+                                  &s->kills};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (!list_empty(lists[i]))
+            return false;
+    }
+    return s->state == SESSION_NONE && !s->lived;
+}
+
+struct session *session_get(struct engine *en, struct str name,
+                            const struct session_opts *o, struct err *e)
+{
+    struct session *s = session_find(en, name);
+    if (s && !never_was(s))
+        return s;
+    if (s)
+        session_free(s);
+    if (!good_name(name)) {
+        err_set(e, ERR_INVALID,
+                "a session's name is 1 to 40 letters, digits and . _ - :, "
+                "not beginning with . or -");
+        return NULL;
+    }
+    if (en->sessions.count >= LIMIT_SESSIONS_MAX) {
+        err_set(e, ERR_LIMIT,
+                "there are %d sessions already; end one with exec -s NAME --kill --end",
+                LIMIT_SESSIONS_MAX);
+        return NULL;
+    }
+    struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
+    uid_t uid = en->uid;
+    gid_t gid = en->gid;
+    if (o->user.n > 0 && engine_user(en, o->user, &uid, &gid, &env, e) < 0) {
+        buf_release(&env);
+        return NULL;
+    }
+    buf_adds(&env, o->env);
+    if (buf_full(&env)) {
+        err_set(e, ERR_LIMIT, "the environment is longer than %d bytes", LIMIT_SPAWN_MAX);
+        buf_release(&env);
+        return NULL;
+    }
+    s = session_make(en, name);
+    s->uid = uid;
+    s->gid = gid;
+    s->opts_env = env;
+    session_copy(s->cwd, sizeof(s->cwd), o->cwd.n ? o->cwd : str_of(en->home));
+    session_copy(s->shell_wanted, sizeof(s->shell_wanted), o->shell);
+    session_copy(s->user, sizeof(s->user), o->user);
+    session_first_path(s);
+    s->sh.same_env = o->same_env;
+    if (o->rows > 0 && o->cols > 0) {
+        s->rows = o->rows;
+        s->cols = o->cols;
+    }
+    return s;
+}
+
+static void drop_list(struct list *ops, enum err_code code, const char *why)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, ops) {
+        struct op *op = list_entry(it, struct op, node);
+        if (op->done)
+            continue;
+        op->r.state = OP_FAILED;
+        op->r.to = op->cursor == UINT64_MAX ? 0 : op->cursor;
+        err_set(&op->r.err, code, "session %s %s", op->session->name, why);
+        op_settle(op);
+    }
+}
+
+static void session_bury(void *p)
+{
+    struct session *s = p;
+    buf_release(&s->opts_env);
+    buf_release(&s->env);
+    buf_release(&s->env_text);
+    buf_release(&s->kept);
+    buf_release(&s->early);
+    buf_release(&s->text);
+    free(s->name);
+    free(s);
+}
+
+static void remove_files(struct session *s)
+{
+    static const char *const names[] = {"c", "r", "p", "e", "i", "o", "t", "x", "n"};
+    char path[300];
+    for (size_t i = 0; s->sh.dir[0] && i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", s->sh.dir, names[i]);
+        unlink(path);
+    }
+    if (s->sh.dir[0])
+        rmdir(s->sh.dir);
+    snprintf(path, sizeof(path), "%s/spool", s->en->state_dir);
+    char file[96];
+    snprintf(file, sizeof(file), "session-%s", s->name);
+    spool_remove(path, file);
+}
+
+static void drop_all(struct session *s, enum err_code code, const char *why)
+{
+    struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        drop_list(lists[i], code, why);
+}
+
+void session_cancel(struct session *s)
+{
+    drop_all(s, ERR_CANCELLED, "ends: the server was stopped");
+}
+
+uint64_t session_spool_bytes(const struct session *s)
+{
+    const struct keep_stream *o = session_out(s);
+    if (!s->proc.hold)
+        return 0;
+    return o->offset < o->cap ? o->offset : o->cap;
+}
+
+void session_free(struct session *s)
+{
+    drop_all(s, ERR_GONE, "was ended");
+    struct timer *timers[] = {&s->look,   &s->start,      &s->env_timer,
+                              &s->prompt, &s->exit_timer, &s->switch_timer,
+                              &s->flow};
+    for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
+        timer_stop(timers[i]);
+    task_cancel(&s->scan);
+    session_env_done(s);
+    session_forget_feed(s);
+    hold_ask_cancel(s->en->hold, s);
+    hold_forget(&s->proc);
+    if (s->record_fd >= 0)
+        close(s->record_fd);
+    remove_files(s);
+    struct buf key = BUF_INIT(128);
+    session_key_name(s, &key);
+    hold_put(s->en->hold, buf_str(&key), STR(""));
+    buf_reset(&key);
+    buf_addf(&key, "environ/%s", s->name);
+    hold_put(s->en->hold, buf_str(&key), STR(""));
+    buf_release(&key);
+    map_del(&s->en->sessions, str_of(s->name));
+    loop_bury(s->en->loop, s, session_bury);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shell's exported variables, taken a moment after each command has ended, and
+ * what the shell wrote when it exited, so that a shell which follows this one begins
+ * where it was. Variables are kept in memory only.
+ */
+#include "shell/session_own.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void session_env_done(struct session *s)
+{
+    if (s->env_io.loop) {
+        int fd = s->env_io.fd;
+        io_stop(&s->env_io);
+        close(fd);
+    }
+    buf_reset(&s->env_text);
+}
+
+/* The variables of the idle moment before are kept. */
+static void note_too_long(struct session *s)
+{
+    snprintf(s->env_lost, sizeof(s->env_lost),
+             "what it exported last is lost: all of it is longer than %d bytes", ENV_MAX);
+}
+
+/* What execve takes in all: a quarter of the stack, within what no setting passes. */
+static size_t kernel_takes(void)
+{
+    enum { LEAST = 128 << 10 };
+    struct rlimit stack;
+    size_t most = LIMIT_SPAWN_MAX;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur / 4 < most)
+        most = (size_t)(stack.rlim_cur / 4);
+    return most > LEAST ? most : LEAST;
+}
+
+void session_env_add(struct session *s, struct buf *out)
+{
+    for (size_t at = 0, n; at < s->env.n; at += n) {
+        const char *entry = s->env.p + at;
+        n = strlen(entry) + 1;
+        if (n <= LIMIT_SPAWN_STRING)
+            buf_add(out, entry, n);
+        else
+            snprintf(s->env_lost, sizeof(s->env_lost),
+                     "it lacks %.*s: with its name it has %zu bytes, and the kernel "
+                     "passes at most %d",
+                     (int)strcspn(entry, "=") < 60 ? (int)strcspn(entry, "=") : 60, entry,
+                     n - 1, LIMIT_SPAWN_STRING - 1);
+    }
+}
+
+bool session_env_fits(struct session *s, char *const *env)
+{
+    enum { OWN = 16 << 10 }; /* the shell's arguments, and what the kernel adds */
+    size_t all = OWN, most = kernel_takes();
+    for (; *env; env++)
+        all += strlen(*env) + 1 + sizeof(*env);
+    if (all <= most)
+        return true;
+    snprintf(s->env_lost, sizeof(s->env_lost),
+             "what it exported is lost: the environment has %zu bytes, and the kernel "
+             "passes at most %zu",
+             all, most);
+    return false;
+}
+
+/* text: without the NUL at its end. */
+static void keep_env(struct session *s, struct str text)
+{
+    struct buf parsed = BUF_INIT(ENV_MAX), key = BUF_INIT(128);
+    int r = shell_parse_env(&parsed, text);
+    s->env_lost[0] = 0;
+    if (buf_full(&parsed)) {
+        note_too_long(s);
+    } else if (r == 0 && parsed.n > 0 && !str_eq(buf_str(&parsed), buf_str(&s->env))) {
+        buf_reset(&s->env);
+        buf_adds(&s->env, buf_str(&parsed));
+        BUG_ON(buf_full(&s->env)); /* of the same maximum */
+        buf_addf(&key, "environ/%s", s->name);
+        hold_put(s->en->hold, buf_str(&key), buf_str(&s->env));
+    }
+    buf_release(&parsed);
+    buf_release(&key);
+}
+
+static void on_env(struct io *io, uint32_t events)
+{
+    struct session *s = container_of(io, struct session, env_io);
+    char bytes[4096];
+    (void)events;
+    ssize_t n = read(io->fd, bytes, sizeof(bytes));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0)
+        buf_add(&s->env_text, bytes, (size_t)n);
+    if (n <= 0 || buf_full(&s->env_text)) {
+        if (n > 0)
+            note_too_long(s);
+        session_env_done(s);
+        return;
+    }
+    if (s->env_text.p[s->env_text.n - 1] == 0) {
+        keep_env(s, str_n(s->env_text.p, s->env_text.n - 1));
+        session_env_done(s);
+    }
+}
+
+/*
+ * Opens the FIFO, to which the shell will write. A worker that takes over does so
+ * at once: the one before may have asked, and a shell waits until somebody reads.
+ */
+int session_env_listen(struct session *s)
+{
+    char path[300];
+    session_env_done(s);
+    snprintf(path, sizeof(path), "%s/e", s->sh.dir);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0)
+        return -1;
+    if (io_start(s->en->loop, &s->env_io, fd, EPOLLIN, on_env) < 0) {
+        close(fd);
+        return -1;
+    }
+    return 0;
+}
+
+/* The bytes of the regular file x into text. False: it is not there, or not whole. */
+static bool read_left(struct session *s, struct buf *text)
+{
+    char path[300], bytes[4096];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/x", s->sh.dir);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    bool whole = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    ssize_t n = 0;
+    while (whole && (n = read(fd, bytes, sizeof(bytes))) > 0)
+        whole = buf_add(text, bytes, (size_t)n) == 0;
+    close(fd);
+    return whole && n == 0 && text->n > 0 && text->p[text->n - 1] == 0;
+}
+
+bool session_take_left(struct session *s)
+{
+    struct buf text = BUF_INIT(sizeof(s->cwd) + 4 * ENV_MAX);
+    bool taken = false;
+    uint64_t seq;
+    if (!read_left(s, &text)) {
+        if (buf_full(&text))
+            note_too_long(s);
+    } else {
+        struct str rest = str_n(text.p, text.n - 1), number = str_cut(&rest, 0);
+        struct str cwd = str_cut(&rest, 0);
+        taken = str_to_u64(number, &seq) == 0 && seq == s->seq && cwd.n > 0 &&
+                cwd.p[0] == '/' && cwd.n < sizeof(s->cwd);
+        if (taken) {
+            session_copy(s->cwd, sizeof(s->cwd), cwd);
+            keep_env(s, rest);
+        }
+    }
+    buf_release(&text);
+    return taken;
+}
+
+static void on_env_timer(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, env_timer);
+    if (s->state != SESSION_IDLE || s->switching)
+        return; /* the mark that ends that sets the timer again */
+    if (!list_empty(&s->viewers) || !s->sh.pty) {
+        session_save(s);
+        return;
+    }
+    if (session_env_listen(s) == 0)
+        session_say(s, LINE_ENV);
+}
+
+void session_env_later(struct session *s)
+{
+    timer_begin(s->en->loop, &s->env_timer, ENV_AFTER_MS, on_env_timer);
+}

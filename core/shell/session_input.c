@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Input for what runs in a session: text, keys, end of file, signals; and the
+ * standard input of a command that was given one.
+ */
+#include "shell/session_own.h"
+
+#include "os/procfs.h"
+#include "shell/spool.h"
+#include "term/termkey.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* Bytes handed to the keeper at once: what a caller named fits one step. */
+enum { INPUT_STEP = 64 << 10 };
+
+static int want_running(struct session *s, struct err *e)
+{
+    if (!session_busy(s) && list_empty(&s->viewers))
+        return err_set(e, ERR_NOTFOUND,
+                       "nothing runs in session %s, so nobody would "
+                       "read the input",
+                       s->name);
+    if (!s->sh.pty)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "session %s has no terminal (%s); give the "
+                       "command its input through a pipe",
+                       s->name, s->pty_error);
+    return 0;
+}
+
+/* The longest line of text must fit a canonical reader's buffer. */
+static int check_lines(struct session *s, struct str bytes, struct err *e)
+{
+    struct termios t;
+    if (tcgetattr(s->proc.in, &t) < 0 || !(t.c_lflag & ICANON))
+        return 0;
+    size_t line = s->partial;
+    for (size_t i = 0; i < bytes.n; i++) {
+        line = bytes.p[i] == '\n' || bytes.p[i] == '\r' ? 0 : line + 1;
+        if (line > CANON_MAX)
+            return err_set(
+                e, ERR_LIMIT,
+                "a line of input is longer than %d bytes, and the "
+                "program reads whole lines: the terminal would cut it silently; "
+                "use a pipe or a file",
+                CANON_MAX);
+    }
+    s->partial = line;
+    return 0;
+}
+
+/* That a command was typed to is kept: at its end the rest must be looked for. */
+void session_feed(struct session *s, struct str bytes)
+{
+    bool store = s->input_named || (session_busy(s) && !s->cmd.fed);
+    s->cmd.fed = s->cmd.fed || session_busy(s);
+    s->input_named = false;
+    while (bytes.n > 0) {
+        size_t n = bytes.n < INPUT_STEP ? bytes.n : INPUT_STEP;
+        if (store)
+            session_store(s, str_n(bytes.p, n));
+        else
+            hold_write(&s->proc, str_n(bytes.p, n), STR(""), STR(""));
+        store = false;
+        bytes = str_sub(bytes, n, bytes.n);
+    }
+}
+
+static int send_input(struct session *s, struct str bytes, struct err *e)
+{
+    if (bytes.n > hold_room(&s->proc))
+        return err_set(
+            e, ERR_LIMIT, "%zu bytes of input are waiting to be read already",
+            (size_t)(s->proc.sent - s->proc.r.input + s->proc.r.input_pending));
+    engine_touch(s->en);
+    /* Before the command has begun, the shell would take it for its own. */
+    if (s->state == SESSION_TYPED) {
+        if (bytes.n > buf_room(&s->early) || buf_adds(&s->early, bytes) < 0)
+            return err_set(e, ERR_LIMIT,
+                           "too much input for a command that has not begun");
+        return 0;
+    }
+    session_feed(s, bytes);
+    if (session_busy(s))
+        session_quiet_again(s);
+    return 0;
+}
+
+void session_input_as(struct session *s, const char *id)
+{
+    session_copy(s->inputs[s->inputs_next++ % INPUTS_KEPT], sizeof(s->inputs[0]),
+                 str_of(id));
+    s->input_named = true;
+}
+
+const char *session_input_call(const struct session *s, struct str prefix)
+{
+    for (unsigned i = 1; i <= INPUTS_KEPT; i++) {
+        const char *id = s->inputs[(s->inputs_next - i) % INPUTS_KEPT];
+        if (id[0] && str_starts(str_of(id), prefix))
+            return id;
+    }
+    return NULL;
+}
+
+int session_input(struct session *s, struct str bytes, struct err *e)
+{
+    if (want_running(s, e) < 0 || check_lines(s, bytes, e) < 0)
+        return -1;
+    return send_input(s, bytes, e);
+}
+
+enum { LOOK_BACK = 4 << 20 };
+
+/* Did the program switch the cursor keys (DECCKM)? The last word of its output. */
+static bool application_keys(struct session *s)
+{
+    char bytes[16 << 10];
+    const struct keep_stream *o = session_out(s);
+    uint64_t end = o->offset, oldest = end > LOOK_BACK ? end - LOOK_BACK : 0;
+    if (oldest < s->cmd.from)
+        oldest = s->cmd.from;
+    /* Backwards, piece by piece, each with the four bytes that a word may share. */
+    while (end > oldest + 4) {
+        uint64_t from = end - oldest > sizeof(bytes) ? end - sizeof(bytes) : oldest;
+        uint64_t at = from;
+        size_t n = spool_read(s->proc.spool[0], o, &at, bytes, (size_t)(end - from));
+        for (size_t i = n; i >= 5; i--) {
+            const char *p = bytes + i - 5;
+            if (memcmp(p, "\033[?1", 4) == 0 && (p[4] == 'h' || p[4] == 'l'))
+                return p[4] == 'h';
+        }
+        end = from > oldest ? from + 4 : oldest;
+    }
+    return false;
+}
+
+int session_key(struct session *s, struct str key, struct err *e)
+{
+    char bytes[TERMKEY_MAX];
+    if (want_running(s, e) < 0)
+        return -1;
+    size_t n = termkey(bytes, key, false);
+    if (n >= 3 && bytes[1] == '[')
+        n = termkey(bytes, key, application_keys(s));
+    if (n == 0)
+        return err_set(e, ERR_INVALID,
+                       "there is no key %.*s; keys are C-x, M-x, Up, Down, Left, "
+                       "Right, Home, End, PageUp, PageDown, Enter, Tab, BTab, Escape, "
+                       "Space, Backspace, Insert, Delete, F1 to F12, with C-, M- and S-",
+                       STR_ARG(key));
+    /* A line ends, or is dropped. */
+    if (n == 1 && memchr("\003\004\r\n\025", bytes[0], 5))
+        s->partial = 0;
+    return send_input(s, str_n(bytes, n), e);
+}
+
+int session_press(struct session *s, struct str key, struct err *e)
+{
+    int r = session_key(s, key, e);
+    if (r == 0 || e->code != ERR_INVALID)
+        return r;
+    *e = (struct err)ERR_INIT;
+    return session_input(s, key, e);
+}
+
+int session_eof(struct session *s, struct err *e)
+{
+    struct termios t;
+    if (want_running(s, e) < 0)
+        return -1;
+    char c = 4;
+    s->partial = 0;
+    if (tcgetattr(s->proc.in, &t) == 0 && t.c_cc[VEOF])
+        c = (char)t.c_cc[VEOF];
+    return send_input(s, str_n(&c, 1), e);
+}
+
+size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted)
+{
+    if (!s->feeding || strcmp(id, s->cmd.id) != 0)
+        return 0;
+    *accepted = s->feed.sent;
+    return hold_room(&s->feed);
+}
+
+void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof)
+{
+    if (!s->feeding)
+        return;
+    if (offset < s->feed.sent)
+        bytes = str_sub(bytes, (size_t)(s->feed.sent - offset), bytes.n);
+    while (bytes.n > 0) {
+        size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
+        hold_write(&s->feed, str_n(bytes.p, n), STR(""), STR(""));
+        bytes = str_sub(bytes, n, bytes.n);
+    }
+    if (eof && !s->feed_eof) {
+        s->feed_eof = true;
+        /* Not before the command has opened it: it would never see the end. */
+        if (s->cmd.started)
+            hold_close_input(&s->feed);
+        session_save(s);
+    }
+}
+
+int session_resize(struct session *s, int rows, int cols, struct err *e)
+{
+    if (rows < 1 || cols < 1 || rows > 10000 || cols > 10000)
+        return err_set(e, ERR_INVALID, "a terminal has 1 to 10000 rows and columns");
+    s->rows = rows;
+    s->cols = cols;
+    struct winsize w = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+    if (s->proc.in >= 0)
+        ioctl(s->proc.in, TIOCSWINSZ, &w);
+    return 0;
+}
+
+void session_signal_group(struct session *s, pid_t group, int sig)
+{
+    if (kill(-group, sig) == 0 || errno != EPERM)
+        return;
+    struct minder_request q = {.verb = MINDER_SIGNAL_GROUP, .pid = group, .sig = sig};
+    hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+}
+
+int session_signal(struct session *s, int sig, uint64_t seq, struct err *e)
+{
+    if (seq && (seq != s->cmd.seq || s->cmd.ended))
+        return err_set(e, ERR_NOTFOUND, "command %llu of session %s has ended",
+                       (unsigned long long)seq, s->name);
+    if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
+        return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
+    pid_t group = 0;
+    if (s->proc.in < 0 || ioctl(s->proc.in, TIOCGPGRP, &group) < 0 || group <= 0)
+        group = s->proc.r.pid;
+    if (group == s->proc.r.pid && procfs_ignores(group, sig) > 0)
+        return err_set(e, ERR_BUSY,
+                       "signal %d (%s): the shell of session %s is in the foreground "
+                       "itself and ignores it; INT interrupts what it does, or end the "
+                       "command",
+                       sig, strsignal(sig), s->name);
+    session_signal_group(s, group, sig);
+    engine_touch(s->en);
+    return 0;
+}

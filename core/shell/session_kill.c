@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ending what runs in a session, in rounds that grow harsher.
+ */
+#include "shell/session_own.h"
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+#include "os/procfs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+enum { RECHECK_MS = 20, ROUNDS_MAX = 5, AFTER_KILL_MS = 500 };
+
+static void on_kill_timer(struct timer *t);
+
+/* The shell as a root of its tree; 0 when it is gone, then only the tag tells. */
+static pid_t kill_root(const struct killing *k)
+{
+    const struct session *s = k->s;
+    bool there = s->state != SESSION_NONE && s->proc.r.pid == k->pid &&
+                 !(s->proc.r.flags & KEEP_P_EXITED);
+    return there ? k->pid : 0;
+}
+
+/* The group in the foreground of its terminal; 0: not known, or there is none. */
+static pid_t foreground(const struct killing *k)
+{
+    pid_t group = 0;
+    if (!kill_root(k) || k->s->proc.in < 0 ||
+        ioctl(k->s->proc.in, TIOCGPGRP, &group) < 0 || group < 0)
+        return 0;
+    return group;
+}
+
+/* The command that is to end runs still. */
+static bool kill_runs(const struct killing *k)
+{
+    const struct session *s = k->s;
+    return kill_root(k) && session_busy(s) && s->cmd.seq == k->seq &&
+           s->cmd.since_ms == k->since_ms;
+}
+
+static bool kill_over(const struct killing *k)
+{
+    return k->end ? kill_root(k) == 0 : !kill_runs(k);
+}
+
+/* Whose processes: once the command is over, what begins is another one's. */
+static void kill_bounds(struct killing *k)
+{
+    const struct session *s = k->s;
+    if (k->end || k->to || kill_runs(k))
+        return;
+    bool next = session_busy(s);
+    k->to = procfs_ticks(next ? clock_ms() - s->cmd.since_ms : 0);
+}
+
+static void kill_ask(struct killing *k, enum minder_verb verb, int sig, bool root,
+                     hold_answer_fn *fn)
+{
+    struct session *s = k->s;
+    kill_bounds(k);
+    struct minder_request q = {
+        .verb = verb, .pid = kill_root(k), .sig = sig, .root = root};
+    if (!root && !k->end) {
+        q.from = k->from;
+        q.to = k->to;
+        q.group = kill_runs(k) && k->group != k->pid ? k->group : 0;
+    }
+    memcpy(q.tag, k->tag, sizeof(k->tag));
+    k->asked = true;
+    hold_ask(s->en->hold, s->uid, s->gid, &q, fn, k);
+}
+
+static void kill_finish(struct killing *k)
+{
+    struct session *s = k->s;
+    timer_stop(&k->timer);
+    hold_ask_cancel(s->en->hold, k);
+    list_del(&k->node);
+    if (k->fn && k->ran && kill_over(k))
+        s->killed_seq = k->seq;
+    if (k->fn)
+        k->fn(k->arg, k->found, k->no_proc, s->state == SESSION_NONE);
+    bool forget = k->end && list_empty(&s->kills);
+    free(k);
+    if (forget)
+        session_free(s);
+}
+
+/* Nothing ran yet below the shell, which had only just been given its command. */
+static bool kill_too_early(const struct killing *k)
+{
+    return k->rounds == 1 && k->found == 0 && !k->no_proc;
+}
+
+/* What is left of it: nothing, and it is done. */
+static void on_count(void *arg, const struct minder_answer *a, int errnum)
+{
+    struct killing *k = arg;
+    k->asked = false;
+    if ((errnum || a->tree.found <= 0) && kill_over(k))
+        kill_finish(k);
+}
+
+static void on_tree(void *arg, const struct minder_answer *a, int errnum)
+{
+    struct killing *k = arg;
+    k->asked = false;
+    if (!errnum && k->rounds == 1)
+        k->found = a->tree.found;
+    k->no_proc = k->no_proc || a->tree.no_proc;
+    if (kill_over(k))
+        kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+}
+
+/* What the shell went on with all the same, and what comes after that. */
+static void interrupt_next(struct killing *k)
+{
+    pid_t group = foreground(k);
+    if (group && group != k->group)
+        session_signal_group(k->s, group, SIGINT);
+}
+
+static void kill_again_later(struct killing *k)
+{
+    int64_t left = k->next_at - clock_ms();
+    k->wait_ms = k->wait_ms ? k->wait_ms * 2 : RECHECK_MS;
+    timer_begin(k->s->en->loop, &k->timer, left < k->wait_ms ? left : k->wait_ms,
+                on_kill_timer);
+}
+
+static void kill_round(struct killing *k, int sig, bool root)
+{
+    k->rounds++;
+    k->wait_ms = 0;
+    k->next_at = clock_ms() + (k->rounds == 1 ? k->grace_ms : AFTER_KILL_MS);
+    kill_again_later(k);
+    k->group = foreground(k);
+    /*
+     * The shell first: it then ends the loop or the list that the dying child is of,
+     * or its own loop, which has no child to die.
+     */
+    if (!root && k->group && kill_runs(k))
+        session_signal_group(k->s, k->pid, SIGINT);
+    kill_ask(k, MINDER_SIGNAL_TREE, sig, root, on_tree);
+}
+
+/* The session changed: have the kills under way reached what they wanted? */
+void session_kill_step(struct session *s)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->kills) {
+        struct killing *k = list_entry(it, struct killing, node);
+        if (kill_over(k) && !k->asked && k->rounds > 0)
+            kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+    }
+}
+
+static void kill_recheck(struct killing *k)
+{
+    kill_again_later(k);
+    if (k->asked)
+        return;
+    if (kill_over(k))
+        kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+    else if (kill_too_early(k))
+        kill_ask(k, MINDER_SIGNAL_TREE, k->sig, k->end, on_tree);
+    else if (!k->end)
+        interrupt_next(k);
+}
+
+/* A recheck, or the next round: KILL to the tree, then to the shell too. */
+static void on_kill_timer(struct timer *t)
+{
+    struct killing *k = container_of(t, struct killing, timer);
+    if (clock_ms() < k->next_at) {
+        kill_recheck(k);
+    } else if (k->rounds == ROUNDS_MAX) {
+        kill_finish(k);
+    } else {
+        hold_ask_cancel(k->s->en->hold, k);
+        kill_round(k, SIGKILL,
+                   kill_root(k) && !kill_over(k) && (k->rounds >= 2 || k->end));
+    }
+}
+
+void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
+                  session_killed_fn *fn, void *arg)
+{
+    struct killing *k = xnew(struct killing);
+    *k = (struct killing){.sig = sig,
+                          .grace_ms = grace_ms > 0 ? grace_ms : 1,
+                          .pid = s->proc.r.pid,
+                          .seq = s->cmd.seq,
+                          .since_ms = s->cmd.since_ms,
+                          .ran = session_busy(s),
+                          .end = end,
+                          .fn = fn,
+                          .arg = arg,
+                          .s = s};
+    memcpy(k->tag, s->sh.tag, sizeof(k->tag));
+    list_add_tail(&s->kills, &k->node);
+    engine_touch(s->en);
+    if (s->state == SESSION_NONE || !(s->proc.r.flags & KEEP_P_STARTED)) {
+        kill_finish(k);
+        return;
+    }
+    if (session_busy(s)) /* a millisecond more: both times were rounded down */
+        k->from = procfs_ticks(clock_ms() - s->cmd.since_ms + 1);
+    else
+        k->to = procfs_ticks(0) + 1;
+    if (end) /* what a closing terminal does */
+        session_signal_group(s, s->proc.r.pid, SIGHUP);
+    kill_round(k, sig, end);
+}
+
+void session_kill_cancel(struct session *s, void *arg)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->kills) {
+        struct killing *k = list_entry(it, struct killing, node);
+        if (k->arg == arg)
+            k->fn = NULL;
+    }
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Does what runs wait for somebody to type? And: has the shell come back without
+ * saying so? Asked of the minder while a caller waits and the output is quiet.
+ */
+#include "shell/session_own.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "shell/spool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <termios.h>
+
+static void on_look_timer(struct timer *t);
+
+void session_look_later(struct session *s, int64_t ms)
+{
+    if (session_busy(s))
+        timer_begin(s->en->loop, &s->look, ms, on_look_timer);
+}
+
+static void tell_waiting(struct session *s)
+{
+    const struct look *l = &s->last_look;
+    bool sure = l->state == LOOK_YES;
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->waiters) {
+        struct op *op = list_entry(it, struct op, node);
+        if (op->settled || op->told_input)
+            continue;
+        op->told_input = true;
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "%s (pid %d) %s for input: %s; answer with %s -s %s --input TEXT",
+                 l->comm[0] ? l->comm : "the command", (int)l->pid,
+                 sure ? "waits" : "probably waits", l->how, op_command(op), s->name);
+        op_note(op, sure ? "waiting" : "probably_waiting", text, 0, 0);
+        if (op->return_on_input)
+            session_stop_waiting(s, op, OP_INPUT);
+    }
+}
+
+/* Its caller holds a pipe open as the command's standard input, and gives nothing. */
+static void tell_feed(struct session *s)
+{
+    const struct look *l = &s->last_look;
+    char text[320];
+    snprintf(text, sizeof(text),
+             "%s (pid %d) waits for standard input, which is the open pipe of this call, "
+             "and nothing comes from there: end it, or call with -n (--no-stdin)",
+             l->comm[0] ? l->comm : "the command", (int)l->pid);
+    session_notify(&s->waiters, "stdin", text);
+}
+
+/*
+ * Does the output end within a line, as a prompt does? Colours and the cursor's
+ * visibility do not count; what else moves the cursor does.
+ */
+static bool within_line(struct session *s)
+{
+    char bytes[256];
+    uint64_t from = s->cmd.from;
+    if (s->scanned > from + sizeof(bytes))
+        from = s->scanned - sizeof(bytes);
+    uint64_t at = from;
+    if (from >= s->scanned)
+        return false;
+    size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes,
+                          (size_t)(s->scanned - from));
+    while (at == from && n >= 3 && strchr("mhl", bytes[n - 1])) {
+        size_t i = n - 1;
+        while (i > 0 && strchr("0123456789;?", bytes[i - 1]))
+            i--;
+        if (i < 2 || bytes[i - 1] != '[' || bytes[i - 2] != '\033')
+            break;
+        n = i - 2;
+    }
+    return at == from && n > 0 && bytes[n - 1] != '\n';
+}
+
+/* What no single look can tell: by the quiet before it, and by the output. */
+static void judge_quiet(struct session *s)
+{
+    struct look *l = &s->last_look;
+    if (!s->cmd.started || clock_ms() - s->quiet_since_ms < PROBABLY_MS)
+        return;
+    if (l->hint == LOOK_HINT_PERHAPS && within_line(s)) {
+        l->state = LOOK_PROBABLY;
+        tell_waiting(s);
+    } else if (l->hint == LOOK_HINT_FEED && s->feeding && !s->told_feed) {
+        s->told_feed = true;
+        tell_feed(s);
+    }
+}
+
+/* Is what was seen a shell, and not something that it was replaced with by `exec`? */
+static bool is_shell(const struct session *s, const struct look *l)
+{
+    const char *slash = strrchr(s->sh.path, '/');
+    const char *name = slash ? slash + 1 : s->sh.path;
+    /* The kernel cuts it. */
+    return !l->comm[0] || strncmp(l->comm, name, sizeof(l->comm) - 1) == 0 ||
+           shell_usable(l->comm);
+}
+
+/*
+ * The shell itself reads its terminal while a command should be running: its
+ * builtin `read`, or its prompt, when the command took the marks away. A
+ * readline prompt is not canonical, a `read` is; without readline only the
+ * text of the command can tell.
+ */
+static bool at_lost_prompt(struct session *s, const struct look *l)
+{
+    struct termios t;
+    if (!is_shell(s, l) || tcgetattr(s->proc.in, &t) < 0)
+        return false;
+    if (s->sh.kind != SHELL_POSIX)
+        return !(t.c_lflag & ICANON) && !s->cmd.reads;
+    return !s->cmd.reads;
+}
+
+static void on_looked(void *arg, const struct minder_answer *a, int errnum);
+
+/* Root's minder knows more than the user's, or it does not. */
+static void on_looked_again(void *arg, const struct minder_answer *a, int errnum)
+{
+    struct session *s = arg;
+    struct minder_answer first = {.verb = MINDER_LOOK, .look = s->denied_look};
+    bool more = !errnum && a->look.state != LOOK_UNKNOWN;
+    on_looked(s, more ? a : &first, 0);
+}
+
+/* What sudo runs is root's, and only root may look at that. */
+static bool look_as_root(struct session *s, const struct look *l)
+{
+    struct engine *en = s->en;
+    if (!l->denied || l->state != LOOK_UNKNOWN || l->shell_reads || en->uid != 0 ||
+        s->uid == 0)
+        return false;
+    struct minder_request q = {.verb = MINDER_LOOK, .pid = s->proc.r.pid};
+    s->denied_look = *l;
+    s->denied_look.denied = false; /* nobody else is asked */
+    hold_ask(en->hold, en->uid, en->gid, &q, on_looked_again, s);
+    return true;
+}
+
+static void on_looked(void *arg, const struct minder_answer *a, int errnum)
+{
+    struct session *s = arg;
+    if (!errnum && session_busy(s) && !s->cmd.ended && look_as_root(s, &a->look))
+        return;
+    s->looking = false;
+    if (!session_busy(s) || s->cmd.ended)
+        return;
+    if (s->unproved.kind && !errnum && a->look.shell_reads && a->look.shell_foreground) {
+        session_believe(s);
+        return;
+    }
+    if (s->unproved.kind && s->withheld && (errnum || !a->look.shell_foreground)) {
+        s->withheld = false; /* a program wrote it, or the shell's own code did */
+        session_pump_waiters(s);
+    }
+    if (session_out(s)->offset != s->quiet_at || s->scanned < s->quiet_at) {
+        if (s->unproved.kind)
+            session_look_later(s, LOOK_NEXT_MS);
+        return;
+    }
+    if (errnum) {
+        session_look_later(s, LOOK_AGAIN_MS);
+        return;
+    }
+    if (a->look.shell_reads && a->look.shell_foreground && session_end_by_record(s))
+        return;
+    s->last_look = a->look;
+    s->looked = true;
+    TRACE(TRACE_SESSION, "session %s: look %d (%s, pid %d %s) shell_reads %d fg %d",
+          s->name, (int)a->look.state, a->look.how, (int)a->look.pid, a->look.comm,
+          a->look.shell_reads, a->look.shell_foreground);
+    bool lost = a->look.shell_reads && a->look.shell_foreground &&
+                s->state != SESSION_HUMAN && at_lost_prompt(s, &a->look);
+    if (lost && ++s->probes >= 2) {
+        s->probes = 0;
+        s->looked = false;
+        session_install(s);
+        session_look_later(s, LOOK_AGAIN_MS);
+        return;
+    }
+    if (!lost)
+        s->probes = 0;
+    if (!lost && s->cmd.started && a->look.state == LOOK_YES)
+        tell_waiting(s);
+    else if (!lost && a->look.state != LOOK_YES)
+        judge_quiet(s);
+    session_look_later(s, s->last_look.state == LOOK_YES && !lost ? LOOK_AGAIN_MS
+                                                                  : LOOK_NEXT_MS);
+}
+
+/* The inode of the FIFO that the command reads; 0: it has none. */
+static uint64_t feed_of(const struct session *s)
+{
+    char path[300];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/i", s->sh.dir);
+    return s->feeding && stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+static void on_look_timer(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, look);
+    bool wanted = !list_empty(&s->queue) || s->unproved.kind;
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->waiters)
+        wanted = wanted || !list_entry(it, struct op, node)->settled;
+    if (!wanted || s->looking || !s->sh.pty || !(s->proc.r.flags & KEEP_P_STARTED))
+        return;
+    struct minder_request q = {
+        .verb = MINDER_LOOK, .pid = s->proc.r.pid, .from = feed_of(s)};
+    s->looking = true;
+    s->quiet_at = session_out(s)->offset;
+    hold_ask(s->en->hold, s->uid, s->gid, &q, on_looked, s);
+}

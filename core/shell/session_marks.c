@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state machine of session.h over marks found in the spool: whatever happens
+ * inside the shell is seen through on_mark() and the exit of the shell, nothing else.
+ */
+#include "shell/session_own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "shell/spool.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+static void add_skip(struct session *s, uint64_t from, uint64_t to)
+{
+    if (to > from)
+        s->skips[s->skips_next++ % SKIPS] = (struct skip){from, to};
+}
+
+static void on_start_mark(struct session *s, uint64_t begin_of_output)
+{
+    struct command *c = &s->cmd;
+    timer_stop(&s->start);
+    buf_release(&s->text);
+    c->started = true;
+    c->from = begin_of_output;
+    s->starts = 0;
+    s->told_feed = false;
+    s->quiet_since_ms = clock_ms();
+    if (s->noise_from) { /* what -x and -v showed of our own lines */
+        add_skip(s, s->noise_from, begin_of_output);
+        s->idle_bytes = s->noise_from = 0;
+    }
+    s->state = SESSION_RUNNING;
+    if (s->attached_mode)
+        session_set_echo(s);
+    if (s->early.n > 0) {
+        c->fed = true;
+        session_store(s, buf_str(&s->early));
+        buf_reset(&s->early);
+    }
+    if (s->feeding && s->feed_eof)
+        hold_close_input(&s->feed);
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->waiters) {
+        struct op *op = list_entry(it, struct op, node);
+        if (op->cursor == UINT64_MAX)
+            op->cursor = op->r.from = begin_of_output;
+        op_note(op, "started", NULL, c->seq, begin_of_output);
+        if (s->idle_bytes && !op->settled) {
+            char text[400];
+            snprintf(text, sizeof(text),
+                     "%llu bytes of output came from background jobs since the last "
+                     "answer; see %s -s %s --logs --offset %llu",
+                     (unsigned long long)s->idle_bytes, op_command(op), s->name,
+                     (unsigned long long)s->seen);
+            op_note(op, "background", text, s->seen, c->typed_at);
+        }
+        if (s->fresh && !op->settled) {
+            char again[400 + sizeof(s->env_lost)];
+            snprintf(again, sizeof(again),
+                     "the shell of session %s had ended (status %d%s%s); this is a fresh "
+                     "one in the directory and with the exported variables of %s%s%s",
+                     s->name, s->fresh_status, s->ended_for[0] ? ": " : "", s->ended_for,
+                     s->fresh == FRESH_EXIT ? "its exit" : "its last idle moment",
+                     s->env_lost[0] ? "; " : "", s->env_lost);
+            op_note(op, "fresh_shell", again, 0, 0);
+        }
+        if (s->lost_rc)
+            op_note(op, "shell",
+                    "this shell was started without the rc files: with them it did not "
+                    "come to run a command",
+                    0, 0);
+        if (!s->sh.pty)
+            op_note(op, "shell", "no terminal could be had; this shell runs on pipes", 0,
+                    0);
+    }
+    s->fresh = FRESH_NO;
+    s->lost_rc = false;
+    s->ended_for[0] = 0;
+    s->idle_bytes = 0;
+}
+
+static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
+{
+    session_read_records(s);
+    if (s->end_seq != m->seq || s->end_status != m->status) {
+        s->unproved = *m;
+        s->unproved_at = at;
+        s->withheld = s->sh.pty;
+        session_look_later(s, 1);
+        return;
+    }
+    session_take_end(s, m, at);
+}
+
+/* What a person ran has ended, or it was a line of ours that is read at last. */
+static void human_over(struct session *s)
+{
+    s->state = SESSION_IDLE;
+    if (s->switching)
+        session_switch_again(s);
+    session_next(s);
+    session_sync_prompt(s);
+}
+
+/* The shell has its prompt, or none any more; its terminal is set before it goes on. */
+static void on_switch_mark(struct session *s, uint64_t end_of_mark)
+{
+    session_switched(s);
+    session_restore_tty(s);
+    s->echo_at = s->prompt_on ? end_of_mark : 0;
+    if (s->state == SESSION_HUMAN) /* it was our own line that was read */
+        s->state = SESSION_IDLE;
+    struct buf ack = BUF_INIT(64);
+    if (!session_held(s))
+        shell_line(&ack, &s->sh, LINE_ACK, s->cmd.seq);
+    session_store(s, buf_str(&ack)); /* so that it is typed once */
+    buf_release(&ack);
+    if (s->state == SESSION_IDLE) {
+        human_over(s);
+        if (s->state == SESSION_IDLE && !s->switching)
+            session_env_later(s);
+    }
+}
+
+static void on_human_mark(struct session *s)
+{
+    if (s->state != SESSION_IDLE)
+        return;
+    s->state = SESSION_HUMAN;
+    s->cmd.head[0] = 0;
+    s->cmd.since_ms = clock_ms();
+    if (!s->switching)
+        session_save(s);
+}
+
+static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
+{
+    struct command *c = &s->cmd;
+    if (s->wait_prompt) {
+        session_read_records(s);
+        session_command_over(s);
+    } else if (s->state == SESSION_HUMAN) {
+        session_read_records(s);
+        human_over(s);
+    } else if ((s->state == SESSION_RUNNING || s->state == SESSION_TYPED) &&
+               m->seq == c->seq && !c->ended) {
+        /* Interrupted, or thrown out of the line: no end mark comes. */
+        if (!c->started) { /* it ran, but our code around it was taken away */
+            c->started = true;
+            c->from = c->typed_at;
+            session_install(s);
+        }
+        /* Or its record could not be written: the output ends where its mark is. */
+        bool unproved = s->unproved.kind && s->unproved.status == m->status;
+        session_end_command(s, unproved ? s->unproved_at : at, m->status);
+        if (s->sh.kind == SHELL_POSIX)
+            session_restore_tty(s); /* readline would be at work already */
+        session_hold(s);
+        session_command_over(s);
+    } else if (s->state == SESSION_TYPED && m->seq < c->seq && !s->installing) {
+        session_install(s); /* our line was read, and did not run */
+    }
+}
+
+/* The command that found its shell ending: its start mark never came, so it never ran. */
+static void run_again(struct session *s)
+{
+    s->rerun = false;
+    s->state = SESSION_TYPED;
+    session_retype(s);
+}
+
+static void on_install_mark(struct session *s, const struct mark *m, uint64_t at)
+{
+    struct command *c = &s->cmd;
+    if (s->state == SESSION_STARTING) {
+        timer_stop(&s->start);
+        s->state = SESSION_IDLE;
+        s->lived = true;
+        memcpy(s->flags, "!", 2); /* a new bash edits lines */
+        s->output_away = false;
+        s->seen = at;             /* what rc files print is nobody's output */
+        s->idle_bytes = 0;
+        session_save(s);
+        session_env_later(s);
+        session_attach_mode(s, !list_empty(&s->viewers));
+        if (s->rerun)
+            run_again(s);
+        else
+            session_next(s);
+        return;
+    }
+    s->prompt_on = false;
+    s->installing = false;
+    session_switched(s);
+    if (!session_busy(s) || c->ended)
+        return;
+    if (c->started || m->seq >= c->seq) {
+        session_end_command(s, at, m->status);
+        session_trouble(s);
+        session_command_over(s);
+    } else {
+        session_retype(s);
+    }
+}
+
+static void on_mark(struct session *s, const struct mark *m, uint64_t at)
+{
+    struct command *c = &s->cmd;
+    TRACE(TRACE_SESSION, "session %s: mark %c %llu at %llu in state %d", s->name, m->kind,
+          (unsigned long long)m->seq, (unsigned long long)at, (int)s->state);
+    switch (m->kind) {
+    case 'S':
+        if (s->state == SESSION_TYPED && m->seq == c->seq)
+            on_start_mark(s, at + m->len);
+        break;
+    case 'E':
+        if ((s->state == SESSION_RUNNING || s->state == SESSION_TYPED) &&
+            m->seq == c->seq && !c->ended)
+            on_end_mark(s, m, at);
+        break;
+    case 'P':
+        on_prompt_mark(s, m, at);
+        break;
+    case 'I':
+        if (m->gen == s->sh.gen)
+            on_install_mark(s, m, at);
+        break;
+    case 'A':
+        on_switch_mark(s, at + m->len);
+        break;
+    case 'H':
+        on_human_mark(s);
+        break;
+    }
+}
+
+static void pump_list(struct list *ops)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, ops)
+        op_pump(list_entry(it, struct op, node));
+}
+
+void session_pump_waiters(struct session *s) { pump_list(&s->waiters); }
+
+/* People see what comes when our own line is there whole, so that it can be left out. */
+static void look_for_echo(struct session *s)
+{
+    char bytes[4096];
+    uint64_t at = s->echo_at;
+    size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes, sizeof(bytes));
+    size_t where, len = 0;
+    if (s->scanned - s->echo_at < n)
+        n = (size_t)(s->scanned - s->echo_at);
+    if (at != s->echo_at || n == sizeof(bytes) ||
+        (shell_echo(&s->sh, str_n(bytes, n), &where, &len) && len > 0))
+        s->echo_at = 0;
+}
+
+/* Searches new output for marks: a bounded piece a turn. */
+static void scan(struct session *s)
+{
+    NOT_ZEROED char chunk[64 << 10];
+    size_t budget = LIMIT_READ_PER_TURN;
+    const struct keep_stream *o = session_out(s);
+    uint64_t before = s->scanned;
+    bool more = false;
+    while (s->scanned < o->offset && s->proc.hold) {
+        if (budget == 0) {
+            more = true;
+            break;
+        }
+        uint64_t at = s->scanned;
+        size_t n = spool_read(s->proc.spool[0], o, &at, chunk, sizeof(chunk));
+        if (n == 0)
+            at = o->offset; /* lost to the disk or the budget */
+        if (at > s->scanned)
+            s->unread = at;
+        s->scanned = at;
+        struct mark m;
+        size_t keep = 0;
+        struct str bytes = str_n(chunk, n);
+        bool idle = s->state == SESSION_IDLE && !s->attached_mode;
+        if (shell_mark(&s->sh, bytes, &m, &keep)) {
+            s->scanned = at + m.at + m.len;
+            if (idle)
+                s->idle_bytes += m.at;
+            uint64_t upto = at + m.at;
+            on_mark(s, &m, upto);
+            budget -= m.at < budget ? m.at : budget;
+        } else {
+            s->scanned = at + keep;
+            if (idle)
+                s->idle_bytes += keep;
+            budget -= keep < budget ? keep : budget;
+            if (keep == 0 && n < sizeof(chunk))
+                break; /* the beginning of a mark: wait for the rest */
+        }
+    }
+    /* The next worker goes on from there: what lies before may be gone by then. */
+    if (s->proc.hold && s->scanned - s->stored > o->cap / STORED_PARTS)
+        session_save(s);
+    if (s->scanned != before) {
+        if (s->echo_at)
+            look_for_echo(s);
+        pump_list(&s->waiters);
+        pump_list(&s->viewers);
+        pump_list(&s->logs);
+        session_quiet_again(s);
+    }
+    session_flow(s);
+    if (more)
+        task_defer(s->en->loop, &s->scan);
+    else if (s->proc.hold && (s->proc.r.flags & (KEEP_P_EXITED | KEEP_P_FAILED)))
+        session_shell_exit(s);
+}
+
+void session_on_scan(struct task *t) { scan(container_of(t, struct session, scan)); }
+
+void session_catch_up(struct session *s)
+{
+    for (int turns = LIMIT_SPOOL_MAX / LIMIT_READ_PER_TURN;
+         turns > 0 && !list_empty(&s->scan.node); turns--) {
+        task_cancel(&s->scan);
+        scan(s);
+    }
+}
+
+void session_changed(struct proc *p)
+{
+    struct session *s = container_of(p, struct session, proc);
+    if (s->kills.next != &s->kills && (p->r.flags & KEEP_P_EXITED))
+        TRACE(TRACE_SESSION, "session %s: shell exited under a kill", s->name);
+    scan(s);
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->viewers)
+        op_note(list_entry(it, struct op, node), "window", NULL, p->r.input, 0);
+}

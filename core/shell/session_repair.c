@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A shell that does not report the ends of its commands, or does not take the next one.
+ * Our code is installed again, as the next generation; a shell that is busy with
+ * something else before it reads a command (PROMPT_COMMAND, a trap) is interrupted. When
+ * neither helps, or two commands in a row needed it, a fresh shell takes over.
+ */
+#include "shell/session_own.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+enum { TROUBLES_MAX = 2 };
+
+/* The group in the foreground of its terminal, or the shell's. */
+static pid_t in_front(const struct session *s)
+{
+    pid_t group = 0;
+    if (s->sh.pty && s->proc.in >= 0 && ioctl(s->proc.in, TIOCGPGRP, &group) == 0 &&
+        group > 0)
+        return group;
+    return s->proc.r.pid;
+}
+
+/* Background jobs live on, as they do after an exit. */
+static void end_shell(struct session *s, const char *why)
+{
+    pid_t group = in_front(s);
+    if (s->condemned)
+        return;
+    s->condemned = true;
+    timer_stop(&s->start);
+    snprintf(s->ended_for, sizeof(s->ended_for), "od ended it, as %s", why);
+    log_warn("session %s: the shell is ended, as %s", s->name, why);
+    if (group != s->proc.r.pid)
+        session_signal_group(s, group, SIGKILL);
+    session_signal_group(s, s->proc.r.pid, SIGKILL);
+}
+
+void session_trouble(struct session *s)
+{
+    if (++s->troubles >= TROUBLES_MAX)
+        end_shell(s, "two commands in a row disturbed what tells their ends");
+}
+
+void session_install(struct session *s)
+{
+    if (++s->installs > INSTALLS_MAX) {
+        end_shell(s, "what tells the ends of its commands cannot be put in place");
+        return;
+    }
+    struct buf code = BUF_INIT(64 << 10);
+    struct err e = ERR_INIT;
+    s->sh.gen++;
+    s->installing = true;
+    shell_code(&code, &s->sh, s->seq > 0 && !s->cmd.started ? s->seq - 1 : s->seq, false,
+               false);
+    if (session_put_file(s, "p", buf_str(&code), &e) < 0)
+        log_warn("session %s: %s", s->name, e.text);
+    buf_release(&code);
+    session_say(s, LINE_INSTALL);
+    if (s->installs == 1)
+        session_notify(&s->waiters, "reinstalled",
+                       "what tells the ends of commands was disturbed, by this command "
+                       "or the one before; it was put in place again");
+}
+
+void session_retype(struct session *s)
+{
+    struct err e = ERR_INIT;
+    if (s->sh.kind == SHELL_POSIX &&
+        (s->text.n == 0 || session_put_command(s, s->cmd.seq, &e) < 0)) {
+        end_shell(s, "its command could not be given to it again");
+        return;
+    }
+    s->cmd.typed_at = s->scanned;
+    session_say(s, s->feeding ? LINE_RUN_FIFO : s->sh.pty ? LINE_RUN : LINE_RUN_NULL);
+    session_limit_typed(s);
+}
+
+static void on_late(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, start);
+    if (s->state != SESSION_TYPED || !(s->proc.r.flags & KEEP_P_STARTED))
+        return;
+    if (s->late || ++s->troubles >= TROUBLES_MAX) {
+        end_shell(s, "it did not come to run the next command: PROMPT_COMMAND or a trap "
+                     "does not end");
+        return;
+    }
+    s->late = true;
+    session_notify(&s->waiters, "shell",
+                   "the shell does not come to run this command: PROMPT_COMMAND or a trap "
+                   "does not end; it is interrupted");
+    session_signal_group(s, in_front(s), SIGINT);
+    timer_begin(s->en->loop, t, LIMIT_TYPED_MS / 2, on_late);
+}
+
+void session_limit_typed(struct session *s)
+{
+    s->late = false;
+    timer_begin(s->en->loop, &s->start, LIMIT_TYPED_MS, on_late);
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session's shell: its directory and files, its terminal or pipes, its start.
+ */
+#include "shell/session_own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "os/null.h"
+#include "shell/process.h"
+#include "shell/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* ---- files of the session's directory ---- */
+
+static int make_dir(struct session *s, struct err *e);
+
+/* The directory was removed under a live shell: makes what the shell opens again. */
+static bool restore_dir(struct session *s)
+{
+    struct err e = ERR_INIT;
+    struct stat st;
+    if (!s->proc.hold || lstat(s->sh.dir, &st) == 0 || make_dir(s, &e) < 0)
+        return false;
+    if (s->record_fd >= 0)
+        close(s->record_fd);
+    s->record_fd = -1;
+    s->records = 0;
+    if (session_put_file(s, "r", STR(""), &e) < 0 || session_make_fifo(s, "e") < 0)
+        return false;
+    session_reserve_records(s);
+    return true;
+}
+
+int session_put_file(struct session *s, const char *name, struct str text, struct err *e)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 && errno == EMFILE && s->en->spare >= 0) {
+        /* A session that lives can always run its next command. */
+        close(s->en->spare);
+        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        s->en->spare = -1;
+    }
+    if (fd < 0 && errno == ENOENT && restore_dir(s))
+        fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_sys(e, errno, "cannot write %s", path);
+    if (s->uid != s->en->uid && fchown(fd, s->uid, s->gid) < 0)
+        log_warn("session %s: cannot give %s to its user: %m", s->name, path);
+    int r = 0;
+    off_t size = (off_t)text.n;
+    while (text.n > 0) {
+        ssize_t n = write(fd, text.p, text.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            r = err_sys(e, n < 0 ? errno : ENOSPC, "cannot write %s", path);
+            break;
+        }
+        text = str_sub(text, (size_t)n, text.n);
+    }
+    struct stat st;
+    if (r == 0 && fstat(fd, &st) == 0 && st.st_size > size && ftruncate(fd, size) < 0)
+        r = err_sys(e, errno, "cannot shorten %s", path);
+    close(fd);
+    if (s->en->spare < 0)
+        s->en->spare = open("/", O_PATH | O_CLOEXEC);
+    return r;
+}
+
+/* So that an end can be written when the disk is full. */
+void session_reserve_records(struct session *s)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/r", s->sh.dir);
+    if (s->record_fd < 0)
+        s->record_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (s->record_fd >= 0 &&
+        fallocate(s->record_fd, FALLOC_FL_KEEP_SIZE, 0, RECORDS_MAX + RECORDS_MORE) < 0)
+        log_debug("session %s: cannot reserve %s: %m", s->name, path);
+}
+
+int session_make_fifo(struct session *s, const char *name)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
+    unlink(path);
+    if (mkfifo(path, 0600) < 0)
+        return -1;
+    if (s->uid != s->en->uid && lchown(path, s->uid, s->gid) < 0)
+        log_warn("session %s: cannot give %s to its user: %m", s->name, path);
+    return 0;
+}
+
+static int make_dir(struct session *s, struct err *e)
+{
+    char path[256];
+    if (!s->en->state_dir[0])
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot start a shell: no directory could be written for its "
+                       "files; start it with serve --state-dir DIR");
+    if (engine_state_folder(s->en, "s", 0711, path, sizeof(path), e) < 0)
+        return -1;
+    snprintf(s->sh.dir, sizeof(s->sh.dir), "%s/s/%s", s->en->state_dir, s->name);
+    if (mkdir(s->sh.dir, 0700) < 0 && errno != EEXIST)
+        return err_sys(e, errno, "cannot make %s", s->sh.dir);
+    struct stat st;
+    if (lstat(s->sh.dir, &st) < 0 || !S_ISDIR(st.st_mode))
+        return err_set(e, ERR_IO, "cannot use %s: it is no directory", s->sh.dir);
+    if (st.st_uid != s->uid && chown(s->sh.dir, s->uid, s->gid) < 0)
+        return err_sys(e, errno, "cannot give %s to uid %u", s->sh.dir, (unsigned)s->uid);
+    return 0;
+}
+
+/* ---- start ---- */
+
+/* Master and slave with our termios. -1 with errno. */
+static int open_pty(struct session *s, int fds[2])
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (master < 0)
+        return -1;
+    int unlocked = 0, slave = -1;
+    if (ioctl(master, TIOCSPTLCK, &unlocked) == 0) {
+#ifdef TIOCGPTPEER
+        slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+#endif
+        int n;
+        if (slave < 0 && ioctl(master, TIOCGPTN, &n) == 0) {
+            char path[32];
+            snprintf(path, sizeof(path), "/dev/pts/%d", n);
+            slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+        }
+    }
+    if (slave < 0) {
+        int why = errno;
+        close(master);
+        errno = why;
+        return -1;
+    }
+    struct termios t = session_termios(false);
+    tcsetattr(slave, TCSANOW, &t);
+    struct winsize w = {.ws_row = (unsigned short)s->rows,
+                        .ws_col = (unsigned short)s->cols};
+    ioctl(master, TIOCSWINSZ, &w);
+    if (s->uid != s->en->uid && fchown(slave, s->uid, (gid_t)-1) < 0)
+        log_debug("session %s: cannot give the terminal to its user: %m", s->name);
+    fds[0] = master;
+    fds[1] = slave;
+    return 0;
+}
+
+void session_fail_queue(struct session *s, const struct err *e)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->queue) {
+        struct op *op = list_entry(it, struct op, node);
+        op->r.state = OP_FAILED;
+        op->r.err = *e;
+        op_settle(op);
+    }
+    list_each (it, tmp, &s->viewers) {
+        struct op *op = list_entry(it, struct op, node);
+        op->r.state = OP_FAILED;
+        op->r.err = *e;
+        op->r.to = op->cursor;
+        op_settle(op);
+    }
+}
+
+static void close_some(const int *fds, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+}
+
+/* The descriptors of a shell without a terminal: a pipe in, a FIFO out. */
+static int open_pipes(struct session *s, struct hold_spawn *sp, struct err *e)
+{
+    char path[300];
+    int in[2];
+    snprintf(path, sizeof(path), "%s/o", s->sh.dir);
+    if (session_make_fifo(s, "o") < 0)
+        return err_sys(e, errno, "cannot make %s", path);
+    int out = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int wr = out < 0 ? -1 : open(path, O_WRONLY | O_CLOEXEC);
+    if (wr < 0 || pipe2(in, O_CLOEXEC) < 0) {
+        err_sys(e, errno, "cannot open pipes for a shell");
+        close_some((int[]){out, wr}, 2);
+        return -1;
+    }
+    sp->kind = KEEP_IN;
+    sp->child[0] = in[0];
+    sp->child[1] = sp->child[2] = wr;
+    sp->in = in[1];
+    sp->out[0] = out;
+    return 0;
+}
+
+/* What the shell before wrote at its exit. */
+static void remove_left(const struct session *s)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/x", s->sh.dir);
+    unlink(path);
+}
+
+/*
+ * The environment of a new shell: the server's, that of --env, with kept what the shell
+ * before had exported, and ours. The caller frees the list; its strings lie in space.
+ */
+static char **make_env(struct session *s, struct str shell_env, bool kept,
+                       struct buf *space)
+{
+    struct buf extra = BUF_INIT(SPAWN_ENV_MAX);
+    buf_adds(&extra, buf_str(&s->opts_env));
+    if (kept)
+        session_env_add(s, &extra);
+    buf_addf(&extra, "OD_SESSION=%s", s->name);
+    buf_addc(&extra, 0);
+    buf_addf(&extra, "OD_SESSION_TAG=%s", s->sh.tag);
+    buf_addc(&extra, 0);
+    buf_addz(&extra, "OD_OP=");
+    buf_addc(&extra, 0);
+    buf_adds(&extra, shell_env);
+    buf_reset(space);
+    char **env = engine_env(s->en, buf_str(&extra), space);
+    BUG_ON(buf_full(&extra) || !env); /* of the maxima of its parts */
+    buf_release(&extra);
+    return env;
+}
+
+static int spawn_shell(struct session *s, struct err *e)
+{
+    struct engine *en = s->en;
+    s->sh = (struct shell){.gen = 1,
+                           .pty = true,
+                           .no_null = !null_there(),
+                           .same_env = s->sh.same_env};
+    random_hex(s->sh.nonce, 8);
+    random_hex(s->sh.tag, 8);
+    if (shell_find(&s->sh, s->shell_wanted, env_get(en->env, "PATH"), s->cwd, e) < 0 ||
+        make_dir(s, e) < 0)
+        return -1;
+
+    struct hold_spawn sp = {.cwd = s->cwd,
+                            .uid = s->uid,
+                            .gid = s->gid,
+                            .in = -1,
+                            .out = {-1, -1},
+                            .spool = {-1, -1},
+                            .child = {-1, -1, -1},
+                            .offset = s->scanned};
+    int fds[2];
+    if (open_pty(s, fds) == 0) {
+        sp.kind = KEEP_PTY;
+        sp.in = sp.out[0] = fds[0];
+        sp.child[0] = fds[1];
+        session_name_tty(s, fds[0]);
+    } else {
+        snprintf(s->pty_error, sizeof(s->pty_error), "%s", strerror(errno));
+        s->sh.pty = false;
+        if (open_pipes(s, &sp, e) < 0)
+            return -1;
+    }
+    struct buf code = BUF_INIT(64 << 10), shell_env = BUF_INIT(1024);
+    struct buf space = BUF_INIT(512), envs = BUF_INIT(SPAWN_ENV_MAX);
+    char *argv[8];
+    int r = -1;
+    shell_code(&code, &s->sh, s->rerun ? s->seq - 1 : s->seq, true, s->with_rc);
+    shell_argv(&s->sh, argv, &space, &shell_env);
+    BUG_ON(buf_full(&code) || buf_full(&space) || buf_full(&shell_env));
+    char **env = make_env(s, buf_str(&shell_env), true, &envs);
+    if (s->env.n && !session_env_fits(s, env)) {
+        free(env);
+        env = make_env(s, buf_str(&shell_env), false, &envs);
+    }
+    sp.spool_bytes = s->proc.hold ? session_out(s)->cap : process_spool_room(en, false);
+    bool handed = false;
+    if (session_put_file(s, "p", buf_str(&code), e) < 0 ||
+        session_put_file(s, "r", STR(""), e) < 0 ||
+        (s->sh.no_null && session_put_file(s, "n", STR(""), e) < 0))
+        goto out;
+    if (s->record_fd >= 0) /* of another file, if the folder was removed */
+        close(s->record_fd);
+    s->record_fd = -1;
+    session_reserve_records(s);
+    session_make_fifo(s, "e");
+    remove_left(s);
+    /* The spool goes on over shells: one file, one count of bytes. */
+    if (s->proc.hold) {
+        sp.spool[0] = fcntl(s->proc.spool[0], F_DUPFD_CLOEXEC, 3);
+        hold_forget(&s->proc);
+    } else {
+        char file[96];
+        snprintf(file, sizeof(file), "session-%s", s->name);
+        sp.spool[0] = spool_new(en, file, &sp.spool_bytes, e);
+    }
+    if (sp.spool[0] < 0)
+        goto out;
+    s->state = SESSION_STARTING;
+    s->starts++;
+    s->born = s->scanned;
+    s->troubles = s->installs = 0;
+    s->records = 0;
+    session_first_path(s);
+    s->installing = s->wait_prompt = false;
+    sp.program = s->sh.path;
+    sp.argv = argv;
+    sp.envp = env;
+    s->proc.changed = session_changed;
+    handed = true;
+    r = hold_spawn(en->hold, &s->proc, &sp, e);
+    if (r == 0 && s->sh.pty)
+        session_save(s);
+    else if (r == 0) /* nothing makes a shell on a pipe read our code by itself */
+        session_say(s, LINE_SOURCE);
+    session_limit_start(s);
+out:
+    for (int i = 0; i < 3; i++) {
+        if (sp.child[i] >= 0 && (i == 0 || sp.child[i] != sp.child[i - 1]))
+            close(sp.child[i]);
+    }
+    if (!handed)
+        close_some((int[]){sp.in, sp.kind == KEEP_PTY ? -1 : sp.out[0], sp.spool[0]}, 3);
+    if (r < 0 && !s->proc.hold && sp.kind == KEEP_PTY)
+        s->state = SESSION_NONE;
+    free(env);
+    buf_release(&code);
+    buf_release(&shell_env);
+    buf_release(&space);
+    buf_release(&envs);
+    return r;
+}
+
+void session_start(struct session *s)
+{
+    struct err e = ERR_INIT;
+    struct stat st;
+    if (stat(s->cwd, &st) < 0 || !S_ISDIR(st.st_mode)) {
+        /* A fresh shell after the directory vanished starts above it. */
+        int why = errno;
+        if (s->seq == 0) {
+            if (why == 0 || stat(s->cwd, &st) == 0)
+                err_set(&e, ERR_INVALID, "cannot start a shell in %s: it is no directory",
+                        s->cwd);
+            else
+                err_sys(&e, why, "cannot start a shell in %s", s->cwd);
+            session_fail_queue(s, &e);
+            return;
+        }
+        char text[300];
+        snprintf(text, sizeof(text), "the directory %.200s is gone; the shell is in /",
+                 s->cwd);
+        session_notify(&s->queue, "cwd", text);
+        snprintf(s->cwd, sizeof(s->cwd), "/");
+    }
+    if (spawn_shell(s, &e) < 0) {
+        s->state = SESSION_NONE;
+        session_fail_queue(s, &e);
+    }
+}
+
+/* rc files took too long, or never came back: once more without them, and said so. */
+static void on_start_limit(struct timer *t)
+{
+    struct session *s = container_of(t, struct session, start);
+    struct minder_request q = {
+        .verb = MINDER_SIGNAL_TREE, .pid = s->proc.r.pid, .sig = SIGKILL, .root = 1};
+    log_warn("session %s: %s came to no prompt within %d ms%s", s->name, s->sh.path,
+             LIMIT_START_MS, s->with_rc ? "; starting it without rc files" : "");
+    s->start_late = true;
+    if (s->proc.r.flags & KEEP_P_STARTED)
+        hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+}
+
+void session_limit_start(struct session *s)
+{
+    s->start_late = false;
+    timer_begin(s->en->loop, &s->start, LIMIT_START_MS, on_start_limit);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session's state at the keeper: what a new worker cannot find again in the
+ * spool. It is stored in the same step as the input that it is about, with
+ * every command, so it is a struct and a few strings and no text format: the
+ * next worker is the same binary or one that knows this version.
+ */
+#include "shell/session_own.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "engine/part.h"
+#include "os/null.h"
+
+#include <stdlib.h>
+
+enum { KEPT_VERSION = 3 };
+
+struct kept {
+    uint32_t version, size;
+    uint64_t proc, feed, seq, scanned, records, seen;
+    int32_t state, kind, rows, cols, fresh_status, last_background;
+    uint32_t gen, uid, gid, done_next;
+    uint8_t pty, same_env, with_rc, fresh, lost_rc, feed_eof, attached, prompt, untold,
+        switching;
+    char nonce[12], tag[12], flags[32];
+    uint32_t inputs_next;
+    char inputs[INPUTS_KEPT][LIMIT_ID + 1];
+    struct command cmd;
+    struct done done[DONE_KEPT];
+};
+
+/* The strings after it, each ending in NUL, in this order. */
+#define STRINGS(s) \
+    {(s)->sh.dir, sizeof((s)->sh.dir)}, {(s)->sh.path, sizeof((s)->sh.path)}, \
+        {(s)->shell_wanted, sizeof((s)->shell_wanted)}, {(s)->user, sizeof((s)->user)}, \
+        {(s)->cwd, sizeof((s)->cwd)}, {(s)->path, sizeof((s)->path)}, \
+    { \
+        (s)->pty_error, sizeof((s)->pty_error) \
+    }
+
+/* ---- write ---- */
+
+void session_key_name(struct session *s, struct buf *key)
+{
+    buf_addf(key, "session/%s", s->name);
+}
+
+static void pack(struct session *s, struct buf *out)
+{
+    struct kept k = {.version = KEPT_VERSION,
+                     .size = sizeof(k),
+                     .proc = s->proc.r.id,
+                     .feed = s->feeding ? s->feed.r.id : 0,
+                     .seq = s->seq,
+                     .scanned = s->scanned,
+                     .records = s->records,
+                     .seen = s->seen,
+                     .state = s->state,
+                     .kind = s->sh.kind,
+                     .rows = s->rows,
+                     .cols = s->cols,
+                     .fresh_status = s->fresh_status,
+                     .last_background = s->last_background,
+                     .gen = s->sh.gen,
+                     .uid = s->uid,
+                     .gid = s->gid,
+                     .done_next = s->done_next,
+                     .pty = s->sh.pty,
+                     .same_env = s->sh.same_env,
+                     .with_rc = s->with_rc,
+                     .fresh = (uint8_t)s->fresh,
+                     .lost_rc = s->lost_rc,
+                     .feed_eof = s->feed_eof,
+                     .attached = s->attached_mode,
+                     .prompt = s->prompt_on,
+                     .switching = s->switching,
+                     .untold = s->untold,
+                     .inputs_next = s->inputs_next,
+                     .cmd = s->cmd};
+    memcpy(k.nonce, s->sh.nonce, sizeof(s->sh.nonce));
+    memcpy(k.tag, s->sh.tag, sizeof(s->sh.tag));
+    memcpy(k.flags, s->flags, sizeof(k.flags));
+    memcpy(k.done, s->done, sizeof(k.done));
+    memcpy(k.inputs, s->inputs, sizeof(k.inputs));
+    buf_add(out, &k, sizeof(k));
+    const struct {
+        const char *text;
+        size_t size;
+    } strings[] = {STRINGS(s)};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        buf_add(out, strings[i].text, strlen(strings[i].text) + 1);
+}
+
+typedef void write_fn(struct proc *p, struct str bytes, struct str key, struct str value);
+
+static void store(struct session *s, struct str bytes, write_fn *write)
+{
+    struct buf key = BUF_INIT(128);
+    session_key_name(s, &key);
+    buf_reset(&s->kept);
+    pack(s, &s->kept);
+    s->stored = s->scanned;
+    if (bytes.n > 0)
+        write(&s->proc, bytes, buf_str(&key), buf_str(&s->kept));
+    else
+        hold_put(s->en->hold, buf_str(&key), buf_str(&s->kept));
+    buf_release(&key);
+}
+
+void session_store(struct session *s, struct str bytes) { store(s, bytes, hold_write); }
+
+void session_store_command(struct session *s, struct str bytes, bool awaited)
+{
+    store(s, bytes, awaited ? hold_write_awaited : hold_write_quietly);
+}
+
+void session_save(struct session *s) { session_store(s, STR("")); }
+
+void session_add_line(struct session *s, struct buf *out, enum shell_line what)
+{
+    /* The one that attaches is typed when its prompt is not there yet. */
+    bool held = s->sh.kind == SHELL_POSIX && s->sh.pty && what != LINE_HOLD &&
+                (what == LINE_ATTACH || (session_held(s) && what != LINE_DETACH));
+    if (held)
+        shell_line(out, &s->sh, LINE_NEXT, s->cmd.seq);
+    shell_line(out, &s->sh, what, s->cmd.seq);
+}
+
+void session_say(struct session *s, enum shell_line what)
+{
+    struct buf line = BUF_INIT(1024);
+    session_add_line(s, &line, what);
+    session_store(s, buf_str(&line));
+    buf_release(&line);
+}
+
+/* ---- read ---- */
+
+static void unpack(struct session *s, const struct kept *k, struct str rest)
+{
+    const struct {
+        char *text;
+        size_t size;
+    } strings[] = {STRINGS(s)};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        session_copy(strings[i].text, strings[i].size, str_cut(&rest, 0));
+    s->seq = k->seq;
+    s->scanned = s->stored = k->scanned;
+    s->records = k->records;
+    s->seen = k->seen;
+    s->state = (enum session_state)k->state;
+    s->sh.kind = (enum shell_kind)k->kind;
+    s->sh.gen = k->gen;
+    s->sh.pty = k->pty;
+    s->sh.no_null = !null_there();
+    s->sh.same_env = k->same_env;
+    s->rows = k->rows;
+    s->cols = k->cols;
+    s->fresh_status = k->fresh_status;
+    s->last_background = k->last_background;
+    s->uid = k->uid;
+    s->gid = k->gid;
+    s->done_next = k->done_next;
+    s->with_rc = k->with_rc;
+    s->fresh = (enum fresh)k->fresh;
+    s->lost_rc = k->lost_rc;
+    s->feed_eof = k->feed_eof;
+    s->attached_mode = k->attached;
+    s->prompt_on = k->prompt;
+    s->switching = k->switching;
+    s->untold = (enum op_state)k->untold;
+    s->cmd = k->cmd;
+    memcpy(s->sh.nonce, k->nonce, sizeof(s->sh.nonce));
+    memcpy(s->sh.tag, k->tag, sizeof(s->sh.tag));
+    memcpy(s->flags, k->flags, sizeof(s->flags));
+    s->output_away = s->sh.pty && memchr(s->flags, '@', sizeof(s->flags));
+    memcpy(s->done, k->done, sizeof(s->done));
+    memcpy(s->inputs, k->inputs, sizeof(s->inputs));
+    s->inputs_next = k->inputs_next;
+}
+
+void session_format(struct buf *out)
+{
+    buf_addf(out, "session %d.%zu", KEPT_VERSION, sizeof(struct kept));
+}
+
+void session_resume(struct engine *en, struct str name, struct str state)
+{
+    struct kept k;
+    if (state.n < sizeof(k) || (memcpy(&k, state.p, sizeof(k)),
+                                k.version != KEPT_VERSION || k.size != sizeof(k))) {
+        log_error("session %.*s: its state is of another version; its shell is ended",
+                  STR_ARG(name));
+        return;
+    }
+    struct session *s = session_make(en, name);
+    s->lived = true;
+    unpack(s, &k, str_sub(state, sizeof(k), state.n));
+    /* CLOCK_MONOTONIC is the machine's: the times in cmd still hold. */
+    if (k.feed && hold_claim(en->hold, &s->feed, k.feed) == 0) {
+        s->feeding = true;
+        s->feed.changed = session_feed_changed;
+    }
+    s->proc.changed = session_changed;
+    if (hold_claim(en->hold, &s->proc, k.proc) < 0) {
+        s->state = SESSION_NONE;
+        return;
+    }
+    s->proc.uid = s->uid;
+    s->proc.gid = s->gid;
+    session_name_tty(s, s->proc.in);
+    struct buf key = BUF_INIT(128);
+    buf_addf(&key, "environ/%s", s->name);
+    struct buf *kept = map_get(&en->states, buf_str(&key));
+    if (kept)
+        buf_adds(&s->env, buf_str(kept));
+    buf_release(&key);
+    if (s->state == SESSION_STARTING)
+        session_limit_start(s);
+    if (s->state == SESSION_TYPED)
+        session_limit_typed(s);
+    /* People who were attached come back by themselves. */
+    if (s->attached_mode && s->state != SESSION_STARTING)
+        session_attach_mode(s, false);
+    if (s->sh.pty && session_env_listen(s) < 0)
+        log_debug("session %s: cannot read its environment", s->name);
+    if (s->switching)
+        session_switch_again(s);
+    if (session_busy(s) && s->cmd.ended && s->state != SESSION_HUMAN)
+        session_over_again(s);
+    task_defer(en->loop, &s->scan);
+}
+
+/* ---- as a part of the engine ---- */
+
+static void catch_up_all(struct engine *en)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+        session_catch_up(value);
+}
+
+static bool any_busy(const struct engine *en)
+{
+    struct str key;
+    void *value;
+    bool busy = false;
+    for (void *it = NULL; !busy && (it = map_next(&en->sessions, it, &key, &value));)
+        busy = session_busy(value);
+    return busy;
+}
+
+static void cancel_all(struct engine *en)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+        session_cancel(value);
+}
+
+static void add_metrics(const struct engine *en, struct buf *out)
+{
+    struct str key;
+    void *value;
+    unsigned busy = 0;
+    for (void *it = NULL; (it = map_next(&en->sessions, it, &key, &value));)
+        busy += session_busy(value);
+    metrics_gauge(out, "sessions", "Shells that are there.", (double)en->sessions.count);
+    metrics_gauge(out, "sessions_busy", "Shells in which something runs.", busy);
+}
+
+const struct part part_session = {
+    .key = "session/",
+    .claims = "environ/",
+    .format = session_format,
+    .resume = session_resume,
+    .serve = catch_up_all,
+    .busy = any_busy,
+    .cancel = cancel_all,
+    .metrics = add_metrics,
+};

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What od tells a shell to do, and what the shell tells od.
+ *
+ * The shell is an ordinary interactive one on a terminal without echo. Nothing
+ * but short fixed lines is ever typed to it; the command itself lies in a file
+ * that the typed line reads into a variable and evaluates, so it may be any
+ * text of any length. Three things are told back in the byte stream, as private
+ * operating system commands that any terminal would swallow:
+ *
+ *   ESC ] 7723 ; NONCE ; S ; SEQ BEL          command SEQ begins, output follows
+ *   ESC ] 7723 ; NONCE ; E ; SEQ ; STATUS BEL it ended (end of the typed line)
+ *   ESC ] 7723 ; NONCE ; P ; SEQ ; STATUS BEL a prompt that follows no E: the line
+ *                                             was thrown out, or not run at all
+ *   ESC ] 7723 ; NONCE ; I ; GEN ; SEQ ; STATUS BEL  our code was installed;
+ *                                    SEQ is what the one before had last begun
+ *   ESC ] 7723 ; NONCE ; H ; SEQ BEL          somebody attached typed a line
+ *   ESC ] 7723 ; NONCE ; A ; SEQ BEL          attached or detached: set the terminal
+ *
+ * They go to /dev/tty, so redirections of the shell do not lose them. Beside
+ * them the shell appends records to the file `r` of its directory: fields that
+ * end in NUL. "E" or "P", SEQ STATUS FLAGS CWD LASTBG PATH (FLAGS: $-, `!` when line
+ * editing is on, `@` when standard output is not a terminal; LASTBG: $!; PATH: its
+ * first 4 KiB), or "D" TEXT: a line of input that nobody had read and that would have
+ * been run as a command.
+ *
+ * When the shell exits, a trap on EXIT writes the file `x`: SEQ NUL CWD NUL, then the
+ * exported variables as LINE_ENV has them, then NUL. bash puts it before a trap of the
+ * user's, found through the file `t` with each LINE_ENV.
+ *
+ * After an E (and an A) the shell drops input until it sees the acknowledgement,
+ * so what a program left unread cannot become a command. A shell other than bash
+ * is held there, in its builtin `read`, until the next line of ours comes: busybox
+ * without ECHO reads its prompt by fgets, takes the signal of a job that ends for
+ * the end of its input, and is gone. While somebody is attached it is at its prompt.
+ *
+ * All names begin with a prefix that holds a generation: whatever the user's
+ * commands do to one generation (unset, readonly, redefine), installing the
+ * next one is out of its reach.
+ */
+#ifndef OD_SHELL_SHELL_H
+#define OD_SHELL_SHELL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+enum shell_kind { SHELL_BASH, SHELL_BASH_OLD /* before 4.4 */, SHELL_POSIX };
+
+/* What the code of one shell is made from. */
+struct shell {
+    enum shell_kind kind;
+    char nonce[9]; /* in the marks; children never see it */
+    char tag[9];   /* OD_SESSION_TAG of what it starts */
+    unsigned gen;
+    bool pty;
+    bool no_null;  /* the root has no /dev/null; the empty file n stands for its input */
+    bool same_env; /* OD_OP is the session's name and does not change */
+    char tty[32];  /* the terminal's path; "": /dev/tty */
+    char dir[256];  /* the session's directory: c, r, i, e, t, x lie there */
+    char path[256]; /* the shell's own file */
+};
+
+/* Whether a program of that name is one that a session can be run by. */
+bool shell_usable(const char *name);
+/*
+ * Finds the shell to run: the wanted one, else bash, else sh, else ash, ksh,
+ * through PATH, whose empty and relative entries are below cwd, and the usual places.
+ * Fills kind (by name; a bash asks its version from the code itself) and path. -1:
+ * ERR_NOTFOUND says where was looked.
+ */
+int shell_find(struct shell *sh, const char *wanted, const char *path_var,
+               const char *cwd, struct err *e);
+
+/*
+ * The code to be sourced at the start (with_rc: after the user's own rc file)
+ * or to install the next generation. seq: the last command begun.
+ */
+int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start,
+               bool with_rc);
+/* argv and what must be added to the environment of a new shell. */
+int shell_argv(const struct shell *sh, char *argv[8], struct buf *space,
+               struct buf *env_extra);
+
+/* The file `c` for command seq. -1: out is full. */
+int shell_command_file(struct buf *out, const struct shell *sh, uint64_t seq,
+                       struct str command);
+
+/* The lines that are typed; with their final newline. */
+enum shell_line {
+    LINE_RUN,      /* run the command file on the terminal */
+    LINE_RUN_KEY,  /* the same by one key, where line editing is on (FLAGS has `!`) */
+    LINE_RUN_KEY_X, /* … and set -x is on (FLAGS has `x`): slower, traces nothing */
+    LINE_RUN_FIFO,  /* the same with standard input from `i` */
+    LINE_RUN_NULL,  /* from /dev/null */
+    LINE_ACK,       /* acknowledge the end of seq */
+    LINE_ACK_ASK,   /* the same, and print a P when unread input was dropped */
+    LINE_NEXT,      /* to a shell that is held: a line of ours follows */
+    LINE_HOLD,      /* to one that is at its prompt: wait for that */
+    LINE_INSTALL,   /* source the code file `p`, whatever is half typed */
+    LINE_SOURCE,    /* the same to a shell that reads a pipe */
+    LINE_ENV,       /* write the exported variables to `e` */
+    LINE_CLEAR,     /* no line but a key: what somebody typed and did not enter goes */
+    LINE_ATTACH,    /* a person is there: prompt, echo */
+    LINE_DETACH
+};
+int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
+               uint64_t seq);
+
+struct mark {
+    char kind; /* S E P I H A */
+    uint64_t seq;
+    unsigned gen;
+    int status;
+    size_t at, len; /* where it stands in the bytes searched */
+};
+/*
+ * The first mark in bytes. true: *m is filled. false: none, and the bytes from
+ * *keep on may be the beginning of one.
+ */
+bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
+                size_t *keep);
+
+/*
+ * Where in the last bytes of a command's output the trace of our own end begins,
+ * which shows when the command turned set -x on; output.n: nowhere.
+ */
+size_t shell_trace(const struct shell *sh, struct str output);
+
+/*
+ * A line of ours that the terminal echoed to people who are attached: its place
+ * and length, which is 0 while its newline has not come. false: none.
+ */
+bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *len);
+
+/*
+ * Parses what LINE_ENV wrote (`declare -px` or `export -p`) into NAME=VALUE
+ * strings, each ending in NUL; names of our own and those that a new shell
+ * sets itself are left out. -1: malformed or out is full.
+ */
+int shell_parse_env(struct buf *out, struct str text);
+
+/* Could this text make the shell itself read its terminal (read, select, …)? */
+bool shell_text_reads(struct str command);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading the rings that the keeper writes. */
+#include "shell/spool.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int spool_make(const char *dir, const char *name, struct err *e)
+{
+    int fd;
+    if (!dir) {
+        fd = memfd_create(name, MFD_CLOEXEC);
+        if (fd < 0)
+            err_sys(e, errno, "cannot keep output in memory: memfd_create");
+        return fd;
+    }
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        err_sys(e, errno, "cannot make the output file %s", path);
+    return fd;
+}
+
+void spool_remove(const char *dir, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    unlink(path);
+}
+
+uint64_t spool_start(const struct keep_stream *s)
+{
+    return s->cap && s->offset > s->cap ? s->offset - s->cap : 0;
+}
+
+/* What is there at `at`, without a word about how long it will be. */
+static size_t read_ring(int fd, uint64_t cap, uint64_t at, char *p, size_t n)
+{
+    size_t got = 0;
+    while (got < n) {
+        uint64_t pos = (at + got) % cap;
+        size_t piece = cap - pos < n - got ? (size_t)(cap - pos) : n - got;
+        ssize_t r = pread(fd, p + got, piece, (off_t)pos);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            break;
+        got += (size_t)r;
+    }
+    return got;
+}
+
+size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, size_t n)
+{
+    uint64_t at = *from, start = spool_start(s), valid = 0;
+    for (unsigned again = 0;; again++) {
+        uint64_t end = s->offset;
+        if (at < start)
+            at = start;
+        for (uint32_t i = 0; i < s->gaps; i++) {
+            if (at >= s->gap[i].from && at < s->gap[i].to)
+                at = s->gap[i].to;
+            else if (at < s->gap[i].from && s->gap[i].from < end)
+                end = s->gap[i].from;
+        }
+        if (at >= end) {
+            *from = at < s->offset ? at : s->offset;
+            return 0;
+        }
+        size_t got = read_ring(fd, s->cap, at, p, n < end - at ? n : (size_t)(end - at));
+        /* The writer goes on meanwhile: it says first what it overwrites. */
+        if (pread(fd, &valid, sizeof(valid), (off_t)s->cap) != sizeof(valid))
+            valid = 0;
+        if (valid <= at) {
+            *from = at;
+            return got;
+        }
+        /* Too late again: some way ahead, but never beyond what there is. */
+        uint64_t left = s->offset > valid ? s->offset - valid : 0;
+        start = valid + (again ? left / 16 : 0);
+    }
+}
+
+/*
+ * Room for the newest output and for the number behind the ring, which the keeper needs
+ * to give the oldest up. 0 also where room cannot be reserved; -1: the disk is full.
+ */
+static int reserve(int fd, uint64_t cap, struct err *e)
+{
+    if ((fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, KEEP_RESERVED) == 0 &&
+         fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)cap, sizeof(uint64_t)) == 0) ||
+        (errno != ENOSPC && errno != EDQUOT))
+        return 0;
+    return err_sys(e, errno, "cannot reserve %d KiB of the state directory for output",
+                   KEEP_RESERVED >> 10);
+}
+
+int spool_new(struct engine *en, const char *file, uint64_t *bytes, struct err *e)
+{
+    char dir[sizeof(en->state_dir) + 8];
+    struct err why = ERR_INIT;
+    if (engine_state_folder(en, "spool", 0700, dir, sizeof(dir), &why) == 0) {
+        int fd = spool_make(dir, file, &why);
+        if (fd >= 0 && reserve(fd, *bytes, &why) == 0)
+            return fd;
+        if (fd >= 0) {
+            close(fd);
+            spool_remove(dir, file);
+        }
+    }
+    if (en->state_dir[0])
+        log_warn("%s; its output is kept in memory", why.text);
+    if (*bytes > LIMIT_SPOOL_MEMORY)
+        *bytes = LIMIT_SPOOL_MEMORY;
+    return spool_make(NULL, file, e);
+}

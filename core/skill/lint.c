@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is wrong with a text, by the programs that the image has: each is given it as
+ * standard input, says on standard error what it minds, ends with a status that is not
+ * 0, and is done within seconds. One that is not there minds nothing.
+ */
+#include "skill/own.h"
+
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LINT_MS = 10000, LINT_CPU_S = 10, LINT_TEXT_MAX = 64 << 10 };
+
+enum { WORDS_MAX = 7 };
+
+static const char python[] =
+    "import sys\n"
+    "try:\n"
+    "    compile(sys.stdin.buffer.read(), sys.argv[1], 'exec')\n"
+    "except (SyntaxError, ValueError) as e:\n"
+    "    sys.exit('%s:%s:%s: E999 %s: %s' % (sys.argv[1], getattr(e, 'lineno', 1),\n"
+    "        getattr(e, 'offset', 1), type(e).__name__, getattr(e, 'msg', e)))";
+
+static const struct checker {
+    const char *ending;
+    const char *called; /* what it calls its input, at the beginning of a line */
+    const char *words[WORDS_MAX];
+} checkers[] = {
+    {".py", NULL, {"python3", "-I", "-c", python}}, /* and the file's name */
+    {".js", "[stdin]", {"node", "--check", "-"}},
+    {".cjs", "[stdin]", {"node", "--check", "-"}},
+    {".mjs", "[stdin]", {"node", "--input-type=module", "--check", "-"}},
+    {".sh", "bash", {"bash", "-n"}},
+    {".bash", "bash", {"bash", "-n"}},
+    {".go", "<standard input>", {"gofmt", "-e"}},
+    {".rb", "-", {"ruby", "-c"}},
+    {".php", NULL, {"php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-l"}},
+    {".json", NULL, {NULL}}, /* which we know */
+};
+
+static const struct checker *checker_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; dot && i < sizeof(checkers) / sizeof(checkers[0]); i++)
+        if (strcasecmp(dot, checkers[i].ending) == 0)
+            return &checkers[i];
+    return NULL;
+}
+
+/* ---- the helper ---- */
+
+/* Its lines, with the file's own name, and without where node's own code was. */
+static void put_said(struct buf *out, struct str said, const char *path)
+{
+    static const struct str php = STR("Standard input code");
+    struct str called = str_of(checker_of(path)->called);
+    while (said.n > 0) {
+        struct str line = str_cut(&said, '\n');
+        long at = str_find(line, php);
+        if (str_starts(line, STR("    at ")) || str_starts(line, STR("Node.js v")))
+            continue;
+        if (called.n > 0 && str_starts(line, called)) {
+            buf_addz(out, path);
+            line = str_sub(line, called.n, line.n);
+        } else if (!called.n && at >= 0) {
+            buf_adds(out, str_sub(line, 0, (size_t)at));
+            buf_addz(out, path);
+            line = str_sub(line, (size_t)at + php.n, line.n);
+        }
+        buf_adds(out, line);
+        buf_addc(out, '\n');
+    }
+}
+
+static void end(struct skill_run *r, struct str said)
+{
+    struct buf out = BUF_INIT(2 * LINT_TEXT_MAX);
+    timer_stop(&r->lint_timer);
+    r->job = NULL;
+    put_said(&out, said, r->lint_path);
+    r->lint_done(r, str_trim(buf_str(&out)));
+    buf_release(&out);
+}
+
+static void on_data(struct job *j, struct buf *in)
+{
+    struct skill_run *r = job_owner(j);
+    struct str got = buf_str(in);
+    buf_adds(&r->raw, str_sub(got, 0, LINT_TEXT_MAX - r->raw.n)); /* the first faults */
+    buf_consume(in, in->n);
+}
+
+static void on_done(struct job *j, const struct err *e)
+{
+    struct skill_run *r = job_owner(j);
+    /* A warning is no fault; a program that is not there, or fails itself, finds none. */
+    end(r, e->code == ERR_INVALID ? buf_str(&r->raw) : STR(""));
+}
+
+static const struct job_events events = {on_data, NULL, NULL, on_done, NULL};
+
+static void on_late(struct timer *t)
+{
+    struct skill_run *r = container_of(t, struct skill_run, lint_timer);
+    job_cancel(r->job);
+    end(r, STR(""));
+}
+
+/* The text as a file without a name, at its beginning; -1: there can be none. */
+static int as_file(struct str text)
+{
+    int fd = memfd_create("od-lint", MFD_CLOEXEC);
+    while (fd >= 0 && text.n > 0) {
+        ssize_t n = write(fd, text.p, text.n);
+        if (n <= 0) {
+            close(fd);
+            return -1;
+        }
+        text = str_sub(text, (size_t)n, text.n);
+    }
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static void check_json(const char *path, struct str text, struct buf *out)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(text, &e);
+    if (!j)
+        buf_addf(out, "%s: %s", path, e.text);
+    json_free(j);
+}
+
+static struct job *start(struct skill_run *r, const struct checker *k, const char *path,
+                         struct str text)
+{
+    const char *argv[WORDS_MAX + 2] = {NULL};
+    struct err e = ERR_INIT;
+    int n = 0, fd = as_file(text);
+    while (k->words[n]) {
+        argv[n] = k->words[n];
+        n++;
+    }
+    if (k == checkers)
+        argv[n] = path;
+    struct job_spec s = {.what = "checking a file",
+                         .program = (char *const *)argv,
+                         .fds = &fd,
+                         .fds_n = 1,
+                         .cpu_s = LINT_CPU_S,
+                         .ev = &events,
+                         .owner = r};
+    struct job *j = fd >= 0 ? job_start(r->q.loop, &s, &e) : NULL;
+    if (fd >= 0)
+        close(fd);
+    return j;
+}
+
+bool lint_start(struct skill_run *r, const char *path, struct str text,
+                lint_done_fn *done)
+{
+    const struct checker *k = checker_of(path);
+    if (!k)
+        return false;
+    r->lint_done = done;
+    r->lint_path = path;
+    buf_reset(&r->raw);
+    if (!k->words[0]) {
+        check_json(path, text, &r->raw);
+        done(r, buf_str(&r->raw));
+        return true;
+    }
+    r->job = start(r, k, path, text);
+    if (r->job)
+        timer_begin(r->q.loop, &r->lint_timer, LINT_MS, on_late);
+    return r->job != NULL;
+}
+
+/* ---- what is new ---- */
+
+/* The same but for their numbers, which an edit moves. */
+static bool alike(struct str a, struct str b)
+{
+    size_t i = 0, k = 0;
+    for (;;) {
+        while (i < a.n && a.p[i] >= '0' && a.p[i] <= '9')
+            i++;
+        while (k < b.n && b.p[k] >= '0' && b.p[k] <= '9')
+            k++;
+        if (i == a.n || k == b.n)
+            return i == a.n && k == b.n;
+        if (a.p[i++] != b.p[k++])
+            return false;
+    }
+}
+
+void lint_subtract(struct buf *out, struct str now, struct str before)
+{
+    while (now.n > 0) {
+        struct str line = str_cut(&now, '\n'), rest = before;
+        bool known = false;
+        while (!known && rest.n > 0)
+            known = alike(line, str_cut(&rest, '\n'));
+        if (!known) {
+            buf_adds(out, line);
+            buf_addc(out, '\n');
+        }
+    }
+}

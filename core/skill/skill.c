@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table, its schema, and the life of a call:
+ *
+ *   started ──► a search, a document or a helper runs ──► told
+ *      └──────► the text is there already ──────────────► told, at the turn's end
+ */
+#include "skill/skill.h"
+
+#include "base/log.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "browser/browsing.h"
+#include "document/document.h"
+#include "skill/own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- functions that others do ---- */
+
+static skill_fn search, document;
+
+#define DESCRIBE "\"Describe this image as detail as possible.\""
+static const struct skill skills[] = {
+    {"open_file", "show a file's lines around a line, and remember the file",
+     window_open_file, .shared = true,
+     .params = {{"path", SKILL_STRING, NULL, "the file"},
+                {"line_number", SKILL_INT, "1", "the line in the middle of the window"},
+                {"context_lines", SKILL_INT, "100",
+                 "how many lines are shown, at most 100"}}},
+    {"goto_line", "show the open file around a line", window_goto_line, .shared = true,
+     .params = {{"line_number", SKILL_INT, NULL,
+                 "the line in the middle of the window"}}},
+    {"scroll_down", "show the next 100 lines of the open file", window_scroll_down,
+     .shared = true},
+    {"scroll_up", "show the 100 lines before those", window_scroll_up, .shared = true},
+    {"search_dir", "find a text in all files of a folder", search,
+     .params = {{"search_term", SKILL_STRING, NULL, "the text"},
+                {"dir_path", SKILL_STRING, "\"./\"", "the folder"}},
+     .kind = SKILLS_SEARCH_DIR},
+    {"search_file", "find a text in one file", search, .shared = true,
+     .params = {{"search_term", SKILL_STRING, NULL, "the text"},
+                {"file_path", SKILL_STRING, "null", "the file; without it the open one"}},
+     .kind = SKILLS_SEARCH_FILE},
+    {"find_file", "find files by a part of their name", search,
+     .params = {{"file_name", SKILL_STRING, NULL, "a part of the name"},
+                {"dir_path", SKILL_STRING, "\"./\"", "the folder"}},
+     .kind = SKILLS_FIND_FILE},
+    {"glob", "find files by a shell pattern, the newest first", search,
+     .params = {{"pattern", SKILL_STRING, NULL, "such as **/*.c"},
+                {"path", SKILL_STRING, "null", "the folder; without it the current one"}},
+     .kind = SKILLS_GLOB},
+    {"grep", "find files with a line that matches a regular expression", search,
+     .params = {{"pattern", SKILL_STRING, NULL,
+                 "the regular expression; case does not count"},
+                {"path", SKILL_STRING, "null", "the folder; without it the current one"},
+                {"include", SKILL_STRING, "null", "a shell pattern for names of files"}},
+     .kind = SKILLS_GREP},
+    {"create_file", "make a new file and open it", edit_create_file, .shared = true,
+     .params = {{"filename", SKILL_STRING, NULL, "the file, which is not there yet"}}},
+    {"edit_file_by_replace", "replace the lines that have a text by others",
+     edit_by_replace, .shared = true,
+     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
+                {"to_replace", SKILL_TEXT, NULL, "the text, which the file has once"},
+                {"new_content", SKILL_TEXT, NULL, "the lines in its place"}}},
+    {"insert_content_at_line", "insert lines before a line", edit_insert_content,
+     .shared = true,
+     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
+                {"line_number", SKILL_INT, NULL, "the line, from 1"},
+                {"content", SKILL_TEXT, NULL, "the lines"}}},
+    {"append_file", "add lines at the end of a file", edit_append_file, .shared = true,
+     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
+                {"content", SKILL_TEXT, NULL, "the lines"}}},
+    {"file_editor", "view, create, str_replace, insert or undo_edit a file",
+     edit_file_editor, .shared = true, .returns = true,
+     .params =
+         {{"command", SKILL_STRING, NULL, "view, create, str_replace, insert, undo_edit"},
+          {"path", SKILL_STRING, NULL, "the absolute path of a file or folder"},
+          {"file_text", SKILL_TEXT, "null", "create: what is in the file"},
+          {"view_range", SKILL_INTS, "null",
+           "view: the first and the last line, -1: all"},
+          {"old_str", SKILL_TEXT, "null", "str_replace: the text, which occurs once"},
+          {"new_str", SKILL_TEXT, "null", "str_replace, insert: the new text"},
+          {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
+          {"enable_linting", SKILL_BOOL, "false",
+           "str_replace, insert: say what the change made wrong, if it can be known"}}},
+    {"browse", "act in a browser that stays open, and show the page as a tree",
+     browse_page, .shared = true,
+     .params =
+         {{"actions", SKILL_TEXT, "\"\"",
+           "calls such as goto('http://…') click('12') fill('7', 'text') "
+           "select_option('8', 'label') press('7', 'Enter') go_back() scroll(0, 300) "
+           "new_tab() tab_focus(0); elements are named by their numbers in the tree"},
+          {"page", SKILL_INT, "1", "which part of a long tree is shown"}}},
+    {"parse_pdf", "print the text of a PDF file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_PDF},
+    {"parse_docx", "print the text of a Word file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_DOCX},
+    {"parse_latex", "print the text of a LaTeX file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_LATEX},
+    {"parse_pptx", "print the text of a PowerPoint file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_PPTX},
+    {"parse_html", "print the text of an HTML file", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_HTML},
+    {"parse_ipynb", "print the cells of a notebook", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_IPYNB},
+    {"parse_audio", "print the facts of a sound file, and its data", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
+                {"model", SKILL_STRING, "\"whisper-1\"", "taken, and without effect"}},
+     .kind = DOCREAD_AUDIO},
+    {"parse_image", "print the facts of a picture, and its data", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
+                {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"}},
+     .kind = DOCREAD_IMAGE},
+    {"parse_video", "print the facts of a film, and its data", document,
+     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
+                {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"},
+                {"frame_interval", SKILL_INT, "30", "is told"}},
+     .kind = DOCREAD_VIDEO},
+};
+
+enum { SKILLS = sizeof(skills) / sizeof(skills[0]) };
+
+const struct skill *skill_find(struct str name)
+{
+    for (size_t i = 0; i < SKILLS; i++)
+        if (str_eq(name, str_of(skills[i].name)))
+            return &skills[i];
+    return NULL;
+}
+
+const struct skill *skill_next(const struct skill *s)
+{
+    if (!s)
+        return skills;
+    return s + 1 < skills + SKILLS ? s + 1 : NULL;
+}
+
+bool skill_needs_server(const struct skill *s) { return s->run == browse_page; }
+
+/* ---- the schema ---- */
+
+static struct json *schema_of(const struct skill_param *p)
+{
+    static const char *const types[] = {"string", "integer", "boolean", "array",
+                                        "string"};
+    struct json *j = json_object(), *dflt, *items;
+    struct err e = ERR_INIT;
+    json_put_z(j, "type", types[p->type]);
+    json_put_z(j, "description", p->help);
+    if (p->type == SKILL_INTS) {
+        items = json_object();
+        json_put_z(items, "type", "integer");
+        json_put(j, "items", items);
+    }
+    dflt = p->dflt ? json_parse(str_of(p->dflt), &e) : NULL;
+    if (dflt && !json_is_null(dflt))
+        json_put(j, "default", dflt);
+    else
+        json_free(dflt);
+    return j;
+}
+
+static struct json *function_of(const struct skill *s)
+{
+    struct json *outer = json_object(), *f = json_object(), *params = json_object();
+    struct json *properties = json_object(), *required = json_array();
+    for (const struct skill_param *p = s->params; p->name; p++) {
+        json_put(properties, p->name, schema_of(p));
+        if (!p->dflt)
+            json_push_str(required, str_of(p->name));
+    }
+    json_put_z(params, "type", "object");
+    json_put(params, "properties", properties);
+    json_put(params, "required", required);
+    json_put_bool(params, "additionalProperties", false);
+    json_put_z(f, "name", s->name);
+    json_put_z(f, "description", s->brief);
+    json_put(f, "parameters", params);
+    json_put_z(outer, "type", "function");
+    json_put(outer, "function", f);
+    return outer;
+}
+
+int skill_schema(struct buf *out)
+{
+    struct json *all = json_array();
+    for (const struct skill *s = NULL; (s = skill_next(s));)
+        json_push(all, function_of(s));
+    int rc = json_print(out, all);
+    json_free(all);
+    return rc;
+}
+
+/* ---- arguments ---- */
+
+static const struct skill_param *param_of(const struct skill *s, struct str name)
+{
+    for (const struct skill_param *p = s->params; p->name; p++)
+        if (str_eq(name, str_of(p->name)))
+            return p;
+    return NULL;
+}
+
+static bool fits(const struct skill_param *p, const struct json *j)
+{
+    switch (p->type) {
+    case SKILL_STRING:
+    case SKILL_TEXT:
+        return json_is_string(j);
+    case SKILL_INT: /* the editor takes a number that is spelt */
+        return json_int_value(j, INT64_MIN) != INT64_MIN ||
+               (strcmp(p->name, "insert_line") == 0 && json_is_string(j));
+    case SKILL_BOOL:
+        return json_is_bool(j);
+    case SKILL_INTS:
+        return json_is_array(j);
+    }
+    return false;
+}
+
+static int check_args(const struct skill *s, const struct json *args, struct err *e)
+{
+    static const char *const types[] = {"a string", "a whole number", "true or false",
+                                        "a list of whole numbers", "a string"};
+    if (!json_is_object(args))
+        return err_set(e, ERR_INVALID, "the arguments of %s are an object", s->name);
+    for (const struct json *j = json_first(args); j; j = json_next(j)) {
+        const struct skill_param *p = param_of(s, str_of(json_name(j)));
+        if (!p)
+            return err_set(e, ERR_INVALID, "%s has no argument %.100s", s->name,
+                           json_name(j));
+        if (!json_is_null(j) && !fits(p, j))
+            return err_set(e, ERR_INVALID, "%s: %s must be %s", s->name, p->name,
+                           types[p->type]);
+    }
+    for (const struct skill_param *p = s->params; p->name; p++) {
+        const struct json *j = json_get(args, p->name);
+        if (!p->dflt && (!j || json_is_null(j)))
+            return err_set(e, ERR_INVALID, "%s needs an argument %s: %s", s->name,
+                           p->name, p->help);
+    }
+    return 0;
+}
+
+/* As the defaults of strings are spelt: without escapes. */
+struct str skill_str(const struct skill_run *r, const char *name)
+{
+    BUG_ON(!r->q.args);
+    const struct json *j = json_get(r->q.args, name);
+    struct str dflt = str_of(param_of(r->q.skill, str_of(name))->dflt);
+    if (j && !json_is_null(j))
+        return json_str_value(j, "");
+    if (dflt.n < 2 || dflt.p[0] != '"')
+        return (struct str){0};
+    return str_sub(dflt, 1, dflt.n - 2);
+}
+
+int64_t skill_int(const struct skill_run *r, const char *name)
+{
+    BUG_ON(!r->q.args);
+    const struct json *j = json_get(r->q.args, name);
+    const char *dflt = param_of(r->q.skill, str_of(name))->dflt;
+    return json_int_value(j, dflt ? strtoll(dflt, NULL, 10) : 0);
+}
+
+/* a/./b//../c is a/c, as os.path.abspath has it. -1: too long */
+static int normal_path(const char *cwd, struct str path, char out[PATH_MAX])
+{
+    struct str parts[2] = {str_of(cwd), path};
+    size_t n = 0;
+    for (int i = path.n > 0 && path.p[0] == '/'; i < 2; i++) {
+        while (parts[i].n > 0) {
+            struct str part = str_cut(&parts[i], '/');
+            if (part.n == 0 || str_eq(part, STR(".")))
+                continue;
+            if (str_eq(part, STR(".."))) {
+                while (n > 0 && out[--n] != '/')
+                    continue;
+                continue;
+            }
+            if (n + part.n + 2 > PATH_MAX)
+                return -1;
+            out[n++] = '/';
+            memcpy(out + n, part.p, part.n);
+            n += part.n;
+        }
+    }
+    if (n == 0)
+        out[n++] = '/';
+    out[n] = 0;
+    return 0;
+}
+
+int skill_path(struct skill_run *r, const char *name, char shown[PATH_MAX],
+               char path[PATH_MAX])
+{
+    struct str given = skill_str(r, name);
+    if (given.n == 0 || given.n >= PATH_MAX || normal_path(r->q.cwd, given, path) < 0) {
+        skill_fail(r, "File %.*s not found.", given.n > 400 ? 400 : (int)given.n,
+                   given.n ? given.p : "");
+        return -1;
+    }
+    memcpy(shown, given.p, given.n);
+    shown[given.n] = 0;
+    return 0;
+}
+
+/* ---- a call ---- */
+
+static void on_told(struct task *t)
+{
+    struct skill_run *r = container_of(t, struct skill_run, told);
+    skill_tell_now(r);
+}
+
+static void free_run(struct skill_run *r)
+{
+    timer_stop(&r->timer);
+    timer_stop(&r->lint_timer);
+    edit_free(r);
+    editor_free(r);
+    task_cancel(&r->told);
+    buf_release(&r->text);
+    buf_release(&r->raw);
+    free(r);
+}
+
+/* A text that is too long keeps its beginning, and tells that it is cut. */
+static void cut_text(struct buf *text)
+{
+    enum { WORDS = 200 };
+    size_t most = text->max - WORDS;
+    buf_truncate(text, text->n < most ? text->n : utf8_cut(buf_str(text), most));
+    buf_resume(text);
+    buf_addf(text, "\n[The text is longer than %zu bytes, and is cut here.]\n",
+             text->max);
+}
+
+void skill_tell_now(struct skill_run *r)
+{
+    timer_stop(&r->timer);
+    if (buf_full(&r->text))
+        cut_text(&r->text);
+    r->done(r->arg, str_n(buf_z(&r->text), r->text.n), r->failed);
+    free_run(r);
+}
+
+int skill_tell(struct skill_run *r)
+{
+    task_defer(r->q.loop, &r->told);
+    return 0;
+}
+
+int skill_fail(struct skill_run *r, const char *fmt, ...)
+{
+    va_list ap;
+    r->failed = true;
+    buf_reset(&r->text);
+    buf_addz(&r->text, "ERROR: ");
+    va_start(ap, fmt);
+    buf_addv(&r->text, fmt, ap);
+    va_end(ap);
+    buf_addc(&r->text, '\n');
+    return 0;
+}
+
+static void stop_work(struct skill_run *r)
+{
+    if (r->search)
+        skills_search_cancel(r->search);
+    if (r->job)
+        job_cancel(r->job);
+    if (r->browse)
+        browsing_drop(r->browse);
+    r->browse = NULL;
+    r->search = NULL;
+    r->job = NULL;
+}
+
+static void on_timer(struct timer *t)
+{
+    struct skill_run *r = container_of(t, struct skill_run, timer);
+    stop_work(r);
+    skill_fail(r, "%s was not done within %d seconds.", r->q.skill->name,
+               SKILL_TIME_MS / 1000);
+    skill_tell_now(r);
+}
+
+struct skill_run *skill_start(const struct skill_call *q, skill_done_fn *done, void *arg,
+                              struct err *e)
+{
+    struct skill_run *r;
+    if (check_args(q->skill, q->args, e) < 0)
+        return NULL;
+    r = xnew(struct skill_run);
+    *r = (struct skill_run){.q = *q, .done = done, .arg = arg};
+    buf_init(&r->text, SKILL_TEXT_MAX);
+    buf_init(&r->raw, SKILL_TEXT_MAX);
+    task_init(&r->told, on_told);
+    if (q->skill->shared)
+        window_load(q->windows, q->session, &r->window);
+    if (q->skill->run(r, e) < 0) {
+        free_run(r);
+        return NULL;
+    }
+    r->q.args = NULL; /* the caller's again, and so are these */
+    r->q.cwd = r->q.home = NULL;
+    if (r->text.n == 0)
+        timer_begin(q->loop, &r->timer, SKILL_TIME_MS, on_timer);
+    else
+        skill_tell(r);
+    return r;
+}
+
+void skill_leave(struct skill_run *r)
+{
+    stop_work(r);
+    free_run(r);
+}
+
+void skill_cancel(struct skill_run *r)
+{
+    struct browsing_call *c = r->browse && browsing_runs(r->browse) ? r->browse : NULL;
+    skill_leave(r);
+    if (c)
+        browsing_cancel(c);
+}
+
+/* ---- searches ---- */
+
+static void on_found(void *arg, const struct skills_found *found, const struct err *e)
+{
+    struct skill_run *r = arg;
+    r->search = NULL;
+    if (e->code)
+        skill_fail(r, "%s", e->text);
+    else
+        buf_adds(&r->text, found->text);
+    if (r->text.n && r->text.p[r->text.n - 1] != '\n')
+        buf_addc(&r->text, '\n');
+    skill_tell_now(r);
+}
+
+/* A copy that ends in a zero, or NULL for NULL. */
+static char *copy(struct str s) { return s.p ? xstrndup(s.p, s.n) : NULL; }
+
+/* The first argument is what is looked for, the second one where. */
+static int search(struct skill_run *r, struct err *e)
+{
+    const struct skill *s = r->q.skill;
+    struct str in = skill_str(r, s->params[1].name);
+    bool open = s->kind == SKILLS_SEARCH_FILE && !in.p && r->window.path[0];
+    struct str filter = s->kind == SKILLS_GREP ? skill_str(r, "include")
+                                               : (struct str){0};
+    char *what = copy(skill_str(r, s->params[0].name));
+    char *at = copy(open ? str_of(r->window.path) : in), *include = copy(filter);
+    struct skills_search q = {.kind = (enum skills_search_kind)s->kind,
+                              .term = what,
+                              .where = at,
+                              .include = include,
+                              .home = r->q.home,
+                              .cwd = r->q.cwd,
+                              .as_user = r->q.as_user,
+                              .uid = r->q.uid,
+                              .gid = r->q.gid,
+                              .groups = r->q.groups,
+                              .groups_n = r->q.groups_n};
+    r->search = skills_search_start(r->q.loop, &q, on_found, r, e);
+    if (!r->search)
+        skill_fail(r, "%s", e->text);
+    free(what);
+    free(at);
+    free(include);
+    return 0;
+}
+
+/* ---- documents ---- */
+
+static void on_read(void *arg, struct str text, const struct err *e)
+{
+    struct skill_run *r = arg;
+    r->job = NULL;
+    if (e->code && text.n == 0)
+        skill_fail(r, "%s", e->text);
+    else
+        buf_adds(&r->text, text);
+    r->failed = e->code != ERR_NONE;
+    skill_tell_now(r);
+}
+
+static int document(struct skill_run *r, struct err *e)
+{
+    char shown[PATH_MAX], path[PATH_MAX];
+    enum docread_kind kind = (enum docread_kind)r->q.skill->kind;
+    int64_t n = kind == DOCREAD_VIDEO ? skill_int(r, "frame_interval") : 0;
+    struct docread_spec s = {.file = {.kind = kind,
+                                      .path = path,
+                                      .shown = shown,
+                                      .frame_interval = n > 0 && n < INT32_MAX ? (int)n
+                                                                               : 0},
+                             .as_user = r->q.as_user,
+                             .uid = r->q.uid,
+                             .gid = r->q.gid,
+                             .groups = r->q.groups,
+                             .groups_n = r->q.groups_n};
+    if (skill_path(r, "file_path", shown, path) < 0)
+        return 0;
+    r->job = docread_start(r->q.loop, &s, on_read, r, e);
+    if (!r->job)
+        skill_fail(r, "%s", e->text);
+    return 0;
+}
+
+/* ---- without a loop ---- */
+
+struct waiting {
+    struct loop *loop;
+    struct buf *out;
+    bool failed, full;
+};
+
+static void on_waited(void *arg, struct str text, bool failed)
+{
+    struct waiting *w = arg;
+    w->failed = failed;
+    w->full = buf_adds(w->out, text) < 0;
+    loop_stop(w->loop);
+}
+
+int skill_wait(const struct skill_call *q, struct buf *out, bool *failed, struct err *e)
+{
+    struct waiting w = {.loop = loop_new(), .out = out};
+    struct skill_call mine = *q;
+    if (!w.loop)
+        return err_set(e, ERR_LIMIT, "cannot begin: no descriptors are left");
+    mine.loop = w.loop;
+    int rc = skill_start(&mine, on_waited, &w, e) ? 0 : -1;
+    if (rc == 0)
+        loop_run(w.loop);
+    loop_free(w.loop);
+    *failed = w.failed;
+    if (rc == 0 && w.full)
+        rc = err_set(e, ERR_LIMIT, "no room for the text");
+    return rc;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Three steps, each of which sees what the one before lets through: a text that all
+ * matches have (base/scan.h), the automaton, and pcre2's matcher, which decides
+ * unless the automaton is exact. Most texts have none of the first.
+ */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "text/pattern.h"
+
+#include "base/buf.h"
+#include "base/scan.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "text/automaton.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+
+enum {
+    MATCH_STEPS = 2000000, /* of one line: a tenth of a second */
+    MATCH_HEAP_KIB = 32 << 10,
+    REPAIRED_MAX = 64 << 20, /* bytes of a line that is not UTF-8 */
+    SHOWN = 200              /* bytes of a pattern in a sentence */
+};
+
+struct pattern {
+    char *text; /* owned */
+    size_t n;
+    bool fixed;
+    bool nothing; /* no line can have it */
+    bool has_literal;
+    struct scan literal;
+    struct automaton *automaton; /* NULL: not known to it, or not needed */
+    pcre2_code *code;            /* NULL: fixed */
+    pcre2_match_data *data;
+    pcre2_match_context *limits;
+    struct buf repaired; /* the line at hand, when it is not UTF-8 */
+};
+
+/* ---- making ---- */
+
+static struct str shown(const struct pattern *p)
+{
+    return str_n(p->text, p->n > SHOWN ? SHOWN : p->n);
+}
+
+static int compile(struct pattern *p, bool ignore_case, bool literal, struct err *e)
+{
+    int code;
+    PCRE2_SIZE at;
+    uint32_t options = PCRE2_UTF;
+    pcre2_compile_context *c = pcre2_compile_context_create(NULL);
+    if (!c)
+        return err_set(e, ERR_LIMIT, "no memory for a pattern");
+    /* No K for a k: the text that all matches have is looked for in ASCII. */
+    if (!literal)
+        pcre2_set_compile_extra_options(c, PCRE2_EXTRA_CASELESS_RESTRICT);
+    options |= ignore_case ? PCRE2_CASELESS : 0;
+    options |= literal ? PCRE2_LITERAL : PCRE2_NEVER_BACKSLASH_C;
+    p->code = pcre2_compile((PCRE2_SPTR)p->text, p->n, options, &code, &at, c);
+    pcre2_compile_context_free(c);
+    if (p->code)
+        return 0;
+    char why[160];
+    pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
+    return err_set(e, ERR_INVALID, "\"%.*s\" is no regular expression: %s at offset %zu",
+                   STR_ARG(shown(p)), why, (size_t)at);
+}
+
+static int make_matcher(struct pattern *p, bool ignore_case, bool literal, struct err *e)
+{
+    if (compile(p, ignore_case, literal, e) < 0)
+        return -1;
+    p->data = pcre2_match_data_create(1, NULL);
+    p->limits = pcre2_match_context_create(NULL);
+    if (!p->data || !p->limits)
+        return err_set(e, ERR_LIMIT, "no memory for a pattern");
+    pcre2_set_match_limit(p->limits, MATCH_STEPS);
+    pcre2_set_heap_limit(p->limits, MATCH_HEAP_KIB);
+    return 0;
+}
+
+static int make(struct pattern *p, bool ignore_case, struct err *e)
+{
+    struct str text = str_n(p->text, p->n), literal;
+    bool fold = ignore_case;
+    /* Letters beyond ASCII in either case are for the matcher. */
+    if (p->fixed && !(ignore_case && scan_has_high(text))) {
+        literal = text;
+    } else {
+        bool quoted = p->fixed;
+        p->fixed = false;
+        if (make_matcher(p, ignore_case, quoted, e) < 0)
+            return -1;
+        p->automaton = quoted ? NULL : automaton_new(text, ignore_case);
+        literal = p->automaton ? automaton_literal(p->automaton, &fold) : STR("");
+    }
+    p->has_literal = literal.n > 0;
+    if (p->has_literal)
+        scan_init(&p->literal, literal, fold);
+    return 0;
+}
+
+struct pattern *pattern_new(struct str text, bool fixed, bool ignore_case, struct err *e)
+{
+    if (text.n > PATTERN_MAX) {
+        err_set(e, ERR_LIMIT, "the pattern has %zu bytes; at most %d are taken", text.n,
+                PATTERN_MAX);
+        return NULL;
+    }
+    struct pattern *p = xnew(struct pattern);
+    buf_init(&p->repaired, REPAIRED_MAX);
+    p->text = xstrndup(text.p ? text.p : "", text.n);
+    p->n = text.n;
+    p->fixed = fixed;
+    p->nothing = fixed && str_chr(text, '\n') >= 0;
+    if (make(p, ignore_case, e) == 0)
+        return p;
+    pattern_free(p);
+    return NULL;
+}
+
+void pattern_free(struct pattern *p)
+{
+    if (!p)
+        return;
+    automaton_free(p->automaton);
+    pcre2_match_data_free(p->data);
+    pcre2_match_context_free(p->limits);
+    pcre2_code_free(p->code);
+    buf_release(&p->repaired);
+    free(p->text);
+    free(p);
+}
+
+/* ---- matching ---- */
+
+/*
+ * What is not UTF-8 becomes so here: pcre2's own way with such texts reads beyond them
+ * behind some lookbehinds (10.46).
+ */
+static int make_valid(struct pattern *p, struct str *line, struct err *e)
+{
+    if (!scan_has_high(*line) || utf8_valid(*line))
+        return 0;
+    buf_reset(&p->repaired);
+    if (utf8_repair(&p->repaired, *line, false) < 0)
+        return err_set(e, ERR_LIMIT, "a line of %zu bytes is not UTF-8, and too long",
+                       line->n);
+    *line = buf_str(&p->repaired);
+    return 0;
+}
+
+static int matches(struct pattern *p, struct str line, struct err *e)
+{
+    if (make_valid(p, &line, e) < 0)
+        return -1;
+    const char *start = line.p ? line.p : "";
+    int rc = pcre2_match(p->code, (PCRE2_SPTR)start, line.n, 0, PCRE2_NO_UTF_CHECK,
+                         p->data, p->limits);
+    if (rc >= 0)
+        return 1;
+    if (rc == PCRE2_ERROR_NOMATCH)
+        return 0;
+    return err_set(e, ERR_LIMIT,
+                   "\"%.*s\" takes too many steps on a line of %zu bytes; a simpler "
+                   "pattern, or a fixed string, would not",
+                   STR_ARG(shown(p)), line.n);
+}
+
+/* The automaton has let the line through. */
+static int decide(struct pattern *p, struct str line, struct err *e)
+{
+    if (p->automaton && automaton_is_exact(p->automaton) && !scan_has_high(line))
+        return 1;
+    return matches(p, line, e);
+}
+
+/* From `at` on: a byte of the next line that may match, or text.n. */
+static size_t candidate(struct pattern *p, struct str text, size_t at)
+{
+    if (p->has_literal) {
+        long found = scan_find(&p->literal, text, at);
+        return found < 0 ? text.n : (size_t)found;
+    }
+    return p->automaton ? automaton_find(p->automaton, text, at) : at;
+}
+
+/* A line with the literal is not one that the automaton has seen. */
+static bool still_possible(struct pattern *p, struct str line)
+{
+    if (!p->has_literal || !p->automaton)
+        return true;
+    return automaton_find(p->automaton, line, 0) < line.n;
+}
+
+int pattern_next(struct pattern *p, struct str text, size_t from, struct str *line,
+                 struct err *e)
+{
+    while (from < text.n && !p->nothing) {
+        size_t at = candidate(p, text, from);
+        if (at >= text.n)
+            return 0;
+        size_t start = from + line_start_of(str_sub(text, from, text.n), at - from);
+        size_t end = line_end_of(text, at);
+        *line = str_sub(text, start, end - start);
+        from = end + 1;
+        if (p->fixed)
+            return 1;
+        if (!still_possible(p, *line))
+            continue;
+        int rc = decide(p, *line, e);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}

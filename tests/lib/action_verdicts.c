@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the server's checks make of arguments, without doing anything: of each line of
+ * standard input, {"action":NAME,"args":…}, "ok" or "refused: " and the sentence.
+ */
+#include "action/describe.h"
+#include "front/v0/action.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int verdict(const struct json *m, struct err *e)
+{
+    struct action_about a;
+    struct v0_action decoded;
+    if (!action_find(json_str(m, "action", ""), &a))
+        return err_set(e, ERR_NOTFOUND, "there is no such action");
+    if (!a.native)
+        return v0_action_decode_event(m, &decoded, e);
+    return action_check_args(str_of(a.name), json_get(m, "args"), e);
+}
+
+int main(void)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    while ((n = getline(&line, &size, stdin)) > 0) {
+        struct err e = ERR_INIT;
+        struct json *m = json_parse(str_n(line, (size_t)n), &e);
+        if (m && verdict(m, &e) == 0)
+            puts("ok");
+        else
+            printf("refused: %s\n", e.text);
+        json_free(m);
+    }
+    free(line);
+    return 0;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every action has its parameters as data, and the check that is made from them has the
+ * verdict of what runs the action.
+ */
+#include "action/describe.h"
+#include "front/v0/action.h"
+
+#include "t.h"
+
+static struct err e;
+
+/* As the server: 0, or -1 with e. Takes args. */
+static int verdict(const struct action_about *a, struct json *args)
+{
+    struct v0_action decoded;
+    struct json *m = json_object();
+    e = (struct err)ERR_INIT;
+    json_put_z(m, "action", a->name);
+    json_put(m, "args", args);
+    int rc = a->native ? action_check_args(str_of(a->name), json_get(m, "args"), &e)
+                       : v0_action_decode_event(m, &decoded, &e);
+    json_free(m);
+    return rc;
+}
+
+static struct json *example(const struct action_about *a)
+{
+    struct json *j = json_parse(str_of(a->takes->example ? a->takes->example : "{}"), &e);
+    if (!j)
+        T_FAIL("%s: %s", a->name, e.text);
+    return j;
+}
+
+TEST(every_action_has_words_and_an_example_that_is_accepted)
+{
+    struct action_about a;
+    size_t n = 0;
+    for (; action_about(n, &a); n++) {
+        CHECK(a.takes->about && a.takes->about[0]);
+        for (const struct param *p = a.takes->params; p && p->name; p++)
+            CHECK(p->about && p->about[0] && p->about[strlen(p->about) - 1] != '.');
+        if (verdict(&a, example(&a)) < 0)
+            T_FAIL("%s: %s", a.name, e.text);
+    }
+    CHECK_INT(n, 30);
+    CHECK(action_find(STR("browse_interactive"), &a) && !a.native);
+    CHECK(action_find(STR("watch"), &a) && a.native);
+    CHECK(!action_find(STR("message"), &a));
+}
+
+TEST(what_is_required_is_missed_by_name)
+{
+    struct action_about a;
+    for (size_t i = 0; action_about(i, &a); i++) {
+        for (const struct param *p = a.takes->params; p && p->name; p++) {
+            struct json *args = example(&a), *v = json_get(args, p->name);
+            if (v)
+                json_drop(args, v);
+            bool other = p->name[0] == 't' && strcmp(a.name, "input") == 0;
+            CHECK_INT(verdict(&a, args), p->required || other ? -1 : 0);
+            if (p->required && !strstr(e.text, p->name))
+                T_FAIL("%s without %s: %s", a.name, p->name, e.text);
+        }
+    }
+}
+
+/* V0's decoder and the rows about it agree, except where the editor decides later. */
+TEST(types_of_v0_are_those_of_its_decoder)
+{
+    static const char *const values[] = {"1",  "\"x\"", "true", "{}",
+                                         "[]", "null",  "-1",   "1.5"};
+    struct action_about a;
+    for (size_t i = 0; action_about(i, &a); i++) {
+        for (const struct param *p = a.takes->params; p && p->name && !a.native; p++) {
+            for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
+                struct json *args = example(&a);
+                json_put(args, p->name, json_parse(str_of(values[j]), &e));
+                int mine = params_check(a.name, a.takes, args, NULL, &e);
+                int theirs = verdict(&a, args);
+                bool later = strcmp(a.name, "edit") == 0 && !p->required;
+                if (mine != theirs && !later)
+                    T_FAIL("%s %s=%s: %d %d %s", a.name, p->name, values[j], mine, theirs,
+                           e.text);
+            }
+        }
+    }
+}
+
+#define REFUSED(action, args, words) \
+    do { \
+        struct action_about a_; \
+        CHECK(action_find(STR(action), &a_)); \
+        struct json *j_ = json_parse(STR(args), &e); \
+        CHECK(j_); \
+        CHECK_INT(verdict(&a_, j_), -1); \
+        CHECK_STR(e.text, words); \
+    } while (0)
+
+TEST(relations_between_parameters_have_their_own_sentences)
+{
+    REFUSED("input", "{}", "input takes \"text\", or bytes as \"base64\"");
+    REFUSED("input", "{\"text\":\"a\",\"base64\":\"YQ==\"}",
+            "input takes \"text\", or bytes as \"base64\", not both");
+    REFUSED("input", "{\"text\":\"a\",\"id\":0}",
+            "id must be a whole number of at least 1, not 0");
+    REFUSED(
+        "signal", "{\"signal\":\"nine\"}",
+        "signal must be the name of a signal, as in INT or SIGTERM, or a number from 1 "
+        "to 64, not \"nine\"");
+    REFUSED("signal", "{\"signal\":0}",
+            "signal must be a name or a whole number from 1 to 64, not 0");
+    REFUSED("skill", "{\"name\":\"x\"}", "there is no skill x; GET /skills lists them");
+    REFUSED("cell", "{}", "cell takes a \"code\", a string: The code to run");
+    REFUSED("cancel", "{}",
+            "cancel takes an \"id\", a whole number of at least 1: The id of the action");
+    REFUSED("stat", "{\"path\":\"a\",\"mode\":1}",
+            "stat has no argument mode; it takes path, follow");
+    REFUSED("stat", "[]", "args must be an object");
+}
+
+T_MAIN
