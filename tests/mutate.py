@@ -32,8 +32,9 @@ ROOMS = {
               "cookies", "dial", "socks", "v0_text"], ["scenario/tls.test"]),
     "keeper": (["keepmsg", "keeper"], ["scenario/session.test", "scenario/upgrade.test",
                                        "scenario/survive.test", "fault/restart.test"]),
-    "shell": (["shell", "spool", "session"], ["scenario/session.test", "scenario/input.test",
-                                              "scenario/ends.test", "scenario/flow.test"]),
+    "shell": (["shell", "spool", "session", "v0_scan"],
+              ["scenario/session.test", "scenario/input.test", "scenario/ends.test",
+               "scenario/flow.test"]),
     "action": (["skill"], ["compat/events-doc.test", "compat/files.test",
                            "compat/events.test", "kernels/events.test"]),
 }

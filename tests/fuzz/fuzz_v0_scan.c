@@ -6,7 +6,7 @@
  * nothing is missing, unless a backslash says so; nor behind each of them.
  */
 #include "base/log.h"
-#include "shell/grammar.h"
+#include "shell/grammar/grammar.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

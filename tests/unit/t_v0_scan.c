@@ -4,7 +4,7 @@
  * texts of tests/corpus/v0_scan with `bash -n`, and we must come to the same.
  * Then what no bash is needed for: pieces, depth, time, and broken texts.
  */
-#include "shell/grammar.h"
+#include "shell/grammar/grammar.h"
 
 #define T_LIMIT_S 100 /* bash is asked 20,000 times */
 #include "t.h"

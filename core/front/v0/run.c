@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "shell/grammar.h"
+#include "shell/grammar/grammar.h"
 
 #include <fcntl.h>
 #include <pwd.h>

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "shell/grammar.h"
+#include "shell/grammar/grammar.h"
 
 /* Characters of content that a client takes without cutting it again. */
 #define V0_CONTENT_MAX 30000

@@ -9,7 +9,7 @@
 #ifndef OD_SHELL_GRAMMAR_OWN_H
 #define OD_SHELL_GRAMMAR_OWN_H
 
-#include "shell/grammar.h"
+#include "shell/grammar/grammar.h"
 
 /* As bash: more here documents on one line are an error there too. */
 #define HERES_MAX 16
@@ -18,7 +18,7 @@
 /* Letters of the longest keyword, and one to see that a word is longer. */
 #define KEY_MAX 9
 
-/* What the original server's parser does not know; v0_scan.c has the table. */
+/* What the original server's parser does not know; grammar.c has the table. */
 enum beyond {
     B_NONE,
     B_TEST,
@@ -143,7 +143,7 @@ void scan_document(struct scan *s, size_t from, size_t to, bool tabs);
  * In grammar.c; for the words that have commands in them.
  */
 void scan_commands(struct scan *s);
-/* Reads the commands of a text to its end. In v0_scan.c. */
+/* Reads the commands of a text to its end. In grammar.c. */
 void scan_all(struct scan *s);
 
 #endif

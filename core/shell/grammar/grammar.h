@@ -10,8 +10,8 @@
  * Comments count for nothing. Linear in time, no memory, at most
  * V0_SCAN_DEPTH constructs in one another.
  */
-#ifndef OD_SHELL_GRAMMAR_H
-#define OD_SHELL_GRAMMAR_H
+#ifndef OD_SHELL_GRAMMAR_GRAMMAR_H
+#define OD_SHELL_GRAMMAR_GRAMMAR_H
 
 #include "base/str.h"
 

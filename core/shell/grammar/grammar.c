@@ -5,7 +5,7 @@
  * newline means anything depends on where it stands, so each function reads one
  * construct, and a word is only looked at as a keyword where a command may begin.
  */
-#include "shell/grammar_own.h"
+#include "shell/grammar/own.h"
 
 #include <ctype.h>
 

@@ -3,7 +3,7 @@
  * Words of bash: quotes, expansions, here documents, assignments. A word ends at
  * a blank or an operator, and may have whole commands in it.
  */
-#include "shell/grammar_own.h"
+#include "shell/grammar/own.h"
 
 #include <ctype.h>
 
