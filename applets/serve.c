@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/option.h"
 #include "base/xalloc.h"
 #include "front/front.h"
 #include "front/fronts.h"
@@ -54,11 +55,8 @@ struct serve {
     struct serve_options o;
     struct serve_state state;
     char socket[SOCKPATH_MAX], cwd[4096];
-    char began[4096];                   /* the directory that we were started in */
-    char tls_cert[4096], tls_key[4096]; /* the options', absolute; "": none */
-    char tls_ca[4096];
-    char cache[4096];                       /* --cache-dir, absolute; "": none */
-    struct json *plugins;                   /* what --plugins named; owned until used */
+    char began[4096];    /* the directory that we were started in */
+    struct json *stored; /* owned; what the worker gets, from options_store on */
     struct listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
 };
@@ -73,6 +71,17 @@ static int fail(struct serve *s, const struct err *e)
 }
 
 /* ---- options for the worker ---- */
+
+/* Of the HTTP listeners (front/guard.h); "" or false: it is not set. */
+static const char *http_text(const struct serve *s, const char *name)
+{
+    return json_str(json_get(s->stored, "http"), name, "").p;
+}
+
+static bool is_open(const struct serve *s)
+{
+    return json_bool(json_get(s->stored, "http"), "insecure_open", false);
+}
 
 static bool is_secret(const char *entry)
 {
@@ -118,112 +127,36 @@ static struct json *child_env(const struct serve *s)
     return env;
 }
 
-static struct json *http_options(const struct serve *s)
-{
-    const struct serve_options *o = &s->o;
-    const char *tmp = getenv("TMPDIR");
-    struct json *j = json_object(), *hosts = json_array();
-    json_put_z(j, "api_key", o->key);
-    json_put_bool(j, "insecure_open", o->insecure_open);
-    for (int i = 0; i < o->nhosts; i++)
-        json_push_str(hosts, str_of(o->hosts[i]));
-    json_put(j, "allow_hosts", hosts);
-    json_put_z(j, "cors_origin", o->cors_origin ? o->cors_origin : "");
-    json_put_z(j, "tls_cert", s->tls_cert);
-    json_put_z(j, "tls_key", s->tls_key);
-    json_put_z(j, "tls_client_ca", s->tls_ca);
-    json_put_z(j, "tmp", tmp && tmp[0] == '/' ? tmp : "/tmp");
-    return j;
-}
-
-static struct json *v0_options(const struct serve *s)
-{
-    const struct serve_options *o = &s->o;
-    struct json *j = json_object();
-    json_put_z(j, "working_dir", s->cwd);
-    if (o->username)
-        json_put_z(j, "username", o->username);
-    json_put_int(j, "user_id", o->user_id);
-    json_put_z(j, "group", o->group);
-    json_put_bool(j, "browser", o->browser);
-    json_put_bool(j, "downloads", o->working_dir != NULL);
-    if (o->eval)
-        json_put(j, "eval", o->eval);
-    json_put_int(j, "no_change_ms", o->no_change_ms);
-    json_put_bool(j, "su", o->su);
-    json_put_bool(j, "warm", o->v0);
-    return j;
-}
-
-static struct json *events_options(const struct serve_options *o)
-{
-    struct json *j = json_object(), *secrets = json_array();
-    for (int i = 0; i < o->nsecrets; i++) {
-        const char *value = getenv(o->secrets[i]);
-        if (value && *value)
-            json_push_str(secrets, str_of(value));
-        else
-            log_warn("there is no variable %s, so nothing of it is hidden",
-                     o->secrets[i]);
-    }
-    json_put_z(j, "fsync", o->fsync);
-    json_put_int(j, "bytes", (int64_t)o->events_bytes);
-    json_put_int(j, "age_ms", o->events_age_ms);
-    json_put(j, "secrets", secrets);
-    return j;
-}
-
 /*
- * What the worker gets, through the keeper, as one JSON object:
+ * Completes what the worker gets, through the keeper, as one JSON object:
  *
  *   name                    string: the server's
  *   state_dir, cwd, socket  strings      idle_exit_ms, log_level  numbers
  *   log_json, stay          bools        env                      ["NAME=VALUE", …]
  *   path                    string: our file, for an upgrade by signal
- *   http  {api_key: string, "" is none; insecure_open: bool; allow_hosts: [string, …];
- *          cors_origin: string, "" is none;
- *          tls_cert, tls_key, tls_client_ca: absolute paths, "" is none;
- *          tmp: the folder for files that last no longer than we do}
- *   cache_dir               string, if given
- *   plugins                 what plugins_sort makes
- *   v0    {working_dir, group: strings; username: string, eval: an object, if given;
- *          user_id, no_change_ms: numbers; browser, su: bools;
- *          warm: bool, PORT or --username was given: begin before the first request}
- *   events  {fsync: string; bytes, age_ms: numbers; secrets: [string, …]}
- *   connect                 an object, if a backend is dialled: serve.h
+ *   http                    front/guard.h
+ *   others                  the section of a front-end or part, by its table of options
  */
 static int make_options(struct serve *s, struct buf *out, struct err *e)
 {
-    struct json *o = json_object();
+    struct json *o = s->stored;
     char path[4096];
-    int r = 0;
     json_put_z(o, "state_dir", s->state.dir);
     json_put_z(o, "cwd", s->cwd);
     json_put_z(o, "name", s->o.name);
     json_put_z(o, "socket", s->socket);
-    json_put_int(o, "idle_exit_ms", s->o.idle_exit_ms);
     json_put_int(o, "log_level", s->o.log_level);
     json_put_bool(o, "log_json", s->o.log_json);
     json_put_bool(o, "stay", s->o.stay);
     if (self_path(path, sizeof(path)) == 0)
         json_put_z(o, "path", path);
-    json_put(o, "http", http_options(s));
-    if (s->cache[0])
-        json_put_z(o, "cache_dir", s->cache);
-    json_put(o, "plugins", s->plugins);
-    json_put(o, "v0", v0_options(s));
-    json_put(o, "events", events_options(&s->o));
-    if (s->o.connect)
-        json_put(o, "connect", s->o.connect);
-    s->o.connect = NULL;
     json_put(o, "env", child_env(s));
-    if (json_print(out, o) < 0)
-        r = err_set(e, ERR_LIMIT,
-                    "the environment is longer than %d bytes; unset what is not "
-                    "needed",
-                    LIMIT_SPAWN_MAX);
-    json_free(o);
-    return r;
+    return json_print(out, o) == 0
+               ? 0
+               : err_set(e, ERR_LIMIT,
+                         "the environment is longer than %d bytes; unset what is not "
+                         "needed",
+                         LIMIT_SPAWN_MAX);
 }
 
 static int in_pipe(struct str bytes)
@@ -370,7 +303,7 @@ static const char *cut_scheme(const char *text, bool *tls)
 static int check_tls(const struct serve *s, const char *text, const struct addr *a,
                      bool tls, struct err *e)
 {
-    if (tls && !s->o.tls_cert)
+    if (tls && !http_text(s, "tls_cert")[0])
         return err_set(e, ERR_INVALID,
                        "cannot listen on %s without a certificate: give one with "
                        "--tls-cert",
@@ -380,7 +313,8 @@ static int check_tls(const struct serve *s, const char *text, const struct addr 
                        "cannot listen on %s: TLS is for TCP; a unix socket is its "
                        "owner's only",
                        text);
-    bool known = s->o.key[0] || s->o.insecure_open || (tls && s->o.tls_client_ca);
+    bool known = http_text(s, "api_key")[0] || is_open(s) ||
+                 (tls && http_text(s, "tls_client_ca")[0]);
     if (addr_is_loopback(a) || known)
         return 0;
     return err_set(e, ERR_DENIED,
@@ -427,7 +361,7 @@ static int listen_http(struct serve *s, const char *text, struct err *e)
                        "only: give %s@127.0.0.1:PORT",
                        text, only->name, only->name);
     if (address == rest)
-        tls = s->o.tls_cert && !addr_is_unix(&a) && !guards;
+        tls = http_text(s, "tls_cert")[0] && !addr_is_unix(&a) && !guards;
     if (!guards && check_tls(s, text, &a, tls, e) < 0)
         return -1;
     int fd = addr_listen(&a, e);
@@ -438,23 +372,12 @@ static int listen_http(struct serve *s, const char *text, struct err *e)
     return 0;
 }
 
-/* The worker is in another directory. -1: the whole path is longer than one may be. */
-static int make_absolute(const struct serve *s, const char *path, char out[4096],
-                         struct err *e)
-{
-    if (!path)
-        return 0;
-    bool whole = path[0] == '/';
-    int n = snprintf(out, 4096, "%s%s%s", whole ? "" : s->began, whole ? "" : "/", path);
-    return n < 4096
-               ? 0
-               : err_set(e, ERR_LIMIT, "cannot use %.100s…: the path is too long", path);
-}
-
 /* Whoever starts us hears what is wrong with it, and not the log only. */
 static int check_certificate(struct serve *s, struct err *e)
 {
-    if (!s->o.tls_cert)
+    const char *key = http_text(s, "tls_key"), *ca = http_text(s, "tls_client_ca");
+    struct tls_files f = {http_text(s, "tls_cert"), *key ? key : NULL, *ca ? ca : NULL};
+    if (!f.cert[0])
         return 0;
     bool spoken = false;
     for (int i = 1; i < s->nlisteners; i++)
@@ -463,12 +386,6 @@ static int check_certificate(struct serve *s, struct err *e)
         return err_set(e, ERR_INVALID,
                        "--tls-cert is for HTTPS, and there is no TCP address to serve it "
                        "at: give one with --listen");
-    if (make_absolute(s, s->o.tls_cert, s->tls_cert, e) < 0 ||
-        make_absolute(s, s->o.tls_key, s->tls_key, e) < 0 ||
-        make_absolute(s, s->o.tls_client_ca, s->tls_ca, e) < 0)
-        return -1;
-    struct tls_files f = {s->tls_cert, s->tls_key[0] ? s->tls_key : NULL,
-                          s->tls_ca[0] ? s->tls_ca : NULL};
     struct tls_server *t = tls_server_new(&f, e);
     int rc = t ? 0 : -1;
     tls_server_free(t);
@@ -532,7 +449,7 @@ static int listen_all(struct serve *s, struct err *e)
         dprintf(s->o.ready, "listening %s\n", buf_z(&address));
         buf_release(&address);
     }
-    if (s->o.v0)
+    if (s->o.makes_dir)
         listen_viewer(s);
     return 0;
 }
@@ -556,7 +473,9 @@ static void say_curl(const struct serve *s)
     if (l == end || str_starts(str_of(l->name), STR("viewer ")))
         return;
     const char *at = l->address;
-    const char *key = s->o.key[0] ? " -H \"X-Session-API-Key: $SESSION_API_KEY\"" : "";
+    const char *key = http_text(s, "api_key")[0]
+                          ? " -H \"X-Session-API-Key: $SESSION_API_KEY\""
+                          : "";
     fprintf(stderr, "HTTP: curl -s%s ", key);
     if (!l->unix_socket)
         fprintf(stderr, "http%s://%s", l->tls ? "s" : "", at);
@@ -586,7 +505,7 @@ static void say_how(const struct serve *s)
             "then: %s exec --socket %s 'echo $GREETING'\n",
             s->state.dir[0] ? s->state.dir : "memory", self, s->socket, self, s->socket);
     say_curl(s);
-    if (s->o.insecure_open && !s->o.key[0])
+    if (is_open(s) && !http_text(s, "api_key")[0])
         fprintf(stderr, "No key is set: whoever reaches these may run commands.\n");
 }
 
@@ -636,25 +555,13 @@ static int enter_working_dir(struct serve *s, struct err *e)
     const char *dir = s->o.working_dir;
     if (!getcwd(s->began, sizeof(s->began)))
         s->began[0] = 0;
-    if (dir && s->o.v0 && users_make_dir(dir, e) < 0)
+    if (dir && s->o.makes_dir && users_make_dir(dir, e) < 0)
         return -1;
     if (dir && chdir(dir) < 0)
         return err_sys(e, errno, "cannot work in %s", dir);
     if (!getcwd(s->cwd, sizeof(s->cwd)))
         snprintf(s->cwd, sizeof(s->cwd), "/");
     return 0;
-}
-
-static int take_cache_dir(struct serve *s, struct err *e)
-{
-    const char *dir = s->o.cache_dir;
-    if (!dir)
-        return 0;
-    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-        return err_sys(e, errno, "cannot make the cache's folder %s", dir);
-    if (!realpath(dir, s->cache))
-        return err_sys(e, errno, "cannot use the cache's folder %s", dir);
-    return cachedir_prepare(s->cache, e);
 }
 
 static void report_leftover(void)
@@ -664,19 +571,6 @@ static void report_leftover(void)
         log_warn("apt fails on this machine: " CACHEDIR_LEFTOVER ", which an earlier "
                  "od wrote, names %s, which is gone; run: rm " CACHEDIR_LEFTOVER,
                  gone);
-}
-
-/* Where relative names still mean what they meant to who wrote them. */
-static void read_plugins(struct serve *s)
-{
-    struct json *list[PLUGINS_MAX];
-    for (int i = 0; i < s->o.nplugins; i++) {
-        const char *name = s->o.plugins[i];
-        list[i] = serve_plugin_known(str_of(name))
-                      ? plugin_known(name)
-                      : plugin_read(name, s->o.plugin_seconds);
-    }
-    s->plugins = plugins_sort(list, (size_t)s->o.nplugins);
 }
 
 static int serve_main(int argc, char **argv)
@@ -695,12 +589,10 @@ static int serve_main(int argc, char **argv)
     if (s.o.routes)
         return serve_routes();
     umask(022);
-    if (s.o.browse_deny) /* browsers are told by their environment */
-        setenv("OD_BROWSE_DENY", s.o.browse_deny, 1);
     report_leftover();
-    if (take_cache_dir(&s, &e) < 0)
+    s.stored = json_object();
+    if (options_store(s.o.given, s.stored, &e) < 0)
         return fail(&s, &e);
-    read_plugins(&s);
     if (enter_working_dir(&s, &e) < 0)
         return fail(&s, &e);
     /* The socket tells clients who listens: it must be the keeper-to-be. */

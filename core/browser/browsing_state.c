@@ -10,8 +10,11 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "engine/part.h"
+#include "net/denied.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void put_text(struct json *j, const char *name, const char *text)
 {
@@ -131,7 +134,42 @@ void browsing_resumed(struct engine *en)
 
 static void add_format(struct buf *out) { buf_addz(out, "browser 1"); }
 
+/* ---- options ---- */
+
+static int check_deny(struct str value, struct err *e)
+{
+    struct denied list = {.n = 0};
+    return denied_parse(&list, value, e);
+}
+
+static const struct option_row rows[] = {
+    {.name = "browse-deny",
+     .type = OPTION_TEXT,
+     .value = "LIST",
+     .env = "OD_BROWSE_DENY",
+     .check = check_deny,
+     .about = "addresses that browsers do not connect to, whatever name leads there: "
+              "networks with commas between them, and \"local\" for all that is not "
+              "public (od help browse)"},
+    {.name = NULL},
+};
+
+/* Browsers have it in their environment. */
+static int prepare(const struct options *given, struct json **own, struct err *e)
+{
+    const char *list = option_text(given, "browse-deny");
+    if (list && setenv("OD_BROWSE_DENY", list, 1) < 0)
+        return err_sys(e, errno, "cannot set OD_BROWSE_DENY");
+    json_free(*own);
+    *own = NULL;
+    return 0;
+}
+
+static const struct option_table options_browser = {
+    .heading = "Browsers", .section = "browsers", .rows = rows, .prepare = prepare};
+
 const struct part part_browser = {
+    .options = &options_browser,
     .key = "browser/",
     .format = add_format,
     .resume = browsing_resume,

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/option.h"
 
 #include <sys/types.h>
 
@@ -28,6 +29,8 @@ struct part {
     const char *key, *claims;
     /* Appends what a worker must know to take up these states, as "session 12.480". */
     void (*format)(struct buf *out);
+    /* Its options of od serve, checked and stored before there is a worker. */
+    const struct option_table *options;
     /* Reads its options of those that od serve stored; once, before anything else. */
     void (*configure)(struct engine *en, const struct json *options);
     /* All states are in engine.states; no part has resumed. */

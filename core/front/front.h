@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/option.h"
 #include "http/httpd.h"
 
 struct engine;
@@ -27,6 +28,8 @@ struct keys;
 
 struct front {
     const char *name; /* "v0"; also in --listen v0@ADDRESS */
+    /* Its options of od serve, checked and stored before there is a worker. */
+    const struct option_table *options;
     /* Prefixes of the states that it keeps at the keeper, as "v0/"; NULL ends them. */
     const char *const *claims;
     /* Appends what a worker must know to take up these states, as "v0 1.32". */
@@ -34,7 +37,7 @@ struct front {
     /*
      * Returns its object, which lasts as long as the process; NULL: these options ask for
      * nothing of it, and no other function gets called. options: what od serve stored
-     * (applets/serve.c), read once.
+     * (applets/serve.c), read once: the sections of all, its own among them.
      */
     void *(*open)(struct fronts *all, const struct json *options);
     /*

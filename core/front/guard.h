@@ -28,9 +28,17 @@ struct front;
 struct guard;
 struct http_front;
 struct keys;
+struct option_table; /* base/option.h */
 struct req;
 
-/* options: of "http" among what serve stored (applets/serve.c); read once. Never NULL. */
+/*
+ * The options of od serve about listeners, stored as "http": {"api_key", "cors_origin",
+ * "tls_cert", "tls_key", "tls_client_ca": strings, those that are set, paths from the
+ * root; "insecure_open": bool; "allow_hosts": [string, …]}.
+ */
+extern const struct option_table guard_options;
+
+/* options: what is stored as "http"; read once. Never NULL. */
 struct guard *guard_open(struct engine *en, const struct json *options);
 struct keys *guard_keys(struct guard *g); /* borrowed */
 /*

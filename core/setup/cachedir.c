@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -114,9 +115,40 @@ void cachedir_variables(const char *dir, uid_t uid, gid_t gid, struct buf *out)
     buf_addc(out, 0);
 }
 
+/* ---- as a part of the engine ---- */
+
+static const struct option_row rows[] = {
+    {.name = "cache-dir",
+     .type = OPTION_TEXT,
+     .value = "DIR",
+     .env = "OD_CACHE_DIR",
+     .member = "dir",
+     .about = "what pip, npm and apt download is kept there, and which plugins "
+              "succeeded; may be used by other containers too"},
+    {.name = NULL},
+};
+
+/* Makes the folder, and its name absolute. */
+static int prepare(const struct options *given, struct json **own, struct err *e)
+{
+    const char *dir = option_text(given, "cache-dir");
+    char full[PATH_MAX];
+    if (!dir)
+        return 0;
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+        return err_sys(e, errno, "cannot make the cache's folder %s", dir);
+    if (!realpath(dir, full))
+        return err_sys(e, errno, "cannot use the cache's folder %s", dir);
+    json_put_z(*own, "dir", full);
+    return cachedir_prepare(full, e);
+}
+
+static const struct option_table options_cache = {
+    .heading = "Cache", .section = "cache", .rows = rows, .prepare = prepare};
+
 static void configure(struct engine *en, const struct json *options)
 {
-    struct str dir = json_str(options, "cache_dir", "");
+    struct str dir = json_str(json_get(options, "cache"), "dir", "");
     struct buf own = BUF_INIT(2048);
     if (dir.n < sizeof(en->cache_dir))
         memcpy(en->cache_dir, dir.p, dir.n + 1);
@@ -130,4 +162,5 @@ static void variables(const struct engine *en, uid_t uid, gid_t gid, struct buf 
     cachedir_variables(en->cache_dir, uid, gid, out);
 }
 
-const struct part part_cache = {.configure = configure, .variables = variables};
+const struct part part_cache = {
+    .options = &options_cache, .configure = configure, .variables = variables};

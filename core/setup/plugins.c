@@ -794,6 +794,61 @@ struct json *plugins_json(const struct plugins *p)
 
 /* ---- as a part of the engine ---- */
 
+static const struct option_row rows[] = {
+    {.name = "plugins",
+     .type = OPTION_WORDS,
+     .value = "DIR|NAME…",
+     .env = "OD_PLUGINS",
+     .max = PLUGINS_MAX,
+     .about = "folders (with a slash) whose setup.sh is run before the first session; "
+              "agent_skills, jupyter and vscode want nothing set up here"},
+    {.name = "plugin-timeout",
+     .type = OPTION_SECONDS,
+     .value = "SECONDS",
+     .env = "INIT_PLUGIN_TIMEOUT",
+     .dflt = "120",
+     .about = "for a plugin that has no limit of its own"},
+    {.name = NULL},
+};
+
+static bool is_known(const char *name)
+{
+    static const char *const known[] = {"agent_skills", "jupyter", "vscode"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(name, known[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reads the folders, where relative names still mean what they meant to the caller. */
+static int prepare(const struct options *given, struct json **own, struct err *e)
+{
+    struct json *list[PLUGINS_MAX];
+    int64_t seconds = json_int(*own, "plugin_timeout", 0) / 1000;
+    size_t n = 0;
+    (void)given;
+    for (struct json *v = json_first(json_get(*own, "plugins")); v; v = json_next(v)) {
+        const char *name = json_str_value(v, "").p;
+        if (!is_known(name) && !strchr(name, '/')) {
+            while (n > 0)
+                json_free(list[--n]);
+            return err_set(e, ERR_NOTFOUND,
+                           "Plugin %.200s not found; --plugins takes folders, written "
+                           "with a slash (./NAME), and agent_skills, jupyter and vscode",
+                           name);
+        }
+        list[n++] = is_known(name) ? plugin_known(name)
+                                   : plugin_read(name, seconds < 1 ? 1 : seconds);
+    }
+    json_free(*own);
+    *own = plugins_sort(list, n);
+    return 0;
+}
+
+static const struct option_table options_plugins = {
+    .heading = "Plugins", .section = "plugins", .rows = rows, .prepare = prepare};
+
 static void configure(struct engine *en, const struct json *options)
 {
     en->plugins = plugins_open(en, json_get(options, "plugins"));
@@ -806,6 +861,7 @@ static void cancel(struct engine *en) { plugins_cancel(en->plugins); }
 static void add_format(struct buf *out) { buf_addz(out, "plugins 1"); }
 
 const struct part part_plugins = {
+    .options = &options_plugins,
     .key = "plugins/",
     .claims = "plugin/",
     .format = add_format,

@@ -21,11 +21,16 @@
 #include "engine/engine.h"
 #include "front/connect/ask.h"
 
+struct option_table; /* base/option.h */
+
 struct connect;
 
+/* The options of od serve about the backend (front/connect/options.c). */
+extern const struct option_table connect_options;
+
 /*
- * options: the JSON that serve stored (applets/serve_connect.c); what is needed of it
- * is copied. NULL: it names no backend.
+ * options: the JSON that od serve stored; what is needed of it is copied. NULL: it names
+ * no backend.
  */
 struct connect *connect_open(struct engine *en, struct events *events,
                              const struct json *options);

@@ -25,6 +25,7 @@ static const char *const claims[] = {"connect/", NULL};
 
 const struct front front_connect = {
     .name = "connect",
+    .options = &connect_options,
     .claims = claims,
     .open = open_connect,
     .load = load,

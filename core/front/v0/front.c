@@ -4,6 +4,105 @@
 
 #include "front/v0/v0.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static const struct option_row rows[] = {
+    {.name = "username",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .env = "OD_USERNAME",
+     .unset = "the server's own user",
+     .about = "whose OpenHands' sessions are; made if the image has none (root only)"},
+    {.name = "user-id",
+     .type = OPTION_INT,
+     .value = "NUMBER",
+     .env = "OD_USER_ID",
+     .dflt = "1000",
+     .max = 0xfffffffe,
+     .takes = "a number",
+     .about = "the uid of a user that is made"},
+    {.name = "group",
+     .type = OPTION_TEXT,
+     .value = "GROUP",
+     .env = "SANDBOX_GROUP_ID",
+     .dflt = "root",
+     .about = "the group that --working-dir is given to"},
+    {.name = "su-to-user",
+     .type = OPTION_TOGGLE,
+     .env = "SU_TO_USER",
+     .member = "su",
+     .dflt = "yes",
+     .about = "run sessions as --username"},
+    {.name = "enable-browser",
+     .type = OPTION_TOGGLE,
+     .member = "browser",
+     .dflt = "yes",
+     .about = "V0's browse and browse_interactive are served"},
+    {.name = "browsergym-eval-env",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .member = "eval",
+     .about =
+         "an evaluation: miniwob.TASK is begun and judged in the browser, its page in "
+         "the folder MINIWOB_URL; of webarena and visualwebarena the browser"},
+    {.name = "no-change-timeout",
+     .type = OPTION_SECONDS,
+     .value = "SECONDS",
+     .env = "NO_CHANGE_TIMEOUT_SECONDS",
+     .member = "no_change_ms",
+     .dflt = "10",
+     .about = "answer OpenHands' client when a command prints nothing for so long"},
+    {.name = NULL},
+};
+
+/*
+ * OpenHands leaves the user alone who runs the server already, except for two names that
+ * it knows (action_execution_server, init_user_and_working_directory).
+ */
+static bool is_wanted(const char *name)
+{
+    const char *own = getenv("USER");
+    bool known = strcmp(name, "root") == 0 || strcmp(name, "openhands") == 0;
+    return known || !own || strcmp(name, own) != 0;
+}
+
+static int put_eval(struct json *own, const char *name, struct err *e)
+{
+    if (!json_bool(own, "browser", true))
+        return err_set(e, ERR_INVALID,
+                       "--browsergym-eval-env %.200s wants the browser: leave out "
+                       "--no-enable-browser",
+                       name);
+    struct json *eval = v0_eval_read(str_of(name), getenv("MINIWOB_URL"), e);
+    if (!eval)
+        return -1;
+    json_put(own, "eval", eval);
+    return 0;
+}
+
+/* Adds warm, begin before the first request, and downloads, there is a folder for them.
+ */
+static int prepare(const struct options *given, struct json **own, struct err *e)
+{
+    const char *user = option_text(given, "username");
+    const char *eval = option_text(given, "browsergym-eval-env");
+    json_put_bool(*own, "warm", user || option_text(given, "PORT"));
+    json_put_bool(*own, "downloads", option_text(given, "working-dir") != NULL);
+    if (user && !is_wanted(user))
+        json_drop(*own, json_get(*own, "username"));
+    return eval ? put_eval(*own, eval, e) : 0;
+}
+
+static const struct option_table options_v0 = {.heading = "OpenHands' runtime API",
+                                               .section = "v0",
+                                               .rows = rows,
+                                               .prepare = prepare};
+
+/* ---- as a front-end ---- */
+
 static void *open_v0(struct fronts *all, const struct json *options)
 {
     return v0_open(fronts_engine(all), json_get(options, "v0"));
@@ -21,6 +120,7 @@ static const char *const claims[] = {"v0/", NULL};
 
 const struct front front_v0 = {
     .name = "v0",
+    .options = &options_v0,
     .claims = claims,
     .format = v0_format,
     .open = open_v0,

@@ -779,7 +779,7 @@ unsigned v0_open_actions(const struct v0 *v)
 struct v0 *v0_open(struct engine *en, const struct json *o)
 {
     struct v0 *v = xnew(struct v0);
-    struct str dir = json_str(o, "working_dir", ""), user = json_str(o, "username", "");
+    struct str dir = str_of(en->home), user = json_str(o, "username", "");
     struct str group = json_str(o, "group", "root");
     const struct json *eval = json_get(o, "eval");
     *v = (struct v0){.en = en,

@@ -114,7 +114,7 @@ bool v0_ready(const struct v0 *v);
 unsigned v0_open_actions(const struct v0 *v);
 
 /*
- * options: {"working_dir", "username", "user_id", "group", "su", "no_change_ms",
+ * options: {"username", "user_id", "group", "su", "no_change_ms",
  * "warm", "eval": what v0_eval_read makes}, all optional; read once. Never NULL.
  */
 struct v0 *v0_open(struct engine *en, const struct json *options);

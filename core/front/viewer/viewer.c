@@ -299,8 +299,8 @@ static void *open_viewer(struct fronts *all, const struct json *options)
     struct engine *en = fronts_engine(all);
     v->en = en;
     keep(v->user, sizeof(v->user), json_str(json_get(options, "v0"), "username", ""));
-    keep(v->tmp, sizeof(v->tmp), json_str(json_get(options, "http"), "tmp", "/tmp"));
-    keep(v->cwd, sizeof(v->cwd), json_str(json_get(options, "v0"), "working_dir", ""));
+    keep(v->tmp, sizeof(v->tmp), json_str(json_get(options, "viewer"), "tmp", "/tmp"));
+    keep(v->cwd, sizeof(v->cwd), str_of(en->home));
     v->front = bare_front;
     v->front.arg = v;
     const struct http_front *fronts[] = {&v->front};
@@ -340,8 +340,22 @@ static const struct http_front *http(const void *f, unsigned i)
     return i > 0 ? NULL : v ? &v->front : &bare_front;
 }
 
+/* The worker has no TMPDIR of its own. */
+static int prepare(const struct options *given, struct json **own, struct err *e)
+{
+    const char *tmp = getenv("TMPDIR");
+    (void)given;
+    (void)e;
+    json_put_z(*own, "tmp", tmp && tmp[0] == '/' ? tmp : "/tmp");
+    return 0;
+}
+
+static const struct option_table options_viewer = {
+    .section = "viewer", .prepare = prepare};
+
 const struct front front_viewer = {
     .name = "viewer",
+    .options = &options_viewer,
     .open = open_viewer,
     .http = http,
     .guards = true,
