@@ -14,6 +14,7 @@
 #include "keeper/hold.h"
 
 struct edits;
+struct session_watch;
 struct skill_windows;
 
 struct engine {
@@ -30,6 +31,7 @@ struct engine {
     char socket[1024];             /* where the local front listens, "": nowhere */
     char cache_dir[192];           /* --cache-dir; "": none */
     struct plugins *plugins;       /* owned; NULL: none */
+    const struct session_watch *watch; /* borrowed (shell/session.h); NULL: none */
     struct edits *edits;           /* owned; made when it is needed */
     struct skill_windows *windows; /* owned; the same */
     struct user nameless;          /* whom /etc/passwd could not take; name "": nobody */

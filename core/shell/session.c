@@ -5,7 +5,7 @@
  * Around it, a file each: session_run.c gives commands to the shell and lets callers
  * wait, session_marks.c finds out from the spool what the shell does, session_end.c
  * ends commands and shells; and _start, _tty, _state, _records, _look, _env, _input,
- * _kill. They share session_own.h.
+ * _kill, _watch. They share session_own.h.
  */
 #include "shell/session_own.h"
 
@@ -324,7 +324,16 @@ uint64_t session_spool_bytes(const struct session *s)
 
 void session_free(struct session *s)
 {
+    struct err e = ERR_INIT;
     drop_all(s, ERR_GONE, "was ended");
+    if (s->cmd.seq && (!s->cmd.ended || s->wait_prompt)) {
+        err_set(&e, ERR_GONE, "session %s was ended", s->name);
+        if (!s->cmd.ended)
+            s->cmd.to = s->scanned;
+        s->cmd.ended = true;
+        s->wait_prompt = false;
+        session_watch_ended(s, true, s->cmd.started ? NULL : &e);
+    }
     struct timer *timers[] = {&s->look,   &s->start,      &s->env_timer,
                               &s->prompt, &s->exit_timer, &s->switch_timer,
                               &s->flow};

@@ -114,6 +114,49 @@ void session_attach(struct session *s, struct op *viewer);
 void session_detach(struct session *s, struct op *viewer);
 bool session_type(struct session *s, struct str bytes); /* false: no room now */
 
+/*
+ * Every command of every session, for one watcher: commands of callers, of people's
+ * scripts and of the server itself, but not what somebody attached types.
+ */
+struct command_seen {
+    struct session *session; /* borrowed */
+    const char *id;          /* of the op that asked for it; "": it had none; borrowed */
+    uint64_t seq;
+    bool began;        /* its shell ran it: from is the offset of its output */
+    uint64_t from, to; /* at its end; else to is from */
+    bool ended;
+    /* At its end: */
+    int exit, signo; /* as in struct op_result */
+    bool shell_ended;
+    int64_t duration_ms;
+    const struct err *failed; /* it never ran, for this reason; NULL: it ran */
+};
+
+struct session_watch {
+    /* It runs. Not called for one whose beginning was missed. */
+    void (*began)(void *arg, const struct command_seen *c);
+    /*
+     * It is over: once for each command that was given to a shell, after its callers
+     * were answered. A worker that takes over may call it for an end that the worker
+     * before called it for; both say the same.
+     */
+    void (*ended)(void *arg, const struct command_seen *c);
+    void *arg;
+};
+
+/* Sets the watcher, borrowed as long as the engine is there; before engine_resume. */
+void session_watch(struct engine *en, const struct session_watch *w);
+/*
+ * The command with this id, which runs or is about to, or is one of the last 16 that
+ * ended, also in a worker before. Returns false if there is none.
+ */
+bool session_command(struct session *s, const char *id, struct command_seen *out);
+/*
+ * Does the terminal show what is typed now? Programs that ask for a password switch that
+ * off. So does a session while nobody is attached, for all its commands.
+ */
+bool session_echoes(const struct session *s);
+
 /* For lists: name, state, shell, cwd, command, since, … */
 struct json *session_json(const struct session *s);
 const char *session_name(const struct session *s);

@@ -73,14 +73,21 @@ static void acknowledge(struct session *s, enum shell_line how)
     s->ack_due = how == LINE_ACK_ASK && s->sh.kind == SHELL_POSIX;
 }
 
+/* It is kept that the command has ended, and all who want to know are told. */
+static void over(struct session *s, bool shell_ended)
+{
+    remember(s, shell_ended);
+    answer_waiters(s, shell_ended ? OP_SHELL_ENDED : OP_ENDED);
+    session_watch_ended(s, shell_ended, NULL);
+}
+
 /* The command is over and its shell is (or soon will be) at its prompt. */
 void session_command_over(struct session *s)
 {
     timer_stop(&s->prompt);
     timer_stop(&s->look);
     s->wait_prompt = false;
-    remember(s, false);
-    answer_waiters(s, OP_ENDED);
+    over(s, false);
     s->state = SESSION_IDLE;
     s->en->idle_since_ms = clock_ms();
     acknowledge(s, LINE_ACK);
@@ -272,6 +279,7 @@ static void fail_waiters(struct session *s, int code)
         op_settle(op);
     }
     s->untold = OP_NOTHING;
+    session_watch_ended(s, true, &e);
 }
 
 static void shell_gone(struct session *s, const struct err *failed)
@@ -279,6 +287,10 @@ static void shell_gone(struct session *s, const struct err *failed)
     int status = s->proc.r.status;
     int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     bool running = session_busy(s) && !s->cmd.ended;
+    if (s->wait_prompt) { /* it has ended, and the prompt after it never comes */
+        s->wait_prompt = false;
+        over(s, false);
+    }
     timer_stop(&s->start);
     timer_stop(&s->look);
     timer_stop(&s->prompt);
@@ -313,6 +325,7 @@ static void shell_gone(struct session *s, const struct err *failed)
             s->rerun = false;
             session_end_command(s, s->scanned, code);
             answer_waiters(s, OP_SHELL_ENDED);
+            session_watch_ended(s, true, &e);
         }
         session_fail_queue(s, &e);
         session_kill_step(s);
@@ -341,8 +354,7 @@ static void shell_gone(struct session *s, const struct err *failed)
     if (running && !s->rerun && !hopeless) {
         session_end_command(s, s->scanned, code);
         s->cmd.status = code;
-        remember(s, true);
-        answer_waiters(s, OP_SHELL_ENDED);
+        over(s, true);
     }
     struct list *it, *tmp;
     list_each (it, tmp, &s->viewers) {

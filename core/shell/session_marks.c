@@ -82,6 +82,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
     s->lost_rc = false;
     s->ended_for[0] = 0;
     s->idle_bytes = 0;
+    session_watch_began(s);
 }
 
 static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)

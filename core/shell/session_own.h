@@ -269,6 +269,12 @@ bool session_take_left(struct session *s);
 void session_feed(struct session *s, struct str bytes);
 void session_signal_group(struct session *s, pid_t group, int sig);
 
+/* session_watch.c */
+void session_watch_began(struct session *s);
+/* failed: the command never ran; NULL: it ran. shell_ended: and ended its shell. */
+void session_watch_ended(struct session *s, bool shell_ended, const struct err *failed);
+int session_signal_of(int status);
+
 /* session_kill.c */
 void session_kill_step(struct session *s);
 

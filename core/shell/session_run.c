@@ -143,11 +143,6 @@ static void begin(struct session *s, struct op *op)
     op_settle(op);
 }
 
-static int signal_of(int status)
-{
-    return status > 128 && status < 128 + _NSIG ? status - 128 : 0;
-}
-
 static bool answer_done(struct session *s, struct op *op)
 {
     for (unsigned i = 0; op->id[0] && i < DONE_KEPT; i++) {
@@ -156,7 +151,7 @@ static bool answer_done(struct session *s, struct op *op)
             continue;
         op->r = (struct op_result){.state = d->shell_ended ? OP_SHELL_ENDED : OP_ENDED,
                                    .exit = d->status,
-                                   .signo = signal_of(d->status),
+                                   .signo = session_signal_of(d->status),
                                    .seq = d->seq,
                                    .from = d->from,
                                    .to = d->to,
@@ -206,7 +201,7 @@ void session_tell_end(struct session *s, struct op *op, enum op_state state)
     int status = s->cmd.status;
     result_of(s, op, state);
     op->r.exit = status;
-    op->r.signo = signal_of(status);
+    op->r.signo = session_signal_of(status);
     op->r.duration_ms = s->cmd.duration_ms;
     op->r.looked = false;
     if (op->owner)

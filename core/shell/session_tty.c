@@ -72,6 +72,13 @@ void session_restore_tty(struct session *s)
     }
 }
 
+bool session_echoes(const struct session *s)
+{
+    struct termios t;
+    return s->sh.pty && s->proc.in >= 0 && tcgetattr(s->proc.in, &t) == 0 &&
+           (t.c_lflag & ECHO);
+}
+
 void session_name_tty(struct session *s, int master)
 {
     struct stat st;

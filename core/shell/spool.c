@@ -89,6 +89,56 @@ size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, 
     }
 }
 
+static void add_gone(struct spool_excerpt *x, uint64_t from, uint64_t to)
+{
+    struct spool_range *last = x->ngone ? &x->gone[x->ngone - 1] : NULL;
+    if (last && (last->to == from || x->ngone == EXCERPT_GONE))
+        last->to = to;
+    else
+        x->gone[x->ngone++] = (struct spool_range){from, to};
+}
+
+static void read_part(int fd, const struct keep_stream *s, uint64_t from, uint64_t to,
+                      struct buf *out, struct spool_excerpt *x)
+{
+    while (from < to) {
+        uint64_t at = from;
+        char *p = buf_reserve(out, (size_t)(to - from));
+        size_t n = p ? spool_read(fd, s, &at, p, (size_t)(to - from)) : 0;
+        if (n == 0 || at >= to) {
+            add_gone(x, from, to);
+            return;
+        }
+        if (at > from)
+            add_gone(x, from, at);
+        if (n > to - at)
+            n = (size_t)(to - at);
+        buf_commit(out, n);
+        from = at + n;
+    }
+}
+
+void spool_excerpt(int fd, const struct keep_stream *s, uint64_t from, uint64_t to,
+                   size_t head, size_t tail, struct spool_excerpt *out)
+{
+    *out = (struct spool_excerpt){.head = BUF_INIT(head + tail), .tail = BUF_INIT(tail)};
+    if (to <= from)
+        return;
+    if (to - from <= head + tail) {
+        read_part(fd, s, from, to, &out->head, out);
+        return;
+    }
+    out->left_out = (struct spool_range){from + head, to - tail};
+    read_part(fd, s, from, from + head, &out->head, out);
+    read_part(fd, s, to - tail, to, &out->tail, out);
+}
+
+void spool_excerpt_release(struct spool_excerpt *x)
+{
+    buf_release(&x->head);
+    buf_release(&x->tail);
+}
+
 /*
  * Room for the newest output and for the number behind the ring, which the keeper needs
  * to give the oldest up. 0 also where room cannot be reserved; -1: the disk is full.

@@ -39,4 +39,30 @@ uint64_t spool_start(const struct keep_stream *s);
  */
 size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, size_t n);
 
+struct spool_range {
+    uint64_t from, to; /* to 0: there is none */
+};
+
+enum { EXCERPT_GONE = KEEP_GAPS + 4 };
+
+/* The ends of a range, as they are in the spool; the caller's, see spool_excerpt_release. */
+struct spool_excerpt {
+    struct buf head, tail;       /* owned */
+    struct spool_range left_out; /* lies between both and was not read */
+    /*
+     * What was to be read and is not there any more, oldest first. If there are more
+     * ranges than these, the last one spans them and what lies between them.
+     */
+    struct spool_range gone[EXCERPT_GONE];
+    unsigned ngone;
+};
+
+/*
+ * The first `head` and the last `tail` bytes of the output from … to; all of it, as the
+ * head, if it is no longer than both. Reads as much and no more. The caller releases it.
+ */
+void spool_excerpt(int fd, const struct keep_stream *s, uint64_t from, uint64_t to,
+                   size_t head, size_t tail, struct spool_excerpt *out);
+void spool_excerpt_release(struct spool_excerpt *x);
+
 #endif

@@ -10,6 +10,7 @@
 #include "t.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 
 static char path_var[] = "PATH=/first:/second";
@@ -445,6 +446,191 @@ TEST(an_end_is_untold_until_somebody_hears_of_it)
     CHECK(session_untold(f->s));
     f->s->state = SESSION_RUNNING;
     CHECK(!session_untold(f->s));
+}
+
+/* ---- who watches all commands ---- */
+
+static struct seen {
+    unsigned began, ended;
+    struct command_seen last;
+    char id[LIMIT_ID + 1], why[sizeof(((struct err *)0)->text)];
+} watched;
+
+static void see(struct seen *w, const struct command_seen *c)
+{
+    w->last = *c;
+    snprintf(w->id, sizeof(w->id), "%s", c->id);
+    snprintf(w->why, sizeof(w->why), "%s", c->failed ? c->failed->text : "");
+}
+
+static void on_began(void *arg, const struct command_seen *c)
+{
+    struct seen *w = arg;
+    w->began++;
+    see(w, c);
+}
+
+static void on_ended(void *arg, const struct command_seen *c)
+{
+    struct seen *w = arg;
+    w->ended++;
+    see(w, c);
+}
+
+static const struct session_watch watch = {on_began, on_ended, &watched};
+
+static void on_op_done(struct op *op) { *(struct op_result *)op->owner = op->r; }
+
+static size_t take_all(struct op *op, int stream, uint64_t offset, struct str bytes)
+{
+    (void)op, (void)stream, (void)offset;
+    return bytes.n;
+}
+
+static const struct op_sink sink = {.output = take_all, .done = on_op_done};
+
+/* A shell with that output whose command 3, "x-3", was typed and is waited for. */
+static void type_command(struct fixture *f, struct op_result *r, struct str output)
+{
+    struct op *op = op_new(OP_RUN, &sink, r);
+    open_records(f);
+    open_keeper(f);
+    run_command(f);
+    f->s->state = SESSION_TYPED;
+    f->s->cmd.started = false;
+    snprintf(f->s->cmd.id, sizeof(f->s->cmd.id), "x-3");
+    CHECK_INT(pwrite(f->s->proc.spool[0], output.p, output.n, 0), (long)output.n);
+    f->s->proc.r.out[0].offset = output.n;
+    snprintf(op->id, sizeof(op->id), "x-3");
+    *r = (struct op_result){.state = OP_NOTHING};
+    session_run(f->s, op);
+    watched = (struct seen){0};
+    session_watch(&f->en, &watch);
+}
+
+#define BEGINS "\033]7723;0a1b2c3d;S;3\a"
+
+TEST(a_watcher_is_called_once_when_a_command_begins_and_once_when_it_ends)
+{
+    struct fixture *f = open_fixture(env);
+    struct op_result r;
+    struct command_seen c;
+    type_command(f, &r, STR(BEGINS "some output" MARK));
+    int fd = open_records(f);
+    put(fd, STR(RECORD));
+    uint64_t all = f->s->proc.r.out[0].offset;
+    f->s->proc.r.out[0].offset = sizeof(BEGINS) - 1;
+    session_changed(&f->s->proc);
+    CHECK_INT(watched.began, 1);
+    CHECK_INT(watched.ended, 0);
+    CHECK_STR(watched.id, "x-3");
+    CHECK_INT(watched.last.seq, 3);
+    CHECK(watched.last.began && !watched.last.ended && watched.last.session == f->s);
+    CHECK_INT(watched.last.from, sizeof(BEGINS) - 1);
+    CHECK(session_command(f->s, "x-3", &c));
+    CHECK(c.began && !c.ended);
+    CHECK_INT(c.from, sizeof(BEGINS) - 1);
+    f->s->proc.r.out[0].offset = all;
+    session_changed(&f->s->proc);
+    CHECK_INT(watched.began, 1);
+    CHECK_INT(watched.ended, 1);
+    CHECK(watched.last.ended && watched.last.began && !watched.last.shell_ended);
+    CHECK(watched.last.failed == NULL);
+    CHECK_INT(watched.last.exit, 7);
+    CHECK_INT(watched.last.signo, 0);
+    CHECK_INT(watched.last.from, sizeof(BEGINS) - 1);
+    CHECK_INT(watched.last.to, sizeof(BEGINS "some output") - 1);
+    CHECK_INT(r.state, OP_ENDED); /* its caller knows too */
+    CHECK(session_command(f->s, "x-3", &c));
+    CHECK(c.ended);
+    CHECK_INT(c.exit, 7);
+    CHECK_INT(c.to, sizeof(BEGINS "some output") - 1);
+    CHECK(!session_command(f->s, "x-4", &c));
+    CHECK(!session_command(f->s, "", &c));
+}
+
+TEST(the_end_of_a_command_that_a_worker_before_saw_begin_is_known_by_its_id)
+{
+    struct fixture *f = open_fixture(env), *next = open_fixture(env);
+    struct command_seen c;
+    struct op_result r;
+    buf_init(&kept, LIMIT_BLOB_MAX);
+    type_command(f, &r, STR(BEGINS "some output" MARK));
+    put(open_records(f), STR(RECORD));
+    session_save(f->s); /* then that worker dies */
+    dying = f;
+    keep_last_state();
+    session_watch(&next->en, &watch);
+    struct session *s = take_over(next, f);
+    CHECK_INT(watched.began, 1);
+    CHECK_INT(watched.ended, 1);
+    CHECK_STR(watched.id, "x-3");
+    CHECK(session_command(s, "x-3", &c));
+    CHECK(c.ended);
+    CHECK_INT(c.exit, 7);
+    CHECK_INT(c.from, sizeof(BEGINS) - 1);
+    buf_release(&kept);
+}
+
+TEST(a_command_that_was_signalled_says_by_which)
+{
+    struct fixture *f = open_fixture(env);
+    struct command_seen c;
+    had(f->s, "k", 1);
+    f->s->done[0].status = 137;
+    CHECK(session_command(f->s, "k", &c));
+    CHECK_INT(c.signo, 9);
+    CHECK_INT(c.exit, 137);
+}
+
+TEST(a_shell_that_exits_between_an_end_and_its_prompt_leaves_nobody_waiting)
+{
+    struct fixture *f = open_fixture(env);
+    struct op_result r;
+    type_command(f, &r, STR(BEGINS "some output" MARK));
+    put(open_records(f), STR(RECORD));
+    f->s->sh.pty = true;
+    f->s->cmd.fed = true; /* somebody typed to it, so its prompt is waited for */
+    session_changed(&f->s->proc);
+    CHECK(f->s->wait_prompt);
+    CHECK_INT(watched.ended, 0);
+    CHECK_INT(r.state, OP_NOTHING);
+    f->s->proc.r.flags |= KEEP_P_EXITED;
+    f->s->proc.r.out[0].eof = true;
+    session_shell_exit(f->s);
+    CHECK_INT(r.state, OP_ENDED);
+    CHECK_INT(r.exit, 7);
+    CHECK_INT(watched.ended, 1);
+    CHECK_INT(watched.last.exit, 7);
+}
+
+TEST(a_session_that_is_removed_ends_its_command)
+{
+    struct fixture *f = open_fixture(env);
+    struct op_result r;
+    type_command(f, &r, STR("prompt"));
+    session_free(f->s);
+    CHECK_INT(watched.began, 0);
+    CHECK_INT(watched.ended, 1);
+    CHECK_STR(watched.why, "session main was ended");
+    CHECK_INT(r.state, OP_FAILED);
+}
+
+TEST(whether_the_terminal_shows_what_is_typed)
+{
+    struct fixture *f = open_fixture(env);
+    struct termios t;
+    CHECK(!session_echoes(f->s)); /* it has none */
+    f->s->proc.in = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    f->s->sh.pty = true;
+    CHECK(f->s->proc.in >= 0);
+    CHECK_INT(tcgetattr(f->s->proc.in, &t), 0);
+    t.c_lflag |= ECHO;
+    CHECK_INT(tcsetattr(f->s->proc.in, TCSANOW, &t), 0);
+    CHECK(session_echoes(f->s));
+    t.c_lflag &= ~(tcflag_t)ECHO;
+    CHECK_INT(tcsetattr(f->s->proc.in, TCSANOW, &t), 0);
+    CHECK(!session_echoes(f->s));
 }
 
 T_MAIN

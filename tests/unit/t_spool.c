@@ -269,4 +269,81 @@ TEST(no_file_and_why)
     CHECK_INT(spool_make(t_dir(), "link", &e), -1);
 }
 
+/* ---- the ends of a range ---- */
+
+static void check_part(const struct buf *b, uint64_t from, size_t n)
+{
+    CHECK_INT(b->n, n);
+    for (size_t i = 0; i < n && i < b->n; i++)
+        if (b->p[i] != byte_at(from + i))
+            T_FAIL("byte %zu is not that of offset %llu", i,
+                   (unsigned long long)(from + i));
+}
+
+TEST(what_is_short_is_read_whole)
+{
+    struct ring r = ring_of(1000);
+    struct spool_excerpt x;
+    spool_excerpt(r.fd, &r.s, 100, 400, 100, 200, &x);
+    check_part(&x.head, 100, 300);
+    CHECK_INT(x.tail.n, 0);
+    CHECK_INT(x.left_out.to, 0);
+    CHECK_INT(x.ngone, 0);
+    spool_excerpt_release(&x);
+    spool_excerpt(r.fd, &r.s, 400, 400, 100, 200, &x);
+    CHECK_INT(x.head.n + x.tail.n + x.ngone, 0);
+    spool_excerpt_release(&x);
+}
+
+TEST(of_what_is_long_both_ends_are_read_and_no_more)
+{
+    struct ring r = ring_of(4000);
+    struct spool_excerpt x;
+    spool_excerpt(r.fd, &r.s, 100, 401, 100, 200, &x);
+    check_part(&x.head, 100, 100);
+    check_part(&x.tail, 201, 200);
+    CHECK_INT(x.left_out.from, 200);
+    CHECK_INT(x.left_out.to, 201);
+    CHECK_INT(x.ngone, 0);
+    spool_excerpt_release(&x);
+}
+
+TEST(what_an_excerpt_cannot_have_is_told)
+{
+    struct ring r = ring_of(3 * CAP);
+    struct spool_excerpt x;
+    spool_excerpt(r.fd, &r.s, 0, 3 * CAP, 100, 200, &x);
+    CHECK_INT(x.head.n, 0);
+    check_part(&x.tail, 3 * CAP - 200, 200);
+    CHECK_INT(x.ngone, 1);
+    CHECK_INT(x.gone[0].from, 0);
+    CHECK_INT(x.gone[0].to, 100);
+    CHECK_INT(x.left_out.from, 100);
+    CHECK_INT(x.left_out.to, 3 * CAP - 200);
+    spool_excerpt_release(&x);
+    /* A head of which the beginning is overwritten, and a tail with a gap in it. */
+    add_gap(&r, 3 * CAP - 50, 3 * CAP - 20);
+    spool_excerpt(r.fd, &r.s, 2 * CAP - 60, 3 * CAP - 10, 100, 200, &x);
+    check_part(&x.head, 2 * CAP, 40);
+    CHECK_INT(x.tail.n, 170);
+    CHECK_INT(x.ngone, 2);
+    CHECK_INT(x.gone[0].from, 2 * CAP - 60);
+    CHECK_INT(x.gone[0].to, 2 * CAP);
+    CHECK_INT(x.gone[1].from, 3 * CAP - 50);
+    CHECK_INT(x.gone[1].to, 3 * CAP - 20);
+    spool_excerpt_release(&x);
+}
+
+TEST(an_excerpt_of_what_was_never_written)
+{
+    struct ring r = ring_of(100);
+    struct spool_excerpt x;
+    spool_excerpt(r.fd, &r.s, 50, 150, 100, 200, &x);
+    check_part(&x.head, 50, 50);
+    CHECK_INT(x.ngone, 1);
+    CHECK_INT(x.gone[0].from, 100);
+    CHECK_INT(x.gone[0].to, 150);
+    spool_excerpt_release(&x);
+}
+
 T_MAIN
