@@ -71,6 +71,9 @@ ifneq ($(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all)),)
   CC_ID := $(shell $(CC) --version | head -n 1)
   include build/flags.mk
   include build/deps.mk
+  # Rewritten only when it changes, so that other flags rebuild everything.
+  $(shell mkdir -p $(O) && echo '$(CC_ID) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) $(LDFLAGS)' | \
+      build/if-changed.sh $(O)/flags)
 endif
 
 CORE := $(sort $(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
@@ -78,6 +81,7 @@ APPLETS := $(sort $(wildcard applets/*.c))
 UNIT := $(sort $(wildcard tests/unit/t_*.c))
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 objects = $(patsubst %.c,$(O)/obj/%.o,$1)
+PROGRAM := $(call objects,$(APPLETS)) $(O)/obj/build_info.o
 UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT))
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ))
 
@@ -91,7 +95,7 @@ $(O)/od: $(O)/od.debug
 	@echo "  STRIP  $@"
 	@$(if $(filter release,$(MODE)),$(STRIP) -s -o $@ $<,ln -f $< $@)
 
-$(O)/od.debug: $(call objects,$(APPLETS)) $(O)/libcore.a
+$(O)/od.debug: $(PROGRAM) $(O)/libcore.a
 	@echo "  LINK   $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
 
@@ -99,38 +103,46 @@ $(O)/libcore.a: $(call objects,$(CORE))
 	@rm -f $@
 	@$(AR) qcsD $@ $^
 
-# Generated headers are made before the first object; which objects use them is in the .d files,
-# so that a new commit compiles only the four files that show its name.
-$(O)/obj/%.o: %.c $(O)/flags | $(O)/gen/build_info.h $(O)/gen/licences.h $(DEPS_READY)
+# Scripts and long texts, each an array of its own: that of core/shell/sh/session.sh is
+# session_sh, in "shell/sh/session.sh.h" (build/embed.sh).
+GZIPPED := $(wildcard core/kernel/host/python/*.py)
+TEXTS := $(filter-out $(GZIPPED),$(sort $(wildcard $(foreach x,js sh bash html py txt,\
+    core/*/*.$x core/*/*/*.$x core/*/*/*/*.$x applets/*.$x))))
+EMBEDDED := $(patsubst core/%,$(O)/gen/%.h,$(TEXTS:applets/%=core/%)) \
+    $(GZIPPED:core/%=$(O)/gen/%.gz.h)
+
+define embed
+	@mkdir -p $(@D)
+	@build/embed.sh $1 | build/if-changed.sh $@ && touch $@
+endef
+$(O)/gen/%.gz.h: core/% build/embed.sh
+	$(call embed,$< gz)
+$(O)/gen/%.h: core/% build/embed.sh
+	$(call embed,$<)
+$(O)/gen/%.h: applets/% build/embed.sh
+	$(call embed,$<)
+
+# Generated headers are made before the first object; which objects use them is in the .d files.
+$(O)/obj/%.o: %.c $(O)/flags | $(EMBEDDED) $(O)/gen/licences.h $(DEPS_READY)
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
 	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Files that are part of the program: compressed, or as they are (.incbin).
-KERNEL_PYTHON := core/kernel/host/python
-$(O)/obj/core/kernel/host/embedded.o: $(O)/gen/kernel_python.h
-$(O)/gen/kernel_python.h: $(wildcard $(KERNEL_PYTHON)/*.py) build/embed.sh
+# What `od --version -v` says: the only object that a new commit compiles.
+$(O)/obj/build_info.o: $(O)/gen/build_info.c applets/version.h $(O)/flags
 	@mkdir -p $(@D)
-	@build/embed.sh kernel_boot=$(KERNEL_PYTHON)/boot.py \
-	    kernel_core=$(KERNEL_PYTHON)/core.py \
-	    kernel_extra=$(KERNEL_PYTHON)/extra.py | build/if-changed.sh $@ && touch $@
-$(O)/obj/core/skill/python.o: core/skill/python/agentskills.py
+	@echo "  CC     $<"
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# Rewritten only when it changes, so that other flags rebuild everything.
-$(O)/flags: FORCE
-	@mkdir -p $(@D)
-	@echo '$(CC_ID) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) $(LDFLAGS)' | \
-	    build/if-changed.sh $@
-
-$(O)/gen/build_info.h: FORCE | $(DEPS_READY)
+$(O)/gen/build_info.c: FORCE | $(DEPS_READY)
 	@mkdir -p $(@D)
 	@build/build-info.sh '$(VERSION)' '$(TARGET)' '$(MODE)' '$(CC_ID)' \
 	    '$(FLAGS_SHOWN)' $(foreach d,$(LIBC) $(DEPS),$d=$($d)) | build/if-changed.sh $@
 
 # The licences of all that is linked, compressed, for `od --licenses`.
-$(O)/gen/licences.h: FORCE | $(DEPS_READY)
+$(O)/gen/licences.h: build/licences.sh $(O)/flags | $(DEPS_READY)
 	@mkdir -p $(@D)
-	@build/licences.sh $(foreach d,$(LIBC) $(DEPS),$d=$($d)) | build/if-changed.sh $@
+	@build/licences.sh $(foreach d,$(LIBC) $(DEPS),$d=$($d)) | build/if-changed.sh $@ && touch $@
 
 # Test programs are built in every mode; dev has the sanitizers. Without
 # libFuzzer, which only MODE=fuzz has, a target gets a main that runs the corpus.
@@ -167,7 +179,7 @@ $(O)/lib/fault: tests/lib/fault.c tests/lib/fault.h
 	@$(CC) -std=c11 -O2 -Wall -Wextra -o $@ $<
 
 FAULT_WRAP := $(foreach f,malloc calloc realloc,-Wl,--wrap=$f)
-$(O)/lib/od-fault: $(call objects,tests/lib/fault_alloc.c $(APPLETS)) $(O)/libcore.a
+$(O)/lib/od-fault: $(call objects,tests/lib/fault_alloc.c) $(PROGRAM) $(O)/libcore.a
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $(FAULT_WRAP) -o $@ $^ $(DEPS_LIBS)
@@ -201,7 +213,7 @@ check: all check-layers
 	@build/check-style.sh
 	@build/check-repro.sh
 
-check-layers: $(O)/gen/build_info.h $(O)/gen/licences.h $(O)/gen/kernel_python.h
+check-layers: $(EMBEDDED) $(O)/gen/licences.h
 	@CC='$(CC)' CFLAGS='$(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -Werror' build/check-layers.sh
 
 bench: all
@@ -250,7 +262,7 @@ dist-one: all
 # What the file is made of, part by part.
 size: all
 	@$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-Map=$(O)/od.map -o $(O)/od.sized \
-	    $(call objects,$(APPLETS)) $(O)/libcore.a $(DEPS_LIBS)
+	    $(PROGRAM) $(O)/libcore.a $(DEPS_LIBS)
 	@build/size.sh $(O)
 
 clean:

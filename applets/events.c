@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "events.txt.h"
 #include "ipc/client.h"
 
 #include <errno.h>
@@ -255,26 +256,6 @@ static int events_main(int argc, char **argv)
 const struct applet applet_events = {
     .name = "events",
     .brief = "what was asked of a server, and what came of it",
-    .usage =
-        "usage: od events [--since N] [--follow] [--json] [--server WHERE]\n"
-        "\n"
-        "Prints the events of the server that runs: each action that it was asked for, "
-        "by\n"
-        "whatever way, and each observation. A line is the event's number, its time, "
-        "its\n"
-        "session, and what it is; an observation begins with the number of its action.\n"
-        "\n"
-        "Options:\n"
-        "  --since N      only events behind number N; 0, all that are kept, by default\n"
-        "  --follow       go on with those that come, over restarts of the server's "
-        "worker\n"
-        "  --json         as they are in the log: one JSON object a line\n"
-        "  --server WHERE of which server, a name or a path (OD_SERVER; od help exec)\n"
-        "  --socket PATH  the same (OD_SOCKET)\n"
-        "  -h, --help     this text\n"
-        "\n"
-        "The log itself is in the folder events of the server's state, which od serve "
-        "names\n"
-        "when it begins, in files that can be searched: one JSON object a line.\n",
+    .usage = events_txt,
     .main = events_main,
 };

@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/xalloc.h"
 #include "exec.h"
+#include "exec.txt.h"
 #include "ipc/answer.h"
 #include "ipc/attach.h"
 #include "ipc/call.h"
@@ -507,6 +508,6 @@ static int exec_main(int argc, char **argv)
 const struct applet applet_exec = {
     .name = "exec",
     .brief = "run a command in a shell that stays",
-    .usage = exec_usage,
+    .usage = exec_txt,
     .main = exec_main,
 };

@@ -55,7 +55,6 @@ int exec_fail(const struct options *o, const struct err *e);
 int exec_report(const struct options *o, const struct json *r);
 
 /* exec_options.c */
-extern const char exec_usage[];
 /*
  * Reads OD_EXEC_FLAGS and the command line, which wins. Returns -1 and sets *e if an
  * option is wrong or two do not go together. The caller frees o after either.

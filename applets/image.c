@@ -8,12 +8,13 @@
  */
 #include "applet.h"
 #include "base/called.h"
-#include "build_info.h"
+#include "image.txt.h"
 #include "image/image.h"
 #include "io/job.h"
 #include "os/null.h"
 #include "os/self.h"
 #include "os/sig.h"
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -353,7 +354,7 @@ static int image_main(int argc, char **argv)
     struct err e = ERR_INIT;
     m = (struct image){.spec = {.binaries = m.binaries,
                                 .dest = "/usr/local/bin/od",
-                                .version = OD_VERSION,
+                                .version = build_info.version,
                                 .token = m.token}};
     snprintf(m.token, sizeof(m.token), "od%ld", (long)getpid());
     m.verb = VERBS;
@@ -395,46 +396,6 @@ static int image_main(int argc, char **argv)
 const struct applet applet_image = {
     .name = "image",
     .brief = "put od into container images, without an engine",
-    .usage =
-        "Usage: od image add IN OUT [OPTION...]\n"
-        "       od image make OUT [OPTION...] [-- COMMAND...]\n"
-        "       od image show IN\n"
-        "\n"
-        "add takes an image as docker save and podman save write it, or an OCI layout,\n"
-        "as an archive (- is standard input) or a folder. OUT becomes the same with od "
-        "in\n"
-        "it, for every architecture that is in there: one layer more, and a command "
-        "line\n"
-        "that starts od serve, which starts the image's own command. User, working\n"
-        "directory and environment stay. OUT is there when it is whole, or not at all.\n"
-        "What it did is in the image's labels: od.version, od.path, od.sha256.\n"
-        "\n"
-        "make gives an image of od alone, whose command is serve; with --from one of a\n"
-        "root file system too (a tar archive, plain or gzip), whose command follows --.\n"
-        "Engines load OUT as an archive of docker save or as an OCI layout; it is both.\n"
-        "\n"
-        "show says what an image is, and which od it has.\n"
-        "\n"
-        "Options:\n"
-        "  --binary [ARCH=]FILE  another od: for images of another processor, such as\n"
-        "                        arm64=FILE; several are possible\n"
-        "  --skip-missing        leave images as they are for which there is no od\n"
-        "  --dest PATH           where od is in the image: /usr/local/bin/od\n"
-        "  --entrypoint od|keep  keep: the image starts as it did, and od is only there\n"
-        "  --tag NAME            the name that OUT has for engines; else that of IN\n"
-        "  --verify              compare the digests of layers, too: reads all of them\n"
-        "  --look, --no-look     unpack compressed layers to see whether links or another\n"
-        "                        program are at PATH: all of them, which takes a second\n"
-        "                        for 100 MB; or none. Else those of the first 32 MiB, and\n"
-        "                        it is said when others are taken to have plain folders\n"
-        "  --force               replace the file OUT, and another program at PATH\n"
-        "  --from FILE           make: the root file system\n"
-        "  --folder              make: an OCI layout in the folder OUT\n"
-        "  -h, --help            this text\n"
-        "\n"
-        "Examples:\n"
-        "  podman save debian | od image add - debian_od.tar --tag debian_od\n"
-        "  podman load -i debian_od.tar\n"
-        "  podman run -e OD_LISTEN=0.0.0.0:8000 -e OD_API_KEY=... debian_od\n",
+    .usage = image_txt,
     .main = image_main,
 };

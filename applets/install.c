@@ -5,8 +5,9 @@
  */
 #include "applet.h"
 #include "base/called.h"
-#include "build_info.h"
+#include "install.txt.h"
 #include "os/self.h"
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +97,7 @@ static int put(int dir, const char *path)
         errno = why;
         return fail("write", path, "od");
     }
-    printf("%s/od: od " OD_VERSION ", %lld bytes\n", path, (long long)st.st_size);
+    printf("%s/od: od %s, %lld bytes\n", path, build_info.version, (long long)st.st_size);
     return 0;
 }
 
@@ -155,20 +156,6 @@ static int install_main(int argc, char **argv)
 const struct applet applet_install = {
     .name = "install",
     .brief = "copy od into a folder, such as a volume of a container",
-    .usage = "Usage: od install DIR [--links] [--force]\n"
-             "\n"
-             "Copies this program to DIR/od, in one step and for everybody to run. DIR "
-             "is made\n"
-             "if it is not there. An od of another version is replaced; another program "
-             "stays.\n"
-             "Needs no shell and no privileges: an image of od alone can do it (od image "
-             "make)\n"
-             "before a container starts that has DIR as a volume.\n"
-             "\n"
-             "Options:\n"
-             "  --links  links DIR/od-APPLET beside it, too\n"
-             "  --force  replace another program\n"
-             "  -h, --help\n"
-             "           this text\n",
+    .usage = install_txt,
     .main = install_main,
 };

@@ -10,6 +10,7 @@
 #include "base/called.h"
 #include "base/xalloc.h"
 #include "ipc/answer.h"
+#include "jupyter-bridge.txt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,54 +23,6 @@
 #include <unistd.h>
 
 enum { SMALL_MS = 30000 };
-
-static const char usage[] =
-    "Usage: od jupyter-bridge [OPTION]... [FILE]\n"
-    "       od jupyter-bridge [OPTION]... -c CODE\n"
-    "       od jupyter-bridge [OPTION]... NOTEBOOK.ipynb\n"
-    "       od jupyter-bridge --complete | --inspect [OPTION]... [-c CODE | FILE]\n"
-    "       od jupyter-bridge --list | --history | --interrupt | --restart | --close\n"
-    "       execute_cli < CODE\n"
-    "\n"
-    "Runs a cell in a Jupyter kernel that stays: what one call defines is there for\n"
-    "the next. The cell comes from -c, FILE or standard input. The kernel is one of\n"
-    "the image's own (ipykernel, R, any other that has a kernelspec); where there is\n"
-    "python3 and no ipykernel, one that is part of od. A notebook is run from its\n"
-    "first cell to its last, and written back with what the cells gave.\n"
-    "\n"
-    "  -c, --code CODE       the cell\n"
-    "  -k, --kernel NAME     a kernelspec's name or a language (python3)\n"
-    "  -s, --name NAME       which running kernel; made when it is new (python, or\n"
-    "                        what -k says)\n"
-    "      --embedded        od's own kernel, also where ipykernel is\n"
-    "      --jupyter         never od's own kernel\n"
-    "  -t, --timeout SEC     interrupt the cell after SEC seconds\n"
-    "      --images DIR      write pictures there, and print their names\n"
-    "  -o, --output FILE     of a notebook: write it here instead\n"
-    "      --keep-going      of a notebook: on after a cell that fails\n"
-    "      --json            the cell's result as a JSON object\n"
-    "      --cwd DIR         directory of a kernel that this call makes (this one)\n"
-    "      --user NAME       whose it is\n"
-    "      --env NAME=VALUE  a variable of it\n"
-    "      --complete        names that the cell could go on with, a line each\n"
-    "      --inspect         what the name at the end of the cell is\n"
-    "      --at N            at its character N instead\n"
-    "      --history         the kernel's cells so far\n"
-    "      --list            running kernels, and those that could be started\n"
-    "      --interrupt       interrupt the running cell\n"
-    "      --restart         start the kernel anew: names are gone\n"
-    "      --close           end it\n"
-    "  -v, --verbose         which kernel it is, and how long it took to start\n"
-    "      --server WHERE    which server, a name or a path (OD_SERVER; od help exec)\n"
-    "      --socket PATH     the same (OD_SOCKET)\n"
-    "  -h, --help            this text\n"
-    "\n"
-    "Text of the cell goes to standard output, error output and tracebacks to\n"
-    "standard error (execute_cli: all to standard output). input() asks on the\n"
-    "terminal. C-c interrupts the cell.\n"
-    "\n"
-    "Exit status: 0; 1 the cell failed; 124 its time was over; 125 there is no\n"
-    "kernel or server; 130 interrupted.\n";
 
 static int read_all(int fd, struct buf *out)
 {
@@ -367,6 +320,6 @@ const struct applet applet_jupyter_bridge = {
     .name = "jupyter-bridge",
     .also = "execute_cli",
     .brief = "run cells in a Jupyter kernel that stays",
-    .usage = usage,
+    .usage = jupyter_bridge_txt,
     .main = bridge_main,
 };

@@ -17,9 +17,9 @@
 #include "archive/zip_text.h"
 #include "base/called.h"
 #include "base/limits.h"
-#include "build_info.h"
 #include "licences.h"
 #include "os/self.h"
+#include "version.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -106,14 +106,12 @@ static int list(void)
 
 static int version(bool verbose)
 {
-    printf("od " OD_VERSION "%s%s\n", *OD_COMMIT ? " " : "", OD_COMMIT);
+    const struct build_info *b = &build_info;
+    printf("od %s%s%s\n", b->version, *b->commit ? " " : "", b->commit);
     if (!verbose)
         return printed();
-    printf("target: " OD_TARGET ", " OD_MODE "\n"
-           "compiler: " OD_COMPILER "\n"
-           "flags: " OD_FLAGS "\n"
-           "libraries: " OD_LIBRARIES "\n"
-           "applets:");
+    printf("target: %s, %s\ncompiler: %s\nflags: %s\nlibraries: %s\napplets:", b->target,
+           b->mode, b->compiler, b->flags, b->libraries);
     for (int i = 0; i < APPLETS; i++)
         if (!applets[i]->hidden)
             printf(" %s", applets[i]->name);
@@ -538,9 +536,9 @@ static int run(const struct applet *a, int argc, char **argv, enum called_by by,
  */
 static int introduce(void)
 {
-    printf("od " OD_VERSION ", a computer for an AI agent in one file: see %shelp; octal "
-           "dumps are od(1)'s, %s- reads this terminal\n",
-           called_start(), called_start());
+    printf("od %s, a computer for an AI agent in one file: see %shelp; octal dumps are "
+           "od(1)'s, %s- reads this terminal\n",
+           build_info.version, called_start(), called_start());
     return printed();
 }
 

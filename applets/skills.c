@@ -14,6 +14,7 @@
 #include "os/file.h"
 #include "skill/python.h"
 #include "skill/skill.h"
+#include "skills.txt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,41 +28,6 @@
 #include <unistd.h>
 
 enum { FAILED = 1, MISUSED = 2, ARGUMENT_MAX = 40 << 20, SCHEMA_MAX = 1 << 20 };
-
-static const char usage[] =
-    "Usage: od skills\n"
-    "       od skills [OPTION]... NAME [ARGUMENT]... [--ARGUMENT=VALUE]...\n"
-    "       od skills --schema | --python | --install-python [DIR]\n"
-    "       NAME [ARGUMENT]...\n"
-    "\n"
-    "What an agent does to files, in the words that OpenHands' agentskills have: "
-    "windows\n"
-    "onto a file, searches, edits, documents as text. Without arguments: the functions,\n"
-    "a line each. Arguments come in their order, or by name. Long text may be - , which\n"
-    "is standard input, or @FILE; @@ begins a text with a single @.\n"
-    "\n"
-    "A session has one file open, for the shell, for Python and for clients: with a\n"
-    "server it is the server's, else a small file in the state directory remembers it.\n"
-    "Started as NAME (a link to od), except as glob and grep, which are other programs.\n"
-    "\n"
-    "      --args FILE       all arguments, as a JSON object; - is standard input\n"
-    "      --json            the result as JSON: {\"text\", \"failed\"}\n"
-    "  -s, --session NAME    whose window (OD_SESSION, else main); -s before the function\n"
-    "      --local           never ask a server\n"
-    "      --server WHERE    which server, a name or a path (OD_SERVER; od help exec)\n"
-    "      --socket PATH     the same (OD_SOCKET)\n"
-    "      --schema          all functions, for models that call tools, as JSON\n"
-    "      --python          print the Python module: from agentskills import *\n"
-    "      --install-python  put it where python3 finds it, or into DIR\n"
-    "  -h, --help            this text\n"
-    "\n"
-    "With ENABLE_AUTO_LINT=true in the environment, edits of lines that bring a syntax\n"
-    "error into a file are refused, if the image has python3, node, bash, gofmt, ruby "
-    "or\n"
-    "php to find it; JSON needs none.\n"
-    "\n"
-    "Exit status: 0; 1 the function failed, and its text says why; 2 wrong arguments;\n"
-    "125 the server was lost.\n";
 
 struct options {
     const char *server, *socket, *session, *args_file, *dir;
@@ -613,7 +579,7 @@ const struct applet applet_skills = {
              "file_editor parse_pdf parse_docx parse_latex parse_pptx parse_html "
              "parse_ipynb parse_audio parse_image parse_video",
     .brief = "files for agents: windows, searches, edits, documents",
-    .usage = usage,
+    .usage = skills_txt,
     .more_usage = more_usage,
     .main = skills_main,
 };

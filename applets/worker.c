@@ -9,11 +9,11 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "build_info.h"
 #include "engine/engine.h"
 #include "front/fronts.h"
 #include "net/addr.h"
 #include "net/sockpath.h"
+#include "version.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -84,7 +84,7 @@ static void hand_over(struct worker *w)
 
 static void put_about(struct worker *w, const struct json *o)
 {
-    json_put_z(w->about, "version", OD_VERSION);
+    json_put_z(w->about, "version", build_info.version);
     json_put_str(w->about, "socket", json_str(o, "socket", ""));
     json_put_str(w->about, "name", json_str(o, "name", ""));
 }
@@ -136,7 +136,7 @@ static void on_state(void *arg, struct str key, struct str value)
         log_init("worker", 2, (enum log_level)json_int(o, "log_level", LOG_INFO),
                  json_bool(o, "log_json", false));
         engine_configure(&w->engine, o);
-        json_put_z(o, "version", OD_VERSION); /* not that of the first worker */
+        json_put_z(o, "version", build_info.version); /* not that of the first worker */
         w->fronts = fronts_open(&w->engine, o, w->about);
         struct str path = json_str(o, "socket", "");
         if (path.n < sizeof(w->socket))

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# build-info.sh VERSION TARGET MODE COMPILER FLAGS NAME=FOLDER...: a header of
-# what `od --version -v` says. It holds no time and no path of this machine,
+# build-info.sh VERSION TARGET MODE COMPILER FLAGS NAME=FOLDER...: the source of
+# applets/version.h, what `od --version -v` says. It holds no time and no path of this machine,
 # and a commit only if the tree is exactly that commit: two builds of the same
 # tree are identical.
 set -eu
@@ -23,11 +23,15 @@ done
 
 cat <<END
 /* Made by build/build-info.sh. */
-#define OD_VERSION "$version"
-#define OD_COMMIT "$commit"
-#define OD_TARGET "$target"
-#define OD_MODE "$mode"
-#define OD_COMPILER "$compiler"
-#define OD_FLAGS "$flags"
-#define OD_LIBRARIES "$libraries"
+#include "version.h"
+
+const struct build_info build_info = {
+    .version = "$version",
+    .commit = "$commit",
+    .target = "$target",
+    .mode = "$mode",
+    .compiler = "$compiler",
+    .flags = "$flags",
+    .libraries = "$libraries",
+};
 END

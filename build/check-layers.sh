@@ -22,7 +22,7 @@ awk '
         only["pcre2.h"] = "^core/text/pattern\\.c$"
         only["zlib.h"] = "^core/(archive/zip[a-z_]*|eventlog/line|net/authorities)\\.c$"
         tls = "^core/(base/hash|net/(tls[a-z_]*|trust))\\.[ch]$"
-        made["build_info.h"] = made["licences.h"] = made["kernel_python.h"] = 1
+        made["licences.h"] = 1
     }
     FILENAME == "build/rooms" {
         sub(/#.*/, "")
@@ -59,6 +59,12 @@ awk '
         if (!quoted || base(wanted) in only)
             next
         room = dir(wanted)
+        # A text that build/embed.sh makes a header of is for the room whose folder it is in.
+        if (wanted ~ /\.(js|sh|bash|html|css|txt|py)(\.gz)?\.h$/) {
+            if (own == "applets" ? room != "" : index(room "/", own "/") != 1)
+                bad("\"" wanted "\" is for " room " alone")
+            next
+        }
         used[own, room] = 1
         if (room == own || (room == "" && (own == "applets" || wanted in made)))
             next

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The module lies in this file as it is; only our own path is put in. */
+/* The Python module: python/agentskills.py, with the path of this program put in. */
 #include "skill/python.h"
 
 #include "base/limits.h"
@@ -7,6 +7,7 @@
 #include "file/files.h"
 #include "os/file.h"
 #include "os/self.h"
+#include "skill/python/agentskills.py.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,14 +15,6 @@
 #include <sys/stat.h>
 
 enum { MODULE_MAX = 256 << 10 };
-
-/* name and name##_end enclose the bytes of a file of this tree. */
-#define EMBED(name, file) \
-    __asm__(".pushsection .rodata\n" #name ":\n.incbin \"" file "\"\n" #name \
-            "_end:\n.byte 0\n.popsection\n"); \
-    extern const char name[], name##_end[]
-
-EMBED(skill_module, "core/skill/python/agentskills.py");
 
 static int put_path(struct buf *out)
 {
@@ -36,7 +29,7 @@ static int put_path(struct buf *out)
 
 int skill_python(struct buf *out)
 {
-    struct str all = str_n(skill_module, (size_t)(skill_module_end - skill_module));
+    struct str all = str_n(agentskills_py, sizeof(agentskills_py) - 1);
     long at = str_find(all, STR("@OD@"));
     size_t before = out->n, from = (size_t)at;
     if (buf_adds(out, str_sub(all, 0, from)) < 0 || put_path(out) < 0 ||

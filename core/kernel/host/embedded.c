@@ -11,7 +11,9 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "kernel_python.h" /* kernel_boot_gz and others, made of our files */
+#include "kernel/host/python/boot.py.gz.h"
+#include "kernel/host/python/core.py.gz.h"
+#include "kernel/host/python/extra.py.gz.h"
 #include "archive/zip_text.h"
 
 #include <stdio.h>
@@ -30,7 +32,7 @@ char **host_embedded_argv(const struct host *h)
 {
     struct buf boot = BUF_INIT(TEXTS_MAX);
     char **v = xcalloc(4, sizeof(*v));
-    add_text(&boot, kernel_boot_gz, sizeof(kernel_boot_gz));
+    add_text(&boot, boot_py_gz, sizeof(boot_py_gz));
     v[0] = xstrdup(h->spec->interpreter);
     v[1] = xstrdup("-c");
     v[2] = xstrdup(buf_z(&boot));
@@ -103,8 +105,8 @@ static void add_known(struct buf *out)
     struct hash hash;
     uint8_t sum[HASH_SHA256_SIZE];
     hash_begin_sha256(&hash);
-    hash_add(&hash, str_n(kernel_core_gz, sizeof(kernel_core_gz)));
-    hash_add(&hash, str_n(kernel_extra_gz, sizeof(kernel_extra_gz)));
+    hash_add(&hash, str_n(core_py_gz, sizeof(core_py_gz)));
+    hash_add(&hash, str_n(extra_py_gz, sizeof(extra_py_gz)));
     hash_end(&hash, sum);
     enc_hex(out, str_n(sum, sizeof(sum)));
 }
@@ -121,9 +123,9 @@ void host_embedded_start(struct host *h, int fd)
     h->linked = true;
     h->overlong = false;
     h->searched = 0;
-    add_text(&texts, kernel_core_gz, sizeof(kernel_core_gz));
+    add_text(&texts, core_py_gz, sizeof(core_py_gz));
     size_t core = texts.n;
-    add_text(&texts, kernel_extra_gz, sizeof(kernel_extra_gz));
+    add_text(&texts, extra_py_gz, sizeof(extra_py_gz));
     size_t both = texts.n;
     add_known(&texts);
     buf_addf(&texts, " %.*s", STR_ARG(h->keep));

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What this build is, from build/build-info.sh, which writes the definition: in an object
+ * of its own, so that a new commit compiles nothing else.
+ */
+#ifndef OD_VERSION_H
+#define OD_VERSION_H
+
+struct build_info {
+    const char *version;
+    const char *commit; /* "" unless the tree was exactly that commit */
+    const char *target, *mode, *compiler, *flags;
+    const char *libraries; /* names and versions, joined by ", " */
+};
+extern const struct build_info build_info;
+
+#endif
