@@ -14,6 +14,7 @@
 #include "os/file.h"
 #include "skill/python.h"
 #include "skill/skill.h"
+#include "skills-install.py.h"
 #include "skills.txt.h"
 
 #include <errno.h>
@@ -308,42 +309,12 @@ static int module_into(const char *dir, struct str text)
     return printed();
 }
 
-/*
- * Python itself knows best where it looks: of the folders that it names, the first
- * that can be written and where another Python then finds the module.
- */
-static const char installer[] =
-    "import os, site, subprocess, sys, sysconfig\n"
-    "text = sys.stdin.buffer.read()\n"
-    "dirs = [sysconfig.get_paths()['purelib']]\n"
-    "dirs += getattr(site, 'getsitepackages', list)() + [site.getusersitepackages()]\n"
-    "why = 'no folder of packages'\n"
-    "for d in dirs:\n"
-    "    path = os.path.join(d, 'agentskills.py')\n"
-    "    try:\n"
-    "        os.makedirs(d, exist_ok=True)\n"
-    "        with open(path + '.od', 'wb') as f:\n"
-    "            f.write(text)\n"
-    "        os.chmod(path + '.od', 0o644)\n"
-    "        os.replace(path + '.od', path)\n"
-    "    except OSError as e:\n"
-    "        why = e\n"
-    "        continue\n"
-    "    found = subprocess.run([sys.executable, '-c', 'import agentskills as a; "
-    "print(a.__file__)'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd='/')\n"
-    "    if os.path.realpath(found.stdout.decode().strip()) == os.path.realpath(path):\n"
-    "        print(path)\n"
-    "        sys.exit()\n"
-    "    os.unlink(path)\n"
-    "sys.exit('%s: cannot install agentskills for %s: %s; name a folder of "
-    "PYTHONPATH' % (sys.argv[1], sys.executable, why))\n";
-
 /* This process becomes Python, whose standard input is the module. */
 static int install_by_python(struct str text)
 {
     int fds[2];
     char name[] = "python3", option[] = "-c";
-    char *argv[] = {name, option, (char *)installer, (char *)called_name(), NULL};
+    char *argv[] = {name, option, (char *)skills_install_py, (char *)called_name(), NULL};
     if (pipe(fds) < 0 || fcntl(fds[1], F_SETPIPE_SZ, (int)text.n + 4096) < 0 ||
         write(fds[1], text.p, text.n) != (ssize_t)text.n || dup2(fds[0], 0) < 0)
         return say(FAILED, "cannot hand the module to python3");

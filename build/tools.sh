@@ -64,6 +64,8 @@ test?  chromium-headless-shell chromium-headless-shell chromium-headless chromiu
 test?  npm                    npm           npm            npm         npm        npm
 test?  @playwright-core       npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1
 test?  @openapi-schema-validator npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0
+test?  eslint                 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5
+test?  shellcheck             shellcheck    ShellCheck     shellcheck  shellcheck ShellCheck
 test?  buildah                buildah       buildah        buildah     buildah    buildah
 kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel python-ipykernel python3-ipykernel
 kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib

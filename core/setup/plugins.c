@@ -22,6 +22,8 @@
 #include "engine/engine.h"
 #include "engine/part.h"
 #include "setup/cachedir.h"
+#include "setup/sh/plugin_run.sh.h"
+#include "setup/sh/plugin_shell.sh.h"
 #include "shell/process.h"
 #include "shell/shell.h"
 
@@ -366,16 +368,6 @@ static void take_exports(struct plugins *p)
 
 /* ---- the processes ---- */
 
-/* $1: where exports go, $2: KiB of memory, 0 is no limit. */
-static char by_shell[] =
-    "exec 2>&1\n"
-    "trap 'set -- \"$?\"; export -p >\"$OD_PLUGIN_EXPORTS\"; exit \"$1\"' EXIT\n"
-    "if [ \"$1\" != 0 ]; then ulimit -v \"$1\" || exit; fi\n"
-    ". ./setup.sh\n";
-static char by_itself[] = "exec 2>&1\n"
-                          "if [ \"$1\" != 0 ]; then ulimit -v \"$1\" || exit; fi\n"
-                          "exec ./setup.sh\n";
-
 static void step_name(const struct plugins *p, char out[40])
 {
     const struct plugin *g = &p->of[p->at];
@@ -409,8 +401,8 @@ static struct process *start_step(struct plugins *p, struct err *e)
              (long long)json_int(g->spec, "memory_mb", 0) * 1024);
     char *program = g->shell[0] && g->state == INSTALLING ? (char *)(uintptr_t)g->shell
                                                           : sh;
-    char *text = code ? code : g->shell[0] ? by_shell : by_itself;
-    char *argv[] = {program, c, text, sh, code ? NULL : memory, NULL};
+    const char *text = code ? code : g->shell[0] ? plugin_shell_sh : plugin_run_sh;
+    char *argv[] = {program, c, (char *)(uintptr_t)text, sh, code ? NULL : memory, NULL};
     add_variable(&env, "OD_PLUGIN", str_of(g->name));
     /* Whom a setup asks for a session does not wait for that setup. */
     add_variable(&env, "OD_OP", str_of(PLUGIN_CALLER));

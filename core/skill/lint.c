@@ -5,6 +5,7 @@
  * 0, and is done within seconds. One that is not there minds nothing.
  */
 #include "skill/own.h"
+#include "skill/python/check.py.h"
 
 #include <string.h>
 #include <strings.h>
@@ -15,20 +16,12 @@ enum { LINT_MS = 10000, LINT_CPU_S = 10, LINT_TEXT_MAX = 64 << 10 };
 
 enum { WORDS_MAX = 7 };
 
-static const char python[] =
-    "import sys\n"
-    "try:\n"
-    "    compile(sys.stdin.buffer.read(), sys.argv[1], 'exec')\n"
-    "except (SyntaxError, ValueError) as e:\n"
-    "    sys.exit('%s:%s:%s: E999 %s: %s' % (sys.argv[1], getattr(e, 'lineno', 1),\n"
-    "        getattr(e, 'offset', 1), type(e).__name__, getattr(e, 'msg', e)))";
-
 static const struct checker {
     const char *ending;
     const char *called; /* what it calls its input, at the beginning of a line */
     const char *words[WORDS_MAX];
 } checkers[] = {
-    {".py", NULL, {"python3", "-I", "-c", python}}, /* and the file's name */
+    {".py", NULL, {"python3", "-I", "-c", check_py}}, /* and the file's name */
     {".js", "[stdin]", {"node", "--check", "-"}},
     {".cjs", "[stdin]", {"node", "--check", "-"}},
     {".mjs", "[stdin]", {"node", "--input-type=module", "--check", "-"}},

@@ -5,6 +5,14 @@
  * agents know (1.4).
  */
 #include "base/clock.h"
+#include "browser/host/js/choose.js.h"
+#include "browser/host/js/clear_files.js.h"
+#include "browser/host/js/fill.js.h"
+#include "browser/host/js/focus.js.h"
+#include "browser/host/js/is_checked.js.h"
+#include "browser/host/js/prepare_fill.js.h"
+#include "browser/host/js/ready.js.h"
+#include "browser/host/js/scrolled.js.h"
 #include "browser/host/own.h"
 
 #include <errno.h>
@@ -15,6 +23,7 @@
 
 enum { REASON_MS = 200 };
 
+/* What js/ready.js is asked to wait for. */
 enum need {
     VISIBLE = 1,
     STABLE = 2,
@@ -30,85 +39,6 @@ struct hand {
     char session[BROWSER_ID], object[256];
     int64_t node;
 };
-
-/*
- * "" when it is ready, "late" if that took more than one look, "!…" an error at once,
- * else what it waits for. Two frames with the same box are stable; where no frame is
- * drawn, 100 ms stand for one.
- */
-static const char ready[] =
-    "async function([need],[ms]){const e=this,end=performance.now()+ms;"
-    "const frame=()=>new Promise(r=>{requestAnimationFrame(r);setTimeout(r,100)});"
-    "const box=()=>{const r=e.getBoundingClientRect();"
-    "return [r.x,r.y,r.width,r.height].join()};"
-    "const tag=n=>{let s='<'+n.tagName.toLowerCase();for(const a of n.attributes)"
-    "s+=' '+a.name+'=\"'+a.value.slice(0,60)+'\"';"
-    "return "
-    "s+'>'+(n.textContent||'').trim().slice(0,50)+'</'+n.tagName.toLowerCase()+'>'};"
-    "const look=async()=>{if(!e.isConnected)return 'element was detached from the DOM, "
-    "retrying';"
-    "if(need&1){const r=e.getBoundingClientRect();if(!(r.width>0&&r.height>0)||"
-    "getComputedStyle(e).visibility!=='visible')return 'element is not visible'}"
-    "if(need&8&&(e.matches(':disabled')||e.closest('[aria-disabled=\"true\"]')))"
-    "return 'element is not enabled';"
-    "if(need&16){const n=e.tagName;if(!['INPUT','TEXTAREA','SELECT'].includes(n)&&"
-    "!e.isContentEditable)return '!Error: Element is not an <input>, <textarea>, "
-    "<select> "
-    "or [contenteditable] and does not have a role allowing [aria-readonly]';"
-    "if(e.readOnly)return 'element is not editable'}"
-    "if(need&34)e.scrollIntoViewIfNeeded(true);"
-    "if(need&2){const a=box();await frame();"
-    "if(a!==box())return 'element is not stable'}"
-    "if(need&4){const r=[...e.getClientRects()].find(r=>r.width*r.height>1)||"
-    "e.getBoundingClientRect();const w=e.ownerDocument.defaultView;"
-    "const x=(Math.max(r.left,0)+Math.min(r.right,w.innerWidth))/2,"
-    "y=(Math.max(r.top,0)+Math.min(r.bottom,w.innerHeight))/2;"
-    "const "
-    "h=e.getRootNode().elementFromPoint(x,y)||e.ownerDocument.elementFromPoint(x,y);"
-    "if(!h)return 'element is outside of the viewport';"
-    "if(h!==e&&!e.contains(h)){const l=h.closest('label');"
-    "if(!(l&&l.control===e)&&!(e.control&&e.control===h)&&"
-    "!(h.shadowRoot&&h.shadowRoot.contains(e)))"
-    "return tag(h)+' intercepts pointer events'}}"
-    "return ''};"
-    "for(let late='';;late='late'){const why=await look();if(!why)return late;"
-    "if(why[0]==='!'||performance.now()>=end)"
-    "return why;await new Promise(r=>setTimeout(r,20))}}";
-
-/* Everything in the field is selected: what is inserted takes its place. */
-static const char prepare_fill[] =
-    "function([value]){const e=this,t=(e.type||'').toLowerCase(),n=e.tagName;"
-    "if(n==='SELECT')return '!Error: Element is not an <input>, <textarea> or "
-    "[contenteditable] element';"
-    "if(n==='INPUT'){if(['button','checkbox','file','image','radio','reset','submit',"
-    "'hidden'].includes(t))return '!Error: Input of type \"'+t+'\" cannot be filled';"
-    "if(['color','date','time','datetime-local','month','range','week'].includes(t)){"
-    "e.focus();Object.getOwnPropertyDescriptor(HTMLInputElement.prototype,'value').set"
-    ".call(e,value.trim());if(e.value!==value.trim())return '!Error: Malformed value';"
-    "e.dispatchEvent(new Event('input',{bubbles:true,composed:true}));"
-    "e.dispatchEvent(new Event('change',{bubbles:true}));return 'done'}"
-    "if(t==='number'&&value.trim()&&isNaN(Number(value)))"
-    "return '!Error: Cannot type text into input[type=number]'}"
-    "e.focus();if(n==='INPUT'||n==='TEXTAREA')e.select();else{"
-    "const r=e.ownerDocument.createRange();r.selectNodeContents(e);"
-    "const "
-    "s=e.ownerDocument.defaultView.getSelection();s.removeAllRanges();s.addRange(r)}"
-    "return ''}";
-
-static const char choose[] =
-    "async function(list,[ms]){let e=this;if(e.tagName==='LABEL'&&e.control)e=e.control;"
-    "if(e.tagName!=='SELECT')return '!Error: Element is not a <select> element';"
-    "const end=performance.now()+ms,off=o=>o.disabled||o.closest('optgroup:disabled');"
-    "for(let why;;){const want=[...list],hit=[];"
-    "for(const o of e.options){const i=want.findIndex(v=>o.value===v||o.label===v||"
-    "o.text.trim()===v);if(i<0)continue;hit.push(o);if(e.multiple)want.splice(i,1);else{"
-    "want.length=0;break}}why=want.length?'did not find some options':"
-    "hit.some(off)?'option being selected is not enabled':'';if(!why){"
-    "for(const o of e.options)o.selected=hit.includes(o);e.dispatchEvent(new "
-    "Event('input',{bubbles:true,"
-    "composed:true}));e.dispatchEvent(new Event('change',{bubbles:true}));return ''}"
-    "if(performance.now()>=end)return why;"
-    "await new Promise(r=>setTimeout(r,20))}}";
 
 /* ---- errors ---- */
 
@@ -226,7 +156,7 @@ static int judge(const struct hand *h, const struct buf *answer, struct err *e)
 
 static int begin_ready(struct browser *b, const struct hand *h, int need, int ms)
 {
-    return begin(b, h, ready,
+    return begin(b, h, ready_js,
                  (struct json *[3]){number_json(need), number_json(ms), NULL});
 }
 
@@ -431,10 +361,11 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
     struct hand h;
     struct buf answer = BUF_INIT(1024), both = BUF_INIT(16 << 10);
     /* In one call: nothing of the page comes between. */
-    buf_addf(&both,
-             "async function(need,ms,value){const why=await(%s).call(this,need,ms);"
-             "return why&&why!=='late'?why:(%s).call(this,value)}",
-             ready, prepare_fill);
+    buf_addz(&both, "function(...list){\n");
+    buf_addz(&both, ready_js);
+    buf_addz(&both, prepare_fill_js);
+    buf_addz(&both, fill_js);
+    buf_addz(&both, "return fill.apply(this,list)}");
     int r = resolve(b, &h, api, bid, e);
     if (r == 0) {
         struct json *v = json_array();
@@ -461,29 +392,14 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
     return r;
 }
 
-/*
- * Whether it is checked: on, off; radio, which is on and which a click leaves so; none.
- * Once `ms` are over, or it is what is wanted. What is gone was replaced by its page.
- */
-static const char is_checked[] =
-    "async function([want],[ms]){let e=this;if(e.tagName==='LABEL'&&e.control)"
-    "e=e.control;const r=e.getAttribute('role'),own=e.tagName==='INPUT'&&"
-    "['checkbox','radio'].includes(e.type);if(!own&&!['checkbox','radio','switch',"
-    "'menuitemcheckbox','menuitemradio','option','treeitem'].includes(r))return 'none';"
-    "for(const end=performance.now()+ms;;){if(!e.isConnected)return want;"
-    "const on=own?e.checked:e.getAttribute('aria-checked')==='true';"
-    "const is=on?((own?e.type:r)==='radio'&&want==='off'?'radio':'on'):'off';"
-    "if(is===want||performance.now()>=end)return is;"
-    "await new Promise(r=>setTimeout(r,20))}}";
-
-/* answer: what is_checked says. */
+/* answer: what js/is_checked.js returns. */
 static int look_checked(struct browser *b, const struct hand *h, bool want, int ms,
                         struct buf *answer, struct err *e)
 {
     struct json *list = json_array();
     json_push_str(list, str_of(want ? "on" : "off"));
     buf_reset(answer);
-    return apply(b, h, is_checked, list, number_json(ms), answer, e);
+    return apply(b, h, is_checked_js, list, number_json(ms), answer, e);
 }
 
 static int do_check(struct browser *b, const struct browse_bound *a, bool on,
@@ -528,7 +444,7 @@ static int do_select(struct browser *b, const struct browse_bound *a, struct err
     if (r == 0)
         r = await_ready(b, &h, VISIBLE | ENABLED, e);
     if (r == 0)
-        r = apply(b, &h, choose, list, number_json(BROWSER_ELEMENT_MS), &answer, e);
+        r = apply(b, &h, choose_js, list, number_json(BROWSER_ELEMENT_MS), &answer, e);
     else
         json_free(list);
     if (r == 0)
@@ -543,7 +459,7 @@ static int focus(struct browser *b, struct hand *h, const char *api, struct str 
     struct buf answer = BUF_INIT(16);
     int r = resolve(b, h, api, bid, e);
     if (r == 0)
-        r = apply(b, h, "function(){this.focus();return ''}", NULL, NULL, &answer, e);
+        r = apply(b, h, focus_js, NULL, NULL, &answer, e);
     buf_release(&answer);
     return r;
 }
@@ -654,14 +570,8 @@ static int use_chooser(struct browser *b, struct str session, int clicked,
 /* CDP leaves a field as it is that is given no files. */
 static int clear_files(struct browser *b, const struct hand *h, struct err *e)
 {
-    static const char clear[] =
-        "function(){if(this.tagName!=='INPUT'||this.type!=='file')"
-        "return '!Error: Node is not an HTMLInputElement';"
-        "this.files=new DataTransfer().files;"
-        "this.dispatchEvent(new Event('input',{bubbles:true,composed:true}));"
-        "this.dispatchEvent(new Event('change',{bubbles:true}));return ''}";
     struct buf answer = BUF_INIT(256);
-    int r = apply(b, h, clear, NULL, NULL, &answer, e);
+    int r = apply(b, h, clear_files_js, NULL, NULL, &answer, e);
     if (r == 0)
         r = judge(h, &answer, e);
     buf_release(&answer);
@@ -882,12 +792,9 @@ static int do_tab_focus(struct browser *b, const struct browse_value *v, struct 
 static int do_scroll(struct browser *b, double dx, double dy, struct err *e)
 {
     struct str session = browser_session_of(b->active);
-    struct json *p = json_object(), *w = json_object();
-    json_put_z(w, "expression",
-               "new Promise(r=>{addEventListener('scrollend',r,{capture:true,once:true});"
-               "setTimeout(r,300)}).then(()=>1)");
-    json_put_bool(w, "awaitPromise", true);
-    int asked = cdp_send(&b->cdp, session, "Runtime.evaluate", w);
+    struct json *p = json_object();
+    int asked = cdp_send(&b->cdp, session, "Runtime.evaluate",
+                         browser_script(scrolled_js, ""));
     json_put_z(p, "type", "mouseWheel");
     json_put_num(p, "x", b->x);
     json_put_num(p, "y", b->y);

@@ -12,6 +12,7 @@
 #include "base/enc.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "browser/host/js/page_text.js.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -448,6 +449,25 @@ struct json *browser_ask(struct browser *b, struct str session, const char *meth
     return cdp_call(&b->cdp, session, method, take, browser_in(BROWSER_CALL_MS), e);
 }
 
+struct json *browser_script(const char *function, const char *arguments)
+{
+    struct buf text = BUF_INIT(strlen(function) + strlen(arguments) + 8);
+    struct json *p = json_object();
+    buf_addf(&text, "(%s)(%s)", function, arguments);
+    json_put_str(p, "expression", buf_str(&text));
+    json_put_bool(p, "awaitPromise", true);
+    buf_release(&text);
+    return p;
+}
+
+struct json *browser_run_script(struct browser *b, const char *function,
+                                const char *arguments, struct err *e)
+{
+    struct json *p = browser_script(function, arguments);
+    json_put_bool(p, "returnByValue", true);
+    return browser_ask(b, browser_session_of(b->active), "Runtime.evaluate", p, e);
+}
+
 struct json *browser_run(struct browser *b, const char *text, struct err *e)
 {
     struct json *p = json_object();
@@ -730,38 +750,9 @@ static void drop_shot(struct browser *b, int id)
     json_free(cdp_wait(&b->cdp, id, 0, &e));
 }
 
-/*
- * innerText, also of what is in shadow trees and in frames of the same site, where they
- * are; a document that is no HTML has its text without any layout, a picture its facts.
- */
-static const char page_text[] =
-    "(()=>{const type=document.contentType,img=document.images[0];"
-    "if(type.startsWith('image/')&&img)return 'Type: '+type+'\\nSize: '+img.naturalWidth+"
-    "' x '+img.naturalHeight+' pixels\\n';"
-    "const deep=e=>e.shadowRoot||e.tagName==='IFRAME'||"
-    "e.tagName==='SLOT',blank=new Set(['SCRIPT','STYLE','NOSCRIPT','TEMPLATE','SELECT',"
-    "'TEXTAREA']),within=e=>[...e.querySelectorAll('*')].some(deep);"
-    "const kids=l=>[...l].map(say).join(''),say=n=>{if(n.nodeType===3)"
-    "return n.data.replace(/\\s+/g,' ');if(n.nodeType!==1||blank.has(n.tagName))return "
-    "'';"
-    "const w=n.ownerDocument.defaultView,s=w&&w.getComputedStyle(n);"
-    "if(!s||s.display==='none')return '';"
-    "let t;if(n.tagName==='IFRAME'){let d=null;try{d=n.contentDocument}catch(e){}"
-    "t=d&&d.body?say(d.body):''}"
-    "else if(n.shadowRoot)t=kids(n.shadowRoot.childNodes);"
-    "else if(n.tagName==='SLOT'){const a=n.assignedNodes();"
-    "t=kids(a.length?a:n.childNodes)}"
-    "else if(n.tagName==='BR')t='\\n';else if(within(n))t=kids(n.childNodes);"
-    "else t=n.innerText||'';"
-    "return s.display.startsWith('inline')||s.display==='contents'?t:'\\n'+t+'\\n'};"
-    "const b=document.body||document.documentElement;if(!b)return '';"
-    "if(b.innerText===undefined)return b.textContent;if(within(b))try{"
-    "return say(b).replace(/[ \\t]*\\n[ \\t]*/g,'\\n')"
-    ".replace(/\\n{3,}/g,'\\n\\n').trim()}catch(e){}return b.innerText})()";
-
 static int see_text(struct browser *b, struct browser_seen *out, struct err *e)
 {
-    struct json *j = browser_run(b, page_text, e);
+    struct json *j = browser_run_script(b, page_text_js, "", e);
     if (!j)
         return -1;
     struct str s = json_str(json_get(json_get(j, "result"), "result"), "value", "");

@@ -3,6 +3,7 @@
  * OD_BROWSE_DENY with a Chromium: the process between it and the network, what that has
  * refused, and its end.
  */
+#include "browser/host/js/deny_probe.js.h"
 #include "browser/host/own.h"
 #include "browser/host/proxy.h"
 #include "http/url.h"
@@ -171,8 +172,8 @@ int browser_deny_check(struct browser *b, struct err *e)
 {
     if (b->deny.pid <= 0)
         return 0;
-    struct json *j = browser_run(
-        b, "fetch('http://" BROWSER_PROXY_PROBE "/',{mode:'no-cors'}).catch(()=>0)", e);
+    struct json *j = browser_run_script(b, deny_probe_js,
+                                        "'http://" BROWSER_PROXY_PROBE "/'", e);
     if (!j)
         return -1;
     json_free(j);

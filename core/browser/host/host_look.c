@@ -3,6 +3,7 @@
 #include "browser/host/host_own.h"
 
 #include "base/enc.h"
+#include "browser/host/js/page_html.js.h"
 #include "browser/host/page.h"
 #include "file/files.h"
 #include "webpage/webpage.h"
@@ -43,26 +44,10 @@ static void put_plain(struct buf *out, struct str text, const struct json *items
     }
 }
 
-/*
- * The document as it is now. What lies in open shadow trees, slots and frames of the same
- * site is put where it is seen, in a document without scripts, where nothing of it runs.
- */
-static const char page_html[] =
-    "(()=>{const e=document.documentElement;if(!e)return '';"
-    "if(!document.querySelector('iframe')&&"
-    "![...document.querySelectorAll('*')].some(n=>n.shadowRoot))return e.outerHTML;"
-    "const d=document.implementation.createHTMLDocument(''),body=n=>{"
-    "try{return n.contentDocument.body}catch(e){return null}},copy=n=>{"
-    "const framed=n.tagName==='IFRAME'&&body(n),assigned=n.tagName==='SLOT'?"
-    "n.assignedNodes():[],c=framed||n.shadowRoot?d.createElement('div'):"
-    "d.importNode(n,false);for(const k of (framed||n.shadowRoot||{}).childNodes||"
-    "(assigned.length?assigned:n.childNodes))c.append(copy(k));return c};"
-    "try{return copy(e).outerHTML}catch(x){return e.outerHTML}})()";
-
 /* As Markdown. */
 static int see_markdown(struct host *h, struct json *out, struct err *e)
 {
-    struct json *j = browser_run(h->b, page_html, e);
+    struct json *j = browser_run_script(h->b, page_html_js, "", e);
     struct json *url = browser_run(h->b, "document.baseURI", e);
     struct str html = json_str(json_get(json_get(j, "result"), "result"), "value", "");
     struct webpage page;

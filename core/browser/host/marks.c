@@ -13,6 +13,7 @@
 #include "base/enc.h"
 #include "base/jsontext.h"
 #include "base/xalloc.h"
+#include "browser/host/js/draw_marks.js.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -296,22 +297,6 @@ void look_mark(struct look *l, const struct browser_look *want, struct browser_s
 
 /* ---- the picture ---- */
 
-/* Dashed boxes, and tags in white on black at their corners. */
-static const char draw[] =
-    "(async(d,t,m)=>{const i=await createImageBitmap(new Blob([Uint8Array.from(atob(d),"
-    "c=>c.charCodeAt(0))]));const W=i.width,H=i.height,c=new OffscreenCanvas(W,H),"
-    "g=c.getContext('2d');g.drawImage(i,0,0);g.lineWidth=2;g.setLineDash([4,8]);"
-    "for(const[x,y,w,h]of m)g.strokeRect(x,y,w,h);g.setLineDash([]);g.lineWidth=1;"
-    "g.strokeStyle='#fff';g.font='12px sans-serif';g.textBaseline='middle';"
-    "for(const[x,y,,,s]of m){const w=Math.ceil(g.measureText(s).width)+6,"
-    "X=Math.max(0,Math.min(x,W-w)),Y=Math.max(0,Math.min(y-5,H-18));"
-    "g.fillStyle='#000';g.fillRect(X,Y,w,18);g.strokeRect(X+.5,Y+.5,w-1,17);"
-    "g.fillStyle='#fff';g.fillText(s,X+3,Y+9)}"
-    "const u=new Uint8Array(await(await c.convertToBlob({type:t,quality:.9}))"
-    ".arrayBuffer());i.close();c.width=c.height=0;let s='';for(let "
-    "k=0;k<u.length;k+=8192)"
-    "s+=String.fromCharCode(...u.subarray(k,k+8192));return btoa(s)})";
-
 static struct json *ask_id(struct browser *b, const char *method, const char *name,
                            const char *value, struct err *e)
 {
@@ -391,7 +376,7 @@ int browser_draw_marks(struct browser *b, const char *format, struct buf *shot,
                        struct err *e)
 {
     struct buf text = BUF_INIT(PICTURE_MAX);
-    buf_addf(&text, "%s(\"", draw);
+    buf_addf(&text, "(%s)(\"", draw_marks_js);
     int r = enc_base64(&text, buf_str(shot));
     if (r == 0)
         r = buf_addf(&text, "\",\"image/%s\",%s)", format, buf_z(&b->marks));

@@ -169,8 +169,16 @@ struct str browser_session_of(const struct target *t);
 /* A call in the active tab, with a deadline; a member of the result. NULL: e. */
 struct json *browser_ask(struct browser *b, struct str session, const char *method,
                          struct json *take, struct err *e);
+/*
+ * The parameters of Runtime.evaluate that call a function of js/ with arguments in
+ * JavaScript, and await its promise. The caller frees them.
+ */
+struct json *browser_script(const char *function, const char *arguments);
 /* A script in the active tab, its value awaited. NULL: e. */
 struct json *browser_run(struct browser *b, const char *script, struct err *e);
+/* A function of js/ there. */
+struct json *browser_run_script(struct browser *b, const char *function,
+                                const char *arguments, struct err *e);
 /* A new tab, active, when it can be spoken to. -1: e. */
 int browser_new_tab(struct browser *b, struct err *e);
 void browser_activate(struct browser *b, struct target *t);

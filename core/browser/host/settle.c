@@ -9,6 +9,10 @@
  * where scripts have not filled the page yet, something in it.
  */
 #include "base/clock.h"
+#include "browser/host/js/filled.js.h"
+#include "browser/host/js/quiet_acted.js.h"
+#include "browser/host/js/quiet_loaded.js.h"
+#include "browser/host/js/quiet_typed.js.h"
 #include "browser/host/own.h"
 
 #include <stdio.h>
@@ -20,56 +24,6 @@ enum {
     EMPTY_MS = 1200,   /* for something in a page that has nothing but scripts */
     REQUESTS_MAX = 256 /* counted at once */
 };
-
-/*
- * What actions started shows within a frame and a moment of quiet. A page that has just
- * been loaded had its time: where nothing in it changes any more a frame is enough, and
- * where something does the quiet begins behind that.
- */
-static const char quiet_acted[] =
-    "new Promise(r=>{const go=()=>{requestAnimationFrame(()=>setTimeout(r,50));"
-    "setTimeout(r,200)};document.readyState==='loading'?"
-    "addEventListener('DOMContentLoaded',go):go()})";
-static const char quiet_loaded[] =
-    "new Promise(r=>{let t;const wait=ms=>{clearTimeout(t);t=setTimeout(end,ms)},"
-    "o=new MutationObserver(()=>wait(50)),end=()=>{o.disconnect();r()};"
-    "o.observe(document,{subtree:true,childList:true,attributes:true,"
-    "characterData:true});"
-    "requestAnimationFrame(()=>t||wait(5));setTimeout(end,200)})";
-
-/* Such fields ask when nothing was typed for a while: 150 to 300 ms, as a rule. */
-static const char quiet_typed[] =
-    "new Promise(r=>{let a=document.activeElement;"
-    "while(a&&a.shadowRoot&&a.shadowRoot.activeElement)a=a.shadowRoot.activeElement;"
-    "if(!a||!a.matches('[role=combobox],[type=search],[aria-haspopup=listbox],"
-    "[aria-autocomplete=list],[aria-autocomplete=both]'))"
-    "return requestAnimationFrame(()=>setTimeout(r,50)),setTimeout(r,200);"
-    "const o=new MutationObserver(()=>setTimeout(end,50)),end=()=>{o.disconnect();r()};"
-    "o.observe(a.getRootNode(),{subtree:true,childList:true,attributes:true});"
-    "if(a.getRootNode()!==document)o.observe(document,{subtree:true,childList:true});"
-    "setTimeout(end,500)})";
-
-/*
- * A page with scripts and without a word or a field, or one that says that it loads or is
- * busy: its scripts may ask for its content a while after it was loaded.
- */
-static const char filled[] =
-    "(ms=>new Promise(r=>{const end=performance.now()+ms,d=document;"
-    "if(!d.body||!d.scripts.length)return r();"
-    "const big=(e,n)=>{const b=e.getBoundingClientRect();return b.width*b.height>n},"
-    "roots=t=>{const all=[t];for(let i=0;i<all.length;i++)"
-    "for(const e of all[i].querySelectorAll('*'))if(e.shadowRoot)all.push(e.shadowRoot);"
-    "return all},words=t=>t.body?t.body.innerText||'':[...t.children].map(e=>"
-    "e.innerText||'').join(' '),"
-    "has=t=>words(t).trim()||[...t.querySelectorAll('input,select,textarea,button,canvas,"
-    "video,embed,object,img,svg,iframe')].some(e=>{if(e.tagName==='IFRAME')try{"
-    "return !e.contentDocument||roots(e.contentDocument).some(has)}catch(x){return true}"
-    "return big(e,['IMG','svg','CANVAS'].includes(e.tagName)?40000:0)}),"
-    "waits=/^\\W*(loading|please wait|fetching|initiali[sz]ing)\\b.{0,30}$/i,"
-    "busy=t=>[...t.querySelectorAll('[aria-busy=true]')].some(e=>big(e,0))||"
-    "words(t).split('\\n',200).some(l=>waits.test(l.trim()));"
-    "const look=()=>{const all=roots(d);if((all.some(has)&&!all.some(busy))||"
-    "performance.now()>=end)return r();setTimeout(look,50)};look()}))";
 
 void browser_listen(struct browser *b)
 {
@@ -118,15 +72,13 @@ void browser_on_request(struct browser *b, struct str method, const struct json 
     }
 }
 
-/* Runs one of the scripts above. */
-static void be_quiet(struct browser *b, const char *script, int64_t end)
+/* Waits until a function of js/ resolves in the page, or the end. */
+static void be_quiet(struct browser *b, const char *function, const char *arguments,
+                     int64_t end)
 {
     struct err e = ERR_INIT;
-    struct json *p = json_object();
-    json_put_z(p, "expression", script);
-    json_put_bool(p, "awaitPromise", true);
-    json_free(
-        cdp_call(&b->cdp, str_of(b->active->session), "Runtime.evaluate", p, end, &e));
+    json_free(cdp_call(&b->cdp, str_of(b->active->session), "Runtime.evaluate",
+                       browser_script(function, arguments), end, &e));
 }
 
 /* A popup begins as a blank page; what is to be in it comes next. */
@@ -153,34 +105,34 @@ static void await_answers(struct browser *b, int64_t end)
                 return;
         }
         if (is_there(b))
-            be_quiet(b, quiet_loaded, end);
+            be_quiet(b, quiet_loaded_js, "", end);
     }
 }
 
 /* Then what comes by its requests, and a moment of quiet behind that. */
 static void await_content(struct browser *b, int64_t end)
 {
-    char script[sizeof(filled) + 16];
+    char limit[16];
     unsigned before = b->active->moves;
     int64_t began = clock_ms();
-    snprintf(script, sizeof(script), "%s(%d)", filled, EMPTY_MS);
-    be_quiet(b, script, end);
+    snprintf(limit, sizeof(limit), "%d", EMPTY_MS);
+    be_quiet(b, filled_js, limit, end);
     bool waited = clock_ms() - began > 40 || (b->active && b->active->moves != before);
     if (!waited || !is_there(b))
         return;
     if (strcmp(b->active->session, b->heard) == 0)
         await_answers(b, end);
     if (is_there(b))
-        be_quiet(b, quiet_loaded, end);
+        be_quiet(b, quiet_loaded_js, "", end);
 }
 
 static const char *script_for(enum browse_do last)
 {
     if (last >= BROWSE_GOTO && last <= BROWSE_GO_FORWARD)
-        return quiet_loaded;
+        return quiet_loaded_js;
     if (last == BROWSE_FILL || last == BROWSE_KEY_TYPE || last == BROWSE_KEY_INSERT)
-        return quiet_typed;
-    return quiet_acted;
+        return quiet_typed_js;
+    return quiet_acted_js;
 }
 
 void browser_settle(struct browser *b, enum browse_do last)
@@ -191,7 +143,7 @@ void browser_settle(struct browser *b, enum browse_do last)
             b->active->fresh = false;
     }
     if (is_there(b))
-        be_quiet(b, script_for(last), end);
+        be_quiet(b, script_for(last), "", end);
     while (is_there(b) && b->active->loading && !b->active->ready) {
         if (cdp_turn(&b->cdp, end) <= 0)
             break;

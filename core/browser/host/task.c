@@ -8,6 +8,8 @@
 #include "browser/host/task.h"
 
 #include "base/clock.h"
+#include "browser/host/js/task_begin.js.h"
+#include "browser/host/js/task_judge.js.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,39 +20,6 @@ enum {
     JUDGE_MS = 500,
     SEEDS = 1000001
 };
-
-/*
- * What is for people is out of the page, but for the moments in which its own script
- * counts on it. Answers [address, words].
- */
-static const char begin[] =
-    "(async(seed,ms)=>{"
-    "if(typeof core!=='object'||!core.startEpisodeReal)"
-    "throw new Error('it is no page of MiniWoB: it has no core.startEpisodeReal');"
-    "const at=id=>document.getElementById(id);let away=[],words=[],depth=0;"
-    "const hide=()=>{core.clearTimer();"
-    "document.body.removeEventListener('click',core.canvasDrawClick);"
-    "words=[...at('query').childNodes];at('query').replaceChildren();"
-    "away=['reward-display','click-canvas','sync-task-cover'].map(at).filter(e=>e);"
-    "for(const e of away)e.remove()};"
-    "const show=()=>{at('query').replaceChildren(...words);document.body.append(...away);"
-    "core.createDisplay()};"
-    "for(const name of ['getUtterance','endEpisode','startEpisodeReal']){"
-    "const plain=core[name];core[name]=function(...a){if(!depth++)show();"
-    "try{return plain.apply(this,a)}finally{if(!--depth)hide()}}}"
-    "hide();Math.seedrandom(seed);core.EPISODE_MAX_TIME=1000000;core.startEpisodeReal();"
-    "for(const end=performance.now()+ms;!WOB_TASK_READY;"
-    "await new Promise(r=>setTimeout(r,20)))"
-    "if(performance.now()>end)throw new Error('its WOB_TASK_READY does not become true');"
-    "const said=core.getUtterance();"
-    "return [location.href,''+(said.utterance??said)]})";
-
-/* The reward, where this is the page still. */
-static const char judge[] =
-    "(async(place,ms)=>{if(location.href!==place)return 0;"
-    "for(const end=performance.now()+ms;!WOB_DONE_GLOBAL&&performance.now()<end;)"
-    "await new Promise(r=>setTimeout(r,20));"
-    "return WOB_RAW_REWARD_GLOBAL>0?1:0})";
 
 void browser_task_init(struct browser_task *t, struct str url)
 {
@@ -111,13 +80,13 @@ static int open_page(struct browser_task *t, struct browser *b, struct err *e)
 
 int browser_task_begin(struct browser_task *t, struct browser *b, struct err *e)
 {
-    struct buf text = BUF_INIT(sizeof(begin) + 64);
+    struct buf text = BUF_INIT(sizeof(task_begin_js) + 64);
     struct err why = ERR_INIT;
     uint32_t seed = 0;
     if (open_page(t, b, e) < 0)
         return -1;
     random_bytes(&seed, sizeof(seed));
-    buf_addf(&text, "%s(%u,%d)", begin, seed % SEEDS, READY_MS);
+    buf_addf(&text, "(%s)(%u,%d)", task_begin_js, seed % SEEDS, READY_MS);
     struct json *j = browser_run(b, buf_z(&text), &why);
     const struct json *result = json_get(j, "result");
     const struct json *place = json_first(json_get(json_get(result, "result"), "value"));
@@ -143,7 +112,7 @@ void browser_task_judge(struct browser_task *t, struct browser *b)
     struct buf text = BUF_INIT(2 * GOAL_MAX);
     struct err e = ERR_INIT;
     struct json *j = NULL;
-    buf_addf(&text, "%s(", judge);
+    buf_addf(&text, "(%s)(", task_judge_js);
     if (b->active && strcmp(b->active->id, t->tab) == 0 &&
         json_quote(&text, buf_str(&t->place)) == 0 &&
         buf_addf(&text, ",%d)", JUDGE_MS) == 0)

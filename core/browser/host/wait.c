@@ -7,6 +7,8 @@
  * each in a world of its own beside the page's scripts.
  */
 #include "base/clock.h"
+#include "browser/host/js/shows.js.h"
+#include "browser/host/js/visible.js.h"
 #include "browser/host/own.h"
 
 #include <string.h>
@@ -17,33 +19,6 @@ enum { LOOK_MS = 200, PAUSE_MS = 50, PLACES_MAX = 32 };
 struct place {
     char session[BROWSER_ID], frame[BROWSER_ID];
 };
-
-/*
- * "yes", "" if it is not there after ms, or "!" and why it cannot be. Text is compared in
- * any case, its blanks folded; open shadow trees are included.
- */
-static const char shows[] =
-    "(async(text,selector,ms)=>{const end=performance.now()+ms,"
-    "fold=s=>(s||'').replace(/\\s+/g,' ').trim().toLowerCase(),want=fold(text);"
-    "const roots=d=>{const all=[d];for(let i=0;i<all.length;i++)"
-    "for(const e of all[i].querySelectorAll('*'))if(e.shadowRoot)all.push(e.shadowRoot);"
-    "return all};"
-    "const words=r=>{const b=r.body||r.documentElement;if(b)return "
-    "b.innerText===undefined?"
-    "b.textContent:b.innerText;return [...r.children].map(e=>"
-    "['STYLE','SCRIPT'].includes(e.tagName)?'':e.innerText||'').join(' ')};"
-    "const shown=e=>{const r=e.getBoundingClientRect();return r.width>0&&r.height>0&&"
-    "getComputedStyle(e).visibility==='visible'};"
-    "for(;;){for(const r of roots(document)){if(text&&fold(words(r)).includes(want))"
-    "return 'yes';if(selector)try{if([...r.querySelectorAll(selector)].some(shown))"
-    "return 'yes'}catch(x){if(!text)return '!'+x.message}}"
-    "if(performance.now()>=end)return '';await new Promise(r=>setTimeout(r,50))}})";
-
-static const char visible[] =
-    "async function(ms){const end=performance.now()+ms;for(;;){"
-    "const r=this.getBoundingClientRect();if(this.isConnected&&r.width>0&&r.height>0&&"
-    "getComputedStyle(this).visibility==='visible')return 'yes';"
-    "if(performance.now()>=end)return '';await new Promise(r=>setTimeout(r,50))}}";
 
 static int failed(struct err *e, const char *why)
 {
@@ -145,7 +120,7 @@ static int look_round(struct browser *b, struct str text, struct str selector, i
     struct place all[PLACES_MAX];
     struct buf script = BUF_INIT(BROWSE_TEXT_MAX * 8);
     int n = places(b, all), r = 0;
-    buf_addf(&script, "%s(", shows);
+    buf_addf(&script, "(%s)(", shows_js);
     json_quote(&script, text);
     buf_addc(&script, ',');
     json_quote(&script, selector);
@@ -171,7 +146,7 @@ static int look_at(struct browser *b, const struct element *el, int ms)
     json_put_int(a, "value", ms);
     json_push(args, a);
     json_put(p, "arguments", args);
-    json_put_z(p, "functionDeclaration", visible);
+    json_put_z(p, "functionDeclaration", visible_js);
     json_put_bool(p, "awaitPromise", true);
     j = cdp_call(&b->cdp, session, "Runtime.callFunctionOn", p,
                  browser_in(ms + BROWSER_ELEMENT_MS), &e);

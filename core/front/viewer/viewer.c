@@ -26,6 +26,7 @@
 #include "document/document.h"
 #include "front/hosts.h"
 #include "front/guard.h"
+#include "front/viewer/js/viewer.js.h"
 #include "front/viewer/own.h"
 #include "http/httpd.h"
 #include "net/addr.h"
@@ -208,26 +209,9 @@ static void status(struct req *r)
                STR("{\"status\":\"File viewer server is running\"}"));
 }
 
-/* Only pages that are in sight take the memory of a picture. */
 static void script(struct req *r)
 {
-    req_answer(
-        r, 200, "text/javascript; charset=utf-8",
-        STR("const draw = c => {\n"
-            "    c.width = 816; c.height = 1056;\n"
-            "    const g = c.getContext('2d'), lines = c.textContent.split('\\n');\n"
-            "    let size = Math.min(16, 960 / lines.length / 1.3), wide = 0;\n"
-            "    const font = () => { g.font = size + 'px sans-serif'; };\n"
-            "    font();\n"
-            "    for (const l of lines) wide = Math.max(wide, g.measureText(l).width);\n"
-            "    if (wide > 720) size *= 720 / wide;\n"
-            "    font();\n"
-            "    lines.forEach((l, i) => g.fillText(l, 48, 48 + size * 1.3 * i));\n"
-            "};\n"
-            "const seen = new IntersectionObserver(all => all.forEach(e => {\n"
-            "    if (e.isIntersecting) draw(e.target); else e.target.width = 0;\n"
-            "}), {rootMargin: '1200px'});\n"
-            "document.querySelectorAll('canvas').forEach(c => seen.observe(c));\n"));
+    req_answer(r, 200, "text/javascript; charset=utf-8", STR(viewer_js));
 }
 
 static const struct route routes[] = {

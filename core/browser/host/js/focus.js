@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// Focuses the element.
+
+function focus() {
+    this.focus();
+    return '';
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// Resolves a frame and 50 ms after DOMContentLoaded, or 200 ms after it where no frame is
+// drawn: what an action started shows by then.
+
+function quietActed() {
+    return new Promise(r => {
+        const go = () => {
+            requestAnimationFrame(() => setTimeout(r, 50));
+            setTimeout(r, 200);
+        };
+        if (document.readyState === 'loading') addEventListener('DOMContentLoaded', go);
+        else go();
+    });
+}
