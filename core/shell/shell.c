@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The code that runs inside the user's shell. It is written so that neither
- * aliases nor functions of the usual names, nor the options that a user sets
- * (-e -u -x -v -C, posix mode, traps on ERR, DEBUG, RETURN), change what it
- * does or show in the output; each odd-looking spot is one of those:
- *
- * - `\builtin x`: an alias is not expanded, a function named x not called;
- * - `{ …; } 2>/dev/null` around our parts where set -x would trace them;
- * - a status is handed on by a function in the left half of `&&`, which neither
- *   set -e nor the ERR trap looks at;
- * - `>>` and /dev/tty are not refused by noclobber;
- * - `${x-}` everywhere, for set -u.
- *
- * In the texts @@ stands for the prefix of the generation.
+ * Sessions' shells: which one, the code that runs inside it (sh/session.bash and
+ * sh/session.sh, filled in here), the lines that are typed, the marks that come back.
  */
+#include "shell/sh/session.bash.h"
+#include "shell/sh/session.sh.h"
 #include "shell/shell.h"
 
 #include <ctype.h>
@@ -22,257 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OSC "\\033]7723;%s;"
-/* Of an E or P; no record is longer than its reader looks. */
-#define RECORD "%s\\000%s\\000%s\\000%s\\000%.4096s\\000%s\\000%.4096s\\000"
-
-/* A key that nobody has; and what a terminal's echo makes of it. */
+/* What a terminal's echo makes of the key of LINE_CLEAR. */
 #define CLEAR_SHOWN STR("^[[7723~")
-#define CLEAR_KEY   "\\e[7723~"
-
-/*
- * Begin, and the choice of how the next begin hands on $? (@@p). Marks go to
- * @@t: 255, where an interactive bash keeps its terminal (closed on exec), or
- * /dev/tty; `>&` takes both, and a descriptor saves opening a device each time.
- */
-static const char bash_code[] =
-    "@@b() { \\builtin printf '" OSC "S;%s\\007' \"$@@k\" \"$@@n\" >&\"$@@t\"; return \"$@@s\"; }\n"
-    "@@c() {\n"
-    "case $-:$@@s in\n"
-    "*x*:0) @@p='{ @@b;} @@HIDE';;\n"
-    "*x*) @@p='{ @@b&&\\builtin :;} @@HIDE';;\n"
-    "*:0) @@p=@@b;;\n"
-    "*) @@p='@@b&&\\builtin :';;\n"
-    "esac\n"
-    "}\n"
-    "@@G() { case ${SHELLOPTS-} in *emacs*|*:vi|*:vi:*) @@g=!;; *) @@g=;; esac; [[ -t 1 ]] || @@g+=@; }\n"
-    /* End: record, mark, then swallow input until the acknowledgement. */
-    "@@e() {\n"
-    "@@s=$1; @@G\n"
-    "\\builtin printf '" RECORD
-    "' E \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" \"${PATH-}\" >>\"$@@d/r\"\n"
-    "\\builtin printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&\"$@@t\"\n"
-    "@@f=1 @@r=\n"
-    "@@c\n"
-    "[[ ! $@@y ]] || @@h\n"
-    "}\n"
-    /* Drops input until the acknowledgement; one with a `?` wants to hear of it. */
-    "@@h() { if [[ $@@t == 255 ]]; then @@H 255; else @@H 0 <\"$@@t\"; fi; }\n"
-    "@@H() {\n"
-    "@@i=0\n"
-    "while [[ $((@@i+=1)) -lt 9999 ]]; do\n"
-    "@@l=\n"
-    "\\builtin read -r -u \"$1\" @@l || \\builtin :\n"
-    "case $@@l in\n"
-    "*\"$@@k $@@n\") \\builtin break;;\n"
-    "*\"$@@k $@@n ?\") \\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\" >&\"$@@t\"; \\builtin break;;\n"
-    "?*) \\builtin printf '%s\\0' D \"$@@l\" >>\"$@@d/r\";;\n"
-    "esac\n"
-    "done\n"
-    "\\builtin :\n"
-    "}\n"
-    /*
-     * Prompt. A command that was interrupted (it began: @@r) ends here like any
-     * other, so that the terminal is ours to set until the acknowledgement.
-     */
-    "@@q() {\n"
-    "[[ $@@f || ! $@@r ]] || @@e \"$1\"\n"
-    "if [[ $@@f ]]; then @@f=; \\builtin return; fi\n"
-    "@@s=$1; @@c; @@G\n"
-    "\\builtin printf '" RECORD
-    "' P \"$@@n\" \"$1\" \"$-$@@g\" \"${PWD-}\" \"${!-}\" \"${PATH-}\" >>\"$@@d/r\"\n"
-    "\\builtin printf '" OSC "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\" >&\"$@@t\"\n"
-    "}\n"
-    /* Where set -x is off: should the command turn it on, the worker cuts our trace. */
-    "@@x='@@READ && { @@n=$@@m @@r=1; @@SET; \\builtin eval \"$@@p\n"
-    "$@@C\"; @@e \"$?\";}'\n"
-    "@@X='@@READ && { @@n=$@@m @@r=1; @@SET; \\builtin eval \"$@@p\n"
-    "$@@C\"; { @@e \"$?\";} @@HIDE;}'\n"
-    "@@w='@@READ && { @@n=$@@m @@r=1; @@SET; \\builtin eval \"$@@p\n"
-    "$@@C\" <\"$@@d/i\"; { @@e \"$?\";} @@HIDE;}'\n"
-    "@@0='@@READ && { @@n=$@@m @@r=1; @@SET; \\builtin eval \"$@@p\n"
-    "$@@C\" <@@EMPTY; { @@e \"$?\";} @@HIDE;}'\n"
-    /* The environment, for the shell that may have to follow this one. */
-    "@@v='{ @@f=1; { \\builtin declare -px; \\builtin printf \"\\0\";} >\"$@@d/e\"; @@T;} @@HIDE'\n"
-    /*
-     * At the exit of the shell: where it is and what it exports, for the same purpose.
-     * The status is handed on to a trap of the user's that follows.
-     */
-    "@@E() {\n"
-    "{ \\builtin printf '%s\\0%s\\0' \"$@@n\" \"${PWD-}\"; \\builtin declare -px; \\builtin printf '\\0';} >|\"$@@d/x\"\n"
-    "\\builtin return \"$1\"\n"
-    "}\n"
-    /* Puts that into the trap on EXIT, before what the user has there. */
-    "@@T() {\n"
-    "\\builtin local t=\n"
-    "\\builtin trap -p EXIT >|\"$@@d/t\" && IFS= \\builtin read -r -d '' t <\"$@@d/t\" || \\builtin :\n"
-    "t=${t#*trap -- } t=${t% EXIT*}\n"
-    "case $t in\n"
-    "*@@E*) \\builtin return;;\n"
-    "*__od*_E*) t=${t//__od[0-9]_E/@@E} t=${t//__od[0-9][0-9]_E/@@E};;\n"
-    "*) t=\"'{ @@E \\\"\\$?\\\";} @@HIDE&&\\\\builtin :'${t:+\\\\;}$t\";;\n"
-    "esac\n"
-    "\\builtin eval \"\\\\builtin trap -- $t EXIT\"\n"
-    "}\n"
-    "@@a() {\n"
-    "@@f=1\n"
-    "if [[ $1 ]]; then PS1=$@@u PS2='> ' PS0=$'\\033]7723;'$@@k';H;$@@n\\a'\n"
-    "\\builtin bind 'set enable-bracketed-paste on'\n"
-    "else PS1= PS2= PS0=\n"
-    "\\builtin bind 'set enable-bracketed-paste off'\n"
-    "fi\n"
-    "\\builtin printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\" >&\"$@@t\"\n"
-    "@@h\n"
-    "( \\builtin : )\n" /* a child that ends well: bash takes the terminal's state as its own */
-    "} @@HIDE\n"
-    "case ${HISTCONTROL-} in *ignorespace*|*ignoreboth*) ;; *) \\builtin printf -v HISTCONTROL %s \"ignorespace${HISTCONTROL:+:$HISTCONTROL}\";; esac\n"
-    "@@u=${OD_PS1_-${PS1-}}\n"
-    "OD_PS1_=$@@u\n"
-    "[[ $@@u ]] || @@u='\\u@\\h:\\w\\$ '\n"
-    /* printf -v: a readonly variable is an error then, not the end of this file. */
-    "\\builtin printf -v PS1 ''; \\builtin printf -v PS2 ''; \\builtin printf -v PS0 ''\n"
-    "\\builtin bind 'set enable-bracketed-paste off' @@HIDE || \\builtin :\n"
-    /* The user's own hooks run before ours; ours sees the status first. */
-    "[[ ${PROMPT_COMMAND[*]-} == *__od* ]] || OD_PC_=${PROMPT_COMMAND-}\n"
-    "\\builtin unset -v PROMPT_COMMAND @@HIDE || \\builtin :\n"
-    "\\builtin printf -v PROMPT_COMMAND %s '@@z=$?\n"
-    "'\"${OD_PC_:+$OD_PC_$'\\n'}\"'if [[ $@@f ]]; then @@f=; else { @@q \"$@@z\";} @@HIDE; fi' || \\builtin :\n"
-    /* One key runs the command: readline reads typed text byte by byte. */
-    "for @@i in emacs vi-insert; do\n"
-    "\\builtin bind -m $@@i '\"\\C-_\": \" \\\\builtin eval \\\"$@@x\\\"\\C-j\"'\n"
-    "\\builtin bind -m $@@i '\"\\C-^\": \" \\\\builtin eval \\\"$@@X\\\"\\C-j\"'\n"
-    "done @@HIDE\n"
-    /* A line that somebody had not entered goes, without a bell; C-y brings it back. */
-    "for @@i in emacs vi-insert vi-move; do\n"
-    "\\builtin bind -m $@@i '\"" CLEAR_KEY "\": kill-whole-line'\n"
-    "done @@HIDE\n"
-    "\\builtin shopt -u huponexit @@HIDE\n"
-    "{ @@T;} @@HIDE\n";
-
-static const char bash_read[] =
-    "\\builtin mapfile -d \"\" -t @@j <\"$@@d/c\" && @@m=${@@j[0]-0} @@C=${@@j[1]-}"
-    " && \\builtin unset -v @@j && [[ $@@m -gt $@@n ]]";
-/* mapfile -d came with 4.4; a NUL ends `read -d ''`. */
-static const char bash_old_read[] =
-    "{ IFS= \\builtin read -r -d \"\" @@m && IFS= \\builtin read -r -d \"\" @@C;} <\"$@@d/c\""
-    " && [[ $@@m -gt $@@n ]]";
-
-static const char posix_code[] =
-    "@@b() { command printf '" OSC "S;%s\\007' \"$@@k\" \"$@@n\" >\"$@@t\"; return \"$@@s\"; }\n"
-    "@@c() {\n"
-    "case $-:$@@s in\n"
-    "*x*:0) @@p='{ @@b;} @@HIDE';;\n"
-    "*x*) @@p='{ @@b&&\\:;} @@HIDE';;\n"
-    "*:0) @@p=@@b;;\n"
-    "*) @@p='@@b&&\\:';;\n"
-    "esac\n"
-    "}\n"
-    "@@e() {\n"
-    "@@s=$1 @@f= @@j=\n"
-    "[ -t 1 ] || @@j=@\n"
-    "command printf '" RECORD
-    "' E \"$@@n\" \"$1\" \"$-$@@j\" \"${PWD-}\" \"${!-}\" \"${PATH-}\" >>\"$@@d/r\"\n"
-    "{ command printf '" OSC "E;%s;%s\\007' \"$@@k\" \"$@@n\" \"$1\"; @@c; [ ! \"$@@y\" ] || @@h;} <>\"$@@t\" >&0\n"
-    "}\n"
-    "@@h() {\n"
-    "@@i=0\n"
-    "while [ \"$@@i\" -lt 9999 ]; do\n"
-    "@@i=$((@@i+1)) @@l=\n"
-    "command read -r @@l || :\n"
-    "case $@@l in\n"
-    "*\"$@@k $@@n\"|*\"$@@k +\") break;;\n"
-    "*\"$@@k $@@n ?\") command printf '" OSC
-    "P;%s;%s\\007' \"$@@k\" \"$@@n\" \"$@@s\";;\n"
-    "?*) command printf '%s\\000' D \"$@@l\" >>\"$@@d/r\";;\n"
-    "esac\n"
-    "done\n"
-    ":\n"
-    "}\n"
-    "@@W() { [ ! \"$@@y\" ] || @@h <>\"$@@t\" >&0; }\n"
-    /*
-     * Get: the command, from a file that knows no generation; and @@z, the status
-     * before, of an end that @@e did not see.
-     */
-    "@@g() { @@z=$?; \\. \"$@@d/c\"; @@m=$1 @@C=$2; }\n"
-    "@@r='if \\[ \"${@@f+x}\" ]; then \\unset @@f; else @@s=$@@z; @@c; fi; \\[ \"$@@m\" -gt \"$@@n\" ] && { @@n=$@@m; @@SET; '\n"
-    "@@x=$@@r'\\eval \"$@@p\n"
-    "$@@C\"; { @@e \"$?\";} @@HIDE;}'\n"
-    "@@w=$@@r'\\eval \"$@@p\n"
-    "$@@C\" <\"$@@d/i\"; { @@e \"$?\";} @@HIDE;}'\n"
-    "@@0=$@@r'\\eval \"$@@p\n"
-    "$@@C\" <@@EMPTY; { @@e \"$?\";} @@HIDE;}'\n"
-    "@@v='{ @@f=; { \\export -p; \\command printf \"\\000\";} >\"$@@d/e\"; @@W;} "
-    "@@HIDE'\n"
-    "@@E() {\n"
-    "{ command printf '%s\\000%s\\000' \"$@@n\" \"${PWD-}\"; \\export -p; command printf '\\000';} >|\"$@@d/x\"\n"
-    "return \"$1\"\n"
-    "}\n"
-    "@@a() {\n"
-    "@@f=\n"
-    "if [ \"$1\" ]; then PS1=$@@o$@@u PS2='> '; else PS1=$@@o PS2=; fi\n"
-    "{ command printf '" OSC "A;%s\\007' \"$@@k\" \"$@@n\"; @@h;} <>\"$@@t\" >&0\n"
-    "}\n"
-    "@@u='$ '\n"
-    /* A prompt that follows no @@e (f is unset then) says so. */
-    "@@o='${@@f-'$(command printf '\\033]7723;%s;P;' \"$@@k\")'$@@n;$?'$(command printf '\\007')'}'\n"
-    "[ \"$@@y\" ] || @@o=\n"
-    "PS1=$@@o PS2=\n";
 
 static bool is_bash(const struct shell *sh)
 {
     return sh->kind != SHELL_POSIX;
 }
 
-/* A readonly OD_OP is an error of the builtin then, not the end of the line. */
-static const char bash_set[] =
-    "\\builtin printf -v OD_OP %s \"@@OP\" @@HIDE || \\builtin :";
-static const char posix_set[] = "command export \"OD_OP=@@OP\" @@HIDE || \\:";
-
 /* Where errors and traces of ours go. Without the device: nowhere. */
 static const char *hide(const struct shell *sh)
 {
     return sh->no_null ? "2>&-" : "2>/dev/null";
-}
-
-/* Appends text with @@READ, @@SET, @@OP, @@HIDE, @@EMPTY and @@ replaced. */
-static int expand(struct buf *out, const struct shell *sh, const char *text)
-{
-    char prefix[24];
-    snprintf(prefix, sizeof(prefix), "__od%u_", sh->gen);
-    const char *read_code = sh->kind == SHELL_BASH_OLD ? bash_old_read : bash_read;
-    while (*text) {
-        const char *at = strstr(text, "@@");
-        size_t n = at ? (size_t)(at - text) : strlen(text);
-        if (buf_add(out, text, n) < 0)
-            return -1;
-        if (!at)
-            return 0;
-        text = at + 2;
-        if (strncmp(text, "READ", 4) == 0) {
-            text += 4;
-            if (expand(out, sh, read_code) < 0)
-                return -1;
-        } else if (strncmp(text, "SET", 3) == 0) {
-            text += 3;
-            if (expand(out, sh, is_bash(sh) ? bash_set : posix_set) < 0)
-                return -1;
-        } else if (strncmp(text, "HIDE", 4) == 0) {
-            text += 4;
-            if (buf_addz(out, hide(sh)) < 0)
-                return -1;
-        } else if (strncmp(text, "EMPTY", 5) == 0) {
-            text += 5;
-            if (expand(out, sh, sh->no_null ? "\"$@@d/n\"" : "/dev/null") < 0)
-                return -1;
-        } else if (strncmp(text, "OP", 2) == 0) {
-            text += 2;
-            if (expand(out, sh, sh->same_env ? "$OD_SESSION" : "$OD_SESSION/$@@m") < 0)
-                return -1;
-        } else if (buf_addz(out, prefix) < 0) {
-            return -1;
-        }
-    }
-    return 0;
 }
 
 /* In single quotes, for any shell. */
@@ -367,70 +119,108 @@ int shell_find(struct shell *sh, const char *wanted, const char *path_var,
                    usual);
 }
 
+/* A word of the code and what takes its place. */
+struct filling {
+    const char *word, *value;
+};
+
+/* The lines after "#? WORD" and before the next "#?": left out unless WORD holds. */
+struct condition {
+    const char *word;
+    bool holds;
+};
+
+static bool line_holds(struct str word, const struct condition *c)
+{
+    while (c->word && !str_eq(word, str_of(c->word)))
+        c++;
+    return word.n == 0 || (c->word && c->holds);
+}
+
+static int fill_line(struct buf *out, struct str line, const struct filling *with)
+{
+    while (line.n > 0) {
+        const struct filling *w = with;
+        while (w->word && !str_starts(line, str_of(w->word)))
+            w++;
+        if (buf_adds(out, w->word ? str_of(w->value) : str_sub(line, 0, 1)) < 0)
+            return -1;
+        line = str_sub(line, w->word ? strlen(w->word) : 1, line.n);
+    }
+    return buf_addc(out, '\n');
+}
+
+/* Both lists end with a NULL. At one place the first filling that fits is taken. */
+static int fill(struct buf *out, struct str text, const struct filling *with,
+                const struct condition *when)
+{
+    bool holds = true;
+    while (text.n > 0) {
+        struct str line = str_cut(&text, '\n');
+        if (str_starts(line, STR("#?")))
+            holds = line_holds(str_sub(line, line.n > 2 ? 3 : 2, line.n), when);
+        else if (holds && fill_line(out, line, with) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* How far the 16 generations before have come: words for a loop. */
+static int add_before(struct buf *out, unsigned gen)
+{
+    for (unsigned g = gen > 16 ? gen - 16 : 1; g < gen; g++) {
+        if (buf_addf(out, "%s\"${__od%u_n-0}\"", out->n > 0 ? " " : "", g) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start,
                bool with_rc)
 {
-    struct buf head = BUF_INIT(4096);
-    char prefix[24];
+    char prefix[24], seq_text[24], gen[16], empty[32], pipe[sizeof(sh->dir) + 4];
+    struct buf dir = BUF_INIT(2048), tty = BUF_INIT(2048), before = BUF_INIT(1024);
     snprintf(prefix, sizeof(prefix), "__od%u_", sh->gen);
-    int r = 0;
-    /* What was: the status, and how far the generation before had come. */
-    buf_addf(&head, "%sz=$?\n", prefix);
-    if (start && is_bash(sh) && with_rc)
-        buf_addz(&head, "[ -f ~/.bashrc ] && . ~/.bashrc\n");
-    if (!is_bash(sh) && start)
-        buf_addz(&head, "if [ \"${OD_ENV_+x}\" ]; then\n"
-                        "ENV=$OD_ENV_; export ENV; unset OD_ENV_\n"
-                        "else unset ENV; fi\n"
-                        "[ -z \"${ENV-}\" ] || ! [ -f \"$ENV\" ] || . \"$ENV\"\n");
-    buf_addf(&head, "%sk=%s %sn=%llu %ss=0 %sf=%s %sr= %sp= %sy=%s %sd=",
-             prefix, sh->nonce, prefix, (unsigned long long)seq, prefix, prefix,
-             is_bash(sh) ? "1" : "", prefix, prefix, prefix, sh->pty ? "1" : "", prefix);
-    add_quoted(&head, str_of(sh->dir));
-    buf_addf(&head, " %st=", prefix);
-    struct buf tty = BUF_INIT(512);
-    buf_addf(&tty, "%s/o", sh->dir);
+    snprintf(seq_text, sizeof(seq_text), "%llu", (unsigned long long)seq);
+    snprintf(gen, sizeof(gen), "%u", sh->gen);
+    snprintf(empty, sizeof(empty), "<\"$%sd/n\"", prefix);
+    snprintf(pipe, sizeof(pipe), "%s/o", sh->dir);
     const char *terminal = sh->tty[0] ? sh->tty : "/dev/tty";
-    add_quoted(&head, sh->pty ? str_of(terminal) : buf_str(&tty));
+    int r = add_quoted(&dir, str_of(sh->dir));
+    if (r == 0)
+        r = add_quoted(&tty, str_of(sh->pty ? terminal : pipe));
+    if (r == 0 && !start)
+        r = add_before(&before, sh->gen);
+    const struct filling with[] = {
+        {"$OD_SESSION/$__od_m", "$OD_SESSION"}, /* only if sh->same_env */
+        {"__od_", prefix},
+        {"2>/dev/null", hide(sh)},
+        {"</dev/null", sh->no_null ? empty : "</dev/null"},
+        {"@nonce@", sh->nonce},
+        {"@seq@", seq_text},
+        {"@gen@", gen},
+        {"@pty@", sh->pty ? "1" : ""},
+        {"@dir@", buf_z(&dir)},
+        {"@tty@", buf_z(&tty)},
+        {"@before@", buf_z(&before)},
+        {NULL, NULL},
+    };
+    const struct condition when[] = {
+        {"start", start},
+        {"again", !start},
+        {"rc", start && with_rc},
+        {"pty", sh->pty},
+        {"pipe", !sh->pty},
+        {"new", sh->kind != SHELL_BASH_OLD},
+        {"old", sh->kind == SHELL_BASH_OLD},
+        {NULL, false},
+    };
+    struct str text = is_bash(sh) ? STR(session_bash) : STR(session_sh);
+    if (r == 0)
+        r = fill(out, text, sh->same_env ? with : with + 1, when);
+    buf_release(&dir);
     buf_release(&tty);
-    if (is_bash(sh) && sh->pty)
-        buf_addf(&head, "\n{ \\builtin printf '' >&255;} %s && %st=255", hide(sh),
-                 prefix);
-    buf_addz(&head, "\nexport OD_SESSION OD_OP\n");
-    if (!start)
-        buf_addf(&head, "%ss=$%sz\n", prefix, prefix);
-    /*
-     * How far the generations before had come, and never behind it: whatever was
-     * lost between us, a command that has begun is not run again.
-     */
-    buf_addf(&head, "%sB=0\nfor %si in 0", prefix, prefix);
-    for (unsigned g = sh->gen > 16 ? sh->gen - 16 : 1; !start && g < sh->gen; g++)
-        buf_addf(&head, " \"${__od%u_n-0}\"", g);
-    buf_addf(&head,
-             "; do if [ \"$%si\" -gt \"$%sB\" ]; then %sB=$%si; fi; done\n"
-             "if [ \"$%sB\" -gt \"$%sn\" ]; then %sn=$%sB; fi\n",
-             prefix, prefix, prefix, prefix, prefix, prefix, prefix, prefix);
-    if (!is_bash(sh) && start)
-        buf_addf(&head, "trap '{ %sE \"$?\";} %s&&:' EXIT\n", prefix, hide(sh));
-    if (!sh->pty) /* the command's own INT must not end the shell that reads a pipe */
-        buf_addz(&head, "trap : INT\n");
-    if (is_bash(sh) && start)
-        buf_addf(&head, "shopt -s expand_aliases checkwinsize %s\n", hide(sh));
-    r = buf_adds(out, buf_str(&head));
-    buf_release(&head);
-    if (r == 0)
-        r = expand(out, sh, is_bash(sh) ? bash_code : posix_code);
-    struct buf tail = BUF_INIT(1024);
-    buf_addf(&tail,
-             "%sc\n%s printf '\\033]7723;%%s;I;%u;%%s;%%s\\007' \"$%sk\" \"$%s%c\" "
-             "\"$%sz\" >%s\"$%st\"\n",
-             prefix, is_bash(sh) ? "\\builtin" : "command", sh->gen, prefix, prefix,
-             start ? 'n' : 'B', prefix, is_bash(sh) ? "&" : "", prefix);
-    if (!is_bash(sh))
-        buf_addf(&tail, "%sW %s\n", prefix, hide(sh));
-    if (r == 0)
-        r = buf_adds(out, buf_str(&tail));
-    buf_release(&tail);
+    buf_release(&before);
     return r;
 }
 

@@ -786,4 +786,55 @@ TEST(a_file_that_does_not_fit_is_refused)
     buf_release(&out);
 }
 
+/* ---- the code of a shell ---- */
+
+static bool code_has(const struct buf *code, const char *text)
+{
+    return str_find(buf_str(code), str_of(text)) >= 0;
+}
+
+/* Each kind, at its start and later, on a terminal and a pipe, with and without the device. */
+TEST(the_code_is_filled_in)
+{
+    static const char *const words[] = {"__od_",  "@nonce@", "@seq@", "@gen@",   "@pty@",
+                                        "@tty@/", "@tty@ ",  "@dir@", "@before@", "#?"};
+    for (int i = 0; i < 3 << 5; i++) {
+        bool pty = i & 1, no_null = i & 2, same_env = i & 4, start = i & 8, rc = i & 16;
+        struct shell sh = {.kind = (enum shell_kind)(i >> 5),
+                           .nonce = NONCE,
+                           .gen = 3,
+                           .pty = pty,
+                           .no_null = no_null,
+                           .same_env = same_env,
+                           .dir = "/tmp/a 'b' __od_ @tty@"};
+        struct buf code = BUF_INIT(64 << 10), small = BUF_INIT(64 << 10);
+        CHECK_INT(shell_code(&code, &sh, 41, start, rc), 0);
+        /* A value is taken as it is, and quoted. */
+        const char *dir = "__od3_d='/tmp/a '\\''b'\\'' __od_ @tty@' __od3_t=";
+        long at = str_find(buf_str(&code), str_of(dir));
+        CHECK(at > 0);
+        struct str rest = str_sub(buf_str(&code), (size_t)at + strlen(dir), code.n);
+        CHECK(str_starts(rest, pty ? STR("'/dev/tty'")
+                                   : STR("'/tmp/a '\\''b'\\'' __od_ @tty@/o'")));
+        str_cut(&rest, '\n');
+        for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++)
+            CHECK(str_find(rest, str_of(words[w])) < 0);
+        CHECK(code_has(&code, " __od3_n=41 "));
+        CHECK_INT(code_has(&code, "/dev/null"), !no_null);
+        CHECK_INT(code_has(&code, "2>&-"), no_null);
+        CHECK_INT(code_has(&code, "$OD_SESSION/$__od3_m"), !same_env);
+        const char *before = "for __od3_i in 0 \"${__od1_n-0}\" \"${__od2_n-0}\"; do";
+        CHECK_INT(code_has(&code, before), !start);
+        CHECK_INT(code_has(&code, "~/.bashrc"), start && rc && sh.kind != SHELL_POSIX);
+        CHECK_INT(code_has(&code, "mapfile"), sh.kind == SHELL_BASH);
+        CHECK_INT(code_has(&code, "trap : INT"), !pty);
+        /* Neither indented nor with comments; a buffer that is one byte short is refused. */
+        CHECK(!code_has(&code, "\n ") && !code_has(&code, "\n#") && !code_has(&code, "\n\n"));
+        small.max = code.n - 1;
+        CHECK_INT(shell_code(&small, &sh, 41, start, rc), -1);
+        buf_release(&code);
+        buf_release(&small);
+    }
+}
+
 T_MAIN

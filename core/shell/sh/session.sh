@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# The code that runs inside the user's shell if it is not bash: session.bash for busybox,
+# dash, ksh and others of POSIX. What is said there about names, values, "#?" lines,
+# options of the user and odd-looking spots holds here; in place of \builtin stands
+# `command`, or a backslash where an alias alone has to be kept out. There is no hook
+# before the prompt: PS1 itself has the mark P.
+#
+# shellcheck disable=SC1001 # \:, as above
+# shellcheck disable=SC1007 # x= y= are assignments of nothing, in as few bytes as can be
+# shellcheck disable=SC2016 # what is in single quotes is evaluated later
+# shellcheck disable=SC2034 # names that only such texts use
+# shellcheck disable=SC2154 # names that only such texts, or read, set
+__od_z=$?
+#? start
+if [ "${OD_ENV_+x}" ]; then
+    ENV=$OD_ENV_; export ENV; unset OD_ENV_
+else unset ENV; fi
+# shellcheck source=/dev/null # the user's
+[ -z "${ENV-}" ] || ! [ -f "$ENV" ] || . "$ENV"
+#?
+__od_k=@nonce@ __od_n=@seq@ __od_s=0 __od_f= __od_r= __od_p= __od_y=@pty@ __od_d=@dir@ __od_t=@tty@
+export OD_SESSION OD_OP
+#? again
+__od_s=$__od_z
+#?
+__od_B=0
+for __od_i in 0 @before@; do if [ "$__od_i" -gt "$__od_B" ]; then __od_B=$__od_i; fi; done
+if [ "$__od_B" -gt "$__od_n" ]; then __od_n=$__od_B; fi
+#? start
+trap '{ __od_E "$?";} 2>/dev/null&&:' EXIT
+#?
+#? pipe
+# The command's own INT must not end the shell that reads a pipe.
+trap : INT
+#?
+
+# Begin: the mark, and the status of the command before.
+__od_b() {
+    command printf '\033]7723;%s;S;%s\007' "$__od_k" "$__od_n" >"$__od_t"
+    return "$__od_s"
+}
+# Chooses how the next begin hands on $?.
+__od_c() {
+    case $-:$__od_s in
+    *x*:0) __od_p='{ __od_b;} 2>/dev/null';;
+    *x*) __od_p='{ __od_b&&\:;} 2>/dev/null';;
+    *:0) __od_p=__od_b;;
+    *) __od_p='__od_b&&\:';;
+    esac
+}
+# End: the record, the mark, then input is dropped until the acknowledgement.
+__od_e() {
+    __od_s=$1 __od_f= __od_j=
+    [ -t 1 ] || __od_j=@
+    command printf '%s\000%s\000%s\000%s\000%.4096s\000%s\000%.4096s\000' E "$__od_n" "$1" "$-$__od_j" "${PWD-}" "${!-}" "${PATH-}" >>"$__od_d/r"
+    { command printf '\033]7723;%s;E;%s;%s\007' "$__od_k" "$__od_n" "$1"; __od_c; [ ! "$__od_y" ] || __od_h;} <>"$__od_t" >&0
+}
+# Drops input until the acknowledgement, or the next line of ours (+).
+__od_h() {
+    __od_i=0
+    while [ "$__od_i" -lt 9999 ]; do
+        __od_i=$((__od_i+1)) __od_l=
+        command read -r __od_l || :
+        case $__od_l in
+        *"$__od_k $__od_n"|*"$__od_k +") break;;
+        *"$__od_k $__od_n ?") command printf '\033]7723;%s;P;%s;%s\007' "$__od_k" "$__od_n" "$__od_s";;
+        ?*) command printf '%s\000' D "$__od_l" >>"$__od_d/r";;
+        esac
+    done
+    :
+}
+__od_W() {
+    [ ! "$__od_y" ] || __od_h <>"$__od_t" >&0
+}
+# Get: the command, from a file that knows no generation; and z, the status before, of an
+# end that __od_e did not see.
+__od_g() {
+    __od_z=$?
+    # shellcheck source=/dev/null # set -- NUMBER COMMAND
+    \. "$__od_d/c"
+    __od_m=$1 __od_C=$2
+}
+
+# What the typed lines evaluate: the command in three ways.
+__od_r='if \[ "${__od_f+x}" ]; then \unset __od_f; else __od_s=$__od_z; __od_c; fi; \[ "$__od_m" -gt "$__od_n" ] && { __od_n=$__od_m; command export "OD_OP=$OD_SESSION/$__od_m" 2>/dev/null || \:; \eval "$__od_p
+$__od_C"'
+__od_x=$__od_r'; { __od_e "$?";} 2>/dev/null;}'
+__od_w=$__od_r' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null;}'
+__od_0=$__od_r' </dev/null; { __od_e "$?";} 2>/dev/null;}'
+__od_v='{ __od_f=; { \export -p; \command printf "\000";} >"$__od_d/e"; __od_W;} 2>/dev/null'
+
+# At the exit of the shell: its directory and what it exports.
+__od_E() {
+    { command printf '%s\000%s\000' "$__od_n" "${PWD-}"; \export -p; command printf '\000';} >|"$__od_d/x"
+    return "$1"
+}
+# Somebody attaches, or with '' detaches.
+__od_a() {
+    __od_f=
+    if [ "$1" ]; then PS1=$__od_o$__od_u PS2='> '; else PS1=$__od_o PS2=; fi
+    { command printf '\033]7723;%s;A;%s\007' "$__od_k" "$__od_n"; __od_h;} <>"$__od_t" >&0
+}
+__od_u='$ '
+# A prompt that follows no __od_e (f is unset then) says so.
+__od_o='${__od_f-'$(command printf '\033]7723;%s;P;' "$__od_k")'$__od_n;$?'$(command printf '\007')'}'
+[ "$__od_y" ] || __od_o=
+PS1=$__od_o PS2=
+__od_c
+#? start
+command printf '\033]7723;%s;I;@gen@;%s;%s\007' "$__od_k" "$__od_n" "$__od_z" >"$__od_t"
+#?
+#? again
+command printf '\033]7723;%s;I;@gen@;%s;%s\007' "$__od_k" "$__od_B" "$__od_z" >"$__od_t"
+#?
+__od_W 2>/dev/null
