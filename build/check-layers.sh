@@ -20,7 +20,7 @@ awk '
         only["vterm.h"] = "^core/term/[a-z_]*\\.c$"
         only["vterm_keycodes.h"] = only["vterm.h"]
         only["pcre2.h"] = "^core/text/pattern\\.c$"
-        only["zlib.h"] = "^core/(archive/zip[a-z_]*|eventlog/line|net/authorities)\\.c$"
+        only["zlib.h"] = "^core/(archive/zip[a-z_]*|net/authorities)\\.c$"
         tls = "^core/(base/hash|net/(tls[a-z_]*|trust))\\.[ch]$"
         made["licences.h"] = 1
     }

@@ -74,18 +74,18 @@ const struct batch_line *events_batch_line(struct events *ev, unsigned i)
 {
     while (ev->nlines <= i) {
         struct str rest = str_sub(buf_str(&ev->batch), ev->lines_end, SIZE_MAX);
-        struct event_line line;
-        if (rest.n == 0 || event_line(rest, &line) != EVENT_LINE_GOOD)
+        size_t n = event_text(rest);
+        if (n == rest.n)
             return NULL;
         if (ev->nlines == ev->lines_max) {
             ev->lines_max = ev->lines_max ? 2 * ev->lines_max : 16;
             ev->lines = xrealloc(ev->lines, ev->lines_max, sizeof(*ev->lines));
         }
         struct batch_line *b = &ev->lines[ev->nlines++];
-        b->text = str_sub(rest, 0, line.n - 1);
-        b->id = line.id;
+        b->text = str_n(rest.p, n);
         events_look(b->text, &b->look);
-        ev->lines_end += line.n;
+        b->id = b->look.id;
+        ev->lines_end += n + 1;
     }
     return &ev->lines[i];
 }

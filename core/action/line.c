@@ -38,26 +38,16 @@ static bool take_number(struct str *s, uint64_t *out)
 /* A string with its quotes. */
 static struct str take_string(struct str *s)
 {
+    size_t i = 1;
     if (s->n == 0 || s->p[0] != '"')
         return str_n(s->p, 0);
-    /* Nearly all are short and without a backslash. */
-    const char *end = memchr(s->p + 1, '"', s->n - 1);
-    size_t plain = end ? (size_t)(end - s->p) : 0;
-    if (plain > 0 && !memchr(s->p + 1, '\\', plain - 1)) {
-        struct str token = str_n(s->p, plain + 1);
-        *s = str_n(end + 1, s->n - plain - 1);
-        return token;
-    }
-    for (size_t i = 1; i < s->n; i++) {
-        if (s->p[i] == '\\') {
-            i++;
-        } else if (s->p[i] == '"') {
-            struct str token = str_sub(*s, 0, i + 1);
-            *s = str_sub(*s, i + 1, s->n);
-            return token;
-        }
-    }
-    return str_n(s->p, 0);
+    while (i < s->n && s->p[i] != '"')
+        i += s->p[i] == '\\' ? 2 : 1;
+    if (i >= s->n)
+        return str_n(s->p, 0);
+    struct str token = str_n(s->p, i + 1);
+    *s = str_n(s->p + token.n, s->n - token.n);
+    return token;
 }
 
 void events_look(struct str line, struct event_look *out)
@@ -67,10 +57,8 @@ void events_look(struct str line, struct event_look *out)
     if (!event_head(line, &head))
         return;
     out->id = head.id;
-    struct str s = line;
-    if (!skip(&s, STR("{\"id\":")) || !take_number(&s, &out->id) ||
-        !skip(&s, STR(",\"timestamp\":")) || take_string(&s).n == 0)
-        return;
+    const char *behind = head.stamp.p + EVENT_STAMP + 1;
+    struct str s = str_n(behind, line.n - (size_t)(behind - line.p));
     if (skip(&s, STR(",\"key\":"))) {
         struct str key = take_string(&s);
         if (key.n != EVENTS_KEY + 2)

@@ -24,10 +24,9 @@ static void other_name(const struct param *p, char out[NAME_SIZE])
 
 static bool is_named(const struct param *p, const char *name)
 {
-    char other[NAME_SIZE];
-    other_name(p, other);
-    return strcmp(name, p->name) == 0 ||
-           (p->type == PARAM_PATH && strcmp(name, other) == 0);
+    size_t n = strlen(p->name);
+    return strncmp(name, p->name, n) == 0 &&
+           (!name[n] || (p->type == PARAM_PATH && strcmp(name + n, base64_end) == 0));
 }
 
 /* ---- in words ---- */
@@ -204,11 +203,12 @@ static int fail_missing(const char *action, const struct param *p, struct err *e
 
 static bool given(const struct json *args, const struct param *p)
 {
-    char other[NAME_SIZE];
     const struct json *v = json_get(args, p->name);
-    other_name(p, other);
-    if (p->type == PARAM_PATH && (!v || json_is_null(v)))
+    if (p->type == PARAM_PATH && (!v || json_is_null(v))) {
+        char other[NAME_SIZE];
+        other_name(p, other);
         v = json_get(args, other);
+    }
     return v && !json_is_null(v);
 }
 

@@ -10,6 +10,7 @@
  */
 #include "eventlog/own.h"
 
+#include "base/crc.h"
 #include "base/limits.h"
 #include "base/xalloc.h"
 
@@ -152,7 +153,7 @@ static size_t refused_line(const struct eventlog *l, char *out, size_t size)
                      (unsigned long long)(l->refused - l->told),
                      (unsigned long long)l->told + 1, (unsigned long long)l->refused);
     n += (size_t)r;
-    event_put_sum(out + n, event_sum(0, str_n(out, n)));
+    event_put_sum(out + n, crc_add(0, str_n(out, n)));
     return n + EVENT_SUM + 2;
 }
 
@@ -210,9 +211,9 @@ uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
     v[n].iov_len = event_put_head(head, id, l->stamp);
     if (object.p[skip] != '}')
         head[v[n].iov_len++] = ',';
-    uint32_t sum = event_sum(0, str_n(head, v[n].iov_len));
+    uint32_t sum = crc_add(0, str_n(head, v[n].iov_len));
     struct str rest = str_sub(object, skip, object.n - 1 - skip);
-    event_put_sum(tail, event_sum(sum, rest));
+    event_put_sum(tail, crc_add(sum, rest));
     v[++n] = (struct iovec){(char *)(uintptr_t)rest.p, rest.n};
     v[++n] = (struct iovec){tail, sizeof(tail)};
     size_t bytes = 0;

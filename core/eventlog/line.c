@@ -5,12 +5,12 @@
  */
 #include "eventlog/line.h"
 
+#include "base/crc.h"
 #include "base/jsontext.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
 #include <time.h>
-#include <zlib.h>
 
 #define HEAD  "{\"id\":"
 #define STAMP ",\"timestamp\":\""
@@ -96,11 +96,6 @@ enum event_line_kind event_line(struct str s, struct event_line *line)
 
 static const char sum_form[] = ",\"sum\":\"00000000\"}";
 
-uint32_t event_sum(uint32_t sum, struct str s)
-{
-    return (uint32_t)crc32(sum, (const unsigned char *)s.p, (unsigned)s.n);
-}
-
 void event_put_sum(char out[EVENT_SUM + 2], uint32_t sum)
 {
     static const char digit[] = "0123456789abcdef";
@@ -134,7 +129,7 @@ bool event_intact(struct str s, size_t *n)
         return utf8_valid(s) && jsontext_valid(s);
     }
     *n = (size_t)(end - s.p);
-    event_put_sum(want, event_sum(0, str_sub(s, 0, *n)));
+    event_put_sum(want, crc_add(0, str_sub(s, 0, *n)));
     return unlike == 0 && memcmp(want, end, EVENT_SUM + 1) == 0;
 }
 

@@ -6,9 +6,9 @@
  *
  * Members id and timestamp always come first and in this form, so that a line
  * can be told from damage without parsing JSON. In a file a line has one more member,
- * the last: "sum":"XXXXXXXX", in hexadecimal digits the CRC-32 (zlib's) of the bytes
- * before the comma in front of it. Readers of the log never see it. Lines of earlier
- * versions have none: such a line must be JSON and UTF-8.
+ * the last: "sum":"XXXXXXXX", in hexadecimal digits the CRC-32 (base/crc.h) of the
+ * bytes before the comma in front of it. Readers of the log never see it. Lines of
+ * earlier versions have none: such a line must be JSON and UTF-8.
  */
 #ifndef OD_EVENTLOG_LINE_H
 #define OD_EVENTLOG_LINE_H
@@ -48,8 +48,6 @@ size_t event_text(struct str s);
 bool event_intact(struct str s, size_t *n);
 /* The same without a look at the bytes: of a line that this process has written. */
 bool event_written(struct str s, size_t *n);
-/* CRC-32 of more bytes; the first sum is 0. */
-uint32_t event_sum(uint32_t sum, struct str s);
 /* Writes `,"sum":"…"}` and a newline: EVENT_SUM + 2 bytes. */
 void event_put_sum(char out[EVENT_SUM + 2], uint32_t sum);
 

@@ -278,6 +278,23 @@ static int find(struct reading *r, struct segment *s)
 }
 
 /*
+ * Moves n bytes to a lower address, or nowhere. memmove uses string instructions, which
+ * take many times as long where the distance is as short as a few sums.
+ */
+static void move_down(char *to, const char *from, size_t n)
+{
+    enum { AT_ONCE = 16 };
+    if (from == to)
+        return;
+    if (from - to >= AT_ONCE) {
+        for (; n >= AT_ONCE; n -= AT_ONCE, to += AT_ONCE, from += AT_ONCE)
+            memcpy(to, from, AT_ONCE);
+    }
+    for (; n > 0; n--)
+        *to++ = *from++;
+}
+
+/*
  * The good lines at the beginning of bytes that the cursor points at, before an id. They
  * move together, without their sums. Returns what they are then.
  */
@@ -294,7 +311,7 @@ static size_t take_lines(struct reading *r, char *bytes, size_t got, uint64_t en
         /* A sum of each line takes as long as all the rest of reading it. */
         if (!(line.id < r->l->own ? event_intact(s, &text) : event_written(s, &text)))
             break;
-        memmove(bytes + to, p, text);
+        move_down(bytes + to, p, text);
         to += text;
         bytes[to++] = '}';
         bytes[to++] = '\n';

@@ -32,7 +32,7 @@ static struct eventlog *open_fd(int fd)
 static uint64_t check_line(struct str s, uint64_t due)
 {
     struct event_line line;
-    char text[64];
+    char text[80];
     BUG_ON(event_line(s, &line) != EVENT_LINE_GOOD || line.n != s.n || line.id < due);
     if (line.id > due) {
         snprintf(text, sizeof(text), "\"extras\":{\"from\":%llu,\"to\":%llu,",
@@ -75,8 +75,8 @@ static void check_all(struct eventlog *l, struct buf *whole)
     for (uint64_t id = 2; id < next && id < 20; id++) {
         buf_reset(&pieces);
         read_from(l, id, 1000, &pieces);
-        struct str first = buf_str(&pieces);
-        check_line(str_n(first.p, str_cut(&first, '\n').n + 1), id);
+        struct str rest = buf_str(&pieces), first = str_cut(&rest, '\n');
+        check_line(str_n(first.p, first.n + 1), id);
     }
     buf_release(&pieces);
 }

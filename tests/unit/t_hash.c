@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Hashes: the documents' vectors, at once and split at every byte. */
+/* Hashes and CRC: the documents' vectors, at once and split at every byte. */
 #include "base/hash.h"
 
+#include "base/crc.h"
 #include "base/enc.h"
 
 #include "t.h"
@@ -145,6 +146,39 @@ TEST(equal_means_every_byte)
             CHECK(hash_equal(a, b, (size_t)i));
             b[i] = 0;
         }
+}
+
+/* The definition, bit by bit. */
+static uint32_t crc_of(const char *p, size_t n)
+{
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < n; i++) {
+        crc ^= (uint8_t)p[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0xedb88320) : 0);
+    }
+    return ~crc;
+}
+
+TEST(crc_32)
+{
+    char bytes[600];
+    uint32_t x = 1;
+    /* The check value of the catalogue of CRCs. */
+    CHECK_INT(crc_add(0, STR("123456789")), 0xcbf43926);
+    CHECK_INT(crc_add(0, (struct str){NULL, 0}), 0);
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        x = x * 1664525 + 1013904223;
+        bytes[i] = (char)(x >> 24);
+    }
+    for (size_t from = 0; from < 9; from++) {
+        for (size_t n = 0; from + n <= sizeof(bytes); n++)
+            CHECK_INT(crc_add(0, str_n(bytes + from, n)), crc_of(bytes + from, n));
+    }
+    for (size_t cut = 0; cut <= sizeof(bytes); cut++)
+        CHECK_INT(crc_add(crc_add(0, str_n(bytes, cut)),
+                          str_n(bytes + cut, sizeof(bytes) - cut)),
+                  crc_of(bytes, sizeof(bytes)));
 }
 
 T_MAIN
