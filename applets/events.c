@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "events.txt.h"
-#include "ipc/client.h"
+#include "ipc/call.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -33,6 +33,7 @@ struct options {
     uint64_t since;
     bool follow, json;
     bool heard;          /* on this connection */
+    bool checked;        /* that the server answers, on this connection */
     int64_t opened;      /* clock_ms of it */
     int64_t mute_since;  /* the first of those that ended at once; 0: none */
 };
@@ -162,10 +163,21 @@ static int take(struct client *c, struct options *o)
     return r < 0 ? -1 : 1;
 }
 
+/*
+ * How long to wait for the first frame before call_check_server. -1: forever, since a
+ * server without new events has nothing to send.
+ */
+static int patience(const struct options *o)
+{
+    int64_t left = o->opened + CALL_SILENT_MS - clock_ms();
+    return o->heard || o->checked ? -1 : left > 0 ? (int)left : 0;
+}
+
 /* One connection. 1: it was lost; else as take. */
 static int talk(struct client *c, struct options *o)
 {
-    o->heard = false;
+    struct err e = ERR_INIT;
+    o->heard = o->checked = false;
     o->opened = clock_ms();
     if (ask(c, o) < 0)
         return -1;
@@ -180,8 +192,17 @@ static int talk(struct client *c, struct options *o)
         if (client_flush(c) < 0)
             return 1;
         struct pollfd p = {.fd = c->fd, .events = POLLIN | (c->out.n ? POLLOUT : 0)};
-        if (poll(&p, 1, -1) < 0 && errno != EINTR)
+        int n = poll(&p, 1, patience(o));
+        if (n < 0 && errno != EINTR)
             return 1;
+        if (n == 0) {
+            o->checked = true;
+            if (call_check_server(c, &e) < 0) {
+                fail(e.text);
+                return -1;
+            }
+            continue;
+        }
         if ((p.revents & ~POLLOUT) && client_read(c) < 0)
             return 1;
     }

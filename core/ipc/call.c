@@ -282,28 +282,33 @@ static int deadlines(const struct call *c, int64_t *until, struct err *e)
     return 0;
 }
 
-/*
- * Nothing has come on this connection: is the server slow, or stopped? Only who asks has
- * to wait for that, since no output waits for us. -1: it does not answer at all.
- */
-static int ask_after_it(struct call *c, struct err *e)
+int call_check_server(const struct client *client, struct err *e)
 {
-    if (c->client->fd < 0 || c->answered || c->asked || c->left ||
-        clock_ms() < c->connected_at + CALL_SILENT_MS)
-        return 0;
     struct err why = ERR_INIT;
     struct json *q = json_object();
     json_put_int(q, "v", FRAME_VERSION);
     json_put_z(q, "do", "info");
-    c->asked = true;
-    struct json *r = call_simple(c->client->server.path, q, CALL_ASKED_MS, &why);
+    struct json *r = call_simple(client->server.path, q, CALL_ASKED_MS, &why);
     bool silent = !r && why.code == ERR_CANCELLED;
     json_free(q);
     json_free(r);
     return silent ? err_set(e, ERR_TIMEOUT,
                             "the server at %s does not answer; process %d is there",
-                            c->client->server.path, (int)c->client->server.pid)
+                            client->server.path, (int)client->server.pid)
                   : 0;
+}
+
+/*
+ * Nothing has come on this connection: is the server slow, or stopped? We can block for
+ * that, since no output waits for us. -1: it does not answer at all.
+ */
+static int check_silence(struct call *c, struct err *e)
+{
+    if (c->client->fd < 0 || c->answered || c->asked || c->left ||
+        clock_ms() < c->connected_at + CALL_SILENT_MS)
+        return 0;
+    c->asked = true;
+    return call_check_server(c->client, e);
 }
 
 static int wait_ms(int64_t until)
@@ -322,7 +327,7 @@ static int turn(struct call *c, struct err *e)
     if (c->client->fd >= 0 && client_flush(c->client) < 0)
         buf_reset(&c->client->out);
     int64_t until = 0;
-    if (ask_after_it(c, e) < 0)
+    if (check_silence(c, e) < 0)
         return -1;
     bool over = deadlines(c, &until, e) < 0;
     bool input = c->input >= 0 && !c->input_ended && c->kept.n < FRAME_INPUT_WINDOW;

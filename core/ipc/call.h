@@ -104,6 +104,13 @@ void call_send(struct call *c, char type, const struct json *j);
  */
 int call_write(struct call *c, int fd, struct str bytes);
 
+/*
+ * For a connection on which nothing has come within CALL_SILENT_MS: asks the server on
+ * another one how it is. Blocks for CALL_ASKED_MS at most. Returns -1 and sets *e to
+ * TIMEOUT if the server does not answer at all.
+ */
+int call_check_server(const struct client *client, struct err *e);
+
 /* The whole of a small request: opens a connection, at most ms milliseconds. */
 struct json *call_simple(const char *socket, const struct json *request,
                          int64_t ms, struct err *e);
