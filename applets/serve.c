@@ -395,7 +395,7 @@ static int check_certificate(struct serve *s, struct err *e)
 
 /*
  * The file viewer's socket, when there is a port for OpenHands' client: one of the 1,024
- * that follow (reference/openhands-runtime.md 1.9), from the last on, as what a person
+ * that follow (OpenHands' runtime takes one, too), from the last on, as what a person
  * starts beside us is rather at the next one. Without a free one there is no viewer.
  */
 static void listen_viewer(struct serve *s)

@@ -57,7 +57,7 @@ enum docread_kind docread_kind_of(struct str name, struct str head)
     return str_starts(type, STR("video/")) ? DOCREAD_VIDEO : DOCREAD_AUTO;
 }
 
-/* The words that the reference's functions print (section 8). */
+/* The words that OpenHands' parse_ functions print. */
 static int first_line(const struct docread_file *f, enum docread_kind kind,
                       struct buf *out)
 {
@@ -153,7 +153,7 @@ static int name_it(const struct docread_file *f, struct err *e)
                    f->shown ? f->shown : f->path, why.text);
 }
 
-/* Nothing is told of it, but of a PowerPoint file, as the reference does. */
+/* Nothing is told of it, but of a PowerPoint file, as by parse_pptx. */
 static int fail(const struct docread_file *f, enum docread_kind kind, struct buf *out,
                 size_t before, const struct err *e)
 {

@@ -4,8 +4,8 @@
  * and notebook files, in reading order, with marks of pages and slides; and the facts
  * of pictures, sounds and films. No program of the image is needed.
  *
- * The text begins with a line that says what is read, and has the form that
- * reference/openhands-runtime.md section 8 gives each parse_ function. Files are a
+ * The text begins with a line that says what is read, and has the form of the
+ * parse_ functions of OpenHands (agent_skills/file_reader/file_readers.py). Files are a
  * stranger's: whatever they hold, memory and work are bounded by what is below, and
  * a file that would take more is an error.
  */

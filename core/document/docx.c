@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Word: paragraphs (ECMA-376, part 1, 17.3) with a mark each, as the reference
+ * Word: paragraphs (ECMA-376, part 1, 17.3) with a mark each, as parse_docx
  * counts them: only those that stand in the body itself. What else has text, tables
  * and boxes, comes between them without a mark: a table's rows are lines, its cells
  * apart by tabs. Markdown has no marks, but headings, items of lists and tables.

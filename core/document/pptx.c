@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * PowerPoint: slides in the order of the presentation (ECMA-376, part 1, 19.2.1.34),
- * the text of each shape in theirs. As the reference prints it, a shape without text
+ * the text of each shape in theirs. As parse_pptx prints it, a shape without text
  * is an empty line; the rows of tables are lines, their cells apart by tabs. Markdown
  * has a comment before each slide, and its title as a heading.
  */

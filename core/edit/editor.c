@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The editor's words. Checks are in upstream's order, so that a call with several
- * faults is told the same one: the path, the arguments, the file, the command's own.
+ * The editor's words. Checks are in the order of openhands-aci, so that a call with
+ * several faults is told the same one: the path, the arguments, the file, the command's
+ * own.
  */
 #include "edit/editor.h"
 
@@ -285,7 +286,7 @@ static int take_range(struct call *c, int64_t lines, int64_t *from, int64_t *to)
     return -1;
 }
 
-/* The extension of a document that upstream converts, or NULL. */
+/* The extension of a document that openhands-aci converts to Markdown, or NULL. */
 static const char *document(const char *path)
 {
     static const char *const ends[] = {".docx", ".xlsx", ".pptx", ".pdf",

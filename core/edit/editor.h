@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The editor that agents know (view, create, str_replace, insert, undo_edit), in its
- * words: reference/openhands-runtime.md 5.4. The work is edit.h's.
+ * The editor that agents know (view, create, str_replace, insert, undo_edit), in the
+ * words of openhands-aci's editor/editor.py. The work is edit.h's.
  *
  * What an agent can mend is told as content that begins with ERROR: and a newline.
  */

@@ -33,7 +33,7 @@ void files_newlines(struct buf *text);
 /*
  * Lines start..end of the text, from 0, without the last: a part of it. start
  * is moved to where lines are, end -1 is all that follow; any other end gives
- * at least one line, if there are any (reference/openhands-runtime.md 5.1).
+ * at least one line, if there are any: read_lines of OpenHands' runtime/utils/files.py.
  */
 struct str files_slice_lines(struct str text, int64_t start, int64_t end);
 

@@ -2,8 +2,8 @@
 /*
  * Searches as the tools of agents have them, with their exact words:
  *
- *   find_file, search_dir, search_file   reference/openhands-runtime.md 8
- *   glob, grep                           reference/openhands-agent-server.md 14
+ *   find_file, search_dir, search_file   OpenHands' agent_skills/file_ops
+ *   glob, grep                           software-agent-sdk's tools of these names
  *
  * A text may be long: at most SKILLS_TEXT_MAX, and then says how much is not shown.
  * Where these have a list of paths, it has names as they are; what is not UTF-8 in

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that agents know from Python (reference/openhands-runtime.md 8), in
- * one table: windows onto files, searches, edits, documents. The command line, the
+ * The functions that agents know from Python (OpenHands' runtime/plugins/agent_skills),
+ * in one table: windows onto files, searches, edits, documents. The command line, the
  * Python module and the server meet here, so that they say the same.
  *
  * What comes out is the text that the function prints. A failure is a text, too:

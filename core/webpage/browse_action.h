@@ -3,9 +3,9 @@
  * The action language of browsers for agents: `click('a12') fill("7", 'text')`.
  *
  * A text is searched for calls, in the syntax of Python; what lies between them is
- * passed over (reference/browser.md 1.1), and nothing is ever evaluated. The names
- * are checked when the text is parsed, the arguments when a call is bound, as the
- * reference does it: a call with bad arguments fails when its turn comes.
+ * passed over (BrowserGym's core/action/parsers.py), and nothing is ever evaluated. The
+ * names are checked when the text is parsed, the arguments when a call is bound, as
+ * BrowserGym does it: a call with bad arguments fails when its turn comes.
  */
 #ifndef OD_WEBPAGE_BROWSE_ACTION_H
 #define OD_WEBPAGE_BROWSE_ACTION_H
@@ -99,7 +99,7 @@ struct browse_text {
 
 /*
  * Finds the calls; text is borrowed for as long as they are used. -1: e is the
- * sentence of the reference's exception, class included, for an unknown name or no
+ * sentence of BrowserGym's exception, class included, for an unknown name or no
  * call at all; *why then has, for people, the line, the column and the reason of
  * the call that came furthest. browse_text_release in any case.
  */

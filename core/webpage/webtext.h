@@ -69,7 +69,7 @@ void *webtext_owner(const struct webtext *w);
 /*
  * Actions: 0, and on_done comes; -1 with e: nothing was begun. BUSY: one is under way;
  * NOTFOUND: no such bid; INVALID: it is not for that. The words are those of
- * reference/browser.md 1.4.
+ * Playwright's errors, as BrowserGym passes them on.
  *
  * A URL is http, https, file, a path, or a host, which means https.
  */

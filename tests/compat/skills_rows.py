@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the functions print, as reference/openhands-runtime.md 8 and 5.4 has it.
+"""What the functions print, in the words of OpenHands' agent_skills and openhands-aci.
 
 A row is a name, files that are there, and calls in their order, each with its text. $W
-is the folder. What is no text of the reference (glob, grep, facts of media) is in ours.
+is the folder. What is no text of theirs (glob, grep, facts of media) is in ours.
 """
 import base64
 import io

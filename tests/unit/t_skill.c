@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that agents know, in the words of reference/openhands-runtime.md 8 and
- * 11: windows, the edits of 2024, file_editor, and how arguments are checked.
+ * The functions that agents know, in the words of OpenHands' agent_skills and of
+ * openhands-aci: windows, the edits of 2024, file_editor, and how arguments are checked.
  */
 #define T_LIMIT_S 60
 #include "skill/skill.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Searches in the words that agents know: reference/openhands-runtime.md 8 for
- * find_file, search_dir and search_file, openhands-agent-server.md 14 and 15.7 for glob
- * and grep.
+ * Searches in the words that agents know: those of OpenHands' agent_skills for find_file,
+ * search_dir and search_file, of its software-agent-sdk for glob and grep.
  */
 #define T_LIMIT_S 60
 #include "skill/search.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The editor's words, each against the reference's; and that its answers are JSON
+ * The editor's words, each against OpenHands'; and that its answers are JSON
  * with the members that a client takes, in spite of what is in a file.
  */
 #include "front/v0/edit.h"

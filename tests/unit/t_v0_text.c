@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of V0, each against the reference's, and the arithmetic of floats
+ * The words of V0, each against OpenHands', and the arithmetic of floats
  * and of cutting by characters.
  */
 #include "front/v0/text.h"

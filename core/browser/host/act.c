@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The actions. Those on elements first wait in the page until the element can be acted
- * on (reference/browser.md 1.3), for BROWSER_ELEMENT_MS; errors are in the words that
- * agents know (1.4).
+ * on ("Actionability" in Playwright's documentation), for BROWSER_ELEMENT_MS; errors are
+ * in the words of Playwright and BrowserGym, which agents know.
  */
 #include "base/clock.h"
 #include "browser/host/js/choose.js.h"

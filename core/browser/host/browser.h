@@ -4,8 +4,8 @@
  * with the debugging pipe and a private profile, carries out texts of the action
  * language (browse_action.h), and is looked at. All calls wait, each with a deadline.
  *
- * Elements have bids by their backendNodeId (reference/browser.md 1.5, 3.4): the page
- * is not changed, and sees nothing of it. Frames in and out of process and shadow
+ * Elements have bids, as in BrowserGym (core/observation.py), by their backendNodeId: the
+ * page is not changed, and sees nothing of it. Frames in and out of process and shadow
  * trees, closed ones too, are one tree.
  */
 #ifndef OD_BROWSER_HOST_BROWSER_H
@@ -50,12 +50,13 @@ struct browser_seen {
     struct buf url, title;
     struct buf error;   /* of the last action, "Class: message"; "": it went well */
     struct buf focused; /* its bid, "" if unknown */
-    struct buf tree;    /* one line a node, as reference/browser.md 2.2 */
+    struct buf tree;    /* one line a node: BrowserGym's, or the compact form; tree.c */
     /* The page as text mode prints it, of another document than HTML its text. */
     struct buf text;
     struct buf links;   /* with text: "[12]: URL", a line for each link */
     struct buf shot;    /* the picture */
-    /* {bid: {visibility, bbox, clickable, set_of_marks}}, reference/browser.md 2.1. */
+    /* {bid: {visibility, bbox, clickable, set_of_marks}}: BrowserGym's
+     * extra_element_properties. */
     struct buf properties;
     struct buf raw;     /* {nodes}: the tree as Chromium has it, see raw.c */
     struct buf marks;   /* [[x, y, width, height, bid]], in pixels of the shot */

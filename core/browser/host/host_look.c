@@ -69,7 +69,7 @@ static int see_markdown(struct host *h, struct json *out, struct err *e)
     return rc;
 }
 
-/* screenshot_20240131_235959_000001.png, as the reference has it. */
+/* screenshot_20240131_235959_000001.png, as OpenHands' browser names it. */
 static void save_shot(struct host *h, struct str folder, struct str shot,
                       struct json *out)
 {

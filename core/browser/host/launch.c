@@ -26,7 +26,8 @@ enum { POLITE_MS = 3000, LAST_WORDS = 400, SHM_ENOUGH_MIB = 256 };
 
 static const char *const variables[] = {"OD_BROWSER", "CHROME_PATH",
                                         "PUPPETEER_EXECUTABLE_PATH"};
-/* reference/browser.md 3.7; shells first: they start in a third of the time. */
+/* Of distributions and of Google's packages; shells first: they start in a third of the
+ * time. */
 static const char *const places[] = {
     "/usr/bin/chromium-headless-shell",
     "/usr/lib/chromium/chromium-headless-shell",

@@ -4,7 +4,7 @@
  *
  * Two things are asked of every session of the tab, a snapshot of the DOM and each
  * frame's accessibility tree. The snapshot gives the order of the elements, and so the
- * bids; the trees are printed with them (reference/browser.md 1.5, 2.2). A frame's tree
+ * bids; the trees are printed with them. A frame's tree
  * stands where its element stands, whichever process it has.
  */
 #include "base/clock.h"

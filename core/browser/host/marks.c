@@ -4,9 +4,10 @@
  *
  * The page is not touched: boxes come from the snapshot, what covers an element from
  * DOM.getNodeForLocation, and the marks are drawn over the finished picture, in a blank
- * page of a browser context of its own that no list of tabs has (reference/browser.md
- * 2.1 and 2.5). A page takes longer to open than to draw in: it stays for the next
- * picture, but in a browser that is somebody else's, where one may see it.
+ * page of a browser context of its own that no list of tabs has. They are the set of
+ * marks of BrowserGym (overlay_som of its utils/obs.py). A page takes longer to open than
+ * to draw in: it stays for the next picture, but in a browser that is somebody else's,
+ * where one may see it.
  */
 #include "browser/host/look_own.h"
 
@@ -233,7 +234,7 @@ static const struct element *element_at(const struct frame *f, int i)
     return f->document ? map_get(&f->document->bids, look_key(&f->nodes[i].id)) : NULL;
 }
 
-/* reference/browser.md 2.1: extra_element_properties. */
+/* BrowserGym's extra_element_properties. */
 static void put_properties(const struct look *l, struct buf *out)
 {
     buf_addc(out, '{');

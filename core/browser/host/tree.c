@@ -2,8 +2,8 @@
 /*
  * Accessibility trees as text, one line a node.
  *
- * The reference's form (reference/browser.md 2.2) is for clients that read it as it
- * is. The compact one says the same in fewer characters:
+ * BrowserGym's form (flatten_axtree_to_str of its utils/obs.py) is for clients that read
+ * it as it is. The compact one says the same in fewer characters:
  *
  *     [8] combobox 'Size' ='Small' collapsed
  *       [9] option 'Small' selected
@@ -82,7 +82,7 @@ static bool is_true(struct str value)
     return value.n > 0 && !is_one_of(value, no);
 }
 
-/* ---- the reference's form ---- */
+/* ---- BrowserGym's form ---- */
 
 static const char *const never[] = {"editable",  "readonly", "level",     "settable",
                                     "multiline", "invalid",  "focusable", NULL};

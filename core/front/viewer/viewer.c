@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The file viewer: pages that show a PDF file or a picture to a browser in the sandbox,
- * on a listener of its own (reference/openhands-runtime.md 1.9).
+ * on a listener of its own (OpenHands' runtime/file_viewer_server.py).
  *
  *   GET /                  {"status": "File viewer server is running"}
  *   GET /view?path=/a.png  "File Viewer - a.png"; an error is a page too

@@ -748,14 +748,14 @@ static bool take_backslash(struct str *text)
  * anywhere in the text, also in a function or a substitution.
  *
  *   B_TEST        `[[` is a token of its own that no rule takes
- *   B_CASE        patterns: NotImplementedError (issue 91)
+ *   B_CASE        patterns: NotImplementedError
  *   B_SELECT, B_COPROC, B_TIME   NotImplementedError
  *   B_NOT         `!` without a command: AttributeError
  *   B_ARITHMETIC  the tokenizer has no `((`; what it makes of it mostly does not parse
  *   B_EXPANSION   $((…)) and $[…]: NotImplementedError (README, "Limitations")
  *   B_ARRAY       a word is not joined to the `(` behind it
  *   B_PATTERN     the same, of ?(…) and its kind
- *   B_DOCUMENT    the delimiter is looked for with its quotes (issue 99)
+ *   B_DOCUMENT    the delimiter is looked for with its quotes
  *   B_LIST        before the `)` of a substitution, only commands joined by `;` or `|`
  *                 are reduced: not a && b, not a & b, no `;` at the end, not nothing
  *   B_HASH        in a substitution, `#` within a word begins a comment
