@@ -166,9 +166,14 @@ int keep_recv(int fd, struct keep_msg *m, void *space)
                          .msg_control = &control,
                          .msg_controllen = sizeof(control)};
     ssize_t n;
+    int resets = 0;
+    /*
+     * A peer that died with messages of ours unread is reported as ECONNRESET once,
+     * before the messages that it had sent, which are still to be taken.
+     */
     do {
         n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
+    } while (n < 0 && (errno == EINTR || (errno == ECONNRESET && resets++ == 0)));
     if (n < 0)
         return errno == ECONNRESET ? 0 : -1;
     if (n == 0)

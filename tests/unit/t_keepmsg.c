@@ -363,7 +363,13 @@ TEST(a_peer_that_left_unread_messages_is_gone_all_the_same)
     open_pair();
     struct keep_msg m = {.h = {.type = KEEP_SERVING}}, got;
     CHECK_INT(keep_send(fds[1], &m), 0);
+    for (m.h.id = 1; m.h.id <= 3; m.h.id++)
+        CHECK_INT(keep_send(fds[0], &m), 0);
     close(fds[0]);
+    for (uint64_t id = 1; id <= 3; id++) { /* what was sent is done all the same */
+        CHECK_INT(keep_recv(fds[1], &got, space), 1);
+        CHECK_INT(got.h.id, id);
+    }
     CHECK_INT(keep_recv(fds[1], &got, space), 0);
 }
 
