@@ -25,6 +25,7 @@ void session_env_done(struct session *s)
         io_stop(&s->env_io);
         close(fd);
     }
+    s->env_begun = false;
     buf_reset(&s->env_text);
 }
 
@@ -96,6 +97,23 @@ static void keep_env(struct session *s, struct str text)
     buf_release(&key);
 }
 
+/*
+ * A NUL has come: env_text is a whole text if SHELL_ENV_BEGINS came before it, else the
+ * rest of one that the worker before had begun to read. Shells of earlier versions write
+ * the text alone. Returns false if nothing more is expected.
+ */
+static bool on_env_nul(struct session *s)
+{
+    struct str text = buf_str(&s->env_text);
+    bool begins = str_eq(text, STR(SHELL_ENV_BEGINS));
+    if (!begins && (s->env_begun || !s->env_asked))
+        keep_env(s, text);
+    bool more = begins || s->env_asked;
+    s->env_begun = begins;
+    buf_reset(&s->env_text);
+    return more;
+}
+
 static void on_env(struct io *io, uint32_t events)
 {
     struct session *s = container_of(io, struct session, env_io);
@@ -104,23 +122,27 @@ static void on_env(struct io *io, uint32_t events)
     ssize_t n = read(io->fd, bytes, sizeof(bytes));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (n > 0)
-        buf_add(&s->env_text, bytes, (size_t)n);
-    if (n <= 0 || buf_full(&s->env_text)) {
-        if (n > 0)
+    struct str rest = str_n(bytes, n > 0 ? (size_t)n : 0);
+    bool more = n > 0;
+    while (more && rest.n > 0) {
+        long nul = str_chr(rest, 0);
+        size_t len = nul < 0 ? rest.n : (size_t)nul;
+        if (buf_add(&s->env_text, rest.p, len) < 0) {
             note_too_long(s);
-        session_env_done(s);
-        return;
+            more = false;
+        } else if (nul >= 0) {
+            more = on_env_nul(s);
+        }
+        rest = str_sub(rest, len + 1, rest.n);
     }
-    if (s->env_text.p[s->env_text.n - 1] == 0) {
-        keep_env(s, str_n(s->env_text.p, s->env_text.n - 1));
+    if (!more)
         session_env_done(s);
-    }
 }
 
 /*
  * Opens the FIFO, to which the shell will write. A worker that takes over does so
- * at once: the one before may have asked, and a shell waits until somebody reads.
+ * at once: the one before may have asked, and a shell that fills the FIFO waits until
+ * somebody reads.
  */
 int session_env_listen(struct session *s)
 {

@@ -27,6 +27,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
     buf_release(&s->text);
     c->started = true;
     c->from = begin_of_output;
+    s->env_asked = false;
     s->starts = 0;
     s->told_feed = false;
     s->quiet_since_ms = clock_ms();

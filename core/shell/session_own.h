@@ -172,6 +172,9 @@ struct session {
     uint64_t quiet_at;     /* offset when the look timer was set */
     struct io env_io;      /* the FIFO e while a snapshot is under way */
     struct buf env_text;
+    bool env_begun;     /* the text in env_text is whole */
+    bool env_asked;     /* the worker before may have asked for a snapshot, too; until
+                           the next command begins */
     struct buf kept;    /* the state as last stored; see session_state.c */
     struct buf text;    /* the command, until it has begun */
     size_t partial;     /* bytes of input since its last newline */

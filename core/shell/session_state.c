@@ -225,8 +225,11 @@ void session_resume(struct engine *en, struct str name, struct str state)
     /* People who were attached come back by themselves. */
     if (s->attached_mode && s->state != SESSION_STARTING)
         session_attach_mode(s, false);
+    s->env_asked = true;
     if (s->sh.pty && session_env_listen(s) < 0)
         log_debug("session %s: cannot read its environment", s->name);
+    if (s->state == SESSION_IDLE) /* the answer to the worker before may be lost */
+        session_env_later(s);
     if (s->switching)
         session_switch_again(s);
     if (session_busy(s) && s->cmd.ended && s->state != SESSION_HUMAN)

@@ -100,13 +100,16 @@ enum shell_line {
     LINE_HOLD,      /* to one that is at its prompt: wait for that */
     LINE_INSTALL,   /* source the code file `p`, whatever is half typed */
     LINE_SOURCE,    /* the same to a shell that reads a pipe */
-    LINE_ENV,       /* write the exported variables to `e` */
+    LINE_ENV,       /* write SHELL_ENV_BEGINS and the exported variables to `e`, each
+                       with NUL behind it */
     LINE_CLEAR,     /* no line but a key: what somebody typed and did not enter goes */
     LINE_ATTACH,    /* a person is there: prompt, echo */
     LINE_DETACH
 };
 int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
                uint64_t seq);
+/* A worker may read only the rest of a text: no text ends in a line that is this. */
+#define SHELL_ENV_BEGINS "+"
 
 struct mark {
     char kind; /* S E P I H A */

@@ -140,8 +140,9 @@ __od_x=$__od_R'; __od_e "$?";}'
 __od_X=$__od_R'; { __od_e "$?";} 2>/dev/null;}'
 __od_w=$__od_R' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null;}'
 __od_0=$__od_R' </dev/null; { __od_e "$?";} 2>/dev/null;}'
-# The environment, for the shell that may have to follow this one.
-__od_v='{ __od_f=1; { \builtin declare -px; \builtin printf "\0";} >"$__od_d/e"; __od_T;} 2>/dev/null'
+# The environment, for the shell that may have to follow this one. The FIFO is opened for
+# reading too: where nobody else reads (the worker died), SIGPIPE would end this shell.
+__od_v='{ __od_f=1; { \builtin printf "+\0"; \builtin declare -px; \builtin printf "\0";} 1<>"$__od_d/e"; __od_T;} 2>/dev/null'
 
 # At the exit of the shell: its directory and what it exports, for the same purpose. The
 # status is handed on to a trap of the user's that follows.

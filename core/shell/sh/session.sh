@@ -89,7 +89,8 @@ $__od_C"'
 __od_x=$__od_r'; { __od_e "$?";} 2>/dev/null;}'
 __od_w=$__od_r' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null;}'
 __od_0=$__od_r' </dev/null; { __od_e "$?";} 2>/dev/null;}'
-__od_v='{ __od_f=; { \export -p; \command printf "\000";} >"$__od_d/e"; __od_W;} 2>/dev/null'
+# The FIFO is opened for reading too, so that no SIGPIPE ends this shell.
+__od_v='{ __od_f=; { \command printf "+\000"; \export -p; \command printf "\000";} 1<>"$__od_d/e"; __od_W;} 2>/dev/null'
 
 # At the exit of the shell: its directory and what it exports.
 __od_E() {
