@@ -128,7 +128,7 @@ static void on_state(void *arg, struct str key, struct str value)
     struct worker *w = arg;
     if (str_eq(key, STR("options"))) {
         struct err e = ERR_INIT;
-        struct json *o = json_parse(value, &e);
+        struct json *o = json_parse_kept(value, &e);
         if (!o) {
             log_error("the options are unreadable: %s", e.text);
             return;

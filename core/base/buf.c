@@ -18,12 +18,6 @@
 /* The first allocation: most buffers hold a line or a small object. */
 #define FIRST_CAP 64
 
-/*
- * Up to this, no memory is the end, as it is for the small objects of xalloc.h: who puts
- * a name or a line together does not look whether all of it is there.
- */
-#define SMALL_CAP (64 << 10)
-
 /* One byte is for the terminator, and no object passes PTRDIFF_MAX. */
 static size_t limit(const struct buf *b)
 {
@@ -43,7 +37,7 @@ static void slide(struct buf *b)
 
 /*
  * Makes room for n more bytes and a terminator. Returns -1 and marks the buffer if it is
- * full, would pass its maximum, or there is no memory for more than SMALL_CAP.
+ * full, would pass its maximum, or there is no memory for more than XALLOC_SMALL.
  */
 static int make_room(struct buf *b, size_t n)
 {
@@ -68,7 +62,7 @@ static int make_room(struct buf *b, size_t n)
         cap = need;
     if (cap > b->cap) {
         char *p = realloc(b->p, cap);
-        if (!p && cap <= SMALL_CAP)
+        if (!p && cap <= XALLOC_SMALL)
             xalloc_failed(cap);
         if (!p) {
             b->full = true;

@@ -198,8 +198,21 @@ static int check_text(struct check *c)
     return c->why ? -1 : 0;
 }
 
+/* An allocation of more than XALLOC_SMALL failed; cJSON does not pass the reason on. */
+static bool no_memory;
+
+static void *json_alloc(size_t n)
+{
+    void *p = malloc(n);
+    if (!p && n <= XALLOC_SMALL)
+        xalloc_failed(n);
+    no_memory = no_memory || !p;
+    return p;
+}
+
 struct json *json_parse(struct str text, struct err *e)
 {
+    cJSON_Hooks hooks = {.malloc_fn = json_alloc, .free_fn = free};
     if (str_trim(text).n == 0) {
         err_set(e, ERR_INVALID, "invalid JSON: empty");
         return NULL;
@@ -210,14 +223,27 @@ struct json *json_parse(struct str text, struct err *e)
         return NULL;
     }
     const char *end = text.p;
+    cJSON_InitHooks(&hooks);
+    no_memory = false;
     cJSON *j = cJSON_ParseWithLengthOpts(text.p, text.n, &end, 0);
     size_t at = (size_t)(end - text.p);
     if (j && str_trim(str_sub(text, at, text.n)).n == 0)
         return (struct json *)j;
-    err_set(e, ERR_INVALID, "invalid JSON at byte %zu: %s", at,
-            j ? "more follows the value" : "not a value, or misplaced");
+    if (!j && no_memory)
+        err_set(e, ERR_LIMIT, "there is no memory for %zu bytes of JSON", text.n);
+    else
+        err_set(e, ERR_INVALID, "invalid JSON at byte %zu: %s", at,
+                j ? "more follows the value" : "not a value, or misplaced");
     cJSON_Delete(j);
     return NULL;
+}
+
+struct json *json_parse_kept(struct str text, struct err *e)
+{
+    struct json *j = json_parse(text, e);
+    if (!j && e->code == ERR_LIMIT)
+        xalloc_failed(text.n);
+    return j;
 }
 
 void json_free(struct json *j)

@@ -23,6 +23,11 @@ struct json; /* opaque */
 
 /* A whole text, nothing after it but white space. NULL and *e on failure. */
 struct json *json_parse(struct str text, struct err *e);
+/*
+ * The same for a text of our own that nobody gives us again: no memory for it ends the
+ * process, as xalloc.h says, and the next one reads it.
+ */
+struct json *json_parse_kept(struct str text, struct err *e);
 /* NULL is fine. Never call it on a value that is inside another. */
 void json_free(struct json *j);
 /* Appends compact text (no newline). -1: buffer full, and unchanged. */

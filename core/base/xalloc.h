@@ -13,6 +13,11 @@ void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *p, size_t count, size_t size);
 char *xstrdup(const char *z);
 char *xstrndup(const char *p, size_t n); /* n bytes and a terminator */
+/*
+ * Up to this, other allocators end the process too, by xalloc_failed: who puts a name, a
+ * line or a small object together does not look whether all of it is there.
+ */
+#define XALLOC_SMALL (64 << 10)
 /* The end of a process that has no memory: for callers of other allocators. */
 void xalloc_failed(size_t size) __attribute__((noreturn));
 /* xnew(struct foo): zeroed. */

@@ -89,7 +89,7 @@ static void resume_call(struct browsing *b, const struct json *j)
 void browsing_resume(struct engine *en, struct str name, struct str state)
 {
     struct err e = ERR_INIT;
-    struct json *j = json_parse(state, &e);
+    struct json *j = json_parse_kept(state, &e);
     if (!j) {
         log_error("browser %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
         return;
