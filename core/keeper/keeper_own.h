@@ -69,6 +69,8 @@ struct stream {
     uint64_t small; /* the room for what a caller waits for on a full disk; 0: all */
     uint64_t full_at; /* behind where the disk was full last; 0: never */
     bool whole;    /* never shortened */
+    char *late;    /* owned; what the disk refused once, written again at held_until */
+    size_t late_n; /* 0: nothing */
     struct list rich; /* in keeper.rich, while it has more than LIMIT_SPOOL_FLOOR */
     struct list held; /* in keeper.held, while it is not read for the caller's sake */
     int64_t held_until;
@@ -165,7 +167,7 @@ void stream_begin(struct keeper *k, struct stream *t);
 void stream_flow(struct keeper *k, struct stream *t, uint64_t at);
 /* The same with the offset of now, unless an older one holds. */
 void stream_awaited(struct keeper *k, struct stream *t);
-/* Lets streams go on whose callers took nothing for too long. */
+/* Lets streams go on whose callers took nothing for too long, or whose disk was full. */
 void streams_deadline(struct keeper *k);
 
 /* keeper_minder.c */

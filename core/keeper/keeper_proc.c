@@ -14,6 +14,7 @@
 
 enum {
     INPUT_MAX = 256 << 10, /* input held for one program that does not read */
+    LATE_MS = 250,         /* before what the disk refused is written again */
     TTY_READ = 1024        /* a read shorter than this has emptied a tty or pipe */
 };
 
@@ -53,6 +54,7 @@ void proc_drop(struct keeper *k, struct proc *p)
         k->spool_used -= t->spool >= 0 ? t->s.offset - t->from : 0;
         watch_close(k, &t->w);
         close_fd(&t->spool);
+        free(t->late);
     }
     close_fd(&p->slave);
     free(p->pending);
@@ -221,11 +223,18 @@ static size_t room_for(struct keeper *k, struct stream *t)
     return room < KEEPER_CHUNK ? (size_t)room : KEEPER_CHUNK;
 }
 
-static void hold_back(struct keeper *k, struct stream *t)
+static void hold_back(struct keeper *k, struct stream *t, int64_t ms)
 {
-    t->held_until = clock_ms() + LIMIT_HOLD_BACK_MS;
+    struct list *it, *tmp, *before = &k->held;
+    t->held_until = clock_ms() + ms;
     list_del(&t->held);
-    list_add_tail(&k->held, &t->held);
+    list_each (it, tmp, &k->held) {
+        if (list_entry(it, struct stream, held)->held_until > t->held_until) {
+            before = it;
+            break;
+        }
+    }
+    list_add_tail(before, &t->held);
     watch_output(k, t);
     proc_mark(k, t->owner);
 }
@@ -241,12 +250,12 @@ void stream_flow(struct keeper *k, struct stream *t, uint64_t at)
 {
     uint64_t valid = t->told > t->s.cap ? t->told - t->s.cap : 0;
     t->flow = at < valid ? valid : at;
-    if (list_empty(&t->held))
+    if (list_empty(&t->held) || t->late_n > 0)
         return;
     if (room_for(k, t) > 0)
         go_on(k, t);
     else
-        hold_back(k, t);
+        hold_back(k, t, LIMIT_HOLD_BACK_MS);
 }
 
 void stream_awaited(struct keeper *k, struct stream *t)
@@ -255,17 +264,6 @@ void stream_awaited(struct keeper *k, struct stream *t)
         return;
     t->small = 0; /* the disk may have room by now */
     stream_flow(k, t, t->s.offset);
-}
-
-void streams_deadline(struct keeper *k)
-{
-    while (!list_empty(&k->held)) {
-        struct stream *t = list_first(&k->held, struct stream, held);
-        if (t->held_until > clock_ms())
-            return;
-        t->flow = UINT64_MAX;
-        go_on(k, t);
-    }
 }
 
 /* ---- moving ---- */
@@ -300,8 +298,23 @@ static bool replace_oldest(struct keeper *k, struct stream *t)
     return true;
 }
 
-/* Appends to the ring; what the disk does not take becomes a gap. */
-static void spool_write(struct keeper *k, struct stream *t, const char *p, size_t n)
+/*
+ * Keeps what the disk refused, for a second try before output is given up or lost: the
+ * reader of such a stream waits for each line of it. false: this is the second try, or
+ * there is no memory.
+ */
+static bool keep_late(struct stream *t, const char *p, size_t n, bool again)
+{
+    if (!t->whole || again || !(t->late = malloc(n)))
+        return false;
+    memcpy(t->late, p, n);
+    t->late_n = n;
+    return true;
+}
+
+/* Appends to the ring; what the disk does not take is kept, or becomes a gap. */
+static void spool_write(struct keeper *k, struct stream *t, const char *p, size_t n,
+                        bool again)
 {
     while (n > 0) {
         size_t at = (size_t)(t->s.offset % t->s.cap);
@@ -312,6 +325,8 @@ static void spool_write(struct keeper *k, struct stream *t, const char *p, size_
             done = pwrite(t->spool, p, piece, (off_t)at);
         if (done < 0 && errno == EINTR)
             continue;
+        if (done < 0 && keep_late(t, p, n, again))
+            return;
         if (done < 0 && (errno == ENOSPC || errno == EDQUOT)) {
             note_full(t);
             if (replace_oldest(k, t))
@@ -324,6 +339,30 @@ static void spool_write(struct keeper *k, struct stream *t, const char *p, size_
         count_written(k, t, (uint64_t)done);
         p += done;
         n -= (size_t)done;
+    }
+}
+
+static void write_late(struct keeper *k, struct stream *t)
+{
+    char *p = t->late;
+    size_t n = t->late_n;
+    t->late = NULL;
+    t->late_n = 0;
+    spool_write(k, t, p, n, true);
+    free(p);
+}
+
+void streams_deadline(struct keeper *k)
+{
+    while (!list_empty(&k->held)) {
+        struct stream *t = list_first(&k->held, struct stream, held);
+        if (t->held_until > clock_ms())
+            return;
+        if (t->late_n > 0)
+            write_late(k, t);
+        else
+            t->flow = UINT64_MAX;
+        go_on(k, t);
     }
 }
 
@@ -353,7 +392,7 @@ void proc_move_output(struct keeper *k, struct proc *p, struct stream *t)
         size_t have = 0, most = room_for(k, t);
         ssize_t n = 0;
         if (most == 0) {
-            hold_back(k, t);
+            hold_back(k, t, LIMIT_HOLD_BACK_MS);
             return;
         }
         /* A tty gives 4 KiB a read: gather, so that the disk sees few writes. */
@@ -362,7 +401,11 @@ void proc_move_output(struct keeper *k, struct proc *p, struct stream *t)
             have += n > 0 ? (size_t)n : 0;
         } while (n >= TTY_READ && have < most);
         int why = errno;
-        spool_write(k, t, k->chunk, have);
+        spool_write(k, t, k->chunk, have, false);
+        if (t->late_n > 0) { /* the end of the output, too, is seen after that */
+            hold_back(k, t, LATE_MS);
+            return;
+        }
         moved += have;
         if (n >= TTY_READ)
             continue;
