@@ -260,6 +260,8 @@ void hold_drop_unclaimed(struct hold *h)
     map_init(&h->handed);
 }
 
+uint64_t hold_next_id(const struct hold *h) { return h->next_id; }
+
 int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struct err *e)
 {
     bool pty = (s->kind & KEEP_PTY) != 0;

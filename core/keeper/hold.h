@@ -65,8 +65,14 @@ struct hold_spawn {
     uint64_t spool_bytes; /* ring size, a multiple of 1 KiB */
     uint64_t offset;      /* where its output begins */
     bool whole;           /* no byte is given up for the budget: its reader is ours */
-    struct str key, value; /* a state to be stored in the same step */
+    /*
+     * The owner's state, stored in the same step: without it a worker that takes over
+     * right then finds a program of nobody, and a repeated request starts another one.
+     */
+    struct str key, value;
 };
+/* The id of the program that hold_spawn starts next, for the state that goes with it. */
+uint64_t hold_next_id(const struct hold *h);
 /*
  * Starts it; what happens next comes through p->changed. -1: ERR_LIMIT when
  * arguments and environment are too long; the descriptors are then closed.

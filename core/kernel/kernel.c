@@ -231,7 +231,7 @@ static void start_host(struct kernel *k)
 {
     struct engine *en = k->en;
     struct json *given = json_object();
-    struct buf options = BUF_INIT(4096), name = BUF_INIT(64);
+    struct buf options = BUF_INIT(4096);
     char self[PATH_MAX] = "/proc/self/exe", unique[13];
     json_put_str(given, "kernel", json_str(k->opts, "kernel", ""));
     json_put_str(given, "choice", json_str(k->opts, "choice", "any"));
@@ -243,7 +243,7 @@ static void start_host(struct kernel *k)
     json_print(&options, given);
     json_free(given);
     random_hex(unique, 12);
-    buf_addf(&name, "kernel-%.20s-%s", k->name, unique);
+    snprintf(k->host, sizeof(k->host), "kernel-%.20s-%s", k->name, unique);
     struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
     for (struct json *v = json_first(json_get(k->opts, "env")); v; v = json_next(v)) {
         buf_adds(&env, json_str_value(v, ""));
@@ -253,7 +253,7 @@ static void start_host(struct kernel *k)
     if (access(self, X_OK) < 0)
         self_path(self, sizeof(self));
     char word[] = "od-kernel", *argv[] = {word, (char *)buf_z(&options), NULL};
-    struct process_opts po = {.name = buf_str(&name),
+    struct process_opts po = {.name = str_of(k->host),
                               .cwd = json_str(k->opts, "cwd", ""),
                               .user = json_str(k->opts, "user", ""),
                               .env = buf_str(&env),
@@ -264,16 +264,19 @@ static void start_host(struct kernel *k)
     k->state = KERNEL_STARTING;
     k->nrecords = 0;
     k->seen = 0;
+    reader_stop(&k->reader);
+    k->reader.at = k->reader.begin = 0;
+    kernel_save(k); /* whose process it is, before there is one */
     k->process = process_start(en, &po, &k->why);
     if (k->process) {
         reader_start(&k->reader, k->process, &kernel_host_sink, k, 0);
-        kernel_save(k);
     } else {
+        k->host[0] = 0;
         k->state = KERNEL_FAILED;
         kernel_fail_cells(k, true);
+        kernel_save(k);
     }
     buf_release(&options);
-    buf_release(&name);
     buf_release(&env);
 }
 

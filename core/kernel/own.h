@@ -71,6 +71,7 @@ struct kernel {
     struct json *about; /* what the host told last of starting, and ready */
     enum kernel_state state;
     struct err why;          /* of DEAD and FAILED */
+    char host[48];           /* the name of its process; "": none was started */
     struct process *process; /* NULL: none */
     struct reader reader;
     uint64_t seen;     /* what the host was told that is read */

@@ -30,7 +30,7 @@ static int print_state(struct kernel *k)
     buf_addz(b, "{\"opts\":");
     json_print(b, k->opts);
     buf_addz(b, ",\"process\":");
-    json_quote(b, str_of(k->process ? process_name(k->process) : ""));
+    json_quote(b, str_of(k->host));
     buf_addf(b, ",\"state\":%d,\"fresh\":%s,\"at\":%llu,\"step\":%llu", (int)k->state,
              k->fresh ? "true" : "false", (unsigned long long)k->reader.begin,
              (unsigned long long)k->step);
@@ -101,7 +101,7 @@ static void resume_limit(struct cell *c, int64_t timeout_ms)
 void kernel_resume(struct engine *en, struct str name, struct str state)
 {
     struct err e = ERR_INIT;
-    struct json *j = json_parse(state, &e);
+    struct json *j = json_parse_kept(state, &e);
     if (!j) {
         log_error("kernel %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
         return;
@@ -110,16 +110,17 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
     struct buf b = BUF_INIT(KERNEL_OPTS_MAX);
     json_free(k->opts);
     k->opts = json_print(&b, json_get(j, "opts")) == 0
-                  ? json_parse(buf_str(&b), &(struct err){0})
+                  ? json_parse_kept(buf_str(&b), &(struct err){0})
                   : json_object();
     buf_reset(&b);
     if (json_has(j, "about") && json_print(&b, json_get(j, "about")) == 0)
-        k->about = json_parse(buf_str(&b), &(struct err){0});
+        k->about = json_parse_kept(buf_str(&b), &(struct err){0});
     buf_release(&b);
     k->state = (enum kernel_state)json_int(j, "state", KERNEL_STARTING);
     k->fresh = json_bool(j, "fresh", false);
     k->step = (uint64_t)json_int(j, "step", KERNEL_SEEN_STEP);
-    k->process = process_find(en, json_str(j, "process", ""));
+    snprintf(k->host, sizeof(k->host), "%.*s", STR_ARG(json_str(j, "process", "")));
+    k->process = process_find(en, str_of(k->host));
     for (struct json *o = json_first(json_get(j, "cells")); o; o = json_next(o)) {
         struct record *r = kernel_record_add(k);
         snprintf(r->id, sizeof(r->id), "%.*s", STR_ARG(json_str(o, "id", "")));

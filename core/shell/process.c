@@ -57,10 +57,11 @@ bool process_disk_full(const struct process *p)
     return (p->proc.r.flags & KEEP_P_FULL) != 0;
 }
 
-static void save(struct process *p)
+/* The key and the value under which the keeper has it, its program's number being id. */
+static void pack(const struct process *p, uint64_t id, struct buf *key, struct buf *value)
 {
     struct json *j = json_object();
-    json_put_int(j, "proc", (int64_t)p->proc.r.id);
+    json_put_int(j, "proc", (int64_t)id);
     json_put_z(j, "head", p->head);
     json_put_z(j, "cwd", p->cwd);
     json_put_z(j, "call", p->call);
@@ -68,12 +69,8 @@ static void save(struct process *p)
     json_put_int(j, "uid", p->uid);
     json_put_int(j, "gid", p->gid);
     json_put_bool(j, "whole", p->whole);
-    struct buf line = BUF_INIT(LIMIT_BLOB_MAX), key = BUF_INIT(128);
-    buf_addf(&key, "process/%s", p->name);
-    json_print(&line, j);
-    hold_put(p->en->hold, buf_str(&key), buf_str(&line));
-    buf_release(&line);
-    buf_release(&key);
+    buf_addf(key, "process/%s", p->name);
+    json_print(value, j);
     json_free(j);
 }
 
@@ -308,12 +305,6 @@ struct process *process_by_call(struct engine *en, const char *id)
     return NULL;
 }
 
-void process_set_call(struct process *p, const char *id)
-{
-    snprintf(p->call, sizeof(p->call), "%s", id);
-    save(p);
-}
-
 bool process_forget_oldest(struct engine *en)
 {
     struct process *oldest = NULL;
@@ -423,6 +414,7 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
     }
 
     struct buf login = BUF_INIT(LIMIT_SPAWN_MAX), envs = BUF_INIT(LIMIT_SPAWN_MAX * 2);
+    struct buf key = BUF_INIT(128), state = BUF_INIT(LIMIT_BLOB_MAX);
     int in[2] = {-1, -1}, out[2] = {-1, -1}, er[2] = {-1, -1}, spool[2] = {-1, -1};
     uid_t uid = en->uid;
     gid_t gid = en->gid;
@@ -458,6 +450,8 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
     p->whole = o->whole;
     describe(p, o->argv);
     p->cwd = o->cwd.n ? xstrndup(o->cwd.p, o->cwd.n) : xstrdup(en->home);
+    snprintf(p->call, sizeof(p->call), "%s", o->call ? o->call : "");
+    pack(p, hold_next_id(en->hold), &key, &state);
     struct hold_spawn sp = {.program = o->program ? o->program : o->argv[0],
                             .cwd = p->cwd,
                             .argv = o->argv,
@@ -470,15 +464,15 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
                             .out = {out[0], er[0]},
                             .spool = {spool[0], spool[1]},
                             .whole = o->whole,
-                            .spool_bytes = size};
+                            .spool_bytes = size,
+                            .key = buf_str(&key),
+                            .value = buf_str(&state)};
     int r = hold_spawn(en->hold, &p->proc, &sp, e);
     /* Ours were taken, whatever came of it. */
     in[1] = out[0] = er[0] = spool[0] = spool[1] = -1;
     if (r < 0) {
         process_free(p);
         p = NULL;
-    } else {
-        save(p);
     }
 out:
     close_them(in, 2);
@@ -488,13 +482,15 @@ out:
     free(env);
     buf_release(&login);
     buf_release(&envs);
+    buf_release(&key);
+    buf_release(&state);
     return p;
 }
 
 void process_resume(struct engine *en, struct str name, struct str state)
 {
     struct err e = ERR_INIT;
-    struct json *j = json_parse(state, &e);
+    struct json *j = json_parse_kept(state, &e);
     if (!j) {
         log_error("process %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
         return;

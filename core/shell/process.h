@@ -19,6 +19,7 @@ struct process_opts {
     struct str cwd, user, env;
     char *const *argv;   /* NULL-terminated */
     const char *program; /* NULL: argv[0], looked up in PATH */
+    const char *call;    /* id of the request that starts it; NULL: none */
     bool with_stdin;
     bool whole; /* its output is read by us, who say how far: none is given up */
 };
@@ -29,7 +30,6 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
 struct process *process_find(struct engine *en, struct str name);
 /* The one that was started by the call with this id, after a reconnect. */
 struct process *process_by_call(struct engine *en, const char *id);
-void process_set_call(struct process *p, const char *id);
 /* Takes one up from its state at the keeper. */
 void process_resume(struct engine *en, struct str name, struct str state);
 

@@ -370,6 +370,21 @@ static void shell_gone(struct session *s, const struct err *failed)
         session_next(s);
 }
 
+void session_shell_lost(struct session *s)
+{
+    enum { STATUS = 1 }; /* the shell's own is not known any more */
+    bool running = session_busy(s) && !s->cmd.ended;
+    s->fresh = s->state == SESSION_STARTING ? s->fresh : FRESH_IDLE;
+    s->fresh_status = s->state == SESSION_STARTING ? s->fresh_status : STATUS;
+    s->state = SESSION_NONE;
+    s->attached_mode = s->prompt_on = s->switching = false;
+    if (!running)
+        return;
+    session_end_command(s, s->scanned, STATUS);
+    remember(s, true);
+    s->untold = OP_SHELL_ENDED;
+}
+
 static void on_exit_grace(struct timer *t)
 {
     struct session *s = container_of(t, struct session, exit_timer);

@@ -238,6 +238,8 @@ void session_hold(struct session *s);
 
 /* session_state.c */
 void session_key_name(struct session *s, struct buf *key);
+/* The state as it is to be stored now; borrowed until it is packed again. */
+struct str session_pack(struct session *s);
 void session_store(struct session *s, struct str bytes);
 /* The same with a command, whose start mark will answer; awaited: a caller waits. */
 void session_store_command(struct session *s, struct str bytes, bool awaited);
@@ -337,5 +339,7 @@ void session_believe(struct session *s);
 bool session_end_by_record(struct session *s);
 /* Exit and everything drained, or exit and a grace: something holds the tty. */
 void session_shell_exit(struct session *s);
+/* The worker before had forgotten the shell, and died before it started the next one. */
+void session_shell_lost(struct session *s);
 
 #endif

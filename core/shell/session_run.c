@@ -107,8 +107,10 @@ static void begin(struct session *s, struct op *op)
     struct err e = ERR_INIT;
     if (memchr(buf_z(&op->command), 0, op->command.n)) {
         err_set(&e, ERR_INVALID, "the command holds a NUL byte, which no shell can take");
-    } else if (buf_reset(&s->text), buf_adds(&s->text, buf_str(&op->command)),
-               session_put_command(s, s->seq + 1, &e) == 0 &&
+    } else if (buf_reset(&s->text), buf_adds(&s->text, buf_str(&op->command)) < 0) {
+        err_set(&e, ERR_LIMIT, "there is no memory for the command of %zu bytes",
+                op->command.n);
+    } else if (session_put_command(s, s->seq + 1, &e) == 0 &&
                    (!op->with_stdin || open_feed(s, &e) == 0)) {
         tell_untold(s, op);
         struct command *c = &s->cmd;

@@ -278,7 +278,7 @@ static int spawn_shell(struct session *s, struct err *e)
             return -1;
     }
     struct buf code = BUF_INIT(64 << 10), shell_env = BUF_INIT(1024);
-    struct buf space = BUF_INIT(512), envs = BUF_INIT(SPAWN_ENV_MAX);
+    struct buf space = BUF_INIT(512), envs = BUF_INIT(SPAWN_ENV_MAX), key = BUF_INIT(128);
     char *argv[8];
     int r = -1;
     shell_code(&code, &s->sh, s->rerun ? s->seq - 1 : s->seq, true, s->with_rc);
@@ -319,15 +319,17 @@ static int spawn_shell(struct session *s, struct err *e)
     s->records = 0;
     session_first_path(s);
     s->installing = s->wait_prompt = false;
+    s->proc.r.id = hold_next_id(en->hold);
+    session_key_name(s, &key);
+    sp.key = buf_str(&key);
+    sp.value = session_pack(s);
     sp.program = s->sh.path;
     sp.argv = argv;
     sp.envp = env;
     s->proc.changed = session_changed;
     handed = true;
     r = hold_spawn(en->hold, &s->proc, &sp, e);
-    if (r == 0 && s->sh.pty)
-        session_save(s);
-    else if (r == 0) /* nothing makes a shell on a pipe read our code by itself */
+    if (r == 0 && !s->sh.pty) /* nothing makes it read our code by itself */
         session_say(s, LINE_SOURCE);
     session_limit_start(s);
 out:
@@ -344,6 +346,7 @@ out:
     buf_release(&shell_env);
     buf_release(&space);
     buf_release(&envs);
+    buf_release(&key);
     return r;
 }
 

@@ -96,17 +96,23 @@ static void pack(struct session *s, struct buf *out)
 
 typedef void write_fn(struct proc *p, struct str bytes, struct str key, struct str value);
 
-static void store(struct session *s, struct str bytes, write_fn *write)
+struct str session_pack(struct session *s)
 {
-    struct buf key = BUF_INIT(128);
-    session_key_name(s, &key);
     buf_reset(&s->kept);
     pack(s, &s->kept);
     s->stored = s->scanned;
+    return buf_str(&s->kept);
+}
+
+static void store(struct session *s, struct str bytes, write_fn *write)
+{
+    struct buf key = BUF_INIT(128);
+    struct str state = session_pack(s);
+    session_key_name(s, &key);
     if (bytes.n > 0)
-        write(&s->proc, bytes, buf_str(&key), buf_str(&s->kept));
+        write(&s->proc, bytes, buf_str(&key), state);
     else
-        hold_put(s->en->hold, buf_str(&key), buf_str(&s->kept));
+        hold_put(s->en->hold, buf_str(&key), state);
     buf_release(&key);
 }
 
@@ -206,7 +212,7 @@ void session_resume(struct engine *en, struct str name, struct str state)
     }
     s->proc.changed = session_changed;
     if (hold_claim(en->hold, &s->proc, k.proc) < 0) {
-        s->state = SESSION_NONE;
+        session_shell_lost(s);
         return;
     }
     s->proc.uid = s->uid;
@@ -220,6 +226,8 @@ void session_resume(struct engine *en, struct str name, struct str state)
     buf_release(&key);
     if (s->state == SESSION_STARTING)
         session_limit_start(s);
+    if (s->state == SESSION_STARTING && !s->sh.pty && s->proc.sent == 0)
+        session_say(s, LINE_SOURCE);
     if (s->state == SESSION_TYPED)
         session_limit_typed(s);
     /* People who were attached come back by themselves. */

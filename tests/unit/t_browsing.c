@@ -107,11 +107,6 @@ struct process *process_by_call(struct engine *en, const char *id)
     (void)id;
     return NULL;
 }
-void process_set_call(struct process *p, const char *id)
-{
-    (void)p;
-    (void)id;
-}
 void process_resume(struct engine *en, struct str name, struct str state)
 {
     (void)en;

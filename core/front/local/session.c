@@ -381,6 +381,7 @@ int local_new(struct conn *c, const struct json *q, struct err *e)
                                  .cwd = json_str(q, "cwd", ""),
                                  .user = json_str(q, "user", ""),
                                  .argv = argv,
+                                 .call = call,
                                  .with_stdin = json_bool(q, "stdin", false)};
         if (i == 0)
             err_set(e, ERR_INVALID, "new needs argv or a command");
@@ -394,7 +395,6 @@ int local_new(struct conn *c, const struct json *q, struct err *e)
         buf_release(&env);
         if (!p)
             return -1;
-        process_set_call(p, call);
     }
     struct json *note = json_object();
     json_put_z(note, "note", "started");
