@@ -19,21 +19,21 @@ static int write_out(struct buf *take)
 
 static void put_list(struct buf *out)
 {
-    struct action_about a;
+    const struct action_kind *k;
     buf_addf(
         out,
         "Actions of the event stream: POST /events, a WebSocket to /events, or\n"
         "od serve --connect. The parameters of one: %shelp action NAME; the schemas\n"
         "of all: %shelp actions --json, GET /openapi.json.\n\n",
         called_start(), called_start());
-    for (size_t i = 0; action_about(i, &a); i++)
-        buf_addf(out, "  %-18s %s\n", a.name, a.takes->about);
+    for (size_t i = 0; (k = action_kind_at(i)); i++)
+        buf_addf(out, "  %-18s %s\n", k->name, k->takes->about);
 }
 
 /* An array, one action a line. */
 static void put_json(struct buf *out)
 {
-    struct json *list = action_list();
+    struct json *list = actions_json();
     for (struct json *row = json_first(list); row; row = json_next(row)) {
         buf_addz(out, row == json_first(list) ? "[" : ",\n");
         json_print(out, row);
@@ -55,25 +55,25 @@ int actions_help(bool json)
 int action_help(const char *name)
 {
     struct buf b = BUF_INIT(TEXT_MAX);
-    struct action_about a;
+    const struct action_kind *k = name ? action_kind(str_of(name)) : NULL;
     if (!name) {
         called_say("help action takes the name of an action; %shelp actions lists them\n",
                    called_start());
         return 1;
     }
-    if (!action_find(str_of(name), &a)) {
+    if (!k) {
         called_say("no action %s; %shelp actions lists them\n", name, called_start());
         return 1;
     }
-    buf_addf(&b, "%s: %s.\n", a.name, a.takes->about);
-    buf_addz(&b, a.in_turn ? "It waits for the actions before it in its session.\n"
-                           : "It does not wait for what its session runs.\n");
-    if (a.takes->params)
+    buf_addf(&b, "%s: %s.\n", k->name, k->takes->about);
+    buf_addz(&b, k->in_turn ? "It waits for the actions before it in its session.\n"
+                            : "It does not wait for what its session runs.\n");
+    if (k->takes->params)
         buf_addz(&b, "\nArguments:\n");
-    params_help(a.takes, &b);
-    buf_addf(&b, "\nExample:\n  {\"action\":\"%s\"", a.name);
-    if (a.takes->example)
-        buf_addf(&b, ",\"args\":%s", a.takes->example);
+    params_help(k->takes, &b);
+    buf_addf(&b, "\nExample:\n  {\"action\":\"%s\"", k->name);
+    if (k->takes->example)
+        buf_addf(&b, ",\"args\":%s", k->takes->example);
     buf_addz(&b, "}\n");
     return write_out(&b);
 }

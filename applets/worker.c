@@ -70,12 +70,13 @@ static void on_held(void *arg, struct str name, int fd)
     w->held[w->nheld++] = (struct held){xstrndup(name.p, name.n), fd};
 }
 
-/* Each goes to the front-end that has it. */
+/* Each goes to the part or front-end that has it. */
 static void hand_over(struct worker *w)
 {
     for (int i = 0; i < w->nheld; i++) {
         struct held *h = &w->held[i];
-        if (!fronts_take(w->fronts, str_of(h->name), h->fd))
+        if (!engine_take(&w->engine, str_of(h->name), h->fd) &&
+            !fronts_take(w->fronts, str_of(h->name), h->fd))
             close(h->fd);
         free(h->name);
     }
@@ -164,6 +165,7 @@ static void on_ready(void *arg)
     json_put(w->about, "addresses", addresses);
     if (!w->fronts) { /* there are no options, which od exec can be told */
         struct json *none = json_object();
+        engine_configure(&w->engine, none);
         w->fronts = fronts_open(&w->engine, none, w->about);
         json_free(none);
     }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a cell says and asks while it runs, as events: of the action `cell`, and of a
- * run_ipython that came by the event stream. Its text comes as cell_output, at most
+ * What a cell says and asks while it runs, as events: of the actions `cell` and
+ * run_ipython. Its text comes as cell_output, at most
  * 1 MiB of it, pieces that come soon after each other as one; what it asks as
  * cell_input, which the action `input` answers.
  */
 #ifndef OD_ACTION_CELL_H
 #define OD_ACTION_CELL_H
 
-#include "action/own.h"
+#include "action/action.h"
 
 /* Embedded in who runs the cell, between begin and over. */
-struct events_cell {
+struct action_cell {
     struct list node;
-    struct events *ev; /* NULL: it has not begun, or is over */
-    uint64_t id;       /* of the action */
-    char session[V0_SESSION_MAX + 1];
+    struct actions *all; /* NULL: it has not begun, or is over */
+    uint64_t id;         /* of the action */
+    char session[ACTION_SESSION_MAX + 1];
     struct buf unsaid; /* text that was not told yet */
     uint64_t told;     /* how much was */
     struct timer tell;
@@ -25,18 +25,18 @@ struct events_cell {
 };
 
 /* answer: text without a newline, once for each question. */
-void events_cell_begin(struct events_cell *c, struct events *ev, uint64_t id,
+void action_cell_begin(struct action_cell *c, struct actions *all, uint64_t id,
                        const char *session, void (*answer)(void *, struct str),
                        void *owner);
 /* As on_output and on_input of kernel.h. */
-void events_cell_said(struct events_cell *c, struct str type, const struct json *content);
-void events_cell_asks(struct events_cell *c, struct str prompt, bool password);
+void action_cell_said(struct action_cell *c, struct str type, const struct json *content);
+void action_cell_asks(struct action_cell *c, struct str prompt, bool password);
 /* The rest of its text; nobody can answer it any more. Idempotent. */
-void events_cell_over(struct events_cell *c);
+void action_cell_over(struct action_cell *c);
 /* Without its rest. Idempotent. */
-void events_cell_drop(struct events_cell *c);
+void action_cell_drop(struct action_cell *c);
 
 /* Answers the cell of the action id; a newline at the end is left out. -1: e. */
-int events_cell_input(struct events *ev, uint64_t id, struct str text, struct err *e);
+int action_cell_input(struct actions *all, uint64_t id, struct str text, struct err *e);
 
 #endif

@@ -3,7 +3,7 @@
  * What is done with files, as actions: the verbs of file/fileact.h, each in a helper,
  * as the user and in the directory of its session. See FILES.md.
  */
-#include "action/native.h"
+#include "action/own.h"
 
 #include "action/files.h"
 #include "file/fileact.h"
@@ -15,15 +15,15 @@
 enum { WATCHES_MAX = 32 };
 
 struct running {
-    struct native *n;
+    struct action *a;
     struct fileact *f;
 };
 
-int files_start(struct events *ev, const struct files_ask *q,
+int files_start(struct actions *all, const struct files_ask *q,
                 const struct fileact_events *calls, void *arg, struct fileact **out,
                 struct err *e)
 {
-    const struct v0_place *place = q->place;
+    const struct sandbox_place *place = q->place;
     struct fileact_spec spec = {.verb = q->verb,
                                 .args = q->args,
                                 .cwd = place->cwd,
@@ -37,42 +37,42 @@ int files_start(struct events *ev, const struct files_ask *q,
                                 .gid = place->gid,
                                 .groups = place->groups,
                                 .groups_n = place->groups_n};
-    *out = fileact_start(ev->en->loop, &spec, calls, arg, e);
+    *out = fileact_start(all->en->loop, &spec, calls, arg, e);
     return *out ? 0 : -1;
 }
 
 static void on_done(void *arg, struct str result, const struct err *e)
 {
     struct running *r = arg;
-    struct native *n = r->n;
+    struct action *a = r->a;
     free(r);
-    n->own = NULL;
+    a->own = NULL;
     if (e->code)
-        native_fail(n, e);
+        action_fail(a, e);
     else
-        native_end(n, STR(""), str_trim(result));
+        action_end(a, STR(""), str_trim(result));
 }
 
 /* noted: what it has done is not to be done twice. */
-static void start(struct native *n, const struct fileact_events *calls, bool noted)
+static void start(struct action *a, const struct fileact_events *calls, bool noted)
 {
     struct err e = ERR_INIT;
-    struct v0_place place;
-    struct files_ask q = {.verb = n->kind->name,
-                          .args = n->args,
+    struct sandbox_place place;
+    struct files_ask q = {.verb = a->kind->name,
+                          .args = a->args,
                           .place = &place,
-                          .token = n->key,
-                          .again = n->again};
+                          .token = a->key,
+                          .again = a->again};
     struct running *r = calloc(1, sizeof(*r));
-    int note = noted ? native_note(n) : -1;
+    int note = noted ? action_note(a) : -1;
     q.kept = note > 0 ? note : 0;
-    if (r && native_place(n, &place, &e) == 0 &&
-        files_start(n->ev, &q, calls, r, &r->f, &e) == 0) {
-        r->n = n;
-        n->own = r;
+    if (r && action_place(a, &place, &e) == 0 &&
+        files_start(a->all, &q, calls, r, &r->f, &e) == 0) {
+        r->a = a;
+        a->own = r;
     } else {
         free(r);
-        native_fail(n, &e);
+        action_fail(a, &e);
     }
     if (note >= 0)
         close(note);
@@ -80,20 +80,21 @@ static void start(struct native *n, const struct fileact_events *calls, bool not
 
 static const struct fileact_events once = {.done = on_done};
 
-static void start_look(struct native *n) { start(n, &once, false); }
-static void start_change(struct native *n) { start(n, &once, true); }
+static void start_look(struct action *a) { start(a, &once, false); }
+static void start_change(struct action *a) { start(a, &once, true); }
 
-static void cancel(struct native *n)
+static bool cancel(struct action *a)
 {
-    struct running *r = n->own;
+    struct running *r = a->own;
     if (r)
         fileact_cancel(r->f);
     free(r);
-    n->own = NULL;
+    a->own = NULL;
+    return false;
 }
 
 #define FILE_ACTION(verb, begin) \
-    const struct native_kind native_##verb = {.name = #verb, \
+    const struct action_kind action_##verb = {.name = #verb, \
                                               .takes = &fileact_takes_##verb, \
                                               .start = begin, \
                                               .cancel = cancel};
@@ -121,41 +122,40 @@ static size_t on_lines(void *arg, struct str bytes)
         struct str line = str_cut(&rest, '\n');
         struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
         buf_addz(&b, "{\"observation\":\"file_change\",\"session\":");
-        json_quote(&b, str_of(r->n->session));
+        json_quote(&b, str_of(r->a->session));
         buf_addf(&b, ",\"content\":\"\",\"extras\":{\"watch\":%llu,",
-                 (unsigned long long)r->n->id);
+                 (unsigned long long)r->a->id);
         buf_adds(&b, str_sub(line, 1, line.n));
         buf_addc(&b, '}');
         if (line.n > 2)
-            native_tell(r->n, &b, &e);
+            action_tell(r->a, &b, &e);
         buf_release(&b);
     }
     return bytes.n;
 }
 
-static unsigned watches(const struct events *ev)
+static unsigned watches(const struct actions *all)
 {
-    struct list *it, *tmp;
     unsigned n = 0;
-    list_each (it, tmp, &ev->natives)
-        n += list_entry(it, struct native, node)->kind == &native_watch;
+    for (struct action *a = NULL; (a = actions_next(all, a));)
+        n += a->kind == &action_watch;
     return n;
 }
 
-static void start_watch(struct native *n)
+static void start_watch(struct action *a)
 {
     static const struct fileact_events calls = {.data = on_lines, .done = on_done};
     struct err e = ERR_INIT;
-    if (watches(n->ev) > WATCHES_MAX) {
+    if (watches(a->all) > WATCHES_MAX) {
         err_set(&e, ERR_LIMIT, "%d folders are watched already; cancel one of those",
                 WATCHES_MAX);
-        native_fail(n, &e);
+        action_fail(a, &e);
         return;
     }
-    start(n, &calls, false);
+    start(a, &calls, false);
 }
 
-const struct native_kind native_watch = {.name = "watch",
+const struct action_kind action_watch = {.name = "watch",
                                          .takes = &fileact_takes_watch,
                                          .start = start_watch,
                                          .cancel = cancel};

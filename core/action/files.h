@@ -3,20 +3,20 @@
 #ifndef OD_ACTION_FILES_H
 #define OD_ACTION_FILES_H
 
-#include "action/own.h"
+#include "action/action.h"
 #include "file/fileact.h"
 
 struct files_ask {
     const char *verb;
     const struct json *args;
-    const struct v0_place *place;
+    const struct sandbox_place *place;
     const char *token;
     bool again, input, output;
     int kept; /* as in struct fileact_spec */
 };
 
 /* fileact_start, as that user and in that directory. -1: e. */
-int files_start(struct events *ev, const struct files_ask *q,
+int files_start(struct actions *all, const struct files_ask *q,
                 const struct fileact_events *calls, void *arg, struct fileact **out,
                 struct err *e);
 

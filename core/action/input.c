@@ -11,7 +11,7 @@
  *   {"action":"cancel","args":{"id":N}}             an action: C-c, then harder
  */
 #include "action/cell.h"
-#include "action/native.h"
+#include "action/own.h"
 
 #include "base/enc.h"
 #include "base/limits.h"
@@ -22,44 +22,44 @@
 #include <stdio.h>
 
 /* Ends it: rc 0, or -1 with e. */
-static void end(struct native *n, int rc, const struct err *e)
+static void end(struct action *a, int rc, const struct err *e)
 {
     if (rc < 0)
-        native_fail(n, e);
+        action_fail(a, e);
     else
-        native_end(n, STR(""), STR(""));
+        action_end(a, STR(""), STR(""));
 }
 
 /* The session of an action; its command runs. */
-static struct session *want_session(const struct native *n, struct err *e)
+static struct session *want_session(const struct action *a, struct err *e)
 {
-    struct session *s = v0_find_session(n->ev->v0, str_of(n->session));
+    struct session *s = session_find(a->all->en, str_of(a->session));
     if (!s)
         err_set(e, ERR_NOTFOUND, "there is no session %s, so nothing runs in it",
-                n->session);
+                a->session);
     return s;
 }
 
 /* The same, for what is typed: it is typed once, however often it is started. */
-static struct session *want_typed(const struct native *n, struct err *e)
+static struct session *want_typed(const struct action *a, struct err *e)
 {
     char id[LIMIT_ID + 1];
-    struct session *s = want_session(n, e);
-    snprintf(id, sizeof(id), "v0:%s:%llu", n->key, (unsigned long long)n->id);
+    struct session *s = want_session(a, e);
+    action_call(a, id);
     if (s)
         session_input_as(s, id);
     return s;
 }
 
-static enum native_again again_typed(const struct native *n)
+static enum action_again again_typed(const struct action *a)
 {
-    return v0_begun(n->ev->v0, str_of(n->session), n->key) ? NATIVE_DONE : NATIVE_AGAIN;
+    return action_typed(a) ? ACTION_DONE : ACTION_AGAIN;
 }
 
-static enum native_again again_unknown(const struct native *n)
+static enum action_again again_unknown(const struct action *a)
 {
-    (void)n;
-    return NATIVE_UNKNOWN;
+    (void)a;
+    return ACTION_UNKNOWN;
 }
 
 /* ---- input ---- */
@@ -101,23 +101,23 @@ static int bytes_of(const struct json *args, struct buf *out, struct err *e)
     return 0;
 }
 
-static void start_input(struct native *n)
+static void start_input(struct action *a)
 {
     struct err e = ERR_INIT;
     struct buf bytes = BUF_INIT(LIMIT_EVENT_MAX);
-    int rc = bytes_of(n->args, &bytes, &e);
-    if (rc == 0 && json_int(n->args, "id", 0) > 0) {
-        rc = events_cell_input(n->ev, (uint64_t)json_int(n->args, "id", 0),
+    int rc = bytes_of(a->args, &bytes, &e);
+    if (rc == 0 && json_int(a->args, "id", 0) > 0) {
+        rc = action_cell_input(a->all, (uint64_t)json_int(a->args, "id", 0),
                                buf_str(&bytes), &e);
     } else if (rc == 0) {
-        struct session *s = want_typed(n, &e);
+        struct session *s = want_typed(a, &e);
         rc = s ? session_input(s, buf_str(&bytes), &e) : -1;
     }
     buf_release(&bytes);
-    end(n, rc, &e);
+    end(a, rc, &e);
 }
 
-const struct native_kind native_input = {.name = "input",
+const struct action_kind action_input = {.name = "input",
                                          .at_once = true,
                                          .takes = &takes_input,
                                          .check = check_input,
@@ -138,14 +138,14 @@ static const struct param_list takes_key = {
                                      {0}},
     .example = "{\"key\":\"C-c\"}"};
 
-static void start_key(struct native *n)
+static void start_key(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct session *s = want_typed(n, &e);
-    end(n, s ? session_press(s, json_str(n->args, "key", ""), &e) : -1, &e);
+    struct session *s = want_typed(a, &e);
+    end(a, s ? session_press(s, json_str(a->args, "key", ""), &e) : -1, &e);
 }
 
-const struct native_kind native_key = {.name = "key",
+const struct action_kind action_key = {.name = "key",
                                        .at_once = true,
                                        .takes = &takes_key,
                                        .start = start_key,
@@ -154,14 +154,14 @@ const struct native_kind native_key = {.name = "key",
 static const struct param_list takes_nothing = {
     .about = "Ends the standard input of what runs in the session's terminal"};
 
-static void start_eof(struct native *n)
+static void start_eof(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct session *s = want_typed(n, &e);
-    end(n, s ? session_eof(s, &e) : -1, &e);
+    struct session *s = want_typed(a, &e);
+    end(a, s ? session_eof(s, &e) : -1, &e);
 }
 
-const struct native_kind native_eof = {.name = "eof",
+const struct action_kind action_eof = {.name = "eof",
                                        .at_once = true,
                                        .takes = &takes_nothing,
                                        .start = start_eof,
@@ -206,14 +206,14 @@ static int check_signal(const struct json *args, struct err *e)
                    (int)utf8_cut(name, 60), name.n ? name.p : "");
 }
 
-static void start_signal(struct native *n)
+static void start_signal(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct session *s = want_session(n, &e);
-    end(n, s ? session_signal(s, signal_of(json_get(n->args, "signal")), 0, &e) : -1, &e);
+    struct session *s = want_session(a, &e);
+    end(a, s ? session_signal(s, signal_of(json_get(a->args, "signal")), 0, &e) : -1, &e);
 }
 
-const struct native_kind native_signal = {.name = "signal",
+const struct action_kind action_signal = {.name = "signal",
                                           .at_once = true,
                                           .takes = &takes_signal,
                                           .check = check_signal,
@@ -243,17 +243,17 @@ static const struct param_list takes_resize = {
                                      {0}},
     .example = "{\"rows\":50,\"cols\":200}"};
 
-static void start_resize(struct native *n)
+static void start_resize(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct session *s = want_session(n, &e);
-    int rows = (int)json_int(n->args, "rows", 0),
-        cols = (int)json_int(n->args, "cols", 0);
-    end(n, s ? session_resize(s, rows, cols, &e) : -1, &e);
+    struct session *s = want_session(a, &e);
+    int rows = (int)json_int(a->args, "rows", 0),
+        cols = (int)json_int(a->args, "cols", 0);
+    end(a, s ? session_resize(s, rows, cols, &e) : -1, &e);
 }
 
 /* Twice is as good as once. */
-const struct native_kind native_resize = {
+const struct action_kind action_resize = {
     .name = "resize", .at_once = true, .takes = &takes_resize, .start = start_resize};
 
 /* ---- cancel ---- */
@@ -269,21 +269,21 @@ static const struct param_list takes_cancel = {
                                      {0}},
     .example = "{\"id\":1}"};
 
-static void start_cancel(struct native *n)
+static void start_cancel(struct action *a)
 {
-    struct events *ev = n->ev;
+    struct actions *all = a->all;
     struct err e = ERR_INIT;
-    uint64_t id = (uint64_t)json_int(n->args, "id", 0);
+    uint64_t id = (uint64_t)json_int(a->args, "id", 0);
     int rc = 0;
-    if (id == n->id || !events_pending(ev, id))
+    if (id == a->id || !actions_find(all, id))
         rc = err_set(&e, ERR_NOTFOUND, "there is no action %llu that waits for its end",
                      (unsigned long long)id);
-    else if (!native_take_back(ev, id))
-        rc = v0_cancel(ev->v0, id, &e);
-    end(n, rc, &e);
+    else
+        rc = actions_cancel(all, id, &e);
+    end(a, rc, &e);
 }
 
-const struct native_kind native_cancel = {.name = "cancel",
+const struct action_kind action_cancel = {.name = "cancel",
                                           .at_once = true,
                                           .takes = &takes_cancel,
                                           .start = start_cancel,

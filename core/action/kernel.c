@@ -10,7 +10,7 @@
  *   {"action":"interrupt_kernel"|"restart_kernel"|"kernels","args":{}}
  */
 #include "action/cell.h"
-#include "action/native.h"
+#include "action/own.h"
 
 #include "base/limits.h"
 #include "base/xalloc.h"
@@ -28,21 +28,21 @@ enum {
 
 /* A cell or a question. */
 struct asked {
-    struct native *n;     /* borrowed */
+    struct action *act;   /* borrowed */
     struct kernel *k;     /* borrowed; valid while cell is */
     struct cell *cell;    /* borrowed; NULL: it is over */
     struct cell_text all; /* its text and pictures */
-    struct events_cell tell;
+    struct action_cell tell;
     int images_lost;
     struct json *answer; /* of a question; owned */
 };
 
-static void asked_free(struct asked *a)
+static void asked_free(struct asked *q)
 {
-    events_cell_drop(&a->tell);
-    cell_text_release(&a->all);
-    json_free(a->answer);
-    free(a);
+    action_cell_drop(&q->tell);
+    cell_text_release(&q->all);
+    json_free(q->answer);
+    free(q);
 }
 
 /* ---- which kernel ---- */
@@ -125,21 +125,25 @@ static const struct param_list takes_kernels = {
          .about = "The directory whose environments are looked at, too"},
         {0}}};
 
-static struct kernel *kernel_of(const struct native *n, bool make, struct err *e)
+static struct kernel *kernel_of(const struct action *a, bool make, struct err *e)
 {
-    struct engine *en = n->ev->en;
-    struct str name = json_str(n->args, "kernel", "");
-    struct str spec = json_str(n->args, "spec", "");
+    struct engine *en = a->all->en;
+    struct str name = json_str(a->args, "kernel", "");
+    struct str spec = json_str(a->args, "spec", "");
     struct kernel *k;
     if (name.n == 0 && spec.n == 0)
-        return v0_kernel(n->ev->v0, str_of(n->session), make, e);
+        return action_kernel(a->all, str_of(a->session), make, e);
     name = name.n ? name : spec;
     k = kernel_lookup(en, name);
     if (!k && make) {
+        const struct sandbox *b = en->sandbox;
+        struct str cwd = json_str(a->args, "cwd", "");
         struct kernel_opts o = {.kernel = spec,
-                                .choice = json_str(n->args, "choice", ""),
-                                .cwd = json_str(n->args, "cwd", "")};
-        return v0_kernel_open(n->ev->v0, str_of(n->session), name, &o, e);
+                                .choice = json_str(a->args, "choice", ""),
+                                .cwd = cwd.n ? cwd
+                                             : str_of(sandbox_cwd(b, str_of(a->session))),
+                                .user = sandbox_user(b)};
+        return kernel_open(en, name, &o, e);
     }
     if (!k)
         err_set(e, ERR_NOTFOUND, "there is no kernel %.*s", STR_ARG(name));
@@ -149,71 +153,71 @@ static struct kernel *kernel_of(const struct native *n, bool make, struct err *e
 /* ---- what a cell says ---- */
 
 /* The picture that came last, if an observation has no room for it. */
-static void drop_large(struct asked *a)
+static void drop_large(struct asked *q)
 {
     struct json *last = NULL;
     size_t all = 0;
-    for (struct json *i = json_first(a->all.images); i; i = json_next(i)) {
+    for (struct json *i = json_first(q->all.images); i; i = json_next(i)) {
         last = i;
         all += json_str_value(i, "").n;
     }
     if (all <= IMAGES_MAX)
         return;
-    json_drop(a->all.images, last);
-    a->images_lost++;
+    json_drop(q->all.images, last);
+    q->images_lost++;
 }
 
 static void on_output(void *owner, struct str type, const struct json *content)
 {
-    struct asked *a = owner;
-    cell_text_add(&a->all, type, content);
-    drop_large(a);
-    events_cell_said(&a->tell, type, content);
+    struct asked *q = owner;
+    cell_text_add(&q->all, type, content);
+    drop_large(q);
+    action_cell_said(&q->tell, type, content);
 }
 
 static void on_input(void *owner, struct str prompt, bool password)
 {
-    struct asked *a = owner;
-    events_cell_asks(&a->tell, prompt, password);
+    struct asked *q = owner;
+    action_cell_asks(&q->tell, prompt, password);
 }
 
 static void on_input_answer(void *owner, struct str text)
 {
-    struct asked *a = owner;
-    cell_answer(a->cell, text);
+    struct asked *q = owner;
+    cell_answer(q->cell, text);
 }
 
-static void put_images(struct asked *a, struct json *extras)
+static void put_images(struct asked *q, struct json *extras)
 {
-    json_put(extras, "images", a->all.images ? a->all.images : json_array());
-    a->all.images = NULL;
-    if (a->images_lost)
-        json_put_int(extras, "images_lost", a->images_lost);
+    json_put(extras, "images", q->all.images ? q->all.images : json_array());
+    q->all.images = NULL;
+    if (q->images_lost)
+        json_put_int(extras, "images_lost", q->images_lost);
 }
 
 static void on_cell_done(void *owner, const struct cell_result *r)
 {
-    struct asked *a = owner;
-    struct native *n = a->n;
+    struct asked *q = owner;
+    struct action *a = q->act;
     struct json *extras = json_object();
     struct buf b = BUF_INIT(2 * IMAGES_MAX);
-    events_cell_over(&a->tell);
+    action_cell_over(&q->tell);
     json_put_z(extras, "end", cell_end_name(r->end));
-    json_put_z(extras, "kernel", kernel_name(a->k));
+    json_put_z(extras, "kernel", kernel_name(q->k));
     if (r->count)
         json_put_int(extras, "count", r->count);
     json_put_int(extras, "duration_ms", r->duration_ms);
     if (r->err.code)
         json_put_z(extras, "why", r->err.text);
-    if (a->all.lost)
-        json_put_int(extras, "lost", (int64_t)a->all.lost);
-    put_images(a, extras);
+    if (q->all.lost)
+        json_put_int(extras, "lost", (int64_t)q->all.lost);
+    put_images(q, extras);
     json_print(&b, extras);
-    n->own = NULL;
-    native_end(n, buf_str(&a->all.text), buf_str(&b));
+    a->own = NULL;
+    action_end(a, buf_str(&q->all.text), buf_str(&b));
     json_free(extras);
     buf_release(&b);
-    asked_free(a);
+    asked_free(q);
 }
 
 static const struct cell_events asking = {on_output, NULL, on_input, on_cell_done};
@@ -223,11 +227,11 @@ static const struct cell_events mute = {on_output, NULL, NULL, on_cell_done};
 
 static void on_answer(void *owner, struct str type, const struct json *content)
 {
-    struct asked *a = owner;
+    struct asked *q = owner;
     struct buf b = BUF_INIT(LIMIT_EVENT_MAX / 2);
     struct err e = ERR_INIT;
-    if (str_ends(type, STR("_reply")) && json_print(&b, content) == 0 && !a->answer)
-        a->answer = json_parse(buf_str(&b), &e);
+    if (str_ends(type, STR("_reply")) && json_print(&b, content) == 0 && !q->answer)
+        q->answer = json_parse(buf_str(&b), &e);
     buf_release(&b);
 }
 
@@ -246,139 +250,140 @@ static void put_answer_text(struct buf *out, const struct json *answer)
 
 static void on_question_done(void *owner, const struct cell_result *r)
 {
-    struct asked *a = owner;
-    struct native *n = a->n;
+    struct asked *q = owner;
+    struct action *a = q->act;
     struct buf text = BUF_INIT(TEXT_MAX), extras = BUF_INIT(LIMIT_EVENT_MAX / 2);
     struct err e = r->err;
-    n->own = NULL;
-    if (r->end == CELL_OK && a->answer) {
-        put_answer_text(&text, a->answer);
-        json_print(&extras, a->answer);
-        native_end(n, buf_str(&text), buf_str(&extras));
+    a->own = NULL;
+    if (r->end == CELL_OK && q->answer) {
+        put_answer_text(&text, q->answer);
+        json_print(&extras, q->answer);
+        action_end(a, buf_str(&text), buf_str(&extras));
     } else {
         if (!e.code)
             err_set(&e, r->end == CELL_TIMEOUT ? ERR_TIMEOUT : ERR_UNSUPPORTED,
-                    "the kernel %s has not answered the question", kernel_name(a->k));
-        native_fail(n, &e);
+                    "the kernel %s has not answered the question", kernel_name(q->k));
+        action_fail(a, &e);
     }
     buf_release(&text);
     buf_release(&extras);
-    asked_free(a);
+    asked_free(q);
 }
 
 static const struct cell_events question = {on_answer, NULL, NULL, on_question_done};
 
 /* ---- actions ---- */
 
-static void begin(struct native *n, const char *what, const struct cell_events *ev,
+static void begin(struct action *a, const char *what, const struct cell_events *ev,
                   int64_t timeout_ms)
 {
     struct err e = ERR_INIT;
-    struct asked *a = xnew(struct asked);
-    struct cell_opts o = {.id = n->key,
-                          .code = json_str(n->args, "code", ""),
+    struct asked *q = xnew(struct asked);
+    struct cell_opts o = {.id = a->key,
+                          .code = json_str(a->args, "code", ""),
                           .history = true,
                           .question = what,
-                          .at = json_int(n->args, "at", -1),
+                          .at = json_int(a->args, "at", -1),
                           .timeout_ms = timeout_ms};
-    a->n = n;
-    n->own = a;
-    cell_text_init(&a->all, TEXT_MAX);
+    q->act = a;
+    a->own = q;
+    cell_text_init(&q->all, TEXT_MAX);
     if (!what)
-        events_cell_begin(&a->tell, n->ev, n->id, n->session, on_input_answer, a);
-    a->k = kernel_of(n, true, &e);
-    a->cell = a->k ? kernel_run(a->k, &o, ev, a, &e) : NULL;
-    if (!a->cell) {
-        n->own = NULL;
-        asked_free(a);
-        native_fail(n, &e);
+        action_cell_begin(&q->tell, a->all, a->id, a->session, on_input_answer, q);
+    q->k = kernel_of(a, true, &e);
+    q->cell = q->k ? kernel_run(q->k, &o, ev, q, &e) : NULL;
+    if (!q->cell) {
+        a->own = NULL;
+        asked_free(q);
+        action_fail(a, &e);
     }
 }
 
-static void cancel(struct native *n)
+static bool cancel(struct action *a)
 {
-    struct asked *a = n->own;
-    n->own = NULL;
-    cell_cancel(a->cell);
-    asked_free(a);
+    struct asked *q = a->own;
+    a->own = NULL;
+    cell_cancel(q->cell);
+    asked_free(q);
+    return false;
 }
 
-static void start_cell(struct native *n)
+static void start_cell(struct action *a)
 {
-    begin(n, NULL, json_bool(n->args, "input", false) ? &asking : &mute,
-          (int64_t)(json_num(n->args, "timeout", 0) * 1000));
+    begin(a, NULL, json_bool(a->args, "input", false) ? &asking : &mute,
+          (int64_t)(json_num(a->args, "timeout", 0) * 1000));
 }
 
-const struct native_kind native_cell = {
+const struct action_kind action_cell = {
     .name = "cell", .takes = &takes_cell, .start = start_cell, .cancel = cancel};
 
-static int64_t question_ms(const struct native *n)
+static int64_t question_ms(const struct action *a)
 {
-    double seconds = json_num(n->args, "timeout", 0);
+    double seconds = json_num(a->args, "timeout", 0);
     return seconds > 0 ? (int64_t)(seconds * 1000) : QUESTION_MS;
 }
 
-static void start_complete(struct native *n)
+static void start_complete(struct action *a)
 {
-    begin(n, "complete", &question, question_ms(n));
+    begin(a, "complete", &question, question_ms(a));
 }
 
-const struct native_kind native_complete = {.name = "complete",
+const struct action_kind action_complete = {.name = "complete",
                                             .takes = &takes_complete,
                                             .start = start_complete,
                                             .cancel = cancel};
 
-static void start_inspect(struct native *n)
+static void start_inspect(struct action *a)
 {
-    begin(n, "inspect", &question, question_ms(n));
+    begin(a, "inspect", &question, question_ms(a));
 }
 
-const struct native_kind native_inspect = {
+const struct action_kind action_inspect = {
     .name = "inspect", .takes = &takes_inspect, .start = start_inspect, .cancel = cancel};
 
-static void with_kernel(struct native *n, void (*fn)(struct kernel *))
+static void with_kernel(struct action *a, void (*fn)(struct kernel *))
 {
     struct err e = ERR_INIT;
-    struct kernel *k = kernel_of(n, false, &e);
+    struct kernel *k = kernel_of(a, false, &e);
     if (!k) {
-        native_fail(n, &e);
+        action_fail(a, &e);
         return;
     }
     fn(k);
-    native_end(n, STR(""), STR(""));
+    action_end(a, STR(""), STR(""));
 }
 
-static enum native_again again_unknown(const struct native *n)
+static enum action_again again_unknown(const struct action *a)
 {
-    (void)n;
-    return NATIVE_UNKNOWN;
+    (void)a;
+    return ACTION_UNKNOWN;
 }
 
-static void start_interrupt(struct native *n) { with_kernel(n, kernel_interrupt); }
+static void start_interrupt(struct action *a) { with_kernel(a, kernel_interrupt); }
 
-const struct native_kind native_interrupt_kernel = {.name = "interrupt_kernel",
+const struct action_kind action_interrupt_kernel = {.name = "interrupt_kernel",
                                                     .at_once = true,
                                                     .takes = &takes_interrupt,
                                                     .start = start_interrupt,
                                                     .again = again_unknown};
 
-static void start_restart(struct native *n) { with_kernel(n, kernel_restart); }
+static void start_restart(struct action *a) { with_kernel(a, kernel_restart); }
 
-const struct native_kind native_restart_kernel = {.name = "restart_kernel",
+const struct action_kind action_restart_kernel = {.name = "restart_kernel",
                                                   .at_once = true,
                                                   .takes = &takes_restart,
                                                   .start = start_restart,
                                                   .again = again_unknown};
 
-static void start_kernels(struct native *n)
+static void start_kernels(struct action *a)
 {
-    struct json *j = kernel_overview(n->ev->en, json_str(n->args, "cwd", ""));
+    struct json *j = kernel_overview(a->all->en, json_str(a->args, "cwd", ""));
     struct buf b = BUF_INIT(LIMIT_EVENT_MAX / 2);
     json_print(&b, j);
-    native_end(n, STR(""), buf_str(&b));
+    action_end(a, STR(""), buf_str(&b));
     buf_release(&b);
     json_free(j);
 }
 
-const struct native_kind native_kernels = {
+const struct action_kind action_kernels = {
     .name = "kernels", .at_once = true, .takes = &takes_kernels, .start = start_kernels};

@@ -50,7 +50,7 @@ static struct str take_string(struct str *s)
     return token;
 }
 
-void events_look(struct str line, struct event_look *out)
+void event_look(struct str line, struct event_look *out)
 {
     struct event_line head;
     *out = (struct event_look){.kind = LOOK_OTHER};
@@ -61,10 +61,10 @@ void events_look(struct str line, struct event_look *out)
     struct str s = str_n(behind, line.n - (size_t)(behind - line.p));
     if (skip(&s, STR(",\"key\":"))) {
         struct str key = take_string(&s);
-        if (key.n != EVENTS_KEY + 2)
+        if (key.n != ACTION_KEY + 2)
             return;
         out->kind = LOOK_ACTION;
-        out->key = str_sub(key, 1, EVENTS_KEY);
+        out->key = str_sub(key, 1, ACTION_KEY);
     } else if (skip(&s, STR(",\"cause\":")) && take_number(&s, &out->cause)) {
         out->kind = LOOK_END;
     } else {
@@ -81,7 +81,7 @@ void events_look(struct str line, struct event_look *out)
                       take_number(&s, &out->to);
 }
 
-int events_unquote(struct str token, struct buf *out)
+int event_unquote(struct str token, struct buf *out)
 {
     struct err e;
     struct json *j = json_parse(token, &e);
@@ -94,7 +94,7 @@ int events_unquote(struct str token, struct buf *out)
 
 enum { SHORTENED = 48 }; /* bytes of the note, and more */
 
-void events_shorten(struct json *j, size_t most)
+void event_shorten(struct json *j, size_t most)
 {
     for (struct json *v = json_first(j), *next; v; v = next) {
         next = json_next(v);
@@ -109,7 +109,7 @@ void events_shorten(struct json *j, size_t most)
             json_put_str(j, json_name(v), buf_str(&b));
             buf_release(&b);
         } else if (json_is_object(v) || json_is_array(v)) {
-            events_shorten(v, most);
+            event_shorten(v, most);
         }
     }
 }
@@ -122,29 +122,29 @@ static const char hidden[] = "<secret_hidden>";
 #define KEY_HEAD "{\"key\":\""
 
 /* As it is in JSON, without quotes. */
-static int keep_secret(struct events *ev, struct str plain, struct str s, struct err *e)
+static int keep_secret(struct actions *all, struct str plain, struct str s, struct err *e)
 {
-    for (unsigned i = 0; i < ev->nsecrets; i++) {
-        if (str_eq(ev->secrets[i], s))
+    for (unsigned i = 0; i < all->nsecrets; i++) {
+        if (str_eq(all->secrets[i], s))
             return 0;
     }
-    if (ev->nsecrets == SECRETS_MAX)
+    if (all->nsecrets == SECRETS_MAX)
         return err_set(e, ERR_LIMIT,
                        "there are %d secrets already, and no more can be hidden",
                        SECRETS_MAX);
-    if (ev->secret_bytes + s.n + 1 > SECRETS_BYTES)
+    if (all->secret_bytes + s.n + 1 > SECRETS_BYTES)
         return err_set(e, ERR_LIMIT,
                        "a secret of %zu bytes is too much beside those that are hidden "
                        "already: as JSON all together have at most %d bytes, and %zu are "
                        "taken",
-                       s.n, SECRETS_BYTES, ev->secret_bytes);
-    ev->plain[ev->nsecrets] = str_n(xstrndup(plain.p, plain.n), plain.n);
-    ev->secrets[ev->nsecrets++] = str_n(xstrndup(s.p, s.n), s.n);
-    ev->secret_bytes += s.n + 1;
+                       s.n, SECRETS_BYTES, all->secret_bytes);
+    all->plain[all->nsecrets] = str_n(xstrndup(plain.p, plain.n), plain.n);
+    all->secrets[all->nsecrets++] = str_n(xstrndup(s.p, s.n), s.n);
+    all->secret_bytes += s.n + 1;
     return 1;
 }
 
-int events_add_secret(struct events *ev, struct str value, struct err *e)
+int actions_add_secret(struct actions *all, struct str value, struct err *e)
 {
     struct buf b = BUF_INIT(8 * SECRET_MAX);
     int r = 0;
@@ -157,37 +157,37 @@ int events_add_secret(struct events *ev, struct str value, struct err *e)
     else if (value.n > 0 && json_quote(&b, value) < 0)
         r = err_set(e, ERR_INVALID, "a secret that is not UTF-8 cannot be hidden");
     else if (value.n > 0)
-        r = keep_secret(ev, value, str_sub(buf_str(&b), 1, b.n - 2), e);
+        r = keep_secret(all, value, str_sub(buf_str(&b), 1, b.n - 2), e);
     buf_release(&b);
     return r;
 }
 
 /* The longest secret that s begins with. */
-static size_t secret_at(const struct events *ev, struct str s)
+static size_t secret_at(const struct actions *all, struct str s)
 {
     size_t n = 0;
-    for (unsigned i = 0; i < ev->nsecrets; i++) {
-        if (ev->secrets[i].n > n && str_starts(s, ev->secrets[i]))
-            n = ev->secrets[i].n;
+    for (unsigned i = 0; i < all->nsecrets; i++) {
+        if (all->secrets[i].n > n && str_starts(s, all->secrets[i]))
+            n = all->secrets[i].n;
     }
     return n;
 }
 
-static bool has_secret(const struct events *ev, struct str text)
+static bool has_secret(const struct actions *all, struct str text)
 {
-    for (unsigned i = 0; i < ev->nsecrets; i++) {
-        if (text.n >= ev->secrets[i].n &&
-            memmem(text.p, text.n, ev->secrets[i].p, ev->secrets[i].n))
+    for (unsigned i = 0; i < all->nsecrets; i++) {
+        if (text.n >= all->secrets[i].n &&
+            memmem(text.p, text.n, all->secrets[i].p, all->secrets[i].n))
             return true;
     }
     return false;
 }
 
-size_t events_secret_tail(const struct events *ev, struct str s)
+size_t actions_secret_tail(const struct actions *all, struct str s)
 {
     size_t best = 0;
-    for (unsigned i = 0; i < ev->nsecrets; i++) {
-        struct str secret = ev->plain[i];
+    for (unsigned i = 0; i < all->nsecrets; i++) {
+        struct str secret = all->plain[i];
         for (size_t n = s.n < secret.n ? s.n : secret.n - 1; n > best; n--) {
             const char *at = s.p + s.n - n;
             if (*at == *secret.p && memcmp(at, secret.p, n) == 0)
@@ -206,16 +206,16 @@ static bool is_name(struct str rest)
     return i < rest.n && rest.p[i] == ':';
 }
 
-unsigned events_mask(const struct events *ev, struct buf *text)
+unsigned actions_mask(const struct actions *all, struct buf *text)
 {
     struct str s = buf_str(text);
     unsigned count = 0;
-    if (!has_secret(ev, s))
+    if (!has_secret(all, s))
         return 0;
     struct buf out = BUF_INIT(text->max);
     bool fits = true;
-    if (str_starts(s, STR(KEY_HEAD)) && s.n > strlen(KEY_HEAD) + EVENTS_KEY) {
-        size_t n = strlen(KEY_HEAD) + EVENTS_KEY + 1;
+    if (str_starts(s, STR(KEY_HEAD)) && s.n > strlen(KEY_HEAD) + ACTION_KEY) {
+        size_t n = strlen(KEY_HEAD) + ACTION_KEY + 1;
         fits = buf_add(&out, s.p, n) == 0;
         s = str_sub(s, n, s.n);
     }
@@ -228,7 +228,7 @@ unsigned events_mask(const struct events *ev, struct buf *text)
         }
         bool name = is_name(s);
         for (size_t i = 0; i < token.n && fits;) {
-            size_t n = name || i == 0 ? 0 : secret_at(ev, str_sub(token, i, token.n));
+            size_t n = name || i == 0 ? 0 : secret_at(all, str_sub(token, i, token.n));
             size_t step = n ? n : token.p[i] == '\\' && i + 1 < token.n ? 2 : 1;
             fits = n ? buf_addz(&out, hidden) == 0
                      : buf_add(&out, token.p + i, step) == 0;

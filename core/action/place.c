@@ -1,46 +1,162 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a session is, and whose it is, for what is done beside its shell. */
-#include "front/v0/own.h"
+/* Where an action is done, and what it has done: the same after a restart. */
+#include "action/own.h"
 
-#include <grp.h>
-#include <pwd.h>
+#include "base/xalloc.h"
+#include "kernel/kernel.h"
+#include "setup/plugins.h"
+
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* The group of a user, and the others that it is in. */
-static void set_groups(const struct v0 *v, struct v0_place *p)
+static struct action *find(const struct actions *all, const char *key)
 {
-    struct passwd *pw = getpwuid(p->uid);
-    const struct user *bare = &v->en->nameless;
-    int n = V0_GROUPS_MAX;
-    p->gid = pw ? pw->pw_gid : bare->name[0] && bare->uid == p->uid ? bare->gid : p->uid;
-    if (pw)
-        snprintf(p->home, sizeof(p->home), "%s", pw->pw_dir);
-    if (!pw || getgrouplist(pw->pw_name, p->gid, p->groups, &n) < 0)
-        n = 0;
-    p->groups_n = (size_t)n;
-    if (n == 0)
-        p->groups[p->groups_n++] = p->gid;
+    for (struct action *a = NULL; (a = actions_next(all, a));) {
+        if (strcmp(a->key, key) == 0)
+            return a;
+    }
+    return NULL;
 }
 
-int v0_place(struct v0 *v, struct str session, struct v0_place *p, struct err *e)
+/* ---- where ---- */
+
+static const char place_before[] = "native/";
+
+/* "": it is forgotten. */
+static void keep_place(struct actions *all, const char *key, const char *cwd)
 {
-    struct session *s = session_find(v->en, session);
-    const char *cwd = s && session_cwd(s)[0] ? session_cwd(s)
-                      : v->cwd[0]            ? v->cwd
-                                             : v->en->home;
-    struct buf login = BUF_INIT(8192);
-    struct str user = v0_user(v);
-    int rc = 0;
-    *p = (struct v0_place){.uid = v->en->uid, .gid = v->en->gid};
-    snprintf(p->cwd, sizeof(p->cwd), "%s", cwd);
-    snprintf(p->home, sizeof(p->home), "%s", v->en->home);
-    if (s)
-        p->uid = session_uid(s);
-    else if (user.n > 0)
-        rc = engine_user(v->en, user, &p->uid, &p->gid, &login, e);
-    p->as_user = rc == 0 && v->en->uid == 0 && p->uid != v->en->uid;
-    if (p->as_user)
-        set_groups(v, p);
-    buf_release(&login);
-    return rc;
+    struct buf name = BUF_INIT(64);
+    buf_addf(&name, "%s%s", place_before, key);
+    hold_put(all->en->hold, buf_str(&name), str_of(cwd));
+    buf_release(&name);
+}
+
+void places_load(struct actions *all)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&all->en->states, it, &key, &value));) {
+        if (str_starts(key, STR(place_before)))
+            map_put(&all->places, str_sub(key, sizeof(place_before) - 1, key.n),
+                    xstrdup(buf_z(value)));
+    }
+}
+
+int action_place(struct action *a, struct sandbox_place *p, struct err *e)
+{
+    struct actions *all = a->all;
+    const char *before = map_get(&all->places, str_of(a->key));
+    if (sandbox_place(all->en->sandbox, str_of(a->session), p, e) < 0)
+        return -1;
+    if (before)
+        snprintf(p->cwd, sizeof(p->cwd), "%s", before);
+    else
+        keep_place(all, a->key, p->cwd);
+    a->placed = true;
+    return 0;
+}
+
+/* ---- what was done ---- */
+
+static const char notes[] = "/done";
+
+static int note_path(const struct actions *all, const char *key, char *path, size_t n)
+{
+    if (!all->en->state_dir[0])
+        return -1;
+    snprintf(path, n, "%s%s%s%s", all->en->state_dir, notes, *key ? "/" : "", key);
+    return 0;
+}
+
+int action_note(struct action *a)
+{
+    char path[sizeof(a->all->en->state_dir) + sizeof(notes) + ACTION_KEY + 2];
+    if (note_path(a->all, "", path, sizeof(path)) < 0)
+        return -1;
+    mkdir(path, 0700);
+    note_path(a->all, a->key, path, sizeof(path));
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    a->noting = fd >= 0;
+    return fd;
+}
+
+static void drop_note(const struct actions *all, const char *key)
+{
+    char path[sizeof(all->en->state_dir) + sizeof(notes) + ACTION_KEY + 2];
+    if (note_path(all, key, path, sizeof(path)) == 0)
+        unlink(path);
+}
+
+/* Of those that have ended, or are of another server's time. */
+static void drop_notes(const struct actions *all)
+{
+    char path[sizeof(all->en->state_dir) + sizeof(notes) + 1];
+    DIR *d = note_path(all, "", path, sizeof(path)) == 0 ? opendir(path) : NULL;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (strlen(f->d_name) == ACTION_KEY && !find(all, f->d_name))
+            drop_note(all, f->d_name);
+    }
+    if (d)
+        closedir(d);
+}
+
+void places_loaded(struct actions *all)
+{
+    struct str key;
+    void *value;
+    for (struct action *a = NULL; (a = actions_next(all, a));)
+        a->placed = a->placed || map_get(&all->places, str_of(a->key));
+    for (void *at = NULL; (at = map_next(&all->places, at, &key, &value));) {
+        char name[ACTION_KEY + 1] = "";
+        memcpy(name, key.p, key.n < ACTION_KEY ? key.n : ACTION_KEY);
+        if (!find(all, name))
+            keep_place(all, name, "");
+    }
+    drop_notes(all);
+}
+
+void place_forget(const struct action *a)
+{
+    if (a->placed)
+        keep_place(a->all, a->key, "");
+    if (a->noting)
+        drop_note(a->all, a->key);
+}
+
+/* ---- the kernel of a session ---- */
+
+/* Escapes of IPython's have forms that clients do not know; our own kernel has none. */
+static const char no_colours[] =
+    "import sys\n"
+    "if 'IPython.core' in sys.modules:\n"
+    "    try:\n"
+    "        get_ipython().run_line_magic('colors', 'nocolor')\n"
+    "    except Exception:\n"
+    "        pass\n";
+
+struct kernel *action_kernel(const struct actions *all, struct str session, bool make,
+                             struct err *e)
+{
+    struct engine *en = all->en;
+    struct str name = str_eq(session, STR("main")) ? STR("python") : session;
+    struct kernel *k = kernel_lookup(en, name);
+    if (k || !make) {
+        if (!k)
+            err_set(e, ERR_NOTFOUND, "there is no kernel %.*s", STR_ARG(name));
+        return k;
+    }
+    struct buf init = BUF_INIT(4096);
+    buf_addz(&init, no_colours);
+    if (plugins_has(en->plugins, STR("agent_skills")))
+        buf_addz(&init,
+                 "try:\n    from agentskills import *\nexcept ImportError:\n    pass\n");
+    struct kernel_opts o = {.cwd = str_of(sandbox_cwd(en->sandbox, session)),
+                            .user = sandbox_user(en->sandbox),
+                            .init = buf_str(&init)};
+    k = kernel_open(en, name, &o, e);
+    buf_release(&init);
+    return k;
 }

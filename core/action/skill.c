@@ -4,7 +4,7 @@
  * window and the history of edits are those that the command line and a kernel have.
  * A token names the call, so that after a restart nothing is done twice.
  */
-#include "action/native.h"
+#include "action/own.h"
 
 #include "base/xalloc.h"
 #include "skill/skill.h"
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 struct running {
-    struct native *n;
+    struct action *a;
     struct skill_run *run;
-    struct v0_place place; /* the call borrows from it */
+    struct sandbox_place place; /* the call borrows from it */
 };
 
 static const struct skill *find(const struct json *args, struct err *e)
@@ -63,58 +63,59 @@ static int check(const struct json *args, struct err *e)
 static void on_done(void *arg, struct str text, bool failed)
 {
     struct running *r = arg;
-    struct native *n = r->n;
+    struct action *a = r->a;
     free(r);
-    n->own = NULL;
-    native_end(n, text, failed ? STR("{\"failed\":true}") : STR("{\"failed\":false}"));
+    a->own = NULL;
+    action_end(a, text, failed ? STR("{\"failed\":true}") : STR("{\"failed\":false}"));
 }
 
-static void start(struct native *n)
+static void start(struct action *a)
 {
     struct err e = ERR_INIT;
     struct running *r = xnew(struct running);
-    struct engine *en = n->ev->en;
-    const struct skill *s = find(n->args, &e);
-    if (!json_is_object(json_get(n->args, "args")))
-        json_put(n->args, "args", json_object());
-    if (s && native_place(n, &r->place, &e) == 0) {
+    struct engine *en = a->all->en;
+    const struct skill *s = find(a->args, &e);
+    if (!json_is_object(json_get(a->args, "args")))
+        json_put(a->args, "args", json_object());
+    if (s && action_place(a, &r->place, &e) == 0) {
         struct skill_call q = {.skill = s,
-                               .args = json_get(n->args, "args"),
+                               .args = json_get(a->args, "args"),
                                .cwd = r->place.cwd,
                                .home = r->place.home,
-                               .token = n->key,
+                               .token = a->key,
                                .edits = edits_of(en),
                                .windows = skill_windows_of(en),
-                               .session = n->session,
+                               .session = a->session,
                                .engine = en,
-                               .lint = json_bool(n->args, "lint", false),
+                               .lint = json_bool(a->args, "lint", false),
                                .as_user = r->place.as_user,
                                .uid = r->place.uid,
                                .gid = r->place.gid,
                                .groups = r->place.groups,
                                .groups_n = r->place.groups_n,
                                .loop = en->loop};
-        r->n = n;
+        r->a = a;
         r->run = skill_start(&q, on_done, r, &e);
     }
     if (r->run) {
-        n->own = r;
+        a->own = r;
     } else {
         free(r);
-        native_fail(n, &e);
+        action_fail(a, &e);
     }
 }
 
-static void cancel(struct native *n)
+static bool cancel(struct action *a)
 {
-    struct running *r = n->own;
+    struct running *r = a->own;
     if (r)
         skill_cancel(r->run);
     free(r);
-    n->own = NULL;
+    a->own = NULL;
+    return false;
 }
 
-const struct native_kind native_skill = {.name = "skill",
+const struct action_kind action_skill = {.name = "skill",
                                          .takes = &takes,
                                          .check = check,
                                          .refine = refine,

@@ -32,15 +32,9 @@
 /* The first integer that a double cannot tell from its successor. */
 #define INTEGER_END 9007199254740992.0
 
-static const cJSON *in(const struct json *j)
-{
-    return (const cJSON *)j;
-}
+static const cJSON *in(const struct json *j) { return (const cJSON *)j; }
 
-static cJSON *inw(struct json *j)
-{
-    return (cJSON *)j;
-}
+static cJSON *inw(struct json *j) { return (cJSON *)j; }
 
 /* A whole number that no other integer is mistaken for. */
 static bool exact(double v)
@@ -65,10 +59,7 @@ static unsigned char peek(const struct check *c, size_t ahead)
     return c->at + ahead < c->text.n ? (unsigned char)c->text.p[c->at + ahead] : 0;
 }
 
-static bool is_digit(unsigned char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 
 static bool check_digits(struct check *c)
 {
@@ -342,8 +333,8 @@ static int print(struct buf *out, const cJSON *j)
     for (const cJSON *child = j->child; child; child = child->next) {
         if (child != j->child && buf_addc(out, ',') < 0)
             return -1;
-        if (object && (json_quote(out, str_of(child->string)) < 0 ||
-                       buf_addc(out, ':') < 0))
+        if (object &&
+            (json_quote(out, str_of(child->string)) < 0 || buf_addc(out, ':') < 0))
             return -1;
         if (print(out, child) < 0)
             return -1;
@@ -368,35 +359,17 @@ static bool is(const struct json *j, int types)
     return j && (in(j)->type & types) != 0;
 }
 
-bool json_is_object(const struct json *j)
-{
-    return is(j, cJSON_Object);
-}
+bool json_is_object(const struct json *j) { return is(j, cJSON_Object); }
 
-bool json_is_array(const struct json *j)
-{
-    return is(j, cJSON_Array);
-}
+bool json_is_array(const struct json *j) { return is(j, cJSON_Array); }
 
-bool json_is_string(const struct json *j)
-{
-    return is(j, cJSON_String);
-}
+bool json_is_string(const struct json *j) { return is(j, cJSON_String); }
 
-bool json_is_number(const struct json *j)
-{
-    return is(j, cJSON_Number);
-}
+bool json_is_number(const struct json *j) { return is(j, cJSON_Number); }
 
-bool json_is_bool(const struct json *j)
-{
-    return is(j, cJSON_True | cJSON_False);
-}
+bool json_is_bool(const struct json *j) { return is(j, cJSON_True | cJSON_False); }
 
-bool json_is_null(const struct json *j)
-{
-    return is(j, cJSON_NULL);
-}
+bool json_is_null(const struct json *j) { return is(j, cJSON_NULL); }
 
 struct json *json_get(const struct json *j, const char *name)
 {
@@ -515,15 +488,9 @@ struct json *json_next(const struct json *child)
     return (struct json *)in(child)->next;
 }
 
-const char *json_name(const struct json *child)
-{
-    return in(child)->string;
-}
+const char *json_name(const struct json *child) { return in(child)->string; }
 
-int json_count(const struct json *j)
-{
-    return j ? cJSON_GetArraySize(in(j)) : 0;
-}
+int json_count(const struct json *j) { return j ? cJSON_GetArraySize(in(j)) : 0; }
 
 /* ---- building ---- */
 
@@ -546,15 +513,9 @@ static struct json *make_str(struct str s)
     return (struct json *)j;
 }
 
-struct json *json_object(void)
-{
-    return made(cJSON_CreateObject());
-}
+struct json *json_object(void) { return made(cJSON_CreateObject()); }
 
-struct json *json_array(void)
-{
-    return made(cJSON_CreateArray());
-}
+struct json *json_array(void) { return made(cJSON_CreateArray()); }
 
 void json_put(struct json *obj, const char *name, struct json *take)
 {
@@ -564,6 +525,12 @@ void json_put(struct json *obj, const char *name, struct json *take)
         cJSON_Delete(cJSON_DetachItemViaPointer(inw(obj), inw(old)));
     if (!cJSON_AddItemToObject(inw(obj), name, inw(take)))
         xalloc_failed(strlen(name) + 1);
+}
+
+struct json *json_take(struct json *obj, const char *name)
+{
+    struct json *v = json_get(obj, name);
+    return v ? made(cJSON_DetachItemViaPointer(inw(obj), inw(v))) : NULL;
 }
 
 void json_drop(struct json *parent, struct json *child)
@@ -607,10 +574,7 @@ void json_push(struct json *arr, struct json *take)
     cJSON_AddItemToArray(inw(arr), inw(take));
 }
 
-void json_push_str(struct json *arr, struct str s)
-{
-    json_push(arr, make_str(s));
-}
+void json_push_str(struct json *arr, struct str s) { json_push(arr, make_str(s)); }
 
 void json_push_int(struct json *arr, int64_t v)
 {

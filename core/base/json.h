@@ -82,6 +82,8 @@ void json_put_int(struct json *obj, const char *name, int64_t v);
 void json_put_num(struct json *obj, const char *name, double v);
 void json_put_bool(struct json *obj, const char *name, bool v);
 void json_put_null(struct json *obj, const char *name);
+/* Takes a member out of its object: the caller's. NULL: there is none. */
+struct json *json_take(struct json *obj, const char *name);
 /* Takes a child out of its object or array and frees it. */
 void json_drop(struct json *parent, struct json *child);
 void json_push(struct json *arr, struct json *take);

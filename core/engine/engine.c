@@ -24,8 +24,7 @@ static void on_idle_timer(struct timer *t)
 {
     struct engine *en = container_of(t, struct engine, idle_timer);
     bool busy = en->clients > 0;
-    each_part (p)
-        busy = busy || (p->busy && p->busy(en));
+    each_part(p) busy = busy || (p->busy && p->busy(en));
     int64_t left = en->idle_since_ms + en->idle_exit_ms - clock_ms();
     if (!busy && left <= 0) {
         log_info("nothing happened for %lld s, ending",
@@ -73,7 +72,8 @@ void engine_configure(struct engine *en, const struct json *o)
         struct str s = json_str_value(v, "");
         en->env[n++] = xstrndup(s.p, s.n);
     }
-    each_part (p) {
+    each_part(p)
+    {
         if (p->configure)
             p->configure(en, o);
     }
@@ -100,7 +100,8 @@ void engine_format(struct buf *out)
     buf_addf(out, "keeper %d.%zu, minder %zu.%zu", KEEP_VERSION,
              sizeof(struct keep_head) + sizeof(struct keep_proc),
              sizeof(struct minder_request), sizeof(struct minder_answer));
-    each_part (p) {
+    each_part(p)
+    {
         if (p->format) {
             buf_addz(out, ", ");
             p->format(out);
@@ -111,10 +112,19 @@ void engine_format(struct buf *out)
 bool engine_claims(struct str prefix)
 {
     bool claimed = str_eq(prefix, STR("engine/"));
-    each_part (p)
-        claimed = claimed || (p->key && str_eq(prefix, str_of(p->key))) ||
-                  (p->claims && str_eq(prefix, str_of(p->claims)));
+    each_part(p) claimed = claimed || (p->key && str_eq(prefix, str_of(p->key))) ||
+                           (p->claims && str_eq(prefix, str_of(p->claims)));
     return claimed;
+}
+
+bool engine_take(struct engine *en, struct str name, int fd)
+{
+    each_part(p)
+    {
+        if (p->take && p->take(en, name, fd))
+            return true;
+    }
+    return false;
 }
 
 static void resume_part(struct engine *en, const struct part *p)
@@ -132,15 +142,18 @@ static void resume_part(struct engine *en, const struct part *p)
 void engine_resume(struct engine *en)
 {
     resume_clock(en);
-    each_part (p) {
+    each_part(p)
+    {
         if (p->load)
             p->load(en);
     }
-    each_part (p) {
+    each_part(p)
+    {
         if (p->resume)
             resume_part(en, p);
     }
-    each_part (p) {
+    each_part(p)
+    {
         if (p->resumed)
             p->resumed(en);
     }
@@ -153,7 +166,8 @@ void engine_resume(struct engine *en)
     }
     map_release(&en->states);
     map_init(&en->states);
-    each_part (p) {
+    each_part(p)
+    {
         if (p->serve)
             p->serve(en);
     }
@@ -166,7 +180,8 @@ void engine_metrics(const struct engine *en, struct buf *out)
                   (double)(clock_ms() - en->started_ms) / 1000);
     metrics_gauge(out, "connections", "HTTP connections and clients of the socket.",
                   (double)en->clients);
-    each_part (p) {
+    each_part(p)
+    {
         if (p->metrics)
             p->metrics(en, out);
     }
@@ -182,7 +197,8 @@ void engine_stop(struct engine *en, int64_t grace_ms)
     if (en->stopping)
         return;
     en->stopping = true;
-    each_part (p) {
+    each_part(p)
+    {
         if (p->cancel)
             p->cancel(en);
     }
@@ -197,9 +213,10 @@ int engine_state_folder(struct engine *en, const char *name, unsigned mode, char
     char *dir = en->state_dir;
     out[0] = 0;
     if (!dir[0])
-        return err_set(e, ERR_UNSUPPORTED, "cannot make a folder: there is no state "
-                                           "directory; start it with serve --state-dir "
-                                           "DIR");
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot make a folder: there is no state "
+                       "directory; start it with serve --state-dir "
+                       "DIR");
     snprintf(out, size, "%s/%s", dir, name);
     int r = mkdir(out, (mode_t)mode);
     if (r < 0 && errno == ENOENT) {
@@ -328,7 +345,8 @@ int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid
         if (pw->pw_shell && pw->pw_shell[0])
             add_var(extra, "SHELL", pw->pw_shell);
     }
-    each_part (p) {
+    each_part(p)
+    {
         if (p->variables)
             p->variables(en, *uid, *gid, extra);
     }

@@ -13,8 +13,10 @@
 #include "engine/user.h"
 #include "keeper/hold.h"
 
+struct actions;
 struct edits;
 struct session_watch;
+struct sandbox;
 struct skill_windows;
 
 struct engine {
@@ -28,13 +30,15 @@ struct engine {
     char state_dir[192];  /* "": memory only */
     char **env;           /* owned: the environment of children, NULL-terminated */
     char home[256];
-    char socket[1024];             /* where the local front listens, "": nowhere */
-    char cache_dir[192];           /* --cache-dir; "": none */
-    struct plugins *plugins;       /* owned; NULL: none */
+    char socket[1024];                 /* where the local front listens, "": nowhere */
+    char cache_dir[192];               /* --cache-dir; "": none */
+    struct plugins *plugins;           /* owned; NULL: none */
     const struct session_watch *watch; /* borrowed (shell/session.h); NULL: none */
-    struct edits *edits;           /* owned; made when it is needed */
-    struct skill_windows *windows; /* owned; the same */
-    struct user nameless;          /* whom /etc/passwd could not take; name "": nobody */
+    struct sandbox *sandbox;           /* owned; setup/sandbox.h */
+    struct actions *actions;           /* owned; action/action.h */
+    struct edits *edits;               /* owned; made when it is needed */
+    struct skill_windows *windows;     /* owned; the same */
+    struct user nameless; /* whom /etc/passwd could not take; name "": nobody */
     uid_t uid;
     gid_t gid;
     uint64_t next_process;
@@ -43,7 +47,7 @@ struct engine {
     struct timer idle_timer;
     struct task leave;
     unsigned clients;
-    int spare; /* a descriptor kept for when there are none left */
+    int spare;  /* a descriptor kept for when there are none left */
     bool first; /* no worker of this server came before */
     bool restarted, stopping;
 };
@@ -64,6 +68,8 @@ void engine_format(struct buf *out);
  * worker that does not know all that are kept must not take over.
  */
 bool engine_claims(struct str prefix);
+/* Takes a descriptor that the keeper holds, as part.take. */
+bool engine_take(struct engine *en, struct str name, int fd);
 /* Takes up what the previous worker kept, if there was one. */
 void engine_resume(struct engine *en);
 /* Appends what the engine and its parts count (base/metrics.h). */

@@ -6,7 +6,7 @@
  * nothing else of them; a function that a part does not need is NULL.
  *
  *   first worker   configure, load, resumed, serve
- *   next worker    configure, load, resume for each kept state, resumed, serve
+ *   next worker    configure, take, load, resume for each kept state, resumed, serve
  *   the end        cancel
  */
 #ifndef OD_ENGINE_PART_H
@@ -33,6 +33,11 @@ struct part {
     const struct option_table *options;
     /* Reads its options of those that od serve stored; once, before anything else. */
     void (*configure)(struct engine *en, const struct json *options);
+    /*
+     * Takes a descriptor that the keeper holds under this name. Returns false if it
+     * belongs to another one.
+     */
+    bool (*take)(struct engine *en, struct str name, int fd);
     /* All states are in engine.states; no part has resumed. */
     void (*load)(struct engine *en);
     /* Takes up one state; name is its key without the prefix. Borrowed. */

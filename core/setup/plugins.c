@@ -770,6 +770,15 @@ const char *plugins_problem(const struct plugins *p)
     return NULL;
 }
 
+bool plugins_has(const struct plugins *p, struct str name)
+{
+    for (int i = 0; p && i < p->n; i++) {
+        if (str_eq(name, str_of(p->of[i].name)))
+            return true;
+    }
+    return false;
+}
+
 struct json *plugins_json(const struct plugins *p)
 {
     struct json *list = json_array();

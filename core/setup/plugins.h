@@ -94,6 +94,8 @@ void plugins_unwait(struct plugins_wait *w);
 void plugins_cancel(struct plugins *p);
 /* The first failure as a sentence; NULL: none. */
 const char *plugins_problem(const struct plugins *p);
+/* Is a plugin of this name among them? p may be NULL. */
+bool plugins_has(const struct plugins *p, struct str name);
 /* [{name, state, problem}]: waiting, installing, checking, installed, cached, failed. */
 struct json *plugins_json(const struct plugins *p);
 

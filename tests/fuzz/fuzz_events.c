@@ -2,19 +2,23 @@
 /*
  * Lines, each of which a peer of the event stream sends as one message: actions,
  * acknowledgements, since, keys, secrets. The first byte of the input says what kind of
- * link it is. Nothing is run: an action ends at once or when all is said, with its own
- * text for an answer. Whatever comes, the peer hears JSON, each event once and in order,
+ * link it is. The sandbox is never ready, so what takes time waits until all is said and
+ * is cancelled then. Whatever comes, the peer hears JSON, each event once and in order,
  * no secret, and refusals in words; what is told from the beginning of an event's line is
  * what its JSON says. Lines are also looked at as if the log had them.
  */
 #include "action/own.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "front/v0/action.h"
+#include "engine/part.h"
+#include "front/events/own.h"
+#include "front/v0/v0.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+extern const struct part part_action, part_sandbox;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -25,127 +29,8 @@ static struct engine en;
 static struct keys keys;
 static struct events *ev;
 static int keeper;
-static struct v0_log told;
+static struct actions *acts;
 static struct buf *heard;
-
-/* ---- V0, which runs nothing ---- */
-
-struct action {
-    struct list node;
-    struct json *event;
-    uint64_t id;
-};
-
-static struct list waiting = {&waiting, &waiting};
-static unsigned count;
-
-void v0_set_log(struct v0 *v, const struct v0_log *log)
-{
-    BUG_ON(v);
-    told = *log;
-}
-
-struct action *v0_prepare(struct v0 *v, struct json *take, struct str session,
-                          struct err *e)
-{
-    struct v0_action a;
-    BUG_ON(v || session.n == 0 || session.n > V0_SESSION_MAX);
-    if (v0_action_decode_event(take, &a, e) < 0) {
-        json_free(take);
-        return NULL;
-    }
-    struct action *x = xnew(struct action);
-    x->event = take;
-    list_init(&x->node);
-    return x;
-}
-
-void v0_cell_input(struct v0 *v, uint64_t id, struct str text)
-{
-    BUG_ON(v || id || text.n); /* none runs */
-}
-
-void v0_discard(struct action *take)
-{
-    list_del(&take->node);
-    json_free(take->event);
-    free(take);
-}
-
-static void finish(struct action *x)
-{
-    struct buf b = BUF_INIT(4 * LIMIT_EVENT_MAX);
-    BUG_ON(buf_addz(&b, "{\"observation\":\"run\",\"content\":") < 0 ||
-           json_quote(&b, json_str(x->event, "action", "")) < 0 ||
-           buf_addz(&b, ",\"extras\":") < 0 || json_print(&b, x->event) < 0 ||
-           buf_addc(&b, '}') < 0);
-    struct v0_end end = {.id = x->id, .status = 200, .answer = buf_str(&b)};
-    told.end(told.arg, &end);
-    buf_release(&b);
-    v0_discard(x);
-}
-
-void v0_submit(struct action *take, const char *key, uint64_t id, bool http)
-{
-    BUG_ON(strlen(key) != EVENTS_KEY || id == 0 || http);
-    take->id = id;
-    list_add_tail(&waiting, &take->node);
-    if (count++ % 2 == 0)
-        finish(take);
-}
-
-int v0_cancel(struct v0 *v, uint64_t id, struct err *e)
-{
-    BUG_ON(v || !events_pending(ev, id));
-    return err_set(e, ERR_UNSUPPORTED, "nothing runs here");
-}
-
-struct session *v0_find_session(struct v0 *v, struct str name)
-{
-    BUG_ON(v || name.n == 0);
-    return NULL;
-}
-
-/* What takes time waits for ever: nothing of a stranger's is done here. */
-bool v0_ready(const struct v0 *v)
-{
-    BUG_ON(v);
-    return false;
-}
-
-struct kernel *v0_kernel(struct v0 *v, struct str session, bool make, struct err *e)
-{
-    (void)make;
-    BUG_ON(v || session.n == 0);
-    err_set(e, ERR_NOTFOUND, "no kernel is here");
-    return NULL;
-}
-
-struct kernel *v0_kernel_open(struct v0 *v, struct str session, struct str name,
-                              const struct kernel_opts *o, struct err *e)
-{
-    (void)name;
-    (void)o;
-    BUG_ON(v || session.n == 0);
-    err_set(e, ERR_NOTFOUND, "no kernel is here");
-    return NULL;
-}
-
-int v0_place(struct v0 *v, struct str session, struct v0_place *out, struct err *e)
-{
-    (void)session;
-    (void)out;
-    BUG_ON(v);
-    return err_set(e, ERR_UNSUPPORTED, "nothing runs here");
-}
-
-bool v0_begun(struct v0 *v, struct str session, const char *key)
-{
-    (void)session;
-    (void)key;
-    BUG_ON(v);
-    return false;
-}
 
 /* ---- the loop ---- */
 
@@ -169,7 +54,8 @@ static void turn(void)
 static void begin(void)
 {
     static const struct hold_events nothing;
-    static const char options[] = "{\"bytes\":65536,\"secrets\":[\"hunter22\"]}";
+    static const char options[] = "{\"events\":{\"bytes\":65536,\"secrets\":"
+                                  "[\"hunter22\"]}}";
     int p[2];
     log_init("fuzz", 2, LOG_ERROR, false);
     BUG_ON(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, p) < 0);
@@ -184,10 +70,15 @@ static void begin(void)
     keys_init(&keys, o);
     json_free(o);
     o = json_parse(str_of(options), NULL);
-    ev = events_open(&en, NULL, &keys, o);
+    /* The sandbox is never ready: what takes time waits for ever. */
+    part_sandbox.configure(&en, o);
+    part_action.configure(&en, o);
     json_free(o);
-    events_load(ev);
-    events_start(ev);
+    part_action.load(&en);
+    part_action.serve(&en);
+    acts = en.actions;
+    ev = events_open(&en, &keys, NULL);
+    v0_open(&en, NULL);
 }
 
 /* ---- what the peer hears ---- */
@@ -206,20 +97,21 @@ static bool has_text(const struct json *j, struct str s)
 static void check_event(struct str text, const struct json *j, uint64_t *last)
 {
     struct event_look l;
-    struct buf line = BUF_INIT(4 * LIMIT_EVENT_MAX), name = BUF_INIT(8 * CLIENT_ID_MAX);
+    struct buf line = BUF_INIT(4 * LIMIT_EVENT_MAX),
+               name = BUF_INIT(8 * ACTION_CLIENT_MAX);
     uint64_t id = (uint64_t)json_int(j, "id", 0);
-    BUG_ON(id == 0 || id <= *last || id >= events_next(ev));
+    BUG_ON(id == 0 || id <= *last || id >= actions_next_id(acts));
     *last = id;
     buf_adds(&line, text);
     buf_addc(&line, '\n');
-    events_look(buf_str(&line), &l);
+    event_look(buf_str(&line), &l);
     bool gap = str_eq(json_str(j, "observation", ""), STR("gap"));
     BUG_ON(l.id != id || (l.kind == LOOK_OTHER) != gap);
     BUG_ON((l.kind == LOOK_ACTION) != json_has(j, "key"));
     BUG_ON(l.kind == LOOK_END && l.cause != (uint64_t)json_int(j, "cause", 0));
     BUG_ON(!gap && !str_eq(l.session, json_str(j, "session", "")));
     if (l.client_id.n > 0)
-        BUG_ON(events_unquote(l.client_id, &name) < 0 ||
+        BUG_ON(event_unquote(l.client_id, &name) < 0 ||
                !str_eq(buf_str(&name), json_str(j, "client_id", "")));
     else
         BUG_ON(json_has(j, "client_id"));
@@ -299,13 +191,26 @@ static void say(int fd, struct str text)
     buf_release(&b);
 }
 
+/* Each is taken back, the newest first or the oldest. */
+static void end_all(void)
+{
+    bool newest = acts->stats.actions % 2;
+    for (struct action *a; (a = actions_next(acts, NULL));) {
+        struct err e = ERR_INIT;
+        for (struct action *b = a; newest && b; b = actions_next(acts, b))
+            a = b;
+        BUG_ON(strlen(a->key) != ACTION_KEY || actions_cancel(acts, a->id, &e) < 0);
+    }
+}
+
 static void talk(unsigned kind, struct str lines)
 {
     static const struct stream_events nothing;
-    struct events_link_opts opts = {.with_key = kind & WITH_KEY,
-                                    .wait_since = kind & WAIT_SINCE,
-                                    .base64 = kind & BASE64,
-                                    .since = kind & FROM_FIRST ? 0 : events_next(ev) - 1};
+    struct events_link_opts opts = {
+        .with_key = kind & WITH_KEY,
+        .wait_since = kind & WAIT_SINCE,
+        .base64 = kind & BASE64,
+        .since = kind & FROM_FIRST ? 0 : actions_next_id(acts) - 1};
     struct stream s;
     int p[2], most = LINES_MAX;
     struct buf all = BUF_INIT(HEARD_MAX);
@@ -321,11 +226,10 @@ static void talk(unsigned kind, struct str lines)
         say(p[1], line);
         turn();
         drain(p[1]);
-        BUG_ON(ev->npendings > ACTIONS_MAX || ev->nsecrets > SECRETS_MAX ||
-               ev->secret_bytes > SECRETS_BYTES || ev->nknowns > KNOWN_MAX);
+        BUG_ON(acts->stats.pending > ACTIONS_MAX || acts->nsecrets > SECRETS_MAX ||
+               acts->secret_bytes > SECRETS_BYTES || acts->nknowns > KNOWN_MAX);
     }
-    while (waiting.next != &waiting)
-        finish(list_first(&waiting, struct action, node));
+    end_all();
     for (int i = 0; i < 4; i++) {
         turn();
         drain(p[1]);
@@ -334,7 +238,8 @@ static void talk(unsigned kind, struct str lines)
     close(p[1]);
     turn();
     turn();
-    BUG_ON(ev->stats.links > 0 || ev->npendings > 0);
+    BUG_ON(ev->stats.links > 0);
+    BUG_ON(acts->stats.pending > 0);
     buf_release(&all);
 }
 
@@ -343,20 +248,20 @@ static void look(struct str line)
 {
     struct event_look l;
     struct buf b = BUF_INIT(INPUT_MAX), out = BUF_INIT(INPUT_MAX * 8);
-    events_look(line, &l);
-    BUG_ON(l.kind == LOOK_ACTION && l.key.n != EVENTS_KEY);
+    event_look(line, &l);
+    BUG_ON(l.kind == LOOK_ACTION && l.key.n != ACTION_KEY);
     BUG_ON(l.client_id.n == 1 || l.session.n > line.n);
-    events_unquote(line, &out);
+    event_unquote(line, &out);
     struct json *j = json_parse(line, NULL);
     buf_adds(&b, line);
-    unsigned n = events_mask(ev, &b);
+    unsigned n = actions_mask(acts, &b);
     struct json *masked = json_parse(buf_str(&b), NULL);
     BUG_ON(j && n == 0 && !str_eq(buf_str(&b), line));
     BUG_ON(j && b.n > 0 && !masked);
     /* The end of a piece that is let go ends before any secret begins, or behind it. */
-    size_t tail = events_secret_tail(ev, line);
-    for (unsigned i = 0; i < ev->nsecrets && tail < line.n; i++) {
-        struct str gone = str_sub(line, 0, line.n - tail), secret = ev->plain[i];
+    size_t tail = actions_secret_tail(acts, line);
+    for (unsigned i = 0; i < acts->nsecrets && tail < line.n; i++) {
+        struct str gone = str_sub(line, 0, line.n - tail), secret = acts->plain[i];
         BUG_ON(tail >= secret.n && tail > SECRET_MAX);
         BUG_ON(tail == 0 && secret.n > 1 &&
                str_ends(gone, str_sub(secret, 0, secret.n - 1)));
@@ -370,9 +275,10 @@ static void look(struct str line)
 /* Secrets of one input are not those of the next. */
 static void forget(void)
 {
-    while (ev->nsecrets > 2) {
-        struct str s = ev->secrets[--ev->nsecrets], plain = ev->plain[ev->nsecrets];
-        ev->secret_bytes -= s.n + 1;
+    while (acts->nsecrets > 2) {
+        struct str s = acts->secrets[--acts->nsecrets],
+                   plain = acts->plain[acts->nsecrets];
+        acts->secret_bytes -= s.n + 1;
         free((void *)(uintptr_t)s.p);
         free((void *)(uintptr_t)plain.p);
     }
@@ -385,7 +291,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         begin();
     if (n == 0)
         return 0;
-    count = 0;
     for (struct str rest = str_sub(s, 1, s.n); rest.n > 0;)
         look(str_cut(&rest, '\n'));
     talk((unsigned)data[0], str_sub(s, 1, s.n));

@@ -11,13 +11,13 @@
 
 static int verdict(const struct json *m, struct err *e)
 {
-    struct action_about a;
     struct v0_action decoded;
-    if (!action_find(json_str(m, "action", ""), &a))
+    const struct action_kind *k = action_kind(json_str(m, "action", ""));
+    if (!k)
         return err_set(e, ERR_NOTFOUND, "there is no such action");
-    if (!a.native)
+    if (k->foreign)
         return v0_action_decode_event(m, &decoded, e);
-    return action_check_args(str_of(a.name), json_get(m, "args"), e);
+    return action_check(k, json_get(m, "args"), e);
 }
 
 int main(void)

@@ -11,20 +11,20 @@
 static struct err e;
 
 /* As the server: 0, or -1 with e. Takes args. */
-static int verdict(const struct action_about *a, struct json *args)
+static int verdict(const struct action_kind *a, struct json *args)
 {
     struct v0_action decoded;
     struct json *m = json_object();
     e = (struct err)ERR_INIT;
     json_put_z(m, "action", a->name);
     json_put(m, "args", args);
-    int rc = a->native ? action_check_args(str_of(a->name), json_get(m, "args"), &e)
-                       : v0_action_decode_event(m, &decoded, &e);
+    int rc = !a->foreign ? action_check(a, json_get(m, "args"), &e)
+                         : v0_action_decode_event(m, &decoded, &e);
     json_free(m);
     return rc;
 }
 
-static struct json *example(const struct action_about *a)
+static struct json *example(const struct action_kind *a)
 {
     struct json *j = json_parse(str_of(a->takes->example ? a->takes->example : "{}"), &e);
     if (!j)
@@ -34,33 +34,33 @@ static struct json *example(const struct action_about *a)
 
 TEST(every_action_has_words_and_an_example_that_is_accepted)
 {
-    struct action_about a;
+    const struct action_kind *a;
     size_t n = 0;
-    for (; action_about(n, &a); n++) {
-        CHECK(a.takes->about && a.takes->about[0]);
-        for (const struct param *p = a.takes->params; p && p->name; p++)
+    for (; (a = action_kind_at(n)); n++) {
+        CHECK(a->takes->about && a->takes->about[0]);
+        for (const struct param *p = a->takes->params; p && p->name; p++)
             CHECK(p->about && p->about[0] && p->about[strlen(p->about) - 1] != '.');
-        if (verdict(&a, example(&a)) < 0)
-            T_FAIL("%s: %s", a.name, e.text);
+        if (verdict(a, example(a)) < 0)
+            T_FAIL("%s: %s", a->name, e.text);
     }
     CHECK_INT(n, 30);
-    CHECK(action_find(STR("browse_interactive"), &a) && !a.native);
-    CHECK(action_find(STR("watch"), &a) && a.native);
-    CHECK(!action_find(STR("message"), &a));
+    CHECK((a = action_kind(STR("browse_interactive"))) && a->foreign);
+    CHECK((a = action_kind(STR("watch"))) && !a->foreign);
+    CHECK(!action_kind(STR("message")));
 }
 
 TEST(what_is_required_is_missed_by_name)
 {
-    struct action_about a;
-    for (size_t i = 0; action_about(i, &a); i++) {
-        for (const struct param *p = a.takes->params; p && p->name; p++) {
-            struct json *args = example(&a), *v = json_get(args, p->name);
+    const struct action_kind *a;
+    for (size_t i = 0; (a = action_kind_at(i)); i++) {
+        for (const struct param *p = a->takes->params; p && p->name; p++) {
+            struct json *args = example(a), *v = json_get(args, p->name);
             if (v)
                 json_drop(args, v);
-            bool other = p->name[0] == 't' && strcmp(a.name, "input") == 0;
-            CHECK_INT(verdict(&a, args), p->required || other ? -1 : 0);
+            bool other = p->name[0] == 't' && strcmp(a->name, "input") == 0;
+            CHECK_INT(verdict(a, args), p->required || other ? -1 : 0);
             if (p->required && !strstr(e.text, p->name))
-                T_FAIL("%s without %s: %s", a.name, p->name, e.text);
+                T_FAIL("%s without %s: %s", a->name, p->name, e.text);
         }
     }
 }
@@ -70,18 +70,18 @@ TEST(types_of_v0_are_those_of_its_decoder)
 {
     static const char *const values[] = {"1",  "\"x\"", "true", "{}",
                                          "[]", "null",  "-1",   "1.5"};
-    struct action_about a;
-    for (size_t i = 0; action_about(i, &a); i++) {
-        for (const struct param *p = a.takes->params; p && p->name && !a.native; p++) {
+    const struct action_kind *a;
+    for (size_t i = 0; (a = action_kind_at(i)); i++) {
+        for (const struct param *p = a->takes->params; p && p->name && a->foreign; p++) {
             for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++) {
-                struct json *args = example(&a);
+                struct json *args = example(a);
                 json_put(args, p->name, json_parse(str_of(values[j]), &e));
-                int mine = params_check(a.name, a.takes, args, NULL, &e);
-                int theirs = verdict(&a, args);
-                bool later = strcmp(a.name, "edit") == 0 && !p->required;
+                int mine = params_check(a->name, a->takes, args, NULL, &e);
+                int theirs = verdict(a, args);
+                bool later = strcmp(a->name, "edit") == 0 && !p->required;
                 if (mine != theirs && !later)
-                    T_FAIL("%s %s=%s: %d %d %s", a.name, p->name, values[j], mine, theirs,
-                           e.text);
+                    T_FAIL("%s %s=%s: %d %d %s", a->name, p->name, values[j], mine,
+                           theirs, e.text);
             }
         }
     }
@@ -89,11 +89,11 @@ TEST(types_of_v0_are_those_of_its_decoder)
 
 #define REFUSED(action, args, words) \
     do { \
-        struct action_about a_; \
-        CHECK(action_find(STR(action), &a_)); \
+        const struct action_kind *a_ = action_kind(STR(action)); \
+        CHECK(a_); \
         struct json *j_ = json_parse(STR(args), &e); \
         CHECK(j_); \
-        CHECK_INT(verdict(&a_, j_), -1); \
+        CHECK_INT(verdict(a_, j_), -1); \
         CHECK_STR(e.text, words); \
     } while (0)
 

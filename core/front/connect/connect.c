@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/connect/connect.h"
 
+#include "action/log.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -230,7 +231,7 @@ static const struct stream_events stream_calls = {.on_data = on_data, .on_end = 
 static void greet(struct connect *c)
 {
     struct buf hello = BUF_INIT(HELLO_MAX);
-    connect_hello(c->en, c->sandbox, c->version, events_next(c->events), &hello);
+    connect_hello(c->en, c->sandbox, c->version, actions_next_id(c->en->actions), &hello);
     struct events_link_opts opts = {.hello = buf_str(&hello),
                                     .wait_since = true,
                                     .ping_ms = c->given.ping_ms,
@@ -369,7 +370,7 @@ static int make_tls(struct connect *c, struct err *e)
 static void hide_token(const struct connect *c)
 {
     struct err e = ERR_INIT;
-    if (events_secret(c->events, buf_str(&c->given.token), &e) < 0)
+    if (actions_secret(c->en->actions, buf_str(&c->given.token), &e) < 0)
         log_warn("dial-out: the token can be seen in events: %s", e.text);
 }
 
@@ -494,8 +495,8 @@ void connect_start(struct connect *c)
     if (!c || c->state != IDLE)
         return;
     snprintf(dir, sizeof(dir), "%s/events", c->en->state_dir);
-    connect_sandbox_id(c->en, str_of(c->known), events_on_disk(c->events) ? dir : NULL,
-                       c->sandbox);
+    connect_sandbox_id(c->en, str_of(c->known),
+                       actions_on_disk(c->en->actions) ? dir : NULL, c->sandbox);
     hide_token(c);
     on_wait(&c->timer);
 }

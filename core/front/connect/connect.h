@@ -16,7 +16,7 @@
 #ifndef OD_FRONT_CONNECT_CONNECT_H
 #define OD_FRONT_CONNECT_CONNECT_H
 
-#include "action/events.h"
+#include "front/events/events.h"
 #include "base/json.h"
 #include "engine/engine.h"
 #include "front/connect/ask.h"

@@ -14,7 +14,7 @@
  */
 #include "action/files.h"
 
-#include "action/native.h"
+#include "front/events/own.h"
 #include "base/clock.h"
 #include "base/param.h"
 #include "base/xalloc.h"
@@ -72,11 +72,11 @@ static struct json *query_args(struct req *r)
 }
 
 /* Returns -1 if it has refused the request. */
-static int session_of(struct req *r, char out[V0_SESSION_MAX + 1])
+static int session_of(struct req *r, char out[ACTION_SESSION_MAX + 1])
 {
-    struct buf b = BUF_INIT(V0_SESSION_MAX);
+    struct buf b = BUF_INIT(ACTION_SESSION_MAX);
     int got = req_query(r, "session", &b);
-    memset(out, 0, V0_SESSION_MAX + 1);
+    memset(out, 0, ACTION_SESSION_MAX + 1);
     if (got >= 0)
         memcpy(out, got ? buf_z(&b) : "main", got ? b.n : 4);
     buf_release(&b);
@@ -101,7 +101,7 @@ static struct json *body_of(struct req *r)
 
 static void act(struct req *r, const char *action, struct json *take_args, bool wait)
 {
-    char session[V0_SESSION_MAX + 1];
+    char session[ACTION_SESSION_MAX + 1];
     if (session_of(r, session) < 0) {
         json_free(take_args);
         return;
@@ -217,8 +217,8 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
     static const struct fileact_events takes = {NULL, on_input_room, on_done};
     struct events *ev = req_arg(r);
     struct err e = ERR_INIT;
-    struct v0_place place;
-    char session[V0_SESSION_MAX + 1], token[TOKEN + 1];
+    struct sandbox_place place;
+    char session[ACTION_SESSION_MAX + 1], token[TOKEN + 1];
     engine_touch(ev->en);
     if (!args || session_of(r, session) < 0) {
         json_free(args);
@@ -234,12 +234,16 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
                           .input = input,
                           .output = type};
     int rc = fileact_check(verb, args, input, type, &e);
-    if (rc == 0 && !v0_ready(ev->v0))
+    if (rc == 0 && !sandbox_ready(ev->en->sandbox))
         rc = err_set(&e, ERR_CANCELLED, "the sandbox is not ready yet; GET /ready says");
     if (rc == 0)
-        rc = v0_place(ev->v0, str_of(session), &place, &e);
+        rc = sandbox_place(ev->en->sandbox, str_of(session), &place, &e);
     if (rc == 0)
-        rc = files_start(ev, &q, input ? &takes : type ? &sends : &looks, t, &t->f, &e);
+        rc = files_start(ev->actions, &q,
+                         input  ? &takes
+                         : type ? &sends
+                                : &looks,
+                         t, &t->f, &e);
     json_free(args);
     if (rc < 0) {
         free(t);

@@ -12,7 +12,7 @@
  * observation was there before the link was. Of one that began before the link's first
  * event, from there on, or from the offset that the link asked for.
  */
-#include "action/own.h"
+#include "front/events/own.h"
 
 #include "base/enc.h"
 #include "base/limits.h"
@@ -35,7 +35,7 @@ struct flow {
     uint64_t lost_from, lost_to; /* to be told; lost_to 0: nothing */
     uint64_t left_at;            /* what was left of the bytes before, */
     size_t left;                 /* and how much */
-    char session[V0_SESSION_MAX + 1];
+    char session[ACTION_SESSION_MAX + 1];
 };
 
 /* ---- messages ---- */
@@ -58,7 +58,7 @@ static bool send_delta(struct flow *f, uint64_t from, uint64_t to, struct str by
              (unsigned long long)to, gap ? ",\"gap\":true" : "",
              f->k->base64 ? ",\"encoding\":\"base64\"" : "");
     if (!f->k->base64)
-        events_mask(f->k->ev, &b);
+        actions_mask(f->k->ev->actions, &b);
     bool sent = link_send(f->k, buf_str(&b), 0);
     buf_release(&b);
     if (sent) {
@@ -92,8 +92,9 @@ static size_t piece_of(const struct flow *f, struct str bytes, bool last)
         return n;
     size_t whole = utf8_cut(bytes, n);
     n = whole > 0 || (!last && bytes.n < 4) ? whole : n;
-    return last && n == bytes.n ? n
-                                : n - events_secret_tail(f->k->ev, str_sub(bytes, 0, n));
+    return last && n == bytes.n
+               ? n
+               : n - actions_secret_tail(f->k->ev->actions, str_sub(bytes, 0, n));
 }
 
 static void flow_ended(struct flow *f)
@@ -184,7 +185,7 @@ static struct flow *flow_new(struct events_link *k, uint64_t cause, struct str s
     f->k = k;
     f->cause = cause;
     f->at = at;
-    if (session.n <= V0_SESSION_MAX)
+    if (session.n <= ACTION_SESSION_MAX)
         memcpy(f->session, session.p, session.n);
     list_add_tail(&k->flows, &f->node);
     k->nflows++;
@@ -239,29 +240,27 @@ static const struct resume *resume_of(const struct events_link *k, uint64_t caus
     return NULL;
 }
 
-void flow_begin(struct events_link *k, const struct pending *p)
+void flow_begin(struct events_link *k, const struct action *a)
 {
-    struct session *s = session_find(k->ev->en, str_of(p->session));
-    const struct resume *r = resume_of(k, p->id);
-    if (!s || k->nflows >= FLOWS_MAX || find_flow(k, p->id) ||
-        !session_running(s, p->command))
+    struct session *s = session_find(k->ev->en, str_of(a->session));
+    const struct resume *r = resume_of(k, a->id);
+    if (!s || k->nflows >= FLOWS_MAX || find_flow(k, a->id) ||
+        !session_running(s, a->command))
         return;
-    uint64_t at = r && r->offset > p->from ? r->offset : p->from;
-    if (!r && p->id <= k->since) { /* its beginning was another link's */
+    uint64_t at = r && r->offset > a->from ? r->offset : a->from;
+    if (!r && a->id <= k->since) { /* its beginning was another link's */
         struct session_view v;
         session_view(s, &v);
         at = v.scanned > at ? v.scanned : at;
     }
-    look_along(flow_new(k, p->id, str_of(p->session), at), s, p->command);
+    look_along(flow_new(k, a->id, str_of(a->session), at), s, a->command);
 }
 
 void flows_join(struct events_link *k)
 {
-    struct list *it, *tmp;
-    list_each (it, tmp, &k->ev->pendings) {
-        struct pending *p = list_entry(it, struct pending, node);
-        if (p->started && p->id < k->cursor.next)
-            flow_begin(k, p);
+    for (struct action *a = NULL; (a = actions_next(k->ev->actions, a));) {
+        if (a->running && a->id && a->id < k->cursor.next)
+            flow_begin(k, a);
     }
 }
 

@@ -8,7 +8,7 @@
  *   GET /metrics   see action/metrics.c
  *   GET /openapi.json   see openapi.c
  */
-#include "action/own.h"
+#include "front/events/own.h"
 
 #include "base/limits.h"
 #include "base/param.h"
@@ -160,7 +160,8 @@ static bool answer_page(struct events *ev, struct req *r, struct event_cursor *c
     struct buf lines = BUF_INIT(PAGE_MAX + 2 * LIMIT_EVENT_MAX);
     struct buf out = BUF_INIT(PAGE_MAX + 2 * LIMIT_EVENT_MAX + 64);
     struct event_line line;
-    if (eventlog_read(ev->log, c, &lines, PAGE_MAX, NULL) <= 0 && !even_none) {
+    if (eventlog_read(actions_log(ev->actions), c, &lines, PAGE_MAX, NULL) <= 0 &&
+        !even_none) {
         buf_release(&lines);
         return false;
     }
@@ -200,7 +201,7 @@ static void page(struct events *ev, struct req *r, const struct query *q)
         return;
     struct wait *w = wait_new(ev, r);
     w->cursor = c;
-    eventlog_subscribe(ev->log, &w->sub, on_wait_wake);
+    eventlog_subscribe(actions_log(ev->actions), &w->sub, on_wait_wake);
     timer_begin(ev->en->loop, &w->timer, q->wait_ms, on_wait_late);
 }
 
@@ -248,10 +249,10 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
     req_header_add(r, "Sec-WebSocket-Accept", accept);
     if (chosen)
         req_header_add(r, "Sec-WebSocket-Protocol", EVENTS_PROTOCOL);
-    struct events_link_opts o = {.since = q->has_since ? q->since
-                                                       : eventlog_next(ev->log) - 1,
-                                 .with_key = !has_key(ev, r),
-                                 .base64 = q->base64};
+    struct events_link_opts o = {
+        .since = q->has_since ? q->since : eventlog_next(actions_log(ev->actions)) - 1,
+        .with_key = !has_key(ev, r),
+        .base64 = q->base64};
     if (req_upgrade(r, "websocket", &s, &no_calls) < 0) {
         events_http_fail(r, 400,
                          "a WebSocket begins with a GET of HTTP/1.1, without a body");
@@ -276,9 +277,9 @@ static void get_events(struct req *r)
     } else if (http_has_token(req_header(r, "Upgrade"), "websocket")) {
         upgrade(ev, r, &q);
     } else if (str_find(req_header(r, "Accept"), STR("text/event-stream")) >= 0) {
-        struct events_link_opts o = {.since = q.has_since ? q.since
-                                                          : eventlog_next(ev->log) - 1,
-                                     .base64 = q.base64};
+        struct events_link_opts o = {
+            .since = q.has_since ? q.since : eventlog_next(actions_log(ev->actions)) - 1,
+            .base64 = q.base64};
         link_open_sse(ev, r, &o);
     } else {
         page(ev, r, &q);
@@ -291,7 +292,7 @@ static void answer_line(struct events *ev, struct req *r, uint64_t id)
 {
     struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
     struct err e = {.code = ERR_GONE, .text = "the observation is not kept any more"};
-    if (events_line(ev, id, &b) == 0)
+    if (actions_line(ev->actions, id, &b) == 0)
         req_answer_take(r, 200, json_type, &b);
     else
         events_http_refuse(r, &e);
@@ -303,8 +304,9 @@ static void answer_bare(struct events *ev, struct req *r, uint64_t id)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX), b = BUF_INIT(2 * LIMIT_EVENT_MAX);
     struct err e = {.code = ERR_GONE, .text = "the observation is not kept any more"};
-    struct json *m = events_line(ev, id, &line) == 0 ? json_parse(buf_str(&line), &e)
-                                                     : NULL;
+    struct json *m = actions_line(ev->actions, id, &line) == 0
+                         ? json_parse(buf_str(&line), &e)
+                         : NULL;
     struct json *extras = json_get(m, "extras");
     struct str text = json_str(m, "content", "");
     if (m && str_eq(json_str(m, "observation", ""), STR("error")))
@@ -366,13 +368,14 @@ static void post_events(struct req *r)
 {
     struct events *ev = req_arg(r);
     struct err e = ERR_INIT;
-    struct events_taken t;
+    struct action_taken t;
     struct query q;
     engine_touch(ev->en);
     struct json *m = read_query(r, &q, &e) < 0 ? NULL : json_parse(req_body(r), &e);
     if (m && !json_has(m, "action"))
         err_set(&e, ERR_INVALID, "the body must be an action: an object with \"action\"");
-    if (!m || e.code || events_act(ev, m, &t, &e) < 0 || events_check_end(&t, &e) < 0) {
+    if (!m || e.code || actions_do(ev->actions, m, NULL, &t, &e) < 0 ||
+        actions_check_end(&t, &e) < 0) {
         events_http_refuse(r, &e);
     } else if (t.end) {
         answer_line(ev, r, t.end);
@@ -388,8 +391,9 @@ static void post_events(struct req *r)
 void events_http_act(struct events *ev, struct req *r, struct json *take, bool wait)
 {
     struct err e = ERR_INIT;
-    struct events_taken t;
-    if (events_act(ev, take, &t, &e) < 0 || events_check_end(&t, &e) < 0) {
+    struct action_taken t;
+    if (actions_do(ev->actions, take, NULL, &t, &e) < 0 ||
+        actions_check_end(&t, &e) < 0) {
         events_http_refuse(r, &e);
     } else if (t.end) {
         answer_bare(ev, r, t.end);

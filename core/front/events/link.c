@@ -7,7 +7,7 @@
  * Each time there is room or something new, lines go from the log to the connection
  * until it is full. Nothing is queued here but the peer's own errors.
  */
-#include "action/own.h"
+#include "front/events/own.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -98,9 +98,9 @@ static bool send_repeats(struct events_link *k)
         struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX),
                    b = BUF_INIT(2 * LIMIT_EVENT_MAX);
         struct event_look l = {.id = k->repeats[0]};
-        bool kept = events_line(k->ev, k->repeats[0], &line) == 0;
+        bool kept = actions_line(k->ev->actions, k->repeats[0], &line) == 0;
         if (kept)
-            events_look(buf_str(&line), &l);
+            event_look(buf_str(&line), &l);
         buf_addz(&b, "{\"known\":{");
         if (l.client_id.n > 0) {
             buf_addz(&b, "\"client_id\":");
@@ -187,9 +187,9 @@ static bool send_line(struct events_link *k, const struct batch_line *line)
     k->cursor.next = id + 1;
     if (line->look.kind == LOOK_END)
         flow_end(k, line->look.cause);
-    struct pending *p = action ? events_pending(k->ev, id) : NULL;
-    if (p && p->started)
-        flow_begin(k, p);
+    const struct action *a = action ? actions_find(k->ev->actions, id) : NULL;
+    if (a && a->running)
+        flow_begin(k, a);
     return !k->over;
 }
 
@@ -197,13 +197,13 @@ static bool send_line(struct events_link *k, const struct batch_line *line)
 static bool send_batch(struct events_link *k)
 {
     const struct batch_line *line;
-    for (unsigned i = 0; (line = events_batch_line(k->ev, i)); i++) {
+    for (unsigned i = 0; (line = actions_batch_line(k->ev->actions, i)); i++) {
         if (line->id >= k->cursor.next && !send_line(k, line)) {
             k->cursor.segment = k->cursor.offset = 0;
             return false;
         }
     }
-    k->cursor = k->ev->batch_after;
+    k->cursor = actions_batch_after(k->ev->actions);
     return true;
 }
 
@@ -216,12 +216,12 @@ static void link_pump(struct events_link *k)
         flows_join(k);
     }
     size_t sent = 0;
-    while (!k->over && events_batch(k->ev, &k->cursor)) {
+    while (!k->over && actions_batch(k->ev->actions, &k->cursor)) {
         if (sent > LIMIT_READ_PER_TURN) {
             link_pump_later(k);
             return;
         }
-        sent += k->ev->batch.n;
+        sent += actions_batch_bytes(k->ev->actions);
         if (!send_batch(k))
             return;
     }
@@ -259,7 +259,7 @@ static void there_is_room(struct events_link *k)
 
 int events_check_since(const struct events *ev, uint64_t since, struct err *e)
 {
-    uint64_t next = eventlog_next(ev->log);
+    uint64_t next = eventlog_next(actions_log(ev->actions));
     if (since < next)
         return 0;
     return err_set(e, ERR_NOTFOUND,
@@ -274,9 +274,9 @@ int link_begin(struct events_link *k, uint64_t since, struct err *e)
         return -1;
     k->begun = true;
     k->since = since;
-    k->live = eventlog_next(k->ev->log);
+    k->live = eventlog_next(actions_log(k->ev->actions));
     k->cursor = (struct event_cursor){.next = since + 1};
-    eventlog_subscribe(k->ev->log, &k->sub, on_wake);
+    eventlog_subscribe(actions_log(k->ev->actions), &k->sub, on_wake);
     link_pump_later(k);
     return 0;
 }
@@ -295,8 +295,8 @@ static void say_hello(struct events_link *k, struct str given)
         buf_addf(&b,
                  "{\"hello\":{\"protocol\":\"" EVENTS_PROTOCOL
                  "\",\"first\":%llu,\"next\":%llu}}",
-                 (unsigned long long)eventlog_first(k->ev->log),
-                 (unsigned long long)eventlog_next(k->ev->log));
+                 (unsigned long long)eventlog_first(actions_log(k->ev->actions)),
+                 (unsigned long long)eventlog_next(actions_log(k->ev->actions)));
     else if (given.n < SAY_MAX)
         buf_init(&b, given.n), buf_adds(&b, given);
     say(k, buf_str(&b));
@@ -366,7 +366,7 @@ static int take_ack(struct events_link *k, const struct json *m, struct err *e)
             least = other->acked;
     }
     if (least != UINT64_MAX)
-        eventlog_trim(k->ev->log, least);
+        eventlog_trim(actions_log(k->ev->actions), least);
     return 0;
 }
 
@@ -374,11 +374,11 @@ static int take_ack(struct events_link *k, const struct json *m, struct err *e)
  * It was asked before: which one it is, and its observation if that has gone by. Events
  * themselves come once on a link, so it is inside of the message.
  */
-static int say_known(struct events_link *k, const struct events_taken *t,
+static int say_known(struct events_link *k, const struct action_taken *t,
                      const struct json *m, struct err *e)
 {
-    struct buf b = BUF_INIT(8 * CLIENT_ID_MAX + 128);
-    if (events_check_end(t, e) < 0)
+    struct buf b = BUF_INIT(8 * ACTION_CLIENT_MAX + 128);
+    if (actions_check_end(t, e) < 0)
         return -1;
     if (t->end && k->cursor.next > t->end) {
         if (k->nrepeats == REPEATS_MAX)
@@ -399,8 +399,8 @@ static int say_known(struct events_link *k, const struct events_taken *t,
 
 static int take_action(struct events_link *k, const struct json *m, struct err *e)
 {
-    struct events_taken t;
-    if (events_act(k->ev, m, &t, e) < 0)
+    struct action_taken t;
+    if (actions_do(k->ev->actions, m, NULL, &t, e) < 0)
         return -1;
     return t.again ? say_known(k, &t, m, e) : 0;
 }
@@ -455,9 +455,9 @@ static void on_message(struct ws *w, bool text, struct str message)
     if (!text)
         err_set(&e, ERR_UNSUPPORTED, "a message is text; bytes go into it as base64");
     if (m ? take_object(k, m, &e) < 0 : !k->over) {
-        struct buf id = BUF_INIT(CLIENT_ID_MAX * 8);
+        struct buf id = BUF_INIT(ACTION_CLIENT_MAX * 8);
         struct str client = json_str(m, "client_id", "");
-        if (client.n > 0 && client.n <= CLIENT_ID_MAX)
+        if (client.n > 0 && client.n <= ACTION_CLIENT_MAX)
             json_quote(&id, client);
         if (k->with_key)
             ws_close(w, WS_POLICY, STR("the first message must be {\"api_key\":…}"));

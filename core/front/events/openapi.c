@@ -7,7 +7,7 @@
 #include "front/events/openapi.h"
 
 #include "action/describe.h"
-#include "action/own.h"
+#include "front/events/own.h"
 #include "base/log.h"
 #include "file/fileact.h"
 #include "http/httpd.h"
@@ -222,21 +222,21 @@ static struct json *schemas(void)
 {
     struct json *all = json_object(), *actions = json_array(), *files = json_array();
     struct json *theirs = json_array(), *mapping = json_object();
-    struct action_about a;
+    const struct action_kind *k;
     char args[REF_MAX], name[REF_MAX], path[REF_MAX];
-    for (size_t i = 0; action_about(i, &a); i++) {
-        snprintf(args, sizeof(args), "%s_arguments", a.name);
-        snprintf(name, sizeof(name), "%s_action", a.name);
+    for (size_t i = 0; (k = action_kind_at(i)); i++) {
+        snprintf(args, sizeof(args), "%s_arguments", k->name);
+        snprintf(name, sizeof(name), "%s_action", k->name);
         schema_path(args, path);
-        json_put(all, args, action_args_schema(&a));
-        json_put(all, name, action_schema(&a, path));
+        json_put(all, args, action_args_schema(k));
+        json_put(all, name, action_schema(k, path));
         json_push(actions, schema_ref(name));
-        if (fileact_known(str_of(a.name)))
+        if (fileact_known(str_of(k->name)))
             json_push(files, schema_ref(args));
-        if (!a.native)
+        if (k->foreign)
             json_push(theirs, schema_ref(name));
         schema_path(name, path);
-        json_put_z(mapping, a.name, path);
+        json_put_z(mapping, k->name, path);
     }
     struct json *action = around("oneOf", actions);
     json_put(action, "discriminator", with("propertyName", "action"));

@@ -2,15 +2,14 @@
 /* The verb events: what is in the event log, and with follow what comes. */
 #include "front/local/own.h"
 
-#include "action/events.h"
+#include "action/log.h"
 #include "base/limits.h"
 #include "eventlog/eventlog.h"
 #include "ipc/frame.h"
 
 static struct eventlog *log_of(const struct conn *c)
 {
-    struct events *ev = fronts_find(c->all, "events");
-    return ev ? events_log(ev) : NULL;
+    return actions_log(c->en->actions);
 }
 
 void local_events_room(struct conn *c)

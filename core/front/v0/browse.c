@@ -69,7 +69,7 @@ static void put_goto(struct buf *out, struct str address)
     buf_addz(out, "\")");
 }
 
-static struct json *what_of(const struct action *a, bool visit)
+static struct json *what_of(const struct v0_call *a, bool visit)
 {
     struct json *what = json_object(), *look = json_object();
     struct buf path = BUF_INIT(8192);
@@ -91,7 +91,7 @@ static struct json *what_of(const struct action *a, bool visit)
 
 /* ---- what is answered ---- */
 
-static void answer(struct action *a, struct v0_page *p)
+static void answer(struct v0_call *a, struct v0_page *p)
 {
     struct buf out = BUF_INIT(ANSWER_MAX);
     p->trigger = a->a.name;
@@ -105,7 +105,7 @@ static void answer(struct action *a, struct v0_page *p)
 }
 
 /* A step that has not come to an end: nothing was seen. */
-static void answer_failure(struct action *a, const struct err *e)
+static void answer_failure(struct v0_call *a, const struct err *e)
 {
     struct v0_page p = {.error = e->code == ERR_TIMEOUT ? too_long : str_of(e->text),
                         .url = a->a.kind == V0_BROWSE ? json_str(a->a.args, "url", "")
@@ -118,7 +118,7 @@ static void answer_failure(struct action *a, const struct err *e)
 
 static void on_done(void *owner, const struct json *seen, const struct err *e)
 {
-    struct action *a = owner;
+    struct v0_call *a = owner;
     bool visit = a->a.kind == V0_BROWSE;
     struct str offered = json_str(seen, "offered", "");
     a->browse = NULL;
@@ -163,14 +163,14 @@ static struct browsing *browser_of(struct v0_shell *sh, struct err *e)
     struct browsing_opts o = {.downloads = buf_str(&folder),
                               .task = str_of(v->task),
                               .cwd = str_of(v->cwd),
-                              .user = v0_user(v)};
+                              .user = sandbox_user(v->en->sandbox)};
     struct browsing *b = browsing_open(v->en, buf_str(&name), &o, e);
     buf_release(&name);
     buf_release(&folder);
     return b;
 }
 
-int v0_browse_ask(struct action *a, const struct json *what, browsing_done_fn *done,
+int v0_browse_ask(struct v0_call *a, const struct json *what, browsing_done_fn *done,
                   struct err *e)
 {
     char id[LIMIT_ID + 1];
@@ -183,7 +183,7 @@ int v0_browse_ask(struct action *a, const struct json *what, browsing_done_fn *d
     return a->browse ? 0 : -1;
 }
 
-void v0_browse(struct action *a)
+void v0_browse(struct v0_call *a)
 {
     bool visit = a->a.kind == V0_BROWSE;
     struct err e = ERR_INIT;
@@ -208,7 +208,7 @@ void v0_browse(struct action *a)
     json_free(what);
 }
 
-void v0_browse_cancel(struct action *a)
+void v0_browse_cancel(struct v0_call *a)
 {
     if (browsing_runs(a->browse)) {
         browsing_cancel(a->browse);
@@ -227,10 +227,11 @@ void v0_browse_warm(struct v0 *v)
     struct err e = ERR_INIT;
     uid_t uid = v->en->uid;
     gid_t gid = v->en->gid;
-    if (!v->browser || !v->warm || !v->downloads || !v->cwd[0])
+    struct str user = sandbox_user(v->en->sandbox);
+    if (!v->browser || !sandbox_warm(v->en->sandbox) || !v->downloads || !v->cwd[0])
         return;
-    if (v0_user(v).n)
-        engine_user(v->en, v0_user(v), &uid, &gid, &login, &e);
+    if (user.n)
+        engine_user(v->en, user, &uid, &gid, &login, &e);
     buf_addf(&path, "%s%s", v->cwd, downloads);
     if (mkdir(buf_z(&path), 0755) == 0 && uid != v->en->uid) {
         int fd = open(buf_z(&path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -14,73 +14,22 @@
 
 enum { DEFAULT_MS = 120000 };
 
-/* Escapes of IPython's have forms that clients do not know; our own kernel has none. */
-static const char no_colours[] =
-    "import sys\n"
-    "if 'IPython.core' in sys.modules:\n"
-    "    try:\n"
-    "        get_ipython().run_line_magic('colors', 'nocolor')\n"
-    "    except Exception:\n"
-    "        pass\n";
-
-static bool plugin(const struct v0 *v, struct str name)
-{
-    struct json *list = v->en->plugins ? plugins_json(v->en->plugins) : NULL;
-    bool found = false;
-    for (struct json *p = json_first(list); p; p = json_next(p))
-        found = found || str_eq(json_str(p, "name", ""), name);
-    json_free(list);
-    return found;
-}
-
-/* Its name. */
-static struct str name_of(const struct v0_shell *sh)
-{
-    return strcmp(sh->name, "main") == 0 ? STR("python") : str_of(sh->name);
-}
-
 static struct kernel *kernel_of(struct v0_shell *sh, struct err *e)
 {
-    struct v0 *v = sh->v;
-    struct buf init = BUF_INIT(4096);
-    buf_addz(&init, no_colours);
-    if (plugin(v, STR("agent_skills")))
-        buf_addz(&init,
-                 "try:\n    from agentskills import *\nexcept ImportError:\n    pass\n");
-    struct kernel *k = kernel_lookup(v->en, name_of(sh));
-    if (!k) {
-        struct kernel_opts o = {
-            .cwd = str_of(v0_cwd(sh)), .user = v0_user(v), .init = buf_str(&init)};
-        k = kernel_open(v->en, name_of(sh), &o, e);
-        snprintf(sh->kernel_cwd, sizeof(sh->kernel_cwd), "%s", v0_cwd(sh));
-    }
-    buf_release(&init);
-    return k;
-}
-
-struct kernel *v0_kernel(struct v0 *v, struct str session, bool make, struct err *e)
-{
-    struct v0_shell *sh = v0_shell_of(v, session);
-    struct kernel *k = make ? kernel_of(sh, e) : kernel_lookup(v->en, name_of(sh));
-    if (!k && !make)
-        err_set(e, ERR_NOTFOUND, "there is no kernel %.*s", STR_ARG(name_of(sh)));
-    return k;
-}
-
-struct kernel *v0_kernel_open(struct v0 *v, struct str session, struct str name,
-                              const struct kernel_opts *o, struct err *e)
-{
-    struct kernel_opts mine = *o;
-    mine.user = v0_user(v);
-    if (mine.cwd.n == 0)
-        mine.cwd = str_of(v0_cwd(v0_shell_of(v, session)));
-    return kernel_open(v->en, name, &mine, e);
+    struct actions *all = sh->v->en->actions;
+    struct str name = str_of(sh->name);
+    struct kernel *k = action_kernel(all, name, false, e);
+    if (k)
+        return k;
+    *e = (struct err)ERR_INIT;
+    snprintf(sh->kernel_cwd, sizeof(sh->kernel_cwd), "%s", v0_cwd(sh));
+    return action_kernel(all, name, true, e);
 }
 
 void v0_cell_warm(struct v0 *v)
 {
     struct err e = ERR_INIT;
-    if (plugin(v, STR("jupyter")))
+    if (plugins_has(v->en->plugins, STR("jupyter")))
         kernel_of(v->main, &e);
 }
 
@@ -88,30 +37,26 @@ void v0_cell_warm(struct v0 *v)
 
 static void on_output(void *owner, struct str type, const struct json *content)
 {
-    struct action *a = owner;
-    const struct v0_log *log = &a->v->log;
+    struct v0_call *a = owner;
     cell_text_add(a->said, type, content);
-    if (a->held && log->said)
-        log->said(log->arg, a->id, type, content);
+    if (a->held)
+        action_cell_said(&a->tell, type, content);
 }
 
 static void on_input(void *owner, struct str prompt, bool password)
 {
-    struct action *a = owner;
-    a->v->log.asks(a->v->log.arg, a->id, prompt, password);
+    struct v0_call *a = owner;
+    action_cell_asks(&a->tell, prompt, password);
 }
 
-void v0_cell_input(struct v0 *v, uint64_t id, struct str text)
+static void on_input_answer(void *owner, struct str text)
 {
-    struct list *it, *tmp;
-    list_each (it, tmp, &v->actions) {
-        struct action *a = list_entry(it, struct action, node);
-        if (a->id == id && a->cell)
-            cell_answer(a->cell, text);
-    }
+    struct v0_call *a = owner;
+    if (a->cell)
+        cell_answer(a->cell, text);
 }
 
-static void add_extra(struct action *a, struct buf *text, const char *interpreter)
+static void add_extra(struct v0_call *a, struct buf *text, const char *interpreter)
 {
     while (text->n && (unsigned char)text->p[text->n - 1] <= ' ')
         text->n--;
@@ -122,7 +67,7 @@ static void add_extra(struct action *a, struct buf *text, const char *interprete
             v0_cwd(a->sh), interpreter);
 }
 
-static void answer(struct action *a, struct str content, const struct json *images)
+static void answer(struct v0_call *a, struct str content, const struct json *images)
 {
     struct buf out = BUF_INIT(ANSWER_MAX);
     if (v0_put_cell(&out, json_str(a->a.args, "code", ""), content, images) < 0) {
@@ -135,12 +80,13 @@ static void answer(struct action *a, struct str content, const struct json *imag
 
 static void on_done(void *owner, const struct cell_result *r)
 {
-    struct action *a = owner;
+    struct v0_call *a = owner;
     struct err e = ERR_INIT;
     struct kernel *k = kernel_of(a->sh, &e);
     struct buf text = BUF_INIT(TEXT_MAX + (16 << 10)); /* and words about it */
     struct json *images = a->said->images;
     double seconds = a->a.has_timeout ? a->a.timeout : DEFAULT_MS / 1000;
+    action_cell_over(&a->tell);
     if (r->end == CELL_TIMEOUT) {
         /* The marker as upstream has it; what was printed before it is kept. */
         buf_adds(&text, buf_str(&a->said->text));
@@ -168,10 +114,12 @@ static void on_done(void *owner, const struct cell_result *r)
     buf_release(&text);
 }
 
-void v0_cell_cancel(struct action *a)
+void v0_cell_cancel(struct v0_call *a)
 {
     if (cell_runs(a->cell)) {
-        kernel_interrupt(kernel_lookup(a->v->en, name_of(a->sh)));
+        struct err e = ERR_INIT;
+        kernel_interrupt(
+            action_kernel(a->v->en->actions, str_of(a->sh->name), false, &e));
         return;
     }
     cell_drop(a->cell);
@@ -204,11 +152,11 @@ static int push_cwd(struct v0_shell *sh, struct kernel *k, struct err *e)
     return c ? 0 : -1;
 }
 
-void v0_cell(struct action *a)
+void v0_cell(struct v0_call *a)
 {
     struct err e = ERR_INIT;
     char id[LIMIT_ID + 1];
-    if (!plugin(a->v, STR("jupyter"))) {
+    if (!plugins_has(a->v->en->plugins, STR("jupyter"))) {
         v0_answer_internal(a,
                            "JupyterRequirement not found. Unable to run IPython action.");
         return;
@@ -219,9 +167,12 @@ void v0_cell(struct action *a)
                           .code = json_str(a->a.args, "code", ""),
                           .timeout_ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000)
                                                          : DEFAULT_MS};
-    const struct cell_events *ev = a->held && a->v->log.asks ? &asking : &mute;
+    const struct cell_events *ev = a->held ? &asking : &mute;
     a->said = xnew(struct cell_text);
     cell_text_init(a->said, TEXT_MAX);
+    if (a->held)
+        action_cell_begin(&a->tell, a->act->all, a->act->id, a->act->session,
+                          on_input_answer, a);
     if (k && push_cwd(a->sh, k, &e) == 0)
         a->cell = kernel_run(k, &o, ev, a, &e);
     if (!a->cell) {

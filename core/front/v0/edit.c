@@ -96,11 +96,11 @@ int v0_editor_put(struct buf *out, bool edit, const struct json *args,
 
 /* A document that is read for an action. */
 struct viewing {
-    struct action *a; /* borrowed: it waits for its answer */
+    struct v0_call *a; /* borrowed: it waits for its answer */
     struct editor_answer answer;
 };
 
-static void tell(struct action *a, const struct editor_answer *answer)
+static void tell(struct v0_call *a, const struct editor_answer *answer)
 {
     struct err e = ERR_INIT;
     struct buf out = BUF_INIT(ANSWER_MAX);
@@ -128,7 +128,7 @@ static void on_read(void *arg, struct str text, const struct err *why)
     drop(w);
 }
 
-void v0_edit(struct action *a)
+void v0_edit(struct v0_call *a)
 {
     struct v0 *v = a->v;
     struct err e = ERR_INIT;

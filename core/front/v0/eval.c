@@ -83,14 +83,14 @@ struct json *v0_eval_read(struct str name, const char *base, struct err *e)
 
 /* ---- what is asked ---- */
 
-static bool asks(const struct action *a, const char *what)
+static bool asks(const struct v0_call *a, const char *what)
 {
     return str_eq(str_trim(json_str(a->a.args, "browser_actions", "")), str_of(what));
 }
 
-static bool asks_rewards(const struct action *a) { return asks(a, "GET_EVAL_REWARDS"); }
+static bool asks_rewards(const struct v0_call *a) { return asks(a, "GET_EVAL_REWARDS"); }
 
-static void refuse(struct action *a, const char *what)
+static void refuse(struct v0_call *a, const char *what)
 {
     struct buf text = BUF_INIT(1024);
     if (!a->v->family[0])
@@ -115,7 +115,7 @@ static const char no_task[] =
 
 static void on_done(void *owner, const struct json *seen, const struct err *e)
 {
-    struct action *a = owner;
+    struct v0_call *a = owner;
     a->browse = NULL;
     if (!seen) {
         v0_answer_error(a, str_of(e->text));
@@ -144,7 +144,7 @@ static void on_done(void *owner, const struct json *seen, const struct err *e)
     buf_release(&out);
 }
 
-bool v0_eval(struct action *a)
+bool v0_eval(struct v0_call *a)
 {
     struct err e = ERR_INIT;
     if (!asks_rewards(a) && !asks(a, "GET_EVAL_GOAL"))

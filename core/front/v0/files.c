@@ -118,9 +118,9 @@ void v0_owner(const struct v0 *v, uid_t *uid, gid_t *gid)
     *gid = *uid == v->en->uid ? v->en->gid : (gid_t)*uid;
 }
 
-static void answer_text(struct action *a, const char *fmt, ...)
+static void answer_text(struct v0_call *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static void answer_text(struct action *a, const char *fmt, ...)
+static void answer_text(struct v0_call *a, const char *fmt, ...)
 {
     struct buf b = BUF_INIT(64 << 10);
     va_list ap;
@@ -132,7 +132,7 @@ static void answer_text(struct action *a, const char *fmt, ...)
 }
 
 /* What the client matches; anything else in our words. */
-static void answer_failed(struct action *a, const char *path, const struct err *e,
+static void answer_failed(struct v0_call *a, const char *path, const struct err *e,
                           bool reading)
 {
     if (e->code == ERR_NOTFOUND && reading)
@@ -149,7 +149,7 @@ static void answer_failed(struct action *a, const char *path, const struct err *
         v0_answer_error(a, str_of(e->text));
 }
 
-static void answer_read(struct action *a, const char *path, struct buf *bytes)
+static void answer_read(struct v0_call *a, const char *path, struct buf *bytes)
 {
     struct buf url = BUF_INIT(ANSWER_MAX), out = BUF_INIT(ANSWER_MAX);
     const char *type = files_media_type(str_of(path));
@@ -174,7 +174,7 @@ static void answer_read(struct action *a, const char *path, struct buf *bytes)
     v0_answer(a, 200, &out);
 }
 
-void v0_read(struct action *a)
+void v0_read(struct v0_call *a)
 {
     struct err e = ERR_INIT;
     struct buf path = BUF_INIT(2 * 4096), bytes = BUF_INIT(FILE_MAX_BYTES);
@@ -192,7 +192,7 @@ void v0_read(struct action *a)
  * A write of some lines is not the same when it is done twice. What the file
  * shall hold is kept beforehand: whoever repeats this action finds it done.
  */
-static bool spliced_before(struct action *a, struct str now)
+static bool spliced_before(struct v0_call *a, struct str now)
 {
     char sum[KEY_LEN + 1];
     struct buf wanted = BUF_INIT(2 * KEY_LEN + 2);
@@ -203,7 +203,7 @@ static bool spliced_before(struct action *a, struct str now)
     return same;
 }
 
-static void keep_splice(struct action *a, struct str wanted)
+static void keep_splice(struct v0_call *a, struct str wanted)
 {
     struct v0 *v = a->v;
     char sum[KEY_LEN + 1];
@@ -215,7 +215,7 @@ static void keep_splice(struct action *a, struct str wanted)
 }
 
 /* The new text of the file. -1: it was answered, or was done before. */
-static int new_text(struct action *a, const char *path, struct buf *out)
+static int new_text(struct v0_call *a, const char *path, struct buf *out)
 {
     struct err e = ERR_INIT;
     struct buf old = BUF_INIT(FILE_MAX_BYTES);
@@ -243,7 +243,7 @@ static int new_text(struct action *a, const char *path, struct buf *out)
     return r;
 }
 
-void v0_write(struct action *a)
+void v0_write(struct v0_call *a)
 {
     struct err e = ERR_INIT;
     struct buf path = BUF_INIT(2 * 4096), text = BUF_INIT(WRITE_MAX);

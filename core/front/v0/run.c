@@ -36,10 +36,7 @@ static const char session_main[] = "main";
 
 const char *v0_cwd(const struct v0_shell *sh)
 {
-    const struct v0 *v = sh->v;
-    struct session *s = session_find(v->en, str_of(sh->name));
-    const char *cwd = s ? session_cwd(s) : "";
-    return *cwd ? cwd : v->cwd[0] ? v->cwd : v->en->home;
+    return sandbox_cwd(sh->v->en->sandbox, str_of(sh->name));
 }
 
 /* Before the first command of a session; nobody waits for it. */
@@ -52,15 +49,10 @@ static void set_up(struct session *s)
     session_run(s, op);
 }
 
-struct str v0_user(const struct v0 *v)
-{
-    return v->su && v->named && v->en->uid == 0 ? str_of(v->user) : STR("");
-}
-
 struct session *v0_session(struct v0 *v, struct str name, struct str cwd, struct err *e)
 {
     struct session_opts o = {.cwd = cwd,
-                             .user = v0_user(v),
+                             .user = sandbox_user(v->en->sandbox),
                              .env = str_n("TERM=screen", sizeof("TERM=screen")),
                              .rows = ROWS,
                              .cols = COLS,
@@ -106,7 +98,7 @@ static const char *user_name(struct v0 *v, uid_t uid)
     return v->who;
 }
 
-static void put_facts(struct v0_metadata *m, const struct action *a, int exit,
+static void put_facts(struct v0_metadata *m, const struct v0_call *a, int exit,
                       struct facts *f)
 {
     const struct session *s = a->session;
@@ -124,7 +116,7 @@ static void put_facts(struct v0_metadata *m, const struct action *a, int exit,
 }
 
 /* The terminal's text of an op: stripped, and cut unless the run is hidden. */
-static void put_content(const struct action *a, struct op *op, struct buf *out,
+static void put_content(const struct v0_call *a, struct op *op, struct buf *out,
                         struct term_text *info)
 {
     struct buf text = BUF_INIT(TEXT_MAX + (64 << 10));
@@ -138,7 +130,7 @@ static void put_content(const struct action *a, struct op *op, struct buf *out,
     buf_release(&text);
 }
 
-static void put_prefix(struct action *a, const struct op *op, const struct term_text *t,
+static void put_prefix(struct v0_call *a, const struct op *op, const struct term_text *t,
                        struct buf *out)
 {
     bool over = op->r.state != OP_RUNNING;
@@ -150,7 +142,7 @@ static void put_prefix(struct action *a, const struct op *op, const struct term_
         v0_prefix_truncated(out, t->lines > t->cut_lines ? t->lines - t->cut_lines : 1);
 }
 
-static void put_suffix(struct action *a, const struct op *op, struct buf *out)
+static void put_suffix(struct v0_call *a, const struct op *op, struct buf *out)
 {
     const struct op_result *r = &op->r;
     struct str command = str_trim(a->a.run.command);
@@ -170,7 +162,7 @@ static void put_suffix(struct action *a, const struct op *op, struct buf *out)
         buf_addf(out, "\n[%s.]", a->missing);
 }
 
-static void answer_run(struct action *a, struct op *op)
+static void answer_run(struct v0_call *a, struct op *op)
 {
     struct v0_shell *sh = a->sh;
     struct buf content = BUF_INIT(ANSWER_MAX), prefix = BUF_INIT(ANSWER_MAX);
@@ -215,7 +207,7 @@ static void answer_run(struct action *a, struct op *op)
 }
 
 /* An answer of a sentence only, about no command. */
-static void answer_plain(struct action *a, struct str text)
+static void answer_plain(struct v0_call *a, struct str text)
 {
     struct buf out = BUF_INIT(BODY_MAX);
     struct v0_metadata m = {.exit_code = -1, .pid = -1};
@@ -236,7 +228,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
 static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
                     uint64_t to)
 {
-    struct action *a = op->owner;
+    struct v0_call *a = op->owner;
     (void)from;
     if (strcmp(kind, "gap") == 0) {
         a->lost = true;
@@ -246,7 +238,7 @@ static void on_note(struct op *op, const char *kind, const char *text, uint64_t 
         v0_started(a, op->id, to > op->output_from ? to : op->output_from);
 }
 
-static void run_new(struct action *a);
+static void run_new(struct v0_call *a);
 
 static void put_rest(struct buf *out, struct str text, int exit)
 {
@@ -256,7 +248,7 @@ static void put_rest(struct buf *out, struct str text, int exit)
 }
 
 /* The end of the command before came first: its text begins the answer. */
-static void rest_done(struct action *a, struct op *op)
+static void rest_done(struct v0_call *a, struct op *op)
 {
     struct buf text = BUF_INIT(ANSWER_MAX);
     struct term_text info;
@@ -270,7 +262,7 @@ static void rest_done(struct action *a, struct op *op)
 
 static void on_done(struct op *op)
 {
-    struct action *a = op->owner;
+    struct v0_call *a = op->owner;
     if (op == a->rest && op->r.state != OP_FAILED) {
         rest_done(a, op);
         return;
@@ -285,7 +277,7 @@ static void on_done(struct op *op)
 static const struct op_sink sink = {
     .output = on_output, .note = on_note, .done = on_done};
 
-static struct op *make_op(struct action *a, const char *id)
+static struct op *make_op(struct v0_call *a, const char *id)
 {
     struct op *op = op_new(OP_RUN, &sink, a);
     struct term_opts t = {.rows = ROWS,
@@ -307,7 +299,7 @@ static void tell_of(struct v0_shell *sh, const char *id)
 }
 
 /* Waits for the command `id`, which the session knows. */
-static void ask_again(struct action *a, const char *id)
+static void ask_again(struct v0_call *a, const char *id)
 {
     struct v0 *v = a->v;
     struct op *op = make_op(a, id);
@@ -322,12 +314,12 @@ static void ask_again(struct action *a, const char *id)
     session_run(a->session, op);
 }
 
-void v0_id(const struct action *a, char id[LIMIT_ID + 1])
+void v0_id(const struct v0_call *a, char id[LIMIT_ID + 1])
 {
     snprintf(id, LIMIT_ID + 1, "v0:%s:%llu", a->key, (unsigned long long)a->number);
 }
 
-void v0_run_text(struct action *a, struct str text)
+void v0_run_text(struct v0_call *a, struct str text)
 {
     struct op *op = make_op(a, "");
     v0_id(a, op->id);
@@ -342,7 +334,7 @@ void v0_run_text(struct action *a, struct str text)
     session_run(a->session, op);
 }
 
-static void run_new(struct action *a)
+static void run_new(struct v0_call *a)
 {
     if (!v0_typed(a))
         v0_run_text(a, str_trim(a->a.run.command));
@@ -350,7 +342,7 @@ static void run_new(struct action *a)
 
 /* ---- one call ---- */
 
-static void type_input(struct action *a, struct err *e)
+static void type_input(struct v0_call *a, struct err *e)
 {
     char id[LIMIT_ID + 1];
     struct str text = str_trim(a->a.run.command);
@@ -371,7 +363,7 @@ static void type_input(struct action *a, struct err *e)
     buf_release(&line);
 }
 
-static bool refuse_many(struct action *a)
+static bool refuse_many(struct v0_call *a)
 {
     struct v0_piece pieces[PIECES];
     struct str text = str_trim(a->a.run.command);
@@ -388,7 +380,7 @@ static bool refuse_many(struct action *a)
     return true;
 }
 
-void v0_answer_none(struct action *a, enum op_state state, enum op_why why, int exit)
+void v0_answer_none(struct v0_call *a, enum op_state state, enum op_why why, int exit)
 {
     struct op none = {.r = {.state = state, .why = why, .exit = exit}};
     a->typing = true;
@@ -399,7 +391,7 @@ void v0_answer_none(struct action *a, enum op_state state, enum op_why why, int 
  * Was this very body begun before, by the worker before us? Its command's id. A
  * body that does not say which it is can only be the newest one's, unanswered.
  */
-static const char *begun_before(struct action *a)
+static const char *begun_before(struct v0_call *a)
 {
     char prefix[KEY_LEN + 8];
     snprintf(prefix, sizeof(prefix), "v0:%s:", a->key);
@@ -413,7 +405,7 @@ static const char *begun_before(struct action *a)
     return id == newest && number > a->sh->told.number ? id : NULL;
 }
 
-static bool typed_before(struct action *a)
+static bool typed_before(struct v0_call *a)
 {
     char prefix[KEY_LEN + 8];
     uint64_t number = 0;
@@ -428,7 +420,7 @@ static bool typed_before(struct action *a)
  * The first action that this worker gets, and a worker before it had answered:
  * whoever asks for anything but that again has the answer.
  */
-static void first_of_all(struct action *a)
+static void first_of_all(struct v0_call *a)
 {
     struct v0_shell *sh = a->sh;
     const char *newest = session_call(a->session, STR("v0:"));
@@ -455,7 +447,7 @@ static const char *open_command(const struct v0_shell *sh, struct session *s)
     return id && !(strcmp(id, sh->told.id) == 0 && sh->told.end) ? id : NULL;
 }
 
-void v0_run(struct action *a)
+void v0_run(struct v0_call *a)
 {
     struct v0 *v = a->v;
     struct err e = ERR_INIT;
@@ -515,12 +507,12 @@ void v0_run(struct action *a)
 
 /* ---- static runs ---- */
 
-static void static_name(const struct action *a, char *out, size_t size)
+static void static_name(const struct v0_call *a, char *out, size_t size)
 {
     snprintf(out, size, "static-%s", a->key);
 }
 
-void v0_run_static(struct action *a)
+void v0_run_static(struct v0_call *a)
 {
     struct v0 *v = a->v;
     struct err e = ERR_INIT;
@@ -547,7 +539,7 @@ static void on_killed(void *arg, int found, bool no_proc, bool ended)
     (void)ended;
 }
 
-void v0_run_forget(struct action *a)
+void v0_run_forget(struct v0_call *a)
 {
     char name[48];
     if (a->a.kind != V0_RUN || !a->a.run.is_static)
@@ -561,6 +553,7 @@ void v0_run_forget(struct action *a)
 void v0_run_resume(struct v0 *v)
 {
     struct err e = ERR_INIT;
-    if (v->warm && !v0_session(v, str_of(session_main), str_of(v->cwd), &e))
+    if (sandbox_warm(v->en->sandbox) &&
+        !v0_session(v, str_of(session_main), str_of(v->cwd), &e))
         log_error("%s", e.text);
 }

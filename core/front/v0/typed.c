@@ -46,7 +46,7 @@ static void forget(struct v0_shell *sh)
 }
 
 /* The line, behind those that are there. -1: too much. */
-static int gather(struct action *a, struct str line)
+static int gather(struct v0_call *a, struct str line)
 {
     struct v0_shell *sh = a->sh;
     struct buf more = BUF_INIT(TYPED_MAX);
@@ -68,7 +68,7 @@ static int gather(struct action *a, struct str line)
 }
 
 /* Was this very line gathered already, by the worker before? */
-static bool gathered(struct action *a)
+static bool gathered(struct v0_call *a)
 {
     struct str rest = buf_str(&a->sh->typed), id = str_cut(&rest, '\n');
     struct str key = str_sub(id, 3, KEY_LEN);
@@ -79,9 +79,9 @@ static bool gathered(struct action *a)
  * Lines are missing, and nothing happens before they come: the answer is the one that
  * a terminal which waits for them would get after its silence, and comes at once.
  */
-static void want_lines(struct action *a) { v0_answer_none(a, OP_RUNNING, OP_IDLE, 0); }
+static void want_lines(struct v0_call *a) { v0_answer_none(a, OP_RUNNING, OP_IDLE, 0); }
 
-static void next_line(struct action *a)
+static void next_line(struct v0_call *a)
 {
     struct v0_shell *sh = a->sh;
     struct str line = str_trim(a->a.run.command);
@@ -101,7 +101,7 @@ static void next_line(struct action *a)
     buf_release(&whole);
 }
 
-bool v0_typed(struct action *a)
+bool v0_typed(struct v0_call *a)
 {
     struct v0_shell *sh = a->sh;
     struct str line = str_trim(a->a.run.command);

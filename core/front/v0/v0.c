@@ -3,7 +3,8 @@
  * V0: routes, and the life of an action from request to received answer.
  *
  *   request ─ decode ─┬─ same as one in flight or not received: ask there
- *                     └─ new: v0_run, v0_read, v0_write … ─ v0_answer ─ askers
+ *                     └─ new: action_open ─ its turn ─ v0_begin: v0_run, v0_read …
+ *                                                       └─ v0_answer ─ log, askers
  *
  * Its client sends a request again when the connection broke. The same body is
  * the same action when it carries an id or a time of its own; one without is
@@ -19,7 +20,6 @@
 #include "base/param.h"
 #include "base/xalloc.h"
 #include "os/self.h"
-#include "setup/users.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@
 /* Who waits for an action's answer. */
 struct asker {
     struct list node;
-    struct action *action; /* NULL: it was forgotten meanwhile */
-    struct req *req;       /* NULL: answered */
+    struct v0_call *call; /* NULL: it was forgotten meanwhile */
+    struct req *req;      /* NULL: answered */
 };
 
 /* ---- answers ---- */
@@ -67,17 +67,16 @@ static void fail(struct req *r, int status, const char *text)
 
 /* ---- actions ---- */
 
-static void action_free(struct action *a)
+static void call_free(struct v0_call *a)
 {
     struct list *it, *tmp;
     list_each (it, tmp, &a->askers) {
         struct asker *k = list_entry(it, struct asker, node);
         list_del(&k->node);
-        k->action = NULL;
+        k->call = NULL;
     }
     list_del(&a->node);
-    list_del(&a->turn);
-    json_free(a->body);
+    action_cell_drop(&a->tell);
     buf_release(&a->answer);
     buf_release(&a->prefix);
     buf_release(&a->did);
@@ -85,7 +84,7 @@ static void action_free(struct action *a)
 }
 
 /* Of an action that is over: its share of what is kept. */
-static void count_kept(struct action *a, int sign)
+static void count_kept(struct v0_call *a, int sign)
 {
     size_t n = a->answer.n;
     size_t *bytes = a->received ? &a->v->kept_bytes : &a->v->lost_bytes;
@@ -93,12 +92,12 @@ static void count_kept(struct action *a, int sign)
     a->v->kept += (unsigned)sign;
 }
 
-static void forget(struct action *a)
+static void forget(struct v0_call *a)
 {
     count_kept(a, -1);
     if (!a->received)
         v0_run_forget(a);
-    action_free(a);
+    call_free(a);
 }
 
 /* Answers go, the oldest first, when they are too old, too many or too large. */
@@ -106,8 +105,8 @@ static void expire(struct v0 *v)
 {
     int64_t now = clock_ms();
     struct list *it, *tmp;
-    list_each (it, tmp, &v->actions) {
-        struct action *a = list_entry(it, struct action, node);
+    list_each (it, tmp, &v->calls) {
+        struct v0_call *a = list_entry(it, struct v0_call, node);
         if (a->status == 0)
             continue;
         if (!a->done && now - a->done_ms < KEPT_MS && v->kept <= KEPT_COUNT &&
@@ -124,7 +123,7 @@ static void on_sweep(struct task *t) { expire(container_of(t, struct v0, sweep))
 static void on_expire(struct timer *t) { expire(container_of(t, struct v0, expire)); }
 
 /* The client has this answer: what it told is told. */
-static void received(struct action *a)
+static void received(struct v0_call *a)
 {
     struct v0 *v = a->v;
     struct v0_shell *sh = a->sh;
@@ -151,7 +150,7 @@ static void on_received(void *owner, bool whole)
 {
     struct asker *k = owner;
     list_del(&k->node);
-    struct action *a = k->action;
+    struct v0_call *a = k->call;
     free(k);
     if (a && whole)
         received(a);
@@ -165,7 +164,7 @@ static void on_gone(struct req *r, void *owner)
     free(k);
 }
 
-static void answer_asker(struct action *a, struct asker *k)
+static void answer_asker(struct v0_call *a, struct asker *k)
 {
     struct req *r = k->req;
     k->req = NULL;
@@ -173,29 +172,30 @@ static void answer_asker(struct action *a, struct asker *k)
     req_answer(r, a->status, json_type, buf_str(&a->answer));
 }
 
-static void tell_end(const struct action *a)
+/* The observation goes to the log. */
+static void end_action(struct v0_call *a)
 {
-    const struct v0_log *log = &a->v->log;
-    struct v0_end x = {.id = a->id,
-                       .status = a->status,
-                       .answer = buf_str(&a->answer),
-                       .unheard = a->status == 0,
-                       .has_output = a->has_output && a->session,
-                       .session = a->session ? session_name(a->session) : a->sh->name,
-                       .from = a->from,
-                       .to = a->to};
-    if (log->end && a->id)
-        log->end(log->arg, &x);
+    struct action_result r = {.body = buf_str(&a->answer),
+                              .status = a->status,
+                              .unheard = a->status == 0,
+                              .has_output = a->has_output && a->session,
+                              .output_of = a->session ? session_name(a->session)
+                                                      : a->sh->name,
+                              .from = a->from,
+                              .to = a->to};
+    struct action *act = a->act;
+    a->act = NULL;
+    act->own = NULL;
+    action_end_as(act, &r);
 }
 
-void v0_started(struct action *a, const char *command, uint64_t from)
+void v0_started(struct v0_call *a, const char *command, uint64_t from)
 {
-    const struct v0_log *log = &a->v->log;
-    if (log->started && a->id && !a->refused)
-        log->started(log->arg, a->id, session_name(a->session), command, from);
+    if (!a->refused)
+        action_running(a->act, session_name(a->session), command, from);
 }
 
-void v0_answer(struct action *a, int status, struct buf *take)
+void v0_answer(struct v0_call *a, int status, struct buf *take)
 {
     struct v0 *v = a->v;
     struct list *it, *tmp;
@@ -204,18 +204,12 @@ void v0_answer(struct action *a, int status, struct buf *take)
     *take = (struct buf){0};
     a->done_ms = clock_ms();
     a->op = NULL;
-    json_free(a->body);
-    a->body = NULL;
     count_kept(a, +1);
-    tell_end(a);
+    end_action(a);
     list_each (it, tmp, &a->askers) {
         struct asker *k = list_entry(it, struct asker, node);
         if (k->req)
             answer_asker(a, k);
-    }
-    if (a->sh->current == a) {
-        a->sh->current = NULL;
-        task_defer(v->en->loop, &v->turn);
     }
     if (a->held) /* the log has it */
         received(a);
@@ -223,21 +217,21 @@ void v0_answer(struct action *a, int status, struct buf *take)
         task_defer(v->en->loop, &v->sweep);
 }
 
-void v0_answer_error(struct action *a, struct str text)
+void v0_answer_error(struct v0_call *a, struct str text)
 {
     struct buf b = BUF_INIT(BODY_MAX);
     v0_put_error_observation(&b, text);
     v0_answer(a, 200, &b);
 }
 
-void v0_answer_detail(struct action *a, int status, const char *text)
+void v0_answer_detail(struct v0_call *a, int status, const char *text)
 {
     struct buf b = BUF_INIT(BODY_MAX);
     v0_put_error(&b, status, str_of(text));
     v0_answer(a, status, &b);
 }
 
-void v0_answer_internal(struct action *a, const char *text)
+void v0_answer_internal(struct v0_call *a, const char *text)
 {
     char detail[1200];
     snprintf(detail, sizeof(detail), "Internal server error: %s", text);
@@ -246,10 +240,10 @@ void v0_answer_internal(struct action *a, const char *text)
 
 /* ---- requests ---- */
 
-static void ask(struct action *a, struct req *r)
+static void ask(struct v0_call *a, struct req *r)
 {
     struct asker *k = xnew(struct asker);
-    k->action = a;
+    k->call = a;
     k->req = r;
     list_add_tail(&a->askers, &k->node);
     req_own(r, k, on_gone);
@@ -258,10 +252,10 @@ static void ask(struct action *a, struct req *r)
 }
 
 /* The same action as one that is known; see above. */
-static struct action *find_same(struct v0 *v, const char *key, bool unique)
+static struct v0_call *find_same(struct v0 *v, const char *key, bool unique)
 {
-    for (struct list *it = v->actions.prev; it != &v->actions; it = it->prev) {
-        struct action *a = list_entry(it, struct action, node);
+    for (struct list *it = v->calls.prev; it != &v->calls; it = it->prev) {
+        struct v0_call *a = list_entry(it, struct v0_call, node);
         if (strcmp(a->key, key) == 0 &&
             (unique || (!a->received && list_empty(&a->askers))))
             return a;
@@ -269,9 +263,12 @@ static struct action *find_same(struct v0 *v, const char *key, bool unique)
     return NULL;
 }
 
-static void start(struct action *a)
+void v0_begin(struct v0_call *a)
 {
     struct err e = ERR_INIT;
+    struct v0 *v = a->v;
+    uint64_t id = a->act->id;
+    a->number = v->number = id > v->number ? id : v->number + 1;
     switch (a->a.kind) {
     case V0_RUN:
         if (a->a.run.is_static)
@@ -305,7 +302,7 @@ static void start(struct action *a)
 }
 
 /* Does somebody wait for it who has not closed his side? Who gave up has. */
-static bool is_awaited(const struct action *a)
+static bool is_awaited(const struct v0_call *a)
 {
     struct list *it, *tmp;
     list_each (it, tmp, &a->askers) {
@@ -320,14 +317,14 @@ static bool is_awaited(const struct action *a)
  * Nobody waits for it any more: every connection is gone, or is given up as it seems and
  * input comes, which is for what runs. Another command waits for its turn.
  */
-static bool is_given_up(const struct action *now, const struct action *next)
+static bool is_given_up(const struct v0_call *now, const struct v0_call *next)
 {
     return !now->held &&
            (list_empty(&now->askers) || (next->a.run.is_input && !is_awaited(now)));
 }
 
 /* It makes room: what it runs goes on, and asking again finds it in the session. */
-static void abandon(struct action *a)
+static void abandon(struct v0_call *a)
 {
     struct list *it, *tmp;
     list_each (it, tmp, &a->askers) {
@@ -335,7 +332,7 @@ static void abandon(struct action *a)
         struct req *r = k->req;
         if (!r)
             continue;
-        k->action = NULL;
+        k->call = NULL;
         k->req = NULL;
         req_on_delivered(r, on_received, k);
         v0_refuse(r, 409,
@@ -346,33 +343,15 @@ static void abandon(struct action *a)
         op_drop(a->op);
     if (a->rest)
         op_drop(a->rest);
-    tell_end(a);
-    a->sh->current = NULL;
-    action_free(a);
+    end_action(a);
+    call_free(a);
 }
 
-/* Actions start in the order of their coming; a run waits for the one before. */
-static void start_next(struct v0 *v)
+void v0_yield(struct v0_call *now, const struct v0_call *next)
 {
-    struct list *it, *tmp;
-    if (!v->ready)
-        return;
-    list_each (it, tmp, &v->turns) {
-        struct action *a = list_entry(it, struct action, turn);
-        bool turn = a->a.kind == V0_RUN && !a->a.run.is_static;
-        struct action *now = a->sh->current;
-        if (turn && now && is_given_up(now, a))
-            abandon(now);
-        if (turn && a->sh->current)
-            continue;
-        if (turn)
-            a->sh->current = a;
-        list_del(&a->turn);
-        start(a);
-    }
+    if (is_given_up(now, next))
+        abandon(now);
 }
-
-static void on_turn(struct task *t) { start_next(container_of(t, struct v0, turn)); }
 
 void v0_key_of(struct str bytes, char key[KEY_LEN + 1])
 {
@@ -382,30 +361,41 @@ void v0_key_of(struct str bytes, char key[KEY_LEN + 1])
         snprintf(key + 2 * i, 3, "%02x", sum[i]);
 }
 
-/* Takes body. */
-static struct action *action_new(struct v0_shell *sh, struct json *body,
-                                 const struct v0_action *decoded)
+struct v0_call *v0_call_new(struct v0_shell *sh, const struct v0_action *decoded,
+                            const char *key)
 {
-    struct action *a = xnew(struct action);
+    struct v0_call *a = xnew(struct v0_call);
     a->v = sh->v;
     a->sh = sh;
-    a->body = body;
     a->a = *decoded;
+    memcpy(a->key, key, KEY_LEN);
     buf_init(&a->prefix, TEXT_MAX);
-    list_init(&a->node);
-    list_init(&a->turn);
     list_init(&a->askers);
+    list_add_tail(&sh->v->calls, &a->node);
     return a;
 }
 
-static void action_queue(struct action *a, const char *key)
+void v0_call_free(struct v0_call *a) { call_free(a); }
+
+/* Takes event. */
+static void do_action(struct req *r, struct json *event, const struct v0_action *decoded,
+                      const char *key)
 {
-    struct v0 *v = a->v;
-    memcpy(a->key, key, KEY_LEN);
-    a->number = v->number = a->id > v->number ? a->id : v->number + 1;
-    list_add_tail(&v->actions, &a->node);
-    list_add_tail(&v->turns, &a->turn);
-    start_next(v);
+    struct v0 *v = req_arg(r);
+    struct err e = ERR_INIT;
+    struct v0_call *a = v0_call_new(v->main, decoded, key);
+    struct action_order o = {.source = ACTION_SOURCE_V0,
+                             .session = str_of(v->main->name),
+                             .key = key,
+                             .unique = decoded->unique,
+                             .must = true,
+                             .own = a,
+                             .in_turn = v0_in_turn(decoded)};
+    a->act = action_open(v->en->actions, event, &o, &e);
+    BUG_ON(!a->act); /* it was checked, and must run */
+    a->act->own = a;
+    ask(a, r);
+    action_go(a->act);
 }
 
 static void execute_action(struct req *r)
@@ -419,24 +409,19 @@ static void execute_action(struct req *r)
     engine_touch(v->en);
     req_settle(r);
     struct json *body = json_parse(req_body(r), &e);
-    if (body && v0_action_decode(body, &decoded, &status, &e) == 0) {
-        v0_key_of(req_body(r), key);
-        struct action *a = find_same(v, key, decoded.unique);
-        if (a) {
-            json_free(body);
-            ask(a, r);
-            return;
-        }
-        a = action_new(v->main, body, &decoded);
-        if (v->log.begin)
-            a->id = v->log.begin(v->log.arg, json_get(body, "action"), key,
-                                 decoded.unique);
-        ask(a, r);
-        action_queue(a, key);
+    if (!body || v0_action_decode(body, &decoded, &status, &e) < 0 ||
+        (decoded.kind == V0_OTHER && v0_action_refuse(&decoded, &e) < 0)) {
+        json_free(body);
+        v0_refuse(r, status, e.text);
         return;
     }
+    v0_key_of(req_body(r), key);
+    struct v0_call *a = find_same(v, key, decoded.unique);
+    if (a)
+        ask(a, r);
+    else
+        do_action(r, json_take(body, "action"), &decoded, key);
     json_free(body);
-    v0_refuse(r, status, e.text);
 }
 
 static void alive(struct req *r)
@@ -448,13 +433,14 @@ static void get_ready(struct req *r)
 {
     struct v0 *v = req_arg(r);
     struct json *j = json_object();
-    json_put_z(j, "status", v->ready ? "ready" : "initializing");
-    const char *problem = v->problem[0] ? v->problem : plugins_problem(v->en->plugins);
+    bool ready = sandbox_ready(v->en->sandbox);
+    json_put_z(j, "status", ready ? "ready" : "initializing");
+    const char *problem = sandbox_problem(v->en->sandbox);
     if (problem)
         json_put_z(j, "problem", problem);
     if (v->en->plugins)
         json_put(j, "plugins", plugins_json(v->en->plugins));
-    v0_answer_json(r, v->ready ? 200 : 503, j);
+    v0_answer_json(r, ready ? 200 : 503, j);
 }
 
 static void connection_token(struct req *r)
@@ -584,7 +570,7 @@ static void on_tell(struct task *t)
     buf_release(&key);
 }
 
-void v0_expect(struct action *a)
+void v0_expect(struct v0_call *a)
 {
     struct v0_shell *sh = a->sh;
     sh->next = a->after;
@@ -654,7 +640,7 @@ static void load_shells(struct v0 *v)
     for (void *it = NULL; (it = map_next(&v->en->states, it, &key, &value));) {
         for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
             struct str name = str_sub(key, before[i].n, key.n);
-            if (str_starts(key, before[i]) && name.n <= V0_SESSION_MAX)
+            if (str_starts(key, before[i]) && name.n <= ACTION_SESSION_MAX)
                 v0_shell_of(v, name);
         }
     }
@@ -676,139 +662,31 @@ void v0_load(struct v0 *v)
 
 void v0_format(struct buf *out) { buf_addf(out, "v0 1.%d", KEY_LEN); }
 
-/* ---- the log's own actions ---- */
-
-void v0_set_log(struct v0 *v, const struct v0_log *log) { v->log = *log; }
-
-struct action *v0_prepare(struct v0 *v, struct json *take, struct str session,
-                          struct err *e)
-{
-    struct v0_action decoded;
-    static const struct str before = STR("Internal server error: ");
-    if (v0_action_decode_event(take, &decoded, e) == 0 && decoded.kind == V0_OTHER)
-        v0_action_refuse(&decoded, e);
-    if (!e->code && !map_get(&v->shells, session)) {
-        if (session.n == 0 || session.n > V0_SESSION_MAX)
-            err_set(e, ERR_INVALID, "a session's name is 1 to %d letters long",
-                    V0_SESSION_MAX);
-        else if (v->shells.count >= LIMIT_SESSIONS_MAX)
-            err_set(e, ERR_LIMIT, "there have been %d sessions already",
-                    LIMIT_SESSIONS_MAX);
-    }
-    if (e->code) {
-        if (str_starts(str_of(e->text), before))
-            memmove(e->text, e->text + before.n, strlen(e->text + before.n) + 1);
-        json_free(take);
-        return NULL;
-    }
-    return action_new(v0_shell_of(v, session), take, &decoded);
-}
-
-void v0_submit(struct action *take, const char *key, uint64_t id, bool http)
-{
-    take->id = id;
-    take->held = !http;
-    take->a.unique = take->a.unique || !http; /* its key is */
-    action_queue(take, key);
-}
-
-void v0_discard(struct action *take) { action_free(take); }
-
-static void on_cancelled(void *arg, int found, bool no_proc, bool ended)
-{
-    (void)arg;
-    (void)found;
-    (void)no_proc;
-    (void)ended;
-}
-
-int v0_cancel(struct v0 *v, uint64_t id, struct err *e)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &v->actions) {
-        struct action *a = list_entry(it, struct action, node);
-        if (a->id != id || a->status)
-            continue;
-        if (!list_empty(&a->turn)) {
-            list_del(&a->turn);
-            v0_answer_error(a, STR("The action was cancelled before it began"));
-        } else if (a->op && a->op->queued) { /* for a shell that starts, or is busy */
-            op_drop(a->op);
-            v0_answer_error(a, STR("The action was cancelled before it began"));
-        } else if (a->a.kind == V0_RUN && a->session && session_busy(a->session)) {
-            session_kill(a->session, SIGTERM, LIMIT_GRACE_MS, false, on_cancelled, NULL);
-        } else if (a->cell) {
-            v0_cell_cancel(a);
-        } else if (a->browse) {
-            v0_browse_cancel(a);
-        }
-        return 0;
-    }
-    return err_set(e, ERR_NOTFOUND, "action %llu has ended", (unsigned long long)id);
-}
-
-struct session *v0_find_session(struct v0 *v, struct str name)
-{
-    return session_find(v->en, name);
-}
-
-bool v0_begun(struct v0 *v, struct str session, const char *key)
-{
-    struct session *s = session_find(v->en, session);
-    struct buf prefix = BUF_INIT(64);
-    buf_addf(&prefix, "v0:%s:", key);
-    bool begun = s && (session_call(s, buf_str(&prefix)) ||
-                       session_input_call(s, buf_str(&prefix)));
-    buf_release(&prefix);
-    return begun;
-}
-
-bool v0_ready(const struct v0 *v) { return v->ready; }
-
-unsigned v0_open_actions(const struct v0 *v)
-{
-    unsigned n = 0;
-    struct list *it, *tmp;
-    list_each (it, tmp, &v->actions)
-        n += list_entry(it, struct action, node)->status == 0;
-    return n;
-}
-
 /* ---- life ---- */
 
 struct v0 *v0_open(struct engine *en, const struct json *o)
 {
     struct v0 *v = xnew(struct v0);
-    struct str dir = str_of(en->home), user = json_str(o, "username", "");
-    struct str group = json_str(o, "group", "root");
+    struct str dir = str_of(en->home);
     const struct json *eval = json_get(o, "eval");
     *v = (struct v0){.en = en,
                      .front = bare_front,
-                     .user_id = json_int(o, "user_id", 1000),
                      .no_change_ms = json_int(o, "no_change_ms", 10000),
-                     .su = json_bool(o, "su", true),
-                     .warm = json_bool(o, "warm", false),
                      .browser = json_bool(o, "browser", true),
                      .downloads = json_bool(o, "downloads", false),
-                     .named = user.n > 0,
                      .asked_ms = clock_ms(),
                      .cpu_at_ms = clock_ms()};
     v->front.arg = v;
     if (dir.n < sizeof(v->cwd))
         memcpy(v->cwd, dir.p, dir.n);
-    if (group.n < sizeof(v->group))
-        memcpy(v->group, group.p, group.n);
-    if (user.n < sizeof(v->user))
-        memcpy(v->user, user.p, user.n);
     snprintf(v->family, sizeof(v->family), "%s", json_str(eval, "family", "").p);
     snprintf(v->task, sizeof(v->task), "%s", json_str(eval, "page", "").p);
-    list_init(&v->actions);
-    list_init(&v->turns);
+    list_init(&v->calls);
     map_init(&v->shells);
     v0_shell_of(v, STR("main"));
-    task_init(&v->turn, on_turn);
     task_init(&v->sweep, on_sweep);
     v->expire.fn = on_expire;
+    actions_set_foreign(en->actions, v);
     return v;
 }
 
@@ -818,28 +696,15 @@ const struct http_front *v0_front(const struct v0 *v)
 }
 
 /* Sessions begin with what plugins have set up. */
-static void on_set_up(void *arg)
+static void on_ready(struct sandbox_wait *w)
 {
-    struct v0 *v = arg;
+    struct v0 *v = container_of(w, struct v0, set_up);
     v0_run_resume(v);
     v0_cell_warm(v);
-    v->ready = true;
-    start_next(v);
-    if (v->log.ready)
-        v->log.ready(v->log.arg);
 }
 
 void v0_start(struct v0 *v)
 {
-    struct err e = ERR_INIT;
-    if (v->warm || v->named) {
-        struct users_spec spec = {
-            .name = v->user, .uid = (uid_t)v->user_id, .group = v->group, .dir = v->cwd};
-        if (users_prepare(&spec, v->named ? &v->en->nameless : NULL, &e) < 0) {
-            log_error("%s", e.text);
-            snprintf(v->problem, sizeof(v->problem), "%s", e.text);
-        }
-    }
     v0_browse_warm(v);
-    plugins_start(v->en->plugins, v0_user(v), on_set_up, v);
+    sandbox_await(v->en->sandbox, &v->set_up, on_ready);
 }

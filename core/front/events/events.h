@@ -1,70 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event stream: one log of actions and observations, and those who follow it
- * (core/front/events/README.md has the wire).
+ * The event stream: those who follow the log of actions and observations, and ask for
+ * actions (README.md has the wire).
  *
- *   an action comes (HTTP, WebSocket, V0's own) ─▶ appended to the log ─▶ runs in V0
- *       ─▶ its observation is appended ─▶ every link sends it, as it has room
- *
- * A link is one connection, of either role: what it has is a cursor into the log and
- * one into the output of each command that runs. A peer that is slow costs no more;
- * it is caught up from the disk.
+ * A link is one connection, of either role: what it has is a cursor into the log and one
+ * into the output of each command that runs. A peer that is slow costs no more; it is
+ * caught up from the disk.
  */
-#ifndef OD_ACTION_EVENTS_H
-#define OD_ACTION_EVENTS_H
+#ifndef OD_FRONT_EVENTS_EVENTS_H
+#define OD_FRONT_EVENTS_EVENTS_H
 
 #include "base/json.h"
 #include "engine/engine.h"
+#include "front/front.h"
 #include "front/keys.h"
-#include "front/v0/v0.h"
 #include "http/httpd.h"
 #include "http/ws.h"
 
 #define EVENTS_PROTOCOL "od.events.v1" /* Sec-WebSocket-Protocol */
 
-struct eventlog;
 struct events;
 struct events_link;
 
 /*
- * options: {"fsync": "none", "interval" or "always"; "bytes", "age_ms": numbers;
- * "secrets": [string, …]}, all optional; read once. keys is borrowed: who may use a
- * WebSocket that was opened without one. Never NULL; nothing is opened yet.
+ * keys is borrowed: who may use a WebSocket that was opened without one; they are kept
+ * out of the log. all is borrowed, for GET /metrics; NULL: there are no others. Never
+ * NULL.
  */
-struct events *events_open(struct engine *en, struct v0 *v0, struct keys *keys,
-                           const struct json *options);
+struct events *events_open(struct engine *en, struct keys *keys, struct fronts *all);
 /* ev NULL: the same without an arg, for who only lists the routes. */
 const struct http_front *events_front(const struct events *ev);
 /* The same, of its routes to files and skills (FILES.md). */
 const struct http_front *events_files_front(const struct events *ev);
-/* Takes what the keeper holds under the name "events": the log, if it is in memory. */
-void events_take(struct events *ev, int memory_fd);
-/*
- * Opens the log, once the states are there and before v0_load: in the state
- * directory, else in memory.
- */
-void events_load(struct events *ev);
-/* Takes up the actions that the worker before left without an end; after v0_start. */
-void events_start(struct events *ev);
-/* Closes links and log: this worker ends. */
+/* Closes the links: this worker ends. */
 void events_close(struct events *ev);
-
-/* Is the log a folder? Else ids begin anew with each server. */
-bool events_on_disk(const struct events *ev);
-struct eventlog *events_log(struct events *ev); /* borrowed; NULL before the load */
-/* The id that the next event gets. */
-uint64_t events_next(const struct events *ev);
-/*
- * Numbers of others for GET /metrics: add appends whole lines. Once, arg is borrowed.
- */
-void events_add_metrics(struct events *ev, void (*add)(void *arg, struct buf *out),
-                        void *arg);
-/*
- * Keeps this value out of the log from here on, also in the workers to come: it is
- * replaced (front/events/README.md). A known or empty value is fine. Returns -1 with *e
- * set and nothing changed if it is too short or too long, or there is no room for more.
- */
-int events_secret(struct events *ev, struct str value, struct err *e);
 
 struct events_link_opts {
     struct str hello;     /* sent first, whole; empty: ours for who dialled us */

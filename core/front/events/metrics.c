@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /metrics: what the parts of the engine, the log and the front-ends count
+ * GET /metrics: what the parts of the engine and the front-ends count
  * (base/metrics.h). Totals are this worker's, and begin at 0 with it.
  */
-#include "action/own.h"
+#include "front/events/own.h"
 
 #include "base/metrics.h"
 
@@ -28,7 +28,7 @@ static double resident(void)
 static void put_links(struct buf *out, struct events *ev)
 {
     struct list *it, *tmp;
-    uint64_t behind = 0, next = eventlog_next(ev->log);
+    uint64_t behind = 0, next = eventlog_next(actions_log(ev->actions));
     double queued = 0, links = 0;
     list_each (it, tmp, &ev->links) {
         struct events_link *k = list_entry(it, struct events_link, node);
@@ -50,46 +50,13 @@ void events_metrics(struct req *r)
     const struct events_stats *s = &ev->stats;
     struct buf out = BUF_INIT(64 << 10);
     engine_metrics(ev->en, &out);
-    metrics_counter(&out, "worker_starts_total", "Workers of this server so far.",
-                    ev->starts);
-    metrics_counter(&out, "actions_total", "Actions that were taken.", s->actions);
-    metrics_counter(&out, "actions_repeated_total", "Actions that were asked again.",
-                    s->duplicates);
-    metrics_gauge(&out, "actions_pending", "Actions without an observation.",
-                  ev->npendings);
-    metrics_counter(&out, "observations_total", "Observations that were written.",
-                    s->observations);
-    metrics_counter(&out, "action_errors_total", "Actions that could not be done.",
-                    s->errors);
-    buf_addf(&out,
-             "# HELP od_command_duration_seconds From a command's action to its "
-             "observation.\n"
-             "# TYPE od_command_duration_seconds summary\n"
-             "od_command_duration_seconds_sum %.3f\n"
-             "od_command_duration_seconds_count %llu\n",
-             (double)s->command_ms / 1000, (unsigned long long)s->commands);
-    metrics_gauge(&out, "events_first_id", "The oldest event that is kept.",
-                  (double)eventlog_first(ev->log));
-    metrics_gauge(&out, "events_next_id", "The id of the next event.",
-                  (double)eventlog_next(ev->log));
-    metrics_gauge(&out, "events_in_memory", "1: there is no disk for them.",
-                  eventlog_memory_fd(ev->log) >= 0);
-    metrics_counter(&out, "events_refused_total", "Events that could not be written.",
-                    s->refused);
     metrics_counter(&out, "messages_sent_total", "Messages to subscribers.", s->sent);
     metrics_counter(&out, "messages_sent_bytes_total", "Their bytes.", s->sent_bytes);
     metrics_counter(&out, "output_bytes_total",
                     "Output of commands that subscribers got.", s->delta_bytes);
     put_links(&out, ev);
     metrics_gauge(&out, "resident_memory_bytes", "Of the worker.", resident());
-    if (ev->add_metrics)
-        ev->add_metrics(ev->metrics_arg, &out);
+    if (ev->fronts)
+        fronts_metrics(ev->fronts, &out);
     req_answer_take(r, 200, "text/plain; version=0.0.4; charset=utf-8", &out);
-}
-
-void events_add_metrics(struct events *ev, void (*add)(void *arg, struct buf *out),
-                        void *arg)
-{
-    ev->add_metrics = add;
-    ev->metrics_arg = arg;
 }

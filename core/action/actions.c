@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of kinds, and the life of an action: its turn, its end, its restart. */
+#include "action/own.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+#include "shell/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct action_kind *const kinds[] = {
+#define ACTION(name) &action_##name,
+#include "action/actions.def"
+#undef ACTION
+};
+
+const struct action_kind *action_kind_at(size_t i)
+{
+    return i < sizeof(kinds) / sizeof(kinds[0]) ? kinds[i] : NULL;
+}
+
+const struct action_kind *action_kind(struct str name)
+{
+    const struct action_kind *k;
+    for (size_t i = 0; (k = action_kind_at(i)); i++) {
+        if (str_eq(name, str_of(k->name)))
+            return k;
+    }
+    return NULL;
+}
+
+int action_check(const struct action_kind *k, const struct json *args, struct err *e)
+{
+    if (args && !json_is_object(args))
+        return err_set(e, ERR_INVALID, "args must be an object");
+    if (params_check(k->name, k->takes, args, NULL, e) < 0)
+        return -1;
+    return k->check ? k->check(args, e) : 0;
+}
+
+/* ---- one of them ---- */
+
+struct action *action_new(struct actions *all, const struct action_kind *k,
+                          struct json *message, struct str session)
+{
+    struct action *a = xnew(struct action);
+    BUG_ON(session.n > ACTION_SESSION_MAX);
+    *a = (struct action){.all = all,
+                         .kind = k,
+                         .message = message,
+                         .in_turn = k->in_turn,
+                         .since_ms = clock_ms()};
+    memcpy(a->session, session.p, session.n);
+    list_init(&a->node);
+    list_init(&a->turn);
+    return a;
+}
+
+static void action_free(void *p)
+{
+    struct action *a = p;
+    json_free(a->message);
+    free(a->client_id);
+    free(a);
+}
+
+void action_discard(struct action *a)
+{
+    if (a->own && a->kind->discard)
+        a->kind->discard(a);
+    action_free(a);
+}
+
+void action_enter(struct action *a, uint64_t id)
+{
+    struct actions *all = a->all;
+    a->id = id;
+    list_add_tail(&all->list, &a->node);
+    all->stats.pending += id > 0 && !a->repeats;
+    task_defer(all->en->loop, &all->keep);
+}
+
+struct action *actions_next(const struct actions *all, const struct action *a)
+{
+    const struct list *next = a ? a->node.next : all->list.next;
+    return next == &all->list ? NULL : list_entry(next, struct action, node);
+}
+
+struct action *actions_find(const struct actions *all, uint64_t id)
+{
+    for (struct action *a = NULL; id && (a = actions_next(all, a));) {
+        if (a->id == id)
+            return a;
+    }
+    return NULL;
+}
+
+const struct actions_stats *actions_stats(const struct actions *all)
+{
+    return &all->stats;
+}
+
+/* ---- its turn ---- */
+
+/* The action that is in turn in the same session and has begun; NULL: none. */
+static struct action *ahead(const struct action *a)
+{
+    for (struct action *b = NULL; (b = actions_next(a->all, b));) {
+        if (b->in_turn && b->begun && strcmp(a->session, b->session) == 0)
+            return b;
+    }
+    return NULL;
+}
+
+static bool may_begin(const struct action *a)
+{
+    if (a->kind->at_once)
+        return true;
+    if (!sandbox_ready(a->all->en->sandbox))
+        return false;
+    struct action *b = a->in_turn ? ahead(a) : NULL;
+    if (b && b->kind->yield)
+        b->kind->yield(b, a);
+    return !b || !ahead(a);
+}
+
+static void begin(struct action *a)
+{
+    list_del(&a->turn);
+    a->begun = true;
+    a->kind->start(a);
+}
+
+/* What one begins may take others out of the list, so each look begins anew. */
+static bool begin_one(struct actions *all)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &all->turns) {
+        struct action *a = list_entry(it, struct action, turn);
+        if (may_begin(a)) {
+            begin(a);
+            return true;
+        }
+    }
+    return false;
+}
+
+void actions_turn(struct actions *all)
+{
+    while (begin_one(all))
+        ;
+}
+
+void action_go(struct action *a)
+{
+    if (!a->kind->foreign && !json_is_object(json_get(a->message, "args")))
+        json_put(a->message, "args", json_object());
+    a->args = json_get(a->message, "args");
+    list_add_tail(&a->all->turns, &a->turn);
+    actions_turn(a->all);
+}
+
+/* ---- ends ---- */
+
+static void tell_ended(struct actions *all, uint64_t cause, uint64_t end,
+                       const struct err *e)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &all->watches) {
+        struct action_watch *w = list_entry(it, struct action_watch, node);
+        if (w->ended)
+            w->ended(w, cause, end, e);
+    }
+}
+
+/* The observation; who waits for it is told when the action is no more in the list. */
+static void write_end(struct action *a, const struct action_result *r)
+{
+    struct actions *all = a->all;
+    struct err e = ERR_INIT;
+    if (a->running) {
+        all->stats.commands++;
+        all->stats.command_ms += (uint64_t)(clock_ms() - a->since_ms);
+    }
+    uint64_t end = log_end(all, a, r, &e);
+    known_end(all, a->id, end ? end : a->id);
+    all->stats.pending--;
+    all->last_cause = a->id;
+    all->last_end = end;
+    if (!end)
+        log_error("%s", e.text);
+    tell_ended(all, a->id, end, &e);
+}
+
+void action_end_as(struct action *a, const struct action_result *r)
+{
+    struct actions *all = a->all;
+    BUG_ON(list_empty(&a->node));
+    list_del(&a->node);
+    list_del(&a->turn);
+    if (a->id && !a->repeats)
+        write_end(a, r);
+    place_forget(a);
+    task_defer(all->en->loop, &all->keep);
+    if (a->in_turn)
+        task_defer(all->en->loop, &all->turn);
+    loop_bury(all->en->loop, a, action_free);
+}
+
+void action_end(struct action *a, struct str text, struct str extras)
+{
+    struct action_result r = {.text = text, .extras = extras};
+    action_end_as(a, &r);
+}
+
+void action_fail(struct action *a, const struct err *e)
+{
+    struct action_result r = {.error = e};
+    action_end_as(a, &r);
+}
+
+int actions_cancel(struct actions *all, uint64_t id, struct err *e)
+{
+    struct action *a = actions_find(all, id);
+    if (!a)
+        return err_set(e, ERR_NOTFOUND, "action %llu has ended", (unsigned long long)id);
+    if ((a->begun || a->kind->foreign) && a->kind->cancel && a->kind->cancel(a))
+        return 0;
+    struct err why = {.code = ERR_CANCELLED};
+    snprintf(why.text, sizeof(why.text), "The action was cancelled%s",
+             a->begun ? "" : " before it began");
+    action_fail(a, &why);
+    return 0;
+}
+
+/* ---- while it runs ---- */
+
+void actions_set_foreign(struct actions *all, void *front) { all->foreign = front; }
+void *actions_foreign(const struct actions *all) { return all->foreign; }
+
+void actions_watch(struct actions *all, struct action_watch *w)
+{
+    list_add_tail(&all->watches, &w->node);
+}
+
+void action_running(struct action *a, const char *session, const char *command,
+                    uint64_t from)
+{
+    struct list *it, *tmp;
+    if (a->running)
+        return;
+    a->running = true;
+    a->from = from;
+    snprintf(a->session, sizeof(a->session), "%s", session);
+    snprintf(a->command, sizeof(a->command), "%s", command);
+    list_each (it, tmp, &a->all->watches) {
+        struct action_watch *w = list_entry(it, struct action_watch, node);
+        if (w->started)
+            w->started(w, a);
+    }
+}
+
+int action_tell(struct action *a, struct buf *object, struct err *e)
+{
+    return log_append(a->all, object, e) ? 0 : -1;
+}
+
+/* ---- after a restart ---- */
+
+void action_call(const struct action *a, char id[LIMIT_ID + 1])
+{
+    snprintf(id, LIMIT_ID + 1, "act:%s:%llu", a->key, (unsigned long long)a->id);
+}
+
+bool action_typed(const struct action *a)
+{
+    char prefix[ACTION_KEY + 8];
+    const struct session *s = session_find(a->all->en, str_of(a->session));
+    snprintf(prefix, sizeof(prefix), "act:%s:", a->key);
+    return s && session_input_call(s, str_of(prefix));
+}
+
+void action_resume(struct action *a)
+{
+    struct err e = {.code = ERR_GONE};
+    a->again = true;
+    switch (a->kind->again ? a->kind->again(a) : ACTION_AGAIN) {
+    case ACTION_AGAIN:
+        action_go(a);
+        return;
+    case ACTION_DONE:
+        action_end(a, STR(""), STR(""));
+        return;
+    case ACTION_UNKNOWN:
+        snprintf(e.text, sizeof(e.text),
+                 "The server was restarted while it did this; whether it was done cannot "
+                 "be known");
+        action_fail(a, &e);
+        return;
+    case ACTION_INTERRUPTED:
+        snprintf(e.text, sizeof(e.text),
+                 "The server was restarted before this action was done, so it was "
+                 "interrupted and not applied");
+        action_fail(a, &e);
+        return;
+    }
+}

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* The log of actions and observations, what is found in it, and secrets. */
+#include "action/own.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ANSWER_MAX = 64 << 20 }; /* of an action, before it is cut to fit an event */
+
+static const char secrets_key[] = "events/secrets";
+
+/* ---- appending and reading ---- */
+
+uint64_t log_append(struct actions *all, struct buf *object, struct err *e)
+{
+    unsigned masked = actions_mask(all, object);
+    if (masked && object->n > 1) {
+        buf_truncate(object, object->n - 1);
+        buf_addf(object, ",\"masked\":%u}", masked);
+    }
+    uint64_t id = 0;
+    if (buf_full(object))
+        err_set(e, ERR_LIMIT, "the event is longer than %zu bytes", object->max);
+    else
+        id = eventlog_append(all->log, buf_str(object), e);
+    if (id == 0)
+        all->stats.refused++;
+    return id;
+}
+
+int actions_line(struct actions *all, uint64_t id, struct buf *out)
+{
+    struct event_cursor c = {.next = id};
+    struct event_line line;
+    size_t before = out->n;
+    if (id == 0 || eventlog_read(all->log, &c, out, 1, NULL) < 1)
+        return -1;
+    struct str s = str_sub(buf_str(out), before, out->n);
+    if (event_line(s, &line) == EVENT_LINE_GOOD && line.id == id) {
+        buf_truncate(out, before + line.n);
+        return 0;
+    }
+    buf_truncate(out, before);
+    return -1;
+}
+
+const struct batch_line *actions_batch_line(struct actions *all, unsigned i)
+{
+    while (all->nlines <= i) {
+        struct str rest = str_sub(buf_str(&all->batch), all->lines_end, SIZE_MAX);
+        size_t n = event_text(rest);
+        if (n == rest.n)
+            return NULL;
+        if (all->nlines == all->lines_max) {
+            all->lines_max = all->lines_max ? 2 * all->lines_max : 16;
+            all->lines = xrealloc(all->lines, all->lines_max, sizeof(*all->lines));
+        }
+        struct batch_line *b = &all->lines[all->nlines++];
+        b->text = str_n(rest.p, n);
+        event_look(b->text, &b->look);
+        b->id = b->look.id;
+        all->lines_end += n + 1;
+    }
+    return &all->lines[i];
+}
+
+bool actions_batch(struct actions *all, const struct event_cursor *c)
+{
+    if (c->next >= all->batch_from && c->next < all->batch_next)
+        return true;
+    struct err e = ERR_INIT;
+    struct event_cursor at = *c;
+    buf_reset(&all->batch);
+    all->nlines = 0;
+    all->lines_end = 0;
+    all->batch_from = all->batch_next = at.next;
+    if (eventlog_read(all->log, &at, &all->batch, BATCH, &e) <= 0) {
+        if (e.code)
+            log_warn("%s", e.text);
+        return false;
+    }
+    all->batch_next = at.next;
+    all->batch_after = at;
+    return true;
+}
+
+/* ---- actions that are asked again ---- */
+
+static struct known *look_up(const struct actions *all, char kind, struct str name)
+{
+    char key[ACTION_CLIENT_MAX + 3];
+    if (name.n > ACTION_CLIENT_MAX)
+        return NULL;
+    int n = snprintf(key, sizeof(key), "%c/", kind);
+    memcpy(key + n, name.p, name.n);
+    return map_get(&all->names, str_n(key, (size_t)n + name.n));
+}
+
+static struct str id_text(uint64_t id, char out[24])
+{
+    return str_n(out, (size_t)snprintf(out, 24, "%llu", (unsigned long long)id));
+}
+
+static void forget_known(struct actions *all, struct known *k)
+{
+    char text[24];
+    list_del(&k->node);
+    map_del(&all->names, str_of(k->name));
+    if (!k->end)
+        map_del(&all->ends, id_text(k->id, text));
+    struct action *a = actions_find(all, k->id);
+    if (a)
+        a->known = NULL;
+    free(k->name);
+    free(k);
+    all->nknowns--;
+}
+
+struct known *known_add(struct actions *all, char kind, struct str name, uint64_t id)
+{
+    char text[24];
+    struct buf b = BUF_INIT(ACTION_CLIENT_MAX + 3);
+    struct known *k = look_up(all, kind, name);
+    if (k)
+        forget_known(all, k);
+    if (all->nknowns == KNOWN_MAX)
+        forget_known(all, list_first(&all->knowns, struct known, node));
+    k = xnew(struct known);
+    buf_addf(&b, "%c/", kind);
+    buf_adds(&b, name);
+    k->name = buf_take(&b);
+    k->id = id;
+    list_add_tail(&all->knowns, &k->node);
+    map_put(&all->names, str_of(k->name), k);
+    map_put(&all->ends, id_text(id, text), k);
+    all->nknowns++;
+    return k;
+}
+
+void known_end(struct actions *all, uint64_t cause, uint64_t end)
+{
+    char text[24];
+    struct known *k = map_del(&all->ends, id_text(cause, text));
+    if (k)
+        k->end = end;
+}
+
+/* One line of before our time. */
+static void index_line(void *arg, struct str line)
+{
+    struct actions *all = arg;
+    struct event_look l;
+    struct buf name = BUF_INIT(ACTION_CLIENT_MAX);
+    event_look(line, &l);
+    if (l.kind == LOOK_END) {
+        known_end(all, l.cause, l.id);
+    } else if (l.kind == LOOK_ACTION && l.client_id.n > 0) {
+        if (event_unquote(l.client_id, &name) == 0)
+            known_add(all, 'c', buf_str(&name), l.id);
+    } else if (l.kind == LOOK_ACTION &&
+               str_find(str_sub(line, 0, 512), STR(",\"source\":\"http\"")) > 0) {
+        known_add(all, 'k', l.key, l.id);
+    }
+    buf_release(&name);
+}
+
+/* Calls fn for the lines of the ids from … to before `to`. */
+void log_each(struct actions *all, uint64_t from, uint64_t to,
+              void (*fn)(void *arg, struct str line), void *arg)
+{
+    struct buf lines = BUF_INIT(LIMIT_EVENT_MAX + (256 << 10));
+    struct event_cursor c = {.next = from};
+    while (c.next < to && eventlog_read(all->log, &c, &lines, 256 << 10, NULL) > 0) {
+        struct str s = buf_str(&lines);
+        struct event_line line;
+        while (s.n > 0 && event_line(s, &line) == EVENT_LINE_GOOD && line.id < to) {
+            fn(arg, str_sub(s, 0, line.n));
+            s = str_sub(s, line.n, s.n);
+        }
+        buf_reset(&lines);
+    }
+    buf_release(&lines);
+}
+
+/* The names of the worker before, when the first one is asked for. */
+static void index_log(struct actions *all)
+{
+    if (all->indexed)
+        return;
+    all->indexed = true;
+    uint64_t from = all->indexed_to > KNOWN_BACK ? all->indexed_to - KNOWN_BACK : 1;
+    log_each(all, from, all->indexed_to, index_line, all);
+}
+
+struct known *known_find(struct actions *all, char kind, struct str name)
+{
+    index_log(all);
+    return look_up(all, kind, name);
+}
+
+/* ---- ends ---- */
+
+/* {"cause":N,"session":…,"client_id":…,"output":…, without a comma at the end. */
+static void put_end_head(struct buf *b, const struct action *a,
+                         const struct action_result *r)
+{
+    buf_addf(b, "{\"cause\":%llu,\"session\":", (unsigned long long)a->id);
+    json_quote(b, str_of(r->output_of ? r->output_of : a->session));
+    if (a->client_id) {
+        buf_addz(b, ",\"client_id\":");
+        json_quote(b, str_of(a->client_id));
+    }
+    if (r->has_output)
+        buf_addf(b, ",\"output\":{\"from\":%llu,\"to\":%llu}",
+                 (unsigned long long)r->from, (unsigned long long)r->to);
+}
+
+/* code NULL: there is none of the list. */
+static void put_error_body(struct buf *b, struct str text, int status, const char *code)
+{
+    buf_addz(b, ",\"observation\":\"error\",\"content\":");
+    json_quote(b, text);
+    buf_addz(b, ",\"message\":");
+    json_quote(b, text);
+    buf_addf(b, ",\"extras\":{\"error_id\":\"\",\"status\":%d", status);
+    if (code)
+        buf_addf(b, ",\"code\":\"%s\"", code);
+    buf_addz(b, "}}");
+}
+
+/* The answer behind the head; one that is too long is cut. */
+static void put_answer(struct buf *b, struct str answer)
+{
+    struct err e = ERR_INIT;
+    if (answer.n > 1 && answer.n + b->n < LIMIT_EVENT_MAX - (64 << 10)) {
+        buf_addc(b, ',');
+        buf_adds(b, str_sub(answer, 1, answer.n));
+        return;
+    }
+    struct json *j = json_parse(answer, &e);
+    struct buf text = BUF_INIT(ANSWER_MAX);
+    for (size_t most = 256 << 10; most > 64; most /= 4) {
+        event_shorten(j, most);
+        buf_reset(&text);
+        if (json_print(&text, j) == 0 && text.n + b->n < LIMIT_EVENT_MAX - (64 << 10))
+            break;
+    }
+    buf_addf(b, ",\"cut\":%zu,", answer.n);
+    buf_adds(b, str_sub(buf_str(&text), 1, text.n));
+    buf_release(&text);
+    json_free(j);
+}
+
+/* {"observation": its kind, "content": …, "extras": …} */
+static void put_result(struct buf *b, const struct action *a,
+                       const struct action_result *r)
+{
+    struct buf answer = BUF_INIT(ANSWER_MAX);
+    buf_addf(&answer, "{\"observation\":\"%s\",\"content\":", a->kind->name);
+    json_quote(&answer, r->text);
+    buf_addz(&answer, ",\"extras\":");
+    buf_adds(&answer, r->extras.n ? r->extras : STR("{}"));
+    buf_addc(&answer, '}');
+    put_answer(b, buf_str(&answer));
+    buf_release(&answer);
+}
+
+/* Of a foreign kind: {"detail": …} */
+static void put_detail(struct buf *b, struct str body, int status)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(body, &e);
+    put_error_body(b, json_str(j, "detail", "the action failed"), status, NULL);
+    json_free(j);
+}
+
+uint64_t log_end(struct actions *all, const struct action *a,
+                 const struct action_result *r, struct err *e)
+{
+    static const struct str nobody = STR(
+        "Nobody waited for this action any more; what it runs goes on");
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
+    bool failed = r->error || r->unheard || (r->status && r->status != 200);
+    put_end_head(&b, a, r);
+    if (r->error)
+        put_error_body(&b, str_of(r->error->text), 400, err_name(r->error->code));
+    else if (r->unheard)
+        put_error_body(&b, nobody, 499, NULL);
+    else if (failed)
+        put_detail(&b, r->body, r->status);
+    else if (r->body.n > 0)
+        put_answer(&b, r->body);
+    else
+        put_result(&b, a, r);
+    all->stats.errors += failed;
+    uint64_t id = log_append(all, &b, e);
+    all->stats.observations += id > 0;
+    buf_release(&b);
+    return id;
+}
+
+/* ---- secrets ---- */
+
+static void keep_secrets(struct actions *all)
+{
+    struct buf b = BUF_INIT(SECRETS_BYTES);
+    for (unsigned i = 0; i < all->nsecrets; i++) {
+        buf_adds(&b, all->secrets[i]);
+        buf_addc(&b, '\n'); /* which no JSON string has */
+    }
+    hold_put(all->en->hold, str_of(secrets_key), buf_str(&b));
+    buf_release(&b);
+}
+
+int actions_secret(struct actions *all, struct str value, struct err *e)
+{
+    int r = actions_add_secret(all, value, e);
+    if (r > 0 && all->log)
+        keep_secrets(all);
+    return r < 0 ? -1 : 0;
+}
+
+/* One that nobody is there to be told of. */
+void actions_own_secret(struct actions *all, struct str value, const char *what)
+{
+    struct err e = ERR_INIT;
+    if (actions_add_secret(all, value, &e) < 0)
+        log_warn("%s can be seen in events: %s", what, e.text);
+}
+
+void secrets_load(struct actions *all)
+{
+    struct buf *b = map_get(&all->en->states, str_of(secrets_key));
+    struct str rest = b ? buf_str(b) : STR("");
+    while (rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+        struct buf token = BUF_INIT(8 * SECRET_MAX + 2), value = BUF_INIT(SECRET_MAX);
+        buf_addc(&token, '"');
+        buf_adds(&token, line);
+        buf_addc(&token, '"');
+        if (event_unquote(buf_str(&token), &value) == 0)
+            actions_own_secret(all, buf_str(&value), "a secret of an action of before");
+        buf_release(&token);
+        buf_release(&value);
+    }
+}
+
+/* ---- for those who follow it ---- */
+
+bool actions_on_disk(const struct actions *all)
+{
+    return eventlog_memory_fd(all->log) < 0;
+}
+
+struct eventlog *actions_log(const struct actions *all) { return all->log; }
+uint64_t actions_next_id(const struct actions *all) { return eventlog_next(all->log); }
+size_t actions_batch_bytes(const struct actions *all) { return all->batch.n; }
+
+struct event_cursor actions_batch_after(const struct actions *all)
+{
+    return all->batch_after;
+}
+
+/* The folder, else memory that the keeper holds on to. */
+void log_open(struct actions *all)
+{
+    int memory_fd = all->opts.memory_fd;
+    struct err e = ERR_INIT;
+    char dir[sizeof(all->en->state_dir) + 8];
+    snprintf(dir, sizeof(dir), "%s/events", all->en->state_dir);
+    if (all->en->state_dir[0] && memory_fd < 0) {
+        all->opts.dir = dir;
+        all->log = eventlog_open(all->en->loop, &all->opts, &e);
+        all->opts.dir = NULL;
+        if (!all->log)
+            log_error("%s; events are kept in memory only, until the server ends",
+                      e.text);
+    }
+    if (!all->log) {
+        all->log = eventlog_open(all->en->loop, &all->opts, &e);
+        if (all->log && memory_fd < 0) {
+            if (!all->en->state_dir[0])
+                log_warn("events are kept in memory only: there is no state directory");
+            hold_keep(all->en->hold, STR("events"), eventlog_memory_fd(all->log));
+        }
+    }
+    if (!all->log) {
+        log_error("cannot keep events, not even in memory: %s", e.text);
+        exit(1);
+    }
+}

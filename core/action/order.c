@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Orders: what a peer wants done, as an action in the log; and the actions of the worker
+ * before, from the log.
+ *
+ * An action has a key of its own, by which its session knows its command. So a new
+ * worker starts an action that has no observation again: what had begun is followed,
+ * what had not is begun. What cannot be told from outside (a signal) or is not in the
+ * log as it was (secrets in it, or too long) ends with an error that says so.
+ */
+#include "action/own.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- into the log ---- */
+
+/* Members of an action that are the log's, or nobody's. */
+static bool is_ours(const char *name)
+{
+    static const char *const names[] = {"id",     "timestamp", "key",     "session",
+                                        "cause",  "client_id", "secrets", "masked",
+                                        "output", "cut",       NULL};
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(names[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* {"key":…,"session":…[,"client_id":…][,"source":…],"action":…, …} */
+static int put_action(struct buf *b, const struct action *a)
+{
+    buf_addf(b, "{\"key\":\"%s\",\"session\":", a->key);
+    json_quote(b, str_of(a->session));
+    if (a->client_id) {
+        buf_addz(b, ",\"client_id\":");
+        json_quote(b, str_of(a->client_id));
+    }
+    if (a->source)
+        buf_addf(b, ",\"source\":\"%s\"", a->source);
+    for (struct json *v = json_first(a->message); v; v = json_next(v)) {
+        if (is_ours(json_name(v)) || (a->source && strcmp(json_name(v), "source") == 0))
+            continue;
+        if (buf_addc(b, ',') < 0 || json_quote(b, str_of(json_name(v))) < 0 ||
+            buf_addc(b, ':') < 0 || json_print(b, v) < 0)
+            return -1;
+    }
+    return buf_addc(b, '}');
+}
+
+static int take_secrets(struct actions *all, const struct json *m, struct err *e)
+{
+    const struct json *list = json_get(m, "secrets");
+    if (!list || json_is_null(list))
+        return 0;
+    if (!json_is_object(list) && !json_is_array(list))
+        return err_set(
+            e, ERR_INVALID,
+            "secrets must be an object of names and values, or a list of values");
+    for (struct json *v = json_first(list); v; v = json_next(v)) {
+        if (!json_is_string(v))
+            return err_set(e, ERR_INVALID, "a secret is a string");
+        if (actions_secret(all, json_str_value(v, ""), e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_order(struct actions *all, const struct json *m, struct action_order *o,
+                      struct err *e)
+{
+    *o = (struct action_order){.session = STR("main")};
+    if (json_want_str(m, "client_id", &o->client_id, e) < 0 ||
+        json_want_str(m, "session", &o->session, e) < 0 || take_secrets(all, m, e) < 0)
+        return -1;
+    if (o->client_id.n > ACTION_CLIENT_MAX)
+        return err_set(e, ERR_INVALID, "a client_id is at most %d bytes long",
+                       ACTION_CLIENT_MAX);
+    if (o->session.n == 0 || o->session.n > ACTION_SESSION_MAX)
+        return err_set(e, ERR_INVALID, "a session's name is 1 to %d letters long",
+                       ACTION_SESSION_MAX);
+    for (size_t i = 0; i < o->session.n; i++) {
+        char c = o->session.p[i];
+        if (c <= ' ' || c >= 0x7f || strchr("\"\\/", c))
+            return err_set(e, ERR_INVALID,
+                           "a session's name is letters, digits and . _ - :");
+    }
+    return 0;
+}
+
+/* One that is too long, and must run all the same: its long strings are cut. */
+static void cut_long(struct buf *b)
+{
+    struct err e = ERR_INIT;
+    size_t whole = b->n;
+    if (whole <= LIMIT_EVENT_MAX - (64 << 10))
+        return;
+    struct json *copy = json_parse(buf_str(b), &e);
+    event_shorten(copy, CUT_STRING / 4);
+    buf_reset(b);
+    json_print(b, copy);
+    buf_truncate(b, b->n ? b->n - 1 : 0);
+    buf_addf(b, ",\"cut\":%zu}", whole);
+    json_free(copy);
+}
+
+static uint64_t write_action(struct action *a, bool must, struct err *e)
+{
+    struct buf b = BUF_INIT(must ? 16 << 20 : 2 * LIMIT_EVENT_MAX);
+    uint64_t id = 0;
+    if (put_action(&b, a) < 0) {
+        err_set(e, ERR_LIMIT, "an action is at most %d bytes long", LIMIT_EVENT_MAX);
+    } else {
+        if (must)
+            cut_long(&b);
+        id = log_append(a->all, &b, e);
+    }
+    buf_release(&b);
+    return id;
+}
+
+/* The kinds, in a sentence. */
+static int unknown_kind(struct str name, struct err *e)
+{
+    struct buf names = BUF_INIT(2048);
+    const struct action_kind *k;
+    for (size_t i = 0; (k = action_kind_at(i)); i++)
+        buf_addf(&names, "%s%s", i ? ", " : "", k->name);
+    err_set(e, ERR_INVALID, "the action \"%.*s\" is not defined. Available actions: %s",
+            (int)(name.n < 60 ? name.n : 60), name.n ? name.p : "", buf_z(&names));
+    buf_release(&names);
+    return -1;
+}
+
+/* Reads its arguments. Takes message. NULL: e. */
+static struct action *checked(struct actions *all, struct json *message,
+                              const struct action_order *o, struct err *e)
+{
+    struct str name = json_str(message, "action", "");
+    const struct action_kind *k = action_kind(name);
+    int rc = 0;
+    if (!k)
+        rc = unknown_kind(name, e);
+    else if (!k->foreign)
+        rc = action_check(k, json_get(message, "args"), e);
+    if (rc < 0) {
+        json_free(message);
+        return NULL;
+    }
+    struct action *a = action_new(all, k, message,
+                                  o->session.n ? o->session : STR("main"));
+    a->source = o->source;
+    a->own = o->own;
+    if (o->own)
+        a->in_turn = o->in_turn;
+    if (o->client_id.n > 0)
+        a->client_id = xstrndup(o->client_id.p, o->client_id.n);
+    if (o->key)
+        memcpy(a->key, o->key, ACTION_KEY);
+    else
+        random_hex(a->key, ACTION_KEY);
+    if (k->prepare && !o->own && k->prepare(a, e) < 0) {
+        action_discard(a);
+        return NULL;
+    }
+    return a;
+}
+
+struct action *action_open(struct actions *all, struct json *message,
+                           const struct action_order *o, struct err *e)
+{
+    struct action *a = checked(all, message, o, e);
+    struct known *known = a && o->unique ? known_find(all, 'k', str_of(o->key)) : NULL;
+    if (!a)
+        return NULL;
+    if (known) { /* its observation may be said a second time, but is one event */
+        a->repeats = known->end > 0;
+        a->known = known;
+        action_enter(a, known->id);
+        return a;
+    }
+    uint64_t id = write_action(a, o->must, e);
+    if (!id && !o->must) {
+        action_discard(a);
+        return NULL;
+    }
+    if (!id)
+        log_error("an action of %s runs without being in the log: %s", o->source,
+                  e->text);
+    *e = (struct err)ERR_INIT;
+    all->stats.actions += id > 0;
+    if (id && o->client_id.n > 0)
+        a->known = known_add(all, 'c', o->client_id, id);
+    else if (id && o->unique)
+        a->known = known_add(all, 'k', str_of(o->key), id);
+    action_enter(a, id);
+    return a;
+}
+
+static struct json *copy_of(const struct json *m)
+{
+    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = ERR_INIT;
+    struct json *j = json_print(&b, m) == 0 ? json_parse(buf_str(&b), &e) : NULL;
+    buf_release(&b);
+    return j;
+}
+
+int actions_do(struct actions *all, const struct json *m, const char *source,
+               struct action_taken *out, struct err *e)
+{
+    struct action_order o;
+    *out = (struct action_taken){0};
+    if (read_order(all, m, &o, e) < 0)
+        return -1;
+    struct known *k = o.client_id.n ? known_find(all, 'c', o.client_id) : NULL;
+    if (k) {
+        all->stats.repeated++;
+        *out = (struct action_taken){.id = k->id, .end = k->end, .again = true};
+        return 0;
+    }
+    if (all->stats.pending >= ACTIONS_MAX)
+        return err_set(e, ERR_LIMIT, "%d actions are on their way already; wait for some",
+                       ACTIONS_MAX);
+    struct json *copy = copy_of(m);
+    if (!copy)
+        return err_set(e, ERR_LIMIT, "the action is too long");
+    o.source = source;
+    struct action *a = action_open(all, copy, &o, e);
+    if (!a)
+        return -1;
+    out->id = a->id;
+    all->last_cause = 0;
+    action_go(a);
+    if (all->last_cause == out->id) /* it has ended already */
+        out->end = all->last_end ? all->last_end : out->id;
+    return 0;
+}
+
+int actions_check_end(const struct action_taken *t, struct err *e)
+{
+    if (t->end == 0 || t->end != t->id)
+        return 0;
+    return err_set(e, ERR_LIMIT,
+                   "action %llu is over, and is not done again; there was no room in the "
+                   "log for its observation",
+                   (unsigned long long)t->id);
+}
+
+/* ---- after a restart ---- */
+
+static const char interrupted[] =
+    "The server was restarted before this action was done, so it was interrupted and "
+    "not applied";
+static const char halfway[] =
+    "The server ended before this action was done; how much of it was done cannot be "
+    "known";
+
+static void fail_with(struct action *a, const char *text)
+{
+    struct err e = {.code = ERR_INVALID};
+    snprintf(e.text, sizeof(e.text), "%s", text);
+    action_fail(a, &e);
+}
+
+/* The front-end that asked, as the line has it; NULL: it is the client's word. */
+static const char *source_of(struct str line)
+{
+    struct str head = str_sub(line, 0, 512);
+    return str_find(head, STR(",\"source\":\"http\"")) > 0 ? ACTION_SOURCE_V0 : NULL;
+}
+
+void order_again(struct actions *all, uint64_t id, bool new_server)
+{
+    static const struct action_kind lost = {.name = "error", .foreign = true};
+    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX), client = BUF_INIT(ACTION_CLIENT_MAX);
+    struct err e = ERR_INIT;
+    struct event_look l;
+    if (actions_line(all, id, &line) < 0) {
+        buf_release(&line);
+        return; /* too old to be kept */
+    }
+    struct json *m = json_parse_kept(buf_str(&line), &e);
+    const char *source = source_of(buf_str(&line));
+    if (source)
+        json_free(json_take(m, "source"));
+    event_look(buf_str(&line), &l);
+    const struct action_kind *k = action_kind(json_str(m, "action", ""));
+    struct str session = json_str(m, "session", "main"), key = json_str(m, "key", "");
+    if (session.n > ACTION_SESSION_MAX)
+        session = STR("main");
+    struct action *a = action_new(all, k ? k : &lost, m ? m : json_object(), session);
+    a->source = source;
+    if (key.n == ACTION_KEY)
+        memcpy(a->key, key.p, ACTION_KEY);
+    if (l.client_id.n > 0 && event_unquote(l.client_id, &client) == 0)
+        a->client_id = xstrndup(client.p, client.n);
+    a->known = a->source      ? known_find(all, 'k', str_of(a->key))
+               : client.n > 0 ? known_find(all, 'c', buf_str(&client))
+                              : NULL;
+    action_enter(a, id);
+    bool whole = !json_has(m, "masked") && !json_has(m, "cut");
+    if (new_server && k && !k->foreign && !k->at_once)
+        fail_with(a, halfway);
+    else if (new_server || !k || (!whole && !(k->begun && k->begun(a))))
+        fail_with(a, interrupted);
+    else if (k->prepare && k->prepare(a, &e) < 0)
+        fail_with(a, interrupted);
+    else
+        action_resume(a);
+    buf_release(&line);
+    buf_release(&client);
+}

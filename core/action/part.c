@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A worker begins: the log is opened, and the actions that the worker before left
+ * without an end are taken up.
+ *
+ * What a new worker cannot see in the log at once is which actions have no observation
+ * yet. The keeper has a list of them, and the id that came next when the list was made:
+ * what was appended behind that is read again, which is little.
+ */
+#include "action/own.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/xalloc.h"
+#include "engine/part.h"
+#include "setup/plugins.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/*
+ * What one retention drops is at most a part of this of what may be kept. The newest
+ * segment is read whole by each new worker, so it does not grow with what may be kept.
+ */
+enum { SEGMENTS = 16 };
+
+static uint64_t segment_bytes(const struct json *o)
+{
+    uint64_t n = (uint64_t)json_int(o, "bytes", 0) / SEGMENTS;
+    return n < LIMIT_EVENT_SEGMENT ? n : LIMIT_EVENT_SEGMENT;
+}
+
+static const char open_key[] = "events/open", starts_key[] = "events/starts";
+
+/* ---- what has no observation yet ---- */
+
+static void on_keep(struct task *t)
+{
+    struct actions *all = container_of(t, struct actions, keep);
+    struct buf b = BUF_INIT(32 << 10);
+    buf_addf(&b, "%llu", (unsigned long long)eventlog_next(all->log));
+    for (struct action *a = NULL; (a = actions_next(all, a));) {
+        if (a->id && !a->repeats)
+            buf_addf(&b, " %llu", (unsigned long long)a->id);
+    }
+    hold_put(all->en->hold, str_of(open_key), buf_str(&b));
+    buf_release(&b);
+}
+
+/* ---- options ---- */
+
+static const struct option_row rows[] = {
+    {.name = "fsync",
+     .type = OPTION_TEXT,
+     .value = "WHEN",
+     .env = "OD_FSYNC",
+     .dflt = "interval",
+     .choices = "none interval always",
+     .about = "events reach the disk: none, when the system likes; interval, within a "
+              "second; always, before anything follows from them"},
+    {.name = "events-size",
+     .type = OPTION_INT,
+     .value = "MIB",
+     .env = "OD_EVENTS_SIZE",
+     .member = "bytes",
+     .unset = "256; 16 in memory",
+     .min = 1,
+     .max = 1 << 20,
+     .unit = 1 << 20,
+     .takes = "MiB, from 1 on",
+     .about = "of the events that are kept; older ones go"},
+    {.name = "events-age",
+     .type = OPTION_SECONDS,
+     .value = "SECONDS",
+     .env = "OD_EVENTS_AGE",
+     .member = "age_ms",
+     .unset = "forever",
+     .about = "how long events are kept, as in 30, 0.5 or 48h"},
+    {.name = "secret",
+     .type = OPTION_LIST,
+     .value = "NAME",
+     .env = "OD_SECRETS",
+     .member = "secrets",
+     .max = 32,
+     .about =
+         "the value of this variable of the environment is not to be seen in events, "
+         "any number of times (a list with commas in the environment)"},
+    {.name = NULL},
+};
+
+/* The names of secrets become their values, which the worker's environment has not. */
+static int prepare(const struct options *given, struct json **own, struct err *e)
+{
+    struct json *values = json_array();
+    (void)given;
+    (void)e;
+    for (struct json *v = json_first(json_get(*own, "secrets")); v; v = json_next(v)) {
+        const char *name = json_str_value(v, "").p, *value = getenv(name);
+        if (value && *value)
+            json_push_str(values, str_of(value));
+        else
+            log_warn("there is no variable %s, so nothing of it is hidden", name);
+    }
+    json_put(*own, "secrets", values);
+    return 0;
+}
+
+static const struct option_table options_events = {
+    .heading = "Event stream", .section = "events", .rows = rows, .prepare = prepare};
+
+/* ---- life ---- */
+
+static enum eventlog_sync sync_of(struct str word)
+{
+    return str_eq(word, STR("none"))     ? EVENTLOG_SYNC_NONE
+           : str_eq(word, STR("always")) ? EVENTLOG_SYNC_ALWAYS
+                                         : EVENTLOG_SYNC_INTERVAL;
+}
+static void on_ready(struct sandbox_wait *w)
+{
+    actions_turn(container_of(w, struct actions, ready));
+}
+
+static void on_turn(struct task *t)
+{
+    actions_turn(container_of(t, struct actions, turn));
+}
+
+static void configure(struct engine *en, const struct json *options)
+{
+    const struct json *o = json_get(options, "events");
+    struct actions *all = xnew(struct actions);
+    *all = (struct actions){.en = en,
+                            .opts = {.memory_fd = -1,
+                                     .segment_bytes = segment_bytes(o),
+                                     .total_bytes = (uint64_t)json_int(o, "bytes", 0),
+                                     .max_age_ms = json_int(o, "age_ms", 0),
+                                     .sync = sync_of(json_str(o, "fsync", "interval")),
+                                     .drop_when_full = true}};
+    list_init(&all->list);
+    list_init(&all->turns);
+    list_init(&all->watches);
+    list_init(&all->cells);
+    list_init(&all->knowns);
+    map_init(&all->names);
+    map_init(&all->ends);
+    map_init(&all->places);
+    buf_init(&all->batch, LIMIT_EVENT_MAX + 2 * BATCH);
+    task_init(&all->keep, on_keep);
+    task_init(&all->turn, on_turn);
+    for (struct json *v = json_first(json_get(o, "secrets")); v; v = json_next(v))
+        actions_own_secret(all, json_str_value(v, ""), "a value of --secret");
+    en->actions = all;
+}
+
+static bool take(struct engine *en, struct str name, int fd)
+{
+    if (!str_eq(name, STR("events")))
+        return false;
+    en->actions->opts.memory_fd = fd;
+    return true;
+}
+
+static void count_start(struct actions *all)
+{
+    char text[24];
+    struct buf *b = map_get(&all->en->states, str_of(starts_key));
+    if (b)
+        str_to_u64(buf_str(b), &all->stats.starts);
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)++all->stats.starts);
+    hold_put(all->en->hold, str_of(starts_key), str_of(text));
+}
+
+/* Plugins have no session and no action: an observation without a cause. */
+static void on_plugin(void *arg, const char *plugin, const char *kind, struct str text)
+{
+    struct actions *all = arg;
+    struct err e = ERR_INIT;
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
+    buf_addz(&b, "{\"observation\":\"plugin\",\"content\":");
+    json_quote(&b, text);
+    buf_addz(&b, ",\"extras\":{\"plugin\":");
+    json_quote(&b, str_of(plugin));
+    buf_addf(&b, ",\"kind\":\"%s\"}}", kind);
+    if (!log_append(all, &b, &e))
+        log_warn("what plugin %s says is not in the event log: %s", plugin, e.text);
+    buf_release(&b);
+}
+static void load(struct engine *en)
+{
+    struct actions *all = en->actions;
+    log_open(all);
+    count_start(all);
+    secrets_load(all);
+    places_load(all);
+    all->indexed_to = eventlog_next(all->log);
+    all->indexed = all->indexed_to == 1;
+    plugins_listen(en->plugins, on_plugin, all);
+    /* Copied: the states are gone when they are looked at. */
+    struct buf *b = map_get(&en->states, str_of(open_key));
+    buf_init(&all->kept, LIMIT_BLOB_MAX);
+    if (b)
+        buf_adds(&all->kept, buf_str(b));
+}
+
+/* ---- what the worker before left ---- */
+
+/* Ids of actions without an end, in their order. */
+struct left {
+    uint64_t *ids; /* owned */
+    size_t n, max;
+};
+
+static void left_add(struct left *l, uint64_t id)
+{
+    if (l->n > 0 && l->ids[l->n - 1] >= id)
+        return;
+    if (l->n == l->max) {
+        l->max = l->max ? 2 * l->max : 64;
+        l->ids = xrealloc(l->ids, l->max, sizeof(*l->ids));
+    }
+    l->ids[l->n++] = id;
+}
+
+static void on_scanned(void *arg, struct str line)
+{
+    struct left *left = arg;
+    struct event_look l;
+    event_look(line, &l);
+    if (l.kind == LOOK_ACTION)
+        left_add(left, l.id);
+    for (size_t i = 0; l.kind == LOOK_END && i < left->n; i++) {
+        if (left->ids[i] == l.cause) {
+            memmove(left->ids + i, left->ids + i + 1,
+                    (--left->n - i) * sizeof(left->ids[0]));
+            break;
+        }
+    }
+}
+
+static void serve(struct engine *en)
+{
+    struct actions *all = en->actions;
+    struct left left = {0};
+    struct str rest = buf_str(&all->kept);
+    uint64_t next = eventlog_next(all->log), from = 0, id;
+    bool new_server = rest.n == 0;
+    if (str_to_u64(str_cut(&rest, ' '), &from) < 0)
+        from = next > KNOWN_BACK ? next - KNOWN_BACK : 1;
+    while (rest.n > 0) {
+        if (str_to_u64(str_cut(&rest, ' '), &id) == 0)
+            left_add(&left, id);
+    }
+    log_each(all, from, next, on_scanned, &left);
+    buf_release(&all->kept);
+    for (size_t i = 0; i < left.n; i++)
+        order_again(all, left.ids[i], new_server);
+    free(left.ids);
+    places_loaded(all);
+    task_defer(en->loop, &all->keep);
+    sandbox_await(en->sandbox, &all->ready, on_ready);
+}
+
+static void metrics(const struct engine *en, struct buf *out)
+{
+    const struct actions *all = en->actions;
+    const struct actions_stats *s = &all->stats;
+    metrics_counter(out, "worker_starts_total", "Workers of this server so far.",
+                    s->starts);
+    metrics_counter(out, "actions_total", "Actions that were taken.", s->actions);
+    metrics_counter(out, "actions_repeated_total", "Actions that were asked again.",
+                    s->repeated);
+    metrics_gauge(out, "actions_pending", "Actions without an observation.", s->pending);
+    metrics_counter(out, "observations_total", "Observations that were written.",
+                    s->observations);
+    metrics_counter(out, "action_errors_total", "Actions that could not be done.",
+                    s->errors);
+    buf_addf(out,
+             "# HELP od_command_duration_seconds From a command's action to its "
+             "observation.\n"
+             "# TYPE od_command_duration_seconds summary\n"
+             "od_command_duration_seconds_sum %.3f\n"
+             "od_command_duration_seconds_count %llu\n",
+             (double)s->command_ms / 1000, (unsigned long long)s->commands);
+    metrics_gauge(out, "events_first_id", "The oldest event that is kept.",
+                  (double)eventlog_first(all->log));
+    metrics_gauge(out, "events_next_id", "The id of the next event.",
+                  (double)eventlog_next(all->log));
+    metrics_gauge(out, "events_in_memory", "1: there is no disk for them.",
+                  eventlog_memory_fd(all->log) >= 0);
+    metrics_counter(out, "events_refused_total", "Events that could not be written.",
+                    s->refused);
+}
+
+static void format(struct buf *out) { buf_addz(out, "action 2"); }
+
+const struct part part_action = {
+    .key = "events/",
+    .options = &options_events,
+    .claims = "native/",
+    .format = format,
+    .configure = configure,
+    .take = take,
+    .load = load,
+    .serve = serve,
+    .metrics = metrics,
+};

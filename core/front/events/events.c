@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "front/events/own.h"
+
+#include "base/xalloc.h"
+
+static void on_flows(struct task *t)
+{
+    flows_begin(container_of(t, struct events, flows));
+}
+
+static void on_started(struct action_watch *w, const struct action *a)
+{
+    struct events *ev = container_of(w, struct events, watch);
+    (void)a;
+    task_defer(ev->en->loop, &ev->flows);
+}
+
+static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
+                     const struct err *e)
+{
+    struct events *ev = container_of(w, struct events, watch);
+    if (end > 0) {
+        waits_end(ev, cause, end);
+        return;
+    }
+    links_error(ev, e, cause);
+    waits_fail(ev, cause, e);
+}
+
+struct events *events_open(struct engine *en, struct keys *keys, struct fronts *all)
+{
+    struct events *ev = xnew(struct events);
+    *ev = (struct events){.en = en,
+                          .actions = en->actions,
+                          .fronts = all,
+                          .keys = keys,
+                          .front = events_bare_front,
+                          .files = events_bare_files,
+                          .watch = {.started = on_started, .ended = on_ended}};
+    ev->front.arg = ev->files.arg = ev;
+    list_init(&ev->links);
+    list_init(&ev->waits);
+    task_init(&ev->flows, on_flows);
+    actions_watch(ev->actions, &ev->watch);
+    for (size_t i = 0; i < keys->n; i++)
+        actions_own_secret(ev->actions, str_of(keys->v[i]), "a key of this server");
+    return ev;
+}
+
+const struct http_front *events_front(const struct events *ev)
+{
+    return ev ? &ev->front : &events_bare_front;
+}
+
+const struct http_front *events_files_front(const struct events *ev)
+{
+    return ev ? &ev->files : &events_bare_files;
+}
+
+void events_close(struct events *ev)
+{
+    struct list *it, *tmp;
+    if (ev->closed)
+        return;
+    ev->closed = true;
+    list_each (it, tmp, &ev->links) {
+        struct events_link *k = list_entry(it, struct events_link, node);
+        if (!k->req)
+            ws_close(&k->ws, WS_GOING_AWAY, STR("the server is being replaced or ends"));
+    }
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * V0's actions as kinds (action/action.h). What they take is decoded by action.c, with
+ * V0's own errors; the rows here are for people and for schemas.
+ */
+#include "front/v0/own.h"
+
+#include "base/limits.h"
+#include "base/param.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PARAMS(...) ((const struct param[]){__VA_ARGS__, {0}})
+#define TEXT(param_name, sentence) \
+    { \
+        .name = param_name, .type = PARAM_STRING, .required = true, .about = sentence \
+    }
+#define SWITCH(param_name, sentence) \
+    { \
+        .name = param_name, .type = PARAM_BOOL, .dflt = "false", .about = sentence \
+    }
+#define LINES \
+    {.name = "start", \
+     .type = PARAM_INT, \
+     .dflt = "0", \
+     .about = "The first line, counted from 0"}, \
+    { \
+        .name = "end", .type = PARAM_INT, .dflt = "-1", \
+        .about = "The line after the last one; -1 is the end of the file" \
+    }
+
+static const struct param_list takes_run = {
+    .about = "Runs a command in the shell of the session",
+    .params = PARAMS(
+        TEXT("command", "The command; empty: wait for more output of the one that runs"),
+        SWITCH("is_input", "Whether the text is typed into the program that runs"),
+        SWITCH("blocking", "Whether a command without new output is waited for, too"),
+        SWITCH("is_static", "Whether the command runs in a shell of its own"),
+        SWITCH("hidden", "Whether the whole output is in the observation"),
+        {.name = "cwd",
+         .type = PARAM_STRING,
+         .about = "The directory of a command that is_static"}),
+    .example = "{\"command\":\"make -j8\",\"blocking\":true}"};
+
+static const struct param_list takes_read = {
+    .about = "Reads a file, a picture or a document",
+    .params = PARAMS(TEXT("path", "The file"), LINES,
+                     {.name = "impl_source",
+                      .type = PARAM_STRING,
+                      .dflt = "\"default\"",
+                      .about = "oh_aci for the words of the editor, with numbered lines"},
+                     {.name = "view_range",
+                      .type = PARAM_ANY,
+                      .about = "With oh_aci: an array of the first and the last line, "
+                               "counted from 1; -1 is the end"}),
+    .example = "{\"path\":\"src/main.c\"}"};
+
+static const struct param_list takes_write = {
+    .about = "Writes a file, or replaces some of its lines",
+    .params = PARAMS(TEXT("path", "The file"), TEXT("content", "Its text"), LINES),
+    .example = "{\"path\":\"notes.txt\",\"content\":\"text\\n\"}"};
+
+#define EDITED(param_name, sentence) \
+    { \
+        .name = param_name, .type = PARAM_STRING, .about = sentence \
+    }
+
+static const struct param_list takes_edit = {
+    .about = "Edits a file exactly, with undo",
+    .params = PARAMS(
+        TEXT("path", "The file, absolute"),
+        {.name = "command",
+         .type = PARAM_STRING,
+         .about = "One of view, create, str_replace, insert and undo_edit"},
+        EDITED("file_text", "For create: the text of the file"),
+        EDITED("old_str", "For str_replace: the text to replace, which occurs once"),
+        EDITED("new_str", "For str_replace and insert: the new text"),
+        {.name = "insert_line",
+         .type = PARAM_ANY,
+         .about = "For insert: the number of the line after which the text comes"},
+        {.name = "view_range",
+         .type = PARAM_ANY,
+         .about = "For view: an array of the first and the last line, counted from 1"},
+        {.name = "impl_source",
+         .type = PARAM_STRING,
+         .dflt = "\"oh_aci\"",
+         .about = "oh_aci is the only editor that is served"}),
+    .example = "{\"path\":\"/src/main.c\",\"command\":\"str_replace\",\"old_str\":\"a\","
+               "\"new_str\":\"b\"}"};
+
+static const struct param_list takes_run_ipython = {
+    .about = "Runs code in the session's Jupyter kernel",
+    .params = PARAMS(TEXT("code", "The code to run"),
+                     {.name = "include_extra",
+                      .type = PARAM_ANY,
+                      .dflt = "true",
+                      .about = "false: the text without the directory and interpreter"}),
+    .example = "{\"code\":\"print(1)\"}"};
+
+#define AXTREE \
+    { \
+        .name = "return_axtree", .type = PARAM_ANY, .dflt = "false", \
+        .about = "true: the page's accessibility tree is in extras, too" \
+    }
+
+static const struct param_list takes_browse = {
+    .about = "Opens a page in the browser",
+    .params = PARAMS(TEXT("url", "The address of the page"), AXTREE),
+    .example = "{\"url\":\"https://example.org\"}"};
+
+static const struct param_list takes_browse_interactive = {
+    .about = "Acts on the browser's page",
+    .params = PARAMS(TEXT("browser_actions", "Calls, a line each, as in click('12')"),
+                     AXTREE),
+    .example = "{\"browser_actions\":\"goto('https://example.org')\"}"};
+
+/* ---- the life of one ---- */
+
+bool v0_in_turn(const struct v0_action *a)
+{
+    return a->kind == V0_RUN && !a->run.is_static;
+}
+
+static int check_session(const struct v0 *v, struct str name, struct err *e)
+{
+    if (map_get(&v->shells, name) || v->shells.count < LIMIT_SESSIONS_MAX)
+        return 0;
+    return err_set(e, ERR_LIMIT, "there have been %d sessions already",
+                   LIMIT_SESSIONS_MAX);
+}
+
+/* Of an action that did not come by V0's route, or came to the worker before. */
+static int prepare(struct action *act, struct err *e)
+{
+    static const struct str before = STR("Internal server error: ");
+    struct v0 *v = actions_foreign(act->all);
+    struct v0_action decoded;
+    if (v0_action_decode_event(act->message, &decoded, e) < 0 ||
+        check_session(v, str_of(act->session), e) < 0) {
+        if (str_starts(str_of(e->text), before))
+            memmove(e->text, e->text + before.n, strlen(e->text + before.n) + 1);
+        return -1;
+    }
+    struct v0_shell *sh = v0_shell_of(v, str_of(act->session));
+    struct v0_call *a = v0_call_new(sh, &decoded, act->key);
+    a->act = act;
+    a->held = !act->source || strcmp(act->source, ACTION_SOURCE_V0) != 0;
+    a->a.unique = a->a.unique || a->held; /* its key is */
+    act->own = a;
+    act->in_turn = v0_in_turn(&decoded);
+    return 0;
+}
+
+static void discard(struct action *act) { v0_call_free(act->own); }
+static void start(struct action *act) { v0_begin(act->own); }
+
+static void yield(struct action *act, const struct action *next)
+{
+    if (next->kind == &action_run)
+        v0_yield(act->own, next->own);
+}
+
+static void on_killed(void *arg, int found, bool no_proc, bool ended)
+{
+    (void)arg;
+    (void)found;
+    (void)no_proc;
+    (void)ended;
+}
+
+static bool cancel(struct action *act)
+{
+    struct v0_call *a = act->own;
+    if (!act->begun || (a->op && a->op->queued)) { /* or a shell that starts, is busy */
+        if (a->op)
+            op_drop(a->op);
+        v0_answer_error(a, STR("The action was cancelled before it began"));
+    } else if (a->a.kind == V0_RUN && a->session && session_busy(a->session)) {
+        session_kill(a->session, SIGTERM, LIMIT_GRACE_MS, false, on_killed, NULL);
+    } else if (a->cell) {
+        v0_cell_cancel(a);
+    } else if (a->browse) {
+        v0_browse_cancel(a);
+    }
+    return true;
+}
+
+/* Its session knows it by its key: a command, or input for one. */
+static bool begun(const struct action *act)
+{
+    const struct v0 *v = actions_foreign(act->all);
+    struct session *s = session_find(v->en, str_of(act->session));
+    char prefix[KEY_LEN + 8];
+    snprintf(prefix, sizeof(prefix), "v0:%s:", act->key);
+    return s &&
+           (session_call(s, str_of(prefix)) || session_input_call(s, str_of(prefix)));
+}
+
+#define KIND(word, turn) \
+    const struct action_kind action_##word = {.name = #word, \
+                                              .foreign = true, \
+                                              .in_turn = turn, \
+                                              .takes = &takes_##word, \
+                                              .prepare = prepare, \
+                                              .discard = discard, \
+                                              .start = start, \
+                                              .yield = yield, \
+                                              .cancel = cancel, \
+                                              .begun = begun};
+
+KIND(run, true)
+KIND(run_ipython, false)
+KIND(read, false)
+KIND(write, false)
+KIND(edit, false)
+KIND(browse, false)
+KIND(browse_interactive, false)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sandbox that od serve prepares: its directory, its user, and what plugins set up.
+ * What begins before all three are there waits for them (sandbox_await). It is a part
+ * (engine/part.h); engine.sandbox is there from the configuration on.
+ */
+#ifndef OD_SETUP_SANDBOX_H
+#define OD_SETUP_SANDBOX_H
+
+#include "base/err.h"
+#include "base/list.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct sandbox;
+
+/* Are user, directory and plugins there? */
+bool sandbox_ready(const struct sandbox *b);
+
+/* Embedded in its owner, zeroed. */
+struct sandbox_wait {
+    struct list node;
+    void (*ready)(struct sandbox_wait *w);
+};
+/* Calls ready once: now if the sandbox is ready, else when it is. */
+void sandbox_await(struct sandbox *b, struct sandbox_wait *w,
+                   void (*ready)(struct sandbox_wait *w));
+
+/* Why a part of the preparation failed, as a sentence; NULL: nothing did. */
+const char *sandbox_problem(const struct sandbox *b);
+/* Is everything made before the first request (od serve PORT, --username)? */
+bool sandbox_warm(const struct sandbox *b);
+/* --working-dir; "": none was given. */
+const char *sandbox_dir(const struct sandbox *b);
+/* The directory of the session of this name, or that it would have. Borrowed. */
+const char *sandbox_cwd(const struct sandbox *b, struct str session);
+/* The user of sessions, kernels and browsers; "": the server's own. */
+struct str sandbox_user(const struct sandbox *b);
+
+enum { SANDBOX_GROUPS_MAX = 64 };
+
+struct sandbox_place {
+    char cwd[4096], home[256];
+    bool as_user; /* we are root, and it is another user's: as in struct job_spec */
+    uid_t uid;
+    gid_t gid, groups[SANDBOX_GROUPS_MAX];
+    size_t groups_n;
+};
+
+/*
+ * The directory and the user of the session of this name, or that it would have.
+ * Returns -1 and sets *e if that user is not there.
+ */
+int sandbox_place(const struct sandbox *b, struct str session, struct sandbox_place *out,
+                  struct err *e);
+
+#endif
