@@ -159,8 +159,6 @@ static int open_signals(bool attach, struct err *e)
     return signals_fd < 0 ? err_sys(e, errno, "cannot make a pipe") : 0;
 }
 
-/* Running. */
-
 static struct exec *exec_of(struct call *c)
 {
     return container_of(c, struct exec, call);

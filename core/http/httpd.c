@@ -291,16 +291,15 @@ static void on_end(struct stream *s, int errnum)
 
 static const struct stream_events events = {on_data, on_room, on_end, on_eof};
 
-/* ---- accepting ---- */
+/* ---- a new connection ---- */
 
-/* l NULL: it came by no listener. NULL with errno, and fd still the caller's. */
 static void on_next(struct task *t) { conn_process(container_of(t, struct conn, next)); }
 
-struct conn *conn_open(struct httpd *d, int fd, bool unix_peer, const struct listener *l)
+struct conn *conn_open(struct httpd *d, int fd, const struct listener *l)
 {
     struct conn *c = xnew(struct conn);
     c->d = d;
-    c->unix_peer = unix_peer;
+    c->unix_peer = l->unix_peer;
     list_init(&c->queue);
     list_init(&c->receipts);
     list_init(&c->owing);
@@ -314,8 +313,8 @@ struct conn *conn_open(struct httpd *d, int fd, bool unix_peer, const struct lis
     d->nconns++;
     if (d->c.count)
         d->c.count(d->c.arg, 1);
-    conn_wait(c, l && l->under ? WAIT_GREET : WAIT_IDLE);
-    if (l && l->under && l->under(&c->stream, on_greeted, l->arg) < 0)
+    conn_wait(c, l->under ? WAIT_GREET : WAIT_IDLE);
+    if (l->under && l->under(&c->stream, on_greeted, l->arg) < 0)
         conn_close(c);
     return c;
 }

@@ -88,8 +88,6 @@ typedef int (*httpd_under_fn)(struct stream *s, void (*ready)(struct stream *s),
                               void *arg);
 /* The same, for connections with a layer under them. */
 int httpd_listen_under(struct httpd *d, int fd, httpd_under_fn under, void *arg);
-/* A connection that is there already; takes fd. 0, or -1 with errno. */
-int httpd_serve(struct httpd *d, int fd);
 /*
  * Closes listeners and idle connections; each answer in flight is its
  * connection's last. fn is called once, when none is left.
@@ -102,7 +100,6 @@ void httpd_close(struct httpd *d);
 
 struct str req_method(const struct req *r);
 struct str req_path(const struct req *r); /* decoded, below the front's prefix */
-struct str req_raw_query(const struct req *r);
 int req_query(const struct req *r, const char *name, struct buf *out); /* http_query */
 /* The first field of that name; p NULL: none. "Host": see http_head.host. */
 struct str req_header(const struct req *r, const char *name);
@@ -123,7 +120,6 @@ bool req_half_closed(const struct req *r);
 void *req_arg(const struct req *r);
 /* The fronts of the server that got r, in the order of their look-up. NULL: no more. */
 const struct http_front *req_front(const struct req *r, size_t i);
-struct loop *req_loop(const struct req *r);
 
 /*
  * gone: the peer went before the answer was complete, or what it sent as the

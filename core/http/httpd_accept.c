@@ -25,9 +25,9 @@ enum {
 /* ---- accepting ---- */
 
 /*
- * For connections, and for listeners, whose connections inherit it. Nothing waits
- * for more to be written; a peer whose machine has gone is found within minutes
- * although nothing is said to it, as while a command runs.
+ * For listeners, whose connections inherit it. Nothing waits for more to be written; a
+ * peer whose machine has gone is found within minutes although nothing is said to it, as
+ * while a command runs. Returns whether the socket is a unix one.
  */
 static bool tune(int fd)
 {
@@ -43,11 +43,6 @@ static bool tune(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
     return false;
-}
-
-int httpd_serve(struct httpd *d, int fd)
-{
-    return conn_open(d, fd, tune(fd), NULL) ? 0 : -1;
 }
 
 /* Who has waited longest goes, when somebody new comes and there is no room. */
@@ -68,7 +63,7 @@ static const char full[] =
 /* What the peer has sent already would reset the answer, if it is not read. */
 static void turn_away_gently(struct httpd *d, int fd, const struct listener *l)
 {
-    struct conn *c = conn_open(d, fd, l->unix_peer, l);
+    struct conn *c = conn_open(d, fd, l);
     if (!c)
         close(fd);
     if (!c || c->closed)
@@ -155,7 +150,7 @@ static void on_accept(struct io *io, uint32_t ev)
             continue;
         }
         d->complained = false;
-        if (!conn_open(d, fd, l->unix_peer, l)) {
+        if (!conn_open(d, fd, l)) {
             log_warn("cannot serve a connection: %m");
             close(fd);
         }

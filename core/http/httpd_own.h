@@ -116,8 +116,8 @@ struct httpd {
 };
 
 /* httpd.c */
-/* Takes fd; l: where it came from, or NULL. NULL: there can be none, with errno. */
-struct conn *conn_open(struct httpd *d, int fd, bool unix_peer, const struct listener *l);
+/* Takes fd, which l accepted. Returns NULL with errno, and leaves fd, if it cannot. */
+struct conn *conn_open(struct httpd *d, int fd, const struct listener *l);
 void conn_wait(struct conn *c, enum wait w);
 void conn_close(struct conn *c);
 /* The answer is complete and queued. */

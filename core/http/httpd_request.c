@@ -69,7 +69,6 @@ void req_free(struct httpd *d, struct req *r)
 }
 
 struct str req_method(const struct req *r) { return r->head.method; }
-struct str req_raw_query(const struct req *r) { return r->head.query; }
 const struct http_head *req_head(const struct req *r) { return &r->head; }
 struct str req_body(const struct req *r) { return buf_str(&r->body); }
 bool req_open(const struct req *r) { return r->route && r->route->open; }
@@ -106,7 +105,6 @@ const struct http_front *req_front(const struct req *r, size_t i)
     const struct httpd_config *c = &r->conn->d->c;
     return i < c->nfronts ? c->fronts[i] : NULL;
 }
-struct loop *req_loop(const struct req *r) { return r->conn->d->loop; }
 
 struct str req_path(const struct req *r)
 {

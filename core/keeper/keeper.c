@@ -56,14 +56,14 @@ void watch_close(struct keeper *k, struct watch *w)
 
 /* ---- the end ---- */
 
-/* Shells, processes and strangers; the minders end with us. */
-/* One that has ended and is not reaped yet is not counted by tree_count either. */
+/* False for one that has ended and is not reaped yet, as tree_count has it. */
 static bool is_alive(pid_t pid)
 {
     struct procfs_stat s;
     return pid > 0 && procfs_stat(pid, &s) == 0 && !procfs_dead(&s);
 }
 
+/* Does any program run below the keeper, apart from the worker and the minders? */
 static bool anybody_left(struct keeper *k)
 {
     struct list *it, *tmp;

@@ -108,6 +108,7 @@ void look_mark(struct look *l, const struct browser_look *want, struct browser_s
 void look_raw(const struct look *l, struct buf *out);
 /* Empties out if it is full, and notes that `what` is left out. */
 void look_whole(const struct look *l, struct buf *out, const char *what);
+
 /* text.c */
 void look_read_strings(struct strings *s, struct str array);
 /*
@@ -115,6 +116,8 @@ void look_read_strings(struct strings *s, struct str array);
  * sets *e if it is too large; out has neither then.
  */
 int look_text(struct look *l, struct browser_seen *out, struct err *e);
+
+/* tree.c */
 /* Prints a frame, and the frames within, behind what out has. */
 void look_print(struct look *l, struct frame *f, int depth);
 

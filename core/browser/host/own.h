@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files browser*.c share. */
+/* What the files of this room share. */
 #ifndef OD_BROWSER_HOST_OWN_H
 #define OD_BROWSER_HOST_OWN_H
 
@@ -83,7 +83,7 @@ struct browser_deny {
     } fit;
 };
 
-/* The answer to a request for a document, which waits: browser_paper.c. */
+/* The answer to a request for a document, which waits: paper.c. */
 struct paper {
     char session[BROWSER_ID], request[BROWSER_ID];
     struct buf url, type;
@@ -238,16 +238,18 @@ int browser_type(struct browser *b, struct str session, struct str text, struct 
 /* look.c */
 int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e);
-/* Draws b->marks over a PNG, which becomes a picture of the format. -1: e. */
-int browser_draw_marks(struct browser *b, const char *format, struct buf *shot,
-                       struct err *e);
 /* NULL: there is none such. */
 struct element *browser_element(struct browser *b, struct str bid);
 void browser_forget(struct browser *b); /* all documents */
 /* Is t the active page, or a frame of it? */
 bool browser_within(struct browser *b, const struct target *t);
 
-/* browser_wait.c: wait_for, bound. Returns -1 and sets *e. */
+/* marks.c */
+/* Draws b->marks over a PNG, which becomes a picture of the format. -1: e. */
+int browser_draw_marks(struct browser *b, const char *format, struct buf *shot,
+                       struct err *e);
+
+/* wait.c: wait_for, bound. Returns -1 and sets *e. */
 int browser_wait_for(struct browser *b, const struct browse_bound *a, struct err *e);
 
 #endif
