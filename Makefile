@@ -204,9 +204,9 @@ quick test:
 test-images: all
 	@tests/run.sh images; rc=$$?; tests/images/table.py out/test/images; exit $$rc
 
-# What the last test-images found, into README.md.
+# What the last test-images found, into tests/images/README.md.
 matrix-readme:
-	@tests/images/table.py out/test/images README.md
+	@tests/images/table.py out/test/images tests/images/README.md
 
 check: all check-layers
 	@build/check-elf.sh $(O)/od $(O)/od.debug
