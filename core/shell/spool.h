@@ -45,7 +45,7 @@ struct spool_range {
 
 enum { EXCERPT_GONE = KEEP_GAPS + 4 };
 
-/* The ends of a range, as they are in the spool; the caller's, see spool_excerpt_release. */
+/* The ends of a range, as they are in the spool. Owned by the caller, who releases it. */
 struct spool_excerpt {
     struct buf head, tail;       /* owned */
     struct spool_range left_out; /* lies between both and was not read */

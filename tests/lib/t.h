@@ -17,12 +17,15 @@
  *     t_dir()              a private directory, removed after the case
  *     t_sh(fmt, …)         a shell command in that directory, which must succeed
  *     t_stderr(fn, out, n) what fn(), in a process of its own, wrote to fd 2
+ *     t_small_disk(kib)    the path of a file system of that size, which only this case
+ *                          has; skips the case where mounting is not allowed
  */
 #ifndef OD_TESTS_T_H
 #define OD_TESTS_T_H
 
 #include <errno.h>
 #include <ftw.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -30,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -208,6 +212,20 @@ static T_UNUSED const char *t_dir(void)
     if (mkdir(t_dir_path, 0700) < 0 && errno != EEXIST)
         T_FAIL("mkdir %s: %s", t_dir_path, strerror(errno));
     return t_dir_path;
+}
+
+static T_UNUSED const char *t_small_disk(unsigned kib)
+{
+    static char path[sizeof(t_dir_path) + 8];
+    char size[32];
+    snprintf(path, sizeof(path), "%s/disk", t_dir());
+    snprintf(size, sizeof(size), "size=%uk", kib);
+    if (mkdir(path, 0700) < 0)
+        T_FAIL("mkdir %s: %s", path, strerror(errno));
+    if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("tmpfs", path, "tmpfs", 0, size) < 0)
+        T_SKIP("not allowed to mount a file system");
+    return path;
 }
 
 static T_UNUSED __attribute__((format(printf, 1, 2))) void t_sh(const char *fmt, ...)

@@ -14,6 +14,7 @@
 #include "keeper/minder.h"
 #include "os/self.h"
 #include "os/spawn.h"
+#include "shell/spool.h"
 
 #include "t.h"
 
@@ -284,10 +285,11 @@ struct program {
 enum { SPOOL_KIB = 64 };
 
 static uint32_t spool_kib = SPOOL_KIB;
+static const char *spool_dir; /* NULL: t_dir() */
 
 static int new_spool(void)
 {
-    int fd = open(t_dir(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    int fd = open(spool_dir ? spool_dir : t_dir(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
     if (fd < 0)
         fd = memfd_create("spool", MFD_CLOEXEC);
     if (fd < 0)
@@ -1020,6 +1022,124 @@ TEST(what_is_waited_for_is_not_given_up_for_the_budget)
     wait_end(&p);
     CHECK_INT(proc.out[0].offset, 8 * MIB);
     CHECK(valid_of(p.spool[0]) >= 7 * MIB - (128 << 10));
+    stop_well();
+}
+
+/* ---- a full disk ---- */
+
+/* The lines 1 to LINES, as seq prints them: more than the disk has room for. */
+enum { LINES = 100000, DISK_KIB = 256 };
+
+static struct str lines_text(void)
+{
+    static char text[7 * LINES];
+    size_t n = 0;
+    for (int i = 1; i <= LINES; i++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%d\n", i);
+    return str_n(text, n);
+}
+
+/* A program that prints them, with a spool on a small disk as spool_new makes it. */
+static struct program spawn_lines(uint64_t id, uint32_t flags)
+{
+    char script[64];
+    spool_dir = t_small_disk(DISK_KIB);
+    spool_kib = 1024;
+    start_keeper("relay");
+    serve();
+    struct program p = {id, {new_spool(), new_spool()}};
+    CHECK_INT(fallocate(p.spool[0], FALLOC_FL_KEEP_SIZE, 0, KEEP_RESERVED), 0);
+    CHECK_INT(fallocate(p.spool[0], FALLOC_FL_KEEP_SIZE, (off_t)spool_kib << 10, 8), 0);
+    int out[2], err[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    CHECK_INT(pipe2(out, O_CLOEXEC) | pipe2(err, O_CLOEXEC), 0);
+    int fds[] = {null, out[1], err[1], out[0], p.spool[0], err[0], p.spool[1]};
+    snprintf(script, sizeof(script), "exec seq %d", LINES);
+    spawn_with(&p, fds, 7, KEEP_ERR | flags, "sh", t_dir(), script);
+    return p;
+}
+
+/*
+ * Reads what there is from *at on, which must be what was printed there. Returns how many
+ * bytes had gone before they could be read.
+ */
+static uint64_t read_lines(const struct program *p, uint64_t *at)
+{
+    static char got[64 << 10];
+    struct str all = lines_text();
+    uint64_t lost = 0, from = *at;
+    for (size_t n; (n = spool_read(p->spool[0], &proc.out[0], &from, got, sizeof(got))) > 0;
+         *at = from += n) {
+        lost += from - *at;
+        CHECK(str_eq(str_n(got, n), str_sub(all, (size_t)from, n)));
+    }
+    return lost + from - *at;
+}
+
+TEST(a_full_disk_keeps_the_newest_output)
+{
+    uint64_t at = 0;
+    struct program p = spawn_lines(1, 0);
+    wait_end(&p);
+    CHECK(proc.flags & KEEP_P_FULL);
+    CHECK_INT(proc.out[0].offset, lines_text().n);
+    CHECK_INT(proc.out[0].gaps, 0);
+    uint64_t lost = read_lines(&p, &at);
+    CHECK_INT(at, proc.out[0].offset);
+    CHECK_INT(lost, valid_of(p.spool[0]));
+    CHECK(lost > 0 && at - lost >= DISK_KIB << 9);
+    stop_well();
+}
+
+TEST(a_full_disk_holds_a_program_back_for_its_reader)
+{
+    enum { CHUNK = 64 << 10 }; /* was read already when the disk turned out to be full */
+    uint64_t at = 0;
+    struct program p = spawn_lines(1, KEEP_AWAITED);
+    wait_flags(&p, KEEP_P_HELD | KEEP_P_FULL);
+    CHECK(proc.out[0].offset <= (DISK_KIB << 10) + CHUNK);
+    CHECK(read_lines(&p, &at) <= CHUNK + CHUNK / 2); /* the oldest made room for it */
+    while (!proc.out[0].eof || at < proc.out[0].offset) {
+        say_flow(1, 0, at);
+        hear_type(KEEP_PROC);
+        CHECK_INT(read_lines(&p, &at), 0);
+    }
+    CHECK_INT(at, lines_text().n);
+    CHECK_INT(proc.out[0].gaps, 0);
+    say_flow(1, 0, UINT64_MAX);
+    stop_well();
+}
+
+TEST(what_a_full_disk_does_not_take_is_a_gap)
+{
+    enum { LOST = 100000 };
+    char block[4096] = "";
+    char script[100];
+    spool_dir = t_small_disk(DISK_KIB);
+    spool_kib = 1024;
+    start_keeper("relay");
+    serve();
+    int others = new_spool();
+    while (write(others, block, sizeof(block)) > 0)
+        continue;
+    CHECK_INT(errno, ENOSPC);
+    snprintf(script, sizeof(script),
+             "head -c %d /dev/zero; until [ -e go ]; do sleep 0.01; done; echo after",
+             LOST);
+    struct program p = spawn_script(1, script);
+    while (proc.out[0].offset < LOST)
+        hear_type(KEEP_PROC);
+    CHECK(proc.flags & KEEP_P_FULL);
+    CHECK_INT(ftruncate(others, 0), 0);
+    touch("go");
+    wait_end(&p);
+    CHECK_INT(proc.out[0].offset, LOST + 6);
+    CHECK_INT(proc.out[0].gaps, 1);
+    CHECK_INT(proc.out[0].gap[0].from, 0);
+    CHECK_INT(proc.out[0].gap[0].to, LOST);
+    uint64_t at = 0;
+    size_t n = spool_read(p.spool[0], &proc.out[0], &at, block, sizeof(block));
+    CHECK_INT(at, LOST);
+    CHECK_MEM(block, n, "after\n");
     stop_well();
 }
 

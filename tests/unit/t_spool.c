@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rings: what is read is what was written at that offset, over the wrap, beside
- * gaps, and while the writer goes on.
+ * gaps, and while the writer goes on. And where a new one is kept.
  */
 #include "shell/spool.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "engine/engine.h"
 
 #include "t.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 enum { CAP = 4096 };
 
@@ -267,6 +272,120 @@ TEST(no_file_and_why)
     snprintf(path, sizeof(path), "%s/link", t_dir());
     CHECK_INT(symlink("/dev/null", path), 0);
     CHECK_INT(spool_make(t_dir(), "link", &e), -1);
+}
+
+/* ---- where a new one is kept ---- */
+
+/* What is asked for, and which of both it became. */
+static uint64_t bytes;
+static char new_text[200]; /* the error, or where it is: "file BYTES", "memory BYTES" */
+static const char *state_dir;
+
+static int new_spool(void)
+{
+    struct err e = ERR_INIT;
+    static struct engine en;
+    char link[64] = "", path[64];
+    snprintf(en.state_dir, sizeof(en.state_dir), "%s", state_dir);
+    bytes = LIMIT_SPOOL_MAX;
+    int fd = spool_new(&en, "out", &bytes, &e);
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (fd >= 0 && readlink(path, link, sizeof(link) - 1) < 0)
+        T_FAIL("readlink: %s", strerror(errno));
+    snprintf(new_text, sizeof(new_text), "%s",
+             fd < 0                             ? e.text
+             : strncmp(link, "/memfd:", 7) == 0 ? "memory"
+                                                : "file");
+    return fd;
+}
+
+static void try_new_spool(void)
+{
+    log_init("spool", 2, LOG_WARN, false);
+    new_spool();
+    fprintf(stderr, "%s %llu\n", new_text, (unsigned long long)bytes);
+}
+
+/* What was logged, then where the spool is and its bytes. */
+static const char *said_of_new_spool(const char *dir)
+{
+    static char text[2000];
+    state_dir = dir;
+    CHECK_INT(t_stderr(try_new_spool, text, sizeof(text)), 0);
+    return text;
+}
+
+TEST(a_new_spool_is_a_file_of_the_state_directory)
+{
+    char want[64], path[400];
+    struct stat st;
+    snprintf(want, sizeof(want), "file %d\n", LIMIT_SPOOL_MAX);
+    CHECK_STR(said_of_new_spool(t_dir()), want);
+    snprintf(path, sizeof(path), "%s/spool/out", t_dir());
+    CHECK_INT(stat(path, &st), 0);
+    CHECK_INT(st.st_mode & 07777, 0600);
+}
+
+TEST(without_a_state_directory_a_new_spool_is_in_memory)
+{
+    char want[64];
+    snprintf(want, sizeof(want), "memory %d\n", LIMIT_SPOOL_MEMORY);
+    CHECK_STR(said_of_new_spool(""), want); /* which serve has said already */
+    static struct engine en;
+    struct err e = ERR_INIT;
+    bytes = 1000;
+    CHECK(spool_new(&en, "out", &bytes, &e) >= 0);
+    CHECK_INT(bytes, 1000);
+}
+
+TEST(where_no_file_can_be_made_a_new_spool_is_in_memory)
+{
+    char path[400], want[64];
+    snprintf(want, sizeof(want), "\nmemory %d\n", LIMIT_SPOOL_MEMORY);
+    t_sh("touch spool");
+    const char *said = said_of_new_spool(t_dir());
+    snprintf(path, sizeof(path), "cannot make the output file %s/spool/out", t_dir());
+    CHECK(strstr(said, path) && strstr(said, "; its output is kept in memory\n") &&
+          strstr(said, want));
+    /* The folder cannot be made either. */
+    snprintf(path, sizeof(path), "%s/spool", t_dir());
+    said = said_of_new_spool(path);
+    CHECK(strstr(said, "cannot make ") && strstr(said, want));
+}
+
+TEST(on_a_full_disk_a_new_spool_is_in_memory)
+{
+    const char *disk = t_small_disk(48);
+    char path[400], want[64];
+    snprintf(path, sizeof(path), "%s/spool/out", disk);
+    snprintf(want, sizeof(want), "\nmemory %d\n", LIMIT_SPOOL_MEMORY);
+    const char *said = said_of_new_spool(disk);
+    CHECK(strstr(said, "cannot reserve 64 KiB of the state directory for output: ") &&
+          strstr(said, strerror(ENOSPC)) && strstr(said, want));
+    CHECK(access(path, F_OK) < 0); /* nothing of it takes room there */
+
+    log_init("spool", 2, LOG_ERROR, false);
+    state_dir = disk;
+    struct ring r = {.fd = new_spool(), .s = {.cap = CAP}};
+    CHECK_STR(new_text, "memory");
+    write_up_to(&r, CAP + 100);
+    check_read(&r, 0, CAP, 100, CAP + 100);
+
+    CHECK_INT(mount(NULL, disk, NULL, MS_REMOUNT, "size=1m"), 0);
+    snprintf(want, sizeof(want), "file %d\n", LIMIT_SPOOL_MAX);
+    CHECK_STR(said_of_new_spool(disk), want);
+}
+
+TEST(neither_a_file_nor_memory)
+{
+    int next = dup(STDERR_FILENO);
+    struct rlimit none = {(rlim_t)next, (rlim_t)next};
+    close(next);
+    log_init("spool", 2, LOG_ERROR, false);
+    state_dir = t_dir();
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &none), 0);
+    CHECK_INT(new_spool(), -1);
+    CHECK(strstr(new_text, "cannot keep output in memory: memfd_create: ") != NULL);
 }
 
 /* ---- the ends of a range ---- */
