@@ -98,6 +98,16 @@ TEST(times)
     CHECK(cookies_date(STR("Sun Nov  6 08:49:37 1994"), &t) == 0 && t == 784111777);
     CHECK(cookies_date(STR("06 Nov 1994 24:00:00"), &t) < 0);
     CHECK(cookies_date(STR("06 Nov 1994"), &t) < 0);
+    static const char *const none[] = {
+        "06 Nov 1994 08:60:00", "06 Nov 1994 08:49:60", "00 Nov 1994 08:49:37",
+        "32 Nov 1994 08:49:37", "06 Nov 1600 08:49:37", "06 Nov 8 08:49:37",
+        "06 Nov 08:49:37",      "06 1994 08:49:37",     "Nov 1994 08:49:37",
+    };
+    for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+        CHECK(cookies_date(str_of(none[i]), &t) < 0);
+    CHECK(cookies_date(STR("31 Dec 69 23:59:59"), &t) == 0 && t == 3155759999);
+    CHECK(cookies_date(STR("1 Jan 70 0:00:00"), &t) == 0 && t == 0);
+    CHECK(cookies_date(STR("1 Jan 1601 00:00:00"), &t) == 0 && t == -11644473600);
     cookies_free(jar);
 }
 

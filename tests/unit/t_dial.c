@@ -5,12 +5,15 @@
  */
 #include "http/dial.h"
 
+#include "net/trust.h"
+
 #include "t.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -60,7 +63,7 @@ static struct peer {
     int fd;
     struct buf heard;
     const char *answer; /* to the first bytes that end in an empty line */
-    bool echo;
+    bool echo, ended;
 } peer;
 
 static void peer_data(struct io *io, uint32_t why)
@@ -69,6 +72,7 @@ static void peer_data(struct io *io, uint32_t why)
     (void)why;
     ssize_t n = read(io->fd, some, sizeof(some));
     if (n <= 0) {
+        peer.ended = true;
         io_set(io, 0);
         return;
     }
@@ -164,6 +168,8 @@ static void finish(void)
     loop_free(loop);
 }
 
+static struct tls_client *tls; /* NULL: plain */
+
 static struct dial *dial(const char *host, uint16_t port, const struct proxy *proxy,
                          int ms)
 {
@@ -171,6 +177,7 @@ static struct dial *dial(const char *host, uint16_t port, const struct proxy *pr
     struct dial_spec spec = {.host = str_of(host),
                              .port = port,
                              .proxy = proxy,
+                             .tls = tls,
                              .timeout_ms = ms,
                              .in_max = 10000,
                              .out_max = 10000,
@@ -196,9 +203,13 @@ static void check_error(enum err_code code, const char *says)
 
 static void check_echo(void)
 {
+    int on = 0;
+    socklen_t n = sizeof(on);
     UNTIL(dones);
     CHECK_STR(error.text, "");
     CHECK(has_stream);
+    CHECK(getsockopt(got.io.fd, IPPROTO_TCP, TCP_NODELAY, &on, &n) == 0 && on);
+    CHECK(getsockopt(got.io.fd, SOL_SOCKET, SO_KEEPALIVE, &on, &n) == 0 && on);
     CHECK_INT(stream_write(&got, STR("hello")), 0);
     UNTIL(bytes.n == 5);
     CHECK_MEM(bytes.p, bytes.n, "hello");
@@ -334,6 +345,67 @@ TEST(a_proxy_is_asked_and_then_out_of_the_way)
     UNTIL(bytes.n == 10);
     CHECK_MEM(bytes.p, bytes.n, "firsthello");
     finish();
+}
+
+static void begin_tls(void)
+{
+    struct err e = ERR_INIT;
+    struct trust_where w = {0};
+    struct trust *trust = trust_new(&w, &e);
+    tls = trust ? tls_client_new(trust, NULL, &e) : NULL;
+    if (!tls)
+        T_FAIL("%s", e.text);
+    begin();
+}
+
+TEST(a_handshake_through_a_proxy_is_cancelled)
+{
+    static const char asked[] = "CONNECT far.test:443 HTTP/1.1\r\nHost: far.test:443\r\n\r\n";
+    begin_tls();
+    struct proxy p = proxy_here("");
+    peer.answer = "HTTP/1.1 200 Connected\r\n\r\n";
+    struct dial *d = dial("far.test", 443, &p, 0);
+    UNTIL(peer.heard.n > sizeof(asked));
+    CHECK_MEM(peer.heard.p, sizeof(asked) - 1, asked);
+    CHECK_INT(peer.heard.p[sizeof(asked) - 1], 0x16); /* a record of a handshake */
+    dial_cancel(d);
+    UNTIL(peer.ended);
+    CHECK_INT(dones, 0);
+    finish();
+    tls_client_free(tls);
+}
+
+/* The peer accepts, and says nothing of TLS: the next address is not for that. */
+TEST(an_address_that_is_connected_to_ends_the_search)
+{
+    begin_tls();
+    uint16_t port = listen_at(AF_INET);
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+                              .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                              .sin6_port = htons(port)};
+    int second = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (second < 0 || bind(second, (struct sockaddr *)&v6, sizeof(v6)) < 0 ||
+        listen(second, 5) < 0)
+        T_SKIP("no IPv6 here, or not this port of it");
+    dial("localhost", port, NULL, 2 * DIAL_NEXT_MS);
+    check_error(ERR_TIMEOUT, "the TLS handshake was not finished");
+    CHECK(accept(second, NULL, NULL) < 0 && errno == EAGAIN);
+    close(second);
+    finish();
+    tls_client_free(tls);
+}
+
+TEST(a_proxy_that_says_more_than_its_answer)
+{
+    begin_tls();
+    struct proxy p = proxy_here("");
+    peer.answer = "HTTP/1.1 200 Connected\r\n\r\nfirst";
+    dial("far.test", 443, &p, 0);
+    check_error(ERR_INVALID, "there are bytes behind its answer");
+    CHECK_INT(step, DIAL_GREET);
+    UNTIL(peer.ended);
+    finish();
+    tls_client_free(tls);
 }
 
 static void check_proxy(const char *answer, enum err_code code, const char *says)

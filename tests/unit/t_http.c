@@ -326,11 +326,52 @@ TEST(dates)
     CHECK_STR(d, "Thu, 31 Dec 2099 23:59:59 GMT");
 }
 
+/* Those of RFC 9110 and 6585 that answers here have. */
 TEST(reasons)
 {
-    CHECK_STR(http_reason(200), "OK");
-    CHECK_STR(http_reason(431), "Request Header Fields Too Large");
-    CHECK(http_reason(299)[0] != 0);
+    static const char *const lines[] = {
+        "100 Continue",
+        "101 Switching Protocols",
+        "200 OK",
+        "201 Created",
+        "202 Accepted",
+        "204 No Content",
+        "206 Partial Content",
+        "304 Not Modified",
+        "400 Bad Request",
+        "401 Unauthorized",
+        "403 Forbidden",
+        "404 Not Found",
+        "405 Method Not Allowed",
+        "406 Not Acceptable",
+        "408 Request Timeout",
+        "409 Conflict",
+        "410 Gone",
+        "411 Length Required",
+        "413 Content Too Large",
+        "414 URI Too Long",
+        "415 Unsupported Media Type",
+        "416 Range Not Satisfiable",
+        "417 Expectation Failed",
+        "422 Unprocessable Content",
+        "426 Upgrade Required",
+        "429 Too Many Requests",
+        "431 Request Header Fields Too Large",
+        "451 Unavailable For Legal Reasons",
+        "500 Internal Server Error",
+        "501 Not Implemented",
+        "502 Bad Gateway",
+        "503 Service Unavailable",
+        "504 Gateway Timeout",
+        "505 HTTP Version Not Supported",
+    };
+    char text[64];
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        int status = (int)strtol(lines[i], NULL, 10);
+        snprintf(text, sizeof(text), "%d %s", status, http_reason(status));
+        CHECK_STR(text, lines[i]);
+    }
+    CHECK_STR(http_reason(299), "Status");
 }
 
 T_MAIN

@@ -450,6 +450,14 @@ TEST(bytes_that_nobody_asked_for_are_no_answer)
     CHECK(!httpc_is_kept(&client));
     CHECK_STR(buf_z(&told), "");
     finish();
+    open_client();
+    ask(&get);
+    answer(STR("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1"), 100);
+    CHECK(httpc_is_kept(&client));
+    answer(STR("H"), 1);
+    CHECK(!httpc_is_kept(&client));
+    CHECK_STR(buf_z(&told), "200 [1] ok kept;");
+    finish();
 }
 
 TEST(nothing_is_told_after_a_release)

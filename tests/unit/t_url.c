@@ -34,6 +34,7 @@ TEST(a_url_is_its_parts)
     CHECK_STR(shown("http://h#f"), "http - h 80 h /");
     CHECK_STR(shown("http://h:/"), "http - h 80 h: /");
     CHECK_STR(shown("http://h/a@b"), "http - h 80 h /a@b");
+    CHECK_STR(shown("http://h:65535"), "http - h 65535 h:65535 /");
 }
 
 static const char *joined(const char *base, const char *ref)
@@ -80,6 +81,51 @@ TEST(a_host_has_one_form)
          "ab"},
         {"a b", NULL},
         {"a%00b", NULL},
+        {"a%30", "a0"},
+        {"a%3", NULL},
+        {"%", NULL},
+        {"1.256", "1.0.1.0"},
+        {"256.1", NULL},
+        {"1.2.65536", NULL},
+        {"1.16777215", "1.255.255.255"},
+        {"1.16777216", NULL},
+        {"0x.1", "0.0.0.1"},
+        {"1..2", NULL},
+        {"[1:0:0:2:3:0:0:0]", "[1:0:0:2:3::]"},
+        {"[1:2:0:0:5:0:0:8]", "[1:2::5:0:0:8]"},
+        {"[2001:DB8::100]", "[2001:db8::100]"},
+        /* Punycode, with the samples of RFC 3492. */
+        {"xn--\xC3\xBC", NULL},
+        {"xn-a\xC3\xBC", "xn--xn-a-3ra"},
+        {"a\xC3\xBCz", "xn--az-xka"},
+        {"\xC3\xBC\xC3\xBC\xC3\xBC", "xn--tdaaa"},
+        {"\xE3\x81\xB2\xE3\x81\xA8\xE3\x81\xA4\xE5\xB1\x8B\xE6\xA0\xB9\xE3\x81\xAE"
+         "\xE4\xB8\x8B"
+         "2",
+         "xn--2-u9tlzr9756bt3uc0v"},
+        {"t\xE1\xBA\xA1isaoh\xE1\xBB\x8Dkh\xC3\xB4ngth\xE1\xBB\x83"
+         "ch\xE1\xBB\x89n\xC3\xB3iti\xE1\xBA\xBFngvi\xE1\xBB\x87t",
+         "xn--tisaohkhngthchnitingvit-kjcr8268qyxafd2f1b9g"},
+        /* Mapped: full width, the capital sharp s, other dots. */
+        {"\xEF\xBC\xA1", "a"},
+        {"\xE1\xBA\x9E", "xn--zca"},
+        {"a\xE2\x80\xA4"
+         "b",
+         "a.b"},
+        {"a\xEF\xBD\xA1"
+         "b",
+         "a.b"},
+        /* Refused: blanks, a direction mark, a/c, 1., private use, no characters. */
+        {"a\xC2\xA0", NULL},
+        {"a\xE3\x80\x80", NULL},
+        {"a\xE2\x80\x8E", NULL},
+        {"a\xE2\x84\x80", NULL},
+        {"a\xE2\x92\x88", NULL},
+        {"a\xEE\x80\x80", NULL},
+        {"a\xEF\xB7\x90", NULL},
+        {"a\xEF\xBF\xBD", NULL},
+        {"a\xF0\x9F\xBF\xBE", NULL},
+        {"a\xF4\x80\x80\x80", NULL},
         {"a%2Fb", NULL},
         {"\xFF", NULL},
         {"", NULL},
@@ -111,6 +157,24 @@ TEST(references_are_read_as_browsers_do)
     CHECK_STR(joined("", "file://LocalHost/x"), "file:///x");
     CHECK_STR(joined("file://s/a", "//t/b"), "file://t/b");
     CHECK_STR(joined("http://h/", "http://@/x"), NULL);
+}
+
+/* A part of a reference would be another one. */
+TEST(what_is_too_long_is_refused_whole)
+{
+    static char text[URL_JOIN_MAX + 2];
+    struct buf out = BUF_INIT(4 * sizeof(text));
+    CHECK_INT(buf_addz(&out, "before "), 0);
+    memset(text, 'a', URL_JOIN_MAX);
+    CHECK_INT(url_join(&out, STR("http://h/b/c"), str_of(text)), 0);
+    CHECK_INT(out.n, strlen("before http://h/b/") + URL_JOIN_MAX);
+    buf_truncate(&out, 7);
+    text[URL_JOIN_MAX] = 'a';
+    CHECK_INT(url_join(&out, STR("http://h/b/c"), str_of(text)), -1);
+    memcpy(text, "http://h/", 9);
+    CHECK_INT(url_join(&out, str_of(text), STR("x")), -1);
+    CHECK_STR(buf_z(&out), "before ");
+    buf_release(&out);
 }
 
 TEST(what_is_no_url_is_refused)
