@@ -230,7 +230,7 @@ corpus:
 	@tests/corpus.sh '$(DIR)'
 
 mutate:
-	@env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS tests/mutate.py
+	@env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS nice tests/mutate.py
 
 tls-scan: all
 	@tests/tls-scan.sh

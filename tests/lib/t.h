@@ -42,7 +42,9 @@
 #ifndef T_LIMIT_S
 #define T_LIMIT_S 60
 #endif
-#define T_WAIT_MS   30000
+#ifndef T_WAIT_MS
+#define T_WAIT_MS 30000 /* of T_WAIT */
+#endif
 #define T_EXIT_FAIL 76 /* a check; anything else that is not 0 says more */
 #define T_EXIT_SKIP 77
 #define T_UNUSED    __attribute__((unused))

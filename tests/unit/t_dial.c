@@ -360,7 +360,8 @@ static void begin_tls(void)
 
 TEST(a_handshake_through_a_proxy_is_cancelled)
 {
-    static const char asked[] = "CONNECT far.test:443 HTTP/1.1\r\nHost: far.test:443\r\n\r\n";
+    static const char asked[] =
+        "CONNECT far.test:443 HTTP/1.1\r\nHost: far.test:443\r\n\r\n";
     begin_tls();
     struct proxy p = proxy_here("");
     peer.answer = "HTTP/1.1 200 Connected\r\n\r\n";
