@@ -31,7 +31,7 @@ enum {
 };
 
 /* Who asked, as the log has it. */
-#define ACTION_SOURCE_V0 "http"
+#define ACTION_SOURCE_V0 "v0"
 
 struct action;
 struct actions;

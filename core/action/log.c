@@ -149,6 +149,14 @@ void known_end(struct actions *all, uint64_t cause, uint64_t end)
         k->end = end;
 }
 
+const char *log_source(struct str line)
+{
+    struct str head = str_sub(line, 0, 512);
+    bool v0 = str_find(head, STR(",\"source\":\"" ACTION_SOURCE_V0 "\"")) > 0 ||
+              str_find(head, STR(",\"source\":\"http\"")) > 0; /* in earlier logs */
+    return v0 ? ACTION_SOURCE_V0 : NULL;
+}
+
 /* One line of before our time. */
 static void index_line(void *arg, struct str line)
 {
@@ -161,8 +169,7 @@ static void index_line(void *arg, struct str line)
     } else if (l.kind == LOOK_ACTION && l.client_id.n > 0) {
         if (event_unquote(l.client_id, &name) == 0)
             known_add(all, 'c', buf_str(&name), l.id);
-    } else if (l.kind == LOOK_ACTION &&
-               str_find(str_sub(line, 0, 512), STR(",\"source\":\"http\"")) > 0) {
+    } else if (l.kind == LOOK_ACTION && log_source(line)) {
         known_add(all, 'k', l.key, l.id);
     }
     buf_release(&name);

@@ -268,13 +268,6 @@ static void fail_with(struct action *a, const char *text)
     action_fail(a, &e);
 }
 
-/* The front-end that asked, as the line has it; NULL: it is the client's word. */
-static const char *source_of(struct str line)
-{
-    struct str head = str_sub(line, 0, 512);
-    return str_find(head, STR(",\"source\":\"http\"")) > 0 ? ACTION_SOURCE_V0 : NULL;
-}
-
 void order_again(struct actions *all, uint64_t id, bool new_server)
 {
     static const struct action_kind lost = {.name = "error", .foreign = true};
@@ -286,7 +279,7 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
         return; /* too old to be kept */
     }
     struct json *m = json_parse_kept(buf_str(&line), &e);
-    const char *source = source_of(buf_str(&line));
+    const char *source = log_source(buf_str(&line));
     if (source)
         json_free(json_take(m, "source"));
     event_look(buf_str(&line), &l);

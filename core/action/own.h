@@ -92,6 +92,8 @@ uint64_t log_append(struct actions *all, struct buf *object, struct err *e);
 /* Calls fn for the lines of the ids from … to before `to`. */
 void log_each(struct actions *all, uint64_t from, uint64_t to,
               void (*fn)(void *arg, struct str line), void *arg);
+/* The front-end that asked for the action of a line; NULL: it is the client's word. */
+const char *log_source(struct str line);
 /* The observation of a; the id of its event, 0 and *e: the log has no room. */
 uint64_t log_end(struct actions *all, const struct action *a,
                  const struct action_result *r, struct err *e);

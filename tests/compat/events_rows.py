@@ -106,7 +106,7 @@ async def _(case):
             status, answer = await asyncio.to_thread(request, case, "/execute_action", body)
             same([status, answer["content"]], [200, "by V0"])
         await peer.end(1)
-        same([peer.events[1]["source"], peer.events[2]["content"]], ["http", "by V0"])
+        same([peer.events[1]["source"], peer.events[2]["content"]], ["v0", "by V0"])
         same(run(case, "true")["id"], 4)
 
 
