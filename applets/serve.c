@@ -300,9 +300,17 @@ static const char *cut_scheme(const char *text, bool *tls)
     return text;
 }
 
+/* Does any key count at the listeners of only, or of the native set? */
+static bool has_key(const struct serve *s, const struct front *only)
+{
+    const struct json *own = only ? json_get(s->stored, only->name) : NULL;
+    bool named = only && only->key && json_str(own, only->key, "").n > 0;
+    return named || http_text(s, "api_key")[0];
+}
+
 /* May TLS be spoken there, or not? */
 static int check_tls(const struct serve *s, const char *text, const struct addr *a,
-                     bool tls, struct err *e)
+                     const struct front *only, bool tls, struct err *e)
 {
     if (tls && !http_text(s, "tls_cert")[0])
         return err_set(e, ERR_INVALID,
@@ -314,7 +322,7 @@ static int check_tls(const struct serve *s, const char *text, const struct addr 
                        "cannot listen on %s: TLS is for TCP; a unix socket is its "
                        "owner's only",
                        text);
-    bool known = http_text(s, "api_key")[0] || is_open(s) ||
+    bool known = has_key(s, only) || is_open(s) ||
                  (tls && http_text(s, "tls_client_ca")[0]);
     if (addr_is_loopback(a) || known)
         return 0;
@@ -337,9 +345,10 @@ static int cut_name(const char **text, const struct front **only, struct err *e)
         return 0;
     }
     fronts_names(&names);
-    err_set(e, ERR_NOTFOUND,
-            "cannot listen on %.200s: no front-end has the name before the @; there are %s",
-            *text, buf_z(&names));
+    err_set(
+        e, ERR_NOTFOUND,
+        "cannot listen on %.200s: no front-end has the name before the @; there are %s",
+        *text, buf_z(&names));
     buf_release(&names);
     return -1;
 }
@@ -363,7 +372,7 @@ static int listen_http(struct serve *s, const char *text, struct err *e)
                        text, only->name, only->name);
     if (address == rest)
         tls = http_text(s, "tls_cert")[0] && !addr_is_unix(&a) && !guards;
-    if (!guards && check_tls(s, text, &a, tls, e) < 0)
+    if (!guards && check_tls(s, text, &a, only, tls, e) < 0)
         return -1;
     int fd = addr_listen(&a, e);
     if (fd < 0)
@@ -430,10 +439,11 @@ static int listen_all(struct serve *s, struct err *e)
     int fd = sockpath_listen(where, s->socket, sizeof(s->socket), e);
     if (fd < 0 && e->code == ERR_EXISTS) {
         struct err why = *e;
-        err_set(e, why.code,
-                "%s: %s --server %s --stop ends it, --name NAME starts another one beside "
-                "it",
-                why.text, called("exec").z, where);
+        err_set(
+            e, why.code,
+            "%s: %s --server %s --stop ends it, --name NAME starts another one beside "
+            "it",
+            why.text, called("exec").z, where);
     }
     if (fd < 0)
         return -1;
@@ -587,6 +597,8 @@ static int serve_main(int argc, char **argv)
         return serve_upgrade(&s.o);
     if (s.o.status)
         return serve_status(&s.o);
+    if (s.o.keys)
+        return serve_keys(&s.o);
     if (s.o.routes)
         return serve_routes();
     umask(022);

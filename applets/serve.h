@@ -38,12 +38,19 @@ struct serve_options {
     char **command; /* what follows "--", to run beside; NULL: nothing */
     bool stay;      /* its end is not the server's */
 
-    bool upgrade;     /* serve nothing: ask a server that is there */
+    bool asks;        /* serve nothing: one of the next is set */
+    bool upgrade;     /* ask a server that is there */
     const char *file; /* to upgrade to; NULL: our own */
     bool status;      /* the same, only to say how it is, or how all are */
     bool json;
     const char *server; /* which one (net/sockpath.h); NULL: by the environment */
     bool routes;      /* serve nothing: list what is served over HTTP */
+
+    bool keys;              /* ask a server that is there about its keys */
+    const char *key_verb;   /* "list", "add" or "remove" */
+    const char *key_name;   /* NULL: one is made up */
+    bool key_view;          /* a key of this right */
+    const char *key_at;     /* the listener; NULL: all */
 };
 
 /*
@@ -60,6 +67,8 @@ void serve_options_help(struct buf *out);
 int serve_upgrade(const struct serve_options *o);
 /* `od serve --status`: the same. */
 int serve_status(const struct serve_options *o);
+/* `od serve --keys`, --key-add and --key-remove: the same. */
+int serve_keys(const struct serve_options *o);
 /* `od serve --routes`: the same. */
 int serve_routes(void);
 

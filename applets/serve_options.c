@@ -98,21 +98,54 @@ static const struct option_row rows[] = {
      .about = "serve nothing, but list the servers of this user that run, or the one of "
               "--server: addresses, version, sessions, link to the backend; 125 if none "
               "runs"},
-    {.name = "json", .type = OPTION_SWITCH, .about = "with --status: as a JSON object"},
+    {.name = "keys",
+     .type = OPTION_SWITCH,
+     .about = "serve nothing, but list the keys of the HTTP listeners of --server: name, "
+              "right and listener. The one of --api-key is start"},
+    {.name = "key-add",
+     .type = OPTION_MAYBE,
+     .value = "[NAME]",
+     .unset = "no; NAME: key-1, …",
+     .about =
+         "serve nothing, but have the server of --server make another key, and print "
+         "it, this once. It counts at once, until --key-remove or the end of the "
+         "server"},
+    {.name = "view",
+     .type = OPTION_SWITCH,
+     .about = "with --key-add: a key that may only follow what happens; --routes lists "
+              "what that is, by right"},
+    {.name = "listener",
+     .type = OPTION_TEXT,
+     .value = "ADDRESS",
+     .unset = "all",
+     .about =
+         "with --key-add: where the key counts, as --listen has it; NAME@ stands for "
+         "every listener of that front-end"},
+    {.name = "key-remove",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .about =
+         "serve nothing, but have the server of --server refuse the key from now on; "
+         "what it opened goes on. Not the last one of a listener, which would be "
+         "open without it"},
+    {.name = "json",
+     .type = OPTION_SWITCH,
+     .about = "with --status, --keys and --key-add: as a JSON object"},
     {.name = "server",
      .type = OPTION_TEXT,
      .value = "WHERE",
      .env = "OD_SERVER",
      .unset = "default, else the only one",
-     .about = "with --upgrade and --status: which server, its name or the path of its "
-              "socket; --socket (OD_SOCKET) is the same"},
+     .about = "with --upgrade, --status and those about keys: which server, its name or "
+              "the path of its socket; --socket (OD_SOCKET) is the same"},
     {.name = "routes",
      .type = OPTION_SWITCH,
      .about =
          "serve nothing, but list what is served over HTTP, as JSON: listener (http, "
-         "or else NAME in --listen NAME@ADDRESS), front-end, methods, path and key "
-         "(head; message: or in the first message of a WebSocket; none; peer: the "
-         "asker's user decides)"},
+         "or else NAME in --listen NAME@ADDRESS), front-end, methods, path, the "
+         "right that it takes (use, view, none) and where its key is (head; message: "
+         "or in the first message of a WebSocket; none; peer: the asker's user "
+         "decides)"},
     {.name = "ready-fd",
      .type = OPTION_INT,
      .value = "N",
@@ -245,36 +278,104 @@ static int take_command(struct serve_options *o, struct err *e)
     return 0;
 }
 
-/* What asks a server that runs, which --server names. */
+/* What asks a server that runs, which --server names, and what may go with it. */
+static const struct asked {
+    const char *name, *takes;
+    const char *with[8]; /* in place of the option itself, as the refusal has it */
+} asked[] = {
+    {"upgrade", "one FILE", {"server", "socket"}},
+    {"status", "no words", {"server", "json", "socket"}},
+    {"keys", "no words", {"server", "json", "socket"}},
+    {"key-add", "one NAME", {"server", "view", "listener", "json", "socket"}},
+    {"key-remove", "one NAME", {"server", "socket"}},
+};
+
+/* The first of them that was given; NULL: none. */
+static const struct asked *find_asked(const struct options *g)
+{
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        if (option_given(g, asked[i].name))
+            return &asked[i];
+    }
+    return NULL;
+}
+
+/* What says something only beside one of them. */
+static int check_lonely(const struct options *g, const struct asked *a, struct err *e)
+{
+    static const char *const lonely[][2] = {
+        {"json", "--status, --keys and --key-add"},
+        {"view", "--key-add"},
+        {"listener", "--key-add; a server that is started has --listen"}};
+    for (size_t i = 0; i < sizeof(lonely) / sizeof(lonely[0]); i++) {
+        bool allowed = false;
+        for (size_t k = 0; a && k < 8 && a->with[k]; k++)
+            allowed |= strcmp(a->with[k], lonely[i][0]) == 0;
+        if (option_given(g, lonely[i][0]) && !allowed)
+            return err_set(e, ERR_INVALID, "--%s is for %s", lonely[i][0], lonely[i][1]);
+    }
+    return 0;
+}
+
+static int check_asked(const struct serve_options *o, const struct asked *a,
+                       struct err *e)
+{
+    const char *allowed[10] = {a->name};
+    struct buf list = BUF_INIT(200);
+    for (size_t i = 0; i < 8 && a->with[i]; i++) {
+        allowed[i + 1] = a->with[i];
+        if (a->with[i + 1])
+            buf_addf(&list, "%s--%s",
+                     i == 0            ? ""
+                     : !a->with[i + 2] ? " and "
+                                       : ", ",
+                     a->with[i]);
+    }
+    const char *other = option_other(o->given, allowed);
+    int rc = 0;
+    if (other && strcmp(other, "PORT") != 0)
+        rc = err_set(e, ERR_INVALID,
+                     "--%s says nothing to a server that runs: --%s goes with %s only",
+                     other, a->name, buf_z(&list));
+    else if (other || o->command)
+        rc = err_set(e, ERR_INVALID, "--%s takes %s, and no %s", a->name, a->takes,
+                     other ? other : "command");
+    buf_release(&list);
+    return rc;
+}
+
+static void take_keys(struct serve_options *o)
+{
+    const struct options *g = o->given;
+    bool add = option_given(g, "key-add"), remove = option_given(g, "key-remove");
+    o->keys = add || remove || option_given(g, "keys");
+    o->key_verb = add ? "add" : remove ? "remove" : "list";
+    o->key_name = option_text(g, add ? "key-add" : "key-remove");
+    o->key_view = option_given(g, "view");
+    o->key_at = option_text(g, "listener");
+}
+
 static int take_asked(struct serve_options *o, struct err *e)
 {
-    static const char *const upgrade[] = {"upgrade", "socket", "server", NULL};
-    static const char *const status[] = {"status", "json", "socket", "server", NULL};
     const struct options *g = o->given;
+    const struct asked *a = find_asked(g);
     o->upgrade = option_given(g, "upgrade");
     o->status = option_given(g, "status");
     o->file = option_text(g, "upgrade");
     o->json = option_given(g, "json");
-    if (o->json && !o->status)
-        return err_set(e, ERR_INVALID, "--json is for --status");
-    if (!o->upgrade && !o->status) {
-        if (option_given(g, "server"))
-            return err_set(e, ERR_INVALID,
-                           "--server says which server --upgrade or --status asks; the "
-                           "name of the one to start is --name %.100s",
-                           option_text(g, "server"));
-        return 0;
-    }
-    const char *const *allowed = o->upgrade ? upgrade : status;
-    const char *other = option_other(g, allowed);
-    if (other && strcmp(other, "PORT") != 0)
+    take_keys(o);
+    if (check_lonely(g, a, e) < 0)
+        return -1;
+    o->asks = a != NULL;
+    if (!a && option_given(g, "server"))
         return err_set(e, ERR_INVALID,
-                       "--%s says nothing to a server that runs: --%s goes with "
-                       "--server%s only",
-                       other, allowed[0], o->upgrade ? "" : " and --json");
-    if (other || o->command)
-        return err_set(e, ERR_INVALID, "--%s takes %s, and no %s", allowed[0],
-                       o->upgrade ? "one FILE" : "no words", other ? other : "command");
+                       "--server says which server --upgrade or --status asks; the "
+                       "name of the one to start is --name %.100s",
+                       option_text(g, "server"));
+    if (!a)
+        return 0;
+    if (check_asked(o, a, e) < 0)
+        return -1;
     if (option_given(g, "server"))
         o->server = option_text(g, "server");
     else if (option_given(g, "socket"))
@@ -293,7 +394,7 @@ static int take_name(struct serve_options *o, struct err *e)
     char space[64];
     struct err why = ERR_INIT;
     const char *port = option_text(o->given, "PORT");
-    if (o->upgrade || o->status)
+    if (o->asks)
         return 0;
     o->name = option_text(o->given, "name");
     if (!o->name && port && str_to_u64(str_of(port), &n) == 0 && n != 0) {

@@ -126,14 +126,15 @@ static int lock_record(int fd, const char *name, const char *path, struct err *e
     struct json *record = read_record(fd);
     int r = 0;
     if (answers(record) || await_end(fd) < 0)
-        r = err_set(e, ERR_EXISTS,
-                    "the server %s runs already, as process %lld at %s, and has its state "
-                    "in %.*s: %s --server %s --stop ends it, --name (OD_NAME) gives this "
-                    "one another name",
-                    name, (long long)json_int(record, "pid", 0),
-                    json_str(record, "socket", "an unknown place").p,
-                    (int)(strlen(path) - strlen("/" SOCKPATH_RECORD)), path,
-                    called("exec").z, name);
+        r = err_set(
+            e, ERR_EXISTS,
+            "the server %s runs already, as process %lld at %s, and has its state "
+            "in %.*s: %s --server %s --stop ends it, --name (OD_NAME) gives this "
+            "one another name",
+            name, (long long)json_int(record, "pid", 0),
+            json_str(record, "socket", "an unknown place").p,
+            (int)(strlen(path) - strlen("/" SOCKPATH_RECORD)), path, called("exec").z,
+            name);
     json_free(record);
     return r;
 }
@@ -145,9 +146,8 @@ void serve_state_record(const struct serve_state *s, const char *name, const cha
     json_put_int(record, "pid", getpid());
     json_put_z(record, "name", name);
     json_put_z(record, "socket", socket);
-    if (s->lock >= 0 &&
-        (json_print(&text, record) < 0 || ftruncate(s->lock, 0) < 0 ||
-         pwrite(s->lock, text.p, text.n, 0) != (ssize_t)text.n))
+    if (s->lock >= 0 && (json_print(&text, record) < 0 || ftruncate(s->lock, 0) < 0 ||
+                         pwrite(s->lock, text.p, text.n, 0) != (ssize_t)text.n))
         log_warn("cannot write where the server is to %s/" SOCKPATH_RECORD ": %m",
                  s->dir);
     buf_release(&text);

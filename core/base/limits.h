@@ -27,6 +27,7 @@
     LIMIT(LISTENERS_MAX, 15, "addresses to serve HTTP on: more are a mistake") \
     LIMIT(API_KEY_MAX, 1024, "bytes of the key that HTTP clients send: a header's value, several times over") \
     LIMIT(WRONG_KEYS, 5, "wrong keys of HTTP clients that are answered as such in any second; the others get 429") \
+    LIMIT(KEYS, 64, "keys of the HTTP listeners at once: some for each program that asks") \
     LIMIT(WS_WITHOUT_KEY, 64, "WebSockets at once that have not sent their key yet: each has a descriptor, for ten seconds at most") \
     LIMIT(HTTP_CONNS, 100000, "HTTP connections at once, if the descriptor limit allows them") \
     LIMIT(HTTP_IDLE_MS, 75000, "milliseconds a kept HTTP connection may be silent: longer than most clients keep theirs") \

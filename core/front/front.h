@@ -20,11 +20,23 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/option.h"
+#include "front/keys.h"
 #include "http/httpd.h"
 
 struct engine;
 struct fronts;
-struct keys;
+
+/* Why a request is refused before any handler has it. */
+enum refusal {
+    REFUSE_MISSING, /* it has no key */
+    REFUSE_WRONG,   /* its key is none of those that count here */
+    REFUSE_DOUBLED, /* it has its key twice */
+    REFUSE_MANY,    /* too many wrong keys came just now */
+    REFUSE_RIGHT,   /* its key may not do that */
+    REFUSE_PAGE,    /* a web page sent it, and there is no key */
+    REFUSE_BROWSER, /* a browser did */
+    REFUSE_HOST     /* its Host is not a name of ours, and there is no key */
+};
 
 struct front {
     const char *name; /* "v0"; also in --listen v0@ADDRESS */
@@ -47,6 +59,23 @@ struct front {
     const struct http_front *(*http)(const void *f, unsigned i);
     /* Its routes are also served at --listen ADDRESS. No two such routes are the same. */
     bool native;
+    /*
+     * The member of its stored options that is a key of its own listeners, NAME@ADDRESS,
+     * beside those that count everywhere, as "auth_token". NULL: there is none.
+     */
+    const char *key;
+    /*
+     * At its own listeners: where its protocol has the key in a request, and in *right
+     * what it may do (keys_judge of front/keys.h). NULL: keys_of.
+     */
+    enum keys_given (*credential)(void *f, const struct keys *k, const struct req *r,
+                                  enum right *right);
+    /* There: answers a request that is refused. NULL: the fail of its first table does,
+     * with the guard's status and text. */
+    void (*refuse)(void *f, struct req *r, enum refusal why, const char *text);
+    /* There: conns_max and the times of connections; the rest does not count. NULL: as
+     * everywhere. */
+    const struct httpd_config *limits;
     /*
      * It decides by itself who may ask, and takes its listeners, which are held as "NAME
      * ADDRESS": TCP at this machine, without TLS. Else front/guard.h does.
@@ -79,6 +108,8 @@ extern const struct front *const front_list[];
 struct engine *fronts_engine(const struct fronts *all);
 /* Who may use the HTTP listeners. Borrowed. */
 struct keys *fronts_keys(struct fronts *all);
+/* Lists and changes them: guard_ask of front/guard.h. */
+struct json *fronts_ask_keys(struct fronts *all, const struct json *q, struct err *e);
 /* {"name", "version", "socket": strings; "addresses": [string, …]}. Borrowed. */
 const struct json *fronts_about(const struct fronts *all);
 /* The object of the front-end of this name; NULL: there is none, or it is not open. */

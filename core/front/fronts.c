@@ -27,6 +27,11 @@ struct engine *fronts_engine(const struct fronts *all) { return all->en; }
 
 struct keys *fronts_keys(struct fronts *all) { return guard_keys(all->guard); }
 
+struct json *fronts_ask_keys(struct fronts *all, const struct json *q, struct err *e)
+{
+    return guard_ask(all->guard, q, e);
+}
+
 const struct json *fronts_about(const struct fronts *all) { return all->about; }
 
 void *fronts_find(const struct fronts *all, const char *name)
@@ -74,9 +79,20 @@ struct fronts *fronts_open(struct engine *en, const struct json *options,
     all->en = en;
     all->about = about;
     all->guard = guard_open(en, json_get(options, "http"));
-    for (size_t i = 0; i < count(); i++)
+    for (size_t i = 0; i < count(); i++) {
+        const struct front *f = front_list[i];
+        const struct json *own = json_get(options, f->name);
+        if (f->key)
+            guard_add_key(all->guard, f, json_str(own, f->key, ""));
+    }
+    for (size_t i = 0; i < count(); i++) /* which may look at the keys */
         all->v[i] = front_list[i]->open(all, options);
     return all;
+}
+
+static void *object_of(const struct fronts *all, const struct front *f)
+{
+    return f ? fronts_find(all, f->name) : NULL;
 }
 
 /* The routes of one, or of all native ones: how many tables there are. */
@@ -100,13 +116,15 @@ static size_t tables_of(const struct fronts *all, const struct front *only,
 bool fronts_take(struct fronts *all, struct str name, int fd)
 {
     struct str address = name, scheme = str_cut(&address, ' ');
+    size_t whole = address.n;
     bool tls = str_eq(scheme, STR("https"));
     if (tls || str_eq(scheme, STR("http"))) {
         const struct front *only = fronts_cut(&address);
         const struct http_front *tables[TABLES_MAX];
         size_t n = tables_of(all, only, tables);
         if (n > 0)
-            guard_listen(all->guard, only, tables, n, fd, tls);
+            guard_listen(all->guard, only, object_of(all, only), tables, n,
+                         str_sub(name, name.n - whole, name.n), fd, tls);
         return n > 0;
     }
     for (size_t i = 0; front_list[i]; i++) {
@@ -119,6 +137,7 @@ bool fronts_take(struct fronts *all, struct str name, int fd)
 
 void fronts_load(struct fronts *all)
 {
+    guard_load(all->guard);
     for (size_t i = count(); i-- > 0;) {
         if (all->v[i] && front_list[i]->load)
             front_list[i]->load(all->v[i]);
@@ -161,6 +180,7 @@ void fronts_drain(struct fronts *all, bool another, void (*fn)(void *arg), void 
 
 void fronts_format(struct buf *out)
 {
+    buf_addz(out, ", keys 1");
     for (size_t i = 0; front_list[i]; i++) {
         if (front_list[i]->format) {
             buf_addz(out, ", ");
@@ -171,6 +191,8 @@ void fronts_format(struct buf *out)
 
 bool fronts_claims(struct str prefix)
 {
+    if (str_eq(prefix, STR("keys/")))
+        return true;
     for (size_t i = 0; front_list[i]; i++) {
         const char *const *c = front_list[i]->claims;
         for (; c && *c; c++) {
@@ -200,6 +222,10 @@ static void list_routes(struct json *list, const struct front *f,
         json_put_z(row, "front", f->name);
         json_put(row, "methods", methods);
         json_put_str(row, "path", buf_str(&path));
+        json_put_z(row, "right",
+                   a->open                  ? "none"
+                   : a->right == RIGHT_VIEW ? "view"
+                                            : "use");
         json_put_z(row, "key", a->open ? "none" : a->key_in_message ? "message" : key);
         json_push(list, row);
         buf_release(&path);

@@ -45,7 +45,8 @@ bool fronts_claims(struct str prefix);
  * its name, for --listen NAME@ADDRESS; "methods":
  * [string, …], "path": string, "key": string}, …]. key: "head", the key is in the
  * request's head; "message", or in the first message of a WebSocket; "none", no key is
- * needed; "peer", the asker's user decides (front/viewer). The caller's.
+ * needed; "peer", the asker's user decides (front/viewer); "right": the least one that a
+ * key must have, "view", "use" or "none". The caller's.
  */
 struct json *fronts_routes(void);
 /*

@@ -6,25 +6,35 @@
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
+#include "front/fronts.h"
+#include "front/front.h"
 #include "front/hosts.h"
-#include "front/keys.h"
 #include "http/httpd.h"
 #include "net/tls.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The listeners of one front-end, or of the native set. */
 struct server {
     struct list node; /* in guard.servers */
     struct guard *g;
     const struct front *only;       /* NULL: the native set */
+    void *f;                        /* the object of only */
     const struct http_front *words; /* of refusals */
     struct httpd *httpd;
 };
 
+/* A listener, by the name that keys and people know it by. */
+struct place {
+    struct list node;          /* in guard.places */
+    char name[KEY_AT_MAX + 1]; /* "127.0.0.1:3000", "NAME@unix:/path" */
+};
+
 struct guard {
     struct engine *en;
-    struct list servers; /* owned */
+    struct list servers, places; /* owned */
     struct keys keys;
     struct tls_server *tls; /* NULL: there is no certificate */
     struct hosts hosts;
@@ -43,45 +53,51 @@ bool guard_from_a_page(const struct req *r)
            (site.p && !str_eq(site, STR("same-origin")) && !str_eq(site, STR("none")));
 }
 
-static bool refuse_key(struct server *s, struct req *r, enum keys_given given)
+static void refuse(struct server *s, struct req *r, enum refusal why)
 {
-    if (given == KEYS_DOUBLED) {
-        s->words->fail(r, 400, "The request has its key twice");
-    } else if (given == KEYS_WRONG && !keys_wrong(&s->g->keys, clock_ms())) {
+    static const struct {
+        int status;
+        const char *text;
+    } all[] = {
+        [REFUSE_MISSING] = {403, "Invalid API Key"},
+        [REFUSE_WRONG] = {403, "Invalid API Key"},
+        [REFUSE_DOUBLED] = {400, "The request has its key twice"},
+        [REFUSE_MANY] = {429, "Too many wrong API keys. Try again in a second"},
+        [REFUSE_RIGHT] = {403, "This API key may follow what happens, and not do that"},
+        [REFUSE_PAGE] = {403, "A request from a web page was refused: this server has no "
+                              "key. Start it with --api-key-file to serve pages"},
+        [REFUSE_BROWSER] = {403,
+                            "A browser's request was refused: this server has no key"},
+        [REFUSE_HOST] = {403, "The name in the Host header is not one of this server's, "
+                              "which has no key. Use an address or localhost, start it "
+                              "with --allow-host NAME, or with --api-key-file"},
+    };
+    if (why == REFUSE_MANY) {
         req_header_add(r, "Retry-After", "1");
         req_close_after(r);
-        s->words->fail(r, 429, "Too many wrong API keys. Try again in a second");
-    } else {
-        s->words->fail(r, 403, "Invalid API Key");
     }
-    return false;
+    if (s->only && s->only->refuse)
+        s->only->refuse(s->f, r, why, all[why].text);
+    else
+        s->words->fail(r, all[why].status, all[why].text);
 }
 
 /* A server without a key: no web page may ask it, and no browser most things. */
 static bool allow_keyless(struct server *s, struct req *r)
 {
-    if (guard_from_a_page(r)) {
-        s->words->fail(r, 403,
-                       "A request from a web page was refused: this server has no key. "
-                       "Start it with --api-key-file to serve pages");
-        return false;
-    }
-    /* Browsers add it to what they ask of this machine, an agent's too. */
-    if (!req_open(r) && req_header(r, "Sec-Fetch-Site").p) {
-        s->words->fail(r, 403, "A browser's request was refused: this server has no key");
-        return false;
-    }
     /* A name of theirs that leads here is none of our certificate's. */
-    if (!req_is_unix(r) && !req_is_secure(r) &&
-        !hosts_has(&s->g->hosts, req_header(r, "Host"))) {
-        s->words->fail(
-            r, 403,
-            "The name in the Host header is not one of this server's, which has no "
-            "key. Use an address or localhost, start it with --allow-host NAME, or "
-            "with --api-key-file");
-        return false;
-    }
-    return true;
+    bool named = req_is_unix(r) || req_is_secure(r) ||
+                 hosts_has(&s->g->hosts, req_header(r, "Host"));
+    if (guard_from_a_page(r))
+        refuse(s, r, REFUSE_PAGE);
+    /* Browsers add it to what they ask of this machine, an agent's too. */
+    else if (!req_open(r) && req_header(r, "Sec-Fetch-Site").p)
+        refuse(s, r, REFUSE_BROWSER);
+    else if (!named)
+        refuse(s, r, REFUSE_HOST);
+    else
+        req_grant(r, RIGHT_USE);
+    return req_right(r) == RIGHT_USE;
 }
 
 bool guard_is_origin(struct str text)
@@ -138,12 +154,25 @@ static bool allow(struct req *r, void *arg)
     struct server *s = arg;
     if (answer_cors(s, r))
         return false;
-    enum keys_given given = keys_of(&s->g->keys, r);
-    bool may = given == KEYS_RIGHT || (given != KEYS_DOUBLED && req_open(r)) ||
-               (given == KEYS_MISSING && req_key_in_message(r));
+    struct keys *keys = &s->g->keys;
+    enum right right = RIGHT_NONE, needs = req_needs(r);
+    enum keys_given given = s->only && s->only->credential
+                                ? s->only->credential(s->f, keys, r, &right)
+                                : keys_of(keys, r, &right);
     if (given == KEYS_NONE_NEEDED)
         return allow_keyless(s, r);
-    return may || refuse_key(s, r, given);
+    if (given == KEYS_RIGHT)
+        req_grant(r, right);
+    bool may = req_right(r) >= needs || (given == KEYS_MISSING && req_key_in_message(r));
+    if (given == KEYS_DOUBLED)
+        refuse(s, r, REFUSE_DOUBLED);
+    else if (may)
+        return true;
+    else if (given == KEYS_WRONG)
+        refuse(s, r, keys_wrong(keys, clock_ms()) ? REFUSE_WRONG : REFUSE_MANY);
+    else
+        refuse(s, r, given == KEYS_RIGHT ? REFUSE_RIGHT : REFUSE_MISSING);
+    return false;
 }
 
 /* ---- life ---- */
@@ -177,17 +206,120 @@ struct guard *guard_open(struct engine *en, const struct json *options)
     struct guard *g = xnew(struct guard);
     g->en = en;
     list_init(&g->servers);
+    list_init(&g->places);
     g->tls = tls_of(options);
     hosts_init(&g->hosts, options);
     struct str origin = json_str(options, "cors_origin", "");
     g->origin = xstrndup(origin.p, origin.n);
     keys_init(&g->keys, options);
+    g->keys.hold = en->hold;
     return g;
+}
+
+void guard_add_key(struct guard *g, const struct front *only, struct str key)
+{
+    char at[KEY_AT_MAX + 1];
+    snprintf(at, sizeof(at), "%s@", only->name);
+    keys_begin(&g->keys, only->name, at, key);
+}
+
+void guard_load(struct guard *g)
+{
+    struct err e = ERR_INIT;
+    const struct buf *kept = map_get(&g->en->states, STR("keys/all"));
+    if (kept && keys_load(&g->keys, buf_str(kept), &e) < 0)
+        log_error("%s: those of the start count", e.text);
 }
 
 struct keys *guard_keys(struct guard *g) { return &g->keys; }
 
-static struct server *server_of(struct guard *g, const struct front *only,
+/*
+ * The name of a listener as a key has it, with or without http:// in it: "" for every
+ * one, "NAME@" for those of a front-end. NULL: there is none of that name.
+ */
+static const char *find_place(const struct guard *g, struct str text)
+{
+    static const struct str schemes[] = {STR("https://"), STR("http://"), STR("tls://")};
+    struct list *it, *tmp;
+    struct buf plain = BUF_INIT(KEY_AT_MAX);
+    struct str rest = text;
+    const char *found = text.n == 0 ? "" : NULL;
+    if (fronts_cut(&rest))
+        buf_adds(&plain, str_sub(text, 0, text.n - rest.n));
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (str_starts(rest, schemes[i]))
+            rest = str_sub(rest, schemes[i].n, rest.n);
+    }
+    buf_adds(&plain, rest);
+    list_each (it, tmp, &g->places) {
+        const struct place *p = list_entry(it, struct place, node);
+        if (!found && strcmp(p->name, buf_z(&plain)) == 0)
+            found = p->name;
+    }
+    buf_release(&plain);
+    return found;
+}
+
+static int fail_place(const struct guard *g, struct str text, struct err *e)
+{
+    struct list *it, *tmp;
+    struct buf names = BUF_INIT(400);
+    list_each (it, tmp, &g->places)
+        buf_addf(&names, "%s%s", names.n ? ", " : "",
+                 list_entry(it, struct place, node)->name);
+    err_set(e, ERR_NOTFOUND, "no listener is %.*s; there are %s",
+            (int)(text.n < 100 ? text.n : 100), text.p, names.n ? buf_z(&names) : "none");
+    buf_release(&names);
+    return -1;
+}
+
+static struct json *add_key(struct guard *g, const struct json *q, struct err *e)
+{
+    char key[KEY_SIZE], of[KEY_AT_MAX + 1];
+    struct str text = json_str(q, "listener", ""), rest = text;
+    const char *at = find_place(g, text);
+    const struct front *only = fronts_cut(&rest);
+    if (only && rest.n == 0) {
+        snprintf(of, sizeof(of), "%s@", only->name);
+        at = of;
+    }
+    if (!at) {
+        fail_place(g, text, e);
+        return NULL;
+    }
+    bool view = str_eq(json_str(q, "right", "use"), STR("view"));
+    const struct key *made = keys_add(&g->keys, json_str(q, "name", ""), at,
+                                      view ? RIGHT_VIEW : RIGHT_USE, key, e);
+    if (!made)
+        return NULL;
+    log_info("the key %s was added: it may %s%s%s", made->name, right_name(made->right),
+             *at ? " at " : "", at);
+    struct json *j = json_object();
+    json_put_z(j, "name", made->name);
+    json_put_z(j, "right", right_name(made->right));
+    json_put_z(j, "listener", made->at);
+    json_put_z(j, "key", key);
+    memset(key, 0, sizeof(key));
+    return j;
+}
+
+struct json *guard_ask(struct guard *g, const struct json *q, struct err *e)
+{
+    struct str verb = json_str(q, "verb", "list"), name = json_str(q, "name", "");
+    struct json *j = NULL;
+    if (str_eq(verb, STR("add")))
+        return add_key(g, q, e);
+    if (str_eq(verb, STR("list")) ||
+        (str_eq(verb, STR("remove")) && keys_remove(&g->keys, name, e) == 0)) {
+        j = json_object();
+        json_put(j, "keys", keys_list(&g->keys));
+    }
+    if (j && !str_eq(verb, STR("list")))
+        log_info("the key %.*s was removed", STR_ARG(name));
+    return j;
+}
+
+static struct server *server_of(struct guard *g, const struct front *only, void *f,
                                 const struct http_front *const *tables, size_t n)
 {
     struct list *it, *tmp;
@@ -197,22 +329,32 @@ static struct server *server_of(struct guard *g, const struct front *only,
             return s;
     }
     struct server *s = xnew(struct server);
-    struct httpd_config c = {
-        .fronts = tables, .nfronts = n, .allow = allow, .count = on_count, .arg = s};
+    struct httpd_config c = {.fronts = NULL};
+    if (only && only->limits)
+        c = *only->limits;
+    c.fronts = tables;
+    c.nfronts = n;
+    c.allow = allow;
+    c.count = on_count;
+    c.arg = s;
     s->g = g;
     s->only = only;
+    s->f = f;
     s->words = tables[0];
     s->httpd = httpd_open(g->en->loop, &c);
     list_add_tail(&g->servers, &s->node);
     return s;
 }
 
-void guard_listen(struct guard *g, const struct front *only,
-                  const struct http_front *const *tables, size_t n, int fd, bool tls)
+void guard_listen(struct guard *g, const struct front *only, void *f,
+                  const struct http_front *const *tables, size_t n, struct str name,
+                  int fd, bool tls)
 {
-    struct server *s = server_of(g, only, tables, n);
-    if ((tls ? httpd_listen_under(s->httpd, fd, put_tls, g->tls)
-             : httpd_listen(s->httpd, fd)) < 0)
+    struct server *s = server_of(g, only, f, tables, n);
+    struct place *p = xnew(struct place);
+    snprintf(p->name, sizeof(p->name), "%.*s", STR_ARG(name));
+    list_add_tail(&g->places, &p->node);
+    if (httpd_listen_under(s->httpd, fd, p->name, tls ? put_tls : NULL, g->tls) < 0)
         log_error("cannot listen for HTTP: %m");
 }
 

@@ -2,9 +2,10 @@
 /*
  * The HTTP listeners that front-ends share, and who may ask there.
  *
- *   with a key      X-Session-API-Key or a bearer token must be it. Routes marked open
- *                   need none; those marked key_in_message accept, without one, a GET
- *                   that opens a WebSocket, whose first message must have it
+ *   with a key      X-Session-API-Key or a bearer token must be one that counts there
+ *                   (front/keys.h), with the right that the route needs. Routes marked
+ *                   open need none; those marked key_in_message accept, without one, a
+ *                   GET that opens a WebSocket, whose first message must have it
  *   without one     no Origin, nothing cross-site, and a Host that hosts_has knows
  *                   (front/hosts.h): what a page in a browser could not send by
  *                   itself; except for routes marked open nothing from a browser at
@@ -13,7 +14,9 @@
  * Pages of one origin, --cors-origin, may read the answers of the native set (the CORS
  * protocol of the Fetch Standard): they send the key like other clients.
  *
- * A refusal has the words of the front-end whose routes come first there.
+ * A refusal has the words of the front-end whose routes come first there. At a listener
+ * NAME@ADDRESS that front-end may have a place of its own for the key, and refuse by
+ * itself (struct front: credential, refuse).
  */
 #ifndef OD_FRONT_GUARD_H
 #define OD_FRONT_GUARD_H
@@ -41,13 +44,26 @@ extern const struct option_table guard_options;
 /* options: what is stored as "http"; read once. Never NULL. */
 struct guard *guard_open(struct engine *en, const struct json *options);
 struct keys *guard_keys(struct guard *g); /* borrowed */
+/* A key of the start, for the listeners of only. */
+void guard_add_key(struct guard *g, const struct front *only, struct str key);
+/* Takes up the keys that the worker before left, before engine_resume. */
+void guard_load(struct guard *g);
 /*
  * Takes a listening socket and serves these n tables there; only: the front-end whose
- * tables these are, NULL: those of the native set. tls: HTTPS, with the certificate of
- * the options.
+ * tables these are, f its object; NULL: those of the native set. name: as people write
+ * the listener, without http://. tls: HTTPS, with the certificate of the options.
  */
-void guard_listen(struct guard *g, const struct front *only,
-                  const struct http_front *const *tables, size_t n, int fd, bool tls);
+void guard_listen(struct guard *g, const struct front *only, void *f,
+                  const struct http_front *const *tables, size_t n, struct str name,
+                  int fd, bool tls);
+/*
+ * Lists and changes the keys. q: {"verb": "list", "add" or "remove"; "name"; of add:
+ * "right": "use" or "view"; "listener": as --listen has it, "NAME@": those of a
+ * front-end, "": all}, all optional. Returns what keys_list has as {"keys": [...]}, of
+ * add {"name", "right", "listener", "key"}, which is told this once; the caller's. NULL
+ * and sets *e: as keys_add and keys_remove, or NOTFOUND, no listener is of that name.
+ */
+struct json *guard_ask(struct guard *g, const struct json *q, struct err *e);
 /*
  * Stops accepting and closes idle connections; requests in flight get their answers. fn
  * is called once, when the last connection is gone.

@@ -1,33 +1,101 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/keys.h"
 
-#include "base/hash.h"
+#include "base/clock.h"
+#include "base/enc.h"
+#include "base/log.h"
 #include "base/xalloc.h"
+#include "keeper/hold.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
-static void add(struct keys *k, struct str key)
+enum { NAMES_TRIED = LIMIT_KEYS + 1, STATE_MAX = 64 << 10 };
+
+const char *right_name(enum right right)
 {
-    if (key.n == 0 || key.n > LIMIT_API_KEY_MAX)
+    return right == RIGHT_USE ? "use" : right == RIGHT_VIEW ? "view" : "none";
+}
+
+/* ---- the set ---- */
+
+static struct key *find(struct keys *k, struct str name)
+{
+    for (size_t i = 0; i < k->nset; i++) {
+        if (str_eq(name, str_of(k->set[i].name)))
+            return &k->set[i];
+    }
+    return NULL;
+}
+
+static struct key *put(struct keys *k, struct str name, const char *at, enum right right)
+{
+    struct key *key = &k->set[k->nset++];
+    *key = (struct key){.right = right};
+    snprintf(key->name, sizeof(key->name), "%.*s", STR_ARG(name));
+    snprintf(key->at, sizeof(key->at), "%s", at);
+    return key;
+}
+
+void keys_begin(struct keys *k, const char *name, const char *at, struct str key)
+{
+    if (key.n == 0 || key.n > LIMIT_API_KEY_MAX || k->nset == LIMIT_KEYS)
         return;
     k->v = xrealloc(k->v, k->n + 1, sizeof(*k->v));
     k->v[k->n++] = xstrndup(key.p, key.n);
+    hash_sha256(key, put(k, str_of(name), at, RIGHT_USE)->hash);
 }
 
 void keys_init(struct keys *k, const struct json *options)
 {
-    *k = (struct keys){0};
-    add(k, json_str(options, "api_key", ""));
-    for (struct json *v = json_first(json_get(options, "api_keys")); v; v = json_next(v))
-        add(k, json_str_value(v, ""));
+    *k = (struct keys){.n = 0};
+    keys_begin(k, "start", "", json_str(options, "api_key", ""));
 }
 
-bool keys_has(const struct keys *k, struct str given)
+/* ---- what is given ---- */
+
+static bool counts_at(const struct key *key, const char *at)
 {
-    bool found = false;
-    for (size_t i = 0; i < k->n; i++)
-        found |= strlen(k->v[i]) == given.n && hash_equal(k->v[i], given.p, given.n);
-    return found;
+    size_t n = strlen(key->at);
+    if (n > 0 && key->at[n - 1] == '@')
+        return strncmp(key->at, at, n) == 0;
+    return n == 0 || strcmp(key->at, at) == 0;
+}
+
+bool keys_wanted(const struct keys *k, const char *at)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < k->nset; i++)
+        wanted |= counts_at(&k->set[i], at);
+    return wanted;
+}
+
+enum right keys_right(const struct keys *k, const char *at, struct str given)
+{
+    uint8_t hash[HASH_SHA256_SIZE];
+    enum right right = RIGHT_NONE;
+    hash_sha256(given, hash);
+    for (size_t i = 0; i < k->nset; i++) {
+        const struct key *key = &k->set[i];
+        bool same = hash_equal(key->hash, hash, sizeof(hash));
+        enum right it = same & counts_at(key, at) ? key->right : RIGHT_NONE;
+        right = it > right ? it : right;
+    }
+    return right;
+}
+
+enum keys_given keys_judge(const struct keys *k, const struct req *r, struct str given,
+                           enum right *right)
+{
+    *right = RIGHT_NONE;
+    if (!keys_wanted(k, req_at(r)))
+        return KEYS_NONE_NEEDED;
+    if (!given.p)
+        return KEYS_MISSING;
+    *right = keys_right(k, req_at(r), given);
+    return *right == RIGHT_NONE ? KEYS_WRONG : KEYS_RIGHT;
 }
 
 static unsigned count(const struct req *r, const char *name)
@@ -40,10 +108,11 @@ static unsigned count(const struct req *r, const char *name)
     return n;
 }
 
-enum keys_given keys_of(const struct keys *k, const struct req *r)
+enum keys_given keys_of(const struct keys *k, const struct req *r, enum right *right)
 {
     static const struct str bearer = STR("Bearer ");
-    if (k->n == 0)
+    *right = RIGHT_NONE;
+    if (!keys_wanted(k, req_at(r)))
         return KEYS_NONE_NEEDED;
     if (count(r, "X-Session-API-Key") > 1 || count(r, "Authorization") > 1)
         return KEYS_DOUBLED;
@@ -51,9 +120,7 @@ enum keys_given keys_of(const struct keys *k, const struct req *r)
     struct str other = req_header(r, "Authorization");
     if (!key.p && other.n > bearer.n && strncasecmp(other.p, bearer.p, bearer.n) == 0)
         key = str_trim(str_sub(other, bearer.n, other.n));
-    if (!key.p)
-        return KEYS_MISSING;
-    return keys_has(k, key) ? KEYS_RIGHT : KEYS_WRONG;
+    return keys_judge(k, r, key, right);
 }
 
 bool keys_wrong(struct keys *k, int64_t now)
@@ -64,4 +131,133 @@ bool keys_wrong(struct keys *k, int64_t now)
     *oldest = now;
     k->wrong_at = (k->wrong_at + 1) % LIMIT_WRONG_KEYS;
     return true;
+}
+
+/* ---- at the keeper ---- */
+
+struct json *keys_list(const struct keys *k)
+{
+    struct json *list = json_array();
+    for (size_t i = 0; i < k->nset; i++) {
+        struct json *row = json_object();
+        json_put_z(row, "name", k->set[i].name);
+        json_put_z(row, "right", right_name(k->set[i].right));
+        json_put_z(row, "listener", k->set[i].at);
+        json_push(list, row);
+    }
+    return list;
+}
+
+static void store(const struct keys *k)
+{
+    struct json *list = keys_list(k), *row = json_first(list);
+    struct buf text = BUF_INIT(STATE_MAX);
+    for (size_t i = 0; i < k->nset; i++, row = json_next(row)) {
+        struct buf hash = BUF_INIT(2 * HASH_SHA256_SIZE);
+        enc_base64(&hash, str_n(k->set[i].hash, HASH_SHA256_SIZE));
+        json_put_str(row, "sha256", buf_str(&hash));
+        buf_release(&hash);
+    }
+    json_print(&text, list);
+    BUG_ON(buf_full(&text)); /* STATE_MAX is for LIMIT_KEYS of the longest */
+    if (k->hold)
+        hold_put(k->hold, STR("keys/all"), buf_str(&text));
+    buf_release(&text);
+    json_free(list);
+}
+
+static int take_row(struct keys *k, const struct json *row, struct err *e)
+{
+    struct str name = json_str(row, "name", ""), at = json_str(row, "listener", "");
+    bool view = str_eq(json_str(row, "right", ""), STR("view"));
+    struct buf hash = BUF_INIT(HASH_SHA256_SIZE);
+    int rc = dec_base64(&hash, json_str(row, "sha256", ""));
+    if (rc < 0 || hash.n != HASH_SHA256_SIZE || name.n == 0 || name.n > KEY_NAME_MAX ||
+        at.n > KEY_AT_MAX || k->nset == LIMIT_KEYS)
+        rc = err_set(e, ERR_INTERNAL, "the kept keys are damaged");
+    else
+        memcpy(put(k, name, at.p, view ? RIGHT_VIEW : RIGHT_USE)->hash, hash.p, hash.n);
+    buf_release(&hash);
+    return rc;
+}
+
+int keys_load(struct keys *k, struct str state, struct err *e)
+{
+    struct json *list = json_parse(state, e);
+    struct keys *next = xnew(struct keys);
+    int rc = list ? 0 : -1;
+    for (struct json *v = json_first(list); v && rc == 0; v = json_next(v))
+        rc = take_row(next, v, e);
+    if (rc == 0) {
+        memcpy(k->set, next->set, sizeof(k->set));
+        k->nset = next->nset;
+    }
+    json_free(list);
+    free(next);
+    return rc;
+}
+
+/* ---- while the server runs ---- */
+
+static bool is_name(struct str s)
+{
+    bool good = s.n > 0 && s.n <= KEY_NAME_MAX;
+    for (size_t i = 0; i < s.n && good; i++)
+        good = (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= 'A' && s.p[i] <= 'Z') ||
+               (s.p[i] >= '0' && s.p[i] <= '9') ||
+               (i > 0 && memchr("-_.", s.p[i], 3) != NULL);
+    return good;
+}
+
+const struct key *keys_add(struct keys *k, struct str name, const char *at,
+                           enum right right, char out[KEY_SIZE], struct err *e)
+{
+    char made[KEY_NAME_MAX + 1];
+    for (int i = 1; name.n == 0 && i <= NAMES_TRIED; i++) {
+        snprintf(made, sizeof(made), "key-%d", i);
+        if (!find(k, str_of(made)))
+            name = str_of(made);
+    }
+    if (!is_name(name)) {
+        err_set(
+            e, ERR_INVALID,
+            "the name of a key has 1 to %d letters, digits, \"-\", \"_\" and \".\", and "
+            "begins with a letter or digit: \"%.*s\" is not one",
+            KEY_NAME_MAX, (int)(name.n < 100 ? name.n : 100), name.p);
+        return NULL;
+    }
+    if (find(k, name)) {
+        err_set(e, ERR_EXISTS, "there is already a key %.*s", STR_ARG(name));
+        return NULL;
+    }
+    if (k->nset == LIMIT_KEYS) {
+        err_set(e, ERR_LIMIT, "there can be %d keys: remove one first", LIMIT_KEYS);
+        return NULL;
+    }
+    random_hex(out, KEY_SIZE - 1);
+    struct key *key = put(k, name, at, right);
+    hash_sha256(str_of(out), key->hash);
+    store(k);
+    return key;
+}
+
+int keys_remove(struct keys *k, struct str name, struct err *e)
+{
+    struct key *key = find(k, name);
+    if (!key)
+        return err_set(e, ERR_NOTFOUND, "there is no key %.*s",
+                       (int)(name.n < 100 ? name.n : 100), name.p);
+    size_t others = 0;
+    for (size_t i = 0; i < k->nset; i++)
+        others += &k->set[i] != key &&
+                  (!k->set[i].at[0] || strcmp(k->set[i].at, key->at) == 0);
+    if (others == 0)
+        return err_set(e, ERR_BUSY,
+                       "the key %s is the last one of its listeners, which would be open "
+                       "without it: add another one first",
+                       key->name);
+    memmove(key, key + 1, (size_t)(k->set + k->nset - key - 1) * sizeof(*key));
+    k->nset--;
+    store(k);
+    return 0;
 }

@@ -299,6 +299,7 @@ struct conn *conn_open(struct httpd *d, int fd, const struct listener *l)
 {
     struct conn *c = xnew(struct conn);
     c->d = d;
+    c->at = l->at;
     c->unix_peer = l->unix_peer;
     list_init(&c->queue);
     list_init(&c->receipts);

@@ -35,6 +35,13 @@ enum {
     HTTP_PATCH = 16
 };
 
+/* What somebody may do: each right includes those before it. */
+enum right {
+    RIGHT_NONE, /* only what is open */
+    RIGHT_VIEW, /* follow what happens */
+    RIGHT_USE   /* everything */
+};
+
 struct route {
     unsigned methods;
     const char *path; /* "/x/{id}": one segment; a last segment of "*": the rest */
@@ -43,8 +50,9 @@ struct route {
     size_t body_max;
     /* Instead of run: at the head; it takes the body by req_on_body. */
     void (*body)(struct req *r);
-    /* Who may ask without a key; the allow function decides by it (front/guard.c). */
-    bool open;           /* everybody */
+    /* Who may ask; the allow function decides by it (front/guard.c). */
+    enum right right;    /* that is needed; not set: RIGHT_USE */
+    bool open;           /* everybody may, without a key */
     bool key_in_message; /* a GET that opens a WebSocket, whose first message has the key
                           */
     /* For people and GET /openapi.json: what it does, a sentence without its end. */
@@ -86,8 +94,12 @@ int httpd_listen(struct httpd *d, int fd);
  */
 typedef int (*httpd_under_fn)(struct stream *s, void (*ready)(struct stream *s),
                               void *arg);
-/* The same, for connections with a layer under them. */
-int httpd_listen_under(struct httpd *d, int fd, httpd_under_fn under, void *arg);
+/*
+ * The same, for connections with a layer under them (under NULL: without one). at: the
+ * listener's name for req_at, borrowed for as long as d lives; may be NULL.
+ */
+int httpd_listen_under(struct httpd *d, int fd, const char *at, httpd_under_fn under,
+                       void *arg);
 /*
  * Closes listeners and idle connections; each answer in flight is its
  * connection's last. fn is called once, when none is left.
@@ -109,6 +121,13 @@ struct str req_body(const struct req *r);
 /* The names of a method bit, as Allow has them: "GET, HEAD". NULL: there is no bit i. */
 const char *http_method_names(unsigned i);
 bool req_open(const struct req *r); /* the route is open */
+/* The right that the route needs, RIGHT_NONE if it is open; without a route RIGHT_USE. */
+enum right req_needs(const struct req *r);
+/* What whoever sent r may do: what the allow function has set, RIGHT_NONE before that. */
+enum right req_right(const struct req *r);
+void req_grant(struct req *r, enum right right);
+/* The name of the listener that it came by; "": of none with a name. */
+const char *req_at(const struct req *r);
 /* The route is key_in_message, and r may open a WebSocket there. */
 bool req_key_in_message(const struct req *r);
 bool req_is_unix(const struct req *r);   /* came over a unix socket */

@@ -159,13 +159,15 @@ static void on_accept(struct io *io, uint32_t ev)
 
 int httpd_listen(struct httpd *d, int fd)
 {
-    return httpd_listen_under(d, fd, NULL, NULL);
+    return httpd_listen_under(d, fd, NULL, NULL, NULL);
 }
 
-int httpd_listen_under(struct httpd *d, int fd, httpd_under_fn under, void *arg)
+int httpd_listen_under(struct httpd *d, int fd, const char *at, httpd_under_fn under,
+                       void *arg)
 {
     struct listener *l = xnew(struct listener);
     l->d = d;
+    l->at = at;
     l->under = under;
     l->arg = arg;
     l->unix_peer = tune(fd);

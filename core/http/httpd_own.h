@@ -41,6 +41,7 @@ struct req {
     struct buf text, path, body, fields;
     const struct http_front *front;
     const struct route *route;
+    enum right right; /* of whoever asks */
     struct {
         struct str name, value;
     } params[PARAMS_MAX];
@@ -67,6 +68,7 @@ struct req {
 
 struct conn {
     struct httpd *d;
+    const char *at;    /* the listener's name; borrowed, may be NULL */
     struct list node;  /* of all */
     struct list queue; /* of those that wait for the same */
     int64_t since_ms;
@@ -88,6 +90,7 @@ struct listener {
     struct httpd *d;
     struct io io;
     bool unix_peer;
+    const char *at;       /* borrowed, may be NULL */
     httpd_under_fn under; /* NULL: nothing is between */
     void *arg;            /* of under */
 };

@@ -73,6 +73,17 @@ const struct http_head *req_head(const struct req *r) { return &r->head; }
 struct str req_body(const struct req *r) { return buf_str(&r->body); }
 bool req_open(const struct req *r) { return r->route && r->route->open; }
 
+enum right req_needs(const struct req *r)
+{
+    return req_open(r)                   ? RIGHT_NONE
+           : r->route && r->route->right ? r->route->right
+                                         : RIGHT_USE;
+}
+
+enum right req_right(const struct req *r) { return r->right; }
+void req_grant(struct req *r, enum right right) { r->right = right; }
+const char *req_at(const struct req *r) { return r->conn->at ? r->conn->at : ""; }
+
 /* RFC 6455 4.1: it is a GET. Of several Upgrade fields the first counts, everywhere. */
 static bool opens_websocket(const struct req *r)
 {

@@ -44,7 +44,7 @@ static int listen_on(int fd)
     if (!files.cert)
         return httpd_listen(echo.httpd, fd);
     tls = tls_server_later(&files);
-    return httpd_listen_under(echo.httpd, fd, put_tls, tls);
+    return httpd_listen_under(echo.httpd, fd, NULL, put_tls, tls);
 }
 
 static void option(struct httpd_config *c, const char **file, const char *arg)

@@ -463,7 +463,7 @@ TEST(and_so_it_is_byte_by_byte)
 
 /* ---- what is not ---- */
 
-static const struct right {
+static const struct good_request {
     const char *bytes;
     int status;
     const char *body;
@@ -537,7 +537,7 @@ static const struct right {
     {"DELETE /hello HTTP/1.1\r\nHost: x\r\n\r\n", 204, ""},
 };
 
-static void is_answered(int fd, const struct right *w)
+static void is_answered(int fd, const struct good_request *w)
 {
     hear_reply(fd);
     if (reply.status != w->status || !str_eq(buf_str(&reply.body), str_of(w->body)))

@@ -3,9 +3,10 @@
 nothing happens for anybody else.
 
 The routes are those that `od serve --routes` lists, which are the tables of the server,
-so a new one is in here by itself. What is expected follows from a route's `key`, from
-what the request has, and from the two lists below and nothing else: a route that needs no
-key has to be added to them. What a request would do if it were let in leaves a file in a
+so a new one is in here by itself. What is expected follows from a route's `key` and
+`right`, from what the request has, and from the lists below and nothing else: a route that
+needs no key, or for which one that may view is enough, has to be added to them.
+What a request would do if it were let in leaves a file in a
 folder; with the right key it does, which is checked too.
 """
 import atexit
@@ -36,6 +37,8 @@ OTHER_UID = 4711
 OPEN = {("http", "/alive"), ("http", "/ready"), ("http", "/server_info"),
         ("viewer", "/"), ("viewer", "/viewer.js")}
 MESSAGE = {("http", "/events")}
+# Those for which a key with the right to view is enough, with their methods.
+VIEW = {("http", "/events", "GET"), ("http", "/metrics", "GET"), ("http", "/openapi.json", "GET")}
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT",
            "FOO", "get")
@@ -302,15 +305,17 @@ class Client:
 # --- what is expected
 
 
-def expected(route, method, key, upgrade, known):
-    """The statuses that may be, and whether it is let in. key: as in KEYS. known: the
-    methods of the path's routes with their needs."""
+def expected(method, key, upgrade, known, rights, kind):
+    """The statuses that may be, and whether it is let in. key: as in KEYS. known, rights: the
+    methods of the path's routes with their needs. kind: of the listener."""
     need = known.get(method)
+    if key == "at unix":
+        key = "right" if kind == "unix" else "wrong"
     if upgrade != "no" and method != "GET":
         return (400, 501), False  # 501: a method that no parser takes
     if key == "doubled":
         return (400,), False
-    if key == "right" or need == "none":
+    if key == "right" or need == "none" or (key == "view" and rights.get(method) == "view"):
         return None, True
     if key == "wrong":
         return (403, 429), False
@@ -339,9 +344,9 @@ class Cells:
             self.limited[status] += 1
 
 
-def needs(routes, listener, path):
-    """method -> key, of the routes of that path."""
-    return {m: r["key"] for r in routes if (r["listener"], r["path"]) == (listener, path)
+def needs(routes, listener, path, what="key"):
+    """method -> key, or right, of the routes of that path."""
+    return {m: r[what] for r in routes if (r["listener"], r["path"]) == (listener, path)
             for m in r["methods"]}
 
 
@@ -374,7 +379,7 @@ def with_key(cells, kind, routes):
     headers = HEADERS if kind == "tcp" else {name: HEADERS[name] for name in FEWER_HEADERS}
     methods = METHODS if kind == "tcp" else FEWER_METHODS
     for path in sorted({r["path"] for r in routes if r["listener"] == "http"}):
-        known = needs(routes, "http", path)
+        known, rights = needs(routes, "http", path), needs(routes, "http", path, "right")
         for method in methods:
             for header, (upgrade, fields) in headers.items():
                 for key, (chance, lines, query) in KEYS.items():
@@ -383,18 +388,19 @@ def with_key(cells, kind, routes):
                     if chance == "right" and header not in ("none", "handshake", "origin"):
                         continue
                     n += 1
-                    folder = cells.server.did if chance == "right" else cells.server.marks
+                    does = chance == "right" or chance == "at unix" and kind == "unix"
+                    folder = cells.server.did if does else cells.server.marks
                     target, asked, body = path_and_body(path, folder, f"{kind}-{n}")
                     if method in ("GET", "HEAD"):
                         body = b""
                     asked += ("&" if asked else "?") + query if query else ""
                     answer = client.ask(method, target + asked, fields + lines, body)
-                    statuses, let_in = expected(path, method, chance, upgrade, known)
+                    statuses, let_in = expected(method, chance, upgrade, known, rights, kind)
                     if method in ("CONNECT", "get", "FOO", "TRACE") and statuses:
                         statuses += (400, 501)
                     judge(cells, client, (method, target + asked, header, key), answer, statuses,
                           let_in)
-                    if chance == "wrong" and not let_in:
+                    if statuses and 429 in statuses and not let_in:
                         cells.limit(answer.status)
     client.close()
 
@@ -436,6 +442,30 @@ def messages(cells, kind, routes):
         client.say(json.dumps({"api_key": GOOD}))
         opcode, payload = client.frame()
         cells.note(kind, opcode == 1, "the key", payload)  # an event
+        client.close()
+
+
+def watchers(cells, kind, routes):
+    """WebSockets whose key may view: events come, and what they send has no effect."""
+    said = f"{cells.server.marks}/watcher-{kind}"
+    for in_head in (True, False):
+        client = Client(cells.server, kind)
+        lines = KEYS["view"][1] if in_head else []
+        answer = client.ask("GET", "/events?since=0", UPGRADE + HANDSHAKE + lines)
+        if not in_head:
+            client.say(json.dumps({"api_key": GIVEN["view"]}))
+        for message in ({"action": "run", "args": {"command": f"touch {said}"}}, {"ack": 1}):
+            client.say(json.dumps(message))
+        refused, events = 0, 0
+        while refused < 2 or not events:
+            opcode, payload = client.frame()
+            if opcode != 1:
+                break
+            told = json.loads(payload)
+            refused += told.get("error", {}).get("code") == "DENIED"
+            events += "id" in told
+        cells.note(kind, answer.status == 101 and refused == 2 and events > 0, in_head,
+                   answer.status, refused, events)
         client.close()
 
 
@@ -596,6 +626,20 @@ def events_of(server):
 
 
 LISTENERS = ("tcp", "unix", "abstract", "https")
+# Keys that are added while the server runs: their place among KEYS, and --key-add's words.
+ADDED = {"view": ["--view"], "at unix": ["--listener", "unix:PATH"]}
+GIVEN = {}
+
+
+def add_keys(server):
+    for name, words in ADDED.items():
+        words = [word.replace("PATH", server.path) for word in words]
+        GIVEN[name] = subprocess.run(
+            [OD, "serve", "--key-add", name.replace(" ", "-"), "--socket", server.root + "/run/sock",
+             *words], check=True, capture_output=True, timeout=LIMIT, text=True).stdout.strip()
+        holds(len(GIVEN[name]) >= 32, GIVEN[name])
+        KEYS[name] = (name, [f"X-Session-API-Key: {GIVEN[name]}"], "")
+        KEYS[name + ", bearer"] = (name, [f"Authorization: Bearer {GIVEN[name]}"], "")
 
 
 def main():
@@ -623,6 +667,8 @@ def main():
             wanted = "none" if at in OPEN else "message" if at in MESSAGE and "GET" in r["methods"] \
                 else "peer" if at[0] == "viewer" else "head"
             cells.note("listed", r["key"] == wanted, r, wanted)
+            right = "none" if at in OPEN else "view" if (*at, r["methods"][0]) in VIEW else "use"
+            cells.note("listed", r["right"] == right, r, right)
         for at in OPEN | MESSAGE:
             cells.note("listed", any((r["listener"], r["path"]) == at for r in routes), at)
         return cells
@@ -631,6 +677,7 @@ def main():
     picture()
     server = Server(key=GOOD)
     wait_for(lambda: Client(server, "tcp").ask("GET", "/ready").status == 200, "it is ready")
+    add_keys(server)
 
     def another():
         cells = Cells(server)
@@ -689,6 +736,7 @@ def main():
     row("with a key: routes, methods, headers and keys", matrix(with_key))
     row("with a key: paths in other spellings", matrix(spelled))
     row("with a key: the first message of a WebSocket", matrix(messages))
+    row("with a key that may view: WebSockets that send more than it may", matrix(watchers))
     row("with a key: WebSockets that send none", flooded)
     row("with the key the same requests do what they ask for", something_did)
     row("without it nothing was done", nothing_happened)

@@ -40,6 +40,8 @@ struct events_link_opts {
     bool wait_since;      /* nothing is replayed before the peer says {"since":N} */
     uint64_t since;       /* else: events after this one */
     bool with_key;        /* the peer shall say {"api_key":…} before anything else */
+    enum right right;     /* else what it may do; RIGHT_NONE: all, since we dialled */
+    const char *at;       /* the listener that it came by, borrowed; NULL: none */
     bool base64;          /* output as its exact bytes */
     int ping_ms, dead_ms; /* as ws_opts; 0: the limits' */
     /*

@@ -210,10 +210,9 @@ static void page(struct events *ev, struct req *r, const struct query *q)
 static const struct stream_events no_calls;
 
 /* false: it has opened a WebSocket, and must send its key as the first message. */
-static bool has_key(const struct events *ev, const struct req *r)
+static bool has_key(const struct req *r)
 {
-    enum keys_given given = keys_of(ev->keys, r);
-    return given == KEYS_RIGHT || given == KEYS_NONE_NEEDED;
+    return req_right(r) != RIGHT_NONE;
 }
 
 static void upgrade(struct events *ev, struct req *r, const struct query *q)
@@ -238,7 +237,7 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
         events_http_fail(r, status, e.text);
         return;
     }
-    if (!has_key(ev, r) && ev->without_key >= LIMIT_WS_WITHOUT_KEY) {
+    if (!has_key(r) && ev->without_key >= LIMIT_WS_WITHOUT_KEY) {
         req_header_add(r, "Retry-After", "1");
         events_http_fail(
             r, 503,
@@ -251,7 +250,9 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
         req_header_add(r, "Sec-WebSocket-Protocol", EVENTS_PROTOCOL);
     struct events_link_opts o = {
         .since = q->has_since ? q->since : eventlog_next(actions_log(ev->actions)) - 1,
-        .with_key = !has_key(ev, r),
+        .with_key = !has_key(r),
+        .right = req_right(r),
+        .at = req_at(r),
         .base64 = q->base64};
     if (req_upgrade(r, "websocket", &s, &no_calls) < 0) {
         events_http_fail(r, 400,
@@ -268,7 +269,7 @@ static void get_events(struct req *r)
     struct events *ev = req_arg(r);
     struct err e = ERR_INIT;
     struct query q;
-    bool known = has_key(ev, r);
+    bool known = has_key(r);
     if (known)
         engine_touch(ev->en);
     /* What the log has is for those with the key. */
@@ -441,6 +442,7 @@ static const struct route routes[] = {
      .path = "/events",
      .run = get_events,
      .key_in_message = true,
+     .right = RIGHT_VIEW,
      .about = "Follows the event stream: a WebSocket when upgraded, server-sent events "
               "when those are accepted, else a page of events",
      .query = since_query},
@@ -454,11 +456,13 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/metrics",
      .run = events_metrics,
+     .right = RIGHT_VIEW,
      .about = "Figures of the server, as Prometheus reads them",
      .gives = "text/plain"},
     {.methods = HTTP_GET,
      .path = "/openapi.json",
      .run = openapi_get,
+     .right = RIGHT_VIEW,
      .about = "Describes every route and action of this server (OpenAPI 3.1)"},
 };
 const struct http_front events_bare_front = {.prefix = "",

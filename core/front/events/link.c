@@ -355,6 +355,10 @@ static int take_since(struct events_link *k, const struct json *m, struct err *e
 static int take_ack(struct events_link *k, const struct json *m, struct err *e)
 {
     uint64_t ack, least = UINT64_MAX;
+    if (k->right == RIGHT_VIEW)
+        return err_set(e, ERR_DENIED,
+                       "this API key may follow what happens, and acknowledge nothing: "
+                       "the log may let go of what is acknowledged");
     if (want_id(m, "ack", &ack, e) < 0 || events_check_since(k->ev, ack, e) < 0)
         return -1;
     if (ack > k->acked)
@@ -400,6 +404,9 @@ static int say_known(struct events_link *k, const struct action_taken *t,
 static int take_action(struct events_link *k, const struct json *m, struct err *e)
 {
     struct action_taken t;
+    if (k->right == RIGHT_VIEW)
+        return err_set(e, ERR_DENIED,
+                       "this API key may follow what happens, and send no action");
     if (actions_do(k->ev->actions, m, NULL, &t, e) < 0)
         return -1;
     return t.again ? say_known(k, &t, m, e) : 0;
@@ -410,7 +417,8 @@ static int take_key(struct events_link *k, const struct json *m, struct err *e)
     struct str key = json_str(m, "api_key", "");
     if (!k->with_key)
         return 0; /* the handshake had one */
-    if (!keys_has(k->ev->keys, key)) {
+    k->right = keys_right(k->ev->keys, k->at, key);
+    if (k->right == RIGHT_NONE) {
         bool said = keys_wrong(k->ev->keys, clock_ms());
         ws_close(&k->ws, said ? WS_POLICY : WS_AGAIN_LATER,
                  said ? STR("Invalid API Key")
@@ -499,6 +507,8 @@ static struct events_link *link_new(struct events *ev, const struct events_link_
     struct events_link *k = xnew(struct events_link);
     k->ev = ev;
     k->base64 = o->base64;
+    k->right = o->right;
+    k->at = o->at ? o->at : "";
     k->on_since = o->wait_since ? o->on_since : NULL;
     k->on_gone = o->on_gone;
     k->arg = o->arg;

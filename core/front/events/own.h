@@ -73,6 +73,8 @@ struct events_link {
     unsigned nrepeats;
     bool joined; /* flows of what runs already are there */
     bool begun, full, with_key, base64, over;
+    enum right right; /* of the peer; RIGHT_NONE: of a backend that we dialled, all */
+    const char *at;   /* the listener, for its keys; borrowed */
     struct timer key; /* the time for it */
     struct task pump;
     void (*on_since)(void *arg, uint64_t since, const struct err *e);

@@ -172,6 +172,16 @@ static int do_info(struct conn *c, const struct json *q, struct err *e)
     return 0;
 }
 
+static int do_keys(struct conn *c, const struct json *q, struct err *e)
+{
+    struct json *j = fronts_ask_keys(c->all, q, e);
+    if (!j)
+        return -1;
+    json_put_bool(j, "ok", true);
+    local_send_result(c, j);
+    return 0;
+}
+
 static int do_stop(struct conn *c, const struct json *q, struct err *e)
 {
     (void)e;
@@ -236,7 +246,7 @@ static const struct verb {
     {"kernels", local_kernels, false}, {"kernel", local_kernel, false},
     {"browse", local_browse, true},    {"browsers", local_browsers, false},
     {"browser", local_browser, false}, {"events", local_events, false},
-    {"skill", local_skill, false},
+    {"skill", local_skill, false},     {"keys", do_keys, false},
 };
 
 /* Members by type: one of another type is an error and never a default. */
@@ -246,7 +256,8 @@ static int check_types(const struct json *q, struct err *e)
         "do",        "id",    "as",   "parent",   "session", "process",   "command",
         "command64", "cwd",   "user", "shell",    "name",    "data",      "data64",
         "on_input",  "term",  "path", "code",     "kernel",  "choice",    "verb",
-        "spec",      "skill", "home", "question", "mode",    "downloads", "cdp"};
+        "spec",      "skill", "home", "question", "mode",    "downloads", "cdp",
+        "right",     "listener"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
                                        "op",         "v",       "since",       "at"};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * od-toy: the whole program with one more front-end, as another product's would be: its
+ * own place for the key, its own refusals, limits, options and life. It is a template of
+ * what a front-end takes, and tests/wire/own.test plays with it.
+ */
+#include "front/front.h"
+
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct toy {
+    struct http_front front;
+    char *greeting; /* owned */
+    unsigned asked;
+    bool started;
+};
+
+static const struct option_row rows[] = {
+    {.name = "toy-token",
+     .type = OPTION_TEXT,
+     .value = "TOKEN",
+     .env = "TOY_TOKEN",
+     .member = "token",
+     .secret = true,
+     .about = "the key of the toy's own listeners"},
+    {.name = "toy-greeting",
+     .type = OPTION_TEXT,
+     .value = "WORD",
+     .env = "TOY_GREETING",
+     .member = "greeting",
+     .dflt = "hello",
+     .choices = "hello goodbye",
+     .about = "what the toy answers"},
+    {.name = NULL},
+};
+static const struct option_table options_toy = {
+    .heading = "Toy", .section = "toy", .rows = rows};
+
+static void look(struct req *r)
+{
+    struct toy *t = req_arg(r);
+    t->asked++;
+    req_answer(r, 200, "text/plain", str_of(t->greeting));
+}
+
+static void health(struct req *r) { req_answer(r, 204, NULL, STR("")); }
+
+static const struct route routes[] = {
+    {.methods = HTTP_GET, .path = "/health", .run = health, .open = true},
+    {.methods = HTTP_GET, .path = "/look", .run = look, .right = RIGHT_VIEW},
+    {.methods = HTTP_POST, .path = "/do", .run = look, .body_max = 1 << 10},
+};
+
+static void fail(struct req *r, int status, const char *text)
+{
+    struct buf b = BUF_INIT(400);
+    buf_addf(&b, "toy %d: %s\n", status, text);
+    req_answer_take(r, status, "text/plain", &b);
+}
+
+static const struct http_front bare = {
+    .prefix = "", .routes = routes, .nroutes = 3, .fail = fail};
+
+static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
+                                  enum right *right)
+{
+    (void)f;
+    return keys_judge(k, r, req_header(r, "X-Toy"), right);
+}
+
+static void refuse(void *f, struct req *r, enum refusal why, const char *text)
+{
+    struct toy *t = f;
+    t->asked++;
+    fail(r, why == REFUSE_MISSING ? 401 : 418, text);
+}
+
+static void *open_toy(struct fronts *all, const struct json *options)
+{
+    struct str greeting = json_str(json_get(options, "toy"), "greeting", "?");
+    struct toy *t = xnew(struct toy);
+    (void)all;
+    t->greeting = xstrndup(greeting.p, greeting.n);
+    t->front = bare;
+    t->front.arg = t;
+    return t;
+}
+
+static const struct http_front *http(const void *f, unsigned i)
+{
+    const struct toy *t = f;
+    return i > 0 ? NULL : t ? &t->front : &bare;
+}
+
+static void start(void *f) { ((struct toy *)f)->started = true; }
+
+static struct json *status(const void *f)
+{
+    const struct toy *t = f;
+    struct json *j = json_object();
+    json_put_bool(j, "started", t->started);
+    json_put_int(j, "asked", t->asked);
+    return j;
+}
+
+static const struct httpd_config limits = {.conns_max = 2};
+
+static const struct front front_toy = {
+    .name = "toy",
+    .options = &options_toy,
+    .key = "token",
+    .credential = credential,
+    .refuse = refuse,
+    .limits = &limits,
+    .open = open_toy,
+    .http = http,
+    .start = start,
+    .status = status,
+};
+
+/* In place of core/front/list.c. */
+#define FRONT(name) extern const struct front front_##name;
+#include "front/fronts.def"
+#undef FRONT
+
+#define FRONT(name) &front_##name,
+const struct front *const front_list[] = {
+#include "front/fronts.def"
+    &front_toy, NULL};
