@@ -78,11 +78,11 @@ endif
 
 CORE := $(sort $(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 APPLETS := $(sort $(wildcard applets/*.c))
-UNIT := $(sort $(wildcard tests/unit/t_*.c))
+UNIT := $(sort $(wildcard tests/unit/*/t_*.c tests/unit/*/*/t_*.c tests/unit/t_*.c))
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 objects = $(patsubst %.c,$(O)/obj/%.o,$1)
 PROGRAM := $(call objects,$(APPLETS)) $(O)/obj/build_info.o
-UNIT_BIN := $(patsubst tests/unit/%.c,$(O)/unit/%,$(UNIT))
+UNIT_BIN := $(addprefix $(O)/unit/,$(notdir $(basename $(UNIT))))
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ))
 
 .PHONY: all dev
@@ -150,10 +150,12 @@ $(O)/gen/licences.h: build/licences.sh $(O)/flags | $(DEPS_READY)
 unit: $(UNIT_BIN)
 fuzz-targets: $(FUZZ_BIN)
 
-$(O)/unit/%: $(O)/obj/tests/unit/%.o $(O)/libcore.a
+# tests/unit/ROOM/t_x.c is the program unit/t_x.
+$(foreach t,$(UNIT),$(eval $(O)/unit/$(notdir $(basename $t)): $(call objects,$t)))
+$(UNIT_BIN): $(O)/libcore.a
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEPS_LIBS)
 
 FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(call objects,tests/lib/fuzz_main.c))
 $(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(O)/libcore.a

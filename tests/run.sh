@@ -5,7 +5,7 @@
 # many at once as there are processors, and adds up their TAP.
 #
 #   build      the release and the dev build, then tests/scenario/build.test
-#   unit       tests/unit, with sanitizers (glibc)    unit-musl  as released
+#   unit       tests/unit/ROOM, with sanitizers (glibc)    unit-musl  as released
 #   scenario wire fault compat kernels browser images
 #              tests/GROUP/*.test, on the release
 #   cross      another processor's build, under an emulator

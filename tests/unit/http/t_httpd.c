@@ -4,7 +4,7 @@
  * sockets here. What two servers could read differently is refused, whatever is
  * cut wherever it may be, and no answer is lost or told to be whole when it was.
  */
-#include "../lib/echo.h"
+#include "echo.h"
 
 #include "net/addr.h"
 
