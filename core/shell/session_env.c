@@ -106,7 +106,9 @@ static bool on_env_nul(struct session *s)
 {
     struct str text = buf_str(&s->env_text);
     bool begins = str_eq(text, STR(SHELL_ENV_BEGINS));
-    if (!begins && (s->env_begun || !s->env_asked))
+    if (buf_full(&s->env_text))
+        note_too_long(s);
+    else if (!begins && (s->env_begun || !s->env_asked))
         keep_env(s, text);
     bool more = begins || s->env_asked;
     s->env_begun = begins;
@@ -114,29 +116,36 @@ static bool on_env_nul(struct session *s)
     return more;
 }
 
-static void on_env(struct io *io, uint32_t events)
+/*
+ * Reads a part of what the shell writes. A text that is too long is read to its end as
+ * well, for the shell waits until somebody has. Returns whether there was something; then
+ * the FIFO may be closed.
+ */
+static bool read_env(struct session *s)
 {
-    struct session *s = container_of(io, struct session, env_io);
     char bytes[4096];
-    (void)events;
-    ssize_t n = read(io->fd, bytes, sizeof(bytes));
+    ssize_t n = read(s->env_io.fd, bytes, sizeof(bytes));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
+        return false;
     struct str rest = str_n(bytes, n > 0 ? (size_t)n : 0);
     bool more = n > 0;
     while (more && rest.n > 0) {
         long nul = str_chr(rest, 0);
         size_t len = nul < 0 ? rest.n : (size_t)nul;
-        if (buf_add(&s->env_text, rest.p, len) < 0) {
-            note_too_long(s);
-            more = false;
-        } else if (nul >= 0) {
+        buf_add(&s->env_text, rest.p, len);
+        if (nul >= 0)
             more = on_env_nul(s);
-        }
         rest = str_sub(rest, len + 1, rest.n);
     }
     if (!more)
         session_env_done(s);
+    return n > 0;
+}
+
+static void on_env(struct io *io, uint32_t events)
+{
+    (void)events;
+    read_env(container_of(io, struct session, env_io));
 }
 
 /*
@@ -157,6 +166,15 @@ int session_env_listen(struct session *s)
         return -1;
     }
     return 0;
+}
+
+/* The shell is gone: the rest of what it wrote is in the FIFO. */
+static void read_rest(struct session *s)
+{
+    enum { PARTS = 32 }; /* a FIFO has 64 KiB */
+    for (int i = 0; i < PARTS && s->env_io.loop && read_env(s); i++)
+        continue;
+    session_env_done(s);
 }
 
 /* The bytes of the regular file x into text. False: it is not there, or not whole. */
@@ -181,6 +199,7 @@ bool session_take_left(struct session *s)
     struct buf text = BUF_INIT(sizeof(s->cwd) + 4 * ENV_MAX);
     bool taken = false;
     uint64_t seq;
+    read_rest(s);
     if (!read_left(s, &text)) {
         if (buf_full(&text))
             note_too_long(s);
