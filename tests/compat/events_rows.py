@@ -2,6 +2,7 @@
 """events_rows.py [PATTERN]: the event stream of core/front/events/README.md, asked by a real
 WebSocket library and by plain HTTP."""
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -108,6 +109,29 @@ async def _(case):
         await peer.end(1)
         same([peer.events[1]["source"], peer.events[2]["content"]], ["v0", "by V0"])
         same(run(case, "true")["id"], 4)
+
+
+@row("an action of V0's that its client and the worker left is followed to its end")
+@asynchronous
+async def _(case):
+    gate = os.path.join(case.dir, "gate")
+    os.mkfifo(gate)
+    body = {"action": {"action": "run", "timestamp": "1", "args": {
+        "command": f"read x <{gate}; echo got $x", "blocking": True}}}
+    async with Peer(case, since=0) as peer:
+        with contextlib.suppress(Exception):
+            asking = asyncio.create_task(
+                asyncio.to_thread(request, case, "/execute_action", body, None, 1))
+            await peer.action()
+            case.kill_worker()
+            await asking
+    with await asyncio.to_thread(open, gate, "w") as file:
+        file.write("it\n")
+    async with Peer(case, since=1) as peer:
+        end = await peer.end(1)
+        same([end["observation"], end["content"]], ["run", "got it"])
+    status, answer = await asyncio.to_thread(request, case, "/execute_action", body)
+    same([status, answer["content"]], [200, "got it"])
 
 
 @row("sessions of their own, at the same time")
