@@ -13,6 +13,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct sandbox {
@@ -25,6 +26,63 @@ struct sandbox {
     struct list waits; /* struct sandbox_wait */
 };
 
+/* ---- options ---- */
+
+static const struct option_row rows[] = {
+    {.name = "username",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .env = "OD_USERNAME",
+     .unset = "the server's own user",
+     .about = "whose OpenHands' sessions are; made if the image has none (root only)"},
+    {.name = "user-id",
+     .type = OPTION_INT,
+     .value = "NUMBER",
+     .env = "OD_USER_ID",
+     .dflt = "1000",
+     .max = 0xfffffffe,
+     .takes = "a number",
+     .about = "the uid of a user that is made"},
+    {.name = "group",
+     .type = OPTION_TEXT,
+     .value = "GROUP",
+     .env = "SANDBOX_GROUP_ID",
+     .dflt = "root",
+     .about = "the group that --working-dir is given to"},
+    {.name = "su-to-user",
+     .type = OPTION_TOGGLE,
+     .env = "SU_TO_USER",
+     .member = "su",
+     .dflt = "yes",
+     .about = "run sessions as --username"},
+    {.name = NULL},
+};
+
+/*
+ * OpenHands leaves the user alone who runs the server already, except for two names that
+ * it knows (action_execution_server, init_user_and_working_directory).
+ */
+static bool is_wanted(const char *name)
+{
+    const char *own = getenv("USER");
+    bool known = strcmp(name, "root") == 0 || strcmp(name, "openhands") == 0;
+    return known || !own || strcmp(name, own) != 0;
+}
+
+/* Adds warm: begin before the first request. */
+static int prepare(const struct options *given, struct json **own, struct err *e)
+{
+    const char *user = option_text(given, "username");
+    (void)e;
+    json_put_bool(*own, "warm", user || option_text(given, "PORT"));
+    if (user && !is_wanted(user))
+        json_drop(*own, json_get(*own, "username"));
+    return 0;
+}
+
+static const struct option_table options_sandbox = {
+    .heading = "Sandbox", .section = "sandbox", .rows = rows, .prepare = prepare};
+
 static void keep(char *out, size_t size, struct str s)
 {
     if (s.n < size)
@@ -33,7 +91,7 @@ static void keep(char *out, size_t size, struct str s)
 
 static void configure(struct engine *en, const struct json *options)
 {
-    const struct json *o = json_get(options, "v0");
+    const struct json *o = json_get(options, "sandbox");
     struct sandbox *b = xnew(struct sandbox);
     b->en = en;
     b->user_id = json_int(o, "user_id", 1000);
@@ -148,4 +206,5 @@ int sandbox_place(const struct sandbox *b, struct str session, struct sandbox_pl
     return rc;
 }
 
-const struct part part_sandbox = {.configure = configure, .serve = serve};
+const struct part part_sandbox = {
+    .options = &options_sandbox, .configure = configure, .serve = serve};

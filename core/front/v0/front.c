@@ -5,37 +5,10 @@
 #include "front/v0/v0.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- options ---- */
 
 static const struct option_row rows[] = {
-    {.name = "username",
-     .type = OPTION_TEXT,
-     .value = "NAME",
-     .env = "OD_USERNAME",
-     .unset = "the server's own user",
-     .about = "whose OpenHands' sessions are; made if the image has none (root only)"},
-    {.name = "user-id",
-     .type = OPTION_INT,
-     .value = "NUMBER",
-     .env = "OD_USER_ID",
-     .dflt = "1000",
-     .max = 0xfffffffe,
-     .takes = "a number",
-     .about = "the uid of a user that is made"},
-    {.name = "group",
-     .type = OPTION_TEXT,
-     .value = "GROUP",
-     .env = "SANDBOX_GROUP_ID",
-     .dflt = "root",
-     .about = "the group that --working-dir is given to"},
-    {.name = "su-to-user",
-     .type = OPTION_TOGGLE,
-     .env = "SU_TO_USER",
-     .member = "su",
-     .dflt = "yes",
-     .about = "run sessions as --username"},
     {.name = "enable-browser",
      .type = OPTION_TOGGLE,
      .member = "browser",
@@ -58,17 +31,6 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/*
- * OpenHands leaves the user alone who runs the server already, except for two names that
- * it knows (action_execution_server, init_user_and_working_directory).
- */
-static bool is_wanted(const char *name)
-{
-    const char *own = getenv("USER");
-    bool known = strcmp(name, "root") == 0 || strcmp(name, "openhands") == 0;
-    return known || !own || strcmp(name, own) != 0;
-}
-
 static int put_eval(struct json *own, const char *name, struct err *e)
 {
     if (!json_bool(own, "browser", true))
@@ -83,16 +45,11 @@ static int put_eval(struct json *own, const char *name, struct err *e)
     return 0;
 }
 
-/* Adds warm, begin before the first request, and downloads, there is a folder for them.
- */
+/* Adds downloads: there is a folder for those of the browser. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
-    const char *user = option_text(given, "username");
     const char *eval = option_text(given, "browsergym-eval-env");
-    json_put_bool(*own, "warm", user || option_text(given, "PORT"));
     json_put_bool(*own, "downloads", option_text(given, "working-dir") != NULL);
-    if (user && !is_wanted(user))
-        json_drop(*own, json_get(*own, "username"));
     return eval ? put_eval(*own, eval, e) : 0;
 }
 

@@ -282,7 +282,8 @@ static void *open_viewer(struct fronts *all, const struct json *options)
     struct viewer *v = xnew(struct viewer);
     struct engine *en = fronts_engine(all);
     v->en = en;
-    keep(v->user, sizeof(v->user), json_str(json_get(options, "v0"), "username", ""));
+    const struct json *sandbox = json_get(options, "sandbox");
+    keep(v->user, sizeof(v->user), json_str(sandbox, "username", ""));
     keep(v->tmp, sizeof(v->tmp), json_str(json_get(options, "viewer"), "tmp", "/tmp"));
     keep(v->cwd, sizeof(v->cwd), str_of(en->home));
     v->front = bare_front;
