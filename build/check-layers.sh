@@ -89,6 +89,15 @@ awk '
     }
 ' build/rooms $(find core applets -name '*.[ch]' | sort) || rc=1
 
+# A unit test lies in the folder of its room.
+for test in $(find tests/unit -name 't_*.c' 2>/dev/null | sort); do
+    room=${test#tests/unit/}
+    grep -q "^${room%/*}:" build/rooms || {
+        echo "$test: tests/unit/ROOM/t_NAME.c, where ROOM is in build/rooms"
+        rc=1
+    }
+done
+
 if [ -n "${CC:-}" ]; then
     for header in $(find core applets -name '*.h' | sort); do
         # shellcheck disable=SC2086 # options are words

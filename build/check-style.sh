@@ -86,6 +86,9 @@ grep -nHE 'stderr, *"od (exec|serve|browse|skills|events|image|install|jupyter)'
 # shellcheck disable=SC2086 # file names without blanks
 awk -f build/check-order.awk $sources $tests || rc=1
 
+# A citation leads to a public document, or to a page of this tree.
+# shellcheck disable=SC2086 # file names without blanks
+grep -nHE 'reference/[a-z-]+\.md|as upstream' $sources $tests && rc=1
 # shellcheck disable=SC2086 # file names without blanks
 grep -nE '\<(TODO|FIXME)\>' $sources $tests && rc=1
 exit $rc

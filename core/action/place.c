@@ -2,6 +2,8 @@
 /* Where an action is done, and what it has done: the same after a restart. */
 #include "action/own.h"
 
+#include "action/python/no_colours.py.h"
+#include "action/python/skills.py.h"
 #include "base/xalloc.h"
 #include "kernel/kernel.h"
 #include "setup/plugins.h"
@@ -128,15 +130,6 @@ void place_forget(const struct action *a)
 
 /* ---- the kernel of a session ---- */
 
-/* Escapes of IPython's have forms that clients do not know; our own kernel has none. */
-static const char no_colours[] =
-    "import sys\n"
-    "if 'IPython.core' in sys.modules:\n"
-    "    try:\n"
-    "        get_ipython().run_line_magic('colors', 'nocolor')\n"
-    "    except Exception:\n"
-    "        pass\n";
-
 struct kernel *action_kernel(const struct actions *all, struct str session, bool make,
                              struct err *e)
 {
@@ -149,10 +142,9 @@ struct kernel *action_kernel(const struct actions *all, struct str session, bool
         return k;
     }
     struct buf init = BUF_INIT(4096);
-    buf_addz(&init, no_colours);
+    buf_addz(&init, no_colours_py);
     if (plugins_has(en->plugins, STR("agent_skills")))
-        buf_addz(&init,
-                 "try:\n    from agentskills import *\nexcept ImportError:\n    pass\n");
+        buf_addz(&init, skills_py);
     struct kernel_opts o = {.cwd = str_of(sandbox_cwd(en->sandbox, session)),
                             .user = sandbox_user(en->sandbox),
                             .init = buf_str(&init)};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding an action. The order of the checks is upstream's, so that a body
+ * Decoding an action. The order of the checks is OpenHands', so that a body
  * with several faults is told the same one: the event's kind, its arguments,
- * its time limit, its source (reference/openhands-runtime.md 1.2, 2.1).
+ * its time limit, its source.
  */
 #include "front/v0/action.h"
 
@@ -213,7 +213,7 @@ static int decode_args(const struct kind *k, struct v0_action *a, struct err *e)
 
 /* ---- the envelope ---- */
 
-/* 0 is no limit, as upstream has it. */
+/* 0 is no limit, as in OpenHands. */
 static int decode_timeout(const struct json *event, struct v0_action *a, struct err *e)
 {
     double t = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a body of POST /execute_action asks for: the events of OpenHands V0
- * (reference/openhands-runtime.md 2.1, 2.3), decoded and checked, nothing done.
+ * (events/action), decoded and checked, nothing done.
  *
  * Arguments that are not known are passed over, so that later clients work;
  * those that are known must have their type, and null is as good as absent
@@ -22,7 +22,7 @@ enum v0_kind {
     V0_RUN_IPYTHON,
     V0_BROWSE,
     V0_BROWSE_INTERACTIVE,
-    V0_OTHER, /* known upstream, which does not serve it either */
+    V0_OTHER, /* known to OpenHands, which does not serve it either */
 };
 
 /* Seconds; who waits longer than a year waits for ever. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * V0's browse and browse_interactive: calls to the browser of the action's session,
- * which has its name (reference/openhands-runtime.md 6). What is written, pictures and
+ * which has its name. What is written, pictures and
  * downloads, the process beside the browser writes, as the sandbox's user.
  */
 #include "front/v0/own.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    STEP_MS = 120000,    /* of one call, as upstream */
+    STEP_MS = 120000,    /* of one call, as OpenHands' browser_env.py */
     SHOT_MAX = 24 << 20, /* characters of pictures that fit an answer */
 };
 

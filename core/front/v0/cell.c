@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * V0's run_ipython: a cell in the Python kernel of its session, which is started
- * when --plugins names jupyter, as the reference has it (section 4).
+ * when --plugins names jupyter.
  */
 #include "front/v0/own.h"
 
@@ -88,7 +88,7 @@ static void on_done(void *owner, const struct cell_result *r)
     double seconds = a->a.has_timeout ? a->a.timeout : DEFAULT_MS / 1000;
     action_cell_over(&a->tell);
     if (r->end == CELL_TIMEOUT) {
-        /* The marker as upstream has it; what was printed before it is kept. */
+        /* OpenHands' marker; what was printed before it is kept. */
         buf_adds(&text, buf_str(&a->said->text));
         if (text.n && text.p[text.n - 1] != '\n')
             buf_addc(&text, '\n');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * V0's editor: the `edit` action, and `read` with impl_source oh_aci. The words are
- * edit/editor.h's, the observations those of reference/openhands-runtime.md 5.3.
+ * edit/editor.h's, the observations OpenHands' (events/observation/files.py).
  *
  * What an agent can mend is told it as content that begins with ERROR:, in the same
  * kind of observation as a success.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Evaluations (reference/openhands-runtime.md 6.5): --browsergym-eval-env names a task of
+ * Evaluations, as of OpenHands: --browsergym-eval-env names a task of
  * BrowserGym, and two texts in place of browser_actions ask for its words and for the
  * rewards so far; their answers have these and nothing else.
  *

@@ -131,7 +131,7 @@ void v0_answer_error(struct v0_call *a, struct str text);
  * has ended.
  */
 void v0_expect(struct v0_call *a);
-/* 500: what the reference's server would not have caught. */
+/* 500: what OpenHands' server would not have caught. */
 void v0_answer_internal(struct v0_call *a, const char *text);
 /* {"detail": …} */
 void v0_answer_detail(struct v0_call *a, int status, const char *text);
@@ -207,7 +207,7 @@ int v0_browse_ask(struct v0_call *a, const struct json *what, browsing_done_fn *
                   struct err *e);
 /* Its call goes, or is stopped and then ends by itself. */
 void v0_browse_cancel(struct v0_call *a);
-/* Makes the folder of downloads, as upstream does, in a directory that was named. */
+/* Makes the folder of downloads, as OpenHands does, in a directory that was named. */
 void v0_browse_warm(struct v0 *v);
 
 /* eval.c */

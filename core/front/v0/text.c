@@ -2,7 +2,7 @@
 /*
  * Texts of V0. Objects are written by hand, because a command or its output may
  * be megabytes: they are quoted straight into the answer, once. Names and order
- * of members are those of the reference, sections 2.4 to 2.6.
+ * of members are those of OpenHands (events/serialization).
  */
 #include "front/v0/text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The texts of OpenHands V0: observations and errors as JSON, and the sentences
- * that clients, tests and prompts match (reference/openhands-runtime.md 1.2,
- * 2.2–2.6, 3.2–3.4). Pure functions: they append to a buffer and own nothing.
+ * that clients, tests and prompts match (events/observation, runtime/utils/bash.py).
+ * Pure functions: they append to a buffer and own nothing.
  *
  * All that return int: 0, or -1 with the buffer as it was: it was full. Texts
  * may be any bytes; in JSON what is not UTF-8 becomes U+FFFD.
