@@ -363,6 +363,9 @@ static void half_over(struct cell *c)
 void cell_on_limit(struct timer *t)
 {
     struct cell *c = container_of(t, struct cell, limit);
+    /* A caller has come back in this turn: it is told all of it before the end. */
+    if (!list_empty(&c->start.node) && (c->step == LATE || c->halfway))
+        return;
     if (c->step == LATE) {
         cell_done(c);
     } else if (c->halfway) {
