@@ -71,6 +71,7 @@ struct stream {
     bool whole;    /* never shortened */
     char *late;    /* owned; what the disk refused once, written again at held_until */
     size_t late_n; /* 0: nothing */
+    bool refused;  /* there was something of the kind */
     struct list rich; /* in keeper.rich, while it has more than LIMIT_SPOOL_FLOOR */
     struct list held; /* in keeper.held, while it is not read for the caller's sake */
     int64_t held_until;

@@ -299,14 +299,16 @@ static bool replace_oldest(struct keeper *k, struct stream *t)
 }
 
 /*
- * Keeps what the disk refused, for a second try before output is given up or lost: the
- * reader of such a stream waits for each line of it. false: this is the second try, or
- * there is no memory.
+ * Keeps what the disk refused, for a second try before output is given up or lost: a
+ * shell's first mark may be in it. Once, so that output on a full disk is not slow; each
+ * time where the reader waits for each line. false: this is the second try, or there is
+ * no memory.
  */
 static bool keep_late(struct stream *t, const char *p, size_t n, bool again)
 {
-    if (!t->whole || again || !(t->late = malloc(n)))
+    if (again || (t->refused && !t->whole) || !(t->late = malloc(n)))
         return false;
+    t->refused = true;
     memcpy(t->late, p, n);
     t->late_n = n;
     return true;
