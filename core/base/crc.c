@@ -2,9 +2,15 @@
 /*
  * Eight bytes at a time, with one table of 256 words for each of the eight places
  * ("slicing by 8"). zlib's own crc32 is as fast for long input, but takes up to four
- * times as long for the hundred bytes of a line, and its tables are twice as large.
+ * times as long for the hundred bytes of a line, and its tables are twice as large. Where
+ * the processor multiplies polynomials, 16 bytes at a time, in half of that.
  */
 #include "base/crc.h"
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <wmmintrin.h>
+#endif
 
 /*
  * The CRC of a byte is the exclusive or of the CRCs of its bits, so that eight words
@@ -26,6 +32,8 @@
 #define ALL(...) \
     SIXTY_FOUR(0, __VA_ARGS__), SIXTY_FOUR(64, __VA_ARGS__), \
         SIXTY_FOUR(128, __VA_ARGS__), SIXTY_FOUR(192, __VA_ARGS__)
+
+enum { FOLDED_LEAST = 32 }; /* for less, folding is not faster */
 
 /* table[k][n]: what the byte n adds to the CRC when k more bytes come after it. */
 static const uint32_t table[8][256] = {
@@ -53,11 +61,9 @@ static inline uint32_t four_bytes(const uint8_t *p)
            (uint32_t)p[3] << 24;
 }
 
-uint32_t crc_add(uint32_t crc, struct str bytes)
+/* The CRC of more bytes, with its bits as they are in between: not inverted. */
+static uint32_t add_by_table(uint32_t crc, const uint8_t *p, size_t n)
 {
-    const uint8_t *p = (const uint8_t *)bytes.p;
-    size_t n = bytes.n;
-    crc = ~crc;
     for (; n >= 8; n -= 8, p += 8) {
         uint32_t a = four_bytes(p) ^ crc, b = four_bytes(p + 4);
         crc = table[7][a & 255] ^ table[6][a >> 8 & 255] ^ table[5][a >> 16 & 255] ^
@@ -66,5 +72,54 @@ uint32_t crc_add(uint32_t crc, struct str bytes)
     }
     for (; n > 0; n--, p++)
         crc = crc >> 8 ^ table[0][(crc ^ *p) & 255];
-    return ~crc;
+    return crc;
+}
+
+#ifdef __x86_64__
+/*
+ * With carry-less multiplication, 16 bytes at a time: what came before is folded into
+ * the next 16 bytes, which then have the same CRC ("Fast CRC Computation for Generic
+ * Polynomials Using PCLMULQDQ Instruction", Intel 2009, whose k3 and k4 these are). The
+ * table does what is left at the end.
+ */
+__attribute__((target("pclmul"))) static uint32_t
+add_by_folding(uint32_t crc, const uint8_t *p, size_t n)
+{
+    const __m128i k = _mm_set_epi64x(0x0ccaa009e, 0x1751997d0);
+    __m128i x = _mm_loadu_si128((const __m128i *)p);
+    uint8_t last[16];
+    x = _mm_xor_si128(x, _mm_cvtsi32_si128((int)crc));
+    for (p += 16, n -= 16; n >= 16; p += 16, n -= 16) {
+        __m128i folded = _mm_xor_si128(_mm_clmulepi64_si128(x, k, 0x00),
+                                       _mm_clmulepi64_si128(x, k, 0x11));
+        x = _mm_xor_si128(folded, _mm_loadu_si128((const __m128i *)p));
+    }
+    _mm_storeu_si128((__m128i *)last, x);
+    return add_by_table(add_by_table(0, last, sizeof(last)), p, n);
+}
+
+/*
+ * Has this processor the instruction? Asked once: a virtual machine may take a
+ * thousand times as long for the answer as for the sum of a line.
+ */
+static bool has_folding(void)
+{
+    static enum { UNKNOWN, NO, YES } known;
+    unsigned a, b, c, d;
+    if (known == UNKNOWN)
+        known = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_PCLMUL) ? YES : NO;
+    return known == YES;
+}
+
+static bool can_fold(size_t n) { return n >= FOLDED_LEAST && has_folding(); }
+#else
+static bool can_fold(size_t n) { return n >= FOLDED_LEAST && false; }
+#define add_by_folding add_by_table
+#endif
+
+uint32_t crc_add(uint32_t crc, struct str bytes)
+{
+    const uint8_t *p = (const uint8_t *)bytes.p;
+    return can_fold(bytes.n) ? ~add_by_folding(~crc, p, bytes.n)
+                             : ~add_by_table(~crc, p, bytes.n);
 }

@@ -123,14 +123,14 @@ bool event_intact(struct str s, size_t *n)
     if (s.n < EVENT_LINE_MIN - 1)
         return false;
     const char *end = s.n > EVENT_SUM ? s.p + s.n - EVENT_SUM - 1 : s.p;
-    int unlike = unlike_sum(end);
-    if (unlike > DAMAGED_MAX) {
-        *n = s.n - 1;
-        return utf8_valid(s) && jsontext_valid(s);
-    }
     *n = (size_t)(end - s.p);
-    event_put_sum(want, crc_add(0, str_sub(s, 0, *n)));
-    return unlike == 0 && memcmp(want, end, EVENT_SUM + 1) == 0;
+    event_put_sum(want, crc_add(0, str_n(s.p, *n)));
+    if (memcmp(want, end, EVENT_SUM + 1) == 0)
+        return true;
+    if (unlike_sum(end) <= DAMAGED_MAX)
+        return false;
+    *n = s.n - 1;
+    return utf8_valid(s) && jsontext_valid(s);
 }
 
 bool event_written(struct str s, size_t *n)
