@@ -120,7 +120,8 @@ static void run_keeper(const char *how)
     int log = open(file("log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     log_init("keeper", log, LOG_DEBUG, false);
     struct keeper_listener l[] = {{"local", open("/dev/zero", O_RDONLY | O_CLOEXEC)},
-                                  {"http 127.0.0.1:1", open("/dev/null", O_RDONLY | O_CLOEXEC)}};
+                                  {"http 127.0.0.1:1",
+                                   open("/dev/null", O_RDONLY | O_CLOEXEC)}};
     struct keeper_config c = {.self = self_open(),
                               .spool_total = spool_total,
                               .worker = argv,
@@ -756,6 +757,71 @@ TEST(a_program_from_start_to_end)
     stop_well();
 }
 
+/* Of a pipe each direction ends by itself. */
+TEST(input_goes_on_after_the_output_has_ended)
+{
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_script(1,
+                                    "exec >&- 2>&-; read -r line && echo \"$line\" >got");
+    do
+        hear_type(KEEP_PROC);
+    while (proc.id != p.id || !proc.out[0].eof || !proc.out[1].eof);
+    write_input(&p, 0, "hello\n");
+    wait_end(&p);
+    int fd = open(file("got"), O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0);
+    CHECK_STR(in_spool(fd), "hello\n");
+    close(fd);
+    stop_well();
+}
+
+/* want NULL: it is not whole. */
+static bool is_program(struct str body, const char *want)
+{
+    struct minder_program p;
+    struct buf text = BUF_INIT(1000);
+    bool whole = minder_spawn_parse(body, &p) == 0;
+    if (whole) {
+        buf_addf(&text, "%s in '%s'", p.program, p.cwd);
+        for (char **s = p.argv; *s; s++)
+            buf_addf(&text, " '%s'", *s);
+        buf_addz(&text, " with");
+        for (char **s = p.envp; *s; s++)
+            buf_addf(&text, " '%s'", *s);
+        printf("# %s\n", buf_z(&text));
+    }
+    bool same = want ? whole && strcmp(buf_z(&text), want) == 0 : !whole;
+    free(p.argv);
+    buf_release(&text);
+    return same;
+}
+
+TEST(a_program_is_read_as_it_was_written_and_only_whole)
+{
+    char none[] = "", x[] = "x", a[] = "a=1", b[] = "b=";
+    char *nothing[] = {NULL}, *blank[] = {none, NULL}, *both[] = {x, none, NULL};
+    char *env[] = {a, b, NULL};
+    struct buf body = BUF_INIT(1000);
+    CHECK_INT(minder_spawn_body(&body, "p", "/d", both, env), 0);
+    CHECK(is_program(buf_str(&body), "p in '/d' 'x' '' with 'a=1' 'b='"));
+    for (size_t n = 0; n < body.n; n++)
+        CHECK(is_program(str_sub(buf_str(&body), 0, n), NULL));
+    buf_reset(&body);
+    CHECK_INT(minder_spawn_body(&body, "p", NULL, blank, nothing), 0);
+    CHECK(is_program(buf_str(&body), "p in '' '' with"));
+    buf_reset(&body);
+    CHECK_INT(minder_spawn_body(&body, "p", "", nothing, nothing), 0);
+    CHECK(is_program(buf_str(&body), "p in '' with"));
+    struct minder_spawn many = {UINT32_MAX, UINT32_MAX};
+    memcpy(body.p, &many, sizeof(many));
+    CHECK(is_program(buf_str(&body), NULL));
+    buf_release(&body);
+    struct buf small = BUF_INIT(12);
+    CHECK_INT(minder_spawn_body(&small, "program", "/d", both, env), -1);
+    buf_release(&small);
+}
+
 TEST(a_program_on_a_terminal)
 {
     start_keeper("relay");
@@ -1067,7 +1133,8 @@ static uint64_t read_lines(const struct program *p, uint64_t *at)
     static char got[64 << 10];
     struct str all = lines_text();
     uint64_t lost = 0, from = *at;
-    for (size_t n; (n = spool_read(p->spool[0], &proc.out[0], &from, got, sizeof(got))) > 0;
+    for (size_t n;
+         (n = spool_read(p->spool[0], &proc.out[0], &from, got, sizeof(got))) > 0;
          *at = from += n) {
         lost += from - *at;
         CHECK(str_eq(str_n(got, n), str_sub(all, (size_t)from, n)));
@@ -1150,8 +1217,8 @@ TEST(quiet_input_is_told_with_the_next_record)
     spawn_script(1, "exec sleep 60");
     while (!(proc.flags & KEEP_P_STARTED))
         hear_type(KEEP_PROC);
-    struct keep_msg m = {
-        .h = {.type = KEEP_WRITE, .flags = KEEP_QUIET, .id = 1}, .body = STR("two")};
+    struct keep_msg m = {.h = {.type = KEEP_WRITE, .flags = KEEP_QUIET, .id = 1},
+                         .body = STR("two")};
     send_msg(&m);
     m.h.flags = 0;
     m.h.a = 3;
@@ -1339,7 +1406,8 @@ TEST(a_worker_that_dies_while_it_drains_is_not_replaced)
 {
     start_keeper("relay");
     serve();
-    spawn_script(1, "trap '' HUP; trap 'echo $$ >term; exit' TERM; echo $$ >pid; " LINGER);
+    spawn_script(1,
+                 "trap '' HUP; trap 'echo $$ >term; exit' TERM; echo $$ >pid; " LINGER);
     T_WAIT(pid_in("pid"));
     kill(keeper, SIGTERM);
     hear_type(KEEP_SIGNAL);
