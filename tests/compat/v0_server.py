@@ -82,7 +82,8 @@ class Server:
         os.chmod(self.root, 0o755)
         self.dir = self.folder("workspace")
         self.home = user.home or self.folder("home")
-        self.log = open(os.path.join(self.root, "log"), "w+b")
+        # Appended to: the server shares the position that logged() moves.
+        self.log = open(os.path.join(self.root, "log"), "a+b")
         self.process = None
         words = ["--working-dir", self.dir, "--plugins", "agent_skills", "jupyter"]
         words += [*user.options, "--no-enable-browser", *more]

@@ -152,7 +152,8 @@ class Server:
         if key:
             env["SESSION_API_KEY"] = key
         os.chmod(self.root, 0o755)
-        self.log = open(self.root + "/log", "w+b")
+        # Appended to: the server shares the position that logged() moves.
+        self.log = open(self.root + "/log", "a+b")
         show_log(self.root + "/log")
         get, put = os.pipe()
         self.path, self.name = self.root + "/run/http", f"od-test-{os.getpid()}-{id(self)}"
