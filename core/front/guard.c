@@ -228,7 +228,7 @@ void guard_load(struct guard *g)
     struct err e = ERR_INIT;
     const struct buf *kept = map_get(&g->en->states, STR("keys/all"));
     if (kept && keys_load(&g->keys, buf_str(kept), &e) < 0)
-        log_error("%s: those of the start count", e.text);
+        log_error("%s: only those of the start count", e.text);
 }
 
 struct keys *guard_keys(struct guard *g) { return &g->keys; }

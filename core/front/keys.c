@@ -66,7 +66,7 @@ static bool counts_at(const struct key *key, const char *at)
 
 bool keys_wanted(const struct keys *k, const char *at)
 {
-    bool wanted = false;
+    bool wanted = k->damaged;
     for (size_t i = 0; i < k->nset; i++)
         wanted |= counts_at(&k->set[i], at);
     return wanted;
@@ -183,7 +183,7 @@ static int take_row(struct keys *k, const struct json *row, struct err *e)
 
 int keys_load(struct keys *k, struct str state, struct err *e)
 {
-    struct json *list = json_parse(state, e);
+    struct json *list = json_parse_kept(state, e);
     struct keys *next = xnew(struct keys);
     int rc = list ? 0 : -1;
     for (struct json *v = json_first(list); v && rc == 0; v = json_next(v))
@@ -192,6 +192,7 @@ int keys_load(struct keys *k, struct str state, struct err *e)
         memcpy(k->set, next->set, sizeof(k->set));
         k->nset = next->nset;
     }
+    k->damaged = rc < 0;
     json_free(list);
     free(next);
     return rc;

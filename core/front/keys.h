@@ -39,6 +39,8 @@ struct keys {
     /* When the last wrong ones came (clock_ms, 0: never), the oldest at wrong_at. */
     int64_t wrong_ms[LIMIT_WRONG_KEYS];
     unsigned wrong_at;
+    bool damaged; /* what was kept cannot be read: those of the start count, and no
+                     listener is open */
 };
 
 enum keys_given {
@@ -55,7 +57,8 @@ void keys_init(struct keys *k, const struct json *options);
 void keys_begin(struct keys *k, const char *name, const char *at, struct str key);
 /*
  * What keys_put stored, if anything, replaces those of the start: one of these that was
- * removed stays so. Returns 0, or -1 and sets *e: state is damaged, nothing has changed.
+ * removed stays so. Returns 0, or -1 and sets *e: state is damaged, those of the start
+ * count, and every listener wants a key.
  */
 int keys_load(struct keys *k, struct str state, struct err *e);
 

@@ -125,7 +125,7 @@ TEST(what_was_kept_replaces_those_of_the_start)
     CHECK_INT(keys.n, 1); /* no event may have it all the same */
 }
 
-TEST(damaged_state_changes_nothing)
+TEST(with_damaged_state_those_of_the_start_count)
 {
     static const char *const bad[] = {"",
                                       "x",
@@ -140,6 +140,15 @@ TEST(damaged_state_changes_nothing)
         CHECK_INT(keys_right(&keys, "", STR("abc")), RIGHT_USE);
         CHECK_INT(keys.nset, 1);
     }
+}
+
+TEST(damaged_state_opens_no_listener)
+{
+    begin("{}");
+    CHECK(!keys_wanted(&keys, "127.0.0.1:1"));
+    CHECK_INT(keys_load(&keys, STR("[{}]"), &e), -1);
+    CHECK(keys_wanted(&keys, "127.0.0.1:1") && keys_wanted(&keys, "v0@127.0.0.1:1"));
+    CHECK_INT(keys_right(&keys, "127.0.0.1:1", STR("")), RIGHT_NONE);
 }
 
 TEST(wrong_ones_are_limited_in_any_second)
