@@ -121,6 +121,7 @@ struct action {
 
 struct action_order {
     const char *source; /* as in struct action */
+    const struct action_kind *kind; /* NULL: that of the message, which is checked */
     struct str session; /* empty: "main" */
     struct str client_id;
     const char *key; /* hex digits that name it; NULL: it gets some */
@@ -174,6 +175,8 @@ struct action_watch {
      */
     void (*ended)(struct action_watch *w, uint64_t cause, uint64_t end,
                   const struct err *e);
+    /* A command goes on after its observation (trail.h). May be NULL. */
+    void (*trailed)(struct action_watch *w);
 };
 void actions_watch(struct actions *all, struct action_watch *w);
 
@@ -194,6 +197,7 @@ const struct actions_stats *actions_stats(const struct actions *all);
 struct action_result {
     struct str text;         /* the content */
     struct str extras;       /* a JSON object; empty: {} */
+    struct str top; /* members next to these two, each with a comma behind it; or empty */
     const struct err *error; /* it could not be done; NULL: it was */
     /* Of a foreign kind instead of these: {"observation": …}, or {"detail": …} */
     struct str body;
@@ -256,8 +260,13 @@ void *actions_foreign(const struct actions *all);
 #include "action/actions.def"
 #undef ACTION
 
+/* A run with `until`; the table has V0's. */
+extern const struct action_kind action_run_until;
+
 /* The kind of this name; NULL: there is none. */
 const struct action_kind *action_kind(struct str name);
+/* The kind of this message, which may depend on its arguments; NULL: there is none. */
+const struct action_kind *action_kind_of(const struct json *message);
 /* The one at place i of the table; NULL: there are no more. */
 const struct action_kind *action_kind_at(size_t i);
 /* Checks arguments of a kind that is not foreign; NULL: there are none. */

@@ -31,6 +31,13 @@ const struct action_kind *action_kind(struct str name)
     return NULL;
 }
 
+const struct action_kind *action_kind_of(const struct json *message)
+{
+    const struct action_kind *k = action_kind(json_str(message, "action", ""));
+    bool until = k == &action_run && json_has(json_get(message, "args"), "until");
+    return until ? &action_run_until : k;
+}
+
 int action_check(const struct action_kind *k, const struct json *args, struct err *e)
 {
     if (args && !json_is_object(args))
@@ -253,12 +260,24 @@ void action_running(struct action *a, const char *session, const char *command,
         return;
     a->running = true;
     a->from = from;
-    snprintf(a->session, sizeof(a->session), "%s", session);
-    snprintf(a->command, sizeof(a->command), "%s", command);
+    if (session != a->session)
+        snprintf(a->session, sizeof(a->session), "%s", session);
+    if (command != a->command)
+        snprintf(a->command, sizeof(a->command), "%s", command);
     list_each (it, tmp, &a->all->watches) {
         struct action_watch *w = list_entry(it, struct action_watch, node);
         if (w->started)
             w->started(w, a);
+    }
+}
+
+void actions_tell_trail(struct actions *all)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &all->watches) {
+        struct action_watch *w = list_entry(it, struct action_watch, node);
+        if (w->trailed)
+            w->trailed(w);
     }
 }
 

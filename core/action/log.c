@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The log of actions and observations, what is found in it, and secrets. */
+#include "action/outside.h"
 #include "action/own.h"
 
 #include "base/clock.h"
@@ -152,6 +153,8 @@ void known_end(struct actions *all, uint64_t cause, uint64_t end)
 const char *log_source(struct str line)
 {
     struct str head = str_sub(line, 0, 512);
+    if (str_find(head, STR(",\"source\":\"" ACTION_SOURCE_EXEC "\",\"uid\":")) > 0)
+        return ACTION_SOURCE_EXEC;
     bool v0 = str_find(head, STR(",\"source\":\"" ACTION_SOURCE_V0 "\"")) > 0 ||
               str_find(head, STR(",\"source\":\"http\"")) > 0; /* in earlier logs */
     return v0 ? ACTION_SOURCE_V0 : NULL;
@@ -267,7 +270,9 @@ static void put_result(struct buf *b, const struct action *a,
                        const struct action_result *r)
 {
     struct buf answer = BUF_INIT(ANSWER_MAX);
-    buf_addf(&answer, "{\"observation\":\"%s\",\"content\":", a->kind->name);
+    buf_addc(&answer, '{');
+    buf_adds(&answer, r->top);
+    buf_addf(&answer, "\"observation\":\"%s\",\"content\":", a->kind->name);
     json_quote(&answer, r->text);
     buf_addz(&answer, ",\"extras\":");
     buf_adds(&answer, r->extras.n ? r->extras : STR("{}"));

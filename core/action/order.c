@@ -8,6 +8,7 @@
  * what had not is begun. What cannot be told from outside (a signal) or is not in the
  * log as it was (secrets in it, or too long) ends with an error that says so.
  */
+#include "action/outside_own.h"
 #include "action/own.h"
 
 #include "base/clock.h"
@@ -32,6 +33,13 @@ static bool is_ours(const char *name)
     return false;
 }
 
+/* Who asked is the log's to say: no client is od exec. */
+static bool is_claim(const struct action *a, const struct json *v)
+{
+    return strcmp(json_name(v), "source") == 0 &&
+           (a->source || str_eq(json_str_value(v, ""), STR(ACTION_SOURCE_EXEC)));
+}
+
 /* {"key":…,"session":…[,"client_id":…][,"source":…],"action":…, …} */
 static int put_action(struct buf *b, const struct action *a)
 {
@@ -44,7 +52,7 @@ static int put_action(struct buf *b, const struct action *a)
     if (a->source)
         buf_addf(b, ",\"source\":\"%s\"", a->source);
     for (struct json *v = json_first(a->message); v; v = json_next(v)) {
-        if (is_ours(json_name(v)) || (a->source && strcmp(json_name(v), "source") == 0))
+        if (is_ours(json_name(v)) || is_claim(a, v))
             continue;
         if (buf_addc(b, ',') < 0 || json_quote(b, str_of(json_name(v))) < 0 ||
             buf_addc(b, ':') < 0 || json_print(b, v) < 0)
@@ -142,11 +150,11 @@ static struct action *checked(struct actions *all, struct json *message,
                               const struct action_order *o, struct err *e)
 {
     struct str name = json_str(message, "action", "");
-    const struct action_kind *k = action_kind(name);
+    const struct action_kind *k = o->kind ? o->kind : action_kind_of(message);
     int rc = 0;
     if (!k)
         rc = unknown_kind(name, e);
-    else if (!k->foreign)
+    else if (!k->foreign && !o->kind)
         rc = action_check(k, json_get(message, "args"), e);
     if (rc < 0) {
         json_free(message);
@@ -283,7 +291,9 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
     if (source)
         json_free(json_take(m, "source"));
     event_look(buf_str(&line), &l);
-    const struct action_kind *k = action_kind(json_str(m, "action", ""));
+    bool outside = source && strcmp(source, ACTION_SOURCE_EXEC) == 0;
+    const struct action_kind *k = outside ? outside_kind(json_str(m, "action", ""))
+                                          : action_kind_of(m);
     struct str session = json_str(m, "session", "main"), key = json_str(m, "key", "");
     if (session.n > ACTION_SESSION_MAX)
         session = STR("main");
@@ -293,12 +303,14 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
         memcpy(a->key, key.p, ACTION_KEY);
     if (l.client_id.n > 0 && event_unquote(l.client_id, &client) == 0)
         a->client_id = xstrndup(client.p, client.n);
-    a->known = a->source      ? known_find(all, 'k', str_of(a->key))
+    a->known = a->source && !outside ? known_find(all, 'k', str_of(a->key))
                : client.n > 0 ? known_find(all, 'c', buf_str(&client))
                               : NULL;
     action_enter(a, id);
     bool whole = !json_has(m, "masked") && !json_has(m, "cut");
-    if (new_server && k && !k->foreign && !k->at_once)
+    if (outside && k)
+        outside_resume(a, new_server, whole);
+    else if (new_server && k && !k->foreign && !k->at_once)
         fail_with(a, halfway);
     else if (new_server || !k || (!whole && !(k->begun && k->begun(a))))
         fail_with(a, interrupted);

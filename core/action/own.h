@@ -13,6 +13,9 @@
  *   input.c     cancel, input, key, eof, signal, resize
  *   kernel.c    cell, complete, inspect, kernels …; cell.c: what a cell says
  *   files.c     actions on files       skill.c   skills
+ *   until.c     run with `until`       trail.c   what goes on after it
+ *   outside.c   actions that their front-end does itself: run.c, those that are commands;
+ *   follow.c    and those whose caller left
  */
 #ifndef OD_ACTION_OWN_H
 #define OD_ACTION_OWN_H
@@ -22,6 +25,7 @@
 #include "base/map.h"
 #include "eventlog/eventlog.h"
 #include "eventlog/line.h"
+#include "shell/session.h"
 
 enum {
     ACTIONS_MAX = 1024, /* without an observation yet */
@@ -32,7 +36,8 @@ enum {
     SECRET_MAX = 8192,
     SECRETS_BYTES = LIMIT_BLOB_MAX - 256, /* of all as JSON: the keeper has them too */
     CUT_STRING = 64 << 10, /* a longer string of an event that is too long is cut */
-    BATCH = 64 << 10       /* of events read at once */
+    BATCH = 64 << 10,      /* of events read at once */
+    STORE_EVERY = 64       /* events between two lists of what has no end */
 };
 
 /* An action that can be asked for again: by its client_id, or the key of its body. */
@@ -50,6 +55,9 @@ struct actions {
     struct list turns;   /* those that have not begun, in the order of their coming */
     struct list watches; /* struct action_watch */
     struct list cells;   /* struct action_cell: those that run */
+    struct list trails;  /* struct trail, owned, the oldest first */
+    struct session_watch watch;
+    bool terse; /* --log-commands none: of commands the length and sum */
     struct task turn;    /* one may begin */
     void *foreign;       /* actions_foreign */
     struct sandbox_wait ready;
@@ -71,6 +79,7 @@ struct actions {
     unsigned nlines, lines_max;
     size_t lines_end;              /* bytes of the batch that they are */
     struct task keep;              /* what has no end is to be stored */
+    uint64_t stored;               /* the id that came next when that was stored */
     uint64_t last_cause, last_end; /* the newest observation */
     struct actions_stats stats;
     struct buf kept; /* events/open, between load and start */
@@ -122,6 +131,8 @@ void action_enter(struct action *a, uint64_t id);
 void action_resume(struct action *a);
 /* Begins what may begin. */
 void actions_turn(struct actions *all);
+/* A trail began. */
+void actions_tell_trail(struct actions *all);
 
 /* ---- place.c ---- */
 

@@ -7,7 +7,9 @@
  * yet. The keeper has a list of them, and the id that came next when the list was made:
  * what was appended behind that is read again, which is little.
  */
+#include "action/outside_own.h"
 #include "action/own.h"
+#include "action/trail.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -39,7 +41,12 @@ static void on_keep(struct task *t)
 {
     struct actions *all = container_of(t, struct actions, keep);
     struct buf b = BUF_INIT(32 << 10);
-    buf_addf(&b, "%llu", (unsigned long long)eventlog_next(all->log));
+    uint64_t next = eventlog_next(all->log);
+    /* Each message costs; the next worker reads again what came since the last. */
+    if (all->stored > 0 && next - all->stored < STORE_EVERY)
+        return;
+    all->stored = next;
+    buf_addf(&b, "%llu", (unsigned long long)next);
     for (struct action *a = NULL; (a = actions_next(all, a));) {
         if (a->id && !a->repeats)
             buf_addf(&b, " %llu", (unsigned long long)a->id);
@@ -77,6 +84,16 @@ static const struct option_row rows[] = {
      .member = "age_ms",
      .unset = "forever",
      .about = "how long events are kept, as in 30, 0.5 or 48h"},
+    {.name = "log-commands",
+     .type = OPTION_TEXT,
+     .value = "HOW",
+     .env = "OD_LOG_COMMANDS",
+     .member = "log_commands",
+     .dflt = "text",
+     .choices = "text none",
+     .about = "what events have of a command, cell or call of od exec, od browse, od "
+              "skills and od jupyter-bridge: text, all of it; none, its length and the "
+              "SHA-256 sum"},
     {.name = "secret",
      .type = OPTION_LIST,
      .value = "NAME",
@@ -132,6 +149,7 @@ static void configure(struct engine *en, const struct json *options)
     const struct json *o = json_get(options, "events");
     struct actions *all = xnew(struct actions);
     *all = (struct actions){.en = en,
+                            .terse = str_eq(json_str(o, "log_commands", ""), STR("none")),
                             .opts = {.memory_fd = -1,
                                      .segment_bytes = segment_bytes(o),
                                      .total_bytes = (uint64_t)json_int(o, "bytes", 0),
@@ -142,6 +160,7 @@ static void configure(struct engine *en, const struct json *options)
     list_init(&all->turns);
     list_init(&all->watches);
     list_init(&all->cells);
+    list_init(&all->trails);
     list_init(&all->knowns);
     map_init(&all->names);
     map_init(&all->ends);
@@ -194,6 +213,8 @@ static void load(struct engine *en)
     count_start(all);
     secrets_load(all);
     places_load(all);
+    trails_load(all);
+    run_watch(all);
     all->indexed_to = eventlog_next(all->log);
     all->indexed = all->indexed_to == 1;
     plugins_listen(en->plugins, on_plugin, all);
@@ -257,6 +278,7 @@ static void serve(struct engine *en)
     for (size_t i = 0; i < left.n; i++)
         order_again(all, left.ids[i], new_server);
     free(left.ids);
+    trails_loaded(all);
     places_loaded(all);
     task_defer(en->loop, &all->keep);
     sandbox_await(en->sandbox, &all->ready, on_ready);

@@ -527,6 +527,11 @@ void json_put(struct json *obj, const char *name, struct json *take)
         xalloc_failed(strlen(name) + 1);
 }
 
+struct json *json_copy(const struct json *j)
+{
+    return made(cJSON_Duplicate(in(j), true));
+}
+
 struct json *json_take(struct json *obj, const char *name)
 {
     struct json *v = json_get(obj, name);

@@ -82,6 +82,8 @@ void json_put_int(struct json *obj, const char *name, int64_t v);
 void json_put_num(struct json *obj, const char *name, double v);
 void json_put_bool(struct json *obj, const char *name, bool v);
 void json_put_null(struct json *obj, const char *name);
+/* The same value, the caller's. */
+struct json *json_copy(const struct json *j);
 /* Takes a member out of its object: the caller's. NULL: there is none. */
 struct json *json_take(struct json *obj, const char *name);
 /* Takes a child out of its object or array and frees it. */

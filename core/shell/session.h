@@ -151,6 +151,8 @@ void session_watch(struct engine *en, const struct session_watch *w);
  * ended, also in a worker before. Returns false if there is none.
  */
 bool session_command(struct session *s, const char *id, struct command_seen *out);
+/* Does an op with this id wait for its turn? */
+bool session_queued(struct session *s, const char *id);
 /*
  * Does the terminal show what is typed now? Programs that ask for a password switch that
  * off. So does a session while nobody is attached, for all its commands.

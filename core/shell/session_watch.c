@@ -77,3 +77,13 @@ bool session_command(struct session *s, const char *id, struct command_seen *out
     }
     return false;
 }
+
+bool session_queued(struct session *s, const char *id)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->queue) {
+        if (id[0] && strcmp(list_entry(it, struct op, node)->id, id) == 0)
+            return true;
+    }
+    return false;
+}

@@ -95,6 +95,8 @@ class Peer:
             same(first, self.last + 1, "the next id")
         self.last = id
         self.events[id] = event
+        if event.get("observation") == "ended":
+            holds(self.end_of(event["cause"]) is not event, "it has an observation before", event)
         if "cause" in event and "output" in event and event["cause"] in self.at:
             same(self.at[event["cause"]], event["output"]["to"], "output before its observation")
 
@@ -102,7 +104,8 @@ class Peer:
         cause, extras = delta["cause"], delta["extras"]
         if cause in self.at:
             same(extras["from"], self.at[cause], f"the next byte of {cause}")
-        holds(all(e.get("cause") != cause for e in self.events.values()), "late output", delta)
+        observed = any(e.get("cause") == cause for e in self.events.values())
+        same(observed, extras.get("after", False), "output after the observation")
         self.at[cause] = extras["to"]
         if extras.get("gap"):
             self.gaps.append((cause, extras["from"], extras["to"]))

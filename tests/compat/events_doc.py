@@ -77,6 +77,47 @@ def _(case):
         same([name for name in real if name in said], list(said), "members in their order")
 
 
+@row("od exec is in the log like that")
+def _(case):
+    sock = os.path.join(case.root, "run", "sock")
+    done = subprocess.run([os.environ["OD"], "exec", "--socket", sock, "echo hi"],
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT,
+                          user=os.stat(sock).st_uid)
+    same((done.returncode, done.stdout, done.stderr), (0, b"hi\n", b""), "od exec")
+    lines = [json.loads(line) for line in sum(blocks("json exec"), [])]
+
+    def page():
+        return request(case, "/events?since=0")[1]["events"]
+
+    wait_for(lambda: len(page()) == len(lines), "the log has both")
+    for said, real in zip(lines, page()):
+        same(list(real), list(said), "members in their order")
+        same(list(real.get("extras", {})), list(said.get("extras", {})), "and of extras")
+        same(list(real.get("args", {})), list(said.get("args", {})), "and of args")
+
+
+@row("a command that goes on ends like that")
+def _(case):
+    (said,) = [json.loads(line) for line in sum(blocks("json ended"), [])]
+
+    async def talk():
+        async with Peer(case, since=0) as peer:
+            await peer.ws.send(json.dumps({
+                "action": "run", "session": "asks", "client_id": "a-1",
+                "args": {"command": "read -p name: n; echo hello $n", "until": "input"}}))
+            await peer.until(lambda e: "waiting" in e)
+            await peer.ws.send(json.dumps(
+                {"action": "input", "session": "asks", "args": {"text": "bob\n"}}))
+            await peer.until(lambda e: e.get("observation") == "ended")
+            return list(peer.events.values()), peer.other
+
+    events, other = asyncio.run(asyncio.wait_for(talk(), LIMIT))
+    (real,) = [e for e in events if e.get("observation") == "ended"]
+    same(list(real), list(said), "members in their order")
+    same((real["exit_code"], real["content"]), (0, "hello bob\n"), "what came of it")
+    holds(other[0]["hello"]["features"] == ["until"], other[0])
+
+
 SETUPS = {"tool": "echo tool is here", "bad": "exit 7"}
 
 

@@ -15,6 +15,12 @@ static void on_started(struct action_watch *w, const struct action *a)
     task_defer(ev->en->loop, &ev->flows);
 }
 
+static void on_trailed(struct action_watch *w)
+{
+    struct events *ev = container_of(w, struct events, watch);
+    task_defer(ev->en->loop, &ev->flows);
+}
+
 static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
                      const struct err *e)
 {
@@ -36,7 +42,8 @@ struct events *events_open(struct engine *en, struct keys *keys, struct fronts *
                           .keys = keys,
                           .front = events_bare_front,
                           .files = events_bare_files,
-                          .watch = {.started = on_started, .ended = on_ended}};
+                          .watch = {.started = on_started, .ended = on_ended,
+                                    .trailed = on_trailed}};
     ev->front.arg = ev->files.arg = ev;
     list_init(&ev->links);
     list_init(&ev->waits);

@@ -14,6 +14,7 @@
  */
 #include "front/events/own.h"
 
+#include "action/trail.h"
 #include "base/enc.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -32,6 +33,7 @@ struct flow {
     uint64_t to;                 /* where its output ends, once that is known */
     bool ends;                   /* it is */
     bool bounded;                /* the op does not end by itself at `to` */
+    bool after;                  /* its action has its observation: a trail */
     uint64_t lost_from, lost_to; /* to be told; lost_to 0: nothing */
     uint64_t left_at;            /* what was left of the bytes before, */
     size_t left;                 /* and how much */
@@ -54,8 +56,9 @@ static bool send_delta(struct flow *f, uint64_t from, uint64_t to, struct str by
     } else {
         json_quote(&b, bytes);
     }
-    buf_addf(&b, ",\"extras\":{\"from\":%llu,\"to\":%llu%s%s}}", (unsigned long long)from,
-             (unsigned long long)to, gap ? ",\"gap\":true" : "",
+    buf_addf(&b, ",\"extras\":{\"from\":%llu,\"to\":%llu%s%s%s}}",
+             (unsigned long long)from, (unsigned long long)to, gap ? ",\"gap\":true" : "",
+             f->after ? ",\"after\":true" : "",
              f->k->base64 ? ",\"encoding\":\"base64\"" : "");
     if (!f->k->base64)
         actions_mask(f->k->ev->actions, &b);
@@ -256,8 +259,29 @@ void flow_begin(struct events_link *k, const struct action *a)
     look_along(flow_new(k, a->id, str_of(a->session), at), s, a->command);
 }
 
+/* What a command writes after its observation, which this link has. */
+static void trail_begin(struct events_link *k, const struct trail *t)
+{
+    struct session *s = session_find(k->ev->en, str_of(t->session));
+    const struct resume *r = resume_of(k, t->cause);
+    if (!s || t->end >= k->cursor.next || k->nflows >= FLOWS_MAX ||
+        find_flow(k, t->cause) || !session_running(s, t->command))
+        return;
+    uint64_t at = r && r->offset > t->from ? r->offset : t->from;
+    if (!r && t->end <= k->since) {
+        struct session_view v;
+        session_view(s, &v);
+        at = v.scanned > at ? v.scanned : at;
+    }
+    struct flow *f = flow_new(k, t->cause, str_of(t->session), at);
+    f->after = true;
+    look_along(f, s, t->command);
+}
+
 void flows_join(struct events_link *k)
 {
+    for (const struct trail *t = NULL; (t = trails_next(k->ev->actions, t));)
+        trail_begin(k, t);
     for (struct action *a = NULL; (a = actions_next(k->ev->actions, a));) {
         if (a->running && a->id && a->id < k->cursor.next)
             flow_begin(k, a);
@@ -285,7 +309,7 @@ static bool wanted(const struct events_link *k, const struct event_look *end,
     return r || (end->cause > k->since && end->id >= k->live);
 }
 
-bool flow_over(struct events_link *k, const struct event_look *end)
+bool flow_over(struct events_link *k, const struct event_look *end, bool after)
 {
     struct flow *f = find_flow(k, end->cause);
     uint64_t at;
@@ -295,6 +319,7 @@ bool flow_over(struct events_link *k, const struct event_look *end)
         if (!wanted(k, end, &at) || at >= end->to)
             return true;
         f = flow_new(k, end->cause, end->session, at);
+        f->after = after;
     }
     if (!f->ends) {
         f->ends = true;

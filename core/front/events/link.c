@@ -175,17 +175,25 @@ void links_error(struct events *ev, const struct err *e, uint64_t cause)
     buf_release(&b);
 }
 
+/* The end of a command that its observation did not wait for (action/trail.h). */
+static bool is_ended(struct str line)
+{
+    struct str head = str_sub(line, 0, 1024);
+    return str_find(head, STR(",\"observation\":\"ended\",")) > 0;
+}
+
 /* false: not now. */
 static bool send_line(struct events_link *k, const struct batch_line *line)
 {
     uint64_t id = line->id;
-    bool action = line->look.kind == LOOK_ACTION;
-    if (line->look.kind == LOOK_END && !flow_over(k, &line->look))
+    bool action = line->look.kind == LOOK_ACTION, end = line->look.kind == LOOK_END;
+    bool after = end && is_ended(line->text);
+    if (end && !flow_over(k, &line->look, after))
         return false;
     if (!link_send(k, line->text, id))
         return false;
     k->cursor.next = id + 1;
-    if (line->look.kind == LOOK_END)
+    if (end)
         flow_end(k, line->look.cause);
     const struct action *a = action ? actions_find(k->ev->actions, id) : NULL;
     if (a && a->running)
@@ -294,7 +302,7 @@ static void say_hello(struct events_link *k, struct str given)
     if (given.n == 0)
         buf_addf(&b,
                  "{\"hello\":{\"protocol\":\"" EVENTS_PROTOCOL
-                 "\",\"first\":%llu,\"next\":%llu}}",
+                 "\",\"first\":%llu,\"next\":%llu,\"features\":[\"until\"]}}",
                  (unsigned long long)eventlog_first(actions_log(k->ev->actions)),
                  (unsigned long long)eventlog_next(actions_log(k->ev->actions)));
     else if (given.n < SAY_MAX)

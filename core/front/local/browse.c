@@ -6,17 +6,21 @@
  */
 #include "front/local/own.h"
 
+#include "action/follow.h"
+#include "base/limits.h"
 #include "base/xalloc.h"
 #include "browser/browsing.h"
 #include "ipc/frame.h"
 
 #include <stdlib.h>
 
-enum { ANSWER_MAX = 128 << 20 };
+enum { ANSWER_MAX = 128 << 20, SHORT_MAX = 4096 };
 
 struct browse_ask {
     struct conn *c;
     struct browsing_call *call; /* borrowed; NULL: it is over */
+    struct browsing *b;         /* borrowed; valid while call is */
+    char id[LIMIT_ID + 1];
     struct buf line;
     size_t sent;
     struct err e;
@@ -51,9 +55,15 @@ void local_browse_room(struct conn *c)
 void local_browse_drop(struct conn *c)
 {
     struct browse_ask *a = c->browse;
+    struct action *act = local_action(c);
+    bool runs = a->call && browsing_runs(a->call);
     c->browse = NULL;
     if (a->call)
         browsing_drop(a->call);
+    if (act && runs && a->id[0])
+        follow_browse(act, a->b, a->id);
+    else
+        local_end_left(c);
     ask_free(a);
 }
 
@@ -61,6 +71,23 @@ void local_browse_say(struct conn *c, const struct json *j)
 {
     if (c->browse->call && json_bool(j, "cancel", false))
         browsing_cancel(c->browse->call);
+}
+
+/* What is short of what was seen: the rest is its caller's. */
+static void end_action(struct browse_ask *a, const struct json *answer)
+{
+    struct json *extras = json_object();
+    for (struct json *v = json_first(answer); v; v = json_next(v)) {
+        bool longer = json_is_string(v) && json_str_value(v, "").n > SHORT_MAX;
+        if (!longer && !json_is_object(v) && !json_is_array(v))
+            json_put(extras, json_name(v), json_copy(v));
+    }
+    if (a->e.code) {
+        json_free(extras);
+        local_end_failed(a->c, &a->e);
+    } else {
+        local_end(a->c, STR(""), extras);
+    }
 }
 
 static void on_done(void *owner, const struct json *answer, const struct err *e)
@@ -72,6 +99,7 @@ static void on_done(void *owner, const struct json *answer, const struct err *e)
                 ANSWER_MAX >> 20);
     else if (!answer)
         a->e = *e;
+    end_action(a, answer);
     send_line(a);
 }
 
@@ -89,6 +117,25 @@ static int take_id(struct str given, char id[LIMIT_ID + 1], struct err *e)
         id[i + 1] = 0;
     }
     return 0;
+}
+
+/* The action; if another connection left it, its end is this one's. */
+static void open_browse(struct conn *c, const struct json *q, struct str session,
+                        const struct json *what)
+{
+    static const char *const names[] = {"mode", "downloads", "cdp", "timeout_ms", NULL};
+    struct json *args = json_object();
+    struct buf text = BUF_INIT(LIMIT_EVENT_MAX), name = BUF_INIT(64);
+    local_put(args, q, names);
+    if (json_print(&text, what) == 0)
+        outside_put_json(c->en->actions, args, "what", what, buf_str(&text));
+    buf_adds(&name, str_sub(session, 0, ACTION_SESSION_MAX));
+    enum outside_state state = local_open(c, "browse", q, buf_z(&name), args);
+    struct action *act = local_action(c);
+    if (act && state == OUTSIDE_AGAIN)
+        follow_stop(act);
+    buf_release(&text);
+    buf_release(&name);
 }
 
 int local_browse(struct conn *c, const struct json *q, struct err *e)
@@ -119,11 +166,15 @@ int local_browse(struct conn *c, const struct json *q, struct err *e)
                        "without it: %s --session %.*s --close ends that one",
                        other, STR_ARG(name), local_command(c, "od browse"),
                        STR_ARG(name));
+    open_browse(c, q, name, ask.what);
     struct browse_ask *a = xnew(struct browse_ask);
     a->c = c;
+    a->b = b;
+    memcpy(a->id, id, sizeof(a->id));
     buf_init(&a->line, ANSWER_MAX);
     a->call = browsing_ask(b, &ask, on_done, a, e);
     if (!a->call) {
+        local_end_failed(c, e);
         ask_free(a);
         return -1;
     }
@@ -155,7 +206,14 @@ int local_browser(struct conn *c, const struct json *q, struct err *e)
                        name.n > 60 ? 60 : (int)name.n, name.p);
     if (!str_eq(json_str(q, "verb", ""), STR("close")))
         return err_set(e, ERR_INVALID, "verb is close");
+    struct buf session = BUF_INIT(64);
+    struct json *args = json_object();
+    json_put_z(args, "verb", "close");
+    buf_adds(&session, str_sub(name, 0, ACTION_SESSION_MAX));
+    enum outside_state state = local_open(c, "browser", q, buf_z(&session), args);
+    buf_release(&session);
+    if (state == OUTSIDE_OVER)
+        return local_again(c, e);
     browsing_close(b);
-    local_send_result(c, local_ok());
-    return 0;
+    return local_done(c, 0, NULL, e);
 }

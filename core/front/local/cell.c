@@ -6,14 +6,17 @@
  */
 #include "front/local/own.h"
 
+#include "action/follow.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "ipc/frame.h"
+#include "kernel/cell_text.h"
 #include "kernel/kernel.h"
 
 #include <stdlib.h>
 
+enum { SAID_MAX = 64 << 10 }; /* bytes of its text that the log has */
 enum { QUESTION_MS = 30000 }; /* many kernels never answer one that they do not know */
 
 struct cell_call {
@@ -24,12 +27,16 @@ struct cell_call {
     uint64_t skip;       /* what the client has */
     struct json *result; /* owned; to be sent after lines */
     bool held;
+    struct kernel *k;  /* borrowed; valid while cell is */
+    char id[LIMIT_ID + 1];
+    struct buf said; /* what the log has of its text */
     const struct kernel *about; /* borrowed; told with the result; NULL: not wanted */
 };
 
 static void call_free(struct cell_call *q)
 {
     buf_release(&q->lines);
+    buf_release(&q->said);
     json_free(q->result);
     free(q);
 }
@@ -70,6 +77,8 @@ static void on_output(void *owner, struct str type, const struct json *content)
 {
     struct cell_call *q = owner;
     size_t at = q->lines.n;
+    if (!buf_full(&q->said))
+        cell_text_of(&q->said, type, content);
     if (buf_addz(&q->lines, "{\"type\":") < 0 || json_quote(&q->lines, type) < 0 ||
         buf_addz(&q->lines, ",\"content\":") < 0 || json_print(&q->lines, content) < 0 ||
         buf_addz(&q->lines, "}\n") < 0) {
@@ -104,6 +113,16 @@ static void on_input(void *owner, struct str prompt, bool password)
     json_free(j);
 }
 
+static void end_action(struct cell_call *q, const struct cell_result *r)
+{
+    struct json *extras = follow_cell_end(r);
+    if (buf_full(&q->said)) {
+        json_put_bool(extras, "cut", true);
+        buf_resume(&q->said);
+    }
+    local_end(q->c, buf_str(&q->said), extras);
+}
+
 static void on_done(void *owner, const struct cell_result *r)
 {
     struct cell_call *q = owner;
@@ -120,6 +139,7 @@ static void on_done(void *owner, const struct cell_result *r)
         json_put(j, "kernel", kernel_json(q->about));
     q->cell = NULL;
     q->result = j;
+    end_action(q, r);
     send_lines(q);
 }
 
@@ -143,6 +163,23 @@ static struct kernel *kernel_of(struct conn *c, const struct json *j, struct err
     return k;
 }
 
+/* The action; if another connection left it, its end is this one's. */
+static void open_cell(struct conn *c, const struct kernel *k, const struct json *j)
+{
+    static const char *const names[] = {"spec",   "choice",   "cwd", "user",
+                                        "silent", "question", "ask", "timeout_ms",
+                                        NULL};
+    struct json *args = json_object();
+    json_put_z(args, "kernel", kernel_name(k));
+    outside_put_text(c->en->actions, args, "code", json_str(j, "code", ""));
+    local_put(args, j, names);
+    local_put_env(args, j);
+    enum outside_state state = local_open(c, "cell", j, "main", args);
+    struct action *a = local_action(c);
+    if (a && state == OUTSIDE_AGAIN)
+        follow_stop(a);
+}
+
 int local_cell(struct conn *c, const struct json *j, struct err *e)
 {
     struct kernel *k = kernel_of(c, j, e);
@@ -156,11 +193,15 @@ int local_cell(struct conn *c, const struct json *j, struct err *e)
             return err_set(e, ERR_INVALID, "an id has no spaces, quotes and backslashes");
         id[i] = given.p[i];
     }
+    open_cell(c, k, j);
     struct cell_call *q = xnew(struct cell_call);
     int64_t from = json_int(j, "output_from", 0);
     q->c = c;
     q->skip = from > 0 ? (uint64_t)from : 0;
+    q->k = k;
+    memcpy(q->id, id, sizeof(q->id));
     buf_init(&q->lines, 2 * (size_t)LIMIT_KERNEL_MESSAGE);
+    buf_init(&q->said, SAID_MAX);
     struct cell_opts o = {
         .id = id,
         .code = json_str(j, "code", ""),
@@ -174,6 +215,7 @@ int local_cell(struct conn *c, const struct json *j, struct err *e)
     q->about = json_bool(j, "verbose", false) ? k : NULL;
     q->cell = kernel_run(k, &o, json_bool(j, "ask", false) ? &asking : &mute, q, e);
     if (!q->cell) {
+        local_end_failed(c, e);
         call_free(q);
         return -1;
     }
@@ -190,9 +232,15 @@ void local_cell_answer(struct conn *c, const struct json *j)
 void local_cell_drop(struct conn *c)
 {
     struct cell_call *q = c->cell;
+    struct action *a = local_action(c);
+    bool runs = q->cell && cell_runs(q->cell);
     c->cell = NULL;
     if (q->cell)
         cell_drop(q->cell);
+    if (a && runs)
+        follow_cell(a, q->k, q->id);
+    else
+        local_end_left(c);
     call_free(q);
 }
 
@@ -202,16 +250,21 @@ int local_kernel(struct conn *c, const struct json *j, struct err *e)
     struct kernel *k = kernel_lookup(c->en, name.n ? name : STR("python"));
     if (!k)
         return err_set(e, ERR_NOTFOUND, "there is no kernel %.*s", STR_ARG(name));
+    if (!str_eq(verb, STR("interrupt")) && !str_eq(verb, STR("restart")) &&
+        !str_eq(verb, STR("close")))
+        return err_set(e, ERR_INVALID, "verb is interrupt, restart or close");
+    struct json *args = json_object();
+    json_put_z(args, "kernel", kernel_name(k));
+    json_put_str(args, "verb", verb);
+    if (local_open(c, "kernel", j, "main", args) == OUTSIDE_OVER)
+        return local_again(c, e);
     if (str_eq(verb, STR("interrupt")))
         kernel_interrupt(k);
     else if (str_eq(verb, STR("restart")))
         kernel_restart(k);
-    else if (str_eq(verb, STR("close")))
-        kernel_close(k);
     else
-        return err_set(e, ERR_INVALID, "verb is interrupt, restart or close");
-    local_send_result(c, local_ok());
-    return 0;
+        kernel_close(k);
+    return local_done(c, 0, NULL, e);
 }
 
 int local_kernels(struct conn *c, const struct json *j, struct err *e)

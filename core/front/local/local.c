@@ -12,6 +12,7 @@
  */
 #include "front/local/own.h"
 
+#include "action/run.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -402,6 +403,7 @@ static void request(struct conn *c, struct str text)
     struct json *q = json_parse(text, &e);
     c->busy = true;
     c->waited_ms = 0;
+    c->act[0] = 0;
     take_command(c, q);
     answer(c, q, &e);
 }
@@ -415,8 +417,11 @@ static bool input(struct conn *c, struct str payload)
     struct str bytes;
     if (frame_bytes(payload, &offset, &bytes) < 0)
         return true;
-    if (c->attached)
-        return bytes.n == 0 || session_type(c->attached, bytes);
+    if (c->attached) {
+        bool taken = bytes.n == 0 || session_type(c->attached, bytes);
+        c->typed += taken ? bytes.n : 0;
+        return taken;
+    }
     struct op *op = c->op;
     if (c->held)
         return false;
@@ -470,6 +475,7 @@ static void cancel(struct conn *c)
     } else if (c->attached && c->op) {
         struct session *s = c->attached;
         session_detach(s, c->op);
+        local_attach_over(c, NULL);
         local_send_result(c, local_ok());
     } else if (c->reading) {
         c->reading = false;
@@ -572,12 +578,15 @@ static void on_end(struct stream *st, int errnum)
         local_skill_drop(c);
     else if (c->browse)
         local_browse_drop(c);
-    else if (c->attached && c->op)
+    else if (c->attached && c->op) {
         session_detach(c->attached, c->op);
-    else if (c->op)
+        local_attach_over(c, NULL);
+    } else if (c->op) {
         op_drop(c->op);
+        run_left(c->en->actions, c->act, NULL);
+    }
     if (c->killing)
-        session_kill_cancel(c->killing, c);
+        local_kill_drop(c);
     eventlog_unsubscribe(&c->sub);
     if (c->upgrading)
         hold_ask_cancel(c->en->hold, c);
@@ -612,6 +621,17 @@ static void turn_away(int fd, const struct engine *en, const struct err *why)
     buf_release(&frame);
 }
 
+/* Who connected, for the log. */
+static void know_peer(struct conn *c, int fd)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t n = sizeof(peer);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
+        log_debug("who is at the other end of the socket is not known: %m");
+    c->uid = peer.uid;
+    c->pid = peer.pid;
+}
+
 static void on_accept(struct io *io, uint32_t ev)
 {
     struct local *l = container_of(io, struct local, io);
@@ -637,6 +657,7 @@ static void on_accept(struct io *io, uint32_t ev)
         c->front = l;
         c->en = en;
         c->all = l->all;
+        know_peer(c, fd);
         list_init(&c->sub.node);
         task_init(&c->resume, on_resume);
         task_init(&c->flush, on_flush);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "eventlog/eventlog.h"
 #include "front/front.h"
+#include "front/local/act.h"
 #include "io/stream.h"
 #include "setup/plugins.h"
 #include "shell/op.h"
@@ -17,6 +18,7 @@ struct local;
 struct cell_call;
 struct skill_ask;
 struct browse_ask;
+struct kill_ask;
 
 struct conn {
     struct local *front;
@@ -28,7 +30,12 @@ struct conn {
     struct skill_ask *skill;   /* owned; the same, of a skill */
     struct browse_ask *browse; /* owned; the same, of a browser */
     struct session *attached;
-    struct session *killing;
+    uint64_t typed; /* bytes, while it is attached */
+    struct kill_ask *killing; /* owned; the request in flight */
+    uid_t uid; /* the peer */
+    pid_t pid;
+    char act[ACTION_KEY + 1]; /* the key of the request's action; "": none */
+    uint64_t observed; /* of OUTSIDE_OVER: the event with the observation; 0: none */
     bool upgrading;
     bool busy; /* a request is in flight */
     char *as;  /* owned; how hints of its client begin; NULL: as op_command */
@@ -66,6 +73,10 @@ const char *local_command(const struct conn *c, const char *dflt);
 /* session.c */
 local_verb local_run, local_wait, local_new, local_logs, local_attach;
 local_verb local_input, local_signal, local_kill, local_resize;
+/* The connection is gone, and the kill of its request goes on. */
+void local_kill_drop(struct conn *c);
+/* It was attached, and is no more. */
+void local_attach_over(struct conn *c, const struct op_result *r);
 /* The member env, as NAME=VALUE strings that end in NUL. */
 int local_env(const struct json *q, struct buf *out, struct err *e);
 

@@ -5,8 +5,11 @@
  */
 #include "front/local/own.h"
 
+#include "action/follow.h"
+#include "action/run.h"
 #include "base/enc.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "ipc/frame.h"
 #include "os/sig.h"
@@ -177,6 +180,10 @@ static struct json *result_json(struct conn *c, struct op *op)
 static void on_done(struct op *op)
 {
     struct conn *c = op->owner;
+    if (op->kind == OP_VIEW)
+        local_attach_over(c, &op->r);
+    else if (op->r.state == OP_FAILED || op->r.state == OP_NOTHING)
+        run_left(c->en->actions, c->act, &op->r.err);
     if (op->r.state == OP_FAILED)
         local_send_failure(c, &op->r.err, op->r.exit);
     else
@@ -297,6 +304,42 @@ static int find_target(struct conn *c, const struct json *q, struct target *t,
     return t->process || t->session ? 0 : -1;
 }
 
+/* What of it the log has, besides the text. */
+static struct json *run_args(const struct json *q, const char *cwd)
+{
+    static const char *const names[] = {"user", "shell", "stdin", "parent",
+                                        "rows", "cols",  NULL};
+    struct json *args = json_object();
+    json_put_z(args, "cwd", cwd);
+    local_put(args, q, names);
+    local_put_env(args, q);
+    return args;
+}
+
+/* -1 and *e: it has ended, and its session does not know any more how. */
+static int open_run(struct conn *c, struct session *s, const struct json *q,
+                    struct str command, struct err *e)
+{
+    struct json *args = run_args(q, session_cwd(s));
+    struct command_seen seen;
+    char id[LIMIT_ID + 1] = "";
+    struct str given = json_str(q, "id", "");
+    if (given.n <= LIMIT_ID)
+        memcpy(id, given.p, given.n);
+    if (utf8_valid(command))
+        outside_put_text(c->en->actions, args, "command", command);
+    else
+        outside_put_text(c->en->actions, args, "command64",
+                         json_str(q, "command64", ""));
+    if (local_open(c, "run", q, session_name(s), args) != OUTSIDE_OVER ||
+        session_command(s, id, &seen))
+        return 0;
+    return err_set(e, ERR_GONE,
+                   "this command has ended, and is not run again; %s -s %s --logs shows "
+                   "what is kept of its output",
+                   local_command(c, "od exec"), session_name(s));
+}
+
 int local_run(struct conn *c, const struct json *q, struct err *e)
 {
     struct str command = STR(""), command64 = STR("");
@@ -315,13 +358,17 @@ int local_run(struct conn *c, const struct json *q, struct err *e)
                        LIMIT_COMMAND_MAX);
     }
     struct session *s = session_of(c, q, true, e);
-    if (s) {
+    int r = s && open_run(c, s, q, buf_str(&bytes), e) == 0 ? 0 : -1;
+    if (r == 0) {
         struct op *op = make_op(c, OP_RUN, q);
+        struct action *a = local_action(c);
         buf_adds(&op->command, buf_str(&bytes));
+        if (a)
+            run_begins(a, op->id);
         session_run(s, op);
     }
     buf_release(&bytes);
-    return s ? 0 : -1;
+    return r;
 }
 
 /* For its end; a text has the error output apart, as the process has. */
@@ -353,6 +400,22 @@ int local_wait(struct conn *c, const struct json *q, struct err *e)
                        session_name(s));
     session_wait(s, make_op(c, OP_WAIT, q));
     return 0;
+}
+
+static void open_new(struct conn *c, const struct json *q)
+{
+    static const char *const names[] = {"name", "cwd", "user", "stdin", NULL};
+    struct json *args = json_object(), *argv = json_get(q, "argv");
+    struct buf words = BUF_INIT(LIMIT_COMMAND_MAX);
+    local_put(args, q, names);
+    local_put_env(args, q);
+    for (struct json *v = json_first(argv); v; v = json_next(v))
+        buf_addf(&words, "%s%.*s", words.n ? " " : "",
+                 STR_ARG(json_str_value(v, "")));
+    outside_put_text(c->en->actions, args, "command",
+                     words.n ? buf_str(&words) : json_str(q, "command", ""));
+    buf_release(&words);
+    local_open(c, "process", q, "main", args);
 }
 
 int local_new(struct conn *c, const struct json *q, struct err *e)
@@ -387,7 +450,10 @@ int local_new(struct conn *c, const struct json *q, struct err *e)
             err_set(e, ERR_INVALID, "new needs argv or a command");
         else if (local_env(q, &env, e) == 0) {
             o.env = buf_str(&env);
+            open_new(c, q);
             p = process_start(c->en, &o, e);
+            if (!p)
+                local_end_failed(c, e);
         }
         for (i = 0; argv[i]; i++)
             free(argv[i]);
@@ -396,6 +462,9 @@ int local_new(struct conn *c, const struct json *q, struct err *e)
         if (!p)
             return -1;
     }
+    struct action *a = local_action(c);
+    if (a)
+        follow_process(a, p);
     struct json *note = json_object();
     json_put_z(note, "note", "started");
     json_put_z(note, "process", process_name(p));
@@ -445,11 +514,30 @@ int local_logs(struct conn *c, const struct json *q, struct err *e)
     return 0;
 }
 
+void local_attach_over(struct conn *c, const struct op_result *r)
+{
+    struct json *extras = json_object();
+    json_put_int(extras, "typed", (int64_t)c->typed);
+    if (r && r->state == OP_FAILED) {
+        json_free(extras);
+        local_end_failed(c, &r->err);
+        return;
+    }
+    if (r && r->state == OP_SHELL_ENDED)
+        json_put_int(extras, "exit", r->exit);
+    local_end(c, STR(""), extras);
+}
+
 int local_attach(struct conn *c, const struct json *q, struct err *e)
 {
     struct session *s = session_of(c, q, true, e);
     if (!s)
         return -1;
+    static const char *const names[] = {"rows", "cols", NULL};
+    struct json *args = run_args(q, session_cwd(s));
+    local_put(args, q, names);
+    local_open(c, "attach", q, session_name(s), args);
+    c->typed = 0;
     struct op *op = make_op(c, OP_VIEW, q);
     int rows = (int)json_int(q, "rows", 0), cols = (int)json_int(q, "cols", 0);
     if (rows > 0 && cols > 0)
@@ -459,6 +547,39 @@ int local_attach(struct conn *c, const struct json *q, struct err *e)
     return 0;
 }
 
+/*
+ * Of what is typed while the terminal shows nothing the log has the number of bytes only,
+ * as of a password.
+ */
+static enum outside_state open_input(struct conn *c, struct session *s,
+                                     const struct json *q, struct str bytes)
+{
+    static const char *const names[] = {"keys", "eof", NULL};
+    struct json *args = json_object();
+    if (session_echoes(s)) {
+        local_put(args, q, names);
+        if (bytes.n > 0)
+            json_put_str(args, "text", bytes);
+    } else {
+        int n = json_count(json_get(q, "keys"));
+        json_put_int(args, "bytes", (int64_t)bytes.n);
+        if (n > 0)
+            json_put_int(args, "keys", n);
+        if (json_bool(q, "eof", false))
+            json_put_bool(args, "eof", true);
+    }
+    return local_open(c, "input", q, session_name(s), args);
+}
+
+static int type_all(struct session *s, const struct json *q, struct str bytes,
+                    struct err *e)
+{
+    int r = bytes.n > 0 ? session_input(s, bytes, e) : 0;
+    for (struct json *k = json_first(json_get(q, "keys")); r == 0 && k; k = json_next(k))
+        r = session_press(s, json_str_value(k, ""), e);
+    return r == 0 && json_bool(q, "eof", false) ? session_eof(s, e) : r;
+}
+
 int local_input(struct conn *c, const struct json *q, struct err *e)
 {
     struct session *s = session_of(c, q, false, e);
@@ -466,22 +587,27 @@ int local_input(struct conn *c, const struct json *q, struct err *e)
         return -1;
     struct buf bytes = BUF_INIT(LIMIT_COMMAND_MAX);
     struct str data = json_str(q, "data", ""), data64 = json_str(q, "data64", "");
+    struct str id = json_str(q, "id", "");
     int r = 0;
     if (data64.n > 0 ? dec_base64(&bytes, data64) < 0 : buf_adds(&bytes, data) < 0)
         r = err_set(e, ERR_INVALID, "the input is no base64, or longer than %d bytes",
                     LIMIT_COMMAND_MAX);
     if (r == 0 && json_bool(q, "enter", false))
         buf_addc(&bytes, '\r');
-    if (r == 0 && bytes.n > 0)
-        r = session_input(s, buf_str(&bytes), e);
-    for (struct json *k = json_first(json_get(q, "keys")); r == 0 && k; k = json_next(k))
-        r = session_press(s, json_str_value(k, ""), e);
-    if (r == 0 && json_bool(q, "eof", false))
-        r = session_eof(s, e);
+    enum outside_state state =
+        r == 0 ? open_input(c, s, q, buf_str(&bytes)) : OUTSIDE_NEW;
+    if (r == 0 && state == OUTSIDE_OVER) {
+        buf_release(&bytes);
+        return local_again(c, e);
+    }
+    bool named = id.n > 0 && id.n <= LIMIT_ID;
+    bool typed = named && state == OUTSIDE_AGAIN && session_input_call(s, id);
+    if (r == 0 && named && !typed)
+        session_input_as(s, id.p);
+    if (r == 0 && !typed)
+        r = type_all(s, q, buf_str(&bytes), e);
     buf_release(&bytes);
-    if (r == 0)
-        local_send_result(c, local_ok());
-    return r;
+    return local_done(c, r, NULL, e);
 }
 
 static int signal_number(const struct json *q, int dflt, struct err *e)
@@ -496,31 +622,76 @@ static int signal_number(const struct json *q, int dflt, struct err *e)
     return err_set(e, ERR_INVALID, "there is no signal %.*s", STR_ARG(s));
 }
 
+/* Whose session, or "main", an action on the target is told as. */
+static enum outside_state open_target(struct conn *c, const char *kind,
+                                      const struct json *q, const struct target *t)
+{
+    static const char *const names[] = {"signal", "op",   "end",  "grace_ms",
+                                        "rows",   "cols", "process", NULL};
+    struct json *args = json_object();
+    local_put(args, q, names);
+    return local_open(c, kind, q, t->session ? session_name(t->session) : "main", args);
+}
+
 int local_signal(struct conn *c, const struct json *q, struct err *e)
 {
     struct target t;
     int sig = signal_number(q, SIGTERM, e);
-    if (sig < 0 || find_target(c, q, &t, e) < 0 ||
-        (t.process
-             ? process_signal(t.process, sig, false, e)
-             : session_signal(t.session, sig, (uint64_t)json_int(q, "op", 0), e)) < 0)
+    if (sig < 0 || find_target(c, q, &t, e) < 0)
         return -1;
-    local_send_result(c, local_ok());
-    return 0;
+    if (open_target(c, "signal", q, &t) == OUTSIDE_OVER)
+        return local_again(c, e);
+    int r = t.process
+                ? process_signal(t.process, sig, false, e)
+                : session_signal(t.session, sig, (uint64_t)json_int(q, "op", 0), e);
+    return local_done(c, r, NULL, e);
 }
+
+/* A kill under way, which goes on when its caller leaves. */
+struct kill_ask {
+    struct conn *c; /* NULL: it has left */
+    struct engine *en;
+    char act[ACTION_KEY + 1];
+};
 
 static void on_killed(void *arg, int found, bool no_proc, bool ended)
 {
-    struct conn *c = arg;
-    struct json *j = local_ok();
-    c->killing = NULL;
+    struct kill_ask *k = arg;
+    struct err none = ERR_INIT;
+    struct json *j = json_object();
     json_put_int(j, "processes", found);
     json_put_bool(j, "ended", ended);
     if (no_proc)
         json_put_z(j, "text",
                    "there is no /proc: only the session and its groups were "
                    "signalled");
-    local_send_result(c, j);
+    struct action *a = k->c ? NULL : outside_find(k->en->actions, k->act);
+    if (k->c) {
+        k->c->killing = NULL;
+        local_done(k->c, 0, j, &none);
+    } else if (a) {
+        outside_end(a, STR(""), j);
+    } else {
+        json_free(j);
+    }
+    free(k);
+}
+
+void local_kill_drop(struct conn *c)
+{
+    c->killing->c = NULL;
+    c->killing = NULL;
+}
+
+static int kill_process(struct conn *c, struct process *p, const struct json *q, int sig,
+                        struct err *e)
+{
+    int r = 0;
+    if (json_bool(q, "end", false) && process_ended(p))
+        process_free(p);
+    else
+        r = process_signal(p, sig, true, e);
+    return local_done(c, r, NULL, e);
 }
 
 int local_kill(struct conn *c, const struct json *q, struct err *e)
@@ -529,26 +700,28 @@ int local_kill(struct conn *c, const struct json *q, struct err *e)
     int sig = signal_number(q, SIGTERM, e);
     if (sig < 0 || find_target(c, q, &t, e) < 0)
         return -1;
-    if (t.process) {
-        if (json_bool(q, "end", false) && process_ended(t.process))
-            process_free(t.process);
-        else if (process_signal(t.process, sig, true, e) < 0)
-            return -1;
-        local_send_result(c, local_ok());
-        return 0;
-    }
-    c->killing = t.session;
+    if (open_target(c, "kill", q, &t) == OUTSIDE_OVER)
+        return local_again(c, e);
+    if (t.process)
+        return kill_process(c, t.process, q, sig, e);
+    struct kill_ask *k = xnew(struct kill_ask);
+    k->c = c;
+    k->en = c->en;
+    memcpy(k->act, c->act, sizeof(k->act));
+    c->killing = k;
     session_kill(t.session, sig, json_int(q, "grace_ms", LIMIT_GRACE_MS),
-                 json_bool(q, "end", false), on_killed, c);
+                 json_bool(q, "end", false), on_killed, k);
     return 0;
 }
 
 int local_resize(struct conn *c, const struct json *q, struct err *e)
 {
-    struct session *s = session_of(c, q, false, e);
-    if (!s || session_resize(s, (int)json_int(q, "rows", 0), (int)json_int(q, "cols", 0),
-                             e) < 0)
+    struct target t = {.session = session_of(c, q, false, e)};
+    if (!t.session)
         return -1;
-    local_send_result(c, local_ok());
-    return 0;
+    if (open_target(c, "resize", q, &t) == OUTSIDE_OVER)
+        return local_again(c, e);
+    int r = session_resize(t.session, (int)json_int(q, "rows", 0),
+                           (int)json_int(q, "cols", 0), e);
+    return local_done(c, r, NULL, e);
 }

@@ -5,6 +5,7 @@
  */
 #include "front/local/own.h"
 
+#include "base/limits.h"
 #include "base/xalloc.h"
 #include "ipc/frame.h"
 #include "skill/skill.h"
@@ -51,7 +52,18 @@ void local_skill_drop(struct conn *c)
     c->skill = NULL;
     if (a->run)
         skill_leave(a->run);
+    local_end_left(c);
     ask_free(a);
+}
+
+static void end_action(struct skill_ask *a)
+{
+    struct json *extras = json_object();
+    struct buf cut = BUF_INIT(LIMIT_EVENT_MAX);
+    json_put_bool(extras, "failed", a->failed);
+    local_cut(&cut, buf_str(&a->text));
+    local_end(a->c, buf_str(&cut), extras);
+    buf_release(&cut);
 }
 
 static void on_done(void *arg, struct str text, bool failed)
@@ -60,6 +72,7 @@ static void on_done(void *arg, struct str text, bool failed)
     a->run = NULL;
     a->failed = failed;
     buf_adds(&a->text, text);
+    end_action(a);
     send_text(a);
 }
 
@@ -71,6 +84,22 @@ static void take_token(struct str id, char out[LIMIT_ID + 1])
         good = strchr("0123456789abcdefghijklmnopqrstuvwxyz", id.p[i]) && id.p[i];
     if (good)
         memcpy(out, id.p, id.n);
+}
+
+static void open_skill(struct conn *c, const struct json *q, struct str skill,
+                       struct str session, const struct json *args)
+{
+    static const char *const names[] = {"cwd", "lint", NULL};
+    struct json *logged = json_object();
+    struct buf name = BUF_INIT(64), text = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    json_put_str(logged, "name", skill);
+    if (json_print(&text, args) == 0)
+        outside_put_json(c->en->actions, logged, "args", args, buf_str(&text));
+    local_put(logged, q, names);
+    buf_adds(&name, str_sub(session, 0, ACTION_SESSION_MAX));
+    local_open(c, "skill", q, buf_z(&name), logged);
+    buf_release(&name);
+    buf_release(&text);
 }
 
 int local_skill(struct conn *c, const struct json *q, struct err *e)
@@ -102,11 +131,14 @@ int local_skill(struct conn *c, const struct json *q, struct err *e)
                                .engine = c->en,
                                .lint = json_bool(q, "lint", false),
                                .loop = c->en->loop};
+        open_skill(c, q, name, session, k.args);
         a->run = skill_start(&k, on_done, a, e);
-        if (a->run)
+        if (a->run) {
             c->skill = a;
-        else
+        } else {
+            local_end_failed(c, e);
             ask_free(a);
+        }
     }
     json_free(none);
     return c->skill ? 0 : -1;

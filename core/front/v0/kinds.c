@@ -39,6 +39,17 @@ static const struct param_list takes_run = {
         SWITCH("blocking", "Whether a command without new output is waited for, too"),
         SWITCH("is_static", "Whether the command runs in a shell of its own"),
         SWITCH("hidden", "Whether the whole output is in the observation"),
+        {.name = "until",
+         .type = PARAM_STRING,
+         .pattern = "^(end|input|quiet)$",
+         .about = "For programs: when the command is observed, at its end, when it waits "
+                  "for input, too, or when it is quiet, too; without it the words are V0's"},
+        {.name = "quiet",
+         .type = PARAM_NUMBER,
+         .ranged = true,
+         .max = 86400,
+         .about = "With until quiet: for how many seconds it writes nothing, 2 by "
+                  "default"},
         {.name = "cwd",
          .type = PARAM_STRING,
          .about = "The directory of a command that is_static"}),

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "action/follow.h"
+
+#include "action/outside_own.h"
+#include "base/xalloc.h"
+#include "browser/browsing.h"
+#include "kernel/kernel.h"
+#include "shell/process.h"
+#include "shell/spool.h"
+
+#include <stdlib.h>
+
+enum { HEAD = 16 << 10, TAIL = 48 << 10 };
+
+/* ---- cells ---- */
+
+static void on_said(void *owner, struct str type, const struct json *content)
+{
+    (void)owner;
+    (void)type;
+    (void)content;
+}
+
+static void on_text(void *owner, struct str piece)
+{
+    (void)owner;
+    (void)piece;
+}
+
+struct json *follow_cell_end(const struct cell_result *r)
+{
+    struct json *j = json_object();
+    json_put_z(j, "end", cell_end_name(r->end));
+    json_put_int(j, "count", r->count);
+    json_put_int(j, "duration_ms", r->duration_ms);
+    if (r->err.code) {
+        json_put_z(j, "code", err_name(r->err.code));
+        json_put_z(j, "why", r->err.text);
+    }
+    return j;
+}
+
+static void on_cell_done(void *owner, const struct cell_result *r)
+{
+    struct outside *x = owner;
+    x->cell = NULL;
+    outside_end(x->a, STR(""), follow_cell_end(r));
+}
+
+void follow_cell(struct action *a, struct kernel *k, const char *id)
+{
+    static const struct cell_events mute = {on_said, on_text, NULL, on_cell_done};
+    struct outside *x = a->own;
+    struct err e = ERR_INIT;
+    struct cell_opts o = {.id = id, .at = -1};
+    x->cell = kernel_run(k, &o, &mute, x, &e);
+    if (!x->cell)
+        outside_fail(a, &e);
+}
+
+/* ---- browsers ---- */
+
+static void on_browsed(void *owner, const struct json *answer, const struct err *e)
+{
+    struct outside *x = owner;
+    (void)answer;
+    x->browse = NULL;
+    if (e)
+        outside_fail(x->a, e);
+    else
+        outside_end(x->a, STR(""), NULL);
+}
+
+void follow_browse(struct action *a, struct browsing *b, const char *id)
+{
+    struct outside *x = a->own;
+    struct err e = ERR_INIT;
+    struct json *nothing = json_object();
+    struct browsing_ask q = {.id = id, .what = nothing};
+    x->browse = browsing_ask(b, &q, on_browsed, x, &e);
+    if (!x->browse)
+        outside_fail(a, &e);
+    json_free(nothing);
+}
+
+void follow_stop(struct action *a)
+{
+    struct outside *x = a->own;
+    if (x->cell)
+        cell_drop(x->cell);
+    if (x->browse)
+        browsing_drop(x->browse);
+    x->cell = NULL;
+    x->browse = NULL;
+}
+
+/* ---- processes ---- */
+
+static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
+{
+    (void)op;
+    (void)stream;
+    (void)offset;
+    return bytes.n;
+}
+
+static void put_stream(struct outside *x, struct process *p, int i, struct buf *out,
+                       struct json *extras)
+{
+    int fd;
+    const struct keep_stream *s = process_stream(p, i, &fd);
+    if (s && s->offset > 0)
+        run_put_stream(x->a->all, fd, s, 0, s->offset, out, extras);
+}
+
+static void on_done(struct op *op)
+{
+    struct outside *x = op->owner;
+    struct process *p = op->process;
+    struct json *extras = json_object(), *other = json_object();
+    struct buf text = BUF_INIT(LIMIT_EVENT_MAX);
+    x->op = NULL;
+    json_put_z(extras, "process", process_name(p));
+    if (op->r.state == OP_FAILED) {
+        json_free(extras);
+        outside_fail(x->a, &op->r.err);
+    } else {
+        run_put_end(extras, op->r.duration_ms, op->r.signo, false);
+        put_stream(x, p, 0, &x->text, extras);
+        put_stream(x, p, 1, &text, other);
+        if (text.n > 0) {
+            json_put_str(other, "content", buf_str(&text));
+            json_put(extras, "stderr", other);
+            other = NULL;
+        }
+        x->ran = true;
+        x->seen.exit = op->r.exit;
+        outside_end(x->a, STR(""), extras);
+    }
+    json_free(other);
+    buf_release(&text);
+}
+
+static const struct op_sink sink = {.output = on_output, .done = on_done};
+
+void follow_process(struct action *a, struct process *p)
+{
+    struct outside *x = a->own;
+    timer_stop(&x->back);
+    if (x->op || x->ending)
+        return;
+    x->op = op_new(OP_WAIT, &sink, x);
+    process_wait(p, x->op);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Trails (trail.h), which are at the keeper, a line for each. */
+#include "action/trail.h"
+
+#include "action/outside_own.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char trails_key[] = "events/trails";
+
+const struct trail *trails_next(const struct actions *all, const struct trail *t)
+{
+    const struct list *next = t ? t->node.next : all->trails.next;
+    return next == &all->trails ? NULL : list_entry(next, struct trail, node);
+}
+
+static void keep(struct actions *all)
+{
+    struct buf b = BUF_INIT(LIMIT_BLOB_MAX);
+    for (const struct trail *t = NULL; (t = trails_next(all, t));)
+        buf_addf(&b, "%llu %llu %llu %s %s %s\n", (unsigned long long)t->cause,
+                 (unsigned long long)t->end, (unsigned long long)t->from, t->session,
+                 t->command, t->client_id ? t->client_id : "");
+    hold_put(all->en->hold, str_of(trails_key), buf_str(&b));
+    buf_release(&b);
+}
+
+static void trail_free(struct trail *t)
+{
+    list_del(&t->node);
+    free(t->client_id);
+    free(t);
+}
+
+void trail_add(const struct action *a, uint64_t end, uint64_t from)
+{
+    struct actions *all = a->all;
+    struct trail *t = xnew(struct trail);
+    t->cause = a->id;
+    t->end = end;
+    t->from = from;
+    memcpy(t->session, a->session, sizeof(t->session));
+    memcpy(t->command, a->command, sizeof(t->command));
+    t->client_id = a->client_id ? xstrdup(a->client_id) : NULL;
+    list_add_tail(&all->trails, &t->node);
+    keep(all);
+    actions_tell_trail(all);
+}
+
+/* Writes the event; c NULL: how it ended is not known. */
+static void end(struct actions *all, struct trail *t, const struct command_seen *c)
+{
+    struct err e = ERR_INIT;
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX), text = BUF_INIT(LIMIT_EVENT_MAX);
+    struct json *extras = json_object();
+    bool known = c && !c->failed;
+    buf_addf(&b, "{\"cause\":%llu,\"session\":", (unsigned long long)t->cause);
+    json_quote(&b, str_of(t->session));
+    if (t->client_id) {
+        buf_addz(&b, ",\"client_id\":");
+        json_quote(&b, str_of(t->client_id));
+    }
+    if (known) {
+        uint64_t to = c->to > t->from ? c->to : t->from;
+        buf_addf(&b, ",\"output\":{\"from\":%llu,\"to\":%llu},\"exit_code\":%d",
+                 (unsigned long long)t->from, (unsigned long long)to, c->exit);
+        run_put_output(all, t->session, t->from, to, &text, extras);
+        run_put_end(extras, c->duration_ms, c->signo, c->shell_ended);
+    } else {
+        buf_addz(&text, "How the command ended is not known: its session is gone");
+        buf_addz(&b, ",\"exit_code\":null");
+    }
+    buf_addz(&b, ",\"observation\":\"ended\",\"content\":");
+    json_quote(&b, buf_str(&text));
+    buf_addz(&b, ",\"extras\":");
+    json_print(&b, extras);
+    buf_addc(&b, '}');
+    if (!log_append(all, &b, &e))
+        log_error("the end of a command is not in the event log: %s", e.text);
+    json_free(extras);
+    buf_release(&text);
+    buf_release(&b);
+    trail_free(t);
+    keep(all);
+}
+
+void trail_ended(struct actions *all, const struct command_seen *c)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &all->trails) {
+        struct trail *t = list_entry(it, struct trail, node);
+        if (strcmp(t->command, c->id) == 0 &&
+            strcmp(t->session, session_name(c->session)) == 0)
+            end(all, t, c);
+    }
+}
+
+/* ---- after a restart ---- */
+
+static void load_one(struct actions *all, struct str line)
+{
+    struct trail *t = xnew(struct trail);
+    uint64_t *numbers[] = {&t->cause, &t->end, &t->from};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        str_to_u64(str_cut(&line, ' '), numbers[i]);
+    struct str session = str_cut(&line, ' '), command = str_cut(&line, ' ');
+    if (session.n <= ACTION_SESSION_MAX)
+        memcpy(t->session, session.p, session.n);
+    if (command.n <= LIMIT_ID)
+        memcpy(t->command, command.p, command.n);
+    t->client_id = line.n ? xstrndup(line.p, line.n) : NULL;
+    list_add_tail(&all->trails, &t->node);
+}
+
+void trails_load(struct actions *all)
+{
+    struct buf *b = map_get(&all->en->states, str_of(trails_key));
+    struct str rest = b ? buf_str(b) : STR("");
+    while (rest.n > 0) {
+        struct str line = str_cut(&rest, '\n');
+        if (line.n > 0)
+            load_one(all, line);
+    }
+}
+
+void trails_loaded(struct actions *all)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &all->trails) {
+        struct trail *t = list_entry(it, struct trail, node);
+        struct session *s = session_find(all->en, str_of(t->session));
+        struct command_seen c;
+        bool there = s && session_command(s, t->command, &c);
+        if (!there || c.ended)
+            end(all, t, there ? &c : NULL);
+    }
+}

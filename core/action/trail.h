@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Trails: commands that go on after their action has its observation (`until`). Each ends
+ * with one event `ended`, which has the exit code and what was written since.
+ */
+#ifndef OD_ACTION_TRAIL_H
+#define OD_ACTION_TRAIL_H
+
+#include "action/action.h"
+
+struct command_seen;
+
+struct trail {
+    struct list node;
+    uint64_t cause, end; /* the action, and its observation */
+    uint64_t from;       /* where the output after that begins */
+    char session[ACTION_SESSION_MAX + 1];
+    char command[LIMIT_ID + 1];
+    char *client_id; /* owned; NULL: none */
+};
+
+/* The next one, the oldest first; NULL begins and ends. */
+const struct trail *trails_next(const struct actions *all, const struct trail *t);
+
+/* ---- for the files of the room ---- */
+
+/* The command of a, which has the observation `end`, goes on from there. */
+void trail_add(const struct action *a, uint64_t end, uint64_t from);
+/* A command has ended, perhaps that of a trail. */
+void trail_ended(struct actions *all, const struct command_seen *c);
+/* Takes up those of the worker before: their lines, and what became of them. */
+void trails_load(struct actions *all);
+void trails_loaded(struct actions *all);
+
+#endif

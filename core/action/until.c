@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands for programs: {"action":"run","args":{"command":…,"until":"end"}}. The
+ * observation comes when the command has ended, or waits for input, or is quiet, and has
+ * the exit code, or what it waits for, next to the content. Without `until` the action is
+ * V0's.
+ */
+#include "action/outside_own.h"
+#include "action/trail.h"
+
+#include "base/limits.h"
+#include "base/xalloc.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUIET_MS = 2000, QUIET_MAX_S = 86400 };
+
+static const struct param_list takes = {
+    .about = "Runs a command, and observes how it ended or what it waits for",
+    .params =
+        (const struct param[]){
+            {.name = "command",
+             .type = PARAM_STRING,
+             .required = true,
+             .about = "The command"},
+            {.name = "until",
+             .type = PARAM_STRING,
+             .required = true,
+             .pattern = "^(end|input|quiet)$",
+             .about = "When it is observed: at its end; when it waits for input, too; or "
+                      "when it writes nothing more, too"},
+            {.name = "quiet",
+             .type = PARAM_NUMBER,
+             .ranged = true,
+             .max = QUIET_MAX_S,
+             .dflt = "2",
+             .about = "With until quiet: for how many seconds it writes nothing"},
+            {0}},
+    .example = "{\"command\":\"make -j8\",\"until\":\"end\"}"};
+
+static int check(const struct json *args, struct err *e)
+{
+    struct str until = json_str(args, "until", "");
+    struct str command = json_str(args, "command", "");
+    if (!str_eq(until, STR("end")) && !str_eq(until, STR("input")) &&
+        !str_eq(until, STR("quiet")))
+        return err_set(e, ERR_INVALID, "until must be end, input or quiet, not \"%.*s\"",
+                       (int)(until.n < 60 ? until.n : 60), until.n ? until.p : "");
+    if (command.n > LIMIT_COMMAND_MAX)
+        return err_set(e, ERR_LIMIT, "the command is longer than %d bytes",
+                       LIMIT_COMMAND_MAX);
+    return 0;
+}
+
+/* ---- what came of it ---- */
+
+static void put_waiting(struct buf *top, const struct op_result *r)
+{
+    static const char *const states[] = {"no", "yes", "unknown", "probably"};
+    const struct look *l = &r->look;
+    buf_addf(top, "\"waiting\":{\"state\":\"%s\"",
+             states[r->looked ? l->state : LOOK_UNKNOWN]);
+    if (r->looked && l->pid) {
+        buf_addz(top, ",\"program\":");
+        json_quote(top, str_of(l->comm));
+        buf_addf(top, ",\"pid\":%d", (int)l->pid);
+    }
+    if (r->looked && l->how[0]) {
+        buf_addz(top, ",\"how\":");
+        json_quote(top, str_of(l->how));
+    }
+    buf_addz(top, "},");
+}
+
+static void observe(struct action *a, const struct op_result *r)
+{
+    static const char *const whys[] = {"",      "timeout",  "quiet",
+                                       "input", "detached", "cancelled"};
+    struct buf text = BUF_INIT(LIMIT_EVENT_MAX), extras = BUF_INIT(LIMIT_EVENT_MAX),
+               top = BUF_INIT(1024);
+    struct json *j = json_object();
+    bool ended = r->state != OP_RUNNING;
+    run_put_output(a->all, a->session, r->from, r->to, &text, j);
+    run_put_end(j, r->duration_ms, ended ? r->signo : 0, r->state == OP_SHELL_ENDED);
+    if (ended) {
+        buf_addf(&top, "\"exit_code\":%d,", r->exit);
+    } else {
+        put_waiting(&top, r);
+        json_put_z(j, "why", whys[r->why]);
+    }
+    json_print(&extras, j);
+    struct action_result result = {.text = buf_str(&text),
+                                   .extras = buf_str(&extras),
+                                   .top = buf_str(&top),
+                                   .has_output = true,
+                                   .from = r->from,
+                                   .to = r->to > r->from ? r->to : r->from};
+    a->all->last_cause = 0;
+    action_end_as(a, &result);
+    if (!ended)
+        trail_add(a, a->all->last_cause == a->id ? a->all->last_end : a->id, result.to);
+    json_free(j);
+    buf_release(&text);
+    buf_release(&extras);
+    buf_release(&top);
+}
+
+/* ---- its op ---- */
+
+static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
+{
+    (void)op;
+    (void)stream;
+    (void)offset;
+    return bytes.n;
+}
+
+static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+                    uint64_t to)
+{
+    struct action *a = op->owner;
+    (void)text;
+    (void)from;
+    if (strcmp(kind, "started") == 0)
+        action_running(a, a->session, op->id, to);
+}
+
+static void on_done(struct op *op)
+{
+    struct action *a = op->owner;
+    a->own = NULL;
+    if (op->r.state == OP_FAILED)
+        action_fail(a, &op->r.err);
+    else
+        observe(a, &op->r);
+}
+
+static const struct op_sink sink = {
+    .output = on_output, .note = on_note, .done = on_done};
+
+static int64_t milliseconds(const struct json *j, const char *name, int64_t dflt)
+{
+    double s = json_num(j, name, -1);
+    return s < 0 ? dflt : (int64_t)(s * 1000);
+}
+
+static struct session *session_of(const struct action *a, struct err *e)
+{
+    struct engine *en = a->all->en;
+    struct str name = str_of(a->session);
+    struct session *s = session_find(en, name);
+    struct session_opts o = {.cwd = str_of(sandbox_cwd(en->sandbox, name)),
+                             .user = sandbox_user(en->sandbox)};
+    return s ? s : session_get(en, name, &o, e);
+}
+
+static void start(struct action *a)
+{
+    struct err e = ERR_INIT;
+    struct session *s = session_of(a, &e);
+    struct str until = json_str(a->args, "until", "");
+    struct command_seen seen;
+    if (!s) {
+        action_fail(a, &e);
+        return;
+    }
+    struct op *op = op_new(OP_RUN, &sink, a);
+    action_call(a, op->id);
+    buf_adds(&op->command, json_str(a->args, "command", ""));
+    op->timeout_ms = milliseconds(a->message, "timeout", 0);
+    op->return_on_input = str_eq(until, STR("input"));
+    if (str_eq(until, STR("quiet"))) {
+        op->idle_ms = milliseconds(a->args, "quiet", QUIET_MS);
+        op->idle_ms = op->idle_ms > 0 ? op->idle_ms : 1;
+    }
+    a->own = op;
+    memcpy(a->command, op->id, sizeof(a->command));
+    if (session_command(s, op->id, &seen) && seen.began && !seen.ended)
+        action_running(a, a->session, seen.id, seen.from);
+    session_run(s, op);
+}
+
+static void on_killed(void *arg, int found, bool no_proc, bool ended)
+{
+    (void)arg;
+    (void)found;
+    (void)no_proc;
+    (void)ended;
+}
+
+static bool cancel(struct action *a)
+{
+    struct op *op = a->own;
+    struct session *s = session_find(a->all->en, str_of(a->session));
+    if (op && s && session_running(s, op->id)) {
+        session_kill(s, SIGTERM, LIMIT_GRACE_MS, false, on_killed, NULL);
+        return true;
+    }
+    if (op)
+        op_drop(op);
+    a->own = NULL;
+    return false;
+}
+
+/* Its session knows the command by its key. */
+static bool begun(const struct action *a)
+{
+    char id[LIMIT_ID + 1];
+    struct command_seen seen;
+    struct session *s = session_find(a->all->en, str_of(a->session));
+    action_call(a, id);
+    return s && session_command(s, id, &seen);
+}
+
+const struct action_kind action_run_until = {.name = "run",
+                                             .in_turn = true,
+                                             .takes = &takes,
+                                             .check = check,
+                                             .start = start,
+                                             .cancel = cancel,
+                                             .begun = begun};
