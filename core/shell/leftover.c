@@ -6,15 +6,22 @@
  * its keeper, and logs each of them. What runs above the server is left out.
  */
 #include "base/log.h"
+#include "base/xalloc.h"
 #include "engine/engine.h"
 #include "engine/part.h"
 #include "io/job.h"
 #include "os/procfs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-enum { PROCS_MAX = 65536, REPORTED_MAX = 20, DEPTH_MAX = 256 };
+enum {
+    PROCS_MAX = 65536,
+    REPORTED_MAX = 20,
+    DEPTH_MAX = 256,
+    LOOK_AFTER_MS = 1000 /* the first commands do not share the processor with it */
+};
 
 struct look_for {
     const char *socket;
@@ -85,16 +92,34 @@ static void on_done(struct job *j, const struct err *e)
 
 static const struct job_events events = {.on_note = on_note, .on_done = on_done};
 
-static void look(struct engine *en)
+/* Owned by the loop until it fires. */
+struct later {
+    struct timer timer;
+    struct engine *en; /* borrowed */
+};
+
+static void look(struct timer *t)
 {
+    struct later *later = container_of(t, struct later, timer);
+    struct engine *en = later->en;
     struct look_for w = {en->socket, getppid()};
     struct job_spec spec = {.what = "looking for processes left behind",
                             .fn = in_helper,
                             .arg = &w,
                             .ev = &events};
     struct err e = ERR_INIT;
-    if (en->first && en->socket[0] && !job_start(en->loop, &spec, &e))
+    if (!job_start(en->loop, &spec, &e))
         log_debug("%s", e.text);
+    loop_bury(en->loop, later, free);
 }
 
-const struct part part_leftover = {.serve = look};
+static void look_later(struct engine *en)
+{
+    if (!en->first || !en->socket[0])
+        return;
+    struct later *later = xnew(struct later);
+    later->en = en;
+    timer_begin(en->loop, &later->timer, LOOK_AFTER_MS, look);
+}
+
+const struct part part_leftover = {.serve = look_later};
