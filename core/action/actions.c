@@ -34,7 +34,8 @@ const struct action_kind *action_kind(struct str name)
 const struct action_kind *action_kind_of(const struct json *message)
 {
     const struct action_kind *k = action_kind(json_str(message, "action", ""));
-    bool until = k == &action_run && json_has(json_get(message, "args"), "until");
+    const struct json *v = json_get(json_get(message, "args"), "until");
+    bool until = k == &action_run && v && !json_is_null(v);
     return until ? &action_run_until : k;
 }
 
