@@ -120,9 +120,9 @@ struct action {
 /* ---- for front-ends ---- */
 
 struct action_order {
-    const char *source; /* as in struct action */
+    const char *source;             /* as in struct action */
     const struct action_kind *kind; /* NULL: that of the message, which is checked */
-    struct str session; /* empty: "main" */
+    struct str session;             /* empty: "main" */
     struct str client_id;
     const char *key; /* hex digits that name it; NULL: it gets some */
     bool unique;     /* key names it over restarts: the same key is the same action */
@@ -195,8 +195,8 @@ const struct actions_stats *actions_stats(const struct actions *all);
  * in the words of a foreign kind.
  */
 struct action_result {
-    struct str text;         /* the content */
-    struct str extras;       /* a JSON object; empty: {} */
+    struct str text;   /* the content */
+    struct str extras; /* a JSON object; empty: {} */
     struct str top; /* members next to these two, each with a comma behind it; or empty */
     const struct err *error; /* it could not be done; NULL: it was */
     /* Of a foreign kind instead of these: {"observation": …}, or {"detail": …} */

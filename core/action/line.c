@@ -78,7 +78,8 @@ void event_look(struct str line, struct event_look *out)
         out->client_id = take_string(&s);
     out->has_output = out->kind == LOOK_END && skip(&s, STR(",\"output\":{\"from\":")) &&
                       take_number(&s, &out->from) && skip(&s, STR(",\"to\":")) &&
-                      take_number(&s, &out->to);
+                      take_number(&s, &out->to) && skip(&s, STR("}"));
+    out->ended = out->has_output && skip(&s, STR(",\"observation\":\"ended\","));
 }
 
 int event_unquote(struct str token, struct buf *out)

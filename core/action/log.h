@@ -25,6 +25,7 @@ struct event_look {
     struct str session;   /* as it is in JSON, which for a session's name is itself */
     struct str client_id; /* with its quotes; n 0: none */
     bool has_output;      /* END, with from and to */
+    bool ended; /* END of a command that its observation did not wait for (trail.h) */
     uint64_t from, to;
 };
 void event_look(struct str line, struct event_look *out);

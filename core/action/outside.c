@@ -55,9 +55,9 @@ static const struct param_list takes = {.about = "Is done by the front-end that 
 static const struct action_kind kinds[] = {
     KIND("run", cancel_run), /* a command of a session */
     KIND("process", cancel), /* one that is started next to the sessions */
-    KIND("input", cancel),   KIND("signal", cancel),    KIND("kill", cancel),
-    KIND("resize", cancel),  KIND("attach", cancel),    KIND("cell", cancel),
-    KIND("kernel", cancel),  KIND("browse", cancel),    KIND("browser", cancel),
+    KIND("input", cancel),   KIND("signal", cancel), KIND("kill", cancel),
+    KIND("resize", cancel),  KIND("attach", cancel), KIND("cell", cancel),
+    KIND("kernel", cancel),  KIND("browse", cancel), KIND("browser", cancel),
     KIND("skill", cancel)};
 
 const struct action_kind *outside_kind(struct str name)
@@ -125,10 +125,7 @@ void outside_end(struct action *a, struct str text, struct json *take)
     x->extras = take;
 }
 
-void outside_fail(struct action *a, const struct err *e)
-{
-    ending(a)->e = *e;
-}
+void outside_fail(struct action *a, const struct err *e) { ending(a)->e = *e; }
 
 /* ---- into the log ---- */
 
@@ -238,7 +235,8 @@ static void fail(struct action *a, const char *text)
 static void on_back(struct timer *t)
 {
     fail(container_of(t, struct outside, back)->a,
-         "The server was restarted before this action had an end, and who asked for it did "
+         "The server was restarted before this action had an end, and who asked for it "
+         "did "
          "not come back; how much of it was done cannot be known");
 }
 

@@ -16,12 +16,12 @@ struct outside {
     struct buf text;     /* owned; the content */
     struct json *extras; /* owned, or NULL */
     struct err e;        /* code 0: it was done */
-    struct op *op; /* borrowed; ours: it runs the command, or waits for the process */
-    struct cell *cell;            /* borrowed; of a caller that left */
+    struct op *op;     /* borrowed; ours: it runs the command, or waits for the process */
+    struct cell *cell; /* borrowed; of a caller that left */
     struct browsing_call *browse; /* the same */
-    bool ended; /* the command of a session is over as `seen` has it */
-    bool ran;   /* so is a process; seen has the exit code only */
-    struct command_seen seen; /* without session, id and failed */
+    bool ended;                   /* the command of a session is over as `seen` has it */
+    bool ran;                     /* so is a process; seen has the exit code only */
+    struct command_seen seen;     /* without session, id and failed */
 };
 
 /* The kind of that name; NULL: there is none. */

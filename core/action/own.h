@@ -57,9 +57,9 @@ struct actions {
     struct list cells;   /* struct action_cell: those that run */
     struct list trails;  /* struct trail, owned, the oldest first */
     struct session_watch watch;
-    bool terse; /* --log-commands none: of commands the length and sum */
-    struct task turn;    /* one may begin */
-    void *foreign;       /* actions_foreign */
+    bool terse;       /* --log-commands none: of commands the length and sum */
+    struct task turn; /* one may begin */
+    void *foreign;    /* actions_foreign */
     struct sandbox_wait ready;
     struct map places; /* by key: a directory, owned; of the worker before */
     struct map names;  /* struct known, by name */

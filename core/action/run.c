@@ -200,8 +200,7 @@ static bool goes_on(const struct action *a)
 {
     struct command_seen seen;
     struct session *s = session_find(a->all->en, str_of(a->session));
-    return s && (session_command(s, a->command, &seen) ||
-                 session_queued(s, a->command));
+    return s && (session_command(s, a->command, &seen) || session_queued(s, a->command));
 }
 
 void run_left(struct actions *all, const char *key, const struct err *e)
@@ -300,8 +299,9 @@ void run_resume(struct action *a, bool new_server, bool whole)
             action_running(a, a->session, a->command, c.from);
     } else if (new_server) {
         struct err e = ERR_INIT;
-        err_set(&e, ERR_GONE, "The server ended before this command did; how much of it "
-                              "was done cannot be known");
+        err_set(&e, ERR_GONE,
+                "The server ended before this command did; how much of it "
+                "was done cannot be known");
         outside_fail(a, &e);
     } else if (from_log(a, whole)) {
         run_once(x);

@@ -66,15 +66,19 @@ static void end(struct actions *all, struct trail *t, const struct command_seen 
     }
     if (known) {
         uint64_t to = c->to > t->from ? c->to : t->from;
-        buf_addf(&b, ",\"output\":{\"from\":%llu,\"to\":%llu},\"exit_code\":%d",
-                 (unsigned long long)t->from, (unsigned long long)to, c->exit);
+        buf_addf(&b, ",\"output\":{\"from\":%llu,\"to\":%llu}",
+                 (unsigned long long)t->from, (unsigned long long)to);
         run_put_output(all, t->session, t->from, to, &text, extras);
         run_put_end(extras, c->duration_ms, c->signo, c->shell_ended);
     } else {
         buf_addz(&text, "How the command ended is not known: its session is gone");
-        buf_addz(&b, ",\"exit_code\":null");
     }
-    buf_addz(&b, ",\"observation\":\"ended\",\"content\":");
+    /* What is told from the beginning of the line (event_look) stands first. */
+    buf_addz(&b, ",\"observation\":\"ended\",\"exit_code\":");
+    if (known)
+        buf_addf(&b, "%d,\"content\":", c->exit);
+    else
+        buf_addz(&b, "null,\"content\":");
     json_quote(&b, buf_str(&text));
     buf_addz(&b, ",\"extras\":");
     json_print(&b, extras);

@@ -36,14 +36,14 @@ static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
 struct events *events_open(struct engine *en, struct keys *keys, struct fronts *all)
 {
     struct events *ev = xnew(struct events);
-    *ev = (struct events){.en = en,
-                          .actions = en->actions,
-                          .fronts = all,
-                          .keys = keys,
-                          .front = events_bare_front,
-                          .files = events_bare_files,
-                          .watch = {.started = on_started, .ended = on_ended,
-                                    .trailed = on_trailed}};
+    *ev = (struct events){
+        .en = en,
+        .actions = en->actions,
+        .fronts = all,
+        .keys = keys,
+        .front = events_bare_front,
+        .files = events_bare_files,
+        .watch = {.started = on_started, .ended = on_ended, .trailed = on_trailed}};
     ev->front.arg = ev->files.arg = ev;
     list_init(&ev->links);
     list_init(&ev->waits);

@@ -309,7 +309,7 @@ static bool wanted(const struct events_link *k, const struct event_look *end,
     return r || (end->cause > k->since && end->id >= k->live);
 }
 
-bool flow_over(struct events_link *k, const struct event_look *end, bool after)
+bool flow_over(struct events_link *k, const struct event_look *end)
 {
     struct flow *f = find_flow(k, end->cause);
     uint64_t at;
@@ -319,7 +319,7 @@ bool flow_over(struct events_link *k, const struct event_look *end, bool after)
         if (!wanted(k, end, &at) || at >= end->to)
             return true;
         f = flow_new(k, end->cause, end->session, at);
-        f->after = after;
+        f->after = end->ended;
     }
     if (!f->ends) {
         f->ends = true;

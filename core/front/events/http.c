@@ -210,10 +210,7 @@ static void page(struct events *ev, struct req *r, const struct query *q)
 static const struct stream_events no_calls;
 
 /* false: it has opened a WebSocket, and must send its key as the first message. */
-static bool has_key(const struct req *r)
-{
-    return req_right(r) != RIGHT_NONE;
-}
+static bool has_key(const struct req *r) { return req_right(r) != RIGHT_NONE; }
 
 static void upgrade(struct events *ev, struct req *r, const struct query *q)
 {

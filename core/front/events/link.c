@@ -175,20 +175,12 @@ void links_error(struct events *ev, const struct err *e, uint64_t cause)
     buf_release(&b);
 }
 
-/* The end of a command that its observation did not wait for (action/trail.h). */
-static bool is_ended(struct str line)
-{
-    struct str head = str_sub(line, 0, 1024);
-    return str_find(head, STR(",\"observation\":\"ended\",")) > 0;
-}
-
 /* false: not now. */
 static bool send_line(struct events_link *k, const struct batch_line *line)
 {
     uint64_t id = line->id;
     bool action = line->look.kind == LOOK_ACTION, end = line->look.kind == LOOK_END;
-    bool after = end && is_ended(line->text);
-    if (end && !flow_over(k, &line->look, after))
+    if (end && !flow_over(k, &line->look))
         return false;
     if (!link_send(k, line->text, id))
         return false;

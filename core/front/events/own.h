@@ -104,9 +104,9 @@ void flow_begin(struct events_link *k, const struct action *a);
 /*
  * May the observation of a command be sent? Its output comes first. It may be asked
  * again, when the observation found no room: what was sent is remembered until flow_end.
- * after: it is the event `ended`, and the output came after the observation.
+ * The event `ended` is one, too.
  */
-bool flow_over(struct events_link *k, const struct event_look *end, bool after);
+bool flow_over(struct events_link *k, const struct event_look *end);
 /* The observation was sent. */
 void flow_end(struct events_link *k, uint64_t cause);
 /* There is room again. */

@@ -27,9 +27,9 @@ struct cell_call {
     uint64_t skip;       /* what the client has */
     struct json *result; /* owned; to be sent after lines */
     bool held;
-    struct kernel *k;  /* borrowed; valid while cell is */
+    struct kernel *k; /* borrowed; valid while cell is */
     char id[LIMIT_ID + 1];
-    struct buf said; /* what the log has of its text */
+    struct buf said;            /* what the log has of its text */
     const struct kernel *about; /* borrowed; told with the result; NULL: not wanted */
 };
 
@@ -166,9 +166,8 @@ static struct kernel *kernel_of(struct conn *c, const struct json *j, struct err
 /* The action; if another connection left it, its end is this one's. */
 static void open_cell(struct conn *c, const struct kernel *k, const struct json *j)
 {
-    static const char *const names[] = {"spec",   "choice",   "cwd", "user",
-                                        "silent", "question", "ask", "timeout_ms",
-                                        NULL};
+    static const char *const names[] = {
+        "spec", "choice", "cwd", "user", "silent", "question", "ask", "timeout_ms", NULL};
     struct json *args = json_object();
     json_put_z(args, "kernel", kernel_name(k));
     outside_put_text(c->en->actions, args, "code", json_str(j, "code", ""));

@@ -37,7 +37,7 @@ enum { ACCEPTS_PER_TURN = 32, COMMAND_NAME_MAX = 200 };
 struct local {
     struct io io;
     struct fronts *all; /* borrowed */
-    int fd; /* owned; to listen on, -1: none */
+    int fd;             /* owned; to listen on, -1: none */
     unsigned conns;
 };
 
@@ -46,9 +46,9 @@ struct local {
 void local_send_json(struct conn *c, char type, const struct json *j)
 {
     if (frame_add_json(&c->stream.out, type, j) < 0) {
-        static const char longer[] =
-            "{\"ok\":false,\"error\":{\"code\":\"LIMIT\",\"text\":\"the answer is larger than "
-            "a connection can pass\"}}";
+        static const char longer[] = "{\"ok\":false,\"error\":{\"code\":\"LIMIT\","
+                                     "\"text\":\"the answer is larger than "
+                                     "a connection can pass\"}}";
         log_warn("an answer is larger than a connection's buffer");
         /* A caller that waits for its result gets one; without room for that, the end. */
         if (type == 'R' && frame_add(&c->stream.out, 'R', STR(longer)) < 0)
@@ -254,11 +254,11 @@ static const struct verb {
 static int check_types(const struct json *q, struct err *e)
 {
     static const char *const strings[] = {
-        "do",        "id",    "as",   "parent",   "session", "process",   "command",
-        "command64", "cwd",   "user", "shell",    "name",    "data",      "data64",
-        "on_input",  "term",  "path", "code",     "kernel",  "choice",    "verb",
-        "spec",      "skill", "home", "question", "mode",    "downloads", "cdp",
-        "right",     "listener"};
+        "do",       "id",        "as",        "parent", "session", "process",
+        "command",  "command64", "cwd",       "user",   "shell",   "name",
+        "data",     "data64",    "on_input",  "term",   "path",    "code",
+        "kernel",   "choice",    "verb",      "spec",   "skill",   "home",
+        "question", "mode",      "downloads", "cdp",    "right",   "listener"};
     static const char *const ints[] = {"timeout_ms", "idle_ms", "output_from", "rows",
                                        "cols",       "offset",  "limit",       "grace_ms",
                                        "op",         "v",       "since",       "at"};

@@ -30,9 +30,9 @@ struct conn {
     struct skill_ask *skill;   /* owned; the same, of a skill */
     struct browse_ask *browse; /* owned; the same, of a browser */
     struct session *attached;
-    uint64_t typed; /* bytes, while it is attached */
+    uint64_t typed;           /* bytes, while it is attached */
     struct kill_ask *killing; /* owned; the request in flight */
-    uid_t uid; /* the peer */
+    uid_t uid;                /* the peer */
     pid_t pid;
     char act[ACTION_KEY + 1]; /* the key of the request's action; "": none */
     uint64_t observed; /* of OUTSIDE_OVER: the event with the observation; 0: none */
@@ -46,7 +46,7 @@ struct conn {
     struct json *gaps;  /* owned */
     struct json *held;  /* owned; a request that waits for the plugins */
     struct plugins_wait setup;
-    struct timer held_long; /* its time limit passes meanwhile */
+    struct timer held_long;     /* its time limit passes meanwhile */
     int64_t held_at, waited_ms; /* since; so much of the limit has passed */
     struct event_cursor cursor; /* of a request for events */
     struct event_sub sub;

@@ -329,8 +329,7 @@ static int open_run(struct conn *c, struct session *s, const struct json *q,
     if (utf8_valid(command))
         outside_put_text(c->en->actions, args, "command", command);
     else
-        outside_put_text(c->en->actions, args, "command64",
-                         json_str(q, "command64", ""));
+        outside_put_text(c->en->actions, args, "command64", json_str(q, "command64", ""));
     if (local_open(c, "run", q, session_name(s), args) != OUTSIDE_OVER ||
         session_command(s, id, &seen))
         return 0;
@@ -410,8 +409,7 @@ static void open_new(struct conn *c, const struct json *q)
     local_put(args, q, names);
     local_put_env(args, q);
     for (struct json *v = json_first(argv); v; v = json_next(v))
-        buf_addf(&words, "%s%.*s", words.n ? " " : "",
-                 STR_ARG(json_str_value(v, "")));
+        buf_addf(&words, "%s%.*s", words.n ? " " : "", STR_ARG(json_str_value(v, "")));
     outside_put_text(c->en->actions, args, "command",
                      words.n ? buf_str(&words) : json_str(q, "command", ""));
     buf_release(&words);
@@ -594,8 +592,8 @@ int local_input(struct conn *c, const struct json *q, struct err *e)
                     LIMIT_COMMAND_MAX);
     if (r == 0 && json_bool(q, "enter", false))
         buf_addc(&bytes, '\r');
-    enum outside_state state =
-        r == 0 ? open_input(c, s, q, buf_str(&bytes)) : OUTSIDE_NEW;
+    enum outside_state state = r == 0 ? open_input(c, s, q, buf_str(&bytes))
+                                      : OUTSIDE_NEW;
     if (r == 0 && state == OUTSIDE_OVER) {
         buf_release(&bytes);
         return local_again(c, e);
@@ -626,7 +624,7 @@ static int signal_number(const struct json *q, int dflt, struct err *e)
 static enum outside_state open_target(struct conn *c, const char *kind,
                                       const struct json *q, const struct target *t)
 {
-    static const char *const names[] = {"signal", "op",   "end",  "grace_ms",
+    static const char *const names[] = {"signal", "op",   "end",     "grace_ms",
                                         "rows",   "cols", "process", NULL};
     struct json *args = json_object();
     local_put(args, q, names);
@@ -641,9 +639,8 @@ int local_signal(struct conn *c, const struct json *q, struct err *e)
         return -1;
     if (open_target(c, "signal", q, &t) == OUTSIDE_OVER)
         return local_again(c, e);
-    int r = t.process
-                ? process_signal(t.process, sig, false, e)
-                : session_signal(t.session, sig, (uint64_t)json_int(q, "op", 0), e);
+    int r = t.process ? process_signal(t.process, sig, false, e)
+                      : session_signal(t.session, sig, (uint64_t)json_int(q, "op", 0), e);
     return local_done(c, r, NULL, e);
 }
 
