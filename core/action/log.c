@@ -242,6 +242,37 @@ static void put_error_body(struct buf *b, struct str text, int status, const cha
     buf_addz(b, "}}");
 }
 
+size_t log_hide(const struct actions *all, struct json *j)
+{
+    static const char *const names[] = {"command", "code"};
+    size_t hidden = 0;
+    for (size_t i = 0; all->terse && i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct json *v = json_get(j, names[i]);
+        struct buf text = BUF_INIT(ANSWER_MAX);
+        if (json_is_string(v) && buf_adds(&text, json_str_value(v, "")) == 0 &&
+            text.n > 0) {
+            outside_put_text(all, j, names[i], buf_str(&text));
+            json_put_z(j, names[i], "");
+            hidden += text.n;
+        }
+        buf_release(&text);
+    }
+    return hidden;
+}
+
+/* What V0's observation repeats of its action. */
+static void hide_repeated(const struct actions *all, struct buf *answer)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse(buf_str(answer), &e);
+    if (log_hide(all, json_get(j, "extras")) > 0) {
+        json_drop(j, json_get(j, "message"));
+        buf_reset(answer);
+        json_print(answer, j);
+    }
+    json_free(j);
+}
+
 /* The answer behind the head; one that is too long is cut. */
 static void put_answer(struct buf *b, struct str answer)
 {
@@ -263,6 +294,18 @@ static void put_answer(struct buf *b, struct str answer)
     buf_adds(b, str_sub(buf_str(&text), 1, text.n));
     buf_release(&text);
     json_free(j);
+}
+
+/* In the words of a foreign kind. */
+static void put_body(struct buf *b, const struct actions *all, struct str body)
+{
+    struct buf terse = BUF_INIT(ANSWER_MAX);
+    if (all->terse) {
+        buf_adds(&terse, body);
+        hide_repeated(all, &terse);
+    }
+    put_answer(b, all->terse ? buf_str(&terse) : body);
+    buf_release(&terse);
 }
 
 /* {"observation": its kind, "content": …, "extras": …} */
@@ -305,7 +348,7 @@ uint64_t log_end(struct actions *all, const struct action *a,
     else if (failed)
         put_detail(&b, r->body, r->status);
     else if (r->body.n > 0)
-        put_answer(&b, r->body);
+        put_body(&b, all, r->body);
     else
         put_result(&b, a, r);
     all->stats.errors += failed;

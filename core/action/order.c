@@ -40,9 +40,24 @@ static bool is_claim(const struct action *a, const struct json *v)
            (a->source || str_eq(json_str_value(v, ""), STR(ACTION_SOURCE_EXEC)));
 }
 
+/*
+ * The args with --log-commands none. Returns the bytes of text that are not in them; 0:
+ * they are as they were.
+ */
+static size_t put_terse(struct buf *b, const struct action *a, const struct json *args,
+                        int *rc)
+{
+    struct json *copy = json_copy(args);
+    size_t hidden = log_hide(a->all, copy);
+    *rc = json_print(b, copy);
+    json_free(copy);
+    return hidden;
+}
+
 /* {"key":…,"session":…[,"client_id":…][,"source":…],"action":…, …} */
 static int put_action(struct buf *b, const struct action *a)
 {
+    size_t hidden = 0;
     buf_addf(b, "{\"key\":\"%s\",\"session\":", a->key);
     json_quote(b, str_of(a->session));
     if (a->client_id) {
@@ -54,10 +69,19 @@ static int put_action(struct buf *b, const struct action *a)
     for (struct json *v = json_first(a->message); v; v = json_next(v)) {
         if (is_ours(json_name(v)) || is_claim(a, v))
             continue;
+        int rc = -1;
         if (buf_addc(b, ',') < 0 || json_quote(b, str_of(json_name(v))) < 0 ||
-            buf_addc(b, ':') < 0 || json_print(b, v) < 0)
+            buf_addc(b, ':') < 0)
+            return -1;
+        if (a->all->terse && json_is_object(v) && strcmp(json_name(v), "args") == 0)
+            hidden += put_terse(b, a, v, &rc);
+        else
+            rc = json_print(b, v);
+        if (rc < 0)
             return -1;
     }
+    if (hidden > 0)
+        buf_addf(b, ",\"cut\":%zu", hidden);
     return buf_addc(b, '}');
 }
 

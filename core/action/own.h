@@ -103,6 +103,12 @@ void log_each(struct actions *all, uint64_t from, uint64_t to,
               void (*fn)(void *arg, struct str line), void *arg);
 /* The front-end that asked for the action of a line; NULL: it is the client's word. */
 const char *log_source(struct str line);
+/*
+ * With --log-commands none: empties the texts of commands and cells in args or extras,
+ * and puts their length and sum next to them. Returns the length; 0: there is none, or
+ * the log has texts.
+ */
+size_t log_hide(const struct actions *all, struct json *j);
 /* The observation of a; the id of its event, 0 and *e: the log has no room. */
 uint64_t log_end(struct actions *all, const struct action *a,
                  const struct action_result *r, struct err *e);

@@ -91,8 +91,8 @@ static const struct option_row rows[] = {
      .member = "log_commands",
      .dflt = "text",
      .choices = "text none",
-     .about = "what events have of a command, cell or call of od exec, od browse, od "
-              "skills and od jupyter-bridge: text, all of it; none, its length and the "
+     .about = "what events have of a command, cell or call: text, all of it; none, its "
+              "length and the "
               "SHA-256 sum"},
     {.name = "secret",
      .type = OPTION_LIST,

@@ -18,13 +18,21 @@ const struct trail *trails_next(const struct actions *all, const struct trail *t
     return next == &all->trails ? NULL : list_entry(next, struct trail, node);
 }
 
+static void put_line(struct buf *b, const struct trail *t)
+{
+    buf_addf(b, "%llu %llu %llu %s %s ", (unsigned long long)t->cause,
+             (unsigned long long)t->end, (unsigned long long)t->from, t->session,
+             t->command);
+    if (t->client_id)
+        json_quote(b, str_of(t->client_id)); /* which may have a newline */
+    buf_addc(b, '\n');
+}
+
 static void keep(struct actions *all)
 {
     struct buf b = BUF_INIT(LIMIT_BLOB_MAX);
     for (const struct trail *t = NULL; (t = trails_next(all, t));)
-        buf_addf(&b, "%llu %llu %llu %s %s %s\n", (unsigned long long)t->cause,
-                 (unsigned long long)t->end, (unsigned long long)t->from, t->session,
-                 t->command, t->client_id ? t->client_id : "");
+        put_line(&b, t);
     hold_put(all->en->hold, str_of(trails_key), buf_str(&b));
     buf_release(&b);
 }
@@ -116,7 +124,10 @@ static void load_one(struct actions *all, struct str line)
         memcpy(t->session, session.p, session.n);
     if (command.n <= LIMIT_ID)
         memcpy(t->command, command.p, command.n);
-    t->client_id = line.n ? xstrndup(line.p, line.n) : NULL;
+    struct buf client = BUF_INIT(ACTION_CLIENT_MAX);
+    if (line.n > 0 && event_unquote(line, &client) == 0)
+        t->client_id = xstrndup(client.p, client.n);
+    buf_release(&client);
     list_add_tail(&all->trails, &t->node);
 }
 

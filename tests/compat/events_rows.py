@@ -134,6 +134,25 @@ async def _(case):
     same([status, answer["content"]], [200, "got it"])
 
 
+@row("with --log-commands none the log has no command and no code",
+     more=("--log-commands", "none"))
+def _(case):
+    body = {"action": {"action": "run", "args": {"command": "echo to-hide; echo $((6*7))"}}}
+    for end in (run(case, "true to-hide"), act(case, "run", args={
+            "command": "true to-hide", "until": "end"})):
+        same([end["observation"], "error_id" in end["extras"]], ["run", False])
+    status, answer = request(case, "/execute_action", body)
+    same([status, answer["content"], answer["extras"]["command"]],
+         [200, "to-hide\n42", "echo to-hide; echo $((6*7))"])
+    events = request(case, "/events?since=0")[1]["events"]
+    first = events[0]
+    same([first["args"]["command"], first["args"]["bytes"], first["cut"],
+          len(first["args"]["sha256"])], ["", 12, 12, 64])
+    same([e["extras"].get("command") for e in events if "extras" in e][0], "")
+    same([line for line in log_text(case).splitlines()
+          if "to-hide" in line and '"content":"to-hide' not in line], [])
+
+
 @row("sessions of their own, at the same time")
 @asynchronous
 async def _(case):

@@ -292,7 +292,7 @@ static int new_spool(void)
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     if (fd >= 0 && readlink(path, link, sizeof(link) - 1) < 0)
         T_FAIL("readlink: %s", strerror(errno));
-    snprintf(new_text, sizeof(new_text), "%s",
+    snprintf(new_text, sizeof(new_text), "%.199s",
              fd < 0                             ? e.text
              : strncmp(link, "/memfd:", 7) == 0 ? "memory"
                                                 : "file");
