@@ -21,7 +21,7 @@ from events_client import (
     server_for,
 )
 from tap import LIMIT, Rows, Tap, has, holds, lacks, run_rows, same, wait_for
-from v0_server import parent_and_name
+from v0_server import OTHER_UID, parent_and_name
 
 row = Rows()
 
@@ -132,6 +132,26 @@ async def _(case):
         same([end["observation"], end["content"]], ["run", "got it"])
     status, answer = await asyncio.to_thread(request, case, "/execute_action", body)
     same([status, answer["content"]], [200, "got it"])
+
+
+@row("the end of a command that goes on comes after a killed worker, too")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        await peer.say(action="run", client_id="two\nlines", args={
+            "command": "read x; echo got $x; (exit 3)", "until": "input"})
+        first = await peer.end((await peer.action())["id"])
+        same([first["waiting"]["state"], first["waiting"]["program"], "exit_code" in first],
+             ["yes", "bash", False])
+        case.kill_worker()
+    await asyncio.to_thread(wait_for, lambda: tried(case, "true", "x", session="b"),
+                            "the next worker")
+    await asyncio.to_thread(act, case, "input", args={"text": "bob\n"})
+    async with Peer(case, since=1) as peer:
+        ended = await peer.until(lambda e: e.get("observation") == "ended")
+        same([ended["cause"], ended["client_id"], ended["exit_code"]],
+             [first["cause"], "two\nlines", 3])
+        has(ended["content"], "got bob")
 
 
 @row("with --log-commands none the log has no command and no code",
@@ -857,6 +877,11 @@ async def _(case):
         holds(refused, "something was refused")
         same(refused["error"]["code"], "LIMIT")
         has(refused["error"]["message"], "free some space")
+        od = ["setpriv", f"--reuid={OTHER_UID}", f"--regid={OTHER_UID}", "--clear-groups",
+              os.environ["OD"], "exec", "--socket", case.env["OD_SOCKET"], "echo by od exec"]
+        done = await asyncio.to_thread(subprocess.run, od, capture_output=True, text=True,
+                                       timeout=LIMIT)
+        same([done.returncode, done.stdout], [0, "by od exec\n"], done.stderr)
         body = {"action": {"action": "run", "args": {"command": f"rm {filler}"}}}
         status, answer = await asyncio.to_thread(request, case, "/execute_action", body)
         same(status, 200, answer)

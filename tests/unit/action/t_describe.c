@@ -43,7 +43,7 @@ TEST(every_action_has_words_and_an_example_that_is_accepted)
         if (verdict(a, example(a)) < 0)
             T_FAIL("%s: %s", a->name, e.text);
     }
-    CHECK_INT(n, 30);
+    CHECK(n >= 30);
     CHECK((a = action_kind(STR("browse_interactive"))) && a->foreign);
     CHECK((a = action_kind(STR("watch"))) && !a->foreign);
     CHECK(!action_kind(STR("message")));
