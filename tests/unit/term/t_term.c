@@ -307,7 +307,7 @@ static struct buf read_file(const char *name)
 {
     char path[512];
     struct buf b = BUF_INIT(1 << 22);
-    snprintf(path, sizeof(path), "%.*s/../corpus/term/%s",
+    snprintf(path, sizeof(path), "%.*s/../../corpus/term/%s",
              (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__, name);
     FILE *f = fopen(path, "rb");
     CHECK(f != NULL);
@@ -322,7 +322,7 @@ static struct buf read_file(const char *name)
 TEST(corpus)
 {
     char path[512];
-    snprintf(path, sizeof(path), "%.*s/../corpus/term",
+    snprintf(path, sizeof(path), "%.*s/../../corpus/term",
              (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__);
     DIR *dir = opendir(path);
     CHECK(dir != NULL);

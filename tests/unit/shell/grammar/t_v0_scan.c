@@ -32,8 +32,8 @@ static char *slurp(FILE *f)
 
 static const char *in_tests(char *path, size_t n, const char *name)
 {
-    snprintf(path, n, "%.*s/../%s", (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__,
-             name);
+    snprintf(path, n, "%.*s/../../../%s", (int)(strrchr(__FILE__, '/') - __FILE__),
+             __FILE__, name);
     if (access(path, R_OK) < 0)
         T_FAIL("%s: %s; run it in the source tree", path, strerror(errno));
     return path;
