@@ -36,9 +36,10 @@ static void end_shell(struct session *s, const char *why)
     timer_stop(&s->start);
     snprintf(s->ended_for, sizeof(s->ended_for), "od ended it, as %s", why);
     log_warn("session %s: the shell is ended, as %s", s->name, why);
+    /* The shell first: it would go on as soon as the program in front has ended. */
+    session_signal_group(s, s->proc.r.pid, SIGKILL);
     if (group != s->proc.r.pid)
         session_signal_group(s, group, SIGKILL);
-    session_signal_group(s, s->proc.r.pid, SIGKILL);
 }
 
 void session_trouble(struct session *s)
@@ -93,9 +94,10 @@ static void on_late(struct timer *t)
         return;
     }
     s->late = true;
-    session_notify(&s->waiters, "shell",
-                   "the shell does not come to run this command: PROMPT_COMMAND or a trap "
-                   "does not end; it is interrupted");
+    session_notify(
+        &s->waiters, "shell",
+        "the shell does not come to run this command: PROMPT_COMMAND or a trap "
+        "does not end; it is interrupted");
     session_signal_group(s, in_front(s), SIGINT);
     timer_begin(s->en->loop, t, LIMIT_TYPED_MS / 2, on_late);
 }

@@ -12,7 +12,7 @@
 static int verdict(const struct json *m, struct err *e)
 {
     struct v0_action decoded;
-    const struct action_kind *k = action_kind(json_str(m, "action", ""));
+    const struct action_kind *k = action_kind_of(m);
     if (!k)
         return err_set(e, ERR_NOTFOUND, "there is no such action");
     if (k->foreign)

@@ -70,7 +70,9 @@ def compare(value, wanted, where):
 
 def options():
     """The environment that od serve reads."""
-    text = (ROOT / "applets" / "serve_options.c").read_text()
+    files = [*(ROOT / "applets").glob("serve*.c"), *(ROOT / "core").rglob("*.c")]
+    texts = [file.read_text() for file in files]
+    text = "".join(text for text in texts if "struct option_row" in text)
     return set(re.findall(r'"((?:OD|SESSION)_[A-Z_]+)"', text)) | {"HOME"}
 
 

@@ -132,6 +132,18 @@ static int need(const struct kind *k, const struct json *args, const char *a,
     return 0;
 }
 
+/* It is for a run with `until` (kinds.c), and must have its type in others, too. */
+static int check_quiet(const struct json *args, struct err *e)
+{
+    double quiet = 0;
+    if (json_want_num(args, "quiet", &quiet, e) < 0)
+        return -1;
+    if (quiet < 0 || quiet > V0_QUIET_MAX)
+        return err_set(e, ERR_INVALID, "quiet must be from 0 to %d seconds",
+                       V0_QUIET_MAX);
+    return 0;
+}
+
 static int decode_run(const struct kind *k, struct v0_action *a, struct err *e)
 {
     const struct json *args = a->args;
@@ -139,7 +151,7 @@ static int decode_run(const struct kind *k, struct v0_action *a, struct err *e)
         json_want_bool(args, "is_input", &a->run.is_input, e) < 0 ||
         json_want_bool(args, "blocking", &a->run.blocking, e) < 0 ||
         json_want_bool(args, "is_static", &a->run.is_static, e) < 0 ||
-        json_want_bool(args, "hidden", &a->run.hidden, e) < 0)
+        json_want_bool(args, "hidden", &a->run.hidden, e) < 0 || check_quiet(args, e) < 0)
         return -1;
     return json_want_str(args, "cwd", &a->run.cwd, e);
 }

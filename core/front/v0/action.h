@@ -27,6 +27,7 @@ enum v0_kind {
 
 /* Seconds; who waits longer than a year waits for ever. */
 #define V0_TIMEOUT_MAX 31536000.0
+enum { V0_QUIET_MAX = 86400 };
 
 /* Borrows from the JSON it was decoded from, and owns nothing. */
 struct v0_action {

@@ -42,12 +42,13 @@ static const struct param_list takes_run = {
         {.name = "until",
          .type = PARAM_STRING,
          .pattern = "^(end|input|quiet)$",
-         .about = "For programs: when the command is observed, at its end, when it waits "
-                  "for input, too, or when it is quiet, too; without it the words are V0's"},
+         .about =
+             "For programs: when the command is observed, at its end, when it waits "
+             "for input, too, or when it is quiet, too; without it the words are V0's"},
         {.name = "quiet",
          .type = PARAM_NUMBER,
          .ranged = true,
-         .max = 86400,
+         .max = V0_QUIET_MAX,
          .about = "With until quiet: for how many seconds it writes nothing, 2 by "
                   "default"},
         {.name = "cwd",
