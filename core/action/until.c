@@ -118,13 +118,13 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return bytes.n;
 }
 
-static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                     uint64_t to)
 {
     struct action *a = op->owner;
     (void)text;
     (void)from;
-    if (strcmp(kind, "started") == 0)
+    if (kind == NOTE_STARTED)
         action_running(a, a->session, op->id, to);
 }
 

@@ -276,14 +276,14 @@ static size_t on_output(struct op *op, int stream, uint64_t at, struct str bytes
 }
 
 /* What was lost may be the answer: the host has it still. */
-static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                     uint64_t to)
 {
     struct browsing *b = op->owner;
     struct browsing_call *c = browsing_first(b);
     (void)text;
     (void)from;
-    if (strcmp(kind, "gap") != 0)
+    if (kind != NOTE_GAP)
         return;
     b->at = to;
     buf_reset(&b->line);

@@ -304,12 +304,12 @@ static size_t on_cell_output(struct op *op, int stream, uint64_t at, struct str 
     return bytes.n;
 }
 
-static void on_cell_note(struct op *op, const char *kind, const char *text, uint64_t from,
-                         uint64_t to)
+static void on_cell_note(struct op *op, enum note_kind kind, const char *text,
+                         uint64_t from, uint64_t to)
 {
     struct cell *c = op->owner;
     (void)from;
-    if (strcmp(kind, "gap") != 0)
+    if (kind != NOTE_GAP)
         return;
     reader_skip(&c->reader, to, &cell_reader, c);
     note(c, text);

@@ -190,13 +190,13 @@ static size_t on_host_output(struct op *op, int stream, uint64_t at, struct str 
     return bytes.n;
 }
 
-static void on_host_note(struct op *op, const char *kind, const char *text, uint64_t from,
-                         uint64_t to)
+static void on_host_note(struct op *op, enum note_kind kind, const char *text,
+                         uint64_t from, uint64_t to)
 {
     struct kernel *k = op->owner;
     (void)text;
     (void)from;
-    if (strcmp(kind, "gap") == 0)
+    if (kind == NOTE_GAP)
         reader_skip(&k->reader, to, &host_reader, k);
 }
 

@@ -447,13 +447,13 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return bytes.n;
 }
 
-static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                     uint64_t to)
 {
     struct plugins *p = op->owner;
     (void)from;
     (void)to;
-    if (text && strcmp(kind, "gap") == 0)
+    if (text && kind == NOTE_GAP)
         tell(p, "output", str_of(text));
 }
 

@@ -28,7 +28,7 @@ static struct loop *loop_of(const struct op *op)
                        : process_engine(op->process)->loop;
 }
 
-void op_note(struct op *op, const char *kind, const char *text, uint64_t from,
+void op_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
              uint64_t to)
 {
     if (op->owner && op->sink->note)
@@ -117,7 +117,7 @@ static void tell_lost(struct op *op)
                              "the newest output is kept; make room on it, or start the "
                              "server with --state-dir on another disk"
                            : "the budget or the disk did not hold them");
-    op_note(op, "gap", text, op->lost_from, op->lost_to);
+    op_note(op, NOTE_GAP, text, op->lost_from, op->lost_to);
     op->lost_to = 0;
 }
 

@@ -41,13 +41,33 @@ struct op_result {
     struct err err;
 };
 
+/* What a note to the caller is about. It has a text unless its line says otherwise. */
+enum note_kind {
+    NOTE_STARTED,     /* no text; from: number of the command; to: where its output is */
+    NOTE_WINDOW,      /* no text; from: bytes of its standard input that were taken */
+    NOTE_GAP,         /* output from … to is lost */
+    NOTE_QUEUED,      /* the session is busy */
+    NOTE_WAITING,     /* the command waits for input */
+    NOTE_PROBABLY_WAITING,
+    NOTE_STDIN,       /* it waits for the caller's standard input, which gives nothing */
+    NOTE_UNTOLD,      /* how the command before ended; its output is from … to */
+    NOTE_BACKGROUND,  /* output of background jobs since the last answer: from … to */
+    NOTE_DROPPED_INPUT,
+    NOTE_OUTPUT,      /* that of the shell goes elsewhere */
+    NOTE_CWD,         /* the directory of the shell is gone */
+    NOTE_SHELL,       /* runs on pipes, without rc files, or was interrupted */
+    NOTE_FRESH_SHELL,
+    NOTE_REINSTALLED, /* what reports the ends of commands */
+    NOTE_KINDS
+};
+
 struct op_sink {
     /*
      * Bytes of stream (0: output, 1: error output) at offset. Returns how many
      * were taken; fewer than all: the sink calls op_pump when it has room.
      */
     size_t (*output)(struct op *op, int stream, uint64_t offset, struct str bytes);
-    void (*note)(struct op *op, const char *kind, const char *text, uint64_t from,
+    void (*note)(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                  uint64_t to);
     /* The last call: the op is freed at the end of the turn. */
     void (*done)(struct op *op);
@@ -117,7 +137,7 @@ bool op_any_moves(struct list *ops);
 void op_drop(struct op *op);
 /* How a command line of the caller begins, for hints: "od-exec", "od exec". */
 const char *op_command(const struct op *op);
-void op_note(struct op *op, const char *kind, const char *text, uint64_t from,
+void op_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
              uint64_t to);
 
 #endif

@@ -132,7 +132,7 @@ static void on_changed(struct proc *proc)
     list_each (it, tmp, &p->ops) {
         struct op *op = list_entry(it, struct op, node);
         if (op->with_stdin)
-            op_note(op, "window", NULL, r->input, 0);
+            op_note(op, NOTE_WINDOW, NULL, r->input, 0);
         if (op->idle_ms > 0 && timer_active(&op->idle) && op->cursor != r->out[0].offset)
             timer_begin(p->en->loop, &op->idle, op->idle_ms, op->idle.fn);
         if (op->detach && !op->settled && (r->flags & KEEP_P_STARTED)) {

@@ -101,7 +101,7 @@ bool session_bare(const struct session *s, uint64_t at, uint64_t *next)
     return false;
 }
 
-void session_notify(struct list *ops, const char *kind, const char *text)
+void session_notify(struct list *ops, enum note_kind kind, const char *text)
 {
     struct list *it, *tmp;
     list_each (it, tmp, ops)

@@ -43,7 +43,7 @@ static void answer_waiters(struct session *s, enum op_state state)
         if (op->settled)
             continue;
         if (s->dropped[0])
-            op_note(op, "dropped_input", s->dropped, 0, 0);
+            op_note(op, NOTE_DROPPED_INPUT, s->dropped, 0, 0);
         session_tell_end(s, op, state);
         op->r.to = s->cmd.to;
         if (op->cursor == UINT64_MAX)
@@ -138,7 +138,7 @@ static void check_output(struct session *s)
     snprintf(text, sizeof(text),
              "the output of this shell now goes %s%s: exec >/dev/tty brings it back",
              file ? "to " : "elsewhere", file ? to : "");
-    session_notify(&s->waiters, "output", text);
+    session_notify(&s->waiters, NOTE_OUTPUT, text);
 }
 
 void session_missed_start(struct session *s)

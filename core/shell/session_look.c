@@ -37,7 +37,7 @@ static void tell_waiting(struct session *s)
                  "%s (pid %d) %s for input: %s; answer with %s -s %s --input TEXT",
                  l->comm[0] ? l->comm : "the command", (int)l->pid,
                  sure ? "waits" : "probably waits", l->how, op_command(op), s->name);
-        op_note(op, sure ? "waiting" : "probably_waiting", text, 0, 0);
+        op_note(op, sure ? NOTE_WAITING : NOTE_PROBABLY_WAITING, text, 0, 0);
         if (op->return_on_input)
             session_stop_waiting(s, op, OP_INPUT);
     }
@@ -52,7 +52,7 @@ static void tell_feed(struct session *s)
              "%s (pid %d) waits for standard input, which is the open pipe of this call, "
              "and nothing comes from there: end it, or call with -n (--no-stdin)",
              l->comm[0] ? l->comm : "the command", (int)l->pid);
-    session_notify(&s->waiters, "stdin", text);
+    session_notify(&s->waiters, NOTE_STDIN, text);
 }
 
 /*

@@ -50,7 +50,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
         struct op *op = list_entry(it, struct op, node);
         if (op->cursor == UINT64_MAX)
             op->cursor = op->r.from = begin_of_output;
-        op_note(op, "started", NULL, c->seq, begin_of_output);
+        op_note(op, NOTE_STARTED, NULL, c->seq, begin_of_output);
         if (s->idle_bytes && !op->settled) {
             char text[400];
             snprintf(text, sizeof(text),
@@ -58,7 +58,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
                      "answer; see %s -s %s --logs --offset %llu",
                      (unsigned long long)s->idle_bytes, op_command(op), s->name,
                      (unsigned long long)s->seen);
-            op_note(op, "background", text, s->seen, c->typed_at);
+            op_note(op, NOTE_BACKGROUND, text, s->seen, c->typed_at);
         }
         if (s->fresh && !op->settled) {
             char again[400 + sizeof(s->env_lost)];
@@ -68,16 +68,16 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
                      s->name, s->fresh_status, s->ended_for[0] ? ": " : "", s->ended_for,
                      s->fresh == FRESH_EXIT ? "its exit" : "its last idle moment",
                      s->env_lost[0] ? "; " : "", s->env_lost);
-            op_note(op, "fresh_shell", again, 0, 0);
+            op_note(op, NOTE_FRESH_SHELL, again, 0, 0);
         }
         if (s->lost_rc)
-            op_note(op, "shell",
+            op_note(op, NOTE_SHELL,
                     "this shell was started without the rc files: with them it did not "
                     "come to run a command",
                     0, 0);
         if (!s->sh.pty)
-            op_note(op, "shell", "no terminal could be had; this shell runs on pipes", 0,
-                    0);
+            op_note(op, NOTE_SHELL, "no terminal could be had; this shell runs on pipes",
+                    0, 0);
     }
     s->fresh = FRESH_NO;
     s->lost_rc = false;
@@ -342,5 +342,5 @@ void session_changed(struct proc *p)
     scan(s);
     struct list *it, *tmp;
     list_each (it, tmp, &s->viewers)
-        op_note(list_entry(it, struct op, node), "window", NULL, p->r.input, 0);
+        op_note(list_entry(it, struct op, node), NOTE_WINDOW, NULL, p->r.input, 0);
 }

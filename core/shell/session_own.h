@@ -284,7 +284,7 @@ int session_signal_of(int status);
 void session_kill_step(struct session *s);
 
 /* session.c */
-void session_notify(struct list *ops, const char *kind, const char *text);
+void session_notify(struct list *ops, enum note_kind kind, const char *text);
 struct session *session_make(struct engine *en, struct str name);
 void session_copy(char *out, size_t size, struct str s);
 

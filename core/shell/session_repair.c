@@ -65,7 +65,7 @@ void session_install(struct session *s)
     buf_release(&code);
     session_say(s, LINE_INSTALL);
     if (s->installs == 1)
-        session_notify(&s->waiters, "reinstalled",
+        session_notify(&s->waiters, NOTE_REINSTALLED,
                        "what tells the ends of commands was disturbed, by this command "
                        "or the one before; it was put in place again");
 }
@@ -95,7 +95,7 @@ static void on_late(struct timer *t)
     }
     s->late = true;
     session_notify(
-        &s->waiters, "shell",
+        &s->waiters, NOTE_SHELL,
         "the shell does not come to run this command: PROMPT_COMMAND or a trap "
         "does not end; it is interrupted");
     session_signal_group(s, in_front(s), SIGINT);

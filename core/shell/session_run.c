@@ -37,7 +37,7 @@ void session_feed_changed(struct proc *p)
     list_each (it, tmp, &s->waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->with_stdin)
-            op_note(op, "window", NULL, s->feed.r.input, 0);
+            op_note(op, NOTE_WINDOW, NULL, s->feed.r.input, 0);
     }
 }
 
@@ -99,7 +99,7 @@ static void tell_untold(struct session *s, struct op *op)
              "output: %s -s %s --logs --offset %llu --limit %llu",
              c->status, c->head, op_command(op), s->name, (unsigned long long)from,
              (unsigned long long)(c->to > from ? c->to - from : 0));
-    op_note(op, "untold", text, from, c->to);
+    op_note(op, NOTE_UNTOLD, text, from, c->to);
 }
 
 static void begin(struct session *s, struct op *op)
@@ -398,7 +398,7 @@ void session_run(struct session *s, struct op *op)
         snprintf(text, sizeof(text), "waiting for session %s, which is busy with: %s%s",
                  s->name, s->cmd.head[0] ? s->cmd.head : "what somebody typed there",
                  busy_hint(s, op, hint, sizeof(hint)));
-        op_note(op, "queued", text, 0, 0);
+        op_note(op, NOTE_QUEUED, text, 0, 0);
     }
     if (session_busy(s))
         session_look_later(s, LOOK_FIRST_MS);

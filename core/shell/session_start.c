@@ -369,7 +369,7 @@ void session_start(struct session *s)
         char text[300];
         snprintf(text, sizeof(text), "the directory %.200s is gone; the shell is in /",
                  s->cwd);
-        session_notify(&s->queue, "cwd", text);
+        session_notify(&s->queue, NOTE_CWD, text);
         snprintf(s->cwd, sizeof(s->cwd), "/");
     }
     if (spawn_shell(s, &e) < 0) {

@@ -147,12 +147,12 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return used;
 }
 
-static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                     uint64_t to)
 {
     struct flow *f = op->owner;
     (void)text;
-    if (strcmp(kind, "gap") != 0 || to <= f->at)
+    if (kind != NOTE_GAP || to <= f->at)
         return;
     if (f->ends && to > f->to)
         to = f->to;

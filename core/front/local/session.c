@@ -48,32 +48,52 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return bytes.n;
 }
 
-static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+static const char *const note_words[] = {
+    [NOTE_STARTED] = "started",
+    [NOTE_WINDOW] = "window",
+    [NOTE_GAP] = "gap",
+    [NOTE_QUEUED] = "queued",
+    [NOTE_WAITING] = "waiting",
+    [NOTE_PROBABLY_WAITING] = "probably_waiting",
+    [NOTE_STDIN] = "stdin",
+    [NOTE_UNTOLD] = "untold",
+    [NOTE_BACKGROUND] = "background",
+    [NOTE_DROPPED_INPUT] = "dropped_input",
+    [NOTE_OUTPUT] = "output",
+    [NOTE_CWD] = "cwd",
+    [NOTE_SHELL] = "shell",
+    [NOTE_FRESH_SHELL] = "fresh_shell",
+    [NOTE_REINSTALLED] = "reinstalled",
+};
+_Static_assert(sizeof(note_words) / sizeof(note_words[0]) == NOTE_KINDS,
+               "each kind of note has a word");
+
+static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                     uint64_t to)
 {
     struct conn *c = op->owner;
-    if (strcmp(kind, "window") == 0) {
+    if (kind == NOTE_WINDOW) {
         frame_add_u64(&c->stream.out, 'W', from);
         task_defer(c->en->loop, &c->flush);
         task_defer(c->en->loop, &c->resume); /* input that waited for room */
-    } else if (strcmp(kind, "started") == 0) {
+    } else if (kind == NOTE_STARTED) {
         struct json *j = json_object();
-        json_put_z(j, "note", kind);
+        json_put_z(j, "note", note_words[kind]);
         json_put_int(j, "op", (int64_t)from);
         json_put_int(j, "from", (int64_t)to);
         local_send_json(c, 'N', j);
         json_free(j);
         task_defer(c->en->loop, &c->resume);
-    } else if (strcmp(kind, "gap") == 0) {
+    } else if (kind == NOTE_GAP) {
         if (!c->gaps)
             c->gaps = json_array();
         struct json *g = json_array();
         json_push_int(g, (int64_t)from);
         json_push_int(g, (int64_t)to);
         json_push(c->gaps, g);
-        local_send_note(c, kind, text);
+        local_send_note(c, note_words[kind], text);
     } else {
-        local_send_note(c, kind, text);
+        local_send_note(c, note_words[kind], text);
     }
 }
 

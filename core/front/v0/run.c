@@ -225,16 +225,16 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     return bytes.n;
 }
 
-static void on_note(struct op *op, const char *kind, const char *text, uint64_t from,
+static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                     uint64_t to)
 {
     struct v0_call *a = op->owner;
     (void)from;
-    if (strcmp(kind, "gap") == 0) {
+    if (kind == NOTE_GAP) {
         a->lost = true;
         if (op->disk_full)
             snprintf(a->missing, sizeof(a->missing), "%s", text);
-    } else if (strcmp(kind, "started") == 0 && op == a->op)
+    } else if (kind == NOTE_STARTED && op == a->op)
         v0_started(a, op->id, to > op->output_from ? to : op->output_from);
 }
 

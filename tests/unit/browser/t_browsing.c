@@ -427,7 +427,7 @@ TEST(lost_output_is_asked_for_again)
     TOLD(&all[0], LINE("A"));
     say(&all[0], "{\"id\":\"A\",\"te");
     all[0].said += 1000;
-    all[0].reader->sink->note(all[0].reader, "gap", "", all[0].said - 1000, all[0].said);
+    all[0].reader->sink->note(all[0].reader, NOTE_GAP, "", all[0].said - 1000, all[0].said);
     turn();
     TOLD(&all[0], "{\"again\":\"A\"}\n");
     say(&all[0], "xt\":\"of it\"}");
