@@ -10,8 +10,6 @@
 
 #include <stdlib.h>
 
-enum { HEAD = 16 << 10, TAIL = 48 << 10 };
-
 /* ---- cells ---- */
 
 static void on_said(void *owner, struct str type, const struct json *content)
@@ -96,14 +94,6 @@ void follow_stop(struct action *a)
 
 /* ---- processes ---- */
 
-static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
-{
-    (void)op;
-    (void)stream;
-    (void)offset;
-    return bytes.n;
-}
-
 static void put_stream(struct outside *x, struct process *p, int i, struct buf *out,
                        struct json *extras)
 {
@@ -141,7 +131,7 @@ static void on_done(struct op *op)
     buf_release(&text);
 }
 
-static const struct op_sink sink = {.output = on_output, .done = on_done};
+static const struct op_sink sink = {.done = on_done};
 
 void follow_process(struct action *a, struct process *p)
 {

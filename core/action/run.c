@@ -34,8 +34,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 16 << 10, TAIL = 48 << 10 }; /* bytes of output in an observation */
-
 /* ---- what the log has of output ---- */
 
 /* The bytes of a secret that lies across the beginning of s, which is at `before`. */
@@ -108,7 +106,7 @@ void run_put_stream(const struct actions *all, int fd, const struct keep_stream 
     struct spool_excerpt x;
     /* A little more, to see what the tail begins with. */
     size_t before = longest_secret(all) - 1;
-    spool_excerpt(fd, s, from, to, HEAD, TAIL + before, &x);
+    spool_excerpt(fd, s, from, to, RUN_HEAD, RUN_TAIL + before, &x);
     put_excerpt(all, &x, before, text, extras);
     spool_excerpt_release(&x);
 }
@@ -214,32 +212,16 @@ void run_left(struct actions *all, const char *key, const struct err *e)
     outside_fail(a, e && e->code ? e : &left);
 }
 
-static void on_killed(void *arg, int found, bool no_proc, bool ended)
-{
-    (void)arg;
-    (void)found;
-    (void)no_proc;
-    (void)ended;
-}
-
 bool run_cancel(struct action *a)
 {
     struct session *s = session_find(a->all->en, str_of(a->session));
     if (!s || !session_running(s, a->command))
         return false;
-    session_kill(s, SIGTERM, LIMIT_GRACE_MS, false, on_killed, NULL);
+    session_kill(s, SIGTERM, LIMIT_GRACE_MS, false, NULL, NULL);
     return true;
 }
 
 /* ---- after a restart ---- */
-
-static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
-{
-    (void)op;
-    (void)stream;
-    (void)offset;
-    return bytes.n;
-}
 
 static void on_done(struct op *op)
 {
@@ -250,7 +232,7 @@ static void on_done(struct op *op)
         outside_fail(a, &op->r.err);
 }
 
-static const struct op_sink sink = {.output = on_output, .done = on_done};
+static const struct op_sink sink = {.done = on_done};
 
 /* Does the log have all that it takes to run it? */
 static bool from_log(const struct action *a, bool whole)

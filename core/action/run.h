@@ -5,6 +5,9 @@
 
 #include "action/outside.h"
 
+/* Bytes of output in an observation: of the beginning, and of the end. */
+enum { RUN_HEAD = 16 << 10, RUN_TAIL = 48 << 10 };
+
 /*
  * What a front-end does with the action `run` of outside_open: before session_run, of an
  * op with this id. The session tells of the command's end, whoever waits for it.

@@ -110,14 +110,6 @@ static void observe(struct action *a, const struct op_result *r)
 
 /* ---- its op ---- */
 
-static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
-{
-    (void)op;
-    (void)stream;
-    (void)offset;
-    return bytes.n;
-}
-
 static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                     uint64_t to)
 {
@@ -138,8 +130,7 @@ static void on_done(struct op *op)
         observe(a, &op->r);
 }
 
-static const struct op_sink sink = {
-    .output = on_output, .note = on_note, .done = on_done};
+static const struct op_sink sink = {.note = on_note, .done = on_done};
 
 static int64_t milliseconds(const struct json *j, const char *name, int64_t dflt)
 {
@@ -183,20 +174,12 @@ static void start(struct action *a)
     session_run(s, op);
 }
 
-static void on_killed(void *arg, int found, bool no_proc, bool ended)
-{
-    (void)arg;
-    (void)found;
-    (void)no_proc;
-    (void)ended;
-}
-
 static bool cancel(struct action *a)
 {
     struct op *op = a->own;
     struct session *s = session_find(a->all->en, str_of(a->session));
     if (op && s && session_running(s, op->id)) {
-        session_kill(s, SIGTERM, LIMIT_GRACE_MS, false, on_killed, NULL);
+        session_kill(s, SIGTERM, LIMIT_GRACE_MS, false, NULL, NULL);
         return true;
     }
     if (op)

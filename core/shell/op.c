@@ -154,7 +154,7 @@ static size_t take(struct op *op, int stream, uint64_t at, struct str piece)
     if (!op->stream || !op->owner)
         return piece.n;
     tell_lost(op);
-    return op->sink->output(op, stream, at, piece);
+    return op->sink->output ? op->sink->output(op, stream, at, piece) : piece.n;
 }
 
 /*

@@ -64,7 +64,8 @@ enum note_kind {
 struct op_sink {
     /*
      * Bytes of stream (0: output, 1: error output) at offset. Returns how many
-     * were taken; fewer than all: the sink calls op_pump when it has room.
+     * were taken; fewer than all: the sink calls op_pump when it has room. NULL: the
+     * sink does without them.
      */
     size_t (*output)(struct op *op, int stream, uint64_t offset, struct str bytes);
     void (*note)(struct op *op, enum note_kind kind, const char *text, uint64_t from,

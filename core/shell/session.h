@@ -102,8 +102,9 @@ typedef void session_killed_fn(void *arg, int found, bool no_proc, bool ended);
  * what is ended. What the shell goes on with after that (the next turn of a loop,
  * the rest of a list) is interrupted. The shell itself is ended when it does not
  * come back all the same, or when `end` asks for it, and then with all that it
- * started. With end, the session is forgotten. fn is called once when it is over:
- * never later than the rounds take, whatever does not end.
+ * started. With end, the session is forgotten. fn, unless it is
+ * NULL, is called once when it is over: never later than the rounds take, whatever does
+ * not end.
  */
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg);

@@ -84,7 +84,7 @@ static void kill_finish(struct killing *k)
     timer_stop(&k->timer);
     hold_ask_cancel(s->en->hold, k);
     list_del(&k->node);
-    if (k->fn && k->ran && kill_over(k))
+    if (!k->left && k->ran && kill_over(k))
         s->killed_seq = k->seq;
     if (k->fn)
         k->fn(k->arg, k->found, k->no_proc, s->state == SESSION_NONE);
@@ -226,7 +226,9 @@ void session_kill_cancel(struct session *s, void *arg)
     struct list *it, *tmp;
     list_each (it, tmp, &s->kills) {
         struct killing *k = list_entry(it, struct killing, node);
-        if (k->arg == arg)
-            k->fn = NULL;
+        if (k->arg != arg)
+            continue;
+        k->fn = NULL;
+        k->left = true;
     }
 }

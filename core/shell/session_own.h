@@ -75,6 +75,7 @@ struct killing {
     int64_t grace_ms, wait_ms, next_at;
     bool ran;          /* a command was running when it began */
     bool end, no_proc, asked;
+    bool left; /* session_kill_cancel: nobody is told of the end */
     session_killed_fn *fn;
     void *arg;
     struct timer timer;

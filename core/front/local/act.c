@@ -6,6 +6,7 @@
 #include "front/local/own.h"
 
 #include "action/log.h"
+#include "action/run.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "front/local/act.h"
@@ -122,12 +123,11 @@ void local_put(struct json *args, const struct json *q, const char *const names[
 
 void local_cut(struct buf *out, struct str text)
 {
-    enum { HEAD = 16 << 10, TAIL = 48 << 10 };
-    if (text.n <= HEAD + TAIL) {
+    if (text.n <= RUN_HEAD + RUN_TAIL) {
         buf_adds(out, text);
         return;
     }
-    size_t head = utf8_cut(text, HEAD), tail = text.n - TAIL;
+    size_t head = utf8_cut(text, RUN_HEAD), tail = text.n - RUN_TAIL;
     while (tail < text.n && (text.p[tail] & 0xc0) == 0x80)
         tail++;
     buf_adds(out, str_sub(text, 0, head));

@@ -174,14 +174,6 @@ static void yield(struct action *act, const struct action *next)
         v0_yield(act->own, next->own);
 }
 
-static void on_killed(void *arg, int found, bool no_proc, bool ended)
-{
-    (void)arg;
-    (void)found;
-    (void)no_proc;
-    (void)ended;
-}
-
 static bool cancel(struct action *act)
 {
     struct v0_call *a = act->own;
@@ -190,7 +182,7 @@ static bool cancel(struct action *act)
             op_drop(a->op);
         v0_answer_error(a, STR("The action was cancelled before it began"));
     } else if (a->a.kind == V0_RUN && a->session && session_busy(a->session)) {
-        session_kill(a->session, SIGTERM, LIMIT_GRACE_MS, false, on_killed, NULL);
+        session_kill(a->session, SIGTERM, LIMIT_GRACE_MS, false, NULL, NULL);
     } else if (a->cell) {
         v0_cell_cancel(a);
     } else if (a->browse) {

@@ -217,14 +217,6 @@ static void answer_plain(struct v0_call *a, struct str text)
 
 /* ---- ops ---- */
 
-static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
-{
-    (void)op;
-    (void)stream;
-    (void)offset;
-    return bytes.n;
-}
-
 static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
                     uint64_t to)
 {
@@ -274,8 +266,7 @@ static void on_done(struct op *op)
         answer_run(a, op);
 }
 
-static const struct op_sink sink = {
-    .output = on_output, .note = on_note, .done = on_done};
+static const struct op_sink sink = {.note = on_note, .done = on_done};
 
 static struct op *make_op(struct v0_call *a, const char *id)
 {
@@ -531,14 +522,6 @@ void v0_run_static(struct v0_call *a)
     }
 }
 
-static void on_killed(void *arg, int found, bool no_proc, bool ended)
-{
-    (void)arg;
-    (void)found;
-    (void)no_proc;
-    (void)ended;
-}
-
 void v0_run_forget(struct v0_call *a)
 {
     char name[48];
@@ -547,7 +530,7 @@ void v0_run_forget(struct v0_call *a)
     static_name(a, name, sizeof(name));
     struct session *s = session_find(a->v->en, str_of(name));
     if (s)
-        session_kill(s, SIGHUP, 0, true, on_killed, NULL);
+        session_kill(s, SIGHUP, 0, true, NULL, NULL);
 }
 
 void v0_run_resume(struct v0 *v)
