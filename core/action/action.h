@@ -260,8 +260,8 @@ void *actions_foreign(const struct actions *all);
 #include "action/actions.def"
 #undef ACTION
 
-/* A run with `until`; the table has V0's. */
-extern const struct action_kind action_run_until;
+/* A run with `until`, and one with `busy` fail, too; the table has V0's. */
+extern const struct action_kind action_run_until, action_run_now;
 
 /* The kind of this name; NULL: there is none. */
 const struct action_kind *action_kind(struct str name);

@@ -34,9 +34,11 @@ const struct action_kind *action_kind(struct str name)
 const struct action_kind *action_kind_of(const struct json *message)
 {
     const struct action_kind *k = action_kind(json_str(message, "action", ""));
-    const struct json *v = json_get(json_get(message, "args"), "until");
-    bool until = k == &action_run && v && !json_is_null(v);
-    return until ? &action_run_until : k;
+    const struct json *args = json_get(message, "args"), *v = json_get(args, "until");
+    if (k != &action_run || !v || json_is_null(v))
+        return k;
+    return str_eq(json_str(args, "busy", ""), STR("fail")) ? &action_run_now
+                                                           : &action_run_until;
 }
 
 int action_check(const struct action_kind *k, const struct json *args, struct err *e)

@@ -14,6 +14,7 @@
  *   kernel.c    cell, complete, inspect, kernels …; cell.c: what a cell says
  *   files.c     actions on files       skill.c   skills
  *   until.c     run with `until`       trail.c   what goes on after it
+ *   wait.c      waits for what runs in a session
  *   outside.c   actions that their front-end does itself: run.c, those that are commands;
  *   follow.c    and those whose caller left
  */

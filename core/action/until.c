@@ -4,7 +4,13 @@
  * observation comes when the command has ended, or waits for input, or is quiet, and has
  * the exit code, or what it waits for, next to the content. Without `until` the action is
  * V0's.
+ *
+ * With `busy` fail it is a kind of its own, which is not in turn: it goes to the queue of
+ * its session at once, so that its timeout counts from there, and leaves it without being
+ * run when that ends or what runs waits for input.
  */
+#include "action/until.h"
+
 #include "action/outside_own.h"
 #include "action/trail.h"
 
@@ -16,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUIET_MS = 2000, QUIET_MAX_S = 86400 };
+enum { QUIET_MS = 2000 };
 
 static const struct param_list takes = {
     .about = "Runs a command, and observes how it ended or what it waits for",
@@ -32,23 +38,31 @@ static const struct param_list takes = {
              .pattern = "^(end|input|quiet)$",
              .about = "When it is observed: at its end; when it waits for input, too; or "
                       "when it writes nothing more, too"},
-            {.name = "quiet",
-             .type = PARAM_NUMBER,
-             .ranged = true,
-             .max = QUIET_MAX_S,
-             .dflt = "2",
-             .about = "With until quiet: for how many seconds it writes nothing"},
+            UNTIL_QUIET,
+            {.name = "busy",
+             .type = PARAM_STRING,
+             .choices = "wait fail",
+             .dflt = "\"wait\"",
+             .about = "While the session is busy: wait for the turn; or fail, and run "
+                      "nothing, when the timeout ends first or what runs waits for "
+                      "input"},
             {0}},
     .example = "{\"command\":\"make -j8\",\"until\":\"end\"}"};
 
+int until_check(struct str until, struct err *e)
+{
+    if (str_eq(until, STR("end")) || str_eq(until, STR("input")) ||
+        str_eq(until, STR("quiet")))
+        return 0;
+    return err_set(e, ERR_INVALID, "until must be end, input or quiet, not \"%.*s\"",
+                   (int)(until.n < 60 ? until.n : 60), until.n ? until.p : "");
+}
+
 static int check(const struct json *args, struct err *e)
 {
-    struct str until = json_str(args, "until", "");
     struct str command = json_str(args, "command", "");
-    if (!str_eq(until, STR("end")) && !str_eq(until, STR("input")) &&
-        !str_eq(until, STR("quiet")))
-        return err_set(e, ERR_INVALID, "until must be end, input or quiet, not \"%.*s\"",
-                       (int)(until.n < 60 ? until.n : 60), until.n ? until.p : "");
+    if (until_check(json_str(args, "until", ""), e) < 0)
+        return -1;
     if (command.n > LIMIT_COMMAND_MAX)
         return err_set(e, ERR_LIMIT, "the command is longer than %d bytes",
                        LIMIT_COMMAND_MAX);
@@ -57,9 +71,11 @@ static int check(const struct json *args, struct err *e)
 
 /* ---- what came of it ---- */
 
-static void put_waiting(struct buf *top, const struct op_result *r)
+static void put_waiting(const struct action *a, const struct op_result *r,
+                        struct buf *top)
 {
     static const char *const states[] = {"no", "yes", "unknown", "probably"};
+    const struct session *s = session_find(a->all->en, str_of(a->session));
     const struct look *l = &r->look;
     buf_addf(top, "\"waiting\":{\"state\":\"%s\"",
              states[r->looked ? l->state : LOOK_UNKNOWN]);
@@ -72,23 +88,24 @@ static void put_waiting(struct buf *top, const struct op_result *r)
         buf_addz(top, ",\"how\":");
         json_quote(top, str_of(l->how));
     }
+    if (s && session_hides(s))
+        buf_addz(top, ",\"hidden\":true");
     buf_addz(top, "},");
 }
 
-static void observe(struct action *a, const struct op_result *r)
+uint64_t until_observe(struct action *a, const struct op_result *r, struct json *j)
 {
     static const char *const whys[] = {"",      "timeout",  "quiet",
                                        "input", "detached", "cancelled"};
     struct buf text = BUF_INIT(LIMIT_EVENT_MAX), extras = BUF_INIT(LIMIT_EVENT_MAX),
                top = BUF_INIT(1024);
-    struct json *j = json_object();
     bool ended = r->state != OP_RUNNING;
     run_put_output(a->all, a->session, r->from, r->to, &text, j);
     run_put_end(j, r->duration_ms, ended ? r->signo : 0, r->state == OP_SHELL_ENDED);
     if (ended) {
         buf_addf(&top, "\"exit_code\":%d,", r->exit);
     } else {
-        put_waiting(&top, r);
+        put_waiting(a, r, &top);
         json_put_z(j, "why", whys[r->why]);
     }
     json_print(&extras, j);
@@ -98,14 +115,21 @@ static void observe(struct action *a, const struct op_result *r)
                                    .has_output = true,
                                    .from = r->from,
                                    .to = r->to > r->from ? r->to : r->from};
-    a->all->last_cause = 0;
     action_end_as(a, &result);
-    if (!ended)
-        trail_add(a, a->all->last_cause == a->id ? a->all->last_end : a->id, result.to);
     json_free(j);
     buf_release(&text);
     buf_release(&extras);
     buf_release(&top);
+    return result.to;
+}
+
+static void observe(struct action *a, const struct op_result *r)
+{
+    struct actions *all = a->all;
+    all->last_cause = 0;
+    uint64_t to = until_observe(a, r, json_object());
+    if (r->state == OP_RUNNING)
+        trail_add(a, all->last_cause == a->id ? all->last_end : a->id, to);
 }
 
 /* ---- its op ---- */
@@ -138,6 +162,16 @@ static int64_t milliseconds(const struct json *j, const char *name, int64_t dflt
     return s < 0 ? dflt : (int64_t)(s * 1000);
 }
 
+void until_limits(const struct action *a, struct str until, struct op *op)
+{
+    op->timeout_ms = milliseconds(a->message, "timeout", 0);
+    op->return_on_input = str_eq(until, STR("input"));
+    if (str_eq(until, STR("quiet"))) {
+        op->idle_ms = milliseconds(a->args, "quiet", QUIET_MS);
+        op->idle_ms = op->idle_ms > 0 ? op->idle_ms : 1;
+    }
+}
+
 static struct session *session_of(const struct action *a, struct err *e)
 {
     struct engine *en = a->all->en;
@@ -152,7 +186,6 @@ static void start(struct action *a)
 {
     struct err e = ERR_INIT;
     struct session *s = session_of(a, &e);
-    struct str until = json_str(a->args, "until", "");
     struct command_seen seen;
     if (!s) {
         action_fail(a, &e);
@@ -161,12 +194,8 @@ static void start(struct action *a)
     struct op *op = op_new(OP_RUN, &sink, a);
     action_call(a, op->id);
     buf_adds(&op->command, json_str(a->args, "command", ""));
-    op->timeout_ms = milliseconds(a->message, "timeout", 0);
-    op->return_on_input = str_eq(until, STR("input"));
-    if (str_eq(until, STR("quiet"))) {
-        op->idle_ms = milliseconds(a->args, "quiet", QUIET_MS);
-        op->idle_ms = op->idle_ms > 0 ? op->idle_ms : 1;
-    }
+    until_limits(a, json_str(a->args, "until", ""), op);
+    op->fail_on_input = !a->in_turn;
     a->own = op;
     memcpy(a->command, op->id, sizeof(a->command));
     if (session_command(s, op->id, &seen) && seen.began && !seen.ended)
@@ -205,3 +234,10 @@ const struct action_kind action_run_until = {.name = "run",
                                              .start = start,
                                              .cancel = cancel,
                                              .begun = begun};
+
+const struct action_kind action_run_now = {.name = "run",
+                                           .takes = &takes,
+                                           .check = check,
+                                           .start = start,
+                                           .cancel = cancel,
+                                           .begun = begun};

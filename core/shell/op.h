@@ -103,6 +103,7 @@ struct op {
     struct buf command; /* owned; emptied when it was handed to the shell */
     int64_t timeout_ms, idle_ms; /* 0: none */
     bool stream, text, no_wait, detach, return_on_input, with_stdin;
+    bool fail_on_input; /* queued behind what waits for input, it fails with BUSY */
     bool own; /* a command of the server's: no caller is told of it */
     uint64_t output_from; /* already received of this command, after a reconnect */
     /* What happens */

@@ -159,6 +159,11 @@ bool session_queued(struct session *s, const char *id);
  * off. So does a session while nobody is attached, for all its commands.
  */
 bool session_echoes(const struct session *s);
+/*
+ * Does the program that runs hide what is typed? Known of those that switch more off
+ * than the echo, which is off for them all: as bash's read -s and getpass(3) do.
+ */
+bool session_hides(const struct session *s);
 
 /* For lists: name, state, shell, cwd, command, since, … */
 struct json *session_json(const struct session *s);

@@ -41,6 +41,11 @@ static void tell_waiting(struct session *s)
         if (op->return_on_input)
             session_stop_waiting(s, op, OP_INPUT);
     }
+    list_each (it, tmp, &s->queue) {
+        struct op *op = list_entry(it, struct op, node);
+        if (op->fail_on_input)
+            session_stop_waiting(s, op, OP_INPUT);
+    }
 }
 
 /* Its caller holds a pipe open as the command's standard input, and gives nothing. */

@@ -220,7 +220,13 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
     op->r.to = op->queued ? op->cursor : s->scanned;
     if (op->queued) { /* it never began, and now never will */
         op->r.state = OP_FAILED;
-        if (session_busy(s))
+        if (why == OP_INPUT)
+            err_set(&op->r.err, ERR_BUSY,
+                    "session %s is busy with: %s, and %s waits for input; the command "
+                    "was not run",
+                    s->name, s->cmd.head,
+                    s->last_look.comm[0] ? s->last_look.comm : "it");
+        else if (session_busy(s))
             err_set(&op->r.err, ERR_TIMEOUT,
                     "session %s was busy all the time with: %s; the command was not run",
                     s->name, s->cmd.head[0] ? s->cmd.head : "what somebody typed there");

@@ -79,6 +79,14 @@ bool session_echoes(const struct session *s)
            (t.c_lflag & ECHO);
 }
 
+bool session_hides(const struct session *s)
+{
+    struct termios t;
+    const tcflag_t ours = ECHOK | ISIG;
+    return s->sh.pty && s->proc.in >= 0 && tcgetattr(s->proc.in, &t) == 0 &&
+           (t.c_lflag & ICANON) && !(t.c_lflag & ECHO) && (t.c_lflag & ours) != ours;
+}
+
 void session_name_tty(struct session *s, int master)
 {
     struct stat st;

@@ -154,6 +154,88 @@ async def _(case):
         has(ended["content"], "got bob")
 
 
+@row("a wait is observed at the end, at input and at its timeout, and leaves the command be")
+def _(case):
+    def wait(limit=None, **args):
+        more = {"timeout": limit} if limit else {}
+        return act(case, "wait", args=args, **more)
+
+    same([wait()["extras"]["code"], act(case, "wait", session="none")["extras"]["code"]],
+         ["NOTFOUND", "NOTFOUND"])
+    first = act(case, "run", args={
+        "command": "echo one; read x; echo two $x; read -s y; echo three; (exit 4)",
+        "until": "input"})
+    same(first["content"], "one\n")
+    again = wait(until="input")
+    same([again["observation"], again["waiting"]["state"], again["waiting"].get("hidden"),
+          again["extras"]["command"], again["extras"]["why"], again["content"]],
+         ["wait", "yes", None, first["cause"], "input", "one\n"])
+    late = wait(0.2, id=first["cause"], **{"from": first["output"]["from"] - 9})
+    same([late["extras"]["why"], late["content"], late["output"]["from"]],
+         ["timeout", "one\n", first["output"]["from"]])
+    act(case, "input", args={"text": "x\n"})
+    more = wait(until="input", **{"from": first["output"]["to"]})
+    same([more["content"], more["waiting"]["hidden"]], ["two x\n", True])
+    act(case, "input", args={"text": "y\n"})
+    ended = wait(**{"from": more["output"]["to"]})
+    same([ended["exit_code"], ended["content"], ended["extras"]["command"]],
+         [4, "three\n", first["cause"]])
+    same(run(case, "true")["observation"], "run")
+    known = wait(id=first["cause"])
+    same([known["exit_code"], known["content"]], [4, "one\ntwo x\nthree\n"])
+    same([wait(id=n)["extras"]["code"] for n in (known["cause"], 1 << 40)],
+         ["NOTFOUND", "NOTFOUND"])
+
+
+@row("a wait is cancelled without harm, and goes on in the next worker")
+@asynchronous
+async def _(case):
+    async with Peer(case, since=0) as peer:
+        await peer.say(action="run", args={"command": "read x; echo got $x", "until": "input"})
+        first = await peer.end((await peer.action())["id"])
+        await peer.act("wait")
+        id = (await peer.action(lambda e: e["action"] == "wait"))["id"]
+        await peer.act("cancel", id=id)
+        same((await peer.end(id))["extras"]["code"], "CANCELLED")
+        await peer.act("wait", **{"from": first["output"]["to"]})
+        id = (await peer.action(lambda e: e["action"] == "wait" and e["id"] > id))["id"]
+        case.kill_worker()
+    await asyncio.to_thread(wait_for, lambda: tried(case, "true", "x", session="b"),
+                            "the next worker")
+    await asyncio.to_thread(act, case, "input", args={"text": "bob\n"})
+    async with Peer(case, since=0) as peer:
+        end = await peer.end(id)
+        same([end["exit_code"], end["content"]], [0, "got bob\n"])
+
+
+@row("a run that must not wait is withdrawn from a session that is busy")
+@asynchronous
+async def _(case):
+    def attempt(limit):
+        return act(case, "run", timeout=limit, args={
+            "command": "echo x >> ran", "until": "end", "busy": "fail"})
+
+    async with Peer(case, since=0) as peer:
+        await peer.act("run", command="read x < gate", until="end")
+        os.mkfifo(os.path.join(case.dir, "gate"))
+        await peer.action()
+        late = await asyncio.to_thread(attempt, 0.3)
+        same(late["extras"]["code"], "TIMEOUT")
+        has(late["content"], "the command was not run")
+        waits = asyncio.create_task(asyncio.to_thread(attempt, 60))
+        id = (await peer.action(lambda e: e.get("timeout") == 60))["id"]
+        with await asyncio.to_thread(open, os.path.join(case.dir, "gate"), "w") as file:
+            file.write("it\n")
+        same([(await peer.end(id))["exit_code"], (await waits)["exit_code"]], [0, 0])
+        await peer.say(action="run", args={"command": "read x", "until": "input"})
+        await peer.until(lambda e: "waiting" in e)
+        taken = await asyncio.to_thread(attempt, 60)
+        same(taken["extras"]["code"], "BUSY")
+        has(taken["content"], "bash waits for input; the command was not run")
+    with open(os.path.join(case.dir, "ran")) as file:
+        same(file.read(), "x\n")
+
+
 @row("with --log-commands none the log has no command and no code",
      more=("--log-commands", "none"))
 def _(case):
@@ -401,6 +483,8 @@ BAD = (
     ('{"action":"key"}', "INVALID", "key"),
     ('{"action":"signal","args":{"signal":"NO"}}', "INVALID", "signal"),
     ('{"action":"resize","args":{"rows":0,"cols":1}}', "INVALID", "rows"),
+    ('{"action":"wait","args":{"until":"never"}}', "INVALID", "until"),
+    ('{"action":"run","args":{"command":"x","until":"end","busy":"no"}}', "INVALID", "busy"),
     ('{"action":"cancel"}', "INVALID", "id"),
     ('{"ack":-1}', "INVALID", "ack"),
     ('{"ack":"1"}', "INVALID", "ack"),

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a run with `until` (until.c) and a wait (wait.c) share: when they are observed,
+ * and what came of it. For this room only.
+ */
+#ifndef OD_ACTION_UNTIL_H
+#define OD_ACTION_UNTIL_H
+
+#include "action/own.h"
+
+enum { UNTIL_QUIET_MAX_S = 86400 };
+
+/* The row of `quiet`, for both lists. */
+#define UNTIL_QUIET \
+    { \
+        .name = "quiet", .type = PARAM_NUMBER, .ranged = true, .max = UNTIL_QUIET_MAX_S, \
+        .dflt = "2", \
+        .about = "With until quiet: for how many seconds it writes nothing" \
+    }
+
+/* Returns 0; -1 and sets *e unless until is end, input or quiet. */
+int until_check(struct str until, struct err *e);
+/* Sets when the op of a ends: by `until`, `quiet` and the action's timeout. */
+void until_limits(const struct action *a, struct str until, struct op *op);
+/*
+ * Ends a with what r says: how the command ended, or what it waits for, and its output
+ * from r->from to r->to. extras has what the kind adds; it is taken. Returns the offset
+ * where the output in it ends.
+ */
+uint64_t until_observe(struct action *a, const struct op_result *r, struct json *extras);
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Waiting for what runs in a session, however it was begun and whoever waits besides:
+ *
+ *   {"action":"wait","args":{"until":"input","id":N,"from":OFFSET},"timeout":S}
+ *
+ * The observation is that of a run with `until`: how the command ended, or what it waits
+ * for. One that has ended before is observed at once. To cancel it ends the waiting only.
+ */
+#include "action/log.h"
+#include "action/until.h"
+#include "base/limits.h"
+#include "base/xalloc.h"
+#include "shell/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct param_list takes = {
+    .about = "Waits for what runs in the session, and observes how it ended or what it "
+             "waits for",
+    .params =
+        (const struct param[]){
+            {.name = "until",
+             .type = PARAM_STRING,
+             .dflt = "\"end\"",
+             .pattern = "^(end|input|quiet)$",
+             .about = "When it is observed: at its end; when it waits for input, too; or "
+                      "when it writes nothing more, too"},
+            UNTIL_QUIET,
+            {.name = "id",
+             .type = PARAM_INT,
+             .ranged = true,
+             .min = 1,
+             .about = "The action whose command is meant; without it what runs, or ran "
+                      "last"},
+            {.name = "from",
+             .type = PARAM_INT,
+             .ranged = true,
+             .about = "The offset in the session's output where that of the observation "
+                      "begins; without it that of the command"},
+            {0}},
+    .example = "{\"until\":\"input\"}"};
+
+static int check(const struct json *args, struct err *e)
+{
+    return until_check(json_str(args, "until", "end"), e);
+}
+
+/* ---- which command ---- */
+
+/* The id by which sessions know the command of an action. Returns -1 and sets *e. */
+static int command_of(struct actions *all, uint64_t action, char id[LIMIT_ID + 1],
+                      struct err *e)
+{
+    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct event_look look = {0};
+    const struct action *a = actions_find(all, action);
+    id[0] = 0;
+    if (a && a->command[0])
+        memcpy(id, a->command, sizeof(a->command));
+    else if (actions_line(all, action, &line) == 0)
+        event_look(buf_str(&line), &look);
+    if (look.kind == LOOK_ACTION && look.key.n == ACTION_KEY)
+        snprintf(id, LIMIT_ID + 1, "act:%.*s:%llu", STR_ARG(look.key),
+                 (unsigned long long)action);
+    buf_release(&line);
+    return id[0] ? 0
+                 : err_set(e, ERR_NOTFOUND, "there is no action %llu in the log",
+                           (unsigned long long)action);
+}
+
+/* The action that such an id names; 0: it is none of an action's. */
+static uint64_t action_of(const struct actions *all, const char *id)
+{
+    struct str rest = str_of(id);
+    uint64_t n = 0;
+    for (struct action *a = NULL; (a = actions_next(all, a));) {
+        if (id[0] && strcmp(a->command, id) == 0)
+            return a->id;
+    }
+    if (str_eq(str_cut(&rest, ':'), STR("act")) && str_cut(&rest, ':').n == ACTION_KEY)
+        str_to_u64(rest, &n);
+    return n;
+}
+
+/* ---- its observation ---- */
+
+struct waiting {
+    struct action *a; /* which owns this */
+    struct op *op;    /* borrowed from its session */
+    char id[LIMIT_ID + 1]; /* of the command */
+};
+
+static void observe(struct waiting *w, struct op_result *r, uint64_t begin)
+{
+    struct action *a = w->a;
+    struct json *extras = json_object();
+    int64_t from = json_int(a->args, "from", -1);
+    uint64_t command = action_of(a->all, w->id);
+    if (begin || from >= 0)
+        r->from = from > (int64_t)begin ? (uint64_t)from : begin;
+    if (r->from > r->to)
+        r->from = r->to;
+    if (command)
+        json_put_int(extras, "command", (int64_t)command);
+    a->own = NULL;
+    until_observe(a, r, extras);
+    free(w);
+}
+
+static void observe_end(struct waiting *w, const struct command_seen *c)
+{
+    struct op_result r = {.state = c->shell_ended ? OP_SHELL_ENDED : OP_ENDED,
+                          .exit = c->exit,
+                          .signo = c->signo,
+                          .seq = c->seq,
+                          .from = c->from,
+                          .to = c->to,
+                          .duration_ms = c->duration_ms};
+    observe(w, &r, c->from);
+}
+
+static void fail(struct waiting *w, const struct err *e)
+{
+    struct action *a = w->a;
+    a->own = NULL;
+    free(w);
+    action_fail(a, e);
+}
+
+/* ---- the op ---- */
+
+static void on_done(struct op *op)
+{
+    struct waiting *w = op->owner;
+    struct session *s = op->session;
+    struct command_seen seen;
+    w->op = NULL;
+    if (op->r.state == OP_FAILED) {
+        fail(w, &op->r.err);
+        return;
+    }
+    bool known = session_command(s, w->id, &seen);
+    observe(w, &op->r, known ? seen.from : 0);
+}
+
+static const struct op_sink sink = {.done = on_done};
+
+static void attach(struct waiting *w, struct session *s)
+{
+    struct action *a = w->a;
+    w->op = op_new(OP_WAIT, &sink, w);
+    until_limits(a, json_str(a->args, "until", "end"), w->op);
+    session_wait(s, w->op);
+}
+
+/* ---- the action ---- */
+
+static struct session *want_session(const struct action *a, struct err *e)
+{
+    struct session *s = session_find(a->all->en, str_of(a->session));
+    if (!s)
+        err_set(e, ERR_NOTFOUND, "there is no session %s, so nothing runs in it",
+                a->session);
+    return s;
+}
+
+/* The command that runs, which may have no id, or the last one. */
+static void newest(const struct session *s, bool busy, char id[LIMIT_ID + 1])
+{
+    const char *call = session_call(s, STR(""));
+    if (call && (!busy || session_running(s, call)))
+        snprintf(id, LIMIT_ID + 1, "%s", call);
+}
+
+static void start(struct action *a)
+{
+    struct err e = ERR_INIT;
+    struct waiting *w = xnew(struct waiting);
+    struct session *s = want_session(a, &e);
+    uint64_t of = (uint64_t)json_int(a->args, "id", 0);
+    struct command_seen seen;
+    w->a = a;
+    a->own = w;
+    if (!s || (of && command_of(a->all, of, w->id, &e) < 0)) {
+        fail(w, &e);
+        return;
+    }
+    bool busy = session_busy(s);
+    if (!of)
+        newest(s, busy, w->id);
+    bool known = session_command(s, w->id, &seen);
+    if (known && seen.ended) {
+        observe_end(w, &seen);
+    } else if (busy && (known || !of)) {
+        attach(w, s);
+    } else {
+        err_set(&e, ERR_NOTFOUND,
+                of ? "session %s does not know the command of that action"
+                   : "nothing runs in session %s",
+                a->session);
+        fail(w, &e);
+    }
+}
+
+static bool cancel(struct action *a)
+{
+    struct waiting *w = a->own;
+    if (w->op)
+        op_drop(w->op);
+    free(w);
+    a->own = NULL;
+    return false;
+}
+
+const struct action_kind action_wait = {.name = "wait",
+                                        .at_once = true,
+                                        .takes = &takes,
+                                        .check = check,
+                                        .start = start,
+                                        .cancel = cancel};
