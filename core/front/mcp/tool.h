@@ -44,9 +44,12 @@ struct tool {
     const char *name, *title;
     /* takes->about is the description; of its rows only name, type (STRING, INT, NUMBER,
      * BOOL), required, choices, about are in the schema. Ranges are held by clamping,
-     * with a note in the answer. */
+     * with a note in the answer; wait_s also by client.max_wait_s. An absent argument
+     * that has dflt gets it. */
     const struct param_list *takes;
-    /* Names that other tools have for its arguments: "cmd=command script=command". */
+    /* Names that other tools have for its arguments: "cmd=command script=command"; for
+     * wait_s also times in milliseconds and switches (true: 0). What stands behind = need
+     * not be a row of takes: "workdir=cwd" gives args a member cwd, as it came. */
     const char *also;
     bool read_only, destructive, idempotent, open_world; /* its annotations */
     bool always_load;  /* not to be deferred by a client */
@@ -59,7 +62,8 @@ struct tool {
     void (*start)(struct tool_call *c);
     /*
      * The call is over; no tool_end follows. What its actions do is the tool's to stop
-     * (actions_cancel of the last tool_act). Frees c->own. NULL: nothing to do.
+     * (actions_cancel of the last tool_act). Frees c->own. NULL: nothing to do. Before
+     * tool_end the tool frees c->own itself. A worker that ends calls neither.
      */
     void (*stop)(struct tool_call *c, enum tool_stop why);
     /* Appends one line, at most 100 characters, of what happens now. NULL: nothing. */
@@ -81,7 +85,8 @@ struct tool_call {
     struct fronts *fronts;
     struct tool_client client;
     struct json *args;        /* owned: an object that fits takes */
-    struct buf notes;         /* owned: lines that the answer has before its state line */
+    struct buf notes;         /* owned: lines that the answer has before its state line,
+                                 each in parentheses and with its newline */
     char key[ACTION_KEY + 1]; /* the same after a restart */
     int64_t since_ms;         /* CLOCK_REALTIME: when it was first started */
     bool again;               /* a worker before had started it */
@@ -94,13 +99,20 @@ struct tool_call {
  * (0 … TOOL_STEPS - 1, each used once), in that session, and calls fn once with its
  * observation: the event as an object, borrowed until fn returns; or NULL and *e, when
  * the action makes no sense, failed (the observation says error: e has its code and
- * sentence) or its observation was lost. Takes message. fn may be called before tool_act
- * returns; it is not called after the call is over. c->action is the action's id.
+ * sentence) or its observation was lost. Takes message. fn is called at the end of a
+ * turn, not before tool_act returns, and not after the call is over. c->action is the
+ * action's id. One step runs at a time.
  */
 typedef void tool_observed(struct tool_call *c, const struct json *event,
                            const struct err *e);
 void tool_act(struct tool_call *c, unsigned step, struct str session,
               struct json *message, tool_observed *fn);
+
+/*
+ * Something happened that is worth a progress notification now: the first output, or that
+ * it waits. At most one goes out in a second; without that, one goes out every 5 s.
+ */
+void tool_progress(struct tool_call *c);
 
 struct tool_picture {
     struct str base64; /* padded */
@@ -110,7 +122,8 @@ struct tool_picture {
 struct tool_result {
     struct str text;     /* without the state line; longer than answer_max: cut by whoever
                             made it, see tool_cut */
-    struct str state;    /* the last line, without its brackets */
+    struct str state;    /* the last line, without its brackets; empty: none, of an error
+                            that text says */
     bool failed;         /* isError: the tool did not do its work */
     struct json *object; /* taken: the members of the result object, without text */
     struct tool_picture pictures[TOOL_PICTURES];

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* What requests ask for, of both eras. A method is a row; its capability is declared. */
+#include "front/mcp/own.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { LIST_TTL_MS = 3600000 };
+
+static const char there[] = "A whole computer: these tools act there, not where you run; "
+                            "built-in shell and file tools of yours see other files. ";
+static const char here[] = "Tools on this machine. ";
+static const char instructions[] =
+    "Shells, kernels and the browser keep their state between calls, also if the "
+    "connection breaks. The last line of an answer, in [brackets], says what happened "
+    "and what to do next: the exit status, that a program waits for input, that it still "
+    "runs, or where cut output continues. Nothing is stopped for being slow; wait with "
+    "shell_input instead of sleeping or asking again. Start servers with shell and "
+    "wait_s 0. Output of command N is kept as @N for read and search. Every edit and "
+    "write can be taken back with edit undo.";
+
+static const char *const levels[] = {"debug", "info",     "notice", "warning",
+                                     "error", "critical", "alert",  "emergency"};
+
+/* ---- answers ---- */
+
+void mcp_result(struct mcp_ask *a, struct json *result)
+{
+    struct buf b = BUF_INIT(MCP_ANSWER_BYTES);
+    if (a->revision == MCP_2026_07_28)
+        mcp_put_modern(a->m, result);
+    rpc_put_result(&b, a->in->id, result);
+    json_free(result);
+    mcp_stream_put(a->out, buf_str(&b), true);
+    buf_release(&b);
+}
+
+void mcp_fail(struct mcp_ask *a, int code, struct str text, struct json *data)
+{
+    struct buf b = BUF_INIT(64 << 10);
+    rpc_put_error(&b, a->in->id, code, text, data);
+    json_free(data);
+    if (a->revision == MCP_2026_07_28)
+        a->out->status = code == RPC_METHOD ? 404 : 400;
+    mcp_stream_put(a->out, buf_str(&b), true);
+    buf_release(&b);
+}
+
+void mcp_error(struct mcp_ask *a, int code, const char *fmt, ...)
+{
+    struct buf text = BUF_INIT(4096);
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&text, fmt, ap);
+    va_end(ap);
+    mcp_fail(a, code, buf_str(&text), NULL);
+    buf_release(&text);
+}
+
+/* ---- who we are ---- */
+
+static void put_instructions(struct json *j, const struct mcp_wish *w)
+{
+    struct buf b = BUF_INIT(4096);
+    buf_addz(&b, w->here ? here : there);
+    buf_addz(&b, instructions);
+    json_put_str(j, "instructions", buf_str(&b));
+    buf_release(&b);
+}
+
+static struct json *capabilities(bool modern)
+{
+    struct json *j = json_object();
+    json_put(j, "tools", json_object());
+    if (!modern)
+        json_put(j, "logging", json_object());
+    return j;
+}
+
+const char *mcp_version(const struct mcp *m)
+{
+    return m->fronts ? json_str(fronts_about(m->fronts), "version", "").p : "";
+}
+
+void mcp_client_name(char out[MCP_CLIENT_MAX + 1], const struct json *info)
+{
+    struct str s = json_str(info, "name", "");
+    size_t n = s.n < MCP_CLIENT_MAX ? s.n : MCP_CLIENT_MAX;
+    if (n > 0)
+        memcpy(out, s.p, n);
+    out[n] = 0;
+}
+
+void mcp_session_begin(struct mcp_session *s, const struct rpc *in)
+{
+    enum mcp_revision r = mcp_revision_of(json_str(in->params, "protocolVersion", ""));
+    s->revision = r == MCP_UNKNOWN || r > MCP_LEGACY ? MCP_LEGACY : r;
+    mcp_client_name(s->client, json_get(in->params, "clientInfo"));
+    mcp_session_keep(s);
+}
+
+static void initialize(struct mcp_ask *a)
+{
+    struct json *j = json_object(), *server = json_object();
+    if (!a->session) {
+        json_free(j);
+        json_free(server);
+        mcp_error(a, RPC_METHOD, "initialize is not a method of this revision");
+        return;
+    }
+    mcp_session_begin(a->session, a->in);
+    json_put_z(j, "protocolVersion", mcp_revision_name(a->session->revision));
+    json_put(j, "capabilities", capabilities(false));
+    json_put_z(server, "name", MCP_SERVER);
+    json_put_z(server, "title", "od");
+    json_put_z(server, "version", mcp_version(a->m));
+    json_put(j, "serverInfo", server);
+    put_instructions(j, a->wish);
+    mcp_result(a, j);
+}
+
+static void cacheable(struct mcp_ask *a, struct json *j)
+{
+    if (a->revision != MCP_2026_07_28)
+        return;
+    json_put_int(j, "ttlMs", LIST_TTL_MS);
+    json_put_z(j, "cacheScope", "private");
+}
+
+static void discover(struct mcp_ask *a)
+{
+    struct json *j = json_object(), *list = json_array();
+    for (int i = MCP_REVISIONS - 1; i >= 0; i--)
+        json_push_str(list, str_of(mcp_revision_name((enum mcp_revision)i)));
+    json_put(j, "supportedVersions", list);
+    json_put(j, "capabilities", capabilities(true));
+    put_instructions(j, a->wish);
+    cacheable(a, j);
+    mcp_result(a, j);
+}
+
+/* ---- the methods ---- */
+
+static void ping(struct mcp_ask *a) { mcp_result(a, json_object()); }
+
+static void list_tools(struct mcp_ask *a)
+{
+    struct json *j;
+    if (json_has(a->in->params, "cursor") &&
+        json_str(a->in->params, "cursor", "?").n > 0) {
+        mcp_error(a, RPC_PARAMS, "that is not a cursor of this list");
+        return;
+    }
+    j = mcp_tools_list(a->wish);
+    cacheable(a, j);
+    mcp_result(a, j);
+}
+
+static void set_level(struct mcp_ask *a)
+{
+    struct str level = json_str(a->in->params, "level", "");
+    for (int i = 0; i < 8; i++) {
+        if (!str_eq(level, str_of(levels[i])))
+            continue;
+        a->session->level = i;
+        mcp_session_keep(a->session);
+        mcp_result(a, json_object());
+        return;
+    }
+    mcp_error(a, RPC_PARAMS, "level must be one of debug, info, notice, warning, error, "
+                             "critical, alert, emergency");
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct mcp_ask *a);
+    bool legacy, modern;
+} methods[] = {
+    {"initialize", initialize, true, false},
+    {"ping", ping, true, false},
+    {"server/discover", discover, true, true},
+    {"tools/list", list_tools, true, true},
+    {"tools/call", mcp_call_begin, true, true},
+    {"logging/setLevel", set_level, true, false},
+};
+
+void mcp_method(struct mcp_ask *a)
+{
+    bool modern = a->revision == MCP_2026_07_28;
+    a->m->served++;
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (!str_eq(a->in->method, str_of(methods[i].name)) ||
+            !(modern ? methods[i].modern : methods[i].legacy))
+            continue;
+        methods[i].run(a);
+        return;
+    }
+    mcp_error(a, RPC_METHOD, "there is no method %.*s",
+              (int)(a->in->method.n < 100 ? a->in->method.n : 100), a->in->method.p);
+}
+
+/* ---- notifications ---- */
+
+/* A client that gave up says so in words of its own (the official SDK's). */
+static enum tool_stop why_of(struct str reason)
+{
+    bool late = str_find(reason, STR("timed out")) >= 0 ||
+                str_find(reason, STR("-32001: Request")) >= 0;
+    return late ? TOOL_TIMED_OUT : TOOL_CANCELLED;
+}
+
+void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in)
+{
+    const struct json *id = json_get(in->params, "requestId");
+    if (!str_eq(in->method, STR("notifications/cancelled")) || !s || !id)
+        return;
+    struct mcp_call *k = mcp_call_find(m, s, id);
+    if (k)
+        mcp_call_stop(k, why_of(json_str(in->params, "reason", "")));
+}

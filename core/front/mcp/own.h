@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of this room share.
+ *
+ *   front.c     the front-end: options, life, what the keeper has
+ *   http.c      POST, GET and DELETE /mcp: which era, session, headers
+ *   session.c   sessions of the legacy era
+ *   stream.c    messages on their way to a client, kept until they are delivered
+ *   method.c    what a request asks for, and the answer
+ *   call.c      tools/call: one tool at work    result.c  its answer
+ *   kept.c      calls at the keeper, and in the next worker
+ *   tools.c     the table of tools and which of them a client gets
+ *   rpc.c straight.c text.c   messages, arguments, text; they know nothing of the rest
+ *
+ * A request comes in by HTTP or by the local socket, and its answer goes to a stream. A
+ * stream of a session outlives its connection and the worker; one without a session is
+ * its connection.
+ */
+#ifndef OD_FRONT_MCP_OWN_H
+#define OD_FRONT_MCP_OWN_H
+
+#include "action/action.h"
+#include "base/map.h"
+#include "front/front.h"
+#include "front/mcp/rpc.h"
+#include "front/mcp/tool.h"
+
+enum {
+    MCP_MESSAGE_MAX = 4 << 20, /* bytes of one from a client */
+    MCP_BATCH_MAX = 100,       /* messages of a batch */
+    MCP_ANSWER_BYTES = 8 << 20,
+    MCP_SESSIONS_MAX = 1024,   /* more: the one that was idle longest goes */
+    MCP_CALLS_MAX = 256,       /* at work, of all clients */
+    MCP_RING_BYTES = 1 << 20,  /* of a stream; notifications go, answers stay */
+    MCP_RING_EVENTS = 512,
+    MCP_KEPT_BYTES = 16 << 20, /* at the keeper, of all calls */
+    MCP_GRACE_MS = 300000,     /* how long a delivered answer is kept */
+    MCP_LOST_MS = 3600000,     /* and one that nobody fetches */
+    MCP_IDLE_MS = 86400000,    /* a session without a request for so long ends */
+    MCP_RETRY_MS = 1000,       /* a client shall reconnect after */
+    MCP_COMMENT_MS = 15000,    /* comment lines on quiet streams */
+    MCP_PROGRESS_MS = 5000,
+    MCP_SLOW_MS = 5000, /* an answer without a session is a stream after that */
+    MCP_ID = 32,        /* hex digits of a session's id */
+    MCP_STREAM = 8,     /* of a stream's name */
+    MCP_CLIENT_MAX = 64,
+    MCP_TOOLS_MAX = 128
+};
+
+struct mcp;
+struct mcp_call;
+struct mcp_session;
+
+/* What a client gets: by od serve's options, the query of /mcp or od mcp's options. */
+struct mcp_wish {
+    bool tools[MCP_TOOLS_MAX]; /* by place in the table */
+    bool structured;
+    bool here;         /* the client is on this machine */
+    int64_t answer;    /* bytes of text; 0: by the client's name */
+    int64_t max_wait_s; /* 0: the same */
+};
+
+/* ---- stream.c ---- */
+
+/* Outlives a stream that is freed before its last bytes arrived. */
+struct mcp_delivery {
+    struct mcp_stream *stream; /* NULL: it was freed */
+};
+
+struct mcp_stream {
+    struct list node; /* in session.streams, or mcp.streams of those without one */
+    struct mcp *m;
+    struct mcp_session *session; /* NULL: none */
+    char name[MCP_STREAM + 1];
+    struct list events; /* owned, the oldest first */
+    size_t bytes;
+    unsigned nevents, waiting; /* requests without an answer yet */
+    uint64_t last, sent;       /* numbers: the newest event; the newest sent */
+    struct req *req;           /* who reads it now; NULL: nobody */
+    struct mcp_delivery *delivery;
+    struct list kept;          /* struct mcp_kept, owned */
+    struct buf rest; /* the event that has no room yet */
+    bool begun;      /* req is an event stream */
+    bool sse;        /* its client takes event streams */
+    bool ids;        /* events have ids: they can be resumed */
+    bool batch;      /* the answer is an array */
+    bool standing;   /* the session's own, of GET */
+    bool settled;
+    int status;      /* of HTTP, as JSON; 0: 200 */
+    int64_t over_ms; /* when the last answer was delivered; 0: not yet */
+    int64_t done_ms; /* when the newest event came */
+    int64_t open_ms; /* of clock_ms: the last comment line, or the beginning */
+    struct timer slow;
+};
+
+/* A new one. Takes req, which may be NULL; s may be NULL. */
+struct mcp_stream *mcp_stream_new(struct mcp *m, struct mcp_session *s, struct req *req);
+/* A request reads a new stream from here on. Takes it. */
+void mcp_stream_read(struct mcp_stream *t, struct req *req);
+/* Queues and sends a message. answer: it is the answer of one of its requests. */
+void mcp_stream_put(struct mcp_stream *t, struct str message, bool answer);
+/* The number that an event gets now; and an event that has its number. */
+uint64_t mcp_stream_number(const struct mcp_stream *t);
+void mcp_stream_put_numbered(struct mcp_stream *t, struct str message, bool answer,
+                             uint64_t number);
+/*
+ * All of the client's message was looked at: what has all its answers is answered as
+ * JSON, else an event stream begins, if its client can follow one.
+ */
+void mcp_stream_settle(struct mcp_stream *t);
+/* One request of it gets no answer: it was cancelled. */
+void mcp_stream_withdraw(struct mcp_stream *t);
+/* A client follows it again, from the event after `since`. Takes req. */
+void mcp_stream_resume(struct mcp_stream *t, struct req *req, uint64_t since);
+/* Ends the connection that reads it; what was not sent is kept. */
+void mcp_stream_detach(struct mcp_stream *t);
+void mcp_stream_free(struct mcp_stream *t);
+/* Comment lines, and what was delivered long ago. Called now and then. */
+void mcp_stream_tick(struct mcp_stream *t, int64_t now);
+
+/* ---- session.c ---- */
+
+struct mcp_session {
+    struct list node; /* in mcp.sessions */
+    struct mcp *m;
+    char id[MCP_ID + 1];
+    char credential[65];
+    enum mcp_revision revision;
+    char client[MCP_CLIENT_MAX + 1];
+    int level; /* of logging: the least that is sent; -1: none */
+    struct mcp_wish wish;
+    struct list streams; /* owned */
+    struct mcp_stream *standing;
+    int64_t used_ms;
+};
+
+struct mcp_session *mcp_session_new(struct mcp *m, const char *credential);
+/* NULL: there is none of that id and credential. */
+struct mcp_session *mcp_session_find(struct mcp *m, struct str id,
+                                     const char *credential);
+struct mcp_session *mcp_session_by_id(const struct mcp *m, struct str id);
+/* NULL: it has none of that name. */
+struct mcp_stream *mcp_session_stream(const struct mcp_session *s, struct str name);
+/* The same, made if it is not there. */
+struct mcp_stream *mcp_session_stream_made(struct mcp_session *s, struct str name);
+/* Its calls end as TOOL_LEFT, its streams too. */
+void mcp_session_free(struct mcp_session *s);
+/* What the next worker has to know of it. */
+void mcp_session_keep(struct mcp_session *s);
+/* Takes up what mcp_session_keep stored. */
+void mcp_session_load(struct mcp *m, struct str id, struct str state);
+/* Those of which nobody has heard for long. */
+void mcp_sessions_expire(struct mcp *m);
+
+/* ---- method.c ---- */
+
+/* One request being dealt with. */
+struct mcp_ask {
+    struct mcp *m;
+    struct mcp_session *session; /* NULL: none */
+    struct mcp_stream *out;
+    enum mcp_revision revision;
+    const struct mcp_wish *wish;
+    const char *credential;
+    char client[MCP_CLIENT_MAX + 1]; /* its name */
+    const struct rpc *in;
+    int status; /* of HTTP for an error, of the modern era; 0: 200 */
+};
+
+/* Answers the request, or begins what does. */
+void mcp_method(struct mcp_ask *a);
+/* A notification of a session; one of modern HTTP has no effect. */
+void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in);
+/* The answer. Takes result. */
+void mcp_result(struct mcp_ask *a, struct json *result);
+void mcp_error(struct mcp_ask *a, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same with its text and data, which may be NULL. Takes data. */
+void mcp_fail(struct mcp_ask *a, int code, struct str text, struct json *data);
+/* initialize: the session's revision, client and wish. */
+void mcp_session_begin(struct mcp_session *s, const struct rpc *in);
+/* Copies a client's name. */
+void mcp_client_name(char out[MCP_CLIENT_MAX + 1], const struct json *info);
+
+/* ---- call.c ---- */
+
+struct mcp_call {
+    struct tool_call c;
+    struct list node; /* in mcp.calls */
+    struct mcp *m;
+    struct mcp_session *session; /* NULL: none */
+    struct mcp_stream *out;
+    struct json *id, *token; /* owned; token NULL: no progress is wanted */
+    enum mcp_revision revision;
+    bool structured, over;
+    bool waits; /* for the end of a step */
+    bool stepped; /* it ended, or could not begin: err */
+    uint64_t end; /* the event with the observation; 0: err says why there is none */
+    struct err err;
+    tool_observed *fn;
+    struct task step;
+    struct timer progress;
+    int64_t told_ms;   /* the last progress, of clock_ms */
+    double told;
+    struct mcp_kept *kept; /* at the keeper; NULL: not */
+};
+
+/* tools/call. */
+void mcp_call_begin(struct mcp_ask *a);
+/* Starts one that mcp_call_load made. */
+void mcp_call_start(struct mcp_call *k);
+/* The call of that request; NULL: none. */
+struct mcp_call *mcp_call_find(struct mcp *m, const struct mcp_session *s,
+                               const struct json *id);
+void mcp_call_stop(struct mcp_call *k, enum tool_stop why);
+/* All calls whose answers go to t, or that belong to s; either may be NULL. */
+void mcp_calls_stop(struct mcp *m, const struct mcp_session *s,
+                    const struct mcp_stream *t, enum tool_stop why);
+/* An action ended, as in struct action_watch. */
+void mcp_calls_ended(struct mcp *m, uint64_t cause, uint64_t end, const struct err *e);
+/* Frees it, at the end of the turn; nothing of it is called any more. */
+void mcp_call_free(struct mcp_call *k);
+struct mcp_call *mcp_call_new(struct mcp *m, struct mcp_session *s,
+                              struct mcp_stream *out);
+
+/* ---- kept.c ---- */
+
+/* A call of a stream, or its answer, at the keeper. */
+struct mcp_kept {
+    struct list node; /* in stream.kept */
+    char key[ACTION_KEY + 1];
+    uint64_t number; /* of the event with the answer; 0: it is at work */
+    size_t bytes;
+};
+
+void mcp_call_keep(struct mcp_call *k);
+/* Its answer takes its place. */
+void mcp_answer_keep(struct mcp_call *k, uint64_t number, struct str answer);
+/* NULL is fine. */
+void mcp_kept_free(struct mcp *m, struct mcp_kept *p);
+/* All of a stream. */
+void mcp_kept_drop(struct mcp *m, struct mcp_stream *t);
+/* What mcp_call_keep or mcp_answer_keep stored; mcp_call_start follows. */
+void mcp_call_load(struct mcp *m, struct str key, struct str state);
+
+/* ---- result.c ---- */
+
+/* Appends the answer of a call. Takes r->object. */
+void mcp_put_tool_result(struct buf *out, const struct mcp_call *k,
+                         struct tool_result *r);
+/* What every result of the modern era has. */
+void mcp_put_modern(const struct mcp *m, struct json *result);
+
+/* ---- tools.c ---- */
+
+/* Sets the tools of a list of names and sets with commas. Returns 0; -1 and sets *e. */
+int mcp_wish_tools(struct mcp_wish *w, struct str list, struct err *e);
+/* The tool of that name among those wished for; NULL: none. */
+const struct tool *mcp_tool(const struct mcp_wish *w, struct str name);
+/* The result of tools/list, the caller's. */
+struct json *mcp_tools_list(const struct mcp_wish *w);
+
+/* ---- front.c ---- */
+
+struct mcp {
+    struct engine *en;
+    struct actions *actions;
+    struct fronts *fronts;
+    struct http_front front;
+    struct action_watch watch;
+    struct list sessions, streams, calls;
+    struct map by_id; /* sessions */
+    unsigned nsessions, ncalls;
+    size_t kept; /* bytes at the keeper */
+    struct mcp_wish wish;
+    struct timer tick;
+    bool closed;
+    uint64_t served; /* requests */
+};
+
+#define MCP_SERVER "od-computer" /* serverInfo.name: "od" is another product's */
+
+extern const struct http_front mcp_bare_front;
+const char *mcp_version(const struct mcp *m);
+/* The timer of streams and sessions runs while there are some. */
+void mcp_tick(struct mcp *m);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions of the legacy era. Each is bound to who began it, by the hash of its key, and
+ * is kept at the keeper as "mcp/s/ID", so that it outlives the worker. Over a limit the
+ * one that was idle longest ends.
+ */
+#include "front/mcp/own.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/xalloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STREAMS_MAX = 64 };
+
+static struct str state_key(const struct mcp_session *s, char space[64])
+{
+    int n = snprintf(space, 64, "mcp/s/%s", s->id);
+    return str_n(space, (size_t)n);
+}
+
+static bool is_at_work(const struct mcp_session *s)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->streams) {
+        const struct mcp_stream *t = list_entry(it, struct mcp_stream, node);
+        if (t->waiting > 0 || t->req)
+            return true;
+    }
+    return false;
+}
+
+/* The list is in the order of their last use. */
+static void make_room(struct mcp *m)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &m->sessions) {
+        struct mcp_session *s = list_entry(it, struct mcp_session, node);
+        if (m->nsessions < MCP_SESSIONS_MAX)
+            return;
+        if (!is_at_work(s))
+            mcp_session_free(s);
+    }
+}
+
+static struct mcp_session *session_new(struct mcp *m, const char *credential)
+{
+    struct mcp_session *s = xnew(struct mcp_session);
+    *s = (struct mcp_session){.m = m,
+                              .revision = MCP_LEGACY,
+                              .level = -1,
+                              .wish = m->wish,
+                              .used_ms = clock_ms()};
+    snprintf(s->credential, sizeof(s->credential), "%s", credential);
+    list_init(&s->streams);
+    list_add_tail(&m->sessions, &s->node);
+    m->nsessions++;
+    mcp_tick(m);
+    return s;
+}
+
+struct mcp_session *mcp_session_new(struct mcp *m, const char *credential)
+{
+    make_room(m);
+    if (m->nsessions >= MCP_SESSIONS_MAX)
+        return NULL;
+    struct mcp_session *s = session_new(m, credential);
+    random_hex(s->id, MCP_ID);
+    map_put(&m->by_id, str_of(s->id), s);
+    return s;
+}
+
+struct mcp_session *mcp_session_by_id(const struct mcp *m, struct str id)
+{
+    return map_get(&m->by_id, id);
+}
+
+struct mcp_session *mcp_session_find(struct mcp *m, struct str id, const char *credential)
+{
+    struct mcp_session *s = mcp_session_by_id(m, id);
+    if (!s || strcmp(s->credential, credential) != 0)
+        return NULL;
+    s->used_ms = clock_ms();
+    list_del(&s->node);
+    list_add_tail(&m->sessions, &s->node);
+    return s;
+}
+
+struct mcp_stream *mcp_session_stream(const struct mcp_session *s, struct str name)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->streams) {
+        struct mcp_stream *t = list_entry(it, struct mcp_stream, node);
+        if (str_eq(name, str_of(t->name)))
+            return t;
+    }
+    return NULL;
+}
+
+/* Of those that are at their end, the oldest goes. */
+static void forget_streams(struct mcp_session *s)
+{
+    struct list *it, *tmp;
+    unsigned n = 0;
+    list_each (it, tmp, &s->streams)
+        n++;
+    list_each (it, tmp, &s->streams) {
+        struct mcp_stream *t = list_entry(it, struct mcp_stream, node);
+        if (n >= STREAMS_MAX && t->waiting == 0 && !t->req && !t->standing) {
+            mcp_stream_free(t);
+            n--;
+        }
+    }
+}
+
+struct mcp_stream *mcp_session_stream_made(struct mcp_session *s, struct str name)
+{
+    struct mcp_stream *t = name.n ? mcp_session_stream(s, name) : NULL;
+    if (t)
+        return t;
+    forget_streams(s);
+    t = mcp_stream_new(s->m, s, NULL);
+    if (name.n == MCP_STREAM)
+        memcpy(t->name, name.p, MCP_STREAM);
+    return t;
+}
+
+void mcp_session_free(struct mcp_session *s)
+{
+    char space[64];
+    struct mcp *m = s->m;
+    struct list *it, *tmp;
+    mcp_calls_stop(m, s, NULL, TOOL_LEFT);
+    list_each (it, tmp, &s->streams)
+        mcp_stream_free(list_entry(it, struct mcp_stream, node));
+    hold_put(m->en->hold, state_key(s, space), STR(""));
+    map_del(&m->by_id, str_of(s->id));
+    list_del(&s->node);
+    m->nsessions--;
+    loop_bury(m->en->loop, s, free);
+}
+
+/* ---- over restarts ---- */
+
+static struct json *wish_json(const struct mcp_wish *w)
+{
+    struct json *j = json_object(), *tools = json_array();
+    for (size_t i = 0; tool_at(i); i++) {
+        if (w->tools[i])
+            json_push_str(tools, str_of(tool_at(i)->name));
+    }
+    json_put(j, "tools", tools);
+    json_put_bool(j, "structured", w->structured);
+    json_put_bool(j, "here", w->here);
+    json_put_int(j, "answer", w->answer);
+    json_put_int(j, "max_wait", w->max_wait_s);
+    return j;
+}
+
+static void wish_load(struct mcp_wish *w, const struct json *j)
+{
+    *w = (struct mcp_wish){.structured = json_bool(j, "structured", false),
+                           .here = json_bool(j, "here", false),
+                           .answer = json_int(j, "answer", 0),
+                           .max_wait_s = json_int(j, "max_wait", 0)};
+    for (struct json *v = json_first(json_get(j, "tools")); v; v = json_next(v)) {
+        for (size_t i = 0; tool_at(i); i++)
+            w->tools[i] |= str_eq(json_str_value(v, ""), str_of(tool_at(i)->name));
+    }
+}
+
+void mcp_session_keep(struct mcp_session *s)
+{
+    char space[64];
+    struct buf b = BUF_INIT(8 << 10);
+    struct json *j = json_object();
+    json_put_z(j, "credential", s->credential);
+    json_put_int(j, "revision", s->revision);
+    json_put_z(j, "client", s->client);
+    json_put_int(j, "level", s->level);
+    json_put(j, "wish", wish_json(&s->wish));
+    json_print(&b, j);
+    hold_put(s->m->en->hold, state_key(s, space), buf_str(&b));
+    json_free(j);
+    buf_release(&b);
+}
+
+void mcp_session_load(struct mcp *m, struct str id, struct str state)
+{
+    struct err e = ERR_INIT;
+    struct json *j = json_parse_kept(state, &e);
+    if (!j || id.n != MCP_ID) {
+        json_free(j);
+        return;
+    }
+    struct mcp_session *s = session_new(m, json_str(j, "credential", "").p);
+    memcpy(s->id, id.p, id.n);
+    map_put(&m->by_id, str_of(s->id), s);
+    s->revision = (enum mcp_revision)json_int(j, "revision", MCP_LEGACY);
+    s->level = (int)json_int(j, "level", -1);
+    snprintf(s->client, sizeof(s->client), "%s", json_str(j, "client", "").p);
+    wish_load(&s->wish, json_get(j, "wish"));
+    json_free(j);
+}
+
+void mcp_sessions_expire(struct mcp *m)
+{
+    struct list *it, *tmp;
+    int64_t now = clock_ms();
+    list_each (it, tmp, &m->sessions) {
+        struct mcp_session *s = list_entry(it, struct mcp_session, node);
+        if (now - s->used_ms > MCP_IDLE_MS && !is_at_work(s))
+            mcp_session_free(s);
+    }
+}

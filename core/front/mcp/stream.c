@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages on their way to a client, in the order of their numbers.
+ *
+ *   put ─▶ events ─▶ the request that reads them, as JSON or as an event stream
+ *              └─ of a session: kept for GET with Last-Event-ID until MCP_GRACE_MS
+ *                 after the last answer was delivered
+ *
+ * A number is the time in milliseconds, or one more than the one before: so those that
+ * another worker gives are greater than those that a client has seen.
+ *
+ * Full: notifications go, the oldest first; answers stay, at most as many as there are
+ * calls.
+ */
+#include "front/mcp/own.h"
+
+#include "base/clock.h"
+#include "base/xalloc.h"
+#include "http/sse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct mcp_event {
+    struct list node;
+    uint64_t number;
+    bool answer;
+    size_t n;
+    char text[];
+};
+
+static const char json_type[] = "application/json";
+
+static struct mcp_event *event_at(const struct list *node)
+{
+    return list_entry(node, struct mcp_event, node);
+}
+
+static void event_free(struct mcp_stream *t, struct mcp_event *v)
+{
+    list_del(&v->node);
+    t->bytes -= v->n;
+    t->nevents--;
+    free(v);
+}
+
+/* ---- the connection ---- */
+
+static void connection_over(struct mcp_stream *t)
+{
+    t->req = NULL;
+    t->begun = false;
+    timer_stop(&t->slow);
+    buf_release(&t->rest);
+}
+
+/* Nobody can ask for it again. */
+static bool is_lost(const struct mcp_stream *t) { return !t->session && !t->req; }
+
+static void on_gone(struct req *r, void *owner)
+{
+    struct mcp_stream *t = owner;
+    (void)r;
+    connection_over(t);
+    if (t->session)
+        return;
+    /* Of the modern era: who closes the connection cancels. */
+    mcp_calls_stop(t->m, NULL, t, TOOL_CANCELLED);
+    mcp_stream_free(t);
+}
+
+static void pump(struct mcp_stream *t);
+
+static void on_room(struct req *r, void *owner)
+{
+    (void)r;
+    pump(owner);
+}
+
+void mcp_stream_read(struct mcp_stream *t, struct req *r)
+{
+    t->req = r;
+    t->begun = false;
+    t->open_ms = clock_ms();
+    req_own(r, t, on_gone);
+}
+
+struct mcp_stream *mcp_stream_new(struct mcp *m, struct mcp_session *s, struct req *req)
+{
+    struct mcp_stream *t = xnew(struct mcp_stream);
+    *t = (struct mcp_stream){.m = m, .session = s};
+    random_hex(t->name, MCP_STREAM);
+    list_init(&t->events);
+    list_init(&t->kept);
+    list_add_tail(s ? &s->streams : &m->streams, &t->node);
+    if (req)
+        mcp_stream_read(t, req);
+    mcp_tick(m);
+    return t;
+}
+
+void mcp_stream_free(struct mcp_stream *t)
+{
+    if (t->session && t->session->standing == t)
+        t->session->standing = NULL;
+    mcp_stream_detach(t);
+    mcp_kept_drop(t->m, t);
+    while (!list_empty(&t->events))
+        event_free(t, event_at(t->events.next));
+    list_del(&t->node);
+    loop_bury(t->m->en->loop, t, free);
+}
+
+void mcp_stream_detach(struct mcp_stream *t)
+{
+    struct req *r = t->req;
+    bool begun = t->begun;
+    connection_over(t);
+    if (r && begun)
+        req_end(r);
+    else if (r)
+        req_abort(r);
+}
+
+/* ---- as JSON ---- */
+
+/* All that was asked has its answer, and nothing else was said. */
+static void answer_json(struct mcp_stream *t)
+{
+    struct buf b = BUF_INIT(MCP_ANSWER_BYTES + 2);
+    struct list *it, *tmp;
+    struct req *r = t->req;
+    if (t->batch)
+        buf_addc(&b, '[');
+    list_each (it, tmp, &t->events) {
+        const struct mcp_event *v = event_at(it);
+        if (!v->answer)
+            continue;
+        if (t->batch && b.n > 1)
+            buf_addc(&b, ',');
+        buf_add(&b, v->text, v->n);
+    }
+    if (t->batch)
+        buf_addc(&b, ']');
+    connection_over(t);
+    if (b.n == 0)
+        req_answer(r, 202, NULL, STR(""));
+    else
+        req_answer_take(r, t->status ? t->status : 200, json_type, &b);
+    buf_release(&b);
+    mcp_stream_free(t);
+}
+
+/* ---- as an event stream ---- */
+
+static void begin(struct mcp_stream *t)
+{
+    struct buf b = BUF_INIT(256);
+    char id[48];
+    timer_stop(&t->slow);
+    t->begun = true;
+    req_header_add(t->req, "Cache-Control", "no-cache");
+    req_header_add(t->req, "X-Accel-Buffering", "no");
+    req_begin(t->req, 200, "text/event-stream", -1);
+    /* A priming event, so that a client can resume what has no event yet; clients of
+     * older revisions cannot read one without data. */
+    if (t->session && t->ids && t->session->revision >= MCP_2025_11_25 && t->sent == 0 &&
+        !t->standing) {
+        snprintf(id, sizeof(id), "%s-0", t->name);
+        buf_addf(&b, "id: %s\nretry: %d\ndata: \n\n", id, MCP_RETRY_MS);
+    } else {
+        sse_add_comment(&b, STR("")); /* the head goes out */
+    }
+    buf_init(&t->rest, MCP_ANSWER_BYTES + 4096);
+    buf_adds(&t->rest, buf_str(&b));
+    buf_release(&b);
+}
+
+/* true: nothing waits for room. */
+static bool flush(struct mcp_stream *t)
+{
+    if (t->rest.n > 0)
+        buf_consume(&t->rest, req_send(t->req, buf_str(&t->rest)));
+    if (t->rest.n > 0)
+        req_on_room(t->req, on_room);
+    return t->rest.n == 0;
+}
+
+static void on_delivered(void *owner, bool whole)
+{
+    struct mcp_delivery *d = owner;
+    if (d->stream && whole)
+        d->stream->over_ms = clock_ms();
+    if (d->stream)
+        d->stream->delivery = NULL;
+    free(d);
+}
+
+/* The last answer is sent: the stream is at its end. */
+static void finish(struct mcp_stream *t)
+{
+    struct req *r = t->req;
+    if (t->session) {
+        struct mcp_delivery *d = xnew(struct mcp_delivery);
+        if (t->delivery)
+            t->delivery->stream = NULL;
+        d->stream = t;
+        t->delivery = d;
+        req_on_delivered(r, on_delivered, d);
+    }
+    connection_over(t);
+    req_end(r);
+    if (!t->session)
+        mcp_stream_free(t);
+}
+
+static void put_event(struct mcp_stream *t, const struct mcp_event *v)
+{
+    char id[48];
+    struct sse_event e = {.data = str_n(v->text, v->n)};
+    int n = snprintf(id, sizeof(id), "%s-%llu", t->standing ? "standing" : t->name,
+                     (unsigned long long)v->number);
+    if (t->ids)
+        e.id = str_n(id, (size_t)n);
+    buf_release(&t->rest);
+    buf_init(&t->rest, 2 * v->n + 256);
+    sse_add_event(&t->rest, &e);
+}
+
+static void pump(struct mcp_stream *t)
+{
+    struct list *it, *tmp;
+    if (!t->req || !t->begun || !flush(t))
+        return;
+    list_each (it, tmp, &t->events) {
+        struct mcp_event *v = event_at(it);
+        if (v->number <= t->sent)
+            continue;
+        put_event(t, v);
+        t->sent = v->number;
+        if (!t->session || t->standing)
+            event_free(t, v);
+        if (!flush(t))
+            return;
+    }
+    if (t->waiting == 0 && !t->standing)
+        finish(t);
+}
+
+static void on_slow(struct timer *timer)
+{
+    struct mcp_stream *t = container_of(timer, struct mcp_stream, slow);
+    begin(t);
+    pump(t);
+}
+
+/* ---- what comes in ---- */
+
+/* Notifications make room, the oldest first. */
+static void make_room(struct mcp_stream *t)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &t->events) {
+        if (t->bytes <= MCP_RING_BYTES && t->nevents < MCP_RING_EVENTS)
+            return;
+        if (!event_at(it)->answer)
+            event_free(t, event_at(it));
+    }
+}
+
+void mcp_stream_put_numbered(struct mcp_stream *t, struct str message, bool answer,
+                             uint64_t number)
+{
+    struct mcp_event *v = xcalloc(1, sizeof(*v) + message.n);
+    make_room(t);
+    struct list *at = t->events.prev;
+    list_init(&v->node);
+    v->number = number;
+    t->last = number > t->last ? number : t->last;
+    v->answer = answer;
+    v->n = message.n;
+    memcpy(v->text, message.p, message.n);
+    while (at != &t->events && event_at(at)->number > number)
+        at = at->prev;
+    list_add_tail(at->next, &v->node);
+    t->bytes += v->n;
+    t->nevents++;
+    t->waiting -= answer;
+    t->done_ms = clock_ms();
+}
+
+uint64_t mcp_stream_number(const struct mcp_stream *t)
+{
+    uint64_t now = (uint64_t)clock_wall_ms();
+    return now > t->last ? now : t->last + 1;
+}
+
+void mcp_stream_put(struct mcp_stream *t, struct str message, bool answer)
+{
+    if (is_lost(t))
+        return;
+    mcp_stream_put_numbered(t, message, answer, mcp_stream_number(t));
+    if (!t->settled || !t->req)
+        return;
+    if (!t->begun && t->waiting > 0 && t->sse)
+        begin(t);
+    if (!t->begun && t->waiting == 0)
+        answer_json(t);
+    else
+        pump(t);
+}
+
+void mcp_stream_settle(struct mcp_stream *t)
+{
+    t->settled = true;
+    if (t->waiting == 0 && !t->standing) {
+        answer_json(t);
+    } else if (t->sse && (t->session || t->nevents > 0 || t->standing)) {
+        begin(t);
+        pump(t);
+    } else if (t->sse) {
+        timer_begin(t->m->en->loop, &t->slow, MCP_SLOW_MS, on_slow);
+    }
+}
+
+void mcp_stream_withdraw(struct mcp_stream *t)
+{
+    t->waiting--;
+    if (t->waiting > 0 || !t->req || !t->settled)
+        return;
+    if (t->begun)
+        pump(t);
+    else
+        answer_json(t);
+}
+
+void mcp_stream_resume(struct mcp_stream *t, struct req *req, uint64_t since)
+{
+    if (t->req)
+        mcp_stream_detach(t);
+    mcp_stream_read(t, req);
+    t->sent = since;
+    t->sse = t->ids = t->settled = true;
+    begin(t);
+    pump(t);
+}
+
+void mcp_stream_tick(struct mcp_stream *t, int64_t now)
+{
+    struct buf b = BUF_INIT(16);
+    if (t->req && t->begun && t->rest.n == 0 && now - t->open_ms >= MCP_COMMENT_MS) {
+        t->open_ms = now;
+        sse_add_comment(&b, STR(""));
+        req_send(t->req, buf_str(&b));
+    }
+    buf_release(&b);
+    if (t->session && !t->standing && t->waiting == 0 && !t->req &&
+        (t->over_ms ? now - t->over_ms > MCP_GRACE_MS : now - t->done_ms > MCP_LOST_MS))
+        mcp_stream_free(t);
+}
