@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of kinds, and the life of an action: its turn, its end, its restart. */
-#include "action/own.h"
+#include "action/until.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -197,11 +197,12 @@ static void write_end(struct action *a, const struct action_result *r)
     uint64_t end = log_end(all, a, r, &e);
     known_end(all, a->id, end ? end : a->id);
     all->stats.pending--;
-    all->last_cause = a->id;
-    all->last_end = end;
     if (!end)
         log_error("%s", e.text);
     tell_ended(all, a->id, end, &e);
+    wait_ended(all, a->id);
+    all->last_cause = a->id; /* behind those of the waits */
+    all->last_end = end;
 }
 
 void action_end_as(struct action *a, const struct action_result *r)

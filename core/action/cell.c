@@ -3,6 +3,7 @@
 #include "action/cell.h"
 
 #include "action/own.h"
+#include "action/until.h"
 
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -15,7 +16,8 @@
 enum {
     TOLD_MAX = 1 << 20, /* of a cell's output as events: the log is not for more */
     TELL_AT = 32 << 10, /* of one of them */
-    TELL_MS = 100       /* what comes within is one */
+    TELL_MS = 100,      /* what comes within is one */
+    PROMPT_MAX = 4096   /* of a question, for those who wait; the event has all of it */
 };
 
 void action_cell_begin(struct action_cell *c, struct actions *all, uint64_t id,
@@ -25,6 +27,7 @@ void action_cell_begin(struct action_cell *c, struct actions *all, uint64_t id,
     *c = (struct action_cell){.all = all, .id = id, .answer = answer, .owner = owner};
     snprintf(c->session, sizeof(c->session), "%s", session);
     buf_init(&c->unsaid, LIMIT_KERNEL_MESSAGE);
+    buf_init(&c->prompt, PROMPT_MAX);
     list_add_tail(&all->cells, &c->node);
 }
 
@@ -86,8 +89,12 @@ void action_cell_asks(struct action_cell *c, struct str prompt, bool password)
     struct json *extras = json_object();
     tell(c, true);
     c->asks = true;
+    c->password = password;
+    buf_reset(&c->prompt);
+    buf_adds(&c->prompt, str_sub(prompt, 0, utf8_cut(prompt, PROMPT_MAX)));
     json_put_bool(extras, "password", password);
     say(c, "cell_input", prompt, extras);
+    wait_cell_asks(c->all, c->id);
 }
 
 void action_cell_drop(struct action_cell *c)
@@ -96,6 +103,7 @@ void action_cell_drop(struct action_cell *c)
         return;
     timer_stop(&c->tell);
     buf_release(&c->unsaid);
+    buf_release(&c->prompt);
     list_del(&c->node);
     c->all = NULL;
 }
@@ -116,6 +124,11 @@ static struct action_cell *find(const struct actions *all, uint64_t id)
             return c;
     }
     return NULL;
+}
+
+const struct action_cell *action_cell_find(const struct actions *all, uint64_t id)
+{
+    return find(all, id);
 }
 
 int action_cell_input(struct actions *all, uint64_t id, struct str text, struct err *e)

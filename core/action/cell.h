@@ -19,7 +19,9 @@ struct action_cell {
     struct buf unsaid; /* text that was not told yet */
     uint64_t told;     /* how much was */
     struct timer tell;
-    bool asks; /* a question waits for its answer */
+    bool asks; /* a question waits for its answer: */
+    bool password;
+    struct buf prompt; /* owned */
     void (*answer)(void *owner, struct str text);
     void *owner;
 };
@@ -36,6 +38,8 @@ void action_cell_over(struct action_cell *c);
 /* Without its rest. Idempotent. */
 void action_cell_drop(struct action_cell *c);
 
+/* The cell of the action id, which has begun and is not over; NULL: there is none. */
+const struct action_cell *action_cell_find(const struct actions *all, uint64_t id);
 /* Answers the cell of the action id; a newline at the end is left out. -1: e. */
 int action_cell_input(struct actions *all, uint64_t id, struct str text, struct err *e);
 

@@ -192,6 +192,11 @@ static const struct param_list takes_signal = {
                                       .max = 64,
                                       .pattern = SIGNAL_PATTERN,
                                       .about = "The signal, as in INT, SIGTERM or 9"},
+                                     {.name = "tree",
+                                      .type = PARAM_BOOL,
+                                      .dflt = "false",
+                                      .about = "To all processes of the command, and not "
+                                               "only to the job in the foreground"},
                                      {0}},
     .example = "{\"signal\":\"TERM\"}"};
 
@@ -210,7 +215,11 @@ static void start_signal(struct action *a)
 {
     struct err e = ERR_INIT;
     struct session *s = want_session(a, &e);
-    end(a, s ? session_signal(s, signal_of(json_get(a->args, "signal")), 0, &e) : -1, &e);
+    int sig = signal_of(json_get(a->args, "signal"));
+    if (s && json_bool(a->args, "tree", false))
+        end(a, session_signal_tree(s, sig, &e), &e);
+    else
+        end(a, s ? session_signal(s, sig, 0, &e) : -1, &e);
 }
 
 const struct action_kind action_signal = {.name = "signal",

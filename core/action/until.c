@@ -162,9 +162,14 @@ static int64_t milliseconds(const struct json *j, const char *name, int64_t dflt
     return s < 0 ? dflt : (int64_t)(s * 1000);
 }
 
+int64_t until_timeout(const struct action *a)
+{
+    return milliseconds(a->message, "timeout", 0);
+}
+
 void until_limits(const struct action *a, struct str until, struct op *op)
 {
-    op->timeout_ms = milliseconds(a->message, "timeout", 0);
+    op->timeout_ms = until_timeout(a);
     op->return_on_input = str_eq(until, STR("input"));
     if (str_eq(until, STR("quiet"))) {
         op->idle_ms = milliseconds(a->args, "quiet", QUIET_MS);

@@ -18,8 +18,12 @@ enum { UNTIL_QUIET_MAX_S = 86400 };
         .about = "With until quiet: for how many seconds it writes nothing" \
     }
 
+/* ---- until.c ---- */
+
 /* Returns 0; -1 and sets *e unless until is end, input or quiet. */
 int until_check(struct str until, struct err *e);
+/* The timeout of an action in milliseconds; 0: none. */
+int64_t until_timeout(const struct action *a);
 /* Sets when the op of a ends: by `until`, `quiet` and the action's timeout. */
 void until_limits(const struct action *a, struct str until, struct op *op);
 /*
@@ -28,5 +32,11 @@ void until_limits(const struct action *a, struct str until, struct op *op);
  * where the output in it ends.
  */
 uint64_t until_observe(struct action *a, const struct op_result *r, struct json *extras);
+
+/* ---- wait.c ---- */
+
+/* The action has ended, or its cell asks: those who wait for that are told. */
+void wait_ended(struct actions *all, uint64_t id);
+void wait_cell_asks(struct actions *all, uint64_t id);
 
 #endif

@@ -6,7 +6,11 @@
  *
  * The observation is that of a run with `until`: how the command ended, or what it waits
  * for. One that has ended before is observed at once. To cancel it ends the waiting only.
+ *
+ * A cell, which `id` names, is waited for by its action: the observation of that has what
+ * came of it, and is in the log before the one of the wait.
  */
+#include "action/cell.h"
 #include "action/log.h"
 #include "action/until.h"
 #include "base/limits.h"
@@ -33,8 +37,8 @@ static const struct param_list takes = {
              .type = PARAM_INT,
              .ranged = true,
              .min = 1,
-             .about = "The action whose command is meant; without it what runs, or ran "
-                      "last"},
+             .about = "The action whose command or cell is meant; without it what runs "
+                      "in the session, or ran last"},
             {.name = "from",
              .type = PARAM_INT,
              .ranged = true,
@@ -88,10 +92,23 @@ static uint64_t action_of(const struct actions *all, const char *id)
 /* ---- its observation ---- */
 
 struct waiting {
-    struct action *a; /* which owns this */
-    struct op *op;    /* borrowed from its session */
+    struct action *a;      /* which owns this */
+    struct op *op;         /* borrowed from its session; NULL: it waits for a cell */
     char id[LIMIT_ID + 1]; /* of the command */
+    uint64_t cell;         /* the action of the cell; 0: none */
+    bool for_input;
+    struct timer late;
 };
+
+static void waiting_free(void *p) { free(p); }
+
+/* Its timer may be what is under way. */
+static void drop(struct waiting *w)
+{
+    w->a->own = NULL;
+    timer_stop(&w->late);
+    loop_bury(w->a->all->en->loop, w, waiting_free);
+}
 
 static void observe(struct waiting *w, struct op_result *r, uint64_t begin)
 {
@@ -105,9 +122,8 @@ static void observe(struct waiting *w, struct op_result *r, uint64_t begin)
         r->from = r->to;
     if (command)
         json_put_int(extras, "command", (int64_t)command);
-    a->own = NULL;
+    drop(w);
     until_observe(a, r, extras);
-    free(w);
 }
 
 static void observe_end(struct waiting *w, const struct command_seen *c)
@@ -125,9 +141,93 @@ static void observe_end(struct waiting *w, const struct command_seen *c)
 static void fail(struct waiting *w, const struct err *e)
 {
     struct action *a = w->a;
-    a->own = NULL;
-    free(w);
+    drop(w);
     action_fail(a, e);
+}
+
+/* ---- a cell ---- */
+
+/* why NULL: it has ended. */
+static void observe_cell(struct waiting *w, const char *why)
+{
+    struct action *a = w->a;
+    const struct action_cell *c = action_cell_find(a->all, w->cell);
+    struct json *j = json_object();
+    struct buf top = BUF_INIT(256), extras = BUF_INIT(64 << 10);
+    struct str prompt = c && c->asks ? buf_str(&c->prompt) : STR("");
+    if (why)
+        buf_addf(&top, "\"waiting\":{\"state\":\"%s\"%s},", c && c->asks ? "yes" : "no",
+                 c && c->asks && c->password ? ",\"hidden\":true" : "");
+    json_put_int(j, "command", (int64_t)w->cell);
+    if (why)
+        json_put_z(j, "why", why);
+    json_print(&extras, j);
+    struct action_result r = {
+        .text = prompt, .extras = buf_str(&extras), .top = buf_str(&top)};
+    drop(w);
+    action_end_as(a, &r);
+    json_free(j);
+    buf_release(&top);
+    buf_release(&extras);
+}
+
+static struct waiting *next_for_cell(const struct actions *all, uint64_t cell, bool input)
+{
+    for (struct action *a = NULL; (a = actions_next(all, a));) {
+        struct waiting *w = a->kind == &action_wait ? a->own : NULL;
+        if (w && w->cell == cell && (!input || w->for_input))
+            return w;
+    }
+    return NULL;
+}
+
+void wait_ended(struct actions *all, uint64_t id)
+{
+    for (struct waiting *w; (w = next_for_cell(all, id, false));)
+        observe_cell(w, NULL);
+}
+
+void wait_cell_asks(struct actions *all, uint64_t id)
+{
+    for (struct waiting *w; (w = next_for_cell(all, id, true));)
+        observe_cell(w, "input");
+}
+
+static void on_late(struct timer *t)
+{
+    observe_cell(container_of(t, struct waiting, late), "timeout");
+}
+
+/* The action's kind is that of cells: it waits for its end, or has it already. */
+static void wait_for_cell(struct waiting *w, uint64_t id)
+{
+    struct action *a = w->a;
+    const struct action_cell *c = action_cell_find(a->all, id);
+    int64_t ms = until_timeout(a);
+    w->cell = id;
+    w->for_input = str_eq(json_str(a->args, "until", "end"), STR("input"));
+    if (!actions_find(a->all, id))
+        observe_cell(w, NULL);
+    else if (c && c->asks && w->for_input)
+        observe_cell(w, "input");
+    else if (ms > 0)
+        timer_begin(a->all->en->loop, &w->late, ms, on_late);
+}
+
+/* Is it a cell, or an action of the log that was one? */
+static bool is_cell(struct actions *all, uint64_t id)
+{
+    const struct action *a = actions_find(all, id);
+    struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
+    struct err e = ERR_INIT;
+    if (a)
+        return a->kind == &action_cell;
+    struct json *m = actions_line(all, id, &line) == 0 ? json_parse(buf_str(&line), &e)
+                                                       : NULL;
+    bool cell = str_eq(json_str(m, "action", ""), STR("cell"));
+    json_free(m);
+    buf_release(&line);
+    return cell;
 }
 
 /* ---- the op ---- */
@@ -184,6 +284,10 @@ static void start(struct action *a)
     struct command_seen seen;
     w->a = a;
     a->own = w;
+    if (of && is_cell(a->all, of)) {
+        wait_for_cell(w, of);
+        return;
+    }
     if (!s || (of && command_of(a->all, of, w->id, &e) < 0)) {
         fail(w, &e);
         return;
@@ -210,8 +314,7 @@ static bool cancel(struct action *a)
     struct waiting *w = a->own;
     if (w->op)
         op_drop(w->op);
-    free(w);
-    a->own = NULL;
+    drop(w);
     return false;
 }
 

@@ -95,6 +95,12 @@ int session_resize(struct session *s, int rows, int cols, struct err *e);
  */
 int session_signal(struct session *s, int sig, uint64_t seq, struct err *e);
 
+/*
+ * The same to all processes of the command, once, wherever they are; and to a shell that
+ * itself is in a loop or a list, INT. Jobs of commands before it do not get it.
+ */
+int session_signal_tree(struct session *s, int sig, struct err *e);
+
 typedef void session_killed_fn(void *arg, int found, bool no_proc, bool ended);
 /*
  * Ends what runs: sig to the whole tree of the command, KILL after grace_ms to what

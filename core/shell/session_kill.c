@@ -191,6 +191,25 @@ static void on_kill_timer(struct timer *t)
     }
 }
 
+int session_signal_tree(struct session *s, int sig, struct err *e)
+{
+    pid_t group = 0;
+    if (!session_busy(s) || !(s->proc.r.flags & KEEP_P_STARTED))
+        return err_set(e, ERR_NOTFOUND, "nothing runs in session %s", s->name);
+    if (s->proc.in < 0 || ioctl(s->proc.in, TIOCGPGRP, &group) < 0 || group < 0)
+        group = 0;
+    struct minder_request q = {.verb = MINDER_SIGNAL_TREE,
+                               .pid = s->proc.r.pid,
+                               .sig = sig,
+                               .from = procfs_ticks(clock_ms() - s->cmd.since_ms + 1),
+                               .group = group != s->proc.r.pid ? group : 0};
+    memcpy(q.tag, s->sh.tag, sizeof(s->sh.tag));
+    session_signal_group(s, s->proc.r.pid, SIGINT);
+    hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
+    engine_touch(s->en);
+    return 0;
+}
+
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg)
 {

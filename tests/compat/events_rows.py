@@ -423,6 +423,13 @@ async def _(case):
         has(refused["content"], "signal 15", "ignores it")
         end = await say(id, "signal", signal="INT")
         same(end["extras"]["metadata"]["exit_code"], 130)
+        apart = "setsid sh -c 'echo ready; exec sleep 103' & wait"
+        await peer.act("signal", signal="TERM", tree=True)
+        refused = await peer.until(lambda e: e.get("observation") == "error")
+        has(refused["content"], "nothing runs")
+        id = await begin(apart)
+        await say(id, "signal", signal="TERM", tree=True)
+        same((await peer.run("pgrep -fc '[s]leep 103'"))["content"], "0")
         await peer.act("resize", rows=33, cols=77)
         same((await peer.run("stty size"))["content"], "33 77")
         id = await begin("trap '' INT; sh -c 'echo ready; exec sleep 102'")

@@ -110,6 +110,7 @@ struct output {
     char session[ACTION_SESSION_MAX + 1];
     bool ranged, observed, ended;
     uint64_t from, to;
+    struct json *end; /* owned: the observation; NULL: there is none yet */
     struct buf said; /* owned: the contents of its observations */
     struct buf cell; /* owned: what a cell without one has printed */
     struct render r;
@@ -120,6 +121,7 @@ static void output_free(void *p)
 {
     struct output *o = p;
     term_free(o->r.term);
+    json_free(o->end);
     buf_release(&o->said);
     buf_release(&o->cell);
     free(o);
@@ -175,6 +177,7 @@ static void tell(struct output *o)
     struct output_text t = {.id = o->id,
                             .head = cut ? str_sub(all, 0, seam.at) : all,
                             .said = o->ranged ? STR("") : said(o),
+                            .end = o->end,
                             .lines = info.lines,
                             .bytes = o->r.bytes,
                             .gone = o->r.gone,
@@ -266,7 +269,8 @@ static void take_line(struct output *o, struct str line)
     buf_adds(&o->said, json_str(m, "content", ""));
     o->ended = l.ended || !json_has(m, "waiting");
     o->observed = true;
-    json_free(m);
+    json_free(o->end);
+    o->end = m;
 }
 
 static void look_in_log(struct output *o)
@@ -331,7 +335,8 @@ struct output *output_read(struct engine *en, uint64_t id, output_fn *fn, void *
     struct err e = ERR_INIT;
     char command[LIMIT_ID + 1] = "";
     struct output *o = xnew(struct output);
-    *o = (struct output){.en = en, .id = id, .fn = fn, .arg = arg, .at = {.next = id + 1}};
+    *o = (struct output){.en = en, .id = id, .fn = fn, .arg = arg};
+    o->at.next = id + 1;
     buf_init(&o->said, 2 * LIMIT_EVENT_MAX);
     buf_init(&o->cell, CELL_SAID);
     task_init(&o->step, on_step);

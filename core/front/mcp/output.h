@@ -27,7 +27,8 @@ struct output_text {
     uint64_t lines;     /* of the whole text */
     uint64_t bytes;     /* of the output, as it was written */
     uint64_t gone;      /* of those: not kept any more, they are missing in the text */
-    struct str said;    /* of a cell: the same as it was written, escapes in it */
+    struct str said;    /* of a cell: what it printed, as the log has it */
+    const struct json *end; /* the observation, of a cell; NULL: not yet */
     bool goes_on;       /* more of it may come */
     bool bent;          /* it was not UTF-8 everywhere */
 };
@@ -64,7 +65,7 @@ struct output_new {
     uint64_t begin;    /* where the command's output begins */
     uint64_t from, to; /* what is new of it */
     uint64_t line;     /* the number of the line that `from` is in; 0: 1 */
-    bool ended;        /* the command has ended: a screen that it left open is not shown */
+    bool ended;        /* the command has: a screen that it left open is not shown */
     size_t head, max;  /* bytes: of its beginning if it is longer than max; of all */
 };
 
