@@ -37,6 +37,13 @@ static const struct param_list takes = {
                                       .type = PARAM_OBJECT,
                                       .dflt = "{}",
                                       .about = "The skill's own arguments"},
+                                     {.name = "bytes",
+                                      .type = PARAM_INT,
+                                      .ranged = true,
+                                      .min = 100,
+                                      .max = SKILL_TEXT_MAX,
+                                      .about = "Most bytes of text that view and search "
+                                               "show; default 16000"},
                                      {.name = "lint",
                                       .type = PARAM_BOOL,
                                       .dflt = "false",
@@ -60,13 +67,29 @@ static int check(const struct json *args, struct err *e)
     return find(args, e) ? 0 : -1;
 }
 
-static void on_done(void *arg, struct str text, bool failed)
+static void on_done(void *arg, const struct skill_result *result)
 {
     struct running *r = arg;
     struct action *a = r->a;
+    struct json *extras = json_object();
+    struct buf text = BUF_INIT(ACTION_BYTES_MAX);
+    json_put_bool(extras, "failed", result->failed);
+    if (result->state.n > 0)
+        json_put_str(extras, "state", result->state);
+    if (result->facts)
+        json_put(extras, "facts", json_copy(result->facts));
+    if (result->picture.n > 0) {
+        struct json *picture = json_object();
+        json_put_z(picture, "type", result->picture_type);
+        json_put_str(picture, "base64", result->picture);
+        json_put(extras, "picture", picture);
+    }
+    json_print(&text, extras);
+    json_free(extras);
     free(r);
     a->own = NULL;
-    action_end(a, text, failed ? STR("{\"failed\":true}") : STR("{\"failed\":false}"));
+    action_end(a, result->text, buf_str(&text));
+    buf_release(&text);
 }
 
 static void start(struct action *a)
@@ -87,6 +110,7 @@ static void start(struct action *a)
                                .windows = skill_windows_of(en),
                                .session = a->session,
                                .engine = en,
+                               .bytes = (size_t)json_int(a->args, "bytes", 0),
                                .lint = json_bool(a->args, "lint", false),
                                .as_user = r->place.as_user,
                                .uid = r->place.uid,

@@ -90,6 +90,13 @@ struct job *docread_start(struct loop *l, const struct docread_spec *spec,
 int docread_media(enum docread_kind kind, struct str name, struct str bytes,
                   bool markdown, struct buf *out, struct err *e);
 
+/*
+ * The media type of a picture whose first bytes are these, with its size in pixels, 0
+ * where it is not known. Returns NULL if it is none that a client can be expected to
+ * show: PNG, JPEG, GIF, WebP.
+ */
+const char *docread_picture(struct str bytes, uint64_t *width, uint64_t *height);
+
 /* Append the text of an office file that is open. Errors as docread_text. */
 int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
 int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);

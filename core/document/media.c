@@ -106,6 +106,15 @@ static const char *picture(struct str s, struct facts *f)
     return NULL;
 }
 
+const char *docread_picture(struct str bytes, uint64_t *width, uint64_t *height)
+{
+    struct facts f = {0};
+    const char *type = picture(bytes, &f);
+    *width = f.width;
+    *height = f.height;
+    return type && strcmp(type, "image/bmp") != 0 ? type : NULL;
+}
+
 /* ---- sounds ---- */
 
 static void wav(struct str s, struct facts *f)

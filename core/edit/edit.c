@@ -8,14 +8,18 @@
 #include "edit/edit.h"
 
 #include "base/map.h"
+#include "base/xalloc.h"
 #include "edit/own.h"
 #include "file/files.h"
 #include "os/file.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 void edited_release(struct edited *d)
 {
@@ -42,11 +46,16 @@ static bool is_done(const struct kept_record *r, struct str bytes)
     return strcmp(sum, r->sum) == 0;
 }
 
+static bool is_undo(enum edit_kind kind)
+{
+    return kind == EDIT_UNDO || kind == EDIT_BACK;
+}
+
 /* Begun by the worker before, and not done: what it kept for it is there twice. */
 static void forget_begun(struct edits *h, const struct edit *q,
                          const struct kept_record *r)
 {
-    if (r && q->kind != EDIT_UNDO)
+    if (r && !is_undo(q->kind))
         kept_drop(h, q->path, r->state);
 }
 
@@ -57,11 +66,17 @@ static int fail_full(struct edited *d, const char *path)
                    path);
 }
 
-/* Replaces the file, under the record r, which says the rest; keep: what it held. */
+/* What a file held before: bytes, or that there was none. */
+struct keep {
+    const struct str *bytes; /* NULL: no file */
+};
+
+/* Replaces the file, under the record r, which says the rest; keep NULL: nothing. */
 static int replace_file(struct edits *h, const struct edit *q, struct edited *d,
-                        struct kept_record *r, struct str bytes, const struct str *keep)
+                        struct kept_record *r, struct str bytes, const struct keep *keep)
 {
     struct files_put put = {.token = q->token,
+                            .parents = q->parents,
                             .mode = q->mode,
                             .chown = q->chown,
                             .uid = q->uid,
@@ -74,7 +89,7 @@ static int replace_file(struct edits *h, const struct edit *q, struct edited *d,
         r->state = kept_next(h);
     kept_begin(h, r);
     if (keep)
-        kept_push(h, q->path, *keep);
+        kept_push(h, q->path, keep->bytes);
     d->failure.why = EDIT_FILE;
     int rc = files_replace(q->path, bytes, &put, &d->failure.e);
     d->owner_errno = put.created ? put.owner_errno : 0;
@@ -104,7 +119,33 @@ static int create(struct edits *h, const struct edit *q, struct edited *d)
     if (stat(q->path, &st) == 0)
         return err_set(&d->failure.e, ERR_EXISTS, "cannot create %s: it exists", q->path);
     struct kept_record begin = {0};
-    return replace_file(h, q, d, &begin, q->text, &q->text);
+    return replace_file(h, q, d, &begin, q->text, &(struct keep){&q->text});
+}
+
+/* ---- write ---- */
+
+static int write_all(struct edits *h, const struct edit *q, struct edited *d)
+{
+    struct stat st;
+    const struct kept_record *r = kept_begun(h, q->token, q->kind);
+    struct kept_record begin = {0};
+    bool known = file_read(q->path, EDIT_FILE_MAX, &d->before, NULL) == 0;
+    struct str was = buf_str(&d->before);
+    d->again = r && known && is_done(r, was);
+    d->line = 1;
+    if (buf_adds(&d->after, q->text) < 0)
+        return fail_full(d, q->path);
+    if (d->again) {
+        d->created = kept_is_none(h, q->path, r->state);
+        buf_reset(&d->before);
+        if (!d->created)
+            kept_read(h, q->path, r->state, &d->before, NULL);
+        return 0;
+    }
+    forget_begun(h, q, r);
+    d->created = lstat(q->path, &st) < 0;
+    struct keep keep = {known ? &was : NULL};
+    return replace_file(h, q, d, &begin, q->text, known || d->created ? &keep : NULL);
 }
 
 /* ---- replace ---- */
@@ -117,12 +158,30 @@ static bool find_in(struct str text, struct str wanted, size_t from, size_t *at)
     return n >= 0;
 }
 
+/* The lines of all places, the first of which is known, and how many there are. */
+static void tell_places(struct str text, struct str wanted, size_t at,
+                        struct edit_failure *f)
+{
+    size_t step = wanted.n > 0 ? wanted.n : 1, seen = 0, next = at;
+    int64_t line = 1;
+    for (bool more = true; more; more = find_in(text, wanted, next + step, &next)) {
+        f->count++;
+        if (f->more_lines)
+            continue;
+        line += edit_line_of(str_sub(text, seen, text.n), next - seen) - 1;
+        seen = next;
+        if (f->nlines > 0 && f->lines[f->nlines - 1] == line)
+            continue;
+        if (!(f->more_lines = f->nlines == EDIT_LINES_TOLD))
+            f->lines[f->nlines++] = line;
+    }
+}
+
 /* Finds the one place, or tells all lines that have one. 0: *at. */
 static int find_one(struct str text, struct str wanted, size_t *at,
                     struct edit_failure *f)
 {
-    size_t next, step = wanted.n > 0 ? wanted.n : 1, seen = 0;
-    int64_t line = 1;
+    size_t next, step = wanted.n > 0 ? wanted.n : 1;
     if (!find_in(text, wanted, 0, at)) {
         f->why = EDIT_NO_MATCH;
         return err_set(&f->e, ERR_NOTFOUND, "the text to be replaced does not occur");
@@ -130,16 +189,7 @@ static int find_one(struct str text, struct str wanted, size_t *at,
     if (!find_in(text, wanted, *at + step, &next))
         return 0;
     f->why = EDIT_MATCHES;
-    bool more = true;
-    for (next = *at; more; more = find_in(text, wanted, next + step, &next)) {
-        line += edit_line_of(str_sub(text, seen, text.n), next - seen) - 1;
-        seen = next;
-        if (f->nlines > 0 && f->lines[f->nlines - 1] == line)
-            continue;
-        if ((f->more_lines = f->nlines == EDIT_LINES_TOLD))
-            break;
-        f->lines[f->nlines++] = line;
-    }
+    tell_places(text, wanted, *at, f);
     return err_set(&f->e, ERR_INVALID,
                    "the text to be replaced occurs several times, first in line %lld",
                    (long long)f->lines[0]);
@@ -157,14 +207,76 @@ struct str edit_strip(struct str s)
 /* A change of the plain text: what is between the places becomes this. */
 struct change {
     size_t from, to;
-    struct str text; /* borrowed, from q or hold */
-    struct buf hold; /* owned */
+    struct str text;       /* borrowed, from q or hold */
+    struct buf hold;       /* owned */
+    struct doc_place *all; /* owned; NULL: the one above */
+    size_t n;              /* of all */
 };
 
-static int find_change(const struct edit *q, struct str plain, struct change *c,
+/* Every place of what occurs several times. */
+static int take_all(const struct edit *q, struct str plain, struct str wanted,
+                    struct change *c, struct edited *d)
+{
+    size_t next = c->from;
+    c->n = (size_t)d->failure.count;
+    if (c->n > EDIT_PLACES_MAX || wanted.n == 0) {
+        d->failure.why = EDIT_FILE;
+        return err_set(
+            &d->failure.e, ERR_LIMIT,
+            "the text to be replaced occurs %zu times; at most %d are replaced", c->n,
+            EDIT_PLACES_MAX);
+    }
+    c->all = xcalloc(c->n, sizeof(*c->all));
+    for (size_t i = 0; i < c->n; i++) {
+        c->all[i] = (struct doc_place){next, next + wanted.n, q->text};
+        find_in(plain, wanted, next + wanted.n, &next);
+    }
+    d->failure.e = (struct err)ERR_INIT;
+    return 0;
+}
+
+/* What is not there as it is, in the form that the file has. */
+static int bend(const struct edit *q, struct str plain, struct str wanted,
+                struct change *c, struct edited *d, bool *bent)
+{
+    struct match_bent b;
+    struct buf text = BUF_INIT(EDIT_TEXT_MAX);
+    int rc = buf_adds(&text, q->text);
+    files_newlines(&text);
+    *bent = rc == 0 &&
+            match_bend(plain, wanted, str_n(buf_z(&text), text.n), EDIT_TEXT_MAX, &b);
+    buf_release(&text);
+    if (!*bent)
+        return -1;
+    buf_release(&c->hold);
+    c->hold = b.text;
+    c->text = str_n(buf_z(&c->hold), c->hold.n);
+    c->from = b.from;
+    c->to = b.to;
+    d->matched = b.how;
+    memcpy(d->bent, b.words, sizeof(d->bent));
+    d->failure.e = (struct err)ERR_INIT;
+    return 0;
+}
+
+/* The lines where what is replaced begins. */
+static void tell_replaced(struct str plain, const struct change *c, struct edited *d)
+{
+    d->places = c->all ? c->n : 1;
+    d->line = edit_line_of(plain, c->from);
+    d->added = edit_line_of(c->text, c->text.n) - 1;
+    if (!c->all) {
+        d->failure.nlines = 1;
+        d->failure.lines[0] = d->line;
+    }
+}
+
+static int find_change(const struct edit *q, const struct edit_doc *doc, struct change *c,
                        struct edited *d)
 {
+    struct str plain = doc_plain(doc);
     struct buf hold = BUF_INIT(EDIT_TEXT_MAX);
+    bool bent = false;
     int rc = buf_adds(&hold, q->old);
     files_newlines(&hold);
     struct str wanted = buf_str(&hold);
@@ -173,15 +285,24 @@ static int find_change(const struct edit *q, struct str plain, struct change *c,
         rc = find_one(plain, wanted, &c->from, &d->failure);
     else
         fail_full(d, q->path);
+    if (rc < 0 && d->failure.why == EDIT_MATCHES && q->all)
+        rc = take_all(q, plain, wanted, c, d);
+    if (rc == 0 && str_find(doc->text, q->old) < 0) {
+        d->matched = MATCH_EOL;
+        snprintf(d->bent, sizeof(d->bent), "line ends put as the file has them");
+    }
+    if (rc < 0 && d->failure.why == EDIT_NO_MATCH && q->bend)
+        rc = bend(q, plain, wanted, c, d, &bent);
     if (rc < 0 && d->failure.why == EDIT_NO_MATCH && q->strip_old) {
         wanted = edit_strip(wanted);
         d->failure.stripped = true;
         c->text = q->strip_text ? edit_strip(q->text) : q->text;
         rc = find_one(plain, wanted, &c->from, &d->failure);
     }
-    c->to = c->from + wanted.n;
-    d->line = edit_line_of(plain, c->from);
-    d->added = edit_line_of(c->text, c->text.n) - 1;
+    if (!bent)
+        c->to = c->from + wanted.n;
+    if (rc == 0)
+        tell_replaced(plain, c, d);
     buf_release(&hold);
     return rc;
 }
@@ -257,12 +378,13 @@ static int make_change(struct edits *h, const struct edit *q, struct edited *d,
     struct edit_doc now;
     struct str was = buf_str(&doc->bytes);
     doc_init(&now);
-    int rc = doc_splice(doc, c->from, c->to, c->text, &now);
+    struct doc_place one = {c->from, c->to, c->text};
+    int rc = doc_splice(doc, c->all ? c->all : &one, c->all ? c->n : 1, &now);
     if (rc < 0) {
         fail_full(d, q->path);
     } else if (!d->again) {
         struct kept_record begin = {0};
-        rc = replace_file(h, q, d, &begin, buf_str(&now.bytes), &was);
+        rc = replace_file(h, q, d, &begin, buf_str(&now.bytes), &(struct keep){&was});
     }
     if (rc == 0) {
         doc_take(doc, &d->before);
@@ -285,12 +407,13 @@ static int change(struct edits *h, const struct edit *q, struct edited *d)
         forget_begun(h, q, r);
     struct str plain = doc_plain(&doc);
     if (rc == 0)
-        rc = q->kind == EDIT_REPLACE  ? find_change(q, plain, &c, d)
+        rc = q->kind == EDIT_REPLACE  ? find_change(q, &doc, &c, d)
              : q->kind == EDIT_INSERT ? insert_change(q, plain, &c, d)
                                       : lines_change(q, plain, &c, d);
     if (rc == 0)
         rc = make_change(h, q, d, &doc, &c);
     buf_release(&c.hold);
+    free(c.all);
     doc_release(&doc);
     return rc;
 }
@@ -352,7 +475,7 @@ static int undo(struct edits *h, const struct edit *q, struct edited *d)
     uint64_t state = kept_newest(h, q->path);
     if (rc == 0 && r && is_done(r, now)) {
         rc = undo_begun(h, q, d, r, now);
-    } else if (rc == 0 && !state) {
+    } else if (rc == 0 && (!state || kept_is_none(h, q->path, state))) {
         d->failure.why = EDIT_NO_HISTORY;
         rc = err_set(&d->failure.e, ERR_NOTFOUND, "nothing is kept of %s", q->path);
     } else if (rc == 0) {
@@ -362,9 +485,73 @@ static int undo(struct edits *h, const struct edit *q, struct edited *d)
     return rc;
 }
 
+/* ---- back ---- */
+
+/* Is this undo done: the file as it shall be? */
+static bool is_back(const struct kept_record *r, bool there, struct str now)
+{
+    return r && (there ? is_done(r, now) : strcmp(r->sum, KEPT_NO_FILE) == 0);
+}
+
+static int remove_file(struct edits *h, const struct edit *q, struct edited *d,
+                       struct kept_record *r)
+{
+    snprintf(r->token, sizeof(r->token), "%s", q->token ? q->token : "");
+    snprintf(r->sum, sizeof(r->sum), "%s", KEPT_NO_FILE);
+    r->kind = q->kind;
+    kept_begin(h, r);
+    d->failure.why = EDIT_FILE;
+    if (unlink(q->path) < 0 && errno != ENOENT)
+        return file_fail(&d->failure.e, errno, "remove", q->path);
+    kept_drop(h, q->path, r->state);
+    return 0;
+}
+
+static int bring_back(struct edits *h, const struct edit *q, struct edited *d,
+                      uint64_t state)
+{
+    struct buf then = BUF_INIT(EDIT_TEXT_MAX);
+    struct kept_record begin = {.state = state};
+    d->created = kept_is_none(h, q->path, state);
+    d->failure.why = EDIT_FILE;
+    int rc = d->created ? remove_file(h, q, d, &begin)
+                        : kept_read(h, q->path, state, &then, &d->failure.e);
+    if (rc == 0 && !d->created)
+        rc = replace_file(h, q, d, &begin, buf_str(&then), NULL);
+    buf_release(&then);
+    return rc;
+}
+
+static int back(struct edits *h, const struct edit *q, struct edited *d)
+{
+    struct buf now = BUF_INIT(EDIT_FILE_MAX);
+    const struct kept_record *r = kept_begun(h, q->token, q->kind);
+    bool there = file_read(q->path, now.max, &now, NULL) == 0;
+    uint64_t state = kept_newest(h, q->path);
+    int rc = 0;
+    d->line = 1;
+    d->again = is_back(r, there, buf_str(&now));
+    d->kept_at = kept_at(h, q->path, d->again ? r->state : state);
+    if (d->again) {
+        d->created = strcmp(r->sum, KEPT_NO_FILE) == 0;
+        kept_drop(h, q->path, r->state);
+    } else if (!state) {
+        d->failure.why = EDIT_NO_HISTORY;
+        rc = err_set(&d->failure.e, ERR_NOTFOUND, "nothing is kept of %s", q->path);
+    } else {
+        rc = bring_back(h, q, d, state);
+    }
+    buf_release(&now);
+    return rc;
+}
+
 int edit_apply(struct edits *h, const struct edit *q, struct edited *d)
 {
     switch (q->kind) {
+    case EDIT_WRITE:
+        return write_all(h, q, d);
+    case EDIT_BACK:
+        return back(h, q, d);
     case EDIT_CREATE:
         return create(h, q, d);
     case EDIT_UNDO:

@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "edit/match.h"
 
 #include <sys/types.h>
 
@@ -28,7 +29,9 @@ enum {
     EDIT_KEPT_FILES = 2000,   /* and of all: read once, when a worker begins */
     EDIT_KEPT_BYTES = 128 << 20,
     EDIT_LINES_TOLD = 1000, /* numbers of lines in one answer */
-    EDIT_TREE_MAX = 10000,  /* entries of a folder that are looked at */
+    EDIT_SEEN_MAX = 1000,
+    EDIT_PLACES_MAX = 100000, /* that one edit replaces */
+    EDIT_TREE_MAX = 10000,    /* entries of a folder that are looked at */
 };
 
 /* ---- looking ---- */
@@ -50,7 +53,7 @@ struct edit_failure {
     enum edit_why why;
     struct err e;
     uint64_t size;
-    int64_t count;
+    int64_t count;                  /* EDIT_NO_LINE: of lines; EDIT_MATCHES: of places */
     int64_t lines[EDIT_LINES_TOLD]; /* from 1, ascending, each once */
     size_t nlines;
     bool more_lines; /* than are told */
@@ -96,7 +99,16 @@ void edits_free(struct edits *h);
 /* The engine's, made at the first call, in its state directory. Never NULL. */
 struct edits *edits_of(struct engine *en);
 
-enum edit_kind { EDIT_CREATE, EDIT_REPLACE, EDIT_INSERT, EDIT_UNDO, EDIT_LINES };
+/* BACK is UNDO for any bytes, and removes what WRITE made. */
+enum edit_kind {
+    EDIT_CREATE,
+    EDIT_REPLACE,
+    EDIT_INSERT,
+    EDIT_UNDO,
+    EDIT_LINES,
+    EDIT_WRITE,
+    EDIT_BACK
+};
 
 /* All of it is borrowed. */
 struct edit {
@@ -111,10 +123,13 @@ struct edit {
     struct str old;  /* REPLACE: what is replaced */
     bool strip_old;  /* REPLACE: if it does not occur, try without blanks around */
     bool strip_text; /* and take those off the text then */
+    bool bend;       /* REPLACE: if it does not occur, as edit/match.h bends it */
+    bool all;        /* REPLACE: every place, if it occurs as it is */
     int64_t line;    /* INSERT: behind this line, 0: before the first one */
     /* LINES: the lines from..to, from 1; to below from: none, the text comes before */
     int64_t from, to;
-    /* CREATE: of the new file */
+    bool parents; /* WRITE: missing folders are made */
+    /* CREATE, WRITE: of the new file */
     mode_t mode;
     bool chown;
     uid_t uid;
@@ -128,6 +143,12 @@ struct edited {
     int64_t added;   /* REPLACE: newlines in the text; INSERT, LINES: lines of it */
     bool again;      /* it had been done by the worker before */
     int owner_errno; /* CREATE: done, but the owner could not be given */
+    /* REPLACE: what was replaced; the lines where it began are those of failure. */
+    size_t places;
+    enum match_how matched;
+    char bent[MATCH_WORDS]; /* what was bent for it */
+    bool created;           /* WRITE: there was no file; BACK: there is none now */
+    int64_t kept_at;        /* BACK: when that edit was made, in seconds; 0: not known */
     struct edit_failure failure;
 };
 
@@ -145,8 +166,18 @@ void edited_release(struct edited *d);
  * without a newline gets one first. LINES: the text becomes whole lines; places
  * behind the last line are EDIT_NO_LINE, but from may be one more. UNDO brings back the
  * newest state kept, which then is kept no more; CREATE keeps what it made, the others
- * what was before. 0; or -1 with d->failure, and nothing changed.
+ * what was before, or that there was nothing. A WRITE over more than EDIT_FILE_MAX bytes
+ * keeps nothing; `before` and `after` are the bytes then, and of a BACK empty. 0; or -1
+ * with d->failure, and nothing changed.
  */
 int edit_apply(struct edits *h, const struct edit *q, struct edited *d);
+/*
+ * A caller has seen what a file holds now; has it been changed since, by someone else?
+ * Kept in memory, of the last EDIT_SEEN_MAX files. Accept NULL.
+ */
+void edits_seen(struct edits *h, const char *path);
+bool edits_changed(const struct edits *h, const char *path);
+/* How many edits of a path can be taken back. */
+size_t edit_undoable(struct edits *h, const char *path);
 
 #endif

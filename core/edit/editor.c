@@ -24,8 +24,8 @@ enum { AROUND = 4 };
             "of what you are looking for.</NOTE>"
 #define NOTE_DOCUMENT \
     CLIPPED \
-        "file has been shown to you. Please use Python libraries to view the entire " \
-        "file or search for specific content within the file.</NOTE>"
+    "file has been shown to you. Please use Python libraries to view the entire " \
+    "file or search for specific content within the file.</NOTE>"
 #define NOTE_FOLDER \
     CLIPPED "directory has been shown to you. You should use `ls -la` instead to view " \
             "large directories incrementally.</NOTE>"
@@ -432,7 +432,9 @@ static void tell(struct call *c, const struct edit *q, const struct edited *d)
         add_numbered(c, "", c->path, buf_str(&d->after), 1);
         break;
     case EDIT_LINES:
-        break; /* no command of this editor's */
+    case EDIT_WRITE:
+    case EDIT_BACK:
+        break; /* no commands of this editor's */
     }
 }
 

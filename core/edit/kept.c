@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What files held before they were edited, one file for each state in one folder:
- * HASH.NUMBER, the first digits of the path's hash and a number that grows. Which
- * there are is read once and then known.
+ * HASH.NUMBER, the first digits of the path's hash and a number that grows; with a minus
+ * behind it when there was no file. Which there are is read once and then known.
  *
  * `last` says what was begun last: "TOKEN KIND NUMBER SUM", and for an undo the
  * bytes that it replaces, which no state has. It is written before the state and
@@ -14,6 +14,7 @@
  */
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "base/xalloc.h"
 #include "edit/own.h"
 #include "engine/engine.h"
@@ -37,6 +38,7 @@ struct state {
     char path[PATH_LEN + 1];
     uint64_t number;
     uint64_t bytes;
+    bool none; /* there was no file */
 };
 
 struct edits {
@@ -47,6 +49,15 @@ struct edits {
     uint64_t bytes, number; /* of all; of the newest */
     struct kept_record begun;
     bool has_begun;
+    struct map seen; /* struct sight, owned, by path */
+};
+
+/* By which a file is told from what it was when it was seen. */
+struct sight {
+    dev_t dev;
+    ino_t ino;
+    off_t size;
+    struct timespec mtime;
 };
 
 struct edits *edits_new(const char *dir)
@@ -54,6 +65,7 @@ struct edits *edits_new(const char *dir)
     struct edits *h = xnew(struct edits);
     h->dir = dir ? xstrdup(dir) : NULL;
     buf_init(&h->begun.before, EDIT_TEXT_MAX);
+    map_init(&h->seen);
     return h;
 }
 
@@ -66,10 +78,58 @@ struct edits *edits_of(struct engine *en)
     return en->edits;
 }
 
+/* ---- what was seen ---- */
+
+static void forget_seen(struct edits *h)
+{
+    struct str key;
+    void *value;
+    for (void *it = NULL; (it = map_next(&h->seen, it, &key, &value));)
+        free(value);
+    map_release(&h->seen);
+    map_init(&h->seen);
+}
+
+static bool sight_of(const char *path, struct sight *s)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return false;
+    *s = (struct sight){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+    return true;
+}
+
+void edits_seen(struct edits *h, const char *path)
+{
+    struct sight now, *kept = h ? map_get(&h->seen, str_of(path)) : NULL;
+    if (!h || !sight_of(path, &now))
+        return;
+    if (!kept) {
+        if (h->seen.count >= EDIT_SEEN_MAX)
+            forget_seen(h);
+        kept = xnew(struct sight);
+        map_put(&h->seen, str_of(path), kept);
+    }
+    *kept = now;
+}
+
+bool edits_changed(const struct edits *h, const char *path)
+{
+    struct sight now;
+    const struct sight *kept = h ? map_get(&h->seen, str_of(path)) : NULL;
+    if (!kept || !sight_of(path, &now))
+        return false;
+    return kept->dev != now.dev || kept->ino != now.ino || kept->size != now.size ||
+           kept->mtime.tv_sec != now.mtime.tv_sec ||
+           kept->mtime.tv_nsec != now.mtime.tv_nsec;
+}
+
 void edits_free(struct edits *h)
 {
     if (!h)
         return;
+    forget_seen(h);
+    map_release(&h->seen);
     buf_release(&h->begun.before);
     free(h->dir);
     free(h->of);
@@ -84,12 +144,12 @@ static void path_key(const char *path, char key[PATH_LEN + 1])
         snprintf(key + 2 * i, 3, "%02x", sum[i]);
 }
 
-/* Where something in the folder is; false: the path is too long. */
-static bool place(const struct edits *h, char out[PATH_MAX], const char *key,
-                  uint64_t number)
+/* Where a state is, or NULL: `last`; false: the path is too long. */
+static bool place(const struct edits *h, char out[PATH_MAX], const struct state *s)
 {
-    int n = key ? snprintf(out, PATH_MAX, "%s/%s.%" PRIu64, h->dir, key, number)
-                : snprintf(out, PATH_MAX, "%s/last", h->dir);
+    int n = s ? snprintf(out, PATH_MAX, "%s/%s.%" PRIu64 "%s", h->dir, s->path, s->number,
+                         s->none ? "-" : "")
+              : snprintf(out, PATH_MAX, "%s/last", h->dir);
     return n > 0 && n < PATH_MAX;
 }
 
@@ -105,7 +165,7 @@ static int by_number(const void *a, const void *b)
 static void drop_at(struct edits *h, size_t i)
 {
     char file[PATH_MAX];
-    if (place(h, file, h->of[i].path, h->of[i].number))
+    if (place(h, file, &h->of[i]))
         unlink(file);
     h->bytes -= h->of[i].bytes;
     h->n--;
@@ -130,10 +190,12 @@ static void keep_to_limits(struct edits *h, const char *key)
         drop_at(h, 0);
 }
 
-/* From HASH.NUMBER; false: another file. */
+/* From HASH.NUMBER or HASH.NUMBER-; false: another file. */
 static bool parse_name(const char *name, struct state *s)
 {
     struct str number = str_of(name), key = str_cut(&number, '.');
+    s->none = str_ends(number, STR("-"));
+    number.n -= s->none;
     if (key.n != PATH_LEN || str_to_u64(number, &s->number) < 0)
         return false;
     memcpy(s->path, key.p, PATH_LEN);
@@ -174,7 +236,7 @@ static void read_last(struct edits *h)
     char file[PATH_MAX], kind[2], number[24];
     struct buf b = BUF_INIT(EDIT_TEXT_MAX + 1024);
     struct kept_record *r = &h->begun;
-    if (place(h, file, NULL, 0) && file_read(file, b.max, &b, NULL) == 0) {
+    if (place(h, file, NULL) && file_read(file, b.max, &b, NULL) == 0) {
         struct str rest = buf_str(&b), line = str_cut(&rest, '\n');
         take_word(&line, r->token, sizeof(r->token));
         take_word(&line, kind, sizeof(kind));
@@ -220,14 +282,15 @@ static int write_file(struct edits *h, const char *file, const char *token,
 
 uint64_t kept_next(struct edits *h) { return know(h) ? h->number + 1 : 0; }
 
-void kept_push(struct edits *h, const char *path, struct str bytes)
+void kept_push(struct edits *h, const char *path, const struct str *bytes)
 {
     char file[PATH_MAX];
+    struct str text = bytes ? *bytes : STR("");
     if (!know(h))
         return;
-    struct state s = {.number = h->number + 1, .bytes = bytes.n};
+    struct state s = {.number = h->number + 1, .bytes = text.n, .none = !bytes};
     path_key(path, s.path);
-    if (!place(h, file, s.path, s.number) || write_file(h, file, "kept", bytes) < 0)
+    if (!place(h, file, &s) || write_file(h, file, "kept", text) < 0)
         return;
     add_state(h, &s);
     keep_to_limits(h, s.path);
@@ -244,6 +307,13 @@ static size_t find(struct edits *h, const char *path, uint64_t number)
     return h->n;
 }
 
+/* NULL: it is not there, or is none. */
+static const struct state *state_of(struct edits *h, const char *path, uint64_t number)
+{
+    size_t i = number && know(h) ? find(h, path, number) : 0;
+    return number && know(h) && i < h->n ? &h->of[i] : NULL;
+}
+
 uint64_t kept_newest(struct edits *h, const char *path)
 {
     if (!know(h))
@@ -255,11 +325,36 @@ uint64_t kept_newest(struct edits *h, const char *path)
 int kept_read(struct edits *h, const char *path, uint64_t state, struct buf *out,
               struct err *e)
 {
-    char file[PATH_MAX], key[PATH_LEN + 1];
-    path_key(path, key);
-    if (!know(h) || !place(h, file, key, state))
+    char file[PATH_MAX];
+    const struct state *s = state_of(h, path, state);
+    if (!s || !place(h, file, s))
         return err_set(e, ERR_NOTFOUND, "nothing is kept of %s", path);
     return file_read(file, out->max, out, e);
+}
+
+bool kept_is_none(struct edits *h, const char *path, uint64_t state)
+{
+    const struct state *s = state_of(h, path, state);
+    return s && s->none;
+}
+
+int64_t kept_at(struct edits *h, const char *path, uint64_t state)
+{
+    char file[PATH_MAX];
+    struct stat st;
+    const struct state *s = state_of(h, path, state);
+    return s && place(h, file, s) && stat(file, &st) == 0 ? (int64_t)st.st_mtim.tv_sec
+                                                          : 0;
+}
+
+size_t edit_undoable(struct edits *h, const char *path)
+{
+    char key[PATH_LEN + 1];
+    size_t n = 0;
+    path_key(path, key);
+    for (size_t i = 0; know(h) && i < h->n; i++)
+        n += strcmp(h->of[i].path, key) == 0;
+    return n;
 }
 
 void kept_drop(struct edits *h, const char *path, uint64_t state)
@@ -277,7 +372,7 @@ void kept_begin(struct edits *h, const struct kept_record *r)
 {
     char file[PATH_MAX];
     struct buf b = BUF_INIT(EDIT_TEXT_MAX + 1024);
-    if (!know(h) || !place(h, file, NULL, 0))
+    if (!know(h) || !place(h, file, NULL))
         return;
     if (!r->token[0]) {
         unlink(file);

@@ -26,15 +26,23 @@ int doc_decode(struct edit_doc *d, struct edit_failure *f, const char *path);
 struct str doc_plain(const struct edit_doc *d);
 /* The same, taken out of d, which is good for nothing but a release then. */
 void doc_take(struct edit_doc *d, struct buf *out);
+/* What comes instead of from..to of a plain text. */
+struct doc_place {
+    size_t from, to;
+    struct str text;
+};
 /*
- * What d is with the plain text from..to replaced; *now is initialised. -1: too large.
+ * What d is with n places of the plain text replaced, ascending and apart; *now is
+ * initialised. -1: too large.
  */
-int doc_splice(const struct edit_doc *d, size_t from, size_t to, struct str text,
+int doc_splice(const struct edit_doc *d, const struct doc_place *p, size_t n,
                struct edit_doc *now);
 
 /* ---- kept.c ---- */
 
 enum { KEPT_SUM_SIZE = 17 };
+/* Instead of a sum: there is no file. */
+#define KEPT_NO_FILE "none"
 
 /* An edit that is being done, as the next worker would find it; see kept.c. */
 struct kept_record {
@@ -47,10 +55,14 @@ struct kept_record {
 
 /* The number that the next state will have; 0: nothing is kept. */
 uint64_t kept_next(struct edits *h);
-/* Keeps bytes as the newest state of path, if that can be. */
-void kept_push(struct edits *h, const char *path, struct str bytes);
+/* Keeps bytes as the newest state of path, if that can be; NULL: there is no file. */
+void kept_push(struct edits *h, const char *path, const struct str *bytes);
 /* The number of the newest state, 0: there is none. */
 uint64_t kept_newest(struct edits *h, const char *path);
+/* Is this state that there is no file? */
+bool kept_is_none(struct edits *h, const char *path, uint64_t state);
+/* When it was kept, in seconds; 0: not known. */
+int64_t kept_at(struct edits *h, const char *path, uint64_t state);
 int kept_read(struct edits *h, const char *path, uint64_t state, struct buf *out,
               struct err *e);
 void kept_drop(struct edits *h, const char *path, uint64_t state);

@@ -290,25 +290,45 @@ static int add_lines(struct buf *out, struct str text, struct str end)
     return 0;
 }
 
-/* The text with its own line ends, from..to replaced. */
-static int splice_own(const struct edit_doc *d, size_t from, size_t to, struct str text,
+/* The text with its own line ends, the places replaced. */
+static int splice_own(const struct edit_doc *d, const struct doc_place *p, size_t n,
                       struct buf *out)
 {
     struct str all = d->text, end = d->ends ? usual_end(all) : STR("\n");
-    size_t a = d->ends ? own_place(all, from) : from;
-    size_t b = d->ends ? own_place(all, to) : to;
-    if (buf_adds(out, str_sub(all, 0, a)) < 0 || add_lines(out, text, end) < 0)
-        return -1;
-    return buf_adds(out, str_sub(all, b, all.n));
+    size_t at = 0, plain = 0; /* the same place, in both texts */
+    for (size_t i = 0; i < n; i++) {
+        struct str rest = str_sub(all, at, all.n);
+        size_t before = p[i].from - plain, behind = p[i].to - plain;
+        size_t a = d->ends ? own_place(rest, before) : before;
+        size_t b = d->ends ? own_place(rest, behind) : behind;
+        if (buf_adds(out, str_sub(rest, 0, a)) < 0 || add_lines(out, p[i].text, end) < 0)
+            return -1;
+        at += b;
+        plain = p[i].to;
+    }
+    return buf_adds(out, str_sub(all, at, all.n));
 }
 
-static int splice_plain(const struct edit_doc *d, size_t from, size_t to, struct str text,
+static int splice_plain(const struct edit_doc *d, const struct doc_place *p, size_t n,
                         struct buf *out)
 {
     struct str all = doc_plain(d);
-    if (buf_adds(out, str_sub(all, 0, from)) < 0 || buf_adds(out, text) < 0)
-        return -1;
-    return buf_adds(out, str_sub(all, to, all.n));
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (buf_adds(out, str_sub(all, at, p[i].from - at)) < 0 ||
+            buf_adds(out, p[i].text) < 0)
+            return -1;
+        at = p[i].to;
+    }
+    return buf_adds(out, str_sub(all, at, all.n));
+}
+
+static bool adds_returns(const struct doc_place *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_chr(p[i].text, '\r') >= 0)
+            return true;
+    return false;
 }
 
 /*
@@ -326,18 +346,19 @@ static int mend_ends(const struct edit_doc *d, struct str wanted, struct edit_do
     return rc < 0 ? -1 : find_ends(now);
 }
 
-int doc_splice(const struct edit_doc *d, size_t from, size_t to, struct str text,
+int doc_splice(const struct edit_doc *d, const struct doc_place *p, size_t n,
                struct edit_doc *now)
 {
     struct buf wanted = BUF_INIT(EDIT_TEXT_MAX);
-    int rc = splice_own(d, from, to, text, &now->decoded);
+    int rc = splice_own(d, p, n, &now->decoded);
+    bool returns = adds_returns(p, n);
     buf_init(&now->bytes, EDIT_TEXT_MAX);
     now->charset = d->charset;
     now->text = buf_str(&now->decoded);
-    if (rc == 0 && (d->ends || str_chr(text, '\r') >= 0))
+    if (rc == 0 && (d->ends || returns))
         rc = find_ends(now);
-    if (rc == 0 && d->ends && str_chr(text, '\r') < 0) {
-        rc = splice_plain(d, from, to, text, &wanted);
+    if (rc == 0 && d->ends && !returns) {
+        rc = splice_plain(d, p, n, &wanted);
         if (rc == 0)
             rc = mend_ends(d, buf_str(&wanted), now);
     }

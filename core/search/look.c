@@ -295,6 +295,8 @@ static int look(struct search_helper *w, struct look *k, int fd, struct err *e)
         size_t head = k->have < SEARCH_HEAD ? k->have : SEARCH_HEAD;
         if (first && !w->spec->binary && memchr(w->block, 0, head))
             return 0;
+        if (first)
+            search_looked(w->shared);
         first = false;
         size_t to = whole_lines(w, k, end);
         if (to > k->from)

@@ -62,7 +62,8 @@ struct search_rules {
 struct search_shared {
     uint32_t lock, turn; /* words to wait for */
     uint32_t idle, workers, over, stop;
-    uint32_t n; /* bytes of work */
+    uint32_t n;      /* bytes of work */
+    uint64_t looked; /* files */
     char bytes[SEARCH_SHARED];
 };
 
@@ -111,6 +112,8 @@ bool search_is_wanted(const struct search_helper *w);
 /* Into w->unit. Waits for others who may have some; false: all is done. */
 bool search_take(struct search_helper *w);
 bool search_is_stopped(const struct search_helper *w);
+/* A file has been searched for the pattern. */
+void search_looked(struct search_shared *s);
 /* By the parent, who waits for nobody: all are to send what they have, and end. */
 void search_stop(struct search_shared *s);
 

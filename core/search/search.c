@@ -130,6 +130,7 @@ static void deliver(struct timer *t)
     if (s->result.err.code == ERR_NONE)
         make_hits(s);
     s->result.unread_why = s->unread_why;
+    s->result.looked = s->shared->looked;
     s->done(s->arg, &s->result);
     free_search(s);
 }

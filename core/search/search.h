@@ -89,6 +89,7 @@ struct search_result {
     const struct search_hit *hits;
     size_t hits_n;
     uint64_t files, lines;  /* that match, kept or not; of lines, matches only */
+    uint64_t looked;        /* files that were searched for the pattern */
     bool truncated;         /* something of them was not kept, or not looked for */
     bool timed_out;         /* time was over: there may be more */
     uint64_t unread;        /* files and folders that could not be read */

@@ -68,30 +68,17 @@ static void put_result(struct skill_run *r)
 
 /* ---- faults ---- */
 
-/* "PATH:LINE:COLUMN: TEXT", as most checkers say it, with what of it there is. */
 static void put_fault(struct buf *out, struct str line, struct str path)
 {
-    struct str rest, number, column;
-    uint64_t n;
-    if (str_starts(line, path) && line.n > path.n && line.p[path.n] == ':')
-        line = str_trim(str_sub(line, path.n + 1, line.n));
-    rest = line;
-    number = str_cut(&rest, ':');
-    if (str_starts(number, STR("line ")))
-        number = str_sub(number, 5, number.n);
-    if (str_to_u64(number, &n) < 0) {
-        buf_addf(out, "- %.*s\n", STR_ARG(line));
+    struct lint_fault f;
+    if (!lint_take(line, path, &f)) {
+        buf_addf(out, "- %.*s\n", STR_ARG(f.words));
         return;
     }
-    buf_addf(out, "- Line %.*s", STR_ARG(number));
-    line = rest;
-    column = str_cut(&rest, ':');
-    if (str_to_u64(column, &n) == 0) {
-        buf_addf(out, ", Column %.*s", STR_ARG(column));
-        line = rest;
-    }
-    line = str_trim(line);
-    buf_addf(out, ": %.*s\n", STR_ARG(line));
+    buf_addf(out, "- Line %llu", (unsigned long long)f.line);
+    if (f.column_known)
+        buf_addf(out, ", Column %llu", (unsigned long long)f.column);
+    buf_addf(out, ": %.*s\n", STR_ARG(f.words));
 }
 
 /* The faults that were there before the change are not its. */

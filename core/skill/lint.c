@@ -172,6 +172,48 @@ bool lint_start(struct skill_run *r, const char *path, struct str text,
     return r->job != NULL;
 }
 
+/* ---- faults ---- */
+
+/* "PATH:LINE:COLUMN: TEXT", as most checkers say it, with what of it there is. */
+bool lint_take(struct str line, struct str path, struct lint_fault *f)
+{
+    struct str rest, number, column;
+    *f = (struct lint_fault){0};
+    if (str_starts(line, path) && line.n > path.n && line.p[path.n] == ':')
+        line = str_trim(str_sub(line, path.n + 1, line.n));
+    f->words = rest = line;
+    number = str_cut(&rest, ':');
+    if (str_starts(number, STR("line ")))
+        number = str_sub(number, 5, number.n);
+    if (str_to_u64(number, &f->line) < 0)
+        return false;
+    f->words = rest;
+    column = str_cut(&rest, ':');
+    f->column_known = str_to_u64(column, &f->column) == 0;
+    if (f->column_known)
+        f->words = rest;
+    f->words = str_trim(f->words);
+    return true;
+}
+
+void lint_first(struct str faults, struct str path, struct lint_fault *f)
+{
+    static const struct str error = STR("Error: ");
+    *f = (struct lint_fault){0};
+    while (faults.n > 0) {
+        struct lint_fault one;
+        lint_take(str_cut(&faults, '\n'), path, &one);
+        long at = str_find(one.words, error);
+        f->line = f->line ? f->line : one.line;
+        if (at < 0 && f->words.n > 0)
+            continue;
+        f->words = at < 0 ? one.words
+                          : str_sub(one.words, (size_t)at + error.n, one.words.n);
+        if (at >= 0)
+            break;
+    }
+}
+
 /* ---- what is new ---- */
 
 /* The same but for their numbers, which an edit moves. */

@@ -27,6 +27,8 @@ struct window {
 };
 
 struct change;
+struct changing;
+struct seeking;
 typedef void lint_done_fn(struct skill_run *r, struct str errors);
 
 struct skill_run {
@@ -35,7 +37,15 @@ struct skill_run {
     void *arg;
     struct buf text; /* what is told */
     bool failed;
-    struct task told; /* it is, at the end of the turn */
+    struct buf state, picture; /* as in struct skill_result */
+    struct json *facts;        /* owned; NULL: none yet */
+    char picture_type[32];
+    struct json *noted;        /* owned: what a helper told about its text */
+    struct changing *changing; /* owned; change.c */
+    struct seeking *finding;   /* owned; find.c */
+    char watched[PATH_MAX];    /* the file that view shows */
+    char here[PATH_MAX];       /* the current folder, for a path that is not there */
+    struct task told;          /* it is, at the end of the turn */
     struct timer timer;
     struct window window;         /* of the session, as it is at the beginning */
     struct skills_run *search;    /* one of these is running, */
@@ -54,9 +64,15 @@ struct skill_run {
 /* An argument, or the default; of a string p is NULL if that is null. */
 struct str skill_str(const struct skill_run *r, const char *name);
 int64_t skill_int(const struct skill_run *r, const char *name);
+bool skill_bool(const struct skill_run *r, const char *name);
 /* The string as a C string, and as an absolute path; -1: r has failed. */
 int skill_path(struct skill_run *r, const char *name, char shown[PATH_MAX],
                char path[PATH_MAX]);
+/* The same, with ~ and file: taken; -1: r has failed with a sentence of its own. */
+int skill_place(struct skill_run *r, const char *name, char shown[PATH_MAX],
+                char path[PATH_MAX]);
+/* Never NULL. */
+struct json *skill_facts(struct skill_run *r);
 /* Sets the text to "ERROR: ", the sentence and a newline. 0, for a skill_fn to return. */
 int skill_fail(struct skill_run *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -88,6 +104,102 @@ void edit_free(struct skill_run *r); /* what r->change is */
 skill_fn edit_file_editor;
 void editor_free(struct skill_run *r); /* what r->view is */
 
+/* ---- show.c ---- */
+
+/* Lines of a text on their way to out, as NUMBER, tab, line. */
+struct numbering {
+    struct buf *out;
+    int64_t line, from, end,
+        last;                /* at hand, first, behind the last, put last (0: none) */
+    size_t max;              /* of out */
+    size_t line_at, text_at; /* in out: where the line at hand begins */
+    uint64_t bytes;          /* of it */
+    bool open;               /* it has begun */
+    bool full;               /* lines are left out for lack of room */
+};
+
+/* count lines from line `from` on, at most max bytes of them, but one in any case. */
+void show_begin(struct numbering *s, struct buf *out, int64_t from, int64_t count,
+                size_t max);
+/* The next bytes of the text, from its first one on; false: no more are wanted. */
+bool show_feed(struct numbering *s, struct str bytes);
+void show_end(struct numbering *s);
+/* A negative offset counts from the end; behind the end the last lines are meant. */
+void show_range(int64_t *offset, int64_t *limit, int64_t total);
+
+/* Lines by their ends and beginnings, counted. Zeroed first. */
+struct form {
+    size_t lf, crlf, tabs, spaces;
+};
+void form_look(struct form *f, struct str text);
+const char *form_eol(const struct form *f);    /* "lf", "crlf", "mixed" */
+const char *form_indent(const struct form *f); /* NULL: none */
+/* Appends "; …" for what a reader does not see. */
+void form_tell(const struct form *f, struct buf *state);
+
+enum { SIZE_WORDS = 24 };
+void size_words(uint64_t bytes, char out[SIZE_WORDS]);
+
+/* ---- folder.c, near.c: blocking, for helpers ---- */
+
+/* Appends two levels of a folder, and what there is in all. -1: e. */
+int folder_show(const char *path, size_t max, struct buf *out, struct buf *state,
+                struct err *e);
+/* Appends ". Near: PATH, PATH" if there are files with a name like this path's. */
+void near_names(struct buf *out, const char *path, const char *cwd);
+
+/* ---- view.c ---- */
+
+skill_fn view_path;
+/* Starts what ends the call with a sentence about a path that is not there. -1: e. */
+int view_missing(struct skill_run *r, const char *path, struct err *e);
+
+/* ---- change.c ---- */
+
+skill_fn change_replace, change_insert, change_create, change_undo;
+void changing_free(struct skill_run *r);
+
+/* ---- found.c ---- */
+
+enum { FOUND_LIMIT_MAX = 1000 };
+
+struct found_wish {
+    uint64_t limit;   /* matches that are shown */
+    unsigned context; /* lines around each */
+    size_t bytes;     /* of the text */
+};
+struct found_count {
+    struct str path; /* borrowed */
+    uint64_t n;
+};
+/* Matches on their way to out, file by file. */
+struct matches {
+    struct buf *out;
+    struct found_wish wish;
+    uint64_t matches, shown, files;
+    struct str path; /* of the file at hand; borrowed, as all of them, until the end */
+    uint64_t number; /* of its last line that was put */
+    bool named;      /* its name was put */
+    unsigned after;  /* lines of context since the last match */
+    size_t mark;     /* of out: what belongs to the matches that are shown */
+    bool full, no_room;
+    struct found_count *counts; /* owned */
+    size_t counts_n;
+};
+void found_begin(struct matches *f, struct buf *out, const struct found_wish *wish);
+void found_release(struct matches *f);
+void found_file(struct matches *f, struct str path);
+/* context: no match itself; cut: there is more of the line. */
+void found_line(struct matches *f, uint64_t number, struct str text, bool context,
+                bool cut);
+/* Appends how many there are, and how to see those that are not shown. */
+void found_tell(struct matches *f, uint64_t searched, struct buf *state);
+
+/* ---- find.c ---- */
+
+skill_fn find_search;
+void finding_free(struct skill_run *r);
+
 /* ---- browse.c ---- */
 
 skill_fn browse_page;
@@ -101,6 +213,16 @@ skill_fn browse_page;
  */
 bool lint_start(struct skill_run *r, const char *path, struct str text,
                 lint_done_fn *done);
+/* What a checker minds; words are borrowed from its line. */
+struct lint_fault {
+    uint64_t line, column; /* 0: it does not say */
+    bool column_known;
+    struct str words;
+};
+/* Of one line of a checker; false: it names no line, and words are all of it. */
+bool lint_take(struct str line, struct str path, struct lint_fault *f);
+/* Of several lines: the first line number, and the error's words. */
+void lint_first(struct str faults, struct str path, struct lint_fault *f);
 /* Appends the lines of now that before does not have, with newlines. */
 void lint_subtract(struct buf *out, struct str now, struct str before);
 

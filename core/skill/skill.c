@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- functions that others do ---- */
 
@@ -85,6 +86,41 @@ static const struct skill skills[] = {
           {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
           {"enable_linting", SKILL_BOOL, "false",
            "str_replace, insert: say what the change made wrong, if it can be known"}}},
+    {"view", "show a file as numbered lines, a document as text, or a folder", view_path,
+     .params = {{"path", SKILL_STRING, NULL, "the file or folder"},
+                {"offset", SKILL_INT, "1",
+                 "the first line, from 1; negative counts from the end"},
+                {"limit", SKILL_INT, "null",
+                 "how many lines; without it as many as fit into an answer"}}},
+    {"replace", "replace a text in a file, which has it once", change_replace,
+     .shared = true,
+     .params = {{"path", SKILL_STRING, NULL, "the file"},
+                {"old_string", SKILL_TEXT, NULL,
+                 "the text, with its white space and without line numbers"},
+                {"new_string", SKILL_TEXT, NULL, "the text in its place"},
+                {"replace_all", SKILL_BOOL, "false", "every place that has the text"}}},
+    {"insert", "insert lines behind a line of a file", change_insert, .shared = true,
+     .params = {{"path", SKILL_STRING, NULL, "the file"},
+                {"line", SKILL_INT, NULL, "behind this line; 0: before all"},
+                {"text", SKILL_TEXT, NULL, "the lines"}}},
+    {"create", "make a file, or replace its whole content", change_create, .shared = true,
+     .params = {{"path", SKILL_STRING, NULL, "the file; missing folders are made"},
+                {"content", SKILL_TEXT, NULL, "the whole content"}}},
+    {"undo", "take back the last change of a file by replace, insert or create",
+     change_undo, .shared = true, .params = {{"path", SKILL_STRING, NULL, "the file"}}},
+    {"search", "find lines that match a regular expression, or files by name",
+     find_search,
+     .params =
+         {{"pattern", SKILL_STRING, "null",
+           "the regular expression (Perl's); without it files are listed, the newest "
+           "first"},
+          {"path", SKILL_STRING, "\".\"", "the folder or file"},
+          {"glob", SKILL_STRING, "null", "only these files, such as src/**/*.{c,h}"},
+          {"context", SKILL_INT, "0", "lines around each match, at most 20"},
+          {"ignore_case", SKILL_BOOL, "false", "letters in either case"},
+          {"literal", SKILL_BOOL, "false", "the pattern is plain text"},
+          {"all", SKILL_BOOL, "false", "hidden and ignored files, too"},
+          {"limit", SKILL_INT, "100", "matches or files that are shown"}}},
     {"browse", "act in a browser that stays open, and show the page as a tree",
      browse_page, .shared = true,
      .params =
@@ -265,6 +301,12 @@ int64_t skill_int(const struct skill_run *r, const char *name)
     return json_int_value(j, dflt ? strtoll(dflt, NULL, 10) : 0);
 }
 
+bool skill_bool(const struct skill_run *r, const char *name)
+{
+    BUG_ON(!r->q.args);
+    return json_bool(r->q.args, name, false);
+}
+
 /* a/./b//../c is a/c, as os.path.abspath has it. -1: too long */
 static int normal_path(const char *cwd, struct str path, char out[PATH_MAX])
 {
@@ -307,6 +349,45 @@ int skill_path(struct skill_run *r, const char *name, char shown[PATH_MAX],
     return 0;
 }
 
+/* ~/a and file:///a as paths; out has room for PATH_MAX. -1: too long. */
+static int plain_path(const struct skill_run *r, struct str given, char *out)
+{
+    struct str file = STR("file://"), home = {0};
+    if (str_starts(given, file))
+        given = str_sub(given, file.n, given.n);
+    bool tilde = str_eq(given, STR("~")) || str_starts(given, STR("~/"));
+    if (tilde && r->q.home) {
+        home = str_of(r->q.home);
+        given = str_sub(given, 1, given.n);
+    }
+    if (home.n + given.n >= PATH_MAX || memchr(given.p ? given.p : "", 0, given.n))
+        return -1;
+    snprintf(out, PATH_MAX, "%.*s%.*s", (int)home.n, home.n ? home.p : "", (int)given.n,
+             given.n ? given.p : "");
+    return 0;
+}
+
+int skill_place(struct skill_run *r, const char *name, char shown[PATH_MAX],
+                char path[PATH_MAX])
+{
+    struct str given = skill_str(r, name);
+    bool good = given.n > 0 && plain_path(r, given, shown) == 0 &&
+                normal_path(r->q.cwd, str_of(shown), path) == 0;
+    if (good)
+        return 0;
+    r->failed = true;
+    buf_addf(&r->text, "%s is %s\n", name,
+             given.n ? "longer than a path can be" : "empty; it has to name a file");
+    return -1;
+}
+
+struct json *skill_facts(struct skill_run *r)
+{
+    if (!r->facts)
+        r->facts = json_object();
+    return r->facts;
+}
+
 /* ---- a call ---- */
 
 static void on_told(struct task *t)
@@ -321,8 +402,14 @@ static void free_run(struct skill_run *r)
     timer_stop(&r->lint_timer);
     edit_free(r);
     editor_free(r);
+    changing_free(r);
+    finding_free(r);
+    json_free(r->facts);
+    json_free(r->noted);
     task_cancel(&r->told);
     buf_release(&r->text);
+    buf_release(&r->state);
+    buf_release(&r->picture);
     buf_release(&r->raw);
     free(r);
 }
@@ -338,12 +425,37 @@ static void cut_text(struct buf *text)
              text->max);
 }
 
+/* The last line, which is one line whatever names are in it. */
+static void put_state(struct skill_run *r)
+{
+    struct buf line = BUF_INIT(r->state.max);
+    utf8_repair(&line, buf_str(&r->state), true);
+    for (size_t i = 0; i < line.n; i++)
+        if ((unsigned char)line.p[i] < ' ')
+            line.p[i] = ' ';
+    buf_release(&r->state);
+    r->state = line;
+    if (r->text.n > 0 && r->text.p[r->text.n - 1] != '\n')
+        buf_addc(&r->text, '\n');
+    buf_addf(&r->text, "[%s]\n", buf_z(&r->state));
+}
+
 void skill_tell_now(struct skill_run *r)
 {
     timer_stop(&r->timer);
     if (buf_full(&r->text))
         cut_text(&r->text);
-    r->done(r->arg, str_n(buf_z(&r->text), r->text.n), r->failed);
+    if (r->failed)
+        buf_reset(&r->state);
+    else if (r->state.n > 0)
+        put_state(r);
+    struct skill_result result = {.text = str_n(buf_z(&r->text), r->text.n),
+                                  .failed = r->failed,
+                                  .state = str_n(buf_z(&r->state), r->state.n),
+                                  .facts = r->facts,
+                                  .picture = buf_str(&r->picture),
+                                  .picture_type = r->picture_type};
+    r->done(r->arg, &result);
     free_run(r);
 }
 
@@ -370,6 +482,7 @@ static void stop_work(struct skill_run *r)
 {
     if (r->search)
         skills_search_cancel(r->search);
+    finding_free(r);
     if (r->job)
         job_cancel(r->job);
     if (r->browse)
@@ -396,8 +509,11 @@ struct skill_run *skill_start(const struct skill_call *q, skill_done_fn *done, v
         return NULL;
     r = xnew(struct skill_run);
     *r = (struct skill_run){.q = *q, .done = done, .arg = arg};
+    r->q.bytes = q->bytes ? q->bytes : SKILL_ANSWER;
     buf_init(&r->text, SKILL_TEXT_MAX);
     buf_init(&r->raw, SKILL_TEXT_MAX);
+    buf_init(&r->state, 4 * PATH_MAX);
+    buf_init(&r->picture, SKILL_PICTURE_MAX);
     task_init(&r->told, on_told);
     if (q->skill->shared)
         window_load(q->windows, q->session, &r->window);
@@ -407,7 +523,7 @@ struct skill_run *skill_start(const struct skill_call *q, skill_done_fn *done, v
     }
     r->q.args = NULL; /* the caller's again, and so are these */
     r->q.cwd = r->q.home = NULL;
-    if (r->text.n == 0)
+    if (r->job || (r->text.n == 0 && r->state.n == 0))
         timer_begin(q->loop, &r->timer, SKILL_TIME_MS, on_timer);
     else
         skill_tell(r);
@@ -521,11 +637,11 @@ struct waiting {
     bool failed, full;
 };
 
-static void on_waited(void *arg, struct str text, bool failed)
+static void on_waited(void *arg, const struct skill_result *result)
 {
     struct waiting *w = arg;
-    w->failed = failed;
-    w->full = buf_adds(w->out, text) < 0;
+    w->failed = result->failed;
+    w->full = buf_adds(w->out, result->text) < 0;
     loop_stop(w->loop);
 }
 

@@ -6,6 +6,10 @@
  *
  * What comes out is the text that the function prints. A failure is a text, too:
  * "ERROR: " and a sentence, or what the function has in its place.
+ *
+ * The functions of view.c, change.c and find.c are not of that table: they are for models
+ * that call tools. Their text is what was asked for, and a last line in brackets with
+ * what happened and how to go on; a failure is a sentence with its repair.
  */
 #ifndef OD_SKILL_SKILL_H
 #define OD_SKILL_SKILL_H
@@ -22,6 +26,9 @@ enum {
     SKILL_TIME_MS = 120000, /* of one call */
     SKILL_TEXT_MAX = 33 << 20,
     SKILL_WINDOWS_MAX = 256, /* sessions, where they are kept in memory */
+    SKILL_ANSWER = 16000,    /* bytes that view and search show, unless asked otherwise */
+    SKILL_LINE_SHOWN = 2000, /* of one line, by these */
+    SKILL_PICTURE_MAX = 700000, /* bytes of a picture as base64 */
 };
 
 /* ---- the table ---- */
@@ -88,6 +95,7 @@ struct skill_call {
     struct skill_windows *windows;
     const char *session;
     struct engine *engine; /* what keeps browsers; NULL: nobody does */
+    size_t bytes;          /* of the text of view and search; 0: SKILL_ANSWER */
     bool lint;             /* edits of 2024: not if they make a syntax error */
     /*
      * Helpers are this user's, as in struct job_spec, and so is a file that is made. What
@@ -101,7 +109,22 @@ struct skill_call {
     struct loop *loop;
 };
 
-typedef void skill_done_fn(void *arg, struct str text, bool failed);
+/* All of it is borrowed during the call. */
+struct skill_result {
+    struct str text; /* what the function prints */
+    bool failed;
+    /*
+     * Of view, replace, insert, create, undo and search: the last line of the text,
+     * without the brackets around it, empty when it failed; and what programs want to
+     * know.
+     */
+    struct str state;
+    const struct json *facts; /* an object; NULL: none */
+    struct str picture;       /* base64; empty: none */
+    const char *picture_type;
+};
+
+typedef void skill_done_fn(void *arg, const struct skill_result *result);
 
 /*
  * Starts it; done is called once, never before this returns, unless it is

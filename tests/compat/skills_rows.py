@@ -124,7 +124,173 @@ def url(kind, content):
     return f"data:{kind};base64,{base64.b64encode(content).decode()}\n"
 
 
+TABS = "class A:\n\tdef load(self):\n\t\treturn self.cfg.port\nx = 0\nport = 80\n"
+
 ROWS = [
+    # ---- the tools of models
+    (
+        "a file as numbered lines",
+        {"f": TABS, "empty": "", "crlf": "a\r\nb\r\n", "wide": "x" * 2100 + "\n",
+         "binary": b"\x7fELF\0\0", "latin": b"caf\xe9\n", "d/one": "", "d/two/three": "",
+         "d/.hidden": ""},
+        [
+            Call("view", "f", text="1\tclass A:\n2\t\tdef load(self):\n"
+                 "3\t\t\treturn self.cfg.port\n4\tx = 0\n5\tport = 80\n"
+                 "[lines 1-5 of 5; indented with tabs]\n"),
+            Call("view", "$W/f", 2, 1, text="2\t\tdef load(self):\n"
+                 "[line 2 of 5; indented with tabs]\n"),
+            Call("view", "f", offset=-1, text="5\tport = 80\n"
+                 "[line 5 of 5; indented with tabs]\n"),
+            Call("view", "f", offset=90, limit=1, text="5\tport = 80\n"
+                 "[line 5 of 5; the file has 5 lines; indented with tabs]\n"),
+            Call("view", "empty", text="[empty file]\n"),
+            Call("view", "crlf", text="1\ta\n2\tb\n[lines 1-2 of 2; line ends CRLF]\n"),
+            Call("view", "wide", text="1\t" + "x" * 2000 + "\u2026 [+100 bytes]\n"
+                 "[line 1 of 1]\n"),
+            Call("view", "binary", text="[ELF, 6 bytes, binary; shell: file, xxd | head]\n"),
+            Call("view", "latin", text="1\tcaf\u00e9\n"
+                 "[line 1 of 1; not UTF-8, shown as Latin-1]\n"),
+            Call("view", "d", text="one\ntwo/ (1)\n  three\n"
+                 "[directory: 1 folder, 1 file, 1 hidden]\n"),
+        ],
+    ),
+    (
+        "what fits into an answer, and where it goes on",
+        {"long": "".join(f"{i:04} {'y' * 94}\n" for i in range(1, 1201))},
+        [
+            Call("view", "long", text="".join(f"{i}\t{i:04} {'y' * 94}\n"
+                                              for i in range(1, 155))
+                 + "[lines 1-154 of 1200; more: offset=155; to find something: search]\n"),
+        ],
+    ),
+    (
+        "a name that is almost right",
+        {"src/config.py": "", "src/conf/Config.py": "", "readme": ""},
+        [
+            fail("view", "src/confg.py", text="no file $W/src/confg.py. Near: "
+                 "$W/src/config.py, $W/src/conf/Config.py\n"),
+            fail("view", "scr/config.py", text="no file $W/scr/config.py. Near: "
+                 "$W/src/config.py, $W/src/conf/Config.py\n"),
+            fail("replace", "README", "a", "b", text="no file $W/README. Near: $W/readme\n"),
+            fail("search", "x", "zzzzzz", text="no file $W/zzzzzz\n"),
+            fail("view", "", text="path is empty; it has to name a file\n"),
+        ],
+    ),
+    (
+        "a text is replaced, and taken back",
+        {"m1": TABS, "m1.crlf": "a\r\nb\r\n"},
+        [
+            Call("replace", "m1", "port = 80", "port = 8080",
+                 text="[changed m1: 1 place, line 5]\n"),
+            fail("replace", "m1", "port", "x", text="not changed: old_string occurs 2 times, "
+                 "at lines 3, 5: add lines around it, or replace_all=true\n"),
+            Call("replace", "m1", "port", "gate", True,
+                 text="[changed m1: 2 places, lines 3, 5]\n"),
+            Call("view", "m1", 5, text="5\tgate = 8080\n[line 5 of 5; indented with tabs]\n"),
+            Call("undo", "m1",
+                 text="[m1 is as before the edit of TIME; 1 more can be taken back]\n"),
+            Call("undo", "m1", text="[m1 is as before the edit of TIME]\n"),
+            Call("view", "m1", 5, text="5\tport = 80\n[line 5 of 5; indented with tabs]\n"),
+            fail("undo", "m1", text="nothing to take back: m1 has no change by edit or write "
+                 "that is kept\n"),
+            Call("replace", "m1.crlf", "a\nb", "c\nd",
+                 text="[changed m1.crlf: 1 place, line 1; line ends put as the file has them]\n"),
+            Call("view", "m1.crlf", text="1\tc\n2\td\n[lines 1-2 of 2; line ends CRLF]\n"),
+            Call("undo", "m1.crlf", text="[m1.crlf is as before the edit of TIME]\n"),
+        ],
+    ),
+    (
+        "a text whose form differs",
+        {"m2": TABS},
+        [
+            Call("replace", "m2", "    def load(self):\n        return self.cfg.port",
+                 "    def load(self):\n        return 1", text="[changed m2: 1 place, line 2; "
+                 "tabs put for spaces in both strings]\n"),
+            Call("view", "m2", 3, 1, text="3\t\t\treturn 1\n"
+                 "[line 3 of 5; indented with tabs]\n"),
+            Call("undo", "m2", text="[m2 is as before the edit of TIME]\n"),
+            Call("replace", "m2", "5\tport = 80", "5\tport = 81",
+                 text="[changed m2: 1 place, line 5; line numbers taken off]\n"),
+            Call("undo", "m2", text="[m2 is as before the edit of TIME]\n"),
+            fail("replace", "m2", "  return self.config.port", "x",
+                 text="not changed: old_string is not in m2. Nearest, line 3; first "
+                 "difference marked:\n3\t\t\treturn self.cfg.port\n"
+                 " \t\t\t             ^ file: self.cfg   old_string: self.config\n"
+                 "Send the text of the file.\n"),
+            fail("replace", "m2", "0123456789", "x", text="not changed: old_string is not in "
+                 "m2, and no line of it is similar; read it first\n"),
+            fail("replace", "m2", "port", "port",
+                 text="not changed: old_string and new_string are the same\n"),
+            fail("replace", "m2", "", "port", text="not changed: old_string is empty, and m2 "
+                 "is there; to replace its whole content use write\n"),
+            fail("replace", "$W", "a", "b", text="not changed: $W is a directory\n"),
+        ],
+    ),
+    (
+        "a change that breaks a file is made, and said",
+        {"m3.json": "[1]\n", "m4.json": "[\n"},
+        [
+            Call("replace", "m3.json", "[1]", "[1", text="[changed m3.json: 1 place, line 1, "
+                 "but it no longer parses: invalid JSON at byte 2: not a value, or misplaced; "
+                 "edit undo=true takes it back]\n"),
+            Call("undo", "m3.json", text="[m3.json is as before the edit of TIME]\n"),
+            Call("insert", "m4.json", 1, "1", text="[changed m4.json: 1 line put after line 1]\n"),
+            fail("insert", "m4.json", 7, "1",
+                 text="not changed: m4.json has 2 lines, there is no line 7\n"),
+            Call("undo", "m4.json", text="[m4.json is as before the edit of TIME]\n"),
+        ],
+    ),
+    (
+        "a file is made, written over, and taken back",
+        {"m5": "a\nb\n", "m5.bin": b"\0\xff\0"},
+        [
+            Call("create", "new/er/m6", "a\n", text="[created new/er/m6, 1 line; made new/]\n"),
+            Call("undo", "new/er/m6", text="[new/er/m6 is removed, as before it was made at "
+                 "TIME]\n"),
+            fail("view", "new/er/m6", text="no file $W/new/er/m6. Near: $W/m5\n"),
+            Call("replace", "m7", "", "x", text="[created m7, 1 line]\n"),
+            Call("undo", "m7", text="[m7 is removed, as before it was made at TIME]\n"),
+            Call("create", "m5", "c\n# ... rest of the file unchanged ...\n",
+                 text="[replaced m5: 2 lines by 2, and it has a line that stands for left-out "
+                 'code ("rest of the file unchanged"); if that is not meant: edit undo=true]\n'),
+            Call("undo", "m5", text="[m5 is as before the edit of TIME]\n"),
+            Call("view", "m5", text="1\ta\n2\tb\n[lines 1-2 of 2]\n"),
+            Call("create", "m5.bin", "c", text="[replaced m5.bin: 1 line by 1]\n"),
+            Call("undo", "m5.bin", text="[m5.bin is as before the edit of TIME]\n"),
+            fail("create", "$W", "a", text="not written: $W is a directory\n"),
+            fail("create", "m5/x", "a", text="not written: $W/m5 is a file\n"),
+        ],
+    ),
+    (
+        "lines that match",
+        {"src/a.py": "one\ndef load(x):\ntwo\nthree\ndef load(y):\n", "src/b.c": "load\n",
+         ".hidden": "secret load\n"},
+        [
+            Call("search", "def lo+ad", text="src/a.py\n2\tdef load(x):\n5\tdef load(y):\n"
+                 "[2 matches in 1 of 2 files]\n"),
+            Call("search", "load", "src", "*.c", text="src/b.c\n1\tload\n"
+                 "[1 match in 1 of 1 file]\n"),
+            Call("search", "(x)", "src/a.py", context=1, literal=True,
+                 text="src/a.py\n1-\tone\n2\tdef load(x):\n3-\ttwo\n"
+                 "[1 match in 1 of 1 file]\n"),
+            Call("search", "load(x", text="(taken as plain text: missing closing parenthesis "
+                 "at offset 6)\nsrc/a.py\n2\tdef load(x):\n[1 match in 1 of 2 files]\n"),
+            Call("search", "def", context=1, limit=1, text="src/a.py\n1-\tone\n"
+                 "2\tdef load(x):\n3-\ttwo\n[2 matches in 1 file, 1 shown; narrow the "
+                 "pattern, or limit=1000]\n"),
+            Call("search", "load", limit=2, text="src/a.py\n2\tdef load(x):\n"
+                 "5\tdef load(y):\n[3 matches in 2 files, 2 shown; counts: src/a.py 2, "
+                 "src/b.c 1; narrow with path or glob, or limit=1000]\n"),
+            Call("search", "LOAD", text="[no match in 2 files; 3 with other case: "
+                 "ignore_case=true]\n"),
+            Call("search", "secret", text="[no match in 2 files; 1 in hidden or ignored files: "
+                 "all=true]\n"),
+            Call("search", "secret", all=True,
+                 text=".hidden\n1\tsecret load\n[1 match in 1 of 3 files]\n"),
+            Call("search", glob="*.c", text="src/b.c\n[1 file, newest first]\n"),
+            Call("search", glob="*.rs", text="[no file is named *.rs]\n"),
+        ],
+    ),
     # ---- windows
     (
         "a small file is seen whole",

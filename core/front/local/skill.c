@@ -66,12 +66,12 @@ static void end_action(struct skill_ask *a)
     buf_release(&cut);
 }
 
-static void on_done(void *arg, struct str text, bool failed)
+static void on_done(void *arg, const struct skill_result *result)
 {
     struct skill_ask *a = arg;
     a->run = NULL;
-    a->failed = failed;
-    buf_adds(&a->text, text);
+    a->failed = result->failed;
+    buf_adds(&a->text, result->text);
     end_action(a);
     send_text(a);
 }

@@ -22,7 +22,8 @@ __all__ = [
     'find_file', 'glob', 'grep', 'create_file', 'edit_file_by_replace',
     'insert_content_at_line', 'append_file', 'file_editor', 'parse_pdf', 'parse_docx',
     'parse_latex', 'parse_pptx', 'parse_html', 'parse_ipynb', 'parse_audio',
-    'parse_image', 'parse_video', 'browse', 'execute_bash', 'goto', 'go_back',
+    'parse_image', 'parse_video', 'view', 'replace', 'insert', 'create', 'undo', 'search',
+    'browse', 'execute_bash', 'goto', 'go_back',
     'go_forward', 'new_tab', 'tab_close', 'tab_focus', 'click', 'dblclick', 'hover',
     'fill', 'clear', 'select_option', 'press', 'focus', 'drag_and_drop', 'upload_file',
     'scroll', 'noop',
@@ -304,6 +305,40 @@ def parse_image(file_path, task=_DESCRIBE):
 def parse_video(file_path, task=_DESCRIBE, frame_interval=30):
     """Prints the facts of a film, and its data."""
     _print('parse_video', locals())
+
+
+# ---- for models that call tools ----
+
+
+def view(path, offset=1, limit=None):
+    """Shows a file as numbered lines, a document as text, or a folder."""
+    _print('view', locals())
+
+
+def replace(path, old_string, new_string, replace_all=False):
+    """Replaces a text in a file, which has it once."""
+    _print('replace', locals())
+
+
+def insert(path, line, text):
+    """Inserts lines behind a line of a file."""
+    _print('insert', locals())
+
+
+def create(path, content):
+    """Makes a file, or replaces its whole content."""
+    _print('create', locals())
+
+
+def undo(path):
+    """Takes back the last change of a file by replace, insert or create."""
+    _print('undo', locals())
+
+
+def search(pattern=None, path='.', glob=None, context=0, ignore_case=False, literal=False,
+           all=False, limit=100):
+    """Finds lines that match a regular expression, or files by name."""
+    _print('search', locals())
 
 
 # ---- the web ----

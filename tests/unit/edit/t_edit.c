@@ -613,6 +613,19 @@ static const struct step steps[] = {
      "a\n",
      "aa\n"},
     {{.kind = EDIT_INSERT, .line = 1, .text = {"a", sizeof("a") - 1}}, "a\n", "a\na\n"},
+    {{.kind = EDIT_WRITE, .text = {"b", sizeof("b") - 1}}, "a\n", "b"},
+    {{.kind = EDIT_REPLACE,
+      .old = {"  a", sizeof("  a") - 1},
+      .text = {"  b", sizeof("  b") - 1},
+      .bend = true},
+     "\ta\n",
+     "\tb\n"},
+    {{.kind = EDIT_REPLACE,
+      .old = {"a", sizeof("a") - 1},
+      .text = {"aa", sizeof("aa") - 1},
+      .all = true},
+     "a\na a\n",
+     "aa\naa aa\n"},
 };
 
 static void check_step(const struct step *s, bool again)
@@ -711,6 +724,175 @@ TEST(an_undo_is_not_done_again)
     CHECK(!done.again);
     CHECK_FILE("1");
     CHECK_INT(undo(), -1);
+}
+
+/* ---- every place, in another form ---- */
+
+static int replace_all(const char *old, const char *text)
+{
+    return apply((struct edit){.kind = EDIT_REPLACE,
+                               .old = str_of(old),
+                               .text = str_of(text),
+                               .bend = true,
+                               .all = true});
+}
+
+TEST(every_place_is_replaced)
+{
+    begin();
+    PUT("a b\r\na a\n\nb\r");
+    CHECK_INT(replace_all("a", "ccc"), 0);
+    CHECK_FILE("ccc b\r\nccc ccc\n\nb\r");
+    CHECK_INT(done.places, 3);
+    CHECK_INT(done.failure.nlines, 2);
+    CHECK_INT(done.failure.lines[0], 1);
+    CHECK_INT(done.failure.lines[1], 2);
+    CHECK_STR(match_name(done.matched), "exact");
+    /* Line ends next to the places stay what they are; new ones are the usual ones. */
+    CHECK_INT(replace_all("c b", "x\ny"), 0);
+    CHECK_FILE("ccx\ny\r\nccc ccc\n\nb\r");
+    PUT("a\r\nb\r\na\r\nb\r\n");
+    CHECK_INT(replace_all("a\nb\n", "c\n"), 0);
+    CHECK_FILE("c\r\nc\r\n");
+    CHECK_STR(match_name(done.matched), "eol");
+    PUT("aaaaa");
+    CHECK_INT(replace_all("aa", "a"), 0);
+    CHECK_FILE("aaa");
+    CHECK_INT(replace_all("x", "a"), -1);
+    CHECK_INT(done.failure.why, EDIT_NO_MATCH);
+}
+
+TEST(so_many_places_are_not_replaced)
+{
+    struct buf b = BUF_INIT(1 << 20);
+    begin();
+    for (int i = 0; i <= EDIT_PLACES_MAX; i++)
+        buf_addz(&b, "a\n");
+    put_bytes(path, b.p, b.n);
+    CHECK_INT(replace_all("a", "b"), -1);
+    CHECK_INT(done.failure.e.code, ERR_LIMIT);
+    buf_truncate(&b, b.n - 2);
+    put_bytes(path, b.p, b.n);
+    CHECK_INT(replace_all("a", "b"), 0);
+    CHECK_INT(done.places, EDIT_PLACES_MAX);
+    buf_release(&b);
+}
+
+TEST(several_places_are_counted)
+{
+    begin();
+    PUT("a a\na\n");
+    CHECK_INT(replace("a", "b"), -1);
+    CHECK_INT(done.failure.why, EDIT_MATCHES);
+    CHECK_INT(done.failure.count, 3);
+    CHECK_INT(done.failure.nlines, 2);
+}
+
+TEST(a_form_that_differs_is_bent)
+{
+    begin();
+    PUT("if a:\r\n\tb\r\n");
+    CHECK_INT(replace_all("if a:\n    b\n", "if a:\n    c\n    d\n"), 0);
+    CHECK_FILE("if a:\r\n\tc\r\n\td\r\n");
+    CHECK_STR(match_name(done.matched), "indent");
+    CHECK_STR(done.bent, "tabs put for spaces in both strings");
+    CHECK_INT(done.line, 1);
+    CHECK_INT(undo(), 0);
+    CHECK_FILE("if a:\r\n\tb\r\n");
+    /* Only where it is asked for. */
+    CHECK_INT(replace("if a:\n    b\n", "x"), -1);
+}
+
+/* ---- write and back ---- */
+
+static int put_whole(const char *text)
+{
+    return apply((struct edit){.kind = EDIT_WRITE, .text = str_of(text), .mode = 0640});
+}
+
+static int take_back(void) { return apply((struct edit){.kind = EDIT_BACK}); }
+
+TEST(what_is_written_is_taken_back)
+{
+    begin();
+    CHECK_INT(put_whole("one"), 0);
+    CHECK(done.created);
+    CHECK_INT(put_whole("two"), 0);
+    CHECK(!done.created);
+    CHECK_STR(before(), "one");
+    PUT("\0binary\xff");
+    CHECK_INT(put_whole("three"), 0);
+    CHECK_INT(edit_undoable(edits, path), 3);
+    CHECK_INT(take_back(), 0);
+    CHECK_FILE("\0binary\xff");
+    CHECK(done.kept_at > 0 && !done.created);
+    begin(); /* the next worker knows as much */
+    CHECK_INT(take_back(), 0);
+    CHECK_FILE("one");
+    CHECK_INT(take_back(), 0);
+    CHECK(done.created);
+    CHECK_INT(access(path, F_OK), -1);
+    CHECK_INT(edit_undoable(edits, path), 0);
+    CHECK_INT(take_back(), -1);
+    CHECK_INT(done.failure.why, EDIT_NO_HISTORY);
+    /* A file that was removed by someone else comes back. */
+    PUT("a");
+    CHECK_INT(replace("a", "b"), 0);
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(take_back(), 0);
+    CHECK_FILE("a");
+    /* The editor's undo has no word for a file that was not there. */
+    CHECK_INT(unlink(path), 0);
+    CHECK_INT(put_whole("new"), 0);
+    CHECK_INT(undo(), -1);
+    CHECK_INT(done.failure.why, EDIT_NO_HISTORY);
+    CHECK_FILE("new");
+}
+
+TEST(making_a_file_is_not_done_again)
+{
+    struct edit q = {
+        .kind = EDIT_WRITE, .text = STR("x"), .token = "abc123", .mode = 0644};
+    begin();
+    CHECK_INT(apply(q), 0);
+    begin();
+    CHECK_INT(apply(q), 0);
+    CHECK(done.again && done.created);
+    CHECK_STR(before(), "");
+    CHECK_INT(edit_undoable(edits, path), 1);
+    q = (struct edit){.kind = EDIT_BACK, .token = "abc124"};
+    CHECK_INT(apply(q), 0);
+    CHECK_INT(access(path, F_OK), -1);
+    begin();
+    CHECK_INT(apply(q), 0);
+    CHECK(done.again && done.created);
+    CHECK_INT(edit_undoable(edits, path), 0);
+    /* Of two states only one is taken back, by whoever asks twice. */
+    CHECK_INT(put_whole("1"), 0);
+    CHECK_INT(put_whole("2"), 0);
+    q.token = "abc125";
+    CHECK_INT(apply(q), 0);
+    begin();
+    CHECK_INT(apply(q), 0);
+    CHECK(done.again);
+    CHECK_FILE("1");
+}
+
+TEST(a_file_that_was_seen)
+{
+    begin();
+    PUT("1");
+    CHECK(!edits_changed(edits, path));
+    edits_seen(edits, path);
+    CHECK(!edits_changed(edits, path));
+    PUT("22");
+    CHECK(edits_changed(edits, path));
+    edits_seen(edits, path);
+    CHECK(!edits_changed(edits, path));
+    CHECK_INT(unlink(path), 0);
+    CHECK(!edits_changed(edits, path));
+    edits_seen(NULL, path);
+    CHECK(!edits_changed(NULL, path));
 }
 
 /* ---- looking ---- */
