@@ -65,6 +65,12 @@ void browsing_close(struct browsing *b);
 /* Of all: the server ends. */
 void browsing_cancel_all(struct engine *en);
 
+/*
+ * Appends an address as a browser takes it: one that has a scheme as it is, a path, or
+ * the name of a file in cwd, as file:, anything else as a host's.
+ */
+void browsing_address(struct buf *out, struct str cwd, struct str given);
+
 /* NULL: e (LIMIT: too many wait, or it is too long). */
 struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask *q,
                                    browsing_done_fn *done, void *owner, struct err *e);

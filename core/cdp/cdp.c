@@ -104,6 +104,7 @@ static int send(struct cdp *c, struct str session, const char *method, struct js
     if (id > 0 && kind != TOLD) {
         p->id = id;
         p->big = kind == ASKED_BIG;
+        p->of_page = session.n > 0;
     }
     write_some(c);
     return id;
@@ -277,14 +278,17 @@ static struct cdp_pending *await(struct cdp *c, int id, int64_t end_ms, struct e
         return NULL;
     }
     while (!p->reply && !p->text.n) {
-        int r = cdp_turn(c, end_ms);
+        int r = c->held && p->of_page ? 1 : cdp_turn(c, end_ms);
         if (p->reply || p->text.n)
             break;
-        if (r == 0) {
+        bool held = r > 0 && c->held && p->of_page;
+        if (r == 0 || held) {
             p->unwanted = p->big;
             if (!p->big)
                 drop(p);
-            err_set(e, ERR_TIMEOUT, "the browser did not answer in time");
+            err_set(e, held ? ERR_BUSY : ERR_TIMEOUT, "%s",
+                    held ? "a dialog of the page is open"
+                         : "the browser did not answer in time");
             return NULL;
         }
         if (r < 0) {

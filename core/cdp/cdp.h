@@ -27,6 +27,7 @@ struct cdp_pending {
     int id;             /* 0: a free place */
     bool big;           /* the answer is wanted as text */
     bool unwanted;      /* a big one that nobody waits for: its text is not looked at */
+    bool of_page;       /* it is not the browser's own */
     struct json *reply; /* owned; NULL: not there yet */
     struct buf text;    /* owned: of a big one, as it came; n 0: not there yet */
 };
@@ -45,6 +46,9 @@ struct cdp {
     void *owner;
     bool ended;
     struct err why; /* it ended */
+    /* Pages answer nothing while this is set (a dialog is open): to wait for one of their
+     * answers fails with BUSY. */
+    bool held;
 };
 
 /* Takes both descriptors and makes them non-blocking; stop is NULL. */
@@ -69,8 +73,8 @@ int cdp_send(struct cdp *c, struct str session, const char *method, struct json 
 void cdp_tell(struct cdp *c, struct str session, const char *method, struct json *take);
 /*
  * Waits for a call's answer until clock_ms() is end_ms. The answer, the caller's, with
- * the member "result"; NULL with e: TIMEOUT; GONE if the connection ended; INVALID with
- * the peer's own words.
+ * the member "result"; NULL with e: TIMEOUT; BUSY: c->held; GONE if the connection ended;
+ * INVALID with the peer's own words.
  */
 struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e);
 /*

@@ -497,6 +497,7 @@ static const struct signature signatures[] = {
     [BROWSE_KEY_TYPE] = {"keyboard_type", 1, {"text"}},
     [BROWSE_KEY_INSERT] = {"keyboard_insert_text", 1, {"text"}},
     [BROWSE_WAIT_FOR] = {"wait_for", 0, {"what", "ms", "text", "bid", "selector"}},
+    [BROWSE_RELOAD] = {"reload", 0, {NULL}},
 };
 enum { ACTIONS = sizeof(signatures) / sizeof(signatures[0]) };
 

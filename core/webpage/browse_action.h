@@ -82,6 +82,7 @@ enum browse_do {
     BROWSE_KEY_TYPE,
     BROWSE_KEY_INSERT,
     BROWSE_WAIT_FOR,
+    BROWSE_RELOAD,
 };
 
 struct browse_call {

@@ -282,6 +282,8 @@ static int act(struct webreader *r, const struct browse_call *c)
         return finish(r, choose(r, &b));
     case BROWSE_WAIT_FOR:
         return wait_for(r, &b);
+    case BROWSE_RELOAD:
+        return finish(r, webtext_reload(r->web, &r->why));
     case BROWSE_PRESS:
         return finish(r, webtext_press(r->web, bid, text_of(b.arg[1]), &r->why));
     default:

@@ -427,6 +427,8 @@ const char *webtext_title(const struct webtext *w) { return buf_z(&w->tab->page.
 
 int webtext_status(const struct webtext *w) { return w->tab->status; }
 
+unsigned webtext_load(const struct webtext *w) { return w->tab->load; }
+
 struct str webtext_picture(const struct webtext *w)
 {
     return buf_str(&w->tab->page.picture);

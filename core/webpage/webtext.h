@@ -24,8 +24,8 @@
 #include <sys/types.h>
 
 enum {
-    WEBTEXT_MS = 30000,      /* of one action */
-    WEBTEXT_HOPS = 20,       /* redirects and refreshes of one action */
+    WEBTEXT_MS = 30000,       /* of one action */
+    WEBTEXT_HOPS = 20,        /* redirects and refreshes of one action */
     WEBTEXT_HISTORY_MAX = 50, /* pages of a tab; the oldest go */
     WEBTEXT_TABS_MAX = 20
 };
@@ -112,6 +112,8 @@ const char *webtext_url(const struct webtext *w);
 const char *webtext_title(const struct webtext *w);
 /* Of its answer; 0: there was none, as of a file. */
 int webtext_status(const struct webtext *w);
+/* The number of the page among all that were read: another page has another one. */
+unsigned webtext_load(const struct webtext *w);
 /*
  * The Markdown, and behind it what was filled in since, if anything. What a page lacks
  * without a browser is said. -1: out is full.

@@ -260,6 +260,7 @@ static void take_page(struct webtext *w, const struct json *j, struct json *item
     w->tab->url = xstrdup(w->ask.url);
     w->tab->status = is_file(w) ? 0 : w->answer;
     w->tab->changed = false;
+    w->tab->load = ++w->loads;
 }
 
 static void forget_pages(struct webtext *w, int from)

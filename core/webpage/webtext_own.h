@@ -26,7 +26,8 @@ struct webtext_tab {
     struct webpage page;
     char *url;
     int status;
-    bool changed; /* something was filled in */
+    bool changed;  /* something was filled in */
+    unsigned load; /* of all pages that were read, the number of this one */
     struct webtext_ask history[WEBTEXT_HISTORY_MAX];
     int pages, at; /* at: the one that is shown; -1: none */
 };
@@ -41,6 +42,7 @@ struct webtext {
 
     struct webtext_tab *tabs[WEBTEXT_TABS_MAX]; /* owned */
     int tabs_n;
+    unsigned loads;
     struct webtext_tab *tab; /* the active one of them */
 
     /* The action that is under way. */
@@ -54,8 +56,8 @@ struct webtext {
     bool http_on;
     struct buf body;
     struct buf type, encoding, location, disposition; /* of the answer */
-    bool going_to; /* by webtext_goto */
-    bool saving;   /* the answer becomes a file */
+    bool going_to;                                    /* by webtext_goto */
+    bool saving;                                      /* the answer becomes a file */
     int answer;
     struct job *job;
     struct buf result;

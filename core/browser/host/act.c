@@ -667,8 +667,8 @@ static int await_load(struct browser *b, const char *api, const char *loader,
         struct target *t = b->active;
         if (!t || t->crashed)
             return api_error(e, api, t ? "Page crashed" : "the tab was closed");
-        if (is_loaded(t, loader, was.moves))
-            return 0;
+        if (is_loaded(t, loader, was.moves) || b->cdp.held)
+            return 0; /* or a dialog holds it up */
         if (!t->loading && t->stops != was.stops) {
             was.stops = t->stops;
             if (!is_at(b, loader))
@@ -757,6 +757,17 @@ static int do_history(struct browser *b, int step, struct err *e)
         return broke(e, api);
     json_free(j);
     return await_load(b, api, NULL, was, e);
+}
+
+static int do_reload(struct browser *b, struct err *e)
+{
+    struct target was = b->active ? *b->active : (struct target){0};
+    struct json *j = browser_ask(b, browser_session_of(b->active), "Page.reload", NULL,
+                                 e);
+    if (!j)
+        return broke(e, "Page.reload");
+    json_free(j);
+    return await_load(b, "Page.reload", NULL, was, e);
 }
 
 static int do_tab_close(struct browser *b, struct err *e)
@@ -952,6 +963,8 @@ int browser_do(struct browser *b, const struct browse_call *c, struct err *e)
         return do_mouse_upload(b, &a, e);
     case BROWSE_WAIT_FOR:
         return browser_wait_for(b, &a, e);
+    case BROWSE_RELOAD:
+        return do_reload(b, e);
     default:
         return do_keyboard(b, c, one, e);
     }

@@ -135,6 +135,7 @@ static struct target *add_target(struct browser *b, const struct json *info)
 static void drop_target(struct browser *b, struct target *t)
 {
     list_del(&t->node);
+    browser_dialog_over(b, str_of(t->session));
     if (b->active == t) {
         b->active = browser_page(b, -1);
         if (b->active)
@@ -197,7 +198,7 @@ static void on_attached(struct browser *b, struct str from, const struct json *p
             tell_switch(b, session, "Log.enable", NULL);
         }
         cdp_tell(&b->cdp, session, "Target.setAutoAttach", attach);
-        if (page && b->reads)
+        if (page && (b->reads || b->reads_all))
             browser_watch_papers(b, session);
         if (page &&
             (b->guest || b->width != BROWSER_WIDTH || b->height != BROWSER_HEIGHT))
@@ -225,18 +226,6 @@ static void on_created(struct browser *b, const struct json *p)
 }
 
 /* ---- pages ---- */
-
-static void on_dialog(struct browser *b, struct str session, const struct json *p)
-{
-    struct json *answer = json_object();
-    struct str type = json_str(p, "type", ""), text = json_str(p, "message", "");
-    bool leave = str_eq(type, STR("beforeunload"));
-    json_put_bool(answer, "accept", leave);
-    cdp_tell(&b->cdp, session, "Page.handleJavaScriptDialog", answer);
-    if (!leave)
-        browser_note(b, "the page's dialog (%.*s) was dismissed: %.*s", STR_ARG(type),
-                     (int)(text.n > 800 ? 800 : text.n), text.p);
-}
 
 /* The document that is shown is that loader's. */
 static void set_loader(struct target *t, struct str loader)
@@ -368,10 +357,13 @@ static void on_page_event(struct browser *b, struct target *t, struct str method
         b->chooser.node = json_int(p, "backendNodeId", 0);
         b->chooser.many = str_eq(json_str(p, "mode", ""), STR("selectMultiple"));
     } else if (str_eq(method, STR("Page.javascriptDialogOpening")))
-        on_dialog(b, str_of(t->session), p);
+        browser_on_dialog(b, str_of(t->session), p);
+    else if (str_eq(method, STR("Page.javascriptDialogClosed")))
+        browser_dialog_over(b, str_of(t->session));
     else if (str_eq(method, STR("Inspector.targetCrashed"))) {
         t->crashed = true;
         t->loading = false;
+        browser_dialog_over(b, str_of(t->session));
         browser_note(b, "the page %s crashed; goto brings its tab back", buf_z(&t->url));
     }
 }
@@ -441,7 +433,11 @@ static void on_event(void *owner, struct str session, struct str method,
 
 static void on_turn(void *owner) { browser_read_papers(owner); }
 
-void browser_read_documents(struct browser *b, bool on) { b->reads = on && !b->keeps; }
+void browser_read_documents(struct browser *b, bool on)
+{
+    b->reads = on && !b->keeps;
+    b->reads_all = false;
+}
 
 struct json *browser_ask(struct browser *b, struct str session, const char *method,
                          struct json *take, struct err *e)
@@ -577,6 +573,8 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     buf_init(&b->said, TEXT_MAX);
     buf_init(&b->marks, TEXT_MAX);
     buf_init(&b->drag, TEXT_MAX);
+    buf_init(&b->dialog.text, BROWSER_ERROR_MAX);
+    buf_init(&b->dialog.fill, BROWSE_TEXT_MAX);
     b->notes = json_array();
     b->console = o->console ? json_array() : NULL;
     b->cdp.from = b->cdp.to = b->deny.fd = -1;
@@ -621,6 +619,8 @@ void browser_close(struct browser *b)
     buf_release(&b->said);
     buf_release(&b->marks);
     buf_release(&b->drag);
+    buf_release(&b->dialog.text);
+    buf_release(&b->dialog.fill);
     json_free(b->notes);
     json_free(b->console);
     free(b);
@@ -715,18 +715,38 @@ static struct json *whole_clip(struct browser *b, struct err *e)
     return clip;
 }
 
+/* What is visible, at another scale. */
+static struct json *view_clip(struct browser *b, double scale, struct err *e)
+{
+    struct json *j = browser_ask(b, browser_session_of(b->active),
+                                 "Page.getLayoutMetrics", NULL, e);
+    const struct json *view = json_get(json_get(j, "result"), "cssVisualViewport");
+    struct json *clip = j ? json_object() : NULL;
+    if (!j)
+        return NULL;
+    json_put_num(clip, "x", json_num(view, "pageX", 0));
+    json_put_num(clip, "y", json_num(view, "pageY", 0));
+    json_put_num(clip, "width", json_num(view, "clientWidth", b->width));
+    json_put_num(clip, "height", json_num(view, "clientHeight", b->height));
+    json_put_num(clip, "scale", scale);
+    json_free(j);
+    return clip;
+}
+
 /* Asks for the picture: it is made while the tree is read. The call's id; -1: e. */
 static int begin_shot(struct browser *b, const struct browser_look *want, struct err *e)
 {
     struct json *p = json_object(), *clip = NULL;
     json_put_z(p, "format", want->format && !want->marks ? want->format : "png");
-    if (want->whole && !(clip = whole_clip(b, e))) {
+    bool scaled = want->scale > 0 && want->scale != 1;
+    if ((want->whole && !(clip = whole_clip(b, e))) ||
+        (scaled && !want->whole && !(clip = view_clip(b, want->scale, e)))) {
         json_free(p);
         return -1;
     }
     if (clip) {
         json_put(p, "clip", clip);
-        json_put_bool(p, "captureBeyondViewport", true);
+        json_put_bool(p, "captureBeyondViewport", want->whole);
     }
     return cdp_send(&b->cdp, browser_session_of(b->active), "Page.captureScreenshot", p);
 }
@@ -859,13 +879,13 @@ int browser_see(struct browser *b, const struct browser_look *want,
     buf_adds(&out->error, buf_str(&b->error));
     buf_adds(&out->said, buf_str(&b->said));
     int r = 0, shot = 0;
-    if (b->active && !b->active->crashed) {
+    if (b->active && !b->active->crashed && !b->cdp.held) {
         see_place(b, out);
         if (b->active)
             see_status(b, out);
         if (want->shot && b->active && (shot = begin_shot(b, want, e)) < 0)
             r = -1;
-        if (r == 0 && (want->tree || want->marks || want->properties))
+        if (r == 0 && (want->tree || want->marks || want->properties || want->outline))
             r = browser_tree(b, want, out, e);
         if (r == 0 && want->marks)
             buf_adds(&out->marks, buf_str(&b->marks));
@@ -875,6 +895,10 @@ int browser_see(struct browser *b, const struct browser_look *want,
             r = finish_shot(b, want, shot, out, e);
         else if (shot > 0)
             drop_shot(b, shot);
+    }
+    if (b->cdp.held && b->active) {
+        buf_adds(&out->url, buf_str(&b->active->url));
+        buf_adds(&out->title, buf_str(&b->active->title));
     }
     see_tabs(b, out);
     browser_deny_hear(b);

@@ -33,16 +33,21 @@ struct browser_opts {
         console; /* what pages write to their console, and requests that fail, are kept */
 };
 
+struct outline;
+
 struct browser_look {
-    bool tree, shot, text; /* what is wanted */
-    bool compact;          /* the tree in fewer words, see tree.c */
-    bool whole;            /* the shot: all of the page, not what is visible of it */
-    bool marks;            /* the shot has boxes with bids over what can be clicked */
-    bool properties;       /* with the tree: browser_seen.properties */
-    bool raw;              /* with the tree: browser_seen.raw */
-    const char *format;    /* of the shot: "png", "jpeg", "webp"; NULL: png */
-    size_t page_size;      /* tree and text in pages of so many bytes; 0: all of it */
-    int page;              /* which of them; the first is 1 */
+    bool tree, shot, text;   /* what is wanted */
+    bool compact;            /* the tree in fewer words, see tree.c */
+    bool whole;              /* the shot: all of the page, not what is visible of it */
+    bool marks;              /* the shot has boxes with bids over what can be clicked */
+    bool properties;         /* with the tree: browser_seen.properties */
+    bool raw;                /* with the tree: browser_seen.raw */
+    const char *format;      /* of the shot: "png", "jpeg", "webp"; NULL: png */
+    size_t page_size;        /* tree and text in pages of so many bytes; 0: all of it */
+    int page;                /* which of them; the first is 1 */
+    struct outline *outline; /* initialised; is filled instead of the tree. NULL: no */
+    bool refs;               /* text and marks name elements by their refs, not by bids */
+    double scale;            /* of the shot; 0: 1 */
 };
 
 /* What was seen. All of it the caller's: browser_seen_release. */
@@ -53,8 +58,8 @@ struct browser_seen {
     struct buf tree;    /* one line a node: BrowserGym's, or the compact form; tree.c */
     /* The page as text mode prints it, of another document than HTML its text. */
     struct buf text;
-    struct buf links;   /* with text: "[12]: URL", a line for each link */
-    struct buf shot;    /* the picture */
+    struct buf links; /* with text: "[12]: URL", a line for each link */
+    struct buf shot;  /* the picture */
     /* {bid: {visibility, bbox, clickable, set_of_marks}}: BrowserGym's
      * extra_element_properties. */
     struct buf properties;

@@ -452,8 +452,16 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
         json_put_str(out, "rewards", buf_str(&h->task.rewards));
         return 0;
     }
+    if (json_has(q, "page")) {
+        rc = host_page(h, json_get(q, "page"), out, e);
+        return rc < 0 && halt_over(&h->halt)
+                   ? cut(h, looking, h->b ? &h->b->did : &h->reader.did, e)
+                   : rc;
+    }
     if (h->reading)
         return act_and_read(h, q, out, e);
+    h->b->asks = false;
+    browser_dismiss_dialog(h->b);
     browser_read_documents(h->b, json_bool(json_get(q, "look"), "documents", false));
     if (first.n) {
         rc = act(h, first, e);
@@ -561,6 +569,7 @@ int browser_host_run(const char *options)
     buf_init(&h->in, LINE_IN);
     buf_init(&h->answer, ANSWER_MAX);
     buf_init(&h->news, 4096);
+    outline_init(&h->page.known);
     h->text = str_eq(json_str(o, "mode", ""), STR("text"));
     h->downloads = json_str(o, "downloads", "");
     h->cdp = json_str(o, "cdp", "");
@@ -580,6 +589,7 @@ int browser_host_run(const char *options)
     buf_release(&h->in);
     buf_release(&h->answer);
     buf_release(&h->news);
+    outline_release(&h->page.known);
     browser_task_release(&h->task);
     json_free(o);
     free(h);

@@ -19,6 +19,12 @@
  *                    a browser does not show become pages of text. shots: the
  *                    picture is also saved there; offer: what an action that failed has
  *                    downloaded is copied there
+ *   {"id", "within": MS, "page": {…}}
+ *                    one page, as a model asks for it. url: it is opened; act: click,
+ *                    hover, fill, select, press, scroll, upload, back, forward, reload or
+ *                    wait, with ref (e12, or a visible text), text, submit and wait_ms;
+ *                    neither: it is looked at. view: outline, text, image; find, part,
+ *                    size: which part of so many bytes, or what is around a text
  *   {"id", "task": true}
  *                    what of the task (task.h) there is; it is no step
  *   {"cancel": ID}   that call ends now, wherever it is
@@ -32,6 +38,14 @@
  *    "active", "tabs", "notes", "said", "pages", and of what was wanted "tree", "text",
  *    "links", "console", "shot" and "marked" (base64), "marks", "axtree" and "extras"
  *    (its properties), "saved" (the picture's path), "offered" (the download's)}
+ *   {"id", "mode", "url", "title", "status", "tabs", "refs", "notes", "text", and for a
+ *    page "view", "part", "parts", "places" and "shown" of what was found, "near", for a
+ *    picture "shot" (base64), "shot_type", "width", "height", "picture" (its path), for
+ *    an act "added", "removed", "changed", "shown", "moved" (it is another page, of which
+ *    text is the beginning), "went" (its address is another one), "disabled" (the ref of
+ *    what takes no acts), "scrolled"; "console" and "console_errors"; "dialog":
+ *    {type, text} of one that is open}
+ *   {"id", "error", "code"}: it was not done, as nothing has that ref
  *   {"id", "goal": text, "rewards": of each step so far, "0" or "1"}
  *   {"id", "failed": why, "code"}: nothing was seen; the next call begins anew if the
  *    browser is gone. TIMEOUT and CANCELLED: why says how far it got, and the browser

@@ -132,7 +132,7 @@ static void put_marked(struct host *h, struct str shot, struct json *out)
     buf_release(&text);
 }
 
-static void put_notes(struct host *h, struct json *out, struct json *take)
+void host_put_notes(struct host *h, struct json *out, struct json *take)
 {
     if (h->news.n)
         json_push_str(take, buf_str(&h->news));
@@ -194,7 +194,7 @@ int host_see_browser(struct host *h, const struct json *q, struct json *out,
         if (look.marks)
             put_json(out, "marks", &seen.marks);
         json_put_int(out, "pages", seen.pages);
-        put_notes(h, out, seen.notes);
+        host_put_notes(h, out, seen.notes);
         if (json_bool(want, "console", false))
             json_put(out, "console", seen.console);
         else
@@ -241,6 +241,6 @@ void host_see_reader(struct host *h, const struct json *q, struct json *out)
     if (json_bool(want, "shot", false) && picture.n &&
         (!folder.n || str_starts(picture, STR("\x89PNG"))))
         put_shot(h, folder, picture, out);
-    put_notes(h, out, webtext_notes(h->reader.web));
+    host_put_notes(h, out, webtext_notes(h->reader.web));
     buf_release(&text);
 }

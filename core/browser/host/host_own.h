@@ -5,7 +5,9 @@
 
 #include "base/limits.h"
 #include "browser/host/host.h"
+#include "browser/host/own.h"
 #include "browser/host/task.h"
+#include "webpage/outline.h"
 #include "webpage/webreader.h"
 
 struct host {
@@ -17,7 +19,7 @@ struct host {
     struct buf answer;           /* the last one, to be sent again */
     char id[LIMIT_ID + 1];
     char cancel[LIMIT_ID + 1]; /* a call that is not wanted any more; "": none */
-    bool calling;               /* that one runs */
+    bool calling;              /* that one runs */
     bool again;
     bool text; /* no Chromium is wanted */
     struct str downloads, cdp;
@@ -27,7 +29,13 @@ struct host {
     bool reading; /* there is one */
     bool told;    /* the browser's elements have bids */
     struct browser_task task;
-    struct buf news; /* for the next answer */
+    struct buf news;                   /* for the next answer */
+    struct {                           /* of calls about one page: host_page.c */
+        struct outline known;          /* what its caller has seen of it last */
+        char document[2 * BROWSER_ID]; /* of that */
+        unsigned load, base, next;     /* of the reader's page: weboutline.h */
+        unsigned pictures;
+    } page;
     unsigned offered;
 };
 
@@ -38,5 +46,13 @@ struct host {
 int host_see_browser(struct host *h, const struct json *q, struct json *out,
                      struct err *e);
 void host_see_reader(struct host *h, const struct json *q, struct json *out);
+/* The notes of an answer; takes them. */
+void host_put_notes(struct host *h, struct json *out, struct json *take);
+
+/*
+ * A call about one page, as its member page has it, into out. -1: e, and out is of no
+ * use.
+ */
+int host_page(struct host *h, const struct json *q, struct json *out, struct err *e);
 
 #endif

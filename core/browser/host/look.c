@@ -90,6 +90,14 @@ static struct element *number(struct document *d, const struct node *n)
     return el;
 }
 
+static void see_element(const struct look *l, struct element *el, unsigned flags)
+{
+    el->clickable = (flags & IS_CLICKABLE) != 0;
+    el->block = (flags & IS_BLOCK) != 0;
+    el->pointer = (flags & IS_POINTER) != 0;
+    el->seen = l->b->looks;
+}
+
 /* Frames come behind those that hold them. */
 static void number_frame(struct look *l, struct frame *f)
 {
@@ -105,8 +113,7 @@ static void number_frame(struct look *l, struct frame *f)
     }
     for (int i = 0; i < f->n; i++) {
         if ((f->nodes[i].flags & (IS_ELEMENT | IS_PRIVATE)) == IS_ELEMENT)
-            number(f->document, &f->nodes[i])->clickable = (f->nodes[i].flags &
-                                                            IS_CLICKABLE) != 0;
+            see_element(l, number(f->document, &f->nodes[i]), f->nodes[i].flags);
     }
     struct str key;
     void *el;
@@ -144,7 +151,9 @@ static enum look_word word_of(struct str s)
         {"TEXTAREA", LOOK_ACTIVE},  {"SELECT", LOOK_ACTIVE},   {"VIDEO", LOOK_ACTIVE},
         {"LI", LOOK_ACTIVE},        {"TD", LOOK_ACTIVE},       {"OPTION", LOOK_ACTIVE},
         {"user-agent", LOOK_AGENT}, {"onclick", LOOK_ONCLICK}, {"pointer", LOOK_POINTER},
-        {"hidden", LOOK_HIDDEN},    {"collapse", LOOK_HIDDEN},
+        {"hidden", LOOK_HIDDEN},    {"collapse", LOOK_HIDDEN}, {"block", LOOK_BLOCK},
+        {"flex", LOOK_BLOCK},       {"grid", LOOK_BLOCK},      {"flow-root", LOOK_BLOCK},
+        {"table", LOOK_BLOCK},      {"list-item", LOOK_BLOCK},
     };
     for (size_t i = 0; s.n && s.n < 11 && i < sizeof(words) / sizeof(*words); i++) {
         if (str_eq(s, str_of(words[i].text)))
@@ -341,6 +350,8 @@ static void read_snapshot(struct look *l, struct target t, struct str result)
         map_init(&f->by_id);
         if (l->boxes)
             look_read_boxes(f, d, &w);
+        if (l->outline)
+            look_read_styles(f, d, &w);
         f->snapshot = d;
         f->strings = l->texts ? &l->strings[l->kept_n] : NULL;
         l->n++;
@@ -376,7 +387,7 @@ static int snapshots(struct look *l, struct err *e)
             continue;
         struct json *p = json_object();
         struct json *styles = json_array();
-        if (l->boxes || l->texts) {
+        if (l->boxes || l->texts || l->outline) {
             json_push_str(styles, STR("cursor"));
             json_push_str(styles, STR("visibility"));
             json_push_str(styles, STR("display"));
@@ -522,10 +533,13 @@ int browser_tree(struct browser *b, const struct browser_look *want,
     l->compact = want->compact;
     l->boxes = want->marks || want->properties;
     l->texts = want->text && out->is_html;
+    l->refs = want->refs;
+    l->outline = want->outline;
     l->site = site_of(buf_str(&out->url));
     buf_init(&l->names, NAMES_MAX);
     int r = snapshots(l, e);
     if (r == 0) {
+        b->looks++;
         ask_trees(l);
         map_release(&b->elements);
         map_init(&b->elements);
@@ -541,7 +555,9 @@ int browser_tree(struct browser *b, const struct browser_look *want,
                      late.text);
     if (r == 0 && want->raw)
         look_raw(l, &out->raw);
-    if (r == 0 && l->n > 0) {
+    if (r == 0 && l->outline)
+        look_outline(l);
+    if (r == 0 && l->n > 0 && !l->outline) {
         look_print(l, &l->frames[0], 0);
         if (l->full)
             buf_addf(l->out, "\n[the tree goes on: it is longer than %zu bytes]",

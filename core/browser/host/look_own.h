@@ -4,6 +4,7 @@
 #define OD_BROWSER_HOST_LOOK_OWN_H
 
 #include "browser/host/own.h"
+#include "webpage/outline.h"
 
 enum { LOOK_FRAMES_MAX = 48, LOOK_DEPTH_MAX = 1000, LOOK_SESSIONS_MAX = 32 };
 
@@ -16,6 +17,8 @@ enum {
     IS_ACTIVE = 32, /* of a kind that one clicks on */
     IS_BUTTON = 64, /* a button or a link */
     IS_MARKED = 128,
+    IS_BLOCK = 256,   /* it stands on lines of its own */
+    IS_POINTER = 512, /* the pointer shows a hand over it */
 };
 
 /* What a string of a snapshot means here. */
@@ -29,6 +32,7 @@ enum look_word {
     LOOK_ONCLICK,
     LOOK_POINTER,
     LOOK_HIDDEN,
+    LOOK_BLOCK,
 };
 
 struct words {
@@ -43,7 +47,7 @@ struct box {
 struct node {
     int64_t id; /* backendNodeId */
     int parent, content;
-    unsigned char flags;
+    unsigned short flags;
 };
 
 /* A node of an accessibility tree, in its frame's message. */
@@ -89,6 +93,8 @@ struct look {
     struct buf *focused;
     struct buf names; /* of the nodes that are being printed, one behind another */
     bool compact, full, boxes, texts;
+    bool refs;                          /* elements are named by them, and not by bids */
+    struct outline *outline;            /* borrowed; NULL: none is wanted */
     struct buf kept[LOOK_SESSIONS_MAX]; /* texts: the snapshots' messages */
     struct strings strings[LOOK_SESSIONS_MAX];
     int kept_n;
@@ -117,7 +123,27 @@ void look_read_strings(struct strings *s, struct str array);
  */
 int look_text(struct look *l, struct browser_seen *out, struct err *e);
 
+/* outline.c */
+/* Which elements have lines of their own, and which show a hand. */
+void look_read_styles(struct frame *f, struct str document, const struct words *w);
+/* Fills l->outline, behind the numbering. */
+void look_outline(struct look *l);
+/* The number of the element's ref, which it gets with the first call. */
+unsigned look_ref(struct browser *b, struct element *el);
+
 /* tree.c */
+/* A node of an accessibility tree, its parts where they lie. */
+struct look_part {
+    struct str role, name, value, properties, children;
+    int64_t node; /* backendNodeId */
+    bool named;   /* it has the member "name" */
+};
+struct look_part look_parse(struct str text);
+bool look_is_one_of(struct str s, const char *const *names);
+/* The next property of a node: its name, and its value as JSON; false: none is left. */
+bool look_property(struct str *inside, struct str *name, struct str *value);
+/* The word for a state that has one, as "disabled"; NULL: it has none. */
+const char *look_state(struct str name, struct str value);
 /* Prints a frame, and the frames within, behind what out has. */
 void look_print(struct look *l, struct frame *f, int depth);
 

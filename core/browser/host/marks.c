@@ -17,6 +17,7 @@
 #include "browser/host/js/draw_marks.js.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { AREA_MIN = 20, CANDIDATES_MAX = 2000, AT_ONCE = 48, PICTURE_MAX = 64 << 20 };
@@ -229,7 +230,7 @@ static size_t find_marked(struct look *l, struct candidate *all, bool whole)
 
 /* ---- what is told ---- */
 
-static const struct element *element_at(const struct frame *f, int i)
+static struct element *element_at(const struct frame *f, int i)
 {
     return f->document ? map_get(&f->document->bids, look_key(&f->nodes[i].id)) : NULL;
 }
@@ -261,18 +262,23 @@ static void put_properties(const struct look *l, struct buf *out)
 }
 
 /* [x, y, width, height, bid] of each, in the picture. */
-static void put_marks(struct look *l, const struct candidate *all, size_t n, bool whole,
-                      struct buf *out)
+static void put_marks(struct look *l, const struct candidate *all, size_t n,
+                      const struct browser_look *want, struct buf *out)
 {
+    bool whole = want->whole;
+    double k = want->scale > 0 ? want->scale : 1;
     double x = whole ? l->frames[0].scroll_x : 0, y = whole ? l->frames[0].scroll_y : 0;
     buf_reset(out);
     buf_addc(out, '[');
     for (size_t i = 0; i < n; i++) {
-        const struct element *el = element_at(all[i].f, all[i].node);
+        struct element *el = element_at(all[i].f, all[i].node);
         struct box b = box_of(all[i].f, all[i].node);
-        if (all[i].marked && el)
-            buf_addf(out, "%s[%.0f,%.0f,%.0f,%.0f,\"%s\"]", out->n > 1 ? "," : "",
-                     b.x + x, b.y + y, b.w, b.h, el->bid);
+        char ref[16];
+        if (!all[i].marked || !el)
+            continue;
+        snprintf(ref, sizeof(ref), "e%u", l->refs ? look_ref(l->b, el) : 0);
+        buf_addf(out, "%s[%.0f,%.0f,%.0f,%.0f,\"%s\"]", out->n > 1 ? "," : "",
+                 (b.x + x) * k, (b.y + y) * k, b.w * k, b.h * k, l->refs ? ref : el->bid);
     }
     buf_addc(out, ']');
     look_whole(l, out, "the marks");
@@ -290,7 +296,7 @@ void look_mark(struct look *l, const struct browser_look *want, struct browser_s
         if (all[i].marked)
             all[i].f->nodes[all[i].node].flags |= IS_MARKED;
     }
-    put_marks(l, all, n, want->whole, &l->b->marks);
+    put_marks(l, all, n, want, &l->b->marks);
     if (want->properties)
         put_properties(l, &out->properties);
     free(all);

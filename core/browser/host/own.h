@@ -62,6 +62,9 @@ struct element {
     int64_t node; /* backendNodeId */
     char bid[48];
     bool clickable;
+    bool block, pointer; /* as IS_BLOCK and IS_POINTER have it */
+    unsigned ref;        /* e12 of an outline; 0: it has none yet */
+    unsigned seen;       /* the look that found it last */
 };
 
 /* The process that keeps a Chromium of ours from what OD_BROWSE_DENY has. */
@@ -93,14 +96,15 @@ struct paper {
 struct browser {
     struct cdp cdp;
     struct browser_deny deny;
-    pid_t pid;         /* 0: none */
-    bool guest;        /* it is not ours: only tabs that we opened are */
-    bool making;       /* a tab, just now */
-    bool refuses;      /* files that pages send */
-    bool keeps;        /* them in a folder that was given */
-    int downloads;     /* that have begun and are not over */
-    int64_t moved_ms;  /* when one of them was reported last */
-    bool reads;        /* documents that Chromium does not show become text */
+    pid_t pid;        /* 0: none */
+    bool guest;       /* it is not ours: only tabs that we opened are */
+    bool making;      /* a tab, just now */
+    bool refuses;     /* files that pages send */
+    bool keeps;       /* them in a folder that was given */
+    int downloads;    /* that have begun and are not over */
+    int64_t moved_ms; /* when one of them was reported last */
+    bool reads;       /* documents that Chromium does not show become text */
+    bool reads_all;   /* where files are kept, too, unless they are attachments */
     struct paper papers[BROWSER_PAPERS_MAX];
     int papers_n;
     int width, height; /* of the viewport */
@@ -109,6 +113,14 @@ struct browser {
     struct target *active; /* NULL: none */
     struct list documents;
     struct map elements; /* bid → struct element, owned by it */
+    unsigned refs;       /* that were given so far */
+    unsigned looks;
+    /* Of the active tab, while it waits for an answer; type "": none is open. */
+    struct {
+        char session[BROWSER_ID], type[16];
+        struct buf text, fill; /* what it says; what is put into a prompt */
+    } dialog;
+    bool asks; /* dialogs stay open for whoever acts, and are not dismissed */
     struct buf error, said;
     struct json *notes;
     struct json *console;  /* NULL: it is not listened to */
@@ -193,6 +205,16 @@ void browser_note(struct browser *b, const char *fmt, ...)
  */
 bool browser_calm(struct browser *b, int ms);
 
+/* dialog.c */
+/* Page.javascriptDialogOpening. */
+void browser_on_dialog(struct browser *b, struct str session, const struct json *p);
+/* It is closed, or its page is gone. */
+void browser_dialog_over(struct browser *b, struct str session);
+/* Answers the one that is open. */
+void browser_answer_dialog(struct browser *b, bool accept);
+/* Dismisses the one that is open, with a note. */
+void browser_dismiss_dialog(struct browser *b);
+
 /* paper.c */
 /* From now on the documents of a session are looked at, or not any more. */
 void browser_watch_papers(struct browser *b, struct str session);
@@ -240,6 +262,8 @@ int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e);
 /* NULL: there is none such. */
 struct element *browser_element(struct browser *b, struct str bid);
+/* The element of the active tab with this ref; NULL: there is none. */
+struct element *browser_element_of_ref(struct browser *b, unsigned ref);
 void browser_forget(struct browser *b); /* all documents */
 /* Is t the active page, or a frame of it? */
 bool browser_within(struct browser *b, const struct target *t);

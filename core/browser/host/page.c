@@ -18,27 +18,42 @@ static size_t page_end(struct str text, size_t from, size_t size)
     return end > from ? end : from + size;
 }
 
-int browser_page_cut(struct buf *text, size_t size, int page)
+int browser_page_of(struct str text, size_t size, int page, struct str *out)
 {
-    struct str all = buf_str(text);
-    size_t from = all.n, to = all.n;
     int pages = 0;
-    if (size == 0 || all.n <= size)
-        size = all.n + 1;
+    *out = str_sub(text, text.n, 0);
+    if (size == 0 || text.n <= size)
+        size = text.n + 1;
     if (page < 1)
         page = 1;
-    for (size_t at = 0; at < all.n || pages == 0; pages++) {
-        size_t end = page_end(all, at, size);
-        if (pages + 1 == page) {
-            from = at;
-            to = end;
-        }
+    for (size_t at = 0; at < text.n || pages == 0; pages++) {
+        size_t end = page_end(text, at, size);
+        if (pages + 1 == page)
+            *out = str_sub(text, at, end - at);
         at = end;
     }
+    return pages;
+}
+
+int browser_page_at(struct str text, size_t size, size_t at)
+{
+    int page = 1;
+    if (size == 0 || text.n <= size)
+        return 1;
+    for (size_t end = page_end(text, 0, size); end <= at && end < text.n; page++)
+        end = page_end(text, end, size);
+    return page;
+}
+
+int browser_page_cut(struct buf *text, size_t size, int page)
+{
+    struct str all = buf_str(text), one;
+    int pages = browser_page_of(all, size, page, &one);
+    page = page < 1 ? 1 : page;
     if (pages == 1 && page == 1)
         return 1;
-    size_t bytes = all.n;
-    buf_truncate(text, to);
+    size_t bytes = all.n, from = one.p ? (size_t)(one.p - all.p) : all.n;
+    buf_truncate(text, from + one.n);
     buf_consume(text, from);
     if (text->n && text->p[text->n - 1] == '\n')
         buf_truncate(text, text->n - 1);

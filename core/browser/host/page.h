@@ -12,5 +12,9 @@
  * it is one page. How many there are; a page behind the last is empty but for that line.
  */
 int browser_page_cut(struct buf *text, size_t size, int page);
+/* The same page alone, as *out within text; empty behind the last one. */
+int browser_page_of(struct str text, size_t size, int page, struct str *out);
+/* The page that has the byte at an offset. */
+int browser_page_at(struct str text, size_t size, size_t at);
 
 #endif

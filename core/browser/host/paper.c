@@ -40,7 +40,7 @@ static void go_on(struct browser *b, struct str session, struct str request)
 
 void browser_watch_papers(struct browser *b, struct str session)
 {
-    if (!b->reads) {
+    if (!b->reads && !b->reads_all) {
         cdp_tell(&b->cdp, session, "Fetch.disable", NULL);
         return;
     }
@@ -73,8 +73,11 @@ void browser_on_paused(struct browser *b, struct str session, const struct json 
     struct str request = json_str(p, "requestId", ""), type = header(p, "content-type");
     struct str url = json_str(json_get(p, "request"), "url", "");
     int status = (int)json_int(p, "responseStatusCode", 0);
-    bool wanted = b->reads && status >= 200 && (status < 300 || status >= 400) &&
-                  webbody_is_document(type, url) && !is_too_long(p);
+    bool kept = b->keeps &&
+                str_starts(header(p, "content-disposition"), STR("attachment"));
+    bool wanted = (b->reads || b->reads_all) && !kept && status >= 200 &&
+                  (status < 300 || status >= 400) && webbody_is_document(type, url) &&
+                  !is_too_long(p);
     if (!wanted || b->papers_n == BROWSER_PAPERS_MAX || request.n >= BROWSER_ID ||
         session.n >= BROWSER_ID) {
         go_on(b, session, request);

@@ -91,7 +91,7 @@ static bool is_blank(const struct target *t)
 
 static bool is_there(const struct browser *b)
 {
-    return b->active && !b->active->crashed && !b->cdp.ended;
+    return b->active && !b->active->crashed && !b->cdp.ended && !b->cdp.held;
 }
 
 /* The answers, and what the page makes of them: it may ask for more. */
@@ -128,7 +128,7 @@ static void await_content(struct browser *b, int64_t end)
 
 static const char *script_for(enum browse_do last)
 {
-    if (last >= BROWSE_GOTO && last <= BROWSE_GO_FORWARD)
+    if ((last >= BROWSE_GOTO && last <= BROWSE_GO_FORWARD) || last == BROWSE_RELOAD)
         return quiet_loaded_js;
     if (last == BROWSE_FILL || last == BROWSE_KEY_TYPE || last == BROWSE_KEY_INSERT)
         return quiet_typed_js;

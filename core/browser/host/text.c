@@ -16,6 +16,7 @@
 #include "http/url_join.h"
 #include "webpage/webpage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -317,10 +318,15 @@ static void sum_up(struct doc *d)
 
 static struct str bid_of(const struct doc *d, int i)
 {
-    const struct element *el = d->f->document ? map_get(&d->f->document->bids,
-                                                        look_key(&d->f->nodes[i].id))
-                                              : NULL;
-    return el ? str_of(el->bid) : STR("");
+    struct element *el = d->f->document ? map_get(&d->f->document->bids,
+                                                  look_key(&d->f->nodes[i].id))
+                                        : NULL;
+    char ref[16];
+    if (!el || !d->m->l->refs)
+        return el ? str_of(el->bid) : STR("");
+    snprintf(ref, sizeof(ref), "e%u", look_ref(d->m->l->b, el));
+    const char *copy = arena_copy(d->m->a, str_of(ref));
+    return copy ? str_of(copy) : STR("");
 }
 
 /* ---- the tree ---- */

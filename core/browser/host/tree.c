@@ -19,18 +19,11 @@
 
 enum { LINE_ROOM = 4096, WORD_MAX = 200 };
 
-/* A node, its parts where they lie. */
-struct part {
-    struct str role, name, value, properties, children;
-    int64_t node;
-    bool named; /* it has the member "name" */
-};
-
 static struct str value_of(struct str v) { return jsontext_get(v, STR("value")); }
 
-static struct part parse(struct str text)
+struct look_part look_parse(struct str text)
 {
-    struct part p = {0};
+    struct look_part p = {0};
     struct str in = jsontext_inside(text), name, value;
     while (jsontext_member(&in, &name, &value)) {
         if (str_eq(name, STR("role"))) {
@@ -51,7 +44,7 @@ static struct part parse(struct str text)
     return p;
 }
 
-static bool is_one_of(struct str s, const char *const *names)
+bool look_is_one_of(struct str s, const char *const *names)
 {
     for (; *names; names++) {
         if (str_eq(s, str_of(*names)))
@@ -79,7 +72,7 @@ static void put_repr(struct buf *out, struct str value)
 static bool is_true(struct str value)
 {
     static const char *const no[] = {"false", "0", "\"\"", "null", NULL};
-    return value.n > 0 && !is_one_of(value, no);
+    return value.n > 0 && !look_is_one_of(value, no);
 }
 
 /* ---- BrowserGym's form ---- */
@@ -97,9 +90,9 @@ static void put_attributes(struct buf *out, struct str properties, bool clickabl
     while (jsontext_item(&in, &p)) {
         struct str name = jsontext_plain(jsontext_get(p, STR("name")));
         struct str v = value_of(jsontext_get(p, STR("value")));
-        if (!v.p || is_one_of(name, never))
+        if (!v.p || look_is_one_of(name, never))
             continue;
-        if (is_one_of(name, bare)) {
+        if (look_is_one_of(name, bare)) {
             if (is_true(v))
                 buf_addf(out, ", %.*s", STR_ARG(name));
         } else {
@@ -109,7 +102,7 @@ static void put_attributes(struct buf *out, struct str properties, bool clickabl
     }
 }
 
-static void put_line(struct buf *out, const struct part *p, struct str name,
+static void put_line(struct buf *out, const struct look_part *p, struct str name,
                      bool clickable)
 {
     buf_adds(out, p->role);
@@ -209,18 +202,26 @@ static void put_url(const struct look *l, struct str value)
         buf_addz(l->out, "…");
 }
 
+const char *look_state(struct str name, struct str value)
+{
+    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
+        if (str_eq(name, str_of(states[i].name)) &&
+            str_eq(value, str_of(states[i].value)))
+            return states[i].word;
+    }
+    return NULL;
+}
+
 static void put_state(const struct look *l, struct str role, struct str name,
                       struct str value, bool root)
 {
-    for (size_t i = 0; i < sizeof(states) / sizeof(*states); i++) {
-        if (!str_eq(name, str_of(states[i].name)) ||
-            !str_eq(value, str_of(states[i].value)))
-            continue;
+    const char *word = look_state(name, value);
+    if (word) {
         if (!root || !str_eq(name, STR("focused")))
-            buf_addf(l->out, " %s", states[i].word);
+            buf_addf(l->out, " %s", word);
         return;
     }
-    if (is_one_of(name, untold) || is_one_of(name, never) ||
+    if (look_is_one_of(name, untold) || look_is_one_of(name, never) ||
         (str_eq(name, STR("hasPopup")) && str_eq(role, STR("combobox"))))
         return;
     if (str_eq(name, STR("url"))) {
@@ -236,10 +237,22 @@ static void put_state(const struct look *l, struct str role, struct str name,
     put_word(l->out, value);
 }
 
-static void put_short(const struct look *l, const struct part *p, struct str name,
+bool look_property(struct str *inside, struct str *name, struct str *value)
+{
+    struct str p;
+    while (jsontext_item(inside, &p)) {
+        *name = jsontext_plain(jsontext_get(p, STR("name")));
+        *value = value_of(jsontext_get(p, STR("value")));
+        if (value->p)
+            return true;
+    }
+    return false;
+}
+
+static void put_short(const struct look *l, const struct look_part *p, struct str name,
                       bool clickable, bool root)
 {
-    struct str in = jsontext_inside(p->properties), property;
+    struct str in = jsontext_inside(p->properties), property, v;
     buf_adds(l->out, p->role);
     if (name.n > 0) {
         buf_addc(l->out, ' ');
@@ -249,25 +262,19 @@ static void put_short(const struct look *l, const struct part *p, struct str nam
         buf_addz(l->out, " =");
         put_repr(l->out, p->value);
     }
-    if (clickable && !is_one_of(p->role, buttons))
+    if (clickable && !look_is_one_of(p->role, buttons))
         buf_addz(l->out, " clickable");
-    while (jsontext_item(&in, &property)) {
-        struct str v = value_of(jsontext_get(property, STR("value")));
-        if (v.p)
-            put_state(l, p->role, jsontext_plain(jsontext_get(property, STR("name"))), v,
-                      root);
-    }
+    while (look_property(&in, &property, &v))
+        put_state(l, p->role, property, v, root);
 }
 
 /* A container without a name says something by its state, and takes keys by its focus. */
-static bool has_state(const struct part *p)
+static bool has_state(const struct look_part *p)
 {
     static const char *const told[] = {"focused", "disabled", "focusable", NULL};
-    struct str in = jsontext_inside(p->properties), property;
-    while (jsontext_item(&in, &property)) {
-        struct str name = jsontext_plain(jsontext_get(property, STR("name")));
-        struct str v = value_of(jsontext_get(property, STR("value")));
-        if (is_true(v) && is_one_of(name, told))
+    struct str in = jsontext_inside(p->properties), name, v;
+    while (look_property(&in, &name, &v)) {
+        if (is_true(v) && look_is_one_of(name, told))
             return true;
     }
     return p->value.p != NULL;
@@ -326,18 +333,18 @@ static void end_line(struct look *l, size_t before)
     }
 }
 
-static bool is_focused(const struct part *p)
+static bool is_focused(const struct look_part *p)
 {
-    struct str in = jsontext_inside(p->properties), property;
-    while (jsontext_item(&in, &property)) {
-        if (str_eq(jsontext_plain(jsontext_get(property, STR("name"))), STR("focused")))
-            return is_true(value_of(jsontext_get(property, STR("value"))));
+    struct str in = jsontext_inside(p->properties), name, v;
+    while (look_property(&in, &name, &v)) {
+        if (str_eq(name, STR("focused")))
+            return is_true(v);
     }
     return false;
 }
 
-static void print_line(struct look *l, struct frame *f, const struct part *p, int depth,
-                       struct str name)
+static void print_line(struct look *l, struct frame *f, const struct look_part *p,
+                       int depth, struct str name)
 {
     size_t before = l->out->n;
     struct element *el = f->document ? map_get(&f->document->bids, look_key(&p->node))
@@ -377,12 +384,12 @@ static void print_text(struct look *l, int depth, struct str text)
 /* ---- nodes ---- */
 
 /* Is there nothing to print of it but what is within? */
-static bool is_skipped(const struct look *l, const struct frame *f, const struct part *p,
-                       struct str name)
+static bool is_skipped(const struct look *l, const struct frame *f,
+                       const struct look_part *p, struct str name)
 {
     if (!p->named || str_eq(p->role, STR("LineBreak")))
         return true;
-    if (!l->compact || name.n > 0 || !is_one_of(p->role, containers))
+    if (!l->compact || name.n > 0 || !look_is_one_of(p->role, containers))
         return false;
     struct element *el = f->document ? map_get(&f->document->bids, look_key(&p->node))
                                      : NULL;
@@ -414,7 +421,7 @@ static void print_node(struct look *l, struct frame *f, struct ax *a, int depth,
     if (a->seen || l->full || level > LOOK_DEPTH_MAX)
         return;
     a->seen = true;
-    struct part p = parse(a->text);
+    struct look_part p = look_parse(a->text);
     if (l->compact && str_eq(p.role, STR("ListMarker")))
         return;
     struct held own = {.at = l->names.n};
@@ -428,7 +435,7 @@ static void print_node(struct look *l, struct frame *f, struct ax *a, int depth,
     struct str shown = l->compact && str_eq(p.role, STR("row")) && p.children.n > 2
                            ? STR("")
                            : name;
-    bool line = l->compact && !is_one_of(p.role, inlines) && !text;
+    bool line = l->compact && !look_is_one_of(p.role, inlines) && !text;
     if (line)
         l->text_goes_on = false;
     if (!skip && l->compact && text)

@@ -26,36 +26,6 @@ static struct str too_long = {"Browser environment took too long to respond.", 4
 
 /* ---- what is asked ---- */
 
-/* An address that has no scheme: a path, or the name of a host. */
-static void put_address(struct buf *out, const struct v0 *v, struct str url)
-{
-    static const char *const schemes[] = {
-        "http:", "https:", "file:", "about:", "data:", "view-source:"};
-    struct buf path = BUF_INIT(strlen(v->cwd) + 1 + url.n);
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
-        if (str_starts(url, str_of(schemes[i]))) {
-            buf_adds(out, url);
-            return;
-        }
-    }
-    bool absolute = url.n > 0 && url.p[0] == '/';
-    buf_addf(&path, "%s%s%.*s", absolute ? "" : v->cwd, absolute ? "" : "/",
-             STR_ARG(url));
-    if (absolute || access(buf_z(&path), F_OK) == 0) {
-        buf_addz(out, "file://");
-        for (size_t i = 0; i < path.n; i++) {
-            unsigned char c = (unsigned char)path.p[i];
-            if (strchr("%?#\"\\", c) || c < ' ')
-                buf_addf(out, "%%%02x", c);
-            else
-                buf_addc(out, (char)c);
-        }
-    } else {
-        buf_addf(out, "http://%.*s", STR_ARG(url));
-    }
-    buf_release(&path);
-}
-
 /* goto("URL"): in these quotes, as it is told. */
 static void put_goto(struct buf *out, struct str address)
 {
@@ -196,7 +166,7 @@ void v0_browse(struct v0_call *a)
     buf_init(&a->did, BODY_MAX);
     if (visit) {
         struct buf address = BUF_INIT(BODY_MAX);
-        put_address(&address, a->v, json_str(a->a.args, "url", ""));
+        browsing_address(&address, str_of(a->v->cwd), json_str(a->a.args, "url", ""));
         put_goto(&a->did, buf_str(&address));
         buf_release(&address);
     } else {

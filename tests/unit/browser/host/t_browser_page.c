@@ -79,4 +79,18 @@ TEST(nothing_is_lost)
     }
 }
 
+TEST(page_of_a_byte)
+{
+    struct str text = STR("one\ntwo\nthree\nfour\n"), part;
+    CHECK_INT(browser_page_of(text, 9, 2, &part), 3);
+    CHECK(str_eq(part, STR("three\n")));
+    CHECK_INT(browser_page_of(text, 9, 4, &part), 3);
+    CHECK_INT(part.n, 0);
+    CHECK_INT(browser_page_at(text, 9, 0), 1);
+    CHECK_INT(browser_page_at(text, 9, 7), 1);
+    CHECK_INT(browser_page_at(text, 9, 8), 2);
+    CHECK_INT(browser_page_at(text, 9, 18), 3);
+    CHECK_INT(browser_page_at(text, 0, 18), 1);
+}
+
 T_MAIN

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A page of the web, opened, looked at or acted on:
+ *
+ *   {"action":"page","args":{"url":"http://127.0.0.1:8000"}}
+ *        its outline, in which all that can be acted on has a ref such as e12
+ *   {"action":"page","args":{"act":"click","ref":"e12"}}
+ *        what is different then
+ *
+ * It is done in the browser of the session's name, which others use, too; calls to one
+ * browser come one after the other, whatever runs in the session. The call has the
+ * action's name there, so that a worker that takes over gets its answer.
+ */
+#include "action/own.h"
+
+#include "base/limits.h"
+#include "browser/browsing.h"
+#include "os/listening.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TIME_MS = 120000, PORTS_SHOWN = 6 };
+
+static const char acts[] = "click hover fill select press scroll upload back forward "
+                           "reload wait";
+
+static const struct param_list takes = {
+    .about = "Opens a page in the browser of the session, looks at it, or acts on it",
+    .params =
+        (const struct param[]){
+            {.name = "url",
+             .type = PARAM_STRING,
+             .about = "The address, file or host to open; without it the page that is "
+                      "open"},
+            {.name = "view",
+             .type = PARAM_STRING,
+             .choices = "outline text image",
+             .dflt = "\"outline\"",
+             .about = "What is observed: the outline with refs, the text, or a picture "
+                      "with the refs marked"},
+            {.name = "find",
+             .type = PARAM_STRING,
+             .about = "A text: only what is around it is observed"},
+            {.name = "part",
+             .type = PARAM_INT,
+             .ranged = true,
+             .min = 1,
+             .dflt = "1",
+             .about = "The part of a long page"},
+            {.name = "size",
+             .type = PARAM_INT,
+             .ranged = true,
+             .min = 1000,
+             .max = 100000,
+             .dflt = "16000",
+             .about = "The length of a part in bytes"},
+            {.name = "act",
+             .type = PARAM_STRING,
+             .choices = acts,
+             .about = "What is done on the page that is open; the observation has what "
+                      "is different then"},
+            {.name = "ref",
+             .type = PARAM_STRING,
+             .about = "The element, such as e12, or its visible text"},
+            {.name = "text",
+             .type = PARAM_STRING,
+             .about = "The text to fill, the option, the keys, up or down, the file, or "
+                      "the text to wait for"},
+            {.name = "submit",
+             .type = PARAM_BOOL,
+             .dflt = "false",
+             .about = "Whether Enter is pressed after fill"},
+            {.name = "wait",
+             .type = PARAM_NUMBER,
+             .ranged = true,
+             .max = 100,
+             .dflt = "10",
+             .about = "The seconds that wait waits at most"},
+            {.name = "timeout",
+             .type = PARAM_NUMBER,
+             .ranged = true,
+             .max = 120,
+             .dflt = "120",
+             .about = "The time limit of all of it in seconds"},
+            {0}},
+    .example = "{\"url\":\"http://127.0.0.1:8000\"}"};
+
+static int check(const struct json *args, struct err *e)
+{
+    if (json_str(args, "url", "").n && json_str(args, "act", "").n)
+        return err_set(e, ERR_INVALID, "page takes url or act, and not both");
+    return 0;
+}
+
+/* ---- what is asked ---- */
+
+static void copy(struct json *to, const struct json *from, const char *name)
+{
+    if (json_str(from, name, "").n)
+        json_put_str(to, name, json_str(from, name, ""));
+}
+
+static struct json *what_of(const struct action *a, const char *cwd)
+{
+    static const char *const strings[] = {"view", "find", "act", "ref", NULL};
+    struct json *what = json_object(), *page = json_object();
+    struct str url = json_str(a->args, "url", ""), text = json_str(a->args, "text", "");
+    for (size_t i = 0; strings[i]; i++)
+        copy(page, a->args, strings[i]);
+    if (url.n) {
+        struct buf address = BUF_INIT(ACTION_BYTES_MAX + 8192);
+        browsing_address(&address, str_of(cwd), url);
+        json_put_str(page, "url", buf_str(&address));
+        buf_release(&address);
+    }
+    if (str_eq(json_str(a->args, "act", ""), STR("upload")) && text.n &&
+        text.p[0] != '/') {
+        struct buf path = BUF_INIT(ACTION_BYTES_MAX + 8192);
+        buf_addf(&path, "%s/%.*s", cwd, STR_ARG(text));
+        json_put_str(page, "text", buf_str(&path));
+        buf_release(&path);
+    } else if (json_has(a->args, "text")) {
+        json_put_str(page, "text", text);
+    }
+    json_put_int(page, "part", json_int(a->args, "part", 1));
+    json_put_int(page, "size", json_int(a->args, "size", 16000));
+    json_put_bool(page, "submit", json_bool(a->args, "submit", false));
+    json_put_int(page, "wait_ms", (int64_t)(json_num(a->args, "wait", 10) * 1000));
+    json_put(what, "page", page);
+    return what;
+}
+
+/* ---- what is observed ---- */
+
+/* "; listening here: 3000 (node), 8080 (python3)" */
+static void put_listening(struct buf *out)
+{
+    struct listening all[LISTENING_MAX];
+    size_t n = listening(all);
+    for (size_t i = 0; i < n && i < PORTS_SHOWN; i++) {
+        buf_addf(out, "%s%u", i ? ", " : "; listening here: ", all[i].port);
+        if (all[i].comm[0])
+            buf_addf(out, " (%s, pid %d)", all[i].comm, (int)all[i].pid);
+    }
+    if (n > PORTS_SHOWN)
+        buf_addf(out, " and %zu more", n - PORTS_SHOWN);
+    if (!n)
+        buf_addz(out, "; nothing listens here");
+}
+
+static bool is_here(struct str host)
+{
+    return str_starts(host, STR("127.")) || str_starts(host, STR("localhost")) ||
+           str_starts(host, STR("[::1]")) || str_starts(host, STR("0.0.0.0"));
+}
+
+/* "net::ERR_CONNECTION_REFUSED at http://127.0.0.1:8000/" in words. */
+static void fail(struct action *a, const struct json *seen)
+{
+    struct str why = json_str(seen, "error", "");
+    struct buf text = BUF_INIT(500);
+    struct err e = ERR_INIT;
+    long refused = str_find(why, STR("net::ERR_CONNECTION_REFUSED"));
+    long at = str_find(why, STR("://"));
+    if (refused >= 0 && at >= 0) {
+        struct str host = str_sub(why, (size_t)at + 3, why.n);
+        size_t n = 0;
+        while (n < host.n && host.n && !strchr("/ ,;", host.p[n]))
+            n++;
+        host = str_sub(host, 0, n > 200 ? 200 : n);
+        if (host.n && host.p[host.n - 1] == ':')
+            host.n--;
+        buf_addf(&text, "cannot connect to %.*s: refused", STR_ARG(host));
+        if (is_here(host))
+            put_listening(&text);
+        why = buf_str(&text);
+    }
+    err_set(&e, (enum err_code)json_int(seen, "code", ERR_INVALID), "%.*s",
+            (int)(why.n > 500 ? 500 : why.n), why.p);
+    action_fail(a, &e);
+    buf_release(&text);
+}
+
+static void on_seen(void *owner, const struct json *seen, const struct err *e)
+{
+    struct action *a = owner;
+    struct buf extras = BUF_INIT(LIMIT_EVENT_MAX);
+    a->own = NULL;
+    if (!seen) {
+        action_fail(a, e);
+        return;
+    }
+    if (json_has(seen, "error")) {
+        fail(a, seen);
+        return;
+    }
+    static const char *const aside[] = {"id", "text", NULL};
+    struct err late = ERR_INIT;
+    json_print(&extras, seen);
+    struct json *own = json_parse(buf_str(&extras), &late);
+    for (size_t i = 0; own && aside[i]; i++)
+        json_drop(own, json_get(own, aside[i]));
+    buf_reset(&extras);
+    if (own)
+        json_print(&extras, own);
+    if (own && !buf_full(&extras))
+        action_end(a, json_str(seen, "text", ""), buf_str(&extras));
+    else {
+        err_set(&late, ERR_LIMIT, "what was seen is longer than an event can be");
+        action_fail(a, &late);
+    }
+    json_free(own);
+    buf_release(&extras);
+}
+
+static int64_t time_of(const struct action *a)
+{
+    int64_t ms = (int64_t)(json_num(a->args, "timeout", 0) * 1000);
+    return ms > 0 && ms < TIME_MS ? ms : TIME_MS;
+}
+
+static void start(struct action *a)
+{
+    struct engine *en = a->all->en;
+    struct sandbox_place place;
+    struct buf folder = BUF_INIT(8192);
+    struct err e = ERR_INIT;
+    struct browsing_call *call = NULL;
+    if (action_place(a, &place, &e) == 0) {
+        buf_addf(&folder, "%s/.downloads", place.cwd);
+        struct browsing_opts o = {.downloads = buf_str(&folder),
+                                  .cwd = str_of(place.cwd),
+                                  .user = sandbox_user(en->sandbox)};
+        struct json *what = what_of(a, place.cwd);
+        struct browsing_ask q = {.id = a->key, .what = what, .timeout_ms = time_of(a)};
+        struct browsing *b = browsing_open(en, str_of(a->session), &o, &e);
+        call = b ? browsing_ask(b, &q, on_seen, a, &e) : NULL;
+        json_free(what);
+    }
+    if (call)
+        a->own = call;
+    else
+        action_fail(a, &e);
+    buf_release(&folder);
+}
+
+static bool cancel(struct action *a)
+{
+    struct browsing_call *call = a->own;
+    if (call && browsing_runs(call)) {
+        browsing_cancel(call);
+        return true;
+    }
+    if (call)
+        browsing_drop(call);
+    a->own = NULL;
+    return false;
+}
+
+const struct action_kind action_page = {
+    .name = "page", .takes = &takes, .check = check, .start = start, .cancel = cancel};

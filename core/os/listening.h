@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Which TCP ports are listened at on this machine, and by whom, as /proc has it. */
+#ifndef OD_OS_LISTENING_H
+#define OD_OS_LISTENING_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { LISTENING_MAX = 64, LISTENING_PROCESSES = 4000, LISTENING_FDS = 512 };
+
+struct listening {
+    uint16_t port;
+    uint64_t inode; /* of the socket */
+    pid_t pid;      /* of one that holds it; 0: unknown, as it may not be looked at */
+    char comm[16];  /* its program; "": unknown */
+};
+
+/*
+ * The first LISTENING_MAX ports, in order, one entry a port. At most LISTENING_PROCESSES
+ * processes and LISTENING_FDS descriptors of each are looked at. Returns how many.
+ */
+size_t listening(struct listening out[LISTENING_MAX]);
+
+#endif
