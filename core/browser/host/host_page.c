@@ -885,7 +885,8 @@ static int tell_after(struct page_call *c, const char *document, struct err *e)
 {
     struct host *h = c->h;
     char now[2 * BROWSER_ID];
-    bool waits = c->act == CLICK || c->act == PRESS || c->act == SELECT || c->act == FILL;
+    bool waits = c->act == CLICK || c->act == PRESS || c->act == SELECT ||
+                 c->act == FILL || c->act == HOVER;
     if (!h->reading && waits && !h->b->cdp.held &&
         (peek(c, &c->after, e) < 0 || await_change(c, document, e) < 0))
         return -1;
