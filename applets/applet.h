@@ -23,6 +23,8 @@ struct applet {
      * limits), appended to usage. NULL when there is none.
      */
     void (*more_usage)(struct buf *out);
+    /* Without an argument, at a terminal, a file of its name is od(1)'s to dump. */
+    bool file_first;
     bool hidden; /* an internal entry point: not in --list, help or links */
 };
 

@@ -556,6 +556,13 @@ static int reserved(const char *name)
     return EXIT_RESERVED;
 }
 
+/* A word that names an applet, typed to dump the file of that name. */
+static bool means_file(const struct applet *a, int argc)
+{
+    return a->file_first && argc == 2 && isatty(STDIN_FILENO) &&
+           access(a->name, F_OK) == 0;
+}
+
 int main(int argc, char **argv)
 {
     const struct applet *a;
@@ -567,7 +574,7 @@ int main(int argc, char **argv)
                    argv[0]);
     const char *word = argc > 1 ? argv[1] : "";
     called_set(CALLED_OD, argc > 0 ? argv[0] : NULL, NULL);
-    if ((a = applet_by_name(word, false)))
+    if ((a = applet_by_name(word, false)) && !means_file(a, argc))
         return run(a, argc - 1, argv + 1, CALLED_OD, argv[0]);
     if (argc == 1 && isatty(STDIN_FILENO))
         return introduce();

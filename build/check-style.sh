@@ -80,7 +80,7 @@ LC_ALL=C awk '{
 
 # The program is od-exec, od-agent exec or od exec: base/called.h knows which.
 # shellcheck disable=SC2086 # file names without blanks
-grep -nHE 'stderr, *"od (exec|serve|browse|skills|events|image|install|jupyter)' $sources &&
+grep -nHE 'stderr, *"od (exec|serve|browse|skills|events|image|install|jupyter|mcp)' $sources &&
     echo "messages begin with the called name: called_say" && rc=1
 
 # shellcheck disable=SC2086 # file names without blanks

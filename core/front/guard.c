@@ -76,8 +76,12 @@ static void refuse(struct server *s, struct req *r, enum refusal why)
         req_header_add(r, "Retry-After", "1");
         req_close_after(r);
     }
+    const struct http_front *f = req_served_by(r);
+    bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
     if (s->only && s->only->refuse)
         s->only->refuse(s->f, r, why, all[why].text);
+    else if (f && f->challenge)
+        f->fail(r, unknown ? 401 : all[why].status, all[why].text);
     else
         s->words->fail(r, all[why].status, all[why].text);
 }

@@ -69,6 +69,8 @@ struct http_front {
     size_t nroutes;
     /* Answers an error of this server: 400, 404, 405, 408, 413, 431, 500 … */
     void (*fail)(struct req *r, int status, const char *text);
+    /* Without a right key fail gets 401, and names the scheme (RFC 6750 3); else 403. */
+    bool challenge;
     void *arg; /* req_arg */
 };
 
@@ -137,6 +139,8 @@ int req_ends(const struct req *r, struct addr *peer, struct addr *own);
 /* The peer sends no more. It may be waiting for the answer, or be gone. */
 bool req_half_closed(const struct req *r);
 void *req_arg(const struct req *r);
+/* The front whose route r has; NULL: it has none. */
+const struct http_front *req_served_by(const struct req *r);
 /* The fronts of the server that got r, in the order of their look-up. NULL: no more. */
 const struct http_front *req_front(const struct req *r, size_t i);
 

@@ -111,6 +111,10 @@ int req_ends(const struct req *r, struct addr *peer, struct addr *own)
 
 bool req_half_closed(const struct req *r) { return r->conn->stream.eof; }
 void *req_arg(const struct req *r) { return r->front->arg; }
+const struct http_front *req_served_by(const struct req *r)
+{
+    return r->route ? r->front : NULL;
+}
 const struct http_front *req_front(const struct req *r, size_t i)
 {
     const struct httpd_config *c = &r->conn->d->c;

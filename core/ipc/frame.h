@@ -72,6 +72,10 @@
  *           lint (bool):
  *           'O' frames are its text. The result has "failed": bool
  *
+ *   mcp     mcp {tools, structured, here, answer_bytes, max_wait}: 'I' and 'O' frames are
+ *           messages of MCP, a line each; each 'O' frame is one. The request ends with
+ *           the input; the offsets of its output may jump
+ *
  * A peer that is not let in gets one 'R' with the error DENIED, asked or not.
  *
  * Results: {"ok":true,…} or {"ok":false,"error":{"code":NAME,"text":SENTENCE}}.

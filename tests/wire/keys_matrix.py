@@ -26,6 +26,7 @@ import tempfile
 import threading
 import time
 import traceback
+import urllib.parse
 
 from tap import LIMIT, Tap, at_end, holds, last_words, same, show_log, wait_for
 
@@ -35,7 +36,10 @@ OTHER_UID = 4711
 
 # Routes that everybody may ask, and those whose key may be in a WebSocket's message.
 OPEN = {("http", "/alive"), ("http", "/ready"), ("http", "/server_info"),
-        ("viewer", "/"), ("viewer", "/viewer.js")}
+        ("viewer", "/"), ("viewer", "/viewer.js"), ("http", "/.well-known/{name}"),
+        ("http", "/.well-known/{name}/mcp")}
+# Those that name the scheme of their key to who has none or a wrong one (RFC 6750 3).
+CHALLENGE = {"/mcp"}
 MESSAGE = {("http", "/events")}
 # Those for which a key with the right to view is enough, with their methods.
 VIEW = {("http", "/events", "GET"), ("http", "/metrics", "GET"), ("http", "/openapi.json", "GET")}
@@ -360,6 +364,12 @@ def closes_unheard(client):
 
 def judge(cells, client, about, answer, statuses, let_in):
     status = answer.status
+    path = urllib.parse.unquote(about[1].removeprefix("http://127.0.0.1").split("?")[0])
+    challenged = path in CHALLENGE and 403 in (statuses or ())
+    if challenged and status == 401:
+        fine = answer.fields.get("www-authenticate") == "Bearer"
+        cells.note(client.kind, fine, *about, status, answer.body[:200])
+        return
     if let_in:
         fine = status not in (403, 429)
     else:

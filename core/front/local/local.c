@@ -8,7 +8,7 @@
  * Requests come in frames. One table of verbs; a verb either answers at once or
  * hands an op to the engine, whose sink writes frames as the connection takes
  * them. The verbs of each kind have a file: session.c, events.c,
- * cell.c, browse.c, skill.c; they share own.h.
+ * cell.c, browse.c, skill.c, mcp.c; they share own.h.
  */
 #include "front/local/own.h"
 
@@ -248,6 +248,7 @@ static const struct verb {
     {"browse", local_browse, true},    {"browsers", local_browsers, false},
     {"browser", local_browser, false}, {"events", local_events, false},
     {"skill", local_skill, false},     {"keys", do_keys, false},
+    {"mcp", local_mcp, false},
 };
 
 /* Members by type: one of another type is an error and never a default. */
@@ -469,6 +470,9 @@ static void cancel(struct conn *c)
     } else if (c->skill) {
         local_skill_drop(c);
         local_send_result(c, local_ok());
+    } else if (c->mcp) {
+        local_mcp_drop(c, false);
+        local_send_result(c, local_ok());
     } else if (c->browse) {
         local_browse_drop(c);
         local_send_result(c, local_ok());
@@ -505,12 +509,13 @@ static void next_request(struct conn *c)
         }
         if (f.type == 'Q' && c->busy)
             return; /* the next one waits for the result */
-        if (f.type == 'I' && !input(c, f.payload)) {
+        bool line = f.type == 'I' && c->mcp;
+        if (f.type == 'I' && !line && !input(c, f.payload)) {
             /* Nothing after it can be dealt with: the peer's own buffer fills. */
             return;
         }
         struct buf keep = BUF_INIT(FRAME_MAX);
-        bool copy = f.type == 'Q' || f.type == 'Z';
+        bool copy = f.type == 'Q' || f.type == 'Z' || line;
         if (copy)
             buf_adds(&keep, f.payload);
         char type = f.type;
@@ -521,6 +526,8 @@ static void next_request(struct conn *c)
             resize(c, buf_str(&keep));
         else if (type == 'X')
             cancel(c);
+        else if (line)
+            local_mcp_input(c, buf_str(&keep));
         buf_release(&keep);
     }
 }
@@ -547,6 +554,8 @@ static void on_room(struct stream *st)
         local_cell_room(c);
     else if (c->skill)
         local_skill_room(c);
+    else if (c->mcp)
+        local_mcp_room(c);
     else if (c->browse)
         local_browse_room(c);
     else if (c->op)
@@ -576,6 +585,8 @@ static void on_end(struct stream *st, int errnum)
         local_cell_drop(c);
     else if (c->skill)
         local_skill_drop(c);
+    else if (c->mcp)
+        local_mcp_drop(c, false);
     else if (c->browse)
         local_browse_drop(c);
     else if (c->attached && c->op) {

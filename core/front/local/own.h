@@ -19,6 +19,7 @@ struct cell_call;
 struct skill_ask;
 struct browse_ask;
 struct kill_ask;
+struct mcp_link;
 
 struct conn {
     struct local *front;
@@ -29,6 +30,7 @@ struct conn {
     struct cell_call *cell;    /* owned; the same, of a kernel */
     struct skill_ask *skill;   /* owned; the same, of a skill */
     struct browse_ask *browse; /* owned; the same, of a browser */
+    struct mcp_link *mcp;      /* borrowed; the same, of MCP */
     struct session *attached;
     uint64_t typed;           /* bytes, while it is attached */
     struct kill_ask *killing; /* owned; the request in flight */
@@ -96,6 +98,14 @@ void local_browse_room(struct conn *c);
 /* {"cancel": true}: the call ends, and its end is waited for. */
 void local_browse_say(struct conn *c, const struct json *j);
 void local_browse_drop(struct conn *c);
+
+/* mcp.c */
+local_verb local_mcp;
+/* The payload of a frame of input; it may end the request. */
+void local_mcp_input(struct conn *c, struct str payload);
+void local_mcp_room(struct conn *c);
+/* end: of the client's input. */
+void local_mcp_drop(struct conn *c, bool end);
 
 /* skill.c */
 local_verb local_skill;

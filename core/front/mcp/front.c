@@ -99,6 +99,7 @@ static void load_all(struct mcp *m, const char *prefix,
 static void load(void *f)
 {
     load_all(f, "mcp/s/", mcp_session_load);
+    load_all(f, "mcp/p/", mcp_link_load);
     load_all(f, "mcp/c/", mcp_call_load);
 }
 

@@ -149,7 +149,8 @@ static struct mcp_session *session_of(struct mcp *m, struct req *r)
     credential_of(r, credential);
     struct mcp_session *s = mcp_session_find(m, id, credential);
     if (!s)
-        refuse(r, 404, RPC_NO_SESSION, NULL, "there is no such session: initialize again");
+        refuse(r, 404, RPC_NO_SESSION, NULL,
+               "there is no such session: initialize again");
     return s;
 }
 
@@ -161,20 +162,6 @@ static bool check_revision(struct req *r)
         return true;
     refuse(r, 400, RPC_INVALID, NULL, "this " REVISION_FIELD " is not supported here");
     return false;
-}
-
-static struct mcp_ask ask_of(struct mcp_session *s, struct mcp_stream *out,
-                             const struct rpc *in)
-{
-    struct mcp_ask a = {.m = s->m,
-                        .session = s,
-                        .out = out,
-                        .revision = s->revision,
-                        .wish = &s->wish,
-                        .credential = s->credential,
-                        .in = in};
-    memcpy(a.client, s->client, sizeof(a.client));
-    return a;
 }
 
 static void begin_session(struct mcp *m, struct req *r, const struct rpc *in)
@@ -195,32 +182,8 @@ static void begin_session(struct mcp *m, struct req *r, const struct rpc *in)
     s->wish = wish;
     req_header_add(r, SESSION_FIELD, s->id);
     struct mcp_stream *out = mcp_stream_new(m, s, r);
-    struct mcp_ask a = ask_of(s, out, in);
-    out->waiting = 1;
-    mcp_method(&a);
+    mcp_take_request(s, out, in);
     mcp_stream_settle(out);
-}
-
-/* One message of a session. false: it is not one, and has its error. */
-static void take_message(struct mcp_session *s, struct mcp_stream *out,
-                         const struct json *message)
-{
-    struct err e = ERR_INIT;
-    struct rpc in;
-    struct buf b = BUF_INIT(8 << 10);
-    if (rpc_read(message, &in, &e) < 0) {
-        out->waiting++;
-        out->status = 400;
-        rpc_put_error(&b, in.id, RPC_INVALID, str_of(e.text), NULL);
-        mcp_stream_put(out, buf_str(&b), true);
-    } else if (in.kind == RPC_NOTIFICATION) {
-        mcp_notified(s->m, s, &in);
-    } else if (in.kind == RPC_REQUEST) {
-        struct mcp_ask a = ask_of(s, out, &in);
-        out->waiting++;
-        mcp_method(&a);
-    }
-    buf_release(&b);
 }
 
 static void ask_legacy(struct mcp *m, struct req *r, const struct json *body)
@@ -241,10 +204,10 @@ static void ask_legacy(struct mcp *m, struct req *r, const struct json *body)
     out->sse = sse;
     out->ids = true;
     if (!batch)
-        take_message(s, out, body);
+        mcp_take_message(s, out, body);
     else
         for (const struct json *v = json_first(body); v; v = json_next(v))
-            take_message(s, out, v);
+            mcp_take_message(s, out, v);
     mcp_stream_settle(out);
 }
 
@@ -352,15 +315,12 @@ static const struct route routes[] = {
      .path = "/mcp",
      .run = end_session,
      .about = "Ends a session of the Model Context Protocol"},
-    METADATA("/.well-known/oauth-protected-resource"),
-    METADATA("/.well-known/oauth-protected-resource/mcp"),
-    METADATA("/.well-known/oauth-authorization-server"),
-    METADATA("/.well-known/oauth-authorization-server/mcp"),
-    METADATA("/.well-known/openid-configuration"),
-    METADATA("/.well-known/openid-configuration/mcp"),
+    METADATA("/.well-known/{name}"),
+    METADATA("/.well-known/{name}/mcp"),
 };
 
 const struct http_front mcp_bare_front = {.prefix = "",
                                           .routes = routes,
                                           .nroutes = sizeof(routes) / sizeof(routes[0]),
-                                          .fail = fail};
+                                          .fail = fail,
+                                          .challenge = true};

@@ -34,10 +34,12 @@ static void put(struct mcp *m, struct mcp_kept *p, const struct json *j)
     buf_release(&b);
 }
 
-static struct mcp_kept *kept_new(struct mcp_stream *t, const char *key)
+static struct mcp_kept *kept_new(struct mcp_stream *t, const char *key,
+                                 const struct json *id)
 {
     struct mcp_kept *p = xnew(struct mcp_kept);
     snprintf(p->key, sizeof(p->key), "%s", key);
+    p->id = json_copy(id);
     list_add_tail(&t->kept, &p->node);
     return p;
 }
@@ -51,7 +53,18 @@ void mcp_kept_free(struct mcp *m, struct mcp_kept *p)
         hold_put(m->en->hold, key_of(p, space), STR(""));
     m->kept -= p->bytes;
     list_del(&p->node);
+    json_free(p->id);
     free(p);
+}
+
+bool mcp_kept_has(const struct mcp_stream *t, const struct json *id)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &t->kept) {
+        if (rpc_same_id(list_entry(it, struct mcp_kept, node)->id, id))
+            return true;
+    }
+    return false;
 }
 
 static struct json *head_of(const struct mcp_call *k)
@@ -59,6 +72,7 @@ static struct json *head_of(const struct mcp_call *k)
     struct json *j = json_object();
     json_put_z(j, "session", k->session->id);
     json_put_z(j, "stream", k->out->name);
+    json_put(j, "id", json_copy(k->id));
     return j;
 }
 
@@ -67,8 +81,7 @@ void mcp_call_keep(struct mcp_call *k)
     if (!k->session)
         return;
     struct json *j = head_of(k);
-    k->kept = kept_new(k->out, k->c.key);
-    json_put(j, "id", json_copy(k->id));
+    k->kept = kept_new(k->out, k->c.key, k->id);
     if (k->token)
         json_put(j, "token", json_copy(k->token));
     json_put_z(j, "tool", k->c.tool->name);
@@ -101,6 +114,16 @@ void mcp_kept_drop(struct mcp *m, struct mcp_stream *t)
     struct list *it, *tmp;
     list_each (it, tmp, &t->kept)
         mcp_kept_free(m, list_entry(it, struct mcp_kept, node));
+}
+
+void mcp_kept_drop_answer(struct mcp *m, struct mcp_stream *t, uint64_t number)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &t->kept) {
+        struct mcp_kept *p = list_entry(it, struct mcp_kept, node);
+        if (p->number == number)
+            mcp_kept_free(m, p);
+    }
 }
 
 /* ---- in the next worker ---- */
@@ -143,13 +166,13 @@ void mcp_call_load(struct mcp *m, struct str key, struct str state)
     for (size_t i = 0; tool.n > 0 && (t = tool_at(i)) && !str_eq(tool, str_of(t->name));)
         i++;
     memcpy(name, key.p, key.n < ACTION_KEY ? key.n : ACTION_KEY);
-    if (!s || (!t && answer.n == 0)) {
+    if (!s || !json_get(j, "id") || (!t && answer.n == 0)) {
         forget(m, name);
         json_free(j);
         return;
     }
     struct mcp_stream *out = mcp_session_stream_made(s, json_str(j, "stream", ""));
-    struct mcp_kept *p = kept_new(out, name);
+    struct mcp_kept *p = kept_new(out, name, json_get(j, "id"));
     p->bytes = state.n;
     m->kept += state.n;
     out->waiting++;

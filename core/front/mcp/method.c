@@ -99,6 +99,26 @@ void mcp_session_begin(struct mcp_session *s, const struct rpc *in)
     mcp_session_keep(s);
 }
 
+bool mcp_modern_check(struct mcp_ask *a)
+{
+    struct str name = json_str(a->in->meta, MCP_META "protocolVersion", "");
+    if (mcp_revision_of(name) != MCP_2026_07_28) {
+        struct json *data = json_object(), *list = json_array();
+        for (int i = MCP_REVISIONS - 1; i >= 0; i--)
+            json_push_str(list, str_of(mcp_revision_name((enum mcp_revision)i)));
+        json_put(data, "supported", list);
+        json_put_str(data, "requested", name);
+        mcp_fail(a, RPC_REVISION, STR("this revision of the protocol is not supported"),
+                 data);
+        return false;
+    }
+    if (!json_is_object(json_get(a->in->meta, MCP_META "clientCapabilities"))) {
+        mcp_error(a, RPC_PARAMS, "params._meta must have " MCP_META "clientCapabilities");
+        return false;
+    }
+    return true;
+}
+
 static void initialize(struct mcp_ask *a)
 {
     struct json *j = json_object(), *server = json_object();
@@ -217,4 +237,51 @@ void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in)
     struct mcp_call *k = mcp_call_find(m, s, id);
     if (k)
         mcp_call_stop(k, why_of(json_str(in->params, "reason", "")));
+}
+
+/* ---- messages of a session ---- */
+
+void mcp_take_request(struct mcp_session *s, struct mcp_stream *out, const struct rpc *in)
+{
+    const struct json *revision = json_get(in->meta, MCP_META "protocolVersion");
+    bool modern = revision && s->lines;
+    struct mcp_ask a = {.m = s->m,
+                        .session = s,
+                        .out = out,
+                        .revision = modern ? MCP_2026_07_28 : s->revision,
+                        .wish = &s->wish,
+                        .credential = s->credential,
+                        .in = in};
+    struct mcp_call *k = mcp_call_find(s->m, s, in->id);
+    bool taken = k || mcp_kept_has(out, in->id);
+    if (taken && s->again)
+        return; /* it came again, since the worker before could not accept it */
+    if (modern)
+        mcp_client_name(a.client, json_get(in->meta, MCP_META "clientInfo"));
+    else
+        memcpy(a.client, s->client, sizeof(a.client));
+    out->waiting++;
+    if (k)
+        mcp_error(&a, RPC_INVALID, "a request with this id is at work already");
+    else if (!modern || mcp_modern_check(&a))
+        mcp_method(&a);
+}
+
+void mcp_take_message(struct mcp_session *s, struct mcp_stream *out,
+                      const struct json *message)
+{
+    struct err e = ERR_INIT;
+    struct rpc in;
+    struct buf b = BUF_INIT(8 << 10);
+    if (rpc_read(message, &in, &e) < 0) {
+        out->waiting++;
+        out->status = 400;
+        rpc_put_error(&b, in.id, RPC_INVALID, str_of(e.text), NULL);
+        mcp_stream_put(out, buf_str(&b), true);
+    } else if (in.kind == RPC_NOTIFICATION) {
+        mcp_notified(s->m, s, &in);
+    } else if (in.kind == RPC_REQUEST) {
+        mcp_take_request(s, out, &in);
+    }
+    buf_release(&b);
 }

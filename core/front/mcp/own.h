@@ -5,6 +5,7 @@
  *   front.c     the front-end: options, life, what the keeper has
  *   http.c      POST, GET and DELETE /mcp: which era, session, headers
  *   session.c   sessions of the legacy era
+ *   link.c      the local socket, for `od mcp`
  *   stream.c    messages on their way to a client, kept until they are delivered
  *   method.c    what a request asks for, and the answer
  *   call.c      tools/call: one tool at work    result.c  its answer
@@ -22,6 +23,7 @@
 #include "action/action.h"
 #include "base/map.h"
 #include "front/front.h"
+#include "front/mcp/link.h"
 #include "front/mcp/rpc.h"
 #include "front/mcp/tool.h"
 
@@ -33,9 +35,11 @@ enum {
     MCP_CALLS_MAX = 256,       /* at work, of all clients */
     MCP_RING_BYTES = 1 << 20,  /* of a stream; notifications go, answers stay */
     MCP_RING_EVENTS = 512,
+    MCP_LINES_KEPT = 64,       /* answers of a link that its client may have had */
     MCP_KEPT_BYTES = 16 << 20, /* at the keeper, of all calls */
     MCP_GRACE_MS = 300000,     /* how long a delivered answer is kept */
     MCP_LOST_MS = 3600000,     /* and one that nobody fetches */
+    MCP_GONE_MS = 300000,      /* od mcp that lost its connection comes back sooner */
     MCP_IDLE_MS = 86400000,    /* a session without a request for so long ends */
     MCP_RETRY_MS = 1000,       /* a client shall reconnect after */
     MCP_COMMENT_MS = 15000,    /* comment lines on quiet streams */
@@ -77,6 +81,8 @@ struct mcp_stream {
     unsigned nevents, waiting; /* requests without an answer yet */
     uint64_t last, sent;       /* numbers: the newest event; the newest sent */
     struct req *req;           /* who reads it now; NULL: nobody */
+    struct mcp_link *link;     /* borrowed: it is lines of the local socket; or NULL */
+    uint64_t next;             /* of it: the offset of the next event */
     struct mcp_delivery *delivery;
     struct list kept;          /* struct mcp_kept, owned */
     struct buf rest; /* the event that has no room yet */
@@ -108,6 +114,8 @@ void mcp_stream_put_numbered(struct mcp_stream *t, struct str message, bool answ
  * JSON, else an event stream begins, if its client can follow one.
  */
 void mcp_stream_settle(struct mcp_stream *t);
+/* Sends what there is, as far as there is room. */
+void mcp_stream_pump(struct mcp_stream *t);
 /* One request of it gets no answer: it was cancelled. */
 void mcp_stream_withdraw(struct mcp_stream *t);
 /* A client follows it again, from the event after `since`. Takes req. */
@@ -131,10 +139,16 @@ struct mcp_session {
     struct mcp_wish wish;
     struct list streams; /* owned */
     struct mcp_stream *standing;
+    bool lines;            /* it is of od mcp */
+    struct mcp_link *link; /* owned, of lines; or NULL */
+    bool again;            /* a worker before had it */
     int64_t used_ms;
 };
 
 struct mcp_session *mcp_session_new(struct mcp *m, const char *credential);
+/* The same with an id that its client gave. */
+struct mcp_session *mcp_session_named(struct mcp *m, const char *credential,
+                                      struct str id);
 /* NULL: there is none of that id and credential. */
 struct mcp_session *mcp_session_find(struct mcp *m, struct str id,
                                      const char *credential);
@@ -151,6 +165,34 @@ void mcp_session_keep(struct mcp_session *s);
 void mcp_session_load(struct mcp *m, struct str id, struct str state);
 /* Those of which nobody has heard for long. */
 void mcp_sessions_expire(struct mcp *m);
+
+/* ---- link.c ---- */
+
+#define MCP_LINE_STREAM "lines---" /* the name of the one stream of a link's session */
+
+struct mcp_link {
+    struct mcp *m;
+    struct mcp_session *session;
+    struct mcp_stream *out;
+    struct buf in;              /* from in_from on: what is not a whole line yet */
+    uint64_t in_from, accepted; /* offsets of input */
+    bool part_kept;             /* some of `in` is at the keeper */
+    bool skips;                 /* the rest of a line that is too long */
+    bool closed;
+    int64_t lost_ms; /* when its connection went */
+    const struct mcp_link_events *ev; /* NULL: nobody is connected */
+    void *arg;
+};
+
+struct mcp_link *mcp_link_new(struct mcp_session *s);
+/* With its session. */
+void mcp_link_free(struct mcp_link *l);
+/* Sends a message at that offset. false: not now. */
+bool mcp_link_send(struct mcp_link *l, uint64_t number, struct str message);
+/* Takes up a message that was not whole. */
+void mcp_link_load(struct mcp *m, struct str id, struct str state);
+/* Reads {"tools", "structured", "here", "answer_bytes", "max_wait"}. 0; -1 and *e. */
+int mcp_wish_read(struct mcp_wish *w, const struct json *q, struct err *e);
 
 /* ---- method.c ---- */
 
@@ -169,6 +211,14 @@ struct mcp_ask {
 
 /* Answers the request, or begins what does. */
 void mcp_method(struct mcp_ask *a);
+/* A request of a session, whose answer goes to out. */
+void mcp_take_request(struct mcp_session *s, struct mcp_stream *out,
+                      const struct rpc *in);
+/* Is the modern request one of a revision and client that can be answered? Else it is. */
+bool mcp_modern_check(struct mcp_ask *a);
+/* One message of a session; out gets the answer. */
+void mcp_take_message(struct mcp_session *s, struct mcp_stream *out,
+                      const struct json *message);
 /* A notification of a session; one of modern HTTP has no effect. */
 void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in);
 /* The answer. Takes result. */
@@ -230,16 +280,21 @@ struct mcp_kept {
     struct list node; /* in stream.kept */
     char key[ACTION_KEY + 1];
     uint64_t number; /* of the event with the answer; 0: it is at work */
+    struct json *id; /* owned: the request's */
     size_t bytes;
 };
 
 void mcp_call_keep(struct mcp_call *k);
 /* Its answer takes its place. */
 void mcp_answer_keep(struct mcp_call *k, uint64_t number, struct str answer);
+/* Was this request of the stream taken already? */
+bool mcp_kept_has(const struct mcp_stream *t, const struct json *id);
 /* NULL is fine. */
 void mcp_kept_free(struct mcp *m, struct mcp_kept *p);
 /* All of a stream. */
 void mcp_kept_drop(struct mcp *m, struct mcp_stream *t);
+/* That with the answer of this number. */
+void mcp_kept_drop_answer(struct mcp *m, struct mcp_stream *t, uint64_t number);
 /* What mcp_call_keep or mcp_answer_keep stored; mcp_call_start follows. */
 void mcp_call_load(struct mcp *m, struct str key, struct str state);
 

@@ -26,7 +26,7 @@ static bool is_at_work(const struct mcp_session *s)
     struct list *it, *tmp;
     list_each (it, tmp, &s->streams) {
         const struct mcp_stream *t = list_entry(it, struct mcp_stream, node);
-        if (t->waiting > 0 || t->req)
+        if (t->waiting > 0 || t->req || (t->link && t->link->ev))
             return true;
     }
     return false;
@@ -63,11 +63,19 @@ static struct mcp_session *session_new(struct mcp *m, const char *credential)
 
 struct mcp_session *mcp_session_new(struct mcp *m, const char *credential)
 {
+    char id[MCP_ID + 1];
+    random_hex(id, MCP_ID);
+    return mcp_session_named(m, credential, str_n(id, MCP_ID));
+}
+
+struct mcp_session *mcp_session_named(struct mcp *m, const char *credential,
+                                      struct str id)
+{
     make_room(m);
     if (m->nsessions >= MCP_SESSIONS_MAX)
         return NULL;
     struct mcp_session *s = session_new(m, credential);
-    random_hex(s->id, MCP_ID);
+    memcpy(s->id, id.p, MCP_ID);
     map_put(&m->by_id, str_of(s->id), s);
     return s;
 }
@@ -133,6 +141,8 @@ void mcp_session_free(struct mcp_session *s)
     struct mcp *m = s->m;
     struct list *it, *tmp;
     mcp_calls_stop(m, s, NULL, TOOL_LEFT);
+    if (s->link)
+        mcp_link_free(s->link);
     list_each (it, tmp, &s->streams)
         mcp_stream_free(list_entry(it, struct mcp_stream, node));
     hold_put(m->en->hold, state_key(s, space), STR(""));
@@ -180,6 +190,7 @@ void mcp_session_keep(struct mcp_session *s)
     json_put_int(j, "revision", s->revision);
     json_put_z(j, "client", s->client);
     json_put_int(j, "level", s->level);
+    json_put_bool(j, "lines", s->lines);
     json_put(j, "wish", wish_json(&s->wish));
     json_print(&b, j);
     hold_put(s->m->en->hold, state_key(s, space), buf_str(&b));
@@ -202,6 +213,10 @@ void mcp_session_load(struct mcp *m, struct str id, struct str state)
     s->level = (int)json_int(j, "level", -1);
     snprintf(s->client, sizeof(s->client), "%s", json_str(j, "client", "").p);
     wish_load(&s->wish, json_get(j, "wish"));
+    s->again = true;
+    s->lines = json_bool(j, "lines", false);
+    if (s->lines)
+        mcp_link_new(s)->lost_ms = clock_ms();
     json_free(j);
 }
 
@@ -211,7 +226,9 @@ void mcp_sessions_expire(struct mcp *m)
     int64_t now = clock_ms();
     list_each (it, tmp, &m->sessions) {
         struct mcp_session *s = list_entry(it, struct mcp_session, node);
-        if (now - s->used_ms > MCP_IDLE_MS && !is_at_work(s))
+        bool gone = s->link && !s->link->ev && now - s->link->lost_ms > MCP_GONE_MS;
+        bool idle = !s->link && now - s->used_ms > MCP_IDLE_MS && !is_at_work(s);
+        if (gone || idle)
             mcp_session_free(s);
     }
 }

@@ -25,6 +25,7 @@ struct mcp_event {
     struct list node;
     uint64_t number;
     bool answer;
+    int64_t sent_ms; /* of a link; 0: not yet */
     size_t n;
     char text[];
 };
@@ -69,12 +70,10 @@ static void on_gone(struct req *r, void *owner)
     mcp_stream_free(t);
 }
 
-static void pump(struct mcp_stream *t);
-
 static void on_room(struct req *r, void *owner)
 {
     (void)r;
-    pump(owner);
+    mcp_stream_pump(owner);
 }
 
 void mcp_stream_read(struct mcp_stream *t, struct req *r)
@@ -227,9 +226,42 @@ static void put_event(struct mcp_stream *t, const struct mcp_event *v)
     sse_add_event(&t->rest, &e);
 }
 
-static void pump(struct mcp_stream *t)
+/* Of a link: answers stay for a while, for a client that comes back without them. */
+static void pump_lines(struct mcp_stream *t)
 {
     struct list *it, *tmp;
+    list_each (it, tmp, &t->events) {
+        struct mcp_event *v = event_at(it);
+        if (v->number < t->sent)
+            continue;
+        if (!mcp_link_send(t->link, v->number, str_n(v->text, v->n)))
+            return;
+        t->sent = v->number + v->n + 1;
+        v->sent_ms = clock_ms();
+        if (!v->answer)
+            event_free(t, v);
+    }
+}
+
+/* What a client of a link has had for long. */
+static void forget_lines(struct mcp_stream *t, int64_t now)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &t->events) {
+        struct mcp_event *v = event_at(it);
+        if (!v->sent_ms || (now - v->sent_ms < MCP_GRACE_MS &&
+                            t->nevents <= MCP_LINES_KEPT && t->bytes <= MCP_RING_BYTES))
+            continue;
+        mcp_kept_drop_answer(t->m, t, v->number);
+        event_free(t, v);
+    }
+}
+
+void mcp_stream_pump(struct mcp_stream *t)
+{
+    struct list *it, *tmp;
+    if (t->link)
+        pump_lines(t);
     if (!t->req || !t->begun || !flush(t))
         return;
     list_each (it, tmp, &t->events) {
@@ -251,7 +283,7 @@ static void on_slow(struct timer *timer)
 {
     struct mcp_stream *t = container_of(timer, struct mcp_stream, slow);
     begin(t);
-    pump(t);
+    mcp_stream_pump(t);
 }
 
 /* ---- what comes in ---- */
@@ -277,6 +309,7 @@ void mcp_stream_put_numbered(struct mcp_stream *t, struct str message, bool answ
     list_init(&v->node);
     v->number = number;
     t->last = number > t->last ? number : t->last;
+    t->next = number + message.n + 1 > t->next ? number + message.n + 1 : t->next;
     v->answer = answer;
     v->n = message.n;
     memcpy(v->text, message.p, message.n);
@@ -291,6 +324,8 @@ void mcp_stream_put_numbered(struct mcp_stream *t, struct str message, bool answ
 
 uint64_t mcp_stream_number(const struct mcp_stream *t)
 {
+    if (t->link)
+        return t->next;
     uint64_t now = (uint64_t)clock_wall_ms();
     return now > t->last ? now : t->last + 1;
 }
@@ -300,6 +335,10 @@ void mcp_stream_put(struct mcp_stream *t, struct str message, bool answer)
     if (is_lost(t))
         return;
     mcp_stream_put_numbered(t, message, answer, mcp_stream_number(t));
+    if (t->link) {
+        mcp_stream_pump(t);
+        forget_lines(t, clock_ms());
+    }
     if (!t->settled || !t->req)
         return;
     if (!t->begun && t->waiting > 0 && t->sse)
@@ -307,7 +346,7 @@ void mcp_stream_put(struct mcp_stream *t, struct str message, bool answer)
     if (!t->begun && t->waiting == 0)
         answer_json(t);
     else
-        pump(t);
+        mcp_stream_pump(t);
 }
 
 void mcp_stream_settle(struct mcp_stream *t)
@@ -317,7 +356,7 @@ void mcp_stream_settle(struct mcp_stream *t)
         answer_json(t);
     } else if (t->sse && (t->session || t->nevents > 0 || t->standing)) {
         begin(t);
-        pump(t);
+        mcp_stream_pump(t);
     } else if (t->sse) {
         timer_begin(t->m->en->loop, &t->slow, MCP_SLOW_MS, on_slow);
     }
@@ -329,7 +368,7 @@ void mcp_stream_withdraw(struct mcp_stream *t)
     if (t->waiting > 0 || !t->req || !t->settled)
         return;
     if (t->begun)
-        pump(t);
+        mcp_stream_pump(t);
     else
         answer_json(t);
 }
@@ -342,12 +381,16 @@ void mcp_stream_resume(struct mcp_stream *t, struct req *req, uint64_t since)
     t->sent = since;
     t->sse = t->ids = t->settled = true;
     begin(t);
-    pump(t);
+    mcp_stream_pump(t);
 }
 
 void mcp_stream_tick(struct mcp_stream *t, int64_t now)
 {
     struct buf b = BUF_INIT(16);
+    if (t->link) {
+        forget_lines(t, now);
+        return;
+    }
     if (t->req && t->begun && t->rest.n == 0 && now - t->open_ms >= MCP_COMMENT_MS) {
         t->open_ms = now;
         sse_add_comment(&b, STR(""));
