@@ -522,9 +522,10 @@ void json_put(struct json *obj, const char *name, struct json *take)
     BUG_ON(!json_is_object(obj) || !take);
     struct json *old = json_get(obj, name);
     if (old)
-        cJSON_Delete(cJSON_DetachItemViaPointer(inw(obj), inw(old)));
+        cJSON_DetachItemViaPointer(inw(obj), inw(old));
     if (!cJSON_AddItemToObject(inw(obj), name, inw(take)))
         xalloc_failed(strlen(name) + 1);
+    cJSON_Delete(inw(old)); /* last: name may be its own */
 }
 
 struct json *json_copy(const struct json *j)

@@ -70,8 +70,8 @@ int json_count(const struct json *j);
 /*
  * Builders. json_object/json_array are owned by the caller until added. The
  * add calls take ownership of `take` and never fail (small sizes, xalloc); a
- * member of the same name is replaced. Strings are repaired to valid UTF-8 on
- * the way in, U+0000 included.
+ * member of the same name is replaced, and `name` may be that member's own. Strings
+ * are repaired to valid UTF-8 on the way in, U+0000 included.
  */
 struct json *json_object(void);
 struct json *json_array(void);

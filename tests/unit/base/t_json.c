@@ -306,6 +306,16 @@ TEST(putting_a_name_again_replaces)
     json_free(o);
 }
 
+TEST(a_member_is_replaced_by_its_own_name)
+{
+    struct json *o = json_object();
+    json_put_z(o, "a name that lies in the member", "old");
+    json_put_z(o, json_name(json_first(o)), "new");
+    CHECK_INT(json_count(o), 1);
+    CHECK_STR(json_str(o, "a name that lies in the member", "").p, "new");
+    json_free(o);
+}
+
 TEST(printing_into_a_full_buffer_adds_nothing)
 {
     struct json *j = json_parse(
