@@ -45,13 +45,13 @@ ifeq ($(MODE),release)
   DEP_CFLAGS = $(GCC_SPECS) $(SHOWN)
   MUSL_CFLAGS := -Os $(HARDEN_$(ARCH)) -fstack-clash-protection
 else ifeq ($(MODE),dev)
-  SHOWN := -O1 $(COMMON) $(SAN)
+  SHOWN := -O1 $(COMMON) $(SAN) -DOD_ASSERT
   CFLAGS = $(SHOWN) -g -fno-omit-frame-pointer -U_FORTIFY_SOURCE $(WARN) -Werror
   LDFLAGS = $(SAN)
   DEP_CFLAGS = -O1 -g -fsanitize=address -fno-omit-frame-pointer
 else ifeq ($(MODE),fuzz)
   # Every object is instrumented; only the targets have libFuzzer's main.
-  SHOWN := -O1 $(COMMON) $(SAN)
+  SHOWN := -O1 $(COMMON) $(SAN) -DOD_ASSERT
   CFLAGS = $(SHOWN) -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link
   LDFLAGS = $(SAN)
   FUZZ_LINK := -fsanitize=fuzzer

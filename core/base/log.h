@@ -48,4 +48,14 @@ void log_bug(const char *file, int line, const char *what)
             log_bug(__FILE__, __LINE__, #x); \
     } while (0)
 
+/*
+ * x, which a caller promised, in builds for tests (MODE=dev and MODE=fuzz). Other builds
+ * do not evaluate it.
+ */
+#ifdef OD_ASSERT
+#define ASSERT(x) BUG_ON(!(x))
+#else
+#define ASSERT(x) ((void)sizeof(!(x)))
+#endif
+
 #endif
