@@ -4,13 +4,15 @@
  *
  * Around it, a file each: session_run.c gives commands to the shell and lets callers
  * wait, session_marks.c finds out from the spool what the shell does, session_end.c
- * ends commands and shells; and _start, _tty, _state, _records, _look, _env, _input,
- * _kill, _watch. They share session_own.h.
+ * ends commands and session_gone.c shells; and _start, _tty, _state, _records, _look,
+ * _env, _input, _kill, _repair, _command. They share session_own.h, which says what part
+ * of struct session is whose.
  */
 #include "shell/session_own.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "shell/spool.h"
 
@@ -21,40 +23,49 @@
 
 const char *session_name(const struct session *s) { return s->name; }
 struct engine *session_engine(const struct session *s) { return s->en; }
-const char *session_cwd(const struct session *s) { return s->cwd; }
-const char *session_path(const struct session *s) { return s->path; }
-pid_t session_last_background(const struct session *s) { return s->last_background; }
-
-bool session_untold(const struct session *s)
+const char *session_cwd(const struct session *s) { return s->report.cwd; }
+const char *session_path(const struct session *s) { return s->report.path; }
+pid_t session_last_background(const struct session *s)
 {
-    return !session_busy(s) && (s->untold == OP_ENDED || s->untold == OP_SHELL_ENDED);
+    return s->report.last_background;
 }
 
-const char *session_call(const struct session *s, struct str prefix)
+uid_t session_uid(const struct session *s) { return s->uid; }
+
+bool session_busy(const struct session *s)
 {
-    if (s->cmd.id[0] && str_starts(str_of(s->cmd.id), prefix))
-        return s->cmd.id;
-    for (unsigned i = 0; i < DONE_KEPT; i++) {
-        const struct done *d = &s->done[(s->done_next + DONE_KEPT - 1 - i) % DONE_KEPT];
-        if (d->id[0] && str_starts(str_of(d->id), prefix))
-            return d->id;
-    }
-    return NULL;
+    return s->state == SESSION_TYPED || s->state == SESSION_RUNNING ||
+           s->state == SESSION_HUMAN;
+}
+
+/* Where each state leads. A session that is taken up begins in any of them. */
+void session_to(struct session *s, enum session_state to)
+{
+    static const unsigned next[] = {
+        [SESSION_NONE] = 1 << SESSION_STARTING,
+        [SESSION_STARTING] = 1 << SESSION_IDLE,
+        [SESSION_IDLE] = 1 << SESSION_TYPED | 1 << SESSION_HUMAN,
+        [SESSION_TYPED] = 1 << SESSION_RUNNING | 1 << SESSION_IDLE,
+        [SESSION_RUNNING] = 1 << SESSION_IDLE,
+        [SESSION_HUMAN] = 1 << SESSION_IDLE,
+    };
+    ASSERT(to == s->state || to == SESSION_NONE || next[s->state] & 1u << to);
+    s->state = to;
 }
 
 void session_view(const struct session *s, struct session_view *v)
 {
     v->stream = s->proc.hold ? session_out(s) : NULL;
     v->fd = s->proc.spool[0];
-    v->scanned = s->scanned;
-    v->view = s->scanned;
-    if (s->switching && s->switch_at < v->view)
-        v->view = s->switch_at;
-    if (s->echo_at && s->echo_at < v->view)
-        v->view = s->echo_at;
-    v->command = s->cmd.ended                          ? s->cmd.to
-                 : s->unproved.kind && s->withheld ? s->unproved_at
-                                                       : s->scanned;
+    v->scanned = s->scan.at;
+    v->view = s->scan.at;
+    if (session_switching(s) && s->tty.switch_at < v->view)
+        v->view = s->tty.switch_at;
+    if (s->tty.echo_at && s->tty.echo_at < v->view)
+        v->view = s->tty.echo_at;
+    v->command = s->cmd.ended                     ? s->cmd.to
+                 : s->end.proof == PROOF_WITHHELD ? s->end.unproved_at
+                                                  : s->scan.at;
     v->shell = &s->sh;
     v->disk_full = (s->proc.r.flags & KEEP_P_FULL) != 0;
 }
@@ -63,7 +74,7 @@ uint64_t session_skip(const struct session *s, uint64_t at, uint64_t *next)
 {
     *next = UINT64_MAX;
     for (int i = 0; i < SKIPS; i++) {
-        const struct skip *k = &s->skips[i];
+        const struct skip *k = &s->scan.skips[i];
         if (k->to > at && k->from <= at)
             return k->to;
         if (k->to > k->from && k->from > at && k->from < *next)
@@ -78,7 +89,7 @@ static struct skip bare_range(const struct session *s, unsigned i)
     const struct command *c = &s->cmd;
     struct termios t;
     if (i < BARES)
-        return s->bare[(s->bares_next + i) % BARES];
+        return s->tty.bare[(s->tty.bares_next + i) % BARES];
     if (!c->started || c->ended || s->state != SESSION_RUNNING)
         return (struct skip){0, 0};
     /* A program that took the terminal over says itself where lines begin. */
@@ -121,10 +132,10 @@ struct json *session_json(const struct session *s)
     json_put_bool(j, "terminal", s->sh.pty);
     if (s->proc.r.flags & KEEP_P_STARTED && !(s->proc.r.flags & KEEP_P_EXITED))
         json_put_int(j, "pid", s->proc.r.pid);
-    json_put_z(j, "cwd", s->cwd);
-    json_put_z(j, "path", s->path);
-    if (s->last_background)
-        json_put_int(j, "last_background", s->last_background);
+    json_put_z(j, "cwd", s->report.cwd);
+    json_put_z(j, "path", s->report.path);
+    if (s->report.last_background)
+        json_put_int(j, "last_background", s->report.last_background);
     json_put_int(j, "op", (int64_t)s->cmd.seq);
     if (session_busy(s)) {
         json_put_z(j, "command",
@@ -134,10 +145,10 @@ struct json *session_json(const struct session *s)
     json_put_bool(j, "untold", session_untold(s));
     int n = 0;
     struct list *it, *tmp;
-    list_each (it, tmp, &((struct session *)(uintptr_t)s)->viewers)
+    list_each (it, tmp, &((struct session *)(uintptr_t)s)->tty.viewers)
         n++;
     json_put_int(j, "attached", n);
-    json_put_int(j, "output", (int64_t)s->scanned);
+    json_put_int(j, "output", (int64_t)s->scan.at);
     return j;
 }
 
@@ -168,24 +179,24 @@ struct session *session_make(struct engine *en, struct str name)
     s->name = xstrndup(name.p, name.n);
     s->uid = en->uid;
     s->gid = en->gid;
-    s->untold = OP_NOTHING;
-    s->rows = ROWS;
-    s->cols = COLS;
-    s->with_rc = true;
+    s->run.untold = OP_NOTHING;
+    s->tty.rows = ROWS;
+    s->tty.cols = COLS;
     s->proc = (struct proc){.in = -1, .spool = {-1, -1}, .changed = session_changed};
-    s->feed.changed = session_feed_changed;
-    buf_init(&s->opts_env, LIMIT_SPAWN_MAX);
-    buf_init(&s->env, ENV_MAX);
-    buf_init(&s->env_text, 4 * ENV_MAX); /* quotes at most double a value */
-    buf_init(&s->kept, LIMIT_BLOB_MAX);
-    buf_init(&s->early, 64 << 10);
-    buf_init(&s->text, LIMIT_COMMAND_MAX);
-    s->record_fd = -1;
-    s->quiet_since_ms = clock_ms();
-    struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs, &s->kills};
+    s->input.feed.changed = session_feed_changed;
+    buf_init(&s->given.env, LIMIT_SPAWN_MAX);
+    buf_init(&s->env.vars, ENV_MAX);
+    buf_init(&s->env.text, 4 * ENV_MAX); /* quotes at most double a value */
+    buf_init(&s->kept.bytes, LIMIT_BLOB_MAX);
+    buf_init(&s->input.early, 64 << 10);
+    buf_init(&s->run.text, LIMIT_COMMAND_MAX);
+    s->report.fd = -1;
+    s->look.quiet_since_ms = clock_ms();
+    struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers, &s->run.logs,
+                            &s->kill.list};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         list_init(lists[i]);
-    task_init(&s->scan, session_on_scan);
+    task_init(&s->scan.task, session_on_scan);
     map_put(&en->sessions, name, s);
     return s;
 }
@@ -201,13 +212,13 @@ void session_copy(char *out, size_t size, struct str s)
 /* It never had a shell, as it was made with what no shell can be started with. */
 static bool never_was(const struct session *s)
 {
-    const struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs,
-                                  &s->kills};
+    const struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers,
+                                  &s->run.logs, &s->kill.list};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         if (!list_empty(lists[i]))
             return false;
     }
-    return s->state == SESSION_NONE && !s->lived;
+    return s->state == SESSION_NONE && !s->start.lived;
 }
 
 struct session *session_get(struct engine *en, struct str name,
@@ -246,15 +257,15 @@ struct session *session_get(struct engine *en, struct str name,
     s = session_make(en, name);
     s->uid = uid;
     s->gid = gid;
-    s->opts_env = env;
-    session_copy(s->cwd, sizeof(s->cwd), o->cwd.n ? o->cwd : str_of(en->home));
-    session_copy(s->shell_wanted, sizeof(s->shell_wanted), o->shell);
-    session_copy(s->user, sizeof(s->user), o->user);
+    s->given.env = env;
+    session_set_cwd(s, o->cwd.n ? o->cwd : str_of(en->home));
+    session_copy(s->given.shell, sizeof(s->given.shell), o->shell);
+    session_copy(s->given.user, sizeof(s->given.user), o->user);
     session_first_path(s);
     s->sh.same_env = o->same_env;
     if (o->rows > 0 && o->cols > 0) {
-        s->rows = o->rows;
-        s->cols = o->cols;
+        s->tty.rows = o->rows;
+        s->tty.cols = o->cols;
     }
     return s;
 }
@@ -276,12 +287,12 @@ static void drop_list(struct list *ops, enum err_code code, const char *why)
 static void session_bury(void *p)
 {
     struct session *s = p;
-    buf_release(&s->opts_env);
-    buf_release(&s->env);
-    buf_release(&s->env_text);
-    buf_release(&s->kept);
-    buf_release(&s->early);
-    buf_release(&s->text);
+    buf_release(&s->given.env);
+    buf_release(&s->env.vars);
+    buf_release(&s->env.text);
+    buf_release(&s->kept.bytes);
+    buf_release(&s->input.early);
+    buf_release(&s->run.text);
     free(s->name);
     free(s);
 }
@@ -304,7 +315,8 @@ static void remove_files(struct session *s)
 
 static void drop_all(struct session *s, enum err_code code, const char *why)
 {
-    struct list *lists[] = {&s->queue, &s->waiters, &s->viewers, &s->logs};
+    struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers,
+                            &s->run.logs};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         drop_list(lists[i], code, why);
 }
@@ -324,28 +336,19 @@ uint64_t session_spool_bytes(const struct session *s)
 
 void session_free(struct session *s)
 {
-    struct err e = ERR_INIT;
     drop_all(s, ERR_GONE, "was ended");
-    if (s->cmd.seq && (!s->cmd.ended || s->wait_prompt)) {
-        err_set(&e, ERR_GONE, "session %s was ended", s->name);
-        if (!s->cmd.ended)
-            s->cmd.to = s->scanned;
-        s->cmd.ended = true;
-        s->wait_prompt = false;
-        session_watch_ended(s, true, s->cmd.started ? NULL : &e);
-    }
-    struct timer *timers[] = {&s->look,   &s->start,      &s->env_timer,
-                              &s->prompt, &s->exit_timer, &s->switch_timer,
-                              &s->flow};
+    session_abandon_command(s);
+    struct timer *timers[] = {&s->look.timer, &s->start.limit, &s->repair.limit,
+                              &s->env.timer,  &s->end.prompt,  &s->gone.grace,
+                              &s->tty.timer,  &s->run.flow};
     for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++)
         timer_stop(timers[i]);
-    task_cancel(&s->scan);
+    task_cancel(&s->scan.task);
     session_env_done(s);
     session_forget_feed(s);
     hold_ask_cancel(s->en->hold, s);
     hold_forget(&s->proc);
-    if (s->record_fd >= 0)
-        close(s->record_fd);
+    session_drop_records(s);
     remove_files(s);
     struct buf key = BUF_INIT(128);
     session_key_name(s, &key);

@@ -20,19 +20,19 @@
 
 void session_env_done(struct session *s)
 {
-    if (s->env_io.loop) {
-        int fd = s->env_io.fd;
-        io_stop(&s->env_io);
+    if (s->env.io.loop) {
+        int fd = s->env.io.fd;
+        io_stop(&s->env.io);
         close(fd);
     }
-    s->env_begun = false;
-    buf_reset(&s->env_text);
+    s->env.begun = false;
+    buf_reset(&s->env.text);
 }
 
 /* The variables of the idle moment before are kept. */
 static void note_too_long(struct session *s)
 {
-    snprintf(s->env_lost, sizeof(s->env_lost),
+    snprintf(s->env.lost, sizeof(s->env.lost),
              "what it exported last is lost: all of it is longer than %d bytes", ENV_MAX);
 }
 
@@ -49,13 +49,13 @@ static size_t kernel_takes(void)
 
 void session_env_add(struct session *s, struct buf *out)
 {
-    for (size_t at = 0, n; at < s->env.n; at += n) {
-        const char *entry = s->env.p + at;
+    for (size_t at = 0, n; at < s->env.vars.n; at += n) {
+        const char *entry = s->env.vars.p + at;
         n = strlen(entry) + 1;
         if (n <= LIMIT_SPAWN_STRING)
             buf_add(out, entry, n);
         else
-            snprintf(s->env_lost, sizeof(s->env_lost),
+            snprintf(s->env.lost, sizeof(s->env.lost),
                      "it lacks %.*s: with its name it has %zu bytes, and the kernel "
                      "passes at most %d",
                      (int)strcspn(entry, "=") < 60 ? (int)strcspn(entry, "=") : 60, entry,
@@ -71,7 +71,7 @@ bool session_env_fits(struct session *s, char *const *env)
         all += strlen(*env) + 1 + sizeof(*env);
     if (all <= most)
         return true;
-    snprintf(s->env_lost, sizeof(s->env_lost),
+    snprintf(s->env.lost, sizeof(s->env.lost),
              "what it exported is lost: the environment has %zu bytes, and the kernel "
              "passes at most %zu",
              all, most);
@@ -83,15 +83,16 @@ static void keep_env(struct session *s, struct str text)
 {
     struct buf parsed = BUF_INIT(ENV_MAX), key = BUF_INIT(128);
     int r = shell_parse_env(&parsed, text);
-    s->env_lost[0] = 0;
+    s->env.lost[0] = 0;
     if (buf_full(&parsed)) {
         note_too_long(s);
-    } else if (r == 0 && parsed.n > 0 && !str_eq(buf_str(&parsed), buf_str(&s->env))) {
-        buf_reset(&s->env);
-        buf_adds(&s->env, buf_str(&parsed));
-        BUG_ON(buf_full(&s->env)); /* of the same maximum */
+    } else if (r == 0 && parsed.n > 0 &&
+               !str_eq(buf_str(&parsed), buf_str(&s->env.vars))) {
+        buf_reset(&s->env.vars);
+        buf_adds(&s->env.vars, buf_str(&parsed));
+        BUG_ON(buf_full(&s->env.vars)); /* of the same maximum */
         buf_addf(&key, "environ/%s", s->name);
-        hold_put(s->en->hold, buf_str(&key), buf_str(&s->env));
+        hold_put(s->en->hold, buf_str(&key), buf_str(&s->env.vars));
     }
     buf_release(&parsed);
     buf_release(&key);
@@ -104,15 +105,15 @@ static void keep_env(struct session *s, struct str text)
  */
 static bool on_env_nul(struct session *s)
 {
-    struct str text = buf_str(&s->env_text);
+    struct str text = buf_str(&s->env.text);
     bool begins = str_eq(text, STR(SHELL_ENV_BEGINS));
-    if (buf_full(&s->env_text))
+    if (buf_full(&s->env.text))
         note_too_long(s);
-    else if (!begins && (s->env_begun || !s->env_asked))
+    else if (!begins && (s->env.begun || !s->env.asked))
         keep_env(s, text);
-    bool more = begins || s->env_asked;
-    s->env_begun = begins;
-    buf_reset(&s->env_text);
+    bool more = begins || s->env.asked;
+    s->env.begun = begins;
+    buf_reset(&s->env.text);
     return more;
 }
 
@@ -124,7 +125,7 @@ static bool on_env_nul(struct session *s)
 static bool read_env(struct session *s)
 {
     char bytes[4096];
-    ssize_t n = read(s->env_io.fd, bytes, sizeof(bytes));
+    ssize_t n = read(s->env.io.fd, bytes, sizeof(bytes));
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     struct str rest = str_n(bytes, n > 0 ? (size_t)n : 0);
@@ -132,7 +133,7 @@ static bool read_env(struct session *s)
     while (more && rest.n > 0) {
         long nul = str_chr(rest, 0);
         size_t len = nul < 0 ? rest.n : (size_t)nul;
-        buf_add(&s->env_text, rest.p, len);
+        buf_add(&s->env.text, rest.p, len);
         if (nul >= 0)
             more = on_env_nul(s);
         rest = str_sub(rest, len + 1, rest.n);
@@ -145,7 +146,7 @@ static bool read_env(struct session *s)
 static void on_env(struct io *io, uint32_t events)
 {
     (void)events;
-    read_env(container_of(io, struct session, env_io));
+    read_env(container_of(io, struct session, env.io));
 }
 
 /*
@@ -161,7 +162,7 @@ int session_env_listen(struct session *s)
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0)
         return -1;
-    if (io_start(s->en->loop, &s->env_io, fd, EPOLLIN, on_env) < 0) {
+    if (io_start(s->en->loop, &s->env.io, fd, EPOLLIN, on_env) < 0) {
         close(fd);
         return -1;
     }
@@ -172,7 +173,7 @@ int session_env_listen(struct session *s)
 static void read_rest(struct session *s)
 {
     enum { PARTS = 32 }; /* a FIFO has 64 KiB */
-    for (int i = 0; i < PARTS && s->env_io.loop && read_env(s); i++)
+    for (int i = 0; i < PARTS && s->env.io.loop && read_env(s); i++)
         continue;
     session_env_done(s);
 }
@@ -196,7 +197,7 @@ static bool read_left(struct session *s, struct buf *text)
 
 bool session_take_left(struct session *s)
 {
-    struct buf text = BUF_INIT(sizeof(s->cwd) + 4 * ENV_MAX);
+    struct buf text = BUF_INIT(sizeof(s->report.cwd) + 4 * ENV_MAX);
     bool taken = false;
     uint64_t seq;
     read_rest(s);
@@ -206,10 +207,10 @@ bool session_take_left(struct session *s)
     } else {
         struct str rest = str_n(text.p, text.n - 1), number = str_cut(&rest, 0);
         struct str cwd = str_cut(&rest, 0);
-        taken = str_to_u64(number, &seq) == 0 && seq == s->seq && cwd.n > 0 &&
-                cwd.p[0] == '/' && cwd.n < sizeof(s->cwd);
+        taken = str_to_u64(number, &seq) == 0 && seq == s->run.seq && cwd.n > 0 &&
+                cwd.p[0] == '/' && cwd.n < sizeof(s->report.cwd);
         if (taken) {
-            session_copy(s->cwd, sizeof(s->cwd), cwd);
+            session_set_cwd(s, cwd);
             keep_env(s, rest);
         }
     }
@@ -219,10 +220,10 @@ bool session_take_left(struct session *s)
 
 static void on_env_timer(struct timer *t)
 {
-    struct session *s = container_of(t, struct session, env_timer);
-    if (s->state != SESSION_IDLE || s->switching)
+    struct session *s = container_of(t, struct session, env.timer);
+    if (s->state != SESSION_IDLE || session_switching(s))
         return; /* the mark that ends that sets the timer again */
-    if (!list_empty(&s->viewers) || !s->sh.pty) {
+    if (!list_empty(&s->tty.viewers) || !s->sh.pty) {
         session_save(s);
         return;
     }
@@ -230,7 +231,17 @@ static void on_env_timer(struct timer *t)
         session_say(s, LINE_ENV);
 }
 
+void session_env_known(struct session *s) { s->env.asked = false; }
+
+void session_env_resume(struct session *s, struct str vars)
+{
+    buf_adds(&s->env.vars, vars);
+    s->env.asked = true;
+    if (s->sh.pty && session_env_listen(s) < 0)
+        log_debug("session %s: cannot read its environment", s->name);
+}
+
 void session_env_later(struct session *s)
 {
-    timer_begin(s->en->loop, &s->env_timer, ENV_AFTER_MS, on_env_timer);
+    timer_begin(s->en->loop, &s->env.timer, ENV_AFTER_MS, on_env_timer);
 }

@@ -10,6 +10,7 @@
 #include "term/termkey.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,7 @@ enum { INPUT_STEP = 64 << 10 };
 
 static int want_running(struct session *s, struct err *e)
 {
-    if (!session_busy(s) && list_empty(&s->viewers))
+    if (!session_busy(s) && list_empty(&s->tty.viewers))
         return err_set(e, ERR_NOTFOUND,
                        "nothing runs in session %s, so nobody would "
                        "read the input",
@@ -32,7 +33,7 @@ static int want_running(struct session *s, struct err *e)
         return err_set(e, ERR_UNSUPPORTED,
                        "session %s has no terminal (%s); give the "
                        "command its input through a pipe",
-                       s->name, s->pty_error);
+                       s->name, s->start.pty_error);
     return 0;
 }
 
@@ -42,7 +43,7 @@ static int check_lines(struct session *s, struct str bytes, struct err *e)
     struct termios t;
     if (tcgetattr(s->proc.in, &t) < 0 || !(t.c_lflag & ICANON))
         return 0;
-    size_t line = s->partial;
+    size_t line = s->input.partial;
     for (size_t i = 0; i < bytes.n; i++) {
         line = bytes.p[i] == '\n' || bytes.p[i] == '\r' ? 0 : line + 1;
         if (line > CANON_MAX)
@@ -53,16 +54,17 @@ static int check_lines(struct session *s, struct str bytes, struct err *e)
                 "use a pipe or a file",
                 CANON_MAX);
     }
-    s->partial = line;
+    s->input.partial = line;
     return 0;
 }
 
 /* That a command was typed to is kept: at its end the rest must be looked for. */
 void session_feed(struct session *s, struct str bytes)
 {
-    bool store = s->input_named || (session_busy(s) && !s->cmd.fed);
-    s->cmd.fed = s->cmd.fed || session_busy(s);
-    s->input_named = false;
+    bool store = s->input.named || (session_busy(s) && !s->cmd.fed);
+    if (session_busy(s))
+        session_command_fed(s);
+    s->input.named = false;
     while (bytes.n > 0) {
         size_t n = bytes.n < INPUT_STEP ? bytes.n : INPUT_STEP;
         if (store)
@@ -83,7 +85,7 @@ static int send_input(struct session *s, struct str bytes, struct err *e)
     engine_touch(s->en);
     /* Before the command has begun, the shell would take it for its own. */
     if (s->state == SESSION_TYPED) {
-        if (bytes.n > buf_room(&s->early) || buf_adds(&s->early, bytes) < 0)
+        if (bytes.n > buf_room(&s->input.early) || buf_adds(&s->input.early, bytes) < 0)
             return err_set(e, ERR_LIMIT,
                            "too much input for a command that has not begun");
         return 0;
@@ -96,15 +98,15 @@ static int send_input(struct session *s, struct str bytes, struct err *e)
 
 void session_input_as(struct session *s, const char *id)
 {
-    session_copy(s->inputs[s->inputs_next++ % INPUTS_KEPT], sizeof(s->inputs[0]),
+    session_copy(s->input.ids[s->input.ids_next++ % INPUTS_KEPT], sizeof(s->input.ids[0]),
                  str_of(id));
-    s->input_named = true;
+    s->input.named = true;
 }
 
 const char *session_input_call(const struct session *s, struct str prefix)
 {
     for (unsigned i = 1; i <= INPUTS_KEPT; i++) {
-        const char *id = s->inputs[(s->inputs_next - i) % INPUTS_KEPT];
+        const char *id = s->input.ids[(s->input.ids_next - i) % INPUTS_KEPT];
         if (id[0] && str_starts(str_of(id), prefix))
             return id;
     }
@@ -116,6 +118,19 @@ int session_input(struct session *s, struct str bytes, struct err *e)
     if (want_running(s, e) < 0 || check_lines(s, bytes, e) < 0)
         return -1;
     return send_input(s, bytes, e);
+}
+
+void session_input_begins(struct session *s) { s->input.partial = 0; }
+
+void session_feed_early(struct session *s)
+{
+    if (s->input.early.n > 0) {
+        session_command_fed(s);
+        session_store(s, buf_str(&s->input.early));
+        buf_reset(&s->input.early);
+    }
+    if (s->input.feeding == FEED_EOF)
+        hold_close_input(&s->input.feed);
 }
 
 enum { LOOK_BACK = 4 << 20 };
@@ -159,7 +174,7 @@ int session_key(struct session *s, struct str key, struct err *e)
                        STR_ARG(key));
     /* A line ends, or is dropped. */
     if (n == 1 && memchr("\003\004\r\n\025", bytes[0], 5))
-        s->partial = 0;
+        s->input.partial = 0;
     return send_input(s, str_n(bytes, n), e);
 }
 
@@ -178,51 +193,85 @@ int session_eof(struct session *s, struct err *e)
     if (want_running(s, e) < 0)
         return -1;
     char c = 4;
-    s->partial = 0;
+    s->input.partial = 0;
     if (tcgetattr(s->proc.in, &t) == 0 && t.c_cc[VEOF])
         c = (char)t.c_cc[VEOF];
     return send_input(s, str_n(&c, 1), e);
 }
 
+/* ---- standard input of a command ---- */
+
+void session_feed_changed(struct proc *p)
+{
+    struct session *s = container_of(p, struct session, input.feed);
+    struct list *it, *tmp;
+    list_each (it, tmp, &s->run.waiters) {
+        struct op *op = list_entry(it, struct op, node);
+        if (op->with_stdin)
+            op_note(op, NOTE_WINDOW, NULL, s->input.feed.r.input, 0);
+    }
+}
+
+int session_open_feed(struct session *s, struct err *e)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/i", s->sh.dir);
+    if (session_make_fifo(s, "i") < 0)
+        return err_sys(e, errno, "cannot make %s for the command's input", path);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return err_sys(e, errno, "cannot open %s", path);
+    s->input.feed.changed = session_feed_changed;
+    hold_input_only(s->en->hold, &s->input.feed, fd);
+    s->input.feed.uid = s->uid;
+    s->input.feeding = FEED_OPEN;
+    return 0;
+}
+
+void session_resume_feed(struct session *s, uint64_t id, bool eof)
+{
+    if (id == 0 || hold_claim(s->en->hold, &s->input.feed, id) < 0)
+        return;
+    s->input.feeding = eof ? FEED_EOF : FEED_OPEN;
+    s->input.feed.changed = session_feed_changed;
+}
+
+void session_forget_feed(struct session *s)
+{
+    if (s->input.feeding)
+        hold_forget(&s->input.feed);
+    s->input.feeding = FEED_NONE;
+}
+
 size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted)
 {
-    if (!s->feeding || strcmp(id, s->cmd.id) != 0)
+    if (!s->input.feeding || strcmp(id, s->cmd.id) != 0)
         return 0;
-    *accepted = s->feed.sent;
-    return hold_room(&s->feed);
+    *accepted = s->input.feed.sent;
+    return hold_room(&s->input.feed);
 }
 
 void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof)
 {
-    if (!s->feeding)
+    if (!s->input.feeding)
         return;
-    if (offset < s->feed.sent)
-        bytes = str_sub(bytes, (size_t)(s->feed.sent - offset), bytes.n);
+    if (offset < s->input.feed.sent)
+        bytes = str_sub(bytes, (size_t)(s->input.feed.sent - offset), bytes.n);
     while (bytes.n > 0) {
         size_t n = bytes.n < 64 << 10 ? bytes.n : 64 << 10;
-        hold_write(&s->feed, str_n(bytes.p, n), STR(""), STR(""));
+        hold_write(&s->input.feed, str_n(bytes.p, n), STR(""), STR(""));
         bytes = str_sub(bytes, n, bytes.n);
     }
-    if (eof && !s->feed_eof) {
-        s->feed_eof = true;
+    if (eof && s->input.feeding != FEED_EOF) {
+        s->input.feeding = FEED_EOF;
         /* Not before the command has opened it: it would never see the end. */
         if (s->cmd.started)
-            hold_close_input(&s->feed);
+            hold_close_input(&s->input.feed);
         session_save(s);
     }
 }
 
-int session_resize(struct session *s, int rows, int cols, struct err *e)
-{
-    if (rows < 1 || cols < 1 || rows > 10000 || cols > 10000)
-        return err_set(e, ERR_INVALID, "a terminal has 1 to 10000 rows and columns");
-    s->rows = rows;
-    s->cols = cols;
-    struct winsize w = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
-    if (s->proc.in >= 0)
-        ioctl(s->proc.in, TIOCSWINSZ, &w);
-    return 0;
-}
+/* ---- signals ---- */
 
 void session_signal_group(struct session *s, pid_t group, int sig)
 {

@@ -17,6 +17,25 @@
 
 enum { RECHECK_MS = 20, ROUNDS_MAX = 5, AFTER_KILL_MS = 500 };
 
+struct killing {
+    struct list node;
+    struct session *s; /* borrowed */
+    pid_t pid;         /* the shell, and its tag, as they were */
+    char tag[9];
+    uint64_t seq;      /* the command that is to end, and since when it runs: */
+    int64_t since_ms;  /* what people type has no seq of its own */
+    uint64_t from, to; /* see struct tree_of */
+    pid_t group;       /* in the foreground when it was last signalled */
+    int sig, rounds, found;
+    int64_t grace_ms, wait_ms, next_at;
+    bool ran; /* a command was running when it began */
+    bool end, no_proc, asked;
+    bool left; /* session_kill_cancel: nobody is told of the end */
+    session_killed_fn *fn;
+    void *arg;
+    struct timer timer;
+};
+
 static void on_kill_timer(struct timer *t);
 
 /* The shell as a root of its tree; 0 when it is gone, then only the tag tells. */
@@ -85,10 +104,10 @@ static void kill_finish(struct killing *k)
     hold_ask_cancel(s->en->hold, k);
     list_del(&k->node);
     if (!k->left && k->ran && kill_over(k))
-        s->killed_seq = k->seq;
+        s->kill.told_seq = k->seq;
     if (k->fn)
         k->fn(k->arg, k->found, k->no_proc, s->state == SESSION_NONE);
-    bool forget = k->end && list_empty(&s->kills);
+    bool forget = k->end && list_empty(&s->kill.list);
     free(k);
     if (forget)
         session_free(s);
@@ -156,7 +175,7 @@ static void kill_round(struct killing *k, int sig, bool root)
 void session_kill_step(struct session *s)
 {
     struct list *it, *tmp;
-    list_each (it, tmp, &s->kills) {
+    list_each (it, tmp, &s->kill.list) {
         struct killing *k = list_entry(it, struct killing, node);
         if (kill_over(k) && !k->asked && k->rounds > 0)
             kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
@@ -225,7 +244,7 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                           .arg = arg,
                           .s = s};
     memcpy(k->tag, s->sh.tag, sizeof(k->tag));
-    list_add_tail(&s->kills, &k->node);
+    list_add_tail(&s->kill.list, &k->node);
     engine_touch(s->en);
     if (s->state == SESSION_NONE || !(s->proc.r.flags & KEEP_P_STARTED)) {
         kill_finish(k);
@@ -243,7 +262,7 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
 void session_kill_cancel(struct session *s, void *arg)
 {
     struct list *it, *tmp;
-    list_each (it, tmp, &s->kills) {
+    list_each (it, tmp, &s->kill.list) {
         struct killing *k = list_entry(it, struct killing, node);
         if (k->arg != arg)
             continue;

@@ -19,15 +19,15 @@ static void on_look_timer(struct timer *t);
 void session_look_later(struct session *s, int64_t ms)
 {
     if (session_busy(s))
-        timer_begin(s->en->loop, &s->look, ms, on_look_timer);
+        timer_begin(s->en->loop, &s->look.timer, ms, on_look_timer);
 }
 
 static void tell_waiting(struct session *s)
 {
-    const struct look *l = &s->last_look;
+    const struct look *l = &s->look.last;
     bool sure = l->state == LOOK_YES;
     struct list *it, *tmp;
-    list_each (it, tmp, &s->waiters) {
+    list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->settled || op->told_input)
             continue;
@@ -41,7 +41,7 @@ static void tell_waiting(struct session *s)
         if (op->return_on_input)
             session_stop_waiting(s, op, OP_INPUT);
     }
-    list_each (it, tmp, &s->queue) {
+    list_each (it, tmp, &s->run.queue) {
         struct op *op = list_entry(it, struct op, node);
         if (op->fail_on_input)
             session_stop_waiting(s, op, OP_INPUT);
@@ -51,13 +51,13 @@ static void tell_waiting(struct session *s)
 /* Its caller holds a pipe open as the command's standard input, and gives nothing. */
 static void tell_feed(struct session *s)
 {
-    const struct look *l = &s->last_look;
+    const struct look *l = &s->look.last;
     char text[320];
     snprintf(text, sizeof(text),
              "%s (pid %d) waits for standard input, which is the open pipe of this call, "
              "and nothing comes from there: end it, or call with -n (--no-stdin)",
              l->comm[0] ? l->comm : "the command", (int)l->pid);
-    session_notify(&s->waiters, NOTE_STDIN, text);
+    session_notify(&s->run.waiters, NOTE_STDIN, text);
 }
 
 /*
@@ -68,13 +68,13 @@ static bool within_line(struct session *s)
 {
     char bytes[256];
     uint64_t from = s->cmd.from;
-    if (s->scanned > from + sizeof(bytes))
-        from = s->scanned - sizeof(bytes);
+    if (s->scan.at > from + sizeof(bytes))
+        from = s->scan.at - sizeof(bytes);
     uint64_t at = from;
-    if (from >= s->scanned)
+    if (from >= s->scan.at)
         return false;
     size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes,
-                          (size_t)(s->scanned - from));
+                          (size_t)(s->scan.at - from));
     while (at == from && n >= 3 && strchr("mhl", bytes[n - 1])) {
         size_t i = n - 1;
         while (i > 0 && strchr("0123456789;?", bytes[i - 1]))
@@ -89,14 +89,14 @@ static bool within_line(struct session *s)
 /* What no single look can tell: by the quiet before it, and by the output. */
 static void judge_quiet(struct session *s)
 {
-    struct look *l = &s->last_look;
-    if (!s->cmd.started || clock_ms() - s->quiet_since_ms < PROBABLY_MS)
+    struct look *l = &s->look.last;
+    if (!s->cmd.started || clock_ms() - s->look.quiet_since_ms < PROBABLY_MS)
         return;
     if (l->hint == LOOK_HINT_PERHAPS && within_line(s)) {
         l->state = LOOK_PROBABLY;
         tell_waiting(s);
-    } else if (l->hint == LOOK_HINT_FEED && s->feeding && !s->told_feed) {
-        s->told_feed = true;
+    } else if (l->hint == LOOK_HINT_FEED && s->input.feeding && !s->look.told_feed) {
+        s->look.told_feed = true;
         tell_feed(s);
     }
 }
@@ -133,7 +133,7 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum);
 static void on_looked_again(void *arg, const struct minder_answer *a, int errnum)
 {
     struct session *s = arg;
-    struct minder_answer first = {.verb = MINDER_LOOK, .look = s->denied_look};
+    struct minder_answer first = {.verb = MINDER_LOOK, .look = s->look.denied};
     bool more = !errnum && a->look.state != LOOK_UNKNOWN;
     on_looked(s, more ? a : &first, 0);
 }
@@ -146,8 +146,8 @@ static bool look_as_root(struct session *s, const struct look *l)
         s->uid == 0)
         return false;
     struct minder_request q = {.verb = MINDER_LOOK, .pid = s->proc.r.pid};
-    s->denied_look = *l;
-    s->denied_look.denied = false; /* nobody else is asked */
+    s->look.denied = *l;
+    s->look.denied.denied = false; /* nobody else is asked */
     hold_ask(en->hold, en->uid, en->gid, &q, on_looked_again, s);
     return true;
 }
@@ -157,19 +157,18 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
     struct session *s = arg;
     if (!errnum && session_busy(s) && !s->cmd.ended && look_as_root(s, &a->look))
         return;
-    s->looking = false;
+    s->look.asking = false;
     if (!session_busy(s) || s->cmd.ended)
         return;
-    if (s->unproved.kind && !errnum && a->look.shell_reads && a->look.shell_foreground) {
+    if (s->end.proof && !errnum && a->look.shell_reads && a->look.shell_foreground) {
         session_believe(s);
         return;
     }
-    if (s->unproved.kind && s->withheld && (errnum || !a->look.shell_foreground)) {
-        s->withheld = false; /* a program wrote it, or the shell's own code did */
-        session_pump_waiters(s);
-    }
-    if (session_out(s)->offset != s->quiet_at || s->scanned < s->quiet_at) {
-        if (s->unproved.kind)
+    if (errnum ||
+        !a->look.shell_foreground) /* the shell did not write it, or it goes on */
+        session_show_unproved(s);
+    if (session_out(s)->offset != s->look.quiet_at || s->scan.at < s->look.quiet_at) {
+        if (s->end.proof)
             session_look_later(s, LOOK_NEXT_MS);
         return;
     }
@@ -179,27 +178,27 @@ static void on_looked(void *arg, const struct minder_answer *a, int errnum)
     }
     if (a->look.shell_reads && a->look.shell_foreground && session_end_by_record(s))
         return;
-    s->last_look = a->look;
-    s->looked = true;
+    s->look.last = a->look;
+    s->look.known = true;
     TRACE(TRACE_SESSION, "session %s: look %d (%s, pid %d %s) shell_reads %d fg %d",
           s->name, (int)a->look.state, a->look.how, (int)a->look.pid, a->look.comm,
           a->look.shell_reads, a->look.shell_foreground);
     bool lost = a->look.shell_reads && a->look.shell_foreground &&
                 s->state != SESSION_HUMAN && at_lost_prompt(s, &a->look);
-    if (lost && ++s->probes >= 2) {
-        s->probes = 0;
-        s->looked = false;
+    if (lost && ++s->look.probes >= 2) {
+        s->look.probes = 0;
+        s->look.known = false;
         session_install(s);
         session_look_later(s, LOOK_AGAIN_MS);
         return;
     }
     if (!lost)
-        s->probes = 0;
+        s->look.probes = 0;
     if (!lost && s->cmd.started && a->look.state == LOOK_YES)
         tell_waiting(s);
     else if (!lost && a->look.state != LOOK_YES)
         judge_quiet(s);
-    session_look_later(s, s->last_look.state == LOOK_YES && !lost ? LOOK_AGAIN_MS
+    session_look_later(s, s->look.last.state == LOOK_YES && !lost ? LOOK_AGAIN_MS
                                                                   : LOOK_NEXT_MS);
 }
 
@@ -209,21 +208,39 @@ static uint64_t feed_of(const struct session *s)
     char path[300];
     struct stat st;
     snprintf(path, sizeof(path), "%s/i", s->sh.dir);
-    return s->feeding && stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
+    return s->input.feeding && stat(path, &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
 static void on_look_timer(struct timer *t)
 {
-    struct session *s = container_of(t, struct session, look);
-    bool wanted = !list_empty(&s->queue) || s->unproved.kind;
+    struct session *s = container_of(t, struct session, look.timer);
+    bool wanted = !list_empty(&s->run.queue) || s->end.proof;
     struct list *it, *tmp;
-    list_each (it, tmp, &s->waiters)
+    list_each (it, tmp, &s->run.waiters)
         wanted = wanted || !list_entry(it, struct op, node)->settled;
-    if (!wanted || s->looking || !s->sh.pty || !(s->proc.r.flags & KEEP_P_STARTED))
+    if (!wanted || s->look.asking || !s->sh.pty || !(s->proc.r.flags & KEEP_P_STARTED))
         return;
     struct minder_request q = {
         .verb = MINDER_LOOK, .pid = s->proc.r.pid, .from = feed_of(s)};
-    s->looking = true;
-    s->quiet_at = session_out(s)->offset;
+    s->look.asking = true;
+    s->look.quiet_at = session_out(s)->offset;
     hold_ask(s->en->hold, s->uid, s->gid, &q, on_looked, s);
+}
+
+void session_look_begins(struct session *s)
+{
+    s->look.known = false;
+    s->look.probes = 0;
+}
+
+void session_look_runs(struct session *s)
+{
+    s->look.told_feed = false;
+    s->look.quiet_since_ms = clock_ms();
+}
+
+void session_look_quiet(struct session *s)
+{
+    s->look.known = s->look.told_feed = false;
+    s->look.quiet_since_ms = clock_ms();
 }

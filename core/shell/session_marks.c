@@ -17,60 +17,55 @@
 static void add_skip(struct session *s, uint64_t from, uint64_t to)
 {
     if (to > from)
-        s->skips[s->skips_next++ % SKIPS] = (struct skip){from, to};
+        s->scan.skips[s->scan.skips_next++ % SKIPS] = (struct skip){from, to};
 }
+
+void session_noise_from(struct session *s, uint64_t from) { s->scan.noise_from = from; }
 
 static void on_start_mark(struct session *s, uint64_t begin_of_output)
 {
-    struct command *c = &s->cmd;
-    timer_stop(&s->start);
-    buf_release(&s->text);
-    c->started = true;
-    c->from = begin_of_output;
-    s->env_asked = false;
-    s->starts = 0;
-    s->told_feed = false;
-    s->quiet_since_ms = clock_ms();
-    if (s->noise_from) { /* what -x and -v showed of our own lines */
-        add_skip(s, s->noise_from, begin_of_output);
-        s->idle_bytes = s->noise_from = 0;
+    const struct command *c = &s->cmd;
+    session_no_typed_limit(s);
+    session_command_runs(s);
+    session_command_began(s, begin_of_output);
+    session_env_known(s);
+    session_first_try(s);
+    session_look_runs(s);
+    if (s->scan.noise_from) { /* what -x and -v showed of our own lines */
+        add_skip(s, s->scan.noise_from, begin_of_output);
+        s->scan.noise_from = 0;
+        session_no_idle(s);
     }
-    s->state = SESSION_RUNNING;
-    if (s->attached_mode)
+    session_to(s, SESSION_RUNNING);
+    if (s->tty.attached)
         session_set_echo(s);
-    if (s->early.n > 0) {
-        c->fed = true;
-        session_store(s, buf_str(&s->early));
-        buf_reset(&s->early);
-    }
-    if (s->feeding && s->feed_eof)
-        hold_close_input(&s->feed);
+    session_feed_early(s);
     struct list *it, *tmp;
-    list_each (it, tmp, &s->waiters) {
+    list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->cursor == UINT64_MAX)
             op->cursor = op->r.from = begin_of_output;
         op_note(op, NOTE_STARTED, NULL, c->seq, begin_of_output);
-        if (s->idle_bytes && !op->settled) {
+        if (s->run.idle_bytes && !op->settled) {
             char text[400];
             snprintf(text, sizeof(text),
                      "%llu bytes of output came from background jobs since the last "
                      "answer; see %s -s %s --logs --offset %llu",
-                     (unsigned long long)s->idle_bytes, op_command(op), s->name,
-                     (unsigned long long)s->seen);
-            op_note(op, NOTE_BACKGROUND, text, s->seen, c->typed_at);
+                     (unsigned long long)s->run.idle_bytes, op_command(op), s->name,
+                     (unsigned long long)s->run.seen);
+            op_note(op, NOTE_BACKGROUND, text, s->run.seen, c->typed_at);
         }
-        if (s->fresh && !op->settled) {
-            char again[400 + sizeof(s->env_lost)];
+        if (s->gone.fresh && !op->settled) {
+            char again[400 + sizeof(s->env.lost)];
             snprintf(again, sizeof(again),
                      "the shell of session %s had ended (status %d%s%s); this is a fresh "
                      "one in the directory and with the exported variables of %s%s%s",
-                     s->name, s->fresh_status, s->ended_for[0] ? ": " : "", s->ended_for,
-                     s->fresh == FRESH_EXIT ? "its exit" : "its last idle moment",
-                     s->env_lost[0] ? "; " : "", s->env_lost);
+                     s->name, s->gone.status, s->gone.why[0] ? ": " : "", s->gone.why,
+                     s->gone.fresh == FRESH_EXIT ? "its exit" : "its last idle moment",
+                     s->env.lost[0] ? "; " : "", s->env.lost);
             op_note(op, NOTE_FRESH_SHELL, again, 0, 0);
         }
-        if (s->lost_rc)
+        if (s->start.rc == RC_LEFT_OUT)
             op_note(op, NOTE_SHELL,
                     "this shell was started without the rc files: with them it did not "
                     "come to run a command",
@@ -79,21 +74,17 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
             op_note(op, NOTE_SHELL, "no terminal could be had; this shell runs on pipes",
                     0, 0);
     }
-    s->fresh = FRESH_NO;
-    s->lost_rc = false;
-    s->ended_for[0] = 0;
-    s->idle_bytes = 0;
+    session_gone_told(s);
+    session_rc_told(s);
+    session_no_idle(s);
     session_watch_began(s);
 }
 
 static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
 {
     session_read_records(s);
-    if (s->end_seq != m->seq || s->end_status != m->status) {
-        s->unproved = *m;
-        s->unproved_at = at;
-        s->withheld = s->sh.pty;
-        session_look_later(s, 1);
+    if (s->report.end_seq != m->seq || s->report.end_status != m->status) {
+        session_doubt(s, m, at);
         return;
     }
     session_take_end(s, m, at);
@@ -102,8 +93,8 @@ static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
 /* What a person ran has ended, or it was a line of ours that is read at last. */
 static void human_over(struct session *s)
 {
-    s->state = SESSION_IDLE;
-    if (s->switching)
+    session_to(s, SESSION_IDLE);
+    if (session_switching(s))
         session_switch_again(s);
     session_next(s);
     session_sync_prompt(s);
@@ -114,9 +105,9 @@ static void on_switch_mark(struct session *s, uint64_t end_of_mark)
 {
     session_switched(s);
     session_restore_tty(s);
-    s->echo_at = s->prompt_on ? end_of_mark : 0;
+    session_echo_from(s, end_of_mark);
     if (s->state == SESSION_HUMAN) /* it was our own line that was read */
-        s->state = SESSION_IDLE;
+        session_to(s, SESSION_IDLE);
     struct buf ack = BUF_INIT(64);
     if (!session_held(s))
         shell_line(&ack, &s->sh, LINE_ACK, s->cmd.seq);
@@ -124,7 +115,7 @@ static void on_switch_mark(struct session *s, uint64_t end_of_mark)
     buf_release(&ack);
     if (s->state == SESSION_IDLE) {
         human_over(s);
-        if (s->state == SESSION_IDLE && !s->switching)
+        if (s->state == SESSION_IDLE && !session_switching(s))
             session_env_later(s);
     }
 }
@@ -133,17 +124,16 @@ static void on_human_mark(struct session *s)
 {
     if (s->state != SESSION_IDLE)
         return;
-    s->state = SESSION_HUMAN;
-    s->cmd.head[0] = 0;
-    s->cmd.since_ms = clock_ms();
-    if (!s->switching)
+    session_to(s, SESSION_HUMAN);
+    session_human_command(s);
+    if (!session_switching(s))
         session_save(s);
 }
 
 static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
 {
-    struct command *c = &s->cmd;
-    if (s->wait_prompt) {
+    const struct command *c = &s->cmd;
+    if (s->end.step == END_AT_PROMPT) {
         session_read_records(s);
         session_command_over(s);
     } else if (s->state == SESSION_HUMAN) {
@@ -153,53 +143,38 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
                m->seq == c->seq && !c->ended) {
         /* Interrupted, or thrown out of the line: no end mark comes. */
         if (!c->started) { /* it ran, but our code around it was taken away */
-            c->started = true;
-            c->from = c->typed_at;
+            session_command_began(s, c->typed_at);
             session_install(s);
         }
         /* Or its record could not be written: the output ends where its mark is. */
-        bool unproved = s->unproved.kind && s->unproved.status == m->status;
-        session_end_command(s, unproved ? s->unproved_at : at, m->status);
+        bool unproved = s->end.proof && s->end.unproved.status == m->status;
+        session_end_command(s, unproved ? s->end.unproved_at : at, m->status);
         if (s->sh.kind == SHELL_POSIX)
             session_restore_tty(s); /* readline would be at work already */
         session_hold(s);
         session_command_over(s);
-    } else if (s->state == SESSION_TYPED && m->seq < c->seq && !s->installing) {
+    } else if (s->state == SESSION_TYPED && m->seq < c->seq && !s->repair.installing) {
         session_install(s); /* our line was read, and did not run */
     }
 }
 
-/* The command that found its shell ending: its start mark never came, so it never ran. */
-static void run_again(struct session *s)
-{
-    s->rerun = false;
-    s->state = SESSION_TYPED;
-    session_retype(s);
-}
-
 static void on_install_mark(struct session *s, const struct mark *m, uint64_t at)
 {
-    struct command *c = &s->cmd;
+    const struct command *c = &s->cmd;
     if (s->state == SESSION_STARTING) {
-        timer_stop(&s->start);
-        s->state = SESSION_IDLE;
-        s->lived = true;
-        memcpy(s->flags, "!", 2); /* a new bash edits lines */
-        s->output_away = false;
-        s->seen = at;             /* what rc files print is nobody's output */
-        s->idle_bytes = 0;
+        session_started(s);
+        session_to(s, SESSION_IDLE);
+        session_first_flags(s);
+        session_seen(s, at); /* what rc files print is nobody's output */
         session_save(s);
         session_env_later(s);
-        session_attach_mode(s, !list_empty(&s->viewers));
-        if (s->rerun)
-            run_again(s);
-        else
+        session_attach_mode(s, !list_empty(&s->tty.viewers));
+        if (!session_run_again(s))
             session_next(s);
         return;
     }
-    s->prompt_on = false;
-    s->installing = false;
-    session_switched(s);
+    session_installed(s);
+    session_no_prompt(s);
     if (!session_busy(s) || c->ended)
         return;
     if (c->started || m->seq >= c->seq) {
@@ -213,7 +188,7 @@ static void on_install_mark(struct session *s, const struct mark *m, uint64_t at
 
 static void on_mark(struct session *s, const struct mark *m, uint64_t at)
 {
-    struct command *c = &s->cmd;
+    const struct command *c = &s->cmd;
     TRACE(TRACE_SESSION, "session %s: mark %c %llu at %llu in state %d", s->name, m->kind,
           (unsigned long long)m->seq, (unsigned long long)at, (int)s->state);
     switch (m->kind) {
@@ -249,21 +224,7 @@ static void pump_list(struct list *ops)
         op_pump(list_entry(it, struct op, node));
 }
 
-void session_pump_waiters(struct session *s) { pump_list(&s->waiters); }
-
-/* People see what comes when our own line is there whole, so that it can be left out. */
-static void look_for_echo(struct session *s)
-{
-    char bytes[4096];
-    uint64_t at = s->echo_at;
-    size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes, sizeof(bytes));
-    size_t where, len = 0;
-    if (s->scanned - s->echo_at < n)
-        n = (size_t)(s->scanned - s->echo_at);
-    if (at != s->echo_at || n == sizeof(bytes) ||
-        (shell_echo(&s->sh, str_n(bytes, n), &where, &len) && len > 0))
-        s->echo_at = 0;
-}
+void session_pump_waiters(struct session *s) { pump_list(&s->run.waiters); }
 
 /* Searches new output for marks: a bounded piece a turn. */
 static void scan(struct session *s)
@@ -271,65 +232,64 @@ static void scan(struct session *s)
     NOT_ZEROED char chunk[64 << 10];
     size_t budget = LIMIT_READ_PER_TURN;
     const struct keep_stream *o = session_out(s);
-    uint64_t before = s->scanned;
+    uint64_t before = s->scan.at;
     bool more = false;
-    while (s->scanned < o->offset && s->proc.hold) {
+    while (s->scan.at < o->offset && s->proc.hold) {
         if (budget == 0) {
             more = true;
             break;
         }
-        uint64_t at = s->scanned;
+        uint64_t at = s->scan.at;
         size_t n = spool_read(s->proc.spool[0], o, &at, chunk, sizeof(chunk));
         if (n == 0)
             at = o->offset; /* lost to the disk or the budget */
-        if (at > s->scanned)
-            s->unread = at;
-        s->scanned = at;
+        if (at > s->scan.at)
+            s->scan.unread = at;
+        s->scan.at = at;
         struct mark m;
         size_t keep = 0;
         struct str bytes = str_n(chunk, n);
-        bool idle = s->state == SESSION_IDLE && !s->attached_mode;
+        bool idle = s->state == SESSION_IDLE && !s->tty.attached;
         if (shell_mark(&s->sh, bytes, &m, &keep)) {
-            s->scanned = at + m.at + m.len;
+            s->scan.at = at + m.at + m.len;
             if (idle)
-                s->idle_bytes += m.at;
+                session_add_idle(s, m.at);
             uint64_t upto = at + m.at;
             on_mark(s, &m, upto);
             budget -= m.at < budget ? m.at : budget;
         } else {
-            s->scanned = at + keep;
+            s->scan.at = at + keep;
             if (idle)
-                s->idle_bytes += keep;
+                session_add_idle(s, keep);
             budget -= keep < budget ? keep : budget;
             if (keep == 0 && n < sizeof(chunk))
                 break; /* the beginning of a mark: wait for the rest */
         }
     }
     /* The next worker goes on from there: what lies before may be gone by then. */
-    if (s->proc.hold && s->scanned - s->stored > o->cap / STORED_PARTS)
+    if (s->proc.hold && s->scan.at - s->kept.scanned > o->cap / STORED_PARTS)
         session_save(s);
-    if (s->scanned != before) {
-        if (s->echo_at)
-            look_for_echo(s);
-        pump_list(&s->waiters);
-        pump_list(&s->viewers);
-        pump_list(&s->logs);
+    if (s->scan.at != before) {
+        session_look_for_echo(s);
+        pump_list(&s->run.waiters);
+        pump_list(&s->tty.viewers);
+        pump_list(&s->run.logs);
         session_quiet_again(s);
     }
     session_flow(s);
     if (more)
-        task_defer(s->en->loop, &s->scan);
+        task_defer(s->en->loop, &s->scan.task);
     else if (s->proc.hold && (s->proc.r.flags & (KEEP_P_EXITED | KEEP_P_FAILED)))
         session_shell_exit(s);
 }
 
-void session_on_scan(struct task *t) { scan(container_of(t, struct session, scan)); }
+void session_on_scan(struct task *t) { scan(container_of(t, struct session, scan.task)); }
 
 void session_catch_up(struct session *s)
 {
     for (int turns = LIMIT_SPOOL_MAX / LIMIT_READ_PER_TURN;
-         turns > 0 && !list_empty(&s->scan.node); turns--) {
-        task_cancel(&s->scan);
+         turns > 0 && !list_empty(&s->scan.task.node); turns--) {
+        task_cancel(&s->scan.task);
         scan(s);
     }
 }
@@ -337,10 +297,10 @@ void session_catch_up(struct session *s)
 void session_changed(struct proc *p)
 {
     struct session *s = container_of(p, struct session, proc);
-    if (s->kills.next != &s->kills && (p->r.flags & KEEP_P_EXITED))
+    if (s->kill.list.next != &s->kill.list && (p->r.flags & KEEP_P_EXITED))
         TRACE(TRACE_SESSION, "session %s: shell exited under a kill", s->name);
     scan(s);
     struct list *it, *tmp;
-    list_each (it, tmp, &s->viewers)
+    list_each (it, tmp, &s->tty.viewers)
         op_note(list_entry(it, struct op, node), NOTE_WINDOW, NULL, p->r.input, 0);
 }

@@ -11,7 +11,7 @@
 #include <termios.h>
 
 enum {
-    DONE_KEPT = 16,  /* answers kept for callers that come back */
+    ANSWERS_KEPT = 16,
     INPUTS_KEPT = 4, /* ids of input that was typed */
     SKIPS = 32,      /* noise ranges remembered */
     BARES = 32,
@@ -36,7 +36,20 @@ enum {
     CANON_MAX = 4095     /* n_tty keeps 4,096 bytes of a line, its end included */
 };
 
-/* What the shell runs, or ran last. */
+/*
+ * ---- the parts of a session ----
+ *
+ * Each part is embedded in struct session and belongs to one file. Other files read its
+ * members, and call the functions of that file to change them (build/check-parts.awk).
+ * session.c makes sessions and frees them, and session_state.c fills them in for a worker
+ * that takes over: these two write all parts.
+ */
+
+struct skip {
+    uint64_t from, to;
+};
+
+/* What the shell runs, or ran last. A part of the stored state: see session_state.c. */
 struct command {
     uint64_t seq;
     char id[LIMIT_ID + 1];
@@ -50,7 +63,8 @@ struct command {
     int64_t since_ms, wall_ms, duration_ms;
 };
 
-struct done {
+/* The answer about a command that ended; stored, too. */
+struct answer {
     char id[LIMIT_ID + 1];
     uint64_t seq, from, to;
     int status;
@@ -58,139 +72,219 @@ struct done {
     int64_t duration_ms;
 };
 
-struct skip {
-    uint64_t from, to;
+struct session_answers {
+    struct answer kept[ANSWERS_KEPT]; /* for callers that come back */
+    unsigned next;
 };
 
-struct killing {
-    struct list node;
-    struct session *s;
-    pid_t pid;   /* the shell, and its tag, as they were */
-    char tag[9];
-    uint64_t seq;      /* the command that is to end, and since when it runs: */
-    int64_t since_ms;  /* what people type has no seq of its own */
-    uint64_t from, to; /* see struct tree_of */
-    pid_t group;       /* in the foreground when it was last signalled */
-    int sig, rounds, found;
-    int64_t grace_ms, wait_ms, next_at;
-    bool ran;          /* a command was running when it began */
-    bool end, no_proc, asked;
-    bool left; /* session_kill_cancel: nobody is told of the end */
-    session_killed_fn *fn;
-    void *arg;
-    struct timer timer;
+/* What the caller asked for when it made the session. */
+struct session_given {
+    struct buf env; /* owned */
+    char shell[256], user[64];
 };
 
-struct session {
-    struct engine *en;
-    char *name;
-    enum session_state state;
-    struct shell sh;
-    struct proc proc;      /* the shell at the keeper */
-    struct proc feed;      /* the FIFO of a command's standard input */
-    bool feeding, feed_eof;
-    uid_t uid;
-    gid_t gid;
-    char cwd[4096];
-    char path[4096];       /* PATH at the last end, cut between two directories */
-    pid_t last_background; /* $! then; 0: none */
-    struct buf opts_env;   /* as given when it was made */
-    struct buf env;        /* snapshot: NAME=VALUE\0… */
-    char env_lost[200];    /* what of it a fresh shell does not have, to be told; "" */
-    char shell_wanted[256], user[64];
-    int rows, cols;
-    bool with_rc, lost_rc;
-    enum fresh {
-        FRESH_NO,
-        FRESH_IDLE, /* a new shell took over, as the old one was when it was idle last */
-        FRESH_EXIT  /* the same, as the old one was when it exited; both said once */
-    } fresh;
-    bool lived;            /* a shell came to its prompt */
-    bool start_late;       /* the shell is ended because it came to no prompt */
-    int fresh_status;      /* of the shell before */
-    char ended_for[160];   /* why od ended that one; "": it did not */
-    unsigned starts;       /* shells started since a command last began */
-    uint64_t born;         /* offset of the output when the shell was started */
-    unsigned troubles;     /* commands in a row that needed session_repair.c */
-    bool late;             /* the shell was interrupted, so that this command begins */
-    bool condemned;        /* the shell is being ended: nothing is typed to it */
-    char pty_error[256];   /* why there is no terminal */
+/* The callers of commands, and what they have heard. */
+struct session_run {
+    struct list queue;   /* ops that wait for their turn */
+    struct list waiters; /* ops that wait for the command */
+    struct list logs;    /* readers */
+    struct timer flow;   /* a caller is far behind: does it take bytes? */
+    uint64_t seq;        /* of the last command typed */
+    uint64_t own_seq;    /* the last command of the server's own; 0: none */
+    struct buf text;     /* owned: the command, until it has begun */
+    bool traced;         /* the line that was typed keeps set -x quiet itself */
+    uint64_t seen;       /* output given to callers up to here */
+    uint64_t idle_bytes; /* output outside of commands since then */
+    enum op_state untold; /* how the last command ended, if nobody has heard: OP_ENDED,
+                             OP_SHELL_ENDED; else OP_NOTHING */
+};
 
-    uint64_t seq;          /* of the last command typed */
-    uint64_t scanned;      /* output searched for marks up to here */
-    uint64_t unread;       /* end of what was overwritten unsearched; 0: nothing was */
-    uint64_t stored;       /* scanned, as the keeper has it */
-    uint64_t records;      /* offset in the file r */
-    uint64_t seen;         /* output given to callers up to here */
-    uint64_t idle_bytes;   /* output outside of commands since then */
-    char flags[32];        /* $- at the last end, and what shell.h has more */
-    bool output_away;      /* they say that output goes elsewhere */
-    uint64_t noise_from;   /* set -x or -v was on there: what follows is ours */
-    enum op_state untold;  /* how the last command ended, if nobody has heard: OP_ENDED,
-                              OP_SHELL_ENDED; else OP_NOTHING */
-    uint64_t own_seq;      /* the last command of the server's own; 0: none */
-    uint64_t killed_seq;   /* the last one whose end its killer was told */
-    bool rerun;            /* its shell ended before it began: the next one runs it */
-    bool run_traced;       /* the line that was typed keeps set -x quiet itself */
-    bool ack_due;
-    bool wait_prompt;      /* the end is answered at the prompt: see on_end */
-    bool installing;       /* a probe or new generation was typed */
+/* The search of the output for marks. */
+struct session_scan {
+    struct task task;
+    uint64_t at;         /* searched up to here */
+    uint64_t unread;     /* end of what was overwritten unsearched; 0: nothing was */
+    uint64_t noise_from; /* set -x or -v was on there: what follows is ours */
+    struct skip skips[SKIPS];
+    unsigned skips_next;
+};
+
+/* How the newest command's end is known and acknowledged. */
+struct session_end {
+    /*
+     * The shell drops input from its mark E until it hears that the end was heard. When
+     * somebody typed to the command, the end is answered at the prompt that follows.
+     */
+    enum end_step {
+        END_NONE,
+        END_HEARD,    /* the acknowledgement is due */
+        END_AT_PROMPT /* a prompt was asked for; PROMPT_WAIT_MS at most */
+    } step;
+    struct timer prompt;
     /*
      * An end is believed when the mark and the record in the file r agree. One
      * without a record (a full disk) waits here until a look from outside sees
      * the shell reading: it does so until we acknowledge.
      */
-    uint64_t record_seq, end_seq; /* of the last record; of the last E */
-    int record_status, end_status;
-    struct mark unproved; /* kind 0: none */
+    enum proof {
+        PROOF_NOTHING,  /* no end waits */
+        PROOF_WITHHELD, /* callers see the output before it, until a look decides */
+        PROOF_SHOWN     /* a program wrote it, it seems; the output goes on behind it */
+    } proof;
+    struct mark unproved;
     uint64_t unproved_at;
-    bool withheld;        /* callers see the output before it, until a look decides */
-    struct command cmd;
-    struct done done[DONE_KEPT];
-    unsigned done_next;
-    char inputs[INPUTS_KEPT][LIMIT_ID + 1];
-    unsigned inputs_next;
-    bool input_named;      /* the next input is kept with its id */
-    struct skip skips[SKIPS];
-    unsigned skips_next;
-    char dropped[160];     /* input that nobody read, to be told */
+};
 
-    struct list queue;     /* ops that wait for their turn */
-    struct list waiters;   /* ops that wait for the command */
-    struct list viewers;   /* attached */
-    struct list logs;      /* readers */
-    struct list kills;
-    struct timer look, start, env_timer, prompt, exit_timer;
-    struct timer flow; /* a caller is far behind: does it take bytes? */
-    struct task scan;
-    bool looking;
-    unsigned probes;       /* looks in a row that saw the shell at its prompt */
-    struct look last_look;
-    struct look denied_look; /* the user's, while root is asked */
-    bool looked;
-    bool told_feed;         /* that it reads a pipe which gives nothing */
+/* The shell that ended, as the next command is told once. */
+struct session_gone {
+    enum fresh {
+        FRESH_NO,
+        FRESH_IDLE, /* a new shell took over, as the old one was when it was idle last */
+        FRESH_EXIT  /* the same, as the old one was when it exited */
+    } fresh;
+    int status;
+    char why[160];      /* why od ended it; "": it did not */
+    bool rerun;         /* it ended before its command began: the next one runs it */
+    struct timer grace; /* it exited, and something holds its terminal */
+};
+
+/* Starting a shell. */
+struct session_start {
+    enum rc {
+        RC_READ,
+        RC_LEFT_OUT, /* the shell comes to no prompt with them; not told yet */
+        RC_NONE      /* it was told */
+    } rc;
+    bool lived;          /* a shell came to its prompt */
+    bool late;           /* the shell is ended because it came to no prompt */
+    unsigned tries;      /* shells started since a command last began */
+    uint64_t born;       /* offset of the output when the shell was started */
+    char pty_error[256]; /* why there is no terminal */
+    struct timer limit;
+};
+
+/* A shell that does not take commands as it should. */
+struct session_repair {
+    unsigned troubles; /* commands in a row that needed it */
+    unsigned installs; /* of our code, since the last end */
+    bool installing;   /* a new generation was typed */
+    enum health {
+        HEALTH_GOOD,
+        HEALTH_INTERRUPTED, /* the shell was, so that this command begins */
+        HEALTH_CONDEMNED    /* the shell is being ended: nothing is typed to it */
+    } health;
+    struct timer limit; /* for a command that was typed */
+};
+
+/* What the shell reported last: the file r. */
+struct session_report {
+    uint64_t at; /* offset in it */
+    int fd;      /* owned; -1: not open */
+    uint64_t seq, end_seq; /* of the last record; of the last E */
+    int status, end_status;
+    char flags[32];        /* $- at the last end, and what shell.h has more */
+    bool output_away;      /* they say that output goes elsewhere */
+    char dropped[160];     /* input that nobody read, to be told; "" */
+    char cwd[4096];
+    char path[4096];       /* PATH at the last end, cut between two directories */
+    pid_t last_background; /* $! then; 0: none */
+};
+
+/* Exported variables. */
+struct session_env {
+    struct buf vars; /* owned; snapshot: NAME=VALUE\0… */
+    char lost[200];  /* what of it a fresh shell does not have, to be told; "" */
+    struct timer timer;
+    struct io io; /* the FIFO e while a snapshot is under way */
+    struct buf text; /* owned */
+    bool begun; /* text is whole so far */
+    bool asked; /* the worker before may have asked for a snapshot, too; until the next
+                   command begins */
+};
+
+/* What is typed to a command. */
+struct session_input {
+    struct proc feed; /* the FIFO of its standard input */
+    enum feeding {
+        FEED_NONE,
+        FEED_OPEN,
+        FEED_EOF /* its end is reached, or will be when the command opens it */
+    } feeding;
+    char ids[INPUTS_KEPT][LIMIT_ID + 1];
+    unsigned ids_next;
+    bool named;       /* the next input is kept with its id */
+    size_t partial;   /* bytes of input since its last newline */
+    struct buf early; /* owned; input that came before the command began */
+};
+
+/* Does the command wait for input? */
+struct session_look {
+    struct timer timer;
+    bool asking;      /* the minder is */
+    bool known;       /* last is of the newest output */
+    bool told_feed;   /* that the command reads a pipe which gives nothing */
+    unsigned probes;  /* looks in a row that saw the shell at its prompt */
+    struct look last;
+    struct look denied; /* the user's, while root is asked */
     int64_t quiet_since_ms; /* the last output or input of the command */
-    uint64_t quiet_at;     /* offset when the look timer was set */
-    struct io env_io;      /* the FIFO e while a snapshot is under way */
-    struct buf env_text;
-    bool env_begun;     /* the text in env_text is whole */
-    bool env_asked;     /* the worker before may have asked for a snapshot, too; until
-                           the next command begins */
-    struct buf kept;    /* the state as last stored; see session_state.c */
-    struct buf text;    /* the command, until it has begun */
-    size_t partial;     /* bytes of input since its last newline */
-    unsigned installs;  /* of our code, since the last end */
-    struct buf early;   /* input that came before the command began */
-    int record_fd;      /* the file r; -1: not open */
-    bool attached_mode; /* the terminal echoes and translates newlines */
-    bool prompt_on;     /* and the shell prints a prompt, or is told to */
-    bool switching;     /* it was told to change that: nothing is typed until mark A */
-    unsigned switches;  /* times it was told */
+    uint64_t quiet_at;      /* offset when the timer was set */
+};
+
+/* The terminal, and people who are attached to it. */
+struct session_tty {
+    struct list viewers;
+    int rows, cols;
+    bool attached; /* it echoes and translates newlines */
+    enum prompt {
+        PROMPT_OFF,    /* the shell prints none */
+        PROMPT_COMING, /* it was told to: nothing is typed until mark A */
+        PROMPT_ON,
+        PROMPT_GOING
+    } prompt;
+    unsigned switches; /* times it was told */
     uint64_t switch_at; /* offset of the output then */
-    struct timer switch_timer;
+    struct timer timer;
     uint64_t echo_at;        /* where the terminal shows what we typed; 0: nowhere */
     struct skip bare[BARES]; /* output of programs whose newlines are bare, for people */
     unsigned bares_next;
+};
+
+/* The kills under way. */
+struct session_kills {
+    struct list list;
+    uint64_t told_seq; /* the last command whose end its killer was told */
+};
+
+/* The state at the keeper. */
+struct session_kept {
+    struct buf bytes; /* owned; as last stored */
+    uint64_t scanned; /* scan.at, as the keeper has it */
+};
+
+struct session {
+    struct engine *en; /* borrowed */
+    char *name;        /* owned */
+    uid_t uid;
+    gid_t gid;
+    struct proc proc;               /* the shell at the keeper */
+    enum session_state state;       /* session.c: session_to */
+    struct shell sh;                /* session_start.c */
+    struct session_start start;     /* session_start.c */
+    struct session_given given;     /* session.c */
+    struct session_run run;         /* session_run.c */
+    struct command cmd;             /* session_command.c */
+    struct session_answers answers; /* session_command.c */
+    struct session_scan scan;       /* session_marks.c */
+    struct session_end end;         /* session_end.c */
+    struct session_gone gone;       /* session_gone.c */
+    struct session_repair repair;   /* session_repair.c */
+    struct session_report report;   /* session_records.c */
+    struct session_env env;         /* session_env.c */
+    struct session_input input;     /* session_input.c */
+    struct session_look look;       /* session_look.c */
+    struct session_tty tty;         /* session_tty.c */
+    struct session_kills kill;      /* session_kill.c */
+    struct session_kept kept;       /* session_state.c */
 };
 
 static inline const struct keep_stream *session_out(const struct session *s)
@@ -199,9 +293,20 @@ static inline const struct keep_stream *session_out(const struct session *s)
 }
 
 /* session_start.c */
+/* The shell came to its first prompt. */
+void session_started(struct session *s);
+void session_no_start_limit(struct session *s);
+/* A command began: shells that are started from now on are counted anew. */
+void session_first_try(struct session *s);
+/* Shells are started without rc files from now on, of which the next command is told. */
+void session_leave_rc(struct session *s);
+void session_rc_told(struct session *s);
+/* Puts the next generation of our code into the file p. */
+void session_next_code(struct session *s);
+/* Fills in sh.tty for a terminal whose master this is, where there is no /dev/tty. */
+void session_name_tty(struct session *s, int master);
 /* Writes a file of the directory; never cut to nothing, which is slow on a disk. */
 int session_put_file(struct session *s, const char *name, struct str text, struct err *e);
-void session_reserve_records(struct session *s);
 int session_make_fifo(struct session *s, const char *name);
 void session_fail_queue(struct session *s, const struct err *e);
 void session_start(struct session *s);
@@ -209,6 +314,16 @@ void session_start(struct session *s);
 void session_limit_start(struct session *s);
 
 /* session_records.c */
+void session_set_cwd(struct session *s, struct str cwd);
+void session_dropped_told(struct session *s);
+/* Those of a new shell: a bash edits lines. */
+void session_first_flags(struct session *s);
+/* Opens the file, with room in it for an end when the disk is full. */
+void session_reserve_records(struct session *s);
+/* Closes the file: the next one is read from its beginning. */
+void session_drop_records(struct session *s);
+/* After `exec >FILE` nothing of what follows comes here: reported once. */
+void session_check_output(struct session *s);
 void session_read_records(struct session *s);
 /*
  * Begins the file anew when it has grown. For an idle session only: what was read
@@ -223,10 +338,20 @@ void session_first_path(struct session *s);
 struct termios session_termios(bool attached);
 void session_set_echo(struct session *s);
 void session_restore_tty(struct session *s);
-/* Fills in sh.tty for a terminal whose master this is, where there is no /dev/tty. */
-void session_name_tty(struct session *s, int master);
 void session_sync_prompt(struct session *s);
+/* Does the shell print a prompt, or was it told to? */
+bool session_prompts(const struct session *s);
+/* Was it told to begin or end that, and mark A has not come? */
+bool session_switching(const struct session *s);
+/* It has done what it was told. */
 void session_switched(struct session *s);
+void session_no_prompt(struct session *s);
+void session_tty_gone(struct session *s);
+/* Of the output from there on, people see our own line only whole, to be left out. */
+void session_echo_from(struct session *s, uint64_t at);
+void session_look_for_echo(struct session *s);
+/* The output of a command, from … to, while somebody is attached. */
+void session_add_bare(struct session *s, uint64_t from, uint64_t to);
 void session_switch_again(struct session *s);
 void session_attach_mode(struct session *s, bool on);
 
@@ -251,18 +376,24 @@ void session_add_line(struct session *s, struct buf *out, enum shell_line what);
 
 /* session_look.c */
 void session_look_later(struct session *s, int64_t ms);
+void session_look_begins(struct session *s); /* a command was typed */
+void session_look_runs(struct session *s);   /* it began */
+void session_look_quiet(struct session *s);  /* output or input came */
 
 /* session_env.c */
 void session_env_done(struct session *s);
 int session_env_listen(struct session *s);
 /*
  * Adds what the shell before had exported. What the kernel would not pass to a new one
- * is left out, and noted in env_lost.
+ * is left out, and noted in env.lost.
  */
 void session_env_add(struct session *s, struct buf *out);
 /* Is all of it as much as the kernel passes? If not, that is noted. */
 bool session_env_fits(struct session *s, char *const *env);
 void session_env_later(struct session *s);
+/* A worker took over: these are the variables, and a snapshot may be on its way. */
+void session_env_resume(struct session *s, struct str vars);
+void session_env_known(struct session *s); /* it is not: a command began */
 /*
  * Takes the directory and the exported variables that the shell wrote when it exited.
  * False: it wrote none (it was killed, or replaced by exec), and what was known of its
@@ -275,7 +406,26 @@ bool session_take_left(struct session *s);
 void session_feed(struct session *s, struct str bytes);
 void session_signal_group(struct session *s, pid_t group, int sig);
 
-/* session_watch.c */
+/* The FIFO of the command's standard input. */
+void session_feed_changed(struct proc *p);
+int session_open_feed(struct session *s, struct err *e);
+void session_resume_feed(struct session *s, uint64_t id, bool eof);
+void session_forget_feed(struct session *s);
+void session_input_begins(struct session *s); /* for the command that is typed now */
+/* The command began: it gets what came for it before. */
+void session_feed_early(struct session *s);
+
+/* session_command.c */
+void session_new_command(struct session *s, const struct op *op);
+void session_command_began(struct session *s, uint64_t from);
+void session_command_ended(struct session *s, uint64_t to, int status);
+void session_command_cut(struct session *s); /* its end will not be known */
+void session_command_fed(struct session *s);
+void session_command_retyped(struct session *s);
+void session_human_command(struct session *s);
+void session_keep_answer(struct session *s, bool shell_ended);
+/* Borrowed until the next command ends; NULL: none with this id. */
+const struct answer *session_answer(const struct session *s, const char *id);
 void session_watch_began(struct session *s);
 /* failed: the command never ran; NULL: it ran. shell_ended: and ended its shell. */
 void session_watch_ended(struct session *s, bool shell_ended, const struct err *failed);
@@ -285,12 +435,20 @@ int session_signal_of(int status);
 void session_kill_step(struct session *s);
 
 /* session.c */
+void session_to(struct session *s, enum session_state to);
 void session_notify(struct list *ops, enum note_kind kind, const char *text);
 struct session *session_make(struct engine *en, struct str name);
 void session_copy(char *out, size_t size, struct str s);
 
 /* session_run.c */
-void session_feed_changed(struct proc *p);
+/* Callers have the output up to there. */
+void session_seen(struct session *s, uint64_t upto);
+void session_add_idle(struct session *s, uint64_t bytes);
+void session_no_idle(struct session *s);
+/* How the last command ended, which no caller was told yet; OP_NOTHING: they were. */
+void session_set_untold(struct session *s, enum op_state how);
+/* The command began, so its text is not needed again. */
+void session_command_runs(struct session *s);
 /* The file with the command, in the words of this generation. */
 int session_put_command(struct session *s, uint64_t seq, struct err *e);
 /* Begins the next command, if the shell is idle, or the shell, if there is none. */
@@ -303,6 +461,7 @@ bool session_sets_up(const struct session *s);
 void session_quiet_again(struct session *s);
 
 /* session_marks.c */
+void session_noise_from(struct session *s, uint64_t from); /* 0: there is none */
 void session_changed(struct proc *p);
 void session_on_scan(struct task *t);
 /* To all who wait for the command, what they may have now. */
@@ -315,11 +474,17 @@ void session_install(struct session *s);
 void session_retype(struct session *s);
 /* From now on the shell has LIMIT_TYPED_MS to begin the command that was typed. */
 void session_limit_typed(struct session *s);
+void session_no_typed_limit(struct session *s);
 /* A command ended without a valid mark. */
 void session_trouble(struct session *s);
+/* One ended with it; no trouble unless the shell had to be interrupted. */
+void session_no_trouble(struct session *s);
+void session_installed(struct session *s); /* mark I */
+void session_repaired(struct session *s);  /* a command ended */
+void session_healthy(struct session *s);   /* the shell is gone */
+void session_nothing_to_repair(struct session *s); /* a new one is started */
 
 /* session_end.c */
-void session_forget_feed(struct session *s);
 void session_acknowledge(struct session *s, enum shell_line how);
 /* Its start mark was overwritten before it was read: it began where it was typed. */
 void session_missed_start(struct session *s);
@@ -329,6 +494,18 @@ void session_end_command(struct session *s, uint64_t to, int status);
 void session_command_over(struct session *s);
 /* The worker before died between an end and what follows it. */
 void session_over_again(struct session *s);
+/* Answers those who wait for the command, which has ended. */
+void session_answer_waiters(struct session *s, enum op_state state);
+/* The same; the answer is kept for callers that come back, and the watcher is told. */
+void session_tell_over(struct session *s, bool shell_ended);
+/* An end is told at the prompt, and the shell ended before that. */
+void session_no_prompt_comes(struct session *s);
+/* The session is ended, and its command with it. */
+void session_abandon_command(struct session *s);
+/* A mark E without its record, at that offset. */
+void session_doubt(struct session *s, const struct mark *m, uint64_t at);
+/* Not the end, it seems: callers get the output. */
+void session_show_unproved(struct session *s);
 /* A mark E at that offset, which is believed. */
 void session_take_end(struct session *s, const struct mark *m, uint64_t at);
 /* The end that had no record is one after all. */
@@ -338,6 +515,17 @@ void session_believe(struct session *s);
  * and the record tells. false: that is not what happened.
  */
 bool session_end_by_record(struct session *s);
+
+/* session_gone.c */
+/* The next command was told of the shell that ended. */
+void session_gone_told(struct session *s);
+/* od ends the shell, as … */
+void session_gone_because(struct session *s, const char *why);
+/*
+ * The command that found its shell ending: its start mark never came, so it never ran,
+ * and is typed now. False: there is none.
+ */
+bool session_run_again(struct session *s);
 /* Exit and everything drained, or exit and a grace: something holds the tty. */
 void session_shell_exit(struct session *s);
 /* The worker before had forgotten the shell, and died before it started the next one. */

@@ -7,8 +7,10 @@
 #include "shell/session_own.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/xalloc.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -22,23 +24,36 @@ enum {
 /* A PATH that was cut ends with the last directory that is whole. */
 static void take_path(struct session *s, struct str path)
 {
-    if (path.n >= sizeof(s->path)) {
-        path.n = sizeof(s->path) - 1;
+    if (path.n >= sizeof(s->report.path)) {
+        path.n = sizeof(s->report.path) - 1;
         while (path.n > 0 && path.p[path.n] != ':')
             path.n--;
     }
-    session_copy(s->path, sizeof(s->path), path);
+    session_copy(s->report.path, sizeof(s->report.path), path);
+}
+
+void session_set_cwd(struct session *s, struct str cwd)
+{
+    session_copy(s->report.cwd, sizeof(s->report.cwd), cwd);
+}
+
+void session_dropped_told(struct session *s) { s->report.dropped[0] = 0; }
+
+void session_first_flags(struct session *s)
+{
+    memcpy(s->report.flags, "!", 2);
+    s->report.output_away = false;
 }
 
 void session_first_path(struct session *s)
 {
     struct buf extra = BUF_INIT(SPAWN_ENV_MAX), space = BUF_INIT(SPAWN_ENV_MAX);
-    buf_adds(&extra, buf_str(&s->opts_env));
-    buf_adds(&extra, buf_str(&s->env));
+    buf_adds(&extra, buf_str(&s->given.env));
+    buf_adds(&extra, buf_str(&s->env.vars));
     char **env = engine_env(s->en, buf_str(&extra), &space);
     const char *path = env_get(env, "PATH");
     take_path(s, str_of(path ? path : ""));
-    s->last_background = 0;
+    s->report.last_background = 0;
     free(env);
     buf_release(&extra);
     buf_release(&space);
@@ -47,8 +62,8 @@ void session_first_path(struct session *s)
 static void note_dropped(struct session *s, struct str line)
 {
     /* A line of ours that was typed just before the command ended is no input. */
-    if (!s->dropped[0] && str_find(line, str_of(s->sh.dir)) < 0)
-        snprintf(s->dropped, sizeof(s->dropped),
+    if (!s->report.dropped[0] && str_find(line, str_of(s->sh.dir)) < 0)
+        snprintf(s->report.dropped, sizeof(s->report.dropped),
                  "input that nobody had read was dropped: %.*s",
                  line.n > 80 ? 80 : (int)line.n, line.p);
 }
@@ -62,17 +77,19 @@ static void take_record(struct session *s, const struct str *f, int n)
     uint64_t seq, status, job;
     if (str_to_u64(f[1], &seq) < 0 || str_to_u64(f[2], &status) < 0)
         return;
-    s->record_seq = seq;
-    s->record_status = (int)status;
+    s->report.seq = seq;
+    s->report.status = (int)status;
     if (str_eq(f[0], STR("E"))) {
-        s->end_seq = seq;
-        s->end_status = (int)status;
+        s->report.end_seq = seq;
+        s->report.end_status = (int)status;
     }
-    if (f[3].n < sizeof(s->flags))
-        session_copy(s->flags, sizeof(s->flags), f[3]);
-    if (f[4].n > 0 && f[4].n < sizeof(s->cwd))
-        session_copy(s->cwd, sizeof(s->cwd), f[4]);
-    s->last_background = str_to_u64(f[5], &job) == 0 && job <= INT32_MAX ? (pid_t)job : 0;
+    if (f[3].n < sizeof(s->report.flags))
+        session_copy(s->report.flags, sizeof(s->report.flags), f[3]);
+    if (f[4].n > 0 && f[4].n < sizeof(s->report.cwd))
+        session_copy(s->report.cwd, sizeof(s->report.cwd), f[4]);
+    s->report.last_background = str_to_u64(f[5], &job) == 0 && job <= INT32_MAX
+                                    ? (pid_t)job
+                                    : 0;
     take_path(s, f[6]);
 }
 
@@ -98,20 +115,20 @@ static size_t take_records(struct session *s, struct str rest)
 void session_read_records(struct session *s)
 {
     NOT_ZEROED char bytes[READ];
-    if (s->record_fd < 0)
+    if (s->report.fd < 0)
         session_reserve_records(s);
-    if (s->record_fd < 0)
+    if (s->report.fd < 0)
         return;
     /* The worker before may have begun the file anew and died before it said so. */
     struct stat st;
-    if (fstat(s->record_fd, &st) == 0 && (uint64_t)st.st_size < s->records)
-        s->records = 0;
+    if (fstat(s->report.fd, &st) == 0 && (uint64_t)st.st_size < s->report.at)
+        s->report.at = 0;
     ssize_t n;
-    while ((n = pread(s->record_fd, bytes, sizeof(bytes), (off_t)s->records)) > 0) {
+    while ((n = pread(s->report.fd, bytes, sizeof(bytes), (off_t)s->report.at)) > 0) {
         size_t used = take_records(s, str_n(bytes, (size_t)n));
         if (used == 0 && (size_t)n == sizeof(bytes))
             used = (size_t)n; /* longer than any that we write */
-        s->records += used;
+        s->report.at += used;
         if (used == 0 || (size_t)n < sizeof(bytes))
             break;
     }
@@ -119,11 +136,64 @@ void session_read_records(struct session *s)
 
 void session_empty_records(struct session *s)
 {
-    if (s->records <= RECORDS_MAX)
+    if (s->report.at <= RECORDS_MAX)
         return;
     session_save(s);
-    if (ftruncate(s->record_fd, 0) == 0) {
-        s->records = 0;
+    if (ftruncate(s->report.fd, 0) == 0) {
+        s->report.at = 0;
         session_reserve_records(s);
     }
+}
+
+/* So that an end can be written when the disk is full. */
+void session_reserve_records(struct session *s)
+{
+    char path[300];
+    snprintf(path, sizeof(path), "%s/r", s->sh.dir);
+    if (s->report.fd < 0)
+        s->report.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (s->report.fd >= 0 &&
+        fallocate(s->report.fd, FALLOC_FL_KEEP_SIZE, 0, RECORDS_MAX + RECORDS_MORE) < 0)
+        log_debug("session %s: cannot reserve %s: %m", s->name, path);
+}
+
+void session_drop_records(struct session *s)
+{
+    if (s->report.fd >= 0) /* of another file, if the folder was removed */
+        close(s->report.fd);
+    s->report.fd = -1;
+    s->report.at = 0;
+}
+
+/* ---- where the output goes ---- */
+
+/* The file behind a descriptor of the shell. False: a terminal, or it has no path. */
+static bool file_of(const struct session *s, int fd, char *to, size_t size)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)s->proc.r.pid, fd);
+    ssize_t n = readlink(path, to, size - 1);
+    to[n > 0 ? n : 0] = 0;
+    return to[0] == '/' && !str_starts(str_of(to), STR("/dev/tty")) &&
+           !str_starts(str_of(to), STR("/dev/pts/")) &&
+           str_find(str_of(to), str_of(s->sh.dir)) < 0;
+}
+
+/* After `exec >FILE` nothing of what follows comes here: reported once. */
+void session_check_output(struct session *s)
+{
+    enum { ASIDE = 10, ASIDE_MAX = 20 };
+    bool was = s->report.output_away;
+    s->report.output_away = s->sh.pty && strchr(s->report.flags, '@');
+    if (was || !s->report.output_away)
+        return;
+    char to[200], text[300];
+    /* While it writes its mark, the shell keeps the descriptor aside, from 10 on. */
+    bool file = file_of(s, STDOUT_FILENO, to, sizeof(to));
+    for (int fd = ASIDE_MAX; !file && fd >= ASIDE; fd--)
+        file = file_of(s, fd, to, sizeof(to));
+    snprintf(text, sizeof(text),
+             "the output of this shell now goes %s%s: exec >/dev/tty brings it back",
+             file ? "to " : "elsewhere", file ? to : "");
+    session_notify(&s->run.waiters, NOTE_OUTPUT, text);
 }

@@ -30,11 +30,12 @@ static pid_t in_front(const struct session *s)
 static void end_shell(struct session *s, const char *why)
 {
     pid_t group = in_front(s);
-    if (s->condemned)
+    if (s->repair.health == HEALTH_CONDEMNED)
         return;
-    s->condemned = true;
-    timer_stop(&s->start);
-    snprintf(s->ended_for, sizeof(s->ended_for), "od ended it, as %s", why);
+    s->repair.health = HEALTH_CONDEMNED;
+    timer_stop(&s->repair.limit);
+    session_no_start_limit(s);
+    session_gone_because(s, why);
     log_warn("session %s: the shell is ended, as %s", s->name, why);
     /* The shell first: it would go on as soon as the program in front has ended. */
     session_signal_group(s, s->proc.r.pid, SIGKILL);
@@ -44,28 +45,21 @@ static void end_shell(struct session *s, const char *why)
 
 void session_trouble(struct session *s)
 {
-    if (++s->troubles >= TROUBLES_MAX)
+    if (++s->repair.troubles >= TROUBLES_MAX)
         end_shell(s, "two commands in a row disturbed what tells their ends");
 }
 
 void session_install(struct session *s)
 {
-    if (++s->installs > INSTALLS_MAX) {
+    if (++s->repair.installs > INSTALLS_MAX) {
         end_shell(s, "what tells the ends of its commands cannot be put in place");
         return;
     }
-    struct buf code = BUF_INIT(64 << 10);
-    struct err e = ERR_INIT;
-    s->sh.gen++;
-    s->installing = true;
-    shell_code(&code, &s->sh, s->seq > 0 && !s->cmd.started ? s->seq - 1 : s->seq, false,
-               false);
-    if (session_put_file(s, "p", buf_str(&code), &e) < 0)
-        log_warn("session %s: %s", s->name, e.text);
-    buf_release(&code);
+    s->repair.installing = true;
+    session_next_code(s);
     session_say(s, LINE_INSTALL);
-    if (s->installs == 1)
-        session_notify(&s->waiters, NOTE_REINSTALLED,
+    if (s->repair.installs == 1)
+        session_notify(&s->run.waiters, NOTE_REINSTALLED,
                        "what tells the ends of commands was disturbed, by this command "
                        "or the one before; it was put in place again");
 }
@@ -74,28 +68,30 @@ void session_retype(struct session *s)
 {
     struct err e = ERR_INIT;
     if (s->sh.kind == SHELL_POSIX &&
-        (s->text.n == 0 || session_put_command(s, s->cmd.seq, &e) < 0)) {
+        (s->run.text.n == 0 || session_put_command(s, s->cmd.seq, &e) < 0)) {
         end_shell(s, "its command could not be given to it again");
         return;
     }
-    s->cmd.typed_at = s->scanned;
-    session_say(s, s->feeding ? LINE_RUN_FIFO : s->sh.pty ? LINE_RUN : LINE_RUN_NULL);
+    session_command_retyped(s);
+    session_say(s, s->input.feeding ? LINE_RUN_FIFO
+                   : s->sh.pty      ? LINE_RUN
+                                    : LINE_RUN_NULL);
     session_limit_typed(s);
 }
 
 static void on_late(struct timer *t)
 {
-    struct session *s = container_of(t, struct session, start);
+    struct session *s = container_of(t, struct session, repair.limit);
     if (s->state != SESSION_TYPED || !(s->proc.r.flags & KEEP_P_STARTED))
         return;
-    if (s->late || ++s->troubles >= TROUBLES_MAX) {
+    if (s->repair.health != HEALTH_GOOD || ++s->repair.troubles >= TROUBLES_MAX) {
         end_shell(s, "it did not come to run the next command: PROMPT_COMMAND or a trap "
                      "does not end");
         return;
     }
-    s->late = true;
+    s->repair.health = HEALTH_INTERRUPTED;
     session_notify(
-        &s->waiters, NOTE_SHELL,
+        &s->run.waiters, NOTE_SHELL,
         "the shell does not come to run this command: PROMPT_COMMAND or a trap "
         "does not end; it is interrupted");
     session_signal_group(s, in_front(s), SIGINT);
@@ -104,6 +100,29 @@ static void on_late(struct timer *t)
 
 void session_limit_typed(struct session *s)
 {
-    s->late = false;
-    timer_begin(s->en->loop, &s->start, LIMIT_TYPED_MS, on_late);
+    if (s->repair.health == HEALTH_INTERRUPTED)
+        s->repair.health = HEALTH_GOOD;
+    timer_begin(s->en->loop, &s->repair.limit, LIMIT_TYPED_MS, on_late);
+}
+
+void session_no_typed_limit(struct session *s) { timer_stop(&s->repair.limit); }
+void session_installed(struct session *s) { s->repair.installing = false; }
+void session_repaired(struct session *s) { s->repair.installs = 0; }
+
+void session_no_trouble(struct session *s)
+{
+    if (s->repair.health == HEALTH_GOOD)
+        s->repair.troubles = 0;
+}
+
+void session_healthy(struct session *s)
+{
+    timer_stop(&s->repair.limit);
+    s->repair.health = HEALTH_GOOD;
+}
+
+void session_nothing_to_repair(struct session *s)
+{
+    s->repair.troubles = s->repair.installs = 0;
+    s->repair.installing = false;
 }

@@ -18,51 +18,11 @@
 
 /* ---- running ---- */
 
-static void copy_head(char *out, size_t size, struct str text)
-{
-    struct str line = str_trim(text);
-    long nl = str_chr(line, '\n');
-    if (nl >= 0)
-        line.n = (size_t)nl;
-    if (line.n >= size)
-        line.n = utf8_cut(line, size - 1);
-    memcpy(out, line.p, line.n);
-    out[line.n] = 0;
-}
-
-void session_feed_changed(struct proc *p)
-{
-    struct session *s = container_of(p, struct session, feed);
-    struct list *it, *tmp;
-    list_each (it, tmp, &s->waiters) {
-        struct op *op = list_entry(it, struct op, node);
-        if (op->with_stdin)
-            op_note(op, NOTE_WINDOW, NULL, s->feed.r.input, 0);
-    }
-}
-
-static int open_feed(struct session *s, struct err *e)
-{
-    char path[300];
-    snprintf(path, sizeof(path), "%s/i", s->sh.dir);
-    if (session_make_fifo(s, "i") < 0)
-        return err_sys(e, errno, "cannot make %s for the command's input", path);
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return err_sys(e, errno, "cannot open %s", path);
-    s->feed.changed = session_feed_changed;
-    hold_input_only(s->en->hold, &s->feed, fd);
-    s->feed.uid = s->uid;
-    s->feeding = true;
-    s->feed_eof = false;
-    return 0;
-}
-
 /* The file with the command, in the words of this generation. */
 int session_put_command(struct session *s, uint64_t seq, struct err *e)
 {
     struct buf file = BUF_INIT(LIMIT_COMMAND_MAX * 4 + 4096);
-    int r = shell_command_file(&file, &s->sh, seq, buf_str(&s->text));
+    int r = shell_command_file(&file, &s->sh, seq, buf_str(&s->run.text));
     if (r < 0)
         err_set(e, ERR_LIMIT, "the command is too long: at most %d bytes",
                 LIMIT_COMMAND_MAX);
@@ -78,10 +38,10 @@ static enum shell_line run_line(const struct session *s)
 {
     if (!s->sh.pty)
         return LINE_RUN_NULL;
-    bool editing = s->sh.kind != SHELL_POSIX && strchr(s->flags, '!');
+    bool editing = s->sh.kind != SHELL_POSIX && strchr(s->report.flags, '!');
     if (!editing)
         return LINE_RUN;
-    return strchr(s->flags, 'x') ? LINE_RUN_KEY_X : LINE_RUN_KEY;
+    return strchr(s->report.flags, 'x') ? LINE_RUN_KEY_X : LINE_RUN_KEY;
 }
 
 /* The command before ended when its caller had left: its answer was lost so far. */
@@ -89,10 +49,10 @@ static void tell_untold(struct session *s, struct op *op)
 {
     const struct command *c = &s->cmd;
     char text[800];
-    uint64_t from = s->seen > c->from ? s->seen : c->from;
-    if (s->untold != OP_ENDED && s->untold != OP_SHELL_ENDED)
+    uint64_t from = s->run.seen > c->from ? s->run.seen : c->from;
+    if (s->run.untold == OP_NOTHING)
         return;
-    if (s->killed_seq == c->seq)
+    if (s->kill.told_seq == c->seq)
         return;
     snprintf(text, sizeof(text),
              "nobody waited for the command before, which ended with status %d: %s; its "
@@ -107,32 +67,25 @@ static void begin(struct session *s, struct op *op)
     struct err e = ERR_INIT;
     if (memchr(buf_z(&op->command), 0, op->command.n)) {
         err_set(&e, ERR_INVALID, "the command holds a NUL byte, which no shell can take");
-    } else if (buf_reset(&s->text), buf_adds(&s->text, buf_str(&op->command)) < 0) {
+    } else if (buf_reset(&s->run.text),
+               buf_adds(&s->run.text, buf_str(&op->command)) < 0) {
         err_set(&e, ERR_LIMIT, "there is no memory for the command of %zu bytes",
                 op->command.n);
-    } else if (session_put_command(s, s->seq + 1, &e) == 0 &&
-                   (!op->with_stdin || open_feed(s, &e) == 0)) {
+    } else if (session_put_command(s, s->run.seq + 1, &e) == 0 &&
+               (!op->with_stdin || session_open_feed(s, &e) == 0)) {
         tell_untold(s, op);
-        struct command *c = &s->cmd;
-        *c = (struct command){.seq = ++s->seq,
-                              .typed_at = s->scanned,
-                              .since_ms = clock_ms(),
-                              .wall_ms = clock_wall_ms(),
-                              .reads = shell_text_reads(buf_str(&op->command))};
+        s->run.seq++;
+        session_new_command(s, op);
         if (op->own)
-            s->own_seq = c->seq;
-        memcpy(c->id, op->id, sizeof(c->id));
-        memcpy(c->parent, op->parent, sizeof(c->parent));
-        copy_head(c->head, sizeof(c->head), buf_str(&op->command));
+            s->run.own_seq = s->run.seq;
         buf_release(&op->command);
-        s->state = SESSION_TYPED;
-        s->untold = OP_NOTHING;
-        s->partial = 0;
-        s->looked = false;
-        s->probes = 0;
+        session_to(s, SESSION_TYPED);
+        s->run.untold = OP_NOTHING;
+        session_input_begins(s);
+        session_look_begins(s);
         struct buf line = BUF_INIT(1024);
         enum shell_line how = op->with_stdin ? LINE_RUN_FIFO : run_line(s);
-        s->run_traced = how != LINE_RUN_KEY;
+        s->run.traced = how != LINE_RUN_KEY;
         session_add_line(s, &line, how);
         session_store_command(s, buf_str(&line), !op->detach && op->owner);
         buf_release(&line);
@@ -147,32 +100,30 @@ static void begin(struct session *s, struct op *op)
 
 static bool answer_done(struct session *s, struct op *op)
 {
-    for (unsigned i = 0; op->id[0] && i < DONE_KEPT; i++) {
-        const struct done *d = &s->done[i];
-        if (strcmp(d->id, op->id) != 0)
-            continue;
-        op->r = (struct op_result){.state = d->shell_ended ? OP_SHELL_ENDED : OP_ENDED,
-                                   .exit = d->status,
-                                   .signo = session_signal_of(d->status),
-                                   .seq = d->seq,
-                                   .from = d->from,
-                                   .to = d->to,
-                                   .duration_ms = d->duration_ms};
-        op->cursor = d->from;
-        list_add_tail(&s->waiters, &op->node);
-        op_settle(op);
-        return true;
-    }
-    return false;
+    const struct answer *d = session_answer(s, op->id);
+    if (!d)
+        return false;
+    op->r = (struct op_result){.state = d->shell_ended ? OP_SHELL_ENDED : OP_ENDED,
+                               .exit = d->status,
+                               .signo = session_signal_of(d->status),
+                               .seq = d->seq,
+                               .from = d->from,
+                               .to = d->to,
+                               .duration_ms = d->duration_ms};
+    op->cursor = d->from;
+    list_add_tail(&s->run.waiters, &op->node);
+    op_settle(op);
+    return true;
 }
 
 void session_next(struct session *s)
 {
     if (s->state == SESSION_IDLE)
         session_empty_records(s);
-    while (s->state == SESSION_IDLE && !s->condemned && !list_empty(&s->queue)) {
-        struct op *op = list_first(&s->queue, struct op, node);
-        if (s->prompt_on || s->switching) { /* no command at a person's prompt */
+    while (s->state == SESSION_IDLE && s->repair.health != HEALTH_CONDEMNED &&
+           !list_empty(&s->run.queue)) {
+        struct op *op = list_first(&s->run.queue, struct op, node);
+        if (s->tty.prompt != PROMPT_OFF) { /* no command at a person's prompt */
             session_sync_prompt(s);
             return;
         }
@@ -181,11 +132,32 @@ void session_next(struct session *s)
         if (!answer_done(s, op)) /* asked again while its command was ending */
             begin(s, op);
     }
-    if (s->state == SESSION_NONE && !list_empty(&s->queue))
+    if (s->state == SESSION_NONE && !list_empty(&s->run.queue))
         session_start(s);
 }
 
 /* ---- waiting ---- */
+
+void session_seen(struct session *s, uint64_t upto)
+{
+    s->run.seen = upto;
+    s->run.idle_bytes = 0;
+}
+
+void session_no_idle(struct session *s) { s->run.idle_bytes = 0; }
+void session_add_idle(struct session *s, uint64_t bytes) { s->run.idle_bytes += bytes; }
+
+void session_command_runs(struct session *s) { buf_release(&s->run.text); }
+
+bool session_untold(const struct session *s)
+{
+    return !session_busy(s) && s->run.untold != OP_NOTHING;
+}
+
+void session_set_untold(struct session *s, enum op_state how)
+{
+    s->run.untold = session_sets_up(s) ? OP_NOTHING : how;
+}
 
 static void result_of(struct session *s, struct op *op, enum op_state state)
 {
@@ -193,8 +165,8 @@ static void result_of(struct session *s, struct op *op, enum op_state state)
     op->r.seq = s->cmd.seq;
     op->r.from = op->r.from ? op->r.from : s->cmd.from;
     op->r.duration_ms = clock_ms() - s->cmd.since_ms;
-    op->r.look = s->last_look;
-    op->r.looked = s->looked;
+    op->r.look = s->look.last;
+    op->r.looked = s->look.known;
 }
 
 /* Fills in how the last command ended. */
@@ -207,7 +179,7 @@ void session_tell_end(struct session *s, struct op *op, enum op_state state)
     op->r.duration_ms = s->cmd.duration_ms;
     op->r.looked = false;
     if (op->owner)
-        s->untold = OP_NOTHING;
+        s->run.untold = OP_NOTHING;
 }
 
 /* Ends the wait, not the command. */
@@ -217,7 +189,7 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
         return;
     result_of(s, op, OP_RUNNING);
     op->r.why = why;
-    op->r.to = op->queued ? op->cursor : s->scanned;
+    op->r.to = op->queued ? op->cursor : s->scan.at;
     if (op->queued) { /* it never began, and now never will */
         op->r.state = OP_FAILED;
         if (why == OP_INPUT)
@@ -225,7 +197,7 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
                     "session %s is busy with: %s, and %s waits for input; the command "
                     "was not run",
                     s->name, s->cmd.head,
-                    s->last_look.comm[0] ? s->last_look.comm : "it");
+                    s->look.last.comm[0] ? s->look.last.comm : "it");
         else if (session_busy(s))
             err_set(&op->r.err, ERR_TIMEOUT,
                     "session %s was busy all the time with: %s; the command was not run",
@@ -236,8 +208,7 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
                     "run: give it more with -t",
                     s->name);
     } else {
-        s->seen = op->r.to;
-        s->idle_bytes = 0;
+        session_seen(s, op->r.to);
         session_save(s); /* what was answered is not answered again */
     }
     op_settle(op);
@@ -257,8 +228,8 @@ static void on_idle(struct timer *t)
 
 static void on_flow(struct timer *t)
 {
-    struct session *s = container_of(t, struct session, flow);
-    if (op_any_moves(&s->waiters))
+    struct session *s = container_of(t, struct session, run.flow);
+    if (op_any_moves(&s->run.waiters))
         hold_flow_again(&s->proc, 0);
     session_flow(s);
 }
@@ -267,28 +238,28 @@ void session_flow(struct session *s)
 {
     uint64_t least = HOLD_NOBODY, at;
     struct list *it, *tmp;
-    list_each (it, tmp, &s->waiters) {
+    list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);
         if (op->done || !op->owner)
             continue;
-        if (least > s->scanned) /* for the marks, whoever waits */
-            least = s->scanned;
+        if (least > s->scan.at) /* for the marks, whoever waits */
+            least = s->scan.at;
         if (op_holds(op, 0, &at) && at < least)
             least = at;
     }
-    if (hold_flow(&s->proc, 0, least) && !timer_active(&s->flow))
-        timer_begin(s->en->loop, &s->flow, FLOW_LOOK_MS, on_flow);
+    if (hold_flow(&s->proc, 0, least) && !timer_active(&s->run.flow))
+        timer_begin(s->en->loop, &s->run.flow, FLOW_LOOK_MS, on_flow);
 }
 
 static void attach_op(struct session *s, struct op *op)
 {
     list_del(&op->node);
-    list_add_tail(&s->waiters, &op->node);
+    list_add_tail(&s->run.waiters, &op->node);
     op->queued = false;
     op->r.seq = s->cmd.seq;
     if (s->cmd.started)
-        op->cursor = op->r.from = op->kind == OP_WAIT && s->seen > s->cmd.from
-                                      ? s->seen
+        op->cursor = op->r.from = op->kind == OP_WAIT && s->run.seen > s->cmd.from
+                                      ? s->run.seen
                                       : s->cmd.from;
     else
         op->cursor = UINT64_MAX; /* set by the start mark */
@@ -302,45 +273,9 @@ static void attach_op(struct session *s, struct op *op)
         op_pump(op);
 }
 
-bool session_in_chain(const struct session *s, const char *parent)
-{
-    char name[LIMIT_ID + 1];
-    /* SESSION/SEQ of the caller; then who that one was called by, and so on. */
-    for (int depth = 0; parent && *parent && depth < 16; depth++) {
-        const char *slash = strrchr(parent, '/');
-        size_t n = slash ? (size_t)(slash - parent) : strlen(parent);
-        if (n >= sizeof(name))
-            return false;
-        memcpy(name, parent, n);
-        name[n] = 0;
-        const struct session *c = session_find(s->en, str_of(name));
-        /* Without a number, see same_env, it is whatever runs there. */
-        uint64_t seq = slash ? strtoull(slash + 1, NULL, 10) : c ? c->cmd.seq : 0;
-        if (!c || c->cmd.seq != seq || c->cmd.ended)
-            return false;
-        if (c == s)
-            return true;
-        parent = c->cmd.parent;
-    }
-    return false;
-}
-
-bool session_busy(const struct session *s)
-{
-    return s->state == SESSION_TYPED || s->state == SESSION_RUNNING ||
-           s->state == SESSION_HUMAN;
-}
-
-bool session_running(const struct session *s, const char *id)
-{
-    return session_busy(s) && !s->cmd.ended && strcmp(s->cmd.id, id) == 0;
-}
-
-uid_t session_uid(const struct session *s) { return s->uid; }
-
 bool session_sets_up(const struct session *s)
 {
-    return s->own_seq && s->own_seq == s->cmd.seq && s->state != SESSION_HUMAN;
+    return s->run.own_seq && s->run.own_seq == s->cmd.seq && s->state != SESSION_HUMAN;
 }
 
 /*
@@ -368,17 +303,17 @@ void session_run(struct session *s, struct op *op)
     if (answer_done(s, op))
         return;
     if (op->id[0] && strcmp(op->id, s->cmd.id) == 0 && s->cmd.seq &&
-        (!s->cmd.ended || s->wait_prompt)) {
+        (!s->cmd.ended || s->end.step == END_AT_PROMPT)) {
         if (op->timeout_ms > 0)
             timer_begin(s->en->loop, &op->hard, op->timeout_ms, on_hard);
         attach_op(s, op);
         return;
     }
-    list_add_tail(&s->queue, &op->node);
+    list_add_tail(&s->run.queue, &op->node);
     struct err e = ERR_INIT;
     unsigned waiting = 0;
     struct list *it, *tmp;
-    list_each (it, tmp, &s->queue)
+    list_each (it, tmp, &s->run.queue)
         waiting++;
     if (session_busy(s) && session_in_chain(s, op->parent))
         err_set(&e, ERR_BUSY,
@@ -438,9 +373,9 @@ void session_wait(struct session *s, struct op *op)
     engine_touch(s->en);
     if (op->kind == OP_LOGS) {
         op->cursor = past_mark(s, op->cursor);
-        list_add_tail(&s->logs, &op->node);
+        list_add_tail(&s->run.logs, &op->node);
         if (op->limit != UINT64_MAX) {
-            op->r.to = op->limit < s->scanned ? op->limit : s->scanned;
+            op->r.to = op->limit < s->scan.at ? op->limit : s->scan.at;
             op_settle(op);
         } else {
             op_pump(op);
@@ -453,29 +388,28 @@ void session_wait(struct session *s, struct op *op)
         attach_op(s, op);
         return;
     }
-    list_add_tail(&s->waiters, &op->node);
+    list_add_tail(&s->run.waiters, &op->node);
     op->filter = op->skip_noise = true;
-    op->cursor = op->r.from = s->seen;
+    op->cursor = op->r.from = s->run.seen;
     op->r.state = OP_NOTHING;
-    if (s->untold == OP_ENDED || s->untold == OP_SHELL_ENDED)
-        session_tell_end(s, op, s->untold);
-    s->untold = OP_NOTHING;
-    op->r.to = s->seen = s->scanned;
-    s->idle_bytes = 0;
+    if (s->run.untold != OP_NOTHING)
+        session_tell_end(s, op, s->run.untold);
+    s->run.untold = OP_NOTHING;
+    op->r.to = s->scan.at;
+    session_seen(s, op->r.to);
     op_settle(op);
 }
 
 void session_quiet_again(struct session *s)
 {
     struct list *it, *tmp;
-    list_each (it, tmp, &s->waiters) {
+    list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);
         op->told_input = false;
         if (op->idle_ms > 0 && !op->settled)
             timer_begin(s->en->loop, &op->idle, op->idle_ms, on_idle);
     }
-    s->looked = s->told_feed = false;
-    s->quiet_since_ms = clock_ms();
-    if (session_busy(s) && !(list_empty(&s->waiters) && list_empty(&s->queue)))
+    session_look_quiet(s);
+    if (session_busy(s) && !(list_empty(&s->run.waiters) && list_empty(&s->run.queue)))
         session_look_later(s, LOOK_FIRST_MS);
 }

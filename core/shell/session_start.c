@@ -32,10 +32,7 @@ static bool restore_dir(struct session *s)
     struct stat st;
     if (!s->proc.hold || lstat(s->sh.dir, &st) == 0 || make_dir(s, &e) < 0)
         return false;
-    if (s->record_fd >= 0)
-        close(s->record_fd);
-    s->record_fd = -1;
-    s->records = 0;
+    session_drop_records(s);
     if (session_put_file(s, "r", STR(""), &e) < 0 || session_make_fifo(s, "e") < 0)
         return false;
     session_reserve_records(s);
@@ -80,18 +77,6 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
     return r;
 }
 
-/* So that an end can be written when the disk is full. */
-void session_reserve_records(struct session *s)
-{
-    char path[300];
-    snprintf(path, sizeof(path), "%s/r", s->sh.dir);
-    if (s->record_fd < 0)
-        s->record_fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (s->record_fd >= 0 &&
-        fallocate(s->record_fd, FALLOC_FL_KEEP_SIZE, 0, RECORDS_MAX + RECORDS_MORE) < 0)
-        log_debug("session %s: cannot reserve %s: %m", s->name, path);
-}
-
 int session_make_fifo(struct session *s, const char *name)
 {
     char path[300];
@@ -126,6 +111,16 @@ static int make_dir(struct session *s, struct err *e)
 
 /* ---- start ---- */
 
+void session_name_tty(struct session *s, int master)
+{
+    struct stat st;
+    int n;
+    s->sh.tty[0] = 0;
+    if ((stat("/dev/tty", &st) < 0 || !S_ISCHR(st.st_mode)) &&
+        ioctl(master, TIOCGPTN, &n) == 0)
+        snprintf(s->sh.tty, sizeof(s->sh.tty), "/dev/pts/%d", n);
+}
+
 /* Master and slave with our termios. -1 with errno. */
 static int open_pty(struct session *s, int fds[2])
 {
@@ -152,8 +147,8 @@ static int open_pty(struct session *s, int fds[2])
     }
     struct termios t = session_termios(false);
     tcsetattr(slave, TCSANOW, &t);
-    struct winsize w = {.ws_row = (unsigned short)s->rows,
-                        .ws_col = (unsigned short)s->cols};
+    struct winsize w = {.ws_row = (unsigned short)s->tty.rows,
+                        .ws_col = (unsigned short)s->tty.cols};
     ioctl(master, TIOCSWINSZ, &w);
     if (s->uid != s->en->uid && fchown(slave, s->uid, (gid_t)-1) < 0)
         log_debug("session %s: cannot give the terminal to its user: %m", s->name);
@@ -165,13 +160,13 @@ static int open_pty(struct session *s, int fds[2])
 void session_fail_queue(struct session *s, const struct err *e)
 {
     struct list *it, *tmp;
-    list_each (it, tmp, &s->queue) {
+    list_each (it, tmp, &s->run.queue) {
         struct op *op = list_entry(it, struct op, node);
         op->r.state = OP_FAILED;
         op->r.err = *e;
         op_settle(op);
     }
-    list_each (it, tmp, &s->viewers) {
+    list_each (it, tmp, &s->tty.viewers) {
         struct op *op = list_entry(it, struct op, node);
         op->r.state = OP_FAILED;
         op->r.err = *e;
@@ -227,7 +222,7 @@ static char **make_env(struct session *s, struct str shell_env, bool kept,
                        struct buf *space)
 {
     struct buf extra = BUF_INIT(SPAWN_ENV_MAX);
-    buf_adds(&extra, buf_str(&s->opts_env));
+    buf_adds(&extra, buf_str(&s->given.env));
     if (kept)
         session_env_add(s, &extra);
     buf_addf(&extra, "OD_SESSION=%s", s->name);
@@ -253,18 +248,19 @@ static int spawn_shell(struct session *s, struct err *e)
                            .same_env = s->sh.same_env};
     random_hex(s->sh.nonce, 8);
     random_hex(s->sh.tag, 8);
-    if (shell_find(&s->sh, s->shell_wanted, env_get(en->env, "PATH"), s->cwd, e) < 0 ||
+    if (shell_find(&s->sh, s->given.shell, env_get(en->env, "PATH"), s->report.cwd, e) <
+            0 ||
         make_dir(s, e) < 0)
         return -1;
 
-    struct hold_spawn sp = {.cwd = s->cwd,
+    struct hold_spawn sp = {.cwd = s->report.cwd,
                             .uid = s->uid,
                             .gid = s->gid,
                             .in = -1,
                             .out = {-1, -1},
                             .spool = {-1, -1},
                             .child = {-1, -1, -1},
-                            .offset = s->scanned};
+                            .offset = s->scan.at};
     int fds[2];
     if (open_pty(s, fds) == 0) {
         sp.kind = KEEP_PTY;
@@ -272,7 +268,7 @@ static int spawn_shell(struct session *s, struct err *e)
         sp.child[0] = fds[1];
         session_name_tty(s, fds[0]);
     } else {
-        snprintf(s->pty_error, sizeof(s->pty_error), "%s", strerror(errno));
+        snprintf(s->start.pty_error, sizeof(s->start.pty_error), "%s", strerror(errno));
         s->sh.pty = false;
         if (open_pipes(s, &sp, e) < 0)
             return -1;
@@ -281,11 +277,12 @@ static int spawn_shell(struct session *s, struct err *e)
     struct buf space = BUF_INIT(512), envs = BUF_INIT(SPAWN_ENV_MAX), key = BUF_INIT(128);
     char *argv[8];
     int r = -1;
-    shell_code(&code, &s->sh, s->rerun ? s->seq - 1 : s->seq, true, s->with_rc);
+    shell_code(&code, &s->sh, s->gone.rerun ? s->run.seq - 1 : s->run.seq, true,
+               s->start.rc == RC_READ);
     shell_argv(&s->sh, argv, &space, &shell_env);
     BUG_ON(buf_full(&code) || buf_full(&space) || buf_full(&shell_env));
     char **env = make_env(s, buf_str(&shell_env), true, &envs);
-    if (s->env.n && !session_env_fits(s, env)) {
+    if (s->env.vars.n && !session_env_fits(s, env)) {
         free(env);
         env = make_env(s, buf_str(&shell_env), false, &envs);
     }
@@ -295,9 +292,7 @@ static int spawn_shell(struct session *s, struct err *e)
         session_put_file(s, "r", STR(""), e) < 0 ||
         (s->sh.no_null && session_put_file(s, "n", STR(""), e) < 0))
         goto out;
-    if (s->record_fd >= 0) /* of another file, if the folder was removed */
-        close(s->record_fd);
-    s->record_fd = -1;
+    session_drop_records(s);
     session_reserve_records(s);
     session_make_fifo(s, "e");
     remove_left(s);
@@ -312,13 +307,11 @@ static int spawn_shell(struct session *s, struct err *e)
     }
     if (sp.spool[0] < 0)
         goto out;
-    s->state = SESSION_STARTING;
-    s->starts++;
-    s->born = s->scanned;
-    s->troubles = s->installs = 0;
-    s->records = 0;
+    session_to(s, SESSION_STARTING);
+    s->start.tries++;
+    s->start.born = s->scan.at;
+    session_nothing_to_repair(s);
     session_first_path(s);
-    s->installing = s->wait_prompt = false;
     s->proc.r.id = hold_next_id(en->hold);
     session_key_name(s, &key);
     sp.key = buf_str(&key);
@@ -340,7 +333,7 @@ out:
     if (!handed)
         close_some((int[]){sp.in, sp.kind == KEEP_PTY ? -1 : sp.out[0], sp.spool[0]}, 3);
     if (r < 0 && !s->proc.hold && sp.kind == KEEP_PTY)
-        s->state = SESSION_NONE;
+        session_to(s, SESSION_NONE);
     free(env);
     buf_release(&code);
     buf_release(&shell_env);
@@ -354,26 +347,26 @@ void session_start(struct session *s)
 {
     struct err e = ERR_INIT;
     struct stat st;
-    if (stat(s->cwd, &st) < 0 || !S_ISDIR(st.st_mode)) {
+    if (stat(s->report.cwd, &st) < 0 || !S_ISDIR(st.st_mode)) {
         /* A fresh shell after the directory vanished starts above it. */
         int why = errno;
-        if (s->seq == 0) {
-            if (why == 0 || stat(s->cwd, &st) == 0)
+        if (s->run.seq == 0) {
+            if (why == 0 || stat(s->report.cwd, &st) == 0)
                 err_set(&e, ERR_INVALID, "cannot start a shell in %s: it is no directory",
-                        s->cwd);
+                        s->report.cwd);
             else
-                err_sys(&e, why, "cannot start a shell in %s", s->cwd);
+                err_sys(&e, why, "cannot start a shell in %s", s->report.cwd);
             session_fail_queue(s, &e);
             return;
         }
         char text[300];
         snprintf(text, sizeof(text), "the directory %.200s is gone; the shell is in /",
-                 s->cwd);
-        session_notify(&s->queue, NOTE_CWD, text);
-        snprintf(s->cwd, sizeof(s->cwd), "/");
+                 s->report.cwd);
+        session_notify(&s->run.queue, NOTE_CWD, text);
+        session_set_cwd(s, STR("/"));
     }
     if (spawn_shell(s, &e) < 0) {
-        s->state = SESSION_NONE;
+        session_to(s, SESSION_NONE);
         session_fail_queue(s, &e);
     }
 }
@@ -381,18 +374,56 @@ void session_start(struct session *s)
 /* rc files took too long, or never came back: once more without them, and said so. */
 static void on_start_limit(struct timer *t)
 {
-    struct session *s = container_of(t, struct session, start);
+    struct session *s = container_of(t, struct session, start.limit);
     struct minder_request q = {
         .verb = MINDER_SIGNAL_TREE, .pid = s->proc.r.pid, .sig = SIGKILL, .root = 1};
     log_warn("session %s: %s came to no prompt within %d ms%s", s->name, s->sh.path,
-             LIMIT_START_MS, s->with_rc ? "; starting it without rc files" : "");
-    s->start_late = true;
+             LIMIT_START_MS,
+             s->start.rc == RC_READ ? "; starting it without rc files" : "");
+    s->start.late = true;
     if (s->proc.r.flags & KEEP_P_STARTED)
         hold_ask(s->en->hold, s->uid, s->gid, &q, NULL, NULL);
 }
 
 void session_limit_start(struct session *s)
 {
-    s->start_late = false;
-    timer_begin(s->en->loop, &s->start, LIMIT_START_MS, on_start_limit);
+    s->start.late = false;
+    timer_begin(s->en->loop, &s->start.limit, LIMIT_START_MS, on_start_limit);
+}
+
+void session_no_start_limit(struct session *s) { timer_stop(&s->start.limit); }
+
+void session_started(struct session *s)
+{
+    session_no_start_limit(s);
+    s->start.lived = true;
+}
+
+void session_first_try(struct session *s) { s->start.tries = 0; }
+
+void session_leave_rc(struct session *s)
+{
+    if (s->start.rc == RC_READ)
+        s->start.rc = RC_LEFT_OUT;
+}
+
+void session_rc_told(struct session *s)
+{
+    if (s->start.rc == RC_LEFT_OUT)
+        s->start.rc = RC_NONE;
+}
+
+/* ---- another generation of our code ---- */
+
+void session_next_code(struct session *s)
+{
+    struct buf code = BUF_INIT(64 << 10);
+    struct err e = ERR_INIT;
+    s->sh.gen++;
+    shell_code(&code, &s->sh,
+               s->run.seq > 0 && !s->cmd.started ? s->run.seq - 1 : s->run.seq, false,
+               false);
+    if (session_put_file(s, "p", buf_str(&code), &e) < 0)
+        log_warn("session %s: %s", s->name, e.text);
+    buf_release(&code);
 }

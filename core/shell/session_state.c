@@ -29,16 +29,18 @@ struct kept {
     uint32_t inputs_next;
     char inputs[INPUTS_KEPT][LIMIT_ID + 1];
     struct command cmd;
-    struct done done[DONE_KEPT];
+    struct answer done[ANSWERS_KEPT];
 };
 
 /* The strings after it, each ending in NUL, in this order. */
 #define STRINGS(s) \
     {(s)->sh.dir, sizeof((s)->sh.dir)}, {(s)->sh.path, sizeof((s)->sh.path)}, \
-        {(s)->shell_wanted, sizeof((s)->shell_wanted)}, {(s)->user, sizeof((s)->user)}, \
-        {(s)->cwd, sizeof((s)->cwd)}, {(s)->path, sizeof((s)->path)}, \
+        {(s)->given.shell, sizeof((s)->given.shell)}, \
+        {(s)->given.user, sizeof((s)->given.user)}, \
+        {(s)->report.cwd, sizeof((s)->report.cwd)}, \
+        {(s)->report.path, sizeof((s)->report.path)}, \
     { \
-        (s)->pty_error, sizeof((s)->pty_error) \
+        (s)->start.pty_error, sizeof((s)->start.pty_error) \
     }
 
 /* ---- write ---- */
@@ -53,38 +55,38 @@ static void pack(struct session *s, struct buf *out)
     struct kept k = {.version = KEPT_VERSION,
                      .size = sizeof(k),
                      .proc = s->proc.r.id,
-                     .feed = s->feeding ? s->feed.r.id : 0,
-                     .seq = s->seq,
-                     .scanned = s->scanned,
-                     .records = s->records,
-                     .seen = s->seen,
+                     .feed = s->input.feeding ? s->input.feed.r.id : 0,
+                     .seq = s->run.seq,
+                     .scanned = s->scan.at,
+                     .records = s->report.at,
+                     .seen = s->run.seen,
                      .state = s->state,
                      .kind = s->sh.kind,
-                     .rows = s->rows,
-                     .cols = s->cols,
-                     .fresh_status = s->fresh_status,
-                     .last_background = s->last_background,
+                     .rows = s->tty.rows,
+                     .cols = s->tty.cols,
+                     .fresh_status = s->gone.status,
+                     .last_background = s->report.last_background,
                      .gen = s->sh.gen,
                      .uid = s->uid,
                      .gid = s->gid,
-                     .done_next = s->done_next,
+                     .done_next = s->answers.next,
                      .pty = s->sh.pty,
                      .same_env = s->sh.same_env,
-                     .with_rc = s->with_rc,
-                     .fresh = (uint8_t)s->fresh,
-                     .lost_rc = s->lost_rc,
-                     .feed_eof = s->feed_eof,
-                     .attached = s->attached_mode,
-                     .prompt = s->prompt_on,
-                     .switching = s->switching,
-                     .untold = s->untold,
-                     .inputs_next = s->inputs_next,
+                     .with_rc = s->start.rc == RC_READ,
+                     .fresh = (uint8_t)s->gone.fresh,
+                     .lost_rc = s->start.rc == RC_LEFT_OUT,
+                     .feed_eof = s->input.feeding == FEED_EOF,
+                     .attached = s->tty.attached,
+                     .prompt = session_prompts(s),
+                     .switching = session_switching(s),
+                     .untold = s->run.untold,
+                     .inputs_next = s->input.ids_next,
                      .cmd = s->cmd};
     memcpy(k.nonce, s->sh.nonce, sizeof(s->sh.nonce));
     memcpy(k.tag, s->sh.tag, sizeof(s->sh.tag));
-    memcpy(k.flags, s->flags, sizeof(k.flags));
-    memcpy(k.done, s->done, sizeof(k.done));
-    memcpy(k.inputs, s->inputs, sizeof(k.inputs));
+    memcpy(k.flags, s->report.flags, sizeof(k.flags));
+    memcpy(k.done, s->answers.kept, sizeof(k.done));
+    memcpy(k.inputs, s->input.ids, sizeof(k.inputs));
     buf_add(out, &k, sizeof(k));
     const struct {
         const char *text;
@@ -98,10 +100,10 @@ typedef void write_fn(struct proc *p, struct str bytes, struct str key, struct s
 
 struct str session_pack(struct session *s)
 {
-    buf_reset(&s->kept);
-    pack(s, &s->kept);
-    s->stored = s->scanned;
-    return buf_str(&s->kept);
+    buf_reset(&s->kept.bytes);
+    pack(s, &s->kept.bytes);
+    s->kept.scanned = s->scan.at;
+    return buf_str(&s->kept.bytes);
 }
 
 static void store(struct session *s, struct str bytes, write_fn *write)
@@ -153,39 +155,40 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     } strings[] = {STRINGS(s)};
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         session_copy(strings[i].text, strings[i].size, str_cut(&rest, 0));
-    s->seq = k->seq;
-    s->scanned = s->stored = k->scanned;
-    s->records = k->records;
-    s->seen = k->seen;
+    s->run.seq = k->seq;
+    s->scan.at = s->kept.scanned = k->scanned;
+    s->report.at = k->records;
+    s->run.seen = k->seen;
     s->state = (enum session_state)k->state;
     s->sh.kind = (enum shell_kind)k->kind;
     s->sh.gen = k->gen;
     s->sh.pty = k->pty;
     s->sh.no_null = !null_there();
     s->sh.same_env = k->same_env;
-    s->rows = k->rows;
-    s->cols = k->cols;
-    s->fresh_status = k->fresh_status;
-    s->last_background = k->last_background;
+    s->tty.rows = k->rows;
+    s->tty.cols = k->cols;
+    s->gone.status = k->fresh_status;
+    s->report.last_background = k->last_background;
     s->uid = k->uid;
     s->gid = k->gid;
-    s->done_next = k->done_next;
-    s->with_rc = k->with_rc;
-    s->fresh = (enum fresh)k->fresh;
-    s->lost_rc = k->lost_rc;
-    s->feed_eof = k->feed_eof;
-    s->attached_mode = k->attached;
-    s->prompt_on = k->prompt;
-    s->switching = k->switching;
-    s->untold = (enum op_state)k->untold;
+    s->answers.next = k->done_next;
+    s->start.rc = k->with_rc ? RC_READ : k->lost_rc ? RC_LEFT_OUT : RC_NONE;
+    s->gone.fresh = (enum fresh)k->fresh;
+    s->tty.attached = k->attached;
+    if (k->switching)
+        s->tty.prompt = k->prompt ? PROMPT_COMING : PROMPT_GOING;
+    else
+        s->tty.prompt = k->prompt ? PROMPT_ON : PROMPT_OFF;
+    s->run.untold = (enum op_state)k->untold;
     s->cmd = k->cmd;
     memcpy(s->sh.nonce, k->nonce, sizeof(s->sh.nonce));
     memcpy(s->sh.tag, k->tag, sizeof(s->sh.tag));
-    memcpy(s->flags, k->flags, sizeof(s->flags));
-    s->output_away = s->sh.pty && memchr(s->flags, '@', sizeof(s->flags));
-    memcpy(s->done, k->done, sizeof(s->done));
-    memcpy(s->inputs, k->inputs, sizeof(s->inputs));
-    s->inputs_next = k->inputs_next;
+    memcpy(s->report.flags, k->flags, sizeof(s->report.flags));
+    s->report.output_away = s->sh.pty &&
+                            memchr(s->report.flags, '@', sizeof(s->report.flags));
+    memcpy(s->answers.kept, k->done, sizeof(s->answers.kept));
+    memcpy(s->input.ids, k->inputs, sizeof(s->input.ids));
+    s->input.ids_next = k->inputs_next;
 }
 
 void session_format(struct buf *out)
@@ -203,13 +206,10 @@ void session_resume(struct engine *en, struct str name, struct str state)
         return;
     }
     struct session *s = session_make(en, name);
-    s->lived = true;
+    s->start.lived = true;
     unpack(s, &k, str_sub(state, sizeof(k), state.n));
     /* CLOCK_MONOTONIC is the machine's: the times in cmd still hold. */
-    if (k.feed && hold_claim(en->hold, &s->feed, k.feed) == 0) {
-        s->feeding = true;
-        s->feed.changed = session_feed_changed;
-    }
+    session_resume_feed(s, k.feed, k.feed_eof);
     s->proc.changed = session_changed;
     if (hold_claim(en->hold, &s->proc, k.proc) < 0) {
         session_shell_lost(s);
@@ -221,8 +221,7 @@ void session_resume(struct engine *en, struct str name, struct str state)
     struct buf key = BUF_INIT(128);
     buf_addf(&key, "environ/%s", s->name);
     struct buf *kept = map_get(&en->states, buf_str(&key));
-    if (kept)
-        buf_adds(&s->env, buf_str(kept));
+    session_env_resume(s, kept ? buf_str(kept) : STR(""));
     buf_release(&key);
     if (s->state == SESSION_STARTING)
         session_limit_start(s);
@@ -231,18 +230,15 @@ void session_resume(struct engine *en, struct str name, struct str state)
     if (s->state == SESSION_TYPED)
         session_limit_typed(s);
     /* People who were attached come back by themselves. */
-    if (s->attached_mode && s->state != SESSION_STARTING)
+    if (s->tty.attached && s->state != SESSION_STARTING)
         session_attach_mode(s, false);
-    s->env_asked = true;
-    if (s->sh.pty && session_env_listen(s) < 0)
-        log_debug("session %s: cannot read its environment", s->name);
     if (s->state == SESSION_IDLE) /* the answer to the worker before may be lost */
         session_env_later(s);
-    if (s->switching)
+    if (session_switching(s))
         session_switch_again(s);
     if (session_busy(s) && s->cmd.ended && s->state != SESSION_HUMAN)
         session_over_again(s);
-    task_defer(en->loop, &s->scan);
+    task_defer(en->loop, &s->scan.task);
 }
 
 /* ---- as a part of the engine ---- */

@@ -9,6 +9,8 @@
  */
 #include "shell/session_own.h"
 
+#include "shell/spool.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -50,7 +52,7 @@ void session_set_echo(struct session *s)
         return;
     if (s->proc.in < 0 || tcgetattr(s->proc.in, &t) < 0)
         return;
-    bool on = s->attached_mode;
+    bool on = s->tty.attached;
     if (s->state == SESSION_HUMAN)
         t.c_oflag = on ? t.c_oflag | OPOST | ONLCR : t.c_oflag & ~(tcflag_t)OPOST;
     if ((t.c_lflag & ICANON) || !on)
@@ -64,12 +66,24 @@ void session_restore_tty(struct session *s)
     struct termios t;
     if (!s->sh.pty || s->proc.in < 0 || tcgetattr(s->proc.in, &t) < 0)
         return;
-    bool on = s->attached_mode && s->prompt_on;
+    bool on = s->tty.attached && session_prompts(s);
     if (!(t.c_lflag & ICANON) || !(t.c_lflag & ISIG) || !(t.c_lflag & ECHO) == on ||
         !(t.c_oflag & OPOST) == on) {
         t = session_termios(on);
         tcsetattr(s->proc.in, TCSANOW, &t);
     }
+}
+
+int session_resize(struct session *s, int rows, int cols, struct err *e)
+{
+    if (rows < 1 || cols < 1 || rows > 10000 || cols > 10000)
+        return err_set(e, ERR_INVALID, "a terminal has 1 to 10000 rows and columns");
+    s->tty.rows = rows;
+    s->tty.cols = cols;
+    struct winsize w = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+    if (s->proc.in >= 0)
+        ioctl(s->proc.in, TIOCSWINSZ, &w);
+    return 0;
 }
 
 bool session_echoes(const struct session *s)
@@ -87,23 +101,13 @@ bool session_hides(const struct session *s)
            (t.c_lflag & ICANON) && !(t.c_lflag & ECHO) && (t.c_lflag & ours) != ours;
 }
 
-void session_name_tty(struct session *s, int master)
-{
-    struct stat st;
-    int n;
-    s->sh.tty[0] = 0;
-    if ((stat("/dev/tty", &st) < 0 || !S_ISCHR(st.st_mode)) &&
-        ioctl(master, TIOCGPTN, &n) == 0)
-        snprintf(s->sh.tty, sizeof(s->sh.tty), "/dev/pts/%d", n);
-}
-
 /* Types the line that makes the prompt come or go; mark A is the answer. */
 static void say_switch(struct session *s)
 {
     struct buf line = BUF_INIT(1024);
-    if (!s->prompt_on)
+    if (!session_prompts(s))
         shell_line(&line, &s->sh, LINE_CLEAR, 0);
-    session_add_line(s, &line, s->prompt_on ? LINE_ATTACH : LINE_DETACH);
+    session_add_line(s, &line, session_prompts(s) ? LINE_ATTACH : LINE_DETACH);
     session_store(s, buf_str(&line));
     buf_release(&line);
 }
@@ -114,10 +118,10 @@ static void say_switch(struct session *s)
  */
 static void on_switch_timer(struct timer *t)
 {
-    struct session *s = container_of(t, struct session, switch_timer);
-    if (s->state != SESSION_IDLE || !s->switching)
+    struct session *s = container_of(t, struct session, tty.timer);
+    if (s->state != SESSION_IDLE || !session_switching(s))
         return;
-    if (++s->switches > SWITCHES_MAX) {
+    if (++s->tty.switches > SWITCHES_MAX) {
         session_switched(s);
         session_next(s);
         return;
@@ -129,14 +133,37 @@ static void on_switch_timer(struct timer *t)
 
 void session_switch_again(struct session *s)
 {
-    timer_begin(s->en->loop, &s->switch_timer, SWITCH_MS, on_switch_timer);
+    timer_begin(s->en->loop, &s->tty.timer, SWITCH_MS, on_switch_timer);
+}
+
+bool session_prompts(const struct session *s)
+{
+    return s->tty.prompt == PROMPT_COMING || s->tty.prompt == PROMPT_ON;
+}
+
+bool session_switching(const struct session *s)
+{
+    return s->tty.prompt == PROMPT_COMING || s->tty.prompt == PROMPT_GOING;
 }
 
 void session_switched(struct session *s)
 {
-    timer_stop(&s->switch_timer);
-    s->switching = false;
-    s->switches = 0;
+    timer_stop(&s->tty.timer);
+    s->tty.prompt = session_prompts(s) ? PROMPT_ON : PROMPT_OFF;
+    s->tty.switches = 0;
+}
+
+void session_no_prompt(struct session *s)
+{
+    s->tty.prompt = PROMPT_OFF;
+    session_switched(s);
+}
+
+void session_tty_gone(struct session *s)
+{
+    s->tty.attached = false;
+    s->tty.echo_at = 0;
+    session_no_prompt(s);
 }
 
 /*
@@ -145,19 +172,18 @@ void session_switched(struct session *s)
  */
 void session_sync_prompt(struct session *s)
 {
-    bool want = s->attached_mode && list_empty(&s->queue);
-    if (s->state != SESSION_IDLE || s->switching || s->prompt_on == want)
+    bool want = s->tty.attached && list_empty(&s->run.queue);
+    if (s->state != SESSION_IDLE || session_switching(s) || session_prompts(s) == want)
         return;
-    s->prompt_on = want;
-    s->switching = true;
-    s->switch_at = s->scanned;
+    s->tty.prompt = want ? PROMPT_COMING : PROMPT_GOING;
+    s->tty.switch_at = s->scan.at;
     say_switch(s);
     session_switch_again(s);
 }
 
 bool session_held(const struct session *s)
 {
-    return s->sh.kind == SHELL_POSIX && s->sh.pty && !s->prompt_on;
+    return s->sh.kind == SHELL_POSIX && s->sh.pty && !session_prompts(s);
 }
 
 void session_hold(struct session *s)
@@ -168,9 +194,36 @@ void session_hold(struct session *s)
 
 /* ---- attach ---- */
 
+void session_echo_from(struct session *s, uint64_t at)
+{
+    s->tty.echo_at = session_prompts(s) ? at : 0;
+}
+
+/* People see what comes when our own line is there whole, so that it can be left out. */
+void session_look_for_echo(struct session *s)
+{
+    char bytes[4096];
+    uint64_t at = s->tty.echo_at;
+    if (at == 0)
+        return;
+    size_t n = spool_read(s->proc.spool[0], session_out(s), &at, bytes, sizeof(bytes));
+    size_t where, len = 0;
+    if (s->scan.at - s->tty.echo_at < n)
+        n = (size_t)(s->scan.at - s->tty.echo_at);
+    if (at != s->tty.echo_at || n == sizeof(bytes) ||
+        (shell_echo(&s->sh, str_n(bytes, n), &where, &len) && len > 0))
+        s->tty.echo_at = 0;
+}
+
+void session_add_bare(struct session *s, uint64_t from, uint64_t to)
+{
+    if (!list_empty(&s->tty.viewers) && to > from)
+        s->tty.bare[s->tty.bares_next++ % BARES] = (struct skip){from, to};
+}
+
 void session_attach_mode(struct session *s, bool on)
 {
-    s->attached_mode = on && s->sh.pty;
+    s->tty.attached = on && s->sh.pty;
     session_set_echo(s);
     session_sync_prompt(s);
 }
@@ -179,15 +232,15 @@ void session_attach(struct session *s, struct op *viewer)
 {
     viewer->session = s;
     viewer->stream = viewer->filter = viewer->skip_noise = true;
-    list_add_tail(&s->viewers, &viewer->node);
+    list_add_tail(&s->tty.viewers, &viewer->node);
     engine_touch(s->en);
-    timer_stop(&s->env_timer);
+    timer_stop(&s->env.timer);
     if (s->state == SESSION_NONE) {
         session_start(s);
         if (viewer->done || viewer->settled)
             return;
     }
-    viewer->cursor = s->scanned;
+    viewer->cursor = s->scan.at;
     if (s->state != SESSION_STARTING)
         session_attach_mode(s, true);
 }
@@ -195,7 +248,7 @@ void session_attach(struct session *s, struct op *viewer)
 void session_detach(struct session *s, struct op *viewer)
 {
     op_drop(viewer);
-    if (list_empty(&s->viewers)) {
+    if (list_empty(&s->tty.viewers)) {
         session_attach_mode(s, false);
         session_env_later(s);
     }

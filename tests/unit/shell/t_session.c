@@ -110,12 +110,12 @@ static void write_over(struct fixture *f, uint64_t typed_at, uint64_t offset)
     s->proc.r.out[0].cap = RING;
     s->proc.r.out[0].offset = offset;
     s->state = SESSION_TYPED;
-    s->seq = s->cmd.seq = 1;
-    s->cmd.typed_at = s->scanned = typed_at;
-    buf_addz(&s->text, "head -c 100000 /dev/zero");
+    s->run.seq = s->cmd.seq = 1;
+    s->cmd.typed_at = s->scan.at = typed_at;
+    buf_addz(&s->run.text, "head -c 100000 /dev/zero");
     snprintf(s->sh.nonce, sizeof(s->sh.nonce), "01234567");
     session_changed(&s->proc);
-    CHECK_INT(s->scanned, offset);
+    CHECK_INT(s->scan.at, offset);
 }
 
 TEST(a_start_that_was_overwritten_leaves_a_gap_and_no_empty_answer)
@@ -126,7 +126,7 @@ TEST(a_start_that_was_overwritten_leaves_a_gap_and_no_empty_answer)
     CHECK(f->s->cmd.started);
     CHECK_INT(f->s->cmd.from, 100);
     CHECK_INT(f->s->cmd.to, 99990);
-    CHECK_INT(f->s->text.n, 0); /* it ran: it is not run again */
+    CHECK_INT(f->s->run.text.n, 0); /* it ran: it is not run again */
 }
 
 TEST(a_command_that_did_not_begin_has_no_output)
@@ -154,7 +154,7 @@ TEST(before_the_first_end_path_is_that_of_the_environment)
     struct fixture *f = open_fixture(env);
     CHECK_STR(session_path(f->s), "/first:/second");
     CHECK_INT(session_last_background(f->s), 0);
-    buf_add(&f->s->opts_env, "PATH=/own", sizeof("PATH=/own"));
+    buf_add(&f->s->given.env, "PATH=/own", sizeof("PATH=/own"));
     session_first_path(f->s);
     CHECK_STR(session_path(f->s), "/own");
     f = open_fixture(bare);
@@ -168,29 +168,29 @@ TEST(a_record_is_taken_when_all_of_it_is_there)
     struct str whole = STR(RECORD);
     for (size_t i = 0; i < whole.n; i++) {
         session_read_records(f->s);
-        CHECK_INT(f->s->record_seq, 0);
+        CHECK_INT(f->s->report.seq, 0);
         CHECK_STR(session_path(f->s), "/first:/second");
         put(fd, str_n(whole.p + i, 1));
     }
     session_read_records(f->s);
-    CHECK_INT(f->s->record_seq, 3);
-    CHECK_INT(f->s->record_status, 7);
-    CHECK_STR(f->s->flags, "hB!");
+    CHECK_INT(f->s->report.seq, 3);
+    CHECK_INT(f->s->report.status, 7);
+    CHECK_STR(f->s->report.flags, "hB!");
     CHECK_STR(session_cwd(f->s), "/usr");
     CHECK_INT(session_last_background(f->s), 4242);
     CHECK_STR(session_path(f->s), "/a:/b");
-    CHECK_INT(f->s->records, whole.n);
+    CHECK_INT(f->s->report.at, whole.n);
 }
 
 TEST(records_that_begin_anew_are_found_by_the_next_worker)
 {
     struct fixture *f = open_fixture(env);
     int fd = open_records(f);
-    f->s->records = 50000; /* of the file as it was before it was emptied */
+    f->s->report.at = 50000; /* of the file as it was before it was emptied */
     put(fd, STR(RECORD));
     session_read_records(f->s);
-    CHECK_INT(f->s->record_seq, 3);
-    CHECK_INT(f->s->records, sizeof(RECORD) - 1);
+    CHECK_INT(f->s->report.seq, 3);
+    CHECK_INT(f->s->report.at, sizeof(RECORD) - 1);
 }
 
 TEST(the_last_record_is_what_holds)
@@ -206,11 +206,11 @@ TEST(the_last_record_is_what_holds)
                        "\0"
                        "\0"));
     session_read_records(f->s);
-    CHECK_INT(f->s->record_seq, 4);
+    CHECK_INT(f->s->report.seq, 4);
     CHECK_STR(session_cwd(f->s), "/");
     CHECK_INT(session_last_background(f->s), 0);
     CHECK_STR(session_path(f->s), "");
-    CHECK(str_find(str_of(f->s->dropped), STR("dropped: input")) >= 0);
+    CHECK(str_find(str_of(f->s->report.dropped), STR("dropped: input")) >= 0);
 }
 
 TEST(what_is_no_record_changes_nothing)
@@ -232,7 +232,7 @@ TEST(what_is_no_record_changes_nothing)
                 "1\0"
                 "/x\0"));
     session_read_records(f->s);
-    CHECK_INT(f->s->record_seq, 3);
+    CHECK_INT(f->s->report.seq, 3);
     CHECK_STR(session_cwd(f->s), "/usr");
     CHECK_STR(session_path(f->s), "/a:/b");
     put(fd, STR("E\0"
@@ -243,7 +243,7 @@ TEST(what_is_no_record_changes_nothing)
                 "99999999999\0"
                 "/x\0"));
     session_read_records(f->s);
-    CHECK_INT(f->s->record_seq, 6);
+    CHECK_INT(f->s->report.seq, 6);
     CHECK_INT(session_last_background(f->s), 0); /* no pid is as large */
 }
 
@@ -272,7 +272,7 @@ TEST(a_long_path_ends_with_a_whole_directory)
         struct fixture *f = open_fixture(env);
         put_long_path(open_records(f), sizes[i][0]);
         session_read_records(f->s);
-        CHECK_INT(f->s->record_seq, 1);
+        CHECK_INT(f->s->report.seq, 1);
         CHECK_INT(strlen(session_path(f->s)), sizes[i][1]);
     }
 }
@@ -292,7 +292,7 @@ TEST(more_records_than_are_read_at_once)
         buf_release(&b);
     }
     session_read_records(f->s);
-    CHECK_INT(f->s->record_seq, 9);
+    CHECK_INT(f->s->report.seq, 9);
     CHECK_INT(session_last_background(f->s), 109);
     CHECK_INT(strlen(session_cwd(f->s)), 4095);
     buf_release(&cwd);
@@ -307,7 +307,7 @@ TEST(a_file_that_has_grown_begins_anew)
     open_keeper(f);
     session_read_records(f->s);
     session_empty_records(f->s);
-    CHECK_INT(f->s->records, 0);
+    CHECK_INT(f->s->report.at, 0);
     CHECK_INT(lseek(fd, 0, SEEK_END), 0);
     put(fd, STR("E\0"
                 "8\0"
@@ -317,7 +317,7 @@ TEST(a_file_that_has_grown_begins_anew)
                 "0\0"
                 "/z\0"));
     session_read_records(f->s);
-    CHECK_INT(f->s->record_seq, 8);
+    CHECK_INT(f->s->report.seq, 8);
 }
 
 /* ---- the next worker ---- */
@@ -352,7 +352,7 @@ static void run_command(struct fixture *f)
     s->proc.r.out[0].cap = 1 << 20;
     snprintf(s->sh.nonce, sizeof(s->sh.nonce), "0a1b2c3d");
     s->state = SESSION_RUNNING;
-    s->seq = 3;
+    s->run.seq = 3;
     s->cmd = (struct command){.seq = 3, .started = true};
     session_save(s);
     put(s->proc.spool[0], STR(MARK));
@@ -408,8 +408,8 @@ TEST(an_end_is_known_to_a_worker_that_takes_over_when_the_records_are_emptied)
 
 static void had(struct session *s, const char *id, uint64_t seq)
 {
-    struct done *d = &s->done[s->done_next++ % DONE_KEPT];
-    *d = (struct done){.seq = seq};
+    struct answer *d = &s->answers.kept[s->answers.next++ % ANSWERS_KEPT];
+    *d = (struct answer){.seq = seq};
     snprintf(d->id, sizeof(d->id), "%s", id);
 }
 
@@ -430,7 +430,7 @@ TEST(the_newest_call_that_begins_so)
     snprintf(f->s->cmd.id, sizeof(f->s->cmd.id), "b-5");
     CHECK_STR(session_call(f->s, STR("b")), "b-5");
     CHECK_STR(session_call(f->s, STR("a")), "a-3");
-    for (int i = 0; i < DONE_KEPT; i++)
+    for (int i = 0; i < ANSWERS_KEPT; i++)
         had(f->s, "z", (uint64_t)i + 6);
     CHECK(session_call(f->s, STR("a")) == NULL);
 }
@@ -440,9 +440,9 @@ TEST(an_end_is_untold_until_somebody_hears_of_it)
     struct fixture *f = open_fixture(env);
     CHECK(!session_untold(f->s));
     f->s->state = SESSION_IDLE;
-    f->s->untold = OP_ENDED;
+    f->s->run.untold = OP_ENDED;
     CHECK(session_untold(f->s));
-    f->s->untold = OP_SHELL_ENDED;
+    f->s->run.untold = OP_SHELL_ENDED;
     CHECK(session_untold(f->s));
     f->s->state = SESSION_RUNNING;
     CHECK(!session_untold(f->s));
@@ -577,7 +577,7 @@ TEST(a_command_that_was_signalled_says_by_which)
     struct fixture *f = open_fixture(env);
     struct command_seen c;
     had(f->s, "k", 1);
-    f->s->done[0].status = 137;
+    f->s->answers.kept[0].status = 137;
     CHECK(session_command(f->s, "k", &c));
     CHECK_INT(c.signo, 9);
     CHECK_INT(c.exit, 137);
@@ -592,7 +592,7 @@ TEST(a_shell_that_exits_between_an_end_and_its_prompt_leaves_nobody_waiting)
     f->s->sh.pty = true;
     f->s->cmd.fed = true; /* somebody typed to it, so its prompt is waited for */
     session_changed(&f->s->proc);
-    CHECK(f->s->wait_prompt);
+    CHECK_INT(f->s->end.step, END_AT_PROMPT);
     CHECK_INT(watched.ended, 0);
     CHECK_INT(r.state, OP_NOTHING);
     f->s->proc.r.flags |= KEEP_P_EXITED;
