@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TIME_MS = 30000, CONTEXT_MAX = 20, WHY = 200, NAMES_MAX = 64 << 20 };
+enum { TIME_MS = 30000, NAMES_MAX = 64 << 20 };
 
 enum phase { SEARCHING, ELSEWHERE, OTHER_CASE };
 
@@ -30,7 +30,6 @@ struct seeking {
     unsigned context;
     uint64_t limit;
     uint64_t looked, ignored, cased;
-    char why[WHY]; /* the pattern is no expression */
     bool timed_out;
 };
 
@@ -210,15 +209,11 @@ static bool is_good(struct skill_run *r, const struct search_result *s)
 {
     struct seeking *f = r->finding;
     struct err e = s->err;
-    struct str why = str_of(e.text);
-    long at = str_find(why, STR("expression: "));
     if (e.code == ERR_NONE)
         return true;
-    if (e.code == ERR_INVALID && f->pattern && !f->literal && at >= 0) {
-        snprintf(f->why, sizeof(f->why), "%.*s",
-                 STR_ARG(str_sub(why, (size_t)at + 12, why.n)));
+    if (e.code == ERR_INVALID && f->pattern && !f->literal) {
         f->literal = true;
-        buf_addf(&r->text, "(taken as plain text: %s)\n", f->why);
+        found_plain(&r->text, &e);
         if (start(r, &e) == 0)
             return false;
     } else if (e.code == ERR_NOTFOUND) {
@@ -293,17 +288,12 @@ static char *copy(struct str s) { return s.n ? xstrndup(s.p, s.n) : NULL; }
 int find_search(struct skill_run *r, struct err *e)
 {
     struct seeking *f = r->finding = xnew(struct seeking);
-    int64_t context = skill_int(r, "context"), limit = skill_int(r, "limit");
     struct str glob = skill_str(r, "glob");
     *f = (struct seeking){.ignore_case = skill_bool(r, "ignore_case"),
                           .literal = skill_bool(r, "literal"),
                           .all = skill_bool(r, "all")};
-    f->context = context < 0             ? 0
-                 : context > CONTEXT_MAX ? CONTEXT_MAX
-                                         : (unsigned)context;
-    f->limit = limit < 1                 ? 1
-               : limit > FOUND_LIMIT_MAX ? FOUND_LIMIT_MAX
-                                         : (uint64_t)limit;
+    f->context = found_context(skill_int(r, "context"));
+    f->limit = found_limit(skill_int(r, "limit"));
     f->pattern = copy(skill_str(r, "pattern"));
     while (str_starts(glob, STR("./")))
         glob = str_sub(glob, 2, glob.n);

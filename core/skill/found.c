@@ -9,7 +9,29 @@
 
 #include <stdlib.h>
 
-enum { COUNTS_SHOWN = 8, COUNTS_MAX = 20000 };
+enum { COUNTS_SHOWN = 8, COUNTS_MAX = 20000, CONTEXT_MAX = 20 };
+
+unsigned found_context(int64_t lines)
+{
+    return lines < 0 ? 0 : lines > CONTEXT_MAX ? CONTEXT_MAX : (unsigned)lines;
+}
+
+uint64_t found_limit(int64_t matches)
+{
+    return matches < 1                 ? 1
+           : matches > FOUND_LIMIT_MAX ? FOUND_LIMIT_MAX
+                                       : (uint64_t)matches;
+}
+
+void found_plain(struct buf *out, const struct err *e)
+{
+    static const struct str before = STR("expression: ");
+    struct str why = str_of(e->text);
+    long at = str_find(why, before);
+    if (at >= 0)
+        why = str_sub(why, (size_t)at + before.n, why.n);
+    buf_addf(out, "(taken as plain text: %.*s)\n", STR_ARG(why));
+}
 
 void found_begin(struct matches *f, struct buf *out, const struct found_wish *wish)
 {

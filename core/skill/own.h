@@ -4,7 +4,9 @@
 #define OD_SKILL_OWN_H
 
 #include "io/job.h"
+#include "skill/find.h"
 #include "skill/search.h"
+#include "skill/show.h"
 #include "skill/skill.h"
 
 #include <limits.h>
@@ -104,42 +106,6 @@ void edit_free(struct skill_run *r); /* what r->change is */
 skill_fn edit_file_editor;
 void editor_free(struct skill_run *r); /* what r->view is */
 
-/* ---- show.c ---- */
-
-/* Lines of a text on their way to out, as NUMBER, tab, line. */
-struct numbering {
-    struct buf *out;
-    int64_t line, from, end,
-        last;                /* at hand, first, behind the last, put last (0: none) */
-    size_t max;              /* of out */
-    size_t line_at, text_at; /* in out: where the line at hand begins */
-    uint64_t bytes;          /* of it */
-    bool open;               /* it has begun */
-    bool full;               /* lines are left out for lack of room */
-};
-
-/* count lines from line `from` on, at most max bytes of them, but one in any case. */
-void show_begin(struct numbering *s, struct buf *out, int64_t from, int64_t count,
-                size_t max);
-/* The next bytes of the text, from its first one on; false: no more are wanted. */
-bool show_feed(struct numbering *s, struct str bytes);
-void show_end(struct numbering *s);
-/* A negative offset counts from the end; behind the end the last lines are meant. */
-void show_range(int64_t *offset, int64_t *limit, int64_t total);
-
-/* Lines by their ends and beginnings, counted. Zeroed first. */
-struct form {
-    size_t lf, crlf, tabs, spaces;
-};
-void form_look(struct form *f, struct str text);
-const char *form_eol(const struct form *f);    /* "lf", "crlf", "mixed" */
-const char *form_indent(const struct form *f); /* NULL: none */
-/* Appends "; …" for what a reader does not see. */
-void form_tell(const struct form *f, struct buf *state);
-
-enum { SIZE_WORDS = 24 };
-void size_words(uint64_t bytes, char out[SIZE_WORDS]);
-
 /* ---- folder.c, near.c: blocking, for helpers ---- */
 
 /* Appends two levels of a folder, and what there is in all. -1: e. */
@@ -186,6 +152,11 @@ struct matches {
     struct found_count *counts; /* owned */
     size_t counts_n;
 };
+/* What is asked for, within what there may be. */
+unsigned found_context(int64_t lines);
+uint64_t found_limit(int64_t matches);
+/* Appends that the pattern is plain text, for what e says of it. */
+void found_plain(struct buf *out, const struct err *e);
 void found_begin(struct matches *f, struct buf *out, const struct found_wish *wish);
 void found_release(struct matches *f);
 void found_file(struct matches *f, struct str path);

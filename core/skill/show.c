@@ -9,8 +9,8 @@
 
 #include <stdio.h>
 
-void show_begin(struct numbering *s, struct buf *out, int64_t from, int64_t count,
-                size_t max)
+void numbering_begin(struct numbering *s, struct buf *out, int64_t from, int64_t count,
+                     size_t max)
 {
     *s = (struct numbering){.out = out, .line = 1, .from = from, .max = out->n + max};
     s->end = count > INT64_MAX - from ? INT64_MAX : from + count;
@@ -54,7 +54,7 @@ static void put_part(struct numbering *s, struct str part)
     s->bytes += part.n;
 }
 
-bool show_feed(struct numbering *s, struct str bytes)
+bool numbering_feed(struct numbering *s, struct str bytes)
 {
     while (bytes.n > 0 && s->line < s->end && !s->full) {
         const char *nl = memchr(bytes.p, '\n', bytes.n);
@@ -71,7 +71,7 @@ bool show_feed(struct numbering *s, struct str bytes)
     return s->line < s->end && !s->full;
 }
 
-void show_end(struct numbering *s)
+void numbering_end(struct numbering *s)
 {
     if (s->open)
         end_line(s);

@@ -123,9 +123,9 @@ static void put_text(struct view_answer *a, struct str text)
         return;
     }
     show_range(&offset, &limit, total);
-    show_begin(&s, &a->text, offset, limit, a->q->bytes);
-    show_feed(&s, text);
-    show_end(&s);
+    numbering_begin(&s, &a->text, offset, limit, a->q->bytes);
+    numbering_feed(&s, text);
+    numbering_end(&s);
     put_range(a, &s, total);
 }
 
@@ -214,15 +214,15 @@ static void view_large(struct view_answer *a, int fd, uint64_t size)
     }
     total = count_lines(fd, block);
     show_range(&offset, &limit, total);
-    show_begin(&s, &a->text, offset, limit, a->q->bytes);
+    numbering_begin(&s, &a->text, offset, limit, a->q->bytes);
     for (off_t at = 0; (n = pread(fd, block, BLOCK, at)) > 0; at += n) {
         struct str part = str_n(block, (size_t)n);
         if (at == 0)
             form_look(&form, part);
-        if (!show_feed(&s, part))
+        if (!numbering_feed(&s, part))
             break;
     }
-    show_end(&s);
+    numbering_end(&s);
     free(block);
     put_range(a, &s, total);
     put_form(a, &form);
