@@ -166,10 +166,16 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(O)/libcore.a
 # Servers and clients that tests play with: tests/lib/NAME.c.
 TEST_BIN := $(addprefix $(O)/lib/,action_verdicts httpd_echo suite_reader tls_peer wire ws_echo)
 .PHONY: test-programs
-test-programs: $(TEST_BIN) $(O)/lib/od-toy
+test-programs: $(TEST_BIN) $(O)/lib/od-toy $(O)/lib/od-mcp-fixture
 
 # The program with one more front-end.
 $(O)/lib/od-toy: $(call objects,tests/lib/toy_front.c) $(PROGRAM) $(O)/libcore.a
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
+
+# The program with the tools that suites of MCP call.
+$(O)/lib/od-mcp-fixture: $(call objects,tests/lib/mcp_fixture.c) $(PROGRAM) $(O)/libcore.a
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
@@ -280,7 +286,7 @@ help:
 	@sed -n 's|^#: \{0,1\}||p' Makefile
 
 -include $(patsubst %.o,%.d,$(call objects,$(CORE) $(APPLETS) $(UNIT) $(FUZZ)))
--include $(TEST_BIN:$(O)/lib/%=$(O)/obj/tests/lib/%.d) $(O)/obj/tests/lib/toy_front.d
+-include $(TEST_BIN:$(O)/lib/%=$(O)/obj/tests/lib/%.d) $(O)/obj/tests/lib/toy_front.d $(O)/obj/tests/lib/mcp_fixture.d
 
 FORCE:
 .PHONY: FORCE

@@ -69,9 +69,9 @@ struct http_front {
     size_t nroutes;
     /* Answers an error of this server: 400, 404, 405, 408, 413, 431, 500 … */
     void (*fail)(struct req *r, int status, const char *text);
+    void *arg; /* req_arg */
     /* Without a right key fail gets 401, and names the scheme (RFC 6750 3); else 403. */
     bool challenge;
-    void *arg; /* req_arg */
 };
 
 struct httpd_config {

@@ -416,8 +416,8 @@ static const struct route echo_routes_two[] = {
 static void echo_open(struct echo *e, struct loop *l, struct httpd_config c,
                       const char *file)
 {
-    static struct http_front one = {"", echo_routes, 0, echo_fail, NULL};
-    static struct http_front two = {"/two", echo_routes_two, 1, echo_fail_two, NULL};
+    static struct http_front one = {"", echo_routes, 0, echo_fail, NULL, false};
+    static struct http_front two = {"/two", echo_routes_two, 1, echo_fail_two, NULL, false};
     static const struct http_front *const fronts[] = {&one, &two};
     one.nroutes = sizeof(echo_routes) / sizeof(echo_routes[0]);
     one.arg = two.arg = e;

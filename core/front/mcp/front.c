@@ -112,13 +112,19 @@ static void start(void *f)
         mcp_call_start(list_entry(it, struct mcp_call, node));
 }
 
-/* Streams that can be resumed end, so that the connections do. */
+/* Streams that can be resumed end, so that the connections do; and those that wait for
+ * nothing that ends. */
 static void close_mcp(void *f, bool another)
 {
     struct mcp *m = f;
     struct list *it, *tmp, *it2, *tmp2;
     (void)another;
     m->closed = true;
+    list_each (it, tmp, &m->streams) {
+        struct mcp_stream *t = list_entry(it, struct mcp_stream, node);
+        if (t->listens)
+            mcp_listen_end(t);
+    }
     list_each (it, tmp, &m->sessions) {
         struct mcp_session *s = list_entry(it, struct mcp_session, node);
         list_each (it2, tmp2, &s->streams) {

@@ -120,18 +120,7 @@ static void ask_modern(struct mcp *m, struct req *r, const struct rpc *in)
         refuse(r, 400, RPC_PARAMS, in->id, e.text);
         return;
     }
-    struct mcp_ask a = {.m = m,
-                        .revision = MCP_2026_07_28,
-                        .wish = &wish,
-                        .credential = credential,
-                        .in = in};
-    mcp_client_name(a.client, json_get(in->meta, MCP_META "clientInfo"));
-    bool sse = takes_streams(r);
-    a.out = mcp_stream_new(m, NULL, r);
-    a.out->sse = sse;
-    a.out->waiting = 1;
-    mcp_method(&a);
-    mcp_stream_settle(a.out);
+    mcp_ask_modern(m, r, in, &wish, credential, takes_streams(r));
 }
 
 /* ---- legacy ---- */

@@ -202,6 +202,7 @@ static const struct {
     {"tools/list", list_tools, true, true},
     {"tools/call", mcp_call_begin, true, true},
     {"logging/setLevel", set_level, true, false},
+    {"subscriptions/listen", mcp_listen, false, true},
 };
 
 void mcp_method(struct mcp_ask *a)

@@ -7,10 +7,11 @@
  *   session.c   sessions of the legacy era
  *   link.c      the local socket, for `od mcp`
  *   stream.c    messages on their way to a client, kept until they are delivered
+ *   modern.c    requests without a session, and their headers
  *   method.c    what a request asks for, and the answer
  *   call.c      tools/call: one tool at work    result.c  its answer
  *   kept.c      calls at the keeper, and in the next worker
- *   tools.c     the table of tools and which of them a client gets
+ *   table.c     the tools    tools.c   which of them a client gets
  *   rpc.c straight.c text.c   messages, arguments, text; they know nothing of the rest
  *
  * A request comes in by HTTP or by the local socket, and its answer goes to a stream. A
@@ -93,6 +94,7 @@ struct mcp_stream {
     bool standing;   /* the session's own, of GET */
     bool settled;
     int status;      /* of HTTP, as JSON; 0: 200 */
+    struct json *listens; /* owned: the id of its subscriptions/listen; or NULL */
     int64_t over_ms; /* when the last answer was delivered; 0: not yet */
     int64_t done_ms; /* when the newest event came */
     int64_t open_ms; /* of clock_ms: the last comment line, or the beginning */
@@ -231,6 +233,15 @@ void mcp_fail(struct mcp_ask *a, int code, struct str text, struct json *data);
 void mcp_session_begin(struct mcp_session *s, const struct rpc *in);
 /* Copies a client's name. */
 void mcp_client_name(char out[MCP_CLIENT_MAX + 1], const struct json *info);
+
+/* ---- modern.c ---- */
+
+/* A request of the modern era by HTTP. Takes r. */
+void mcp_ask_modern(struct mcp *m, struct req *r, const struct rpc *in,
+                    const struct mcp_wish *wish, const char *credential, bool sse);
+/* subscriptions/listen; and its answer, when the server ends. */
+void mcp_listen(struct mcp_ask *a);
+void mcp_listen_end(struct mcp_stream *t);
 
 /* ---- call.c ---- */
 

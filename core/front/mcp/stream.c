@@ -107,6 +107,8 @@ void mcp_stream_free(struct mcp_stream *t)
     while (!list_empty(&t->events))
         event_free(t, event_at(t->events.next));
     list_del(&t->node);
+    json_free(t->listens);
+    t->listens = NULL;
     loop_bury(t->m->en->loop, t, free);
 }
 

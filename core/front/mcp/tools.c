@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of tools, which of them a client gets, and how they are described to it. */
+/* Which of the tools a client gets, and how they are described to it. */
 #include "front/mcp/own.h"
-
-static const struct tool *const tools[] = {
-#define TOOL(name) &tool_##name,
-#include "front/mcp/tools.def"
-#undef TOOL
-    NULL};
-
-const struct tool *tool_at(size_t i)
-{
-    return i < sizeof(tools) / sizeof(tools[0]) ? tools[i] : NULL;
-}
 
 /* ---- sets ---- */
 
@@ -38,6 +27,11 @@ static bool add_one(struct mcp_wish *w, struct str name)
 
 static bool add_set(struct mcp_wish *w, struct str name)
 {
+    if (str_eq(name, STR("all"))) {
+        for (size_t i = 0; i < MCP_TOOLS_MAX && tool_at(i); i++)
+            w->tools[i] = true;
+        return true;
+    }
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
         struct str rest = str_of(sets[i].words);
         if (!str_eq(name, str_of(sets[i].name)))
@@ -57,6 +51,7 @@ int mcp_wish_tools(struct mcp_wish *w, struct str list, struct err *e)
         if (name.n == 0 || add_set(w, name) || add_one(w, name))
             continue;
         struct buf names = BUF_INIT(1000);
+        buf_addz(&names, "all, ");
         for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
             buf_addf(&names, "%s, ", sets[i].name);
         for (size_t i = 0; tool_at(i); i++)

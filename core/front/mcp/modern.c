@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests of the modern era over HTTP: each stands for itself. Its headers repeat what
+ * the body has, so that proxies can look at them; what differs is refused. Who closes
+ * the connection cancels (stream.c).
+ */
+#include "front/mcp/own.h"
+
+#include "base/enc.h"
+
+/* ---- headers ---- */
+
+/* The value as it was meant: =?base64?…?= is decoded into space. */
+static struct str decoded(struct str v, struct buf *space)
+{
+    struct str head = STR("=?base64?"), tail = STR("?=");
+    if (!str_starts(v, head) || !str_ends(v, tail) || v.n < head.n + tail.n)
+        return v;
+    v = str_sub(v, head.n, v.n - head.n - tail.n);
+    return dec_base64(space, v) == 0 ? buf_str(space) : STR("");
+}
+
+static bool agrees(struct mcp_ask *a, const struct req *r, const char *header,
+                   struct str wanted)
+{
+    struct buf space = BUF_INIT(8 << 10);
+    struct str given = req_header(r, header);
+    bool same = given.p && str_eq(decoded(given, &space), wanted);
+    buf_release(&space);
+    if (!same)
+        mcp_error(a, RPC_HEADER, "the header %s %s", header,
+                  given.p ? "differs from the message" : "is missing");
+    return same;
+}
+
+static bool check_headers(struct mcp_ask *a, const struct req *r)
+{
+    const struct rpc *in = a->in;
+    struct str version = json_str(in->meta, MCP_META "protocolVersion", "");
+    bool by_uri = str_eq(in->method, STR("resources/read"));
+    bool by_name = str_eq(in->method, STR("tools/call")) ||
+                   str_eq(in->method, STR("prompts/get"));
+    if (!agrees(a, r, "MCP-Protocol-Version", version) ||
+        !agrees(a, r, "Mcp-Method", in->method))
+        return false;
+    if (!by_uri && !by_name)
+        return true;
+    return agrees(a, r, "Mcp-Name", json_str(in->params, by_uri ? "uri" : "name", ""));
+}
+
+/* ---- the request ---- */
+
+void mcp_ask_modern(struct mcp *m, struct req *r, const struct rpc *in,
+                    const struct mcp_wish *wish, const char *credential, bool sse)
+{
+    struct mcp_ask a = {.m = m,
+                        .revision = MCP_2026_07_28,
+                        .wish = wish,
+                        .credential = credential,
+                        .in = in};
+    mcp_client_name(a.client, json_get(in->meta, MCP_META "clientInfo"));
+    a.out = mcp_stream_new(m, NULL, r);
+    a.out->sse = sse;
+    a.out->waiting = 1;
+    if (check_headers(&a, r) && mcp_modern_check(&a))
+        mcp_method(&a);
+    mcp_stream_settle(a.out);
+}
+
+/* ---- subscriptions ---- */
+
+/* Lists of this server do not change, so nothing of what was asked for is granted. */
+void mcp_listen(struct mcp_ask *a)
+{
+    struct buf b = BUF_INIT(4096);
+    struct json *params = json_object(), *meta = json_object();
+    json_put(params, "notifications", json_object());
+    json_put(meta, MCP_META "subscriptionId", json_copy(a->in->id));
+    json_put(params, "_meta", meta);
+    rpc_put_notification(&b, "notifications/subscriptions/acknowledged", params);
+    json_free(params);
+    mcp_stream_put(a->out, buf_str(&b), false);
+    buf_release(&b);
+    if (a->session)
+        mcp_stream_withdraw(a->out); /* over the local socket: it ends with that */
+    else
+        a->out->listens = json_copy(a->in->id);
+}
+
+void mcp_listen_end(struct mcp_stream *t)
+{
+    struct buf b = BUF_INIT(4096);
+    struct json *result = json_object();
+    mcp_put_modern(t->m, result);
+    rpc_put_result(&b, t->listens, result);
+    json_free(result);
+    mcp_stream_put(t, buf_str(&b), true);
+    buf_release(&b);
+}
