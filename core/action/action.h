@@ -258,7 +258,6 @@ void *actions_foreign(const struct actions *all);
 
 #define ACTION(name) extern const struct action_kind action_##name;
 #include "action/actions.def"
-#undef ACTION
 
 /* A run with `until`, and one with `busy` fail, too; the table has V0's. */
 extern const struct action_kind action_run_until, action_run_now;

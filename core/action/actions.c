@@ -13,7 +13,6 @@
 static const struct action_kind *const kinds[] = {
 #define ACTION(name) &action_##name,
 #include "action/actions.def"
-#undef ACTION
 };
 
 const struct action_kind *action_kind_at(size_t i)

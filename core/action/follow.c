@@ -2,21 +2,27 @@
 #include "action/follow.h"
 
 #include "action/outside_own.h"
-#include "base/xalloc.h"
+#include "base/limits.h"
+#include "base/utf8.h"
 #include "browser/browsing.h"
+#include "kernel/cell_text.h"
 #include "kernel/kernel.h"
 #include "shell/process.h"
 #include "shell/spool.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { SAID_MAX = 64 << 10 }; /* bytes of its text that the log has */
 
 /* ---- cells ---- */
 
 static void on_said(void *owner, struct str type, const struct json *content)
 {
-    (void)owner;
-    (void)type;
-    (void)content;
+    struct outside *x = owner;
+    if (x->text.n < SAID_MAX)
+        cell_text_of(&x->text, type, content);
 }
 
 static void on_text(void *owner, struct str piece)
@@ -41,8 +47,26 @@ struct json *follow_cell_end(const struct cell_result *r)
 static void on_cell_done(void *owner, const struct cell_result *r)
 {
     struct outside *x = owner;
+    struct json *extras = follow_cell_end(r);
+    if (x->text.n > SAID_MAX) {
+        buf_truncate(&x->text, utf8_cut(buf_str(&x->text), SAID_MAX));
+        json_put_bool(extras, "cut", true);
+    }
     x->cell = NULL;
-    outside_end(x->a, STR(""), follow_cell_end(r));
+    outside_end(x->a, STR(""), extras);
+}
+
+static struct kernel *kernel_of(const struct action *a)
+{
+    return kernel_lookup(a->all->en, json_str(a->args, "kernel", ""));
+}
+
+static void stop_cell(void *owner)
+{
+    const struct outside *x = owner;
+    struct kernel *k = kernel_of(x->a);
+    if (k)
+        kernel_interrupt(k);
 }
 
 void follow_cell(struct action *a, struct kernel *k, const char *id)
@@ -52,7 +76,9 @@ void follow_cell(struct action *a, struct kernel *k, const char *id)
     struct err e = ERR_INIT;
     struct cell_opts o = {.id = id, .at = -1};
     x->cell = kernel_run(k, &o, &mute, x, &e);
-    if (!x->cell)
+    if (x->cell)
+        outside_on_cancel(a, stop_cell, x);
+    else
         outside_fail(a, &e);
 }
 
@@ -69,6 +95,12 @@ static void on_browsed(void *owner, const struct json *answer, const struct err 
         outside_end(x->a, STR(""), NULL);
 }
 
+static void stop_browse(void *owner)
+{
+    const struct outside *x = owner;
+    browsing_cancel(x->browse);
+}
+
 void follow_browse(struct action *a, struct browsing *b, const char *id)
 {
     struct outside *x = a->own;
@@ -76,9 +108,28 @@ void follow_browse(struct action *a, struct browsing *b, const char *id)
     struct json *nothing = json_object();
     struct browsing_ask q = {.id = id, .what = nothing};
     x->browse = browsing_ask(b, &q, on_browsed, x, &e);
-    if (!x->browse)
+    if (x->browse)
+        outside_on_cancel(a, stop_browse, x);
+    else
         outside_fail(a, &e);
     json_free(nothing);
+}
+
+/* ---- both ---- */
+
+bool follow_known(struct action *a)
+{
+    struct kernel *k = strcmp(a->kind->name, "cell") == 0 ? kernel_of(a) : NULL;
+    struct browsing *b = strcmp(a->kind->name, "browse") == 0
+                             ? browsing_lookup(a->all->en, str_of(a->session))
+                             : NULL;
+    if (k && kernel_knows(k, a->command))
+        follow_cell(a, k, a->command);
+    else if (b && browsing_knows(b, a->command))
+        follow_browse(a, b, a->command);
+    else
+        return false;
+    return true;
 }
 
 void follow_stop(struct action *a)
@@ -90,6 +141,8 @@ void follow_stop(struct action *a)
         browsing_drop(x->browse);
     x->cell = NULL;
     x->browse = NULL;
+    buf_truncate(&x->text, 0);
+    outside_on_cancel(a, NULL, x);
 }
 
 /* ---- processes ---- */
@@ -133,6 +186,21 @@ static void on_done(struct op *op)
 
 static const struct op_sink sink = {.done = on_done};
 
+static void on_still_there(struct timer *t)
+{
+    struct outside *x = container_of(t, struct outside, back);
+    struct err e = ERR_INIT;
+    process_signal(x->op->process, SIGKILL, true, &e);
+}
+
+static void stop_process(void *owner)
+{
+    struct outside *x = owner;
+    struct err e = ERR_INIT;
+    process_signal(x->op->process, SIGTERM, true, &e);
+    timer_begin(x->a->all->en->loop, &x->back, LIMIT_GRACE_MS, on_still_there);
+}
+
 void follow_process(struct action *a, struct process *p)
 {
     struct outside *x = a->own;
@@ -140,5 +208,6 @@ void follow_process(struct action *a, struct process *p)
     if (x->op || x->ending)
         return;
     x->op = op_new(OP_WAIT, &sink, x);
+    outside_on_cancel(a, stop_process, x);
     process_wait(p, x->op);
 }

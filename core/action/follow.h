@@ -16,6 +16,11 @@ struct process;
 void follow_cell(struct action *a, struct kernel *k, const char *id);
 /* The call of this id, which runs and was dropped. */
 void follow_browse(struct action *a, struct browsing *b, const char *id);
+/*
+ * The same after a restart, of the cell or the call that the action is about. Returns
+ * false if its kernel or browser knows nothing of it: it had not begun.
+ */
+bool follow_known(struct action *a);
 /* Until it ends; does nothing if it is followed already. */
 void follow_process(struct action *a, struct process *p);
 /* The caller is back: it is the one to end the action. Not for processes. */

@@ -35,30 +35,38 @@ static void outside_free(struct outside *x)
 
 static void discard(struct action *a) { outside_free(a->own); }
 
-/* What its front-end does goes on; the log has it as cancelled. */
+void outside_on_cancel(struct action *a, outside_stop *stop, void *owner)
+{
+    struct outside *x = a->own;
+    if (!stop && x->owner != owner)
+        return;
+    x->stop = stop;
+    x->owner = stop ? owner : NULL;
+}
+
+/* Without a way to stop it, what its front-end does goes on. */
 static bool cancel(struct action *a)
 {
-    outside_free(a->own);
+    struct outside *x = a->own;
+    if (x->ending || (strcmp(a->kind->name, "run") == 0 && run_cancel(a)))
+        return true;
+    if (x->stop) {
+        x->stop(x->owner);
+        return true;
+    }
+    outside_free(x);
     a->own = NULL;
     return false;
 }
 
-static bool cancel_run(struct action *a) { return run_cancel(a) || cancel(a); }
-
 /* Their front-end has read what they take. */
 static const struct param_list takes = {.about = "Is done by the front-end that asked"};
 
-#define KIND(word, stop) \
-    { \
-        .name = word, .takes = &takes, .discard = discard, .cancel = stop \
-    }
 static const struct action_kind kinds[] = {
-    KIND("run", cancel_run), /* a command of a session */
-    KIND("process", cancel), /* one that is started next to the sessions */
-    KIND("input", cancel),   KIND("signal", cancel), KIND("kill", cancel),
-    KIND("resize", cancel),  KIND("attach", cancel), KIND("cell", cancel),
-    KIND("kernel", cancel),  KIND("browse", cancel), KIND("browser", cancel),
-    KIND("skill", cancel)};
+#define OUTSIDE(word) \
+    {.name = #word, .takes = &takes, .discard = discard, .cancel = cancel},
+#include "action/actions.def"
+};
 
 const struct action_kind *outside_kind(struct str name)
 {
@@ -261,6 +269,8 @@ void outside_resume(struct action *a, bool new_server, bool whole)
         run_resume(a, new_server, whole);
     else if (strcmp(a->kind->name, "process") == 0 && p)
         follow_process(a, p);
+    else if (!new_server && follow_known(a))
+        return;
     else if (new_server)
         fail(a, "The server ended before this action was done; how much of it was done "
                 "cannot be known");

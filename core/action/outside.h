@@ -9,8 +9,9 @@
  *
  * The id of the request names it: a caller that comes back with the same id, after a
  * restart of the worker or on another connection, gets the same action. One that the
- * worker before left is taken up when its caller comes back, and ended with an error
- * when it does not within OUTSIDE_BACK_MS. A command is taken up at once (run.h).
+ * worker before left is followed (follow.h) if what it asked for has begun; else it is
+ * taken up when its caller comes back, and ended with an error when it does not within
+ * OUTSIDE_BACK_MS. A command is taken up at once (run.h).
  *
  * A log that has no room stops nothing: the action is done, and a gap tells of it.
  */
@@ -44,6 +45,14 @@ enum outside_state {
  */
 enum outside_state outside_open(struct actions *all, const struct outside_order *o,
                                 struct action **a, uint64_t *end);
+/*
+ * How the action is stopped, while its front-end does it: stop sees to it that the action
+ * ends, at once or later. NULL: what is done goes on when the action is cancelled, and
+ * the log has it as cancelled; so it is before the first call, and after one with NULL of
+ * the owner that had set it.
+ */
+typedef void outside_stop(void *owner);
+void outside_on_cancel(struct action *a, outside_stop *stop, void *owner);
 /* The action of this key that has not ended; NULL: there is none. */
 struct action *outside_find(const struct actions *all, const char *key);
 /*

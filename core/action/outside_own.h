@@ -16,6 +16,8 @@ struct outside {
     struct buf text;     /* owned; the content */
     struct json *extras; /* owned, or NULL */
     struct err e;        /* code 0: it was done */
+    outside_stop *stop;  /* NULL: it cannot be stopped */
+    void *owner;         /* of stop; borrowed */
     struct op *op;     /* borrowed; ours: it runs the command, or waits for the process */
     struct cell *cell; /* borrowed; of a caller that left */
     struct browsing_call *browse; /* the same */

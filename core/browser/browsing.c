@@ -598,6 +598,13 @@ struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask
     return c;
 }
 
+bool browsing_knows(struct browsing *b, const char *id)
+{
+    int count;
+    return find_call(b, id, &count) ||
+           (id[0] && strcmp(b->done[BROWSING_DONE - 1], id) == 0);
+}
+
 void browsing_cancel(struct browsing_call *c)
 {
     struct err e = ERR_INIT;

@@ -74,6 +74,8 @@ void browsing_address(struct buf *out, struct str cwd, struct str given);
 /* NULL: e (LIMIT: too many wait, or it is too long). */
 struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask *q,
                                    browsing_done_fn *done, void *owner, struct err *e);
+/* Does this call run, or is its answer kept? */
+bool browsing_knows(struct browsing *b, const char *id);
 /*
  * Ends a call. One that waits is done at once, within this, as CANCELLED; one that runs
  * is done when the host has stopped it, with CANCELLED or, if that was sooner, its

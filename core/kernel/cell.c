@@ -421,6 +421,11 @@ static struct cell *cell_by_id(struct kernel *k, const char *id)
     return NULL;
 }
 
+bool kernel_knows(struct kernel *k, const char *id)
+{
+    return cell_by_id(k, id) || kernel_record_of(k, id);
+}
+
 static int waiting(struct kernel *k)
 {
     int n = 0;

@@ -99,6 +99,8 @@ void kernel_cancel_all(struct engine *en);
 /* Runs a cell when those before it have ended. NULL: e (LIMIT: too many, too long). */
 struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
                         const struct cell_events *ev, void *owner, struct err *e);
+/* Has this cell begun, or ended so that its output can be had again? */
+bool kernel_knows(struct kernel *k, const char *id);
 /* Stops and restarts on_output; what comes meanwhile waits in the spool. */
 void cell_hold(struct cell *c, bool hold);
 /* What it asked for, without a newline. */

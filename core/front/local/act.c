@@ -59,6 +59,21 @@ void local_end_failed(struct conn *c, const struct err *e)
         outside_fail(a, e);
 }
 
+void local_on_cancel(struct conn *c, outside_stop *stop)
+{
+    struct action *a = local_action(c);
+    if (a)
+        outside_on_cancel(a, stop, c);
+}
+
+void local_cancelled(struct conn *c, const char *text)
+{
+    struct err e = ERR_INIT;
+    err_set(&e, ERR_CANCELLED, "%s", text);
+    local_end_failed(c, &e);
+    local_send_error(c, &e);
+}
+
 void local_end_left(struct conn *c)
 {
     struct err e = ERR_INIT;

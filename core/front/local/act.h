@@ -18,7 +18,13 @@ struct action *local_action(struct conn *c);
 /* Ends it, if it has not ended; take: its extras, or NULL. */
 void local_end(struct conn *c, struct str text, struct json *take);
 void local_end_failed(struct conn *c, const struct err *e);
-/* The same: its caller left. */
+/*
+ * How the request's action is stopped: stop gets c. NULL: it is not, any more.
+ */
+void local_on_cancel(struct conn *c, outside_stop *stop);
+/* Ends the action as cancelled, and the request with it. */
+void local_cancelled(struct conn *c, const char *text);
+/* The same as local_end: its caller left. */
 void local_end_left(struct conn *c);
 /*
  * Ends the action of a request that is done at once: r 0: it was, the members of take

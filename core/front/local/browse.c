@@ -103,6 +103,12 @@ static void on_done(void *owner, const struct json *answer, const struct err *e)
     send_line(a);
 }
 
+static void on_cancel(void *owner)
+{
+    const struct conn *c = owner;
+    browsing_cancel(c->browse->call);
+}
+
 /* Ids are compared as they are in JSON. */
 static int take_id(struct str given, char id[LIMIT_ID + 1], struct err *e)
 {
@@ -179,6 +185,7 @@ int local_browse(struct conn *c, const struct json *q, struct err *e)
         return -1;
     }
     c->browse = a;
+    local_on_cancel(c, on_cancel);
     local_browse_say(c, q);
     return 0;
 }

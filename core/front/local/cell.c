@@ -27,6 +27,7 @@ struct cell_call {
     uint64_t skip;       /* what the client has */
     struct json *result; /* owned; to be sent after lines */
     bool held;
+    bool question;    /* it runs nothing, and there is nothing to interrupt */
     struct kernel *k; /* borrowed; valid while cell is */
     char id[LIMIT_ID + 1];
     struct buf said;            /* what the log has of its text */
@@ -143,6 +144,20 @@ static void on_done(void *owner, const struct cell_result *r)
     send_lines(q);
 }
 
+static void on_cancel(void *owner)
+{
+    struct conn *c = owner;
+    struct cell_call *q = c->cell;
+    if (cell_runs(q->cell) && !q->question) {
+        kernel_interrupt(q->k);
+        return;
+    }
+    cell_drop(q->cell);
+    c->cell = NULL;
+    call_free(q);
+    local_cancelled(c, "The cell was cancelled before it began");
+}
+
 static const struct cell_events asking = {on_output, on_text, on_input, on_done};
 static const struct cell_events mute = {on_output, on_text, NULL, on_done};
 
@@ -219,6 +234,8 @@ int local_cell(struct conn *c, const struct json *j, struct err *e)
         return -1;
     }
     c->cell = q;
+    q->question = o.question != NULL;
+    local_on_cancel(c, on_cancel);
     return 0;
 }
 

@@ -581,6 +581,7 @@ static void on_end(struct stream *st, int errnum)
         return;
     c->closed = true;
     drop_held(c);
+    local_on_cancel(c, NULL);
     if (c->cell)
         local_cell_drop(c);
     else if (c->skill)

@@ -197,9 +197,23 @@ static struct json *result_json(struct conn *c, struct op *op)
     return j;
 }
 
+/* Of what waits for its turn, or is attached: what runs is the action's to stop. */
+static void on_cancel(void *owner)
+{
+    struct conn *c = owner;
+    if (c->attached)
+        session_detach(c->attached, c->op);
+    else
+        op_drop(c->op);
+    c->attached = NULL;
+    c->op = NULL;
+    local_cancelled(c, "The action was cancelled");
+}
+
 static void on_done(struct op *op)
 {
     struct conn *c = op->owner;
+    local_on_cancel(c, NULL);
     if (op->kind == OP_VIEW)
         local_attach_over(c, &op->r);
     else if (op->r.state == OP_FAILED || op->r.state == OP_NOTHING)
@@ -384,6 +398,7 @@ int local_run(struct conn *c, const struct json *q, struct err *e)
         buf_adds(&op->command, buf_str(&bytes));
         if (a)
             run_begins(a, op->id);
+        local_on_cancel(c, on_cancel);
         session_run(s, op);
     }
     buf_release(&bytes);
@@ -561,6 +576,7 @@ int local_attach(struct conn *c, const struct json *q, struct err *e)
     if (rows > 0 && cols > 0)
         session_resize(s, rows, cols, e);
     c->attached = s;
+    local_on_cancel(c, on_cancel);
     session_attach(s, op);
     return 0;
 }

@@ -76,6 +76,16 @@ static void on_done(void *arg, const struct skill_result *result)
     send_text(a);
 }
 
+static void on_cancel(void *owner)
+{
+    struct conn *c = owner;
+    struct skill_ask *a = c->skill;
+    skill_cancel(a->run);
+    c->skill = NULL;
+    ask_free(a);
+    local_cancelled(c, "The call was cancelled");
+}
+
 /* A token that may be part of a file's name (file/files.h), or none. */
 static void take_token(struct str id, char out[LIMIT_ID + 1])
 {
@@ -135,6 +145,7 @@ int local_skill(struct conn *c, const struct json *q, struct err *e)
         a->run = skill_start(&k, on_done, a, e);
         if (a->run) {
             c->skill = a;
+            local_on_cancel(c, on_cancel);
         } else {
             local_end_failed(c, e);
             ask_free(a);
