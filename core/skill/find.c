@@ -54,7 +54,11 @@ static int start(struct skill_run *r, struct err *e);
 static void put_path(const struct seeking *f, struct str below, struct buf *out)
 {
     struct str root = str_of(f->shown);
-    if (str_eq(root, STR(".")) || str_eq(root, STR("./")))
+    while (str_starts(root, STR("./")))
+        root = str_sub(root, 2, root.n);
+    while (str_ends(root, STR("/.")) || (root.n > 1 && str_ends(root, STR("/"))))
+        root.n--;
+    if (str_eq(root, STR(".")))
         root = STR("");
     buf_adds(out, root);
     if (below.n > 0 && root.n > 0 && !str_ends(root, STR("/")))

@@ -152,6 +152,7 @@ static int child(void *arg, const struct job_child *c, struct err *e)
     if (rc < 0 && e->code == ERR_INVALID && !literal) {
         literal = true;
         found_plain(&out, e);
+        *e = (struct err)ERR_INIT;
         found_release(&m);
         found_begin(&m, &out, &wish);
         rc = count(q, q->ignore_case, true, &m, e);

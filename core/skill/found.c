@@ -67,7 +67,7 @@ static void put_line(struct matches *f, uint64_t number, struct str text, bool c
         utf8_repair(f->out, f->path, true);
     if (!f->named)
         buf_addc(f->out, '\n');
-    else if (f->wish.context && number > f->number + 1)
+    else if (f->wish.context && f->number > 0 && number > f->number + 1)
         buf_addz(f->out, "--\n");
     f->named = true;
     f->number = number;
