@@ -171,6 +171,13 @@ bool session_echoes(const struct session *s);
  */
 bool session_hides(const struct session *s);
 
+/*
+ * What was seen of the command since its last output or input: does it wait? Returns
+ * false if nobody has looked.
+ */
+bool session_looked(const struct session *s, struct look *out);
+/* Since its last output or input; 0 if nothing runs. */
+int64_t session_quiet_ms(const struct session *s);
 /* For lists: name, state, shell, cwd, command, since, … */
 struct json *session_json(const struct session *s);
 const char *session_name(const struct session *s);

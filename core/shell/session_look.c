@@ -22,6 +22,17 @@ void session_look_later(struct session *s, int64_t ms)
         timer_begin(s->en->loop, &s->look.timer, ms, on_look_timer);
 }
 
+bool session_looked(const struct session *s, struct look *out)
+{
+    *out = s->look.last;
+    return s->look.known && session_busy(s);
+}
+
+int64_t session_quiet_ms(const struct session *s)
+{
+    return session_busy(s) ? clock_ms() - s->look.quiet_since_ms : 0;
+}
+
 static void tell_waiting(struct session *s)
 {
     const struct look *l = &s->look.last;

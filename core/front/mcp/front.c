@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/xalloc.h"
+#include "front/mcp/told.h"
 
 /* ---- options ---- */
 
@@ -74,6 +75,7 @@ static void *open_mcp(struct fronts *all, const struct json *options)
     list_init(&m->streams);
     list_init(&m->calls);
     map_init(&m->by_id);
+    map_init(&m->tolds);
     mcp_wish_tools(&m->wish, json_str(json_get(options, "mcp"), "tools", "default"), &e);
     actions_watch(m->actions, &m->watch);
     return m;
@@ -98,6 +100,7 @@ static void load_all(struct mcp *m, const char *prefix,
 
 static void load(void *f)
 {
+    load_all(f, "mcp/t/", mcp_told_load);
     load_all(f, "mcp/s/", mcp_session_load);
     load_all(f, "mcp/p/", mcp_link_load);
     load_all(f, "mcp/c/", mcp_call_load);

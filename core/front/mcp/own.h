@@ -12,6 +12,7 @@
  *   call.c      tools/call: one tool at work    result.c  its answer
  *   kept.c      calls at the keeper, and in the next worker
  *   table.c     the tools    tools.c   which of them a client gets
+ *   told.c      what was told of each session's command
  *   rpc.c straight.c text.c   messages, arguments, text; they know nothing of the rest
  *
  * A request comes in by HTTP or by the local socket, and its answer goes to a stream. A
@@ -336,6 +337,7 @@ struct mcp {
     struct action_watch watch;
     struct list sessions, streams, calls;
     struct map by_id; /* sessions */
+    struct map tolds; /* by a shell's session: struct told, owned */
     unsigned nsessions, ncalls;
     size_t kept; /* bytes at the keeper */
     struct mcp_wish wish;

@@ -1,0 +1,447 @@
+# SPDX-License-Identifier: MIT
+"""eval_shell.py [PATTERN]: the tools shell, shell_input, python and sessions, as a model
+calls them that has seen their descriptions only. Each state line is of the grammar below,
+and each call that it proposes is one that the tools take."""
+import base64
+import os
+import re
+import sys
+
+from events_client import log_text, request, server_for
+from mcp_client import Client
+from tap import Rows, Tap, has, holds, lacks, run_rows, same, wait_for
+
+row = Rows()
+
+PROGRAM = r"[\w.+@:/?-]+(?: command)?"
+WHO = rf"{PROGRAM}(?: \(pid \d+\))?"
+SESSION = r'(?: session="[^"]+")?'
+TIME = r"(?:\d+(?:\.\d+)? s|\d+ min)"
+REST = (r'(?:; it has bytes that are not UTF-8)?(?:; \d+ bytes of it are not kept any more)?'
+        r'(?:; rest: read path="@\d+" offset=\d+(?:, or search path="@\d+")?)?')
+GRAMMAR = [re.compile(x) for x in (
+    rf"(?:exit \d+(?: in {TIME})?|killed by (?:SIG\w+|signal \d+) after {TIME})"
+    rf"(?:: command \d+)?(?:; no output)?(?:; now in .+?)?{REST}",
+    r"the shell ended \(exit \d+\); a new one is in the same directory with the same "
+    rf"environment|the shell ended .*: command \d+{REST}",
+    rf"waiting for input(?: without echo, perhaps a password)?: {WHO}(?:, command \d+)?{REST}"
+    rf'\. shell_input{SESSION} text="…"',
+    rf"perhaps waiting for input: {WHO}(?:, command \d+)?, .*the line is unfinished, quiet for "
+    rf'{TIME}{REST}\. shell_input{SESSION} text="…", or shell_input{SESSION} to wait',
+    rf"full screen program: {PROGRAM}(?:, command \d+)?; shown as it looks\. "
+    rf"shell_input{SESSION} key=…",
+    rf"still running after {TIME}: (?:{PROGRAM}(?:, command \d+)?|cell \d+), \d+ lines? so far"
+    rf"(?:, quiet for {TIME})?{REST}\. Wait: shell_input{SESSION}; stop: shell_input{SESSION} "
+    rf'key="C-c"(?:; meanwhile: shell session="[^"]+")?{REST}',
+    rf"(?:ok in|raised .+ after) {TIME}(?:; no output)?{REST}(?:; picture.*)?",
+    rf'waiting for input(?: without echo, perhaps a password)?: cell \d+\. '
+    rf'shell_input{SESSION} text="…"{REST}',
+    r"the kernel died(?: \(.*\))?; a new one runs, its variables are gone",
+    r'\d+ sessions?|no session yet; shell makes "main"',
+)]
+
+
+class Model(Client):
+    """Looks at each state line."""
+
+    def tool(self, name, **args):
+        said = super().tool(name, **args)
+        if said is not None and not said.error:
+            holds(any(x.fullmatch(said.state) for x in GRAMMAR), "a state line", said)
+            holds(len(said.text.encode()) <= 16000, "an answer's bytes", len(said.text))
+        return said
+
+
+def asked(function):
+    def inside(case):
+        function(case, Model(case.url))
+
+    return inside
+
+
+def ends(said, exit=0):
+    holds(not said.error, said)
+    same([said.object["state"], said.object["exit_code"]], ["ended", exit], said)
+    return said
+
+
+def sleeps(word):
+    """Is a process there whose arguments have the word?"""
+    for pid in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if pid.isdigit() and word.encode() in file.read().split(b"\0"):
+                    return True
+        except OSError:
+            pass
+    return False
+
+
+# ---- shell
+
+
+@row("task 1: which user, and where")
+@asked
+def _(case, model):
+    said = ends(model.tool("shell", command="id -u; pwd"))
+    same(said.body, f"{os.stat(case.dir).st_uid}\n{case.dir}")
+    has(said.state, "exit 0 in ")
+    same(ends(model.tool("shell", command="true")).state, "exit 0; no output")
+
+
+@row("task 2: a directory stays, and is told once")
+@asked
+def _(case, model):
+    ends(model.tool("shell", command="true"))
+    has(ends(model.tool("shell", command="cd /tmp; echo x")).state, "; now in /tmp")
+    lacks(ends(model.tool("shell", command="pwd")).state, "now in")
+    same(ends(model.tool("shell", command="pwd", cwd="/usr")).body, "/usr")
+    same(ends(model.tool("shell", command="pwd")).body, "/usr")
+
+
+@row("task 3: a status is a result, and no error")
+@asked
+def _(case, model):
+    said = ends(model.tool("shell", command="sh -c 'exit 3'"), 3)
+    same(said.state, "exit 3; no output")
+    said = ends(model.tool("shell", command="sh -c 'kill -9 $$'"), 137)
+    has(said.state, "killed by SIGKILL after ")
+    same(said.object["signal"], "SIGKILL")
+
+
+@row("task 4: a question is told, answered, and the end comes")
+@asked
+def _(case, model):
+    said = model.tool("shell", command="read -p 'Continue? [Y/n] ' x; echo got $x")
+    same([said.object["state"], said.body], ["waiting", "Continue? [Y/n] "])
+    has(said.state, "waiting for input: bash (pid ", ', command ', '. shell_input text="…"')
+    waiting = said.object["waiting"]
+    same([waiting["program"], waiting["echo"], waiting["pid"] > 0], ["bash", True, True])
+    again = model.tool("shell_input")
+    same([again.object["state"], again.body], ["waiting", "(no new output)"])
+    said = ends(model.tool("shell_input", text="Y"))
+    same(said.body, "got Y")
+    has(said.state, "exit 0 in ", f": command {again.object['command']}")
+    late = ends(model.tool("shell_input"))
+    same(late.body, "(no new output)")
+
+
+@row("task 5: a password is known as one, and is not in the log")
+@asked
+def _(case, model):
+    said = model.tool("shell", command="read -s -p 'Password: ' p; echo; echo ${#p}")
+    has(said.state, "waiting for input without echo, perhaps a password: bash (pid ")
+    same(said.object["waiting"]["echo"], False)
+    same(ends(model.tool("shell_input", text="hunter-two")).body.strip(), "10")
+    lacks(log_text(case), "hunter-two")
+
+
+@row("task 6: a REPL")
+@asked
+def _(case, model):
+    said = model.tool("shell", command="python3 -i -q")
+    same(said.object["state"], "waiting", said)
+    said = model.tool("shell_input", text="1+1")
+    holds("2" in said.body.split("\n"), said)
+    same(said.object["state"], "waiting", said)
+    ends(model.tool("shell_input", key="C-d"))
+
+
+@row("task 7: a pager, and keys", needs=("less",))
+@asked
+def _(case, model):
+    ends(model.tool("shell", command="seq 500 > many"))
+    said = model.tool("shell", command="less many")
+    has(said.state, "full screen program: less, command ", "shown as it looks")
+    same(said.lines[:3], ["1", "2", "3"])
+    said = model.tool("shell_input", key="G")
+    holds("500" in said.lines, said)
+    said = ends(model.tool("shell_input", key="q"))
+    same(said.body, "(no new output)")
+    said = model.tool("shell_input", key="q")
+    holds(said.error, said)
+    has(said.text, "nothing runs in main (command ", "ended with exit 0); to run a command use shell")
+    said = model.tool("shell", command="less many")
+    said = model.tool("shell_input", key="nokey")
+    holds(said.error, said)
+    has(said.text, "there is no key nokey. Keys are ", "use text")
+    ends(model.tool("shell_input", key="q"))
+
+
+@row("task 8: a long build is waited for in one call")
+@asked
+def _(case, model):
+    os.mkfifo(os.path.join(case.dir, "gate"))
+    os.chmod(os.path.join(case.dir, "gate"), 0o666)
+    said = model.tool("shell", command="echo one; read x < gate; echo done", wait_s=1)
+    same([said.object["state"], said.body], ["running", "one"])
+    has(said.state, "still running after 1", "1 line so far", 'Wait: shell_input; stop: '
+        'shell_input key="C-c"; meanwhile: shell session="2"')
+    begun = model.begin("shell_input")
+    with open(os.path.join(case.dir, "gate"), "w") as file:
+        file.write("x\n")
+    same(ends(begun.end()).body, "done")
+
+
+@row("task 9: a server, in the list of sessions with its port; task 10: it is stopped")
+@asked
+def _(case, model):
+    serve = "import http.server as h; s = h.HTTPServer(('127.0.0.1', 0), h.BaseHTTPRequestHandler); " \
+            "print('port', s.server_port, flush=True); s.serve_forever()"
+    said = model.tool("shell", command=f'sh -c "exec python3 -c \\"{serve}\\""', session="web",
+                      wait_s=0)
+    has(said.state, 'Wait: shell_input session="web"')
+    said = wait_for(lambda: (x := model.tool("shell_input", session="web", wait_s=0)) and
+                    "port" in x.text + said.text and x, "the server")
+    port = None
+    for line in wait_for(lambda: [x for x in model.tool("sessions").lines
+                                  if "listening on" in x], "it listens"):
+        port = re.search(r"listening on (\d+)", line)[1]
+        has(line, "web ", "running ", "(command ", "output @")
+    holds(port, "a port")
+    said = ends(model.tool("shell_input", session="web", signal="TERM"), 143)
+    has(said.state, "killed by SIGTERM after ")
+    lacks(model.tool("sessions").text, "listening on")
+    has(model.tool("sessions").text, "idle in ", "exit 143")
+
+
+@row("task 11: much output is cut at lines, and the hint is right")
+@asked
+def _(case, model):
+    said = ends(model.tool("shell", command="seq 50000"))
+    same([said.lines[0], said.lines[-2]], ["1", "50000"])
+    cut = [x for x in said.lines if x.startswith("[... lines ")]
+    same(len(cut), 1)
+    first, last = map(int, re.match(r"\[\.\.\. lines (\d+)-(\d+) of 50000 left out", cut[0]).groups())
+    at = said.lines.index(cut[0])
+    same([said.lines[at - 1], said.lines[at + 1]], [str(first - 1), str(last + 1)])
+    has(said.state, f'rest: read path="@{said.object["command"]}" offset={first}, or search '
+        f'path="@{said.object["command"]}"')
+    same([said.object["lines"], said.object["shown"]],
+         [50000, [[1, first - 1], [last + 1, 50000]]])
+    said = ends(model.tool("shell", command="printf '%3000s\\n' x; printf 'a\\377b\\n'"))
+    has(said.body, "… [+1000 bytes]", "a\ufffdb")
+    has(said.state, "it has bytes that are not UTF-8")
+    said = ends(model.tool("shell", command=r"printf '10%%\r50%%\r\033[32m100%%\033[0m\ndone\n'"))
+    same(said.body, "100%\ndone")
+
+
+@row("task 14: a busy session says so, and how to go on")
+@asked
+def _(case, model):
+    model.tool("shell", command="read x")
+    said = model.tool("shell", command="echo no > ran")
+    holds(said.error, said)
+    has(said.text, "session main is busy: bash (command ", ") waits for input; your command was "
+        'not run. Leave it with shell_input key="C-d", or use session="2".')
+    same(said.object["state"], "busy")
+    same(ends(model.tool("shell", command="echo yes", session="2")).body, "yes")
+    ends(model.tool("shell_input", key="C-d"), 1)
+    model.tool("shell", command="sleep 1000", wait_s=0)
+    said = model.tool("shell", command="echo no > ran", wait_s=1)
+    holds(said.error, said)
+    has(said.text, "session main is busy: sleep (command ", ") still runs; your command was not run. "
+        'Wait for it with shell_input, stop it with shell_input key="C-c", or use session="3".')
+    ends(model.tool("shell_input", key="C-c"), 130)
+    ends(model.tool("shell", command="test ! -e ran"))
+
+
+@row("task 15: two sessions at the same time")
+@asked
+def _(case, model):
+    os.mkfifo(os.path.join(case.dir, "gate"))
+    os.chmod(os.path.join(case.dir, "gate"), 0o666)
+    one = model.begin("shell", command="read x < gate; echo $x", session="a")
+    two = model.begin("shell", command="echo both > gate; echo other", session="b")
+    same([ends(one.end()).body, ends(two.end()).body], ["both", "other"])
+
+
+@row("task 16: exit in a command is told, and the next one has a shell")
+@asked
+def _(case, model):
+    ends(model.tool("shell", command="cd /usr; export KEPT=1"))
+    said = ends(model.tool("shell", command="exit 2"), 2)
+    same(said.state, "the shell ended (exit 2); a new one is in the same directory with the same "
+         "environment")
+    same(ends(model.tool("shell", command="pwd; echo $KEPT")).body, "/usr\n1")
+
+
+@row("commands that are no shell text, names and arguments of other tools")
+@asked
+def _(case, model):
+    said = model.tool("shell", command='["ls", "-l"]')
+    same([said.error, said.text], [True, "command is shell text; this is a JSON list"])
+    same(ends(model.tool("shell", cmd="echo hi", timeout="120000", cwd=None, session="")).body
+         .split("\n")[0], "hi")
+    said = model.tool("shell_input", session="web")
+    holds(said.error, said)
+    has(said.text, "no session web; there are: main")
+    said = model.tool("shell", command="read x; echo got $x")
+    same(ends(model.tool("shell", command="it", is_input=True)).body, "got it")
+
+
+# ---- calls that are over early
+
+
+@row("task 30: a client that gives up gets the answer later; one that stops it ends it")
+@asked
+def _(case, model):
+    os.mkfifo(os.path.join(case.dir, "gate"))
+    os.chmod(os.path.join(case.dir, "gate"), 0o666)
+    ends(model.tool("shell", command="true"))
+    begun = model.begin("shell", command="echo begun; read x < gate; echo ok")
+    wait_for(lambda: "begun" in log_text(case), "it is in the log")
+    wait_for(lambda: "running" in model.tool("sessions").text, "it runs")
+    model.stop(begun, "McpError: MCP error -32001: Request timed out")
+    same(begun.end(), None)
+    with open(os.path.join(case.dir, "gate"), "w") as file:
+        file.write("x\n")
+    said = ends(model.tool("shell_input"))
+    same(said.body.split("\n")[1:], ["begun", "ok"], said)
+    has(said.lines[0], "[command ", ", begun before")
+    begun = model.begin("shell", command="echo again; read x < gate; echo ok")
+    wait_for(lambda: "running" in model.tool("sessions").text, "it runs")
+    model.stop(begun, "timed out")
+    begun.end()
+    with open(os.path.join(case.dir, "gate"), "w") as file:
+        file.write("x\n")
+    said = ends(model.tool("shell", command="echo next"))
+    has(said.lines[0], "[command ", ", begun before, exit 0 in ")
+    same(said.lines[1:-1], ["again", "ok", "next"], said)
+    begun = model.begin("shell", command="sleep 60")
+    wait_for(lambda: "running" in model.tool("sessions").text, "it runs")
+    model.stop(begun, "the user pressed Esc")
+    begun.end()
+    same(ends(model.tool("shell", command="echo lives")).lines[-2:-1], ["lives"])
+
+
+@row("a call that is stopped ends all that it started, also what ignores INT")
+@asked
+def _(case, model):
+    word = f"1{os.getpid()}.25"
+    begun = model.begin("shell", command=f"sh -c \"trap '' INT; sleep {word} & wait; sleep {word}\"")
+    wait_for(lambda: sleeps(word), "it sleeps")
+    model.stop(begun, "AbortError")
+    wait_for(lambda: not sleeps(word), "it is gone")
+    same(ends(model.tool("shell", command="echo lives")).body.split("\n")[-1], "lives")
+
+
+@row("a call that waits is stopped, and what it waits for goes on")
+@asked
+def _(case, model):
+    model.tool("shell", command="read x; echo got $x")
+    model.tool("shell", command="sleep 1000", session="b", wait_s=0)
+    begun = model.begin("shell_input", session="b")
+    wait_for(lambda: '"action":"wait"' in log_text(case), "it waits")
+    model.stop(begun, "the user pressed Esc")
+    begun.end()
+    has(model.tool("sessions").text, "running ")
+    same(ends(model.tool("shell_input", text="it")).body, "got it")
+
+
+@row("a worker that is killed: the answer comes, and the command ran once")
+@asked
+def _(case, model):
+    os.mkfifo(os.path.join(case.dir, "gate"))
+    os.chmod(os.path.join(case.dir, "gate"), 0o666)
+    ends(model.tool("shell", command="true"))
+    begun = model.begin("shell", command="echo x >> once; read x < gate; echo $(wc -l < once) $x")
+    wait_for(lambda: os.path.exists(os.path.join(case.dir, "once")), "it runs")
+    case.kill_worker()
+    wait_for(lambda: alive(case), "the next worker")
+    with open(os.path.join(case.dir, "gate"), "w") as file:
+        file.write("it\n")
+    said = begun.end()
+    same([said.object["exit_code"], said.lines[-2]], [0, "1 it"], said)
+
+
+def alive(case):
+    try:
+        return request(case, "/alive")[0] == 200
+    except OSError:
+        return False
+
+
+# ---- python
+
+
+@row("python: values, text, errors, variables, and its kept output")
+@asked
+def _(case, model):
+    said = model.tool("python", code="import math; math.tau")
+    same([said.body, said.object["state"]], ["6.283185307179586", "ended"], said)
+    has(said.state, "ok in ")
+    said = model.tool("python", code="x = 5\nprint('a')\nprint(x)")
+    same(said.body, "a\n5")
+    said = model.tool("python", code="{}['k']")
+    has(said.state, "raised KeyError: 'k' after ")
+    same([said.error, said.object["error"]], [False, {"name": "KeyError", "message": "'k'"}])
+    chain = "\n".join(f"def f{i}(n): return f{i + 1}(n)" for i in range(20))
+    said = model.tool("python", code=f"{chain}\ndef f20(n): return 1 / n\nprint('out')\nf0(0)")
+    has(said.body, "out\n[... ", "lines of the traceback left out ...]", "ZeroDivisionError")
+    holds(len(said.lines) < 26, said)
+    same(model.tool("python", code="x = 6").state.split(";")[1:], [" no output"])
+    said = model.tool("python", code="x", restart=True)
+    has(said.state, "raised NameError: ")
+
+
+@row("task 26: a picture, with a file next to it")
+@asked
+def _(case, model):
+    png = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\x80\0\0\1\xe0\x08\2\0\0\0").decode()
+    said = model.tool("python", code="from IPython.display import Image, display\nimport base64\n"
+                      f"display(Image(base64.b64decode('{png}')))")
+    if "ModuleNotFoundError" in said.text:
+        return
+    has(said.state, "ok in ", "; picture 640x480, also ", "/cell-")
+    same([x["type"] for x in said.blocks], ["text", "image"])
+    same([said.blocks[1]["mimeType"], said.blocks[1]["data"]], ["image/png", png])
+    same(said.object["pictures"], 1)
+
+
+@row("task 27: input() is answered by shell_input; a cell is waited for, and interrupted")
+@asked
+def _(case, model):
+    said = model.tool("python", code="n = input('n? ')\nprint('got', n)")
+    same([said.object["state"], said.body], ["waiting", "n? "], said)
+    same(said.state, f'waiting for input: cell {said.object["command"]}. shell_input '
+         'session="python" text="…"')
+    has(model.tool("sessions").text, "python   waiting for input: cell ")
+    said = model.tool("shell_input", session="python", text="7")
+    same([said.object["state"], said.body], ["ended", "got 7"], said)
+    said = model.tool("python", code="import getpass\nlen(getpass.getpass('word? '))")
+    has(said.state, "waiting for input without echo, perhaps a password: cell ")
+    same(model.tool("shell_input", session="python", text="hunter-two").body.strip(), "10")
+    lacks(log_text(case), "hunter-two")
+    said = model.tool("python", code="import time\nprint('said', flush=True)\ntime.sleep(1000)", wait_s=1)
+    has(said.state, "still running after ", ": cell ", 'stop: shell_input session="python" key="C-c"')
+    same(said.body, "said")
+    said = model.tool("shell_input", session="python", key="C-c")
+    has(said.state, "raised KeyboardInterrupt")
+    said = model.tool("shell_input", session="python", text="x")
+    holds(said.error, said)
+    has(said.text, "nothing runs in python (cell ", "has ended); to run code use python")
+
+
+@row("python: a kernel that dies, and a call that is stopped")
+@asked
+def _(case, model):
+    said = model.tool("python", code="x = 1\nimport os\nos._exit(3)")
+    has(said.state, "the kernel died", "; a new one runs, its variables are gone")
+    begun = model.begin("python", code="import time\nopen('begun', 'w').close()\ntime.sleep(1000)")
+    wait_for(lambda: os.path.exists(os.path.join(case.dir, "begun")), "it runs")
+    model.stop(begun, "the user pressed Esc")
+    begun.end()
+    same(model.tool("python", code="1 + 1").body, "2")
+
+
+def main():
+    tap = Tap()
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    wanted = [each for each in row if pattern in each.name]
+    run_rows(tap, [("shell tools", each, server_for) for each in wanted], 4)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
