@@ -115,14 +115,7 @@ static void put_state(struct buf *state, const struct tool_call *c,
 
 static void on_done(struct tool_call *c, const struct json *event, const struct err *e)
 {
-    struct buf state = BUF_INIT(PAGE_STATE_MAX);
-    if (!event) {
-        tool_fail(c, e);
-        return;
-    }
-    put_state(&state, c, json_get(event, "extras"));
-    page_end(c, event, &state);
-    buf_release(&state);
+    page_end(c, event, e, put_state);
 }
 
 static void start(struct tool_call *c)

@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "http/http.h"
 
-enum { QUOTED_MAX = 80, URL_SHOWN = 300, NOTE_MAX = 400 };
+enum { QUOTED_MAX = 80, URL_SHOWN = 300, NOTE_MAX = 400, STATE_MAX = 4096 };
 
 void page_do(struct tool_call *c, struct json *args, tool_observed *fn)
 {
@@ -102,9 +102,16 @@ static struct json *object_of(const struct json *extras)
     return j;
 }
 
-void page_end(struct tool_call *c, const struct json *event, struct buf *state)
+void page_end(struct tool_call *c, const struct json *event, const struct err *e,
+              page_state_fn *put_state)
 {
     const struct json *extras = json_get(event, "extras");
+    struct buf state = BUF_INIT(STATE_MAX);
+    if (!event) {
+        tool_fail(c, e);
+        return;
+    }
+    put_state(&state, c, extras);
     struct tool_result r = {.text = json_str(event, "content", ""),
                             .object = object_of(extras)};
     struct str shot = json_str(extras, "shot", "");
@@ -117,6 +124,7 @@ void page_end(struct tool_call *c, const struct json *event, struct buf *state)
     if (shot.n)
         r.pictures[r.npictures++] = (struct tool_picture){
             .base64 = shot, .type = json_str(extras, "shot_type", "image/png").p};
-    r.state = buf_str(state);
+    r.state = buf_str(&state);
     tool_end(c, &r);
+    buf_release(&state);
 }

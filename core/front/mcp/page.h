@@ -7,7 +7,6 @@
 
 enum {
     PAGE_TIME_S = 30,      /* of a call that does not wait */
-    PAGE_STATE_MAX = 4096, /* bytes of a state line */
     PAGE_STATE_ROOM = 1000 /* of an answer, for notes and its state line */
 };
 
@@ -15,11 +14,15 @@ enum {
 void page_do(struct tool_call *c, struct json *args, tool_observed *fn);
 /* Stops the action, for tool.stop. */
 void page_stop(struct tool_call *c, enum tool_stop why);
+/* Appends the state line of an answer; extras is the observation's. */
+typedef void page_state_fn(struct buf *state, const struct tool_call *c,
+                           const struct json *extras);
 /*
- * Ends the call: the observation's text under the state line. extras is the
- * observation's; what it has in notes becomes notes of the answer.
+ * Ends the call: the observation's text, what it has in notes, and the state line; or,
+ * without an event, e.
  */
-void page_end(struct tool_call *c, const struct json *event, struct buf *state);
+void page_end(struct tool_call *c, const struct json *event, const struct err *e,
+              page_state_fn *put_state);
 
 /* Appends "200", "404 Not Found"; nothing without a status. */
 void page_put_status(struct buf *state, const struct json *extras);
