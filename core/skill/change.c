@@ -4,10 +4,12 @@
  * makes a file unreadable for its language is made, and said; one that does not fit is
  * not made, and the place that was perhaps meant is shown.
  */
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "os/file.h"
 #include "skill/own.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +133,10 @@ static int refuse_access(struct skill_run *r, const char *why)
         const struct passwd *p = getpwuid(st.st_uid);
         char id[24];
         snprintf(id, sizeof(id), "uid %u", (unsigned)st.st_uid);
-        refuse(r, "not written: no permission: %s is owned by %.60s, you are uid %u (%s)",
-               there, p ? p->pw_name : id, (unsigned)geteuid(), why);
+        bool plain = str_ends(str_of(why), STR(": Permission denied"));
+        refuse(r, "not written: no permission: %s is owned by %.60s, you are uid %u%s%s",
+               there, p ? p->pw_name : id, (unsigned)geteuid(), plain ? "" : "; ",
+               plain ? "" : why);
     }
     buf_release(&where);
     return 0;
@@ -446,6 +450,18 @@ static int written(struct skill_run *r, size_t made)
     return skill_tell(r);
 }
 
+/* The folders from path's first `made` bytes on become the user's, as the file is. */
+static void give_folders(const struct skill_run *r, size_t made)
+{
+    char part[PATH_MAX];
+    const char *path = r->changing->path;
+    for (const char *c = made ? path + made : NULL; c; c = strchr(c + 1, '/')) {
+        snprintf(part, sizeof(part), "%.*s", (int)(c - path), path);
+        if (lchown(part, r->q.uid, r->q.gid) < 0)
+            log_warn("cannot give %s to its user: %s", part, strerror(errno));
+    }
+}
+
 static int write_whole(struct skill_run *r, struct str content)
 {
     struct changing *c = r->changing;
@@ -459,7 +475,11 @@ static int write_whole(struct skill_run *r, struct str content)
         return refuse(r, "not written: %s is a directory", c->shown);
     if (file_above(c->path, above))
         return refuse(r, "not written: %s is a file", above);
-    return apply(r, &q) == 0 ? written(r, made) : refuse_file(r);
+    if (apply(r, &q) < 0)
+        return refuse_file(r);
+    if (made && r->q.as_user)
+        give_folders(r, made);
+    return written(r, made);
 }
 
 int change_create(struct skill_run *r, struct err *e)

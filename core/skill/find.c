@@ -16,6 +16,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { TIME_MS = 30000, NAMES_MAX = 64 << 20 };
 
@@ -31,6 +32,8 @@ struct seeking {
     uint64_t limit;
     uint64_t looked, ignored, cased;
     bool timed_out;
+    uint64_t unread; /* files and folders, and why one of them */
+    char unread_why[160];
 };
 
 void finding_free(struct skill_run *r)
@@ -76,13 +79,14 @@ static struct str path_of(const struct seeking *f, struct str below, struct aren
     return s.p ? s : below;
 }
 
-static void tell_trouble(struct skill_run *r, const struct search_result *s)
+static void tell_trouble(struct skill_run *r)
 {
-    if (r->finding->timed_out)
+    const struct seeking *f = r->finding;
+    if (f->timed_out)
         buf_addf(&r->state, "; stopped after %d s: there may be more", TIME_MS / 1000);
-    if (s->unread)
-        buf_addf(&r->state, "; %llu could not be read (%.150s)",
-                 (unsigned long long)s->unread, s->unread_why);
+    if (f->unread)
+        buf_addf(&r->state, "; %llu could not be read (%s)",
+                 (unsigned long long)f->unread, f->unread_why);
 }
 
 static void tell_nothing(struct skill_run *r)
@@ -196,8 +200,7 @@ static void end_nothing(struct skill_run *r)
         return;
     tell_nothing(r);
     put_facts(r, 0, 0, 0);
-    if (r->finding->timed_out)
-        buf_addf(&r->state, "; stopped after %d s: there may be more", TIME_MS / 1000);
+    tell_trouble(r);
     skill_tell_now(r);
 }
 
@@ -213,6 +216,7 @@ static bool is_good(struct skill_run *r, const struct search_result *s)
 {
     struct seeking *f = r->finding;
     struct err e = s->err;
+    struct stat st;
     if (e.code == ERR_NONE)
         return true;
     if (e.code == ERR_INVALID && f->pattern && !f->literal) {
@@ -220,7 +224,7 @@ static bool is_good(struct skill_run *r, const struct search_result *s)
         found_plain(&r->text, &e);
         if (start(r, &e) == 0)
             return false;
-    } else if (e.code == ERR_NOTFOUND) {
+    } else if (e.code == ERR_NOTFOUND && lstat(f->path, &st) < 0) {
         if (view_missing(r, f->path, &e) == 0)
             return false;
     }
@@ -243,6 +247,8 @@ static void on_search(void *arg, const struct search_result *s)
     if (!is_good(r, s))
         return;
     f->looked = s->looked;
+    f->unread = s->unread;
+    snprintf(f->unread_why, sizeof(f->unread_why), "%s", s->unread_why);
     if (s->hits_n == 0) {
         end_nothing(r);
         return;
@@ -251,7 +257,7 @@ static void on_search(void *arg, const struct search_result *s)
         tell_lines(r, s);
     else
         tell_names(r, s);
-    tell_trouble(r, s);
+    tell_trouble(r);
     skill_tell_now(r);
 }
 

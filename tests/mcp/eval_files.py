@@ -36,7 +36,7 @@ GRAMMAR = re.compile("|".join([
     r"\d+ match(es)? in (\d+ of \d+ files?|\d+ files?|the \d+ lines? of @\d+)(, \d+ shown; "
     r".+)?",
     r"no match in (\d+ files?|the \d+ lines? of @\d+)(; \d+ in hidden or ignored files: "
-    r"all=true)?(; \d+ with other case: ignore_case=true)?",
+    r"all=true)?(; \d+ with other case: ignore_case=true)?(; \d+ could not be read \(.+\))?",
     r"no file( is named .+)?(; \d+ in hidden or ignored files: all=true)?",
     r"\d+ files?, (newest first|the newest; there are more: .+)",
 ]))
@@ -284,6 +284,15 @@ def _(t):
     same(seen.state, f"180 matches in 2 files, 100 shown; counts: {name}/a.txt 150, "
          f"{name}/b.txt 30; narrow with path or glob, or limit=1000")
     same(t.works("search", pattern="load", path=".", limit=1000).result["shown"], 180)
+
+
+@task("a pipe is neither read nor searched")
+def _(t):
+    os.mkfifo(t.folder / "pipe")
+    holds(t.fails("read", path="pipe").text, "pipe: it is a pipe")
+    holds(t.fails("search", path="pipe", pattern="x").text, "cannot search", "pipe")
+    holds(t.fails("edit", path="pipe", old_string="a", new_string="b").text, "pipe")
+    t.calls = 0
 
 
 @task("25: files named *.toml")
