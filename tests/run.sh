@@ -6,7 +6,7 @@
 #
 #   build      the release and the dev build, then tests/scenario/build.test
 #   unit       tests/unit/ROOM, with sanitizers (glibc)    unit-musl  as released
-#   scenario wire fault compat kernels browser images
+#   scenario wire mcp fault compat kernels browser images
 #              tests/GROUP/*.test, on the release
 #   cross      another processor's build, under an emulator
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS
@@ -159,7 +159,7 @@ for g; do
     quick) groups+=(build unit scenario) ;;
     all)
         export OD_TEST_DEEP=1 FUZZ_SEED=${FUZZ_SEED:-1}
-        groups+=(build unit unit-musl scenario wire kernels fault images compat browser)
+        groups+=(build unit unit-musl scenario wire mcp kernels fault images compat browser)
         groups+=(cross fuzz)
         ;;
     *) groups+=("$g") ;;

@@ -228,9 +228,12 @@ static void on_room(struct stream *s)
 static void on_eof(struct stream *s)
 {
     struct conn *c = container_of(s, struct conn, stream);
+    struct req *r = c->req;
+    if (r && !r->ended && r->on_half_closed)
+        r->on_half_closed(r, r->owner);
     if (c->wait == WAIT_LINGER)
         conn_close(c);
-    else
+    else if (!c->closed)
         conn_process(c);
 }
 

@@ -138,6 +138,8 @@ bool req_is_secure(const struct req *r); /* there is a layer under it */
 int req_ends(const struct req *r, struct addr *peer, struct addr *own);
 /* The peer sends no more. It may be waiting for the answer, or be gone. */
 bool req_half_closed(const struct req *r);
+/* fn is called once when that is so, if it was not before; it may end r. */
+void req_on_half_closed(struct req *r, void (*fn)(struct req *r, void *owner));
 void *req_arg(const struct req *r);
 /* The front whose route r has; NULL: it has none. */
 const struct http_front *req_served_by(const struct req *r);

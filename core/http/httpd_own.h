@@ -61,6 +61,7 @@ struct req {
     int fd;            /* what req_answer_file sends; -1 */
     off_t fd_at;
     void (*on_room)(struct req *r, void *owner);
+    void (*on_half_closed)(struct req *r, void *owner);
     void *owner;
     void (*gone)(struct req *r, void *owner);
     struct receipt *receipt; /* owned until the answer has ended */

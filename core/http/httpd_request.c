@@ -110,6 +110,10 @@ int req_ends(const struct req *r, struct addr *peer, struct addr *own)
 }
 
 bool req_half_closed(const struct req *r) { return r->conn->stream.eof; }
+void req_on_half_closed(struct req *r, void (*fn)(struct req *r, void *owner))
+{
+    r->on_half_closed = fn;
+}
 void *req_arg(const struct req *r) { return r->front->arg; }
 const struct http_front *req_served_by(const struct req *r)
 {

@@ -157,7 +157,7 @@ const struct tool tool_act_steps = {.name = "act",
 
 static void echo(struct tool_call *c)
 {
-    struct buf b = BUF_INIT(TOOL_ANSWER_MAX);
+    struct buf b = BUF_INIT(4 << 20);
     json_print(&b, c->args);
     buf_addf(&b, " wait %d bytes %zu", c->client.max_wait_s, c->client.answer_max);
     struct tool_result r = {.text = buf_str(&b), .state = STR("echoed")};

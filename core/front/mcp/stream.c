@@ -70,6 +70,14 @@ static void on_gone(struct req *r, void *owner)
     mcp_stream_free(t);
 }
 
+static void on_half_closed(struct req *r, void *owner)
+{
+    struct mcp_stream *t = owner;
+    (void)r;
+    mcp_stream_detach(t);
+    on_gone(NULL, t);
+}
+
 static void on_room(struct req *r, void *owner)
 {
     (void)r;
@@ -82,6 +90,8 @@ void mcp_stream_read(struct mcp_stream *t, struct req *r)
     t->begun = false;
     t->open_ms = clock_ms();
     req_own(r, t, on_gone);
+    if (!t->session)
+        req_on_half_closed(r, on_half_closed);
 }
 
 struct mcp_stream *mcp_stream_new(struct mcp *m, struct mcp_session *s, struct req *req)
@@ -131,6 +141,7 @@ static void answer_json(struct mcp_stream *t)
     struct buf b = BUF_INIT(MCP_ANSWER_BYTES + 2);
     struct list *it, *tmp;
     struct req *r = t->req;
+    bool any = false;
     if (t->batch)
         buf_addc(&b, '[');
     list_each (it, tmp, &t->events) {
@@ -140,11 +151,12 @@ static void answer_json(struct mcp_stream *t)
         if (t->batch && b.n > 1)
             buf_addc(&b, ',');
         buf_add(&b, v->text, v->n);
+        any = true;
     }
     if (t->batch)
         buf_addc(&b, ']');
     connection_over(t);
-    if (b.n == 0)
+    if (!any)
         req_answer(r, 202, NULL, STR(""));
     else
         req_answer_take(r, t->status ? t->status : 200, json_type, &b);
