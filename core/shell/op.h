@@ -103,7 +103,11 @@ struct op {
     struct buf command; /* owned; emptied when it was handed to the shell */
     int64_t timeout_ms, idle_ms; /* 0: none */
     bool stream, text, no_wait, detach, return_on_input, with_stdin;
-    bool fail_on_input; /* queued behind what waits for input, it fails with BUSY */
+    /*
+     * Queued behind what waits for input, it fails with BUSY. Its timeout does not end it
+     * while its shell starts.
+     */
+    bool fail_on_input;
     bool own; /* a command of the server's: no caller is told of it */
     uint64_t output_from; /* already received of this command, after a reconnect */
     /* What happens */

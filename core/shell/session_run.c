@@ -217,7 +217,13 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
 static void on_hard(struct timer *t)
 {
     struct op *op = container_of(t, struct op, hard);
-    session_stop_waiting(op->session, op, OP_TIMEOUT);
+    struct session *s = op->session;
+    /* Its shell is on its way, within LIMIT_START_MS; nobody else has it. */
+    if (op->queued && op->fail_on_input && !session_busy(s) &&
+        list_first(&s->run.queue, struct op, node) == op)
+        timer_begin(s->en->loop, t, op->timeout_ms, on_hard);
+    else
+        session_stop_waiting(s, op, OP_TIMEOUT);
 }
 
 static void on_idle(struct timer *t)

@@ -5,8 +5,11 @@ and each call that it proposes is one that the tools take."""
 import base64
 import os
 import re
+import subprocess
 import sys
 
+import eval_lib
+from eval_lib import Stdio
 from events_client import log_text, request, server_for
 from mcp_client import Client
 from tap import Rows, Tap, has, holds, lacks, run_rows, same, wait_for
@@ -46,10 +49,20 @@ class Model(Client):
 
     def tool(self, name, **args):
         said = super().tool(name, **args)
-        if said is not None and not said.error:
+        if said is not None and not said.error and name not in ("read", "search"):
             holds(any(x.fullmatch(said.state) for x in GRAMMAR), "a state line", said)
             holds(len(said.text.encode()) <= 16000, "an answer's bytes", len(said.text))
         return said
+
+
+class Piped(Stdio):
+    """By od mcp, as the user of the server."""
+
+    def __init__(self, case):
+        self.process = subprocess.Popen(
+            [*case.user.before, os.environ["OD"], "mcp"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env=case.env, text=True)
+        eval_lib.Client.__init__(self)
 
 
 def asked(function):
@@ -133,7 +146,41 @@ def _(case, model):
     has(said.state, "waiting for input without echo, perhaps a password: bash (pid ")
     same(said.object["waiting"]["echo"], False)
     same(ends(model.tool("shell_input", text="hunter-two")).body.strip(), "10")
+    said = model.tool("shell", command="python3 -c 'import getpass; print(len(getpass.getpass()))'")
+    has(said.state, "waiting for input without echo, perhaps a password: python3 (pid ")
+    same(ends(model.tool("shell_input", text="hunter-two")).body.strip(), "10")
     lacks(log_text(case), "hunter-two")
+
+
+@row("a command that is not waited for runs, however long its shell takes to start")
+@asked
+def _(case, model):
+    ends(model.tool("shell", command="echo 'sleep 1; RC=read' > ~/.bashrc"))
+    said = model.tool("shell", command="echo $RC", session="slow", wait_s=0)
+    holds(not said.error, said)
+    holds("read" in said.body or "read" in model.tool("shell_input", session="slow").body, said)
+
+
+@row("progress: what comes last, and that it waits")
+@asked
+def _(case, model):
+    seen = []
+    said = model.tool("shell", command="echo early; sleep 6; echo late", seen=seen, wait_s=20)
+    same(ends(said).body, "early\nlate")
+    told = [x["params"] for x in seen if x.get("method") == "notifications/progress"]
+    has([x.get("message") for x in told], "early")
+    values = [x["progress"] for x in told]
+    same(values, sorted(set(values)))
+
+
+@row("over standard input")
+def _(case):
+    client = Piped(case)
+    same(client.call("shell", command="cd /usr; pwd").body, "/usr\n")
+    waits = client.call("shell", command="read x; echo got $x")
+    has(waits.state, 'shell_input text="…"')
+    same(client.call("shell_input", text="it").body, "got it\n")
+    client.close()
 
 
 @row("task 6: a REPL")
@@ -205,7 +252,7 @@ def _(case, model):
     has(model.tool("sessions").text, "idle in ", "exit 143")
 
 
-@row("task 11: much output is cut at lines, and the hint is right")
+@row("tasks 11 to 13: much output is cut at lines, and the hint is right")
 @asked
 def _(case, model):
     said = ends(model.tool("shell", command="seq 50000"))
@@ -219,6 +266,11 @@ def _(case, model):
         f'path="@{said.object["command"]}"')
     same([said.object["lines"], said.object["shown"]],
          [50000, [[1, first - 1], [last + 1, 50000]]])
+    n = said.object["command"]
+    said = model.tool("read", path=f"@{n}", offset=25000, limit=3)  # task 12
+    same(said.lines[:3], ["25000\t25000", "25001\t25001", "25002\t25002"])
+    said = model.tool("search", path=f"@{n}", pattern="^4999[12]$")  # task 13
+    same(said.lines[:2], ["49991\t49991", "49992\t49992"])
     said = ends(model.tool("shell", command="printf '%3000s\\n' x; printf 'a\\377b\\n'"))
     has(said.body, "… [+1000 bytes]", "a\ufffdb")
     has(said.state, "it has bytes that are not UTF-8")

@@ -91,11 +91,11 @@ class Client:
                 seen.append(answer)
         return None
 
-    def tool(self, name, limit=3 * LIMIT, id=None, seen=None, **args):
+    def tool(self, name, id=None, seen=None, **args):
         params = {"name": name, "arguments": args}
         if seen is not None:
             params["_meta"] = {"progressToken": f"p{next(numbers)}"}
-        result = self.ask("tools/call", params, limit, id, seen)
+        result = self.ask("tools/call", params, id=id, seen=seen)
         if result is None:
             return None
         said = Said(result)

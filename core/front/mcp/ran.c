@@ -40,6 +40,7 @@ void ran_free(struct tool_call *c)
     struct ran *r = c->own;
     if (!r)
         return;
+    timer_stop(&r->late);
     output_show_stop(r->showing);
     output_stop(r->reading);
     json_free(r->event);
@@ -106,13 +107,13 @@ void ran_program(const struct session *s, struct buf *out)
 
 /* ---- the state line ---- */
 
-static struct json *waiting_object(const struct json *w)
+static struct json *waiting_object(const struct json *w, bool hidden)
 {
     struct json *j = json_object();
     json_put_int(j, "pid", json_int(w, "pid", 0));
     json_put_str(j, "program", json_str(w, "program", ""));
     json_put_str(j, "how", json_str(w, "how", ""));
-    json_put_bool(j, "echo", !json_bool(w, "hidden", false));
+    json_put_bool(j, "echo", !hidden);
     return j;
 }
 
@@ -168,11 +169,29 @@ static const char *new_directory(const struct ran *r, struct told *t)
     return first ? NULL : t->cwd;
 }
 
+static void put_last_line(struct buf *line, const struct session *s, uint64_t begin);
+
+bool ran_asks_password(struct session *s)
+{
+    static const char *const words[] = {"assword", "assphrase", "ASSWORD", "PIN:"};
+    struct buf line = BUF_INIT(400);
+    struct command_seen seen;
+    char id[LIMIT_ID + 1];
+    bool asks = false;
+    ran_newest(s, id);
+    if (session_command(s, id, &seen) && seen.began && !seen.ended)
+        put_last_line(&line, s, seen.from);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        asks = asks || str_find(buf_str(&line), str_of(words[i])) >= 0;
+    buf_release(&line);
+    return asks;
+}
+
 static void fill_waiting(struct ran *r, struct run_line *l, struct buf *program,
                          struct buf *how)
 {
     const struct json *w = json_get(r->event, "waiting");
-    const struct session *s = session_find(r->c->en, str_of(r->session));
+    struct session *s = session_find(r->c->en, str_of(r->session));
     buf_adds(program, json_str(w, "program", ""));
     if (program->n == 0 && s)
         ran_program(s, program);
@@ -180,7 +199,7 @@ static void fill_waiting(struct ran *r, struct run_line *l, struct buf *program,
     l->program = buf_z(program);
     l->how = buf_z(how);
     l->pid = (int)json_int(w, "pid", 0);
-    l->hidden = json_bool(w, "hidden", false);
+    l->hidden = json_bool(w, "hidden", false) || (s && ran_asks_password(s));
     l->quiet_ms = s ? session_quiet_ms(s) : 0;
     l->ms = clock_wall_ms() - r->c->since_ms;
 }
@@ -216,12 +235,13 @@ static void put_answer(struct ran *r, const struct run_line *l,
         if (s)
             json_put_z(j, "cwd", session_cwd(s));
     } else {
-        json_put(j, "waiting", waiting_object(json_get(r->event, "waiting")));
+        json_put(j, "waiting", waiting_object(json_get(r->event, "waiting"), l->hidden));
     }
     run_line(&state, l);
     struct buf text = BUF_INIT(2 * TOOL_ANSWER_MAX);
     buf_adds(&text, buf_str(&r->text));
-    buf_adds(&text, shown->text);
+    if (!r->input || str_trim(shown->text).n > 0) /* a screen that was left is blank */
+        buf_adds(&text, shown->text);
     if (text.n == 0 && r->input)
         buf_addz(&text, "(no new output)\n");
     struct tool_result res = {
@@ -367,7 +387,7 @@ static void put_last_line(struct buf *line, const struct session *s, uint64_t be
     struct session_view v;
     char bytes[LAST_LINE];
     struct buf text = BUF_INIT(4 * LAST_LINE);
-    const struct term_opts o = {.keep_lines = 2};
+    const struct term_opts o = {.tail = 4 * LAST_LINE};
     session_view(s, &v);
     uint64_t end = v.command, at = end > begin + LAST_LINE ? end - LAST_LINE : begin;
     if (!v.stream || end <= begin)

@@ -25,6 +25,7 @@ struct ran {
     bool input;          /* it types or waits: shell_input */
     struct output_showing *showing;
     struct output *reading;
+    struct timer late; /* the action has not even begun */
     struct json *event; /* owned: the observation; NULL: not yet */
     uint64_t command;   /* the action of the command */
     uint64_t begin, from, to;
@@ -50,6 +51,8 @@ void ran_answer(struct tool_call *c, const struct json *event);
 void ran_other(struct engine *en, char name[8]);
 /* The command that runs in a session, or the last one: its action; 0: not an action's. */
 uint64_t ran_newest(struct session *s, char id[LIMIT_ID + 1]);
+/* Does the last line of output ask for a password? Not all programs say so to the tty. */
+bool ran_asks_password(struct session *s);
 /* Appends the program that is in front, as far as it is known. */
 void ran_program(const struct session *s, struct buf *out);
 /* Ends the call as an error with that text. */

@@ -123,13 +123,29 @@ static void on_run(struct tool_call *c, const struct json *event, const struct e
     struct ran *r = c->own;
     struct session *s = session_find(c->en, str_of(r->session));
     bool refused = e && (e->code == ERR_BUSY || e->code == ERR_TIMEOUT);
+    struct buf not_ready = BUF_INIT(200);
+    buf_addz(&not_ready, "this computer is still being set up; your command was not run. "
+                         "Call again, with a longer wait_s.");
     if (event) {
         ran_answer(c, event);
     } else if (refused && s && session_busy(s)) {
         fail_busy(c, e->code == ERR_BUSY);
+    } else if (e->code == ERR_CANCELLED && !timer_active(&r->late)) {
+        ran_fail(c, &not_ready);
     } else {
         ran_fail_as(c, e);
     }
+    buf_release(&not_ready);
+}
+
+/* Sessions begin when the sandbox is set up, whatever that takes. */
+static void on_late(struct timer *t)
+{
+    struct ran *r = container_of(t, struct ran, late);
+    struct action *a = actions_find(r->c->actions, r->c->action);
+    struct err e = ERR_INIT;
+    if (a && !a->begun)
+        actions_cancel(r->c->actions, a->id, &e);
 }
 
 /* From where a change of the directory is told. */
@@ -154,6 +170,7 @@ static void run(struct tool_call *c, struct str command)
     json_put_z(m, "action", "run");
     json_put(m, "args", args);
     json_put_num(m, "timeout", ran_timeout(c));
+    timer_begin(c->en->loop, &r->late, (int64_t)(ran_timeout(c) * 1000), on_late);
     tool_act(c, 0, str_of(r->session), m, on_run);
 }
 

@@ -10,7 +10,7 @@ enum { PROGRAM_MAX = 80, QUIET_TOLD_MS = 5000 };
 void put_seconds(struct buf *out, int64_t ms)
 {
     if (ms < 100)
-        buf_addf(out, "0.%02d s", (int)(ms < 0 ? 0 : ms / 10));
+        buf_addf(out, "0.%02d s", (int)(ms < 10 ? 1 : ms / 10));
     else if (ms < 10000)
         buf_addf(out, "%d.%d s", (int)(ms / 1000), (int)(ms % 1000 / 100));
     else if (ms < 120000)
