@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// sdk.mjs MODULES 1|2 legacy|modern URL OD FOLDER: an official client, over HTTP and over
+// the standard input and output of `od mcp`. Prints "ok NAME" or "not ok NAME: WHY".
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+
+const [modules, version, era, url, od, folder] = process.argv.slice(2);
+const require = createRequire(modules + '/package.json');
+const load = (name) => import(pathToFileURL(require.resolve(name)));
+
+async function library() {
+    if (version === '2') {
+        const main = await load('@modelcontextprotocol/client');
+        const { StdioClientTransport } = await load('@modelcontextprotocol/client/stdio');
+        return { ...main, StdioClientTransport };
+    }
+    const at = '@modelcontextprotocol/sdk/client/';
+    return { ...(await load(at + 'index.js')), ...(await load(at + 'streamableHttp.js')),
+             ...(await load(at + 'stdio.js')) };
+}
+
+const { Client, StreamableHTTPClientTransport, StdioClientTransport } = await library();
+
+const ways = {
+    http: () => new StreamableHTTPClientTransport(new URL(url)),
+    stdio: () => new StdioClientTransport({ command: od, args: ['mcp', '--tools', 'all'],
+                                            env: process.env, stderr: 'inherit' }),
+};
+
+const text = (result) => result.content.map((b) => b.text ?? '').join('');
+
+async function until(fact, what) {
+    for (let i = 0; i < 1200; i++) {
+        if (fact())
+            return;
+        await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error('not so after 30 s: ' + what);
+}
+
+async function play(way) {
+    const options = era === 'modern' ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {};
+    const client = new Client({ name: 'od-tests', version: '1' }, { capabilities: {}, ...options });
+    await client.connect(ways[way]());
+    assert.match(client.getInstructions(), /in \[brackets\]/);
+    const { tools } = await client.listTools();
+    assert.deepEqual(tools.map((t) => t.name), ['test_simple_text', 'test_error_handling',
+                                                'test_image_content', 'act', 'echo']);
+    const act = (args, more) => version === '2'
+        ? client.callTool({ name: 'act', arguments: args }, more)
+        : client.callTool({ name: 'act', arguments: args }, undefined, more);
+    assert.equal(text(await act({ command: 'echo hello' })), '0: hello\n[done]');
+    const failed = await client.callTool({ name: 'test_error_handling', arguments: {} });
+    assert.equal(failed.isError, true);
+    await assert.rejects(client.callTool({ name: 'nothing', arguments: {} }), /unknown tool/);
+
+    const told = [];
+    await act({ command: 'sleep 0.6', times: 3 }, { onprogress: (p) => told.push(p.progress) });
+    assert.ok(told.length > 0 && told.every((p, i) => i === 0 || p > told[i - 1]), `${told}`);
+
+    // Its caller gives up: the command is stopped. Its time is over: the command goes on.
+    const mark = `${folder}/${version}${era}${way}`;
+    const stop = new AbortController();
+    const stopped = act({ command: `touch ${mark}a; sleep 60; touch ${mark}b` },
+                        { signal: stop.signal });
+    await until(() => existsSync(mark + 'a'), 'it runs');
+    stop.abort('enough');
+    await assert.rejects(stopped);
+    assert.equal(text(await act({ command: 'echo free' })), '0: free\n[done]');
+    if (era === 'legacy') {
+        await assert.rejects(act({ command: `sleep 1.5; echo on >${mark}c` }, { timeout: 500 }));
+        await until(() => existsSync(mark + 'c') && readFileSync(mark + 'c', 'utf8') === 'on\n',
+                    'it went on');
+    }
+    if (era === 'legacy')
+        await client.ping();
+    await client.close();
+}
+
+for (const way of Object.keys(ways)) {
+    try {
+        await play(way);
+        console.log(`ok ${way}`);
+    } catch (e) {
+        console.log(`not ok ${way}: ${String(e?.stack ?? e).replaceAll('\n', ' | ')}`);
+    }
+}
+process.exit(0);
