@@ -155,29 +155,48 @@ static bool is_here(struct str host)
            str_starts(host, STR("[::1]")) || str_starts(host, STR("0.0.0.0"));
 }
 
-/* "net::ERR_CONNECTION_REFUSED at http://127.0.0.1:8000/" in words. */
+/* The host of the address that an error names, with its port; empty: it names none. */
+static struct str host_in(struct str why)
+{
+    long at = str_find(why, STR("://"));
+    struct str host = str_sub(why, at < 0 ? why.n : (size_t)at + 3, why.n);
+    size_t n = 0;
+    while (n < host.n && n < 200 && !strchr("/ ,;", host.p[n]))
+        n++;
+    return n && host.p[n - 1] == ':' ? str_sub(host, 0, n - 1) : str_sub(host, 0, n);
+}
+
+/* "net::ERR_CONNECTION_REFUSED at http://127.0.0.1:8000/: WHY" in words. */
+static void put_words(struct buf *out, struct str error)
+{
+    struct str net = STR("net::"), host = host_in(error);
+    long at = str_find(error, STR(" at "));
+    struct str name = str_sub(error, 0, at < 0 ? error.n : (size_t)at);
+    long why = str_find(error, STR(": "));
+    if (!str_starts(error, net)) {
+        buf_adds(out, error);
+    } else if (str_eq(name, STR("net::ERR_CONNECTION_REFUSED")) && host.n) {
+        buf_addf(out, "cannot connect to %.*s: refused", STR_ARG(host));
+        if (is_here(host))
+            put_listening(out);
+    } else if (str_eq(name, STR("net::ERR_NAME_NOT_RESOLVED")) && why < 0) {
+        buf_addf(out, "there is no host %.*s: its name has no address", STR_ARG(host));
+    } else if (why >= 0) {
+        buf_adds(out, str_sub(error, (size_t)why + 2, error.n));
+    } else {
+        buf_addf(out, "cannot open%.*s: %.*s",
+                 STR_ARG(str_sub(error, at < 0 ? error.n : (size_t)at + 3, error.n)),
+                 STR_ARG(str_sub(name, net.n, name.n)));
+    }
+}
+
 static void fail(struct action *a, const struct json *seen)
 {
-    struct str why = json_str(seen, "error", "");
-    struct buf text = BUF_INIT(500);
+    struct buf text = BUF_INIT(4096);
     struct err e = ERR_INIT;
-    long refused = str_find(why, STR("net::ERR_CONNECTION_REFUSED"));
-    long at = str_find(why, STR("://"));
-    if (refused >= 0 && at >= 0) {
-        struct str host = str_sub(why, (size_t)at + 3, why.n);
-        size_t n = 0;
-        while (n < host.n && host.n && !strchr("/ ,;", host.p[n]))
-            n++;
-        host = str_sub(host, 0, n > 200 ? 200 : n);
-        if (host.n && host.p[host.n - 1] == ':')
-            host.n--;
-        buf_addf(&text, "cannot connect to %.*s: refused", STR_ARG(host));
-        if (is_here(host))
-            put_listening(&text);
-        why = buf_str(&text);
-    }
-    err_set(&e, (enum err_code)json_int(seen, "code", ERR_INVALID), "%.*s",
-            (int)(why.n > 500 ? 500 : why.n), why.p);
+    put_words(&text, json_str(seen, "error", ""));
+    err_set(&e, (enum err_code)json_int(seen, "code", ERR_INVALID), "%.500s",
+            buf_z(&text));
     action_fail(a, &e);
     buf_release(&text);
 }
@@ -195,18 +214,13 @@ static void on_seen(void *owner, const struct json *seen, const struct err *e)
         fail(a, seen);
         return;
     }
-    static const char *const aside[] = {"id", "text", NULL};
-    struct err late = ERR_INIT;
-    json_print(&extras, seen);
-    struct json *own = json_parse(buf_str(&extras), &late);
-    for (size_t i = 0; own && aside[i]; i++)
-        json_drop(own, json_get(own, aside[i]));
-    buf_reset(&extras);
-    if (own)
-        json_print(&extras, own);
-    if (own && !buf_full(&extras))
+    struct json *own = json_copy(seen);
+    json_drop(own, json_get(own, "text"));
+    json_drop(own, json_get(own, "id"));
+    if (json_print(&extras, own) == 0) {
         action_end(a, json_str(seen, "text", ""), buf_str(&extras));
-    else {
+    } else {
+        struct err late = ERR_INIT;
         err_set(&late, ERR_LIMIT, "what was seen is longer than an event can be");
         action_fail(a, &late);
     }
