@@ -32,6 +32,7 @@ enum {
 
 /* Who asked, as the log has it. */
 #define ACTION_SOURCE_V0 "v0"
+#define ACTION_SOURCE_MCP "mcp"
 
 struct action;
 struct actions;

@@ -33,11 +33,13 @@ static bool is_ours(const char *name)
     return false;
 }
 
-/* Who asked is the log's to say: no client is od exec. */
+/* Who asked is the log's to say: no client is od exec, or a tool. */
 static bool is_claim(const struct action *a, const struct json *v)
 {
+    struct str given = json_str_value(v, "");
     return strcmp(json_name(v), "source") == 0 &&
-           (a->source || str_eq(json_str_value(v, ""), STR(ACTION_SOURCE_EXEC)));
+           (a->source || str_eq(given, STR(ACTION_SOURCE_EXEC)) ||
+            str_eq(given, STR(ACTION_SOURCE_MCP)));
 }
 
 /*

@@ -188,7 +188,6 @@ void tool_act(struct tool_call *c, unsigned step, struct str session,
     BUG_ON(k->waits || step >= TOOL_STEPS);
     snprintf(id, sizeof(id), "mcp:%s:%u", c->key, step);
     json_put_z(message, "client_id", id);
-    json_put_z(message, "source", "agent");
     if (session.n > 0)
         json_put_str(message, "session", session);
     k->fn = fn;
@@ -196,7 +195,7 @@ void tool_act(struct tool_call *c, unsigned step, struct str session,
     k->stepped = false;
     k->end = 0;
     k->err = (struct err)ERR_INIT;
-    int rc = actions_do(k->m->actions, message, NULL, &t, &k->err);
+    int rc = actions_do(k->m->actions, message, ACTION_SOURCE_MCP, &t, &k->err);
     json_free(message);
     c->action = t.id;
     k->end = t.end;
