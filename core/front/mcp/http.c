@@ -281,12 +281,16 @@ static void no_metadata(struct req *r)
     req_answer(r, 404, json_type, STR("{\"error\":\"not_found\"}"));
 }
 
+static const struct param metadata_query[] = {
+    {.name = "name", .type = PARAM_STRING, .about = "The document"}, {0}};
+
 #define METADATA(at) \
     {.methods = HTTP_GET, \
      .path = at, \
      .run = no_metadata, \
      .open = true, \
-     .about = "404: this server's keys are not those of OAuth"}
+     .about = "404: this server's keys are not those of OAuth", \
+     .query = metadata_query}
 
 static const struct route routes[] = {
     {.methods = HTTP_POST,
