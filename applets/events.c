@@ -28,7 +28,7 @@ enum {
     MUTE_MS = 10000,  /* for a server that ends each of them at once and says nothing */
 };
 
-struct options {
+struct events_options {
     const char *server; /* WHERE (net/sockpath.h), or NULL */
     uint64_t since;
     bool follow, json;
@@ -111,7 +111,7 @@ static void print_line(struct str line)
     json_free(j);
 }
 
-static void print_lines(const struct options *o, struct str lines)
+static void print_lines(const struct events_options *o, struct str lines)
 {
     if (o->json) {
         fwrite(lines.p, 1, lines.n, stdout);
@@ -123,7 +123,7 @@ static void print_lines(const struct options *o, struct str lines)
 
 /* ---- the server ---- */
 
-static int ask(struct client *c, const struct options *o)
+static int ask(struct client *c, const struct events_options *o)
 {
     struct json *q = json_object();
     json_put_int(q, "v", FRAME_VERSION);
@@ -136,7 +136,7 @@ static int ask(struct client *c, const struct options *o)
 }
 
 /* 1: go on; 0: that was all; -1: it was refused, and said. */
-static int take(struct client *c, struct options *o)
+static int take(struct client *c, struct events_options *o)
 {
     struct frame f;
     struct str lines;
@@ -167,14 +167,14 @@ static int take(struct client *c, struct options *o)
  * How long to wait for the first frame before call_check_server. -1: forever, since a
  * server without new events has nothing to send.
  */
-static int patience(const struct options *o)
+static int patience(const struct events_options *o)
 {
     int64_t left = o->opened + CALL_SILENT_MS - clock_ms();
     return o->heard || o->checked ? -1 : left > 0 ? (int)left : 0;
 }
 
 /* One connection. 1: it was lost; else as take. */
-static int talk(struct client *c, struct options *o)
+static int talk(struct client *c, struct events_options *o)
 {
     struct err e = ERR_INIT;
     o->heard = o->checked = false;
@@ -209,7 +209,7 @@ static int talk(struct client *c, struct options *o)
 }
 
 /* The worker was replaced; the next one goes on behind the last id. */
-static int again(struct client *c, struct options *o)
+static int again(struct client *c, struct events_options *o)
 {
     int64_t end = clock_ms() + LOST_MS;
     struct err e = ERR_INIT;
@@ -234,7 +234,7 @@ static int again(struct client *c, struct options *o)
 
 static int events_main(int argc, char **argv)
 {
-    struct options o = {0};
+    struct events_options o = {0};
     struct err e = ERR_INIT;
     char space[SOCKPATH_MAX];
     for (int i = 1; i < argc; i++) {

@@ -38,7 +38,7 @@
 /* One call with what its callbacks need. */
 struct exec {
     struct call call;
-    const struct options *o;
+    const struct exec_options *o;
     bool queued;          /* behind another's command: C-c is not for that one */
     bool forward;         /* C-c goes to the command */
     bool nobody_reads;
@@ -135,7 +135,7 @@ static int print_json(const struct json *j)
 }
 
 /* Says why we could not do it. */
-int exec_fail(const struct options *o, const struct err *e)
+int exec_fail(const struct exec_options *o, const struct err *e)
 {
     exec_say(str_of(e->text));
     if (o->json) {
@@ -167,7 +167,7 @@ static struct exec *exec_of(struct call *c)
 /* C-c for the command, on a connection of its own; when it has begun. */
 static void interrupt(struct exec *x)
 {
-    const struct options *o = x->o;
+    const struct exec_options *o = x->o;
     x->early = x->op < 0 && !x->process;
     if (x->early)
         return;
@@ -263,7 +263,7 @@ static const struct call_events events = {
 };
 
 /* The result of whatever had one: output, words, status. */
-int exec_report(const struct options *o, const struct json *r)
+int exec_report(const struct exec_options *o, const struct json *r)
 {
     int status = answer_exit(r);
     bool ok = json_bool(r, "ok", false);
@@ -308,8 +308,8 @@ static int no_result(struct exec *x, const struct err *e)
 }
 
 /* Carries q to its end on an open client. forward: it is a command of ours. */
-static int perform(struct client *client, const struct options *o, const struct json *q,
-                   bool input, bool forward)
+static int perform(struct client *client, const struct exec_options *o,
+                   const struct json *q, bool input, bool forward)
 {
     struct err e = ERR_INIT;
     struct exec x = {.o = o, .forward = forward, .op = -1};
@@ -334,8 +334,8 @@ static int perform(struct client *client, const struct options *o, const struct 
 }
 
 /* One request from a closed state to its exit status. Takes q; NULL: see e. */
-static int perform_alone(const struct options *o, struct json *q, bool start, bool input,
-                         bool forward, struct err *e)
+static int perform_alone(const struct exec_options *o, struct json *q, bool start,
+                         bool input, bool forward, struct err *e)
 {
     struct client client = {.fd = -1};
     int status = ANSWER_OURS;
@@ -350,13 +350,13 @@ static int perform_alone(const struct options *o, struct json *q, bool start, bo
     return status;
 }
 
-static int do_run(const struct options *o, struct err *e)
+static int do_run(const struct exec_options *o, struct err *e)
 {
     bool input = exec_stdin_is_input(o);
     return perform_alone(o, exec_run_request(o, input, e), true, input, true, e);
 }
 
-static int do_wait(const struct options *o, struct err *e)
+static int do_wait(const struct exec_options *o, struct err *e)
 {
     struct json *q = exec_request("wait");
     if (exec_put_target(q, o, e) < 0) {
@@ -369,11 +369,11 @@ static int do_wait(const struct options *o, struct err *e)
 }
 
 /* Input or a signal, and then --wait, if both went well. */
-static int do_send(const struct options *o, struct err *e)
+static int do_send(const struct exec_options *o, struct err *e)
 {
     int status = 0;
     /* Of several results the last is the answer. */
-    struct options first = *o;
+    struct exec_options first = *o;
     first.json = o->json && !(o->verbs & V_WAIT);
     if (o->verbs & V_SEND)
         status = perform_alone(&first, exec_input_request(o, e), false, false, false, e);
@@ -385,7 +385,7 @@ static int do_send(const struct options *o, struct err *e)
     return status;
 }
 
-static int do_kill(const struct options *o, struct err *e)
+static int do_kill(const struct exec_options *o, struct err *e)
 {
     struct json *q = exec_target_request("kill", o, e);
     if (q && o->end)
@@ -393,7 +393,7 @@ static int do_kill(const struct options *o, struct err *e)
     return perform_alone(o, q, false, false, false, e);
 }
 
-static int do_attach(const struct options *o, struct err *e)
+static int do_attach(const struct exec_options *o, struct err *e)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         err_set(e, ERR_INVALID, "-i needs a terminal as standard input and output");
@@ -435,7 +435,7 @@ static int do_attach(const struct options *o, struct err *e)
 }
 
 /* An empty answer when there is no server: there is nothing to list. */
-static int do_list(const struct options *o, struct err *e)
+static int do_list(const struct exec_options *o, struct err *e)
 {
     struct json *q = exec_request("list");
     struct json *r = call_simple(o->server, q, SMALL_MS, e);
@@ -461,7 +461,7 @@ static int do_list(const struct options *o, struct err *e)
     return status;
 }
 
-static int dispatch(const struct options *o, struct err *e)
+static int dispatch(const struct exec_options *o, struct err *e)
 {
     switch (o->verbs) {
     case V_RUN:
@@ -485,7 +485,7 @@ static int dispatch(const struct options *o, struct err *e)
 
 static int exec_main(int argc, char **argv)
 {
-    struct options o;
+    struct exec_options o;
     struct err e = ERR_INIT;
     int status;
     null_fill(); /* a descriptor of ours must not become the one that output goes to */

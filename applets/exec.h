@@ -25,7 +25,7 @@ enum verb {
 };
 
 /* What the command line says; everything is borrowed from argv and flags. */
-struct options {
+struct exec_options {
     unsigned verbs; /* enum verb; 0: run what words or file say */
     const char *session, *process;
     const char *server; /* WHERE (net/sockpath.h), or NULL */
@@ -50,37 +50,37 @@ struct options {
 /* One line on standard error, whatever bytes the text has. */
 void exec_say(struct str text);
 /* Says why we could not do it; the exit status. */
-int exec_fail(const struct options *o, const struct err *e);
+int exec_fail(const struct exec_options *o, const struct err *e);
 /* The result of whatever had one: output, words, status. */
-int exec_report(const struct options *o, const struct json *r);
+int exec_report(const struct exec_options *o, const struct json *r);
 
 /* exec_options.c */
 /*
  * Reads OD_EXEC_FLAGS and the command line, which wins. Returns -1 and sets *e if an
  * option is wrong or two do not go together. The caller frees o after either.
  */
-int exec_parse(struct options *o, int argc, char **argv, struct err *e);
-void exec_options_free(struct options *o);
+int exec_parse(struct exec_options *o, int argc, char **argv, struct err *e);
+void exec_options_free(struct exec_options *o);
 
 /* exec_request.c; each is the caller's, NULL: see e */
 /* Appends what a command line that asks the same server begins with: "od exec". */
-void exec_command(struct buf *out, const struct options *o);
+void exec_command(struct buf *out, const struct exec_options *o);
 /* Has the server's hints begin with it. */
-void exec_put_command(struct json *q, const struct options *o);
+void exec_put_command(struct json *q, const struct exec_options *o);
 struct json *exec_request(const char *verb);
-struct json *exec_run_request(const struct options *o, bool input, struct err *e);
-struct json *exec_input_request(const struct options *o, struct err *e);
-struct json *exec_logs_request(const struct options *o, struct err *e);
-struct json *exec_target_request(const char *verb, const struct options *o,
+struct json *exec_run_request(const struct exec_options *o, bool input, struct err *e);
+struct json *exec_input_request(const struct exec_options *o, struct err *e);
+struct json *exec_logs_request(const struct exec_options *o, struct err *e);
+struct json *exec_target_request(const char *verb, const struct exec_options *o,
                                  struct err *e);
 /* Is there something on standard input that is the command's? */
-bool exec_stdin_is_input(const struct options *o);
+bool exec_stdin_is_input(const struct exec_options *o);
 int exec_put_text(struct json *q, const char *name, const char *z, struct err *e);
-int exec_put_target(struct json *q, const struct options *o, struct err *e);
-int exec_put_making(struct json *q, const struct options *o, struct err *e);
-void exec_put_waiting(struct json *q, const struct options *o);
+int exec_put_target(struct json *q, const struct exec_options *o, struct err *e);
+int exec_put_making(struct json *q, const struct exec_options *o, struct err *e);
+void exec_put_waiting(struct json *q, const struct exec_options *o);
 
 /* exec_stop.c */
-int exec_stop(const struct options *o, struct err *e);
+int exec_stop(const struct exec_options *o, struct err *e);
 
 #endif

@@ -97,7 +97,7 @@ static void push(const char ***array, int *count)
     (*array)[(*count)++] = optarg;
 }
 
-static int take_option(struct options *o, int c, struct err *e)
+static int take_option(struct exec_options *o, int c, struct err *e)
 {
     switch (c) {
     case 's': o->session = optarg; return 0;
@@ -153,7 +153,7 @@ static int take_option(struct options *o, int c, struct err *e)
 }
 
 /* What does not go together, in words. */
-static int check_options(struct options *o, struct err *e)
+static int check_options(struct exec_options *o, struct err *e)
 {
     /* With --kill, --signal says which one. */
     if (o->verbs & V_KILL)
@@ -191,7 +191,8 @@ static int check_options(struct options *o, struct err *e)
 }
 
 /* Reads the options up to the first word, which *at is the index of. */
-static int parse_words(struct options *o, int argc, char **argv, int *at, struct err *e)
+static int parse_words(struct exec_options *o, int argc, char **argv, int *at,
+                       struct err *e)
 {
     opterr = 0;
     optind = 0; /* from the beginning, also where it was used before */
@@ -222,7 +223,7 @@ static int parse_words(struct options *o, int argc, char **argv, int *at, struct
 }
 
 /* OD_EXEC_FLAGS: options of how to run, not what, and not what is asked for. */
-static int parse_flags(struct options *o, struct err *e)
+static int parse_flags(struct exec_options *o, struct err *e)
 {
     const char *text = getenv(FLAGS_ENV);
     int n, at = 1;
@@ -259,7 +260,7 @@ static const char *either(const char *given, const char *flag)
 }
 
 /* Adds to o what only the flags f have, as far as it is about what o asks for. */
-static void add_flags(struct options *o, const struct options *f)
+static void add_flags(struct exec_options *o, const struct exec_options *f)
 {
     bool runs = !o->verbs, waits = runs || (o->verbs & V_WAIT);
     if (!o->session && !o->process && !o->own) {
@@ -305,11 +306,11 @@ static void add_flags(struct options *o, const struct options *f)
     o->env_count += f->env_count;
 }
 
-int exec_parse(struct options *o, int argc, char **argv, struct err *e)
+int exec_parse(struct exec_options *o, int argc, char **argv, struct err *e)
 {
-    struct options flags = {0};
+    struct exec_options flags = {0};
     int at = argc;
-    *o = (struct options){0};
+    *o = (struct exec_options){0};
     int rc = parse_words(o, argc, argv, &at, e);
     if (rc == 0 && !(o->verbs & V_HELP))
         rc = parse_flags(&flags, e);
@@ -326,7 +327,7 @@ int exec_parse(struct options *o, int argc, char **argv, struct err *e)
     return rc < 0 || (o->verbs & V_HELP) ? rc : check_options(o, e);
 }
 
-void exec_options_free(struct options *o)
+void exec_options_free(struct exec_options *o)
 {
     free(o->env);
     free(o->keys);

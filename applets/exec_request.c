@@ -18,7 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-void exec_command(struct buf *out, const struct options *o)
+void exec_command(struct buf *out, const struct exec_options *o)
 {
     buf_addz(out, called("exec").z);
     if (o->server) {
@@ -27,7 +27,7 @@ void exec_command(struct buf *out, const struct options *o)
     }
 }
 
-void exec_put_command(struct json *q, const struct options *o)
+void exec_put_command(struct json *q, const struct exec_options *o)
 {
     struct buf command = BUF_INIT(8192);
     exec_command(&command, o);
@@ -55,7 +55,7 @@ int exec_put_text(struct json *q, const char *name, const char *z, struct err *e
     return 0;
 }
 
-int exec_put_target(struct json *q, const struct options *o, struct err *e)
+int exec_put_target(struct json *q, const struct exec_options *o, struct err *e)
 {
     if (o->process)
         return exec_put_text(q, "process", o->process, e);
@@ -119,7 +119,7 @@ static int put_command(struct json *q, struct str text, struct err *e)
     return 0;
 }
 
-static int put_words(struct json *q, const struct options *o, struct err *e)
+static int put_words(struct json *q, const struct exec_options *o, struct err *e)
 {
     struct buf text = BUF_INIT(LIMIT_COMMAND_MAX + 65536);
     int ok = 0;
@@ -139,7 +139,7 @@ static int put_words(struct json *q, const struct options *o, struct err *e)
 }
 
 /* As they were given, without a shell in between. */
-static int put_argv(struct json *q, const struct options *o, struct err *e)
+static int put_argv(struct json *q, const struct exec_options *o, struct err *e)
 {
     struct json *argv = json_array();
     json_put(q, "argv", argv);
@@ -153,7 +153,7 @@ static int put_argv(struct json *q, const struct options *o, struct err *e)
 }
 
 /* Of two values for one name the later counts, and the first member is read. */
-static int put_env(struct json *q, const struct options *o, struct err *e)
+static int put_env(struct json *q, const struct exec_options *o, struct err *e)
 {
     if (o->env_count == 0)
         return 0;
@@ -179,7 +179,7 @@ static int put_env(struct json *q, const struct options *o, struct err *e)
  * What is for a session or process that the request makes. The server says
  * where sessions begin; a process begins where its caller is.
  */
-int exec_put_making(struct json *q, const struct options *o, struct err *e)
+int exec_put_making(struct json *q, const struct exec_options *o, struct err *e)
 {
     char here[4096];
     const char *cwd = o->cwd;
@@ -207,7 +207,7 @@ int exec_put_making(struct json *q, const struct options *o, struct err *e)
     return exec_put_text(q, "user", o->user, e);
 }
 
-void exec_put_waiting(struct json *q, const struct options *o)
+void exec_put_waiting(struct json *q, const struct exec_options *o)
 {
     /* Who would wait for itself is told so. */
     const char *parent = getenv("OD_OP");
@@ -228,7 +228,7 @@ void exec_put_waiting(struct json *q, const struct options *o)
  * Somebody's input: a pipe, a file, a socket, a device that gives something. A
  * terminal stays ours, and /dev/null means that nobody wanted to give any.
  */
-bool exec_stdin_is_input(const struct options *o)
+bool exec_stdin_is_input(const struct exec_options *o)
 {
     struct stat st;
     if (o->no_stdin || o->detach || (o->file && strcmp(o->file, "-") == 0) ||
@@ -248,7 +248,7 @@ static void put_size(struct json *q)
     json_put_int(q, "cols", w.ws_col);
 }
 
-struct json *exec_run_request(const struct options *o, bool input, struct err *e)
+struct json *exec_run_request(const struct exec_options *o, bool input, struct err *e)
 {
     struct json *q = exec_request(o->own ? "new" : "run");
     bool argv = o->own && o->word_count > 1;
@@ -271,7 +271,7 @@ struct json *exec_run_request(const struct options *o, bool input, struct err *e
     return q;
 }
 
-static void put_keys(struct json *q, const struct options *o)
+static void put_keys(struct json *q, const struct exec_options *o)
 {
     if (o->key_count == 0)
         return;
@@ -290,7 +290,7 @@ static void put_keys(struct json *q, const struct options *o)
     json_put(q, "keys", keys);
 }
 
-struct json *exec_input_request(const struct options *o, struct err *e)
+struct json *exec_input_request(const struct exec_options *o, struct err *e)
 {
     struct json *q = exec_request("input");
     struct buf file = BUF_INIT(0);
@@ -312,7 +312,7 @@ struct json *exec_input_request(const struct options *o, struct err *e)
     return NULL;
 }
 
-struct json *exec_logs_request(const struct options *o, struct err *e)
+struct json *exec_logs_request(const struct exec_options *o, struct err *e)
 {
     struct json *q = exec_request("logs");
     if (exec_put_target(q, o, e) < 0) {
@@ -331,8 +331,8 @@ struct json *exec_logs_request(const struct options *o, struct err *e)
     return q;
 }
 
-struct json *exec_target_request(const char *verb, const struct options *o,
-                                   struct err *e)
+struct json *exec_target_request(const char *verb, const struct exec_options *o,
+                                 struct err *e)
 {
     struct json *q = exec_request(verb);
     if (exec_put_target(q, o, e) == 0 && exec_put_text(q, "signal", o->signal, e) == 0)

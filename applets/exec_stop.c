@@ -80,7 +80,7 @@ static int check_end(const struct json *before, struct err *e)
     return n > 0;
 }
 
-static int stop_server(struct client *client, const struct options *o, struct err *e)
+static int stop_server(struct client *client, const struct exec_options *o, struct err *e)
 {
     int64_t ms = o->limit_ms && o->limit_ms < INT_MAX ? o->limit_ms : SMALL_MS;
     int keeper = sys_pidfd(client->server.pid);
@@ -116,7 +116,7 @@ static int stop_server(struct client *client, const struct options *o, struct er
     return status;
 }
 
-int exec_stop(const struct options *o, struct err *e)
+int exec_stop(const struct exec_options *o, struct err *e)
 {
     struct client client;
     int status = 0;

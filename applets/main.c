@@ -275,7 +275,7 @@ static bool is_ours(const char *path)
     return n > 0 && self_has_mark(page, (size_t)n);
 }
 
-struct search {
+struct main_search {
     struct stat self;
     bool self_known;
     char tried[512]; /* ",DEV:INO;" of each od handed over to, from the mark */
@@ -293,7 +293,7 @@ static void file_id(const struct stat *st, char out[48])
  * and was not tried; into out. As in a shell, an empty entry is the folder we
  * are in.
  */
-static bool search_next(const struct search *s, const char **at, const char *name,
+static bool search_next(const struct main_search *s, const char **at, const char *name,
                         char out[PATH_MAX], struct stat *st)
 {
     while (*at) {
@@ -314,7 +314,7 @@ static bool search_next(const struct search *s, const char **at, const char *nam
     return false;
 }
 
-static void search_init(struct search *s)
+static void search_init(struct main_search *s)
 {
     int fd = self_open();
     s->self_known = fd >= 0 && fstat(fd, &s->self) == 0;
@@ -328,8 +328,8 @@ static void search_init(struct search *s)
 }
 
 /* Returns if the file cannot be run, with errno. */
-static void hand_over(const struct search *s, const char *path, const struct stat *st,
-                      char **argv)
+static void hand_over(const struct main_search *s, const char *path,
+                      const struct stat *st, char **argv)
 {
     char id[48], mark[sizeof(s->tried) + sizeof(id)];
     file_id(st, id);
@@ -348,7 +348,7 @@ static char *od_argv0(char *argv0)
 
 static int octal_dump(int argc, char **argv)
 {
-    struct search s;
+    struct main_search s;
     struct stat st;
     char file[PATH_MAX], failed[PATH_MAX] = "";
     int why = 0;

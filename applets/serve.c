@@ -44,7 +44,7 @@ enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 2 };
  * The worker knows it by its name: "local", "http[s] ADDRESS" or, for one front-end,
  * "http[s] NAME@ADDRESS"; "NAME ADDRESS" for one that guards its listeners itself.
  */
-struct listener {
+struct serve_listener {
     int fd;
     bool unix_socket, tls;
     const struct front *only; /* that is served there; NULL: the native set */
@@ -58,7 +58,7 @@ struct serve {
     char socket[SOCKPATH_MAX], cwd[4096];
     char began[4096];    /* the directory that we were started in */
     struct json *stored; /* owned; what the worker gets, from options_store on */
-    struct listener listeners[SOCKETS_MAX]; /* the first is od exec's */
+    struct serve_listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
 };
 
@@ -249,7 +249,7 @@ static void redirect_log(const struct serve *s)
 
 static void add_listener(struct serve *s, int fd, const char *name, bool unix_socket)
 {
-    struct listener *l = &s->listeners[s->nlisteners++];
+    struct serve_listener *l = &s->listeners[s->nlisteners++];
     l->fd = fd;
     l->unix_socket = unix_socket;
     snprintf(l->name, sizeof(l->name), "%s", name);
@@ -260,7 +260,7 @@ static void add_listener(struct serve *s, int fd, const char *name, bool unix_so
 static void add_http(struct serve *s, int fd, const struct addr *a, bool tls,
                      const struct front *only)
 {
-    struct listener l = {
+    struct serve_listener l = {
         .fd = fd, .unix_socket = addr_is_unix(a), .tls = tls, .only = only};
     struct buf address = BUF_INIT(ADDR_TEXT_MAX);
     addr_print(a, &address);
@@ -276,7 +276,7 @@ static void add_http(struct serve *s, int fd, const struct addr *a, bool tls,
 }
 
 /* As --listen takes it: "NAME@https://127.0.0.1:3000". */
-static void put_address(const struct listener *l, struct buf *out)
+static void put_address(const struct serve_listener *l, struct buf *out)
 {
     if (l->only)
         buf_addf(out, "%s@", l->only->name);
@@ -411,7 +411,7 @@ static void listen_viewer(struct serve *s)
 {
     unsigned port = 0;
     for (int i = 1; i < s->nlisteners; i++) {
-        const struct listener *l = &s->listeners[i];
+        const struct serve_listener *l = &s->listeners[i];
         struct addr a;
         if (str_starts(str_of(l->name), STR("viewer ")))
             return; /* there is one by --listen */
@@ -478,7 +478,8 @@ static void leave_all(const struct serve *s)
 /* A line that asks the first HTTP listener that has V0 something, to be pasted. */
 static void say_curl(const struct serve *s)
 {
-    const struct listener *l = &s->listeners[1], *end = s->listeners + s->nlisteners;
+    const struct serve_listener *l = &s->listeners[1],
+                                *end = s->listeners + s->nlisteners;
     while (l < end && l->only && strcmp(l->only->name, "v0") != 0)
         l++;
     if (l == end || str_starts(str_of(l->name), STR("viewer ")))

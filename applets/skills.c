@@ -30,7 +30,7 @@
 
 enum { FAILED = 1, MISUSED = 2, ARGUMENT_MAX = 40 << 20, SCHEMA_MAX = 1 << 20 };
 
-struct options {
+struct skills_options {
     const char *server, *socket, *session, *args_file, *dir;
     bool json, local, schema, python, install;
     const struct skill *skill;
@@ -62,7 +62,8 @@ static int read_all(const char *path, struct buf *out, struct err *e)
     }
 }
 
-static int put_text(struct options *o, const char *name, const char *value, struct err *e)
+static int put_text(struct skills_options *o, const char *name, const char *value,
+                    struct err *e)
 {
     struct buf text = BUF_INIT(ARGUMENT_MAX);
     int rc = 0;
@@ -79,7 +80,8 @@ static int put_text(struct options *o, const char *name, const char *value, stru
 }
 
 /* "1,5" or "[1, 5]" */
-static int put_list(struct options *o, const char *name, const char *value, struct err *e)
+static int put_list(struct skills_options *o, const char *name, const char *value,
+                    struct err *e)
 {
     struct buf b = BUF_INIT(4096);
     int rc = value[0] == '[' ? buf_addz(&b, value) : buf_addf(&b, "[%s]", value);
@@ -90,8 +92,8 @@ static int put_list(struct options *o, const char *name, const char *value, stru
     return j ? 0 : err_set(e, ERR_INVALID, "%s must be a list: 1,5", name);
 }
 
-static int put_value(struct options *o, const struct skill_param *p, const char *value,
-                     struct err *e)
+static int put_value(struct skills_options *o, const struct skill_param *p,
+                     const char *value, struct err *e)
 {
     int64_t n;
     bool yes = strcmp(value, "true") == 0, no = strcmp(value, "false") == 0;
@@ -119,7 +121,7 @@ static int put_value(struct options *o, const struct skill_param *p, const char 
 }
 
 /* The next one that is not given yet. */
-static int put_next(struct options *o, const char *value, struct err *e)
+static int put_next(struct skills_options *o, const char *value, struct err *e)
 {
     for (const struct skill_param *p = o->skill->params; p->name; p++)
         if (!json_has(o->args, p->name))
@@ -143,7 +145,8 @@ static const struct skill_param *param_of(const struct skill *s, const char *nam
 }
 
 /* 1: it is one of ours; 0: it is none. */
-static int take_option(struct options *o, const char *name, size_t n, const char **value)
+static int take_option(struct skills_options *o, const char *name, size_t n,
+                       const char **value)
 {
     const struct {
         const char *name;
@@ -169,7 +172,7 @@ static int take_option(struct options *o, const char *name, size_t n, const char
 }
 
 /* --NAME=VALUE or --NAME VALUE. The words that it took, or -1. */
-static int take_long(struct options *o, char **argv, struct err *e)
+static int take_long(struct skills_options *o, char **argv, struct err *e)
 {
     const char *name = argv[0] + 2, *eq = strchr(name, '=');
     size_t n = eq ? (size_t)(eq - name) : strlen(name);
@@ -192,7 +195,7 @@ static int take_long(struct options *o, char **argv, struct err *e)
     return eq || !used ? 1 : 2;
 }
 
-static int take_word(struct options *o, const char *word, struct err *e)
+static int take_word(struct skills_options *o, const char *word, struct err *e)
 {
     if (o->skill)
         return put_next(o, word, e);
@@ -207,7 +210,7 @@ static int take_word(struct options *o, const char *word, struct err *e)
                          word, called("skills").z);
 }
 
-static int read_args(struct options *o, struct err *e)
+static int read_args(struct skills_options *o, struct err *e)
 {
     struct buf text = BUF_INIT(ARGUMENT_MAX);
     int rc = read_all(o->args_file, &text, e);
@@ -220,7 +223,7 @@ static int read_args(struct options *o, struct err *e)
     return 0;
 }
 
-static int take_args(struct options *o, int argc, char **argv, struct err *e)
+static int take_args(struct skills_options *o, int argc, char **argv, struct err *e)
 {
     bool words = false; /* behind -- */
     for (int i = 1, n; i < argc; i += n) {
@@ -326,7 +329,7 @@ static int install_by_python(struct str text)
     return FAILED;
 }
 
-static int python(const struct options *o)
+static int python(const struct skills_options *o)
 {
     struct buf text = BUF_INIT(256 << 10);
     int status;
@@ -344,14 +347,14 @@ static int python(const struct options *o)
 
 /* ---- with a server ---- */
 
-struct asking {
+struct skills_asking {
     struct call call;
     struct buf *text;
 };
 
 static int on_output(struct call *c, bool error, struct str bytes)
 {
-    struct asking *a = container_of(c, struct asking, call);
+    struct skills_asking *a = container_of(c, struct skills_asking, call);
     (void)error;
     return buf_adds(a->text, bytes) < 0 ? (errno = EFBIG, -1) : 0;
 }
@@ -365,7 +368,7 @@ static bool lints(void)
     return value && strcasecmp(value, "true") == 0;
 }
 
-static struct json *request_of(struct options *o, const char *cwd)
+static struct json *request_of(struct skills_options *o, const char *cwd)
 {
     struct json *q = json_object();
     const char *home = getenv("HOME");
@@ -383,11 +386,11 @@ static struct json *request_of(struct options *o, const char *cwd)
 }
 
 /* 0; or an exit status, after having said why. */
-static int ask(struct options *o, struct client *client, const char *cwd,
+static int ask(struct skills_options *o, struct client *client, const char *cwd,
                struct buf *text, bool *failed)
 {
     struct json *q = request_of(o, cwd);
-    struct asking *a = calloc(1, sizeof(*a));
+    struct skills_asking *a = calloc(1, sizeof(*a));
     struct err e = ERR_INIT;
     int status = 0;
     if (!a)
@@ -450,7 +453,8 @@ static bool state_folder(char dir[PATH_MAX])
     return is_ours(dir);
 }
 
-static int do_here(struct options *o, const char *cwd, struct buf *text, bool *failed)
+static int do_here(struct skills_options *o, const char *cwd, struct buf *text,
+                   bool *failed)
 {
     char dir[PATH_MAX], sub[PATH_MAX + 16];
     struct err e = ERR_INIT;
@@ -475,7 +479,7 @@ static int do_here(struct options *o, const char *cwd, struct buf *text, bool *f
 
 /* ---- a call ---- */
 
-static int tell(const struct options *o, const struct buf *text, bool failed)
+static int tell(const struct skills_options *o, const struct buf *text, bool failed)
 {
     if (o->json) {
         struct json *j = json_object();
@@ -491,7 +495,7 @@ static int tell(const struct options *o, const struct buf *text, bool failed)
     return status ? status : failed;
 }
 
-static int run(struct options *o)
+static int run(struct skills_options *o)
 {
     char cwd[PATH_MAX];
     struct client client = {.fd = -1};
@@ -523,7 +527,7 @@ static int run(struct options *o)
 
 static int skills_main(int argc, char **argv)
 {
-    struct options o = {.args = json_object()};
+    struct skills_options o = {.args = json_object()};
     struct err e = ERR_INIT;
     int status;
     o.skill = skill_find(str_of(argv[0])); /* a link of that name */

@@ -29,7 +29,7 @@ enum { KEEPER_FD = 3, HELD_MAX = LIMIT_LISTENERS_MAX + 16 };
 struct worker {
     struct engine engine;
     struct fronts *fronts;
-    struct held {
+    struct worker_held {
         char *name; /* owned */
         int fd;
     } held[HELD_MAX]; /* until ready */
@@ -67,14 +67,14 @@ static void on_held(void *arg, struct str name, int fd)
         close(fd);
         return;
     }
-    w->held[w->nheld++] = (struct held){xstrndup(name.p, name.n), fd};
+    w->held[w->nheld++] = (struct worker_held){xstrndup(name.p, name.n), fd};
 }
 
 /* Each goes to the part or front-end that has it. */
 static void hand_over(struct worker *w)
 {
     for (int i = 0; i < w->nheld; i++) {
-        struct held *h = &w->held[i];
+        struct worker_held *h = &w->held[i];
         if (!engine_take(&w->engine, str_of(h->name), h->fd) &&
             !fronts_take(w->fronts, str_of(h->name), h->fd))
             close(h->fd);
@@ -101,7 +101,7 @@ static void name_earlier(struct worker *w)
     struct buf text = BUF_INIT(SOCKPATH_MAX + 256);
     if (json_str(w->about, "name", "").n > 0)
         return;
-    const struct held *web = w->held, *end = w->held + w->nheld;
+    const struct worker_held *web = w->held, *end = w->held + w->nheld;
     while (web < end && !is_web(str_of(web->name)))
         web++;
     if (web < end && addr_of(web->fd, &a) == 0 && addr_port(&a) > 0)

@@ -86,6 +86,8 @@ grep -nHE 'stderr, *"od (exec|serve|browse|skills|events|image|install|jupyter|m
 # shellcheck disable=SC2086 # file names without blanks
 awk -f build/check-order.awk $sources $tests || rc=1
 
+# shellcheck disable=SC2086 # file names without blanks
+awk -f build/check-tags.awk $sources || rc=1
 awk -f build/check-parts.awk core/shell/session_own.h core/shell/session*.c || rc=1
 
 # A citation leads to a public document, or to a page of this tree.

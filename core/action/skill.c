@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-struct running {
+struct skill_running {
     struct action *a;
     struct skill_run *run;
     struct sandbox_place place; /* the call borrows from it */
@@ -69,7 +69,7 @@ static int check(const struct json *args, struct err *e)
 
 static void on_done(void *arg, const struct skill_result *result)
 {
-    struct running *r = arg;
+    struct skill_running *r = arg;
     struct action *a = r->a;
     struct json *extras = json_object();
     struct buf text = BUF_INIT(ACTION_BYTES_MAX);
@@ -95,7 +95,7 @@ static void on_done(void *arg, const struct skill_result *result)
 static void start(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct running *r = xnew(struct running);
+    struct skill_running *r = xnew(struct skill_running);
     struct engine *en = a->all->en;
     const struct skill *s = find(a->args, &e);
     if (!json_is_object(json_get(a->args, "args")))
@@ -131,7 +131,7 @@ static void start(struct action *a)
 
 static bool cancel(struct action *a)
 {
-    struct running *r = a->own;
+    struct skill_running *r = a->own;
     if (r)
         skill_cancel(r->run);
     free(r);

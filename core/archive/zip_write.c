@@ -92,19 +92,22 @@ static int put(struct zip_writer *w, struct str bytes, struct err *e)
 }
 
 /* A record under construction. Records are small and their sizes ours. */
-struct record {
+struct zip_record {
     uint8_t bytes[128];
     size_t n;
 };
 
-static void add(struct record *r, uint64_t value, int width)
+static void add(struct zip_record *r, uint64_t value, int width)
 {
     BUG_ON(r->n + (size_t)width > sizeof(r->bytes));
     for (int i = 0; i < width; i++)
         r->bytes[r->n++] = (uint8_t)(value >> 8 * i);
 }
 
-static struct str str_of_record(const struct record *r) { return str_n(r->bytes, r->n); }
+static struct str str_of_record(const struct zip_record *r)
+{
+    return str_n(r->bytes, r->n);
+}
 
 static uint32_t in_32(uint64_t v) { return v >= ZIP_IN_32 ? ZIP_IN_32 : (uint32_t)v; }
 
@@ -128,7 +131,7 @@ static bool has_ut(const struct zip_writer *w)
     return w->meta.mtime >= 0 && w->meta.mtime <= INT32_MAX;
 }
 
-static void add_ut(const struct zip_writer *w, struct record *r)
+static void add_ut(const struct zip_writer *w, struct zip_record *r)
 {
     if (!has_ut(w))
         return;
@@ -149,7 +152,7 @@ static unsigned method_of(const struct zip_writer *w)
 }
 
 /* Version needed, flags, method, time: the same in both headers. */
-static void add_common(const struct zip_writer *w, struct record *r)
+static void add_common(const struct zip_writer *w, struct zip_record *r)
 {
     unsigned flags = utf8_valid(buf_str(&w->name)) ? ZIP_FLAG_UTF8 : 0;
     if (!is_folder(w))
@@ -193,7 +196,7 @@ int zip_begin(struct zip_writer *w, const struct zip_meta *m, struct err *e)
     w->crc = 0;
     w->wide = m->size >= 1u << 31;
 
-    struct record r = {.n = 0};
+    struct zip_record r = {.n = 0};
     add(&r, ZIP_LOCAL, 4);
     add_common(w, &r);
     add(&r, 0, 4); /* the checksum follows */
@@ -257,7 +260,7 @@ int zip_add(struct zip_writer *w, struct str bytes, struct err *e)
 static int keep_record(struct zip_writer *w, struct err *e)
 {
     bool far = w->start >= ZIP_IN_32;
-    struct record r = {.n = 0}, x = {.n = 0};
+    struct zip_record r = {.n = 0}, x = {.n = 0};
     if (w->wide || far) {
         add(&x, ZIP_EXTRA_64, 2);
         add(&x, (w->wide ? 16 : 0) + (far ? 8 : 0), 2);
@@ -318,7 +321,7 @@ int zip_end(struct zip_writer *w, struct err *e)
         return err_set(e, ERR_GONE, "%.200s grew past 4 GiB while it was read",
                        buf_z(&w->name));
     if (!is_folder(w)) {
-        struct record r = {.n = 0};
+        struct zip_record r = {.n = 0};
         int width = w->wide ? 8 : 4;
         add(&r, ZIP_DESCRIPTOR, 4);
         add(&r, w->crc, 4);
@@ -356,7 +359,7 @@ static int put_spilled(struct zip_writer *w, struct err *e)
 static int put_end64(struct zip_writer *w, uint64_t at, uint64_t size, struct err *e)
 {
     uint64_t here = w->offset;
-    struct record r = {.n = 0};
+    struct zip_record r = {.n = 0};
     add(&r, ZIP_END64, 4);
     add(&r, ZIP_END64_SIZE - 12, 8);
     add(&r, ZIP_UNIX << 8 | 45, 2);
@@ -383,7 +386,7 @@ int zip_finish(struct zip_writer *w, struct err *e)
     bool many = w->entries >= ZIP_IN_16;
     if ((many || at >= ZIP_IN_32 || size >= ZIP_IN_32) && put_end64(w, at, size, e) < 0)
         return -1;
-    struct record r = {.n = 0};
+    struct zip_record r = {.n = 0};
     add(&r, ZIP_END, 4);
     add(&r, 0, 4); /* disks */
     add(&r, many ? ZIP_IN_16 : w->entries, 2);

@@ -28,7 +28,7 @@ const char *const browsing_kept[] = {"mode", "downloads", "cdp",  "task",
                                      "kept", "cwd",       "user", NULL};
 
 /* A host that was told to end, and is killed if it does not. */
-struct ending {
+struct browsing_ending {
     struct engine *en;
     char name[BROWSING_NAME + 1];
     struct timer timer;
@@ -40,7 +40,7 @@ static void on_idle(struct timer *t);
 
 static void on_ending(struct timer *t)
 {
-    struct ending *x = container_of(t, struct ending, timer);
+    struct browsing_ending *x = container_of(t, struct browsing_ending, timer);
     struct process *p = process_find(x->en, str_of(x->name));
     struct err e = ERR_INIT;
     if (p && !process_ended(p))
@@ -51,14 +51,14 @@ static void on_ending(struct timer *t)
 void browsing_end_process(struct engine *en, struct process *p)
 {
     struct err e = ERR_INIT;
-    struct ending *x;
+    struct browsing_ending *x;
     uint64_t at;
     if (process_ended(p))
         return;
     process_stdin_room(p, &at);
     process_stdin(p, at, STR(""), true);
     process_signal(p, SIGTERM, false, &e);
-    x = xnew(struct ending);
+    x = xnew(struct browsing_ending);
     x->en = en;
     snprintf(x->name, sizeof(x->name), "%s", process_name(p));
     timer_begin(en->loop, &x->timer, LIMIT_GRACE_MS, on_ending);

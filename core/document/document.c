@@ -198,7 +198,7 @@ int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
 
 /* ---- the helper ---- */
 
-struct reading {
+struct document_reading {
     docread_done_fn *done;
     void *arg;
     struct buf text;
@@ -217,14 +217,14 @@ static int child(void *arg, const struct job_child *c, struct err *e)
 
 static void on_data(struct job *j, struct buf *in)
 {
-    struct reading *r = job_owner(j);
+    struct document_reading *r = job_owner(j);
     buf_adds(&r->text, buf_str(in));
     buf_consume(in, in->n);
 }
 
 static void on_done(struct job *j, const struct err *e)
 {
-    struct reading *r = job_owner(j);
+    struct document_reading *r = job_owner(j);
     struct err full = ERR_INIT;
     if (buf_full(&r->text) && !e->code) {
         docread_too_long(&r->text, &full);
@@ -235,7 +235,7 @@ static void on_done(struct job *j, const struct err *e)
 
 static void on_gone(void *owner)
 {
-    struct reading *r = owner;
+    struct document_reading *r = owner;
     buf_release(&r->text);
     free(r);
 }
@@ -245,7 +245,7 @@ static const struct job_events events = {on_data, NULL, NULL, on_done, on_gone};
 struct job *docread_start(struct loop *l, const struct docread_spec *spec,
                           docread_done_fn *done, void *arg, struct err *e)
 {
-    struct reading *r = xnew(struct reading);
+    struct document_reading *r = xnew(struct document_reading);
     struct docread_file file = spec->file;
     char what[256];
     snprintf(what, sizeof(what), "reading %.200s", file.path);

@@ -38,13 +38,13 @@ enum what {
     LINE
 };
 
-struct command {
+struct latex_command {
     const char *name;
     uint8_t what, n;
     const char *text;
 };
 
-static const struct command commands[] = {
+static const struct latex_command commands[] = {
     {"documentclass", DROP, 1, ""},
     {"usepackage", DROP, 1, ""},
     {"RequirePackage", DROP, 1, ""},
@@ -207,7 +207,7 @@ static const struct command commands[] = {
     {"ell", TEXT, 0, "ℓ"},
 };
 
-static const struct command *find_command(struct str name)
+static const struct latex_command *find_command(struct str name)
 {
     for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
         if (str_eq(name, str_of(commands[i].name)))
@@ -406,7 +406,8 @@ static void title(struct tex *t, int depth)
     break_line(t, 2);
 }
 
-static void arguments(struct tex *t, const struct command *c, struct str *s, int depth)
+static void arguments(struct tex *t, const struct latex_command *c, struct str *s,
+                      int depth)
 {
     struct str arg[3] = {{NULL, 0}};
     for (int i = 0; i < c->n; i++) {
@@ -482,7 +483,7 @@ static void skip_definition(struct tex *t, struct str *s)
 static void command(struct tex *t, struct str *s, int depth)
 {
     struct str name = command_name(s);
-    const struct command *c = find_command(name);
+    const struct latex_command *c = find_command(name);
     bool word = name.n && is_letter(name.p[0]);
     if (word && (!c || (c->what != VERB && (c->what != TEXT || c->n))))
         skip_options(t, s);

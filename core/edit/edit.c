@@ -205,7 +205,7 @@ struct str edit_strip(struct str s)
 }
 
 /* A change of the plain text: what is between the places becomes this. */
-struct change {
+struct edit_change {
     size_t from, to;
     struct str text;       /* borrowed, from q or hold */
     struct buf hold;       /* owned */
@@ -215,7 +215,7 @@ struct change {
 
 /* Every place of what occurs several times. */
 static int take_all(const struct edit *q, struct str plain, struct str wanted,
-                    struct change *c, struct edited *d)
+                    struct edit_change *c, struct edited *d)
 {
     size_t next = c->from;
     c->n = (size_t)d->failure.count;
@@ -237,7 +237,7 @@ static int take_all(const struct edit *q, struct str plain, struct str wanted,
 
 /* What is not there as it is, in the form that the file has. */
 static int bend(const struct edit *q, struct str plain, struct str wanted,
-                struct change *c, struct edited *d, bool *bent)
+                struct edit_change *c, struct edited *d, bool *bent)
 {
     struct match_bent b;
     struct buf text = BUF_INIT(EDIT_TEXT_MAX);
@@ -260,7 +260,7 @@ static int bend(const struct edit *q, struct str plain, struct str wanted,
 }
 
 /* The lines where what is replaced begins. */
-static void tell_replaced(struct str plain, const struct change *c, struct edited *d)
+static void tell_replaced(struct str plain, const struct edit_change *c, struct edited *d)
 {
     d->places = c->all ? c->n : 1;
     d->line = edit_line_of(plain, c->from);
@@ -271,8 +271,8 @@ static void tell_replaced(struct str plain, const struct change *c, struct edite
     }
 }
 
-static int find_change(const struct edit *q, const struct edit_doc *doc, struct change *c,
-                       struct edited *d)
+static int find_change(const struct edit *q, const struct edit_doc *doc,
+                       struct edit_change *c, struct edited *d)
 {
     struct str plain = doc_plain(doc);
     struct buf hold = BUF_INIT(EDIT_TEXT_MAX);
@@ -309,7 +309,7 @@ static int find_change(const struct edit *q, const struct edit_doc *doc, struct 
 
 /* ---- insert ---- */
 
-static int insert_change(const struct edit *q, struct str plain, struct change *c,
+static int insert_change(const struct edit *q, struct str plain, struct edit_change *c,
                          struct edited *d)
 {
     int64_t lines = edit_count_lines(plain);
@@ -333,7 +333,7 @@ static int insert_change(const struct edit *q, struct str plain, struct change *
 
 /* ---- lines ---- */
 
-static int lines_change(const struct edit *q, struct str plain, struct change *c,
+static int lines_change(const struct edit *q, struct str plain, struct edit_change *c,
                         struct edited *d)
 {
     int64_t lines = edit_count_lines(plain), to = q->to < q->from ? q->from - 1 : q->to;
@@ -373,7 +373,7 @@ static int go_back(struct edits *h, const struct edit *q, const struct kept_reco
 }
 
 static int make_change(struct edits *h, const struct edit *q, struct edited *d,
-                       struct edit_doc *doc, const struct change *c)
+                       struct edit_doc *doc, const struct edit_change *c)
 {
     struct edit_doc now;
     struct str was = buf_str(&doc->bytes);
@@ -397,7 +397,7 @@ static int make_change(struct edits *h, const struct edit *q, struct edited *d,
 static int change(struct edits *h, const struct edit *q, struct edited *d)
 {
     struct edit_doc doc;
-    struct change c = {.hold = BUF_INIT(EDIT_TEXT_MAX)};
+    struct edit_change c = {.hold = BUF_INIT(EDIT_TEXT_MAX)};
     const struct kept_record *r = kept_begun(h, q->token, q->kind);
     doc_init(&doc);
     int rc = doc_load(&doc, q->path, &d->failure);

@@ -31,7 +31,7 @@ enum { AROUND = 4 };
             "large directories incrementally.</NOTE>"
 
 /* One call. */
-struct call {
+struct editor_call {
     const struct editor *ed;
     struct editor_answer *a;
     struct str command, file_text, old_str, new_str; /* p is NULL: not given */
@@ -47,9 +47,9 @@ void editor_answer_release(struct editor_answer *a)
 
 /* ---- errors ---- */
 
-static void fail(struct call *c, const char *fmt, ...)
+static void fail(struct editor_call *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static void fail(struct call *c, const char *fmt, ...)
+static void fail(struct editor_call *c, const char *fmt, ...)
 {
     va_list ap;
     c->a->failed = true;
@@ -60,12 +60,12 @@ static void fail(struct call *c, const char *fmt, ...)
     va_end(ap);
 }
 
-static void fail_path(struct call *c, const char *why)
+static void fail_path(struct editor_call *c, const char *why)
 {
     fail(c, "Invalid `path` parameter: %s. %s", c->path, why);
 }
 
-static void fail_exists(struct call *c)
+static void fail_exists(struct editor_call *c)
 {
     fail(c,
          "Invalid `path` parameter: %s. File already exists at: %s. Cannot overwrite "
@@ -73,17 +73,17 @@ static void fail_exists(struct call *c)
          c->path, c->path);
 }
 
-static void fail_missing(struct call *c, const char *name)
+static void fail_missing(struct editor_call *c, const char *name)
 {
     fail(c, "Parameter `%s` is required for command: %.*s.", name, STR_ARG(c->command));
 }
 
 /* Not printf's: texts may be megabytes. */
-static void add(struct call *c, struct str s) { buf_adds(&c->a->content, s); }
-static void addz(struct call *c, const char *z) { buf_addz(&c->a->content, z); }
+static void add(struct editor_call *c, struct str s) { buf_adds(&c->a->content, s); }
+static void addz(struct editor_call *c, const char *z) { buf_addz(&c->a->content, z); }
 
 /* The system's error as Python has it. */
-static void fail_system(struct call *c, const struct err *e)
+static void fail_system(struct editor_call *c, const struct err *e)
 {
     bool reading = str_starts(str_of(e->text), STR("cannot read"));
     const char *how = reading ? "trying to read" : "trying to write to";
@@ -99,7 +99,8 @@ static void fail_system(struct call *c, const struct err *e)
         fail(c, "Ran into %s while %s %s", e->text, how, c->path);
 }
 
-static void fail_matches(struct call *c, const struct edit_failure *f, struct str old)
+static void fail_matches(struct editor_call *c, const struct edit_failure *f,
+                         struct str old)
 {
     fail(c, "No replacement was performed. Multiple occurrences of old_str `");
     add(c, old);
@@ -110,7 +111,7 @@ static void fail_matches(struct call *c, const struct edit_failure *f, struct st
     addz(c, ". Please ensure it is unique.");
 }
 
-static void fail_edit(struct call *c, const struct edit_failure *f, int64_t line)
+static void fail_edit(struct editor_call *c, const struct edit_failure *f, int64_t line)
 {
     struct str old = f->stripped ? edit_strip(c->old_str) : c->old_str;
     switch (f->why) {
@@ -165,7 +166,7 @@ static size_t shown_end(struct str text)
 }
 
 /* Lines with their numbers; the cut is before the numbering, with a note at it. */
-static void add_numbered(struct call *c, const char *what, const char *name,
+static void add_numbered(struct editor_call *c, const char *what, const char *name,
                          struct str text, int64_t number)
 {
     struct str shown = str_sub(text, 0, shown_end(text));
@@ -185,7 +186,7 @@ static void add_numbered(struct call *c, const char *what, const char *name,
 }
 
 /* As Python prints a list of what JSON can have. */
-static void add_list(struct call *c, const struct json *list)
+static void add_list(struct editor_call *c, const struct json *list)
 {
     int i = 0;
     if (!json_is_array(list))
@@ -209,9 +210,9 @@ static void add_list(struct call *c, const struct json *list)
 
 /* ---- view ---- */
 
-static void fail_range(struct call *c, const char *fmt, ...)
+static void fail_range(struct editor_call *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static void fail_range(struct call *c, const char *fmt, ...)
+static void fail_range(struct editor_call *c, const char *fmt, ...)
 {
     va_list ap;
     fail(c, "Invalid `view_range` parameter: ");
@@ -222,7 +223,7 @@ static void fail_range(struct call *c, const char *fmt, ...)
     va_end(ap);
 }
 
-static void view_folder(struct call *c)
+static void view_folder(struct editor_call *c)
 {
     struct buf list = BUF_INIT(EDITOR_TEXT_MAX);
     struct edit_tree tree;
@@ -253,7 +254,7 @@ static void view_folder(struct call *c)
 }
 
 /* 0: the lines to be shown. */
-static int take_range(struct call *c, int64_t lines, int64_t *from, int64_t *to)
+static int take_range(struct editor_call *c, int64_t lines, int64_t *from, int64_t *to)
 {
     const struct json *r = c->view_range,
                       *first = json_is_array(r) ? json_first(r) : NULL;
@@ -298,7 +299,7 @@ static const char *document(const char *path)
     return NULL;
 }
 
-static void view_file(struct call *c)
+static void view_file(struct editor_call *c)
 {
     struct buf text = BUF_INIT(EDIT_TEXT_MAX);
     struct edit_failure f = {0};
@@ -316,7 +317,7 @@ static void view_file(struct call *c)
 }
 
 /* Its text is told later, by editor_told. */
-static void view_document(struct call *c, const struct stat *st)
+static void view_document(struct editor_call *c, const struct stat *st)
 {
     struct edit_failure f = {.why = EDIT_TOO_LARGE, .size = st->st_size};
     c->a->document = st->st_size <= EDIT_FILE_MAX;
@@ -338,7 +339,7 @@ struct job *editor_read(struct loop *l, const struct editor_answer *a, uid_t uid
 
 void editor_told(struct editor_answer *a, struct str text, const struct err *why)
 {
-    struct call c = {.a = a, .path = a->path};
+    struct editor_call c = {.a = a, .path = a->path};
     a->document = false;
     if (why->code) {
         fail(
@@ -358,13 +359,13 @@ void editor_told(struct editor_answer *a, struct str text, const struct err *why
 
 /* ---- changes ---- */
 
-static struct edit edit_of(const struct call *c, enum edit_kind kind)
+static struct edit edit_of(const struct editor_call *c, enum edit_kind kind)
 {
     return (struct edit){.kind = kind, .path = c->path, .token = c->ed->token};
 }
 
 /* What was added to the file, in the middle of what is around it. */
-static void tell_replace(struct call *c, const struct edited *d)
+static void tell_replace(struct editor_call *c, const struct edited *d)
 {
     struct str after = buf_str(&d->after);
     int64_t from = d->line > AROUND ? d->line - AROUND + 1 : 1;
@@ -376,7 +377,7 @@ static void tell_replace(struct call *c, const struct edited *d)
             "if necessary.");
 }
 
-static void tell_insert(struct call *c, const struct edited *d)
+static void tell_insert(struct editor_call *c, const struct edited *d)
 {
     struct str after = buf_str(&d->after);
     int64_t line = d->line - 1, from = line > AROUND ? line - AROUND + 1 : 1;
@@ -415,7 +416,7 @@ void editor_checked(struct editor_answer *a, struct str found)
         cut_answer(a);
 }
 
-static void tell(struct call *c, const struct edit *q, const struct edited *d)
+static void tell(struct editor_call *c, const struct edit *q, const struct edited *d)
 {
     switch (q->kind) {
     case EDIT_CREATE:
@@ -438,7 +439,7 @@ static void tell(struct call *c, const struct edit *q, const struct edited *d)
     }
 }
 
-static void apply(struct call *c, const struct edit *q)
+static void apply(struct editor_call *c, const struct edit *q)
 {
     struct edited *d = &c->a->edited;
     c->a->changed = edit_apply(c->ed->edits, q, d) == 0;
@@ -448,7 +449,7 @@ static void apply(struct call *c, const struct edit *q)
         fail_edit(c, &d->failure, q->line);
 }
 
-static void create(struct call *c)
+static void create(struct editor_call *c)
 {
     struct edit q = edit_of(c, EDIT_CREATE);
     q.text = c->file_text;
@@ -462,7 +463,7 @@ static void create(struct call *c)
         fail_missing(c, "file_text");
 }
 
-static void str_replace(struct call *c)
+static void str_replace(struct editor_call *c)
 {
     struct edit q = edit_of(c, EDIT_REPLACE);
     q.old = c->old_str;
@@ -481,7 +482,7 @@ static void str_replace(struct call *c)
 }
 
 /* A number, also as a string with blanks around it. -1: it is said. */
-static int take_line(struct call *c, int64_t *line)
+static int take_line(struct editor_call *c, int64_t *line)
 {
     const struct json *j = c->insert_line;
     struct str s = str_trim(json_str_value(j, ""));
@@ -500,7 +501,7 @@ static int take_line(struct call *c, int64_t *line)
     return -1;
 }
 
-static void insert(struct call *c, int64_t line)
+static void insert(struct editor_call *c, int64_t line)
 {
     struct edit q = edit_of(c, EDIT_INSERT);
     q.text = c->new_str;
@@ -538,7 +539,7 @@ static int set_path(char *out, struct str path)
     return 0;
 }
 
-static void fail_relative(struct call *c)
+static void fail_relative(struct editor_call *c)
 {
     char meant[2 * PATH_MAX];
     struct stat st;
@@ -550,7 +551,7 @@ static void fail_relative(struct call *c)
 }
 
 /* false: it is said what is wrong with it. st: of what is there. */
-static bool check_path(struct call *c, struct stat *st)
+static bool check_path(struct editor_call *c, struct stat *st)
 {
     bool creates = str_eq(c->command, STR("create"));
     bool views = str_eq(c->command, STR("view"));
@@ -577,7 +578,7 @@ static bool check_path(struct call *c, struct stat *st)
     return !c->a->failed;
 }
 
-static void run_call(struct call *c)
+static void run_call(struct editor_call *c)
 {
     struct stat st;
     int64_t line = 0;
@@ -612,7 +613,7 @@ static void run_call(struct call *c)
 int editor_run(const struct editor *ed, const char *command, const struct json *args,
                struct editor_answer *a, struct err *e)
 {
-    struct call c = {.ed = ed, .a = a, .path = a->path};
+    struct editor_call c = {.ed = ed, .a = a, .path = a->path};
     const struct json *line = json_get(args, "insert_line");
     const struct json *range = json_get(args, "view_range");
     bool none = json_is_null(range) || (json_is_array(range) && json_count(range) == 0);

@@ -39,16 +39,16 @@ static struct str run_of(struct str s)
 static struct str without_run(struct str s) { return str_sub(s, run_of(s).n, s.n); }
 
 /* The lines of a text; a newline at its end makes no further one. */
-struct lines {
+struct match_lines {
     struct str *of; /* owned; borrows the text */
     size_t n;
     bool ended; /* by a newline */
 };
 
-static bool take_lines(struct str text, struct lines *l)
+static bool take_lines(struct str text, struct match_lines *l)
 {
     size_t n = (size_t)edit_count_lines(text);
-    *l = (struct lines){.n = n, .ended = text.n > 0 && text.p[text.n - 1] == '\n'};
+    *l = (struct match_lines){.n = n, .ended = text.n > 0 && text.p[text.n - 1] == '\n'};
     if (n == 0 || n > MATCH_LINES_MAX)
         return false;
     l->of = xcalloc(n, sizeof(*l->of));
@@ -123,15 +123,16 @@ static bool find_once(struct str text, struct str wanted, size_t *at)
 }
 
 /* How lines are compared, and where the first one's part of the place begins. */
-struct comparing {
+struct match_comparing {
     struct str text;
-    const struct lines *old;
+    const struct match_lines *old;
     bool indent; /* blanks at both ends do not count, else only those behind */
     uint64_t steps;
 };
 
 /* Line i of the old text; *from and *to: its place in the line. */
-static bool fits(struct comparing *c, struct str line, size_t i, size_t *from, size_t *to)
+static bool fits(struct match_comparing *c, struct str line, size_t i, size_t *from,
+                 size_t *to)
 {
     struct str want = without_end(c->old->of[i]), here = without_end(line);
     bool first = i == 0, last = i + 1 == c->old->n && !c->old->ended;
@@ -153,7 +154,7 @@ static bool fits(struct comparing *c, struct str line, size_t i, size_t *from, s
 }
 
 /* Does the place begin with the line at `at`? */
-static bool fits_at(struct comparing *c, size_t at, size_t *from, size_t *to)
+static bool fits_at(struct match_comparing *c, size_t at, size_t *from, size_t *to)
 {
     struct line_walk w = {c->text, at, &c->steps};
     struct str line;
@@ -170,7 +171,7 @@ static bool fits_at(struct comparing *c, size_t at, size_t *from, size_t *to)
     return true;
 }
 
-static bool find_lines(struct comparing *c, size_t *from, size_t *to)
+static bool find_lines(struct match_comparing *c, size_t *from, size_t *to)
 {
     struct line_walk w = {c->text, 0, &c->steps};
     struct str line;
@@ -330,7 +331,7 @@ static void name_rule(const struct mapping *m, char words[MATCH_WORDS])
                  m->rule == RULE_MORE ? "put before" : "taken off");
 }
 
-static bool bend_indent(struct comparing *c, struct str new, struct match_bent *out)
+static bool bend_indent(struct match_comparing *c, struct str new, struct match_bent *out)
 {
     struct mapping m = {.of = xcalloc(c->old->n, sizeof(*m.of))};
     bool good = find_lines(c, &out->from, &out->to);
@@ -354,10 +355,10 @@ static bool bend_indent(struct comparing *c, struct str new, struct match_bent *
 static bool bend_lines(struct str text, struct str old, struct str new, bool indent,
                        struct match_bent *out)
 {
-    struct lines l;
+    struct match_lines l;
     bool good = false;
     if (take_lines(old, &l)) {
-        struct comparing c = {text, &l, indent, MATCH_STEPS};
+        struct match_comparing c = {text, &l, indent, MATCH_STEPS};
         buf_reset(&out->text);
         if (indent)
             good = bend_indent(&c, new, out);
@@ -441,7 +442,7 @@ static unsigned likeness(const struct profile *want, struct str s)
 static struct str core_of(struct str s) { return without_run(without_end(s)); }
 
 /* How many of old's lines, from its line 0 on, the lines from `at` on are. */
-static unsigned equal_lines(const struct lines *old, struct str text, size_t at,
+static unsigned equal_lines(const struct match_lines *old, struct str text, size_t at,
                             uint64_t *steps)
 {
     struct line_walk w = {text, at, steps};
@@ -457,7 +458,7 @@ static unsigned equal_lines(const struct lines *old, struct str text, size_t at,
 }
 
 /* The line of old that says most: the longest one of the first ones. */
-static size_t telling_line(const struct lines *old)
+static size_t telling_line(const struct match_lines *old)
 {
     size_t best = 0;
     for (size_t i = 1; i < old->n && i < LINES_LOOKED_AT; i++)
@@ -467,7 +468,7 @@ static size_t telling_line(const struct lines *old)
 }
 
 /* By equal lines; else by the line that is most like the telling one. 0: none. */
-static int64_t nearest_line(struct str text, const struct lines *old)
+static int64_t nearest_line(struct str text, const struct match_lines *old)
 {
     enum { LIKE_ENOUGH = 300 };
     uint64_t steps = MATCH_STEPS;
@@ -507,7 +508,7 @@ static size_t same_bytes(struct str a, struct str b)
 }
 
 /* Line i of the old text and what is there; form: blanks at its ends count. */
-static bool differs(struct str text, const struct lines *l, size_t i, bool form,
+static bool differs(struct str text, const struct match_lines *l, size_t i, bool form,
                     struct match_near *out)
 {
     out->at = out->line + (int64_t)i;
@@ -527,7 +528,7 @@ static bool differs(struct str text, const struct lines *l, size_t i, bool form,
 
 bool match_nearest(struct str text, struct str old, struct match_near *out)
 {
-    struct lines l;
+    struct match_lines l;
     bool found = false;
     *out = (struct match_near){0};
     if (take_lines(old, &l))

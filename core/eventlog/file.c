@@ -197,7 +197,7 @@ void segment_drop(struct eventlog *l)
 static int recover(struct eventlog *l, struct err *e)
 {
     struct segment *s = newest(l);
-    struct walk w = {.due = s->first};
+    struct log_walk w = {.due = s->first};
     char name[SEGMENT_NAME_MAX];
     if (segment_walk(l, s, &w, UINT64_MAX) < 0)
         return err_sys(e, errno, "cannot read events from %s/%s", l->name,
@@ -207,7 +207,7 @@ static int recover(struct eventlog *l, struct err *e)
     l->next = w.due;
     /* A new segment without events: what came before says how late it is. */
     if (!w.stamp[0] && l->segs > 1) {
-        w = (struct walk){.due = s[-1].first};
+        w = (struct log_walk){.due = s[-1].first};
         if (segment_walk(l, s - 1, &w, UINT64_MAX) < 0)
             w.stamp[0] = 0;
     }

@@ -113,7 +113,7 @@ void sync_close(struct eventlog *l);
  * Through a segment line by line, over damage. A line is believed if its id is
  * the one that is due, or, behind damage, one that the skipped bytes have room for.
  */
-struct walk {
+struct log_walk {
     uint64_t offset;         /* where to begin, at a line; then: see below */
     uint64_t due;            /* the id that is due there; then: see below */
     char stamp[EVENT_STAMP]; /* of the last good line passed; [0] is 0: none */
@@ -124,6 +124,7 @@ struct walk {
  * with the id due; 0: there is none, offset is behind the last good line and due
  * the id after it; -1: errno.
  */
-int segment_walk(struct eventlog *l, struct segment *s, struct walk *w, uint64_t target);
+int segment_walk(struct eventlog *l, struct segment *s, struct log_walk *w,
+                 uint64_t target);
 
 #endif

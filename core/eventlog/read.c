@@ -26,8 +26,8 @@ enum {
 /* ---- walking ---- */
 
 /* The lines of one piece of a segment; false: the target was found. */
-static bool walk_piece(struct walk *w, struct str piece, uint64_t *skipped, uint64_t *at,
-                       uint64_t target)
+static bool walk_piece(struct log_walk *w, struct str piece, uint64_t *skipped,
+                       uint64_t *at, uint64_t target)
 {
     struct event_line line;
     enum event_line_kind kind;
@@ -54,7 +54,8 @@ static bool walk_piece(struct walk *w, struct str piece, uint64_t *skipped, uint
     return true;
 }
 
-int segment_walk(struct eventlog *l, struct segment *s, struct walk *w, uint64_t target)
+int segment_walk(struct eventlog *l, struct segment *s, struct log_walk *w,
+                 uint64_t target)
 {
     uint64_t at = w->offset, skipped = 0, left = s->bytes > at ? s->bytes - at : 0;
     const size_t most = LINE_MAX_BYTES + LIMIT_READ_PER_TURN;
@@ -157,7 +158,7 @@ static struct segment *segment_of(struct eventlog *l, uint64_t id)
 
 /* ---- reading ---- */
 
-struct reading {
+struct log_reading {
     struct eventlog *l;
     struct event_cursor *c;
     struct buf *out;
@@ -167,7 +168,7 @@ struct reading {
     struct err *e;
 };
 
-static int no_room(struct reading *r)
+static int no_room(struct log_reading *r)
 {
     return err_set(r->e, ERR_LIMIT,
                    "cannot read event %llu of %s: it does not fit the %zu bytes that are "
@@ -175,7 +176,7 @@ static int no_room(struct reading *r)
                    (unsigned long long)r->c->next, r->l->name, buf_room(r->out));
 }
 
-static void count(struct reading *r, size_t bytes, long lines)
+static void count(struct log_reading *r, size_t bytes, long lines)
 {
     r->max -= bytes < r->max ? bytes : r->max;
     r->lines += lines;
@@ -202,7 +203,7 @@ static void stamp_from(struct eventlog *l, struct segment *s, uint64_t at,
  * One line for all ids from the cursor to before `next`, which is at offset
  * `at` of segment s; the cursor goes there. 0; 1: no room before max; -1: e.
  */
-static int add_gap(struct reading *r, struct segment *s, uint64_t at, uint64_t next,
+static int add_gap(struct log_reading *r, struct segment *s, uint64_t at, uint64_t next,
                    const char *reason)
 {
     if (next > r->c->next) {
@@ -226,7 +227,7 @@ static uint64_t end_of(const struct eventlog *l, const struct segment *s)
 }
 
 /* To where the next segment begins, or the log ends. */
-static int leave_segment(struct reading *r, struct segment *s)
+static int leave_segment(struct log_reading *r, struct segment *s)
 {
     bool last = s == newest(r->l);
     return add_gap(r, last ? s : s + 1, last ? s->bytes : 0, end_of(r->l, s), "damage");
@@ -238,7 +239,7 @@ static bool passing(int errnum)
     return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }
 
-static int cannot_read(struct reading *r, struct segment *s)
+static int cannot_read(struct log_reading *r, struct segment *s)
 {
     char name[SEGMENT_NAME_MAX];
     if (!passing(errno))
@@ -248,7 +249,7 @@ static int cannot_read(struct reading *r, struct segment *s)
 }
 
 /* To the first event from the one that is due on, by walking from w on. As add_gap. */
-static int walk_on(struct reading *r, struct segment *s, struct walk *w)
+static int walk_on(struct log_reading *r, struct segment *s, struct log_walk *w)
 {
     int rc = segment_walk(r->l, s, w, r->c->next);
     if (rc < 0)
@@ -259,7 +260,7 @@ static int walk_on(struct reading *r, struct segment *s, struct walk *w)
 }
 
 /* Sets the cursor's place in the segment of its id. As add_gap. */
-static int find(struct reading *r, struct segment *s)
+static int find(struct log_reading *r, struct segment *s)
 {
     struct event_cursor *c = r->c;
     c->segment = s->first;
@@ -273,7 +274,7 @@ static int find(struct reading *r, struct segment *s)
         r->sought = true;
         return 0;
     }
-    struct walk w = {.due = s->first};
+    struct log_walk w = {.due = s->first};
     return walk_on(r, s, &w);
 }
 
@@ -298,7 +299,7 @@ static void move_down(char *to, const char *from, size_t n)
  * The good lines at the beginning of bytes that the cursor points at, before an id. They
  * move together, without their sums. Returns what they are then.
  */
-static size_t take_lines(struct reading *r, char *bytes, size_t got, uint64_t end)
+static size_t take_lines(struct log_reading *r, char *bytes, size_t got, uint64_t end)
 {
     struct event_line line;
     size_t n = 0, to = 0, text;
@@ -328,8 +329,8 @@ static size_t take_lines(struct reading *r, char *bytes, size_t got, uint64_t en
  * `end`. The bytes that were
  * added; 0: none, and *open if want was too small for the one there; -1: errno.
  */
-static ssize_t read_lines(struct reading *r, struct segment *s, size_t want, uint64_t end,
-                          bool *open)
+static ssize_t read_lines(struct log_reading *r, struct segment *s, size_t want,
+                          uint64_t end, bool *open)
 {
     struct event_line line;
     uint64_t left = s->bytes - r->c->offset;
@@ -348,7 +349,7 @@ static ssize_t read_lines(struct reading *r, struct segment *s, size_t want, uin
 }
 
 /* One step: some lines, or one gap. 0; 1: that is all for now; -1: e. */
-static int step(struct reading *r, struct segment *s)
+static int step(struct log_reading *r, struct segment *s)
 {
     if (r->c->offset >= s->bytes)
         return leave_segment(r, s);
@@ -371,9 +372,9 @@ static int step(struct reading *r, struct segment *s)
         return no_room(r);
     if (n < 0)
         return cannot_read(r, s);
-    struct walk w = {.offset = r->c->offset, .due = r->c->next};
+    struct log_walk w = {.offset = r->c->offset, .due = r->c->next};
     if (r->sought) /* a damaged line may say any number */
-        w = (struct walk){.due = s->first};
+        w = (struct log_walk){.due = s->first};
     r->sought = false;
     return n > 0 ? 0 : walk_on(r, s, &w);
 }
@@ -381,7 +382,7 @@ static int step(struct reading *r, struct segment *s)
 long eventlog_read(struct eventlog *l, struct event_cursor *c, struct buf *out,
                    size_t max, struct err *e)
 {
-    struct reading r = {.l = l, .c = c, .out = out, .max = max ? max : 1, .e = e};
+    struct log_reading r = {.l = l, .c = c, .out = out, .max = max ? max : 1, .e = e};
     int rc = 0;
     if (c->next == 0)
         c->next = 1;

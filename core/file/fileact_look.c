@@ -234,7 +234,7 @@ int fa_names(struct fa_names *l, int fd, const char *path, struct err *e)
     return rc;
 }
 
-struct listing {
+struct fileact_listing {
     struct fa *f;
     struct buf path; /* of what is looked at, relative */
     struct buf last; /* the entry that was put last */
@@ -242,7 +242,8 @@ struct listing {
     bool recursive, full;
 };
 
-static int put_entry(struct listing *l, int dir, const char *name, const struct stat *st)
+static int put_entry(struct fileact_listing *l, int dir, const char *name,
+                     const struct stat *st)
 {
     struct buf *out = &l->f->out;
     if (l->n == l->limit || out->n > LIST_BYTES) {
@@ -257,11 +258,11 @@ static int put_entry(struct listing *l, int dir, const char *name, const struct 
     return buf_addc(out, '}');
 }
 
-static int list_folder(struct listing *l, int fd, const char *shown, struct str after,
-                       int depth, struct err *e);
+static int list_folder(struct fileact_listing *l, int fd, const char *shown,
+                       struct str after, int depth, struct err *e);
 
 /* Below the folder `name`, as far as it can be seen. */
-static void enter(struct listing *l, int dir, const char *name, struct str after,
+static void enter(struct fileact_listing *l, int dir, const char *name, struct str after,
                   int depth)
 {
     struct err e = ERR_INIT;
@@ -272,8 +273,8 @@ static void enter(struct listing *l, int dir, const char *name, struct str after
         list_folder(l, fd, name, after, depth + 1, &e);
 }
 
-static void list_one(struct listing *l, int dir, const char *name, struct str part,
-                     struct str after, int depth)
+static void list_one(struct fileact_listing *l, int dir, const char *name,
+                     struct str part, struct str after, int depth)
 {
     struct stat st;
     size_t before = l->path.n;
@@ -289,8 +290,8 @@ static void list_one(struct listing *l, int dir, const char *name, struct str pa
 }
 
 /* Takes fd. after: what was listed of it. */
-static int list_folder(struct listing *l, int fd, const char *shown, struct str after,
-                       int depth, struct err *e)
+static int list_folder(struct fileact_listing *l, int fd, const char *shown,
+                       struct str after, int depth, struct err *e)
 {
     struct fa_names names;
     struct str part = str_cut(&after, '/');
@@ -317,7 +318,7 @@ static int list_folder(struct listing *l, int fd, const char *shown, struct str 
 }
 
 /* The next page begins behind the last entry. */
-static void put_cursor(struct listing *l)
+static void put_cursor(struct fileact_listing *l)
 {
     if (!l->full)
         return;
@@ -328,11 +329,11 @@ static void put_cursor(struct listing *l)
 
 int fa_list(struct fa *f, struct err *e)
 {
-    struct listing l = {.f = f,
-                        .recursive = fa_bool(f, "recursive"),
-                        .limit = (size_t)fa_int(f, "limit", LIST_LIMIT),
-                        .path = BUF_INIT(FA_DEPTH * (NAME_MAX + 1)),
-                        .last = BUF_INIT(FA_DEPTH * (NAME_MAX + 1))};
+    struct fileact_listing l = {.f = f,
+                                .recursive = fa_bool(f, "recursive"),
+                                .limit = (size_t)fa_int(f, "limit", LIST_LIMIT),
+                                .path = BUF_INIT(FA_DEPTH * (NAME_MAX + 1)),
+                                .last = BUF_INIT(FA_DEPTH * (NAME_MAX + 1))};
     struct buf cursor = BUF_INIT(FA_DEPTH * (NAME_MAX + 1));
     char path[PATH_MAX];
     int fd = -1, rc = 0;

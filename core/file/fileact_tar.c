@@ -200,7 +200,7 @@ struct dressed {
     int64_t mtime;
 };
 
-struct reading {
+struct tar_reading {
     struct fa *f;
     int in, root;
     struct gunzip *gz; /* NULL: as it is */
@@ -213,7 +213,7 @@ struct reading {
 
 static ssize_t read_in(void *arg, void *p, size_t n, struct err *e)
 {
-    struct reading *r = arg;
+    struct tar_reading *r = arg;
     ssize_t got;
     do {
         got = read(r->in, p, n);
@@ -226,7 +226,7 @@ static ssize_t read_in(void *arg, void *p, size_t n, struct err *e)
 
 static ssize_t read_plain(void *arg, void *p, size_t n, struct err *e)
 {
-    struct reading *r = arg;
+    struct tar_reading *r = arg;
     ssize_t got = r->gz ? gunzip_read(r->gz, p, n, e) : read_in(r, p, n, e);
     if (got <= 0)
         return got;
@@ -283,7 +283,8 @@ static size_t depth_of(const char *name)
 }
 
 /* The folder that `name` is in, made where it is missing; *last is the rest. -1: e. */
-static int enter(struct reading *r, const char *name, const char **last, struct err *e)
+static int enter(struct tar_reading *r, const char *name, const char **last,
+                 struct err *e)
 {
     int dir = fcntl(r->root, F_DUPFD_CLOEXEC, 0);
     const char *slash;
@@ -307,7 +308,7 @@ static int enter(struct reading *r, const char *name, const char **last, struct 
     return dir < 0 ? fa_fail(e, errno, "enter the folder of", name) : dir;
 }
 
-static int make_folder(struct reading *r, int dir, const char *name, const char *path,
+static int make_folder(struct tar_reading *r, int dir, const char *name, const char *path,
                        const struct tar_entry *x, struct err *e)
 {
     struct stat st;
@@ -329,8 +330,8 @@ static void set_time(int dir, const char *name, int64_t mtime)
     utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW);
 }
 
-static int make_file(struct reading *r, struct tar_reader *t, int dir, const char *name,
-                     const struct tar_entry *x, struct err *e)
+static int make_file(struct tar_reading *r, struct tar_reader *t, int dir,
+                     const char *name, const struct tar_entry *x, struct err *e)
 {
     mode_t mode = x->mode & 0777 & ~r->umask;
     int64_t mtime = x->mtime;
@@ -370,7 +371,7 @@ static int make_symlink(int dir, const char *name, const char *path,
 }
 
 /* Another name of a file that was unpacked before. */
-static int make_hard(struct reading *r, int dir, const char *name,
+static int make_hard(struct tar_reading *r, int dir, const char *name,
                      const struct tar_entry *x, struct err *e)
 {
     char target[TAR_NAME_MAX + 1];
@@ -390,8 +391,8 @@ static int make_hard(struct reading *r, int dir, const char *name,
     return rc;
 }
 
-static int make_entry(struct reading *r, struct tar_reader *t, const struct tar_entry *x,
-                      struct err *e)
+static int make_entry(struct tar_reading *r, struct tar_reader *t,
+                      const struct tar_entry *x, struct err *e)
 {
     char path[TAR_NAME_MAX + 1];
     const char *last;
@@ -419,7 +420,7 @@ static int make_entry(struct reading *r, struct tar_reader *t, const struct tar_
 }
 
 /* The last ones first: what is below a folder is there before that is closed. */
-static void dress(struct reading *r)
+static void dress(struct tar_reading *r)
 {
     struct err e = ERR_INIT;
     while (r->n > 0) {
@@ -443,7 +444,8 @@ static void dress(struct reading *r)
 int fa_tar_read(struct fa *f, int in, bool gzip, int dir, const struct fa_limits *l,
                 struct err *e)
 {
-    struct reading r = {.f = f, .in = in, .root = dir, .limits = l, .umask = umask(0)};
+    struct tar_reading r = {
+        .f = f, .in = in, .root = dir, .limits = l, .umask = umask(0)};
     struct tar_source source = {.read = read_plain, .arg = &r};
     struct tar_entry x;
     int rc;

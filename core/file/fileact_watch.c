@@ -27,7 +27,7 @@ enum {
            IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_EXCL_UNLINK
 };
 
-struct watch {
+struct fileact_watch {
     struct fa *f;
     int fd, root;
     char path[PATH_MAX];
@@ -51,8 +51,8 @@ static const struct {
 
 /* ---- telling ---- */
 
-static void put_line(struct watch *w, const char *kind, const char *name, bool folder,
-                     uint32_t cookie)
+static void put_line(struct fileact_watch *w, const char *kind, const char *name,
+                     bool folder, uint32_t cookie)
 {
     struct buf *out = &w->f->out;
     buf_addf(out, "{\"kind\":\"%s\",", kind);
@@ -64,7 +64,7 @@ static void put_line(struct watch *w, const char *kind, const char *name, bool f
     buf_addz(out, "}\n");
 }
 
-static int flush(struct watch *w, struct err *e)
+static int flush(struct fileact_watch *w, struct err *e)
 {
     if (job_put(w->f->c, buf_str(&w->f->out)) < 0)
         return err_sys(e, errno, "cannot tell of changes");
@@ -73,7 +73,7 @@ static int flush(struct watch *w, struct err *e)
 }
 
 /* Not more than so many a second; the first that is left out is told of. */
-static bool may_tell(struct watch *w)
+static bool may_tell(struct fileact_watch *w)
 {
     int64_t now = clock_ms() / 1000;
     if (now != w->second) {
@@ -85,7 +85,7 @@ static bool may_tell(struct watch *w)
     return w->told <= CHANGES_A_SECOND;
 }
 
-static void tell(struct watch *w, const char *kind, const char *name, bool folder,
+static void tell(struct fileact_watch *w, const char *kind, const char *name, bool folder,
                  uint32_t cookie)
 {
     struct err e = ERR_INIT;
@@ -110,7 +110,7 @@ static int join(const char *folder, const char *name, char out[PATH_MAX])
     return n < PATH_MAX ? 0 : -1;
 }
 
-static void forget(struct watch *w, int wd)
+static void forget(struct fileact_watch *w, int wd)
 {
     if (wd < 0 || (size_t)wd >= w->cap || !w->folders[wd])
         return;
@@ -120,7 +120,7 @@ static void forget(struct watch *w, int wd)
 }
 
 /* Of one that went elsewhere: it, and what is below it, is not watched any more. */
-static void forget_below(struct watch *w, const char *name)
+static void forget_below(struct fileact_watch *w, const char *name)
 {
     size_t n = strlen(name);
     for (size_t i = 0; i < w->cap; i++) {
@@ -133,7 +133,7 @@ static void forget_below(struct watch *w, const char *name)
 }
 
 /* The number, or -1 with errno. */
-static int add(struct watch *w, const char *name)
+static int add(struct fileact_watch *w, const char *name)
 {
     char path[PATH_MAX];
     if (w->n == FOLDERS_MAX)
@@ -159,7 +159,7 @@ static int add(struct watch *w, const char *name)
 }
 
 /* The folder and all below it. news: what is in it is told of as created. */
-static void add_tree(struct watch *w, const char *name, bool news, int depth)
+static void add_tree(struct fileact_watch *w, const char *name, bool news, int depth)
 {
     struct fa_names names = {0};
     struct err e = ERR_INIT;
@@ -195,7 +195,7 @@ static void add_tree(struct watch *w, const char *name, bool news, int depth)
 
 /* ---- changes ---- */
 
-static void on_change(struct watch *w, const struct inotify_event *x)
+static void on_change(struct fileact_watch *w, const struct inotify_event *x)
 {
     char name[PATH_MAX];
     bool folder = x->mask & IN_ISDIR;
@@ -225,7 +225,7 @@ static void on_change(struct watch *w, const struct inotify_event *x)
         add_tree(w, name, x->mask & IN_CREATE, 0);
 }
 
-static int read_changes(struct watch *w, struct err *e)
+static int read_changes(struct fileact_watch *w, struct err *e)
 {
     char *block = w->f->block;
     ssize_t n = read(w->fd, block, FA_BLOCK);
@@ -244,7 +244,7 @@ static int read_changes(struct watch *w, struct err *e)
 
 int fa_watch(struct fa *f, struct err *e)
 {
-    struct watch *w = calloc(1, sizeof(*w));
+    struct fileact_watch *w = calloc(1, sizeof(*w));
     int rc = 0;
     if (!w)
         return err_set(e, ERR_LIMIT, "cannot watch: no memory");

@@ -28,7 +28,7 @@
 #define ATTRS_MAX (64 << 10)
 
 /* A file in a folder; all of it is owned. */
-struct place {
+struct put_place {
     char path[PATH_MAX];     /* after symbolic links, for errors too */
     char name[NAME_MAX + 1]; /* its last part */
     char tmp[NAME_MAX + 1];  /* .od-TOKEN */
@@ -53,7 +53,7 @@ static size_t folder_part(const char *path)
 }
 
 /* Follows the last part of p->path while it is a symbolic link. */
-static int follow(struct place *p, struct err *e)
+static int follow(struct put_place *p, struct err *e)
 {
     for (int i = 0; i < LINKS_MAX; i++) {
         char to[PATH_MAX];
@@ -70,7 +70,7 @@ static int follow(struct place *p, struct err *e)
 }
 
 /* Makes the folders of p->path that are missing. */
-static int make_parents(struct place *p, struct err *e)
+static int make_parents(struct put_place *p, struct err *e)
 {
     for (char *c = strchr(p->path + 1, '/'); c; c = strchr(c + 1, '/')) {
         *c = '\0';
@@ -94,7 +94,7 @@ static bool is_token(const char *token)
     return n > 0;
 }
 
-static int name_tmp(struct place *p, const char *token, struct err *e)
+static int name_tmp(struct put_place *p, const char *token, struct err *e)
 {
     char chance[17];
     if (!token) {
@@ -108,11 +108,11 @@ static int name_tmp(struct place *p, const char *token, struct err *e)
 }
 
 /* The folder and the names; p->dir is open when it is 0. */
-static int find(struct place *p, const char *path, const char *token, bool parents,
+static int find(struct put_place *p, const char *path, const char *token, bool parents,
                 struct err *e)
 {
     size_t n = strlen(path);
-    *p = (struct place){.dir = -1, .old = -1};
+    *p = (struct put_place){.dir = -1, .old = -1};
     if (n >= sizeof(p->path))
         return too_long(path, e);
     memcpy(p->path, path, n + 1);
@@ -132,7 +132,7 @@ static int find(struct place *p, const char *path, const char *token, bool paren
     return p->dir < 0 ? file_fail(e, errno, "write", p->path) : 0;
 }
 
-static void leave(struct place *p)
+static void leave(struct put_place *p)
 {
     if (p->dir >= 0)
         close(p->dir);
@@ -144,7 +144,7 @@ static void leave(struct place *p)
  * Opens the file as whoever writes it would: that it may not be written is an
  * error, though it could be replaced. A program that runs may only be replaced.
  */
-static int open_old(struct place *p, struct err *e)
+static int open_old(struct put_place *p, struct err *e)
 {
     if (fstatat(p->dir, p->name, &p->st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : file_fail(e, errno, "write", p->path);
@@ -190,7 +190,7 @@ static void copy_attributes(int from, int to)
 }
 
 /* -1: the file cannot be given the old one's owner. */
-static int own_as_old(const struct place *p, int fd)
+static int own_as_old(const struct put_place *p, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -201,7 +201,7 @@ static int own_as_old(const struct place *p, int fd)
 }
 
 /* After the bytes: writing them takes a set-user-id bit away. */
-static void dress(const struct place *p, struct files_put *put, int fd)
+static void dress(const struct put_place *p, struct files_put *put, int fd)
 {
     if (fchmod(fd, p->exists ? p->st.st_mode & 07777 : put->mode) < 0)
         put->owner_errno = errno;
@@ -230,7 +230,7 @@ static int write_at(int fd, struct str bytes, size_t offset)
  * Writes over the old file: first what is longer than it was, because that may
  * find no room, and then nothing was lost.
  */
-static int write_in_place(struct place *p, struct str bytes, bool sync, struct err *e)
+static int write_in_place(struct put_place *p, struct str bytes, bool sync, struct err *e)
 {
     if (p->old < 0)
         return file_fail(e, ETXTBSY, "write", p->path);
@@ -251,14 +251,14 @@ static int write_in_place(struct place *p, struct str bytes, bool sync, struct e
 }
 
 /* Whether a file that cannot be replaced for this reason may yet be written. */
-static bool may_write_instead(const struct place *p, int errnum)
+static bool may_write_instead(const struct put_place *p, int errnum)
 {
     return p->exists &&
            (errnum == EACCES || errnum == EPERM || errnum == EROFS || errnum == EBUSY);
 }
 
 /* The new file, empty; one that an earlier attempt left is removed first. */
-static int open_tmp(const struct place *p)
+static int open_tmp(const struct put_place *p)
 {
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = openat(p->dir, p->tmp, flags, 0600);
@@ -267,7 +267,7 @@ static int open_tmp(const struct place *p)
     return openat(p->dir, p->tmp, flags, 0600);
 }
 
-static void sync_folder(const struct place *p)
+static void sync_folder(const struct put_place *p)
 {
     int fd = openat(p->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -277,7 +277,7 @@ static void sync_folder(const struct place *p)
 }
 
 /* Makes .od-TOKEN the file. 0; or -1 with errno, and nothing of it is left. */
-static int fill_and_rename(struct place *p, int fd, struct str bytes,
+static int fill_and_rename(struct put_place *p, int fd, struct str bytes,
                            struct files_put *put)
 {
     int rc = write_at(fd, bytes, 0);
@@ -301,7 +301,7 @@ static int fill_and_rename(struct place *p, int fd, struct str bytes,
     return rc;
 }
 
-static int replace(struct place *p, struct str bytes, struct files_put *put,
+static int replace(struct put_place *p, struct str bytes, struct files_put *put,
                    struct err *e)
 {
     int fd = open_tmp(p);
@@ -322,7 +322,7 @@ static int replace(struct place *p, struct str bytes, struct files_put *put,
 int files_replace(const char *path, struct str bytes, struct files_put *put,
                   struct err *e)
 {
-    struct place p;
+    struct put_place p;
     put->owner_errno = 0;
     put->created = false;
     int rc = find(&p, path, put->token, put->parents, e);
@@ -338,7 +338,7 @@ int files_replace(const char *path, struct str bytes, struct files_put *put,
 /* ---- afterwards ---- */
 
 /* Whether the file is there and holds these bytes. */
-static bool holds(const struct place *p, struct str bytes)
+static bool holds(const struct put_place *p, struct str bytes)
 {
     struct stat st;
     if (fstatat(p->dir, p->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
@@ -363,7 +363,7 @@ static bool holds(const struct place *p, struct str bytes)
 
 enum files_state files_put_state(const char *path, const char *token, struct str bytes)
 {
-    struct place p;
+    struct put_place p;
     struct stat st;
     enum files_state state = FILES_OPEN;
     if (find(&p, path, token, false, NULL) == 0) {
@@ -378,7 +378,7 @@ enum files_state files_put_state(const char *path, const char *token, struct str
 
 void files_put_forget(const char *path, const char *token)
 {
-    struct place p;
+    struct put_place p;
     if (find(&p, path, token, false, NULL) == 0)
         unlinkat(p.dir, p.tmp, 0);
     leave(&p);

@@ -27,7 +27,7 @@ struct server {
 };
 
 /* A listener, by the name that keys and people know it by. */
-struct place {
+struct guard_place {
     struct list node;          /* in guard.places */
     char name[KEY_AT_MAX + 1]; /* "127.0.0.1:3000", "NAME@unix:/path" */
 };
@@ -256,7 +256,7 @@ static const char *find_place(const struct guard *g, struct str text)
     }
     buf_adds(&plain, rest);
     list_each (it, tmp, &g->places) {
-        const struct place *p = list_entry(it, struct place, node);
+        const struct guard_place *p = list_entry(it, struct guard_place, node);
         if (!found && strcmp(p->name, buf_z(&plain)) == 0)
             found = p->name;
     }
@@ -270,7 +270,7 @@ static int fail_place(const struct guard *g, struct str text, struct err *e)
     struct buf names = BUF_INIT(400);
     list_each (it, tmp, &g->places)
         buf_addf(&names, "%s%s", names.n ? ", " : "",
-                 list_entry(it, struct place, node)->name);
+                 list_entry(it, struct guard_place, node)->name);
     err_set(e, ERR_NOTFOUND, "no listener is %.*s; there are %s",
             (int)(text.n < 100 ? text.n : 100), text.p, names.n ? buf_z(&names) : "none");
     buf_release(&names);
@@ -355,7 +355,7 @@ void guard_listen(struct guard *g, const struct front *only, void *f,
                   int fd, bool tls)
 {
     struct server *s = server_of(g, only, f, tables, n);
-    struct place *p = xnew(struct place);
+    struct guard_place *p = xnew(struct guard_place);
     snprintf(p->name, sizeof(p->name), "%.*s", STR_ARG(name));
     list_add_tail(&g->places, &p->node);
     if (httpd_listen_under(s->httpd, fd, p->name, tls ? put_tls : NULL, g->tls) < 0)

@@ -189,13 +189,13 @@ static bool on_path(struct str path, const char *cookie)
 
 /* ---- taking: 5.2, 5.3 ---- */
 
-struct asked {
+struct cookie_request {
     struct str name, value, domain, path;
     bool secure, ends;
     time_t end;
 };
 
-static void take_age(struct asked *a, struct str value, time_t now)
+static void take_age(struct cookie_request *a, struct str value, time_t now)
 {
     int64_t age;
     if (str_to_i64(value, &age) < 0)
@@ -204,7 +204,8 @@ static void take_age(struct asked *a, struct str value, time_t now)
     a->end = age <= 0 ? 0 : now + (age > 400 * 86400 ? 400 * 86400 : (time_t)age);
 }
 
-static void take_attribute(struct asked *a, struct str part, time_t now, bool *aged)
+static void take_attribute(struct cookie_request *a, struct str part, time_t now,
+                           bool *aged)
 {
     struct str name = str_trim(str_cut(&part, '='));
     struct str value = str_trim(part);
@@ -233,11 +234,11 @@ static bool has_control(struct str s)
     return false;
 }
 
-static bool parse(struct asked *a, struct str field, time_t now)
+static bool parse(struct cookie_request *a, struct str field, time_t now)
 {
     struct str pair = str_cut(&field, ';');
     bool aged = false;
-    *a = (struct asked){0};
+    *a = (struct cookie_request){0};
     if (str_chr(pair, '=') < 0)
         return false;
     a->name = str_trim(str_cut(&pair, '='));
@@ -248,7 +249,7 @@ static bool parse(struct asked *a, struct str field, time_t now)
            a->name.n + a->value.n <= COOKIE_BYTES_MAX && a->path.n <= 1024;
 }
 
-static bool may_set(const struct asked *a, const struct cookies_where *w)
+static bool may_set(const struct cookie_request *a, const struct cookies_where *w)
 {
     bool host = str_starts(a->name, STR("__Host-"));
     if (a->domain.n && !same(a->domain, "localhost") && str_chr(a->domain, '.') < 0)
@@ -287,7 +288,7 @@ static void make_room(struct cookies *c, const struct cookie *k)
 bool cookies_take(struct cookies *c, const struct cookies_where *w, struct str field,
                   time_t now)
 {
-    struct asked a;
+    struct cookie_request a;
     if (!w->host.n || w->host.n > 255 || !parse(&a, field, now) || !may_set(&a, w))
         return false;
     struct str path = a.path.n ? a.path : default_path(w->path);

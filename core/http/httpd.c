@@ -34,14 +34,14 @@ static int64_t next_due(const struct httpd *d)
     for (int w = WAIT_IDLE; w < WAITS; w++) {
         if (list_empty(&d->waits[w]))
             continue;
-        const struct conn *c = list_first(&d->waits[w], struct conn, queue);
+        const struct httpd_conn *c = list_first(&d->waits[w], struct httpd_conn, queue);
         int64_t at = c->since_ms + d->wait_ms[w];
         due = due < 0 || at < due ? at : due;
     }
     return due;
 }
 
-void conn_wait(struct conn *c, enum wait w)
+void conn_wait(struct httpd_conn *c, enum wait w)
 {
     struct httpd *d = c->d;
     list_del(&c->queue);
@@ -59,7 +59,7 @@ void conn_wait(struct conn *c, enum wait w)
         timer_begin(d->loop, &d->timer, d->wait_ms[w], on_timer);
 }
 
-static void time_out(struct conn *c)
+static void time_out(struct httpd_conn *c)
 {
     static const struct http_error late = {408,
                                            "The request's head did not come in time"};
@@ -81,7 +81,7 @@ static void on_timer(struct timer *t)
     int64_t now = clock_ms();
     for (int w = WAIT_IDLE; w < WAITS; w++) {
         while (!list_empty(&d->waits[w])) {
-            struct conn *c = list_first(&d->waits[w], struct conn, queue);
+            struct httpd_conn *c = list_first(&d->waits[w], struct httpd_conn, queue);
             if (c->since_ms + d->wait_ms[w] > now)
                 break;
             list_del(&c->queue);
@@ -99,7 +99,7 @@ static void on_timer(struct timer *t)
  * When the last answer is out: half-closes and reads on, so that no reset
  * overtakes it (RFC 9112 9.6).
  */
-static void linger(struct conn *c)
+static void linger(struct httpd_conn *c)
 {
     stream_flush(&c->stream);
     if (c->stream.out.n > 0) {
@@ -116,7 +116,7 @@ static void linger(struct conn *c)
     conn_wait(c, WAIT_LINGER);
 }
 
-void conn_finish(struct conn *c)
+void conn_finish(struct httpd_conn *c)
 {
     c->last = true;
     buf_release(&c->stream.in);
@@ -124,7 +124,7 @@ void conn_finish(struct conn *c)
     linger(c);
 }
 
-void conn_answered(struct conn *c)
+void conn_answered(struct httpd_conn *c)
 {
     struct req *r = c->req;
     if (c->closed || !r || !r->ended || r->feeding)
@@ -157,7 +157,7 @@ void conn_answered(struct conn *c)
 
 static void conn_free(void *p) { free(p); }
 
-void conn_close(struct conn *c)
+void conn_close(struct httpd_conn *c)
 {
     struct httpd *d = c->d;
     struct req *r = c->req;
@@ -193,7 +193,7 @@ void conn_close(struct conn *c)
 
 static void on_data(struct stream *s)
 {
-    struct conn *c = container_of(s, struct conn, stream);
+    struct httpd_conn *c = container_of(s, struct httpd_conn, stream);
     if (!c->last) {
         conn_process(c);
         return;
@@ -209,7 +209,7 @@ static void on_data(struct stream *s)
 
 static void on_room(struct stream *s)
 {
-    struct conn *c = container_of(s, struct conn, stream);
+    struct httpd_conn *c = container_of(s, struct httpd_conn, stream);
     if (c->wait == WAIT_WRITE)
         conn_wait(c, WAIT_NONE);
     if (c->last) {
@@ -227,7 +227,7 @@ static void on_room(struct stream *s)
 
 static void on_eof(struct stream *s)
 {
-    struct conn *c = container_of(s, struct conn, stream);
+    struct httpd_conn *c = container_of(s, struct httpd_conn, stream);
     struct req *r = c->req;
     if (r && !r->ended && r->on_half_closed)
         r->on_half_closed(r, r->owner);
@@ -240,7 +240,7 @@ static void on_eof(struct stream *s)
 /* The layer is ready: bytes can pass. */
 static void on_greeted(struct stream *s)
 {
-    struct conn *c = container_of(s, struct conn, stream);
+    struct httpd_conn *c = container_of(s, struct httpd_conn, stream);
     if (c->d->greeting >= LIMIT_TLS_GREETING)
         task_defer(c->d->loop, &c->d->paused);
     if (c->wait == WAIT_GREET)
@@ -248,7 +248,7 @@ static void on_greeted(struct stream *s)
 }
 
 /* Whom the layer did not let in. A few each second: who scans must not fill the log. */
-static void say_refused(struct conn *c, const struct err *e)
+static void say_refused(struct httpd_conn *c, const struct err *e)
 {
     struct httpd *d = c->d;
     struct addr a = {.len = sizeof(a.ss)};
@@ -279,7 +279,7 @@ static void say_refused(struct conn *c, const struct err *e)
  */
 static void on_end(struct stream *s, int errnum)
 {
-    struct conn *c = container_of(s, struct conn, stream);
+    struct httpd_conn *c = container_of(s, struct httpd_conn, stream);
     const struct err *e = stream_error(s);
     bool greeted = !s->layer || s->layer->ready;
     if (e && !greeted)
@@ -296,11 +296,14 @@ static const struct stream_events events = {on_data, on_room, on_end, on_eof};
 
 /* ---- a new connection ---- */
 
-static void on_next(struct task *t) { conn_process(container_of(t, struct conn, next)); }
-
-struct conn *conn_open(struct httpd *d, int fd, const struct listener *l)
+static void on_next(struct task *t)
 {
-    struct conn *c = xnew(struct conn);
+    conn_process(container_of(t, struct httpd_conn, next));
+}
+
+struct httpd_conn *conn_open(struct httpd *d, int fd, const struct listener *l)
+{
+    struct httpd_conn *c = xnew(struct httpd_conn);
     c->d = d;
     c->at = l->at;
     c->unix_peer = l->unix_peer;
@@ -369,7 +372,7 @@ void httpd_drain(struct httpd *d, void (*fn)(void *arg), void *arg)
     d->drained_arg = arg;
     accept_close(d);
     list_each (it, tmp, &d->conns) {
-        struct conn *c = list_entry(it, struct conn, node);
+        struct httpd_conn *c = list_entry(it, struct httpd_conn, node);
         if (!c->req && !c->last && c->stream.in.n == 0 && c->stream.out.n == 0)
             conn_close(c);
     }
@@ -380,7 +383,7 @@ void httpd_close(struct httpd *d)
 {
     accept_close(d);
     while (!list_empty(&d->conns))
-        conn_close(list_first(&d->conns, struct conn, node));
+        conn_close(list_first(&d->conns, struct httpd_conn, node));
     timer_stop(&d->timer);
     timer_stop(&d->again);
     task_cancel(&d->paused);

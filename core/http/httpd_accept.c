@@ -52,7 +52,7 @@ static bool make_room(struct httpd *d)
         return true;
     if (list_empty(&d->waits[WAIT_IDLE]))
         return false;
-    conn_close(list_first(&d->waits[WAIT_IDLE], struct conn, queue));
+    conn_close(list_first(&d->waits[WAIT_IDLE], struct httpd_conn, queue));
     return true;
 }
 
@@ -63,7 +63,7 @@ static const char full[] =
 /* What the peer has sent already would reset the answer, if it is not read. */
 static void turn_away_gently(struct httpd *d, int fd, const struct listener *l)
 {
-    struct conn *c = conn_open(d, fd, l);
+    struct httpd_conn *c = conn_open(d, fd, l);
     if (!c)
         close(fd);
     if (!c || c->closed)
@@ -118,7 +118,8 @@ static bool may_greet(struct httpd *d, struct listener *l)
 {
     if (!l->under || d->greeting < LIMIT_TLS_GREETING)
         return true;
-    struct conn *oldest = list_first(&d->waits[WAIT_GREET], struct conn, queue);
+    struct httpd_conn *oldest = list_first(&d->waits[WAIT_GREET], struct httpd_conn,
+                                           queue);
     if (clock_ms() - oldest->since_ms >= LIMIT_TLS_PATIENCE_MS) {
         conn_close(oldest);
         return true;

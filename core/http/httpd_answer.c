@@ -52,7 +52,7 @@ static bool bodiless(int status)
 
 static void put_head(struct req *r, int status, const char *type, int64_t length)
 {
-    struct conn *c = r->conn;
+    struct httpd_conn *c = r->conn;
     struct buf *out = &c->stream.out;
     if (!r->body_over && !r->on_data)
         r->discard = true; /* see give() in httpd_request.c */
@@ -87,7 +87,7 @@ static void put_head(struct req *r, int status, const char *type, int64_t length
 /* The answer is over: a handler that goes is not told of anything any more. */
 static void over(struct req *r)
 {
-    struct conn *c = r->conn;
+    struct httpd_conn *c = r->conn;
     r->ended = true;
     r->gone = NULL;
     if (r->fd >= 0)
@@ -142,7 +142,7 @@ void req_begin(struct req *r, int status, const char *type, int64_t length)
     stream_flush(&r->conn->stream);
 }
 
-static void wait_room(struct conn *c)
+static void wait_room(struct httpd_conn *c)
 {
     conn_wait(c, WAIT_WRITE);
     stream_want_room(&c->stream);
@@ -150,7 +150,7 @@ static void wait_room(struct conn *c)
 
 size_t req_send(struct req *r, struct str bytes)
 {
-    struct conn *c = r->conn;
+    struct httpd_conn *c = r->conn;
     struct buf *out = &c->stream.out;
     if (r->head_only)
         return bytes.n;
@@ -195,7 +195,7 @@ void req_end(struct req *r)
 
 void req_abort(struct req *r)
 {
-    struct conn *c = r->conn;
+    struct httpd_conn *c = r->conn;
     r->gone = NULL;
     /* Without a length or chunks a mere end would look like the answer's. */
     if (!r->chunked && !r->sized)
@@ -206,7 +206,7 @@ void req_abort(struct req *r)
 int req_upgrade(struct req *r, const char *protocol, struct stream *to,
                 const struct stream_events *ev)
 {
-    struct conn *c = r->conn;
+    struct httpd_conn *c = r->conn;
     if (!r->body_over || r->head.minor == 0 || !str_eq(r->head.method, STR("GET")))
         return -1;
     buf_addf(&c->stream.out,
@@ -247,7 +247,7 @@ static ssize_t send_piece(struct req *r, size_t most)
  */
 static void send_file(struct req *r)
 {
-    struct conn *c = r->conn;
+    struct httpd_conn *c = r->conn;
     size_t turn = 0, most = c->stream.layer ? LIMIT_READ_PER_TURN : FILE_STEP;
     stream_flush(&c->stream);
     while (r->out_left > 0 && c->stream.out.n == 0 && turn < most) {
@@ -326,7 +326,7 @@ void req_answer_file(struct req *r, int fd, const char *type)
 
 /* ---- progress ---- */
 
-bool answer_whole(const struct conn *c)
+bool answer_whole(const struct httpd_conn *c)
 {
     int why = 0;
     socklen_t n = sizeof(why);
@@ -335,7 +335,7 @@ bool answer_whole(const struct conn *c)
            getsockopt(c->stream.io.fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
 }
 
-void answer_room(struct conn *c)
+void answer_room(struct httpd_conn *c)
 {
     struct req *r = c->req;
     if (!r || r->ended)
@@ -355,7 +355,7 @@ void req_on_delivered(struct req *r, void (*fn)(void *owner, bool whole), void *
     r->receipt->owner = owner;
 }
 
-uint64_t answer_unsent(const struct conn *c)
+uint64_t answer_unsent(const struct httpd_conn *c)
 {
     int left = 0;
     if (c->stream.errnum)
@@ -369,7 +369,7 @@ uint64_t answer_unsent(const struct conn *c)
     return c->stream.out.n + (uint64_t)left + (c->req ? c->req->out_left : 0);
 }
 
-void answer_receipts(struct conn *c, bool whole)
+void answer_receipts(struct httpd_conn *c, bool whole)
 {
     list_del(&c->owing);
     while (!list_empty(&c->receipts)) {
@@ -381,7 +381,7 @@ void answer_receipts(struct conn *c, bool whole)
 }
 
 /* Reset, or closed by both: what became of the last bytes, conn_close finds out. */
-static bool is_over(const struct conn *c)
+static bool is_over(const struct httpd_conn *c)
 {
     struct tcp_info info = {0};
     socklen_t n = sizeof(info);
@@ -400,7 +400,7 @@ void req_settle(const struct req *r)
         list_add_tail(&all, first);
     }
     while (!list_empty(&all)) {
-        struct conn *c = list_first(&all, struct conn, owing);
+        struct httpd_conn *c = list_first(&all, struct httpd_conn, owing);
         list_del(&c->owing);
         list_add_tail(owing, &c->owing);
         if (answer_unsent(c) == 0 && !is_over(c))

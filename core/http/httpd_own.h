@@ -35,7 +35,7 @@ struct receipt {
 };
 
 struct req {
-    struct conn *conn;
+    struct httpd_conn *conn;
     struct list node;      /* in the pool */
     struct http_head head; /* points into text */
     struct buf text, path, body, fields;
@@ -67,7 +67,7 @@ struct req {
     struct receipt *receipt; /* owned until the answer has ended */
 };
 
-struct conn {
+struct httpd_conn {
     struct httpd *d;
     const char *at;    /* the listener's name; borrowed, may be NULL */
     struct list node;  /* of all */
@@ -121,13 +121,13 @@ struct httpd {
 
 /* httpd.c */
 /* Takes fd, which l accepted. Returns NULL with errno, and leaves fd, if it cannot. */
-struct conn *conn_open(struct httpd *d, int fd, const struct listener *l);
-void conn_wait(struct conn *c, enum wait w);
-void conn_close(struct conn *c);
+struct httpd_conn *conn_open(struct httpd *d, int fd, const struct listener *l);
+void conn_wait(struct httpd_conn *c, enum wait w);
+void conn_close(struct httpd_conn *c);
 /* The answer is complete and queued. */
-void conn_answered(struct conn *c);
+void conn_answered(struct httpd_conn *c);
 /* The last answer is on its way: nothing more is read but to see the peer's end. */
-void conn_finish(struct conn *c);
+void conn_finish(struct httpd_conn *c);
 
 /* httpd_accept.c */
 void accept_close(struct httpd *d);
@@ -135,9 +135,9 @@ void accept_on_paused(struct task *t);
 
 /* httpd_request.c */
 /* Looks at what has come: heads, bodies; a bounded number of them a turn. */
-void conn_process(struct conn *c);
+void conn_process(struct httpd_conn *c);
 /* Answers what could not be parsed, as the last on this connection. */
-void conn_refuse(struct conn *c, const struct http_error *e);
+void conn_refuse(struct httpd_conn *c, const struct http_error *e);
 void req_give_up(struct req *r, int status, const char *text);
 /* An error of ours, in the front's words. */
 void req_fail(struct req *r, int status, const char *text);
@@ -147,12 +147,12 @@ void req_destroy(struct req *r);
 
 /* httpd_answer.c */
 /* There is room in the stream again: goes on with what is being sent. */
-void answer_room(struct conn *c);
+void answer_room(struct httpd_conn *c);
 /* All answers that were sent on this connection: did they arrive? */
-void answer_receipts(struct conn *c, bool whole);
+void answer_receipts(struct httpd_conn *c, bool whole);
 /* Bytes of an answer that are not the peer's yet. */
-uint64_t answer_unsent(const struct conn *c);
+uint64_t answer_unsent(const struct httpd_conn *c);
 /* The peer has read all of it and has closed in order. */
-bool answer_whole(const struct conn *c);
+bool answer_whole(const struct httpd_conn *c);
 
 #endif

@@ -280,7 +280,7 @@ static bool has_body(const struct req *r) { return r->head.chunked || r->left > 
 
 static void want_body(struct req *r)
 {
-    struct conn *c = r->conn;
+    struct httpd_conn *c = r->conn;
     conn_wait(c, WAIT_BODY);
     r->continued = true;
     if (r->head.expect && c->stream.in.n == 0)
@@ -336,7 +336,7 @@ static size_t give(struct req *r, struct str piece)
 }
 
 /* One piece. false: there is no more of it now, or nobody takes it. */
-static bool feed_piece(struct conn *c, struct req *r)
+static bool feed_piece(struct httpd_conn *c, struct req *r)
 {
     struct str piece;
     size_t used;
@@ -364,7 +364,7 @@ static bool feed_piece(struct conn *c, struct req *r)
 }
 
 /* The peer has said its last, and the body is not whole. */
-static bool cut_short(const struct conn *c, const struct req *r)
+static bool cut_short(const struct httpd_conn *c, const struct req *r)
 {
     struct http_chunks chunks = r->chunks;
     struct str piece;
@@ -380,7 +380,7 @@ static bool cut_short(const struct conn *c, const struct req *r)
  * Moves what has come of the body. The request may be over and gone after it:
  * c->req says so.
  */
-static void feed(struct conn *c)
+static void feed(struct httpd_conn *c)
 {
     struct req *r = c->req;
     bool wanted = r->on_data || r->discard || !r->route || !r->route->body;
@@ -429,7 +429,7 @@ void req_body_more(struct req *r) { task_defer(r->conn->d->loop, &r->conn->next)
 
 static void start(struct req *r)
 {
-    struct conn *c = r->conn;
+    struct httpd_conn *c = r->conn;
     r->left = r->head.length;
     r->body_over = !has_body(r);
     if (http_decode(&r->path, r->head.path, false) < 0) {
@@ -481,7 +481,7 @@ static void start(struct req *r)
 }
 
 /* A request that cannot be read: answered in the first front's words, and closed. */
-void conn_refuse(struct conn *c, const struct http_error *e)
+void conn_refuse(struct httpd_conn *c, const struct http_error *e)
 {
     struct req *r = req_new(c->d);
     r->head = (struct http_head){.minor = 1};
@@ -496,7 +496,7 @@ void conn_refuse(struct conn *c, const struct http_error *e)
  * Could there be a whole head now? It can, or be in error, if a line has ended or
  * a limit was passed: a peer that sends byte by byte is not parsed byte by byte.
  */
-static bool worth_parsing(struct conn *c)
+static bool worth_parsing(struct httpd_conn *c)
 {
     struct str in = buf_str(&c->stream.in);
     struct str fresh = str_sub(in, c->parsed, in.n);
@@ -508,7 +508,7 @@ static bool worth_parsing(struct conn *c)
 }
 
 /* The head at the beginning of what has come. false: not there, or refused. */
-static bool next_head(struct conn *c)
+static bool next_head(struct httpd_conn *c)
 {
     struct httpd *d = c->d;
     struct http_error e;
@@ -547,7 +547,7 @@ static bool next_head(struct conn *c)
 }
 
 /* The answers pile up, as the peer does not take them: it gets no more for now. */
-static bool must_wait(struct conn *c)
+static bool must_wait(struct httpd_conn *c)
 {
     if (c->stream.out.n <= OUT_MARK)
         return false;
@@ -557,7 +557,7 @@ static bool must_wait(struct conn *c)
 }
 
 /* As many requests as have come, and are answered at once. */
-void conn_process(struct conn *c)
+void conn_process(struct httpd_conn *c)
 {
     bool waits = false;
     for (int i = 0; !waits && !c->closed && !c->last; i++) {

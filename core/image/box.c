@@ -18,7 +18,7 @@
 
 enum { ENTRIES_MAX = 20000, LINKS_MAX = 8, BLOCK = 64 << 10 };
 
-struct entry {
+struct box_entry {
     bool symlink;
     struct image_file file;
     char link[];
@@ -147,11 +147,11 @@ static int add_entry(struct image_box *b, const struct tar_entry *x, struct err 
         return err_set(e, ERR_DENIED,
                        "the link %.200s in the archive leads out of it: %.200s", name,
                        x->link.p);
-    struct entry *entry = xcalloc(1, sizeof(*entry) + strlen(path) + 1);
+    struct box_entry *entry = xcalloc(1, sizeof(*entry) + strlen(path) + 1);
     entry->symlink = symlink;
     entry->file = (struct image_file){.fd = b->fd, .at = x->offset, .size = x->size};
     memcpy(entry->link, path, strlen(path) + 1);
-    struct entry *old = map_put(&b->entries, str_of(name), entry);
+    struct box_entry *old = map_put(&b->entries, str_of(name), entry);
     if (!old)
         return 0;
     free(old);
@@ -342,7 +342,7 @@ int image_box_find(struct image_box *b, struct str given, struct image_file *out
         memcpy(real, name, strlen(name) + 1);
     if (b->folder)
         return find_in_folder(b, name, out, e);
-    const struct entry *x = map_get(&b->entries, str_of(name));
+    const struct box_entry *x = map_get(&b->entries, str_of(name));
     for (int i = 0; x && x->symlink; i++) {
         if (i == LINKS_MAX)
             return err_set(e, ERR_INVALID, "%.200s is a link that leads nowhere", name);

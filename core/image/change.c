@@ -156,11 +156,11 @@ const struct image_binary *change_binary(const struct image_spec *s,
 
 /* ---- the layer ---- */
 
-static int layer_tar(const struct change *c, const struct look *l,
+static int layer_tar(const struct change *c, const struct image_look *l,
                      const struct image_binary *binary, struct buf *out, struct err *e)
 {
     for (unsigned i = 0; i + 1 < l->parts_n; i++) {
-        const struct look_part *p = &l->parts[i];
+        const struct image_part *p = &l->parts[i];
         struct tar_entry x = {.name = str_of(p->path), .type = TAR_FOLDER, .mode = 0755};
         if (p->kind == LOOK_FOLDER) {
             x.mode = p->mode;
@@ -171,7 +171,7 @@ static int layer_tar(const struct change *c, const struct look *l,
         if (tar_add_header(out, &x, e) < 0)
             return -1;
     }
-    const struct look_part *last = &l->parts[l->parts_n - 1];
+    const struct image_part *last = &l->parts[l->parts_n - 1];
     struct tar_entry x = {.name = str_of(last->path), .mode = 0755};
     if (last->kind == LOOK_FOLDER)
         return err_set(e, ERR_EXISTS,
@@ -385,7 +385,7 @@ int change_image(const struct change *c, struct json *config,
                  unsigned n, struct change_result *r, struct err *e)
 {
     struct buf plain = BUF_INIT(IMAGE_BINARY_MAX + (1 << 20)), packed = plain;
-    struct look *l = xnew(struct look);
+    struct image_look *l = xnew(struct image_look);
     char diff_id[IMAGE_HEX + 1], name[IMAGE_NAME_MAX + 1];
     int rc = 0;
     *r = (struct change_result){.changed = !is_current(c, config, binary)};

@@ -124,10 +124,10 @@ static bool is_below(const char *path, const char *dir)
     return n == 0 ? *path != 0 : strncmp(path, dir, n) == 0 && path[n] == '/';
 }
 
-static int set_parts(struct look *l, const char *dest, struct err *e)
+static int set_parts(struct image_look *l, const char *dest, struct err *e)
 {
     struct str rest = str_of(dest);
-    *l = (struct look){.packed_max = l->packed_max};
+    *l = (struct image_look){.packed_max = l->packed_max};
     char path[LOOK_PATH_MAX + 1] = "";
     size_t n = 0;
     while (rest.n > 0) {
@@ -151,18 +151,18 @@ static int set_parts(struct look *l, const char *dest, struct err *e)
 
 /* ---- a layer ---- */
 
-static void forget(struct look_part *p)
+static void forget(struct image_part *p)
 {
     p->kind = LOOK_NOTHING;
     p->ours = false;
 }
 
 /* What was at path is gone: with it what was below, in lower layers only or in all. */
-static void remove_at(struct look *l, const char *path, bool itself, bool below,
+static void remove_at(struct image_look *l, const char *path, bool itself, bool below,
                       unsigned layer)
 {
     for (unsigned i = 0; i < l->parts_n; i++) {
-        struct look_part *p = &l->parts[i];
+        struct image_part *p = &l->parts[i];
         if (p->layer <= layer && ((itself && strcmp(p->path, path) == 0) ||
                                   (below && is_below(p->path, path))))
             forget(p);
@@ -176,7 +176,7 @@ static enum look_kind kind_of(enum tar_type type)
                                  : LOOK_FILE;
 }
 
-static int set_part(struct look_part *p, struct tar_reader *r, const struct tar_entry *x,
+static int set_part(struct image_part *p, struct tar_reader *r, const struct tar_entry *x,
                     unsigned layer, struct err *e)
 {
     bool ours = false;
@@ -206,10 +206,10 @@ static int set_part(struct look_part *p, struct tar_reader *r, const struct tar_
 }
 
 /* Folders that are there because something is in them. */
-static void imply(struct look *l, const char *path, unsigned layer)
+static void imply(struct image_look *l, const char *path, unsigned layer)
 {
     for (unsigned i = 0; i < l->parts_n; i++) {
-        struct look_part *p = &l->parts[i];
+        struct image_part *p = &l->parts[i];
         if (p->kind != LOOK_NOTHING || !is_below(path, p->path))
             continue;
         p->kind = LOOK_FOLDER;
@@ -221,8 +221,8 @@ static void imply(struct look *l, const char *path, unsigned layer)
 }
 
 /* "layer": deleted files are entries with a prefix, of no content. */
-static int take_entry(struct look *l, struct tar_reader *r, const struct tar_entry *x,
-                      unsigned layer, struct err *e)
+static int take_entry(struct image_look *l, struct tar_reader *r,
+                      const struct tar_entry *x, unsigned layer, struct err *e)
 {
     char path[LOOK_PATH_MAX + 1];
     bool too_long;
@@ -253,7 +253,7 @@ static int take_entry(struct look *l, struct tar_reader *r, const struct tar_ent
     return 0;
 }
 
-static int look_at(struct look *l, const struct image_file *file, unsigned layer,
+static int look_at(struct image_look *l, const struct image_file *file, unsigned layer,
                    struct err *e)
 {
     if (is_zstd(file)) {
@@ -274,7 +274,7 @@ static int look_at(struct look *l, const struct image_file *file, unsigned layer
 
 /* ---- all of them ---- */
 
-static int look_once(struct look *l, const struct image_file *layers, unsigned n,
+static int look_once(struct image_look *l, const struct image_file *layers, unsigned n,
                      struct err *e)
 {
     uint64_t left = l->packed_max;
@@ -293,7 +293,7 @@ static int look_once(struct look *l, const struct image_file *layers, unsigned n
 }
 
 /* The place if parts[i] is a link: its target and what comes after. */
-static int through(const struct look *l, unsigned i, char out[], size_t size)
+static int through(const struct image_look *l, unsigned i, char out[], size_t size)
 {
     const char *link = l->parts[i].link;
     const char *rest = l->parts[l->parts_n - 1].path + strlen(l->parts[i].path);
@@ -312,7 +312,7 @@ static int through(const struct look *l, unsigned i, char out[], size_t size)
     return n < 0 || (size_t)n >= size ? -1 : 0;
 }
 
-int look_for(struct look *l, const char *dest, const struct image_file *layers,
+int look_for(struct image_look *l, const char *dest, const struct image_file *layers,
              unsigned n, struct err *e)
 {
     char place[2 * LOOK_PATH_MAX];

@@ -41,7 +41,7 @@ static int hash_root(struct make *m, const char *rootfs, struct err *e)
     struct image_file plain = m->root;
     uint8_t digest[HASH_SHA256_SIZE];
     struct err why = ERR_INIT;
-    struct look *l = xnew(struct look);
+    struct image_look *l = xnew(struct image_look);
     struct hash h;
     m->root_gzip = look_is_gzip(&m->root);
     l->packed_max = UINT64_MAX;

@@ -72,7 +72,7 @@ enum { LOOK_DEPTH = 16, LOOK_PATH_MAX = 1024 };
 enum look_kind { LOOK_NOTHING, LOOK_FOLDER, LOOK_SYMLINK, LOOK_FILE };
 
 /* A folder on the way to the binary, or the binary, as the layers leave it. */
-struct look_part {
+struct image_part {
     char path[LOOK_PATH_MAX + 1]; /* without a slash at the beginning */
     enum look_kind kind;
     bool ours; /* an od */
@@ -83,8 +83,8 @@ struct look_part {
     char link[LOOK_PATH_MAX + 1];
 };
 
-struct look {
-    struct look_part parts[LOOK_DEPTH]; /* the last one is the binary */
+struct image_look {
+    struct image_part parts[LOOK_DEPTH]; /* the last one is the binary */
     unsigned parts_n;
     uint64_t packed_max; /* given: no more bytes of compressed layers are read */
     bool blind;          /* there are layers that were not read */
@@ -95,7 +95,7 @@ struct look {
  * Where `dest` is in an image of these layers, links followed. -1 with e: damaged
  * layers, names that lead out, a file where a folder is needed.
  */
-int look_for(struct look *l, const char *dest, const struct image_file *layers,
+int look_for(struct image_look *l, const char *dest, const struct image_file *layers,
              unsigned n, struct err *e);
 /* The layer's bytes, unpacked if it is gzip. */
 int look_hash(const struct image_file *layer, struct hash *h, struct err *e);

@@ -38,7 +38,7 @@
 enum { RECORD_NOTE = 1, RECORD_DONE };
 enum { RECORD_HEAD = 4, RECORD_MAX = 4092, REAP_MS_MAX = 1000 };
 
-struct record {
+struct job_record {
     uint16_t type, n;
     char bytes[RECORD_MAX];
 };
@@ -67,7 +67,7 @@ struct job {
 
 static void put_record(int fd, int type, struct str bytes)
 {
-    struct record r = {.type = (uint16_t)type};
+    struct job_record r = {.type = (uint16_t)type};
     bytes = str_sub(bytes, 0, sizeof(r.bytes));
     r.n = (uint16_t)bytes.n;
     if (bytes.n)
@@ -353,7 +353,7 @@ static void take_result(struct job *j, struct str bytes)
 
 static void take_records(struct job *j)
 {
-    struct record r;
+    struct job_record r;
     while (!j->cancelled && j->records.n >= RECORD_HEAD) {
         memcpy(&r, j->records.p, RECORD_HEAD);
         if (r.n > RECORD_MAX || j->records.n < RECORD_HEAD + (size_t)r.n)

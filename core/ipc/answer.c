@@ -146,7 +146,7 @@ enum { COLUMNS = 7, COMMAND_WIDTH = 60 };
 static const char *const headings[COLUMNS] = {"NAME", "KIND", "STATE", "SINCE",
                                               "USERS", "DIRECTORY", "COMMAND"};
 
-struct row {
+struct answer_row {
     char cell[COLUMNS][COMMAND_WIDTH * 4 + 8];
 };
 
@@ -208,7 +208,7 @@ static void put_age(char *cell, size_t size, const struct json *item)
         snprintf(cell, size, "%lldh%02lldm", s / 3600, s / 60 % 60);
 }
 
-static void put_row(struct row *row, const struct json *item, const char *kind)
+static void put_row(struct answer_row *row, const struct json *item, const char *kind)
 {
     struct str path = json_str(item, "shell", kind);
     for (long slash = str_chr(path, '/'); slash >= 0; slash = str_chr(path, '/'))
@@ -226,7 +226,7 @@ static void put_row(struct row *row, const struct json *item, const char *kind)
     put_cell(row->cell[6], size, json_str(item, "command", ""), COMMAND_WIDTH);
 }
 
-static void add_row(struct buf *out, const struct row *row, const int *width)
+static void add_row(struct buf *out, const struct answer_row *row, const int *width)
 {
     for (int i = 0; i < COLUMNS; i++) {
         buf_addz(out, row->cell[i]);
@@ -243,7 +243,7 @@ static void add_row(struct buf *out, const struct row *row, const int *width)
 static void walk(struct buf *out, const struct json *items, const char *kind, int *width)
 {
     for (const struct json *i = json_first(items); i; i = json_next(i)) {
-        struct row row;
+        struct answer_row row;
         put_row(&row, i, kind);
         if (out) {
             add_row(out, &row, width);
@@ -262,7 +262,7 @@ void answer_table(struct buf *out, const struct json *list)
     const struct json *processes = json_get(list, "processes");
     if (json_count(sessions) + json_count(processes) == 0)
         return;
-    struct row top;
+    struct answer_row top;
     int width[COLUMNS];
     for (int c = 0; c < COLUMNS; c++) {
         snprintf(top.cell[c], sizeof(top.cell[c]), "%s", headings[c]);

@@ -20,7 +20,7 @@ enum {
     FLOW_AGAIN_MS = 250 /* between messages about one who is far behind */
 };
 
-struct ask {
+struct hold_question {
     struct list node;
     uint64_t token;
     hold_answer_fn *fn;
@@ -116,7 +116,7 @@ static void on_answer(struct hold *h, struct keep_msg *m)
     struct list *it, *tmp;
     list_each(it, tmp, &h->asks)
     {
-        struct ask *a = list_entry(it, struct ask, node);
+        struct hold_question *a = list_entry(it, struct hold_question, node);
         if (a->upgraded || a->token != m->h.id)
             continue;
         struct minder_answer ans = {0};
@@ -138,7 +138,7 @@ static void on_upgraded(struct hold *h, struct keep_msg *m)
     struct list *it, *tmp;
     list_each(it, tmp, &h->asks)
     {
-        struct ask *a = list_entry(it, struct ask, node);
+        struct hold_question *a = list_entry(it, struct hold_question, node);
         if (!a->upgraded || a->token != m->h.id)
             continue;
         list_del(&a->node);
@@ -450,7 +450,7 @@ void hold_keep(struct hold *h, struct str name, int fd)
 void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
               hold_answer_fn *fn, void *arg)
 {
-    struct ask *a = xnew(struct ask);
+    struct hold_question *a = xnew(struct hold_question);
     a->token = h->next_token++;
     a->fn = fn;
     a->arg = arg;
@@ -466,7 +466,7 @@ void hold_upgrade(struct hold *h, uint64_t token, int file, struct str name,
                   hold_upgrade_fn *fn, void *arg)
 {
     int why = errno;
-    struct ask *a = xnew(struct ask);
+    struct hold_question *a = xnew(struct hold_question);
     a->token = token;
     a->upgraded = fn;
     a->arg = arg;
@@ -483,7 +483,7 @@ void hold_ask_cancel(struct hold *h, void *arg)
     struct list *it, *tmp;
     list_each(it, tmp, &h->asks)
     {
-        struct ask *a = list_entry(it, struct ask, node);
+        struct hold_question *a = list_entry(it, struct hold_question, node);
         if (a->arg == arg) {
             list_del(&a->node);
             free(a);

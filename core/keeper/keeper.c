@@ -76,7 +76,7 @@ static bool anybody_left(struct keeper *k)
     if (n >= 0)
         return n > ours;
     list_each (it, tmp, &k->procs) {
-        struct proc *p = list_entry(it, struct proc, node);
+        struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
         if ((p->p.flags & KEEP_P_STARTED) && !(p->p.flags & KEEP_P_EXITED))
             return true;
     }
@@ -105,7 +105,7 @@ static void signal_all(struct keeper *k, int sig)
     if (r.no_proc && k->command.pid > 0)
         kill(k->command.pid, sig);
     list_each (it, tmp, &k->procs) {
-        struct proc *p = list_entry(it, struct proc, node);
+        struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
         if ((p->p.flags & KEEP_P_STARTED) && !(p->p.flags & KEEP_P_EXITED))
             kill(-p->p.pid, sig);
     }
@@ -198,7 +198,7 @@ static int next_timeout(const struct keeper *k)
     if (k->upgrade.deadline && (!at || k->upgrade.deadline < at))
         at = k->upgrade.deadline;
     if (!list_empty(&k->held)) {
-        int64_t until = list_first(&k->held, struct stream, held)->held_until;
+        int64_t until = list_first(&k->held, struct keeper_stream, held)->held_until;
         at = at && at < until ? at : until;
     }
     if (!at)
@@ -221,7 +221,7 @@ static void on_event(struct keeper *k, struct watch *w, uint32_t events)
         minder_message(k, container_of(w, struct minder, w));
         break;
     case WATCH_OUT: {
-        struct stream *t = container_of(w, struct stream, w);
+        struct keeper_stream *t = container_of(w, struct keeper_stream, w);
         if (events & EPOLLOUT)
             proc_write_input(k, t->owner);
         if (events & ~(uint32_t)EPOLLOUT)
@@ -229,7 +229,7 @@ static void on_event(struct keeper *k, struct watch *w, uint32_t events)
         break;
     }
     case WATCH_IN:
-        proc_write_input(k, container_of(w, struct proc, in));
+        proc_write_input(k, container_of(w, struct keeper_proc, in));
         break;
     case WATCH_COMMAND:
         command_reported(k);

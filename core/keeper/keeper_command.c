@@ -22,11 +22,12 @@ enum { STATUS_CANNOT_RUN = 126, STATUS_NOT_FOUND = 127, STATUS_SIGNAL = 128 };
 
 void command_init(struct keeper *k)
 {
-    k->command = (struct command){.report = {.kind = WATCH_COMMAND, .fd = -1}, .tty = -1};
+    k->command = (struct keeper_child){.report = {.kind = WATCH_COMMAND, .fd = -1},
+                                       .tty = -1};
 }
 
 /* Whoever started us in front finds itself there again. */
-static void give_back_tty(struct command *m)
+static void give_back_tty(struct keeper_child *m)
 {
     if (m->tty < 0)
         return;
@@ -64,7 +65,7 @@ static void let_go_of_stdio(void)
 void command_start(struct keeper *k)
 {
     const struct keeper_command *c = k->conf->command;
-    struct command *m = &k->command;
+    struct keeper_child *m = &k->command;
     struct spawn s = {.path = c->argv[0],
                       .argv = c->argv,
                       .envp = c->envp,
@@ -99,7 +100,7 @@ void command_reported(struct keeper *k)
 
 bool command_reaped(struct keeper *k, pid_t pid, int status)
 {
-    struct command *m = &k->command;
+    struct keeper_child *m = &k->command;
     if (m->pid == 0 || pid != m->pid)
         return false;
     give_back_tty(m);

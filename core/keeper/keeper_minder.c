@@ -65,7 +65,7 @@ static void minder_lost(struct keeper *k, struct minder *mi)
         log_warn("the minder of uid %u ended; its shells go on", (unsigned)mi->uid);
     struct list *it, *tmp;
     list_each (it, tmp, &k->procs) {
-        struct proc *p = list_entry(it, struct proc, node);
+        struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
         if (p->uid == mi->uid && !(p->p.flags & (KEEP_P_STARTED | KEEP_P_FAILED)))
             proc_failed(k, p, ESRCH, SPAWN_FORK);
     }
@@ -84,7 +84,7 @@ void minder_message(struct keeper *k, struct minder *mi)
     }
     if (r < 0)
         return;
-    struct proc *p = proc_by_id(k, m.h.id);
+    struct keeper_proc *p = proc_by_id(k, m.h.id);
     if (m.h.type == KEEP_M_ANSWER)
         worker_answer(k, m.h.id, m.body, 0);
     else if (p && m.h.type == KEEP_M_SPAWNED && m.h.a == 0)

@@ -50,18 +50,18 @@ struct upgrade {
 };
 
 /* The image's own program beside the worker. */
-struct command {
+struct keeper_child {
     struct watch report; /* owned; of its start */
     pid_t pid;           /* 0: it is not there */
     int tty;             /* owned; the terminal that it got; -1: none */
 };
 
-struct proc;
+struct keeper_proc;
 
 /* What a program writes, and where to. */
-struct stream {
+struct keeper_stream {
     struct watch w; /* owns the descriptor */
-    struct proc *owner;
+    struct keeper_proc *owner;
     int spool;     /* owned */
     uint64_t told; /* see give_up_oldest */
     uint64_t from; /* the oldest byte that takes space */
@@ -78,10 +78,10 @@ struct stream {
     struct keep_stream s;
 };
 
-struct proc {
+struct keeper_proc {
     struct list node, dirty; /* in keeper.procs; in keeper.dirty when a record is due */
     struct keep_proc p;
-    struct stream out[2];
+    struct keeper_stream out[2];
     struct watch in; /* owns the descriptor unless the PTY's master */
     int slave;       /* owned; a PTY's other side, so that it never hangs up early */
     char *pending;   /* owned; input that the program has not taken yet */
@@ -93,7 +93,7 @@ struct proc {
 };
 
 /* By its key, in keeper.states. */
-struct state {
+struct keeper_state {
     char *value; /* owned */
     size_t n;
     bool handed;
@@ -126,7 +126,7 @@ struct keeper {
     bool ready_sent, serving, stopping, killed;
     bool leaving; /* the worker has asked for the end and leaves by itself */
     struct upgrade upgrade;
-    struct command command;
+    struct keeper_child command;
     int status; /* our own, at the end */
     struct list procs, dirty, helds, minders;
     struct list rich;   /* streams that can give output up, longest silent first */
@@ -148,26 +148,26 @@ void watch_close(struct keeper *k, struct watch *w);
 void keeper_stop(struct keeper *k, int64_t grace_ms);
 
 /* keeper_proc.c */
-struct proc *proc_by_id(struct keeper *k, uint64_t id);
+struct keeper_proc *proc_by_id(struct keeper *k, uint64_t id);
 /* The worker is to hear of it. */
-void proc_mark(struct keeper *k, struct proc *p);
-void proc_drop(struct keeper *k, struct proc *p);
-void proc_exited(struct keeper *k, struct proc *p, int status);
+void proc_mark(struct keeper *k, struct keeper_proc *p);
+void proc_drop(struct keeper *k, struct keeper_proc *p);
+void proc_exited(struct keeper *k, struct keeper_proc *p, int status);
 void proc_exited_pid(struct keeper *k, pid_t pid, int status);
-void proc_failed(struct keeper *k, struct proc *p, int errnum, int step);
+void proc_failed(struct keeper *k, struct keeper_proc *p, int errnum, int step);
 /* A part of what has come, into the spool. */
-void proc_move_output(struct keeper *k, struct proc *p, struct stream *t);
+void proc_move_output(struct keeper *k, struct keeper_proc *p, struct keeper_stream *t);
 /* As much of what is pending as the program takes. */
-void proc_write_input(struct keeper *k, struct proc *p);
-void proc_take_input(struct keeper *k, struct proc *p, struct keep_msg *m);
+void proc_write_input(struct keeper *k, struct keeper_proc *p);
+void proc_take_input(struct keeper *k, struct keeper_proc *p, struct keep_msg *m);
 /* The worker has dealt with that many records. */
-void proc_seen(struct proc *p, uint64_t records);
+void proc_seen(struct keeper_proc *p, uint64_t records);
 /* A stream's spool is there: takes into account what it holds already. */
-void stream_begin(struct keeper *k, struct stream *t);
+void stream_begin(struct keeper *k, struct keeper_stream *t);
 /* A KEEP_FLOW. */
-void stream_flow(struct keeper *k, struct stream *t, uint64_t at);
+void stream_flow(struct keeper *k, struct keeper_stream *t, uint64_t at);
 /* The same with the offset of now, unless an older one holds. */
-void stream_awaited(struct keeper *k, struct stream *t);
+void stream_awaited(struct keeper *k, struct keeper_stream *t);
 /* Lets streams go on whose callers took nothing for too long, or whose disk was full. */
 void streams_deadline(struct keeper *k);
 

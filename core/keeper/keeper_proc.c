@@ -25,18 +25,18 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-void proc_mark(struct keeper *k, struct proc *p)
+void proc_mark(struct keeper *k, struct keeper_proc *p)
 {
     if (list_empty(&p->dirty))
         list_add_tail(&k->dirty, &p->dirty);
 }
 
-struct proc *proc_by_id(struct keeper *k, uint64_t id)
+struct keeper_proc *proc_by_id(struct keeper *k, uint64_t id)
 {
     return map_get(&k->ids, str_n(&id, sizeof(id)));
 }
 
-void proc_drop(struct keeper *k, struct proc *p)
+void proc_drop(struct keeper *k, struct keeper_proc *p)
 {
     map_del(&k->ids, str_n(&p->p.id, sizeof(p->p.id)));
     list_del(&p->node);
@@ -48,7 +48,7 @@ void proc_drop(struct keeper *k, struct proc *p)
     }
     watch_close(k, &p->in);
     for (int i = 0; i < 2; i++) {
-        struct stream *t = &p->out[i];
+        struct keeper_stream *t = &p->out[i];
         list_del(&t->rich);
         list_del(&t->held);
         k->spool_used -= t->spool >= 0 ? t->s.offset - t->from : 0;
@@ -78,7 +78,7 @@ static void gap_add(struct keep_stream *s, uint64_t from, uint64_t to)
 }
 
 /* The number behind the ring: what is older is not to be believed. */
-static bool put_valid(struct stream *t, uint64_t valid)
+static bool put_valid(struct keeper_stream *t, uint64_t valid)
 {
     if (pwrite(t->spool, &valid, sizeof(valid), (off_t)t->s.cap) != sizeof(valid))
         return false;
@@ -91,7 +91,7 @@ static bool put_valid(struct stream *t, uint64_t valid)
  * eighth of the ring ahead, so that it is written rarely, but never more than what a
  * caller waits for allows. false: the disk did not take it.
  */
-static bool give_up_oldest(struct stream *t, uint64_t end)
+static bool give_up_oldest(struct keeper_stream *t, uint64_t end)
 {
     if (end <= t->told)
         return true;
@@ -113,7 +113,7 @@ static uint64_t spool_total(const struct keeper *k)
     return k->conf->spool_total ? k->conf->spool_total : LIMIT_SPOOL_TOTAL;
 }
 
-static void punch(struct stream *t, uint64_t from, uint64_t to)
+static void punch(struct keeper_stream *t, uint64_t from, uint64_t to)
 {
     while (from < to) {
         uint64_t at = from % t->s.cap, n = t->s.cap - at < to - from ? t->s.cap - at
@@ -126,7 +126,7 @@ static void punch(struct stream *t, uint64_t from, uint64_t to)
 }
 
 /* Gives up the oldest `most` bytes at most. false: it has none to give. */
-static bool shorten(struct keeper *k, struct stream *t, uint64_t most)
+static bool shorten(struct keeper *k, struct keeper_stream *t, uint64_t most)
 {
     uint64_t to = t->s.offset - t->from > LIMIT_SPOOL_FLOOR
                       ? t->s.offset - LIMIT_SPOOL_FLOOR
@@ -149,7 +149,7 @@ static void make_room(struct keeper *k, uint64_t n)
     enum { STEP = 1 << 20 };
     struct list *it, *tmp;
     list_each (it, tmp, &k->rich) {
-        struct stream *t = list_entry(it, struct stream, rich);
+        struct keeper_stream *t = list_entry(it, struct keeper_stream, rich);
         while (k->spool_used + n > spool_total(k) && shorten(k, t, STEP))
             ;
         if (t->s.offset - t->from <= LIMIT_SPOOL_FLOOR)
@@ -160,7 +160,7 @@ static void make_room(struct keeper *k, uint64_t n)
 }
 
 /* That many bytes were added. */
-static void count_written(struct keeper *k, struct stream *t, uint64_t n)
+static void count_written(struct keeper *k, struct keeper_stream *t, uint64_t n)
 {
     t->s.offset += n;
     k->spool_used += n;
@@ -173,7 +173,7 @@ static void count_written(struct keeper *k, struct stream *t, uint64_t n)
         list_add_tail(&k->rich, &t->rich);
 }
 
-void stream_begin(struct keeper *k, struct stream *t)
+void stream_begin(struct keeper *k, struct keeper_stream *t)
 {
     uint64_t valid = 0, end = t->s.offset;
     t->from = end;
@@ -199,9 +199,9 @@ void stream_begin(struct keeper *k, struct stream *t)
 
 /* ---- holding back ---- */
 
-static void watch_output(struct keeper *k, struct stream *t)
+static void watch_output(struct keeper *k, struct keeper_stream *t)
 {
-    struct proc *p = t->owner;
+    struct keeper_proc *p = t->owner;
     bool wait = (p->p.kind & KEEP_PTY) && t == &p->out[0] && p->pending_n > 0 &&
                 p->in.fd >= 0;
     watch_set(k, &t->w,
@@ -209,7 +209,7 @@ static void watch_output(struct keeper *k, struct stream *t)
 }
 
 /* What may be read now without overwriting what a caller waits for. */
-static size_t room_for(struct keeper *k, struct stream *t)
+static size_t room_for(struct keeper *k, struct keeper_stream *t)
 {
     if (t->flow == UINT64_MAX)
         return KEEPER_CHUNK;
@@ -223,13 +223,13 @@ static size_t room_for(struct keeper *k, struct stream *t)
     return room < KEEPER_CHUNK ? (size_t)room : KEEPER_CHUNK;
 }
 
-static void hold_back(struct keeper *k, struct stream *t, int64_t ms)
+static void hold_back(struct keeper *k, struct keeper_stream *t, int64_t ms)
 {
     struct list *it, *tmp, *before = &k->held;
     t->held_until = clock_ms() + ms;
     list_del(&t->held);
     list_each (it, tmp, &k->held) {
-        if (list_entry(it, struct stream, held)->held_until > t->held_until) {
+        if (list_entry(it, struct keeper_stream, held)->held_until > t->held_until) {
             before = it;
             break;
         }
@@ -239,14 +239,14 @@ static void hold_back(struct keeper *k, struct stream *t, int64_t ms)
     proc_mark(k, t->owner);
 }
 
-static void go_on(struct keeper *k, struct stream *t)
+static void go_on(struct keeper *k, struct keeper_stream *t)
 {
     list_del(&t->held);
     watch_output(k, t);
     proc_mark(k, t->owner);
 }
 
-void stream_flow(struct keeper *k, struct stream *t, uint64_t at)
+void stream_flow(struct keeper *k, struct keeper_stream *t, uint64_t at)
 {
     uint64_t valid = t->told > t->s.cap ? t->told - t->s.cap : 0;
     t->flow = at < valid ? valid : at;
@@ -258,7 +258,7 @@ void stream_flow(struct keeper *k, struct stream *t, uint64_t at)
         hold_back(k, t, LIMIT_HOLD_BACK_MS);
 }
 
-void stream_awaited(struct keeper *k, struct stream *t)
+void stream_awaited(struct keeper *k, struct keeper_stream *t)
 {
     if (t->flow != UINT64_MAX)
         return;
@@ -271,7 +271,7 @@ void stream_awaited(struct keeper *k, struct stream *t)
 enum { REPLACE_STEP = 16 << 10 };
 
 /* The disk is full: what it holds is the room for what a caller waits for. */
-static void note_full(struct stream *t)
+static void note_full(struct keeper_stream *t)
 {
     uint64_t held = t->s.offset - t->from;
     t->full_at = t->s.offset + 1;
@@ -283,7 +283,7 @@ static void note_full(struct stream *t)
  * On a full disk the oldest output makes room for the newest, even if a caller waits for
  * it. false: there is none to give.
  */
-static bool replace_oldest(struct keeper *k, struct stream *t)
+static bool replace_oldest(struct keeper *k, struct keeper_stream *t)
 {
     uint64_t to = t->from + REPLACE_STEP;
     if (to > t->s.offset)
@@ -304,7 +304,7 @@ static bool replace_oldest(struct keeper *k, struct stream *t)
  * time where the reader waits for each line. false: this is the second try, or there is
  * no memory.
  */
-static bool keep_late(struct stream *t, const char *p, size_t n, bool again)
+static bool keep_late(struct keeper_stream *t, const char *p, size_t n, bool again)
 {
     if (again || (t->refused && !t->whole) || !(t->late = malloc(n)))
         return false;
@@ -315,8 +315,8 @@ static bool keep_late(struct stream *t, const char *p, size_t n, bool again)
 }
 
 /* Appends to the ring; what the disk does not take is kept, or becomes a gap. */
-static void spool_write(struct keeper *k, struct stream *t, const char *p, size_t n,
-                        bool again)
+static void spool_write(struct keeper *k, struct keeper_stream *t, const char *p,
+                        size_t n, bool again)
 {
     while (n > 0) {
         size_t at = (size_t)(t->s.offset % t->s.cap);
@@ -344,7 +344,7 @@ static void spool_write(struct keeper *k, struct stream *t, const char *p, size_
     }
 }
 
-static void write_late(struct keeper *k, struct stream *t)
+static void write_late(struct keeper *k, struct keeper_stream *t)
 {
     char *p = t->late;
     size_t n = t->late_n;
@@ -357,7 +357,7 @@ static void write_late(struct keeper *k, struct stream *t)
 void streams_deadline(struct keeper *k)
 {
     while (!list_empty(&k->held)) {
-        struct stream *t = list_first(&k->held, struct stream, held);
+        struct keeper_stream *t = list_first(&k->held, struct keeper_stream, held);
         if (t->held_until > clock_ms())
             return;
         if (t->late_n > 0)
@@ -368,7 +368,7 @@ void streams_deadline(struct keeper *k)
     }
 }
 
-static void stream_end(struct keeper *k, struct proc *p, struct stream *t)
+static void stream_end(struct keeper *k, struct keeper_proc *p, struct keeper_stream *t)
 {
     t->s.eof = 1;
     if ((p->p.kind & KEEP_PTY) && p->in.fd >= 0) {
@@ -381,7 +381,7 @@ static void stream_end(struct keeper *k, struct proc *p, struct stream *t)
 }
 
 /* From the program into its spool: a bounded amount, the rest next turn. */
-void proc_move_output(struct keeper *k, struct proc *p, struct stream *t)
+void proc_move_output(struct keeper *k, struct keeper_proc *p, struct keeper_stream *t)
 {
     size_t moved = 0;
     if (!list_empty(&t->held)) { /* hung up meanwhile: read when it goes on */
@@ -423,14 +423,14 @@ void proc_move_output(struct keeper *k, struct proc *p, struct stream *t)
     proc_mark(k, p);
 }
 
-static void input_close(struct keeper *k, struct proc *p)
+static void input_close(struct keeper *k, struct keeper_proc *p)
 {
     p->close_in = false;
     if (!(p->p.kind & KEEP_PTY))
         watch_close(k, &p->in);
 }
 
-void proc_write_input(struct keeper *k, struct proc *p)
+void proc_write_input(struct keeper *k, struct keeper_proc *p)
 {
     bool moved = false;
     while (p->pending_n > 0 && p->in.fd >= 0) {
@@ -457,12 +457,12 @@ void proc_write_input(struct keeper *k, struct proc *p)
 }
 
 /* The worker has dealt with that many records. */
-void proc_seen(struct proc *p, uint64_t records)
+void proc_seen(struct keeper_proc *p, uint64_t records)
 {
     p->ahead -= records < p->ahead ? (unsigned)records : p->ahead;
 }
 
-void proc_take_input(struct keeper *k, struct proc *p, struct keep_msg *m)
+void proc_take_input(struct keeper *k, struct keeper_proc *p, struct keep_msg *m)
 {
     proc_seen(p, m->h.b);
     struct str bytes = m->body;
@@ -486,7 +486,7 @@ void proc_take_input(struct keeper *k, struct proc *p, struct keep_msg *m)
 }
 
 /* The main process is gone: what it wrote is drained, the terminal may hang up. */
-void proc_exited(struct keeper *k, struct proc *p, int status)
+void proc_exited(struct keeper *k, struct keeper_proc *p, int status)
 {
     p->p.flags |= KEEP_P_EXITED;
     p->p.status = status;
@@ -498,14 +498,14 @@ void proc_exited_pid(struct keeper *k, pid_t pid, int status)
 {
     struct list *it, *tmp;
     list_each (it, tmp, &k->procs) {
-        struct proc *p = list_entry(it, struct proc, node);
+        struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
         if ((p->p.flags & KEEP_P_STARTED) && !(p->p.flags & KEEP_P_EXITED) &&
             p->p.pid == pid)
             proc_exited(k, p, status);
     }
 }
 
-void proc_failed(struct keeper *k, struct proc *p, int errnum, int step)
+void proc_failed(struct keeper *k, struct keeper_proc *p, int errnum, int step)
 {
     p->p.flags |= KEEP_P_FAILED;
     p->p.errnum = errnum;

@@ -35,7 +35,7 @@ enum {
 /* ---- what it is told ---- */
 
 /* false: the worker's socket is full, or it has not got the program yet. */
-static bool send_record(struct keeper *k, struct proc *p, bool with_fds)
+static bool send_record(struct keeper *k, struct keeper_proc *p, bool with_fds)
 {
     p->p.input_pending = p->pending_n;
     p->p.flags &= ~(uint32_t)(KEEP_P_HELD | KEEP_P_FULL);
@@ -66,7 +66,7 @@ static bool send_record(struct keeper *k, struct proc *p, bool with_fds)
     return true;
 }
 
-static bool send_state(struct keeper *k, struct str key, struct state *s)
+static bool send_state(struct keeper *k, struct str key, struct keeper_state *s)
 {
     struct keep_msg m = {
         .h = {.type = KEEP_STATE}, .key = key, .value = str_n(s->value, s->n)};
@@ -86,7 +86,7 @@ static bool hand_over(struct keeper *k)
         h->handed = true;
     }
     list_each (it, tmp, &k->procs) {
-        struct proc *p = list_entry(it, struct proc, node);
+        struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
         if (!p->handed && !send_record(k, p, true))
             return false;
         p->handed = true;
@@ -94,7 +94,7 @@ static bool hand_over(struct keeper *k)
     struct str key;
     void *value;
     for (void *e = NULL; (e = map_next(&k->states, e, &key, &value));) {
-        struct state *s = value;
+        struct keeper_state *s = value;
         if (!s->handed && !send_state(k, key, s))
             return false;
         s->handed = true;
@@ -113,7 +113,7 @@ void worker_pump(struct keeper *k)
     bool room = k->ready_sent || hand_over(k);
     struct list *it, *tmp;
     list_each (it, tmp, &k->dirty) {
-        struct proc *p = list_entry(it, struct proc, dirty);
+        struct keeper_proc *p = list_entry(it, struct keeper_proc, dirty);
         if (!room)
             break;
         if (!p->handed || p->ahead >= KEEP_AHEAD)
@@ -156,7 +156,7 @@ static void do_spawn(struct keeper *k, struct keep_msg *m)
                            : 2 + !!(m->h.flags & KEEP_IN) + 2 * !!(m->h.flags & KEEP_ERR);
     if (proc_by_id(k, m->h.id))
         return;
-    struct proc *p = xnew(struct proc);
+    struct keeper_proc *p = xnew(struct keeper_proc);
     list_init(&p->dirty);
     p->uid = (uid_t)(uint32_t)m->h.a;
     p->p.id = m->h.id;
@@ -167,7 +167,7 @@ static void do_spawn(struct keeper *k, struct keep_msg *m)
     if (!pty && (m->h.flags & KEEP_IN))
         p->in.fd = take_fd(m, &next);
     for (int i = 0; i < 2; i++) {
-        struct stream *t = &p->out[i];
+        struct keeper_stream *t = &p->out[i];
         t->w = (struct watch){.kind = WATCH_OUT, .fd = -1};
         t->spool = -1;
         t->owner = p;
@@ -217,7 +217,7 @@ static void do_spawn(struct keeper *k, struct keep_msg *m)
 
 void keeper_store(struct keeper *k, struct str key, struct str value)
 {
-    struct state *s = map_get(&k->states, key);
+    struct keeper_state *s = map_get(&k->states, key);
     size_t before = s ? s->n : 0;
     if (value.n == 0) {
         map_del(&k->states, key);
@@ -229,7 +229,7 @@ void keeper_store(struct keeper *k, struct str key, struct str value)
         return;
     } else {
         if (!s) {
-            s = xnew(struct state);
+            s = xnew(struct keeper_state);
             map_put(&k->states, key, s);
         }
         if (s->n < value.n)
@@ -266,7 +266,7 @@ bool worker_message(struct keeper *k)
         return errno == EBADMSG;
     if (m.key.n > 0)
         keeper_store(k, m.key, m.value);
-    struct proc *p = proc_by_id(k, m.h.id);
+    struct keeper_proc *p = proc_by_id(k, m.h.id);
     switch (m.h.type) {
     case KEEP_SPAWN:
         do_spawn(k, &m);
@@ -372,14 +372,14 @@ void keeper_start_worker(struct keeper *k)
     list_each (it, tmp, &k->helds)
         list_entry(it, struct held, node)->handed = false;
     list_each (it, tmp, &k->procs) {
-        struct proc *p = list_entry(it, struct proc, node);
+        struct keeper_proc *p = list_entry(it, struct keeper_proc, node);
         p->handed = false;
         p->ahead = 0;
     }
     void *value;
     struct str key;
     for (void *e = NULL; (e = map_next(&k->states, e, &key, &value));)
-        ((struct state *)value)->handed = false;
+        ((struct keeper_state *)value)->handed = false;
 }
 
 /*

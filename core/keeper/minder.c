@@ -40,7 +40,7 @@ struct child {
     int status;
 };
 
-struct minder {
+struct minder_self {
     struct list children;
     int signals; /* readable when SIGCHLD came */
     char space[sizeof(struct keep_head) + KEEP_DATA];
@@ -146,7 +146,7 @@ int minder_spawn_parse(struct str body, struct minder_program *out)
     return 0;
 }
 
-static void do_spawn(struct minder *mi, struct keep_msg *m)
+static void do_spawn(struct minder_self *mi, struct keep_msg *m)
 {
     struct minder_program p;
     int need = (m->h.flags & KEEP_PTY) ? 1 : 3;
@@ -239,7 +239,7 @@ static void go_on(const struct child *c, int sig)
         kill(-c->pid, SIGCONT);
 }
 
-static void reap(struct minder *mi)
+static void reap(struct minder_self *mi)
 {
     int status;
     pid_t pid;
@@ -269,7 +269,7 @@ static void reap(struct minder *mi)
 }
 
 /* One message; false when the keeper is gone. */
-static bool serve_keeper(struct minder *mi)
+static bool serve_keeper(struct minder_self *mi)
 {
     struct keep_msg m;
     int r = keep_recv(KEEPER_FD, &m, mi->space);
@@ -313,7 +313,7 @@ static bool reap_any(void)
  * The keeper was killed: its terminals are closed and nobody can reach what runs here
  * any more. Hang-up and TERM to all of it, KILL after the grace.
  */
-static void end_all(struct minder *mi)
+static void end_all(struct minder_self *mi)
 {
     const struct tree_of ours = {.root = getpid()};
     struct tree_result r;
@@ -342,8 +342,8 @@ static void end_all(struct minder *mi)
 
 int minder_main(uid_t uid, gid_t gid, long nofile, int oom)
 {
-    static struct minder one; /* it ends with its process */
-    struct minder *mi = &one;
+    static struct minder_self one; /* it ends with its process */
+    struct minder_self *mi = &one;
     become(uid, gid, nofile, oom);
     /* What a shell leaves behind stays below us, and ends with the keeper too. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -345,14 +345,14 @@ void notebook_ended(struct notebook *b, int64_t count)
 
 /* ---- writing ---- */
 
-struct member {
+struct notebook_member {
     const struct json *value;
     int at;
 };
 
 static int by_name(const void *a, const void *b)
 {
-    const struct member *x = a, *y = b;
+    const struct notebook_member *x = a, *y = b;
     int r = strcmp(json_name(x->value), json_name(y->value));
     return r ? r : x->at - y->at;
 }
@@ -364,10 +364,10 @@ static int print(struct buf *out, const struct json *j, int depth)
     int n = json_count(j), r = 0;
     if (!json_first(j))
         return json_print(out, j);
-    struct member *v = xcalloc((size_t)n, sizeof(*v));
+    struct notebook_member *v = xcalloc((size_t)n, sizeof(*v));
     const struct json *child = json_first(j);
     for (int i = 0; i < n; i++, child = json_next(child))
-        v[i] = (struct member){child, i};
+        v[i] = (struct notebook_member){child, i};
     if (object)
         qsort(v, (size_t)n, sizeof(*v), by_name);
     for (int i = 0; r == 0 && i < n; i++) {

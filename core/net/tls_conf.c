@@ -15,7 +15,7 @@
 #include <mbedtls/psa_util.h>
 
 /* How a file was when it was read; another of that name differs in one of these. */
-struct mark {
+struct conf_mark {
     dev_t dev;
     ino_t ino;
     off_t size;
@@ -25,7 +25,7 @@ struct mark {
 struct tls_server {
     struct tls_conf *conf;
     char *cert, *key, *ca; /* owned; key and ca may be NULL */
-    struct mark marks[3];
+    struct conf_mark marks[3];
     bool complained; /* conf is NULL, and the log has it why */
 };
 
@@ -239,15 +239,15 @@ static struct tls_conf *server_conf(const struct tls_server *t, struct err *e)
     return NULL;
 }
 
-static struct mark mark_of(const char *path)
+static struct conf_mark mark_of(const char *path)
 {
     struct stat st;
     if (!path || stat(path, &st) < 0)
-        return (struct mark){.size = -1};
-    return (struct mark){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+        return (struct conf_mark){.size = -1};
+    return (struct conf_mark){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
 }
 
-static bool same_mark(const struct mark *a, const struct mark *b)
+static bool same_mark(const struct conf_mark *a, const struct conf_mark *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
            a->changed.tv_sec == b->changed.tv_sec &&
@@ -260,7 +260,7 @@ static bool look_at_files(struct tls_server *t)
     const char *paths[] = {t->cert, t->key, t->ca};
     bool changed = false;
     for (int i = 0; i < 3; i++) {
-        struct mark now = mark_of(paths[i]);
+        struct conf_mark now = mark_of(paths[i]);
         changed = changed || !same_mark(&now, &t->marks[i]);
         t->marks[i] = now;
     }

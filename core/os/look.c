@@ -101,7 +101,7 @@ struct spot {
 };
 
 /* What its system call waits for. */
-struct waiting {
+struct look_waiting {
     const char *what;   /* "read of", "select on" …; NULL: for nothing of ours */
     int tty_fd;         /* the terminal's descriptor; -1: not in the set */
     bool doubtful;      /* it is in there, but perhaps not to be read */
@@ -120,7 +120,7 @@ struct finding {
     char how[96];
 };
 
-struct looking {
+struct look_work {
     struct look *out;
     pid_t shell;
     uint64_t feed;
@@ -160,10 +160,10 @@ static bool is_tty(const struct spot *s, const struct procfs_fd *f)
            (f->rdev == s->tty || (f->rdev == DEV_TTY && s->own_tty == s->tty));
 }
 
-static void wait_add(struct waiting *w, const struct spot *s, int fd, bool doubtful);
+static void wait_add(struct look_waiting *w, const struct spot *s, int fd, bool doubtful);
 
 /* The watches of an epoll descriptor that are about reading. */
-static void wait_add_epoll(struct waiting *w, const struct spot *s, int epfd)
+static void wait_add_epoll(struct look_waiting *w, const struct spot *s, int epfd)
 {
     char text[32768];
     long n = procfs_fdinfo(s->pid, s->tid, epfd, text, sizeof(text));
@@ -188,7 +188,7 @@ static void wait_add_epoll(struct waiting *w, const struct spot *s, int epfd)
 }
 
 /* Takes note of one member of a set. */
-static void wait_add(struct waiting *w, const struct spot *s, int fd, bool doubtful)
+static void wait_add(struct look_waiting *w, const struct spot *s, int fd, bool doubtful)
 {
     struct procfs_fd f;
     if (procfs_fd(s->pid, s->tid, fd, &f) < 0) {
@@ -208,7 +208,7 @@ static void wait_add(struct waiting *w, const struct spot *s, int fd, bool doubt
 }
 
 /* Copies what a system call points to; false is noted. */
-static bool wait_copy(struct waiting *w, const struct spot *s, uint64_t address,
+static bool wait_copy(struct look_waiting *w, const struct spot *s, uint64_t address,
                       void *out, size_t n)
 {
     if (procfs_memory(s->tid, address, out, n) == 0)
@@ -220,7 +220,7 @@ static bool wait_copy(struct waiting *w, const struct spot *s, uint64_t address,
     return false;
 }
 
-static void wait_add_select(struct waiting *w, const struct spot *s,
+static void wait_add_select(struct look_waiting *w, const struct spot *s,
                             const struct procfs_call *c)
 {
     uint64_t words[SET_MAX / 64] = {0};
@@ -238,7 +238,7 @@ static void wait_add_select(struct waiting *w, const struct spot *s,
             wait_add(w, s, fd, false);
 }
 
-static void wait_add_poll(struct waiting *w, const struct spot *s,
+static void wait_add_poll(struct look_waiting *w, const struct spot *s,
                           const struct procfs_call *c)
 {
     struct pollfd set[SET_MAX];
@@ -261,7 +261,7 @@ static void wait_add_poll(struct waiting *w, const struct spot *s,
  * small number second and, first, an address of that many descriptors; a sleep
  * has not, and a futex has no such thing at its address.
  */
-static void wait_add_restart(struct waiting *w, const struct spot *s,
+static void wait_add_restart(struct look_waiting *w, const struct spot *s,
                              const struct procfs_call *c)
 {
     if (c->arg[0] < 4096 || c->arg[1] == 0 || c->arg[1] > 64)
@@ -272,7 +272,7 @@ static void wait_add_restart(struct waiting *w, const struct spot *s,
 }
 
 /* The time-out of a call. */
-static int64_t wait_limit(struct waiting *w, const struct spot *s,
+static int64_t wait_limit(struct look_waiting *w, const struct spot *s,
                           const struct wait_call *how, const struct procfs_call *c)
 {
     uint64_t arg = c->arg[how->time_arg];
@@ -289,7 +289,7 @@ static int64_t wait_limit(struct waiting *w, const struct spot *s,
 }
 
 /* Fills w with what the thread waits for. */
-static void wait_read(struct waiting *w, const struct spot *s,
+static void wait_read(struct look_waiting *w, const struct spot *s,
                       const struct procfs_call *c)
 {
     w->what = NULL;
@@ -424,9 +424,8 @@ static bool from_program(const struct spot *s, int fd)
 }
 
 /* What a thread that waits for the terminal is doing, taken by itself. */
-static void judge(struct finding *f, const struct procfs_stat *p,
-                  const struct spot *s, const struct waiting *w,
-                  const struct holdings *h)
+static void judge(struct finding *f, const struct procfs_stat *p, const struct spot *s,
+                  const struct look_waiting *w, const struct holdings *h)
 {
     bool outside = false, program = false;
     for (int i = 0; i < w->others && !program; i++) {
@@ -449,7 +448,7 @@ static void judge(struct finding *f, const struct procfs_stat *p,
     f->perhaps = f->state == LOOK_UNKNOWN && !w->doubtful && !program;
 }
 
-static void look_group(struct looking *l, struct finding *f, dev_t tty, pid_t group,
+static void look_group(struct look_work *l, struct finding *f, dev_t tty, pid_t group,
                        int depth);
 
 /* The foreground group of a terminal, from anybody on it; 0: nobody is. */
@@ -465,7 +464,7 @@ static pid_t foreground_of(const struct procfs_list *procs, dev_t tty)
  * Whether the process passes on what is typed to terminals of its own; then f
  * is what goes on behind them.
  */
-static bool look_behind(struct looking *l, struct finding *f,
+static bool look_behind(struct look_work *l, struct finding *f,
                         const struct procfs_stat *p, const struct spot *s,
                         const struct holdings *h, int depth)
 {
@@ -494,7 +493,7 @@ static bool look_behind(struct looking *l, struct finding *f,
 }
 
 /* One pass will do: parents come before their children. */
-static bool descends(const struct looking *l, pid_t pid, pid_t from)
+static bool descends(const struct look_work *l, pid_t pid, pid_t from)
 {
     for (size_t i = l->procs.n; i-- > 0 && pid != from;) {
         if (l->procs.v[i].pid == pid)
@@ -507,7 +506,7 @@ static bool descends(const struct looking *l, pid_t pid, pid_t from)
  * A process that is not to be looked into, and passes on what is typed perhaps: its
  * descriptors would say so. A reader on a terminal below it proves it as well.
  */
-static void look_denied(struct looking *l, struct finding *f,
+static void look_denied(struct look_work *l, struct finding *f,
                         const struct procfs_stat *p, dev_t tty, int depth)
 {
     l->out->denied = true;
@@ -526,9 +525,8 @@ static void look_denied(struct looking *l, struct finding *f,
 }
 
 /* A thread that waits for the terminal: by itself, or for one behind it. */
-static void look_wait(struct looking *l, struct finding *f,
-                      const struct procfs_stat *p, const struct spot *s,
-                      const struct waiting *w, int depth)
+static void look_wait(struct look_work *l, struct finding *f, const struct procfs_stat *p,
+                      const struct spot *s, const struct look_waiting *w, int depth)
 {
     struct holdings h = {.n = 0};
     bool is_shell = p->pid == l->shell;
@@ -539,12 +537,12 @@ static void look_wait(struct looking *l, struct finding *f,
 }
 
 /* One thread. Returns whether it is running. */
-static bool look_thread(struct looking *l, struct finding *f,
+static bool look_thread(struct look_work *l, struct finding *f,
                         const struct procfs_stat *p, pid_t tid, dev_t tty, int depth)
 {
     struct spot s = {p->pid, tid, tty, p->tty, l->feed};
     struct procfs_call c;
-    struct waiting w;
+    struct look_waiting w;
     finding_set(f, LOOK_NO, NULL, "", "");
     if (procfs_call(s.pid, s.tid, &c) < 0) {
         if (is_access(errno))
@@ -573,7 +571,7 @@ static bool look_thread(struct looking *l, struct finding *f,
     return false;
 }
 
-static void look_process(struct looking *l, struct finding *f,
+static void look_process(struct look_work *l, struct finding *f,
                          const struct procfs_stat *p, dev_t tty, int depth)
 {
     /* Stopped, traced, dead: it would not take what is typed. */
@@ -605,7 +603,7 @@ static void look_process(struct looking *l, struct finding *f,
 }
 
 /* Adds to f what the processes of a group on a terminal do. */
-static void look_group(struct looking *l, struct finding *f, dev_t tty, pid_t group,
+static void look_group(struct look_work *l, struct finding *f, dev_t tty, pid_t group,
                        int depth)
 {
     if (depth > DEPTH_MAX) {
@@ -639,7 +637,7 @@ static bool numbers_fit(void)
  * Daemons below the shell that read this terminal: only their YES says anything of the
  * job. Others of the machine may have one of the same number, in a devpts of their own.
  */
-static void look_daemons(struct looking *l, struct finding *f, dev_t tty)
+static void look_daemons(struct look_work *l, struct finding *f, dev_t tty)
 {
     for (size_t i = 0; i < l->procs.n && f->state == LOOK_NO; i++) {
         struct finding g;
@@ -660,7 +658,7 @@ static bool has_group(const struct procfs_list *procs, pid_t group)
     return false;
 }
 
-static void look_terminal(struct looking *l, struct finding *f,
+static void look_terminal(struct look_work *l, struct finding *f,
                           const struct procfs_stat *shell)
 {
     pid_t group = shell->tpgid;
@@ -677,10 +675,8 @@ static void look_terminal(struct looking *l, struct finding *f,
 
 void look_at(pid_t shell, uint64_t feed, struct look *out)
 {
-    struct looking l = {.out = out,
-                        .shell = shell,
-                        .feed = feed,
-                        .threads_left = LOOK_THREADS_MAX};
+    struct look_work l = {
+        .out = out, .shell = shell, .feed = feed, .threads_left = LOOK_THREADS_MAX};
     struct finding f;
     struct procfs_stat s;
     *out = (struct look){.state = LOOK_UNKNOWN};

@@ -43,7 +43,7 @@ struct question {
     struct socket_id id;
 };
 
-struct answer {
+struct owner_answer {
     struct header h;
     uint8_t family, state, timer, retrans; /* struct inet_diag_msg */
     struct socket_id id;
@@ -54,7 +54,7 @@ struct answer {
  * The kernel's lookup falls back to a listening socket at that port, so the answer must
  * be of this very connection. Without an inode it was closed, and its uid reads as 0.
  */
-static bool is_of(const struct answer *a, const struct question *q)
+static bool is_of(const struct owner_answer *a, const struct question *q)
 {
     const struct socket_id *i = &a->id, *j = &q->id;
     int last = a->family == AF_INET6 ? 3 : 0;
@@ -79,7 +79,7 @@ int tcpowner_by_netlink(const struct sockaddr_in *at, const struct sockaddr_in *
                                 .cookie = {UINT32_MAX, UINT32_MAX}}};
     struct netlink_address kernel = {.family = AF_NETLINK};
     union {
-        struct answer a;
+        struct owner_answer a;
         struct {
             struct header h;
             int32_t error;

@@ -40,7 +40,7 @@ struct member {
     uint64_t start;
 };
 
-struct tree {
+struct process_tree {
     struct tree_of of;
     bool root_lives;        /* it was in the last list */
     struct procfs_list all; /* owned; every process, of the last round */
@@ -54,7 +54,7 @@ struct tree {
     struct tree_result *out;
 };
 
-static void tree_release(struct tree *t)
+static void tree_release(struct process_tree *t)
 {
     procfs_release(&t->all);
     free(t->order);
@@ -62,7 +62,7 @@ static void tree_release(struct tree *t)
     free(t->seen);
 }
 
-static bool is_above(const struct tree *t, pid_t pid)
+static bool is_above(const struct process_tree *t, pid_t pid)
 {
     for (size_t i = 0; i < t->above_n; i++)
         if (t->above[i] == pid)
@@ -70,7 +70,7 @@ static bool is_above(const struct tree *t, pid_t pid)
     return false;
 }
 
-static bool in_time(const struct tree *t, const struct procfs_stat *p)
+static bool in_time(const struct process_tree *t, const struct procfs_stat *p)
 {
     return p->start >= t->of.from && (!t->of.to || p->start < t->of.to);
 }
@@ -79,7 +79,7 @@ static bool in_time(const struct tree *t, const struct procfs_stat *p)
  * Takes out of the list what did not begin in the time that is asked for. Where
  * the starts are no times (root's would be after its command's) all stay.
  */
-static void drop_others(struct tree *t)
+static void drop_others(struct process_tree *t)
 {
     const struct procfs_stat *root = t->n > 0 ? &t->all.v[t->order[0]] : NULL;
     if ((!t->of.from && !t->of.to) || !root || !root->start ||
@@ -100,7 +100,7 @@ static void drop_others(struct tree *t)
 }
 
 /* A process and its parents, up to the first one. */
-static void add_above(struct tree *t, pid_t pid)
+static void add_above(struct process_tree *t, pid_t pid)
 {
     bool more = true;
     while (more && pid > 0 && !is_above(t, pid) && t->above_n < ANCESTORS_MAX) {
@@ -116,7 +116,7 @@ static void add_above(struct tree *t, pid_t pid)
 }
 
 /* Adds a process of the list and everything below it. */
-static void add_below(struct tree *t, size_t index)
+static void add_below(struct process_tree *t, size_t index)
 {
     size_t done = t->n;
     t->belongs[index] = true;
@@ -137,7 +137,7 @@ static void add_below(struct tree *t, size_t index)
  * there to do it. They are children of something above the root, which spares
  * us the environment of everybody else.
  */
-static void add_tagged(struct tree *t)
+static void add_tagged(struct process_tree *t)
 {
     t->above_n = 0;
     add_above(t, getpid());
@@ -153,7 +153,7 @@ static void add_tagged(struct tree *t)
     }
 }
 
-static void tree_empty(struct tree *t)
+static void tree_empty(struct process_tree *t)
 {
     t->order = xrealloc(t->order, t->all.n, sizeof(*t->order));
     t->belongs = xrealloc(t->belongs, t->all.n, sizeof(*t->belongs));
@@ -162,7 +162,7 @@ static void tree_empty(struct tree *t)
 }
 
 /* A new list. -1: there is no /proc. */
-static int tree_list(struct tree *t)
+static int tree_list(struct process_tree *t)
 {
     if (procfs_all(&t->all, PROCS_MAX) < 0 && errno != E2BIG)
         return -1;
@@ -177,7 +177,7 @@ static int tree_list(struct tree *t)
     return 0;
 }
 
-static bool tree_noted(const struct tree *t, const struct procfs_stat *p)
+static bool tree_noted(const struct process_tree *t, const struct procfs_stat *p)
 {
     for (size_t i = 0; i < t->seen_n; i++)
         if (t->seen[i].pid == p->pid && t->seen[i].start == p->start)
@@ -186,7 +186,7 @@ static bool tree_noted(const struct tree *t, const struct procfs_stat *p)
 }
 
 /* Notes a process; false when it was noted before. */
-static bool tree_note(struct tree *t, const struct procfs_stat *p)
+static bool tree_note(struct process_tree *t, const struct procfs_stat *p)
 {
     if (tree_noted(t, p))
         return false;
@@ -205,7 +205,7 @@ static void count_signal(struct tree_result *out, int rc)
 }
 
 /* A new list of what is below the root only, quicker. */
-static int tree_list_below(struct tree *t)
+static int tree_list_below(struct process_tree *t)
 {
     if (procfs_below(&t->all, t->of.root, PROCS_MAX) < 0 && errno != E2BIG)
         return -1;
@@ -218,7 +218,7 @@ static int tree_list_below(struct tree *t)
 }
 
 /* Stops who is in the list; whether all of them stood still already. */
-static bool stop_listed(struct tree *t)
+static bool stop_listed(struct process_tree *t)
 {
     bool still = !t->all.missed;
     for (size_t k = 0; k < t->n; k++) {
@@ -256,7 +256,7 @@ static void stop_root(pid_t root)
  * reading of its new parent's children and of its own. Who cannot stop now (in
  * the kernel) does not hold it up for longer than the rounds last.
  */
-static int stop_all(struct tree *t)
+static int stop_all(struct process_tree *t)
 {
     int quiet = 0;
     for (int round = 0; round < STOPS_MAX && quiet < 2; round++) {
@@ -276,7 +276,7 @@ static int stop_all(struct tree *t)
 }
 
 /* Signals who is new in the list; how many those were. */
-static size_t signal_new(struct tree *t, int sig, bool with_root, bool wake)
+static size_t signal_new(struct process_tree *t, int sig, bool with_root, bool wake)
 {
     size_t fresh = 0;
     for (size_t k = 0; k < t->n; k++) {
@@ -295,7 +295,7 @@ static size_t signal_new(struct tree *t, int sig, bool with_root, bool wake)
 }
 
 /* Signals until a list shows nobody new. -1: there is no /proc. */
-static int signal_rounds(struct tree *t, int sig, bool with_root, bool wake)
+static int signal_rounds(struct process_tree *t, int sig, bool with_root, bool wake)
 {
     for (int round = 0; round < ROUNDS_MAX; round++) {
         if (tree_list(t) < 0)
@@ -325,7 +325,7 @@ static void signal_session(pid_t root, int sig, bool with_root, struct tree_resu
 }
 
 /* Whether anybody below the root is there who was not signalled. */
-static bool somebody_new(const struct tree *t)
+static bool somebody_new(const struct process_tree *t)
 {
     for (size_t k = 0; k < t->n; k++) {
         const struct procfs_stat *p = &t->all.v[t->order[k]];
@@ -336,7 +336,7 @@ static bool somebody_new(const struct tree *t)
 }
 
 /* KILL, the root last: while it lives, orphans come to it. */
-static int kill_all(struct tree *t, bool with_root)
+static int kill_all(struct process_tree *t, bool with_root)
 {
     bool more = true;
     stop_root(t->of.root);
@@ -356,7 +356,7 @@ static int kill_all(struct tree *t, bool with_root)
 void tree_signal(const struct tree_of *of, int sig, bool with_root,
                  struct tree_result *out)
 {
-    struct tree t = {.of = *of, .out = out};
+    struct process_tree t = {.of = *of, .out = out};
     bool job_control = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
                        sig == SIGTTOU || sig == SIGCONT || sig == 0;
     *out = (struct tree_result){0};
@@ -369,7 +369,7 @@ void tree_signal(const struct tree_of *of, int sig, bool with_root,
 
 int tree_count(const struct tree_of *of)
 {
-    struct tree t = {.of = *of};
+    struct process_tree t = {.of = *of};
     int n = -1;
     if (tree_list(&t) == 0) {
         n = 0;

@@ -26,14 +26,14 @@ enum {
     GLOB_ROOM = GLOB_ALTERNATIVES_MAX * GLOB_PATTERN_MAX
 };
 
-struct candidate {
+struct look_candidate {
     int64_t mtime_ns;
     char *path; /* owned */
     uint32_t path_n;
 };
 
 struct search_newest {
-    struct candidate *all; /* owned: twice `most` and one */
+    struct look_candidate *all; /* owned: twice `most` and one */
     size_t n, most;
     int64_t oldest; /* when full: what is older is not wanted */
     bool full;
@@ -67,7 +67,7 @@ static int put_hit(struct search_helper *w, struct search_head h, struct str pat
 
 static int newest_first(const void *a, const void *b)
 {
-    const struct candidate *x = a, *y = b;
+    const struct look_candidate *x = a, *y = b;
     if (x->mtime_ns != y->mtime_ns)
         return x->mtime_ns < y->mtime_ns ? 1 : -1;
     return strcmp(x->path, y->path);
@@ -87,8 +87,8 @@ static void keep_newest(struct search_helper *w, int64_t mtime_ns)
 {
     struct search_newest *t = w->newest;
     struct str path = buf_str(&w->path);
-    t->all[t->n++] = (struct candidate){mtime_ns, xstrndup(path.p ? path.p : "", path.n),
-                                        (uint32_t)path.n};
+    t->all[t->n++] = (struct look_candidate){
+        mtime_ns, xstrndup(path.p ? path.p : "", path.n), (uint32_t)path.n};
     if (t->n == 2 * t->most)
         drop_old(t);
 }
@@ -132,7 +132,7 @@ int search_hit_name(struct search_helper *w, int dir, const char *name, struct e
 /* ---- by lines ---- */
 
 /* A file on its way through the block. Offsets are of w->block. */
-struct look {
+struct search_look {
     int64_t mtime_ns;
     size_t have;     /* bytes in the block */
     size_t from;     /* not searched yet: the beginning of a line */
@@ -144,7 +144,7 @@ struct look {
     bool any; /* a hit of it was put */
 };
 
-static uint64_t number_at(struct search_helper *w, struct look *k, size_t at)
+static uint64_t number_at(struct search_helper *w, struct search_look *k, size_t at)
 {
     if (at > k->counted) {
         k->number += scan_count(str_n(w->block + k->counted, at - k->counted), '\n');
@@ -153,7 +153,7 @@ static uint64_t number_at(struct search_helper *w, struct look *k, size_t at)
     return k->number;
 }
 
-static int end_hit(struct search_helper *w, struct look *k, struct err *e)
+static int end_hit(struct search_helper *w, struct search_look *k, struct err *e)
 {
     k->head.first = !k->any;
     k->head.mtime_ns = k->mtime_ns;
@@ -164,8 +164,8 @@ static int end_hit(struct search_helper *w, struct look *k, struct err *e)
 }
 
 /* The line between start and end, unless there is enough of them. */
-static int tell_line(struct search_helper *w, struct look *k, size_t start, size_t end,
-                     bool context, struct err *e)
+static int tell_line(struct search_helper *w, struct search_look *k, size_t start,
+                     size_t end, bool context, struct err *e)
 {
     struct str text = str_n(w->block + start, end - start);
     size_t n = text.n > SEARCH_LINE_KEPT ? utf8_cut(text, SEARCH_LINE_KEPT) : text.n;
@@ -183,7 +183,8 @@ static int tell_line(struct search_helper *w, struct look *k, size_t start, size
 }
 
 /* Context behind the last match, up to the line that begins at `to`. */
-static int tell_behind(struct search_helper *w, struct look *k, size_t to, struct err *e)
+static int tell_behind(struct search_helper *w, struct search_look *k, size_t to,
+                       struct err *e)
 {
     while (k->behind > 0 && k->told < to) {
         size_t end = k->told + line_end_of(str_n(w->block + k->told, to - k->told), 0);
@@ -196,15 +197,15 @@ static int tell_behind(struct search_helper *w, struct look *k, size_t to, struc
 }
 
 /* The beginning of the n-th line before the one at `at`, but none that is told. */
-static size_t lines_before(const struct search_helper *w, const struct look *k, size_t at,
-                           unsigned n)
+static size_t lines_before(const struct search_helper *w, const struct search_look *k,
+                           size_t at, unsigned n)
 {
     for (; n > 0 && at > k->told; n--)
         at = line_start_of(str_n(w->block, at), at - 1);
     return at > k->told ? at : k->told;
 }
 
-static int tell_match(struct search_helper *w, struct look *k, struct str line,
+static int tell_match(struct search_helper *w, struct search_look *k, struct str line,
                       struct err *e)
 {
     size_t start = (size_t)(line.p - w->block), end = start + line.n;
@@ -223,7 +224,8 @@ static int tell_match(struct search_helper *w, struct look *k, struct str line,
 }
 
 /* The block up to `to`. 1: the file is done. */
-static int search_block(struct search_helper *w, struct look *k, size_t to, struct err *e)
+static int search_block(struct search_helper *w, struct search_look *k, size_t to,
+                        struct err *e)
 {
     struct str line;
     int rc;
@@ -248,7 +250,7 @@ static int search_block(struct search_helper *w, struct look *k, size_t to, stru
 }
 
 /* What was searched leaves the block, but for lines that may become context. */
-static void shift(struct search_helper *w, struct look *k)
+static void shift(struct search_helper *w, struct search_look *k)
 {
     size_t keep = lines_before(w, k, k->from, w->spec->before);
     if (k->from - keep > SEARCH_LINE_MAX / 2)
@@ -262,7 +264,7 @@ static void shift(struct search_helper *w, struct look *k)
     k->counted = 0;
 }
 
-static ssize_t read_more(struct search_helper *w, struct look *k, int fd)
+static ssize_t read_more(struct search_helper *w, struct search_look *k, int fd)
 {
     size_t room = SEARCH_LINE_MAX - k->have;
     ssize_t n;
@@ -274,7 +276,8 @@ static ssize_t read_more(struct search_helper *w, struct look *k, int fd)
 }
 
 /* Whole lines in the block: up to behind the last newline, or all of it if need be. */
-static size_t whole_lines(const struct search_helper *w, const struct look *k, bool end)
+static size_t whole_lines(const struct search_helper *w, const struct search_look *k,
+                          bool end)
 {
     if (end || k->have == k->from)
         return k->have;
@@ -284,7 +287,7 @@ static size_t whole_lines(const struct search_helper *w, const struct look *k, b
     return k->have == SEARCH_LINE_MAX ? k->have : k->from;
 }
 
-static int look(struct search_helper *w, struct look *k, int fd, struct err *e)
+static int look(struct search_helper *w, struct search_look *k, int fd, struct err *e)
 {
     int rc = 0;
     for (bool first = true, end = false; rc == 0 && !end && !search_is_stopped(w);) {
@@ -311,7 +314,7 @@ static int look(struct search_helper *w, struct look *k, int fd, struct err *e)
 
 int search_look_open(struct search_helper *w, int fd, struct err *e)
 {
-    struct look k = {.number = 1};
+    struct search_look k = {.number = 1};
     struct stat st;
     if (w->newest) {
         if (fstat(fd, &st) < 0 || is_too_old(w, mtime_of(&st)))
@@ -387,7 +390,7 @@ static void make_room(struct search_helper *w)
         w->newest = xnew(struct search_newest);
         /* One more than wanted: so it is known that there are more. */
         w->newest->most = q->files_max + 1;
-        w->newest->all = xcalloc(2 * w->newest->most, sizeof(struct candidate));
+        w->newest->all = xcalloc(2 * w->newest->most, sizeof(struct look_candidate));
     }
     if (q->what != SEARCH_NAMES)
         w->block = xcalloc(1, SEARCH_LINE_MAX);

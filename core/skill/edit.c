@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* One edit of 2024's. */
-struct change {
+struct skill_change {
     struct skill_run *r;
     char shown[PATH_MAX], path[PATH_MAX];
     struct buf text;       /* the file's, before; these are owned */
@@ -24,15 +24,15 @@ struct change {
     int64_t seen, added; /* for a window of what is refused */
 };
 
-static int change_begin(struct change *c, struct skill_run *r)
+static int change_begin(struct skill_change *c, struct skill_run *r)
 {
     struct edit_failure *f = xnew(struct edit_failure);
     struct stat st;
-    *c = (struct change){.r = r,
-                         .text = BUF_INIT(EDIT_TEXT_MAX),
-                         .new = BUF_INIT(EDIT_TEXT_MAX),
-                         .after = BUF_INIT(EDIT_TEXT_MAX),
-                         .errors = BUF_INIT(EDIT_TEXT_MAX)};
+    *c = (struct skill_change){.r = r,
+                               .text = BUF_INIT(EDIT_TEXT_MAX),
+                               .new = BUF_INIT(EDIT_TEXT_MAX),
+                               .after = BUF_INIT(EDIT_TEXT_MAX),
+                               .errors = BUF_INIT(EDIT_TEXT_MAX)};
     int rc = skill_path(r, "file_name", c->shown, c->path);
     if (rc == 0 && (stat(c->path, &st) < 0 || !S_ISREG(st.st_mode))) {
         skill_fail(r, "File %s not found.", c->shown);
@@ -56,7 +56,7 @@ static void set_window(struct skill_run *r, const char *path, int64_t line)
     window_store(r->q.windows, r->q.session, w);
 }
 
-static void show_change(const struct change *c, struct str after)
+static void show_change(const struct skill_change *c, struct str after)
 {
     struct buf *out = &c->r->text;
     int64_t total = edit_count_lines(after);
@@ -71,7 +71,7 @@ static void show_change(const struct change *c, struct str after)
 }
 
 /* Lines from..to become the new text. */
-static void change_do(struct change *c)
+static void change_do(struct skill_change *c)
 {
     struct skill_run *r = c->r;
     struct edited *d = xnew(struct edited);
@@ -90,7 +90,7 @@ static void change_do(struct change *c)
     free(d);
 }
 
-static void change_free(struct change *c)
+static void change_free(struct skill_change *c)
 {
     buf_release(&c->text);
     buf_release(&c->new);
@@ -108,7 +108,7 @@ void edit_free(struct skill_run *r)
 
 /* ---- what it would look like ---- */
 
-static int compose(struct change *c)
+static int compose(struct skill_change *c)
 {
     struct str text = buf_str(&c->text), head = edit_lines(text, 1, c->from - 1);
     size_t to = c->to > 0 ? edit_lines(text, 1, c->to).n : 0;
@@ -131,7 +131,7 @@ static void rule(struct buf *out, const char *before, const char *behind)
              behind);
 }
 
-static void refuse(struct change *c, struct str errors)
+static void refuse(struct skill_change *c, struct str errors)
 {
     struct buf *out = &c->r->text;
     c->r->failed = true;
@@ -154,7 +154,7 @@ static void refuse(struct change *c, struct str errors)
 /* The faults of the file as it is are known. */
 static void on_old_checked(struct skill_run *r, struct str before)
 {
-    struct change *c = r->change;
+    struct skill_change *c = r->change;
     struct buf fresh = BUF_INIT(EDIT_TEXT_MAX);
     lint_subtract(&fresh, buf_str(&c->errors), before);
     if (fresh.n > 0)
@@ -167,7 +167,7 @@ static void on_old_checked(struct skill_run *r, struct str before)
 
 static void on_new_checked(struct skill_run *r, struct str errors)
 {
-    struct change *c = r->change;
+    struct skill_change *c = r->change;
     if (errors.n == 0) {
         change_do(c);
         skill_tell(r);
@@ -182,7 +182,7 @@ static void on_new_checked(struct skill_run *r, struct str errors)
  * Makes the change, after a check if one is wanted; then c is the call's, and it is
  * told later.
  */
-static void change_apply(struct change *c, struct str text)
+static void change_apply(struct skill_change *c, struct str text)
 {
     struct skill_run *r = c->r;
     if (buf_adds(&c->new, text) < 0) {
@@ -198,7 +198,7 @@ static void change_apply(struct change *c, struct str text)
     change_do(c);
 }
 
-static int change_end(struct change *c)
+static int change_end(struct skill_change *c)
 {
     struct skill_run *r = c->r;
     if (r->change == c)
@@ -290,7 +290,7 @@ static int64_t find_squeezed(struct str text, struct str wanted)
     return line;
 }
 
-static void no_match(struct change *c, struct str wanted)
+static void no_match(struct skill_change *c, struct str wanted)
 {
     c->r->failed = true;
     buf_addf(&c->r->text, "[No exact match found in %s for\n```\n", c->shown);
@@ -298,7 +298,7 @@ static void no_match(struct change *c, struct str wanted)
     buf_addz(&c->r->text, "\n```\n]\n");
 }
 
-static void replace(struct change *c, struct str wanted, struct str text)
+static void replace(struct skill_change *c, struct str wanted, struct str text)
 {
     size_t at = 0;
     struct str now = buf_str(&c->text);
@@ -321,7 +321,7 @@ static void replace(struct change *c, struct str wanted, struct str text)
 int edit_by_replace(struct skill_run *r, struct err *e)
 {
     struct str wanted = skill_str(r, "to_replace"), text = skill_str(r, "new_content");
-    struct change *c;
+    struct skill_change *c;
     (void)e;
     if (is_blank(wanted)) {
         skill_fail(r, "`to_replace` must not be empty.");
@@ -331,7 +331,7 @@ int edit_by_replace(struct skill_run *r, struct err *e)
         skill_fail(r, "`to_replace` and `new_content` must be different.");
         return skill_tell(r);
     }
-    c = xnew(struct change);
+    c = xnew(struct skill_change);
     if (change_begin(c, r) == 0)
         replace(c, wanted, text);
     return change_end(c);
@@ -339,7 +339,7 @@ int edit_by_replace(struct skill_run *r, struct err *e)
 
 /* ---- insert_content_at_line, append_file ---- */
 
-static void no_such_line(struct change *c, int64_t line)
+static void no_such_line(struct skill_change *c, int64_t line)
 {
     c->r->failed = true;
     buf_addf(
@@ -357,12 +357,12 @@ static void no_such_line(struct change *c, int64_t line)
 }
 
 /* A file of one line without anything in it is as good as none. */
-static bool is_empty(const struct change *c)
+static bool is_empty(const struct skill_change *c)
 {
     return c->lines == 0 || (c->lines == 1 && is_blank(buf_str(&c->text)));
 }
 
-static void insert(struct change *c, int64_t line)
+static void insert(struct skill_change *c, int64_t line)
 {
     struct str text = skill_str(c->r, "content");
     bool empty = is_empty(c);
@@ -376,7 +376,7 @@ static void insert(struct change *c, int64_t line)
         change_apply(c, text.n ? text : STR("\n"));
 }
 
-static void append(struct change *c)
+static void append(struct skill_change *c)
 {
     bool empty = is_empty(c);
     c->line = c->seen = c->lines > 1 ? c->lines : 1;
@@ -388,7 +388,7 @@ static void append(struct change *c)
 
 int edit_insert_content(struct skill_run *r, struct err *e)
 {
-    struct change *c = xnew(struct change);
+    struct skill_change *c = xnew(struct skill_change);
     (void)e;
     if (change_begin(c, r) == 0)
         insert(c, skill_int(r, "line_number"));
@@ -397,7 +397,7 @@ int edit_insert_content(struct skill_run *r, struct err *e)
 
 int edit_append_file(struct skill_run *r, struct err *e)
 {
-    struct change *c = xnew(struct change);
+    struct skill_change *c = xnew(struct skill_change);
     (void)e;
     if (change_begin(c, r) == 0)
         append(c);

@@ -21,7 +21,7 @@ struct find_text_run {
 /* ---- the helper ---- */
 
 /* One part of the text on its way. Offsets are of it. */
-struct part {
+struct findtext_part {
     struct matches *m;
     struct str text;
     uint64_t number;      /* of the line at counted */
@@ -29,7 +29,7 @@ struct part {
     unsigned behind;      /* lines of context still to be put */
 };
 
-static void tell(struct part *p, size_t at, bool context)
+static void tell(struct findtext_part *p, size_t at, bool context)
 {
     size_t end = line_end_of(p->text, at);
     p->number += scan_count(str_sub(p->text, p->counted, at - p->counted), '\n');
@@ -38,13 +38,13 @@ static void tell(struct part *p, size_t at, bool context)
     p->told = end + 1;
 }
 
-static void tell_behind(struct part *p, size_t to)
+static void tell_behind(struct findtext_part *p, size_t to)
 {
     for (; p->behind > 0 && p->told < to; p->behind--)
         tell(p, p->told, true);
 }
 
-static void tell_match(struct part *p, size_t start)
+static void tell_match(struct findtext_part *p, size_t start)
 {
     size_t from = start;
     tell_behind(p, start);
@@ -61,7 +61,7 @@ static void tell_match(struct part *p, size_t start)
 static int look_through(struct matches *m, struct pattern *pattern, struct str text,
                         uint64_t number, struct err *e)
 {
-    struct part p = {.m = m, .text = text, .number = number};
+    struct findtext_part p = {.m = m, .text = text, .number = number};
     struct str line;
     int rc;
     for (size_t from = 0; (rc = pattern_next(pattern, text, from, &line, e)) > 0;) {

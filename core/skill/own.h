@@ -28,7 +28,7 @@ struct window {
     uint64_t step, marks_n, marks[WINDOW_MARKS];
 };
 
-struct change;
+struct skill_change;
 struct changing;
 struct seeking;
 typedef void lint_done_fn(struct skill_run *r, struct str errors);
@@ -54,7 +54,7 @@ struct skill_run {
     struct job *job;              /* or none */
     struct browsing_call *browse; /* or this */
     struct buf raw;               /* of the job */
-    struct change *change;        /* owned, while it is checked; edit.c */
+    struct skill_change *change;  /* owned, while it is checked; edit.c */
     struct viewing *view;         /* owned: what file_editor says; editor.c */
     lint_done_fn *lint_done;
     const char *lint_path; /* borrowed until then */

@@ -378,7 +378,7 @@ void skills_search_cancel(struct skills_run *r)
 
 /* ---- without a loop ---- */
 
-struct waiting {
+struct search_waiting {
     struct loop *loop;
     struct buf *out;
     struct err *e;
@@ -387,7 +387,7 @@ struct waiting {
 
 static void on_waited(void *arg, const struct skills_found *found, const struct err *e)
 {
-    struct waiting *w = arg;
+    struct search_waiting *w = arg;
     w->failed = e->code != ERR_NONE;
     if (w->failed)
         *w->e = *e;
@@ -398,7 +398,7 @@ static void on_waited(void *arg, const struct skills_found *found, const struct 
 
 int skills_search_wait(const struct skills_search *q, struct buf *out, struct err *e)
 {
-    struct waiting w = {loop_new(), out, e, true};
+    struct search_waiting w = {loop_new(), out, e, true};
     if (!w.loop)
         return err_set(e, ERR_LIMIT, "cannot search: no descriptors are left");
     struct skills_run *r = skills_search_start(w.loop, q, on_waited, &w, e);

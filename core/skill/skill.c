@@ -631,7 +631,7 @@ static int document(struct skill_run *r, struct err *e)
 
 /* ---- without a loop ---- */
 
-struct waiting {
+struct skill_waiting {
     struct loop *loop;
     struct buf *out;
     bool failed, full;
@@ -639,7 +639,7 @@ struct waiting {
 
 static void on_waited(void *arg, const struct skill_result *result)
 {
-    struct waiting *w = arg;
+    struct skill_waiting *w = arg;
     w->failed = result->failed;
     w->full = buf_adds(w->out, result->text) < 0;
     loop_stop(w->loop);
@@ -647,7 +647,7 @@ static void on_waited(void *arg, const struct skill_result *result)
 
 int skill_wait(const struct skill_call *q, struct buf *out, bool *failed, struct err *e)
 {
-    struct waiting w = {.loop = loop_new(), .out = out};
+    struct skill_waiting w = {.loop = loop_new(), .out = out};
     struct skill_call mine = *q;
     if (!w.loop)
         return err_set(e, ERR_LIMIT, "cannot begin: no descriptors are left");

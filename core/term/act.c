@@ -43,7 +43,7 @@ static void to_screenf(struct term *t, const char *fmt, ...)
 enum { CURSOR, SAVED, PLACES };
 
 /* A place in the lines, and where it comes to lie on a screen. */
-struct place {
+struct act_place {
     bool wanted;
     size_t y, x;            /* row and column of the canvas */
     size_t offset, beyond;  /* in the bytes; columns after the row's end */
@@ -53,7 +53,7 @@ struct place {
 
 /* The rows of the canvas as bytes, and the places' offsets in them. */
 static void rows_bytes(const struct line_model *m, struct buf *out,
-                       struct place place[PLACES])
+                       struct act_place place[PLACES])
 {
     for (size_t y = 0; y < m->n; y++) {
         struct row r = m->row[y];
@@ -78,11 +78,11 @@ static void rows_bytes(const struct line_model *m, struct buf *out,
 
 /* Writes the bytes and learns where the places are. A long line takes more
  * than one row, and rows may scroll off, so only the screen knows. */
-static void write_rows(struct screen *s, struct str bytes,
-                       struct place place[PLACES], uint64_t at)
+static void write_rows(struct screen *s, struct str bytes, struct act_place place[PLACES],
+                       uint64_t at)
 {
     bool swap = place[1].offset < place[0].offset;
-    struct place *first = &place[swap], *second = &place[!swap], end;
+    struct act_place *first = &place[swap], *second = &place[!swap], end;
     screen_write(s, str_sub(bytes, 0, first->offset), at);
     screen_where(s, &first->row, &first->col, &first->gone);
     screen_write(s, str_sub(bytes, first->offset, second->offset - first->offset),
@@ -94,7 +94,7 @@ static void write_rows(struct screen *s, struct str bytes,
     second->row -= (int)(end.gone - second->gone);
 }
 
-static void move_to(struct term *t, const struct place *p)
+static void move_to(struct term *t, const struct act_place *p)
 {
     to_screenf(t, "\033[%d;%zuH", p->row > 0 ? p->row + 1 : 1,
                (size_t)p->col + p->beyond + 1);
@@ -108,10 +108,11 @@ static void enter_screen(struct term *t)
     struct line_model *m = &t->line;
     line_open(m, m->rows < TERM_ROWS_MAX ? m->rows : TERM_ROWS_MAX);
     uint64_t line = m->top + t->saved_y;
-    struct place place[] = {
+    struct act_place place[] = {
         [CURSOR] = {.wanted = true, .y = m->y, .x = m->x},
         [SAVED] = {.wanted = t->saved && line >= m->text.line,
-                   .y = (size_t)(line - m->text.line), .x = t->saved_x},
+                   .y = (size_t)(line - m->text.line),
+                   .x = t->saved_x},
     };
     struct buf bytes = BUF_INIT(SIZE_MAX);
     rows_bytes(m, &bytes, place);

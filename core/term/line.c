@@ -212,7 +212,7 @@ static void canvas_print_ascii(struct line_model *m, const char *p, size_t n)
             line_print_ascii(m, p, n);
         return;
     }
-    struct cell *c = r->cell + m->x;
+    struct term_cell *c = r->cell + m->x;
     for (size_t i = 0; i < n; i++)
         cell_set(&c[i], (unsigned char)p[i]);
     m->start += n;

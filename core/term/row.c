@@ -6,12 +6,9 @@
 #include "base/xalloc.h"
 #include "term/term.h"
 
-static bool is_joined(const struct cell *c)
-{
-    return c->ch[0] >= CELL_TAB;
-}
+static bool is_joined(const struct term_cell *c) { return c->ch[0] >= CELL_TAB; }
 
-static bool is_blank(const struct cell *c)
+static bool is_blank(const struct term_cell *c)
 {
     return (c->ch[0] == 0 || c->ch[0] == ' ' || c->ch[0] == '\t' ||
             c->ch[0] == CELL_TAB) && c->ch[1] == 0;
@@ -72,7 +69,7 @@ void row_mark(struct row *r, size_t x, uint32_t cp)
 {
     if (x == 0 || x > r->n)
         return;
-    struct cell *c = &r->cell[x - 1];
+    struct term_cell *c = &r->cell[x - 1];
     if (c->ch[0] == CELL_WIDE)
         c--;
     if (c->ch[0] == 0 || c->ch[0] == CELL_TAB || c->ch[0] == '\t')
@@ -153,7 +150,7 @@ void row_bytes(const struct row *r, size_t least, struct buf *out)
             xalloc_failed(256);
         char *q = p;
         for (; x < n && q - p < 256 - 4 * CELL_CHARS; x++) {
-            const struct cell *c = &r->cell[x];
+            const struct term_cell *c = &r->cell[x];
             if (is_joined(c))
                 continue;
             if (c->ch[0] < 0x80 && c->ch[1] == 0) {

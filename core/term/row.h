@@ -20,18 +20,18 @@
 #define CELL_WIDE UINT32_MAX       /* right half of the character before */
 #define CELL_TAB (UINT32_MAX - 1)  /* rest of the TAB before */
 
-struct cell {
+struct term_cell {
     uint32_t ch[CELL_CHARS]; /* up to a 0; ch[0] is 0: nothing there */
 };
 
 struct row {
-    struct cell *cell; /* owned */
+    struct term_cell *cell; /* owned */
     size_t n, cap;
     uint64_t from, to; /* the input that made it */
     bool joined;       /* has cells that belong together: CELL_WIDE, CELL_TAB */
 };
 
-static inline void cell_set(struct cell *c, uint32_t cp)
+static inline void cell_set(struct term_cell *c, uint32_t cp)
 {
     c->ch[0] = cp;
     c->ch[1] = 0;

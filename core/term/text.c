@@ -184,13 +184,13 @@ static size_t head_cut(const struct text *t)
 }
 
 /* What the cut is made of: text positions, and the rest for the info. */
-struct cut {
+struct text_cut {
     uint64_t a, b;         /* the text from a to b is left out */
     uint64_t from, to;     /* its input */
     uint64_t first, last;  /* its lines */
 };
 
-static void head_border(const struct text *t, struct cut *c)
+static void head_border(const struct text *t, struct text_cut *c)
 {
     struct text_border b = t->border;
     for (size_t i = 0; i < t->pieces && t->piece[i].pos <= t->head_max; i++)
@@ -207,7 +207,7 @@ static void head_border(const struct text *t, struct cut *c)
 }
 
 /* The first place at or after pos, in the window, where a tail may begin. */
-static void tail_border(const struct text *t, uint64_t pos, struct cut *c)
+static void tail_border(const struct text *t, uint64_t pos, struct text_cut *c)
 {
     size_t i = piece_at(t, pos);
     const struct text_piece *p = &t->piece[i];
@@ -289,7 +289,7 @@ int text_show(struct text *t, const struct text_piece *open, struct buf *out,
         push(t, open->from, open->to > t->last_to ? open->to : t->last_to,
              open->same);
     info->lines = t->line + (pushed || !t->starts);
-    struct cut c = {0};
+    struct text_cut c = {0};
     c.b = tail_from(t, end, info->lines);
     if (c.b > 0) {
         head_border(t, &c);

@@ -31,21 +31,21 @@ enum {
 
 enum code { SET, SPLIT, BEGIN, END, FOUND };
 
-struct place {
+struct automaton_place {
     enum code code;
     uint16_t to, other;
     uint16_t set; /* in the tree's nodes */
 };
 
-struct state {
+struct automaton_state {
     uint32_t row;
     uint32_t from, n; /* its places, in members */
     bool at_begin;
 };
 
 struct automaton {
-    struct tree *tree; /* owned */
-    struct place code[PLACES_MAX];
+    struct pattern_tree *tree; /* owned */
+    struct automaton_place code[PLACES_MAX];
     int code_n;
     bool overflow;
     uint16_t start;
@@ -54,7 +54,7 @@ struct automaton {
     unsigned classes, row; /* of bytes; a row's length, the newline's class included */
     /* ---- states ---- */
     uint32_t *table;   /* owned: rows_max rows */
-    struct state *of;  /* owned: by row / length */
+    struct automaton_state *of; /* owned: by row / length */
     uint16_t *members; /* owned */
     uint32_t states, states_max, members_n, members_max;
     int32_t slots[SLOTS];
@@ -78,7 +78,7 @@ static uint16_t emit(struct automaton *a, enum code code, uint16_t to, uint16_t 
         a->overflow = true;
         return 0;
     }
-    a->code[a->code_n] = (struct place){.code = code, .to = to, .other = other};
+    a->code[a->code_n] = (struct automaton_place){.code = code, .to = to, .other = other};
     return (uint16_t)a->code_n++;
 }
 
@@ -177,7 +177,7 @@ static void follow(struct automaton *a, uint16_t from, bool at_begin, bool at_en
     a->stack[top++] = from;
     while (top > 0) {
         uint16_t i = a->stack[--top];
-        const struct place *p = &a->code[i];
+        const struct automaton_place *p = &a->code[i];
         if (a->mark[i] == a->turn)
             continue;
         a->mark[i] = a->turn;
@@ -236,7 +236,7 @@ static uint32_t state_of(struct automaton *a, bool at_begin, bool *full)
     qsort(a->next, (size_t)a->next_n, sizeof(*a->next), by_number);
     uint32_t slot = slot_of(a, at_begin);
     for (; a->slots[slot] >= 0; slot = (slot + 1) & (SLOTS - 1)) {
-        const struct state *s = &a->of[a->slots[slot]];
+        const struct automaton_state *s = &a->of[a->slots[slot]];
         if (s->n == (uint32_t)a->next_n && s->at_begin == at_begin &&
             memcmp(a->members + s->from, a->next, s->n * sizeof(*a->next)) == 0)
             return s->row;
@@ -247,7 +247,8 @@ static uint32_t state_of(struct automaton *a, bool at_begin, bool *full)
         return UNKNOWN;
     }
     uint32_t i = a->states++;
-    a->of[i] = (struct state){i * a->row, a->members_n, (uint32_t)a->next_n, at_begin};
+    a->of[i] = (struct automaton_state){i * a->row, a->members_n, (uint32_t)a->next_n,
+                                        at_begin};
     memcpy(a->members + a->members_n, a->next, (size_t)a->next_n * sizeof(*a->next));
     a->members_n += (uint32_t)a->next_n;
     memset(a->table + (size_t)i * a->row, 0, a->row * sizeof(*a->table));
@@ -274,7 +275,7 @@ static void make_first(struct automaton *a)
 
 static bool found_at_end(struct automaton *a, uint32_t row)
 {
-    struct state s = a->of[row / a->row];
+    struct automaton_state s = a->of[row / a->row];
     begin_turn(a);
     for (uint32_t i = 0; i < s.n; i++) {
         uint16_t place = a->members[s.from + i];
@@ -284,7 +285,7 @@ static bool found_at_end(struct automaton *a, uint32_t row)
     return has_found(a);
 }
 
-static void step_places(struct automaton *a, struct state s, unsigned char c)
+static void step_places(struct automaton *a, struct automaton_state s, unsigned char c)
 {
     begin_turn(a);
     for (uint32_t i = 0; i < s.n; i++) {
@@ -327,7 +328,7 @@ static uint32_t step(struct automaton *a, uint32_t row, unsigned char c)
 
 static void find_skip(struct automaton *a)
 {
-    struct state s = {0};
+    struct automaton_state s = {0};
     memset(a->skip, 0, sizeof(a->skip));
     if (a->middle == MATCH)
         return;
@@ -344,7 +345,7 @@ static void find_skip(struct automaton *a)
             a->skip[c] |= a->class[c] == k;
     }
     /* A newline is skipped where a line's beginning is nothing particular. */
-    struct state b = a->begin == MATCH ? s : a->of[a->begin / a->row];
+    struct automaton_state b = a->begin == MATCH ? s : a->of[a->begin / a->row];
     bool same = a->begin != MATCH && b.n == s.n &&
                 memcmp(a->members + b.from, a->members + s.from,
                        s.n * sizeof(*a->members)) == 0;
@@ -393,12 +394,12 @@ struct str automaton_literal(const struct automaton *a, bool *fold)
 
 /* ---- the literal ---- */
 
-struct run {
+struct automaton_run {
     char now[LITERAL_MAX];
     size_t n;
 };
 
-static void end_run(struct automaton *a, struct run *r)
+static void end_run(struct automaton *a, struct automaton_run *r)
 {
     if (r->n > a->literal_n) {
         memcpy(a->literal, r->now, r->n);
@@ -423,7 +424,7 @@ static int only_byte(const struct tree_set *s, bool fold)
 }
 
 /* Of what every match has, the longest run of single bytes. */
-static void find_literal(struct automaton *a, int i, struct run *r)
+static void find_literal(struct automaton *a, int i, struct automaton_run *r)
 {
     const struct tree_node *n = &a->tree->nodes[i];
     int c;
@@ -457,7 +458,7 @@ static void find_literal(struct automaton *a, int i, struct run *r)
 
 static bool build(struct automaton *a)
 {
-    struct run r = {.n = 0};
+    struct automaton_run r = {.n = 0};
     uint16_t found = emit(a, FOUND, 0, 0);
     a->start = program(a, a->tree->root, found);
     if (a->overflow)
@@ -480,7 +481,7 @@ static bool build(struct automaton *a)
 struct automaton *automaton_new(struct str pattern, bool ignore_case)
 {
     struct automaton *a = xnew(struct automaton);
-    a->tree = xnew(struct tree);
+    a->tree = xnew(struct pattern_tree);
     if (tree_parse(a->tree, pattern, ignore_case) == 0 && build(a))
         return a;
     automaton_free(a);

@@ -36,7 +36,7 @@ struct tree_node {
     struct tree_set set;
 };
 
-struct tree {
+struct pattern_tree {
     struct tree_node nodes[TREE_NODES_MAX];
     int n;
     int root;
@@ -54,6 +54,6 @@ static inline bool set_has(const struct tree_set *s, unsigned char c)
 }
 
 /* -1: not known, or too large. */
-int tree_parse(struct tree *t, struct str pattern, bool fold);
+int tree_parse(struct pattern_tree *t, struct str pattern, bool fold);
 
 #endif

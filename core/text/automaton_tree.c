@@ -9,19 +9,22 @@
 #include "base/utf8.h"
 #include "text/automaton_own.h"
 
-struct parser {
-    struct tree *t;
+struct pattern_parser {
+    struct pattern_tree *t;
     struct str text;
     size_t at;
     int depth;
 };
 
-static int either(struct parser *p);
+static int either(struct pattern_parser *p);
 
-static bool more(const struct parser *p) { return p->at < p->text.n; }
-static char peek(const struct parser *p) { return more(p) ? p->text.p[p->at] : '\0'; }
+static bool more(const struct pattern_parser *p) { return p->at < p->text.n; }
+static char peek(const struct pattern_parser *p)
+{
+    return more(p) ? p->text.p[p->at] : '\0';
+}
 
-static bool accept(struct parser *p, const char *z)
+static bool accept(struct pattern_parser *p, const char *z)
 {
     struct str s = str_of(z);
     if (!str_starts(str_sub(p->text, p->at, p->text.n), s))
@@ -32,7 +35,7 @@ static bool accept(struct parser *p, const char *z)
 
 /* ---- nodes: -1 is passed on, so that a chain of calls needs one check ---- */
 
-static int node(struct parser *p, struct tree_node n)
+static int node(struct pattern_parser *p, struct tree_node n)
 {
     if (p->t->n == TREE_NODES_MAX)
         return -1;
@@ -40,14 +43,14 @@ static int node(struct parser *p, struct tree_node n)
     return p->t->n++;
 }
 
-static int two(struct parser *p, enum tree_kind kind, int a, int b)
+static int two(struct pattern_parser *p, enum tree_kind kind, int a, int b)
 {
     if (a < 0 || b < 0)
         return -1;
     return node(p, (struct tree_node){.kind = kind, .a = a, .b = b});
 }
 
-static int repeated(struct parser *p, int a, int low, int high)
+static int repeated(struct pattern_parser *p, int a, int low, int high)
 {
     if (a < 0)
         return -1;
@@ -55,17 +58,17 @@ static int repeated(struct parser *p, int a, int low, int high)
         p, (struct tree_node){.kind = TREE_REPEAT, .a = a, .low = low, .high = high});
 }
 
-static int plain(struct parser *p, enum tree_kind kind)
+static int plain(struct pattern_parser *p, enum tree_kind kind)
 {
     return node(p, (struct tree_node){.kind = kind});
 }
 
-static int set_node(struct parser *p, struct tree_set s)
+static int set_node(struct pattern_parser *p, struct tree_set s)
 {
     return node(p, (struct tree_node){.kind = TREE_SET, .set = s});
 }
 
-static int one_byte(struct parser *p, unsigned char c)
+static int one_byte(struct pattern_parser *p, unsigned char c)
 {
     struct tree_set s = {{0}};
     set_add(&s, c);
@@ -76,13 +79,13 @@ static int one_byte(struct parser *p, unsigned char c)
 }
 
 /* Any character beyond ASCII, or some of them. */
-static int high_bytes(struct parser *p)
+static int high_bytes(struct pattern_parser *p)
 {
     struct tree_set s = {{0, 0, ~0ull, ~0ull}};
     return repeated(p, set_node(p, s), 1, TREE_MANY);
 }
 
-static int character(struct parser *p, uint32_t cp)
+static int character(struct pattern_parser *p, uint32_t cp)
 {
     char bytes[4];
     if (cp < 128)
@@ -163,7 +166,7 @@ static int hex(char c)
 }
 
 /* \x41 and \x{41}, behind the x. */
-static bool hex_escape(struct parser *p, uint32_t *cp)
+static bool hex_escape(struct pattern_parser *p, uint32_t *cp)
 {
     bool braces = accept(p, "{");
     int digits = 0, most = braces ? 6 : 2;
@@ -173,7 +176,7 @@ static bool hex_escape(struct parser *p, uint32_t *cp)
 }
 
 /* The character of an escape, behind the backslash; false: it is no character. */
-static bool character_escape(struct parser *p, uint32_t *cp)
+static bool character_escape(struct pattern_parser *p, uint32_t *cp)
 {
     static const char names[] = "tnrfea", values[] = "\t\n\r\f\033\a";
     char c = peek(p);
@@ -192,7 +195,7 @@ static bool character_escape(struct parser *p, uint32_t *cp)
     return true;
 }
 
-static bool take_character(struct parser *p, uint32_t *cp)
+static bool take_character(struct pattern_parser *p, uint32_t *cp)
 {
     int n = utf8_decode(str_sub(p->text, p->at, p->text.n), cp);
     if (n <= 0)
@@ -202,7 +205,7 @@ static bool take_character(struct parser *p, uint32_t *cp)
 }
 
 /* [:alpha:], at the bracket. */
-static bool named_class(struct parser *p, struct members *m)
+static bool named_class(struct pattern_parser *p, struct members *m)
 {
     static const struct {
         const char *name, *ranges; /* pairs: first and last */
@@ -222,7 +225,8 @@ static bool named_class(struct parser *p, struct members *m)
 }
 
 /* One member, or a whole class of them (*single false). */
-static bool member(struct parser *p, struct members *m, uint32_t *cp, bool *single)
+static bool member(struct pattern_parser *p, struct members *m, uint32_t *cp,
+                   bool *single)
 {
     struct members other;
     *single = false;
@@ -255,7 +259,7 @@ static void fold_members(struct members *m)
     }
 }
 
-static int of_members(struct parser *p, struct members *m)
+static int of_members(struct pattern_parser *p, struct members *m)
 {
     m->set.has[0] &= ~(1ull << '\n');
     int ascii = set_node(p, m->set);
@@ -263,7 +267,7 @@ static int of_members(struct parser *p, struct members *m)
 }
 
 /* Behind the opening bracket. */
-static int class(struct parser *p)
+static int class(struct pattern_parser *p)
 {
     struct members m = {{{0}}, false};
     bool negated = accept(p, "^"), single, second;
@@ -291,7 +295,7 @@ static int class(struct parser *p)
 /* ---- atoms ---- */
 
 /* Behind \Q, to \E or the end. Nothing quoted: a quantifier is for what was before. */
-static int quoted(struct parser *p)
+static int quoted(struct pattern_parser *p)
 {
     int all = plain(p, TREE_EMPTY);
     uint32_t cp;
@@ -307,21 +311,21 @@ static int quoted(struct parser *p)
     return all;
 }
 
-static int any_of_line(struct parser *p)
+static int any_of_line(struct pattern_parser *p)
 {
     struct members m = {{{0}}, false};
     negate(&m);
     return of_members(p, &m);
 }
 
-static int left_out(struct parser *p)
+static int left_out(struct pattern_parser *p)
 {
     p->t->exact = false;
     return plain(p, TREE_EMPTY);
 }
 
 /* Behind the backslash. */
-static int escape(struct parser *p)
+static int escape(struct pattern_parser *p)
 {
     struct members m;
     uint32_t cp;
@@ -346,14 +350,14 @@ static int escape(struct parser *p)
 }
 
 /* (?<name>, (?P<name> and (?'name', behind the sign that opens it. */
-static bool group_name(struct parser *p, char close)
+static bool group_name(struct pattern_parser *p, char close)
 {
     while (more(p) && peek(p) != close)
         p->at++;
     return more(p) && p->text.p[p->at++] == close;
 }
 
-static int group(struct parser *p)
+static int group(struct pattern_parser *p)
 {
     bool around = accept(p, "?=") || accept(p, "?!") || accept(p, "?<=") ||
                   accept(p, "?<!");
@@ -374,7 +378,7 @@ static int group(struct parser *p)
     return around ? plain(p, TREE_EMPTY) : inner;
 }
 
-static int atom(struct parser *p)
+static int atom(struct pattern_parser *p)
 {
     uint32_t cp;
     if (accept(p, "("))
@@ -398,7 +402,7 @@ static int atom(struct parser *p)
 
 /* ---- quantifiers ---- */
 
-static int number(struct parser *p)
+static int number(struct pattern_parser *p)
 {
     int v = -1;
     while (peek(p) >= '0' && peek(p) <= '9' && v <= TREE_REPEAT_MAX)
@@ -407,7 +411,7 @@ static int number(struct parser *p)
 }
 
 /* {n}, {n,}, {n,m}; anything else leaves p where it is: a literal brace. */
-static bool braces(struct parser *p, int *low, int *high)
+static bool braces(struct pattern_parser *p, int *low, int *high)
 {
     size_t start = p->at;
     if (accept(p, "{")) {
@@ -421,7 +425,7 @@ static bool braces(struct parser *p, int *low, int *high)
     return false;
 }
 
-static bool quantifier(struct parser *p, int *low, int *high)
+static bool quantifier(struct pattern_parser *p, int *low, int *high)
 {
     *low = 0;
     *high = TREE_MANY;
@@ -438,7 +442,7 @@ static bool quantifier(struct parser *p, int *low, int *high)
     return braces(p, low, high);
 }
 
-static int repeat(struct parser *p)
+static int repeat(struct pattern_parser *p)
 {
     bool quotes = str_starts(str_sub(p->text, p->at, p->text.n), STR("\\Q"));
     int a = atom(p), low, high;
@@ -460,7 +464,7 @@ static int repeat(struct parser *p)
     return a;
 }
 
-static int both(struct parser *p)
+static int both(struct pattern_parser *p)
 {
     int all = -1;
     while (more(p) && peek(p) != '|' && peek(p) != ')') {
@@ -474,7 +478,7 @@ static int both(struct parser *p)
     return all < 0 ? plain(p, TREE_EMPTY) : all;
 }
 
-static int either(struct parser *p)
+static int either(struct pattern_parser *p)
 {
     int all = both(p);
     while (all >= 0 && accept(p, "|"))
@@ -482,9 +486,9 @@ static int either(struct parser *p)
     return all;
 }
 
-int tree_parse(struct tree *t, struct str pattern, bool fold)
+int tree_parse(struct pattern_tree *t, struct str pattern, bool fold)
 {
-    struct parser p = {.t = t, .text = pattern};
+    struct pattern_parser p = {.t = t, .text = pattern};
     t->n = 0;
     t->exact = true;
     t->fold = fold;

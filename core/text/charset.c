@@ -187,20 +187,20 @@ size_t charset_next(const struct charset_tables *t, enum charset set, struct str
 /* ---- numbers of collections ---- */
 
 /* So many characters from a number on are those from a place of the table on. */
-struct run {
+struct charset_run {
     uint16_t cid, at, n;
 };
 
 /* By Adobe's CMaps GB-EUC-H, ETen-B5-H, EUC-H and KSC-EUC-H; short runs are left out. */
 /* clang-format off */
-static const struct run gb1[] = {
+static const struct charset_run gb1[] = {
     {96, 0, 94}, {190, 110, 50}, {240, 162, 10}, {250, 174, 12}, {262, 188, 177},
     {439, 376, 86}, {525, 470, 24}, {549, 502, 53}, {602, 564, 33}, {635, 612, 33},
     {668, 658, 32}, {700, 694, 38}, {738, 755, 76}, {814, 846, 126}, {940, 1410, 3755},
     {4695, 5170, 3008},
 };
 
-static const struct run cns1[] = {
+static const struct charset_run cns1[] = {
     {99, 0, 25}, {128, 29, 119}, {249, 150, 254}, {506, 5872, 30}, {537, 5902, 25},
     {595, 471, 1412}, {2007, 1884, 424}, {2432, 2308, 1876}, {4309, 4184, 387},
     {4696, 4572, 525}, {5222, 5097, 189}, {5411, 5287, 84}, {5496, 5371, 54},
@@ -215,14 +215,14 @@ static const struct run cns1[] = {
     {13630, 13917, 11}, {13754, 5935, 302}, {14056, 13932, 41},
 };
 
-static const struct run japan1[] = {
+static const struct charset_run japan1[] = {
     {633, 0, 108}, {741, 119, 8}, {749, 135, 7}, {756, 153, 15}, {771, 175, 8},
     {780, 203, 10}, {790, 220, 26}, {816, 252, 26}, {842, 282, 83}, {925, 376, 86},
     {1011, 470, 24}, {1035, 502, 24}, {1059, 564, 33}, {1092, 612, 33},
     {1125, 1410, 2965}, {4090, 4418, 3388},
 };
 
-static const struct run korea1[] = {
+static const struct charset_run korea1[] = {
     {101, 0, 163}, {264, 188, 145}, {409, 334, 52}, {461, 391, 10}, {471, 408, 24},
     {495, 440, 24}, {519, 470, 68}, {587, 564, 79}, {679, 674, 255}, {934, 940, 86},
     {1020, 1034, 33}, {1053, 1082, 33}, {1086, 1410, 2350}, {3436, 3854, 141},
@@ -247,7 +247,7 @@ static const struct run korea1[] = {
 
 static const struct {
     const char *ordering;
-    const struct run *run;
+    const struct charset_run *run;
     size_t n;
     uint16_t half; /* the number of the blank of letters that are half as wide */
 } collections[] = {
@@ -289,7 +289,7 @@ uint32_t charset_of_cid(const struct charset_tables *t, int collection, uint32_t
     if (cid >= half && cid < half + 95)
         return ' ' + cid - half;
     for (size_t i = 0; i < collections[collection].n; i++) {
-        const struct run *r = &collections[collection].run[i];
+        const struct charset_run *r = &collections[collection].run[i];
         if (cid >= r->cid && cid - r->cid < r->n)
             return char_at(t, collection, r->at + (cid - r->cid));
     }

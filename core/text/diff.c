@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 /* Lines of one text, the changed part of it. */
-struct side {
+struct diff_side {
     struct str text; /* the part */
     size_t before;   /* lines of the whole before it */
     size_t n;
@@ -25,7 +25,7 @@ struct side {
 };
 
 struct diff {
-    struct side old, new;
+    struct diff_side old, new;
     /* owned: how far a path has come on diagonal k, at [k + middle] */
     int32_t *forth, *back;
     int32_t middle;
@@ -34,7 +34,7 @@ struct diff {
 };
 
 /* Lines [x, xn) of the old text against [y, yn) of the new one. */
-struct box {
+struct diff_box {
     int32_t x, xn, y, yn;
 };
 
@@ -108,7 +108,7 @@ static void pass_tail(struct str *a, struct str *b)
  * Passes over lines that are the same. *any says whether lines are left of each
  * text, because a text without bytes is one line.
  */
-static void trim(struct side *a, struct side *b, bool any[2])
+static void trim(struct diff_side *a, struct diff_side *b, bool any[2])
 {
     any[0] = any[1] = true;
     a->before = b->before = pass_head(&a->text, &b->text);
@@ -137,12 +137,12 @@ static size_t count_lines(struct str text, bool any)
     return str_count(text, '\n') + any;
 }
 
-static struct str line(const struct side *s, size_t i)
+static struct str line(const struct diff_side *s, size_t i)
 {
     return str_n(s->text.p + s->at[i], s->at[i + 1] - s->at[i] - 1);
 }
 
-static bool cut(struct side *s)
+static bool cut(struct diff_side *s)
 {
     s->at = malloc((s->n + 1) * sizeof(*s->at));
     s->id = malloc((s->n + 1) * sizeof(*s->id));
@@ -158,7 +158,7 @@ static bool cut(struct side *s)
     return true;
 }
 
-static void release(struct side *s)
+static void release(struct diff_side *s)
 {
     free(s->at);
     free(s->id);
@@ -166,7 +166,7 @@ static void release(struct side *s)
 }
 
 /* Numbers from 1 on, in a table of our own: there may be many lines, all alike. */
-static bool number(struct side *a, struct side *b)
+static bool number(struct diff_side *a, struct diff_side *b)
 {
     uint64_t seed[2];
     size_t slots = 16;
@@ -182,7 +182,7 @@ static bool number(struct side *a, struct side *b)
     random_bytes(seed, sizeof(seed));
     uint32_t ids = 0;
     for (size_t i = 0; i < a->n + b->n; i++) {
-        struct side *s = i < a->n ? a : b;
+        struct diff_side *s = i < a->n ? a : b;
         size_t at = i < a->n ? i : i - a->n;
         struct str is = line(s, at);
         size_t h = (size_t)map_hash(seed, is) & (slots - 1);
@@ -209,7 +209,7 @@ static int32_t reach(const int32_t *v, int32_t k, int32_t changes)
 }
 
 /* One line more, from the top left corner or, back, from the bottom right one. */
-static bool same(const struct diff *d, const struct box *b, int32_t x, int32_t y,
+static bool same(const struct diff *d, const struct diff_box *b, int32_t x, int32_t y,
                  bool back)
 {
     if (x >= b->xn - b->x || y >= b->yn - b->y || x < 0 || y < 0)
@@ -223,7 +223,7 @@ static bool same(const struct diff *d, const struct box *b, int32_t x, int32_t y
  * All diagonals with `changes` changes from one corner. true: the other search has
  * been where this one has come now, which is *x, *y from this one's corner.
  */
-static bool advance(struct diff *d, const struct box *b, int32_t changes, bool back,
+static bool advance(struct diff *d, const struct diff_box *b, int32_t changes, bool back,
                     int32_t *at_x, int32_t *at_y)
 {
     int32_t n = b->xn - b->x, m = b->yn - b->y, delta = n - m;
@@ -249,7 +249,7 @@ static bool advance(struct diff *d, const struct box *b, int32_t changes, bool b
 }
 
 /* A place through which a shortest way goes; false: too many steps. */
-static bool meet(struct diff *d, const struct box *b, int32_t *x, int32_t *y)
+static bool meet(struct diff *d, const struct diff_box *b, int32_t *x, int32_t *y)
 {
     int32_t n = b->xn - b->x, m = b->yn - b->y;
     d->forth[d->middle + 1] = d->back[d->middle + 1] = 0;
@@ -270,7 +270,7 @@ static bool meet(struct diff *d, const struct box *b, int32_t *x, int32_t *y)
     return false;
 }
 
-static void mark(struct diff *d, const struct box *b)
+static void mark(struct diff *d, const struct diff_box *b)
 {
     for (int32_t i = b->x; i < b->xn; i++)
         d->old.changed[i] = true;
@@ -279,7 +279,7 @@ static void mark(struct diff *d, const struct box *b)
 }
 
 /* As deep as the number of changes can be halved. */
-static void compare(struct diff *d, struct box b)
+static void compare(struct diff *d, struct diff_box b)
 {
     for (; b.x < b.xn && b.y < b.yn && d->old.id[b.x] == d->new.id[b.y]; b.x++)
         b.y++;
@@ -293,8 +293,8 @@ static void compare(struct diff *d, struct box b)
         d->whole = false;
         mark(d, &b);
     } else {
-        compare(d, (struct box){b.x, x, b.y, y});
-        compare(d, (struct box){x, b.xn, y, b.yn});
+        compare(d, (struct diff_box){b.x, x, b.y, y});
+        compare(d, (struct diff_box){x, b.xn, y, b.yn});
     }
 }
 
@@ -302,7 +302,7 @@ static void compare(struct diff *d, struct box b)
 
 static void tell(const struct diff *d, diff_fn *fn, void *arg)
 {
-    const struct side *a = &d->old, *b = &d->new;
+    const struct diff_side *a = &d->old, *b = &d->new;
     size_t x = 0, y = 0;
     while (x < a->n || y < b->n) {
         struct diff_hunk h = {.old_at = a->before + x, .new_at = b->before + y};
@@ -344,7 +344,7 @@ bool diff_lines(struct str old, struct str new, diff_fn *fn, void *arg)
         if (h.old_n + h.new_n > 0)
             fn(arg, &h);
     } else {
-        compare(&d, (struct box){0, (int32_t)d.old.n, 0, (int32_t)d.new.n});
+        compare(&d, (struct diff_box){0, (int32_t)d.old.n, 0, (int32_t)d.new.n});
         tell(&d, fn, arg);
     }
     release(&d.old);

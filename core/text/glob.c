@@ -127,24 +127,24 @@ static bool is_any_parts(struct str p, size_t i, size_t *behind)
     return true;
 }
 
-struct mark {
+struct glob_mark {
     size_t pi, si; /* to be tried next; pi 0: none, a pattern comes behind it */
     bool set;
 };
 
 bool glob_match(struct str p, struct str s)
 {
-    struct mark star = {0}, parts = {0};
+    struct glob_mark star = {0}, parts = {0};
     size_t pi = 0, si = 0, behind;
     for (;;) {
         if (pi < p.n && is_any_parts(p, pi, &behind)) {
             if (behind == p.n)
                 return p.p[p.n - 1] == '/' || si < s.n;
-            parts = (struct mark){behind, si, true};
+            parts = (struct glob_mark){behind, si, true};
             star.set = false;
             pi = behind;
         } else if (pi < p.n && p.p[pi] == '*') {
-            star = (struct mark){++pi, si, true};
+            star = (struct glob_mark){++pi, si, true};
         } else if (pi == p.n && si == s.n) {
             return true;
         } else if (pi < p.n && si < s.n && match_one(p, &pi, s, &si)) {

@@ -70,13 +70,13 @@ static const struct {
     {'/', '?', "Slash", 191},
 };
 
-struct key {
+struct named_key {
     char key[24], code[24], text[4];
     int number, location, modifier;
 };
 
-static void set_key(struct key *k, const char *key, const char *code, const char *text,
-                    int number)
+static void set_key(struct named_key *k, const char *key, const char *code,
+                    const char *text, int number)
 {
     snprintf(k->key, sizeof(k->key), "%s", key);
     snprintf(k->code, sizeof(k->code), "%s", code);
@@ -85,7 +85,7 @@ static void set_key(struct key *k, const char *key, const char *code, const char
     k->location = k->modifier = 0;
 }
 
-static bool letter(struct key *k, char c, bool capital)
+static bool letter(struct named_key *k, char c, bool capital)
 {
     char key[2] = {(char)(capital ? c & ~0x20 : c), 0}, code[] = "Key?";
     if ((c | 0x20) < 'a' || (c | 0x20) > 'z')
@@ -95,7 +95,7 @@ static bool letter(struct key *k, char c, bool capital)
     return true;
 }
 
-static bool sign(struct key *k, char c, const char *code, bool shift)
+static bool sign(struct named_key *k, char c, const char *code, bool shift)
 {
     for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
         bool by_code = code && strcmp(code, signs[i].code) == 0;
@@ -108,7 +108,7 @@ static bool sign(struct key *k, char c, const char *code, bool shift)
     return false;
 }
 
-static bool find_key(struct key *k, const char *name, int modifiers)
+static bool find_key(struct named_key *k, const char *name, int modifiers)
 {
     size_t n = strlen(name);
     bool shift = modifiers & SHIFT;
@@ -136,7 +136,7 @@ static bool find_key(struct key *k, const char *name, int modifiers)
 }
 
 /* Chromium edits by commands; a shortcut alone does nothing without a window system. */
-static const char *command(const struct key *k, int modifiers)
+static const char *command(const struct named_key *k, int modifiers)
 {
     static const struct {
         char letter;
@@ -152,8 +152,8 @@ static const char *command(const struct key *k, int modifiers)
     return NULL;
 }
 
-static int send_key(struct browser *b, struct str session, const struct key *k, bool down,
-                    struct err *e)
+static int send_key(struct browser *b, struct str session, const struct named_key *k,
+                    bool down, struct err *e)
 {
     struct json *p = json_object();
     if (down)
@@ -192,7 +192,7 @@ static int unknown(struct str name, struct err *e)
 int browser_keys(struct browser *b, struct str session, struct str combination, int steps,
                  struct err *e)
 {
-    struct key keys[TOKENS_MAX];
+    struct named_key keys[TOKENS_MAX];
     char name[32];
     int n = 0, modifiers = b->modifiers;
     size_t at = 0;
@@ -228,7 +228,7 @@ int browser_type(struct browser *b, struct str session, struct str text, struct 
     int modifiers = b->modifiers, r = 0;
     b->modifiers = 0;
     while (text.n > 0 && r == 0) {
-        struct key k;
+        struct named_key k;
         uint32_t c;
         int n = utf8_decode(text, &c);
         char name[2] = {text.p[0], 0};

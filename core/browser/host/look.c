@@ -42,7 +42,7 @@ struct element *browser_element(struct browser *b, struct str bid)
     return map_get(&b->elements, bid);
 }
 
-static struct document *document_of(struct browser *b, const struct frame *f)
+static struct document *document_of(struct browser *b, const struct look_frame *f)
 {
     struct list *pos, *tmp;
     list_each (pos, tmp, &b->documents) {
@@ -90,7 +90,7 @@ static struct element *number(struct document *d, const struct node *n)
     return el;
 }
 
-static void see_element(const struct look *l, struct element *el, unsigned flags)
+static void see_element(const struct page_look *l, struct element *el, unsigned flags)
 {
     el->clickable = (flags & IS_CLICKABLE) != 0;
     el->block = (flags & IS_BLOCK) != 0;
@@ -99,12 +99,12 @@ static void see_element(const struct look *l, struct element *el, unsigned flags
 }
 
 /* Frames come behind those that hold them. */
-static void number_frame(struct look *l, struct frame *f)
+static void number_frame(struct page_look *l, struct look_frame *f)
 {
     struct browser *b = l->b;
     f->document = document_of(b, f);
     for (int i = 0; i < l->n && f->owner; i++) {
-        struct frame *up = &l->frames[i];
+        struct look_frame *up = &l->frames[i];
         struct element *el = up->document && strcmp(up->session, f->owner_session) == 0
                                  ? map_get(&up->document->bids, look_key(&f->owner))
                                  : NULL;
@@ -122,7 +122,7 @@ static void number_frame(struct look *l, struct frame *f)
 }
 
 /* Documents of this tab that are no more. */
-static void drop_old(struct look *l)
+static void drop_old(struct page_look *l)
 {
     struct list *pos, *tmp;
     list_each (pos, tmp, &l->b->documents) {
@@ -195,7 +195,7 @@ static struct str inside(struct str object, struct str name)
 }
 
 /* A rare column: the places of nodes, and for each a value; without values -1. */
-static bool next_rare(struct str *places, struct str *values, const struct frame *f,
+static bool next_rare(struct str *places, struct str *values, const struct look_frame *f,
                       int64_t *at, int64_t *value)
 {
     struct str a, v;
@@ -208,7 +208,7 @@ static bool next_rare(struct str *places, struct str *values, const struct frame
     return true;
 }
 
-static void set_flags(struct frame *f, struct str column, unsigned char flag)
+static void set_flags(struct look_frame *f, struct str column, unsigned char flag)
 {
     struct str places = inside(column, STR("index")), none = STR("");
     int64_t at, value;
@@ -226,7 +226,7 @@ static unsigned char flags_of(enum look_word tag)
 }
 
 /* One value a node. */
-static void read_column(struct frame *f, struct str name, struct str column,
+static void read_column(struct look_frame *f, struct str name, struct str column,
                         const struct words *w)
 {
     struct str in = jsontext_inside(column), v;
@@ -245,7 +245,7 @@ static void read_column(struct frame *f, struct str name, struct str column,
     }
 }
 
-static void read_rare(struct frame *f, struct str name, struct str column,
+static void read_rare(struct look_frame *f, struct str name, struct str column,
                       const struct words *w)
 {
     struct str places = inside(column, STR("index")),
@@ -270,7 +270,7 @@ static int count_items(struct str array)
 }
 
 /* The columns of a document's nodes. false: it has none. */
-static bool read_nodes(struct frame *f, struct str nodes, const struct words *w)
+static bool read_nodes(struct look_frame *f, struct str nodes, const struct words *w)
 {
     static const struct str columns[] = {
         {"backendNodeId", 13}, {"parentIndex", 11}, {"nodeType", 8}, {"nodeName", 8}};
@@ -304,7 +304,7 @@ static bool read_nodes(struct frame *f, struct str nodes, const struct words *w)
  * The element in another session that shows this session's page. The target by value: it
  * may be gone when the answer is there.
  */
-static void find_owner(struct look *l, struct frame *f, struct target t)
+static void find_owner(struct page_look *l, struct look_frame *f, struct target t)
 {
     struct err e = ERR_INIT;
     struct json *p = json_object();
@@ -316,9 +316,9 @@ static void find_owner(struct look *l, struct frame *f, struct target t)
 }
 
 /* A document of the same session that holds this one, the i-th of them. */
-static void find_holder(struct look *l, struct frame *f, int base, int i)
+static void find_holder(struct page_look *l, struct look_frame *f, int base, int i)
 {
-    for (struct frame *up = &l->frames[base]; up < f; up++) {
+    for (struct look_frame *up = &l->frames[base]; up < f; up++) {
         for (int k = 0; k < up->n; k++) {
             if (up->nodes[k].content != i)
                 continue;
@@ -328,7 +328,7 @@ static void find_holder(struct look *l, struct frame *f, int base, int i)
     }
 }
 
-static void read_snapshot(struct look *l, struct target t, struct str result)
+static void read_snapshot(struct page_look *l, struct target t, struct str result)
 {
     struct str strings = jsontext_get(result, STR("strings")), d;
     struct str documents = inside(result, STR("documents"));
@@ -336,14 +336,14 @@ static void read_snapshot(struct look *l, struct target t, struct str result)
     int base = l->n;
     read_words(&w, strings);
     for (int i = 0; l->n < LOOK_FRAMES_MAX && jsontext_item(&documents, &d); i++) {
-        struct frame *f = &l->frames[l->n];
+        struct look_frame *f = &l->frames[l->n];
         struct str id = string_at(strings,
                                   jsontext_int(jsontext_get(d, STR("frameId")), -1));
         memcpy(f->session, t.session, sizeof(f->session));
         if (id.n == 0 || id.n >= BROWSER_ID ||
             !read_nodes(f, jsontext_get(d, STR("nodes")), &w)) {
             free(f->nodes);
-            *f = (struct frame){0};
+            *f = (struct look_frame){0};
             break;
         }
         memcpy(f->id, id.p, id.n);
@@ -374,7 +374,7 @@ bool browser_within(struct browser *b, const struct target *t)
     return false;
 }
 
-static int snapshots(struct look *l, struct err *e)
+static int snapshots(struct page_look *l, struct err *e)
 {
     struct browser *b = l->b;
     char sessions[LOOK_SESSIONS_MAX][BROWSER_ID];
@@ -422,10 +422,10 @@ static int snapshots(struct look *l, struct err *e)
 
 /* ---- accessibility trees ---- */
 
-static void ask_trees(struct look *l)
+static void ask_trees(struct page_look *l)
 {
     for (int i = 0; i < l->n; i++) {
-        struct frame *f = &l->frames[i];
+        struct look_frame *f = &l->frames[i];
         struct json *p = json_object();
         json_put_z(p, "frameId", f->id);
         f->asked = cdp_send_big(&l->b->cdp, str_of(f->session),
@@ -441,7 +441,7 @@ static bool is_line_box(struct str node)
                   STR("InlineTextBox"));
 }
 
-static void index_tree(struct frame *f)
+static void index_tree(struct look_frame *f)
 {
     struct str result = jsontext_get(str_trim(buf_str(&f->tree)), STR("result"));
     struct str nodes = inside(result, STR("nodes")), node;
@@ -462,10 +462,10 @@ static void index_tree(struct frame *f)
     }
 }
 
-static int get_trees(struct look *l, struct err *e)
+static int get_trees(struct page_look *l, struct err *e)
 {
     for (int i = 0; i < l->n; i++) {
-        struct frame *f = &l->frames[i];
+        struct look_frame *f = &l->frames[i];
         int r = cdp_wait_big(&l->b->cdp, f->asked, browser_in(BROWSER_CALL_MS), &f->tree,
                              e);
         if (r < 0 && i == 0)
@@ -479,9 +479,9 @@ static int get_trees(struct look *l, struct err *e)
 /* ---- all of it ---- */
 
 /* With nothing in focus it is the body. */
-static void default_focus(struct look *l)
+static void default_focus(struct page_look *l)
 {
-    const struct frame *f = &l->frames[0];
+    const struct look_frame *f = &l->frames[0];
     for (int i = 0; i < f->n && l->n; i++) {
         struct element *el = f->nodes[i].flags & IS_BODY
                                  ? map_get(&f->document->bids, look_key(&f->nodes[i].id))
@@ -493,10 +493,10 @@ static void default_focus(struct look *l)
     }
 }
 
-static void release(struct look *l)
+static void release(struct page_look *l)
 {
     for (int i = 0; i < l->n; i++) {
-        struct frame *f = &l->frames[i];
+        struct look_frame *f = &l->frames[i];
         map_release(&f->by_id);
         buf_release(&f->tree);
         free(f->ax);
@@ -525,7 +525,7 @@ static struct str site_of(struct str url)
 int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e)
 {
-    struct look *l = xnew(struct look);
+    struct page_look *l = xnew(struct page_look);
     struct err late = ERR_INIT;
     l->b = b;
     l->out = &out->tree;

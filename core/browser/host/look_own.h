@@ -63,7 +63,7 @@ struct strings {
 };
 
 /* A document of a snapshot. */
-struct frame {
+struct look_frame {
     char id[BROWSER_ID], session[BROWSER_ID];
     struct node *nodes; /* owned */
     int n;
@@ -85,9 +85,9 @@ struct frame {
     struct box place, shown; /* in the page's viewport; what of it is not cut off */
 };
 
-struct look {
+struct page_look {
     struct browser *b;
-    struct frame frames[LOOK_FRAMES_MAX];
+    struct look_frame frames[LOOK_FRAMES_MAX];
     int n;
     struct buf *out;
     struct buf *focused;
@@ -107,13 +107,14 @@ struct look {
 static inline struct str look_key(const int64_t *id) { return str_n(id, sizeof(*id)); }
 enum look_word look_word_at(const struct words *w, int64_t i);
 /* Reads where the nodes of a snapshot's document are. */
-void look_read_boxes(struct frame *f, struct str document, const struct words *w);
+void look_read_boxes(struct look_frame *f, struct str document, const struct words *w);
 /* Finds what to mark, behind the numbering: b->marks, and properties if wanted. */
-void look_mark(struct look *l, const struct browser_look *want, struct browser_seen *out);
+void look_mark(struct page_look *l, const struct browser_look *want,
+               struct browser_seen *out);
 /* Appends all nodes of all trees, as JSON; nothing, if out is too small. */
-void look_raw(const struct look *l, struct buf *out);
+void look_raw(const struct page_look *l, struct buf *out);
 /* Empties out if it is full, and notes that `what` is left out. */
-void look_whole(const struct look *l, struct buf *out, const char *what);
+void look_whole(const struct page_look *l, struct buf *out, const char *what);
 
 /* text.c */
 void look_read_strings(struct strings *s, struct str array);
@@ -121,13 +122,13 @@ void look_read_strings(struct strings *s, struct str array);
  * The page as Markdown, and its links, into out; behind the numbering. Returns -1 and
  * sets *e if it is too large; out has neither then.
  */
-int look_text(struct look *l, struct browser_seen *out, struct err *e);
+int look_text(struct page_look *l, struct browser_seen *out, struct err *e);
 
 /* outline.c */
 /* Which elements have lines of their own, and which show a hand. */
-void look_read_styles(struct frame *f, struct str document, const struct words *w);
+void look_read_styles(struct look_frame *f, struct str document, const struct words *w);
 /* Fills l->outline, behind the numbering. */
-void look_outline(struct look *l);
+void look_outline(struct page_look *l);
 /* The number of the element's ref, which it gets with the first call. */
 unsigned look_ref(struct browser *b, struct element *el);
 
@@ -145,6 +146,6 @@ bool look_property(struct str *inside, struct str *name, struct str *value);
 /* The word for a state that has one, as "disabled"; NULL: it has none. */
 const char *look_state(struct str name, struct str value);
 /* Prints a frame, and the frames within, behind what out has. */
-void look_print(struct look *l, struct frame *f, int depth);
+void look_print(struct page_look *l, struct look_frame *f, int depth);
 
 #endif

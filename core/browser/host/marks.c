@@ -49,7 +49,7 @@ static bool has_word(struct str list, const struct words *w, enum look_word word
     return false;
 }
 
-void look_read_boxes(struct frame *f, struct str document, const struct words *w)
+void look_read_boxes(struct look_frame *f, struct str document, const struct words *w)
 {
     struct str layout = jsontext_get(document, STR("layout")), at, style, bounds, a;
     struct str places = column(layout, STR("nodeIndex"));
@@ -75,7 +75,7 @@ void look_read_boxes(struct frame *f, struct str document, const struct words *w
     }
 }
 
-static struct frame *first_of(struct look *l, const char *session)
+static struct look_frame *first_of(struct page_look *l, const char *session)
 {
     for (int i = 0; i < l->n; i++) {
         if (strcmp(l->frames[i].session, session) == 0)
@@ -92,14 +92,14 @@ static struct box clipped(struct box a, struct box b)
 }
 
 /* Where in the page's viewport a frame stands, and what of it shows. */
-static void place_frame(struct look *l, struct frame *f)
+static void place_frame(struct page_look *l, struct look_frame *f)
 {
     const struct box viewport = {0, 0, l->b->width, l->b->height};
     struct err e = ERR_INIT;
     f->place = viewport;
     if (!f->owner)
         return;
-    struct frame *up = first_of(l, f->owner_session);
+    struct look_frame *up = first_of(l, f->owner_session);
     struct json *p = json_object();
     json_put_int(p, "backendNodeId", f->owner);
     struct json *j = browser_ask(l->b, str_of(f->owner_session), "DOM.getBoxModel", p,
@@ -117,7 +117,7 @@ static void place_frame(struct look *l, struct frame *f)
 }
 
 /* An element's box in the page's viewport. */
-static struct box box_of(const struct frame *f, int i)
+static struct box box_of(const struct look_frame *f, int i)
 {
     struct box b = f->boxes[i];
     b.x += f->place.x - f->scroll_x;
@@ -128,12 +128,12 @@ static struct box box_of(const struct frame *f, int i)
 /* ---- which are marked ---- */
 
 struct candidate {
-    struct frame *f;
+    struct look_frame *f;
     int node, asked;
     bool open, marked; /* nothing covers it */
 };
 
-static int node_of(const struct frame *f, int64_t id)
+static int node_of(const struct look_frame *f, int64_t id)
 {
     for (int i = 0; i < f->n; i++) {
         if (f->nodes[i].id == id)
@@ -142,16 +142,16 @@ static int node_of(const struct frame *f, int64_t id)
     return -1;
 }
 
-static bool is_below(const struct frame *f, int node, int above)
+static bool is_below(const struct look_frame *f, int node, int above)
 {
     while (node > above)
         node = f->nodes[node].parent;
     return node == above;
 }
 
-static void ask_hit(struct look *l, struct candidate *c)
+static void ask_hit(struct page_look *l, struct candidate *c)
 {
-    const struct frame *root = first_of(l, c->f->session);
+    const struct look_frame *root = first_of(l, c->f->session);
     struct box b = box_of(c->f, c->node);
     struct json *p = json_object();
     json_put_int(p, "x", (int64_t)(b.x + b.w / 2 - root->place.x));
@@ -159,7 +159,7 @@ static void ask_hit(struct look *l, struct candidate *c)
     c->asked = cdp_send(&l->b->cdp, str_of(c->f->session), "DOM.getNodeForLocation", p);
 }
 
-static void judge_hit(struct look *l, struct candidate *c)
+static void judge_hit(struct page_look *l, struct candidate *c)
 {
     struct err e = ERR_INIT;
     struct json *j = cdp_wait(&l->b->cdp, c->asked, browser_in(BROWSER_CALL_MS), &e);
@@ -171,11 +171,11 @@ static void judge_hit(struct look *l, struct candidate *c)
 }
 
 /* Elements that one would click, in the order of the document. */
-static size_t find_candidates(struct look *l, struct candidate *all, bool whole)
+static size_t find_candidates(struct page_look *l, struct candidate *all, bool whole)
 {
     size_t n = 0;
     for (int k = 0; k < l->n; k++) {
-        struct frame *f = &l->frames[k];
+        struct look_frame *f = &l->frames[k];
         for (int i = 0; i < f->n && n < CANDIDATES_MAX; i++) {
             struct box b = box_of(f, i);
             double x = b.x + b.w / 2, y = b.y + b.h / 2;
@@ -207,7 +207,7 @@ static void mark(struct candidate *all, size_t n, struct candidate *c)
     c->marked = n > 0;
 }
 
-static size_t find_marked(struct look *l, struct candidate *all, bool whole)
+static size_t find_marked(struct page_look *l, struct candidate *all, bool whole)
 {
     size_t n = find_candidates(l, all, whole);
     for (size_t from = 0; from < n; from += AT_ONCE) {
@@ -230,17 +230,17 @@ static size_t find_marked(struct look *l, struct candidate *all, bool whole)
 
 /* ---- what is told ---- */
 
-static struct element *element_at(const struct frame *f, int i)
+static struct element *element_at(const struct look_frame *f, int i)
 {
     return f->document ? map_get(&f->document->bids, look_key(&f->nodes[i].id)) : NULL;
 }
 
 /* BrowserGym's extra_element_properties. */
-static void put_properties(const struct look *l, struct buf *out)
+static void put_properties(const struct page_look *l, struct buf *out)
 {
     buf_addc(out, '{');
     for (int k = 0; k < l->n; k++) {
-        const struct frame *f = &l->frames[k];
+        const struct look_frame *f = &l->frames[k];
         for (int i = 0; i < f->n; i++) {
             const struct element *el = element_at(f, i);
             struct box b = box_of(f, i), shown = clipped(b, f->shown);
@@ -262,7 +262,7 @@ static void put_properties(const struct look *l, struct buf *out)
 }
 
 /* [x, y, width, height, bid] of each, in the picture. */
-static void put_marks(struct look *l, const struct candidate *all, size_t n,
+static void put_marks(struct page_look *l, const struct candidate *all, size_t n,
                       const struct browser_look *want, struct buf *out)
 {
     bool whole = want->whole;
@@ -284,7 +284,8 @@ static void put_marks(struct look *l, const struct candidate *all, size_t n,
     look_whole(l, out, "the marks");
 }
 
-void look_mark(struct look *l, const struct browser_look *want, struct browser_seen *out)
+void look_mark(struct page_look *l, const struct browser_look *want,
+               struct browser_seen *out)
 {
     struct candidate *all = xcalloc(CANDIDATES_MAX, sizeof(*all));
     for (int i = 0; i < l->n; i++) {

@@ -10,7 +10,7 @@
 enum { NAME_BYTES = 64 << 10, GATHERED_MAX = 400, OPTIONS_SHOWN = 12 };
 
 struct walk {
-    struct look *l;
+    struct page_look *l;
     struct outline *o;
     struct buf path;
     struct buf text; /* what stands one behind another, not yet added */
@@ -81,7 +81,7 @@ struct element *browser_element_of_ref(struct browser *b, unsigned ref)
 
 /* ---- the layout ---- */
 
-void look_read_styles(struct frame *f, struct str document, const struct words *w)
+void look_read_styles(struct look_frame *f, struct str document, const struct words *w)
 {
     struct str layout = jsontext_get(document, STR("layout")), at, style, v;
     struct str places_in = jsontext_inside(jsontext_get(layout, STR("nodeIndex")));
@@ -111,7 +111,7 @@ void look_read_styles(struct frame *f, struct str document, const struct words *
 /* ---- items ---- */
 
 /* Of a node in its session, whose ids stay as long as the node does. */
-static uint64_t key_of(const struct frame *f, int64_t node)
+static uint64_t key_of(const struct look_frame *f, int64_t node)
 {
     uint64_t h = 1469598103934665603ULL;
     for (const char *c = f->session; *c; c++)
@@ -146,7 +146,8 @@ static void new_line(struct walk *w)
     w->line += w->row == 0;
 }
 
-static void add_text(struct walk *w, const struct frame *f, const struct look_part *p)
+static void add_text(struct walk *w, const struct look_frame *f,
+                     const struct look_part *p)
 {
     if (!w->text.n)
         w->text_key = key_of(f, p->node);
@@ -154,13 +155,14 @@ static void add_text(struct walk *w, const struct frame *f, const struct look_pa
         buf_resume(&w->text);
 }
 
-static struct element *element_of(const struct frame *f, int64_t node)
+static struct element *element_of(const struct look_frame *f, int64_t node)
 {
     return f->document ? map_get(&f->document->bids, look_key(&node)) : NULL;
 }
 
 /* Text within, and whether something there can be acted on. */
-static bool gather(const struct frame *f, const struct ax *a, struct buf *text, int level)
+static bool gather(const struct look_frame *f, const struct ax *a, struct buf *text,
+                   int level)
 {
     struct look_part p = look_parse(a->text);
     struct str in = jsontext_inside(p.children), c;
@@ -180,8 +182,8 @@ static bool gather(const struct frame *f, const struct ax *a, struct buf *text, 
 }
 
 /* What a list that drops down has, as ` of "Small", "Large"`. */
-static void put_options(const struct frame *f, const struct look_part *p, struct buf *out,
-                        int *n)
+static void put_options(const struct look_frame *f, const struct look_part *p,
+                        struct buf *out, int *n)
 {
     struct str in = jsontext_inside(p->children), c;
     while (jsontext_item(&in, &c)) {
@@ -202,7 +204,8 @@ static void put_options(const struct frame *f, const struct look_part *p, struct
 }
 
 /* What it holds, and its states. */
-static void put_rest(const struct frame *f, const struct look_part *p, struct buf *out)
+static void put_rest(const struct look_frame *f, const struct look_part *p,
+                     struct buf *out)
 {
     struct str in = jsontext_inside(p->properties), name, v;
     struct buf value = BUF_INIT(NAME_BYTES);
@@ -228,9 +231,9 @@ static void put_rest(const struct frame *f, const struct look_part *p, struct bu
         buf_addf(out, " and %d more", n - OPTIONS_SHOWN);
 }
 
-static void walk(struct walk *w, struct frame *f, struct ax *a, int level);
+static void walk(struct walk *w, struct look_frame *f, struct ax *a, int level);
 
-static void walk_children(struct walk *w, struct frame *f, const struct look_part *p,
+static void walk_children(struct walk *w, struct look_frame *f, const struct look_part *p,
                           int level)
 {
     struct str in = jsontext_inside(p->children), c;
@@ -240,7 +243,7 @@ static void walk_children(struct walk *w, struct frame *f, const struct look_par
             walk(w, f, child, level + 1);
     }
     for (int i = 0; p->node && i < w->l->n; i++) {
-        struct frame *inner = &w->l->frames[i];
+        struct look_frame *inner = &w->l->frames[i];
         if (inner->owner != p->node || inner->printed || !inner->ax_n ||
             strcmp(inner->owner_session, f->session) != 0)
             continue;
@@ -252,7 +255,7 @@ static void walk_children(struct walk *w, struct frame *f, const struct look_par
 }
 
 /* An element with a ref; what is in it is looked through for others. */
-static void walk_act(struct walk *w, struct frame *f, const struct look_part *p,
+static void walk_act(struct walk *w, struct look_frame *f, const struct look_part *p,
                      struct element *el, const char *role, struct str name, int level)
 {
     struct buf rest = BUF_INIT(4 * OUTLINE_NAME_MAX);
@@ -270,7 +273,7 @@ static void walk_act(struct walk *w, struct frame *f, const struct look_part *p,
 }
 
 /* A part of the page; one with a name is told, and a dialog in any case. */
-static void walk_place(struct walk *w, struct frame *f, const struct look_part *p,
+static void walk_place(struct walk *w, struct look_frame *f, const struct look_part *p,
                        struct str name, int level)
 {
     size_t before = w->path.n;
@@ -300,7 +303,7 @@ static void walk_place(struct walk *w, struct frame *f, const struct look_part *
     buf_truncate(&w->path, before);
 }
 
-static void walk_row(struct walk *w, struct frame *f, const struct look_part *p,
+static void walk_row(struct walk *w, struct look_frame *f, const struct look_part *p,
                      int level)
 {
     size_t before = w->path.n;
@@ -328,8 +331,8 @@ static bool is_editor(const struct look_part *p)
 }
 
 /* One that takes clicks, and what it says; one around others with refs says nothing. */
-static bool is_clickable(const struct walk *w, const struct frame *f, const struct ax *a,
-                         const struct element *el, struct buf *text)
+static bool is_clickable(const struct walk *w, const struct look_frame *f,
+                         const struct ax *a, const struct element *el, struct buf *text)
 {
     if (!el || w->inside || !(el->clickable || el->pointer))
         return false;
@@ -339,7 +342,7 @@ static bool is_clickable(const struct walk *w, const struct frame *f, const stru
     return !around && str_trim(buf_str(text)).n > 0 && text->n < GATHERED_MAX;
 }
 
-static void walk_other(struct walk *w, struct frame *f, struct ax *a,
+static void walk_other(struct walk *w, struct look_frame *f, struct ax *a,
                        const struct look_part *p, struct element *el, struct str name,
                        int level)
 {
@@ -381,7 +384,7 @@ static void walk_other(struct walk *w, struct frame *f, struct ax *a,
     buf_release(&text);
 }
 
-static void walk(struct walk *w, struct frame *f, struct ax *a, int level)
+static void walk(struct walk *w, struct look_frame *f, struct ax *a, int level)
 {
     if (a->seen || w->o->full || level > LOOK_DEPTH_MAX)
         return;
@@ -429,7 +432,7 @@ static void walk(struct walk *w, struct frame *f, struct ax *a, int level)
     buf_release(&name);
 }
 
-void look_outline(struct look *l)
+void look_outline(struct page_look *l)
 {
     struct walk w = {.l = l, .o = l->outline};
     buf_init(&w.path, 4096);

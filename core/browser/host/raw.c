@@ -19,8 +19,8 @@ static void put_id(struct buf *out, int k, struct str id)
         buf_addf(out, "\"%.*s\"", STR_ARG(plain));
 }
 
-static void put_children(const struct look *l, struct buf *out, int k, struct str list,
-                         int64_t node)
+static void put_children(const struct page_look *l, struct buf *out, int k,
+                         struct str list, int64_t node)
 {
     struct str in = jsontext_inside(list), id;
     size_t n = 0;
@@ -31,7 +31,7 @@ static void put_children(const struct look *l, struct buf *out, int k, struct st
         put_id(out, k, id);
     }
     for (int i = 0; node && i < l->n; i++) {
-        const struct frame *f = &l->frames[i];
+        const struct look_frame *f = &l->frames[i];
         if (f->owner != node || f->ax_n == 0 ||
             strcmp(f->owner_session, l->frames[k].session) != 0)
             continue;
@@ -42,9 +42,9 @@ static void put_children(const struct look *l, struct buf *out, int k, struct st
     buf_addc(out, ']');
 }
 
-static void put_node(const struct look *l, struct buf *out, int k, struct str text)
+static void put_node(const struct page_look *l, struct buf *out, int k, struct str text)
 {
-    const struct frame *f = &l->frames[k];
+    const struct look_frame *f = &l->frames[k];
     int64_t node = jsontext_int(jsontext_get(text, STR("backendDOMNodeId")), 0);
     const struct element *el = f->document && node
                                    ? map_get(&f->document->bids, look_key(&node))
@@ -67,7 +67,7 @@ static void put_node(const struct look *l, struct buf *out, int k, struct str te
     buf_addc(out, '}');
 }
 
-void look_whole(const struct look *l, struct buf *out, const char *what)
+void look_whole(const struct page_look *l, struct buf *out, const char *what)
 {
     if (!buf_full(out))
         return;
@@ -76,7 +76,7 @@ void look_whole(const struct look *l, struct buf *out, const char *what)
     buf_reset(out);
 }
 
-void look_raw(const struct look *l, struct buf *out)
+void look_raw(const struct page_look *l, struct buf *out)
 {
     buf_addz(out, "{\"nodes\":[");
     for (int k = 0; k < l->n; k++) {

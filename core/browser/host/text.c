@@ -29,7 +29,7 @@ enum {
 };
 
 /* What the columns of a snapshot have of a node. Strings by their index; -1: none. */
-struct cell {
+struct text_cell {
     int name, text, input;
     struct str attrs;
     enum html_tag tag;
@@ -44,8 +44,8 @@ struct cell {
     int acts; /* how much within can be acted on */
 };
 
-struct making {
-    struct look *l;
+struct text_making {
+    struct page_look *l;
     struct arena *a;
     struct buf scratch;
     int deep; /* frames in frames */
@@ -53,10 +53,10 @@ struct making {
 
 /* A document of the snapshot. */
 struct doc {
-    struct making *m;
-    struct frame *f;
+    struct text_making *m;
+    struct look_frame *f;
     const struct strings *strings;
-    struct cell *cells; /* owned */
+    struct text_cell *cells; /* owned */
     struct str base;
 };
 
@@ -101,7 +101,7 @@ static struct str inside(struct str object, const char *name)
 
 /* The next entry of a rare column: its node, and its value (-1: it has none). */
 static bool next_rare(struct str *places, struct str *values, const struct doc *d,
-                      struct cell **cell, int64_t *value)
+                      struct text_cell **cell, int64_t *value)
 {
     struct str at, v;
     while (jsontext_item(places, &at)) {
@@ -119,7 +119,7 @@ static void read_rare(struct doc *d, struct str nodes, const char *name)
 {
     struct str column = jsontext_get(nodes, str_of(name));
     struct str places = inside(column, "index"), values = inside(column, "value");
-    struct cell *c;
+    struct text_cell *c;
     int64_t value;
     bool mark = strcmp(name, "inputChecked") == 0 || strcmp(name, "optionSelected") == 0;
     while (next_rare(&places, &values, d, &c, &value)) {
@@ -146,7 +146,7 @@ static void read_nodes(struct doc *d, struct str nodes)
     struct str types = inside(nodes, "nodeType"), names = inside(nodes, "nodeName"),
                texts = inside(nodes, "nodeValue"), attrs = inside(nodes, "attributes"), v;
     for (int i = 0; i < d->f->n; i++) {
-        struct cell *c = &d->cells[i];
+        struct text_cell *c = &d->cells[i];
         int up = d->f->nodes[i].parent;
         c->type = jsontext_item(&types, &v) ? (unsigned char)jsontext_int(v, 0) : 0;
         c->name = jsontext_item(&names, &v) ? (int)jsontext_int(v, -1) : -1;
@@ -166,7 +166,7 @@ static void read_nodes(struct doc *d, struct str nodes)
 }
 
 /* Of the styles that look asks for: the pointer, the visibility, the display. */
-static void read_styles(const struct doc *d, struct cell *c, struct str styles)
+static void read_styles(const struct doc *d, struct text_cell *c, struct str styles)
 {
     static const char *const blocks[] = {"block", "flex",      "grid", "flow-root",
                                          "table", "list-item", NULL};
@@ -198,7 +198,7 @@ static void read_layout(struct doc *d, struct str layout)
 /* ---- attributes ---- */
 
 /* The value of an attribute; p NULL: there is none. */
-static struct str get(const struct doc *d, const struct cell *c, const char *name)
+static struct str get(const struct doc *d, const struct text_cell *c, const char *name)
 {
     struct str in = jsontext_inside(c->attrs), n, v;
     while (jsontext_item(&in, &n) && jsontext_item(&in, &v)) {
@@ -210,7 +210,8 @@ static struct str get(const struct doc *d, const struct cell *c, const char *nam
     return (struct str){0};
 }
 
-static void put(struct making *m, struct html_node *n, struct str name, struct str value)
+static void put(struct text_making *m, struct html_node *n, struct str name,
+                struct str value)
 {
     struct html_attr *a = n ? arena_get(m->a, sizeof(*a)) : NULL;
     if (!a)
@@ -234,7 +235,8 @@ static void put_url(const struct doc *d, struct html_node *n, struct str name,
 }
 
 /* As they are; what a field holds now is put behind this. */
-static void put_attributes(const struct doc *d, struct html_node *n, const struct cell *c)
+static void put_attributes(const struct doc *d, struct html_node *n,
+                           const struct text_cell *c)
 {
     static const char *const kept[] = {
         "type", "name",     "placeholder", "aria-label", "aria-hidden", "title",
@@ -259,7 +261,7 @@ static void put_attributes(const struct doc *d, struct html_node *n, const struc
 
 /* ---- what can be acted on ---- */
 
-static const char *role_of(const struct doc *d, const struct cell *c)
+static const char *role_of(const struct doc *d, const struct text_cell *c)
 {
     static const char *const roles[] = {
         "button",   "link",       "checkbox",         "radio",         "switch",
@@ -273,7 +275,7 @@ static const char *role_of(const struct doc *d, const struct cell *c)
     return NULL;
 }
 
-static bool is_editable(const struct doc *d, const struct cell *c)
+static bool is_editable(const struct doc *d, const struct text_cell *c)
 {
     struct str s = get(d, c, "contenteditable");
     return s.p && !webpage_is_word(s, "false");
@@ -281,7 +283,7 @@ static bool is_editable(const struct doc *d, const struct cell *c)
 
 static bool is_native(const struct doc *d, int i)
 {
-    const struct cell *c = &d->cells[i];
+    const struct text_cell *c = &d->cells[i];
     if (c->foreign)
         return false;
     switch (c->tag) {
@@ -302,12 +304,12 @@ static bool is_native(const struct doc *d, int i)
 static void sum_up(struct doc *d)
 {
     for (int i = d->f->n - 1; i >= 0; i--) {
-        struct cell *c = &d->cells[i];
+        struct text_cell *c = &d->cells[i];
         int up = d->f->nodes[i].parent;
         c->shown = c->shown || c->laid;
         if (up < 0 || up >= i)
             continue;
-        struct cell *p = &d->cells[up];
+        struct text_cell *p = &d->cells[up];
         p->shown = p->shown || (c->shown && c->tag != HTML_option);
         p->acts += c->acts;
         if (c->type == IS_AN_ELEMENT && c->shown && c->attrs.n > 2 &&
@@ -331,7 +333,7 @@ static struct str bid_of(const struct doc *d, int i)
 
 /* ---- the tree ---- */
 
-static struct html_node *node_in(struct making *m, struct html_node *up,
+static struct html_node *node_in(struct text_making *m, struct html_node *up,
                                  enum html_tag tag)
 {
     struct html_node *n = arena_get(m->a, sizeof(*n));
@@ -348,7 +350,7 @@ static struct html_node *node_in(struct making *m, struct html_node *up,
     return n;
 }
 
-static void text_in(struct making *m, struct html_node *up, struct str text)
+static void text_in(struct text_making *m, struct html_node *up, struct str text)
 {
     struct html_node *n = text.n ? node_in(m, up, HTML_TEXT) : NULL;
     if (n)
@@ -369,14 +371,14 @@ static struct str text_within(const struct doc *d, int i)
     return s;
 }
 
-static void make_doc(struct making *m, struct frame *f, struct html_node *up);
+static void make_doc(struct text_making *m, struct look_frame *f, struct html_node *up);
 
 /* The document of a frame in its place; false: it was not read. */
 static bool put_frame(const struct doc *d, int i, struct html_node *up)
 {
-    struct look *l = d->m->l;
+    struct page_look *l = d->m->l;
     for (int k = 0; k < l->n && d->m->deep < FRAMES_DEEP; k++) {
-        struct frame *f = &l->frames[k];
+        struct look_frame *f = &l->frames[k];
         if (f->owner != d->f->nodes[i].id || f == d->f ||
             strcmp(f->owner_session, d->f->session) != 0)
             continue;
@@ -392,7 +394,7 @@ static bool put_frame(const struct doc *d, int i, struct html_node *up)
 static struct html_node *put_item(const struct doc *d, int i, struct html_node *up,
                                   enum html_tag tag, const char *role)
 {
-    const struct cell *c = &d->cells[i];
+    const struct text_cell *c = &d->cells[i];
     struct html_node *n = node_in(d->m, up, tag);
     struct str value = string_of(d, c->input);
     if (!n)
@@ -455,7 +457,7 @@ static struct html_node *put_option(const struct doc *d, int i, struct html_node
 /* An element: the node that takes what is in it; NULL: nothing of it is to be seen. */
 static struct html_node *put_element(const struct doc *d, int i, struct html_node *up)
 {
-    const struct cell *c = &d->cells[i];
+    const struct text_cell *c = &d->cells[i];
     bool alone = c->laid && !c->hidden && c->acts == 0;
     if (d->f->nodes[i].flags & IS_PRIVATE)
         return NULL;
@@ -504,7 +506,7 @@ static void put_nodes(struct doc *d, struct html_node *top)
     /* By node: where what is in it goes. */
     struct html_node **at = xcalloc((size_t)d->f->n + 1, sizeof(struct html_node *));
     for (int i = 0; i < d->f->n && !d->m->a->full; i++) {
-        const struct cell *c = &d->cells[i];
+        const struct text_cell *c = &d->cells[i];
         int p = d->f->nodes[i].parent;
         struct html_node *up = p < 0 ? top : p < i ? at[p] : NULL;
         if (!up)
@@ -522,7 +524,7 @@ static void put_nodes(struct doc *d, struct html_node *top)
     free(at);
 }
 
-static void make_doc(struct making *m, struct frame *f, struct html_node *up)
+static void make_doc(struct text_making *m, struct look_frame *f, struct html_node *up)
 {
     struct doc d = {.m = m,
                     .f = f,
@@ -538,11 +540,11 @@ static void make_doc(struct making *m, struct frame *f, struct html_node *up)
     free(d.cells);
 }
 
-int look_text(struct look *l, struct browser_seen *out, struct err *e)
+int look_text(struct page_look *l, struct browser_seen *out, struct err *e)
 {
     struct arena a;
     struct webpage page;
-    struct making m = {.l = l, .a = &a};
+    struct text_making m = {.l = l, .a = &a};
     int rc = -1;
     arena_init(&a, WEBPAGE_MEMORY);
     webpage_init(&page);

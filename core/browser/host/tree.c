@@ -187,7 +187,7 @@ static void put_word(struct buf *out, struct str value)
 }
 
 /* An address; that of the page's own site from its path on. */
-static void put_url(const struct look *l, struct str value)
+static void put_url(const struct page_look *l, struct str value)
 {
     struct str plain = jsontext_plain(value);
     bool own = l->site.n && str_starts(plain, l->site) && plain.n > l->site.n &&
@@ -212,7 +212,7 @@ const char *look_state(struct str name, struct str value)
     return NULL;
 }
 
-static void put_state(const struct look *l, struct str role, struct str name,
+static void put_state(const struct page_look *l, struct str role, struct str name,
                       struct str value, bool root)
 {
     const char *word = look_state(name, value);
@@ -249,8 +249,8 @@ bool look_property(struct str *inside, struct str *name, struct str *value)
     return false;
 }
 
-static void put_short(const struct look *l, const struct look_part *p, struct str name,
-                      bool clickable, bool root)
+static void put_short(const struct page_look *l, const struct look_part *p,
+                      struct str name, bool clickable, bool root)
 {
     struct str in = jsontext_inside(p->properties), property, v;
     buf_adds(l->out, p->role);
@@ -315,7 +315,7 @@ static struct str strip(struct str s)
     return s;
 }
 
-static void begin_line(struct look *l, int depth)
+static void begin_line(struct page_look *l, int depth)
 {
     if (l->out->n)
         buf_addc(l->out, '\n');
@@ -324,7 +324,7 @@ static void begin_line(struct look *l, int depth)
 }
 
 /* What was printed behind `before` stays if there is room for more. */
-static void end_line(struct look *l, size_t before)
+static void end_line(struct page_look *l, size_t before)
 {
     if (buf_full(l->out) || buf_room(l->out) < LINE_ROOM) {
         buf_truncate(l->out, before);
@@ -343,8 +343,8 @@ static bool is_focused(const struct look_part *p)
     return false;
 }
 
-static void print_line(struct look *l, struct frame *f, const struct look_part *p,
-                       int depth, struct str name)
+static void print_line(struct page_look *l, struct look_frame *f,
+                       const struct look_part *p, int depth, struct str name)
 {
     size_t before = l->out->n;
     struct element *el = f->document ? map_get(&f->document->bids, look_key(&p->node))
@@ -365,7 +365,7 @@ static void print_line(struct look *l, struct frame *f, const struct look_part *
 }
 
 /* Text goes on where only text was, or an element without a name began. */
-static void print_text(struct look *l, int depth, struct str text)
+static void print_text(struct page_look *l, int depth, struct str text)
 {
     size_t before = l->out->n;
     if (str_trim(text).n == 0)
@@ -384,7 +384,7 @@ static void print_text(struct look *l, int depth, struct str text)
 /* ---- nodes ---- */
 
 /* Is there nothing to print of it but what is within? */
-static bool is_skipped(const struct look *l, const struct frame *f,
+static bool is_skipped(const struct page_look *l, const struct look_frame *f,
                        const struct look_part *p, struct str name)
 {
     if (!p->named || str_eq(p->role, STR("LineBreak")))
@@ -396,27 +396,27 @@ static bool is_skipped(const struct look *l, const struct frame *f,
     return !(el && el->clickable) && !has_state(p);
 }
 
-static void print_inner(struct look *l, struct frame *f, int64_t id, int depth)
+static void print_inner(struct page_look *l, struct look_frame *f, int64_t id, int depth)
 {
     for (int i = 0; id && i < l->n; i++) {
-        struct frame *in = &l->frames[i];
+        struct look_frame *in = &l->frames[i];
         if (in->owner == id && !in->printed && strcmp(in->owner_session, f->session) == 0)
             look_print(l, in, depth);
     }
 }
 
 /* The name of a node in l->names, while what is within is printed. */
-struct held {
+struct tree_held {
     size_t at, n;
 };
 
-static struct str name_at(const struct look *l, struct held h)
+static struct str name_at(const struct page_look *l, struct tree_held h)
 {
     return str_sub(buf_str(&l->names), h.at, h.n);
 }
 
-static void print_node(struct look *l, struct frame *f, struct ax *a, int depth,
-                       int level, struct held above)
+static void print_node(struct page_look *l, struct look_frame *f, struct ax *a, int depth,
+                       int level, struct tree_held above)
 {
     if (a->seen || l->full || level > LOOK_DEPTH_MAX)
         return;
@@ -424,7 +424,7 @@ static void print_node(struct look *l, struct frame *f, struct ax *a, int depth,
     struct look_part p = look_parse(a->text);
     if (l->compact && str_eq(p.role, STR("ListMarker")))
         return;
-    struct held own = {.at = l->names.n};
+    struct tree_held own = {.at = l->names.n};
     jsontext_string(&l->names, p.name);
     own.n = l->names.n - own.at;
     struct str name = name_at(l, own);
@@ -454,9 +454,9 @@ static void print_node(struct look *l, struct frame *f, struct ax *a, int depth,
         l->text_line = 0;
 }
 
-void look_print(struct look *l, struct frame *f, int depth)
+void look_print(struct page_look *l, struct look_frame *f, int depth)
 {
     f->printed = true;
     if (f->ax_n > 0 && depth < LOOK_DEPTH_MAX)
-        print_node(l, f, &f->ax[0], depth, depth, (struct held){0});
+        print_node(l, f, &f->ax[0], depth, depth, (struct tree_held){0});
 }

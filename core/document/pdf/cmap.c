@@ -13,7 +13,7 @@
 
 enum { SPACES_MAX = 64, STACK = 3, RANGES_ROOM = 64 };
 
-struct range {
+struct cmap_range {
     uint32_t from, to;
     uint32_t order;   /* the later one of two that overlap counts */
     uint32_t cid;     /* of cidrange */
@@ -26,7 +26,7 @@ struct space {
 };
 
 struct pdf_cmap {
-    struct range *range;
+    struct cmap_range *range;
     size_t n, room;
     struct space space[SPACES_MAX];
     size_t spaces;
@@ -40,11 +40,11 @@ static uint32_t code_of(struct str s)
     return v;
 }
 
-static void add(struct pdf *d, struct pdf_cmap *m, struct range r)
+static void add(struct pdf *d, struct pdf_cmap *m, struct cmap_range r)
 {
     if (m->n == m->room) {
         size_t room = m->room ? 2 * m->room : RANGES_ROOM;
-        struct range *more = arena_get(&d->arena, room * sizeof(*more));
+        struct cmap_range *more = arena_get(&d->arena, room * sizeof(*more));
         if (!more)
             return;
         if (m->n)
@@ -83,7 +83,7 @@ static void take_char(struct pdf *d, struct pdf_cmap *m, const struct pdf_obj *o
                       bool cid)
 {
     uint32_t code = code_of(o[0].s);
-    struct range r = {.from = code, .to = code};
+    struct cmap_range r = {.from = code, .to = code};
     if (cid)
         r.cid = (uint32_t)pdf_int(o[1], 0);
     else
@@ -94,12 +94,12 @@ static void take_char(struct pdf *d, struct pdf_cmap *m, const struct pdf_obj *o
 static void take_range(struct pdf *d, struct pdf_cmap *m, const struct pdf_obj *o,
                        bool cid)
 {
-    struct range r = {.from = code_of(o[0].s), .to = code_of(o[1].s)};
+    struct cmap_range r = {.from = code_of(o[0].s), .to = code_of(o[1].s)};
     if (o[2].type == PDF_ARRAY) {
         for (size_t i = 0; i < pdf_count(o[2]) && r.from <= r.to - i; i++) {
             uint32_t code = r.from + (uint32_t)i;
             add(d, m,
-                (struct range){
+                (struct cmap_range){
                     .from = code, .to = code, .utf16 = value(d, pdf_item(d, o[2], i))});
             if (code == r.to)
                 break;
@@ -155,7 +155,7 @@ static void take(struct pdf *d, struct pdf_cmap *m, enum section s, struct pdf_o
 
 static int by_code(const void *a, const void *b)
 {
-    const struct range *x = a, *y = b;
+    const struct cmap_range *x = a, *y = b;
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
     return x->order < y->order ? -1 : 1;
@@ -197,7 +197,7 @@ struct pdf_cmap *pdf_cmap_read(struct pdf *d, struct str text)
 /* ---- asking ---- */
 
 /* The last range that begins at or before the code, if it reaches it. */
-static const struct range *find(const struct pdf_cmap *m, uint32_t code)
+static const struct cmap_range *find(const struct pdf_cmap *m, uint32_t code)
 {
     size_t low = 0, high = m->n;
     while (low < high) {
@@ -224,7 +224,7 @@ static void put(struct buf *out, uint32_t cp)
 
 bool pdf_cmap_text(const struct pdf_cmap *m, uint32_t code, struct buf *out)
 {
-    const struct range *r = find(m, code);
+    const struct cmap_range *r = find(m, code);
     if (!r || !r->utf16.n)
         return false;
     size_t before = out->n;
@@ -248,7 +248,7 @@ bool pdf_cmap_text(const struct pdf_cmap *m, uint32_t code, struct buf *out)
 
 bool pdf_cmap_cid(const struct pdf_cmap *m, uint32_t code, uint32_t *cid)
 {
-    const struct range *r = find(m, code);
+    const struct cmap_range *r = find(m, code);
     if (r)
         *cid = r->cid + (code - r->from);
     return r != NULL;

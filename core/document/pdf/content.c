@@ -27,7 +27,7 @@ struct matrix {
 
 static const struct matrix identity = {1, 0, 0, 1, 0, 0};
 
-struct state {
+struct content_state {
     struct matrix ctm;
     const struct pdf_font *font;
     double size, char_space, word_space, scale, leading, rise;
@@ -38,7 +38,7 @@ struct content {
     struct pdf_page *page;
     struct pdf_font **fonts;
     struct pdf_box box;
-    struct state now, saved[STATES_MAX];
+    struct content_state now, saved[STATES_MAX];
     int depth, lost; /* states that are saved, and that there was no room for */
     struct matrix text, line;
     struct arena scratch;
@@ -120,7 +120,7 @@ static void advance(struct content *c, double x, double y)
 /* 9.4.4 */
 static void show(struct content *c, struct str s)
 {
-    const struct state *t = &c->now;
+    const struct content_state *t = &c->now;
     if (!t->font)
         return;
     struct matrix font = {t->size * t->scale, 0, 0, t->size, 0, t->rise};
@@ -310,7 +310,7 @@ static void draw_form(struct content *c, struct pdf_obj form, struct pdf_obj out
     for (size_t i = 0; i < 6; i++)
         pdf_number(pdf_item(c->d, m, i), &v[i]);
     if (may_draw(c, form.stream) && pdf_unpack(c->d, form.stream, &b) == 0) {
-        struct state before = c->now;
+        struct content_state before = c->now;
         struct matrix text = c->text, line = c->line;
         int depth = c->depth;
         c->form[c->forms++] = form.stream;
@@ -515,7 +515,7 @@ void pdf_page_read(struct pdf *d, struct pdf_obj page, struct pdf_obj resources,
     c->page = p;
     c->fonts = fonts;
     c->box = box;
-    c->now = (struct state){.ctm = identity, .scale = 1};
+    c->now = (struct content_state){.ctm = identity, .scale = 1};
     c->text = c->line = identity;
     arena_init(&c->scratch, SCRATCH);
     contents(d, pdf_get(d, page, "Contents"), &b);

@@ -46,7 +46,7 @@ static bool over(const struct area *p, const struct area *q)
  * are in the same columns, and no cell of the upper one reaches into the lower one.
  */
 
-struct row {
+struct order_row {
     size_t from, n; /* of `sorted` */
     float low;      /* where its cells end */
     bool joined;
@@ -75,7 +75,8 @@ static float first_base(const struct block *b)
 /* About so many, of one on another. */
 static float lines_of(const struct block *b) { return 1 + (b->top - b->low) / b->size; }
 
-static size_t cells_above(struct block **sorted, const struct row *p, const struct row *q)
+static size_t cells_above(struct block **sorted, const struct order_row *p,
+                          const struct order_row *q)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->n; i++) {
@@ -87,11 +88,11 @@ static size_t cells_above(struct block **sorted, const struct row *p, const stru
     return n;
 }
 
-static size_t make_rows(struct block **sorted, size_t n, struct row *rows)
+static size_t make_rows(struct block **sorted, size_t n, struct order_row *rows)
 {
     size_t count = 0;
     for (size_t i = 0; i < n;) {
-        struct row r = {.from = i, .low = sorted[i]->box.y0};
+        struct order_row r = {.from = i, .low = sorted[i]->box.y0};
         float base = first_base(sorted[i]);
         for (; i < n &&
                fabsf(base - first_base(sorted[i])) <= LAYOUT_SAME_ROW * sorted[i]->size;
@@ -108,7 +109,7 @@ static size_t make_rows(struct block **sorted, size_t n, struct row *rows)
 }
 
 /* From now on its cells take the place of all of it. */
-static void join_row(struct block **sorted, const struct row *r)
+static void join_row(struct block **sorted, const struct order_row *r)
 {
     struct area all = sorted[r->from]->box;
     for (size_t i = 1; i < r->n; i++) {
@@ -124,7 +125,7 @@ static void join_row(struct block **sorted, const struct row *r)
 }
 
 /* A row by itself: each of its cells is one line. */
-static bool one_line(struct block **sorted, const struct row *r)
+static bool one_line(struct block **sorted, const struct order_row *r)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++)
@@ -152,21 +153,21 @@ static bool in_columns(struct layout *a, const struct block *p, const struct blo
     return false;
 }
 
-static void find_rows(struct layout *a, struct block **sorted, struct row *rows)
+static void find_rows(struct layout *a, struct block **sorted, struct order_row *rows)
 {
     for (size_t i = 0; i < a->blocks; i++)
         sorted[i] = &a->block[i];
     qsort(sorted, a->blocks, sizeof(*sorted), by_top);
     size_t n = make_rows(sorted, a->blocks, rows);
     for (size_t i = 0; i + 1 < n; i++) {
-        const struct row *p = &rows[i], *q = p + 1;
+        const struct order_row *p = &rows[i], *q = p + 1;
         if (p->n < 2 || q->n < 2 || p->low < first_base(sorted[q->from]) ||
             cells_above(sorted, p, q) < 2)
             continue;
         rows[i].joined = rows[i + 1].joined = true;
     }
     for (size_t i = 0; i < n; i++) {
-        const struct row *r = &rows[i];
+        const struct order_row *r = &rows[i];
         rows[i].joined = (r->joined || one_line(sorted, r)) &&
                          !in_columns(a, sorted[r->from], sorted[r->from + r->n - 1]);
     }
@@ -223,7 +224,7 @@ void layout_order(struct layout *a)
     for (size_t i = 0; i < a->blocks; i++)
         a->block[i].box = box_of(&a->block[i], turn);
     struct block *sorted[LAYOUT_BLOCKS_MAX];
-    struct row rows[LAYOUT_BLOCKS_MAX];
+    struct order_row rows[LAYOUT_BLOCKS_MAX];
     find_rows(a, sorted, rows);
     for (size_t i = 0; i < a->blocks; i++) {
         if (!a->block[i].done)

@@ -21,7 +21,7 @@
 
 enum { TWICE_LOOK = 8 };
 
-struct words {
+struct pdf_words {
     const struct pdf_page *page;
     struct buf list; /* of struct pdf_word, as they are drawn */
     struct buf text;
@@ -80,7 +80,7 @@ static bool blank(struct str s)
     return true;
 }
 
-static bool drawn_twice(struct words *p, const struct pdf_glyph *g)
+static bool drawn_twice(struct pdf_words *p, const struct pdf_glyph *g)
 {
     struct str s = str_sub(buf_str(&p->page->text), g->at, g->n);
     for (size_t i = 0; i < p->seen_n && i < TWICE_LOOK; i++) {
@@ -96,7 +96,7 @@ static bool drawn_twice(struct words *p, const struct pdf_glyph *g)
 
 /* ---- glyphs to words ---- */
 
-static struct pdf_word *last_word(const struct words *p)
+static struct pdf_word *last_word(const struct pdf_words *p)
 {
     size_t n = p->list.n / sizeof(struct pdf_word);
     return n ? (struct pdf_word *)(void *)p->list.p + n - 1 : NULL;
@@ -112,7 +112,7 @@ static bool goes_on(const struct pdf_word *w, const struct pdf_word *next)
 }
 
 /* A glyph with its text, which may be another by now. */
-static int add_letter(struct words *p, const struct pdf_glyph *g, struct str s)
+static int add_letter(struct pdf_words *p, const struct pdf_glyph *g, struct str s)
 {
     struct pdf_word new = {.size = g->size,
                            .turn = (uint8_t)turn_of(g),
@@ -139,7 +139,7 @@ static int add_letter(struct words *p, const struct pdf_glyph *g, struct str s)
     return 0;
 }
 
-static struct str text_of(const struct words *p, const struct pdf_glyph *g)
+static struct str text_of(const struct pdf_words *p, const struct pdf_glyph *g)
 {
     return str_sub(buf_str(&p->page->text), g->at, g->n);
 }
@@ -168,7 +168,7 @@ static size_t accented(struct str letter, struct str accent, char out[8])
 }
 
 /* The accent that waits for a letter is none, if none has come. */
-static int let_go(struct words *p)
+static int let_go(struct pdf_words *p)
 {
     if (!p->held.n)
         return 0;
@@ -184,7 +184,7 @@ static bool is_accent(struct str s)
 }
 
 /* It is drawn after its letter or before. */
-static int add_accent(struct words *p, const struct pdf_glyph *g, struct str s)
+static int add_accent(struct pdf_words *p, const struct pdf_glyph *g, struct str s)
 {
     char both[8];
     if (let_go(p) < 0)
@@ -204,7 +204,7 @@ static int add_accent(struct words *p, const struct pdf_glyph *g, struct str s)
     return 0;
 }
 
-static int add_glyph(struct words *p, const struct pdf_glyph *g)
+static int add_glyph(struct pdf_words *p, const struct pdf_glyph *g)
 {
     struct str s = text_of(p, g);
     char both[8];
@@ -266,7 +266,7 @@ static int put_lines(const struct buf *text, const struct buf *list, struct buf 
 
 int pdf_page_lines(struct pdf *d, const struct pdf_page *page, struct buf *out)
 {
-    struct words p = {.page = page};
+    struct pdf_words p = {.page = page};
     struct buf sorted = BUF_INIT(PDF_STREAM_MAX);
     size_t n = page->glyphs.n / sizeof(struct pdf_glyph);
     buf_init(&p.list, PDF_STREAM_MAX);

@@ -20,7 +20,7 @@ enum state { IDLE, WAIT, DIAL, ASK, HELLO, UP };
 enum { FIRST_WAIT_MS = 500, SAY_AGAIN_MS = 600000, HELLO_MAX = 16 << 10 };
 
 /* What serve was told; owned. */
-struct given {
+struct connect_given {
     char *url, *fields, *token_file, *ca, *cert, *key;
     struct buf token;        /* the latest one that could be read */
     struct proxy plain, tls; /* for ws and wss */
@@ -32,7 +32,7 @@ struct connect {
     struct engine *en; /* borrowed, as are these */
     struct events *events;
     char *version; /* owned: ours */
-    struct given given;
+    struct connect_given given;
     char sandbox[SANDBOX_ID_SIZE];
     char known[SANDBOX_ID_SIZE]; /* what the keeper has; "": nothing */
 
@@ -358,7 +358,7 @@ static void on_dialled(struct dial *d, struct stream *s, const struct err *e)
 /* Files are read for each try: who mends one need not start us again. */
 static int make_tls(struct connect *c, struct err *e)
 {
-    const struct given *g = &c->given;
+    const struct connect_given *g = &c->given;
     struct trust_where at = {.ca = g->ca[0] ? g->ca : NULL};
     struct tls_files own = {.cert = g->cert, .key = g->key[0] ? g->key : NULL};
     struct trust *trust = trust_new(&at, e);
@@ -394,7 +394,7 @@ static void refresh_token(struct connect *c)
 /* To where c->ask says. */
 static void go(struct connect *c)
 {
-    const struct given *g = &c->given;
+    const struct connect_given *g = &c->given;
     bool tls = c->ask.at.tls;
     struct err e = ERR_INIT;
     c->state = DIAL;
@@ -456,7 +456,7 @@ struct connect *connect_open(struct engine *en, struct events *events,
     if (!o)
         return NULL;
     struct connect *c = xnew(struct connect);
-    struct given *g = &c->given;
+    struct connect_given *g = &c->given;
     c->en = en;
     c->events = events;
     c->version = copy(options, "version");
@@ -504,7 +504,7 @@ void connect_start(struct connect *c)
 static void release(void *p)
 {
     struct connect *c = p;
-    struct given *g = &c->given;
+    struct connect_given *g = &c->given;
     char *const strings[] = {g->url, g->fields, g->token_file, g->ca, g->cert, g->key};
     for (size_t i = 0; i < sizeof(strings) / sizeof(*strings); i++)
         free(strings[i]);

@@ -321,16 +321,16 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
 }
 
 /* What a request is about: the process that it names, else its session. */
-struct target {
+struct local_target {
     struct process *process; /* one of the two, borrowed */
     struct session *session;
 };
 
-static int find_target(struct conn *c, const struct json *q, struct target *t,
+static int find_target(struct conn *c, const struct json *q, struct local_target *t,
                        struct err *e)
 {
     struct str name = json_str(q, "process", "");
-    *t = (struct target){.process = name.n ? process_find(c->en, name) : NULL};
+    *t = (struct local_target){.process = name.n ? process_find(c->en, name) : NULL};
     if (name.n && !t->process)
         return err_set(e, ERR_NOTFOUND, "there is no process %.*s", STR_ARG(name));
     if (!t->process)
@@ -419,7 +419,7 @@ int local_wait(struct conn *c, const struct json *q, struct err *e)
     struct str caller = json_str(q, "parent", "");
     if (caller.n <= LIMIT_ID)
         memcpy(parent, caller.p, caller.n);
-    struct target t;
+    struct local_target t;
     if (find_target(c, q, &t, e) < 0)
         return -1;
     if (t.process) {
@@ -509,7 +509,7 @@ int local_new(struct conn *c, const struct json *q, struct err *e)
 
 int local_logs(struct conn *c, const struct json *q, struct err *e)
 {
-    struct target t;
+    struct local_target t;
     uint64_t end;
     bool err_stream = str_eq(json_str(q, "stream", ""), STR("err"));
     if (find_target(c, q, &t, e) < 0)
@@ -658,7 +658,7 @@ static int signal_number(const struct json *q, int dflt, struct err *e)
 
 /* Whose session, or "main", an action on the target is told as. */
 static enum outside_state open_target(struct conn *c, const char *kind,
-                                      const struct json *q, const struct target *t)
+                                      const struct json *q, const struct local_target *t)
 {
     static const char *const names[] = {"signal", "op",   "end",     "grace_ms",
                                         "rows",   "cols", "process", NULL};
@@ -669,7 +669,7 @@ static enum outside_state open_target(struct conn *c, const char *kind,
 
 int local_signal(struct conn *c, const struct json *q, struct err *e)
 {
-    struct target t;
+    struct local_target t;
     int sig = signal_number(q, SIGTERM, e);
     if (sig < 0 || find_target(c, q, &t, e) < 0)
         return -1;
@@ -729,7 +729,7 @@ static int kill_process(struct conn *c, struct process *p, const struct json *q,
 
 int local_kill(struct conn *c, const struct json *q, struct err *e)
 {
-    struct target t;
+    struct local_target t;
     int sig = signal_number(q, SIGTERM, e);
     if (sig < 0 || find_target(c, q, &t, e) < 0)
         return -1;
@@ -749,7 +749,7 @@ int local_kill(struct conn *c, const struct json *q, struct err *e)
 
 int local_resize(struct conn *c, const struct json *q, struct err *e)
 {
-    struct target t = {.session = session_of(c, q, false, e)};
+    struct local_target t = {.session = session_of(c, q, false, e)};
     if (!t.session)
         return -1;
     if (open_target(c, "resize", q, &t) == OUTSIDE_OVER)

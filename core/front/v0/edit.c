@@ -95,7 +95,7 @@ int v0_editor_put(struct buf *out, bool edit, const struct json *args,
 /* ---- actions ---- */
 
 /* A document that is read for an action. */
-struct viewing {
+struct edit_viewing {
     struct v0_call *a; /* borrowed: it waits for its answer */
     struct editor_answer answer;
 };
@@ -114,7 +114,7 @@ static void tell(struct v0_call *a, const struct editor_answer *answer)
     buf_release(&out);
 }
 
-static void drop(struct viewing *w)
+static void drop(struct edit_viewing *w)
 {
     editor_answer_release(&w->answer);
     free(w);
@@ -122,7 +122,7 @@ static void drop(struct viewing *w)
 
 static void on_read(void *arg, struct str text, const struct err *why)
 {
-    struct viewing *w = arg;
+    struct edit_viewing *w = arg;
     editor_told(&w->answer, text, why);
     tell(w->a, &w->answer);
     drop(w);
@@ -132,13 +132,13 @@ void v0_edit(struct v0_call *a)
 {
     struct v0 *v = a->v;
     struct err e = ERR_INIT;
-    struct viewing *w = xnew(struct viewing);
+    struct edit_viewing *w = xnew(struct edit_viewing);
     struct editor ed = {.edits = edits_of(v->en),
                         .workspace = v->cwd[0] ? v->cwd : v->en->home,
                         .token = a->key,
                         .chown = true};
     v0_owner(v, &ed.uid, &ed.gid);
-    *w = (struct viewing){a, EDITOR_ANSWER_INIT};
+    *w = (struct edit_viewing){a, EDITOR_ANSWER_INIT};
     if (v0_editor_run(&ed, a->a.kind == V0_EDIT, a->a.args, &w->answer, &e) < 0) {
         v0_answer_internal(a, e.text);
         drop(w);

@@ -81,7 +81,7 @@ static void find_python(struct str path, char *out, size_t size)
 }
 
 /* What the shell is at an end. */
-struct facts {
+struct run_facts {
     char host[256], python[4096];
 };
 
@@ -99,7 +99,7 @@ static const char *user_name(struct v0 *v, uid_t uid)
 }
 
 static void put_facts(struct v0_metadata *m, const struct v0_call *a, int exit,
-                      struct facts *f)
+                      struct run_facts *f)
 {
     const struct session *s = a->session;
     f->host[0] = 0;
@@ -168,7 +168,7 @@ static void answer_run(struct v0_call *a, struct op *op)
     struct buf content = BUF_INIT(ANSWER_MAX), prefix = BUF_INIT(ANSWER_MAX);
     struct buf suffix = BUF_INIT(ANSWER_MAX), out = BUF_INIT(ANSWER_MAX);
     struct term_text info;
-    struct facts facts;
+    struct run_facts facts;
     bool over = op->r.state != OP_RUNNING;
     a->from = op->r.from > op->output_from ? op->r.from : op->output_from;
     a->to = op->r.to;

@@ -27,7 +27,7 @@ static const int ipc_number[5] = {1, 2, 3, 5, 4};
 
 /* ---- the connection file ---- */
 
-static bool make_dir(struct host *h)
+static bool make_dir(struct kernel_host *h)
 {
     const char *const bases[] = {getenv("XDG_RUNTIME_DIR"),
                                  "/run",
@@ -61,7 +61,7 @@ static uint16_t free_port(void)
     return ok ? ntohs(a.sin_port) : 0;
 }
 
-static void file_text(struct host *h, struct buf *out)
+static void file_text(struct kernel_host *h, struct buf *out)
 {
     static const char *const ports[] = {"shell_port", "iopub_port", "stdin_port",
                                         "control_port", "hb_port"};
@@ -80,7 +80,7 @@ static void file_text(struct host *h, struct buf *out)
 }
 
 /* The folder, or what is used where none can be made: ports, and a file in memory. */
-static void make_place(struct host *h)
+static void make_place(struct kernel_host *h)
 {
     random_hex(h->key, sizeof(h->key) - 1);
     random_hex(h->session, sizeof(h->session) - 1);
@@ -94,7 +94,7 @@ static void make_place(struct host *h)
     snprintf(h->file, sizeof(h->file), "/proc/%d/fd/%d", (int)getpid(), h->file_fd);
 }
 
-int host_zmtp_prepare(struct host *h, struct err *e)
+int host_zmtp_prepare(struct kernel_host *h, struct err *e)
 {
     struct buf text = BUF_INIT(8192);
     if (!h->dir[0] && h->file_fd < 0)
@@ -118,7 +118,7 @@ int host_zmtp_prepare(struct host *h, struct err *e)
     return ok ? 0 : -1;
 }
 
-static void remove_sockets(const struct host *h)
+static void remove_sockets(const struct kernel_host *h)
 {
     char path[PATH_MAX + 32];
     for (int i = 1; h->dir[0] && i <= 5; i++) {
@@ -127,7 +127,7 @@ static void remove_sockets(const struct host *h)
     }
 }
 
-void host_zmtp_clean(struct host *h)
+void host_zmtp_clean(struct kernel_host *h)
 {
     if (h->file_fd >= 0)
         close(h->file_fd);
@@ -142,14 +142,14 @@ void host_zmtp_clean(struct host *h)
 
 /* ---- messages from the kernel ---- */
 
-static bool is_ours(const struct host *h, struct str parent)
+static bool is_ours(const struct kernel_host *h, struct str parent)
 {
     char mark[64];
     snprintf(mark, sizeof(mark), "%s-host-", h->session);
     return str_find(parent, str_of(mark)) >= 0;
 }
 
-static void on_answer_of_ours(struct host *h, enum host_channel from,
+static void on_answer_of_ours(struct kernel_host *h, enum host_channel from,
                               const struct jmsg *m)
 {
     struct err e = ERR_INIT;
@@ -164,7 +164,7 @@ static void on_answer_of_ours(struct host *h, enum host_channel from,
 }
 
 /* true: that is all; nobody wants to know that a cell begins, and what it was. */
-static bool look_at_status(struct host *h, const struct jmsg *m)
+static bool look_at_status(struct kernel_host *h, const struct jmsg *m)
 {
     if (str_find(m->header, STR("\"execute_input\"")) >= 0)
         return true;
@@ -185,7 +185,7 @@ static bool look_at_status(struct host *h, const struct jmsg *m)
 static void on_message(struct zmtp *z, const struct str *parts, int n)
 {
     struct channel *c = container_of(z, struct channel, z);
-    struct host *h = c->h;
+    struct kernel_host *h = c->h;
     enum host_channel from = (enum host_channel)(c - h->channels);
     struct jmsg m;
     struct err e = ERR_INIT;
@@ -223,7 +223,7 @@ static void connect_one(struct timer *t);
 static void on_up(struct zmtp *z)
 {
     struct channel *c = container_of(z, struct channel, z);
-    struct host *h = c->h;
+    struct kernel_host *h = c->h;
     c->up = true;
     c->wait_ms = AGAIN_FIRST_MS;
     if (c->broke) /* what was sent meanwhile has no number that we know */
@@ -239,7 +239,7 @@ static void on_up(struct zmtp *z)
 static void on_down(struct zmtp *z, const struct err *e)
 {
     struct channel *c = container_of(z, struct channel, z);
-    struct host *h = c->h;
+    struct kernel_host *h = c->h;
     c->broke = c->broke || c->up;
     c->up = false;
     if (h->state != HOST_STARTING && h->state != HOST_READY)
@@ -258,7 +258,7 @@ static void on_down(struct zmtp *z, const struct err *e)
 
 static const struct zmtp_events events = {on_up, on_message, NULL, on_down};
 
-int host_zmtp_dial(const struct host *h, int i)
+int host_zmtp_dial(const struct kernel_host *h, int i)
 {
     struct sockaddr_un u = {.sun_family = AF_UNIX};
     struct sockaddr_in t = {.sin_family = AF_INET,
@@ -282,7 +282,7 @@ int host_zmtp_dial(const struct host *h, int i)
 static void connect_one(struct timer *t)
 {
     struct channel *c = container_of(t, struct channel, again);
-    struct host *h = c->h;
+    struct kernel_host *h = c->h;
     int i = (int)(c - h->channels);
     int fd = host_zmtp_dial(h, i);
     if (fd >= 0 &&
@@ -297,12 +297,12 @@ static void connect_one(struct timer *t)
 
 static void on_nudge(struct timer *t)
 {
-    struct host *h = container_of(t, struct host, nudge);
+    struct kernel_host *h = container_of(t, struct kernel_host, nudge);
     host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
     timer_begin(h->loop, &h->nudge, NUDGE_MS, on_nudge);
 }
 
-void host_zmtp_start(struct host *h)
+void host_zmtp_start(struct kernel_host *h)
 {
     h->heard = h->answered = false;
     host_lost_reset(h);
@@ -316,7 +316,7 @@ void host_zmtp_start(struct host *h)
     }
 }
 
-void host_zmtp_stop(struct host *h)
+void host_zmtp_stop(struct kernel_host *h)
 {
     timer_stop(&h->nudge);
     host_heart_stop(h);
@@ -328,7 +328,7 @@ void host_zmtp_stop(struct host *h)
     remove_sockets(h); /* what was killed has left them, and the next could not bind */
 }
 
-void host_zmtp_pause(struct host *h, bool pause)
+void host_zmtp_pause(struct kernel_host *h, bool pause)
 {
     for (int i = 0; i < CHANNELS && pause == h->full; i++) {
         if (pause)
@@ -340,7 +340,7 @@ void host_zmtp_pause(struct host *h, bool pause)
 
 /* ---- messages to the kernel ---- */
 
-static void send_parts(struct host *h, enum host_channel to, const struct jmsg *m)
+static void send_parts(struct kernel_host *h, enum host_channel to, const struct jmsg *m)
 {
     char sig[JMSG_SIGNATURE + 1];
     struct str parts[JMSG_PARTS];
@@ -349,7 +349,8 @@ static void send_parts(struct host *h, enum host_channel to, const struct jmsg *
         host_say(h, "note", "a request was lost: the kernel does not take it");
 }
 
-void host_zmtp_send(struct host *h, enum host_channel to, const struct json *message)
+void host_zmtp_send(struct kernel_host *h, enum host_channel to,
+                    const struct json *message)
 {
     static const char *const members[] = {"header", "parent_header", "metadata",
                                           "content"};
@@ -375,7 +376,7 @@ void host_zmtp_send(struct host *h, enum host_channel to, const struct json *mes
         buf_release(&b[i]);
 }
 
-void host_zmtp_ask(struct host *h, enum host_channel to, const char *type,
+void host_zmtp_ask(struct kernel_host *h, enum host_channel to, const char *type,
                    const char *content)
 {
     struct buf b = BUF_INIT(512);

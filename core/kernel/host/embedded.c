@@ -28,7 +28,7 @@ static void add_text(struct buf *out, const unsigned char *gz, size_t n)
     BUG_ON(zip_text(out, str_n(gz, n)) < 0);
 }
 
-char **host_embedded_argv(const struct host *h)
+char **host_embedded_argv(const struct kernel_host *h)
 {
     struct buf boot = BUF_INIT(TEXTS_MAX);
     char **v = xcalloc(4, sizeof(*v));
@@ -41,7 +41,7 @@ char **host_embedded_argv(const struct host *h)
 }
 
 /* What it says to us and not to the engine: {"host":"cell"}. */
-static bool for_us(struct host *h, struct str line)
+static bool for_us(struct kernel_host *h, struct str line)
 {
     if (!str_eq(line, STR("{\"host\":\"cell\"}")))
         return false;
@@ -49,7 +49,7 @@ static bool for_us(struct host *h, struct str line)
     return true;
 }
 
-static void look_at(struct host *h, struct str line)
+static void look_at(struct kernel_host *h, struct str line)
 {
     if (line.n < 2000 && str_find(line, STR("\"msg_type\":\"status\"")) >= 0 &&
         str_find(line, STR("\"execution_state\":\"idle\"")) >= 0)
@@ -58,7 +58,7 @@ static void look_at(struct host *h, struct str line)
 
 static void on_data(struct stream *s)
 {
-    struct host *h = container_of(s, struct host, link);
+    struct kernel_host *h = container_of(s, struct kernel_host, link);
     while (s->in.n > 0 && !s->paused) {
         long nl = str_chr(str_sub(buf_str(&s->in), h->searched, s->in.n), '\n');
         size_t n = nl < 0 ? s->in.n : h->searched + (size_t)nl + 1;
@@ -92,7 +92,7 @@ static void on_room(struct stream *s) { (void)s; }
 
 static void on_end(struct stream *s, int errnum)
 {
-    struct host *h = container_of(s, struct host, link);
+    struct kernel_host *h = container_of(s, struct kernel_host, link);
     (void)errnum; /* its exit tells more */
     host_embedded_stop(h);
 }
@@ -111,7 +111,7 @@ static void add_known(struct buf *out)
     enc_hex(out, str_n(sum, sizeof(sum)));
 }
 
-void host_embedded_start(struct host *h, int fd)
+void host_embedded_start(struct kernel_host *h, int fd)
 {
     struct buf texts = BUF_INIT(TEXTS_MAX);
     char lengths[LENGTHS + 1];
@@ -137,14 +137,14 @@ void host_embedded_start(struct host *h, int fd)
     buf_release(&texts);
 }
 
-void host_embedded_send(struct host *h, struct str line)
+void host_embedded_send(struct kernel_host *h, struct str line)
 {
     if (!h->linked || stream_write(&h->link, line) < 0 ||
         stream_write(&h->link, STR("\n")) < 0)
         host_say(h, "note", "a request was lost: the kernel does not take it");
 }
 
-void host_embedded_pause(struct host *h, bool pause)
+void host_embedded_pause(struct kernel_host *h, bool pause)
 {
     if (!h->linked)
         return;
@@ -156,7 +156,7 @@ void host_embedded_pause(struct host *h, bool pause)
     on_data(&h->link);
 }
 
-void host_embedded_stop(struct host *h)
+void host_embedded_stop(struct kernel_host *h)
 {
     if (h->linked)
         stream_close(&h->link);

@@ -19,7 +19,7 @@
 
 enum { FIRST_MS = 1000, BEAT_MS = 3000 };
 
-static void tell(struct host *h, bool silent)
+static void tell(struct kernel_host *h, bool silent)
 {
     struct json *j = json_object();
     char text[160];
@@ -37,7 +37,7 @@ static void tell(struct host *h, bool silent)
     host_line(h, j);
 }
 
-static void ask(struct host *h)
+static void ask(struct kernel_host *h)
 {
     static const struct str ping = {"ping", 4};
     if (zmtp_send(&h->heart.z, &ping, 1) < 0)
@@ -48,14 +48,14 @@ static void ask(struct host *h)
 
 static void on_up(struct zmtp *z)
 {
-    struct host *h = container_of(z, struct host, heart.z);
+    struct kernel_host *h = container_of(z, struct kernel_host, heart.z);
     h->heart.up = true;
     ask(h);
 }
 
 static void on_answer(struct zmtp *z, const struct str *parts, int n)
 {
-    struct host *h = container_of(z, struct host, heart.z);
+    struct kernel_host *h = container_of(z, struct kernel_host, heart.z);
     (void)parts;
     (void)n;
     h->heart.asked_ms = 0;
@@ -66,7 +66,7 @@ static void on_answer(struct zmtp *z, const struct str *parts, int n)
 
 static void on_down(struct zmtp *z, const struct err *e)
 {
-    struct host *h = container_of(z, struct host, heart.z);
+    struct kernel_host *h = container_of(z, struct kernel_host, heart.z);
     (void)e; /* the other channels say why, or the kernel's exit */
     h->heart.up = h->heart.dialled = false;
     h->heart.asked_ms = 0;
@@ -74,7 +74,7 @@ static void on_down(struct zmtp *z, const struct err *e)
 
 static const struct zmtp_events events = {on_up, on_answer, NULL, on_down};
 
-static void dial(struct host *h)
+static void dial(struct kernel_host *h)
 {
     int fd = host_zmtp_dial(h, HEART_SOCKET);
     if (fd >= 0 && zmtp_start(&h->heart.z, h->loop, fd, ZMTP_REQ, "", 4096, &events) == 0)
@@ -87,7 +87,7 @@ static void dial(struct host *h)
 
 static void on_beat(struct timer *t)
 {
-    struct host *h = container_of(t, struct host, heart.beat);
+    struct kernel_host *h = container_of(t, struct kernel_host, heart.beat);
     int64_t asked = h->heart.asked_ms;
     if (h->state != HOST_READY || !h->busy)
         return;
@@ -101,7 +101,7 @@ static void on_beat(struct timer *t)
     timer_begin(h->loop, t, BEAT_MS, on_beat);
 }
 
-void host_heart_begin(struct host *h)
+void host_heart_begin(struct kernel_host *h)
 {
     if (h->spec->embedded)
         return;
@@ -109,13 +109,13 @@ void host_heart_begin(struct host *h)
     timer_begin(h->loop, &h->heart.beat, FIRST_MS, on_beat);
 }
 
-void host_heart_rest(struct host *h)
+void host_heart_rest(struct kernel_host *h)
 {
     timer_stop(&h->heart.beat);
     h->heart.in_cell = false;
 }
 
-void host_heart_stop(struct host *h)
+void host_heart_stop(struct kernel_host *h)
 {
     timer_stop(&h->heart.beat);
     zmtp_release(&h->heart.z);

@@ -41,12 +41,12 @@ enum {
 
 extern char **environ;
 
-static void spawn_kernel(struct host *h);
-static void close_outlets(struct host *h);
+static void spawn_kernel(struct kernel_host *h);
+static void close_outlets(struct kernel_host *h);
 
 /* ---- to the engine ---- */
 
-static void pause_all(struct host *h, bool pause)
+static void pause_all(struct kernel_host *h, bool pause)
 {
     h->full = pause;
     host_zmtp_pause(h, pause);
@@ -54,7 +54,7 @@ static void pause_all(struct host *h, bool pause)
 }
 
 /* false: nothing is to go out. */
-static bool anything(struct host *h)
+static bool anything(struct kernel_host *h)
 {
     if (h->going.n == 0 && !host_pass_more(h)) {
         struct buf empty = h->going;
@@ -65,7 +65,7 @@ static bool anything(struct host *h)
 }
 
 /* Lines that wait, without those of a long message that are not made yet. */
-static size_t waiting(const struct host *h) { return h->going.n + h->pending.n; }
+static size_t waiting(const struct kernel_host *h) { return h->going.n + h->pending.n; }
 
 static void trim(struct buf *b)
 {
@@ -73,7 +73,7 @@ static void trim(struct buf *b)
         buf_release(b);
 }
 
-void host_flush(struct host *h)
+void host_flush(struct kernel_host *h)
 {
     while (h->sent < h->seen + h->window && anything(h)) {
         size_t n = h->going.n, room = stream_room(&h->out);
@@ -94,7 +94,10 @@ void host_flush(struct host *h)
         pause_all(h, false);
 }
 
-static void on_flush(struct task *t) { host_flush(container_of(t, struct host, flush)); }
+static void on_flush(struct task *t)
+{
+    host_flush(container_of(t, struct kernel_host, flush));
+}
 
 void host_whole(struct buf *lines, size_t at)
 {
@@ -107,7 +110,7 @@ void host_whole(struct buf *lines, size_t at)
     buf_resume(lines);
 }
 
-void host_line(struct host *h, struct json *take)
+void host_line(struct kernel_host *h, struct json *take)
 {
     size_t at = h->pending.n;
     json_print(&h->pending, take);
@@ -124,7 +127,7 @@ static struct json *event(const char *what)
     return j;
 }
 
-void host_say(struct host *h, const char *what, const char *text)
+void host_say(struct kernel_host *h, const char *what, const char *text)
 {
     struct json *j = event(what);
     if (text)
@@ -132,7 +135,7 @@ void host_say(struct host *h, const char *what, const char *text)
     host_line(h, j);
 }
 
-bool host_room(struct host *h)
+bool host_room(struct kernel_host *h)
 {
     h->full = h->full || h->passing.rest.n > 0 || waiting(h) >= PENDING_FULL;
     return !h->full;
@@ -140,21 +143,21 @@ bool host_room(struct host *h)
 
 static void on_out_room(struct stream *s)
 {
-    host_flush(container_of(s, struct host, out));
+    host_flush(container_of(s, struct kernel_host, out));
 }
 
 static void on_out_data(struct stream *s) { buf_reset(&s->in); }
 
-static void shut_down(struct host *h);
+static void shut_down(struct kernel_host *h);
 
 /* Nobody takes what the kernel says. */
 static void on_out_end(struct stream *s, int errnum)
 {
     (void)errnum;
-    shut_down(container_of(s, struct host, out));
+    shut_down(container_of(s, struct kernel_host, out));
 }
 
-void host_ready(struct host *h)
+void host_ready(struct kernel_host *h)
 {
     timer_stop(&h->limit);
     h->state = HOST_READY;
@@ -170,20 +173,20 @@ void host_ready(struct host *h)
     h->in.ev->on_data(&h->in);
 }
 
-static void kill_kernel(struct host *h, int sig)
+static void kill_kernel(struct kernel_host *h, int sig)
 {
     /* It leads a group of its own; not reaped yet, so the number is still its. */
     if (h->pid > 0)
         kill(-h->pid, sig);
 }
 
-static void put_tail(struct host *h, struct json *j)
+static void put_tail(struct kernel_host *h, struct json *j)
 {
     struct str t = str_trim(buf_str(&h->tail));
     json_put_str(j, "stderr", t);
 }
 
-void host_failed(struct host *h, const struct err *e)
+void host_failed(struct kernel_host *h, const struct err *e)
 {
     kill_kernel(h, SIGKILL);
     h->state = HOST_DEAD;
@@ -204,7 +207,7 @@ void host_failed(struct host *h, const struct err *e)
 
 /* ---- interrupts ---- */
 
-static void press(struct host *h)
+static void press(struct kernel_host *h)
 {
     if (h->spec->by_message)
         host_zmtp_ask(h, CH_CONTROL, "interrupt_request", "{}");
@@ -215,7 +218,7 @@ static void press(struct host *h)
 
 static void on_press(struct timer *t)
 {
-    struct host *h = container_of(t, struct host, press);
+    struct kernel_host *h = container_of(t, struct kernel_host, press);
     if (!h->busy || h->state != HOST_READY)
         return;
     if (h->presses == 1 && h->begun && !h->spec->by_message && !h->spec->embedded) {
@@ -230,7 +233,7 @@ static void on_press(struct timer *t)
         host_say(h, "stuck", "the kernel does not respond to interrupts");
 }
 
-static void press_first(struct host *h)
+static void press_first(struct kernel_host *h)
 {
     bool by_signal = !h->spec->by_message && !h->spec->embedded;
     h->wanted_stop = false;
@@ -240,7 +243,7 @@ static void press_first(struct host *h)
 }
 
 /* A kernel that has not begun would miss it, so it waits for that, but not for long. */
-static void interrupt(struct host *h)
+static void interrupt(struct kernel_host *h)
 {
     if (h->state != HOST_READY || !h->busy) {
         host_say(h, "idle", NULL);
@@ -253,7 +256,7 @@ static void interrupt(struct host *h)
     }
 }
 
-void host_begun(struct host *h)
+void host_begun(struct kernel_host *h)
 {
     h->begun = true;
     if (h->busy)
@@ -262,7 +265,7 @@ void host_begun(struct host *h)
         press_first(h);
 }
 
-void host_idle(struct host *h)
+void host_idle(struct kernel_host *h)
 {
     if (!h->begun)
         return; /* the end of something before */
@@ -273,7 +276,7 @@ void host_idle(struct host *h)
 
 /* ---- the kernel's output, beside its messages ---- */
 
-void host_iopub(struct host *h, const char *type, struct json *take)
+void host_iopub(struct kernel_host *h, const char *type, struct json *take)
 {
     struct json *j = json_object(), *header = json_object();
     struct err e = ERR_INIT;
@@ -291,7 +294,7 @@ void host_iopub(struct host *h, const char *type, struct json *take)
     host_line(h, j);
 }
 
-static void say_output(struct host *h, const char *name, struct str bytes)
+static void say_output(struct kernel_host *h, const char *name, struct str bytes)
 {
     struct json *content = json_object();
     json_put_z(content, "name", name);
@@ -299,7 +302,7 @@ static void say_output(struct host *h, const char *name, struct str bytes)
     host_iopub(h, "stream", content);
 }
 
-static void keep_tail(struct host *h, struct str bytes)
+static void keep_tail(struct kernel_host *h, struct str bytes)
 {
     if (bytes.n > TAIL_MAX / 2)
         bytes = str_sub(bytes, bytes.n - TAIL_MAX / 2, bytes.n);
@@ -312,7 +315,7 @@ static void keep_tail(struct host *h, struct str bytes)
 static void on_outlet(struct stream *s)
 {
     struct outlet *o = container_of(s, struct outlet, s);
-    struct host *h = o->h;
+    struct kernel_host *h = o->h;
     bool python = h->spec->interpreter[0] && !h->spec->embedded;
     if (h->spec->embedded || (h->busy && !python))
         say_output(h, o->name, buf_str(&s->in));
@@ -332,7 +335,7 @@ static void on_outlet_end(struct stream *s, int errnum)
 static const struct stream_events outlet_events = {on_outlet, NULL, on_outlet_end, NULL};
 
 /* What is left in the pipes, which may come after the news of the kernel's exit. */
-static void close_outlets(struct host *h)
+static void close_outlets(struct kernel_host *h)
 {
     char bytes[TAIL_MAX];
     for (int i = 0; i < 2; i++) {
@@ -350,7 +353,7 @@ static void close_outlets(struct host *h)
 
 /* ---- the kernel's end ---- */
 
-static void finish(struct host *h)
+static void finish(struct kernel_host *h)
 {
     timer_stop(&h->limit);
     host_zmtp_stop(h);
@@ -379,7 +382,7 @@ static void finish(struct host *h)
 }
 
 /* It ended before it answered: another kernel may do. */
-static void start_failed(struct host *h)
+static void start_failed(struct kernel_host *h)
 {
     struct err e = ERR_INIT;
     struct kernel_list *l = &h->list;
@@ -411,7 +414,7 @@ static void start_failed(struct host *h)
 
 static void on_limit(struct timer *t)
 {
-    struct host *h = container_of(t, struct host, limit);
+    struct kernel_host *h = container_of(t, struct kernel_host, limit);
     struct err e = ERR_INIT;
     switch (h->state) {
     case HOST_STARTING:
@@ -433,7 +436,7 @@ static void on_limit(struct timer *t)
     }
 }
 
-static void end_kernel(struct host *h, bool restart)
+static void end_kernel(struct kernel_host *h, bool restart)
 {
     h->restart = restart;
     if (h->state == HOST_DEAD) {
@@ -456,7 +459,7 @@ static void end_kernel(struct host *h, bool restart)
     timer_begin(h->loop, &h->limit, POLITE_MS, on_limit);
 }
 
-static void shut_down(struct host *h)
+static void shut_down(struct kernel_host *h)
 {
     h->quit = true;
     end_kernel(h, false);
@@ -464,7 +467,7 @@ static void shut_down(struct host *h)
 
 static void on_signal(struct io *io, uint32_t events)
 {
-    struct host *h = container_of(io, struct host, signals);
+    struct kernel_host *h = container_of(io, struct kernel_host, signals);
     (void)events;
     for (int s; (s = sig_next(io->fd)) != 0;) {
         if (s != SIGCHLD)
@@ -489,7 +492,7 @@ static void on_signal(struct io *io, uint32_t events)
 
 /* ---- starting ---- */
 
-static int open_outlets(struct host *h, int theirs[2])
+static int open_outlets(struct kernel_host *h, int theirs[2])
 {
     for (int i = 0; i < 2; i++) {
         int fds[2];
@@ -506,7 +509,7 @@ static int open_outlets(struct host *h, int theirs[2])
     return 0;
 }
 
-static char **environment(struct host *h)
+static char **environment(struct kernel_host *h)
 {
     int n = 0, k = 0;
     while (environ[n])
@@ -531,7 +534,7 @@ static char **environment(struct host *h)
     return v;
 }
 
-static int start_program(struct host *h, char **argv, int in, int theirs[2],
+static int start_program(struct kernel_host *h, char **argv, int in, int theirs[2],
                          struct err *e)
 {
     char **envp = environment(h);
@@ -554,7 +557,7 @@ static int start_program(struct host *h, char **argv, int in, int theirs[2],
     return r;
 }
 
-static void tell_starting(struct host *h)
+static void tell_starting(struct kernel_host *h)
 {
     const struct kernel_spec *s = h->spec;
     struct json *j = event("starting");
@@ -567,7 +570,7 @@ static void tell_starting(struct host *h)
     host_line(h, j);
 }
 
-static void spawn_kernel(struct host *h)
+static void spawn_kernel(struct kernel_host *h)
 {
     struct err e = ERR_INIT;
     int theirs[2] = {-1, -1}, in = -1, pair[2] = {-1, -1};
@@ -621,7 +624,7 @@ out:
 /* ---- from the engine ---- */
 
 /* Remembers which cell it is that is sent. */
-static void take_cell(struct host *h, const struct json *j)
+static void take_cell(struct kernel_host *h, const struct json *j)
 {
     const struct json *header = json_get(j, "header");
     struct buf b = BUF_INIT(sizeof(h->parent) - 1);
@@ -636,7 +639,7 @@ static void take_cell(struct host *h, const struct json *j)
     buf_release(&b);
 }
 
-static void on_request(struct host *h, const struct json *j, struct str line)
+static void on_request(struct kernel_host *h, const struct json *j, struct str line)
 {
     static const char *const names[] = {"shell", "iopub", "stdin", "control"};
     struct str channel = json_str(j, "channel", "");
@@ -660,7 +663,7 @@ static void on_request(struct host *h, const struct json *j, struct str line)
 
 static void on_in_data(struct stream *s)
 {
-    struct host *h = container_of(s, struct host, in);
+    struct kernel_host *h = container_of(s, struct kernel_host, in);
     while (h->state == HOST_READY || h->state == HOST_DEAD) {
         struct str have = buf_str(&s->in);
         long nl = str_chr(have, '\n');
@@ -694,14 +697,14 @@ static void on_in_data(struct stream *s)
 static void on_in_end(struct stream *s, int errnum)
 {
     (void)errnum;
-    shut_down(container_of(s, struct host, in));
+    shut_down(container_of(s, struct kernel_host, in));
 }
 
 static const struct stream_events in_events = {on_in_data, NULL, on_in_end, NULL};
 static const struct stream_events out_events = {on_out_data, on_out_room, on_out_end,
                                                 NULL};
 
-static int open_all(struct host *h)
+static int open_all(struct kernel_host *h)
 {
     static const int signals[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
     int sig = sig_open(signals, 4);
@@ -719,7 +722,7 @@ static int open_all(struct host *h)
 int kernel_host_run(const char *options)
 {
     struct err e = ERR_INIT;
-    struct host *h = xnew(struct host);
+    struct kernel_host *h = xnew(struct kernel_host);
     struct json *o = json_parse(str_of(options), &e);
     struct str choice = json_str(o, "choice", "any");
     char cwd[PATH_MAX];

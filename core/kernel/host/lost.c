@@ -51,7 +51,7 @@ static bool split(struct str id, struct str *series, uint64_t *number)
 }
 
 /* Somebody else is connected, too: the answers to them are not for us to miss. */
-static bool is_strange(const struct host *h, struct str parent)
+static bool is_strange(const struct kernel_host *h, struct str parent)
 {
     return parent.n > 2 && str_find(parent, STR("\"od\"")) < 0 &&
            str_find(parent, str_of(h->session)) < 0;
@@ -84,7 +84,7 @@ static uint64_t missed(const struct lost *l)
     return l->missing - (late && l->missing);
 }
 
-static void tell(struct host *h)
+static void tell(struct kernel_host *h)
 {
     char text[160];
     snprintf(text, sizeof(text),
@@ -97,7 +97,7 @@ static void tell(struct host *h)
 
 static void on_ask(struct timer *t)
 {
-    struct host *h = container_of(t, struct host, lost.ask);
+    struct kernel_host *h = container_of(t, struct kernel_host, lost.ask);
     if (h->state != HOST_READY || !h->busy || !h->lost.missing || h->lost.strangers)
         return;
     h->lost.asked = ASKED;
@@ -105,7 +105,7 @@ static void on_ask(struct timer *t)
 }
 
 /* Whatever the cell had sent has come before this. */
-static void idle_instead(struct host *h)
+static void idle_instead(struct kernel_host *h)
 {
     struct json *content = json_object();
     json_put_z(content, "execution_state", "idle");
@@ -117,7 +117,7 @@ static void idle_instead(struct host *h)
     host_iopub(h, "status", content);
 }
 
-void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m,
+void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
                     bool ours)
 {
     struct lost *l = &h->lost;
@@ -147,7 +147,7 @@ void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m
         idle_instead(h);
 }
 
-void host_lost_cell(struct host *h)
+void host_lost_cell(struct kernel_host *h)
 {
     timer_stop(&h->lost.ask);
     if (!h->lost.over) /* else it was dropped after the last cell */
@@ -156,7 +156,7 @@ void host_lost_cell(struct host *h)
     h->lost.asked = 0;
 }
 
-void host_lost_reset(struct host *h)
+void host_lost_reset(struct kernel_host *h)
 {
     timer_stop(&h->lost.ask);
     h->lost = (struct lost){0};

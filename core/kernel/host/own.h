@@ -22,10 +22,10 @@ enum host_state {
     HOST_DEAD
 };
 
-struct host;
+struct kernel_host;
 
 struct channel {
-    struct host *h;
+    struct kernel_host *h;
     struct zmtp z;
     struct timer again;
     int wait_ms;
@@ -66,13 +66,13 @@ struct passing {
 
 /* A pipe that the kernel writes to. */
 struct outlet {
-    struct host *h;
+    struct kernel_host *h;
     struct stream s;
     const char *name; /* stdout, stderr */
     bool open;
 };
 
-struct host {
+struct kernel_host {
     struct loop *loop;
     struct stream in, out;  /* the engine */
     struct buf going;       /* lines that are not in out yet */
@@ -122,60 +122,62 @@ struct host {
 };
 
 /* host.c */
-void host_line(struct host *h, struct json *take); /* {…} to the engine */
-void host_say(struct host *h, const char *what, const char *text);
+void host_line(struct kernel_host *h, struct json *take); /* {…} to the engine */
+void host_say(struct kernel_host *h, const char *what, const char *text);
 /* A message of the cell that runs, as if the kernel had sent it. */
-void host_iopub(struct host *h, const char *type, struct json *take_content);
-void host_ready(struct host *h);
-void host_failed(struct host *h, const struct err *e);
+void host_iopub(struct kernel_host *h, const char *type, struct json *take_content);
+void host_ready(struct kernel_host *h);
+void host_failed(struct kernel_host *h, const struct err *e);
 /* The kernel says that it runs the cell, and that it has. */
-void host_begun(struct host *h);
-void host_idle(struct host *h);
+void host_begun(struct kernel_host *h);
+void host_idle(struct kernel_host *h);
 /* Sends what was added to pending, as far as the engine reads. */
-void host_flush(struct host *h);
+void host_flush(struct kernel_host *h);
 /* false: the engine is behind, stop reading. */
-bool host_room(struct host *h);
+bool host_room(struct kernel_host *h);
 
 /* channels.c */
 /* Writes the connection file; at first makes its keys, folder and name. -1: e. */
-int host_zmtp_prepare(struct host *h, struct err *e);
+int host_zmtp_prepare(struct kernel_host *h, struct err *e);
 /* Connects, when it was spawned. */
-void host_zmtp_start(struct host *h);
-void host_zmtp_send(struct host *h, enum host_channel to, const struct json *message);
+void host_zmtp_start(struct kernel_host *h);
+void host_zmtp_send(struct kernel_host *h, enum host_channel to,
+                    const struct json *message);
 /* A socket that connects to one of the channels or the heartbeat; -1. */
-int host_zmtp_dial(const struct host *h, int which);
+int host_zmtp_dial(const struct kernel_host *h, int which);
 /* A request of our own on a channel; its answers are not passed on. */
-void host_zmtp_ask(struct host *h, enum host_channel to, const char *type,
+void host_zmtp_ask(struct kernel_host *h, enum host_channel to, const char *type,
                    const char *content);
-void host_zmtp_pause(struct host *h, bool pause);
-void host_zmtp_stop(struct host *h);  /* the kernel is gone */
-void host_zmtp_clean(struct host *h); /* files too */
+void host_zmtp_pause(struct kernel_host *h, bool pause);
+void host_zmtp_stop(struct kernel_host *h);  /* the kernel is gone */
+void host_zmtp_clean(struct kernel_host *h); /* files too */
 
 /* pass.c */
 /* To the engine; m lies in the message that z tells of. */
-void host_pass(struct host *h, enum host_channel from, struct jmsg *m, struct zmtp *z);
+void host_pass(struct kernel_host *h, enum host_channel from, struct jmsg *m,
+               struct zmtp *z);
 /* If the line that begins at `at` did not fit, a note takes its place. */
 void host_whole(struct buf *lines, size_t at);
 /* Adds the next piece of a long message to going. false: there is none. */
-bool host_pass_more(struct host *h);
+bool host_pass_more(struct kernel_host *h);
 
 /* heart.c */
-void host_heart_begin(struct host *h); /* a cell runs */
-void host_heart_rest(struct host *h);  /* none */
-void host_heart_stop(struct host *h);  /* the kernel is gone */
+void host_heart_begin(struct kernel_host *h); /* a cell runs */
+void host_heart_rest(struct kernel_host *h);  /* none */
+void host_heart_stop(struct kernel_host *h);  /* the kernel is gone */
 
 /* lost.c */
 /* Each message of the kernel, before it is passed on; ours: an answer to the host. */
-void host_lost_look(struct host *h, enum host_channel from, const struct jmsg *m,
+void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
                     bool ours);
-void host_lost_cell(struct host *h);  /* a cell is sent */
-void host_lost_reset(struct host *h); /* another kernel, or connection */
+void host_lost_cell(struct kernel_host *h);  /* a cell is sent */
+void host_lost_reset(struct kernel_host *h); /* another kernel, or connection */
 
 /* embedded.c */
-char **host_embedded_argv(const struct host *h);
-void host_embedded_start(struct host *h, int fd); /* takes fd */
-void host_embedded_send(struct host *h, struct str line);
-void host_embedded_pause(struct host *h, bool pause);
-void host_embedded_stop(struct host *h);
+char **host_embedded_argv(const struct kernel_host *h);
+void host_embedded_start(struct kernel_host *h, int fd); /* takes fd */
+void host_embedded_send(struct kernel_host *h, struct str line);
+void host_embedded_pause(struct kernel_host *h, bool pause);
+void host_embedded_stop(struct kernel_host *h);
 
 #endif

@@ -64,7 +64,7 @@ static bool is_object(struct str text)
  * Whether m is what it should be. A long content is not looked at: who reads it
  * parses it. A reply's is replaced, since somebody waits for that.
  */
-static bool well_formed(struct host *h, enum host_channel from, struct jmsg *m)
+static bool well_formed(struct kernel_host *h, enum host_channel from, struct jmsg *m)
 {
     if (is_object(m->header) && is_object(m->parent) && is_object(m->metadata)) {
         if (m->content.n >= PIECE || is_object(m->content))
@@ -97,7 +97,7 @@ static void add_stream(struct buf *out, struct passing *p)
     p->rest = str_sub(p->rest, n, p->rest.n);
 }
 
-bool host_pass_more(struct host *h)
+bool host_pass_more(struct kernel_host *h)
 {
     struct passing *p = &h->passing;
     if (p->rest.n == 0)
@@ -118,7 +118,7 @@ bool host_pass_more(struct host *h)
 }
 
 /* The lines so far go before it. */
-static void pass_long(struct host *h, enum host_channel from, const struct jmsg *m,
+static void pass_long(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
                       struct zmtp *z)
 {
     struct passing *p = &h->passing;
@@ -138,7 +138,8 @@ static void pass_long(struct host *h, enum host_channel from, const struct jmsg 
     }
 }
 
-void host_pass(struct host *h, enum host_channel from, struct jmsg *m, struct zmtp *z)
+void host_pass(struct kernel_host *h, enum host_channel from, struct jmsg *m,
+               struct zmtp *z)
 {
     if (!well_formed(h, from, m))
         return;

@@ -56,7 +56,7 @@ static const struct str keys[] = {
 };
 
 /* The short plain word that is here, or nothing; key_end is behind it. */
-static struct str look(struct scan *s, char lit[KEY_MAX])
+static struct str look(struct grammar_scan *s, char lit[KEY_MAX])
 {
     size_t n = 0;
     scan_blanks(s);
@@ -69,7 +69,7 @@ static struct str look(struct scan *s, char lit[KEY_MAX])
     return str_n(lit, n == KEY_MAX || pattern ? 0 : n);
 }
 
-static enum key key(struct scan *s)
+static enum key key(struct grammar_scan *s)
 {
     char lit[KEY_MAX];
     struct str is = look(s, lit);
@@ -79,7 +79,7 @@ static enum key key(struct scan *s)
     return K_NONE;
 }
 
-static bool take_key(struct scan *s, enum key k)
+static bool take_key(struct grammar_scan *s, enum key k)
 {
     if (key(s) != k)
         return false;
@@ -89,7 +89,7 @@ static bool take_key(struct scan *s, enum key k)
 }
 
 /* A keyword that ends what the last list was in. */
-static void want_key(struct scan *s, enum key k)
+static void want_key(struct grammar_scan *s, enum key k)
 {
     if (!s->key_ok || !take_key(s, k))
         scan_fail(s);
@@ -98,14 +98,14 @@ static void want_key(struct scan *s, enum key k)
 /* ---- redirections ---- */
 
 /* Whether one is here, with nothing before its operator. */
-static bool at_redirection(struct scan *s)
+static bool at_redirection(struct grammar_scan *s)
 {
     int c = scan_cur(s), next = scan_ahead(s);
     return ((c == '<' || c == '>') && next != '(') || (c == '&' && next == '>');
 }
 
 /* The operator, and the word behind it. */
-static void redirect(struct scan *s)
+static void redirect(struct grammar_scan *s)
 {
     bool document = false, tabs = false;
     if (scan_take(s, '&')) {
@@ -132,7 +132,7 @@ static void redirect(struct scan *s)
 }
 
 /* Those behind a compound command. */
-static void redirections(struct scan *s)
+static void redirections(struct grammar_scan *s)
 {
     for (scan_blanks(s);; scan_blanks(s)) {
         struct word w;
@@ -153,7 +153,7 @@ static void redirections(struct scan *s)
 
 /* ---- [[ … ]] ---- */
 
-static void condition(struct scan *s);
+static void condition(struct grammar_scan *s);
 
 static bool is_unary(struct str op)
 {
@@ -170,7 +170,7 @@ static bool is_binary(struct str op)
     return false;
 }
 
-static void operand(struct scan *s, int flags)
+static void operand(struct grammar_scan *s, int flags)
 {
     struct word w;
     scan_blanks(s);
@@ -179,7 +179,7 @@ static void operand(struct scan *s, int flags)
 }
 
 /* A word, a unary or a binary test; newlines are for between tests only. */
-static void test(struct scan *s)
+static void test(struct grammar_scan *s)
 {
     struct word w, op;
     if (key(s) == K_TESTED || !scan_argument(s, &w, 0)) {
@@ -204,7 +204,7 @@ static void test(struct scan *s)
     }
 }
 
-static void term(struct scan *s)
+static void term(struct grammar_scan *s)
 {
     for (scan_newlines(s); take_key(s, K_NOT); scan_newlines(s))
         ;
@@ -219,7 +219,7 @@ static void term(struct scan *s)
     scan_newlines(s);
 }
 
-static void condition(struct scan *s)
+static void condition(struct grammar_scan *s)
 {
     for (;;) {
         term(s);
@@ -233,14 +233,14 @@ static void condition(struct scan *s)
 
 /* ---- compound commands ---- */
 
-static void group(struct scan *s, enum key end)
+static void group(struct grammar_scan *s, enum key end)
 {
     scan_commands(s);
     want_key(s, end);
 }
 
 /* `do …; done`, or for some also `{ …; }`. */
-static void body(struct scan *s, bool braces)
+static void body(struct grammar_scan *s, bool braces)
 {
     scan_newlines(s);
     if (braces && take_key(s, K_OPEN)) {
@@ -252,7 +252,7 @@ static void body(struct scan *s, bool braces)
     }
 }
 
-static void if_command(struct scan *s)
+static void if_command(struct grammar_scan *s)
 {
     do {
         scan_commands(s);
@@ -265,7 +265,7 @@ static void if_command(struct scan *s)
 }
 
 /* Behind `for`: ((a; b; c)), with `;` and newlines as may be. */
-static void for_arithmetic(struct scan *s)
+static void for_arithmetic(struct grammar_scan *s)
 {
     scan_beyond(s, B_ARITHMETIC);
     scan_take(s, '(');
@@ -280,7 +280,7 @@ static void for_arithmetic(struct scan *s)
         scan_refuse(s); /* as bash: not before the end is seen */
 }
 
-static void for_command(struct scan *s, bool select)
+static void for_command(struct grammar_scan *s, bool select)
 {
     struct word w;
     if (select)
@@ -311,12 +311,12 @@ static void for_command(struct scan *s, bool select)
 }
 
 /* `;;`, `;&`, `;;&`. */
-static bool at_clause_end(struct scan *s)
+static bool at_clause_end(struct grammar_scan *s)
 {
     return scan_cur(s) == ';' && (scan_ahead(s) == ';' || scan_ahead(s) == '&');
 }
 
-static void patterns(struct scan *s)
+static void patterns(struct grammar_scan *s)
 {
     struct word w;
     do {
@@ -328,7 +328,7 @@ static void patterns(struct scan *s)
     scan_want(s, ')');
 }
 
-static void case_command(struct scan *s)
+static void case_command(struct grammar_scan *s)
 {
     struct word w;
     scan_beyond(s, B_CASE);
@@ -359,7 +359,7 @@ static void case_command(struct scan *s)
 }
 
 /* (( … )), if it ends in both parentheses; else what follows is a subshell. */
-static bool arithmetic(struct scan *s)
+static bool arithmetic(struct grammar_scan *s)
 {
     size_t from = s->at;
     scan_take(s, '(');
@@ -379,7 +379,7 @@ static bool arithmetic(struct scan *s)
     return false;
 }
 
-static void subshell(struct scan *s)
+static void subshell(struct grammar_scan *s)
 {
     scan_take(s, '(');
     scan_commands(s);
@@ -387,7 +387,7 @@ static void subshell(struct scan *s)
     scan_want(s, ')');
 }
 
-static void while_command(struct scan *s)
+static void while_command(struct grammar_scan *s)
 {
     s->single = false;
     scan_commands(s);
@@ -398,7 +398,7 @@ static void while_command(struct scan *s)
     body(s, false);
 }
 
-static void test_command(struct scan *s)
+static void test_command(struct grammar_scan *s)
 {
     scan_beyond(s, B_TEST);
     condition(s);
@@ -407,7 +407,7 @@ static void test_command(struct scan *s)
 }
 
 /* The command that the keyword begins, which was passed over. */
-static void keyword_command(struct scan *s, enum key k)
+static void keyword_command(struct grammar_scan *s, enum key k)
 {
     switch (k) {
     case K_OPEN:
@@ -439,7 +439,7 @@ static bool begins_compound(enum key k)
 }
 
 /* One of those that have an end of their own; false: none is here. */
-static bool compound(struct scan *s)
+static bool compound(struct grammar_scan *s)
 {
     enum key k = key(s);
     if (scan_cur(s) != '(' && !begins_compound(k))
@@ -458,14 +458,14 @@ static bool compound(struct scan *s)
 }
 
 /* Behind a function's name and what says that it is one. */
-static void function_body(struct scan *s)
+static void function_body(struct grammar_scan *s)
 {
     scan_newlines(s);
     if (!compound(s))
         scan_fail(s);
 }
 
-static void function_command(struct scan *s)
+static void function_command(struct grammar_scan *s)
 {
     struct word w;
     scan_blanks(s);
@@ -498,7 +498,7 @@ static bool takes_arrays(struct str name)
  * Assignments, redirections and words; or NAME() and its body. `first` is a word
  * that was read already, or NULL.
  */
-static void simple(struct scan *s, const struct word *first)
+static void simple(struct grammar_scan *s, const struct word *first)
 {
     size_t parts = 0;
     int flags = W_COMMAND;
@@ -537,7 +537,7 @@ static void simple(struct scan *s, const struct word *first)
 }
 
 /* `coproc COMMAND`, or `coproc NAME` and a compound one. */
-static void coprocess(struct scan *s)
+static void coprocess(struct grammar_scan *s)
 {
     struct word w;
     scan_beyond(s, B_COPROC);
@@ -549,7 +549,7 @@ static void coprocess(struct scan *s)
     simple(s, named ? &w : NULL);
 }
 
-static void command(struct scan *s)
+static void command(struct grammar_scan *s)
 {
     if (s->bad || compound(s))
         return;
@@ -575,7 +575,7 @@ static void command(struct scan *s)
 }
 
 /* Passes over the word, if it is here. */
-static void take_option(struct scan *s, struct str option)
+static void take_option(struct grammar_scan *s, struct str option)
 {
     char lit[KEY_MAX];
     if (str_eq(look(s, lit), option))
@@ -583,7 +583,7 @@ static void take_option(struct scan *s, struct str option)
 }
 
 /* `!` and `time [-p] [--]`, in any number; true: no command need follow. */
-static bool prefixes(struct scan *s)
+static bool prefixes(struct grammar_scan *s)
 {
     bool any = false;
     for (;; any = true) {
@@ -603,7 +603,7 @@ static bool prefixes(struct scan *s)
     return none;
 }
 
-static void pipeline(struct scan *s)
+static void pipeline(struct grammar_scan *s)
 {
     if (prefixes(s))
         return;
@@ -619,7 +619,7 @@ static void pipeline(struct scan *s)
 }
 
 /* Pipelines joined by && and ||; `joined` is set to whether there is more than one. */
-static void and_or(struct scan *s)
+static void and_or(struct grammar_scan *s)
 {
     for (bool joined = false;; joined = true) {
         pipeline(s);
@@ -635,7 +635,7 @@ static void and_or(struct scan *s)
 }
 
 /* Whether scan_commands(), behind a separator, has come to its end. */
-static bool at_list_end(struct scan *s)
+static bool at_list_end(struct grammar_scan *s)
 {
     if (scan_cur(s) == END || scan_cur(s) == ')' || at_clause_end(s))
         return true;
@@ -654,7 +654,7 @@ static bool at_list_end(struct scan *s)
     }
 }
 
-void scan_commands(struct scan *s)
+void scan_commands(struct grammar_scan *s)
 {
     bool background = false, first = true, later = false;
     scan_newlines(s);
@@ -684,7 +684,7 @@ void scan_commands(struct scan *s)
 }
 
 /* What bash reads before it runs anything: commands up to the end of a line. */
-static void complete_command(struct scan *s)
+static void complete_command(struct grammar_scan *s)
 {
     for (;;) {
         and_or(s);
@@ -702,7 +702,7 @@ static void complete_command(struct scan *s)
     }
 }
 
-void scan_all(struct scan *s)
+void scan_all(struct grammar_scan *s)
 {
     for (scan_newlines(s); scan_cur(s) != END; scan_newlines(s))
         complete_command(s);
@@ -710,7 +710,7 @@ void scan_all(struct scan *s)
 
 size_t v0_scan(struct str text, struct v0_piece *out, size_t max)
 {
-    struct scan s = {.text = text};
+    struct grammar_scan s = {.text = text};
     size_t count = 0, from = 0;
     for (scan_newlines(&s); scan_cur(&s) != END; scan_newlines(&s)) {
         if (count > 0 && count <= max)
@@ -783,7 +783,7 @@ const char *v0_scan_beyond(struct str text)
         [B_QUOTES] = "a substitution in quotes",
         [B_WHILE] = "while without a separator before do",
         [B_END] = "a backslash at the end"};
-    struct scan s = {.text = text};
+    struct grammar_scan s = {.text = text};
     scan_all(&s);
     if (take_backslash(&text))
         scan_beyond(&s, B_END);
@@ -792,13 +792,13 @@ const char *v0_scan_beyond(struct str text)
 
 bool v0_scan_lacks_document(struct str text)
 {
-    struct scan s = {.text = text};
+    struct grammar_scan s = {.text = text};
     scan_all(&s);
     return !s.bad && s.heres > 0;
 }
 
 /* Whether what made the text bad is a word at its end, or nothing yet. */
-static bool bad_word_last(const struct scan *s)
+static bool bad_word_last(const struct grammar_scan *s)
 {
     if (s->bad_at > s->text.n)
         return false;
@@ -811,7 +811,7 @@ static bool bad_word_last(const struct scan *s)
 bool v0_scan_open(struct str text)
 {
     bool goes_on = take_backslash(&text);
-    struct scan s = {.text = text};
+    struct grammar_scan s = {.text = text};
     scan_all(&s);
     if (s.bad ? s.more : s.heres > 0)
         return true;

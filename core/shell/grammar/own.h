@@ -47,7 +47,7 @@ struct here {
     bool quoted; /* the body is taken as it is, backslashes too */
 };
 
-struct scan {
+struct grammar_scan {
     struct str text;
     size_t at;
     bool bad;
@@ -78,33 +78,33 @@ enum { ODD_SINGLE = 1, ODD_DOUBLE = 2 };
 
 /* ---- the place ---- */
 
-void scan_fail(struct scan *s);
+void scan_fail(struct grammar_scan *s);
 /* The same, at the end of the text, within a quote or a document. */
-void scan_cut_off(struct scan *s);
+void scan_cut_off(struct grammar_scan *s);
 /* The same, for what no further line would help. */
-void scan_refuse(struct scan *s);
+void scan_refuse(struct grammar_scan *s);
 /* Here a line may end: if the text does, another one may follow. */
-void scan_line_end(struct scan *s);
+void scan_line_end(struct grammar_scan *s);
 /* Into a construct and out of it; too deep is a failure. */
-void scan_enter(struct scan *s);
-void scan_leave(struct scan *s);
+void scan_enter(struct grammar_scan *s);
+void scan_leave(struct grammar_scan *s);
 /* The byte here, behind what a backslash joins; END at the end. */
-int scan_cur(struct scan *s);
+int scan_cur(struct grammar_scan *s);
 /* The byte behind the one here. */
-int scan_ahead(struct scan *s);
+int scan_ahead(struct grammar_scan *s);
 /* Passes over c, if it is here. */
-bool scan_take(struct scan *s, int c);
+bool scan_take(struct grammar_scan *s, int c);
 /* Passes over c, or fails. */
-void scan_want(struct scan *s, int c);
+void scan_want(struct grammar_scan *s, int c);
 /* Ends a word. */
 bool scan_is_break(int c);
 /* Blanks and a comment, up to the end of the line. */
-void scan_blanks(struct scan *s);
+void scan_blanks(struct grammar_scan *s);
 /* The same and newlines, with the documents that begin behind them. */
-void scan_newlines(struct scan *s);
+void scan_newlines(struct grammar_scan *s);
 
 /* Reports a construct that the original server's parser does not know. */
-void scan_beyond(struct scan *s, enum beyond what);
+void scan_beyond(struct grammar_scan *s, enum beyond what);
 
 /* ---- words ---- */
 
@@ -123,27 +123,27 @@ struct word {
 };
 
 /* A word, if one is here: *w says what it is. */
-bool scan_word(struct scan *s, struct word *w, int flags);
+bool scan_word(struct grammar_scan *s, struct word *w, int flags);
 /* The word as text, empty when it is not a short plain one. */
 struct str scan_plain(const struct word *w);
 /* Whether it is 2 or {fd}, and a redirection follows at once. */
-bool scan_is_descriptor(struct scan *s, const struct word *w);
+bool scan_is_descriptor(struct grammar_scan *s, const struct word *w);
 /* A word, and not what is before a redirection. */
-bool scan_argument(struct scan *s, struct word *w, int flags);
+bool scan_argument(struct grammar_scan *s, struct word *w, int flags);
 /*
  * Behind an opening bracket, up to and with its closing one. Brackets in one
  * another count, except in ${…}, which ends at the first }.
  */
-void scan_pair(struct scan *s, int open, int close);
+void scan_pair(struct grammar_scan *s, int open, int close);
 /* A here document of which the delimiter is spelt from..to. */
-void scan_document(struct scan *s, size_t from, size_t to, bool tabs);
+void scan_document(struct grammar_scan *s, size_t from, size_t to, bool tabs);
 
 /*
  * At least one command, and as many as there are; what ends them is the caller's.
  * In grammar.c; for the words that have commands in them.
  */
-void scan_commands(struct scan *s);
+void scan_commands(struct grammar_scan *s);
 /* Reads the commands of a text to its end. In grammar.c. */
-void scan_all(struct scan *s);
+void scan_all(struct grammar_scan *s);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-static void fail_at(struct scan *s, size_t at)
+static void fail_at(struct grammar_scan *s, size_t at)
 {
     if (!s->bad)
         s->bad_at = at;
@@ -15,40 +15,40 @@ static void fail_at(struct scan *s, size_t at)
     s->at = s->text.n;
 }
 
-void scan_fail(struct scan *s) { fail_at(s, s->at); }
+void scan_fail(struct grammar_scan *s) { fail_at(s, s->at); }
 
-void scan_cut_off(struct scan *s)
+void scan_cut_off(struct grammar_scan *s)
 {
     s->more = s->more || !s->bad;
     scan_fail(s);
 }
 
-void scan_refuse(struct scan *s)
+void scan_refuse(struct grammar_scan *s)
 {
     s->more = s->more && s->bad;
     fail_at(s, SIZE_MAX);
 }
 
-void scan_line_end(struct scan *s)
+void scan_line_end(struct grammar_scan *s)
 {
     s->more = s->more || (!s->bad && scan_cur(s) == END);
 }
 
-void scan_beyond(struct scan *s, enum beyond what)
+void scan_beyond(struct grammar_scan *s, enum beyond what)
 {
     if (s->beyond == B_NONE)
         s->beyond = what;
 }
 
-void scan_enter(struct scan *s)
+void scan_enter(struct grammar_scan *s)
 {
     if (++s->depth > V0_SCAN_DEPTH)
         scan_refuse(s);
 }
 
-void scan_leave(struct scan *s) { s->depth--; }
+void scan_leave(struct grammar_scan *s) { s->depth--; }
 
-int scan_cur(struct scan *s)
+int scan_cur(struct grammar_scan *s)
 {
     const char *p = s->text.p;
     while (s->at + 1 < s->text.n && p[s->at] == '\\' && p[s->at + 1] == '\n')
@@ -56,7 +56,7 @@ int scan_cur(struct scan *s)
     return s->at < s->text.n ? (unsigned char)p[s->at] : END;
 }
 
-int scan_ahead(struct scan *s)
+int scan_ahead(struct grammar_scan *s)
 {
     size_t at = s->at;
     int c = scan_cur(s) == END ? END : (s->at++, scan_cur(s));
@@ -64,7 +64,7 @@ int scan_ahead(struct scan *s)
     return c;
 }
 
-bool scan_take(struct scan *s, int c)
+bool scan_take(struct grammar_scan *s, int c)
 {
     if (scan_cur(s) != c)
         return false;
@@ -72,7 +72,7 @@ bool scan_take(struct scan *s, int c)
     return true;
 }
 
-void scan_want(struct scan *s, int c)
+void scan_want(struct grammar_scan *s, int c)
 {
     if (!scan_take(s, c))
         scan_fail(s);
@@ -84,7 +84,7 @@ bool scan_is_break(int c)
            c == '|' || c == '(' || c == ')' || c == '<' || c == '>';
 }
 
-void scan_blanks(struct scan *s)
+void scan_blanks(struct grammar_scan *s)
 {
     while (scan_take(s, ' ') || scan_take(s, '\t'))
         ;
@@ -102,7 +102,7 @@ void scan_blanks(struct scan *s)
  * delimiter. In a substitution, bash also ends at a line that begins with the
  * delimiter and has the `)`, with a warning: that is bad here.
  */
-static bool here_line(struct scan *s, const struct here *h)
+static bool here_line(struct grammar_scan *s, const struct here *h)
 {
     const char *p = s->text.p;
     size_t same = 0, n = 0;
@@ -128,7 +128,7 @@ static bool here_line(struct scan *s, const struct here *h)
     return false;
 }
 
-static void here_read(struct scan *s, const struct here *h)
+static void here_read(struct grammar_scan *s, const struct here *h)
 {
     for (;;) {
         if (s->at >= s->text.n) {
@@ -144,7 +144,7 @@ static void here_read(struct scan *s, const struct here *h)
 }
 
 /* Passes over the newline here and the documents that it begins. */
-static void newline(struct scan *s)
+static void newline(struct grammar_scan *s)
 {
     s->at++;
     for (int i = s->base; i < s->heres && !s->bad; i++)
@@ -152,7 +152,7 @@ static void newline(struct scan *s)
     s->heres = s->base;
 }
 
-void scan_newlines(struct scan *s)
+void scan_newlines(struct grammar_scan *s)
 {
     for (scan_blanks(s); scan_cur(s) == '\n'; scan_blanks(s))
         newline(s);
@@ -160,7 +160,7 @@ void scan_newlines(struct scan *s)
 }
 
 /* The delimiter that is spelt from..to, without its quotes. */
-void scan_document(struct scan *s, size_t from, size_t to, bool tabs)
+void scan_document(struct grammar_scan *s, size_t from, size_t to, bool tabs)
 {
     if (s->heres == HERES_MAX || s->bad) {
         scan_refuse(s);
@@ -201,7 +201,7 @@ void scan_document(struct scan *s, size_t from, size_t to, bool tabs)
 /* ---- quotes and expansions ---- */
 
 /* What a backslash keeps from meaning anything. */
-static void escaped(struct scan *s) { s->at += s->at + 1 < s->text.n ? 2 : 1; }
+static void escaped(struct grammar_scan *s) { s->at += s->at + 1 < s->text.n ? 2 : 1; }
 
 /* Whether a substitution could begin in what the quotes hold, which is in no command. */
 static bool is_odd(struct str quoted)
@@ -214,7 +214,7 @@ static bool is_odd(struct str quoted)
     return false;
 }
 
-static void single_quoted(struct scan *s)
+static void single_quoted(struct grammar_scan *s)
 {
     const char *from = s->text.p + s->at + 1;
     const char *end = memchr(from, '\'', s->text.n - s->at - 1);
@@ -228,7 +228,7 @@ static void single_quoted(struct scan *s)
 }
 
 /* $'…', at the quote; and `…`, inside of which nothing else counts. Returns that. */
-static struct str until(struct scan *s, char quote)
+static struct str until(struct grammar_scan *s, char quote)
 {
     const char *p = s->text.p;
     size_t from = s->at + 1;
@@ -240,16 +240,16 @@ static struct str until(struct scan *s, char quote)
     return STR("");
 }
 
-static void ansi_quoted(struct scan *s)
+static void ansi_quoted(struct grammar_scan *s)
 {
     if (is_odd(until(s, '\'')))
         s->odd |= ODD_SINGLE;
 }
 
 /* The commands in it are looked at only for what may be beyond the other parser. */
-static void backquoted(struct scan *s)
+static void backquoted(struct grammar_scan *s)
 {
-    struct scan in = {.text = until(s, '`')};
+    struct grammar_scan in = {.text = until(s, '`')};
     if (s->bad)
         return;
     scan_all(&in);
@@ -259,9 +259,9 @@ static void backquoted(struct scan *s)
         scan_beyond(s, B_QUOTES);
 }
 
-static void expansion(struct scan *s, bool quoted);
+static void expansion(struct grammar_scan *s, bool quoted);
 
-static void double_quoted(struct scan *s)
+static void double_quoted(struct grammar_scan *s)
 {
     s->at++;
     for (;;) {
@@ -284,7 +284,7 @@ static void double_quoted(struct scan *s)
 }
 
 /* What begins alike wherever it stands: a quotation, an expansion. false: neither. */
-static bool plain_part(struct scan *s, int c)
+static bool plain_part(struct grammar_scan *s, int c)
 {
     switch (c) {
     case '\\':
@@ -306,7 +306,7 @@ static bool plain_part(struct scan *s, int c)
     return false;
 }
 
-void scan_pair(struct scan *s, int open, int close)
+void scan_pair(struct grammar_scan *s, int open, int close)
 {
     int count = 1, semicolons = 0;
     scan_enter(s);
@@ -327,7 +327,7 @@ void scan_pair(struct scan *s, int open, int close)
 }
 
 /* Behind $( or <(, up to and with the ): commands, none of which is fine too. */
-static void substitution(struct scan *s)
+static void substitution(struct grammar_scan *s)
 {
     int base = s->base;
     scan_enter(s);
@@ -348,7 +348,7 @@ static void substitution(struct scan *s)
 }
 
 /* At a $, in double quotes or not. */
-static void expansion(struct scan *s, bool quoted)
+static void expansion(struct grammar_scan *s, bool quoted)
 {
     int next = scan_ahead(s);
     scan_take(s, '$');
@@ -409,7 +409,7 @@ static enum stage step(enum stage stage, int c, bool first)
 }
 
 /* At the ( of a=(…). Words only, over any number of lines. */
-static void array(struct scan *s)
+static void array(struct grammar_scan *s)
 {
     struct word w;
     scan_enter(s);
@@ -423,7 +423,8 @@ static void array(struct scan *s)
 }
 
 /* A part that is more than a plain byte; false: there is none here. */
-static bool word_part(struct scan *s, int c, int last, enum stage stage, int flags)
+static bool word_part(struct grammar_scan *s, int c, int last, enum stage stage,
+                      int flags)
 {
     bool first = last == END;
     if (plain_part(s, c))
@@ -448,7 +449,7 @@ static bool word_part(struct scan *s, int c, int last, enum stage stage, int fla
     return true;
 }
 
-bool scan_word(struct scan *s, struct word *w, int flags)
+bool scan_word(struct grammar_scan *s, struct word *w, int flags)
 {
     enum stage stage = S_NAME;
     int last = END; /* the plain byte before, 0 for another part, END at first */
@@ -495,7 +496,7 @@ struct str scan_plain(const struct word *w)
     return str_n(w->lit, w->n < KEY_MAX ? w->n : 0);
 }
 
-bool scan_is_descriptor(struct scan *s, const struct word *w)
+bool scan_is_descriptor(struct grammar_scan *s, const struct word *w)
 {
     const char *p = s->text.p;
     size_t digits = 0, letters = 0;
@@ -512,7 +513,7 @@ bool scan_is_descriptor(struct scan *s, const struct word *w)
            (n > 2 && p[w->from] == '{' && p[w->to - 1] == '}' && letters == n - 2);
 }
 
-bool scan_argument(struct scan *s, struct word *w, int flags)
+bool scan_argument(struct grammar_scan *s, struct word *w, int flags)
 {
     return scan_word(s, w, flags) && !scan_is_descriptor(s, w);
 }
