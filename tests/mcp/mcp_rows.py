@@ -49,7 +49,7 @@ def _(server):
         result = Http(server).begin(name)
         same(result["protocolVersion"], name)
         same(result["serverInfo"]["name"], "od-computer")
-        same(sorted(result["capabilities"]), ["logging", "tools"])
+        same(sorted(result["capabilities"]), ["logging", "resources", "tools"])
         has(result["instructions"], "A whole computer", "wait_s 0")
     same(Http(server).begin("1999-01-01")["protocolVersion"], LEGACY)
     same(Http(server).begin(MODERN)["protocolVersion"], LEGACY)
@@ -343,6 +343,40 @@ def _(server):
     has(text_of(c.send("GET", fields={"Last-Event-ID": first.split("-")[0] + "-0"}).answer(1)),
         "before")
     same(c.ask(request(9, "ping"))["result"], {})
+
+
+@row("resources: files and the output of commands, by templates")
+def _(server):
+    c = session(server)
+    same(c.ask(request(1, "resources/list"))["result"], {"resources": []})
+    same([t["uriTemplate"] for t in
+          c.ask(request(2, "resources/templates/list"))["result"]["resourceTemplates"]],
+         ["file:///{+path}", "od://output/{number}{?from_line,to_line}"])
+
+    def read(uri):
+        return c.ask(request(3, "resources/read", uri=uri))
+    with open(server.work + "/a b", "w", encoding="utf-8") as file:
+        file.write("é\n")
+    uri = f"file://{server.work}/a%20b"
+    same(read(uri)["result"]["contents"], [{"uri": uri, "mimeType": "text/plain", "text": "é\n"}])
+    with open(server.work + "/bytes", "wb") as file:
+        file.write(b"\xff\0")
+    same(read(f"file://{server.work}/bytes")["result"]["contents"][0]["blob"], "/wA=")
+    with open(server.work + "/large", "wb") as file:
+        file.truncate(5 << 20)
+    for bad, code in ((f"file://{server.work}/none", -32002), ("file://x", -32602),
+                      (f"file://{server.work}/large", -32602), (f"file://{server.work}", -32602),
+                      ("od://output/999999", -32002), ("od://output/x", -32002),
+                      ("od://output/1?from_line=0", -32602), ("http://x", -32002), ("", -32002)):
+        answer = read(bad)["error"]
+        same((answer["code"], answer["data"]["uri"]), (code, bad))
+    c.ask(call(4, "act", command="seq 1000"))
+    same(read("od://output/1?from_line=500&to_line=502")["result"]["contents"][0]["text"],
+         "500\n501\n502\n")
+    same(read("od://output/1")["result"]["contents"][0]["text"].count("\n"), 1000)
+    gone = Http(server).modern(request(5, "resources/read", uri="od://output/999999"),
+                               {"Mcp-Name": "od://output/999999"})
+    same((gone.status, error_of(gone.json())), (400, -32602))
 
 
 # --- modern

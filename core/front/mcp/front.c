@@ -74,6 +74,7 @@ static void *open_mcp(struct fronts *all, const struct json *options)
     list_init(&m->sessions);
     list_init(&m->streams);
     list_init(&m->calls);
+    list_init(&m->readings);
     map_init(&m->by_id);
     map_init(&m->tolds);
     mcp_wish_tools(&m->wish, json_str(json_get(options, "mcp"), "tools", "default"), &e);

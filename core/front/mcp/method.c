@@ -72,6 +72,7 @@ static struct json *capabilities(bool modern)
 {
     struct json *j = json_object();
     json_put(j, "tools", json_object());
+    json_put(j, "resources", json_object());
     if (!modern)
         json_put(j, "logging", json_object());
     return j;
@@ -163,18 +164,19 @@ static void discover(struct mcp_ask *a)
 
 static void ping(struct mcp_ask *a) { mcp_result(a, json_object()); }
 
-static void list_tools(struct mcp_ask *a)
+void mcp_list_result(struct mcp_ask *a, struct json *result)
 {
-    struct json *j;
     if (json_has(a->in->params, "cursor") &&
         json_str(a->in->params, "cursor", "?").n > 0) {
+        json_free(result);
         mcp_error(a, RPC_PARAMS, "that is not a cursor of this list");
         return;
     }
-    j = mcp_tools_list(a->wish);
-    cacheable(a, j);
-    mcp_result(a, j);
+    cacheable(a, result);
+    mcp_result(a, result);
 }
+
+static void list_tools(struct mcp_ask *a) { mcp_list_result(a, mcp_tools_list(a->wish)); }
 
 static void set_level(struct mcp_ask *a)
 {
@@ -201,6 +203,9 @@ static const struct {
     {"server/discover", discover, true, true},
     {"tools/list", list_tools, true, true},
     {"tools/call", mcp_call_begin, true, true},
+    {"resources/list", mcp_list_resources, true, true},
+    {"resources/templates/list", mcp_list_templates, true, true},
+    {"resources/read", mcp_read_resource, true, true},
     {"logging/setLevel", set_level, true, false},
     {"subscriptions/listen", mcp_listen, false, true},
 };

@@ -9,6 +9,7 @@
  *   stream.c    messages on their way to a client, kept until they are delivered
  *   modern.c    requests without a session, and their headers
  *   method.c    what a request asks for, and the answer
+ *   resource.c  files and output as resources
  *   call.c      tools/call: one tool at work    result.c  its answer
  *   kept.c      calls at the keeper, and in the next worker
  *   table.c     the tools    tools.c   which of them a client gets
@@ -235,6 +236,17 @@ void mcp_session_begin(struct mcp_session *s, const struct rpc *in);
 /* Copies a client's name. */
 void mcp_client_name(char out[MCP_CLIENT_MAX + 1], const struct json *info);
 
+/* The same of a list of one page: a cursor is refused, and the answer may be cached. */
+void mcp_list_result(struct mcp_ask *a, struct json *result);
+
+/* ---- resource.c ---- */
+
+void mcp_read_resource(struct mcp_ask *a);
+void mcp_list_resources(struct mcp_ask *a);
+void mcp_list_templates(struct mcp_ask *a);
+/* Those whose answers go to t are not read any further. */
+void mcp_readings_stop(struct mcp *m, const struct mcp_stream *t);
+
 /* ---- modern.c ---- */
 
 /* A request of the modern era by HTTP. Takes r. */
@@ -335,7 +347,7 @@ struct mcp {
     struct fronts *fronts;
     struct http_front front;
     struct action_watch watch;
-    struct list sessions, streams, calls;
+    struct list sessions, streams, calls, readings;
     struct map by_id; /* sessions */
     struct map tolds; /* by a shell's session: struct told, owned */
     unsigned nsessions, ncalls;

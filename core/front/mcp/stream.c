@@ -113,6 +113,7 @@ void mcp_stream_free(struct mcp_stream *t)
     if (t->session && t->session->standing == t)
         t->session->standing = NULL;
     mcp_stream_detach(t);
+    mcp_readings_stop(t->m, t);
     mcp_kept_drop(t->m, t);
     while (!list_empty(&t->events))
         event_free(t, event_at(t->events.next));
