@@ -30,8 +30,7 @@ static void end(struct action *a, int rc, const struct err *e)
         action_end(a, STR(""), STR(""));
 }
 
-/* The session of an action; its command runs. */
-static struct session *want_session(const struct action *a, struct err *e)
+struct session *action_session(const struct action *a, struct err *e)
 {
     struct session *s = session_find(a->all->en, str_of(a->session));
     if (!s)
@@ -44,7 +43,7 @@ static struct session *want_session(const struct action *a, struct err *e)
 static struct session *want_typed(const struct action *a, struct err *e)
 {
     char id[LIMIT_ID + 1];
-    struct session *s = want_session(a, e);
+    struct session *s = action_session(a, e);
     action_call(a, id);
     if (s)
         session_input_as(s, id);
@@ -214,7 +213,7 @@ static int check_signal(const struct json *args, struct err *e)
 static void start_signal(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct session *s = want_session(a, &e);
+    struct session *s = action_session(a, &e);
     int sig = signal_of(json_get(a->args, "signal"));
     if (s && json_bool(a->args, "tree", false))
         end(a, session_signal_tree(s, sig, &e), &e);
@@ -255,7 +254,7 @@ static const struct param_list takes_resize = {
 static void start_resize(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct session *s = want_session(a, &e);
+    struct session *s = action_session(a, &e);
     int rows = (int)json_int(a->args, "rows", 0),
         cols = (int)json_int(a->args, "cols", 0);
     end(a, s ? session_resize(s, rows, cols, &e) : -1, &e);

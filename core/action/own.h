@@ -93,6 +93,11 @@ int actions_add_secret(struct actions *all, struct str value, struct err *e);
 /* Cuts the long strings in it, so that it fits an event. */
 void event_shorten(struct json *j, size_t most);
 
+/* ---- input.c ---- */
+
+/* The session of an action. NULL: there is none, and *e says so. */
+struct session *action_session(const struct action *a, struct err *e);
+
 /* ---- log.c ---- */
 
 /* Opens the log, in the state directory, else in memory. */

@@ -258,15 +258,6 @@ static void attach(struct waiting *w, struct session *s)
 
 /* ---- the action ---- */
 
-static struct session *want_session(const struct action *a, struct err *e)
-{
-    struct session *s = session_find(a->all->en, str_of(a->session));
-    if (!s)
-        err_set(e, ERR_NOTFOUND, "there is no session %s, so nothing runs in it",
-                a->session);
-    return s;
-}
-
 /* The command that runs, which may have no id, or the last one. */
 static void newest(const struct session *s, bool busy, char id[LIMIT_ID + 1])
 {
@@ -279,7 +270,7 @@ static void start(struct action *a)
 {
     struct err e = ERR_INIT;
     struct waiting *w = xnew(struct waiting);
-    struct session *s = want_session(a, &e);
+    struct session *s = action_session(a, &e);
     uint64_t of = (uint64_t)json_int(a->args, "id", 0);
     struct command_seen seen;
     w->a = a;

@@ -221,6 +221,7 @@ int session_signal_tree(struct session *s, int sig, struct err *e)
                                .pid = s->proc.r.pid,
                                .sig = sig,
                                .from = procfs_ticks(clock_ms() - s->cmd.since_ms + 1),
+                               .to = procfs_ticks(0) + 1, /* not the next command */
                                .group = group != s->proc.r.pid ? group : 0};
     memcpy(q.tag, s->sh.tag, sizeof(s->sh.tag));
     session_signal_group(s, s->proc.r.pid, SIGINT);

@@ -423,13 +423,6 @@ async def _(case):
         has(refused["content"], "signal 15", "ignores it")
         end = await say(id, "signal", signal="INT")
         same(end["extras"]["metadata"]["exit_code"], 130)
-        apart = "setsid sh -c 'echo ready; exec sleep 103' & wait"
-        await peer.act("signal", signal="TERM", tree=True)
-        refused = await peer.until(lambda e: e.get("observation") == "error")
-        has(refused["content"], "nothing runs")
-        id = await begin(apart)
-        await say(id, "signal", signal="TERM", tree=True)
-        same((await peer.run("pgrep -fc '[s]leep 103'"))["content"], "0")
         await peer.act("resize", rows=33, cols=77)
         same((await peer.run("stty size"))["content"], "33 77")
         id = await begin("trap '' INT; sh -c 'echo ready; exec sleep 102'")
@@ -438,6 +431,31 @@ async def _(case):
         await peer.act("cancel", id=id)
         error = await peer.until(lambda e: e.get("observation") == "error")
         has(error["content"], "no action")
+
+
+@row("a signal to all of a command reaches what is not in the foreground")
+@asynchronous
+async def _(case):
+    seconds = f"1{os.getpid()}.5"
+    async with Peer(case, since=0) as peer:
+        await peer.act("signal", signal="TERM", tree=True)
+        refused = await peer.until(lambda e: e.get("observation") == "error")
+        has(refused["content"], "no session main")
+        await peer.act("run", until="end", command=(
+            f"setsid -w sh -c 'echo ready; exec sleep {seconds}' & wait"))
+        id = (await peer.action(lambda e: e["action"] == "run"))["id"]
+        await peer.until(lambda e: "ready" in peer.output.get(id, ""))
+        await peer.act("signal", signal="TERM", tree=True)
+        holds("exit_code" in await peer.end(id), "it has ended")
+    wait_for(lambda: not runs_with(seconds), "it is gone")
+
+
+def runs_with(word):
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            if word.encode() in file.read():
+                return True
+    return False
 
 
 @row("an action that its session's shell has not begun is taken out of the queue")
