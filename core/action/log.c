@@ -155,6 +155,8 @@ const char *log_source(struct str line)
     struct str head = str_sub(line, 0, 512);
     if (str_find(head, STR(",\"source\":\"" ACTION_SOURCE_EXEC "\",\"uid\":")) > 0)
         return ACTION_SOURCE_EXEC;
+    if (str_find(head, STR(",\"source\":\"" ACTION_SOURCE_MCP "\"")) > 0)
+        return ACTION_SOURCE_MCP;
     bool v0 = str_find(head, STR(",\"source\":\"" ACTION_SOURCE_V0 "\"")) > 0 ||
               str_find(head, STR(",\"source\":\"http\"")) > 0; /* in earlier logs */
     return v0 ? ACTION_SOURCE_V0 : NULL;

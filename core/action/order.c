@@ -329,9 +329,9 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
         memcpy(a->key, key.p, ACTION_KEY);
     if (l.client_id.n > 0 && event_unquote(l.client_id, &client) == 0)
         a->client_id = xstrndup(client.p, client.n);
-    a->known = a->source && !outside ? known_find(all, 'k', str_of(a->key))
-               : client.n > 0        ? known_find(all, 'c', buf_str(&client))
-                                     : NULL;
+    a->known = client.n > 0           ? known_find(all, 'c', buf_str(&client))
+               : a->source && !outside ? known_find(all, 'k', str_of(a->key))
+                                       : NULL;
     action_enter(a, id);
     bool whole = !json_has(m, "masked") && !json_has(m, "cut");
     if (outside && k)
