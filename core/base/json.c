@@ -517,9 +517,13 @@ struct json *json_object(void) { return made(cJSON_CreateObject()); }
 
 struct json *json_array(void) { return made(cJSON_CreateArray()); }
 
+/* The first child of a parent has a prev, too. */
+static bool is_loose(struct json *j) { return !inw(j)->prev && !inw(j)->next; }
+
 void json_put(struct json *obj, const char *name, struct json *take)
 {
     BUG_ON(!json_is_object(obj) || !take);
+    ASSERT(is_loose(take) && take != obj);
     struct json *old = json_get(obj, name);
     if (old)
         cJSON_DetachItemViaPointer(inw(obj), inw(old));
@@ -577,6 +581,7 @@ void json_put_null(struct json *obj, const char *name)
 void json_push(struct json *arr, struct json *take)
 {
     BUG_ON(!json_is_array(arr) || !take);
+    ASSERT(is_loose(take) && take != arr);
     cJSON_AddItemToArray(inw(arr), inw(take));
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An intrusive, circular, doubly linked list. The node is embedded in its
- * owner; a node that is in no list points to itself, so removing is idempotent.
+ * owner and in one list at a time; a node that is in no list points to itself, so
+ * removing is idempotent.
  */
 #ifndef OD_BASE_LIST_H
 #define OD_BASE_LIST_H
+
+#include "base/log.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +25,7 @@ static inline void list_init(struct list *l) { l->next = l->prev = l; }
 static inline bool list_empty(const struct list *l) { return l->next == l; }
 static inline void list_add_tail(struct list *head, struct list *n)
 {
+    ASSERT(!n->next || list_empty(n)); /* in no list; a node of zeros need not be made */
     n->prev = head->prev;
     n->next = head;
     head->prev->next = n;

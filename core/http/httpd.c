@@ -367,6 +367,7 @@ struct httpd *httpd_open(struct loop *l, const struct httpd_config *c)
 void httpd_drain(struct httpd *d, void (*fn)(void *arg), void *arg)
 {
     struct list *it, *tmp;
+    ASSERT(!d->draining && fn);
     d->draining = true;
     d->drained = fn;
     d->drained_arg = arg;

@@ -171,6 +171,7 @@ void timer_stop(struct timer *t)
     struct loop *l = t->loop;
     if (!l)
         return;
+    ASSERT(t->slot < l->timers && l->heap[t->slot] == t); /* it did not move */
     t->loop = NULL;
     struct timer *last = l->heap[--l->timers];
     if (last == t)
@@ -228,6 +229,7 @@ void task_init(struct task *t, task_fn *fn)
 
 void task_defer(struct loop *l, struct task *t)
 {
+    ASSERT(t->fn && t->node.next);
     if (list_empty(&t->node))
         list_add_tail(&l->tasks, &t->node);
 }

@@ -274,6 +274,7 @@ void stream_break(struct stream *s)
 
 void stream_move(struct stream *to, struct stream *from, const struct stream_events *ev)
 {
+    ASSERT(to != from && from->io.fd >= 0);
     *to = *from;
     to->ev = ev;
     task_init(&to->end, end_later);

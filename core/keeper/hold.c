@@ -224,6 +224,7 @@ int hold_claim(struct hold *h, struct proc *p, uint64_t id)
     struct handed *n = map_del(&h->handed, id_key(&id));
     if (!n)
         return -1;
+    ASSERT(!p->hold);
     p->hold = h;
     p->r = n->r;
     p->in = n->in;
@@ -264,6 +265,7 @@ uint64_t hold_next_id(const struct hold *h) { return h->next_id; }
 
 int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struct err *e)
 {
+    ASSERT(!p->hold);
     bool pty = (s->kind & KEEP_PTY) != 0;
     struct buf body = BUF_INIT(LIMIT_SPAWN_MAX);
     struct keep_msg m = {.h = {.type = KEEP_SPAWN,
@@ -326,6 +328,7 @@ void hold_input_only(struct hold *h, struct proc *p, int fd)
                                .flags = KEEP_BARE | KEEP_IN},
                          .fds = {fd},
                          .nfds = 1};
+    ASSERT(!p->hold && fd >= 0);
     *p = (struct proc){.hold = h, .in = -1, .spool = {-1, -1}, .changed = p->changed};
     p->r.id = h->next_id++;
     map_put(&h->procs, id_key(&p->r.id), p);

@@ -6,6 +6,7 @@
 #include "shell/op.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
 #include "shell/process.h"
@@ -139,6 +140,7 @@ static void finish(struct op *op)
 {
     if (op->done)
         return;
+    ASSERT(op->settled);
     tell_lost(op);
     op_leave(op);
     if (op->owner)

@@ -206,6 +206,7 @@ static void on_idle(struct timer *t)
 
 void process_wait(struct process *p, struct op *op)
 {
+    ASSERT(!op->session && !op->process && !op->done);
     op->process = p;
     list_add_tail(&p->ops, &op->node);
     engine_touch(p->en);

@@ -6,6 +6,7 @@
 #include "shell/session_own.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/utf8.h"
 
 #include <signal.h>
@@ -175,6 +176,7 @@ void session_watch_ended(struct session *s, bool shell_ended, const struct err *
     const struct session_watch *w = s->en->watch;
     const struct command *c = &s->cmd;
     struct command_seen seen = newest(s);
+    ASSERT(c->ended && c->seq);
     seen.ended = true;
     seen.to = c->to;
     seen.exit = c->status;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/utf8.h"
 #include "shell/spool.h"
 
@@ -303,6 +304,7 @@ static const char *busy_hint(const struct session *s, const struct op *op, char 
 void session_run(struct session *s, struct op *op)
 {
     char hint[420];
+    ASSERT(op->kind == OP_RUN && !op->session && !op->process && !op->done);
     op->session = s;
     op->queued = true;
     engine_touch(s->en);
@@ -375,6 +377,7 @@ static uint64_t past_mark(struct session *s, uint64_t offset)
 
 void session_wait(struct session *s, struct op *op)
 {
+    ASSERT((op->kind == OP_WAIT || op->kind == OP_LOGS) && !op->session && !op->process);
     op->session = s;
     engine_touch(s->en);
     if (op->kind == OP_LOGS) {

@@ -9,6 +9,7 @@
  */
 #include "shell/session_own.h"
 
+#include "base/log.h"
 #include "shell/spool.h"
 
 #include <errno.h>
@@ -230,6 +231,7 @@ void session_attach_mode(struct session *s, bool on)
 
 void session_attach(struct session *s, struct op *viewer)
 {
+    ASSERT(viewer->kind == OP_VIEW && !viewer->session && !viewer->process);
     viewer->session = s;
     viewer->stream = viewer->filter = viewer->skip_noise = true;
     list_add_tail(&s->tty.viewers, &viewer->node);

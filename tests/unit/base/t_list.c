@@ -36,7 +36,7 @@ TEST(order_is_that_of_adding)
 TEST(removal_anywhere_and_twice)
 {
     struct list head = LIST_INIT(head);
-    struct item it[4];
+    struct item it[4] = {0};
     for (int i = 0; i < 4; i++) {
         it[i].v = i + 1;
         list_add_tail(&head, &it[i].node);
@@ -59,7 +59,7 @@ TEST(removal_anywhere_and_twice)
 TEST(the_current_one_may_go_while_walking)
 {
     struct list head, *pos, *tmp;
-    struct item it[6];
+    struct item it[6] = {0};
     list_init(&head);
     for (int i = 0; i < 6; i++) {
         it[i].v = i + 1;
