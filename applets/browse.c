@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "browse.h"
 #include "browse.txt.h"
-#include "browser/host/browser.h"
+#include "browser/driver/browser.h"
 #include "http/http.h"
 #include "os/sig.h"
 #include "webpage/browse_action.h"

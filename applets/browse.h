@@ -4,7 +4,7 @@
 #define OD_BROWSE_H
 
 #include "base/buf.h"
-#include "browser/host/browser.h"
+#include "browser/driver/browser.h"
 #include "net/sockpath.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /* `od browse` where no Chromium is: one visit, read as Markdown. */
 #include "base/json.h"
 #include "browse.h"
-#include "browser/host/page.h"
+#include "browser/driver/page.h"
 #include "webpage/webreader.h"
 
 #include <limits.h>

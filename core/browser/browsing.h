@@ -29,7 +29,7 @@ struct browsing_opts {
     struct str mode;      /* "": Chromium, or text where there is none; "text" */
     struct str downloads; /* an absolute folder; "": they are refused */
     struct str cdp;       /* a browser that runs already, as browser.h has it */
-    struct str task;      /* the page of a task (browser/host/task.h), or "" */
+    struct str task;      /* the page of a task (browser/driver/task.h), or "" */
     struct str cwd, user; /* as a process's */
 };
 

@@ -8,7 +8,7 @@
  *
  * A ref as e12 stays with its element as long as the element lives, and is never given
  * to another one. Two outlines of one page can be compared; a text is found with what is
- * around it. Who reads a page makes one: browser/host/outline.c of Chromium,
+ * around it. Who reads a page makes one: browser/driver/outline.c of Chromium,
  * webpage/weboutline.c without a browser.
  */
 #ifndef OD_WEBPAGE_OUTLINE_H

@@ -42,7 +42,7 @@ int webreader_act(struct webreader *r, struct str actions);
 /* The tabs as a browser's observations have them: [{url, title}]. */
 struct json *webreader_tabs(const struct webreader *r);
 /*
- * Appends the page in the form that a browser's tree has (browser/host/tree.c): a
+ * Appends the page in the form that a browser's tree has (browser/driver/tree.c): a
  * line for the page, its text, and behind each line of text what can be acted on in it,
  * `[3] link 'manual', url='…'`. -1: out is full.
  */

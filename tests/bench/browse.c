@@ -13,7 +13,7 @@
  */
 #include "common.h"
 
-#include "browser/host/browser.h"
+#include "browser/driver/browser.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/enc.h"
 #include "browser/host/js/page_html.js.h"
-#include "browser/host/page.h"
+#include "browser/driver/page.h"
 #include "file/files.h"
 #include "webpage/webpage.h"
 

@@ -5,8 +5,8 @@
 
 #include "base/limits.h"
 #include "browser/host/host.h"
-#include "browser/host/own.h"
-#include "browser/host/task.h"
+#include "browser/driver/driver.h"
+#include "browser/driver/task.h"
 #include "webpage/outline.h"
 #include "webpage/webreader.h"
 

@@ -7,7 +7,7 @@
 #include "base/enc.h"
 #include "base/utf8.h"
 #include "browser/host/host_page_own.h"
-#include "browser/host/page.h"
+#include "browser/driver/page.h"
 #include "file/files.h"
 #include "webpage/weboutline.h"
 

@@ -10,7 +10,7 @@
 #include "browser/host/host_page_own.h"
 #include "browser/host/js/changed.js.h"
 #include "browser/host/js/scroll_place.js.h"
-#include "browser/host/page.h"
+#include "browser/driver/page.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * rewards so far; their answers have these and nothing else.
  *
  * MiniWoB's tasks are pages that judge themselves, so the browser's process begins and
- * judges them (browser/host/task.h), and has the rewards, over a worker too. Those of
+ * judges them (browser/driver/task.h), and has the rewards, over a worker too. Those of
  * WebArena are judged by Python code of their own package, which nothing here replaces.
  */
 #include "front/v0/own.h"

@@ -3,7 +3,7 @@
  * The process between a browser and the network: what it connects, what it refuses, how
  * bytes and ends go through it, and its own end.
  */
-#include "browser/host/proxy.h"
+#include "browser/driver/proxy.h"
 
 #include "base/err.h"
 #include "os/spawn.h"

@@ -5,11 +5,11 @@
  * core.EPISODE_MAX_TIME; core.endEpisode sets WOB_RAW_REWARD_GLOBAL and WOB_DONE_GLOBAL;
  * core.getUtterance gives the words that are in #query.
  */
-#include "browser/host/task.h"
+#include "browser/driver/task.h"
 
 #include "base/clock.h"
-#include "browser/host/js/task_begin.js.h"
-#include "browser/host/js/task_judge.js.h"
+#include "browser/driver/js/task_begin.js.h"
+#include "browser/driver/js/task_judge.js.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -15,7 +15,7 @@
  * is behind ": ", on the line of what it is in where nothing else stands between.
  */
 #include "base/jsontext.h"
-#include "browser/host/look_own.h"
+#include "browser/driver/look_own.h"
 
 enum { LINE_ROOM = 4096, WORD_MAX = 200 };
 

@@ -8,7 +8,7 @@
  * A descriptor for which there is nothing to do is taken out of the loop: a hang-up is
  * reported even to those who ask for nothing.
  */
-#include "browser/host/proxy.h"
+#include "browser/driver/proxy.h"
 
 #include "base/xalloc.h"
 #include "http/dial.h"

@@ -5,15 +5,15 @@
  * in the words of Playwright and BrowserGym, which agents know.
  */
 #include "base/clock.h"
-#include "browser/host/js/choose.js.h"
-#include "browser/host/js/clear_files.js.h"
-#include "browser/host/js/fill.js.h"
-#include "browser/host/js/focus.js.h"
-#include "browser/host/js/is_checked.js.h"
-#include "browser/host/js/prepare_fill.js.h"
-#include "browser/host/js/ready.js.h"
-#include "browser/host/js/scrolled.js.h"
-#include "browser/host/own.h"
+#include "browser/driver/js/choose.js.h"
+#include "browser/driver/js/clear_files.js.h"
+#include "browser/driver/js/fill.js.h"
+#include "browser/driver/js/focus.js.h"
+#include "browser/driver/js/is_checked.js.h"
+#include "browser/driver/js/prepare_fill.js.h"
+#include "browser/driver/js/ready.js.h"
+#include "browser/driver/js/scrolled.js.h"
+#include "browser/driver/driver.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,14 +5,14 @@
  * Pages come by Target.targetCreated and are attached by hand, popups too; frames
  * with processes of their own come by setAutoAttach of their parents, and wait for us.
  */
-#include "browser/host/own.h"
-#include "browser/host/page.h"
+#include "browser/driver/driver.h"
+#include "browser/driver/page.h"
 
 #include "base/clock.h"
 #include "base/enc.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
-#include "browser/host/js/page_text.js.h"
+#include "browser/driver/js/page_text.js.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a look at a page is made of: look.c reads, tree.c prints. */
-#ifndef OD_BROWSER_HOST_LOOK_OWN_H
-#define OD_BROWSER_HOST_LOOK_OWN_H
+#ifndef OD_BROWSER_DRIVER_LOOK_OWN_H
+#define OD_BROWSER_DRIVER_LOOK_OWN_H
 
-#include "browser/host/own.h"
+#include "browser/driver/driver.h"
 #include "webpage/outline.h"
 
 enum { LOOK_FRAMES_MAX = 48, LOOK_DEPTH_MAX = 1000, LOOK_SESSIONS_MAX = 32 };

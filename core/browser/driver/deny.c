@@ -3,9 +3,9 @@
  * OD_BROWSE_DENY with a Chromium: the process between it and the network, what that has
  * refused, and its end.
  */
-#include "browser/host/js/deny_probe.js.h"
-#include "browser/host/own.h"
-#include "browser/host/proxy.h"
+#include "browser/driver/js/deny_probe.js.h"
+#include "browser/driver/driver.h"
+#include "browser/driver/proxy.h"
 #include "http/url.h"
 #include "http/url_join.h"
 #include "net/addr.h"

@@ -9,12 +9,12 @@
  * to draw in: it stays for the next picture, but in a browser that is somebody else's,
  * where one may see it.
  */
-#include "browser/host/look_own.h"
+#include "browser/driver/look_own.h"
 
 #include "base/enc.h"
 #include "base/jsontext.h"
 #include "base/xalloc.h"
-#include "browser/host/js/draw_marks.js.h"
+#include "browser/driver/js/draw_marks.js.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of this room share. */
-#ifndef OD_BROWSER_HOST_OWN_H
-#define OD_BROWSER_HOST_OWN_H
+/*
+ * Chromium over DevTools: the browser, its targets, elements and pictures of pages, acts
+ * on them. What the files of this room share, and browser/host, the process that drives
+ * it.
+ */
+#ifndef OD_BROWSER_DRIVER_H
+#define OD_BROWSER_DRIVER_H
 
 #include "base/list.h"
 #include "base/map.h"
-#include "browser/host/browser.h"
+#include "browser/driver/browser.h"
 #include "cdp/cdp.h"
 #include "webpage/browse_action.h"
 

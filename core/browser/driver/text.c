@@ -8,7 +8,7 @@
  * is chosen as it is now, frames and shadow trees where they are seen. The page is not
  * touched. Memory is an arena's, of at most WEBPAGE_MEMORY.
  */
-#include "browser/host/look_own.h"
+#include "browser/driver/look_own.h"
 
 #include "base/jsontext.h"
 #include "base/xalloc.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "browser/host/page.h"
+#include "browser/driver/page.h"
 
 #include "base/utf8.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A long text in pages: for readers that pay for each character. */
-#ifndef OD_BROWSER_HOST_PAGE_H
-#define OD_BROWSER_HOST_PAGE_H
+#ifndef OD_BROWSER_DRIVER_PAGE_H
+#define OD_BROWSER_DRIVER_PAGE_H
 
 #include "base/buf.h"
 

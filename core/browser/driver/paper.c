@@ -8,7 +8,7 @@
  *      └──a document──► waits in b->papers ──the turn ends──► its text, fulfilled
  */
 #include "base/enc.h"
-#include "browser/host/own.h"
+#include "browser/driver/driver.h"
 #include "io/job.h"
 #include "webpage/webbody.h"
 #include "webpage/webpage.h"

@@ -2,7 +2,7 @@
 /* Finding, starting and ending Chromium. Its error output is a file in its profile. */
 #include "base/clock.h"
 #include "base/xalloc.h"
-#include "browser/host/own.h"
+#include "browser/driver/driver.h"
 #include "os/remove.h"
 #include "os/spawn.h"
 #include "os/sys.h"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/jsontext.h"
 #include "base/xalloc.h"
-#include "browser/host/look_own.h"
+#include "browser/driver/look_own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * The keyboard: names of keys as pages and agents have them, on an American layout.
  * A single character names itself; a code's name (KeyA, Digit1) is shifted by Shift.
  */
-#include "browser/host/own.h"
+#include "browser/driver/driver.h"
 
 #include "base/utf8.h"
 

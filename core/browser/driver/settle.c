@@ -9,11 +9,11 @@
  * where scripts have not filled the page yet, something in it.
  */
 #include "base/clock.h"
-#include "browser/host/js/filled.js.h"
-#include "browser/host/js/quiet_acted.js.h"
-#include "browser/host/js/quiet_loaded.js.h"
-#include "browser/host/js/quiet_typed.js.h"
-#include "browser/host/own.h"
+#include "browser/driver/js/filled.js.h"
+#include "browser/driver/js/quiet_acted.js.h"
+#include "browser/driver/js/quiet_loaded.js.h"
+#include "browser/driver/js/quiet_typed.js.h"
+#include "browser/driver/driver.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * on lines of its own, and which elements without a role take clicks.
  */
 #include "base/jsontext.h"
-#include "browser/host/look_own.h"
+#include "browser/driver/look_own.h"
 
 enum { NAME_BYTES = 64 << 10, GATHERED_MAX = 400, OPTIONS_SHOWN = 12 };
 

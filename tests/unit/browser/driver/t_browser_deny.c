@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a browser's proxy has refused, as errors and notes of the browser. */
-#include "browser/host/own.h"
-#include "browser/host/proxy.h"
+#include "browser/driver/driver.h"
+#include "browser/driver/proxy.h"
 
 #include "t.h"
 

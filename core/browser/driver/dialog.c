@@ -4,7 +4,7 @@
  * neither input nor scripts (cdp.held). Either it is dismissed at once, as Playwright
  * does it, or it stays open for whoever acts (browser.asks).
  */
-#include "browser/host/own.h"
+#include "browser/driver/driver.h"
 
 #include <stdio.h>
 

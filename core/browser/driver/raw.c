@@ -5,7 +5,7 @@
  * frame's tree below its element: BrowserGym's axtree_object. Ids of nodes are those of
  * their frame, behind its number, but for the first frame.
  */
-#include "browser/host/look_own.h"
+#include "browser/driver/look_own.h"
 
 #include "base/jsontext.h"
 

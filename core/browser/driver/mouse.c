@@ -6,7 +6,7 @@
  * (Input.setInterceptDrags): its mouse events end, and those of dragging are ours to
  * send.
  */
-#include "browser/host/own.h"
+#include "browser/driver/driver.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  * BROWSER_PROXY_CONNECTIONS at once: others wait. Proxies of the environment are asked
  * as dial_spec.allow has it.
  */
-#ifndef OD_BROWSER_HOST_PROXY_H
-#define OD_BROWSER_HOST_PROXY_H
+#ifndef OD_BROWSER_DRIVER_PROXY_H
+#define OD_BROWSER_DRIVER_PROXY_H
 
 #include "net/denied.h"
 

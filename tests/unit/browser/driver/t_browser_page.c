@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Long texts in pages: where they are cut, what is said, and nothing is lost. */
-#include "browser/host/page.h"
+#include "browser/driver/page.h"
 
 #include "t.h"
 

@@ -7,9 +7,9 @@
  * each in a world of its own beside the page's scripts.
  */
 #include "base/clock.h"
-#include "browser/host/js/shows.js.h"
-#include "browser/host/js/visible.js.h"
-#include "browser/host/own.h"
+#include "browser/driver/js/shows.js.h"
+#include "browser/driver/js/visible.js.h"
+#include "browser/driver/driver.h"
 
 #include <string.h>
 

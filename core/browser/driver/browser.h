@@ -8,8 +8,8 @@
  * page is not changed, and sees nothing of it. Frames in and out of process and shadow
  * trees, closed ones too, are one tree.
  */
-#ifndef OD_BROWSER_HOST_BROWSER_H
-#define OD_BROWSER_HOST_BROWSER_H
+#ifndef OD_BROWSER_DRIVER_BROWSER_H
+#define OD_BROWSER_DRIVER_BROWSER_H
 
 #include "base/buf.h"
 #include "base/err.h"

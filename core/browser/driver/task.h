@@ -9,10 +9,10 @@
  * It is begun once, also over processes: where its page is gone, or another is before it,
  * a step has no reward.
  */
-#ifndef OD_BROWSER_HOST_TASK_H
-#define OD_BROWSER_HOST_TASK_H
+#ifndef OD_BROWSER_DRIVER_TASK_H
+#define OD_BROWSER_DRIVER_TASK_H
 
-#include "browser/host/own.h"
+#include "browser/driver/driver.h"
 
 enum {
     TASK_WIDTH = 500, /* of its viewport */
