@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * od-mcp-fixture: the whole program with other tools at its MCP front-end. test_* are what
- * the official suites call, act does one action of the action room, step by step, and
- * echo says what arguments came to it.
+ * od-mcp-fixture: the whole program with other tools at its MCP front-end. test_* are
+ * what the official suites call, act does one action of the action room, step by step,
+ * and echo says what arguments came to it.
  */
-#include "front/mcp/tool.h"
+#include "front/mcp/tools/tool.h"
 
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -31,11 +31,11 @@ static void error_handling(struct tool_call *c)
 
 static void image_content(struct tool_call *c)
 {
-    static const char png[] = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8"
-                              "z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
-    struct tool_result r = {.text = STR("a picture"),
-                            .pictures = {{STR(png), "image/png"}},
-                            .npictures = 1};
+    static const char png[] =
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8"
+        "z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+    struct tool_result r = {
+        .text = STR("a picture"), .pictures = {{STR(png), "image/png"}}, .npictures = 1};
     tool_end(c, &r);
 }
 
@@ -141,7 +141,8 @@ static const struct param act_rows[] = {
      .about = "How often"},
     {.name = "session", .type = PARAM_STRING, .about = "Session"},
     {0}};
-static const struct param_list act_takes = {.about = "Runs a command", .params = act_rows};
+static const struct param_list act_takes = {.about = "Runs a command",
+                                            .params = act_rows};
 
 const struct tool tool_act_steps = {.name = "act",
                                     .title = "Act",
@@ -171,14 +172,18 @@ static const struct param echo_rows[] = {
     {0}};
 static const struct param_list echo_takes = {.about = "Says it again",
                                              .params = echo_rows};
-const struct tool tool_echo = {
-    .name = "echo", .title = "Echo", .takes = &echo_takes, .read_only = true, .start = echo};
+const struct tool tool_echo = {.name = "echo",
+                               .title = "Echo",
+                               .takes = &echo_takes,
+                               .read_only = true,
+                               .start = echo};
 
 /* In place of core/front/mcp/table.c. */
 const struct tool *tool_at(size_t i)
 {
-    static const struct tool *const tools[] = {
-        &tool_test_simple_text, &tool_test_error_handling, &tool_test_image_content,
-        &tool_act_steps, &tool_echo};
+    static const struct tool *const tools[] = {&tool_test_simple_text,
+                                               &tool_test_error_handling,
+                                               &tool_test_image_content, &tool_act_steps,
+                                               &tool_echo};
     return i < sizeof(tools) / sizeof(tools[0]) ? tools[i] : NULL;
 }

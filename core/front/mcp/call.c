@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
-#include "front/mcp/straight.h"
+#include "front/mcp/tools/straight.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,8 +275,7 @@ static void know_client(struct mcp_call *k, const struct mcp_ask *a)
                              : patient           ? 240
                                                  : 50;
     k->c.client.answer_max = (size_t)answer;
-    snprintf(k->c.client.credential, sizeof(k->c.client.credential), "%s",
-             a->credential);
+    snprintf(k->c.client.credential, sizeof(k->c.client.credential), "%s", a->credential);
 }
 
 void mcp_call_begin(struct mcp_ask *a)
@@ -287,8 +286,8 @@ void mcp_call_begin(struct mcp_ask *a)
     const struct json *token = json_get(a->in->meta, "progressToken");
     const struct tool *t = mcp_tool(a->wish, name);
     if (!t) {
-        mcp_error(a, RPC_PARAMS, "unknown tool: %.*s",
-                  (int)(name.n < 100 ? name.n : 100), name.p ? name.p : "");
+        mcp_error(a, RPC_PARAMS, "unknown tool: %.*s", (int)(name.n < 100 ? name.n : 100),
+                  name.p ? name.p : "");
         return;
     }
     if (args && !json_is_object(args) && !json_is_null(args)) {

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/xalloc.h"
-#include "front/mcp/told.h"
+#include "front/mcp/tools/told.h"
 
 /* ---- options ---- */
 

@@ -12,9 +12,9 @@
  *   resource.c  files and output as resources
  *   call.c      tools/call: one tool at work    result.c  its answer
  *   kept.c      calls at the keeper, and in the next worker
- *   table.c     the tools    tools.c   which of them a client gets
+ *   tools.c     which tools a client gets; they are the room front/mcp/tools
  *   told.c      what was told of each session's command
- *   rpc.c straight.c text.c   messages, arguments, text; they know nothing of the rest
+ *   rpc.c       messages; it knows nothing of the rest
  *
  * A request comes in by HTTP or by the local socket, and its answer goes to a stream. A
  * stream of a session outlives its connection and the worker; one without a session is
@@ -28,15 +28,15 @@
 #include "front/front.h"
 #include "front/mcp/link.h"
 #include "front/mcp/rpc.h"
-#include "front/mcp/tool.h"
+#include "front/mcp/tools/tool.h"
 
 enum {
     MCP_MESSAGE_MAX = 4 << 20, /* bytes of one from a client */
     MCP_BATCH_MAX = 100,       /* messages of a batch */
     MCP_ANSWER_BYTES = 8 << 20,
-    MCP_SESSIONS_MAX = 1024,   /* more: the one that was idle longest goes */
-    MCP_CALLS_MAX = 256,       /* at work, of all clients */
-    MCP_RING_BYTES = 1 << 20,  /* of a stream; notifications go, answers stay */
+    MCP_SESSIONS_MAX = 1024,  /* more: the one that was idle longest goes */
+    MCP_CALLS_MAX = 256,      /* at work, of all clients */
+    MCP_RING_BYTES = 1 << 20, /* of a stream; notifications go, answers stay */
     MCP_RING_EVENTS = 512,
     MCP_LINES_KEPT = 64,       /* answers of a link that its client may have had */
     MCP_KEPT_BYTES = 16 << 20, /* at the keeper, of all calls */
@@ -62,8 +62,8 @@ struct mcp_session;
 struct mcp_wish {
     bool tools[MCP_TOOLS_MAX]; /* by place in the table */
     bool structured;
-    bool here;         /* the client is on this machine */
-    int64_t answer;    /* bytes of text; 0: by the client's name */
+    bool here;          /* the client is on this machine */
+    int64_t answer;     /* bytes of text; 0: by the client's name */
     int64_t max_wait_s; /* 0: the same */
 };
 
@@ -87,19 +87,19 @@ struct mcp_stream {
     struct mcp_link *link;     /* borrowed: it is lines of the local socket; or NULL */
     uint64_t next;             /* of it: the offset of the next event */
     struct mcp_delivery *delivery;
-    struct list kept;          /* struct mcp_kept, owned */
-    struct buf rest; /* the event that has no room yet */
-    bool begun;      /* req is an event stream */
-    bool sse;        /* its client takes event streams */
-    bool ids;        /* events have ids: they can be resumed */
-    bool batch;      /* the answer is an array */
-    bool standing;   /* the session's own, of GET */
+    struct list kept; /* struct mcp_kept, owned */
+    struct buf rest;  /* the event that has no room yet */
+    bool begun;       /* req is an event stream */
+    bool sse;         /* its client takes event streams */
+    bool ids;         /* events have ids: they can be resumed */
+    bool batch;       /* the answer is an array */
+    bool standing;    /* the session's own, of GET */
     bool settled;
-    int status;      /* of HTTP, as JSON; 0: 200 */
+    int status;           /* of HTTP, as JSON; 0: 200 */
     struct json *listens; /* owned: the id of its subscriptions/listen; or NULL */
-    int64_t over_ms; /* when the last answer was delivered; 0: not yet */
-    int64_t done_ms; /* when the newest event came */
-    int64_t open_ms; /* of clock_ms: the last comment line, or the beginning */
+    int64_t over_ms;      /* when the last answer was delivered; 0: not yet */
+    int64_t done_ms;      /* when the newest event came */
+    int64_t open_ms;      /* of clock_ms: the last comment line, or the beginning */
     struct timer slow;
 };
 
@@ -183,7 +183,7 @@ struct mcp_link {
     bool part_kept;             /* some of `in` is at the keeper */
     bool skips;                 /* the rest of a line that is too long */
     bool closed;
-    int64_t lost_ms; /* when its connection went */
+    int64_t lost_ms;                  /* when its connection went */
     const struct mcp_link_events *ev; /* NULL: nobody is connected */
     void *arg;
 };
@@ -267,14 +267,14 @@ struct mcp_call {
     struct json *id, *token; /* owned; token NULL: no progress is wanted */
     enum mcp_revision revision;
     bool structured, over;
-    bool waits; /* for the end of a step */
+    bool waits;   /* for the end of a step */
     bool stepped; /* it ended, or could not begin: err */
     uint64_t end; /* the event with the observation; 0: err says why there is none */
     struct err err;
     tool_observed *fn;
     struct task step;
     struct timer progress;
-    int64_t told_ms;   /* the last progress, of clock_ms */
+    int64_t told_ms; /* the last progress, of clock_ms */
     double told;
     struct mcp_kept *kept; /* at the keeper; NULL: not */
 };

@@ -8,7 +8,7 @@
 #include "base/enc.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
-#include "front/mcp/output.h"
+#include "front/mcp/tools/output.h"
 #include "http/http.h"
 #include "os/file.h"
 
@@ -189,8 +189,9 @@ void mcp_read_resource(struct mcp_ask *a)
     } else if (str_starts(uri, STR(file_uri))) {
         read_file(a, uri);
     } else {
-        err_set(&e, ERR_NOTFOUND, "no such resource: there are file:///PATH and "
-                                  "od://output/N");
+        err_set(&e, ERR_NOTFOUND,
+                "no such resource: there are file:///PATH and "
+                "od://output/N");
         fail(a, uri, &e);
     }
 }

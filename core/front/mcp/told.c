@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* "mcp/t/SESSION" at the keeper: "COMMAND TO LINE LEFT ID\nDIRECTORY". */
-#include "front/mcp/told.h"
+#include "front/mcp/tools/told.h"
 
 #include "base/xalloc.h"
 #include "front/mcp/own.h"

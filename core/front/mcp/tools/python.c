@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tool `python`: a cell of the kernel of a session, and a wait for it. The cell is an
+ * action without a step of the call, as its observation comes at its end only; its
+ * client_id makes it the same one when the call is started again.
+ */
+#include "front/mcp/tools/ran.h"
+
+#include "base/clock.h"
+#include "base/enc.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TRACEBACK_LINES = 20, STATE_ROOM = 900 };
+
+static const struct param_list takes = {
+    .about =
+        "Run code in a Python that keeps its variables (a Jupyter kernel; !cmd and "
+        "%magic "
+        "work). Shows what is printed, the value of the last line, errors and pictures. "
+        "Answers like shell: at the end, when input() waits (reply with shell_input on "
+        "this "
+        "session), or after wait_s.",
+    .params = (const struct param[]){
+        {.name = "code",
+         .type = PARAM_STRING,
+         .required = true,
+         .about = "Code of one cell."},
+        {.name = "session",
+         .type = PARAM_STRING,
+         .about = "Kernel session, default \"python\"."},
+        {.name = "kernel",
+         .type = PARAM_STRING,
+         .about = "Other kernel for a new session, for example ir."},
+        {.name = "restart", .type = PARAM_BOOL, .about = "Restart the kernel first."},
+        {.name = "wait_s",
+         .type = PARAM_INT,
+         .ranged = true,
+         .max = 600,
+         .about = "Seconds to wait, default 30; 0 returns at once."},
+        {0}}};
+
+const char *cell_told(const struct ran *r, char name[ACTION_SESSION_MAX + 3])
+{
+    snprintf(name, ACTION_SESSION_MAX + 3, "k/%s", r->session);
+    return name;
+}
+
+/* ---- text ---- */
+
+/*
+ * Of a traceback the last lines: appends what comes before them to out, and returns the
+ * part of text that follows it.
+ */
+static struct str last_of_traceback(struct buf *out, struct str text)
+{
+    static const struct str words[] = {STR("Traceback (most recent call last)"),
+                                       STR("---------------------------------")};
+    size_t begin = text.n, at, lines = 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        long n = str_find(text, words[i]);
+        if (n >= 0 && (size_t)n < begin)
+            begin = (size_t)n;
+    }
+    if (begin == text.n)
+        return text;
+    for (at = text.n; at > begin && lines < TRACEBACK_LINES; lines++) {
+        at--;
+        while (at > begin && text.p[at - 1] != '\n')
+            at--;
+    }
+    if (at <= begin)
+        return text;
+    buf_adds(out, str_sub(text, 0, begin));
+    buf_addf(out, "[... %zu lines of the traceback left out ...]\n",
+             str_count(str_sub(text, begin, at - begin), '\n'));
+    return str_sub(text, at, text.n);
+}
+
+/* The last line of an error, as "KeyError: 'x'". */
+static void put_error(struct buf *out, struct str text)
+{
+    struct str rest = str_trim(text), last = rest;
+    for (long nl; (nl = str_chr(last, '\n')) >= 0;)
+        last = str_sub(last, (size_t)nl + 1, last.n);
+    last = str_sub(last, 0, utf8_cut(last, 120));
+    for (size_t i = 0; i < last.n; i++)
+        buf_addc(out, strchr("[]", last.p[i]) || (unsigned char)last.p[i] < ' '
+                          ? '?'
+                          : last.p[i]);
+}
+
+/* ---- pictures ---- */
+
+struct pictures {
+    struct tool_picture list[TOOL_PICTURES];
+    unsigned n, seen;
+    struct buf said; /* "; picture 640x480, also /…/cell-24.png" */
+};
+
+/* The size of a PNG from its first chunk (RFC 2083 section 11.2.2). */
+static bool png_size(struct str bytes, unsigned *width, unsigned *height)
+{
+    const unsigned char *p = (const unsigned char *)bytes.p;
+    if (bytes.n < 24 || memcmp(p, "\x89PNG\r\n\x1a\n", 8) != 0)
+        return false;
+    *width = *height = 0;
+    for (int i = 16; i < 20; i++) {
+        *width = *width << 8 | p[i];
+        *height = *height << 8 | p[i + 4];
+    }
+    return true;
+}
+
+/* Writes it to a file of the state directory. Returns false if that cannot be done. */
+static bool write_picture(struct engine *en, uint64_t cell, unsigned n, const char *end,
+                          struct str bytes, char *path, size_t size)
+{
+    struct err e = ERR_INIT;
+    char dir[256];
+    if (engine_state_folder(en, "pictures", 0755, dir, sizeof(dir), &e) < 0)
+        return false;
+    int len = n ? snprintf(path, size, "%s/cell-%llu-%u.%s", dir,
+                           (unsigned long long)cell, n + 1, end)
+                : snprintf(path, size, "%s/cell-%llu.%s", dir, (unsigned long long)cell,
+                           end);
+    if (len < 0 || (size_t)len >= size)
+        return false;
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return false;
+    bool whole = write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n;
+    close(fd);
+    return whole;
+}
+
+/* One data URL, as "data:image/png;base64,…". */
+static void take_picture(struct pictures *p, struct engine *en, uint64_t cell,
+                         struct str url)
+{
+    static const char *const types[][2] = {
+        {"image/png", "png"}, {"image/jpeg", "jpeg"}, {"image/gif", "gif"}};
+    struct buf bytes = BUF_INIT(1 << 20);
+    struct str base64 = url, head = str_cut(&base64, ',');
+    unsigned width = 0, height = 0;
+    char path[400];
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (str_find(head, str_of(types[i][0])) < 0 || dec_base64(&bytes, base64) < 0)
+            continue;
+        bool sized = png_size(buf_str(&bytes), &width, &height);
+        bool small = base64.n <= TOOL_PICTURE_MAX && p->n < TOOL_PICTURES;
+        buf_addz(&p->said, "; picture");
+        if (sized)
+            buf_addf(&p->said, " %ux%u", width, height);
+        if (!small)
+            buf_addz(&p->said, " is too large to be shown");
+        if (write_picture(en, cell, p->seen, types[i][1], buf_str(&bytes), path,
+                          sizeof(path)))
+            buf_addf(&p->said, ", %s %s", small ? "also" : "it is", path);
+        if (small)
+            p->list[p->n++] = (struct tool_picture){base64, types[i][0]};
+        p->seen++;
+        break;
+    }
+    buf_release(&bytes);
+}
+
+/* ---- the answer ---- */
+
+struct cell_answer {
+    struct ran *r;
+    const struct output_text *t;
+    bool waits;
+};
+
+static void put_waiting(struct buf *state, const struct ran *r)
+{
+    bool hidden = json_bool(json_get(r->event, "waiting"), "hidden", false);
+    buf_addf(state, "waiting for input%s: cell %llu. shell_input",
+             hidden ? " without echo, perhaps a password" : "",
+             (unsigned long long)r->cell);
+    put_session(state, r->session);
+    buf_addz(state, " text=\"…\"");
+}
+
+static void put_running(struct buf *state, const struct ran *r, uint64_t lines)
+{
+    buf_addz(state, "still running after ");
+    put_seconds(state, clock_wall_ms() - r->c->since_ms);
+    buf_addf(state, ": cell %llu, %llu line%s so far. Wait: shell_input",
+             (unsigned long long)r->cell, (unsigned long long)lines,
+             lines == 1 ? "" : "s");
+    put_session(state, r->session);
+    buf_addz(state, "; stop: shell_input");
+    put_session(state, r->session);
+    buf_addz(state, " key=\"C-c\"");
+}
+
+static void put_ended(struct buf *state, const struct cell_answer *a,
+                      const struct output_shown *shown)
+{
+    const struct json *x = json_get(a->t->end, "extras");
+    struct str end = json_str(x, "end", ""), why = json_str(x, "why", "");
+    bool raised = str_eq(end, STR("error"));
+    if (str_eq(end, STR("ok")) || raised) {
+        buf_addz(state, raised ? "raised " : "ok");
+        if (raised)
+            put_error(state, a->t->said);
+        buf_addz(state, raised ? " after " : " in ");
+        put_seconds(state, json_int(x, "duration_ms", 0));
+        if (shown->bytes == 0 && json_count(json_get(x, "images")) == 0)
+            buf_addz(state, "; no output");
+    } else {
+        buf_addz(state, "the kernel died");
+        if (why.n > 0)
+            buf_addf(state, " (%.*s)", (int)utf8_cut(why, 200), why.p);
+        buf_addz(state, "; a new one runs, its variables are gone");
+    }
+}
+
+static struct json *object_of(const struct cell_answer *a,
+                              const struct output_shown *shown, unsigned pictures)
+{
+    const struct ran *r = a->r;
+    const struct json *x = json_get(a->t->end, "extras");
+    struct json *j = json_object(), *shown_list = json_array();
+    struct str end = json_str(x, "end", "");
+    json_put_z(j, "state", a->t->end ? "ended" : a->waits ? "waiting" : "running");
+    json_put_z(j, "session", r->session);
+    json_put_int(j, "command", (int64_t)r->cell);
+    json_put_num(j, "seconds", (double)json_int(x, "duration_ms", 0) / 1000);
+    json_put_int(j, "lines", (int64_t)shown->lines);
+    json_put_int(j, "bytes", (int64_t)shown->bytes);
+    json_put(j, "shown", shown_list);
+    if (pictures)
+        json_put_int(j, "pictures", pictures);
+    if (a->t->end && !str_eq(end, STR("ok"))) {
+        struct json *error = json_object();
+        struct buf text = BUF_INIT(512);
+        put_error(&text, a->t->said);
+        struct str message = buf_str(&text), name = str_cut(&message, ':');
+        json_put_str(error, "name", name);
+        json_put_str(error, "message", str_trim(message));
+        json_put(j, "error", error);
+        buf_release(&text);
+    }
+    return j;
+}
+
+static void on_shown(void *arg, const struct output_shown *shown)
+{
+    struct cell_answer *a = arg;
+    struct ran *r = a->r;
+    struct tool_call *c = r->c;
+    char key[ACTION_SESSION_MAX + 3];
+    struct told *t = told_of(c->fronts, cell_told(r, key));
+    struct buf text = BUF_INIT(2 * TOOL_ANSWER_MAX), state = BUF_INIT(8192);
+    struct pictures p = {.n = 0};
+    buf_init(&p.said, 4096);
+    const struct json *images = json_get(json_get(a->t->end, "extras"), "images");
+    for (struct json *i = json_first(images); i; i = json_next(i))
+        take_picture(&p, c->en, r->cell, json_str_value(i, ""));
+    if (a->t->end)
+        put_ended(&state, a, shown);
+    else if (a->waits)
+        put_waiting(&state, r);
+    else
+        put_running(&state, r, shown->lines);
+    if (shown->cut_from)
+        buf_addf(&state, "; rest: read path=\"@%llu\" offset=%llu",
+                 (unsigned long long)r->cell, (unsigned long long)shown->cut_from);
+    buf_adds(&state, buf_str(&p.said));
+    buf_adds(&text, buf_str(&r->text));
+    buf_adds(&text, shown->text);
+    if (a->waits) { /* what it asks is no output of the cell */
+        if (text.n > 0 && text.p[text.n - 1] != '\n')
+            buf_addc(&text, '\n');
+        buf_adds(&text, json_str(r->event, "content", ""));
+    }
+    if (text.n == 0 && r->input)
+        buf_addz(&text, "(no new output)\n");
+    t->command = r->cell;
+    t->to = a->t->said.n;
+    t->line = shown->line;
+    t->left = false;
+    told_keep(c->fronts, key);
+    struct tool_result res = {.text = buf_str(&text),
+                              .state = buf_str(&state),
+                              .object = object_of(a, shown, p.n),
+                              .npictures = p.n};
+    memcpy(res.pictures, p.list, sizeof(p.list));
+    r->reading = NULL; /* it ends behind us */
+    ran_free(c);
+    tool_end(c, &res);
+    buf_release(&p.said);
+    buf_release(&text);
+    buf_release(&state);
+}
+
+/* The kernel could not be had. */
+static void fail_kernel(struct tool_call *c, struct str why)
+{
+    struct ran *r = c->own;
+    struct buf text = BUF_INIT(TOOL_ERROR_MAX), names = BUF_INIT(1000);
+    struct json *all = kernel_overview(c->en, STR(""));
+    for (struct json *k = json_first(json_get(all, "specs")); k; k = json_next(k))
+        buf_addf(&names, "%s%.*s", names.n ? ", " : "",
+                 STR_ARG(json_str(k, "name", "?")));
+    if (names.n > 0)
+        buf_addf(&text, "%.*s. Kernels here: %s.", STR_ARG(why), buf_z(&names));
+    else
+        buf_addz(&text, "no Python in this image; kernels found: none. shell: which "
+                        "python3 node perl");
+    r->reading = NULL;
+    ran_fail(c, &text);
+    json_free(all);
+    buf_release(&names);
+    buf_release(&text);
+}
+
+static void on_read(void *arg, const struct output_text *t, const struct err *e)
+{
+    struct ran *r = arg;
+    struct tool_call *c = r->c;
+    char key[ACTION_SESSION_MAX + 3];
+    const struct told *told = told_of(c->fronts, cell_told(r, key));
+    struct buf shown = BUF_INIT(LIMIT_EVENT_MAX * 2);
+    r->reading = NULL;
+    if (!t) {
+        ran_fail_as(c, e);
+        return;
+    }
+    if (str_eq(json_str(t->end, "observation", ""), STR("error"))) {
+        fail_kernel(c, json_str(t->end, "content", ""));
+        return;
+    }
+    bool same = told->command == r->cell && told->to <= t->said.n;
+    size_t max = c->client.answer_max - STATE_ROOM;
+    struct str text = str_sub(t->said, same ? (size_t)told->to : 0, t->said.n);
+    struct output_new what = {.session = r->session,
+                              .line = same ? told->line : 1,
+                              .ended = t->end != NULL,
+                              .head = max / 4,
+                              .max = max};
+    struct cell_answer a = {
+        .r = r,
+        .t = t,
+        .waits = !t->end && str_eq(json_str(json_get(r->event, "waiting"), "state", ""),
+                                   STR("yes"))};
+    if (same && told->left)
+        buf_addf(&r->text, "[cell %llu, begun before]\n", (unsigned long long)r->cell);
+    if (str_eq(json_str(json_get(t->end, "extras"), "end", ""), STR("error")))
+        text = last_of_traceback(&shown, text);
+    buf_adds(&shown, text);
+    output_show_text(buf_str(&shown), &what, on_shown, &a);
+    buf_release(&shown);
+}
+
+static void on_wait(struct tool_call *c, const struct json *event, const struct err *e)
+{
+    struct ran *r = c->own;
+    if (!event) {
+        ran_fail_as(c, e);
+        return;
+    }
+    r->event = json_copy(event);
+    struct output *o = output_read(c->en, r->cell, on_read, r);
+    if (o)
+        r->reading = o;
+}
+
+void cell_wait(struct tool_call *c)
+{
+    struct ran *r = c->own;
+    struct json *m = json_object(), *args = json_object();
+    json_put_z(args, "until", "input");
+    json_put_int(args, "id", (int64_t)r->cell);
+    json_put_z(m, "action", "wait");
+    json_put(m, "args", args);
+    json_put_num(m, "timeout", ran_timeout(c));
+    tool_act(c, r->step++, str_of(r->session), m, on_wait);
+}
+
+/* ---- the call ---- */
+
+static struct json *cell_message(const struct tool_call *c)
+{
+    const struct ran *r = c->own;
+    struct str kernel = json_str(c->args, "kernel", "");
+    struct json *m = json_object(), *args = json_object();
+    char id[ACTION_KEY + 24];
+    snprintf(id, sizeof(id), "mcp:%s:cell", c->key);
+    json_put_str(args, "code", json_str(c->args, "code", ""));
+    json_put_bool(args, "input", true);
+    if (kernel.n > 0) {
+        json_put_z(args, "kernel", r->session);
+        json_put_str(args, "spec", kernel);
+    }
+    json_put_z(m, "action", "cell");
+    json_put_z(m, "client_id", id);
+    json_put_z(m, "session", r->session);
+    json_put(m, "args", args);
+    return m;
+}
+
+static void run_cell(struct tool_call *c)
+{
+    struct ran *r = c->own;
+    struct json *m = cell_message(c);
+    struct action_taken t;
+    struct err e = ERR_INIT;
+    int rc = actions_do(c->actions, m, NULL, &t, &e);
+    json_free(m);
+    if (rc < 0) {
+        ran_fail_as(c, &e);
+        return;
+    }
+    r->cell = t.id;
+    cell_wait(c);
+}
+
+/* There may be no kernel yet. */
+static void on_restarted(struct tool_call *c, const struct json *event,
+                         const struct err *e)
+{
+    if (!event && e->code != ERR_NOTFOUND)
+        ran_fail_as(c, e);
+    else
+        run_cell(c);
+}
+
+static void start(struct tool_call *c)
+{
+    struct ran *r = ran_new(c, "python");
+    if (!r)
+        return;
+    if (!json_bool(c->args, "restart", false)) {
+        run_cell(c);
+        return;
+    }
+    struct json *m = json_object();
+    json_put_z(m, "action", "restart_kernel");
+    json_put(m, "args", json_object());
+    tool_act(c, r->step++, str_of(r->session), m, on_restarted);
+}
+
+static void stop(struct tool_call *c, enum tool_stop why)
+{
+    struct ran *r = c->own;
+    struct err e = ERR_INIT;
+    char key[ACTION_SESSION_MAX + 3];
+    struct told *t = told_of(c->fronts, cell_told(r, key));
+    if (c->action && actions_find(c->actions, c->action))
+        actions_cancel(c->actions, c->action, &e);
+    if (why == TOOL_CANCELLED && r->cell && actions_find(c->actions, r->cell)) {
+        actions_cancel(c->actions, r->cell, &e);
+    } else if (r->cell) {
+        t->command = r->cell;
+        t->to = t->line = 0;
+        t->left = true;
+        told_keep(c->fronts, key);
+    }
+    ran_free(c);
+}
+
+static void progress(const struct tool_call *c, struct buf *line)
+{
+    const struct ran *r = c->own;
+    if (r && r->cell)
+        buf_addf(line, "cell %llu runs", (unsigned long long)r->cell);
+}
+
+const struct tool tool_python = {.name = "python",
+                                 .title = "Run Python",
+                                 .takes = &takes,
+                                 .also = "source=code script=code session_id=session "
+                                         "timeout=wait_s timeout_ms=wait_s "
+                                         "yield_time_ms=wait_s",
+                                 .destructive = true,
+                                 .open_world = true,
+                                 .start = start,
+                                 .stop = stop,
+                                 .progress = progress};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tools that are skills: one action `skill`, whose observation has the text, the state
+ * line, the facts for programs and a picture.
+ */
+#ifndef OD_FRONT_MCP_TOOLS_SKILLS_H
+#define OD_FRONT_MCP_TOOLS_SKILLS_H
+
+#include "front/mcp/tools/tool.h"
+#include "skill/skill.h"
+
+/* Calls the skill with these arguments, which it takes, and ends the call with it. */
+void tool_skill(struct tool_call *c, const char *name, struct json *args);
+/* Ends the call with what a skill told. */
+void tool_skill_end(struct tool_call *c, const struct skill_result *result);
+/* Stops the action of a call that only reads; what changes files is done whole. */
+void tool_skill_stop(struct tool_call *c, enum tool_stop why);
+/* The bytes that are left for text, beside notes and the state line. */
+size_t tool_room(const struct tool_call *c);
+/* Copies the arguments of these names, with blanks between, as far as they are given. */
+struct json *tool_copy(const struct tool_call *c, const char *names);
+
+/* What other tools call `path`. */
+#define TOOL_PATH_ALSO \
+    "file_path=path filename=path absolute_path=path target_file=path file=path"
+
+#endif
