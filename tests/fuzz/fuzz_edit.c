@@ -22,7 +22,7 @@ static void check_same(const struct edit_doc *d, size_t at)
 {
     struct edit_doc now;
     doc_init(&now);
-    BUG_ON(doc_splice(d, at, at, STR(""), &now) < 0);
+    BUG_ON(doc_splice(d, &(struct doc_place){at, at, STR("")}, 1, &now) < 0);
     BUG_ON(!str_eq(buf_str(&now.bytes), buf_str(&d->bytes)));
     BUG_ON(!str_eq(doc_plain(&now), doc_plain(d)));
     doc_release(&now);
@@ -35,7 +35,7 @@ static void check_added(const struct edit_doc *d, size_t at)
     struct edit_doc now, again;
     struct buf taken = BUF_INIT(EDIT_TEXT_MAX);
     doc_init(&now);
-    BUG_ON(doc_splice(d, at, at, added, &now) < 0);
+    BUG_ON(doc_splice(d, &(struct doc_place){at, at, added}, 1, &now) < 0);
     is = doc_plain(&now);
     BUG_ON(is.n != was.n + added.n || !str_eq(str_sub(is, at, added.n), added));
     BUG_ON(!str_eq(str_sub(is, 0, at), str_sub(was, 0, at)));
