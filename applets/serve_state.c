@@ -146,8 +146,9 @@ void serve_state_record(const struct serve_state *s, const char *name, const cha
     json_put_int(record, "pid", getpid());
     json_put_z(record, "name", name);
     json_put_z(record, "socket", socket);
-    if (s->lock >= 0 && (json_print(&text, record) < 0 || ftruncate(s->lock, 0) < 0 ||
-                         pwrite(s->lock, text.p, text.n, 0) != (ssize_t)text.n))
+    if (s->lock >= 0 && (json_print(&text, record) < 0 ||
+                         pwrite(s->lock, text.p, text.n, 0) != (ssize_t)text.n ||
+                         ftruncate(s->lock, (off_t)text.n) < 0))
         log_warn("cannot write where the server is to %s/" SOCKPATH_RECORD ": %m",
                  s->dir);
     buf_release(&text);

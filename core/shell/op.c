@@ -6,6 +6,7 @@
 #include "shell/op.h"
 
 #include "base/limits.h"
+#include "base/scratch.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/engine.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 
 enum {
-    CHUNK = 64 << 10,
     ON_ITS_WAY = 1 << 20,   /* more than the queue and the socket of a client hold */
     TEXT_LAST = 1 << 20,    /* what a text still wants when it was overrun */
     TEXT_PER_TURN = 8 << 10 /* a screen that redraws itself all the time is slow */
@@ -36,10 +36,7 @@ void op_note(struct op *op, enum note_kind kind, const char *text, uint64_t from
         op->sink->note(op, kind, text, from, to);
 }
 
-const char *op_command(const struct op *op)
-{
-    return op->as ? op->as : "od exec";
-}
+const char *op_command(const struct op *op) { return op->as ? op->as : "od exec"; }
 
 static void op_free(void *p)
 {
@@ -191,14 +188,10 @@ static struct str visible(struct op *op, const struct session_view *v, uint64_t 
     return bytes;
 }
 
-/*
- * One stream, from its cursor to `limit`. true: everything was delivered. The sink may
- * drop the op in any of its calls; then it is not touched any more but to return.
- */
-static bool deliver(struct op *op, int stream, const struct session_view *v,
-                    uint64_t *cursor, uint64_t limit, size_t *budget)
+static bool deliver_by(char chunk[SCRATCH], struct op *op, int stream,
+                       const struct session_view *v, uint64_t *cursor, uint64_t limit,
+                       size_t *budget)
 {
-    NOT_ZEROED char chunk[CHUNK];
     while (*cursor < limit) {
         if (op->done)
             return false;
@@ -210,7 +203,7 @@ static bool deliver(struct op *op, int stream, const struct session_view *v,
             return false;
         }
         uint64_t at = *cursor;
-        size_t want = *budget < CHUNK ? *budget : CHUNK;
+        size_t want = *budget < SCRATCH ? *budget : SCRATCH;
         if (want > limit - at)
             want = (size_t)(limit - at);
         size_t n = spool_read(v->fd, v->stream, &at, chunk, want);
@@ -253,6 +246,19 @@ static bool deliver(struct op *op, int stream, const struct session_view *v,
             return false; /* the rest of a line of ours is on its way */
     }
     return true;
+}
+
+/*
+ * One stream, from its cursor to `limit`. true: everything was delivered. The sink may
+ * drop the op in any of its calls; then it is not touched any more but to return.
+ */
+static bool deliver(struct op *op, int stream, const struct session_view *v,
+                    uint64_t *cursor, uint64_t limit, size_t *budget)
+{
+    char *chunk = scratch_take();
+    bool all = deliver_by(chunk, op, stream, v, cursor, limit, budget);
+    scratch_give(chunk);
+    return all;
 }
 
 void op_pump(struct op *op)

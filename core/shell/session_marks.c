@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/xalloc.h"
+#include "base/scratch.h"
 #include "shell/spool.h"
 
 #include <signal.h>
@@ -229,7 +229,7 @@ void session_pump_waiters(struct session *s) { pump_list(&s->run.waiters); }
 /* Searches new output for marks: a bounded piece a turn. */
 static void scan(struct session *s)
 {
-    NOT_ZEROED char chunk[64 << 10];
+    char *chunk = scratch_take();
     size_t budget = LIMIT_READ_PER_TURN;
     const struct keep_stream *o = session_out(s);
     uint64_t before = s->scan.at;
@@ -240,7 +240,7 @@ static void scan(struct session *s)
             break;
         }
         uint64_t at = s->scan.at;
-        size_t n = spool_read(s->proc.spool[0], o, &at, chunk, sizeof(chunk));
+        size_t n = spool_read(s->proc.spool[0], o, &at, chunk, SCRATCH);
         if (n == 0)
             at = o->offset; /* lost to the disk or the budget */
         if (at > s->scan.at)
@@ -262,10 +262,11 @@ static void scan(struct session *s)
             if (idle)
                 session_add_idle(s, keep);
             budget -= keep < budget ? keep : budget;
-            if (keep == 0 && n < sizeof(chunk))
+            if (keep == 0 && n < SCRATCH)
                 break; /* the beginning of a mark: wait for the rest */
         }
     }
+    scratch_give(chunk);
     /* The next worker goes on from there: what lies before may be gone by then. */
     if (s->proc.hold && s->scan.at - s->kept.scanned > o->cap / STORED_PARTS)
         session_save(s);
