@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=bash disable=SC2154 # sourced by ../run.sh
+# shellcheck shell=bash disable=SC2034,SC2154 # sourced by ../run.sh
 #
 # MCP: `od mcp` to its first answer, a call beside POST /events, memory of sessions
 
