@@ -26,7 +26,7 @@ static bool is_id(const struct json *v)
     if (!json_is_number(v))
         return json_is_string(v);
     double d = json_num_value(v, 0.5);
-    return d == (double)(int64_t)d;
+    return d > -0x1p63 && d < 0x1p63 && d == (double)(int64_t)d;
 }
 
 int rpc_read(const struct json *m, struct rpc *out, struct err *e)
