@@ -188,10 +188,12 @@ void session_check_output(struct session *s)
     if (was || !s->report.output_away)
         return;
     char to[200], text[300];
-    /* While it writes its mark, the shell keeps the descriptor aside, from 10 on. */
+    /* While it writes its mark, the shell keeps the descriptor aside, from 10
+     * on. It may put it back between two looks, so the place itself is last. */
     bool file = file_of(s, STDOUT_FILENO, to, sizeof(to));
     for (int fd = ASIDE_MAX; !file && fd >= ASIDE; fd--)
         file = file_of(s, fd, to, sizeof(to));
+    file = file || file_of(s, STDOUT_FILENO, to, sizeof(to));
     snprintf(text, sizeof(text),
              "the output of this shell now goes %s%s: exec >/dev/tty brings it back",
              file ? "to " : "elsewhere", file ? to : "");

@@ -378,9 +378,9 @@ void line_tab(struct line_model *m)
         line_print(m, '\t');
         return;
     }
-    static const char blanks[TAB_WIDTH + 1] = "        ";
     size_t x = plain_columns(m);
-    line_print_ascii(m, blanks, row_tab_stop(x) - x);
+    for (size_t i = row_tab_stop(x) - x; i > 0; i--)
+        line_print(m, ' '); /* all of them from one byte of input */
 }
 
 void line_tab_back(struct line_model *m, size_t n)

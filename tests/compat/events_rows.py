@@ -177,7 +177,7 @@ def _(case):
     more = wait(until="input", **{"from": first["output"]["to"]})
     same([more["content"], more["waiting"]["hidden"]], ["two x\n", True])
     act(case, "input", args={"text": "y\n"})
-    ended = wait(**{"from": more["output"]["to"]})
+    ended = wait(id=first["cause"], **{"from": more["output"]["to"]})
     same([ended["exit_code"], ended["content"], ended["extras"]["command"]],
          [4, "three\n", first["cause"]])
     same(run(case, "true")["observation"], "run")

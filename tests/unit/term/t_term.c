@@ -681,6 +681,23 @@ TEST(cut_range_in_the_input)
     buf_release(&whole);
 }
 
+/* A tab is one byte of input, whatever it is shown as. */
+TEST(cut_within_a_tab)
+{
+    struct term_opts o = {.head = 2, .tail = 5};
+    struct term_text info;
+    struct str in = STR("\tab");
+    struct buf b = render(&o, in, 1, &info);
+    CHECK_STR(buf_z(&b), "  \n[... 1 lines, 3 bytes left out ...]\n   ab");
+    CHECK(info.cut_from <= info.cut_to && info.cut_to <= in.n);
+    buf_release(&b);
+    o = (struct term_opts){.head = 2, .tail = 5, .keep_lines = 6};
+    in = STR("\t");
+    b = render(&o, in, 1, &info);
+    CHECK_INT(info.cut_to, 1);
+    buf_release(&b);
+}
+
 TEST(last_lines)
 {
     struct term_opts o = {.head = 1000, .tail = 1000, .keep_lines = 3};
