@@ -228,7 +228,7 @@ static void on_env_timer(struct timer *t)
         return;
     }
     if (session_env_listen(s) == 0)
-        session_say(s, LINE_ENV);
+        session_say(s, session_edits(s) ? LINE_ENV_KEY : LINE_ENV);
 }
 
 void session_env_known(struct session *s) { s->env.asked = false; }

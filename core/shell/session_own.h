@@ -318,6 +318,7 @@ void session_set_cwd(struct session *s, struct str cwd);
 void session_dropped_told(struct session *s);
 /* Those of a new shell: a bash edits lines. */
 void session_first_flags(struct session *s);
+bool session_edits(const struct session *s); /* the shell reads lines by readline */
 /* Opens the file, with room in it for an end when the disk is full. */
 void session_reserve_records(struct session *s);
 /* Closes the file: the next one is read from its beginning. */

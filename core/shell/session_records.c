@@ -45,6 +45,11 @@ void session_first_flags(struct session *s)
     s->report.output_away = false;
 }
 
+bool session_edits(const struct session *s)
+{
+    return s->sh.kind != SHELL_POSIX && strchr(s->report.flags, '!');
+}
+
 void session_first_path(struct session *s)
 {
     struct buf extra = BUF_INIT(SPAWN_ENV_MAX), space = BUF_INIT(SPAWN_ENV_MAX);

@@ -39,8 +39,7 @@ static enum shell_line run_line(const struct session *s)
 {
     if (!s->sh.pty)
         return LINE_RUN_NULL;
-    bool editing = s->sh.kind != SHELL_POSIX && strchr(s->report.flags, '!');
-    if (!editing)
+    if (!session_edits(s))
         return LINE_RUN;
     return strchr(s->report.flags, 'x') ? LINE_RUN_KEY_X : LINE_RUN_KEY;
 }

@@ -293,8 +293,9 @@ int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
     case LINE_SOURCE:
         return buf_addf(out, "\\. '%s/p'\n", sh->dir);
     case LINE_ENV:
-        return buf_addf(out, " %s \"$__od%u_v\"\n",
-                        is_bash(sh) ? "\\builtin eval" : "\\eval", g);
+        return buf_addf(out, is_bash(sh) ? " __od%u_v\n" : " \\eval \"$__od%u_v\"\n", g);
+    case LINE_ENV_KEY:
+        return buf_addz(out, "\033[7724~");
     case LINE_CLEAR: /* without line editing: VKILL, and what busybox takes for it */
         return buf_addz(out, is_bash(sh) ? "\033[7723~" : "\005\025");
     case LINE_ATTACH:

@@ -102,6 +102,7 @@ enum shell_line {
     LINE_SOURCE,    /* the same to a shell that reads a pipe */
     LINE_ENV,       /* write SHELL_ENV_BEGINS and the exported variables to `e`, each
                        with NUL behind it */
+    LINE_ENV_KEY,   /* the same by one key, where line editing is on */
     LINE_CLEAR,     /* no line but a key: what somebody typed and did not enter goes */
     LINE_ATTACH,    /* a person is there: prompt, echo */
     LINE_DETACH

@@ -24,10 +24,11 @@
 # - a status is handed on by a function in the left half of &&, which neither set -e nor
 #   the ERR trap looks at;
 # - >> and /dev/tty are not refused by noclobber;
+# - what is parsed at each command has no { } [[ if case: a user's alias takes these, too;
 # - ${x-} everywhere, for set -u.
 #
-# Variables: k nonce, n number of the last command begun, m and C number and text of the
-# next one, s status, p how the next command begins, f set when the next prompt follows no
+# Variables: k nonce, n number of the last command begun, m number of the next one, j that
+# and its text, s status, p how the next command begins, f set when the next prompt follows no
 # command, r set while a command runs, y set on a terminal, d the session's directory,
 # t where marks go, u the user's prompt.
 #
@@ -88,6 +89,7 @@ __od_G() {
 }
 # End: the record, the mark, then input is dropped until the acknowledgement.
 __od_e() {
+    [[ $__od_r ]] || \builtin return
     __od_s=$1; __od_G
     \builtin printf '%s\000%s\000%s\000%s\000%.4096s\000%s\000%.4096s\000' E "$__od_n" "$1" "$-$__od_g" "${PWD-}" "${!-}" "${PATH-}" >>"$__od_d/r"
     \builtin printf '\033]7723;%s;E;%s;%s\007' "$__od_k" "$__od_n" "$1" >&"$__od_t"
@@ -114,35 +116,54 @@ __od_H() {
     done
     \builtin :
 }
-# Prompt. A command that was interrupted (it began: r) ends here like any other, so that
-# the terminal is the worker's to set until the acknowledgement.
+# Prompt.
 __od_q() {
-    [[ $__od_f || ! $__od_r ]] || __od_e "$1"
+    if [[ $__od_f ]]; then __od_f=; else { __od_Q "$1";} 2>/dev/null; fi
+}
+# One that follows no end. A command that was interrupted (it began: r) ends here like any
+# other, so that the terminal is the worker's to set until the acknowledgement.
+__od_Q() {
+    [[ ! $__od_r ]] || __od_e "$1"
     if [[ $__od_f ]]; then __od_f=; \builtin return; fi
     __od_s=$1; __od_c; __od_G
     \builtin printf '%s\000%s\000%s\000%s\000%.4096s\000%s\000%.4096s\000' P "$__od_n" "$1" "$-$__od_g" "${PWD-}" "${!-}" "${PATH-}" >>"$__od_d/r"
     \builtin printf '\033]7723;%s;P;%s;%s\007' "$__od_k" "$__od_n" "$1" >&"$__od_t"
 }
 
-# What the typed lines evaluate: the command, read from the file c, in four ways.
+# Get: the command, from the file c. False: it is not a later one than the last.
+__od_g() {
 #? new
-__od_R='\builtin mapfile -d "" -t __od_j <"$__od_d/c" && __od_m=${__od_j[0]-0} __od_C=${__od_j[1]-} && \builtin unset -v __od_j'
-#?
+    \builtin mapfile -d '' -t __od_j <"$__od_d/c" || \builtin return
 #? old
-# mapfile -d came with 4.4; a NUL ends read -d ''.
-__od_R='{ IFS= \builtin read -r -d "" __od_m && IFS= \builtin read -r -d "" __od_C;} <"$__od_d/c"'
+    # mapfile -d came with 4.4; a NUL ends read -d ''.
+    { IFS= \builtin read -r -d '' '__od_j[0]' && IFS= \builtin read -r -d '' '__od_j[1]';} <"$__od_d/c" || \builtin return
 #?
-# A readonly OD_OP is an error of the builtin then, not the end of the line.
-__od_R=$__od_R' && [[ $__od_m -gt $__od_n ]] && { __od_n=$__od_m __od_r=1; \builtin printf -v OD_OP %s "$OD_SESSION/$__od_m" 2>/dev/null || \builtin :; \builtin eval "$__od_p
-$__od_C"'
+    __od_m=${__od_j[0]-0}
+    [[ $__od_m -gt $__od_n ]] || \builtin return
+    __od_n=$__od_m __od_r=1
+#? new
+    # Exported and nothing else: it can be assigned to.
+    if [[ ${OD_OP+${OD_OP@a}} == x ]]; then OD_OP=$OD_SESSION/$__od_m; \builtin return; fi
+#?
+    # If it is readonly, that is an error of the builtin, not the end of the line.
+    \builtin printf -v OD_OP %s "$OD_SESSION/$__od_m" 2>/dev/null || \builtin :
+}
+
+# What the typed lines evaluate: the command, in four ways.
+__od_R='__od_g&&\builtin eval "$__od_p
+${__od_j[1]-}"'
 # Where set -x is off: should the command turn it on, the worker cuts our trace.
-__od_x=$__od_R'; __od_e "$?";}'
-__od_X=$__od_R'; { __od_e "$?";} 2>/dev/null;}'
-__od_w=$__od_R' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null;}'
-__od_0=$__od_R' </dev/null; { __od_e "$?";} 2>/dev/null;}'
+__od_x=$__od_R'; __od_e "$?"'
+__od_X=$__od_R'; { __od_e "$?";} 2>/dev/null'
+__od_w=$__od_R' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null'
+__od_0=$__od_R' </dev/null; { __od_e "$?";} 2>/dev/null'
 # The environment, for the shell that may have to follow this one. The FIFO is opened for
 # reading too: where nobody else reads (the worker died), SIGPIPE would end this shell.
-__od_v='{ __od_f=1; { \builtin printf "+\0"; \builtin declare -px; \builtin printf "\0";} 1<>"$__od_d/e"; __od_T;} 2>/dev/null'
+__od_v() {
+    __od_f=1
+    { \builtin printf '+\0'; \builtin declare -px; \builtin printf '\0';} 1<>"$__od_d/e"
+    __od_T
+} 2>/dev/null
 
 # At the exit of the shell: its directory and what it exports, for the same purpose. The
 # status is handed on to a trap of the user's that follows.
@@ -193,11 +214,13 @@ OD_PS1_=$__od_u
 [[ ${PROMPT_COMMAND[*]-} == *__od* ]] || OD_PC_=${PROMPT_COMMAND-}
 \builtin unset -v PROMPT_COMMAND 2>/dev/null || \builtin :
 \builtin printf -v PROMPT_COMMAND %s '__od_z=$?
-'"${OD_PC_:+$OD_PC_$'\n'}"'if [[ $__od_f ]]; then __od_f=; else { __od_q "$__od_z";} 2>/dev/null; fi' || \builtin :
-# One key runs the command: readline reads typed text byte by byte.
+'"${OD_PC_:+$OD_PC_$'\n'}"'__od_q "$__od_z"' || \builtin :
+# One key runs the command, another writes the variables: readline reads typed text byte
+# by byte.
 for __od_i in emacs vi-insert; do
     \builtin bind -m $__od_i '"\C-_": " \\builtin eval \"$__od_x\"\C-j"'
     \builtin bind -m $__od_i '"\C-^": " \\builtin eval \"$__od_X\"\C-j"'
+    \builtin bind -m $__od_i '"\e[7724~": " __od_v\C-j"'
 done 2>/dev/null
 # A line that somebody had not entered goes, without a bell; C-y brings it back. The key
 # is one that no keyboard has (CLEAR_SHOWN in core/shell/shell.c).
