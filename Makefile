@@ -78,7 +78,7 @@ endif
 
 CORE := $(sort $(wildcard core/*/*.c core/*/*/*.c core/*/*/*/*.c))
 APPLETS := $(sort $(wildcard applets/*.c))
-UNIT := $(sort $(wildcard tests/unit/*/t_*.c tests/unit/*/*/t_*.c tests/unit/t_*.c))
+UNIT := $(sort $(wildcard tests/unit/*/t_*.c tests/unit/*/*/t_*.c tests/unit/*/*/*/t_*.c tests/unit/t_*.c))
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 objects = $(patsubst %.c,$(O)/obj/%.o,$1)
 PROGRAM := $(call objects,$(APPLETS)) $(O)/obj/build_info.o
