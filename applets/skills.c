@@ -92,48 +92,50 @@ static int put_list(struct skills_options *o, const char *name, const char *valu
     return j ? 0 : err_set(e, ERR_INVALID, "%s must be a list: 1,5", name);
 }
 
-static int put_value(struct skills_options *o, const struct skill_param *p,
+static int put_value(struct skills_options *o, const struct param *p,
                      const char *value, struct err *e)
 {
     int64_t n;
     bool yes = strcmp(value, "true") == 0, no = strcmp(value, "false") == 0;
     switch (p->type) {
-    case SKILL_STRING:
+    case PARAM_STRING:
         json_put_z(o->args, p->name, value);
         return 0;
-    case SKILL_TEXT:
+    case PARAM_TEXT:
         return put_text(o, p->name, value, e);
-    case SKILL_INT:
+    case PARAM_INT:
         if (str_to_i64(str_of(value), &n) < 0)
             return err_set(e, ERR_INVALID, "%s: %s must be a whole number, not %.100s",
                            o->skill->name, p->name, value);
         json_put_int(o->args, p->name, n);
         return 0;
-    case SKILL_BOOL:
+    case PARAM_BOOL:
         json_put_bool(o->args, p->name, yes);
         return yes || no ? 0
                          : err_set(e, ERR_INVALID, "%s: %s is true or false, not %.100s",
                                    o->skill->name, p->name, value);
-    case SKILL_INTS:
+    case PARAM_INTS:
         return put_list(o, p->name, value, e);
+    default:
+        return err_set(e, ERR_INTERNAL, "%s: %s has a type of no argument",
+                       o->skill->name, p->name);
     }
-    return -1;
 }
 
 /* The next one that is not given yet. */
 static int put_next(struct skills_options *o, const char *value, struct err *e)
 {
-    for (const struct skill_param *p = o->skill->params; p->name; p++)
+    for (const struct param *p = o->skill->takes.params; p->name; p++)
         if (!json_has(o->args, p->name))
             return put_value(o, p, value, e);
     return err_set(e, ERR_INVALID, "%s has no argument for %.100s", o->skill->name,
                    value);
 }
 
-static const struct skill_param *param_of(const struct skill *s, const char *name,
+static const struct param *param_of(const struct skill *s, const char *name,
                                           size_t n)
 {
-    for (const struct skill_param *p = s ? s->params : NULL; p && p->name; p++) {
+    for (const struct param *p = s ? s->takes.params : NULL; p && p->name; p++) {
         size_t i = 0;
         while (i < n && p->name[i] &&
                (p->name[i] == name[i] || (p->name[i] == '_' && name[i] == '-')))
@@ -177,9 +179,9 @@ static int take_long(struct skills_options *o, char **argv, struct err *e)
     const char *name = argv[0] + 2, *eq = strchr(name, '=');
     size_t n = eq ? (size_t)(eq - name) : strlen(name);
     const char *value = eq ? eq + 1 : argv[1];
-    const struct skill_param *p = param_of(o->skill, name, n);
+    const struct param *p = param_of(o->skill, name, n);
     if (p) {
-        bool flag = p->type == SKILL_BOOL && !eq;
+        bool flag = p->type == PARAM_BOOL && !eq;
         if (flag)
             value = "true";
         if (!value)
@@ -251,14 +253,14 @@ static void more_usage(struct buf *out)
     for (const struct skill *s = NULL; (s = skill_next(s));) {
         size_t line = out->n;
         buf_addf(out, "  %s", s->name);
-        for (const struct skill_param *p = s->params; p->name; p++) {
+        for (const struct param *p = s->takes.params; p->name; p++) {
             if (out->n - line + strlen(p->name) > 75) {
                 line = out->n;
                 buf_addz(out, "\n     ");
             }
             buf_addf(out, p->dflt ? " [%s]" : " %s", p->name);
         }
-        buf_addf(out, "\n      %s\n", s->brief);
+        buf_addf(out, "\n      %s\n", s->takes.about);
     }
 }
 
@@ -272,7 +274,7 @@ static int printed(void)
 static int list(void)
 {
     for (const struct skill *s = NULL; (s = skill_next(s));)
-        printf("%-24s %s\n", s->name, s->brief);
+        printf("%-24s %s\n", s->name, s->takes.about);
     return printed();
 }
 

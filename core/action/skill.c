@@ -4,8 +4,9 @@
  * window and the history of edits are those that the command line and a kernel have.
  * A token names the call, so that after a restart nothing is done twice.
  */
-#include "action/own.h"
+#include "action/skill.h"
 
+#include "action/own.h"
 #include "base/xalloc.h"
 #include "skill/skill.h"
 
@@ -90,6 +91,13 @@ static void on_done(void *arg, const struct skill_result *result)
     a->own = NULL;
     action_end(a, result->text, buf_str(&text));
     buf_release(&text);
+}
+
+uint64_t action_skill_files(const struct actions *all, uint64_t id)
+{
+    const struct action *a = actions_find(all, id);
+    const struct skill_running *r = a && a->kind == &action_skill ? a->own : NULL;
+    return r ? skill_files(r->run) : 0;
 }
 
 static void start(struct action *a)

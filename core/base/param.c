@@ -60,6 +60,8 @@ static void put_type(struct buf *out, const struct param *p)
         [PARAM_BOOL] = "true or false",
         [PARAM_OBJECT] = "an object",
         [PARAM_STRINGS] = "an array of strings",
+        [PARAM_INTS] = "an array of whole numbers",
+        [PARAM_TEXT] = "a string",
         [PARAM_NAME_OR_INT] = "a name or a whole number",
         [PARAM_ANY] = "any value",
     };
@@ -129,6 +131,15 @@ static bool are_strings(const struct json *v)
     return good;
 }
 
+static bool are_whole(const struct json *v)
+{
+    int64_t n;
+    bool good = json_is_array(v);
+    for (struct json *j = good ? json_first(v) : NULL; j && good; j = json_next(j))
+        good = is_whole(j, &n);
+    return good;
+}
+
 static bool fits(const struct param *p, const struct json *v)
 {
     struct str s = json_str_value(v, "");
@@ -138,6 +149,7 @@ static bool fits(const struct param *p, const struct json *v)
         return json_is_string(v) && is_choice(p, s) &&
                (!p->ranged || s.n >= (size_t)p->min);
     case PARAM_PATH:
+    case PARAM_TEXT:
         return json_is_string(v);
     case PARAM_BASE64:
         return json_is_string(v) && is_base64(s);
@@ -151,6 +163,8 @@ static bool fits(const struct param *p, const struct json *v)
         return json_is_object(v);
     case PARAM_STRINGS:
         return are_strings(v);
+    case PARAM_INTS:
+        return are_whole(v);
     case PARAM_NAME_OR_INT:
         return json_is_string(v) || (is_whole(v, &n) && in_range(p, (double)n));
     case PARAM_ANY:
@@ -303,8 +317,9 @@ struct json *param_schema(const struct param *p)
     case PARAM_OBJECT:
         return typed("object");
     case PARAM_STRINGS:
+    case PARAM_INTS:
         j = typed("array");
-        json_put(j, "items", typed("string"));
+        json_put(j, "items", typed(p->type == PARAM_INTS ? "integer" : "string"));
         return j;
     case PARAM_NAME_OR_INT:
         return name_or_int_schema(p);
@@ -313,6 +328,7 @@ struct json *param_schema(const struct param *p)
     case PARAM_STRING:
     case PARAM_BASE64:
     case PARAM_PATH:
+    case PARAM_TEXT:
         break;
     }
     return string_schema(p);

@@ -23,6 +23,8 @@ enum param_type {
     PARAM_BOOL,
     PARAM_OBJECT,
     PARAM_STRINGS,     /* an array of strings */
+    PARAM_INTS,        /* an array of whole numbers */
+    PARAM_TEXT,        /* a string that may have many lines */
     PARAM_NAME_OR_INT, /* a string, or an integer; min and max are the integer's */
     PARAM_ANY
 };

@@ -314,6 +314,11 @@ void search_cancel(struct search *s)
     end(s);
 }
 
+uint64_t search_looked_at(const struct search *s)
+{
+    return *(const volatile uint64_t *)&s->shared->looked;
+}
+
 /* ---- results ---- */
 
 bool search_next_line(struct str *lines, struct search_line *line)

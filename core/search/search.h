@@ -110,6 +110,8 @@ struct search *search_start(struct loop *l, const struct search_spec *spec,
                             search_done_fn *done, void *arg, struct err *e);
 /* Ends it without done; before done only. */
 void search_cancel(struct search *s);
+/* How many files were searched for the pattern until now. */
+uint64_t search_looked_at(const struct search *s);
 
 /* Takes the first line of what is left. */
 bool search_next_line(struct str *lines, struct search_line *line);

@@ -49,6 +49,12 @@ void finding_free(struct skill_run *r)
     free(f);
 }
 
+uint64_t finding_files(const struct skill_run *r)
+{
+    const struct seeking *f = r->finding;
+    return f && f->search ? search_looked_at(f->search) : 0;
+}
+
 static int start(struct skill_run *r, struct err *e);
 
 /* ---- words ---- */

@@ -81,6 +81,7 @@ int skill_fail(struct skill_run *r, const char *fmt, ...)
 /* The text is there: it will be told. */
 int skill_tell(struct skill_run *r);
 void skill_tell_now(struct skill_run *r);
+skill_fn skill_search, skill_document;
 
 /* ---- window.c ---- */
 
@@ -170,6 +171,8 @@ void found_tell(struct matches *f, uint64_t searched, struct buf *state);
 
 skill_fn find_search;
 void finding_free(struct skill_run *r);
+/* Files that were searched until now. */
+uint64_t finding_files(const struct skill_run *r);
 
 /* ---- browse.c ---- */
 

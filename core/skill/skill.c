@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table, its schema, and the life of a call:
+ * The arguments and the life of a call:
  *
  *   started ──► a search, a document or a helper runs ──► told
  *      └──────► the text is there already ──────────────► told, at the turn's end
@@ -18,252 +18,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- functions that others do ---- */
-
-static skill_fn search, document;
-
-#define DESCRIBE "\"Describe this image as detail as possible.\""
-static const struct skill skills[] = {
-    {"open_file", "show a file's lines around a line, and remember the file",
-     window_open_file, .shared = true,
-     .params = {{"path", SKILL_STRING, NULL, "the file"},
-                {"line_number", SKILL_INT, "1", "the line in the middle of the window"},
-                {"context_lines", SKILL_INT, "100",
-                 "how many lines are shown, at most 100"}}},
-    {"goto_line", "show the open file around a line", window_goto_line, .shared = true,
-     .params = {{"line_number", SKILL_INT, NULL,
-                 "the line in the middle of the window"}}},
-    {"scroll_down", "show the next 100 lines of the open file", window_scroll_down,
-     .shared = true},
-    {"scroll_up", "show the 100 lines before those", window_scroll_up, .shared = true},
-    {"search_dir", "find a text in all files of a folder", search,
-     .params = {{"search_term", SKILL_STRING, NULL, "the text"},
-                {"dir_path", SKILL_STRING, "\"./\"", "the folder"}},
-     .kind = SKILLS_SEARCH_DIR},
-    {"search_file", "find a text in one file", search, .shared = true,
-     .params = {{"search_term", SKILL_STRING, NULL, "the text"},
-                {"file_path", SKILL_STRING, "null", "the file; without it the open one"}},
-     .kind = SKILLS_SEARCH_FILE},
-    {"find_file", "find files by a part of their name", search,
-     .params = {{"file_name", SKILL_STRING, NULL, "a part of the name"},
-                {"dir_path", SKILL_STRING, "\"./\"", "the folder"}},
-     .kind = SKILLS_FIND_FILE},
-    {"glob", "find files by a shell pattern, the newest first", search,
-     .params = {{"pattern", SKILL_STRING, NULL, "such as **/*.c"},
-                {"path", SKILL_STRING, "null", "the folder; without it the current one"}},
-     .kind = SKILLS_GLOB},
-    {"grep", "find files with a line that matches a regular expression", search,
-     .params = {{"pattern", SKILL_STRING, NULL,
-                 "the regular expression; case does not count"},
-                {"path", SKILL_STRING, "null", "the folder; without it the current one"},
-                {"include", SKILL_STRING, "null", "a shell pattern for names of files"}},
-     .kind = SKILLS_GREP},
-    {"create_file", "make a new file and open it", edit_create_file, .shared = true,
-     .params = {{"filename", SKILL_STRING, NULL, "the file, which is not there yet"}}},
-    {"edit_file_by_replace", "replace the lines that have a text by others",
-     edit_by_replace, .shared = true,
-     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
-                {"to_replace", SKILL_TEXT, NULL, "the text, which the file has once"},
-                {"new_content", SKILL_TEXT, NULL, "the lines in its place"}}},
-    {"insert_content_at_line", "insert lines before a line", edit_insert_content,
-     .shared = true,
-     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
-                {"line_number", SKILL_INT, NULL, "the line, from 1"},
-                {"content", SKILL_TEXT, NULL, "the lines"}}},
-    {"append_file", "add lines at the end of a file", edit_append_file, .shared = true,
-     .params = {{"file_name", SKILL_STRING, NULL, "the file"},
-                {"content", SKILL_TEXT, NULL, "the lines"}}},
-    {"file_editor", "view, create, str_replace, insert or undo_edit a file",
-     edit_file_editor, .shared = true, .returns = true,
-     .params =
-         {{"command", SKILL_STRING, NULL, "view, create, str_replace, insert, undo_edit"},
-          {"path", SKILL_STRING, NULL, "the absolute path of a file or folder"},
-          {"file_text", SKILL_TEXT, "null", "create: what is in the file"},
-          {"view_range", SKILL_INTS, "null",
-           "view: the first and the last line, -1: all"},
-          {"old_str", SKILL_TEXT, "null", "str_replace: the text, which occurs once"},
-          {"new_str", SKILL_TEXT, "null", "str_replace, insert: the new text"},
-          {"insert_line", SKILL_INT, "null", "insert: behind this line, 0: before all"},
-          {"enable_linting", SKILL_BOOL, "false",
-           "str_replace, insert: say what the change made wrong, if it can be known"}}},
-    {"view", "show a file as numbered lines, a document as text, or a folder", view_path,
-     .params = {{"path", SKILL_STRING, NULL, "the file or folder"},
-                {"offset", SKILL_INT, "1",
-                 "the first line, from 1; negative counts from the end"},
-                {"limit", SKILL_INT, "null",
-                 "how many lines; without it as many as fit into an answer"}}},
-    {"replace", "replace a text in a file, which has it once", change_replace,
-     .shared = true,
-     .params = {{"path", SKILL_STRING, NULL, "the file"},
-                {"old_string", SKILL_TEXT, NULL,
-                 "the text, with its white space and without line numbers"},
-                {"new_string", SKILL_TEXT, NULL, "the text in its place"},
-                {"replace_all", SKILL_BOOL, "false", "every place that has the text"}}},
-    {"insert", "insert lines behind a line of a file", change_insert, .shared = true,
-     .params = {{"path", SKILL_STRING, NULL, "the file"},
-                {"line", SKILL_INT, NULL, "behind this line; 0: before all"},
-                {"text", SKILL_TEXT, NULL, "the lines"}}},
-    {"create", "make a file, or replace its whole content", change_create, .shared = true,
-     .params = {{"path", SKILL_STRING, NULL, "the file; missing folders are made"},
-                {"content", SKILL_TEXT, NULL, "the whole content"}}},
-    {"undo", "take back the last change of a file by replace, insert or create",
-     change_undo, .shared = true, .params = {{"path", SKILL_STRING, NULL, "the file"}}},
-    {"search", "find lines that match a regular expression, or files by name",
-     find_search,
-     .params =
-         {{"pattern", SKILL_STRING, "null",
-           "the regular expression (Perl's); without it files are listed, the newest "
-           "first"},
-          {"path", SKILL_STRING, "\".\"", "the folder or file"},
-          {"glob", SKILL_STRING, "null", "only these files, such as src/**/*.{c,h}"},
-          {"context", SKILL_INT, "0", "lines around each match, at most 20"},
-          {"ignore_case", SKILL_BOOL, "false", "letters in either case"},
-          {"literal", SKILL_BOOL, "false", "the pattern is plain text"},
-          {"all", SKILL_BOOL, "false", "hidden and ignored files, too"},
-          {"limit", SKILL_INT, "100", "matches or files that are shown"}}},
-    {"browse", "act in a browser that stays open, and show the page as a tree",
-     browse_page, .shared = true,
-     .params =
-         {{"actions", SKILL_TEXT, "\"\"",
-           "calls such as goto('http://…') click('12') fill('7', 'text') "
-           "select_option('8', 'label') press('7', 'Enter') go_back() scroll(0, 300) "
-           "new_tab() tab_focus(0); elements are named by their numbers in the tree"},
-          {"page", SKILL_INT, "1", "which part of a long tree is shown"}}},
-    {"parse_pdf", "print the text of a PDF file", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_PDF},
-    {"parse_docx", "print the text of a Word file", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_DOCX},
-    {"parse_latex", "print the text of a LaTeX file", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_LATEX},
-    {"parse_pptx", "print the text of a PowerPoint file", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_PPTX},
-    {"parse_html", "print the text of an HTML file", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_HTML},
-    {"parse_ipynb", "print the cells of a notebook", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"}}, .kind = DOCREAD_IPYNB},
-    {"parse_audio", "print the facts of a sound file, and its data", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
-                {"model", SKILL_STRING, "\"whisper-1\"", "taken, and without effect"}},
-     .kind = DOCREAD_AUDIO},
-    {"parse_image", "print the facts of a picture, and its data", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
-                {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"}},
-     .kind = DOCREAD_IMAGE},
-    {"parse_video", "print the facts of a film, and its data", document,
-     .params = {{"file_path", SKILL_STRING, NULL, "the file"},
-                {"task", SKILL_STRING, DESCRIBE, "taken, and without effect"},
-                {"frame_interval", SKILL_INT, "30", "is told"}},
-     .kind = DOCREAD_VIDEO},
-};
-
-enum { SKILLS = sizeof(skills) / sizeof(skills[0]) };
-
-const struct skill *skill_find(struct str name)
-{
-    for (size_t i = 0; i < SKILLS; i++)
-        if (str_eq(name, str_of(skills[i].name)))
-            return &skills[i];
-    return NULL;
-}
-
-const struct skill *skill_next(const struct skill *s)
-{
-    if (!s)
-        return skills;
-    return s + 1 < skills + SKILLS ? s + 1 : NULL;
-}
-
-bool skill_needs_server(const struct skill *s) { return s->run == browse_page; }
-
-/* ---- the schema ---- */
-
-static struct json *schema_of(const struct skill_param *p)
-{
-    static const char *const types[] = {"string", "integer", "boolean", "array",
-                                        "string"};
-    struct json *j = json_object(), *dflt, *items;
-    struct err e = ERR_INIT;
-    json_put_z(j, "type", types[p->type]);
-    json_put_z(j, "description", p->help);
-    if (p->type == SKILL_INTS) {
-        items = json_object();
-        json_put_z(items, "type", "integer");
-        json_put(j, "items", items);
-    }
-    dflt = p->dflt ? json_parse(str_of(p->dflt), &e) : NULL;
-    if (dflt && !json_is_null(dflt))
-        json_put(j, "default", dflt);
-    else
-        json_free(dflt);
-    return j;
-}
-
-static struct json *function_of(const struct skill *s)
-{
-    struct json *outer = json_object(), *f = json_object(), *params = json_object();
-    struct json *properties = json_object(), *required = json_array();
-    for (const struct skill_param *p = s->params; p->name; p++) {
-        json_put(properties, p->name, schema_of(p));
-        if (!p->dflt)
-            json_push_str(required, str_of(p->name));
-    }
-    json_put_z(params, "type", "object");
-    json_put(params, "properties", properties);
-    json_put(params, "required", required);
-    json_put_bool(params, "additionalProperties", false);
-    json_put_z(f, "name", s->name);
-    json_put_z(f, "description", s->brief);
-    json_put(f, "parameters", params);
-    json_put_z(outer, "type", "function");
-    json_put(outer, "function", f);
-    return outer;
-}
-
-int skill_schema(struct buf *out)
-{
-    struct json *all = json_array();
-    for (const struct skill *s = NULL; (s = skill_next(s));)
-        json_push(all, function_of(s));
-    int rc = json_print(out, all);
-    json_free(all);
-    return rc;
-}
-
 /* ---- arguments ---- */
 
-static const struct skill_param *param_of(const struct skill *s, struct str name)
+static const struct param *param_of(const struct skill *s, struct str name)
 {
-    for (const struct skill_param *p = s->params; p->name; p++)
+    for (const struct param *p = s->takes.params; p->name; p++)
         if (str_eq(name, str_of(p->name)))
             return p;
     return NULL;
 }
 
-static bool fits(const struct skill_param *p, const struct json *j)
+static bool fits(const struct param *p, const struct json *j)
 {
     switch (p->type) {
-    case SKILL_STRING:
-    case SKILL_TEXT:
-        return json_is_string(j);
-    case SKILL_INT: /* the editor takes a number that is spelt */
+    case PARAM_INT: /* the editor takes a number that is spelt */
         return json_int_value(j, INT64_MIN) != INT64_MIN ||
                (strcmp(p->name, "insert_line") == 0 && json_is_string(j));
-    case SKILL_BOOL:
+    case PARAM_BOOL:
         return json_is_bool(j);
-    case SKILL_INTS:
+    case PARAM_INTS:
         return json_is_array(j);
+    default:
+        return json_is_string(j);
     }
-    return false;
 }
 
 static int check_args(const struct skill *s, const struct json *args, struct err *e)
 {
-    static const char *const types[] = {"a string", "a whole number", "true or false",
-                                        "a list of whole numbers", "a string"};
+    static const char *const types[] = {[PARAM_STRING] = "a string",
+                                        [PARAM_TEXT] = "a string",
+                                        [PARAM_INT] = "a whole number",
+                                        [PARAM_INTS] = "a list of whole numbers",
+                                        [PARAM_BOOL] = "true or false"};
     if (!json_is_object(args))
         return err_set(e, ERR_INVALID, "the arguments of %s are an object", s->name);
     for (const struct json *j = json_first(args); j; j = json_next(j)) {
-        const struct skill_param *p = param_of(s, str_of(json_name(j)));
+        const struct param *p = param_of(s, str_of(json_name(j)));
         if (!p)
             return err_set(e, ERR_INVALID, "%s has no argument %.100s", s->name,
                            json_name(j));
@@ -271,11 +61,11 @@ static int check_args(const struct skill *s, const struct json *args, struct err
             return err_set(e, ERR_INVALID, "%s: %s must be %s", s->name, p->name,
                            types[p->type]);
     }
-    for (const struct skill_param *p = s->params; p->name; p++) {
+    for (const struct param *p = s->takes.params; p->name; p++) {
         const struct json *j = json_get(args, p->name);
-        if (!p->dflt && (!j || json_is_null(j)))
+        if (p->required && (!j || json_is_null(j)))
             return err_set(e, ERR_INVALID, "%s needs an argument %s: %s", s->name,
-                           p->name, p->help);
+                           p->name, p->about);
     }
     return 0;
 }
@@ -544,6 +334,8 @@ void skill_cancel(struct skill_run *r)
         browsing_cancel(c);
 }
 
+uint64_t skill_files(const struct skill_run *r) { return finding_files(r); }
+
 /* ---- searches ---- */
 
 static void on_found(void *arg, const struct skills_found *found, const struct err *e)
@@ -563,14 +355,14 @@ static void on_found(void *arg, const struct skills_found *found, const struct e
 static char *copy(struct str s) { return s.p ? xstrndup(s.p, s.n) : NULL; }
 
 /* The first argument is what is looked for, the second one where. */
-static int search(struct skill_run *r, struct err *e)
+int skill_search(struct skill_run *r, struct err *e)
 {
     const struct skill *s = r->q.skill;
-    struct str in = skill_str(r, s->params[1].name);
+    struct str in = skill_str(r, s->takes.params[1].name);
     bool open = s->kind == SKILLS_SEARCH_FILE && !in.p && r->window.path[0];
     struct str filter = s->kind == SKILLS_GREP ? skill_str(r, "include")
                                                : (struct str){0};
-    char *what = copy(skill_str(r, s->params[0].name));
+    char *what = copy(skill_str(r, s->takes.params[0].name));
     char *at = copy(open ? str_of(r->window.path) : in), *include = copy(filter);
     struct skills_search q = {.kind = (enum skills_search_kind)s->kind,
                               .term = what,
@@ -606,7 +398,7 @@ static void on_read(void *arg, struct str text, const struct err *e)
     skill_tell_now(r);
 }
 
-static int document(struct skill_run *r, struct err *e)
+int skill_document(struct skill_run *r, struct err *e)
 {
     char shown[PATH_MAX], path[PATH_MAX];
     enum docread_kind kind = (enum docread_kind)r->q.skill->kind;

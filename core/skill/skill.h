@@ -17,11 +17,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/param.h"
 #include "edit/edit.h"
 #include "io/loop.h"
 
 enum {
-    SKILL_PARAMS_MAX = 9,
     SKILL_WINDOW = 100,     /* lines that are shown at once */
     SKILL_TIME_MS = 120000, /* of one call */
     SKILL_TEXT_MAX = 33 << 20,
@@ -33,27 +33,18 @@ enum {
 
 /* ---- the table ---- */
 
-/* SKILL_TEXT: a string that may have many lines. */
-enum skill_type { SKILL_STRING, SKILL_INT, SKILL_BOOL, SKILL_INTS, SKILL_TEXT };
-
-struct skill_param {
-    const char *name;
-    enum skill_type type;
-    const char *dflt; /* as JSON; NULL: it has to be given */
-    const char *help;
-};
-
 struct engine;
 struct skill_run;
 typedef int skill_fn(struct skill_run *r, struct err *e);
 
 struct skill {
     const char *name;
-    const char *brief; /* one line */
     skill_fn *run;
     bool shared;  /* needs the session's window or the history of edits */
     bool returns; /* in Python it returns the text, and prints nothing */
-    struct skill_param params[SKILL_PARAMS_MAX]; /* up to one without a name */
+    /* about is one line. Types: STRING, TEXT, INT, INTS, BOOL. What is not required has a
+     * default, which may be "null". */
+    struct param_list takes;
     int kind; /* of a search (search.h) or document (document/document.h) */
 };
 
@@ -133,6 +124,8 @@ typedef void skill_done_fn(void *arg, const struct skill_result *result);
 struct skill_run *skill_start(const struct skill_call *q, skill_done_fn *done, void *arg,
                               struct err *e);
 void skill_cancel(struct skill_run *r);
+/* Of `search`: how many files it has searched until now; 0: none, or another skill. */
+uint64_t skill_files(const struct skill_run *r);
 /* The same, but a browser goes on: who asks again with that token gets the answer. */
 void skill_leave(struct skill_run *r);
 

@@ -20,6 +20,8 @@ static const struct param params[] = {
     {.name = "deep", .type = PARAM_BOOL, .dflt = "false", .about = "Below, too"},
     {.name = "more", .type = PARAM_OBJECT, .about = "More"},
     {.name = "words", .type = PARAM_STRINGS, .about = "Words"},
+    {.name = "range", .type = PARAM_INTS, .about = "Two numbers"},
+    {.name = "text", .type = PARAM_TEXT, .about = "Lines"},
     {.name = "kind", .type = PARAM_STRING, .choices = "a b c", .about = "One of three"},
     {.name = "signal",
      .type = PARAM_NAME_OR_INT,
@@ -75,6 +77,7 @@ TEST(values_that_fit)
         "\"at\":-9007199254740991",
         "\"seconds\":0.5",
         "\"deep\":true,\"more\":{},\"words\":[]",
+        "\"range\":[1,-1],\"text\":\"a\\nb\"",
         "\"words\":[\"a\",\"b\"],\"kind\":\"b\"",
         "\"signal\":\"TERM\"",
         "\"signal\":64,\"any\":[1]",
@@ -97,6 +100,9 @@ TEST(a_sentence_names_the_parameter_what_was_given_and_what_is_allowed)
     REFUSED("\"deep\":\"yes\"", "deep must be true or false, not \"yes\"");
     REFUSED("\"more\":[1]", "more must be an object, not an array");
     REFUSED("\"words\":[1]", "words must be an array of strings, not an array");
+    REFUSED("\"range\":[1.5]", "range must be an array of whole numbers, not an array");
+    REFUSED("\"range\":1", "range must be an array of whole numbers, not 1");
+    REFUSED("\"text\":1", "text must be a string, not 1");
     REFUSED("\"words\":\"a\"", "words must be an array of strings, not \"a\"");
     REFUSED("\"kind\":\"d\"", "kind must be a, b or c, not \"d\"");
     REFUSED("\"bytes\":\"Y\"", "bytes must be a string of base64, not \"Y\"");
@@ -130,7 +136,7 @@ TEST(a_closed_list_refuses_what_it_does_not_have)
     CHECK_INT(check_of(&closed_list, "{\"name\":\"n\",\"path\":\"p\",\"x\":1}", NULL),
               -1);
     CHECK_STR(e.text, "do has no argument x; it takes name, path, bytes, rows, at, "
-                      "seconds, deep, more, words, kind, signal, any");
+                      "seconds, deep, more, words, range, text, kind, signal, any");
     CHECK_INT(check_of(&closed_list, "{\"name_base64\":\"YQ==\"}", NULL), -1);
     CHECK_INT(check_of(&none, "{\"x\":1}", NULL), 0);
 }
