@@ -21,6 +21,7 @@ static const struct param rows[] = {
     {.name = "offset", .type = PARAM_INT, .about = "Line"},
     {.name = "enter", .type = PARAM_BOOL, .dflt = "true", .about = "Enter"},
     {.name = "signal", .type = PARAM_STRING, .choices = "INT TERM", .about = "Signal"},
+    {.name = "range", .type = PARAM_INTS, .dflt = "null", .about = "Lines"},
     {0}};
 static const struct param_list takes = {.about = "A tool", .params = rows};
 static const struct tool tool = {.name = "any",

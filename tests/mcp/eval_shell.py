@@ -35,10 +35,10 @@ GRAMMAR = [re.compile(x) for x in (
     rf"shell_input{SESSION} key=…",
     rf"still running after {TIME}: (?:{PROGRAM}(?:, command \d+)?|cell \d+), \d+ lines? so far"
     rf"(?:, quiet for {TIME})?{REST}\. Wait: shell_input{SESSION}; stop: shell_input{SESSION} "
-    rf'key="C-c"(?:; meanwhile: shell session="[^"]+")?{REST}',
+    rf'key="C-c"(?:; meanwhile: shell session="[^"]+")?',
     rf"(?:ok in|raised .+ after) {TIME}(?:; no output)?{REST}(?:; picture.*)?",
-    rf'waiting for input(?: without echo, perhaps a password)?: cell \d+\. '
-    rf'shell_input{SESSION} text="…"{REST}',
+    rf'waiting for input(?: without echo, perhaps a password)?: cell \d+{REST}\. '
+    rf'shell_input{SESSION} text="…"',
     r"the kernel died(?: \(.*\))?; a new one runs, its variables are gone",
     r'\d+ sessions?|no session yet; shell makes "main"',
 )]

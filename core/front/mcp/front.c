@@ -23,8 +23,8 @@ static const struct option_row rows[] = {
      .member = "tools",
      .dflt = "default",
      .check = check_tools,
-     .about = "the tools of /mcp: names and the sets default, core, shell and readonly, "
-              "with commas"},
+     .about = "the tools of /mcp: names, and the sets default, core, shell, readonly, "
+              "skills and all, with commas"},
     {.name = NULL},
 };
 

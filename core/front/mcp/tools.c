@@ -32,7 +32,14 @@ static bool add_set(struct mcp_wish *w, struct str name)
             w->tools[i] = true;
         return true;
     }
-    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+    const struct tool *t;
+    bool known = false;
+    for (size_t i = 0; i < MCP_TOOLS_MAX && (t = tool_at(i)); i++) {
+        if (!t->set || !str_eq(name, str_of(t->set)))
+            continue;
+        w->tools[i] = known = true;
+    }
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]) && !known; i++) {
         struct str rest = str_of(sets[i].words);
         if (!str_eq(name, str_of(sets[i].name)))
             continue;
@@ -40,7 +47,25 @@ static bool add_set(struct mcp_wish *w, struct str name)
             add_one(w, str_cut(&rest, ','));
         return true;
     }
-    return false;
+    return known;
+}
+
+/* All names that a list may have; a set and a tool of one name once. */
+static void put_known(struct buf *out)
+{
+    const struct tool *t;
+    const char *last = "";
+    buf_addz(out, "Sets: all");
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+        buf_addf(out, " %s", sets[i].name);
+    for (size_t i = 0; (t = tool_at(i)); i++) {
+        if (t->set && strcmp(t->set, last) != 0 && strcmp(t->set, t->name) != 0)
+            buf_addf(out, " %s", t->set);
+        last = t->set ? t->set : last;
+    }
+    buf_addz(out, ". Tools:");
+    for (size_t i = 0; (t = tool_at(i)); i++)
+        buf_addf(out, " %s", t->name);
 }
 
 int mcp_wish_tools(struct mcp_wish *w, struct str list, struct err *e)
@@ -50,14 +75,10 @@ int mcp_wish_tools(struct mcp_wish *w, struct str list, struct err *e)
         struct str name = str_trim(str_cut(&list, ','));
         if (name.n == 0 || add_set(w, name) || add_one(w, name))
             continue;
-        struct buf names = BUF_INIT(1000);
-        buf_addz(&names, "all, ");
-        for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
-            buf_addf(&names, "%s, ", sets[i].name);
-        for (size_t i = 0; tool_at(i); i++)
-            buf_addf(&names, "%s%s", i ? ", " : "", tool_at(i)->name);
-        err_set(e, ERR_INVALID, "there is no tool or set %.*s; there are %s",
-                (int)(name.n < 60 ? name.n : 60), name.p, buf_z(&names));
+        struct buf names = BUF_INIT(2000);
+        put_known(&names);
+        err_set(e, ERR_INVALID, "there is no tool or set %.*s. %s",
+                (int)(name.n < 24 ? name.n : 24), name.p, buf_z(&names));
         buf_release(&names);
         return -1;
     }
@@ -78,15 +99,24 @@ const struct tool *mcp_tool(const struct mcp_wish *w, struct str name)
 
 static struct json *schema_of(const struct param *p)
 {
-    static const char *const types[] = {[PARAM_STRING] = "string",
-                                        [PARAM_PATH] = "string",
-                                        [PARAM_INT] = "integer",
-                                        [PARAM_NUMBER] = "number",
-                                        [PARAM_BOOL] = "boolean"};
+    static const char *const types[] = {
+        [PARAM_STRING] = "string", [PARAM_TEXT] = "string", [PARAM_PATH] = "string",
+        [PARAM_INTS] = "array",    [PARAM_INT] = "integer", [PARAM_NUMBER] = "number",
+        [PARAM_BOOL] = "boolean"};
     struct json *j = json_object();
     bool known = (size_t)p->type < sizeof(types) / sizeof(types[0]) && types[p->type];
+    struct buf about = BUF_INIT(1000);
     json_put_z(j, "type", known ? types[p->type] : "string");
-    json_put_z(j, "description", p->about);
+    buf_addz(&about, p->about);
+    if (p->dflt && strcmp(p->dflt, "null") != 0)
+        buf_addf(&about, "; default %s", p->dflt);
+    json_put_z(j, "description", buf_z(&about));
+    buf_release(&about);
+    if (p->type == PARAM_INTS) {
+        struct json *items = json_object();
+        json_put_z(items, "type", "integer");
+        json_put(j, "items", items);
+    }
     struct str rest = str_of(p->choices);
     struct json *list = rest.n ? json_array() : NULL;
     while (rest.n > 0)
@@ -145,8 +175,8 @@ static struct json *definition(const struct tool *t, bool structured)
     struct json *j = json_object();
     json_put_z(j, "name", t->name);
     json_put_z(j, "title", t->title);
-    json_put_z(j, "description", t->takes->about);
-    json_put(j, "inputSchema", input_schema(t->takes));
+    json_put_z(j, "description", tool_takes(t)->about);
+    json_put(j, "inputSchema", input_schema(tool_takes(t)));
     if (structured && t->output)
         json_put(j, "outputSchema", output_schema(t));
     json_put(j, "annotations", annotations(t));

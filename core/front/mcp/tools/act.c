@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The tool browser_act: one act on the current page, and what is different then.
- *
- *     [page changed: http://127.0.0.1:8000/search?q=lamp, 200; 21 elements with refs, 8
- *      shown; all: browse]
- *     [nothing changed in 2 s; e5 is disabled]
- */
+/* The tool browser_act: one act on the current page, and what is different then. */
 #include "front/mcp/tools/page.h"
 
 enum { WAIT_S = 10, WAIT_S_MAX = 100 };
@@ -37,37 +31,6 @@ static const struct param_list takes = {
          .about = "Seconds at most, default 10."},
         {0}}};
 
-static void put_moved(struct buf *state, const struct json *extras)
-{
-    int64_t refs = json_int(extras, "refs", 0), shown = json_int(extras, "shown", 0);
-    buf_addz(state, "page changed: ");
-    page_put_url(state, extras);
-    if (json_int(extras, "status", 0))
-        buf_addz(state, ", ");
-    page_put_status(state, extras);
-    buf_addz(state, "; ");
-    page_put_refs(state, refs);
-    if (shown < refs)
-        buf_addf(state, ", %lld shown; all: browse", (long long)shown);
-}
-
-/* "2 changed, 1 new, 1 gone". */
-static void put_counts(struct buf *state, const struct json *extras, long long all)
-{
-    static const char *const names[][2] = {
-        {"changed", "changed"}, {"added", "new"}, {"removed", "gone"}};
-    const char *comma = "";
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        int64_t n = json_int(extras, names[i][0], 0);
-        if (n)
-            buf_addf(state, "%s%lld %s", comma, (long long)n, names[i][1]);
-        comma = n ? ", " : comma;
-    }
-    long long shown = json_int(extras, "shown", 0);
-    if (shown < all)
-        buf_addf(state, ", %lld shown; all: browse", shown);
-}
-
 /* Something may come of it that is waited for. */
 static bool is_watched(struct str act)
 {
@@ -80,37 +43,13 @@ static bool is_watched(struct str act)
 }
 
 static void put_state(struct buf *state, const struct tool_call *c,
-                      const struct json *extras)
+                      struct page_line *line)
 {
     struct str act = json_str(c->args, "action", "");
-    struct str scrolled = json_str(extras, "scrolled", "");
-    struct str disabled = json_str(extras, "disabled", "");
-    long long all = json_int(extras, "added", 0) + json_int(extras, "removed", 0) +
-                    json_int(extras, "changed", 0);
-    if (page_put_dialog(state, extras))
-        return;
-    if (json_bool(extras, "moved", false)) {
-        put_moved(state, extras);
-    } else {
-        if (str_eq(act, STR("wait"))) {
-            page_put_quoted(state, json_str(c->args, "text", ""));
-            buf_addz(state, " is there; ");
-        }
-        if (scrolled.n)
-            buf_addf(state, "scrolled to %.*s px; ", STR_ARG(scrolled));
-        if (all)
-            put_counts(state, extras, all);
-        else
-            buf_addf(state, "nothing changed%s",
-                     !disabled.n && is_watched(act) ? " in 2 s" : "");
-        if (disabled.n)
-            buf_addf(state, "; %.*s is disabled", STR_ARG(disabled));
-        if (json_bool(extras, "went", false)) {
-            buf_addz(state, "; now at ");
-            page_put_url(state, extras);
-        }
-    }
-    page_put_console(state, extras);
+    if (str_eq(act, STR("wait")))
+        line->waited = json_str(c->args, "text", "");
+    line->watched = is_watched(act);
+    act_line(state, line);
 }
 
 static void on_done(struct tool_call *c, const struct json *event, const struct err *e)

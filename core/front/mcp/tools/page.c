@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/mcp/tools/page.h"
 
-#include "base/utf8.h"
 #include "http/http.h"
 
-enum { QUOTED_MAX = 80, URL_SHOWN = 300, NOTE_MAX = 400, STATE_MAX = 4096 };
+enum { NOTE_MAX = 400 };
 
 void page_do(struct tool_call *c, struct json *args, tool_observed *fn)
 {
@@ -21,64 +20,42 @@ void page_stop(struct tool_call *c, enum tool_stop why)
         actions_cancel(c->actions, c->action, &e);
 }
 
-/* On one line. */
-static void put_plain(struct buf *out, struct str s, size_t max)
-{
-    size_t n = s.n > max ? utf8_cut(s, max) : s.n;
-    for (size_t i = 0; i < n; i++)
-        buf_addc(out, (unsigned char)s.p[i] < ' ' ? ' ' : s.p[i]);
-    if (n < s.n)
-        buf_addz(out, "…");
-}
-
-void page_put_quoted(struct buf *state, struct str s)
-{
-    buf_addc(state, '"');
-    put_plain(state, s, QUOTED_MAX);
-    buf_addc(state, '"');
-}
-
-void page_put_plain(struct buf *state, struct str s) { put_plain(state, s, QUOTED_MAX); }
-
-void page_put_status(struct buf *state, const struct json *extras)
-{
-    int status = (int)json_int(extras, "status", 0);
-    if (status == 200)
-        buf_addz(state, "200");
-    else if (status)
-        buf_addf(state, "%d %s", status, http_reason(status));
-}
-
-void page_put_console(struct buf *state, const struct json *extras)
-{
-    int64_t n = json_int(extras, "console_errors", 0);
-    if (!n)
-        return;
-    buf_addf(state, "; console: %lld error%s ", (long long)n, n > 1 ? "s" : "");
-    page_put_quoted(state, json_str(extras, "console", ""));
-}
-
-void page_put_refs(struct buf *state, int64_t n)
-{
-    buf_addf(state, "%lld element%s with refs", (long long)n, n == 1 ? "" : "s");
-}
-
-void page_put_url(struct buf *state, const struct json *extras)
-{
-    put_plain(state, json_str(extras, "url", ""), URL_SHOWN);
-}
-
-bool page_put_dialog(struct buf *state, const struct json *extras)
+/* What happened, for a state line; borrows from extras and the arguments. */
+static void read_line(struct page_line *p, const struct tool_call *c,
+                      const struct json *extras)
 {
     const struct json *dialog = json_get(extras, "dialog");
-    if (!dialog)
-        return false;
-    bool prompt = str_eq(json_str(dialog, "type", ""), STR("prompt"));
-    buf_addz(state, "dialog ");
-    page_put_quoted(state, json_str(dialog, "text", ""));
-    buf_addf(state, " is open: %spress text=\"Enter\" or \"Esc\"",
-             prompt ? "fill text=\"…\" without ref, then " : "");
-    return true;
+    struct str none = STR("");
+    int status = (int)json_int(extras, "status", 0);
+    *p = (struct page_line){.find = json_str(c->args, "find", ""),
+                            .part = json_int(extras, "part", 1),
+                            .parts = json_int(extras, "parts", 1),
+                            .places = json_int(extras, "places", 0),
+                            .shown = json_int(extras, "shown", 0),
+                            .near = json_str(extras, "near", ""),
+                            .shot = json_str(extras, "shot", "").n > 0,
+                            .width = json_int(extras, "width", 0),
+                            .height = json_int(extras, "height", 0),
+                            .picture = json_str(extras, "picture", ""),
+                            .downloaded = json_bool(extras, "downloaded", false),
+                            .status = status,
+                            .reason = http_reason(status),
+                            .refs = json_int(extras, "refs", 0),
+                            .console_errors = json_int(extras, "console_errors", 0),
+                            .console = json_str(extras, "console", ""),
+                            .text_browser = str_eq(json_str(extras, "mode", ""),
+                                                   STR("text")),
+                            .url = json_str(extras, "url", ""),
+                            .dialog = dialog != NULL,
+                            .prompt = str_eq(json_str(dialog, "type", ""), STR("prompt")),
+                            .dialog_text = dialog ? json_str(dialog, "text", "") : none,
+                            .scrolled = json_str(extras, "scrolled", ""),
+                            .disabled = json_str(extras, "disabled", ""),
+                            .added = json_int(extras, "added", 0),
+                            .removed = json_int(extras, "removed", 0),
+                            .changed = json_int(extras, "changed", 0),
+                            .moved = json_bool(extras, "moved", false),
+                            .went = json_bool(extras, "went", false)};
 }
 
 static struct json *object_of(const struct json *extras)
@@ -105,13 +82,15 @@ static struct json *object_of(const struct json *extras)
 void page_end(struct tool_call *c, const struct json *event, const struct err *e,
               page_state_fn *put_state)
 {
+    struct page_line line;
     const struct json *extras = json_get(event, "extras");
     struct buf state = BUF_INIT(STATE_MAX);
     if (!event) {
         tool_fail(c, e);
         return;
     }
-    put_state(&state, c, extras);
+    read_line(&line, c, extras);
+    put_state(&state, c, &line);
     struct tool_result r = {.text = json_str(event, "content", ""),
                             .object = object_of(extras)};
     struct str shot = json_str(extras, "shot", "");

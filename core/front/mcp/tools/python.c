@@ -84,16 +84,12 @@ static struct str last_of_traceback(struct buf *out, struct str text)
 }
 
 /* The last line of an error, as "KeyError: 'x'". */
-static void put_error(struct buf *out, struct str text)
+static struct str error_line(struct str text)
 {
-    struct str rest = str_trim(text), last = rest;
+    struct str last = str_trim(text);
     for (long nl; (nl = str_chr(last, '\n')) >= 0;)
         last = str_sub(last, (size_t)nl + 1, last.n);
-    last = str_sub(last, 0, utf8_cut(last, 120));
-    for (size_t i = 0; i < last.n; i++)
-        buf_addc(out, strchr("[]", last.p[i]) || (unsigned char)last.p[i] < ' '
-                          ? '?'
-                          : last.p[i]);
+    return last;
 }
 
 /* ---- pictures ---- */
@@ -153,16 +149,13 @@ static void take_picture(struct pictures *p, struct engine *en, uint64_t cell,
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (str_find(head, str_of(types[i][0])) < 0 || dec_base64(&bytes, base64) < 0)
             continue;
-        bool sized = png_size(buf_str(&bytes), &width, &height);
+        if (!png_size(buf_str(&bytes), &width, &height))
+            width = height = 0;
         bool small = base64.n <= TOOL_PICTURE_MAX && p->n < TOOL_PICTURES;
-        buf_addz(&p->said, "; picture");
-        if (sized)
-            buf_addf(&p->said, " %ux%u", width, height);
-        if (!small)
-            buf_addz(&p->said, " is too large to be shown");
-        if (write_picture(en, cell, p->seen, types[i][1], buf_str(&bytes), path,
-                          sizeof(path)))
-            buf_addf(&p->said, ", %s %s", small ? "also" : "it is", path);
+        if (!write_picture(en, cell, p->seen, types[i][1], buf_str(&bytes), path,
+                           sizeof(path)))
+            path[0] = 0;
+        state_picture(&p->said, width, height, small, path);
         if (small)
             p->list[p->n++] = (struct tool_picture){base64, types[i][0]};
         p->seen++;
@@ -179,49 +172,31 @@ struct cell_answer {
     bool waits;
 };
 
-static void put_waiting(struct buf *state, const struct ran *r)
+static void put_state(struct buf *state, const struct cell_answer *a,
+                      const struct output_shown *shown, struct str pictures)
 {
-    bool hidden = json_bool(json_get(r->event, "waiting"), "hidden", false);
-    buf_addf(state, "waiting for input%s: cell %llu. shell_input",
-             hidden ? " without echo, perhaps a password" : "",
-             (unsigned long long)r->cell);
-    put_session(state, r->session);
-    buf_addz(state, " text=\"…\"");
-}
-
-static void put_running(struct buf *state, const struct ran *r, uint64_t lines)
-{
-    buf_addz(state, "still running after ");
-    put_seconds(state, clock_wall_ms() - r->c->since_ms);
-    buf_addf(state, ": cell %llu, %llu line%s so far. Wait: shell_input",
-             (unsigned long long)r->cell, (unsigned long long)lines,
-             lines == 1 ? "" : "s");
-    put_session(state, r->session);
-    buf_addz(state, "; stop: shell_input");
-    put_session(state, r->session);
-    buf_addz(state, " key=\"C-c\"");
-}
-
-static void put_ended(struct buf *state, const struct cell_answer *a,
-                      const struct output_shown *shown)
-{
+    const struct ran *r = a->r;
     const struct json *x = json_get(a->t->end, "extras");
-    struct str end = json_str(x, "end", ""), why = json_str(x, "why", "");
-    bool raised = str_eq(end, STR("error"));
-    if (str_eq(end, STR("ok")) || raised) {
-        buf_addz(state, raised ? "raised " : "ok");
-        if (raised)
-            put_error(state, a->t->said);
-        buf_addz(state, raised ? " after " : " in ");
-        put_seconds(state, json_int(x, "duration_ms", 0));
-        if (shown->bytes == 0 && json_count(json_get(x, "images")) == 0)
-            buf_addz(state, "; no output");
+    struct str end = json_str(x, "end", "");
+    struct cell_line l = {.session = r->session,
+                          .cell = r->cell,
+                          .ms = clock_wall_ms() - r->c->since_ms,
+                          .lines = shown->lines,
+                          .cut_from = shown->cut_from,
+                          .pictures = pictures};
+    if (!a->t->end) {
+        l.state = a->waits ? CODE_WAITING : CODE_RUNNING;
+        l.hidden = json_bool(json_get(r->event, "waiting"), "hidden", false);
     } else {
-        buf_addz(state, "the kernel died");
-        if (why.n > 0)
-            buf_addf(state, " (%.*s)", (int)utf8_cut(why, 200), why.p);
-        buf_addz(state, "; a new one runs, its variables are gone");
+        l.state = str_eq(end, STR("ok"))      ? CODE_OK
+                  : str_eq(end, STR("error")) ? CODE_RAISED
+                                              : CODE_DIED;
+        l.error = error_line(a->t->said);
+        l.why = json_str(x, "why", "");
+        l.ms = json_int(x, "duration_ms", 0);
+        l.empty = shown->bytes == 0 && json_count(json_get(x, "images")) == 0;
     }
+    cell_line(state, &l);
 }
 
 static struct json *object_of(const struct cell_answer *a,
@@ -243,7 +218,7 @@ static struct json *object_of(const struct cell_answer *a,
     if (a->t->end && !str_eq(end, STR("ok"))) {
         struct json *error = json_object();
         struct buf text = BUF_INIT(512);
-        put_error(&text, a->t->said);
+        put_error(&text, error_line(a->t->said));
         struct str message = buf_str(&text), name = str_cut(&message, ':');
         json_put_str(error, "name", name);
         json_put_str(error, "message", str_trim(message));
@@ -260,22 +235,13 @@ static void on_shown(void *arg, const struct output_shown *shown)
     struct tool_call *c = r->c;
     char key[ACTION_SESSION_MAX + 3];
     struct told *t = told_of(c->fronts, cell_told(r, key));
-    struct buf text = BUF_INIT(2 * TOOL_ANSWER_MAX), state = BUF_INIT(8192);
+    struct buf text = BUF_INIT(2 * TOOL_ANSWER_MAX), state = BUF_INIT(STATE_MAX);
     struct pictures p = {.n = 0};
     buf_init(&p.said, 4096);
     const struct json *images = json_get(json_get(a->t->end, "extras"), "images");
     for (struct json *i = json_first(images); i; i = json_next(i))
         take_picture(&p, c->en, r->cell, json_str_value(i, ""));
-    if (a->t->end)
-        put_ended(&state, a, shown);
-    else if (a->waits)
-        put_waiting(&state, r);
-    else
-        put_running(&state, r, shown->lines);
-    if (shown->cut_from)
-        buf_addf(&state, "; rest: read path=\"@%llu\" offset=%llu",
-                 (unsigned long long)r->cell, (unsigned long long)shown->cut_from);
-    buf_adds(&state, buf_str(&p.said));
+    put_state(&state, a, shown, buf_str(&p.said));
     buf_adds(&text, buf_str(&r->text));
     buf_adds(&text, shown->text);
     if (a->waits) { /* what it asks is no output of the cell */

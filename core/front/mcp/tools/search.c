@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* `search`: the skill of that name; and the same in kept output, "@17". */
+/*
+ * `search`: the skill of that name; and the same in kept output, "@17". What takes longer
+ * says how many files were searched.
+ */
+#include "action/skill.h"
 #include "base/xalloc.h"
 #include "front/mcp/tools/output.h"
 #include "front/mcp/tools/skills.h"
@@ -7,26 +11,49 @@
 
 #include <stdlib.h>
 
-/* ---- kept output ---- */
+enum { SLOW_MS = 2000 }; /* so long nothing is said of how far it is */
 
-/* c->own of a call that searches kept output: one of both runs. */
-struct output_search {
-    struct output *reading;
-    struct find_text_run *run;
+/* c->own: at most one of reading and run is there. */
+struct searching {
+    struct tool_call *c;       /* which owns this */
+    struct output *reading;    /* kept output */
+    struct find_text_run *run; /* in that */
+    struct timer slow;
 };
+
+static void searching_free(struct tool_call *c)
+{
+    struct searching *own = c->own;
+    timer_stop(&own->slow);
+    free(own);
+    c->own = NULL;
+}
+
+static void on_slow(struct timer *t)
+{
+    tool_progress(container_of(t, struct searching, slow)->c);
+}
+
+static void progress(const struct tool_call *c, struct buf *line)
+{
+    uint64_t n = action_skill_files(c->actions, c->action);
+    if (n)
+        buf_addf(line, "%llu file%s searched", (unsigned long long)n, n == 1 ? "" : "s");
+}
+
+/* ---- kept output ---- */
 
 static void on_found(void *arg, const struct skill_result *result)
 {
     struct tool_call *c = arg;
-    free(c->own);
-    c->own = NULL;
+    searching_free(c);
     tool_skill_end(c, result);
 }
 
 static void on_output(void *arg, const struct output_text *t, const struct err *e)
 {
     struct tool_call *c = arg;
-    struct output_search *own = c->own;
+    struct searching *own = c->own;
     struct err why = ERR_INIT;
     own->reading = NULL;
     struct find_text q = {.name = json_str(c->args, "path", "").p,
@@ -46,16 +73,13 @@ static void on_output(void *arg, const struct output_text *t, const struct err *
     }
     if (own->run)
         return;
-    free(own);
-    c->own = NULL;
+    searching_free(c);
     tool_fail(c, e);
 }
 
 static void search_output(struct tool_call *c, uint64_t id)
 {
-    struct output_search *own = xnew(struct output_search);
-    *own = (struct output_search){0};
-    c->own = own;
+    struct searching *own = c->own;
     struct output *o = output_read(c->en, id, on_output, c);
     if (o)
         own->reading = o; /* else it was called, and own may be gone */
@@ -63,32 +87,44 @@ static void search_output(struct tool_call *c, uint64_t id)
 
 /* ---- the tool ---- */
 
+static void on_files(struct tool_call *c, const struct json *event, const struct err *e)
+{
+    searching_free(c);
+    tool_skill_observed(c, event, e);
+}
+
 static void start(struct tool_call *c)
 {
+    struct searching *own;
     uint64_t id;
-    if (!output_named(json_str(c->args, "path", ""), &id)) {
-        tool_skill(c, "search",
-                   tool_copy(c,
-                             "pattern path glob context ignore_case literal all limit"));
-    } else if (!json_has(c->args, "pattern")) {
+    bool kept = output_named(json_str(c->args, "path", ""), &id);
+    if (kept && !json_has(c->args, "pattern")) {
         struct tool_result r = {
             .text = STR("pattern is missing; to see kept output use read"),
             .failed = true};
         tool_end(c, &r);
-    } else {
-        search_output(c, id);
+        return;
     }
+    own = xnew(struct searching);
+    *own = (struct searching){.c = c};
+    c->own = own;
+    timer_begin(c->en->loop, &own->slow, SLOW_MS, on_slow);
+    if (kept)
+        search_output(c, id);
+    else
+        tool_skill_as(
+            c, "search",
+            tool_copy(c, "pattern path glob context ignore_case literal all limit"),
+            on_files);
 }
 
 static void stop(struct tool_call *c, enum tool_stop why)
 {
-    struct output_search *own = c->own;
-    if (own && own->run)
+    struct searching *own = c->own;
+    if (own->run)
         find_text_cancel(own->run);
-    else if (own)
-        output_stop(own->reading);
-    free(own);
-    c->own = NULL;
+    output_stop(own->reading);
+    searching_free(c);
     tool_skill_stop(c, why);
 }
 
@@ -143,4 +179,5 @@ const struct tool tool_search = {
               "\"properties\":{\"ignored\":{\"type\":\"integer\"},"
               "\"case\":{\"type\":\"integer\"}}}}",
     .start = start,
-    .stop = stop};
+    .stop = stop,
+    .progress = progress};

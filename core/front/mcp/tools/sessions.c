@@ -339,10 +339,7 @@ static void answer(struct listing *l)
     in_order(l, &c->en->sessions, on_shell);
     in_order(l, &c->en->kernels, on_kernel);
     in_order(l, &c->en->browsers, on_browser);
-    if (l->n == 0)
-        buf_addz(&state, "no session yet; shell makes \"main\"");
-    else
-        buf_addf(&state, "%u session%s", l->n, l->n == 1 ? "" : "s");
+    sessions_line(&state, l->n);
     json_put(object, "sessions", l->list);
     l->list = NULL;
     struct tool_result r = {

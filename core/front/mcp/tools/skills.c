@@ -2,6 +2,7 @@
 #include "front/mcp/tools/skills.h"
 
 #include "base/log.h"
+#include "front/mcp/tools/state.h"
 
 size_t tool_room(const struct tool_call *c)
 {
@@ -42,7 +43,27 @@ void tool_skill_end(struct tool_call *c, const struct skill_result *result)
     tool_end(c, &r);
 }
 
-static void on_skill(struct tool_call *c, const struct json *event, const struct err *e)
+/*
+ * Of a text without a state line of its own: cuts it to what an answer has, at lines, and
+ * says so in one.
+ */
+static void end_cut(struct tool_call *c, struct skill_result *result)
+{
+    struct buf text = BUF_INIT(2 * TOOL_ANSWER_MAX), state = BUF_INIT(STATE_MAX);
+    struct str path = json_str(c->args, "file_path", "");
+    uint64_t from, to;
+    bool bent = false;
+    tool_cut(&text, result->text, 0, tool_room(c), &from, &to, &bent);
+    parts_line(&state, from - 1, to, path);
+    result->text = buf_str(&text);
+    struct tool_result r = {.text = buf_str(&text), .state = buf_str(&state)};
+    tool_end(c, &r);
+    buf_release(&text);
+    buf_release(&state);
+}
+
+void tool_skill_observed(struct tool_call *c, const struct json *event,
+                         const struct err *e)
 {
     const struct json *extras = json_get(event, "extras");
     const struct json *picture = json_get(extras, "picture");
@@ -52,13 +73,16 @@ static void on_skill(struct tool_call *c, const struct json *event, const struct
                                   .facts = json_get(extras, "facts"),
                                   .picture = json_str(picture, "base64", ""),
                                   .picture_type = json_str(picture, "type", "").p};
-    if (event)
-        tool_skill_end(c, &result);
-    else
+    if (!event)
         tool_fail(c, e);
+    else if (!result.failed && result.state.n == 0 && result.text.n > tool_room(c))
+        end_cut(c, &result);
+    else
+        tool_skill_end(c, &result);
 }
 
-void tool_skill(struct tool_call *c, const char *name, struct json *args)
+void tool_skill_as(struct tool_call *c, const char *name, struct json *args,
+                   tool_observed *fn)
 {
     struct json *message = json_object(), *call = json_object();
     json_put_z(call, "name", name);
@@ -66,7 +90,12 @@ void tool_skill(struct tool_call *c, const char *name, struct json *args)
     json_put_int(call, "bytes", (int64_t)tool_room(c));
     json_put_z(message, "action", "skill");
     json_put(message, "args", call);
-    tool_act(c, 0, STR("main"), message, on_skill);
+    tool_act(c, 0, STR("main"), message, fn);
+}
+
+void tool_skill(struct tool_call *c, const char *name, struct json *args)
+{
+    tool_skill_as(c, name, args, tool_skill_observed);
 }
 
 void tool_skill_stop(struct tool_call *c, enum tool_stop why)

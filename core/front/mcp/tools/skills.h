@@ -11,6 +11,11 @@
 
 /* Calls the skill with these arguments, which it takes, and ends the call with it. */
 void tool_skill(struct tool_call *c, const char *name, struct json *args);
+/* The same, with fn in place of its end, which tool_skill_observed is then. */
+void tool_skill_as(struct tool_call *c, const char *name, struct json *args,
+                   tool_observed *fn);
+void tool_skill_observed(struct tool_call *c, const struct json *event,
+                         const struct err *e);
 /* Ends the call with what a skill told. */
 void tool_skill_end(struct tool_call *c, const struct skill_result *result);
 /* Stops the action of a call that only reads; what changes files is done whole. */

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/mcp/tools/state.h"
 
+#include "base/utf8.h"
+
 #include <stdlib.h>
 
-enum { PROGRAM_MAX = 80, QUIET_TOLD_MS = 5000 };
+enum {
+    PROGRAM_MAX = 80,
+    QUIET_TOLD_MS = 5000,
+    QUOTED_MAX = 80,
+    ERROR_SHOWN = 120,
+    WHY_MAX = 200,
+    URL_SHOWN = 300,
+    PATH_SHOWN = 1000
+};
 
 /* ---- words ---- */
 
@@ -45,6 +55,35 @@ void put_signal(struct buf *out, int signo)
         buf_addf(out, "signal %d", signo);
 }
 
+void put_plain(struct buf *out, struct str s, size_t max)
+{
+    size_t n = s.n > max ? utf8_cut(s, max) : s.n;
+    for (size_t i = 0; i < n; i++)
+        buf_addc(out, (unsigned char)s.p[i] < ' ' ? ' ' : s.p[i]);
+    if (n < s.n)
+        buf_addz(out, "…");
+}
+
+static void put_quoted(struct buf *out, struct str s)
+{
+    buf_addc(out, '"');
+    put_plain(out, s, QUOTED_MAX);
+    buf_addc(out, '"');
+}
+
+void put_error(struct buf *out, struct str s)
+{
+    size_t n = s.n > ERROR_SHOWN ? utf8_cut(s, ERROR_SHOWN) : s.n;
+    for (size_t i = 0; i < n; i++)
+        buf_addc(out, strchr("[]", s.p[i]) || (unsigned char)s.p[i] < ' ' ? '?' : s.p[i]);
+}
+
+static void put_s(struct buf *out, uint64_t n)
+{
+    if (n != 1)
+        buf_addc(out, 's');
+}
+
 void put_session(struct buf *out, const char *session)
 {
     if (strcmp(session, "main") != 0)
@@ -78,7 +117,7 @@ void put_leave(struct buf *out, const char *session, const char *program)
     buf_addf(out, " %s", call);
 }
 
-/* ---- the line ---- */
+/* ---- what ran in a shell ---- */
 
 static void put_command(struct buf *out, const char *before, uint64_t command)
 {
@@ -212,4 +251,278 @@ void run_line(struct buf *out, const struct run_line *r)
         put_maybe(out, r);
     else
         put_running(out, r);
+}
+
+/* ---- a cell ---- */
+
+static void put_cell_call(struct buf *out, const struct cell_line *l, const char *more)
+{
+    buf_addz(out, "shell_input");
+    put_session(out, l->session);
+    buf_addz(out, more);
+}
+
+static void put_cell_ended(struct buf *out, const struct cell_line *l)
+{
+    if (l->state == CODE_DIED) {
+        buf_addz(out, "the kernel died");
+        if (l->why.n > 0) {
+            buf_addz(out, " (");
+            put_plain(out, l->why, WHY_MAX);
+            buf_addc(out, ')');
+        }
+        buf_addz(out, "; a new one runs, its variables are gone");
+        return;
+    }
+    buf_addz(out, l->state == CODE_OK ? "ok in " : "raised ");
+    if (l->state == CODE_RAISED) {
+        put_error(out, l->error);
+        buf_addz(out, " after ");
+    }
+    put_seconds(out, l->ms);
+    if (l->empty)
+        buf_addz(out, "; no output");
+}
+
+void cell_line(struct buf *out, const struct cell_line *l)
+{
+    if (l->state == CODE_WAITING) {
+        buf_addf(out, "waiting for input%s: cell %llu",
+                 l->hidden ? " without echo, perhaps a password" : "",
+                 (unsigned long long)l->cell);
+    } else if (l->state == CODE_RUNNING) {
+        buf_addz(out, "still running after ");
+        put_seconds(out, l->ms);
+        buf_addf(out, ": cell %llu, %llu line", (unsigned long long)l->cell,
+                 (unsigned long long)l->lines);
+        put_s(out, l->lines);
+        buf_addz(out, " so far");
+    } else {
+        put_cell_ended(out, l);
+    }
+    if (l->cut_from)
+        buf_addf(out, "; rest: read path=\"@%llu\" offset=%llu",
+                 (unsigned long long)l->cell, (unsigned long long)l->cut_from);
+    buf_adds(out, l->pictures);
+    if (l->state == CODE_WAITING) {
+        buf_addz(out, ". ");
+        put_cell_call(out, l, " text=\"…\"");
+    } else if (l->state == CODE_RUNNING) {
+        buf_addz(out, ". Wait: ");
+        put_cell_call(out, l, "; stop: ");
+        put_cell_call(out, l, " key=\"C-c\"");
+    }
+}
+
+void state_picture(struct buf *out, unsigned width, unsigned height, bool shown,
+                   const char *path)
+{
+    buf_addz(out, "; picture");
+    if (width)
+        buf_addf(out, " %ux%u", width, height);
+    if (!shown)
+        buf_addz(out, " is too large to be shown");
+    if (path[0]) {
+        buf_addz(out, shown ? ", also " : ", it is ");
+        put_plain(out, str_of(path), PATH_SHOWN);
+    }
+}
+
+/* ---- a page ---- */
+
+static void put_status(struct buf *out, const struct page_line *p)
+{
+    if (p->status == 200)
+        buf_addz(out, "200");
+    else
+        buf_addf(out, "%d %s", p->status, p->reason);
+}
+
+static void put_refs(struct buf *out, int64_t n)
+{
+    buf_addf(out, "%lld element", (long long)n);
+    put_s(out, (uint64_t)n);
+    buf_addz(out, " with refs");
+}
+
+static void put_console(struct buf *out, const struct page_line *p)
+{
+    if (!p->console_errors)
+        return;
+    buf_addf(out, "; console: %lld error", (long long)p->console_errors);
+    put_s(out, (uint64_t)p->console_errors);
+    buf_addc(out, ' ');
+    put_quoted(out, p->console);
+}
+
+static void put_dialog(struct buf *out, const struct page_line *p)
+{
+    buf_addz(out, "dialog ");
+    put_quoted(out, p->dialog_text);
+    buf_addf(out, " is open: %spress text=\"Enter\" or \"Esc\"",
+             p->prompt ? "fill text=\"…\" without ref, then " : "");
+}
+
+/* Which part of the page this is. */
+static void put_part(struct buf *out, const struct page_line *p)
+{
+    long long part = p->part, parts = p->parts;
+    if (part > parts) {
+        buf_addf(out, "there is no part %lld, the last one is part=%lld; ", part, parts);
+    } else if (parts > 1) {
+        buf_addf(out, "part %lld of %lld; ", part, parts);
+        if (part < parts)
+            buf_addf(out, "more: part=%lld; ", part + 1);
+    }
+}
+
+/* Where in the page the text is that was looked for. */
+static void put_found(struct buf *out, const struct page_line *p)
+{
+    if (p->places && p->parts > 1)
+        buf_addf(out, "part %lld of %lld around ", (long long)p->part,
+                 (long long)p->parts);
+    else
+        buf_addz(out, p->places ? "around " : "nothing here says ");
+    put_quoted(out, p->find);
+    if (p->places > p->shown) {
+        buf_addf(out, ", %lld more place", (long long)(p->places - p->shown));
+        put_s(out, (uint64_t)(p->places - p->shown));
+    }
+    if (!p->places && p->near.n) {
+        buf_addz(out, ", nearest: ");
+        put_plain(out, p->near, QUOTED_MAX);
+    }
+    buf_addz(out, "; ");
+}
+
+static void put_shot(struct buf *out, const struct page_line *p)
+{
+    buf_addf(out, "picture %lldx%lld with refs marked", (long long)p->width,
+             (long long)p->height);
+    if (p->picture.n) {
+        buf_addz(out, ", also ");
+        put_plain(out, p->picture, PATH_SHOWN);
+    }
+    buf_addz(out, "; ");
+}
+
+void page_line(struct buf *out, const struct page_line *p)
+{
+    if (p->dialog) {
+        put_dialog(out, p);
+        return;
+    }
+    if (p->shot)
+        put_shot(out, p);
+    else if (p->downloaded)
+        buf_addz(out, "downloaded, and the page is the one before; ");
+    else if (p->find.n)
+        put_found(out, p);
+    else
+        put_part(out, p);
+    if (p->status) {
+        put_status(out, p);
+        buf_addz(out, ", ");
+    }
+    put_refs(out, p->refs);
+    put_console(out, p);
+    if (p->text_browser)
+        buf_addz(out, "; text browser, no scripts");
+    buf_addz(out, "; ");
+    put_plain(out, p->url, URL_SHOWN);
+}
+
+/* ---- an act on a page ---- */
+
+static void put_moved(struct buf *out, const struct page_line *p)
+{
+    buf_addz(out, "page changed: ");
+    put_plain(out, p->url, URL_SHOWN);
+    if (p->status) {
+        buf_addz(out, ", ");
+        put_status(out, p);
+    }
+    buf_addz(out, "; ");
+    put_refs(out, p->refs);
+    if (p->shown < p->refs)
+        buf_addf(out, ", %lld shown; all: browse", (long long)p->shown);
+}
+
+/* "2 changed, 1 new, 1 gone". */
+static void put_counts(struct buf *out, const struct page_line *p)
+{
+    const struct {
+        int64_t n;
+        const char *word;
+    } counts[] = {{p->changed, "changed"}, {p->added, "new"}, {p->removed, "gone"}};
+    const char *comma = "";
+    int64_t all = 0;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+        if (!counts[i].n)
+            continue;
+        buf_addf(out, "%s%lld %s", comma, (long long)counts[i].n, counts[i].word);
+        comma = ", ";
+        all += counts[i].n;
+    }
+    if (p->shown < all)
+        buf_addf(out, ", %lld shown; all: browse", (long long)p->shown);
+}
+
+static void put_changes(struct buf *out, const struct page_line *p)
+{
+    if (p->waited.n) {
+        put_quoted(out, p->waited);
+        buf_addz(out, " is there; ");
+    }
+    if (p->scrolled.n)
+        buf_addf(out, "scrolled to %.*s px; ", STR_ARG(p->scrolled));
+    if (p->added + p->removed + p->changed)
+        put_counts(out, p);
+    else
+        buf_addf(out, "nothing changed%s", !p->disabled.n && p->watched ? " in 2 s" : "");
+    if (p->disabled.n)
+        buf_addf(out, "; %.*s is disabled", STR_ARG(p->disabled));
+    if (p->went) {
+        buf_addz(out, "; now at ");
+        put_plain(out, p->url, URL_SHOWN);
+    }
+}
+
+void act_line(struct buf *out, const struct page_line *p)
+{
+    if (p->dialog) {
+        put_dialog(out, p);
+        return;
+    }
+    if (p->moved)
+        put_moved(out, p);
+    else
+        put_changes(out, p);
+    put_console(out, p);
+}
+
+/* ---- others ---- */
+
+void sessions_line(struct buf *out, unsigned n)
+{
+    if (n == 0) {
+        buf_addz(out, "no session yet; shell makes \"main\"");
+        return;
+    }
+    buf_addf(out, "%u session", n);
+    put_s(out, n);
+}
+
+void parts_line(struct buf *out, uint64_t shown, uint64_t lines, struct str path)
+{
+    buf_addf(out, "the first %llu of %llu lines; ", (unsigned long long)shown,
+             (unsigned long long)lines);
+    if (path.n > 0) {
+        buf_addz(out, "in parts: read path=\"");
+        put_plain(out, path, PATH_SHOWN);
+        buf_addc(out, '"');
+    } else {
+        buf_addz(out, "to see all of it ask for less");
+    }
 }

@@ -1,7 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state line of what ran in a shell: what happened, and the call that goes on with
- * it, to be copied. Pure functions.
+ * The state line, which is the last line of an answer: what happened, and the calls that
+ * go on with it, spelt so that they can be copied. All lines of the tools are made here,
+ * so that one grammar holds for them (the skills, as read and edit, make theirs). Pure
+ * functions; the brackets around the line are front/mcp/result.c's.
+ *
+ *   line  = what *("; " more) [". " calls]
+ *   what  = "exit " N [" in " TIME]                       a command or process ended
+ *         / "killed by " SIGNAL " after " TIME
+ *         / "the shell ended (exit " N ")"
+ *         / "ok in " TIME / "raised " ERROR " after " TIME / "the kernel died" [" (" WHY
+ * ")"] / "waiting for input" [" without echo, perhaps a password"] ": " who / "perhaps
+ * waiting for input: " who ", …the line is unfinished, quiet for " TIME / "full screen
+ * program: " PROGRAM / "still running after " TIME ": " who ", " N " lines so far" [",
+ * quiet for " TIME] / page / act / "dialog " QUOTED " is open: press …" / N " sessions" /
+ * "no session yet" / "the first " N " of " N " lines" who   = PROGRAM [" (pid " N ")"]
+ * [", command " N] / "cell " N page  = [where "; "] [STATUS ", "] N " elements with refs"
+ * [console] "; " URL where = "part " N " of " N … / "around " QUOTED … / "nothing here
+ * says " QUOTED … / "picture " SIZE … / "downloaded, …" act   = "page changed: " URL … /
+ * [done "; "] (counts / "nothing changed" …) [console] more  = "no output" / "now in "
+ * DIR / "it has bytes that are not UTF-8" / N " bytes of it are not kept any more" /
+ * "rest: read path=\"@" N "\" …" / "picture " SIZE … / "more: " ARGUMENT calls = TOOL *("
+ * " ARGUMENT "=" VALUE) …             "Wait: shell_input; stop: …" TIME  = "0.02 s" /
+ * "2.1 s" / "14 s" / "4 min"
+ *
+ * It is one line. What is not ours in it (names, titles, paths, errors) has no control
+ * character, and no bracket where it could end the line; of a program, letters only.
  */
 #ifndef OD_FRONT_MCP_TOOLS_STATE_H
 #define OD_FRONT_MCP_TOOLS_STATE_H
@@ -9,6 +33,10 @@
 #include "base/buf.h"
 
 #include <stdint.h>
+
+enum { STATE_MAX = 8192 }; /* bytes that any of these lines has, at most */
+
+/* ---- what ran in a shell ---- */
 
 enum run_state { RUN_ENDED, RUN_WAITING, RUN_MAYBE, RUN_RUNNING };
 
@@ -32,8 +60,70 @@ struct run_line {
     bool bent;
 };
 
-/* Appends the line without its brackets. */
+/* Appends the line without its brackets, as all of these functions. */
 void run_line(struct buf *out, const struct run_line *r);
+
+/* ---- a cell of a kernel ---- */
+
+enum code_state { CODE_OK, CODE_RAISED, CODE_DIED, CODE_WAITING, CODE_RUNNING };
+
+struct cell_line {
+    enum code_state state;
+    const char *session;
+    uint64_t cell;    /* the action */
+    int64_t ms;       /* as in run_line */
+    struct str error; /* RAISED: its name and words */
+    struct str why;   /* DIED: empty: not known */
+    bool hidden;      /* WAITING */
+    bool empty;       /* it has no output, and no picture */
+    uint64_t lines, cut_from;
+    struct str pictures; /* what state_picture has made of each */
+};
+
+void cell_line(struct buf *out, const struct cell_line *l);
+/* Appends "; picture 640x480, also PATH". width 0: not known; path "": there is no file.
+ */
+void state_picture(struct buf *out, unsigned width, unsigned height, bool shown,
+                   const char *path);
+
+/* ---- a page ---- */
+
+struct page_line {
+    struct str find; /* what was looked for; empty: nothing */
+    int64_t part, parts, places, shown;
+    struct str near; /* what there is in place of it */
+    bool shot;       /* a picture of it was made */
+    int64_t width, height;
+    struct str picture; /* its file; empty: none */
+    bool downloaded;
+    int status; /* of HTTP; 0: none */
+    const char *reason;
+    int64_t refs, console_errors;
+    struct str console; /* the first of those */
+    bool text_browser;
+    struct str url;
+    bool dialog, prompt; /* one is open; it asks for a text */
+    struct str dialog_text;
+    /* of an act */
+    struct str waited; /* the text that was waited for and is there; empty: none */
+    struct str scrolled, disabled;
+    int64_t added, removed, changed;
+    bool watched; /* it was looked for a while whether something changes */
+    bool moved;   /* there is another page */
+    bool went;    /* the address is another one */
+};
+
+/* What a look at a page shows; and what an act has done. */
+void page_line(struct buf *out, const struct page_line *p);
+void act_line(struct buf *out, const struct page_line *p);
+
+/* ---- others ---- */
+
+void sessions_line(struct buf *out, unsigned n);
+/* Of a text that has more lines than an answer; path: a file whose text it is, or empty.
+ */
+void parts_line(struct buf *out, uint64_t shown, uint64_t lines, struct str path);
+/* ---- parts of lines, also for sentences ---- */
 
 /* "0.02 s", "2.1 s", "14 s", "4 min" */
 void put_seconds(struct buf *out, int64_t ms);
@@ -48,5 +138,9 @@ void put_signal(struct buf *out, int signo);
 void put_session(struct buf *out, const char *session);
 /* The call that leaves a program which waits for input, as `shell_input key="q"`. */
 void put_leave(struct buf *out, const char *session, const char *program);
+/* A text on one line, at most max bytes of it. */
+void put_plain(struct buf *out, struct str s, size_t max);
+/* The words of an error: one line, at most 120 bytes, without brackets. */
+void put_error(struct buf *out, struct str s);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/mcp/tools/straight.h"
 
+#include "skill/skill.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -9,16 +11,21 @@ enum { NAME_MAX_SHOWN = 60, BENT_MAX = 64 };
 
 /* ---- names ---- */
 
+const struct param_list *tool_takes(const struct tool *t)
+{
+    return t->skill ? &skill_find(str_of(t->skill))->takes : t->takes;
+}
+
 void tool_names(const struct tool *t, struct buf *out)
 {
-    for (const struct param *p = t->takes->params; p && p->name; p++)
-        buf_addf(out, "%s%s%s", p == t->takes->params ? "" : ", ", p->name,
-                 p->required ? "" : "?");
+    const struct param *rows = tool_takes(t)->params;
+    for (const struct param *p = rows; p && p->name; p++)
+        buf_addf(out, "%s%s%s", p == rows ? "" : ", ", p->name, p->required ? "" : "?");
 }
 
 static const struct param *row_of(const struct tool *t, struct str name)
 {
-    for (const struct param *p = t->takes->params; p && p->name; p++) {
+    for (const struct param *p = tool_takes(t)->params; p && p->name; p++) {
         if (str_eq(name, str_of(p->name)))
             return p;
     }
@@ -165,6 +172,30 @@ static int put_string(struct json *to, const struct param *p, const struct json 
     return 0;
 }
 
+/* [1, 20], "[1, 20]" or "1,20" */
+static int put_list(struct json *to, const struct param *p, const struct json *v,
+                    struct err *e)
+{
+    struct buf text = BUF_INIT(BENT_MAX + 2);
+    struct err why = ERR_INIT;
+    struct str s = str_trim(json_str_value(v, ""));
+    if (json_is_string(v))
+        buf_addf(&text, str_starts(s, STR("[")) ? "%.*s" : "[%.*s]", STR_ARG(s));
+    else
+        json_print(&text, v);
+    struct json *list = buf_full(&text) ? NULL : json_parse(buf_str(&text), &why);
+    bool good = json_is_array(list);
+    for (struct json *j = json_first(list); j && good; j = json_next(j))
+        good = json_int_value(j, INT64_MIN) != INT64_MIN;
+    buf_release(&text);
+    if (good) {
+        json_put(to, p->name, list);
+        return 0;
+    }
+    json_free(list);
+    return refuse(p, v, "a list of whole numbers, as [1, 20]", e);
+}
+
 static int put_value(struct json *to, const struct param *p, const struct json *v,
                      struct err *e)
 {
@@ -175,8 +206,11 @@ static int put_value(struct json *to, const struct param *p, const struct json *
     case PARAM_BOOL:
         return put_bool(to, p, v, e);
     case PARAM_STRING:
+    case PARAM_TEXT:
     case PARAM_PATH:
         return put_string(to, p, v, e);
+    case PARAM_INTS:
+        return put_list(to, p, v, e);
     default:
         json_put(to, p->name, json_copy(v));
         return 0;
@@ -282,7 +316,7 @@ static int straighten_row(const struct tool *t, const struct param *p, struct js
     bool given = v != NULL;
     int rc = given ? put_value(to, p, v, e) : p->required ? missing(t, p, e) : 0;
     json_free(v);
-    if (!given && rc == 0 && p->dflt) {
+    if (!given && rc == 0 && p->dflt && strcmp(p->dflt, "null") != 0) {
         v = json_parse_kept(str_of(p->dflt), e);
         json_put(to, p->name, v);
     }
@@ -298,7 +332,7 @@ struct json *tool_straighten(const struct tool *t, const struct json *args,
         return NULL;
     }
     struct json *named = by_name(t, args, notes), *to = json_object();
-    for (const struct param *p = t->takes->params; p && p->name; p++) {
+    for (const struct param *p = tool_takes(t)->params; p && p->name; p++) {
         if (straighten_row(t, p, named, to, max_wait_s, notes, e) == 0)
             continue;
         json_free(named);

@@ -42,11 +42,15 @@ enum tool_stop {
 
 struct tool {
     const char *name, *title;
-    /* takes->about is the description; of its rows only name, type (STRING, INT, NUMBER,
-     * BOOL), required, choices, about are in the schema. Ranges are held by clamping,
-     * with a note in the answer; wait_s also by client.max_wait_s. An absent argument
-     * that has dflt gets it. */
+    /* takes->about is the description; of its rows only name, type (STRING, TEXT, INT,
+     * INTS, NUMBER, BOOL), required, choices, about and the default are in the schema,
+     * the last as words of the description. Ranges are held by clamping, with a note in
+     * the answer; wait_s also by client.max_wait_s. An absent argument that has dflt gets
+     * it, unless that is null. */
     const struct param_list *takes;
+    const char *skill; /* what it takes is what this skill takes, and takes is NULL */
+    /* Its set, if it is not one of the default tools; NULL: it is. */
+    const char *set;
     /* Names that other tools have for its arguments: "cmd=command script=command"; for
      * wait_s also times in milliseconds and switches (true: 0). What stands behind = need
      * not be a row of takes: "workdir=cwd" gives args a member cwd, as it came. */
@@ -153,5 +157,7 @@ void tool_cut(struct buf *out, struct str text, size_t head, size_t max, uint64_
 
 /* Number i of the table; NULL: there are no more. */
 const struct tool *tool_at(size_t i);
+/* t->takes, or that of its skill. Never NULL. */
+const struct param_list *tool_takes(const struct tool *t);
 
 #endif

@@ -150,4 +150,52 @@ TEST(refused)
     }
 }
 
+/* What a tool that is a skill takes is in the table of skills. */
+static const struct tool editor = {
+    .name = "file_editor", .skill = "file_editor", .keeps = "new_str"};
+
+static const char *edits(const char *args)
+{
+    struct err bad = ERR_INIT;
+    struct json *j = json_parse(str_of(args), &bad);
+    buf_release(&text);
+    buf_init(&text, 4000);
+    buf_release(&notes);
+    buf_init(&notes, 4000);
+    e = (struct err)ERR_INIT;
+    struct json *out = tool_straighten(&editor, j, 50, &notes, &e);
+    if (out)
+        json_print(&text, out);
+    json_free(out);
+    json_free(j);
+    return buf_z(&text);
+}
+
+TEST(what_a_skill_takes)
+{
+    static const char head[] = "{\"command\":\"view\",\"path\":\"/a\"";
+    static const char *const lists[] = {"[1,20]", "\"[1, 20]\"", "\"1,20\"",
+                                        "\" [1,20] \""};
+    char args[200], wanted[200];
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        snprintf(args, sizeof(args), "%s,\"view_range\":%s}", head, lists[i]);
+        snprintf(wanted, sizeof(wanted),
+                 "%s,\"view_range\":[1,20],\"enable_linting\":%s}", head, "false");
+        CHECK_STR(edits(args), wanted);
+    }
+    snprintf(args, sizeof(args), "%s,\"insert_line\":\"3\",\"new_str\":\"\"}", head);
+    snprintf(wanted, sizeof(wanted),
+             "%s,\"new_str\":\"\",\"insert_line\":3,\"enable_linting\":false}", head);
+    CHECK_STR(edits(args), wanted);
+    snprintf(args, sizeof(args), "%s,\"view_range\":\"first\"}", head);
+    CHECK_STR(edits(args), "");
+    CHECK_STR(e.text, "view_range must be a list of whole numbers, as [1, 20], not "
+                      "\"first\"");
+    snprintf(args, sizeof(args), "%s,\"view_range\":[1,\"x\"]}", head);
+    CHECK_STR(edits(args), "");
+    CHECK_STR(edits("{\"command\":\"view\"}"), "");
+    CHECK_STR(e.text, "path is missing; file_editor needs {command, path, file_text?, "
+                      "view_range?, old_str?, new_str?, insert_line?, enable_linting?}");
+}
+
 T_MAIN

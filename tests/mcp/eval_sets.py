@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""eval_sets.py [PATTERN]: the tools outside of the default set, as a model calls them, and
+how sets are chosen: by od mcp, in the address, and by od serve."""
+import json
+import os
+import subprocess
+import sys
+
+import wire_client as wire
+from eval_lib import Answer
+from tap import LIMIT, Rows, Tap, has, holds, run_row, same, wait_for
+
+row = Rows()
+DEFAULT = ["shell", "shell_input", "read", "edit", "write", "search", "python", "browse",
+           "browser_act", "sessions"]
+OLD_NAMES = {"view", "replace", "insert", "create", "undo", "search"}
+
+
+class Case:
+    """A server, and clients of it with a list of tools."""
+
+    def __enter__(self):
+        self.server, self.clients = wire.Server(), []
+        return self
+
+    def __exit__(self, *_):
+        for client in self.clients:
+            client.kill()
+        self.server.stop()
+
+    def model(self, tools):
+        client = wire.Stdio(self.server, "--tools", tools)
+        self.clients.append(client)
+        client.begin()
+        return Model(client)
+
+    def path(self, name):
+        return os.path.join(self.server.work, name)
+
+    def put(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def text(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+
+class Model:
+    def __init__(self, client):
+        self.client, self.last = client, 0
+
+    def ask(self, method, **params):
+        self.last += 1
+        return self.client.ask(wire.request(self.last, method, **params))
+
+    def names(self):
+        return [tool["name"] for tool in self.ask("tools/list")["result"]["tools"]]
+
+    def call(self, name, **arguments):
+        return Answer(self.ask("tools/call", name=name, arguments=arguments)["result"])
+
+    def works(self, name, **arguments):
+        answer = self.call(name, **arguments)
+        holds(not answer.failed, answer.text)
+        return answer
+
+    def fails(self, name, **arguments):
+        answer = self.call(name, **arguments)
+        holds(answer.failed, answer.text)
+        return answer
+
+
+def skills(case):
+    said = subprocess.run([wire.OD, "skills", "--schema"], capture_output=True, check=True,
+                          env=case.server.env, timeout=LIMIT).stdout
+    found = {each["function"]["name"]: each["function"] for each in json.loads(said)}
+    return {name: each for name, each in found.items() if name not in OLD_NAMES}
+
+
+# ---- which tools there are
+
+
+@row("sets and names, in the order of the table, each once")
+def _(case):
+    same(case.model("default").names(), DEFAULT)
+    same(case.model("core").names(), DEFAULT[:6])
+    same(case.model("read,shell,shell").names(), ["shell", "shell_input", "read"])
+    same(case.model(" readonly , grep").names(), ["read", "search", "sessions", "grep"])
+    names = case.model("all").names()
+    same((names[:10], len(names)), (DEFAULT, len(set(names))))
+
+
+@row("a name that is not known is refused with those that are, wherever it is said")
+def _(case):
+    known = ["skills", "browser_act", "edit_file_by_replace", "parse_video"]
+    done = subprocess.run([wire.OD, "mcp", "--tools", "read,nosuch"], env=case.server.env,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                          timeout=LIMIT)
+    same((done.returncode, done.stdout), (125, ""), done.stderr)
+    has(done.stderr, "there is no tool or set nosuch", *known)
+    answer = wire.Http(case.server, query="?tools=nosuch").post(
+        wire.request(1, "initialize", protocolVersion=wire.LEGACY, capabilities={}))
+    same(answer.status, 400)
+    has(json.dumps(answer.json()), "there is no tool or set nosuch", *known)
+    done = subprocess.run([wire.OD, "serve", "--mcp-tools", "nosuch"], env=case.server.env,
+                          capture_output=True, text=True, check=False, timeout=LIMIT)
+    same(done.returncode, 125, done.stderr)
+    has(done.stderr, "there is no tool or set nosuch", *known)
+
+
+@row("the address chooses tools in both eras; a tool that was not chosen is unknown")
+def _(case):
+    http = wire.Http(case.server, query="?tools=readonly,glob")
+    http.begin()
+    listed = http.ask(wire.request(1, "tools/list"))["result"]["tools"]
+    same([tool["name"] for tool in listed], ["read", "search", "sessions", "glob"])
+    answer = http.ask(wire.call(2, "shell", command="id"))
+    same((answer["error"]["code"], "shell" in answer["error"]["message"]), (-32602, True))
+    modern = wire.Http(case.server, query="?tools=glob")
+    listed = modern.modern(wire.request(3, "tools/list")).json()["result"]["tools"]
+    same([tool["name"] for tool in listed], ["glob"])
+
+
+# ---- agentskills
+
+
+@row("agentskills: names and arguments are those of od skills")
+def _(case):
+    table = skills(case)
+    same(len(table), 24)
+    listed = case.model("skills").ask("tools/list")["result"]["tools"]
+    same([tool["name"].replace("skill_browse", "browse") for tool in listed], list(table))
+    for tool in listed:
+        wanted = table[tool["name"].replace("skill_browse", "browse")]
+        ours, theirs = tool["inputSchema"], wanted["parameters"]
+        same(tool["description"], wanted["description"])
+        same(list(ours["properties"]), list(theirs["properties"]), tool["name"])
+        same(ours.get("required", []), theirs["required"], tool["name"])
+        for name, each in ours["properties"].items():
+            same(each["type"], theirs["properties"][name]["type"])
+            same(set(each) - {"type", "description", "items"}, set())
+        holds(not set(ours) - {"type", "properties", "required"}, ours)
+
+
+@row("agentskills: windows, edits and searches print what they print elsewhere")
+def _(case):
+    model = case.model("skills")
+    case.put("a.txt", "".join(f"line {i}\n" for i in range(1, 301)))
+    seen = model.works("open_file", path="a.txt", line_number="150", context_lines=10)
+    has(seen.text, f"[File: {case.path('a.txt')} (300 lines total)]", "150|line 150")
+    has(model.works("goto_line", line_number=20).text, "20|line 20")
+    has(model.works("scroll_down").text, "120|line 120")
+    model.works("create_file", filename="new.txt")
+    model.works("append_file", file_name="new.txt", content="one\ntwo\n")
+    model.works("edit_file_by_replace", file_name="new.txt", to_replace="two", new_content="2")
+    has(case.text("new.txt"), "one\n2\n")
+    model.works("edit_file_by_replace", file_name="new.txt", to_replace="one", new_content="")
+    holds("one" not in case.text("new.txt"), case.text("new.txt"))
+    has(model.works("search_dir", search_term="line 299").text, "a.txt", "299")
+    has(model.works("grep", pattern="LINE 7$").text, "a.txt")
+    has(model.works("glob", pattern="*.txt").text, "a.txt", "new.txt")
+    seen = model.works("file_editor", command="view", path=case.path("a.txt"), view_range="[3, 4]")
+    has(seen.text, "line 3", "line 4")
+    has(model.fails("file_editor", command="view", path="a.txt").text, "absolute")
+    has(model.fails("search_file").text, "search_term is missing; search_file needs {search_term, "
+        "file_path?}")
+    has(model.fails("goto_line", line_number="x").text, 'line_number must be a whole number')
+    has(model.fails("open_file", path="none.txt").text, "ERROR: ")
+
+
+@row("agentskills: a text that is longer than an answer says how much of it this is")
+def _(case):
+    model = case.model("skills")
+    body = "".join(f"<p>paragraph number {i}</p>" for i in range(4000))
+    case.put("long.html", f"<html><body>{body}</body></html>")
+    seen = model.works("parse_html", file_path="long.html")
+    holds(len(seen.text.encode()) <= 16000, len(seen.text))
+    has(seen.state, "the first ", " lines; in parts: read path=\"long.html\"")
+    shown = int(seen.state.split()[2])
+    same(seen.body.count("\n"), shown)
+
+
+# ---- a long search
+
+
+def huge(case):
+    """Some files, and one that takes long to search: a hole behind some text."""
+    for i in range(3):
+        case.put(f"small{i}.txt", "text\n")
+    case.put("z-huge.txt", "text\n" * 20000)
+    os.truncate(case.path("z-huge.txt"), 200 << 30)
+
+
+def helpers(case):
+    """Processes that the worker has started for work of its own."""
+    done = subprocess.run(["pgrep", "-P", str(case.server.worker())], capture_output=True,
+                          text=True, check=False)
+    return set(done.stdout.split())
+
+
+@row("a long search tells how many files it has searched, and ends when it is cancelled")
+def _(case):
+    huge(case)
+    model = case.model("search")
+    before = helpers(case)
+    model.client.send(wire.call("long", "search", token="p1", pattern="nowhere-[0-9]{9}"))
+    told = []
+    for _ in range(2):
+        message = model.client.next()
+        same(message["method"], "notifications/progress")
+        same(message["params"]["progressToken"], "p1")
+        told.append(message["params"])
+    holds(told[1]["progress"] > told[0]["progress"], told)
+    has(told[1]["message"], " files searched")
+    holds(helpers(case) - before, "it is at work")
+    model.client.send({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                       "params": {"requestId": "long", "reason": "the user pressed Esc"}})
+    wait_for(lambda: not helpers(case) - before, "what searched is gone")
+    seen = model.works("search", pattern="text", path="small0.txt")
+    same(seen.result["matches"], 1)
+
+
+@row("a long search of the modern era ends with its connection")
+def _(case):
+    huge(case)
+    http = wire.Http(case.server, query="?tools=search")
+    before = helpers(case)
+    stream = http.modern(wire.call(1, "search", token=7, pattern="nowhere-[0-9]{9}"))
+    message = stream.next()
+    same((message["method"], message["params"]["progressToken"]), ("notifications/progress", 7))
+    holds(helpers(case) - before, "it is at work")
+    stream.close()
+    wait_for(lambda: not helpers(case) - before, "what searched is gone")
+
+
+def main():
+    tap = Tap()
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    for each in row:
+        if pattern in each.name:
+            run_row(tap, "sets", each, lambda _: Case())
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
