@@ -7,15 +7,13 @@
 #include "front/mcp/tools/ran.h"
 
 #include "base/clock.h"
-#include "base/enc.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "front/mcp/tools/pictures.h"
 #include "kernel/kernel.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { TRACEBACK_LINES = 20, STATE_ROOM = 900 };
 
@@ -92,78 +90,6 @@ static struct str error_line(struct str text)
     return last;
 }
 
-/* ---- pictures ---- */
-
-struct pictures {
-    struct tool_picture list[TOOL_PICTURES];
-    unsigned n, seen;
-    struct buf said; /* "; picture 640x480, also /…/cell-24.png" */
-};
-
-/* The size of a PNG from its first chunk (RFC 2083 section 11.2.2). */
-static bool png_size(struct str bytes, unsigned *width, unsigned *height)
-{
-    const unsigned char *p = (const unsigned char *)bytes.p;
-    if (bytes.n < 24 || memcmp(p, "\x89PNG\r\n\x1a\n", 8) != 0)
-        return false;
-    *width = *height = 0;
-    for (int i = 16; i < 20; i++) {
-        *width = *width << 8 | p[i];
-        *height = *height << 8 | p[i + 4];
-    }
-    return true;
-}
-
-/* Writes it to a file of the state directory. Returns false if that cannot be done. */
-static bool write_picture(struct engine *en, uint64_t cell, unsigned n, const char *end,
-                          struct str bytes, char *path, size_t size)
-{
-    struct err e = ERR_INIT;
-    char dir[256];
-    if (engine_state_folder(en, "pictures", 0755, dir, sizeof(dir), &e) < 0)
-        return false;
-    int len = n ? snprintf(path, size, "%s/cell-%llu-%u.%s", dir,
-                           (unsigned long long)cell, n + 1, end)
-                : snprintf(path, size, "%s/cell-%llu.%s", dir, (unsigned long long)cell,
-                           end);
-    if (len < 0 || (size_t)len >= size)
-        return false;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return false;
-    bool whole = write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n;
-    close(fd);
-    return whole;
-}
-
-/* One data URL, as "data:image/png;base64,…". */
-static void take_picture(struct pictures *p, struct engine *en, uint64_t cell,
-                         struct str url)
-{
-    static const char *const types[][2] = {
-        {"image/png", "png"}, {"image/jpeg", "jpeg"}, {"image/gif", "gif"}};
-    struct buf bytes = BUF_INIT(1 << 20);
-    struct str base64 = url, head = str_cut(&base64, ',');
-    unsigned width = 0, height = 0;
-    char path[400];
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (str_find(head, str_of(types[i][0])) < 0 || dec_base64(&bytes, base64) < 0)
-            continue;
-        if (!png_size(buf_str(&bytes), &width, &height))
-            width = height = 0;
-        bool small = base64.n <= TOOL_PICTURE_MAX && p->n < TOOL_PICTURES;
-        if (!write_picture(en, cell, p->seen, types[i][1], buf_str(&bytes), path,
-                           sizeof(path)))
-            path[0] = 0;
-        state_picture(&p->said, width, height, small, path);
-        if (small)
-            p->list[p->n++] = (struct tool_picture){base64, types[i][0]};
-        p->seen++;
-        break;
-    }
-    buf_release(&bytes);
-}
-
 /* ---- the answer ---- */
 
 struct cell_answer {
@@ -236,11 +162,11 @@ static void on_shown(void *arg, const struct output_shown *shown)
     char key[ACTION_SESSION_MAX + 3];
     struct told *t = told_of(c->fronts, cell_told(r, key));
     struct buf text = BUF_INIT(2 * TOOL_ANSWER_MAX), state = BUF_INIT(STATE_MAX);
-    struct pictures p = {.n = 0};
-    buf_init(&p.said, 4096);
+    struct pictures p;
+    pictures_init(&p);
     const struct json *images = json_get(json_get(a->t->end, "extras"), "images");
     for (struct json *i = json_first(images); i; i = json_next(i))
-        take_picture(&p, c->en, r->cell, json_str_value(i, ""));
+        pictures_take(&p, c->en, str_of(r->session), r->cell, json_str_value(i, ""));
     put_state(&state, a, shown, buf_str(&p.said));
     buf_adds(&text, buf_str(&r->text));
     buf_adds(&text, shown->text);
@@ -264,7 +190,7 @@ static void on_shown(void *arg, const struct output_shown *shown)
     r->reading = NULL; /* it ends behind us */
     ran_free(c);
     tool_end(c, &res);
-    buf_release(&p.said);
+    pictures_release(&p);
     buf_release(&text);
     buf_release(&state);
 }

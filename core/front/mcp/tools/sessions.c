@@ -11,13 +11,13 @@
 #include "browser/browsing.h"
 #include "io/job.h"
 #include "kernel/kernel.h"
+#include "os/listening.h"
+#include "os/procfs.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-enum { LISTEN_MAX = 256, ANCESTORS = 64, PORTS_TEXT = 16 << 10 };
+enum { ANCESTORS = 64, PORTS_TEXT = 16 << 10 };
 
 static const struct param_list takes = {
     .about = "List shells, running commands, kernels and the browser, and what each is "
@@ -26,100 +26,36 @@ static const struct param_list takes = {
 
 /* ---- the helper: who listens where ---- */
 
-struct socket_at {
-    uint64_t inode;
-    unsigned port;
-};
-
-/* The listening sockets in a file like /proc/net/tcp (proc(5)). */
-static size_t read_listening(const char *path, struct socket_at *out, size_t n)
-{
-    char line[512];
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return n;
-    while (n < LISTEN_MAX && fgets(line, sizeof(line), f)) {
-        unsigned port, state;
-        unsigned long long inode;
-        if (sscanf(line, " %*[^:]: %*[^:]:%x %*s %x %*s %*s %*s %*s %*s %llu", &port,
-                   &state, &inode) == 3 &&
-            state == 0x0a)
-            out[n++] = (struct socket_at){inode, port};
-    }
-    fclose(f);
-    return n;
-}
-
-static long parent_of(long pid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
-    long parent = 0;
-    if (f)
-        fclose(f);
-    text[n] = 0;
-    const char *end = strrchr(text, ')'); /* behind a name that may have anything */
-    return end && sscanf(end, ") %*c %ld", &parent) == 1 ? parent : 0;
-}
-
 /* The first of pid and those above it that is one of the shells; 0: none. */
-static long shell_of(long pid, struct str shells)
+static long shell_of(pid_t pid, struct str shells)
 {
+    struct procfs_stat p;
     for (int i = 0; pid > 1 && i < ANCESTORS; i++) {
         char word[32];
-        int n = snprintf(word, sizeof(word), " %ld ", pid);
+        int n = snprintf(word, sizeof(word), " %ld ", (long)pid);
         if (str_find(shells, str_n(word, (size_t)n)) >= 0)
             return pid;
-        pid = parent_of(pid);
+        if (procfs_stat(pid, &p) < 0)
+            break;
+        pid = p.ppid;
     }
     return 0;
-}
-
-static void tell_process(const struct job_child *c, const char *pid, struct str shells,
-                         const struct socket_at *list, size_t n)
-{
-    char path[300], to[64];
-    uint64_t number = 0;
-    str_to_u64(str_of(pid), &number);
-    snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
-    DIR *d = opendir(path);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        unsigned long long inode;
-        snprintf(path, sizeof(path), "/proc/%.20s/fd/%.20s", pid, e->d_name);
-        ssize_t len = readlink(path, to, sizeof(to) - 1);
-        to[len > 0 ? len : 0] = 0;
-        if (sscanf(to, "socket:[%llu]", &inode) != 1)
-            continue;
-        for (size_t i = 0; i < n; i++) {
-            char line[64];
-            bool at = list[i].inode == inode;
-            long shell = at ? shell_of((long)number, shells) : 0;
-            if (shell > 0)
-                job_put(c, str_n(line, (size_t)snprintf(line, sizeof(line), "%ld %u\n",
-                                                        shell, list[i].port)));
-        }
-    }
-    if (d)
-        closedir(d);
 }
 
 /* arg: the shells' pids, each between blanks. Writes "PID PORT" lines. */
 static int find_ports(void *arg, const struct job_child *c, struct err *e)
 {
-    static struct socket_at list[LISTEN_MAX];
+    struct listening all[LISTENING_MAX];
     struct str shells = str_of(arg);
-    size_t n = read_listening("/proc/net/tcp", list, 0);
-    n = read_listening("/proc/net/tcp6", list, n);
-    DIR *d = n ? opendir("/proc") : NULL;
+    size_t n = listening(all);
     (void)e;
-    for (struct dirent *entry; d && (entry = readdir(d));) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-            tell_process(c, entry->d_name, shells, list, n);
+    for (size_t i = 0; i < n; i++) {
+        char line[64];
+        long shell = shell_of(all[i].pid, shells);
+        int len = snprintf(line, sizeof(line), "%ld %u\n", shell, all[i].port);
+        if (shell > 0)
+            job_put(c, str_n(line, (size_t)len));
     }
-    if (d)
-        closedir(d);
     return 0;
 }
 

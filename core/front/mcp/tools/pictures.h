@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pictures of a cell: those that an answer has, and a file of each in the state directory
+ * for the user of the session.
+ */
+#ifndef OD_FRONT_MCP_TOOLS_PICTURES_H
+#define OD_FRONT_MCP_TOOLS_PICTURES_H
+
+#include "front/mcp/tools/tool.h"
+
+struct pictures {
+    struct tool_picture list[TOOL_PICTURES];
+    unsigned n, seen;
+    struct buf said; /* owned: of each, for the state line (state_picture) */
+};
+
+void pictures_init(struct pictures *p);
+void pictures_release(struct pictures *p);
+/*
+ * Takes one data URL, as "data:image/png;base64,…", of that cell; the list borrows it.
+ * What is no picture is left out, and one that is too large is in its file only.
+ */
+void pictures_take(struct pictures *p, struct engine *en, struct str session,
+                   uint64_t cell, struct str url);
+
+/* Who is to read a file. */
+struct picture_reader {
+    bool other; /* than this process, which is root */
+    uid_t uid;
+    gid_t gid;
+};
+/*
+ * Writes a file that only the reader can read; dir is a folder that is there. Returns
+ * false, and there is no file, if it cannot be written, or the reader could not reach it.
+ */
+bool picture_write(const char *path, struct str bytes, const struct picture_reader *r);
+
+#endif
