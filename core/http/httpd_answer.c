@@ -355,6 +355,14 @@ void req_on_delivered(struct req *r, void (*fn)(void *owner, bool whole), void *
     r->receipt->owner = owner;
 }
 
+static int tcp_state(const struct httpd_conn *c)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof(info);
+    int r = getsockopt(c->stream.io.fd, IPPROTO_TCP, TCP_INFO, &info, &n);
+    return r < 0 ? TCP_CLOSE : info.tcpi_state;
+}
+
 uint64_t answer_unsent(const struct httpd_conn *c)
 {
     int left = 0;
@@ -366,6 +374,10 @@ uint64_t answer_unsent(const struct httpd_conn *c)
      */
     if (!c->unix_peer && ioctl(c->stream.io.fd, TIOCOUTQ, &left) < 0)
         left = INT_MAX;
+    if (left == 1) { /* perhaps our FIN, which is counted and is no byte of the answer */
+        int state = tcp_state(c);
+        left -= state == TCP_FIN_WAIT1 || state == TCP_CLOSING || state == TCP_LAST_ACK;
+    }
     return c->stream.out.n + (uint64_t)left + (c->req ? c->req->out_left : 0);
 }
 
@@ -383,11 +395,7 @@ void answer_receipts(struct httpd_conn *c, bool whole)
 /* Reset, or closed by both: what became of the last bytes, conn_close finds out. */
 static bool is_over(const struct httpd_conn *c)
 {
-    struct tcp_info info = {0};
-    socklen_t n = sizeof(info);
-    return !c->unix_peer &&
-           (getsockopt(c->stream.io.fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0 ||
-            info.tcpi_state == TCP_CLOSE);
+    return !c->unix_peer && tcp_state(c) == TCP_CLOSE;
 }
 
 void req_settle(const struct req *r)

@@ -10,6 +10,7 @@
 
 #include "t.h"
 
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -278,6 +279,14 @@ static void ask(const char *request)
 static bool logged(const char *line)
 {
     ask("GET /log HTTP/1.1\r\nHost: x\r\n\r\n");
+    return reply.body.p && strstr(reply.body.p, line);
+}
+
+/* The same, asked over a connection that is there. */
+static bool logged_to(int fd, const char *line)
+{
+    say(fd, "GET /log HTTP/1.1\r\nHost: x\r\n\r\n");
+    hear_reply(fd);
     return reply.body.p && strstr(reply.body.p, line);
 }
 
@@ -1284,6 +1293,38 @@ TEST(whether_an_answer_has_arrived)
     hear_reply(fd);
     close(fd);
     T_WAIT(logged("lost\ndelivered\n"));
+    finish();
+}
+
+/* Takes 127.0.0.1 of the network namespace that we are in up or down. */
+static void set_loopback(bool up)
+{
+    struct ifreq lo = {.ifr_name = "lo", .ifr_flags = up ? IFF_UP : 0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    CHECK(fd >= 0);
+    CHECK_INT(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
+    close(fd);
+}
+
+/* The peer acknowledged the answer and closed; our own end is not acknowledged yet. */
+TEST(an_answer_has_arrived_before_the_end_of_the_connection_has)
+{
+    if (unshare(CLONE_NEWNET | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) < 0)
+        T_SKIP("not allowed to make a network namespace");
+    set_loopback(true);
+    start();
+    int fd = dial_tcp();
+    say(fd, POST "Content-Length: 5\r\n\r\nhello");
+    hear_reply(fd);
+    CHECK(!logged("delivered"));
+    kill(srv.pid, SIGSTOP);
+    close(fd);
+    set_loopback(false);
+    kill(srv.pid, SIGCONT);
+    fd = dial_local();
+    T_WAIT(logged_to(fd, "delivered\n") || logged_to(fd, "lost\n"));
+    CHECK(!logged_to(fd, "lost"));
+    close(fd);
     finish();
 }
 
