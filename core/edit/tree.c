@@ -49,14 +49,6 @@ static void entries_release(struct entries *l)
     free(l->of);
 }
 
-static bool is_folder(int fd, const struct dirent *e)
-{
-    struct stat st;
-    if (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN)
-        return e->d_type == DT_DIR;
-    return fstatat(fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Takes fd. */
 static void read_entries(struct entries *l, int fd, const char *below, size_t *hidden)
 {
@@ -70,7 +62,7 @@ static void read_entries(struct entries *l, int fd, const char *below, size_t *h
         if (e->d_name[0] == '.')
             *hidden += 1;
         else
-            add(l, below, e->d_name, is_folder(fd, e));
+            add(l, below, e->d_name, file_entry_is_folder(fd, e));
     }
     if (d)
         closedir(d);

@@ -5,6 +5,7 @@
  */
 #include "os/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -119,4 +120,12 @@ int file_read(const char *path, size_t max, struct buf *out, struct err *e)
         buf_truncate(out, before);
     close(fd);
     return rc;
+}
+
+bool file_entry_is_folder(int fd, const struct dirent *e)
+{
+    struct stat st;
+    if (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN)
+        return e->d_type == DT_DIR;
+    return fstatat(fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
 }

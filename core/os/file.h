@@ -32,5 +32,8 @@ int file_read(const char *path, size_t max, struct buf *out, struct err *e);
 int file_fail(struct err *e, int errnum, const char *verb, const char *path);
 /* Returns 0 for a regular file; -1 with *e, which names the kind of file it is. */
 int file_check_kind(mode_t mode, const char *verb, const char *path, struct err *e);
+/* Is the entry of the folder `fd` one, or a link to one? */
+struct dirent;
+bool file_entry_is_folder(int fd, const struct dirent *e);
 
 #endif

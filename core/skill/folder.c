@@ -47,14 +47,6 @@ static void release(struct folder_names *l)
     free(l->of);
 }
 
-static bool is_folder(int fd, const struct dirent *e)
-{
-    struct stat st;
-    if (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN)
-        return e->d_type == DT_DIR;
-    return fstatat(fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* Of the folder `name` in `at`. Returns -1 with errno. */
 static int read_names(int at, const char *name, struct folder_names *l)
 {
@@ -72,7 +64,7 @@ static int read_names(int at, const char *name, struct folder_names *l)
         else if (l->n == NAMES_READ)
             l->more = true;
         else
-            add(l, e->d_name, is_folder(fd, e));
+            add(l, e->d_name, file_entry_is_folder(fd, e));
     }
     closedir(d);
     if (l->n > 0)

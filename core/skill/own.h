@@ -81,6 +81,8 @@ int skill_fail(struct skill_run *r, const char *fmt, ...)
 /* The text is there: it will be told. */
 int skill_tell(struct skill_run *r);
 void skill_tell_now(struct skill_run *r);
+/* Starts r->job, as the user of the call; arg is that of spec's function. -1: *e. */
+int skill_job(struct skill_run *r, const struct job_spec *spec, void *arg, struct err *e);
 skill_fn skill_search, skill_document;
 
 /* ---- window.c ---- */

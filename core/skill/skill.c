@@ -268,6 +268,20 @@ int skill_fail(struct skill_run *r, const char *fmt, ...)
     return 0;
 }
 
+int skill_job(struct skill_run *r, const struct job_spec *spec, void *arg, struct err *e)
+{
+    struct job_spec s = *spec;
+    s.arg = arg;
+    s.owner = r;
+    s.as_user = r->q.as_user;
+    s.uid = r->q.uid;
+    s.gid = r->q.gid;
+    s.groups = r->q.groups;
+    s.groups_n = r->q.groups_n;
+    r->job = job_start(r->q.loop, &s, e);
+    return r->job ? 0 : -1;
+}
+
 static void stop_work(struct skill_run *r)
 {
     if (r->search)

@@ -455,20 +455,12 @@ static const struct job_events events = {on_data, NULL, on_note, on_done, NULL};
 
 static int start(struct skill_run *r, const struct viewing_ask *q, struct err *e)
 {
-    struct job_spec s = {.what = "looking at a file",
-                         .fn = child,
-                         .arg = (void *)(uintptr_t)q,
-                         .memory = MEMORY,
-                         .cpu_s = CPU_S,
-                         .as_user = r->q.as_user,
-                         .uid = r->q.uid,
-                         .gid = r->q.gid,
-                         .groups = r->q.groups,
-                         .groups_n = r->q.groups_n,
-                         .ev = &events,
-                         .owner = r};
-    r->job = job_start(r->q.loop, &s, e);
-    return r->job ? 0 : -1;
+    static const struct job_spec spec = {.what = "looking at a file",
+                                         .fn = child,
+                                         .memory = MEMORY,
+                                         .cpu_s = CPU_S,
+                                         .ev = &events};
+    return skill_job(r, &spec, (void *)(uintptr_t)q, e);
 }
 
 static int ask(struct skill_run *r, const char *shown, const char *path, bool missing,

@@ -34,11 +34,7 @@ static const struct param_list takes = {
          .type = PARAM_STRING,
          .choices = "INT TERM KILL",
          .about = "To the running command and all its children."},
-        {.name = "wait_s",
-         .type = PARAM_INT,
-         .ranged = true,
-         .max = 600,
-         .about = "Seconds to wait, default 30; 0 returns at once."},
+        RAN_WAIT,
         {0}}};
 
 /* ---- keys ---- */
@@ -288,16 +284,8 @@ static void wait_for_shell(struct tool_call *c)
 {
     struct ran *r = c->own;
     struct session *s = session_find(c->en, str_of(r->session));
-    struct json *m = json_object(), *args = json_object();
     char id[LIMIT_ID + 1];
-    uint64_t command = s ? ran_newest(s, id) : 0;
-    json_put_z(args, "until", "input");
-    if (command)
-        json_put_int(args, "id", (int64_t)command);
-    json_put_z(m, "action", "wait");
-    json_put(m, "args", args);
-    json_put_num(m, "timeout", ran_timeout(c));
-    tool_act(c, r->step++, str_of(r->session), m, on_wait);
+    ran_wait(c, s ? ran_newest(s, id) : 0, on_wait);
 }
 
 static void next(struct tool_call *c)

@@ -37,11 +37,7 @@ static const struct param_list takes = {
          .type = PARAM_STRING,
          .about = "Other kernel for a new session, for example ir."},
         {.name = "restart", .type = PARAM_BOOL, .about = "Restart the kernel first."},
-        {.name = "wait_s",
-         .type = PARAM_INT,
-         .ranged = true,
-         .max = 600,
-         .about = "Seconds to wait, default 30; 0 returns at once."},
+        RAN_WAIT,
         {0}}};
 
 const char *cell_told(const struct ran *r, char name[ACTION_SESSION_MAX + 3])
@@ -269,14 +265,8 @@ static void on_wait(struct tool_call *c, const struct json *event, const struct 
 
 void cell_wait(struct tool_call *c)
 {
-    struct ran *r = c->own;
-    struct json *m = json_object(), *args = json_object();
-    json_put_z(args, "until", "input");
-    json_put_int(args, "id", (int64_t)r->cell);
-    json_put_z(m, "action", "wait");
-    json_put(m, "args", args);
-    json_put_num(m, "timeout", ran_timeout(c));
-    tool_act(c, r->step++, str_of(r->session), m, on_wait);
+    const struct ran *r = c->own;
+    ran_wait(c, r->cell, on_wait);
 }
 
 /* ---- the call ---- */

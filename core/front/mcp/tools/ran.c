@@ -68,6 +68,19 @@ double ran_timeout(const struct tool_call *c)
     return s > 0 ? (double)s : RAN_AT_ONCE_MS / 1000.0;
 }
 
+void ran_wait(struct tool_call *c, uint64_t action, tool_observed *fn)
+{
+    struct ran *r = c->own;
+    struct json *m = json_object(), *args = json_object();
+    json_put_z(args, "until", "input");
+    if (action)
+        json_put_int(args, "id", (int64_t)action);
+    json_put_z(m, "action", "wait");
+    json_put(m, "args", args);
+    json_put_num(m, "timeout", ran_timeout(c));
+    tool_act(c, r->step++, str_of(r->session), m, fn);
+}
+
 /* ---- sessions ---- */
 
 void ran_other(struct engine *en, char name[8])

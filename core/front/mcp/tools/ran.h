@@ -18,6 +18,13 @@ enum {
     RAN_AT_ONCE_MS = 200 /* wait_s 0: what fails at once is seen */
 };
 
+/* The row of wait_s, where the tool's description says what it ends. */
+#define RAN_WAIT \
+    { \
+        .name = "wait_s", .type = PARAM_INT, .ranged = true, .max = 600, \
+        .about = "Seconds to wait, default 30; 0 returns at once." \
+    }
+
 /* The own of a call of these tools. */
 struct ran {
     struct tool_call *c; /* which owns this */
@@ -45,6 +52,8 @@ struct ran *ran_new(struct tool_call *c, const char *session);
 void ran_free(struct tool_call *c);
 /* wait_s as the timeout of an action. */
 double ran_timeout(const struct tool_call *c);
+/* The next step: waits for that action's command or cell; 0: for what runs. */
+void ran_wait(struct tool_call *c, uint64_t action, tool_observed *fn);
 /* Ends the call with an observation of `run` or `wait`. */
 void ran_answer(struct tool_call *c, const struct json *event);
 /* A session that is not there, to be proposed. At most 4 letters and its end. */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bytes of output on their way through a model of a terminal (term/term.h), a piece each
+ * turn of the loop.
+ */
+#ifndef OD_FRONT_MCP_TOOLS_RENDER_H
+#define OD_FRONT_MCP_TOOLS_RENDER_H
+
+#include "shell/session.h"
+#include "term/term.h"
+
+struct render {
+    struct term *term; /* owned */
+    uint64_t at, to;   /* of the spool */
+    uint64_t bytes, gone;
+    bool literal; /* the output itself has a U+FFFD */
+};
+
+/* The bytes from `from` to `to`, of which so many are kept as text: term_free. */
+void render_init(struct render *r, uint64_t from, uint64_t to, size_t head, size_t tail);
+void render_feed(struct render *r, struct str bytes);
+/* One piece of the session's spool. Returns true when all of it went through. */
+bool render_step(struct render *r, struct engine *en, const char *session);
+/* Has the text, which it became, a character for bytes that are not UTF-8? */
+bool render_bent(const struct render *r, struct str text);
+/* What the session has; false: there is none, or it has no output. */
+bool render_view(struct engine *en, const char *session, struct session_view *v);
+
+#endif
