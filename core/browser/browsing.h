@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Browsers by name, each with a process of its own (browser/host/host.h); calls to one of
- * them come one after the other, and its pages stay open between them.
+ * Browsers by name. Each has a host (browser/host/host.h), which is a companion
+ * (companion/companion.h); calls to one of them come one after the other, and its pages
+ * stay open between them.
  *
- * A browser belongs to the keeper as a kernel does. A call has an id: a worker that takes
- * over waits for the answer of the call that runs, and the caller that comes back with
- * the same id gets it; nothing is done twice. The last answer of each browser can be had
- * again.
+ * A call has an id: a worker that takes over waits for the answer of the call that runs,
+ * and the caller that comes back with the same id gets it. The last answer of each
+ * browser can be had again.
  *
  *   call: WAITING --its turn--> RUNNING --answer--> done
  *         RUNNING --its time is over, or it is cancelled--> done: the host says so, and

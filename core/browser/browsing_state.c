@@ -21,18 +21,17 @@ static void put_text(struct json *j, const char *name, const char *text)
     json_put_z(j, name, text ? text : "");
 }
 
-void browsing_save(struct browsing *b)
+void browsing_save_and_ask(struct browsing *b, struct str ask)
 {
-    if (browsing_lookup(b->en, str_of(b->name)) != b)
-        return; /* it was closed */
     struct json *j = json_object(), *opts = json_object(), *done = json_array();
-    struct buf line = BUF_INIT(LIMIT_BLOB_MAX), key = BUF_INIT(128);
-    const struct browsing_call *c = browsing_first(b);
+    struct buf state = BUF_INIT(LIMIT_BLOB_MAX);
+    const struct companion_call *call = companion_first(&b->host);
     for (size_t i = 0; browsing_kept[i]; i++)
         json_put_str(opts, browsing_kept[i], json_str(b->opts, browsing_kept[i], ""));
     json_put(j, "opts", opts);
-    json_put_z(j, "process", b->process ? process_name(b->process) : "");
-    json_put_int(j, "at", (int64_t)(b->at - b->line.n));
+    json_put_z(j, "process", b->host.process_name);
+    json_put_int(j, "at", (int64_t)b->host.reader.begin);
+    json_put_int(j, "step", (int64_t)b->host.step);
     json_put_z(j, "dir", b->dir);
     for (int i = 0; i < BROWSING_DONE; i++) {
         if (b->done[i][0])
@@ -43,27 +42,18 @@ void browsing_save(struct browsing *b)
     put_text(j, "title", b->title);
     put_text(j, "mode", b->mode);
     json_put_int(j, "used", b->used_ms);
-    if (c && c->step == RUNNING) {
-        json_put_z(j, "id", c->id);
-        json_put_int(j, "begun", c->begun_ms);
-        json_put_int(j, "timeout", c->timeout_ms);
-        json_put_int(j, "in", (int64_t)c->in);
-        json_put_int(j, "len", (int64_t)c->len);
+    if (call && call->step == CALL_RUNNING) {
+        json_put_z(j, "id", call->id);
+        json_put_int(j, "begun", call->begun_ms);
+        json_put_int(j, "timeout", call->timeout_ms);
+        json_put_int(j, "in", (int64_t)call->in);
+        json_put_int(j, "len", (int64_t)call->len);
     }
-    buf_addf(&key, "browser/%s", b->name);
-    if (json_print(&line, j) == 0)
-        hold_put(b->en->hold, buf_str(&key), buf_str(&line));
-    buf_release(&line);
-    buf_release(&key);
+    b->answered = false;
+    bool fits = json_print(&state, j) == 0;
+    companion_store(&b->host, fits ? buf_str(&state) : STR(""), ask);
+    buf_release(&state);
     json_free(j);
-}
-
-void browsing_forget(struct browsing *b)
-{
-    struct buf key = BUF_INIT(128);
-    buf_addf(&key, "browser/%s", b->name);
-    hold_put(b->en->hold, buf_str(&key), STR(""));
-    buf_release(&key);
 }
 
 /* ---- another worker ---- */
@@ -71,19 +61,17 @@ void browsing_forget(struct browsing *b)
 /* The call that ran: its answer is in the output, or comes, or it never began. */
 static void resume_call(struct browsing *b, const struct json *j)
 {
-    uint64_t in = (uint64_t)json_int(j, "in", 0), len = (uint64_t)json_int(j, "len", 0);
-    uint64_t sent;
-    process_stdin_room(b->process, &sent);
-    if (sent < in + len) {
-        if (sent > in)
-            browsing_send(b, STR("\n"));
+    if (!companion_reached(&b->host, (uint64_t)json_int(j, "in", 0),
+                           (uint64_t)json_int(j, "len", 0)))
         return;
-    }
-    struct browsing_call *c = browsing_call_make(b, json_str(j, "id", ""));
-    c->step = RUNNING;
-    c->begun_ms = json_int(j, "begun", 0);
-    c->timeout_ms = json_int(j, "timeout", BROWSING_TIME_MS);
-    browsing_limit(c, c->begun_ms + c->timeout_ms - clock_wall_ms());
+    struct companion_call *call = &browsing_call_make(b, json_str(j, "id", "").p)->call;
+    call->step = CALL_RUNNING;
+    call->in = (uint64_t)json_int(j, "in", 0);
+    call->len = (uint64_t)json_int(j, "len", 0);
+    call->begun_ms = json_int(j, "begun", 0);
+    call->timeout_ms = json_int(j, "timeout", BROWSING_TIME_MS);
+    browsing_limit(container_of(call, struct browsing_call, call),
+                   call->begun_ms + call->timeout_ms - clock_wall_ms());
 }
 
 void browsing_resume(struct engine *en, struct str name, struct str state)
@@ -108,14 +96,16 @@ void browsing_resume(struct engine *en, struct str name, struct str state)
     browsing_set_place(&b->title, json_str(j, "title", ""));
     browsing_set_place(&b->mode, json_str(j, "mode", ""));
     b->used_ms = json_int(j, "used", b->used_ms);
-    b->process = process_find(en, json_str(j, "process", ""));
+    companion_resume(&b->host, json_str(j, "process", ""),
+                     (uint64_t)json_int(j, "step", 0));
     browsing_idle(b, b->used_ms + LIMIT_BROWSER_IDLE_MS - clock_wall_ms());
-    if (b->process && json_has(j, "id"))
-        resume_call(b, j);
-    if (!list_empty(&b->calls))
-        timer_stop(&b->idle);
-    if (b->process)
-        browsing_follow(b, (uint64_t)json_int(j, "at", 0));
+    if (companion_state(&b->host) != COMPANION_NONE) {
+        if (json_has(j, "id"))
+            resume_call(b, j);
+        if (!list_empty(&b->host.calls))
+            timer_stop(&b->idle);
+        companion_follow(&b->host, (uint64_t)json_int(j, "at", 0));
+    }
     json_free(j);
 }
 
@@ -124,11 +114,11 @@ void browsing_resumed(struct engine *en)
     struct str key, other;
     void *value, *browser;
     for (void *it = NULL; (it = map_next(&en->processes, it, &key, &value));) {
-        bool ours = !str_starts(key, str_of(browsing_stem)) || process_ended(value);
+        bool ours = !str_starts(key, str_of(browsing_kind.stem)) || process_ended(value);
         for (void *k = NULL; (k = map_next(&en->browsers, k, &other, &browser));)
-            ours |= ((struct browsing *)browser)->process == value;
+            ours |= ((struct browsing *)browser)->host.process == value;
         if (!ours)
-            browsing_end_process(en, value);
+            companion_end_process(en, value, browsing_kind.end_ms);
     }
 }
 

@@ -2,8 +2,8 @@
 /*
  * Cells.
  *
- *   cell: WAITING --its turn--> RUNNING --reply and idle--> (LATE) --> done
- *         RUNNING --time limit--> interrupted --> done, or stuck after STUCK_MS
+ *   cell: CALL_WAITING --its turn--> CALL_RUNNING --reply and idle--> (CALL_LATE) -->
+ * done CALL_RUNNING --time limit--> interrupted --> done, or stuck after STUCK_MS
  */
 #include "kernel/own.h"
 
@@ -30,30 +30,23 @@ enum {
 
 /* ---- what answers it ---- */
 
-struct cell *kernel_first_cell(struct kernel *k)
+static struct cell *cell_of(struct companion_call *call)
 {
-    struct list *it, *tmp;
-    list_each (it, tmp, &k->cells) {
-        struct cell *c = list_entry(it, struct cell, node);
-        if (c->step != REPLAYED)
-            return c;
-    }
-    return NULL;
+    return call ? container_of(call, struct cell, call) : NULL;
+}
+
+struct cell *kernel_first_cell(const struct kernel *k)
+{
+    return cell_of(companion_first(&k->host));
 }
 
 void kernel_tell_seen(struct kernel *k)
 {
-    uint64_t at = k->reader.at;
+    uint64_t at = k->host.reader.at;
     struct cell *c = kernel_first_cell(k);
-    char line[64];
     if (c && c->reader.op && c->reader.at < at)
         at = c->reader.at;
-    if (at < k->seen + k->step)
-        return;
-    k->seen = at;
-    snprintf(line, sizeof(line), "{\"host\":\"read\",\"to\":%llu}\n",
-             (unsigned long long)at);
-    kernel_send_line(k, str_of(line));
+    companion_read(&k->host, at);
 }
 
 static void bury_cell(void *p)
@@ -67,28 +60,28 @@ static void bury_cell(void *p)
 static void cell_over(struct cell *c, struct cell_result *r)
 {
     struct kernel *k = c->k;
-    struct record *rec = kernel_record_of(k, c->id);
-    bool ran = c->step != WAITING && c->step != REPLAYED;
+    struct record *rec = kernel_record_of(k, c->call.id);
+    bool ran = c->call.step != CALL_WAITING && c->call.step != CALL_REPLAYED;
     r->count = c->count;
-    r->duration_ms = c->begun_ms ? clock_wall_ms() - c->begun_ms : 0;
-    timer_stop(&c->limit);
+    r->duration_ms = c->call.begun_ms ? clock_wall_ms() - c->call.begun_ms : 0;
+    timer_stop(&c->call.limit);
     task_cancel(&c->start);
     if (rec && ran && rec->to == 0) {
         rec->to = c->reader.op ? c->reader.at : rec->from;
         rec->end = r->end;
         rec->text[0] = 0;
     }
-    reader_stop(&c->reader);
-    list_del(&c->node);
+    line_reader_close(&c->reader);
+    list_del(&c->call.node);
     if (c->ev)
         c->ev->on_done(c->owner, r);
-    loop_bury(k->en->loop, c, bury_cell);
+    loop_bury(k->host.en->loop, c, bury_cell);
     /* Without it, a worker that takes over reads once more how the cell ended. */
     if (ran)
-        task_defer(k->en->loop, &k->keep);
+        task_defer(k->host.en->loop, &k->keep);
     kernel_tell_seen(k); /* it may have been the one that was behind */
-    k->en->idle_since_ms = clock_ms();
-    kernel_pump_later(k);
+    k->host.en->idle_since_ms = clock_ms();
+    companion_turn_later(&k->host);
 }
 
 static void cell_done(struct cell *c)
@@ -107,12 +100,12 @@ void cell_fail(struct cell *c, enum cell_end end, const struct err *e)
 
 static void cell_maybe_done(struct cell *c)
 {
-    if (c->step == REPLAYED || (!c->replied && !c->idle))
+    if (c->call.step == CALL_REPLAYED || (!c->replied && !c->idle))
         return;
     if (!c->replied || !c->idle) {
         if (!c->halfway) {
             c->half_at = c->reader.at;
-            timer_begin(c->k->en->loop, &c->limit, HALF_MS, cell_on_limit);
+            timer_begin(c->k->host.en->loop, &c->call.limit, HALF_MS, cell_on_limit);
         }
         c->halfway = true;
         return;
@@ -121,10 +114,10 @@ static void cell_maybe_done(struct cell *c)
         cell_done(c);
         return;
     }
-    c->step = LATE;
+    c->call.step = CALL_LATE;
     bool own = json_bool(c->k->about, "embedded", false) ||
                !str_eq(json_str(c->k->about, "language", ""), STR("python"));
-    timer_begin(c->k->en->loop, &c->limit, own ? LATE_MS : LATE_JUPYTER_MS,
+    timer_begin(c->k->host.en->loop, &c->call.limit, own ? LATE_MS : LATE_JUPYTER_MS,
                 cell_on_limit);
 }
 
@@ -188,13 +181,13 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
     struct cell *c = arg;
     struct err e = ERR_INIT;
     bool host = str_starts(line, STR("{\"host\":"));
-    if (c->step == REPLAYED && end > c->to)
+    if (c->call.step == CALL_REPLAYED && end > c->to)
         return;
-    if (!host && str_find(str_sub(line, 0, LINE_HEAD), str_of(c->id)) < 0)
+    if (!host && str_find(str_sub(line, 0, LINE_HEAD), str_of(c->call.id)) < 0)
         return;
     struct json *m = json_parse(line, &e);
     if (!m) {
-        log_warn("kernel %s: a line is unreadable: %s", c->k->name, e.text);
+        log_warn("kernel %s: a line is unreadable: %s", c->k->host.name, e.text);
         note(c, "a message of the kernel cannot be read, and was left out");
         return;
     }
@@ -204,7 +197,7 @@ static void on_cell_line(void *arg, struct str line, uint64_t end)
             str_eq(what, STR("stuck")) || str_eq(what, STR("heart")))
             tell(c, STR("note"), m);
     } else if (str_eq(json_str(json_get(m, "parent_header"), "msg_id", ""),
-                      str_of(c->id))) {
+                      str_of(c->call.id))) {
         on_answer(c, json_str(m, "channel", ""),
                   json_str(json_get(m, "header"), "msg_type", ""), m);
         if (c->reader.op)
@@ -238,7 +231,8 @@ static bool is_output(const struct cell *c, struct str head, struct str *type,
     *type = jsontext_plain(jsontext_get(header, STR("msg_type")));
     *content = str_sub(head, (size_t)(value.p - head.p), head.n);
     return str_eq(channel, STR("iopub")) &&
-           str_eq(jsontext_plain(jsontext_get(parent, STR("msg_id"))), str_of(c->id)) &&
+           str_eq(jsontext_plain(jsontext_get(parent, STR("msg_id"))),
+                  str_of(c->call.id)) &&
            type->n && !str_eq(*type, STR("status")) &&
            !str_eq(*type, STR("execute_input"));
 }
@@ -250,8 +244,8 @@ static enum line_fate on_cell_head(void *arg, struct str head)
     struct str type, content;
     if (str_starts(head, STR("{\"host\":")))
         return LINE_WHOLE;
-    if ((c->step == REPLAYED && c->reader.begin >= c->to) ||
-        str_find(head, str_of(c->id)) < 0)
+    if ((c->call.step == CALL_REPLAYED && c->reader.begin >= c->to) ||
+        str_find(head, str_of(c->call.id)) < 0)
         return LINE_PASSED_OVER;
     if ((c->ev && !c->ev->on_text) || !is_output(c, head, &type, &content))
         return LINE_WHOLE;
@@ -274,73 +268,66 @@ static void on_cell_part(void *arg, struct str bytes, bool ends)
         tell_text(c, STR("\n"));
 }
 
-static const struct reader_calls cell_reader = {on_cell_line, on_cell_head, on_cell_part};
-
 /* All that it had said is told again; now how it ended. */
 static void replay_over(struct cell *c)
 {
-    const struct record *r = kernel_record_of(c->k, c->id);
+    const struct record *r = kernel_record_of(c->k, c->call.id);
     struct cell_result result = {.end = r ? r->end : CELL_OK};
     if (result.end == CELL_DIED)
         err_set(&result.err, ERR_GONE, "the kernel %s ended in the middle of the cell",
-                c->k->name);
+                c->k->host.name);
     cell_over(c, &result);
 }
 
-static size_t on_cell_output(struct op *op, int stream, uint64_t at, struct str bytes)
+/* Not while a caller has come back: it gets the output from its beginning. */
+static bool on_cell_wanted(void *arg)
 {
-    struct cell *c = op->owner;
-    if (c->held || !list_empty(&c->start.node)) /* it is to be told from its beginning */
-        return 0;
-    if (stream == 0 && at + bytes.n > c->reader.at)
-        reader_feed(&c->reader,
-                    str_sub(bytes, at < c->reader.at ? (size_t)(c->reader.at - at) : 0,
-                            bytes.n),
-                    &cell_reader, c);
-    if (c->step == REPLAYED && c->reader.op && c->reader.at >= c->to)
+    const struct cell *c = arg;
+    return !c->held && list_empty(&c->start.node);
+}
+
+static void on_cell_read(void *arg)
+{
+    struct cell *c = arg;
+    if (c->call.step == CALL_REPLAYED && c->reader.at >= c->to)
         replay_over(c);
     else
         kernel_tell_seen(c->k);
-    return bytes.n;
 }
 
-static void on_cell_note(struct op *op, enum note_kind kind, const char *text,
-                         uint64_t from, uint64_t to)
-{
-    struct cell *c = op->owner;
-    (void)from;
-    if (kind != NOTE_GAP)
-        return;
-    reader_skip(&c->reader, to, &cell_reader, c);
-    note(c, text);
-}
+static void on_cell_gap(void *arg, const char *text) { note(arg, text); }
 
-static void on_cell_end(struct op *op)
+static void on_cell_end(void *arg, const struct op_result *r)
 {
-    struct cell *c = op->owner;
+    struct cell *c = arg;
     struct err e = ERR_INIT;
-    c->reader.op = NULL;
-    err_set(&e, ERR_GONE, "the process beside the kernel %s ended", c->k->name);
+    (void)r;
+    err_set(&e, ERR_GONE, "the process of the kernel %s ended", c->k->host.name);
     cell_fail(c, CELL_DIED, &e);
 }
 
-static const struct op_sink cell_sink = {
-    .output = on_cell_output, .note = on_cell_note, .done = on_cell_end};
+static const struct line_calls cell_lines = {.line = on_cell_line,
+                                             .head = on_cell_head,
+                                             .part = on_cell_part,
+                                             .wanted = on_cell_wanted,
+                                             .read = on_cell_read,
+                                             .gap = on_cell_gap,
+                                             .end = on_cell_end};
 
 void cell_start(struct task *t)
 {
     struct cell *c = container_of(t, struct cell, start);
     struct kernel *k = c->k;
-    const struct record *r = kernel_record_of(k, c->id);
+    const struct record *r = kernel_record_of(k, c->call.id);
     c->replied = c->idle = c->failed = c->halfway = false;
-    if (c->step == LATE) { /* its last part is told once more */
-        timer_stop(&c->limit);
-        c->step = RUNNING;
+    if (c->call.step == CALL_LATE) { /* its last part is told once more */
+        timer_stop(&c->call.limit);
+        c->call.step = CALL_RUNNING;
     }
-    if (c->step == REPLAYED && (!r || r->to <= r->from))
+    if (c->call.step == CALL_REPLAYED && (!r || r->to <= r->from))
         replay_over(c);
-    else if (r && k->process)
-        reader_start(&c->reader, k->process, &cell_sink, c, r->from);
+    else if (r && k->host.process)
+        line_reader_open(&c->reader, k->host.process, r->from, &cell_lines, c);
 }
 
 /* A connection broke, or a kernel is wrong: what should have come is lost. */
@@ -348,7 +335,7 @@ static void half_over(struct cell *c)
 {
     if (c->held || c->reader.at != c->half_at) {
         c->half_at = c->reader.at;
-        timer_begin(c->k->en->loop, &c->limit, HALF_MS, cell_on_limit);
+        timer_begin(c->k->host.en->loop, &c->call.limit, HALF_MS, cell_on_limit);
         return;
     }
     c->failed = c->failed || !c->replied;
@@ -362,11 +349,11 @@ static void half_over(struct cell *c)
 
 void cell_on_limit(struct timer *t)
 {
-    struct cell *c = container_of(t, struct cell, limit);
+    struct cell *c = container_of(t, struct cell, call.limit);
     /* A caller has come back in this turn: it is told all of it before the end. */
-    if (!list_empty(&c->start.node) && (c->step == LATE || c->halfway))
+    if (!list_empty(&c->start.node) && (c->call.step == CALL_LATE || c->halfway))
         return;
-    if (c->step == LATE) {
+    if (c->call.step == CALL_LATE) {
         cell_done(c);
     } else if (c->halfway) {
         half_over(c);
@@ -376,23 +363,12 @@ void cell_on_limit(struct timer *t)
     } else if (!c->timed_out) {
         c->timed_out = true;
         kernel_interrupt(c->k);
-        timer_begin(c->k->en->loop, t, STUCK_MS, cell_on_limit);
+        timer_begin(c->k->host.en->loop, t, STUCK_MS, cell_on_limit);
     } else {
         struct cell_result r = {.end = CELL_TIMEOUT, .stuck = true};
         cell_over(c, &r);
         /* It still is busy, and would keep all that follow from running. */
         kernel_restart(c->k);
-    }
-}
-
-void kernel_fail_cells(struct kernel *k, bool waiting_too)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &k->cells) {
-        struct cell *c = list_entry(it, struct cell, node);
-        if (c->step == REPLAYED || (c->step == WAITING && !waiting_too))
-            continue;
-        cell_fail(c, c->step == WAITING ? CELL_FAILED : CELL_DIED, &k->why);
     }
 }
 
@@ -410,51 +386,28 @@ struct cell *cell_make(struct kernel *k, struct str code)
 
 static const char *const questions[] = {"complete", "inspect", "is_complete", "history"};
 
-static struct cell *cell_by_id(struct kernel *k, const char *id)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &k->cells) {
-        struct cell *c = list_entry(it, struct cell, node);
-        if (id[0] && strcmp(c->id, id) == 0)
-            return c;
-    }
-    return NULL;
-}
-
 bool kernel_knows(struct kernel *k, const char *id)
 {
-    return cell_by_id(k, id) || kernel_record_of(k, id);
-}
-
-static int waiting(struct kernel *k)
-{
-    int n = 0;
-    struct list *it, *tmp;
-    list_each (it, tmp, &k->cells)
-        n++;
-    return n;
+    return companion_find(&k->host, id) || kernel_record_of(k, id);
 }
 
 struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
                         const struct cell_events *ev, void *owner, struct err *e)
 {
-    struct cell *c = cell_by_id(k, o->id);
+    struct cell *c = cell_of(companion_find(&k->host, o->id));
     struct record *r = kernel_record_of(k, o->id);
-    engine_touch(k->en);
+    engine_touch(k->host.en);
     if (c) {
         c->ev = ev;
         c->owner = owner;
-        if (c->step == RUNNING || c->step == LATE)
-            task_defer(k->en->loop, &c->start); /* from its beginning */
-        if (c->timeout_ms == 0 && o->timeout_ms > 0 && c->step == RUNNING)
-            timer_begin(k->en->loop, &c->limit, o->timeout_ms, cell_on_limit);
+        if (c->call.step == CALL_RUNNING || c->call.step == CALL_LATE)
+            task_defer(k->host.en->loop, &c->start); /* from its beginning */
+        if (c->call.timeout_ms == 0 && o->timeout_ms > 0 && c->call.step == CALL_RUNNING)
+            timer_begin(k->host.en->loop, &c->call.limit, o->timeout_ms, cell_on_limit);
         return c;
     }
-    if (waiting(k) >= LIMIT_QUEUE_MAX) {
-        err_set(e, ERR_LIMIT, "%d cells wait for the kernel %s already", LIMIT_QUEUE_MAX,
-                k->name);
+    if (companion_check_queue(&k->host, e) < 0)
         return NULL;
-    }
     if (o->code.n > LIMIT_COMMAND_MAX) {
         err_set(e, ERR_LIMIT, "a cell has at most %d bytes", LIMIT_COMMAND_MAX);
         return NULL;
@@ -475,46 +428,45 @@ struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
     c->owner = owner;
     c->silent = o->silent;
     c->history = o->history;
-    c->timeout_ms = o->timeout_ms;
-    if (o->id[0])
-        snprintf(c->id, sizeof(c->id), "%s", o->id);
-    else
-        random_hex(c->id, 32);
-    list_add_tail(&k->cells, &c->node);
+    c->call.timeout_ms = o->timeout_ms;
+    companion_add(&k->host, &c->call, o->id);
     if (question && o->timeout_ms > 0) /* from now on: it may wait for its turn, too */
-        timer_begin(k->en->loop, &c->limit, o->timeout_ms, cell_on_limit);
+        timer_begin(k->host.en->loop, &c->call.limit, o->timeout_ms, cell_on_limit);
     if (r && r->to) {
-        c->step = REPLAYED;
+        c->call.step = CALL_REPLAYED;
         c->to = r->to;
-        c->begun_ms = r->begun_ms;
-        task_defer(k->en->loop, &c->start);
+        c->call.begun_ms = r->begun_ms;
+        task_defer(k->host.en->loop, &c->start);
     } else
-        kernel_pump_later(k);
+        companion_turn_later(&k->host);
     return c;
 }
 
 void cell_hold(struct cell *c, bool hold)
 {
     c->held = hold;
-    if (!hold && c->reader.op)
-        op_pump(c->reader.op);
+    if (!hold)
+        line_reader_pump(&c->reader);
 }
 
 void cell_drop(struct cell *c)
 {
     c->ev = NULL;
     c->held = false;
-    if (c->step == RUNNING || c->step == LATE) {
+    if (c->call.step == CALL_RUNNING || c->call.step == CALL_LATE) {
         cell_hold(c, false);
         return;
     }
-    reader_stop(&c->reader);
+    line_reader_close(&c->reader);
     task_cancel(&c->start);
-    list_del(&c->node);
-    loop_bury(c->k->en->loop, c, bury_cell);
+    list_del(&c->call.node);
+    loop_bury(c->k->host.en->loop, c, bury_cell);
 }
 
-bool cell_runs(const struct cell *c) { return c->step == RUNNING || c->step == LATE; }
+bool cell_runs(const struct cell *c)
+{
+    return c->call.step == CALL_RUNNING || c->call.step == CALL_LATE;
+}
 
 void cell_cancel(struct cell *c)
 {

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels: the process beside each, and what it says of it. */
+/* Kernels: their life, and the lines of their hosts. */
 #include "kernel/own.h"
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "engine/part.h"
 #include "kernel/host/find.h"
-#include "os/self.h"
 #include "skill/python.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +19,6 @@
 enum { LAST_WORDS = 400 };
 
 /* ---- its turns ---- */
-
-void kernel_pump_later(struct kernel *k) { task_defer(k->en->loop, &k->pump); }
-
-void kernel_send_line(struct kernel *k, struct str line)
-{
-    uint64_t at;
-    if (!k->process)
-        return;
-    process_stdin_room(k->process, &at);
-    process_stdin(k->process, at, line, false);
-}
 
 static void start_host(struct kernel *k);
 
@@ -45,25 +31,31 @@ static struct cell *cell_before(struct kernel *k, struct cell *c)
         return c;
     struct cell *own = cell_make(k, init);
     own->silent = true;
-    random_hex(own->id, 32);
-    list_add_tail(k->cells.next, &own->node); /* before the first */
+    companion_add(&k->host, &own->call, "");
+    list_del(&own->call.node);
+    list_add_tail(k->host.calls.next, &own->call.node); /* before the first */
     return own;
 }
 
-static void on_pump(struct task *t)
+static struct kernel *kernel_of(struct companion *c)
 {
-    struct kernel *k = container_of(t, struct kernel, pump);
+    return container_of(c, struct kernel, host);
+}
+
+static void on_turn(struct companion *host)
+{
+    struct kernel *k = kernel_of(host);
     struct err e = ERR_INIT;
     struct cell *c = kernel_first_cell(k);
-    if (!c || c->step != WAITING || k->leaving || k->fall_all)
+    if (!c || c->call.step != CALL_WAITING || k->leaving || host->fall_all)
         return;
-    if (!k->process || process_ended(k->process)) {
+    if (companion_state(host) != COMPANION_RUNS) {
         start_host(k);
         return;
     }
     if (k->state == KERNEL_DEAD || k->state == KERNEL_FAILED) {
         k->state = KERNEL_STARTING;
-        kernel_send_line(k, STR("{\"host\":\"restart\"}\n"));
+        companion_send(host, STR("{\"host\":\"restart\"}\n"));
     }
     if (k->state != KERNEL_READY)
         return;
@@ -73,31 +65,29 @@ static void on_pump(struct task *t)
         cell_fail(c, CELL_FAILED, &e);
         return;
     }
-    c->step = RUNNING;
-    if (c->timeout_ms > 0 && !c->question)
-        timer_begin(k->en->loop, &c->limit, c->timeout_ms, cell_on_limit);
+    c->call.step = CALL_RUNNING;
+    if (c->call.timeout_ms > 0 && !c->question)
+        timer_begin(host->en->loop, &c->call.limit, c->call.timeout_ms, cell_on_limit);
     cell_start(&c->start);
 }
 
 /* ---- what its host says ---- */
 
-static void on_fall(struct task *t)
+static void on_fail(struct companion_call *call, const struct err *why)
 {
-    struct kernel *k = container_of(t, struct kernel, fall);
-    kernel_fail_cells(k, k->fall_all);
-    k->fall_all = false;
-    /* There is no such kernel: nothing of it is to be kept. */
-    if (k->state == KERNEL_FAILED && !k->process && !k->about && list_empty(&k->cells))
-        kernel_close(k);
-    else
-        kernel_pump_later(k);
+    cell_fail(container_of(call, struct cell, call),
+              call->step == CALL_WAITING ? CELL_FAILED : CELL_DIED, why);
 }
 
-/* Not at once: what calls is one of the readers, and others end with their cells. */
-static void fail_later(struct kernel *k, bool waiting_too)
+static void on_failed(struct companion *host)
 {
-    k->fall_all = k->fall_all || waiting_too;
-    task_defer(k->en->loop, &k->fall);
+    struct kernel *k = kernel_of(host);
+    /* There is no such kernel: nothing of it is to be kept. */
+    if (k->state == KERNEL_FAILED && companion_state(host) == COMPANION_NONE &&
+        !k->about && list_empty(&host->calls))
+        kernel_close(k);
+    else
+        companion_turn_later(host);
 }
 
 /* The last of what a kernel said: whole lines, where there are any. */
@@ -117,20 +107,21 @@ static void on_dead(struct kernel *k, const struct json *m)
     int64_t signo = json_int(m, "signal", 0);
     k->state = KERNEL_DEAD;
     if (signo)
-        err_set(&k->why, ERR_GONE, "the kernel %s was ended by signal %lld (%s)%s%.*s",
-                k->name, (long long)signo, strsignal((int)signo),
-                said.n ? "; it said last: " : "", STR_ARG(said));
-    else
-        err_set(&k->why, ERR_GONE, "the kernel %s ended with status %lld%s%.*s", k->name,
-                (long long)json_int(m, "exit", 0), said.n ? "; it said last: " : "",
+        err_set(&k->host.why, ERR_GONE,
+                "the kernel %s was ended by signal %lld (%s)%s%.*s", k->host.name,
+                (long long)signo, strsignal((int)signo), said.n ? "; it said last: " : "",
                 STR_ARG(said));
+    else
+        err_set(&k->host.why, ERR_GONE, "the kernel %s ended with status %lld%s%.*s",
+                k->host.name, (long long)json_int(m, "exit", 0),
+                said.n ? "; it said last: " : "", STR_ARG(said));
     k->leaving = false;
-    fail_later(k, false);
+    companion_fail_later(&k->host, false);
 }
 
 static void on_host_line(void *arg, struct str line, uint64_t end)
 {
-    struct kernel *k = arg;
+    struct kernel *k = kernel_of(arg);
     struct err e = ERR_INIT;
     (void)end;
     if (!str_starts(line, STR("{\"host\":")))
@@ -155,20 +146,20 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
     } else if (str_eq(what, STR("failed"))) {
         struct str said = last_words(m);
         k->state = KERNEL_FAILED;
-        err_set(&k->why, (enum err_code)json_int(m, "code", ERR_GONE), "%.*s%s%.*s",
+        err_set(&k->host.why, (enum err_code)json_int(m, "code", ERR_GONE), "%.*s%s%.*s",
                 STR_ARG(json_str(m, "error", "")), said.n ? "; it said last: " : "",
                 STR_ARG(said));
-        fail_later(k, true);
+        companion_fail_later(&k->host, true);
     } else if (str_eq(what, STR("note")) || str_eq(what, STR("stuck")) ||
                str_eq(what, STR("gap")) || str_eq(what, STR("heart"))) {
         struct str text = json_str(m, "text", "");
         if (k->about && json_has(m, "silent"))
             json_put_bool(k->about, "silent", json_bool(m, "silent", false));
-        log_info("kernel %s: %.*s", k->name, STR_ARG(text));
+        log_info("kernel %s: %.*s", k->host.name, STR_ARG(text));
     }
     json_free(m);
     kernel_save(k);
-    kernel_pump_later(k);
+    companion_turn_later(&k->host);
 }
 
 /* Messages are for the cells' readers. */
@@ -178,45 +169,40 @@ static enum line_fate on_host_head(void *arg, struct str head)
     return str_starts(head, STR("{\"host\":")) ? LINE_WHOLE : LINE_PASSED_OVER;
 }
 
-static const struct reader_calls host_reader = {on_host_line, on_host_head, NULL};
+static void on_host_read(void *arg) { kernel_tell_seen(kernel_of(arg)); }
 
-static size_t on_host_output(struct op *op, int stream, uint64_t at, struct str bytes)
+static void on_ended(struct companion *host, const struct err *why)
 {
-    struct kernel *k = op->owner;
-    (void)at;
-    if (stream == 0)
-        reader_feed(&k->reader, bytes, &host_reader, k);
-    kernel_tell_seen(k);
-    return bytes.n;
-}
-
-static void on_host_note(struct op *op, enum note_kind kind, const char *text,
-                         uint64_t from, uint64_t to)
-{
-    struct kernel *k = op->owner;
-    (void)text;
-    (void)from;
-    if (kind == NOTE_GAP)
-        reader_skip(&k->reader, to, &host_reader, k);
-}
-
-static void on_host_end(struct op *op)
-{
-    struct kernel *k = op->owner;
-    k->reader.op = NULL;
-    k->process = NULL;
-    if (k->state != KERNEL_FAILED) {
-        k->state = KERNEL_FAILED;
-        err_set(&k->why, ERR_GONE, "the process beside the kernel %s ended%s%s", k->name,
-                op->r.err.code ? ": " : "", op->r.err.code ? op->r.err.text : "");
-    }
+    struct kernel *k = kernel_of(host);
+    if (k->state != KERNEL_FAILED) /* else the host has said why */
+        host->why = *why;
+    k->state = KERNEL_FAILED;
     k->leaving = false;
-    fail_later(k, true);
+    companion_fail_later(host, true);
     kernel_save(k);
 }
 
-const struct op_sink kernel_host_sink = {
-    .output = on_host_output, .note = on_host_note, .done = on_host_end};
+static void on_save(struct companion *host) { kernel_save(kernel_of(host)); }
+
+static const struct companion_kind kind = {
+    .noun = "kernel",
+    .call = "cell",
+    .program = "od-kernel",
+    .stem = "kernel-",
+    .key = "jupyter/",
+    .read = "{\"host\":\"read\",\"to\":",
+    .window = 3,
+    .end_ms = 10000, /* its host gives the kernel 4 s, and what it left some more */
+    .lines = {.line = on_host_line,
+              .head = on_host_head,
+              .read = on_host_read,
+              .end = companion_over},
+    .save = on_save,
+    .turn = on_turn,
+    .fail = on_fail,
+    .ended = on_ended,
+    .failed = on_failed,
+};
 
 /* Where kernels keep what they compile of themselves: for the server's own user. */
 static void put_keep(struct engine *en, struct json *options)
@@ -229,54 +215,28 @@ static void put_keep(struct engine *en, struct json *options)
 
 static void start_host(struct kernel *k)
 {
-    struct engine *en = k->en;
+    struct engine *en = k->host.en;
     struct json *given = json_object();
-    struct buf options = BUF_INIT(4096);
-    char self[PATH_MAX] = "/proc/self/exe", unique[13];
+    struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
     json_put_str(given, "kernel", json_str(k->opts, "kernel", ""));
     json_put_str(given, "choice", json_str(k->opts, "choice", "any"));
-    /* Three fourths of the spool of its output, which is half of what a stream gets. */
-    uint64_t window = process_spool_room(en, true) / 8 * 3;
-    k->step = window / 2 < KERNEL_SEEN_STEP ? window / 2 : KERNEL_SEEN_STEP;
-    json_put_int(given, "window", (int64_t)window);
     put_keep(en, given);
-    json_print(&options, given);
-    json_free(given);
-    random_hex(unique, 12);
-    snprintf(k->host, sizeof(k->host), "kernel-%.20s-%s", k->name, unique);
-    struct buf env = BUF_INIT(LIMIT_SPAWN_MAX);
     for (struct json *v = json_first(json_get(k->opts, "env")); v; v = json_next(v)) {
         buf_adds(&env, json_str_value(v, ""));
         buf_addc(&env, 0);
     }
     skill_python_env(en, &env);
-    if (access(self, X_OK) < 0)
-        self_path(self, sizeof(self));
-    char word[] = "od-kernel", *argv[] = {word, (char *)buf_z(&options), NULL};
-    struct process_opts po = {.name = str_of(k->host),
-                              .cwd = json_str(k->opts, "cwd", ""),
-                              .user = json_str(k->opts, "user", ""),
-                              .env = buf_str(&env),
-                              .argv = argv,
-                              .program = self,
-                              .with_stdin = true,
-                              .whole = true};
+    struct companion_start s = {.take_options = given,
+                                .cwd = json_str(k->opts, "cwd", ""),
+                                .user = json_str(k->opts, "user", ""),
+                                .env = buf_str(&env)};
     k->state = KERNEL_STARTING;
     k->nrecords = 0;
-    k->seen = 0;
-    reader_stop(&k->reader);
-    k->reader.at = k->reader.begin = 0;
-    kernel_save(k); /* whose process it is, before there is one */
-    k->process = process_start(en, &po, &k->why);
-    if (k->process) {
-        reader_start(&k->reader, k->process, &kernel_host_sink, k, 0);
-    } else {
-        k->host[0] = 0;
+    if (companion_start(&k->host, &s, &k->host.why) < 0) {
         k->state = KERNEL_FAILED;
-        kernel_fail_cells(k, true);
+        companion_fail(&k->host, true);
         kernel_save(k);
     }
-    buf_release(&options);
     buf_release(&env);
 }
 
@@ -285,14 +245,10 @@ static void start_host(struct kernel *k)
 struct kernel *kernel_make(struct engine *en, struct str name)
 {
     struct kernel *k = xnew(struct kernel);
-    k->en = en;
-    k->name = xstrndup(name.p, name.n);
+    companion_init(&k->host, en, &kind, name);
     k->opts = json_object();
-    list_init(&k->cells);
     buf_init(&k->kept, LIMIT_BLOB_MAX);
     task_init(&k->keep, kernel_on_keep);
-    task_init(&k->pump, on_pump);
-    task_init(&k->fall, on_fall);
     map_put(&en->kernels, name, k);
     return k;
 }
@@ -308,10 +264,8 @@ struct kernel *kernel_open(struct engine *en, struct str name,
     struct kernel *k = kernel_lookup(en, name);
     if (k)
         return k;
-    if (name.n == 0 || name.n > 40 || memchr(name.p, '/', name.n)) {
-        err_set(e, ERR_INVALID, "a kernel's name has 1 to 40 bytes and no slash");
+    if (companion_check_name(&kind, name, e) < 0)
         return NULL;
-    }
     if (en->kernels.count >= LIMIT_KERNELS_MAX) {
         err_set(e, ERR_LIMIT, "%d kernels run already: close one", LIMIT_KERNELS_MAX);
         return NULL;
@@ -328,7 +282,7 @@ struct kernel *kernel_open(struct engine *en, struct str name,
     json_put(k->opts, "env", env);
     start_host(k);
     if (k->state == KERNEL_FAILED) {
-        *e = k->why;
+        *e = k->host.why;
         kernel_close(k);
         return NULL;
     }
@@ -338,7 +292,6 @@ struct kernel *kernel_open(struct engine *en, struct str name,
 static void bury_kernel(void *p)
 {
     struct kernel *k = p;
-    free(k->name);
     json_free(k->opts);
     json_free(k->about);
     buf_release(&k->kept);
@@ -347,24 +300,12 @@ static void bury_kernel(void *p)
 
 void kernel_close(struct kernel *k)
 {
-    struct engine *en = k->en;
-    struct buf key = BUF_INIT(128);
-    if (!k->why.code)
-        err_set(&k->why, ERR_CANCELLED, "the kernel %s was closed", k->name);
-    kernel_fail_cells(k, true);
-    reader_stop(&k->reader);
-    if (k->process && !process_ended(k->process)) {
-        uint64_t at;
-        process_stdin_room(k->process, &at);
-        process_stdin(k->process, at, STR(""), true);
-    }
-    buf_addf(&key, "jupyter/%s", k->name);
-    hold_put(en->hold, buf_str(&key), STR(""));
-    buf_release(&key);
+    struct engine *en = k->host.en;
+    if (!k->host.why.code)
+        err_set(&k->host.why, ERR_CANCELLED, "the kernel %s was closed", k->host.name);
+    companion_close(&k->host);
     task_cancel(&k->keep);
-    task_cancel(&k->pump);
-    task_cancel(&k->fall);
-    map_del(&en->kernels, str_of(k->name));
+    map_del(&en->kernels, str_of(k->host.name));
     loop_bury(en->loop, k, bury_kernel);
 }
 
@@ -374,33 +315,33 @@ void kernel_cancel_all(struct engine *en)
     void *value;
     for (void *it = NULL; (it = map_next(&en->kernels, it, &key, &value));) {
         struct kernel *k = value;
-        err_set(&k->why, ERR_CANCELLED, "the server was stopped");
-        kernel_fail_cells(k, true);
+        err_set(&k->host.why, ERR_CANCELLED, "the server was stopped");
+        companion_fail(&k->host, true);
     }
 }
 
 void kernel_interrupt(struct kernel *k)
 {
-    kernel_send_line(k, STR("{\"host\":\"interrupt\"}\n"));
+    companion_send(&k->host, STR("{\"host\":\"interrupt\"}\n"));
 }
 
 void kernel_restart(struct kernel *k)
 {
-    err_set(&k->why, ERR_CANCELLED, "the kernel %s was restarted", k->name);
-    kernel_fail_cells(k, true);
+    err_set(&k->host.why, ERR_CANCELLED, "the kernel %s was restarted", k->host.name);
+    companion_fail(&k->host, true);
     k->leaving = false;
-    if (!k->process || process_ended(k->process)) {
+    if (companion_state(&k->host) != COMPANION_RUNS) {
         start_host(k);
         return;
     }
     k->state = KERNEL_STARTING;
-    kernel_send_line(k, STR("{\"host\":\"restart\"}\n"));
+    companion_send(&k->host, STR("{\"host\":\"restart\"}\n"));
     kernel_save(k);
 }
 
 enum kernel_state kernel_state(const struct kernel *k) { return k->state; }
 
-const char *kernel_name(const struct kernel *k) { return k->name; }
+const char *kernel_name(const struct kernel *k) { return k->host.name; }
 
 const char *kernel_interpreter(const struct kernel *k)
 {
@@ -414,8 +355,8 @@ struct json *kernel_json(const struct kernel *k)
     static const char *const members[] = {"kernel", "display", "language", "where",
                                           "interpreter"};
     struct json *j = json_object();
-    struct cell *c = kernel_first_cell((struct kernel *)k);
-    json_put_z(j, "name", k->name);
+    struct cell *c = kernel_first_cell(k);
+    json_put_z(j, "name", k->host.name);
     for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
         json_put_str(j, members[i], json_str(k->about, members[i], ""));
     json_put_bool(j, "embedded", json_bool(k->about, "embedded", false));
@@ -423,9 +364,9 @@ struct json *kernel_json(const struct kernel *k)
     json_put_bool(j, "silent", json_bool(k->about, "silent", false));
     json_put_int(j, "pid", json_int(k->about, "pid", 0));
     json_put_int(j, "start_ms", json_int(k->about, "start_ms", 0));
-    json_put_bool(j, "busy", c && c->step != WAITING);
+    json_put_bool(j, "busy", c && c->call.step != CALL_WAITING);
     if (k->state == KERNEL_DEAD || k->state == KERNEL_FAILED)
-        json_put_z(j, "why", k->why.text);
+        json_put_z(j, "why", k->host.why.text);
     return j;
 }
 

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jupyter kernels: named, each with a process beside it (kernel/host/host.h), cells one
- * after the other.
+ * Jupyter kernels by name. Each has a host (kernel/host/host.h), which is a companion
+ * (companion/companion.h); cells run one after the other.
  *
- * A kernel belongs to the keeper as a shell does. What it said is read from its
- * host's output there, from the place where the cell began, so a worker that takes
- * over follows the cell that runs, and the caller that comes back with the same id
- * gets all of it; a request is never sent twice.
+ * The output of the host is read from the place where the cell began, so a worker that
+ * takes over follows the cell that runs, and the caller that comes back with the same id
+ * gets all of its output.
  */
 #ifndef OD_KERNEL_KERNEL_H
 #define OD_KERNEL_KERNEL_H
 
 #include "base/json.h"
 #include "engine/engine.h"
-#include "shell/op.h"
 
 struct kernel;
 struct cell;

@@ -60,35 +60,27 @@ int cell_send(struct cell *c, struct err *e)
     struct kernel *k = c->k;
     struct buf b = BUF_INIT(LIMIT_ZMTP_OUT);
     char date[25];
-    uint64_t in;
-    size_t room = process_stdin_room(k->process, &in);
-    c->begun_ms = clock_wall_ms();
-    clock_iso(c->begun_ms, date);
+    clock_iso(clock_wall_ms(), date);
     buf_addf(&b,
              "{\"channel\":\"shell\",\"header\":{\"msg_id\":\"%s\",\"msg_type\":"
              "\"%s_request\",\"session\":\"od\",\"username\":\"od\",\"date\":"
              "\"%s\",\"version\":\"5.3\"},\"parent_header\":{},\"metadata\":{},"
              "\"content\":{",
-             c->id, c->question ? c->question : "execute", date);
+             c->call.id, c->question ? c->question : "execute", date);
     add_content(&b, c);
     buf_addz(&b, "}}\n");
-    int r = 0;
-    if (buf_full(&b))
-        r = err_set(e, ERR_LIMIT, "the cell has more than %d bytes as a message",
-                    LIMIT_ZMTP_OUT);
-    else if (b.n > room)
-        r = err_set(e, ERR_LIMIT,
-                    "the cell has %zu bytes as a message, and the kernel's input "
-                    "takes %zu now",
-                    b.n, room);
+    int r = buf_full(&b)
+                ? err_set(e, ERR_LIMIT, "the cell has more than %d bytes as a message",
+                          LIMIT_ZMTP_OUT)
+                : companion_begin(&k->host, &c->call, b.n, e);
     if (r == 0) {
         struct record *rec = kernel_record_add(k);
-        memcpy(rec->id, c->id, sizeof(rec->id));
-        rec->from = process_output(k->process);
-        rec->in = in;
-        rec->len = b.n;
-        rec->begun_ms = c->begun_ms;
-        rec->timeout_ms = c->timeout_ms;
+        memcpy(rec->id, c->call.id, sizeof(rec->id));
+        rec->from = process_output(k->host.process);
+        rec->in = c->call.in;
+        rec->len = c->call.len;
+        rec->begun_ms = c->call.begun_ms;
+        rec->timeout_ms = c->call.timeout_ms;
         c->lively = !c->question && is_lively(buf_str(&c->code));
         kernel_save_and_ask(k, buf_str(&b));
     }
@@ -99,7 +91,7 @@ int cell_send(struct cell *c, struct err *e)
 void cell_answer(struct cell *c, struct str text)
 {
     struct buf b = BUF_INIT(LIMIT_COMMAND_MAX), h = BUF_INIT(64 << 10);
-    if (!c->asked || c->step != RUNNING)
+    if (!c->asked || c->call.step != CALL_RUNNING)
         goto out;
     char id[33];
     random_hex(id, 32);
@@ -112,7 +104,7 @@ void cell_answer(struct cell *c, struct str text)
              id, buf_z(&h));
     cell_put_member(&b, "value", text);
     if (buf_addz(&b, "}}\n") == 0)
-        kernel_send_line(c->k, buf_str(&b));
+        companion_send(&c->k->host, buf_str(&b));
     json_free(c->asked);
     c->asked = NULL;
 out:

@@ -22,7 +22,7 @@ static void print_record(struct record *r)
     memcpy(r->text, text, sizeof(r->text));
 }
 
-/* Twice a cell, so without a tree, and what has not changed is not printed anew. */
+/* Twice a cell, so without a tree, and what has not changed is not printed again. */
 static int print_state(struct kernel *k)
 {
     struct buf *b = &k->kept;
@@ -30,10 +30,10 @@ static int print_state(struct kernel *k)
     buf_addz(b, "{\"opts\":");
     json_print(b, k->opts);
     buf_addz(b, ",\"process\":");
-    json_quote(b, str_of(k->host));
+    json_quote(b, str_of(k->host.process_name));
     buf_addf(b, ",\"state\":%d,\"fresh\":%s,\"at\":%llu,\"step\":%llu", (int)k->state,
-             k->fresh ? "true" : "false", (unsigned long long)k->reader.begin,
-             (unsigned long long)k->step);
+             k->fresh ? "true" : "false", (unsigned long long)k->host.reader.begin,
+             (unsigned long long)k->host.step);
     if (k->about) {
         buf_addz(b, ",\"about\":");
         json_print(b, k->about);
@@ -49,26 +49,16 @@ static int print_state(struct kernel *k)
     return buf_full(b) ? -1 : 0;
 }
 
-static void save(struct kernel *k, struct str line)
+void kernel_save_and_ask(struct kernel *k, struct str line)
 {
-    struct buf key = BUF_INIT(128);
-    buf_addf(&key, "jupyter/%s", k->name);
     task_cancel(&k->keep);
-    if (print_state(k) < 0) {
-        log_error("the state of the kernel %s is too large to be kept", k->name);
-        kernel_send_line(k, line);
-    } else if (line.n)
-        process_ask(k->process, line, buf_str(&key), buf_str(&k->kept));
-    else
-        hold_put(k->en->hold, buf_str(&key), buf_str(&k->kept));
-    buf_release(&key);
+    bool fits = print_state(k) == 0;
+    companion_store(&k->host, fits ? buf_str(&k->kept) : STR(""), line);
 }
 
-void kernel_save(struct kernel *k) { save(k, STR("")); }
+void kernel_save(struct kernel *k) { kernel_save_and_ask(k, STR("")); }
 
 void kernel_on_keep(struct task *t) { kernel_save(container_of(t, struct kernel, keep)); }
-
-void kernel_save_and_ask(struct kernel *k, struct str line) { save(k, line); }
 
 struct record *kernel_record_of(struct kernel *k, const char *id)
 {
@@ -89,13 +79,23 @@ struct record *kernel_record_add(struct kernel *k)
     return &k->records[k->nrecords++];
 }
 
-/* The clock went on while there was no worker. */
-static void resume_limit(struct cell *c, int64_t timeout_ms)
+/* The cell that ran: its output is read again, or it never reached the host. */
+static void resume_cell(struct kernel *k, const struct record *r)
 {
-    int64_t left = c->begun_ms + timeout_ms - clock_wall_ms();
-    c->timeout_ms = timeout_ms;
-    if (timeout_ms > 0)
-        timer_begin(c->k->en->loop, &c->limit, left > 0 ? left : 0, cell_on_limit);
+    if (!companion_reached(&k->host, r->in, r->len)) {
+        k->nrecords--;
+        return;
+    }
+    struct cell *c = cell_make(k, STR(""));
+    int64_t left = r->begun_ms + r->timeout_ms - clock_wall_ms();
+    companion_add(&k->host, &c->call, r->id);
+    c->call.step = CALL_RUNNING;
+    c->call.begun_ms = r->begun_ms;
+    c->call.timeout_ms = r->timeout_ms;
+    c->lively = true;
+    if (r->timeout_ms > 0)
+        timer_begin(k->host.en->loop, &c->call.limit, left > 0 ? left : 0, cell_on_limit);
+    task_defer(k->host.en->loop, &c->start);
 }
 
 void kernel_resume(struct engine *en, struct str name, struct str state)
@@ -118,9 +118,8 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
     buf_release(&b);
     k->state = (enum kernel_state)json_int(j, "state", KERNEL_STARTING);
     k->fresh = json_bool(j, "fresh", false);
-    k->step = (uint64_t)json_int(j, "step", KERNEL_SEEN_STEP);
-    snprintf(k->host, sizeof(k->host), "%.*s", STR_ARG(json_str(j, "process", "")));
-    k->process = process_find(en, str_of(k->host));
+    companion_resume(&k->host, json_str(j, "process", ""),
+                     (uint64_t)json_int(j, "step", 0));
     for (struct json *o = json_first(json_get(j, "cells")); o; o = json_next(o)) {
         struct record *r = kernel_record_add(k);
         snprintf(r->id, sizeof(r->id), "%.*s", STR_ARG(json_str(o, "id", "")));
@@ -134,32 +133,13 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
     }
     uint64_t at = (uint64_t)json_int(j, "at", 0);
     json_free(j);
-    if (!k->process) {
+    if (companion_state(&k->host) == COMPANION_NONE) {
         k->state = KERNEL_FAILED;
-        err_set(&k->why, ERR_GONE, "the process beside the kernel %s is gone", k->name);
+        err_set(&k->host.why, ERR_GONE, "the process of the kernel %s is gone",
+                k->host.name);
         return;
     }
-    struct record *last = k->nrecords ? &k->records[k->nrecords - 1] : NULL;
-    if (last && last->to == 0) {
-        struct cell *c = cell_make(k, STR(""));
-        uint64_t in;
-        c->step = RUNNING;
-        c->begun_ms = last->begun_ms;
-        c->lively = true;
-        memcpy(c->id, last->id, sizeof(c->id));
-        list_add_tail(&k->cells, &c->node);
-        process_stdin_room(k->process, &in);
-        /* The worker was killed before it had written all of it: it never runs. */
-        if (in < last->in + last->len) {
-            if (in > last->in)
-                kernel_send_line(k, STR("\n"));
-            k->nrecords--;
-            list_del(&c->node);
-            free(c);
-        } else {
-            resume_limit(c, last->timeout_ms);
-            task_defer(en->loop, &c->start);
-        }
-    }
-    reader_start(&k->reader, k->process, &kernel_host_sink, k, at);
+    if (k->nrecords && k->records[k->nrecords - 1].to == 0)
+        resume_cell(k, &k->records[k->nrecords - 1]);
+    companion_follow(&k->host, at);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Browsers by name and calls to them: their turns, ends and limits, what a worker takes
- * up from the one before. The process beside a browser is played: what is in process.h
+ * up from the one before. The process of a browser is played: what is in process.h
  * is the tests' own here, so a host says what a case wants, and when.
  */
 #include "base/limits.h"
@@ -25,6 +25,7 @@ struct process {
 };
 
 static struct engine *engine_of_all;
+static uint64_t spool_room = LIMIT_SPOOL_MEMORY;
 static struct process all[8];
 static int count;
 
@@ -75,11 +76,9 @@ void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eo
     p->eof |= eof;
 }
 
-/* A kernel's, of which there is none here. */
 void process_ask(struct process *p, struct str bytes, struct str key, struct str value)
 {
-    (void)key;
-    (void)value;
+    hold_put(engine_of_all->hold, key, value);
     process_stdin(p, p->in.n, bytes, false);
 }
 
@@ -142,7 +141,7 @@ uint64_t process_spool_room(struct engine *en, bool whole)
 {
     (void)en;
     (void)whole;
-    return LIMIT_SPOOL_MEMORY;
+    return spool_room;
 }
 bool process_forget_oldest(struct engine *en)
 {
@@ -359,7 +358,7 @@ TEST(a_host_that_says_nothing_long_after_is_ended)
     struct browsing *b = browsing_lookup(engine_of_all, STR("one"));
     ask(b, "A", &x);
     ask(b, "B", &y);
-    failed(&x, ERR_TIMEOUT, "did not say so within 15 s more: it was ended");
+    failed(&x, ERR_TIMEOUT, "did not answer within 15 s more: it was ended");
     CHECK(all[0].eof);
     CHECK_INT(all[0].signo, SIGTERM);
     CHECK_INT(count, 2);
@@ -434,6 +433,30 @@ TEST(lost_output_is_asked_for_again)
     say(&all[0], "\n" ANSWER("A"));
     CHECK_INT(x.times, 1);
     CHECK_STR(x.url, "of A");
+}
+
+TEST(a_host_with_the_smallest_spool_goes_on)
+{
+    static char line[(256 << 10) / 8];
+    spool_room = 256 << 10;
+    struct browsing *b = open_one();
+    struct asker x;
+    ask(b, "A", &x);
+    TOLD(&all[0], LINE("A"));
+    memset(line, 'x', sizeof(line) - 1);
+    say(&all[0], line); /* as much as it may print before it is told to go on */
+    TOLD(&all[0], "{\"read\":32767}\n");
+    say(&all[0], "\n" ANSWER("A"));
+    CHECK_STR(x.url, "of A");
+}
+
+TEST(a_call_that_is_read_again_ends_with_its_browser)
+{
+    struct browsing *b = open_one();
+    struct asker x;
+    ask(b, "A", &x)->call.step = CALL_REPLAYED;
+    browsing_close(b);
+    failed(&x, ERR_CANCELLED, "the browser one was closed");
 }
 
 TEST(the_same_id_attaches_and_later_has_the_answer_again)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of a kernel's host, short and long: the same is told whether they come at
+ * Lines of a companion, short and long: the same calls come whether they come at
  * once or in pieces, of a long one what was asked for, and nothing after an end. A byte
  * of 0xf0 and more stands for many, so that lines are long.
  */
 #include "base/log.h"
-#include "kernel/own.h"
+#include "companion/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static struct op op; /* is not asked for anything */
-static struct reader reader;
+static struct line_reader reader;
 static struct buf *told;
 static bool parts;
 
@@ -51,16 +51,18 @@ static void on_part(void *arg, struct str bytes, bool ends)
     buf_addz(told, ends ? "end\n" : "");
 }
 
-static const struct reader_calls calls = {on_line, on_head, on_part};
+static const struct line_calls calls = {
+    .line = on_line, .head = on_head, .part = on_part};
 
 static void pass(struct str bytes, size_t step)
 {
-    reader = (struct reader){.op = &op, .line = BUF_INIT(1 << 20)};
+    reader = (struct line_reader){.calls = &calls, .op = &op, .line = BUF_INIT(1 << 20)};
     parts = false;
-    for (; bytes.n; bytes = str_sub(bytes, step, bytes.n), step = step * 7 % 9001)
-        reader_feed(&reader, str_sub(bytes, 0, step), &calls, NULL);
+    for (; bytes.n && reader.op;
+         bytes = str_sub(bytes, step, bytes.n), step = step * 7 % 9001)
+        line_reader_feed(&reader, str_sub(bytes, 0, step));
     if (reader.op)
-        reader_skip(&reader, reader.at + 1, &calls, NULL);
+        line_reader_skip(&reader, reader.at + 1);
     BUG_ON(parts && reader.op);
     buf_release(&reader.line);
 }
