@@ -103,7 +103,8 @@ void v0_list(struct req *r)
 
 enum { FILE_MAX_BYTES = 32 << 20, WRITE_MAX = 64 << 20 };
 
-int v0_path(const struct v0_shell *sh, struct str path, struct buf *out)
+/* An absolute path of what the agent called path: against its shell's directory. */
+static int absolute(const struct v0_shell *sh, struct str path, struct buf *out)
 {
     buf_reset(out);
     if (path.n == 0 || path.p[0] != '/')
@@ -178,7 +179,7 @@ void v0_read(struct v0_call *a)
 {
     struct err e = ERR_INIT;
     struct buf path = BUF_INIT(2 * 4096), bytes = BUF_INIT(FILE_MAX_BYTES);
-    if (v0_path(a->sh, a->a.read.path, &path) < 0)
+    if (absolute(a->sh, a->a.read.path, &path) < 0)
         v0_answer_error(a, STR("The path is longer than a path can be"));
     else if (file_read(buf_z(&path), FILE_MAX_BYTES, &bytes, &e) < 0)
         answer_failed(a, buf_z(&path), &e, true);
@@ -250,7 +251,7 @@ void v0_write(struct v0_call *a)
     struct files_put put = {
         .token = a->key, .parents = true, .mode = 0664, .chown = true};
     v0_owner(a->v, &put.uid, &put.gid);
-    if (v0_path(a->sh, a->a.write.path, &path) < 0) {
+    if (absolute(a->sh, a->a.write.path, &path) < 0) {
         v0_answer_error(a, STR("The path is longer than a path can be"));
     } else if (new_text(a, buf_z(&path), &text) == 0) {
         struct buf out = BUF_INIT(64 << 10);

@@ -120,84 +120,89 @@ struct v0_call {
     int64_t done_ms;
 };
 
-/* v0.c */
+/* ---- v0.c: the API, the list of actions, and what is known of each session ---- */
+
 void v0_answer_json(struct req *r, int status, struct json *take);
 void v0_answer(struct v0_call *a, int status, struct buf *take);
 /* An error that an agent may recover from: an observation. */
 void v0_answer_error(struct v0_call *a, struct str text);
+/* 500: what OpenHands' server would not have caught. */
+void v0_answer_internal(struct v0_call *a, const char *text);
 /*
  * This answer will tell a->after, once it has arrived; kept before it is sent, and
  * before the log has it: the next worker cannot always see at once that the command
  * has ended.
  */
 void v0_expect(struct v0_call *a);
-/* 500: what OpenHands' server would not have caught. */
-void v0_answer_internal(struct v0_call *a, const char *text);
-/* {"detail": …} */
-void v0_answer_detail(struct v0_call *a, int status, const char *text);
+/* The output of the action begins at `from`; those who follow it are notified. */
+void v0_started(struct v0_call *a, const char *command, uint64_t from);
 /* The first digits of a hash. */
 void v0_key_of(struct str bytes, char key[KEY_LEN + 1]);
-/* An absolute path of what the agent called path: against its shell's directory. */
-int v0_path(const struct v0_shell *sh, struct str path, struct buf *out);
-/* Whose files are made: the sandbox user's, when we may. */
-void v0_owner(const struct v0 *v, uid_t *uid, gid_t *gid);
+/* An action that is not begun, in the list of calls. v0 owns it until it is forgotten. */
+struct v0_call *v0_call_new(struct v0_shell *sh, const struct v0_action *decoded,
+                            const char *key);
+void v0_call_free(struct v0_call *a);
+/* Begins the action: it is its turn. */
+void v0_begin(struct v0_call *a);
+/* A run waits for `now`: ends it if nobody waits for its answer. */
+void v0_yield(struct v0_call *now, const struct v0_call *next);
+/* What is known of a session, made when it is not. */
+struct v0_shell *v0_shell_of(struct v0 *v, struct str name);
+/* The key under which the keeper has something of a session: NAME, or NAME/SESSION. */
+void v0_state_key(const struct v0_shell *sh, const char *name, struct buf *out);
 
-/* typed.c */
+/* ---- kinds.c: the actions as kinds of the log ---- */
+
+/* Does it wait for the runs before it in its session? */
+bool v0_in_turn(const struct v0_action *a);
+
+/* ---- run.c: commands, and input for them ---- */
+
+/* Begins a run. */
+void v0_run(struct v0_call *a);
+void v0_run_static(struct v0_call *a);
+/* Runs text as a new command. */
+void v0_run_text(struct v0_call *a, struct str text);
+/* The answer was received, or nobody wants it: ends the session of a static run. */
+void v0_run_forget(struct v0_call *a);
+/* Answers about a command that has (not) ended, of which there is no output. */
+void v0_answer_none(struct v0_call *a, enum op_state state, enum op_why why, int exit);
+/* The id of an action, for the session. */
+void v0_id(const struct v0_call *a, char id[LIMIT_ID + 1]);
+const char *v0_cwd(const struct v0_shell *sh);
+void v0_run_resume(struct v0 *v);
+
+/* ---- typed.c: a command that comes in several actions ---- */
+
 /* Deals with a run while a text waits for its end, or that begins one. false: no. */
 bool v0_typed(struct v0_call *a);
 void v0_typed_load(struct v0_shell *sh);
 
-/* ---- for kinds.c ---- */
+/* ---- files.c: read, write, the list of a folder ---- */
 
-/* One that is not begun, in the list of calls. Owned by v0 until it is forgotten. */
-struct v0_call *v0_call_new(struct v0_shell *sh, const struct v0_action *decoded,
-                            const char *key);
-void v0_call_free(struct v0_call *a);
-/* Does it wait for the runs before it in its session? */
-bool v0_in_turn(const struct v0_action *a);
-/* It is its turn. */
-void v0_begin(struct v0_call *a);
-/* A run waits for this one: ends it if nobody waits for its answer. */
-void v0_yield(struct v0_call *now, const struct v0_call *next);
-
-/* What is known of a session, made when it is not. */
-struct v0_shell *v0_shell_of(struct v0 *v, struct str name);
-
-/* run.c */
-/* The id of an action, for the session. */
-void v0_id(const struct v0_call *a, char id[LIMIT_ID + 1]);
-void v0_run_text(struct v0_call *a, struct str text); /* a new command */
-/* An answer about a command that has (not) ended, of which there is no output. */
-void v0_answer_none(struct v0_call *a, enum op_state state, enum op_why why, int exit);
-void v0_run(struct v0_call *a); /* it is this run's turn */
-void v0_run_static(struct v0_call *a);
-void v0_run_forget(struct v0_call *a); /* its answer was received, or nobody wants it */
-void v0_run_resume(struct v0 *v);
-struct session *v0_session(struct v0 *v, struct str name, struct str cwd, struct err *e);
-const char *v0_cwd(const struct v0_shell *sh);
-/* Its output begins there, and who follows may hear of it. */
-void v0_started(struct v0_call *a, const char *command, uint64_t from);
-/* The key under which the keeper has something of a session: NAME, or NAME/SESSION. */
-void v0_state_key(const struct v0_shell *sh, const char *name, struct buf *out);
-
-/* files.c */
 void v0_read(struct v0_call *a);
 void v0_write(struct v0_call *a);
+void v0_list(struct req *r);
+/* The owner of files that are made: the user of the sandbox, if we may. */
+void v0_owner(const struct v0 *v, uid_t *uid, gid_t *gid);
+
+/* ---- transfer.c: upload and download ---- */
+
 void v0_upload(struct req *r);
 /* Removes what uploads of the worker before left. */
 void v0_upload_resume(struct v0 *v);
 void v0_download(struct req *r);
-void v0_list(struct req *r);
 
-/* cell.c */
+/* ---- cell.c: cells of the kernel ---- */
+
 void v0_cell(struct v0_call *a);
 /* Starts the kernel of --plugins jupyter, before it is needed. */
 void v0_cell_warm(struct v0 *v);
-
-/* Its cell goes, or is interrupted and then ends by itself. */
+/* Removes a cell that waits; interrupts one that runs, which then ends by itself. */
 void v0_cell_cancel(struct v0_call *a);
 
-/* browse.c */
+/* ---- browse.c: the browser ---- */
+
 void v0_browse(struct v0_call *a);
 /*
  * Sends a line (browser/host/host.h) to the browser of the action's session; done gets a.
@@ -205,19 +210,22 @@ void v0_browse(struct v0_call *a);
  */
 int v0_browse_ask(struct v0_call *a, const struct json *what, browsing_done_fn *done,
                   struct err *e);
-/* Its call goes, or is stopped and then ends by itself. */
+/* Removes a call that waits; stops one that runs, which then ends by itself. */
 void v0_browse_cancel(struct v0_call *a);
 /* Makes the folder of downloads, as OpenHands does, in a directory that was named. */
 void v0_browse_warm(struct v0 *v);
 
-/* eval.c */
-/* Deals with what asks for the task's words or rewards; false: it is for the browser. */
+/* ---- eval.c: the task that a browser is evaluated with ---- */
+
+/* Answers an action about the task's goal or rewards; false: it is for the browser. */
 bool v0_eval(struct v0_call *a);
 
-/* edit.c */
+/* ---- edit.c: the editor ---- */
+
 void v0_edit(struct v0_call *a); /* or a read by the editor */
 
-/* info.c */
+/* ---- info.c: GET /server_info ---- */
+
 void v0_server_info(struct req *r);
 
 #endif

@@ -39,18 +39,11 @@ const char *v0_cwd(const struct v0_shell *sh)
     return sandbox_cwd(sh->v->en->sandbox, str_of(sh->name));
 }
 
-/* Before the first command of a session; nobody waits for it. */
-static void set_up(struct session *s)
+/* Finds or makes a session; its first command is ours, and nobody waits for it. */
+static struct session *open_session(struct v0 *v, struct str name, struct str cwd,
+                                    struct err *e)
 {
     static const struct op_sink nobody;
-    struct op *op = op_new(OP_RUN, &nobody, NULL);
-    op->own = true;
-    buf_addz(&op->command, "alias git='git --no-pager'");
-    session_run(s, op);
-}
-
-struct session *v0_session(struct v0 *v, struct str name, struct str cwd, struct err *e)
-{
     struct session_opts o = {.cwd = cwd,
                              .user = sandbox_user(v->en->sandbox),
                              .env = str_n("TERM=screen", sizeof("TERM=screen")),
@@ -58,8 +51,12 @@ struct session *v0_session(struct v0 *v, struct str name, struct str cwd, struct
                              .cols = COLS,
                              .same_env = true};
     struct session *s = session_find(v->en, name);
-    if (!s && (s = session_get(v->en, name, &o, e)))
-        set_up(s);
+    if (s || !(s = session_get(v->en, name, &o, e)))
+        return s;
+    struct op *op = op_new(OP_RUN, &nobody, NULL);
+    op->own = true;
+    buf_addz(&op->command, "alias git='git --no-pager'");
+    session_run(s, op);
     return s;
 }
 
@@ -130,18 +127,6 @@ static void put_content(const struct v0_call *a, struct op *op, struct buf *out,
     buf_release(&text);
 }
 
-static void put_prefix(struct v0_call *a, const struct op *op, const struct term_text *t,
-                       struct buf *out)
-{
-    bool over = op->r.state != OP_RUNNING;
-    buf_adds(out, buf_str(&a->prefix));
-    bool any = a->typing ? a->sh->typed_any : a->sh->told.any;
-    if (!over && (a->refused || any))
-        buf_adds(out, v0_prefix_below);
-    else if (over && (t->cut_lines > 0 || a->lost))
-        v0_prefix_truncated(out, t->lines > t->cut_lines ? t->lines - t->cut_lines : 1);
-}
-
 static void put_suffix(struct v0_call *a, const struct op *op, struct buf *out)
 {
     const struct op_result *r = &op->r;
@@ -174,7 +159,12 @@ static void answer_run(struct v0_call *a, struct op *op)
     a->to = op->r.to;
     a->has_output = !a->typing && !a->refused && a->to >= a->from;
     put_content(a, op, &content, &info);
-    put_prefix(a, op, &info, &prefix);
+    buf_adds(&prefix, buf_str(&a->prefix));
+    if (!over && (a->refused || (a->typing ? sh->typed_any : sh->told.any)))
+        buf_adds(&prefix, v0_prefix_below);
+    else if (over && (info.cut_lines > 0 || a->lost))
+        v0_prefix_truncated(
+            &prefix, info.lines > info.cut_lines ? info.lines - info.cut_lines : 1);
     put_suffix(a, op, &suffix);
     struct v0_metadata m = {.exit_code = -1, .pid = -1};
     if (over)
@@ -232,21 +222,18 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
 
 static void run_new(struct v0_call *a);
 
-static void put_rest(struct buf *out, struct str text, int exit)
-{
-    buf_adds(out, v0_prefix_below);
-    buf_adds(out, text);
-    buf_addf(out, "\n[The previous command completed with exit code %d.]\n", exit);
-}
-
 /* The end of the command before came first: its text begins the answer. */
 static void rest_done(struct v0_call *a, struct op *op)
 {
     struct buf text = BUF_INIT(ANSWER_MAX);
     struct term_text info;
     put_content(a, op, &text, &info);
-    if (text.n > 0)
-        put_rest(&a->prefix, buf_str(&text), op->r.exit);
+    if (text.n > 0) {
+        buf_adds(&a->prefix, v0_prefix_below);
+        buf_adds(&a->prefix, buf_str(&text));
+        buf_addf(&a->prefix, "\n[The previous command completed with exit code %d.]\n",
+                 op->r.exit);
+    }
     buf_release(&text);
     a->rest = NULL;
     run_new(a);
@@ -378,43 +365,31 @@ void v0_answer_none(struct v0_call *a, enum op_state state, enum op_why why, int
     answer_run(a, &none);
 }
 
-/*
- * Was this very body begun before, by the worker before us? Its command's id. A
- * body that does not say which it is can only be the newest one's, unanswered.
- */
-static const char *begun_before(struct v0_call *a)
+/* What the ids of all actions with this body begin with. */
+static void id_prefix(const struct v0_call *a, char out[KEY_LEN + 8])
 {
-    char prefix[KEY_LEN + 8];
-    snprintf(prefix, sizeof(prefix), "v0:%s:", a->key);
-    const char *id = session_call(a->session, str_of(prefix));
-    uint64_t number = 0;
-    if (!id || str_to_u64(str_of(strrchr(id, ':') + 1), &number) < 0)
-        return NULL;
-    if (a->a.unique)
-        return id;
-    const char *newest = session_call(a->session, STR("v0:"));
-    return id == newest && number > a->sh->told.number ? id : NULL;
+    snprintf(out, KEY_LEN + 8, "v0:%s:", a->key);
 }
 
-static bool typed_before(struct v0_call *a)
+/*
+ * Did a worker before us begin this very body, as the command or input `id`? A body that
+ * does not say which it is can only be the newest one's, unanswered.
+ */
+static bool begun_before(const struct v0_call *a, const char *id, const char *newest)
 {
-    char prefix[KEY_LEN + 8];
     uint64_t number = 0;
-    snprintf(prefix, sizeof(prefix), "v0:%s:", a->key);
-    const char *id = session_input_call(a->session, str_of(prefix));
     if (!id || str_to_u64(str_of(strrchr(id, ':') + 1), &number) < 0)
         return false;
-    return a->a.unique || number > a->sh->told.number;
+    return a->a.unique || (id == newest && number > a->sh->told.number);
 }
 
 /*
  * The first action that this worker gets, and a worker before it had answered:
  * whoever asks for anything but that again has the answer.
  */
-static void first_of_all(struct v0_call *a)
+static void first_of_all(struct v0_call *a, struct str prefix, const char *newest)
 {
     struct v0_shell *sh = a->sh;
-    const char *newest = session_call(a->session, STR("v0:"));
     a->first = !sh->begun;
     if (sh->begun)
         return;
@@ -422,20 +397,11 @@ static void first_of_all(struct v0_call *a)
     if (sh->next_key[0] && strcmp(sh->next_key, a->key) != 0)
         sh->told = sh->next;
     sh->next_key[0] = 0;
-    char prefix[KEY_LEN + 8];
-    snprintf(prefix, sizeof(prefix), "v0:%s:", a->key);
     if (newest && !session_running(a->session, newest) &&
-        !str_starts(str_of(newest), str_of(prefix)) && strcmp(newest, sh->told.id) != 0) {
+        !str_starts(str_of(newest), prefix) && strcmp(newest, sh->told.id) != 0) {
         tell_of(sh, newest);
         sh->told.end = true;
     }
-}
-
-/* Where the client is: the newest command of ours, when its end is not told. */
-static const char *open_command(const struct v0_shell *sh, struct session *s)
-{
-    const char *id = session_call(s, STR("v0:"));
-    return id && !(strcmp(id, sh->told.id) == 0 && sh->told.end) ? id : NULL;
 }
 
 void v0_run(struct v0_call *a)
@@ -443,24 +409,25 @@ void v0_run(struct v0_call *a)
     struct v0 *v = a->v;
     struct err e = ERR_INIT;
     struct str text = str_trim(a->a.run.command);
-    a->session = v0_session(v, str_of(a->sh->name), str_of(v->cwd), &e);
+    a->session = open_session(v, str_of(a->sh->name), str_of(v->cwd), &e);
     if (!a->session) {
         v0_answer_error(a, str_of(e.text));
         return;
     }
-    char byte;
+    char byte, prefix[KEY_LEN + 8], open[LIMIT_ID + 1] = "";
     v0_special_key(text, &byte, &a->letter);
-    first_of_all(a);
-    const char *before = begun_before(a);
-    if (before) {
+    id_prefix(a, prefix);
+    const char *newest = session_call(a->session, STR("v0:"));
+    first_of_all(a, str_of(prefix), newest);
+    const char *before = session_call(a->session, str_of(prefix));
+    if (begun_before(a, before, newest)) {
         tell_of(a->sh, before);
         ask_again(a, before);
         return;
     }
-    char open[LIMIT_ID + 1] = "";
-    const char *id = open_command(a->sh, a->session);
-    if (id) {
-        memcpy(open, id, strlen(id) + 1);
+    /* Where the client is: the newest command of ours, when its end is not told. */
+    if (newest && !(strcmp(newest, a->sh->told.id) == 0 && a->sh->told.end)) {
+        snprintf(open, sizeof(open), "%s", newest);
         tell_of(a->sh, open);
     }
     if (a->sh->typed.n > 0 && v0_typed(a))
@@ -476,7 +443,8 @@ void v0_run(struct v0_call *a)
         a->refused = true;
         ask_again(a, open);
     } else if (runs && text.n > 0) {
-        if (!typed_before(a))
+        const char *typed = session_input_call(a->session, str_of(prefix));
+        if (!begun_before(a, typed, typed))
             type_input(a, &e);
         if (e.code)
             v0_answer_error(a, str_of(e.text));
@@ -510,7 +478,7 @@ void v0_run_static(struct v0_call *a)
     char name[48];
     static_name(a, name, sizeof(name));
     struct str cwd = a->a.run.cwd.n ? a->a.run.cwd : str_of(v->cwd);
-    a->session = v0_session(v, str_of(name), cwd, &e);
+    a->session = open_session(v, str_of(name), cwd, &e);
     if (!a->session) {
         v0_answer_error(a, str_of(e.text));
     } else if (!refuse_many(a)) {
@@ -537,6 +505,6 @@ void v0_run_resume(struct v0 *v)
 {
     struct err e = ERR_INIT;
     if (sandbox_warm(v->en->sandbox) &&
-        !v0_session(v, str_of(session_main), str_of(v->cwd), &e))
+        !open_session(v, str_of(session_main), str_of(v->cwd), &e))
         log_error("%s", e.text);
 }

@@ -224,7 +224,8 @@ void v0_answer_error(struct v0_call *a, struct str text)
     v0_answer(a, 200, &b);
 }
 
-void v0_answer_detail(struct v0_call *a, int status, const char *text)
+/* {"detail": …} */
+static void answer_detail(struct v0_call *a, int status, const char *text)
 {
     struct buf b = BUF_INIT(BODY_MAX);
     v0_put_error(&b, status, str_of(text));
@@ -235,7 +236,7 @@ void v0_answer_internal(struct v0_call *a, const char *text)
 {
     char detail[1200];
     snprintf(detail, sizeof(detail), "Internal server error: %s", text);
-    v0_answer_detail(a, 500, detail);
+    answer_detail(a, 500, detail);
 }
 
 /* ---- requests ---- */
@@ -297,7 +298,7 @@ void v0_begin(struct v0_call *a)
         return;
     default:
         v0_action_refuse(&a->a, &e);
-        v0_answer_detail(a, 500, e.text);
+        answer_detail(a, 500, e.text);
     }
 }
 

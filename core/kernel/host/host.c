@@ -294,14 +294,6 @@ void host_iopub(struct kernel_host *h, const char *type, struct json *take)
     host_line(h, j);
 }
 
-static void say_output(struct kernel_host *h, const char *name, struct str bytes)
-{
-    struct json *content = json_object();
-    json_put_z(content, "name", name);
-    json_put_str(content, "text", bytes);
-    host_iopub(h, "stream", content);
-}
-
 static void keep_tail(struct kernel_host *h, struct str bytes)
 {
     if (bytes.n > TAIL_MAX / 2)
@@ -317,8 +309,12 @@ static void on_outlet(struct stream *s)
     struct outlet *o = container_of(s, struct outlet, s);
     struct kernel_host *h = o->h;
     bool python = h->spec->interpreter[0] && !h->spec->embedded;
-    if (h->spec->embedded || (h->busy && !python))
-        say_output(h, o->name, buf_str(&s->in));
+    if (h->spec->embedded || (h->busy && !python)) {
+        struct json *content = json_object();
+        json_put_z(content, "name", o->name);
+        json_put_str(content, "text", buf_str(&s->in));
+        host_iopub(h, "stream", content);
+    }
     if (strcmp(o->name, "stderr") == 0)
         keep_tail(h, buf_str(&s->in));
     buf_reset(&s->in);
