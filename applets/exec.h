@@ -11,7 +11,7 @@
 
 #define SMALL_MS 30000 /* a request that starts nothing is answered by then */
 
-enum verb {
+enum exec_verb {
     V_RUN = 0,
     V_SEND = 1 << 0,
     V_SIGNAL = 1 << 1,

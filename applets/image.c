@@ -27,12 +27,12 @@
 
 enum { MEMORY = 512 << 20, TAG_MAX = 255 };
 
-enum verb { ADD, MAKE, SHOW, VERBS };
+enum image_verb { ADD, MAKE, SHOW, VERBS };
 
 static const char *const verbs[VERBS] = {"add", "make", "show"};
 
 struct image {
-    enum verb verb;
+    enum image_verb verb;
     struct image_spec spec;
     struct image_binary binaries[IMAGE_BINARIES_MAX];
     const char *in, *out, *from;
@@ -360,7 +360,7 @@ static int image_main(int argc, char **argv)
     m.verb = VERBS;
     for (int i = 0; argc > 1 && i < VERBS; i++) {
         if (strcmp(argv[1], verbs[i]) == 0)
-            m.verb = (enum verb)i;
+            m.verb = (enum image_verb)i;
     }
     if (m.verb == VERBS) {
         called_say("the first word is add, make or show; see %s\n",

@@ -187,7 +187,6 @@ struct actions_stats {
     uint64_t starts; /* of workers, of this server */
     unsigned pending;
 };
-const struct actions_stats *actions_stats(const struct actions *all);
 
 /* ---- for kinds ---- */
 

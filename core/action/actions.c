@@ -106,11 +106,6 @@ struct action *actions_find(const struct actions *all, uint64_t id)
     return NULL;
 }
 
-const struct actions_stats *actions_stats(const struct actions *all)
-{
-    return &all->stats;
-}
-
 /* ---- its turn ---- */
 
 /* The action that is in turn in the same session and has begun; NULL: none. */

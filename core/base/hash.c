@@ -12,7 +12,7 @@
 #include <mbedtls/sha1.h>
 #include <mbedtls/sha256.h>
 
-enum kind { SHA1, SHA256, HMAC_SHA256 };
+enum hash_kind { SHA1, SHA256, HMAC_SHA256 };
 enum { BLOCK = 64 };
 
 _Static_assert(sizeof(mbedtls_sha1_context) <= 128, "struct hash is too small");
@@ -107,14 +107,6 @@ void hash_sha256(struct str bytes, uint8_t out[HASH_SHA256_SIZE])
 {
     struct hash h;
     hash_begin_sha256(&h);
-    hash_add(&h, bytes);
-    hash_end(&h, out);
-}
-
-void hash_hmac_sha256(struct str key, struct str bytes, uint8_t out[HASH_SHA256_SIZE])
-{
-    struct hash h;
-    hash_begin_hmac_sha256(&h, key);
     hash_add(&h, bytes);
     hash_end(&h, out);
 }

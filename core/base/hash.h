@@ -15,7 +15,6 @@ enum { HASH_SHA1_SIZE = 20, HASH_SHA256_SIZE = 32 };
 
 void hash_sha1(struct str bytes, uint8_t out[HASH_SHA1_SIZE]);
 void hash_sha256(struct str bytes, uint8_t out[HASH_SHA256_SIZE]);
-void hash_hmac_sha256(struct str key, struct str bytes, uint8_t out[HASH_SHA256_SIZE]);
 
 /* The same in parts: one of the begins, any number of adds, one end. */
 struct hash {

@@ -78,11 +78,11 @@ static struct cdp_pending *find(struct cdp *c, int id)
     return NULL;
 }
 
-enum call { TOLD, ASKED, ASKED_BIG };
+enum cdp_sent { TOLD, ASKED, ASKED_BIG };
 
 /* A call that nobody waits for takes no place. */
 static int send(struct cdp *c, struct str session, const char *method, struct json *take,
-                enum call kind)
+                enum cdp_sent kind)
 {
     struct json *j = json_object();
     struct cdp_pending *p = find(c, 0);

@@ -28,7 +28,7 @@ struct book {
     struct buf part, id, target;
     struct buf strings; /* all shared ones, each with a zero at its end */
     struct buf begins;  /* where: size_t */
-    struct buf shown;   /* of each cell format: an enum shown */
+    struct buf shown;   /* of each cell format: an enum xlsx_shown */
     bool from_1904;     /* what day 0 is */
 };
 
@@ -98,12 +98,12 @@ static struct str shared_string(const struct book *b, uint64_t i)
 
 /* ---- formats of numbers (18.8) ---- */
 
-enum shown { AS_NUMBER, AS_DATE, AS_DURATION };
+enum xlsx_shown { AS_NUMBER, AS_DATE, AS_DURATION };
 
 /* A code with a year, month, day or hour in it, quotes and colours left out. */
-static enum shown shown_by_code(struct str code)
+static enum xlsx_shown shown_by_code(struct str code)
 {
-    enum shown as = AS_NUMBER;
+    enum xlsx_shown as = AS_NUMBER;
     for (size_t i = 0; i < code.n; i++) {
         char c = code.p[i];
         if (c == '[' && i + 1 < code.n && strchr("hHmMsS", code.p[i + 1]) &&
@@ -121,7 +121,7 @@ static enum shown shown_by_code(struct str code)
 }
 
 /* 18.8.30: those that need no code. */
-static enum shown shown_by_id(uint64_t id)
+static enum xlsx_shown shown_by_id(uint64_t id)
 {
     return id == 46                                         ? AS_DURATION
            : (id >= 14 && id <= 22) || id == 45 || id == 47 ? AS_DATE

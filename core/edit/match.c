@@ -188,7 +188,7 @@ static bool find_lines(struct match_comparing *c, size_t *from, size_t *to)
 
 /* ---- indentation ---- */
 
-enum rule { RULE_NONE, RULE_MORE, RULE_LESS, RULE_TABS, RULE_SPACES };
+enum match_rule { RULE_NONE, RULE_MORE, RULE_LESS, RULE_TABS, RULE_SPACES };
 
 struct pair {
     struct str old, here;
@@ -198,7 +198,7 @@ struct pair {
 struct mapping {
     struct pair *of; /* owned: each run of the old text once */
     size_t n;
-    enum rule rule;
+    enum match_rule rule;
     struct str shift; /* MORE: put before, LESS: taken off */
     size_t unit;      /* spaces for a tab */
 };

@@ -88,15 +88,4 @@ struct files_put {
 int files_replace(const char *path, struct str bytes, struct files_put *put,
                   struct err *e);
 
-enum files_state {
-    FILES_PENDING, /* interrupted before anything was replaced: .od-TOKEN is there */
-    FILES_DONE,    /* the file holds these bytes */
-    FILES_OPEN,    /* neither: never begun, or written since, or written in place */
-};
-
-/* What became of files_replace with this path, token and bytes, by whomever. */
-enum files_state files_put_state(const char *path, const char *token, struct str bytes);
-/* Removes what an interrupted files_replace left. */
-void files_put_forget(const char *path, const char *token);
-
 #endif

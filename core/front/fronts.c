@@ -217,7 +217,7 @@ static void list_routes(struct json *list, const struct front *f,
             while (names.n > 0)
                 json_push_str(methods, str_trim(str_cut(&names, ',')));
         }
-        buf_addf(&path, "%s%s", t->prefix, a->path);
+        buf_addz(&path, a->path);
         json_put_z(row, "listener", f->native ? "http" : f->name);
         json_put_z(row, "front", f->name);
         json_put(row, "methods", methods);

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 enum { HOST_MAX = 256 };
-enum state {
+enum dial_state {
     RESOLVE = DIAL_RESOLVE,
     CONNECT = DIAL_CONNECT,
     TUNNEL = DIAL_TUNNEL,
@@ -51,7 +51,7 @@ struct dial {
     int errnum;
     enum tls_fault fault;
     struct proxy proxy;
-    enum state state, last; /* last: before OVER */
+    enum dial_state state, last; /* last: before OVER */
     struct job *job;
     struct task begin;
     struct timer late, next;

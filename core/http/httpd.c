@@ -41,7 +41,7 @@ static int64_t next_due(const struct httpd *d)
     return due;
 }
 
-void conn_wait(struct httpd_conn *c, enum wait w)
+void conn_wait(struct httpd_conn *c, enum httpd_wait w)
 {
     struct httpd *d = c->d;
     list_del(&c->queue);

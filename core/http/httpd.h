@@ -64,7 +64,6 @@ struct route {
 
 /* One adapter: its routes, and its words for errors. */
 struct http_front {
-    const char *prefix; /* "" or "/x" */
     const struct route *routes;
     size_t nroutes;
     /* Answers an error of this server: 400, 404, 405, 408, 413, 431, 500 … */
@@ -113,7 +112,6 @@ void httpd_close(struct httpd *d);
 /* ---- the request ---- */
 
 struct str req_method(const struct req *r);
-struct str req_path(const struct req *r); /* decoded, below the front's prefix */
 int req_query(const struct req *r, const char *name, struct buf *out); /* http_query */
 /* The first field of that name; p NULL: none. "Host": see http_head.host. */
 struct str req_header(const struct req *r, const char *name);

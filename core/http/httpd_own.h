@@ -16,7 +16,7 @@ enum {
 };
 
 /* What a connection waits for; each kind has one time limit, so one queue. */
-enum wait {
+enum httpd_wait {
     WAIT_NONE,
     WAIT_IDLE,
     WAIT_HEAD,
@@ -73,7 +73,7 @@ struct httpd_conn {
     struct list node;  /* of all */
     struct list queue; /* of those that wait for the same */
     int64_t since_ms;
-    enum wait wait;
+    enum httpd_wait wait;
     struct stream stream;
     struct req *req;      /* in progress */
     struct list receipts; /* answers that may still be on their way */
@@ -122,7 +122,7 @@ struct httpd {
 /* httpd.c */
 /* Takes fd, which l accepted. Returns NULL with errno, and leaves fd, if it cannot. */
 struct httpd_conn *conn_open(struct httpd *d, int fd, const struct listener *l);
-void conn_wait(struct httpd_conn *c, enum wait w);
+void conn_wait(struct httpd_conn *c, enum httpd_wait w);
 void conn_close(struct httpd_conn *c);
 /* The answer is complete and queued. */
 void conn_answered(struct httpd_conn *c);

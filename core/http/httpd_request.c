@@ -125,11 +125,6 @@ const struct http_front *req_front(const struct req *r, size_t i)
     return i < c->nfronts ? c->fronts[i] : NULL;
 }
 
-struct str req_path(const struct req *r)
-{
-    struct str path = buf_str(&r->path);
-    return r->front ? str_sub(path, strlen(r->front->prefix), path.n) : path;
-}
 
 struct str req_header(const struct req *r, const char *name)
 {
@@ -234,15 +229,9 @@ static unsigned find_route(struct req *r)
     unsigned bit = method_bit(r->head.method), has = 0;
     for (size_t f = 0; f < d->c.nfronts; f++) {
         const struct http_front *front = d->c.fronts[f];
-        struct str prefix = str_of(front->prefix);
-        struct str rest = str_sub(path, prefix.n, path.n);
-        if (!str_starts(path, prefix) || (rest.n > 0 && rest.p[0] != '/'))
-            continue;
-        if (!r->front && prefix.n > 0)
-            r->front = front; /* an error is told in its words */
         for (size_t i = 0; i < front->nroutes; i++) {
             const struct route *t = &front->routes[i];
-            if (!route_matches(r, str_of(t->path), rest))
+            if (!route_matches(r, str_of(t->path), path))
                 continue;
             r->front = front;
             has |= t->methods;

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum state { PREAMBLE, BOUNDARY_END, HEAD, DATA, EPILOGUE, BROKEN };
+enum multipart_state { PREAMBLE, BOUNDARY_END, HEAD, DATA, EPILOGUE, BROKEN };
 
 struct multipart {
     const struct multipart_events *ev;
     void *arg;
-    enum state state;
+    enum multipart_state state;
     char mark[MULTIPART_BOUNDARY_MAX + 5]; /* CR LF - - boundary */
     size_t mark_n;
     int parts;

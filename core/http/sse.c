@@ -60,11 +60,6 @@ int sse_add_comment(struct buf *out, struct str text)
     return 0;
 }
 
-int sse_add_retry(struct buf *out, uint64_t ms)
-{
-    return buf_addf(out, "retry: %llu\n\n", (unsigned long long)ms);
-}
-
 /* ---- reading ---- */
 
 void sse_init(struct sse *s, size_t event_max)

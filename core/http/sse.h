@@ -27,8 +27,6 @@ struct sse_event {
 int sse_add_event(struct buf *out, const struct sse_event *e);
 /* What readers ignore; of no bytes, it keeps a connection busy. -1: out is full. */
 int sse_add_comment(struct buf *out, struct str text);
-/* How long a reader shall wait before it connects again. -1: out is full. */
-int sse_add_retry(struct buf *out, uint64_t ms);
 
 /* ---- reading ---- */
 

@@ -43,7 +43,7 @@ struct job_record {
     char bytes[RECORD_MAX];
 };
 
-enum state { RUNNING, LEAVING, GONE };
+enum job_state { RUNNING, LEAVING, GONE };
 
 struct job {
     struct loop *loop;
@@ -51,7 +51,7 @@ struct job {
     void *owner;
     char *what;
     pid_t pid;
-    enum state state;
+    enum job_state state;
     struct io out_io, in_io, control_io;
     int out, in, control; /* owned; -1: ended */
     struct buf data, input, records;

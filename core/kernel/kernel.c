@@ -339,8 +339,6 @@ void kernel_restart(struct kernel *k)
     kernel_save(k);
 }
 
-enum kernel_state kernel_state(const struct kernel *k) { return k->state; }
-
 const char *kernel_name(const struct kernel *k) { return k->host.name; }
 
 const char *kernel_interpreter(const struct kernel *k)

@@ -117,7 +117,6 @@ void kernel_interrupt(struct kernel *k);
 /* Names are gone after it; cells that run or wait end with CELL_DIED. */
 void kernel_restart(struct kernel *k);
 
-enum kernel_state kernel_state(const struct kernel *k);
 const char *kernel_name(const struct kernel *k);
 /* The interpreter of a Python kernel, "" if it is not known. */
 const char *kernel_interpreter(const struct kernel *k);

@@ -43,7 +43,7 @@ enum {
     KEY_LEN = 2 * HASH_SHA256_SIZE
 };
 
-enum state { WAITING, INSTALLING, CHECKING, INSTALLED, CACHED, FAILED };
+enum plugins_state { WAITING, INSTALLING, CHECKING, INSTALLED, CACHED, FAILED };
 static const char *const state_names[] = {"waiting",   "installing", "checking",
                                           "installed", "cached",     "failed"};
 
@@ -51,7 +51,7 @@ struct plugin {
     const char *name, *dir, *shell, *hash; /* borrowed from spec */
     const struct json *spec;               /* borrowed */
     bool bin;
-    enum state state;
+    enum plugins_state state;
     bool cached; /* what is checked is a success of before */
     int check;   /* the number of the one that runs */
     int64_t began_ms;
@@ -151,7 +151,7 @@ static void load_one(struct plugins *p, int i)
     struct json *j = text ? json_parse(buf_str(text), &e) : NULL;
     int64_t state = json_int(j, "state", -1);
     if (state >= WAITING && state <= FAILED) {
-        g->state = (enum state)state;
+        g->state = (enum plugins_state)state;
         g->cached = json_bool(j, "cached", false);
         g->check = (int)json_int(j, "check", 0);
         g->began_ms = json_int(j, "began_ms", 0);
@@ -522,7 +522,7 @@ static void fail(struct plugins *p, const char *why)
     turn(p);
 }
 
-static void begin_step(struct plugins *p, enum state state, int check)
+static void begin_step(struct plugins *p, enum plugins_state state, int check)
 {
     struct plugin *g = &p->of[p->at];
     struct err e = ERR_INIT;

@@ -154,7 +154,6 @@ const char *sandbox_problem(const struct sandbox *b)
 /* ---- where and who ---- */
 
 bool sandbox_warm(const struct sandbox *b) { return b->warm; }
-const char *sandbox_dir(const struct sandbox *b) { return b->dir; }
 
 const char *sandbox_cwd(const struct sandbox *b, struct str session)
 {

@@ -33,8 +33,6 @@ void sandbox_await(struct sandbox *b, struct sandbox_wait *w,
 const char *sandbox_problem(const struct sandbox *b);
 /* Is everything made before the first request (od serve PORT, --username)? */
 bool sandbox_warm(const struct sandbox *b);
-/* --working-dir; "": none was given. */
-const char *sandbox_dir(const struct sandbox *b);
 /* The directory of the session of this name, or that it would have. Borrowed. */
 const char *sandbox_cwd(const struct sandbox *b, struct str session);
 /* The user of sessions, kernels and browsers; "": the server's own. */

@@ -375,35 +375,3 @@ void skills_search_cancel(struct skills_run *r)
     search_cancel(r->search);
     free_run(r);
 }
-
-/* ---- without a loop ---- */
-
-struct search_waiting {
-    struct loop *loop;
-    struct buf *out;
-    struct err *e;
-    bool failed;
-};
-
-static void on_waited(void *arg, const struct skills_found *found, const struct err *e)
-{
-    struct search_waiting *w = arg;
-    w->failed = e->code != ERR_NONE;
-    if (w->failed)
-        *w->e = *e;
-    else if (buf_adds(w->out, found->text) < 0)
-        w->failed = err_set(w->e, ERR_LIMIT, "no room for what was found") < 0;
-    loop_stop(w->loop);
-}
-
-int skills_search_wait(const struct skills_search *q, struct buf *out, struct err *e)
-{
-    struct search_waiting w = {loop_new(), out, e, true};
-    if (!w.loop)
-        return err_set(e, ERR_LIMIT, "cannot search: no descriptors are left");
-    struct skills_run *r = skills_search_start(w.loop, q, on_waited, &w, e);
-    if (r)
-        loop_run(w.loop);
-    loop_free(w.loop);
-    return w.failed ? -1 : 0;
-}

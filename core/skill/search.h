@@ -73,7 +73,4 @@ struct skills_run *skills_search_start(struct loop *l, const struct skills_searc
                                        skills_done_fn *done, void *arg, struct err *e);
 void skills_search_cancel(struct skills_run *r);
 
-/* For programs without a loop: appends the text to out, waiting for it. -1: e. */
-int skills_search_wait(const struct skills_search *q, struct buf *out, struct err *e);
-
 #endif

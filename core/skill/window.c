@@ -265,10 +265,10 @@ void window_print(struct buf *out, struct str text, int64_t line, int64_t lines,
 
 /* ---- the helper: a file's lines ---- */
 
-enum ask { OPEN, GOTO, UP, DOWN };
+enum window_ask { OPEN, GOTO, UP, DOWN };
 
 struct looking {
-    enum ask ask;
+    enum window_ask ask;
     char shown[PATH_MAX]; /* OPEN: the path as it was given */
     int64_t line, lines;
     bool again; /* a scroll that has been done: only told once more */
@@ -463,7 +463,7 @@ int window_open_file(struct skill_run *r, struct err *e)
     return rc;
 }
 
-static int move(struct skill_run *r, enum ask ask, struct err *e)
+static int move(struct skill_run *r, enum window_ask ask, struct err *e)
 {
     struct looking *k = xnew(struct looking);
     *k = (struct looking){.ask = ask, .lines = SKILL_WINDOW, .w = r->window};

@@ -12,7 +12,7 @@
 
 #define PARAMS_MAX 16
 
-enum state {
+enum term_state {
     GROUND,
     ESCAPE,     /* after ESC */
     DESIGNATE,  /* after ESC and an intermediate byte */
@@ -29,7 +29,7 @@ struct term {
 
     uint64_t offset; /* of the next input byte */
 
-    enum state state;
+    enum term_state state;
     bool osc;
     char leader, intermediate; /* of a sequence; 0: none */
     long param[PARAMS_MAX];    /* -1: not given */

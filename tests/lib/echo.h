@@ -366,7 +366,7 @@ static void echo_fail_two(struct req *r, int status, const char *text)
 static bool echo_allow(struct req *r, void *arg)
 {
     (void)arg;
-    if (!str_eq(req_path(r), STR("/secret")))
+    if (!str_eq(req_head(r)->path, STR("/secret")))
         return true;
     echo_text(r, 403, "no\n");
     return false;
@@ -409,15 +409,15 @@ static const struct route echo_routes[] = {
 };
 
 static const struct route echo_routes_two[] = {
-    {.methods = HTTP_GET, .path = "/hello", .run = echo_hello},
+    {.methods = HTTP_GET, .path = "/two/hello", .run = echo_hello},
 };
 
 /* Fills what the config leaves open. file may be NULL. */
 static void echo_open(struct echo *e, struct loop *l, struct httpd_config c,
                       const char *file)
 {
-    static struct http_front one = {"", echo_routes, 0, echo_fail, NULL, false};
-    static struct http_front two = {"/two", echo_routes_two, 1, echo_fail_two, NULL, false};
+    static struct http_front one = {echo_routes, 0, echo_fail, NULL, false};
+    static struct http_front two = {echo_routes_two, 1, echo_fail_two, NULL, false};
     static const struct http_front *const fronts[] = {&one, &two};
     one.nroutes = sizeof(echo_routes) / sizeof(echo_routes[0]);
     one.arg = two.arg = e;

@@ -61,8 +61,7 @@ static void fail(struct req *r, int status, const char *text)
     req_answer_take(r, status, "text/plain", &b);
 }
 
-static const struct http_front bare = {
-    .prefix = "", .routes = routes, .nroutes = 3, .fail = fail};
+static const struct http_front bare = {.routes = routes, .nroutes = 3, .fail = fail};
 
 static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
                                   enum right *right)

@@ -11,9 +11,9 @@
 
 enum { CHARS_MAX = 4096 }; /* of a line that is turned; longer ones stay */
 
-enum side { NEUTRAL, LEFT, RIGHT };
+enum bidi_side { NEUTRAL, LEFT, RIGHT };
 
-static enum side side_of(uint32_t c)
+static enum bidi_side side_of(uint32_t c)
 {
     if ((c >= 0x660 && c <= 0x669) || (c >= 0x6f0 && c <= 0x6f9))
         return LEFT; /* digits */
@@ -49,14 +49,14 @@ static bool read_line(struct turned *t, struct str s)
 }
 
 /* What has no direction takes that of both sides, else the line's. */
-static void fill_neutral(struct turned *t, enum side base)
+static void fill_neutral(struct turned *t, enum bidi_side base)
 {
     for (size_t i = 0; i < t->n;) {
         size_t to = i;
         while (to < t->n && t->side[to] == NEUTRAL)
             to++;
-        enum side before = i ? (enum side)t->side[i - 1] : base;
-        enum side after = to < t->n ? (enum side)t->side[to] : base;
+        enum bidi_side before = i ? (enum bidi_side)t->side[i - 1] : base;
+        enum bidi_side after = to < t->n ? (enum bidi_side)t->side[to] : base;
         for (; i < to; i++)
             t->side[i] = (uint8_t)(before == after ? before : base);
         i = to == i && i < t->n ? i + 1 : to;
@@ -112,7 +112,7 @@ static int turn(struct buf *out, struct str line)
     t.n = t.left = t.right = 0;
     if (!read_line(&t, line) || t.right == 0)
         return buf_adds(out, line);
-    enum side base = t.right >= t.left ? RIGHT : LEFT;
+    enum bidi_side base = t.right >= t.left ? RIGHT : LEFT;
     fill_neutral(&t, base);
     return put_runs(&t, base == RIGHT, out);
 }

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum state { IDLE, WAIT, DIAL, ASK, HELLO, UP };
+enum connect_state { IDLE, WAIT, DIAL, ASK, HELLO, UP };
 
 enum { FIRST_WAIT_MS = 500, SAY_AGAIN_MS = 600000, HELLO_MAX = 16 << 10 };
 
@@ -36,7 +36,7 @@ struct connect {
     char sandbox[SANDBOX_ID_SIZE];
     char known[SANDBOX_ID_SIZE]; /* what the keeper has; "": nothing */
 
-    enum state state;
+    enum connect_state state;
     struct ask ask;
     struct dial *dial;        /* DIAL */
     struct tls_client *tls;   /* DIAL; NULL: none is wanted */
@@ -530,7 +530,7 @@ void connect_close(struct connect *c)
 
 /* ---- for those who look ---- */
 
-static const char *state_name(enum state s)
+static const char *state_name(enum connect_state s)
 {
     static const char *const names[] = {"idle",   "waiting", "dialling",
                                         "asking", "hello",   "up"};

@@ -420,8 +420,7 @@ static const struct route routes[] = {
      .about = "Calls a skill; the body is its arguments",
      .query = skill_query},
 };
-const struct http_front events_bare_files = {.prefix = "",
-                                             .routes = routes,
+const struct http_front events_bare_files = {.routes = routes,
                                              .nroutes = sizeof(routes) /
                                                         sizeof(routes[0]),
                                              .fail = events_http_fail};

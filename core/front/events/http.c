@@ -462,8 +462,7 @@ static const struct route routes[] = {
      .right = RIGHT_VIEW,
      .about = "Describes every route and action of this server (OpenAPI 3.1)"},
 };
-const struct http_front events_bare_front = {.prefix = "",
-                                             .routes = routes,
+const struct http_front events_bare_front = {.routes = routes,
                                              .nroutes = sizeof(routes) /
                                                         sizeof(routes[0]),
                                              .fail = events_http_fail};

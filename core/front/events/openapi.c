@@ -158,11 +158,10 @@ static struct json *operation(const struct route *t, const char *path, struct st
     return j;
 }
 
-static void put_route(struct json *paths, const struct http_front *f,
-                      const struct route *t, bool ours)
+static void put_route(struct json *paths, const struct route *t, bool ours)
 {
-    char path[HTTP_LINE_MAX], method[16];
-    snprintf(path, sizeof(path), "%s%s", f->prefix, t->path);
+    const char *path = t->path;
+    char method[16];
     if (!json_get(paths, path))
         json_put(paths, path, json_object());
     for (unsigned bit = 0; http_method_names(bit); bit++) {
@@ -187,7 +186,7 @@ static struct json *paths_of(const struct req *r)
     const struct http_front *f;
     for (size_t i = 0; (f = req_front(r, i)); i++) {
         for (size_t k = 0; k < f->nroutes; k++)
-            put_route(paths, f, &f->routes[k], f->fail == events_http_fail);
+            put_route(paths, &f->routes[k], f->fail == events_http_fail);
     }
     return paths;
 }

@@ -312,8 +312,7 @@ static const struct route routes[] = {
     METADATA("/.well-known/{name}/mcp"),
 };
 
-const struct http_front mcp_bare_front = {.prefix = "",
-                                          .routes = routes,
+const struct http_front mcp_bare_front = {.routes = routes,
                                           .nroutes = sizeof(routes) / sizeof(routes[0]),
                                           .fail = fail,
                                           .challenge = true};

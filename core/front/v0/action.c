@@ -48,12 +48,6 @@ static const struct kind *find_kind(struct str name)
     return NULL;
 }
 
-bool v0_action_served(struct str name)
-{
-    const struct kind *k = find_kind(name);
-    return k && k->kind != V0_OTHER;
-}
-
 /* Says that the action `is` so, and which ones are served. */
 static int fail_kind(enum err_code code, struct str name, const char *is, struct err *e)
 {

@@ -72,7 +72,4 @@ int v0_action_decode_event(const struct json *event, struct v0_action *out,
  */
 int v0_action_refuse(const struct v0_action *a, struct err *e);
 
-/* Whether there is an action of this name that is executed here. */
-bool v0_action_served(struct str name);
-
 #endif

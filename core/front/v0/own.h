@@ -60,7 +60,7 @@ struct v0_shell {
 struct v0 {
     struct engine *en;
     struct http_front front;
-    char cwd[4096]; /* as sandbox_dir */
+    char cwd[4096]; /* --working-dir; "": none was given */
     int64_t no_change_ms;
     struct sandbox_wait set_up;
     bool browser;    /* --enable-browser */

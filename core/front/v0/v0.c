@@ -534,11 +534,8 @@ static const struct route routes[] = {
      .about = "Answers that there is no such service"},
 };
 
-static const struct http_front bare_front = {.prefix = "",
-                                             .routes = routes,
-                                             .nroutes = sizeof(routes) /
-                                                        sizeof(routes[0]),
-                                             .fail = fail};
+static const struct http_front bare_front = {
+    .routes = routes, .nroutes = sizeof(routes) / sizeof(routes[0]), .fail = fail};
 
 /* ---- what is kept ---- */
 

@@ -225,8 +225,7 @@ static void fail(struct req *r, int status_code, const char *text)
     answer_error(r, status_code, "Error", NULL, text);
 }
 
-static const struct http_front bare_front = {.prefix = "",
-                                        .routes = routes,
+static const struct http_front bare_front = {.routes = routes,
                                         .nroutes = sizeof(routes) / sizeof(routes[0]),
                                         .fail = fail};
 

@@ -14,7 +14,7 @@
 
 /* ---- keywords ---- */
 
-enum key {
+enum grammar_key {
     K_NONE,
     K_IF,
     K_THEN,
@@ -69,17 +69,17 @@ static struct str look(struct grammar_scan *s, char lit[KEY_MAX])
     return str_n(lit, n == KEY_MAX || pattern ? 0 : n);
 }
 
-static enum key key(struct grammar_scan *s)
+static enum grammar_key key(struct grammar_scan *s)
 {
     char lit[KEY_MAX];
     struct str is = look(s, lit);
     for (int k = K_IF; is.n > 0 && k <= K_TESTED; k++)
         if (str_eq(is, keys[k]))
-            return (enum key)k;
+            return (enum grammar_key)k;
     return K_NONE;
 }
 
-static bool take_key(struct grammar_scan *s, enum key k)
+static bool take_key(struct grammar_scan *s, enum grammar_key k)
 {
     if (key(s) != k)
         return false;
@@ -89,7 +89,7 @@ static bool take_key(struct grammar_scan *s, enum key k)
 }
 
 /* A keyword that ends what the last list was in. */
-static void want_key(struct grammar_scan *s, enum key k)
+static void want_key(struct grammar_scan *s, enum grammar_key k)
 {
     if (!s->key_ok || !take_key(s, k))
         scan_fail(s);
@@ -233,7 +233,7 @@ static void condition(struct grammar_scan *s)
 
 /* ---- compound commands ---- */
 
-static void group(struct grammar_scan *s, enum key end)
+static void group(struct grammar_scan *s, enum grammar_key end)
 {
     scan_commands(s);
     want_key(s, end);
@@ -407,7 +407,7 @@ static void test_command(struct grammar_scan *s)
 }
 
 /* The command that the keyword begins, which was passed over. */
-static void keyword_command(struct grammar_scan *s, enum key k)
+static void keyword_command(struct grammar_scan *s, enum grammar_key k)
 {
     switch (k) {
     case K_OPEN:
@@ -432,7 +432,7 @@ static void keyword_command(struct grammar_scan *s, enum key k)
     }
 }
 
-static bool begins_compound(enum key k)
+static bool begins_compound(enum grammar_key k)
 {
     return k == K_OPEN || k == K_IF || k == K_FOR || k == K_SELECT || k == K_WHILE ||
            k == K_UNTIL || k == K_CASE || k == K_TEST;
@@ -441,7 +441,7 @@ static bool begins_compound(enum key k)
 /* One of those that have an end of their own; false: none is here. */
 static bool compound(struct grammar_scan *s)
 {
-    enum key k = key(s);
+    enum grammar_key k = key(s);
     if (scan_cur(s) != '(' && !begins_compound(k))
         return false;
     scan_enter(s);

@@ -625,27 +625,13 @@ TEST(a_program_that_runs_is_replaced)
 
 /* ---- interruptions ---- */
 
-TEST(what_became_of_it)
+TEST(doing_it_again_takes_the_place_of_what_is_left)
 {
     struct files_put p = {.mode = 0644, .token = "abc-1_Z"};
-    CHECK_INT(files_put_state(at("f"), "abc-1_Z", STR("new")), FILES_OPEN);
-    CHECK_INT(files_put_state(at("no/f"), "abc-1_Z", STR("new")), FILES_OPEN);
     put(at("f"), "old");
-    CHECK_INT(files_put_state(at("f"), "abc-1_Z", STR("new")), FILES_OPEN);
     put(at(".od-abc-1_Z"), "ne");
-    CHECK_INT(files_put_state(at("f"), "abc-1_Z", STR("new")), FILES_PENDING);
-    CHECK_INT(files_put_state(at("f"), "abc", STR("new")), FILES_OPEN);
-    /* Doing it again takes the place of what is left. */
     CHECK_INT(files_replace(at("f"), STR("new"), &p, &e), 0);
-    CHECK_INT(files_put_state(at("f"), "abc-1_Z", STR("new")), FILES_DONE);
-    CHECK_INT(files_put_state(at("f"), "abc-1_Z", STR("newer")), FILES_OPEN);
-    CHECK_INT(files_put_state(at("f"), "abc-1_Z", STR("ne")), FILES_OPEN);
-    CHECK_INT(files_put_state(at("f"), "abc-1_Z", STR("not")), FILES_OPEN);
     CHECK(!left_over());
-    put(at(".od-abc-1_Z"), "");
-    files_put_forget(at("f"), "abc-1_Z");
-    CHECK(!left_over());
-    files_put_forget(at("f"), "abc-1_Z");
     check_holds(at("f"), "new");
 }
 
@@ -671,7 +657,7 @@ static void check_whole(const char *path)
     buf_release(&b);
 }
 
-/* Killed at any moment, a writer leaves whole files, and says where it was. */
+/* Killed at any moment, a writer leaves whole files. */
 TEST(nothing_half_written_is_ever_seen)
 {
     struct buf a = BUF_INIT(SIZE_MAX), b = BUF_INIT(SIZE_MAX);
@@ -700,13 +686,8 @@ TEST(nothing_half_written_is_ever_seen)
         close(ready[0]);
         close(ready[1]);
         check_whole(at("f"));
-        enum files_state as_a = files_put_state(at("f"), "T", buf_str(&a));
-        enum files_state as_b = files_put_state(at("f"), "T", buf_str(&b));
-        CHECK((as_a == FILES_PENDING) == left_over() &&
-              (as_b == FILES_PENDING) == left_over());
-        CHECK(as_a == FILES_PENDING || (as_a == FILES_DONE) != (as_b == FILES_DONE));
     }
-    files_put_forget(at("f"), "T");
+    CHECK_INT(files_replace(at("f"), buf_str(&a), &p, &e), 0);
     CHECK(!left_over());
     buf_release(&a);
     buf_release(&b);

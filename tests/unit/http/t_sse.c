@@ -48,13 +48,12 @@ TEST(what_would_forge_a_line_is_refused)
     buf_release(&b);
 }
 
-TEST(comments_and_retries)
+TEST(comments)
 {
     struct buf b = BUF_INIT(1000);
     CHECK_INT(sse_add_comment(&b, STR("")), 0);
     CHECK_INT(sse_add_comment(&b, STR("one\ndata: two")), 0);
-    CHECK_INT(sse_add_retry(&b, 2500), 0);
-    CHECK_STR(buf_z(&b), ":\n\n: one\n: data: two\n\nretry: 2500\n\n");
+    CHECK_STR(buf_z(&b), ":\n\n: one\n: data: two\n\n");
     buf_release(&b);
 }
 

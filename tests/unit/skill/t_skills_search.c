@@ -22,6 +22,37 @@ static const char *in(const char *name)
     return path[at];
 }
 
+struct search_waiting {
+    struct loop *loop;
+    struct buf *out;
+    struct err *e;
+    bool failed;
+};
+
+static void on_waited(void *arg, const struct skills_found *found, const struct err *e)
+{
+    struct search_waiting *w = arg;
+    w->failed = e->code != ERR_NONE;
+    if (w->failed)
+        *w->e = *e;
+    else if (buf_adds(w->out, found->text) < 0)
+        w->failed = err_set(w->e, ERR_LIMIT, "no room for what was found") < 0;
+    loop_stop(w->loop);
+}
+
+/* Appends what is found to out. -1: e. */
+static int search_wait(const struct skills_search *q, struct buf *out, struct err *e)
+{
+    struct search_waiting w = {loop_new(), out, e, true};
+    if (!w.loop)
+        return err_set(e, ERR_LIMIT, "cannot search: no descriptors are left");
+    struct skills_run *r = skills_search_start(w.loop, q, on_waited, &w, e);
+    if (r)
+        loop_run(w.loop);
+    loop_free(w.loop);
+    return w.failed ? -1 : 0;
+}
+
 /* The text, or the error; the test's folder is called D in it. */
 static const char *ask(struct skills_search q)
 {
@@ -29,7 +60,7 @@ static const char *ask(struct skills_search q)
     buf_reset(&text);
     err = (struct err)ERR_INIT;
     q.cwd = t_dir();
-    int rc = skills_search_wait(&q, &text, &err);
+    int rc = search_wait(&q, &text, &err);
     const char *from = rc < 0 ? err.text : buf_z(&text), *dir = t_dir();
     size_t n = 0, d = strlen(dir);
     while (*from && n < sizeof(out) - 1) {

@@ -166,7 +166,6 @@ TEST(kinds_that_nobody_serves)
     CHECK_STR(e.text,
               "Internal server error: 'action['action']='recall'' is not executed in the "
               "sandbox. " ACTIONS);
-    CHECK(!v0_action_served(STR("recall")) && v0_action_served(STR("run")));
     CHECK_OK("{\"action\":{\"action\":\"null\"}}");
     CHECK_INT(a.kind, V0_OTHER);
     CHECK_SLICE(a.name, "null");
