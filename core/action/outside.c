@@ -214,7 +214,7 @@ enum outside_state outside_open(struct actions *all, const struct outside_order 
         return *a ? OUTSIDE_AGAIN : OUTSIDE_OVER;
     }
     struct outside *x = outside_new(all);
-    struct action_order order = {.source = ACTION_SOURCE_EXEC,
+    struct action_order order = {.source = o->source ? o->source : ACTION_SOURCE_EXEC,
                                  .kind = outside_kind(str_of(o->kind)),
                                  .session = session.n ? session : STR("main"),
                                  .client_id = buf_str(&client),

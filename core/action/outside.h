@@ -28,6 +28,7 @@ struct outside_order {
     const char *kind;   /* "run", "input", … as outside.c lists them */
     struct str session; /* its name, or that of what the action is about; empty: "main" */
     struct str id;      /* of the request; empty: it cannot be asked again */
+    const char *source; /* as in struct action; NULL: ACTION_SOURCE_EXEC */
     uid_t uid;          /* of the peer */
     pid_t pid;
     struct json *args; /* taken; NULL: none */

@@ -57,16 +57,16 @@ class Model:
     def names(self):
         return [tool["name"] for tool in self.ask("tools/list")["result"]["tools"]]
 
-    def call(self, name, **arguments):
-        return Answer(self.ask("tools/call", name=name, arguments=arguments)["result"])
+    def call(self, tool, /, **arguments):
+        return Answer(self.ask("tools/call", name=tool, arguments=arguments)["result"])
 
-    def works(self, name, **arguments):
-        answer = self.call(name, **arguments)
+    def works(self, tool, /, **arguments):
+        answer = self.call(tool, **arguments)
         holds(not answer.failed, answer.text)
         return answer
 
-    def fails(self, name, **arguments):
-        answer = self.call(name, **arguments)
+    def fails(self, tool, /, **arguments):
+        answer = self.call(tool, **arguments)
         holds(answer.failed, answer.text)
         return answer
 
@@ -179,6 +179,145 @@ def _(case):
     has(seen.state, "the first ", " lines; in parts: read path=\"long.html\"")
     shown = int(seen.state.split()[2])
     same(seen.body.count("\n"), shown)
+
+
+# ---- files
+
+
+@row("files: copied, moved, packed, unpacked and removed as a whole; what is there stays")
+def _(case):
+    model = case.model("files")
+    os.mkdir(case.path("a"))
+    case.put("a/f.txt", "text")
+    seen = model.works("files", action="copy", path="a", to="b")
+    has(seen.state, "copied a to b; ")
+    same(case.text("b/f.txt"), "text")
+    has(model.fails("files", action="copy", path="a", to="b").text, "b", "ask for overwrite")
+    has(model.fails("files", action="copy", path="a").text, "to is missing")
+    model.works("files", action="copy", source="a/f.txt", dest="b/f.txt", overwrite="true")
+    has(model.works("files", action="move", path="b", to="c").state, "moved b to c")
+    seen = model.works("files", action="pack", path="c", to="c.tar.gz")
+    has(seen.state, "packed c to c.tar.gz; ", " bytes")
+    has(model.works("files", action="unpack", path="c.tar.gz", to="d").state, "unpacked c.tar.gz to d; ")
+    same(case.text("d/f.txt"), "text")
+    has(model.fails("files", action="remove", path="d").text, "recursive")
+    has(model.works("files", action="remove", path="d", recursive=True).state, "removed d; 2 entries")
+    same(os.path.exists(case.path("d")), False)
+    same(model.works("files", action="mkdir", path="e/f").state, "made e/f")
+    same(model.works("files", action="mkdir", path="e/f").state, "e/f was there")
+    has(model.fails("files", action="link", path="a").text, "action must be one of copy, move")
+
+
+def logged(case, *words):
+    """Lines of the server's log with all of these words."""
+    found = []
+    for at, _, names in os.walk(os.path.join(case.server.root, "state")):
+        for name in names:
+            if name.endswith(".jsonl"):
+                with open(os.path.join(at, name), encoding="utf-8", errors="replace") as file:
+                    found += [line for line in file if all(word in line for word in words)]
+    return found
+
+
+@row("files: watch answers at a change, at its time, and leaves no watch behind")
+def _(case):
+    model = case.model("files,events")
+    os.mkdir(case.path("w"))
+    seen = model.works("files", action="watch", path="w", wait_s=1)
+    has(seen.state, "nothing changed in 1")
+    model.client.send(wire.call("watch", "files", action="watch", path="w", wait_s=50))
+    wait_for(lambda: len(logged(case, '"kind":"watching"')) == 2, "it watches")
+    case.put("w/new.txt", "text")
+    said = Answer(model.client.answer("watch")["result"])
+    has(said.body, "created new.txt\n")
+    has(said.state, " changes in ")
+    log = model.works("events", since=0)
+    same(log.body.count("watch: w"), 2, log.body)
+    same(log.body.count("end of "), 2, log.body)
+    has(model.fails("files", action="watch", path="nowhere").text, "nowhere")
+
+
+# ---- events
+
+
+@row("events: a line each, in parts, and a wait for the next")
+def _(case):
+    model = case.model("shell,events")
+    model.works("shell", command="echo one")
+    seen = model.works("events", since=0)
+    has(seen.body, "1\t", " main run: echo one\n", "end of 1: ", ", exit 0: one\n")
+    same(seen.state, "events 1 to 2")
+    for i in range(3):
+        model.works("shell", command=f"echo {i}")
+    seen = model.works("events", since="0", limit=3)
+    same(seen.state, "events 1 to 3 of 8; more: since=3")
+    same(model.works("events", since=3, limit=3).result["first"], 4)
+    same(model.works("events", since=-1).state, "events 8 to 8")
+    seen = model.works("events", since=8)
+    same((seen.body, seen.state), ("", "no event behind 8. To wait for one: events since=8 wait_s=30"))
+    has(model.works("events", since=8, wait_s=1).state, "no event behind 8 in 1")
+    other = case.model("shell")
+    model.client.send(wire.call("next", "events", since=8, wait_s=50))
+    other.works("shell", command="echo later")
+    said = Answer(model.client.answer("next")["result"])
+    has(said.body, "9\t", "run: echo later")
+
+
+# ---- process
+
+
+@row("process: two outputs, a status, words that are not expanded, standard input")
+def _(case):
+    model = case.model("process")
+    seen = model.works("process", command="sh -c 'echo out; echo err >&2; exit 3'")
+    same(seen.body, "out\nstderr:\nerr\n")
+    has(seen.state, "exit 3 in ", "; stdout 1 line, stderr 1 line")
+    same((seen.result["exit_code"], seen.result["state"]), (3, "ended"))
+    same(model.works("process", command="echo '$HOME' *").body, "$HOME *\n")
+    same(model.works("process", command="pwd").body, case.server.work + "\n")
+    same(model.works("process", command="cat", stdin="some\ntext").body, "some\ntext\n")
+    has(model.fails("process", command="echo 'open").text, "quote")
+    has(model.fails("process").text, "command or name is missing; process needs {command")
+    has(model.fails("process", name="none").text, "no process none; there are: ")
+    has(model.fails("process", command="no-such-program").text, "no-such-program")
+
+
+@row("process: one that goes on is waited for, written to and stopped by its name")
+def _(case):
+    model = case.model("process,events")
+    program = "import sys; print('begun', flush=True); [print('got', x, end='', flush=True) " \
+              "for x in sys.stdin]"
+    seen = model.works("process", command=f'python3 -c "{program}"', name="own", stdin="", wait_s=0)
+    seen = wait_for(lambda: seen if "begun" in seen.body else
+                    model.works("process", name="own", wait_s=0), "it begins")
+    holds(seen.result["state"] == "ended" or 'process name="own" signal="TERM"' in seen.state, seen.text)
+    model.works("process", command="sleep 1000", name="slow", wait_s=0)
+    seen = model.works("process", name="slow", wait_s=1)
+    has(seen.state, "still running after 1", ": slow; stdout 0 lines, stderr 0 lines. Wait: process "
+        'name="slow"; stop: process name="slow" signal="TERM"')
+    seen = model.works("process", name="slow", signal="TERM")
+    has(seen.state, "killed by SIGTERM after ")
+    has(model.fails("process", name="slow", signal="TERM").text, "slow has ended")
+    log = model.works("events", since=0).body
+    has(log, "process: sleep 1000", "signal: TERM")
+
+
+@row("process: cancel stops it, a client that gives up does not; a worker that ends, neither")
+def _(case):
+    model = case.model("process")
+    model.client.send(wire.call("one", "process", command="sleep 1000", name="one"))
+    wait_for(lambda: logged(case, '"action":"process"', "sleep 1000"), "it is begun")
+    model.client.send({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                       "params": {"requestId": "one", "reason": "the user pressed Esc"}})
+    has(model.works("process", name="one", wait_s=20).state, "killed by SIGTERM after ")
+    case.put("once", "")
+    model.client.send(wire.call("two", "process", name="two", command="sh -c 'echo x >>once; sleep 3; "
+                                "wc -l <once'"))
+    wait_for(lambda: case.text("once"), "it is begun")
+    case.server.crash()
+    said = Answer(model.client.answer("two")["result"])
+    same(said.body.strip(), "1", said.text)
+    has(said.state, "exit 0 in ")
 
 
 # ---- a long search

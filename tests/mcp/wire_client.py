@@ -96,7 +96,7 @@ def request(id, method, **params):
     return {"jsonrpc": "2.0", "id": id, "method": method, **({"params": params} if params else {})}
 
 
-def call(id, tool, token=None, **arguments):
+def call(id, tool, /, token=None, **arguments):
     more = {"_meta": {"progressToken": token}} if token is not None else {}
     return request(id, "tools/call", name=tool, arguments=arguments, **more)
 

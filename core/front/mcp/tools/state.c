@@ -526,3 +526,102 @@ void parts_line(struct buf *out, uint64_t shown, uint64_t lines, struct str path
         buf_addz(out, "to see all of it ask for less");
     }
 }
+
+void events_line(struct buf *out, const struct events_line *l)
+{
+    if (l->last == 0) {
+        buf_addf(out, "no event behind %llu", (unsigned long long)l->since);
+        if (l->waited_ms) {
+            buf_addz(out, " in ");
+            put_seconds(out, l->waited_ms);
+        }
+        buf_addf(out, ". To wait for one: events since=%llu wait_s=30",
+                 (unsigned long long)l->since);
+        return;
+    }
+    buf_addf(out, "events %llu to %llu", (unsigned long long)l->first,
+             (unsigned long long)l->last);
+    if (l->last < l->newest)
+        buf_addf(out, " of %llu; more: since=%llu", (unsigned long long)l->newest,
+                 (unsigned long long)l->last);
+}
+
+void files_line(struct buf *out, const struct files_line *l)
+{
+    if (l->there) {
+        put_plain(out, l->path, PATH_SHOWN);
+        buf_addz(out, " was there");
+        return;
+    }
+    buf_addf(out, "%s ", l->done);
+    put_plain(out, l->path, PATH_SHOWN);
+    if (l->to.n > 0) {
+        buf_addz(out, " to ");
+        put_plain(out, l->to, PATH_SHOWN);
+    }
+    if (l->n >= 0)
+        buf_addf(out, "; %lld entr%s", (long long)l->n, l->n == 1 ? "y" : "ies");
+    if (l->bytes >= 0)
+        buf_addf(out, "; %lld bytes", (long long)l->bytes);
+}
+
+void watch_line(struct buf *out, uint64_t changes, int64_t ms, bool ended)
+{
+    if (changes) {
+        buf_addf(out, "%llu change", (unsigned long long)changes);
+        put_s(out, changes);
+    } else {
+        buf_addz(out, "nothing changed");
+    }
+    buf_addz(out, " in ");
+    put_seconds(out, ms);
+    if (ended)
+        buf_addz(out, "; what was watched is gone");
+}
+
+static void put_outputs(struct buf *out, const struct process_line *l)
+{
+    const struct {
+        const char *name;
+        uint64_t n;
+    } both[] = {{"; stdout", l->out}, {", stderr", l->err}};
+    for (size_t i = 0; i < 2; i++) {
+        buf_addf(out, "%s %llu line", both[i].name, (unsigned long long)both[i].n);
+        put_s(out, both[i].n);
+    }
+}
+
+static void put_process_call(struct buf *out, const struct process_line *l,
+                             const char *more)
+{
+    buf_addz(out, "process name=\"");
+    put_program(out, l->name);
+    buf_addf(out, "\"%s", more);
+}
+
+void process_line(struct buf *out, const struct process_line *l)
+{
+    if (!l->ended) {
+        buf_addz(out, "still running after ");
+        put_seconds(out, l->ms);
+        buf_addz(out, ": ");
+        put_program(out, l->name);
+    } else if (l->signo) {
+        buf_addz(out, "killed by ");
+        put_signal(out, l->signo);
+        buf_addz(out, " after ");
+        put_seconds(out, l->ms);
+    } else {
+        buf_addf(out, "exit %d in ", l->exit);
+        put_seconds(out, l->ms);
+    }
+    put_outputs(out, l);
+    if (l->ended && l->cut && l->action)
+        buf_addf(out, "; kept of stdout: read path=\"@%llu\"",
+                 (unsigned long long)l->action);
+    if (l->ended)
+        return;
+    buf_addz(out, ". Wait: ");
+    put_process_call(out, l, "; stop: ");
+    put_process_call(out, l, " signal=\"TERM\"");
+}

@@ -1,32 +1,51 @@
 /* SPDX-License-Identifier: MIT */
+/* clang-format off: the grammar has lines of its own */
 /*
  * The state line, which is the last line of an answer: what happened, and the calls that
  * go on with it, spelt so that they can be copied. All lines of the tools are made here,
  * so that one grammar holds for them (the skills, as read and edit, make theirs). Pure
  * functions; the brackets around the line are front/mcp/result.c's.
  *
- *   line  = what *("; " more) [". " calls]
- *   what  = "exit " N [" in " TIME]                       a command or process ended
- *         / "killed by " SIGNAL " after " TIME
- *         / "the shell ended (exit " N ")"
- *         / "ok in " TIME / "raised " ERROR " after " TIME / "the kernel died" [" (" WHY
- * ")"] / "waiting for input" [" without echo, perhaps a password"] ": " who / "perhaps
- * waiting for input: " who ", …the line is unfinished, quiet for " TIME / "full screen
- * program: " PROGRAM / "still running after " TIME ": " who ", " N " lines so far" [",
- * quiet for " TIME] / page / act / "dialog " QUOTED " is open: press …" / N " sessions" /
- * "no session yet" / "the first " N " of " N " lines" who   = PROGRAM [" (pid " N ")"]
- * [", command " N] / "cell " N page  = [where "; "] [STATUS ", "] N " elements with refs"
- * [console] "; " URL where = "part " N " of " N … / "around " QUOTED … / "nothing here
- * says " QUOTED … / "picture " SIZE … / "downloaded, …" act   = "page changed: " URL … /
- * [done "; "] (counts / "nothing changed" …) [console] more  = "no output" / "now in "
- * DIR / "it has bytes that are not UTF-8" / N " bytes of it are not kept any more" /
- * "rest: read path=\"@" N "\" …" / "picture " SIZE … / "more: " ARGUMENT calls = TOOL *("
- * " ARGUMENT "=" VALUE) …             "Wait: shell_input; stop: …" TIME  = "0.02 s" /
- * "2.1 s" / "14 s" / "4 min"
+ *     line    = what *("; " more) [". " calls]
+ *     what    = ended | cell | waits | runs | page | act | other
+ *     ended   = "exit " N [" in " TIME]
+ *             | "killed by " SIGNAL " after " TIME
+ *             | "the shell ended (exit " N ")"
+ *     cell    = "ok in " TIME
+ *             | "raised " ERROR " after " TIME
+ *             | "the kernel died" [" (" WHY ")"]
+ *     waits   = "waiting for input" ["without echo, …"] ": " who
+ *             | "perhaps waiting for input: " who ", … quiet for " TIME
+ *             | "full screen program: " PROGRAM
+ *     runs    = "still running after " TIME ": " who ", " N " lines so far"
+ *               [", quiet for " TIME]
+ *     who     = PROGRAM [" (pid " N ")"] [", command " N] | "cell " N
+ *     page    = [where "; "] [STATUS ", "] N " elements with refs"
+ *               [console] "; " URL
+ *     where   = "part " N " of " N … | "around " QUOTED …
+ *             | "nothing here says " QUOTED … | "there is no part " N …
+ *             | "picture " SIZE … | "downloaded, …"
+ *     act     = "page changed: " URL … | [done "; "] counts [console]
+ *     counts  = N " changed, " N " new, " N " gone" | "nothing changed" …
+ *     other   = "dialog " QUOTED " is open: press …"
+ *             | N " sessions" | "no session yet" …
+ *             | "the first " N " of " N " lines"
+ *             | "events " N " to " N | "no event behind " N …
+ *             | DONE " " PATH [" to " PATH] … | PATH " was there"
+ *             | N " changes in " TIME | "nothing changed in " TIME
+ *             | "stdout " N " lines, stderr " N " lines"
+ *     more    = "no output" | "now in " DIR
+ *             | "it has bytes that are not UTF-8"
+ *             | N " bytes of it are not kept any more"
+ *             | "rest: read path=\"@" N "\" …" | "picture " SIZE …
+ *             | "more: " ARGUMENT
+ *     calls   = TOOL *(" " ARGUMENT "=" VALUE) …
+ *     TIME    = "0.02 s" | "2.1 s" | "14 s" | "4 min"
  *
  * It is one line. What is not ours in it (names, titles, paths, errors) has no control
  * character, and no bracket where it could end the line; of a program, letters only.
  */
+/* clang-format on */
 #ifndef OD_FRONT_MCP_TOOLS_STATE_H
 #define OD_FRONT_MCP_TOOLS_STATE_H
 
@@ -123,6 +142,36 @@ void sessions_line(struct buf *out, unsigned n);
 /* Of a text that has more lines than an answer; path: a file whose text it is, or empty.
  */
 void parts_line(struct buf *out, uint64_t shown, uint64_t lines, struct str path);
+struct events_line {
+    uint64_t first, last; /* of those that are shown; 0: none is */
+    uint64_t since;       /* they are behind this one */
+    uint64_t newest;      /* in the log */
+    int64_t waited_ms;    /* for the first of them; 0: not at all */
+};
+void events_line(struct buf *out, const struct events_line *l);
+
+struct files_line {
+    const char *done;    /* "copied" */
+    struct str path, to; /* to: empty if there is none */
+    int64_t n, bytes;    /* of files; -1: not known */
+    bool there;          /* nothing was to be done */
+};
+void files_line(struct buf *out, const struct files_line *l);
+/* Changes that a watch saw within that time; ended: what was watched is gone. */
+void watch_line(struct buf *out, uint64_t changes, int64_t ms, bool ended);
+
+/* A process; what it has written until now. */
+struct process_line {
+    bool ended;
+    const char *name;
+    int exit, signo;   /* signo 0: no signal ended it */
+    int64_t ms;        /* how long it took; not ended: how long was waited */
+    uint64_t out, err; /* lines of its two outputs, all of them */
+    uint64_t action;   /* 0: not known */
+    bool cut;          /* not all that is new was shown */
+};
+void process_line(struct buf *out, const struct process_line *l);
+
 /* ---- parts of lines, also for sentences ---- */
 
 /* "0.02 s", "2.1 s", "14 s", "4 min" */

@@ -241,6 +241,70 @@ TEST(lists)
     CHECK_STR(keep(&b), "the first 388 of 9000 lines; to see all of it ask for less");
 }
 
+TEST(events)
+{
+    struct buf b = BUF_INIT(STATE_MAX);
+    events_line(&b, &(struct events_line){.first = 17, .last = 40, .newest = 40});
+    CHECK_STR(keep(&b), "events 17 to 40");
+    buf_init(&b, STATE_MAX);
+    events_line(&b, &(struct events_line){.first = 17, .last = 40, .newest = 812});
+    CHECK_STR(keep(&b), "events 17 to 40 of 812; more: since=40");
+    buf_init(&b, STATE_MAX);
+    events_line(&b, &(struct events_line){.since = 8, .newest = 8, .waited_ms = 1000});
+    CHECK_STR(keep(&b), "no event behind 8 in 1.0 s. To wait for one: events since=8 "
+                        "wait_s=30");
+}
+
+static const char *files(struct files_line l)
+{
+    struct buf b = BUF_INIT(STATE_MAX);
+    files_line(&b, &l);
+    return keep(&b);
+}
+
+TEST(files_and_watches)
+{
+    struct buf b = BUF_INIT(STATE_MAX);
+    CHECK_STR(
+        files((struct files_line){
+            .done = "copied", .path = STR("a\nb"), .to = STR("c"), .n = 2, .bytes = 7}),
+        "copied a b to c; 2 entries; 7 bytes");
+    CHECK_STR(files((struct files_line){
+                  .done = "removed", .path = STR("a"), .n = 1, .bytes = -1}),
+              "removed a; 1 entry");
+    CHECK_STR(files((struct files_line){.path = STR("a"), .there = true}), "a was there");
+    watch_line(&b, 2, 400, false);
+    CHECK_STR(keep(&b), "2 changes in 0.4 s");
+    buf_init(&b, STATE_MAX);
+    watch_line(&b, 0, 3000, true);
+    CHECK_STR(keep(&b), "nothing changed in 3.0 s; what was watched is gone");
+}
+
+static const char *process(struct process_line l)
+{
+    struct buf b = BUF_INIT(STATE_MAX);
+    l.name = "p1";
+    process_line(&b, &l);
+    return keep(&b);
+}
+
+TEST(a_process)
+{
+    CHECK_STR(
+        process((struct process_line){.ended = true, .exit = 3, .ms = 90, .out = 1}),
+        "exit 3 in 0.09 s; stdout 1 line, stderr 0 lines");
+    CHECK_STR(process((struct process_line){.ended = true, .signo = 9, .ms = 90}),
+              "killed by SIGKILL after 0.09 s; stdout 0 lines, stderr 0 lines");
+    CHECK_STR(process((struct process_line){
+                  .ended = true, .ms = 90, .out = 900, .cut = true, .action = 7}),
+              "exit 0 in 0.09 s; stdout 900 lines, stderr 0 lines; kept of stdout: read "
+              "path=\"@7\"");
+    CHECK_STR(
+        process((struct process_line){.ms = 5000, .err = 2}),
+        "still running after 5.0 s: p1; stdout 0 lines, stderr 2 lines. Wait: process "
+        "name=\"p1\"; stop: process name=\"p1\" signal=\"TERM\"");
+}
+
 /* ---- the grammar ---- */
 
 #define TIME "([0-9]+(\\.[0-9]+)? s|[0-9]+ min)"
