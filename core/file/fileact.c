@@ -26,6 +26,7 @@ struct verb {
     fa_fn *run;
     const char *staged; /* the path beside which it stages; NULL: it does not */
     const struct param_list *takes;
+    bool inner; /* no action */
 };
 
 #define PATH_OF(what) \
@@ -137,17 +138,61 @@ TAKES(watch, "Reports changes of a file or folder as events file_change",
        .dflt = "false",
        .about = "Whether the folders in it are watched, too"})
 
+static const struct param_list takes_send = {
+    .about = "Sends the bytes of a file",
+    .params = PARAMS(PATH_OF("The file"),
+                     {.name = "offset",
+                      .type = PARAM_INT,
+                      .ranged = true,
+                      .about = "The first byte that is sent"},
+                     {.name = "etag",
+                      .type = PARAM_STRING,
+                      .about = "The offset counts only if the file is still this one"},
+                     {.name = "head",
+                      .type = PARAM_BOOL,
+                      .about = "Whether only the line about it is sent"}),
+    .closed = true};
+static const struct param_list takes_receive = {
+    .about = "Takes the bytes of a file and puts it in its place as a whole",
+    .params = PARAMS(PATH_OF("The file, or a folder that is there"),
+                     {.name = "name",
+                      .type = PARAM_STRING,
+                      .about = "Its name if path is a folder"},
+                     {.name = "mode",
+                      .type = PARAM_INT,
+                      .ranged = true,
+                      .max = 07777,
+                      .about = "Its mode; 0644 without it"},
+                     {.name = "size",
+                      .type = PARAM_INT,
+                      .ranged = true,
+                      .about = "How many bytes it has, with token"},
+                     {.name = "token",
+                      .type = PARAM_STRING,
+                      .about = "What came stays as .od-TOKEN when the transfer is cut"},
+                     {.name = "offset",
+                      .type = PARAM_INT,
+                      .ranged = true,
+                      .about = "The first byte that comes, with token"}),
+    .closed = true};
+
 static const struct verb verbs[] = {
-    {"stat", fa_stat, NULL, &fileact_takes_stat},
-    {"list", fa_list, NULL, &fileact_takes_list},
-    {"mkdir", fa_mkdir, NULL, &fileact_takes_mkdir},
-    {"move", fa_move, "to", &fileact_takes_move},
-    {"copy", fa_copy, "to", &fileact_takes_copy},
-    {"remove", fa_remove, NULL, &fileact_takes_remove},
-    {"chmod", fa_chmod, NULL, &fileact_takes_chmod},
-    {"archive", fa_archive, "to", &fileact_takes_archive},
-    {"extract", fa_extract, "to", &fileact_takes_extract},
-    {"watch", fa_watch, NULL, &fileact_takes_watch},
+    {"stat", fa_stat, NULL, &fileact_takes_stat, false},
+    {"list", fa_list, NULL, &fileact_takes_list, false},
+    {"mkdir", fa_mkdir, NULL, &fileact_takes_mkdir, false},
+    {"move", fa_move, "to", &fileact_takes_move, false},
+    {"copy", fa_copy, "to", &fileact_takes_copy, false},
+    {"remove", fa_remove, NULL, &fileact_takes_remove, false},
+    {"chmod", fa_chmod, NULL, &fileact_takes_chmod, false},
+    {"archive", fa_archive, "to", &fileact_takes_archive, false},
+    {"extract", fa_extract, "to", &fileact_takes_extract, false},
+    {"watch", fa_watch, NULL, &fileact_takes_watch, false},
+    {.name = "send", .run = fa_send, .takes = &takes_send, .inner = true},
+    {.name = "receive",
+     .run = fa_receive,
+     .staged = "path",
+     .takes = &takes_receive,
+     .inner = true},
 };
 
 static const struct verb *find(struct str name)
@@ -159,7 +204,11 @@ static const struct verb *find(struct str name)
     return NULL;
 }
 
-bool fileact_known(struct str verb) { return find(verb) != NULL; }
+bool fileact_known(struct str verb)
+{
+    const struct verb *v = find(verb);
+    return v && !v->inner;
+}
 
 /* ---- arguments ---- */
 
@@ -169,7 +218,8 @@ int fileact_check(const char *verb, const struct json *args, bool input, bool ou
     const struct verb *v = find(str_of(verb));
     if (!v)
         return err_set(e, ERR_UNSUPPORTED, "there is no action %.40s", verb);
-    return params_check(verb, v->takes, args, input ? "path" : output ? "to" : NULL, e);
+    const char *by_bytes = v->inner ? NULL : input ? "path" : output ? "to" : NULL;
+    return params_check(verb, v->takes, args, by_bytes, e);
 }
 
 /* ---- the helper ---- */

@@ -2,7 +2,8 @@
 /*
  * What is done with files besides reading and editing them, by name, with arguments in
  * JSON (front/events/FILES.md has all of them): stat, list, mkdir, move, copy, remove,
- * chmod, archive, extract, watch. Each runs in a helper, as the user it is for, so
+ * chmod, archive, extract, watch; and send and receive, which are no actions, since they
+ * need a connection that has the bytes. Each runs in a helper, as the user it is for, so
  * that a slow disk and a large tree hold nobody up, and a kill ends it.
  *
  * A path is an argument NAME, text and relative to cwd, or NAME_base64, its exact
@@ -42,8 +43,11 @@ struct fileact_spec {
      * what was staged go: with again, that is the result. 0: none. Borrowed for the call.
      */
     int kept;
-    bool input;   /* extract: the archive comes by fileact_write, and has no path */
-    bool output;  /* archive: goes out by events.data, and to no path */
+    /* extract: the archive comes by fileact_write, and has no path; receive: always */
+    bool input;
+    /* archive: goes out by events.data, and to no path; send: always, behind a line
+     * {"size", "mode", "etag", "from"} */
+    bool output;
     bool as_user; /* as in struct job_spec */
     uid_t uid;
     gid_t gid;
@@ -62,7 +66,7 @@ struct fileact_events {
     void (*done)(void *arg, struct str result, const struct err *e);
 };
 
-/* Is there such a verb? */
+/* Is there such an action? */
 bool fileact_known(struct str verb);
 /* What each verb takes. */
 extern const struct param_list fileact_takes_stat, fileact_takes_list,

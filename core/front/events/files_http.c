@@ -7,6 +7,8 @@
  *   GET  /files/stat, …/list   the arguments in the query; not in the log
  *   GET  /files/archive    a folder as an archive, as it is made
  *   PUT  /files/extract    an archive as the body, unpacked as it comes
+ *   GET  /files/content    a file, or a range of it
+ *   PUT  /files/content    a file as the body, put in its place as a whole
  *   GET  /skills           all of them, as JSON Schema
  *   POST /skills/{name}    the arguments as body; an action, in the log
  *
@@ -20,6 +22,7 @@
 #include "base/xalloc.h"
 #include "skill/skill.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { BODY_MAX = 1 << 20, QUERY_MAX = 16 << 10, TOKEN = 32 };
@@ -42,7 +45,8 @@ static int put_query(struct req *r, struct json *args, const char *name)
     int got = req_query(r, name, &b);
     if (got > 0) {
         struct str s = buf_str(&b);
-        bool number = strcmp(name, "limit") == 0 || strncmp(name, "max_", 4) == 0;
+        bool number = strcmp(name, "limit") == 0 || strncmp(name, "max_", 4) == 0 ||
+                      strcmp(name, "size") == 0 || strcmp(name, "offset") == 0;
         if (str_eq(s, STR("true")) || str_eq(s, STR("false")))
             json_put_bool(args, name, s.n == 4);
         else if (number && str_to_u64(s, &n) == 0 && n < (uint64_t)1 << 53)
@@ -54,6 +58,19 @@ static int put_query(struct req *r, struct json *args, const char *name)
     return got < 0 ? refuse_query(r, name) : 0;
 }
 
+/* The members of the query with these names, n of them. NULL: it was refused. */
+static struct json *named_args(struct req *r, const char *const names[], size_t n)
+{
+    struct json *args = json_object();
+    for (size_t i = 0; i < n; i++) {
+        if (put_query(r, args, names[i]) < 0) {
+            json_free(args);
+            return NULL;
+        }
+    }
+    return args;
+}
+
 /* NULL: the request was refused. */
 static struct json *query_args(struct req *r)
 {
@@ -61,14 +78,7 @@ static struct json *query_args(struct req *r)
                                         "to_base64", "format",      "recursive",
                                         "follow",    "limit",       "cursor",
                                         "overwrite", "max_bytes",   "max_files"};
-    struct json *args = json_object();
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (put_query(r, args, names[i]) < 0) {
-            json_free(args);
-            return NULL;
-        }
-    }
-    return args;
+    return named_args(r, names, sizeof(names) / sizeof(names[0]));
 }
 
 /* Returns -1 if it has refused the request. */
@@ -155,6 +165,8 @@ struct transfer {
     struct req *req;   /* NULL: it is gone */
     struct fileact *f; /* NULL: it is over */
     bool begun;
+    bool content;     /* a line about a file comes first */
+    bool over;        /* the request was answered; the helper's end is waited for */
     const char *type; /* of what is sent; NULL: the result */
 };
 
@@ -164,7 +176,9 @@ static void on_done(void *arg, struct str result, const struct err *e)
 {
     struct transfer *t = arg;
     t->f = NULL;
-    if (t->begun && e->code)
+    if (t->over)
+        transfer_bury(t);
+    else if (t->begun && e->code)
         req_abort(t->req);
     else if (e->code)
         events_http_refuse(t->req, e);
@@ -172,7 +186,51 @@ static void on_done(void *arg, struct str result, const struct err *e)
         req_end(t->req);
     else
         req_answer(t->req, 200, "application/json", str_trim(result));
-    transfer_bury(t);
+    if (!t->over)
+        transfer_bury(t);
+}
+
+/* Answers the head by the line about the file. Returns the bytes of the line. */
+static size_t begin_content(struct transfer *t, struct str bytes)
+{
+    char range[96], etag[80];
+    struct str rest = bytes, line = str_cut(&rest, '\n');
+    struct json *about = line.n < bytes.n ? json_parse(line, NULL) : NULL;
+    int64_t size = json_int(about, "size", -1), from = json_int(about, "from", 0);
+    bool part = size >= 0 && from > 0;
+    snprintf(etag, sizeof(etag), "\"%.60s\"", json_str(about, "etag", "").p);
+    snprintf(range, sizeof(range), "bytes %lld-%lld/%lld", (long long)from,
+             (long long)size - 1, (long long)size);
+    req_header_add(t->req, "Accept-Ranges", "bytes");
+    req_header_add(t->req, "ETag", etag);
+    req_header_add(t->req, "Od-Mode", json_str(about, "mode", "").p);
+    if (size < 0) {
+        t->over = true;
+        events_http_fail(t->req, 500, "The helper has not told what it sends");
+    } else if (part && from >= size) {
+        snprintf(range, sizeof(range), "bytes */%lld", (long long)size);
+        req_header_add(t->req, "Content-Range", range);
+        t->over = true;
+        events_http_fail(t->req, 416, "The file has no such range");
+    } else {
+        t->begun = true;
+        if (part)
+            req_header_add(t->req, "Content-Range", range);
+        req_begin(t->req, part ? 206 : 200, t->type, size - from);
+    }
+    json_free(about);
+    return size >= 0 ? line.n + 1 : bytes.n;
+}
+
+static size_t on_content(void *arg, struct str bytes)
+{
+    struct transfer *t = arg;
+    size_t head = 0;
+    if (!t->begun && !t->over)
+        head = begin_content(t, bytes);
+    if (t->over)
+        return bytes.n;
+    return head + req_send(t->req, str_sub(bytes, head, bytes.n));
 }
 
 static size_t on_data(void *arg, struct str bytes)
@@ -215,6 +273,7 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
     static const struct fileact_events looks = {.done = on_done};
     static const struct fileact_events sends = {on_data, NULL, on_done};
     static const struct fileact_events takes = {NULL, on_input_room, on_done};
+    static const struct fileact_events content = {on_content, NULL, on_done};
     struct events *ev = req_arg(r);
     struct err e = ERR_INIT;
     struct sandbox_place place;
@@ -225,7 +284,8 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
         return NULL;
     }
     struct transfer *t = xnew(struct transfer);
-    *t = (struct transfer){.ev = ev, .req = r, .type = type};
+    *t = (struct transfer){
+        .ev = ev, .req = r, .type = type, .content = strcmp(verb, "send") == 0};
     random_hex(token, TOKEN);
     struct files_ask q = {.verb = verb,
                           .args = args,
@@ -240,7 +300,8 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
         rc = sandbox_place(ev->en->sandbox, str_of(session), &place, &e);
     if (rc == 0)
         rc = files_start(ev->actions, &q,
-                         input  ? &takes
+                         input        ? &takes
+                         : t->content ? &content
                          : type ? &sends
                                 : &looks,
                          t, &t->f, &e);
@@ -299,6 +360,68 @@ static void on_body_end(struct req *r, void *owner)
 static void put_extract(struct req *r)
 {
     if (transfer(r, "extract", query_args(r), true, NULL))
+        req_on_body(r, on_body, on_body_end);
+}
+
+/* ---- the content of a file ---- */
+
+/* A range to the end of the file, of the one that If-Range names; others are passed over. */
+static void put_range(struct req *r, struct json *args)
+{
+    struct str range = req_header(r, "Range"), same = req_header(r, "If-Range");
+    uint64_t from;
+    if (str_eq(req_method(r), STR("HEAD")))
+        json_put_bool(args, "head", true);
+    if (!str_starts(range, STR("bytes=")) || !str_ends(range, STR("-")) ||
+        str_to_u64(str_sub(range, 6, range.n - 7), &from) < 0 ||
+        from >= (uint64_t)1 << 53)
+        return;
+    json_put_int(args, "offset", (int64_t)from);
+    if (same.n >= 2 && same.p[0] == '"')
+        json_put_str(args, "etag", str_sub(same, 1, same.n - 2));
+    else if (same.n > 0)
+        json_put_z(args, "etag", "-"); /* a date: it may be another file */
+}
+
+static void get_content(struct req *r)
+{
+    static const char *const names[] = {"path", "path_base64"};
+    struct json *args = named_args(r, names, 2);
+    if (!args)
+        return;
+    put_range(r, args);
+    if (transfer(r, "send", args, false, "application/octet-stream"))
+        req_on_room(r, on_room);
+}
+
+/* Octal, as ls and chmod have it. Returns -1 if it has refused the request. */
+static int put_mode(struct req *r, struct json *args)
+{
+    struct buf b = BUF_INIT(16);
+    int64_t mode = 0;
+    int got = req_query(r, "mode", &b);
+    for (size_t i = 0; got > 0 && i < b.n; i++) {
+        if (b.p[i] < '0' || b.p[i] > '7' || b.n > 5)
+            got = -1;
+        else
+            mode = mode * 8 + b.p[i] - '0';
+    }
+    buf_release(&b);
+    if (got > 0)
+        json_put_int(args, "mode", mode);
+    return got < 0 ? refuse_query(r, "mode") : 0;
+}
+
+static void put_content(struct req *r)
+{
+    static const char *const names[] = {"path", "path_base64", "name",
+                                        "size", "token",       "offset"};
+    struct json *args = named_args(r, names, sizeof(names) / sizeof(names[0]));
+    if (args && put_mode(r, args) < 0) {
+        json_free(args);
+        return;
+    }
+    if (transfer(r, "receive", args, true, NULL))
         req_on_body(r, on_body, on_body_end);
 }
 
@@ -368,6 +491,39 @@ static const struct param extract_query[] = {
     SESSION,
     {0}};
 
+static const struct param content_query[] = {
+    {.name = "path", .type = PARAM_PATH, .required = true, .about = "The file"},
+    SESSION,
+    {0}};
+
+static const struct param put_content_query[] = {
+    {.name = "path",
+     .type = PARAM_PATH,
+     .required = true,
+     .about = "The file, which is replaced, or a folder that is there"},
+    {.name = "name", .type = PARAM_STRING, .about = "Its name if path is a folder"},
+    {.name = "mode",
+     .type = PARAM_STRING,
+     .dflt = "\"0644\"",
+     .pattern = "^[0-7]{1,5}$",
+     .about = "Its mode in octal digits"},
+    {.name = "token",
+     .type = PARAM_STRING,
+     .about = "Digits and letters a to f, at most 40, which name this upload: what came "
+              "stays beside the file as .od-TOKEN when the connection is cut, and the "
+              "next PUT with the same token goes on at its offset"},
+    {.name = "size",
+     .type = PARAM_INT,
+     .ranged = true,
+     .about = "With token, how many bytes the whole file has"},
+    {.name = "offset",
+     .type = PARAM_INT,
+     .ranged = true,
+     .dflt = "0",
+     .about = "With token, the byte of the file that the body begins with"},
+    SESSION,
+    {0}};
+
 static const struct param verb_query[] = {
     {.name = "verb",
      .type = PARAM_STRING,
@@ -401,6 +557,18 @@ static const struct route routes[] = {
      .body = put_extract,
      .about = "Unpacks the archive that is the body",
      .query = extract_query,
+     .takes = "application/octet-stream"},
+    {.methods = HTTP_GET,
+     .path = "/files/content",
+     .run = get_content,
+     .about = "Sends a file, or with Range: bytes=N- what follows its first N bytes",
+     .query = content_query,
+     .gives = "application/octet-stream"},
+    {.methods = HTTP_PUT,
+     .path = "/files/content",
+     .body = put_content,
+     .about = "Puts the body in place as a file, as a whole or not at all",
+     .query = put_content_query,
      .takes = "application/octet-stream"},
     {.methods = HTTP_POST,
      .path = "/files/{verb}",
