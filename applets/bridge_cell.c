@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A cell of od jupyter-bridge: asked for, printed, answered, interrupted. */
 #include "bridge.h"
+#include "where.h"
 
 #include "base/called.h"
 #include "base/enc.h"
@@ -305,7 +306,8 @@ static const char *name_of(const struct bridge *o)
 struct json *bridge_request(const struct bridge *o, const char *verb)
 {
     char cwd[PATH_MAX];
-    const char *parent = getenv("OD_OP");
+    bool remote = where_is_remote(o->server);
+    const char *parent = remote ? NULL : getenv("OD_OP");
     struct json *q = json_object();
     json_put_int(q, "v", FRAME_VERSION);
     json_put_z(q, "do", verb);
@@ -314,7 +316,7 @@ struct json *bridge_request(const struct bridge *o, const char *verb)
     json_put_z(q, "kernel", name_of(o));
     json_put_z(q, "spec", o->kernel ? o->kernel : "");
     json_put_z(q, "choice", o->choice ? o->choice : "any");
-    if (o->cwd || getcwd(cwd, sizeof(cwd)))
+    if (o->cwd || (!remote && getcwd(cwd, sizeof(cwd))))
         json_put_z(q, "cwd", o->cwd ? o->cwd : cwd);
     if (o->user)
         json_put_z(q, "user", o->user);

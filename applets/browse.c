@@ -4,6 +4,7 @@
 #include "base/called.h"
 #include "base/json.h"
 #include "browse.h"
+#include "where.h"
 #include "browse.txt.h"
 #include "browser/driver/browser.h"
 #include "http/http.h"
@@ -274,13 +275,16 @@ static int parse(int argc, char **argv, struct browse_options *o)
         } else if (is(argv[i], "--session") || strcmp(argv[i], "-s") == 0) {
             if (!(v = o->session = value(argc, argv, &i, "--session")))
                 return BROWSE_OURS;
-        } else if (is(argv[i], "--socket")) {
-            if (!(v = value(argc, argv, &i, "--socket")))
+        } else if (is(argv[i], "--socket") || is(argv[i], "--server") ||
+                   is(argv[i], "--ca")) {
+            const char *which = is(argv[i], "--ca")       ? "--ca"
+                                : is(argv[i], "--socket") ? "--socket"
+                                                          : "--server";
+            struct err e = ERR_INIT;
+            if (!(v = value(argc, argv, &i, which)))
                 return BROWSE_OURS;
-            o->server = sockpath_of_path(v, o->socket_space);
-        } else if (is(argv[i], "--server")) {
-            if (!(v = o->server = value(argc, argv, &i, "--server")))
-                return BROWSE_OURS;
+            if (where_take(&o->server, o->socket_space, which, v, &e) < 0)
+                return browse_fail(e.text);
         } else if (is(argv[i], "--timeout") || strcmp(argv[i], "-t") == 0) {
             if (!(v = value(argc, argv, &i, "--timeout")) || take_timeout(o, v) < 0)
                 return BROWSE_OURS;
@@ -313,6 +317,9 @@ static int parse(int argc, char **argv, struct browse_options *o)
             o->url = argv[i];
         }
     }
+    /* A browser elsewhere is a server's, and stays. */
+    if (where_is_remote(o->server) && !o->session && !o->list && !o->close)
+        o->session = "main";
     if (o->session && o->deny)
         return browse_fail(
             "--deny is for one call: a browser that stays has what its server was "
@@ -332,11 +339,14 @@ static int browse_main(int argc, char **argv)
     char folder[PATH_MAX];
     buf_init(&o.actions, 1 << 20);
     int status = parse(argc, argv, &o);
-    if (status == 0 && o.downloads && !realpath(o.downloads, folder)) {
+    bool remote = where_is_remote(o.server);
+    if (status == 0 && remote && o.downloads && o.downloads[0] != '/')
+        status = browse_fail("--downloads of a server elsewhere is a path from its root");
+    if (status == 0 && !remote && o.downloads && !realpath(o.downloads, folder)) {
         called_say("cannot keep downloads in %s: %s\n", o.downloads, strerror(errno));
         status = BROWSE_OURS;
     }
-    if (status == 0 && o.downloads)
+    if (status == 0 && !remote && o.downloads)
         o.downloads = folder;
     if (status == 0 && (o.session || o.list || o.close)) {
         status = browse_in_session(&o);

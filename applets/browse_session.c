@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/list.h"
 #include "browse.h"
+#include "where.h"
 #include "ipc/answer.h"
 #include "ipc/call.h"
 #include "ipc/frame.h"
@@ -60,7 +61,8 @@ static struct json *request(const struct browse_options *o, const char *verb)
     json_put_int(q, "v", FRAME_VERSION);
     json_put_z(q, "do", verb);
     json_put_z(q, "as", called("browse").z);
-    json_put_z(q, "cwd", getcwd(cwd, sizeof(cwd)) ? cwd : "/");
+    if (!where_is_remote(o->server))
+        json_put_z(q, "cwd", getcwd(cwd, sizeof(cwd)) ? cwd : "/");
     if (o->session)
         json_put_z(q, "session", o->session);
     return q;

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "events.txt.h"
 #include "ipc/call.h"
+#include "where.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -232,6 +233,12 @@ static int again(struct client *c, struct events_options *o)
     return 0;
 }
 
+static bool is_where(const char *word)
+{
+    return strcmp(word, "--server") == 0 || strcmp(word, "--socket") == 0 ||
+           strcmp(word, "--ca") == 0;
+}
+
 static int events_main(int argc, char **argv)
 {
     struct events_options o = {0};
@@ -243,17 +250,15 @@ static int events_main(int argc, char **argv)
             o.follow = true;
         } else if (strcmp(argv[i], "--json") == 0) {
             o.json = true;
-        } else if (strcmp(argv[i], "--server") == 0 && value) {
-            o.server = argv[++i];
-        } else if (strcmp(argv[i], "--socket") == 0 && value) {
-            o.server = sockpath_of_path(argv[++i], space);
+        } else if (is_where(argv[i]) && value) {
+            if (where_take(&o.server, space, argv[i++], value, &e) < 0)
+                return fail(e.text);
         } else if (strcmp(argv[i], "--since") == 0 && value) {
             if (str_to_u64(str_of(argv[++i]), &o.since) < 0)
                 return fail("--since takes the id of an event, or 0");
         } else {
             called_say("%s %.200s; see %s\n",
-                       strcmp(argv[i], "--socket") && strcmp(argv[i], "--server") &&
-                               strcmp(argv[i], "--since")
+                       !is_where(argv[i]) && strcmp(argv[i], "--since")
                            ? "there is no option"
                            : "a value is missing for",
                        argv[i], called_help("events").z);

@@ -5,6 +5,7 @@
 #include "base/xalloc.h"
 #include "exec.h"
 #include "ipc/attach.h"
+#include "where.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum long_only {
     O_IDLE = 256, O_RETURN_ON_INPUT, O_NO_WAIT, O_NEW, O_CWD, O_ENV, O_USER, O_SHELL,
     O_WAIT, O_INPUT, O_RAW_INPUT, O_INPUT_FILE, O_KEY, O_EOF, O_SIGNAL, O_KILL, O_END,
     O_DETACH_KEY, O_LIST, O_LOGS, O_FOLLOW, O_OFFSET, O_LIMIT, O_STDERR, O_TEXT,
-    O_JSON, O_SERVER, O_SOCKET, O_STOP
+    O_JSON, O_SERVER, O_SOCKET, O_CA, O_STOP
 };
 
 static const struct option long_options[] = {
@@ -58,6 +59,7 @@ static const struct option long_options[] = {
     {"quiet", no_argument, NULL, 'q'},
     {"server", required_argument, NULL, O_SERVER},
     {"socket", required_argument, NULL, O_SOCKET},
+    {"ca", required_argument, NULL, O_CA},
     {"stop", no_argument, NULL, O_STOP},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -143,10 +145,9 @@ static int take_option(struct exec_options *o, int c, struct err *e)
     case O_STDERR: o->error_stream = true; return 0;
     case O_TEXT: o->text = true; return 0;
     case O_JSON: o->json = true; return 0;
-    case O_SERVER: o->server = optarg; return 0;
-    case O_SOCKET:
-        o->server = sockpath_of_path(optarg, o->socket_space);
-        return 0;
+    case O_SERVER: return where_take(&o->server, o->socket_space, "--server", optarg, e);
+    case O_SOCKET: return where_take(&o->server, o->socket_space, "--socket", optarg, e);
+    case O_CA: return where_take(&o->server, o->socket_space, "--ca", optarg, e);
     case O_STOP: o->verbs |= V_STOP; return 0;
     default: return -1;
     }

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "exec.h"
+#include "where.h"
 #include "ipc/frame.h"
 
 #include <errno.h>
@@ -22,7 +23,8 @@ void exec_command(struct buf *out, const struct exec_options *o)
 {
     buf_addz(out, called("exec").z);
     if (o->server) {
-        buf_addz(out, strpbrk(o->server, "/@") ? " --socket " : " --server ");
+        bool path = strpbrk(o->server, "/@") && !where_is_remote(o->server);
+        buf_addz(out, path ? " --socket " : " --server ");
         called_add_word(out, str_of(o->server));
     }
 }
@@ -184,7 +186,14 @@ int exec_put_making(struct json *q, const struct exec_options *o, struct err *e)
     char here[4096];
     const char *cwd = o->cwd;
     struct buf path = BUF_INIT(2 * sizeof(here));
-    if (cwd ? cwd[0] != '/' : o->own) {
+    bool remote = where_is_remote(o->server);
+    if (remote && cwd && cwd[0] != '/')
+        return err_set(e, ERR_INVALID,
+                       "--cwd of a server elsewhere is a path from its root, not \"%.200s\"",
+                       cwd);
+    if (remote) {
+        /* Where we are is a place of this machine. */
+    } else if (cwd ? cwd[0] != '/' : o->own) {
         /* The server's own directory is another one. */
         const char *at = getcwd(here, sizeof(here));
         if (!at && cwd)
@@ -210,7 +219,7 @@ int exec_put_making(struct json *q, const struct exec_options *o, struct err *e)
 void exec_put_waiting(struct json *q, const struct exec_options *o)
 {
     /* Who would wait for itself is told so. */
-    const char *parent = getenv("OD_OP");
+    const char *parent = where_is_remote(o->server) ? NULL : getenv("OD_OP");
     if (parent && utf8_valid(str_of(parent)))
         json_put_z(q, "parent", parent);
     if (o->limit_ms)

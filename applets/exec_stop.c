@@ -83,7 +83,8 @@ static int check_end(const struct json *before, struct err *e)
 static int stop_server(struct client *client, const struct exec_options *o, struct err *e)
 {
     int64_t ms = o->limit_ms && o->limit_ms < INT_MAX ? o->limit_ms : SMALL_MS;
-    int keeper = sys_pidfd(client->server.pid);
+    bool remote = client_is_remote(client);
+    int keeper = remote ? -1 : sys_pidfd(client->server.pid);
     struct json *ask = exec_request("list"), *q = exec_request("stop");
     struct json *before = call_simple(client->server.path, ask, SMALL_MS, e);
     struct call c;
@@ -94,6 +95,8 @@ static int stop_server(struct client *client, const struct exec_options *o, stru
     int status = 0;
     if (r ? !json_bool(r, "ok", false) : e->code != ERR_GONE) {
         status = r ? exec_report(o, r) : exec_fail(o, e);
+    } else if (remote) { /* its connection's end is all that can be seen of it */
+        status = r ? exec_report(o, r) : 0;
     } else if (!await_end(client, keeper, ms)) {
         err_set(e, ERR_TIMEOUT,
                 "the server was told to end and is still there after %lld ms; kill -9 "

@@ -6,6 +6,7 @@
  */
 #include "applet.h"
 #include "bridge.h"
+#include "where.h"
 
 #include "base/called.h"
 #include "base/xalloc.h"
@@ -106,6 +107,7 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
         CLOSE,
         SERVER,
         SOCKET,
+        CA,
         IMAGES,
         EMBEDDED,
         JUPYTER,
@@ -142,6 +144,7 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
                                           {"verbose", 0, NULL, 'v'},
                                           {"server", 1, NULL, SERVER},
                                           {"socket", 1, NULL, SOCKET},
+                                          {"ca", 1, NULL, CA},
                                           {"help", 0, NULL, 'h'},
                                           {0}};
     for (int c; (c = getopt_long(argc, argv, "c:k:s:n:t:o:vh", longs, NULL)) != -1;) {
@@ -192,10 +195,14 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
             o->verb = "close";
             break;
         case SERVER:
-            o->server = optarg;
-            break;
         case SOCKET:
-            o->server = sockpath_of_path(optarg, o->socket_space);
+        case CA:
+            if (where_take(&o->server, o->socket_space,
+                           c == CA       ? "--ca"
+                           : c == SOCKET ? "--socket"
+                                         : "--server",
+                           optarg, e) < 0)
+                return -1;
             break;
         case IMAGES:
             o->images = optarg;

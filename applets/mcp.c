@@ -13,6 +13,7 @@
 #include "mcp.txt.h"
 #include "net/sockpath.h"
 #include "os/sig.h"
+#include "where.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -79,9 +80,12 @@ static int read_number(struct json *options, const char *name, const char *value
     return 0;
 }
 
-/* Returns how many words were taken; 0: it is not an option; -1: its value is wrong. */
+/*
+ * Returns how many words were taken; 0: it is not an option; -1: its value is not a
+ * number; -2: see *e.
+ */
 static int take(char **argv, int left, struct json *options, const char **where,
-                char space[SOCKPATH_MAX])
+                char space[SOCKPATH_MAX], struct err *e)
 {
     const char *value = left > 1 ? argv[1] : NULL;
     if (strcmp(argv[0], "--structured") == 0 || strcmp(argv[0], "--here") == 0) {
@@ -96,10 +100,9 @@ static int take(char **argv, int left, struct json *options, const char **where,
         return read_number(options, "answer_bytes", value) < 0 ? -1 : 2;
     else if (strcmp(argv[0], "--max-wait") == 0)
         return read_number(options, "max_wait", value) < 0 ? -1 : 2;
-    else if (strcmp(argv[0], "--server") == 0)
-        *where = value;
-    else if (strcmp(argv[0], "--socket") == 0)
-        *where = sockpath_of_path(value, space);
+    else if (strcmp(argv[0], "--server") == 0 || strcmp(argv[0], "--socket") == 0 ||
+             strcmp(argv[0], "--ca") == 0)
+        return where_take(where, space, argv[0], value, e) < 0 ? -2 : 2;
     else
         return 0;
     return 2;
@@ -110,11 +113,16 @@ static int mcp_main(int argc, char **argv)
     struct json *options = json_object();
     const char *where = NULL;
     char space[SOCKPATH_MAX];
+    struct err e = ERR_INIT;
     int rc = 0;
     for (int i = 1, n; i < argc && rc == 0; i += n) {
-        n = take(argv + i, argc - i, options, &where, space);
+        n = take(argv + i, argc - i, options, &where, space, &e);
         if (n > 0)
             continue;
+        if (n == -2) {
+            rc = fail(e.text);
+            break;
+        }
         called_say(n < 0 ? "%.200s takes a number; see %s\n"
                          : "there is no option %.200s, or its value is missing; see %s\n",
                    argv[i], called_help("mcp").z);

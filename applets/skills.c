@@ -16,6 +16,7 @@
 #include "skill/skill.h"
 #include "skills-install.py.h"
 #include "skills.txt.h"
+#include "where.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +32,9 @@
 enum { FAILED = 1, MISUSED = 2, ARGUMENT_MAX = 40 << 20, SCHEMA_MAX = 1 << 20 };
 
 struct skills_options {
-    const char *server, *socket, *session, *args_file, *dir;
+    const char *server, *socket, *ca, *session, *args_file, *dir;
     bool json, local, schema, python, install;
+    bool remote; /* the server is elsewhere */
     const struct skill *skill;
     struct json *args; /* owned */
 };
@@ -158,6 +160,7 @@ static int take_option(struct skills_options *o, const char *name, size_t n,
                {"schema", &o->schema, NULL},  {"python", &o->python, NULL},
                {"args", NULL, &o->args_file}, {"session", NULL, &o->session},
                {"server", NULL, &o->server},  {"socket", NULL, &o->socket},
+               {"ca", NULL, &o->ca},
                {"install-python", &o->install, NULL}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (strlen(all[i].name) != n || memcmp(all[i].name, name, n) != 0)
@@ -379,8 +382,10 @@ static struct json *request_of(struct skills_options *o, const char *cwd)
     json_put_z(q, "as", called("skills").z);
     json_put_z(q, "skill", o->skill->name);
     json_put_z(q, "session", o->session);
-    json_put_z(q, "cwd", cwd);
-    json_put_z(q, "home", home ? home : "");
+    if (!o->remote) {
+        json_put_z(q, "cwd", cwd);
+        json_put_z(q, "home", home ? home : "");
+    }
     json_put_bool(q, "lint", lints());
     json_put(q, "args", o->args);
     o->args = NULL;
@@ -512,11 +517,19 @@ static int run(struct skills_options *o)
     if (!o->session || !*o->session)
         o->session = "main";
     char space[SOCKPATH_MAX];
-    const char *where = o->socket ? sockpath_of_path(o->socket, space) : o->server;
-    if (o->skill->shared && !o->local && client_open(&client, where, server, &e) == 0)
+    const char *where = NULL;
+    if ((o->ca && where_take(&where, space, "--ca", o->ca, &e) < 0) ||
+        (o->server && where_take(&where, space, "--server", o->server, &e) < 0) ||
+        (o->socket && where_take(&where, space, "--socket", o->socket, &e) < 0)) {
+        buf_release(&text);
+        return say(MISUSED, e.text);
+    }
+    o->remote = !o->local && where_is_remote(where);
+    bool asks = !o->local && (o->skill->shared || o->remote);
+    if (asks && client_open(&client, where, server, &e) == 0)
         status = ask(o, &client, cwd, &text, &failed);
-    else if (o->skill->shared && !o->local &&
-             (where || server || e.code == ERR_INVALID)) /* of several none is meant */
+    else if (asks &&
+             (where || o->remote || server || e.code == ERR_INVALID)) /* of several none is meant */
         status = say(ANSWER_OURS, e.text);
     else
         status = do_here(o, cwd, &text, &failed);

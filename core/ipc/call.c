@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define INPUT_READ (64u << 10)
@@ -119,6 +120,7 @@ static int reconnect(struct call *c, struct err *e)
     if (client_reopen(c->client, e) < 0) {
         if (e->code != ERR_BUSY)
             return -1;
+        snprintf(c->why, sizeof(c->why), "%.299s", e->text);
         lost(c);
         return 0;
     }
@@ -273,7 +275,8 @@ static int deadlines(const struct call *c, int64_t *until, struct err *e)
                        "no od server, or one that lets nobody in", c->client->server.path);
     if (back && now >= back)
         return err_set(e, ERR_GONE, "the connection to the server was lost, and %d s "
-                       "of trying did not bring it back", CALL_LOST_MS / 1000);
+                       "of trying did not bring it back%s%s", CALL_LOST_MS / 1000,
+                       c->why[0] ? ": " : "", c->why);
     *until = earliest(earliest(limit, idle), earliest(back, c->left ? c->leave_at : 0));
     if (c->client->fd < 0)
         *until = earliest(*until, c->retry_at);
@@ -292,6 +295,10 @@ int call_check_server(const struct client *client, struct err *e)
     bool silent = !r && why.code == ERR_CANCELLED;
     json_free(q);
     json_free(r);
+    if (silent && client_is_remote(client))
+        return err_set(e, ERR_TIMEOUT,
+                       "the server at %s takes connections and does not answer",
+                       client->server.path);
     return silent ? err_set(e, ERR_TIMEOUT,
                             "the server at %s does not answer; process %d is there",
                             client->server.path, (int)client->server.pid)

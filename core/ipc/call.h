@@ -73,6 +73,7 @@ struct call {
     int64_t leave_at;      /* 0: never */
     int64_t lost_at;       /* 0: never, or it got on since */
     int64_t connected_at;
+    char why[300]; /* the last try to connect again failed; "": none did */
     bool answered;         /* on this connection */
     bool answered_ever;
     bool asked;            /* how the server is; once a connection */

@@ -14,12 +14,14 @@
 #include "base/called.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "ipc/remote.h"
 #include "os/null.h"
 #include "os/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +33,8 @@
 #define READ_SIZE (64u << 10)
 #define START_WAIT_MS 30000 /* a loaded machine's, not a good one's */
 #define START_WORDS 4096    /* bytes that a failing server gets to explain it */
+#define GREETING_MAX 4096   /* bytes of the relay's frame */
+#define GREET_MS 45000      /* for a relay to connect, each step of which has a limit */
 
 /*
  * The file that we are. Its real name, which process lists show, unless it was
@@ -150,6 +154,151 @@ static int start_and_wait(const char *socket, struct err *e)
     return ok;
 }
 
+/* ---- a server elsewhere ---- */
+
+bool client_is_remote(const struct client *c) { return remote_is(c->server.path); }
+
+/* The relay of an earlier connection, which has lost its client or its server. */
+static void end_relay(struct client *c)
+{
+    if (c->relay <= 0)
+        return;
+    kill(c->relay, SIGKILL);
+    while (waitpid(c->relay, NULL, 0) < 0 && errno == EINTR)
+        ;
+    c->relay = 0;
+}
+
+static int start_relay(struct client *c, struct err *e)
+{
+    char self[4096];
+    const char *file = own_file(self, sizeof(self));
+    const char *argv[] = {"od-relay", c->server.path, c->id[0] ? c->id : NULL, NULL};
+    int p[2], report;
+    if (!file)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot connect: the name of this program is not known");
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, p) < 0)
+        return err_sys(e, errno, "cannot connect to %.200s", c->server.path);
+    int null = null_open();
+    struct spawn s = {
+        .path = file,
+        .argv = (char *const *)(uintptr_t)argv,
+        .envp = environ,
+        .fds = {p[1], p[1], null < 0 ? p[1] : null},
+    };
+    int got = spawn_start(&s, &c->relay, &report);
+    if (got < 0)
+        err_sys(e, errno, "cannot connect to %.200s", c->server.path);
+    if (null >= 0)
+        close(null);
+    close(p[1]);
+    if (got == 0)
+        got = await_exec(report, e);
+    if (report >= 0)
+        close(report);
+    if (got < 0)
+        close(p[0]);
+    else
+        c->fd = p[0];
+    return got;
+}
+
+/* What the relay's first frame has. */
+static int take_greeting(struct client *c, const struct frame *f, struct err *e)
+{
+    struct json *j = json_parse(f->payload, NULL);
+    struct str id = json_str(j, "server", ""), code = json_str(j, "code", "");
+    int rc = 0;
+    if (f->type == '+' && id.n > 0 && id.n < sizeof(c->id)) {
+        memcpy(c->id, id.p, id.n);
+        c->id[id.n] = 0;
+    } else {
+        char name[32] = "";
+        memcpy(name, code.p, code.n < sizeof(name) ? code.n : 0);
+        bool again = json_bool(j, "again", false);
+        rc = err_set(e, again ? ERR_BUSY : code.n > 0 ? err_from_name(name) : ERR_INTERNAL,
+                     "%.*s", STR_ARG(json_str(j, "text", "the relay said nothing")));
+    }
+    json_free(j);
+    return rc;
+}
+
+/* Reads no more than the frame: what is behind it is for the next poll to tell of. */
+static int read_greeting(struct client *c)
+{
+    uint32_t n = 0;
+    if (c->in.n >= FRAME_HEAD)
+        for (int i = 3; i >= 0; i--)
+            n = n << 8 | (unsigned char)c->in.p[i];
+    size_t want = (c->in.n < FRAME_HEAD ? FRAME_HEAD : FRAME_HEAD + (size_t)n) - c->in.n;
+    char *at = n <= GREETING_MAX ? buf_reserve(&c->in, want) : NULL;
+    ssize_t got = at ? recv(c->fd, at, want, 0) : 0;
+    buf_commit(&c->in, got > 0 ? (size_t)got : 0);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)) ? 0 : -1;
+}
+
+static int await_relay(struct client *c, struct err *e)
+{
+    int64_t deadline = clock_ms() + GREET_MS;
+    struct frame f;
+    for (;;) {
+        int whole = client_frame(c, &f);
+        if (whole > 0)
+            return take_greeting(c, &f, e);
+        int64_t left = deadline - clock_ms();
+        struct pollfd p = {.fd = c->fd, .events = POLLIN};
+        int n = left > 0 ? poll(&p, 1, (int)left) : 0;
+        if (n < 0 && errno == EINTR)
+            return err_set(e, ERR_CANCELLED,
+                           "a signal came before the server at %.200s had answered",
+                           c->server.path);
+        if (n <= 0)
+            return err_set(e, ERR_BUSY, "the server at %.200s has not answered within %d s",
+                           c->server.path, GREET_MS / 1000);
+        if (whole < 0 || read_greeting(c) < 0)
+            return err_set(e, ERR_BUSY, "the process that connects to %.200s has ended",
+                           c->server.path);
+    }
+}
+
+/* -1: as client_reopen; CANCELLED. */
+static int connect_remote(struct client *c, struct err *e)
+{
+    end_relay(c);
+    if (start_relay(c, e) == 0 && await_relay(c, e) == 0)
+        return 0;
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    end_relay(c);
+    return -1;
+}
+
+static int open_remote(struct client *c, const char *where, struct err *e)
+{
+    if (strlen(where) >= sizeof(c->server.path))
+        return err_set(e, ERR_INVALID, "the address of the server is longer than %d bytes",
+                       REMOTE_URL_MAX);
+    memcpy(c->server.path, where, strlen(where) + 1);
+    if (connect_remote(c, e) == 0)
+        return 0;
+    if (e->code == ERR_BUSY || e->code == ERR_NOTFOUND) /* NOTFOUND would be "none runs" */
+        e->code = ERR_GONE;
+    return -1;
+}
+
+static int reopen_remote(struct client *c, struct err *e)
+{
+    if (connect_remote(c, e) == 0)
+        return 0;
+    if (e->code == ERR_CANCELLED) /* the caller looks at its signals, and comes again */
+        e->code = ERR_BUSY;
+    return -1;
+}
+
+/* ---- a server of this machine ---- */
+
 /* Is there a folder for a socket at this path? An abstract one needs none. */
 static bool has_folder(const char *path)
 {
@@ -180,6 +329,9 @@ int client_open(struct client *c, const char *where, bool start, struct err *e)
         .in = BUF_INIT(FRAME_MAX + FRAME_HEAD + READ_SIZE),
         .out = BUF_INIT(FRAME_MAX + FRAME_HEAD + 2 * FRAME_INPUT_WINDOW),
     };
+    const char *named = where ? where : sockpath_of_environment(space);
+    if (remote_is(named))
+        return open_remote(c, named, e);
     c->fd = sockpath_connect(where, &c->server, e);
     if (c->fd >= 0)
         return 0;
@@ -206,6 +358,8 @@ int client_reopen(struct client *c, struct err *e)
 {
     struct sockpath_server before = c->server;
     client_close(c);
+    if (client_is_remote(c))
+        return reopen_remote(c, e);
     c->fd = sockpath_connect(before.path, &c->server, e);
     memcpy(c->server.name, before.name, sizeof(before.name));
     if (c->fd < 0) {
@@ -230,6 +384,9 @@ void client_close(struct client *c)
     c->parsed = 0;
     buf_release(&c->in);
     buf_release(&c->out);
+    /* It ends by itself when it has passed on what was written. */
+    if (c->relay > 0 && waitpid(c->relay, NULL, WNOHANG) == c->relay)
+        c->relay = 0;
 }
 
 int client_frame(struct client *c, struct frame *f)

@@ -8,6 +8,9 @@
  * connection ends and client_reopen makes the next one, to the same server or
  * to none: a request that is sent again must not reach a server that has never
  * heard of it and would run it a second time.
+ *
+ * A server elsewhere, http[s]://…, is reached by a relay (ipc/relay.h), a process that
+ * lasts as long as the connection; all that follows is the same.
  */
 #ifndef OD_IPC_CLIENT_H
 #define OD_IPC_CLIENT_H
@@ -23,7 +26,9 @@
 struct client {
     int fd; /* owned; -1: not connected */
     /* Which one it is: other connections of the same call go to its path. */
-    struct sockpath_server server;
+    struct sockpath_server server; /* elsewhere: path is the address, pid 0 */
+    pid_t relay;                   /* 0: there is none */
+    char id[64];                   /* of a server elsewhere; "": not known yet */
     struct buf in, out;
     size_t parsed; /* bytes of in that the last frame occupied */
 };
@@ -33,7 +38,8 @@ struct client {
  * one (`od serve --daemon`) and waits until it is ready; but not if where, or OD_SERVER,
  * asks for one by name, nor if the folder of a path is missing: it may be mistyped.
  * OD_SOCKET says where one is started. Returns -1 and sets *e: NOTFOUND, none is running
- * and none was to be started; others: why not. c may be closed after either.
+ * and none was to be started; others: why not. c may be closed after either. Elsewhere
+ * none is started, and the connection is waited for: CANCELLED, a signal came first.
  */
 int client_open(struct client *c, const char *where, bool start, struct err *e);
 /*
@@ -41,6 +47,8 @@ int client_open(struct client *c, const char *where, bool start, struct err *e);
  * that server has ended, and with it all that it ran.
  */
 int client_reopen(struct client *c, struct err *e);
+/* The server is one elsewhere. */
+bool client_is_remote(const struct client *c);
 void client_close(struct client *c); /* idempotent */
 
 /*

@@ -138,8 +138,8 @@ int sockpath_candidates(const char *where, struct sockpath out[SOCKPATH_CANDIDAT
         where = SOCKPATH_DEFAULT;
     if (strstr(where, "://"))
         return err_set(e, ERR_UNSUPPORTED,
-                       "this od cannot reach the server at %.200s: it takes the name of a "
-                       "server of this machine (see %s --status) or the path of its socket",
+                       "%.200s is the address of a server elsewhere: this takes the name of "
+                       "a server of this machine (see %s --status) or the path of its socket",
                        where, called("serve").z);
     if (!where[0] || !sockpath_is_name(where))
         return given_path(where, out, e) < 0 ? -1 : 1;

@@ -58,6 +58,7 @@ enum note_kind {
     NOTE_SHELL,       /* runs on pipes, without rc files, or was interrupted */
     NOTE_FRESH_SHELL,
     NOTE_REINSTALLED, /* what reports the ends of commands */
+    NOTE_KEYS,        /* no text; session_type has room again */
     NOTE_KINDS
 };
 

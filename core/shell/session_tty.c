@@ -152,6 +152,8 @@ void session_switched(struct session *s)
     timer_stop(&s->tty.timer);
     s->tty.prompt = session_prompts(s) ? PROMPT_ON : PROMPT_OFF;
     s->tty.switches = 0;
+    if (!list_empty(&s->tty.viewers))
+        session_notify(&s->tty.viewers, NOTE_KEYS, NULL);
 }
 
 void session_no_prompt(struct session *s)
@@ -258,6 +260,9 @@ void session_detach(struct session *s, struct op *viewer)
 
 bool session_type(struct session *s, struct str bytes)
 {
+    /* The shell would lose them, or take them for a part of our line. */
+    if (session_switching(s))
+        return false;
     if (bytes.n > hold_room(&s->proc) || !s->proc.hold)
         return false;
     session_feed(s, bytes);

@@ -34,13 +34,6 @@
 
 enum { ACCEPTS_PER_TURN = 32, COMMAND_NAME_MAX = 200 };
 
-struct local {
-    struct io io;
-    struct fronts *all; /* borrowed */
-    int fd;             /* owned; to listen on, -1: none */
-    unsigned conns;
-};
-
 /* ---- answers ---- */
 
 void local_send_json(struct conn *c, char type, const struct json *j)
@@ -418,11 +411,8 @@ static bool input(struct conn *c, struct str payload)
     struct str bytes;
     if (frame_bytes(payload, &offset, &bytes) < 0)
         return true;
-    if (c->attached) {
-        bool taken = bytes.n == 0 || session_type(c->attached, bytes);
-        c->typed += taken ? bytes.n : 0;
-        return taken;
-    }
+    if (c->attached)
+        return local_type(c, offset, bytes);
     struct op *op = c->op;
     if (c->held)
         return false;
@@ -634,14 +624,38 @@ static void turn_away(int fd, const struct engine *en, const struct err *why)
 }
 
 /* Who connected, for the log. */
-static void know_peer(struct conn *c, int fd)
+static struct ucred peer_of(int fd)
 {
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t n = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
         log_debug("who is at the other end of the socket is not known: %m");
-    c->uid = peer.uid;
-    c->pid = peer.pid;
+    return peer;
+}
+
+bool local_is_full(const struct local *l) { return l->conns >= LIMIT_CONNS_MAX; }
+
+int local_serve(struct local *l, int fd, uid_t uid, pid_t pid)
+{
+    struct conn *c = xnew(struct conn);
+    c->front = l;
+    c->en = fronts_engine(l->all);
+    c->all = l->all;
+    c->uid = uid;
+    c->pid = pid;
+    list_init(&c->sub.node);
+    task_init(&c->resume, on_resume);
+    task_init(&c->flush, on_flush);
+    if (stream_open(&c->stream, c->en->loop, fd, FRAME_MAX + FRAME_HEAD,
+                    LIMIT_CONN_OUT_MAX, &events) < 0) {
+        free(c);
+        return -1;
+    }
+    c->stream.low = LOCAL_QUEUED_MAX / 2;
+    l->conns++;
+    c->en->clients++;
+    engine_touch(c->en);
+    return 0;
 }
 
 static void on_accept(struct io *io, uint32_t ev)
@@ -657,7 +671,7 @@ static void on_accept(struct io *io, uint32_t ev)
             return;
         }
         struct err e = ERR_INIT;
-        bool many = l->conns >= LIMIT_CONNS_MAX;
+        bool many = local_is_full(l);
         if (many || peer_check(fd, en->uid, NULL, &e) < 0) {
             log_warn("a connection was refused: %s", many ? "too many" : e.text);
             if (!many)
@@ -665,24 +679,9 @@ static void on_accept(struct io *io, uint32_t ev)
             close(fd);
             continue;
         }
-        struct conn *c = xnew(struct conn);
-        c->front = l;
-        c->en = en;
-        c->all = l->all;
-        know_peer(c, fd);
-        list_init(&c->sub.node);
-        task_init(&c->resume, on_resume);
-        task_init(&c->flush, on_flush);
-        if (stream_open(&c->stream, en->loop, fd, FRAME_MAX + FRAME_HEAD,
-                        LIMIT_CONN_OUT_MAX, &events) < 0) {
+        struct ucred peer = peer_of(fd);
+        if (local_serve(l, fd, peer.uid, peer.pid) < 0)
             close(fd);
-            free(c);
-            continue;
-        }
-        c->stream.low = LOCAL_QUEUED_MAX / 2;
-        l->conns++;
-        en->clients++;
-        engine_touch(en);
     }
 }
 
@@ -692,6 +691,7 @@ static void *open_local(struct fronts *all, const struct json *options)
     (void)options;
     l->all = all;
     l->fd = -1;
+    local_http_open(l);
     return l;
 }
 
@@ -704,10 +704,17 @@ static bool take(void *f, struct str name, int fd)
     return true;
 }
 
+static void load(void *f)
+{
+    struct local *l = f;
+    local_id_load(fronts_engine(l->all), l->id);
+}
+
 static void start(void *f)
 {
     struct local *l = f;
     struct loop *loop = fronts_engine(l->all)->loop;
+    local_id_start(fronts_engine(l->all), l->id);
     if (l->fd < 0 || io_start(loop, &l->io, l->fd, EPOLLIN, on_accept) < 0)
         log_error("there is nothing to listen on");
 }
@@ -723,10 +730,16 @@ static void close_local(void *f, bool another)
     l->fd = -1;
 }
 
+static const char *const claims[] = {"local/", NULL};
+
 const struct front front_local = {
     .name = "local",
+    .claims = claims,
     .open = open_local,
+    .http = local_http,
+    .native = true,
     .take = take,
+    .load = load,
     .start = start,
     .close = close_local,
 };

@@ -4,6 +4,7 @@
 #define OD_FRONT_LOCAL_OWN_H
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "eventlog/eventlog.h"
 #include "front/front.h"
 #include "front/local/act.h"
@@ -12,9 +13,29 @@
 #include "shell/op.h"
 #include "shell/session.h"
 
-enum { LOCAL_QUEUED_MAX = 256 << 10 }; /* bytes to a client before output waits */
+enum {
+    LOCAL_QUEUED_MAX = 256 << 10, /* bytes to a client before output waits */
+    LOCAL_ID_SIZE = 33,           /* of a server's id, with its NUL */
+    LOCAL_TYPED_MAX = 16          /* attached terminals that may come back */
+};
 
-struct local;
+/* How far the keys of an attached terminal were taken, by the id of its request. */
+struct local_typed {
+    char id[LIMIT_ID + 1];
+    uint64_t to;
+};
+
+/* The front-end. */
+struct local {
+    struct io io;
+    struct fronts *all; /* borrowed */
+    int fd;             /* owned; to listen on, -1: none */
+    unsigned conns;
+    char id[LOCAL_ID_SIZE]; /* of the server, as long as its keeper lives */
+    struct local_typed typed[LOCAL_TYPED_MAX]; /* the latest first */
+    struct http_front table;                   /* its routes */
+};
+
 struct cell_call;
 struct skill_ask;
 struct browse_ask;
@@ -33,6 +54,7 @@ struct conn {
     struct mcp_link *mcp;      /* borrowed; the same, of MCP */
     struct session *attached;
     uint64_t typed;           /* bytes, while it is attached */
+    char typist[LIMIT_ID + 1]; /* the id of that request; "": none */
     struct kill_ask *killing; /* owned; the request in flight */
     uid_t uid;                /* the peer */
     pid_t pid;
@@ -72,11 +94,29 @@ struct json *local_ok(void);
 /* How a command line of the client's applet begins, "od APPLET" if it did not say. */
 const char *local_command(const struct conn *c, const char *dflt);
 
+/*
+ * Serves a connected socket, which it takes, non-blocking; uid and pid: who asks, for the
+ * log. Returns -1 if it cannot be watched: then fd is still the caller's.
+ */
+int local_serve(struct local *l, int fd, uid_t uid, pid_t pid);
+/* No more connections are served. */
+bool local_is_full(const struct local *l);
+
+/* remote.c */
+/* Fills in the table that local_http returns. */
+void local_http_open(struct local *l);
+const struct http_front *local_http(const void *f, unsigned i);
+/* The id that the worker before left, if there was one; and a new one if there was none. */
+void local_id_load(struct engine *en, char id[LOCAL_ID_SIZE]);
+void local_id_start(struct engine *en, char id[LOCAL_ID_SIZE]);
+
 /* session.c */
 local_verb local_run, local_wait, local_new, local_logs, local_attach;
 local_verb local_input, local_signal, local_kill, local_resize;
 /* The connection is gone, and the kill of its request goes on. */
 void local_kill_drop(struct conn *c);
+/* Keys from the offset on. false: no room now. */
+bool local_type(struct conn *c, uint64_t offset, struct str bytes);
 /* It was attached, and is no more. */
 void local_attach_over(struct conn *c, const struct op_result *r);
 /* The member env, as NAME=VALUE strings that end in NUL. */

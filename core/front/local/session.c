@@ -64,6 +64,7 @@ static const char *const note_words[] = {
     [NOTE_SHELL] = "shell",
     [NOTE_FRESH_SHELL] = "fresh_shell",
     [NOTE_REINSTALLED] = "reinstalled",
+    [NOTE_KEYS] = "keys",
 };
 _Static_assert(sizeof(note_words) / sizeof(note_words[0]) == NOTE_KINDS,
                "each kind of note has a word");
@@ -76,6 +77,8 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
         frame_add_u64(&c->stream.out, 'W', from);
         task_defer(c->en->loop, &c->flush);
         task_defer(c->en->loop, &c->resume); /* input that waited for room */
+    } else if (kind == NOTE_KEYS) {
+        task_defer(c->en->loop, &c->resume);
     } else if (kind == NOTE_STARTED) {
         struct json *j = json_object();
         json_put_z(j, "note", note_words[kind]);
@@ -561,6 +564,43 @@ void local_attach_over(struct conn *c, const struct op_result *r)
     local_end(c, STR(""), extras);
 }
 
+/* What the connections before of the same request have typed; a place for it. */
+static struct local_typed *typed_of(struct local *l, const char *id)
+{
+    unsigned i = 0;
+    while (i < LOCAL_TYPED_MAX - 1 && strcmp(l->typed[i].id, id) != 0)
+        i++;
+    struct local_typed t = l->typed[i];
+    if (strcmp(t.id, id) != 0) {
+        t = (struct local_typed){.to = 0};
+        snprintf(t.id, sizeof(t.id), "%s", id);
+    }
+    memmove(l->typed + 1, l->typed, i * sizeof(t));
+    l->typed[0] = t;
+    return l->typed;
+}
+
+/*
+ * A client that came back sends again what was not acknowledged: keys that the terminal
+ * has had already are passed over.
+ */
+bool local_type(struct conn *c, uint64_t offset, struct str bytes)
+{
+    struct local_typed once = {.to = offset};
+    struct local_typed *t = c->typist[0] ? typed_of(c->front, c->typist) : &once;
+    if (offset < t->to)
+        bytes = str_sub(bytes, (size_t)(t->to - offset), bytes.n);
+    if (bytes.n > 0) {
+        if (!session_type(c->attached, bytes))
+            return false;
+        c->typed += bytes.n;
+        t->to = (offset > t->to ? offset : t->to) + bytes.n;
+    }
+    frame_add_u64(&c->stream.out, 'W', t->to);
+    task_defer(c->en->loop, &c->flush);
+    return true;
+}
+
 int local_attach(struct conn *c, const struct json *q, struct err *e)
 {
     struct session *s = session_of(c, q, true, e);
@@ -570,7 +610,11 @@ int local_attach(struct conn *c, const struct json *q, struct err *e)
     struct json *args = run_args(q, session_cwd(s));
     local_put(args, q, names);
     local_open(c, "attach", q, session_name(s), args);
+    struct str id = json_str(q, "id", "");
     c->typed = 0;
+    c->typist[0] = 0;
+    if (id.n <= LIMIT_ID)
+        memcpy(c->typist, id.p, id.n + 1);
     struct op *op = make_op(c, OP_VIEW, q);
     int rows = (int)json_int(q, "rows", 0), cols = (int)json_int(q, "cols", 0);
     if (rows > 0 && cols > 0)
