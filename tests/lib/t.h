@@ -17,6 +17,8 @@
  *     t_dir()              a private directory, removed after the case
  *     t_sh(fmt, …)         a shell command in that directory, which must succeed
  *     t_stderr(fn, out, n) what fn(), in a process of its own, wrote to fd 2
+ *     t_refuse(call, errnum)  from here on that system call (SYS_…) fails so; false: not
+ *                          possible here
  *     t_small_disk(kib)    the path of a file system of that size, which only this case
  *                          has; skips the case where mounting is not allowed
  */
@@ -34,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -335,6 +338,32 @@ static bool t_chosen(const struct t_case *c, int argc, char **argv)
         if (strcmp(argv[i], c->name) == 0)
             return true;
     return argc < 2;
+}
+
+/*
+ * From here on, the given call fails by errnum, as by a container's filter. False: not
+ * possible here. The numbers are those of linux/filter.h and linux/seccomp.h, which do
+ * not come with musl.
+ */
+static T_UNUSED bool t_refuse(int call, int errnum)
+{
+    struct {
+        uint16_t code;
+        uint8_t jt, jf;
+        uint32_t k;
+    } code[] = {
+        {0x20, 0, 0, 0},                  /* load the call's number */
+        {0x15, 0, 1, (uint32_t)call},     /* not this one: skip the next */
+        {0x06, 0, 0, 0x00050000 | (uint32_t)errnum}, /* SECCOMP_RET_ERRNO */
+        {0x06, 0, 0, 0x7fff0000},         /* SECCOMP_RET_ALLOW */
+    };
+    struct {
+        unsigned short n;
+        void *code;
+    } program = {sizeof(code) / sizeof(*code), code};
+    enum { MODE_FILTER = 2 };
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, MODE_FILTER, &program) == 0;
 }
 
 static int t_main(int argc, char **argv)

@@ -27,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 /* ---- the worker that is started ---- */
@@ -611,6 +612,19 @@ TEST(signals_are_passed_on)
     stop_well();
 }
 
+/* A core of a keeper that hangs is for who asks for it; only a command gets the signal.
+ */
+TEST(a_quit_ends_a_keeper_without_a_command)
+{
+    int status = 0;
+    start_keeper("relay");
+    serve();
+    kill(keeper, SIGQUIT);
+    CHECK_INT(waitpid(keeper, &status, 0), keeper);
+    keeper = 0;
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGQUIT);
+}
+
 /* ---- another file for the worker ---- */
 
 /* What the keeper finds when it opens its own path anew. */
@@ -703,6 +717,25 @@ TEST(who_asked_for_another_file_is_told)
     ask_upgrade(7, "/proc/self/exe");
     check_outcome(7, "");
     CHECK(alive(worker));
+    stop_well();
+}
+
+/* Somebody kills it: that is no fault of the new file's, however soon it comes. */
+TEST(a_new_file_that_served_is_kept_though_its_workers_are_killed)
+{
+    start_keeper("relay");
+    serve();
+    ask_upgrade(7, "/proc/self/exe");
+    leave_for_next();
+    serve();
+    for (int i = 0; i < 4; i++) {
+        kill(worker, SIGKILL);
+        let_go();
+        serve();
+    }
+    ask_upgrade(7, "/proc/self/exe");
+    check_outcome(7, "");
+    CHECK(!in_log("its worker ended"));
     stop_well();
 }
 
@@ -1176,6 +1209,14 @@ TEST(a_full_disk_holds_a_program_back_for_its_reader)
     stop_well();
 }
 
+static void fill_disk(int fd)
+{
+    char block[4096] = "";
+    while (write(fd, block, sizeof(block)) > 0)
+        continue;
+    CHECK_INT(errno, ENOSPC);
+}
+
 TEST(what_a_full_disk_does_not_take_is_a_gap)
 {
     enum { LOST = 100000 };
@@ -1186,9 +1227,7 @@ TEST(what_a_full_disk_does_not_take_is_a_gap)
     start_keeper("relay");
     serve();
     int others = new_spool();
-    while (write(others, block, sizeof(block)) > 0)
-        continue;
-    CHECK_INT(errno, ENOSPC);
+    fill_disk(others);
     snprintf(script, sizeof(script),
              "head -c %d /dev/zero; until [ -e go ]; do sleep 0.01; done; echo after",
              LOST);
@@ -1207,6 +1246,58 @@ TEST(what_a_full_disk_does_not_take_is_a_gap)
     size_t n = spool_read(p.spool[0], &proc.out[0], &at, block, sizeof(block));
     CHECK_INT(at, LOST);
     CHECK_MEM(block, n, "after\n");
+    stop_well();
+}
+
+/* Is a byte of that range outside of all gaps? */
+static bool believed(uint64_t from, uint64_t to)
+{
+    const struct keep_stream *o = &proc.out[0];
+    for (uint32_t i = 0; i < o->gaps && from < to; i++) {
+        if (o->gap[i].from <= from && o->gap[i].to > from)
+            from = o->gap[i].to;
+    }
+    return from < to;
+}
+
+/* One gap more than are kept apart: the two oldest become one, and none is forgotten. */
+TEST(nothing_of_many_gaps_is_taken_for_output)
+{
+    enum { LOST = 100000, AFTER = 6, BLOCK = 4096, ROUNDS = KEEP_GAPS + 2 };
+    char script[300], name[20];
+    /* A file system that gives nothing back: else the newest output has a place. */
+    if (!t_refuse(SYS_fallocate, EOPNOTSUPP))
+        T_SKIP("no seccomp filters here");
+    spool_dir = t_small_disk(DISK_KIB);
+    spool_kib = 2048;
+    start_keeper("relay");
+    serve();
+    int others = new_spool();
+    fill_disk(others);
+    snprintf(script, sizeof(script),
+             "for i in $(seq %d); do head -c %d /dev/zero; until [ -e go$i ]; do sleep "
+             "0.01; done; "
+             "echo after; until [ -e more$i ]; do sleep 0.01; done; done",
+             ROUNDS, LOST);
+    struct program p = spawn_script(1, script);
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        while (proc.out[0].offset < i * LOST + (i - 1) * AFTER)
+            hear_type(KEEP_PROC);
+        CHECK_INT(ftruncate(others, 0), 0);
+        snprintf(name, sizeof(name), "go%d", (int)i);
+        touch(name);
+        while (proc.out[0].offset < i * (LOST + AFTER))
+            hear_type(KEEP_PROC);
+        CHECK_INT(lseek(others, 0, SEEK_SET), 0);
+        fill_disk(others);
+        snprintf(name, sizeof(name), "more%d", (int)i);
+        touch(name);
+    }
+    wait_end(&p);
+    CHECK_INT(proc.out[0].gaps, KEEP_GAPS);
+    CHECK_INT(proc.out[0].gap[0].from, 0);
+    for (uint64_t i = 0; i < ROUNDS; i++) /* up to a block of each was taken */
+        CHECK(!believed(i * (LOST + AFTER) + BLOCK, i * (LOST + AFTER) + LOST));
     stop_well();
 }
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 static int fds[2];
@@ -231,6 +232,36 @@ TEST(too_many_descriptors_are_not_sent)
     struct keep_msg m = {.h = {.type = KEEP_SPAWN}, .nfds = KEEP_FDS + 1}, got;
     CHECK_INT(keep_send(fds[0], &m), -1);
     CHECK_INT(errno, EMSGSIZE);
+    CHECK_INT(keep_recv(fds[1], &got, space), -1);
+    CHECK_INT(errno, EAGAIN);
+}
+
+TEST(what_needs_a_descriptor_that_is_not_there_is_not_sent)
+{
+    static char big[KEEP_DATA + 1];
+    open_pair();
+    struct keep_msg m = {.h = {.type = KEEP_WRITE}, .body = str_n(big, sizeof(big))}, got;
+    int lowest = dup(fds[0]);
+    close(lowest);
+    struct rlimit all, none;
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &all), 0);
+    none = (struct rlimit){(rlim_t)lowest, all.rlim_max};
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &none), 0);
+    CHECK_INT(keep_send(fds[0], &m), -1);
+    CHECK_INT(errno, EMFILE);
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &all), 0);
+    CHECK_INT(keep_recv(fds[1], &got, space), -1);
+    CHECK_INT(errno, EAGAIN);
+}
+
+TEST(where_there_is_no_memory_it_is_not_tried_forever)
+{
+    open_pair();
+    struct keep_msg m = {.h = {.type = KEEP_WRITE}}, got;
+    if (!t_refuse(SYS_sendmsg, ENOBUFS))
+        T_SKIP("no seccomp filters here");
+    CHECK_INT(keep_send(fds[0], &m), -1);
+    CHECK_INT(errno, ENOBUFS);
     CHECK_INT(keep_recv(fds[1], &got, space), -1);
     CHECK_INT(errno, EAGAIN);
 }

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The worker's end of the keeper, against a keeper that is this test: what is sent for
+ * each call, and what becomes of the messages that come.
+ */
+#include "keeper/hold.h"
+
+#include "base/limits.h"
+
+#include "t.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+enum { CAP = 1 << 20 };
+
+static struct loop *loop;
+static struct hold *hold;
+static int keeper; /* its end of the pair */
+static struct keep_msg got;
+static char space[KEEP_DATA + sizeof(struct keep_head)];
+static struct proc prog;
+static int changes, answers, answer_errnum;
+
+static void on_held(void *arg, struct str name, int fd)
+{
+    (void)arg;
+    (void)name;
+    close(fd);
+}
+
+static void on_state(void *arg, struct str key, struct str value)
+{
+    (void)arg;
+    (void)key;
+    (void)value;
+}
+
+static void on_ready(void *arg) { loop_stop(arg); }
+
+static void on_signal(void *arg, int signo)
+{
+    (void)arg;
+    (void)signo;
+}
+
+static void on_changed(struct proc *p)
+{
+    CHECK(p == &prog);
+    changes++;
+}
+
+static void on_answer(void *arg, const struct minder_answer *a, int errnum)
+{
+    (void)arg;
+    (void)a;
+    answers++;
+    answer_errnum = errnum;
+}
+
+static void begin(void)
+{
+    static const struct hold_events ev = {on_held, on_state, on_ready, on_signal};
+    int fds[2];
+    CHECK_INT(keep_pair(fds), 0);
+    loop = loop_new();
+    CHECK(loop);
+    hold = hold_open(loop, fds[0], &ev, loop);
+    CHECK(hold);
+    keeper = fds[1];
+    prog.changed = on_changed;
+}
+
+static void say(const struct keep_msg *m) { CHECK_INT(keep_send(keeper, m), 0); }
+
+/* The worker deals with all that was said. */
+static void turn(void)
+{
+    struct keep_msg m = {.h = {.type = KEEP_READY}};
+    say(&m);
+    CHECK_INT(loop_run(loop), 0);
+}
+
+static void hear(int type)
+{
+    CHECK_INT(keep_recv(keeper, &got, space), 1);
+    CHECK_INT(got.h.type, type);
+}
+
+static void hear_nothing(void)
+{
+    CHECK_INT(keep_recv(keeper, &got, space), -1);
+    CHECK_INT(errno, EAGAIN);
+}
+
+static void say_record(const struct keep_proc *r)
+{
+    struct keep_msg m = {.h = {.type = KEEP_PROC, .id = r->id},
+                         .body = str_n(r, sizeof(*r))};
+    say(&m);
+}
+
+/* A program with pipes whose output the spool has from `offset` on; `whole` as there. */
+static int spawn(char *const *env, uint64_t offset, bool whole, struct err *e)
+{
+    char name[] = "true", *argv[] = {name, NULL}, *none[] = {NULL};
+    int in[2], out[2];
+    CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+    CHECK_INT(pipe2(out, O_CLOEXEC), 0);
+    struct hold_spawn s = {.program = "/bin/true",
+                           .cwd = "/",
+                           .argv = argv,
+                           .envp = env ? env : none,
+                           .kind = KEEP_IN,
+                           .child = {in[0], out[1], out[1]},
+                           .in = in[1],
+                           .out = {out[0], -1},
+                           .spool = {open("/dev/null", O_RDWR | O_CLOEXEC), -1},
+                           .spool_bytes = CAP,
+                           .offset = offset,
+                           .whole = whole};
+    int r = hold_spawn(hold, &prog, &s, e);
+    close(in[0]);
+    close(out[1]);
+    /* What it took is closed, but for the spool of one that was started. */
+    CHECK(fcntl(in[1], F_GETFD) < 0 && fcntl(out[0], F_GETFD) < 0);
+    CHECK((fcntl(s.spool[0], F_GETFD) < 0) == (r < 0));
+    return r;
+}
+
+static void spawn_well(uint64_t offset, bool whole)
+{
+    struct err e = ERR_INIT;
+    CHECK_INT(spawn(NULL, offset, whole, &e), 0);
+    hear(KEEP_SPAWN);
+    CHECK_INT(got.h.id, prog.r.id);
+    CHECK_INT(got.h.b, offset);
+    CHECK_INT(got.h.kib, CAP >> 10);
+    CHECK_INT(got.nfds, 6);
+    CHECK((got.h.flags & (KEEP_WHOLE | KEEP_AWAITED)) ==
+          (whole ? (unsigned)KEEP_WHOLE : (unsigned)KEEP_AWAITED));
+    keep_release(&got);
+}
+
+TEST(input_acknowledges_each_record_once)
+{
+    begin();
+    spawn_well(0, true);
+    struct keep_proc r = prog.r;
+    for (int i = 0; i < 3; i++)
+        say_record(&r);
+    turn();
+    CHECK_INT(changes, 3);
+    hold_write(&prog, STR("hello"), STR("k"), STR("v"));
+    hear(KEEP_WRITE);
+    CHECK_INT(got.h.a, 0);
+    CHECK_INT(got.h.b, 3);
+    CHECK_INT(got.h.flags, 0);
+    CHECK_MEM(got.key.p, got.key.n, "k");
+    CHECK_MEM(got.value.p, got.value.n, "v");
+    CHECK_MEM(got.body.p, got.body.n, "hello");
+    hold_write_quietly(&prog, STR("x"), STR(""), STR(""));
+    hear(KEEP_WRITE);
+    CHECK_INT(got.h.a, 5);
+    CHECK_INT(got.h.b, 0);
+    CHECK_INT(got.h.flags, KEEP_QUIET);
+    hear_nothing();
+}
+
+TEST(half_the_window_of_records_is_acknowledged_without_input)
+{
+    begin();
+    spawn_well(0, true);
+    struct keep_proc r = prog.r;
+    for (int i = 0; i < KEEP_AHEAD / 2 - 1; i++)
+        say_record(&r);
+    turn();
+    hear_nothing();
+    say_record(&r);
+    turn();
+    hear(KEEP_SEEN);
+    CHECK_INT(got.h.id, prog.r.id);
+    CHECK_INT(got.h.a, KEEP_AHEAD / 2);
+    hold_write(&prog, STR("x"), STR(""), STR(""));
+    hear(KEEP_WRITE);
+    CHECK_INT(got.h.b, 0);
+    hear_nothing();
+}
+
+TEST(that_no_caller_waits_is_told_when_there_is_much_to_hold)
+{
+    begin();
+    spawn_well(1000, false);
+    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    hear_nothing(); /* there is no output yet */
+    prog.r.out[0].offset = 1000 + LIMIT_SPOOL_FLOOR;
+    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    hear_nothing();
+    prog.r.out[0].offset++;
+    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    hear(KEEP_FLOW);
+    CHECK_INT(got.h.id, prog.r.id);
+    CHECK_INT(got.h.b, 0);
+    CHECK(got.h.a == HOLD_NOBODY);
+    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    hear_nothing(); /* it is told once */
+    hold_flow_again(&prog, 0);
+    hear_nothing();
+}
+
+TEST(the_end_of_output_is_no_more_waited_for)
+{
+    begin();
+    spawn_well(0, false);
+    prog.r.out[0].eof = 1;
+    CHECK(!hold_flow(&prog, 0, HOLD_NOBODY));
+    hear(KEEP_FLOW);
+    CHECK(got.h.a == HOLD_NOBODY);
+}
+
+TEST(where_a_caller_is_is_told_in_steps_of_an_eighth)
+{
+    begin();
+    spawn_well(0, false);
+    prog.r.out[0].offset = CAP;
+    CHECK(!hold_flow(&prog, 0, CAP / 2)); /* not more than half behind */
+    hear(KEEP_FLOW);
+    CHECK_INT(got.h.a, CAP / 2);
+    CHECK(!hold_flow(&prog, 0, CAP / 2 + CAP / 8));
+    hear_nothing();
+    CHECK(!hold_flow(&prog, 0, CAP / 2 + CAP / 8 + 1));
+    hear(KEEP_FLOW);
+    CHECK_INT(got.h.a, CAP / 2 + CAP / 8 + 1);
+    CHECK(hold_flow(&prog, 0, CAP / 2 - 1)); /* another caller, further behind */
+    hear(KEEP_FLOW);
+    CHECK_INT(got.h.a, CAP / 2 - 1);
+    hold_flow_again(&prog, 0);
+    hear(KEEP_FLOW);
+    CHECK_INT(got.h.a, CAP / 2 - 1);
+    hear_nothing();
+}
+
+TEST(what_is_longer_than_the_kernel_takes_is_not_started)
+{
+    enum { STRINGS = LIMIT_SPAWN_MAX / (64 << 10) + 1 };
+    static char text[64 << 10];
+    static char *env[STRINGS + 1];
+    struct err e = ERR_INIT;
+    memset(text, 'x', sizeof(text) - 1);
+    for (int i = 0; i < STRINGS; i++)
+        env[i] = text;
+    begin();
+    CHECK_INT(spawn(env, 0, true, &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+    CHECK(strstr(e.text, "cannot start /bin/true: arguments and environment are longer"));
+    CHECK(!prog.hold);
+    hear_nothing();
+    spawn_well(0, true); /* the next one has the same number */
+    CHECK_INT(prog.r.id, 1);
+}
+
+TEST(a_long_environment_without_a_descriptor_is_not_started)
+{
+    static char text[KEEP_DATA + 1];
+    static char *env[] = {text, NULL};
+    struct err e = ERR_INIT;
+    memset(text, 'x', sizeof(text) - 1);
+    begin();
+    /* Four for the pipes, one for the spool, none for the memory of the message. */
+    int lowest = dup(0);
+    CHECK(lowest >= 0);
+    close(lowest);
+    struct rlimit few = {(rlim_t)lowest + 5, (rlim_t)lowest + 5};
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &few), 0);
+    CHECK_INT(spawn(env, 0, true, &e), -1);
+    char words[200];
+    snprintf(words, sizeof(words), "cannot start /bin/true: %s", strerror(EMFILE));
+    CHECK_STR(e.text, words);
+    CHECK(!prog.hold);
+    hear_nothing();
+}
+
+/* A program of the worker before, with its input and its spool. */
+static void hand_over(uint64_t id, int in, int spool)
+{
+    struct keep_proc r = {.id = id, .kind = KEEP_PTY, .input = 7, .input_pending = 2};
+    struct keep_msg m = {.h = {.type = KEEP_PROC, .flags = KEEP_ALL, .id = id, .a = 3},
+                         .body = str_n(&r, sizeof(r)),
+                         .fds = {in, spool},
+                         .nfds = 2};
+    say(&m);
+    turn();
+    hear(KEEP_SEEN);
+    CHECK_INT(got.h.id, id);
+    CHECK_INT(got.h.a, 1);
+}
+
+TEST(a_program_of_before_goes_on_where_its_input_was)
+{
+    int in[2], spool = open("/dev/null", O_RDWR | O_CLOEXEC);
+    begin();
+    CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+    hand_over(41, in[1], spool);
+    close(in[1]);
+    CHECK_INT(hold_claim(hold, &prog, 40), -1);
+    CHECK_INT(hold_claim(hold, &prog, 41), 0);
+    CHECK_INT(hold_claim(hold, &(struct proc){0}, 41), -1);
+    CHECK_INT(hold_next_id(hold), 42);
+    CHECK_INT(prog.r.kind, KEEP_PTY);
+    CHECK(prog.in >= 0 && prog.spool[0] >= 0 && prog.spool[1] == -1);
+    CHECK_INT(hold_room(&prog), (192 << 10) - 2);
+    hold_write(&prog, STR("abc"), STR(""), STR(""));
+    hear(KEEP_WRITE);
+    CHECK_INT(got.h.a, 7);
+    CHECK_INT(hold_room(&prog), (192 << 10) - 5);
+    hold_drop_unclaimed(hold);
+    hear_nothing(); /* it was claimed */
+    hold_close_input(&prog);
+    hear(KEEP_CLOSE);
+    CHECK_INT(got.h.id, 41);
+    hold_forget(&prog);
+    hear(KEEP_FORGET);
+    char c;
+    CHECK_INT(read(in[0], &c, 1), 0); /* its input is closed */
+    CHECK(!hold_flow(&prog, 0, 0));
+    hold_forget(&prog);
+    hear_nothing();
+}
+
+TEST(a_program_that_nobody_claims_is_forgotten)
+{
+    int in[2], spool = open("/dev/null", O_RDWR | O_CLOEXEC);
+    char c;
+    begin();
+    CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+    hand_over(5, in[1], spool);
+    close(in[1]);
+    hold_drop_unclaimed(hold);
+    hear(KEEP_FORGET);
+    CHECK_INT(got.h.id, 5);
+    CHECK_INT(read(in[0], &c, 1), 0);
+    CHECK_INT(hold_claim(hold, &prog, 5), -1);
+    hold_drop_unclaimed(hold);
+    hear_nothing();
+}
+
+static void ask(int *arg, uint64_t *token)
+{
+    struct minder_request q = {.verb = MINDER_COUNT_TREE};
+    hold_ask(hold, 3, 4, &q, on_answer, arg);
+    hear(KEEP_MIND);
+    CHECK_INT(got.h.a, 3 | (uint64_t)4 << 32);
+    *token = got.h.id;
+}
+
+static void answer(uint64_t token, size_t n, int errnum)
+{
+    static const struct minder_answer a;
+    struct keep_msg m = {.h = {.type = KEEP_ANSWER, .id = token, .a = (uint64_t)errnum},
+                         .body = str_n(&a, n)};
+    say(&m);
+    turn();
+}
+
+TEST(an_answer_goes_to_its_question_once)
+{
+    int a, b;
+    uint64_t first, second, third;
+    begin();
+    ask(&a, &first);
+    ask(&b, &second);
+    ask(&b, &third);
+    CHECK(first != second && second != third);
+    answer(second, sizeof(struct minder_answer), 0);
+    CHECK_INT(answers, 1);
+    CHECK_INT(answer_errnum, 0);
+    answer(second, sizeof(struct minder_answer), 0);
+    CHECK_INT(answers, 1);
+    hold_ask_cancel(hold, &b);
+    answer(third, sizeof(struct minder_answer), 0);
+    CHECK_INT(answers, 1);
+    answer(first, 3, 0); /* of another version */
+    CHECK_INT(answers, 2);
+    CHECK_INT(answer_errnum, EPROTO);
+    ask(&a, &first);
+    answer(first, 0, ESRCH);
+    CHECK_INT(answers, 3);
+    CHECK_INT(answer_errnum, ESRCH);
+}
+
+T_MAIN
