@@ -228,6 +228,11 @@ static void on_read(void *arg, const struct output_text *t, const struct err *e)
         fail_kernel(c, json_str(t->end, "content", ""));
         return;
     }
+    const struct json *x = json_get(t->end, "extras");
+    if (str_eq(json_str(x, "end", ""), STR("failed"))) { /* it never ran */
+        fail_kernel(c, json_str(x, "why", ""));
+        return;
+    }
     bool same = told->command == r->cell && told->to <= t->said.n;
     size_t max = c->client.answer_max - STATE_ROOM;
     struct str text = str_sub(t->said, same ? (size_t)told->to : 0, t->said.n);
@@ -243,7 +248,7 @@ static void on_read(void *arg, const struct output_text *t, const struct err *e)
                                    STR("yes"))};
     if (same && told->left)
         buf_addf(&r->text, "[cell %llu, begun before]\n", (unsigned long long)r->cell);
-    if (str_eq(json_str(json_get(t->end, "extras"), "end", ""), STR("error")))
+    if (str_eq(json_str(x, "end", ""), STR("error")))
         text = last_of_traceback(&shown, text);
     buf_adds(&shown, text);
     output_show_text(buf_str(&shown), &what, on_shown, &a);

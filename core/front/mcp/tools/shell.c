@@ -120,12 +120,19 @@ static void fail_busy(struct tool_call *c, bool waits)
 
 /* ---- the call ---- */
 
+/* How the sentence of the shell room begins about an image that has none. */
+#define NO_SHELL "this image has no shell"
+
 static void on_run(struct tool_call *c, const struct json *event, const struct err *e)
 {
     struct ran *r = c->own;
     struct session *s = session_find(c->en, str_of(r->session));
     bool refused = e && (e->code == ERR_BUSY || e->code == ERR_TIMEOUT);
-    struct buf not_ready = BUF_INIT(200);
+    struct buf not_ready = BUF_INIT(200), no_shell = BUF_INIT(200);
+    buf_addz(&no_shell,
+             "no shell here: bash, sh, ash, dash and ksh are not in this image. "
+             "Programs are run by the tool process; without it: od mcp "
+             "--tools process");
     buf_addz(&not_ready, "this computer is still being set up; your command was not run. "
                          "Call again, with a longer wait_s.");
     if (event) {
@@ -134,10 +141,13 @@ static void on_run(struct tool_call *c, const struct json *event, const struct e
         fail_busy(c, e->code == ERR_BUSY);
     } else if (e->code == ERR_CANCELLED && !timer_active(&r->late)) {
         ran_fail(c, &not_ready);
+    } else if (e->code == ERR_NOTFOUND && str_starts(str_of(e->text), STR(NO_SHELL))) {
+        ran_fail(c, &no_shell);
     } else {
         ran_fail_as(c, e);
     }
     buf_release(&not_ready);
+    buf_release(&no_shell);
 }
 
 /* Sessions begin when the sandbox is set up, whatever that takes. */
