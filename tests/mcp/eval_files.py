@@ -363,7 +363,7 @@ def _(t):
 
 
 def run(tap, server, client, number, name, function):
-    folder = W / f"{client.name}{number}"
+    folder = W / f"{client.name.replace(', ', '-')}{number}"
     folder.mkdir(parents=True)
     t = Task(server, client, folder)
     try:

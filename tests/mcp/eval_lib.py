@@ -120,6 +120,35 @@ class Http(Client):
         pass
 
 
+class Modern(Http):
+    """The era without sessions: each request says all that is needed."""
+
+    name = "HTTP, 2026-07-28"
+
+    def __init__(self, url):
+        self.url, self.last, self.bytes = url + "/mcp", 0, 0
+
+    def send(self, message):
+        meta = "io.modelcontextprotocol/"
+        params = message["params"]
+        params["_meta"] = {meta + "protocolVersion": "2026-07-28",
+                           meta + "clientCapabilities": {},
+                           meta + "clientInfo": HELLO["clientInfo"]}
+        headers = {"Content-Type": "application/json",
+                   "Accept": "application/json, text/event-stream",
+                   "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": message["method"]}
+        if "name" in params:
+            headers["Mcp-Name"] = params["name"]
+        request = urllib.request.Request(self.url, json.dumps(message).encode(), headers)
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            text = answer.read().decode()
+            if "event-stream" in answer.headers.get("Content-Type", ""):
+                data = [line[5:] for line in text.split("\n") if line.startswith("data:")]
+                found = [json.loads(line) for line in data if line.strip()]
+                return next(m for m in found if m.get("id") == message["id"])
+            return json.loads(text)
+
+
 class Server:
     """One of our own, whose session main begins in the folder."""
 
@@ -151,7 +180,7 @@ class Server:
         self.process.wait(PATIENCE)
 
     def clients(self):
-        return [Stdio(os.environ), Http(self.url)]
+        return [Stdio(os.environ), Http(self.url), Modern(self.url)]
 
     def event(self, body):
         """An action of the event stream, with its observation."""

@@ -3,6 +3,7 @@
 calls them that has seen their descriptions only. Each state line is of the grammar below,
 and each call that it proposes is one that the tools take."""
 import base64
+import contextlib
 import os
 import re
 import subprocess
@@ -67,7 +68,7 @@ class Piped(Stdio):
 
 def asked(function):
     def inside(case):
-        function(case, Model(case.url))
+        function(case, Model(case.url, modern=case.modern))
 
     return inside
 
@@ -173,7 +174,7 @@ def _(case, model):
     same(values, sorted(set(values)))
 
 
-@row("over standard input")
+@row("over standard input", legacy=True)
 def _(case):
     client = Piped(case)
     same(client.call("shell", command="cd /usr; pwd").body, "/usr\n")
@@ -335,7 +336,7 @@ def _(case, model):
 # ---- calls that are over early
 
 
-@row("task 30: a client that gives up gets the answer later; one that stops it ends it")
+@row("task 30: a client that gives up gets the answer later; one that stops it ends it", legacy=True)
 @asked
 def _(case, model):
     os.mkfifo(os.path.join(case.dir, "gate"))
@@ -367,7 +368,7 @@ def _(case, model):
     same(ends(model.tool("shell", command="echo lives")).lines[-2:-1], ["lives"])
 
 
-@row("a call that is stopped ends all that it started, also what ignores INT")
+@row("a call that is stopped ends all that it started, also what ignores INT", legacy=True)
 @asked
 def _(case, model):
     word = f"1{os.getpid()}.25"
@@ -378,7 +379,7 @@ def _(case, model):
     same(ends(model.tool("shell", command="echo lives")).body.split("\n")[-1], "lives")
 
 
-@row("a call that waits is stopped, and what it waits for goes on")
+@row("a call that waits is stopped, and what it waits for goes on", legacy=True)
 @asked
 def _(case, model):
     model.tool("shell", command="read x; echo got $x")
@@ -391,7 +392,7 @@ def _(case, model):
     same(ends(model.tool("shell_input", text="it")).body, "got it")
 
 
-@row("a worker that is killed: the answer comes, and the command ran once")
+@row("a worker that is killed: the answer comes, and the command ran once", legacy=True)
 @asked
 def _(case, model):
     os.mkfifo(os.path.join(case.dir, "gate"))
@@ -475,7 +476,7 @@ def _(case, model):
     has(said.text, "nothing runs in python (cell ", "has ended); to run code use python")
 
 
-@row("python: a kernel that dies, and a call that is stopped")
+@row("python: a kernel that dies, and a call that is stopped", legacy=True)
 @asked
 def _(case, model):
     said = model.tool("python", code="x = 1\nimport os\nos._exit(3)")
@@ -487,11 +488,25 @@ def _(case, model):
     same(model.tool("python", code="1 + 1").body, "2")
 
 
+def era_of(modern):
+    @contextlib.contextmanager
+    def fixture(each):
+        with server_for(each) as case:
+            case.modern = modern
+            yield case
+
+    return fixture
+
+
 def main():
+    """Each row in both eras, but for those with `legacy`, which need its sessions."""
     tap = Tap()
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
     wanted = [each for each in row if pattern in each.name]
-    run_rows(tap, [("shell tools", each, server_for) for each in wanted], 4)
+    work = [("shell tools", each, era_of(False)) for each in wanted]
+    work += [("shell tools, 2026-07-28", each, era_of(True)) for each in wanted
+             if not each.options.get("legacy")]
+    run_rows(tap, work, 4)
     return tap.done()
 
 

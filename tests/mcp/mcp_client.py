@@ -30,11 +30,21 @@ class Said:
         return f"{'ERROR ' if self.error else ''}{self.text!r}"
 
 
+MODERN, META = "2026-07-28", "io.modelcontextprotocol/"
+
+
 class Client:
-    def __init__(self, url, name="eval"):
+    """modern: each request is one of the era without sessions, and notifications have no
+    effect."""
+
+    def __init__(self, url, name="eval", modern=False):
         self.url = url + "/mcp"
         self.session = None
         self.bytes = 0
+        self.modern = modern
+        self.name = name
+        if modern:
+            return
         hello = {"protocolVersion": "2025-11-25", "capabilities": {},
                  "clientInfo": {"name": name, "version": "1"}}
         self.ask("initialize", hello)
@@ -45,6 +55,14 @@ class Client:
                    "Accept": "application/json, text/event-stream"}
         if self.session:
             headers["Mcp-Session-Id"] = self.session
+        if self.modern:
+            params = message["params"]
+            params["_meta"] = {META + "protocolVersion": MODERN, META + "clientCapabilities": {},
+                               META + "clientInfo": {"name": self.name, "version": "1"},
+                               **params.get("_meta", {})}
+            headers.update({"MCP-Protocol-Version": MODERN, "Mcp-Method": message["method"]})
+            if "name" in params:
+                headers["Mcp-Name"] = params["name"]
         request = urllib.request.Request(self.url, json.dumps(message).encode(), headers)
         with urllib.request.urlopen(request, timeout=limit) as reply:
             self.session = reply.headers.get("Mcp-Session-Id") or self.session
