@@ -4,6 +4,7 @@ bash and Python (busybox), or without any shell (scratch), in both eras of MCP."
 import itertools
 import json
 import pathlib
+import subprocess
 import sys
 import threading
 
@@ -229,6 +230,21 @@ def _(model):
     has(model.works("events", since=-5).body, "copy: one")
 
 
+def by_exec(box):
+    """The line that clients are given: podman exec -i CONTAINER od mcp."""
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
+             "params": {"protocolVersion": LEGACY, "capabilities": {},
+                        "clientInfo": {"name": "images", "version": "1"}}}
+    ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
+    done = subprocess.run(["podman", "exec", "-i", box.name, box.od, "mcp"], capture_output=True,
+                          input=json.dumps(hello) + "\n" + json.dumps(ask) + "\n", text=True,
+                          timeout=container.LIMIT, check=False)
+    same(done.returncode, 0, done.stderr)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    same([x["id"] for x in answers], [1, 2])
+    same([x["name"] for x in answers[1]["result"]["tools"]][:2], ["shell", "shell_input"])
+
+
 def main(archive, name):
     tap = Tap()
     container.setup()
@@ -245,7 +261,13 @@ def main(archive, name):
                     tap.line(False, f"{name}, {era}: {each.name}", [str(error)[:1500], box.log()[-500:]])
                 else:
                     tap.line(True, f"{name}, {era}: {each.name}")
-        same(box.end() is not None, True)
+        try:
+            by_exec(box)
+        except Exception as error:  # the same
+            tap.line(False, f"{name}: podman exec -i", [str(error)[:1500], box.log()[-500:]])
+        else:
+            tap.line(True, f"{name}: podman exec -i")
+        box.end()
     return tap.done()
 
 

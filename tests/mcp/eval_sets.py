@@ -3,6 +3,8 @@
 how sets are chosen: by od mcp, in the address, and by od serve."""
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 
@@ -19,8 +21,11 @@ OLD_NAMES = {"view", "replace", "insert", "create", "undo", "search"}
 class Case:
     """A server, and clients of it with a list of tools."""
 
+    def __init__(self, options):
+        self.options = options
+
     def __enter__(self):
-        self.server, self.clients = wire.Server(), []
+        self.server, self.clients = wire.Server(*self.options), []
         return self
 
     def __exit__(self, *_):
@@ -120,6 +125,76 @@ def _(case):
     modern = wire.Http(case.server, query="?tools=glob")
     listed = modern.modern(wire.request(3, "tools/list")).json()["result"]["tools"]
     same([tool["name"] for tool in listed], ["glob"])
+
+
+# ---- what the README has
+
+
+# In the place of docker, podman and kubectl: what stands behind the container or image.
+IN_PLACE = """#!/bin/sh
+case " $* " in *" -i "*) ;; *) echo "without -i there is no input" >&2; exit 9 ;; esac
+while [ "$1" != od ]; do shift || exit 9; done
+shift
+exec "$OD_TEST_BINARY" "$@"
+"""
+
+
+def lines_to_paste():
+    """The commands of the README's table and of its JSON: lists of words."""
+    path = os.path.join(os.path.dirname(__file__), "../../core/front/mcp/README.md")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    found = []
+    for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL):
+        for each in json.loads(block)["mcpServers"].values():
+            found.append([each["command"], *each["args"]])
+    for line in re.findall(r"`([^`\n]*od mcp[^`\n]*)`", text):
+        words = shlex.split(line.split(" -- ")[-1] if line.startswith(("claude", "codex")) else line)
+        if "LIST" not in words:
+            found.append(words)
+    return found
+
+
+@row("the README's lines for clients start a server that answers")
+def _(case):
+    folder = case.path("bin")
+    os.mkdir(folder)
+    for name in ("docker", "podman", "kubectl"):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(IN_PLACE)
+        os.chmod(os.path.join(folder, name), 0o755)
+    os.symlink(wire.OD, os.path.join(folder, "od"))
+    env = {**case.server.env, "PATH": f"{folder}:{os.environ['PATH']}", "OD_TEST_BINARY": wire.OD}
+    found = lines_to_paste()
+    same({words[0] for words in found}, {"docker", "podman", "kubectl", "od"})
+    holds(len(found) >= 9, found)
+    for words in found:
+        if words == ["od", "mcp"]:
+            continue  # the name of the program, in a sentence
+        hello = wire.request(1, "initialize", protocolVersion=wire.LEGACY, capabilities={},
+                             clientInfo={"name": "readme", "version": "1"})
+        done = subprocess.run(words, input=json.dumps(hello) + "\n", capture_output=True, text=True,
+                              env=env, check=False, timeout=LIMIT)
+        same(done.returncode, 0, f"{words}: {done.stderr}")
+        same(json.loads(done.stdout)["result"]["serverInfo"]["name"], "od-computer", words)
+
+
+@row("with --log-commands none tools work, and the log has no text of commands or code",
+     more=("--log-commands", "none"))
+def _(case):
+    model = case.model("all")
+    seen = model.works("shell", command="echo se''cret-one; seq 3000")
+    has(seen.body, "secret-one\n")
+    same(model.works("read", path=f"@{seen.result['command']}", offset=2, limit=1).body, "2\t1\n")
+    seen = model.works("shell", command="read x; echo got $x # se''cret-two")
+    has(seen.state, "waiting for input")
+    same(model.works("shell_input", text="it").body, "got it\n")
+    same(model.works("process", command="echo 'secret''-three'").body, "secret-three\n")
+    seen = model.works("python", code="print('secret-' + 'four')")
+    has(seen.body, "secret-four")
+    has(model.works("events", since=0, limit=500).body, "run", "process", "end of ")
+    for word in ("se''cret-one", "se''cret-two", "'secret''-three'", "print('secret-'"):
+        same(logged(case, word), [], word)
 
 
 # ---- agentskills
@@ -378,7 +453,7 @@ def main():
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
     for each in row:
         if pattern in each.name:
-            run_row(tap, "sets", each, lambda _: Case())
+            run_row(tap, "sets", each, lambda one: Case(one.options.get("more", ())))
     return tap.done()
 
 

@@ -69,15 +69,37 @@ def client(tap, version, era, server):
         line(tap, verdict == "ok", f"SDK v{version}, {era}: {way}", [why])
 
 
+def inspect(server, over, *words):
+    """The inspector's command line, by HTTP or with od mcp as its child."""
+    target = [server.url, "--transport", "http"]
+    if over == "stdio":  # a client gives its child few variables
+        target = ["env", "OD_SOCKET=" + server.env["OD_SOCKET"], server.od, "mcp"]
+    return node(MODULES + "@modelcontextprotocol/inspector/" + INSPECTOR, "--cli", *target,
+                *words, env=server.env)
+
+
 def inspector(tap, server):
-    base = [MODULES + "@modelcontextprotocol/inspector/" + INSPECTOR, "--cli", server.url,
-            "--transport", "http"]
-    rc, out, err = node(*base, "--method", "tools/list")
-    names = [t["name"] for t in json.loads(out)["tools"]] if rc == 0 else []
-    line(tap, "act" in names, "inspector: lists", [out[-1000:], err[-1000:]])
-    rc, out, err = node(*base, "--method", "tools/call", "--tool-name", "act", "--tool-arg",
-                        "command=echo inspected")
-    line(tap, rc == 0 and "inspected" in out, "inspector: calls", [out[-1000:], err[-1000:]])
+    for over in ("HTTP", "stdio"):
+        rc, out, err = inspect(server, over, "--method", "tools/list")
+        names = [t["name"] for t in json.loads(out)["tools"]] if rc == 0 else []
+        line(tap, "act" in names, f"inspector, {over}: lists", [out[-1000:], err[-1000:]])
+        rc, out, err = inspect(server, over, "--method", "tools/call", "--tool-name", "act",
+                               "--tool-arg", "command=echo inspected")
+        line(tap, rc == 0 and "inspected" in out, f"inspector, {over}: calls", [out[-1000:], err[-1000:]])
+
+
+def real_tools(tap):
+    """All tools of the program as it is, whose schemas every client takes."""
+    with mcp.server("--mcp-tools", "all", od=os.environ["REAL"]) as server:
+        rc, out, err = inspect(server, "HTTP", "--method", "tools/list", "--strict")
+        names = [t["name"] for t in json.loads(out)["tools"]] if rc == 0 else []
+        line(tap, rc == 0 and {"shell", "grep", "process", "files", "events"} <= set(names),
+             "inspector, --strict: every tool of the program", [f"status {rc}", out[-1500:], err[-1500:]])
+        for over in ("HTTP", "stdio"):
+            rc, out, err = inspect(server, over, "--method", "tools/call", "--tool-name", "shell",
+                                   "--tool-arg", "command=echo $((6*7))")
+            line(tap, rc == 0 and "42" in out and "exit 0 in" in out,
+                 f"inspector, {over}: calls shell", [out[-1000:], err[-1000:]])
 
 
 with open(MODULES + "@modelcontextprotocol/inspector/package.json", encoding="utf-8") as package:
@@ -90,7 +112,8 @@ def main():
         work = [(f"conformance {run}", lambda r=run: conformance(tap, r, server)) for run in RUNS]
         work += [(f"SDK v{v} {era}", lambda v=v, e=era: client(tap, v, e, server))
                  for v, era in (("1", "legacy"), ("2", "legacy"), ("2", "modern"))]
-        work += [("inspector", lambda: inspector(tap, server))]
+        work += [("inspector", lambda: inspector(tap, server)),
+                 ("inspector, real tools", lambda: real_tools(tap))]
         for name, run in work:
             if all(word in name for word in sys.argv[1:]):
                 run()
