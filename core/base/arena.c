@@ -76,7 +76,7 @@ struct arena_mark arena_mark(const struct arena *a)
 
 void arena_back(struct arena *a, struct arena_mark m)
 {
-    /* The first block stays: it will be wanted again at once. */
+    /* The first block stays: the next arena_get needs one again. */
     while (a->last != m.block && a->last->before)
         drop(a);
     if (a->last)

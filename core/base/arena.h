@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory with a maximum that is freed all at once: for what a peer's document is made
- * into, whose size the peer chooses. When a request does not fit, `full` stays set, and
- * the caller must treat its result as incomplete.
+ * Memory with a maximum, freed all at once: for the tree of a peer's document, whose size
+ * the peer chooses. When a request does not fit, `full` stays set, and the caller must
+ * treat its result as incomplete.
  */
 #ifndef OD_BASE_ARENA_H
 #define OD_BASE_ARENA_H

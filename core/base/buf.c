@@ -2,8 +2,8 @@
 /*
  * Growable bytes with a maximum.
  *
- * Consuming moves `p` forward instead of moving the bytes back, so that a
- * reader who takes a large buffer apart piece by piece does linear work. The
+ * Consuming moves `p` forward instead of moving the bytes back, so that
+ * parsing a large buffer piece by piece takes linear time. The
  * memory itself begins at p - skip; make_room slides the bytes back when that
  * is cheaper than growing, or when the maximum forbids growing.
  */
@@ -48,7 +48,7 @@ static int make_room(struct buf *b, size_t n)
     size_t need = b->n + n + 1;
     if (need <= b->cap)
         return 0;
-    /* At least as many bytes were consumed as are moved: linear in the end. */
+    /* No more bytes are moved than were consumed: linear time in total. */
     if (b->skip >= b->n && need <= b->cap + b->skip) {
         slide(b);
         return 0;

@@ -14,9 +14,9 @@ enum { SAY_MAX = 64 << 10 };
 static struct {
     enum called_by by;
     char start[CALLED_MAX]; /* argv[0]; of a link, without the applet: "/opt/od-" */
-    char help[CALLED_MAX];  /* what stands before an applet in help: "od ", "od-" */
-    char name[CALLED_MAX];  /* the one of called_name */
-    char applet[32];        /* the one that runs; "" if none */
+    char help[CALLED_MAX];  /* the text before an applet's name in help: "od ", "od-" */
+    char name[CALLED_MAX];  /* the result of called_name */
+    char applet[32];        /* the applet that runs; "" if none */
 } how = {.start = "od", .help = "od ", .name = "od"};
 
 static bool is_plain(struct str s)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time, random bytes and ids. No call here can fail: a machine without
- * getrandom and without /dev (an empty image under an old filter) gets ids
- * that do not repeat, though not ones that cannot be guessed.
+ * Time, random bytes and ids. No call here can fail: without getrandom and
+ * /dev (an empty image under an old filter) ids are still unique, but can be
+ * guessed.
  */
 #include "base/clock.h"
 

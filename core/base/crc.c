@@ -2,8 +2,8 @@
 /*
  * Eight bytes at a time, with one table of 256 words for each of the eight places
  * ("slicing by 8"). zlib's own crc32 is as fast for long input, but takes up to four
- * times as long for the hundred bytes of a line, and its tables are twice as large. Where
- * the processor multiplies polynomials, 16 bytes at a time, in half of that.
+ * times as long for the hundred bytes of a line, and its tables are twice as large. With
+ * carry-less multiplication, 16 bytes at a time take half as long.
  */
 #include "base/crc.h"
 
@@ -61,7 +61,7 @@ static inline uint32_t four_bytes(const uint8_t *p)
            (uint32_t)p[3] << 24;
 }
 
-/* The CRC of more bytes, with its bits as they are in between: not inverted. */
+/* The CRC of more bytes, in its inner form: start value and result are not inverted. */
 static uint32_t add_by_table(uint32_t crc, const uint8_t *p, size_t n)
 {
     for (; n >= 8; n -= 8, p += 8) {
@@ -77,10 +77,10 @@ static uint32_t add_by_table(uint32_t crc, const uint8_t *p, size_t n)
 
 #ifdef __x86_64__
 /*
- * With carry-less multiplication, 16 bytes at a time: what came before is folded into
+ * With carry-less multiplication, 16 bytes at a time: the bytes before are folded into
  * the next 16 bytes, which then have the same CRC ("Fast CRC Computation for Generic
- * Polynomials Using PCLMULQDQ Instruction", Intel 2009, whose k3 and k4 these are). The
- * table does what is left at the end.
+ * Polynomials Using PCLMULQDQ Instruction", Intel 2009, constants k3 and k4). The table
+ * takes the rest at the end.
  */
 __attribute__((target("pclmul"))) static uint32_t
 add_by_folding(uint32_t crc, const uint8_t *p, size_t n)
@@ -99,8 +99,8 @@ add_by_folding(uint32_t crc, const uint8_t *p, size_t n)
 }
 
 /*
- * Has this processor the instruction? Asked once: a virtual machine may take a
- * thousand times as long for the answer as for the sum of a line.
+ * Whether this processor has the instruction. Queried once: in a virtual machine the
+ * query may take a thousand times as long as the CRC of a line.
  */
 static bool has_folding(void)
 {

@@ -10,8 +10,8 @@
 #include "base/str.h"
 
 /*
- * Returns the CRC of the bytes that crc is the result for, followed by these. crc is 0
- * at the beginning.
+ * Continues a CRC over the next bytes. crc is the result for the bytes before them, 0 at
+ * the beginning. Returns the new result.
  */
 uint32_t crc_add(uint32_t crc, struct str bytes);
 

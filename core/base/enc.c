@@ -34,7 +34,7 @@ int enc_base64(struct buf *out, struct str bytes)
     return 0;
 }
 
-/* One more than the value of the digit '+' + i; 0: it is none. */
+/* One more than the value of the digit '+' + i; 0: not a digit. */
 static const uint8_t values[80] = {
     63, 0,  0,  0,  64, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 0,  0,  0,  0,  0,
     0,  0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18,

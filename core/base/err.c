@@ -120,7 +120,7 @@ enum err_code err_from_errno(int errnum)
         return ERR_BUSY;
     case ETIMEDOUT:
         return ERR_TIMEOUT;
-    case EAGAIN: /* fork, and a PTY, are refused with it */
+    case EAGAIN: /* the error of fork and of a PTY when a limit is reached */
     case ENOMEM:
     case EMFILE:
     case ENFILE:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes: SHA-1, SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), and a comparison that
- * does not tell by its time where two secrets differ.
+ * Hashes: SHA-1, SHA-256 (FIPS 180-4), HMAC-SHA-256 (RFC 2104), and a comparison whose
+ * time does not depend on where two secrets differ.
  *
  * SHA-1 is for protocols that name it (RFC 6455 §4.2.2), never for trust.
  * Nothing here fails and nothing is allocated.
@@ -29,7 +29,7 @@ void hash_add(struct hash *h, struct str bytes);
 /* Writes HASH_SHA1_SIZE or HASH_SHA256_SIZE bytes and wipes h. */
 void hash_end(struct hash *h, uint8_t *out);
 
-/* The time depends on n only. */
+/* Whether n bytes are equal. The time depends on n only. */
 bool hash_equal(const void *a, const void *b, size_t n);
 
 #endif

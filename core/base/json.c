@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON over cJSON. cJSON keeps the tree; this file decides what gets in and
- * what goes out, because as a judge it is lenient (any control byte is white
- * space, 01 and 1. are numbers, "\u12g4" is U+0000, and a string ends there
- * without a word) and as a printer it loses digits above 1e15. So a text is
- * checked first, in one pass and without recursion, and a tree is printed here.
+ * JSON over cJSON. cJSON keeps the tree. This file checks texts and prints
+ * trees itself, because cJSON's parser is lenient (any control byte is white
+ * space, 01 and 1. are numbers, "\u12g4" is U+0000 and silently ends its
+ * string) and its printer loses digits above 1e15. The check takes one pass,
+ * without recursion, before cJSON parses the text.
  *
  * A struct json is a cJSON under another name.
  */
@@ -27,7 +27,7 @@
  * what a frame of commas can make of our memory.
  */
 #define VALUES_MAX (1 << 20)
-/* No number that a double can tell from its neighbour needs as many. */
+/* Bytes of a number: more digits than any double needs. */
 #define NUMBER_MAX 128
 /* The first integer that a double cannot tell from its successor. */
 #define INTEGER_END 9007199254740992.0
@@ -36,7 +36,7 @@ static const cJSON *in(const struct json *j) { return (const cJSON *)j; }
 
 static cJSON *inw(struct json *j) { return (cJSON *)j; }
 
-/* A whole number that no other integer is mistaken for. */
+/* A whole number below 2^53: no other integer has the same double. */
 static bool exact(double v)
 {
     return v > -INTEGER_END && v < INTEGER_END && v == (double)(int64_t)v;
@@ -69,7 +69,7 @@ static bool check_digits(struct check *c)
     return c->at > from;
 }
 
-/* At a backslash: what it escapes is neither the end nor another escape. */
+/* At a backslash: passes over the escape; a wrong \u sets why. */
 static void check_escape(struct check *c)
 {
     if (peek(c, 1) != 'u') {
@@ -175,8 +175,8 @@ static void skip_blanks(struct check *c)
 }
 
 /*
- * What cJSON does not insist on, and nothing else: which token may follow which,
- * and whether brackets match, it decides itself. *c says where it failed.
+ * Checks only what cJSON accepts and RFC 8259 does not. cJSON itself checks the order of
+ * tokens and the brackets. On failure *c has the place and the reason.
  */
 static int check_text(struct check *c)
 {
@@ -189,7 +189,7 @@ static int check_text(struct check *c)
     return c->why ? -1 : 0;
 }
 
-/* An allocation of more than XALLOC_SMALL failed; cJSON does not pass the reason on. */
+/* An allocation of more than XALLOC_SMALL failed; cJSON does not report why it failed. */
 static bool no_memory;
 
 static void *json_alloc(size_t n)
@@ -244,7 +244,7 @@ void json_free(struct json *j)
 
 /* ---- printing ---- */
 
-/* Bytes of s, from its beginning, that stand in a JSON string as they are. */
+/* Length of the beginning of s that a JSON string has unescaped. */
 static size_t plain_run(struct str s)
 {
     size_t i = 0;
@@ -259,7 +259,7 @@ static size_t plain_run(struct str s)
     }
 }
 
-/* What stands for the byte c, which cannot stand for itself. */
+/* Appends the escape of the byte c, which a string cannot have unescaped. */
 static int add_escape(struct buf *out, unsigned char c)
 {
     static const char letter[0x20] = {
@@ -428,7 +428,7 @@ bool json_bool(const struct json *j, const char *name, bool dflt)
     return json_is_bool(m) ? is(m, cJSON_True) : dflt;
 }
 
-/* The member, or NULL when it is absent or null and the caller is done. */
+/* The member; NULL if it is absent or null, and then the caller returns 0. */
 static const struct json *wanted(const struct json *j, const char *name)
 {
     const struct json *m = json_get(j, name);

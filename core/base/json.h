@@ -2,11 +2,11 @@
 /*
  * JSON values: typed getters and builders over cJSON, which only json.c sees.
  *
- * Getters never fail on a wrong type: they return the default, or set the err
- * and say which member it was. Numbers are doubles inside, so integers are
- * exact below 2^53 only; 2^53 and larger ones are refused. A string holding
- * U+0000 is refused when parsed, as is what RFC 8259 does not allow, text that
- * is not UTF-8, and depth beyond JSON_DEPTH_MAX. Of members of one name the
+ * A member of the wrong type gives the default, or with json_want_* an error
+ * that names the member. Numbers are doubles inside, so integers are exact
+ * below 2^53 only; 2^53 and larger ones are refused. The parser refuses
+ * U+0000 in a string, anything that RFC 8259 does not allow, text that is not
+ * UTF-8, and depth beyond JSON_DEPTH_MAX. Of several members of one name the
  * first counts.
  */
 #ifndef OD_BASE_JSON_H
@@ -24,8 +24,8 @@ struct json; /* opaque */
 /* A whole text, nothing after it but white space. NULL and *e on failure. */
 struct json *json_parse(struct str text, struct err *e);
 /*
- * The same for a text of our own that nobody gives us again: no memory for it ends the
- * process, as xalloc.h says, and the next one reads it.
+ * The same for a stored text of our own. If there is no memory for it, the process aborts
+ * (xalloc.h), and the next process reads the text again.
  */
 struct json *json_parse_kept(struct str text, struct err *e);
 /* NULL is fine. Never call it on a value that is inside another. */
@@ -40,7 +40,7 @@ bool json_is_number(const struct json *j);
 bool json_is_bool(const struct json *j);
 bool json_is_null(const struct json *j);
 
-/* Member by exact name, borrowed; NULL: j is no object, or has none. */
+/* Member by exact name, borrowed; NULL: j is not an object or has no such member. */
 struct json *json_get(const struct json *j, const char *name);
 bool json_has(const struct json *j, const char *name);
 /* Members with a default for "absent" and for "of another type". */
@@ -82,11 +82,11 @@ void json_put_int(struct json *obj, const char *name, int64_t v);
 void json_put_num(struct json *obj, const char *name, double v);
 void json_put_bool(struct json *obj, const char *name, bool v);
 void json_put_null(struct json *obj, const char *name);
-/* The same value, the caller's. */
+/* A deep copy, owned by the caller. */
 struct json *json_copy(const struct json *j);
-/* Takes a member out of its object: the caller's. NULL: there is none. */
+/* Removes a member from its object; the caller owns it. NULL: there is none. */
 struct json *json_take(struct json *obj, const char *name);
-/* Takes a child out of its object or array and frees it. */
+/* Removes a child from its object or array and frees it. */
 void json_drop(struct json *parent, struct json *child);
 void json_push(struct json *arr, struct json *take);
 void json_push_str(struct json *arr, struct str s);

@@ -44,7 +44,7 @@ static size_t string_size(struct str s)
             i++;
         if (i < s.n && s.p[i] == '"')
             return i + 1;
-        i++; /* and what the backslash is before */
+        i++; /* the escaped byte too */
     }
     return s.n;
 }
@@ -77,7 +77,7 @@ static size_t word_size(struct str s)
     return i;
 }
 
-/* The value that s begins with, and s behind it. */
+/* Cuts the value that s begins with off s. */
 static struct str take_value(struct str *s)
 {
     skip_blanks(s);
@@ -98,7 +98,7 @@ struct str jsontext_inside(struct str value)
     return group ? str_sub(value, 1, value.n - 2) : STR("");
 }
 
-/* Behind a value: a comma, or the end. What is neither ends it all. */
+/* Skips the comma after a value. Anything else there ends the iteration. */
 static void skip_comma(struct str *s)
 {
     *s = s->n > 0 && s->p[0] == ',' ? str_sub(*s, 1, s->n) : STR("");
@@ -153,8 +153,8 @@ static long unit(struct str s)
 }
 
 /*
- * Appends what the escape at the beginning of s stands for; its bytes in *n. Of one that
- * JSON has not the backslash goes, and what is behind it is text as any other.
+ * Appends what the escape at the beginning of s means, and sets *n to its length. Of an
+ * escape that JSON does not have, only the backslash is dropped.
  */
 static int add_escape(struct buf *out, struct str s, size_t *n)
 {
@@ -213,7 +213,7 @@ double jsontext_num(struct str value, double dflt)
         return dflt;
     memcpy(z, value.p, value.n);
     z[value.n] = '\0';
-    /* And not all that strtod takes besides: signs, hexadecimal, names. */
+    /* strtod also takes a leading +, hexadecimal and names, which JSON does not have. */
     if (z[0] == '+' || strspn(z, "0123456789+-.eE") != value.n)
         return dflt;
     double v = strtod(z, &end);
@@ -242,7 +242,7 @@ static size_t digits_at(struct str s, size_t i)
     return i - from;
 }
 
-/* The end of the number at i; 0: it is none. */
+/* The end of the number at i; 0: there is no number. */
 static size_t number_end(struct str s, size_t i)
 {
     i += s.p[i] == '-';
@@ -265,7 +265,7 @@ static size_t number_end(struct str s, size_t i)
     return i;
 }
 
-/* The end of the string at i; 0: it is none. */
+/* The end of the string at i; 0: there is no string. */
 static size_t string_end(struct str s, size_t i)
 {
     if (i >= s.n || s.p[i] != '"')
@@ -292,7 +292,7 @@ static size_t blanks_end(struct str s, size_t i)
     return i;
 }
 
-/* The end of the value at i that has no others inside; 0: it is none. */
+/* The end of the value at i if it is no array or object; 0: there is no such value. */
 static size_t simple_end(struct str s, size_t i)
 {
     static const char *const words[] = {"true", "false", "null"};
@@ -321,7 +321,7 @@ bool jsontext_valid(struct str s)
             value = first = false;
             continue;
         }
-        if (!value) { /* behind a value */
+        if (!value) { /* after a value */
             if (depth == 0 || c != ',')
                 return false;
             i = blanks_end(s, i + 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON read where it lies: for messages of megabytes of which a part is wanted, and
- * which as a tree would take several times their size.
+ * JSON read in place: for messages of megabytes of which only a part is wanted. A tree
+ * of them would take several times their size.
  *
- * A value is a slice of the text, without blanks around it. Nothing is checked beyond
- * what keeps a slice within the text: of a text that is no JSON some slices come, and
- * then no more. Members are compared by their bytes as written.
+ * A value is a slice of the text, without blanks around it. The text is checked only as
+ * far as it takes to keep slices within it: a text that is not JSON gives some slices,
+ * then none. Names of members are compared as written, with their escapes.
  */
 #ifndef OD_BASE_JSONTEXT_H
 #define OD_BASE_JSONTEXT_H
@@ -15,22 +15,22 @@
 /* Is s one JSON value of at most JSONTEXT_DEPTH levels? UTF-8 is not checked. */
 enum { JSONTEXT_DEPTH = 512 };
 bool jsontext_valid(struct str s);
-/* What is between the brackets of an object or an array; of others nothing. */
+/* The text between the brackets of an object or an array; "" for other values. */
 struct str jsontext_inside(struct str value);
-/* Takes the next item of an array from its inside; false: none is left. */
+/* Cuts the next item of an array off its inside; false: none is left. */
 bool jsontext_item(struct str *inside, struct str *value);
-/* The next member of an object; the name is without its quotes. */
+/* The same for the next member of an object; the name is without its quotes. */
 bool jsontext_member(struct str *inside, struct str *name, struct str *value);
-/* A member by name, the first of them; p NULL: there is none. */
+/* The first member of that name; p is NULL if there is none. */
 struct str jsontext_get(struct str object, struct str name);
 /*
- * Appends a string's text, escapes decoded, what is no UTF-8 repaired. 0; -1: it is no
- * string, or out is full.
+ * Appends the text of a string, with escapes decoded and invalid UTF-8 repaired. Returns
+ * 0, or -1 if value is not a string or out is full.
  */
 int jsontext_string(struct buf *out, struct str value);
-/* A string without escapes, as it lies; else "". */
+/* The text of a string without escapes, a slice of value; "" for anything else. */
 struct str jsontext_plain(struct str value);
-/* A number, cut to what is whole; dflt: it is none, or beyond 2^53. */
+/* A number, truncated to an integer; dflt if value is not a number, or is beyond 2^53. */
 int64_t jsontext_int(struct str value, int64_t dflt);
 double jsontext_num(struct str value, double dflt);
 

@@ -33,27 +33,27 @@
     LIMIT(HTTP_IDLE_MS, 75000, "milliseconds a kept HTTP connection may be silent: longer than most clients keep theirs") \
     LIMIT(HTTP_HEAD_MS, 10000, "milliseconds from the first byte of a request's head to its last") \
     LIMIT(HTTP_BODY_MS, 30000, "milliseconds without a byte of a body that is on its way") \
-    LIMIT(HTTP_WRITE_MS, 60000, "milliseconds in which a peer takes nothing of its answer") \
+    LIMIT(HTTP_WRITE_MS, 60000, "milliseconds in which a peer may take no byte of its answer") \
     LIMIT(EVENT_MAX, 1 << 20, "bytes of one event: sixteen times what an answer holds of output") \
     LIMIT(EVENT_SEGMENT, 4 << 20, "bytes of events in one file: read whole when the log is opened, in milliseconds") \
     LIMIT(EVENTS_TOTAL, 256 << 20, "bytes of events on disk; the oldest go first") \
     LIMIT(EVENTS_MEMORY, 16 << 20, "bytes of events when only memory can hold them") \
     LIMIT(ZIP_ENTRIES, 1000000, "files in one zip archive that is unpacked") \
     LIMIT(ZIP_TOTAL_MIB, 64 << 10, "MiB that one archive may unpack to") \
-    LIMIT(ZIP_RATIO, 200, "to one: what unpacks to more is a bomb, but for the first of it") \
+    LIMIT(ZIP_RATIO, 200, "to one: an archive that unpacks to more than this and ZIP_FREE_MIB is refused") \
     LIMIT(ZIP_FREE_MIB, 1 << 10, "MiB that an archive of any ratio may unpack to") \
     LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
-    LIMIT(TYPED_MS, 10000, "milliseconds that a shell gets to begin a command before it is interrupted; half of that again, and a fresh one takes over") \
+    LIMIT(TYPED_MS, 10000, "milliseconds that a shell gets to begin a command before it is interrupted; after half of that again a fresh shell replaces it") \
     LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
     LIMIT(LEAVE_MS, 1000, "milliseconds that HTTP requests in flight get when another worker follows") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \
     LIMIT(IDLE_EXIT_S, 8 * 3600, "seconds without clients and commands before a server that a client started ends") \
     LIMIT(HTTPC_IDLE_MS, 60000, "milliseconds that a server we asked may be silent") \
-    LIMIT(WS_PING_MS, 10000, "milliseconds of a WebSocket peer's silence before it is asked for a sign of life") \
-    LIMIT(WS_DEAD_MS, 30000, "milliseconds of its silence, questions included, after which it is taken for gone") \
+    LIMIT(WS_PING_MS, 10000, "milliseconds of a WebSocket peer's silence before it is sent a ping") \
+    LIMIT(WS_DEAD_MS, 30000, "milliseconds of a WebSocket peer's silence, pings included, before it counts as gone") \
     LIMIT(TLS_HANDSHAKE_MS, 10000, "milliseconds that a TLS handshake may take: as long as the head of a request") \
     LIMIT(TLS_GREETING, 256, "TLS handshakes of clients at once: each holds 40 KiB; the next ones wait in the kernel's queue") \
-    LIMIT(TLS_PATIENCE_MS, 1000, "milliseconds after which one of so many handshakes makes room for the next client") \
+    LIMIT(TLS_PATIENCE_MS, 1000, "milliseconds after which the oldest of them makes room for the next client") \
     LIMIT(DIAL_MS, 30000, "milliseconds from a name to a connection that is ready, TLS and proxy included") \
     LIMIT(ZMTP_IN, 256 << 10, "bytes read from a kernel at once; a longer message is put together from such pieces") \
     LIMIT(ZMTP_OUT, 16 << 20, "bytes queued to a kernel: a cell, several times over") \
@@ -65,7 +65,7 @@
     LIMIT(BROWSER_IDLE_MS, 1800000, "milliseconds that a browser is kept open unused") \
     LIMIT(CDP_MESSAGE, 64 << 20, "bytes of one message of a browser: the tree of a page of 50,000 elements") \
     LIMIT(CONNECT_WAIT_MS, 30000, "milliseconds at most between two tries to reach the backend") \
-    LIMIT(PEM_MAX, 4 << 20, "bytes of a file of certificates or keys: a distribution's has a quarter of a million") \
+    LIMIT(PEM_MAX, 4 << 20, "bytes of a file of certificates or keys: sixteen times a distribution's bundle") \
     LIMIT(WS_CLOSE_MS, 5000, "milliseconds that a WebSocket peer gets for its part of the closing")
 
 enum {

@@ -25,7 +25,7 @@ static inline void list_init(struct list *l) { l->next = l->prev = l; }
 static inline bool list_empty(const struct list *l) { return l->next == l; }
 static inline void list_add_tail(struct list *head, struct list *n)
 {
-    ASSERT(!n->next || list_empty(n)); /* in no list; a node of zeros need not be made */
+    ASSERT(!n->next || list_empty(n)); /* in no list; a zeroed node needs no list_init */
     n->prev = head->prev;
     n->next = head;
     head->prev->next = n;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log. A line is built on the stack, because the last lines of a process
- * are about memory it has not got, and never passes PIPE_BUF bytes, because up
- * to there the lines of keeper and worker do not mix in one pipe. A message
+ * The log. A line is built on the stack, because a process that runs out of
+ * memory must still log that, and has at most PIPE_BUF bytes, because up to
+ * that size the lines of keeper and worker do not mix in one pipe. A message
  * that would be longer is cut and ends in "...". Errors of the write are
- * ignored: there is nobody to tell. errno is kept.
+ * ignored: nothing could report them. errno is kept.
  */
 #include "base/log.h"
 
@@ -79,7 +79,7 @@ struct line {
     size_t n;
 };
 
-/* False when it did not fit. `keep` bytes stay free for the end of the line. */
+/* False if p does not fit. `keep` bytes stay free for the end of the line. */
 static bool add(struct line *l, size_t keep, const char *p, size_t n)
 {
     if (n > sizeof(l->p) - keep - l->n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log: one line an entry to a descriptor (standard error unless told),
- * text ("2026-01-02T03:04:05.678Z info worker: …") or JSON, never blocking
- * longer than one write. Control bytes in a message are escaped, so that a
+ * The log: one line per entry to a descriptor (standard error by default),
+ * as text ("2026-01-02T03:04:05.678Z info worker: …") or JSON, blocking for
+ * one write at most. Control bytes in a message are escaped, so that a
  * peer cannot forge a line. Trace channels are compiled in and cost one branch
  * when off: OD_TRACE=session,keeper or OD_TRACE=all.
  */
@@ -20,7 +20,7 @@ enum log_trace_channel {
     TRACE_SLOW = 1 << 4
 };
 
-/* who: "keeper", "worker", …; borrowed for ever. */
+/* who: "keeper", "worker", …; borrowed forever. */
 void log_init(const char *who, int fd, enum log_level max, bool json);
 /* Reads OD_TRACE; unknown names are ignored. */
 void log_trace_init(const char *spec);
@@ -49,8 +49,8 @@ void log_bug(const char *file, int line, const char *what)
     } while (0)
 
 /*
- * x, which a caller promised, in builds for tests (MODE=dev and MODE=fuzz). Other builds
- * do not evaluate it.
+ * Aborts unless x, which a caller promised, is true; in builds for tests (MODE=dev and
+ * MODE=fuzz) only. Other builds do not evaluate x.
  */
 #ifdef OD_ASSERT
 #define ASSERT(x) BUG_ON(!(x))

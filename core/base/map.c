@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash of chained entries. The key is SipHash-2-4 with a seed that a peer
- * cannot know, so nobody can choose keys that all meet in one chain (Aumasson
+ * A hash of chained entries. Keys are hashed by SipHash-2-4 with a seed that a
+ * peer cannot know, so no peer can choose keys that share one chain (Aumasson
  * and Bernstein, "SipHash: a fast short-input PRF", 2012). The table doubles
  * when there are as many entries as slots, and never shrinks.
  */

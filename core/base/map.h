@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A hash from byte strings to pointers. Keys are copied, values are borrowed.
- * Hashed with a random seed of each map's own, since keys come from peers;
- * the caller bounds their length. Removing while iterating is allowed for the
- * current entry only.
+ * Each map hashes with its own random seed, since keys come from peers; the
+ * caller bounds their length. While iterating, only the current entry may be
+ * removed.
  */
 #ifndef OD_BASE_MAP_H
 #define OD_BASE_MAP_H
@@ -22,7 +22,7 @@ void map_release(struct map *m); /* frees keys and slots, not the values */
 void *map_get(const struct map *m, struct str key); /* NULL: not there */
 /* Replaces; returns the value that was there, or NULL. value != NULL. */
 void *map_put(struct map *m, struct str key, void *value);
-void *map_del(struct map *m, struct str key);
+void *map_del(struct map *m, struct str key); /* returns as map_put */
 /*
  * Iteration: for (void *it = NULL; (it = map_next(&m, it, &key, &value)); )
  * The order is not defined.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Numbers for GET /metrics, in the text form of Prometheus (exposition format 0.0.4).
- * Each appends HELP, TYPE and the value of od_NAME; nothing to a full buffer.
+ * Each call appends HELP, TYPE and the value of od_NAME; nothing to a full buffer.
  */
 #ifndef OD_BASE_METRICS_H
 #define OD_BASE_METRICS_H

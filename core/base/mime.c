@@ -115,7 +115,7 @@ struct beginning {
     const char *type;
 };
 
-/* The most particular first: RIFF and ftyp hold several. */
+/* The most specific first: several types begin with RIFF or ftyp. */
 static const struct beginning beginnings[] = {
     {0, {"\x89PNG\r\n\x1a\n", 8}, "image/png"},
     {0, {"\xff\xd8\xff", 3}, "image/jpeg"},
@@ -160,7 +160,7 @@ static const struct beginning beginnings[] = {
     {0, {"#!/", 3}, "text/x-shellscript"},
 };
 
-/* Whose compression leaves deflate nothing to do. image/, audio/ and video/ apart. */
+/* Compressed types, except those that begin with image/, audio/ or video/. */
 static const char *const packed[] = {
     "application/gzip",
     "application/java-archive",
@@ -214,7 +214,7 @@ static bool is_text(struct str head)
             c == 0x7f)
             return false;
     }
-    /* A character cut by the end of the head is none of the file's faults. */
+    /* The end of the head may cut a character: that does not count as invalid. */
     return utf8_valid(str_sub(head, 0, utf8_cut(head, head.n)));
 }
 
@@ -246,7 +246,7 @@ bool mime_is_packed(const char *type)
     if (str_starts(t, STR("image/")) || str_starts(t, STR("audio/")) ||
         str_starts(t, STR("video/")))
         return !is_image_that_is_plain(type);
-    /* Zip files under names of their own: office documents, books. */
+    /* Zip files with media types of their own: office documents, books. */
     if (str_starts(t, STR("application/vnd.openxmlformats-")) ||
         str_starts(t, STR("application/vnd.oasis.")) || str_ends(t, STR("+zip")))
         return true;

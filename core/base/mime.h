@@ -19,7 +19,7 @@ const char *mime_of_name(struct str name);
  * file too), else "application/octet-stream". Static, no parameters.
  */
 const char *mime_of(struct str name, struct str head);
-/* It is compressed already: deflating it would cost time and gain nothing. */
+/* Whether files of this type are compressed already, so that deflating gains nothing. */
 bool mime_is_packed(const char *type);
 
 #endif

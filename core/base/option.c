@@ -19,11 +19,11 @@ enum { ITEMS_MAX = 64, WIDTH = 80, INDENT = 6, TEXT_MAX = 64 << 10 };
 struct given {
     const struct option_row *row;
     char *text;   /* the last value; borrowed, NULL: none */
-    char **items; /* of a list; owned, each borrowed */
+    char **items; /* of a list; the array is owned, each item borrowed */
     int nitems;
-    bool by_option;     /* and not by the environment */
+    bool by_option;     /* on the command line, not in the environment */
     bool off;           /* as --no-NAME */
-    struct json *value; /* in its table's own; borrowed */
+    struct json *value; /* borrowed from the object of its table */
 };
 
 struct options {
@@ -31,7 +31,7 @@ struct options {
     const struct option_table **tables; /* owned */
     size_t ntables, n;
     struct given *v;   /* owned; the tables' rows, one table after the other */
-    struct json **own; /* owned, as are those in it: each table's object */
+    struct json **own; /* owned, with the objects in it: one for each table */
 };
 
 static bool is_list(const struct option_row *r)
@@ -63,7 +63,7 @@ static struct given *find_bare(const struct options *o)
     return NULL;
 }
 
-/* Of a name that a program has: it is there. */
+/* The row of a name that is in the program: it must exist. */
 static struct given *known(const struct options *o, const char *name)
 {
     struct given *g = find(o, str_of(name));
@@ -137,7 +137,7 @@ static int add_item(struct given *g, char *word, struct err *e)
     return 0;
 }
 
-/* The words up to the next option; how many, or -1. */
+/* Adds the words up to the next option. Returns how many, or -1. */
 static int add_words(struct given *g, char **words, struct err *e)
 {
     int n = 0;
@@ -148,7 +148,7 @@ static int add_words(struct given *g, char **words, struct err *e)
     return n;
 }
 
-/* The row of a word without its dashes and value; *off: it was --no-NAME. */
+/* The row of a word without its dashes and value; sets *off for --no-NAME. */
 static struct given *find_word(const struct options *o, struct str name, bool *off)
 {
     struct given *g = find(o, name);
@@ -246,7 +246,7 @@ int options_environment(struct options *o, struct err *e)
 
 /* ---- values ---- */
 
-/* 1, 0, or -1 for what is neither. */
+/* 1 for yes, 0 for no, -1 for any other word. */
 static int truth(struct str word)
 {
     static const char *const words[2][6] = {{"0", "false", "f", "no", "n", "off"},
@@ -467,7 +467,7 @@ static void merge(struct json *out, struct json *take)
 int options_store(struct options *o, struct json *out, struct err *e)
 {
     for (size_t i = 0; i < o->n; i++)
-        o->v[i].value = NULL; /* prepare may replace what it is in */
+        o->v[i].value = NULL; /* prepare may free the object that has it */
     for (size_t i = 0; i < o->ntables; i++) {
         const struct option_table *t = o->tables[i];
         if (t->prepare && t->prepare(o, &o->own[i], e) < 0)
@@ -537,7 +537,7 @@ int option_absolute(const char *path, struct buf *out, struct err *e)
 
 /* ---- the manual ---- */
 
-/* Where a line may not end: "od help exec" is a command, to be pasted. */
+/* Whether a line may not end after word: "od help exec" is a command, to be pasted. */
 static bool is_command(struct str word)
 {
     if (str_starts(word, STR("(")))

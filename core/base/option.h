@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options as data: a row says what an option is called, what it takes, where else it may
- * be set and what it means. From it come the words that are accepted, the check of a
- * value with an error that names where the value came from, the manual, and the JSON that
- * is stored for whoever acts on it. A table is what one owner takes; od serve has the
- * tables of its front-ends and parts beside its own, and knows no row of theirs.
+ * Options as data: a row has an option's name, its argument, the variable that may set it
+ * and its meaning. The rows define which words are accepted, how a value is checked (the
+ * error names where the value came from), the manual, and the JSON that is stored for the
+ * option's owner. A table has the options of one owner; od serve adds the tables of its
+ * front-ends and parts to its own, and uses none of their rows itself.
  *
  *   options_new       the tables
- *   options_take      argv, option by option; options_environment what it left open
+ *   options_take      argv, option by option; options_environment sets the others
  *   options_check     every value by its row
  *   options_store     each owner's object, completed by its prepare
  *
- * What is given on the command line counts before the environment, and that before the
- * default. A value that occurs again replaces the earlier one, except in lists.
+ * The command line counts before the environment, and the environment before the default.
+ * A value that occurs again replaces the earlier one, except in lists.
  */
 #ifndef OD_BASE_OPTION_H
 #define OD_BASE_OPTION_H
@@ -53,8 +53,8 @@ struct option_row {
     const char *choices; /* TEXT: the only values, with spaces between; NULL: any */
     const char *takes;   /* "seconds, as in 30": for the refusal; NULL: by the type */
     /*
-     * The owner's check of one value. Returns 0, or -1: the refusal says what the row
-     * takes, or if *e was set, that. May be NULL.
+     * The owner's check of one value. Returns 0, or -1: the error is *e if check set it,
+     * else it says what the row takes. May be NULL.
      */
     int (*check)(struct str value, struct err *e);
     bool word;         /* not an option, but the one word that no option takes: PORT */
@@ -83,14 +83,17 @@ struct option_table {
  */
 struct options *options_new(const char *applet, const struct option_table *const *tables,
                             size_t n);
-/* Takes NULL. What was read from it is gone. */
+/* Takes NULL. Values and names borrowed from o become invalid. */
 void options_free(struct options *o);
 /*
  * Takes words[0] and, if it is an option, the words that belong to it, all borrowed; NULL
  * ends words. Returns how many, or -1 and sets *e.
  */
 int options_take(struct options *o, char **words, struct err *e);
-/* Takes what was not given from the environment, cutting lists there. Returns 0 or -1. */
+/*
+ * Sets options that were not given from the environment, where lists are cut into items.
+ * Returns 0, or -1 and sets *e.
+ */
 int options_environment(struct options *o, struct err *e);
 /* Checks every value. Returns 0, or -1 and sets *e, which names option or variable. */
 int options_check(struct options *o, struct err *e);
@@ -113,8 +116,8 @@ bool option_is_on(const struct options *o, const char *name);
 const struct json *option_json(const struct options *o, const char *name);
 /* Where it came from, "--listen" or "OD_LISTEN", in space. */
 const char *option_source(const struct options *o, const char *name, char space[64]);
-/* Of the options on the command line, one that names, a NULL-terminated list, does not
- * have. NULL: there is none. */
+/* An option of the command line that is not in names, a NULL-terminated list; NULL: there
+ * is none. */
 const char *option_other(const struct options *o, const char *const *names);
 /*
  * The path from the root, unresolved, so that links may change later. Returns 0, or -1

@@ -334,7 +334,7 @@ struct json *param_schema(const struct param *p)
     return string_schema(p);
 }
 
-/* null is as good as absent. */
+/* Lets the schema of an optional argument accept null. */
 static struct json *or_null(struct json *take)
 {
     struct json *j = json_object(), *any = json_array();
@@ -364,7 +364,7 @@ static struct json *has_string(const char *name)
     return j;
 }
 
-/* One of a path's two names is there. */
+/* The schema that requires one of a path's two names. */
 static struct json *either_name(const struct param *p)
 {
     char other[NAME_SIZE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Vectors are the compiler's own, so that every processor has them. A candidate is
- * a place where both rare bytes are at their distance; only those are compared.
+ * Vectors are the compiler's own type, so that every processor has them. The whole text
+ * is compared only where both rare bytes are at their places.
  */
 #include "base/scan.h"
 
@@ -63,7 +63,7 @@ static bool at(const struct scan *s, struct str hay, size_t i)
     return scan_same(str_n(hay.p + i, s->text.n), s->text, s->fold);
 }
 
-/* Between from and to, which is at most hay.n - text.n + 1. */
+/* Searches byte by byte between from and to, at most hay.n - text.n + 1. */
 static long find_slow(const struct scan *s, struct str hay, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for what is read in a turn (scratch.h). */
+/* Memory for one piece of output within a turn (scratch.h). */
 #include "base/scratch.h"
 
 #include "base/xalloc.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory to read a piece of output into, and to be done with it before the turn is over.
- * It is not on the stack: there, each page of it would be written to at every call, and
- * stay the process's for good, however little was read.
+ * Memory for a piece of output that is read and used within one turn of the loop. It is
+ * not on the stack: there, every call would write to each page of it, and the process
+ * would keep all of these pages, however little was read.
  */
 #ifndef OD_BASE_SCRATCH_H
 #define OD_BASE_SCRATCH_H
@@ -10,9 +10,9 @@
 enum { SCRATCH = 64 << 10 }; /* bytes */
 
 /*
- * Returns SCRATCH bytes that nobody else has, with anything in them, to be given back in
- * the same function. Two can be had at a time for nothing, as when what reads calls what
- * reads; more come from the heap.
+ * Returns SCRATCH bytes of undefined content; the same function gives them back with
+ * scratch_give. Two at a time are static memory, for a reader that calls another reader;
+ * more come from the heap.
  */
 char *scratch_take(void);
 void scratch_give(char *s);

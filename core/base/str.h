@@ -47,7 +47,7 @@ struct str str_sub(struct str s, size_t from, size_t n);
 /* Offset of the first occurrence, or -1. An empty needle is found at 0. */
 long str_find(struct str hay, struct str needle);
 long str_chr(struct str hay, char c);
-/* How often it occurs. */
+/* How often c occurs. */
 size_t str_count(struct str s, char c);
 /* Without leading and trailing space, tab, CR, LF. */
 struct str str_trim(struct str s);

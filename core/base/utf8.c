@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UTF-8: one step function knows the grammar (RFC 3629 section 4), and all
- * else is built on it. Text is mostly ASCII, so that is passed over eight
- * bytes at a time. What cannot be decoded is cut into the parts that The
- * Unicode Standard (section 3.9, "maximal subpart") wants to see replaced by
- * one U+FFFD each.
+ * UTF-8: step() has the grammar (RFC 3629 section 4), and all else is built
+ * on it. Text is mostly ASCII, so ASCII is passed over eight bytes at a time.
+ * Invalid bytes are cut into the parts that The Unicode Standard (section
+ * 3.9, "maximal subpart") replaces by one U+FFFD each.
  */
 #include "base/utf8.h"
 
@@ -13,8 +12,8 @@
 #define HIGHS (ONES << 7)
 
 /*
- * Decodes at s, which is not empty. As utf8_decode, and in *good the bytes
- * that belong together: the character, or the maximal part of a broken one.
+ * Decodes at s, which is not empty, as utf8_decode does. Sets *good to the
+ * length of the character, or of the maximal part of an invalid one.
  */
 static int step(struct str s, uint32_t *cp, size_t *good)
 {

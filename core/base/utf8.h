@@ -17,8 +17,8 @@
  */
 int utf8_decode(struct str s, uint32_t *cp);
 /*
- * Where utf8_decode said 0 or -1: the bytes at s that one U+FFFD stands for
- * (The Unicode Standard's maximal subpart), so that 3 of 4 bytes make one.
+ * Where utf8_decode returned 0 or -1: how many bytes at s one U+FFFD replaces
+ * (The Unicode Standard's maximal subpart): 3 of a character of 4 make one.
  */
 size_t utf8_bad(struct str s);
 /* Writes 1..4 bytes; cp must be a Unicode scalar value. */

@@ -11,8 +11,8 @@
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 /*
- * Appends the word at *text to out and moves *text behind it. Returns the character
- * that is missing at the end: 0 if the word is whole.
+ * Appends the word at *text to out and moves *text after it. Returns 0, or what is not
+ * complete: a quote that is not closed, or a backslash at the end.
  */
 static char take_word(struct buf *out, struct str *text)
 {

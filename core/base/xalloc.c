@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation that dies on failure. The idea is in xalloc.h; here is only the
- * arithmetic that must not wrap, and the one line that is logged.
+ * Allocation that aborts on failure (xalloc.h): the product that must not
+ * wrap, and the line that is logged.
  */
 #include "base/xalloc.h"
 

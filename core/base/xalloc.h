@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation that returned has worked: on failure one line is logged and the
+ * Allocation that never returns NULL: on failure one line is logged and the
  * process aborts. Only for objects of a size that we choose; what a peer can
  * make large goes through buf_reserve and fails as that peer's error.
  */
@@ -14,8 +14,8 @@ void *xrealloc(void *p, size_t count, size_t size);
 char *xstrdup(const char *z);
 char *xstrndup(const char *p, size_t n); /* n bytes and a terminator */
 /*
- * Up to this, other allocators end the process too, by xalloc_failed: who puts a name, a
- * line or a small object together does not look whether all of it is there.
+ * Up to this size, buf.h and json.h abort too, by xalloc_failed: code that builds a name,
+ * a line or a small object need not check that it is whole.
  */
 #define XALLOC_SMALL (64 << 10)
 /* The end of a process that has no memory: for callers of other allocators. */
@@ -24,8 +24,8 @@ void xalloc_failed(size_t size) __attribute__((noreturn));
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 
 /*
- * A large array on the stack that is filled by a read at once and used as far as it
- * was filled: without the zeroes that the compiler gives every other variable.
+ * For a large array on the stack that a read fills at once and that is used only as far
+ * as it was filled: leaves out the zeroes that the compiler gives every other variable.
  */
 #define NOT_ZEROED __attribute__((uninitialized))
 
