@@ -77,14 +77,14 @@ static int too_large(const char *path, size_t max, struct err *e)
                    max);
 }
 
-/* All that is behind fd; `size` is what to expect. */
+/* Reads fd to its end; `size` is the number of bytes to expect. */
 static int read_all(int fd, const char *path, size_t size, size_t max, struct buf *out,
                     struct err *e)
 {
     size_t before = out->n;
     for (;;) {
         size_t have = out->n - before;
-        /* One byte more than the maximum tells that there are more. */
+        /* One byte beyond the maximum shows that the file is longer. */
         size_t want = have < size ? size - have : 64 << 10;
         want = want < max - have ? want : max - have;
         char extra = 0;

@@ -28,11 +28,11 @@
  */
 int file_read(const char *path, size_t max, struct buf *out, struct err *e);
 
-/* Sets *e to "cannot VERB PATH: reason of errnum", with a code of above. Returns -1. */
+/* Sets *e to "cannot VERB PATH: reason of errnum", code as above. Returns -1. */
 int file_fail(struct err *e, int errnum, const char *verb, const char *path);
-/* Returns 0 for a regular file; -1 with *e, which names the kind of file it is. */
+/* Returns 0 for a regular file, else -1 and sets *e, which names the kind of file. */
 int file_check_kind(mode_t mode, const char *verb, const char *path, struct err *e);
-/* Is the entry of the folder `fd` one, or a link to one? */
+/* Whether the entry e of the folder fd is a folder, or a link to one. */
 struct dirent;
 bool file_entry_is_folder(int fd, const struct dirent *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ends the waiting of a process that does one thing at a time: the time of what is
- * under way, or a word from outside about that (a cut) or about all of it (the end).
+ * When a process that does one task at a time stops waiting: at the deadline of its task,
+ * or when a message from outside cuts the task off or ends the process.
  */
 #ifndef OD_OS_HALT_H
 #define OD_OS_HALT_H
@@ -14,21 +14,21 @@ enum { HALT_FDS = 2 };
 
 struct halt {
     int fds[HALT_FDS]; /* borrowed; look is called when one is readable; -1: none */
-    void (*look)(struct halt *h); /* reads them, and sets cut and ended; NULL: ended */
-    int64_t end_ms; /* clock_ms() at which what is under way is over; 0: it has time */
-    bool cut;       /* what is under way is to end */
-    bool ended;     /* all is */
+    void (*look)(struct halt *h); /* reads fds, sets cut and ended; NULL: sets ended */
+    int64_t end_ms; /* deadline of the task, as clock_ms(); 0: none */
+    bool cut;       /* the task is to end */
+    bool ended;     /* the process is to end */
 };
 
-/* NULL, as in all of these, halts nothing. Is what is under way over? */
+/* Whether the task is over. h may be NULL, except for halt_look: nothing halts then. */
 bool halt_over(const struct halt *h);
-/* The sooner of end_ms and its own. */
+/* The earlier of end_ms and the task's deadline. */
 int64_t halt_end(const struct halt *h, int64_t end_ms);
-/* One of its descriptors is readable. */
+/* To be called when one of h->fds is readable. */
 void halt_look(struct halt *h);
 /*
- * Waits for at most two descriptors until end_ms. 1: one of them has revents; 0: end_ms
- * came, or what is under way is over; -1: all is. Without time it waits for nothing.
+ * Waits for two descriptors (-1: none) until end_ms. Returns 1 if one of them has
+ * revents, 0 at end_ms or when the task is over, -1 when the process is to end.
  */
 int halt_poll(struct halt *h, struct pollfd fds[2], int64_t end_ms);
 

@@ -12,7 +12,7 @@ enum { LISTENING_MAX = 64, LISTENING_PROCESSES = 4000, LISTENING_FDS = 512 };
 struct listening {
     uint16_t port;
     uint64_t inode; /* of the socket */
-    pid_t pid;      /* of one that holds it; 0: unknown, as it may not be looked at */
+    pid_t pid;      /* of a process that holds it; 0: unknown, for lack of permission */
     char comm[16];  /* its program; "": unknown */
 };
 

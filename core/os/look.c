@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is the foreground job waiting for somebody to type?
+ * Is the foreground job waiting for input from its terminal?
  *
  * The kernel shows for each thread the system call it is blocked in with its
  * arguments; the descriptors, the sets of select and poll and the watches of
@@ -15,26 +15,26 @@
  *   any of these while another thread of the process runs       UNKNOWN
  *   a process that also holds the master of another terminal:
  *     what the foreground of that terminal does (sudo, script)
- *   denied: a sure YES behind a terminal below it (sudo)        YES
+ *   denied: a sure YES on a terminal below it (sudo)            YES
  *   denied else, or 32-bit code, or a ring                      UNKNOWN
  *   anything else                                               NO
  *
- * One YES decides; else one UNKNOWN does. The doubtful rows are doubtful in
- * fact. A node program that listens for keys looks the same while it works
- * (vite) and while it asks (npm with a connection kept alive). A time-out of
- * three seconds is top, one of four is vim after a key, one of eight is node's
- * REPL until its garbage collector rests, and ten polls a second are a spinner
- * or the prompt of Python 3.13; vim and node lose theirs after that time, and
- * the next look says YES. What ssh passes on is read on another machine.
+ * One YES decides; else one UNKNOWN does. The UNKNOWN rows cannot be decided.
+ * A node program that listens for keys looks the same while it works (vite)
+ * and while it asks (npm with a connection kept alive). A time-out of three
+ * seconds is top, one of four is vim after a key, one of eight is node's REPL
+ * until its garbage collector rests, and ten polls a second are a spinner or
+ * the prompt of Python 3.13. vim and node drop theirs after that time, and the
+ * next look is YES. What ssh passes on is read on another machine.
  *
- * A terminal multiplexer's server is no part of the foreground job and not even
- * of the session, but it reads the terminal all the same: where the job itself
- * has nothing to say, such daemons below the shell are asked.
+ * A terminal multiplexer's server is not part of the foreground job or of the
+ * session, but it reads the terminal: if the job itself gives no answer, such
+ * daemons below the shell are looked at.
  *
  * The non-obvious constraint: a terminal in a set proves nothing unless it is
  * there for reading (tail -f watches its output for errors), and a process
- * that is looked at runs on, so every single step may find it gone or
- * elsewhere; then that step finds nothing, and the next look is right again.
+ * that is looked at runs on, so at every step it may be gone or elsewhere;
+ * then that step finds nothing, and the next look is right again.
  */
 #include "os/look.h"
 
@@ -53,7 +53,7 @@
 #define FDS_MAX 256      /* descriptors of one process that are looked at */
 #define SET_MAX 1024     /* entries of one set */
 #define DEPTH_MAX 4      /* terminals within terminals */
-#define LONG_MS 3600000  /* a longer time-out is none */
+#define LONG_MS 3600000  /* a longer time-out counts as none */
 #define NO_LIMIT (-1)
 #define PTMX makedev(5, 2)
 #define DEV_TTY makedev(5, 0)
@@ -87,7 +87,7 @@ static const struct wait_call wait_calls[] = {
     {SYS_select, BY_SELECT, TIME_VAL, 4},
     {SYS_poll, BY_POLL, TIME_MS, 2},
     {SYS_epoll_wait, BY_EPOLL, TIME_MS, 3},
-    /* What a poll (or a sleep) is called after a stop and a continue. */
+    /* A poll or a sleep after SIGSTOP and SIGCONT. */
     {SYS_restart_syscall, BY_RESTART, TIME_MS, 2},
 #endif
 };
@@ -104,7 +104,7 @@ struct spot {
 struct look_waiting {
     const char *what;   /* "read of", "select on" …; NULL: for nothing of ours */
     int tty_fd;         /* the terminal's descriptor; -1: not in the set */
-    bool doubtful;      /* it is in there, but perhaps not to be read */
+    bool doubtful;      /* it is in the set, but perhaps not for reading */
     bool denied, unclear;
     bool feed;          /* the feed is read, and nothing else */
     int64_t limit_ms;   /* its time-out, or NO_LIMIT */
@@ -112,7 +112,7 @@ struct look_waiting {
     int others;
 };
 
-/* What was found; who is NULL when nobody in particular decided. */
+/* What was found; who is NULL if no single process decided. */
 struct finding {
     enum look_state state;
     const struct procfs_stat *who;
@@ -124,7 +124,7 @@ struct look_work {
     struct look *out;
     pid_t shell;
     uint64_t feed;
-    const struct procfs_stat *feeder; /* who reads the feed; NULL: nobody does */
+    const struct procfs_stat *feeder; /* the process that reads the feed; NULL: none */
     struct procfs_list procs; /* owned; everything below the shell */
     int threads_left;
     bool runs; /* something of the job is at work */
@@ -178,8 +178,8 @@ static void wait_add_epoll(struct look_waiting *w, const struct spot *s, int epf
     uint32_t events;
     while (procfs_next_watch(&rest, &fd, &events)) {
         /*
-         * Go's runtime registers whatever it has open for everything at once,
-         * its output too, long before anybody reads from it.
+         * Go's runtime registers each open descriptor for all events, its output
+         * too, long before the program reads from it.
          */
         bool everything = (events & EPOLLOUT) && (events & EPOLLET);
         if (events & (EPOLLIN | EPOLLRDNORM))
@@ -207,7 +207,7 @@ static void wait_add(struct look_waiting *w, const struct spot *s, int fd, bool 
     }
 }
 
-/* Copies what a system call points to; false is noted. */
+/* Copies what a system call points to; a failure is noted in w. */
 static bool wait_copy(struct look_waiting *w, const struct spot *s, uint64_t address,
                       void *out, size_t n)
 {
@@ -257,9 +257,9 @@ static void wait_add_poll(struct look_waiting *w, const struct spot *s,
 }
 
 /*
- * A restarted call has lost its name and kept its arguments. Only a poll has a
- * small number second and, first, an address of that many descriptors; a sleep
- * has not, and a futex has no such thing at its address.
+ * A restarted call has a new number and the old arguments. Only a poll has a
+ * small number second and, first, the address of that many descriptors; a
+ * sleep and a futex have not.
  */
 static void wait_add_restart(struct look_waiting *w, const struct spot *s,
                              const struct procfs_call *c)
@@ -363,7 +363,7 @@ static void holdings_read(struct holdings *h, const struct spot *s)
     }
 }
 
-/* Whether a timer descriptor will fire; yes when that cannot be read. */
+/* Whether a timer descriptor will fire; true if that cannot be read. */
 static bool timer_armed(const struct spot *s, int fd)
 {
     char text[512];
@@ -410,7 +410,7 @@ static bool from_outside(const struct spot *s, const struct holdings *h, int fd)
     return true;
 }
 
-/* Whether another program may write there: what waits for one that works looks so too. */
+/* Whether another program may write to it: a job may wait for one that still works. */
 static bool from_program(const struct spot *s, int fd)
 {
     struct procfs_fd f;
@@ -423,7 +423,7 @@ static bool from_program(const struct spot *s, int fd)
              strncmp(kind, "UNIX", 4) == 0));
 }
 
-/* What a thread that waits for the terminal is doing, taken by itself. */
+/* Judges one thread that waits for the terminal, without the others. */
 static void judge(struct finding *f, const struct procfs_stat *p, const struct spot *s,
                   const struct look_waiting *w, const struct holdings *h)
 {
@@ -451,7 +451,7 @@ static void judge(struct finding *f, const struct procfs_stat *p, const struct s
 static void look_group(struct look_work *l, struct finding *f, dev_t tty, pid_t group,
                        int depth);
 
-/* The foreground group of a terminal, from anybody on it; 0: nobody is. */
+/* The foreground group of a terminal, from any process on it; 0: there is none. */
 static pid_t foreground_of(const struct procfs_list *procs, dev_t tty)
 {
     for (size_t i = 0; i < procs->n; i++)
@@ -461,8 +461,8 @@ static pid_t foreground_of(const struct procfs_list *procs, dev_t tty)
 }
 
 /*
- * Whether the process passes on what is typed to terminals of its own; then f
- * is what goes on behind them.
+ * Whether the process passes its input on to terminals of its own; then f is
+ * the finding about those terminals.
  */
 static bool look_behind(struct look_work *l, struct finding *f,
                         const struct procfs_stat *p, const struct spot *s,
@@ -503,8 +503,8 @@ static bool descends(const struct look_work *l, pid_t pid, pid_t from)
 }
 
 /*
- * A process that is not to be looked into, and passes on what is typed perhaps: its
- * descriptors would say so. A reader on a terminal below it proves it as well.
+ * A process that the kernel does not show us may pass its input on to another terminal.
+ * Its descriptors would prove that; a reader on a terminal below it proves it as well.
  */
 static void look_denied(struct look_work *l, struct finding *f,
                         const struct procfs_stat *p, dev_t tty, int depth)
@@ -524,7 +524,7 @@ static void look_denied(struct look_work *l, struct finding *f,
     }
 }
 
-/* A thread that waits for the terminal: by itself, or for one behind it. */
+/* A thread that waits for the terminal: for itself, or to pass input on. */
 static void look_wait(struct look_work *l, struct finding *f, const struct procfs_stat *p,
                       const struct spot *s, const struct look_waiting *w, int depth)
 {
@@ -574,7 +574,7 @@ static bool look_thread(struct look_work *l, struct finding *f,
 static void look_process(struct look_work *l, struct finding *f,
                          const struct procfs_stat *p, dev_t tty, int depth)
 {
-    /* Stopped, traced, dead: it would not take what is typed. */
+    /* Stopped, traced or dead: it would not read what is typed. */
     if (p->state == 'T' || p->state == 't' || procfs_dead(p))
         return;
     pid_t tids[LOOK_THREADS_MAX] = {p->pid};
@@ -620,10 +620,10 @@ static void look_group(struct look_work *l, struct finding *f, dev_t tty, pid_t 
 }
 
 /*
- * Whether the numbers of system calls are ours: a read of our own place is a
- * read. It is not under an emulator, and there are kernels without the file.
- * Whoever changed its uid and did not exec since may not open its own; that
- * says nothing against them.
+ * Whether /proc shows our numbers of system calls: while we read our own file,
+ * it must show a read. Under an emulator it does not, and some kernels lack
+ * the file. A process that changed its uid and did not exec since may not open
+ * its own file: that is no reason for false.
  */
 static bool numbers_fit(void)
 {
@@ -634,8 +634,8 @@ static bool numbers_fit(void)
 }
 
 /*
- * Daemons below the shell that read this terminal: only their YES says anything of the
- * job. Others of the machine may have one of the same number, in a devpts of their own.
+ * Daemons below the shell that read this terminal: only their YES counts for the job.
+ * Other processes may have a terminal of the same number, in a devpts of their own.
  */
 static void look_daemons(struct look_work *l, struct finding *f, dev_t tty)
 {
@@ -663,7 +663,7 @@ static void look_terminal(struct look_work *l, struct finding *f,
 {
     pid_t group = shell->tpgid;
     int rc = procfs_below(&l->procs, shell->pid, PROCS_MAX);
-    /* What left the tree keeps its group: nobody is made a child of ours. */
+    /* A process that left the tree keeps its group: it need not be below the shell. */
     if (rc == 0 && !has_group(&l->procs, group))
         rc = procfs_all(&l->procs, PROCS_MAX);
     finding_set(f, LOOK_NO, NULL, "nothing in the foreground reads the terminal", "");

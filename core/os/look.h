@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Is the foreground job of a terminal waiting for somebody to type?
+ * Is the foreground job of a terminal waiting for input from it?
  *
- * Answered from /proc, by a process that is an ancestor of what it looks at
- * and of its uid where that can be had (yama; root without CAP_SYS_PTRACE).
- * It is a helper's work, never the keeper's: a read of /proc may block behind
- * an exec on a hung file system.
+ * The answer comes from /proc. The caller is an ancestor of the job, and has
+ * its uid if possible: yama, or root without CAP_SYS_PTRACE, requires that.
+ * Never to be called in the keeper: a read of /proc may block while an exec
+ * waits for a hung file system.
  */
 #ifndef OD_OS_LOOK_H
 #define OD_OS_LOOK_H
@@ -16,13 +16,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* LOOK_PROBABLY is never the answer of a look: its caller knows of the output too. */
+/* look_at never answers LOOK_PROBABLY: callers that know the output too may. */
 enum look_state { LOOK_NO, LOOK_YES, LOOK_UNKNOWN, LOOK_PROBABLY };
 
-/* What a look that is not YES found besides. */
+/* What a look that is not YES found as well. */
 enum look_hint {
     LOOK_HINT_NONE,
-    LOOK_HINT_PERHAPS, /* UNKNOWN: the terminal is waited for, and not alone */
+    LOOK_HINT_PERHAPS, /* UNKNOWN: waits for the terminal, but for other things too */
     LOOK_HINT_FEED     /* the feed is read, and empty; pid and comm are the reader's */
 };
 
@@ -35,7 +35,7 @@ struct look {
      */
     bool shell_reads;
     bool shell_foreground; /* the shell's own group is in the foreground */
-    bool denied;           /* a process was not to be looked into: another may be let */
+    bool denied;           /* the kernel refused to show a process to this user */
     unsigned char hint;    /* enum look_hint */
     pid_t pid;             /* the process that decided, 0: none */
     char comm[16];         /* its name */
@@ -50,15 +50,14 @@ struct look {
  *
  * YES needs a proof: a thread blocked in read/readv on a descriptor that is
  * this tty, or in select/pselect/poll/ppoll/epoll_wait whose set holds it and
- * which nothing else explains. What has something else to wait for besides
- * (a time-out as top sets one, a socket) is UNKNOWN; what does not wait for the
- * terminal is NO. look.c has the table.
+ * which nothing else explains. A thread that waits for something else as well
+ * (a time-out as top sets one, a socket) is UNKNOWN; if no thread waits for the
+ * terminal, the answer is NO. look.c has the table.
  *
  * Costs 50 to 150 µs for a job of a few processes and keeps nothing, so it can
- * be repeated; what vim and node say of themselves becomes YES some seconds
- * after their start.
- * Never blocks on what it looks at beyond the reads of /proc; no /proc:
- * UNKNOWN with how "no /proc".
+ * be repeated; for vim and node the answer becomes YES some seconds after
+ * their start. Only reads of /proc can block. Without /proc: UNKNOWN with how
+ * "no /proc".
  */
 #define LOOK_THREADS_MAX 256
 /* feed: the inode of a FIFO that the job was given as its input; 0: none. */

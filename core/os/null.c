@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there is no device: an empty file in memory that cannot grow, else a pipe. */
+/* Without the device: an empty, sealed file in memory, else a pipe. */
 #include "os/null.h"
 
 #include <fcntl.h>

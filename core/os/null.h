@@ -8,10 +8,10 @@
 
 #include <stdbool.h>
 
-bool null_there(void);
+bool null_there(void); /* whether /dev/null is the device */
 /*
- * A close-on-exec descriptor that reads as end of file. It takes and drops what is
- * written, or, where it is not the device, refuses it. -1 with errno.
+ * A close-on-exec descriptor that reads as end of file. Writes are dropped if it is the
+ * device, and fail otherwise. -1 with errno.
  */
 int null_open(void);
 /* Opens those of the descriptors 0, 1 and 2 that are closed. -1 with errno. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading /proc. Everything here is one open, read, close with a parser behind
- * it; nothing of a foreign process is opened itself, since opening a device or
- * a file on a hung file system could block or have effects.
+ * Reading /proc. Each call is open, read, close, and a parser. Files of
+ * another process are never opened themselves: opening a device or a file on
+ * a hung file system could block or have effects.
  */
 #include "os/procfs.h"
 
@@ -22,7 +22,7 @@
 
 #define PATH_ROOM 96
 
-/* At most n - 1 bytes and a terminator; n when there is more. */
+/* Reads at most n - 1 bytes, and terminates them. Returns n if there are more. */
 static long read_file(const char *path, char *out, size_t n)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -118,7 +118,7 @@ void procfs_release(struct procfs_list *l)
     *l = (struct procfs_list){0};
 }
 
-/* Adds one by pid; a process that is gone is no failure. */
+/* Adds one process by pid; one that is gone is not a failure. */
 static int list_add(struct procfs_list *l, pid_t pid, size_t max)
 {
     if (l->n == max) {
@@ -229,7 +229,7 @@ static int walk_children(struct procfs_list *l, pid_t root, size_t max)
     return 0;
 }
 
-/* Moves what descends from root to the front, parents first. */
+/* Moves the descendants of root to the front, parents first. */
 static void keep_below(struct procfs_list *l, pid_t root)
 {
     size_t kept = 0;
@@ -258,12 +258,12 @@ int procfs_below(struct procfs_list *l, pid_t root, size_t max)
     l->n = 0;
     l->missed = false;
     if (walk_children(l, root, max) == 0) {
-        l->missed &= l->n > 0; /* a root that is gone is no news */
+        l->missed &= l->n > 0; /* root itself is gone: nothing was missed */
         return l->n > 0 ? 0 : access("/proc/self/stat", F_OK);
     }
     if (errno == E2BIG)
         return -1;
-    /* The kernel's list of children is an option of its build. */
+    /* Not every kernel is built with lists of children. */
     if (procfs_all(l, max) < 0)
         return -1;
     keep_below(l, root);
@@ -504,8 +504,8 @@ int procfs_environ_has(pid_t pid, struct str name, struct str value)
     if (fd < 0)
         return -1;
     /*
-     * Strings that end in 0, of any length: only the beginning of each can be
-     * ours, so a longer one is passed over piece by piece.
+     * Strings of any length, each ended by 0: only the beginning of each is
+     * compared, and the rest of a longer one is skipped piece by piece.
      */
     char text[8192];
     size_t have = 0;

@@ -25,9 +25,9 @@ struct procfs_stat {
     int threads;
     uint64_t start; /* in ticks since boot; with pid it names one process */
     char state;     /* R S D T t Z X … */
-    char comm[16];  /* cut where the kernel says more */
+    char comm[16];  /* cut if the kernel has more */
 };
-/* Nothing of it runs any more; a thread may outlive the first one. */
+/* Whether none of its threads runs any more: others may outlive the first one. */
 static inline bool procfs_dead(const struct procfs_stat *p)
 {
     return (p->state == 'Z' || p->state == 'X') && p->threads <= 1;
@@ -47,7 +47,7 @@ int procfs_ignores(pid_t pid, int sig);
 struct procfs_list {
     struct procfs_stat *v; /* owned */
     size_t n, cap;
-    bool missed; /* some ended while they were listed; so did others begin */
+    bool missed; /* some ended while they were listed, so others may have begun */
 };
 void procfs_release(struct procfs_list *l);
 /*
@@ -71,8 +71,8 @@ struct procfs_call {
 bool procfs_parse_call(struct str text, struct procfs_call *out);
 int procfs_call(pid_t pid, pid_t tid, struct procfs_call *out);
 /*
- * The thread ids of a process, at most max: how many, or -1 with errno. All
- * that there are when the result is below max.
+ * The thread ids of a process, at most max: how many, or -1 with errno. A
+ * result below max means all of them.
  */
 int procfs_threads(pid_t pid, pid_t *tids, int max);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A folder with all that is in it. */
+/* Removing a folder with its content. */
 #ifndef OD_OS_REMOVE_H
 #define OD_OS_REMOVE_H
 
 /*
- * Removes path and what is below it, links and not what they lead to. What cannot be
- * removed stays, without a word. It waits for the file system: for small trees, or in a
- * process of their own.
+ * Removes path and everything below it; links are removed, not followed. What cannot be
+ * removed stays, without an error. Blocks on the file system: for small trees, or in a
+ * process of its own.
  */
 void remove_tree(const char *path);
 

@@ -14,21 +14,21 @@
 /* Opens /proc/self/exe, else the path the kernel was given. -1 with errno. */
 int self_open(void);
 /*
- * Where our file lies, absolute: to be asked before it is replaced, later the
- * kernel adds " (deleted)". 0; -1 with errno.
+ * Writes the absolute path of our file. To be called before the file can be replaced:
+ * later the kernel adds " (deleted)". Returns 0, or -1 with errno.
  */
 int self_path(char *out, size_t size);
 /*
- * Replaces this process by the binary behind fd (from self_open). Returns only
- * on failure, with errno. A close-on-exec fd works: nothing of it is inherited.
+ * Replaces this process by the binary of fd (from self_open). Returns only on
+ * failure, with errno. A close-on-exec fd works, and is not inherited.
  */
 void self_exec(int fd, char *const argv[], char *const envp[]);
-/* The same for another file: without the path that is ours to fall back on. */
+/* The same for a file that is not ours: does not fall back on our own path. */
 void self_exec_other(int fd, char *const argv[], char *const envp[]);
 
 /*
- * Every build of ours has a note in its first page, by which others know it: whether
- * it is in these n bytes of a file's beginning, of which SELF_MARK_IN are enough.
+ * Whether a file is a build of ours: each has a mark in its first page. p: the first n
+ * bytes of the file; SELF_MARK_IN are enough.
  */
 enum { SELF_MARK_IN = 4096 };
 bool self_has_mark(const void *p, size_t n);

@@ -16,7 +16,7 @@ static void on_signal(int signo)
 {
     int saved = errno;
     unsigned char byte = (unsigned char)signo;
-    /* A full pipe already holds enough to wake the reader up. */
+    /* A full pipe: its bytes wake the reader up anyway. */
     ssize_t ignored = write(self_pipe, &byte, 1);
     (void)ignored;
     errno = saved;

@@ -14,8 +14,8 @@
 /* Non-blocking, close-on-exec. -1 with errno. */
 int sig_open(const int *signals, int count);
 /*
- * For a program in the foreground: always a pipe, of a byte for each signal. Those that
- * the parent wants ignored (nohup, a background job) stay so, and a call that blocks is
+ * For a program in the foreground: always a pipe, with one byte per signal. Signals that
+ * the parent ignores (nohup, a background job) stay ignored, and a call that blocks is
  * interrupted. -1 with errno.
  */
 int sig_pipe(const int *signals, int count);
@@ -23,8 +23,8 @@ int sig_pipe(const int *signals, int count);
 int sig_next(int fd);
 
 /*
- * A signal as people write it: TERM, sigterm, 15; or n where that is one. 0: there is no
- * such signal.
+ * The signal that text names (TERM, sigterm, 15), or with another text the signal n. 0:
+ * there is no such signal.
  */
 int sig_number(struct str text, int64_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fork, then only async-signal-safe steps, then exec. The process has no
- * threads, so the child may do what it likes; it still keeps to system calls.
+ * threads, so the child could call anything; it still makes only system calls.
  */
 #include "os/spawn.h"
 
@@ -27,7 +27,7 @@ void spawn_close_from(int first)
     if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) == 0)
         return;
 #endif
-    /* Before Linux 5.9, or refused: what /proc lists, else up to the limit. */
+    /* Before Linux 5.9, or refused: those in /proc/self/fd, else all up to the limit. */
     DIR *d = opendir("/proc/self/fd");
     if (d) {
         struct dirent *e;
@@ -49,7 +49,7 @@ void spawn_close_from(int first)
 
 void spawn_reset_signals(void)
 {
-    /* By hand: libc refuses the numbers that it keeps for itself. All zero is SIG_DFL. */
+    /* By system call: libc refuses the signals it uses itself. All zero is SIG_DFL. */
     char dfl[64] = {0};
     for (int s = 1; s < _NSIG; s++)
         syscall(SYS_rt_sigaction, s, dfl, NULL, 8);
@@ -114,7 +114,7 @@ void spawn_give_limits(long nofile, int oom)
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     char text[16];
     int n = snprintf(text, sizeof(text), "%d", oom);
-    /* Refused where raising ours was refused too: then it is the same number. */
+    /* Refused only if raising ours was refused too: then the value is right already. */
     ssize_t ignored = fd >= 0 ? write(fd, text, (size_t)n) : 0;
     (void)ignored;
     if (fd >= 0)
@@ -126,7 +126,7 @@ static void come_to_front(int tty)
 {
     bool ours = tcgetpgrp(tty) == getpgrp();
     setpgid(0, 0);
-    signal(SIGTTOU, SIG_IGN); /* we are in the background until it is done */
+    signal(SIGTTOU, SIG_IGN); /* we are in the background until tcsetpgrp is done */
     if (ours)
         tcsetpgrp(tty, getpgrp());
     signal(SIGTTOU, SIG_DFL);
@@ -154,7 +154,7 @@ static void child(const struct spawn *s, int report)
     }
     if (s->tty && ioctl(0, TIOCSCTTY, 0) < 0)
         fail(report, SPAWN_TTY);
-    /* Everything else goes, but for the report, which exec closes. */
+    /* Everything else is closed, except the report, which exec closes. */
     if (dup2(report, 3) < 0)
         fail(report, SPAWN_TTY);
     fcntl(3, F_SETFD, FD_CLOEXEC);
@@ -185,7 +185,7 @@ int spawn_start(const struct spawn *s, pid_t *pid, int *report)
     return 0;
 }
 
-/* Up, out of each other's way, and down. */
+/* /dev/null becomes 0 to 2, fds 3 and up; first all move above, to overwrite none. */
 static int place_behind_stdio(const int *fds, int n)
 {
     int null = null_open(), up[3 + SPAWN_COPIES_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting a program: the only fork and exec of children in the tree, but for jobs.
+ * Starting a program. The keeper, `od serve` and io/job.c have forks of their own.
  *
  * The child gets exactly what is named here: three descriptors and nothing
  * else, default signal actions, an empty mask, a session of its own. Failure

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* linux/futex.h, which a libc does not bring */
+/* of linux/futex.h, which musl does not have */
 enum { WAIT = 0, WAKE = 1 };
 
 int sys_pidfd(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* linux/netlink.h, sock_diag.h and inet_diag.h, which a libc does not bring. */
+/* Of linux/netlink.h, sock_diag.h and inet_diag.h, which musl does not have. */
 enum {
     NETLINK_SOCK_DIAG_ = 4,
     NLM_F_REQUEST_ = 1,
@@ -51,8 +51,8 @@ struct owner_answer {
 };
 
 /*
- * The kernel's lookup falls back to a listening socket at that port, so the answer must
- * be of this very connection. Without an inode it was closed, and its uid reads as 0.
+ * The kernel's lookup falls back to a listening socket at that port, so check that the
+ * answer is about this connection. Inode 0: it was closed, and its uid reads as 0.
  */
 static bool is_of(const struct owner_answer *a, const struct question *q)
 {
@@ -164,6 +164,6 @@ int tcpowner_uid(const struct sockaddr_in *at, const struct sockaddr_in *to, uid
 {
     if (tcpowner_by_netlink(at, to, out) == 0)
         return 0;
-    /* ENOENT: there is no such socket, or no module that knows of them. */
+    /* ENOENT: there is no such socket, or the kernel lacks the module for them. */
     return tcpowner_by_proc(at, to, out);
 }

@@ -5,10 +5,10 @@
  * Each round lists all processes and picks those that descend from the root;
  * the rest is about races. A process can fork between being listed and being
  * signalled, and its child is then below the root all the same (a subreaper),
- * so rounds go on until one shows nobody new. Somebody who forks faster than
- * we list would win that, so before a KILL everybody is stopped: a fork that
- * sees the pending stop is undone by the kernel, and what is stopped neither
- * forks nor ends, so that a round in which all stand still is the whole truth.
+ * so rounds go on until one shows no new process. A process that forks faster
+ * than we list could escape, so before a KILL all are stopped: a fork that
+ * sees the pending stop is undone by the kernel, and a stopped process neither
+ * forks nor ends, so a round in which all are stopped is complete.
  * A process that forks its successor and ends lives for some 100 µs, so those
  * rounds follow the lists of children, which is quicker than all of /proc.
  *
@@ -76,8 +76,8 @@ static bool in_time(const struct process_tree *t, const struct procfs_stat *p)
 }
 
 /*
- * Takes out of the list what did not begin in the time that is asked for. Where
- * the starts are no times (root's would be after its command's) all stay.
+ * Removes what did not begin between from and to. If starts are no real times
+ * (root's would be after its command's), all stay.
  */
 static void drop_others(struct process_tree *t)
 {
@@ -204,7 +204,7 @@ static void count_signal(struct tree_result *out, int rc)
     out->denied += rc != 0 && errno == EPERM;
 }
 
-/* A new list of what is below the root only, quicker. */
+/* A new list, quicker: only of what is below the root. */
 static int tree_list_below(struct process_tree *t)
 {
     if (procfs_below(&t->all, t->of.root, PROCS_MAX) < 0 && errno != E2BIG)
@@ -217,13 +217,13 @@ static int tree_list_below(struct process_tree *t)
     return 0;
 }
 
-/* Stops who is in the list; whether all of them stood still already. */
+/* Stops all in the list. Returns whether all of them were stopped already. */
 static bool stop_listed(struct process_tree *t)
 {
     bool still = !t->all.missed;
     for (size_t k = 0; k < t->n; k++) {
         const struct procfs_stat *p = &t->all.v[t->order[k]];
-        /* Whoever asks for what is below itself has to go on. */
+        /* We may be in the list ourselves, and must run on. */
         if (procfs_dead(p) || p->state == 'T' || p->state == 't' || p->pid == getpid())
             continue;
         if (kill(p->pid, SIGSTOP) == 0 || errno == ESRCH)
@@ -233,9 +233,9 @@ static bool stop_listed(struct process_tree *t)
 }
 
 /*
- * Stops the root before anybody below it: a shell that is in wait() hears of
- * children that were stopped, and would take that for their end. One that
- * cannot stop now does not hold it up for longer than the looks last.
+ * Stops the root before its descendants: a shell in wait() would be notified
+ * of stopped children and treat that as their end. A root that cannot stop now
+ * delays us for STANDS_MAX looks at most.
  */
 static void stop_root(pid_t root)
 {
@@ -252,9 +252,9 @@ static void stop_root(pid_t root)
 }
 
 /*
- * Stops everybody. Two quiet rounds, because a parent may end between the
- * reading of its new parent's children and of its own. Who cannot stop now (in
- * the kernel) does not hold it up for longer than the rounds last.
+ * Stops all of them. Two rounds without news are needed, because a process may
+ * end between the reading of its new parent's children and of its own. One
+ * that cannot stop now (in the kernel) delays us for STOPS_MAX rounds at most.
  */
 static int stop_all(struct process_tree *t)
 {
@@ -275,7 +275,7 @@ static int stop_all(struct process_tree *t)
     return 0;
 }
 
-/* Signals who is new in the list; how many those were. */
+/* Signals the new ones in the list. Returns how many. */
 static size_t signal_new(struct process_tree *t, int sig, bool with_root, bool wake)
 {
     size_t fresh = 0;
@@ -294,7 +294,7 @@ static size_t signal_new(struct process_tree *t, int sig, bool with_root, bool w
     return fresh;
 }
 
-/* Signals until a list shows nobody new. -1: there is no /proc. */
+/* Signals until a list shows no new process. -1: there is no /proc. */
 static int signal_rounds(struct process_tree *t, int sig, bool with_root, bool wake)
 {
     for (int round = 0; round < ROUNDS_MAX; round++) {
@@ -307,9 +307,9 @@ static int signal_rounds(struct process_tree *t, int sig, bool with_root, bool w
 }
 
 /*
- * Without /proc: everybody whose session is the root's, by asking for every
- * number there can be, which takes a third of a second. What began a session
- * of its own is not found.
+ * Without /proc: signals all processes in the root's session, found by getsid
+ * of every possible number, in a third of a second. A process that began a
+ * session of its own is not found.
  */
 static void signal_session(pid_t root, int sig, bool with_root, struct tree_result *out)
 {
@@ -324,7 +324,7 @@ static void signal_session(pid_t root, int sig, bool with_root, struct tree_resu
         kill(root, sig);
 }
 
-/* Whether anybody below the root is there who was not signalled. */
+/* Whether a process below the root was not signalled yet. */
 static bool somebody_new(const struct process_tree *t)
 {
     for (size_t k = 0; k < t->n; k++) {

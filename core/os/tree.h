@@ -28,14 +28,14 @@ struct tree_result {
  * Whose processes: those below root, and those that carry the tag. With from
  * or to (starts as struct procfs_stat has them, procfs_ticks) only what began
  * in that time: a child of root that began before `from`, or not before `to`,
- * is left alone with all that is below it, unless it is in `group`. That is how
- * the tree of one command is told from the jobs that were there before it. Not
- * told apart are jobs that began within the same tick (10 ms) before it, and
- * what such an older job orphans meanwhile.
+ * is left alone with all that is below it, unless it is in `group`. That keeps
+ * the tree of one command apart from older jobs, except jobs that began within
+ * the same tick (10 ms) before it, and orphans that an older job leaves
+ * meanwhile.
  *
- * root must not have been reaped: its number would be somebody else's. 0 is
- * nobody: what carries the tag only. The caller and what is above it are never
- * taken for tagged.
+ * root must not have been reaped: its number may be another process by then.
+ * 0: there is no root, only the tag counts. The caller and its ancestors never
+ * count as tagged.
  */
 struct tree_of {
     pid_t root;
@@ -45,13 +45,13 @@ struct tree_of {
 };
 
 /*
- * Signals all of them (root itself only when with_root), stopping (SIGSTOP)
- * parents before their children are listed when sig is SIGKILL, and listing
- * again until nothing new appears (a bounded number of rounds), so that a fork
- * race does not let one escape. For signals other than SIGKILL a stopped process
- * is continued after, so that it can act on it. A root that is to live is
- * stopped as well while SIGKILL goes round, and continued, unless it is the
- * caller. Without /proc nobody's start is known, and from and to mean nothing.
+ * Signals all of them (root itself only if with_root). Lists them again until
+ * no new one appears, in a bounded number of rounds, so that a fork race does
+ * not let one escape. For SIGKILL, parents are stopped (SIGSTOP) before their
+ * children are listed; after others, but not those of job control, a stopped
+ * process is continued to handle it. A root that is to live is stopped during
+ * SIGKILL and then continued, unless it is the caller. Without /proc starts
+ * are unknown, and from and to are ignored.
  */
 void tree_signal(const struct tree_of *of, int sig, bool with_root,
                  struct tree_result *out);
