@@ -7,9 +7,9 @@
  *   RUNNING --result or end of control--> LEAVING --waitpid--> GONE
  *   GONE --output consumed--> done
  *
- * The control pipe is the child's last descriptor to be used, and it ends
- * however the child ends. Between the end of the pipes and the moment when
- * waitpid sees it, the kernel has a few steps to make: a timer asks again.
+ * The control pipe is the last descriptor that the child uses, and it ends
+ * however the child ends. waitpid may report the child a little later than
+ * the pipes' end: a timer calls it again.
  *
  * A paused descriptor is taken out of epoll altogether, because a hang-up is
  * reported even to those who ask for nothing.
@@ -58,7 +58,7 @@ struct job {
     bool paused, cancelled, want_room, input_ended, has_result, freed;
     struct err result;
     int status;        /* of waitpid */
-    struct task again; /* the rest of the data, or the end, from the loop */
+    struct task again; /* passes on the rest of the data, or the end */
     struct timer reap;
     int reap_ms;
 };
@@ -161,7 +161,7 @@ static int become(const struct job_spec *s, struct err *e)
     return 0;
 }
 
-/* What to say of a process that ended without a word. */
+/* Sets *e for a process that ended without a result. */
 static int explain(const char *what, int status, struct err *e)
 {
     int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -176,7 +176,7 @@ static int explain(const char *what, int status, struct err *e)
 
 /* ---- the child of a program ---- */
 
-/* It has the job's limits and group. report gets errno, unless it is the program. */
+/* The program has the job's limits and group. report gets errno if exec fails. */
 static void become_program(const struct job_spec *s, const struct job_child *c,
                            int report)
 {
@@ -197,8 +197,8 @@ static void become_program(const struct job_spec *s, const struct job_child *c,
 }
 
 /*
- * The program runs below the job's child, which sees its end, and then ends itself: so
- * what the program leaves behind, with descriptors of ours, holds nothing up.
+ * The program is a child of the job's child, which waits for it and then ends itself: so
+ * processes that the program leaves behind cannot delay the job's end.
  */
 static int run_program(const struct job_spec *s, const struct job_child *c, struct err *e)
 {
@@ -264,7 +264,7 @@ static void child(const struct job_spec *s, int in, int out, int control, pid_t 
         _exit(1);
     if (become(s, &e) < 0 || set_limits(s, &e) < 0)
         leave(c.control, &e);
-    /* After the change of user, which undoes it. A parent that is gone says nothing. */
+    /* After the change of user, which resets it. The parent may be gone already. */
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != parent)
         _exit(1);
@@ -368,8 +368,8 @@ static void take_records(struct job *j)
 }
 
 /*
- * One read into b. 1: bytes, or full; 0: nothing there now; -1: the end. A cut
- * record at the end of the control pipe is the same as none.
+ * One read into b. 1: bytes, or b is full; 0: nothing to read now; -1: the end.
+ * An incomplete record at the end of the control pipe is ignored.
  */
 static int read_once(int fd, struct buf *b)
 {
@@ -396,11 +396,11 @@ static void on_control(struct io *io, uint32_t events)
     struct job *j = container_of(io, struct job, control_io);
     int got = read_once(j->control, &j->records);
     take_records(j);
-    /* A full buffer of which nothing could be used is not ours. */
+    /* A full buffer without a whole record is not from our code: stop reading. */
     if (!j->has_result && (got == 0 || (got > 0 && buf_room(&j->records) > 0)))
         return;
     close_fd(&j->control_io, &j->control);
-    /* What it may have left behind: the number is its until we wait for it. */
+    /* Kills what it left behind: the number is its own until it is reaped. */
     kill(-j->pid, SIGKILL);
     j->state = LEAVING;
     j->reap_ms = 1;

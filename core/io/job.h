@@ -9,8 +9,8 @@
  * (else /dev/null), 1 the output, 2 the log, and copies of those named. It dies with its
  * parent, gains no privileges, dumps no core, runs no atexit handlers.
  *
- * The end is told once, when the child is gone and its bytes were taken: the
- * pipe's end of file says that it is going, waitpid without waiting that it went.
+ * on_done is called once, when the child has been reaped (waitpid that does not
+ * block, after its pipes ended) and its bytes were consumed.
  */
 #ifndef OD_IO_JOB_H
 #define OD_IO_JOB_H
@@ -53,7 +53,7 @@ int job_put(const struct job_child *c, struct str bytes);
 struct job_events {
     /*
      * `in` has more than before; consume what can be used. What is left stays;
-     * when `in` is full nothing more is read until job_resume. NULL: thrown away.
+     * when `in` is full nothing more is read until job_resume. NULL: bytes are dropped.
      */
     void (*on_data)(struct job *j, struct buf *in);
     /* The input's buffer is half empty again; may be NULL. */
@@ -65,7 +65,7 @@ struct job_events {
      * when this returns.
      */
     void (*on_done)(struct job *j, const struct err *e);
-    /* May be NULL. The child is gone, after a cancel too: what is the owner's may go. */
+    /* May be NULL. The child is reaped, after a cancel too: the owner may be freed. */
     void (*on_gone)(void *owner);
 };
 
@@ -75,8 +75,8 @@ struct job_spec {
     void *arg; /* the child has a copy of what it points to */
     /*
      * Instead of fn: a program and its arguments, NULL at the end, looked up in PATH. It
-     * has fds[0] or nothing as its input, and its error output is the job's output; what
-     * it prints is thrown away. It worked if its status is 0; INVALID: it is another.
+     * reads fds[0], or nothing; its error output is the job's output, what it prints is
+     * dropped. An exit status other than 0 is the error INVALID.
      */
     char *const *program;
     const int *fds;     /* the caller's, who may close them after job_start */
@@ -101,19 +101,19 @@ struct job_spec {
 struct job *job_start(struct loop *l, const struct job_spec *spec, struct err *e);
 void *job_owner(const struct job *j);
 /*
- * Kills it. No callback comes any more but on_gone, and j is not to be touched
- * again; in a callback too, on_done excepted. The child is waited for by the loop.
+ * Kills the child, which the loop reaps. Of the callbacks only on_gone follows, and j
+ * must not be used again. Allowed in every callback except on_done.
  */
 void job_cancel(struct job *j);
 
 /* Stops on_data, and with it the child, until job_resume. */
 void job_pause(struct job *j);
-/* Reads on; what is in the buffer comes again in the loop's next turn. */
+/* Reads on; on_data is called for what is in the buffer in the loop's next turn. */
 void job_resume(struct job *j);
 
 /*
- * Queues input. -1: no room (at most JOB_BUFFER), nothing was taken. A child that
- * reads no more takes and drops everything: its result says why.
+ * Queues input. -1: no room (at most JOB_BUFFER), nothing was taken. If the child
+ * reads no more, input is accepted and dropped: its result says why.
  */
 int job_write(struct job *j, struct str bytes);
 size_t job_room(const struct job *j);

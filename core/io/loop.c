@@ -171,7 +171,7 @@ void timer_stop(struct timer *t)
     struct loop *l = t->loop;
     if (!l)
         return;
-    ASSERT(t->slot < l->timers && l->heap[t->slot] == t); /* it did not move */
+    ASSERT(t->slot < l->timers && l->heap[t->slot] == t); /* t was not copied */
     t->loop = NULL;
     struct timer *last = l->heap[--l->timers];
     if (last == t)
@@ -198,7 +198,7 @@ static void run_timers(struct loop *l)
     if (!l->timers)
         return;
     int64_t now = clock_us();
-    /* Only those due now: a timer that starts itself anew waits a turn. */
+    /* Only those due now: a timer that starts itself again waits a turn. */
     while (l->timers && l->heap[0]->at_us <= now) {
         struct timer *t = l->heap[0];
         timer_stop(t);
@@ -238,7 +238,7 @@ void task_cancel(struct task *t) { list_del(&t->node); }
 
 static void run_tasks(struct loop *l)
 {
-    /* Those there now; what they defer is for the next turn. */
+    /* Only those queued now; what they defer is for the next turn. */
     struct list now = LIST_INIT(now);
     if (list_empty(&l->tasks))
         return;

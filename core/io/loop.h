@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event loop: epoll, timers, deferred work, burials. One a process.
+ * The event loop: epoll, timers, deferred work, burials. One per process.
  *
  * A turn: descriptors (each handler does a bounded amount of work), timers that
  * are due, deferred tasks, burials. Objects are freed at the end of the turn
- * only, so no handler finds what it works on gone. Handlers get the embedded
+ * only, so none disappears while a handler uses it. Handlers get the embedded
  * node and find their owner by container_of.
  */
 #ifndef OD_IO_LOOP_H
@@ -55,11 +55,12 @@ void loop_stop(struct loop *l);
 /* Watches fd, non-blocking already. 0, or -1 with errno. */
 int io_start(struct loop *l, struct io *io, int fd, uint32_t events, io_fn *fn);
 void io_set(struct io *io, uint32_t events);
-/* to watches instead of from, which is stopped; events of this turn too. */
+/* `to` watches the descriptor instead of `from`, also for events of this turn. */
 void io_move(struct io *to, struct io *from);
-/* Before the descriptor is closed, always. Idempotent. */
+/* Must be called before the descriptor is closed. Idempotent. */
 void io_stop(struct io *io);
 
+/* Calls fn once, ms milliseconds from now. */
 void timer_begin(struct loop *l, struct timer *t, int64_t ms, timer_fn *fn);
 void timer_stop(struct timer *t); /* idempotent */
 static inline bool timer_active(const struct timer *t) { return t->loop != NULL; }

@@ -28,7 +28,7 @@ static void rewatch(struct stream *s)
     uint32_t want = 0;
     if (!s->paused && !s->eof && s->in.n < s->in.max)
         want |= EPOLLIN;
-    /* Once full, the loop must call back even when a flush emptied it. */
+    /* Once `out` was full, on_room comes from the loop, even if a flush emptied it. */
     if (s->out.n > 0 || s->was_full)
         want |= EPOLLOUT;
     if (s->ended)
@@ -54,9 +54,9 @@ static void end_later(struct task *t)
 }
 
 /*
- * Reads at most *room bytes into `in`, and sets it to how much was asked for. An
- * empty stream holds no memory: its first bytes come by way of the stack, so
- * that it gets as much as they need.
+ * Reads at most *room bytes into `in`, and sets *room to how much was asked for.
+ * An empty stream holds no memory: its first bytes are read to the stack, so that
+ * it allocates no more than they need.
  */
 static ssize_t read_into(struct stream *s, size_t *room)
 {
@@ -121,11 +121,11 @@ static bool can_write(const struct stream *s)
     return s->io.fd >= 0 && !s->ended && (!s->layer || s->layer->ready);
 }
 
-/* The last bytes are gone: so that the peer knows. */
+/* The last bytes are written: tells the peer that nothing follows. */
 static void say_end(struct stream *s)
 {
     if (s->layer && s->layer->calls->shutdown(s->layer) < 0 && errno == EAGAIN)
-        return; /* want_out brings us here again */
+        return; /* called again when want_out is met */
     shutdown(s->io.fd, SHUT_WR);
 }
 
@@ -138,7 +138,7 @@ void stream_fail(struct stream *s, int errnum)
 
 void stream_flush(struct stream *s)
 {
-    if (buf_full(&s->out) && !s->errnum) { /* not all of it is there: nothing may go */
+    if (buf_full(&s->out) && !s->errnum) { /* bytes are missing: send nothing */
         stream_break(s);
         stream_fail(s, ENOMEM);
     }
@@ -184,7 +184,7 @@ static void greet(struct stream *s)
 static void on_io(struct io *io, uint32_t events)
 {
     struct stream *s = container_of(io, struct stream, io);
-    if (s->ended) { /* and its owner keeps it */
+    if (s->ended) { /* but its owner has not closed it */
         rewatch(s);
         return;
     }
@@ -193,7 +193,7 @@ static void on_io(struct io *io, uint32_t events)
             greet(s);
             return;
         }
-        /* What it waited for may have been a part of reading. */
+        /* A read may have waited for the descriptor to be writable. */
         if (s->layer->want_out)
             events |= EPOLLIN | EPOLLOUT;
         s->layer->want_out = false;
@@ -209,7 +209,7 @@ static void on_io(struct io *io, uint32_t events)
     if (s->io.fd < 0 || s->ended)
         return;
     if (s->paused || s->eof || s->in.n >= s->in.max) {
-        /* Not reading, and a hang-up would be reported for ever. */
+        /* We do not read, and the hang-up would be reported in every turn. */
         if (events & (EPOLLHUP | EPOLLERR))
             end(s, 0);
     } else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
@@ -287,7 +287,7 @@ void stream_move(struct stream *to, struct stream *from, const struct stream_eve
     buf_init(&from->in, to->in.max);
     buf_init(&from->out, to->out.max);
     stream_close(from);
-    to->eof = false; /* read again, it is told to the new owner too */
+    to->eof = false; /* the new owner gets it too, from the next read */
     rewatch(to);
 }
 
@@ -313,7 +313,7 @@ void stream_close(struct stream *s)
 int stream_write(struct stream *s, struct str bytes)
 {
     if (s->ended || s->io.fd < 0)
-        return 0; /* nobody is there any more; on_end says so */
+        return 0; /* the peer is gone; on_end reports it */
     if (bytes.n > buf_room(&s->out))
         return -1;
     buf_adds(&s->out, bytes); /* without memory the flush breaks the stream */
