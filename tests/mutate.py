@@ -55,10 +55,10 @@ ROOMS = {
     "shell": ["scenario/session.test", "scenario/input.test", "scenario/ends.test",
               "scenario/flow.test", "scenario/attach.test", "scenario/survive.test",
               "scenario/limits.test", "scenario/odd-shells.test"],
-    "action": ["scenario/actions.test", "wire/exec-cancel.test", "compat/events-doc.test",
-               "compat/files.test", "compat/events.test", "compat/connect.test",
-               "compat/v0.test", "kernels/events.test", "mcp/eval-browse.test",
-               "mcp/eval-shell.test"],
+    "action": ["scenario/actions.test", "scenario/orders.test", "wire/exec-cancel.test",
+               "compat/events-doc.test", "compat/files.test", "compat/events.test",
+               "compat/connect.test", "compat/v0.test", "kernels/events.test",
+               "mcp/eval-browse.test", "mcp/eval-shell.test"],
 }
 # Programs of tests/lib that hold code of core, of the tests whose names start so.
 PROGRAMS = {"wire/http": ["httpd_echo"], "compat/ws": ["ws_echo"], "compat/suites": ["suite_reader"]}
