@@ -3,7 +3,8 @@
 """mcp.py OD HTTP-ADDRESS WORKER: figures of MCP, as lines of a name and milliseconds or
 KiB: `start` and `joined`, from exec of `od mcp` to the answer of initialize, without and
 with a server; `shell` and `events`, the command true by /mcp and by POST /events, call by
-call in turn; `memory`, of the worker before and after 100 sessions."""
+call in turn; `before` and `after`, memory of the worker without and with 100 sessions,
+each with the list of tools, a subscription to a file and an open event stream."""
 import http.client
 import json
 import os
@@ -42,6 +43,11 @@ class Peer:
         self.http = http.client.HTTPConnection(AT)
         self.session = None
 
+    def listen(self):
+        self.http.request("GET", "/mcp", headers={"Accept": "text/event-stream",
+                                                  "Mcp-Session-Id": self.session})
+        assert self.http.getresponse().status == 200
+
     def post(self, path, body):
         head = {"Content-Type": "application/json",
                 "Accept": "application/json, text/event-stream"}
@@ -54,8 +60,9 @@ class Peer:
 
 
 def memory():
-    with open(f"/proc/{WORKER}/status", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+    """Pss of the worker in KiB: pages that it shares with the keeper count in part."""
+    with open(f"/proc/{WORKER}/smaps_rollup", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
 
 
 def alone(turn):
@@ -94,4 +101,8 @@ peers = [Peer() for _ in range(SESSIONS)]
 for peer in peers:
     peer.post("/mcp", BEGIN)
     peer.post("/mcp", {"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+    text = peer.post("/mcp", {"jsonrpc": "2.0", "id": 3, "method": "resources/subscribe",
+                              "params": {"uri": "file://" + os.path.abspath("watched")}})
+    assert b'"result":{}' in text, text
+    peer.listen()
 said("after", memory())

@@ -16,7 +16,7 @@ group_mcp() {
     row '  when it starts the server, ms' "$(median mcp start)" - ours '<=' 20
     row 'shell true by /mcp, POST /events beside it, ms' "$(median mcp shell)" \
         "$(median mcp events)" ratio '<=' 1.2
-    row 'memory of the worker with 100 sessions, KiB' "$(median mcp after)" \
+    row 'Pss of the worker with 100 sessions, KiB; without' "$(median mcp after)" \
         "$(median mcp before)"
     stop_server
 }
