@@ -2,7 +2,7 @@
 // sdk.mjs MODULES 1|2 legacy|modern URL OD FOLDER: an official client, over HTTP and over
 // the standard input and output of `od mcp`. Prints "ok NAME" or "not ok NAME: WHY".
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -40,14 +40,38 @@ async function until(fact, what) {
     throw new Error('not so after 30 s: ' + what);
 }
 
+async function resources(client, path) {
+    const listed = (await client.listResources()).resources.map((r) => r.uri);
+    assert.ok(listed.includes('od://events'), `${listed}`);
+    const { resourceTemplates } = await client.listResourceTemplates();
+    const template = resourceTemplates[0].uriTemplate;
+    const { completion } = await client.complete({ ref: { type: 'ref/resource', uri: template },
+                                                   argument: { name: 'path', value: '' } });
+    assert.deepEqual(completion.values, [folder.slice(1) + '/']);
+    writeFileSync(path, 'one');
+    const uri = pathToFileURL(path).href;
+    assert.equal((await client.readResource({ uri })).contents[0].text, 'one');
+    if (era !== 'legacy')
+        return;
+    const told = [];
+    client.fallbackNotificationHandler = async (n) => told.push(n);
+    await client.subscribeResource({ uri });
+    writeFileSync(path, 'two');
+    await until(() => told.some((n) => n.method === 'notifications/resources/updated' &&
+                                       n.params.uri === uri), 'an update');
+    await client.unsubscribeResource({ uri });
+}
+
 async function play(way) {
     const options = era === 'modern' ? { versionNegotiation: { mode: { pin: '2026-07-28' } } } : {};
     const client = new Client({ name: 'od-tests', version: '1' }, { capabilities: {}, ...options });
     await client.connect(ways[way]());
     assert.match(client.getInstructions(), /in \[brackets\]/);
     const { tools } = await client.listTools();
-    assert.deepEqual(tools.map((t) => t.name), ['test_simple_text', 'test_error_handling',
-                                                'test_image_content', 'act', 'echo']);
+    assert.deepEqual(tools.slice(0, 5).map((t) => t.name),
+                     ['test_simple_text', 'test_error_handling', 'test_image_content', 'act',
+                      'echo']);
+    await resources(client, `${folder}/${version}${era}${way}r`);
     const act = (args, more) => version === '2'
         ? client.callTool({ name: 'act', arguments: args }, more)
         : client.callTool({ name: 'act', arguments: args }, undefined, more);

@@ -167,8 +167,10 @@ static void on_step(struct task *task)
     if (!e.code)
         event = json_parse(buf_str(&line), &e);
     buf_release(&line);
-    if (event)
+    if (event) {
         read_error(event, &e);
+        mcp_call_observed(k, event);
+    }
     k->fn(&k->c, e.code ? NULL : event, e.code ? &e : NULL);
     json_free(event);
 }
@@ -299,6 +301,9 @@ void mcp_call_begin(struct mcp_ask *a)
     k->id = json_copy(a->in->id);
     k->token = json_is_string(token) || json_is_number(token) ? json_copy(token) : NULL;
     k->revision = a->revision;
+    k->level = a->revision == MCP_2026_07_28
+                   ? mcp_level(json_str(a->in->meta, MCP_META "logLevel", ""))
+                   : a->session->level;
     k->structured = a->wish->structured;
     know_client(k, a);
     if (a->m->ncalls > MCP_CALLS_MAX)

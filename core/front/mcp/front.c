@@ -74,7 +74,9 @@ static void *open_mcp(struct fronts *all, const struct json *options)
     list_init(&m->sessions);
     list_init(&m->streams);
     list_init(&m->calls);
-    list_init(&m->readings);
+    list_init(&m->pendings);
+    list_init(&m->listeners);
+    list_init(&m->folders);
     map_init(&m->by_id);
     map_init(&m->tolds);
     mcp_wish_tools(&m->wish, json_str(json_get(options, "mcp"), "tools", "default"), &e);
@@ -114,6 +116,11 @@ static void start(void *f)
     struct list *it, *tmp;
     list_each (it, tmp, &m->calls)
         mcp_call_start(list_entry(it, struct mcp_call, node));
+    mcp_tell_start(m);
+    mcp_listeners_start(m);
+    mcp_tell(m, NULL, MCP_WARNING, "server",
+             "the server's worker was started again: shells, kernels and calls of tools "
+             "go on; requests of other kinds that were at work must be sent again");
 }
 
 /* Streams that can be resumed end, so that the connections do; and those that wait for
@@ -122,13 +129,9 @@ static void close_mcp(void *f, bool another)
 {
     struct mcp *m = f;
     struct list *it, *tmp, *it2, *tmp2;
-    (void)another;
     m->closed = true;
-    list_each (it, tmp, &m->streams) {
-        struct mcp_stream *t = list_entry(it, struct mcp_stream, node);
-        if (t->listens)
-            mcp_listen_end(t);
-    }
+    mcp_tell_stop(m);
+    mcp_listeners_end(m, another);
     list_each (it, tmp, &m->sessions) {
         struct mcp_session *s = list_entry(it, struct mcp_session, node);
         list_each (it2, tmp2, &s->streams) {
@@ -145,6 +148,7 @@ static void metrics(const void *f, struct buf *out)
     metrics_gauge(out, "mcp_sessions", "Sessions of the Model Context Protocol.",
                   m->nsessions);
     metrics_gauge(out, "mcp_calls", "Calls of tools at work.", m->ncalls);
+    metrics_gauge(out, "mcp_subscriptions", "Subscriptions to resources.", m->nsubs);
     metrics_gauge(out, "mcp_kept_bytes", "Calls and their answers at the keeper.",
                   (double)m->kept);
 }

@@ -252,17 +252,16 @@ static void get(struct req *r)
     struct mcp_stream *t = NULL;
     if (last.p && str_to_u64(number, &since) < 0)
         name = STR("");
-    if (!last.p || str_eq(name, STR("standing"))) {
-        t = s->standing ? s->standing : mcp_session_stream_made(s, STR(""));
-        t->standing = true;
-        s->standing = t;
-    } else {
+    if (!last.p || str_eq(name, STR("standing")))
+        t = mcp_session_own_stream(s);
+    else
         t = mcp_session_stream(s, name);
-    }
     if (!t)
         refuse(r, 400, RPC_INVALID, NULL, "this Last-Event-ID is not known");
     else
         mcp_stream_resume(t, r, since);
+    if (t && t->standing)
+        mcp_listeners_read(m, s);
 }
 
 static void end_session(struct req *r)

@@ -89,6 +89,7 @@ void mcp_call_keep(struct mcp_call *k)
     json_put_str(j, "notes", buf_str(&k->c.notes));
     json_put_int(j, "since", k->c.since_ms);
     json_put_int(j, "revision", k->revision);
+    json_put_int(j, "level", k->level);
     json_put_bool(j, "structured", k->structured);
     json_put_int(j, "wait", k->c.client.max_wait_s);
     json_put_int(j, "bytes", (int64_t)k->c.client.answer_max);
@@ -148,6 +149,7 @@ static void load_call(struct mcp_call *k, const struct json *j)
     k->c.since_ms = json_int(j, "since", k->c.since_ms);
     k->c.again = true;
     k->revision = (enum mcp_revision)json_int(j, "revision", MCP_LEGACY);
+    k->level = (int)json_int(j, "level", -1);
     k->structured = json_bool(j, "structured", false);
     k->c.client.max_wait_s = (int)json_int(j, "wait", 50);
     k->c.client.answer_max = (size_t)json_int(j, "bytes", TOOL_ANSWER);

@@ -21,6 +21,8 @@ static const char instructions[] =
 
 static const char *const levels[] = {"debug", "info",     "notice", "warning",
                                      "error", "critical", "alert",  "emergency"};
+#define LEVELS \
+    " must be one of debug, info, notice, warning, error, critical, alert, emergency"
 
 /* ---- answers ---- */
 
@@ -31,7 +33,11 @@ void mcp_result(struct mcp_ask *a, struct json *result)
         mcp_put_modern(a->m, result);
     rpc_put_result(&b, a->in->id, result);
     json_free(result);
-    mcp_stream_put(a->out, buf_str(&b), true);
+    if (buf_full(&b))
+        mcp_fail(a, RPC_INTERNAL, STR("the answer is longer than 8 MiB: ask for less"),
+                 NULL);
+    else
+        mcp_stream_put(a->out, buf_str(&b), true);
     buf_release(&b);
 }
 
@@ -68,12 +74,20 @@ static void put_instructions(struct json *j, const struct mcp_wish *w)
     buf_release(&b);
 }
 
+/* Those of the methods that this era has. */
 static struct json *capabilities(bool modern)
 {
     struct json *j = json_object();
-    json_put(j, "tools", json_object());
-    json_put(j, "resources", json_object());
-    if (!modern)
+    const struct mcp_method *v;
+    for (size_t i = 0; (v = mcp_method_at(i)); i++) {
+        if (!v->capability || !(modern ? v->modern : v->legacy))
+            continue;
+        if (!json_has(j, v->capability))
+            json_put(j, v->capability, json_object());
+        if (v->option)
+            json_put_bool(json_get(j, v->capability), v->option, true);
+    }
+    if (modern) /* for a request that asks for it in its _meta */
         json_put(j, "logging", json_object());
     return j;
 }
@@ -117,6 +131,11 @@ bool mcp_modern_check(struct mcp_ask *a)
         mcp_error(a, RPC_PARAMS, "params._meta must have " MCP_META "clientCapabilities");
         return false;
     }
+    if (json_has(a->in->meta, MCP_META "logLevel") &&
+        mcp_level(json_str(a->in->meta, MCP_META "logLevel", "")) < 0) {
+        mcp_error(a, RPC_PARAMS, MCP_META "logLevel" LEVELS);
+        return false;
+    }
     return true;
 }
 
@@ -140,11 +159,11 @@ static void initialize(struct mcp_ask *a)
     mcp_result(a, j);
 }
 
-static void cacheable(struct mcp_ask *a, struct json *j)
+void mcp_put_cacheable(const struct mcp_ask *a, struct json *j, int64_t ttl_ms)
 {
     if (a->revision != MCP_2026_07_28)
         return;
-    json_put_int(j, "ttlMs", LIST_TTL_MS);
+    json_put_int(j, "ttlMs", ttl_ms);
     json_put_z(j, "cacheScope", "private");
 }
 
@@ -156,7 +175,7 @@ static void discover(struct mcp_ask *a)
     json_put(j, "supportedVersions", list);
     json_put(j, "capabilities", capabilities(true));
     put_instructions(j, a->wish);
-    cacheable(a, j);
+    mcp_put_cacheable(a, j, LIST_TTL_MS);
     mcp_result(a, j);
 }
 
@@ -164,61 +183,62 @@ static void discover(struct mcp_ask *a)
 
 static void ping(struct mcp_ask *a) { mcp_result(a, json_object()); }
 
-void mcp_list_result(struct mcp_ask *a, struct json *result)
+static void list_tools(struct mcp_ask *a)
 {
-    if (json_has(a->in->params, "cursor") &&
-        json_str(a->in->params, "cursor", "?").n > 0) {
-        json_free(result);
-        mcp_error(a, RPC_PARAMS, "that is not a cursor of this list");
-        return;
-    }
-    cacheable(a, result);
-    mcp_result(a, result);
+    struct json *j = mcp_tools_list(a->wish);
+    mcp_page(a, "tools", "name", false, json_take(j, "tools"), LIST_TTL_MS);
+    json_free(j);
 }
 
-static void list_tools(struct mcp_ask *a) { mcp_list_result(a, mcp_tools_list(a->wish)); }
+int mcp_level(struct str name)
+{
+    for (int i = 0; i < 8; i++) {
+        if (str_eq(name, str_of(levels[i])))
+            return i;
+    }
+    return -1;
+}
+
+const char *mcp_level_name(int level) { return levels[level]; }
 
 static void set_level(struct mcp_ask *a)
 {
-    struct str level = json_str(a->in->params, "level", "");
-    for (int i = 0; i < 8; i++) {
-        if (!str_eq(level, str_of(levels[i])))
-            continue;
-        a->session->level = i;
-        mcp_session_keep(a->session);
-        mcp_result(a, json_object());
+    int level = mcp_level(json_str(a->in->params, "level", ""));
+    if (level < 0) {
+        mcp_error(a, RPC_PARAMS, "level" LEVELS);
         return;
     }
-    mcp_error(a, RPC_PARAMS, "level must be one of debug, info, notice, warning, error, "
-                             "critical, alert, emergency");
+    a->session->level = level;
+    mcp_session_keep(a->session);
+    mcp_result(a, json_object());
 }
 
-static const struct {
-    const char *name;
-    void (*run)(struct mcp_ask *a);
-    bool legacy, modern;
-} methods[] = {
-    {"initialize", initialize, true, false},
-    {"ping", ping, true, false},
-    {"server/discover", discover, true, true},
-    {"tools/list", list_tools, true, true},
-    {"tools/call", mcp_call_begin, true, true},
-    {"resources/list", mcp_list_resources, true, true},
-    {"resources/templates/list", mcp_list_templates, true, true},
-    {"resources/read", mcp_read_resource, true, true},
-    {"logging/setLevel", set_level, true, false},
-    {"subscriptions/listen", mcp_listen, false, true},
+const struct mcp_method mcp_methods[] = {
+    {"initialize", initialize, true, false, NULL, NULL},
+    {"ping", ping, true, false, NULL, NULL},
+    {"server/discover", discover, true, true, NULL, NULL},
+    {"tools/list", list_tools, true, true, "tools", NULL},
+    {"tools/call", mcp_call_begin, true, true, "tools", NULL},
+    {"resources/list", mcp_list_resources, true, true, "resources", NULL},
+    {"resources/templates/list", mcp_list_templates, true, true, "resources", NULL},
+    {"resources/read", mcp_read_resource, true, true, "resources", NULL},
+    {"resources/subscribe", mcp_subscribe, true, false, "resources", "subscribe"},
+    {"resources/unsubscribe", mcp_unsubscribe, true, false, "resources", "subscribe"},
+    {"subscriptions/listen", mcp_listen, false, true, "resources", "subscribe"},
+    {"completion/complete", mcp_complete, true, true, "completions", NULL},
+    {"logging/setLevel", set_level, true, false, "logging", NULL},
 };
+const size_t mcp_methods_n = sizeof(mcp_methods) / sizeof(mcp_methods[0]);
 
 void mcp_method(struct mcp_ask *a)
 {
     bool modern = a->revision == MCP_2026_07_28;
     a->m->served++;
-    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-        if (!str_eq(a->in->method, str_of(methods[i].name)) ||
-            !(modern ? methods[i].modern : methods[i].legacy))
+    const struct mcp_method *v;
+    for (size_t i = 0; (v = mcp_method_at(i)); i++) {
+        if (!str_eq(a->in->method, str_of(v->name)) || !(modern ? v->modern : v->legacy))
             continue;
-        methods[i].run(a);
+        v->run(a);
         return;
     }
     mcp_error(a, RPC_METHOD, "there is no method %.*s",
@@ -243,6 +263,8 @@ void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in)
     struct mcp_call *k = mcp_call_find(m, s, id);
     if (k)
         mcp_call_stop(k, why_of(json_str(in->params, "reason", "")));
+    else if (!mcp_pending_cancel(m, s, id))
+        mcp_listeners_stop(m, s, NULL, id);
 }
 
 /* ---- messages of a session ---- */

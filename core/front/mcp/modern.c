@@ -66,34 +66,3 @@ void mcp_ask_modern(struct mcp *m, struct req *r, const struct rpc *in,
         mcp_method(&a);
     mcp_stream_settle(a.out);
 }
-
-/* ---- subscriptions ---- */
-
-/* Lists of this server do not change, so nothing of what was asked for is granted. */
-void mcp_listen(struct mcp_ask *a)
-{
-    struct buf b = BUF_INIT(4096);
-    struct json *params = json_object(), *meta = json_object();
-    json_put(params, "notifications", json_object());
-    json_put(meta, MCP_META "subscriptionId", json_copy(a->in->id));
-    json_put(params, "_meta", meta);
-    rpc_put_notification(&b, "notifications/subscriptions/acknowledged", params);
-    json_free(params);
-    mcp_stream_put(a->out, buf_str(&b), false);
-    buf_release(&b);
-    if (a->session)
-        mcp_stream_withdraw(a->out); /* over the local socket: it ends with that */
-    else
-        a->out->listens = json_copy(a->in->id);
-}
-
-void mcp_listen_end(struct mcp_stream *t)
-{
-    struct buf b = BUF_INIT(4096);
-    struct json *result = json_object();
-    mcp_put_modern(t->m, result);
-    rpc_put_result(&b, t->listens, result);
-    json_free(result);
-    mcp_stream_put(t, buf_str(&b), true);
-    buf_release(&b);
-}

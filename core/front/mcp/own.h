@@ -9,7 +9,14 @@
  *   stream.c    messages on their way to a client, kept until they are delivered
  *   modern.c    requests without a session, and their headers
  *   method.c    what a request asks for, and the answer
- *   resource.c  files and output as resources
+ *   table.c     which methods and resources there are
+ *   list.c      lists in pages
+ *   pending.c   requests that are answered in a later turn
+ *   resource.c  resources: reading, listing     file.c, kept_output.c, screen.c,
+ *   events.c    the kinds of them
+ *   complete.c  values of the arguments of their templates
+ *   subscribe.c who is told of changes          folder.c   changes of files
+ *   tell.c      log messages for clients
  *   call.c      tools/call: one tool at work    result.c  its answer
  *   kept.c      calls at the keeper, and in the next worker
  *   tools.c     which tools a client gets; they are the room front/mcp/tools
@@ -25,6 +32,7 @@
 
 #include "action/action.h"
 #include "base/map.h"
+#include "eventlog/eventlog.h"
 #include "front/front.h"
 #include "front/mcp/link.h"
 #include "front/mcp/rpc.h"
@@ -51,7 +59,16 @@ enum {
     MCP_ID = 32,        /* hex digits of a session's id */
     MCP_STREAM = 8,     /* of a stream's name */
     MCP_CLIENT_MAX = 64,
-    MCP_TOOLS_MAX = 128
+    MCP_TOOLS_MAX = 128,
+    MCP_UNREAD_MAX = 64,     /* notifications of a session whose stream nobody reads */
+    MCP_PAGE = 50,           /* items of a page of a list */
+    MCP_SUBS_MAX = 64,       /* resources that one client subscribes to */
+    MCP_SUBS_ALL_MAX = 1024, /* and all clients */
+    MCP_LISTENS_MAX = 16,    /* subscriptions/listen on one local socket */
+    MCP_FOLDERS_MAX = 32,    /* folders that are watched: a helper process each */
+    MCP_PENDING_MAX = 64,    /* requests that wait for a helper or for output */
+    MCP_CALM_MS = 1100 /* between two updates of a resource; more than the time in which
+                          a helper leaves out repeated modifications */
 };
 
 struct mcp;
@@ -95,11 +112,10 @@ struct mcp_stream {
     bool batch;       /* the answer is an array */
     bool standing;    /* the session's own, of GET */
     bool settled;
-    int status;           /* of HTTP, as JSON; 0: 200 */
-    struct json *listens; /* owned: the id of its subscriptions/listen; or NULL */
-    int64_t over_ms;      /* when the last answer was delivered; 0: not yet */
-    int64_t done_ms;      /* when the newest event came */
-    int64_t open_ms;      /* of clock_ms: the last comment line, or the beginning */
+    int status;      /* of HTTP, as JSON; 0: 200 */
+    int64_t over_ms; /* when the last answer was delivered; 0: not yet */
+    int64_t done_ms; /* when the newest event came */
+    int64_t open_ms; /* of clock_ms: the last comment line, or the beginning */
     struct timer slow;
 };
 
@@ -120,6 +136,8 @@ void mcp_stream_put_numbered(struct mcp_stream *t, struct str message, bool answ
 void mcp_stream_settle(struct mcp_stream *t);
 /* Sends what there is, as far as there is room. */
 void mcp_stream_pump(struct mcp_stream *t);
+/* Does the notification of this number still wait to be sent? */
+bool mcp_stream_waits(const struct mcp_stream *t, uint64_t number);
 /* One request of it gets no answer: it was cancelled. */
 void mcp_stream_withdraw(struct mcp_stream *t);
 /* A client follows it again, from the event after `since`. Takes req. */
@@ -161,6 +179,8 @@ struct mcp_session *mcp_session_by_id(const struct mcp *m, struct str id);
 struct mcp_stream *mcp_session_stream(const struct mcp_session *s, struct str name);
 /* The same, made if it is not there. */
 struct mcp_stream *mcp_session_stream_made(struct mcp_session *s, struct str name);
+/* Where notifications that belong to no request go: never NULL. */
+struct mcp_stream *mcp_session_own_stream(struct mcp_session *s);
 /* Its calls end as TOOL_LEFT, its streams too. */
 void mcp_session_free(struct mcp_session *s);
 /* What the next worker has to know of it. */
@@ -236,25 +256,227 @@ void mcp_session_begin(struct mcp_session *s, const struct rpc *in);
 /* Copies a client's name. */
 void mcp_client_name(char out[MCP_CLIENT_MAX + 1], const struct json *info);
 
-/* The same of a list of one page: a cursor is refused, and the answer may be cached. */
-void mcp_list_result(struct mcp_ask *a, struct json *result);
+/* Adds how long the result may be cached, if the revision has that. */
+void mcp_put_cacheable(const struct mcp_ask *a, struct json *result, int64_t ttl_ms);
+/* A level of log messages, 0 (debug) to 7 (emergency), by its name. -1: there is none. */
+int mcp_level(struct str name);
+const char *mcp_level_name(int level);
+
+/* ---- table.c ---- */
+
+struct mcp_method {
+    const char *name;
+    void (*run)(struct mcp_ask *a);
+    bool legacy, modern;
+    /* The capability that a server with this method declares, and the option of it;
+     * NULL: none. */
+    const char *capability, *option;
+};
+/* Number i of the methods; NULL: there are no more. Of one name the first counts. */
+const struct mcp_method *mcp_method_at(size_t i);
+/* Those of this server (method.c), and how many. */
+extern const struct mcp_method mcp_methods[];
+extern const size_t mcp_methods_n;
+
+struct mcp_sub;
+
+/* A kind of resources: those whose URIs begin with `prefix`. */
+struct mcp_resource {
+    const char *prefix;
+    const char *pattern;      /* the URI template; NULL: none is told */
+    const char *name, *about; /* of the template */
+    const char *type;         /* mimeType of all of them; NULL: it varies */
+    const char *arguments;    /* the template's variables, with blanks between */
+    /* Adds those that are listed. NULL: none. */
+    void (*list)(struct mcp *m, struct json *list);
+    /* Answers with the contents of uri, now or later. */
+    void (*read)(struct mcp_ask *a, struct str uri);
+    /* Answers with values of the variable that begin with `value`: mcp_complete_result.
+     * NULL: there are none to propose. */
+    void (*complete)(struct mcp_ask *a, struct str variable, struct str value);
+    /*
+     * Begins to follow changes of s->uri: calls mcp_sub_ready, now or later, and then
+     * mcp_sub_changed; mcp_sub_lost when it cannot go on. Returns -1 and sets *e if it
+     * cannot begin. NULL: changes are not told.
+     */
+    int (*watch)(struct mcp_sub *s, struct err *e);
+    /* Ends that, also of one that is not ready. NULL: nothing to do. */
+    void (*unwatch)(struct mcp_sub *s);
+};
+/* Number i of the kinds; NULL: there are no more. */
+const struct mcp_resource *mcp_resource_at(size_t i);
+extern const struct mcp_resource mcp_resource_file, mcp_resource_output,
+    mcp_resource_screen, mcp_resource_events;
+
+/* ---- list.c ---- */
+
+/*
+ * Answers with a page of a list, which is the member `name` of the result. items: objects
+ * in order, taken; their member `key` is unlike all others'. sorted: they are in the
+ * order of the bytes of key, so that a cursor holds when its item has gone.
+ */
+void mcp_page(struct mcp_ask *a, const char *name, const char *key, bool sorted,
+              struct json *items, int64_t ttl_ms);
+
+/* ---- pending.c ---- */
+
+/* A request whose answer comes in a later turn, and which is no call of a tool. */
+struct mcp_pending {
+    struct list node; /* in mcp.pendings */
+    struct mcp *m;
+    struct mcp_session *session; /* NULL: none */
+    struct mcp_stream *out;
+    struct json *id; /* owned */
+    enum mcp_revision revision;
+    char *uri; /* owned: the resource that it is about; "": none */
+    void *own; /* the method's */
+    /* Nobody waits any more: ends what was begun, and frees own. */
+    void (*stop)(struct mcp_pending *p);
+};
+
+/* NULL: too many wait already, and the request is answered with that. */
+struct mcp_pending *mcp_pending_new(struct mcp_ask *a, struct str uri, void *own,
+                                    void (*stop)(struct mcp_pending *p));
+/* Its answers; p is freed, own is not. Takes result. */
+void mcp_pending_result(struct mcp_pending *p, struct json *result);
+void mcp_pending_fail(struct mcp_pending *p, const struct err *e);
+/* Frees it without an answer. */
+void mcp_pending_free(struct mcp_pending *p);
+/* Stops those whose answers go to t. */
+void mcp_pendings_stop(struct mcp *m, const struct mcp_stream *t);
+/* Stops the request of this id. Returns false if there is none. */
+bool mcp_pending_cancel(struct mcp *m, const struct mcp_session *s,
+                        const struct json *id);
 
 /* ---- resource.c ---- */
 
 void mcp_read_resource(struct mcp_ask *a);
 void mcp_list_resources(struct mcp_ask *a);
 void mcp_list_templates(struct mcp_ask *a);
-/* Those whose answers go to t are not read any further. */
-void mcp_readings_stop(struct mcp *m, const struct mcp_stream *t);
+/* The kind that a URI belongs to; NULL: none. */
+const struct mcp_resource *mcp_resource_of(struct str uri);
+/*
+ * A result of resources/read: bytes as text of that type, or as a blob if they are none.
+ * meta: taken, the contents' _meta; NULL: none. The caller's.
+ */
+struct json *mcp_contents(enum mcp_revision revision, struct str uri, const char *type,
+                          struct str bytes, struct json *meta);
+/* Answers with an error about a resource: that it is not there, or e. */
+void mcp_resource_fail(struct mcp_ask *a, struct str uri, const struct err *e);
+/* Adds an item of resources/list; about and type may be NULL. */
+void mcp_resource_put(struct json *list, struct str uri, struct str name,
+                      const char *about, const char *type);
+/* Names of sessions that begin with prefix, sorted; the caller's. */
+struct json *mcp_session_names(const struct mcp *m, struct str prefix);
+
+/* ---- complete.c ---- */
+
+/* completion/complete of the arguments of templates. */
+void mcp_complete(struct mcp_ask *a);
+/* A result of it: the first 100 of values, an array, taken. total: how many there are, at
+ * least; more: it may be more than that. The caller's. */
+struct json *mcp_complete_result(struct json *values, size_t total, bool more);
+
+/* ---- subscribe.c ---- */
+
+/*
+ * Who is told of changes: a session by resources/subscribe, or a request
+ * subscriptions/listen, on a connection of its own or on a local socket.
+ */
+struct mcp_listener {
+    struct list node; /* in mcp.listeners */
+    struct mcp *m;
+    struct mcp_session *session; /* NULL: none */
+    struct mcp_stream *out;      /* its connection; NULL: as its session has it */
+    struct json *id;             /* owned: of subscriptions/listen; NULL: not that */
+    struct list subs;            /* owned */
+    unsigned nsubs;
+    bool acknowledged; /* of subscriptions/listen: its first message was sent */
+};
+
+/* One resource that a listener subscribes to. */
+struct mcp_sub {
+    struct list node; /* in listener.subs */
+    struct mcp_listener *listener;
+    const struct mcp_resource *kind;
+    char *uri;     /* owned */
+    bool ready;    /* changes are followed */
+    bool dirty;    /* it changed since the last update */
+    uint64_t told; /* the number of that */
+    struct timer calm;
+    struct mcp_pending *asker; /* resources/subscribe that waits for ready; or NULL */
+    struct list near;          /* of a file: in folder.subs */
+    struct mcp_folder *folder;
+    char *name; /* owned: its name there */
+};
+
+void mcp_subscribe(struct mcp_ask *a);
+void mcp_unsubscribe(struct mcp_ask *a);
+void mcp_listen(struct mcp_ask *a);
+void mcp_sub_ready(struct mcp_sub *s);
+/* again: it may go on changing without a word for up to MCP_CALM_MS. */
+void mcp_sub_changed(struct mcp_sub *s, bool again);
+/* Ends and frees it. */
+void mcp_sub_lost(struct mcp_sub *s, const struct err *e);
+/* All of a kind changed. */
+void mcp_subs_changed(struct mcp *m, const struct mcp_resource *kind);
+/* Somebody reads the session's stream: updates that waited for that go out. */
+void mcp_listeners_read(struct mcp *m, const struct mcp_session *s);
+/* Those of a session, a stream, or a session and a request; others are NULL. */
+void mcp_listeners_stop(struct mcp *m, const struct mcp_session *s,
+                        const struct mcp_stream *t, const struct json *id);
+/* This worker ends: subscriptions/listen is answered, except on a local socket that the
+ * next worker, if there is another, goes on with. */
+void mcp_listeners_end(struct mcp *m, bool another);
+/* What the next worker has to know of a session's, as members of j; and back. */
+void mcp_listeners_keep(const struct mcp_session *s, struct json *j);
+void mcp_listeners_load(struct mcp_session *s, const struct json *j);
+/* Follows what mcp_listeners_load made; what changed meanwhile is not known. */
+void mcp_listeners_start(struct mcp *m);
+
+/* ---- folder.c ---- */
+
+/*
+ * Follows changes of the entry `name` of a folder for s. Returns -1 and sets *e if no
+ * more folders can be watched.
+ */
+int mcp_folder_add(struct mcp_sub *s, const char *path, struct str name, struct err *e);
+void mcp_folder_leave(struct mcp_sub *s);
+/*
+ * The path of a file:// URI, which has at most that many bytes. Returns -1 and sets *e if
+ * the URI has none.
+ */
+int mcp_file_path(struct str uri, struct buf *path, struct err *e);
+/*
+ * The real path of a folder, below the working directory or that itself. Returns -1 and
+ * sets *e: DENIED, it is elsewhere, NOTFOUND.
+ */
+int mcp_folder_real(const struct mcp *m, const char *path, char out[4096], struct err *e);
+
+/* ---- tell.c ---- */
+
+enum { /* levels of log messages that this server has */
+       MCP_INFO = 1,
+       MCP_WARNING = 3,
+       MCP_ERROR = 4
+};
+
+/* Sends a log message to one session, if it wants that level; s NULL: to all. */
+void mcp_tell(struct mcp *m, struct mcp_session *s, int level, const char *logger,
+              const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* The same on the stream of a call, for who follows just that. */
+void mcp_call_tell(struct mcp_call *k, int level, const char *logger, struct str text);
+/* Tells on the stream of a modern call what an observation says that is worth it. */
+void mcp_call_observed(struct mcp_call *k, const struct json *event);
+/* Follows the log of events from here on. */
+void mcp_tell_start(struct mcp *m);
+void mcp_tell_stop(struct mcp *m);
 
 /* ---- modern.c ---- */
 
 /* A request of the modern era by HTTP. Takes r. */
 void mcp_ask_modern(struct mcp *m, struct req *r, const struct rpc *in,
                     const struct mcp_wish *wish, const char *credential, bool sse);
-/* subscriptions/listen; and its answer, when the server ends. */
-void mcp_listen(struct mcp_ask *a);
-void mcp_listen_end(struct mcp_stream *t);
 
 /* ---- call.c ---- */
 
@@ -266,6 +488,7 @@ struct mcp_call {
     struct mcp_stream *out;
     struct json *id, *token; /* owned; token NULL: no progress is wanted */
     enum mcp_revision revision;
+    int level; /* of log messages on its stream: the least that is sent; -1: none */
     bool structured, over;
     bool waits;   /* for the end of a step */
     bool stepped; /* it ended, or could not begin: err */
@@ -347,10 +570,13 @@ struct mcp {
     struct fronts *fronts;
     struct http_front front;
     struct action_watch watch;
-    struct list sessions, streams, calls, readings;
+    struct list sessions, streams, calls, pendings, listeners, folders;
     struct map by_id; /* sessions */
     struct map tolds; /* by a shell's session: struct told, owned */
-    unsigned nsessions, ncalls;
+    unsigned nsessions, ncalls, npendings, nsubs, nfolders;
+    struct event_sub log_sub;
+    struct event_cursor log_at; /* what log messages were made from */
+    struct task log_step;
     size_t kept; /* bytes at the keeper */
     struct mcp_wish wish;
     struct timer tick;

@@ -61,6 +61,10 @@ void mcp_put_tool_result(struct buf *out, const struct mcp_call *k, struct tool_
     put_text(&text, k, r);
     put_block(content, buf_str(&text));
     put_pictures(content, r);
+    for (const struct json *v = json_first(r->blocks); v; v = json_next(v))
+        json_push(content, json_copy(v));
+    json_free(r->blocks);
+    r->blocks = NULL;
     json_put(result, "content", content);
     if (k->structured && k->c.tool->output && !r->failed) {
         struct json *s = json_copy(object);

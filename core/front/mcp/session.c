@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STREAMS_MAX = 64 };
+enum { STREAMS_MAX = 64, STATE_MAX = 2 << 20 };
 
 static struct str state_key(const struct mcp_session *s, char space[64])
 {
@@ -135,12 +135,24 @@ struct mcp_stream *mcp_session_stream_made(struct mcp_session *s, struct str nam
     return t;
 }
 
+struct mcp_stream *mcp_session_own_stream(struct mcp_session *s)
+{
+    if (s->link)
+        return s->link->out;
+    if (!s->standing) {
+        s->standing = mcp_session_stream_made(s, STR(""));
+        s->standing->standing = true;
+    }
+    return s->standing;
+}
+
 void mcp_session_free(struct mcp_session *s)
 {
     char space[64];
     struct mcp *m = s->m;
     struct list *it, *tmp;
     mcp_calls_stop(m, s, NULL, TOOL_LEFT);
+    mcp_listeners_stop(m, s, NULL, NULL);
     if (s->link)
         mcp_link_free(s->link);
     list_each (it, tmp, &s->streams)
@@ -184,7 +196,7 @@ static void wish_load(struct mcp_wish *w, const struct json *j)
 void mcp_session_keep(struct mcp_session *s)
 {
     char space[64];
-    struct buf b = BUF_INIT(8 << 10);
+    struct buf b = BUF_INIT(STATE_MAX);
     struct json *j = json_object();
     json_put_z(j, "credential", s->credential);
     json_put_int(j, "revision", s->revision);
@@ -192,6 +204,7 @@ void mcp_session_keep(struct mcp_session *s)
     json_put_int(j, "level", s->level);
     json_put_bool(j, "lines", s->lines);
     json_put(j, "wish", wish_json(&s->wish));
+    mcp_listeners_keep(s, j);
     json_print(&b, j);
     hold_put(s->m->en->hold, state_key(s, space), buf_str(&b));
     json_free(j);
@@ -217,6 +230,7 @@ void mcp_session_load(struct mcp *m, struct str id, struct str state)
     s->lines = json_bool(j, "lines", false);
     if (s->lines)
         mcp_link_new(s)->lost_ms = clock_ms();
+    mcp_listeners_load(s, j);
     json_free(j);
 }
 

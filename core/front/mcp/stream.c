@@ -113,13 +113,12 @@ void mcp_stream_free(struct mcp_stream *t)
     if (t->session && t->session->standing == t)
         t->session->standing = NULL;
     mcp_stream_detach(t);
-    mcp_readings_stop(t->m, t);
+    mcp_pendings_stop(t->m, t);
+    mcp_listeners_stop(t->m, NULL, t, NULL);
     mcp_kept_drop(t->m, t);
     while (!list_empty(&t->events))
         event_free(t, event_at(t->events.next));
     list_del(&t->node);
-    json_free(t->listens);
-    t->listens = NULL;
     loop_bury(t->m->en->loop, t, free);
 }
 
@@ -294,6 +293,16 @@ void mcp_stream_pump(struct mcp_stream *t)
         finish(t);
 }
 
+bool mcp_stream_waits(const struct mcp_stream *t, uint64_t number)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &t->events) {
+        if (event_at(it)->number == number)
+            return true; /* one that is sent is freed */
+    }
+    return false;
+}
+
 static void on_slow(struct timer *timer)
 {
     struct mcp_stream *t = container_of(timer, struct mcp_stream, slow);
@@ -307,8 +316,9 @@ static void on_slow(struct timer *timer)
 static void make_room(struct mcp_stream *t)
 {
     struct list *it, *tmp;
+    unsigned most = t->standing && !t->req ? MCP_UNREAD_MAX : MCP_RING_EVENTS;
     list_each (it, tmp, &t->events) {
-        if (t->bytes <= MCP_RING_BYTES && t->nevents < MCP_RING_EVENTS)
+        if (t->bytes <= MCP_RING_BYTES && t->nevents < most)
             return;
         if (!event_at(it)->answer)
             event_free(t, event_at(it));

@@ -132,6 +132,7 @@ struct tool_result {
     struct json *object; /* taken: the members of the result object, without text */
     struct tool_picture pictures[TOOL_PICTURES];
     unsigned npictures;
+    struct json *blocks; /* taken: an array of more content, as MCP has it; NULL: none */
 };
 /* Ends the call, once; it is freed. The strings are borrowed. */
 void tool_end(struct tool_call *c, struct tool_result *r);
