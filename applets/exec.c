@@ -478,6 +478,9 @@ static int dispatch(const struct exec_options *o, struct err *e)
         return do_list(o, e);
     case V_STOP:
         return exec_stop(o, e);
+    case V_PUT:
+    case V_GET:
+        return exec_copy(o, signals_fd, e);
     default:
         return do_send(o, e);
     }

@@ -21,7 +21,9 @@ enum exec_verb {
     V_ATTACH = 1 << 5,
     V_LIST = 1 << 6,
     V_STOP = 1 << 7,
-    V_HELP = 1 << 8
+    V_HELP = 1 << 8,
+    V_PUT = 1 << 9,
+    V_GET = 1 << 10
 };
 
 /* What the command line says; everything is borrowed from argv and flags. */
@@ -31,6 +33,7 @@ struct exec_options {
     const char *server; /* WHERE (net/sockpath.h), or NULL */
     char socket_space[SOCKPATH_MAX];
     const char *file, *cwd, *user, *shell;
+    const char *copy; /* what --put or --get copies; words has where to */
     const char *input, *input_file, *signal;
     const char **env; /* owned array */
     const char **keys; /* owned array */
@@ -79,6 +82,10 @@ int exec_put_text(struct json *q, const char *name, const char *z, struct err *e
 int exec_put_target(struct json *q, const struct exec_options *o, struct err *e);
 int exec_put_making(struct json *q, const struct exec_options *o, struct err *e);
 void exec_put_waiting(struct json *q, const struct exec_options *o);
+
+/* exec_copy.c */
+/* --put and --get; signals: of sig_pipe. The exit status. */
+int exec_copy(const struct exec_options *o, int signals, struct err *e);
 
 /* exec_stop.c */
 int exec_stop(const struct exec_options *o, struct err *e);

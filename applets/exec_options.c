@@ -19,7 +19,7 @@ enum long_only {
     O_IDLE = 256, O_RETURN_ON_INPUT, O_NO_WAIT, O_NEW, O_CWD, O_ENV, O_USER, O_SHELL,
     O_WAIT, O_INPUT, O_RAW_INPUT, O_INPUT_FILE, O_KEY, O_EOF, O_SIGNAL, O_KILL, O_END,
     O_DETACH_KEY, O_LIST, O_LOGS, O_FOLLOW, O_OFFSET, O_LIMIT, O_STDERR, O_TEXT,
-    O_JSON, O_SERVER, O_SOCKET, O_CA, O_STOP
+    O_JSON, O_SERVER, O_SOCKET, O_CA, O_STOP, O_PUT, O_GET
 };
 
 static const struct option long_options[] = {
@@ -61,6 +61,8 @@ static const struct option long_options[] = {
     {"socket", required_argument, NULL, O_SOCKET},
     {"ca", required_argument, NULL, O_CA},
     {"stop", no_argument, NULL, O_STOP},
+    {"put", required_argument, NULL, O_PUT},
+    {"get", required_argument, NULL, O_GET},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -149,6 +151,8 @@ static int take_option(struct exec_options *o, int c, struct err *e)
     case O_SOCKET: return where_take(&o->server, o->socket_space, "--socket", optarg, e);
     case O_CA: return where_take(&o->server, o->socket_space, "--ca", optarg, e);
     case O_STOP: o->verbs |= V_STOP; return 0;
+    case O_PUT: o->verbs |= V_PUT; o->copy = optarg; return 0;
+    case O_GET: o->verbs |= V_GET; o->copy = optarg; return 0;
     default: return -1;
     }
 }
@@ -165,7 +169,11 @@ static int check_options(struct exec_options *o, struct err *e)
     const char *wrong = NULL;
     if (alone & (alone - 1))
         wrong = "these options ask for different things; give them in calls of their own";
-    else if (o->verbs && (o->word_count || o->file))
+    else if ((o->verbs & (V_PUT | V_GET)) && (o->word_count != 1 || o->file))
+        wrong = "--put takes LOCAL REMOTE and --get REMOTE LOCAL, after all other options";
+    else if ((o->verbs & (V_PUT | V_GET)) && o->process)
+        wrong = "--put and --get take -s, for the directory that paths begin in";
+    else if (o->verbs & ~(unsigned)(V_PUT | V_GET) && (o->word_count || o->file))
         wrong = "a command cannot be given with this option";
     else if (o->file && o->word_count)
         wrong = "a command cannot be given twice, by -f and as words";

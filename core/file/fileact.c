@@ -176,6 +176,18 @@ static const struct param_list takes_receive = {
                       .about = "The first byte that comes, with token"}),
     .closed = true};
 
+static const struct param_list takes_received = {
+    .about = "Reports how much of a file has come under a token",
+    .params = PARAMS(PATH_OF("The file, or a folder that is there"),
+                     {.name = "name",
+                      .type = PARAM_STRING,
+                      .about = "Its name if path is a folder"},
+                     {.name = "token",
+                      .type = PARAM_STRING,
+                      .required = true,
+                      .about = "The token of the upload"}),
+    .closed = true};
+
 static const struct verb verbs[] = {
     {"stat", fa_stat, NULL, &fileact_takes_stat, false},
     {"list", fa_list, NULL, &fileact_takes_list, false},
@@ -193,6 +205,7 @@ static const struct verb verbs[] = {
      .staged = "path",
      .takes = &takes_receive,
      .inner = true},
+    {.name = "received", .run = fa_received, .takes = &takes_received, .inner = true},
 };
 
 static const struct verb *find(struct str name)

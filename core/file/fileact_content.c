@@ -6,9 +6,10 @@
  * receive the bytes of a file, which are collected beside its place as .od-TOKEN and put
  *         there in one step when the last one is there. What is there already stays when
  *         the transfer is cut: the same TOKEN goes on behind it.
+ * received how much of that there is.
  *
- * Where a transfer goes on, the sender's bytes before are the same, so that a helper which
- * was not yet ended writes nothing but what is there.
+ * Where a transfer goes on, the sender's bytes before are the same, so that a helper
+ * which was not yet ended writes nothing but what is there.
  */
 #include "file/fileact_own.h"
 
@@ -113,7 +114,8 @@ int fa_send(struct fa *f, struct err *e)
 
 /* ---- receive ---- */
 
-/* Where it shall be: in a folder by its name, at the end of a link where that leads to. */
+/* Where it shall be: in a folder by its name, at the end of a link where that leads to.
+ */
 static int find_place(const struct fa *f, char path[PATH_MAX], struct err *e)
 {
     char full[PATH_MAX];
@@ -135,14 +137,15 @@ static int find_place(const struct fa *f, char path[PATH_MAX], struct err *e)
 }
 
 /* The bytes from the offset on. *size: what there is then. */
-static int collect(struct fa *f, const char *part, uint64_t *size, struct err *e)
+static int collect(struct fa *f, const char *path, const char *part, uint64_t *size,
+                   struct err *e)
 {
     uint64_t at = (uint64_t)fa_int(f, "offset", 0);
     bool by_memory = false;
     struct stat st;
     int fd = open(part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || fstat(fd, &st) < 0)
-        return fa_fail(e, errno, "write beside", part);
+        return fa_fail(e, errno, "write", path);
     int rc = 0;
     if (at > (uint64_t)st.st_size)
         rc = err_set(e, ERR_BUSY, "cannot go on at byte %llu of %.200s: it has %llu",
@@ -161,6 +164,35 @@ static int collect(struct fa *f, const char *part, uint64_t *size, struct err *e
     return rc;
 }
 
+/* Where the bytes under a token are, beside path. */
+static int find_part(const struct fa *f, const char *path, char part[PATH_MAX + 64],
+                     struct err *e)
+{
+    struct str token = fa_str(f, "token", "");
+    const char *slash = strrchr(path, '/');
+    bool good = token.n > 0 && token.n <= FILEACT_TOKEN_MAX;
+    for (size_t i = 0; i < token.n && good; i++)
+        good = strchr("0123456789abcdef", token.p[i]);
+    if (!good)
+        return err_set(e, ERR_INVALID, "token has 1 to %d digits and letters a to f",
+                       FILEACT_TOKEN_MAX);
+    snprintf(part, PATH_MAX + 64, "%.*s.od-%.*s", (int)(slash - path) + 1, path,
+             STR_ARG(token));
+    return 0;
+}
+
+int fa_received(struct fa *f, struct err *e)
+{
+    char path[PATH_MAX], part[PATH_MAX + 64];
+    struct stat st;
+    if (fa_path(f, "path", path, e) < 0 || find_place(f, path, e) < 0 ||
+        find_part(f, path, part, e) < 0)
+        return -1;
+    bool there = lstat(part, &st) == 0 && S_ISREG(st.st_mode);
+    buf_addf(&f->out, "\"size\":%llu", there ? (unsigned long long)st.st_size : 0);
+    return 0;
+}
+
 int fa_receive(struct fa *f, struct err *e)
 {
     char path[PATH_MAX], part[PATH_MAX + 64];
@@ -170,21 +202,14 @@ int fa_receive(struct fa *f, struct err *e)
     struct fa_stage s;
     if (fa_path(f, "path", path, e) < 0 || find_place(f, path, e) < 0)
         return -1;
-    for (size_t i = 0; i < token.n; i++) {
-        if (!strchr("0123456789abcdef", token.p[i]) || token.n > FILEACT_TOKEN_MAX)
-            return err_set(e, ERR_INVALID, "token has at most %d digits and letters a to f",
-                           FILEACT_TOKEN_MAX);
-    }
     if (token.n == 0) {
         if (fa_stage_beside(f, &s, path, e) < 0)
             return -1;
         snprintf(part, sizeof(part), "%s", s.part);
-    } else { /* not swept away when it is cut */
-        const char *slash = strrchr(path, '/');
-        snprintf(part, sizeof(part), "%.*s.od-%.*s", (int)(slash - path) + 1, path,
-                 STR_ARG(token));
+    } else if (find_part(f, path, part, e) < 0) { /* not swept away when it is cut */
+        return -1;
     }
-    if (collect(f, part, &size, e) < 0)
+    if (collect(f, path, part, &size, e) < 0)
         return -1;
     if (token.n > 0 && size != whole)
         return err_set(e, ERR_IO, "only %llu of the %llu bytes of %.200s came",

@@ -11,7 +11,7 @@
  *   fileact_pack.c    archive and extract
  *   fileact_tar.c     of those: tar, both ways
  *   fileact_watch.c   watch
- *   fileact_content.c send, receive
+ *   fileact_content.c send, receive, received
  */
 #ifndef OD_FILE_FILEACT_OWN_H
 #define OD_FILE_FILEACT_OWN_H
@@ -45,7 +45,8 @@ struct fa {
 
 typedef int fa_fn(struct fa *f, struct err *e);
 fa_fn fa_stat, fa_list, fa_mkdir, fa_move, fa_copy, fa_remove, fa_chmod, fa_archive,
-    fa_extract, fa_watch, fa_send, fa_receive;
+    fa_extract, fa_watch, fa_send, fa_receive,
+    fa_received;
 
 /* ---- fileact_look.c ---- */
 

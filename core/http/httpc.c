@@ -126,7 +126,7 @@ static bool take_head(struct httpc *c)
         return false;
     }
     bool tunnel = status == 101 || (c->connect && status < 300);
-    c->kept = c->head.keep_alive && !tunnel;
+    c->kept = c->head.keep_alive && !tunnel && c->to_put == 0;
     if (tunnel)
         c->state = TUNNEL;
     else
@@ -222,7 +222,15 @@ static void on_end(struct stream *s, int errnum)
         take_all(c);
 }
 
-static const struct stream_events stream_calls = {.on_data = on_data, .on_end = on_end};
+static void on_room(struct stream *s)
+{
+    struct httpc *c = container_of(s, struct httpc, s);
+    if (c->to_put > 0 && c->ev->on_room)
+        c->ev->on_room(c);
+}
+
+static const struct stream_events stream_calls = {
+    .on_data = on_data, .on_room = on_room, .on_end = on_end};
 
 static void on_more(struct task *t)
 {
@@ -298,7 +306,8 @@ static int add_request(struct buf *out, const struct httpc_request *q)
     int rc = buf_addf(out, "%s %.*s HTTP/1.1\r\nHost: %.*s\r\n", q->method,
                       STR_ARG(q->target), STR_ARG(q->host));
     if (rc == 0 && has_body)
-        rc = buf_addf(out, "Content-Length: %zu\r\n", q->body.n);
+        rc = buf_addf(out, "Content-Length: %llu\r\n",
+                      (unsigned long long)(q->streams ? q->length : q->body.n));
     if (rc == 0 && q->fields.n)
         rc = buf_adds(out, q->fields);
     if (rc == 0)
@@ -332,6 +341,7 @@ int httpc_send(struct httpc *c, const struct httpc_request *q, struct err *e)
     c->state = HEAD;
     c->connect = strcmp(q->method, "CONNECT") == 0;
     c->interims = 0;
+    c->to_put = q->streams ? q->length : 0;
     c->bodiless = strcmp(q->method, "HEAD") == 0;
     buf_reset(&c->text);
     struct str host = str_sub(q->host, 0, sizeof(c->host) - 1);
@@ -343,6 +353,25 @@ int httpc_send(struct httpc *c, const struct httpc_request *q, struct err *e)
     stream_flush(&c->s);
     c->waiting = c->s.out.n;
     return 0;
+}
+
+size_t httpc_put(struct httpc *c, struct str piece)
+{
+    BUG_ON(piece.n > c->to_put);
+    if (c->state != HEAD && c->state != BODY)
+        return 0;
+    if (c->s.out.n > c->s.low) {
+        stream_want_room(&c->s);
+        return 0;
+    }
+    size_t n = piece.n < buf_room(&c->s.out) ? piece.n : buf_room(&c->s.out);
+    if (buf_add(&c->s.out, piece.p, n) < 0)
+        n = 0;
+    c->to_put -= n;
+    stream_flush(&c->s);
+    if (n < piece.n)
+        stream_want_room(&c->s);
+    return n;
 }
 
 void httpc_more(struct httpc *c)

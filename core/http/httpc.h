@@ -36,6 +36,8 @@ struct httpc_events {
      * the answer; TIMEOUT; INVALID: this is not HTTP; LIMIT.
      */
     void (*on_done)(struct httpc *c, const struct err *e);
+    /* httpc_put has room again. May be NULL. */
+    void (*on_room)(struct httpc *c);
 };
 
 struct httpc_request {
@@ -44,6 +46,8 @@ struct httpc_request {
     struct str host;   /* of the Host field */
     struct str fields; /* more of them, made with httpc_add_field */
     struct str body;   /* p NULL: none */
+    bool streams;      /* instead of body, length bytes that httpc_put takes */
+    uint64_t length;
 };
 
 struct httpc {
@@ -56,8 +60,9 @@ struct httpc {
     struct buf text;       /* the head's bytes, which head points into */
     struct http_head head; /* of the answer */
     struct http_chunks chunks;
-    uint64_t left;  /* of a body with a length */
-    size_t waiting; /* bytes that were still to be sent at the last look */
+    uint64_t left;   /* of a body with a length */
+    uint64_t to_put; /* of the request's */
+    size_t waiting;  /* bytes that were still to be sent at the last look */
     struct err e;
     uint8_t state, body, interims;
     bool connect, bodiless, stalled, kept, over;
@@ -74,6 +79,11 @@ void httpc_start(struct httpc *c, struct stream *take, int idle_ms,
  * INVALID: the target, host or method cannot be said.
  */
 int httpc_send(struct httpc *c, const struct httpc_request *q, struct err *e);
+/*
+ * Queues bytes of a request that streams its body. Returns how many were taken; fewer
+ * than all: on_room follows, or the answer is there already. More than length: a BUG.
+ */
+size_t httpc_put(struct httpc *c, struct str piece);
 /* A line for httpc_request.fields. -1: out is full, or it cannot be said. */
 int httpc_add_field(struct buf *out, const char *name, struct str value);
 /* on_body can take more. */

@@ -445,7 +445,8 @@ static void on_answered(struct httpc *c, const struct err *e)
     finish(w, &why);
 }
 
-static const struct httpc_events http_calls = {on_head, on_body, on_answered};
+static const struct httpc_events http_calls = {
+    .on_head = on_head, .on_body = on_body, .on_done = on_answered};
 
 /*
  * What browsers say of themselves (Fetch Metadata, 2.3): servers that know it refuse

@@ -47,7 +47,8 @@ static void on_done(struct httpc *c, const struct err *e)
     BUG_ON(buf_addf(told, "]%s", e ? err_name(e->code) : "ok") < 0);
 }
 
-static const struct httpc_events events = {on_head, on_body, on_done};
+static const struct httpc_events events = {
+    .on_head = on_head, .on_body = on_body, .on_done = on_done};
 
 static void pass(const char *method, struct str bytes, size_t step)
 {

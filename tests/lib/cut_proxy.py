@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """
-A proxy that breaks connections: cut_proxy.py TARGET [PREFIX=/x] [up=N] [down=N] [times=K]
+A proxy that breaks connections: cut_proxy.py TARGET [PREFIX=/x] [up=N] [down=N] [times=K] [then=stall]
 
 It prints the port that it listens on at 127.0.0.1, and joins each connection with one to
 TARGET, a port. PREFIX is taken away from the path of each connection's first request; a
 request without it gets 404. Of the first K connections (1) each is cut, by a reset, after
-N bytes towards the target (up) or from it (down). SIGUSR1 cuts all that there are. A line
+N bytes towards the target (up) or from it (down); with then=stall nothing more goes that
+way instead. SIGUSR1 cuts all that there are. A line
 of standard error tells of each connection that was cut.
 """
 import os, signal, socket, struct, sys, threading
@@ -52,6 +53,8 @@ def copy(source, to, pair, left):
             to.sendall(data)
             if left == 0:
                 print("cut", file=sys.stderr, flush=True)
+                if options.get("then") == "stall":
+                    return
                 break
         else:
             to.shutdown(socket.SHUT_WR)

@@ -9,6 +9,7 @@
  *   PUT  /files/extract    an archive as the body, unpacked as it comes
  *   GET  /files/content    a file, or a range of it
  *   PUT  /files/content    a file as the body, put in its place as a whole
+ *   GET  /files/upload     how much of that has come, if it was cut
  *   GET  /skills           all of them, as JSON Schema
  *   POST /skills/{name}    the arguments as body; an action, in the log
  *
@@ -394,6 +395,12 @@ static void get_content(struct req *r)
         req_on_room(r, on_room);
 }
 
+static void get_upload(struct req *r)
+{
+    static const char *const names[] = {"path", "path_base64", "name", "token"};
+    transfer(r, "received", named_args(r, names, 4), false, NULL);
+}
+
 /* Octal, as ls and chmod have it. Returns -1 if it has refused the request. */
 static int put_mode(struct req *r, struct json *args)
 {
@@ -524,6 +531,19 @@ static const struct param put_content_query[] = {
     SESSION,
     {0}};
 
+static const struct param upload_query[] = {
+    {.name = "path",
+     .type = PARAM_PATH,
+     .required = true,
+     .about = "The file, or a folder that is there"},
+    {.name = "name", .type = PARAM_STRING, .about = "Its name if path is a folder"},
+    {.name = "token",
+     .type = PARAM_STRING,
+     .required = true,
+     .about = "The token of the PUT that was cut"},
+    SESSION,
+    {0}};
+
 static const struct param verb_query[] = {
     {.name = "verb",
      .type = PARAM_STRING,
@@ -570,6 +590,11 @@ static const struct route routes[] = {
      .about = "Puts the body in place as a file, as a whole or not at all",
      .query = put_content_query,
      .takes = "application/octet-stream"},
+    {.methods = HTTP_GET,
+     .path = "/files/upload",
+     .run = get_upload,
+     .about = "Reports how many bytes of a file have come in a PUT that was cut",
+     .query = upload_query},
     {.methods = HTTP_POST,
      .path = "/files/{verb}",
      .run = post_file,

@@ -74,8 +74,17 @@ static void on_done(struct httpc *h, const struct err *e)
     }
 }
 
-static const struct httpc_events events = {on_head, on_body, on_done};
-static const struct httpc_events no_body = {on_head, NULL, on_done};
+static unsigned rooms;
+
+static void on_room(struct httpc *h)
+{
+    (void)h;
+    rooms++;
+}
+
+static const struct httpc_events events = {
+    .on_head = on_head, .on_body = on_body, .on_done = on_done, .on_room = on_room};
+static const struct httpc_events no_body = {.on_head = on_head, .on_done = on_done};
 
 static void open_with(const struct httpc_events *ev, size_t in_max, int idle_ms)
 {
@@ -180,16 +189,64 @@ TEST(a_request_is_what_was_said)
     CHECK_STR(asked(),
               "GET /x?y HTTP/1.1\r\nHost: h:80\r\nAccept: a/b, c\r\nX-Empty: \r\n\r\n");
     answer(STR("HTTP/1.1 204 No Content\r\n\r\n"), 100);
-    q = (struct httpc_request){"POST", STR("/"), STR("h"), {0}, STR("body")};
+    q = (struct httpc_request){"POST", STR("/"), STR("h"), {0}, STR("body"), false, 0};
     ask(&q);
     CHECK_STR(asked(), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody");
     answer(STR("HTTP/1.1 204 No Content\r\n\r\n"), 100);
-    q = (struct httpc_request){"POST", STR("/"), STR("h"), {0}, {0}};
+    q = (struct httpc_request){"POST", STR("/"), STR("h"), {0}, {0}, false, 0};
     ask(&q);
     CHECK_STR(asked(), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
     CHECK_STR(buf_z(&told), "204 [] ok kept;204 [] ok kept;");
     finish();
     buf_release(&fields);
+}
+
+static const struct httpc_request up = {.method = "PUT",
+                                        .target = {"/x", 2},
+                                        .host = {"h", 1},
+                                        .streams = true,
+                                        .length = 4 << 20};
+
+TEST(a_body_is_streamed_as_there_is_room)
+{
+    static char piece[64 << 10];
+    size_t sent = 0, got = 0, refused = 0;
+    open_client();
+    rooms = 0;
+    ask(&up);
+    while (sent < 4 << 20) {
+        size_t left = (4 << 20) - sent, n = left < sizeof(piece) ? left : sizeof(piece);
+        size_t took = httpc_put(&client, str_n(piece, n));
+        CHECK(took <= n);
+        sent += took;
+        refused += took < n;
+        if (took < n) {
+            ssize_t r;
+            while ((r = read(peer, piece, sizeof(piece))) > 0)
+                got += (size_t)r;
+            turns(4);
+        }
+    }
+    turns(4);
+    for (ssize_t r; (r = read(peer, piece, sizeof(piece))) > 0; turns(2))
+        got += (size_t)r;
+    CHECK_INT(got, (4 << 20) + strlen("PUT /x HTTP/1.1\r\nHost: h\r\n"
+                                      "Content-Length: 4194304\r\n\r\n"));
+    CHECK(refused > 0 && rooms > 0 && rooms <= refused);
+    answer(STR("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), 100);
+    CHECK_STR(buf_z(&told), "200 [] ok kept;");
+    finish();
+}
+
+TEST(an_answer_before_the_body_is_the_connections_last)
+{
+    open_client();
+    ask(&up);
+    CHECK_INT(httpc_put(&client, STR("abc")), 3);
+    answer(STR("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"), 100);
+    CHECK_STR(buf_z(&told), "403 [] ok;");
+    CHECK_INT(httpc_put(&client, STR("d")), 0);
+    finish();
 }
 
 TEST(what_would_forge_a_line_is_not_said)
@@ -505,7 +562,7 @@ TEST(an_upgrade_takes_the_stream_on)
 TEST(a_tunnel_through_a_proxy)
 {
     open_client();
-    struct httpc_request q = {"CONNECT", STR("far:443"), STR("far:443"), {0}, {0}};
+    struct httpc_request q = {"CONNECT", STR("far:443"), STR("far:443"), {0}, {0}, false, 0};
     ask(&q);
     CHECK_STR(asked(), "CONNECT far:443 HTTP/1.1\r\nHost: far:443\r\n\r\n");
     answer(STR("HTTP/1.1 200 Established\r\nContent-Length: 10\r\n\r\n"), 100);
