@@ -187,18 +187,18 @@ static bool file_of(const struct session *s, int fd, char *to, size_t size)
 /* After `exec >FILE` nothing of what follows comes here: reported once. */
 void session_check_output(struct session *s)
 {
-    enum { ASIDE = 10, ASIDE_MAX = 20 };
+    /* While it writes its mark, bash keeps the descriptor aside: from 10 on, or from 256
+     * on where the mark goes to 255. It may put it back between two looks, so the place
+     * itself is last. */
+    static const int places[] = {STDOUT_FILENO, 256, 257, 10, 11, 12, 13, STDOUT_FILENO};
     bool was = s->report.output_away;
     s->report.output_away = s->sh.pty && strchr(s->report.flags, '@');
     if (was || !s->report.output_away)
         return;
     char to[200], text[300];
-    /* While it writes its mark, the shell keeps the descriptor aside, from 10
-     * on. It may put it back between two looks, so the place itself is last. */
-    bool file = file_of(s, STDOUT_FILENO, to, sizeof(to));
-    for (int fd = ASIDE_MAX; !file && fd >= ASIDE; fd--)
-        file = file_of(s, fd, to, sizeof(to));
-    file = file || file_of(s, STDOUT_FILENO, to, sizeof(to));
+    bool file = false;
+    for (size_t i = 0; !file && i < sizeof(places) / sizeof(places[0]); i++)
+        file = file_of(s, places[i], to, sizeof(to));
     snprintf(text, sizeof(text),
              "the output of this shell now goes %s%s: exec >/dev/tty brings it back",
              file ? "to " : "elsewhere", file ? to : "");
