@@ -49,6 +49,27 @@ TEST(every_action_has_words_and_an_example_that_is_accepted)
     CHECK(!action_kind(STR("message")));
 }
 
+/* Their schema says whether args may be left out: exactly where none is required. */
+TEST(args_are_required_where_one_of_them_is)
+{
+    const struct action_kind *a;
+    unsigned with = 0, without = 0;
+    for (size_t i = 0; (a = action_kind_at(i)); i++) {
+        struct json *schema = action_schema(a, "#/args");
+        bool wanted = false, listed = false;
+        for (const struct param *p = a->takes->params; p && p->name; p++)
+            wanted = wanted || p->required;
+        for (struct json *v = json_first(json_get(schema, "required")); v; v = json_next(v))
+            listed = listed || str_eq(json_str_value(v, ""), STR("args"));
+        if (wanted != listed)
+            T_FAIL("%s: %d, not %d", a->name, listed, wanted);
+        with += wanted;
+        without += !wanted;
+        json_free(schema);
+    }
+    CHECK(with > 0 && without > 0);
+}
+
 TEST(what_is_required_is_missed_by_name)
 {
     const struct action_kind *a;
