@@ -105,7 +105,8 @@ $(O)/libcore.a: $(call objects,$(CORE))
 
 # Scripts and long texts, each an array of its own: that of core/shell/sh/session.sh is
 # session_sh, in "shell/sh/session.sh.h" (build/embed.sh).
-GZIPPED := $(wildcard core/kernel/host/python/*.py)
+GZIPPED := $(wildcard core/kernel/host/python/*.py core/front/client/*.py \
+    core/front/client/*.ts)
 TEXTS := $(filter-out $(GZIPPED),$(sort $(wildcard $(foreach x,js sh bash html py txt,\
     core/*/*.$x core/*/*/*.$x core/*/*/*/*.$x applets/*.$x))))
 EMBEDDED := $(patsubst core/%,$(O)/gen/%.h,$(TEXTS:applets/%=core/%)) \

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* `od help actions`, `od help action NAME`: what the event stream accepts. */
+/*
+ * `od help actions`, `od help action NAME`: what the event stream accepts; and
+ * `od help client`: the clients that use it.
+ */
 #include "action/describe.h"
 #include "applet.h"
 #include "base/called.h"
+#include "front/client/client.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT_MAX = 1 << 20 };
 
@@ -12,7 +17,7 @@ static int write_out(struct buf *take)
 {
     bool whole = fwrite(take->p, 1, take->n, stdout) == take->n && fflush(stdout) == 0;
     if (!whole)
-        fprintf(stderr, "od: cannot write the actions: %m\n");
+        fprintf(stderr, "od: cannot write: %m\n");
     buf_release(take);
     return whole ? 0 : 1;
 }
@@ -40,6 +45,18 @@ static void put_json(struct buf *out)
     }
     buf_addz(out, "]\n");
     json_free(list);
+}
+
+int client_help(const char *option)
+{
+    struct buf b = BUF_INIT(CLIENT_TEXT_MAX);
+    if (strncmp(option, "--", 2) == 0 && client_text(&b, option + 2) == 0)
+        return write_out(&b);
+    buf_release(&b);
+    called_say("help client takes --python or --typescript, and prints the client of a "
+               "server in one file: %shelp client --python >client.py\n",
+               called_start());
+    return 1;
 }
 
 int actions_help(bool json)

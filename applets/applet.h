@@ -40,6 +40,11 @@ int applet_help(const struct applet *a);
  */
 int actions_help(bool json);
 int action_help(const char *name);
+/*
+ * Prints the client of a server for the language that option names, "--python" or
+ * "--typescript". Returns 0, or 1 after an error message.
+ */
+int client_help(const char *option);
 /* Makes the links of `od --install` to target in dir; 0, or 1 after having said why. */
 int applet_links(const char *dir, const char *target);
 

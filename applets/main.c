@@ -141,6 +141,7 @@ static const struct {
     {"help APPLET", "how to use it"},
     {"help actions [--json]", "what the event stream accepts; their schemas"},
     {"help action NAME", "the parameters of one"},
+    {"help client --python", "a client of a server in one file; or --typescript"},
     {"--list", "the applets, a line each"},
     {"--version [-v]", "version; how it was built, limits"},
     {"--licenses", "of it, and of all that is linked into it"},
@@ -255,6 +256,8 @@ static int help_named(const char *name)
         return actions_help(false);
     if (strcmp(name, "action") == 0)
         return action_help(NULL);
+    if (strcmp(name, "client") == 0)
+        return client_help("");
     const struct applet *a = applet_by_argv0(name);
     if (a && !a->hidden)
         return applet_help(a);
@@ -582,6 +585,8 @@ int main(int argc, char **argv)
         return argc == 3 ? help_named(argv[2]) : help();
     if (strcmp(word, "help") == 0 && argc == 4 && strcmp(argv[2], "action") == 0)
         return action_help(argv[3]);
+    if (strcmp(word, "help") == 0 && argc == 4 && strcmp(argv[2], "client") == 0)
+        return client_help(argv[3]);
     if (strcmp(word, "help") == 0 && argc == 4 && strcmp(argv[2], "actions") == 0 &&
         strcmp(argv[3], "--json") == 0)
         return actions_help(true);

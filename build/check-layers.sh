@@ -60,7 +60,7 @@ awk '
             next
         room = dir(wanted)
         # A text that build/embed.sh makes a header of is for the room whose folder it is in.
-        if (wanted ~ /\.(js|sh|bash|html|css|txt|py)(\.gz)?\.h$/) {
+        if (wanted ~ /\.(js|sh|bash|html|css|txt|py|ts)(\.gz)?\.h$/) {
             if (own == "applets" ? room != "" : index(room "/", own "/") != 1)
                 bad("\"" wanted "\" is for " room " alone")
             next

@@ -64,6 +64,9 @@ test?  chromium-headless-shell chromium-headless-shell chromium-headless chromiu
 test?  npm                    npm           npm            npm         npm        npm
 test?  @playwright-core       npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1
 test?  @openapi-schema-validator npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0
+test?  mypy                   mypy          python3-mypy   py3-mypy    mypy       python3-mypy
+test?  tsc                    npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3
+test?  deno                   npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6
 test?  eslint                 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5
 test?  shellcheck             shellcheck    ShellCheck     shellcheck  shellcheck ShellCheck
 test?  buildah                buildah       buildah        buildah     buildah    buildah

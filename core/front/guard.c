@@ -135,8 +135,8 @@ static bool answer_cors(const struct server *s, struct req *r)
     if (!str_eq(req_method(r), STR("OPTIONS")) ||
         !req_header(r, "Access-Control-Request-Method").p) {
         req_header_add(r, "Access-Control-Expose-Headers",
-                       "Content-Disposition, Content-Range, ETag, Last-Modified, "
-                       "Retry-After");
+                       "Content-Disposition, Content-Range, ETag, Last-Event-ID, "
+                       "Last-Modified, Retry-After");
         return false;
     }
     req_header_add(r, "Access-Control-Allow-Methods",

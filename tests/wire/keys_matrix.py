@@ -42,7 +42,8 @@ OPEN = {("http", "/alive"), ("http", "/ready"), ("http", "/server_info"),
 CHALLENGE = {"/mcp"}
 MESSAGE = {("http", "/events")}
 # Those for which a key with the right to view is enough, with their methods.
-VIEW = {("http", "/events", "GET"), ("http", "/metrics", "GET"), ("http", "/openapi.json", "GET")}
+VIEW = {("http", path, "GET") for path in ("/events", "/metrics", "/openapi.json", "/client.py",
+                                           "/client.ts")}
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT",
            "FOO", "get")

@@ -7,6 +7,7 @@
  *   POST /events   one action; its observation is the answer, or at once its id (?wait=0)
  *   GET /metrics   see action/metrics.c
  *   GET /openapi.json   see openapi.c
+ *   GET /client.py, /client.ts   see client_http.c
  */
 #include "front/events/own.h"
 
@@ -278,7 +279,9 @@ static void get_events(struct req *r)
         struct events_link_opts o = {
             .since = q.has_since ? q.since : eventlog_next(actions_log(ev->actions)) - 1,
             .base64 = q.base64};
-        link_open_sse(ev, r, &o);
+        struct events_link *k = link_open_sse(ev, r, &o);
+        for (unsigned i = 0; i < q.nresumes; i++)
+            link_resume(k, q.resumes[i].cause, q.resumes[i].offset);
     } else {
         page(ev, r, &q);
     }
@@ -461,6 +464,18 @@ static const struct route routes[] = {
      .run = openapi_get,
      .right = RIGHT_VIEW,
      .about = "Describes every route and action of this server (OpenAPI 3.1)"},
+    {.methods = HTTP_GET,
+     .path = "/client.py",
+     .run = events_client_python,
+     .right = RIGHT_VIEW,
+     .about = "Sends a client of this server in one file of Python",
+     .gives = "text/x-python"},
+    {.methods = HTTP_GET,
+     .path = "/client.ts",
+     .run = events_client_typescript,
+     .right = RIGHT_VIEW,
+     .about = "Sends a client of this server in one file of TypeScript",
+     .gives = "text/plain"},
 };
 const struct http_front events_bare_front = {.routes = routes,
                                              .nroutes = sizeof(routes) /

@@ -568,8 +568,13 @@ struct events_link *link_open_sse(struct events *ev, struct req *take,
     struct err e = ERR_INIT;
     k->req = take;
     req_own(take, k, on_sse_gone);
+    char last[24];
+    snprintf(last, sizeof(last), "%llu", (unsigned long long)o->since);
     req_header_add(take, "Cache-Control", "no-cache");
+    req_header_add(take, "Last-Event-ID", last);
     req_begin(take, 200, "text/event-stream", -1);
+    sse_add_comment(&k->rest, STR("")); /* the head goes out before the first event */
+    flush_rest(k);
     req_on_room(take, on_sse_room);
     link_begin(k, o->since, &e); /* which was checked before */
     return k;

@@ -7,6 +7,7 @@
  *   flow.c         the output of one command on one connection
  *   http.c         the routes of events   files_http.c   those of files and skills
  *   metrics.c      GET /metrics           openapi.c      GET /openapi.json
+ *   client_http.c  GET /client.py, /client.ts
  */
 #ifndef OD_FRONT_EVENTS_OWN_H
 #define OD_FRONT_EVENTS_OWN_H
@@ -128,6 +129,9 @@ void events_http_refuse(struct req *r, const struct err *e);
  */
 void events_http_act(struct events *ev, struct req *r, struct json *take, bool wait);
 void events_metrics(struct req *r);
+/* ---- client_http.c ---- */
+void events_client_python(struct req *r);
+void events_client_typescript(struct req *r);
 /* An action has its observation: whoever waited for it by HTTP is answered. */
 void waits_end(struct events *ev, uint64_t cause, uint64_t end);
 void waits_fail(struct events *ev, uint64_t cause, const struct err *e);
