@@ -66,6 +66,8 @@ test?  @playwright-core       npm:playwright-core@1.65.1 npm:playwright-core@1.6
 test?  @openapi-schema-validator npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0
 test?  mypy                   mypy          python3-mypy   py3-mypy    mypy       python3-mypy
 test?  tsc                    npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3
+test?  openapi-typescript npm:openapi-typescript@7.13.0 npm:openapi-typescript@7.13.0 npm:openapi-typescript@7.13.0 npm:openapi-typescript@7.13.0 npm:openapi-typescript@7.13.0
+test?  @openapi-fetch npm:openapi-fetch@0.17.0 npm:openapi-fetch@0.17.0 npm:openapi-fetch@0.17.0 npm:openapi-fetch@0.17.0 npm:openapi-fetch@0.17.0
 test?  deno                   npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6
 test?  eslint                 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5
 test?  shellcheck             shellcheck    ShellCheck     shellcheck  shellcheck ShellCheck
@@ -120,6 +122,8 @@ int main(void) { return 0; }' ;;
         NODE_PATH=$(npm root -g 2>/dev/null) node -e "require('${1#@}')" 2>/dev/null ;;
     @openapi-schema-validator) command -v npm >/dev/null 2>&1 &&
         [ -e "$(npm root -g 2>/dev/null)/@seriousme/${1#@}/index.js" ] ;;
+    @openapi-fetch) command -v npm >/dev/null 2>&1 &&
+        [ -e "$(npm root -g 2>/dev/null)/${1#@}" ] ;;
     @irkernel) [ -e /usr/share/jupyter/kernels/ir/kernel.json ] ;;
     @sources) [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
         command -v curl >/dev/null 2>&1 || command -v wget >/dev/null 2>&1 ;;

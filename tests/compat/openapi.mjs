@@ -38,6 +38,14 @@ const names = [...described].flatMap(([r, op]) => [...r.matchAll(/\{(\w+)\}/g)]
     .map(([, n]) => `${r} ${n}`));
 row('every part of a path is a parameter', names.length === 0, show(names));
 
+const ours = api.paths['/events'].post.responses;
+const statuses = ['400', '403', '404', '409', '410', '500', '501', '503', '504', '507'];
+row('every status of an error is a response', statuses.every((s) => ours[s]),
+    show(Object.keys(ours)));
+const told = statuses.map((s) => ours[s]?.description ?? '').join(' ');
+row('and has its codes', ['INVALID', 'NOTFOUND', 'EXISTS', 'BUSY', 'TIMEOUT', 'LIMIT', 'GONE',
+    'UNSUPPORTED', 'CANCELLED', 'IO', 'INTERNAL'].every((c) => told.includes(`${c}: `)), told);
+
 // ---- arguments ----
 
 const ajv = new Ajv({ strict: false, allErrors: false });

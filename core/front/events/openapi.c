@@ -13,6 +13,7 @@
 #include "http/httpd.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT_MAX = 1 << 20, REF_MAX = 128 };
 
@@ -108,15 +109,46 @@ static struct json *body(const struct route *t)
     return j;
 }
 
+/* The schema of what POST /events and GET /events answer; of other routes any value. */
+static struct json *answer_schema(const struct route *t)
+{
+    if (strcmp(t->path, "/events") != 0)
+        return json_object();
+    return schema_ref(t->methods & HTTP_POST ? "Observation" : "Events");
+}
+
+/* One response for each status that an error code has, with the names of its codes. */
+static void put_errors(struct json *all)
+{
+    for (int i = ERR_NONE + 1; i < ERR_COUNT; i++) {
+        char status[16];
+        struct buf about = BUF_INIT(1024);
+        snprintf(status, sizeof(status), "%d", err_words((enum err_code)i)->http);
+        for (int k = ERR_NONE + 1; k < ERR_COUNT; k++) {
+            const struct err_words *w = err_words((enum err_code)k);
+            if (w->http == err_words((enum err_code)i)->http)
+                buf_addf(&about, "%s%s: %s", about.n ? "; " : "", w->name, w->sentence);
+        }
+        if (!json_has(all, status)) {
+            struct json *bad = with("description", buf_z(&about));
+            json_put(bad, "content", content(json_type, schema_ref("Error")));
+            json_put(all, status, bad);
+        }
+        buf_release(&about);
+    }
+}
+
 static struct json *responses(const struct route *t, bool ours)
 {
     struct json *all = json_object(), *good = with("description", "Done");
     struct json *bad = with("description", "Not done; the body has the reason");
-    json_put(good, "content", content(t->gives ? t->gives : json_type, json_object()));
+    json_put(good, "content", content(t->gives ? t->gives : json_type, answer_schema(t)));
     json_put(bad, "content", content(json_type, schema_ref(ours ? "Error" : "Detail")));
     json_put(all, "2XX", good);
     if (!t->open)
         json_put(all, "403", with("$ref", "#/components/responses/Refused"));
+    if (ours)
+        put_errors(all);
     json_put(all, "default", bad);
     return all;
 }
@@ -246,6 +278,20 @@ static struct json *schemas(void)
     json_put(request, "properties", around("action", around("oneOf", theirs)));
     json_put(all, "V0Request", request);
     json_put(all, "Error", error_schema());
+    json_put(all, "Observation",
+             constant(
+                 "{\"type\":\"object\",\"description\":\"The observation of an action; "
+                 "with wait=0 only the id of the action\",\"required\":[\"id\"],"
+                 "\"properties\":{\"id\":{\"type\":\"integer\"},\"cause\":{\"type\":"
+                 "\"integer\"},\"session\":{\"type\":\"string\"},\"observation\":"
+                 "{\"type\":\"string\"},\"content\":{\"type\":\"string\"},"
+                 "\"exit_code\":{\"type\":[\"integer\",\"null\"]},\"waiting\":{\"type\":"
+                 "\"object\"},\"extras\":{\"type\":\"object\"}}}"));
+    json_put(all, "Events",
+             constant(
+                 "{\"type\":\"object\",\"required\":[\"events\",\"last\"],"
+                 "\"properties\":{\"events\":{\"type\":\"array\",\"items\":{\"type\":"
+                 "\"object\"}},\"last\":{\"type\":\"integer\"}}}"));
     json_put(all, "Detail",
              constant("{\"type\":\"object\",\"description\":\"An error in the words of "
                       "OpenHands' V0 runtime API\",\"properties\":{\"detail\":{}}}"));
