@@ -150,21 +150,34 @@ static int write_all(struct edits *h, const struct edit *q, struct edited *d)
 
 /* ---- replace ---- */
 
-/* Where the text occurs, from 0 on; false: nowhere. */
-static bool find_in(struct str text, struct str wanted, size_t from, size_t *at)
+/* Are the bytes from..to whole lines? */
+static bool are_lines(struct str text, size_t from, size_t to)
 {
-    long n = from <= text.n ? str_find(str_sub(text, from, text.n), wanted) : -1;
-    *at = from + (n < 0 ? 0 : (size_t)n);
-    return n >= 0;
+    return (from == 0 || text.p[from - 1] == '\n') &&
+           (to == text.n || text.p[to] == '\n' || (to > from && text.p[to - 1] == '\n'));
+}
+
+/* Where the text occurs, from 0 on, lines: as whole lines; false: nowhere. */
+static bool find_in(struct str text, struct str wanted, bool lines, size_t from,
+                    size_t *at)
+{
+    for (;;) {
+        long n = from <= text.n ? str_find(str_sub(text, from, text.n), wanted) : -1;
+        *at = from + (n < 0 ? 0 : (size_t)n);
+        if (n < 0 || !lines || are_lines(text, *at, *at + wanted.n))
+            return n >= 0;
+        from = *at + 1;
+    }
 }
 
 /* The lines of all places, the first of which is known, and how many there are. */
-static void tell_places(struct str text, struct str wanted, size_t at,
+static void tell_places(struct str text, struct str wanted, bool lines, size_t at,
                         struct edit_failure *f)
 {
     size_t step = wanted.n > 0 ? wanted.n : 1, seen = 0, next = at;
     int64_t line = 1;
-    for (bool more = true; more; more = find_in(text, wanted, next + step, &next)) {
+    for (bool more = true; more;
+         more = find_in(text, wanted, lines, next + step, &next)) {
         f->count++;
         if (f->more_lines)
             continue;
@@ -178,18 +191,18 @@ static void tell_places(struct str text, struct str wanted, size_t at,
 }
 
 /* Finds the one place, or tells all lines that have one. 0: *at. */
-static int find_one(struct str text, struct str wanted, size_t *at,
+static int find_one(struct str text, struct str wanted, bool lines, size_t *at,
                     struct edit_failure *f)
 {
     size_t next, step = wanted.n > 0 ? wanted.n : 1;
-    if (!find_in(text, wanted, 0, at)) {
+    if (!find_in(text, wanted, lines, 0, at)) {
         f->why = EDIT_NO_MATCH;
         return err_set(&f->e, ERR_NOTFOUND, "the text to be replaced does not occur");
     }
-    if (!find_in(text, wanted, *at + step, &next))
+    if (!find_in(text, wanted, lines, *at + step, &next))
         return 0;
     f->why = EDIT_MATCHES;
-    tell_places(text, wanted, *at, f);
+    tell_places(text, wanted, lines, *at, f);
     return err_set(&f->e, ERR_INVALID,
                    "the text to be replaced occurs several times, first in line %lld",
                    (long long)f->lines[0]);
@@ -229,7 +242,7 @@ static int take_all(const struct edit *q, struct str plain, struct str wanted,
     c->all = xcalloc(c->n, sizeof(*c->all));
     for (size_t i = 0; i < c->n; i++) {
         c->all[i] = (struct doc_place){next, next + wanted.n, q->text};
-        find_in(plain, wanted, next + wanted.n, &next);
+        find_in(plain, wanted, q->lines, next + wanted.n, &next);
     }
     d->failure.e = (struct err)ERR_INIT;
     return 0;
@@ -282,7 +295,7 @@ static int find_change(const struct edit *q, const struct edit_doc *doc,
     struct str wanted = buf_str(&hold);
     c->text = q->text;
     if (rc == 0)
-        rc = find_one(plain, wanted, &c->from, &d->failure);
+        rc = find_one(plain, wanted, q->lines, &c->from, &d->failure);
     else
         fail_full(d, q->path);
     if (rc < 0 && d->failure.why == EDIT_MATCHES && q->all)
@@ -297,7 +310,7 @@ static int find_change(const struct edit *q, const struct edit_doc *doc,
         wanted = edit_strip(wanted);
         d->failure.stripped = true;
         c->text = q->strip_text ? edit_strip(q->text) : q->text;
-        rc = find_one(plain, wanted, &c->from, &d->failure);
+        rc = find_one(plain, wanted, q->lines, &c->from, &d->failure);
     }
     if (!bent)
         c->to = c->from + wanted.n;

@@ -125,6 +125,7 @@ struct edit {
     bool strip_text; /* and take those off the text then */
     bool bend;       /* REPLACE: if it does not occur, as edit/match.h bends it */
     bool all;        /* REPLACE: every place, if it occurs as it is */
+    bool lines;      /* REPLACE: old is whole lines, its last newline may be left out */
     int64_t line;    /* INSERT: behind this line, 0: before the first one */
     /* LINES: the lines from..to, from 1; to below from: none, the text comes before */
     int64_t from, to;

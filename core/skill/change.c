@@ -263,6 +263,7 @@ static int replace_in(struct skill_run *r, struct str old, struct str new)
     q.text = new;
     q.bend = true;
     q.all = skill_bool(r, "replace_all");
+    q.lines = skill_bool(r, "whole_lines");
     if (apply(r, &q) == 0)
         return replaced(r);
     switch (r->changing->d.failure.why) {

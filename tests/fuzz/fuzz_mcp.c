@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A message of the Model Context Protocol: it is a request, a notification or an answer,
- * or a refusal with words; and its params are arguments of a tool, which fit what the
- * tool takes once they are straightened.
+ * or a refusal with words; its params are arguments of a tool, which fit what the
+ * tool takes once they are straightened; and a patch is one, or none with a sentence.
  */
 #include "base/log.h"
 #include "front/mcp/rpc.h"
+#include "front/mcp/tools/patch.h"
 #include "front/mcp/tools/straight.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -44,8 +45,25 @@ static void straighten(const struct json *args)
     buf_release(&notes);
 }
 
+/* Any text: it is a patch, or none with a sentence. */
+static void read_patch(struct str text)
+{
+    struct err e = ERR_INIT;
+    struct patch p;
+    int rc = patch_read(&p, text, &e);
+    BUG_ON(rc < 0 && !e.code);
+    BUG_ON(rc == 0 && p.n == 0);
+    for (unsigned i = 0; i < p.n && rc == 0; i++) {
+        const struct patch_step *s = &p.steps[i];
+        BUG_ON(s->path[0] == 0 || (s->kind == PATCH_MOVE) != (s->to != NULL));
+        BUG_ON(s->kind == PATCH_REPLACE && s->old.n == 0 && s->new.n == 0);
+    }
+    patch_release(&p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+    read_patch(str_n((const char *)data, n));
     struct err e = ERR_INIT;
     struct json *message = json_parse(str_n((const char *)data, n), &e);
     struct rpc in;

@@ -312,6 +312,53 @@ def _(case):
     has(model.fails("files", action="watch", path="nowhere").text, "nowhere")
 
 
+# ---- patch
+
+SOURCE = "support = 80\nport = 80\n\nclass A:\n\tdef f(self):\n\t\treturn 1\n"
+
+
+@row("apply_patch: changes, makes, moves and removes files, found by whole lines")
+def _(case):
+    model = case.model("patch,edit")
+    case.put("a.py", SOURCE)
+    case.put("old.txt", "old\n")
+    case.put("b.txt", "one\ntwo\n")
+    seen = model.works("apply_patch", patch="*** Begin Patch\n*** Update File: a.py\n@@\n-port = 80\n"
+                       "+port = 8080\n@@ class A:\n     def f(self):\n-        return 1\n"
+                       "+        return 2\n*** Add File: new/c.txt\n+text\n*** Delete File: old.txt\n"
+                       "*** Update File: b.txt\n*** Move to: d.txt\n@@\n one\n-two\n*** End Patch\n")
+    same(case.text("a.py"), SOURCE.replace("\nport = 80\n", "\nport = 8080\n").replace("return 1", "return 2"))
+    same((case.text("new/c.txt"), case.text("d.txt")), ("text\n", "one\n"))
+    same((os.path.exists(case.path("old.txt")), os.path.exists(case.path("b.txt"))), (False, False))
+    same(seen.body, "M a.py\nA new/c.txt\nM b.txt\nD old.txt\nR b.txt to d.txt\n")
+    same(seen.state, "applied: 6 changes in 5 files; edit undo=true takes back one change of a file")
+    model.works("edit", path="a.py", undo=True)
+    has(case.text("a.py"), "return 1", "port = 8080")
+    seen = model.works("apply_patch", diff="--- a/d.txt\n+++ b/d.txt\n@@ -1,1 +1,2 @@\n one\n+three\n")
+    same(case.text("d.txt"), "one\nthree\n")
+
+
+@row("apply_patch: nothing is changed when one part does not fit, also over a crash")
+def _(case):
+    model = case.model("patch")
+    case.put("a.py", SOURCE)
+    text = model.fails("apply_patch", patch="*** Begin Patch\n*** Add File: n.txt\n+n\n*** Update File: a.py\n"
+                       "@@\n-port = 80\n+port = 81\n@@\n-\t\treturn 7\n+\t\treturn 8\n*** End Patch\n").text
+    has(text, "part 3 of 3 does not fit, and nothing is changed: not changed: old_string is not in a.py. "
+        "Nearest, line 6")
+    same(case.text("a.py"), SOURCE)
+    same(os.path.exists(case.path("n.txt")), False)
+    has(model.fails("apply_patch", patch="please").text, "this is no patch")
+    case.put("many.txt", "".join(f"line {i}\n" for i in range(100)))
+    patch = "*** Update File: many.txt\n" + "".join(f"@@\n-line {i}\n+row {i}\n" for i in range(30))
+    model.client.send(wire.call("many", "apply_patch", patch=patch))
+    wait_for(lambda: logged(case, "line 1\\n") or "row 1\n" in case.text("many.txt"), "it is at work")
+    case.server.crash()
+    said = Answer(model.client.answer("many")["result"])
+    holds(not said.failed, said.text)
+    same(case.text("many.txt"), "".join(f"{'row' if i < 30 else 'line'} {i}\n" for i in range(100)))
+
+
 # ---- events
 
 

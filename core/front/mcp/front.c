@@ -24,7 +24,7 @@ static const struct option_row rows[] = {
      .dflt = "default",
      .check = check_tools,
      .about = "the tools of /mcp: names, and the sets default, core, shell, readonly, "
-              "skills, process, files, events and all, with commas"},
+              "skills, patch, process, files, events and all, with commas"},
     {.name = NULL},
 };
 

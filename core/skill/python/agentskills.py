@@ -315,7 +315,7 @@ def view(path, offset=1, limit=None):
     _print('view', locals())
 
 
-def replace(path, old_string, new_string, replace_all=False):
+def replace(path, old_string, new_string, replace_all=False, whole_lines=False):
     """Replaces a text in a file, which has it once."""
     _print('replace', locals())
 

@@ -737,6 +737,33 @@ static int replace_all(const char *old, const char *text)
                                .all = true});
 }
 
+static int replace_lines(const char *old, const char *text)
+{
+    return apply((struct edit){.kind = EDIT_REPLACE,
+                               .old = str_of(old),
+                               .text = str_of(text),
+                               .lines = true});
+}
+
+TEST(whole_lines_are_replaced)
+{
+    begin();
+    PUT("support = 80\nport = 8080\nport = 80\n\nport = 80");
+    CHECK_INT(replace_lines("port = 80\n\nport", "x"), -1);
+    CHECK_INT(done.failure.why, EDIT_NO_MATCH);
+    CHECK_INT(replace_lines("port = 80", "x"), -1);
+    CHECK_INT(done.failure.why, EDIT_MATCHES);
+    CHECK_INT(done.failure.count, 2);
+    CHECK_INT(done.failure.lines[0], 3);
+    CHECK_INT(done.failure.lines[1], 5);
+    CHECK_INT(replace_lines("port = 80\n\nport = 80", "port = 81"), 0);
+    CHECK_FILE("support = 80\nport = 8080\nport = 81");
+    CHECK_INT(replace_lines("port = 8080\n", ""), 0);
+    CHECK_FILE("support = 80\nport = 81");
+    CHECK_INT(replace_lines("support = 80", "a"), 0);
+    CHECK_FILE("a\nport = 81");
+}
+
 TEST(every_place_is_replaced)
 {
     begin();

@@ -625,3 +625,12 @@ void process_line(struct buf *out, const struct process_line *l)
     put_process_call(out, l, "; stop: ");
     put_process_call(out, l, " signal=\"TERM\"");
 }
+
+void patch_line(struct buf *out, const struct patch_line *l)
+{
+    buf_addf(out, "applied: %u change", l->changes);
+    put_s(out, l->changes);
+    buf_addf(out, " in %u file", l->files);
+    put_s(out, l->files);
+    buf_addz(out, "; edit undo=true takes back one change of a file");
+}

@@ -32,6 +32,7 @@
  *             | "the first " N " of " N " lines"
  *             | "events " N " to " N | "no event behind " N …
  *             | DONE " " PATH [" to " PATH] … | PATH " was there"
+ *             | "applied: " N " changes in " N " files" …
  *             | N " changes in " TIME | "nothing changed in " TIME
  *             | "stdout " N " lines, stderr " N " lines"
  *     more    = "no output" | "now in " DIR
@@ -159,6 +160,11 @@ struct files_line {
 void files_line(struct buf *out, const struct files_line *l);
 /* Changes that a watch saw within that time; ended: what was watched is gone. */
 void watch_line(struct buf *out, uint64_t changes, int64_t ms, bool ended);
+
+struct patch_line {
+    unsigned changes, files;
+};
+void patch_line(struct buf *out, const struct patch_line *l);
 
 /* A process; what it has written until now. */
 struct process_line {
