@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Appending to an event log, and what goes on beside it.
+ * Appending to an event log, retention and subscribers.
  *
- * The way of an append: the object is looked at once (no control bytes), the head
- * is put before it, one pwritev, some additions. Nothing is allocated, and the
- * cost does not depend on how long the log is. A write that the system took only
- * a part of is cut back to whole lines; if that fails too, the next one lies over
- * it, and opening the log would cut it.
+ * An append checks the object once (no control bytes), puts the head before it and
+ * makes one pwritev. Nothing is allocated, and the cost does not depend on the
+ * length of the log. A partial write is cut back to whole lines; if that fails too,
+ * the next write overwrites it, or the next eventlog_open cuts it.
  */
 #include "eventlog/own.h"
 
@@ -67,11 +66,11 @@ void eventlog_trim(struct eventlog *l, uint64_t upto)
     retain(l);
 }
 
-/* Without a file for a new segment the old one grows on, up to the budget. */
+/* If no new segment can be made, the old one grows on, up to the budget. */
 static int begin_segment(struct eventlog *l, struct err *e)
 {
     if (l->segs > DIRTY_MAX && l->seg[l->segs - DIRTY_MAX].dirty)
-        sync_now(l); /* faster than one can be once a second */
+        sync_now(l); /* too many segments for one call of the helper */
     if (segment_begin(l, e) < 0) {
         l->roll_at = newest(l)->bytes + l->segment_bytes / 16;
         return newest(l)->bytes < l->total_bytes ? 0 : -1;
@@ -82,7 +81,7 @@ static int begin_segment(struct eventlog *l, struct err *e)
 
 /* ---- appending ---- */
 
-/* All of it, whatever the system takes at once. -1: errno. */
+/* Writes all of v, in as many calls as it takes. -1: errno. */
 static int write_all(int fd, struct iovec *v, int n, uint64_t at)
 {
     while (n > 0) {
@@ -102,7 +101,7 @@ static int write_all(int fd, struct iovec *v, int n, uint64_t at)
     return 0;
 }
 
-/* Another try may do: the disk is full and something may go, or the file is. */
+/* After a full disk drops a segment, after EFBIG begins one. Returns whether to retry. */
 static bool make_room(struct eventlog *l, int errnum)
 {
     if (errnum == EFBIG && l->dir >= 0 && newest(l)->bytes > 0)
@@ -114,7 +113,7 @@ static bool make_room(struct eventlog *l, int errnum)
     return true;
 }
 
-/* The parts as the newest segment's next bytes, or nothing of them. */
+/* Writes the parts after the newest segment's bytes, all of them or nothing. */
 static int write_line(struct eventlog *l, const struct iovec *parts, int n, size_t bytes,
                       struct err *e)
 {
@@ -142,7 +141,7 @@ static int write_line(struct eventlog *l, const struct iovec *parts, int n, size
     }
 }
 
-/* What comes before the first event after some that were refused. */
+/* The gap that precedes the next event after refused ones. */
 static size_t refused_line(const struct eventlog *l, char *out, size_t size)
 {
     size_t n = event_put_head(out, l->next, l->stamp);
@@ -166,7 +165,7 @@ static void move_clock(struct eventlog *l)
     }
 }
 
-/* e says why. Returns what append does. */
+/* Counts a refused event. Returns 0, for eventlog_append to return. */
 static uint64_t refuse(struct eventlog *l)
 {
     l->refused++;
@@ -237,8 +236,8 @@ uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
 /* ---- subscribers ---- */
 
 /*
- * A callback may do what it likes to the log: both lists are in it, and it is
- * freed at the end of the turn.
+ * A callback may even close the log: both lists are in the log, which is freed
+ * at the end of the turn.
  */
 static void on_wake(struct task *t)
 {

@@ -5,8 +5,8 @@
  * A folder has VERSION, lock (which holds the counts of refused events too: a
  * file that exists can be overwritten on a full disk), and the segments. In
  * memory all of it is one file without a name: a page with version and counts,
- * then one slot a segment, each as long as a segment can become. Slots are never
- * used again; one that is dropped becomes a hole and costs nothing.
+ * then one slot per segment, each as long as a segment can become. Slots are never
+ * used again; a dropped one becomes a hole and takes no space.
  */
 #include "eventlog/own.h"
 
@@ -80,7 +80,7 @@ void counts_save(const struct eventlog *l)
         log_debug("%s: the count of refused events is not on disk: %m", l->name);
 }
 
-/* A new file gets them at once, so that they have their place when the disk is full. */
+/* Writes the counts to a new file, so that they have space when the disk is full. */
 static void counts_load(struct eventlog *l)
 {
     char text[64];
@@ -101,7 +101,7 @@ static int open_segment(const struct eventlog *l, const struct segment *s, int f
     return openat(l->dir, segment_name(l, s, name), flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* Closes those that readers have not wanted for longest, if there are many. */
+/* Closes the least recently used segments, if many are open. */
 static void close_some(struct eventlog *l)
 {
     for (;;) {
@@ -193,7 +193,7 @@ void segment_drop(struct eventlog *l)
 
 /* ---- opening ---- */
 
-/* Reads the newest segment: where its last line ends, and where ids go on. */
+/* Reads the newest segment, for the end of its last line and the next id. */
 static int recover(struct eventlog *l, struct err *e)
 {
     struct segment *s = newest(l);
@@ -205,7 +205,7 @@ static int recover(struct eventlog *l, struct err *e)
     l->bytes -= s->bytes - w.offset;
     s->bytes = w.offset;
     l->next = w.due;
-    /* A new segment without events: what came before says how late it is. */
+    /* A new segment without events: the time is that of the one before. */
     if (!w.stamp[0] && l->segs > 1) {
         w = (struct log_walk){.due = s[-1].first};
         if (segment_walk(l, s - 1, &w, UINT64_MAX) < 0)
@@ -246,7 +246,7 @@ static int by_first(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* All segments by name. *others: there is a file that no log has. -1: errno. */
+/* Lists segments by name. Sets *others for a file that is not of a log. -1: errno. */
 static int list_segments(struct eventlog *l, bool *others)
 {
     int fd = openat(l->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -278,7 +278,7 @@ static int list_segments(struct eventlog *l, bool *others)
     return 0;
 }
 
-/* 1: ours; 0: there is nothing yet; -1: e. Touches nothing. */
+/* 1: our version; 0: the folder has no log yet; -1: e. Changes nothing. */
 static int check_version(struct eventlog *l, struct err *e)
 {
     char text[64];
@@ -324,8 +324,8 @@ static int write_version(struct eventlog *l, struct err *e)
 }
 
 /*
- * fcntl's lock and not flock's: that one lives on in a child which was forked an
- * instant before the worker was killed, and would keep the next worker out.
+ * A lock of fcntl, not flock: a child forked just before the worker was killed
+ * would keep a lock of flock, and so keep the next worker out.
  */
 static int lock_folder(struct eventlog *l, struct err *e)
 {
@@ -401,8 +401,8 @@ static bool slot_segment(struct eventlog *l, uint64_t slot, struct segment *s)
 }
 
 /*
- * An earlier worker's. The slots that are in use are the last ones; only of the
- * very last one the beginning may be torn.
+ * Takes the log of an earlier worker. The slots in use are the last ones; only the very
+ * last may begin with a torn line.
  */
 static int reopen_memory(struct eventlog *l, struct err *e)
 {

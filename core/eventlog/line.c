@@ -15,12 +15,12 @@
 #define HEAD  "{\"id\":"
 #define STAMP ",\"timestamp\":\""
 
-/* Sixteen bytes in one register; both processors have such, and so gcc has. */
+/* Sixteen bytes in one register, which x86-64 and arm64 both have. */
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
 
 enum { AT_ONCE = 64 };
 
-/* One of the next AT_ONCE bytes is below 0x20. */
+/* Whether one of the next AT_ONCE bytes is below 0x20. */
 static bool has_control(const char *p)
 {
     bytes16 v[AT_ONCE / 16];
@@ -32,7 +32,7 @@ static bool has_control(const char *p)
     return (any[0] | any[1]) != 0;
 }
 
-/* One of the next eight is. */
+/* The same for the next eight. */
 static bool has_control_8(const char *p)
 {
     uint64_t x;
@@ -105,7 +105,7 @@ void event_put_sum(char out[EVENT_SUM + 2], uint32_t sum)
     out[EVENT_SUM + 1] = '\n';
 }
 
-/* How many bytes of what should be a sum are none. */
+/* How many bytes differ from the form of a sum. */
 static int unlike_sum(const char *p)
 {
     int unlike = 0;
@@ -118,7 +118,7 @@ static int unlike_sum(const char *p)
 
 bool event_intact(struct str s, size_t *n)
 {
-    enum { DAMAGED_MAX = 3 }; /* more than that, and it is the end of an event without */
+    enum { DAMAGED_MAX = 3 }; /* with more, the line has no sum */
     char want[EVENT_SUM + 2];
     if (s.n < EVENT_LINE_MIN - 1)
         return false;

@@ -18,7 +18,7 @@
 enum {
     EVENT_STAMP = 26,    /* bytes of a timestamp */
     EVENT_HEAD_MAX = 80, /* bytes up to the first member of the caller's */
-    EVENT_LINE_MIN = 50, /* bytes of an event without any, its newline included */
+    EVENT_LINE_MIN = 50, /* bytes of an event without such members, with its newline */
     EVENT_SUM = 17       /* bytes of the member sum, with the comma before it */
 };
 
@@ -36,29 +36,29 @@ struct event_line {
 
 /* Looks at the line that s begins with. A control byte in it makes it BAD. */
 enum event_line_kind event_line(struct str s, struct event_line *line);
-/* The same for its beginning alone: true if it can be an event, id and stamp set. */
+/* Looks at id and timestamp only. Returns whether they are right, and sets them. */
 bool event_head(struct str s, struct event_line *line);
 /* Bytes before the first one below 0x20, which is where a line ends. */
 size_t event_text(struct str s);
 
 /*
- * Is s, a GOOD line without its newline as it lies in a file, what was written? Then
- * *n is how many of its bytes come before the member sum, or before the last `}`.
+ * Whether s, a GOOD line of a file without its newline, is as it was written. If so, *n
+ * is the number of bytes before the member sum, or before the last `}`.
  */
 bool event_intact(struct str s, size_t *n);
-/* The same without a look at the bytes: of a line that this process has written. */
+/* The same without the check of the sum, for a line that this process has written. */
 bool event_written(struct str s, size_t *n);
 /* Writes `,"sum":"…"}` and a newline: EVENT_SUM + 2 bytes. */
 void event_put_sum(char out[EVENT_SUM + 2], uint32_t sum);
 
 /* Writes `{"id":N,"timestamp":"…"`; out has EVENT_HEAD_MAX bytes. Returns the length. */
 size_t event_put_head(char *out, uint64_t id, const char stamp[EVENT_STAMP]);
-/* Microseconds since 1970, UTC, as a stamp and back (-1: it is none). */
+/* Microseconds since 1970, UTC, as a stamp and back (-1: not a stamp). */
 void event_stamp(char out[EVENT_STAMP], int64_t us);
-/* Makes a stamp of before_us one of us, which is cheap within one second. */
+/* Changes a stamp of the time before_us to the time us; cheap within one second. */
 void event_stamp_move(char stamp[EVENT_STAMP], int64_t before_us, int64_t us);
 int64_t event_stamp_us(const char stamp[EVENT_STAMP]);
-/* A line that stands for the ids from … to. -1: out is full. */
+/* Appends a gap for the ids from … to. -1: out is full. */
 int event_add_gap(struct buf *out, const char stamp[EVENT_STAMP], uint64_t from,
                   uint64_t to, const char *reason);
 

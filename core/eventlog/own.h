@@ -4,7 +4,7 @@
  *
  *   line.c  the grammar of a line
  *   file.c  the folder, or the memory: segments, opening, dropping
- *   read.c  cursors, and finding the way through damage
+ *   read.c  cursors, and reading past damage
  *   sync.c  the way to the disk
  *   eventlog.c       appending, retention, subscribers
  */
@@ -27,10 +27,10 @@ enum {
 
 struct segment {
     uint64_t first;  /* the id of its first event, and its name */
-    uint64_t base;   /* where it begins in its file; 0 but in memory */
+    uint64_t base;   /* where it begins in its file; 0 except in memory */
     uint64_t bytes;  /* of whole lines */
     int64_t last_us; /* wall clock at its newest event */
-    uint64_t used;   /* when a reader last wanted it, for the choice which to close */
+    uint64_t used;   /* eventlog.clock when a reader last used it: the oldest is closed */
     int fd;          /* owned; -1: not open; in memory: the log's */
     bool dirty;      /* written since it was last synchronised */
 };
@@ -52,13 +52,13 @@ struct eventlog {
     uint64_t own;            /* events from here on were written since it was opened */
     uint64_t bytes;          /* of all segments */
     uint64_t acked;          /* see eventlog_trim */
-    uint64_t refused, told;  /* events, and those that a gap told of; on disk too */
-    uint64_t roll_at;        /* the newest segment is full at so many bytes */
-    int64_t roll_us;         /* and at that time */
+    uint64_t refused, told;  /* events, and those reported by a gap; on disk too */
+    uint64_t roll_at;        /* bytes at which the newest segment is full */
+    int64_t roll_us;         /* time at which it is full */
     int64_t last_us;         /* of the newest event; never goes back */
     char stamp[EVENT_STAMP]; /* last_us as text */
-    uint64_t clock;          /* counts readers' wants */
-    bool ragged;             /* bytes behind the newest segment could not be cut off */
+    uint64_t clock;          /* counts uses of segments by readers */
+    bool ragged;             /* bytes after the newest segment could not be cut off */
     bool dir_dirty;          /* a segment's name may not be on disk yet */
     bool sync_failed;        /* was logged */
     bool sync_again;         /* something was written after sync_job began */
@@ -89,39 +89,39 @@ ssize_t segment_read(struct eventlog *l, struct segment *s, uint64_t at, char *p
                      size_t n);
 /* Begins a segment with the next id. -1: the newest one stays. */
 int segment_begin(struct eventlog *l, struct err *e);
-/* Cuts off what lies behind the newest segment's lines. */
+/* Cuts off the bytes after the newest segment's lines. */
 void segment_cut(struct eventlog *l);
 /* Forgets the oldest segment, of two at least. */
 void segment_drop(struct eventlog *l);
-/* Writes down how many events were refused, and how many of them were told. */
+/* Stores how many events were refused, and how many of them were reported. */
 void counts_save(const struct eventlog *l);
 const char *segment_name(const struct eventlog *l, const struct segment *s,
                          char out[SEGMENT_NAME_MAX]);
 
 /* ---- sync.c ---- */
 
-/* Something was appended. */
+/* To be called after an append: synchronises as the options say. */
 void sync_written(struct eventlog *l);
-/* Synchronises what is new, and waits for it. */
+/* Synchronises what is new, and blocks until that is done. */
 void sync_now(struct eventlog *l);
-/* No helper or timer is left. */
+/* Stops helper and timer, and synchronises unless NONE. */
 void sync_close(struct eventlog *l);
 
 /* ---- read.c ---- */
 
 /*
- * Through a segment line by line, over damage. A line is believed if its id is
- * the one that is due, or, behind damage, one that the skipped bytes have room for.
+ * A walk through a segment line by line, past damage. A line is accepted if its id is
+ * the next one, or, after damage, one that the skipped bytes have room for.
  */
 struct log_walk {
-    uint64_t offset;         /* where to begin, at a line; then: see below */
-    uint64_t due;            /* the id that is due there; then: see below */
+    uint64_t offset;         /* where to begin, at a line; result: see segment_walk */
+    uint64_t due;            /* the id expected there; result: see segment_walk */
     char stamp[EVENT_STAMP]; /* of the last good line passed; [0] is 0: none */
 };
 
 /*
  * Goes on to the first line with an id of `target` or above. 1: it is at offset,
- * with the id due; 0: there is none, offset is behind the last good line and due
+ * with the id due; 0: there is none, offset is after the last good line and due
  * the id after it; -1: errno.
  */
 int segment_walk(struct eventlog *l, struct segment *s, struct log_walk *w,

@@ -2,11 +2,10 @@
 /*
  * Reading an event log: straight from the file into the caller's buffer.
  *
- * There is no index. A reader that goes on knows its offset; one that begins
- * somewhere finds the place by bisecting the segment, since every line says its
- * number: a dozen small reads from the page cache, no memory, nothing to build
- * and nothing that could be out of date. Where that fails, for damage, the
- * segment is walked from its beginning.
+ * There is no index. A reader that goes on knows its offset; a new one finds
+ * its place by bisecting the segment, since every line has its id: a dozen
+ * small reads from the page cache, no memory, and no index to build or update.
+ * If that fails because of damage, the segment is walked from its beginning.
  */
 #include "eventlog/own.h"
 
@@ -20,7 +19,7 @@ enum {
     LINE_MAX_BYTES = LIMIT_EVENT_MAX + EVENT_HEAD_MAX + EVENT_SUM + 1,
     LOOK = 4096,     /* bytes of one small read */
     GAP_MAX = 256,   /* bytes of a gap's line, at most */
-    READ_LEAST = 512 /* with less room than that, another read is not worth it */
+    READ_LEAST = 512 /* with less room than that, reading stops */
 };
 
 /* ---- walking ---- */
@@ -73,7 +72,7 @@ int segment_walk(struct eventlog *l, struct segment *s, struct log_walk *w,
             r = 1;
             break;
         }
-        if (at == began) { /* no newline in all of that: no line of ours */
+        if (at == began) { /* longer than any line of ours, without a newline */
             at += (uint64_t)n;
             skipped += (uint64_t)n;
         }
@@ -84,7 +83,7 @@ int segment_walk(struct eventlog *l, struct segment *s, struct log_walk *w,
 
 /* ---- finding ---- */
 
-/* The first line that begins behind `at`; s->bytes: none; -1: errno. */
+/* The first line that begins after `at`; s->bytes: none; -1: errno. */
 static int64_t next_line(struct eventlog *l, struct segment *s, uint64_t at)
 {
     char piece[LOOK];
@@ -100,7 +99,7 @@ static int64_t next_line(struct eventlog *l, struct segment *s, uint64_t at)
     return (int64_t)s->bytes;
 }
 
-/* The id of the line at `at`, 0 when it is none. */
+/* The id of the line at `at`; 0 if it is not an event. */
 static uint64_t id_at(struct eventlog *l, struct segment *s, uint64_t at)
 {
     char head[EVENT_HEAD_MAX];
@@ -164,7 +163,7 @@ struct log_reading {
     struct buf *out;
     size_t max; /* bytes that may still be added */
     long lines;
-    bool sought; /* the cursor's place was found by bisecting, and is not proved */
+    bool sought; /* the cursor's place was found by bisecting, and may be wrong */
     struct err *e;
 };
 
@@ -182,7 +181,7 @@ static void count(struct log_reading *r, size_t bytes, long lines)
     r->lines += lines;
 }
 
-/* The time of the first event that can be read from a place on. */
+/* Sets the stamp to that of the first good event at or after a place. */
 static void stamp_from(struct eventlog *l, struct segment *s, uint64_t at,
                        char out[EVENT_STAMP])
 {
@@ -200,8 +199,8 @@ static void stamp_from(struct eventlog *l, struct segment *s, uint64_t at,
 }
 
 /*
- * One line for all ids from the cursor to before `next`, which is at offset
- * `at` of segment s; the cursor goes there. 0; 1: no room before max; -1: e.
+ * Adds one gap for all ids from the cursor to before `next`, which is at offset
+ * `at` of segment s, and moves the cursor there. 0; 1: max leaves no room; -1: e.
  */
 static int add_gap(struct log_reading *r, struct segment *s, uint64_t at, uint64_t next,
                    const char *reason)
@@ -226,14 +225,14 @@ static uint64_t end_of(const struct eventlog *l, const struct segment *s)
     return s == newest(l) ? l->next : s[1].first;
 }
 
-/* To where the next segment begins, or the log ends. */
+/* Adds a gap to the beginning of the next segment, or the end of the log. */
 static int leave_segment(struct log_reading *r, struct segment *s)
 {
     bool last = s == newest(r->l);
     return add_gap(r, last ? s : s + 1, last ? s->bytes : 0, end_of(r->l, s), "damage");
 }
 
-/* Ours to say, and to try again; what the file itself is cannot be helped. */
+/* Whether an error may pass: it is reported. Others count as damage of the file. */
 static bool passing(int errnum)
 {
     return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
@@ -248,7 +247,7 @@ static int cannot_read(struct log_reading *r, struct segment *s)
                    segment_name(r->l, s, name));
 }
 
-/* To the first event from the one that is due on, by walking from w on. As add_gap. */
+/* Walks from w to the first event at or after the cursor's id. Returns as add_gap. */
 static int walk_on(struct log_reading *r, struct segment *s, struct log_walk *w)
 {
     int rc = segment_walk(r->l, s, w, r->c->next);
@@ -259,7 +258,7 @@ static int walk_on(struct log_reading *r, struct segment *s, struct log_walk *w)
     return add_gap(r, s, w->offset, w->due, "damage");
 }
 
-/* Sets the cursor's place in the segment of its id. As add_gap. */
+/* Sets the cursor's place in the segment of its id. Returns as add_gap. */
 static int find(struct log_reading *r, struct segment *s)
 {
     struct event_cursor *c = r->c;
@@ -279,8 +278,8 @@ static int find(struct log_reading *r, struct segment *s)
 }
 
 /*
- * Moves n bytes to a lower address, or nowhere. memmove uses string instructions, which
- * take many times as long where the distance is as short as a few sums.
+ * Moves n bytes to a lower or the same address. memmove uses string instructions, which
+ * take many times as long if the distance is as short as a few sums.
  */
 static void move_down(char *to, const char *from, size_t n)
 {
@@ -296,8 +295,8 @@ static void move_down(char *to, const char *from, size_t n)
 }
 
 /*
- * The good lines at the beginning of bytes that the cursor points at, before an id. They
- * move together, without their sums. Returns what they are then.
+ * Takes the good lines with ids before `end` from the beginning of bytes, where the
+ * cursor is. They are moved together, without their sums. Returns their length then.
  */
 static size_t take_lines(struct log_reading *r, char *bytes, size_t got, uint64_t end)
 {
@@ -309,7 +308,7 @@ static size_t take_lines(struct log_reading *r, char *bytes, size_t got, uint64_
             line.id != r->c->next)
             break;
         struct str s = str_n(p, line.n - 1);
-        /* A sum of each line takes as long as all the rest of reading it. */
+        /* Checking the sum takes as long as all the rest of reading a line. */
         if (!(line.id < r->l->own ? event_intact(s, &text) : event_written(s, &text)))
             break;
         move_down(bytes + to, p, text);
@@ -326,8 +325,8 @@ static size_t take_lines(struct log_reading *r, char *bytes, size_t got, uint64_
 
 /*
  * Reads on in a segment, whole lines of at most `want` bytes and with ids before
- * `end`. The bytes that were
- * added; 0: none, and *open if want was too small for the one there; -1: errno.
+ * `end`. Returns the bytes added; 0: none, with *open set if `want` is too small for
+ * the next line; -1: errno.
  */
 static ssize_t read_lines(struct log_reading *r, struct segment *s, size_t want,
                           uint64_t end, bool *open)
@@ -362,7 +361,7 @@ static int step(struct log_reading *r, struct segment *s)
     ssize_t n = read_lines(r, s, want, end_of(r->l, s), &open);
     if (open && r->lines)
         return 1;
-    /* One that is longer than max, but only the one. */
+    /* The first line may be longer than max. */
     while (open && want < room && want < LINE_MAX_BYTES) {
         want = want < LOOK ? LOOK : want * 4;
         want = want < room ? want : room;
@@ -373,7 +372,7 @@ static int step(struct log_reading *r, struct segment *s)
     if (n < 0)
         return cannot_read(r, s);
     struct log_walk w = {.offset = r->c->offset, .due = r->c->next};
-    if (r->sought) /* a damaged line may say any number */
+    if (r->sought) /* a damaged line may have any id */
         w = (struct log_walk){.due = s->first};
     r->sought = false;
     return n > 0 ? 0 : walk_on(r, s, &w);

@@ -3,10 +3,10 @@
  * When events reach the disk itself.
  *
  * Once a second, and only if there is something new, a helper process calls
- * fdatasync. It is not called here: it took 7 to 14 ms where this was written,
- * and takes far longer on a busy disk, while starting the helper takes 0.1 ms. The
- * helper has copies of the descriptors, so segments come and go meanwhile. Where
- * there is no helper to be had, it is done here after all.
+ * fdatasync. The call takes about 10 ms, and far longer on a busy disk, while
+ * starting the helper takes 0.1 ms. The helper has copies of the descriptors, so
+ * segments may come and go meanwhile. If no helper can be started, fdatasync is
+ * called here.
  */
 #include "eventlog/own.h"
 
@@ -22,14 +22,14 @@ static void failed(struct eventlog *l, const char *why)
     l->sync_failed = true;
 }
 
-/* Descriptors of what was written since it was last asked, JOB_FDS_MAX at most. */
+/* Descriptors written to since the last call, JOB_FDS_MAX at most. Returns how many. */
 static unsigned take_dirty(struct eventlog *l, int fds[JOB_FDS_MAX])
 {
     unsigned n = 0;
     if (l->dir_dirty)
         fds[n++] = l->dir;
     l->dir_dirty = false;
-    /* They are the last ones, but the very last may have nothing in it yet. */
+    /* The dirty ones are the last, but the very last may be empty and not dirty. */
     for (size_t i = l->segs; i > 0 && n < JOB_FDS_MAX; i--) {
         struct segment *s = &l->seg[i - 1];
         if (s->dirty)
@@ -123,7 +123,7 @@ void sync_close(struct eventlog *l)
     l->sync_job = NULL;
     if (l->sync == EVENTLOG_SYNC_NONE || l->dir < 0)
         return;
-    /* What the helper had may not be done. */
+    /* The cancelled helper may not have synchronised the newest segment. */
     newest(l)->dirty = newest(l)->dirty || newest(l)->bytes > 0;
     sync_now(l);
 }
