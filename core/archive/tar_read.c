@@ -2,10 +2,10 @@
 /*
  * The reading side of tar: see tar_read.h.
  *
- * A header may be preceded by others that say more about it: pax records ('x'),
- * GNU's long names ('L', 'K'). They are gathered until the real one comes. What
- * a pax record says counts more than GNU's, which counts more than the header;
- * records for all that follows ('g') count least of the three.
+ * A header may be preceded by others that extend it: pax records ('x'), GNU's
+ * long names ('L', 'K'). They are kept until the entry's own header comes. A pax
+ * record overrides GNU's name, and that overrides records for all entries that
+ * follow ('g'), which override the header.
  */
 #include "archive/tar_read.h"
 #include "base/buf.h"
@@ -37,7 +37,7 @@ enum {
 
 enum { READ_AHEAD = 4 << 10 };
 
-/* What records said; the bits of `has`. */
+/* The values that records have set: bits of `has`. */
 enum {
     HAS_NAME = 1,
     HAS_LINK = 2,
@@ -162,7 +162,7 @@ static int pass_reading(struct tar_reader *r, uint64_t n, struct err *e)
     return 0;
 }
 
-/* The last byte is always read: a skip may go past the end unnoticed. */
+/* Skips n bytes. Reads the last one, because a skip past the end is not an error. */
 static int pass(struct tar_reader *r, uint64_t n, struct err *e)
 {
     if (r->source.skip && n > r->ahead_n + 1) {
@@ -255,7 +255,7 @@ static int set_text(struct buf *b, struct str s, const char *what, struct err *e
     return 0;
 }
 
-/* "1700000000.25"; what is behind the point is dropped, towards the past. */
+/* "1700000000.25", rounded down to seconds. */
 static int record_time(struct str value, int64_t *out)
 {
     struct str rest = value, whole = str_cut(&rest, '.');
@@ -295,7 +295,7 @@ static int take_record(struct records *r, struct str key, struct str value, stru
             return err_set(e, ERR_INVALID, "the tar archive has a pax time of %.*s",
                            (int)(value.n < 40 ? value.n : 40), value.p);
     }
-    /* An empty value takes back what was said before. */
+    /* An empty value removes the earlier one. */
     r->has = value.n ? r->has | bit : r->has & ~bit;
     return rc;
 }
@@ -336,7 +336,7 @@ static int take_text(struct tar_reader *r, uint64_t size, struct err *e)
     return pass(r, -size % TAR_BLOCK, e);
 }
 
-/* 1: that was a header about the next one; 0: it was not; -1 with e. */
+/* Returns 1 if the header was about the next one, 0 if not, -1 with e. */
 static int take_meta(struct tar_reader *r, char type, uint64_t size, struct err *e)
 {
     if (type == 'V') /* GNU: the archive's own name */
@@ -393,7 +393,7 @@ static const struct records *who_says(const struct tar_reader *r, unsigned bit)
 static int set_names(struct tar_reader *r, const uint8_t *h, struct tar_entry *x,
                      struct err *e)
 {
-    /* The prefix is POSIX's; GNU, whose magic is "ustar  ", has other things there. */
+    /* Only POSIX has the prefix; GNU (magic "ustar  ") has other fields there. */
     bool posix = memcmp(h + AT_MAGIC, "ustar\0", 6) == 0;
     struct str prefix = posix ? field(h + AT_PREFIX, 155) : STR("");
     struct str name = field(h + AT_NAME, 100);
@@ -445,7 +445,7 @@ static int set_entry(struct tar_reader *r, const uint8_t *h, struct tar_entry *x
     x->mtime = (say = who_says(r, HAS_TIME)) ? say->mtime : time_of(h + AT_MTIME, 12);
     x->mode = mode < 0 ? 0 : (mode_t)mode & 07777;
     x->sparse = type == 'S' || r->next.sparse;
-    /* Before there was a type for them, folders were files of that name. */
+    /* In the oldest format a folder is a file whose name ends in a slash. */
     if (x->type == TAR_FILE && type != 'S' && str_ends(x->name, STR("/")))
         x->type = TAR_FOLDER;
     if (x->type == TAR_CHAR || x->type == TAR_BLOCK_DEVICE) {
@@ -453,7 +453,7 @@ static int set_entry(struct tar_reader *r, const uint8_t *h, struct tar_entry *x
         x->minor = (unsigned)number(h + AT_MINOR, 8);
     }
     if (x->type != TAR_FILE && x->type != TAR_OTHER)
-        size = size < 0 ? size : 0; /* what is said there has no bytes */
+        size = size < 0 ? size : 0; /* no data, whatever the size */
     if (size < 0 || (uint64_t)size > INT64_MAX - r->at - 2 * TAR_BLOCK)
         return err_set(e, ERR_INVALID, "the tar archive has no proper size for %.200s",
                        x->name.p);

@@ -3,11 +3,11 @@
  * Reading tar archives of strangers, in one pass: ustar and pax (POSIX.1-2017,
  * pax, "ustar Interchange Format" and "pax Extended Header"), GNU's long names,
  * numbers in base 256 and old sparse headers (GNU tar manual, "Basic Tar
- * Format"), and what was before them.
+ * Format"), and the formats before them.
  *
  * Bytes come from a function, in pieces of any size. Blocking, and meant for a
- * job's child. Names are given as the archive has them: what is done about
- * leading slashes and `..` is the caller's business.
+ * job's child. Names are as the archive has them: the caller must handle
+ * leading slashes and `..`.
  */
 #ifndef OD_ARCHIVE_TAR_READ_H
 #define OD_ARCHIVE_TAR_READ_H
@@ -31,12 +31,12 @@ enum tar_type {
     TAR_BLOCK_DEVICE,
     TAR_FOLDER,
     TAR_FIFO,
-    TAR_OTHER /* a type that none of the documents has; its bytes can be read */
+    TAR_OTHER /* a type that is in none of the documents; its bytes can be read */
 };
 
 struct tar_entry {
     struct str name,
-        link; /* until the next call; terminated, no NUL in them, name not "" */
+        link; /* valid until the next call; terminated, no NUL in them, name not "" */
     enum tar_type type;
     bool sparse;     /* its bytes have holes cut out: they cannot be read, only skipped */
     uint64_t size;   /* bytes of data; 0 for all but TAR_FILE and TAR_OTHER */
@@ -48,7 +48,7 @@ struct tar_entry {
 };
 
 struct tar_source {
-    /* At most n bytes to p: how many, 0 at the end, -1 with e. */
+    /* Reads at most n bytes to p. Returns how many, 0 at the end, -1 with e. */
     ssize_t (*read)(void *arg, void *p, size_t n, struct err *e);
     /* Passes over n bytes that may not all be there. 0, or -1 with e. NULL: they are
      * read. */
@@ -58,7 +58,7 @@ struct tar_source {
 
 struct tar_reader;
 
-struct tar_reader *tar_reader_new(const struct tar_source *source);
+struct tar_reader *tar_reader_new(const struct tar_source *source); /* copies *source */
 void tar_reader_free(struct tar_reader *r); /* NULL is fine */
 /* The next entry. 1; 0: that was the last; -1 with e. */
 int tar_next(struct tar_reader *r, struct tar_entry *x, struct err *e);

@@ -2,7 +2,7 @@
 /*
  * Writing tar archives: ustar (POSIX.1-2017, pax, "ustar Interchange Format"),
  * with a pax header before an entry whose name, link, size, numbers or time do
- * not fit. The same entries give the same bytes. Nothing is sought in the output.
+ * not fit. The same entries give the same bytes. The output is never sought.
  */
 #ifndef OD_ARCHIVE_TAR_WRITE_H
 #define OD_ARCHIVE_TAR_WRITE_H
@@ -11,11 +11,11 @@
 #include "base/buf.h"
 
 /*
- * Appends what goes before the entry's data: x->name, link, type, size, mode,
- * uid, gid, mtime, major, minor count. The name of a folder gets its slash. After
- * it x->size bytes are to follow, and tar_padding(x->size) zeroes. -1 with e:
- * out is full (it is unchanged, and 4 KiB and twice the names are enough), or a
- * name is empty or has a NUL.
+ * Appends the header of an entry, of x->name, link, type, size, mode, uid, gid,
+ * mtime, major and minor. The name of a folder gets its slash. The caller adds
+ * x->size bytes of data, then tar_padding(x->size) zeroes. -1 with e: out is full
+ * (and unchanged; 4 KiB and twice the names are enough), or a name is empty, has a
+ * NUL or more than TAR_NAME_MAX bytes.
  */
 int tar_add_header(struct buf *out, const struct tar_entry *x, struct err *e);
 static inline unsigned tar_padding(uint64_t size)

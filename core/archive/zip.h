@@ -4,8 +4,8 @@
  *
  * The writer needs no seeking and keeps nothing of the files but their records
  * for the central directory: an entry's size and checksum follow its bytes
- * (4.3.9). The reader is for archives of strangers in a seekable file: the
- * central directory is the truth, and what the local headers say must agree.
+ * (4.3.9). The reader is for archives of strangers in a seekable file: it
+ * follows the central directory, and local headers must agree with it.
  * Both are blocking and meant for a job's child.
  */
 #ifndef OD_ARCHIVE_ZIP_H
@@ -29,20 +29,20 @@ struct zip_meta {
     struct str name; /* relative, with slashes; a folder's ends in one */
     mode_t mode;     /* as of stat */
     int64_t mtime;   /* seconds since 1970 */
-    uint64_t size;   /* what is expected; an entry of 4 GiB or more must say so */
+    uint64_t size;   /* as expected; an entry of 4 GiB or more needs it */
     int level;       /* 0: stored; 1 to 9: deflated */
 };
 
 /*
  * spill: a file (the caller's, open for both) that takes the records of the
  * central directory, 60 to 100 bytes and a name each, once they are more than
- * 256 KiB. -1: they stay in memory, and 64 MiB of them are the end.
+ * 256 KiB. -1: they stay in memory, and more than 64 MiB of them are an error.
  */
 struct zip_writer *zip_writer_new(zip_put_fn *put, void *arg, int spill);
 void zip_writer_free(struct zip_writer *w); /* NULL is fine */
 /*
- * An entry: begin, any number of adds, end; nothing to add to a folder. After
- * -1 the archive is of no use and only zip_writer_free is allowed.
+ * An entry: begin, any number of adds, end; a folder has no adds. After -1 the
+ * archive cannot be used and only zip_writer_free is allowed.
  */
 int zip_begin(struct zip_writer *w, const struct zip_meta *m, struct err *e);
 int zip_add(struct zip_writer *w, struct str bytes, struct err *e);
@@ -70,16 +70,16 @@ struct zip_entry {
     bool folder; /* the name ends in a slash */
 };
 
-/* fd is the caller's and read by pread only. NULL with e: no zip, or damaged. */
+/* fd is borrowed, and read by pread only. NULL with e: not a zip file, or damaged. */
 struct zip_reader *zip_open(int fd, const struct zip_limits *limits, struct err *e);
 void zip_close(struct zip_reader *r); /* NULL is fine */
 uint64_t zip_count(const struct zip_reader *r);
 /* The next record of the central directory. 1; 0: that was the last; -1 with e. */
 int zip_next(struct zip_reader *r, struct zip_entry *entry, struct err *e);
 /*
- * The bytes of the entry that zip_next gave last. begin: -1 for encrypted ones,
- * methods other than stored and deflate, and those that share bytes with another.
- * read: the number of bytes, 0 after the last when size and checksum are right.
+ * Reads the entry of the last zip_next. begin: -1 if the entry is encrypted, shares
+ * bytes with another, or has a method other than stored and deflate. read: the number
+ * of bytes; 0 after the last, if size and checksum are right; -1 with e.
  */
 int zip_read_begin(struct zip_reader *r, struct err *e);
 ssize_t zip_read(struct zip_reader *r, void *p, size_t n, struct err *e);

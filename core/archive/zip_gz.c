@@ -15,7 +15,7 @@ struct gunzip {
     void *arg;
     z_stream z;
     bool between; /* after a member, maybe before another */
-    bool damaged; /* told when the bytes before that were given */
+    bool damaged; /* an error after the bytes before it were returned */
     uint64_t unpacked;
     unsigned char in[BLOCK];
 };
@@ -79,7 +79,7 @@ ssize_t gunzip_read(struct gunzip *g, void *p, size_t n, struct err *e)
             return 0;
         if (more < 0)
             return -1;
-        step(g); /* what it has of before needs no packed bytes */
+        step(g); /* zlib may still have output, without more packed bytes */
         if (more == 0 && g->z.avail_out == room && !g->damaged)
             return err_set(e, ERR_INVALID, "the gzip data is cut off");
     }

@@ -13,15 +13,15 @@
 
 struct gunzip;
 
-/* At most n packed bytes to p: how many, 0 at the end, -1 with e. */
+/* Reads at most n packed bytes to p. Returns how many, 0 at the end, -1 with e. */
 typedef ssize_t gunzip_read_fn(void *arg, void *p, size_t n, struct err *e);
 
 /* NULL with e: no memory. */
 struct gunzip *gunzip_new(gunzip_read_fn *read, void *arg, struct err *e);
 void gunzip_free(struct gunzip *g); /* NULL is fine */
 /*
- * Unpacked bytes: how many, 0 after the last member and the zeroes that may pad it,
- * -1 with e: damaged, cut off, more than LIMIT_ZIP_TOTAL_MIB.
+ * Unpacks at most n bytes to p. Returns how many, 0 after the last member and the zeroes
+ * that may pad it, -1 with e: damaged, cut off, more than LIMIT_ZIP_TOTAL_MIB.
  */
 ssize_t gunzip_read(struct gunzip *g, void *p, size_t n, struct err *e);
 
@@ -37,8 +37,8 @@ int gzip_write(struct gzip *g, struct str plain, struct err *e);
 int gzip_finish(struct gzip *g, struct err *e);
 
 /*
- * Appends plain as one member, without a name and a time: the same bytes give the
- * same. -1 with e: out is full, or no memory.
+ * Appends plain as one member, without a name and a time, so that the output depends on
+ * plain only. -1 with e: out is full, or no memory.
  */
 int gzip_add(struct buf *out, struct str plain, struct err *e);
 

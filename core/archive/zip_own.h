@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What both sides of zip.h know: APPNOTE.TXT 4.3 and 4.4. */
+/* Numbers of the format, for reader and writer: APPNOTE.TXT 4.3 and 4.4. */
 #ifndef OD_ARCHIVE_ZIP_OWN_H
 #define OD_ARCHIVE_ZIP_OWN_H
 

@@ -2,14 +2,14 @@
 /*
  * The reading side of zip.h, for archives made to do harm.
  *
- * Three things keep it bounded. Nothing is allocated by a number that the archive
- * states. No two entries may share bytes, so what is unpacked is at most a
- * thousand times what was sent. And sizes, the total and its ratio are checked
- * against the limits before and while bytes come out.
+ * Three rules bound it. No allocation has a size that the archive states. No two
+ * entries may share bytes, so the output is at most a thousand times the archive.
+ * And sizes, the total and its ratio are checked against the limits before and
+ * during unpacking.
  *
- * Which bytes are taken is remembered as a sorted list of spans. Two that have
- * less between them than a local header needs are one span, so that an archive
- * written in order, however large, is a single one.
+ * The bytes of entries read so far are a sorted list of spans. Two spans with less
+ * between them than a local header needs become one, so that an archive written in
+ * order, however large, is a single span.
  */
 #include "archive/zip.h"
 #include "archive/zip_own.h"
@@ -141,8 +141,8 @@ out:
 }
 
 /*
- * 4.3.14 and 4.3.15: the locator stands before the end record, the wide record
- * where it says. 1: they are there; 0: not; -1. *at becomes the wide record's place.
+ * 4.3.14 and 4.3.15: the locator is before the end record, and the zip64 end record
+ * before it. 1: they are there, and *at is that record's place; 0: no; -1 with e.
  */
 static int read_end64(struct zip_reader *r, uint64_t *at, uint64_t *count, uint64_t *size,
                       uint64_t *offset, struct err *e)
@@ -154,7 +154,7 @@ static int read_end64(struct zip_reader *r, uint64_t *at, uint64_t *count, uint6
         return -1;
     if (zip_get32(locator) != ZIP_LOCATOR64)
         return 0;
-    /* Directly before the locator: what it says itself is off by what stands before. */
+    /* Directly before the locator: its offset does not count bytes before the archive. */
     uint64_t here = *at - ZIP_LOCATOR64_SIZE - ZIP_END64_SIZE;
     if (read_at(r, here, end, sizeof(end), e) < 0)
         return -1;
@@ -253,7 +253,7 @@ static bool next_extra(struct str *extra, unsigned *id, struct str *bytes)
     return true;
 }
 
-/* 4.5.3: the field holds, in this order, those values whose narrow one is all ones. */
+/* 4.5.3: the field has, in this order, the values that are all ones in the record. */
 static int widen(struct str extra, uint64_t **values, int n)
 {
     struct str field = {NULL, 0};
@@ -271,8 +271,7 @@ static int widen(struct str extra, uint64_t **values, int n)
     return 0;
 }
 
-/* "UT" has it to the second and in UTC; the record itself in local time, whose zone
- * nobody knows. */
+/* "UT" has the time in seconds and UTC; the record has local time of an unknown zone. */
 static int64_t time_of(uint32_t dos, struct str extra)
 {
     struct str field = {NULL, 0};
@@ -353,11 +352,11 @@ int zip_next(struct zip_reader *r, struct zip_entry *entry, struct err *e)
 
 /* ---- an entry's bytes ---- */
 
-/* Marks bytes as taken. -1: some of them were. */
+/* Marks bytes as taken. -1: some of them are taken already. */
 static int claim(struct zip_reader *r, uint64_t from, uint64_t to, struct err *e)
 {
     size_t low = 0, high = r->spans_n;
-    while (low < high) { /* the first span that ends behind `from` */
+    while (low < high) { /* the first span that ends after `from` */
         size_t mid = (low + high) / 2;
         if (r->spans[mid].to <= from)
             low = mid + 1;
@@ -399,8 +398,8 @@ static int differ(struct zip_reader *r, const char *what, struct err *e)
 }
 
 /*
- * 4.3.7: the local header says the same, unless it leaves sizes and checksum to
- * the descriptor: then packers put zeros there, or what they guess.
+ * 4.3.7: the local header must have the same values, unless it leaves sizes and
+ * checksum to the descriptor: then packers write zeros or estimates.
  */
 static int check_local(struct zip_reader *r, const uint8_t *h, struct str fields,
                        struct err *e)
@@ -468,7 +467,7 @@ static int check_kind(struct zip_reader *r, struct err *e)
     return 0;
 }
 
-/* Would `out` bytes of `in` in all be too many? */
+/* Refuses `out` unpacked bytes in total, of `in` packed ones, if they are too many. */
 static int check_total(struct zip_reader *r, uint64_t in, uint64_t out, struct err *e)
 {
     if (out > r->limits.total)
@@ -497,7 +496,7 @@ int zip_read_begin(struct zip_reader *r, struct err *e)
     BUG_ON(!r->seen || r->reading);
     if (check_kind(r, e) < 0 || find_data(r, e) < 0)
         return -1;
-    /* x->packed is in the file, so neither sum can overflow, but x->size is a claim. */
+    /* The packed bytes are in the file; x->size is only stated: its sum may overflow. */
     uint64_t out = x->size > UINT64_MAX - r->total_out ? UINT64_MAX
                                                        : r->total_out + x->size;
     if (check_total(r, r->total_in + x->packed, out, e) < 0)
@@ -557,7 +556,7 @@ static ssize_t read_deflated(struct zip_reader *r, void *p, size_t n, struct err
     return (ssize_t)(n - r->z.avail_out);
 }
 
-/* At the end: what came out is what was promised. */
+/* At the end: checks size and checksum. */
 static int check_whole(struct zip_reader *r, struct err *e)
 {
     if (r->out != r->entry.size)

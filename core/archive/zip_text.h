@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-/* Appends it, whole. -1: damaged, or out is full; what was appended is the beginning. */
+/* Appends the text. -1: damaged, or out is full, and only the beginning is in out. */
 int zip_text(struct buf *out, struct str gz);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * The writing side of zip.h.
  *
- * Small things (headers, compressed blocks) gather in `out` and leave in
- * blocks; stored bytes go straight through. Sizes are 8 bytes wide in an entry
- * that announces 2 GiB or more, since its local header, which is written before
- * the bytes, has to say how wide the numbers behind them are (4.3.9.2).
+ * Headers and compressed bytes are collected in `out` and written in blocks;
+ * stored bytes are written directly. Sizes are 8 bytes wide in an entry that
+ * announces 2 GiB or more: its local header, which is written before the bytes,
+ * must state how wide the sizes after them are (4.3.9.2).
  */
 #include "archive/zip.h"
 #include "archive/zip_own.h"
@@ -294,7 +294,7 @@ static int keep_record(struct zip_writer *w, struct err *e)
     return 0;
 }
 
-/* Moves what is kept into the file; what fails there is a full disk. */
+/* Moves the kept records into the spill file. */
 static int spill(struct zip_writer *w, struct err *e)
 {
     size_t at = 0;
