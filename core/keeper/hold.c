@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The worker's end of the keeper. */
+/* The worker's side of the keeper. */
 #include "keeper/hold.h"
 
 #include "base/clock.h"
@@ -17,14 +17,14 @@
 enum {
     MESSAGES_PER_TURN = 64,
     INPUT_AHEAD = 192 << 10,
-    FLOW_AGAIN_MS = 250 /* between messages about one who is far behind */
+    FLOW_AGAIN_MS = 250 /* between messages about a caller that is far behind */
 };
 
 struct hold_question {
     struct list node;
     uint64_t token;
     hold_answer_fn *fn;
-    hold_upgrade_fn *upgraded; /* instead */
+    hold_upgrade_fn *upgraded; /* instead of fn, for an upgrade */
     void *arg;
 };
 
@@ -48,8 +48,8 @@ struct hold {
 static struct str id_key(const uint64_t *id) { return str_n(id, sizeof(*id)); }
 
 /*
- * Returns -1 with errno if the message is too long for a datagram and cannot be passed
- * by way of a memfd. The others are always sent: callers ignore the result.
+ * Returns -1 with errno if the message is too long for a datagram and cannot be passed in
+ * a memfd. Shorter messages are always sent: their callers ignore the result.
  */
 static int send_to(struct hold *h, const struct keep_msg *m)
 {
@@ -101,7 +101,7 @@ static void on_proc(struct hold *h, struct keep_msg *m)
     struct proc *p = map_get(&h->procs, id_key(&m->h.id));
     if (p) {
         memcpy(&p->r, m->body.p, sizeof(p->r));
-        /* Half of them keeps the keeper's window open; input tells it by the way. */
+        /* Acknowledged by halves, so that the keeper can go on; input does it as well. */
         if (++p->unseen >= KEEP_AHEAD / 2) {
             unsigned records = p->unseen;
             p->unseen = 0;
@@ -192,7 +192,7 @@ static void on_io(struct io *io, uint32_t events)
             log_error("the keeper is gone");
             _exit(1);
         }
-        if (r < 0 && errno == ENOMEM) /* it was all there is of some session */
+        if (r < 0 && errno == ENOMEM) /* the lost message may be a session's only state */
             xalloc_failed(KEEP_FAR_MAX);
         if (r < 0)
             continue;
@@ -388,7 +388,7 @@ bool hold_flow(struct proc *p, int i, uint64_t at)
     const struct keep_stream *s = &p->r.out[i];
     if (!p->hold || (at == HOLD_NOBODY && !p->flow[i].set))
         return false;
-    /* Without a caller it matters when there could be much to hold. */
+    /* The end of waiting is sent only if much output could be held back. */
     uint64_t told = p->flow[i].at, ahead = s->offset > told ? s->offset - told : 0;
     if (at == HOLD_NOBODY) {
         if (ahead > LIMIT_SPOOL_FLOOR || s->eof)
@@ -414,7 +414,7 @@ void hold_flow_again(struct proc *p, int i)
 
 size_t hold_room(const struct proc *p)
 {
-    /* Pending there, and on the way there. */
+    /* Input that is pending at the keeper, and input on its way. */
     uint64_t ahead = p->r.input_pending + (p->sent - p->r.input);
     return ahead >= INPUT_AHEAD ? 0 : (size_t)(INPUT_AHEAD - ahead);
 }

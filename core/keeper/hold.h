@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker's end of the keeper (keeper.h): what is held there, and the
- * programs that run there.
+ * The worker's side of the keeper (keeper.h): what the keeper holds, and the
+ * programs that it runs.
  *
- * Sending never fails for want of room: the keeper never blocks, so waiting
- * for it is short. A keeper that is gone ends the worker.
+ * Sending never fails for lack of room: it blocks, but not for long, since the
+ * keeper never blocks. The worker exits when the keeper is gone.
  */
 #ifndef OD_KEEPER_HOLD_H
 #define OD_KEEPER_HOLD_H
@@ -24,8 +24,8 @@ struct proc {
     unsigned unseen;    /* records not acknowledged yet */
     uint64_t sent;      /* input handed to the keeper: the next offset */
     struct {
-        bool set;     /* a KEEP_FLOW may hold */
-        uint64_t at;  /* the last one's offset, or what was there then */
+        bool set;     /* a KEEP_FLOW may be in force */
+        uint64_t at;  /* its offset, or the end of the output at that time */
         int64_t ms;   /* when it was sent */
     } flow[2];
     uid_t uid;
@@ -34,11 +34,11 @@ struct proc {
 };
 
 struct hold_events {
-    /* A held listening socket, or what hold_keep gave; our copy, owned by the callee. */
+    /* A held listening socket, or a descriptor of hold_keep; the callee owns our copy. */
     void (*held)(void *arg, struct str name, int fd);
     /* A state as last stored, before ready. */
     void (*state)(void *arg, struct str key, struct str value);
-    /* Everything was handed over: take programs with hold_claim. */
+    /* The handover is complete: claim programs with hold_claim. */
     void (*ready)(void *arg);
     void (*signal)(void *arg, int signo);
 };
@@ -48,9 +48,9 @@ typedef void hold_answer_fn(void *arg, const struct minder_answer *a, int errnum
 /* Takes fd. NULL with errno. */
 struct hold *hold_open(struct loop *l, int fd, const struct hold_events *ev, void *arg);
 
-/* A program handed over by number: fills p. -1: there is none such. */
+/* Attaches p to the program of this id that was handed over. -1: there is none. */
 int hold_claim(struct hold *h, struct proc *p, uint64_t id);
-/* Forgets handed programs that nobody claimed, once after ready. */
+/* Forgets programs that were handed over and not claimed. Once, after ready. */
 void hold_drop_unclaimed(struct hold *h);
 
 struct hold_spawn {
@@ -64,10 +64,10 @@ struct hold_spawn {
     int spool[2];         /* taken: they stay the proc's */
     uint64_t spool_bytes; /* ring size, a multiple of 1 KiB */
     uint64_t offset;      /* where its output begins */
-    bool whole;           /* no byte is given up for the budget: its reader is ours */
+    bool whole;           /* its spools are never shortened for the budget */
     /*
-     * The owner's state, stored in the same step: without it a worker that takes over
-     * right then finds a program of nobody, and a repeated request starts another one.
+     * The owner's state, stored in the same step: otherwise a worker that takes over at
+     * that moment finds a program without owner, and a repeated request starts a second.
      */
     struct str key, value;
 };
@@ -78,37 +78,39 @@ uint64_t hold_next_id(const struct hold *h);
  * arguments and environment are too long; the descriptors are then closed.
  */
 int hold_spawn(struct hold *h, struct proc *p, const struct hold_spawn *s, struct err *e);
-/* A FIFO's writing end as an input alone; takes fd. */
+/* Attaches p to fd, the writing end of a FIFO: an input without a program. Takes fd. */
 void hold_input_only(struct hold *h, struct proc *p, int fd);
 /* Input, with a state in the same step (key.n may be 0). */
 void hold_write(struct proc *p, struct str bytes, struct str key, struct str value);
 /*
- * The same for what the program answers with output: p->changed is not called for the
- * input's sake, unless some of it waits. Without an answer hold_room would shrink.
+ * The same for input that the program answers with output: p->changed is called only if
+ * some of the input has to wait. The output's record is what makes hold_room grow again.
  */
 void hold_write_quietly(struct proc *p, struct str bytes, struct str key,
                         struct str value);
-/* The same for a command that a caller waits for: as hold_flow, from here on. */
+/* The same for a command that a caller waits for: hold_flow from the output's end on. */
 void hold_write_awaited(struct proc *p, struct str bytes, struct str key,
                         struct str value);
 /*
  * A caller waits for stream i from `at` on (HOLD_NOBODY: no caller waits): the program
- * is held back before that is overwritten. To be called whenever one of them may have
- * changed; the keeper is told only when it matters. Returns whether the caller is so
- * far behind that hold_flow_again should be called while it takes bytes.
+ * is held back before the bytes from `at` on are overwritten. To be called whenever
+ * caller or offset may have changed; only changes that matter are sent. Returns whether
+ * the caller is so far behind that hold_flow_again should be called when it takes bytes.
  */
 #define HOLD_NOBODY UINT64_MAX
 bool hold_flow(struct proc *p, int i, uint64_t at);
 /* The caller at that offset took bytes: it gets LIMIT_HOLD_BACK_MS from now. */
 void hold_flow_again(struct proc *p, int i);
-/* Room for input before the keeper would have to drop some. */
+/* Bytes of input that the keeper takes without dropping any. */
 size_t hold_room(const struct proc *p);
+/* Ends the input after what is pending. */
 void hold_close_input(struct proc *p);
-/* Ends the program's record at the keeper; its own descriptors are closed. */
+/* Drops the program's record at the keeper, and closes p's descriptors. */
 void hold_forget(struct proc *p);
 
+/* Stores a state; an empty value deletes it. */
 void hold_put(struct hold *h, struct str key, struct str value);
-/* The keeper has a copy of fd, a socket or memory, and hands it to later workers. */
+/* Gives the keeper a copy of fd, a socket or memory, for all later workers. */
 void hold_keep(struct hold *h, struct str name, int fd);
 /* Asks the minder of uid; fn (may be NULL) is called once, when the answer comes. */
 void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request *q,
@@ -116,16 +118,18 @@ void hold_ask(struct hold *h, uid_t uid, gid_t gid, const struct minder_request 
 /* why: what kept the new file from serving, "" when it serves. */
 typedef void hold_upgrade_fn(void *arg, struct str why);
 /*
- * Asks the keeper to start the worker from another file, which is borrowed (-1:
- * errno says why it could not be opened); name is its, for people. fn is called
- * once if it is refused. Otherwise this worker ends first: the next one asks with
- * the same token (not 0) and is told.
+ * Asks the keeper to start the worker from another file, which is borrowed (-1: it
+ * could not be opened, for the reason errno); name is the file's, for messages. fn is
+ * called once if the file is refused. Otherwise this worker ends: the next one asks
+ * with the same token (not 0) and gets the outcome.
  */
 void hold_upgrade(struct hold *h, uint64_t token, int file, struct str name,
                   hold_upgrade_fn *fn, void *arg);
-/* Answers that are still to come for arg are dropped. */
+/* Drops answers that are still to come for arg. */
 void hold_ask_cancel(struct hold *h, void *arg);
+/* Reports that the handover is digested and requests are answered. */
 void hold_serving(struct hold *h);
+/* Asks the keeper to end the sandbox. */
 void hold_stop(struct hold *h, int64_t grace_ms);
 
 #endif

@@ -5,10 +5,10 @@
  * output and input) and on at most four deadlines (restart, kill, upgrade, and of
  * the streams that are held back).
  *
- * Around it a file each: keeper_proc.c moves what programs write and read,
- * keeper_minder.c talks to their parents, keeper_worker.c to the worker;
- * keeper_upgrade.c gives that another file, keeper_command.c runs the image's own
- * program. They share keeper_own.h.
+ * The other files: keeper_proc.c moves output and input of programs,
+ * keeper_minder.c talks to the minders, keeper_worker.c to the worker,
+ * keeper_upgrade.c changes the worker's file, keeper_command.c runs the image's
+ * own program. They share keeper_own.h.
  */
 #include "keeper/keeper_own.h"
 
@@ -56,7 +56,7 @@ void watch_close(struct keeper *k, struct watch *w)
 
 /* ---- the end ---- */
 
-/* False for one that has ended and is not reaped yet, as tree_count has it. */
+/* False for a process that has ended and is not reaped yet, as in tree_count. */
 static bool is_alive(pid_t pid)
 {
     struct procfs_stat s;
@@ -84,8 +84,8 @@ static bool anybody_left(struct keeper *k)
 }
 
 /*
- * Each minder signals what is below it, since it has the right uid; we what is
- * below us, orphans among it. The minders and the worker ignore all but KILL.
+ * Each minder signals the processes below it, since it has the right uid; we
+ * signal those below us, with orphans. Minders and worker ignore all but KILL.
  */
 static void signal_all(struct keeper *k, int sig)
 {
@@ -97,7 +97,7 @@ static void signal_all(struct keeper *k, int sig)
         struct keep_msg m = {.h = {.type = KEEP_M_REQUEST}, .body = str_n(&q, sizeof(q))};
         keep_send(mi->w.fd, &m);
     }
-    /* The command ends by TERM, as where there is no od: to many HUP means else. */
+    /* The command gets TERM, as without od: HUP means something else to many programs. */
     bool spare = sig == SIGHUP && k->command.pid > 0;
     struct tree_result r = {0};
     if (!spare)
@@ -121,15 +121,15 @@ void keeper_stop(struct keeper *k, int64_t grace_ms)
     k->stopping = true;
     k->kill_at = clock_ms() + grace_ms;
     log_info("stopping; what remains is killed in %lld ms", (long long)grace_ms);
-    signal_all(k, SIGHUP); /* what an interactive shell ends by */
+    signal_all(k, SIGHUP); /* an interactive shell ignores TERM */
     signal_all(k, SIGTERM);
 }
 
 /* ---- signals, and the loop ---- */
 
 /*
- * Continues a worker or minder that was stopped: programs of its uid may do that to
- * it, and then whoever needs it would wait until somebody undoes it.
+ * Continues a worker or minder that was stopped, as programs of its uid can do. Otherwise
+ * everything that needs it would wait until it is continued.
  */
 static void child_stopped(struct keeper *k, pid_t pid, int sig)
 {
@@ -163,7 +163,7 @@ static void reap(struct keeper *k)
     }
 }
 
-/* TERM and the like, with no command to take it. */
+/* TERM or INT, without a command to pass it on to. */
 static void asked_to_end(struct keeper *k)
 {
     if (k->kill_at)
@@ -237,7 +237,7 @@ static void on_event(struct keeper *k, struct watch *w, uint32_t events)
     }
 }
 
-/* A deadline passed. False when it is time to go, whoever is left. */
+/* A deadline passed. False when the keeper is to exit, even if processes are left. */
 static bool on_deadline(struct keeper *k)
 {
     int64_t now = clock_ms();
@@ -262,7 +262,7 @@ static bool on_deadline(struct keeper *k)
     return true;
 }
 
-/* What children get back: the limits and the score from before we changed them. */
+/* Sets our limits and score, and remembers the old ones, which children get. */
 static void prepare_self(struct keeper *k)
 {
     struct rlimit r;
@@ -276,7 +276,7 @@ static void prepare_self(struct keeper *k)
     char text[16] = "0";
     if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0) {
         k->oom = (int)strtol(text, NULL, 10);
-        /* Refused without CAP_SYS_RESOURCE: then we are like anybody else. */
+        /* Refused without CAP_SYS_RESOURCE: then the score stays as it is. */
         ssize_t ignored = pwrite(fd, "-1000", 5, 0);
         (void)ignored;
     }
@@ -327,8 +327,8 @@ int keeper_run(const struct keeper_config *c)
         keeper_start_worker(k);
 
     /*
-     * One event a turn: epoll rotates its ready list, so nobody starves, and
-     * what an event closes cannot be referred to by the next one.
+     * One event per turn: epoll rotates its ready list, so none starves, and no
+     * other event can refer to what this one closes.
      */
     for (;;) {
         worker_pump(k);

@@ -3,12 +3,12 @@
  * The keeper: the process that outlives everything else of od.
  *
  * It owns what must survive the worker: listening sockets, terminals, pipes,
- * spools, one-line states; and does what only a parent can do: start the
- * worker and start it again, reap everything, pass signals on, kill what
- * remains at the end. It moves the bytes that programs write into their spools
- * itself, so no byte is ever only in the worker's memory, and it writes input
- * in the same step in which it stores the worker's state about it. It parses
- * nothing that a peer wrote, and blocks on nothing but its own epoll.
+ * spools, states; and does what only a parent can do: start and restart the
+ * worker, reap all children, pass signals on, kill what remains at the end. It
+ * moves the output of programs into their spools itself, so no byte is ever
+ * only in the worker's memory, and it writes input in the same step in which
+ * it stores the worker's state about it. It parses nothing that a peer wrote,
+ * and blocks only in its own epoll.
  *
  *   peers ── worker ══ keepmsg.h ══ keeper ══ keepmsg.h ══ minder (one a uid)
  *                                     │                      │ parent of
@@ -28,17 +28,17 @@ struct keeper_listener {
     int fd;           /* owned by the keeper from now on */
 };
 
-/* A program to run beside the worker, which has our stdin, stdout and stderr. */
+/* A program to run next to the worker. It has our stdin, stdout and stderr. */
 struct keeper_command {
     char *const *argv, *const *envp;
     const char *cwd; /* "": ours */
-    bool stay;       /* its end is not ours */
+    bool stay;       /* the server goes on when the program ends */
 };
 
 struct keeper_config {
     int self;           /* from self_open; borrowed */
-    const char *path;   /* where that lay: what SIGHUP opens again */
-    const char *format; /* of what is kept here: what another file must know */
+    const char *path;   /* of that file: SIGHUP opens it again */
+    const char *format; /* of the states kept here, which another file must support */
     uint64_t spool_total; /* bytes of output kept of all programs; 0: LIMIT_SPOOL_TOTAL */
     const struct keeper_command *command; /* NULL: none */
     char *const *worker;                  /* argv of the worker, NULL-terminated */
@@ -51,10 +51,10 @@ struct keeper_config {
 };
 
 /*
- * The keeper's whole life; returns the exit status: the command's, as a shell
- * has it, or 0. Signals: TERM, INT end the sandbox; HUP takes the worker from
- * path anew (`od-worker --check FORMAT` must say "ready"); USR1, USR2 go to the
- * worker. While the command is there, it gets all of them instead, and QUIT.
+ * The keeper's whole life. Returns the exit status: the command's, as in a
+ * shell, or 0. Signals: TERM, INT end the sandbox; HUP starts the worker from
+ * path again (`od-worker --check FORMAT` must print "ready"); USR1, USR2 go to
+ * the worker. While the command runs, all of them and QUIT go to the command.
  */
 int keeper_run(const struct keeper_config *c);
 

@@ -26,7 +26,7 @@ void command_init(struct keeper *k)
                                        .tty = -1};
 }
 
-/* Whoever started us in front finds itself there again. */
+/* Puts our own process group back in the foreground of the terminal. */
 static void give_back_tty(struct keeper_child *m)
 {
     if (m->tty < 0)
@@ -51,7 +51,7 @@ static void failed(struct keeper *k, int step, int errnum)
     keeper_drain(k, true);
 }
 
-/* It has them now: we read no input, and its readers wait for its end of output. */
+/* The command has them now: we read no input, and keep no copy of its output open. */
 static void let_go_of_stdio(void)
 {
     int null = null_open();

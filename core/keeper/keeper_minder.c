@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The minders: one of each uid, the parent of its programs. */
+/* The minders: one per uid, the parent of its programs. */
 #include "keeper/keeper_own.h"
 
 #include "base/log.h"

@@ -37,43 +37,43 @@ struct upgrade {
         UPGRADE_LEAVING,
         UPGRADE_TRIAL
     } state;
-    uint64_t token;    /* of who asked; 0: a signal */
-    char name[256];    /* of the file, for people */
+    uint64_t token;    /* of the request; 0: a signal */
+    char name[256];    /* of the file, for messages */
     int fd;            /* owned; the new file, until it is the worker's */
     int before;        /* owned; the file to go back to; -1: none */
-    int said;          /* owned; what the program that is checked prints */
-    pid_t pid;         /* of that program; 0: none */
+    int said;          /* owned; the output of the check */
+    pid_t pid;         /* of the check; 0: none */
     int64_t deadline;  /* 0: none */
     int deaths;        /* of workers of the new file */
-    bool due;          /* the outcome of token is still to be told */
+    bool due;          /* the outcome of token is still to be sent */
     char outcome[512]; /* of token; "": it was done */
 };
 
 /* The image's own program beside the worker. */
 struct keeper_child {
     struct watch report; /* owned; of its start */
-    pid_t pid;           /* 0: it is not there */
+    pid_t pid;           /* 0: not running */
     int tty;             /* owned; the terminal that it got; -1: none */
 };
 
 struct keeper_proc;
 
-/* What a program writes, and where to. */
+/* A program's output, and its spool. */
 struct keeper_stream {
     struct watch w; /* owns the descriptor */
     struct keeper_proc *owner;
     int spool;     /* owned */
     uint64_t told; /* see give_up_oldest */
     uint64_t from; /* the oldest byte that takes space */
-    uint64_t flow; /* what a caller waits for, see KEEP_FLOW; UINT64_MAX: none */
-    uint64_t small; /* the room for what a caller waits for on a full disk; 0: all */
-    uint64_t full_at; /* behind where the disk was full last; 0: never */
+    uint64_t flow; /* offset that a caller waits for, see KEEP_FLOW; UINT64_MAX: none */
+    uint64_t small; /* on a full disk, room for what a caller waits for; 0: all */
+    uint64_t full_at; /* 1 + the end of output when the disk was last full; 0: never */
     bool whole;    /* never shortened */
     char *late;    /* owned; what the disk refused once, written again at held_until */
     size_t late_n; /* 0: nothing */
-    bool refused;  /* there was something of the kind */
+    bool refused;  /* the disk has refused output before */
     struct list rich; /* in keeper.rich, while it has more than LIMIT_SPOOL_FLOOR */
-    struct list held; /* in keeper.held, while it is not read for the caller's sake */
+    struct list held; /* in keeper.held, while it is not read, for a slow caller */
     int64_t held_until;
     struct keep_stream s;
 };
@@ -124,12 +124,12 @@ struct keeper {
     int64_t worker_since, restart_at, kill_at; /* 0: no deadline */
     int pause;                                 /* ms before the next restart */
     bool ready_sent, serving, stopping, killed;
-    bool leaving; /* the worker has asked for the end and leaves by itself */
+    bool leaving; /* the worker has asked for the end, and exits by itself */
     struct upgrade upgrade;
     struct keeper_child command;
     int status; /* our own, at the end */
     struct list procs, dirty, helds, minders;
-    struct list rich;   /* streams that can give output up, longest silent first */
+    struct list rich;   /* streams with output to drop, longest silent first */
     struct list held;   /* streams that are held back, earliest deadline first */
     uint64_t spool_used; /* bytes in all spools */
     struct map ids; /* proc by id, 8 bytes */
@@ -144,35 +144,35 @@ struct keeper {
 /* keeper.c */
 void watch_set(struct keeper *k, struct watch *w, uint32_t events);
 void watch_close(struct keeper *k, struct watch *w);
-/* Asks all to end; those that remain are killed when the grace is over. */
+/* Asks all processes to end; those that remain after the grace are killed. */
 void keeper_stop(struct keeper *k, int64_t grace_ms);
 
 /* keeper_proc.c */
 struct keeper_proc *proc_by_id(struct keeper *k, uint64_t id);
-/* The worker is to hear of it. */
+/* Marks the program's record to be sent to the worker. */
 void proc_mark(struct keeper *k, struct keeper_proc *p);
 void proc_drop(struct keeper *k, struct keeper_proc *p);
 void proc_exited(struct keeper *k, struct keeper_proc *p, int status);
 void proc_exited_pid(struct keeper *k, pid_t pid, int status);
 void proc_failed(struct keeper *k, struct keeper_proc *p, int errnum, int step);
-/* A part of what has come, into the spool. */
+/* Moves a bounded amount of output into the spool. */
 void proc_move_output(struct keeper *k, struct keeper_proc *p, struct keeper_stream *t);
-/* As much of what is pending as the program takes. */
+/* Writes as much of the pending input as the program takes. */
 void proc_write_input(struct keeper *k, struct keeper_proc *p);
 void proc_take_input(struct keeper *k, struct keeper_proc *p, struct keep_msg *m);
 /* The worker has dealt with that many records. */
 void proc_seen(struct keeper_proc *p, uint64_t records);
-/* A stream's spool is there: takes into account what it holds already. */
+/* Begins with a stream's spool, and counts what it holds already. */
 void stream_begin(struct keeper *k, struct keeper_stream *t);
 /* A KEEP_FLOW. */
 void stream_flow(struct keeper *k, struct keeper_stream *t, uint64_t at);
-/* The same with the offset of now, unless an older one holds. */
+/* The same at the end of the output, unless an earlier offset is in force. */
 void stream_awaited(struct keeper *k, struct keeper_stream *t);
-/* Lets streams go on whose callers took nothing for too long, or whose disk was full. */
+/* Reads streams again whose callers took nothing for too long, or whose disk was full. */
 void streams_deadline(struct keeper *k);
 
 /* keeper_minder.c */
-/* Starts it if there is none. NULL with errno. */
+/* The minder of uid; starts it if there is none. NULL with errno. */
 struct minder *minder_for(struct keeper *k, uid_t uid, gid_t gid);
 void minder_message(struct keeper *k, struct minder *mi);
 
@@ -180,16 +180,16 @@ void minder_message(struct keeper *k, struct minder *mi);
 /* Starts the worker from k->file. */
 void keeper_start_worker(struct keeper *k);
 void worker_died(struct keeper *k, int status);
-/* Records and answers that are due, as far as its socket takes them. */
+/* Sends records and answers that are due, as far as the worker's socket takes them. */
 void worker_pump(struct keeper *k);
-/* One message; false: there is none, or the worker is gone. */
+/* Handles one message of the worker; false: there is none, or the worker is gone. */
 bool worker_message(struct keeper *k);
 void worker_answer(struct keeper *k, uint64_t token, struct str body, int errnum);
 /* An empty value deletes. */
 void keeper_store(struct keeper *k, struct str key, struct str value);
 /*
- * The worker is asked to end the sandbox, once. Without one that serves it ends
- * at once; wait: one that has only just begun may come that far first.
+ * Asks the worker to end the sandbox, once. If no worker serves, the sandbox ends at
+ * once; wait: a worker that has just begun may first come to serve.
  */
 void keeper_drain(struct keeper *k, bool wait);
 
@@ -197,15 +197,15 @@ void keeper_drain(struct keeper *k, bool wait);
 void upgrade_init(struct keeper *k);
 /* Takes fd; -1: it could not be opened, for the reason errnum. */
 void upgrade_ask(struct keeper *k, uint64_t token, int fd, int errnum, struct str name);
-/* The server's own path anew. */
+/* Upgrades to the file at the server's own path. */
 void upgrade_by_signal(struct keeper *k);
-/* A child ended. True: it was the program that is checked. */
+/* A child ended. True: it was the check. */
 bool upgrade_reaped(struct keeper *k, pid_t pid, int status);
 /* The worker ended. True: another one was started for that. */
 bool upgrade_worker_died(struct keeper *k, bool by_kill, int64_t lived_ms);
 void upgrade_serving(struct keeper *k);
 void upgrade_deadline(struct keeper *k);
-/* Tells an outcome that is due. False: the worker's socket is full. */
+/* Sends the outcome if it is due. False: the worker's socket is full. */
 bool upgrade_tell(struct keeper *k);
 
 /* keeper_command.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The programs: what they write goes into spools, what they are to read waits here. */
+/* The programs: their output goes into spools, and their pending input is kept here. */
 #include "keeper/keeper_own.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 
 enum {
     INPUT_MAX = 256 << 10, /* input held for one program that does not read */
-    LATE_MS = 250,         /* before what the disk refused is written again */
+    LATE_MS = 250,         /* before output that the disk refused is written again */
     TTY_READ = 1024        /* a read shorter than this has emptied a tty or pipe */
 };
 
@@ -77,7 +77,7 @@ static void gap_add(struct keep_stream *s, uint64_t from, uint64_t to)
     s->gaps++;
 }
 
-/* The number behind the ring: what is older is not to be believed. */
+/* Writes the number after the ring: bytes before that offset may be overwritten. */
 static bool put_valid(struct keeper_stream *t, uint64_t valid)
 {
     if (pwrite(t->spool, &valid, sizeof(valid), (off_t)t->s.cap) != sizeof(valid))
@@ -87,9 +87,9 @@ static bool put_valid(struct keeper_stream *t, uint64_t valid)
 }
 
 /*
- * Before a part of the ring is overwritten, the number behind it says so. Told an
- * eighth of the ring ahead, so that it is written rarely, but never more than what a
- * caller waits for allows. false: the disk did not take it.
+ * Before a part of the ring is overwritten, the number after the ring is raised, by an
+ * eighth of the ring, so that it is written rarely, but not beyond what a caller waits
+ * for. t->told is the end of output that it allows. false: the disk did not take it.
  */
 static bool give_up_oldest(struct keeper_stream *t, uint64_t end)
 {
@@ -118,14 +118,14 @@ static void punch(struct keeper_stream *t, uint64_t from, uint64_t to)
     while (from < to) {
         uint64_t at = from % t->s.cap, n = t->s.cap - at < to - from ? t->s.cap - at
                                                                       : to - from;
-        /* Where there are no holes, the ring is overwritten all the same. */
+        /* A file system without holes keeps the space; the ring is overwritten later. */
         (void)fallocate(t->spool, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
                         (off_t)n);
         from += n;
     }
 }
 
-/* Gives up the oldest `most` bytes at most. false: it has none to give. */
+/* Drops at most the oldest `most` bytes. false: there are none to drop. */
 static bool shorten(struct keeper *k, struct keeper_stream *t, uint64_t most)
 {
     uint64_t to = t->s.offset - t->from > LIMIT_SPOOL_FLOOR
@@ -135,7 +135,7 @@ static bool shorten(struct keeper *k, struct keeper_stream *t, uint64_t most)
         to = t->flow;
     if (to > t->from + most)
         to = t->from + most;
-    /* Said before it is done; what was said already may be further on. */
+    /* The number is raised first, unless it is high enough already. */
     if (to <= t->from || (to + t->s.cap > t->told && !put_valid(t, to)))
         return false;
     punch(t, t->from, to);
@@ -159,7 +159,7 @@ static void make_room(struct keeper *k, uint64_t n)
     }
 }
 
-/* That many bytes were added. */
+/* Counts n bytes added to the spool. */
 static void count_written(struct keeper *k, struct keeper_stream *t, uint64_t n)
 {
     t->s.offset += n;
@@ -179,13 +179,13 @@ void stream_begin(struct keeper *k, struct keeper_stream *t)
     t->from = end;
     if (t->spool < 0)
         return;
-    if (end == 0) { /* so that the number has its place when the disk is full */
+    if (end == 0) { /* so that the number has space when the disk is full */
         put_valid(t, 0);
         t->told = 0;
         return;
     }
     if (pread(t->spool, &valid, sizeof(valid), (off_t)t->s.cap) != sizeof(valid)) {
-        put_valid(t, end); /* a file of its own: the older output was in another one */
+        put_valid(t, end); /* a new file: the older output was in another one */
         return;
     }
     if (valid > 0)
@@ -208,14 +208,14 @@ static void watch_output(struct keeper *k, struct keeper_stream *t)
               (list_empty(&t->held) ? EPOLLIN : 0u) | (wait ? EPOLLOUT : 0u));
 }
 
-/* What may be read now without overwriting what a caller waits for. */
+/* Bytes that may be read now without overwriting what a caller waits for. */
 static size_t room_for(struct keeper *k, struct keeper_stream *t)
 {
     if (t->flow == UINT64_MAX)
         return KEEPER_CHUNK;
     uint64_t size = t->s.cap;
     if (k->spool_used + KEEPER_CHUNK > spool_total(k) && size > LIMIT_SPOOL_MEMORY)
-        size = LIMIT_SPOOL_MEMORY; /* nobody else can give any more */
+        size = LIMIT_SPOOL_MEMORY; /* no other stream has output to drop */
     if (t->small && size > t->small)
         size = t->small;
     uint64_t behind = t->s.offset > t->flow ? t->s.offset - t->flow : 0;
@@ -270,7 +270,7 @@ void stream_awaited(struct keeper *k, struct keeper_stream *t)
 
 enum { REPLACE_STEP = 16 << 10 };
 
-/* The disk is full: what it holds is the room for what a caller waits for. */
+/* The disk is full: the bytes that the spool has now bound what is kept for a caller. */
 static void note_full(struct keeper_stream *t)
 {
     uint64_t held = t->s.offset - t->from;
@@ -280,8 +280,8 @@ static void note_full(struct keeper_stream *t)
 }
 
 /*
- * On a full disk the oldest output makes room for the newest, even if a caller waits for
- * it. false: there is none to give.
+ * On a full disk drops the oldest output for the newest, even if a caller waits for it.
+ * false: there is none to drop.
  */
 static bool replace_oldest(struct keeper *k, struct keeper_stream *t)
 {
@@ -299,10 +299,10 @@ static bool replace_oldest(struct keeper *k, struct keeper_stream *t)
 }
 
 /*
- * Keeps what the disk refused, for a second try before output is given up or lost: a
- * shell's first mark may be in it. Once, so that output on a full disk is not slow; each
- * time where the reader waits for each line. false: this is the second try, or there is
- * no memory.
+ * Keeps bytes that the disk refused for a second try, before output is dropped or lost: a
+ * shell's first mark may be in them. Only once per stream, so that output on a full disk
+ * is not slow; always for a stream that is `whole`. false: this is the second try, or
+ * there is no memory.
  */
 static bool keep_late(struct keeper_stream *t, const char *p, size_t n, bool again)
 {
@@ -380,11 +380,11 @@ static void stream_end(struct keeper *k, struct keeper_proc *p, struct keeper_st
     proc_mark(k, p);
 }
 
-/* From the program into its spool: a bounded amount, the rest next turn. */
+/* Moves a bounded amount of output into the spool; the rest follows in the next turn. */
 void proc_move_output(struct keeper *k, struct keeper_proc *p, struct keeper_stream *t)
 {
     size_t moved = 0;
-    if (!list_empty(&t->held)) { /* hung up meanwhile: read when it goes on */
+    if (!list_empty(&t->held)) { /* hung up while held back: read later */
         watch_set(k, &t->w, 0);
         return;
     }
@@ -397,7 +397,7 @@ void proc_move_output(struct keeper *k, struct keeper_proc *p, struct keeper_str
             hold_back(k, t, LIMIT_HOLD_BACK_MS);
             return;
         }
-        /* A tty gives 4 KiB a read: gather, so that the disk sees few writes. */
+        /* A tty gives 4 KiB per read: several reads make one write. */
         do {
             n = read(t->w.fd, k->chunk + have, most - have);
             have += n > 0 ? (size_t)n : 0;
@@ -439,7 +439,7 @@ void proc_write_input(struct keeper *k, struct keeper_proc *p)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
-        if (n < 0) /* nobody will ever read it */
+        if (n < 0) /* the input has no reader any more */
             n = (ssize_t)p->pending_n;
         p->pending_n -= (size_t)n;
         memmove(p->pending, p->pending + n, p->pending_n);
@@ -456,7 +456,7 @@ void proc_write_input(struct keeper *k, struct keeper_proc *p)
         watch_set(k, &p->in, wait ? EPOLLOUT : 0);
 }
 
-/* The worker has dealt with that many records. */
+/* The worker has handled that many records. */
 void proc_seen(struct keeper_proc *p, uint64_t records)
 {
     p->ahead -= records < p->ahead ? (unsigned)records : p->ahead;
@@ -485,7 +485,7 @@ void proc_take_input(struct keeper *k, struct keeper_proc *p, struct keep_msg *m
         list_del(&p->dirty);
 }
 
-/* The main process is gone: what it wrote is drained, the terminal may hang up. */
+/* The main process is gone: its output is read to the end, the terminal may hang up. */
 void proc_exited(struct keeper *k, struct keeper_proc *p, int status)
 {
     p->p.flags |= KEEP_P_EXITED;

@@ -6,16 +6,16 @@
  *     ▲            │                                                │
  *     └──refused───┘◄──── the old file again, after 3 deaths or 5 s ┘
  *
- * CHECKING runs the file beside the worker as `od-worker --check FORMAT`, which
- * touches nothing: it reports whether it could take over what is kept here. FORMAT names
- * the versions, and the prefixes of all keys. LEAVING
- * asks the worker to end (KEEP_SIGNAL with SIGHUP), and then makes it. So at no
- * instant two workers act, and a file that cannot do it never gets to. The file
- * before is kept until the new worker has lived for a while: one that serves and
- * then crashes three times goes back too. Keeper and minders stay as they are.
+ * CHECKING runs the file next to the worker as `od-worker --check FORMAT`, which
+ * changes nothing: it reports whether it could take over what is kept here. FORMAT names
+ * the versions, and the prefixes of all keys. LEAVING asks the worker to end
+ * (KEEP_SIGNAL with SIGHUP), then kills it. So two workers never act at the same
+ * time, and a file that cannot take over is never started as one. The old file is
+ * kept until the new worker has lived for a while: if it serves and then crashes
+ * three times, the old file comes back too. Keeper and minders stay as they are.
  *
- * Who asked loses its connection with the old worker; it asks the new one with
- * the same token, and the outcome is kept for that.
+ * The client that asked loses its connection with the old worker. It asks the new
+ * worker with the same token, and the outcome is kept for that request.
  */
 #include "keeper/keeper_own.h"
 
@@ -37,7 +37,7 @@
 #include <unistd.h>
 
 enum {
-    CHECK_MS = 5000,                 /* for a program to say that it could */
+    CHECK_MS = 5000,                 /* for the check to answer */
     GONE_MS = LIMIT_LEAVE_MS + 1000, /* for the worker to end by itself */
     SERVE_MS = 5000,                 /* for the new one to serve */
     FORMAT_MAX = 4096,
@@ -57,7 +57,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* Closes a file that was the worker's, unless it is everybody's. */
+/* Closes a file that was the worker's, unless it is conf->self. */
 static void close_file(const struct keeper *k, int *fd)
 {
     if (*fd == k->conf->self)
@@ -76,7 +76,7 @@ bool upgrade_tell(struct keeper *k)
     return true;
 }
 
-/* It is over; why "": the new file serves. */
+/* Ends the upgrade; why "": the new file serves. */
 static void settle(struct keeper *k, const char *why)
 {
     struct upgrade *u = &k->upgrade;
@@ -160,7 +160,7 @@ static void check_start(struct keeper *k)
     u->deadline = clock_ms() + CHECK_MS;
 }
 
-/* The first line that it printed, of printable bytes. */
+/* The first line that the check printed, with ? for bytes that are not printable. */
 static void first_line(int fd, char *out, size_t size)
 {
     ssize_t n = read(fd, out, size - 1);
@@ -181,7 +181,7 @@ bool upgrade_reaped(struct keeper *k, pid_t pid, int status)
     if (pid != u->pid)
         return false;
     u->pid = 0;
-    if (u->state != UPGRADE_CHECKING) /* it took too long */
+    if (u->state != UPGRADE_CHECKING) /* it took too long, and is refused already */
         return true;
     first_line(u->said, said, sizeof(said));
     if (k->stopping || k->kill_at) {
@@ -209,7 +209,7 @@ bool upgrade_reaped(struct keeper *k, pid_t pid, int status)
 
 /* ---- from one worker to the next ---- */
 
-/* The worker is gone: the next one is of the new file. */
+/* The worker is gone: starts the next one from the new file. */
 static void try_it(struct keeper *k)
 {
     struct upgrade *u = &k->upgrade;
@@ -238,11 +238,11 @@ static void leave(struct keeper *k)
         kill(k->worker_pid, SIGKILL);
 }
 
-/* The worker of the new file is gone, and it will not do. */
+/* The worker of the new file has failed: goes back to the old file. */
 static void go_back(struct keeper *k, const char *why)
 {
     struct upgrade *u = &k->upgrade;
-    bool told = u->state == UPGRADE_NONE; /* that it was well, which was so then */
+    bool told = u->state == UPGRADE_NONE; /* success was reported, and was true then */
     close_file(k, &k->file);
     k->file = u->before;
     u->before = -1;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The worker: what it is told, what it asks for, its beginnings and ends.
+ * The worker: what is sent to it, what it asks for, its starts and ends.
  *
- * Everything that the worker must hear about a program is one record, struct
- * keep_proc: whenever it changes, the whole record is sent, at most KEEP_AHEAD
- * of them unacknowledged, so a flood costs the worker no more messages than it
- * can digest, and a full socket only means "later". A new worker gets the same
- * records with the descriptors attached.
+ * All that the worker must know about a program is one record, struct
+ * keep_proc. When it changes, the whole record is sent, with at most KEEP_AHEAD
+ * unacknowledged: so the worker gets no more messages than it can handle, and a
+ * full socket only delays them. A new worker gets the same records with the
+ * descriptors attached.
  */
 #include "keeper/keeper_own.h"
 
@@ -50,7 +50,7 @@ static bool send_record(struct keeper *k, struct keeper_proc *p, bool with_fds)
                          .body = str_n(&p->p, sizeof(p->p))};
     if (with_fds) {
         m.h.flags = KEEP_ALL;
-        /* A pipe's writing end stays here: a copy would keep it from ending. */
+        /* Only we have a pipe's writing end: with a copy, the pipe would not end. */
         bool pty = (p->p.kind & KEEP_PTY) != 0;
         int fds[] = {pty ? p->in.fd : -1, p->out[0].spool, p->out[1].spool};
         for (int i = 0; i < 3; i++) {
@@ -73,7 +73,7 @@ static bool send_state(struct keeper *k, struct str key, struct keeper_state *s)
     return keep_send(k->worker.fd, &m) == 0;
 }
 
-/* Everything that a new worker has not got yet, as far as its socket takes it. */
+/* Sends what a new worker does not have yet, as far as its socket takes it. */
 static bool hand_over(struct keeper *k)
 {
     struct list *it, *tmp;
@@ -310,7 +310,7 @@ bool worker_message(struct keeper *k)
     case KEEP_SERVING:
         k->serving = true;
         upgrade_serving(k);
-        if (k->kill_at && !k->stopping) /* the end came before it did */
+        if (k->kill_at && !k->stopping) /* the end was requested before it served */
             send_drain(k);
         break;
     case KEEP_UPGRADE: {
@@ -385,19 +385,19 @@ void keeper_start_worker(struct keeper *k)
 /*
  * A worker that was serving and was killed from outside comes back at once. One
  * that crashes comes back at once too, then after growing pauses, so that a
- * request which kills it cannot eat the machine.
+ * request that crashes it cannot keep the machine busy.
  */
 void worker_died(struct keeper *k, int status)
 {
     int64_t lived = clock_ms() - k->worker_since;
-    /* What it sent before it died is done all the same. */
+    /* Messages that it sent before it died are still handled. */
     while (k->worker.fd >= 0 && worker_message(k))
         ;
     watch_close(k, &k->worker);
     k->worker_pid = 0;
     if (k->stopping)
         return;
-    if (k->kill_at) { /* there is nobody to drain any more */
+    if (k->kill_at) { /* the worker that was to drain is gone */
         keeper_stop(k, LIMIT_GRACE_MS);
         return;
     }
@@ -436,11 +436,11 @@ void keeper_drain(struct keeper *k, bool wait)
 {
     if (k->kill_at)
         return;
-    if (!k->serving && (!wait || k->worker_pid == 0)) { /* nobody to drain */
+    if (!k->serving && (!wait || k->worker_pid == 0)) { /* no worker to drain */
         keeper_stop(k, LIMIT_GRACE_MS);
         return;
     }
-    /* The worker answers those who wait, then says KEEP_STOP. */
+    /* The worker answers waiting requests, then sends KEEP_STOP. */
     k->kill_at = clock_ms() + LIMIT_DRAIN_MS + LIMIT_GRACE_MS / 2;
     if (k->serving)
         send_drain(k);

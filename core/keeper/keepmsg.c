@@ -69,8 +69,8 @@ static char *take_far(int fd, size_t n)
 }
 
 /*
- * The kernel waits for memory itself before it refuses, so to try again at once is not
- * to spin. Neither end may lose a message over it: one about an exit is sent once.
+ * The kernel waits for memory itself before it refuses, so an immediate retry does not
+ * spin. A message must not be lost for lack of memory: an exit is sent only once.
  */
 static bool no_memory(int errnum) { return errnum == ENOBUFS || errnum == ENOMEM; }
 
@@ -130,8 +130,8 @@ int keep_send(int fd, const struct keep_msg *m)
 }
 
 /*
- * The descriptors of a message, whatever else is wrong with it; in *far the one after
- * KEEP_FDS of them, -1 if there is none.
+ * Takes the descriptors of a message, even if the message is bad. Sets *far to the one
+ * after the first KEEP_FDS, -1 if there is none.
  */
 static void collect_fds(struct msghdr *msg, struct keep_msg *m, int *far)
 {

@@ -5,11 +5,10 @@
  * One message is one datagram of a SOCK_SEQPACKET pair: this head, then key,
  * value and body, or a descriptor of them where they are longer than a datagram: the
  * environment of a program may be as long as the kernel takes. It arrives
- * whole or not at all, which is what makes the worker killable at any instant: a
- * message that was sent is done, and one
- * that was not sent never happened. So that a state and the act that it
- * describes cannot part, any message of the worker may carry a state (key and
- * value) which the keeper stores in the same step.
+ * whole or not at all, so the worker may be killed at any instant: a message that
+ * was sent is carried out, and one that was not sent has no effect. Any message of
+ * the worker may carry a state (key and value), which the keeper stores in the same
+ * step: so a state always fits the act that it describes.
  *
  * The keeper looks at heads only. Keys, values and bodies are opaque to it.
  * Numbers are in host order: both ends are one machine, usually one file.
@@ -25,7 +24,7 @@
 #define KEEP_VERSION 3
 #define KEEP_FDS 8             /* descriptors in one message */
 #define KEEP_DATA (124u << 10) /* key + value + body that fit in a datagram */
-#define KEEP_FAR_MAX (8u << 20) /* of all messages; beyond KEEP_DATA by way of a memfd */
+#define KEEP_FAR_MAX (8u << 20) /* the most at all; beyond KEEP_DATA in a memfd */
 
 enum keep_type {
     /* Worker to keeper */
@@ -37,7 +36,7 @@ enum keep_type {
                      bytes below what was accepted are skipped, a hole is refused;
                      b: as a of KEEP_SEEN; flags: KEEP_QUIET */
     KEEP_CLOSE,   /* id: end of input, after what is pending was written */
-    KEEP_SEEN,    /* id, a: that many KEEP_PROC were dealt with */
+    KEEP_SEEN,    /* id, a: that many KEEP_PROC were handled */
     KEEP_FORGET,  /* id: close and drop everything of it */
     KEEP_MIND,    /* id: token, a: uid | gid << 32; body goes to that minder */
     KEEP_SERVING, /* the handover is digested, requests are being answered */
@@ -48,7 +47,7 @@ enum keep_type {
     KEEP_PROC,   /* body: struct keep_proc; with flags KEEP_ALL: fds as kept */
     KEEP_READY,  /* the handover is complete */
     KEEP_ANSWER, /* id: token; body: the minder's answer; a: errno when none */
-    KEEP_SIGNAL, /* a: a signal that the keeper got and passes on; SIGHUP: leave at
+    KEEP_SIGNAL, /* a: a signal that the keeper got and passes on; SIGHUP: exit at
                     once, another worker follows */
     /* Keeper to minder and back (see minder.h) */
     KEEP_M_SPAWN,   /* id; body: struct spawn_blob…; fds: the child's */
@@ -57,9 +56,9 @@ enum keep_type {
     KEEP_M_EXIT,    /* id; a: pid, b: status as waitpid gives it */
     KEEP_M_ANSWER,  /* id: token; body */
     /* Worker to keeper, and back; last, so that the numbers above stay */
-    KEEP_UPGRADE, /* id: token, not 0; fds[0]: another file for the worker, or a: why
-                     it could not be opened; body: its name. The same token again asks for
-                     its outcome */
+    KEEP_UPGRADE, /* id: token, not 0; fds[0]: another file for the worker, or a: errno
+                     of its open; body: its name. The same token again asks for the
+                     outcome */
     KEEP_UPGRADED, /* id: token; body: why it was refused, "" when it was done */
     KEEP_FLOW /* worker to keeper; id, b: stream (0 or 1), a: a caller waits for what was
                  written at this offset and after it; UINT64_MAX: no caller waits. The
@@ -77,11 +76,11 @@ enum keep_flags {
     KEEP_IN = 2,  /* pipes: there is an input to write to */
     KEEP_ERR = 4, /* pipes: error output is apart */
     KEEP_ALL = 8,
-    KEEP_BARE = 16, /* nothing is started: an input alone, fds[0], for a FIFO */
+    KEEP_BARE = 16, /* nothing is started: fds[0] is the input of a FIFO */
     KEEP_QUIET = 32, /* KEEP_WRITE: input that is taken whole needs no record of its own,
-                        the next one tells of it */
-    KEEP_AWAITED = 64, /* KEEP_SPAWN, KEEP_WRITE: as a KEEP_FLOW with the offset at which
-                          its output stands now, unless an older one holds */
+                        the next record includes it */
+    KEEP_AWAITED = 64, /* KEEP_SPAWN, KEEP_WRITE: as a KEEP_FLOW with the offset of its
+                          output's end, unless an earlier one is in force */
     KEEP_WHOLE = 128,  /* KEEP_SPAWN: its spool is never shortened for the budget */
     KEEP_FAR = 256     /* set by keep_send: key, value and body are in a memfd, which is
                           the last descriptor */
@@ -98,18 +97,18 @@ struct keep_head {
 /* KEEP_PROC records of one program that may be unacknowledged. */
 #define KEEP_AHEAD 8
 
-/* Bytes of a spool that have their place when the disk is full. */
+/* Bytes of a spool that are allocated in advance, for a full disk. */
 #define KEEP_RESERVED (64 << 10)
 
-/* Gaps kept apart of one stream; one more merges the two oldest. */
+/* Gaps of one stream that are kept apart; one more merges the two oldest. */
 #define KEEP_GAPS 8
 
 struct keep_stream {
     uint64_t offset; /* bytes the program has written so far */
-    uint64_t cap;    /* the spool is a ring of this many bytes; behind it lies a
-                        u64, the offset below which nothing is to be believed */
+    uint64_t cap;    /* the spool is a ring of this many bytes; after it is a u64,
+                        the offset before which bytes may be overwritten */
     uint32_t gaps;   /* ranges that the disk did not take */
-    uint32_t eof;    /* nothing comes any more */
+    uint32_t eof;    /* the output has ended */
     struct {
         uint64_t from, to;
     } gap[KEEP_GAPS];
@@ -120,7 +119,7 @@ enum keep_proc_flags {
     KEEP_P_FAILED = 2,  /* it did not start: errnum, step */
     KEEP_P_EXITED = 4,  /* status is valid */
     KEEP_P_HELD = 8,    /* a stream is held back: it may have more output */
-    KEEP_P_FULL = 16    /* the disk was full: of some output only the newest is there */
+    KEEP_P_FULL = 16    /* the disk was full: older output may be missing */
 };
 
 struct keep_proc {
@@ -137,7 +136,7 @@ struct keep_proc {
 struct keep_msg {
     struct keep_head h;
     struct str key, value, body; /* received: borrowed from the buffer */
-    int fds[KEEP_FDS];           /* received: owned by who received them */
+    int fds[KEEP_FDS];           /* received: owned by the receiver */
     int nfds;
     char *far; /* received: memory of key, value and body if they are not in the buffer */
 };
@@ -150,10 +149,10 @@ struct keep_msg {
 int keep_send(int fd, const struct keep_msg *m);
 /*
  * Receives one message into space (KEEP_DATA + sizeof(struct keep_head)
- * bytes). 1; 0: the peer is gone; -1 with errno (EAGAIN; EBADMSG: not one of
- * ours or of another version, its descriptors closed; ENOMEM: there was no memory for
- * its far part, and it is lost likewise). One whose descriptors
- * did not fit under our limit comes without any. After 1, keep_release is the end of it.
+ * bytes). 1; 0: the peer is gone; -1 with errno (EAGAIN; EBADMSG: not of this protocol
+ * or of another version; ENOMEM: no memory for its far part; after both the message is
+ * lost, and its descriptors closed). A message whose descriptors do not fit under our
+ * limit comes without any. After 1 the caller calls keep_release.
  */
 int keep_recv(int fd, struct keep_msg *m, void *space);
 void keep_close_fds(struct keep_msg *m);

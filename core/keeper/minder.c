@@ -2,8 +2,8 @@
 /*
  * The minder's loop: requests from the keeper, reports of starts, deaths.
  *
- * A start is reported when exec succeeded or failed, which may take as long as
- * a slow disk likes: pending reports are polled beside everything else.
+ * A start is reported when exec has succeeded or failed, which may take long on a
+ * slow disk: pending reports are polled together with the other descriptors.
  */
 #include "keeper/minder.h"
 
@@ -36,7 +36,7 @@ struct child {
     pid_t pid;
     int report;  /* owned; -1: the start is settled */
     bool exited; /* died before its start was settled */
-    bool shell;  /* leads a session's terminal: nobody but us sees it stop */
+    bool shell;  /* leads a session's terminal: only we notice that it stops */
     int status;
 };
 
@@ -67,9 +67,9 @@ int minder_spawn_body(struct buf *out, const char *program, const char *cwd,
 }
 
 /*
- * To the keeper, waiting for room: the minder has nothing better to do, and an
- * exit must not be lost. What is sent to a keeper that is gone is dropped: the next
- * look at its socket ends the minder.
+ * Sends to the keeper, and blocks until there is room, since an exit must not be
+ * lost. If the keeper is gone, the message is dropped: the next read of the socket
+ * ends the minder.
  */
 static void tell(const struct keep_msg *m)
 {
@@ -208,7 +208,7 @@ static void do_request(struct keep_msg *m)
     tell(&out);
 }
 
-/* Says how a start went, once; then a death that came before that. */
+/* Reports the result of a start, once; then an exit that came before it. */
 static void settle(struct child *c)
 {
     struct spawn_failure f;
@@ -218,7 +218,7 @@ static void settle(struct child *c)
     close(c->report);
     c->report = -1;
     if (n == (ssize_t)sizeof(f)) {
-        /* The forked copy of us is dead or dying and is only reaped. */
+        /* The start failed in our forked child, which is ending: it is only reaped. */
         tell_start(c->id, 0, f.errnum, f.step);
         c->id = 0;
         if (c->exited)
@@ -232,7 +232,7 @@ static void settle(struct child *c)
     }
 }
 
-/* A stopped shell (`suspend`) has no shell above it in which one could say `fg`. */
+/* Continues a stopped shell (`suspend`): it has no shell above it for `fg`. */
 static void go_on(const struct child *c, int sig)
 {
     if (c->shell && sig != SIGTTIN && sig != SIGTTOU)
@@ -300,7 +300,7 @@ static void become(uid_t uid, gid_t gid, long nofile, int oom)
     }
 }
 
-/* Reaps whoever has ended. False: there is no child left. */
+/* Reaps children that have ended. False: there is no child left. */
 static bool reap_any(void)
 {
     pid_t pid;
@@ -310,8 +310,8 @@ static bool reap_any(void)
 }
 
 /*
- * The keeper was killed: its terminals are closed and nobody can reach what runs here
- * any more. Hang-up and TERM to all of it, KILL after the grace.
+ * The keeper was killed: its terminals are closed, and no client can reach the programs
+ * here. Sends HUP and TERM to all of them, KILL after the grace.
  */
 static void end_all(struct minder_self *mi)
 {
@@ -331,7 +331,7 @@ static void end_all(struct minder_self *mi)
             while (sig_next(mi->signals) > 0)
                 ;
         } else if (killed) {
-            return; /* in the kernel's hands */
+            return; /* what remains cannot be killed: it hangs in the kernel */
         } else {
             killed = true;
             at = clock_ms() + LIMIT_GRACE_MS;
@@ -345,9 +345,9 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom)
     static struct minder_self one; /* it ends with its process */
     struct minder_self *mi = &one;
     become(uid, gid, nofile, oom);
-    /* What a shell leaves behind stays below us, and ends with the keeper too. */
+    /* Processes that a shell leaves behind stay below us, and end with the keeper. */
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    /* So that one which is stopped finds out that the keeper ended. */
+    /* Continues a stopped minder when the keeper ends, so that it notices. */
     prctl(PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
     list_init(&mi->children);
     int wanted[] = {SIGCHLD};
@@ -357,7 +357,7 @@ int minder_main(uid_t uid, gid_t gid, long nofile, int oom)
     signal(SIGPIPE, SIG_IGN);
     for (int s = SIGHUP; s <= SIGTERM; s++) {
         if (s == SIGHUP || s == SIGINT || s == SIGQUIT || s == SIGTERM)
-            signal(s, SIG_IGN); /* the keeper says when it is over */
+            signal(s, SIG_IGN); /* the minder ends when the keeper does */
     }
 
     for (;;) {

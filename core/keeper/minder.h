@@ -2,18 +2,18 @@
 /*
  * The minder: parent of every shell and process of one user.
  *
- * It is there because two things want an ancestor of the right uid: looking
- * into a process (is it waiting for input?) is refused to anybody else where
- * yama or missing capabilities rule, and signalling another user's tree needs
- * that uid. Those looks read /proc and may block behind a hung file system,
- * so they are kept out of the keeper too. What its shells leave behind when they end
- * becomes its child. When a minder is killed, its shells become the keeper's children
- * (a subreaper too) and go on. A minder that is stopped is continued by the keeper.
+ * Two tasks need an ancestor of the right uid: looking into a process (is it
+ * waiting for input?), which yama or missing capabilities refuse to others,
+ * and signalling another user's tree. Such a look reads /proc and may block on
+ * a hung file system: a second reason to keep it out of the keeper. Processes
+ * that a shell leaves behind become the minder's children. When a minder is killed,
+ * its shells become the keeper's children (a subreaper too) and go on. A minder that
+ * is stopped is continued by the keeper.
  *
  * It speaks keepmsg.h with the keeper on descriptor 3. When the keeper ends, it ends
  * all that is below it (HUP and TERM, then KILL), and then itself.
- * It never sees a peer's bytes but arguments and environment of what it runs,
- * and holds no key: it is a fresh image of the binary, not a fork.
+ * Of a peer's bytes it sees only arguments and environment of what it runs, and it
+ * holds no key: it is a fresh image of the binary, not a fork.
  */
 #ifndef OD_KEEPER_MINDER_H
 #define OD_KEEPER_MINDER_H
@@ -43,8 +43,8 @@ struct minder_request {
     uint32_t verb;
     int32_t pid;   /* the shell or process; GROUP: a process group */
     int32_t sig;   /* SIGNAL_* */
-    uint32_t root; /* SIGNAL_TREE: pid itself too */
-    int32_t group; /* *_TREE: this and those up to tag as struct tree_of has them */
+    uint32_t root; /* SIGNAL_TREE: signal pid itself too */
+    int32_t group; /* *_TREE: group, from, to and tag are those of struct tree_of */
     uint64_t from, to; /* LOOK: from is the feed of look_at */
     char tag[64]; /* OD_SESSION_TAG, or "" */
 };
@@ -61,12 +61,12 @@ struct minder_answer {
 int minder_spawn_body(struct buf *out, const char *program, const char *cwd,
                       char *const *argv, char *const *envp);
 
-/* Such a body, taken apart. The strings lie in it; argv and envp end in NULL. */
+/* The body of a spawn, parsed. The strings are in the body; argv and envp end in NULL. */
 struct minder_program {
     const char *program, *cwd; /* cwd "": stay */
     char **argv, **envp;       /* one block: free(argv) */
 };
-/* -1: it is not whole; free(out->argv) all the same. */
+/* Parses body. -1: it is not whole. free(out->argv) after either. */
 int minder_spawn_parse(struct str body, struct minder_program *out);
 
 /*
