@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree becomes a program (Thompson's construction), sets of whose places are the
- * states. States are made when they are first needed; there is room for a number of
- * them, and when that is used up all are forgotten but the one at hand.
+ * The tree becomes a program (Thompson's construction); a state is a set of its places.
+ * States are made when they are first needed. When the table is full, all of them are
+ * forgotten, except the current one.
  *
- * A state is a row of the table, by classes of bytes that no set tells apart. Its
- * number is the row's offset, so that a step is one addition and one look:
+ * A state is a row of the table, with a column for each class of bytes that no set
+ * distinguishes. Its number is the row's offset: a step is one addition and one load.
  *
  *   0 UNKNOWN   to be made          MATCH     a line was found
  *   others      rows; a newline leads to the state of a line's beginning, whatever
@@ -71,7 +71,7 @@ struct automaton {
 
 /* ---- program ---- */
 
-/* Appends; its place, or 0 when there is no more room. */
+/* Appends an instruction. Returns its place, or 0 if there is no more room. */
 static uint16_t emit(struct automaton *a, enum code code, uint16_t to, uint16_t other)
 {
     if (a->code_n == PLACES_MAX) {
@@ -138,7 +138,7 @@ static const struct tree_set *set_of(const struct automaton *a, uint16_t place)
     return &a->tree->nodes[a->code[place].set].set;
 }
 
-/* Bytes that every set has or has not together get one number. */
+/* Bytes that no set distinguishes get the same number. */
 static void make_classes(struct automaton *a)
 {
     unsigned n = 1;
@@ -296,7 +296,7 @@ static void step_places(struct automaton *a, struct automaton_state s, unsigned 
     follow(a, a->start, false, false);
 }
 
-/* Makes what the table lacks: the state behind row and byte. */
+/* Makes an entry that the table lacks: the state after row and byte. */
 static uint32_t step(struct automaton *a, uint32_t row, unsigned char c)
 {
     bool full = false;
@@ -344,7 +344,7 @@ static void find_skip(struct automaton *a)
         for (int c = 0; c < 256 && !moves; c++)
             a->skip[c] |= a->class[c] == k;
     }
-    /* A newline is skipped where a line's beginning is nothing particular. */
+    /* A newline is skipped if the beginning of a line is no state of its own. */
     struct automaton_state b = a->begin == MATCH ? s : a->of[a->begin / a->row];
     bool same = a->begin != MATCH && b.n == s.n &&
                 memcmp(a->members + b.from, a->members + s.from,
@@ -378,7 +378,7 @@ size_t automaton_find(struct automaton *a, struct str text, size_t from)
         row = to;
         p++;
     }
-    /* A last line without a newline ends all the same; its last byte is in it. */
+    /* A last line without a newline: the result is its last byte. */
     if (text.p[text.n - 1] != '\n' && found_at_end(a, row))
         return text.n - 1;
     return text.n;
@@ -423,7 +423,7 @@ static int only_byte(const struct tree_set *s, bool fold)
     return found;
 }
 
-/* Of what every match has, the longest run of single bytes. */
+/* Finds the longest run of single bytes that every match has. */
 static void find_literal(struct automaton *a, int i, struct automaton_run *r)
 {
     const struct tree_node *n = &a->tree->nodes[i];

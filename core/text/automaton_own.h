@@ -16,7 +16,7 @@ enum {
 };
 
 enum tree_kind {
-    TREE_EMPTY, /* nothing; also what is left out: look around, \b */
+    TREE_EMPTY, /* nothing; also stands for look around and \b */
     TREE_SET,   /* one byte of a set */
     TREE_BOTH,  /* a, then b */
     TREE_EITHER,
@@ -53,7 +53,7 @@ static inline bool set_has(const struct tree_set *s, unsigned char c)
     return s->has[c >> 6] >> (c & 63) & 1;
 }
 
-/* -1: not known, or too large. */
+/* Makes the tree of a pattern. -1: the pattern is not known, or too large. */
 int tree_parse(struct pattern_tree *t, struct str pattern, bool fold);
 
 #endif

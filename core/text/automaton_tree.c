@@ -4,7 +4,7 @@
  *
  *   either: both { "|" both }     both: { repeat }     repeat: atom { quantifier }
  *
- * Whatever is not known ends it: nothing is guessed, the matcher takes over.
+ * Unknown syntax ends the parse: nothing is guessed, and the matcher decides.
  */
 #include "base/utf8.h"
 #include "text/automaton_own.h"
@@ -90,7 +90,7 @@ static int character(struct pattern_parser *p, uint32_t cp)
     char bytes[4];
     if (cp < 128)
         return one_byte(p, (unsigned char)cp);
-    /* U+FFFD is what any bytes that are not UTF-8 are taken for. */
+    /* U+FFFD also matches bytes that are not UTF-8. */
     if (p->t->fold || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000) || cp == 0xfffd)
         return high_bytes(p);
     int n = utf8_encode(cp, bytes), all = one_byte(p, (unsigned char)bytes[0]);
@@ -175,7 +175,7 @@ static bool hex_escape(struct pattern_parser *p, uint32_t *cp)
     return digits > 0 && (!braces || accept(p, "}"));
 }
 
-/* The character of an escape, behind the backslash; false: it is no character. */
+/* The character of an escape, after the backslash; false: it is not a character. */
 static bool character_escape(struct pattern_parser *p, uint32_t *cp)
 {
     static const char names[] = "tnrfea", values[] = "\t\n\r\f\033\a";
@@ -294,7 +294,7 @@ static int class(struct pattern_parser *p)
 
 /* ---- atoms ---- */
 
-/* Behind \Q, to \E or the end. Nothing quoted: a quantifier is for what was before. */
+/* After \Q, up to \E or the end. Empty: a quantifier is for the atom before it. */
 static int quoted(struct pattern_parser *p)
 {
     int all = plain(p, TREE_EMPTY);

@@ -38,7 +38,7 @@ static const uint16_t *ksc(const struct charset_tables *t)
 
 /* ---- unpacking ---- */
 
-/* The others of all syllables are, in their order, those of windows-949. */
+/* The syllables that KS X 1001 does not have are those of windows-949, in order. */
 static void fill_hangul(struct charset_tables *t)
 {
     bool has[HANGUL_END - HANGUL] = {false};
@@ -186,7 +186,7 @@ size_t charset_next(const struct charset_tables *t, enum charset set, struct str
 
 /* ---- numbers of collections ---- */
 
-/* So many characters from a number on are those from a place of the table on. */
+/* A run: characters from a number on are those from a place of the table on. */
 struct charset_run {
     uint16_t cid, at, n;
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines that are the same at both ends are passed over first, which is all there
- * is to most edits. The others get numbers, the same for equal lines. In a box
- * (lines of one text against lines of the other) the search goes from both corners
- * at once until the two meet: what is before that place and what is behind it
- * are two smaller boxes. A path is a number of the farthest line for each
- * diagonal, so the memory is that of two rows.
+ * Lines that are the same at both ends are skipped first, which leaves little of most
+ * edits. The others get numbers, the same for equal lines. In a box (lines of one
+ * text against lines of the other) the search goes from both corners at once until
+ * the two meet: that place divides it into two smaller boxes. For each diagonal only
+ * the farthest line is kept, so the memory is two rows.
  */
 #include "text/diff.h"
 
@@ -40,7 +39,7 @@ struct diff_box {
 
 /* ---- lines ---- */
 
-/* Takes the first line off; false: there is none, which *more tells. */
+/* Cuts the first line off *rest. Sets *more to whether another line follows. */
 static struct str take_line(struct str *rest, bool *more)
 {
     long n = str_chr(*rest, '\n');
@@ -82,7 +81,7 @@ static size_t same_tail(struct str a, struct str b)
     return n;
 }
 
-/* Passes over whole lines at the beginning that are the same; says how many. */
+/* Skips whole lines at the beginning that are the same. Returns how many. */
 static size_t pass_head(struct str *a, struct str *b)
 {
     size_t n = same_head(*a, *b);
@@ -105,8 +104,8 @@ static void pass_tail(struct str *a, struct str *b)
 }
 
 /*
- * Passes over lines that are the same. *any says whether lines are left of each
- * text, because a text without bytes is one line.
+ * Skips lines at both ends that are the same. Sets any[i] if lines of the text are left:
+ * a text without bytes is one line.
  */
 static void trim(struct diff_side *a, struct diff_side *b, bool any[2])
 {
@@ -220,8 +219,8 @@ static bool same(const struct diff *d, const struct diff_box *b, int32_t x, int3
 }
 
 /*
- * All diagonals with `changes` changes from one corner. true: the other search has
- * been where this one has come now, which is *x, *y from this one's corner.
+ * Follows all diagonals with `changes` changes from one corner. true: the two searches
+ * have met, at *at_x, *at_y counted from that corner.
  */
 static bool advance(struct diff *d, const struct diff_box *b, int32_t changes, bool back,
                     int32_t *at_x, int32_t *at_y)
@@ -248,7 +247,7 @@ static bool advance(struct diff *d, const struct diff_box *b, int32_t changes, b
     return false;
 }
 
-/* A place through which a shortest way goes; false: too many steps. */
+/* Finds a place on a shortest path; false: too many steps. */
 static bool meet(struct diff *d, const struct diff_box *b, int32_t *x, int32_t *y)
 {
     int32_t n = b->xn - b->x, m = b->yn - b->y;
@@ -384,7 +383,7 @@ static void put_lines(struct unified *u, char sign, struct str *rest, size_t *at
     }
 }
 
-/* As the lines are counted from 1: a range of none is told by the line before it. */
+/* Lines count from 1; an empty range has the number of the line before it. */
 static void put_range(struct unified *u, char sign, size_t at, size_t n)
 {
     int rc = n == 1 ? buf_addf(u->out, "%c%zu ", sign, at + 1)

@@ -3,12 +3,12 @@
  * What changed between two texts, by lines.
  *
  * Lines are what is between newlines: a text that ends in one has an empty last
- * line, and the empty text is one empty line. A line that only lacks its newline
- * at the end of the text is so the same line.
+ * line, and the empty text is one empty line. So a last line is the same with and
+ * without its newline.
  *
  * The fewest changes (Myers, "An O(ND) Difference Algorithm and Its Variations",
- * 1986, section 4b, in memory that is linear in the changed part), as long as that
- * takes at most DIFF_STEPS; what is not decided by then is one change as a whole.
+ * 1986, section 4b, in memory that is linear in the changed part), if that takes at
+ * most DIFF_STEPS; the part that is not compared by then is reported as one change.
  */
 #ifndef OD_TEXT_DIFF_H
 #define OD_TEXT_DIFF_H
@@ -28,16 +28,16 @@ struct diff_hunk {
 typedef void diff_fn(void *arg, const struct diff_hunk *h);
 
 /*
- * Calls fn for every change, from the first to the last; there is a line that is
- * the same between two of them. true: there are none fewer; false: it was given
- * up, and some lines that are the same are told as changed.
+ * Calls fn for every change, from the first to the last; between two changes is at
+ * least one line that is the same. true: the changes are the fewest; false: DIFF_STEPS
+ * was reached, and some lines that are the same are reported as changed.
  */
 bool diff_lines(struct str old, struct str new, diff_fn *fn, void *arg);
 
 /*
  * Appends a unified diff without context: two lines with the name, and for each
  * change @@ -a,b +c,d @@ and its lines. White space at the end of lines is left
- * out, and there is no newline behind the last one; of equal texts nothing is
+ * out, and there is no newline after the last one; for equal texts nothing is
  * appended. -1: out is full, unchanged.
  */
 int diff_unified(struct buf *out, struct str old, struct str new, struct str name);

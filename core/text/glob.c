@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One pass with two places to come back to: the last * within this part of the path,
- * and the last **. An earlier one is never needed again, since whatever it could have
- * taken more, the later one can take as well; so nothing is exponential.
+ * One pass with two places to go back to: the last * within this part of the path, and
+ * the last **. An earlier one is never needed again, because the later one can take the
+ * same characters; so the time is not exponential.
  */
 #include "text/glob.h"
 
@@ -116,7 +116,7 @@ static bool match_one(struct str p, size_t *pi, struct str s, size_t *si)
 
 /* ---- the whole ---- */
 
-/* A part that is ** begins at i: where the pattern goes on behind it and its slash. */
+/* Whether a part that is ** begins at i; *behind is the place after it and its slash. */
 static bool is_any_parts(struct str p, size_t i, size_t *behind)
 {
     if (i + 1 >= p.n || p.p[i] != '*' || p.p[i + 1] != '*' || (i && p.p[i - 1] != '/'))

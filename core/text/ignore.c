@@ -22,7 +22,7 @@ struct ignore {
     size_t n;
 };
 
-/* Trailing blanks go, but for those behind a backslash. */
+/* Removes trailing blanks, except those after a backslash. */
 static struct str without_blanks(struct str line)
 {
     while (line.n && line.p[line.n - 1] == ' ' &&

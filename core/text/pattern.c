@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three steps, each of which sees what the one before lets through: a text that all
- * matches have (base/scan.h), the automaton, and pcre2's matcher, which decides
- * unless the automaton is exact. Most texts have none of the first.
+ * Three steps, each for the lines that pass the one before: a text that all matches have
+ * (base/scan.h), the automaton, and pcre2's matcher, which decides unless the automaton
+ * is exact. Most files do not pass the first.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text/pattern.h"
@@ -136,8 +136,8 @@ void pattern_free(struct pattern *p)
 /* ---- matching ---- */
 
 /*
- * What is not UTF-8 becomes so here: pcre2's own way with such texts reads beyond them
- * behind some lookbehinds (10.46).
+ * Makes a line valid UTF-8. pcre2's own option for invalid texts reads beyond their end
+ * after some lookbehinds (10.46).
  */
 static int make_valid(struct pattern *p, struct str *line, struct err *e)
 {
@@ -186,7 +186,7 @@ static size_t candidate(struct pattern *p, struct str text, size_t at)
     return p->automaton ? automaton_find(p->automaton, text, at) : at;
 }
 
-/* A line with the literal is not one that the automaton has seen. */
+/* Whether a line with the literal, which the automaton has not seen, may match. */
 static bool still_possible(struct pattern *p, struct str line)
 {
     if (!p->has_literal || !p->automaton)

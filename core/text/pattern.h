@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which lines of a text have a match: fixed strings, and regular expressions of pcre2
- * (pcre2pattern(3)). A line is looked at by itself, so nothing matches across two.
+ * (pcre2pattern(3)). Each line is matched by itself, so no match spans two.
  *
- * Characters are UTF-8; for an expression, bytes that are not are U+FFFD, as they are
- * shown. Classes like \w are those of ASCII. A pattern that takes too many steps is an
- * error, soon, and no hang.
+ * Characters are UTF-8; for an expression, invalid bytes are U+FFFD, as in output.
+ * Classes like \w have ASCII only. A pattern that takes too many steps is an error,
+ * after a tenth of a second per line.
  */
 #ifndef OD_TEXT_PATTERN_H
 #define OD_TEXT_PATTERN_H
@@ -22,8 +22,8 @@ struct pattern *pattern_new(struct str text, bool fixed, bool ignore_case, struc
 void pattern_free(struct pattern *p);
 
 /*
- * In text, whole lines: the next one that matches, at or behind from, which is the
- * beginning of one. 1: *line, without its newline; 0: none; -1: e, LIMIT.
+ * Finds the next line that matches, from `from` on. text is whole lines, and `from` the
+ * beginning of one. 1: *line is set, without its newline; 0: none; -1: e, LIMIT.
  */
 int pattern_next(struct pattern *p, struct str text, size_t from, struct str *line,
                  struct err *e);

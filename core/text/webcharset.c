@@ -48,7 +48,7 @@ static int east_of(const char *name)
     return 0;
 }
 
-/* Names as they are meant: small letters, and what is the same is one. */
+/* The set of a name, in any case and with its other names; unknown gets the name. */
 static int set_of(struct str name, char unknown[40])
 {
     static const struct {
@@ -101,7 +101,7 @@ static int set_of(struct str name, char unknown[40])
     if (east_of(z))
         return east_of(z);
     snprintf(unknown, 40, "%s", z);
-    for (char *c = unknown; *c; c++) { /* it is told in a text of ours */
+    for (char *c = unknown; *c; c++) { /* the name is quoted in our messages */
         if (*c < ' ' || *c > '~')
             *c = '?';
     }
@@ -219,7 +219,7 @@ int webcharset_read(struct str bytes, struct str header, bool html, struct buf *
     if (set == NO_SET && html) {
         struct str meta = meta_of(bytes);
         set = meta.n ? set_of(meta, unknown) : NO_SET;
-        /* A page that could be read as ASCII so far is none of UTF-16. */
+        /* A page whose meta element could be read as ASCII is not UTF-16. */
         set = set == UTF16LE || set == UTF16BE ? UTF8 : set;
     }
     int strange = set == UNKNOWN_SET && !utf8_valid(bytes);

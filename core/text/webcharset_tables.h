@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Bytes from 128 on in the character sets of one byte (Encoding standard, 9);
- * 0xFFFD: there is none. webcharset.c's.
+ * 0xFFFD: there is none. For webcharset.c only.
  */
 #ifndef OD_TEXT_WEBCHARSET_TABLES_H
 #define OD_TEXT_WEBCHARSET_TABLES_H
