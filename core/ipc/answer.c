@@ -2,8 +2,8 @@
 /*
  * Sentences, statuses and a table from results.
  *
- * A sentence that leaves something running ends with the command line that
- * goes on from there: whoever reads it, person or program, needs no manual.
+ * If something is left running, the sentence ends with the command line to go
+ * on with, so that its reader, person or program, needs no manual.
  */
 #include "ipc/answer.h"
 
@@ -165,7 +165,7 @@ static int width_of(const char *z)
     return width;
 }
 
-/* The first line, at most so many columns; "..." where anything is left out. */
+/* The first line, at most `columns` wide; "..." if anything is left out. */
 static void put_cell(char *cell, size_t size, struct str s, int columns)
 {
     struct str rest = str_trim(s), line = str_cut(&rest, '\n');

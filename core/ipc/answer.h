@@ -9,25 +9,25 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* Exit statuses that are not the command's. */
+/* Exit statuses other than the command's. */
 enum {
     ANSWER_EARLY = 124, /* the answer came before the command's end */
-    ANSWER_OURS = 125   /* no command ran, or nothing is known of its end */
+    ANSWER_OURS = 125   /* no command ran, or its end is unknown */
 };
 
-/* Of any result, a refusal too. */
+/* The exit status for any result, a refusal too. */
 int answer_exit(const struct json *r);
 /*
- * Appends what a person has to be told about a result beside its output, one
- * sentence without a newline; nothing when there is nothing to say. command: how
- * hints begin, with the options that they must repeat: "od-exec --socket /run/x".
+ * Appends one sentence about a result for people, without its output and without a
+ * newline; nothing if none is needed. command: how hints begin, with the options that
+ * they must repeat: "od-exec --socket /run/x".
  */
 void answer_words(struct buf *out, const struct json *r, const char *command);
-/* The same of a note. */
+/* The same for a note. */
 void answer_note(struct buf *out, const struct json *note);
-/* What names the command or process of a result: "main:12". */
+/* Appends the name of a result's command or process: "main:12". */
 void answer_name(struct buf *out, const struct json *r);
-/* The result of "list" as a table; nothing for nothing. */
+/* Appends the result of "list" as a table; nothing for an empty list. */
 void answer_table(struct buf *out, const struct json *list);
 
 #endif

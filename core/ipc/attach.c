@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raw mode around a call. The session's tty echoes and translates while somebody
- * is at its prompt, so nothing is interpreted here but the detach key.
+ * Raw mode around a call. The session's own tty echoes and translates, so only
+ * the detach key is interpreted here.
  */
 #include "ipc/attach.h"
 
@@ -55,7 +55,7 @@ static void watch_screen(struct attach *a, struct str bytes)
     }
 }
 
-/* What an agent runs is not translated by the session's terminal, so it is here. */
+/* The session's terminal does not translate output of an agent's command: done here. */
 static int write_lines(struct call *c, struct str bytes)
 {
     struct buf lines = BUF_INIT(2 * FRAME_MAX);
@@ -87,7 +87,7 @@ static void put_line(struct str text)
     buf_release(&line);
 }
 
-/* Only what the screen does not show by itself. */
+/* Shows only notes about what the screen does not show. */
 static void on_note(struct call *c, const struct json *note)
 {
     (void)c;
@@ -123,7 +123,7 @@ static size_t on_input(struct call *c, const char *p, size_t n)
 {
     struct attach *a = attach_of(c);
     const char *at = a->key >= 0 && n > 0 ? memchr(p, a->key, n) : NULL;
-    if (n == 0) /* the terminal went away, which is no end of input */
+    if (n == 0) /* the terminal is gone: not an end of input */
         at = p;
     if (!at)
         return n;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The local terminal as a window on a session: keys go there as they are
- * typed, what the session prints comes here as it is.
+ * The local terminal as a window on a session: keys are sent as they are
+ * typed, and the session's output is shown as it is.
  *
- * The terminal is raw meanwhile, and as it was before on every way out. One
- * key is ours: it detaches, and the session goes on.
+ * The terminal is raw meanwhile, and is restored on every return. One key is
+ * ours: it detaches, and the session goes on.
  */
 #ifndef OD_IPC_ATTACH_H
 #define OD_IPC_ATTACH_H
@@ -16,7 +16,7 @@
 enum attach_end {
     ATTACH_FAILED,   /* see the err */
     ATTACH_DETACHED, /* by the key */
-    ATTACH_ENDED,    /* the session has: *exit_code is its shell's */
+    ATTACH_ENDED,    /* the session ended: *exit_code is its shell's */
     ATTACH_SIGNAL    /* *exit_code is 128 + the signal */
 };
 

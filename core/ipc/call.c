@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A poll loop over at most three descriptors: the connection, the input, the
- * signals. Output is written where it is received, so a slow reader of ours
- * slows down nothing but this connection, which the server catches up from
- * the spool.
+ * signals. Output is written when it is received, so a slow reader of our
+ * output delays only this connection, and the server catches up from the
+ * spool.
  */
 #include "ipc/call.h"
 
@@ -17,7 +17,7 @@
 #define INPUT_READ (64u << 10)
 #define PAUSE_FIRST_MS 10
 #define PAUSE_MOST_MS 1000
-#define STEADY_MS 5000 /* a connection that held so long was a good one */
+#define STEADY_MS 5000 /* a connection that lasted so long counts as good */
 
 void call_init(struct call *c, struct client *client, const struct json *request,
                const struct call_events *ev)
@@ -55,8 +55,8 @@ void call_send(struct call *c, char type, const struct json *j)
 }
 
 /*
- * The request with what each attempt adds. Members are appended to the text,
- * for a value cannot be changed once it is in an object.
+ * Sends the request with the members of this attempt, which are appended to its
+ * text: the request itself is borrowed and not changed.
  */
 static int send_request(struct call *c, struct err *e)
 {
@@ -92,7 +92,7 @@ static void send_input(struct call *c)
         c->end_sent = frame_add_bytes(out, 'I', c->sent, (struct str){NULL, 0}) == 0;
 }
 
-/* Output or input got on: what was lost before is forgotten. */
+/* Output or input made progress: earlier losses no longer count. */
 static void got_on(struct call *c)
 {
     c->lost_at = 0;
@@ -114,7 +114,7 @@ static void lost(struct call *c)
     client_close(c->client);
 }
 
-/* 0: connected, or another try later; -1: never again. */
+/* 0: connected, or to be tried again later; -1: the call has failed. */
 static int reconnect(struct call *c, struct err *e)
 {
     if (client_reopen(c->client, e) < 0) {
@@ -202,11 +202,11 @@ static int take_frame(struct call *c, const struct frame *f, struct err *e)
         c->result = json_parse(f->payload, e);
         return c->result ? 0 : -1;
     default:
-        return 0; /* of a later version */
+        return 0; /* a frame of a later version */
     }
 }
 
-/* -1: the call has failed. A lost connection is no failure. */
+/* -1: the call has failed. A lost connection is not a failure. */
 static int on_connection(struct call *c, struct err *e)
 {
     int got = client_read(c->client);
@@ -306,8 +306,8 @@ int call_check_server(const struct client *client, struct err *e)
 }
 
 /*
- * Nothing has come on this connection: is the server slow, or stopped? We can block for
- * that, since no output waits for us. -1: it does not answer at all.
+ * The connection is silent: checks whether the server is slow or stopped. This may block,
+ * since there is no output to write. -1: the server does not answer at all.
  */
 static int check_silence(struct call *c, struct err *e)
 {
@@ -330,7 +330,7 @@ static int turn(struct call *c, struct err *e)
 {
     if (c->client->fd < 0 && clock_ms() >= c->retry_at && reconnect(c, e) < 0)
         return -1;
-    /* What could not be written shows as the end of the connection. */
+    /* A write that fails is handled as the end of the connection. */
     if (c->client->fd >= 0 && client_flush(c->client) < 0)
         buf_reset(&c->client->out);
     int64_t until = 0;
@@ -346,7 +346,7 @@ static int turn(struct call *c, struct err *e)
     };
     if (poll(p, 3, over ? 0 : wait_ms(until)) < 0)
         return errno == EINTR ? 0 : err_sys(e, errno, "cannot wait");
-    /* Our own slow reader may have made us late: what has come counts. */
+    /* A slow reader of our output may have delayed us: handle what has arrived first. */
     if (over && (e->code == ERR_CANCELLED || !p[0].revents))
         return -1;
     if (p[1].revents)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request to the server, carried to its result over as many connections as
- * that takes.
+ * One request to the server, over as many connections as it takes to get its
+ * result.
  *
  *   sending ──► waiting ──'R'──► done
  *      ▲           │ the connection ends
  *      └── lost ◄──┘ (CALL_LOST_MS in all, growing pauses) ──► failed
  *
- * The request goes out again under the same id with the offset that is wanted
+ * The request is sent again under the same id with the offset that is wanted
  * next, input is kept until the server has accepted it, and output that came
  * twice is dropped: the caller sees each byte once and one result. (Offsets may
- * jump: a session's own marks lie between the bytes that it shows.) What hangs
- * is noticed: the server keeps the limits of a request, and the call gives up
- * CALL_GUARD_MS after they should have passed. A server that answers and dies,
- * again and again, without output or input getting on, counts as lost. One that
- * has never sent a frame, and ends each connection, is given up after CALL_FIRST_MS;
- * one that keeps a connection and is silent is asked how it is after CALL_SILENT_MS,
- * and given up if it does not answer that within CALL_ASKED_MS.
+ * jump: a session's own marks are between the bytes that it shows.) The server
+ * enforces the limits of a request, and the call fails CALL_GUARD_MS after they
+ * should have passed. A server that answers and dies repeatedly, without progress
+ * of output or input, counts as lost. The call fails after CALL_FIRST_MS if the
+ * server ends each connection and has never sent a frame. If it keeps a connection
+ * and is silent for CALL_SILENT_MS, it is asked for its state, and the call fails
+ * without an answer within CALL_ASKED_MS.
  */
 #ifndef OD_IPC_CALL_H
 #define OD_IPC_CALL_H
@@ -41,13 +41,13 @@ struct call_events {
     void (*on_note)(struct call *c, const struct json *note);
     void (*on_signal)(struct call *c, int signo);
     /*
-     * What was read from input, before it is sent: returns how much of it is.
-     * n is 0 at the end of input, which is passed on unless the call leaves.
+     * Bytes read from input, before they are sent. Returns how many are sent.
+     * n is 0 at the end of input, which is sent unless the call leaves.
      */
     size_t (*on_input)(struct call *c, const char *p, size_t n);
 };
 
-/* Embedded in its user, who finds itself by container_of. */
+/* Embedded in its user, which callbacks find by container_of. */
 struct call {
     /* Set after call_init; all borrowed. */
     struct client *client;
@@ -71,12 +71,12 @@ struct call {
     bool left;
     int64_t began, heard;  /* clock_ms */
     int64_t leave_at;      /* 0: never */
-    int64_t lost_at;       /* 0: never, or it got on since */
+    int64_t lost_at;       /* 0: not lost, or there was progress since */
     int64_t connected_at;
     char why[300]; /* the last try to connect again failed; "": none did */
     bool answered;         /* on this connection */
     bool answered_ever;
-    bool asked;            /* how the server is; once a connection */
+    bool asked;            /* for the server's state; once per connection */
     int64_t retry_at;
     int pause_ms;
     struct json *result;
@@ -88,8 +88,8 @@ void call_release(struct call *c);
 
 /*
  * The result, which the caller frees. NULL and e: CANCELLED after call_leave;
- * TIMEOUT: the server kept silent over its limit; GONE: the connection or the
- * server was lost for good; or what on_output met.
+ * TIMEOUT: the server was silent beyond the limit; GONE: the connection or the
+ * server was lost and did not come back; or the error of on_output.
  */
 struct json *call_run(struct call *c, struct err *e);
 /*
@@ -100,19 +100,22 @@ void call_leave(struct call *c, int64_t ms);
 /* From a callback: sends a frame of JSON within this call ('Z'). */
 void call_send(struct call *c, char type, const struct json *j);
 /*
- * From on_output: writes all of it to fd and deals with signals meanwhile.
+ * From on_output: writes all bytes to fd, and handles signals meanwhile.
  * -1 with errno; ECANCELED: a signal made the call leave.
  */
 int call_write(struct call *c, int fd, struct str bytes);
 
 /*
- * For a connection on which nothing has come within CALL_SILENT_MS: asks the server on
- * another one how it is. Blocks for CALL_ASKED_MS at most. Returns -1 and sets *e to
- * TIMEOUT if the server does not answer at all.
+ * For a connection that was silent for CALL_SILENT_MS: asks the server for its state on
+ * another connection. Blocks for CALL_ASKED_MS at most. Returns -1 and sets *e to TIMEOUT
+ * if the server does not answer at all.
  */
 int call_check_server(const struct client *client, struct err *e);
 
-/* The whole of a small request: opens a connection, at most ms milliseconds. */
+/*
+ * Opens a connection, sends a small request and waits ms milliseconds at most for its
+ * result. Returns the result, which the caller frees, or NULL and sets *e.
+ */
 struct json *call_simple(const char *socket, const struct json *request,
                          int64_t ms, struct err *e);
 

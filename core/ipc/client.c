@@ -2,12 +2,11 @@
 /*
  * Connecting, and starting the server when there is none.
  *
- * A server that is started says so in one line on a pipe, "ready" or "error
- * SENTENCE", after others about what it listens on, so nobody polls or sleeps.
- * The pipe is its standard output, for the only way to start a child hands over
- * three descriptors. When two clients start one each, the loser's server reports
- * an error and both clients find the winner's: after any error the socket is
- * tried once more.
+ * A started server reports on a pipe, "ready" or "error SENTENCE", after lines
+ * about what it listens on, so no client polls or sleeps. The pipe is its
+ * standard output, because spawn_start passes only three descriptors. When two
+ * clients start one server each, one of these fails with an error, and both
+ * clients find the other: after any error the socket is tried once more.
  */
 #include "ipc/client.h"
 
@@ -31,14 +30,14 @@
 #include <unistd.h>
 
 #define READ_SIZE (64u << 10)
-#define START_WAIT_MS 30000 /* a loaded machine's, not a good one's */
-#define START_WORDS 4096    /* bytes that a failing server gets to explain it */
+#define START_WAIT_MS 30000 /* enough for a loaded machine */
+#define START_WORDS 4096    /* bytes of a failing server's error */
 #define GREETING_MAX 4096   /* bytes of the relay's frame */
 #define GREET_MS 45000      /* for a relay to connect, each step of which has a limit */
 
 /*
- * The file that we are. Its real name, which process lists show, unless it was
- * replaced since; then the link, which leads to the old one as long as we run.
+ * Our own file: its real name, which process lists show, unless it was replaced
+ * since; then the link in /proc, which leads to the old file as long as we run.
  */
 static const char *own_file(char *space, size_t size)
 {
@@ -125,7 +124,7 @@ static int await_ready(int fd, struct err *e)
     }
 }
 
-/* The exec itself failed when the report holds anything. */
+/* If the report holds anything, exec failed. */
 static int await_exec(int report, struct err *e)
 {
     struct spawn_failure f;
@@ -149,7 +148,7 @@ static int start_and_wait(const char *socket, struct err *e)
         ok = await_ready(words, e);
     close(report);
     close(words);
-    /* What was started leaves a daemon behind and ends; if not, init reaps it. */
+    /* The started process leaves a daemon and ends; if it is slow, init reaps it. */
     waitpid(pid, NULL, WNOHANG);
     return ok;
 }
@@ -299,7 +298,7 @@ static int reopen_remote(struct client *c, struct err *e)
 
 /* ---- a server of this machine ---- */
 
-/* Is there a folder for a socket at this path? An abstract one needs none. */
+/* Whether the folder of a socket's path exists; an abstract socket needs none. */
 static bool has_folder(const char *path)
 {
     char dir[SOCKPATH_MAX];
@@ -312,7 +311,7 @@ static bool has_folder(const char *path)
     return access(dir, X_OK) == 0;
 }
 
-/* No server is there, and none was started, as it was asked for: how to start it. */
+/* No server runs, and none was to be started: *e says how to start one. */
 static int not_started(const char *where, struct err *e)
 {
     bool path = where[0] == '@' || strchr(where, '/');

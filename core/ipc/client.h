@@ -3,11 +3,11 @@
  * A client's connection to the server: found, or made by starting a server,
  * and frames in both directions.
  *
- * Blocking nowhere: a command line tool polls c->fd beside its other
+ * Reads and writes do not block: a tool polls c->fd together with its other
  * descriptors. The server's worker may be replaced at any instant; then the
- * connection ends and client_reopen makes the next one, to the same server or
- * to none: a request that is sent again must not reach a server that has never
- * heard of it and would run it a second time.
+ * connection ends and client_reopen makes the next one, to the same server
+ * only: another server would not know a repeated request, and would run it a
+ * second time.
  *
  * A server elsewhere, http[s]://…, is reached by a relay (ipc/relay.h), a process that
  * lasts as long as the connection; all that follows is the same.
@@ -25,7 +25,7 @@
 
 struct client {
     int fd; /* owned; -1: not connected */
-    /* Which one it is: other connections of the same call go to its path. */
+    /* Identifies the server: other connections of the same call go to its path. */
     struct sockpath_server server; /* elsewhere: path is the address, pid 0 */
     pid_t relay;                   /* 0: there is none */
     char id[64];                   /* of a server elsewhere; "": not known yet */
@@ -37,14 +37,14 @@ struct client {
  * Connects to the server at where (sockpath_connect). start: if no server runs, starts
  * one (`od serve --daemon`) and waits until it is ready; but not if where, or OD_SERVER,
  * asks for one by name, nor if the folder of a path is missing: it may be mistyped.
- * OD_SOCKET says where one is started. Returns -1 and sets *e: NOTFOUND, none is running
- * and none was to be started; others: why not. c may be closed after either. Elsewhere
+ * OD_SOCKET is where a server is started. Returns 0, or -1 and sets *e: NOTFOUND if no
+ * server runs and none was to be started. c may be closed after either. Elsewhere
  * none is started, and the connection is waited for: CANCELLED, a signal came first.
  */
 int client_open(struct client *c, const char *where, bool start, struct err *e);
 /*
- * Connects again, with both buffers empty. -1: BUSY: not now, try again; GONE:
- * that server has ended, and with it all that it ran.
+ * Connects again, with both buffers empty. Returns 0, or -1 and sets *e: BUSY: not
+ * now, try again; GONE: the server has ended, with everything that it ran.
  */
 int client_reopen(struct client *c, struct err *e);
 /* The server is one elsewhere. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames of the local channel: lengths and offsets, nothing of what they mean
- * (that is in frame.h). Parsing copies nothing and keeps no state, so a caller
- * may offer the same beginning again with more bytes behind it.
+ * Frames of the local channel: only lengths and offsets; frame.h has their
+ * meaning. Parsing copies nothing and keeps no state, so a caller may pass the
+ * same beginning again with more bytes after it.
  */
 #include "ipc/frame.h"
 
@@ -44,7 +44,7 @@ int frame_bytes(struct str payload, uint64_t *offset, struct str *bytes)
     return 0;
 }
 
-/* A head and n bytes of room after it, not committed. NULL: does not fit. */
+/* A head and n bytes of room after it, not committed. NULL: they do not fit. */
 static char *begin(struct buf *out, char type, size_t n)
 {
     /* A queue: it has room again later, and is not marked as full. */
@@ -88,7 +88,7 @@ int frame_add_u64(struct buf *out, char type, uint64_t v)
 
 int frame_add_json(struct buf *out, char type, const struct json *j)
 {
-    /* The length is known after printing, and then set. */
+    /* The length is set after printing, when it is known. */
     size_t before = out->n;
     if (buf_full(out))
         return -1;

@@ -54,7 +54,7 @@
  *   attach  session (made when new), rows, cols, term; then 'I' and 'Z'
  *   new     argv [..] or command (run by sh -c), cwd, env, user, name, stdin,
  *           detach, timeout_ms, stream: a process of its own; 'O' and 'E'
- *   events  since, follow: the log's lines behind that id, as 'O' frames whose offset is
+ *   events  since, follow: the log's lines after that id, as 'O' frames whose offset is
  *           the id that follows their last line
  *   info    → {"name":…,"version":…,"socket":…,"addresses":[…],"sessions":[…],
  *           "pid":…,"worker":…,"uptime_ms":…,"state_dir":…}, "connect": if a backend is
@@ -76,7 +76,7 @@
  *           messages of MCP, a line each; each 'O' frame is one. The request ends with
  *           the input; the offsets of its output may jump
  *
- * A peer that is not let in gets one 'R' with the error DENIED, asked or not.
+ * A peer without access gets one 'R' with the error DENIED, even before a request.
  *
  * Results: {"ok":true,…} or {"ok":false,"error":{"code":NAME,"text":SENTENCE}}.
  * Of run and wait: "state": "ended" (with "exit", "signal" name when it was
@@ -91,9 +91,9 @@
  * Of new: "process": NAME, "pid".
  *
  * Notes: "queued", "started" ({"op","from"}), "waiting" (a command waits for
- * input), "probably_waiting", "stdin" (it reads the caller's, which gives nothing),
- * "shell" (pipes instead of a PTY; no rc files; it was interrupted), "output" (that of
- * the shell goes elsewhere), "fresh_shell", "reinstalled",
+ * input), "probably_waiting", "stdin" (it reads the caller's input, which is empty),
+ * "shell" (pipes instead of a PTY; no rc files; it was interrupted), "output" (the
+ * shell's output goes elsewhere), "fresh_shell", "reinstalled",
  * "dropped_input", "gap" ({"from","to"}), "restarted" (the worker was), "attached".
  */
 #ifndef OD_IPC_FRAME_H
