@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # build-info.sh VERSION TARGET MODE COMPILER FLAGS NAME=FOLDER...: the source of
-# applets/version.h, what `od --version -v` says. It holds no time and no path of this machine,
+# applets/version.h, for `od --version -v`. It has no time and no path of this machine,
 # and a commit only if the tree is exactly that commit: two builds of the same
 # tree are identical.
 set -eu

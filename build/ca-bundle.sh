@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Run in the unpacked ca-certificates: makes of Mozilla's list of authorities what
-# od has inside for machines without one.
+# Run in the unpacked ca-certificates: makes the list of authorities in od, for
+# machines without one, from Mozilla's list.
 #
-#   ca_bundle.c, .h, .gz   the list, and what it is called in C
-#   LICENSE                the list's own: the Mozilla Public License 2.0
+#   ca_bundle.c, .h, .gz   the list, and its declaration in C
+#   LICENSE                of the list: the Mozilla Public License 2.0
 #
-# Of each certificate only what a trust anchor is (RFC 5280 6.1.1 d) is kept: who it
-# is, its key, and its dates, as the DER they are; not its signature, which nobody
-# checks. Left out: who is not trusted for servers, or only for certificates of
-# before some day; one of two that have the same name and key.
+# Of each certificate only the trust anchor (RFC 5280 6.1.1 d) is kept: name, key and
+# dates, in their DER; not the signature, which is never checked. Left out: authorities
+# that are not trusted for servers, or only for certificates before some day; one of
+# two that have the same name and key.
 #
-# The file: all dates, then all names, then all keys, in the same order, each the DER
-# of its own length. So the names, which are much alike, lie together for gzip.
+# The file: all dates, then all names, then all keys, in the same order, each as its
+# DER. So the names, which are much alike, are together for gzip.
 set -eu
 export LC_ALL=C
 

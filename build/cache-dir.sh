@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # cache-dir.sh: prints the folder for archives and built third-party code. It
-# lies outside the clone, so that the next clone builds at once; where that
-# cannot be written, or make could not handle its name, it is build/cache.
+# is outside the clone, so that the next clone builds at once. If that folder
+# cannot be written, or make cannot handle its name, it is build/cache.
 dir=${OD_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/od}
 case $dir in
 /*[!A-Za-z0-9/._+@%=-]*) ;;

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Run in the unpacked musl: makes of its tables of East Asian character sets what od
-# has inside of them.
+# Run in the unpacked musl: makes the tables of East Asian character sets in od from
+# musl's.
 #
-#   charsets.c, .h, .gz   the tables, and what they are called in C
+#   charsets.c, .h, .gz   the tables, and their declaration in C
 #
 # The tables, one after the other: gb18030 (126 rows of 190), jis0208 (84 of 94),
 # big5 (89 of 157), ksc (93 of 94); each entry is the low 16 bits of a code point, or 0.

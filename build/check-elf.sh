@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # check-elf.sh FILE UNSTRIPPED: proves that a release runs in any image and is
-# hardened. The compiler does not say so when it is not: a linker option in the
-# wrong place quietly gives a program for a C library that is not there.
+# hardened. No tool warns if it is not: with a linker option in the wrong place
+# the program needs a C library that is not there.
 set -u
 
 file=$1 unstripped=$2 rc=0
@@ -39,7 +39,7 @@ no "made with glibc" "$(readelf -nW "$file"; printf '%s\n' "$symbols")" \
     'NT_GNU_ABI_TAG|GLIBC|__libc_start_call_main'
 # See build/deps.lock: the function has a known fault in this musl.
 no "iconv is linked in" "$symbols" ' [TtWw] iconv(_open)?$'
-# How one build of ours knows another on PATH; core/os/self.h reads one page.
+# By this note one build of ours recognises another; core/os/self.h reads one page.
 note=$(readelf -SW "$file" | sed -n 's/.* \.note\.od *NOTE *[0-9a-f]* \([0-9a-f]*\) .*/\1/p')
 if [ -z "$note" ] || [ $((0x$note)) -gt 4000 ]; then
     echo "check-elf: $file: .note.od is not in the first page"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-layers.sh: a room includes only the rooms that build/rooms names for it, each of
-# which stands above it there, so that there is no circle; a header own.h or NAME_own.h
-# is for its own room; headers of third parties are seen by one file a family. With CC
-# and CFLAGS in the environment also: every header can be included alone. Prints the
-# rooms with their lines of code.
+# check-layers.sh: checks that a room includes only the rooms that build/rooms names for
+# it; that these are above it in that list, so that there is no circle; that a header
+# own.h or NAME_own.h is included in its own room only, and a header of a third party by
+# one file per library; and, with CC and CFLAGS in the environment, that every header can
+# be included alone. Prints the rooms with their lines of code.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 

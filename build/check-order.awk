@@ -48,7 +48,7 @@ function look(s,    i, c, two, word, depth, level, open, control, object, names,
         } else if (c == "(") {
             depth++
             level[depth] = " "
-            # Of if, for and while, and of a group, commas are sequence points.
+            # In if, for and while, and in a group, commas are sequence points.
             control[depth] = word ~ /^(if|for|while|switch)$/
             open[depth] = word ~ /^(if|for|while|switch|return)?$/ ? "" : word
             object[depth] = word ~ ("^" changes "$") ? first_of(s, i) : ""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # check-repro.sh [deep]: two builds of this tree in two folders are identical,
-# byte by byte. With "deep" the second one also builds the dependencies anew.
+# byte by byte. With "deep" the second one also builds the dependencies again.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check-style.sh: what a program can see of how the code should read. Calls
-# that have no bound or no error, or that stop a process with one thread;
-# lines too wide; files without a licence; notes to oneself; what check-order.awk finds.
+# check-style.sh: the rules of style that a program can check. It reports calls
+# without a bound or an error, calls that block a process with one thread, lines too
+# wide, files without a licence, notes to oneself, and what check-order.awk finds.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -63,8 +63,8 @@ for file in $scripts; do
     }
 done
 
-# Characters, not bytes. A line that is one string is not torn apart, nor is
-# a row of a table; a test may spell out what it expects.
+# Width in characters, not bytes. Exempt are lines that are one string and rows of a
+# table; a test may be wider, for the text that it expects.
 # shellcheck disable=SC2086 # file names without blanks
 LC_ALL=C awk '{
         line = $0
@@ -78,7 +78,7 @@ LC_ALL=C awk '{
     }
     END { exit rc }' $sources $tests || rc=1
 
-# The program is od-exec, od-agent exec or od exec: base/called.h knows which.
+# Messages do not name the program themselves: base/called.h has its name.
 # shellcheck disable=SC2086 # file names without blanks
 grep -nHE 'stderr, *"od (exec|serve|browse|skills|events|image|install|jupyter|mcp)' $sources &&
     echo "messages begin with the called name: called_say" && rc=1

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 #
 # completion.sh OD FOLDER: completion for bash, zsh and fish, made from the
-# list of applets and the options in their usage texts. Where the first word is
-# no applet, od is the octal dump, and completes as if this file were not there.
+# list of applets and the options in their usage texts. If the first word is not
+# an applet, od is the octal dump, and completes as without this file.
 set -eu
 
 od=$1 out=$2
 mkdir -p "$out"
 
-# The options of an applet: the words of its usage text that look like it.
+# The options of an applet: the words of its usage text that look like options.
 options() {
     "$od" help "$1" | grep -oE '(^|[][ ,|(])--?[A-Za-z][A-Za-z0-9-]*' |
         sed 's/^[^-]*//' | sort -u

@@ -4,10 +4,10 @@
 # embed.sh FILE [gz]: a header with the file as a C array, whose name is the file's with
 # _ for every other character: click.js becomes click_js. With gz, compressed, name_gz.
 #
-# Of JavaScript and shell code the array has neither comments nor indentation: what is
-# sent to a page or read by a shell at each start stays short. Only whole lines are
-# removed, so this is safe for a file without here-documents, template literals and
-# strings that go on over a line which begins with a blank or a comment's mark. Lines
+# JavaScript and shell code is embedded without comments and indentation, to send less
+# to a page and to a starting shell. Comments are removed as whole lines only. A file
+# must have no here-documents or template literals, and no string that continues on a
+# line which begins with a blank or a comment's mark. Lines
 # that begin with "#?" remain, for the code that fills in the text. Other files are
 # embedded as they are.
 set -eu
@@ -30,7 +30,7 @@ if [ "${2:-}" = gz ]; then
     echo "};"
 else
     echo "static const char ${name}[] ="
-    # A ? is written \?, lest two of them make a trigraph.
+    # A ? is written \?, because two of them could begin a trigraph.
     strip | sed -e 's/[\\"?]/\\&/g' -e 's/	/\\t/g' -e 's/.*/    "&\\n"/'
     echo "    ;"
 fi

@@ -4,8 +4,8 @@
 # fetch-deps.sh CACHE NAME...: the archives of build/deps.lock.
 #
 # Prints one line for each, "NAME VERSION PATH", once CACHE/archives holds it
-# with the right sha256. Only that sum decides: where the bytes came from, and
-# whether the tool that brought them was content, does not matter. Looks in
+# with the right sha256. Only that sum counts, not where the bytes came from or
+# the exit status of the tool that fetched them. Looks in
 #
 #   1. the cache,
 #   2. $OD_DEPS_DIR, any directory of archives under any names: the way in
@@ -14,7 +14,7 @@
 #      leaves the machine's lists, sources and locks as they are, or npm,
 #   4. the project's own release address.
 #
-# Several may run at once: files are written aside and renamed.
+# Several may run at once: files are written under other names and renamed.
 set -eu
 
 here=$(dirname "$0")
@@ -38,7 +38,7 @@ sum() {
 
 archive() { echo "$cache/archives/$name-$1.tar"; }
 
-# From the cache. A file with another sum was damaged, and is not ours to keep.
+# From the cache. A file with another sum is damaged, and is removed.
 cached() {
     for pair in $pairs; do
         file=$(archive "${pair%%:*}")
@@ -55,7 +55,7 @@ cached() {
     return 1
 }
 
-# keep FILE: into the cache if it is one of those wanted.
+# keep FILE: copies FILE into the cache if it is a wanted one.
 keep() {
     [ -f "$1" ] || return 1
     found=$(sum "$1")
@@ -77,7 +77,7 @@ keep_any() {
 }
 
 # The machine's own mirror and keys, and newer suites of the same archive. An
-# index past its date (a mirror that lags, a clock) is as good: sums decide.
+# index past its date (a late mirror, a wrong clock) is accepted: sums decide.
 apt_ready() {
     [ -z "${APT_CONFIG:-}" ] || return 0
     command -v apt-get >/dev/null 2>&1 || return 1
@@ -105,9 +105,9 @@ CONF
     apt-get -qq update >"$a/log" 2>&1 || say "$(tail -n 1 "$a/log")"
 }
 
-# Every package version in sight whose upstream part is a wanted one; "+really"
-# is how Debian spells a version that went back. apt's own
-# verdict is ignored: with its description missing, the archive still arrives.
+# Every package version listed whose upstream part is a wanted one; Debian writes
+# "+really" for a version that went back. The exit status of apt is ignored: it may
+# fail for the package's description after it has fetched the archive.
 from_deb() {
     apt_ready || return 1
     mkdir -p "$tmp/deb"

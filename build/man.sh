@@ -3,8 +3,8 @@
 #
 # man.sh OD VERSION FOLDER: manual pages in mdoc from what the program prints,
 # so that there is one text. od-NAME.1 from `od-NAME --help`, od-agent.7 from
-# `od-agent help`: by these names, which every installation has. None is called od.1,
-# which is the octal dump's.
+# `od-agent help`: every installation has these names. None is called od.1, which is
+# the page of the octal dump.
 #
 # A usage text is: "Usage: " and the synopsis lines; paragraphs; headings, which
 # are lines at the margin that end in ":"; below them rows "  -x, --long ARG

@@ -6,7 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-# What an upgrade is tested from: the last commit of the release before.
+# Upgrades are tested from the last commit of the release before.
 commit=5945076703d6165a9ca7094906d49124c7f2f590
 
 cache=$(build/cache-dir.sh)

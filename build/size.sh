@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# size.sh BUILD: what the program in BUILD is made of, in bytes, from the linker's map
-# (BUILD/od.map): our layers, the applets, each library, and what is none of these.
+# size.sh BUILD: the parts of the program in BUILD, in bytes, from the linker's map
+# (BUILD/od.map): our layers, the applets, each library, and the rest.
 set -eu
 
 build=$1

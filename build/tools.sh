@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# tools.sh GROUP...: sees to it that this machine has the programs of the
-# groups, by its own package manager. Silent when all are there. As root it
-# installs at once; otherwise it shows the command and asks, on the terminal
-# (without one, or with OD_TOOLS=no, it only says what is missing). Exits 1
-# if a program is missing in the end, except for those that are optional: the
-# tests that want them are skipped.
+# tools.sh GROUP...: installs the programs of the groups that this machine does
+# not have, with its own package manager. Prints nothing if all are there. As root
+# it installs at once; otherwise it shows the command and asks, on the terminal
+# (without one, or with OD_TOOLS=no, it only reports what is missing). Exits 1 if
+# a program is still missing, unless it is optional: then the tests that need it
+# are skipped.
 #
-# tools.sh have PROGRAM: only looks; a name with @ is something tried out.
+# tools.sh have PROGRAM: only checks; a name with @ is a feature that is tried out.
 #
-# One row a program:  group  program  apt  dnf  apk  pacman  zypper
+# One row per program:  group  program  apt  dnf  apk  pacman  zypper
 # "-" means the manager has none; several packages are joined by commas; a
 # row with "?" after the group is optional. npm:NAME is a package of npm's registry.
 set -eu
@@ -91,7 +91,7 @@ END
 
 say() { echo "tools: $*" >&2; }
 
-# What is no program is tried out: does the compiler do it?
+# Tries out a feature of the compiler.
 compiles() {
     compiler=$1 flags=$2 source=$3
     command -v "$compiler" >/dev/null 2>&1 || return 1
@@ -164,7 +164,7 @@ allowed() {
     case $answer in [yY]*) return 0 ;; *) return 1 ;; esac
 }
 
-# install PACKAGE...: 0 if the manager said so.
+# install PACKAGE...: returns the manager's status.
 install() {
     case $m in
     apt-get) set -- apt-get -qq -y --no-install-recommends install "$@" ;;
@@ -229,12 +229,12 @@ END
 if [ -n "$packages" ]; then
     # shellcheck disable=SC2086 # one package a word
     if ! install $packages; then
-        # All at once failed, perhaps by a single name: one by one, then.
+        # All at once failed, perhaps because of one name: install one by one.
         [ "$(id -u)" != 0 ] || for p in $packages; do install "$p" || :; done
     fi
 fi
 
-# Behind the packages: npm may be one of them.
+# After the packages: npm may be one of them.
 if [ -n "$modules" ] && command -v npm >/dev/null 2>&1; then
     # shellcheck disable=SC2086 # one package a word
     set -- npm install -g --ignore-scripts --no-audit --no-fund --loglevel=error $modules
