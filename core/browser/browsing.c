@@ -55,6 +55,7 @@ static void call_over(struct browsing_call *c, const struct json *answer,
 {
     struct browsing *b = c->b;
     struct engine *en = b->host.en;
+    ASSERT(!list_empty(&c->call.node)); /* done comes once */
     timer_stop(&c->call.limit);
     list_del(&c->call.node);
     if (c->call.step == CALL_RUNNING)

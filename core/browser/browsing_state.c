@@ -82,6 +82,7 @@ void browsing_resume(struct engine *en, struct str name, struct str state)
         log_error("browser %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
         return;
     }
+    ASSERT(!browsing_lookup(en, name)); /* once a name */
     struct browsing *b = browsing_make(en, name);
     const struct json *opts = json_get(j, "opts");
     for (size_t i = 0; browsing_kept[i]; i++)

@@ -435,6 +435,7 @@ static void on_done(struct job *j, const struct err *e)
 {
     struct fileact *f = job_owner(j);
     struct err full = ERR_INIT;
+    ASSERT(f->job == j && !f->over); /* done comes once */
     f->job = NULL;
     f->over = true;
     f->staged = f->staged && e->code; /* it has swept itself, but for a crash */

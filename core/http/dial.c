@@ -11,6 +11,7 @@
 #include "http/dial.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "http/httpc.h"
 #include "io/job.h"
@@ -113,6 +114,7 @@ static void fail(struct dial *d)
 
 static void succeed(struct dial *d)
 {
+    ASSERT(d->state != OVER); /* on_done comes once */
     timer_stop(&d->late);
     d->last = d->state;
     d->state = OVER;

@@ -35,6 +35,7 @@ static void shut(struct httpc *c)
 /* The request is over, and so is the connection. c->e says why. */
 static void fail(struct httpc *c)
 {
+    ASSERT(c->state == HEAD || c->state == BODY); /* on_done comes once */
     shut(c);
     c->ev->on_done(c, &c->e);
 }
@@ -48,6 +49,7 @@ static void malformed(struct httpc *c, const char *why)
 /* The answer is whole. */
 static void done(struct httpc *c, int next)
 {
+    ASSERT(c->state == HEAD || c->state == BODY || c->state == TUNNEL);
     c->state = (uint8_t)next;
     timer_stop(&c->timer);
     /* Bytes that nobody asked for would be taken for the next answer: 9.2. */
@@ -262,6 +264,7 @@ void httpc_start(struct httpc *c, struct stream *take, int idle_ms,
                  const struct httpc_events *ev)
 {
     BUG_ON(take->io.fd < 0);
+    ASSERT(take != &c->s);
     *c = (struct httpc){.ev = ev, .state = READY, .kept = true};
     c->idle_ms = idle_ms ? idle_ms : LIMIT_HTTPC_IDLE_MS;
     buf_init(&c->text, HTTP_HEAD_MAX);

@@ -304,6 +304,7 @@ static void on_next(struct task *t)
 struct httpd_conn *conn_open(struct httpd *d, int fd, const struct listener *l)
 {
     struct httpd_conn *c = xnew(struct httpd_conn);
+    ASSERT(fd >= 0);
     c->d = d;
     c->at = l->at;
     c->unix_peer = l->unix_peer;

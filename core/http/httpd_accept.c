@@ -167,6 +167,7 @@ int httpd_listen_under(struct httpd *d, int fd, const char *at, httpd_under_fn u
                        void *arg)
 {
     struct listener *l = xnew(struct listener);
+    ASSERT(fd >= 0);
     l->d = d;
     l->at = at;
     l->under = under;

@@ -125,6 +125,7 @@ void req_answer(struct req *r, int status, const char *type, struct str body)
 
 void req_answer_take(struct req *r, int status, const char *type, struct buf *take)
 {
+    ASSERT(!r->ended);
     if (buf_full(take)) { /* too long for its maximum, or there was no memory */
         log_error("an answer could not be made");
         req_answer(r, 500, "text/plain", STR("There is no memory for the answer.\n"));
@@ -286,6 +287,7 @@ void req_answer_file(struct req *r, int fd, const char *type)
     struct stat st;
     char etag[64], modified[32], range[96];
     uint64_t from = 0, n;
+    ASSERT(fd >= 0);
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close(fd);
         req_fail(r, 500, "The file cannot be looked at, or is no regular file");
@@ -349,6 +351,7 @@ void answer_room(struct httpd_conn *c)
 
 void req_on_delivered(struct req *r, void (*fn)(void *owner, bool whole), void *owner)
 {
+    ASSERT(!r->receipt); /* once a request */
     r->receipt = xnew(struct receipt);
     list_init(&r->receipt->node);
     r->receipt->fn = fn;

@@ -180,6 +180,7 @@ static void fail(struct ws *w, int code, const char *why)
 
 static void finish(struct ws *w)
 {
+    ASSERT(w->state != CLOSED); /* on_close comes once */
     ws_release(w);
     w->ev->on_close(w, w->code, str_n(w->note, w->note_n));
 }
@@ -489,6 +490,7 @@ static void on_timer(struct timer *t)
 void ws_start(struct ws *w, struct stream *take, const struct ws_opts *opts,
               const struct ws_events *ev)
 {
+    ASSERT(take != &w->s);
     BUG_ON(take->io.fd < 0 || take->in.max < WS_IN_MIN || take->out.max < WS_OUT_MIN);
     *w = (struct ws){.ev = ev, .state = OPEN, .opts = *opts, .heard_us = clock_us()};
     struct ws_opts *o = &w->opts;

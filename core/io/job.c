@@ -322,6 +322,7 @@ static void finish_if_over(struct job *j)
     if (!j->has_result)
         explain(j->what, j->status, &j->result);
     bury(j);
+    ASSERT(!j->cancelled && j->data.n == 0); /* once, after the last byte */
     j->ev->on_done(j, &j->result);
 }
 

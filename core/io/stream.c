@@ -222,6 +222,7 @@ static void on_io(struct io *io, uint32_t events)
 int stream_open(struct stream *s, struct loop *l, int fd, size_t in_max, size_t out_max,
                 const struct stream_events *ev)
 {
+    ASSERT(fd >= 0);
     *s = (struct stream){.ev = ev};
     buf_init(&s->in, in_max);
     buf_init(&s->out, out_max);

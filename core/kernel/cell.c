@@ -64,6 +64,7 @@ static void cell_over(struct cell *c, struct cell_result *r)
     bool ran = c->call.step != CALL_WAITING && c->call.step != CALL_REPLAYED;
     r->count = c->count;
     r->duration_ms = c->call.begun_ms ? clock_wall_ms() - c->call.begun_ms : 0;
+    ASSERT(!list_empty(&c->call.node)); /* on_done comes once */
     timer_stop(&c->call.limit);
     task_cancel(&c->start);
     if (rec && ran && rec->to == 0) {

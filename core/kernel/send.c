@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 
 #include <string.h>
 
@@ -58,6 +59,7 @@ static bool is_lively(struct str code)
 int cell_send(struct cell *c, struct err *e)
 {
     struct kernel *k = c->k;
+    ASSERT(!kernel_record_of(k, c->call.id)); /* a request is sent once */
     struct buf b = BUF_INIT(LIMIT_ZMTP_OUT);
     char date[25];
     clock_iso(clock_wall_ms(), date);

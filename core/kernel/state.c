@@ -106,6 +106,7 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
         log_error("kernel %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
         return;
     }
+    ASSERT(!kernel_lookup(en, name)); /* once a name */
     struct kernel *k = kernel_make(en, name);
     struct buf b = BUF_INIT(KERNEL_OPTS_MAX);
     json_free(k->opts);

@@ -337,6 +337,7 @@ struct tls_client *tls_client_new(struct trust *take, const struct tls_files *ow
                                   struct err *e)
 {
     struct tls_conf *c = new_conf(MBEDTLS_SSL_IS_CLIENT);
+    ASSERT(take);
     c->trust = take;
     mbedtls_ssl_conf_authmode(&c->ssl, MBEDTLS_SSL_VERIFY_REQUIRED);
     mbedtls_ssl_conf_sig_algs(&c->ssl, client_signatures);

@@ -3,6 +3,7 @@
 #include "browser/host/host_own.h"
 
 #include "base/enc.h"
+#include "base/log.h"
 #include "browser/host/js/page_html.js.h"
 #include "browser/driver/page.h"
 #include "file/files.h"
@@ -134,6 +135,7 @@ static void put_marked(struct host *h, struct str shot, struct json *out)
 
 void host_put_notes(struct host *h, struct json *out, struct json *take)
 {
+    ASSERT(take && take != out);
     if (h->news.n)
         json_push_str(take, buf_str(&h->news));
     buf_reset(&h->news);

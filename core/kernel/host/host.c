@@ -9,6 +9,7 @@
  */
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "kernel/host/own.h"
 #include "os/null.h"
@@ -113,6 +114,7 @@ void host_whole(struct buf *lines, size_t at)
 void host_line(struct kernel_host *h, struct json *take)
 {
     size_t at = h->pending.n;
+    ASSERT(json_is_object(take));
     json_print(&h->pending, take);
     buf_addc(&h->pending, '\n');
     json_free(take);

@@ -10,6 +10,7 @@
 #include "kernel/host/zmtp.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static const char *const role_name[] = {"DEALER", "SUB", "REQ"};
 static void end(struct zmtp *z, const struct err *e)
 {
     const struct zmtp_events *ev = z->ev;
+    ASSERT(z->state != OFF); /* once */
     zmtp_release(z);
     ev->on_end(z, e);
 }
@@ -311,6 +313,7 @@ static const struct stream_events stream_events = {on_data, on_room, on_end, NUL
 int zmtp_start(struct zmtp *z, struct loop *l, int fd, enum zmtp_role role,
                const char *identity, size_t message_max, const struct zmtp_events *ev)
 {
+    ASSERT(fd >= 0 && z->state == OFF); /* takes fd; z is in no use */
     memset(z, 0, sizeof(*z));
     if (strlen(identity) > ZMTP_IDENTITY_MAX) {
         errno = EINVAL;
