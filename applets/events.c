@@ -25,6 +25,7 @@ enum {
     SHOWN = 200,
     LOST_MS = 60000,
     PAUSE_MS = 20,
+    PAUSE_MOST_MS = 1000, /* for a server elsewhere, after each try twice as long */
     STEADY_MS = 1000, /* a connection that held so long was one, even without events */
     MUTE_MS = 10000,  /* for a server that ends each of them at once and says nothing */
 };
@@ -224,11 +225,13 @@ static int again(struct client *c, struct events_options *o)
                     "server, or one that lets nobody in");
     if (o->mute_since != 0)
         poll(NULL, 0, PAUSE_MS);
-    while (client_reopen(c, &e) < 0) {
+    for (int pause = PAUSE_MS; client_reopen(c, &e) < 0;) {
         if (e.code != ERR_BUSY || clock_ms() > end)
             return fail(e.text);
         e = (struct err)ERR_INIT;
-        poll(NULL, 0, PAUSE_MS);
+        poll(NULL, 0, pause);
+        if (client_is_remote(c) && pause < PAUSE_MOST_MS)
+            pause *= 2;
     }
     return 0;
 }
