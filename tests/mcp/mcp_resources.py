@@ -421,11 +421,11 @@ def _(server):
     uri = f"file://{path}"
     stream = c.modern(request("l", "subscriptions/listen", notifications={
         "toolsListChanged": True, "resourceSubscriptions": [
-            uri, uri, "file:///etc/passwd", "file:///none/none", "", 7, "test://watched"]}))
+            "test://watched", uri, uri, "file:///etc/passwd", "file:///none/none", "", 7]}))
     told = stream.next()
     same((told["method"], told["params"]["notifications"], told["params"]["_meta"]),
          ("notifications/subscriptions/acknowledged",
-          {"resourceSubscriptions": [uri, "test://watched"]}, {META + "subscriptionId": "l"}))
+          {"resourceSubscriptions": ["test://watched", uri]}, {META + "subscriptionId": "l"}))
     for _ in range(2):
         replace(path)
         same(stream.next()["params"], {"uri": uri, "_meta": {META + "subscriptionId": "l"}})
@@ -442,6 +442,8 @@ def _(server):
                 {"notifications": {"resourceSubscriptions": {}}}):
         answer = c.modern(request(1, "subscriptions/listen", **bad))
         same((answer.status, error_of(answer.json())), (400, -32602), bad)
+    answer = c.modern(request("x" * 257, "subscriptions/listen"))
+    same((answer.status, error_of(answer.json())), (400, -32602))
     answer = c.modern(request(1, "subscriptions/listen"), {"Accept": "application/json"})
     same((answer.status, error_of(answer.json())), (400, -32600))
     stream = c.modern(request(2, "subscriptions/listen"))
@@ -511,6 +513,28 @@ def _(server):
         same(metric(server, "mcp_subscriptions"), 1)
         same(s.end()[1:], (0, b""))
     wait_for(lambda: metric(server, "mcp_subscriptions") == 0, "it ended with its client")
+
+
+@row("od mcp: a request that waits is cancelled and gets no answer")
+def _(server):
+    with stdio(server, "--tools", "all") as s:
+        s.begin()
+        s.ask(call(1, "act", command="seq 1000000"))
+        folder = {"ref": {"type": "ref/resource", "uri": "file:///{+path}"},
+                  "argument": {"name": "path", "value": server.work[1:] + "/"}}
+        for id, method, params in (
+                ("r", "resources/read", {"uri": "od://output/1"}),
+                ("s", "resources/subscribe", {"uri": f"file://{server.work}/f"}),
+                ("c", "completion/complete", folder)):
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled",
+                      "params": {"requestId": id}}
+            s.write(b"".join(json.dumps(m).encode() + b"\n" for m in (
+                request(id, method, **params), cancel, request("p", "ping"))))
+            same(s.next(), {"jsonrpc": "2.0", "id": "p", "result": {}})
+        same(metric(server, "mcp_subscriptions"), 0)
+        replace(server.work + "/f")
+        same(s.ask(request("q", "ping"))["result"], {})
+        same(s.end(), (b"", 0, b""))
 
 
 # --- log messages

@@ -391,7 +391,8 @@ struct mcp_listener {
     struct json *id;             /* owned: of subscriptions/listen; NULL: not that */
     struct list subs;            /* owned */
     unsigned nsubs;
-    bool acknowledged; /* of subscriptions/listen: its first message was sent */
+    bool opening;      /* of subscriptions/listen: more may be added to subs */
+    bool acknowledged; /* of that: its first message was sent */
 };
 
 /* One resource that a listener subscribes to. */

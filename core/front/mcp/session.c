@@ -205,8 +205,11 @@ void mcp_session_keep(struct mcp_session *s)
     json_put_bool(j, "lines", s->lines);
     json_put(j, "wish", wish_json(&s->wish));
     mcp_listeners_keep(s, j);
-    json_print(&b, j);
-    hold_put(s->m->en->hold, state_key(s, space), buf_str(&b));
+    if (json_print(&b, j) == 0)
+        hold_put(s->m->en->hold, state_key(s, space), buf_str(&b));
+    else
+        log_warn("a session of MCP is too large to be kept: the next worker has it as it "
+                 "was");
     json_free(j);
     buf_release(&b);
 }

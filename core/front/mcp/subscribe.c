@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-enum { URI_MAX = 4096, KEPT_MAX = 2 << 20 };
+enum { URI_MAX = 4096, ID_MAX = 256, KEPT_MAX = 2 << 20 };
 
 /* ---- life ---- */
 
@@ -260,7 +260,7 @@ static void acknowledge(struct mcp_listener *l)
 static void acknowledge_if_ready(struct mcp_listener *l)
 {
     struct list *it, *tmp;
-    if (!l->id || l->acknowledged)
+    if (!l->id || l->acknowledged || l->opening)
         return;
     list_each (it, tmp, &l->subs) {
         if (!list_entry(it, struct mcp_sub, node)->ready)
@@ -402,6 +402,10 @@ void mcp_listen(struct mcp_ask *a)
                   "Accept must have text/event-stream");
         return;
     }
+    if (json_is_string(a->in->id) && json_str_value(a->in->id, "").n > ID_MAX) {
+        mcp_error(a, RPC_PARAMS, "the id of a subscription has at most %d bytes", ID_MAX);
+        return;
+    }
     if (a->session && find(a->m, a->session, a->in->id)) {
         mcp_error(a, RPC_INVALID, "a request with this id is at work already");
         return;
@@ -413,7 +417,9 @@ void mcp_listen(struct mcp_ask *a)
     }
     struct mcp_listener *l = listener_new(a->m, a->session, a->session ? NULL : a->out,
                                           a->in->id);
+    l->opening = true;
     add_all(l, uris);
+    l->opening = false;
     if (a->session)
         mcp_stream_withdraw(a->out); /* over the local socket: it ends with that */
     keep(l);
