@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A message of the Model Context Protocol: it is a request, a notification or an answer,
- * or a refusal with words; its params are arguments of a tool, which fit what the
- * tool takes once they are straightened; and a patch is one, or none with a sentence.
+ * or a refusal with words; its params are arguments of a tool, which fit what the tool
+ * takes once they are straightened; they have a cursor of a list, and the address of a
+ * file; and a patch is one, or none with a sentence.
  */
 #include "base/log.h"
-#include "front/mcp/rpc.h"
+#include "front/mcp/own.h"
 #include "front/mcp/tools/patch.h"
 #include "front/mcp/tools/straight.h"
+
+#include <stdio.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -61,6 +64,44 @@ static void read_patch(struct str text)
     patch_release(&p);
 }
 
+/* A page of a list, or status 400; nobody reads the stream, which keeps nothing then. */
+static void page(const struct rpc *in)
+{
+    static struct mcp m;
+    struct mcp_stream out = {.m = &m};
+    struct mcp_ask a = {.m = &m, .out = &out, .revision = MCP_2026_07_28, .in = in};
+    const struct json *cursor = json_get(in->params, "cursor");
+    bool none = !cursor || json_is_null(cursor) ||
+                (json_is_string(cursor) && json_str_value(cursor, "").n == 0);
+    for (int sorted = 0; sorted < 2; sorted++) {
+        struct json *items = json_array();
+        for (int i = 0; i < 3 * MCP_PAGE; i++) {
+            struct json *j = json_object();
+            char name[16];
+            snprintf(name, sizeof(name), "%03d", i);
+            json_put_z(j, "name", name);
+            json_push(items, j);
+        }
+        out.status = 0;
+        mcp_page(&a, "things", "name", sorted, items, 0);
+        BUG_ON(out.status != 0 && out.status != 400);
+        BUG_ON(none && out.status != 0);
+        BUG_ON(cursor && !none && !json_is_string(cursor) && out.status != 400);
+    }
+}
+
+static void path(struct str uri)
+{
+    struct err e = ERR_INIT;
+    struct buf b = BUF_INIT(4096);
+    const struct mcp_resource *k = mcp_resource_of(uri);
+    if (k == &mcp_resource_file && mcp_file_path(uri, &b, &e) == 0)
+        BUG_ON(b.n == 0 || b.p[0] != '/' || memchr(b.p, 0, b.n));
+    else
+        BUG_ON(k == &mcp_resource_file && !e.code);
+    buf_release(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     read_patch(str_n((const char *)data, n));
@@ -79,6 +120,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         json_free(again);
         buf_release(&b);
         straighten(in.params);
+        page(&in);
+        path(json_str(in.params, "uri", ""));
+        mcp_level(json_str(in.params, "level", ""));
     } else {
         BUG_ON(!e.code);
     }
