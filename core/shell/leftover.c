@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that a server before this one left behind when it was killed together with
- * the parents of its shells. Once, in a helper process, the first worker of a server
- * looks for processes of a session whose OD_SOCKET is its own and which do not run below
- * its keeper, and logs each of them. What runs above the server is left out.
+ * Processes that an earlier server left behind when it was killed together with the
+ * parents of its shells. The first worker of a server starts one helper process, which
+ * finds session processes with this server's OD_SOCKET that do not run below its keeper,
+ * except ancestors of the server, and logs each of them.
  */
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -79,8 +79,7 @@ static int in_helper(void *arg, const struct job_child *c, struct err *e)
 static void on_note(struct job *j, struct str note)
 {
     (void)j;
-    log_warn("left behind by a server before this one, and still running: %.*s",
-             STR_ARG(note));
+    log_warn("left behind by an earlier server, and still running: %.*s", STR_ARG(note));
 }
 
 static void on_done(struct job *j, const struct err *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Delivery: from a spool, at the op's own pace, to its sink or its text model.
- * A reader that is slow or gone costs nothing but its cursor.
+ * A reader needs no queue of its own, only a cursor.
  */
 #include "shell/op.h"
 
@@ -19,8 +19,8 @@
 
 enum {
     ON_ITS_WAY = 1 << 20,   /* more than the queue and the socket of a client hold */
-    TEXT_LAST = 1 << 20,    /* what a text still wants when it was overrun */
-    TEXT_PER_TURN = 8 << 10 /* a screen that redraws itself all the time is slow */
+    TEXT_LAST = 1 << 20,    /* an overrun text goes on with this many of the last bytes */
+    TEXT_PER_TURN = 8 << 10 /* the model is slow for a screen that redraws itself */
 };
 
 static struct loop *loop_of(const struct op *op)
@@ -72,7 +72,7 @@ bool op_any_moves(struct list *ops)
     return any;
 }
 
-/* What it waits for may have changed. */
+/* Tells the session or process that its callers or their cursors changed. */
 static void flow(struct op *op)
 {
     if (op->session)
@@ -102,7 +102,7 @@ void op_drop(struct op *op)
 
 static void on_pump(struct task *t) { op_pump(container_of(t, struct op, pump)); }
 
-/* Tells of the lost range that was gathered, if there is one. */
+/* Reports the lost range that was gathered, if there is one. */
 static void tell_lost(struct op *op)
 {
     char text[300];
@@ -114,14 +114,14 @@ static void tell_lost(struct op *op)
              op->disk_full ? "the disk of the server's state directory is full, and only "
                              "the newest output is kept; make room on it, or start the "
                              "server with --state-dir on another disk"
-                           : "the budget or the disk did not hold them");
+                           : "the disk or the budget for output had no room");
     op_note(op, NOTE_GAP, text, op->lost_from, op->lost_to);
     op->lost_to = 0;
 }
 
 /*
- * Bytes that were wanted and are gone. Ranges that touch are one; and a text,
- * which shows its head and tail only, tells once of all.
+ * Notes that wanted bytes are gone. Adjacent ranges become one. A text, which shows
+ * only its head and tail, reports one range for all.
  */
 static void lose(struct op *op, int stream, uint64_t from, uint64_t to)
 {
@@ -144,7 +144,7 @@ static void finish(struct op *op)
         op->sink->done(op);
 }
 
-/* Takes a piece without marks. Returns how much of it was taken. */
+/* Hands over a piece without marks. Returns how many bytes were taken. */
 static size_t take(struct op *op, int stream, uint64_t at, struct str piece)
 {
     struct term *term = stream == 0 || op->stderr_only ? op->term : op->term_err;
@@ -157,8 +157,8 @@ static size_t take(struct op *op, int stream, uint64_t at, struct str piece)
 }
 
 /*
- * Of the bytes at `at`, the beginning that may be shown; *jump: how many to
- * pass over after it (a mark, or noise).
+ * Returns the beginning of the bytes at `at` that may be shown; *jump: how many
+ * bytes after it to skip (a mark, or noise).
  */
 static struct str visible(struct op *op, const struct session_view *v, uint64_t at,
                           struct str bytes, uint64_t *jump)
@@ -195,7 +195,7 @@ static bool deliver_by(char chunk[SCRATCH], struct op *op, int stream,
     while (*cursor < limit) {
         if (op->done)
             return false;
-        /* What it would lose until it has room is one gap then. */
+        /* All that is lost until the sink has room is then reported as one gap. */
         if (op->stream && op->owner && op->sink->room && !op->sink->room(op))
             return false;
         if (*budget == 0) {
@@ -210,10 +210,10 @@ static bool deliver_by(char chunk[SCRATCH], struct op *op, int stream,
         if (at > limit || n == 0)
             at = limit;
         if (at != *cursor) {
-            /* A text that cannot keep up needs the tail only. */
+            /* A text that cannot keep up skips to the tail. */
             if (op->term && !op->stream && limit - at > TEXT_LAST)
                 at = limit - TEXT_LAST;
-            /* One that was overrun gets a start until it is held back again. */
+            /* A caller that was overrun skips ahead, else it is overrun at once again. */
             if (op->caller && op->stream && !v->stream->eof &&
                 limit - at > v->stream->cap / 2)
                 at += (limit - at) / 4;
@@ -249,8 +249,8 @@ static bool deliver_by(char chunk[SCRATCH], struct op *op, int stream,
 }
 
 /*
- * One stream, from its cursor to `limit`. true: everything was delivered. The sink may
- * drop the op in any of its calls; then it is not touched any more but to return.
+ * Delivers one stream from its cursor to `limit`. true: everything was delivered. The
+ * sink may drop the op in any of its calls.
  */
 static bool deliver(struct op *op, int stream, const struct session_view *v,
                     uint64_t *cursor, uint64_t limit, size_t *budget)
@@ -298,7 +298,7 @@ void op_pump(struct op *op)
         finish(op);
         return;
     }
-    /* A reader of ours asks again for what it lost; more may come only then. */
+    /* A reader that is no caller may ask for more only after this note. */
     if (all && op->stream && !op->caller && !op->done)
         tell_lost(op);
     if (op->caller && !op->done)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An op is somebody waiting; a command is what the shell runs. An op may end
- * (a time limit, its caller gone) while its command goes on, and a later op
- * looks at the same command again. Neither knows any wire protocol: what an op
- * yields goes through its sink.
+ * An op is a waiting caller; a command is what the shell runs. An op may end
+ * (time limit, caller gone) while its command goes on, and a later op can wait
+ * for the same command. Ops know no wire protocol: output, notes and the result
+ * go to the op's sink.
  */
 #ifndef OD_SHELL_OP_H
 #define OD_SHELL_OP_H
@@ -21,9 +21,9 @@ struct process;
 
 enum op_state {
     OP_ENDED,      /* the command ended: exit, cwd */
-    OP_RUNNING,    /* the wait ended, the command goes on: why */
+    OP_RUNNING,    /* the wait ended (see why), the command goes on */
     OP_SHELL_ENDED, /* the command ended its shell: exit */
-    OP_NOTHING,    /* a wait, and nothing runs */
+    OP_NOTHING,    /* OP_WAIT, and no command runs */
     OP_FAILED      /* error */
 };
 enum op_why { OP_WHY_NONE, OP_TIMEOUT, OP_IDLE, OP_INPUT, OP_DETACHED, OP_CANCELLED };
@@ -50,23 +50,23 @@ enum note_kind {
     NOTE_WAITING,     /* the command waits for input */
     NOTE_PROBABLY_WAITING,
     NOTE_STDIN,       /* it waits for the caller's standard input, which gives nothing */
-    NOTE_UNTOLD,      /* how the command before ended; its output is from … to */
+    NOTE_UNTOLD,      /* how the previous command ended; its output is from … to */
     NOTE_BACKGROUND,  /* output of background jobs since the last answer: from … to */
     NOTE_DROPPED_INPUT,
-    NOTE_OUTPUT,      /* that of the shell goes elsewhere */
+    NOTE_OUTPUT,      /* the shell's output goes elsewhere */
     NOTE_CWD,         /* the directory of the shell is gone */
-    NOTE_SHELL,       /* runs on pipes, without rc files, or was interrupted */
+    NOTE_SHELL,       /* the shell runs on pipes, without rc files, or was interrupted */
     NOTE_FRESH_SHELL,
-    NOTE_REINSTALLED, /* what reports the ends of commands */
+    NOTE_REINSTALLED, /* the code that reports the ends of commands */
     NOTE_KEYS,        /* no text; session_type has room again */
     NOTE_KINDS
 };
 
 struct op_sink {
     /*
-     * Bytes of stream (0: output, 1: error output) at offset. Returns how many
-     * were taken; fewer than all: the sink calls op_pump when it has room. NULL: the
-     * sink does without them.
+     * Takes bytes of stream (0: output, 1: error output) at offset. Returns how many it
+     * took; if not all, the sink calls op_pump when it has room. NULL: the sink wants no
+     * output.
      */
     size_t (*output)(struct op *op, int stream, uint64_t offset, struct str bytes);
     void (*note)(struct op *op, enum note_kind kind, const char *text, uint64_t from,
@@ -74,8 +74,7 @@ struct op_sink {
     /* The last call: the op is freed at the end of the turn. */
     void (*done)(struct op *op);
     /*
-     * Has the peer taken bytes of what was handed over since the last call? NULL: what
-     * output() takes is all that is known.
+     * Did the peer receive bytes since the last call? NULL: the sink cannot know.
      */
     bool (*moves)(struct op *op);
     /* Would output() take anything now? If not, the sink calls op_pump. NULL: ask it. */
@@ -84,9 +83,9 @@ struct op_sink {
 
 enum op_kind {
     OP_RUN,
-    OP_WAIT, /* look at what runs */
-    OP_VIEW, /* attached: everything, until it is dropped; as stream 1 what has
-                newlines without returns, for its sink to mend */
+    OP_WAIT, /* wait for the command that runs */
+    OP_VIEW, /* attached: all output, until the op is dropped. Stream 1 is output whose
+                newlines need a carriage return, which the sink adds */
     OP_LOGS  /* read from cursor to limit, or follow */
 };
 
@@ -96,7 +95,7 @@ struct op {
     struct session *session; /* borrowed */
     struct process *process; /* instead of a session */
     const struct op_sink *sink;
-    void *owner; /* the sink's; NULL: nobody listens any more */
+    void *owner; /* the sink's; NULL: the caller is gone, the sink is not called */
     char id[LIMIT_ID + 1];      /* the caller's; "": none */
     char parent[LIMIT_ID + 1];  /* OD_OP of the caller */
     char *as; /* owned; see op_command; NULL if the caller did not send it */
@@ -105,45 +104,46 @@ struct op {
     int64_t timeout_ms, idle_ms; /* 0: none */
     bool stream, text, no_wait, detach, return_on_input, with_stdin;
     /*
-     * Queued behind what waits for input, it fails with BUSY. Its timeout does not end it
-     * while its shell starts.
+     * Fails with BUSY when it is queued and the running command waits for input. Its
+     * timeout does not end it while its shell starts.
      */
     bool fail_on_input;
-    bool own; /* a command of the server's: no caller is told of it */
+    bool own; /* a command of the server itself, which callers do not see */
     uint64_t output_from; /* already received of this command, after a reconnect */
     /* What happens */
-    bool caller; /* waits for this command, which is held back for it */
+    bool caller; /* waits for this command, whose output is held back for it */
     bool queued, settled, done, filter; /* filter: leave marks out */
-    bool told_input; /* that the command waits for input, since its last output */
-    bool skip_noise;        /* and what the shell said between commands */
+    bool told_input; /* got NOTE_WAITING since the command's last output */
+    bool skip_noise;        /* leave out what the shell prints between commands, too */
     bool stderr_only;       /* OP_LOGS of a process: its error output */
     uint64_t limit;         /* OP_LOGS: stop here; UINT64_MAX: follow */
-    uint64_t lost_from, lost_to; /* a gap that is not told yet; lost_to 0: none */
-    bool disk_full;              /* why it is lost */
+    uint64_t lost_from, lost_to; /* a gap that is not reported yet; lost_to 0: none */
+    bool disk_full;              /* the reason of that gap */
     uint64_t skipped[2];         /* bytes of each stream that its model never got */
     uint64_t cursor;    /* the next offset to deliver */
     uint64_t cursor_err;
-    struct term *term;  /* owned; when text is asked */
-    struct term *term_err; /* owned; the same of a process's error output, or NULL */
+    struct term *term;  /* owned; if text is set, else NULL */
+    struct term *term_err; /* owned; the same for a process's error output */
     struct timer hard, idle;
     struct task pump;
     struct op_result r;
 };
 
-/* A new one; whoever it is handed to owns it. */
+/* A new op. The session or process that takes it (session_run, process_wait) owns it. */
 struct op *op_new(enum op_kind kind, const struct op_sink *sink, void *owner);
-/* Delivers what there is, as far as the sink takes it. */
+/* Delivers available output, as far as the sink takes it; a bounded part per turn. */
 void op_pump(struct op *op);
-/* The wait ends; what is not delivered yet is delivered first. */
+/* Ends the wait: delivers the output up to r.to, then calls done. */
 void op_settle(struct op *op);
 /* Is stream 0 or 1 held back for this op? Then *at is the first byte that it may want. */
 bool op_holds(const struct op *op, int stream, uint64_t *at);
-/* One of these ops' peers took bytes since the last call. */
+/* Did the peer of any of these ops receive bytes since the last call? */
 bool op_any_moves(struct list *ops);
-/* Nobody listens any more: drops it without a word. */
+/* Ends the op without calling its sink again. */
 void op_drop(struct op *op);
 /* How a command line of the caller begins, for hints: "od-exec", "od exec". */
 const char *op_command(const struct op *op);
+/* Passes a note to the sink, if there is a caller. from and to: see enum note_kind. */
 void op_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
              uint64_t to);
 

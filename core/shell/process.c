@@ -57,7 +57,7 @@ bool process_disk_full(const struct process *p)
     return (p->proc.r.flags & KEEP_P_FULL) != 0;
 }
 
-/* The key and the value under which the keeper has it, its program's number being id. */
+/* The key and the value of its state at the keeper; id: its program's number there. */
 static void pack(const struct process *p, uint64_t id, struct buf *key, struct buf *value)
 {
     struct json *j = json_object();
@@ -149,7 +149,7 @@ static void on_changed(struct proc *proc)
     else if ((r->flags & KEEP_P_EXITED) && r->out[0].eof && r->out[1].eof)
         process_over(p);
     else if (r->flags & KEEP_P_HELD)
-        timer_stop(&p->grace); /* its callers are not that far yet */
+        timer_stop(&p->grace); /* callers have not received all output yet */
     else if ((r->flags & KEEP_P_EXITED) && !p->ended && !timer_active(&p->grace))
         timer_begin(p->en->loop, &p->grace, EXIT_GRACE_MS, on_grace);
 }
@@ -469,7 +469,7 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
                             .key = buf_str(&key),
                             .value = buf_str(&state)};
     int r = hold_spawn(en->hold, &p->proc, &sp, e);
-    /* Ours were taken, whatever came of it. */
+    /* The keeper's end of the call took these, also on failure. */
     in[1] = out[0] = er[0] = spool[0] = spool[1] = -1;
     if (r < 0) {
         process_free(p);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions: what others see of one, and its life.
+ * Sessions: how they are made, listed and freed.
  *
- * Around it, a file each: session_run.c gives commands to the shell and lets callers
+ * Other files have the rest: session_run.c gives commands to the shell and lets callers
  * wait, session_marks.c finds out from the spool what the shell does, session_end.c
  * ends commands and session_gone.c shells; and _start, _tty, _state, _records, _look,
- * _env, _input, _kill, _repair, _command. They share session_own.h, which says what part
- * of struct session is whose.
+ * _env, _input, _kill, _repair, _command. session_own.h says which part of struct session
+ * belongs to which file.
  */
 #include "shell/session_own.h"
 
@@ -83,7 +83,7 @@ uint64_t session_skip(const struct session *s, uint64_t at, uint64_t *next)
     return 0;
 }
 
-/* Those that are told of, oldest first; the running command's is not among them. */
+/* The i-th range of bare output, oldest first; i = BARES: the running command's. */
 static struct skip bare_range(const struct session *s, unsigned i)
 {
     const struct command *c = &s->cmd;
@@ -92,7 +92,7 @@ static struct skip bare_range(const struct session *s, unsigned i)
         return s->tty.bare[(s->tty.bares_next + i) % BARES];
     if (!c->started || c->ended || s->state != SESSION_RUNNING)
         return (struct skip){0, 0};
-    /* A program that took the terminal over says itself where lines begin. */
+    /* A program that left canonical mode moves the cursor itself. */
     bool lines = tcgetattr(s->proc.in, &t) < 0 || (t.c_lflag & ICANON);
     return (struct skip){c->from, lines ? UINT64_MAX : c->from};
 }
@@ -209,7 +209,7 @@ void session_copy(char *out, size_t size, struct str s)
     out[n] = 0;
 }
 
-/* It never had a shell, as it was made with what no shell can be started with. */
+/* Did it never have a shell, and is it unused? It may have been made with bad options. */
 static bool never_was(const struct session *s)
 {
     const struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers,

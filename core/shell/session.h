@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session: a named shell that remembers everything, on a terminal of its own.
+ * A session: a named shell on a terminal of its own; its state outlives the worker.
  *
  *   NONE ──start──▶ STARTING ──I──▶ IDLE ──typed──▶ TYPED ──S──▶ RUNNING
  *    ▲                 │              ▲                            │ E or P
  *    └── shell exited ◄┴──────────────┴────────────────────────────┘
- *   IDLE ──H──▶ HUMAN ──P──▶ IDLE     somebody attached typed a command
+ *   IDLE ──H──▶ HUMAN ──P──▶ IDLE     an attached person typed a command
  *
  * S, E, P, I and H are the marks of shell.h, found in the spool. Everything a
  * new worker needs is in the keeper: the terminal, the spool, the shell, and
  * one state that is stored in the same step as the command is typed. So a
- * worker can die at any instant; the next one searches the spool from the
- * offset in that line on and arrives at the same place.
+ * worker can die at any instant: the next one searches the spool from the
+ * offset in that state on and finds the same marks.
  */
 #ifndef OD_SHELL_SESSION_H
 #define OD_SHELL_SESSION_H
@@ -29,101 +29,101 @@ enum session_state {
     SESSION_HUMAN
 };
 
-/* What a session is made with; ignored when it is there already, and ever began. */
+/* What a session is made with; ignored if the session exists and ever had a shell. */
 struct session_opts {
     struct str cwd, user, shell;
     struct str env; /* NAME=VALUE, each ending in NUL */
     int rows, cols; /* 0: 50 × 200 */
     /*
-     * Commands find the same environment each time: OD_OP says the session only.
-     * Then whoever calls the session from inside of it counts as its command.
+     * All commands get the same environment: OD_OP has the session only, without the
+     * command. A call from inside of the session then counts as its running command's.
      */
     bool same_env;
 };
 
 struct session;
 
-/* By name; NULL: there is none. */
+/* Finds a session by name; NULL: there is none. The engine owns sessions. */
 struct session *session_find(struct engine *en, struct str name);
-/* By name, made when there is none. NULL: a bad name, or a limit. */
+/* The same, and makes it if there is none. NULL and *e: a bad name, or a limit. */
 struct session *session_get(struct engine *en, struct str name,
                             const struct session_opts *o, struct err *e);
-/* Takes up a session of the worker before from its state at the keeper. */
+/* Takes up a session of the previous worker from its state at the keeper. */
 void session_resume(struct engine *en, struct str name, struct str state);
 /*
- * Reads what the shell had written until now, before anybody acts on the session: its
- * state may be of a time when the last command still ran. At most a spool is read.
+ * Reads what the shell has written until now, at most a spool: the stored state may be of
+ * a time when the last command still ran. Called before anything acts on the session.
  */
 void session_catch_up(struct session *s);
-/* Appends the version of such a state, and its size. */
+/* Appends the version of a stored state, and its size. */
 void session_format(struct buf *out);
 
 /*
- * Hands an op over: it runs now, or is queued, or attaches to the command with
- * its id; its sink hears of everything else. The op is the session's from here
- * on, whatever happens.
+ * Takes ownership of an op, also on failure: runs its command now, queues it, or lets it
+ * wait for the running command of the same id. Errors go to its sink.
  */
 void session_run(struct session *s, struct op *take);
 void session_wait(struct session *s, struct op *take);
 
 /*
- * Input for what runs. Keys and text go through the terminal; ERR_NOTFOUND when
- * nothing runs, ERR_LIMIT for a line that a canonical reader would not get
- * whole (4,095 bytes), named before anything is written.
+ * Input for the running command. Keys and text go through the terminal. ERR_NOTFOUND if
+ * nothing runs; ERR_LIMIT for a line over 4,095 bytes while the terminal is canonical
+ * and would cut it. Nothing is written on failure.
  */
 int session_input(struct session *s, struct str bytes, struct err *e);
 /* A key by its name, "C-c", "Up" (termkey.h). Returns -1 and INVALID if it has none. */
 int session_key(struct session *s, struct str key, struct err *e);
-/* As tmux send-keys: the key of that name, else the characters as they are. */
+/* As tmux send-keys: presses the key of that name, else types the characters. */
 int session_press(struct session *s, struct str key, struct err *e);
 int session_eof(struct session *s, struct err *e);
 /*
- * The input, key or end of file that follows is the caller's `id`, which is kept
- * in the same step as it is typed. The id of the newest such input that begins
- * with prefix, also of a worker before; NULL: none of the last INPUTS_KEPT.
+ * Gives the next input, key or end of file the caller's `id`, which is stored in the
+ * same step as the input is typed.
  */
 void session_input_as(struct session *s, const char *id);
+/*
+ * The newest such id that begins with prefix, also of an earlier worker. NULL: not among
+ * the last INPUTS_KEPT.
+ */
 const char *session_input_call(const struct session *s, struct str prefix);
 /* Standard input of the running command that asked for it (op.with_stdin). */
 size_t session_stdin_room(struct session *s, const char *id, uint64_t *accepted);
 void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eof);
 int session_resize(struct session *s, int rows, int cols, struct err *e);
 /*
- * To the foreground job; seq: only of that command, 0: whichever runs. ERR_BUSY: the
- * shell itself is in the foreground, in a builtin or about to start something, and
- * ignores that signal, as interactive shells do TERM and QUIT.
+ * Signals the foreground job, if command seq runs (0: any command). ERR_NOTFOUND: it does
+ * not run. ERR_BUSY: the shell itself is in the foreground, in a builtin or about to
+ * start a program, and ignores the signal, as interactive shells do TERM and QUIT.
  */
 int session_signal(struct session *s, int sig, uint64_t seq, struct err *e);
 
 /*
- * The same to all processes of the command, once, wherever they are; and to a shell that
- * itself is in a loop or a list, INT. Jobs of commands before it do not get it.
+ * Signals all processes of the running command, once, in whatever group they are. A shell
+ * that is itself in a loop or a list gets INT. Jobs of earlier commands get no signal.
  */
 int session_signal_tree(struct session *s, int sig, struct err *e);
 
 typedef void session_killed_fn(void *arg, int found, bool no_proc, bool ended);
 /*
- * Ends what runs: sig to the whole tree of the command, KILL after grace_ms to what
- * is left of it. Jobs of commands before it live on; when no command runs they are
- * what is ended. What the shell goes on with after that (the next turn of a loop,
- * the rest of a list) is interrupted. The shell itself is ended when it does not
- * come back all the same, or when `end` asks for it, and then with all that it
- * started. With end, the session is forgotten. fn, unless it is
- * NULL, is called once when it is over: never later than the rounds take, whatever does
- * not end.
+ * Ends the running command: sig to its whole process tree, KILL after grace_ms to what is
+ * left of it. Then the rest of the shell's loop or list is interrupted. Jobs of earlier
+ * commands live on; if no command runs, these jobs are ended. The shell itself is ended
+ * if it still does not come back to its prompt, or if `end` is set; then all that it
+ * started is ended, too, and with `end` the session is forgotten. fn (or NULL) is called
+ * once, at the latest after the last round, even if some process has not ended.
  */
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg);
 void session_kill_cancel(struct session *s, void *arg);
 
-/* Somebody looks and types: keys go in as they are. */
+/* Attaches a person, who sees and types: viewer is an OP_VIEW, taken over by s. */
 void session_attach(struct session *s, struct op *viewer);
 void session_detach(struct session *s, struct op *viewer);
 bool session_type(struct session *s, struct str bytes); /* false: no room now */
 
 /*
  * Every command of every session, for one watcher: commands of callers, of people's
- * scripts and of the server itself, but not what somebody attached types.
+ * scripts and of the server itself, but not what an attached person types.
  */
 struct command_seen {
     struct session *session; /* borrowed */
@@ -140,73 +140,73 @@ struct command_seen {
 };
 
 struct session_watch {
-    /* It runs. Not called for one whose beginning was missed. */
+    /* The command runs. Not called if its beginning was missed. */
     void (*began)(void *arg, const struct command_seen *c);
     /*
-     * It is over: once for each command that was given to a shell, after its callers
-     * were answered. A worker that takes over may call it for an end that the worker
-     * before called it for; both say the same.
+     * The command is over: called once for each command that was given to a shell, after
+     * its callers were answered. A worker that takes over may repeat the call of the
+     * previous worker, with the same values.
      */
     void (*ended)(void *arg, const struct command_seen *c);
     void *arg;
 };
 
-/* Sets the watcher, borrowed as long as the engine is there; before engine_resume. */
+/* Sets the watcher, which must live as long as the engine; before engine_resume. */
 void session_watch(struct engine *en, const struct session_watch *w);
 /*
- * The command with this id, which runs or is about to, or is one of the last 16 that
- * ended, also in a worker before. Returns false if there is none.
+ * Finds the command with this id: it runs, is about to run, or is one of the last 16 that
+ * ended, also under an earlier worker. Returns false if there is none.
  */
 bool session_command(struct session *s, const char *id, struct command_seen *out);
 /* Does an op with this id wait for its turn? */
 bool session_queued(struct session *s, const char *id);
 /*
- * Does the terminal show what is typed now? Programs that ask for a password switch that
- * off. So does a session while nobody is attached, for all its commands.
+ * Does the terminal echo input now? Programs that ask for a password switch the echo off,
+ * and so does a session for all its commands while nobody is attached.
  */
 bool session_echoes(const struct session *s);
 /*
- * Does the program that runs hide what is typed? Known of those that switch more off
- * than the echo, which is off for them all: as bash's read -s and getpass(3) do.
+ * Does the running program hide what is typed? The echo is off for all programs, so this
+ * finds only those that switch off more, such as bash's read -s and getpass(3).
  */
 bool session_hides(const struct session *s);
 
 /*
- * What was seen of the command since its last output or input: does it wait? Returns
- * false if nobody has looked.
+ * The last look at the command (does it wait for input?). Returns false if there was none
+ * since its last output or input.
  */
 bool session_looked(const struct session *s, struct look *out);
-/* Since its last output or input; 0 if nothing runs. */
+/* Time since the command's last output or input; 0 if nothing runs. */
 int64_t session_quiet_ms(const struct session *s);
 /* For lists: name, state, shell, cwd, command, since, … */
 struct json *session_json(const struct session *s);
 const char *session_name(const struct session *s);
 struct engine *session_engine(const struct session *s);
 const char *session_cwd(const struct session *s);
-/* PATH at the last end; before the first, that of its environment; "": unknown. */
+/* PATH when the last command ended, or else when the shell was started; "": unknown. */
 const char *session_path(const struct session *s);
-/* $! at the last end; 0: none. */
+/* $! when the last command ended; 0: none. */
 pid_t session_last_background(const struct session *s);
 /*
- * The id of the newest command, running or among the answers that are kept,
- * whose id begins with prefix; NULL: none. Borrowed until the next command.
+ * The id of the newest command whose id begins with prefix, running or among the kept
+ * answers; NULL: none. Borrowed until the next command.
  */
 const char *session_call(const struct session *s, struct str prefix);
-/* The last command has ended, and nobody was told so yet. */
+/* Has the last command ended without any caller being told so? */
 bool session_untold(const struct session *s);
 /* Would waiting for this session make the command `parent` (an OD_OP) wait for itself? */
 bool session_in_chain(const struct session *s, const char *parent);
-/* Does something run, so that the next command must wait? */
+/* Is a command typed or running, so that the next one must wait? */
 bool session_busy(const struct session *s);
 /* Does the command that was run with this id still run? */
 bool session_running(const struct session *s, const char *id);
 uid_t session_uid(const struct session *s);
 void session_free(struct session *s);
-/* Everybody who waits is answered with CANCELLED: the server ends. */
+/* The server ends: answers all who wait with CANCELLED. */
 void session_cancel(struct session *s);
 /* Bytes of output that are kept, at most. */
 uint64_t session_spool_bytes(const struct session *s);
-/* The callers that wait changed, or took output: see hold_flow. */
+/* To be called when a waiting caller comes, leaves or takes output: see hold_flow. */
 void session_flow(struct session *s);
 
 /* What op.c delivers from. */
@@ -214,18 +214,21 @@ struct session_view {
     const struct keep_stream *stream;
     int fd;
     uint64_t scanned; /* searched for marks up to here */
-    uint64_t view;    /* who is attached sees up to here: not half of a line of ours */
-    uint64_t command; /* what the command wrote ends here, at the latest */
+    uint64_t view;    /* attached people see up to here: never half of a line of ours */
+    uint64_t command; /* the command's output ends here, at the latest */
     const struct shell *shell;
-    bool disk_full; /* why output that is not there is gone */
+    bool disk_full; /* missing output was lost because the disk is full */
 };
 void session_view(const struct session *s, struct session_view *v);
 /*
- * Is what was written at `at` the output of a command of ours, which nobody
- * translated: do its newlines want a return for a terminal? *next: until where.
+ * Is the byte at `at` output that the terminal did not translate, so that a person's
+ * terminal needs a carriage return before each newline? *next: where that changes.
  */
 bool session_bare(const struct session *s, uint64_t at, uint64_t *next);
-/* The end of the noise that begins at or before `at`; 0: there is none. */
+/*
+ * The end of the noise (what the shell prints between commands) that contains `at`; 0:
+ * none, and *next is the beginning of the next one (UINT64_MAX: none).
+ */
 uint64_t session_skip(const struct session *s, uint64_t at, uint64_t *next);
 
 #endif

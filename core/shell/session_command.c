@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command that a session's shell runs or ran last, the answers about those before it,
- * and the one who watches all of them.
+ * The command that a session's shell runs or ran last, the answers about earlier
+ * commands, and the watcher of all commands.
  */
 #include "shell/session_own.h"
 
@@ -81,7 +81,7 @@ bool session_running(const struct session *s, const char *id)
 bool session_in_chain(const struct session *s, const char *parent)
 {
     char name[LIMIT_ID + 1];
-    /* SESSION/SEQ of the caller; then who that one was called by, and so on. */
+    /* parent: SESSION/SEQ of the caller, then of the caller's caller, and so on. */
     for (int depth = 0; parent && *parent && depth < 16; depth++) {
         const char *slash = strrchr(parent, '/');
         size_t n = slash ? (size_t)(slash - parent) : strlen(parent);
@@ -90,7 +90,7 @@ bool session_in_chain(const struct session *s, const char *parent)
         memcpy(name, parent, n);
         name[n] = 0;
         const struct session *c = session_find(s->en, str_of(name));
-        /* Without a number, see same_env, it is whatever runs there. */
+        /* Without a number (same_env), it is the command that runs there. */
         uint64_t seq = slash ? strtoull(slash + 1, NULL, 10) : c ? c->cmd.seq : 0;
         if (!c || c->cmd.seq != seq || c->cmd.ended)
             return false;
@@ -143,7 +143,7 @@ const char *session_call(const struct session *s, struct str prefix)
     return NULL;
 }
 
-/* ---- who watches ---- */
+/* ---- the watcher ---- */
 
 void session_watch(struct engine *en, const struct session_watch *w) { en->watch = w; }
 

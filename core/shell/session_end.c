@@ -38,7 +38,7 @@ void session_acknowledge(struct session *s, enum shell_line how)
 {
     struct buf ack = BUF_INIT(64);
     shell_line(&ack, &s->sh, how, s->cmd.seq);
-    /* A P answers one that asks; after the others comes the next command's S. */
+    /* LINE_ACK_ASK is answered by P; after other lines the next mark is S. */
     hold_write_quietly(&s->proc, buf_str(&ack), STR(""), STR(""));
     buf_release(&ack);
 }
@@ -53,7 +53,7 @@ void session_tell_over(struct session *s, bool shell_ended)
 /* The command is over and its shell is (or soon will be) at its prompt. */
 void session_command_over(struct session *s)
 {
-    /* A shell that prints a prompt when it is asked reads on; a held one only answers. */
+    /* A bash that was asked for its prompt reads on; another shell only answers P. */
     bool due = s->end.step == END_HEARD ||
                (s->end.step == END_AT_PROMPT && s->sh.kind == SHELL_POSIX);
     timer_stop(&s->end.prompt);
@@ -128,7 +128,7 @@ void session_take_end(struct session *s, const struct mark *m, uint64_t at)
     session_restore_tty(s);
     s->end.step = END_HEARD;
     if (s->sh.pty && s->cmd.fed) {
-        /* What was typed and not read is known at the prompt only. */
+        /* Only the prompt shows which of the typed input was not read. */
         s->end.step = END_AT_PROMPT;
         session_acknowledge(s, LINE_ACK_ASK);
         timer_begin(s->en->loop, &s->end.prompt, PROMPT_WAIT_MS, on_prompt_late);

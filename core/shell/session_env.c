@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shell's exported variables, taken a moment after each command has ended, and
- * what the shell wrote when it exited, so that a shell which follows this one begins
- * where it was. Variables are kept in memory only.
+ * The shell's exported variables: a snapshot shortly after the end of each command, and
+ * what the shell wrote when it exited, so that the next shell begins in the same state.
+ * Variables are kept in memory only.
  */
 #include "shell/session_own.h"
 
@@ -29,14 +29,14 @@ void session_env_done(struct session *s)
     buf_reset(&s->env.text);
 }
 
-/* The variables of the idle moment before are kept. */
+/* A snapshot is too long: the previous one stays, and env.lost says so. */
 static void note_too_long(struct session *s)
 {
     snprintf(s->env.lost, sizeof(s->env.lost),
-             "what it exported last is lost: all of it is longer than %d bytes", ENV_MAX);
+             "the last exported variables are lost: they exceed %d bytes", ENV_MAX);
 }
 
-/* What execve takes in all: a quarter of the stack, within what no setting passes. */
+/* Bytes that execve takes in all: a quarter of the stack limit, up to a fixed maximum. */
 static size_t kernel_takes(void)
 {
     enum { LEAST = 128 << 10 };
@@ -72,8 +72,8 @@ bool session_env_fits(struct session *s, char *const *env)
     if (all <= most)
         return true;
     snprintf(s->env.lost, sizeof(s->env.lost),
-             "what it exported is lost: the environment has %zu bytes, and the kernel "
-             "passes at most %zu",
+             "the exported variables are lost: with them the environment has %zu bytes, "
+             "and the kernel passes at most %zu",
              all, most);
     return false;
 }
@@ -99,9 +99,9 @@ static void keep_env(struct session *s, struct str text)
 }
 
 /*
- * A NUL has come: env_text is a whole text if SHELL_ENV_BEGINS came before it, else the
- * rest of one that the worker before had begun to read. Shells of earlier versions write
- * the text alone. Returns false if nothing more is expected.
+ * A NUL has come: env.text is a whole text if SHELL_ENV_BEGINS came before it, else the
+ * rest of one that the previous worker had begun to read. Shells of earlier versions
+ * write the text alone. Returns false if nothing more is expected.
  */
 static bool on_env_nul(struct session *s)
 {
@@ -118,9 +118,9 @@ static bool on_env_nul(struct session *s)
 }
 
 /*
- * Reads a part of what the shell writes. A text that is too long is read to its end as
- * well, for the shell waits until somebody has. Returns whether there was something; then
- * the FIFO may be closed.
+ * Reads a part of what the shell writes; the FIFO may be closed after it. Too long a text
+ * is read to its end as well, as the shell waits for that. Returns whether there were
+ * bytes.
  */
 static bool read_env(struct session *s)
 {
@@ -150,9 +150,9 @@ static void on_env(struct io *io, uint32_t events)
 }
 
 /*
- * Opens the FIFO, to which the shell will write. A worker that takes over does so
- * at once: the one before may have asked, and a shell that fills the FIFO waits until
- * somebody reads.
+ * Opens the FIFO to which the shell will write. A worker that takes over opens it at
+ * once: the previous worker may have asked, and a shell that fills the FIFO blocks until
+ * it is read.
  */
 int session_env_listen(struct session *s)
 {
@@ -178,7 +178,7 @@ static void read_rest(struct session *s)
     session_env_done(s);
 }
 
-/* The bytes of the regular file x into text. False: it is not there, or not whole. */
+/* Reads the regular file x into text. False: it does not exist, or is not whole. */
 static bool read_left(struct session *s, struct buf *text)
 {
     char path[300], bytes[4096];

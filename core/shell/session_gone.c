@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-/* Appends the last of what the shell wrote since its start, in one line. */
+/* Appends the end of what the shell printed since its start, as one line. */
 static void add_words(struct session *s, struct err *e)
 {
     char bytes[512], text[sizeof(bytes) + 1];
@@ -116,8 +116,8 @@ static void not_started(struct session *s, int code, const struct err *failed)
 }
 
 /*
- * The command that ran, or was to run, in the shell that ended with code: ends it, or
- * starts a shell that runs it when it never began.
+ * The shell ended with code. Ends its command, or starts a shell that runs the command if
+ * it never began.
  */
 static void end_or_rerun(struct session *s, int code)
 {
@@ -202,7 +202,6 @@ static void on_exit_grace(struct timer *t)
     shell_gone(s, NULL);
 }
 
-/* Exit and everything drained, or exit and a grace: something holds the tty. */
 void session_shell_exit(struct session *s)
 {
     if (s->state == SESSION_NONE)
@@ -218,7 +217,7 @@ void session_shell_exit(struct session *s)
         timer_stop(&s->gone.grace);
         shell_gone(s, NULL);
     } else if (s->proc.r.flags & KEEP_P_HELD) {
-        timer_stop(&s->gone.grace); /* its callers are not that far yet */
+        timer_stop(&s->gone.grace); /* callers have not received all output yet */
     } else if (!timer_active(&s->gone.grace)) {
         timer_begin(s->en->loop, &s->gone.grace, EXIT_GRACE_MS, on_exit_grace);
     }

@@ -26,7 +26,7 @@ static int want_running(struct session *s, struct err *e)
 {
     if (!session_busy(s) && list_empty(&s->tty.viewers))
         return err_set(e, ERR_NOTFOUND,
-                       "nothing runs in session %s, so nobody would "
+                       "nothing runs in session %s, so nothing would "
                        "read the input",
                        s->name);
     if (!s->sh.pty)
@@ -58,7 +58,7 @@ static int check_lines(struct session *s, struct str bytes, struct err *e)
     return 0;
 }
 
-/* That a command was typed to is kept: at its end the rest must be looked for. */
+/* Stores that somebody typed to the command: at its end unread input is looked for. */
 void session_feed(struct session *s, struct str bytes)
 {
     bool store = s->input.named || (session_busy(s) && !s->cmd.fed);
@@ -83,7 +83,7 @@ static int send_input(struct session *s, struct str bytes, struct err *e)
             e, ERR_LIMIT, "%zu bytes of input are waiting to be read already",
             (size_t)(s->proc.sent - s->proc.r.input + s->proc.r.input_pending));
     engine_touch(s->en);
-    /* Before the command has begun, the shell would take it for its own. */
+    /* Before the command has begun, the shell would read it as a command. */
     if (s->state == SESSION_TYPED) {
         if (bytes.n > buf_room(&s->input.early) || buf_adds(&s->input.early, bytes) < 0)
             return err_set(e, ERR_LIMIT,
@@ -135,7 +135,7 @@ void session_feed_early(struct session *s)
 
 enum { LOOK_BACK = 4 << 20 };
 
-/* Did the program switch the cursor keys (DECCKM)? The last word of its output. */
+/* Did the program switch the cursor keys (DECCKM)? Its last such sequence decides. */
 static bool application_keys(struct session *s)
 {
     char bytes[16 << 10];
@@ -143,7 +143,7 @@ static bool application_keys(struct session *s)
     uint64_t end = o->offset, oldest = end > LOOK_BACK ? end - LOOK_BACK : 0;
     if (oldest < s->cmd.from)
         oldest = s->cmd.from;
-    /* Backwards, piece by piece, each with the four bytes that a word may share. */
+    /* Backwards, piece by piece; pieces overlap by four bytes, as sequences may span. */
     while (end > oldest + 4) {
         uint64_t from = end - oldest > sizeof(bytes) ? end - sizeof(bytes) : oldest;
         uint64_t at = from;
@@ -264,7 +264,7 @@ void session_stdin(struct session *s, uint64_t offset, struct str bytes, bool eo
     }
     if (eof && s->input.feeding != FEED_EOF) {
         s->input.feeding = FEED_EOF;
-        /* Not before the command has opened it: it would never see the end. */
+        /* Only after the command has opened it, else the command would see no end. */
         if (s->cmd.started)
             hold_close_input(&s->input.feed);
         session_save(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ending what runs in a session, in rounds that grow harsher.
+ * Ending what runs in a session, in rounds: the signal, then KILL, then the shell too.
  */
 #include "shell/session_own.h"
 
@@ -22,15 +22,15 @@ struct killing {
     struct session *s; /* borrowed */
     pid_t pid;         /* the shell, and its tag, as they were */
     char tag[9];
-    uint64_t seq;      /* the command that is to end, and since when it runs: */
-    int64_t since_ms;  /* what people type has no seq of its own */
+    uint64_t seq;      /* the command that is to end, and when it began: */
+    int64_t since_ms;  /* a command that a person types has no seq of its own */
     uint64_t from, to; /* see struct tree_of */
     pid_t group;       /* in the foreground when it was last signalled */
     int sig, rounds, found;
     int64_t grace_ms, wait_ms, next_at;
     bool ran; /* a command was running when it began */
     bool end, no_proc, asked;
-    bool left; /* session_kill_cancel: nobody is told of the end */
+    bool left; /* session_kill_cancel: fn is not called */
     session_killed_fn *fn;
     void *arg;
     struct timer timer;
@@ -38,7 +38,7 @@ struct killing {
 
 static void on_kill_timer(struct timer *t);
 
-/* The shell as a root of its tree; 0 when it is gone, then only the tag tells. */
+/* The shell as the root of its tree; 0: it is gone, and only the tag finds processes. */
 static pid_t kill_root(const struct killing *k)
 {
     const struct session *s = k->s;
@@ -47,7 +47,7 @@ static pid_t kill_root(const struct killing *k)
     return there ? k->pid : 0;
 }
 
-/* The group in the foreground of its terminal; 0: not known, or there is none. */
+/* The group in the foreground of its terminal; 0: unknown, or none. */
 static pid_t foreground(const struct killing *k)
 {
     pid_t group = 0;
@@ -57,7 +57,7 @@ static pid_t foreground(const struct killing *k)
     return group;
 }
 
-/* The command that is to end runs still. */
+/* Does the command that is to end still run? */
 static bool kill_runs(const struct killing *k)
 {
     const struct session *s = k->s;
@@ -70,7 +70,7 @@ static bool kill_over(const struct killing *k)
     return k->end ? kill_root(k) == 0 : !kill_runs(k);
 }
 
-/* Whose processes: once the command is over, what begins is another one's. */
+/* Bounds by start time: processes that begin after the command's end are not its own. */
 static void kill_bounds(struct killing *k)
 {
     const struct session *s = k->s;
@@ -113,13 +113,13 @@ static void kill_finish(struct killing *k)
         session_free(s);
 }
 
-/* Nothing ran yet below the shell, which had only just been given its command. */
+/* Had the shell just been given its command, with no process below it yet? */
 static bool kill_too_early(const struct killing *k)
 {
     return k->rounds == 1 && k->found == 0 && !k->no_proc;
 }
 
-/* What is left of it: nothing, and it is done. */
+/* The minder counted what is left; none means that the kill is done. */
 static void on_count(void *arg, const struct minder_answer *a, int errnum)
 {
     struct killing *k = arg;
@@ -139,7 +139,7 @@ static void on_tree(void *arg, const struct minder_answer *a, int errnum)
         kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
 }
 
-/* What the shell went on with all the same, and what comes after that. */
+/* Interrupts what the shell goes on with: the next turn of a loop, the rest of a list. */
 static void interrupt_next(struct killing *k)
 {
     pid_t group = foreground(k);
@@ -163,15 +163,15 @@ static void kill_round(struct killing *k, int sig, bool root)
     kill_again_later(k);
     k->group = foreground(k);
     /*
-     * The shell first: it then ends the loop or the list that the dying child is of,
-     * or its own loop, which has no child to die.
+     * The shell first: it then ends the loop or the list of the dying child, or a loop
+     * that has no child.
      */
     if (!root && k->group && kill_runs(k))
         session_signal_group(k->s, k->pid, SIGINT);
     kill_ask(k, MINDER_SIGNAL_TREE, sig, root, on_tree);
 }
 
-/* The session changed: have the kills under way reached what they wanted? */
+/* The session changed: counts what is left for each kill that is over. */
 void session_kill_step(struct session *s)
 {
     struct list *it, *tmp;

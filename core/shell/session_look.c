@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Does what runs wait for somebody to type? And: has the shell come back without
- * saying so? Asked of the minder while a caller waits and the output is quiet.
+ * Does the running command wait for input? Has the shell come back to its prompt without
+ * a mark? The minder is asked while a caller waits and the output is quiet.
  */
 #include "shell/session_own.h"
 
@@ -72,8 +72,8 @@ static void tell_feed(struct session *s)
 }
 
 /*
- * Does the output end within a line, as a prompt does? Colours and the cursor's
- * visibility do not count; what else moves the cursor does.
+ * Does the output end within a line, as a prompt does? Sequences for colours and the
+ * cursor's visibility do not count; those that move the cursor do.
  */
 static bool within_line(struct session *s)
 {
@@ -97,7 +97,7 @@ static bool within_line(struct session *s)
     return at == from && n > 0 && bytes[n - 1] != '\n';
 }
 
-/* What no single look can tell: by the quiet before it, and by the output. */
+/* Decides what one look cannot, by the quiet time before it and by the output. */
 static void judge_quiet(struct session *s)
 {
     struct look *l = &s->look.last;
@@ -112,7 +112,7 @@ static void judge_quiet(struct session *s)
     }
 }
 
-/* Is what was seen a shell, and not something that it was replaced with by `exec`? */
+/* Is the process that was seen the shell, and not a program that replaced it by exec? */
 static bool is_shell(const struct session *s, const struct look *l)
 {
     const char *slash = strrchr(s->sh.path, '/');
@@ -123,10 +123,9 @@ static bool is_shell(const struct session *s, const struct look *l)
 }
 
 /*
- * The shell itself reads its terminal while a command should be running: its
- * builtin `read`, or its prompt, when the command took the marks away. A
- * readline prompt is not canonical, a `read` is; without readline only the
- * text of the command can tell.
+ * Is the shell at its prompt while a command should be running, because the command
+ * removed our marks? The builtin `read` looks similar. It is canonical, and a readline
+ * prompt is not; without readline only the text of the command decides.
  */
 static bool at_lost_prompt(struct session *s, const struct look *l)
 {
@@ -140,7 +139,7 @@ static bool at_lost_prompt(struct session *s, const struct look *l)
 
 static void on_looked(void *arg, const struct minder_answer *a, int errnum);
 
-/* Root's minder knows more than the user's, or it does not. */
+/* Takes the answer of root's minder, or that of the user's if root's sees no more. */
 static void on_looked_again(void *arg, const struct minder_answer *a, int errnum)
 {
     struct session *s = arg;
@@ -149,7 +148,7 @@ static void on_looked_again(void *arg, const struct minder_answer *a, int errnum
     on_looked(s, more ? a : &first, 0);
 }
 
-/* What sudo runs is root's, and only root may look at that. */
+/* A program under sudo runs as root, and only root's minder may look at it. */
 static bool look_as_root(struct session *s, const struct look *l)
 {
     struct engine *en = s->en;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state machine of session.h over marks found in the spool: whatever happens
- * inside the shell is seen through on_mark() and the exit of the shell, nothing else.
+ * The state machine of session.h over marks found in the spool: on_mark() and the exit of
+ * the shell are the only ways to learn what happens inside it.
  */
 #include "shell/session_own.h"
 
@@ -31,7 +31,7 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
     session_env_known(s);
     session_first_try(s);
     session_look_runs(s);
-    if (s->scan.noise_from) { /* what -x and -v showed of our own lines */
+    if (s->scan.noise_from) { /* the trace (set -x, -v) of our own lines */
         add_skip(s, s->scan.noise_from, begin_of_output);
         s->scan.noise_from = 0;
         session_no_idle(s);
@@ -71,8 +71,8 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
                     "come to run a command",
                     0, 0);
         if (!s->sh.pty)
-            op_note(op, NOTE_SHELL, "no terminal could be had; this shell runs on pipes",
-                    0, 0);
+            op_note(op, NOTE_SHELL, "there is no terminal; this shell runs on pipes", 0,
+                    0);
     }
     session_gone_told(s);
     session_rc_told(s);
@@ -90,7 +90,7 @@ static void on_end_mark(struct session *s, const struct mark *m, uint64_t at)
     session_take_end(s, m, at);
 }
 
-/* What a person ran has ended, or it was a line of ours that is read at last. */
+/* A person's command has ended, or it was our own line, which is read now. */
 static void human_over(struct session *s)
 {
     session_to(s, SESSION_IDLE);
@@ -100,7 +100,7 @@ static void human_over(struct session *s)
     session_sync_prompt(s);
 }
 
-/* The shell has its prompt, or none any more; its terminal is set before it goes on. */
+/* Mark A: the prompt came or went; the terminal is set before the shell continues. */
 static void on_switch_mark(struct session *s, uint64_t end_of_mark)
 {
     session_switched(s);
@@ -141,12 +141,12 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
         human_over(s);
     } else if ((s->state == SESSION_RUNNING || s->state == SESSION_TYPED) &&
                m->seq == c->seq && !c->ended) {
-        /* Interrupted, or thrown out of the line: no end mark comes. */
+        /* The shell interrupted or dropped the line: no end mark comes. */
         if (!c->started) { /* it ran, but our code around it was taken away */
             session_command_began(s, c->typed_at);
             session_install(s);
         }
-        /* Or its record could not be written: the output ends where its mark is. */
+        /* Or the record could not be written: the output ends at the mark. */
         bool unproved = s->end.proof && s->end.unproved.status == m->status;
         session_end_command(s, unproved ? s->end.unproved_at : at, m->status);
         if (s->sh.kind == SHELL_POSIX)
@@ -165,7 +165,7 @@ static void on_install_mark(struct session *s, const struct mark *m, uint64_t at
         session_started(s);
         session_to(s, SESSION_IDLE);
         session_first_flags(s);
-        session_seen(s, at); /* what rc files print is nobody's output */
+        session_seen(s, at); /* output of rc files belongs to no command */
         session_save(s);
         session_env_later(s);
         session_attach_mode(s, !list_empty(&s->tty.viewers));

@@ -15,7 +15,7 @@ enum {
     INPUTS_KEPT = 4, /* ids of input that was typed */
     SKIPS = 32,      /* noise ranges remembered */
     BARES = 32,
-    SWITCH_MS = 300, /* for the prompt to come or go; then the line is not read */
+    SWITCH_MS = 300, /* for the prompt to come or go; later: the line was not read */
     SWITCHES_MAX = 4,
     LOOK_FIRST_MS = 60, /* quiet for that long: is it waiting? */
     LOOK_NEXT_MS = 120,
@@ -24,9 +24,9 @@ enum {
     FLOW_LOOK_MS = 1000,
     ENV_AFTER_MS = 50,
     PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
-    STORED_PARTS = 16, /* of a spool: so much output, and its state is stored anew */
-    RECORDS_MAX = 48 << 10,  /* bytes of the file r before it begins anew */
-    RECORDS_MORE = 16 << 10, /* reserved for those that come before that is done */
+    STORED_PARTS = 16, /* the state is stored after each such part of a spool */
+    RECORDS_MAX = 48 << 10,  /* bytes of the file r; then it is emptied when idle */
+    RECORDS_MORE = 16 << 10, /* reserved for records that come before that */
     INSTALLS_MAX = 3,        /* for one command; then the shell is beyond help */
     STARTS_MAX = 3,          /* of shells that run no command */
     EXIT_GRACE_MS = 300,
@@ -63,7 +63,7 @@ struct command {
     int64_t since_ms, wall_ms, duration_ms;
 };
 
-/* The answer about a command that ended; stored, too. */
+/* The answer about a command that ended; also a part of the stored state. */
 struct answer {
     char id[LIMIT_ID + 1];
     uint64_t seq, from, to;
@@ -83,7 +83,7 @@ struct session_given {
     char shell[256], user[64];
 };
 
-/* The callers of commands, and what they have heard. */
+/* The callers of commands, and what they were told. */
 struct session_run {
     struct list queue;   /* ops that wait for their turn */
     struct list waiters; /* ops that wait for the command */
@@ -92,10 +92,10 @@ struct session_run {
     uint64_t seq;        /* of the last command typed */
     uint64_t own_seq;    /* the last command of the server's own; 0: none */
     struct buf text;     /* owned: the command, until it has begun */
-    bool traced;         /* the line that was typed keeps set -x quiet itself */
+    bool traced;         /* the typed line itself keeps set -x quiet */
     uint64_t seen;       /* output given to callers up to here */
     uint64_t idle_bytes; /* output outside of commands since then */
-    enum op_state untold; /* how the last command ended, if nobody has heard: OP_ENDED,
+    enum op_state untold; /* how the last command ended, if no caller was told: OP_ENDED,
                              OP_SHELL_ENDED; else OP_NOTHING */
 };
 
@@ -112,8 +112,8 @@ struct session_scan {
 /* How the newest command's end is known and acknowledged. */
 struct session_end {
     /*
-     * The shell drops input from its mark E until it hears that the end was heard. When
-     * somebody typed to the command, the end is answered at the prompt that follows.
+     * The shell drops input from its mark E until we acknowledge the end. If somebody
+     * typed to the command, callers get the answer at the prompt that follows.
      */
     enum end_step {
         END_NONE,
@@ -122,25 +122,25 @@ struct session_end {
     } step;
     struct timer prompt;
     /*
-     * An end is believed when the mark and the record in the file r agree. One
-     * without a record (a full disk) waits here until a look from outside sees
-     * the shell reading: it does so until we acknowledge.
+     * An end is believed when the mark and the record in the file r agree. A mark
+     * without a record (a full disk) waits here until a look sees the shell reading
+     * its terminal, which it does until we acknowledge.
      */
     enum proof {
         PROOF_NOTHING,  /* no end waits */
         PROOF_WITHHELD, /* callers see the output before it, until a look decides */
-        PROOF_SHOWN     /* a program wrote it, it seems; the output goes on behind it */
+        PROOF_SHOWN     /* it seems that a program wrote the mark; the output goes on */
     } proof;
     struct mark unproved;
     uint64_t unproved_at;
 };
 
-/* The shell that ended, as the next command is told once. */
+/* The shell that ended; the next command's caller is told once. */
 struct session_gone {
     enum fresh {
         FRESH_NO,
-        FRESH_IDLE, /* a new shell took over, as the old one was when it was idle last */
-        FRESH_EXIT  /* the same, as the old one was when it exited */
+        FRESH_IDLE, /* a new shell took over, in the state of the last idle moment */
+        FRESH_EXIT  /* the same, in the state of the old shell's exit */
     } fresh;
     int status;
     char why[160];      /* why od ended it; "": it did not */
@@ -152,8 +152,8 @@ struct session_gone {
 struct session_start {
     enum rc {
         RC_READ,
-        RC_LEFT_OUT, /* the shell comes to no prompt with them; not told yet */
-        RC_NONE      /* it was told */
+        RC_LEFT_OUT, /* the shell comes to no prompt with them; no caller was told yet */
+        RC_NONE      /* the same, and a caller was told */
     } rc;
     bool lived;          /* a shell came to its prompt */
     bool late;           /* the shell is ended because it came to no prompt */
@@ -163,14 +163,14 @@ struct session_start {
     struct timer limit;
 };
 
-/* A shell that does not take commands as it should. */
+/* The repair of a shell that does not take commands as it should. */
 struct session_repair {
-    unsigned troubles; /* commands in a row that needed it */
+    unsigned troubles; /* commands in a row that needed a repair */
     unsigned installs; /* of our code, since the last end */
     bool installing;   /* a new generation was typed */
     enum health {
         HEALTH_GOOD,
-        HEALTH_INTERRUPTED, /* the shell was, so that this command begins */
+        HEALTH_INTERRUPTED, /* the shell was interrupted, so that this command begins */
         HEALTH_CONDEMNED    /* the shell is being ended: nothing is typed to it */
     } health;
     struct timer limit; /* for a command that was typed */
@@ -178,13 +178,13 @@ struct session_repair {
 
 /* What the shell reported last: the file r. */
 struct session_report {
-    uint64_t at; /* offset in it */
+    uint64_t at; /* offset in the file: read up to here */
     int fd;      /* owned; -1: not open */
     uint64_t seq, end_seq; /* of the last record; of the last E */
     int status, end_status;
-    char flags[32];        /* $- at the last end, and what shell.h has more */
-    bool output_away;      /* they say that output goes elsewhere */
-    char dropped[160];     /* input that nobody read, to be told; "" */
+    char flags[32];        /* FLAGS of shell.h at the last end */
+    bool output_away;      /* flags say that output goes elsewhere */
+    char dropped[160];     /* unread input, for the next note; "": none */
     char cwd[4096];
     char path[4096];       /* PATH at the last end, cut between two directories */
     pid_t last_background; /* $! then; 0: none */
@@ -193,13 +193,13 @@ struct session_report {
 /* Exported variables. */
 struct session_env {
     struct buf vars; /* owned; snapshot: NAME=VALUE\0… */
-    char lost[200];  /* what of it a fresh shell does not have, to be told; "" */
+    char lost[200];  /* which of vars a fresh shell lacks, for the next note; "": none */
     struct timer timer;
     struct io io; /* the FIFO e while a snapshot is under way */
     struct buf text; /* owned */
     bool begun; /* text is whole so far */
-    bool asked; /* the worker before may have asked for a snapshot, too; until the next
-                   command begins */
+    bool asked; /* until the next command begins: the previous worker may have asked for a
+                   snapshot, too */
 };
 
 /* What is typed to a command. */
@@ -208,11 +208,11 @@ struct session_input {
     enum feeding {
         FEED_NONE,
         FEED_OPEN,
-        FEED_EOF /* its end is reached, or will be when the command opens it */
+        FEED_EOF /* closed by us, or to be closed when the command has opened it */
     } feeding;
     char ids[INPUTS_KEPT][LIMIT_ID + 1];
     unsigned ids_next;
-    bool named;       /* the next input is kept with its id */
+    bool named;       /* the next input is stored with its id */
     size_t partial;   /* bytes of input since its last newline */
     struct buf early; /* owned; input that came before the command began */
 };
@@ -220,12 +220,12 @@ struct session_input {
 /* Does the command wait for input? */
 struct session_look {
     struct timer timer;
-    bool asking;      /* the minder is */
+    bool asking;      /* the minder was asked, and has not answered */
     bool known;       /* last is of the newest output */
-    bool told_feed;   /* that the command reads a pipe which gives nothing */
+    bool told_feed;   /* NOTE_STDIN was sent */
     unsigned probes;  /* looks in a row that saw the shell at its prompt */
     struct look last;
-    struct look denied; /* the user's, while root is asked */
+    struct look denied; /* the answer of the user's minder, while root's is asked */
     int64_t quiet_since_ms; /* the last output or input of the command */
     uint64_t quiet_at;      /* offset when the timer was set */
 };
@@ -237,12 +237,12 @@ struct session_tty {
     bool attached; /* it echoes and translates newlines */
     enum prompt {
         PROMPT_OFF,    /* the shell prints none */
-        PROMPT_COMING, /* it was told to: nothing is typed until mark A */
+        PROMPT_COMING, /* LINE_ATTACH was typed: nothing more is typed until mark A */
         PROMPT_ON,
-        PROMPT_GOING
+        PROMPT_GOING   /* the same with LINE_DETACH */
     } prompt;
-    unsigned switches; /* times it was told */
-    uint64_t switch_at; /* offset of the output then */
+    unsigned switches; /* how often the line was typed */
+    uint64_t switch_at; /* offset of the output when it was typed */
     struct timer timer;
     uint64_t echo_at;        /* where the terminal shows what we typed; 0: nowhere */
     struct skip bare[BARES]; /* output of programs whose newlines are bare, for people */
@@ -252,7 +252,7 @@ struct session_tty {
 /* The kills under way. */
 struct session_kills {
     struct list list;
-    uint64_t told_seq; /* the last command whose end its killer was told */
+    uint64_t told_seq; /* the last command whose end was reported to its killer */
 };
 
 /* The state at the keeper. */
@@ -296,16 +296,16 @@ static inline const struct keep_stream *session_out(const struct session *s)
 /* The shell came to its first prompt. */
 void session_started(struct session *s);
 void session_no_start_limit(struct session *s);
-/* A command began: shells that are started from now on are counted anew. */
+/* A command began: counts shells that are started from now on from 0 again. */
 void session_first_try(struct session *s);
-/* Shells are started without rc files from now on, of which the next command is told. */
+/* From now on shells are started without rc files; the next command gets a note. */
 void session_leave_rc(struct session *s);
 void session_rc_told(struct session *s);
 /* Puts the next generation of our code into the file p. */
 void session_next_code(struct session *s);
-/* Fills in sh.tty for a terminal whose master this is, where there is no /dev/tty. */
+/* Sets sh.tty to the path of master's terminal, if there is no /dev/tty. */
 void session_name_tty(struct session *s, int master);
-/* Writes a file of the directory; never cut to nothing, which is slow on a disk. */
+/* Writes a file of the directory over its old content: O_TRUNC is slow on a disk. */
 int session_put_file(struct session *s, const char *name, struct str text, struct err *e);
 int session_make_fifo(struct session *s, const char *name);
 void session_fail_queue(struct session *s, const struct err *e);
@@ -316,23 +316,23 @@ void session_limit_start(struct session *s);
 /* session_records.c */
 void session_set_cwd(struct session *s, struct str cwd);
 void session_dropped_told(struct session *s);
-/* Those of a new shell: a bash edits lines. */
+/* Sets the flags of a new shell: a bash edits lines. */
 void session_first_flags(struct session *s);
 bool session_edits(const struct session *s); /* the shell reads lines by readline */
 /* Opens the file, with room in it for an end when the disk is full. */
 void session_reserve_records(struct session *s);
 /* Closes the file: the next one is read from its beginning. */
 void session_drop_records(struct session *s);
-/* After `exec >FILE` nothing of what follows comes here: reported once. */
+/* After `exec >FILE` no output of the shell arrives: sends a note once. */
 void session_check_output(struct session *s);
 void session_read_records(struct session *s);
 /*
- * Begins the file anew when it has grown. For an idle session only: what was read
- * from it is stored first, and of a command that runs the end would not be known to
- * a worker that takes over right then.
+ * Empties the file when it has grown. For an idle session only: the read records are
+ * stored first, and a worker that takes over at that moment would miss the end of a
+ * running command.
  */
 void session_empty_records(struct session *s);
-/* What PATH a new shell finds, and that it has no job yet. */
+/* Sets the PATH that a new shell finds, and no background job. */
 void session_first_path(struct session *s);
 
 /* session_tty.c */
@@ -342,13 +342,13 @@ void session_restore_tty(struct session *s);
 void session_sync_prompt(struct session *s);
 /* Does the shell print a prompt, or was it told to? */
 bool session_prompts(const struct session *s);
-/* Was it told to begin or end that, and mark A has not come? */
+/* Was the shell told to begin or end its prompt, and mark A has not come? */
 bool session_switching(const struct session *s);
-/* It has done what it was told. */
+/* Mark A has come. */
 void session_switched(struct session *s);
 void session_no_prompt(struct session *s);
 void session_tty_gone(struct session *s);
-/* Of the output from there on, people see our own line only whole, to be left out. */
+/* From this offset on, people do not see the echo of our own line. */
 void session_echo_from(struct session *s, uint64_t at);
 void session_look_for_echo(struct session *s);
 /* The output of a command, from … to, while somebody is attached. */
@@ -357,8 +357,8 @@ void session_switch_again(struct session *s);
 void session_attach_mode(struct session *s, bool on);
 
 /*
- * Does the shell wait in code of ours when it is idle, until LINE_NEXT comes?
- * That may be said too often, never too seldom.
+ * Does the idle shell wait in our code until LINE_NEXT comes? true may be wrong, which
+ * does no harm; false must be right.
  */
 bool session_held(const struct session *s);
 void session_hold(struct session *s);
@@ -368,11 +368,11 @@ void session_key_name(struct session *s, struct buf *key);
 /* The state as it is to be stored now; borrowed until it is packed again. */
 struct str session_pack(struct session *s);
 void session_store(struct session *s, struct str bytes);
-/* The same with a command, whose start mark will answer; awaited: a caller waits. */
+/* The same with a command, which a start mark answers; awaited: a caller waits. */
 void session_store_command(struct session *s, struct str bytes, bool awaited);
 void session_save(struct session *s);
 void session_say(struct session *s, enum shell_line what);
-/* The line, and before it what lets a held shell read it. */
+/* Appends the line, after a LINE_NEXT if the shell is held. */
 void session_add_line(struct session *s, struct buf *out, enum shell_line what);
 
 /* session_look.c */
@@ -385,25 +385,25 @@ void session_look_quiet(struct session *s);  /* output or input came */
 void session_env_done(struct session *s);
 int session_env_listen(struct session *s);
 /*
- * Adds what the shell before had exported. What the kernel would not pass to a new one
- * is left out, and noted in env.lost.
+ * Appends the variables of the previous shell. Those that the kernel would not pass to a
+ * new shell are left out and named in env.lost.
  */
 void session_env_add(struct session *s, struct buf *out);
-/* Is all of it as much as the kernel passes? If not, that is noted. */
+/* Does the whole environment fit what the kernel passes? If not, env.lost says so. */
 bool session_env_fits(struct session *s, char *const *env);
 void session_env_later(struct session *s);
-/* A worker took over: these are the variables, and a snapshot may be on its way. */
+/* A worker took over: sets the variables; a snapshot may be on its way. */
 void session_env_resume(struct session *s, struct str vars);
-void session_env_known(struct session *s); /* it is not: a command began */
+void session_env_known(struct session *s); /* a command began: no snapshot comes now */
 /*
  * Takes the directory and the exported variables that the shell wrote when it exited.
- * False: it wrote none (it was killed, or replaced by exec), and what was known of its
- * last idle moment stays.
+ * False: it wrote none (it was killed, or replaced by exec); those of its last idle
+ * moment stay.
  */
 bool session_take_left(struct session *s);
 
 /* session_input.c */
-/* To what runs, or to the prompt; at most as much as there is room for. */
+/* Types bytes to the running command or the prompt, as far as there is room. */
 void session_feed(struct session *s, struct str bytes);
 void session_signal_group(struct session *s, pid_t group, int sig);
 
@@ -413,7 +413,7 @@ int session_open_feed(struct session *s, struct err *e);
 void session_resume_feed(struct session *s, uint64_t id, bool eof);
 void session_forget_feed(struct session *s);
 void session_input_begins(struct session *s); /* for the command that is typed now */
-/* The command began: it gets what came for it before. */
+/* The command began: types the input that came for it before. */
 void session_feed_early(struct session *s);
 
 /* session_command.c */
@@ -428,7 +428,7 @@ void session_keep_answer(struct session *s, bool shell_ended);
 /* Borrowed until the next command ends; NULL: none with this id. */
 const struct answer *session_answer(const struct session *s, const char *id);
 void session_watch_began(struct session *s);
-/* failed: the command never ran; NULL: it ran. shell_ended: and ended its shell. */
+/* failed: why the command never ran; NULL: it ran. shell_ended: it ended its shell. */
 void session_watch_ended(struct session *s, bool shell_ended, const struct err *failed);
 int session_signal_of(int status);
 
@@ -442,17 +442,17 @@ struct session *session_make(struct engine *en, struct str name);
 void session_copy(char *out, size_t size, struct str s);
 
 /* session_run.c */
-/* Callers have the output up to there. */
+/* Notes that callers have the output up to this offset. */
 void session_seen(struct session *s, uint64_t upto);
 void session_add_idle(struct session *s, uint64_t bytes);
 void session_no_idle(struct session *s);
-/* How the last command ended, which no caller was told yet; OP_NOTHING: they were. */
+/* Keeps how the last command ended until a caller is told; OP_NOTHING: one was. */
 void session_set_untold(struct session *s, enum op_state how);
 /* The command began, so its text is not needed again. */
 void session_command_runs(struct session *s);
-/* The file with the command, in the words of this generation. */
+/* Writes the command's file for this generation of our code. */
 int session_put_command(struct session *s, uint64_t seq, struct err *e);
-/* Begins the next command, if the shell is idle, or the shell, if there is none. */
+/* Begins the next command if the shell is idle; starts a shell if there is none. */
 void session_next(struct session *s);
 void session_stop_waiting(struct session *s, struct op *op, enum op_why why);
 /* Fills in how the last command ended. */
@@ -465,20 +465,20 @@ void session_quiet_again(struct session *s);
 void session_noise_from(struct session *s, uint64_t from); /* 0: there is none */
 void session_changed(struct proc *p);
 void session_on_scan(struct task *t);
-/* To all who wait for the command, what they may have now. */
+/* Delivers output to all who wait for the command. */
 void session_pump_waiters(struct session *s);
 
 /* session_repair.c */
 /* Installs our code again, which mark I confirms. */
 void session_install(struct session *s);
-/* Types the command of s->cmd again: the file is still there. */
+/* Types the command of s->cmd again; its file still exists. */
 void session_retype(struct session *s);
 /* From now on the shell has LIMIT_TYPED_MS to begin the command that was typed. */
 void session_limit_typed(struct session *s);
 void session_no_typed_limit(struct session *s);
 /* A command ended without a valid mark. */
 void session_trouble(struct session *s);
-/* One ended with it; no trouble unless the shell had to be interrupted. */
+/* A command ended with a valid mark; no trouble unless the shell was interrupted. */
 void session_no_trouble(struct session *s);
 void session_installed(struct session *s); /* mark I */
 void session_repaired(struct session *s);  /* a command ended */
@@ -489,47 +489,47 @@ void session_nothing_to_repair(struct session *s); /* a new one is started */
 void session_acknowledge(struct session *s, enum shell_line how);
 /* Its start mark was overwritten before it was read: it began where it was typed. */
 void session_missed_start(struct session *s);
-/* What is known of a command that has ended; to: the end of its output. */
+/* Sets how the command ended; to: the end of its output. */
 void session_end_command(struct session *s, uint64_t to, int status);
 /* The command is over and its shell is (or soon will be) at its prompt. */
 void session_command_over(struct session *s);
-/* The worker before died between an end and what follows it. */
+/* The previous worker died between an end and what follows it: does the rest. */
 void session_over_again(struct session *s);
 /* Answers those who wait for the command, which has ended. */
 void session_answer_waiters(struct session *s, enum op_state state);
-/* The same; the answer is kept for callers that come back, and the watcher is told. */
+/* The same; keeps the answer for callers that come back, and calls the watcher. */
 void session_tell_over(struct session *s, bool shell_ended);
-/* An end is told at the prompt, and the shell ended before that. */
+/* The end was to be answered at the prompt, and the shell ended before that. */
 void session_no_prompt_comes(struct session *s);
 /* The session is ended, and its command with it. */
 void session_abandon_command(struct session *s);
 /* A mark E without its record, at that offset. */
 void session_doubt(struct session *s, const struct mark *m, uint64_t at);
-/* Not the end, it seems: callers get the output. */
+/* The mark seems not to be the end: callers get the output before it. */
 void session_show_unproved(struct session *s);
 /* A mark E at that offset, which is believed. */
 void session_take_end(struct session *s, const struct mark *m, uint64_t at);
-/* The end that had no record is one after all. */
+/* The mark without a record is the end after all. */
 void session_believe(struct session *s);
 /*
- * The end of a command whose mark fell into a gap (a full disk): the shell reads,
- * and the record tells. false: that is not what happened.
+ * Ends a command whose mark fell into a gap (a full disk): the shell reads its terminal,
+ * and the record has the end. false: there is no such record.
  */
 bool session_end_by_record(struct session *s);
 
 /* session_gone.c */
-/* The next command was told of the shell that ended. */
+/* A caller was told of the shell that ended. */
 void session_gone_told(struct session *s);
-/* od ends the shell, as … */
+/* od ends the shell; why completes "od ended it, as …". */
 void session_gone_because(struct session *s, const char *why);
 /*
- * The command that found its shell ending: its start mark never came, so it never ran,
- * and is typed now. False: there is none.
+ * Types a command again that never ran: its shell ended before the start mark came.
+ * False: there is none.
  */
 bool session_run_again(struct session *s);
-/* Exit and everything drained, or exit and a grace: something holds the tty. */
+/* The shell exited and its output is drained, or a grace time has passed. */
 void session_shell_exit(struct session *s);
-/* The worker before had forgotten the shell, and died before it started the next one. */
+/* The previous worker forgot the shell and died before it started the next one. */
 void session_shell_lost(struct session *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the shell tells beside its output: the records in the file r (shell.h).
- * Shell code of the user can write there too, so nothing is believed that does
- * not fit, and nothing more is lost by it than what the session knows of itself.
+ * What the shell reports apart from its output: the records in the file r (shell.h).
+ * Shell code of the user can write there, too. Records that do not fit are ignored; false
+ * ones can only spoil what this session knows of itself.
  */
 #include "shell/session_own.h"
 
@@ -69,8 +69,8 @@ static void note_dropped(struct session *s, struct str line)
     /* A line of ours that was typed just before the command ended is no input. */
     if (!s->report.dropped[0] && str_find(line, str_of(s->sh.dir)) < 0)
         snprintf(s->report.dropped, sizeof(s->report.dropped),
-                 "input that nobody had read was dropped: %.*s",
-                 line.n > 80 ? 80 : (int)line.n, line.p);
+                 "unread input was dropped: %.*s", line.n > 80 ? 80 : (int)line.n,
+                 line.p);
 }
 
 static void take_record(struct session *s, const struct str *f, int n)
@@ -124,7 +124,7 @@ void session_read_records(struct session *s)
         session_reserve_records(s);
     if (s->report.fd < 0)
         return;
-    /* The worker before may have begun the file anew and died before it said so. */
+    /* The previous worker may have emptied the file and died before it stored that. */
     struct stat st;
     if (fstat(s->report.fd, &st) == 0 && (uint64_t)st.st_size < s->report.at)
         s->report.at = 0;
@@ -150,7 +150,6 @@ void session_empty_records(struct session *s)
     }
 }
 
-/* So that an end can be written when the disk is full. */
 void session_reserve_records(struct session *s)
 {
     char path[300];
@@ -184,7 +183,6 @@ static bool file_of(const struct session *s, int fd, char *to, size_t size)
            str_find(str_of(to), str_of(s->sh.dir)) < 0;
 }
 
-/* After `exec >FILE` nothing of what follows comes here: reported once. */
 void session_check_output(struct session *s)
 {
     /* While it writes its mark, bash keeps the descriptor aside: from 10 on, or from 256

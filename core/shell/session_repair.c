@@ -37,7 +37,7 @@ static void end_shell(struct session *s, const char *why)
     session_no_start_limit(s);
     session_gone_because(s, why);
     log_warn("session %s: the shell is ended, as %s", s->name, why);
-    /* The shell first: it would go on as soon as the program in front has ended. */
+    /* The shell first: else it continues when the foreground program has ended. */
     session_signal_group(s, s->proc.r.pid, SIGKILL);
     if (group != s->proc.r.pid)
         session_signal_group(s, group, SIGKILL);
@@ -69,7 +69,7 @@ void session_retype(struct session *s)
     struct err e = ERR_INIT;
     if (s->sh.kind == SHELL_POSIX &&
         (s->run.text.n == 0 || session_put_command(s, s->cmd.seq, &e) < 0)) {
-        end_shell(s, "its command could not be given to it again");
+        end_shell(s, "its command could not be typed again");
         return;
     }
     session_command_retyped(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands are given to the shell one after the other; callers wait for them, in the
- * queue and beside the one that runs.
+ * Commands are given to the shell one after the other. Callers wait in the queue for
+ * their turn, or for the running command.
  */
 #include "shell/session_own.h"
 
@@ -19,7 +19,6 @@
 
 /* ---- running ---- */
 
-/* The file with the command, in the words of this generation. */
 int session_put_command(struct session *s, uint64_t seq, struct err *e)
 {
     struct buf file = BUF_INIT(LIMIT_COMMAND_MAX * 4 + 4096);
@@ -44,7 +43,7 @@ static enum shell_line run_line(const struct session *s)
     return strchr(s->report.flags, 'x') ? LINE_RUN_KEY_X : LINE_RUN_KEY;
 }
 
-/* The command before ended when its caller had left: its answer was lost so far. */
+/* The previous command ended after its caller had left: tells the next caller. */
 static void tell_untold(struct session *s, struct op *op)
 {
     const struct command *c = &s->cmd;
@@ -55,8 +54,8 @@ static void tell_untold(struct session *s, struct op *op)
     if (s->kill.told_seq == c->seq)
         return;
     snprintf(text, sizeof(text),
-             "nobody waited for the command before, which ended with status %d: %s; its "
-             "output: %s -s %s --logs --offset %llu --limit %llu",
+             "nobody waited for the previous command, which ended with status %d: %s; "
+             "its output: %s -s %s --logs --offset %llu --limit %llu",
              c->status, c->head, op_command(op), s->name, (unsigned long long)from,
              (unsigned long long)(c->to > from ? c->to - from : 0));
     op_note(op, NOTE_UNTOLD, text, from, c->to);
@@ -129,7 +128,7 @@ void session_next(struct session *s)
         }
         list_del(&op->node);
         op->queued = false;
-        if (!answer_done(s, op)) /* asked again while its command was ending */
+        if (!answer_done(s, op)) /* repeated while its command was ending */
             begin(s, op);
     }
     if (s->state == SESSION_NONE && !list_empty(&s->run.queue))
@@ -169,7 +168,6 @@ static void result_of(struct session *s, struct op *op, enum op_state state)
     op->r.looked = s->look.known;
 }
 
-/* Fills in how the last command ended. */
 void session_tell_end(struct session *s, struct op *op, enum op_state state)
 {
     int status = s->cmd.status;
@@ -209,7 +207,7 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
                     s->name);
     } else {
         session_seen(s, op->r.to);
-        session_save(s); /* what was answered is not answered again */
+        session_save(s); /* so that the next worker does not answer it again */
     }
     op_settle(op);
 }
@@ -218,7 +216,7 @@ static void on_hard(struct timer *t)
 {
     struct op *op = container_of(t, struct op, hard);
     struct session *s = op->session;
-    /* Its shell is on its way, within LIMIT_START_MS; nobody else has it. */
+    /* Its shell is starting, within LIMIT_START_MS, and runs nothing else. */
     if (op->queued && op->fail_on_input && !session_busy(s) &&
         list_first(&s->run.queue, struct op, node) == op)
         timer_begin(s->en->loop, t, op->timeout_ms, on_hard);
@@ -248,7 +246,7 @@ void session_flow(struct session *s)
         struct op *op = list_entry(it, struct op, node);
         if (op->done || !op->owner)
             continue;
-        if (least > s->scan.at) /* for the marks, whoever waits */
+        if (least > s->scan.at) /* the search for marks needs these bytes, too */
             least = s->scan.at;
         if (op_holds(op, 0, &at) && at < least)
             least = at;
@@ -285,8 +283,8 @@ bool session_sets_up(const struct session *s)
 }
 
 /*
- * What a caller can do about a session that is busy. Only for one that has a command
- * line, which the others have not.
+ * What a caller can do about a busy session, as a hint. Only for callers that use a
+ * command line; "" for others.
  */
 static const char *busy_hint(const struct session *s, const struct op *op, char *text,
                              size_t size)
@@ -353,7 +351,7 @@ void session_run(struct session *s, struct op *op)
     session_next(s);
 }
 
-/* An offset that lies inside a mark moves behind it. */
+/* The offset, or the end of the mark in which it lies. */
 static uint64_t past_mark(struct session *s, uint64_t offset)
 {
     char bytes[256];

@@ -45,7 +45,7 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
     snprintf(path, sizeof(path), "%s/%s", s->sh.dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EMFILE && s->en->spare >= 0) {
-        /* A session that lives can always run its next command. */
+        /* No descriptor is left: uses the spare one, so that a command can still run. */
         close(s->en->spare);
         fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         s->en->spare = -1;
@@ -103,7 +103,7 @@ static int make_dir(struct session *s, struct err *e)
         return err_sys(e, errno, "cannot make %s", s->sh.dir);
     struct stat st;
     if (lstat(s->sh.dir, &st) < 0 || !S_ISDIR(st.st_mode))
-        return err_set(e, ERR_IO, "cannot use %s: it is no directory", s->sh.dir);
+        return err_set(e, ERR_IO, "cannot use %s: it is not a directory", s->sh.dir);
     if (st.st_uid != s->uid && chown(s->sh.dir, s->uid, s->gid) < 0)
         return err_sys(e, errno, "cannot give %s to uid %u", s->sh.dir, (unsigned)s->uid);
     return 0;
@@ -206,7 +206,7 @@ static int open_pipes(struct session *s, struct hold_spawn *sp, struct err *e)
     return 0;
 }
 
-/* What the shell before wrote at its exit. */
+/* Removes what the previous shell wrote at its exit. */
 static void remove_left(const struct session *s)
 {
     char path[300];
@@ -215,8 +215,8 @@ static void remove_left(const struct session *s)
 }
 
 /*
- * The environment of a new shell: the server's, that of --env, with kept what the shell
- * before had exported, and ours. The caller frees the list; its strings lie in space.
+ * The environment of a new shell: the server's, that of --env, with `kept` the variables
+ * of the previous shell, and ours. The caller frees the list; its strings lie in space.
  */
 static char **make_env(struct session *s, struct str shell_env, bool kept,
                        struct buf *space)
@@ -352,7 +352,7 @@ void session_start(struct session *s)
         int why = errno;
         if (s->run.seq == 0) {
             if (why == 0 || stat(s->report.cwd, &st) == 0)
-                err_set(&e, ERR_INVALID, "cannot start a shell in %s: it is no directory",
+                err_set(&e, ERR_INVALID, "cannot start a shell in %s: not a directory",
                         s->report.cwd);
             else
                 err_sys(&e, why, "cannot start a shell in %s", s->report.cwd);
@@ -371,7 +371,7 @@ void session_start(struct session *s)
     }
 }
 
-/* rc files took too long, or never came back: once more without them, and said so. */
+/* The shell came to no prompt in time: ends it. Rc files are left out the next time. */
 static void on_start_limit(struct timer *t)
 {
     struct session *s = container_of(t, struct session, start.limit);

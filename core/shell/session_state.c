@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A session's state at the keeper: what a new worker cannot find again in the
- * spool. It is stored in the same step as the input that it is about, with
- * every command, so it is a struct and a few strings and no text format: the
- * next worker is the same binary or one that knows this version.
+ * A session's state at the keeper: what a new worker cannot find in the spool. It is
+ * stored with every command, in the same step as the input, so it is a struct and a few
+ * strings instead of text: the next worker is the same binary or knows this version.
  */
 #include "shell/session_own.h"
 
@@ -129,7 +128,7 @@ void session_save(struct session *s) { session_store(s, STR("")); }
 
 void session_add_line(struct session *s, struct buf *out, enum shell_line what)
 {
-    /* The one that attaches is typed when its prompt is not there yet. */
+    /* At LINE_ATTACH the shell is still held, though its prompt was asked for. */
     bool held = s->sh.kind == SHELL_POSIX && s->sh.pty && what != LINE_HOLD &&
                 (what == LINE_ATTACH || (session_held(s) && what != LINE_DETACH));
     if (held)
@@ -232,7 +231,7 @@ void session_resume(struct engine *en, struct str name, struct str state)
     /* People who were attached come back by themselves. */
     if (s->tty.attached && s->state != SESSION_STARTING)
         session_attach_mode(s, false);
-    if (s->state == SESSION_IDLE) /* the answer to the worker before may be lost */
+    if (s->state == SESSION_IDLE) /* the answer to the previous worker may be lost */
         session_env_later(s);
     if (session_switching(s))
         session_switch_again(s);

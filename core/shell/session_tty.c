@@ -2,10 +2,10 @@
 /*
  * A session's terminal: what it is set to, and people who are attached to it.
  *
- * While commands run for programs it echoes nothing and translates nothing, so
- * the spool holds what was written. While somebody is attached it behaves as
- * people expect. A shell at its prompt is never set from outside: readline would
- * put back what it found; it is told to, and asks (mark A).
+ * While commands run for callers it echoes nothing and translates nothing, so the
+ * spool holds what was written. While a person is attached it behaves as people
+ * expect. At a prompt the terminal is never changed from outside, as readline would
+ * restore it: the shell gets a line, and asks for the change by mark A.
  */
 #include "shell/session_own.h"
 
@@ -42,13 +42,13 @@ struct termios session_termios(bool attached)
 }
 
 /*
- * Echo for people, while something runs. What an agent runs is never translated:
- * its bytes are what it gets.
+ * Echo for people, while a command runs. Output of an agent's command is never
+ * translated: the agent gets the bytes as they were written.
  */
 void session_set_echo(struct session *s)
 {
     struct termios t;
-    /* Not before it runs: what we typed is on its way, and is not to be seen. */
+    /* Only when it runs: before, the echo would show the line that we typed. */
     if (s->state != SESSION_RUNNING && s->state != SESSION_HUMAN)
         return;
     if (s->proc.in < 0 || tcgetattr(s->proc.in, &t) < 0)
@@ -61,7 +61,7 @@ void session_set_echo(struct session *s)
     tcsetattr(s->proc.in, TCSANOW, &t);
 }
 
-/* The termios that the next command finds: a killed editor leaves chaos. */
+/* Sets the termios for the next command: a killed editor leaves it changed. */
 void session_restore_tty(struct session *s)
 {
     struct termios t;
@@ -102,7 +102,7 @@ bool session_hides(const struct session *s)
            (t.c_lflag & ICANON) && !(t.c_lflag & ECHO) && (t.c_lflag & ours) != ours;
 }
 
-/* Types the line that makes the prompt come or go; mark A is the answer. */
+/* Types LINE_ATTACH or LINE_DETACH; the answer is mark A. */
 static void say_switch(struct session *s)
 {
     struct buf line = BUF_INIT(1024);
@@ -114,8 +114,8 @@ static void say_switch(struct session *s)
 }
 
 /*
- * Nobody read the line: it is a part of something that was begun and not ended,
- * a quote or a here-document. That is abandoned; what runs is not disturbed.
+ * The shell did not run the line: it became a part of an open quote or here-document.
+ * Abandons that text; a running program is not disturbed.
  */
 static void on_switch_timer(struct timer *t)
 {
@@ -170,8 +170,8 @@ void session_tty_gone(struct session *s)
 }
 
 /*
- * A prompt for people while somebody is attached and no agent's command waits;
- * changed when the shell is idle.
+ * Switches the prompt, when the shell is idle: on while a person is attached and no
+ * agent's command waits.
  */
 void session_sync_prompt(struct session *s)
 {
@@ -202,7 +202,6 @@ void session_echo_from(struct session *s, uint64_t at)
     s->tty.echo_at = session_prompts(s) ? at : 0;
 }
 
-/* People see what comes when our own line is there whole, so that it can be left out. */
 void session_look_for_echo(struct session *s)
 {
     char bytes[4096];

@@ -21,7 +21,7 @@ static bool is_bash(const struct shell *sh)
     return sh->kind != SHELL_POSIX;
 }
 
-/* Where errors and traces of ours go. Without the device: nowhere. */
+/* Redirection for errors and traces of our own code. */
 static const char *hide(const struct shell *sh)
 {
     return sh->no_null ? "2>&-" : "2>/dev/null";
@@ -59,7 +59,7 @@ static bool try_shell(struct shell *sh, const char *file)
     return true;
 }
 
-/* In each directory of path; of those, one that does not begin with / lies in cwd. */
+/* Looks in each directory of path; one that does not begin with / lies in cwd. */
 static bool try_name(struct shell *sh, const char *name, const char *path,
                      const char *cwd)
 {
@@ -78,7 +78,7 @@ static bool try_name(struct shell *sh, const char *name, const char *path,
     return false;
 }
 
-/* What a session can be run by, the best first; and what does not read what we type. */
+/* Shells that can run a session, the best first; and those that cannot. */
 static const char *const usable[] = {"bash", "sh", "ash", "dash", "ksh", "mksh", NULL};
 static const char *const foreign[] = {"zsh", "fish",   "csh",   "tcsh",
                                       "nu",  "elvish", "xonsh", "pwsh", NULL};
@@ -165,7 +165,7 @@ static int fill(struct buf *out, struct str text, const struct filling *with,
     return 0;
 }
 
-/* How far the 16 generations before have come: words for a loop. */
+/* The last commands of the 16 generations before, as the words of a `for` loop. */
 static int add_before(struct buf *out, unsigned gen)
 {
     for (unsigned g = gen > 16 ? gen - 16 : 1; g < gen; g++) {
@@ -416,10 +416,10 @@ bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *le
         return false;
     struct str rest = str_sub(bytes, (size_t)first, bytes.n);
     long nl = str_chr(rest, '\n');
-    /* After the last one of a prompt, output begins on a line of its own. */
+    /* After the last line at a prompt, output begins on a line of its own. */
     bool keeps_newline = str_starts(str_sub(rest, (size_t)n, rest.n), STR("a ''"));
-    /* Typed before there was a prompt: the terminal echoed it and the key, and readline
-     * will. */
+    /* Typed before there was a prompt: the terminal echoed it with the key, and readline
+     * will echo it again. */
     if (first >= (long)CLEAR_SHOWN.n &&
         str_eq(str_n(rest.p - CLEAR_SHOWN.n, CLEAR_SHOWN.n), CLEAR_SHOWN)) {
         first -= (long)CLEAR_SHOWN.n;

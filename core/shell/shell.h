@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What od tells a shell to do, and what the shell tells od.
+ * What od types to a shell, and what the shell reports.
  *
- * The shell is an ordinary interactive one on a terminal without echo. Nothing
- * but short fixed lines is ever typed to it; the command itself lies in a file
- * that the typed line reads into a variable and evaluates, so it may be any
- * text of any length. Three things are told back in the byte stream, as private
- * operating system commands that any terminal would swallow:
+ * The shell is an ordinary interactive one on a terminal without echo. Only
+ * short fixed lines are typed to it; the command itself lies in a file that the
+ * typed line reads into a variable and evaluates, so it may be any text up to
+ * LIMIT_COMMAND_MAX. The shell reports by marks in its output, which are private
+ * operating system commands that any terminal ignores:
  *
  *   ESC ] 7723 ; NONCE ; S ; SEQ BEL          command SEQ begins, output follows
- *   ESC ] 7723 ; NONCE ; E ; SEQ ; STATUS BEL it ended (end of the typed line)
+ *   ESC ] 7723 ; NONCE ; E ; SEQ ; STATUS BEL the command ended
  *   ESC ] 7723 ; NONCE ; P ; SEQ ; STATUS BEL a prompt that follows no E: the line
  *                                             was thrown out, or not run at all
  *   ESC ] 7723 ; NONCE ; I ; GEN ; SEQ ; STATUS BEL  our code was installed;
- *                                    SEQ is what the one before had last begun
- *   ESC ] 7723 ; NONCE ; H ; SEQ BEL          somebody attached typed a line
+ *                                    SEQ: the last command of the generation before
+ *   ESC ] 7723 ; NONCE ; H ; SEQ BEL          an attached person typed a line
  *   ESC ] 7723 ; NONCE ; A ; SEQ BEL          attached or detached: set the terminal
  *
- * They go to /dev/tty, so redirections of the shell do not lose them. Beside
- * them the shell appends records to the file `r` of its directory: fields that
- * end in NUL. "E" or "P", SEQ STATUS FLAGS CWD LASTBG PATH (FLAGS: $-, `!` when line
- * editing is on, `@` when standard output is not a terminal; LASTBG: $!; PATH: its
- * first 4 KiB), or "D" TEXT: a line of input that nobody had read and that would have
- * been run as a command.
+ * Marks go to /dev/tty, so redirections of the shell do not lose them. The shell also
+ * appends records to the file `r` of its directory, whose fields end in NUL: "E" or
+ * "P", SEQ STATUS FLAGS CWD LASTBG PATH (FLAGS: $-, `!` when line editing is on, `@`
+ * when standard output is not a terminal; LASTBG: $!; PATH: its first 4 KiB), or "D"
+ * TEXT: a line of unread input that would have been run as a command.
  *
  * When the shell exits, a trap on EXIT writes the file `x`: SEQ NUL CWD NUL, then the
  * exported variables as LINE_ENV has them, then NUL. bash puts it before a trap of the
  * user's, found through the file `t` with each LINE_ENV.
  *
  * After an E (and an A) the shell drops input until it sees the acknowledgement,
- * so what a program left unread cannot become a command. A shell other than bash
- * is held there, in its builtin `read`, until the next line of ours comes: busybox
- * without ECHO reads its prompt by fgets, takes the signal of a job that ends for
- * the end of its input, and is gone. While somebody is attached it is at its prompt.
+ * so input that a program left unread cannot become a command. A shell other than
+ * bash is held there, in its builtin `read`, until our next line comes: busybox
+ * without ECHO reads its prompt by fgets, which takes the signal of an ending job
+ * for the end of its input, and exits. While somebody is attached, the shell is at
+ * its prompt.
  *
- * All names begin with a prefix that holds a generation: whatever the user's
- * commands do to one generation (unset, readonly, redefine), installing the
- * next one is out of its reach.
+ * All names begin with a prefix that holds a generation: commands of the user may
+ * unset, redefine or lock the names of one generation, but not those of the next.
  */
 #ifndef OD_SHELL_SHELL_H
 #define OD_SHELL_SHELL_H
@@ -55,20 +54,20 @@ struct shell {
     char tag[9];   /* OD_SESSION_TAG of what it starts */
     unsigned gen;
     bool pty;
-    bool no_null;  /* the root has no /dev/null; the empty file n stands for its input */
+    bool no_null;  /* there is no /dev/null: input comes from the empty file n */
     bool same_env; /* OD_OP is the session's name and does not change */
     char tty[32];  /* the terminal's path; "": /dev/tty */
     char dir[256];  /* the session's directory: c, r, i, e, t, x lie there */
     char path[256]; /* the shell's own file */
 };
 
-/* Whether a program of that name is one that a session can be run by. */
+/* Can a program of that name run a session? */
 bool shell_usable(const char *name);
 /*
- * Finds the shell to run: the wanted one, else bash, else sh, else ash, ksh,
- * through PATH, whose empty and relative entries are below cwd, and the usual places.
- * Fills kind (by name; a bash asks its version from the code itself) and path. -1:
- * ERR_NOTFOUND says where was looked.
+ * Finds the shell to run: the wanted one, else bash, sh, ash, dash, ksh or mksh, in PATH,
+ * whose empty and relative entries are below cwd, and in the usual places. Sets kind (by
+ * name; the code for bash tests the version itself) and path. Returns -1 and
+ * ERR_NOTFOUND with the places that were searched.
  */
 int shell_find(struct shell *sh, const char *wanted, const char *path_var,
                const char *cwd, struct err *e);
@@ -83,7 +82,7 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
 int shell_argv(const struct shell *sh, char *argv[8], struct buf *space,
                struct buf *env_extra);
 
-/* The file `c` for command seq. -1: out is full. */
+/* The content of the file `c` for command seq. -1: out is full. */
 int shell_command_file(struct buf *out, const struct shell *sh, uint64_t seq,
                        struct str command);
 
@@ -97,19 +96,19 @@ enum shell_line {
     LINE_ACK,       /* acknowledge the end of seq */
     LINE_ACK_ASK,   /* the same, and print a P when unread input was dropped */
     LINE_NEXT,      /* to a shell that is held: a line of ours follows */
-    LINE_HOLD,      /* to one that is at its prompt: wait for that */
+    LINE_HOLD,      /* to a shell at its prompt: be held until LINE_NEXT */
     LINE_INSTALL,   /* source the code file `p`, whatever is half typed */
     LINE_SOURCE,    /* the same to a shell that reads a pipe */
     LINE_ENV,       /* write SHELL_ENV_BEGINS and the exported variables to `e`, each
-                       with NUL behind it */
+                       followed by NUL */
     LINE_ENV_KEY,   /* the same by one key, where line editing is on */
-    LINE_CLEAR,     /* no line but a key: what somebody typed and did not enter goes */
+    LINE_CLEAR,     /* not a line but a key: drop what was typed and not entered */
     LINE_ATTACH,    /* a person is there: prompt, echo */
     LINE_DETACH
 };
 int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
                uint64_t seq);
-/* A worker may read only the rest of a text: no text ends in a line that is this. */
+/* Never the end of a text of variables: a worker may read only the rest of a text. */
 #define SHELL_ENV_BEGINS "+"
 
 struct mark {
@@ -120,15 +119,15 @@ struct mark {
     size_t at, len; /* where it stands in the bytes searched */
 };
 /*
- * The first mark in bytes. true: *m is filled. false: none, and the bytes from
- * *keep on may be the beginning of one.
+ * Finds the first mark in bytes. true: *m is set. false: there is none, and the bytes
+ * from *keep on may be the beginning of one.
  */
 bool shell_mark(const struct shell *sh, struct str bytes, struct mark *m,
                 size_t *keep);
 
 /*
- * Where in the last bytes of a command's output the trace of our own end begins,
- * which shows when the command turned set -x on; output.n: nowhere.
+ * Where the trace of our own code begins in the last bytes of a command's output, which a
+ * command leaves that turns set -x on; output.n: there is none.
  */
 size_t shell_trace(const struct shell *sh, struct str output);
 
@@ -140,8 +139,8 @@ bool shell_echo(const struct shell *sh, struct str bytes, size_t *at, size_t *le
 
 /*
  * Parses what LINE_ENV wrote (`declare -px` or `export -p`) into NAME=VALUE
- * strings, each ending in NUL; names of our own and those that a new shell
- * sets itself are left out. -1: malformed or out is full.
+ * strings, each ending in NUL, without our own names and those that a new shell sets
+ * itself. -1: malformed, or out is full.
  */
 int shell_parse_env(struct buf *out, struct str text);
 

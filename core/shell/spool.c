@@ -41,7 +41,7 @@ uint64_t spool_start(const struct keep_stream *s)
     return s->cap && s->offset > s->cap ? s->offset - s->cap : 0;
 }
 
-/* What is there at `at`, without a word about how long it will be. */
+/* Reads bytes at `at`, which may be overwritten meanwhile. */
 static size_t read_ring(int fd, uint64_t cap, uint64_t at, char *p, size_t n)
 {
     size_t got = 0;
@@ -76,14 +76,14 @@ size_t spool_read(int fd, const struct keep_stream *s, uint64_t *from, char *p, 
             return 0;
         }
         size_t got = read_ring(fd, s->cap, at, p, n < end - at ? n : (size_t)(end - at));
-        /* The writer goes on meanwhile: it says first what it overwrites. */
+        /* The writer goes on meanwhile, and stores first what it will overwrite. */
         if (pread(fd, &valid, sizeof(valid), (off_t)s->cap) != sizeof(valid))
             valid = 0;
         if (valid <= at) {
             *from = at;
             return got;
         }
-        /* Too late again: some way ahead, but never beyond what there is. */
+        /* Overwritten again: skips ahead, but not beyond the end. */
         uint64_t left = s->offset > valid ? s->offset - valid : 0;
         start = valid + (again ? left / 16 : 0);
     }
@@ -140,8 +140,8 @@ void spool_excerpt_release(struct spool_excerpt *x)
 }
 
 /*
- * Room for the newest output and for the number behind the ring, which the keeper needs
- * to give the oldest up. 0 also where room cannot be reserved; -1: the disk is full.
+ * Reserves room for the newest output and for the number after the ring, which the keeper
+ * needs to overwrite old output. 0, also if reserving is not possible; -1: disk full.
  */
 static int reserve(int fd, uint64_t cap, struct err *e)
 {

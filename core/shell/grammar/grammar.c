@@ -55,7 +55,7 @@ static const struct str keys[] = {
     [K_TESTED] = {"]]", 2},
 };
 
-/* The short plain word that is here, or nothing; key_end is behind it. */
+/* The short plain word here, or an empty one; sets key_end to its end. */
 static struct str look(struct grammar_scan *s, char lit[KEY_MAX])
 {
     size_t n = 0;
@@ -88,7 +88,7 @@ static bool take_key(struct grammar_scan *s, enum grammar_key k)
     return true;
 }
 
-/* A keyword that ends what the last list was in. */
+/* Reads the keyword that ends the construct around the last list. */
 static void want_key(struct grammar_scan *s, enum grammar_key k)
 {
     if (!s->key_ok || !take_key(s, k))
@@ -97,14 +97,14 @@ static void want_key(struct grammar_scan *s, enum grammar_key k)
 
 /* ---- redirections ---- */
 
-/* Whether one is here, with nothing before its operator. */
+/* Is the operator of a redirection here? */
 static bool at_redirection(struct grammar_scan *s)
 {
     int c = scan_cur(s), next = scan_ahead(s);
     return ((c == '<' || c == '>') && next != '(') || (c == '&' && next == '>');
 }
 
-/* The operator, and the word behind it. */
+/* Reads the operator and the word after it. */
 static void redirect(struct grammar_scan *s)
 {
     bool document = false, tabs = false;
@@ -131,7 +131,7 @@ static void redirect(struct grammar_scan *s)
         scan_document(s, w.from, w.to, tabs);
 }
 
-/* Those behind a compound command. */
+/* Reads the redirections after a compound command. */
 static void redirections(struct grammar_scan *s)
 {
     for (scan_blanks(s);; scan_blanks(s)) {
@@ -178,7 +178,7 @@ static void operand(struct grammar_scan *s, int flags)
         scan_fail(s);
 }
 
-/* A word, a unary or a binary test; newlines are for between tests only. */
+/* A word, a unary or a binary test; newlines may stand only between tests. */
 static void test(struct grammar_scan *s)
 {
     struct word w, op;
@@ -264,7 +264,7 @@ static void if_command(struct grammar_scan *s)
     want_key(s, K_FI);
 }
 
-/* Behind `for`: ((a; b; c)), with `;` and newlines as may be. */
+/* After `for`: ((a; b; c)), then optional `;` and newlines. */
 static void for_arithmetic(struct grammar_scan *s)
 {
     scan_beyond(s, B_ARITHMETIC);
@@ -358,7 +358,7 @@ static void case_command(struct grammar_scan *s)
     }
 }
 
-/* (( … )), if it ends in both parentheses; else what follows is a subshell. */
+/* (( … )), if it ends in both parentheses; else it is read again as a subshell. */
 static bool arithmetic(struct grammar_scan *s)
 {
     size_t from = s->at;
@@ -406,7 +406,7 @@ static void test_command(struct grammar_scan *s)
         scan_fail(s);
 }
 
-/* The command that the keyword begins, which was passed over. */
+/* Reads the rest of the command that begins with the keyword k. */
 static void keyword_command(struct grammar_scan *s, enum grammar_key k)
 {
     switch (k) {
@@ -438,7 +438,7 @@ static bool begins_compound(enum grammar_key k)
            k == K_UNTIL || k == K_CASE || k == K_TEST;
 }
 
-/* One of those that have an end of their own; false: none is here. */
+/* Reads a compound command; false: none is here. */
 static bool compound(struct grammar_scan *s)
 {
     enum grammar_key k = key(s);
@@ -457,7 +457,7 @@ static bool compound(struct grammar_scan *s)
     return true;
 }
 
-/* Behind a function's name and what says that it is one. */
+/* After `function NAME` or NAME(). */
 static void function_body(struct grammar_scan *s)
 {
     scan_newlines(s);
@@ -570,7 +570,7 @@ static void command(struct grammar_scan *s)
         simple(s, NULL);
         break;
     default:
-        scan_fail(s); /* one that ends something, or belongs into it */
+        scan_fail(s); /* the keyword belongs to a construct that was not begun */
     }
 }
 
@@ -618,7 +618,7 @@ static void pipeline(struct grammar_scan *s)
     }
 }
 
-/* Pipelines joined by && and ||; `joined` is set to whether there is more than one. */
+/* Pipelines joined by && and ||; sets `joined` if there is more than one. */
 static void and_or(struct grammar_scan *s)
 {
     for (bool joined = false;; joined = true) {
@@ -634,7 +634,7 @@ static void and_or(struct grammar_scan *s)
     }
 }
 
-/* Whether scan_commands(), behind a separator, has come to its end. */
+/* Does the list of scan_commands() end here, after a separator? */
 static bool at_list_end(struct grammar_scan *s)
 {
     if (scan_cur(s) == END || scan_cur(s) == ')' || at_clause_end(s))
@@ -797,7 +797,7 @@ bool v0_scan_lacks_document(struct str text)
     return !s.bad && s.heres > 0;
 }
 
-/* Whether what made the text bad is a word at its end, or nothing yet. */
+/* Is the text bad only because of a word at its end? */
 static bool bad_word_last(const struct grammar_scan *s)
 {
     if (s->bad_at > s->text.n)

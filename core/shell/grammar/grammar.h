@@ -5,10 +5,10 @@
  * original server does not know.
  *
  * A scanner of bash's grammar, not of its meaning: quotes, expansions, here
- * documents, compound commands. What separates is a newline at top level;
- * `;`, `&`, `&&`, `|` and whatever is inside of a compound command do not.
- * Comments count for nothing. Linear in time, no memory, at most
- * V0_SCAN_DEPTH constructs in one another.
+ * documents, compound commands. Only a newline at top level separates commands;
+ * `;`, `&`, `&&`, `|` and newlines inside of a compound command do not. Comments
+ * are no commands. Linear in time, no allocation, at most V0_SCAN_DEPTH nested
+ * constructs.
  */
 #ifndef OD_SHELL_GRAMMAR_GRAMMAR_H
 #define OD_SHELL_GRAMMAR_GRAMMAR_H
@@ -18,18 +18,16 @@
 #define V0_SCAN_DEPTH 256
 
 /*
- * A command with the blanks and comments behind it; the first one also has
- * those before it. One after the other, pieces are the whole text.
+ * A command with the blanks and comments after it; the first piece also has those
+ * before it. All pieces in a row are the whole text.
  */
 struct v0_piece {
     struct str text; /* borrowed from the scanned text */
 };
 
 /*
- * The number of commands, at least 1: an empty text is one empty command, and
- * a text that does not parse, or is nested too deeply, is one as it is. The
- * first `max` pieces are written to out; when there are more, the last one
- * written ends where its successor begins.
+ * Returns the number of commands, at least 1: a text that is empty, does not parse or is
+ * nested too deeply counts as one command. The first `max` pieces are written to out.
  */
 size_t v0_scan(struct str text, struct v0_piece *out, size_t max);
 
@@ -41,14 +39,13 @@ size_t v0_scan(struct str text, struct v0_piece *out, size_t max);
 const char *v0_scan_beyond(struct str text);
 
 /*
- * Whether a bash that is typed this text asks for more lines: a here document, a
- * quote, a substitution, a compound command or a function without its end, and
- * nothing behind &&, ||, | or a backslash. Not when a newline behind the text
- * completes it, and not when it is wrong already (`fi`, `echo )`), whatever follows.
+ * Would bash ask for more lines after this text and a newline? Yes if a here document,
+ * quote, substitution, compound command or function has no end, or the text ends in &&,
+ * ||, | or a backslash. No if it is complete, or wrong already (`fi`, `echo )`).
  */
 bool v0_scan_open(struct str text);
 
-/* Whether only the lines of a here document are missing, and all of them are. */
+/* Are all lines of a here document missing, and nothing else? */
 bool v0_scan_lacks_document(struct str text);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * What the two halves of the scanner share: the place in the text, and words.
  *
- * Failing sets `bad` and moves to the end of the text, so that every loop ends.
- * What fails is not told: such a text is one command, and bash will say it; but
- * whether more text could have helped is known.
+ * A failure sets `bad` and moves to the end of the text, so that every loop ends. Its
+ * reason is not kept: such a text is one command, and bash reports the error. `more`
+ * says whether further text could complete it.
  */
 #ifndef OD_SHELL_GRAMMAR_OWN_H
 #define OD_SHELL_GRAMMAR_OWN_H
@@ -13,7 +13,7 @@
 
 /* As bash: more here documents on one line are an error there too. */
 #define HERES_MAX 16
-/* No delimiter that somebody types is longer; one that is makes the text bad. */
+/* A longer delimiter makes the text bad. */
 #define DELIM_MAX 120
 /* Letters of the longest keyword, and one to see that a word is longer. */
 #define KEY_MAX 9
@@ -51,11 +51,11 @@ struct grammar_scan {
     struct str text;
     size_t at;
     bool bad;
-    size_t bad_at; /* where that was seen; SIZE_MAX: it is not for what is missing */
+    size_t bad_at; /* where the failure was seen; SIZE_MAX: more text would not help */
     bool more;     /* the text ended where further lines may follow */
     bool comment;  /* it ended in a comment */
     bool late;     /* a substitution ended before its documents: bash complains */
-    /* A keyword may follow without a separator: the last one was one. */
+    /* A keyword may follow without a separator, as the last word was a keyword. */
     bool key_ok;
     int depth;
     int substitutions;  /* $( and <( around this place */
@@ -81,11 +81,11 @@ enum { ODD_SINGLE = 1, ODD_DOUBLE = 2 };
 void scan_fail(struct grammar_scan *s);
 /* The same, at the end of the text, within a quote or a document. */
 void scan_cut_off(struct grammar_scan *s);
-/* The same, for what no further line would help. */
+/* The same, where no further line would help. */
 void scan_refuse(struct grammar_scan *s);
-/* Here a line may end: if the text does, another one may follow. */
+/* A line may end here: if the text ends, too, another line may follow. */
 void scan_line_end(struct grammar_scan *s);
-/* Into a construct and out of it; too deep is a failure. */
+/* Begins and ends a nested construct; too deep is a failure. */
 void scan_enter(struct grammar_scan *s);
 void scan_leave(struct grammar_scan *s);
 /* The byte here, behind what a backslash joins; END at the end. */
@@ -96,11 +96,11 @@ int scan_ahead(struct grammar_scan *s);
 bool scan_take(struct grammar_scan *s, int c);
 /* Passes over c, or fails. */
 void scan_want(struct grammar_scan *s, int c);
-/* Ends a word. */
+/* Does c end a word? */
 bool scan_is_break(int c);
-/* Blanks and a comment, up to the end of the line. */
+/* Passes over blanks and a comment, up to the end of the line. */
 void scan_blanks(struct grammar_scan *s);
-/* The same and newlines, with the documents that begin behind them. */
+/* The same and newlines, with the here documents after them. */
 void scan_newlines(struct grammar_scan *s);
 
 /* Reports a construct that the original server's parser does not know. */
@@ -122,25 +122,25 @@ struct word {
     bool assigns;      /* NAME=, NAME+=, NAME[…]= at its beginning */
 };
 
-/* A word, if one is here: *w says what it is. */
+/* Reads a word into *w, if one is here. */
 bool scan_word(struct grammar_scan *s, struct word *w, int flags);
 /* The word as text, empty when it is not a short plain one. */
 struct str scan_plain(const struct word *w);
-/* Whether it is 2 or {fd}, and a redirection follows at once. */
+/* Is the word a descriptor (2 or {fd}) directly before a redirection? */
 bool scan_is_descriptor(struct grammar_scan *s, const struct word *w);
-/* A word, and not what is before a redirection. */
+/* Reads a word that is not the descriptor of a redirection. */
 bool scan_argument(struct grammar_scan *s, struct word *w, int flags);
 /*
- * Behind an opening bracket, up to and with its closing one. Brackets in one
- * another count, except in ${…}, which ends at the first }.
+ * After an opening bracket: passes over the text and its closing bracket. Nested
+ * brackets count, except in ${…}, which ends at the first }.
  */
 void scan_pair(struct grammar_scan *s, int open, int close);
-/* A here document of which the delimiter is spelt from..to. */
+/* Notes a here document whose delimiter is the text from..to. */
 void scan_document(struct grammar_scan *s, size_t from, size_t to, bool tabs);
 
 /*
- * At least one command, and as many as there are; what ends them is the caller's.
- * In grammar.c; for the words that have commands in them.
+ * Reads one or more commands; the caller reads the word that ends them. In grammar.c; for
+ * words that contain commands.
  */
 void scan_commands(struct grammar_scan *s);
 /* Reads the commands of a text to its end. In grammar.c. */
