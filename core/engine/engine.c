@@ -82,7 +82,7 @@ void engine_configure(struct engine *en, const struct json *o)
         timer_begin(en->loop, &en->idle_timer, en->idle_exit_ms, on_idle_timer);
 }
 
-/* The first worker of a server says when that was; the next ones find it. */
+/* The first worker of a server stores its start time; the next workers read it. */
 static void resume_clock(struct engine *en)
 {
     static const char key[] = "engine/started";
@@ -243,8 +243,8 @@ const char *env_get(char *const *env, const char *name)
 }
 
 /*
- * Replaces a variable of the same name, or appends. A map, for there may be as many as
- * the kernel takes; its values are places in the list.
+ * Replaces the variable of the same name, or appends one. places maps a name to its place
+ * in the list, as there may be as many variables as the kernel takes.
  */
 static void env_put(struct map *places, char **list, size_t *n, char *entry)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The root of the engine: sessions, processes, the keeper's end, the options.
- * It speaks no wire protocol; front-ends call it and pass sinks (op.h).
+ * The root of the engine: sessions, processes, the connection to the keeper, the options.
+ * It knows no wire protocol; front-ends call it and pass sinks (op.h).
  */
 #ifndef OD_ENGINE_ENGINE_H
 #define OD_ENGINE_ENGINE_H
@@ -38,7 +38,7 @@ struct engine {
     struct actions *actions;           /* owned; action/action.h */
     struct edits *edits;               /* owned; made when it is needed */
     struct skill_windows *windows;     /* owned; the same */
-    struct user nameless; /* whom /etc/passwd could not take; name "": nobody */
+    struct user nameless; /* the user that /etc/passwd could not take; name "": none */
     uid_t uid;
     gid_t gid;
     uint64_t next_process;
@@ -47,62 +47,64 @@ struct engine {
     struct timer idle_timer;
     struct task leave;
     unsigned clients;
-    int spare;  /* a descriptor kept for when there are none left */
-    bool first; /* no worker of this server came before */
+    int spare;  /* a descriptor in reserve for when none is left; -1: used */
+    bool first; /* this is the first worker of the server */
     bool restarted, stopping;
 };
 
 /*
- * Reads the options that serve stored (a JSON object): state_dir, env, …
- * Takes ownership of nothing. -1: e.
+ * Initialises *en, which the caller owns; l is borrowed. Returns 0.
  */
 int engine_open(struct engine *en, struct loop *l, struct err *e);
+/* Reads the options that serve stored (a JSON object, borrowed): state_dir, env, … */
 void engine_configure(struct engine *en, const struct json *options);
 /*
- * What is at the keeper, in words that change whenever it does: a worker that
- * prints the same can take it over.
+ * Appends the versions of the messages and states at the keeper. A worker that prints the
+ * same text can take them over.
  */
 void engine_format(struct buf *out);
 /*
  * Does a part claim states at the keeper whose key begins with this, as "session/"? A
- * worker that does not know all that are kept must not take over.
+ * worker that does not know all kept states must not take over.
  */
 bool engine_claims(struct str prefix);
 /* Takes a descriptor that the keeper holds, as part.take. */
 bool engine_take(struct engine *en, struct str name, int fd);
 /* Takes up what the previous worker kept, if there was one. */
 void engine_resume(struct engine *en);
-/* Appends what the engine and its parts count (base/metrics.h). */
+/* Appends the metrics of the engine and its parts (base/metrics.h). */
 void engine_metrics(const struct engine *en, struct buf *out);
-/* Something happened: the idle clock starts anew. */
+/* There was activity: restarts the idle clock. */
 void engine_touch(struct engine *en);
 /*
- * Answers everybody who waits with CANCELLED, asks the keeper to end the
- * sandbox, and stops the loop when this turn is over.
+ * Answers all who wait with CANCELLED, asks the keeper to end the sandbox within
+ * grace_ms, and stops the loop when this turn is over.
  */
 void engine_stop(struct engine *en, int64_t grace_ms);
 
 /*
- * Makes a folder in the state directory, and that itself if it was removed; out gets its
- * path. Returns -1 and sets *e if there is no state directory, or it cannot be made.
+ * Makes a folder in the state directory, which is made again if it was removed; out gets
+ * the path. Returns -1 and sets *e if there is no state directory or a mkdir fails.
  */
 int engine_state_folder(struct engine *en, const char *name, unsigned mode, char *out,
                         size_t size, struct err *e);
 
 /*
- * The environment of a new child: the server's own, then `extra` (NAME=VALUE,
- * each ending in NUL) in the order given, later ones winning. *argv_like is
- * NULL-terminated and points into space; free it with free(). NULL: too long.
+ * The environment of a new child: the server's own, then `extra` (NAME=VALUE, each ending
+ * in NUL); of equal names the last one counts. The list is NULL-terminated and points
+ * into en and space; the caller frees it with free(). NULL: too long.
  */
 char **engine_env(const struct engine *en, struct str extra, struct buf *space);
-/* From now on children get these, too: NAME=VALUE, each ending in NUL. */
+/* Adds variables for all later children: NAME=VALUE, each ending in NUL. */
 void engine_env_add(struct engine *en, struct str extra);
 /* The value of a variable in such a list, or NULL. */
 const char *env_get(char *const *env, const char *name);
 
 /*
- * A user by name or number: ids, and what a login sets (HOME, USER, LOGNAME,
- * SHELL) to extra. /etc/passwd, then nameless.
+ * Finds a user by name or number, in /etc/passwd, then nameless. Sets the ids, and
+ * appends the variables of a login (HOME, USER, LOGNAME, SHELL) and of the parts to
+ * extra. Returns -1 and sets *e if the name is unknown (any number is accepted), or if
+ * the server is not root and this is another user.
  */
 int engine_user(const struct engine *en, struct str name, uid_t *uid, gid_t *gid,
                 struct buf *extra, struct err *e);

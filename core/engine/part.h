@@ -2,8 +2,8 @@
 /*
  * A part is a capability of the engine that outlives a worker: sessions, processes,
  * kernels, browsers, plugins … Each defines `const struct part part_NAME` and has the
- * line PART(NAME) in engine/parts.def. The engine calls the parts in that order and knows
- * nothing else of them; a function that a part does not need is NULL.
+ * line PART(NAME) in engine/parts.def. The engine calls the parts in the order of these
+ * lines; a function that a part does not need is NULL.
  *
  *   first worker   configure, load, resumed, serve
  *   next worker    configure, take, load, resume for each kept state, resumed, serve
@@ -31,7 +31,7 @@ struct part {
     void (*format)(struct buf *out);
     /* Its options of od serve, checked and stored before there is a worker. */
     const struct option_table *options;
-    /* Reads its options of those that od serve stored; once, before anything else. */
+    /* Reads its own options of those that od serve stored; once, before anything else. */
     void (*configure)(struct engine *en, const struct json *options);
     /*
      * Takes a descriptor that the keeper holds under this name. Returns false if it
@@ -48,9 +48,9 @@ struct part {
     void (*serve)(struct engine *en);
     /* Does it keep an idle server from ending (--idle-exit)? */
     bool (*busy)(const struct engine *en);
-    /* Answers everybody who waits with CANCELLED: the server ends. */
+    /* The server ends: answers all who wait with CANCELLED. */
     void (*cancel)(struct engine *en);
-    /* Appends what it counts (base/metrics.h). */
+    /* Appends its metrics (base/metrics.h). */
     void (*metrics)(const struct engine *en, struct buf *out);
     /* Appends variables for programs of this user: NAME=VALUE, each ending in NUL. */
     void (*variables)(const struct engine *en, uid_t uid, gid_t gid, struct buf *out);
