@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Actions: what the sandbox is asked to do. Whichever front-end asks, an action is in
+ * Actions: what a peer asks the sandbox to do. For each front-end alike, an action is in
  * the log before it begins, takes its turn in its session, runs once, has one
  * observation, and survives a crash of the worker.
  *
@@ -8,9 +8,9 @@
  *                                                └─ kind.cancel, by actions_cancel
  *
  * A kind of action is one file with `const struct action_kind action_NAME` and the line
- * ACTION(NAME) in action/actions.def. A kind whose words are those of a front-end's
- * protocol (front/v0) is defined there. engine.actions has them all; it is a part
- * (engine/part.h).
+ * ACTION(NAME) in action/actions.def. A foreign kind, which has the words of a
+ * front-end's protocol, is defined in that front-end (front/v0). engine.actions has all
+ * actions; it is a part (engine/part.h).
  */
 #ifndef OD_ACTION_ACTION_H
 #define OD_ACTION_ACTION_H
@@ -26,8 +26,8 @@
 enum {
     ACTION_SESSION_MAX = 40,   /* bytes of a session's name */
     ACTION_CLIENT_MAX = 128,   /* bytes of a client_id */
-    ACTION_KEY = 32,           /* hex digits of an action's own name */
-    ACTION_BYTES_MAX = 1 << 20 /* of one as JSON, as LIMIT_EVENT_MAX */
+    ACTION_KEY = 32,           /* hex digits of an action's key */
+    ACTION_BYTES_MAX = 1 << 20 /* of an action as JSON, as LIMIT_EVENT_MAX */
 };
 
 /* Who asked, as the log has it. */
@@ -38,80 +38,80 @@ struct action;
 struct actions;
 struct known;
 
-/* What a worker does about an action that the worker before had begun. */
+/* What a worker does with an action that the previous worker had begun. */
 enum action_again {
-    ACTION_AGAIN,      /* it is started, with a->again: twice is as good as once, or the
-                          kind can tell what was done */
-    ACTION_DONE,       /* that worker did it */
-    ACTION_UNKNOWN,    /* whether it was done cannot be known: an error says so */
-    ACTION_INTERRUPTED /* it was not done: the same */
+    ACTION_AGAIN,      /* starts it, with a->again: doing it twice does no harm, or the
+                          kind knows what was done */
+    ACTION_DONE,       /* ends it: the previous worker did it */
+    ACTION_UNKNOWN,    /* ends it with an error: nobody knows whether it was done */
+    ACTION_INTERRUPTED /* ends it with an error: it was not done */
 };
 
 struct action_kind {
     const char *name; /* as in {"action": NAME} */
-    /* It is done at once, whatever its session does and before the sandbox is ready. */
+    /* Starts at once, even if its session is busy or the sandbox is not ready. */
     bool at_once;
-    /* It waits for the actions before it in its session, unless prepare says otherwise.
-     */
+    /* Waits for earlier actions in turn of its session; prepare may change that. */
     bool in_turn;
-    /* Its words are a front-end's: prepare reads the whole message. */
+    /* Has the words of a front-end: prepare reads the whole message. */
     bool foreign;
     const struct param_list *takes; /* never NULL; of a foreign kind for schemas only */
     /*
-     * Checks what takes cannot say: relations between parameters. args fit takes, and
-     * are an object, or NULL: none were given. Returns 0; -1 with *e set, and nothing is
-     * in the log. May be NULL.
+     * Checks relations between parameters, which `takes` cannot express. args fit takes:
+     * an object, or NULL if none were given. Returns 0; or -1 and sets *e, and nothing is
+     * logged. May be NULL.
      */
     int (*check)(const struct json *args, struct err *e);
-    /* Adds to the schema of takes what only its code knows; may be NULL. */
+    /* Adds to the schema of takes what is known only at run time; may be NULL. */
     void (*refine)(struct json *schema);
     /*
-     * Of a foreign kind: reads a->message, makes a->own and sets a->in_turn. Returns 0;
-     * -1 with *e set, and nothing is in the log.
+     * Foreign kinds only: reads a->message, makes a->own and sets a->in_turn. Returns 0,
+     * or -1 and sets *e; then nothing is logged.
      */
     int (*prepare)(struct action *a, struct err *e);
     /* Frees what prepare made for an action that could not be logged. */
     void (*discard)(struct action *a);
-    /* May end the action before it returns; a is valid until the turn is over. */
+    /* Starts it. May end it before it returns; a is valid until the turn is over. */
     void (*start)(struct action *a);
     /*
-     * The next action of its turn waits for this one: may end it to make room. NULL: it
-     * never does.
+     * The next action in turn waits for this one, which the kind may end to make room.
+     * NULL: it never does.
      */
     void (*yield)(struct action *a, const struct action *next);
     /*
-     * Stops an action, begun or not. Returns true if the kind ends it, now or later;
-     * false if the caller does, at once, and a->own is freed. NULL: false.
+     * Stops an action, begun or not. Returns true if the kind ends it, now or later.
+     * Returns false after it freed a->own; the caller then ends the action at once. NULL:
+     * false.
      */
     bool (*cancel)(struct action *a);
     /* NULL: ACTION_AGAIN. */
     enum action_again (*again)(const struct action *a);
-    /* Did the worker before begin it, though its message is not in the log whole? */
+    /* Did the previous worker begin it? Asked if the log lacks a part of its message. */
     bool (*begun)(const struct action *a);
 };
 
-/* One action, from action_open to action_end. Owned by the actions. */
+/* One action, from action_open to action_end. Owned by struct actions. */
 struct action {
-    struct list node; /* those without an end, the oldest first */
-    struct list turn; /* those that have not begun */
+    struct list node; /* in actions.list: without an end, the oldest first */
+    struct list turn; /* in actions.turns: not begun */
     struct actions *all;
     const struct action_kind *kind;
-    uint64_t id;              /* in the log; 0: the log has no room for it */
-    char key[ACTION_KEY + 1]; /* its own name, the same after a restart */
+    uint64_t id;              /* in the log; 0: the log had no room for it */
+    char key[ACTION_KEY + 1]; /* names it, also after a restart */
     char session[ACTION_SESSION_MAX + 1];
-    const char *source;   /* the front-end that asked, static; NULL: the client's word */
+    const char *source;   /* the front-end that asked, static; NULL: see message */
     struct json *message; /* owned: {"action": NAME, "args": …, …} */
-    struct json *args;    /* borrowed from it: an object */
+    struct json *args;    /* an object, borrowed from message */
     char *client_id;      /* owned; NULL: none */
-    struct known *known;  /* NULL: it cannot be asked for again */
+    struct known *known;  /* NULL: a repeated request does not find it */
     int64_t since_ms;
     bool in_turn; /* waits for the actions before it in its session that are in turn */
     bool begun;   /* start was called */
-    bool again;   /* the worker before had it */
+    bool again;   /* the previous worker had it */
     bool repeats; /* its observation is in the log already */
-    bool placed;  /* where it is done is kept */
-    bool noting;  /* so is what it did, in a file */
-    /* The command that runs in its session, for who follows its output. */
+    bool placed;  /* its directory is stored (action_place) */
+    bool noting;  /* it has a file of what it did (action_note) */
+    /* The command that runs in its session, for readers of its output. */
     bool running;
     char command[LIMIT_ID + 1];
     uint64_t from; /* where its output begins */
@@ -122,50 +122,51 @@ struct action {
 
 struct action_order {
     const char *source;             /* as in struct action */
-    const struct action_kind *kind; /* NULL: that of the message, which is checked */
+    const struct action_kind *kind; /* NULL: that of the message, and args are checked */
     struct str session;             /* empty: "main" */
     struct str client_id;
-    const char *key; /* hex digits that name it; NULL: it gets some */
-    bool unique;     /* key names it over restarts: the same key is the same action */
+    const char *key; /* hex digits that name it; NULL: a random key */
+    bool unique;     /* an action with the same key, also before a restart, is the same */
     bool must;       /* runs even if the log has no room for it */
     void *own;       /* of a foreign kind: made already; prepare is not called */
-    bool in_turn;    /* with own */
+    bool in_turn;    /* only with own: as in struct action */
 };
 
 /*
  * Checks an action and writes it to the log. Takes message, also on failure. Returns the
- * action, for action_go; NULL and sets *e if it makes no sense or the log has no room.
+ * action, for action_go; NULL and sets *e if it is invalid or the log has no room.
  */
 struct action *action_open(struct actions *all, struct json *message,
                            const struct action_order *o, struct err *e);
-/* Starts it in its turn. */
+/* Queues an opened action, and starts it in its turn, perhaps before it returns. */
 void action_go(struct action *a);
 
 struct action_taken {
-    uint64_t id, end; /* end 0: not yet; id: it is over, without an observation */
-    bool again;       /* it had been asked before */
+    uint64_t id, end; /* end: its observation; 0: not yet; = id: over without one */
+    bool again;       /* a repeated request: the action existed before */
 };
 
 /*
  * Takes an action of a peer as JSON, with client_id, session and secrets in it, and
- * starts it. Returns 0; -1 and sets *e, and nothing was logged and nothing runs.
+ * starts it. A repeated client_id gets the first action. Returns 0; or -1 and sets *e,
+ * and nothing was logged and nothing runs.
  */
 int actions_do(struct actions *all, const struct json *message, const char *source,
                struct action_taken *out, struct err *e);
-/* Returns -1 and sets *e if it is over and its observation is not in the log. */
+/* Returns -1 and sets *e if the action is over and has no observation in the log. */
 int actions_check_end(const struct action_taken *t, struct err *e);
 
 /* The action with this id that has no end yet; NULL: none. */
 struct action *actions_find(const struct actions *all, uint64_t id);
-/* The next one without an end, the oldest first; NULL begins and ends. */
+/* Iterates over the actions without an end, the oldest first; NULL begins and ends. */
 struct action *actions_next(const struct actions *all, const struct action *a);
 /*
- * Cancels the action with this id: takes it out of the queue, or stops what it runs.
- * Returns -1 and sets *e if none with this id waits for its end.
+ * Cancels the action with this id: takes it out of the queue, or stops it. Returns -1 and
+ * sets *e if no action with this id is without an end.
  */
 int actions_cancel(struct actions *all, uint64_t id, struct err *e);
 
-/* Who hears of all actions. Embedded, zeroed. */
+/* A watcher of all actions. Embedded in its owner, zeroed. */
 struct action_watch {
     struct list node;
     /* A command has output from here on: a->command in a->session. May be NULL. */
@@ -191,61 +192,62 @@ struct actions_stats {
 /* ---- for kinds ---- */
 
 /*
- * Where an action's kind has its result. Neutral, for front-ends to put into words; or
- * in the words of a foreign kind.
+ * The result of an action. Borrowed. Neutral, for front-ends to put into their words; or
+ * body, in the words of a foreign kind.
  */
 struct action_result {
     struct str text;   /* the content */
     struct str extras; /* a JSON object; empty: {} */
-    struct str top; /* members next to these two, each with a comma behind it; or empty */
-    const struct err *error; /* it could not be done; NULL: it was */
+    struct str top; /* members next to these two, each followed by a comma; or empty */
+    const struct err *error; /* why the action failed; NULL: it did not */
     /* Of a foreign kind instead of these: {"observation": …}, or {"detail": …} */
     struct str body;
-    int status;   /* of body: as HTTP has it; 0: 200 */
-    bool unheard; /* nobody waits for it any more; there is no body */
-    /* Which bytes of its session's output it is about. */
+    int status;   /* of body: an HTTP status; 0: 200 */
+    bool unheard; /* the caller is gone; there is no body */
+    /* The range of its session's output that it reports. */
     bool has_output;
     const char *output_of; /* the session; NULL: the action's */
     uint64_t from, to;
 };
 
 /*
- * Ends the action: its observation goes to the log and whoever waits hears of it. Once;
- * a is freed at the end of the turn.
+ * Ends the action: writes its observation to the log and calls the watchers. Once for
+ * each action; a is freed at the end of the turn.
  */
 void action_end_as(struct action *a, const struct action_result *r);
 /* The same: text is the observation's content, extras a JSON object or empty. */
 void action_end(struct action *a, struct str text, struct str extras);
-/* The same, as an error; extras.code is the name of e's code. */
+/* The same with an error; extras.code is the name of e's code. */
 void action_fail(struct action *a, const struct err *e);
 /* The command `command` of its session has output from this offset on. */
 void action_running(struct action *a, const char *session, const char *command,
                     uint64_t from);
 /*
- * Writes an event of something that goes on, without a cause: `object` is
+ * Writes an event about an action that goes on, without a cause: `object` is
  * {"observation":…}, at most as long as an event. Returns -1 and sets *e if the log has
  * no room.
  */
 int action_tell(struct action *a, struct buf *object, struct err *e);
 /*
- * sandbox_place of its session, when it is first asked: after a restart the directory is
- * the same, wherever the session's shell is by then.
+ * User and directory of its session (sandbox_place). The directory of the first call is
+ * stored, so that it is the same after a restart, even if the session's shell has moved.
  */
 int action_place(struct action *a, struct sandbox_place *out, struct err *e);
 /*
- * Opens a file for what the action has done, which the next worker's action_note has,
- * too, until its end is in the log. The caller's. Returns -1 if there is no place.
+ * Opens a file for notes of what the action has done. The next worker gets the same file,
+ * until the action has ended. The caller owns the descriptor. Returns -1 if there is no
+ * state directory or the file cannot be opened.
  */
 int action_note(struct action *a);
-/* The id by which its session knows what it types, as "act:KEY:ID". */
+/* The id of the action's input for its session, "act:KEY:ID". */
 void action_call(const struct action *a, char id[LIMIT_ID + 1]);
-/* Did a worker before type the input of this action? */
+/* Has this or an earlier worker typed the input of this action? */
 bool action_typed(const struct action *a);
 
 struct kernel;
 /*
- * The kernel of run_ipython in that session; make: also one that is not there yet.
- * Returns NULL and sets *e if there is none.
+ * The kernel of run_ipython in that session; make: makes it if there is none. Returns
+ * NULL and sets *e if there is none. Borrowed.
  */
 struct kernel *action_kernel(const struct actions *all, struct str session, bool make,
                              struct err *e);
@@ -259,16 +261,16 @@ void *actions_foreign(const struct actions *all);
 #define ACTION(name) extern const struct action_kind action_##name;
 #include "action/actions.def"
 
-/* A run with `until`, and one with `busy` fail, too; the table has V0's. */
+/* A run with `until`, and one with also `busy` fail; the table has V0's run. */
 extern const struct action_kind action_run_until, action_run_now;
 
 /* The kind of this name; NULL: there is none. */
 const struct action_kind *action_kind(struct str name);
 /* The kind of this message, which may depend on its arguments; NULL: there is none. */
 const struct action_kind *action_kind_of(const struct json *message);
-/* The one at place i of the table; NULL: there are no more. */
+/* The kind at place i of the table; NULL: there are no more. */
 const struct action_kind *action_kind_at(size_t i);
-/* Checks arguments of a kind that is not foreign; NULL: there are none. */
+/* Checks arguments of a kind that is not foreign; args NULL: none. -1 and *e: invalid. */
 int action_check(const struct action_kind *k, const struct json *args, struct err *e);
 
 #endif

@@ -137,7 +137,7 @@ static void begin(struct action *a)
     a->kind->start(a);
 }
 
-/* What one begins may take others out of the list, so each look begins anew. */
+/* An action that begins may remove others from the list: so begins at most one. */
 static bool begin_one(struct actions *all)
 {
     struct list *it, *tmp;
@@ -179,7 +179,7 @@ static void tell_ended(struct actions *all, uint64_t cause, uint64_t end,
     }
 }
 
-/* The observation; who waits for it is told when the action is no more in the list. */
+/* Writes the observation and calls the watchers. The action has left the list before. */
 static void write_end(struct action *a, const struct action_result *r)
 {
     struct actions *all = a->all;
@@ -195,7 +195,7 @@ static void write_end(struct action *a, const struct action_result *r)
         log_error("%s", e.text);
     tell_ended(all, a->id, end, &e);
     wait_ended(all, a->id);
-    all->last_cause = a->id; /* behind those of the waits */
+    all->last_cause = a->id; /* set last: the ends of waits set it, too */
     all->last_end = end;
 }
 

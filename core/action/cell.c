@@ -14,10 +14,10 @@
 #include <stdlib.h>
 
 enum {
-    TOLD_MAX = 1 << 20, /* of a cell's output as events: the log is not for more */
-    TELL_AT = 32 << 10, /* of one of them */
-    TELL_MS = 100,      /* what comes within is one */
-    PROMPT_MAX = 4096   /* of a question, for those who wait; the event has all of it */
+    TOLD_MAX = 1 << 20, /* bytes of a cell's output in events */
+    TELL_AT = 32 << 10, /* bytes in one event */
+    TELL_MS = 100,      /* output within this time goes into one event */
+    PROMPT_MAX = 4096   /* bytes of a question for waits; the event has all of it */
 };
 
 void action_cell_begin(struct action_cell *c, struct actions *all, uint64_t id,
@@ -46,7 +46,7 @@ static void say(struct action_cell *c, const char *kind, struct str text,
     json_free(take_extras);
 }
 
-/* all: what may be the beginning of a secret does not wait for what comes behind it. */
+/* all: a possible beginning of a secret does not wait for the bytes after it. */
 static void tell(struct action_cell *c, bool all)
 {
     timer_stop(&c->tell);

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a cell says and asks while it runs, as events: of the actions `cell` and
- * run_ipython. Its text comes as cell_output, at most
- * 1 MiB of it, pieces that come soon after each other as one; what it asks as
- * cell_input, which the action `input` answers.
+ * Events of a running cell, for the actions `cell` and run_ipython: its output as
+ * cell_output, at most 1 MiB, with pieces joined that come within 100 ms; its questions
+ * as cell_input, which the action `input` answers.
  */
 #ifndef OD_ACTION_CELL_H
 #define OD_ACTION_CELL_H
 
 #include "action/action.h"
 
-/* Embedded in who runs the cell, between begin and over. */
+/* Embedded in its owner, which runs the cell; in use from begin to over or drop. */
 struct action_cell {
     struct list node;
     struct actions *all; /* NULL: it has not begun, or is over */
     uint64_t id;         /* of the action */
     char session[ACTION_SESSION_MAX + 1];
-    struct buf unsaid; /* text that was not told yet */
-    uint64_t told;     /* how much was */
+    struct buf unsaid; /* owned; output that is in no event yet */
+    uint64_t told;     /* bytes that are in events */
     struct timer tell;
     bool asks; /* a question waits for its answer: */
     bool password;
@@ -26,21 +25,24 @@ struct action_cell {
     void *owner;
 };
 
-/* answer: text without a newline, once for each question. */
+/* answer is called once for each question, with a text without a newline. */
 void action_cell_begin(struct action_cell *c, struct actions *all, uint64_t id,
                        const char *session, void (*answer)(void *, struct str),
                        void *owner);
 /* As on_output and on_input of kernel.h. */
 void action_cell_said(struct action_cell *c, struct str type, const struct json *content);
 void action_cell_asks(struct action_cell *c, struct str prompt, bool password);
-/* The rest of its text; nobody can answer it any more. Idempotent. */
+/* The cell is over: writes the rest of its output; takes no more answers. Idempotent. */
 void action_cell_over(struct action_cell *c);
-/* Without its rest. Idempotent. */
+/* The same without the rest of the output. Idempotent. */
 void action_cell_drop(struct action_cell *c);
 
 /* The cell of the action id, which has begun and is not over; NULL: there is none. */
 const struct action_cell *action_cell_find(const struct actions *all, uint64_t id);
-/* Answers the cell of the action id; a newline at the end is left out. -1: e. */
+/*
+ * Answers the question of the cell of action id; a newline at the end is left out.
+ * Returns -1 and sets *e if it has no question.
+ */
 int action_cell_input(struct actions *all, uint64_t id, struct str text, struct err *e);
 
 #endif

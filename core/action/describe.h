@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The actions in JSON Schemas, for `od help actions`, GET /openapi.json and whoever else
- * lists them.
+ * The actions as JSON Schemas, for `od help actions`, GET /openapi.json and other lists.
  */
 #ifndef OD_ACTION_DESCRIBE_H
 #define OD_ACTION_DESCRIBE_H

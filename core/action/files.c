@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is done with files, as actions: the verbs of file/fileact.h, each in a helper,
- * as the user and in the directory of its session. See FILES.md.
+ * Actions on files: the verbs of file/fileact.h, each in a helper process, with the user
+ * and the directory of its session.
  */
 #include "action/own.h"
 
@@ -53,7 +53,7 @@ static void on_done(void *arg, struct str result, const struct err *e)
         action_end(a, STR(""), str_trim(result));
 }
 
-/* noted: what it has done is not to be done twice. */
+/* noted: the helper notes what it has done, so that a restart does not repeat it. */
 static void start(struct action *a, const struct fileact_events *calls, bool noted)
 {
     struct err e = ERR_INIT;
@@ -99,7 +99,7 @@ static bool cancel(struct action *a)
                                               .start = begin, \
                                               .cancel = cancel};
 
-/* A helper can tell what it has done already, so each is started again. */
+/* After a restart each is started again: a helper knows what it has done. */
 FILE_ACTION(stat, start_look)
 FILE_ACTION(list, start_look)
 FILE_ACTION(mkdir, start_change)
@@ -112,7 +112,7 @@ FILE_ACTION(extract, start_change)
 
 /* ---- watch ---- */
 
-/* Each line as an event, which says whose it is. */
+/* Writes each line as an event, with the id of the action. */
 static size_t on_lines(void *arg, struct str bytes)
 {
     struct running *r = arg;
@@ -147,7 +147,7 @@ static void start_watch(struct action *a)
     static const struct fileact_events calls = {.data = on_lines, .done = on_done};
     struct err e = ERR_INIT;
     if (watches(a->all) > WATCHES_MAX) {
-        err_set(&e, ERR_LIMIT, "%d folders are watched already; cancel one of those",
+        err_set(&e, ERR_LIMIT, "%d folders are watched already; cancel one watch",
                 WATCHES_MAX);
         action_fail(a, &e);
         return;

@@ -15,7 +15,7 @@ struct files_ask {
     int kept; /* as in struct fileact_spec */
 };
 
-/* fileact_start, as that user and in that directory. -1: e. */
+/* fileact_start with the user and directory of q->place. -1: sets *e. */
 int files_start(struct actions *all, const struct files_ask *q,
                 const struct fileact_events *calls, void *arg, struct fileact **out,
                 struct err *e);

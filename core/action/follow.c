@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAID_MAX = 64 << 10 }; /* bytes of its text that the log has */
+enum { SAID_MAX = 64 << 10 }; /* bytes of a cell's output in the log */
 
 /* ---- cells ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Actions whose caller left while they run: somebody must hear how they end. And
- * processes, which are followed from the beginning.
+ * Follows actions whose caller left while they run, to write their observation. Processes
+ * are followed from the beginning.
  */
 #ifndef OD_ACTION_FOLLOW_H
 #define OD_ACTION_FOLLOW_H
@@ -12,23 +12,23 @@ struct browsing;
 struct kernel;
 struct process;
 
-/* The cell of this id, which runs and was dropped. */
+/* Follows the running cell with this id, whose caller dropped it. */
 void follow_cell(struct action *a, struct kernel *k, const char *id);
-/* The call of this id, which runs and was dropped. */
+/* Follows the running browser call with this id, whose caller dropped it. */
 void follow_browse(struct action *a, struct browsing *b, const char *id);
 /*
- * The same after a restart, of the cell or the call that the action is about. Returns
- * false if its kernel or browser knows nothing of it: it had not begun.
+ * After a restart: follows the cell or the call of the action. Returns false if the
+ * kernel or browser does not know it, as it had not begun.
  */
 bool follow_known(struct action *a);
-/* Until it ends; does nothing if it is followed already. */
+/* Follows a process until it ends; does nothing if it is followed already. */
 void follow_process(struct action *a, struct process *p);
-/* The caller is back: it is the one to end the action. Not for processes. */
+/* The caller is back and ends the action: stops following. Not for processes. */
 void follow_stop(struct action *a);
 
-/* ---- for those who call them ---- */
+/* ---- for front-ends ---- */
 
-/* The object that says how a cell ended, {"end", "count", …}: the caller's. */
+/* How a cell ended, as {"end", "count", …}. The caller owns it. */
 struct json;
 struct cell_result;
 struct json *follow_cell_end(const struct cell_result *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What may be said to a command while another action waits for it: cancel, input, key,
- * eof, signal, resize. Each is done at once, whatever its session is busy with.
+ * Actions that reach a command while another action waits for it: cancel, input, key,
+ * eof, signal, resize. Each is done at once, even if its session is busy.
  *
  *   {"action":"input","args":{"text":"yes\n"}}      or "base64"; "id": of a cell
  *   {"action":"key","args":{"key":"C-c"}}
@@ -39,7 +39,7 @@ struct session *action_session(const struct action *a, struct err *e)
     return s;
 }
 
-/* The same, for what is typed: it is typed once, however often it is started. */
+/* The same for input, which gets the action's id so that a restart does not repeat it. */
 static struct session *want_typed(const struct action *a, struct err *e)
 {
     char id[LIMIT_ID + 1];

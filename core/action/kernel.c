@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jupyter kernels by the event stream. The kernel is that of run_ipython in the same
- * session, unless `kernel` names another one (made when it is new, of `spec`).
+ * Actions on Jupyter kernels. The kernel is that of run_ipython in the same session,
+ * unless `kernel` names another one, which is made from `spec` if it is new.
  *
  *   {"action":"cell","args":{"code":…,"timeout":S,"input":true}}
- *        what it says, as it says it: events cell_output; what it asks: cell_input, and
+ *        its output comes as events cell_output, its questions as cell_input, which
  *        {"action":"input","args":{"id":N,"text":…}} answers; cancel interrupts it
  *   {"action":"complete"|"inspect","args":{"code":…,"at":N}}
  *   {"action":"interrupt_kernel"|"restart_kernel"|"kernels","args":{}}
@@ -152,7 +152,7 @@ static struct kernel *kernel_of(const struct action *a, bool make, struct err *e
 
 /* ---- what a cell says ---- */
 
-/* The picture that came last, if an observation has no room for it. */
+/* Drops the last picture if an observation has no room for it. */
 static void drop_large(struct asked *q)
 {
     struct json *last = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The beginning of an event's line, told without parsing all of it, and what must not
- * be in it.
+ * Reads the beginning of an event's line without parsing all of it, cuts long events and
+ * masks secrets.
  *
  *   {"id":N,"timestamp":"…","key":"…","session":"…"[,"client_id":…],"action":…
  *   {"id":N,"timestamp":"…","cause":N,"session":"…"[,"client_id":…][,"output":{"from":N,
@@ -119,7 +119,7 @@ void event_shorten(struct json *j, size_t most)
 
 static const char hidden[] = "<secret_hidden>";
 
-/* An action begins with its key, which is random: no secret is in it but by chance. */
+/* An action begins with its key. The key is random, so it is not masked. */
 #define KEY_HEAD "{\"key\":\""
 
 /* As it is in JSON, without quotes. */
@@ -135,9 +135,8 @@ static int keep_secret(struct actions *all, struct str plain, struct str s, stru
                        SECRETS_MAX);
     if (all->secret_bytes + s.n + 1 > SECRETS_BYTES)
         return err_set(e, ERR_LIMIT,
-                       "a secret of %zu bytes is too much beside those that are hidden "
-                       "already: as JSON all together have at most %d bytes, and %zu are "
-                       "taken",
+                       "there is no room for a secret of %zu bytes: as JSON all secrets "
+                       "have at most %d bytes, and %zu are used",
                        s.n, SECRETS_BYTES, all->secret_bytes);
     all->plain[all->nsecrets] = str_n(xstrndup(plain.p, plain.n), plain.n);
     all->secrets[all->nsecrets++] = str_n(xstrndup(s.p, s.n), s.n);
@@ -240,6 +239,6 @@ unsigned actions_mask(const struct actions *all, struct buf *text)
     buf_release(text);
     *text = out;
     if (!fits)
-        buf_truncate(text, 0); /* and full: it is not sent without what is hidden */
+        buf_truncate(text, 0); /* its overflow mark stays: no unmasked text is used */
     return count;
 }

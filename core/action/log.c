@@ -162,7 +162,7 @@ const char *log_source(struct str line)
     return v0 ? ACTION_SOURCE_V0 : NULL;
 }
 
-/* One line of before our time. */
+/* Adds the names from a line of an earlier worker. */
 static void index_line(void *arg, struct str line)
 {
     struct actions *all = arg;
@@ -180,7 +180,6 @@ static void index_line(void *arg, struct str line)
     buf_release(&name);
 }
 
-/* Calls fn for the lines of the ids from … to before `to`. */
 void log_each(struct actions *all, uint64_t from, uint64_t to,
               void (*fn)(void *arg, struct str line), void *arg)
 {
@@ -198,7 +197,7 @@ void log_each(struct actions *all, uint64_t from, uint64_t to,
     buf_release(&lines);
 }
 
-/* The names of the worker before, when the first one is asked for. */
+/* Reads the names that earlier workers wrote; at the first search for a name. */
 static void index_log(struct actions *all)
 {
     if (all->indexed)
@@ -231,7 +230,7 @@ static void put_end_head(struct buf *b, const struct action *a,
                  (unsigned long long)r->from, (unsigned long long)r->to);
 }
 
-/* code NULL: there is none of the list. */
+/* code: a name of base/errcodes.def, or NULL. */
 static void put_error_body(struct buf *b, struct str text, int status, const char *code)
 {
     buf_addz(b, ",\"observation\":\"error\",\"content\":");
@@ -262,7 +261,7 @@ size_t log_hide(const struct actions *all, struct json *j)
     return hidden;
 }
 
-/* What V0's observation repeats of its action. */
+/* Hides texts of commands that V0's observation repeats from its action. */
 static void hide_repeated(const struct actions *all, struct buf *answer)
 {
     struct err e = ERR_INIT;
@@ -275,7 +274,7 @@ static void hide_repeated(const struct actions *all, struct buf *answer)
     json_free(j);
 }
 
-/* The answer behind the head; one that is too long is cut. */
+/* Appends the answer to the head; too long an answer is cut. */
 static void put_answer(struct buf *b, struct str answer)
 {
     struct err e = ERR_INIT;
@@ -298,7 +297,7 @@ static void put_answer(struct buf *b, struct str answer)
     json_free(j);
 }
 
-/* In the words of a foreign kind. */
+/* Appends a body in the words of a foreign kind. */
 static void put_body(struct buf *b, const struct actions *all, struct str body)
 {
     struct buf terse = BUF_INIT(ANSWER_MAX);
@@ -339,7 +338,7 @@ uint64_t log_end(struct actions *all, const struct action *a,
                  const struct action_result *r, struct err *e)
 {
     static const struct str nobody = STR(
-        "Nobody waited for this action any more; what it runs goes on");
+        "The caller of this action is gone; its work goes on");
     struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
     bool failed = r->error || r->unheard || (r->status && r->status != 200);
     put_end_head(&b, a, r);
@@ -367,7 +366,7 @@ static void keep_secrets(struct actions *all)
     struct buf b = BUF_INIT(SECRETS_BYTES);
     for (unsigned i = 0; i < all->nsecrets; i++) {
         buf_adds(&b, all->secrets[i]);
-        buf_addc(&b, '\n'); /* which no JSON string has */
+        buf_addc(&b, '\n'); /* separates: a JSON string has none */
     }
     hold_put(all->en->hold, str_of(secrets_key), buf_str(&b));
     buf_release(&b);
@@ -381,7 +380,6 @@ int actions_secret(struct actions *all, struct str value, struct err *e)
     return r < 0 ? -1 : 0;
 }
 
-/* One that nobody is there to be told of. */
 void actions_own_secret(struct actions *all, struct str value, const char *what)
 {
     struct err e = ERR_INIT;
@@ -400,7 +398,7 @@ void secrets_load(struct actions *all)
         buf_adds(&token, line);
         buf_addc(&token, '"');
         if (event_unquote(buf_str(&token), &value) == 0)
-            actions_own_secret(all, buf_str(&value), "a secret of an action of before");
+            actions_own_secret(all, buf_str(&value), "a secret of an earlier action");
         buf_release(&token);
         buf_release(&value);
     }
@@ -422,7 +420,6 @@ struct event_cursor actions_batch_after(const struct actions *all)
     return all->batch_after;
 }
 
-/* The folder, else memory that the keeper holds on to. */
 void log_open(struct actions *all)
 {
     int memory_fd = all->opts.memory_fd;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orders: what a peer wants done, as an action in the log; and the actions of the worker
- * before, from the log.
+ * Orders: the request of a peer becomes an action in the log; and the actions of the
+ * previous worker, from the log.
  *
  * An action has a key of its own, by which its session knows its command. So a new
- * worker starts an action that has no observation again: what had begun is followed,
- * what had not is begun. What cannot be told from outside (a signal) or is not in the
- * log as it was (secrets in it, or too long) ends with an error that says so.
+ * worker starts an action without an observation again: it follows a command that had
+ * begun, else begins it. An action whose effect cannot be seen from outside (a signal),
+ * or that is changed in the log (secrets, or cut), ends with an error that says so.
  */
 #include "action/outside_own.h"
 #include "action/own.h"
@@ -20,7 +20,7 @@
 
 /* ---- into the log ---- */
 
-/* Members of an action that are the log's, or nobody's. */
+/* Members that a client's message cannot set: the log writes them, or leaves them out. */
 static bool is_ours(const char *name)
 {
     static const char *const names[] = {"id",     "timestamp", "key",     "session",
@@ -33,7 +33,7 @@ static bool is_ours(const char *name)
     return false;
 }
 
-/* Who asked is the log's to say: no client is od exec, or a tool. */
+/* Does this member claim a source that only the server may write (od exec, a tool)? */
 static bool is_claim(const struct action *a, const struct json *v)
 {
     struct str given = json_str_value(v, "");
@@ -43,8 +43,8 @@ static bool is_claim(const struct action *a, const struct json *v)
 }
 
 /*
- * The args with --log-commands none. Returns the bytes of text that are not in them; 0:
- * they are as they were.
+ * Appends args for --log-commands none. Returns the bytes of text that were left out; 0:
+ * args are unchanged.
  */
 static size_t put_terse(struct buf *b, const struct action *a, const struct json *args,
                         int *rc)
@@ -127,7 +127,7 @@ static int read_order(struct actions *all, const struct json *m, struct action_o
     return 0;
 }
 
-/* One that is too long, and must run all the same: its long strings are cut. */
+/* Cuts the long strings of an action that is too long for the log and must run. */
 static void cut_long(struct buf *b)
 {
     struct err e = ERR_INIT;
@@ -158,7 +158,7 @@ static uint64_t write_action(struct action *a, bool must, struct err *e)
     return id;
 }
 
-/* The kinds, in a sentence. */
+/* An error that lists the kinds. */
 static int unknown_kind(struct str name, struct err *e)
 {
     struct buf names = BUF_INIT(2048);
@@ -212,7 +212,7 @@ struct action *action_open(struct actions *all, struct json *message,
     struct known *known = a && o->unique ? known_find(all, 'k', str_of(o->key)) : NULL;
     if (!a)
         return NULL;
-    if (known) { /* its observation may be said a second time, but is one event */
+    if (known) { /* its observation may be made again, but is in the log once */
         a->repeats = known->end > 0;
         a->known = known;
         action_enter(a, known->id);
@@ -259,7 +259,7 @@ int actions_do(struct actions *all, const struct json *m, const char *source,
         return 0;
     }
     if (all->stats.pending >= ACTIONS_MAX)
-        return err_set(e, ERR_LIMIT, "%d actions are on their way already; wait for some",
+        return err_set(e, ERR_LIMIT, "%d actions have not ended yet; wait for some",
                        ACTIONS_MAX);
     struct json *copy = copy_of(m);
     if (!copy)

@@ -44,7 +44,7 @@ void outside_on_cancel(struct action *a, outside_stop *stop, void *owner)
     x->owner = stop ? owner : NULL;
 }
 
-/* Without a way to stop it, what its front-end does goes on. */
+/* Without a stop function, the front-end's work goes on. */
 static bool cancel(struct action *a)
 {
     struct outside *x = a->own;
@@ -59,7 +59,7 @@ static bool cancel(struct action *a)
     return false;
 }
 
-/* Their front-end has read what they take. */
+/* The front-end has read their arguments. */
 static const struct param_list takes = {.about = "Is done by the front-end that asked"};
 
 static const struct action_kind kinds[] = {
@@ -243,9 +243,8 @@ static void fail(struct action *a, const char *text)
 static void on_back(struct timer *t)
 {
     fail(container_of(t, struct outside, back)->a,
-         "The server was restarted before this action had an end, and who asked for it "
-         "did "
-         "not come back; how much of it was done cannot be known");
+         "The server was restarted before this action had an end, and its caller did not "
+         "come back; how much of it was done cannot be known");
 }
 
 void outside_await(struct action *a)

@@ -3,13 +3,13 @@
  * A page of the web, opened, looked at or acted on:
  *
  *   {"action":"page","args":{"url":"http://127.0.0.1:8000"}}
- *        its outline, in which all that can be acted on has a ref such as e12
+ *        its outline, in which each element that can be acted on has a ref such as e12
  *   {"action":"page","args":{"act":"click","ref":"e12"}}
- *        what is different then
+ *        the differences after it
  *
- * It is done in the browser of the session's name, which others use, too; calls to one
- * browser come one after the other, whatever runs in the session. The call has the
- * action's name there, so that a worker that takes over gets its answer.
+ * It uses the browser with the session's name, which other callers use, too. Calls to one
+ * browser run one after the other, even if the session is busy. The call has the action's
+ * key as its id, so that a worker that takes over gets its answer.
  */
 #include "action/own.h"
 
@@ -155,7 +155,7 @@ static bool is_here(struct str host)
            str_starts(host, STR("[::1]")) || str_starts(host, STR("0.0.0.0"));
 }
 
-/* The host of the address that an error names, with its port; empty: it names none. */
+/* Host and port of the address in an error; empty: it has no address. */
 static struct str host_in(struct str why)
 {
     long at = str_find(why, STR("://"));
@@ -221,7 +221,7 @@ static void on_seen(void *owner, const struct json *seen, const struct err *e)
         action_end(a, json_str(seen, "text", ""), buf_str(&extras));
     } else {
         struct err late = ERR_INIT;
-        err_set(&late, ERR_LIMIT, "what was seen is longer than an event can be");
+        err_set(&late, ERR_LIMIT, "the observation is longer than an event may be");
         action_fail(a, &late);
     }
     json_free(own);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker begins: the log is opened, and the actions that the worker before left
- * without an end are taken up.
+ * A worker begins: opens the log, and takes up the actions that the previous worker left
+ * without an end.
  *
- * What a new worker cannot see in the log at once is which actions have no observation
- * yet. The keeper has a list of them, and the id that came next when the list was made:
- * what was appended behind that is read again, which is little.
+ * To find the actions without an observation, a new worker does not read the whole log:
+ * the keeper has a list of them, and the id that came next when the list was stored. Only
+ * events from that id on are read, which are few.
  */
 #include "action/outside_own.h"
 #include "action/own.h"
@@ -22,8 +22,8 @@
 #include <stdlib.h>
 
 /*
- * What one retention drops is at most a part of this of what may be kept. The newest
- * segment is read whole by each new worker, so it does not grow with what may be kept.
+ * Segments of the log: dropping the oldest one drops at most this part of the log. Each
+ * new worker reads the newest segment whole, so its size has a fixed maximum.
  */
 enum { SEGMENTS = 16 };
 
@@ -42,7 +42,7 @@ static void on_keep(struct task *t)
     struct actions *all = container_of(t, struct actions, keep);
     struct buf b = BUF_INIT(32 << 10);
     uint64_t next = eventlog_next(all->log);
-    /* Each message costs; the next worker reads again what came since the last. */
+    /* Not for each event: the next worker reads the events since the last list. */
     if (all->stored > 0 && next - all->stored < STORE_EVERY)
         return;
     all->stored = next;
@@ -106,7 +106,7 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/* The names of secrets become their values, which the worker's environment has not. */
+/* Replaces names of secrets by their values: the worker does not have these variables. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
     struct json *values = json_array();
@@ -117,7 +117,7 @@ static int prepare(const struct options *given, struct json **own, struct err *e
         if (value && *value)
             json_push_str(values, str_of(value));
         else
-            log_warn("there is no variable %s, so nothing of it is hidden", name);
+            log_warn("there is no variable %s, so there is no value to hide", name);
     }
     json_put(*own, "secrets", values);
     return 0;
@@ -203,7 +203,7 @@ static void on_plugin(void *arg, const char *plugin, const char *kind, struct st
     json_quote(&b, str_of(plugin));
     buf_addf(&b, ",\"kind\":\"%s\"}}", kind);
     if (!log_append(all, &b, &e))
-        log_warn("what plugin %s says is not in the event log: %s", plugin, e.text);
+        log_warn("a message of plugin %s is not in the event log: %s", plugin, e.text);
     buf_release(&b);
 }
 static void load(struct engine *en)
@@ -218,7 +218,7 @@ static void load(struct engine *en)
     all->indexed_to = eventlog_next(all->log);
     all->indexed = all->indexed_to == 1;
     plugins_listen(en->plugins, on_plugin, all);
-    /* Copied: the states are gone when they are looked at. */
+    /* Copied, as the states are freed before this is read. */
     struct buf *b = map_get(&en->states, str_of(open_key));
     buf_init(&all->kept, LIMIT_BLOB_MAX);
     if (b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where an action is done, and what it has done: the same after a restart. */
+/* The directory of an action and the notes of what it did; both survive a restart. */
 #include "action/own.h"
 
 #include "action/python/no_colours.py.h"
@@ -27,7 +27,7 @@ static struct action *find(const struct actions *all, const char *key)
 
 static const char place_before[] = "native/";
 
-/* "": it is forgotten. */
+/* Stores the directory of the action with this key; "" removes it. */
 static void keep_place(struct actions *all, const char *key, const char *cwd)
 {
     struct buf name = BUF_INIT(64);
@@ -92,7 +92,7 @@ static void drop_note(const struct actions *all, const char *key)
         unlink(path);
 }
 
-/* Of those that have ended, or are of another server's time. */
+/* Removes the notes of actions that have ended, or that an earlier server had. */
 static void drop_notes(const struct actions *all)
 {
     char path[sizeof(all->en->state_dir) + sizeof(notes) + 1];

@@ -3,19 +3,19 @@
  * Commands of sessions as actions.
  *
  * An action never holds output: its observation has the first 16 KiB and the last 48 KiB,
- * read from the spool at the end, and the offsets of all. The end of a command comes from
- * its session (session_watch), whoever waits for it and whether anybody does:
+ * read from the spool at the end, and the offsets of all. The session reports the end of
+ * each command (session_watch), whether or not a caller waits for it:
  *
  *   of od exec (outside.h): the front-end gives its caller's op to the session, with its
- *     time limits and its output. The id of the request is the id of the op, and behind
+ *     time limits and its output. The id of the request is the id of the op, and after
  *     "exec:" the client_id. The session takes its commands in turn, and knows the ids of
  *     the last 16 that ended. After a restart of the worker
  *       a command that the session knows is followed, or has its observation at once;
- *       one that it does not know never began: it is run once, from its line in the log,
- *       or, if that does not have all of it (--env, standard input, a secret), when its
+ *       an unknown command never began: it is run once, from its line in the log, or, if
+ *       the line does not have all of it (--env, standard input, a secret), when its
  *       caller is back; the op of a caller that comes back attaches.
- *   of a program, with `until`: the op is ours, and its end the observation. When the
- *     command goes on after that, a trail follows it to the event `ended`.
+ *   of a program, with `until`: the op is our own, and its end makes the observation. If
+ *     the command goes on after that, a trail follows it to the event `ended`.
  *
  * Trails are at the keeper, "native/trails": a line for each, in the order of their ids.
  */
@@ -64,7 +64,7 @@ static void put_ranges(struct json *j, const char *name, const struct spool_rang
     json_put(j, name, list);
 }
 
-/* Cut where no character and no secret is split. */
+/* Cuts an excerpt at its ends so that no character and no secret is split. */
 static void put_excerpt(const struct actions *all, const struct spool_excerpt *x,
                         size_t before, struct buf *text, struct json *extras)
 {
@@ -188,7 +188,7 @@ void run_begins(struct action *a, const char *id)
     struct outside *x = a->own;
     snprintf(a->command, sizeof(a->command), "%s", id);
     timer_stop(&x->back);
-    if (x->op) { /* ours has not begun, or has begun and is no longer needed */
+    if (x->op) { /* our own op is not needed: the caller's op takes its place */
         op_drop(x->op);
         x->op = NULL;
     }
@@ -234,7 +234,7 @@ static void on_done(struct op *op)
 
 static const struct op_sink sink = {.done = on_done};
 
-/* Does the log have all that it takes to run it? */
+/* Does the log have all that is needed to run the command? */
 static bool from_log(const struct action *a, bool whole)
 {
     bool made = session_find(a->all->en, str_of(a->session)) != NULL;

@@ -9,13 +9,13 @@
 enum { RUN_HEAD = 16 << 10, RUN_TAIL = 48 << 10 };
 
 /*
- * What a front-end does with the action `run` of outside_open: before session_run, of an
- * op with this id. The session tells of the command's end, whoever waits for it.
+ * Called by the front-end with its action `run` before session_run of an op with this id.
+ * The action ends with the command, whether or not the front-end's op waits for it.
  */
 void run_begins(struct action *a, const char *id);
 /*
- * The front-end's op is over, and e says why, or it was dropped. A command that never was
- * given to its shell, and nobody waits for any more, ends its action. key: of that.
+ * The op of the action with this key is over (e: why) or was dropped (e NULL). Ends the
+ * action if its command was not given to a shell and does not wait for its turn.
  */
 void run_left(struct actions *all, const char *key, const struct err *e);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The skills of skill/skill.h as an action: {"name": …, "args": {…}, "lint": bool}. The
- * window and the history of edits are those that the command line and a kernel have.
- * A token names the call, so that after a restart nothing is done twice.
+ * The skills of skill/skill.h as an action: {"name": …, "args": {…}, "lint": bool}. It
+ * shares window and history of edits with the command line and kernels. A token names the
+ * call, so that a restart does not repeat it.
  */
 #include "action/skill.h"
 

@@ -81,7 +81,7 @@ static void end(struct actions *all, struct trail *t, const struct command_seen 
     } else {
         buf_addz(&text, "How the command ended is not known: its session is gone");
     }
-    /* What is told from the beginning of the line (event_look) stands first. */
+    /* event_look reads the beginning of the line, so these members come first. */
     buf_addz(&b, ",\"observation\":\"ended\",\"exit_code\":");
     if (known)
         buf_addf(&b, "%d,\"content\":", c->exit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Trails: commands that go on after their action has its observation (`until`). Each ends
- * with one event `ended`, which has the exit code and what was written since.
+ * with one event `ended`, which has the exit code and the output since the observation.
  */
 #ifndef OD_ACTION_TRAIL_H
 #define OD_ACTION_TRAIL_H
@@ -19,17 +19,18 @@ struct trail {
     char *client_id; /* owned; NULL: none */
 };
 
-/* The next one, the oldest first; NULL begins and ends. */
+/* Iterates over the trails, the oldest first; NULL begins and ends. */
 const struct trail *trails_next(const struct actions *all, const struct trail *t);
 
 /* ---- for the files of the room ---- */
 
-/* The command of a, which has the observation `end`, goes on from there. */
+/* The command of a goes on after the observation `end`, with output at offset from on. */
 void trail_add(const struct action *a, uint64_t end, uint64_t from);
 /* A command has ended, perhaps that of a trail. */
 void trail_ended(struct actions *all, const struct command_seen *c);
-/* Takes up those of the worker before: their lines, and what became of them. */
+/* Takes up the trails of the previous worker from the keeper. */
 void trails_load(struct actions *all);
+/* The sessions are taken up: ends the trails whose commands are over. */
 void trails_loaded(struct actions *all);
 
 #endif

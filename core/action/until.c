@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Commands for programs: {"action":"run","args":{"command":…,"until":"end"}}. The
- * observation comes when the command has ended, or waits for input, or is quiet, and has
- * the exit code, or what it waits for, next to the content. Without `until` the action is
- * V0's.
+ * observation comes when the command has ended, waits for input, or is quiet. Next to the
+ * content it has the exit code, or what the command waits for. Without `until` the action
+ * is V0's.
  *
- * With `busy` fail it is a kind of its own, which is not in turn: it goes to the queue of
- * its session at once, so that its timeout counts from there, and leaves it without being
- * run when that ends or what runs waits for input.
+ * `busy` fail makes a separate kind, which is not in turn: it enters its session's queue
+ * at once, where its timeout starts. It fails without being run when the timeout ends
+ * first or the running command waits for input.
  */
 #include "action/until.h"
 

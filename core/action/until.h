@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run with `until` (until.c) and a wait (wait.c) share: when they are observed,
- * and what came of it. For this room only.
+ * What a run with `until` (until.c) and a wait (wait.c) share: when they end, and their
+ * observation. For this room only.
  */
 #ifndef OD_ACTION_UNTIL_H
 #define OD_ACTION_UNTIL_H
@@ -27,15 +27,15 @@ int64_t until_timeout(const struct action *a);
 /* Sets when the op of a ends: by `until`, `quiet` and the action's timeout. */
 void until_limits(const struct action *a, struct str until, struct op *op);
 /*
- * Ends a with what r says: how the command ended, or what it waits for, and its output
- * from r->from to r->to. extras has what the kind adds; it is taken. Returns the offset
- * where the output in it ends.
+ * Ends a with the result r: how the command ended, or what it waits for, and its output
+ * from r->from to r->to. extras has members that the kind adds; it is taken. Returns the
+ * offset where that output ends.
  */
 uint64_t until_observe(struct action *a, const struct op_result *r, struct json *extras);
 
 /* ---- wait.c ---- */
 
-/* The action has ended, or its cell asks: those who wait for that are told. */
+/* The action has ended, or its cell asks a question: ends the waits for it. */
 void wait_ended(struct actions *all, uint64_t id);
 void wait_cell_asks(struct actions *all, uint64_t id);
 

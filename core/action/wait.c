@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for what runs in a session, however it was begun and whoever waits besides:
+ * Waiting for the command of a session, whoever began it and with any number of waits:
  *
  *   {"action":"wait","args":{"until":"input","id":N,"from":OFFSET},"timeout":S}
  *
  * The observation is that of a run with `until`: how the command ended, or what it waits
- * for. One that has ended before is observed at once. To cancel it ends the waiting only.
+ * for. If it has ended already, the observation comes at once. Cancelling a wait does not
+ * end the command.
  *
- * A cell, which `id` names, is waited for by its action: the observation of that has what
- * came of it, and is in the log before the one of the wait.
+ * If `id` names the action of a cell, the wait ends after that action: its observation
+ * has the result, and is in the log before that of the wait.
  */
 #include "action/cell.h"
 #include "action/log.h"
@@ -75,7 +76,7 @@ static int command_of(struct actions *all, uint64_t action, char id[LIMIT_ID + 1
                            (unsigned long long)action);
 }
 
-/* The action that such an id names; 0: it is none of an action's. */
+/* The action of the command with this id; 0: it has none. */
 static uint64_t action_of(const struct actions *all, const char *id)
 {
     struct str rest = str_of(id);
@@ -102,7 +103,7 @@ struct waiting {
 
 static void waiting_free(void *p) { free(p); }
 
-/* Its timer may be what is under way. */
+/* May be called from its own timer. */
 static void drop(struct waiting *w)
 {
     w->a->own = NULL;
@@ -198,7 +199,7 @@ static void on_late(struct timer *t)
     observe_cell(container_of(t, struct waiting, late), "timeout");
 }
 
-/* The action's kind is that of cells: it waits for its end, or has it already. */
+/* Waits for the action of a cell, which may have ended already. */
 static void wait_for_cell(struct waiting *w, uint64_t id)
 {
     struct action *a = w->a;
@@ -258,7 +259,7 @@ static void attach(struct waiting *w, struct session *s)
 
 /* ---- the action ---- */
 
-/* The command that runs, which may have no id, or the last one. */
+/* The id of the running command, which may have none, or of the last one. */
 static void newest(const struct session *s, bool busy, char id[LIMIT_ID + 1])
 {
     const char *call = session_call(s, STR(""));
