@@ -33,8 +33,8 @@ static int put_file(const char *path, struct str text)
 }
 
 /*
- * The lists of packages stay where they are: an old list beside a new image is
- * trouble, while a package file is what its name says.
+ * The lists of packages stay in the container: an old list does not fit a new image,
+ * while a package file always fits its name.
  */
 static void put_apt(const char *dir)
 {

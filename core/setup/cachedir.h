@@ -29,8 +29,8 @@ int cachedir_prepare(const char *dir, struct err *e);
  */
 bool cachedir_leftover(const char *root, char *dir, size_t size);
 /*
- * The variables of a user's programs, each ending in NUL, and the folders they name.
- * "" as dir: none.
+ * Appends the variables for a user's programs, each ending in NUL, and makes the folders
+ * that they name. dir "": does nothing.
  */
 void cachedir_variables(const char *dir, uid_t uid, gid_t gid, struct buf *out);
 

@@ -9,9 +9,9 @@
  *                       ▼
  *                    CHECKING ── all succeed ──▶ INSTALLED
  *
- * and from both to FAILED. Each step is a process of the keeper's, named after
- * plugin and step, and the step is stored before its process starts: the next
- * worker finds the process, or starts it, and knows how much of its output was told.
+ * and from both to FAILED. Each step is a process at the keeper, named after plugin
+ * and step, and the step is stored before its process starts: the next worker finds
+ * the process, or starts it, and knows how much of its output was reported.
  */
 #include "setup/plugins.h"
 
@@ -52,10 +52,10 @@ struct plugin {
     const struct json *spec;               /* borrowed */
     bool bin;
     enum plugins_state state;
-    bool cached; /* what is checked is a success of before */
-    int check;   /* the number of the one that runs */
+    bool cached; /* the checks are for an earlier success */
+    int check;   /* the number of the check that runs */
     int64_t began_ms;
-    uint64_t told; /* output before it was told of */
+    uint64_t told; /* output before this offset was reported */
     char *problem; /* owned; NULL: none */
 };
 
@@ -63,18 +63,18 @@ struct plugins {
     struct engine *en;
     struct json *list; /* owned */
     struct plugin of[PLUGINS_MAX];
-    int n, at; /* at: the one whose turn it is */
+    int n, at; /* at: the plugin whose turn it is */
     char user[64];
     uid_t uid;
     gid_t gid;
-    struct buf env;          /* owned: what those that are ready add; NAME=VALUE, NUL */
-    struct buf found;        /* owned: what the one at work adds */
+    struct buf env;          /* owned: variables of ready plugins; NAME=VALUE, NUL */
+    struct buf found;        /* owned: variables of the plugin at work */
     struct buf line;         /* owned: output that has no newline yet */
     struct process *process; /* borrowed: the step's */
     struct op *op;           /* borrowed: its reader */
     struct timer limit;
     bool late;
-    struct task next; /* the step's end, out of its callbacks */
+    struct task next; /* handles the step's end, outside of its callbacks */
     struct op_result end;
     plugins_event_fn *event;
     void *event_arg;
@@ -85,7 +85,7 @@ struct plugins {
 
 static void turn(struct plugins *p);
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
 static const char *sandbox(const struct plugins *p)
 {
@@ -176,9 +176,9 @@ void plugins_load(struct plugins *p)
         engine_env_add(p->en, buf_str(&p->env));
 }
 
-/* ---- successes of before ---- */
+/* ---- earlier successes ---- */
 
-/* What a success depends on: the folder, for whom, and on top of what. */
+/* Hash of what a success depends on: folder, user, variables of plugins before it. */
 static void success_key(const struct plugins *p, char out[KEY_LEN + 1])
 {
     struct hash h;
@@ -194,7 +194,7 @@ static void success_key(const struct plugins *p, char out[KEY_LEN + 1])
         snprintf(out + 2 * i, 3, "%02x", sum[i]);
 }
 
-/* The folder of successes: beside the state, or in the cache. false: there is none. */
+/* The folder of successes: next to the state, or in the cache. false: there is none. */
 static bool success_dir(const struct plugins *p, bool in_cache, char out[300])
 {
     if (in_cache) {
@@ -207,7 +207,7 @@ static bool success_dir(const struct plugins *p, bool in_cache, char out[300])
     return slash != NULL;
 }
 
-/* A whole small file that is nobody's but uid's; -1: it is not. */
+/* Reads a small regular file that uid owns; -1: it is not such a file. */
 static int take_file(const char *path, uid_t uid, struct buf *out)
 {
     struct stat st;
@@ -225,7 +225,7 @@ static int take_file(const char *path, uid_t uid, struct buf *out)
     return r;
 }
 
-/* Fills found. One of the cache counts where checks can say whether it holds here. */
+/* Fills found. A success in the cache counts only if checks can confirm it here. */
 static bool find_success(struct plugins *p)
 {
     char key[KEY_LEN + 1], dir[300], path[400];
@@ -273,7 +273,7 @@ static int add_variable(struct buf *out, const char *name, struct str value)
     return -1;
 }
 
-/* What plugin.json says, and bin in front of PATH: for setup.sh and for sessions. */
+/* Variables of plugin.json, and PATH with bin in front: for setup.sh and sessions. */
 static void own_variables(const struct plugins *p, struct buf *out)
 {
     const struct plugin *g = &p->of[p->at];
@@ -292,7 +292,7 @@ static void own_variables(const struct plugins *p, struct buf *out)
     }
 }
 
-/* Whose home and shell it is says the login, not a plugin. */
+/* Is it a variable of the login, which plugins cannot change? */
 static bool of_login(struct str entry)
 {
     static const char *const names[] = {"HOME=", "USER=", "LOGNAME=", "SHELL=", "TERM="};
@@ -303,7 +303,7 @@ static bool of_login(struct str entry)
     return false;
 }
 
-/* Of all that setup.sh exported, what was not so before; into found. */
+/* Adds the variables that setup.sh exported and that are new or changed to found. */
 static void keep_new(struct plugins *p, struct str all)
 {
     for (size_t at = 0; at < all.n;) {
@@ -329,7 +329,7 @@ static void work_dir(const struct plugins *p, char out[300])
     snprintf(out, 300, "%s/p/%s", p->en->state_dir, p->of[p->at].name);
 }
 
-/* A folder of the user's, for what setup.sh exports. */
+/* Makes a folder of the user for the exports of setup.sh. */
 static int make_work_dir(const struct plugins *p, struct err *e)
 {
     char dir[300];
@@ -346,7 +346,7 @@ static int make_work_dir(const struct plugins *p, struct err *e)
     return 0;
 }
 
-/* After setup.sh, and again by a worker that comes between it and the checks. */
+/* Called after setup.sh, and by a worker that takes over between it and the checks. */
 static void take_exports(struct plugins *p)
 {
     char dir[300], path[310];
@@ -359,7 +359,7 @@ static void take_exports(struct plugins *p)
         if (shell_parse_env(&all, buf_str(&text)) == 0)
             keep_new(p, buf_str(&all));
         else
-            log_warn("plugin %s: what it exports is not to be read, or too much",
+            log_warn("plugin %s: its exports cannot be read, or are too long",
                      p->of[p->at].name);
     }
     buf_release(&text);
@@ -404,7 +404,7 @@ static struct process *start_step(struct plugins *p, struct err *e)
     const char *text = code ? code : g->shell[0] ? plugin_shell_sh : plugin_run_sh;
     char *argv[] = {program, c, (char *)(uintptr_t)text, sh, code ? NULL : memory, NULL};
     add_variable(&env, "OD_PLUGIN", str_of(g->name));
-    /* Whom a setup asks for a session does not wait for that setup. */
+    /* So that a session which the setup asks for does not wait for the setup. */
     add_variable(&env, "OD_OP", str_of(PLUGIN_CALLER));
     add_variable(&env, "OD_PLUGIN_EXPORTS",
                  str_of(p->en->state_dir[0] ? exports : "/dev/null"));
@@ -491,7 +491,7 @@ static int64_t seconds_of(const struct plugin *g)
     return json_int(g->spec, "seconds", 120);
 }
 
-/* Reads what the step's process writes, and waits for its end. */
+/* Reads the output of the step's process, and waits for its end. */
 static void follow(struct plugins *p)
 {
     struct plugin *g = &p->of[p->at];
@@ -532,7 +532,7 @@ static void begin_step(struct plugins *p, enum plugins_state state, int check)
     g->told = 0;
     g->began_ms = clock_wall_ms();
     step_name(p, name);
-    /* Of a try before this one: the name is ours again when its record is gone. */
+    /* A process of an earlier try: its name is free when it is forgotten. */
     struct process *old = process_find(p->en, str_of(name));
     if (old && process_ended(old))
         process_free(old);
@@ -576,7 +576,7 @@ static void install(struct plugins *p)
     begin_step(p, INSTALLING, 0);
 }
 
-/* How the step's process ended, as a reason; "": well. */
+/* Why the step's process failed; "": it succeeded. */
 static void how_it_ended(const struct plugins *p, struct buf *out)
 {
     const struct plugin *g = &p->of[p->at];
@@ -625,7 +625,7 @@ static void on_next(struct task *t)
     buf_release(&why);
 }
 
-/* A step that an earlier worker began. */
+/* Continues a step that an earlier worker began. */
 static void go_on(struct plugins *p)
 {
     struct plugin *g = &p->of[p->at];
@@ -734,7 +734,7 @@ void plugins_start(struct plugins *p, struct str user, void (*done)(void *arg), 
     p->uid = p->en->uid;
     p->gid = p->en->gid;
     if (user.n > 0 && engine_user(p->en, user, &p->uid, &p->gid, &login, &e) < 0)
-        log_warn("%s", e.text); /* each of them says so when it starts */
+        log_warn("%s", e.text); /* each setup fails with that when it starts */
     buf_release(&login);
     turn(p);
 }
@@ -822,7 +822,7 @@ static bool is_known(const char *name)
     return false;
 }
 
-/* Reads the folders, where relative names still mean what they meant to the caller. */
+/* Reads the folders while relative names are still relative to the caller's directory. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
     struct json *list[PLUGINS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plugin's folder: what is in it, by its hash, and what it says of itself. */
+/* Reads a plugin's folder: the hash of its content, setup.sh and plugin.json. */
 #include "setup/plugins.h"
 
 #include "base/hash.h"
@@ -51,7 +51,7 @@ static int sum_file(struct sum *s, int at, const char *name, struct err *e)
 
 static int sum_dir(struct sum *s, int fd, int depth, struct err *e);
 
-/* Kind, name, who may run it, and what is in it; times and owners say nothing. */
+/* Adds kind, name, executable bits and content to the hash, not times and owners. */
 static int sum_entry(struct sum *s, int at, const char *name, int depth, struct err *e)
 {
     char head[32], target[PATH_MAX];
@@ -89,7 +89,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a folder, sorted: a disk promises no order. -1 with errno. */
+/* The names in a folder, sorted, as a disk has no fixed order. -1 with errno. */
 static int list_dir(int fd, char ***out, size_t *count)
 {
     char **names = NULL;
@@ -154,8 +154,8 @@ static int add_hash(struct json *j, int fd, struct err *e)
 /* ---- setup.sh ---- */
 
 /*
- * The shell that reads it, as its first line says; "" for another language, which
- * is run.
+ * Adds the shell that sources setup.sh, by its first line; "": another language, so the
+ * file is executed.
  */
 static int add_shell(struct json *j, int fd, struct err *e)
 {
@@ -286,7 +286,7 @@ static int add_limit(struct json *out, const struct json *limits, const char *na
     return 0;
 }
 
-/* A member of another type, or one that nobody knows, is a mistake to be told of. */
+/* A member that is unknown or has another type is an error. */
 static int understand(struct json *out, const struct json *j, const char *dir,
                       int64_t seconds, struct err *e)
 {
@@ -336,7 +336,7 @@ static int add_json(struct json *out, int fd, const char *dir, int64_t seconds,
     else if (n > PLUGIN_JSON_MAX)
         err_set(e, ERR_LIMIT, "plugin.json is longer than %d bytes", PLUGIN_JSON_MAX);
     else if (!j && (!(j = json_parse(buf_str(&text), &why)) || !json_is_object(j)))
-        err_set(e, ERR_INVALID, "plugin.json is no JSON object: %s",
+        err_set(e, ERR_INVALID, "plugin.json is not a JSON object: %s",
                 j ? "something else" : why.text);
     else if ((r = understand(out, j, dir, seconds, &why)) < 0)
         err_set(e, why.code, "plugin.json: %s", why.text);

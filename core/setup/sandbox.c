@@ -59,8 +59,8 @@ static const struct option_row rows[] = {
 };
 
 /*
- * OpenHands leaves the user alone who runs the server already, except for two names that
- * it knows (action_execution_server, init_user_and_working_directory).
+ * OpenHands does not prepare the user that runs the server already, except for two fixed
+ * names (action_execution_server, init_user_and_working_directory).
  */
 static bool is_wanted(const char *name)
 {
@@ -69,7 +69,7 @@ static bool is_wanted(const char *name)
     return known || !own || strcmp(name, own) != 0;
 }
 
-/* Adds warm: begin before the first request. */
+/* Adds the member warm: prepare before the first request. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
     const char *user = option_text(given, "username");

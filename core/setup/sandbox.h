@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sandbox that od serve prepares: its directory, its user, and what plugins set up.
- * What begins before all three are there waits for them (sandbox_await). It is a part
- * (engine/part.h); engine.sandbox is there from the configuration on.
+ * The sandbox that od serve prepares: its directory, its user and its plugins. Actions
+ * wait until all three are ready (sandbox_await). It is a part (engine/part.h);
+ * engine.sandbox exists from the configuration on.
  */
 #ifndef OD_SETUP_SANDBOX_H
 #define OD_SETUP_SANDBOX_H
@@ -17,7 +17,7 @@
 
 struct sandbox;
 
-/* Are user, directory and plugins there? */
+/* Are user, directory and plugins ready? */
 bool sandbox_ready(const struct sandbox *b);
 
 /* Embedded in its owner, zeroed. */
@@ -29,11 +29,11 @@ struct sandbox_wait {
 void sandbox_await(struct sandbox *b, struct sandbox_wait *w,
                    void (*ready)(struct sandbox_wait *w));
 
-/* Why a part of the preparation failed, as a sentence; NULL: nothing did. */
+/* Why a part of the preparation failed, as a sentence; NULL: it did not fail. */
 const char *sandbox_problem(const struct sandbox *b);
-/* Is everything made before the first request (od serve PORT, --username)? */
+/* Does the preparation begin before the first request (od serve PORT, --username)? */
 bool sandbox_warm(const struct sandbox *b);
-/* The directory of the session of this name, or that it would have. Borrowed. */
+/* The directory of this session, or the one that it would get when made. Borrowed. */
 const char *sandbox_cwd(const struct sandbox *b, struct str session);
 /* The user of sessions, kernels and browsers; "": the server's own. */
 struct str sandbox_user(const struct sandbox *b);
@@ -42,15 +42,15 @@ enum { SANDBOX_GROUPS_MAX = 64 };
 
 struct sandbox_place {
     char cwd[4096], home[256];
-    bool as_user; /* we are root, and it is another user's: as in struct job_spec */
+    bool as_user; /* we are root, and this is another user; as in struct job_spec */
     uid_t uid;
     gid_t gid, groups[SANDBOX_GROUPS_MAX];
     size_t groups_n;
 };
 
 /*
- * The directory and the user of the session of this name, or that it would have.
- * Returns -1 and sets *e if that user is not there.
+ * The directory and the user of this session, or those that it would get when made.
+ * Returns -1 and sets *e if that user does not exist.
  */
 int sandbox_place(const struct sandbox *b, struct str session, struct sandbox_place *out,
                   struct err *e);

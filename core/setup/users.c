@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps in their order: home, shadow, groups, sudo, and passwd last. Lines
- * are looked at as text: libc's getpwnam knows only the system's own files, and
- * what we do not understand in them stays as it is.
+ * The steps in their order: home, shadow, groups, sudo, and passwd last. Lines are
+ * parsed here, as libc's getpwnam reads only the system's own files; lines that we do
+ * not understand stay as they are.
  */
 #include "setup/users.h"
 
@@ -37,7 +37,7 @@ static bool there(const struct users_spec *spec, const char *path)
     return access(at(spec, path, p), F_OK) == 0;
 }
 
-/* The whole file, with a newline at its end; one that is not there is empty. */
+/* Reads a whole file, and adds a newline at its end; a missing file is empty. */
 static int load(const struct users_spec *spec, const char *path, struct buf *text)
 {
     char p[PATH_SIZE];
@@ -76,8 +76,8 @@ static int write_all(int fd, struct str text)
 }
 
 /*
- * Puts text in the place of a file in one step, with its mode and owner; `mode`
- * is for one that was not there. -1: the file is as it was.
+ * Replaces a file by text in one step, with the same mode and owner; `mode` is for a new
+ * file. -1: the file is unchanged.
  */
 static int replace(const struct users_spec *spec, const char *path, struct str text,
                    mode_t mode, struct err *e)
@@ -86,7 +86,7 @@ static int replace(const struct users_spec *spec, const char *path, struct str t
     struct stat st = {.st_mode = mode};
     int have = stat(at(spec, path, p), &st);
     snprintf(temp, sizeof(temp), "%s.od-new", p);
-    unlink(temp); /* of somebody who died in between: we have the lock */
+    unlink(temp); /* left by a process that died; safe, as we have the lock */
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int r = fd < 0 || write_all(fd, text) < 0 ||
                     (have == 0 && fchown(fd, st.st_uid, st.st_gid) < 0) ||
@@ -112,7 +112,7 @@ static struct str field(struct str line, int i)
     return f;
 }
 
-/* The first line whose i-th field is that; p is NULL: none. */
+/* The first line whose i-th field is `wanted`; p NULL: none. */
 static struct str find_line(struct str text, int i, struct str wanted)
 {
     while (text.n > 0) {
@@ -168,7 +168,7 @@ static int add_line(const struct users_spec *spec, const char *path, struct str 
 
 /* ---- the steps ---- */
 
-/* No password opens it. */
+/* Adds a locked line: no password is valid. */
 static int add_shadow(const struct users_spec *spec, struct err *e)
 {
     static const char path[] = "/etc/shadow";
@@ -305,8 +305,9 @@ static int make_user(const struct users_spec *spec, struct str passwd, struct us
 static void on_alarm(int signo) { (void)signo; }
 
 /*
- * A lock that whoever does the same takes too, on a folder that stays the same
- * one; -1: there is none, and we go on without. Not for ever: anybody may hold it.
+ * Locks a folder that is never replaced, against other servers that do the same. Waits
+ * for LOCK_SECONDS at most, then goes on unlocked, as any process may hold the lock. -1:
+ * the folder cannot be opened; there is no lock.
  */
 static int take_lock(const struct users_spec *spec)
 {
@@ -318,7 +319,7 @@ static int take_lock(const struct users_spec *spec)
     sigaction(SIGALRM, &wake, &before);
     alarm(LOCK_SECONDS);
     if (flock(fd, LOCK_EX) < 0)
-        log_warn("somebody holds a lock on /: going on without it");
+        log_warn("another process holds a lock on /: going on without it");
     alarm(0);
     sigaction(SIGALRM, &before, NULL);
     return fd;
@@ -335,7 +336,7 @@ static bool is_name(const char *name)
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n;
 }
 
-/* Without a place in /etc: a number is a user too. */
+/* /etc cannot be written: the user is only a number. */
 static void go_nameless(const struct users_spec *spec, struct user *u,
                         const struct err *why)
 {

@@ -4,11 +4,10 @@
  * made when the image has none, in any image, with or without useradd, sudo,
  * /etc/passwd or a /etc that can be written.
  *
- * Everything is done so that it can be done again: after a crash in the middle,
- * by the next worker, by two servers at once. Files of /etc are replaced whole
- * (temporary file, rename) under a lock on the folder, and the line in
- * /etc/passwd comes last: a user who is there is there with all that belongs
- * to it. One who was there before is left as it is.
+ * All steps can be repeated: after a crash, by the next worker, by two servers at
+ * once. Files of /etc are replaced whole (temporary file, rename) under a lock, and
+ * the line in /etc/passwd comes last, so a user that exists is complete. An existing
+ * user is not changed.
  */
 #ifndef OD_SETUP_USERS_H
 #define OD_SETUP_USERS_H
@@ -22,14 +21,14 @@
 struct users_spec {
     const char *root;  /* put before every path, "" for the system; for tests */
     const char *name;  /* letters, digits, _ and -; NULL or "": no user */
-    uid_t uid;         /* for one that is made */
+    uid_t uid;         /* of a user that is made */
     const char *group; /* a name or number: the directory's; NULL: root */
     const char *dir;   /* the working directory; NULL or "": none */
 };
 
 /*
- * Makes what is missing of user and directory and says in *out (NULL is
- * allowed) who it is. Takes some milliseconds; file access only, no child.
+ * Makes user and directory if they are missing, and sets *out (or NULL) to the user.
+ * Takes some milliseconds; file access only, no child.
  *
  *   the user is there     its uid counts, with a warning if it is another
  *   it is not             a line in /etc/passwd (group root, supplementary
@@ -42,9 +41,9 @@ struct users_spec {
  *   we are not root       a warning; our own ids, name ""; nothing is made but
  *                         the directory
  *
- * The directory itself, and nothing in it, is given to user and group, with
- * g+rw; what a mount refuses is a warning. -1: e, the name cannot be one, or
- * the directory cannot be made.
+ * The directory itself, not its content, is given to user and group, with g+rw; a
+ * failure of that is a warning. Returns -1 and sets *e if the name is not valid or the
+ * directory cannot be made.
  */
 int users_prepare(const struct users_spec *spec, struct user *out, struct err *e);
 

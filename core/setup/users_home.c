@@ -13,7 +13,7 @@
 
 enum { PATH_SIZE = 4096, SKEL_DEPTH = 4, SKEL_ENTRIES = 256, SKEL_FILE_MAX = 1 << 20 };
 
-/* A copy under way: whose it becomes, and how much more there may be. */
+/* A copy under way: its owner, and how much more may be copied. */
 struct copy {
     uid_t uid;
     gid_t gid;
@@ -98,7 +98,7 @@ static int copy_entry(struct copy *c, int from, int to, const char *name, int de
     return S_ISDIR(st.st_mode) ? copy_sub(c, from, to, name, st.st_mode, depth) : 0;
 }
 
-/* What is below `from` into `to`; both are borrowed. */
+/* Copies the content of `from` into `to`; both are borrowed. */
 static int copy_dir(struct copy *c, int from, int to, int depth)
 {
     int own = fcntl(from, F_DUPFD_CLOEXEC, 3), r = 0;
@@ -133,7 +133,7 @@ static void copy_skel(const struct users_spec *spec, const struct user *u, int t
     close(from);
 }
 
-/* A folder of the user's own at path, which is there in full when it is there. */
+/* Makes a folder of the user at path, in one step, so that it is never incomplete. */
 static int make_home(const struct users_spec *spec, const struct user *u,
                      const char *path, mode_t mode)
 {
@@ -152,7 +152,7 @@ static int make_home(const struct users_spec *spec, const struct user *u,
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != u->uid)) {
-        close(fd); /* somebody put it there for us */
+        close(fd); /* another user made it: it cannot be trusted */
         errno = EPERM;
         return -1;
     }

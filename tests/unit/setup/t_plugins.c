@@ -129,8 +129,8 @@ TEST(what_is_wrong_is_said_in_a_word)
 {
     static const struct {
         const char *json, *words;
-    } rows[] = {{"{", "plugin.json is no JSON object"},
-                {"[]", "plugin.json is no JSON object"},
+    } rows[] = {{"{", "plugin.json is not a JSON object"},
+                {"[]", "plugin.json is not a JSON object"},
                 {"{\"name\":1}", "name must be a string"},
                 {"{\"name\":\"../x\"}", "name must be 1 to 24"},
                 {"{\"name\":\"a/b\"}", "name must be 1 to 24"},
