@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of search.h share: search.c is the parent's side, share.c
- * the work that helpers give each other, walk.c folders, look.c files.
+ * What the files of this room share: search.c is the parent's side, share.c the
+ * exchange of work between helpers, walk.c reads folders, look.c files.
  */
 #ifndef OD_SEARCH_OWN_H
 #define OD_SEARCH_OWN_H
@@ -15,10 +15,10 @@
 enum {
     SEARCH_BLOCK = 256 << 10,   /* of one read */
     SEARCH_HEAD = 64 << 10,     /* where a zero byte makes a file binary */
-    SEARCH_HIT_MAX = 160 << 10, /* bytes of one hit on its way: less than JOB_BUFFER */
-    SEARCH_SHARED = 4 << 20,    /* bytes of work that nobody has taken */
-    SEARCH_LOCAL = 64 << 20,    /* and of a helper's own */
-    SEARCH_BATCH = 32,          /* files that are given away together */
+    SEARCH_HIT_MAX = 160 << 10, /* bytes of one hit as sent: less than JOB_BUFFER */
+    SEARCH_SHARED = 4 << 20,    /* bytes of work that no helper has taken yet */
+    SEARCH_LOCAL = 64 << 20,    /* bytes of work that one helper keeps */
+    SEARCH_BATCH = 32,          /* files that are handed over together */
     SEARCH_OUT = 64 << 10       /* bytes of hits before they are sent */
 };
 
@@ -104,17 +104,17 @@ struct search_helper {
 /* share.c */
 void search_lock(struct search_shared *s);
 void search_unlock(struct search_shared *s);
-/* Makes a unit and keeps it for this helper, or gives it, or an older one, away. */
+/* Makes a unit of work; keeps it for this helper, or shares it or an older one. */
 void search_push(struct search_helper *w, enum search_kind kind, struct str path,
                  struct str names, const struct search_rules *rules);
-/* Somebody has nothing to do. */
+/* Does another helper wait for work? */
 bool search_is_wanted(const struct search_helper *w);
-/* Into w->unit. Waits for others who may have some; false: all is done. */
+/* Takes a unit into w->unit. Waits while others may share one; false: all is done. */
 bool search_take(struct search_helper *w);
 bool search_is_stopped(const struct search_helper *w);
 /* A file has been searched for the pattern. */
 void search_looked(struct search_shared *s);
-/* By the parent, who waits for nobody: all are to send what they have, and end. */
+/* Called by the parent, does not block: all helpers send what they have, and end. */
 void search_stop(struct search_shared *s);
 
 /* walk.c: works until nothing is left. */
@@ -125,9 +125,9 @@ void search_unread(struct search_helper *w, const char *doing, struct str path,
 /* look.c: the file `name` in the folder dir; its path is w->path. */
 int search_look(struct search_helper *w, int dir, const char *name, struct err *e);
 int search_look_open(struct search_helper *w, int fd, struct err *e);
-/* A file that matches by its name. */
+/* Adds a hit for a file that matches by its name. */
 int search_hit_name(struct search_helper *w, int dir, const char *name, struct err *e);
-/* Sends what has not been sent; all: also what waits for the end. */
+/* Sends the hits that are not sent yet; all: also those that wait for the end. */
 int search_flush(struct search_helper *w, bool all, struct err *e);
 
 struct search_job {
