@@ -3,16 +3,16 @@
  * Editing text files, as the tools of agents ask for it: view, create, replace a
  * text that occurs once, insert lines, undo.
  *
- * Outside, a text is UTF-8 and its lines end in \n. The file keeps what it has:
- * UTF-8 with or without a byte order mark, UTF-16 with one, else Latin-1 (any
- * bytes); \n, \r\n, \r, even mixed. What is new gets the line end that the file has
- * most of. Where Latin-1 has no such character, the file becomes UTF-8.
+ * For callers, a text is UTF-8 and its lines end in \n. The file keeps its encoding
+ * (UTF-8 with or without a byte order mark, UTF-16 with one, else Latin-1) and its line
+ * ends (\n, \r\n, \r, even mixed). New lines get the most frequent line end of the file.
+ * A Latin-1 file becomes UTF-8 when a new character is not in Latin-1.
  *
  * Files are written by files_replace(): as a whole or not at all, with the mode and
- * owner they had. What a file held before is kept (struct edits) for undo.
+ * owner they had. The previous content is kept (struct edits) for undo.
  *
- * All of it happens at once: a millisecond for most files, 40 to 100 ms for
- * one of EDIT_FILE_MAX (reading, and two writes, one of them kept for undo).
+ * Calls block: a millisecond for most files, 40 to 100 ms for one of EDIT_FILE_MAX
+ * (reading, and two writes, one of them for undo).
  */
 #ifndef OD_EDIT_EDIT_H
 #define OD_EDIT_EDIT_H
@@ -24,11 +24,11 @@
 #include <sys/types.h>
 
 enum {
-    EDIT_FILE_MAX = 10 << 20, /* bytes of a file: larger ones are no sources */
+    EDIT_FILE_MAX = 10 << 20, /* bytes of a file: larger ones are not sources */
     EDIT_UNDO_MAX = 10,       /* states kept of one path; the oldest go first */
-    EDIT_KEPT_FILES = 2000,   /* and of all: read once, when a worker begins */
+    EDIT_KEPT_FILES = 2000,   /* states of all paths: read once, when a worker begins */
     EDIT_KEPT_BYTES = 128 << 20,
-    EDIT_LINES_TOLD = 1000, /* numbers of lines in one answer */
+    EDIT_LINES_TOLD = 1000, /* line numbers in one answer */
     EDIT_SEEN_MAX = 1000,
     EDIT_PLACES_MAX = 100000, /* that one edit replaces */
     EDIT_TREE_MAX = 10000,    /* entries of a folder that are looked at */
@@ -37,12 +37,12 @@ enum {
 /* ---- looking ---- */
 
 enum edit_why {
-    EDIT_FILE,       /* the file: e has the code of file/files.h, and EXISTS */
-    EDIT_TOO_LARGE,  /* more than EDIT_FILE_MAX: size is told */
-    EDIT_BINARY,     /* no text in any encoding that is known */
+    EDIT_FILE,       /* the file: e has a code of file/files.h, or EXISTS */
+    EDIT_TOO_LARGE,  /* more than EDIT_FILE_MAX: see size */
+    EDIT_BINARY,     /* not a text in any known encoding */
     EDIT_NO_MATCH,   /* the text to be replaced does not occur */
-    EDIT_MATCHES,    /* it does several times: lines are told */
-    EDIT_NO_LINE,    /* there are fewer lines: count is told */
+    EDIT_MATCHES,    /* it occurs several times: see lines */
+    EDIT_NO_LINE,    /* there are fewer lines: see count */
     EDIT_NO_HISTORY, /* nothing to undo */
 };
 
@@ -56,47 +56,47 @@ struct edit_failure {
     int64_t count;                  /* EDIT_NO_LINE: of lines; EDIT_MATCHES: of places */
     int64_t lines[EDIT_LINES_TOLD]; /* from 1, ascending, each once */
     size_t nlines;
-    bool more_lines; /* than are told */
+    bool more_lines; /* there are more than in lines */
     bool stripped;   /* EDIT_NO_MATCH, EDIT_MATCHES: of the text without blanks around */
 };
 
 /* Appends the file's text to out. -1: *f, out unchanged. */
 int edit_read(const char *path, struct buf *out, struct edit_failure *f);
 
-/* Lines from..to of a text, from 1, with their newlines; moved to where lines are. */
+/* Lines from..to of a text, from 1, with their newlines; clipped to existing lines. */
 struct str edit_lines(struct str text, int64_t from, int64_t to);
-/* A last one that lacks its newline counts. */
+/* The number of lines; a last line without a newline counts. */
 int64_t edit_count_lines(struct str text);
-/* Without the blanks around it that Python's strip takes off, as far as ASCII goes. */
+/* s without the ASCII blanks around it that Python's strip removes. */
 struct str edit_strip(struct str s);
-/* From 1, of the byte at `at`. */
+/* The line number of the byte at `at`, from 1. */
 int64_t edit_line_of(struct str text, size_t at);
 
 struct edit_tree {
     size_t hidden; /* entries that begin with a dot, in the folder itself */
-    bool more;     /* there are more than were looked at */
+    bool more;     /* there are more than EDIT_TREE_MAX entries */
 };
 
 /*
- * Appends what is in a folder and in the folders in it, a line for each: the path
- * and, of a folder, a slash; the folder itself first. Names with a dot at their
- * beginning are left out, symbolic links followed, folders that may not be read
- * are empty. Sorted by the bytes of paths; with by_level a folder's entries come
- * right behind it. -1: e, out unchanged.
+ * Appends the entries of a folder and of the folders in it, a line for each: the path,
+ * with a slash after a folder; the folder itself first. Names that begin with a dot are
+ * left out, symbolic links are followed, folders that cannot be read are empty. Sorted by
+ * the bytes of paths; with by_level a folder's entries follow it directly. Returns -1 and
+ * sets *e, out unchanged.
  */
 int edit_tree(const char *path, bool by_level, struct buf *out, struct edit_tree *tree,
               struct err *e);
 
 /* ---- changing ---- */
 
-/* What files held before, on disk. One worker at a time has it. */
+/* The previous contents of files, on disk. One worker at a time has it. */
 struct edits;
 struct engine;
 
-/* dir is made when the first edit comes. NULL: nothing is kept, so no undo. */
+/* dir is made at the first edit. dir NULL: nothing is kept, so there is no undo. */
 struct edits *edits_new(const char *dir);
 void edits_free(struct edits *h);
-/* The engine's, made at the first call, in its state directory. Never NULL. */
+/* The engine's edits, made at the first call, in its state directory. Never NULL. */
 struct edits *edits_of(struct engine *en);
 
 /* BACK is UNDO for any bytes, and removes what WRITE made. */
@@ -115,18 +115,18 @@ struct edit {
     enum edit_kind kind;
     const char *path;
     /*
-     * Names this very edit (file/files.h): when the worker before was ended in
-     * the middle of it, or behind it, it is not done twice, and answered again.
+     * Names this edit (file/files.h). If the previous worker died during or after it, it
+     * is not done twice, and gets the same answer.
      */
     const char *token;
-    struct str text; /* to be there: the file's, what replaces, what is inserted */
+    struct str text; /* the new text: of the file, the replacement, the inserted lines */
     struct str old;  /* REPLACE: what is replaced */
-    bool strip_old;  /* REPLACE: if it does not occur, try without blanks around */
-    bool strip_text; /* and take those off the text then */
-    bool bend;       /* REPLACE: if it does not occur, as edit/match.h bends it */
+    bool strip_old;  /* REPLACE: if old does not occur, try it without blanks around */
+    bool strip_text; /* and remove those around text then */
+    bool bend;       /* REPLACE: if old does not occur, try as edit/match.h bends it */
     bool all;        /* REPLACE: every place, if it occurs as it is */
     bool lines;      /* REPLACE: old is whole lines, its last newline may be left out */
-    int64_t line;    /* INSERT: behind this line, 0: before the first one */
+    int64_t line;    /* INSERT: after this line; 0: before the first one */
     /* LINES: the lines from..to, from 1; to below from: none, the text comes before */
     int64_t from, to;
     bool parents; /* WRITE: missing folders are made */
