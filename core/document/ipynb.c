@@ -76,7 +76,7 @@ int docread_ipynb(struct str bytes, struct buf *out, struct err *e)
     if (!json_is_array(cells)) {
         json_free(j);
         return err_set(e, ERR_INVALID,
-                       "it has no cells: it is no notebook of nbformat 4");
+                       "it has no cells: it is not a notebook of nbformat 4");
     }
     size_t number = 0, before = out->n;
     for (const struct json *c = json_first(cells); rc == 0 && c; c = json_next(c))

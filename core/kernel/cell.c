@@ -18,13 +18,13 @@
 #include <string.h>
 
 enum {
-    /* What a cell's programs wrote may come after its end: through a pipe, or as
-       ipykernel has it, which passes it on every 200 ms. */
+    /* Output of a cell's programs may come after its end: through a pipe, or from
+       ipykernel, which passes it on every 200 ms. */
     LATE_MS = 40,
     LATE_JUPYTER_MS = 300,
     STUCK_MS = 8000, /* after the interrupt of a time limit */
-    /* Without anything of a cell, for the second of the two signs of its end: what
-       lies between them may be 100 MB, on a machine that is busy. */
+    /* Without output of a cell, for the second of the two signs of its end: 100 MB may
+       lie between them, on a busy machine. */
     HALF_MS = 15000
 };
 
@@ -77,10 +77,10 @@ static void cell_over(struct cell *c, struct cell_result *r)
     if (c->ev)
         c->ev->on_done(c->owner, r);
     loop_bury(k->host.en->loop, c, bury_cell);
-    /* Without it, a worker that takes over reads once more how the cell ended. */
+    /* Without it, the next worker reads the end of the cell once more. */
     if (ran)
         task_defer(k->host.en->loop, &k->keep);
-    kernel_tell_seen(k); /* it may have been the one that was behind */
+    kernel_tell_seen(k); /* its reader may have been the slowest */
     k->host.en->idle_since_ms = clock_ms();
     companion_turn_later(&k->host);
 }
@@ -238,7 +238,7 @@ static bool is_output(const struct cell *c, struct str head, struct str *type,
            !str_eq(*type, STR("execute_input"));
 }
 
-/* The line ends as the one that is told: with the brace that is before its newline. */
+/* The piece ends with the brace that the line has before its newline. */
 static enum line_fate on_cell_head(void *arg, struct str head)
 {
     struct cell *c = arg;
@@ -269,7 +269,7 @@ static void on_cell_part(void *arg, struct str bytes, bool ends)
         tell_text(c, STR("\n"));
 }
 
-/* All that it had said is told again; now how it ended. */
+/* All of its output was passed on again; its end follows. */
 static void replay_over(struct cell *c)
 {
     const struct record *r = kernel_record_of(c->k, c->call.id);
@@ -280,7 +280,7 @@ static void replay_over(struct cell *c)
     cell_over(c, &result);
 }
 
-/* Not while a caller has come back: it gets the output from its beginning. */
+/* No: when a caller has come back, until cell_start reads from the beginning. */
 static bool on_cell_wanted(void *arg)
 {
     const struct cell *c = arg;
@@ -321,7 +321,7 @@ void cell_start(struct task *t)
     struct kernel *k = c->k;
     const struct record *r = kernel_record_of(k, c->call.id);
     c->replied = c->idle = c->failed = c->halfway = false;
-    if (c->call.step == CALL_LATE) { /* its last part is told once more */
+    if (c->call.step == CALL_LATE) { /* its last part is passed on again */
         timer_stop(&c->call.limit);
         c->call.step = CALL_RUNNING;
     }
@@ -331,7 +331,7 @@ void cell_start(struct task *t)
         line_reader_open(&c->reader, k->host.process, r->from, &cell_lines, c);
 }
 
-/* A connection broke, or a kernel is wrong: what should have come is lost. */
+/* A connection broke, or the kernel is at fault: the other sign of the end is lost. */
 static void half_over(struct cell *c)
 {
     if (c->held || c->reader.at != c->half_at) {
@@ -342,16 +342,16 @@ static void half_over(struct cell *c)
     c->failed = c->failed || !c->replied;
     if (!c->question)
         note(c, c->replied
-                    ? "the kernel has not said that the cell is over: the last of its "
+                    ? "the kernel has not reported the end of the cell: the last of its "
                       "output may be missing"
-                    : "the kernel has not said how the cell ended");
+                    : "the kernel has not reported how the cell ended");
     cell_done(c);
 }
 
 void cell_on_limit(struct timer *t)
 {
     struct cell *c = container_of(t, struct cell, call.limit);
-    /* A caller has come back in this turn: it is told all of it before the end. */
+    /* A caller has come back in this turn: it gets all output before the end. */
     if (!list_empty(&c->start.node) && (c->call.step == CALL_LATE || c->halfway))
         return;
     if (c->call.step == CALL_LATE) {

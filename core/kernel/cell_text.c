@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a cell said, as text and pictures. */
+/* The output of a cell as text and pictures. */
 #include "kernel/cell_text.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ int cell_text_plain(struct buf *out, struct str s)
     return 0;
 }
 
-/* A value of MIME data: a string, or as notebooks have it a list of them. */
+/* A value of MIME data: a string or, in notebooks, a list of strings. */
 static void add_value(struct buf *out, const struct json *v)
 {
     if (json_is_array(v)) {

@@ -22,7 +22,7 @@ enum { LAST_WORDS = 400 };
 
 static void start_host(struct kernel *k);
 
-/* What was asked for at each start goes before the cells that wait: c, if nothing. */
+/* The cell that runs at each start goes before those that wait. Returns c if none. */
 static struct cell *cell_before(struct kernel *k, struct cell *c)
 {
     struct str init = json_str(k->opts, "init", "");
@@ -71,7 +71,7 @@ static void on_turn(struct companion *host)
     cell_start(&c->start);
 }
 
-/* ---- what its host says ---- */
+/* ---- lines of the host ---- */
 
 static void on_fail(struct companion_call *call, const struct err *why)
 {
@@ -82,7 +82,7 @@ static void on_fail(struct companion_call *call, const struct err *why)
 static void on_failed(struct companion *host)
 {
     struct kernel *k = kernel_of(host);
-    /* There is no such kernel: nothing of it is to be kept. */
+    /* It could not start at all: nothing of it is kept. */
     if (k->state == KERNEL_FAILED && companion_state(host) == COMPANION_NONE &&
         !k->about && list_empty(&host->calls))
         kernel_close(k);
@@ -90,7 +90,7 @@ static void on_failed(struct companion *host)
         companion_turn_later(host);
 }
 
-/* The last of what a kernel said: whole lines, where there are any. */
+/* The last lines of a kernel's error output; the end of one if it is too long. */
 static struct str last_words(const struct json *m)
 {
     struct str said = json_str(m, "stderr", "");
@@ -109,12 +109,12 @@ static void on_dead(struct kernel *k, const struct json *m)
     if (signo)
         err_set(&k->host.why, ERR_GONE,
                 "the kernel %s was ended by signal %lld (%s)%s%.*s", k->host.name,
-                (long long)signo, strsignal((int)signo), said.n ? "; it said last: " : "",
-                STR_ARG(said));
+                (long long)signo, strsignal((int)signo),
+                said.n ? "; its last output: " : "", STR_ARG(said));
     else
         err_set(&k->host.why, ERR_GONE, "the kernel %s ended with status %lld%s%.*s",
                 k->host.name, (long long)json_int(m, "exit", 0),
-                said.n ? "; it said last: " : "", STR_ARG(said));
+                said.n ? "; its last output: " : "", STR_ARG(said));
     k->leaving = false;
     companion_fail_later(&k->host, false);
 }
@@ -147,7 +147,7 @@ static void on_host_line(void *arg, struct str line, uint64_t end)
         struct str said = last_words(m);
         k->state = KERNEL_FAILED;
         err_set(&k->host.why, (enum err_code)json_int(m, "code", ERR_GONE), "%.*s%s%.*s",
-                STR_ARG(json_str(m, "error", "")), said.n ? "; it said last: " : "",
+                STR_ARG(json_str(m, "error", "")), said.n ? "; its last output: " : "",
                 STR_ARG(said));
         companion_fail_later(&k->host, true);
     } else if (str_eq(what, STR("note")) || str_eq(what, STR("stuck")) ||
@@ -174,7 +174,7 @@ static void on_host_read(void *arg) { kernel_tell_seen(kernel_of(arg)); }
 static void on_ended(struct companion *host, const struct err *why)
 {
     struct kernel *k = kernel_of(host);
-    if (k->state != KERNEL_FAILED) /* else the host has said why */
+    if (k->state != KERNEL_FAILED) /* else the host has reported why */
         host->why = *why;
     k->state = KERNEL_FAILED;
     k->leaving = false;
@@ -204,7 +204,7 @@ static const struct companion_kind kind = {
     .failed = on_failed,
 };
 
-/* Where kernels keep what they compile of themselves: for the server's own user. */
+/* The folder where kernels cache their compiled code: of the server's own user. */
 static void put_keep(struct engine *en, struct json *options)
 {
     char dir[sizeof(en->state_dir) + 8];

@@ -23,22 +23,22 @@ struct kernel_opts {
     struct str init; /* a cell that is run unseen whenever the kernel has started */
 };
 
-/* history: of this kernel; code is not looked at. */
+/* history: of this kernel; the code is ignored. */
 #define KERNEL_QUESTIONS "complete, inspect, is_complete, history"
 
 enum kernel_state {
     KERNEL_STARTING,
     KERNEL_READY,
-    KERNEL_DEAD,  /* it ended; the next cell starts it anew */
+    KERNEL_DEAD,  /* it ended; the next cell starts it again */
     KERNEL_FAILED /* it does not start; the next cell tries again */
 };
 
 enum cell_end {
     CELL_OK,
-    CELL_ERROR,   /* the kernel says so */
-    CELL_TIMEOUT, /* interrupted; stuck: it did not even then end */
-    CELL_DIED,    /* the kernel ended in the middle: err */
-    CELL_FAILED   /* never ran: err */
+    CELL_ERROR,   /* the kernel reports an error */
+    CELL_TIMEOUT, /* interrupted; stuck: it did not end even then */
+    CELL_DIED,    /* the kernel ended while it ran; see err */
+    CELL_FAILED   /* it never ran; see err */
 };
 
 struct cell_result {
@@ -53,68 +53,71 @@ struct cell_result {
 struct cell_events {
     /*
      * In order: stream, execute_result, display_data, update_display_data, error,
-     * clear_output as iopub has them; page: a payload's data; note: {text}, of ours.
+     * clear_output as on iopub; page: the data of a payload; note: {text}, from od.
      */
     void (*on_output)(void *owner, struct str type, const struct json *content);
     /*
-     * Instead of on_output, for what is longer than 8 KiB: the line {"type", "content"}
-     * as JSON with its newline, in pieces, as the kernel has it: it may be no JSON.
-     * NULL: that is parsed, and comes by on_output, too.
+     * Instead of on_output, for output longer than 8 KiB: the line {"type", "content"}
+     * with its newline, in pieces, as the kernel sent it: it may not be JSON. NULL: long
+     * output is parsed and comes by on_output, too.
      */
     void (*on_text)(void *owner, struct str piece);
-    /* The cell asks; answered by cell_answer. NULL: not allowed. */
+    /* The cell asks for input; cell_answer answers. NULL: it may not ask. */
     void (*on_input)(void *owner, struct str prompt, bool password);
     /* Last and once; the cell is gone when it returns. */
     void (*on_done)(void *owner, const struct cell_result *r);
 };
 
 struct cell_opts {
-    const char *id; /* the caller's: the same one again attaches; "": none */
+    const char *id; /* of the caller: a second call with it attaches; "": none */
     struct str code;
     bool silent, history;
     int64_t timeout_ms; /* 0: none */
     /*
      * NULL, or a question instead of running code (messaging document, "Messages on
      * the shell ROUTER/DEALER channel"): KERNEL_QUESTIONS. The answer is output of
-     * type QUESTION_reply. A time limit ends it, and interrupts nothing.
+     * type QUESTION_reply. A time limit ends it without an interrupt.
      */
     const char *question;
     int64_t at; /* the cursor, in characters; -1: the end of code */
 };
 
-/* The one of that name. NULL: there is none. */
+/* The one of that name. Returns NULL if there is none. */
 struct kernel *kernel_lookup(struct engine *en, struct str name);
-/* The same, made and started if there is none. NULL: e. */
+/* The same, made and started if there is none. Returns NULL and sets *e. */
 struct kernel *kernel_open(struct engine *en, struct str name,
                            const struct kernel_opts *o, struct err *e);
-/* Takes one up from its state at the keeper; its process was resumed before. */
+/* Resumes a kernel from its state at the keeper; processes have resumed before. */
 void kernel_resume(struct engine *en, struct str name, struct str state);
 /* Ends it; cells that wait are answered with CELL_FAILED. */
 void kernel_close(struct kernel *k);
-/* Of all: the server ends. */
+/* Ends the cells of all kernels: the server ends. */
 void kernel_cancel_all(struct engine *en);
 
-/* Runs a cell when those before it have ended. NULL: e (LIMIT: too many, too long). */
+/*
+ * Runs a cell when those before it have ended. Returns NULL and sets *e (LIMIT: too many
+ * cells wait, or it is too long).
+ */
 struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
                         const struct cell_events *ev, void *owner, struct err *e);
-/* Has this cell begun, or ended so that its output can be had again? */
+/* Does a cell with this id wait or run, or is its output kept? */
 bool kernel_knows(struct kernel *k, const char *id);
-/* Stops and restarts on_output; what comes meanwhile waits in the spool. */
+/* Stops and restarts on_output; output waits in the spool meanwhile. */
 void cell_hold(struct cell *c, bool hold);
-/* What it asked for, without a newline. */
+/* Sends the input that the cell asked for, without a newline. */
 void cell_answer(struct cell *c, struct str text);
 /* Has it begun? */
 bool cell_runs(const struct cell *c);
-/* Nobody listens any more; one that runs is interrupted. */
+/* No events follow. A cell that waits never runs; one that runs is interrupted. */
 void cell_cancel(struct cell *c);
 /* ok, error, timeout, died, failed */
 const char *cell_end_name(enum cell_end end);
-/* Nobody listens any more. One that waits never runs; one that runs goes on. */
+/* No events follow. A cell that waits never runs; one that runs goes on. */
 void cell_drop(struct cell *c);
 
-/* The cell that runs is interrupted, those that wait run after it. */
+/* Interrupts the cell that runs; those that wait run after it. */
 void kernel_interrupt(struct kernel *k);
-/* Names are gone after it; cells that run or wait end with CELL_DIED. */
+/* Its names are lost; cells that run or wait end with CELL_DIED. */
 void kernel_restart(struct kernel *k);
 
 const char *kernel_name(const struct kernel *k);

@@ -50,7 +50,7 @@ static int check(const struct json *book, const char *name, struct err *e)
 {
     if (!book) {
         struct err why = *e;
-        return err_set(e, ERR_INVALID, "%s is no notebook: %s", name, why.text);
+        return err_set(e, ERR_INVALID, "%s is not a notebook: %s", name, why.text);
     }
     int64_t format = json_int(book, "nbformat", json_has(book, "worksheets") ? 3 : 4);
     if (format < 4)
@@ -64,7 +64,7 @@ static int check(const struct json *book, const char *name, struct err *e)
                        "here",
                        name, (long long)format);
     if (!json_is_array(json_get(book, "cells")))
-        return err_set(e, ERR_INVALID, "%s is no notebook: it has no cells", name);
+        return err_set(e, ERR_INVALID, "%s is not a notebook: it has no cells", name);
     return 0;
 }
 

@@ -12,7 +12,7 @@
 
 struct notebook;
 
-/* name: of the file, for e. NULL: e says what it is instead of a notebook. */
+/* name: of the file, for errors. Returns NULL and sets *e if it is not a notebook. */
 struct notebook *notebook_parse(struct str text, const char *name, struct err *e);
 void notebook_free(struct notebook *b);
 
@@ -22,7 +22,7 @@ struct str notebook_kernel(const struct notebook *b);
 int notebook_cells(const struct notebook *b);
 /*
  * The first of these cells, then the next: its outputs are dropped, and source is set to
- * its code, as much of it as fits. false: there is none left.
+ * its code, as much of it as fits. Returns false if there is none left.
  */
 bool notebook_next(struct notebook *b, struct buf *source);
 /* A message of the kernel's (cell_events.on_output) for that cell. */

@@ -27,11 +27,11 @@ enum {
 /* A cell that was sent; kept at the keeper. */
 struct record {
     char id[LIMIT_ID + 1];
-    uint64_t from, to; /* in the host's output; to 0: not over */
+    uint64_t from, to; /* its part of the host's output; to 0: it has not ended */
     uint64_t in, len;  /* in its input */
     int64_t begun_ms, timeout_ms;
     enum cell_end end;
-    char text[KERNEL_RECORD_TEXT]; /* as it is kept; "": it has changed */
+    char text[KERNEL_RECORD_TEXT]; /* as JSON; "": it has changed since */
 };
 
 struct kernel {
@@ -44,13 +44,13 @@ struct kernel {
     struct buf kept;  /* the state as it was stored last */
     struct task keep; /* stores it again, when callers have their answers */
     bool fresh;       /* it has started, and its first cell was not run */
-    bool leaving;     /* the cell before said that the kernel will end */
+    bool leaving;     /* the previous cell announced that the kernel will end */
 };
 
 struct cell {
     struct companion_call call; /* embedded: in host.calls until its end */
     struct kernel *k;
-    const struct cell_events *ev; /* NULL: nobody listens */
+    const struct cell_events *ev; /* NULL: no caller */
     void *owner;
     struct buf code;
     bool silent, history, held;
@@ -85,17 +85,17 @@ void cell_fail(struct cell *c, enum cell_end end, const struct err *e);
 
 /* ---- send.c ---- */
 
-/* 0, and it has a record; -1: e. */
+/* 0, and it has a record. Returns -1 and sets *e. */
 int cell_send(struct cell *c, struct err *e);
 
 /* ---- state.c ---- */
 
-/* Keeps it at the keeper. */
+/* Stores the state at the keeper. */
 void kernel_save(struct kernel *k);
 void kernel_on_keep(struct task *t); /* the same */
-/* The same with a request for its host, which was not sent if that is not kept. */
+/* The same, with a request for the host in one step: both arrive, or neither. */
 void kernel_save_and_ask(struct kernel *k, struct str line);
-/* NULL: it was never sent, or long ago. */
+/* Returns NULL if it was never sent, or too long ago. */
 struct record *kernel_record_of(struct kernel *k, const char *id);
 struct record *kernel_record_add(struct kernel *k);
 

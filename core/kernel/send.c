@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a kernel is sent: cells, questions, answers to what it asks. */
+/* Messages to a kernel: cells, questions, and the input that a cell asks for. */
 #include "kernel/own.h"
 
 #include "base/clock.h"
@@ -43,7 +43,7 @@ static int add_content(struct buf *b, const struct cell *c)
     return cell_put_member(b, "code", code);
 }
 
-/* Programs of their own may say something after the kernel has said that it is done. */
+/* Programs that a cell starts may write after the kernel has reported its end. */
 static bool is_lively(struct str code)
 {
     static const char *const signs[] = {"system", "subprocess", "popen",

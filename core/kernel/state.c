@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernels and cells in the keeper's memory: what a worker that takes over must know. */
+/* The state of kernels and cells at the keeper, and how the next worker resumes them. */
 #include "kernel/own.h"
 
 #include "base/clock.h"
@@ -22,7 +22,7 @@ static void print_record(struct record *r)
     memcpy(r->text, text, sizeof(r->text));
 }
 
-/* Twice a cell, so without a tree, and what has not changed is not printed again. */
+/* Called twice for each cell: it builds no tree, and prints only records that changed. */
 static int print_state(struct kernel *k)
 {
     struct buf *b = &k->kept;

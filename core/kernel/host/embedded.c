@@ -40,7 +40,7 @@ char **host_embedded_argv(const struct kernel_host *h)
     return v;
 }
 
-/* What it says to us and not to the engine: {"host":"cell"}. */
+/* A line for us and not for the engine: {"host":"cell"}. */
 static bool for_us(struct kernel_host *h, struct str line)
 {
     if (!str_eq(line, STR("{\"host\":\"cell\"}")))
@@ -93,7 +93,7 @@ static void on_room(struct stream *s) { (void)s; }
 static void on_end(struct stream *s, int errnum)
 {
     struct kernel_host *h = container_of(s, struct kernel_host, link);
-    (void)errnum; /* its exit tells more */
+    (void)errnum; /* its exit status is reported instead */
     host_embedded_stop(h);
 }
 

@@ -427,7 +427,7 @@ static void add_python(struct kernel_list *l, const char *python, const char *la
     add(l, &s);
 }
 
-/* Of an environment that is active, also where only its variable says so. */
+/* Of an environment that is active, even if only its variable is set. */
 static char *active_python(char *const *env)
 {
     static const char *const names[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};

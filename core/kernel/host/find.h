@@ -16,7 +16,7 @@
 
 struct kernel_spec {
     char *name, *display, *language;
-    char *where;       /* the folder of kernel.json, or the file that told of it */
+    char *where;       /* the folder of kernel.json, or the file that led to it */
     char **argv;       /* with {connection_file} and {resource_dir} still in it */
     char **env;        /* NAME=VALUE to be added; NULL-terminated */
     char *interpreter; /* of a Python kernel: its python; "" if not known */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The heartbeat of a kernel with ZMTP (messaging document 5.3, "Heartbeat for
- * kernels"): what is sent there a thread of the kernel's own sends back, also while a
- * cell computes. A process that is stopped, or hangs as a whole, does not; its exit
- * would never come.
+ * kernels"): a thread of the kernel sends back what it receives there, also while a cell
+ * computes. A process that is stopped, or hangs as a whole, does not, and never exits.
  *
- * Asked only while a cell runs, since only then somebody waits. A kernel whose one
- * thread does both (IRkernel) answers after the cell: until an answer has come while
- * a cell ran, silence says nothing, except of a Python kernel, which has the thread.
+ * The kernel is asked only while a cell runs, since only then a caller waits. A kernel
+ * that has one thread for both (IRkernel) answers after the cell: until it has answered
+ * while a cell ran, its silence means nothing. A Python kernel always has the thread.
  */
 #include "base/clock.h"
 #include "base/limits.h"
@@ -67,7 +66,7 @@ static void on_answer(struct zmtp *z, const struct str *parts, int n)
 static void on_down(struct zmtp *z, const struct err *e)
 {
     struct kernel_host *h = container_of(z, struct kernel_host, heart.z);
-    (void)e; /* the other channels say why, or the kernel's exit */
+    (void)e; /* the other channels report why, or the kernel's exit does */
     h->heart.up = h->heart.dialled = false;
     h->heart.asked_ms = 0;
 }
@@ -81,7 +80,7 @@ static void dial(struct kernel_host *h)
         h->heart.dialled = true;
     else if (fd >= 0)
         close(fd);
-    /* One that is stopped takes the connection and says nothing on it. */
+    /* A stopped kernel accepts the connection and sends nothing on it. */
     h->heart.asked_ms = h->heart.dialled ? clock_ms() : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process beside a kernel: its life, and the engine's lines.
+ * The host of a kernel: its life, and the lines of the engine.
  *
  *   STARTING --answered--> READY --exit--> DRAIN --its output was read--> DEAD
  *   STARTING --exit, or nothing for KERNEL_START_MS--> DEAD (failed)
@@ -54,7 +54,7 @@ static void pause_all(struct kernel_host *h, bool pause)
     host_embedded_pause(h, pause);
 }
 
-/* false: nothing is to go out. */
+/* Returns false if there is nothing to send. */
 static bool anything(struct kernel_host *h)
 {
     if (h->going.n == 0 && !host_pass_more(h)) {
@@ -152,7 +152,7 @@ static void on_out_data(struct stream *s) { buf_reset(&s->in); }
 
 static void shut_down(struct kernel_host *h);
 
-/* Nobody takes what the kernel says. */
+/* The output is closed: nobody reads the kernel's messages. */
 static void on_out_end(struct stream *s, int errnum)
 {
     (void)errnum;
@@ -244,7 +244,7 @@ static void press_first(struct kernel_host *h)
     timer_begin(h->loop, &h->press, by_signal ? WAKE_MS : PRESS_MS, on_press);
 }
 
-/* A kernel that has not begun would miss it, so it waits for that, but not for long. */
+/* A kernel that has not begun the cell would miss it: it waits for that, for a while. */
 static void interrupt(struct kernel_host *h)
 {
     if (h->state != HOST_READY || !h->busy) {
@@ -276,7 +276,7 @@ void host_idle(struct kernel_host *h)
     host_heart_rest(h);
 }
 
-/* ---- the kernel's output, beside its messages ---- */
+/* ---- the kernel's output, next to its messages ---- */
 
 void host_iopub(struct kernel_host *h, const char *type, struct json *take)
 {
@@ -305,7 +305,7 @@ static void keep_tail(struct kernel_host *h, struct str bytes)
     buf_adds(&h->tail, bytes);
 }
 
-/* ipykernel has a way of its own for what a cell's programs print. */
+/* ipykernel passes on by itself what a cell's programs print. */
 static void on_outlet(struct stream *s)
 {
     struct outlet *o = container_of(s, struct outlet, s);
@@ -332,7 +332,7 @@ static void on_outlet_end(struct stream *s, int errnum)
 
 static const struct stream_events outlet_events = {on_outlet, NULL, on_outlet_end, NULL};
 
-/* What is left in the pipes, which may come after the news of the kernel's exit. */
+/* Reads what is left in the pipes: it may come after the kernel's exit was seen. */
 static void close_outlets(struct kernel_host *h)
 {
     char bytes[TAIL_MAX];
@@ -379,7 +379,7 @@ static void finish(struct kernel_host *h)
     stream_resume(&h->in); /* a restart may be asked for */
 }
 
-/* It ended before it answered: another kernel may do. */
+/* It ended before it answered: tries another kernel. */
 static void start_failed(struct kernel_host *h)
 {
     struct err e = ERR_INIT;
@@ -400,7 +400,7 @@ static void start_failed(struct kernel_host *h)
     }
     struct buf text = BUF_INIT(TAIL_MAX + 1024);
     struct str tail = str_trim(buf_str(&h->tail));
-    buf_addf(&text, "%s; the embedded kernel is used instead. It said: %.*s", e.text,
+    buf_addf(&text, "%s; the embedded kernel is used instead. Its output: %.*s", e.text,
              (int)tail.n, tail.n ? tail.p : "nothing");
     host_say(h, "note", buf_z(&text));
     buf_release(&text);
@@ -621,7 +621,7 @@ out:
 
 /* ---- from the engine ---- */
 
-/* Remembers which cell it is that is sent. */
+/* Remembers the cell that is sent. */
 static void take_cell(struct kernel_host *h, const struct json *j)
 {
     const struct json *header = json_get(j, "header");
@@ -656,7 +656,7 @@ static void on_request(struct kernel_host *h, const struct json *j, struct str l
             host_zmtp_send(h, (enum host_channel)i, j);
         return;
     }
-    host_say(h, "note", "a line is no request");
+    host_say(h, "note", "a line is not a request");
 }
 
 static void on_in_data(struct stream *s)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process beside one kernel (`od-kernel`): it starts the kernel, speaks its
- * wire, and passes messages on as lines. The keeper owns it and its output as it
- * owns any process, so a kernel and what it said outlive the worker, and a kernel
- * that says nonsense says it to a process of its own.
+ * The host of one kernel (`od-kernel`), a process: it starts the kernel, speaks its
+ * protocol, and passes messages on as lines. The keeper holds the process and its output,
+ * so a kernel and its output outlive the worker. A kernel that sends malformed messages
+ * can only harm its own host.
  *
  * Lines of JSON, each way. A Jupyter message is {"channel": "shell" | "control" |
  * "stdin" | "iopub", "header", "parent_header", "metadata", "content"}. The rest is
@@ -15,9 +15,9 @@
  *        note      {text}: for people
  *        ready     {pid, start_ms, info}: info is kernel_info's content, or absent
  *        idle      an interrupt came while nothing ran
- *        stuck     two interrupts and 5 s later it is still busy
+ *        stuck     it is still busy 5 s after two interrupts
  *        heart     {silent, text}: it has not answered its heartbeat for
- *                  KERNEL_HEART_MS while a cell runs, or does so again
+ *                  KERNEL_HEART_MS while a cell runs, or answers again
  *        gap       the connection broke and is there again: output may be missing
  *        dead      {exit, signal, stderr}: a restart starts it again
  *        failed    {error, stderr}: it did not start; a restart tries again
@@ -26,10 +26,9 @@
 #define OD_KERNEL_HOST_HOST_H
 
 /*
- * Runs until the end of its input, or until nobody takes its output. options: a
+ * Runs until its input or its output is closed, and returns the exit status. options: a
  * JSON object {kernel: name or language, choice: "any" | "own" | "jupyter",
- * window: bytes, keep: a folder for what our own kernel compiles of itself}.
- * The process's exit status.
+ * window: bytes, keep: a folder where our own kernel caches its compiled code}.
  */
 int kernel_host_run(const char *options);
 

@@ -65,7 +65,7 @@ int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
     return 0;
 }
 
-/* The code unit of the escape \uXXXX that begins at p; -1: it is none. */
+/* The code unit of the escape \uXXXX that begins at p. Returns -1 if there is none. */
 static long unit_at(const char *p, size_t n)
 {
     long v = 0;

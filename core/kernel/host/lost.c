@@ -4,15 +4,16 @@
  * subscriber has no room for (RFC 29, "The PUB Socket Type"; libzmq's holds 1,000), so
  * a host that gets no processor, or waits for its reader, loses some. Kernels made of
  * jupyter_client number what they send, on all channels together (session.py, msg_id:
- * SESSION_PID_NUMBER): what is missing when the reply and idle have come is told once,
- * before the later of the two. Where there are no such numbers, nothing is told.
+ * SESSION_PID_NUMBER): the number of messages that are missing when the reply and idle
+ * have come is reported once, before the later of the two. Without such numbers nothing
+ * is reported.
  *
- * Between cells nothing is told: the answer to a question comes on another channel than
- * its "busy", which has a smaller number, so that the "busy" is missing for a moment.
- * What is still missing at the end of the next cell is told then.
+ * Between cells nothing is reported: the answer to a question comes on another channel
+ * than its "busy", which has a smaller number, so that the "busy" is missing for a
+ * moment. Messages that are still missing at the end of the next cell are reported then.
  *
- * The idle may be dropped, too. When it has not come some time after the reply, and
- * something is missing, the kernel is asked for another one, which comes behind it.
+ * The idle may be dropped, too. If it has not come some time after the reply, and a
+ * message is missing, the kernel is asked for another idle, which comes after it.
  */
 #include "kernel/host/own.h"
 
@@ -50,7 +51,7 @@ static bool split(struct str id, struct str *series, uint64_t *number)
            str_to_u64(str_sub(id, n, id.n), number) == 0;
 }
 
-/* Somebody else is connected, too: the answers to them are not for us to miss. */
+/* Another client is connected, too: answers to it are not missing. */
 static bool is_strange(const struct kernel_host *h, struct str parent)
 {
     return parent.n > 2 && str_find(parent, STR("\"od\"")) < 0 &&
@@ -104,7 +105,7 @@ static void on_ask(struct timer *t)
     host_zmtp_ask(h, CH_SHELL, "kernel_info_request", "{}");
 }
 
-/* Whatever the cell had sent has come before this. */
+/* All messages of the cell have come before this. */
 static void idle_instead(struct kernel_host *h)
 {
     struct json *content = json_object();

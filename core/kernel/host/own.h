@@ -12,7 +12,7 @@
 #include <limits.h>
 
 enum host_channel { CH_SHELL, CH_IOPUB, CH_STDIN, CH_CONTROL, CHANNELS };
-enum { HEART_SOCKET = CHANNELS }; /* beside them */
+enum { HEART_SOCKET = CHANNELS }; /* next to them */
 
 enum host_state {
     HOST_STARTING, /* spawned, not answered yet */
@@ -40,7 +40,7 @@ struct heart {
     bool dialled, up;
     bool in_cell;    /* no cell has ended since it was asked */
     bool own_thread; /* it answers while a cell runs */
-    bool silent;     /* as was told */
+    bool silent;     /* as it was reported */
 };
 
 /* lost.c */
@@ -52,7 +52,7 @@ struct lost {
     bool over;        /* and its idle, and what was missing then was reported */
     unsigned asked;   /* for a sign that nothing follows it: ASKED and what came */
     struct timer ask;
-    bool strangers; /* it talks to somebody else, too */
+    bool strangers; /* it also answers other clients */
 };
 
 /* pass.c: a long message that goes out in pieces. */
@@ -92,10 +92,10 @@ struct kernel_host {
     int status;
     int64_t started_ms;
     bool restart;       /* when it has ended */
-    bool quit;          /* the same, but for good */
+    bool quit;          /* end this host when it has ended */
     bool full;          /* the engine is behind: sources are paused */
     bool busy;          /* a cell was sent, and its end has not come */
-    bool begun;         /* the kernel has said that it runs it */
+    bool begun;         /* the kernel has reported that it runs it */
     bool wanted_stop;   /* an interrupt came before that */
     struct timer limit; /* of the state: start, end, drain */
     struct timer press; /* of interrupts */
@@ -117,7 +117,7 @@ struct kernel_host {
     /* Our own kernel */
     struct stream link;
     bool linked, overlong; /* the rest of a line is passed over */
-    size_t searched;       /* so much of what it said is no whole line */
+    size_t searched;       /* so many bytes of its output have no newline */
     char parent[1024];     /* the header of the cell that runs, as JSON */
 };
 
@@ -128,22 +128,25 @@ void host_say(struct kernel_host *h, const char *what, const char *text);
 void host_iopub(struct kernel_host *h, const char *type, struct json *take_content);
 void host_ready(struct kernel_host *h);
 void host_failed(struct kernel_host *h, const struct err *e);
-/* The kernel says that it runs the cell, and that it has. */
+/* The kernel reports that it runs the cell; that the cell has ended. */
 void host_begun(struct kernel_host *h);
 void host_idle(struct kernel_host *h);
 /* Sends what was added to pending, as far as the engine reads. */
 void host_flush(struct kernel_host *h);
-/* false: the engine is behind, stop reading. */
+/* Returns false if the engine is behind: stop reading. */
 bool host_room(struct kernel_host *h);
 
 /* channels.c */
-/* Writes the connection file; at first makes its keys, folder and name. -1: e. */
+/*
+ * Writes the connection file; at first makes its keys, folder and name. Returns -1 and
+ * sets *e.
+ */
 int host_zmtp_prepare(struct kernel_host *h, struct err *e);
 /* Connects, when it was spawned. */
 void host_zmtp_start(struct kernel_host *h);
 void host_zmtp_send(struct kernel_host *h, enum host_channel to,
                     const struct json *message);
-/* A socket that connects to one of the channels or the heartbeat; -1. */
+/* Returns a socket that connects to one of the channels or the heartbeat, or -1. */
 int host_zmtp_dial(const struct kernel_host *h, int which);
 /* A request of our own on a channel; its answers are not passed on. */
 void host_zmtp_ask(struct kernel_host *h, enum host_channel to, const char *type,
@@ -153,12 +156,12 @@ void host_zmtp_stop(struct kernel_host *h);  /* the kernel is gone */
 void host_zmtp_clean(struct kernel_host *h); /* files too */
 
 /* pass.c */
-/* To the engine; m lies in the message that z tells of. */
+/* Passes m on to the engine; its bytes are in the message that z has received. */
 void host_pass(struct kernel_host *h, enum host_channel from, struct jmsg *m,
                struct zmtp *z);
-/* If the line that begins at `at` did not fit, a note takes its place. */
+/* Replaces the line that begins at `at` by a note if it did not fit. */
 void host_whole(struct buf *lines, size_t at);
-/* Adds the next piece of a long message to going. false: there is none. */
+/* Adds the next piece of a long message to going. Returns false if there is none. */
 bool host_pass_more(struct kernel_host *h);
 
 /* heart.c */
@@ -167,7 +170,7 @@ void host_heart_rest(struct kernel_host *h);  /* none */
 void host_heart_stop(struct kernel_host *h);  /* the kernel is gone */
 
 /* lost.c */
-/* Each message of the kernel, before it is passed on; ours: an answer to the host. */
+/* Called for each message of the kernel, before it is passed on; ours: it answers us. */
 void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
                     bool ours);
 void host_lost_cell(struct kernel_host *h);  /* a cell is sent */

@@ -3,9 +3,9 @@
  * Messages of a kernel with ZMTP, passed on as lines.
  *
  * A long one stays where it was received and goes out piece by piece, as the engine
- * takes it, so that 100 MB are in memory once; nothing more is read meanwhile, and what
- * else the host says waits behind it. A stream's text goes as messages of their own, so
- * that nobody needs all of it at once; of others the content follows in one line.
+ * takes it, so that 100 MB are in memory once. Nothing more is read meanwhile, and other
+ * lines of the host wait. The text of a stream goes out as several messages, so that
+ * nobody needs all of it at once; the content of others follows in one line.
  */
 #include "kernel/host/own.h"
 
@@ -61,8 +61,8 @@ static bool is_object(struct str text)
 }
 
 /*
- * Whether m is what it should be. A long content is not looked at: who reads it
- * parses it. A reply's is replaced, since somebody waits for that.
+ * Is m well-formed? A long content is not checked: its reader parses it. The content of a
+ * malformed reply is replaced, since a caller waits for it.
  */
 static bool well_formed(struct kernel_host *h, enum host_channel from, struct jmsg *m)
 {
@@ -72,13 +72,13 @@ static bool well_formed(struct kernel_host *h, enum host_channel from, struct jm
         if (from == CH_SHELL) {
             m->content = STR(
                 "{\"status\":\"error\",\"ename\":\"MalformedReply\",\"evalue\":"
-                "\"the kernel's reply is no JSON object\",\"traceback\":[]}");
+                "\"the kernel's reply is not a JSON object\",\"traceback\":[]}");
             return true;
         }
     }
     char text[100];
     snprintf(text, sizeof(text),
-             "a message of the kernel on its %s channel is no JSON, and was left out",
+             "a message of the kernel on its %s channel is not JSON and was left out",
              names[from]);
     host_say(h, "note", text);
     return false;

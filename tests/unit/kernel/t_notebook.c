@@ -67,10 +67,10 @@ static void refused(const char *json, const char *why)
 
 TEST(what_is_no_notebook_is_named)
 {
-    refused("{", "a.ipynb is no notebook: ");
-    refused("[]", "a.ipynb is no notebook: it has no cells");
-    refused("{\"nbformat\":4}", "a.ipynb is no notebook: it has no cells");
-    refused("{\"cells\":{}}", "a.ipynb is no notebook: it has no cells");
+    refused("{", "a.ipynb is not a notebook: ");
+    refused("[]", "a.ipynb is not a notebook: it has no cells");
+    refused("{\"nbformat\":4}", "a.ipynb is not a notebook: it has no cells");
+    refused("{\"cells\":{}}", "a.ipynb is not a notebook: it has no cells");
     refused("{\"worksheets\":[]}",
             "a.ipynb is a notebook of format 3, which Jupyter left");
     refused("{\"nbformat\":3,\"cells\":[]}", "a.ipynb is a notebook of format 3");
