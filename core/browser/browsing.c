@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Browsers and calls. One reader goes over a host's output, line by line; the line that
- * has the id of the call that runs is its answer.
+ * Browsers and calls. The line of the host's output that has the id of the call that runs
+ * is its answer.
  */
 #include "browser/browsing_own.h"
 
@@ -188,7 +188,7 @@ static void send_about(struct browsing *b, const char *what, const char *id)
     companion_send(&b->host, str_of(line));
 }
 
-/* What was lost may be the answer: the host has it still. */
+/* The lost output may be the answer: the host still has it. */
 static void on_gap(void *arg, const char *text)
 {
     struct companion *host = arg;
@@ -373,7 +373,7 @@ void browsing_cancel_all(struct engine *en)
 
 /* ---- asking ---- */
 
-/* {"id":ID,"within":MS, and what is asked. -1: e */
+/* {"id":ID,"within":MS, and what is asked. Returns -1 and sets *e. */
 static int put_request(struct buf *out, const struct browsing_call *c,
                        const struct json *what, struct err *e)
 {
@@ -399,7 +399,7 @@ static int put_request(struct buf *out, const struct browsing_call *c,
 
 /*
  * Was it answered before? Then the host has the answer, if that was the last one. 1: it
- * is to be asked for; 0: it is new; -1: e.
+ * is to be asked for; 0: it is new; -1: *e is set.
  */
 static int ask_again(struct browsing *b, const char *id, bool alone, struct buf *out,
                      struct err *e)
@@ -412,7 +412,7 @@ static int ask_again(struct browsing *b, const char *id, bool alone, struct buf 
     if (i < BROWSING_DONE - 1 || !alone || companion_state(&b->host) != COMPANION_RUNS)
         return err_set(e, ERR_GONE,
                        "these actions were carried out before, and what was seen then is "
-                       "not kept any more");
+                       "no longer kept");
     buf_addf(out, "{\"again\":\"%s\"}\n", id);
     return 1;
 }

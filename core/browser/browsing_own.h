@@ -19,10 +19,10 @@ extern const char *const browsing_kept[]; /* the names of the options; NULL ends
 struct browsing_call {
     struct companion_call call; /* embedded: in host.calls until its end */
     struct browsing *b;
-    browsing_done_fn *done; /* NULL: nobody listens */
+    browsing_done_fn *done; /* NULL: no caller */
     void *owner;
-    struct buf line; /* what is asked; emptied when it was sent */
-    bool cancelled;  /* the host was told */
+    struct buf line; /* the request; released when it was sent */
+    bool cancelled;  /* the host has got the cancel */
 };
 
 /* A browser is a companion: companion/companion.h. */
@@ -30,7 +30,7 @@ struct browsing {
     struct companion host; /* embedded: its process, and the queue of calls */
     struct json *opts;     /* owned: those of browsing_kept */
     char dir[PATH_MAX];    /* where the host keeps its things */
-    /* Calls that were answered, the newest last; of that the host has the answer. */
+    /* Calls that were answered, the newest last: the host keeps its answer. */
     char done[BROWSING_DONE][LIMIT_ID + 1];
     char *url, *title, *mode; /* owned: of the last answer */
     bool answered;            /* the state has changed since it was stored */

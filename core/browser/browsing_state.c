@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the keeper has of a browser, and how another worker takes it up: which process
- * is beside it, how far that was read, which call runs and since when, and which were
- * answered.
+ * The state of a browser at the keeper, and how the next worker resumes it: its process,
+ * how far the output was read, the call that runs and since when, and the calls that
+ * were answered.
  */
 #include "browser/browsing_own.h"
 
@@ -145,7 +145,7 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/* Browsers have it in their environment. */
+/* Browsers read it from their environment. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
     const char *list = option_text(given, "browse-deny");

@@ -536,7 +536,7 @@ static void intercept_choosers(struct browser *b, struct str session, bool on)
 }
 
 /*
- * Behind a click with intercept_choosers on: the page's file chooser gets the files
+ * After a click with intercept_choosers on: the page's file chooser gets the files
  * (taken). clicked: how that went.
  */
 static int use_chooser(struct browser *b, struct str session, int clicked,
@@ -799,7 +799,7 @@ static int do_tab_focus(struct browser *b, const struct browse_value *v, struct 
 
 /* ---- scrolling and waiting ---- */
 
-/* The wheel is acknowledged before anything has moved: the page tells when it has. */
+/* The wheel is acknowledged before the page has moved: an event reports that. */
 static int do_scroll(struct browser *b, double dx, double dy, struct err *e)
 {
     struct str session = browser_session_of(b->active);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The browser's life, its targets and what they tell.
+ * The browser's life, its targets and their events.
  *
  * Pages come by Target.targetCreated and are attached by hand, popups too; frames
  * with processes of their own come by setAutoAttach of their parents, and wait for us.
@@ -527,7 +527,7 @@ static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
     if (answered) {
         set_downloads(b, o);
         json_put_bool(p, "discover", true);
-        /* Its answer comes behind the tabs that were there before. */
+        /* Its answer comes after the tabs that were there before. */
         j = browser_ask(b, STR(""), "Target.setDiscoverTargets", p, e);
         json_free(j);
         p = NULL;
@@ -658,7 +658,7 @@ int browser_act(struct browser *b, struct str actions)
     return b->error.n ? -1 : r;
 }
 
-/* Does the page say something? It has ms, and again so long when anything comes. */
+/* Does the page answer within ms? Each event starts the time again. */
 static bool speaks(struct browser *b, int ms, int all_ms)
 {
     struct json *p = json_object();
@@ -683,7 +683,8 @@ bool browser_calm(struct browser *b, int ms)
     cdp_tell(&b->cdp, session, "Page.stopLoading", NULL);
     if (speaks(b, ms, ms))
         return true;
-    /* Chromium does this beside what the page runs; what that wrote is read first. */
+    /* Chromium does this in parallel with the page's scripts; what that wrote is read
+     * first. */
     cdp_tell(&b->cdp, session, "Runtime.terminateExecution", NULL);
     if (!speaks(b, ms, CALM_MS))
         return false;
@@ -733,7 +734,10 @@ static struct json *view_clip(struct browser *b, double scale, struct err *e)
     return clip;
 }
 
-/* Asks for the picture: it is made while the tree is read. The call's id; -1: e. */
+/*
+ * Asks for the picture: it is made while the tree is read. The call's id. Returns -1 and
+ * sets *e.
+ */
 static int begin_shot(struct browser *b, const struct browser_look *want, struct err *e)
 {
     struct json *p = json_object(), *clip = NULL;
@@ -758,7 +762,7 @@ static int finish_shot(struct browser *b, const struct browser_look *want, int i
     struct json *j = cdp_wait(&b->cdp, id, browser_in(BROWSER_CALL_MS), e);
     int r = j ? dec_base64(&out->shot, json_str(json_get(j, "result"), "data", "")) : -1;
     if (j && r < 0)
-        err_set(e, ERR_INVALID, "the browser's picture is none");
+        err_set(e, ERR_INVALID, "the browser's answer is not a picture");
     json_free(j);
     return r == 0 && want->marks ? browser_draw_marks(b, format, &out->shot, e) : r;
 }

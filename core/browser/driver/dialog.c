@@ -2,7 +2,7 @@
 /*
  * Dialogs of pages: alert, confirm, prompt. While one is open its page answers nothing,
  * neither input nor scripts (cdp.held). Either it is dismissed at once, as Playwright
- * does it, or it stays open for whoever acts (browser.asks).
+ * does it, or it stays open for the caller (browser.asks).
  */
 #include "browser/driver/driver.h"
 

@@ -26,7 +26,7 @@ enum {
     BROWSER_NOTES_MAX = 64,
     BROWSER_PAPERS_MAX = 8,
     BROWSER_CONSOLE_MAX = 200,
-    BROWSER_WIDTH = 1280, /* of the viewport, if nothing is said */
+    BROWSER_WIDTH = 1280, /* of the viewport, by default */
     BROWSER_HEIGHT = 720,
 };
 
@@ -34,7 +34,7 @@ enum {
 struct target {
     struct list node;
     char id[BROWSER_ID], session[BROWSER_ID];
-    char parent[BROWSER_ID]; /* the session that told of it; "": a page */
+    char parent[BROWSER_ID]; /* the session that reported it; "": a page */
     struct buf url, title;
     bool page, crashed;
     bool fresh;              /* a page opened it, and it was not settled yet */
@@ -122,9 +122,9 @@ struct browser {
     /* Of the active tab, while it waits for an answer; type "": none is open. */
     struct {
         char session[BROWSER_ID], type[16];
-        struct buf text, fill; /* what it says; what is put into a prompt */
+        struct buf text, fill; /* its text; the text for a prompt */
     } dialog;
-    bool asks; /* dialogs stay open for whoever acts, and are not dismissed */
+    bool asks; /* dialogs stay open for the caller, and are not dismissed */
     struct buf error, said;
     struct json *notes;
     struct json *console;  /* NULL: it is not listened to */
@@ -142,7 +142,7 @@ struct browser {
     double x, y; /* the pointer */
     int modifiers, buttons;
     bool cut;               /* a document broke off since the actions began */
-    char heard[BROWSER_ID]; /* the session whose requests are told; "": none is */
+    char heard[BROWSER_ID]; /* the session whose requests are reported; "": none */
     struct map requests; /* what its scripts ask for, by their ids; values say nothing */
     const struct browse_call *call; /* runs */
     struct browse_progress did;     /* of the last text */
@@ -157,7 +157,10 @@ void browser_last_words(const struct browser *b, struct err *e);
 /* deny.c */
 /* OD_BROWSE_DENY; NULL: nothing is denied. */
 const char *browser_denied(void);
-/* Starts the process, if anything is denied. -1: e; INVALID: the list is none. */
+/*
+ * Starts the process, if any address is denied. Returns -1 and sets *e (INVALID: the
+ * list is malformed).
+ */
 int browser_deny_start(struct browser *b, struct err *e);
 /*
  * Does the browser, whose first tab is there, ask the proxy? Its flags and policies may
@@ -182,7 +185,10 @@ int64_t browser_in(int ms); /* a deadline */
 struct target *browser_target(struct browser *b, struct str id);
 struct target *browser_session(struct browser *b, struct str session);
 struct str browser_session_of(const struct target *t);
-/* A call in the active tab, with a deadline; a member of the result. NULL: e. */
+/*
+ * A call in the active tab, with a deadline; a member of the result. Returns NULL and
+ * sets *e.
+ */
 struct json *browser_ask(struct browser *b, struct str session, const char *method,
                          struct json *take, struct err *e);
 /*
@@ -190,22 +196,22 @@ struct json *browser_ask(struct browser *b, struct str session, const char *meth
  * JavaScript, and await its promise. The caller frees them.
  */
 struct json *browser_script(const char *function, const char *arguments);
-/* A script in the active tab, its value awaited. NULL: e. */
+/* A script in the active tab, its value awaited. Returns NULL and sets *e. */
 struct json *browser_run(struct browser *b, const char *script, struct err *e);
 /* A function of js/ there. */
 struct json *browser_run_script(struct browser *b, const char *function,
                                 const char *arguments, struct err *e);
-/* A new tab, active, when it can be spoken to. -1: e. */
+/* A new tab, active, when it can be spoken to. Returns -1 and sets *e. */
 int browser_new_tab(struct browser *b, struct err *e);
 void browser_activate(struct browser *b, struct target *t);
-/* The page at a position; negative ones from the end. NULL: there is none. */
+/* The page at a position; negative ones from the end. Returns NULL if there is none. */
 struct target *browser_page(struct browser *b, int64_t index);
 void browser_note(struct browser *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
  * What loads stops loading; a script that runs on is ended, when the page says nothing
- * for so long. false: the page says nothing all the same.
+ * for so long. Returns false if the page does not answer even then.
  */
 bool browser_calm(struct browser *b, int ms);
 
@@ -229,7 +235,7 @@ void browser_read_papers(struct browser *b);
 void browser_drop_papers(struct browser *b);
 
 /* settle.c */
-/* What scripts of the active tab ask for is heard of, until it has settled. */
+/* Requests of the active tab's scripts are reported until it has settled. */
 void browser_listen(struct browser *b);
 void browser_on_request(struct browser *b, struct str method, const struct json *p);
 /*
@@ -241,7 +247,7 @@ void browser_settle(struct browser *b, enum browse_do last);
 /* act.c: one call. -1: e has the whole sentence. */
 int browser_do(struct browser *b, const struct browse_call *c, struct err *e);
 
-/* mouse.c: in the coordinates of the session's viewport. -1: e. */
+/* mouse.c: in the coordinates of the session's viewport. Returns -1 and sets *e. */
 int browser_move(struct browser *b, struct str session, double x, double y,
                  struct err *e);
 /* The same in two parts, where nothing is held. The call's id. */
@@ -264,16 +270,19 @@ int browser_type(struct browser *b, struct str session, struct str text, struct 
 /* look.c */
 int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e);
-/* NULL: there is none such. */
+/* Returns NULL if there is none. */
 struct element *browser_element(struct browser *b, struct str bid);
-/* The element of the active tab with this ref; NULL: there is none. */
+/* The element of the active tab with this ref. Returns NULL if there is none. */
 struct element *browser_element_of_ref(struct browser *b, unsigned ref);
 void browser_forget(struct browser *b); /* all documents */
 /* Is t the active page, or a frame of it? */
 bool browser_within(struct browser *b, const struct target *t);
 
 /* marks.c */
-/* Draws b->marks over a PNG, which becomes a picture of the format. -1: e. */
+/*
+ * Draws b->marks over a PNG, which becomes a picture of the format. Returns -1 and sets
+ * *e.
+ */
 int browser_draw_marks(struct browser *b, const char *format, struct buf *shot,
                        struct err *e);
 

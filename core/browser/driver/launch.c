@@ -26,8 +26,10 @@ enum { POLITE_MS = 3000, LAST_WORDS = 400, SHM_ENOUGH_MIB = 256 };
 
 static const char *const variables[] = {"OD_BROWSER", "CHROME_PATH",
                                         "PUPPETEER_EXECUTABLE_PATH"};
-/* Of distributions and of Google's packages; shells first: they start in a third of the
- * time. */
+/*
+ * Of distributions and of Google's packages; shells first: they start in a third of the
+ * time.
+ */
 static const char *const places[] = {
     "/usr/bin/chromium-headless-shell",
     "/usr/lib/chromium/chromium-headless-shell",
@@ -99,7 +101,7 @@ int browser_find(char *path, size_t n, struct err *e)
             continue;
         if (!runs(v) || strlen(v) >= n)
             return err_set(e, ERR_INVALID,
-                           "%s names %.300s, which is no program that can be run",
+                           "%s names %.300s, which is not a program that can run",
                            variables[i], v);
         snprintf(path, n, "%s", v);
         return 0;
@@ -151,7 +153,7 @@ static const char *const flags[] = {
 enum { FLAGS = sizeof(flags) / sizeof(*flags) };
 
 /*
- * Where addresses are denied nothing goes beside the proxy: loopback neither, no names
+ * Where addresses are denied nothing goes past the proxy: loopback neither, no names
  * are looked up (also not to be early, for links), and WebRTC, which would send UDP, has
  * what the proxy gives it.
  */
@@ -293,7 +295,7 @@ void browser_last_words(const struct browser *b, struct err *e)
     struct str s = str_trim(str_n(bytes, n > 0 ? (size_t)n : 0));
     snprintf(said, sizeof(said), "%s", e->text);
     if (s.n > 0)
-        err_set(e, e->code, "%.90s; it said last: %.*s", said, STR_ARG(s));
+        err_set(e, e->code, "%.90s; its last output: %.*s", said, STR_ARG(s));
 }
 
 /* ---- ending ---- */

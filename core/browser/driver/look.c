@@ -98,7 +98,7 @@ static void see_element(const struct page_look *l, struct element *el, unsigned 
     el->seen = l->b->looks;
 }
 
-/* Frames come behind those that hold them. */
+/* Frames come after those that hold them. */
 static void number_frame(struct page_look *l, struct look_frame *f)
 {
     struct browser *b = l->b;

@@ -91,7 +91,7 @@ struct page_look {
     int n;
     struct buf *out;
     struct buf *focused;
-    struct buf names; /* of the nodes that are being printed, one behind another */
+    struct buf names; /* of the nodes that are being printed, one after another */
     bool compact, full, boxes, texts;
     bool refs;                          /* elements are named by them, and not by bids */
     struct outline *outline;            /* borrowed; NULL: none is wanted */
@@ -99,7 +99,7 @@ struct page_look {
     struct strings strings[LOOK_SESSIONS_MAX];
     int kept_n;
     struct str site;   /* compact: what the page's address begins with, up to its path */
-    size_t text_line;  /* compact: n of out behind a line that text may go on; 0: none */
+    size_t text_line;  /* compact: n of out after a line that text may go on; 0: none */
     bool text_goes_on; /* and it is text already */
 };
 
@@ -108,7 +108,7 @@ static inline struct str look_key(const int64_t *id) { return str_n(id, sizeof(*
 enum look_word look_word_at(const struct words *w, int64_t i);
 /* Reads where the nodes of a snapshot's document are. */
 void look_read_boxes(struct look_frame *f, struct str document, const struct words *w);
-/* Finds what to mark, behind the numbering: b->marks, and properties if wanted. */
+/* Finds what to mark, after the numbering: b->marks, and properties if wanted. */
 void look_mark(struct page_look *l, const struct browser_look *want,
                struct browser_seen *out);
 /* Appends all nodes of all trees, as JSON; nothing, if out is too small. */
@@ -119,7 +119,7 @@ void look_whole(const struct page_look *l, struct buf *out, const char *what);
 /* text.c */
 void look_read_strings(struct strings *s, struct str array);
 /*
- * The page as Markdown, and its links, into out; behind the numbering. Returns -1 and
+ * The page as Markdown, and its links, into out; after the numbering. Returns -1 and
  * sets *e if it is too large; out has neither then.
  */
 int look_text(struct page_look *l, struct browser_seen *out, struct err *e);
@@ -127,7 +127,7 @@ int look_text(struct page_look *l, struct browser_seen *out, struct err *e);
 /* outline.c */
 /* Which elements have lines of their own, and which show a hand. */
 void look_read_styles(struct look_frame *f, struct str document, const struct words *w);
-/* Fills l->outline, behind the numbering. */
+/* Fills l->outline, after the numbering. */
 void look_outline(struct page_look *l);
 /* The number of the element's ref, which it gets with the first call. */
 unsigned look_ref(struct browser *b, struct element *el);
@@ -145,7 +145,7 @@ bool look_is_one_of(struct str s, const char *const *names);
 bool look_property(struct str *inside, struct str *name, struct str *value);
 /* The word for a state that has one, as "disabled"; NULL: it has none. */
 const char *look_state(struct str name, struct str value);
-/* Prints a frame, and the frames within, behind what out has. */
+/* Prints a frame, and the frames within, after what out has. */
 void look_print(struct page_look *l, struct look_frame *f, int depth);
 
 #endif

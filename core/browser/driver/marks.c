@@ -6,8 +6,8 @@
  * DOM.getNodeForLocation, and the marks are drawn over the finished picture, in a blank
  * page of a browser context of its own that no list of tabs has. They are the set of
  * marks of BrowserGym (overlay_som of its utils/obs.py). A page takes longer to open than
- * to draw in: it stays for the next picture, but in a browser that is somebody else's,
- * where one may see it.
+ * to draw in: it stays for the next picture, but in a browser that another program
+ * started, where one may see it.
  */
 #include "browser/driver/look_own.h"
 
@@ -228,7 +228,7 @@ static size_t find_marked(struct page_look *l, struct candidate *all, bool whole
     return n;
 }
 
-/* ---- what is told ---- */
+/* ---- the answer ---- */
 
 static struct element *element_at(const struct look_frame *f, int i)
 {
@@ -365,7 +365,7 @@ static int open_studio(struct browser *b, struct err *e)
                       : err_set(e, ERR_INVALID, "the browser opens no page to draw in");
 }
 
-/* The picture, in base64, as a member of the answer; NULL: e. */
+/* The picture, in base64, as a member of the answer. Returns NULL and sets *e. */
 static struct json *draw_in_studio(struct browser *b, struct str script, struct err *e)
 {
     struct json *p = json_object(), *j = NULL;

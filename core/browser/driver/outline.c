@@ -13,7 +13,7 @@ struct walk {
     struct page_look *l;
     struct outline *o;
     struct buf path;
-    struct buf text; /* what stands one behind another, not yet added */
+    struct buf text; /* what stands one after another, not yet added */
     uint64_t text_key;
     unsigned line;
     int inside;    /* elements with a ref, whose names say what is in them */
@@ -272,7 +272,7 @@ static void walk_act(struct walk *w, struct look_frame *f, const struct look_par
     w->inside--;
 }
 
-/* A part of the page; one with a name is told, and a dialog in any case. */
+/* A part of the page; it is printed if it has a name, a dialog always. */
 static void walk_place(struct walk *w, struct look_frame *f, const struct look_part *p,
                        struct str name, int level)
 {
@@ -330,7 +330,8 @@ static bool is_editor(const struct look_part *p)
     return rich && takes;
 }
 
-/* One that takes clicks, and what it says; one around others with refs says nothing. */
+/* An element that takes clicks, with its text; without, if it contains others with refs.
+ */
 static bool is_clickable(const struct walk *w, const struct look_frame *f,
                          const struct ax *a, const struct element *el, struct buf *text)
 {

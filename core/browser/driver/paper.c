@@ -122,7 +122,7 @@ static void on_read(struct job *j, const struct err *e)
 
 static const struct job_events job_calls = {.on_data = on_text, .on_done = on_read};
 
-/* Its text, or why there is none, which is a note too. */
+/* Its text, or why it has none, which is also a note. */
 static void get_text(struct browser *b, struct str bytes, const struct paper *paper,
                      struct buf *text)
 {

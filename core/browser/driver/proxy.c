@@ -58,9 +58,9 @@ struct serving {
     unsigned tunnels;
 };
 
-/* ---- what the parent hears ---- */
+/* ---- messages to the parent ---- */
 
-/* One message. It is lost if nobody has heard those before. */
+/* Sends one message. It is lost if the parent has not read earlier ones. */
 static void tell(const struct tunnel *t, const struct err *e)
 {
     char message[sizeof(t->request.host) + sizeof(e->text) + 1];

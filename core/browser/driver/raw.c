@@ -3,7 +3,7 @@
  * The accessibility trees of a page's frames as one, for clients that print it
  * themselves: Chromium's nodes as they are, each with its bid as browsergym_id, and a
  * frame's tree below its element: BrowserGym's axtree_object. Ids of nodes are those of
- * their frame, behind its number, but for the first frame.
+ * their frame, after its number, except the first frame.
  */
 #include "browser/driver/look_own.h"
 

@@ -109,7 +109,7 @@ static void await_answers(struct browser *b, int64_t end)
     }
 }
 
-/* Then what comes by its requests, and a moment of quiet behind that. */
+/* Then what comes by its requests, and a moment of quiet after that. */
 static void await_content(struct browser *b, int64_t end)
 {
     char limit[16];

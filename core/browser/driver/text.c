@@ -234,7 +234,7 @@ static void put_url(const struct doc *d, struct html_node *n, struct str name,
     buf_release(&url);
 }
 
-/* As they are; what a field holds now is put behind this. */
+/* As they are; what a field holds now is put after this. */
 static void put_attributes(const struct doc *d, struct html_node *n,
                            const struct text_cell *c)
 {
@@ -357,7 +357,7 @@ static void text_in(struct text_making *m, struct html_node *up, struct str text
         n->name = text;
 }
 
-/* What is in an element, one behind another; fields' own contents are left out. */
+/* What is in an element, one after another; fields' own contents are left out. */
 static struct str text_within(const struct doc *d, int i)
 {
     struct buf all = BUF_INIT(TEXT_NODE_MAX);
@@ -428,7 +428,7 @@ static bool is_plain(enum html_tag tag)
            tag == HTML_textarea || tag == HTML_img || (flags & HTML_IS_FORMAT);
 }
 
-/* Where an element's place is: in a line of its own, or behind a blank. */
+/* Where an element's place is: in a line of its own, or after a blank. */
 static struct html_node *place_of(const struct doc *d, int i, bool plain,
                                   struct html_node *up)
 {

@@ -80,7 +80,7 @@ static bool is_true(struct str value)
 static const char *const never[] = {"editable",  "readonly", "level",     "settable",
                                     "multiline", "invalid",  "focusable", NULL};
 
-/* Appends the attributes, each behind a comma. */
+/* Appends the attributes, each after a comma. */
 static void put_attributes(struct buf *out, struct str properties, bool clickable)
 {
     static const char *const bare[] = {"required", "focused", "atomic", NULL};

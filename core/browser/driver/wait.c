@@ -4,7 +4,7 @@
  *
  * A script in the page looks, for LOOK_MS at a time: a page that is left takes the script
  * with it, and the next document is asked again. Frames are asked one after the other,
- * each in a world of its own beside the page's scripts.
+ * each in a world of its own next to the page's scripts.
  */
 #include "base/clock.h"
 #include "browser/driver/js/shows.js.h"
@@ -25,7 +25,10 @@ static int failed(struct err *e, const char *why)
     return err_set(e, ERR_INVALID, "Error: Page.wait_for: %.300s", why);
 }
 
-/* The answer of one of the scripts. 1: it is there; 0: not, or not yet; -1: e. */
+/*
+ * The answer of one of the scripts. 1: it is there; 0: not, or not yet. Returns -1 and
+ * sets *e.
+ */
 static int read_answer(const struct json *j, struct err *e)
 {
     struct str said = json_str(json_get(json_get(j, "result"), "result"), "value", "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process beside a browser. It waits in three places: for a line, within a call (the
+ * The host of a browser. It waits in three places: for a line, within a call (the
  * browser has deadlines for all it is asked), and for its reader to get on. A signal, or
  * the end of its input, ends each of them (struct halt); the call's own time, or a line
  * that cancels it, ends the call.
@@ -31,7 +31,7 @@ enum {
     WINDOW = 256 << 10,   /* where the engine gives none */
     TURN_MS = 10,         /* for the rest of what has begun to come */
     ALIVE_MS = 5000,      /* for a browser to show that it is */
-    CALM_MS = 2000,       /* for a page, behind a call that was not done */
+    CALM_MS = 2000,       /* for a page, after a call that was not done */
 };
 
 static const char stem[] = "/od-browsing.";
@@ -67,13 +67,13 @@ static void read_some(struct host *h)
         return;
     }
     if (fds[0].revents)
-        read_lines(h); /* first: what the browser says looks there too (on_halt) */
+        read_lines(h); /* first: handlers of the browser's messages read there too */
     if (fds[2].revents)
         cdp_turn(&h->b->cdp, browser_in(TURN_MS));
     if (fds[3].revents)
         browser_deny_hear(h->b);
     if (h->b && h->b->cdp.ended)
-        browser_end(h->b); /* nothing of it is left until somebody asks for it again */
+        browser_end(h->b); /* releases all of it until the next call */
 }
 
 /* One of a line that is for now. */
@@ -205,7 +205,7 @@ static void tell_dir(struct host *h)
 
 /* ---- the browser ---- */
 
-/* What Chromium leaves behind when it is killed becomes ours. */
+/* Processes that a killed Chromium leaves become our children. */
 static void reap(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -220,7 +220,7 @@ static void drop_browser(struct host *h)
     h->told = false;
 }
 
-/* Is it there, and does it answer? News often come behind what they are about. */
+/* Does it run and answer? Its end is often noticed late. */
 static bool is_alive(struct host *h)
 {
     struct err e = ERR_INIT;
@@ -246,7 +246,7 @@ static int ensure(struct host *h, struct err *e)
     if (h->b && !alive && halt_over(&h->halt)) /* it may be */
         return err_set(e, ERR_TIMEOUT, "the browser did not answer in time");
     if (h->b && !alive) {
-        buf_addf(&h->news, "the browser %s, and was started anew",
+        buf_addf(&h->news, "the browser %s, and was started again",
                  h->b->deny.lost   ? "had lost what keeps it from denied addresses"
                  : h->b->cdp.ended ? "had ended"
                                    : "did not answer");
@@ -273,7 +273,7 @@ static int ensure(struct host *h, struct err *e)
     return h->reading ? 0 : -1;
 }
 
-/* Behind a call that was not done. A page that says nothing goes, if others can live. */
+/* After a call that failed: closes a page that does not answer, if others do. */
 static void after_failure(struct host *h)
 {
     struct err e = ERR_INIT;
@@ -294,7 +294,7 @@ static void after_failure(struct host *h)
         return;
     }
     drop_browser(h);
-    buf_addz(&h->news, "the browser was started anew");
+    buf_addz(&h->news, "the browser was started again");
 }
 
 /* Does a text name an element? Then bids must have been given. */
@@ -421,7 +421,10 @@ static int act_and_read(struct host *h, const struct json *q, struct json *out,
     return 0;
 }
 
-/* Elements that it names have bids before it. 1: an action failed; -1: e. */
+/*
+ * Elements that it names have bids before it. 1: an action failed. Returns -1 and sets
+ * *e.
+ */
 static int act(struct host *h, struct str actions, struct err *e)
 {
     struct browser_seen seen;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process beside one browser (`od-browser`): it starts a Chromium, or reads pages
- * by itself where there is none, and does what lines ask it for. The keeper owns it as
- * it owns any process, so pages stay open when a worker ends, and a page that breaks
- * its reader breaks a process of its own.
+ * The host of one browser (`od-browser`), a process: it starts a Chromium, or reads pages
+ * by itself without one, and carries out the requests that come as lines. The keeper
+ * holds the process, so pages stay open when a worker ends. A page that makes its reader
+ * crash can only harm its own host.
  *
- * Lines of JSON, each way. What comes while a call runs is looked at whenever the call
+ * Lines of JSON, each way. Lines that come while a call runs are read whenever the call
  * waits. In:
  *
  *   {"id", "within": MS, "first", "actions", "look": {…}, "shots": DIR, "offer": DIR}
@@ -13,7 +13,7 @@
  *                    as the browser's own deadlines have it). first: actions before
  *                    those, which may lead to another page: elements are that page's.
  *                    look: the members of
- *                    struct browser_look; console; both: a picture with marks beside the
+ *                    struct browser_look; console; both: a picture with marks next to the
  *                    one without; and html: the text is the page's Markdown, links with
  *                    their addresses, hidden parts too. documents: those that
  *                    a browser does not show become pages of text. shots: the
@@ -28,7 +28,8 @@
  *   {"id", "task": true}
  *                    what of the task (task.h) there is; it is no step
  *   {"cancel": ID}   that call ends now, wherever it is
- *   {"again": ID}    the answer to that once more, behind a newline, if it was the last
+ *   {"again": ID}    sends the answer of that call again, after a newline, if it was the
+ *                    last one
  *   {"read": N}      so many bytes of lines were read: there may be `window` more
  *   end of input     the browser ends
  *
@@ -47,10 +48,10 @@
  *    {type, text} of one that is open}
  *   {"id", "error", "code"}: it was not done, as nothing has that ref
  *   {"id", "goal": text, "rewards": of each step so far, "0" or "1"}
- *   {"id", "failed": why, "code"}: nothing was seen; the next call begins anew if the
+ *   {"id", "failed": why, "code"}: nothing was seen; the next call begins again if the
  *    browser is gone. TIMEOUT and CANCELLED: why says how far it got, and the browser
- *    stays; behind that answer what loads is stopped, a script that does not end is
- *    ended, and a page that says nothing all the same is closed, which the next answer
+ *    stays; after that answer what loads is stopped, a script that does not end is
+ *    ended, and a page that still does not answer is closed, which the next answer
  *    has as a note
  *
  * Each has as "task" what the next process is to be given of a task that was begun.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call to the process beside a browser is told of the page. */
+/* The description of a page in an answer of the host. */
 #include "browser/host/host_own.h"
 
 #include "base/enc.h"
@@ -114,7 +114,7 @@ static void put_json(struct json *out, const char *name, const struct buf *text)
 }
 
 /*
- * A picture with the marks of the last look, beside the one without. They are drawn in a
+ * A picture with the marks of the last look, next to the one without. They are drawn in a
  * page of their own, which costs more than all the rest: not where there are none.
  */
 static void put_marked(struct host *h, struct str shot, struct json *out)

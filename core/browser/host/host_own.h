@@ -40,8 +40,8 @@ struct host {
 };
 
 /*
- * What a call is told of the page, as its member look has it, into out. -1: e, and out is
- * of no use.
+ * Puts the description of the page into out, as the member look of the call asks for it.
+ * Returns -1 and sets *e; out is then of no use.
  */
 int host_see_browser(struct host *h, const struct json *q, struct json *out,
                      struct err *e);
@@ -50,8 +50,8 @@ void host_see_reader(struct host *h, const struct json *q, struct json *out);
 void host_put_notes(struct host *h, struct json *out, struct json *take);
 
 /*
- * A call about one page, as its member page has it, into out. -1: e, and out is of no
- * use.
+ * Carries out a call about one page, by its member page, and puts the answer into out.
+ * Returns -1 and sets *e; out is then of no use.
  */
 int host_page(struct host *h, const struct json *q, struct json *out, struct err *e);
 

@@ -168,7 +168,7 @@ static int refuse_late(struct page_call *c, struct err *e)
     return 0;
 }
 
-/* Behind the action: what the page is now, against what the caller has seen of it. */
+/* After the action: what the page is now, against what the caller has seen of it. */
 static int tell_after(struct page_call *c, const char *document, struct err *e)
 {
     struct host *h = c->h;

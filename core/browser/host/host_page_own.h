@@ -47,7 +47,7 @@ struct page_call {
 /* The answer is that it was not done. Returns 0. */
 int host_page_refuse(struct page_call *c, enum err_code code, const char *text);
 int host_page_refuse_blank(struct page_call *c);
-/* The same for a failure of the action language, in words for whoever reads it. */
+/* The same for a failure of the action language, in words for its reader. */
 int host_page_refuse_failed(struct page_call *c, struct str error);
 /* s without word at its beginning. */
 struct str host_page_strip(struct str s, const char *word);
