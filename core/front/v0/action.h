@@ -25,7 +25,7 @@ enum v0_kind {
     V0_OTHER, /* known to OpenHands, which does not serve it either */
 };
 
-/* Seconds; who waits longer than a year waits for ever. */
+/* Seconds; a wait longer than a year has no limit. */
 #define V0_TIMEOUT_MAX 31536000.0
 enum { V0_QUIET_MAX = 86400 };
 
@@ -58,7 +58,7 @@ struct v0_action {
 
 /*
  * 0; or -1 with *status and *e. 500: e->text is the whole `detail`. 422: it is
- * the `errors` beside the detail of all such answers (text.h, v0_put_error).
+ * the `errors` next to the detail of all such answers (text.h, v0_put_error).
  */
 int v0_action_decode(const struct json *body, struct v0_action *out, int *status,
                      struct err *e);

@@ -2,7 +2,7 @@
 /*
  * V0's browse and browse_interactive: calls to the browser of the action's session,
  * which has its name. What is written, pictures and
- * downloads, the process beside the browser writes, as the sandbox's user.
+ * downloads, is written by the host of the browser, as the sandbox's user.
  */
 #include "front/v0/own.h"
 
@@ -26,7 +26,7 @@ static struct str too_long = {"Browser environment took too long to respond.", 4
 
 /* ---- what is asked ---- */
 
-/* goto("URL"): in these quotes, as it is told. */
+/* goto("URL"), in these quotes, as the observation has it. */
 static void put_goto(struct buf *out, struct str address)
 {
     buf_addz(out, "goto(\"");
@@ -114,7 +114,7 @@ static void on_done(void *owner, const struct json *seen, const struct err *e)
                         .notes = json_get(seen, "notes"),
                         .axtree = json_get(seen, "axtree"),
                         .extras = json_get(seen, "extras")};
-    /* For a failed visit it is what was asked for that is told. */
+    /* Of a failed visit the observation has the address that was asked for. */
     if (visit && p.error.n)
         p.url = json_str(a->a.args, "url", "");
     if (p.shot.n + p.marks.n > SHOT_MAX)

@@ -33,7 +33,7 @@ void v0_cell_warm(struct v0 *v)
         kernel_of(v->main, &e);
 }
 
-/* ---- what it says ---- */
+/* ---- its output ---- */
 
 static void on_output(void *owner, struct str type, const struct json *content)
 {

@@ -63,7 +63,7 @@ static int put_with_diff(struct buf *out, const struct json *args,
         diff_unified(&diff, buf_str(&a->edited.before), buf_str(&a->edited.after),
                      str_of(a->path));
     int rc = put_edit(out, a, args, diff.n > 0 ? buf_str(&diff) : STR(""));
-    if (rc < 0) { /* what was done is told */
+    if (rc < 0) { /* reports the part that was done */
         buf_resume(out);
         rc = put_edit(out, a, args, STR(""));
     }

@@ -3,7 +3,7 @@
  * V0's editor: the `edit` action, and `read` with impl_source oh_aci. The words are
  * edit/editor.h's, the observations OpenHands' (events/observation/files.py).
  *
- * What an agent can mend is told it as content that begins with ERROR:, in the same
+ * An error that an agent can fix is content that begins with ERROR:, in the same
  * kind of observation as a success.
  */
 #ifndef OD_FRONT_V0_EDIT_H
@@ -12,8 +12,8 @@
 #include "edit/editor.h"
 
 /*
- * Does what an `edit` says, or views what a `read` names, into a. -1: an argument is
- * wrong, which e says. A document is to be read before it can be put.
+ * Carries out an `edit`, or views what a `read` names, into a. Returns -1 and sets *e if
+ * an argument is wrong. A document must be read before it can be put.
  */
 int v0_editor_run(const struct editor *ed, bool edit, const struct json *args,
                   struct editor_answer *a, struct err *e);

@@ -101,7 +101,7 @@ static void refuse(struct v0_call *a, const char *what)
     else
         buf_addf(
             &text,
-            "The %s of a task of %s is not to be had here: its tasks are begun and "
+            "The %s of a task of %s is not available here: its tasks are begun and "
             "judged by Python code of the package browsergym-%s. Take it from there; "
             "the browser is there for the steps.",
             what, a->v->family, a->v->family);

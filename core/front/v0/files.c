@@ -89,7 +89,7 @@ void v0_list(struct req *r)
     if (!q || !json_is_object(q) || json_want_str(q, "path", &wanted, &e) < 0) {
         v0_refuse(r, 422, e.text[0] ? e.text : "the body must be an object");
     } else {
-        /* Against where the server was told to work, not where the shell is. */
+        /* Relative to --working-dir, not to the directory of the shell. */
         if (wanted.n == 0 || wanted.p[0] != '/')
             buf_addf(&path, "%s/", v->cwd[0] ? v->cwd : v->en->home);
         buf_adds(&path, wanted);
@@ -191,7 +191,7 @@ void v0_read(struct v0_call *a)
 
 /*
  * A write of some lines is not the same when it is done twice. What the file
- * shall hold is kept beforehand: whoever repeats this action finds it done.
+ * shall hold is kept beforehand: a repeated action finds it done.
  */
 static bool spliced_before(struct v0_call *a, struct str now)
 {

@@ -41,7 +41,7 @@ static double percent(double part, double whole)
     return whole > 0 ? 100.0 * part / whole : 0;
 }
 
-/* Of one processor, since the last time that somebody asked. */
+/* Of one processor, since the last request. */
 static double cpu_percent(struct v0 *v)
 {
     struct tms t;

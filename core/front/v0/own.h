@@ -34,27 +34,26 @@ struct v0_told {
     bool end, any;         /* its end was; any answer about it was */
 };
 
-/* What V0 knows of one session; that of the name "main" is HTTP's. */
+/* What V0 knows of one session; HTTP uses the one named "main". */
 struct v0_shell {
     struct v0 *v;
     char name[ACTION_SESSION_MAX + 1];
     /*
-     * What is told, and what will be once the answer to `next_key` has arrived;
-     * kept. A worker that finds an answer on its way at the one before takes it
-     * for received as soon as its client asks for something else.
+     * What the client has received, and what it will have received when the answer to
+     * `next_key` has arrived; stored at the keeper. If the previous worker had sent an
+     * answer, this one takes it for received as soon as its client sends another action.
      */
     struct v0_told told, next;
     char next_key[KEY_LEN + 1];
     bool begun; /* the first action has come */
     /*
-     * A command whose end has not been typed yet (a here document, a quote): it
-     * runs when it is whole. Kept: the id of the input that came last, a newline,
-     * the text.
+     * A command whose end has not been typed yet (a here document, a quote): it runs
+     * when it is complete. Stored: the id of the last input, a newline, the text.
      */
     struct buf typed;
     bool typed_any;        /* an answer about it was given */
-    char kernel_cwd[4096]; /* the directory that the kernel was told last */
-    struct task tell;      /* told is to be stored */
+    char kernel_cwd[4096]; /* the directory that the kernel was given last */
+    struct task tell;      /* stores `told` */
 };
 
 struct v0 {
@@ -75,16 +74,16 @@ struct v0 {
     size_t kept_bytes, lost_bytes;
     unsigned kept;
     struct timer expire;
-    char spliced[2 * KEY_LEN + 2]; /* the write that the worker before began last */
-    struct task sweep;             /* answers may be forgotten */
+    char spliced[2 * KEY_LEN + 2]; /* the write that the previous worker began last */
+    struct task sweep;             /* forgets answers */
     uint64_t uploads;              /* so far: for their names */
     uint64_t number;               /* of the newest action */
     int64_t asked_ms;              /* when it came */
-    double cpu_ms;                 /* of ours, when it was last asked for */
+    double cpu_ms;                 /* of this process, at the last request for it */
     int64_t cpu_at_ms;
 };
 
-/* One action and its answer. It outlives both: who asks again finds it here. */
+/* An action and its answer. It outlives both: a repeated request gets it from here. */
 struct v0_call {
     struct list node;
     struct action *act; /* borrowed; NULL: it has its answer */
@@ -92,27 +91,27 @@ struct v0_call {
     struct v0_shell *sh; /* borrowed: of the session that it is about */
     char key[KEY_LEN + 1];
     uint64_t number;
-    bool held;         /* it did not come by our route, so it is not abandoned */
+    bool held;         /* it did not come by an HTTP route, so it is not abandoned */
     uint64_t from, to; /* of a run: its output in the spool */
     bool has_output;
     struct v0_action a; /* points into act->message */
     struct list askers;
     struct session *session;
-    struct op *op;           /* borrowed; what is waited for */
-    struct op *rest;         /* borrowed; of the command before, to be told first */
+    struct op *op;           /* borrowed; what it waits for */
+    struct op *rest;         /* borrowed; of the previous command: its end comes first */
     struct buf prefix;       /* owned: that rest */
     bool refused, lost;      /* lost: a gap in the output */
-    char missing[300];       /* what of it a full disk did not take, and why; "" */
+    char missing[300];       /* why output is missing (a full disk); "" */
     bool first;              /* the first that this worker got */
     bool typing;             /* it is about a command that is being typed */
     char letter;             /* of the special key that was asked for, or 0 */
     struct cell_text *said;  /* owned; of a cell that runs */
     struct cell *cell;       /* borrowed; the same */
-    struct action_cell tell; /* the same, when held: what it says, as events */
-    struct buf did;          /* owned; of a browser: what it is asked to do */
+    struct action_cell tell; /* the same, when held: its output as events */
+    struct buf did;          /* owned; of a browser: the actions that it carries out */
     /* Borrowed; the same, while it runs or waits. */
     struct browsing_call *browse;
-    struct v0_told after; /* what is told once this answer is received */
+    struct v0_told after; /* what the client knows once it has this answer */
     bool tells;
     int status;          /* of the answer; 0: none yet */
     struct buf answer;   /* owned */
@@ -126,12 +125,11 @@ void v0_answer_json(struct req *r, int status, struct json *take);
 void v0_answer(struct v0_call *a, int status, struct buf *take);
 /* An error that an agent may recover from: an observation. */
 void v0_answer_error(struct v0_call *a, struct str text);
-/* 500: what OpenHands' server would not have caught. */
+/* Answers 500: an error that OpenHands' server does not catch. */
 void v0_answer_internal(struct v0_call *a, const char *text);
 /*
- * This answer will tell a->after, once it has arrived; kept before it is sent, and
- * before the log has it: the next worker cannot always see at once that the command
- * has ended.
+ * Stores that a->after holds once this answer has arrived; before it is sent, and before
+ * it is in the log: the next worker cannot always see at once that the command has ended.
  */
 void v0_expect(struct v0_call *a);
 /* The output of the action begins at `from`; those who follow it are notified. */

@@ -4,8 +4,8 @@
  *
  * The session knows its newest command by our id, "v0:KEY:NUMBER". Every look
  * at it is a run of the same id, which attaches to it or gives its end again;
- * where the text of an answer begins is ours to say (v0_told.cursor). So an
- * answer that nobody received is given again, whole, by this worker or the next.
+ * V0 decides where the text of an answer begins (v0_told.cursor). So an answer that the
+ * client did not receive is given again, whole, by this worker or the next.
  */
 #include "front/v0/own.h"
 
@@ -77,7 +77,7 @@ static void find_python(struct str path, char *out, size_t size)
     out[0] = 0;
 }
 
-/* What the shell is at an end. */
+/* Facts about the shell when a command has ended. */
 struct run_facts {
     char host[256], python[4096];
 };
@@ -268,7 +268,7 @@ static struct op *make_op(struct v0_call *a, const char *id)
     return op;
 }
 
-/* From here on, what is told is about this command. */
+/* From here on, sh->told is about this command. */
 static void tell_of(struct v0_shell *sh, const char *id)
 {
     if (strcmp(sh->told.id, id) != 0)
@@ -372,8 +372,8 @@ static void id_prefix(const struct v0_call *a, char out[KEY_LEN + 8])
 }
 
 /*
- * Did a worker before us begin this very body, as the command or input `id`? A body that
- * does not say which it is can only be the newest one's, unanswered.
+ * Did the previous worker begin the action with this body, as the command or input `id`?
+ * A body without an id of its own can only be the newest one, unanswered.
  */
 static bool begun_before(const struct v0_call *a, const char *id, const char *newest)
 {
@@ -384,8 +384,8 @@ static bool begun_before(const struct v0_call *a, const char *id, const char *ne
 }
 
 /*
- * The first action that this worker gets, and a worker before it had answered:
- * whoever asks for anything but that again has the answer.
+ * The first action that this worker gets, when the previous worker had sent an answer:
+ * a client that sends any other action has received it.
  */
 static void first_of_all(struct v0_call *a, struct str prefix, const char *newest)
 {
@@ -425,7 +425,7 @@ void v0_run(struct v0_call *a)
         ask_again(a, before);
         return;
     }
-    /* Where the client is: the newest command of ours, when its end is not told. */
+    /* The newest command of V0, if the client has not received its end. */
     if (newest && !(strcmp(newest, a->sh->told.id) == 0 && a->sh->told.end)) {
         snprintf(open, sizeof(open), "%s", newest);
         tell_of(a->sh, open);

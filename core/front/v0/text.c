@@ -255,7 +255,7 @@ static int put_name(struct buf *out, const char *name)
     return buf_addf(out, "\"%s\": ", name);
 }
 
-/* A member and the comma behind it. */
+/* A member and the comma after it. */
 static int put_str(struct buf *out, const char *name, struct str s)
 {
     if (put_name(out, name) < 0)

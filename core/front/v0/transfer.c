@@ -2,7 +2,7 @@
 /*
  * V0's uploads and downloads: streamed, whole or absent.
  *
- * An upload is written beside its place, under a name of ours that the keeper
+ * An upload is written next to its place, under a name of ours that the keeper
  * knows, and renamed when the last byte of the form has come; a zip is unpacked
  * from there by a helper. A worker that follows a dead one removes what that one
  * had not finished.
@@ -81,7 +81,7 @@ static int make_dirs(char *path)
     }
 }
 
-/* The file beside its place; the keeper hears of it first. */
+/* The temporary file next to its place; its name is stored at the keeper first. */
 static int open_temp(struct upload *u)
 {
     struct v0 *v = u->v;

@@ -45,7 +45,7 @@ static void forget(struct v0_shell *sh)
     keep(sh);
 }
 
-/* The line, behind those that are there. -1: too much. */
+/* The line, after those that are there. -1: too much. */
 static int gather(struct v0_call *a, struct str line)
 {
     struct v0_shell *sh = a->sh;

@@ -122,7 +122,7 @@ static void expire(struct v0 *v)
 static void on_sweep(struct task *t) { expire(container_of(t, struct v0, sweep)); }
 static void on_expire(struct timer *t) { expire(container_of(t, struct v0, expire)); }
 
-/* The client has this answer: what it told is told. */
+/* The client has this answer: a->after holds now. */
 static void received(struct v0_call *a)
 {
     struct v0 *v = a->v;
@@ -140,7 +140,8 @@ static void received(struct v0_call *a)
     if (a->tells || !a->a.unique)
         task_defer(v->en->loop, &sh->tell);
     v0_run_forget(a);
-    /* The same body is another action from now on; whoever answers still holds it. */
+    /* The same body is another action from now on; the code that answers still holds it.
+     */
     a->done = !a->a.unique;
     if (a->done)
         task_defer(v->en->loop, &v->sweep);
@@ -302,7 +303,7 @@ void v0_begin(struct v0_call *a)
     }
 }
 
-/* Does somebody wait for it who has not closed his side? Who gave up has. */
+/* Does a client wait for it that has not closed its side? One that gave up has. */
 static bool is_awaited(const struct v0_call *a)
 {
     struct list *it, *tmp;

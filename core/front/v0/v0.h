@@ -26,7 +26,7 @@ const struct http_front *v0_front(const struct v0 *v);
 /*
  * What --browsergym-eval-env NAME is: {family, page}; page is what the browser has to
  * open, "" where the family's tasks are not begun here. base: MINIWOB_URL, or NULL. The
- * caller's; NULL: e.
+ * caller's. Returns NULL and sets *e.
  */
 struct json *v0_eval_read(struct str name, const char *base, struct err *e);
 /* The versions of what V0 keeps. */
