@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event stream: those who follow the log of actions and observations, and ask for
- * actions (README.md has the wire).
+ * The event stream: clients follow the log of actions and observations, and send actions
+ * (README.md describes the protocol).
  *
- * A link is one connection, of either role: what it has is a cursor into the log and one
- * into the output of each command that runs. A peer that is slow costs no more; it is
- * caught up from the disk.
+ * A link is one connection, of either role: a cursor into the log, and one into the
+ * output of each command that runs. A slow peer costs no more memory; it catches up from
+ * the disk.
  */
 #ifndef OD_FRONT_EVENTS_EVENTS_H
 #define OD_FRONT_EVENTS_EVENTS_H
@@ -23,12 +23,12 @@ struct events;
 struct events_link;
 
 /*
- * keys is borrowed: who may use a WebSocket that was opened without one; they are kept
- * out of the log. all is borrowed, for GET /metrics; NULL: there are no others. Never
- * NULL.
+ * keys is borrowed: the keys for WebSockets that were opened without one; they are kept
+ * out of the log. all is borrowed, for GET /metrics; NULL: there are no other front-ends.
+ * Never returns NULL.
  */
 struct events *events_open(struct engine *en, struct keys *keys, struct fronts *all);
-/* ev NULL: the same without an arg, for who only lists the routes. */
+/* ev NULL: the same without an arg, to list the routes. */
 const struct http_front *events_front(const struct events *ev);
 /* The same, of its routes to files and skills (FILES.md). */
 const struct http_front *events_files_front(const struct events *ev);
@@ -36,23 +36,23 @@ const struct http_front *events_files_front(const struct events *ev);
 void events_close(struct events *ev);
 
 struct events_link_opts {
-    struct str hello;     /* sent first, whole; empty: ours for who dialled us */
-    bool wait_since;      /* nothing is replayed before the peer says {"since":N} */
+    struct str hello;     /* sent first, whole; empty: that for peers that dial us */
+    bool wait_since;      /* nothing is replayed before the peer sends {"since":N} */
     uint64_t since;       /* else: events after this one */
-    bool with_key;        /* the peer shall say {"api_key":…} before anything else */
+    bool with_key;        /* the peer must first send {"api_key":…} */
     enum right right;     /* else what it may do; RIGHT_NONE: all, since we dialled */
     const char *at;       /* the listener that it came by, borrowed; NULL: none */
     bool base64;          /* output as its exact bytes */
     int ping_ms, dead_ms; /* as ws_opts; 0: the limits' */
     /*
-     * Once, of wait_since: the peer has said it, and e is NULL; or something else
-     * (INVALID) or an id that has not been (NOTFOUND), which it was told; the caller
-     * closes the link then. May be NULL.
+     * Once, with wait_since: the peer has sent it, and e is NULL; or it has sent
+     * something else (INVALID) or an id that does not exist (NOTFOUND) and got an error;
+     * the caller then closes the link. May be NULL.
      */
     void (*on_since)(void *arg, uint64_t since, const struct err *e);
     /*
-     * Once, when the connection is over for any reason but events_link_close: the
-     * code as ws.h has it. The link is not valid after it. May be NULL.
+     * Once, when the connection is over, except by events_link_close. code: as in ws.h.
+     * The link is not valid after it. May be NULL.
      */
     void (*on_gone)(void *arg, int code, struct str reason);
     void *arg;
@@ -65,7 +65,7 @@ struct events_link_opts {
 struct events_link *events_link_open(struct events *ev, struct stream *take,
                                      enum ws_role role,
                                      const struct events_link_opts *opts);
-/* Says goodbye, without on_gone. NULL is fine. */
+/* Closes the link; on_gone is not called. NULL is fine. */
 void events_link_close(struct events_link *link, enum ws_code code, struct str reason);
 /* The id up to which the peer has acknowledged; 0: nothing. */
 uint64_t events_link_acked(const struct events_link *link);

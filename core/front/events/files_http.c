@@ -13,7 +13,7 @@
  *   GET  /skills           all of them, as JSON Schema
  *   POST /skills/{name}    the arguments as body; an action, in the log
  *
- * ?session=NAME says whose directory and user it is.
+ * ?session=NAME names the session whose directory and user are used.
  */
 #include "action/files.h"
 
@@ -296,7 +296,8 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
                           .output = type};
     int rc = fileact_check(verb, args, input, type, &e);
     if (rc == 0 && !sandbox_ready(ev->en->sandbox))
-        rc = err_set(&e, ERR_CANCELLED, "the sandbox is not ready yet; GET /ready says");
+        rc = err_set(&e, ERR_CANCELLED,
+                     "the sandbox is not ready yet; GET /ready reports its progress");
     if (rc == 0)
         rc = sandbox_place(ev->en->sandbox, str_of(session), &place, &e);
     if (rc == 0)
@@ -335,7 +336,7 @@ static void get_archive(struct req *r)
     }
 }
 
-/* What there is room for; where there is none, fileact tells when there is. */
+/* Writes what there is room for; fileact reports when there is more. */
 static size_t on_body(struct req *r, struct str bytes, void *owner)
 {
     struct transfer *t = owner;

@@ -3,10 +3,11 @@
  * The output of one command on one connection: delta events, with the offsets of its
  * bytes in the spool of its session.
  *
- * A flow is an op that looks at the command beside who runs it, at the connection's own
- * pace: what has no room stays in the spool. The observation of the command is held
- * back on this connection until the flow is at its end; then what is missing, because
- * the command had ended before the connection got that far, comes from the spool too.
+ * A flow is an op that looks at the command in parallel with the op that runs it, at the
+ * connection's own pace: what has no room stays in the spool. The observation of the
+ * command is held back on this connection until the flow is at its end; then what is
+ * missing, because the command had ended before the connection got that far, comes from
+ * the spool too.
  *
  * Who gets output: a link for each command whose action was sent on it, unless the
  * observation was there before the link was. Of one that began before the link's first
@@ -34,7 +35,7 @@ struct flow {
     bool ends;                   /* it is */
     bool bounded;                /* the op does not end by itself at `to` */
     bool after;                  /* its action has its observation: a trail */
-    uint64_t lost_from, lost_to; /* to be told; lost_to 0: nothing */
+    uint64_t lost_from, lost_to; /* to be reported; lost_to 0: nothing */
     uint64_t left_at;            /* what was left of the bytes before, */
     size_t left;                 /* and how much */
     char session[ACTION_SESSION_MAX + 1];
@@ -127,7 +128,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
         bytes.n = offset < f->to ? (size_t)(f->to - offset) : 0;
     bool last = (f->ends && offset + bytes.n >= f->to) ||
                 (op->settled && offset + bytes.n >= op->r.to);
-    /* Nothing has come behind what was left; when nothing will, it goes as it is. */
+    /* Nothing has come after what was left; when nothing will, it goes as it is. */
     bool again = offset == f->left_at && bytes.n == f->left;
     last |= again && (f->ends || op->settled);
     while (used < bytes.n) {
@@ -143,7 +144,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     if (used == bytes.n && capped)
         flow_done(f);
     else if (f->left && (used || !again) && !f->k->full && !op->done)
-        task_defer(f->k->ev->en->loop, &op->pump); /* there may be more behind it */
+        task_defer(f->k->ev->en->loop, &op->pump); /* there may be more after it */
     return used;
 }
 

@@ -292,7 +292,7 @@ static void get_events(struct req *r)
 static void answer_line(struct events *ev, struct req *r, uint64_t id)
 {
     struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct err e = {.code = ERR_GONE, .text = "the observation is not kept any more"};
+    struct err e = {.code = ERR_GONE, .text = "the observation is no longer kept"};
     if (actions_line(ev->actions, id, &b) == 0)
         req_answer_take(r, 200, json_type, &b);
     else
@@ -304,7 +304,7 @@ static void answer_line(struct events *ev, struct req *r, uint64_t id)
 static void answer_bare(struct events *ev, struct req *r, uint64_t id)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX), b = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct err e = {.code = ERR_GONE, .text = "the observation is not kept any more"};
+    struct err e = {.code = ERR_GONE, .text = "the observation is no longer kept"};
     struct json *m = actions_line(ev->actions, id, &line) == 0
                          ? json_parse(buf_str(&line), &e)
                          : NULL;

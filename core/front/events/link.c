@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection: a cursor into the log, and what the peer says.
+ * One connection: a cursor into the log, and the messages of the peer.
  *
  *   [key] ─▶ [since] ─▶ replay ─▶ follow
  *
@@ -34,7 +34,7 @@ static void link_free(void *p)
     free(k);
 }
 
-/* The link is no more, but for its memory to the end of this turn. */
+/* The link is gone; its memory stays to the end of this turn. */
 static void link_end(struct events_link *k)
 {
     if (k->over)
@@ -139,7 +139,7 @@ static bool send_said(struct events_link *k)
     return k->say.n == 0 && send_repeats(k);
 }
 
-/* An answer to what the peer said; it comes before events. */
+/* An answer to a message of the peer; it is sent before events. */
 static void say(struct events_link *k, struct str line)
 {
     if (k->say.n + line.n + 1 > SAY_MAX) {
@@ -264,7 +264,7 @@ int events_check_since(const struct events *ev, uint64_t since, struct err *e)
         return 0;
     return err_set(e, ERR_NOTFOUND,
                    "there is no event %llu yet: the last one is %llu, so this is another "
-                   "server's or a log that was lost; begin anew with since 0",
+                   "server's or a log that was lost; start again with since 0",
                    (unsigned long long)since, (unsigned long long)next - 1);
 }
 
@@ -303,7 +303,7 @@ static void say_hello(struct events_link *k, struct str given)
     buf_release(&b);
 }
 
-/* ---- what the peer says ---- */
+/* ---- messages of the peer ---- */
 
 /* {"CAUSE":OFFSET,…} */
 static void take_resumes(struct events_link *k, const struct json *list)
@@ -327,7 +327,7 @@ static int want_id(const struct json *m, const char *name, uint64_t *out, struct
     return 0;
 }
 
-/* To whom waits for it, once. */
+/* Calls on_since, once. */
 static void tell_since(struct events_link *k, uint64_t since, const struct err *e)
 {
     void (*fn)(void *arg, uint64_t since, const struct err *e) = k->on_since;
@@ -343,7 +343,7 @@ static int take_since(struct events_link *k, const struct json *m, struct err *e
         return -1;
     if (k->begun)
         return err_set(e, ERR_INVALID,
-                       "events flow already: since is said once, before the first one");
+                       "events flow already: since is sent once, before the first event");
     take_resumes(k, json_get(m, "output"));
     if (link_begin(k, since, e) < 0)
         return -1;

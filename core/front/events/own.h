@@ -70,7 +70,7 @@ struct events_link {
     struct resume resumes[RESUMES_MAX];
     unsigned nresumes;
     struct buf say;                /* lines that are sent first */
-    uint64_t repeats[REPEATS_MAX]; /* then these events, in what says they are known */
+    uint64_t repeats[REPEATS_MAX]; /* then these events again, marked as known */
     unsigned nrepeats;
     bool joined; /* flows of what runs already are there */
     bool begun, full, with_key, base64, over;
@@ -83,7 +83,7 @@ struct events_link {
     void *arg;
 };
 
-/* id 0: it is none of the log's. false: no room now. */
+/* id 0: it is not in the log. Returns false if there is no room now. */
 bool link_send(struct events_link *k, struct str text, uint64_t id);
 void link_pump_later(struct events_link *k);
 /* An event stream over HTTP: takes the request. */
@@ -93,7 +93,7 @@ void link_resume(struct events_link *k, uint64_t cause, uint64_t offset);
 /* Everything from since on, now. -1: e, it is an id from the future. */
 int link_begin(struct events_link *k, uint64_t since, struct err *e);
 int events_check_since(const struct events *ev, uint64_t since, struct err *e);
-/* To all links: something cannot be had from the log. */
+/* To all links: something is not available from the log. */
 void links_error(struct events *ev, const struct err *e, uint64_t cause);
 
 /* ---- flow.c ---- */
@@ -132,7 +132,7 @@ void events_metrics(struct req *r);
 /* ---- client_http.c ---- */
 void events_client_python(struct req *r);
 void events_client_typescript(struct req *r);
-/* An action has its observation: whoever waited for it by HTTP is answered. */
+/* An action has its observation: the HTTP request that waits for it is answered. */
 void waits_end(struct events *ev, uint64_t cause, uint64_t end);
 void waits_fail(struct events *ev, uint64_t cause, const struct err *e);
 /* An error as JSON: {"error":{"code":…,"message":…}}; client_id: with quotes, or n 0. */
