@@ -195,7 +195,7 @@ def _(_case):
 
 STATUSES = (
     (401, "refused", "--connect-token-file"),
-    (403, "refused", "does not let us in (403 Forbidden); it says: go away"),
+    (403, "refused", "does not let us in (403 Forbidden); its answer: go away"),
     (404, "not-found", "nothing at the path"),
     (426, "no-websocket", "another protocol"),
     (503, "busy", "not able to answer (503"),
@@ -284,7 +284,7 @@ def _(_case):
             link(conn)
 
     with Socket(script) as server, dial(url_of(server), "--connect-timeout", "1") as od:
-        od.ends("silent", 'has not said {"since":N} for 1000 ms')
+        od.ends("silent", 'has not sent {"since":N} for 1000 ms')
         od.linked()
 
 

@@ -87,7 +87,7 @@ int ask_fields(struct ask *a, const char *user_agent, struct str token, struct s
 
 /* ---- the answer ---- */
 
-/* "; it says: …", of a body that may hold anything. */
+/* "; its answer: …", of a body that may hold anything. */
 static void add_shown(struct buf *out, struct str body)
 {
     body = str_trim(body);
@@ -95,7 +95,7 @@ static void add_shown(struct buf *out, struct str body)
     body = str_trim(str_sub(body, 0, end >= 0 ? (size_t)end : body.n));
     if (body.n == 0 || body.p[0] == '<') /* a page helps nobody */
         return;
-    buf_addz(out, "; it says: ");
+    buf_addz(out, "; its answer: ");
     for (size_t i = 0; i < body.n && i < SHOWN; i++)
         buf_addc(out, body.p[i] >= ' ' && body.p[i] < 0x7f ? body.p[i] : '?');
 }
@@ -192,7 +192,7 @@ static int redirect(struct ask *a, const struct http_head *h, struct ask_result 
         return stay(r, "and does not say where to", NULL);
     if (resolve(a, to, &url) < 0 || set_url(&next, buf_str(&url), NULL) < 0) {
         buf_release(&url);
-        return stay(r, "to what is no URL of a WebSocket", NULL);
+        return stay(r, "to an address that is not a WebSocket URL", NULL);
     }
     int rc = 0;
     if (a->at.tls && !next.at.tls)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What od says to a backend to be let in, and what the answer means: RFC 6455
- * section 4.1 with redirects (RFC 9110 15.4). No connection, only words.
+ * The request that od sends to a backend, and what the answer means: RFC 6455 section
+ * 4.1 with redirects (RFC 9110 15.4). It has no connection: it only makes and reads text.
  *
  * A redirect is followed to the same host only, at most ASK_HOPS_MAX times a try,
- * never from TLS to none, and without TLS to the same port only: the token is for
- * whom it was given for. Everything else is refused by name.
+ * never from TLS to none, and without TLS to the same port only: the token is only for
+ * the host that it was given for. Any other redirect is an error that names it.
  */
 #ifndef OD_FRONT_CONNECT_ASK_H
 #define OD_FRONT_CONNECT_ASK_H
@@ -28,18 +28,18 @@ enum {
 enum connect_outcome {
     CONNECT_LOCAL,        /* a file of ours: CA, certificate, key, token; descriptors */
     CONNECT_NO_ADDRESS,   /* the name has none, or name servers do not answer */
-    CONNECT_UNREACHABLE,  /* nobody listens or answers there */
+    CONNECT_UNREACHABLE,  /* nothing listens or answers there */
     CONNECT_PROXY,        /* the proxy did not connect us */
     CONNECT_TLS,          /* dates, name, issuer, versions, … */
     CONNECT_SILENT,       /* connected, and then no answer in time */
     CONNECT_REFUSED,      /* 401, 403 */
     CONNECT_NOT_FOUND,    /* 404, 410 */
     CONNECT_BUSY,         /* 408, 429, 5xx: later, perhaps */
-    CONNECT_REDIRECT,     /* to where we do not go */
+    CONNECT_REDIRECT,     /* to a place that is not followed */
     CONNECT_NO_WEBSOCKET, /* another status, 426 among them; a false handshake */
     CONNECT_GARBAGE,      /* no HTTP, no frames, no JSON, no {"since"} */
-    CONNECT_FUTURE,       /* {"since"} of events that have not been */
-    CONNECT_CLOSED,       /* the backend said Close */
+    CONNECT_FUTURE,       /* {"since"} of events that do not exist yet */
+    CONNECT_CLOSED,       /* the backend sent Close */
     CONNECT_CUT,          /* it ended without a Close */
     CONNECT_DEAD,         /* no sign of life */
     CONNECT_OUTCOMES
@@ -70,8 +70,9 @@ int ask_begin(struct ask *a, struct str url, struct err *e);
 int ask_fields(struct ask *a, const char *user_agent, struct str token, struct str more,
                struct buf *out, struct err *e);
 /*
- * The answer's head, and the beginning of its body for people. 1: it is open; 0:
- * it is to be asked again, where a says now; -1: *r.
+ * Judges the head of the answer, with the beginning of its body for error texts. Returns
+ * 1 if the WebSocket is open, 0 if the request goes to the address that a has now, -1 and
+ * sets *r on an error.
  */
 int ask_judge(struct ask *a, const struct http_head *h, struct str body,
               struct ask_result *r);

@@ -19,7 +19,7 @@ enum connect_state { IDLE, WAIT, DIAL, ASK, HELLO, UP };
 
 enum { FIRST_WAIT_MS = 500, SAY_AGAIN_MS = 600000, HELLO_MAX = 16 << 10 };
 
-/* What serve was told; owned. */
+/* The options of od serve; owned. */
 struct connect_given {
     char *url, *fields, *token_file, *ca, *cert, *key;
     struct buf token;        /* the latest one that could be read */
@@ -87,7 +87,7 @@ static bool same_words(const char *a, const char *b)
     }
 }
 
-/* What says the same as before is for those who look closely. */
+/* Repeated messages are logged only at the debug level. */
 static void say(struct connect *c, const struct err *before, int64_t wait_ms)
 {
     struct buf to = BUF_INIT(1024);
@@ -130,7 +130,7 @@ static void on_late(struct timer *t)
     struct err e;
     bool hello = c->state == HELLO;
     err_set(&e, ERR_TIMEOUT, "the backend %s for %d ms",
-            hello ? "let us in, and has not said {\"since\":N}"
+            hello ? "accepted us, and has not sent {\"since\":N}"
                   : "took the connection, and has not answered",
             c->given.timeout_ms);
     if (hello)
@@ -391,7 +391,7 @@ static void refresh_token(struct connect *c)
     buf_release(&now);
 }
 
-/* To where c->ask says. */
+/* Dials the address of c->ask. */
 static void go(struct connect *c)
 {
     const struct connect_given *g = &c->given;

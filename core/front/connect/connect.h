@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Dial-out: od connects to its backend and keeps the event stream to it open, for
- * sandboxes that nobody can reach (front/connect/README.md says what is said).
+ * sandboxes that cannot be reached from outside (the protocol: front/connect/README.md).
  *
  *   DIAL ─▶ ASK ─▶ HELLO ─▶ UP       one try: a connection (TLS, proxy), a
  *     │  ▲──┘│       │      │        WebSocket's handshake with redirects, our hello
  *     ▼      ▼       ▼      ▼        and the backend's {"since":N}
- *   WAIT ◄──────────────────┘        then again, for ever; nothing is lost meanwhile,
+ *   WAIT ◄──────────────────┘        then again, forever; nothing is lost meanwhile,
  *                                    since events are in the log
  *
  * Each try that fails and each link that ends has one name (connect_outcome), for
@@ -45,7 +45,7 @@ void connect_close(struct connect *c);
 void connect_metrics(const struct connect *c, struct buf *out);
 /*
  * {"backend","state","links","tries","last":{"outcome","error","ago_ms"}, "next_ms"}; the
- * caller's. NULL: there is none.
+ * caller's. Returns NULL if there is none.
  */
 struct json *connect_status(const struct connect *c);
 

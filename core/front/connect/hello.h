@@ -6,7 +6,7 @@
  *     "image":{"os","os_id","os_version","arch","kernel","hostname","uid","user",
  *     "shell","cwd","cpus","memory"},"capabilities":[NAME, …]}}
  *
- * What the image does not tell is left out. The sandbox's id goes with its event
+ * What cannot be found in the image is left out. The sandbox's id goes with its event
  * log: as long as ids of events count on, it is the same, over restarts too.
  */
 #ifndef OD_FRONT_CONNECT_HELLO_H

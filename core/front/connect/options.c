@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options about the backend to dial: checked in od serve, where somebody reads what
+ * The options about the backend to dial: checked in od serve, where a person reads what
  * is wrong, and stored for the worker.
  */
 #include "front/connect/connect.h"
@@ -54,7 +54,7 @@ static const struct option_row rows[] = {
      .value = "FILE",
      .env = "OD_CA",
      .unset = "SSL_CERT_FILE, SSL_CERT_DIR, the system's",
-     .about = "whom the backend's certificate must be signed by (PEM)"},
+     .about = "authorities that may sign the backend's certificate (PEM)"},
     {.name = "connect-cert",
      .type = OPTION_TEXT,
      .value = "FILE",

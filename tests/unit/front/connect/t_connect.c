@@ -419,9 +419,9 @@ TEST(an_answer_that_lets_nobody_in)
 {
     begin();
     check_answer("HTTP/1.1 401 x\r\nContent-Length: 3\r\n\r\nwhy", false, "refused",
-                 "it says: why");
+                 "its answer: why");
     check_answer("HTTP/1.1 403 x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nno!\r\n",
-                 false, "refused", "(403 Forbidden); it says: no!");
+                 false, "refused", "(403 Forbidden); its answer: no!");
     check_answer("HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n", false, "not-found",
                  "path");
     check_answer("HTTP/1.1 503 x\r\nConnection: close\r\n\r\n", true, "busy", "503");
@@ -466,7 +466,7 @@ TEST(a_backend_that_never_says_since)
     backend.answer = "101";
     start(o);
     UNTIL(ends("silent") >= 2);
-    CHECK(strstr(status("error"), "has not said {\"since\":N} for 200 ms"));
+    CHECK(strstr(status("error"), "has not sent {\"since\":N} for 200 ms"));
     CHECK(links_closed >= 2);
     finish();
 }

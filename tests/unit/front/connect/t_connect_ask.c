@@ -75,15 +75,15 @@ TEST(and_refused_by_name)
                "wss://b.test, which is another");
     check_says(to("wss://a.test/x", 307, "//a.test.b.test/"), "another host");
     check_says(to("ws://a.test/x", 307, "ws://a.test:81/"), "another port");
-    check_says(to("wss://a.test/x", 307, "ftp://a.test/"), "no URL of a WebSocket");
-    check_says(to("wss://a.test/x", 307, "wss://a.test:99999/"), "no URL of a WebSocket");
-    check_says(to("wss://a.test/x", 307, "/a b"), "no URL of a WebSocket");
+    check_says(to("wss://a.test/x", 307, "ftp://a.test/"), "not a WebSocket URL");
+    check_says(to("wss://a.test/x", 307, "wss://a.test:99999/"), "not a WebSocket URL");
+    check_says(to("wss://a.test/x", 307, "/a b"), "not a WebSocket URL");
     check_says(to("wss://a.test/x", 307, ""), "does not say where to");
     char long_one[5000];
     memset(long_one, 'x', sizeof(long_one) - 1);
     long_one[0] = '/';
     long_one[sizeof(long_one) - 1] = 0;
-    check_says(to("wss://a.test/x", 307, long_one), "no URL of a WebSocket");
+    check_says(to("wss://a.test/x", 307, long_one), "not a WebSocket URL");
     begin("wss://a.test/");
     CHECK_INT(judge(307, "", ""), -1);
     check_says(r.e.text, "does not say where to");
@@ -130,7 +130,7 @@ TEST(what_the_backend_says_is_shown_within_bounds)
 {
     begin("wss://a.test/");
     CHECK_INT(judge(403, "Retry-After: 7\r\n", " no such\x1b[2J sandbox \r\nmore"), -1);
-    CHECK_STR(r.e.text, "the backend does not let us in (403 Forbidden); it says: no "
+    CHECK_STR(r.e.text, "the backend does not let us in (403 Forbidden); its answer: no "
                         "such?[2J sandbox");
     CHECK_INT(r.later_ms, 7000);
     CHECK_INT(judge(503, "Retry-After: 999999999999\r\n", "<html>"), -1);
