@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells over the local socket. What a cell says is a stream of lines with
+ * Cells over the local socket. The output of a cell is a stream of lines with
  * offsets, so that a client that lost its connection asks again with the same id
  * and passes over what it has.
  */
@@ -23,7 +23,7 @@ struct cell_call {
     struct conn *c;
     struct cell *cell;   /* borrowed; NULL: it is over */
     struct buf lines;    /* not sent yet */
-    uint64_t at;         /* offset of lines in all that the cell said */
+    uint64_t at;         /* offset of lines in all output of the cell */
     uint64_t skip;       /* what the client has */
     struct json *result; /* owned; to be sent after lines */
     bool held;
@@ -31,7 +31,7 @@ struct cell_call {
     struct kernel *k; /* borrowed; valid while cell is */
     char id[LIMIT_ID + 1];
     struct buf said;            /* what the log has of its text */
-    const struct kernel *about; /* borrowed; told with the result; NULL: not wanted */
+    const struct kernel *about; /* borrowed; sent with the result; NULL: not wanted */
 };
 
 static void call_free(struct cell_call *q)

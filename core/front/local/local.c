@@ -296,7 +296,7 @@ static void on_set_up(struct plugins_wait *w)
     timer_stop(&c->held_long);
     c->waited_ms = clock_ms() - c->held_at;
     answer(c, q, &e);
-    task_defer(c->en->loop, &c->resume); /* its input, which lay behind it */
+    task_defer(c->en->loop, &c->resume); /* its input, which lay after it */
 }
 
 static void drop_held(struct conn *c)
@@ -341,7 +341,7 @@ static bool must_wait(struct conn *c, const struct json *q, const struct verb *v
            !(session && session_find(c->en, json_str(q, "session", "main")));
 }
 
-/* Takes q, which may be NULL: then e says why. */
+/* Takes q, which may be NULL: e is then set. */
 static void answer(struct conn *c, struct json *q, struct err *e)
 {
     int r = -1;

@@ -85,13 +85,13 @@ typedef int local_verb(struct conn *c, const struct json *q, struct err *e);
 void local_send_json(struct conn *c, char type, const struct json *j);
 void local_send_result(struct conn *c, struct json *take);
 void local_send_error(struct conn *c, const struct err *e);
-/* exit: what the caller's own status should be, as a shell has it; 0: none. */
+/* exit: the exit status that the caller should have, as in a shell; 0: none. */
 void local_send_failure(struct conn *c, const struct err *e, int exit);
 void local_send_note(struct conn *c, const char *kind, const char *text);
 /* Output from *sent on, as far as there is room; false: there will be more. */
 bool local_send_text(struct conn *c, struct str text, size_t *sent);
 struct json *local_ok(void);
-/* How a command line of the client's applet begins, "od APPLET" if it did not say. */
+/* How a command line of the client's applet begins; "od APPLET" by default. */
 const char *local_command(const struct conn *c, const char *dflt);
 
 /*

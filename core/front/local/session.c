@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs of sessions and processes, and the frames that tell of an op: output
+ * The verbs of sessions and processes, and the frames about an op: output
  * that does not fit stays in the spool, and op_pump is called when there is room again.
  */
 #include "front/local/own.h"
@@ -390,7 +390,7 @@ int local_run(struct conn *c, const struct json *q, struct err *e)
                         : buf_adds(&bytes, command) < 0) {
         buf_release(&bytes);
         return err_set(e, ERR_INVALID,
-                       "the command is no base64, or longer than %d bytes",
+                       "the command is not base64, or longer than %d bytes",
                        LIMIT_COMMAND_MAX);
     }
     struct session *s = session_of(c, q, true, e);
@@ -668,7 +668,7 @@ int local_input(struct conn *c, const struct json *q, struct err *e)
     struct str id = json_str(q, "id", "");
     int r = 0;
     if (data64.n > 0 ? dec_base64(&bytes, data64) < 0 : buf_adds(&bytes, data) < 0)
-        r = err_set(e, ERR_INVALID, "the input is no base64, or longer than %d bytes",
+        r = err_set(e, ERR_INVALID, "the input is not base64, or longer than %d bytes",
                     LIMIT_COMMAND_MAX);
     if (r == 0 && json_bool(q, "enter", false))
         buf_addc(&bytes, '\r');
