@@ -36,7 +36,7 @@ struct archive {
     char token[ARCHIVE_TOKEN + 1];
 };
 
-/* ---- what the children tell ---- */
+/* ---- notes of the children ---- */
 
 void archive_tell(struct archive_count *c, uint64_t files, uint64_t bytes, bool now)
 {

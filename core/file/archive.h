@@ -25,7 +25,7 @@ typedef void archive_done_fn(void *arg, const struct archive_result *r);
 
 struct archive_zip_spec {
     const char *path;
-    int level;    /* 0: stored; else deflated, but for what is compressed already */
+    int level;    /* 0: stored; else deflated, except what is compressed already */
     bool folders; /* entries for folders too; without, empty ones are lost */
 };
 
@@ -64,7 +64,7 @@ struct archive_unzip_spec {
 struct job *archive_unzip(struct loop *l, const struct archive_unzip_spec *spec,
                           archive_done_fn *done, void *arg, struct err *e);
 
-/* How far a job of either kind is; told every 4 MiB or 256 files. */
+/* How far a job of either kind is; updated every 4 MiB or 256 files. */
 void archive_progress(const struct job *j, uint64_t *files, uint64_t *bytes);
 
 #endif

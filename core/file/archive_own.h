@@ -20,7 +20,7 @@ struct archive_count {
     uint64_t files, bytes, told_files, told_bytes;
 };
 
-/* Adds, and tells the parent when it is time, or at once. */
+/* Adds, and notifies the parent when it is time, or at once. */
 void archive_tell(struct archive_count *c, uint64_t files, uint64_t bytes, bool now);
 void archive_warn(struct archive_count *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

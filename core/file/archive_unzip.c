@@ -6,7 +6,7 @@
  * made it and when, leads out of the destination; the folder of the file
  * before is kept open, since the next one is mostly there too. A file is written
  * in a folder of our own at the destination and then moved to its place. A
- * place on another file system cannot be moved to: there it is written beside.
+ * place on another file system cannot be moved to: there it is written next to.
  */
 #include "file/archive_own.h"
 

@@ -16,7 +16,7 @@
 
 enum {
     DEPTH_MAX = 256,      /* a descriptor each */
-    UNKNOWN_MAX = 1 << 20 /* bytes read of a file that says it has none */
+    UNKNOWN_MAX = 1 << 20 /* bytes read of a file whose size is given as 0 */
 };
 
 struct zip_walk {

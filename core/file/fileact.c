@@ -2,7 +2,7 @@
 /*
  * The table of verbs, and the parent's side of fileact.h.
  *
- *   RUNNING ── done ─▶ told ──────────────┬─▶ freed
+ *   RUNNING ── done ─▶ over ──────────────┬─▶ freed
  *      └── cancel, crash ─▶ sweeping ───────┘
  *
  * A helper that ends by itself leaves nothing of what it staged (fileact_stage.c). What
@@ -24,7 +24,7 @@ enum { JOB_MEMORY = 256 << 20, JOB_NICE = 5, WARNINGS_MAX = 16 };
 struct verb {
     const char *name;
     fa_fn *run;
-    const char *staged; /* the path beside which it stages; NULL: it does not */
+    const char *staged; /* the path next to which it stages; NULL: it does not */
     const struct param_list *takes;
     bool inner; /* no action */
 };
@@ -438,7 +438,7 @@ static void on_done(struct job *j, const struct err *e)
     ASSERT(f->job == j && !f->over); /* done comes once */
     f->job = NULL;
     f->over = true;
-    f->staged = f->staged && e->code; /* it has swept itself, but for a crash */
+    f->staged = f->staged && e->code; /* it has swept itself, except after a crash */
     if (f->warned > 0 && f->text.n > 2)
         add_warnings(f);
     if (buf_full(&f->text) && !e->code) {
@@ -462,7 +462,7 @@ static void on_swept(struct job *j, const struct err *e)
 
 static void on_swept_gone(void *owner) { free_fileact(owner); }
 
-/* The helper is gone, and its end was told. */
+/* The helper is gone, and done was called. */
 static void on_gone(void *owner)
 {
     static const struct job_events sweeping = {

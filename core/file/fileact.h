@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is done with files besides reading and editing them, by name, with arguments in
- * JSON (front/events/FILES.md has all of them): stat, list, mkdir, move, copy, remove,
- * chmod, archive, extract, watch; and send and receive, which are no actions, since they
- * need a connection that has the bytes. Each runs in a helper, as the user it is for, so
- * that a slow disk and a large tree hold nobody up, and a kill ends it.
+ * Actions on files, other than reading and editing, by name, with arguments in JSON
+ * (front/events/FILES.md lists them): stat, list, mkdir, move, copy, remove, chmod,
+ * archive, extract, watch. send and receive are no actions: they need a connection that
+ * carries the bytes. Each runs in a helper, as the user it is for, so that a slow disk or
+ * a large tree delays no other caller, and a kill ends it.
  *
  * A path is an argument NAME, text and relative to cwd, or NAME_base64, its exact
- * bytes. What comes out has both where the text cannot have the bytes.
+ * bytes. A result has both if the bytes are not valid text.
  *
- * What is made is made beside its place, as .od-TOKEN, and put there in one step.
+ * New files are written next to their place, as .od-TOKEN, and moved there in one step.
  * Errors have the codes of files.h, and EXISTS and BUSY.
  */
 #ifndef OD_FILE_FILEACT_H
@@ -30,17 +30,17 @@ struct fileact;
 
 struct fileact_spec {
     const char *verb;
-    const struct json *args; /* as fileact_check found them good; NULL: none */
+    const struct json *args; /* fileact_check has accepted them; NULL: none */
     const char *cwd;         /* absolute */
     /*
-     * Small letters and digits, which name this call. With again: it was begun before
-     * by the same token, maybe to its end, and is finished; nothing is done twice.
+     * Small letters and digits, which name this call. again: a call with this token was
+     * begun before and may have ended; the rest of it is done, and nothing twice.
      */
     const char *token;
     bool again;
     /*
-     * A file that outlives this process, where the result is noted before the marks of
-     * what was staged go: with again, that is the result. 0: none. Borrowed for the call.
+     * A file that outlives this process and gets the result before staged files are
+     * removed: with again, that is the result. 0: none. Borrowed for the call.
      */
     int kept;
     /* extract: the archive comes by fileact_write, and has no path; receive: always */
@@ -62,7 +62,7 @@ struct fileact_events {
      */
     size_t (*data)(void *arg, struct str bytes);
     void (*room)(void *arg); /* fileact_write has room again; may be NULL */
-    /* Once: result is a JSON object, or e has what went wrong. f is not valid after. */
+    /* Once: result is a JSON object, or e is set. f is not valid after it. */
     void (*done)(void *arg, struct str result, const struct err *e);
 };
 

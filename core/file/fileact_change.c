@@ -36,7 +36,7 @@ static mode_t bits_of(char c, mode_t now, bool folder)
     }
 }
 
-/* One of u+rwx, go-w, a=r, +x. -1: it is none. */
+/* One of u+rwx, go-w, a=r, +x. Returns -1 if it is not one. */
 static int apply_clause(struct str s, mode_t *mode, bool folder)
 {
     mode_t who = 0, now = *mode;
@@ -52,7 +52,7 @@ static int apply_clause(struct str s, mode_t *mode, bool folder)
         mode_t bits = 0;
         for (; i < s.n && memchr("rwxXst", s.p[i], 6); i++)
             bits |= bits_of(s.p[i], now, folder) & who;
-        /* A folder keeps its set-id bits where they are not named, as chmod(1) has it. */
+        /* A folder keeps set-id bits that are not named, as with chmod(1). */
         mode_t cleared = who & (folder ? 01777 : 07777);
         *mode = op == '+'   ? *mode | bits
                 : op == '-' ? *mode & ~bits

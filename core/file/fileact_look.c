@@ -143,7 +143,7 @@ static int put_target(struct buf *out, int dir, const char *name)
     return fa_put_path(out, "target", str_n(target, (size_t)n));
 }
 
-/* Behind a path, without a comma at its end. */
+/* After a path, without a comma at its end. */
 static int put_facts(struct buf *out, int dir, const char *name, const struct stat *st)
 {
     int rc = buf_addf(out, ",\"type\":\"%s\",\"size\":%llu,\"mode\":\"%04o\"",
@@ -317,7 +317,7 @@ static int list_folder(struct fileact_listing *l, int fd, const char *shown,
     return rc;
 }
 
-/* The next page begins behind the last entry. */
+/* The next page begins after the last entry. */
 static void put_cursor(struct fileact_listing *l)
 {
     if (!l->full)
@@ -340,14 +340,14 @@ int fa_list(struct fa *f, struct err *e)
     if (l.limit > LIST_LIMIT_MAX)
         l.limit = LIST_LIMIT_MAX;
     if (dec_base64(&cursor, fa_str(f, "cursor", "")) < 0)
-        rc = err_set(e, ERR_INVALID, "cursor is none that list gave");
+        rc = err_set(e, ERR_INVALID, "cursor is not one that list returned");
     if (rc == 0 && !fa_has(f, "path"))
         snprintf(path, sizeof(path), "%s", f->q->cwd);
     else if (rc == 0)
         rc = fa_path(f, "path", path, e);
     if (rc == 0 && (fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC)) < 0)
         rc = errno == ENOTDIR && access(path, F_OK) == 0
-                 ? err_set(e, ERR_INVALID, "cannot list %.200s: it is no folder", path)
+                 ? err_set(e, ERR_INVALID, "cannot list %.200s: it is not a folder", path)
                  : fa_fail(e, errno, "list", path);
     if (rc == 0) {
         fa_put_path(&f->out, "path", str_of(path));

@@ -7,7 +7,7 @@
  *   fileact_look.c    arguments, paths, stat, list
  *   fileact_tree.c    trees that are copied and removed
  *   fileact_change.c  mkdir, move, copy, remove, chmod
- *   fileact_stage.c   what is made beside its place
+ *   fileact_stage.c   what is made next to its place
  *   fileact_pack.c    archive and extract
  *   fileact_tar.c     of those: tar, both ways
  *   fileact_watch.c   watch
@@ -28,7 +28,7 @@ enum {
 };
 
 /*
- * The note by which a helper tells that there is something to be swept away; others are
+ * The note of a helper that there are files to be swept away; others are
  * a letter, as archive_own.h has them: W is a warning.
  */
 #define FA_STAGED "staged"
@@ -55,9 +55,9 @@ bool fa_bool(const struct fa *f, const char *name);
 /* A number of at least 1; dflt where none was given. */
 int64_t fa_int(const struct fa *f, const char *name, int64_t dflt);
 bool fa_has(const struct fa *f, const char *name);
-/* The path that an argument has, absolute. -1: e. */
+/* The path that an argument has, absolute. Returns -1 and sets *e. */
 int fa_path(const struct fa *f, const char *name, char out[PATH_MAX], struct err *e);
-/* Something was left out: the result will tell. */
+/* Something was left out: the result will report it. */
 void fa_warn(const struct fa *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* "cannot VERB PATH: why", a long path cut; -1. */
@@ -92,7 +92,7 @@ struct fa_stage {
 };
 /* In the folder dir. With f->q->again, what there is of it; a part of it is removed. */
 int fa_stage(struct fa *f, struct fa_stage *s, const char *dir, struct err *e);
-/* The same in the folder that path is, or shall be, in. */
+/* The same in the folder of path, which need not exist. */
 int fa_stage_beside(struct fa *f, struct fa_stage *s, const char *path, struct err *e);
 /* What is there is whole. */
 int fa_stage_whole(struct fa_stage *s, struct err *e);

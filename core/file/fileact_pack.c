@@ -43,7 +43,7 @@ static enum fa_format format_of_name(struct str name)
     return FA_NO_FORMAT;
 }
 
-/* By the argument, else by the name. -1: e. */
+/* By the argument, else by the name. Returns -1 and sets *e. */
 static int want_format(const struct fa *f, struct str name, enum fa_format *out,
                        struct err *e)
 {
@@ -62,8 +62,8 @@ static int open_source(const char *path, struct stat *st, struct err *e)
     if (stat(path, st) < 0)
         return fa_fail(e, errno, "read", path);
     if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
-        return err_set(e, ERR_UNSUPPORTED, "cannot read %.200s: it is no file or folder",
-                       path);
+        return err_set(e, ERR_UNSUPPORTED,
+                       "cannot read %.200s: it is neither a file nor a folder", path);
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, st) == 0)
         return fd;
@@ -98,7 +98,7 @@ static int pack(struct fa *f, const char *path, enum fa_format format, int out,
     return rc;
 }
 
-/* To a file beside its place. */
+/* To a file next to its place. */
 static int pack_staged(struct fa *f, struct fa_stage *s, const char *path,
                        enum fa_format format, struct err *e)
 {
@@ -195,7 +195,7 @@ int fa_check_size(const struct fa_limits *l, uint64_t bytes, uint64_t packed,
     return 0;
 }
 
-/* What the archive says of itself, before anything is written. */
+/* Checks the sizes that the archive declares, before anything is written. */
 static int check_zip(struct fa *f, int fd, const struct fa_limits *l, struct err *e)
 {
     struct zip_limits limits = {.entries = l->files, .total = l->bytes};
@@ -263,10 +263,11 @@ static int open_archive(struct fa *f, const char *dir, enum fa_format *format,
         *format = format_of_bytes(fd);
     if (fd >= 0 && *format == FA_NO_FORMAT) {
         close(fd);
-        return err_set(e, ERR_INVALID,
-                       "cannot extract %.200s: it is no zip, tar or tar.gz; format names "
-                       "one",
-                       path[0] ? path : "what was sent");
+        return err_set(
+            e, ERR_INVALID,
+            "cannot extract %.200s: it is not a zip, tar or tar.gz; format names "
+            "one",
+            path[0] ? path : "what was sent");
     }
     return fd;
 }
@@ -356,7 +357,7 @@ static int stage(struct fa *f, struct fa_stage *s, const char *to, bool *inside,
     if (s->state != STAGE_NEW || stat(to, &st) < 0)
         return 0;
     if (!S_ISDIR(st.st_mode))
-        return err_set(e, ERR_EXISTS, "cannot extract to %.200s: it is no folder", to);
+        return err_set(e, ERR_EXISTS, "cannot extract to %.200s: it is not a folder", to);
     *inside = true;
     return fa_stage(f, s, to, e);
 }

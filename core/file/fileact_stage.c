@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is made beside its place, and put there when it is whole.
+ * What is made next to its place, and put there when it is whole.
  *
  *   .od-TOKEN        a part, or all of it
  *   .od-TOKEN.whole  an empty file: from here on nothing is made any more
  *
- *   neither, or the first only    begun, or not: it is made anew
+ *   neither, or the first only    begun, or not: it is made again
  *   both                          whole: it is put in its place
  *   the second only               it is in its place
  *
@@ -34,7 +34,8 @@ int fa_stage(struct fa *f, struct fa_stage *s, const char *dir, struct err *e)
     if (snprintf(s->part, PATH_MAX, "%s%s.od-%s", dir, slash, f->q->token) >= PATH_MAX ||
         snprintf(s->whole, PATH_MAX, "%.*s.whole", PATH_MAX - 10, s->part) >=
             PATH_MAX - 10)
-        return err_set(e, ERR_INVALID, "the path %.200s… is too long to stage beside it",
+        return err_set(e, ERR_INVALID,
+                       "the path %.200s… is too long for a temporary file next to it",
                        dir);
     job_note(f->c, STR(FA_STAGED));
     snprintf(f->part, PATH_MAX, "%s", s->part);

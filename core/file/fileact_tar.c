@@ -54,7 +54,7 @@ static int put_header(struct writing *w, const struct stat *st, enum tar_type ty
     return tar_add_header(&w->head, &x, e) < 0 ? -1 : put(w, buf_str(&w->head), e);
 }
 
-/* The size that the header says, whatever the file is now. */
+/* The size in the header, even if the file has another one now. */
 static int put_file(struct writing *w, int fd, const struct stat *st, struct err *e)
 {
     uint64_t left = (uint64_t)st->st_size;
@@ -282,7 +282,10 @@ static size_t depth_of(const char *name)
     return n;
 }
 
-/* The folder that `name` is in, made where it is missing; *last is the rest. -1: e. */
+/*
+ * The folder that `name` is in, made where it is missing; *last is the rest. Returns -1
+ * and sets *e.
+ */
 static int enter(struct tar_reading *r, const char *name, const char **last,
                  struct err *e)
 {
@@ -304,7 +307,8 @@ static int enter(struct tar_reading *r, const char *name, const char **last,
     *last = name;
     if (dir < 0 && (errno == ELOOP || errno == ENOTDIR))
         return err_set(e, ERR_DENIED,
-                       "the archive has something in a link, or in what is no folder");
+                       "the archive has an entry below a link, or below something that "
+                       "is not a folder");
     return dir < 0 ? fa_fail(e, errno, "enter the folder of", name) : dir;
 }
 

@@ -22,7 +22,7 @@ enum {
     FOLDERS_MAX = 8192,
     WATCHES_MAX = 1 << 20, /* numbers that the kernel gives, one after the other */
     CHANGES_A_SECOND = 1000,
-    MODIFIED_MS = 1000, /* a file that is written to all the time is told of that often */
+    MODIFIED_MS = 1000, /* between two reports of a file that is written all the time */
     MASK = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB |
            IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_EXCL_UNLINK
 };
@@ -67,12 +67,12 @@ static void put_line(struct fileact_watch *w, const char *kind, const char *name
 static int flush(struct fileact_watch *w, struct err *e)
 {
     if (job_put(w->f->c, buf_str(&w->f->out)) < 0)
-        return err_sys(e, errno, "cannot tell of changes");
+        return err_sys(e, errno, "cannot watch for changes");
     buf_reset(&w->f->out);
     return 0;
 }
 
-/* Not more than so many a second; the first that is left out is told of. */
+/* At most so many a second; the first that is left out is reported. */
 static bool may_tell(struct fileact_watch *w)
 {
     int64_t now = clock_ms() / 1000;
@@ -158,7 +158,7 @@ static int add(struct fileact_watch *w, const char *name)
     return wd;
 }
 
-/* The folder and all below it. news: what is in it is told of as created. */
+/* Watches the folder and all below it. news: its content is reported as created. */
 static void add_tree(struct fileact_watch *w, const char *name, bool news, int depth)
 {
     struct fa_names names = {0};
@@ -212,7 +212,7 @@ static void on_change(struct fileact_watch *w, const struct inotify_event *x)
     if (x->wd < 0 || (size_t)x->wd >= w->cap || !w->folders[x->wd] ||
         join(w->folders[x->wd], x->len ? x->name : "", name) < 0)
         return;
-    /* What a folder says of itself, the one above says too. */
+    /* The folder above reports this, too. */
     if (x->len == 0 && w->folders[x->wd][0])
         return;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

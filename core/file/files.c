@@ -26,7 +26,7 @@ bool files_is_binary(struct str bytes)
         controls += (c < ' ' && !space) || c == 0x7f;
         odd = odd || c == 0 || c == 0xff;
     }
-    /* A character that the head ends in the middle of is none of its faults. */
+    /* A character that is cut by the end of the head is not an error. */
     if (!odd && utf8_valid(str_sub(head, 0, utf8_cut(head, head.n))))
         return false;
     return odd || controls * 10 > head.n * 3;

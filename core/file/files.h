@@ -19,10 +19,10 @@ enum { FILES_HEAD = 1024 };
 /*
  * By the first bytes of a file: UTF-8 without a NUL is text, and so are bytes of
  * another encoding if there is no NUL, no 0xff, and less than a third of them
- * are control characters. Nothing is text.
+ * are control characters. No bytes are text.
  */
 bool files_is_binary(struct str bytes);
-/* What the kernel makes up (proc, sysfs …) has no end and no use for who reads all. */
+/* Is it a file that the kernel generates (proc, sysfs …)? Such files may have no end. */
 bool files_invented(int fd);
 
 /* ---- lines ---- */
@@ -58,12 +58,12 @@ int files_data_url(struct buf *out, const char *type, struct str bytes);
 
 struct files_put {
     /*
-     * Letters, digits, - and _: the new bytes lie in .od-TOKEN beside the file
+     * Letters, digits, - and _: the new bytes lie in .od-TOKEN next to the file
      * until it is replaced. NULL: one by chance.
      */
     const char *token;
     bool parents; /* missing folders are made, with modes by the umask */
-    bool sync;    /* on the disk before it is told */
+    bool sync;    /* it is on the disk before files_replace returns */
     /* For a file that did not exist. */
     mode_t mode;
     bool chown;
@@ -75,8 +75,8 @@ struct files_put {
 };
 
 /*
- * Makes the file hold these bytes. It is there as it was or as it shall be, never
- * in between, whatever happens meanwhile. Of a file that exists, mode, owner,
+ * Makes the file hold these bytes. At any moment the file has its old bytes or its new
+ * ones, whatever happens meanwhile. Of a file that exists, mode, owner,
  * access list and user attributes are kept; of a symbolic link the target is
  * replaced, or made. Other hard links of it keep the old bytes. A file that may
  * not be written is not replaced either.

@@ -33,7 +33,7 @@ struct put_place {
     char name[NAME_MAX + 1]; /* its last part */
     char tmp[NAME_MAX + 1];  /* .od-TOKEN */
     int dir;                 /* the folder, O_PATH */
-    int old;                 /* the file open for writing, -1: there is none */
+    int old;                 /* the file, open for writing; -1: none */
     struct stat st;          /* of old */
     bool exists;
 };
@@ -102,7 +102,8 @@ static int name_tmp(struct put_place *p, const char *token, struct err *e)
         token = chance;
     }
     if (!is_token(token))
-        return err_set(e, ERR_INTERNAL, "cannot write %s: the token is no name", p->path);
+        return err_set(e, ERR_INTERNAL, "cannot write %s: the token is not a file name",
+                       p->path);
     snprintf(p->tmp, sizeof(p->tmp), ".od-%s", token);
     return 0;
 }
@@ -285,7 +286,7 @@ static int fill_and_rename(struct put_place *p, int fd, struct str bytes,
         dress(p, put, fd);
     if (rc == 0 && put->sync)
         rc = fsync(fd);
-    /* Some file systems tell only now that there was no room. */
+    /* Some file systems report only now that there was no room. */
     int why = errno;
     if (close(fd) < 0 && rc == 0) {
         rc = -1;
