@@ -43,7 +43,7 @@ bool row_reserve(struct row *r, size_t n, size_t *cells);
 bool row_extend(struct row *r, size_t n, size_t *cells);
 /* Fills an empty row from a line's bytes, valid UTF-8. */
 bool row_load(struct row *r, struct str s, size_t *cells);
-/* The column behind a TAB at x, and to put one where r ends at or before x. */
+/* The column after a TAB at x, and to put one where r ends at or before x. */
 size_t row_tab_stop(size_t x);
 size_t row_tab(struct row *r, size_t x, size_t *cells);
 /* A mark joins the character before x, if there is one and it has room. */

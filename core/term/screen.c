@@ -26,7 +26,7 @@ struct screen {
 static int clamp(int n, int standard, int max)
 {
     /* One column is too narrow for a wide character: libvterm would write
-     * beside the row. */
+     * next to the row. */
     return n <= 0 ? standard : n < 2 ? 2 : n > max ? max : n;
 }
 

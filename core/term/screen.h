@@ -33,7 +33,7 @@ struct screen *screen_new(int rows, int cols, uint64_t from,
                           screen_line_fn *line, void *arg);
 void screen_free(struct screen *s);
 
-/* `at` is the input offset behind what is written. */
+/* `at` is the input offset after what is written. */
 void screen_write(struct screen *s, struct str token, uint64_t at);
 /* To the alternate screen and back. */
 void screen_alt(struct screen *s, bool on);

@@ -2,9 +2,8 @@
 /*
  * Terminal bytes → the text that a terminal would show in the end.
  *
- * Nothing is rendered while output flows: it lies in the spool, and somebody
- * who wants text feeds the bytes through one of these and throws it away. Two
- * models behind one interface:
+ * Nothing is rendered while output flows: it is in the spool, and a caller that wants
+ * text feeds the bytes through a struct term and frees it. Two models have one interface:
  *
  * - the line model, for what nearly every command prints: lines without a
  *   right margin; CR, BS, TAB, erase and insert in line, all cursor moves that
@@ -18,7 +17,7 @@
  *   a scroll region, clear) until a line feed scrolls all of it. The
  *   alternate screen leaves nothing of itself when it is left, and its last
  *   picture when the text ends inside of it. What scrolled off the primary
- *   screen is text, and stays it (ED 3 is ignored); what was erased is none. A
+ *   screen stays text (ED 3 is ignored); erased text does not. A
  *   line that was wrapped there is one line. Inside the alternate screen LF is
  *   a pure line feed; on the primary screen it is CR+LF, as in the line model.
  *
