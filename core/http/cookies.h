@@ -28,14 +28,14 @@ void cookies_free(struct cookies *c); /* NULL is fine */
 bool cookies_take(struct cookies *c, const struct cookies_where *w, struct str field,
                   time_t now);
 /*
- * Appends what a Cookie field is to say, longer paths first. 1; 0: nothing is to be
- * said; -1: out is full, and unchanged.
+ * Appends the value of a Cookie field, longer paths first. Returns 1; 0 if there is no
+ * cookie to send; -1 if out is full, and unchanged.
  */
 int cookies_say(const struct cookies *c, const struct cookies_where *w, time_t now,
                 struct buf *out);
 /* How many there are. */
 unsigned cookies_count(const struct cookies *c);
-/* A date as cookies have it (5.1.1). -1: it is none. */
+/* A date as cookies have it (5.1.1). Returns -1 if it is not one. */
 int cookies_date(struct str text, time_t *out);
 
 #endif

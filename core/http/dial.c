@@ -45,8 +45,8 @@ struct attempt {
 struct dial {
     struct loop *loop;
     struct dial_spec spec;
-    char host[HOST_MAX];           /* whom the owner wants */
-    char peer[HOST_MAX];           /* whom we connect to: that, or the proxy */
+    char host[HOST_MAX];           /* the host that the owner wants */
+    char peer[HOST_MAX];           /* the host of the connection: that, or the proxy */
     uint16_t port;                 /* of peer */
     char target[INET6_ADDRSTRLEN]; /* what the proxy is asked for; "": host */
     int errnum;
@@ -521,7 +521,8 @@ struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err
 {
     if (spec->host.n == 0 || spec->host.n >= HOST_MAX || !spec->port ||
         memchr(spec->host.p, 0, spec->host.n)) {
-        err_set(e, ERR_INVALID, "cannot connect to \"%.*s\" port %u: that is no address",
+        err_set(e, ERR_INVALID,
+                "cannot connect to \"%.*s\" port %u: that is not an address",
                 (int)(spec->host.n < 200 ? spec->host.n : 200), spec->host.p, spec->port);
         return NULL;
     }

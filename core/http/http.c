@@ -208,7 +208,7 @@ static int take_framing(struct http_head *h, struct http_error *e)
     h->has_length = lengths > 0;
     if (lengths > 0 && (!all(length, is_digit) || str_to_u64(length, &h->length) < 0 ||
                         h->length > INT64_MAX))
-        return bad(e, 400, "Content-Length is no number");
+        return bad(e, 400, "Content-Length is not a number");
     return 0;
 }
 
@@ -252,7 +252,7 @@ int http_parse_head(struct str in, struct http_head *h, size_t *used,
     int r = 0, lines = 0;
     /* What cannot begin a request, as a TLS handshake: no end of line may come. */
     if (in.n > 0 && in.p[0] != '\r' && !is_token((unsigned char)in.p[0]))
-        return bad(e, 400, "This is no HTTP request");
+        return bad(e, 400, "This is not an HTTP request");
     h->nfields = 0;
     h->host = (struct str){0};
     h->length = 0;
@@ -388,7 +388,7 @@ static struct str skip_token(struct str s)
     return str_sub(s, n, s.n);
 }
 
-/* What is behind a quoted string at the beginning of s; p NULL: it is none. */
+/* What is after a quoted string at the beginning of s; p NULL: it is none. */
 static struct str skip_quoted(struct str s)
 {
     for (size_t i = 1; i < s.n; i++) {
@@ -579,7 +579,7 @@ void http_date(char out[32], time_t t)
              tm.tm_min, tm.tm_sec);
 }
 
-/* RFC 9112 4. The blank behind the status is often forgotten. */
+/* RFC 9112 4. The blank after the status is often forgotten. */
 static int take_status_line(struct http_head *h, struct str line, struct http_error *e)
 {
     struct str status = str_sub(line, 9, 3);

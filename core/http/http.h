@@ -27,7 +27,7 @@ struct http_field {
 struct http_head {
     struct str method;
     struct str path;  /* as it stands in the target, up to the query; "*" too */
-    struct str query; /* behind the `?`; p is NULL when there is none */
+    struct str query; /* after the `?`; p is NULL when there is none */
     struct str host;  /* of the target if it names one (RFC 9112 3.2.2), else Host */
     int minor;        /* of HTTP/1.x */
     int status;       /* of an answer's head, which has none of the above but this */
@@ -77,7 +77,7 @@ struct http_chunks {
     enum {
         CHUNK_SIZE, /* a size line is next */
         CHUNK_DATA,
-        CHUNK_DATA_END, /* CR LF behind the data */
+        CHUNK_DATA_END, /* CR LF after the data */
         CHUNK_TRAILER,
         CHUNK_DONE
     } state;

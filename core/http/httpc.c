@@ -58,7 +58,7 @@ static void done(struct httpc *c, int next)
     c->ev->on_done(c, NULL);
 }
 
-/* The peer says no more. */
+/* The peer has closed its side. */
 static void ended(struct httpc *c)
 {
     int errnum = c->s.errnum;

@@ -2,11 +2,11 @@
 /*
  * An HTTP/1.1 client: one connection, one request after the other (RFC 9112).
  *
- * A struct httpc is embedded in its owner and takes a connected stream. An
- * answer is told as on_head, on_body as it comes, on_done; interim answers
- * (1xx) are passed over. Nothing is followed, repeated or decoded: redirects
- * and the like are the owner's. With a status of 101, or 2xx to CONNECT, the
- * answer is done at its head and the stream can be taken on (httpc_leave).
+ * A struct httpc is embedded in its owner and takes a connected stream. An answer comes
+ * by on_head, on_body (as it arrives) and on_done; interim answers (1xx) are passed over.
+ * Nothing is followed, repeated or decoded: redirects are left to the owner. With a
+ * status of 101, or 2xx to CONNECT, the answer is done at its head and the stream can be
+ * taken on (httpc_leave).
  *
  * Everything is bounded: the head by http.h, the body by what the owner takes
  * (what it leaves stops the reading), the time without a byte by idle_ms.
@@ -74,9 +74,9 @@ void httpc_start(struct httpc *c, struct stream *take, int idle_ms,
                  const struct httpc_events *ev);
 /*
  * Queues a request, with Host, and Content-Length if there is a body or the
- * method is one that has one. -1: BUSY: the answer before is not done; GONE: the
- * connection is not to be used again; LIMIT: it does not fit the stream's out;
- * INVALID: the target, host or method cannot be said.
+ * method requires one. Returns -1 and sets *e: BUSY: the previous answer is not done;
+ * GONE: the connection cannot be used again; LIMIT: it does not fit the stream's out;
+ * INVALID: the target, host or method has characters that cannot be sent.
  */
 int httpc_send(struct httpc *c, const struct httpc_request *q, struct err *e);
 /*
@@ -84,14 +84,14 @@ int httpc_send(struct httpc *c, const struct httpc_request *q, struct err *e);
  * than all: on_room follows, or the answer is there already. More than length: a BUG.
  */
 size_t httpc_put(struct httpc *c, struct str piece);
-/* A line for httpc_request.fields. -1: out is full, or it cannot be said. */
+/* Appends a line for httpc_request.fields. -1: out is full, or it cannot be sent. */
 int httpc_add_field(struct buf *out, const char *name, struct str value);
 /* on_body can take more. */
 void httpc_more(struct httpc *c);
 /* The answer is done, and another request may follow on this connection. */
 bool httpc_is_kept(const struct httpc *c);
 /*
- * After a 101, or a 2xx to CONNECT: the stream, with what came behind the head.
+ * After a 101, or a 2xx to CONNECT: the stream, with what came after the head.
  * To be called in on_done, or at least in the same turn.
  */
 void httpc_leave(struct httpc *c, struct stream *to, const struct stream_events *ev);

@@ -6,8 +6,8 @@
  *               ▲                             │
  *               └─────────────────────────────┴─▶ LINGER ─▶ closed
  *
- * It knows no front-end: routes are tables of functions, and each front's own
- * words are used for the errors that are found here. A connection answers its
+ * It knows no front-end: routes are tables of functions, and errors that are found here
+ * are answered by a function of the front. A connection answers its
  * requests one after the other; while it answers, what the peer sends ahead
  * stays in a bounded buffer. One that waits is a few hundred bytes.
  *
@@ -35,7 +35,7 @@ enum {
     HTTP_PATCH = 16
 };
 
-/* What somebody may do: each right includes those before it. */
+/* What a client may do: each right includes those before it. */
 enum right {
     RIGHT_NONE, /* only what is open */
     RIGHT_VIEW, /* follow what happens */
@@ -62,7 +62,7 @@ struct route {
     const char *schema;        /* the body's, by its name there; NULL: any object */
 };
 
-/* One adapter: its routes, and its words for errors. */
+/* One front-end: its routes, and how it answers errors. */
 struct http_front {
     const struct route *routes;
     size_t nroutes;
@@ -85,7 +85,7 @@ struct httpd_config {
     int head_ms, body_ms, idle_ms, write_ms; /* 0: LIMIT_HTTP_… */
 };
 
-/* Copies the config; fronts and routes are borrowed for ever. */
+/* Copies the config; fronts and routes are borrowed forever. */
 struct httpd *httpd_open(struct loop *l, const struct httpd_config *c);
 /* Takes a listening socket, non-blocking, TCP or unix. 0, or -1 with errno. */
 int httpd_listen(struct httpd *d, int fd);
@@ -106,7 +106,7 @@ int httpd_listen_under(struct httpd *d, int fd, const char *at, httpd_under_fn u
  * connection's last. fn is called once, when none is left.
  */
 void httpd_drain(struct httpd *d, void (*fn)(void *arg), void *arg);
-/* Everything goes now; owners hear `gone`. */
+/* Closes everything now; `gone` of each request is called. */
 void httpd_close(struct httpd *d);
 
 /* ---- the request ---- */
@@ -123,7 +123,8 @@ const char *http_method_names(unsigned i);
 bool req_open(const struct req *r); /* the route is open */
 /* The right that the route needs, RIGHT_NONE if it is open; without a route RIGHT_USE. */
 enum right req_needs(const struct req *r);
-/* What whoever sent r may do: what the allow function has set, RIGHT_NONE before that. */
+/* What the sender of r may do: what the allow function has set, RIGHT_NONE before that.
+ */
 enum right req_right(const struct req *r);
 void req_grant(struct req *r, enum right right);
 /* The name of the listener that it came by; "": of none with a name. */
@@ -184,7 +185,7 @@ void req_begin(struct req *r, int status, const char *type, int64_t length);
 size_t req_send(struct req *r, struct str bytes);
 void req_on_room(struct req *r, void (*fn)(struct req *r, void *owner));
 void req_end(struct req *r);
-/* The rest cannot be had: the peer sees that the answer is not whole. */
+/* The rest is not available: the peer sees that the answer is not whole. */
 void req_abort(struct req *r);
 /*
  * A regular file from its beginning to its size now, or the range that was asked
@@ -193,7 +194,7 @@ void req_abort(struct req *r);
 void req_answer_file(struct req *r, int fd, const char *type);
 /*
  * Answers 101 with the fields that were added, and hands the connection over
- * (RFC 9110 7.8): it is `to`'s from here on, with what has come behind the
+ * (RFC 9110 7.8): it is `to`'s from here on, with what has come after the
  * request in to->in, and this server knows nothing of it any more: `count` says
  * that it went, a drain does not wait for it. Returns 0; -1 if r is not a GET, has a
  * body or is of HTTP/1.0: then it is still to be answered.

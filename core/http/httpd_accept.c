@@ -18,7 +18,7 @@
 
 enum {
     ACCEPTS_PER_TURN = 64,
-    TOO_MANY_MAX = 64, /* connections over the budget, while they are told so */
+    TOO_MANY_MAX = 64, /* connections over the budget that are being refused */
     ACCEPT_AGAIN_MS = 500
 };
 
@@ -45,7 +45,7 @@ static bool tune(int fd)
     return false;
 }
 
-/* Who has waited longest goes, when somebody new comes and there is no room. */
+/* When there is no room for a new connection, closes the one that waited longest. */
 static bool make_room(struct httpd *d)
 {
     if (d->nconns < d->c.conns_max)
@@ -91,7 +91,7 @@ static void on_again(struct timer *t)
     accept_all(container_of(t, struct httpd, again));
 }
 
-/* No descriptor is left: the spare one lets the peer be told. */
+/* No descriptor is left: the spare one is used to refuse the peer. */
 static void without_fds(struct httpd *d, struct listener *l)
 {
     if (d->spare >= 0)

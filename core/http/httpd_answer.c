@@ -44,7 +44,7 @@ void req_header_add(struct req *r, const char *name, const char *value)
         buf_truncate(&r->fields, at);
 }
 
-/* RFC 9110 6.4.1: these have no body, whatever is said. */
+/* RFC 9110 6.4.1: answers with these statuses have no body. */
 static bool bodiless(int status)
 {
     return status < 200 || status == 204 || status == 304;
@@ -58,7 +58,7 @@ static void put_head(struct req *r, int status, const char *type, int64_t length
         r->discard = true; /* see give() in httpd_request.c */
     if (!r->head.keep_alive || c->d->draining)
         r->close = true;
-    /* The peer may or may not send a body that it was not told to send. */
+    /* Without 100 (Continue) the peer may or may not send its body. */
     if (r->head.expect && !r->body_over && !r->continued)
         r->close = true;
     r->begun = true;
@@ -84,7 +84,7 @@ static void put_head(struct req *r, int status, const char *type, int64_t length
     buf_addz(out, "\r\n");
 }
 
-/* The answer is over: a handler that goes is not told of anything any more. */
+/* The answer is over: its handler gets no further calls. */
 static void over(struct req *r)
 {
     struct httpd_conn *c = r->conn;
@@ -290,7 +290,7 @@ void req_answer_file(struct req *r, int fd, const char *type)
     ASSERT(fd >= 0);
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        req_fail(r, 500, "The file cannot be looked at, or is no regular file");
+        req_fail(r, 500, "The file cannot be examined, or is not a regular file");
         return;
     }
     snprintf(etag, sizeof(etag), "\"%llx-%llx-%llx\"", (unsigned long long)st.st_ino,

@@ -41,7 +41,7 @@ struct req {
     struct buf text, path, body, fields;
     const struct http_front *front;
     const struct route *route;
-    enum right right; /* of whoever asks */
+    enum right right; /* of the sender */
     struct {
         struct str name, value;
     } params[PARAMS_MAX];
@@ -55,8 +55,8 @@ struct req {
     void (*on_body_end)(struct req *r, void *owner);
     /* The answer */
     bool begun, ended, sized, chunked, head_only, close;
-    bool continued;    /* 100 was said, or the body came without asking */
-    uint64_t out_left; /* of a length that was said (sized) */
+    bool continued;    /* 100 was sent, or the body came without it */
+    uint64_t out_left; /* of the announced length (sized) */
     size_t burst;      /* sent since there was room last */
     int fd;            /* what req_answer_file sends; -1 */
     off_t fd_at;
@@ -104,13 +104,13 @@ struct httpd {
     struct list owing; /* connections with receipts */
     struct list waits[WAITS];
     unsigned greeting;   /* in WAIT_GREET */
-    int64_t said_s;      /* the second in which the log heard of refused ones */
-    unsigned said, held; /* how many in it, and how many it did not hear of */
+    int64_t said_s;      /* the second in which refused ones were last logged */
+    unsigned said, held; /* how many were logged in it, and how many were not */
     int wait_ms[WAITS];
     struct timer timer;
     struct task paused; /* accept again, when a connection has gone */
     struct timer again; /* the same, when none has */
-    int spare;          /* a descriptor for saying that there are none */
+    int spare;          /* a descriptor to refuse peers with when none is left */
     bool draining, complained;
     void (*drained)(void *arg);
     void *drained_arg;

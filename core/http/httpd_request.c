@@ -157,7 +157,7 @@ void req_fail(struct req *r, int status, const char *text)
     f->fail(r, status, text);
 }
 
-/* An answer of ours in place of the owner's, who is told that it is too late. */
+/* Answers in place of the owner, whose `gone` is called. */
 void req_give_up(struct req *r, int status, const char *text)
 {
     void (*gone)(struct req *, void *) = r->gone;
@@ -303,7 +303,7 @@ static bool next_piece(struct req *r, struct str *piece, size_t *used)
 }
 
 /*
- * Gives a piece to whoever wants it. Returns how much of it was taken. What
+ * Gives a piece to its reader. Returns how much of it was taken. What
  * nobody wants is read and dropped, so that the connection can be kept, up to
  * DISCARD_MAX.
  */
@@ -352,7 +352,7 @@ static bool feed_piece(struct httpd_conn *c, struct req *r)
     return took == piece.n;
 }
 
-/* The peer has said its last, and the body is not whole. */
+/* The peer sends no more, and the body is not whole. */
 static bool cut_short(const struct httpd_conn *c, const struct req *r)
 {
     struct http_chunks chunks = r->chunks;

@@ -235,7 +235,7 @@ static int take_data(struct multipart *m, struct str *in)
     return ends ? m->ev->on_part_end(m->arg) : 0;
 }
 
-/* Behind a boundary: `--` for the last one, else blanks and the end of the line. */
+/* After a boundary: `--` for the last one, else blanks and the end of the line. */
 static int take_boundary_end(struct multipart *m, struct str *in, struct err *e)
 {
     while (in->n > 0 && m->state == BOUNDARY_END) {

@@ -66,7 +66,7 @@ void sse_init(struct sse *s, size_t event_max)
 {
     *s = (struct sse){0};
     buf_init(&s->line, event_max);
-    buf_init(&s->data, event_max + 1); /* a LF is behind each line at first */
+    buf_init(&s->data, event_max + 1); /* a LF is after each line at first */
     buf_init(&s->type, event_max);
     buf_init(&s->id, event_max);
     buf_init(&s->last_id, event_max);

@@ -37,7 +37,7 @@ struct sse {
     bool has_retry;
     bool begun;   /* a line has ended: no byte order mark is stripped any more */
     bool skip_lf; /* the last line ended in CR */
-    bool told;    /* data and type are those of the event handed out */
+    bool told;    /* data and type belong to the event that was handed out */
 };
 
 /* event_max: bytes of a line, and of one event's data. */

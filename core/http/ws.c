@@ -154,7 +154,7 @@ static void put_close(struct ws *w, int code)
 }
 
 /*
- * Section 7.1.1: the server ends the connection first, and so does whoever was
+ * Section 7.1.1: the server ends the connection first, and so does the side that was
  * wronged. Ends, not closes: unread bytes would make that a reset, which can
  * take the Close frame with it.
  */

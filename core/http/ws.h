@@ -7,19 +7,19 @@
  * the turn in which on_close or ws_release was.
  *
  *   open     messages go both ways
- *   closing  we said Close; what still comes is thrown away, up to the peer's
- *   leaving  the closing handshake is over, or was broken by the peer: what
- *            comes is not looked at any more, up to the end of the stream
+ *   closing  we sent Close; messages that still come are dropped, up to the peer's Close
+ *   leaving  the closing handshake is over, or the peer broke it: bytes that still come
+ *            are ignored, up to the end of the stream
  *   closed   on_close was called, or ws_release
  *
- * Incoming: a message is whole when it is told, text is valid UTF-8, and
- * nothing beyond message_max is stored. What breaks the protocol closes with
- * 1002, text that is none with 1007, a message too long with 1009. Outgoing:
- * frames are collected and written once at the end of the turn.
+ * Incoming: on_message gets whole messages, text is valid UTF-8, and nothing beyond
+ * message_max is stored. A breach of the protocol closes with 1002, invalid text with
+ * 1007, a message that is too long with 1009. Outgoing: frames are collected and written
+ * once at the end of the turn.
  *
  * Silence: after ping_ms without a byte the peer is pinged, again each ping_ms;
- * after dead_ms it is taken for gone. A peer that is slow to take what is
- * queued, but takes it, is alive; so is one that nobody reads (ws_pause).
+ * after dead_ms the connection counts as lost. A peer that reads slowly is alive; so is
+ * one whose messages are not read here (ws_pause).
  */
 #ifndef OD_HTTP_WS_H
 #define OD_HTTP_WS_H
@@ -91,12 +91,12 @@ struct ws {
 };
 
 /*
- * Takes the stream, which is closed for its owner after that. Bytes that it has
- * read already are looked at in the end of this turn.
+ * Takes the stream, which is then closed for its owner. Bytes that it has read already
+ * are processed at the end of this turn.
  */
 void ws_start(struct ws *w, struct stream *take, const struct ws_opts *opts,
               const struct ws_events *ev);
-/* Messages after the one that is being told may have message_max bytes. */
+/* Messages after the current one may have message_max bytes. */
 void ws_set_max(struct ws *w, size_t message_max);
 /*
  * Queues a message; text must be valid UTF-8. False: nothing was queued,
@@ -109,15 +109,15 @@ size_t ws_send_max(const struct ws *w);
 /* Bytes queued and not yet the kernel's. */
 size_t ws_queued(const struct ws *w);
 /*
- * Starts the closing handshake behind what is queued; on_close follows after
+ * Starts the closing handshake after what is queued; on_close follows after
  * close_ms at the latest. reason is cut at WS_REASON_MAX, between characters.
  * Nothing happens when it is not open.
  */
 void ws_close(struct ws *w, enum ws_code code, struct str reason);
 bool ws_is_open(const struct ws *w);
 /*
- * No message is told and nothing is read until ws_resume. What a peer had said
- * when it hung up meanwhile is lost.
+ * Reads nothing and calls no on_message until ws_resume. If the peer hangs up meanwhile,
+ * its unread messages are lost.
  */
 void ws_pause(struct ws *w);
 void ws_resume(struct ws *w);
