@@ -20,7 +20,7 @@ enum { BACKLOG = 1024, PORT_MAX = 65535, PORT_OF_ROOT = 1024 };
 static int refuse(struct str text, const char *why, struct err *e)
 {
     return err_set(e, ERR_INVALID,
-                   "%.*s is no address to listen on: %s; it is written 3000, "
+                   "%.*s is not an address to listen on: %s; it is written 3000, "
                    "127.0.0.1:3000, [::1]:3000, unix:/path or @name",
                    (int)(text.n < 200 ? text.n : 200), text.p, why);
 }
@@ -90,7 +90,7 @@ int addr_parse(struct addr *a, struct str text, struct err *e)
         return refuse(text, "0.0.0.0 before the colon means every interface", e);
     if (parse_host(a, host) < 0)
         return refuse(text,
-                      "before the port is no IP address, and names are not looked up", e);
+                      "before the port is not an IP address, and names are not looked up", e);
     if (a->ss.ss_family == AF_INET6)
         ((struct sockaddr_in6 *)&a->ss)->sin6_port = htons((uint16_t)n);
     else

@@ -8,7 +8,7 @@
  *   unix:/path       a unix socket, for its owner only
  *   @name            an abstract unix socket, for this network namespace
  *
- * Port 0 is any free one; addr_of says which it became.
+ * Port 0 is any free one; addr_of returns the one that was chosen.
  */
 #ifndef OD_NET_ADDR_H
 #define OD_NET_ADDR_H
@@ -25,14 +25,14 @@ struct addr {
     socklen_t len;
 };
 
-/* -1: INVALID, the sentence quotes the text and says what was expected. */
+/* Returns -1 and sets *e: INVALID, with the text and what was expected. */
 int addr_parse(struct addr *a, struct str text, struct err *e);
 
 /*
- * A listening, non-blocking, close-on-exec socket of the caller's. TCP ports
- * of a server that has just ended can be had at once; the file of a dead unix
- * socket is replaced, that of a live one is not. -1: EXISTS: somebody listens
- * there; DENIED; others; the sentence names the address and says what to do.
+ * Returns a listening, non-blocking, close-on-exec socket of the caller's. The TCP port
+ * of a server that has just ended is usable at once; the file of a dead unix socket is
+ * replaced, that of a live one is not. Returns -1 and sets *e (EXISTS: another program
+ * listens there; DENIED; others); the text names the address and what to do.
  */
 int addr_listen(const struct addr *a, struct err *e);
 

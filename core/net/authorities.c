@@ -87,7 +87,7 @@ static int unpack(char *list)
     return rc == Z_STREAM_END && z.avail_out == 0 ? 0 : -1;
 }
 
-/* The list has three columns, one behind the other. */
+/* The list has three columns, one after the other. */
 static int give(struct str list, void (*fn)(void *arg, struct str der), void *arg)
 {
     struct str columns[3] = {list};

@@ -55,9 +55,10 @@ static int add_one(struct denied *d, struct str text, struct err *e)
     net->bits = 128;
     if (has_length) {
         if (str_to_u64(str_trim(rest), &bits) < 0 || bits + base > 128)
-            return err_set(e, ERR_INVALID,
-                           "cannot deny %s/%.*s: that is no length of a network's part",
-                           host, rest.n < 9 ? (int)rest.n : 9, rest.p);
+            return err_set(
+                e, ERR_INVALID,
+                "cannot deny %s/%.*s: that is not the length of a network prefix", host,
+                rest.n < 9 ? (int)rest.n : 9, rest.p);
         net->bits = base + (unsigned)bits;
     }
     d->n++;

@@ -139,7 +139,7 @@ int peer_check(int fd, uid_t uid, pid_t *pid, struct err *e)
     struct ucred u;
     socklen_t n = sizeof(u);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &u, &n) < 0)
-        return err_sys(e, errno, "cannot tell who the peer is");
+        return err_sys(e, errno, "cannot find out who the peer is");
     if (pid)
         *pid = u.pid;
     bool abstract = is_abstract(fd);

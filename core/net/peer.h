@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is at the other end of a unix socket.
+ * The process at the other end of a unix socket.
  *
  * The name of a socket in a directory is protected by the directory. An abstract name
- * belongs to the network namespace, which the containers of a pod share: whoever is in
- * there may connect to it, or listen there first, and uid 0 of another container looks
+ * belongs to the network namespace, which the containers of a pod share: a process
+ * in there may connect to it, or listen there first, and uid 0 of another container looks
  * like root. At both ends of an abstract socket the peer must therefore have the very uid
  * that is expected and be in the same PID and mount namespace.
  */

@@ -2,8 +2,8 @@
 /*
  * Finding, testing and taking the server's socket.
  *
- * A socket file outlives its listener, so a file alone says nothing: only a
- * connect tells a live server from a dead one, and only under the lock file
+ * A socket file outlives its listener, so its existence means nothing: only a connect
+ * distinguishes a live server from a dead one, and only under the lock file
  * may the dead one's name be removed (otherwise a slow starter would remove
  * the name that a quick one has just bound). The lock file stays: removing it
  * would part those who wait for it from those who come later.
@@ -125,7 +125,7 @@ static int refused(const char *path, int errnum, const struct err *why, struct e
     if (errnum == EACCES)
         return err_sys(e, errnum, "the server at %s is not ours to use", path);
     if (errnum == ECONNREFUSED && stat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
-        return err_set(e, ERR_INVALID, "cannot connect to %s: it is no socket", path);
+        return err_set(e, ERR_INVALID, "cannot connect to %s: it is not a socket", path);
     if (errnum != ENOENT && errnum != ECONNREFUSED)
         return err_sys(e, errnum, "cannot connect to %s", path);
     return err_set(e, ERR_NOTFOUND, "no server is running at %s", path);
@@ -218,7 +218,7 @@ static int free_name(const struct sockpath *s, struct err *e)
     if (lstat(s->path, &st) < 0)
         return errno == ENOENT ? 0 : err_sys(e, errno, "cannot look at %s", s->path);
     if (!S_ISSOCK(st.st_mode))
-        return err_set(e, ERR_INVALID, "%s is there and is no socket", s->path);
+        return err_set(e, ERR_INVALID, "%s exists and is not a socket", s->path);
     int fd = new_socket(SOCK_NONBLOCK);
     if (fd < 0)
         return err_sys(e, errno, "cannot make a socket");

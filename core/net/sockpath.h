@@ -8,12 +8,12 @@
  * server `default` if it lives, else the user's only live one.
  *
  * The directories that are tried are those of net/places.h. In each of them `sock` is the
- * socket of `default` and NAME/sock that of another server. Where no such directory can
- * be had, and only there, the name is abstract: @od-UID-N or @od-UID-N/NAME, where N is
- * the mount namespace (net/peer.h).
+ * socket of `default` and NAME/sock that of another server. Only if no such directory is
+ * usable, the name is abstract: @od-UID-N or @od-UID-N/NAME, where N is the mount
+ * namespace (net/peer.h).
  *
  * Both sides trust owners, not names: a directory or a listener that belongs
- * to neither the user nor root is as good as absent.
+ * to neither the user nor root is ignored.
  */
 #ifndef OD_NET_SOCKPATH_H
 #define OD_NET_SOCKPATH_H
@@ -43,15 +43,15 @@ struct sockpath {
 struct sockpath_server {
     char name[SOCKPATH_NAME_MAX + 1]; /* "": not known, its path was given */
     char path[SOCKPATH_MAX];
-    pid_t pid; /* of who began to listen, the same for as long as the server lives */
+    pid_t pid; /* of the process that began to listen; it lives as long as the server */
 };
 
 /* Returns -1 and sets *e: INVALID, name cannot be the name of a server. */
 int sockpath_check_name(const char *name, struct err *e);
 
 /*
- * What --socket and OD_SOCKET say, as --server takes it: there a word without a slash is
- * a path. Returns word itself, or a copy in space.
+ * Makes the value of --socket or OD_SOCKET one for --server: a word without a slash is a
+ * path there. Returns word itself, or a copy in space.
  */
 const char *sockpath_of_path(const char *word, char space[SOCKPATH_MAX]);
 
@@ -86,11 +86,11 @@ int sockpath_servers(struct sockpath_server out[SOCKPATH_SERVERS_MAX]);
 #define SOCKPATH_RECORD "server"
 
 /*
- * Listens at the first place of WHERE that can be had, with a mode of 0600: a blocking,
+ * Listens at the first usable place of WHERE, with a mode of 0600. Returns a blocking,
  * close-on-exec descriptor of the caller's, and the place in out. A socket that
  * a dead server left is removed, under a lock, so that of two servers that
  * start at once one wins. -1: EXISTS: a live server answers, the text names
- * where; others: no place could be had, and why the last one could not.
+ * where; others: no place is usable, and why the last one could not.
  */
 int sockpath_listen(const char *where, char *out, size_t size, struct err *e);
 

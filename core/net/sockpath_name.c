@@ -33,7 +33,7 @@ bool sockpath_is_name(const char *where)
 
 int sockpath_check_name(const char *name, struct err *e)
 {
-    /* What lies beside the names in a directory of sockets, and in one of state. */
+    /* What lies next to the names in a directory of sockets, and in one of state. */
     static const char *const taken[] = {"sock", "sock.lock", "skills"};
     size_t n = strlen(name), i = 0;
     while (i < n && (isalnum((unsigned char)name[i]) || strchr("-_.", name[i])))
@@ -78,7 +78,7 @@ static int given_path(const char *given, struct sockpath *out, struct err *e)
 {
     size_t n = strlen(given);
     if (n == 0 || given[n - 1] == '/' || (sockpath_is_abstract(given) && n == 1))
-        return err_set(e, ERR_INVALID, "\"%s\" is no name of a socket", given);
+        return err_set(e, ERR_INVALID, "\"%s\" is not the name of a socket", given);
     size_t max = sockpath_is_abstract(given) ? sizeof(((struct sockaddr_un *)0)->sun_path)
                                     : SOCKPATH_MAX - sizeof(".lock");
     bool relative = given[0] != '/' && !sockpath_is_abstract(given);

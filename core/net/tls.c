@@ -66,14 +66,14 @@ static int to_peer(void *arg, const unsigned char *p, size_t n)
         return MBEDTLS_ERR_SSL_WANT_WRITE;
     if (sent >= 0)
         return (int)sent;
-    /* Who refuses us says why and closes: the alert is still to be read. */
+    /* A peer that refuses us sends an alert and closes: it is still to be read. */
     t->unsent = errno;
     if (!t->layer.ready)
         return (int)n;
     return MBEDTLS_ERR_NET_SEND_FAILED;
 }
 
-/* RFC 8446 4.6.3: the library knows no KeyUpdate, and says nothing to the peer. */
+/* RFC 8446 4.6.3: the library knows no KeyUpdate, and sends no alert. */
 static void say_unexpected(struct tls *t, int rc)
 {
     if (t->layer.ready && rc == MBEDTLS_ERR_SSL_UNEXPECTED_MESSAGE)
@@ -81,7 +81,7 @@ static void say_unexpected(struct tls *t, int rc)
                                        MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE);
 }
 
-/* errno for what the library said, and a sentence if it is TLS' fault. */
+/* errno for the library's error, with a text if it is an error of TLS. */
 static ssize_t refuse(struct tls *t, int rc)
 {
     if (rc == MBEDTLS_ERR_SSL_WANT_READ || rc == MBEDTLS_ERR_SSL_WANT_WRITE) {
@@ -120,7 +120,7 @@ static void on_late(struct timer *timer)
 }
 
 /*
- * RFC 8446 7.3: behind its Finished a server writes with the keys of the application.
+ * RFC 8446 7.3: after its Finished a server writes with the keys of the application.
  * The library does so only when it has the client's, and who is refused before cannot
  * read why. It sends nothing else in between, so that the count of records holds.
  */
@@ -138,7 +138,7 @@ static void take_keys(struct tls *t)
            sizeof(t->ssl.MBEDTLS_PRIVATE(cur_out_ctr)));
 }
 
-/* RFC 5246 7.4.6: by TLS 1.2 the library says nothing to who shows no certificate. */
+/* RFC 5246 7.4.6: with TLS 1.2 the library sends no alert if there is no certificate. */
 static void say_refusal(struct tls *t, int rc)
 {
     if (rc == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE &&
@@ -196,7 +196,7 @@ static ssize_t read_plain(struct stream_layer *l, void *p, size_t n)
     return rc > 0 ? rc : refuse(t, rc);
 }
 
-/* The peer takes nothing more. If it said why, that: else rc. */
+/* The peer reads no more. Returns the error of its alert, if it sent one; else rc. */
 static int last_words(struct tls *t, int rc)
 {
     unsigned char dropped[1024];
@@ -354,7 +354,7 @@ static int connect_by(struct tls_conf *conf, struct stream *s, const char *host,
     memcpy(t->host, host, n + 1);
     if (ask_for(t, host) != 0) {
         free_tls(t);
-        return err_set(e, ERR_INVALID, "cannot ask for \"%s\" by TLS: it is no name",
+        return err_set(e, ERR_INVALID, "cannot ask for \"%s\" by TLS: it is not a name",
                        host);
     }
     t->older = conf->base != NULL;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TLS 1.2 and 1.3 (RFC 5246, RFC 8446) as a layer under a struct stream, both
- * roles. Who owns the stream sees plain bytes.
+ * roles. The owner of the stream sees plain bytes.
  *
- * The peer is always verified by a client: its chain up to somebody trusted,
- * its dates, its name (RFC 6125: DNS names with a wildcard for the first label;
+ * A client always verifies the peer: its chain up to a trusted authority, its dates, its
+ * name (RFC 6125: DNS names with a wildcard for the first label;
  * IP addresses). By a server, if it is given authorities for that. Nothing is
  * renegotiated. Ciphers are AEAD with forward secrecy only, as a server.
  *
  * The end of a stream is that of the peer's close_notify. A connection that ends
- * without one was cut, by whomever: on_end has EPROTO then, never 0. Failures of
+ * without one was cut: on_end has EPROTO then, never 0. Failures of
  * TLS are EPROTO, with a sentence in stream_error. stream_shutdown and stream_close
- * say close_notify if all that was queued has been written.
+ * send close_notify if all that was queued has been written.
  *
  * The handshake is made in slices of some milliseconds; one slice is at most one
  * step of the library's, of which the longest is a signature.
@@ -45,15 +45,15 @@ void tls_server_free(struct tls_server *t); /* streams live on */
  * Puts TLS under a stream that has just been accepted and opened. A handshake
  * that takes longer than ms (0: LIMIT_TLS_HANDSHAKE_MS) fails with ETIMEDOUT.
  * Looks whether the files have changed; if they cannot be used, that is logged
- * and those before go on to be. -1: there are none before; that is in the log.
- * ready: as of tls_connect.
+ * and the previous ones stay in use. Returns -1 if there are none; the log has the
+ * reason. ready: as of tls_connect.
  */
 int tls_accept(struct tls_server *t, struct stream *s, int ms,
                void (*ready)(struct stream *s));
 /*
  * A connection that is cut ends as one that was closed, on_end or on_eof with 0: for
- * messages that say where they end, as HTTP's requests (RFC 9112 9.8). Many clients
- * close without a word.
+ * messages that contain their length, such as HTTP requests (RFC 9112 9.8). Many clients
+ * close without close_notify.
  */
 void tls_take_cut(struct stream *s);
 
@@ -73,8 +73,8 @@ int tls_connect(struct tls_client *t, struct stream *s, const char *host, int ms
                 void (*ready)(struct stream *s), struct err *e);
 /*
  * The handshake failed over RSA-PSS, which we offer for TLS 1.3's sake: a server of 1.2
- * may choose it then (RFC 8446 4.2.3), and the library does not take it from one. To be
- * asked in on_end. true: on a new connection tls_connect_older may do.
+ * may choose it (RFC 8446 4.2.3), and the library does not accept that. To be called in
+ * on_end. true: tls_connect_older may succeed on a new connection.
  */
 bool tls_wants_older(const struct stream *s);
 /* What a client refused of its peer's certificate. To be asked in on_end. */
@@ -87,7 +87,7 @@ enum tls_fault {
 enum tls_fault tls_fault(const struct stream *s);
 /*
  * As tls_connect, with TLS 1.2 and PKCS#1 only. A server that could speak 1.3 is
- * refused: then somebody in between has made the handshake before fail (4.1.3).
+ * refused: an attacker in between has made the previous handshake fail (4.1.3).
  */
 int tls_connect_older(struct tls_client *t, struct stream *s, const char *host, int ms,
                       void (*ready)(struct stream *s), struct err *e);

@@ -300,7 +300,7 @@ void tls_server_free(struct tls_server *t)
     free(t);
 }
 
-/* The log has it once, until the files change. */
+/* Logged once, until the files change. */
 static struct tls_conf *first_conf(struct tls_server *t, bool changed)
 {
     struct err e = ERR_INIT;
@@ -322,7 +322,7 @@ struct tls_conf *tls_server_conf(struct tls_server *t)
         return t->conf;
     struct tls_conf *c = server_conf(t, &e);
     if (!c) {
-        log_warn("%s; the certificate of before is still in use", e.text);
+        log_warn("%s; the previous certificate is still in use", e.text);
         return t->conf;
     }
     log_info("read the certificate %s again", t->cert);

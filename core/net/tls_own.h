@@ -15,7 +15,7 @@ struct tls_conf {
     mbedtls_ssl_config ssl;
     mbedtls_x509_crt chain, ca;
     mbedtls_pk_context key;
-    struct trust *trust;   /* a client's; owned, but for base's */
+    struct trust *trust;   /* a client's; owned, except base's */
     struct tls_conf *base; /* whose trust and certificates these are; NULL: its own */
 };
 
@@ -47,7 +47,7 @@ struct tls {
     unsigned char first_n;
     unsigned char ip[16]; /* a client's peer, when it is an address */
     unsigned char ip_n;
-    char host[256]; /* whom a client asked for */
+    char host[256]; /* the host that a client wants */
     struct err e;
 };
 

@@ -164,7 +164,7 @@ int tls_look_at(void *arg, mbedtls_x509_crt *crt, int depth, uint32_t *flags)
 
 /* ---- connections ---- */
 
-/* RFC 8446 6.2, for those of which somebody can do something. */
+/* RFC 8446 6.2: alerts that a person can act on. */
 static const char *alert_text(int code)
 {
     switch (code) {
@@ -197,7 +197,7 @@ static const char *alert_text(int code)
     }
 }
 
-/* What the peer's last alert said. */
+/* The meaning of the peer's last alert. */
 static void say_alert(struct tls *t, const unsigned char *alert)
 {
     const char *text = alert_text(alert[1]);
@@ -211,7 +211,7 @@ static void say_alert(struct tls *t, const unsigned char *alert)
 /*
  * OpenSSL's clients have not begun to encrypt when they refuse our certificate by TLS
  * 1.3, and the library takes their alert for a record that it cannot decrypt. NULL: the
- * last record, which lies where the library left it, is none such.
+ * last record, which lies where the library left it, is not one.
  */
 static const unsigned char *bare_alert(const struct tls *t)
 {

@@ -101,7 +101,7 @@ static int add_file(struct trust *t, const char *path, struct err *e)
     return rc;
 }
 
-/* Every file of a folder; what is no certificate there is somebody else's. */
+/* Every file of a folder; what is not a certificate is passed over. */
 static int add_folder(struct trust *t, const char *path, struct err *e)
 {
     DIR *d = opendir(path);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whom to trust: the certificates of authorities, from the first of
+ * Trust: the certificates of authorities, from the first of these places that is set or
+ * exists
  *
  *   the file that is named (--ca)
  *   SSL_CERT_FILE, a file; SSL_CERT_DIR, folders with colons between them
  *   where distributions keep theirs
  *   od's own: Mozilla's, as old as od is (authorities.h)
  *
- * The first that is set, or is there, is all of it: naming a file takes trust
- * away from everybody else. A named one that cannot be read is an error, and
- * never a reason to look on. Files are PEM with any number of certificates, or
- * one in DER; of a folder, every file. What of them the library does not know
- * is passed over.
+ * The other places are not read: if a file is named, only its authorities are trusted. A
+ * named file that cannot be read is an error. Files are PEM with any number of
+ * certificates, or one in DER; of a folder, every file. Certificates that the library
+ * does not know are passed over.
  */
 #ifndef OD_NET_TRUST_H
 #define OD_NET_TRUST_H
@@ -42,7 +42,8 @@ struct mbedtls_x509_crt *trust_chain(struct trust *t);
 
 /*
  * Appends what is in a file of at most LIMIT_PEM_MAX bytes. what: "the key", for
- * the sentence. -1: as the system says, or LIMIT, or INVALID: it is empty.
+ * the error. Returns -1 and sets *e: the error of the system, LIMIT, or INVALID: it is
+ * empty.
  */
 int trust_read(const char *path, const char *what, struct buf *out, struct err *e);
 /* Makes the library ready for use; once a process, again for free. */

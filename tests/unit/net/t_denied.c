@@ -132,12 +132,12 @@ TEST(bad_text_is_quoted)
         {"[::1]", "cannot deny \"[::1]\""},
         {"Local", "cannot deny \"Local\""},
         {"/8", "cannot deny \"\""},
-        {"10.0.0.0/33", "cannot deny 10.0.0.0/33: that is no length"},
-        {"10.0.0.0/", "cannot deny 10.0.0.0/: that is no length"},
-        {"10.0.0.0/-1", "cannot deny 10.0.0.0/-1: that is no length"},
-        {"10.0.0.0/8/9", "cannot deny 10.0.0.0/8/9: that is no length"},
-        {"::1/129", "cannot deny ::1/129: that is no length"},
-        {"::1/18446744073709551615", "cannot deny ::1/184467440: that is no length"},
+        {"10.0.0.0/33", "cannot deny 10.0.0.0/33: that is not the length"},
+        {"10.0.0.0/", "cannot deny 10.0.0.0/: that is not the length"},
+        {"10.0.0.0/-1", "cannot deny 10.0.0.0/-1: that is not the length"},
+        {"10.0.0.0/8/9", "cannot deny 10.0.0.0/8/9: that is not the length"},
+        {"::1/129", "cannot deny ::1/129: that is not the length"},
+        {"::1/18446744073709551615", "cannot deny ::1/184467440: that is not the length"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct denied d = {.n = 0};
