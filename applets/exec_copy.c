@@ -46,7 +46,7 @@ enum {
     TOKEN = 32
 };
 
-struct copy {
+struct put_get {
     struct loop *loop;
     const struct exec_options *o;
     struct remote remote;
@@ -76,11 +76,11 @@ struct copy {
     char piece[PIECE];
 };
 
-static void dial(struct copy *c);
+static void dial(struct put_get *c);
 
 /* ---- ends ---- */
 
-static void stop(struct copy *c)
+static void stop(struct put_get *c)
 {
     c->over = true;
     if (c->dial)
@@ -95,7 +95,7 @@ static void stop(struct copy *c)
 }
 
 /* c->e says why. */
-static void fail(struct copy *c)
+static void fail(struct put_get *c)
 {
     if (c->over)
         return;
@@ -103,7 +103,7 @@ static void fail(struct copy *c)
     stop(c);
 }
 
-static void show(struct copy *c, bool last)
+static void show(struct put_get *c, bool last)
 {
     double mb = (double)c->at / 1e6, all = (double)c->size / 1e6;
     double seconds = (double)(clock_ms() - c->began) / 1000;
@@ -120,15 +120,15 @@ static void show(struct copy *c, bool last)
 
 static void on_show(struct timer *t)
 {
-    struct copy *c = container_of(t, struct copy, show);
+    struct put_get *c = container_of(t, struct put_get, show);
     show(c, false);
     timer_begin(c->loop, t, SHOW_MS, on_show);
 }
 
-static void on_wait(struct timer *t) { dial(container_of(t, struct copy, wait)); }
+static void on_wait(struct timer *t) { dial(container_of(t, struct put_get, wait)); }
 
 /* The connection is gone, e says how; another one is tried. */
-static void lost(struct copy *c, const struct err *e)
+static void lost(struct put_get *c, const struct err *e)
 {
     int64_t now = clock_ms();
     if (c->asking)
@@ -148,7 +148,7 @@ static void lost(struct copy *c, const struct err *e)
     }
 }
 
-static void got_on(struct copy *c, size_t n)
+static void got_on(struct put_get *c, size_t n)
 {
     c->at += n;
     c->got_on = clock_ms();
@@ -176,7 +176,7 @@ static void add_query(struct buf *out, char first, const char *name, struct str 
     add_escaped(out, value);
 }
 
-static void add_path(struct buf *out, const char *route, const struct copy *c)
+static void add_path(struct buf *out, const char *route, const struct put_get *c)
 {
     struct str path = str_of(c->far);
     remote_target(&c->remote, route, out);
@@ -198,7 +198,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static void send_request(struct copy *c, const char *method, struct str target,
+static void send_request(struct put_get *c, const char *method, struct str target,
                          struct str more, bool streams)
 {
     struct buf fields = BUF_INIT(REMOTE_FIELDS_MAX + 1024);
@@ -217,7 +217,7 @@ static void send_request(struct copy *c, const char *method, struct str target,
 }
 
 /* As much of the file as the connection takes. */
-static void pump(struct copy *c)
+static void pump(struct put_get *c)
 {
     while (!c->over && c->asking && c->at < c->size) {
         size_t want = c->size - c->at < PIECE ? (size_t)(c->size - c->at) : PIECE;
@@ -239,7 +239,7 @@ static void pump(struct copy *c)
     }
 }
 
-static void ask_put(struct copy *c)
+static void ask_put(struct put_get *c)
 {
     struct buf target = BUF_INIT(TARGET_MAX);
     c->looking = false;
@@ -253,7 +253,7 @@ static void ask_put(struct copy *c)
     pump(c);
 }
 
-static void ask_look(struct copy *c)
+static void ask_look(struct put_get *c)
 {
     struct buf target = BUF_INIT(TARGET_MAX);
     c->looking = true;
@@ -265,7 +265,7 @@ static void ask_look(struct copy *c)
     buf_release(&target);
 }
 
-static void ask_get(struct copy *c)
+static void ask_get(struct put_get *c)
 {
     struct buf target = BUF_INIT(TARGET_MAX), more = BUF_INIT(256);
     add_path(&target, "/files/content", c);
@@ -280,7 +280,7 @@ static void ask_get(struct copy *c)
 /* ---- answers ---- */
 
 /* The file there is another one than before: from the beginning. -1: it cannot be. */
-static int start_over(struct copy *c)
+static int start_over(struct put_get *c)
 {
     if (!c->part[0])
         return err_set(&c->e, ERR_IO,
@@ -295,7 +295,7 @@ static int start_over(struct copy *c)
 
 static void on_head(struct httpc *h)
 {
-    struct copy *c = container_of(h, struct copy, http);
+    struct put_get *c = container_of(h, struct put_get, http);
     int status = h->head.status;
     c->connected_ever = true;
     if (c->put || (status != 200 && status != 206))
@@ -324,7 +324,7 @@ static void on_head(struct httpc *h)
 }
 
 /* To the file, or whoever reads standard output. */
-static int write_all(struct copy *c, struct str bytes)
+static int write_all(struct put_get *c, struct str bytes)
 {
     while (bytes.n > 0) {
         ssize_t n = write(c->fd, bytes.p, bytes.n);
@@ -341,7 +341,7 @@ static int write_all(struct copy *c, struct str bytes)
 
 static size_t on_body(struct httpc *h, struct str piece)
 {
-    struct copy *c = container_of(h, struct copy, http);
+    struct put_get *c = container_of(h, struct put_get, http);
     int status = h->head.status;
     if (c->put || (status != 200 && status != 206)) {
         buf_adds(&c->answer, str_sub(piece, 0, buf_room(&c->answer)));
@@ -352,7 +352,7 @@ static size_t on_body(struct httpc *h, struct str piece)
 }
 
 /* The server refused; what it says is for people. */
-static void refused(struct copy *c)
+static void refused(struct put_get *c)
 {
     int status = c->http.head.status;
     struct json *j = json_parse(buf_str(&c->answer), NULL);
@@ -382,7 +382,7 @@ static void refused(struct copy *c)
 }
 
 /* How much is there: before the bytes go up, and after them. */
-static void put_answered(struct copy *c)
+static void put_answered(struct put_get *c)
 {
     struct json *j = json_parse(buf_str(&c->answer), NULL);
     int64_t there = json_int(j, "size", -1);
@@ -401,7 +401,7 @@ static void put_answered(struct copy *c)
 
 static void on_answer(struct httpc *h, const struct err *e)
 {
-    struct copy *c = container_of(h, struct copy, http);
+    struct put_get *c = container_of(h, struct put_get, http);
     int status = h->head.status;
     if (c->over)
         return;
@@ -421,7 +421,7 @@ static void on_answer(struct httpc *h, const struct err *e)
     }
 }
 
-static void on_room(struct httpc *h) { pump(container_of(h, struct copy, http)); }
+static void on_room(struct httpc *h) { pump(container_of(h, struct put_get, http)); }
 
 static const struct httpc_events http_calls = {
     .on_head = on_head, .on_body = on_body, .on_done = on_answer, .on_room = on_room};
@@ -430,7 +430,7 @@ static const struct httpc_events http_calls = {
 
 static void on_dialled(struct dial *d, struct stream *s, const struct err *e)
 {
-    struct copy *c = dial_owner(d);
+    struct put_get *c = dial_owner(d);
     struct err why;
     c->dial = NULL;
     if (s) {
@@ -450,7 +450,7 @@ static void on_dialled(struct dial *d, struct stream *s, const struct err *e)
     fail(c);
 }
 
-static void dial(struct copy *c)
+static void dial(struct put_get *c)
 {
     c->dial = remote_dial(&c->remote, c->loop, IN_MAX, OUT_MAX, on_dialled, c, &c->e);
     if (!c->dial)
@@ -459,7 +459,7 @@ static void dial(struct copy *c)
 
 static void on_signal(struct io *io, uint32_t events)
 {
-    struct copy *c = container_of(io, struct copy, signals);
+    struct put_get *c = container_of(io, struct put_get, signals);
     (void)events;
     int signo = sig_next(io->fd);
     if (signo == 0)
@@ -471,7 +471,7 @@ static void on_signal(struct io *io, uint32_t events)
 /* ---- the file here ---- */
 
 /* Standard input, so that it can be sent twice: a file without a name. */
-static int spool_input(struct copy *c, struct err *e)
+static int spool_input(struct put_get *c, struct err *e)
 {
     const char *dir = getenv("TMPDIR");
     char name[PATH_MAX];
@@ -494,7 +494,7 @@ static int spool_input(struct copy *c, struct err *e)
 }
 
 /* What the file is: another one, or another place, is another upload. */
-static void make_token(struct copy *c)
+static void make_token(struct put_get *c)
 {
     uint8_t sum[HASH_SHA256_SIZE];
     struct buf text = BUF_INIT(16 << 10), hex = BUF_INIT(2 * HASH_SHA256_SIZE + 1);
@@ -510,7 +510,7 @@ static void make_token(struct copy *c)
     buf_release(&hex);
 }
 
-static int open_put(struct copy *c, struct err *e)
+static int open_put(struct put_get *c, struct err *e)
 {
     bool standard = strcmp(c->near, "-") == 0;
     c->fd = standard ? spool_input(c, e) : open(c->near, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -530,7 +530,7 @@ static int open_put(struct copy *c, struct err *e)
     return 0;
 }
 
-static int open_get(struct copy *c, struct err *e)
+static int open_get(struct put_get *c, struct err *e)
 {
     struct stat st;
     if (strcmp(c->near, "-") == 0) {
@@ -556,7 +556,7 @@ static int open_get(struct copy *c, struct err *e)
 }
 
 /* After the last byte: the file is as it was, or in its place. */
-static int finish(struct copy *c, struct err *e)
+static int finish(struct put_get *c, struct err *e)
 {
     struct stat now;
     if (c->put) {
@@ -578,7 +578,7 @@ static int finish(struct copy *c, struct err *e)
     return 0;
 }
 
-static void report(const struct copy *c)
+static void report(const struct put_get *c)
 {
     if (!c->o->json)
         return;
@@ -590,7 +590,7 @@ static void report(const struct copy *c)
     json_free(r);
 }
 
-static int run(struct copy *c, int signals, struct err *e)
+static int run(struct put_get *c, int signals, struct err *e)
 {
     bool shows = isatty(STDERR_FILENO) && !c->o->quiet && !c->o->json;
     if (!(c->loop = loop_new()) ||
@@ -610,7 +610,7 @@ static int run(struct copy *c, int signals, struct err *e)
 
 int exec_copy(const struct exec_options *o, int signals, struct err *e)
 {
-    struct copy *c = calloc(1, sizeof(*c));
+    struct put_get *c = calloc(1, sizeof(*c));
     char space[SOCKPATH_MAX];
     const char *server = o->server ? o->server : sockpath_of_environment(space);
     int status = 0, rc;

@@ -170,7 +170,8 @@ static int check_options(struct exec_options *o, struct err *e)
     if (alone & (alone - 1))
         wrong = "these options ask for different things; give them in calls of their own";
     else if ((o->verbs & (V_PUT | V_GET)) && (o->word_count != 1 || o->file))
-        wrong = "--put takes LOCAL REMOTE and --get REMOTE LOCAL, after all other options";
+        wrong = "--put takes LOCAL REMOTE and --get REMOTE LOCAL, after all other "
+                "options";
     else if ((o->verbs & (V_PUT | V_GET)) && o->process)
         wrong = "--put and --get take -s, for the directory that paths begin in";
     else if (o->verbs & ~(unsigned)(V_PUT | V_GET) && (o->word_count || o->file))

@@ -94,8 +94,8 @@ static int put_list(struct skills_options *o, const char *name, const char *valu
     return j ? 0 : err_set(e, ERR_INVALID, "%s must be a list: 1,5", name);
 }
 
-static int put_value(struct skills_options *o, const struct param *p,
-                     const char *value, struct err *e)
+static int put_value(struct skills_options *o, const struct param *p, const char *value,
+                     struct err *e)
 {
     int64_t n;
     bool yes = strcmp(value, "true") == 0, no = strcmp(value, "false") == 0;
@@ -134,8 +134,7 @@ static int put_next(struct skills_options *o, const char *value, struct err *e)
                    value);
 }
 
-static const struct param *param_of(const struct skill *s, const char *name,
-                                          size_t n)
+static const struct param *param_of(const struct skill *s, const char *name, size_t n)
 {
     for (const struct param *p = s ? s->takes.params : NULL; p && p->name; p++) {
         size_t i = 0;
@@ -160,8 +159,7 @@ static int take_option(struct skills_options *o, const char *name, size_t n,
                {"schema", &o->schema, NULL},  {"python", &o->python, NULL},
                {"args", NULL, &o->args_file}, {"session", NULL, &o->session},
                {"server", NULL, &o->server},  {"socket", NULL, &o->socket},
-               {"ca", NULL, &o->ca},
-               {"install-python", &o->install, NULL}};
+               {"ca", NULL, &o->ca},          {"install-python", &o->install, NULL}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (strlen(all[i].name) != n || memcmp(all[i].name, name, n) != 0)
             continue;
@@ -528,8 +526,8 @@ static int run(struct skills_options *o)
     bool asks = !o->local && (o->skill->shared || o->remote);
     if (asks && client_open(&client, where, server, &e) == 0)
         status = ask(o, &client, cwd, &text, &failed);
-    else if (asks &&
-             (where || o->remote || server || e.code == ERR_INVALID)) /* of several none is meant */
+    else if (asks && (where || o->remote || server ||
+                      e.code == ERR_INVALID)) /* of several none is meant */
         status = say(ANSWER_OURS, e.text);
     else
         status = do_here(o, cwd, &text, &failed);

@@ -29,11 +29,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define READ_SIZE (64u << 10)
+#define READ_SIZE     (64u << 10)
 #define START_WAIT_MS 30000 /* enough for a loaded machine */
-#define START_WORDS 4096    /* bytes of a failing server's error */
-#define GREETING_MAX 4096   /* bytes of the relay's frame */
-#define GREET_MS 45000      /* for a relay to connect, each step of which has a limit */
+#define START_WORDS   4096  /* bytes of a failing server's error */
+#define GREETING_MAX  4096  /* bytes of the relay's frame */
+#define GREET_MS      45000 /* for a relay to connect, each step of which has a limit */
 
 /*
  * Our own file: its real name, which process lists show, unless it was replaced
@@ -60,9 +60,9 @@ static int start_server(const char *socket, pid_t *pid, int *report, int *words,
         return err_set(e, ERR_UNSUPPORTED,
                        "cannot start a server: the name of this program is not known");
     snprintf(seconds, sizeof(seconds), "%d", LIMIT_IDLE_EXIT_S);
-    const char *argv[] = {"od", "serve", "--daemon", "--idle-exit", seconds,
-                          "--ready-fd", "1", socket ? "--socket" : NULL, socket,
-                          NULL};
+    const char *argv[] = {"od",    "serve",      "--daemon", "--idle-exit",
+                          seconds, "--ready-fd", "1",        socket ? "--socket" : NULL,
+                          socket,  NULL};
     int p[2];
     if (pipe2(p, O_CLOEXEC) < 0)
         return err_sys(e, errno, "cannot start a server");
@@ -115,8 +115,8 @@ static int await_ready(int fd, struct err *e)
             return err_set(e, ERR_TIMEOUT,
                            "started a server, but it was not ready within %d s",
                            START_WAIT_MS / 1000);
-        ssize_t got = have < sizeof(text)
-                          ? read(fd, text + have, sizeof(text) - have) : 0;
+        ssize_t got = have < sizeof(text) ? read(fd, text + have, sizeof(text) - have)
+                                          : 0;
         if (got <= 0)
             return err_set(e, ERR_IO, "started a server, but it ended: %.*s",
                            STR_ARG(last));
@@ -216,7 +216,10 @@ static int take_greeting(struct client *c, const struct frame *f, struct err *e)
         char name[32] = "";
         memcpy(name, code.p, code.n < sizeof(name) ? code.n : 0);
         bool again = json_bool(j, "again", false);
-        rc = err_set(e, again ? ERR_BUSY : code.n > 0 ? err_from_name(name) : ERR_INTERNAL,
+        rc = err_set(e,
+                     again        ? ERR_BUSY
+                     : code.n > 0 ? err_from_name(name)
+                                  : ERR_INTERNAL,
                      "%.*s", STR_ARG(json_str(j, "text", "the relay said nothing")));
     }
     json_free(j);
@@ -253,7 +256,8 @@ static int await_relay(struct client *c, struct err *e)
                            "a signal came before the server at %.200s had answered",
                            c->server.path);
         if (n <= 0)
-            return err_set(e, ERR_BUSY, "the server at %.200s has not answered within %d s",
+            return err_set(e, ERR_BUSY,
+                           "the server at %.200s has not answered within %d s",
                            c->server.path, GREET_MS / 1000);
         if (whole < 0 || read_greeting(c) < 0)
             return err_set(e, ERR_BUSY, "the process that connects to %.200s has ended",
@@ -277,12 +281,14 @@ static int connect_remote(struct client *c, struct err *e)
 static int open_remote(struct client *c, const char *where, struct err *e)
 {
     if (strlen(where) >= sizeof(c->server.path))
-        return err_set(e, ERR_INVALID, "the address of the server is longer than %d bytes",
+        return err_set(e, ERR_INVALID,
+                       "the address of the server is longer than %d bytes",
                        REMOTE_URL_MAX);
     memcpy(c->server.path, where, strlen(where) + 1);
     if (connect_remote(c, e) == 0)
         return 0;
-    if (e->code == ERR_BUSY || e->code == ERR_NOTFOUND) /* NOTFOUND would be "none runs" */
+    if (e->code == ERR_BUSY ||
+        e->code == ERR_NOTFOUND) /* NOTFOUND would be "none runs" */
         e->code = ERR_GONE;
     return -1;
 }
@@ -369,7 +375,8 @@ int client_reopen(struct client *c, struct err *e)
     }
     if (before.pid != 0 && before.pid != c->server.pid) {
         client_close(c);
-        return err_set(e, ERR_GONE, "the server has ended, and with it what it ran; "
+        return err_set(e, ERR_GONE,
+                       "the server has ended, and with it what it ran; "
                        "another one runs now");
     }
     return 0;

@@ -304,8 +304,8 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
         rc = files_start(ev->actions, &q,
                          input        ? &takes
                          : t->content ? &content
-                         : type ? &sends
-                                : &looks,
+                         : type       ? &sends
+                                      : &looks,
                          t, &t->f, &e);
     json_free(args);
     if (rc < 0) {
@@ -367,7 +367,8 @@ static void put_extract(struct req *r)
 
 /* ---- the content of a file ---- */
 
-/* A range to the end of the file, of the one that If-Range names; others are passed over. */
+/* A range to the end of the file, of the one that If-Range names; others are passed over.
+ */
 static void put_range(struct req *r, struct json *args)
 {
     struct str range = req_header(r, "Range"), same = req_header(r, "If-Range");

@@ -53,10 +53,10 @@ struct conn {
     struct browse_ask *browse; /* owned; the same, of a browser */
     struct mcp_link *mcp;      /* borrowed; the same, of MCP */
     struct session *attached;
-    uint64_t typed;           /* bytes, while it is attached */
+    uint64_t typed;            /* bytes, while it is attached */
     char typist[LIMIT_ID + 1]; /* the id of that request; "": none */
-    struct kill_ask *killing; /* owned; the request in flight */
-    uid_t uid;                /* the peer */
+    struct kill_ask *killing;  /* owned; the request in flight */
+    uid_t uid;                 /* the peer */
     pid_t pid;
     char act[ACTION_KEY + 1]; /* the key of the request's action; "": none */
     uint64_t observed; /* of OUTSIDE_OVER: the event with the observation; 0: none */
@@ -106,7 +106,8 @@ bool local_is_full(const struct local *l);
 /* Fills in the table that local_http returns. */
 void local_http_open(struct local *l);
 const struct http_front *local_http(const void *f, unsigned i);
-/* The id that the worker before left, if there was one; and a new one if there was none. */
+/* The id that the worker before left, if there was one; and a new one if there was none.
+ */
 void local_id_load(struct engine *en, char id[LOCAL_ID_SIZE]);
 void local_id_start(struct engine *en, char id[LOCAL_ID_SIZE]);
 
