@@ -188,7 +188,7 @@ struct session *session_make(struct engine *en, struct str name)
     buf_init(&s->env.vars, ENV_MAX);
     buf_init(&s->env.text, 4 * ENV_MAX); /* quotes at most double a value */
     buf_init(&s->kept.bytes, LIMIT_BLOB_MAX);
-    buf_init(&s->input.early, 64 << 10);
+    buf_init(&s->input.early, EARLY_MAX);
     buf_init(&s->run.text, LIMIT_COMMAND_MAX);
     s->report.fd = -1;
     s->look.quiet_since_ms = clock_ms();

@@ -24,7 +24,8 @@ enum { INPUT_STEP = 64 << 10 };
 
 static int want_running(struct session *s, struct err *e)
 {
-    if (!session_busy(s) && list_empty(&s->tty.viewers))
+    if ((!session_busy(s) || session_sets_up(s)) && !session_comes_next(s) &&
+        list_empty(&s->tty.viewers))
         return err_set(e, ERR_NOTFOUND,
                        "nothing runs in session %s, so nothing would "
                        "read the input",
@@ -76,20 +77,32 @@ void session_feed(struct session *s, struct str bytes)
     }
 }
 
+/*
+ * Keeps input for the command `id`, which has not begun: the shell, or what sets it up,
+ * would read it. The keeper has it from here on.
+ */
+static int keep_early(struct session *s, const char *id, struct str bytes, struct err *e)
+{
+    if (strcmp(s->input.early_for, id) != 0)
+        buf_reset(&s->input.early);
+    session_copy(s->input.early_for, sizeof(s->input.early_for), str_of(id));
+    if (bytes.n > buf_room(&s->input.early) || buf_adds(&s->input.early, bytes) < 0)
+        return err_set(e, ERR_LIMIT, "too much input for a command that has not begun");
+    s->input.named = false;
+    session_save(s);
+    return 0;
+}
+
 static int send_input(struct session *s, struct str bytes, struct err *e)
 {
+    const struct op *next = session_comes_next(s);
     if (bytes.n > hold_room(&s->proc))
         return err_set(
             e, ERR_LIMIT, "%zu bytes of input are waiting to be read already",
             (size_t)(s->proc.sent - s->proc.r.input + s->proc.r.input_pending));
     engine_touch(s->en);
-    /* Before the command has begun, the shell would read it as a command. */
-    if (s->state == SESSION_TYPED) {
-        if (bytes.n > buf_room(&s->input.early) || buf_adds(&s->input.early, bytes) < 0)
-            return err_set(e, ERR_LIMIT,
-                           "too much input for a command that has not begun");
-        return 0;
-    }
+    if (next || s->state == SESSION_TYPED)
+        return keep_early(s, next ? next->id : s->cmd.id, bytes, e);
     session_feed(s, bytes);
     if (session_busy(s))
         session_quiet_again(s);
@@ -124,11 +137,15 @@ void session_input_begins(struct session *s) { s->input.partial = 0; }
 
 void session_feed_early(struct session *s)
 {
-    if (s->input.early.n > 0) {
+    if (session_sets_up(s))
+        return;
+    struct buf early = s->input.early;
+    buf_init(&s->input.early, EARLY_MAX); /* it is typed and forgotten in one step */
+    if (early.n > 0 && strcmp(s->input.early_for, s->cmd.id) == 0) {
         session_command_fed(s);
-        session_store(s, buf_str(&s->input.early));
-        buf_reset(&s->input.early);
+        session_store(s, buf_str(&early));
     }
+    buf_release(&early);
     if (s->input.feeding == FEED_EOF)
         hold_close_input(&s->input.feed);
 }

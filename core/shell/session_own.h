@@ -23,6 +23,7 @@ enum {
     PROBABLY_MS = 2000,   /* quiet for that long: what may wait for input probably does */
     FLOW_LOOK_MS = 1000,
     ENV_AFTER_MS = 50,
+    EARLY_MAX = 64 << 10,
     PROMPT_WAIT_MS = 200,    /* for what the shell says it dropped */
     STORED_PARTS = 16, /* the state is stored after each such part of a spool */
     RECORDS_MAX = 48 << 10,  /* bytes of the file r; then it is emptied when idle */
@@ -214,7 +215,8 @@ struct session_input {
     unsigned ids_next;
     bool named;       /* the next input is stored with its id */
     size_t partial;   /* bytes of input since its last newline */
-    struct buf early; /* owned; input that came before the command began */
+    struct buf early; /* owned; input for a command that has not begun */
+    char early_for[LIMIT_ID + 1]; /* the id of that command */
 };
 
 /* Does the command wait for input? */
@@ -459,6 +461,9 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why);
 void session_tell_end(struct session *s, struct op *op, enum op_state state);
 /* Whether the running or last command is the server's own, such as V0's alias. */
 bool session_sets_up(const struct session *s);
+/* The command that a caller has asked for and that begins next; NULL: one runs, or none
+ * waits. */
+const struct op *session_comes_next(const struct session *s);
 void session_quiet_again(struct session *s);
 
 /* session_marks.c */

@@ -282,6 +282,18 @@ bool session_sets_up(const struct session *s)
     return s->run.own_seq && s->run.own_seq == s->cmd.seq && s->state != SESSION_HUMAN;
 }
 
+const struct op *session_comes_next(const struct session *s)
+{
+    if (session_busy(s) && !session_sets_up(s))
+        return NULL;
+    for (const struct list *it = s->run.queue.next; it != &s->run.queue; it = it->next) {
+        const struct op *op = list_entry(it, struct op, node);
+        if (!op->own)
+            return op;
+    }
+    return NULL;
+}
+
 /*
  * What a caller can do about a busy session, as a hint. Only for callers that use a
  * command line; "" for others.

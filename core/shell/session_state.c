@@ -93,6 +93,10 @@ static void pack(struct session *s, struct buf *out)
     } strings[] = {STRINGS(s)};
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         buf_add(out, strings[i].text, strlen(strings[i].text) + 1);
+    if (s->input.early.n > 0) { /* last: it may hold any bytes */
+        buf_add(out, s->input.early_for, strlen(s->input.early_for) + 1);
+        buf_adds(out, buf_str(&s->input.early));
+    }
 }
 
 typedef void write_fn(struct proc *p, struct str bytes, struct str key, struct str value);
@@ -154,6 +158,8 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     } strings[] = {STRINGS(s)};
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         session_copy(strings[i].text, strings[i].size, str_cut(&rest, 0));
+    session_copy(s->input.early_for, sizeof(s->input.early_for), str_cut(&rest, 0));
+    buf_adds(&s->input.early, rest);
     s->run.seq = k->seq;
     s->scan.at = s->kept.scanned = k->scanned;
     s->report.at = k->records;
