@@ -169,7 +169,7 @@ static void asked_to_end(struct keeper *k)
     if (k->kill_at)
         keeper_stop(k, LIMIT_GRACE_MS); /* asked twice */
     else
-        keeper_drain(k, false);
+        keeper_drain(k, k->ready_sent); /* its word that it serves may be on the way */
 }
 
 static void on_signals(struct keeper *k)

@@ -467,7 +467,7 @@ def _(case):
     refused(case, "LIMIT", "extract", path="small.tar", to="to", max_files=2)
     refused(case, "INVALID", "extract", path="cut.gz", to="to", max_bytes=67 << 20)
     put(case, "none", "just a text\n" * 200)
-    has(refused(case, "INVALID", "extract", path="none", to="to"), "no zip, tar or tar.gz")
+    has(refused(case, "INVALID", "extract", path="none", to="to"), "not a zip, tar or tar.gz")
     put(case, "cut.zip", zip_of("a", "b")[:-30])
     refused(case, "INVALID", "extract", path="cut.zip", to="to", format="zip")
     put(case, "cut.tar", tar_of(("a", tarfile.REGTYPE, ""))[:514])
@@ -500,7 +500,7 @@ def _(case):
         raise AssertionError("taken")
     except urllib.error.HTTPError as error:
         same(error.code, 400)
-        has(json.loads(error.read())["error"]["message"], "no zip, tar or tar.gz")
+        has(json.loads(error.read())["error"]["message"], "not a zip, tar or tar.gz")
     same(sorted(n for n in names(case) if n.startswith(".od") or n == "none"), [])
 
 

@@ -427,8 +427,10 @@ def _(case):
 @row("process: cancel stops it, a client that gives up does not; a worker that ends, neither")
 def _(case):
     model = case.model("process")
-    model.client.send(wire.call("one", "process", command="sleep 1000", name="one"))
-    wait_for(lambda: logged(case, '"action":"process"', "sleep 1000"), "it is begun")
+    case.put("begun", "")
+    model.client.send(wire.call("one", "process", name="one",
+                                command="sh -c 'echo x >begun; exec sleep 1000'"))
+    wait_for(lambda: case.text("begun"), "it is begun")
     model.client.send({"jsonrpc": "2.0", "method": "notifications/cancelled",
                        "params": {"requestId": "one", "reason": "the user pressed Esc"}})
     has(model.works("process", name="one", wait_s=20).state, "killed by SIGTERM after ")
