@@ -53,7 +53,7 @@ static const struct zmtp_events events = {on_ready, on_message, NULL, on_end};
 
 static void pass(enum zmtp_role role, struct str bytes, size_t step)
 {
-    struct zmtp z;
+    struct zmtp z = {0};
     int p[2];
     BUG_ON(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, p) < 0);
     BUG_ON(zmtp_start(&z, loop, p[0], role, "id", MESSAGE_MAX, &events) < 0);

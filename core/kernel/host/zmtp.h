@@ -49,9 +49,10 @@ struct zmtp {
 };
 
 /*
- * Takes fd, a connected socket (or one that connects), non-blocking. identity:
- * DEALER's, at most ZMTP_IDENTITY_MAX bytes, "" for none. message_max: a longer
- * message ends the connection (ERR_LIMIT). 0; -1 with errno, fd still the caller's.
+ * z is zeroed, or was released. Takes fd, a connected socket (or one that connects),
+ * non-blocking. identity: DEALER's, at most ZMTP_IDENTITY_MAX bytes, "" for none.
+ * message_max: a longer message ends the connection (ERR_LIMIT). 0; -1 with errno, fd
+ * still the caller's.
  */
 int zmtp_start(struct zmtp *z, struct loop *l, int fd, enum zmtp_role role,
                const char *identity, size_t message_max, const struct zmtp_events *ev);

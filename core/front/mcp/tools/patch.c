@@ -148,12 +148,16 @@ static void read_header(struct reading_patch *r, struct str line)
 
 /* ---- files ---- */
 
+static bool has_nul(struct str s) { return s.n > 0 && memchr(s.p, 0, s.n); }
+
 /* The file before is complete. */
 static int end_file(struct reading_patch *r, struct err *e)
 {
     struct patch_step *s;
     if (end_hunk(r, e) < 0)
         return -1;
+    if (has_nul(r->to))
+        return odd(r, "the new name of the file before it has a NUL byte", e);
     if (r->path.n > 0 && r->to.n > 0 && !str_eq(r->path, r->to)) {
         s = add(&r->later, PATCH_MOVE, r->path, e);
         if (!s)
@@ -172,8 +176,9 @@ static int begin_file(struct reading_patch *r, struct str path, struct err *e)
 {
     if (end_file(r, e) < 0)
         return -1;
-    if (path.n == 0)
-        return odd(r, "the name of a file is missing", e);
+    if (path.n == 0 || has_nul(path))
+        return odd(r, path.n ? "a name has a NUL byte" : "the name of a file is missing",
+                   e);
     r->path = path;
     return 0;
 }
