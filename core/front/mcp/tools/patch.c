@@ -303,12 +303,16 @@ static void take_off_newline(struct buf *b)
         buf_truncate(b, b->n - 1);
 }
 
-/* Lines are given without their last newline, unless nothing takes their place. */
+/*
+ * Lines are given without their last newline, unless nothing takes their place, or they
+ * are one empty line: a text to look for is not empty.
+ */
 static void finish(struct patch *p)
 {
     for (unsigned i = 0; i < p->n; i++) {
         struct patch_step *s = &p->steps[i];
-        if (s->kind == PATCH_INSERT || (s->kind == PATCH_REPLACE && s->new.n > 0)) {
+        if (s->kind == PATCH_INSERT ||
+            (s->kind == PATCH_REPLACE && s->old.n > 1 && s->new.n > 0)) {
             take_off_newline(&s->old);
             take_off_newline(&s->new);
         }
