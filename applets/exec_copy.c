@@ -323,7 +323,7 @@ static void on_head(struct httpc *h)
         c->mode = (c->mode * 8 + (unsigned)(mode.p[i] - '0')) & 07777;
 }
 
-/* To the file, or whoever reads standard output. */
+/* Writes to the file, or to standard output. */
 static int write_all(struct put_get *c, struct str bytes)
 {
     while (bytes.n > 0) {

@@ -7,6 +7,8 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <netinet/in.h>
+#include <string.h>
 #include <strings.h>
 
 static const struct scheme {
@@ -242,4 +244,20 @@ int url_proxy(struct proxy *p, const struct url *u, char *(*env)(const char *nam
     p->host[at.host.n] = '\0';
     p->port = at.port;
     return set_auth(p, at.user, e) < 0 ? -1 : 1;
+}
+
+bool url_is_loopback(struct str host)
+{
+    char z[64];
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (host.n >= sizeof(z))
+        return false;
+    memcpy(z, host.p, host.n);
+    z[host.n] = 0;
+    if (strcasecmp(z, "localhost") == 0)
+        return true;
+    if (inet_pton(AF_INET, z, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == 127;
+    return inet_pton(AF_INET6, z, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }

@@ -22,6 +22,9 @@ struct url {
 /* Slices of text, and of constants. A fragment is left out. -1: INVALID. */
 int url_parse(struct url *u, struct str text, struct err *e);
 
+/* Is the host this machine by its name or address: localhost, 127.0.0.0/8 or ::1? */
+bool url_is_loopback(struct str host);
+
 struct proxy {
     char host[256];
     uint16_t port;

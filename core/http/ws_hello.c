@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/enc.h"
 #include "base/hash.h"
-#include "http/http.h"
+#include "http/httpd.h"
 
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* section 1.3 */
 
@@ -80,6 +80,29 @@ struct str ws_choose(struct str offered, const char *const *known)
         }
     }
     return (struct str){0};
+}
+
+int ws_check_req(struct req *r, const char *const *known, const char **chosen,
+                 char accept[WS_ACCEPT_SIZE], struct err *e)
+{
+    struct buf offered = BUF_INIT(4096);
+    http_joined(req_head(r), "Sec-WebSocket-Protocol", &offered);
+    struct ws_hello h = {.upgrade = req_header(r, "Upgrade"),
+                         .connection = req_header(r, "Connection"),
+                         .key = req_header(r, "Sec-WebSocket-Key"),
+                         .version = req_header(r, "Sec-WebSocket-Version"),
+                         .protocol = buf_str(&offered)};
+    int status = ws_check_request(&h, accept, e);
+    struct str name = ws_choose(h.protocol, known);
+    *chosen = NULL;
+    for (; name.p && *known && !*chosen; known++)
+        *chosen = str_eq(name, str_of(*known)) ? *known : NULL;
+    buf_release(&offered);
+    if (status) {
+        req_header_add(r, "Sec-WebSocket-Version", WS_VERSION);
+        req_header_add(r, "Upgrade", "websocket");
+    }
+    return status;
 }
 
 void ws_new_key(char out[WS_KEY_SIZE])

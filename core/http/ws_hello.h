@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct req; /* http/httpd.h */
+
 #define WS_VERSION     "13"
 #define WS_KEY_SIZE    25 /* 16 bytes in base64, and a terminator */
 #define WS_ACCEPT_SIZE 29 /* 20 bytes in base64, and a terminator */
@@ -38,6 +40,14 @@ int ws_check_request(const struct ws_hello *q, char accept[WS_ACCEPT_SIZE],
  * none. Names are compared exactly (4.1 10).
  */
 struct str ws_choose(struct str offered, const char *const *known);
+
+/*
+ * Both of r, a request whose route opens a WebSocket. 0: accept is set, and *chosen is
+ * one of known, borrowed, or NULL. Else the status to answer and e; the fields that such
+ * an answer names are added to r.
+ */
+int ws_check_req(struct req *r, const char *const *known, const char **chosen,
+                 char accept[WS_ACCEPT_SIZE], struct err *e);
 
 /* Client: a random key. */
 void ws_new_key(char out[WS_KEY_SIZE]);

@@ -6,8 +6,6 @@
 #include "net/trust.h"
 #include "os/file.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -87,26 +85,10 @@ static int read_key(struct remote *r, struct err *e)
     return check_key(buf_str(&r->key), "OD_SERVER_KEY", e);
 }
 
-static bool is_loopback(struct str host)
-{
-    char z[64];
-    struct in_addr v4;
-    struct in6_addr v6;
-    if (host.n >= sizeof(z))
-        return false;
-    memcpy(z, host.p, host.n);
-    z[host.n] = 0;
-    if (strcasecmp(z, "localhost") == 0)
-        return true;
-    if (inet_pton(AF_INET, z, &v4) == 1)
-        return ntohl(v4.s_addr) >> 24 == 127;
-    return inet_pton(AF_INET6, z, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
 static int check_clear(const struct remote *r, struct err *e)
 {
     const char *allowed = getenv("OD_SERVER_INSECURE");
-    if (r->at.tls || r->key.n == 0 || (is_loopback(r->at.host) && !r->proxied) ||
+    if (r->at.tls || r->key.n == 0 || (url_is_loopback(r->at.host) && !r->proxied) ||
         (allowed && strcmp(allowed, "1") == 0))
         return 0;
     return err_set(

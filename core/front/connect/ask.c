@@ -3,10 +3,8 @@
 
 #include "base/clock.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -341,25 +339,9 @@ int ask_read_token(const char *path, bool pipe, struct buf *out, struct err *e)
     return rc;
 }
 
-static bool is_loopback(struct str host)
-{
-    char z[64];
-    struct in_addr v4;
-    struct in6_addr v6;
-    if (same_host(host, STR("localhost")))
-        return true;
-    if (host.n >= sizeof(z))
-        return false;
-    memcpy(z, host.p, host.n);
-    z[host.n] = 0;
-    if (inet_pton(AF_INET, z, &v4) == 1)
-        return ntohl(v4.s_addr) >> 24 == 127;
-    return inet_pton(AF_INET6, z, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-}
-
 int ask_allow_secret(const struct ask *a, bool proxied, struct err *e)
 {
-    if (a->at.tls || (is_loopback(a->at.host) && !proxied))
+    if (a->at.tls || (url_is_loopback(a->at.host) && !proxied))
         return 0;
     struct buf b = BUF_INIT(400);
     ask_print(a, &b);

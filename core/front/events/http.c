@@ -219,19 +219,9 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
     char accept[WS_ACCEPT_SIZE];
     struct err e = ERR_INIT;
     struct stream s;
-    struct buf offered = BUF_INIT(4096);
-    http_joined(req_head(r), "Sec-WebSocket-Protocol", &offered);
-    struct ws_hello h = {.upgrade = req_header(r, "Upgrade"),
-                         .connection = req_header(r, "Connection"),
-                         .key = req_header(r, "Sec-WebSocket-Key"),
-                         .version = req_header(r, "Sec-WebSocket-Version"),
-                         .protocol = buf_str(&offered)};
-    int status = ws_check_request(&h, accept, &e);
-    bool chosen = ws_choose(h.protocol, protocols).p != NULL;
-    buf_release(&offered);
+    const char *chosen;
+    int status = ws_check_req(r, protocols, &chosen, accept, &e);
     if (status) {
-        req_header_add(r, "Sec-WebSocket-Version", WS_VERSION);
-        req_header_add(r, "Upgrade", "websocket");
         events_http_fail(r, status, e.text);
         return;
     }
@@ -245,7 +235,7 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
     }
     req_header_add(r, "Sec-WebSocket-Accept", accept);
     if (chosen)
-        req_header_add(r, "Sec-WebSocket-Protocol", EVENTS_PROTOCOL);
+        req_header_add(r, "Sec-WebSocket-Protocol", chosen);
     struct events_link_opts o = {
         .since = q->has_since ? q->since : eventlog_next(actions_log(ev->actions)) - 1,
         .with_key = !has_key(r),

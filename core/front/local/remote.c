@@ -114,19 +114,9 @@ static int check_hello(struct req *r, char accept[WS_ACCEPT_SIZE])
 {
     static const char *const protocols[] = {REMOTE_PROTOCOL, NULL};
     struct err e = ERR_INIT;
-    struct buf offered = BUF_INIT(4096);
-    http_joined(req_head(r), "Sec-WebSocket-Protocol", &offered);
-    struct ws_hello h = {.upgrade = req_header(r, "Upgrade"),
-                         .connection = req_header(r, "Connection"),
-                         .key = req_header(r, "Sec-WebSocket-Key"),
-                         .version = req_header(r, "Sec-WebSocket-Version"),
-                         .protocol = buf_str(&offered)};
-    int status = ws_check_request(&h, accept, &e);
-    bool known = ws_choose(h.protocol, protocols).p != NULL;
-    buf_release(&offered);
+    const char *known;
+    int status = ws_check_req(r, protocols, &known, accept, &e);
     if (status) {
-        req_header_add(r, "Sec-WebSocket-Version", WS_VERSION);
-        req_header_add(r, "Upgrade", "websocket");
         fail(r, status, e.text);
     } else if (!known) {
         refuse(r, 400, ERR_UNSUPPORTED,
