@@ -2,7 +2,7 @@
 /*
  * Zip archives: PKWARE's APPNOTE.TXT 6.3.10, whose sections are cited.
  *
- * The writer needs no seeking and keeps nothing of the files but their records
+ * The writer needs no seeking and keeps only the records of the files
  * for the central directory: an entry's size and checksum follow its bytes
  * (4.3.9). The reader is for archives of strangers in a seekable file: it
  * follows the central directory, and local headers must agree with it.

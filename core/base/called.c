@@ -3,6 +3,7 @@
 #include "base/called.h"
 
 #include "base/utf8.h"
+#include "base/words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,10 +37,7 @@ void called_add_word(struct buf *out, struct str word)
         buf_adds(out, word);
         return;
     }
-    buf_addc(out, '\'');
-    for (size_t i = 0; i < word.n; i++)
-        buf_adds(out, word.p[i] == '\'' ? STR("'\\''") : str_n(word.p + i, 1));
-    buf_addc(out, '\'');
+    words_quote(out, word);
 }
 
 /* Room for the quotes and the longest applet's name is left in CALLED_MAX. */

@@ -36,6 +36,12 @@ int64_t clock_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+int64_t clock_cpu_us(void)
+{
+    struct timespec t = now(CLOCK_PROCESS_CPUTIME_ID);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 int64_t clock_wall_ms(void)
 {
     struct timespec t = now(CLOCK_REALTIME);

@@ -8,6 +8,7 @@
 
 int64_t clock_ms(void);      /* CLOCK_MONOTONIC, milliseconds */
 int64_t clock_us(void);      /* CLOCK_MONOTONIC, microseconds */
+int64_t clock_cpu_us(void);  /* processor time of this process, microseconds */
 int64_t clock_wall_ms(void); /* since 1970, UTC */
 /* "2026-01-02T03:04:05.678Z"; out holds 25 bytes. */
 void clock_iso(int64_t wall_ms, char out[25]);

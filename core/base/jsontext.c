@@ -292,7 +292,7 @@ static size_t blanks_end(struct str s, size_t i)
     return i;
 }
 
-/* The end of the value at i if it is no array or object; 0: there is no such value. */
+/* The end of the value at i, not an array or object; 0: there is no such value. */
 static size_t simple_end(struct str s, size_t i)
 {
     static const char *const words[] = {"true", "false", "null"};

@@ -45,6 +45,7 @@
     LIMIT(START_MS, 15000, "milliseconds that rc files get before a shell is started without them") \
     LIMIT(TYPED_MS, 10000, "milliseconds that a shell gets to begin a command before it is interrupted; after half of that again a fresh shell replaces it") \
     LIMIT(DRAIN_MS, 5000, "milliseconds that requests in flight get when the server ends: half of what docker stop gives") \
+    LIMIT(BUS_FLUSH_MS, 15000, "milliseconds that events get to reach the bus when the server ends: with the others half of a pod's 30 s") \
     LIMIT(LEAVE_MS, 1000, "milliseconds that HTTP requests in flight get when another worker follows") \
     LIMIT(GRACE_MS, 2000, "milliseconds between TERM and KILL") \
     LIMIT(IDLE_EXIT_S, 8 * 3600, "seconds without clients and commands before a server that a client started ends") \
@@ -53,6 +54,7 @@
     LIMIT(WS_DEAD_MS, 30000, "milliseconds of a WebSocket peer's silence, pings included, before it counts as gone") \
     LIMIT(TLS_HANDSHAKE_MS, 10000, "milliseconds that a TLS handshake may take: as long as the head of a request") \
     LIMIT(TLS_GREETING, 256, "TLS handshakes of clients at once: each holds 40 KiB; the next ones wait in the kernel's queue") \
+    LIMIT(TLS_TICKET_S, 3600, "seconds in which a TLS client may resume its session") \
     LIMIT(TLS_PATIENCE_MS, 1000, "milliseconds after which the oldest of them makes room for the next client") \
     LIMIT(DIAL_MS, 30000, "milliseconds from a name to a connection that is ready, TLS and proxy included") \
     LIMIT(ZMTP_IN, 256 << 10, "bytes read from a kernel at once; a longer message is put together from such pieces") \

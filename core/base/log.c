@@ -166,7 +166,7 @@ static void write_line(const char *level, struct str message)
         add_escaped(&l, keep, message);
         addz(&l, 0, "\n");
     }
-    /* One write, repeated only if nothing of it happened. */
+    /* One write, repeated only if it wrote nothing. */
     while (write(state.fd, l.p, l.n) < 0 && errno == EINTR)
         continue;
 }

@@ -489,6 +489,12 @@ const char *option_text(const struct options *o, const char *name)
     return known(o, name)->text;
 }
 
+const char *option_item(const struct options *o, const char *name, unsigned i)
+{
+    const struct given *g = known(o, name);
+    return i < (unsigned)g->nitems ? g->items[i] : NULL;
+}
+
 bool option_given(const struct options *o, const char *name)
 {
     return known(o, name)->by_option;

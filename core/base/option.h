@@ -107,6 +107,8 @@ int options_store(struct options *o, struct json *out, struct err *e);
 
 /* The text that counts, by option or variable. NULL: there is none. Borrowed. */
 const char *option_text(const struct options *o, const char *name);
+/* Item i of a list, by option or variable. NULL: there are no more. Borrowed. */
+const char *option_item(const struct options *o, const char *name, unsigned i);
 /* On the command line? */
 bool option_given(const struct options *o, const char *name);
 /* Of a switch: is it on, by option, variable or default? */

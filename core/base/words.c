@@ -2,7 +2,6 @@
 /* A command line's words; see words.h. */
 #include "base/words.h"
 
-#include "base/buf.h"
 #include "base/xalloc.h"
 
 #include <stdlib.h>
@@ -71,4 +70,18 @@ char **words_split(struct str text, int *n, struct err *e)
     else
         err_set(e, ERR_LIMIT, "it has more than %d words", WORDS_MAX);
     return NULL;
+}
+
+int words_quote(struct buf *out, struct str s)
+{
+    buf_addc(out, '\'');
+    while (s.n > 0) {
+        const char *quote = memchr(s.p, '\'', s.n);
+        size_t n = quote ? (size_t)(quote - s.p) : s.n;
+        buf_add(out, s.p, n);
+        if (quote)
+            buf_addz(out, "'\\''");
+        s = str_sub(s, n + (quote ? 1 : 0), s.n);
+    }
+    return buf_addc(out, '\'');
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Text as the words of a command line, as a shell splits it; nothing is expanded. */
+/* Text as the words of a command line, as a shell splits it, and as one such word. */
 #ifndef OD_BASE_WORDS_H
 #define OD_BASE_WORDS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -17,5 +18,8 @@ enum { WORDS_MAX = 4096 };
 char **words_split(struct str text, int *n, struct err *e);
 /* Accepts NULL. */
 void words_free(char **words);
+
+/* Appends s in single quotes, as one word for any shell. Returns -1 if it has no room. */
+int words_quote(struct buf *out, struct str s);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/jsontext.h"
 #include "base/limits.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +81,10 @@ static struct cdp_pending *find(struct cdp *c, int id)
 
 enum cdp_sent { TOLD, ASKED, ASKED_BIG };
 
-/* A call that nobody waits for takes no place. */
+/*
+ * Sends a call. A call whose answer is dropped takes no place in the list of pending
+ * ones.
+ */
 static int send(struct cdp *c, struct str session, const char *method, struct json *take,
                 enum cdp_sent kind)
 {
@@ -89,6 +93,7 @@ static int send(struct cdp *c, struct str session, const char *method, struct js
     int id = -1;
     json_put_int(j, "id", c->last_id + 1);
     json_put_z(j, "method", method);
+    ASSERT(!take || json_is_object(take));
     json_put(j, "params", take ? take : json_object());
     if (session.n > 0)
         json_put_str(j, "sessionId", session);
@@ -98,7 +103,7 @@ static int send(struct cdp *c, struct str session, const char *method, struct js
             id = ++c->last_id;
         else
             buf_truncate(&c->out, before);
-        buf_resume(&c->out); /* a queue: the caller gets the failure */
+        buf_resume(&c->out); /* the caller gets the failure */
     }
     json_free(j);
     if (id > 0 && kind != TOLD) {
@@ -127,7 +132,7 @@ void cdp_tell(struct cdp *c, struct str session, const char *method, struct json
 
 /* ---- in ---- */
 
-/* An answer that is no JSON of ours: Chromium writes the id first. */
+/* Handles an answer that cannot be parsed: its id comes first in Chromium's messages. */
 static struct json *bad_answer(struct str text, const struct err *e)
 {
     static const struct str begin = {"{\"id\":", 6};
@@ -144,7 +149,7 @@ static struct json *bad_answer(struct str text, const struct err *e)
     return j;
 }
 
-/* The text of a big answer goes to its call as it is. */
+/* Gives the text of a big answer to its call, unparsed. */
 static bool take_big(struct cdp *c, struct buf *whole)
 {
     bool any = false;
@@ -244,6 +249,13 @@ int cdp_turn(struct cdp *c, int64_t end_ms)
     return c->ended ? -1 : r;
 }
 
+void cdp_forget(struct cdp *c, int id)
+{
+    struct cdp_pending *p = id > 0 ? find(c, id) : NULL;
+    if (p)
+        drop(p);
+}
+
 bool cdp_answered(const struct cdp *c, int id)
 {
     for (int i = 0; id > 0 && i < CDP_PENDING_MAX; i++) {
@@ -253,7 +265,7 @@ bool cdp_answered(const struct cdp *c, int id)
     return false;
 }
 
-/* An error's words instead of an answer that is one. */
+/* Returns the answer, or NULL and sets *e to its message if it is an error. */
 static struct json *checked(struct json *reply, struct err *e)
 {
     const struct json *error = json_get(reply, "error");
@@ -268,7 +280,9 @@ static struct json *checked(struct json *reply, struct err *e)
     return reply;
 }
 
-/* Waits until a call has its answer; it is dropped otherwise. NULL: e. */
+/*
+ * Waits until a call has its answer; on failure drops the call. Returns NULL and sets *e.
+ */
 static struct cdp_pending *await(struct cdp *c, int id, int64_t end_ms, struct err *e)
 {
     struct cdp_pending *p = id > 0 ? find(c, id) : NULL;
@@ -323,7 +337,7 @@ int cdp_wait_big(struct cdp *c, int id, int64_t end_ms, struct buf *out, struct 
     struct str whole = str_trim(buf_str(out));
     if (jsontext_get(whole, STR("result")).p)
         return 0;
-    /* An error is short, and may be a tree. */
+    /* An error is short enough to be parsed into a tree. */
     struct json *reply = json_parse(whole, e);
     if (reply && (reply = checked(reply, e)))
         err_set(e, ERR_INVALID, "the browser's answer has no result");

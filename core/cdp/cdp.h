@@ -26,7 +26,7 @@ typedef void cdp_event_fn(void *owner, struct str session, struct str method,
 struct cdp_pending {
     int id;             /* 0: a free place */
     bool big;           /* the answer is wanted as text */
-    bool unwanted;      /* a big answer that nobody waits for: it is not parsed */
+    bool unwanted;      /* a big answer that has no waiting call: it is not parsed */
     bool of_page;       /* the call was to a page, not to the browser itself */
     struct json *reply; /* owned; NULL: not there yet */
     struct buf text;    /* owned: a big answer as received; n 0: not there yet */
@@ -55,9 +55,9 @@ struct cdp {
 void cdp_open(struct cdp *c, int from, int to, cdp_event_fn *on_event, void *owner);
 /*
  * Connects c, which was opened without descriptors, to ws://HOST:PORT/devtools/browser/…,
- * or to http://HOST:PORT, which is asked for that path (GET /json/version); wss, https
- * and the proxies of the environment work, too. Returns -1 and sets *e if there is no
- * server, it is not a browser, or end_ms came.
+ * or to http://HOST:PORT, which is asked for the socket's path (GET /json/version); wss,
+ * https and the proxies of the environment work, too. Returns -1 and sets *e if there is
+ * no server, it is not a browser, or end_ms came.
  */
 int cdp_dial(struct cdp *c, const char *address, int64_t end_ms, struct err *e);
 void cdp_close(struct cdp *c);
@@ -84,15 +84,17 @@ struct json *cdp_wait(struct cdp *c, int id, int64_t end_ms, struct err *e);
 int cdp_send_big(struct cdp *c, struct str session, const char *method,
                  struct json *take);
 int cdp_wait_big(struct cdp *c, int id, int64_t end_ms, struct buf *out, struct err *e);
-/* Is the answer there, so that cdp_wait returns at once? */
+/* The caller no longer waits for this answer; it is dropped when it arrives. */
+void cdp_forget(struct cdp *c, int id);
+/* Whether the answer has arrived, so that cdp_wait returns at once. */
 bool cdp_answered(const struct cdp *c, int id);
 /* cdp_send and cdp_wait. */
 struct json *cdp_call(struct cdp *c, struct str session, const char *method,
                       struct json *take, int64_t end_ms, struct err *e);
 /*
- * Waits for bytes of the peer and handles them. 1: there were some; 0: end_ms came, or
- * stop ended the turn; -1: the connection has ended, see c->why. Returns at end_ms even
- * if bytes keep coming.
+ * Waits for bytes of the peer and handles them. Returns 1 if there were some; 0 if end_ms
+ * came, or stop ended the turn; -1 if the connection has ended, see c->why. Returns at
+ * end_ms even if bytes keep coming.
  */
 int cdp_turn(struct cdp *c, int64_t end_ms);
 /* Handles bytes that came from the peer, as cdp_turn does. */

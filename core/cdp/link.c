@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The DevTools protocol over a WebSocket, a text message for each of its own, with a
- * loop that runs only while something is waited for.
+ * The DevTools protocol over a WebSocket, with a text message for each of its messages,
+ * and a loop that runs only during a wait.
  *
  *   asking    GET /json/version, where no path was given: the answer has the path
  *   greeting  the opening handshake
@@ -29,7 +29,7 @@ enum {
     VERSION_MAX = 64 << 10, /* of the answer of /json/version */
     IN_MAX = 256 << 10,
     OUT_MAX = CDP_OUT_MAX + (64 << 10),
-    /* Nobody listens between two calls: silence means nothing. */
+    /* The loop does not run between two calls, so silence has no meaning. */
     PATIENCE_MS = 1 << 30,
 };
 
@@ -44,12 +44,12 @@ struct cdp_link {
     struct timer late;
     char text[TEXT_MAX + 1]; /* the address */
     struct url at;           /* in text */
-    char path[TEXT_MAX + 1]; /* that is asked for */
+    char path[TEXT_MAX + 1]; /* of the request */
     char key[WS_KEY_SIZE];
     struct buf body;
     enum { ASKING, GREETING, OPEN } state;
     bool moved, failed;
-    struct err e; /* why it failed before it was open */
+    struct err e; /* the reason if it failed before it was open */
 };
 
 static void wake(struct cdp_link *k)
@@ -96,7 +96,7 @@ static void on_close(struct ws *w, int code, struct str reason)
     if (code == WS_TOO_LONG)
         cdp_end(k->c, ERR_LIMIT, "the browser sent a message that is too long");
     else if (code == WS_PROTOCOL || code == WS_BAD_TEXT)
-        cdp_end(k->c, ERR_INVALID, "the browser sent what is no message of a WebSocket");
+        cdp_end(k->c, ERR_INVALID, "the browser sent an invalid WebSocket message");
     else
         cdp_end(k->c, ERR_GONE,
                 code == WS_LOST ? "the connection to the browser ended" : text);
@@ -128,7 +128,7 @@ static size_t on_body(struct httpc *h, struct str piece)
     return piece.n;
 }
 
-/* Only the path of the answer's address is taken: we go where we were told to. */
+/* Takes only the path of the answer's address: host and port stay the given ones. */
 static void take_version(struct cdp_link *k)
 {
     struct err e = ERR_INIT;
@@ -282,7 +282,9 @@ static void watch_stop(struct cdp_link *k, bool on)
     }
 }
 
-/* Runs the loop until something happened, or end_ms. false: it was the time. */
+/*
+ * Runs the loop until something happened, or end_ms. Returns false if the time was over.
+ */
 static bool run(struct cdp_link *k, int64_t end_ms)
 {
     int64_t left = halt_end(k->c->stop, end_ms) - clock_ms();
@@ -336,7 +338,7 @@ static int set_address(struct cdp_link *k, const char *address, struct err *e)
         return -1;
     if (str_starts(k->at.target, STR("/devtools/page/")))
         return err_set(e, ERR_INVALID,
-                       "%.300s is a page; the browser itself is wanted, as in "
+                       "%.300s is a page; the address of the browser is needed, as in "
                        "http://%.*s",
                        address, STR_ARG(k->at.authority));
     bool web = str_starts(s, STR("http"));
@@ -351,6 +353,7 @@ int cdp_dial(struct cdp *c, const char *address, int64_t end_ms, struct err *e)
 {
     struct cdp_link *k = xnew(struct cdp_link);
     struct err why = ERR_INIT;
+    ASSERT(!c->link && c->from < 0 && c->to < 0); /* opened without descriptors */
     c->link = k;
     k->c = c;
     for (int i = 0; i < HALT_FDS; i++)

@@ -7,13 +7,13 @@
 
 struct cdp_link;
 
-/* A whole message, which may be taken out of the buffer. */
+/* Takes a whole message; may take it out of the buffer. */
 void cdp_message(struct cdp *c, struct buf *whole);
 
 /* link.c */
-/* Sends what it takes of c->out. */
+/* Sends as much of c->out as it can. */
 void cdp_link_write(struct cdp *c);
-/* cdp_turn of a connection over a link. */
+/* cdp_turn for a connection over a link. */
 int cdp_link_turn(struct cdp *c, int64_t end_ms);
 void cdp_link_free(struct cdp_link *k);
 

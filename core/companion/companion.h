@@ -30,7 +30,7 @@ struct companion;
 enum { COMPANION_NAME = 40 }; /* bytes of a name, at most */
 
 enum companion_state {
-    COMPANION_NONE, /* there is no process, or nobody reads it any more */
+    COMPANION_NONE, /* there is no process, or it is no longer read */
     COMPANION_RUNS,
     COMPANION_ENDED, /* the process ended; the last of its output is read */
     COMPANION_CLOSED /* by companion_close: the owner frees it at the end of the turn */

@@ -37,7 +37,7 @@ struct line_calls {
     bool (*wanted)(void *arg);
     /* After each piece of output, when its lines were handed over. */
     void (*read)(void *arg);
-    /* Output before reader.at is lost. NULL: nobody wants to know. */
+    /* Output before reader.at is lost. NULL: it is not reported. */
     void (*gap)(void *arg, const char *text);
     /* Once: the process ended, and the reader is closed. r is borrowed. */
     void (*end)(void *arg, const struct op_result *r);

@@ -66,6 +66,7 @@ void engine_configure(struct engine *en, const struct json *o)
     if (at.n < sizeof(en->socket))
         memcpy(en->socket, at.p, at.n + 1);
     struct json *env = json_get(o, "env");
+    ASSERT(!en->env); /* once */
     en->env = xcalloc((size_t)json_count(env) + 1, sizeof(char *));
     size_t n = 0;
     for (struct json *v = json_first(env); v; v = json_next(v)) {
@@ -261,10 +262,10 @@ static void env_put(struct map *places, char **list, size_t *n, char *entry)
     map_put(places, name, &list[(*n)++]);
 }
 
-char **engine_env(const struct engine *en, struct str extra, struct buf *space)
+static char **merge_env(char *const *base, struct str extra, struct buf *space)
 {
     size_t count = 0, n = 0;
-    while (en->env[count])
+    while (base[count])
         count++;
     for (size_t i = 0; i < extra.n; i++)
         count += extra.p[i] == 0;
@@ -273,13 +274,39 @@ char **engine_env(const struct engine *en, struct str extra, struct buf *space)
     char **list = xcalloc(count + 1, sizeof(char *));
     struct map places;
     map_init(&places);
-    for (char **e = en->env; *e; e++)
+    for (char *const *e = base; *e; e++)
         env_put(&places, list, &n, *e);
     for (size_t at = 0; at < space->n; at += strlen(space->p + at) + 1)
         env_put(&places, list, &n, space->p + at);
     list[n] = NULL;
     map_release(&places);
     return list;
+}
+
+char **engine_env(const struct engine *en, struct str extra, struct buf *space)
+{
+    return merge_env(en->env, extra, space);
+}
+
+char **env_list(struct str extra, struct buf *space)
+{
+    return merge_env((char *const[]){NULL}, extra, space);
+}
+
+int env_put_json(struct buf *out, const struct json *env, struct err *e)
+{
+    if (env && !json_is_null(env) && !json_is_object(env))
+        return err_set(e, ERR_INVALID, "env must be an object of names and strings");
+    for (const struct json *v = json_first(env); v; v = json_next(v)) {
+        const char *name = json_name(v);
+        struct str value = json_str_value(v, "");
+        if (!json_is_string(v) || !name[0] || strchr(name, '='))
+            return err_set(e, ERR_INVALID, "env must be an object of names and strings");
+        buf_addf(out, "%s=%.*s", name, STR_ARG(value));
+        if (buf_addc(out, 0) < 0)
+            return err_set(e, ERR_LIMIT, "env is longer than %zu bytes", out->max);
+    }
+    return 0;
 }
 
 void engine_env_add(struct engine *en, struct str extra)
@@ -294,6 +321,20 @@ void engine_env_add(struct engine *en, struct str extra)
         free(*v);
     free(old);
     buf_release(&space);
+}
+
+void engine_env_remove(struct engine *en, const char *name)
+{
+    size_t n = strlen(name);
+    for (char **v = en->env; *v;) {
+        if (strncmp(*v, name, n) == 0 && (*v)[n] == '=') {
+            free(*v);
+            for (char **to = v; (*to = to[1]); to++)
+                continue;
+        } else {
+            v++;
+        }
+    }
 }
 
 static void add_var(struct buf *out, const char *name, const char *value)

@@ -17,6 +17,7 @@ struct actions;
 struct edits;
 struct session_watch;
 struct sandbox;
+struct screens;
 struct skill_windows;
 
 struct engine {
@@ -37,8 +38,10 @@ struct engine {
     struct sandbox *sandbox;           /* owned; setup/sandbox.h */
     struct actions *actions;           /* owned; action/action.h */
     struct edits *edits;               /* owned; made when it is needed */
+    struct screens *screens;           /* the same; browser/screen.h */
     struct skill_windows *windows;     /* owned; the same */
     struct user nameless; /* the user that /etc/passwd could not take; name "": none */
+    char sandbox_id[33]; /* of its log, as backends know it; "": nobody has asked yet */
     uid_t uid;
     gid_t gid;
     uint64_t next_process;
@@ -95,8 +98,17 @@ int engine_state_folder(struct engine *en, const char *name, unsigned mode, char
  * into en and space; the caller frees it with free(). NULL: too long.
  */
 char **engine_env(const struct engine *en, struct str extra, struct buf *space);
+/* The same without the server's own: extra alone. */
+char **env_list(struct str extra, struct buf *space);
+/*
+ * Appends the members of env, an object of names and strings (NULL: none), as NAME=VALUE,
+ * each ending in NUL. Returns -1 and sets *e: INVALID, or LIMIT if out is full.
+ */
+int env_put_json(struct buf *out, const struct json *env, struct err *e);
 /* Adds variables for all later children: NAME=VALUE, each ending in NUL. */
 void engine_env_add(struct engine *en, struct str extra);
+/* Removes a variable, which no later child gets. */
+void engine_env_remove(struct engine *en, const char *name);
 /* The value of a variable in such a list, or NULL. */
 const char *env_get(char *const *env, const char *name);
 

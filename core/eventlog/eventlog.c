@@ -135,7 +135,7 @@ static int write_line(struct eventlog *l, const struct iovec *parts, int n, size
         if (!make_room(l, errnum))
             return err_sys(e, errnum,
                            "cannot write event %llu to %s/%s; free some space, a later "
-                           "event will say that this one is missing",
+                           "event will report that this one is missing",
                            (unsigned long long)l->next, l->name,
                            segment_name(l, newest(l), name));
     }
@@ -180,7 +180,7 @@ static int check_object(struct str o, struct err *e)
                        o.n, LIMIT_EVENT_MAX);
     if (o.n < 2 || o.p[0] != '{' || o.p[o.n - 1] != '}' || event_text(o) != o.n)
         return err_set(e, ERR_INVALID,
-                       "cannot keep an event that is no JSON object on one line");
+                       "cannot store an event that is not a JSON object on one line");
     return 0;
 }
 
@@ -221,6 +221,9 @@ uint64_t eventlog_append(struct eventlog *l, struct str object, struct err *e)
     if (write_line(l, v, n + 1, bytes, e) < 0)
         return refuse(l);
     l->next = id + 1;
+    size_t own = v[n].iov_len + v[n - 1].iov_len + v[n - 2].iov_len;
+    l->places[id % PLACES] = (struct event_place){
+        .id = id, .segment = newest(l)->first, .offset = newest(l)->bytes - own};
     if (l->refused > l->told) {
         l->told = l->refused;
         counts_save(l);
@@ -258,6 +261,7 @@ static void on_wake(struct task *t)
 void eventlog_subscribe(struct eventlog *l, struct event_sub *s,
                         void (*wake)(struct event_sub *s))
 {
+    ASSERT(wake);
     s->wake = wake;
     list_add_tail(&l->subs, &s->node);
 }
@@ -296,6 +300,7 @@ struct eventlog *eventlog_open(struct loop *loop, const struct eventlog_opts *o,
     }
     l->own = l->next;
     retain(l);
+    sync_born(l);
     return l;
 }
 

@@ -5,7 +5,7 @@
  * A log is a folder of segments, each named by the id of its first event
  * (00000000000000000001.jsonl), so grep and tail work on it. Appending is one
  * write and nothing else; what was written is read back from the file, so a
- * reader that is far behind costs no memory. The writer may be killed at any
+ * reader that lags far costs no memory. The writer may be killed at any
  * instant: a torn end is cut off when the log is opened again and ids go on.
  * A power cut loses events that were not synchronised yet, and their ids are
  * given again; with EVENTLOG_SYNC_ALWAYS no event is lost.
@@ -30,9 +30,9 @@ enum eventlog_sync {
 };
 
 struct eventlog_opts {
-    const char *dir;        /* made if its parent is there; NULL: in memory */
+    const char *dir;        /* made if its parent exists; NULL: in memory */
     int memory_fd;          /* dir NULL: eventlog_memory_fd of an earlier worker,
-                               taken whatever happens; -1: begin anew */
+                               taken whatever happens; -1: begin again */
     uint64_t segment_bytes; /* 0: LIMIT_EVENT_SEGMENT; a new one begins beyond it;
                                at least total_bytes / 4096 */
     uint64_t total_bytes;   /* 0: LIMIT_EVENTS_TOTAL, _MEMORY; older ones go then */
@@ -83,7 +83,7 @@ void eventlog_trim(struct eventlog *l, uint64_t upto);
 /* Where a reader is; set next (0 is 1), zero the rest. Only next outlives a process. */
 struct event_cursor {
     uint64_t next;            /* the id to be read */
-    uint64_t segment, offset; /* where it is, if the segment still is there */
+    uint64_t segment, offset; /* where it is, if the segment still exists */
 };
 
 /*

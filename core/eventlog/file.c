@@ -225,7 +225,7 @@ static int recover_and_cut(struct eventlog *l, struct err *e)
     if (recover(l, e) < 0)
         return -1;
     if (had > s->bytes) {
-        log_warn("%s/%s ended in %llu bytes that are no event; they were cut off",
+        log_warn("%s/%s ended in %llu bytes that are not an event; they were cut off",
                  l->name, segment_name(l, s, name), (unsigned long long)(had - s->bytes));
         segment_cut(l);
     }
@@ -301,24 +301,30 @@ static int check_version(struct eventlog *l, struct err *e)
                        VERSION_TEXT);
     if (list_segments(l, &others) < 0)
         return err_sys(e, errno, "cannot list %s", l->name);
-    if (l->segs || (others && fd < 0))
-        return err_set(e, ERR_UNSUPPORTED,
-                       "cannot keep events in %s: it has files and no VERSION that says "
-                       "they are an event log; move it away, or use another directory",
-                       l->name);
+    bool newborn = fd >= 0; /* a power cut came before VERSION was on the disk */
+    for (size_t i = 0; i < l->segs; i++)
+        newborn = newborn && l->seg[i].bytes == 0;
+    if ((l->segs && !newborn) || (others && fd < 0))
+        return err_set(
+            e, ERR_UNSUPPORTED,
+            "cannot keep events in %s: it has files and no VERSION that states "
+            "they are an event log; move it away, or use another directory",
+            l->name);
     return 0;
 }
 
+/* The disk may take 5 ms and more, so sync.c does the rest, before any event's bytes. */
 static int write_version(struct eventlog *l, struct err *e)
 {
     const size_t n = sizeof(VERSION_TEXT) - 1;
     int fd = openat(l->dir, ".VERSION", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     bool ok = fd >= 0 && write(fd, VERSION_TEXT, n) == (ssize_t)n &&
-              (l->sync == EVENTLOG_SYNC_NONE || fsync(fd) == 0) &&
               renameat(l->dir, ".VERSION", l->dir, "VERSION") == 0;
     if (!ok)
         err_sys(e, errno, "cannot keep events in %s", l->name);
-    if (fd >= 0)
+    if (ok && l->sync != EVENTLOG_SYNC_NONE)
+        l->version = fd;
+    else if (fd >= 0)
         close(fd);
     return ok ? 0 : -1;
 }
@@ -472,6 +478,8 @@ void file_close(struct eventlog *l)
         if (l->seg[i].fd >= 0)
             close(l->seg[i].fd);
     }
+    if (l->version > 0)
+        close(l->version);
     if (l->file >= 0)
         close(l->file);
     if (l->dir >= 0)

@@ -22,6 +22,7 @@ enum {
     SEGMENT_NAME_MAX = 32,
     SYNC_MS = 1000,
     DIRTY_MAX = JOB_FDS_MAX - 2, /* segments not synchronised; the folder counts too */
+    PLACES = 32,                 /* a caller asks for the event that it just caused */
     COUNTS_AT = 64               /* in memory: where in the file the counts are */
 };
 
@@ -33,6 +34,12 @@ struct segment {
     uint64_t used;   /* eventlog.clock when a reader last used it: the oldest is closed */
     int fd;          /* owned; -1: not open; in memory: the log's */
     bool dirty;      /* written since it was last synchronised */
+};
+
+/* Where one of the newest events is. */
+struct event_place {
+    uint64_t id; /* 0: none */
+    uint64_t segment, offset;
 };
 
 struct eventlog {
@@ -49,6 +56,7 @@ struct eventlog {
     bool drop_when_full;
 
     uint64_t next;           /* the id of the next event */
+    struct event_place places[PLACES]; /* of the newest events, by id % PLACES */
     uint64_t own;            /* events from here on were written since it was opened */
     uint64_t bytes;          /* of all segments */
     uint64_t acked;          /* see eventlog_trim */
@@ -60,6 +68,7 @@ struct eventlog {
     uint64_t clock;          /* counts uses of segments by readers */
     bool ragged;             /* bytes after the newest segment could not be cut off */
     bool dir_dirty;          /* a segment's name may not be on disk yet */
+    int version;             /* VERSION, which may not be on disk yet; 0: it is */
     bool sync_failed;        /* was logged */
     bool sync_again;         /* something was written after sync_job began */
 
@@ -104,6 +113,8 @@ const char *segment_name(const struct eventlog *l, const struct segment *s,
 void sync_written(struct eventlog *l);
 /* Synchronises what is new, and blocks until that is done. */
 void sync_now(struct eventlog *l);
+/* A log that was made just now is on the disk in a second, also without an event. */
+void sync_born(struct eventlog *l);
 /* Stops helper and timer, and synchronises unless NONE. */
 void sync_close(struct eventlog *l);
 

@@ -266,6 +266,11 @@ static int find(struct log_reading *r, struct segment *s)
     c->offset = 0;
     if (c->next == s->first)
         return 0;
+    const struct event_place *known = &r->l->places[c->next % PLACES];
+    if (known->id == c->next && known->segment == s->first) {
+        c->offset = known->offset;
+        return 0;
+    }
     errno = 0;
     int64_t at = bisect(r->l, s, c->next);
     if (at >= 0) {
@@ -353,12 +358,17 @@ static int step(struct log_reading *r, struct segment *s)
     if (r->c->offset >= s->bytes)
         return leave_segment(r, s);
     size_t room = buf_room(r->out), want = r->max < room ? r->max : room;
+    uint64_t end = end_of(r->l, s);
     bool open = false;
     if (r->lines && want < READ_LEAST && want < s->bytes - r->c->offset)
         return 1;
     if (want == 0)
         return no_room(r);
-    ssize_t n = read_lines(r, s, want, end_of(r->l, s), &open);
+    if (want < READ_LEAST) { /* one line, which is longer than that */
+        want = room < LOOK ? room : LOOK;
+        end = r->c->next + 1;
+    }
+    ssize_t n = read_lines(r, s, want, end, &open);
     if (open && r->lines)
         return 1;
     /* The first line may be longer than max. */

@@ -22,10 +22,15 @@ static void failed(struct eventlog *l, const char *why)
     l->sync_failed = true;
 }
 
-/* Descriptors written to since the last call, JOB_FDS_MAX at most. Returns how many. */
+/*
+ * Descriptors written to since the last call, in the order in which they are to reach the
+ * disk, JOB_FDS_MAX at most. Returns how many. close_version follows.
+ */
 static unsigned take_dirty(struct eventlog *l, int fds[JOB_FDS_MAX])
 {
     unsigned n = 0;
+    if (l->version > 0)
+        fds[n++] = l->version;
     if (l->dir_dirty)
         fds[n++] = l->dir;
     l->dir_dirty = false;
@@ -39,6 +44,13 @@ static unsigned take_dirty(struct eventlog *l, int fds[JOB_FDS_MAX])
         s->dirty = false;
     }
     return n;
+}
+
+static void close_version(struct eventlog *l)
+{
+    if (l->version > 0)
+        close(l->version);
+    l->version = 0;
 }
 
 static int sync_fds(const int *fds, unsigned n)
@@ -58,6 +70,7 @@ void sync_now(struct eventlog *l)
         failed(l, strerror(errno));
     else if (n)
         l->sync_failed = false;
+    close_version(l);
 }
 
 static int in_helper(void *arg, const struct job_child *c, struct err *e)
@@ -100,6 +113,7 @@ static void on_timer(struct timer *t)
     l->sync_job = n ? job_start(l->loop, &spec, NULL) : NULL;
     if (n && !l->sync_job && sync_fds(fds, n) < 0)
         failed(l, strerror(errno));
+    close_version(l);
 }
 
 void sync_written(struct eventlog *l)
@@ -112,6 +126,12 @@ void sync_written(struct eventlog *l)
     else if (l->sync_job)
         l->sync_again = true;
     else if (!timer_active(&l->sync_timer))
+        timer_begin(l->loop, &l->sync_timer, SYNC_MS, on_timer);
+}
+
+void sync_born(struct eventlog *l)
+{
+    if (l->version > 0 && !timer_active(&l->sync_timer))
         timer_begin(l->loop, &l->sync_timer, SYNC_MS, on_timer);
 }
 

@@ -15,8 +15,8 @@
 struct archive_result {
     struct err err;        /* ERR_NONE: it worked */
     uint64_t files, bytes; /* packed or unpacked, the bytes before or after packing */
-    struct str warnings;   /* a line each: what was left out, and why */
-    unsigned warnings_n;   /* of which the first 64 KiB are there */
+    struct str warnings;   /* a line for each omitted entry, with the reason */
+    unsigned warnings_n;   /* their number; the text has the first 64 KiB */
 };
 
 /* The bytes that were taken; with fewer than all, job_resume goes on. */
@@ -25,15 +25,15 @@ typedef void archive_done_fn(void *arg, const struct archive_result *r);
 
 struct archive_zip_spec {
     const char *path;
-    int level;    /* 0: stored; else deflated, except what is compressed already */
+    int level;    /* 0: stored; else deflated, except compressed formats */
     bool folders; /* entries for folders too; without, empty ones are lost */
 };
 
 /*
  * All files below the folder at path, by names relative to it; a single file by its
- * name. Links to files are stored as what they lead to, links to folders are not
- * followed; pipes, sockets and devices, and what the kernel invents (/proc, /sys),
- * are left out silently. What cannot be read or has vanished is a warning. A
+ * name. Links to files are stored as their targets, links to folders are not
+ * followed; pipes, sockets, devices and the kernel's file systems (/proc, /sys) are
+ * left out silently. A file that cannot be read or has vanished is a warning. A
  * file that grows meanwhile is cut at the size it had.
  */
 struct job *archive_zip(struct loop *l, const struct archive_zip_spec *spec,
@@ -43,7 +43,7 @@ struct job *archive_zip(struct loop *l, const struct archive_zip_spec *spec,
 struct archive_unzip_spec {
     int fd;          /* the archive, seekable; may be closed after the call */
     const char *dir; /* exists */
-    uid_t uid;       /* owner of what is made; (uid_t)-1: as it comes */
+    uid_t uid;       /* owner of the new files; (uid_t)-1: the process's */
     gid_t gid;
     bool modes;  /* give files the permissions of the archive, but no set-id bits */
     bool strict; /* names that lead out and links are errors, as below */
@@ -56,8 +56,8 @@ struct archive_unzip_spec {
  * Links that lie in the way are never followed: a file takes the place of one, a
  * folder that is one is an error. Existing files are replaced, each in one step.
  *
- * On an error, which names the entry, what was written before stays, and half
- * of a file never does: it is written under another name, in a folder in dir
+ * On an error, which names the entry, files written before stay, but never half
+ * of a file: it is written under another name, in a folder in dir
  * (".od-unzip-…") that is removed in the end, after a cancel too. Only a server
  * that is itself killed meanwhile leaves the folder there.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parent and both children of archive.h share. */
+/* Shared by the parent and both children of archive.h. */
 #ifndef OD_FILE_ARCHIVE_OWN_H
 #define OD_FILE_ARCHIVE_OWN_H
 
@@ -40,7 +40,7 @@ struct archive_unzip_job {
 
 /* In the child. */
 job_fn archive_zip_child, archive_unzip_child;
-/* In the parent, when the child is gone: removes what a killed one left in dir. */
+/* In the parent, after the child has ended: removes what a killed child left in dir. */
 void archive_unzip_clean(int dir, const char *token);
 
 #endif

@@ -2,13 +2,14 @@
 /*
  * The unpacking child of archive.h.
  *
- * A name is walked folder by folder with O_NOFOLLOW, so that no link, whoever
- * made it and when, leads out of the destination; the folder of the file
- * before is kept open, since the next one is mostly there too. A file is written
- * in a folder of our own at the destination and then moved to its place. A
- * place on another file system cannot be moved to: there it is written next to.
+ * A name is walked folder by folder with O_NOFOLLOW, so that no link, even one made
+ * meanwhile, leads out of the destination; the folder of the previous file is kept
+ * open, since the next one is mostly there too. A file is written in a folder of our
+ * own at the destination and then moved to its place. On another file system, where a
+ * move is not possible, it is written next to its place.
  */
 #include "file/archive_own.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,10 +102,10 @@ static int step(struct unzip *u, int dir, const char *name, struct err *e)
         }
     }
     if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-        return err_set(
-            e, ERR_EXISTS,
-            "cannot unpack %.150s: %.100s there is no folder, or a link to one", u->path,
-            name);
+        return err_set(e, ERR_EXISTS,
+                       "cannot unpack %.150s: %.100s exists there and is not a folder, "
+                       "or is a link to one",
+                       u->path, name);
     if (fd < 0)
         return err_sys(e, errno, "cannot open the folder of %.200s", u->path);
     return fd;
@@ -150,27 +151,13 @@ static int enter_dir(struct unzip *u, struct str path, struct err *e)
 
 /* ---- files ---- */
 
-static int write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return -1;
-        p += done;
-        n -= (size_t)done;
-    }
-    return 0;
-}
-
 static int write_bytes(struct unzip *u, int fd, struct err *e)
 {
     for (;;) {
         ssize_t n = zip_read(u->r, u->block, sizeof(u->block), e);
         if (n <= 0)
             return (int)n;
-        if (write_all(fd, u->block, (size_t)n) < 0)
+        if (file_write_all(fd, str_n(u->block, (size_t)n)) < 0)
             return err_sys(e, errno, "cannot write %.200s", u->path);
         archive_tell(&u->count, 0, (uint64_t)n, false);
     }
@@ -221,7 +208,7 @@ static int unpack_entry(struct unzip *u, const struct zip_entry *x, struct err *
     struct str path = str_of(u->path);
     if (!path.n) {
         if (!x->folder)
-            archive_warn(&u->count, "an entry has no name but dots and slashes");
+            archive_warn(&u->count, "the name of an entry has only dots and slashes");
         return 0;
     }
     if (x->folder)

@@ -24,7 +24,7 @@ struct zip_walk {
     const struct archive_zip_job *job;
     struct zip_writer *w;
     struct archive_count count;
-    char path[ZIP_NAME_MAX + 2]; /* of what is looked at, relative to the folder */
+    char path[ZIP_NAME_MAX + 2]; /* of the current entry, relative to the folder */
     size_t path_n;
     char block[ARCHIVE_BLOCK];
 };
@@ -185,6 +185,7 @@ static int enter(struct zip_walk *z, int dir, const char *name, const struct sta
 static int walk(struct zip_walk *z, int fd, const struct stat *st, int depth,
                 struct err *e)
 {
+    ASSERT(fd >= 0);
     DIR *d = fdopendir(fd);
     if (!d) {
         archive_warn(&z->count, "cannot list %s: %s", z->path, strerror(errno));

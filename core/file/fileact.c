@@ -5,7 +5,7 @@
  *   RUNNING ── done ─▶ over ──────────────┬─▶ freed
  *      └── cancel, crash ─▶ sweeping ───────┘
  *
- * A helper that ends by itself leaves nothing of what it staged (fileact_stage.c). What
+ * A helper that ends by itself removes its staged files (fileact_stage.c). What
  * one that was killed left is swept away by a second one.
  */
 #include "base/limits.h"
@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "file/fileact_own.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@
 
 enum { JOB_MEMORY = 256 << 20, JOB_NICE = 5, WARNINGS_MAX = 16 };
 
-struct verb {
+struct fileact_verb {
     const char *name;
     fa_fn *run;
     const char *staged; /* the path next to which it stages; NULL: it does not */
@@ -36,7 +37,22 @@ struct verb {
 #define OVERWRITE \
     { \
         .name = "overwrite", .type = PARAM_BOOL, .dflt = "false", \
-        .about = "Whether a file or an empty folder that is there is replaced" \
+        .about = "Whether an existing file or empty folder is replaced" \
+    }
+#define USER \
+    { \
+        .name = "user", .type = PARAM_STRING, \
+        .about = "The user to act as, by name or number; relative paths begin in " \
+                 "the user's home; the default is the session's user" \
+    }
+#define FULL(what) \
+    { \
+        .name = "full", .type = PARAM_BOOL, .dflt = "false", .about = what \
+    }
+#define OWNER(param_name, kind) \
+    { \
+        .name = param_name, .type = PARAM_STRING, \
+        .about = "The " kind " that it is given to, by name or number" \
     }
 #define FORMAT(else_by) \
     { \
@@ -50,12 +66,14 @@ struct verb {
                                                     .closed = true, \
                                                     .example = sample};
 
-TAKES(stat, "Reports what a file or folder is", "{\"path\":\"src\",\"follow\":true}",
+TAKES(stat, "Describes a file or folder", "{\"path\":\"src\",\"follow\":true}",
       PATH_OF("The file or folder"),
       {.name = "follow",
        .type = PARAM_BOOL,
        .dflt = "false",
-       .about = "Whether a link at the end of the path is followed"})
+       .about = "Whether a link at the end of the path is followed"},
+      FULL("Whether the targets of links and extended attributes are reported, too"),
+      USER)
 TAKES(list, "Lists a folder, sorted by bytes", "{\"path\":\"src\",\"limit\":100}",
       {.name = "path",
        .type = PARAM_PATH,
@@ -64,6 +82,14 @@ TAKES(list, "Lists a folder, sorted by bytes", "{\"path\":\"src\",\"limit\":100}
        .type = PARAM_BOOL,
        .dflt = "false",
        .about = "Whether the folders in it are listed, too"},
+      {.name = "depth",
+       .type = PARAM_INT,
+       .ranged = true,
+       .min = 1,
+       .about = "How many folders below each other are listed; without it one, or all "
+                "with recursive"},
+      FULL("Whether owner, group, the targets of links and extended attributes are "
+           "reported, too"),
       {.name = "limit",
        .type = PARAM_INT,
        .ranged = true,
@@ -72,38 +98,100 @@ TAKES(list, "Lists a folder, sorted by bytes", "{\"path\":\"src\",\"limit\":100}
        .about = "How many entries a page has; at most 10000 are returned"},
       {.name = "cursor",
        .type = PARAM_STRING,
-       .about = "The cursor of the page before, to list what follows it"})
+       .about = "The cursor of the previous page, to list the next one"},
+      {.name = "follow",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether a link is listed as its target, and left out if it leads "
+                "nowhere"},
+      USER)
 TAKES(mkdir, "Makes a folder and its parents", "{\"path\":\"build/out\"}",
       PATH_OF("The folder"),
       {.name = "mode",
        .type = PARAM_STRING,
-       .about = "The mode of a new folder, as chmod takes it"})
+       .about = "The mode of a new folder, as chmod takes it"},
+      OWNER("owner", "user"), OWNER("group", "group"), USER)
 TAKES(
     move, "Moves or renames a file or folder", "{\"from\":\"a\",\"to\":\"b\"}",
     {.name = "from", .type = PARAM_PATH, .required = true, .about = "The file or folder"},
     {.name = "to", .type = PARAM_PATH, .required = true, .about = "Its new name"},
-    OVERWRITE)
+    OVERWRITE,
+    {.name = "parents",
+     .type = PARAM_BOOL,
+     .dflt = "false",
+     .about = "Whether missing folders of its new name are made"},
+    {.name = "name",
+     .type = PARAM_STRING,
+     .about = "The name that it gets in `to`, if that is a folder"},
+    {.name = "keep",
+     .type = PARAM_BOOL,
+     .dflt = "false",
+     .about = "Whether it becomes the content of the file `to`: an existing file keeps "
+              "its mode, owner and attributes, and a link to it stays; the umask gives "
+              "a new one its mode"},
+    USER)
 TAKES(
     copy, "Copies a file or folder", "{\"from\":\"a\",\"to\":\"b\",\"overwrite\":true}",
     {.name = "from", .type = PARAM_PATH, .required = true, .about = "The file or folder"},
     {.name = "to", .type = PARAM_PATH, .required = true, .about = "The name of the copy"},
-    OVERWRITE)
+    OVERWRITE, USER)
+TAKES(replace, "Replaces every occurrence of a text in a file",
+      "{\"path\":\"a.txt\",\"old\":\"one\",\"new\":\"two\"}", PATH_OF("The file"),
+      {.name = "old",
+       .type = PARAM_TEXT,
+       .required = true,
+       .ranged = true,
+       .min = 1,
+       .about = "The text that is replaced"},
+      {.name = "new",
+       .type = PARAM_TEXT,
+       .about = "What takes its place; without it nothing"},
+      USER)
+TAKES(join, "Joins files to one, and removes them",
+      "{\"from\":[\"a.1\",\"a.2\"],\"to\":\"a\",\"overwrite\":true}",
+      {.name = "from",
+       .type = PARAM_STRINGS,
+       .required = true,
+       .about = "The files, in the order of their bytes"},
+      {.name = "to", .type = PARAM_PATH, .required = true, .about = "The new file"},
+      OVERWRITE,
+      {.name = "parents",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether missing folders of the new file are made"},
+      USER)
 TAKES(remove, "Removes a file or folder", "{\"path\":\"build\",\"recursive\":true}",
       PATH_OF("The file, folder or link"),
       {.name = "recursive",
        .type = PARAM_BOOL,
        .dflt = "false",
-       .about = "Whether a folder is removed with all that is in it"})
-TAKES(chmod, "Changes the mode of a file or folder",
-      "{\"path\":\"run.sh\",\"mode\":\"u+x,go-w\"}", PATH_OF("The file or folder"),
-      {.name = "mode",
-       .type = PARAM_STRING,
-       .required = true,
-       .about = "Octal digits, or changes as in u+x,go-w"},
-      {.name = "recursive",
+       .about = "Whether a folder is removed with all that is in it"},
+      {.name = "file",
        .type = PARAM_BOOL,
        .dflt = "false",
-       .about = "Whether what is in a folder is changed, too"})
+       .about = "Whether a folder is an error"},
+      {.name = "contents",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether the content of the directory that relative paths begin in may "
+                "be removed; the directory itself stays"},
+      USER)
+const struct param_list fileact_takes_chmod = {
+    .about = "Changes the mode or the owner of a file or folder",
+    .params = PARAMS(PATH_OF("The file or folder"),
+                     {.name = "mode",
+                      .type = PARAM_STRING,
+                      .about = "Octal digits, or changes as in u+x,go-w"},
+                     OWNER("owner", "user"), OWNER("group", "group"),
+                     {.name = "recursive",
+                      .type = PARAM_BOOL,
+                      .dflt = "false",
+                      .about = "Whether the content of a folder is changed, too"},
+                     USER),
+    .closed = true,
+    .rule = "{\"anyOf\":[{\"required\":[\"mode\"]},{\"required\":[\"owner\"]},"
+            "{\"required\":[\"group\"]}]}",
+    .example = "{\"path\":\"run.sh\",\"mode\":\"u+x,go-w\"}"};
 TAKES(archive, "Packs a file or folder",
       "{\"path\":\"src\",\"to\":\"src.tar.gz\",\"format\":\"tar.gz\"}",
       PATH_OF("The file or folder"),
@@ -111,7 +199,7 @@ TAKES(archive, "Packs a file or folder",
        .type = PARAM_PATH,
        .required = true,
        .about = "The name of the archive"},
-      FORMAT("the end of its name decides"), OVERWRITE)
+      FORMAT("the end of its name decides"), OVERWRITE, USER)
 TAKES(extract, "Unpacks an archive, as a whole or not at all",
       "{\"path\":\"src.zip\",\"to\":\"src\",\"max_files\":1000}", PATH_OF("The archive"),
       {.name = "to",
@@ -119,6 +207,10 @@ TAKES(extract, "Unpacks an archive, as a whole or not at all",
        .required = true,
        .about = "The folder to unpack into"},
       FORMAT("its first bytes decide"), OVERWRITE,
+      {.name = "parents",
+       .type = PARAM_BOOL,
+       .dflt = "false",
+       .about = "Whether missing folders of `to` are made"},
       {.name = "max_bytes",
        .type = PARAM_INT,
        .ranged = true,
@@ -130,13 +222,20 @@ TAKES(extract, "Unpacks an archive, as a whole or not at all",
        .ranged = true,
        .min = 1,
        .dflt = "1000000",
-       .about = "How many files may be unpacked"})
+       .about = "How many files may be unpacked"},
+      USER)
 TAKES(watch, "Reports changes of a file or folder as events file_change",
       "{\"path\":\"src\",\"recursive\":true}", PATH_OF("The file or folder"),
       {.name = "recursive",
        .type = PARAM_BOOL,
        .dflt = "false",
-       .about = "Whether the folders in it are watched, too"})
+       .about = "Whether the folders in it are watched, too"},
+      {.name = "folders",
+       .type = PARAM_STRINGS,
+       .about = "Without recursive: folders in it, by paths below it, that are watched, "
+                "too"},
+      FULL("Whether a change has what stat with full reports of the file, as entry"),
+      USER)
 
 static const struct param_list takes_send = {
     .about = "Sends the bytes of a file",
@@ -145,6 +244,16 @@ static const struct param_list takes_send = {
                       .type = PARAM_INT,
                       .ranged = true,
                       .about = "The first byte that is sent"},
+                     {.name = "length",
+                      .type = PARAM_INT,
+                      .ranged = true,
+                      .min = 1,
+                      .about = "How many bytes are sent at most"},
+                     {.name = "suffix",
+                      .type = PARAM_INT,
+                      .ranged = true,
+                      .min = 1,
+                      .about = "Instead of offset: how many of the last bytes are sent"},
                      {.name = "etag",
                       .type = PARAM_STRING,
                       .about = "The offset counts only if the file is still this one"},
@@ -152,63 +261,141 @@ static const struct param_list takes_send = {
                       .type = PARAM_BOOL,
                       .about = "Whether only the line about it is sent"}),
     .closed = true};
-static const struct param_list takes_receive = {
-    .about = "Takes the bytes of a file and puts it in its place as a whole",
-    .params = PARAMS(PATH_OF("The file, or a folder that is there"),
-                     {.name = "name",
-                      .type = PARAM_STRING,
-                      .about = "Its name if path is a folder"},
-                     {.name = "mode",
-                      .type = PARAM_INT,
-                      .ranged = true,
-                      .max = 07777,
-                      .about = "Its mode; 0644 without it"},
-                     {.name = "size",
-                      .type = PARAM_INT,
-                      .ranged = true,
-                      .about = "How many bytes it has, with token"},
-                     {.name = "token",
-                      .type = PARAM_STRING,
-                      .about = "What came stays as .od-TOKEN when the transfer is cut"},
+static const struct param_list takes_send_lines = {
+    .about = "Sends lines of a file, joined with LF, without one at the end",
+    .params = PARAMS(PATH_OF("The file"),
                      {.name = "offset",
                       .type = PARAM_INT,
                       .ranged = true,
-                      .about = "The first byte that comes, with token"}),
+                      .min = 1,
+                      .about = "The first line that is sent, from 1"},
+                     {.name = "limit",
+                      .type = PARAM_INT,
+                      .ranged = true,
+                      .min = 1,
+                      .about = "How many lines are sent at most"}),
+    .closed = true};
+static const struct param_list takes_receive_all = {
+    .about = "Takes files one after the other", .params = PARAMS({0}), .closed = true};
+static const struct param_list takes_receive = {
+    .about = "Takes the bytes of a file and puts it in its place as a whole",
+    .params = PARAMS(
+        PATH_OF("The file, or a folder that is there"),
+        {.name = "name", .type = PARAM_STRING, .about = "Its name if path is a folder"},
+        {.name = "mode",
+         .type = PARAM_INT,
+         .ranged = true,
+         .max = 07777,
+         .about = "Its mode; 0644 without it"},
+        {.name = "keep",
+         .type = PARAM_BOOL,
+         .about = "Whether mode is for a new file only, less the umask, and "
+                  "an existing file keeps its mode and owner"},
+        {.name = "parents",
+         .type = PARAM_BOOL,
+         .about = "Whether missing folders are made"},
+        {.name = "gzip",
+         .type = PARAM_BOOL,
+         .about = "Whether the bytes come packed by gzip; without token"},
+        {.name = "attributes",
+         .type = PARAM_OBJECT,
+         .about = "Extended attributes, where the file system has such"},
+        {.name = "sync",
+         .type = PARAM_BOOL,
+         .about = "Whether it is on the disk before the result comes"},
+        OWNER("owner", "user"), OWNER("group", "group"),
+        {.name = "size",
+         .type = PARAM_INT,
+         .ranged = true,
+         .about = "How many bytes it has, with token"},
+        {.name = "token",
+         .type = PARAM_STRING,
+         .about = "The received bytes stay as .od-TOKEN when the transfer is cut"},
+        {.name = "offset",
+         .type = PARAM_INT,
+         .ranged = true,
+         .about = "The first byte that comes, with token"}),
     .closed = true};
 
 static const struct param_list takes_received = {
     .about = "Reports how much of a file has come under a token",
-    .params = PARAMS(PATH_OF("The file, or a folder that is there"),
-                     {.name = "name",
-                      .type = PARAM_STRING,
-                      .about = "Its name if path is a folder"},
-                     {.name = "token",
-                      .type = PARAM_STRING,
-                      .required = true,
-                      .about = "The token of the upload"}),
+    .params = PARAMS(
+        PATH_OF("The file, or a folder that is there"),
+        {.name = "name", .type = PARAM_STRING, .about = "Its name if path is a folder"},
+        {.name = "token",
+         .type = PARAM_STRING,
+         .required = true,
+         .about = "The token of the upload"}),
     .closed = true};
 
-static const struct verb verbs[] = {
+static const struct param_list takes_folders = {
+    .about = "Lists the folders in a folder, but no links to any, by their names in "
+             "small letters",
+    .params = PARAMS(PATH_OF("The folder"),
+                     {.name = "hidden",
+                      .type = PARAM_BOOL,
+                      .about = "Whether names that begin with a dot are listed"},
+                     {.name = "from",
+                      .type = PARAM_STRING,
+                      .about = "The name in small letters that the page begins with; "
+                               "an unknown one is the first"},
+                     {.name = "limit",
+                      .type = PARAM_INT,
+                      .ranged = true,
+                      .min = 1,
+                      .about = "How many names a page has; 100 without it"}),
+    .closed = true};
+
+static const struct param_list takes_snapshot = {
+    .about = "Packs the files and folders of a folder as tar.gz, without links and what "
+             "git may keep secret",
+    .params = PARAMS(
+        PATH_OF("The folder"),
+        {.name = "exclude",
+         .type = PARAM_STRING,
+         .about = "Patterns of files that are left out, as lines of .gitignore"},
+        {.name = "manifest",
+         .type = PARAM_STRING,
+         .about = "The name of a last entry that lists the packed files; "
+                  "without it, no such entry is written"},
+        {.name = "about",
+         .type = PARAM_STRING,
+         .about = "Members of that report, as the JSON of an object"}),
+    .closed = true};
+
+static const struct fileact_verb verbs[] = {
     {"stat", fa_stat, NULL, &fileact_takes_stat, false},
     {"list", fa_list, NULL, &fileact_takes_list, false},
     {"mkdir", fa_mkdir, NULL, &fileact_takes_mkdir, false},
     {"move", fa_move, "to", &fileact_takes_move, false},
     {"copy", fa_copy, "to", &fileact_takes_copy, false},
+    {"replace", fa_replace, "path", &fileact_takes_replace, false},
+    {"join", fa_join, "to", &fileact_takes_join, false},
     {"remove", fa_remove, NULL, &fileact_takes_remove, false},
     {"chmod", fa_chmod, NULL, &fileact_takes_chmod, false},
     {"archive", fa_archive, "to", &fileact_takes_archive, false},
     {"extract", fa_extract, "to", &fileact_takes_extract, false},
     {"watch", fa_watch, NULL, &fileact_takes_watch, false},
     {.name = "send", .run = fa_send, .takes = &takes_send, .inner = true},
+    {.name = "send_lines",
+     .run = fa_send_lines,
+     .takes = &takes_send_lines,
+     .inner = true},
     {.name = "receive",
      .run = fa_receive,
      .staged = "path",
      .takes = &takes_receive,
      .inner = true},
+    {.name = "receive_all",
+     .run = fa_receive_all,
+     .takes = &takes_receive_all,
+     .inner = true},
     {.name = "received", .run = fa_received, .takes = &takes_received, .inner = true},
+    {.name = "folders", .run = fa_folders, .takes = &takes_folders, .inner = true},
+    {.name = "snapshot", .run = fa_snapshot, .takes = &takes_snapshot, .inner = true},
 };
 
-static const struct verb *find(struct str name)
+static const struct fileact_verb *find(struct str name)
 {
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (str_eq(name, str_of(verbs[i].name)))
@@ -219,7 +406,7 @@ static const struct verb *find(struct str name)
 
 bool fileact_known(struct str verb)
 {
-    const struct verb *v = find(verb);
+    const struct fileact_verb *v = find(verb);
     return v && !v->inner;
 }
 
@@ -228,16 +415,19 @@ bool fileact_known(struct str verb)
 int fileact_check(const char *verb, const struct json *args, bool input, bool output,
                   struct err *e)
 {
-    const struct verb *v = find(str_of(verb));
+    const struct fileact_verb *v = find(str_of(verb));
     if (!v)
         return err_set(e, ERR_UNSUPPORTED, "there is no action %.40s", verb);
+    if (v->run == fa_chmod && !json_has(args, "mode") && !json_has(args, "owner") &&
+        !json_has(args, "group"))
+        return err_set(e, ERR_INVALID, "chmod takes mode, owner or group");
     const char *by_bytes = v->inner ? NULL : input ? "path" : output ? "to" : NULL;
     return params_check(verb, v->takes, args, by_bytes, e);
 }
 
 /* ---- the helper ---- */
 
-/* What was staged is in its place, or failed: then it goes. */
+/* Staged files are in their place; after a failure they are removed. */
 static void tidy(struct fa *f, bool failed)
 {
     struct err none = ERR_INIT;
@@ -250,8 +440,8 @@ static void tidy(struct fa *f, bool failed)
 /* A result that is whole ends its line. */
 static void keep(const struct fa *f)
 {
-    if (f->q->kept > 0 && (fa_write_all(f->c->fds[0], buf_str(&f->out)) < 0 ||
-                           fa_write_all(f->c->fds[0], STR("\n")) < 0))
+    if (f->q->kept > 0 && (file_write_all(f->c->fds[0], buf_str(&f->out)) < 0 ||
+                           file_write_all(f->c->fds[0], STR("\n")) < 0))
         fa_warn(f, "if the server fails right now, this is done again: %s",
                 strerror(errno));
 }
@@ -268,7 +458,7 @@ static bool was_kept(struct fa *f)
         return true;
     }
     if (f->out.n > 0 && ftruncate(f->c->fds[0], 0) < 0)
-        fa_warn(f, "what was noted of it before cannot be removed: %s", strerror(errno));
+        fa_warn(f, "the earlier note about it cannot be removed: %s", strerror(errno));
     buf_reset(&f->out);
     return false;
 }
@@ -303,7 +493,7 @@ static int run(void *arg, const struct job_child *c, struct err *e)
     return 0;
 }
 
-/* Removes what a call staged, whole or not. */
+/* Removes the staged files of a call, whole or not. */
 static int sweep(void *arg, const struct job_child *c, struct err *e)
 {
     const struct fileact_spec *q = arg;
@@ -333,14 +523,14 @@ static int sweep(void *arg, const struct job_child *c, struct err *e)
 
 struct fileact {
     struct loop *loop;
-    const struct verb *verb;
+    const struct fileact_verb *verb;
     struct job *job; /* borrowed; NULL: it is gone */
     struct fileact_events ev;
     void *arg;
     struct buf text;          /* of the result, or a line that is not whole */
     struct fileact_spec spec; /* a copy of its own, for the sweep */
     struct json *args;
-    char *cwd;
+    char *cwd, *border;
     gid_t *groups;
     char token[FILEACT_TOKEN_MAX + 1];
     struct buf warnings; /* strings of JSON with commas */
@@ -354,6 +544,7 @@ static void free_fileact(struct fileact *f)
     buf_release(&f->warnings);
     json_free(f->args);
     free(f->cwd);
+    free(f->border);
     free(f->groups);
     free(f);
 }
@@ -420,7 +611,7 @@ static void on_room(struct job *j)
         f->ev.room(f->arg);
 }
 
-/* As many as fit: each has at most a few KiB, so that none is cut. */
+/* As many as fit: each is at most a few KiB, so none is cut. */
 static void add_warnings(struct fileact *f)
 {
     static const struct str end = {"]}\n", 3};
@@ -521,7 +712,8 @@ struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
                           .arg = arg,
                           .spec = *q,
                           .args = copy_of(q->args),
-                          .cwd = xstrdup(q->cwd)};
+                          .cwd = xstrdup(q->cwd),
+                          .border = q->border ? xstrdup(q->border) : NULL};
     BUG_ON(!f->verb || strlen(q->token) > FILEACT_TOKEN_MAX);
     memcpy(f->token, q->token, strlen(q->token));
     if (q->groups_n) {
@@ -531,6 +723,7 @@ struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
     f->spec.verb = f->verb->name;
     f->spec.args = f->args;
     f->spec.cwd = f->cwd;
+    f->spec.border = f->border;
     f->spec.token = f->token;
     f->spec.groups = f->groups;
     buf_init(&f->text, FILEACT_TEXT_MAX + (128 << 10));
@@ -547,8 +740,10 @@ struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
 
 void fileact_cancel(struct fileact *f)
 {
-    if (f->job && !f->over)
-        job_cancel(f->job);
+    if (!f->job || f->over)
+        return;
+    f->staged |= f->verb->staged != NULL; /* its note may not have been read */
+    job_cancel(f->job);
 }
 
 int fileact_write(struct fileact *f, struct str bytes)
@@ -556,6 +751,7 @@ int fileact_write(struct fileact *f, struct str bytes)
     return job_write(f->job, bytes);
 }
 size_t fileact_room(const struct fileact *f) { return job_room(f->job); }
+void fileact_want_room(struct fileact *f) { job_want_room(f->job); }
 void fileact_end_input(struct fileact *f) { job_end_input(f->job); }
 void fileact_resume(struct fileact *f) { job_resume(f->job); }
 

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Actions on files, other than reading and editing, by name, with arguments in JSON
- * (front/events/FILES.md lists them): stat, list, mkdir, move, copy, remove, chmod,
- * archive, extract, watch. send and receive are no actions: they need a connection that
- * carries the bytes. Each runs in a helper, as the user it is for, so that a slow disk or
- * a large tree delays no other caller, and a kill ends it.
+ * (front/events/FILES.md lists them): stat, list, mkdir, move, copy, remove, replace,
+ * join, chmod, archive, extract, watch. send, send_lines, receive, receive_all and
+ * snapshot are not actions: they need a connection that carries the bytes. received and
+ * folders are not either: they only look. Each runs in a helper, as its user, so
+ * that a slow disk or a large tree delays no other caller, and a kill ends it.
+ *
+ * The input of receive_all is files, one after the other, in frames: eight hex digits, a
+ * length, and so many bytes. The first frame of a file is a JSON object, the arguments of
+ * receive; its content follows, and a frame without bytes ends it. Its result is
+ * {"files":[what receive reports, …]}. If it fails, files before that one are in place.
  *
  * A path is an argument NAME, text and relative to cwd, or NAME_base64, its exact
  * bytes. A result has both if the bytes are not valid text.
@@ -18,6 +24,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/member.h"
 #include "base/param.h"
 #include "io/job.h"
 
@@ -32,6 +39,9 @@ struct fileact_spec {
     const char *verb;
     const struct json *args; /* fileact_check has accepted them; NULL: none */
     const char *cwd;         /* absolute */
+    /* The folder that no path leaves (border.h), and that all begin in. NULL: there is
+     * none. */
+    const char *border;
     /*
      * Small letters and digits, which name this call. again: a call with this token was
      * begun before and may have ended; the rest of it is done, and nothing twice.
@@ -45,8 +55,8 @@ struct fileact_spec {
     int kept;
     /* extract: the archive comes by fileact_write, and has no path; receive: always */
     bool input;
-    /* archive: goes out by events.data, and to no path; send: always, behind a line
-     * {"size", "mode", "etag", "from"} */
+    /* archive: goes out by events.data, and to no path; snapshot: always; send: always,
+     * after a line {"size", "mode", "etag", "mtime", "from", "length"} */
     bool output;
     bool as_user; /* as in struct job_spec */
     uid_t uid;
@@ -66,13 +76,20 @@ struct fileact_events {
     void (*done)(void *arg, struct str result, const struct err *e);
 };
 
-/* Is there such an action? */
+/* Whether verb is an action. */
 bool fileact_known(struct str verb);
 /* What each verb takes. */
 extern const struct param_list fileact_takes_stat, fileact_takes_list,
-    fileact_takes_mkdir, fileact_takes_move, fileact_takes_copy, fileact_takes_remove,
-    fileact_takes_chmod, fileact_takes_archive, fileact_takes_extract,
-    fileact_takes_watch;
+    fileact_takes_replace, fileact_takes_join, fileact_takes_mkdir, fileact_takes_move,
+    fileact_takes_copy, fileact_takes_remove, fileact_takes_chmod, fileact_takes_archive,
+    fileact_takes_extract, fileact_takes_watch;
+/* The members of its result; for watch also of each change, with the action's id. */
+extern const struct member fileact_gives_stat[], fileact_gives_list[],
+    fileact_gives_mkdir[], fileact_gives_move[], fileact_gives_copy[],
+    fileact_gives_remove[], fileact_gives_replace[], fileact_gives_join[],
+    fileact_gives_chmod[], fileact_gives_archive[], fileact_gives_extract[],
+    fileact_gives_watch[], fileact_gives_change[], fileact_gives_receive[],
+    fileact_gives_received[];
 /* Are the arguments all there, known, and of their types? input, output: as above. */
 int fileact_check(const char *verb, const struct json *args, bool input, bool output,
                   struct err *e);
@@ -82,15 +99,16 @@ int fileact_check(const char *verb, const struct json *args, bool input, bool ou
  */
 struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
                               const struct fileact_events *ev, void *arg, struct err *e);
-/* Ends it without done; what it had not put in its place goes. */
+/* Ends it without calling done; files not yet in their place are removed. */
 void fileact_cancel(struct fileact *f);
 /* -1: no room (see job_write). */
 int fileact_write(struct fileact *f, struct str bytes);
 size_t fileact_room(const struct fileact *f);
+void fileact_want_room(struct fileact *f); /* as job_want_room */
 void fileact_end_input(struct fileact *f);
 void fileact_resume(struct fileact *f);
 
-/* The media type of an archive, by its format; NULL: there is no such format. */
+/* The media type of an archive, by its format; NULL if the format is unknown. */
 const char *fileact_media_type(struct str format);
 
 #endif

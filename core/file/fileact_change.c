@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* mkdir, move, copy, remove and chmod of fileact.h. */
 #include "file/fileact_own.h"
+#include "file/files.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+enum { REPLACE_MAX = 64 << 20 }; /* bytes of a file that is kept in memory */
 
 /* ---- modes ---- */
 
@@ -61,7 +65,7 @@ static int apply_clause(struct str s, mode_t *mode, bool folder)
     return i == s.n ? 0 : -1;
 }
 
-/* Octal, or clauses with commas, of what is now. -1: it is neither. */
+/* Parses octal digits, or clauses that change the mode `now`. -1: it is neither. */
 static int mode_of(struct str s, mode_t now, bool folder, mode_t *out)
 {
     mode_t octal = 0;
@@ -97,10 +101,15 @@ static int want_mode(const struct fa *f, mode_t now, bool folder, mode_t *out,
 static int chmod_one(struct fa *f, int dir, const char *name, const struct stat *st,
                      struct err *e)
 {
-    mode_t mode = 0;
-    if (want_mode(f, st->st_mode, S_ISDIR(st->st_mode), &mode, e) < 0)
+    mode_t mode = st->st_mode & 07777;
+    if ((fa_has(f, "mode") &&
+         want_mode(f, st->st_mode, S_ISDIR(st->st_mode), &mode, e) < 0) ||
+        fa_give(f, dir, name, false, e) < 0)
         return -1;
-    if (mode != (st->st_mode & 07777) && fchmodat(dir, name, mode, 0) < 0)
+    if (fa_has(f, "owner") || fa_has(f, "group")) { /* the kernel drops set-id bits */
+        if (fchmodat(dir, name, mode, 0) < 0)
+            return fa_fail(e, errno, "change the mode of", name);
+    } else if (mode != (st->st_mode & 07777) && fchmodat(dir, name, mode, 0) < 0)
         return fa_fail(e, errno, "change the mode of", name);
     f->files++;
     return 0;
@@ -125,7 +134,7 @@ static int chmod_below(struct fa *f, int fd, const char *shown, int depth, struc
         struct stat st;
         if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISLNK(st.st_mode))
             continue;
-        /* A folder is entered first: it may not be readable any more after. */
+        /* A folder is entered first: it may no longer be readable afterwards. */
         int below = S_ISDIR(st.st_mode)
                         ? openat(fd, name,
                                  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -155,7 +164,7 @@ int fa_chmod(struct fa *f, struct err *e)
     if (fa_bool(f, "recursive") && S_ISDIR(st.st_mode)) {
         mode_t mode;
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (want_mode(f, st.st_mode, true, &mode, e) < 0)
+        if (fa_has(f, "mode") && want_mode(f, st.st_mode, true, &mode, e) < 0)
             return -1;
         if (fd < 0)
             return fa_fail(e, errno, "enter", path);
@@ -195,6 +204,8 @@ int fa_mkdir(struct fa *f, struct err *e)
         if (!c)
             break;
     }
+    if (made && fa_give(f, AT_FDCWD, path, false, e) < 0)
+        return -1;
     if (made && fa_has(f, "mode") && chmod(path, mode) < 0)
         return fa_fail(e, errno, "change the mode of", path);
     fa_put_path(&f->out, "path", str_of(path));
@@ -238,7 +249,7 @@ static int check_inside(const char *from, const char *to, struct err *e)
     return rc;
 }
 
-/* Makes a whole copy at `to`; with again, what is missing of that. */
+/* Makes a whole copy at `to`; with again, only the parts that are missing. */
 static int copy_to(struct fa *f, struct fa_stage *s, const char *from, const char *to,
                    struct err *e)
 {
@@ -295,7 +306,7 @@ int fa_copy(struct fa *f, struct err *e)
     return 0;
 }
 
-/* To another file system: a copy, and then what it is of goes. */
+/* To another file system: copies, then removes the source. */
 static int move_far(struct fa *f, const char *from, const char *to, struct err *e)
 {
     struct fa_stage s;
@@ -305,15 +316,93 @@ static int move_far(struct fa *f, const char *from, const char *to, struct err *
     return lstat(from, &st) < 0 ? 0 : fa_remove_tree(f, from, e);
 }
 
+/* The argument `name`, if `to` is a folder. */
+static int name_in_folder(const struct fa *f, char to[PATH_MAX], struct err *e)
+{
+    struct str name = fa_str(f, "name", "");
+    struct stat st;
+    size_t n = strlen(to);
+    if (name.n == 0 || stat(to, &st) < 0 || !S_ISDIR(st.st_mode))
+        return 0;
+    if (str_chr(name, '/') >= 0 || n + name.n + 2 > PATH_MAX)
+        return err_set(e, ERR_INVALID, "the name cannot be one of a file in a folder");
+    snprintf(to + n, PATH_MAX - n, "/%.*s", STR_ARG(name));
+    return 0;
+}
+
+/* The mode of a new file, as open(2) would give it. */
+static mode_t new_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* A file of more than REPLACE_MAX bytes takes the place, with mode and owner of the one
+ * that it replaces; attributes are lost. */
+static int dress_as(const char *from, const struct stat *old, struct err *e)
+{
+    if (chown(from, old->st_uid, old->st_gid) < 0)
+        return fa_fail(e, errno, "keep the owner, for", from);
+    return chmod(from, old->st_mode & 07777) < 0
+               ? fa_fail(e, errno, "set the mode of", from)
+               : 0;
+}
+
+/*
+ * keep: the file `from` becomes the content of the file `to`. Returns 1 if it is done; 0
+ * if `from`, as it is now, is to be moved to `to`, which may have become the target of a
+ * link. Doing it twice is the same as once: `from` goes last.
+ */
+static int move_content(struct fa *f, const char *from, char to[PATH_MAX], struct err *e)
+{
+    char full[PATH_MAX];
+    struct stat a, b;
+    struct buf bytes = BUF_INIT(REPLACE_MAX);
+    if (lstat(from, &a) < 0)
+        return 0; /* moved already, or an error of the move */
+    if (file_check_kind(a.st_mode, "move", from, e) < 0)
+        return -1;
+    if (stat(to, &b) < 0)
+        return chmod(from, new_mode()) < 0 ? fa_fail(e, errno, "set the mode of", from)
+                                           : 0;
+    if (!fa_bool(f, "overwrite"))
+        return 0; /* the move reports that it exists */
+    if (file_check_kind(b.st_mode, "write", to, e) < 0)
+        return -1;
+    if (a.st_size > REPLACE_MAX) {
+        if (realpath(to, full))
+            snprintf(to, PATH_MAX, "%s", full);
+        return dress_as(from, &b, e);
+    }
+    struct files_put put = {.token = f->q->token, .mode = new_mode()};
+    int rc = file_read(from, REPLACE_MAX, &bytes, e);
+    if (rc == 0)
+        rc = files_replace(to, buf_str(&bytes), &put, e);
+    if (rc == 0 && unlink(from) < 0 && errno != ENOENT)
+        rc = fa_fail(e, errno, "remove", from);
+    buf_release(&bytes);
+    return rc < 0 ? -1 : 1;
+}
+
 int fa_move(struct fa *f, struct err *e)
 {
     char from[PATH_MAX], to[PATH_MAX];
     struct stat a, b;
     struct fa_stage s = {.state = STAGE_NEW};
     bool overwrite = fa_bool(f, "overwrite");
-    if (two_paths(f, from, to, e) < 0 ||
+    if (two_paths(f, from, to, e) < 0 || name_in_folder(f, to, e) < 0 ||
         (f->q->again && fa_stage_beside(f, &s, to, e) < 0))
         return -1;
+    if (fa_bool(f, "parents") && fa_parents(to, e) < 0)
+        return -1;
+    if (fa_bool(f, "keep") && s.state == STAGE_NEW) {
+        int done = move_content(f, from, to, e);
+        if (done > 0)
+            put_both(f, from, to);
+        if (done)
+            return done < 0 ? -1 : 0;
+    }
     bool there = lstat(from, &a) == 0, copied = s.state != STAGE_NEW;
     if (!there && !copied && !(f->q->again && lstat(to, &b) == 0))
         return fa_fail(e, ENOENT, "move", from);
@@ -355,6 +444,33 @@ static int check_above(const struct fa *f, const char *path, const struct stat *
     return rc;
 }
 
+/* All that is in a folder, which stays. */
+static int remove_contents(struct fa *f, const char *path, struct err *e)
+{
+    struct fa_names names;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return fa_fail(e, errno, "list", path);
+    int rc = fa_names(&names, fd, path, e);
+    for (size_t i = 0; rc == 0 && i < names.n; i++) {
+        char below[PATH_MAX];
+        snprintf(below, sizeof(below), "%.*s/%s", PATH_MAX - NAME_MAX - 2, path,
+                 names.v[i]);
+        rc = fa_remove_tree(f, below, e);
+    }
+    if (rc == 0)
+        fa_names_free(&names);
+    return rc;
+}
+
+/* Is it the folder that relative paths begin in? */
+static bool is_working(const struct fa *f, const struct stat *st)
+{
+    struct stat cwd;
+    return stat(f->q->cwd, &cwd) == 0 && cwd.st_dev == st->st_dev &&
+           cwd.st_ino == st->st_ino;
+}
+
 int fa_remove(struct fa *f, struct err *e)
 {
     char path[PATH_MAX];
@@ -364,7 +480,16 @@ int fa_remove(struct fa *f, struct err *e)
     int rc = lstat(path, &st) < 0 ? errno : 0;
     if (rc != 0 && !(rc == ENOENT && f->q->again))
         return fa_fail(e, rc, "remove", path);
-    if (rc == 0) {
+    if (rc == 0 && fa_bool(f, "contents") && is_working(f, &st)) {
+        if (!fa_bool(f, "recursive"))
+            return err_set(e, ERR_EXISTS,
+                           "cannot remove the content of %.200s: ask for recursive",
+                           path);
+        if (remove_contents(f, path, e) < 0)
+            return -1;
+    } else if (rc == 0) {
+        if (S_ISDIR(st.st_mode) && fa_bool(f, "file"))
+            return err_set(e, ERR_INVALID, "cannot remove %.200s: it is a folder", path);
         if (S_ISDIR(st.st_mode) && check_above(f, path, &st, e) < 0)
             return -1;
         if (S_ISDIR(st.st_mode) && !fa_bool(f, "recursive")) {
@@ -384,4 +509,71 @@ int fa_remove(struct fa *f, struct err *e)
     fa_put_path(&f->out, "path", str_of(path));
     buf_addf(&f->out, ",\"removed\":%llu", (unsigned long long)f->files);
     return 0;
+}
+
+/* ---- replace ---- */
+
+/* Appends text to out with `with` in place of each `old`. Returns how many there
+ * were. */
+static int64_t put_replaced(struct buf *out, struct str text, struct str old,
+                            struct str with)
+{
+    int64_t n = 0;
+    long at;
+    while ((at = str_find(text, old)) >= 0) {
+        buf_add(out, text.p, (size_t)at);
+        buf_adds(out, with);
+        text = str_sub(text, (size_t)at + old.n, text.n);
+        n++;
+    }
+    buf_adds(out, text);
+    return n;
+}
+
+/* The new text, staged; as the file that it replaces, but of this user. */
+static int write_staged(struct fa *f, struct fa_stage *s, struct str text,
+                        const struct stat *st, struct err *e)
+{
+    int fd = open(s->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fa_fail(e, errno, "write", s->part);
+    int rc = file_write_all(fd, text) < 0 ? fa_fail(e, errno, "write", s->part) : 0;
+    if (rc == 0 && fchown(fd, st->st_uid, st->st_gid) < 0)
+        fa_warn(f, "%s has another owner now", s->part);
+    if (rc == 0 && fchmod(fd, st->st_mode & 07777) < 0)
+        rc = fa_fail(e, errno, "set the mode of", s->part);
+    close(fd);
+    return rc == 0 ? fa_stage_whole(s, e) : rc;
+}
+
+int fa_replace(struct fa *f, struct err *e)
+{
+    char path[PATH_MAX], full[PATH_MAX];
+    struct fa_stage s = {.state = STAGE_NEW};
+    struct stat st;
+    struct buf text = BUF_INIT(REPLACE_MAX), out = BUF_INIT(2 * REPLACE_MAX);
+    int64_t n = 0;
+    if (fa_path(f, "path", path, e) < 0)
+        return -1;
+    if (!f->q->border && realpath(path, full))
+        snprintf(path, sizeof(path), "%s", full);
+    int rc = fa_stage_beside(f, &s, path, e);
+    if (rc == 0 && s.state == STAGE_NEW) {
+        rc = stat(path, &st) < 0 ? fa_fail(e, errno, "read", path)
+                                 : file_read(path, REPLACE_MAX, &text, e);
+        if (rc == 0)
+            n = put_replaced(&out, buf_str(&text), fa_str(f, "old", ""),
+                             fa_str(f, "new", ""));
+        if (rc == 0 && buf_full(&out))
+            rc = err_set(e, ERR_LIMIT, "the new text of %.200s is too long", path);
+        if (rc == 0 && n > 0)
+            rc = write_staged(f, &s, buf_str(&out), &st, e);
+    }
+    if (rc == 0 && (n > 0 || s.state == STAGE_WHOLE))
+        rc = fa_place(s.part, path, true, e);
+    fa_put_path(&f->out, "path", str_of(path));
+    buf_addf(&f->out, ",\"replaced\":%lld", (long long)n);
+    buf_release(&text);
+    buf_release(&out);
+    return rc;
 }

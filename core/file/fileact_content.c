@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of one file, out and in, for transfers that may be cut and go on.
- *
- * send    a line of JSON about the file, then its bytes from an offset on
- * receive the bytes of a file, which are collected beside its place as .od-TOKEN and put
- *         there in one step when the last one is there. What is there already stays when
- *         the transfer is cut: the same TOKEN goes on behind it.
- * received how much of that there is.
- *
- * Where a transfer goes on, the sender's bytes before are the same, so that a helper
- * which was not yet ended writes nothing but what is there.
+ * send of fileact.h: a line of JSON about the file, then its bytes, or a part of them;
+ * and send_lines: some of its lines.
  */
 #include "file/fileact_own.h"
 
@@ -21,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SPLICE = 1 << 20, PIPE = 1 << 20 };
+enum { SPLICE = 1 << 20 };
 
 static int open_file(const char *path, struct stat *st, struct err *e)
 {
@@ -36,11 +28,7 @@ static int open_file(const char *path, struct stat *st, struct err *e)
     return -1;
 }
 
-/*
- * Moves up to most bytes, through memory where splice(2) does not work. Returns how many;
- * 0: the end; -1 with errno.
- */
-static ssize_t move(struct fa *f, int from, int to, uint64_t most, bool *by_memory)
+ssize_t fa_move_bytes(struct fa *f, int from, int to, uint64_t most, bool *by_memory)
 {
     size_t want = most < SPLICE ? (size_t)most : SPLICE;
     ssize_t n;
@@ -56,22 +44,42 @@ static ssize_t move(struct fa *f, int from, int to, uint64_t most, bool *by_memo
     do
         n = read(from, f->block, want);
     while (n < 0 && errno == EINTR);
-    if (n > 0 && fa_write_all(to, str_n(f->block, (size_t)n)) < 0)
+    if (n > 0 && file_write_all(to, str_n(f->block, (size_t)n)) < 0)
         return -1;
     return n;
 }
 
 /* ---- send ---- */
 
-static int put_about(struct fa *f, const struct stat *st, const char *etag, uint64_t from)
+static int put_about(struct fa *f, const struct stat *st, const char *etag, uint64_t from,
+                     uint64_t length)
 {
     struct buf line = BUF_INIT(1024);
-    buf_addf(&line, "{\"size\":%llu,\"mode\":\"%04o\",\"etag\":\"%s\",\"from\":%llu}\n",
+    buf_addf(&line, "{\"size\":%llu,\"mode\":\"%04o\",\"etag\":\"%s\",\"mtime\":%lld,",
              (unsigned long long)st->st_size, (unsigned)(st->st_mode & 07777), etag,
-             (unsigned long long)from);
+             (long long)st->st_mtim.tv_sec);
+    buf_addf(&line, "\"from\":%llu,\"length\":%llu}\n", (unsigned long long)from,
+             (unsigned long long)length);
     int rc = job_put(f->c, buf_str(&line));
     buf_release(&line);
     return rc;
+}
+
+/* The range of the file to send: returns the number of bytes, and sets *from. */
+static uint64_t range_of(const struct fa *f, const struct stat *st, const char *etag,
+                         uint64_t *from)
+{
+    struct str same = fa_str(f, "etag", "");
+    uint64_t size = (uint64_t)st->st_size,
+             most = (uint64_t)fa_int(f, "length", INT64_MAX);
+    uint64_t suffix = (uint64_t)fa_int(f, "suffix", 0);
+    *from = 0;
+    if (same.n > 0 && !str_eq(same, str_of(etag)))
+        return size;
+    *from = suffix ? size - (suffix < size ? suffix : size)
+                   : (uint64_t)fa_int(f, "offset", 0);
+    uint64_t left = *from < size ? size - *from : 0;
+    return left < most ? left : most;
 }
 
 int fa_send(struct fa *f, struct err *e)
@@ -89,18 +97,15 @@ int fa_send(struct fa *f, struct err *e)
              (unsigned long long)st.st_size,
              (unsigned long long)st.st_mtim.tv_sec * 1000000000ull +
                  (unsigned long long)st.st_mtim.tv_nsec);
-    struct str same = fa_str(f, "etag", "");
-    if (same.n == 0 || str_eq(same, str_of(etag)))
-        from = (uint64_t)fa_int(f, "offset", 0);
-    int rc = put_about(f, &st, etag, from);
-    uint64_t left = from < (uint64_t)st.st_size ? (uint64_t)st.st_size - from : 0;
+    uint64_t left = range_of(f, &st, etag, &from);
+    int rc = put_about(f, &st, etag, from, left);
     if (fa_bool(f, "head"))
         left = 0;
     if (rc == 0 && from > 0 && lseek(fd, (off_t)from, SEEK_SET) < 0)
         rc = -1;
-    fcntl(f->c->out, F_SETPIPE_SZ, PIPE); /* fewer turns; the default works as well */
+    fcntl(f->c->out, F_SETPIPE_SZ, FA_PIPE); /* fewer turns; the default works as well */
     while (rc == 0 && left > 0) {
-        ssize_t n = move(f, fd, f->c->out, left, &by_memory);
+        ssize_t n = fa_move_bytes(f, fd, f->c->out, left, &by_memory);
         if (n <= 0)
             rc = n < 0 ? -1 : (errno = ENODATA, -1);
         else
@@ -112,116 +117,65 @@ int fa_send(struct fa *f, struct err *e)
     return rc;
 }
 
-/* ---- receive ---- */
+/* ---- send_lines ---- */
 
-/* Where it shall be: in a folder by its name, at the end of a link where that leads to.
+/*
+ * Moves the lines first to last of a block to its beginning, joined with LF. *line: the
+ * number of the line that the block begins in; *ends: the newline before it is not sent
+ * yet. Returns the number of bytes.
  */
-static int find_place(const struct fa *f, char path[PATH_MAX], struct err *e)
+static size_t pick_lines(char *block, size_t n, int64_t first, int64_t last,
+                         int64_t *line, bool *ends)
 {
-    char full[PATH_MAX];
-    struct stat st;
-    struct str name = fa_str(f, "name", "");
-    size_t n = strlen(path);
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && name.n > 0) {
-        if (str_chr(name, '/') >= 0 || n + name.n + 2 > PATH_MAX)
-            return err_set(e, ERR_INVALID, "the name of the file is no name in a folder");
-        snprintf(path + n, PATH_MAX - n, "/%.*s", STR_ARG(name));
+    size_t used = 0;
+    for (size_t i = 0; i < n && *line <= last; i++) {
+        char c = block[i];
+        if (*ends)
+            block[used++] = '\n'; /* the byte before it was not kept: there is room */
+        *ends = false;
+        if (c != '\n') {
+            if (*line >= first)
+                block[used++] = c;
+            continue;
+        }
+        *ends = *line >= first && *line < last;
+        (*line)++;
     }
-    if (stat(path, &st) < 0)
-        return 0;
-    if (file_check_kind(st.st_mode, "replace", path, e) < 0)
-        return -1;
-    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, full))
-        snprintf(path, PATH_MAX, "%s", full);
-    return 0;
+    return used;
 }
 
-/* The bytes from the offset on. *size: what there is then. */
-static int collect(struct fa *f, const char *path, const char *part, uint64_t *size,
-                   struct err *e)
+int fa_send_lines(struct fa *f, struct err *e)
 {
-    uint64_t at = (uint64_t)fa_int(f, "offset", 0);
-    bool by_memory = false;
+    char path[PATH_MAX];
     struct stat st;
-    int fd = open(part, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return fa_fail(e, errno, "write", path);
-    int rc = 0;
-    if (at > (uint64_t)st.st_size)
-        rc = err_set(e, ERR_BUSY, "cannot go on at byte %llu of %.200s: it has %llu",
-                     (unsigned long long)at, part, (unsigned long long)st.st_size);
-    if (rc == 0 && lseek(fd, (off_t)at, SEEK_SET) < 0)
-        rc = fa_fail(e, errno, "write", part);
-    fcntl(f->c->in, F_SETPIPE_SZ, PIPE);
-    for (ssize_t n = 1; rc == 0 && n > 0;) {
-        n = move(f, f->c->in, fd, SPLICE, &by_memory);
-        if (n < 0)
-            rc = fa_fail(e, errno, "write", part);
-        at += n > 0 ? (uint64_t)n : 0;
+    int64_t first = fa_int(f, "offset", 1), count = fa_int(f, "limit", INT64_MAX);
+    int64_t last = count < INT64_MAX - first ? first + count - 1 : INT64_MAX, line = 1;
+    bool ends = false;
+    ssize_t n = 1;
+    if (fa_path(f, "path", path, e) < 0)
+        return -1;
+    int fd = open_file(path, &st, e);
+    if (fd < 0)
+        return -1;
+    while (n > 0 && line <= last) {
+        /* The newline of the block before may come first. */
+        char *block = f->block;
+        bool held = ends;
+        n = read(fd, block + 1, FA_BLOCK - 1);
+        if (n < 0 && errno == EINTR) {
+            n = 1;
+            continue;
+        }
+        if (n <= 0)
+            break;
+        ends = false;
+        size_t used = pick_lines(block + 1, (size_t)n, first, last, &line, &ends);
+        block[0] = '\n';
+        if (file_write_all(f->c->out, str_n(block + !held, used + held)) < 0)
+            n = -1;
     }
-    *size = at;
+    if (n < 0)
+        fa_fail(e, errno, "send", path);
     close(fd);
-    return rc;
-}
-
-/* Where the bytes under a token are, beside path. */
-static int find_part(const struct fa *f, const char *path, char part[PATH_MAX + 64],
-                     struct err *e)
-{
-    struct str token = fa_str(f, "token", "");
-    const char *slash = strrchr(path, '/');
-    bool good = token.n > 0 && token.n <= FILEACT_TOKEN_MAX;
-    for (size_t i = 0; i < token.n && good; i++)
-        good = strchr("0123456789abcdef", token.p[i]);
-    if (!good)
-        return err_set(e, ERR_INVALID, "token has 1 to %d digits and letters a to f",
-                       FILEACT_TOKEN_MAX);
-    snprintf(part, PATH_MAX + 64, "%.*s.od-%.*s", (int)(slash - path) + 1, path,
-             STR_ARG(token));
-    return 0;
-}
-
-int fa_received(struct fa *f, struct err *e)
-{
-    char path[PATH_MAX], part[PATH_MAX + 64];
-    struct stat st;
-    if (fa_path(f, "path", path, e) < 0 || find_place(f, path, e) < 0 ||
-        find_part(f, path, part, e) < 0)
-        return -1;
-    bool there = lstat(part, &st) == 0 && S_ISREG(st.st_mode);
-    buf_addf(&f->out, "\"size\":%llu", there ? (unsigned long long)st.st_size : 0);
-    return 0;
-}
-
-int fa_receive(struct fa *f, struct err *e)
-{
-    char path[PATH_MAX], part[PATH_MAX + 64];
-    struct str token = fa_str(f, "token", "");
-    uint64_t size, whole = (uint64_t)fa_int(f, "size", 0);
-    unsigned mode = (unsigned)json_int(f->q->args, "mode", 0644);
-    struct fa_stage s;
-    if (fa_path(f, "path", path, e) < 0 || find_place(f, path, e) < 0)
-        return -1;
-    if (token.n == 0) {
-        if (fa_stage_beside(f, &s, path, e) < 0)
-            return -1;
-        snprintf(part, sizeof(part), "%s", s.part);
-    } else if (find_part(f, path, part, e) < 0) { /* not swept away when it is cut */
-        return -1;
-    }
-    if (collect(f, path, part, &size, e) < 0)
-        return -1;
-    if (token.n > 0 && size != whole)
-        return err_set(e, ERR_IO, "only %llu of the %llu bytes of %.200s came",
-                       (unsigned long long)size, (unsigned long long)whole, path);
-    if (token.n > 0 && truncate(part, (off_t)size) < 0)
-        return fa_fail(e, errno, "write", part);
-    if (chmod(part, (mode_t)mode & 07777) < 0)
-        return fa_fail(e, errno, "set the mode of", part);
-    if (fa_place(part, path, true, e) < 0)
-        return -1;
-    fa_put_path(&f->out, "path", str_of(path));
-    buf_addf(&f->out, ",\"size\":%llu,\"mode\":\"%04o\"", (unsigned long long)size,
-             mode & 07777);
-    return 0;
+    return n < 0 ? -1 : 0;
 }

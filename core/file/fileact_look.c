@@ -3,6 +3,7 @@
 #include "base/enc.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "file/border.h"
 #include "file/fileact_own.h"
 #include "os/file.h"
 
@@ -14,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum {
@@ -55,6 +57,45 @@ static int too_long(const char *name, struct err *e)
                    PATH_MAX - 1);
 }
 
+/* fa_path within the border. */
+static int path_inside(const struct fa *f, struct str given, char out[PATH_MAX],
+                       struct err *e)
+{
+    char inside[PATH_MAX];
+    const char *name;
+    if (border_resolve(f->q->border, given, inside, e) < 0)
+        return -1;
+    int dir = border_enter(f->q->border, inside, fa_bool(f, "parents"), &name, e);
+    if (dir < 0)
+        return -1;
+    int rc = fchdir(dir) < 0 ? fa_fail(e, errno, "enter the folder of", inside) : 0;
+    close(dir);
+    if (snprintf(out, PATH_MAX, "./%s", name) >= PATH_MAX)
+        return too_long("path", e);
+    return rc;
+}
+
+int fa_path_of(const struct fa *f, const char *name, struct str given, char out[PATH_MAX],
+               struct err *e)
+{
+    if (given.n == 0 && !f->q->border)
+        return err_set(e, ERR_INVALID, "%s is empty", name);
+    if (given.n && memchr(given.p, 0, given.n))
+        return err_set(e, ERR_INVALID, "%s has a zero byte", name);
+    bool absolute = given.n > 0 && given.p[0] == '/';
+    size_t n = absolute ? 0 : strlen(f->q->cwd) + 1;
+    if (n + given.n >= PATH_MAX)
+        return too_long(name, e);
+    if (f->q->border)
+        return path_inside(f, given, out, e);
+    snprintf(out, PATH_MAX, "%s%s%.*s", absolute ? "" : f->q->cwd, absolute ? "" : "/",
+             STR_ARG(given));
+    /* A slash at the end would make a link's name its target's. */
+    for (size_t end = strlen(out); end > 1 && out[end - 1] == '/'; end--)
+        out[end - 1] = 0;
+    return 0;
+}
+
 int fa_path(const struct fa *f, const char *name, char out[PATH_MAX], struct err *e)
 {
     char base64[32];
@@ -66,21 +107,8 @@ int fa_path(const struct fa *f, const char *name, char out[PATH_MAX], struct err
         rc = err_set(e, ERR_INVALID, "%s must be base64", base64);
     else if (bytes.n >= 2 * PATH_MAX || (bytes.n == 0 && buf_adds(&b, given) < 0))
         rc = too_long(name, e);
-    if (rc == 0 && b.n == 0)
-        rc = err_set(e, ERR_INVALID, "%s is empty", name);
-    else if (rc == 0 && b.n && memchr(b.p, 0, b.n))
-        rc = err_set(e, ERR_INVALID, "%s has a zero byte", name);
-    bool absolute = b.n > 0 && b.p[0] == '/';
-    size_t n = absolute ? 0 : strlen(f->q->cwd) + 1;
-    if (rc == 0 && n + b.n >= PATH_MAX)
-        rc = too_long(name, e);
-    if (rc == 0) {
-        snprintf(out, PATH_MAX, "%s%s%s", absolute ? "" : f->q->cwd, absolute ? "" : "/",
-                 b.p);
-        /* A slash at the end would make a link's name its target's. */
-        for (size_t end = strlen(out); end > 1 && out[end - 1] == '/'; end--)
-            out[end - 1] = 0;
-    }
+    if (rc == 0)
+        rc = fa_path_of(f, name, buf_str(&b), out, e);
     buf_release(&b);
     return rc;
 }
@@ -154,6 +182,7 @@ static int put_facts(struct buf *out, int dir, const char *name, const struct st
     return S_ISLNK(st->st_mode) ? rc | put_target(out, dir, name) : rc;
 }
 
+/* The names of owner and group, where there are such. */
 static void put_owner(struct buf *out, const struct stat *st)
 {
     struct passwd *pw = getpwuid(st->st_uid);
@@ -167,6 +196,126 @@ static void put_owner(struct buf *out, const struct stat *st)
         buf_addz(out, ",\"group\":");
         json_quote(out, str_of(gr->gr_name));
     }
+    buf_addf(out, ",\"ctime\":%lld.%06ld", (long long)st->st_ctim.tv_sec,
+             st->st_ctim.tv_nsec / 1000);
+}
+
+/* ---- parents, owners ---- */
+
+int fa_parents(const char *path, struct err *e)
+{
+    char part[PATH_MAX];
+    struct stat st;
+    snprintf(part, sizeof(part), "%s", path);
+    for (char *p = part; (p = strchr(p + 1, '/'));) {
+        *p = 0;
+        if (mkdir(part, 0777) < 0 && (stat(part, &st) < 0 || !S_ISDIR(st.st_mode)))
+            return fa_fail(e, errno == EEXIST ? ENOTDIR : errno, "make the folder", part);
+        *p = '/';
+    }
+    return 0;
+}
+
+/* The number of an argument, -1 if it is not there. */
+static int id_of(const struct fa *f, const char *name, bool group, uint32_t *id,
+                 struct err *e)
+{
+    struct str text = fa_str(f, name, "");
+    uint64_t n;
+    char z[256];
+    *id = UINT32_MAX;
+    if (text.n == 0)
+        return 0;
+    snprintf(z, sizeof(z), "%.*s", (int)(text.n < 255 ? text.n : 255), text.p);
+    struct passwd *pw = group ? NULL : getpwnam(z);
+    struct group *gr = group ? getgrnam(z) : NULL;
+    if (pw || gr)
+        *id = pw ? pw->pw_uid : gr->gr_gid;
+    else if (str_to_u64(text, &n) == 0 && n < UINT32_MAX)
+        *id = (uint32_t)n;
+    else
+        return err_set(e, ERR_INVALID, "there is no %s %.200s", group ? "group" : "user",
+                       z);
+    return 0;
+}
+
+int fa_give(const struct fa *f, int dir, const char *path, bool nofollow, struct err *e)
+{
+    uint32_t uid, gid;
+    if (id_of(f, "owner", false, &uid, e) < 0 || id_of(f, "group", true, &gid, e) < 0)
+        return -1;
+    if (uid == UINT32_MAX && gid == UINT32_MAX)
+        return 0;
+    return fchownat(dir, path, uid, gid, nofollow ? AT_SYMLINK_NOFOLLOW : 0) < 0
+               ? fa_fail(e, errno, "change the owner of", path)
+               : 0;
+}
+
+/* The final target of a link: ,"to":"PATH","to_type","to_mode". */
+static void put_end(struct buf *out, int dir, const char *name)
+{
+    char path[64], to[PATH_MAX];
+    struct stat st;
+    int fd = openat(dir, name, O_PATH | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(path, to, sizeof(to));
+    close(fd);
+    if (n > 0 && (size_t)n < sizeof(to)) {
+        buf_addc(out, ',');
+        fa_put_path(out, "to", str_n(to, (size_t)n));
+    }
+    buf_addf(out, ",\"to_type\":\"%s\",\"to_mode\":\"%04o\"", type_of(st.st_mode),
+             (unsigned)st.st_mode & 07777);
+}
+
+/* The extended attributes user.* as an object, if there are any. */
+static void put_attributes(struct buf *out, int dir, const char *name)
+{
+    char path[PATH_MAX + 64], names[4096], value[4096];
+    bool any = false;
+    if (dir == AT_FDCWD)
+        snprintf(path, sizeof(path), "%s", name);
+    else
+        snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir, name);
+    ssize_t n = llistxattr(path, names, sizeof(names));
+    for (ssize_t at = 0; at < n; at += (ssize_t)strlen(names + at) + 1) {
+        if (strncmp(names + at, "user.", 5) != 0)
+            continue;
+        ssize_t size = lgetxattr(path, names + at, value, sizeof(value));
+        if (size < 0)
+            continue;
+        buf_addz(out, any ? "," : ",\"attributes\":{");
+        json_quote(out, str_of(names + at));
+        buf_addc(out, ':');
+        json_quote(out, str_n(value, (size_t)size));
+        any = true;
+    }
+    if (any)
+        buf_addc(out, '}');
+}
+
+static void put_full(struct buf *out, int dir, const char *name, const struct stat *st)
+{
+    put_owner(out, st);
+    if (S_ISLNK(st->st_mode))
+        put_end(out, dir, name);
+    put_attributes(out, dir, name);
+}
+
+int fa_put_entry(struct buf *out, const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return -1;
+    fa_put_path(out, "path", str_of(path));
+    put_facts(out, AT_FDCWD, path, &st);
+    put_full(out, AT_FDCWD, path, &st);
+    return 0;
 }
 
 int fa_stat(struct fa *f, struct err *e)
@@ -180,7 +329,10 @@ int fa_stat(struct fa *f, struct err *e)
         return fa_fail(e, errno, "look at", path);
     fa_put_path(&f->out, "path", str_of(path));
     put_facts(&f->out, AT_FDCWD, path, &st);
-    put_owner(&f->out, &st);
+    if (fa_bool(f, "full"))
+        put_full(&f->out, AT_FDCWD, path, &st);
+    else
+        put_owner(&f->out, &st);
     buf_addf(&f->out, ",\"links\":%llu", (unsigned long long)st.st_nlink);
     return 0;
 }
@@ -236,10 +388,13 @@ int fa_names(struct fa_names *l, int fd, const char *path, struct err *e)
 
 struct fileact_listing {
     struct fa *f;
-    struct buf path; /* of what is looked at, relative */
+    struct buf path; /* of the current entry, relative */
     struct buf last; /* the entry that was put last */
     size_t n, limit;
-    bool recursive, full;
+    int depth; /* folders below each other that are listed */
+    bool follow;
+    bool all;  /* what `full` asks for is reported, too */
+    bool full; /* the page is */
 };
 
 static int put_entry(struct fileact_listing *l, int dir, const char *name,
@@ -253,6 +408,8 @@ static int put_entry(struct fileact_listing *l, int dir, const char *name,
     buf_addz(out, l->n++ ? ",{" : "{");
     fa_put_path(out, "path", buf_str(&l->path));
     put_facts(out, dir, name, st);
+    if (l->all)
+        put_full(out, dir, name, st);
     buf_reset(&l->last);
     buf_adds(&l->last, buf_str(&l->path));
     return buf_addc(out, '}');
@@ -266,7 +423,7 @@ static void enter(struct fileact_listing *l, int dir, const char *name, struct s
                   int depth)
 {
     struct err e = ERR_INIT;
-    int fd = depth < FA_DEPTH
+    int fd = depth + 1 < l->depth
                  ? openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
                  : -1;
     if (fd >= 0)
@@ -276,23 +433,26 @@ static void enter(struct fileact_listing *l, int dir, const char *name, struct s
 static void list_one(struct fileact_listing *l, int dir, const char *name,
                      struct str part, struct str after, int depth)
 {
-    struct stat st;
+    struct stat st, at;
     size_t before = l->path.n;
     bool seen = part.n && str_eq(part, str_of(name));
     if (before)
         buf_addc(&l->path, '/');
     buf_addz(&l->path, name);
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        (seen || put_entry(l, dir, name, &st) == 0) && l->recursive &&
-        S_ISDIR(st.st_mode))
+    bool there = fstatat(dir, name, &at, AT_SYMLINK_NOFOLLOW) == 0;
+    st = at;
+    if (there && l->follow && S_ISLNK(at.st_mode))
+        there = fstatat(dir, name, &st, 0) == 0;
+    if (there && (seen || put_entry(l, dir, name, &st) == 0) && S_ISDIR(at.st_mode))
         enter(l, dir, name, seen ? after : STR(""), depth);
     buf_truncate(&l->path, before);
 }
 
-/* Takes fd. after: what was listed of it. */
+/* Takes fd. after: the last name that was already listed; "": none. */
 static int list_folder(struct fileact_listing *l, int fd, const char *shown,
                        struct str after, int depth, struct err *e)
 {
+    ASSERT(fd >= 0);
     struct fa_names names;
     struct str part = str_cut(&after, '/');
     char first[NAME_MAX + 1] = "";
@@ -330,18 +490,21 @@ static void put_cursor(struct fileact_listing *l)
 int fa_list(struct fa *f, struct err *e)
 {
     struct fileact_listing l = {.f = f,
-                                .recursive = fa_bool(f, "recursive"),
+                                .all = fa_bool(f, "full"),
+                                .follow = fa_bool(f, "follow"),
                                 .limit = (size_t)fa_int(f, "limit", LIST_LIMIT),
                                 .path = BUF_INIT(FA_DEPTH * (NAME_MAX + 1)),
                                 .last = BUF_INIT(FA_DEPTH * (NAME_MAX + 1))};
     struct buf cursor = BUF_INIT(FA_DEPTH * (NAME_MAX + 1));
     char path[PATH_MAX];
     int fd = -1, rc = 0;
+    int64_t depth = fa_int(f, "depth", fa_bool(f, "recursive") ? FA_DEPTH : 1);
+    l.depth = depth < FA_DEPTH ? (int)depth : FA_DEPTH;
     if (l.limit > LIST_LIMIT_MAX)
         l.limit = LIST_LIMIT_MAX;
     if (dec_base64(&cursor, fa_str(f, "cursor", "")) < 0)
         rc = err_set(e, ERR_INVALID, "cursor is not one that list returned");
-    if (rc == 0 && !fa_has(f, "path"))
+    if (rc == 0 && !fa_has(f, "path") && !f->q->border)
         snprintf(path, sizeof(path), "%s", f->q->cwd);
     else if (rc == 0)
         rc = fa_path(f, "path", path, e);

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of fileact share. All of it but the table runs in the helper, which may
- * block.
+ * Shared by the files of fileact. All of it except the table runs in the helper, which
+ * may block.
  *
  *   fileact.c         the table of verbs, the parent's side
  *   fileact_look.c    arguments, paths, stat, list
  *   fileact_tree.c    trees that are copied and removed
  *   fileact_change.c  mkdir, move, copy, remove, chmod
- *   fileact_stage.c   what is made next to its place
+ *   fileact_join.c    join
+ *   fileact_stage.c   files that are made next to their place
  *   fileact_pack.c    archive and extract
  *   fileact_tar.c     of those: tar, both ways
  *   fileact_watch.c   watch
- *   fileact_content.c send, receive, received
+ *   fileact_content.c send
+ *   fileact_receive.c receive, receive_all, received
+ *   fileact_folders.c folders
+ *   fileact_snapshot.c snapshot
  */
 #ifndef OD_FILE_FILEACT_OWN_H
 #define OD_FILE_FILEACT_OWN_H
@@ -23,6 +27,7 @@
 
 enum {
     FA_BLOCK = 128 << 10,
+    FA_PIPE = 1 << 20, /* of pipes that bytes of files go through */
     FA_RATIO_FREE = 64 << 20,
     FA_DEPTH = 200 /* folders below each other: two descriptors each */
 };
@@ -44,9 +49,9 @@ struct fa {
 };
 
 typedef int fa_fn(struct fa *f, struct err *e);
-fa_fn fa_stat, fa_list, fa_mkdir, fa_move, fa_copy, fa_remove, fa_chmod, fa_archive,
-    fa_extract, fa_watch, fa_send, fa_receive,
-    fa_received;
+fa_fn fa_stat, fa_list, fa_mkdir, fa_move, fa_copy, fa_remove, fa_replace, fa_join,
+    fa_chmod, fa_archive, fa_extract, fa_watch, fa_send, fa_send_lines, fa_receive,
+    fa_receive_all, fa_received, fa_folders, fa_snapshot;
 
 /* ---- fileact_look.c ---- */
 
@@ -55,8 +60,15 @@ bool fa_bool(const struct fa *f, const char *name);
 /* A number of at least 1; dflt where none was given. */
 int64_t fa_int(const struct fa *f, const char *name, int64_t dflt);
 bool fa_has(const struct fa *f, const char *name);
-/* The path that an argument has, absolute. Returns -1 and sets *e. */
+/*
+ * The path that an argument has, absolute; within a border "./NAME", and the helper is in
+ * its folder from then on, so that one call looks at one path only. Returns -1 and sets
+ * *e.
+ */
 int fa_path(const struct fa *f, const char *name, char out[PATH_MAX], struct err *e);
+/* The same of a path that is given; name is for errors. */
+int fa_path_of(const struct fa *f, const char *name, struct str given, char out[PATH_MAX],
+               struct err *e);
 /* Something was left out: the result will report it. */
 void fa_warn(const struct fa *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -64,7 +76,17 @@ void fa_warn(const struct fa *f, const char *fmt, ...)
 int fa_fail(struct err *e, int errnum, const char *verb, const char *path);
 /* "NAME":"…" and, if its text is not its bytes, ,"NAME_base64":"…". */
 int fa_put_path(struct buf *out, const char *name, struct str path);
-/* The names in a folder, sorted by their bytes. Takes fd. -1: e; path is for that. */
+/* "path":…, and what stat with full reports of it. Returns -1 if it is not there. */
+int fa_put_entry(struct buf *out, const char *path);
+/* Makes the folders that a path needs, by the umask. Returns -1 and sets *e. */
+int fa_parents(const char *path, struct err *e);
+/*
+ * Gives a file to the arguments owner and group, names or numbers, if they are
+ * given; path begins in dir; nofollow: a link itself. Returns -1 and sets *e: INVALID if
+ * there is no such name.
+ */
+int fa_give(const struct fa *f, int dir, const char *path, bool nofollow, struct err *e);
+/* The names in a folder, sorted by bytes. Takes fd. -1: sets *e, which names path. */
 struct fa_names {
     char **v; /* owned, as are the names */
     size_t n;
@@ -75,26 +97,33 @@ void fa_names_free(struct fa_names *l);
 /* ---- fileact_tree.c ---- */
 
 /*
- * Removes what is there, with all below it; it counts to f->files. Not across file
- * systems, and nothing that is a link's is followed.
+ * Removes the file or the whole tree at path, and adds to f->files. Does not cross file
+ * systems, and follows no links.
  */
 int fa_remove_tree(struct fa *f, const char *path, struct err *e);
-/* A copy, which is not there yet: files, folders and links, with modes and times. */
+/* Copies to a new place: files, folders and links, with modes and times. */
 int fa_copy_tree(struct fa *f, const char *from, const char *to, struct err *e);
-int fa_write_all(int fd, struct str bytes);
+
+/* ---- fileact_content.c ---- */
+
+/*
+ * Moves up to most bytes, through memory where splice(2) does not work. Returns how many;
+ * 0: the end; -1 with errno.
+ */
+ssize_t fa_move_bytes(struct fa *f, int from, int to, uint64_t most, bool *by_memory);
 
 /* ---- fileact_stage.c ---- */
 
 struct fa_stage {
-    char part[PATH_MAX];  /* what is being made */
+    char part[PATH_MAX];  /* being made */
     char whole[PATH_MAX]; /* an empty file: part is whole, or in its place already */
     enum { STAGE_NEW, STAGE_WHOLE, STAGE_PLACED } state;
 };
-/* In the folder dir. With f->q->again, what there is of it; a part of it is removed. */
+/* In the folder dir. With f->q->again, finds its state; an unfinished part is removed. */
 int fa_stage(struct fa *f, struct fa_stage *s, const char *dir, struct err *e);
 /* The same in the folder of path, which need not exist. */
 int fa_stage_beside(struct fa *f, struct fa_stage *s, const char *path, struct err *e);
-/* What is there is whole. */
+/* Marks the part as whole. */
 int fa_stage_whole(struct fa_stage *s, struct err *e);
 /* Puts part at path in one step. */
 int fa_place(const char *part, const char *path, bool overwrite, struct err *e);
@@ -109,17 +138,31 @@ enum fa_format fa_format_of(struct str word); /* "zip", "tar", "tar.gz" */
 
 /* ---- fileact_tar.c ---- */
 
-/* All below the folder, or the file, that is open as fd, to out. skip: left out. */
+struct ignore; /* text/ignore.h */
+/* How the tar differs from the whole tree. */
+struct fa_tar_rules {
+    const struct stat *skip;     /* a file that is left out; NULL: none */
+    const char *root;            /* a folder that all names begin with; NULL: none */
+    const struct ignore *ignore; /* patterns of omitted files; NULL: none */
+    bool no_links;               /* symbolic links are left out */
+    /* Files of .git folders that may hold a secret are left out: configuration,
+     * credentials, fetched addresses, logs. */
+    bool no_secrets;
+    /* Called after the last entry: appends to out; may be NULL. */
+    int (*last)(struct fa *f, const struct fa_tar_rules *r, struct buf *out,
+                struct err *e);
+};
+/* Writes the file, or everything below the folder, that is open as fd, to out. */
 int fa_tar_write(struct fa *f, int fd, const char *path, int out, bool gzip,
-                 const struct stat *skip, struct err *e);
-/* What an archive may unpack to; a ratio counts from FA_RATIO_FREE bytes on, 0: any. */
+                 const struct fa_tar_rules *rules, struct err *e);
+/* How much an archive may unpack to; ratio counts from FA_RATIO_FREE bytes on, 0: any. */
 struct fa_limits {
     uint64_t files, bytes, ratio;
 };
-/* -1: e, this many bytes are too many of so many packed ones. */
+/* Returns -1 and sets *e if bytes are too many for that many packed bytes. */
 int fa_check_size(const struct fa_limits *l, uint64_t bytes, uint64_t packed,
                   struct err *e);
-/* What is in the archive to the folder that is open as dir, and empty. */
+/* Unpacks the archive into the folder that is open as dir, and empty. */
 int fa_tar_read(struct fa *f, int in, bool gzip, int dir, const struct fa_limits *l,
                 struct err *e);
 

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "file/archive_own.h"
 #include "file/fileact_own.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,8 +93,10 @@ static int pack(struct fa *f, const char *path, enum fa_format format, int out,
     int fd = open_source(path, &st, e);
     if (fd < 0)
         return -1;
-    int rc = format == FA_ZIP ? pack_zip(f, fd, path, &st, out, skip, e)
-                              : fa_tar_write(f, fd, path, out, format == FA_TGZ, skip, e);
+    struct fa_tar_rules rules = {.skip = skip};
+    int rc = format == FA_ZIP
+                 ? pack_zip(f, fd, path, &st, out, skip, e)
+                 : fa_tar_write(f, fd, path, out, format == FA_TGZ, &rules, e);
     close(fd);
     return rc;
 }
@@ -134,7 +137,7 @@ int fa_archive(struct fa *f, struct err *e)
         return -1;
     if (format == FA_NO_FORMAT)
         return err_set(e, ERR_INVALID,
-                       "to has no .zip, .tar or .tar.gz at its end: give a format");
+                       "to does not end in .zip, .tar or .tar.gz: give a format");
     if (s.state == STAGE_NEW && !overwrite && lstat(to, &st) == 0)
         return fa_no_place(EEXIST, to, false, e);
     if (s.state == STAGE_NEW && pack_staged(f, &s, path, format, e) < 0)
@@ -150,7 +153,7 @@ int fa_archive(struct fa *f, struct err *e)
 
 /* ---- extract ---- */
 
-/* What comes in as a file without a name, since it is to be read twice. */
+/* Stores the input in a file without a name, since it is read twice. */
 static int spool(struct fa *f, const char *dir, struct err *e)
 {
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -160,7 +163,7 @@ static int spool(struct fa *f, const char *dir, struct err *e)
         ssize_t n = fd < 0 ? -1 : read(f->c->in, f->block, FA_BLOCK);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || fa_write_all(fd, str_n(f->block, (size_t)n)) < 0)
+        if (n < 0 || file_write_all(fd, str_n(f->block, (size_t)n)) < 0)
             return err_sys(e, errno, "cannot keep the archive in %.200s", dir);
         if (n == 0)
             return lseek(fd, 0, SEEK_SET) < 0 ? -1 : fd;
@@ -233,6 +236,7 @@ static int unpack_zip(struct fa *f, int fd, int dir, const struct fa_limits *l,
 static int unpack(struct fa *f, int fd, enum fa_format format, const char *part,
                   const struct fa_limits *l, struct err *e)
 {
+    ASSERT(fd >= 0);
     int dir = mkdir(part, 0777) < 0 ? -1 : open(part, FOLDER), rc;
     if (dir < 0)
         rc = fa_fail(e, errno, "make", part);
@@ -246,7 +250,7 @@ static int unpack(struct fa *f, int fd, enum fa_format format, const char *part,
     return rc;
 }
 
-/* The archive, to be read, and what it is. */
+/* The archive, open to be read, and its format. */
 static int open_archive(struct fa *f, const char *dir, enum fa_format *format,
                         struct err *e)
 {
@@ -272,7 +276,7 @@ static int open_archive(struct fa *f, const char *dir, enum fa_format *format,
     return fd;
 }
 
-/* ---- into a folder that is there ---- */
+/* ---- into a folder that exists ---- */
 
 struct merge {
     bool overwrite, check; /* check: only whether it can be */
@@ -308,7 +312,7 @@ static int merge_one(const struct merge *m, int from, int to, const char *name, 
     return 0;
 }
 
-/* What is in one folder into another of the same file system. */
+/* Moves the content of one folder into another of the same file system. */
 static int merge(const struct merge *m, int from, int to, int depth, struct err *e)
 {
     struct fa_names names = {0};
@@ -325,7 +329,7 @@ static int merge(const struct merge *m, int from, int to, int depth, struct err 
     return rc;
 }
 
-/* Looks first, so that what cannot be is known before anything is there. */
+/* Checks first, so that a conflict is found before anything is moved. */
 static int merge_staged(struct fa *f, struct fa_stage *s, const char *to, struct err *e)
 {
     struct merge m = {.overwrite = fa_bool(f, "overwrite"), .check = true};
@@ -346,7 +350,7 @@ static int merge_staged(struct fa *f, struct fa_stage *s, const char *to, struct
     return rc;
 }
 
-/* Where it is unpacked first. *inside: in `to` itself, which is there. */
+/* Chooses where it is unpacked first. *inside: in `to` itself, which exists. */
 static int stage(struct fa *f, struct fa_stage *s, const char *to, bool *inside,
                  struct err *e)
 {
@@ -382,7 +386,8 @@ int fa_extract(struct fa *f, struct err *e)
     char to[PATH_MAX];
     struct fa_stage s;
     bool inside;
-    if (fa_path(f, "to", to, e) < 0 || stage(f, &s, to, &inside, e) < 0)
+    if (fa_path(f, "to", to, e) < 0 || (fa_bool(f, "parents") && fa_parents(to, e) < 0) ||
+        stage(f, &s, to, &inside, e) < 0)
         return -1;
     if (s.state == STAGE_NEW &&
         (fill(f, &s, e) < 0 || (!inside && fa_stage_whole(&s, e) < 0)))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is made next to its place, and put there when it is whole.
+ * Files and folders that are made next to their place, and put there when they are whole.
  *
  *   .od-TOKEN        a part, or all of it
- *   .od-TOKEN.whole  an empty file: from here on nothing is made any more
+ *   .od-TOKEN.whole  an empty file: the making is finished
  *
  *   neither, or the first only    begun, or not: it is made again
  *   both                          whole: it is put in its place
@@ -83,7 +83,7 @@ int fa_no_place(int why, const char *path, bool overwrite, struct err *e)
 {
     if (why == EEXIST || why == ENOTEMPTY)
         return err_set(e, ERR_EXISTS, "cannot make %.200s: %s", path,
-                       overwrite ? "a folder with something in it is there already; "
+                       overwrite ? "a folder that is not empty exists already; "
                                    "remove it first"
                                  : "there is something already; ask for overwrite");
     return fa_fail(e, why, "make", path);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tar, both ways. What is read comes of strangers: a name that leads out, a link that
- * does, and a device are errors, and no link is ever walked through. A link's target may
- * go up as far as the folder goes that is unpacked, and only at its beginning: then it
- * stays inside, whatever other links do.
+ * Tar, both ways. Input is hostile: a name or a link that leads out, and a device are
+ * errors, and no link is ever followed. A link's target may go up, only at its
+ * beginning, and at most to the folder that is unpacked: then it stays inside, whatever
+ * other links do.
  */
 #include "archive/tar_write.h"
 #include "archive/zip_gz.h"
 #include "base/xalloc.h"
 #include "file/fileact_own.h"
+#include "os/file.h"
+#include "text/ignore.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,15 +25,17 @@ struct writing {
     struct fa *f;
     int out;
     struct gzip *gz; /* NULL: as it is */
-    const struct stat *skip;
+    const struct fa_tar_rules *rules;
+    size_t root; /* the bytes of name before the part relative to the folder */
     struct buf head, name;
 };
 
 static int put_out(void *arg, struct str bytes, struct err *e)
 {
     struct writing *w = arg;
-    return fa_write_all(w->out, bytes) < 0 ? err_sys(e, errno, "cannot write the archive")
-                                           : 0;
+    return file_write_all(w->out, bytes) < 0
+               ? err_sys(e, errno, "cannot write the archive")
+               : 0;
 }
 
 static int put(struct writing *w, struct str bytes, struct err *e)
@@ -81,12 +85,50 @@ static int put_file(struct writing *w, int fd, const struct stat *st, struct err
     return put(w, str_n(block, tar_padding((uint64_t)st->st_size)), e);
 }
 
+/* ---- omitted entries ---- */
+
+/*
+ * Whether a path is a file in a .git that may hold a secret. Refs and objects are not:
+ * they may have any name.
+ */
+static bool is_secret(struct str path)
+{
+    static const char *const names[] = {"config", "config.worktree", "credentials",
+                                        ".git-credentials", "FETCH_HEAD"};
+    bool git = false;
+    while (path.n > 0) {
+        struct str part = str_cut(&path, '/');
+        if (git && (str_eq(part, STR("refs")) || str_eq(part, STR("objects"))))
+            return false;
+        if (git && str_eq(part, STR("logs")))
+            return true;
+        for (size_t i = 0; git && path.n == 0 && i < 5; i++) {
+            if (str_eq(part, str_of(names[i])))
+                return true;
+        }
+        git = git || str_eq(part, STR(".git"));
+    }
+    return false;
+}
+
+static bool is_left_out(const struct writing *w, const struct stat *st)
+{
+    const struct fa_tar_rules *r = w->rules;
+    struct str path = str_sub(buf_str(&w->name), w->root, w->name.n);
+    if ((r->no_links && S_ISLNK(st->st_mode)) || (r->no_secrets && is_secret(path)))
+        return true;
+    return r->ignore && ignore_match(r->ignore, path, S_ISDIR(st->st_mode)) == IGNORE_YES;
+}
+
+/* ---- entries ---- */
+
 static int put_node(struct writing *w, int dir, const char *name, int depth,
                     struct err *e);
 
 /* Takes fd. */
 static int put_below(struct writing *w, int fd, int depth, struct err *e)
 {
+    ASSERT(fd >= 0);
     struct fa_names names = {0};
     struct err why = ERR_INIT;
     int list = openat(fd, ".", FOLDER), rc = 0;
@@ -137,7 +179,8 @@ static int put_regular(struct writing *w, int dir, const char *name, struct err 
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         fa_warn(w->f, "%s is left out: it cannot be read", buf_z(&w->name));
-    else if (st.st_ino != w->skip->st_ino || st.st_dev != w->skip->st_dev)
+    else if (!w->rules->skip || st.st_ino != w->rules->skip->st_ino ||
+             st.st_dev != w->rules->skip->st_dev)
         rc = put_file(w, fd, &st, e);
     if (fd >= 0)
         close(fd);
@@ -152,6 +195,8 @@ static int put_node(struct writing *w, int dir, const char *name, int depth,
         fa_warn(w->f, "%.200s is left out: its name is too long, or it is gone", name);
         return 0;
     }
+    if (is_left_out(w, &st))
+        return 0;
     if (S_ISDIR(st.st_mode))
         return put_folder(w, dir, name, depth, &st, e);
     if (S_ISLNK(st.st_mode))
@@ -159,12 +204,22 @@ static int put_node(struct writing *w, int dir, const char *name, int depth,
     return S_ISREG(st.st_mode) ? put_regular(w, dir, name, e) : 0;
 }
 
+/* The folder that all names begin with, if one is wanted. */
+static int put_root(struct writing *w, const struct stat *st, struct err *e)
+{
+    if (!w->rules->root)
+        return 0;
+    buf_addf(&w->name, "%s/", w->rules->root);
+    w->root = w->name.n;
+    return put_header(w, st, TAR_FOLDER, STR(""), e);
+}
+
 int fa_tar_write(struct fa *f, int fd, const char *path, int out, bool gzip,
-                 const struct stat *skip, struct err *e)
+                 const struct fa_tar_rules *rules, struct err *e)
 {
     struct writing w = {.f = f,
                         .out = out,
-                        .skip = skip,
+                        .rules = rules,
                         .head = BUF_INIT(64 << 10),
                         .name = BUF_INIT(2 * TAR_NAME_MAX)};
     struct stat st;
@@ -175,13 +230,20 @@ int fa_tar_write(struct fa *f, int fd, const char *path, int out, bool gzip,
         rc = fa_fail(e, errno, "read", path);
     } else if (S_ISDIR(st.st_mode)) {
         keep = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        rc = keep < 0 ? fa_fail(e, errno, "read", path) : put_below(&w, keep, 0, e);
+        if (keep < 0)
+            rc = fa_fail(e, errno, "read", path);
+        else if (put_root(&w, &st, e) < 0)
+            rc = (close(keep), -1);
+        else
+            rc = put_below(&w, keep, 0, e);
     } else {
         const char *slash = strrchr(path, '/');
         buf_addz(&w.name, slash ? slash + 1 : path);
         rc = put_file(&w, fd, &st, e);
     }
     buf_reset(&w.head);
+    if (rc == 0 && rules->last)
+        rc = rules->last(f, rules, &w.head, e);
     if (rc == 0 && (tar_add_end(&w.head, e) < 0 || put(&w, buf_str(&w.head), e) < 0 ||
                     (w.gz && gzip_finish(w.gz, e) < 0)))
         rc = -1;
@@ -348,7 +410,7 @@ static int make_file(struct tar_reading *r, struct tar_reader *t, int dir,
         r->f->bytes += (uint64_t)n;
         if (fa_check_size(r->limits, r->f->bytes, UINT64_MAX, e) < 0)
             rc = -1;
-        else if (fa_write_all(fd, str_n(r->f->block, (size_t)n)) < 0)
+        else if (file_write_all(fd, str_n(r->f->block, (size_t)n)) < 0)
             rc = fa_fail(e, errno, "write", name);
     }
     if (n < 0)
@@ -423,7 +485,7 @@ static int make_entry(struct tar_reading *r, struct tar_reader *t,
     return rc;
 }
 
-/* The last ones first: what is below a folder is there before that is closed. */
+/* The last ones first: a folder's content is written before its mode is set. */
 static void dress(struct tar_reading *r)
 {
     struct err e = ERR_INIT;

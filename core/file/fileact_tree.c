@@ -5,6 +5,7 @@
  */
 #include "base/xalloc.h"
 #include "file/fileact_own.h"
+#include "os/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +33,9 @@ struct removal {
     size_t n, cap;
 };
 
-/* Empties the folder of what is no folder. 1: into `name`, which is one; 0: it is empty.
+/*
+ * Removes from the folder all that is not a folder. Returns 1 and a folder in it as name;
+ * 0: it is empty.
  */
 static int remove_files(struct removal *r, char name[NAME_MAX + 1], const char *path,
                         struct err *e)
@@ -158,19 +161,6 @@ int fa_remove_tree(struct fa *f, const char *path, struct err *e)
 
 /* ---- copying ---- */
 
-int fa_write_all(int fd, struct str s)
-{
-    while (s.n > 0) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        s = str_sub(s, (size_t)n, s.n);
-    }
-    return 0;
-}
-
 /* The bytes from..to. -1 with errno. */
 static int copy_range(struct fa *f, int in, int out, off_t from, off_t to)
 {
@@ -182,7 +172,7 @@ static int copy_range(struct fa *f, int in, int out, off_t from, off_t to)
         ssize_t n = read(in, f->block, want);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || fa_write_all(out, str_n(f->block, (size_t)n)) < 0)
+        if (n < 0 || file_write_all(out, str_n(f->block, (size_t)n)) < 0)
             return -1;
         if (n == 0)
             return 0; /* it has become shorter */

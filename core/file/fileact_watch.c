@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * watch of fileact.h: inotify(7), one line of JSON for each change. The helper does
- * nothing else, so it waits in read; what it tells is bounded by CHANGES_A_SECOND, and
- * when the parent takes nothing, by the kernel's queue. Both ends are told as overflow.
+ * nothing else, so it waits in read; its output is bounded by CHANGES_A_SECOND, and,
+ * when the parent takes nothing, by the kernel's queue. Both are reported as overflow.
  *
- * A folder that appears is watched, and then looked through: what was made in it
- * before is told, some of it maybe twice.
+ * A folder that appears is watched, and then listed: files made in it before are
+ * reported, some of them maybe twice.
  */
 #include "base/clock.h"
 #include "base/xalloc.h"
@@ -34,9 +34,10 @@ struct fileact_watch {
     char **folders; /* owned: relative names, by the kernel's number; NULL: none */
     size_t cap, n;
     bool recursive, full;
+    bool entries; /* each change has the file's entry */
     int64_t second;
     unsigned told;
-    char last[PATH_MAX]; /* what was modified last, and when */
+    char last[PATH_MAX]; /* the file modified last, and when */
     int64_t last_ms;
     const char *ended; /* NULL: it goes on */
 };
@@ -51,6 +52,25 @@ static const struct {
 
 /* ---- telling ---- */
 
+static int join(const char *folder, const char *name, char out[PATH_MAX])
+{
+    int n = snprintf(out, PATH_MAX, "%s%s%s", folder, folder[0] && name[0] ? "/" : "",
+                     name);
+    return n < PATH_MAX ? 0 : -1;
+}
+
+/* Of a change that left a file there. */
+static void put_entry(struct fileact_watch *w, const char *kind, const char *name)
+{
+    char path[PATH_MAX];
+    struct buf b = BUF_INIT(FA_BLOCK);
+    if (w->entries && name[0] && strcmp(kind, "removed") != 0 &&
+        strcmp(kind, "moved_from") != 0 && join(w->path, name, path) == 0 &&
+        fa_put_entry(&b, path) == 0 && !buf_full(&b))
+        buf_addf(&w->f->out, ",\"entry\":{%s}", buf_z(&b));
+    buf_release(&b);
+}
+
 static void put_line(struct fileact_watch *w, const char *kind, const char *name,
                      bool folder, uint32_t cookie)
 {
@@ -61,6 +81,7 @@ static void put_line(struct fileact_watch *w, const char *kind, const char *name
         buf_addz(out, ",\"folder\":true");
     if (cookie)
         buf_addf(out, ",\"cookie\":%u", (unsigned)cookie);
+    put_entry(w, kind, name);
     buf_addz(out, "}\n");
 }
 
@@ -103,13 +124,6 @@ static void tell(struct fileact_watch *w, const char *kind, const char *name, bo
 
 /* ---- folders ---- */
 
-static int join(const char *folder, const char *name, char out[PATH_MAX])
-{
-    int n = snprintf(out, PATH_MAX, "%s%s%s", folder, folder[0] && name[0] ? "/" : "",
-                     name);
-    return n < PATH_MAX ? 0 : -1;
-}
-
 static void forget(struct fileact_watch *w, int wd)
 {
     if (wd < 0 || (size_t)wd >= w->cap || !w->folders[wd])
@@ -119,7 +133,7 @@ static void forget(struct fileact_watch *w, int wd)
     w->n--;
 }
 
-/* Of one that went elsewhere: it, and what is below it, is not watched any more. */
+/* Stops watching a folder that was moved away, and everything below it. */
 static void forget_below(struct fileact_watch *w, const char *name)
 {
     size_t n = strlen(name);
@@ -193,6 +207,16 @@ static void add_tree(struct fileact_watch *w, const char *name, bool news, int d
         close(fd);
 }
 
+/* Those that are named; what is not there any more is left out. */
+static void add_folders(struct fileact_watch *w, const struct json *names)
+{
+    for (const struct json *v = json_first(names); v; v = json_next(v)) {
+        const char *name = json_str_value(v, "").p;
+        if (name[0] && add(w, name) < 0 && errno == ENOSPC)
+            put_line(w, "unwatched", name, true, 0);
+    }
+}
+
 /* ---- changes ---- */
 
 static void on_change(struct fileact_watch *w, const struct inotify_event *x)
@@ -250,6 +274,7 @@ int fa_watch(struct fa *f, struct err *e)
         return err_set(e, ERR_LIMIT, "cannot watch: no memory");
     w->f = f;
     w->recursive = fa_bool(f, "recursive");
+    w->entries = fa_bool(f, "full");
     if (fa_path(f, "path", w->path, e) < 0)
         return -1;
     if ((w->fd = inotify_init1(IN_CLOEXEC)) < 0)
@@ -258,6 +283,8 @@ int fa_watch(struct fa *f, struct err *e)
         return fa_fail(e, errno, "watch", w->path);
     if (w->recursive)
         add_tree(w, "", false, 0);
+    else
+        add_folders(w, json_get(f->q->args, "folders"));
     put_line(w, f->q->again ? "restarted" : "watching", "", false, 0);
     rc = flush(w, e);
     while (rc == 0 && !w->ended)

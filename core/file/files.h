@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replacing a file as a whole; what a file's bytes are; texts and their lines. Errors
+ * Replacing a file as a whole; the kind of a file's bytes; texts and their lines. Errors
  * are those of os/file.h, as are the rules about paths and waiting.
  */
 #ifndef OD_FILE_FILES_H
@@ -69,21 +69,21 @@ struct files_put {
     bool chown;
     uid_t uid;
     gid_t gid;
-    /* Out: it is written, but its owner is not what was wanted; errno, or 0. */
+    /* Out: errno if the file was written but its owner could not be set, else 0. */
     int owner_errno;
-    bool created; /* out: there was none before */
+    bool created; /* out: the file is new */
 };
 
 /*
  * Makes the file hold these bytes. At any moment the file has its old bytes or its new
- * ones, whatever happens meanwhile. Of a file that exists, mode, owner,
- * access list and user attributes are kept; of a symbolic link the target is
- * replaced, or made. Other hard links of it keep the old bytes. A file that may
- * not be written is not replaced either.
+ * ones, whatever happens meanwhile. An existing file keeps its mode, owner,
+ * access list and user attributes; the target of a symbolic link is replaced, or
+ * made. Other hard links keep the old bytes. A file that may not be written is not
+ * replaced either.
  *
- * Where a file cannot be replaced, but written, it is: a folder that is not
- * writable, a file that is a mount of its own, an owner that cannot be given. Then
- * an interruption leaves it half written, but a lack of room does not.
+ * A file that can be written but not replaced is written in place: in a folder that is
+ * not writable, on a mount of its own, with an owner that cannot be given. Then an
+ * interruption leaves it half written, but a lack of room does not.
  */
 int files_replace(const char *path, struct str bytes, struct files_put *put,
                   struct err *e);

@@ -75,7 +75,7 @@ static int make_parents(struct put_place *p, struct err *e)
     for (char *c = strchr(p->path + 1, '/'); c; c = strchr(c + 1, '/')) {
         *c = '\0';
         int rc = mkdir(p->path, 0777), why = errno;
-        /* What is there already may be refused for another reason first. */
+        /* For an existing folder, mkdir may fail for another reason than EEXIST. */
         struct stat st;
         if (rc < 0 && why != EEXIST && stat(p->path, &st) < 0)
             return file_fail(e, why, "make the folder", p->path);
@@ -142,8 +142,8 @@ static void leave(struct put_place *p)
 }
 
 /*
- * Opens the file as whoever writes it would: that it may not be written is an
- * error, though it could be replaced. A program that runs may only be replaced.
+ * Opens the file for writing, as a writer would: without that permission it is an error,
+ * though the file could be replaced. A running program can only be replaced.
  */
 static int open_old(struct put_place *p, struct err *e)
 {
@@ -163,7 +163,7 @@ static int open_old(struct put_place *p, struct err *e)
     return file_check_kind(p->st.st_mode, "write", p->path, e);
 }
 
-/* ---- what is kept ---- */
+/* ---- properties that are kept ---- */
 
 static bool is_kept(const char *attribute)
 {
@@ -228,8 +228,8 @@ static int write_at(int fd, struct str bytes, size_t offset)
 }
 
 /*
- * Writes over the old file: first what is longer than it was, because that may
- * find no room, and then nothing was lost.
+ * Writes over the old file: first the part beyond its old length, because that may
+ * find no room, and then nothing is lost.
  */
 static int write_in_place(struct put_place *p, struct str bytes, bool sync, struct err *e)
 {
@@ -245,7 +245,7 @@ static int write_in_place(struct put_place *p, struct str bytes, bool sync, stru
     if (write_at(p->old, str_sub(bytes, 0, had), 0) < 0 ||
         ftruncate(p->old, (off_t)bytes.n) < 0 || (sync && fsync(p->old) < 0))
         return file_fail(e, errno, "write", p->path);
-    /* Who owns the file may have its set-user-id bit back; others may not. */
+    /* The owner of the file may set its set-user-id bit again; others may not. */
     if (p->st.st_mode & (S_ISUID | S_ISGID))
         fchmod(p->old, p->st.st_mode & 07777);
     return 0;
@@ -277,7 +277,7 @@ static void sync_folder(const struct put_place *p)
     close(fd);
 }
 
-/* Makes .od-TOKEN the file. 0; or -1 with errno, and nothing of it is left. */
+/* Makes .od-TOKEN the file. 0; or -1 with errno, and the part is removed. */
 static int fill_and_rename(struct put_place *p, int fd, struct str bytes,
                            struct files_put *put)
 {

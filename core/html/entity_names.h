@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The named character references of HTML (HTML standard, 13.5), by their first letter:
- * the rest of the name, `!` if the semicolon behind it may be missing, else a blank,
- * the text, and a byte of 1. entity.c's.
+ * the rest of the name, `!` if the semicolon after it may be missing, else a blank, the
+ * text, and a byte of 1. Only entity.c includes this file.
  */
 #ifndef OD_HTML_ENTITY_NAMES_H
 #define OD_HTML_ENTITY_NAMES_H

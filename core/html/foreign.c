@@ -5,7 +5,7 @@
  */
 #include "html/own.h"
 
-/* In the order of the alphabet, capitals read as small letters. */
+/* In alphabetical order, without regard to case. */
 static const char *const elements[] = {
     "altGlyph",
     "altGlyphDef",
@@ -109,7 +109,7 @@ static const char *const attributes[] = {
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
-/* s, which is in small letters, against a name of a table. */
+/* Compares s, which is in small letters, with a name of a table. */
 static int compare(struct str s, const char *name)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTML as a tree, as browsers read it (HTML standard, 13.2): every input is a
- * document. What no reader of text needs is left out: comments and doctypes are dropped
- * unless asked for, a template's content are its children, and errors are not reported.
- * html5lib-tests judge the tree (tests/compat/suites.test).
+ * document. What a reader of text does not need is left out: comments and doctypes are
+ * dropped unless the caller asks for them, the content of a template is its children, and
+ * errors are not reported. The tree passes html5lib-tests (tests/compat/suites.test).
  *
- * Pages are a stranger's. Memory is the arena's, which has a maximum; no element lies
- * deeper than HTML_DEPTH_MAX, those that would become siblings; an element has at most
- * HTML_ATTRS_MAX attributes. Work per token is bounded by these.
+ * Pages are not trusted. Memory comes from the arena, which has a maximum; an element
+ * that would lie deeper than HTML_DEPTH_MAX becomes a sibling; an element has at most
+ * HTML_ATTRS_MAX attributes. These limits bound the work per token.
  */
 #ifndef OD_HTML_HTML_H
 #define OD_HTML_HTML_H
@@ -18,7 +18,7 @@
 
 enum { HTML_DEPTH_MAX = 500, HTML_ATTRS_MAX = 128, HTML_ACTIVE_MAX = 64 };
 
-/* X(name, flags), in the order of the alphabet; flags are HTML_IS_… */
+/* X(name, flags), in alphabetical order; flags are HTML_IS_… */
 /* clang-format off */
 #define HTML_TAGS(X) \
     X(a, FORMAT) X(address, BLOCK) X(applet, SCOPE) X(area, VOID) X(article, BLOCK) \
@@ -50,22 +50,22 @@ enum { HTML_DEPTH_MAX = 500, HTML_ATTRS_MAX = 128, HTML_ACTIVE_MAX = 64 };
 /* clang-format on */
 
 enum html_tag {
-    HTML_TEXT,  /* no element: its name is the text */
+    HTML_TEXT,  /* not an element: its name is the text */
     HTML_OTHER, /* an element that is not in the list */
 #define X(name, flags) HTML_##name,
     HTML_TAGS(X)
 #undef X
-    HTML_NOTE, /* no element: a comment, whose name is its text, or a doctype */
+        HTML_NOTE, /* not an element: a comment, whose name is its text, or a doctype */
 };
 
 enum {
     HTML_IS_PLAIN = 0,
     HTML_IS_SPECIAL = 1,    /* 13.2.4.2 */
-    HTML_IS_FORMAT = 2,     /* formatting elements, the same */
+    HTML_IS_FORMAT = 2,     /* formatting elements, 13.2.4.2 */
     HTML_IS_SCOPE = 4 | 1,  /* ends "in scope" */
     HTML_IS_VOID = 8 | 1,   /* has no content */
     HTML_IS_BLOCK = 16 | 1, /* a start tag ends a paragraph */
-    HTML_IS_HEAD = 32 | 1,  /* belongs into the head */
+    HTML_IS_HEAD = 32 | 1,  /* belongs in the head */
     HTML_IS_RAW = 64 | 1,   /* content is text, without references */
     HTML_IS_TEXT = 128 | 1, /* content is text, with references */
 };
@@ -83,13 +83,13 @@ struct html_node {
     struct str name;
     struct html_attr *attrs;
     struct html_node *parent, *first, *last, *next, *prev;
-    unsigned bid; /* free for who reads the tree; 0 */
+    unsigned bid; /* for the caller's use; 0 at first */
     unsigned mark;
 };
 
 /*
- * The tree of UTF-8 text, which it borrows slices of: the html element. Memory is the
- * arena's. NULL with e: LIMIT, the arena is full.
+ * Parses UTF-8 text, which the tree borrows slices of. Memory comes from the arena.
+ * Returns the html element; NULL and sets *e to LIMIT if the arena is full.
  */
 struct html_node *html_parse(struct arena *a, struct str text, struct err *e);
 
@@ -97,29 +97,32 @@ struct html_opts {
     bool notes;         /* with comments and doctypes */
     bool scripting;     /* the content of noscript is text */
     struct str context; /* the text is this element's content (13.4); p NULL: a page */
-    bool foreign, math; /* of the context: as of a node */
+    bool foreign, math; /* of the context, as in struct html_node */
 };
 
 /*
- * The same in other ways, for tests and tools: the document, of which the html element
- * is a child, or an element that has the content.
+ * Parses with options, for tests and tools. Returns the document, whose html
+ * element is a child; of a fragment, an element that holds the content.
  */
 struct html_node *html_parse_as(struct arena *a, struct str text,
                                 const struct html_opts *o, struct err *e);
-/* The value of an attribute; p NULL: it has none of that name. */
+/* Returns the value of an attribute; p is NULL if the element has none of that name. */
 struct str html_get(const struct html_node *n, const char *name);
-/* The next node in the order of the document, within top; NULL: that was the last. */
+/* Returns the next node in document order, within top; NULL if n is the last. */
 struct html_node *html_after(const struct html_node *n, const struct html_node *top);
-/* The same, without what is inside of n. */
+/* The same, but skips what is inside n. */
 struct html_node *html_past(const struct html_node *n, const struct html_node *top);
 /*
- * Is there a character reference at the `&` s begins with? Its length, and its text
- * appended to out (12 bytes of room are enough); 0: none. attr: within a value.
+ * Reads the character reference at the `&` that s begins with. Returns its length and
+ * appends its text to out (12 bytes of room are enough); returns 0 if it is not a
+ * reference. attr: s is within an attribute's value.
  */
 size_t html_entity(struct str s, bool attr, struct buf *out);
-/* The HTML_IS_ flags of an element; 0 of others. */
+/* Returns the HTML_IS_ flags of an element; 0 for anything else. */
 unsigned html_flags(enum html_tag tag);
-/* The element of a name in small letters; HTML_OTHER if it is not in the list. */
+/*
+ * Returns the element with a name in small letters; HTML_OTHER if it is not in the list.
+ */
 enum html_tag html_tag_of(struct str name);
 
 #endif

@@ -15,7 +15,7 @@ enum html_kind {
 };
 
 struct html_doctype {
-    struct str public_id, system_id; /* p NULL: not there */
+    struct str public_id, system_id; /* p is NULL if it is missing */
     bool force_quirks;
 };
 
@@ -32,28 +32,28 @@ struct html_tokens {
     struct arena *a;
     struct str s;
     size_t at;
-    struct str raw;             /* in the content of such an element: its name */
-    bool raw_refs;              /* with references */
+    struct str raw;             /* within a raw text element: its name */
+    bool raw_refs;              /* that content may have references */
     bool rest;                  /* all that follows is text */
     bool cdata;                 /* set by the tree: CDATA sections are text */
     bool notes;                 /* comments are tokens */
-    bool endless[HTML_xmp + 1]; /* no end tag is ahead: looked for once */
+    bool endless[HTML_xmp + 1]; /* no end tag is ahead: it is searched for once */
 };
 
-/* The next token; false: the arena is full. */
+/* Reads the next token. Returns false if the arena is full. */
 bool html_token(struct html_tokens *t, struct html_token *out);
 /* Whether an end tag of that name is ahead, for an element whose content is text. */
 bool html_token_ends(struct html_tokens *t, enum html_tag tag, struct str name);
 
-/* Whether a doctype means quirks: there a table does not end a paragraph. */
+/* Whether a doctype means quirks mode, in which a table does not end a paragraph. */
 bool html_is_quirky(const struct html_token *doctype);
-/* Gives the names of a start tag of SVG or MathML, attributes' too, their capitals. */
+/* Restores the capitals of a start tag of SVG or MathML, in its name and attributes. */
 void html_foreign_names(struct html_token *t, bool math);
-/* Text and HTML lie in these ("MathML text integration points"). */
+/* Whether n may hold text and HTML (a "MathML text integration point"). */
 bool html_is_foreign_text(const struct html_node *n);
-/* "HTML integration points". */
+/* Whether n is an "HTML integration point". */
 bool html_is_foreign_html(const struct html_node *n);
-/* An annotation-xml, of whatever encoding. */
+/* Whether n is an annotation-xml, of any encoding. */
 bool html_is_annotation(const struct html_node *n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTML to tokens: HTML standard, 13.2.5. Text comes in runs up to the next tag; what
- * holds neither references nor carriage returns is a slice of the page.
+ * HTML to tokens: HTML standard, 13.2.5. Text comes in runs up to the next tag; a run
+ * without references and carriage returns is a slice of the page.
  */
 #include "html/own.h"
 
@@ -69,7 +69,7 @@ enum html_tag html_tag_of(struct str name)
 enum {
     REFS = 1, /* references are read */
     ATTR = 2, /* within a value */
-    NULS = 4, /* U+0000 stays, for the tree to judge; else it becomes U+FFFD */
+    NULS = 4, /* U+0000 stays, and the tree decides; else it becomes U+FFFD */
 };
 
 static bool is_as_it_stands(struct str s, unsigned how)
@@ -78,13 +78,16 @@ static bool is_as_it_stands(struct str s, unsigned how)
            ((how & NULS) || !memchr(s.p, '\0', s.n));
 }
 
-/* s with its references read, and line ends of one kind. False: the arena is full. */
+/*
+ * Sets *out to s with its references resolved and line ends as LF. Returns false if the
+ * arena is full.
+ */
 static bool cooked(struct html_tokens *t, struct str s, unsigned how, struct str *out)
 {
     *out = s;
     if (s.n == 0 || is_as_it_stands(s, how))
         return true;
-    /* No reference is shorter than its text by more than a byte or two. */
+    /* The text of a reference is at most a byte or two longer than the reference. */
     size_t nuls = how & NULS ? 0 : str_count(s, '\0');
     char *p = arena_get(t->a, (s.n + nuls) * 2 + 8);
     if (!p)
@@ -148,7 +151,7 @@ static void pass_blanks(struct html_tokens *t)
         t->at++;
 }
 
-/* Up to one of these, the end of the page being one. */
+/* Takes what comes before one of these characters, or the rest of the page. */
 static struct str take_until(struct html_tokens *t, const char *stops)
 {
     size_t from = t->at;
@@ -200,7 +203,9 @@ static bool take_attr(struct html_tokens *t, struct html_token *out, unsigned *c
     return true;
 }
 
-/* At the name. A tag that the page ends in is none. */
+/*
+ * Reads a tag, from its name on. A tag that is cut off by the end of the page is dropped.
+ */
 static bool take_tag(struct html_tokens *t, struct html_token *out, enum html_kind kind)
 {
     unsigned count = 0;
@@ -231,7 +236,7 @@ static bool take_tag(struct html_tokens *t, struct html_token *out, enum html_ki
 
 /* ---- comments, declarations ---- */
 
-/* A comment; true if it is a token. */
+/* Makes a comment token. Returns true if comments are wanted. */
 static bool put_comment(struct html_tokens *t, struct html_token *out, struct str text,
                         bool *ok)
 {
@@ -242,7 +247,7 @@ static bool put_comment(struct html_tokens *t, struct html_token *out, struct st
     return true;
 }
 
-/* What begins as markup and is none: a comment up to the next `>`. */
+/* Reads invalid markup as a comment, up to the next `>`. */
 static bool take_bogus(struct html_tokens *t, struct html_token *out, bool *ok)
 {
     struct str text = take_until(t, ">");
@@ -250,7 +255,7 @@ static bool take_bogus(struct html_tokens *t, struct html_token *out, bool *ok)
     return put_comment(t, out, text, ok);
 }
 
-/* 13.2.5.43 and on: "<!-->" and "<!--->" are whole, "--!>" is an end too. */
+/* 13.2.5.43 and on: "<!-->" and "<!--->" are complete, "--!>" is an end too. */
 static bool take_comment(struct html_tokens *t, struct html_token *out, bool *ok)
 {
     struct str rest = str_sub(t->s, t->at, t->s.n);
@@ -268,7 +273,7 @@ static bool take_comment(struct html_tokens *t, struct html_token *out, bool *ok
         }
     }
     t->at = t->s.n;
-    /* The page ends in the comment, perhaps within the comment's end. */
+    /* The page ends within the comment, or within the end of the comment. */
     if (str_ends(rest, STR("--!")))
         rest.n -= 3;
     else if (str_ends(rest, STR("--")))
@@ -298,7 +303,7 @@ static char here(const struct html_tokens *t)
     return t->at < t->s.n ? t->s.p[t->at] : '\0';
 }
 
-/* A quoted identifier. False: there is none, or it has no end. */
+/* Reads a quoted identifier. Returns false if there is none, or it has no end. */
 static bool take_id(struct html_tokens *t, struct str *id, bool *ok)
 {
     pass_blanks(t);
@@ -314,7 +319,9 @@ static bool take_id(struct html_tokens *t, struct str *id, bool *ok)
     return true;
 }
 
-/* After the name. False: the page is one of quirks, whatever else is there. */
+/*
+ * Reads what follows the name. Returns false if the page is in quirks mode in any case.
+ */
 static bool take_ids(struct html_tokens *t, struct html_doctype *d, bool *ok)
 {
     pass_blanks(t);
@@ -347,7 +354,7 @@ static void take_doctype(struct html_tokens *t, struct html_token *out, bool *ok
 
 /* ---- content that is text ---- */
 
-/* s begins with name, in small letters, and its end. */
+/* Whether s begins with name (in small letters) and the name ends there. */
 static bool is_name(struct str s, struct str name)
 {
     if (s.n < name.n)
@@ -361,8 +368,8 @@ static bool is_name(struct str s, struct str name)
 }
 
 /*
- * Where the content ends. A script in a comment in a script has an end tag of its own
- * (13.2.5.27).
+ * Returns where the content ends. A script in a comment in a script has an end tag of its
+ * own (13.2.5.27).
  */
 static size_t raw_end(const struct html_tokens *t)
 {
@@ -408,7 +415,7 @@ static bool take_chars(struct html_tokens *t, struct html_token *out, size_t end
 
 /* ---- all of it ---- */
 
-/* After "<!": true if out has a token. */
+/* Reads what follows "<!". Returns true if out has a token. */
 static bool take_declaration(struct html_tokens *t, struct html_token *out, bool *ok)
 {
     struct str rest = str_sub(t->s, t->at, t->s.n);
@@ -430,7 +437,7 @@ static bool take_declaration(struct html_tokens *t, struct html_token *out, bool
     return true;
 }
 
-/* At a `<`: true if out has a token; else what was there is passed over. */
+/* Reads what begins at a `<`. Returns true if out has a token; else it was skipped. */
 static bool take_markup(struct html_tokens *t, struct html_token *out, bool *ok)
 {
     struct str s = str_sub(t->s, t->at, 3);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tokens to a tree: HTML standard, 13.2.6. The html element is always open; "text" is
- * no mode of its own, and a template's content are its children.
+ * Tokens to a tree: HTML standard, 13.2.6. The html element is always open; "text" is not
+ * a mode of its own, and the content of a template is its children.
  *
- * The stack of open elements is at most HTML_DEPTH_MAX, the list of formatting
- * elements HTML_ACTIVE_MAX: what would be deeper lies beside, what would be more is
- * forgotten.
+ * The stack of open elements has at most HTML_DEPTH_MAX entries, the list of formatting
+ * elements HTML_ACTIVE_MAX: an element that would be deeper becomes a sibling, and the
+ * oldest formatting element is dropped from a full list.
  */
 #include "html/own.h"
 
@@ -35,22 +35,22 @@ enum mode {
 
 struct tree {
     struct html_tokens tokens;
-    struct html_token t; /* the one at hand */
+    struct html_token t; /* the current token */
     struct arena *a;
     struct html_node *html, *head, *form;
     struct html_node *document; /* NULL: the html element is the top */
     struct html_node *context;  /* of a fragment; else NULL */
     struct html_node *open[HTML_DEPTH_MAX + 1];
-    unsigned char within[HTML_DEPTH_MAX + 1]; /* of an open template: its own mode */
+    unsigned char within[HTML_DEPTH_MAX + 1]; /* of each open template: its mode */
     int opens;
     struct html_node *active[HTML_ACTIVE_MAX + 1]; /* NULL: a marker */
     int actives;
     enum mode mode;
-    bool foster;      /* what comes belongs before the table */
-    bool quirks;      /* a table does not end a paragraph */
+    bool foster; /* new nodes are put before the table (foster parenting) */
+    bool quirks; /* quirks mode: a table does not end a paragraph */
     bool scripting;
     bool frames_fine; /* a frameset may still replace the body */
-    bool skip_line;   /* the first line end of a pre */
+    bool skip_line;   /* drop the first line end of a pre */
     bool full;
 };
 
@@ -98,7 +98,7 @@ static bool is_html(const struct html_node *n, enum html_tag tag)
     return n->tag == tag && !n->foreign;
 }
 
-/* The current node, which of a fragment's first is the context. */
+/* Returns the adjusted current node: the context, if only a fragment's root is open. */
 static const struct html_node *adjusted_top(const struct tree *t)
 {
     return t->opens == 1 && t->context ? t->context : top(t);
@@ -110,7 +110,7 @@ static bool is_rows(const struct html_node *n)
            is_html(n, HTML_thead) || is_html(n, HTML_tr);
 }
 
-/* The appropriate place (13.2.6.1), below over or what is open. */
+/* Inserts n at the appropriate place (13.2.6.1), below `over` or the current node. */
 static void place(struct tree *t, struct html_node *n, struct html_node *over)
 {
     struct html_node *target = over ? over : top(t);
@@ -146,7 +146,7 @@ static struct html_node *insert_node(struct tree *t, struct html_node *n)
     return n;
 }
 
-/* Without memory nothing is inserted, and the whole ends soon. */
+/* Without memory nothing is inserted, and parsing ends soon after. */
 static struct html_node *insert_as(struct tree *t, enum html_tag tag, struct str name,
                                    struct html_attr *attrs)
 {
@@ -170,13 +170,13 @@ static struct html_node *insert_void(struct tree *t)
     return n;
 }
 
-/* An element that no tag stands for. */
+/* Inserts an element that has no tag in the page. */
 static struct html_node *imply(struct tree *t, enum html_tag tag, struct str name)
 {
     return insert_as(t, tag, name, NULL);
 }
 
-/* A comment, or a doctype, within parent; before is NULL: as its last child. */
+/* Inserts a comment or a doctype into parent, before `before` or as the last child. */
 static void insert_note(struct tree *t, struct html_node *parent,
                         struct html_node *before)
 {
@@ -192,7 +192,7 @@ static void insert_comment(struct tree *t)
         place(t, n, NULL);
 }
 
-/* U+0000 goes, or becomes U+FFFD. */
+/* Removes U+0000 from the text, or replaces it by U+FFFD. */
 static void drop_nuls(struct tree *t, bool replace)
 {
     struct str s = t->t.text;
@@ -298,7 +298,7 @@ static void pop_to(struct tree *t, enum html_tag tag)
     }
 }
 
-/* Those whose end tag may be missing (13.2.6, "generate implied end tags"). */
+/* Closes elements whose end tag may be missing (13.2.6, "generate implied end tags"). */
 static void end_implied(struct tree *t, enum html_tag but)
 {
     for (;;) {
@@ -313,7 +313,7 @@ static void end_implied(struct tree *t, enum html_tag but)
     }
 }
 
-/* The same, of the parts of tables too. */
+/* The same, and the parts of tables too ("thoroughly"). */
 static void end_implied_all(struct tree *t)
 {
     for (;;) {
@@ -443,7 +443,7 @@ static void end_other(struct tree *t, enum html_tag tag, struct str name)
     }
 }
 
-/* The inner loop: clones of what lies between; returns the last of them. */
+/* The inner loop: clones the elements in between. Returns the last of them. */
 static struct html_node *adopt_between(struct tree *t, struct html_node *format,
                                        struct html_node *furthest, int *bookmark)
 {
@@ -486,7 +486,7 @@ static struct html_node *furthest_block(const struct tree *t, int from)
     return NULL;
 }
 
-/* False: there is nothing more to do. */
+/* One round of the outer loop. Returns false if there is nothing more to do. */
 static bool adopt_once(struct tree *t, enum html_tag tag, struct str name)
 {
     struct html_node *format = active_named(t, tag);
@@ -590,8 +590,8 @@ static void reset_mode(struct tree *t)
 }
 
 /*
- * One written as <iframe/>, as in XML, is empty if nothing ends it: the standard has all
- * that follows be its text.
+ * An element written as <iframe/>, as in XML, is empty if it has no end tag; by the
+ * standard, all the rest of the page would be its text.
  */
 static void insert_raw(struct tree *t)
 {
@@ -605,7 +605,7 @@ static void insert_raw(struct tree *t)
     }
 }
 
-/* What the head has, wherever it is met. */
+/* Handles the start tag of an element of the head, anywhere in the page. */
 static void start_head(struct tree *t)
 {
     unsigned flags = html_flags(t->t.tag);
@@ -640,7 +640,7 @@ static bool is_heady(const struct tree *t)
     return (html_flags(t->t.tag) & HTML_IS_HEAD) == HTML_IS_HEAD;
 }
 
-/* Cuts leading white space off the text at hand. */
+/* Cuts leading white space off the current text. */
 static struct str take_blanks(struct tree *t)
 {
     size_t n = 0;
@@ -695,14 +695,17 @@ static bool is_end(const struct tree *t, enum html_tag tag)
     return t->t.kind == HTML_END && t->t.tag == tag;
 }
 
-/* Ends of elements that, wherever they are not open, mean that the body has come. */
+/*
+ * Whether the token is an end tag to ignore: not </body>, </html> or </br>, which imply
+ * the body.
+ */
 static bool is_stray_end(const struct tree *t)
 {
     return t->t.kind == HTML_END && t->t.tag != HTML_body && t->t.tag != HTML_html &&
            t->t.tag != HTML_br;
 }
 
-/* Leading blanks are dropped; true: there was nothing else. */
+/* Drops leading blanks. Returns true if there was nothing else. */
 static bool is_blank_now(struct tree *t)
 {
     if (t->t.kind != HTML_CHARS)
@@ -855,7 +858,7 @@ static void after_head(struct tree *t)
 
 /* ---- framesets, and what follows the body: 13.2.6.4.19 and on ---- */
 
-/* The blanks of a text go in, the rest does not. */
+/* Inserts the blanks of a text and drops the rest. */
 static void insert_blanks(struct tree *t)
 {
     while (t->t.text.n) {
@@ -914,7 +917,7 @@ static void after_body(struct tree *t)
     }
 }
 
-/* Of a fragment's too: what is open below the template is never the context. */
+/* In a fragment too: an open element below the template is never the context. */
 static void in_template(struct tree *t)
 {
     enum html_tag tag = t->t.tag;
@@ -1038,7 +1041,7 @@ static void start_option(struct tree *t)
     insert(t);
 }
 
-/* A fragment's own element is a select: there is none in it. */
+/* Whether the text is the content of a select. */
 static bool is_of_select(const struct tree *t)
 {
     return t->context && is_html(t->context, HTML_select);
@@ -1408,7 +1411,7 @@ static bool is_part(enum html_tag tag)
            tag == HTML_thead || tag == HTML_tr;
 }
 
-/* Ends what is open in a row, in rows or in a table. */
+/* Closes what is open within a row, within rows or within a table. */
 static void clear_to(struct tree *t, enum mode mode)
 {
     for (; t->opens > 1; pop(t)) {
@@ -1572,7 +1575,7 @@ static void in_colgroup(struct tree *t)
         in_mode(t);
 }
 
-/* The rows' element that is open ends; false: none is. */
+/* Closes the open tbody, thead or tfoot. Returns false if none is open. */
 static bool end_rows(struct tree *t)
 {
     if (!in_scope(t, HTML_tbody, TABLE_SCOPE) && !in_scope(t, HTML_thead, TABLE_SCOPE) &&
@@ -1729,7 +1732,7 @@ static bool breaks_out(const struct tree *t)
     }
 }
 
-/* Whether foreign content has the token at hand (13.2.6). */
+/* Whether the current token is handled as foreign content (13.2.6). */
 static bool is_foreign_now(const struct tree *t)
 {
     const struct html_node *n = adjusted_top(t);
@@ -1854,7 +1857,7 @@ static void in_mode(struct tree *t)
     }
 }
 
-/* Comments lie in what is open, but for those before and after the page's elements. */
+/* Comments go into the current node, except before and after the elements of the page. */
 static void comment(struct tree *t)
 {
     bool early = t->mode == INITIAL || t->mode == BEFORE_HTML;
@@ -1867,7 +1870,7 @@ static void comment(struct tree *t)
         insert_comment(t);
 }
 
-/* Text elements have one piece of text and then, perhaps, their end tag. */
+/* Raw text elements have one piece of text and then possibly their end tag. */
 static bool in_raw(struct tree *t)
 {
     const struct html_node *n = top(t);
@@ -1902,7 +1905,7 @@ static void one(struct tree *t)
         in_mode(t);
 }
 
-/* The content of an element: 13.4. */
+/* Starts parsing the content of an element (13.4). */
 static void start_fragment(struct tree *t, const struct html_opts *o)
 {
     enum html_tag tag = o->foreign ? HTML_OTHER : html_tag_of(o->context);
@@ -1920,7 +1923,7 @@ static void start_fragment(struct tree *t, const struct html_opts *o)
         (tag == HTML_noscript && t->scripting)) {
         t->tokens.raw = o->context;
         t->tokens.raw_refs = flags & HTML_IS_TEXT;
-        t->tokens.rest = true; /* no start tag was read that an end tag fits */
+        t->tokens.rest = true; /* no start tag was read, so no end tag can match */
     }
 }
 
@@ -1946,7 +1949,7 @@ static struct tree *tree_new(struct arena *a, struct str text, const struct html
     return t->full ? NULL : t;
 }
 
-/* The page ended in a template's content: elements around it are implied. */
+/* Closes the templates that are open at the end of the page. */
 static void end_templates(struct tree *t)
 {
     while (!t->full && has_open(t, HTML_template)) {

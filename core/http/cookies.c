@@ -68,7 +68,7 @@ static char *copy(struct str s, bool small)
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Digits at the beginning, from min to max of them, nothing but another sign behind. */
+/* Cuts off from min to max digits, which no further digit may follow. */
 static bool number(struct str s, size_t min, size_t max, int *out)
 {
     size_t n = 0;
@@ -263,7 +263,7 @@ static bool may_set(const struct cookie_request *a, const struct cookies_where *
     return a->secure || (!host && !str_starts(a->name, STR("__Secure-")));
 }
 
-/* The same cookie of before goes, and room is made. */
+/* Drops an older cookie of that name, and makes room. */
 static void make_room(struct cookies *c, const struct cookie *k)
 {
     unsigned here = 0, oldest = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cookies of a client, in memory: RFC 6265 section 5, and of its later drafts what
- * names promise (__Secure-, __Host-). Kept are COOKIES_MAX, of one host at most
- * COOKIES_HOST_MAX; more push out the oldest. A domain of one label is no domain, so a
- * whole ending of names gets none; longer endings are not known here.
+ * Cookies of a client, in memory: RFC 6265 section 5, and the name prefixes of its later
+ * drafts (__Secure-, __Host-). It keeps COOKIES_MAX cookies, at most COOKIES_HOST_MAX of
+ * one host; a new one replaces the oldest. A Domain of one label is refused, so no
+ * cookie is for a whole top-level domain; longer public suffixes are not known here.
  */
 #ifndef OD_HTTP_COOKIES_H
 #define OD_HTTP_COOKIES_H
@@ -24,7 +24,7 @@ struct cookies_where {
 
 struct cookies *cookies_new(void);
 void cookies_free(struct cookies *c); /* NULL is fine */
-/* The value of a Set-Cookie field. False: it is not taken. */
+/* Takes the value of a Set-Cookie field. Returns false if the cookie is refused. */
 bool cookies_take(struct cookies *c, const struct cookies_where *w, struct str field,
                   time_t now);
 /*
@@ -33,9 +33,9 @@ bool cookies_take(struct cookies *c, const struct cookies_where *w, struct str f
  */
 int cookies_say(const struct cookies *c, const struct cookies_where *w, time_t now,
                 struct buf *out);
-/* How many there are. */
+/* The number of cookies. */
 unsigned cookies_count(const struct cookies *c);
-/* A date as cookies have it (5.1.1). Returns -1 if it is not one. */
+/* Parses a cookie's date (5.1.1). Returns -1 if it is not one. */
 int cookies_date(struct str text, time_t *out);
 
 #endif

@@ -5,8 +5,8 @@
  *   RESOLVE ─▶ CONNECT ─▶ [TUNNEL] ─▶ [GREET] ─▶ OVER
  *      └──────────┴──────────┴──────────┴── failed, late, cancelled ──▶ OVER
  *
- * Where there are a proxy and a judge, RESOLVE is done twice: for the host, whose
- * address the proxy is to be asked for, and for the proxy.
+ * With both a proxy and `allow`, RESOLVE is done twice: for the host, whose address is
+ * then sent to the proxy, and for the proxy.
  */
 #include "http/dial.h"
 
@@ -45,10 +45,10 @@ struct attempt {
 struct dial {
     struct loop *loop;
     struct dial_spec spec;
-    char host[HOST_MAX];           /* the host that the owner wants */
+    char host[HOST_MAX];           /* the host to connect to */
     char peer[HOST_MAX];           /* the host of the connection: that, or the proxy */
     uint16_t port;                 /* of peer */
-    char target[INET6_ADDRSTRLEN]; /* what the proxy is asked for; "": host */
+    char target[INET6_ADDRSTRLEN]; /* the address sent to the proxy; "": host */
     int errnum;
     enum tls_fault fault;
     struct proxy proxy;
@@ -62,7 +62,7 @@ struct dial {
     struct stream s;
     struct httpc http;
     bool has_stream, has_http;
-    bool older; /* TLS, as tls_connect_older has it */
+    bool older; /* TLS by tls_connect_older */
     struct err e;
 };
 
@@ -114,7 +114,7 @@ static void fail(struct dial *d)
 
 static void succeed(struct dial *d)
 {
-    ASSERT(d->state != OVER); /* on_done comes once */
+    ASSERT(d->state != OVER); /* on_done is called once */
     timer_stop(&d->late);
     d->last = d->state;
     d->state = OVER;
@@ -126,7 +126,7 @@ static void on_late(struct timer *t)
 {
     static const char *const doing[] = {
         [RESOLVE] = "its address was not found",
-        [CONNECT] = "nobody there answered",
+        [CONNECT] = "it did not answer",
         [TUNNEL] = "the proxy has not connected us",
         [GREET] = "the TLS handshake was not finished",
         [OVER] = "",
@@ -141,7 +141,7 @@ static void on_late(struct timer *t)
 
 static void start_connecting(struct dial *d);
 
-/* All of it once more, the tunnel too. */
+/* Connects again from the beginning, the tunnel included. */
 static void connect_again(struct dial *d)
 {
     d->older = true;
@@ -182,7 +182,7 @@ static void greet(struct dial *d)
         succeed(d);
         return;
     }
-    /* A TLS server answers, it does not begin: these are the proxy's own. */
+    /* A TLS server does not send first, so these bytes are the proxy's own. */
     if (d->s.in.n > 0) {
         err_set(&d->e, ERR_INVALID,
                 "cannot reach %s:%u through the proxy %s:%u: there are bytes behind its "
@@ -295,7 +295,7 @@ static void attempt_failed(struct dial *d, const struct addr *a, int why)
     d->errnum = why;
     const char *whom = d->spec.proxy ? "the proxy " : "";
     if (why == ECONNREFUSED)
-        err_set(&d->e, ERR_GONE, "cannot connect to %s%s: nobody listens at %s", whom,
+        err_set(&d->e, ERR_GONE, "cannot connect to %s%s: nothing listens at %s", whom,
                 d->peer, buf_z(&text));
     else
         err_sys(&d->e, why, "cannot connect to %s%s at %s", whom, d->peer, buf_z(&text));
@@ -303,7 +303,7 @@ static void attempt_failed(struct dial *d, const struct addr *a, int why)
     try_others(d);
 }
 
-/* A proxy is not judged: it was judged what it is asked for. */
+/* The address of a proxy is not judged; the one sent to the proxy was. */
 static bool is_allowed(struct dial *d, const struct addr *a)
 {
     struct buf text = BUF_INIT(ADDR_TEXT_MAX);
@@ -392,7 +392,7 @@ static bool add_literal(struct dial *d, const char *host)
     return d->addrs_n > 0;
 }
 
-/* In the job. */
+/* Runs in the job. */
 static int look_up(void *arg, const struct job_child *c, struct err *e)
 {
     const struct dial *d = arg;
@@ -439,7 +439,9 @@ static bool is_judging(const struct dial *d)
     return d->spec.proxy && d->spec.allow && !d->target[0];
 }
 
-/* The addresses are the host's: the proxy gets one that is allowed, and is next. */
+/*
+ * These are addresses of the host: the proxy gets an allowed one, and is resolved next.
+ */
 static void choose_target(struct dial *d)
 {
     unsigned i = 0;

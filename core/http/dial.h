@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a name to a stream that is ready: its addresses (looked up in a job, the
- * library's call blocks), a connection to the first that answers, a tunnel
- * through a proxy if there is one (RFC 9110 9.3.6), TLS if it is wanted.
+ * From a name to a connected stream: its addresses (looked up in a job, since the
+ * library's call blocks), a connection to the first one that answers, a tunnel through a
+ * proxy if there is one (RFC 9110 9.3.6), and TLS if requested.
  *
- * Addresses are tried in the order that the system gives, the next one when one
- * fails or has not answered for DIAL_NEXT_MS (RFC 8305, in short); those before
- * go on. All of it has one deadline.
+ * Addresses are tried in the system's order, the next one when one fails or has not
+ * answered for DIAL_NEXT_MS (a short form of RFC 8305); earlier attempts go on. One
+ * deadline covers all of it.
  */
 #ifndef OD_HTTP_DIAL_H
 #define OD_HTTP_DIAL_H
@@ -20,10 +20,10 @@
 
 enum { DIAL_NEXT_MS = 250, DIAL_ADDRESSES_MAX = 16 };
 
-/* How far it came. */
+/* The steps of a connection. */
 enum dial_step {
     DIAL_RESOLVE, /* its name to addresses */
-    DIAL_CONNECT, /* of it, or of the proxy */
+    DIAL_CONNECT, /* to the host, or to the proxy */
     DIAL_TUNNEL,  /* the proxy's answer */
     DIAL_GREET    /* TLS */
 };
@@ -33,34 +33,34 @@ struct dial;
 struct dial_spec {
     struct str host; /* a name or an address, without brackets; at most 255 bytes */
     uint16_t port;
-    struct tls_client *tls;    /* NULL: plain; to live until on_done */
+    struct tls_client *tls;    /* NULL: no TLS; must live until on_done */
     const struct proxy *proxy; /* NULL: none; copied */
     int timeout_ms;            /* 0: LIMIT_DIAL_MS */
     size_t in_max, out_max;    /* of the stream */
     /*
-     * May it be connected to? Asked of each address of the host, whose names are then
-     * looked up here even if there is a proxy: it is asked for an address that was
-     * allowed, and its own is not judged. NULL: to all. What is not allowed fails with
-     * DENIED.
+     * Whether an address may be connected to; NULL: all may. It is called for each
+     * address of the host, so the name is looked up here even with a proxy, which gets
+     * an allowed address; the proxy's own address is not judged. If none is allowed, the
+     * call fails with DENIED.
      */
     bool (*allow)(void *owner, const struct sockaddr *sa);
     /*
-     * Once, never within dial_start. s: to be taken with stream_move before this
-     * returns, it is closed after; its `in` can hold bytes already. NULL: e says
-     * why. d is gone when this returns.
+     * Called once, never within dial_start. s: take it with stream_move before this
+     * returns, as it is closed afterwards; its `in` may already have bytes. s NULL: e
+     * has the reason. d is gone when this returns.
      */
     void (*on_done)(struct dial *d, struct stream *s, const struct err *e);
     void *owner;
 };
 
-/* The loop owns it until on_done or dial_cancel. NULL with e: nothing runs. */
+/* The loop owns the result until on_done or dial_cancel. Returns NULL and sets *e. */
 struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err *e);
 void *dial_owner(const struct dial *d);
-/* In on_done: the step that failed, or was the last. */
+/* In on_done: the step that failed, or the last one. */
 enum dial_step dial_step(const struct dial *d);
-/* In on_done: why the last address could not be connected to; 0: it was another step. */
+/* In on_done: errno of the connection to the last address; 0: another step failed. */
 int dial_errno(const struct dial *d);
-/* In on_done: what was wrong with the certificate, where that is why it failed. */
+/* In on_done: the fault of the certificate, if that is why it failed. */
 enum tls_fault dial_fault(const struct dial *d);
 /* No callback follows. */
 void dial_cancel(struct dial *d);

@@ -60,8 +60,8 @@ static struct str unblank(struct str s)
 }
 
 /*
- * A line of rest, up to its CR LF. 1; 0: not there yet; -1: a CR or LF alone,
- * which others would take for the end of a line.
+ * Cuts a line off rest, up to its CR LF. Returns 1; 0 if it is incomplete; -1 for a CR
+ * or LF alone, which other parsers may take for the end of a line.
  */
 static int cut_line(struct str *rest, struct str *line)
 {
@@ -78,7 +78,7 @@ static int cut_line(struct str *rest, struct str *line)
     return 1;
 }
 
-/* name[:port], an address, or [address][:port]; what a Host may be. */
+/* Whether it is a valid Host: name[:port], an address, or [address][:port]. */
 static bool is_host(struct str s)
 {
     size_t i = 0;
@@ -175,7 +175,7 @@ static int take_field(struct http_head *h, struct str line, struct http_error *e
     return 0;
 }
 
-/* How often a field is there, and its last value. */
+/* Counts the fields of a name, and gets the last value. */
 static int count(const struct http_head *h, const char *name, struct str *value)
 {
     int n = 0;
@@ -188,7 +188,7 @@ static int count(const struct http_head *h, const char *name, struct str *value)
     return n;
 }
 
-/* RFC 9112 6: how long the body is, without any doubt. */
+/* RFC 9112 6: the length of the body, which must be unambiguous. */
 static int take_framing(struct http_head *h, struct http_error *e)
 {
     struct str length = {0}, coding = {0};
@@ -250,7 +250,8 @@ int http_parse_head(struct str in, struct http_head *h, size_t *used,
 {
     struct str rest = in, line;
     int r = 0, lines = 0;
-    /* What cannot begin a request, as a TLS handshake: no end of line may come. */
+    /* Bytes that cannot begin a request, such as a TLS handshake, which may have no line
+     * end. */
     if (in.n > 0 && in.p[0] != '\r' && !is_token((unsigned char)in.p[0]))
         return bad(e, 400, "This is not an HTTP request");
     h->nfields = 0;
@@ -285,7 +286,7 @@ int http_parse_head(struct str in, struct http_head *h, size_t *used,
     return 0;
 }
 
-/* Not what is a constant, as the path of a target that has none. */
+/* Does not move constants, such as the path of a target without one. */
 static void move(struct str *s, struct str from, const char *to)
 {
     if (s->p >= from.p && s->p <= from.p + from.n)
@@ -364,7 +365,7 @@ int http_decode(struct buf *out, struct str s, bool plus)
 int http_query(struct str query, const char *name, struct buf *out)
 {
     struct buf key = BUF_INIT(256);
-    /* Without memory no name may look like another one: what is there is not absent. */
+    /* Out of memory is an error: a value that exists must not seem to be absent. */
     int r = buf_reserve(&key, 255) ? 0 : -1;
     while (query.n > 0 && r == 0) {
         struct str value = str_cut(&query, '&'), k = str_cut(&value, '=');
@@ -388,7 +389,10 @@ static struct str skip_token(struct str s)
     return str_sub(s, n, s.n);
 }
 
-/* What is after a quoted string at the beginning of s; p NULL: it is none. */
+/*
+ * Returns what follows the quoted string at the beginning of s; p is NULL if there is
+ * none.
+ */
 static struct str skip_quoted(struct str s)
 {
     for (size_t i = 1; i < s.n; i++) {
@@ -463,7 +467,7 @@ int http_chunk(struct http_chunks *c, struct str in, struct str *data, size_t *u
             return 0;
         }
         struct str after = rest;
-        /* Only the line itself: what follows it may be data with any bytes. */
+        /* Checks only the line itself: data with any bytes may follow. */
         const char *nl = memchr(rest.p, '\n', rest.n);
         after.n = nl ? (size_t)(nl - rest.p) + 1 : rest.n;
         size_t limit = c->state == CHUNK_TRAILER ? TRAILERS_MAX : SIZE_LINE_MAX;
@@ -499,7 +503,7 @@ int http_range(struct str range, uint64_t size, uint64_t *from, uint64_t *n)
     rest = unblank(rest);
     struct str first = str_cut(&rest, '-');
     uint64_t a = 0, b = size ? size - 1 : 0;
-    if (first.n == 0) { /* the last so many */
+    if (first.n == 0) { /* a suffix: the last N bytes */
         if (str_to_u64(rest, &b) < 0)
             return 0;
         if (b == 0 || size == 0)
@@ -534,7 +538,11 @@ const char *http_reason(int status)
                  {202, "Accepted"},
                  {204, "No Content"},
                  {206, "Partial Content"},
+                 {302, "Found"},
+                 {303, "See Other"},
                  {304, "Not Modified"},
+                 {307, "Temporary Redirect"},
+                 {308, "Permanent Redirect"},
                  {400, "Bad Request"},
                  {401, "Unauthorized"},
                  {403, "Forbidden"},
@@ -545,6 +553,7 @@ const char *http_reason(int status)
                  {409, "Conflict"},
                  {410, "Gone"},
                  {411, "Length Required"},
+                 {412, "Precondition Failed"},
                  {413, "Content Too Large"},
                  {414, "URI Too Long"},
                  {415, "Unsupported Media Type"},
@@ -560,7 +569,8 @@ const char *http_reason(int status)
                  {502, "Bad Gateway"},
                  {503, "Service Unavailable"},
                  {504, "Gateway Timeout"},
-                 {505, "HTTP Version Not Supported"}};
+                 {505, "HTTP Version Not Supported"},
+                 {511, "Network Authentication Required"}};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (known[i].status == status)
             return known[i].reason;
@@ -579,7 +589,7 @@ void http_date(char out[32], time_t t)
              tm.tm_min, tm.tm_sec);
 }
 
-/* RFC 9112 4. The blank after the status is often forgotten. */
+/* RFC 9112 4. Many servers omit the blank after the status. */
 static int take_status_line(struct http_head *h, struct str line, struct http_error *e)
 {
     struct str status = str_sub(line, 9, 3);

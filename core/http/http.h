@@ -2,11 +2,11 @@
 /*
  * HTTP/1.1 messages as bytes: RFC 9110 (fields), RFC 9112 (syntax).
  *
- * The parser is ours and strict, because a lenient one is what makes requests
- * that two servers read differently (RFC 9112 11.2): lines end in CR LF and
- * nothing else, a field name is followed by its colon at once, no line is
- * folded, a length is given once and in digits, and the only transfer coding is
- * chunked. What does not fit is an error with the status to answer.
+ * The parser is ours and strict, because a lenient one is what makes requests that two
+ * servers read differently (RFC 9112 11.2): lines end in CR LF and nothing else, a field
+ * name is followed by its colon at once, no line is folded, a length is given once and
+ * in digits, and the only transfer coding is chunked. Anything else is an error with the
+ * status to answer.
  */
 #ifndef OD_HTTP_HTTP_H
 #define OD_HTTP_HTTP_H
@@ -28,9 +28,9 @@ struct http_head {
     struct str method;
     struct str path;  /* as it stands in the target, up to the query; "*" too */
     struct str query; /* after the `?`; p is NULL when there is none */
-    struct str host;  /* of the target if it names one (RFC 9112 3.2.2), else Host */
+    struct str host;  /* that of the target, if it has one (RFC 9112 3.2.2), else Host */
     int minor;        /* of HTTP/1.x */
-    int status;       /* of an answer's head, which has none of the above but this */
+    int status;       /* only of an answer's head, which has none of the above */
     int nfields;
     bool keep_alive; /* RFC 9112 9.3 */
     bool chunked;
@@ -46,29 +46,36 @@ struct http_error {
 };
 
 /*
- * The head at the beginning of in. 1: whole, *used bytes long; 0: more is
- * needed; -1: *e. Empty lines before it are passed over (RFC 9112 2.2).
+ * Parses the head at the beginning of in. Returns 1 if it is complete and *used bytes
+ * long; 0 if more is needed; -1 and sets *e. Empty lines before it are skipped (RFC 9112
+ * 2.2).
  */
 int http_parse_head(struct str in, struct http_head *h, size_t *used,
                     struct http_error *e);
-/* The bytes that a head was parsed from have moved: its slices do too. */
+/* Moves the slices of a head after the bytes that it was parsed from have moved. */
 void http_head_move(struct http_head *h, struct str from, const char *to);
 /*
- * The value of a field by name, any case. p is NULL when there is none. With
- * more of them, the first: a caller to whom the others matter uses http_joined.
+ * Returns the value of a field by name, ignoring case; p is NULL if there is none. If
+ * there are several, it is the first; http_joined has all.
  */
 struct str http_field(const struct http_head *h, const char *name);
-/* All values of a list field, joined by ", ". 1, 0: none, -1: out is full. */
+/*
+ * Appends all values of a list field, joined by ", ". Returns 1; 0 if there is none; -1
+ * if out is full.
+ */
 int http_joined(const struct http_head *h, const char *name, struct buf *out);
-/* Is token one of the words of a comma list? Any case (RFC 9110 5.6.1). */
+/* Whether token is an item of a comma list, ignoring case (RFC 9110 5.6.1). */
 bool http_has_token(struct str list, const char *token);
 
 /*
- * Percent-decodes a path or query part, `+` to a blank in a query (plus). -1:
- * a bad escape, a NUL, or out is full.
+ * Appends a percent-decoded part of a path or query; plus: `+` is a blank. Returns -1
+ * for a bad escape or a NUL, or if out is full.
  */
 int http_decode(struct buf *out, struct str s, bool plus);
-/* A value of a query by name, decoded. 1 there, 0 not, -1 as above, or no memory. */
+/*
+ * Appends the decoded value of a query parameter. Returns 1; 0 if it is absent; -1 as
+ * http_decode, or without memory.
+ */
 int http_query(struct str query, const char *name, struct buf *out);
 
 /* ---- chunked bodies: RFC 9112 7.1 ---- */
@@ -85,17 +92,18 @@ struct http_chunks {
     size_t trailers; /* bytes of the trailer section, which are dropped */
 };
 /*
- * The next piece of data at the beginning of in, which may be empty; *used
- * bytes of in are done with. 0; -1: malformed. When c->state is CHUNK_DONE, the
- * body is over; when *used is 0, more is needed.
+ * Finds the next piece of data, which may be empty, at the beginning of in, of which
+ * *used bytes are consumed. Returns 0; -1 if it is malformed. The body is over when
+ * c->state is CHUNK_DONE; more is needed when *used is 0.
  */
 int http_chunk(struct http_chunks *c, struct str in, struct str *data, size_t *used);
 
 /* ---- ranges: RFC 9110 14 ---- */
 
 /*
- * What a Range field asks of size bytes. 1: *from and *n (not 0); 0: all of it
- * (none, not bytes, several, or malformed); -1: 416, nothing of it is there.
+ * Applies a Range field to size bytes. Returns 1 and sets *from and *n (not 0); 0 for
+ * the whole (no Range, not bytes, several, or malformed); -1 for 416, if the file has
+ * none of the range.
  */
 int http_range(struct str range, uint64_t size, uint64_t *from, uint64_t *n);
 
@@ -104,8 +112,8 @@ int http_range(struct str range, uint64_t size, uint64_t *from, uint64_t *n);
 /* "Not Found" */
 const char *http_reason(int status);
 /*
- * As http_parse_head, of an answer: status, fields and framing are filled in.
- * What e says of a status is nothing to be sent.
+ * As http_parse_head, for an answer: fills in status, fields and framing. The status in
+ * *e is not to be sent.
  */
 int http_parse_answer(struct str in, struct http_head *h, size_t *used,
                       struct http_error *e);

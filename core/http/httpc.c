@@ -7,7 +7,7 @@
  *                          └─┘ └─▶ TUNNEL (101, or 2xx to CONNECT)
  *                          1xx
  *
- * CLOSED is the state of what was released, or left, or failed.
+ * CLOSED is the state after httpc_release, httpc_leave or a failure.
  */
 #include "http/httpc.h"
 
@@ -17,6 +17,7 @@
 
 enum { CLOSED, READY, HEAD, BODY, TUNNEL };
 enum { INTERIMS_MAX = 32 };
+enum { CHUNK_FRAME = 40 }; /* bytes around a chunk, and of the last chunk */
 enum { BY_LENGTH, BY_CHUNKS, BY_END }; /* how a body ends: RFC 9112 6.3 */
 
 static void on_timer(struct timer *t);
@@ -35,7 +36,7 @@ static void shut(struct httpc *c)
 /* The request is over, and so is the connection. c->e says why. */
 static void fail(struct httpc *c)
 {
-    ASSERT(c->state == HEAD || c->state == BODY); /* on_done comes once */
+    ASSERT(c->state == HEAD || c->state == BODY); /* on_done is called once */
     shut(c);
     c->ev->on_done(c, &c->e);
 }
@@ -52,7 +53,7 @@ static void done(struct httpc *c, int next)
     ASSERT(c->state == HEAD || c->state == BODY || c->state == TUNNEL);
     c->state = (uint8_t)next;
     timer_stop(&c->timer);
-    /* Bytes that nobody asked for would be taken for the next answer: 9.2. */
+    /* Unexpected bytes would be taken for the next answer: 9.2. */
     if (next == READY && (!c->kept || c->over || c->s.in.n > 0))
         shut(c);
     c->ev->on_done(c, NULL);
@@ -97,7 +98,7 @@ static void begin_body(struct httpc *c)
         c->kept = false;
 }
 
-/* False: more must come, or there is nothing more to do. */
+/* Returns false if more bytes are needed, or nothing is left to do. */
 static bool take_head(struct httpc *c)
 {
     struct http_error e;
@@ -112,7 +113,7 @@ static bool take_head(struct httpc *c)
             malformed(c, "its head is longer than the buffer");
         return false;
     }
-    /* Parsed again where it stays: the stream's bytes move on. */
+    /* Parsed again in c->text, as the stream's bytes move. */
     buf_reset(&c->text);
     if (buf_add(&c->text, c->s.in.p, used) < 0 ||
         http_parse_answer(buf_str(&c->text), &c->head, &used, &e) <= 0) {
@@ -153,7 +154,7 @@ static int next_piece(struct httpc *c, struct str *piece, size_t *used)
     return 0;
 }
 
-/* What the owner did not take of a piece comes again. */
+/* The part of a piece that the owner did not take is delivered again. */
 static void put_back(struct httpc *c, size_t n)
 {
     c->stalled = true;
@@ -300,15 +301,17 @@ int httpc_add_field(struct buf *out, const char *name, struct str value)
     return 0;
 }
 
-/* All of a request, or nothing. -1: out is full. */
+/* Appends a whole request, or nothing. Returns -1 if out is full. */
 static int add_request(struct buf *out, const struct httpc_request *q)
 {
     size_t before = out->n;
-    bool has_body = q->body.p || strcmp(q->method, "POST") == 0 ||
+    bool has_body = q->body.p || q->streams || strcmp(q->method, "POST") == 0 ||
                     strcmp(q->method, "PUT") == 0 || strcmp(q->method, "PATCH") == 0;
     int rc = buf_addf(out, "%s %.*s HTTP/1.1\r\nHost: %.*s\r\n", q->method,
                       STR_ARG(q->target), STR_ARG(q->host));
-    if (rc == 0 && has_body)
+    if (rc == 0 && q->chunked)
+        rc = buf_addz(out, "Transfer-Encoding: chunked\r\n");
+    else if (rc == 0 && has_body)
         rc = buf_addf(out, "Content-Length: %llu\r\n",
                       (unsigned long long)(q->streams ? q->length : q->body.n));
     if (rc == 0 && q->fields.n)
@@ -317,7 +320,7 @@ static int add_request(struct buf *out, const struct httpc_request *q)
         rc = buf_addz(out, "\r\n");
     if (rc == 0 && q->body.n)
         rc = buf_adds(out, q->body);
-    if (rc < 0) { /* a queue: it has room again later */
+    if (rc < 0) { /* out is a queue, which has room later */
         buf_truncate(out, before);
         buf_resume(out);
     }
@@ -344,7 +347,8 @@ int httpc_send(struct httpc *c, const struct httpc_request *q, struct err *e)
     c->state = HEAD;
     c->connect = strcmp(q->method, "CONNECT") == 0;
     c->interims = 0;
-    c->to_put = q->streams ? q->length : 0;
+    c->chunked = q->chunked;
+    c->to_put = q->chunked ? UINT64_MAX : q->streams ? q->length : 0;
     c->bodiless = strcmp(q->method, "HEAD") == 0;
     buf_reset(&c->text);
     struct str host = str_sub(q->host, 0, sizeof(c->host) - 1);
@@ -367,14 +371,31 @@ size_t httpc_put(struct httpc *c, struct str piece)
         stream_want_room(&c->s);
         return 0;
     }
-    size_t n = piece.n < buf_room(&c->s.out) ? piece.n : buf_room(&c->s.out);
+    size_t room = buf_room(&c->s.out), frame = c->chunked ? CHUNK_FRAME : 0;
+    room = room > frame ? room - frame : 0;
+    size_t n = piece.n < room ? piece.n : room;
+    if (n > 0 && c->chunked)
+        buf_addf(&c->s.out, "%zx\r\n", n);
     if (buf_add(&c->s.out, piece.p, n) < 0)
         n = 0;
+    if (n > 0 && c->chunked)
+        buf_addz(&c->s.out, "\r\n");
     c->to_put -= n;
     stream_flush(&c->s);
     if (n < piece.n)
         stream_want_room(&c->s);
     return n;
+}
+
+void httpc_put_end(struct httpc *c)
+{
+    ASSERT(c->chunked);
+    if (c->state != HEAD && c->state != BODY)
+        return;
+    c->chunked = false;
+    c->to_put = 0;
+    buf_addz(&c->s.out, "0\r\n\r\n"); /* CHUNK_FRAME reserves room for it */
+    stream_flush(&c->s);
 }
 
 void httpc_more(struct httpc *c)

@@ -2,14 +2,14 @@
 /*
  * An HTTP/1.1 client: one connection, one request after the other (RFC 9112).
  *
- * A struct httpc is embedded in its owner and takes a connected stream. An answer comes
- * by on_head, on_body (as it arrives) and on_done; interim answers (1xx) are passed over.
- * Nothing is followed, repeated or decoded: redirects are left to the owner. With a
- * status of 101, or 2xx to CONNECT, the answer is done at its head and the stream can be
- * taken on (httpc_leave).
+ * A struct httpc is embedded in its owner and takes a connected stream. An answer is
+ * delivered by on_head, on_body (as it arrives) and on_done; interim answers (1xx) are
+ * skipped. Nothing is followed, repeated or decoded: redirects are left to the owner.
+ * With a status of 101, or 2xx to CONNECT, the answer ends with its head, and the owner
+ * can take the stream (httpc_leave).
  *
- * Everything is bounded: the head by http.h, the body by what the owner takes
- * (what it leaves stops the reading), the time without a byte by idle_ms.
+ * Everything is bounded: the head by http.h, the body by what the owner takes (reading
+ * stops until it takes more), the time without a byte by idle_ms.
  */
 #ifndef OD_HTTP_HTTPC_H
 #define OD_HTTP_HTTPC_H
@@ -22,18 +22,18 @@ struct httpc;
 
 /* Each callback may call anything here, httpc_release included. */
 struct httpc_events {
-    /* c->head is there, up to the next request. May be NULL. */
+    /* c->head is valid until the next request. May be NULL. */
     void (*on_head)(struct httpc *c);
     /*
-     * A piece of the body; returns how much was taken, and httpc_more asks for
-     * the rest again. NULL: the body is dropped.
+     * Takes a piece of the body and returns how much it took; httpc_more delivers the
+     * rest again. NULL: the body is dropped.
      */
     size_t (*on_body)(struct httpc *c, struct str piece);
     /*
-     * Once for each request; the next one may be sent here. e NULL: the
-     * answer is whole. Else GONE: the connection ended before any of an answer
-     * came (one that was kept may just have been too old); IO: it ended within
-     * the answer; TIMEOUT; INVALID: this is not HTTP; LIMIT.
+     * Called once for each request; the next one may be sent here. e NULL: the answer is
+     * complete. Else GONE: the connection ended before the answer began (a kept
+     * connection may have been too old); IO: it ended within the answer; TIMEOUT;
+     * INVALID: this is not HTTP; LIMIT.
      */
     void (*on_done)(struct httpc *c, const struct err *e);
     /* httpc_put has room again. May be NULL. */
@@ -46,7 +46,8 @@ struct httpc_request {
     struct str host;   /* of the Host field */
     struct str fields; /* more of them, made with httpc_add_field */
     struct str body;   /* p NULL: none */
-    bool streams;      /* instead of body, length bytes that httpc_put takes */
+    bool streams;      /* instead of body: length bytes through httpc_put */
+    bool chunked;      /* the same without a length, up to httpc_put_end */
     uint64_t length;
 };
 
@@ -62,37 +63,43 @@ struct httpc {
     struct http_chunks chunks;
     uint64_t left;   /* of a body with a length */
     uint64_t to_put; /* of the request's */
-    size_t waiting;  /* bytes that were still to be sent at the last look */
+    size_t waiting;  /* bytes that were unsent at the last look */
     struct err e;
     uint8_t state, body, interims;
     bool connect, bodiless, stalled, kept, over;
+    bool chunked;   /* the request's body is */
     char host[128]; /* for errors */
 };
 
-/* Takes the stream. idle_ms: 0: LIMIT_HTTPC_IDLE_MS; negative: no limit. */
+/* Takes the stream. idle_ms 0: LIMIT_HTTPC_IDLE_MS; negative: no limit. */
 void httpc_start(struct httpc *c, struct stream *take, int idle_ms,
                  const struct httpc_events *ev);
 /*
- * Queues a request, with Host, and Content-Length if there is a body or the
- * method requires one. Returns -1 and sets *e: BUSY: the previous answer is not done;
- * GONE: the connection cannot be used again; LIMIT: it does not fit the stream's out;
- * INVALID: the target, host or method has characters that cannot be sent.
+ * Queues a request, with Host, and Content-Length if there is a body or the method
+ * requires one. Returns -1 and sets *e: BUSY, the previous answer is not done; GONE, the
+ * connection cannot be used again; LIMIT, it does not fit into the stream's out;
+ * INVALID, the target, host or method has characters that cannot be sent.
  */
 int httpc_send(struct httpc *c, const struct httpc_request *q, struct err *e);
 /*
- * Queues bytes of a request that streams its body. Returns how many were taken; fewer
- * than all: on_room follows, or the answer is there already. More than length: a BUG.
+ * Queues bytes of a request that streams its body. Returns how many were taken; if not
+ * all, on_room follows, or the answer has already arrived. More than length is a BUG.
  */
 size_t httpc_put(struct httpc *c, struct str piece);
-/* Appends a line for httpc_request.fields. -1: out is full, or it cannot be sent. */
+/* Ends a chunked request (RFC 9112 7.1). Once; nothing is put after it. */
+void httpc_put_end(struct httpc *c);
+/*
+ * Appends a line for httpc_request.fields. Returns -1 if out is full, or the value
+ * cannot be sent.
+ */
 int httpc_add_field(struct buf *out, const char *name, struct str value);
-/* on_body can take more. */
+/* Called by the owner when on_body can take more. */
 void httpc_more(struct httpc *c);
-/* The answer is done, and another request may follow on this connection. */
+/* Whether the answer is done and another request may follow on this connection. */
 bool httpc_is_kept(const struct httpc *c);
 /*
- * After a 101, or a 2xx to CONNECT: the stream, with what came after the head.
- * To be called in on_done, or at least in the same turn.
+ * After a 101, or a 2xx to CONNECT: moves the stream, with the bytes after the head, to
+ * `to`. Call it in on_done, or at least in the same turn.
  */
 void httpc_leave(struct httpc *c, struct stream *to, const struct stream_events *ev);
 /* Cuts the connection; no callback follows. Idempotent, also when all zeros. */

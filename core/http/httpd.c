@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections: their bytes, their time limits and their ends. Around it a file each:
- * httpd_accept.c, httpd_request.c, httpd_answer.c; they share httpd_own.h.
+ * Connections: their bytes, their time limits and their ends. Its other files are
+ * httpd_accept.c, httpd_request.c and httpd_answer.c; they share httpd_own.h.
  */
 #include "http/httpd_own.h"
 
@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 enum {
-    FDS_LEFT = 128,    /* descriptors that are for others */
-    REFUSALS_SAID = 10 /* in the log, of a second */
+    FDS_LEFT = 128,    /* descriptors reserved for others */
+    REFUSALS_SAID = 10 /* logged in one second */
 };
 
 /* ---- time limits ---- */
 
 static void on_timer(struct timer *t);
 
-/* When the first connection of all queues is due; -1: none is in one. */
+/* When the first connection of all queues is due; -1 if the queues are empty. */
 static int64_t next_due(const struct httpd *d)
 {
     int64_t due = -1;
@@ -53,7 +53,7 @@ void conn_wait(struct httpd_conn *c, enum httpd_wait w)
     if (w == WAIT_WRITE)
         c->unsent = answer_unsent(c);
     list_add_tail(&d->waits[w], &c->queue);
-    /* One timer for all: it comes too early rather than being moved each time. */
+    /* One timer for all: it may fire too early, so it need not be moved each time. */
     int64_t due = c->since_ms + d->wait_ms[w];
     if (!timer_active(&d->timer) || d->timer.at_us > due * 1000)
         timer_begin(d->loop, &d->timer, d->wait_ms[w], on_timer);
@@ -69,7 +69,7 @@ static void time_out(struct httpd_conn *c)
     } else if (c->wait == WAIT_BODY && r && !r->begun) {
         req_give_up(r, 408, "The request's body did not come in time");
     } else if (c->wait == WAIT_WRITE && answer_unsent(c) < c->unsent) {
-        conn_wait(c, WAIT_WRITE); /* slow, and not stuck */
+        conn_wait(c, WAIT_WRITE); /* slow, but not stuck */
     } else {
         conn_close(c);
     }
@@ -96,8 +96,8 @@ static void on_timer(struct timer *t)
 /* ---- the end of an answer, and of a connection ---- */
 
 /*
- * When the last answer is out: half-closes and reads on, so that no reset
- * overtakes it (RFC 9112 9.6).
+ * After the last answer was sent: half-closes and reads on, so that no reset overtakes
+ * the answer (RFC 9112 9.6).
  */
 static void linger(struct httpd_conn *c)
 {
@@ -130,7 +130,7 @@ void conn_answered(struct httpd_conn *c)
     if (c->closed || !r || !r->ended || r->feeding)
         return;
     if (!r->body_over && !r->close) {
-        /* The rest of the body goes by before the next request can be read. */
+        /* The rest of the body is read and dropped before the next request. */
         r->discard = true;
         r->on_data = NULL;
         if (c->wait != WAIT_BODY)
@@ -237,7 +237,7 @@ static void on_eof(struct stream *s)
         conn_process(c);
 }
 
-/* The layer is ready: bytes can pass. */
+/* The layer (TLS) is ready for data. */
 static void on_greeted(struct stream *s)
 {
     struct httpd_conn *c = container_of(s, struct httpd_conn, stream);
@@ -247,7 +247,10 @@ static void on_greeted(struct stream *s)
         conn_wait(c, WAIT_IDLE);
 }
 
-/* Whom the layer did not let in. A few each second: who scans must not fill the log. */
+/*
+ * Logs peers that the layer refused; only a few each second, so that a scan cannot fill
+ * the log.
+ */
 static void say_refused(struct httpd_conn *c, const struct err *e)
 {
     struct httpd *d = c->d;
@@ -260,7 +263,7 @@ static void say_refused(struct httpd_conn *c, const struct err *e)
         d->said_s = now;
         d->said = d->held = 0;
     }
-    /* One that ends by itself may be no more than somebody who looks whether we live. */
+    /* A connection that the peer ends may only be a health check. */
     if (e->code == ERR_IO)
         return;
     if (d->said++ >= REFUSALS_SAID) {
@@ -274,8 +277,8 @@ static void say_refused(struct httpd_conn *c, const struct err *e)
 }
 
 /*
- * A client that was refused has sent more by then. What is not read would reset the
- * connection, and with it the alert that says why: so it is read, and dropped.
+ * A refused client has sent more by then. Unread bytes would reset the connection, and
+ * the alert with the reason would be lost, so they are read and dropped.
  */
 static void on_end(struct stream *s, int errnum)
 {
@@ -359,7 +362,7 @@ struct httpd *httpd_open(struct loop *l, const struct httpd_config *c)
     d->wait_ms[WAIT_BODY] = c->body_ms ? c->body_ms : LIMIT_HTTP_BODY_MS;
     d->wait_ms[WAIT_WRITE] = c->write_ms ? c->write_ms : LIMIT_HTTP_WRITE_MS;
     d->wait_ms[WAIT_LINGER] = LINGER_MS;
-    d->wait_ms[WAIT_GREET] = LIMIT_TLS_HANDSHAKE_MS + LINGER_MS; /* its own comes first */
+    d->wait_ms[WAIT_GREET] = LIMIT_TLS_HANDSHAKE_MS + LINGER_MS; /* the layer's first */
     task_init(&d->paused, accept_on_paused);
     d->spare = open("/", O_PATH | O_CLOEXEC);
     return d;

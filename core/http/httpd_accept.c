@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Listening sockets, and what becomes of those who connect: how many, and under what. */
+/* Listening sockets and new connections: their number, and their layer. */
 #include "http/httpd_own.h"
 
 #include "base/clock.h"
@@ -18,16 +18,16 @@
 
 enum {
     ACCEPTS_PER_TURN = 64,
-    TOO_MANY_MAX = 64, /* connections over the budget that are being refused */
+    TOO_MANY_MAX = 64, /* connections over the budget that get a refusal */
     ACCEPT_AGAIN_MS = 500
 };
 
 /* ---- accepting ---- */
 
 /*
- * For listeners, whose connections inherit it. Nothing waits for more to be written; a
- * peer whose machine has gone is found within minutes although nothing is said to it, as
- * while a command runs. Returns whether the socket is a unix one.
+ * Sets options of a listener, which its connections inherit: small writes are sent at
+ * once, and a peer whose machine is gone is noticed within minutes even if nothing is
+ * sent, as while a command runs. Returns whether it is a unix socket.
  */
 static bool tune(int fd)
 {
@@ -60,7 +60,7 @@ static const char full[] =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
     "Content-Length: 0\r\n\r\n";
 
-/* What the peer has sent already would reset the answer, if it is not read. */
+/* Bytes that the peer has already sent would reset the answer if they were not read. */
 static void turn_away_gently(struct httpd *d, int fd, const struct listener *l)
 {
     struct httpd_conn *c = conn_open(d, fd, l);
@@ -111,8 +111,8 @@ static void without_fds(struct httpd *d, struct listener *l)
 }
 
 /*
- * So many handshakes at once and no more. Then one that takes long makes room, so that
- * who never finishes his keeps nobody out; else the next client waits.
+ * The number of handshakes is limited. Above it, one that takes long is ended, so that
+ * unfinished handshakes keep nobody out; else the next client waits.
  */
 static bool may_greet(struct httpd *d, struct listener *l)
 {
@@ -195,7 +195,7 @@ void accept_close(struct httpd *d)
     }
 }
 
-/* A connection has gone: the next may come, or the drain is done. */
+/* A connection is gone: accepts the next, or completes the drain. */
 void accept_on_paused(struct task *t)
 {
     struct httpd *d = container_of(t, struct httpd, paused);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers: whole, by pieces, or a file; and whether they arrived. */
+/* Answers: whole, in pieces, or a file; and whether they arrived. */
 #include "http/httpd_own.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "http/precondition.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -54,11 +55,12 @@ static void put_head(struct req *r, int status, const char *type, int64_t length
 {
     struct httpd_conn *c = r->conn;
     struct buf *out = &c->stream.out;
+    ASSERT(!r->begun); /* one head for each request */
     if (!r->body_over && !r->on_data)
         r->discard = true; /* see give() in httpd_request.c */
     if (!r->head.keep_alive || c->d->draining)
         r->close = true;
-    /* Without 100 (Continue) the peer may or may not send its body. */
+    /* Without 100 (Continue), it is unknown whether the peer sends its body. */
     if (r->head.expect && !r->body_over && !r->continued)
         r->close = true;
     r->begun = true;
@@ -88,6 +90,7 @@ static void put_head(struct req *r, int status, const char *type, int64_t length
 static void over(struct req *r)
 {
     struct httpd_conn *c = r->conn;
+    ASSERT(r->begun && !r->ended); /* once */
     r->ended = true;
     r->gone = NULL;
     if (r->fd >= 0)
@@ -105,7 +108,7 @@ static void over(struct req *r)
 
 void req_close_after(struct req *r) { r->close = true; }
 
-enum { HEAD_ROOM = 16 << 10 }; /* twice what a head's fields have */
+enum { HEAD_ROOM = HTTP_HEAD_MAX + (8 << 10) }; /* the fields and the rest of the head */
 
 void req_answer(struct req *r, int status, const char *type, struct str body)
 {
@@ -119,14 +122,14 @@ void req_answer(struct req *r, int status, const char *type, struct str body)
     }
     put_head(r, status, type, (int64_t)body.n);
     if (!r->head_only && buf_adds(out, body) < 0)
-        r->close = true; /* what was promised cannot be kept: the peer sees that */
+        r->close = true; /* the announced length is not reached: the peer sees that */
     over(r);
 }
 
 void req_answer_take(struct req *r, int status, const char *type, struct buf *take)
 {
     ASSERT(!r->ended);
-    if (buf_full(take)) { /* too long for its maximum, or there was no memory */
+    if (buf_full(take)) { /* longer than its maximum, or out of memory */
         log_error("an answer could not be made");
         req_answer(r, 500, "text/plain", STR("There is no memory for the answer.\n"));
     } else {
@@ -155,7 +158,7 @@ size_t req_send(struct req *r, struct str bytes)
     struct buf *out = &c->stream.out;
     if (r->head_only)
         return bytes.n;
-    /* One who takes it as fast as it comes is not the only one there is. */
+    /* A fast reader must not starve other connections. */
     if (out->n >= OUT_MARK || r->burst >= LIMIT_READ_PER_TURN) {
         wait_room(c);
         return 0;
@@ -164,7 +167,7 @@ size_t req_send(struct req *r, struct str bytes)
     if (r->sized && n > r->out_left)
         n = (size_t)r->out_left;
     if (n == 0)
-        return bytes.n; /* more than was said is not sent */
+        return bytes.n; /* bytes beyond the announced length are not sent */
     if (r->chunked)
         buf_addf(out, "%zx\r\n", n);
     buf_add(out, bytes.p, n);
@@ -198,7 +201,8 @@ void req_abort(struct req *r)
 {
     struct httpd_conn *c = r->conn;
     r->gone = NULL;
-    /* Without a length or chunks a mere end would look like the answer's. */
+    /* Without a length or chunks, an ordinary close would look like the end of the
+     * answer. */
     if (!r->chunked && !r->sized)
         stream_break(&c->stream);
     conn_close(c);
@@ -227,7 +231,7 @@ int req_upgrade(struct req *r, const char *protocol, struct stream *to,
 
 enum { FILE_STEP = 1 << 20, FILE_PIECE = 64 << 10 };
 
-/* By way of memory, as a layer needs it. As sendfile(2). */
+/* Like sendfile(2), but through memory, as a layer requires. */
 static ssize_t send_piece(struct req *r, size_t most)
 {
     struct stream *s = &r->conn->stream;
@@ -243,8 +247,8 @@ static ssize_t send_piece(struct req *r, size_t most)
 }
 
 /*
- * While the stream has nothing of its own to send: straight from the file, or as much
- * as one may encrypt in a turn.
+ * Sends directly from the file while the stream has no buffered bytes; with TLS, as much
+ * as may be encrypted in a turn.
  */
 static void send_file(struct req *r)
 {
@@ -253,7 +257,7 @@ static void send_file(struct req *r)
     stream_flush(&c->stream);
     while (r->out_left > 0 && c->stream.out.n == 0 && turn < most) {
         if (c->stream.errnum)
-            break; /* its end is on its way */
+            break; /* its end is already being reported */
         size_t want = r->out_left < FILE_STEP ? (size_t)r->out_left : FILE_STEP;
         ssize_t n = c->stream.layer ? send_piece(r, want)
                                     : sendfile(c->stream.io.fd, r->fd, &r->fd_at, want);
@@ -261,7 +265,7 @@ static void send_file(struct req *r)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
-        if (n <= 0) { /* the file became shorter, or the peer went */
+        if (n <= 0) { /* the file became shorter, or the peer left */
             req_abort(r);
             return;
         }
@@ -273,13 +277,6 @@ static void send_file(struct req *r)
         return;
     }
     wait_room(c);
-}
-
-/* RFC 9110 13.1.5: is the file still the one of which the peer has a part? */
-static bool if_range(const struct req *r, const char *etag, const char *modified)
-{
-    struct str v = req_header(r, "If-Range");
-    return !v.p || str_eq(v, str_of(etag)) || str_eq(v, str_of(modified));
 }
 
 void req_answer_file(struct req *r, int fd, const char *type)
@@ -301,11 +298,23 @@ void req_answer_file(struct req *r, int fd, const char *type)
     n = (uint64_t)st.st_size;
     int part = 0;
     struct str asked = req_header(r, "Range");
-    if (asked.p && str_eq(r->head.method, STR("GET")) && if_range(r, etag, modified))
+    int status = http_precondition(&r->head, etag, st.st_mtim.tv_sec);
+    if (!status && asked.p && str_eq(r->head.method, STR("GET")) &&
+        http_if_range(&r->head, etag, st.st_mtim.tv_sec))
         part = http_range(asked, n, &from, &n);
     req_header_add(r, "Accept-Ranges", "bytes");
     req_header_add(r, "ETag", etag);
     req_header_add(r, "Last-Modified", modified);
+    if (status == 304) {
+        close(fd);
+        req_answer(r, 304, NULL, STR(""));
+        return;
+    }
+    if (status) {
+        close(fd);
+        req_fail(r, status, "The file is not the one that the request is about");
+        return;
+    }
     if (part < 0) {
         snprintf(range, sizeof(range), "bytes */%lld", (long long)st.st_size);
         req_header_add(r, "Content-Range", range);
@@ -332,7 +341,7 @@ bool answer_whole(const struct httpd_conn *c)
 {
     int why = 0;
     socklen_t n = sizeof(why);
-    /* What a reset ends was not read to its end, though a half-close came first. */
+    /* After a reset the answer was not read to its end, even after a half-close. */
     return c->stream.io.fd >= 0 && c->stream.eof && answer_unsent(c) == 0 &&
            getsockopt(c->stream.io.fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
 }
@@ -351,7 +360,7 @@ void answer_room(struct httpd_conn *c)
 
 void req_on_delivered(struct req *r, void (*fn)(void *owner, bool whole), void *owner)
 {
-    ASSERT(!r->receipt); /* once a request */
+    ASSERT(!r->receipt); /* once for each request */
     r->receipt = xnew(struct receipt);
     list_init(&r->receipt->node);
     r->receipt->fn = fn;
@@ -377,7 +386,7 @@ uint64_t answer_unsent(const struct httpd_conn *c)
      */
     if (!c->unix_peer && ioctl(c->stream.io.fd, TIOCOUTQ, &left) < 0)
         left = INT_MAX;
-    if (left == 1) { /* perhaps our FIN, which is counted and is no byte of the answer */
+    if (left == 1) { /* perhaps our FIN, which is counted like a byte */
         int state = tcp_state(c);
         left -= state == TCP_FIN_WAIT1 || state == TCP_CLOSING || state == TCP_LAST_ACK;
     }
@@ -395,7 +404,7 @@ void answer_receipts(struct httpd_conn *c, bool whole)
     }
 }
 
-/* Reset, or closed by both: what became of the last bytes, conn_close finds out. */
+/* Reset, or closed by both: conn_close finds out whether the last bytes arrived. */
 static bool is_over(const struct httpd_conn *c)
 {
     return !c->unix_peer && tcp_state(c) == TCP_CLOSE;
@@ -404,7 +413,7 @@ static bool is_over(const struct httpd_conn *c)
 void req_settle(const struct req *r)
 {
     struct list *owing = &r->conn->d->owing, all = LIST_INIT(all);
-    /* Whom a receipt is for may close any connection. */
+    /* The owner of a receipt may close any connection. */
     while (!list_empty(owing)) {
         struct list *first = owing->next;
         list_del(first);

@@ -6,12 +6,12 @@
 #include "http/httpd.h"
 
 enum {
-    IN_MAX = 64 << 10,      /* read ahead of one connection; holds a whole head */
+    IN_MAX = 64 << 10,      /* bytes read ahead; holds a whole head */
     OUT_MAX = 64 << 20,     /* a whole answer is queued at once */
-    OUT_MARK = 256 << 10,   /* of an answer by pieces */
-    DISCARD_MAX = 64 << 10, /* of a body that nobody wants, to keep the connection */
-    LINGER_MS = 2000,       /* without a byte of what a peer sends past its last answer */
-    LINGER_MAX_MS = 30000,  /* and with them: who sends all before it reads, reads then */
+    OUT_MARK = 256 << 10,   /* of an answer in pieces */
+    DISCARD_MAX = 64 << 10, /* of an unwanted body, to keep the connection */
+    LINGER_MS = 2000,       /* without a byte from the peer after its last answer */
+    LINGER_MAX_MS = 30000,  /* even with bytes: some peers send all before they read */
     PARAMS_MAX = 4
 };
 
@@ -27,7 +27,7 @@ enum httpd_wait {
     WAITS
 };
 
-/* Who wants to know that an answer has arrived. */
+/* A request to be notified when an answer has arrived. */
 struct receipt {
     struct list node;
     void (*fn)(void *owner, bool whole);
@@ -55,9 +55,9 @@ struct req {
     void (*on_body_end)(struct req *r, void *owner);
     /* The answer */
     bool begun, ended, sized, chunked, head_only, close;
-    bool continued;    /* 100 was sent, or the body came without it */
-    uint64_t out_left; /* of the announced length (sized) */
-    size_t burst;      /* sent since there was room last */
+    bool continued;    /* 100 was sent, or the body came before it */
+    uint64_t out_left; /* still missing of the announced length (sized) */
+    size_t burst;      /* sent since the last on_room */
     int fd;            /* what req_answer_file sends; -1 */
     off_t fd_at;
     void (*on_room)(struct req *r, void *owner);
@@ -71,17 +71,17 @@ struct httpd_conn {
     struct httpd *d;
     const char *at;    /* the listener's name; borrowed, may be NULL */
     struct list node;  /* of all */
-    struct list queue; /* of those that wait for the same */
+    struct list queue; /* those that wait for the same event */
     int64_t since_ms;
     enum httpd_wait wait;
     struct stream stream;
     struct req *req;      /* in progress */
-    struct list receipts; /* answers that may still be on their way */
-    struct list owing;    /* of those that have such */
+    struct list receipts; /* of answers that may not have arrived yet */
+    struct list owing;    /* of connections with receipts */
     struct task next;
     bool closed, unix_peer;
     bool last;          /* the last answer is on its way; nothing is read */
-    size_t parsed;      /* bytes of stream.in that were no whole head */
+    size_t parsed;      /* bytes of stream.in already known to be an incomplete head */
     int64_t lingers_ms; /* since when */
     uint64_t unsent;    /* when WAIT_WRITE began */
 };
@@ -92,7 +92,7 @@ struct listener {
     struct io io;
     bool unix_peer;
     const char *at;       /* borrowed, may be NULL */
-    httpd_under_fn under; /* NULL: nothing is between */
+    httpd_under_fn under; /* NULL: no layer */
     void *arg;            /* of under */
 };
 
@@ -104,13 +104,13 @@ struct httpd {
     struct list owing; /* connections with receipts */
     struct list waits[WAITS];
     unsigned greeting;   /* in WAIT_GREET */
-    int64_t said_s;      /* the second in which refused ones were last logged */
-    unsigned said, held; /* how many were logged in it, and how many were not */
+    int64_t said_s;      /* the second in which refusals were last logged */
+    unsigned said, held; /* number of those logged in it, and of those not */
     int wait_ms[WAITS];
     struct timer timer;
-    struct task paused; /* accept again, when a connection has gone */
-    struct timer again; /* the same, when none has */
-    int spare;          /* a descriptor to refuse peers with when none is left */
+    struct task paused; /* accepts again when a connection has gone */
+    struct timer again; /* the same if none has */
+    int spare;          /* a spare descriptor, to refuse peers when none is left */
     bool draining, complained;
     void (*drained)(void *arg);
     void *drained_arg;
@@ -126,7 +126,7 @@ void conn_wait(struct httpd_conn *c, enum httpd_wait w);
 void conn_close(struct httpd_conn *c);
 /* The answer is complete and queued. */
 void conn_answered(struct httpd_conn *c);
-/* The last answer is on its way: nothing more is read but to see the peer's end. */
+/* The last answer was queued: from now on, reads only to notice the peer's end. */
 void conn_finish(struct httpd_conn *c);
 
 /* httpd_accept.c */
@@ -134,9 +134,9 @@ void accept_close(struct httpd *d);
 void accept_on_paused(struct task *t);
 
 /* httpd_request.c */
-/* Looks at what has come: heads, bodies; a bounded number of them a turn. */
+/* Handles received heads and bodies; a bounded number of them each turn. */
 void conn_process(struct httpd_conn *c);
-/* Answers what could not be parsed, as the last on this connection. */
+/* Answers a request that could not be parsed, as the last one on this connection. */
 void conn_refuse(struct httpd_conn *c, const struct http_error *e);
 void req_give_up(struct req *r, int status, const char *text);
 /* An error of ours, in the front's words. */
@@ -146,13 +146,13 @@ void req_free(struct httpd *d, struct req *r);
 void req_destroy(struct req *r);
 
 /* httpd_answer.c */
-/* There is room in the stream again: goes on with what is being sent. */
+/* Goes on with sending, as the stream has room again. */
 void answer_room(struct httpd_conn *c);
-/* All answers that were sent on this connection: did they arrive? */
+/* Finds out which answers of this connection have arrived. */
 void answer_receipts(struct httpd_conn *c, bool whole);
-/* Bytes of an answer that are not the peer's yet. */
+/* Bytes of answers that the peer has not acknowledged yet. */
 uint64_t answer_unsent(const struct httpd_conn *c);
-/* The peer has read all of it and has closed in order. */
+/* The peer has read everything and closed its side. */
 bool answer_whole(const struct httpd_conn *c);
 
 #endif

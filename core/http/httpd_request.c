@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests: their heads, the route of each, and what is done with a body. */
+/* Requests: their heads, routes and bodies. */
 #include "http/httpd_own.h"
 
 #include "base/xalloc.h"
@@ -12,7 +12,7 @@ enum { REQUESTS_PER_TURN = 16, POOL_MAX = 16 };
 
 /* ---- requests ---- */
 
-/* Belongs to nobody yet; what its head holds is of another request. */
+/* Makes an empty request; its head is left over from another one. */
 static struct req *req_new(struct httpd *d)
 {
     struct req *r;
@@ -20,7 +20,7 @@ static struct req *req_new(struct httpd *d)
         r = xnew(struct req);
         buf_init(&r->text, HTTP_HEAD_MAX);
         buf_init(&r->path, HTTP_LINE_MAX);
-        buf_init(&r->fields, 8 << 10);
+        buf_init(&r->fields, HTTP_HEAD_MAX);
     } else {
         r = list_first(&d->pool, struct req, node);
         list_del(&r->node);
@@ -63,7 +63,7 @@ void req_free(struct httpd *d, struct req *r)
         req_destroy(r);
         return;
     }
-    /* At the front: the next one finds it in the processor's cache. */
+    /* At the front, as it may still be in the processor's cache. */
     list_add_tail(d->pool.next, &r->node);
     d->pooled++;
 }
@@ -84,13 +84,20 @@ enum right req_right(const struct req *r) { return r->right; }
 void req_grant(struct req *r, enum right right) { r->right = right; }
 const char *req_at(const struct req *r) { return r->conn->at ? r->conn->at : ""; }
 
-/* RFC 6455 4.1: it is a GET. Of several Upgrade fields the first counts, everywhere. */
+/*
+ * RFC 6455 4.1: it is a GET. Of several Upgrade fields, the first one counts,
+ * everywhere.
+ */
 static bool opens_websocket(const struct req *r)
 {
     return str_eq(r->head.method, STR("GET")) &&
            http_has_token(req_header(r, "Upgrade"), "websocket") &&
            http_has_token(req_header(r, "Connection"), "upgrade");
 }
+
+bool req_of_page(const struct req *r) { return r->route && r->route->page; }
+
+bool req_key_in_path(const struct req *r) { return r->route && r->route->key_in_path; }
 
 bool req_key_in_message(const struct req *r)
 {
@@ -124,7 +131,6 @@ const struct http_front *req_front(const struct req *r, size_t i)
     const struct httpd_config *c = &r->conn->d->c;
     return i < c->nfronts ? c->fronts[i] : NULL;
 }
-
 
 struct str req_header(const struct req *r, const char *name)
 {
@@ -189,7 +195,7 @@ static bool add_param(struct req *r, struct str name, struct str value)
     return true;
 }
 
-/* Both begin with a slash. One at the end is a segment more, an empty one. */
+/* Both begin with a slash. A slash at the end adds an empty segment. */
 static bool route_matches(struct req *r, struct str pattern, struct str path)
 {
     r->nparams = 0;
@@ -212,8 +218,9 @@ static unsigned method_bit(struct str m)
     static const struct {
         const char *name;
         unsigned bit;
-    } known[] = {{"GET", HTTP_GET}, {"HEAD", HTTP_GET},      {"POST", HTTP_POST},
-                 {"PUT", HTTP_PUT}, {"DELETE", HTTP_DELETE}, {"PATCH", HTTP_PATCH}};
+    } known[] = {{"GET", HTTP_GET},        {"HEAD", HTTP_GET},      {"POST", HTTP_POST},
+                 {"PUT", HTTP_PUT},        {"DELETE", HTTP_DELETE}, {"PATCH", HTTP_PATCH},
+                 {"OPTIONS", HTTP_OPTIONS}};
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (str_eq(m, str_of(known[i].name)))
             return known[i].bit;
@@ -221,7 +228,7 @@ static unsigned method_bit(struct str m)
     return 0;
 }
 
-/* Finds the route. Returns the methods that the path has, 0: there is no such. */
+/* Finds the route. Returns the methods of the path; 0 if there is no such path. */
 static unsigned find_route(struct req *r)
 {
     struct httpd *d = r->conn->d;
@@ -282,7 +289,7 @@ static void run(struct req *r)
     r->route->run(r);
 }
 
-/* A piece of body of what has come. false: no more for now. */
+/* Finds the next received piece of the body. Returns false if there is none now. */
 static bool next_piece(struct req *r, struct str *piece, size_t *used)
 {
     struct str in = buf_str(&r->conn->stream.in);
@@ -303,9 +310,8 @@ static bool next_piece(struct req *r, struct str *piece, size_t *used)
 }
 
 /*
- * Gives a piece to its reader. Returns how much of it was taken. What
- * nobody wants is read and dropped, so that the connection can be kept, up to
- * DISCARD_MAX.
+ * Passes a piece to its reader. Returns how much was taken. An unwanted body is dropped,
+ * up to DISCARD_MAX, so that the connection can be kept.
  */
 static size_t give(struct req *r, struct str piece)
 {
@@ -324,7 +330,7 @@ static size_t give(struct req *r, struct str piece)
     return piece.n;
 }
 
-/* One piece. false: there is no more of it now, or nobody takes it. */
+/* Handles one piece. Returns false if there is none now, or nothing was taken. */
 static bool feed_piece(struct httpd_conn *c, struct req *r)
 {
     struct str piece;
@@ -338,21 +344,21 @@ static bool feed_piece(struct httpd_conn *c, struct req *r)
         used = took;
         r->left -= took;
     } else if (took < piece.n) {
-        /* The rest of the chunk again, next time. */
+        /* The rest of the chunk is parsed again next time. */
         r->chunks.state = CHUNK_DATA;
         r->chunks.left += piece.n - took;
         used -= piece.n - took;
     }
     buf_consume(&c->stream.in, used);
     r->body_over = r->head.chunked ? r->chunks.state == CHUNK_DONE : r->left == 0;
-    /* The peer has time to send, and who takes the body as much as it needs. */
+    /* The time limit is for the peer's sending; the reader of the body has none. */
     bool peers_turn = took == piece.n && !r->body_over && (!r->discard || r->ended);
     if (c->wait == WAIT_BODY || c->wait == WAIT_NONE)
         conn_wait(c, peers_turn ? WAIT_BODY : WAIT_NONE);
     return took == piece.n;
 }
 
-/* The peer sends no more, and the body is not whole. */
+/* The peer sends no more, and the body is incomplete. */
 static bool cut_short(const struct httpd_conn *c, const struct req *r)
 {
     struct http_chunks chunks = r->chunks;
@@ -361,13 +367,13 @@ static bool cut_short(const struct httpd_conn *c, const struct req *r)
     if (!c->stream.eof || r->body_over)
         return false;
     if (r->head.chunked && http_chunk(&chunks, buf_str(&c->stream.in), &piece, &used) < 0)
-        return false; /* malformed: that is found when it is taken */
+        return false; /* malformed, which is reported when it is read */
     return r->head.chunked ? used == 0 : c->stream.in.n == 0;
 }
 
 /*
- * Moves what has come of the body. The request may be over and gone after it:
- * c->req says so.
+ * Passes on the received part of the body. The request may be gone afterwards: see
+ * c->req.
  */
 static void feed(struct httpd_conn *c)
 {
@@ -416,11 +422,21 @@ void req_body_more(struct req *r) { task_defer(r->conn->d->loop, &r->conn->next)
 
 /* ---- one request ---- */
 
+/* A proxy may keep its own prefix in the path, or remove it. */
+static void cut_prefix(struct req *r)
+{
+    struct str prefix = str_of(r->conn->d->c.prefix ? r->conn->d->c.prefix : "");
+    struct str rest = str_sub(r->head.path, prefix.n, r->head.path.n);
+    if (str_starts(r->head.path, prefix) && str_starts(rest, STR("/")))
+        r->head.path = rest;
+}
+
 static void start(struct req *r)
 {
     struct httpd_conn *c = r->conn;
     r->left = r->head.length;
     r->body_over = !has_body(r);
+    cut_prefix(r);
     if (http_decode(&r->path, r->head.path, false) < 0) {
         req_fail(r, 400, "The request's path is malformed");
         return;
@@ -458,7 +474,7 @@ static void start(struct req *r)
     }
     if (r->body_over || r->route->body_max == 0) {
         r->body_told = true;
-        r->discard = !r->body_over; /* one that means nothing here is dropped */
+        r->discard = !r->body_over; /* a body without a meaning here is dropped */
         run(r);
         return;
     }
@@ -469,7 +485,7 @@ static void start(struct req *r)
     feed(c);
 }
 
-/* A request that cannot be read: answered in the first front's words, and closed. */
+/* Answers a malformed request in the first front's words, and closes the connection. */
 void conn_refuse(struct httpd_conn *c, const struct http_error *e)
 {
     struct req *r = req_new(c->d);
@@ -482,8 +498,8 @@ void conn_refuse(struct httpd_conn *c, const struct http_error *e)
 }
 
 /*
- * Could there be a whole head now? It can, or be in error, if a line has ended or
- * a limit was passed: a peer that sends byte by byte is not parsed byte by byte.
+ * Whether there may be a whole or malformed head now: a line has ended, or a limit is
+ * exceeded. So input that comes byte by byte is not parsed at each byte.
  */
 static bool worth_parsing(struct httpd_conn *c)
 {
@@ -496,7 +512,10 @@ static bool worth_parsing(struct httpd_conn *c)
            str_chr(fresh, '\r') >= 0;
 }
 
-/* The head at the beginning of what has come. false: not there, or refused. */
+/*
+ * Takes the head at the beginning of the input. Returns false if it is incomplete, or
+ * was refused.
+ */
 static bool next_head(struct httpd_conn *c)
 {
     struct httpd *d = c->d;
@@ -535,7 +554,7 @@ static bool next_head(struct httpd_conn *c)
     return got > 0;
 }
 
-/* The answers pile up, as the peer does not take them: it gets no more for now. */
+/* The peer does not read its answers, so no further request is handled for now. */
 static bool must_wait(struct httpd_conn *c)
 {
     if (c->stream.out.n <= OUT_MARK)
@@ -545,7 +564,7 @@ static bool must_wait(struct httpd_conn *c)
     return true;
 }
 
-/* As many requests as have come, and are answered at once. */
+/* Handles requests as long as they are complete and answered at once. */
 void conn_process(struct httpd_conn *c)
 {
     bool waits = false;
@@ -564,7 +583,7 @@ void conn_process(struct httpd_conn *c)
     if (c->closed || c->last)
         return;
     if (c->stream.eof && !c->req && !waits)
-        conn_finish(c); /* half a head, or none; what was answered still goes out */
+        conn_finish(c); /* an incomplete head, or none; queued answers are still sent */
     else
         stream_resume(&c->stream); /* there may be room in it again */
 }

@@ -11,14 +11,14 @@
 
 #define MULTIPART_BOUNDARY_MAX 70 /* RFC 2046 5.1.1 */
 #define MULTIPART_HEAD_MAX 8192   /* bytes of one part's header lines */
-#define MULTIPART_PARTS_MAX 100
+#define MULTIPART_PARTS_MAX 10000
 
 struct multipart;
 
 /* Of a part; slices that hold during on_part only. */
 struct multipart_part {
     struct str name;
-    struct str filename; /* p is NULL: it is no file. As given: no path is cut off */
+    struct str filename; /* p is NULL: it is not a file. As given: no path is cut off */
     struct str type;     /* p is NULL: not given */
 };
 

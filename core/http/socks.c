@@ -90,7 +90,7 @@ int socks_choose(struct buf *out, bool open)
     return buf_add(out, answer, sizeof(answer));
 }
 
-/* With no address of ours, which nobody asks for. */
+/* Without our own address, which is not needed. */
 int socks_answer(struct buf *out, enum socks_reply reply)
 {
     const char answer[] = {VERSION, (char)reply, 0, IPV4, 0, 0, 0, 0, 0, 0};

@@ -15,7 +15,7 @@ enum socks_reply {
     SOCKS_DENIED,      /* by the ruleset */
     SOCKS_NETUNREACH,  /* no way to the network */
     SOCKS_HOSTUNREACH, /* nor to the host, or there is none of that name */
-    SOCKS_REFUSED,     /* nobody listens */
+    SOCKS_REFUSED,     /* nothing listens */
     SOCKS_LATE,        /* TTL expired: there was no answer */
     SOCKS_NO_COMMAND,  /* a command other than CONNECT */
     SOCKS_NO_ADDRESS_TYPE

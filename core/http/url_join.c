@@ -245,7 +245,7 @@ static void shorten(struct buf *out, size_t from, bool file)
     buf_truncate(out, n);
 }
 
-/* The segments of path, which has no slash in front, after those that are there. */
+/* Appends the segments of path, which does not begin with a slash. */
 static int add_segments(struct buf *out, size_t from, struct str path, bool file)
 {
     for (bool more = true; more;) {
@@ -390,7 +390,7 @@ static int put_file(struct buf *out, const struct parts *b, struct str rest,
         return add_segments(out, from, rest, true);
     }
     if (rest.n == 0)
-        return buf_adds(out, b->path) < 0          ? -1
+        return buf_adds(out, b->path) < 0 ? -1
                : has_query || !b->query.p ? 0
                                           : add_encoded(out, b->query, IN_QUERY);
     if (!is_drive(rest)) {

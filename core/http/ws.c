@@ -430,7 +430,7 @@ static const struct stream_events stream_calls = {
 static void on_turn(struct task *t)
 {
     struct ws *w = container_of(t, struct ws, turn);
-    if (w->s.ended) { /* before it was ours: nobody will tell */
+    if (w->s.ended) { /* before it was ours: no callback will come */
         lose(w, STR("the peer hung up without closing"));
         return;
     }

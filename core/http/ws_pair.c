@@ -34,6 +34,7 @@ static void pump(struct ws_pair *p)
 
 static void finish(struct ws_pair *p)
 {
+    ASSERT(p->far_over && p->near.io.fd >= 0); /* on_over is called once */
     stream_close(&p->near);
     p->on_over(p, p->ws.code, str_n(p->ws.note, p->ws.note_n));
 }
@@ -98,6 +99,7 @@ void ws_pair_start(struct ws_pair *p, struct stream *far, enum ws_role role,
                         .message_max = WS_PAIR_MESSAGE,
                         .ping_ms = PING_MS,
                         .dead_ms = DEAD_MS};
+    ASSERT(far != near && on_over);
     ASSERT(near->in.max >= WS_PAIR_MESSAGE && near->out.max >= WS_PAIR_OUT);
     p->far_over = p->near_over = false;
     p->on_over = on_over;

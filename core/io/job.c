@@ -19,6 +19,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
+#include "io/job_run.h"
+#include "os/file.h"
 #include "os/null.h"
 #include "os/spawn.h"
 
@@ -81,17 +83,15 @@ void job_note(const struct job_child *c, struct str note)
     put_record(c->control, RECORD_NOTE, str_sub(note, 0, JOB_NOTE_MAX));
 }
 
+bool job_input_whole(const struct job_child *c)
+{
+    /* The parent reads nothing here; it is EPIPE if it has closed its end. */
+    return send(c->in, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+}
+
 int job_put(const struct job_child *c, struct str bytes)
 {
-    while (bytes.n > 0) {
-        ssize_t n = write(c->out, bytes.p, bytes.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        bytes = str_sub(bytes, (size_t)n, bytes.n);
-    }
-    return 0;
+    return file_write_all(c->out, bytes);
 }
 
 static void leave(int control, const struct err *e)
@@ -176,47 +176,17 @@ static int explain(const char *what, int status, struct err *e)
 
 /* ---- the child of a program ---- */
 
-/* The program has the job's limits and group. report gets errno if exec fails. */
-static void become_program(const struct job_spec *s, const struct job_child *c,
-                           int report)
-{
-    int null = null_open(), why;
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    signal(SIGXFSZ, SIG_DFL);
-    if (null >= 0 && dup2(s->fds_n ? c->fds[0] : null, 0) >= 0 && dup2(1, 2) >= 0 &&
-        dup2(null, 1) >= 0 && dup2(report, 3) >= 0 &&
-        fcntl(3, F_SETFD, FD_CLOEXEC) == 0) {
-        report = 3;
-        spawn_close_from(4);
-        execvp(s->program[0], s->program);
-    }
-    why = errno;
-    while (write(report, &why, sizeof(why)) < 0 && errno == EINTR)
-        ;
-    _exit(127);
-}
-
-/*
- * The program is a child of the job's child, which waits for it and then ends itself: so
- * processes that the program leaves behind cannot delay the job's end.
- */
 static int run_program(const struct job_spec *s, const struct job_child *c, struct err *e)
 {
-    int report[2], why = 0, status = 0;
-    if (pipe2(report, O_CLOEXEC) < 0)
-        return err_sys(e, errno, "cannot start %s for %s", s->program[0], s->what);
-    pid_t pid = fork();
-    if (pid < 0)
-        return err_sys(e, errno, "cannot start %s for %s", s->program[0], s->what);
-    if (pid == 0)
-        become_program(s, c, report[1]);
-    close(report[1]);
-    while (read(report[0], &why, sizeof(why)) < 0 && errno == EINTR)
-        ;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (why)
-        return err_sys(e, why, "cannot run %s for %s", s->program[0], s->what);
+    const struct job_run q = {.what = s->what,
+                              .argv = s->program,
+                              .in = s->fds_n ? c->fds[0] : -1,
+                              .out_fd = -1,
+                              .err_fd = c->out};
+    int status = 0;
+    signal(SIGXFSZ, SIG_DFL);
+    if (job_run(&q, &status, e) < 0)
+        return -1;
     if (!WIFEXITED(status))
         return explain(s->what, status, e);
     return WEXITSTATUS(status) == 0 ? 0
@@ -505,8 +475,9 @@ static void flush_in(struct job *j)
         }
         buf_consume(&j->input, (size_t)n);
     }
-    if (j->input_ended && !j->input.n)
-        close_fd(&j->in_io, &j->in);
+    /* It stays open: by that the child knows this end from ours (job_input_whole). */
+    if (j->input_ended && !j->input.n && j->in >= 0)
+        shutdown(j->in, SHUT_WR);
     watch_in(j);
 }
 
@@ -534,6 +505,12 @@ int job_write(struct job *j, struct str bytes)
     }
     flush_in(j);
     return 0;
+}
+
+void job_want_room(struct job *j)
+{
+    j->want_room = true;
+    watch_in(j);
 }
 
 size_t job_room(const struct job *j)

@@ -45,6 +45,11 @@ typedef int job_fn(void *arg, const struct job_child *c, struct err *e);
  * Blocks while the parent is behind; longer ones are cut.
  */
 void job_note(const struct job_child *c, struct str note);
+/*
+ * At the end of the input: did job_end_input end it? Else the parent is gone, and more
+ * might have come.
+ */
+bool job_input_whole(const struct job_child *c);
 /* All of the bytes to c->out. -1 with errno. */
 int job_put(const struct job_child *c, struct str bytes);
 
@@ -117,6 +122,8 @@ void job_resume(struct job *j);
  */
 int job_write(struct job *j, struct str bytes);
 size_t job_room(const struct job *j);
+/* on_room is called when the input's buffer is half empty, though nothing was refused. */
+void job_want_room(struct job *j);
 /* No more input: the child reads end of file after what is queued. */
 void job_end_input(struct job *j);
 

@@ -71,6 +71,7 @@ void loop_stop(struct loop *l) { l->stopping = true; }
 
 void loop_bury(struct loop *l, void *p, void (*fn)(void *p))
 {
+    ASSERT(p && fn);
     if (l->buried == l->graves_cap) {
         l->graves_cap = l->graves_cap ? l->graves_cap * 2 : 16;
         l->graves = xrealloc(l->graves, l->graves_cap, sizeof(*l->graves));
@@ -182,6 +183,7 @@ void timer_stop(struct timer *t)
 
 void timer_begin(struct loop *l, struct timer *t, int64_t ms, timer_fn *fn)
 {
+    ASSERT(fn);
     timer_stop(t);
     if (l->timers == l->heap_cap) {
         l->heap_cap = l->heap_cap ? l->heap_cap * 2 : 16;

@@ -176,6 +176,7 @@ static void greet(struct stream *s)
             end(s, errno);
         return;
     }
+    ASSERT(!l->ready); /* greeted is called once */
     l->ready = true;
     stream_flush(s);
     l->calls->greeted(l);
@@ -241,6 +242,7 @@ static void layer_again(struct task *t)
 void stream_put_layer(struct stream *s, struct stream_layer *take)
 {
     BUG_ON(s->layer || s->in.n > 0 || s->out.n > 0);
+    ASSERT(take && take->calls && !take->s); /* takes it, and it is of no other stream */
     s->layer = take;
     take->s = s;
     task_init(&take->again, layer_again);

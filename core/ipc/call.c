@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define INPUT_READ (64u << 10)
+#define INPUT_READ     (64u << 10)
 #define PAUSE_FIRST_MS 10
-#define PAUSE_MOST_MS 1000
-#define STEADY_MS 5000 /* a connection that lasted so long counts as good */
+#define PAUSE_MOST_MS  1000
+#define STEADY_MS      5000 /* a connection that lasted so long counts as good */
 
 void call_init(struct call *c, struct client *client, const struct json *request,
                const struct call_events *ev)
@@ -214,7 +214,7 @@ static int on_connection(struct call *c, struct err *e)
     while (!c->result) {
         int whole = client_frame(c->client, &f);
         if (whole < 0)
-            return err_set(e, ERR_INVALID, "what answers is no od server");
+            return err_set(e, ERR_INVALID, "the answer is not that of an od server");
         if (whole == 0)
             break;
         if (take_frame(c, &f, e) < 0)
@@ -272,11 +272,13 @@ static int deadlines(const struct call *c, int64_t *until, struct err *e)
     if (back && now >= back && !c->answered_ever)
         return err_set(e, ERR_GONE,
                        "the server at %s ends each connection without an answer: it is "
-                       "no od server, or one that lets nobody in", c->client->server.path);
+                       "not an od server, or it refuses this user",
+                       c->client->server.path);
     if (back && now >= back)
-        return err_set(e, ERR_GONE, "the connection to the server was lost, and %d s "
-                       "of trying did not bring it back%s%s", CALL_LOST_MS / 1000,
-                       c->why[0] ? ": " : "", c->why);
+        return err_set(e, ERR_GONE,
+                       "the connection to the server was lost, and %d s "
+                       "of trying did not bring it back%s%s",
+                       CALL_LOST_MS / 1000, c->why[0] ? ": " : "", c->why);
     *until = earliest(earliest(limit, idle), earliest(back, c->left ? c->leave_at : 0));
     if (c->client->fd < 0)
         *until = earliest(*until, c->retry_at);
@@ -300,7 +302,7 @@ int call_check_server(const struct client *client, struct err *e)
                        "the server at %s takes connections and does not answer",
                        client->server.path);
     return silent ? err_set(e, ERR_TIMEOUT,
-                            "the server at %s does not answer; process %d is there",
+                            "the server at %s does not answer; process %d runs",
                             client->server.path, (int)client->server.pid)
                   : 0;
 }
@@ -403,8 +405,8 @@ int call_write(struct call *c, int fd, struct str bytes)
     return 0;
 }
 
-struct json *call_simple(const char *socket, const struct json *request,
-                         int64_t ms, struct err *e)
+struct json *call_simple(const char *socket, const struct json *request, int64_t ms,
+                         struct err *e)
 {
     struct client client;
     struct json *result = NULL;

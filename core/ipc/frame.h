@@ -27,7 +27,7 @@
  * names the attempt: the same one sent again after a lost connection attaches
  * to the running command or gets the finished result; nothing runs twice. Any
  * request may have "as": how the client was called ("od-exec"); hints begin with it.
- *   run     command (or command64: bytes that are no UTF-8), session ("main"),
+ *   run     command (or command64: bytes that are not UTF-8), session ("main"),
  *           timeout_ms, idle_ms (0 or absent:
  *           none; from the time the request arrives / of the last output),
  *           stdin (bool: 'I' frames follow), stream (bool: send 'O' frames),

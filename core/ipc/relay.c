@@ -138,7 +138,7 @@ static void judge(struct relay *r, struct str body)
         return;
     }
     err_set(&e, ERR_INVALID,
-            "what answers at %.150s is no od server, or one of another "
+            "the server at %.150s is not an od server, or one of another "
             "version: %.200s",
             r->remote.text, why.text);
     fail(r, &e, false);

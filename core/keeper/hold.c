@@ -42,7 +42,7 @@ struct hold {
     struct map handed; /* by id: struct handed, owned */
     struct list asks;
     uint64_t next_id, next_token;
-    char space[sizeof(struct keep_head) + KEEP_DATA];
+    char *space; /* owned: for one message. Not cleared, so only used pages take memory */
 };
 
 static struct str id_key(const uint64_t *id) { return str_n(id, sizeof(*id)); }
@@ -203,7 +203,9 @@ static void on_io(struct io *io, uint32_t events)
 
 struct hold *hold_open(struct loop *l, int fd, const struct hold_events *ev, void *arg)
 {
+    ASSERT(fd >= 0);
     struct hold *h = xnew(struct hold);
+    h->space = xrealloc(NULL, sizeof(struct keep_head) + KEEP_DATA, 1);
     h->ev = ev;
     h->arg = arg;
     h->next_id = 1;
@@ -213,6 +215,7 @@ struct hold *hold_open(struct loop *l, int fd, const struct hold_events *ev, voi
     map_init(&h->handed);
     list_init(&h->asks);
     if (io_start(l, &h->io, fd, EPOLLIN, on_io) < 0) {
+        free(h->space);
         free(h);
         return NULL;
     }
@@ -470,6 +473,7 @@ void hold_upgrade(struct hold *h, uint64_t token, int file, struct str name,
 {
     int why = errno;
     struct hold_question *a = xnew(struct hold_question);
+    ASSERT(fn);
     a->token = token;
     a->upgraded = fn;
     a->arg = arg;

@@ -39,6 +39,7 @@ struct keeper_config {
     int self;           /* from self_open; borrowed */
     const char *path;   /* of that file: SIGHUP opens it again */
     const char *format; /* of the states kept here, which another file must support */
+    unsigned flush_ms; /* milliseconds that the worker may take longer at its end */
     uint64_t spool_total; /* bytes of output kept of all programs; 0: LIMIT_SPOOL_TOTAL */
     const struct keeper_command *command; /* NULL: none */
     char *const *worker;                  /* argv of the worker, NULL-terminated */

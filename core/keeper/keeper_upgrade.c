@@ -343,7 +343,7 @@ void upgrade_ask(struct keeper *k, uint64_t token, int fd, int errnum, struct st
     else if (fd < 0)
         refuse(k, strerror(errnum));
     else if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        refuse(k, "it is no file");
+        refuse(k, "it is not a file");
     else
         check_start(k);
 }

@@ -32,7 +32,7 @@ enum {
     PAUSE_MAX_MS = 10000
 };
 
-/* ---- what it is told ---- */
+/* ---- messages to it ---- */
 
 /* false: the worker's socket is full, or it has not got the program yet. */
 static bool send_record(struct keeper *k, struct keeper_proc *p, bool with_fds)
@@ -426,10 +426,22 @@ void worker_died(struct keeper *k, int status)
         k->restart_at = clock_ms() + wait;
 }
 
+/*
+ * No worker follows this one: what was held for the next is closed, so that a connection
+ * that comes from now on is refused at once and does not wait in the queue of a listener.
+ */
 static void send_drain(struct keeper *k)
 {
     struct keep_msg m = {.h = {.type = KEEP_SIGNAL, .a = SIGTERM}};
+    struct list *it, *tmp;
     keep_send(k->worker.fd, &m);
+    list_each (it, tmp, &k->helds) {
+        struct held *h = list_entry(it, struct held, node);
+        list_del(&h->node);
+        close(h->fd);
+        free(h->name);
+        free(h);
+    }
 }
 
 void keeper_drain(struct keeper *k, bool wait)
@@ -441,7 +453,8 @@ void keeper_drain(struct keeper *k, bool wait)
         return;
     }
     /* The worker answers waiting requests, then sends KEEP_STOP. */
-    k->kill_at = clock_ms() + LIMIT_DRAIN_MS + LIMIT_GRACE_MS / 2;
+    k->kill_at = clock_ms() + LIMIT_DRAIN_MS + (int64_t)k->conf->flush_ms +
+                 LIMIT_GRACE_MS / 2;
     if (k->serving)
         send_drain(k);
 }

@@ -2,6 +2,8 @@
 /* Sending and receiving the messages of keepmsg.h. */
 #include "keeper/keepmsg.h"
 
+#include "os/file.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,18 +34,11 @@ static int put_far(const struct keep_msg *m)
         return -1;
     const struct str parts[] = {m->key, m->value, m->body};
     for (int i = 0; i < 3; i++) {
-        struct str rest = parts[i];
-        while (rest.n > 0) {
-            ssize_t n = write(fd, rest.p, rest.n);
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0) {
-                int why = n < 0 ? errno : ENOMEM;
-                close(fd);
-                errno = why;
-                return -1;
-            }
-            rest = str_sub(rest, (size_t)n, rest.n);
+        if (file_write_all(fd, parts[i]) < 0) {
+            int why = errno;
+            close(fd);
+            errno = why;
+            return -1;
         }
     }
     return fd;

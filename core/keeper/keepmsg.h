@@ -50,7 +50,7 @@ enum keep_type {
     KEEP_SIGNAL, /* a: a signal that the keeper got and passes on; SIGHUP: exit at
                     once, another worker follows */
     /* Keeper to minder and back (see minder.h) */
-    KEEP_M_SPAWN,   /* id; body: struct spawn_blob…; fds: the child's */
+    KEEP_M_SPAWN,   /* id; body: of minder_spawn_body; fds: the child's */
     KEEP_M_REQUEST, /* id: token; body */
     KEEP_M_SPAWNED, /* id; a: pid, or 0 with b: errno and flags: the failed step */
     KEEP_M_EXIT,    /* id; a: pid, b: status as waitpid gives it */

@@ -43,7 +43,7 @@ static int parse_unix(struct addr *a, struct str text, struct str path, struct e
     return 0;
 }
 
-/* The address without its port: brackets mean IPv6. */
+/* Parses the address without its port; brackets mean IPv6. */
 static int parse_host(struct addr *a, struct str host)
 {
     char z[INET6_ADDRSTRLEN + 1];
@@ -154,7 +154,7 @@ int addr_of(int fd, struct addr *out)
 
 /* ---- listening ---- */
 
-/* The name that sockpath takes; it checks owners and replaces what is dead. */
+/* Listens by sockpath, which checks owners and replaces a dead server's socket. */
 static int listen_unix(const char *name, struct err *e)
 {
     char place[SOCKPATH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where to listen, as people write it, without a name service:
+ * Addresses to listen on, as people write them, without a name service:
  *
  *   3000             127.0.0.1:3000: a bare port is this machine's only
  *   127.0.0.1:3000   an IPv4 address; localhost:3000 is that one
@@ -18,35 +18,38 @@
 
 #include <sys/socket.h>
 
-#define ADDR_TEXT_MAX 160 /* bytes of the longest that addr_print writes */
+#define ADDR_TEXT_MAX 160 /* bytes of the longest output of addr_print */
 
 struct addr {
     struct sockaddr_storage ss;
     socklen_t len;
 };
 
-/* Returns -1 and sets *e: INVALID, with the text and what was expected. */
+/*
+ * Parses an address. Returns -1 and sets *e: INVALID, with the text and what was
+ * expected.
+ */
 int addr_parse(struct addr *a, struct str text, struct err *e);
 
 /*
- * Returns a listening, non-blocking, close-on-exec socket of the caller's. The TCP port
- * of a server that has just ended is usable at once; the file of a dead unix socket is
- * replaced, that of a live one is not. Returns -1 and sets *e (EXISTS: another program
- * listens there; DENIED; others); the text names the address and what to do.
+ * Returns a listening, non-blocking, close-on-exec socket, which the caller owns. The
+ * TCP port of a server that has just ended is usable at once; the file of a dead unix
+ * socket is replaced, that of a live one is not. Returns -1 and sets *e (EXISTS: another
+ * program listens there; DENIED; others); the text names the address and what to do.
  */
 int addr_listen(const struct addr *a, struct err *e);
 
-/* The address that a socket is bound to. -1 with errno. */
+/* Gets the address that a socket is bound to. Returns -1 with errno. */
 int addr_of(int fd, struct addr *out);
 
 /* The port of a TCP address; 0 of a unix socket. */
 unsigned addr_port(const struct addr *a);
 
-/* Nobody outside of this machine can reach it. Unix sockets are such. */
+/* Whether nobody outside this machine can reach it, as with unix sockets. */
 bool addr_is_loopback(const struct addr *a);
 bool addr_is_unix(const struct addr *a);
 
-/* In the form that addr_parse takes, always with the host. */
+/* Appends the form that addr_parse takes, always with the host. */
 void addr_print(const struct addr *a, struct buf *out);
 
 #endif

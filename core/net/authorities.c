@@ -11,7 +11,7 @@ enum { CERT_MAX = 8 << 10, SEQUENCE = 0x30 };
 
 /* ---- DER (X.690 8.1) ---- */
 
-/* Cuts the next element off, whole. p NULL: there is none. */
+/* Cuts the next whole element off. p is NULL if there is none. */
 static struct str cut_element(struct str *rest)
 {
     const unsigned char *p = (const unsigned char *)rest->p;
@@ -47,11 +47,11 @@ static void add_element(struct buf *out, int tag, struct str content)
 
 #define BYTES(literal) ((struct str){literal, sizeof(literal) - 1})
 
-/* RFC 5280 4.1: a certificate for itself. */
+/* RFC 5280 4.1: makes a self-issued certificate. */
 static void put_cert(struct buf *out, struct buf *inner, struct str dates,
                      struct str name, struct str key)
 {
-    /* ecdsa-with-SHA256 (RFC 5758 3.2): one that the library knows. */
+    /* ecdsa-with-SHA256 (RFC 5758 3.2), an algorithm that the library knows. */
     static const struct str signature = BYTES(
         "\x30\x0a\x06\x08\x2a\x86\x48\xce\x3d\x04\x03\x02");
     buf_reset(inner);
@@ -87,7 +87,7 @@ static int unpack(char *list)
     return rc == Z_STREAM_END && z.avail_out == 0 ? 0 : -1;
 }
 
-/* The list has three columns, one after the other. */
+/* The list is stored column by column; there are three. */
 static int give(struct str list, void (*fn)(void *arg, struct str der), void *arg)
 {
     struct str columns[3] = {list};

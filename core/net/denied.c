@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of addresses that are not connected to. */
+/* Lists of denied addresses. */
 #include "net/denied.h"
 
 #include <arpa/inet.h>
@@ -7,7 +7,7 @@
 
 enum { MAPPED_BITS = 96 };
 
-/* What is not public (the special-purpose registries of RFC 6890). */
+/* All addresses that are not public (the special-purpose registries of RFC 6890). */
 #define LOCAL \
     "0.0.0.0/8,10.0.0.0/8,100.64.0.0/10,127.0.0.0/8,169.254.0.0/16,172.16.0.0/12," \
     "192.0.0.0/24,192.168.0.0/16,198.18.0.0/15,224.0.0.0/4,240.0.0.0/4,::/128,::1/128," \
@@ -22,7 +22,7 @@ static void map_v4(unsigned char out[16], const void *v4)
     memmove(out + 12, v4, 4);
 }
 
-/* bits: those before the part that a length counts. */
+/* bits: those before the part that the length counts. */
 static bool to_bytes(const char *text, unsigned char out[16], unsigned *bits)
 {
     struct in_addr v4;
@@ -97,7 +97,7 @@ static bool has(const struct denied *d, const unsigned char a[16])
     return false;
 }
 
-/* The address that the kernel, or a translator on the way, takes for it. */
+/* The address that the kernel, or a translator in the network, uses for it. */
 static void resolve_alias(unsigned char a[16])
 {
     static const unsigned char nat64[12] = {0, 0x64, 0xFF, 0x9B}, zero[16];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A list of addresses that are not connected to, as people write it: networks with
- * commas between them, "10.0.0.0/8,::1", and "local" for all that is not public.
+ * A list of denied addresses, as people write it: networks separated by commas,
+ * "10.0.0.0/8,::1", and "local" for all that are not public.
  *
- * Addresses are judged and no names: whatever a name leads to is judged when it is
- * connected to. What means the same to the kernel is the same here: ::ffff:10.0.0.1 is
- * 10.0.0.1, and so is 64:ff9b::10.0.0.1 (RFC 6052, 2.1); 0.0.0.0 and :: are this
- * machine's loopback addresses.
+ * Addresses are judged, not names: the address of a name is judged when it is connected
+ * to. Forms that are equal for the kernel are equal here: ::ffff:10.0.0.1 is 10.0.0.1,
+ * and so is 64:ff9b::10.0.0.1 (RFC 6052, 2.1); 0.0.0.0 and :: are this machine's
+ * loopback addresses.
  */
 #ifndef OD_NET_DENIED_H
 #define OD_NET_DENIED_H
@@ -31,11 +31,11 @@ struct denied {
 };
 
 /*
- * Adds what the text has; spaces around commas are fine. -1: INVALID: the sentence
- * quotes what is no network; LIMIT: there are more than DENIED_MAX.
+ * Adds the networks of a text; spaces around commas are fine. Returns -1 and sets *e:
+ * INVALID, which quotes the malformed network; LIMIT, there are more than DENIED_MAX.
  */
 int denied_parse(struct denied *d, struct str text, struct err *e);
-/* Addresses of other families than IPv4 and IPv6 are in no list. */
+/* Whether an address is in the list; one that is neither IPv4 nor IPv6 never is. */
 bool denied_has(const struct denied *d, const struct sockaddr *sa);
 
 #endif

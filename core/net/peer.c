@@ -2,10 +2,10 @@
 /*
  * The peer's credentials and namespaces.
  *
- * The links in /proc/PID/ns name a namespace, but those of a process that is not dumpable
- * (the keeper) are root's with CAP_SYS_PTRACE only. What anybody may read says the same:
- * in status the PID in each namespace from that of /proc down, and in mountinfo the
- * number of the mount at the process's root, which no two mounts share.
+ * The links in /proc/PID/ns name a namespace, but only root with CAP_SYS_PTRACE can read
+ * those of a process that is not dumpable (the keeper). Files that anybody can read have
+ * the same information: status has the PID in each namespace from that of /proc down,
+ * and mountinfo the number of the mount at the process's root, which is unique.
  */
 #include "net/peer.h"
 
@@ -37,7 +37,7 @@ static bool is_abstract(int fd)
     return getpeername(fd, (struct sockaddr *)&a, &n) == 0 && n > named && !a.sun_path[0];
 }
 
-/* Is there a /proc, and is it that of our PID namespace? -1: there is none. */
+/* Whether /proc belongs to our PID namespace. Returns -1 if there is no /proc. */
 static int proc_is_ours(void)
 {
     char self[32];
@@ -48,7 +48,7 @@ static int proc_is_ours(void)
     return strtol(self, NULL, 10) == (long)getpid();
 }
 
-/* The first bytes of /proc/PID/NAME. How many, or -1. */
+/* Reads the first bytes of /proc/PID/NAME. Returns their number, or -1. */
 static ssize_t proc_read(pid_t pid, const char *name, char *out, size_t size)
 {
     char path[64];
@@ -61,7 +61,7 @@ static ssize_t proc_read(pid_t pid, const char *name, char *out, size_t size)
     return n;
 }
 
-/* The number of the mount at the process's root; -1: not known. */
+/* Returns the number of the mount at the process's root; -1 if unknown. */
 static long root_mount(pid_t pid)
 {
     char text[512], *end;
@@ -71,7 +71,10 @@ static long root_mount(pid_t pid)
     return end > text && *end == ' ' ? id : -1;
 }
 
-/* In how many PID namespaces it has a number, from that of /proc down; 0: not known. */
+/*
+ * Returns the number of PID namespaces that it is in, from that of /proc down; 0 if
+ * unknown.
+ */
 static int pid_depth(pid_t pid)
 {
     char text[4096];
@@ -88,7 +91,7 @@ static int pid_depth(pid_t pid)
     return n;
 }
 
-/* 1, 0, or -1: the links cannot be read. */
+/* Returns 1 or 0; -1 if the links cannot be read. */
 static int same_link(pid_t pid, const char *name)
 {
     char path[64];

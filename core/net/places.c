@@ -13,7 +13,7 @@
 
 #define BESIDE_STATE ".run" /* no server's name begins with a dot */
 
-/* Adds one. What is too long is left out: a path cut short is another path. */
+/* Adds a directory, unless its path is too long: a shortened path is another path. */
 __attribute__((format(printf, 2, 3))) static void add(struct places *p, const char *fmt,
                                                       ...)
 {
@@ -25,7 +25,10 @@ __attribute__((format(printf, 2, 3))) static void add(struct places *p, const ch
         p->n++;
 }
 
-/* The value of a variable that names an absolute path other than the root; or NULL. */
+/*
+ * Returns the value of a variable if it is an absolute path other than the root; else
+ * NULL.
+ */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
@@ -82,7 +85,7 @@ int places_state(struct places *out, const char *given, struct err *e)
     return 0;
 }
 
-/* XDG_RUNTIME_DIR survives `su` and then is another user's. */
+/* XDG_RUNTIME_DIR survives `su`, and is another user's then. */
 static bool is_users(const char *dir)
 {
     struct stat st;
@@ -123,7 +126,9 @@ int places_check(const char *dir)
     return -1;
 }
 
-/* The end of the directory above the first n bytes of path; 0: path is the root. */
+/*
+ * Returns the length of the parent of the first n bytes of path; 0 if that is the root.
+ */
 static size_t above(const char *path, size_t n)
 {
     while (n > 0 && path[n - 1] != '/')
@@ -134,8 +139,8 @@ static size_t above(const char *path, size_t n)
 }
 
 /*
- * May what is above dir be made? A server makes the directory of its state anyway; /tmp,
- * /run and homes are the image's to make.
+ * Whether parents of dir may be made. A server makes the directory of its state anyway;
+ * /tmp, /run and homes are left to the image.
  */
 static bool is_deep(const char *dir)
 {

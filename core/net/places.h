@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories that servers and clients of one user agree on: where a server keeps its
- * state, and where its socket is. Both are lists in the order in which they are tried;
- * what is in a directory is trusted only if the directory belongs to the user.
+ * Directories that servers and clients of one user agree on: for a server's state, and
+ * for its socket. Both are lists in the order of trial; files in a directory are trusted
+ * only if the directory belongs to the user.
  */
 #ifndef OD_NET_PLACES_H
 #define OD_NET_PLACES_H
@@ -19,13 +19,12 @@ struct places {
 };
 
 /*
- * Fills *out with the directories for state. given: --state-dir or OD_STATE_DIR, then the
- * only one; NULL: the usual ones. A given directory is used as it is, unless it exists
- * and others own it or may write in it, such as /tmp or a volume of Kubernetes (an
- * emptyDir is root's, its group is fsGroup): od does not change the mode of that one, and
- * keeps its state in a subdirectory of its own, od-UID. In a directory of another user
- * root makes none: that user could replace what root writes there. Returns -1 and sets
- * *e if the name is too long.
+ * Fills *out with the directories for state. given: --state-dir or OD_STATE_DIR, which
+ * is then the only one; NULL: the usual ones. A given directory is used itself, unless
+ * it exists and others own it or may write in it, such as /tmp or a volume of Kubernetes
+ * (an emptyDir is root's, its group is fsGroup): od does not change its mode, and keeps
+ * its state in a subdirectory, od-UID. Root makes none in a directory of another user,
+ * who could replace files there. Returns -1 and sets *e if the name is too long.
  */
 int places_state(struct places *out, const char *given, struct err *e);
 
@@ -42,17 +41,17 @@ int places_state(struct places *out, const char *given, struct err *e);
 void places_sockets(struct places *out);
 
 /*
- * Returns 0 if dir is a directory of the effective user and no link to one; else -1 with
- * errno: EACCES, it belongs to another user; ENOTDIR.
+ * Returns 0 if dir is a directory of the effective user, and not a link to one; else -1
+ * with errno: EACCES, it belongs to another user; ENOTDIR.
  */
 int places_check(const char *dir);
 
-/* Is dir such a directory, or could the user make it? Makes nothing. */
+/* Whether dir is such a directory, or the user could make it. Makes nothing. */
 bool places_possible(const char *dir);
 
 /*
- * Makes dir with a mode of 0700; what is missing above it only for STATE/.run. Returns 0
- * if it is there now, or was; -1 with errno.
+ * Makes dir with mode 0700; missing parents only for STATE/.run. Returns 0 if it exists
+ * now; -1 with errno.
  */
 int places_make(const char *dir);
 

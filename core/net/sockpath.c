@@ -3,10 +3,10 @@
  * Finding, testing and taking the server's socket.
  *
  * A socket file outlives its listener, so its existence means nothing: only a connect
- * distinguishes a live server from a dead one, and only under the lock file
- * may the dead one's name be removed (otherwise a slow starter would remove
- * the name that a quick one has just bound). The lock file stays: removing it
- * would part those who wait for it from those who come later.
+ * distinguishes a live server from a dead one, and a dead one's name may be removed only
+ * under the lock file (otherwise a slow server would remove the name that a quick one
+ * has just bound). The lock file is never removed: processes that wait for it and later
+ * ones would hold different locks.
  */
 #include "net/peer.h"
 #include "net/sockpath_own.h"
@@ -66,7 +66,7 @@ static int new_socket(int flags)
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 }
 
-/* connect or bind, as told. 0, or -1 with errno. */
+/* Calls connect or bind. Returns 0, or -1 with errno. */
 static int at_address(int fd, const char *path,
                       int (*call)(int, const struct sockaddr *, socklen_t))
 {
@@ -83,7 +83,9 @@ static int at_address(int fd, const char *path,
     return ok;
 }
 
-/* Are the private directories of s the user's? 0, or -1 with errno. */
+/*
+ * Checks that the private directories of s are the user's. Returns 0, or -1 with errno.
+ */
 static int check_place(const struct sockpath *s)
 {
     char dir[SOCKPATH_MAX];
@@ -115,7 +117,7 @@ int sockpath_at(const struct sockpath *s, pid_t *pid, struct err *e)
     return -1;
 }
 
-/* What a connection to the only place failed with. */
+/* Makes the error of a failed connection to the only place. */
 static int refused(const char *path, int errnum, const struct err *why, struct err *e)
 {
     struct stat st;
@@ -147,7 +149,7 @@ int sockpath_first(const struct sockpath *c, int n, struct sockpath_server *foun
         if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
             errno == ENAMETOOLONG)
             return err_sys(e, errno, "cannot connect to %s", c[i].path);
-        /* A place that is no good, or another's, ends nothing but itself. */
+        /* An unusable place, or another user's, is only skipped. */
         if (n == 1)
             return refused(c[i].path, errno, &why, e);
     }
@@ -155,7 +157,7 @@ int sockpath_first(const struct sockpath *c, int n, struct sockpath_server *foun
     return err_set(e, ERR_NOTFOUND, "no server is running (nobody at %s)", c[0].path);
 }
 
-/* pid: the server's; 0: not known. */
+/* pid: the server's; 0 if unknown. */
 static int exists(const char *path, pid_t pid, struct err *e)
 {
     if (pid == 0)
@@ -164,7 +166,7 @@ static int exists(const char *path, pid_t pid, struct err *e)
                    path, (long)pid);
 }
 
-/* Makes a directory of the user's alone, or makes it one. */
+/* Makes a directory that only the user can use, or restricts an existing one. */
 static int make_private(const char *dir, struct err *e)
 {
     if (places_make(dir) < 0)
@@ -176,7 +178,7 @@ static int make_private(const char *dir, struct err *e)
     return 0;
 }
 
-/* Makes the directory when it is not there; ours alone when it is private. */
+/* Makes a missing directory; a private one is for the user alone. */
 static int make_dir(const struct sockpath *s, struct err *e)
 {
     char dir[SOCKPATH_MAX], place[SOCKPATH_MAX];
@@ -193,7 +195,7 @@ static int make_dir(const struct sockpath *s, struct err *e)
     return strlen(dir) > s->place ? make_private(dir, e) : 0;
 }
 
-/* A locked descriptor, or -1 and e. */
+/* Returns a locked descriptor; -1 and sets *e. */
 static int lock(const char *path, struct err *e)
 {
     char file[SOCKPATH_MAX + sizeof(".lock")];
@@ -211,7 +213,7 @@ static int lock(const char *path, struct err *e)
     return fd;
 }
 
-/* Under the lock: the name is free, or a dead server's and then removed. */
+/* Under the lock: checks that the name is free, and removes that of a dead server. */
 static int free_name(const struct sockpath *s, struct err *e)
 {
     struct stat st;
@@ -239,7 +241,7 @@ static int bind_and_listen(const char *path, struct err *e)
     int fd = new_socket(0);
     if (fd < 0)
         return err_sys(e, errno, "cannot make a socket");
-    /* The mode has to be right from the first moment on. */
+    /* The mode must be right from the beginning. */
     mode_t before = umask(0177);
     int bound = at_address(fd, path, bind);
     int saved = errno;
@@ -280,7 +282,7 @@ int sockpath_listen(const char *where, char *out, size_t size, struct err *e)
     int n = sockpath_candidates(where, c, e);
     if (n < 0)
         return -1;
-    /* A server of that name at a later place is still this user's server. */
+    /* A server of that name at a later place is this user's, too. */
     int live = sockpath_first(c, n, &found, e);
     if (live >= 0)
         close(live);

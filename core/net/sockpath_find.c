@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The servers of the user that live, and which of them is meant. */
+/* The live servers of the user, and the choice of one. */
 #include "base/json.h"
 #include "base/xalloc.h"
 #include "net/sockpath_own.h"
@@ -58,7 +58,7 @@ static void try_place(struct found *f, const char *dir, const char *name)
         try_server(f, name, &s);
 }
 
-/* By its folder of state: a server whose socket is elsewhere. */
+/* Finds, by its folder of state, a server whose socket is elsewhere. */
 static void try_record(struct found *f, const char *dir, const char *name)
 {
     char path[PLACE_MAX + SOCKPATH_NAME_MAX + 16], text[4096];
@@ -138,7 +138,7 @@ static void list_names(char *out, size_t size, const struct sockpath_server *all
     }
 }
 
-/* Of the servers that live the one that is meant, or -1 and e. */
+/* Chooses one of the live servers. Returns -1 and sets *e. */
 static int choose(const char *name, const struct sockpath_server *all, int n,
                   struct err *e)
 {
@@ -161,7 +161,7 @@ static int choose(const char *name, const struct sockpath_server *all, int n,
                 "%d servers run and none of them is %s: choose one with --server; they "
                 "are: %s",
                 n, SOCKPATH_DEFAULT, names);
-    return -1; /* *e: nobody at the first place */
+    return -1; /* *e: nobody answers at the first place */
 }
 
 int sockpath_connect(const char *where, struct sockpath_server *found, struct err *e)

@@ -33,7 +33,7 @@ bool sockpath_is_name(const char *where)
 
 int sockpath_check_name(const char *name, struct err *e)
 {
-    /* What lies next to the names in a directory of sockets, and in one of state. */
+    /* Other files in a directory of sockets, and in one of state. */
     static const char *const taken[] = {"sock", "sock.lock", "skills"};
     size_t n = strlen(name), i = 0;
     while (i < n && (isalnum((unsigned char)name[i]) || strchr("-_.", name[i])))
@@ -83,7 +83,7 @@ static int given_path(const char *given, struct sockpath *out, struct err *e)
                                     : SOCKPATH_MAX - sizeof(".lock");
     bool relative = given[0] != '/' && !sockpath_is_abstract(given);
     char cwd[SOCKPATH_MAX] = "";
-    /* The server and what it starts do not stay in this directory. */
+    /* The server and its children change to other directories. */
     if (relative && !getcwd(cwd, sizeof(cwd)))
         return err_sys(e, errno, "cannot tell where the socket %s is", given);
     if (strcmp(cwd, "/") == 0)

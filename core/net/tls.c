@@ -23,7 +23,7 @@
 
 #include <mbedtls/net_sockets.h>
 
-/* Half of what makes a turn long: the step that crosses it may take as much again. */
+/* Half the time of a long turn, as the last step may take as long again. */
 enum { SLICE_US = 2000 };
 
 static struct tls *tls_of(const struct stream_layer *l)
@@ -66,7 +66,7 @@ static int to_peer(void *arg, const unsigned char *p, size_t n)
         return MBEDTLS_ERR_SSL_WANT_WRITE;
     if (sent >= 0)
         return (int)sent;
-    /* A peer that refuses us sends an alert and closes: it is still to be read. */
+    /* A peer that refuses us sends an alert and closes; the alert must still be read. */
     t->unsent = errno;
     if (!t->layer.ready)
         return (int)n;
@@ -81,7 +81,7 @@ static void say_unexpected(struct tls *t, int rc)
                                        MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE);
 }
 
-/* errno for the library's error, with a text if it is an error of TLS. */
+/* Returns errno for the library's error, and makes a text for an error of TLS. */
 static ssize_t refuse(struct tls *t, int rc)
 {
     if (rc == MBEDTLS_ERR_SSL_WANT_READ || rc == MBEDTLS_ERR_SSL_WANT_WRITE) {
@@ -120,9 +120,10 @@ static void on_late(struct timer *timer)
 }
 
 /*
- * RFC 8446 7.3: after its Finished a server writes with the keys of the application.
- * The library does so only when it has the client's, and who is refused before cannot
- * read why. It sends nothing else in between, so that the count of records holds.
+ * RFC 8446 7.3: after its Finished a server writes with the keys of the application. The
+ * library does so only when it has the client's, so a client refused before that could
+ * not read the reason. It sends nothing else in between, so the count of records stays
+ * right.
  */
 static void take_keys(struct tls *t)
 {
@@ -196,7 +197,10 @@ static ssize_t read_plain(struct stream_layer *l, void *p, size_t n)
     return rc > 0 ? rc : refuse(t, rc);
 }
 
-/* The peer reads no more. Returns the error of its alert, if it sent one; else rc. */
+/*
+ * For a peer that reads no more: returns the error of its alert, if it sent one; else
+ * rc.
+ */
 static int last_words(struct tls *t, int rc)
 {
     unsigned char dropped[1024];
@@ -256,7 +260,7 @@ static void release(struct stream_layer *l, bool whole)
     timer_stop(&t->late);
     if (l->ready && whole)
         say_close(l);
-    /* A call of the library may be what we are in. */
+    /* We may be within a call of the library. */
     loop_bury(l->s->io.loop, t, free_tls);
 }
 
@@ -293,7 +297,10 @@ static struct tls *new_tls(struct tls_conf *c, int ms)
     return t;
 }
 
-/* A flight is several records, written one by one: none may wait for an answer. */
+/*
+ * A flight is several records, each with a write of its own: none may wait for an
+ * acknowledgement.
+ */
 static void put_under(struct tls *t, struct stream *s)
 {
     setsockopt(s->io.fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
@@ -329,7 +336,10 @@ static void on_randoms(void *arg, mbedtls_ssl_key_export_type type,
     t->downgraded = memcmp(server + 24, "DOWNGRD\1", 8) == 0;
 }
 
-/* An address is compared by us and not sent: a name of a server is none (RFC 6066 3). */
+/*
+ * We compare an address ourselves and do not send it: it is not a server name (RFC 6066
+ * 3).
+ */
 static int ask_for(struct tls *t, const char *host)
 {
     if (inet_pton(AF_INET, host, t->ip) == 1)
@@ -392,24 +402,4 @@ enum tls_fault tls_fault(const struct stream *s)
 bool tls_is_under(const struct stream *s)
 {
     return s->layer && s->layer->calls == &calls;
-}
-
-void tls_describe(const struct stream *s, struct buf *out)
-{
-    if (!tls_is_under(s) || !s->layer->ready)
-        return;
-    const struct tls *t = tls_of(s->layer);
-    buf_addf(out, "%s %s", mbedtls_ssl_get_version(&t->ssl),
-             mbedtls_ssl_get_ciphersuite(&t->ssl));
-}
-
-int tls_peer(const struct stream *s, struct buf *out)
-{
-    char name[512];
-    if (!tls_is_under(s) || !s->layer->ready)
-        return -1;
-    const mbedtls_x509_crt *crt = mbedtls_ssl_get_peer_cert(&tls_of(s->layer)->ssl);
-    if (!crt || mbedtls_x509_dn_gets(name, sizeof(name), &crt->subject) < 0)
-        return -1;
-    return buf_addz(out, name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What handshakes are made with: certificates, keys, and what is allowed. */
+/* The configuration of handshakes: certificates, keys, and allowed algorithms. */
 #include "net/tls_own.h"
 
 #include "base/limits.h"
@@ -14,7 +14,10 @@
 #include <mbedtls/error.h>
 #include <mbedtls/psa_util.h>
 
-/* How a file was when it was read; another of that name differs in one of these. */
+/*
+ * Identifies the version of a file that was read: a changed file differs in one of
+ * these.
+ */
 struct conf_mark {
     dev_t dev;
     ino_t ino;
@@ -26,18 +29,18 @@ struct tls_server {
     struct tls_conf *conf;
     char *cert, *key, *ca; /* owned; key and ca may be NULL */
     struct conf_mark marks[3];
-    bool complained; /* conf is NULL, and the log has it why */
+    bool complained; /* conf is NULL, and the reason was logged */
 };
 
 struct tls_client {
     struct tls_conf *conf, *older; /* older: NULL until it is needed */
 };
 
-/* RFC 7301; the second is for servers: it is what some clients of HTTP/1.0 say. */
+/* RFC 7301; the second is for servers, as some clients of HTTP/1.0 send it. */
 static const char *protocols[] = {"http/1.1", "http/1.0", NULL};
 static const char *client_protocols[] = {"http/1.1", NULL};
 
-/* Forward secrecy and AEAD: what a server of today needs to offer. */
+/* Forward secrecy and AEAD, which every current server supports. */
 static const int server_suites[] = {
     MBEDTLS_TLS1_3_AES_128_GCM_SHA256,
     MBEDTLS_TLS1_3_AES_256_GCM_SHA384,
@@ -52,10 +55,9 @@ static const int server_suites[] = {
 };
 
 /*
- * PKCS#1 before PSS: the library offers PSS for the sake of TLS 1.3, which has
- * only that, and does not take it from a server of TLS 1.2. Such a server that
- * goes by the client's order then chooses what works; for others there is
- * tls_connect_older.
+ * PKCS#1 before PSS: the library offers PSS for TLS 1.3, which has nothing else, and
+ * does not accept it from a server of TLS 1.2. Such a server that follows the client's
+ * order then chooses PKCS#1; for others there is tls_connect_older.
  */
 static const uint16_t client_signatures[] = {
     MBEDTLS_TLS1_3_SIG_ECDSA_SECP256R1_SHA256, MBEDTLS_TLS1_3_SIG_ECDSA_SECP384R1_SHA384,
@@ -91,6 +93,7 @@ void tls_conf_unref(struct tls_conf *c)
     mbedtls_x509_crt_free(&c->chain);
     mbedtls_x509_crt_free(&c->ca);
     mbedtls_pk_free(&c->key);
+    mbedtls_ssl_ticket_free(&c->tickets);
     if (!c->base)
         trust_free(c->trust);
     tls_conf_unref(c->base);
@@ -105,6 +108,7 @@ static struct tls_conf *new_conf(int role)
     mbedtls_x509_crt_init(&c->chain);
     mbedtls_x509_crt_init(&c->ca);
     mbedtls_pk_init(&c->key);
+    mbedtls_ssl_ticket_init(&c->tickets);
     if (mbedtls_ssl_config_defaults(&c->ssl, role, MBEDTLS_SSL_TRANSPORT_STREAM,
                                     MBEDTLS_SSL_PRESET_DEFAULT) != 0)
         xalloc_failed(sizeof(c->ssl));
@@ -117,7 +121,7 @@ static struct tls_conf *new_conf(int role)
 
 /* ---- files ---- */
 
-/* Bytes of a file that were to be secret go nowhere else. */
+/* Overwrites the bytes of a secret file before they are freed. */
 static void wipe(struct buf *b)
 {
     if (b->p)
@@ -222,6 +226,20 @@ static int read_own(struct tls_conf *c, const char *cert, const char *key, struc
 
 /* ---- server ---- */
 
+/*
+ * Lets a client resume its session without a certificate and a signature (RFC 8446 2.2,
+ * RFC 5077). The keys of the tickets are in this memory alone and end with the
+ * certificate that was proved.
+ */
+static void give_tickets(struct tls_conf *c)
+{
+    if (mbedtls_ssl_ticket_setup(&c->tickets, mbedtls_psa_get_random,
+                                 MBEDTLS_PSA_RANDOM_STATE, MBEDTLS_CIPHER_AES_256_GCM,
+                                 LIMIT_TLS_TICKET_S) == 0)
+        mbedtls_ssl_conf_session_tickets_cb(&c->ssl, mbedtls_ssl_ticket_write,
+                                            mbedtls_ssl_ticket_parse, &c->tickets);
+}
+
 static struct tls_conf *server_conf(const struct tls_server *t, struct err *e)
 {
     struct tls_conf *c = new_conf(MBEDTLS_SSL_IS_SERVER);
@@ -233,6 +251,8 @@ static struct tls_conf *server_conf(const struct tls_server *t, struct err *e)
         rc = read_certs(&c->ca, "the clients' authorities", t->ca, e);
     if (rc == 0 && t->ca)
         mbedtls_ssl_conf_ca_chain(&c->ssl, &c->ca, NULL);
+    if (rc == 0 && !t->ca) /* a client that is verified proves its key each time */
+        give_tickets(c);
     if (rc == 0)
         return c;
     tls_conf_unref(c);
@@ -254,7 +274,7 @@ static bool same_mark(const struct conf_mark *a, const struct conf_mark *b)
            a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* True: one of them is not as it was when it was looked at. */
+/* Returns true if one of them has changed since the last look. */
 static bool look_at_files(struct tls_server *t)
 {
     const char *paths[] = {t->cert, t->key, t->ca};

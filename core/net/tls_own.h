@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of TLS share, and nobody else: net/tls*.c. */
+/* What net/tls*.c share, for these files alone. */
 #ifndef OD_NET_TLS_OWN_H
 #define OD_NET_TLS_OWN_H
 
@@ -7,21 +7,27 @@
 
 #include <mbedtls/pk.h>
 #include <mbedtls/ssl.h>
+#include <mbedtls/ssl_ticket.h>
 #include <mbedtls/x509_crt.h>
 
-/* What handshakes are made with. Counted: its connections refer to it. */
+/*
+ * The configuration of handshakes, with a reference count: its connections refer to it.
+ */
 struct tls_conf {
     unsigned refs;
     mbedtls_ssl_config ssl;
     mbedtls_x509_crt chain, ca;
     mbedtls_pk_context key;
+    mbedtls_ssl_ticket_context tickets; /* a server's */
     struct trust *trust;   /* a client's; owned, except base's */
-    struct tls_conf *base; /* whose trust and certificates these are; NULL: its own */
+    struct tls_conf *base; /* the owner of trust and certificates; NULL: itself */
 };
 
 struct tls_conf *tls_conf_ref(struct tls_conf *c);
 void tls_conf_unref(struct tls_conf *c);
-/* Of now: files that have changed are read again. Borrowed. NULL: see tls_accept. */
+/*
+ * Returns the current one, after reading changed files. Borrowed. NULL: see tls_accept.
+ */
 struct tls_conf *tls_server_conf(struct tls_server *t);
 struct tls_conf *tls_client_conf(struct tls_client *t);
 struct tls_conf *tls_client_older_conf(struct tls_client *t);
@@ -36,24 +42,24 @@ struct tls {
     int ms;
     size_t owed;         /* bytes that the library took and has not written */
     size_t budget;       /* bytes that it may still read in this turn */
-    int unsent;          /* errno of what the peer did not take */
-    int errnum;          /* of the descriptor, when that is what failed */
+    int unsent;          /* errno of the failed write */
+    int errnum;          /* of the descriptor, if that failed */
     bool client, closed; /* closed: our close_notify is out */
     bool failed, cut_is_end;
     bool older, wants_older; /* see tls_wants_older */
     enum tls_fault fault;    /* of the certificate that e is about */
-    bool downgraded;         /* the server can do better than what was agreed on */
-    unsigned char first[5];  /* of what the peer sent */
+    bool downgraded;         /* the server supports a newer version than agreed */
+    unsigned char first[5];  /* of the peer's bytes */
     unsigned char first_n;
-    unsigned char ip[16]; /* a client's peer, when it is an address */
+    unsigned char ip[16]; /* a client's peer, if it is an address */
     unsigned char ip_n;
     char host[256]; /* the host that a client wants */
     struct err e;
 };
 
-/* The library's callback: notes in t->e what is wrong with a certificate. */
+/* Callback of the library: notes the fault of a certificate in t->e. */
 int tls_look_at(void *t, mbedtls_x509_crt *crt, int depth, uint32_t *flags);
-/* Fills t->e, unless it is, with what the library's error means. */
+/* Sets t->e, unless it is set, to the meaning of the library's error. */
 void tls_explain(struct tls *t, int rc);
 /* "2026-01-02 03:04:05" into out, of 20 bytes. */
 void tls_date(const mbedtls_x509_time *at, char out[20]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What went wrong with a handshake or a connection, in words. */
+/* Faults of a handshake or a connection, in words. */
 #include "net/tls_own.h"
 
 #include "net/trust.h"
@@ -36,7 +36,7 @@ void tls_now(mbedtls_x509_time *now)
 
 /* ---- certificates ---- */
 
-/* The peer's text, which may hold anything. */
+/* Appends a text of the peer, which may have any bytes. */
 static void add_shown(struct buf *out, const void *p, size_t n)
 {
     const unsigned char *b = p;
@@ -49,7 +49,7 @@ static int san_kind(const mbedtls_x509_sequence *s)
     return s->buf.tag & MBEDTLS_ASN1_TAG_VALUE_MASK;
 }
 
-/* The names a certificate is for: of its subject only if it has no others. */
+/* Appends the names in a certificate; that of its subject only if there are no others. */
 static void add_names(struct buf *out, const mbedtls_x509_crt *crt)
 {
     int n = 0;
@@ -182,9 +182,9 @@ static const char *alert_text(int code)
         return "our certificate is not accepted (certificate_unknown)";
     case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA:
         return "our certificate's issuer is not known there (unknown_ca)";
-    case MBEDTLS_SSL_ALERT_MSG_NO_CERT: /* as this library says it */
+    case MBEDTLS_SSL_ALERT_MSG_NO_CERT: /* this library's code for it */
     case 116:
-        return "a certificate of ours is asked for, and we showed none "
+        return "it wants a certificate of the client, and we sent none "
                "(certificate_required)";
     case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED:
         return "our certificate has no access (access_denied)";
@@ -209,9 +209,9 @@ static void say_alert(struct tls *t, const unsigned char *alert)
 }
 
 /*
- * OpenSSL's clients have not begun to encrypt when they refuse our certificate by TLS
- * 1.3, and the library takes their alert for a record that it cannot decrypt. NULL: the
- * last record, which lies where the library left it, is not one.
+ * With TLS 1.3, OpenSSL's clients refuse our certificate before they begin to encrypt,
+ * and the library takes their alert for a record that it cannot decrypt. Finds that
+ * alert in the library's buffer of the last record; NULL if it is not one.
  */
 static const unsigned char *bare_alert(const struct tls *t)
 {

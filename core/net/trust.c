@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Certificates of authorities: where they lie and how they are read. */
+/* Certificates of authorities: where they are, and how they are read. */
 #include "net/trust.h"
 
 #include "base/limits.h"
@@ -87,7 +87,7 @@ static int add_file(struct trust *t, const char *path, struct err *e)
     int rc = trust_read(path, "the trusted certificates", &text, e);
     if (rc == 0)
         mbedtls_x509_crt_parse(&t->chain, (unsigned char *)text.p, text.n + 1);
-    /* DER has no terminator to be counted. */
+    /* DER has no terminator to count. */
     if (rc == 0 && count_certs(&t->chain) == t->count)
         mbedtls_x509_crt_parse_der(&t->chain, (unsigned char *)text.p, text.n);
     buf_release(&text);
@@ -101,7 +101,7 @@ static int add_file(struct trust *t, const char *path, struct err *e)
     return rc;
 }
 
-/* Every file of a folder; what is not a certificate is passed over. */
+/* Reads every file of a folder; other files than certificates are skipped. */
 static int add_folder(struct trust *t, const char *path, struct err *e)
 {
     DIR *d = opendir(path);

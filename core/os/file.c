@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,10 +123,37 @@ int file_read(const char *path, size_t max, struct buf *out, struct err *e)
     return rc;
 }
 
+int file_write_all(int fd, struct str bytes)
+{
+    while (bytes.n > 0) {
+        ssize_t n = write(fd, bytes.p, bytes.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        bytes = str_sub(bytes, (size_t)n, bytes.n);
+    }
+    return 0;
+}
+
 bool file_entry_is_folder(int fd, const struct dirent *e)
 {
     struct stat st;
     if (e->d_type != DT_LNK && e->d_type != DT_UNKNOWN)
         return e->d_type == DT_DIR;
     return fstatat(fd, e->d_name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+int file_of_text(const char *name, struct str text)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    if (fd >= 0 && file_write_all(fd, text) < 0) {
+        int why = errno;
+        close(fd);
+        errno = why;
+        return -1;
+    }
+    if (fd >= 0)
+        lseek(fd, 0, SEEK_SET);
+    return fd;
 }

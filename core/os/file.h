@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a file as a whole, and the errors of everything that touches files, so that
- * a front-end can find its own words:
+ * Reading and writing a file as a whole, and the errors of everything that touches
+ * files, so that a front-end can find its own words:
  *
  *   NOTFOUND     no such file, or a part of the path is not a folder
  *   INVALID      it is a folder
@@ -27,6 +27,8 @@
  * /proc, is read to its end or the maximum. Returns -1 with *e set and out unchanged.
  */
 int file_read(const char *path, size_t max, struct buf *out, struct err *e);
+/* Writes all bytes, however many calls it takes. Returns -1 with errno. */
+int file_write_all(int fd, struct str bytes);
 
 /* Sets *e to "cannot VERB PATH: reason of errnum", code as above. Returns -1. */
 int file_fail(struct err *e, int errnum, const char *verb, const char *path);
@@ -35,5 +37,11 @@ int file_check_kind(mode_t mode, const char *verb, const char *path, struct err 
 /* Whether the entry e of the folder fd is a folder, or a link to one. */
 struct dirent;
 bool file_entry_is_folder(int fd, const struct dirent *e);
+
+/*
+ * The text as a file without a name (memfd_create(2); name is for /proc), at its
+ * beginning. The caller closes it. Returns -1 with errno if there can be none.
+ */
+int file_of_text(const char *name, struct str text);
 
 #endif

@@ -4,7 +4,6 @@
 #include "os/procfs.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A line: number, LOCAL:PORT, REMOTE:PORT, state, four words, uid, a word, inode. */
@@ -18,20 +17,29 @@ static int read_line(const char *line, unsigned *port, unsigned long long *inode
                : -1;
 }
 
+/* Puts a port where its number belongs; the highest one goes where there is no room. */
+static size_t put_port(struct listening *out, size_t n, unsigned port, uint64_t inode)
+{
+    size_t i = 0;
+    while (i < n && out[i].port < port)
+        i++;
+    if (i == LISTENING_MAX || (i < n && out[i].port == port))
+        return n;
+    size_t after = n == LISTENING_MAX ? n - 1 : n;
+    memmove(out + i + 1, out + i, (after - i) * sizeof(*out));
+    out[i] = (struct listening){.port = (uint16_t)port, .inode = inode};
+    return after + 1;
+}
+
 static size_t read_ports(const char *path, struct listening *out, size_t n)
 {
     char line[512];
     FILE *f = fopen(path, "re");
-    while (f && n < LISTENING_MAX && fgets(line, sizeof(line), f)) {
+    while (f && fgets(line, sizeof(line), f)) {
         unsigned port;
         unsigned long long inode;
-        size_t i = 0;
-        if (read_line(line, &port, &inode) < 0)
-            continue;
-        while (i < n && out[i].port != port)
-            i++;
-        if (i == n)
-            out[n++] = (struct listening){.port = (uint16_t)port, .inode = inode};
+        if (read_line(line, &port, &inode) == 0)
+            n = put_port(out, n, port, inode);
     }
     if (f)
         fclose(f);
@@ -55,11 +63,6 @@ static void look_at(const struct procfs_stat *p, struct listening *all, size_t n
     }
 }
 
-static int by_port(const void *a, const void *b)
-{
-    return ((const struct listening *)a)->port - ((const struct listening *)b)->port;
-}
-
 size_t listening(struct listening out[LISTENING_MAX])
 {
     struct procfs_list all = {0};
@@ -70,6 +73,5 @@ size_t listening(struct listening out[LISTENING_MAX])
     for (size_t i = 0; i < all.n; i++)
         look_at(&all.v[i], out, n);
     procfs_release(&all);
-    qsort(out, n, sizeof(*out), by_port);
     return n;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { LISTENING_MAX = 64, LISTENING_PROCESSES = 4000, LISTENING_FDS = 512 };
+enum { LISTENING_MAX = 256, LISTENING_PROCESSES = 4000, LISTENING_FDS = 512 };
 
 struct listening {
     uint16_t port;
@@ -17,7 +17,7 @@ struct listening {
 };
 
 /*
- * The first LISTENING_MAX ports, in order, one entry a port. At most LISTENING_PROCESSES
+ * The LISTENING_MAX lowest ports, in order, one entry a port. At most LISTENING_PROCESSES
  * processes and LISTENING_FDS descriptors of each are looked at. Returns how many.
  */
 size_t listening(struct listening out[LISTENING_MAX]);

@@ -12,6 +12,11 @@
  * A process that forks its successor and ends lives for some 100 µs, so those
  * rounds follow the lists of children, which is quicker than all of /proc.
  *
+ * A list of all of /proc costs what the whole machine runs, and many servers that
+ * end at once each make some. So the lists of children are tried first where
+ * nothing has a tag: for the first round of signals, whose last round is of all of
+ * /proc nevertheless, and for a count that nothing has disturbed.
+ *
  * Numbers are remembered together with the time the process began, because
  * the number alone may be another process in the next round.
  */
@@ -35,7 +40,7 @@
 #define ANCESTORS_MAX 64
 #define PID_LIMIT     (1 << 22) /* the kernel's own, 64 bits */
 
-struct member {
+struct tree_member {
     pid_t pid;
     uint64_t start;
 };
@@ -46,8 +51,8 @@ struct process_tree {
     struct procfs_list all; /* owned; every process, of the last round */
     size_t *order;          /* owned; of those, what belongs; parents first */
     size_t n;
-    bool *belongs;       /* owned; one for each in all */
-    struct member *seen; /* owned; signalled in some round */
+    bool *belongs;            /* owned; one for each in all */
+    struct tree_member *seen; /* owned; signalled in some round */
     size_t seen_n, seen_cap;
     pid_t above[ANCESTORS_MAX]; /* parents of a process that was orphaned */
     size_t above_n;
@@ -194,7 +199,7 @@ static bool tree_note(struct process_tree *t, const struct procfs_stat *p)
         t->seen_cap = t->seen_cap ? t->seen_cap * 2 : 64;
         t->seen = xrealloc(t->seen, t->seen_cap, sizeof(*t->seen));
     }
-    t->seen[t->seen_n++] = (struct member){p->pid, p->start};
+    t->seen[t->seen_n++] = (struct tree_member){p->pid, p->start};
     return true;
 }
 
@@ -294,13 +299,14 @@ static size_t signal_new(struct process_tree *t, int sig, bool with_root, bool w
     return fresh;
 }
 
-/* Signals until a list shows no new process. -1: there is no /proc. */
+/* Signals until a list of all of /proc shows no new process. -1: there is no /proc. */
 static int signal_rounds(struct process_tree *t, int sig, bool with_root, bool wake)
 {
     for (int round = 0; round < ROUNDS_MAX; round++) {
-        if (tree_list(t) < 0)
+        bool quick = round == 0 && !t->of.tag;
+        if ((quick ? tree_list_below(t) : tree_list(t)) < 0)
             return -1;
-        if (signal_new(t, sig, with_root, wake) == 0)
+        if (signal_new(t, sig, with_root, wake) == 0 && !quick)
             break;
     }
     return 0;
@@ -317,8 +323,9 @@ static void signal_session(pid_t root, int sig, bool with_root, struct tree_resu
     if (root <= 1)
         return;
     bool leads = getsid(root) == root; /* else the session is not its own */
+    pid_t self = getpid();
     for (pid_t pid = 2; pid < PID_LIMIT && leads; pid++)
-        if (pid != root && pid != getpid() && getsid(pid) == root)
+        if (pid != root && pid != self && getsid(pid) == root)
             count_signal(out, kill(pid, sig));
     if (with_root)
         kill(root, sig);
@@ -367,11 +374,25 @@ void tree_signal(const struct tree_of *of, int sig, bool with_root,
     tree_release(&t);
 }
 
+/*
+ * Whether a list by children is empty only if nobody is there. An orphan may come to a
+ * parent whose children were read already, and a child that is reaped may hide the next
+ * one; both need the end of a process of the list, which is then dead in the list,
+ * missed, or counted itself.
+ */
+static bool is_settled(const struct process_tree *t)
+{
+    for (size_t i = 0; i < t->all.n; i++)
+        if (procfs_dead(&t->all.v[i]))
+            return false;
+    return t->all.n > 0 && !t->all.missed;
+}
+
 int tree_count(const struct tree_of *of)
 {
     struct process_tree t = {.of = *of};
     int n = -1;
-    if (tree_list(&t) == 0) {
+    if ((!of->tag && tree_list_below(&t) == 0 && is_settled(&t)) || tree_list(&t) == 0) {
         n = 0;
         for (size_t k = 0; k < t.n; k++) {
             const struct procfs_stat *p = &t.all.v[t.order[k]];

@@ -2,10 +2,10 @@
 /*
  * What characters, controls and sequences do: see own.h.
  *
- * Whatever addresses the screen turns the last lines into a screen first, and
- * the line feed that would scroll it turns it back into lines. Only what
- * changes text is passed on to a screen, and always in the same few forms, so
- * nothing that libvterm might take badly reaches it.
+ * A sequence that addresses the screen first turns the last lines into a screen;
+ * the line feed that would scroll that screen turns it back into lines. Only
+ * sequences that change text are passed on to a screen, always in the same few
+ * forms, so libvterm gets none that it might handle badly.
  */
 #include "term/own.h"
 
@@ -42,7 +42,7 @@ static void to_screenf(struct term *t, const char *fmt, ...)
 
 enum { CURSOR, SAVED, PLACES };
 
-/* A place in the lines, and where it comes to lie on a screen. */
+/* A place in the lines, and its position on a screen. */
 struct act_place {
     bool wanted;
     size_t y, x;            /* row and column of the canvas */
@@ -76,7 +76,7 @@ static void rows_bytes(const struct line_model *m, struct buf *out,
     }
 }
 
-/* Writes the bytes and learns where the places are. A long line takes more
+/* Writes the bytes and finds out where the places are. A long line takes more
  * than one row, and rows may scroll off, so only the screen knows. */
 static void write_rows(struct screen *s, struct str bytes, struct act_place place[PLACES],
                        uint64_t at)
@@ -124,7 +124,7 @@ static void enter_screen(struct term *t)
         move_to(t, &place[SAVED]);
         to_screen(t, "\0337");
     }
-    /* Only if need be: a cursor beyond the margin would forget to wrap. */
+    /* Only if necessary: a move would cancel the wrap of a cursor at the margin. */
     if (place[SAVED].wanted || place[CURSOR].offset < bytes.n ||
         place[CURSOR].beyond)
         move_to(t, &place[CURSOR]);
@@ -134,7 +134,7 @@ static void enter_screen(struct term *t)
         to_screen(t, "\033[?7l");
 }
 
-/* What a line feed on the last row does: all rows are finished lines. */
+/* Called for a line feed on the last row: all rows become finished lines. */
 static void leave_screen(struct term *t)
 {
     screen_each(t->screen, on_line, t);
@@ -166,7 +166,7 @@ static void set_alt(struct term *t, bool on)
 /* ---- text ---- */
 
 /* What line drawing makes of the bytes from '_' to '~'. */
-static uint32_t drawing(unsigned char c)
+uint32_t act_drawing(unsigned char c)
 {
     static const uint16_t glyph[32] = {
         0x20,   0x25c6, 0x2592, 0x2409, 0x240c, 0x240d, 0x240a, 0xb0,
@@ -197,7 +197,7 @@ void act_ascii(struct term *t, const char *p, size_t n)
     if (t->graphics[t->shift]) {
         for (size_t i = 0; i < n; i++) {
             t->line.at = t->line.start + 1;
-            act_char(t, drawing((unsigned char)p[i]));
+            act_char(t, act_drawing((unsigned char)p[i]));
             t->line.start = t->line.at;
         }
         return;
@@ -208,8 +208,8 @@ void act_ascii(struct term *t, const char *p, size_t n)
         line_print_ascii(&t->line, p, n);
         return;
     }
-    /* A character that may scroll the screen goes alone: then the row that
-     * leaves is known to be made by the input up to that very character. */
+    /* A character that may scroll the screen is written alone: the row that
+     * scrolls off was then made by the input up to this character. */
     while (n > 0) {
         size_t k = screen_room(t->screen);
         k = k == 0 ? 1 : k < n ? k : n;
@@ -262,7 +262,7 @@ void act_control(struct term *t, char c)
     case '\r':
         break;
     default:
-        return; /* bell and the like, DEL, and those that ask or pad */
+        return; /* bell and the like, DEL, questions and padding */
     }
     if (t->screen)
         screen_write(t->screen, str_n(&c, 1), m->at);
@@ -339,7 +339,7 @@ void act_escape(struct term *t, char c)
         reset(t);
         break;
     default:
-        break; /* keypad modes, tab stops, 8-bit answers, … */
+        break; /* ignored: keypad modes, tab stops, 8-bit answers, … */
     }
 }
 
@@ -376,7 +376,7 @@ static void set_mode(struct term *t, long mode, bool on)
         if (t->screen)
             to_screenf(t, "\033[?6%c", end);
         break;
-    case 7: /* wrap at the margin, which the line model has not */
+    case 7: /* wrap at the margin; the line model has no margin */
         t->no_wrap = !on;
         if (t->screen)
             to_screenf(t, "\033[?7%c", end);
@@ -397,7 +397,7 @@ static void set_mode(struct term *t, long mode, bool on)
     }
 }
 
-/* What only a screen can do. */
+/* A sequence that only a screen can carry out. */
 static void screen_sequence(struct term *t, char c)
 {
     enter_screen(t);
@@ -541,6 +541,6 @@ void act_sequence(struct term *t, char c)
             line_sequence(t, c);
         break;
     default:
-        break; /* colours, questions, windows, … */
+        break; /* ignored: colours, questions, windows, … */
     }
 }

@@ -49,7 +49,7 @@ void line_release(struct line_model *m)
 
 /* ---- from plain to canvas and back ---- */
 
-/* A row at i, empty and with a spare one's memory if there is any. */
+/* Inserts an empty row at i, which reuses the memory of a spare row if there is one. */
 static struct row *insert_row(struct line_model *m, size_t i)
 {
     if (m->n == m->cap) {
@@ -99,7 +99,7 @@ static void to_plain(struct line_model *m)
     begin_plain(m, m->at);
 }
 
-/* The screen has moved down when the last line lies below it. */
+/* Moves the screen down if the last line is below it. */
 static void new_line(struct line_model *m)
 {
     uint64_t lines = m->text.line + (m->n ? m->n : 1);
@@ -129,7 +129,7 @@ static void finish_first_row(struct line_model *m)
     m->row[--m->n] = r; /* spare now */
 }
 
-/* An empty row below all others; the first one may leave the screen. */
+/* Adds an empty row below all others; the first row may leave the screen. */
 static void add_row(struct line_model *m)
 {
     insert_row(m, m->n);
@@ -140,7 +140,7 @@ static void add_row(struct line_model *m)
     new_line(m);
 }
 
-/* Takes lines back until the first row is line `first`, or as far as it goes. */
+/* Takes lines back until the first row is line `first`, or no line can be taken back. */
 static void take_back(struct line_model *m, uint64_t first)
 {
     while (m->text.line > first) {
@@ -169,7 +169,7 @@ static void plain_add(struct line_model *m, const char *p, size_t n)
     text_add(&m->text, p, n);
 }
 
-/* A line that got too long goes on in a new piece, without its beginning. */
+/* Continues a line that got too long in a new piece, without its beginning. */
 static void plain_break(struct line_model *m, uint64_t at)
 {
     text_end(&m->text, m->from, at, m->same, false);
@@ -177,9 +177,9 @@ static void plain_break(struct line_model *m, uint64_t at)
 }
 
 /*
- * The row with room for n more cells at the cursor, blank up to it, and not
- * joined to what will be written. NULL: the line or all of them became too
- * long; if this was the last line, it goes on as a plain one.
+ * Returns the row, with blanks up to the cursor and room for n more cells there; no
+ * half of a wide character is left next to them. Returns NULL if this line, or all
+ * lines together, became too long; the last line then goes on as a plain one.
  */
 static struct row *canvas_room(struct line_model *m, size_t n)
 {
@@ -199,7 +199,7 @@ static void canvas_print_ascii(struct line_model *m, const char *p, size_t n)
 {
     size_t most = TERM_LINE_MAX - m->x;
     if (m->x < TERM_LINE_MAX && n > most) {
-        /* The part that fits, and the rest, as plain lines are. */
+        /* In two parts, split at the same place as a plain line. */
         canvas_print_ascii(m, p, most);
         line_print_ascii(m, p + most, n - most);
         return;
@@ -305,9 +305,9 @@ static size_t plain_used(const struct line_model *m)
 }
 
 /*
- * Many programs write a line above some bars and then all bars again. Rows are
- * not finished before as many lines have come as were taken back, so going up
- * and down costs no more than the lines did, however often it is done.
+ * Many programs write a line above some progress bars and then all bars again. Rows
+ * are finished only after as many new lines have come as were taken back. So moving
+ * up and down costs no more than the lines did, however often it happens.
  */
 void line_feed(struct line_model *m)
 {
@@ -340,7 +340,7 @@ void line_index(struct line_model *m)
         m->y++;
         return;
     }
-    add_row(m); /* on a screen of one row the old one is gone now */
+    add_row(m); /* on a screen of one row, this finished the old row */
     m->y = m->n - 1;
 }
 
@@ -350,7 +350,7 @@ void line_return(struct line_model *m)
     m->home = m->n == 0;
 }
 
-/* The width of a plain line, from where it was asked for the last time. */
+/* Returns the width of a plain line; measures only what was added since the last call. */
 static size_t plain_columns(struct line_model *m)
 {
     struct str s = text_cur(&m->text);
@@ -380,7 +380,7 @@ void line_tab(struct line_model *m)
     }
     size_t x = plain_columns(m);
     for (size_t i = row_tab_stop(x) - x; i > 0; i--)
-        line_print(m, ' '); /* all of them from one byte of input */
+        line_print(m, ' '); /* one byte of input made all of them */
 }
 
 void line_tab_back(struct line_model *m, size_t n)
@@ -499,7 +499,10 @@ void line_erase_below(struct line_model *m)
     }
 }
 
-/* The row, with n cells at the cursor apart; NULL: it has no more, and is cut there. */
+/*
+ * Returns the row, in which no wide character crosses the borders of the n cells at the
+ * cursor. If the row has no cells after these, cuts it at the cursor and returns NULL.
+ */
 static struct row *take_cells(struct line_model *m, size_t n)
 {
     to_canvas(m);
@@ -537,7 +540,7 @@ void line_insert(struct line_model *m, size_t n)
     to_canvas(m);
     struct row *r = &m->row[m->y];
     if (m->x >= r->n)
-        return; /* blanks before nothing */
+        return; /* they would be trailing blanks */
     size_t edge = r->n > m->cols ? r->n : m->cols;
     if (n > edge - m->x)
         n = edge - m->x;
@@ -574,7 +577,7 @@ void line_drop_rows(struct line_model *m)
 struct text_mark line_show(struct line_model *m, struct text_piece *open)
 {
     if (m->home) {
-        /* Blanks after the cursor are not shown, but stay. */
+        /* Blanks after the cursor are not shown, but they are kept. */
         size_t n = plain_used(m);
         struct str blanks = str_sub(text_cur(&m->text), n, SIZE_MAX);
         if (buf_adds(&m->blanks, blanks) < 0)

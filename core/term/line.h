@@ -42,10 +42,10 @@ struct line_model {
     size_t n, cap;   /* n is 0: plain */
     size_t x, y;
     size_t cells;    /* held by all rows, to bound them */
-    size_t taken;    /* rows taken back that no new line has paid for: see .c */
+    size_t taken;    /* rows taken back minus new lines since then: see line_feed */
 
     uint64_t top;
-    struct buf blanks; /* between line_show and line_show_end: see there */
+    struct buf blanks; /* trailing ones, from line_show until line_show_end */
 };
 
 void line_init(struct line_model *m, const struct term_opts *o);
@@ -66,28 +66,28 @@ void line_column(struct line_model *m, size_t x);
 void line_up(struct line_model *m, size_t n);
 void line_down(struct line_model *m, size_t n);
 bool line_at_top(const struct line_model *m);
-/* The cursor's place on the screen, and back to one. */
+/* Reads the cursor's position on the screen; line_goto sets it. */
 void line_where(struct line_model *m, size_t *y, size_t *x);
 void line_goto(struct line_model *m, size_t y, size_t x);
 /* Erase: to the end of the line (0), from its start (1), all of it (2). */
 void line_erase(struct line_model *m, int how);
 void line_erase_below(struct line_model *m);
-/* n cells at the cursor: made blank, taken out, put in. */
+/* Blanks, deletes or inserts n cells at the cursor. */
 void line_blank(struct line_model *m, size_t n);
 void line_delete(struct line_model *m, size_t n);
 void line_insert(struct line_model *m, size_t n);
 
-/* Makes the last `rows` lines, as far as they can be had, rows of a canvas. */
+/* Makes the last `rows` lines, or those that can still be edited, rows of a canvas. */
 void line_open(struct line_model *m, size_t rows);
 /* Forgets the rows: an empty line follows the text. */
 void line_drop_rows(struct line_model *m);
-/* A line or (no newline) a part of one from elsewhere, when there are no rows
- * and the line is empty. */
+/* Adds a line, or without newline a part of one, that a screen has made. There are
+ * no rows, and the current line is empty. */
 void line_add_done(struct line_model *m, struct str bytes, uint64_t from,
                    bool newline);
 /*
- * Writes all rows to the text, and takes them out again. *open is the input of
- * the line that is not finished.
+ * Writes all rows to the text, until line_show_end takes them out again. *open is
+ * the input of the line that is not finished.
  */
 struct text_mark line_show(struct line_model *m, struct text_piece *open);
 void line_show_end(struct line_model *m, const struct text_mark *mark);

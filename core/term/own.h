@@ -23,9 +23,9 @@ enum term_state {
 
 struct term {
     struct line_model line;
-    struct screen *screen; /* owned; NULL: the line model does it all */
+    struct screen *screen; /* owned; NULL: the line model is in use */
     bool alt;              /* it shows the alternate screen */
-    bool beneath;          /* and the line model is what lies beneath it */
+    bool beneath;          /* and the line model has the primary screen */
 
     uint64_t offset; /* of the next input byte */
 
@@ -37,7 +37,7 @@ struct term {
 
     char utf8[4]; /* an unfinished character */
     size_t utf8_n;
-    int marks;        /* since the last character that is none */
+    int marks;        /* since the last character that is not a mark */
     uint32_t last;    /* what REP repeats; 0: nothing */
 
     bool graphics[2]; /* G0, G1 are DEC's line drawing characters */
@@ -50,6 +50,8 @@ struct term {
 /* Before each, line.start and line.at are set to the input that asks for it. */
 void act_ascii(struct term *t, const char *p, size_t n); /* printable, n > 0 */
 void act_char(struct term *t, uint32_t cp);
+/* What DEC's line drawing set makes of a byte. */
+uint32_t act_drawing(unsigned char c);
 void act_control(struct term *t, char c);  /* below 0x20, or DEL */
 void act_escape(struct term *t, char c);   /* ESC c */
 void act_sequence(struct term *t, char c); /* ESC [ …, with c at its end */

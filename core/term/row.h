@@ -37,29 +37,29 @@ static inline void cell_set(struct term_cell *c, uint32_t cp)
     c->ch[1] = 0;
 }
 
-/* Room for n cells; false: too long, or no budget left. */
+/* Makes room for n cells. Returns false if that is too long, or no budget is left. */
 bool row_reserve(struct row *r, size_t n, size_t *cells);
 /* The same, and blanks up to n. */
 bool row_extend(struct row *r, size_t n, size_t *cells);
 /* Fills an empty row from a line's bytes, valid UTF-8. */
 bool row_load(struct row *r, struct str s, size_t *cells);
-/* The column after a TAB at x, and to put one where r ends at or before x. */
+/* Returns the column after a TAB at x. row_tab writes one; r ends at or before x. */
 size_t row_tab_stop(size_t x);
 size_t row_tab(struct row *r, size_t x, size_t *cells);
 /* A mark joins the character before x, if there is one and it has room. */
 void row_mark(struct row *r, size_t x, uint32_t cp);
 
 /*
- * Cells from x to end are about to be written or moved: what they hold only a
- * part of becomes blank as a whole. row_split_at: a border only.
+ * Called before cells from x to end are written or moved: characters that are
+ * only partly in them become blank. row_split_at does this at one border.
  */
 void row_split(struct row *r, size_t x, size_t end);
 void row_split_at(struct row *r, size_t x);
-/* Leaves n cells, if there are more. */
+/* Cuts the row to n cells, if it has more. */
 void row_cut(struct row *r, size_t n);
 
-/* Cells without trailing blanks; those before `least` that were written do
- * count. row_bytes appends them. */
+/* Returns the number of cells without trailing blanks; blanks before `least` that
+ * were written count. row_bytes appends these cells. */
 size_t row_used(const struct row *r, size_t least);
 void row_bytes(const struct row *r, size_t least, struct buf *out);
 

@@ -54,7 +54,7 @@ static void put_cells(struct screen *s, const VTermScreenCell *c, int n)
     }
 }
 
-/* Without trailing blanks; those before `least` that were written do count. */
+/* Counts cells without trailing blanks; blanks before `least` that were written count. */
 static int used(const VTermScreenCell *c, int n, int least)
 {
     while (n > 0 && (c[n - 1].chars[0] == 0 ||
@@ -117,7 +117,7 @@ void screen_free(struct screen *s)
     free(s);
 }
 
-/* Content is about to move down, to rows that know a later beginning. */
+/* Content is about to move down, to rows that have a later `from`. */
 static void forget_from(struct screen *s)
 {
     for (int i = 1; i < s->rows; i++)
@@ -135,7 +135,7 @@ void screen_write(struct screen *s, struct str token, uint64_t at)
 
 void screen_alt(struct screen *s, bool on)
 {
-    /* What a full-screen program leaves set would stay for the other screen. */
+    /* A region that a full-screen program left set would stay for the other screen. */
     screen_region(s, 0, 0);
     s->alt = on;
     screen_write(s, on ? STR("\033[?1049h") : STR("\033[?1049l"), s->at);

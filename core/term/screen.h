@@ -19,15 +19,15 @@
 struct screen; /* opaque */
 
 /*
- * A line's bytes, or with newline false a part of one; `from` is where the
- * input begins that made it.
+ * Called with a line's bytes, or with newline false a part of one; `from` is
+ * where the input begins that made it.
  */
 typedef void screen_line_fn(void *arg, struct str bytes, uint64_t from,
                             bool newline);
 
 /*
- * Sizes are clamped. `from` is where the input begins that its first content
- * is made of. line NULL: what scrolls off is lost.
+ * Sizes are clamped. `from` is where the input of its first content begins.
+ * line NULL: what scrolls off is lost.
  */
 struct screen *screen_new(int rows, int cols, uint64_t from,
                           screen_line_fn *line, void *arg);
@@ -48,8 +48,8 @@ size_t screen_room(const struct screen *s);
 bool screen_at_end(const struct screen *s);
 
 /*
- * Every line down to the cursor's row, or to the last one that is not blank.
- * The last call has newline false if that is the cursor's row.
+ * Calls line for every line down to the cursor's row, or to the last one that is
+ * not blank. The last call has newline false if that is the cursor's row.
  */
 void screen_each(struct screen *s, screen_line_fn *line, void *arg);
 

@@ -64,7 +64,7 @@ static void step_escape(struct term *t, unsigned char c)
 static void step_designate(struct term *t, unsigned char c)
 {
     if (c <= 0x2f)
-        return; /* more intermediates: still nothing that we do */
+        return; /* more intermediates: not supported either */
     t->state = GROUND;
     if (t->intermediate == '(' || t->intermediate == ')')
         t->graphics[t->intermediate == ')'] = c == '0';
@@ -93,7 +93,7 @@ static void step_sequence(struct term *t, unsigned char c)
     }
 }
 
-/* A byte that is no text. */
+/* A byte that is not text. */
 static void step(struct term *t, unsigned char c)
 {
     if (t->state == STRING_ESC) {
@@ -121,8 +121,8 @@ static void step(struct term *t, unsigned char c)
     }
 }
 
-/* Whole characters at p; returns their bytes. They are most of all that is not
- * ASCII, so that they are not taken apart byte by byte. */
+/* Takes the whole characters at p and returns their bytes. Most text that is not
+ * ASCII goes this way, which is faster than byte by byte. */
 static size_t put_utf8(struct term *t, const char *p, size_t n)
 {
     size_t i = 0;
@@ -140,7 +140,7 @@ static size_t put_utf8(struct term *t, const char *p, size_t n)
     return i;
 }
 
-/* One byte of a character; false: it does not belong to it, and is yet to do. */
+/* Takes a byte of a character. Returns false if it does not belong to the character. */
 static bool step_utf8(struct term *t, unsigned char c)
 {
     t->utf8[t->utf8_n++] = (char)c;
@@ -159,7 +159,7 @@ static bool step_utf8(struct term *t, unsigned char c)
     return took;
 }
 
-/* Bytes of printable ASCII at p. */
+/* Returns the number of bytes of printable ASCII at p. */
 static size_t text_run(const char *p, size_t n)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -179,7 +179,7 @@ static size_t text_run(const char *p, size_t n)
     return i;
 }
 
-/* Bytes at p that a string swallows. */
+/* Returns the number of bytes at p that belong to a string, and are left out. */
 static size_t string_run(const char *p, size_t n)
 {
     size_t i = 0;

@@ -8,15 +8,15 @@
  * - the line model, for what nearly every command prints: lines without a
  *   right margin; CR, BS, TAB, erase and insert in line, all cursor moves that
  *   are relative or within a line, as far up as the tty has rows (progress
- *   bars of several lines), LF; colours and whatever else shows nothing are
- *   swallowed (OSC, DCS, APC, PM, SOS strings too, however they end). Trailing
+ *   bars of several lines), LF; colours and all else that shows nothing are
+ *   left out (OSC, DCS, APC, PM, SOS strings too, however they end). Trailing
  *   blanks of a finished line are cut. LF means "next line, first column" (the
  *   session's tty translates nothing);
  * - libvterm, at most TERM_ROWS_MAX × TERM_COLS_MAX, while the alternate screen
  *   is shown, and from the moment a program addresses the primary one (a row,
  *   a scroll region, clear) until a line feed scrolls all of it. The
- *   alternate screen leaves nothing of itself when it is left, and its last
- *   picture when the text ends inside of it. What scrolled off the primary
+ *   alternate screen leaves no text when a program returns from it; its last
+ *   picture is shown if the output ends there. What scrolled off the primary
  *   screen stays text (ED 3 is ignored); erased text does not. A
  *   line that was wrapped there is one line. Inside the alternate screen LF is
  *   a pure line feed; on the primary screen it is CR+LF, as in the line model.

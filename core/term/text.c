@@ -2,10 +2,10 @@
 /*
  * Head, window and tail of a text: see text.h.
  *
- * Borders are put where a reader likes them: at the last line that begins in
- * the second half of the head, and at the first line that begins in the first
- * half of the tail; only where there is none, in the middle of a line, between
- * two characters.
+ * Borders are where a reader wants them: at the last line that begins in the
+ * second half of the head, and at the first line that begins in the first half of
+ * the tail. If there is no such line, the border is within a line, between two
+ * characters.
  */
 #include "term/text.h"
 
@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* The window is let grow to this many times what must be kept, so that each
+/* The window may grow to this many times the bytes that must be kept, so that each
  * byte is moved about once. */
 #define SLACK 2
 
@@ -68,7 +68,7 @@ static void border_see(struct text_border *b, const struct text_piece *p,
     }
 }
 
-/* Lets the oldest pieces fall out of the window. */
+/* Removes the oldest pieces from the window. */
 static void drop(struct text *t, size_t keep)
 {
     size_t over = t->win.n - keep, k = 0;
@@ -171,7 +171,7 @@ static size_t piece_at(const struct text *t, uint64_t pos)
     return low;
 }
 
-/* The greatest place up to head_max that is between two characters. */
+/* Returns the last border between two characters up to head_max. */
 static size_t head_cut(const struct text *t)
 {
     char last[3];
@@ -183,7 +183,7 @@ static size_t head_cut(const struct text *t)
     return t->head_max - n + utf8_cut(str_n(last, n), n);
 }
 
-/* What the cut is made of: text positions, and the rest for the info. */
+/* The part that is left out: its text positions, and the rest for the info. */
 struct text_cut {
     uint64_t a, b;         /* the text from a to b is left out */
     uint64_t from, to;     /* its input */
@@ -235,7 +235,7 @@ static void tail_border(const struct text *t, uint64_t pos, struct text_cut *c)
     }
 }
 
-/* Where the tail has to begin, at the least. */
+/* Returns the first position where the tail may begin. */
 static uint64_t tail_from(const struct text *t, uint64_t end, uint64_t lines)
 {
     uint64_t from = end > t->tail_max ? end - t->tail_max : 0;

@@ -51,7 +51,7 @@ struct text {
 
     uint64_t line;    /* number of the line that the unfinished piece is of */
     bool starts;      /* it is that line's first piece */
-    uint64_t last_to; /* of the piece before the unfinished one: the greatest */
+    uint64_t last_to; /* of the piece before the unfinished one: the greatest `to` */
     uint64_t gone_to; /* of the last piece that fell out of the window */
     bool held;        /* between text_mark and text_undo */
 };
@@ -59,7 +59,7 @@ struct text {
 void text_init(struct text *t, const struct term_opts *o);
 void text_release(struct text *t);
 
-/* The unfinished piece: adding to it, its bytes, cutting it to n of them. */
+/* The unfinished piece: adds bytes to it, returns them, cuts it to n bytes. */
 void text_add(struct text *t, const char *p, size_t n);
 struct str text_cur(const struct text *t);
 void text_cur_truncate(struct text *t, size_t n);
@@ -69,8 +69,8 @@ void text_end(struct text *t, uint64_t from, uint64_t to, bool same,
               bool newline);
 /*
  * Takes the last line back: it becomes the unfinished piece, without its
- * newline, and the range that it had is in *out. The unfinished piece must be
- * empty, and the first of its line. false: there is none, it was too long, or
+ * newline, and *out gets its range. The unfinished piece must be empty, and the
+ * first of its line. Returns false if there is no such line, it was too long, or
  * it left the window.
  */
 bool text_take_back(struct text *t, struct text_piece *out);

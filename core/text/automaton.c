@@ -53,7 +53,7 @@ struct automaton {
     unsigned char sample[257]; /* of each class, a byte */
     unsigned classes, row; /* of bytes; a row's length, the newline's class included */
     /* ---- states ---- */
-    uint32_t *table;   /* owned: rows_max rows */
+    uint32_t *table;   /* owned: states_max rows */
     struct automaton_state *of; /* owned: by row / length */
     uint16_t *members; /* owned */
     uint32_t states, states_max, members_n, members_max;
@@ -356,6 +356,12 @@ static void find_skip(struct automaton *a)
 
 /* ---- running ---- */
 
+static uint32_t next_of(struct automaton *a, uint32_t row, unsigned char c)
+{
+    uint32_t to = a->table[row + a->class[c]];
+    return to == UNKNOWN ? step(a, row, c) : to;
+}
+
 size_t automaton_find(struct automaton *a, struct str text, size_t from)
 {
     const unsigned char *start = (const unsigned char *)text.p, *p = start + from,
@@ -370,16 +376,14 @@ size_t automaton_find(struct automaton *a, struct str text, size_t from)
             if (p == end)
                 break;
         }
-        uint32_t to = a->table[row + a->class[*p]];
-        if (to == UNKNOWN)
-            to = step(a, row, *p);
+        uint32_t to = next_of(a, row, *p);
         if (to == MATCH)
             return (size_t)(p - start);
         row = to;
         p++;
     }
     /* A last line without a newline: the result is its last byte. */
-    if (text.p[text.n - 1] != '\n' && found_at_end(a, row))
+    if (text.p[text.n - 1] != '\n' && next_of(a, row, '\n') == MATCH)
         return text.n - 1;
     return text.n;
 }

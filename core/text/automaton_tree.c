@@ -492,7 +492,7 @@ int tree_parse(struct pattern_tree *t, struct str pattern, bool fold)
     t->n = 0;
     t->exact = true;
     t->fold = fold;
-    /* Verbs, (*LIMIT_MATCH=…), and options at the beginning but for one. */
+    /* Verbs, (*LIMIT_MATCH=…), and all but one of the options at the beginning. */
     if (memchr(pattern.p ? pattern.p : "", 0, pattern.n) || accept(&p, "(*"))
         return -1;
     if (accept(&p, "(?i)"))

@@ -8,6 +8,8 @@
 #include "text/pattern.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/scan.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -19,7 +21,12 @@
 enum {
     MATCH_STEPS = 2000000, /* of one line: a tenth of a second */
     MATCH_HEAP_KIB = 32 << 10,
+    ACROSS_STEPS = 200000,   /* of a match that begins at one place */
+    ACROSS_PIECE = 64,       /* such places that are tried at first, and then more */
+    ACROSS_US = 100000,      /* of all of them */
     REPAIRED_MAX = 64 << 20, /* bytes of a line that is not UTF-8 */
+    LITERAL_LINES = 1024,    /* refused lines after which the literal is judged */
+    LITERAL_WORTH = 128,     /* bytes of text for each of them, at least */
     SHOWN = 200              /* bytes of a pattern in a sentence */
 };
 
@@ -28,8 +35,10 @@ struct pattern {
     size_t n;
     bool fixed;
     bool nothing; /* no line can have it */
+    bool across;  /* for pattern_find */
     bool has_literal;
     struct scan literal;
+    size_t refused, looked_at; /* lines with the literal alone; bytes of text */
     struct automaton *automaton; /* NULL: not known to it, or not needed */
     pcre2_code *code;            /* NULL: fixed */
     pcre2_match_data *data;
@@ -48,7 +57,8 @@ static int compile(struct pattern *p, bool ignore_case, bool literal, struct err
 {
     int code;
     PCRE2_SIZE at;
-    uint32_t options = PCRE2_UTF;
+    uint32_t options =
+        PCRE2_UTF | (p->across ? PCRE2_DOTALL | PCRE2_UCP | PCRE2_USE_OFFSET_LIMIT : 0);
     pcre2_compile_context *c = pcre2_compile_context_create(NULL);
     if (!c)
         return err_set(e, ERR_LIMIT, "no memory for a pattern");
@@ -63,7 +73,8 @@ static int compile(struct pattern *p, bool ignore_case, bool literal, struct err
         return 0;
     char why[160];
     pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
-    return err_set(e, ERR_INVALID, "\"%.*s\" is no regular expression: %s at offset %zu",
+    return err_set(e, ERR_INVALID,
+                   "\"%.*s\" is not a regular expression: %s at offset %zu",
                    STR_ARG(shown(p)), why, (size_t)at);
 }
 
@@ -75,7 +86,7 @@ static int make_matcher(struct pattern *p, bool ignore_case, bool literal, struc
     p->limits = pcre2_match_context_create(NULL);
     if (!p->data || !p->limits)
         return err_set(e, ERR_LIMIT, "no memory for a pattern");
-    pcre2_set_match_limit(p->limits, MATCH_STEPS);
+    pcre2_set_match_limit(p->limits, p->across ? ACROSS_STEPS : MATCH_STEPS);
     pcre2_set_heap_limit(p->limits, MATCH_HEAP_KIB);
     return 0;
 }
@@ -101,7 +112,15 @@ static int make(struct pattern *p, bool ignore_case, struct err *e)
     return 0;
 }
 
-struct pattern *pattern_new(struct str text, bool fixed, bool ignore_case, struct err *e)
+/* Without the steps before the matcher, which look at lines. */
+static int make_across(struct pattern *p, struct err *e)
+{
+    p->across = true;
+    return make_matcher(p, false, false, e);
+}
+
+static struct pattern *new_pattern(struct str text, bool fixed, bool ignore_case,
+                                   bool across, struct err *e)
 {
     if (text.n > PATTERN_MAX) {
         err_set(e, ERR_LIMIT, "the pattern has %zu bytes; at most %d are taken", text.n,
@@ -114,10 +133,20 @@ struct pattern *pattern_new(struct str text, bool fixed, bool ignore_case, struc
     p->n = text.n;
     p->fixed = fixed;
     p->nothing = fixed && str_chr(text, '\n') >= 0;
-    if (make(p, ignore_case, e) == 0)
+    if ((across ? make_across(p, e) : make(p, ignore_case, e)) == 0)
         return p;
     pattern_free(p);
     return NULL;
+}
+
+struct pattern *pattern_new(struct str text, bool fixed, bool ignore_case, struct err *e)
+{
+    return new_pattern(text, fixed, ignore_case, false, e);
+}
+
+struct pattern *pattern_new_across(struct str text, struct err *e)
+{
+    return new_pattern(text, false, false, true, e);
 }
 
 void pattern_free(struct pattern *p)
@@ -194,11 +223,22 @@ static bool still_possible(struct pattern *p, struct str line)
     return automaton_find(p->automaton, line, 0) < line.n;
 }
 
+/*
+ * A line has the literal, and the automaton refused it. Where most lines have it ("_"),
+ * the automaton alone is faster: it needs no line's borders.
+ */
+static void judge_literal(struct pattern *p)
+{
+    if (++p->refused >= LITERAL_LINES)
+        p->has_literal = p->looked_at / p->refused >= LITERAL_WORTH;
+}
+
 int pattern_next(struct pattern *p, struct str text, size_t from, struct str *line,
                  struct err *e)
 {
     while (from < text.n && !p->nothing) {
         size_t at = candidate(p, text, from);
+        p->looked_at += (at < text.n ? at : text.n) - from;
         if (at >= text.n)
             return 0;
         size_t start = from + line_start_of(str_sub(text, from, text.n), at - from);
@@ -207,11 +247,52 @@ int pattern_next(struct pattern *p, struct str text, size_t from, struct str *li
         from = end + 1;
         if (p->fixed)
             return 1;
-        if (!still_possible(p, *line))
+        if (!still_possible(p, *line)) {
+            judge_literal(p);
             continue;
+        }
         int rc = decide(p, *line, e);
         if (rc)
             return rc;
     }
     return 0;
+}
+
+/* One piece of the places where a match may begin. As pattern_find. */
+static int find_before(struct pattern *p, struct str text, size_t from, size_t limit,
+                       struct str *match)
+{
+    pcre2_set_offset_limit(p->limits, limit);
+    int rc = pcre2_match(p->code, (PCRE2_SPTR)(text.p ? text.p : ""), text.n, from,
+                         PCRE2_NO_UTF_CHECK, p->data, p->limits);
+    if (rc < 0)
+        return rc == PCRE2_ERROR_NOMATCH ? 0 : -1;
+    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(p->data);
+    *match = str_sub(text, at[0], at[1] - at[0]);
+    return 1;
+}
+
+/* The matcher's limit is for each place where a match may begin: those are bounded here.
+ */
+int pattern_find(struct pattern *p, struct str text, size_t from, struct str *match,
+                 struct err *e)
+{
+    BUG_ON(!p->across);
+    int64_t began = clock_cpu_us(), now = began;
+    size_t piece = ACROSS_PIECE;
+    for (;;) {
+        size_t limit = text.n - from > piece ? from + piece : text.n;
+        while (limit < text.n && (text.p[limit] & 0xc0) == 0x80)
+            limit++;
+        int rc = find_before(p, text, from, limit, match);
+        if (rc > 0 || (rc == 0 && limit == text.n))
+            return rc;
+        int64_t then = now;
+        now = clock_cpu_us();
+        if (rc < 0 || now - began > ACROSS_US)
+            return err_set(e, ERR_LIMIT, "\"%.*s\" takes too many steps on %zu bytes",
+                           STR_ARG(shown(p)), text.n);
+        piece = now - then < ACROSS_US / 100 ? 2 * piece : piece;
+        from = limit;
+    }
 }

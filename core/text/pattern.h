@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which lines of a text have a match: fixed strings, and regular expressions of pcre2
- * (pcre2pattern(3)). Each line is matched by itself, so no match spans two.
+ * (pcre2pattern(3)). Each line is matched by itself, so no match spans two. And where in
+ * a text an expression matches, over lines (pattern_new_across).
  *
  * Characters are UTF-8; for an expression, invalid bytes are U+FFFD, as in output.
  * Classes like \w have ASCII only. A pattern that takes too many steps is an error,
@@ -26,6 +27,19 @@ void pattern_free(struct pattern *p);
  * beginning of one. 1: *line is set, without its newline; 0: none; -1: e, LIMIT.
  */
 int pattern_next(struct pattern *p, struct str text, size_t from, struct str *line,
+                 struct err *e);
+
+/*
+ * An expression for pattern_find: `.` matches a newline too, and classes like \w have
+ * Unicode's characters, as in Python's re with DOTALL. text is copied. Returns NULL and
+ * sets *e as pattern_new.
+ */
+struct pattern *pattern_new_across(struct str text, struct err *e);
+/*
+ * Finds the first match in text, which is valid UTF-8, from `from` on. Returns 1 with
+ * *match, which may be empty; 0: none; -1 and sets *e: LIMIT, too many steps.
+ */
+int pattern_find(struct pattern *p, struct str text, size_t from, struct str *match,
                  struct err *e);
 
 #endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Paths of a peer that may not leave a folder, the border, whatever links and `..` are in
+ * them. A path is made into one without either, and then walked part by part without
+ * following a link: if somebody changes a folder to a link in between, the walk fails.
+ */
+#ifndef OD_FILE_BORDER_H
+#define OD_FILE_BORDER_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+/*
+ * Appends path to border, follows links and `..`, and writes the result to out: relative
+ * to border, without links and `..`; "" is the border itself. Slashes at the beginning of
+ * path mean nothing. Parts that do not exist stay as they are. Returns 0, or -1 and sets
+ * *e: DENIED, the path leads out of border; INVALID, it is too long, has a zero byte or
+ * more than 40 links; NOTFOUND, the border does not exist.
+ */
+int border_resolve(const char *border, struct str path, char out[PATH_MAX],
+                   struct err *e);
+/*
+ * Opens the folder that the last part of `inside`, a result of border_resolve, is in.
+ * parents: missing folders are made (0777 and the umask). Returns the descriptor
+ * (O_PATH), which the caller owns, or -1 and sets *e: DENIED, a part is a link now; else
+ * as os/file.h. *name: the last part, within inside; "." for the border itself.
+ */
+int border_enter(const char *border, char *inside, bool parents, const char **name,
+                 struct err *e);
+
+#endif

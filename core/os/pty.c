@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "os/pty.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int pty_resize(int master, int rows, int cols)
+{
+    struct winsize w = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
+    return ioctl(master, TIOCSWINSZ, &w);
+}
+
+/* The other side, also where /dev/pts is another mount than the one of the master. */
+static int open_slave(int master)
+{
+    int unlocked = 0, slave = -1, n;
+    if (ioctl(master, TIOCSPTLCK, &unlocked) < 0)
+        return -1;
+#ifdef TIOCGPTPEER
+    slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+#endif
+    if (slave < 0 && ioctl(master, TIOCGPTN, &n) == 0) {
+        char path[32];
+        snprintf(path, sizeof(path), "/dev/pts/%d", n);
+        slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    }
+    return slave;
+}
+
+int pty_open(int fds[2], int rows, int cols, const struct termios *modes, uid_t uid)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (master < 0)
+        return -1;
+    int slave = open_slave(master);
+    if (slave < 0) {
+        int why = errno;
+        close(master);
+        errno = why;
+        return -1;
+    }
+    if (modes)
+        tcsetattr(slave, TCSANOW, modes);
+    pty_resize(master, rows, cols);
+    /* Where this fails, the user's programs have it open nevertheless. */
+    int given = uid != geteuid() ? fchown(slave, uid, (gid_t)-1) : 0;
+    (void)given;
+    fds[0] = master;
+    fds[1] = slave;
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Pseudo terminals: pty(7), ioctl_tty(2). */
+#ifndef OD_OS_PTY_H
+#define OD_OS_PTY_H
+
+#include <sys/types.h>
+#include <termios.h>
+
+enum { PTY_SIDE_MAX = 10000 }; /* rows and columns of a terminal */
+
+/*
+ * Opens a terminal of this size: fds[0] is the master, which does not block, fds[1] the
+ * slave, which belongs to uid afterwards if the caller may give it away. modes NULL:
+ * those of the kernel. The caller owns both descriptors. Returns 0; -1 with errno.
+ */
+int pty_open(int fds[2], int rows, int cols, const struct termios *modes, uid_t uid);
+/* Sets the size; the foreground job gets SIGWINCH. Returns 0; -1 with errno. */
+int pty_resize(int master, int rows, int cols);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of a struct picture: picture.c parses, picture_do.c does what was parsed,
+ * picture_paint.c paints. For these three. */
+#ifndef OD_TERM_PICTURE_OWN_H
+#define OD_TERM_PICTURE_OWN_H
+
+#include "term/picture.h"
+
+#include <vterm.h>
+
+enum {
+    PIC_PARAMS = 32,
+    PIC_NUMBER_MAX = 9999,
+    PIC_CLUSTER = 4 * VTERM_MAX_CHARS_PER_CELL,
+    /* libvterm has no faint and no overlined text: bits of its font stand for them */
+    PIC_FAINT = 1,
+    PIC_OVER = 2
+};
+
+struct pic_pen {
+    VTermColor fg, bg;
+    bool bold, italic, blink, reverse, conceal, strike;
+    int underline, font;
+};
+
+/* DECSC: of each screen. */
+struct pic_saved {
+    bool there, origin;
+    VTermPos pos;
+    struct pic_pen pen;
+    char set[4];
+    int shift;
+};
+
+/* Modes that libvterm does not give back. */
+struct pic_modes {
+    bool newline, insert, cursor_keys, keypad, no_wrap, origin, reverse, hidden, steady;
+    bool paste, focus;
+    int shape;    /* VTERM_PROP_CURSORSHAPE_… */
+    int mouse;    /* 0, 1000, 1002, 1003 */
+    int protocol; /* 0, 1005, 1006, 1015 */
+    int top, bottom; /* the region, from 0; both included */
+};
+
+struct picture {
+    VTerm *vt; /* owned, with what follows */
+    VTermState *state;
+    VTermScreen *cells;
+    int rows, cols;
+
+    /* The parser. */
+    enum { PIC_GROUND, PIC_ESCAPE, PIC_DESIGNATE, PIC_SEQUENCE, PIC_STRING,
+           PIC_STRING_ESC } at;
+    char utf8[4];
+    size_t utf8_n;
+    char leader, intermediate;
+    bool bad; /* the sequence is malformed: it is left out */
+    int param[PIC_PARAMS];   /* -1: not given */
+    bool sub[PIC_PARAMS];    /* it follows a colon */
+    int params;
+    char kind;               /* of the string: ']', or another */
+    char string[PICTURE_TITLE_MAX + 4];
+    size_t string_n;
+
+    /* What goes out. */
+    struct buf *out;  /* of the caller; in a call only */
+    struct buf model; /* owned: not yet passed to libvterm */
+    struct buf text;  /* owned: a run of characters */
+    size_t last_at;   /* where its last character begins */
+    bool after_cr;
+
+    /* The newest character, for marks and repetition; n 0: it is not the last input. */
+    char cluster[PIC_CLUSTER];
+    size_t cluster_n;
+    unsigned cluster_chars;
+    int cluster_width;
+    VTermPos cluster_pos;
+    bool phantom; /* the next character is the first of the next row */
+
+    bool alt;
+    VTermScreenCell *under; /* owned: the primary screen while alt; rows * cols */
+    bool *under_joined;     /* owned: its rows that continue the row above */
+    struct pic_saved saved[2];
+    char set[4];
+    int shift;
+    int font;
+    struct pic_modes m;
+    bool tab[PICTURE_COLS_MAX], tabs_moved;
+    char title[PICTURE_TITLE_MAX + 1];
+};
+
+/* ---- picture_do.c ---- */
+/* Columns of a character in libvterm; utf8_width is more exact for some. */
+int pic_width(uint32_t cp);
+void pic_char(struct picture *p, uint32_t cp);
+void pic_text_done(struct picture *p);
+void pic_control(struct picture *p, char c);
+void pic_escape(struct picture *p, char c);
+void pic_designate(struct picture *p, char which, char c);
+void pic_sequence(struct picture *p, char c);
+void pic_string(struct picture *p);
+/* Passes `model` to libvterm. pic_place does the same and returns where its cursor is. */
+void pic_flush(struct picture *p);
+VTermPos pic_place(struct picture *p);
+/* Copies the primary screen, which libvterm shows now. */
+void pic_read_under(struct picture *p);
+/* Moves the cursor, in libvterm and on the watchers' terminals. */
+void pic_go(struct picture *p, VTermPos pos);
+void pic_no_modes(struct picture *p);
+void pic_no_tabs(struct picture *p, int from);
+struct pic_pen pic_pen_of(const struct picture *p);
+
+/* ---- picture_paint.c ---- */
+/* Sets all of the pen; model: in libvterm's way. */
+void pic_put_pen(struct buf *out, const struct pic_pen *pen, bool model);
+/* Paints the alternate screen's cells, which libvterm has lost, in libvterm only. */
+void pic_paint_again(struct picture *p, const VTermScreenCell *cell, const bool *joined);
+
+#endif
