@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Browsers and calls. The line of the host's output that has the id of the call that runs
- * is its answer.
+ * Browsers and calls. The answer of the running call is the line of the host's output
+ * that has its id.
  */
 #include "browser/browsing_own.h"
+#include "browser/screen_own.h"
 
 #include "base/clock.h"
 #include "base/enc.h"
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PLACE_MAX = 4096 }; /* of a URL and a title that are kept for lists */
+enum { PLACE_MAX = 4096 }; /* bytes of a URL or a title, as kept for lists */
 
 const char *const browsing_kept[] = {"mode", "downloads", "cdp",  "task",
                                      "kept", "cwd",       "user", NULL};
@@ -55,7 +56,7 @@ static void call_over(struct browsing_call *c, const struct json *answer,
 {
     struct browsing *b = c->b;
     struct engine *en = b->host.en;
-    ASSERT(!list_empty(&c->call.node)); /* done comes once */
+    ASSERT(!list_empty(&c->call.node)); /* done is called once */
     timer_stop(&c->call.limit);
     list_del(&c->call.node);
     if (c->call.step == CALL_RUNNING)
@@ -138,7 +139,7 @@ static void on_answer(struct browsing *b, struct browsing_call *c, const struct 
     call_over(c, j, NULL);
 }
 
-/* The line that has the id of the call that runs, as its first member, is its answer. */
+/* The answer of the running call is the line whose first member is its id. */
 static bool is_answer(struct companion *host, struct str line)
 {
     const struct companion_call *call = companion_first(host);
@@ -157,9 +158,10 @@ static void on_line(void *arg, struct str line, uint64_t end)
     if (!answer && !str_starts(line, STR("{\"dir\":")))
         return;
     struct json *j = json_parse(line, &e);
-    if (!answer)
+    if (!answer) {
         snprintf(b->dir, sizeof(b->dir), "%.*s", STR_ARG(json_str(j, "dir", "")));
-    else if (j)
+        screen_host_listens(host->en, str_of(host->name));
+    } else if (j)
         on_answer(b, call_of(companion_first(host)), j);
     else
         call_over(call_of(companion_first(host)), NULL, &e);
@@ -188,7 +190,7 @@ static void send_about(struct browsing *b, const char *what, const char *id)
     companion_send(&b->host, str_of(line));
 }
 
-/* The lost output may be the answer: the host still has it. */
+/* The lost output may contain the answer, which the host still has. */
 static void on_gap(void *arg, const char *text)
 {
     struct companion *host = arg;
@@ -239,6 +241,13 @@ static void on_turn(struct companion *host)
         browsing_idle(b, LIMIT_BROWSER_IDLE_MS);
     if (!c || c->call.step != CALL_WAITING)
         return;
+    const char *driver = screen_driver(host->en, str_of(host->name));
+    if (driver) { /* when the lease ends, turns are given again */
+        if (!c->told && c->waits)
+            c->waits(c->owner, driver);
+        c->told = true;
+        return;
+    }
     timer_stop(&b->idle);
     if ((companion_state(host) != COMPANION_RUNS && start_host(b, &e) < 0) ||
         call_send(c, &e) < 0)
@@ -353,8 +362,12 @@ void browsing_close(struct browsing *b)
 static void on_idle(struct timer *t)
 {
     struct browsing *b = container_of(t, struct browsing, idle);
+    if (screen_driver(b->host.en, str_of(b->host.name))) {
+        browsing_idle(b, LIMIT_BROWSER_IDLE_MS);
+        return;
+    }
     if (json_str(b->opts, "task", "").n)
-        return; /* what was done of it would be lost */
+        return; /* the progress of the task would be lost */
     log_info("the browser %s was not used for %d s, and is closed", b->host.name,
              LIMIT_BROWSER_IDLE_MS / 1000);
     browsing_close(b);
@@ -373,7 +386,7 @@ void browsing_cancel_all(struct engine *en)
 
 /* ---- asking ---- */
 
-/* {"id":ID,"within":MS, and what is asked. Returns -1 and sets *e. */
+/* Appends {"id":ID,"within":MS and the members of what. Returns -1 and sets *e. */
 static int put_request(struct buf *out, const struct browsing_call *c,
                        const struct json *what, struct err *e)
 {
@@ -398,8 +411,9 @@ static int put_request(struct buf *out, const struct browsing_call *c,
 }
 
 /*
- * Was it answered before? Then the host has the answer, if that was the last one. 1: it
- * is to be asked for; 0: it is new; -1: *e is set.
+ * Returns 1 if the call was answered before and the host still has the answer (it keeps
+ * the last one), with the request for it in out; 0 if the call is new; -1 and sets *e if
+ * the answer is gone.
  */
 static int ask_again(struct browsing *b, const char *id, bool alone, struct buf *out,
                      struct err *e)
@@ -426,6 +440,7 @@ struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask
     if (c) {
         c->done = done;
         c->owner = owner;
+        c->waits = q->waits;
         return c;
     }
     if (companion_check_queue(host, e) < 0)
@@ -434,6 +449,7 @@ struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask
     c = browsing_call_make(b, q->id);
     c->done = done;
     c->owner = owner;
+    c->waits = q->waits;
     c->call.timeout_ms = q->timeout_ms > 0 ? q->timeout_ms : BROWSING_TIME_MS;
     int again = ask_again(b, q->id, alone, &c->line, e);
     if (again < 0 || (!again && put_request(&c->line, c, q->what, e) < 0)) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Browsers by name. Each has a host (browser/host/host.h), which is a companion
- * (companion/companion.h); calls to one of them come one after the other, and its pages
+ * (companion/companion.h); calls to one browser run one after the other, and its pages
  * stay open between them.
  *
- * A call has an id: a worker that takes over waits for the answer of the call that runs,
- * and the caller that comes back with the same id gets it. The last answer of each
- * browser is kept.
+ * A call has an id: a worker that takes over waits for the answer of the running call,
+ * and a caller that repeats the id gets it. The last answer of each browser is kept.
  *
  *   call: WAITING --its turn--> RUNNING --answer--> done
  *         RUNNING --its time is over, or it is cancelled--> done: the host reports it;
@@ -20,7 +19,7 @@
 #include "base/json.h"
 #include "engine/engine.h"
 
-enum { BROWSING_TIME_MS = 120000 }; /* of a call that names no time */
+enum { BROWSING_TIME_MS = 120000 }; /* of a call that sets no limit */
 
 struct browsing;
 struct browsing_call;
@@ -30,7 +29,7 @@ struct browsing_opts {
     struct str downloads; /* an absolute folder; "": they are refused */
     struct str cdp;       /* the address of a browser that runs already (browser.h) */
     struct str task;      /* the page of a task (browser/driver/task.h), or "" */
-    struct str cwd, user; /* as a process's */
+    struct str cwd, user; /* as of a process */
 };
 
 /*
@@ -44,28 +43,31 @@ struct browsing_ask {
     const char *id;          /* of the caller: a second call attaches; "": none */
     const struct json *what; /* borrowed: a request's members without id */
     int64_t timeout_ms;      /* 0: BROWSING_TIME_MS */
+    /* Called at most once: the call cannot begin until this person gives the browser
+     * back (screen.h). May be NULL. */
+    void (*waits)(void *owner, const char *driver);
 };
 
-/* The one of that name. Returns NULL if there is none. */
+/* Returns the browser of that name; NULL if there is none. */
 struct browsing *browsing_lookup(struct engine *en, struct str name);
 /*
- * The same, made if there is none; it starts with its first call. Returns NULL and sets
- * *e.
+ * The same, but makes the browser if there is none; its process starts with the first
+ * call. Returns NULL and sets *e.
  */
 struct browsing *browsing_open(struct engine *en, struct str name,
                                const struct browsing_opts *o, struct err *e);
 /*
- * Returns the option of mode, downloads and cdp that is set in o and that b was not
- * opened with: "text", …; NULL if there is none.
+ * Returns the name of an option (mode, downloads or cdp) that is set in o and differs
+ * from the one that b was opened with; NULL if there is none.
  */
 const char *browsing_differs(const struct browsing *b, const struct browsing_opts *o);
 /* Resumes a browser from its state at the keeper; processes have resumed before. */
 void browsing_resume(struct engine *en, struct str name, struct str state);
 /* When all have resumed: ends processes that belong to no browser. */
 void browsing_resumed(struct engine *en);
-/* Ends it; calls that wait or run are answered with CANCELLED. */
+/* Ends the browser; calls that wait or run are answered with CANCELLED. */
 void browsing_close(struct browsing *b);
-/* Ends the calls of all browsers: the server ends. */
+/* Ends the calls of all browsers when the server ends. */
 void browsing_cancel_all(struct engine *en);
 
 /*
@@ -74,19 +76,22 @@ void browsing_cancel_all(struct engine *en);
  */
 void browsing_address(struct buf *out, struct str cwd, struct str given);
 
-/* Returns NULL and sets *e (LIMIT: too many calls wait, or it is too long). */
+/*
+ * Queues a call. Returns NULL and sets *e (LIMIT: too many calls wait, or this one is
+ * too long).
+ */
 struct browsing_call *browsing_ask(struct browsing *b, const struct browsing_ask *q,
                                    browsing_done_fn *done, void *owner, struct err *e);
-/* Does this call run, or is its answer kept? */
+/* Whether the call with this id waits or runs, or its answer is kept. */
 bool browsing_knows(struct browsing *b, const char *id);
 /*
- * Ends a call. A call that waits is done before this returns, as CANCELLED; one that runs
- * is done when the host has stopped it, with CANCELLED or, if that was sooner, its
- * answer.
+ * Cancels a call. A waiting call ends with CANCELLED before this returns. A running call
+ * ends when the host has stopped it, with CANCELLED, or with its answer if that came
+ * first.
  */
 void browsing_cancel(struct browsing_call *c);
 bool browsing_runs(const struct browsing_call *c);
-/* done is not called. A call that waits never runs; one that runs goes on. */
+/* Drops a call: done is not called. A waiting call never runs; a running one goes on. */
 void browsing_drop(struct browsing_call *c);
 
 /* {name, state: idle, busy or closed, mode, url, title, idle_ms, pid}, to be freed. */

@@ -9,12 +9,13 @@
 #include <limits.h>
 
 enum {
-    BROWSING_DONE = 8, /* calls that are remembered */
-    /* The host ends calls, in time or when they are cancelled; so much later it hangs. */
+    BROWSING_DONE = 8, /* ids of answered calls that are remembered */
+    /* The host ends calls that are late or cancelled. If it has not after this time, it
+     * hangs. */
     BROWSING_GRACE_MS = 15000
 };
 
-extern const char *const browsing_kept[]; /* the names of the options; NULL ends them */
+extern const char *const browsing_kept[]; /* the names of the options, then NULL */
 
 struct browsing_call {
     struct companion_call call; /* embedded: in host.calls until its end */
@@ -22,7 +23,9 @@ struct browsing_call {
     browsing_done_fn *done; /* NULL: no caller */
     void *owner;
     struct buf line; /* the request; released when it was sent */
-    bool cancelled;  /* the host has got the cancel */
+    bool cancelled;  /* the cancel was sent to the host */
+    void (*waits)(void *owner, const char *driver); /* of struct browsing_ask */
+    bool told;       /* waits was called */
 };
 
 /* A browser is a companion: companion/companion.h. */
@@ -30,7 +33,7 @@ struct browsing {
     struct companion host; /* embedded: its process, and the queue of calls */
     struct json *opts;     /* owned: those of browsing_kept */
     char dir[PATH_MAX];    /* where the host keeps its things */
-    /* Calls that were answered, the newest last: the host keeps its answer. */
+    /* Ids of answered calls, the newest last; the host keeps the answer of that one. */
     char done[BROWSING_DONE][LIMIT_ID + 1];
     char *url, *title, *mode; /* owned: of the last answer */
     bool answered;            /* the state has changed since it was stored */
@@ -44,7 +47,7 @@ extern const struct companion_kind browsing_kind;
 
 struct browsing *browsing_make(struct engine *en, struct str name);
 struct browsing_call *browsing_call_make(struct browsing *b, const char *id);
-/* One that runs has so much time, and the host its grace. */
+/* Starts the timer of a running call: this time, and the grace time of the host. */
 void browsing_limit(struct browsing_call *c, int64_t left_ms);
 void browsing_idle(struct browsing *b, int64_t left_ms);
 void browsing_remember(struct browsing *b, const char *id);
@@ -52,7 +55,7 @@ void browsing_set_place(char **place, struct str s);
 
 /* ---- browsing_state.c: the state that the keeper holds ---- */
 
-/* Stores it, and sends a line in the same step; "": none. */
+/* Stores the state, and sends a line to the host in the same step; "": no line. */
 void browsing_save_and_ask(struct browsing *b, struct str line);
 
 #endif

@@ -5,6 +5,7 @@
  * were answered.
  */
 #include "browser/browsing_own.h"
+#include "browser/screen_own.h"
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -42,6 +43,7 @@ void browsing_save_and_ask(struct browsing *b, struct str ask)
     put_text(j, "title", b->title);
     put_text(j, "mode", b->mode);
     json_put_int(j, "used", b->used_ms);
+    put_text(j, "driver", screen_driver(b->host.en, str_of(b->host.name)));
     if (call && call->step == CALL_RUNNING) {
         json_put_z(j, "id", call->id);
         json_put_int(j, "begun", call->begun_ms);
@@ -58,7 +60,7 @@ void browsing_save_and_ask(struct browsing *b, struct str ask)
 
 /* ---- another worker ---- */
 
-/* The call that ran: its answer is in the output, or comes, or it never began. */
+/* The call that ran: its answer is in the output or comes later, or it never began. */
 static void resume_call(struct browsing *b, const struct json *j)
 {
     if (!companion_reached(&b->host, (uint64_t)json_int(j, "in", 0),
@@ -82,7 +84,7 @@ void browsing_resume(struct engine *en, struct str name, struct str state)
         log_error("browser %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
         return;
     }
-    ASSERT(!browsing_lookup(en, name)); /* once a name */
+    ASSERT(!browsing_lookup(en, name)); /* once for each name */
     struct browsing *b = browsing_make(en, name);
     const struct json *opts = json_get(j, "opts");
     for (size_t i = 0; browsing_kept[i]; i++)
@@ -99,6 +101,8 @@ void browsing_resume(struct engine *en, struct str name, struct str state)
     b->used_ms = json_int(j, "used", b->used_ms);
     companion_resume(&b->host, json_str(j, "process", ""),
                      (uint64_t)json_int(j, "step", 0));
+    if (json_str(j, "driver", "").n > 0)
+        screen_resume(en, name, json_str(j, "driver", ""));
     browsing_idle(b, b->used_ms + LIMIT_BROWSER_IDLE_MS - clock_wall_ms());
     if (companion_state(&b->host) != COMPANION_NONE) {
         if (json_has(j, "id"))

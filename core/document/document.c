@@ -25,12 +25,12 @@ int docread_too_long(const struct buf *out, struct err *e)
 
 /* ---- kinds ---- */
 
-struct kind {
+struct document_kind {
     const char *type; /* of base/mime.h */
     enum docread_kind kind;
 };
 
-static const struct kind kinds[] = {
+static const struct document_kind kinds[] = {
     {"application/pdf", DOCREAD_PDF},
     {"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
      DOCREAD_DOCX},
@@ -57,7 +57,7 @@ enum docread_kind docread_kind_of(struct str name, struct str head)
     return str_starts(type, STR("video/")) ? DOCREAD_VIDEO : DOCREAD_AUTO;
 }
 
-/* The words that OpenHands' parse_ functions print. */
+/* Appends the first line, as OpenHands' parse_ functions print it. */
 static int first_line(const struct docread_file *f, enum docread_kind kind,
                       struct buf *out)
 {
@@ -114,7 +114,7 @@ static bool is_package(enum docread_kind kind)
     return kind == DOCREAD_DOCX || kind == DOCREAD_PPTX || kind == DOCREAD_XLSX;
 }
 
-/* Office files: read where they are, entry by entry. */
+/* Reads an office file in place, entry by entry. */
 static int read_package(const struct docread_file *f, enum docread_kind kind,
                         struct buf *out, struct err *e)
 {
@@ -145,7 +145,7 @@ static int read_bytes(const struct docread_file *f, enum docread_kind kind,
     }
 }
 
-/* Whatever a reader says begins with what was tried. */
+/* Puts what was tried before a reader's error. */
 static int name_it(const struct docread_file *f, struct err *e)
 {
     struct err why = *e;
@@ -153,7 +153,9 @@ static int name_it(const struct docread_file *f, struct err *e)
                    f->shown ? f->shown : f->path, why.text);
 }
 
-/* Nothing is told of it, but of a PowerPoint file, as by parse_pptx. */
+/*
+ * The text gets no line about the error, except for a PowerPoint file, as by parse_pptx.
+ */
 static int fail(const struct docread_file *f, enum docread_kind kind, struct buf *out,
                 size_t before, const struct err *e)
 {
@@ -179,7 +181,7 @@ int docread_text(const struct docread_file *f, struct buf *out, struct err *e)
     if (kind == DOCREAD_AUTO) {
         buf_release(&bytes);
         return err_set(e, ERR_UNSUPPORTED,
-                       "cannot read %.300s: no document of a kind that is known",
+                       "cannot read %.300s: its format is not one that od reads",
                        f->path);
     }
     rc = !f->markdown && first_line(f, kind, out) < 0 ? docread_too_long(out, e) : 0;
@@ -208,7 +210,7 @@ static int child(void *arg, const struct job_child *c, struct err *e)
 {
     struct buf out = BUF_INIT(DOCREAD_TEXT_MAX);
     int rc = docread_text(arg, &out, e);
-    /* With an error too: some have words of their own. */
+    /* After an error too: PowerPoint's has text of its own. */
     if (job_put(c, buf_str(&out)) < 0 && rc == 0)
         rc = err_sys(e, errno, "cannot hand over the text of a document");
     buf_release(&out);

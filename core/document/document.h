@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Documents as text: what an agent reads of PDF, Word, PowerPoint, Excel, LaTeX, HTML
- * and notebook files, in reading order, with marks of pages and slides; and the facts
- * of pictures, sounds and films. No program of the image is needed.
- *
- * The text begins with a line that says what is read, and has the form of the
- * parse_ functions of OpenHands (agent_skills/file_reader/file_readers.py). Files are a
- * stranger's: whatever they hold, memory and work are bounded by what is below, and
- * a file that would take more is an error.
+ * Documents as text for an agent: PDF, Word, PowerPoint, Excel, LaTeX, HTML and notebook
+ * files in reading order, with marks of pages and slides; and the facts of pictures,
+ * sounds and films. No program of the image is needed. The text begins with a line that
+ * names the file, and has the form of the parse_ functions of OpenHands
+ * (agent_skills/file_reader/file_readers.py). Files are not trusted: the limits below
+ * bound memory and work, and a file that needs more is an error.
  */
 #ifndef OD_DOCUMENT_DOCUMENT_H
 #define OD_DOCUMENT_DOCUMENT_H
@@ -19,7 +17,7 @@
 enum {
     DOCREAD_FILE_MAX = 256 << 20, /* bytes of a file, which is read as a whole */
     DOCREAD_TEXT_MAX = 32 << 20,  /* bytes of text that may come out */
-    DOCREAD_MEMORY = 256 << 20,   /* bytes in use, beside the file and the text */
+    DOCREAD_MEMORY = 256 << 20,   /* bytes in use, without the file and the text */
     DOCREAD_CPU_S = 60,           /* seconds of a helper; large files take some */
     DOCREAD_MEDIA_MAX = 20 << 20, /* bytes of a picture, sound or film as a data URL */
 };
@@ -40,27 +38,26 @@ enum docread_kind {
 
 struct docread_file {
     enum docread_kind kind;
-    const char *path;   /* is opened, as it is */
+    const char *path;   /* opened as it stands */
     const char *shown;  /* in the first line; NULL: path */
     int frame_interval; /* DOCREAD_VIDEO: in the first line; 0: 30 */
     /*
-     * As the editor shows it (5.4): no first line, headings, lists and tables as
-     * Markdown has them, slides and pages after a comment; of media the facts only.
+     * As the editor shows it (5.4): no first line; headings, lists and tables as in
+     * Markdown; a comment before each slide and page; of media only the facts.
      */
     bool markdown;
 };
 
 /*
- * Appends the first line and the text, as the parse_ function prints it, the last
- * newline included. Blocking, with memory in this process: for helpers.
- *
- * -1: e has os/file.h's code, or INVALID for damaged files, UNSUPPORTED for
- * encrypted ones and other formats, LIMIT. Then out has what the function
- * prints in that case: nothing, but of DOCREAD_PPTX the first line and another
- * that begins with "Error reading PowerPoint file: ".
+ * Appends the first line and the text, as the parse_ function prints it, with the last
+ * newline. It blocks and takes memory in this process, so it is for helpers. Returns -1
+ * and sets *e: a code of os/file.h, INVALID for a damaged file, UNSUPPORTED for an
+ * encrypted one and for other formats, LIMIT. Then out has what the function prints in
+ * that case: nothing, except for DOCREAD_PPTX the first line and one that begins with
+ * "Error reading PowerPoint file: ".
  */
 int docread_text(const struct docread_file *f, struct buf *out, struct err *e);
-/* The kind that DOCREAD_AUTO takes; DOCREAD_AUTO: none that is known. */
+/* Returns the kind that DOCREAD_AUTO stands for; DOCREAD_AUTO if it is not known. */
 enum docread_kind docread_kind_of(struct str name, struct str head);
 
 /* text holds until the call returns; e->code is ERR_NONE if it worked. */
@@ -68,17 +65,18 @@ typedef void docread_done_fn(void *arg, struct str text, const struct err *e);
 
 struct docread_spec {
     struct docread_file file;
-    bool as_user; /* of whom the file is read, as in struct job_spec */
+    bool as_user; /* the user who reads the file, as in struct job_spec */
     uid_t uid;
     gid_t gid;
     const gid_t *groups;
     size_t groups_n;
-    const char *cwd; /* for a path that is relative; NULL: here */
+    const char *cwd; /* for a relative path; NULL: the current folder */
 };
 
 /*
- * The same in a helper with limits of memory, time and output. The job is the
- * loop's: job_cancel ends it, without done. NULL with e: nothing was started.
+ * The same in a helper with limits of memory, time and output. The loop owns the job:
+ * job_cancel ends it without calling done. Returns NULL and sets *e if nothing was
+ * started.
  */
 struct job *docread_start(struct loop *l, const struct docread_spec *spec,
                           docread_done_fn *done, void *arg, struct err *e);
@@ -91,13 +89,13 @@ int docread_media(enum docread_kind kind, struct str name, struct str bytes,
                   bool markdown, struct buf *out, struct err *e);
 
 /*
- * The media type of a picture whose first bytes are these, with its size in pixels, 0
- * where it is not known. Returns NULL if it is none that a client can be expected to
- * show: PNG, JPEG, GIF, WebP.
+ * Returns the media type of a picture by its first bytes, and sets its size in pixels, 0
+ * if that is not known. Returns NULL if it is not one that every client can show: PNG,
+ * JPEG, GIF, WebP.
  */
 const char *docread_picture(struct str bytes, uint64_t *width, uint64_t *height);
 
-/* Append the text of an office file that is open. Errors as docread_text. */
+/* Append the text of an open office file. Errors as docread_text. */
 int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
 int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);
 int docread_xlsx(int fd, struct buf *out, struct err *e);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Word: paragraphs (ECMA-376, part 1, 17.3) with a mark each, as parse_docx
- * counts them: only those that stand in the body itself. What else has text, tables
- * and boxes, comes between them without a mark: a table's rows are lines, its cells
- * apart by tabs. Markdown has no marks, but headings, items of lists and tables.
+ * Word: paragraphs (ECMA-376, part 1, 17.3) with a mark each, as parse_docx counts them:
+ * only those directly in the body. The text of tables and boxes comes between them
+ * without a mark: a table's rows are lines, tabs separate its cells. Markdown has no
+ * marks, but headings, items of lists and tables.
  */
 #include "document/package.h"
 #include "document/style.h"
@@ -13,8 +13,8 @@ struct docx {
     struct xml x;
     struct buf *out;
     struct buf text;  /* of the paragraph */
-    struct buf aside; /* of what has no mark */
-    size_t body;      /* depth of its elements; 0: not there yet */
+    struct buf aside; /* text without a mark */
+    size_t body;      /* depth of its elements; 0: not reached yet */
     size_t paragraphs;
     int nested; /* paragraphs that are open */
     int cells, skip;
@@ -22,8 +22,8 @@ struct docx {
     bool markdown;
     struct docx_styles styles;
     struct docx_look look;  /* of the paragraph */
-    int above[LIST_LEVELS]; /* levels of the item before, and of those it is in */
-    int listed;             /* how many; 0: it was none */
+    int above[LIST_LEVELS]; /* levels of the previous item, and of those it is in */
+    int listed;             /* how many; 0: the previous paragraph was not an item */
     size_t rows;            /* of the table */
     const char *link;       /* borrowed; NULL: none is open */
     size_t link_from;       /* where its text begins, in the current buffer */
@@ -38,7 +38,7 @@ static bool is_any(const struct xml *x, const char *const names[], size_t n)
     return false;
 }
 
-/* What stands there twice, or is no text of the document. */
+/* Elements whose text is a repetition, or is not text of the document. */
 static bool is_skipped(const struct xml *x)
 {
     static const char *const names[] = {"Fallback", "instrText", "del",
@@ -78,8 +78,8 @@ static int put_marked(struct docx *d)
 }
 
 /*
- * Three columns for each item that it is in are below what a dot or a number is before;
- * levels may be left out.
+ * Appends the dot or number of an item, indented by three columns for each item that it
+ * is in; a document may leave levels out.
  */
 static int put_item_mark(struct docx *d)
 {
@@ -92,7 +92,7 @@ static int put_item_mark(struct docx *d)
              : buf_addf(d->out, "%*s- ", indent, "");
 }
 
-/* A paragraph without a mark of its own; nothing, if it is empty. */
+/* Appends a paragraph without a mark; nothing if it is empty. */
 static int put_markdown(struct docx *d)
 {
     static const char *const heads[] = {"",      "# ",     "## ",    "### ",
@@ -135,7 +135,7 @@ static int end_cell(struct docx *d)
     return buf_addc(&d->aside, d->markdown && d->cells ? ' ' : '\t');
 }
 
-/* What stands behind the last newline becomes a row. */
+/* Makes the text after the last newline a row. */
 static int row_as_markdown(struct docx *d)
 {
     struct buf row = BUF_INIT(DOCREAD_TEXT_MAX);
@@ -270,7 +270,7 @@ int docread_docx(int fd, bool markdown, struct buf *out, struct err *e)
         rc = walk(&d, e);
     }
     if (rc == 0 && !d.body)
-        rc = err_set(e, ERR_INVALID, "it has no text of a Word document");
+        rc = err_set(e, ERR_INVALID, "it has no body of a Word document");
     if (rc == 0 && (flush_aside(&d) < 0 || buf_addc(out, '\n') < 0))
         rc = docread_too_long(out, e);
     buf_release(&part);

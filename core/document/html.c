@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTML to text: no tree, just tags as they come (HTML standard, 13.2.5, as far as
- * text needs it). White space is one blank, blocks begin lines, cells of a table are
- * apart by tabs, scripts and styles are left out.
+ * HTML to text, tag by tag without a tree (HTML standard, 13.2.5, as far as text needs
+ * it). White space becomes one blank, blocks begin lines, tabs separate the cells of a
+ * table, scripts and styles are left out.
  */
 #include "document/own.h"
 
@@ -17,7 +17,7 @@ struct html {
     struct buf *out;
     int pre;
     bool space;  /* blanks were seen, and nothing since */
-    int newline; /* so many line ends are due */
+    int newline; /* line ends that are due */
     bool item;   /* the mark of a list's item was just written */
 };
 
@@ -64,7 +64,10 @@ static int put(struct html *h, struct str s)
 
 /* ---- characters ---- */
 
-/* Names of HTML that are those of glyphs but for an ending (13.5, Latin and Greek). */
+/*
+ * Finds the letter of a name that is a glyph's name with another ending (13.5, Latin and
+ * Greek).
+ */
 static size_t letter(struct str name, char *out, size_t room)
 {
     static const struct {
@@ -116,7 +119,7 @@ static bool entity(struct str name, struct buf *out)
     return n && buf_add(out, text, n) == 0;
 }
 
-/* One character, or an entity. */
+/* Takes one character, or an entity. */
 static int take_char(struct html *h)
 {
     struct str rest = str_sub(h->s, h->at, ENTITY_MAX);
@@ -168,7 +171,7 @@ static bool is_block(const char *name)
     return one_of(name, names, sizeof(names) / sizeof(*names));
 }
 
-/* With an empty line before and behind. */
+/* Whether an empty line comes before and after the element. */
 static bool is_paragraph(const char *name)
 {
     static const char *const names[] = {"p",  "h1", "h2", "h3",         "h4",
@@ -176,14 +179,14 @@ static bool is_paragraph(const char *name)
     return one_of(name, names, sizeof(names) / sizeof(*names));
 }
 
-/* What is in them is no text: up to their end. */
+/* Whether the element's content, up to its end tag, is not text. */
 static bool is_hidden(const char *name)
 {
     static const char *const names[] = {"script", "style", "template", "svg", "noscript"};
     return one_of(name, names, sizeof(names) / sizeof(*names));
 }
 
-/* Behind "<": false: that was no tag. */
+/* Reads what follows "<". Returns false if it is not a tag. */
 static bool read_tag(struct html *h, struct tag *t)
 {
     size_t at = h->at + 1;
@@ -262,7 +265,7 @@ static void close_tag(struct html *h, const struct tag *t)
         want_lines(h, 1);
 }
 
-/* Comments and declarations: true if there was one. */
+/* Skips a comment or declaration. Returns true if there was one. */
 static bool skip_comment(struct html *h)
 {
     struct str rest = str_sub(h->s, h->at, 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Notebooks (nbformat 4): cells with a mark that says their number and type, and
- * what the code printed. Pictures are named only.
+ * Notebooks (nbformat 4): cells after a mark with their number and type, and the output
+ * of the code. Of a picture only the type is shown.
  */
 #include "document/own.h"
 
@@ -9,7 +9,7 @@
 
 enum { JSON_MAX = 64 << 20 };
 
-/* A text, or a list of its lines. */
+/* Appends a text, or a list of lines. */
 static int add_text(struct buf *out, const struct json *j)
 {
     int rc = 0;

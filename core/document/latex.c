@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * LaTeX to text: what a reader of the page would see of it, without running TeX.
- * Commands that only set something are left out with what they set; others leave
- * what they are given. Formulas keep their form, with the signs of Unicode.
+ * LaTeX to text, as a reader of the page would see it, without running TeX. Commands that
+ * only set something are left out with their arguments; of others the argument stays.
+ * Formulas keep their form, with Unicode signs.
  */
 #include "document/own.h"
 
@@ -15,26 +15,26 @@ struct tex {
     struct buf *out;
     size_t from; /* where the text begins in out */
     struct str title, author, date;
-    int64_t work; /* bytes that may still be looked at: arguments are, twice */
+    int64_t work; /* bytes that may still be read: arguments are read twice */
     int rc;
 };
 
 /* ---- what commands do ---- */
 
 enum what {
-    KEEP,  /* of n arguments, the last one */
+    KEEP,  /* keeps the last of n arguments */
     DROP,  /* n arguments */
-    TEXT,  /* is this text */
-    FOOT,  /* the argument, in brackets */
-    HEAD,  /* a heading: the text, then the argument */
-    BEGIN, /* of an environment */
+    TEXT,  /* stands for this text */
+    FOOT,  /* puts the argument in brackets */
+    HEAD,  /* makes a heading: the text, then the argument */
+    BEGIN, /* begins an environment */
     END,
     ITEM,
     VERB,
     FRAC,
     ROOT,
     TITLE,
-    ACCENT, /* of a letter: the text is the glyph's ending */
+    ACCENT, /* puts an accent on a letter: the text is the glyph's ending */
     LINE
 };
 
@@ -221,7 +221,7 @@ static const struct latex_command *find_command(struct str name)
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* Cuts what is between two braces, of which the first is there. */
+/* Cuts the text between two braces; s begins with the first. */
 static struct str group(struct tex *t, struct str *s, char open, char close)
 {
     int depth = 0;
@@ -247,7 +247,7 @@ static void skip_space(struct str *s)
         *s = str_sub(*s, 1, s->n);
 }
 
-/* The name behind a backslash. */
+/* Cuts the name after a backslash. */
 static struct str command_name(struct str *s)
 {
     size_t n = 0;
@@ -259,7 +259,7 @@ static struct str command_name(struct str *s)
     return name;
 }
 
-/* The next argument: a group, a command, or one character. */
+/* Cuts the next argument: a group, a command, or one character. */
 static struct str argument(struct tex *t, struct str *s)
 {
     skip_space(s);
@@ -280,7 +280,7 @@ static struct str argument(struct tex *t, struct str *s)
     return one;
 }
 
-/* [these], as many as there are. */
+/* Skips all [options]. */
 static void skip_options(struct tex *t, struct str *s)
 {
     if (s->n && *s->p == '*')
@@ -299,7 +299,7 @@ static void put(struct tex *t, struct str s)
 
 static void putz(struct tex *t, const char *z) { put(t, str_of(z)); }
 
-/* At most one empty line together, and no blanks at the ends of lines. */
+/* Appends c; never two empty lines in a row, and no blanks at the ends of lines. */
 static void put_char(struct tex *t, char c)
 {
     const char *p = t->out->p;
@@ -331,7 +331,7 @@ static void accent(struct tex *t, const char *ending, struct str letter, int dep
 {
     char name[NAME_ROOM], text[8];
     struct buf b = BUF_INIT(sizeof(name));
-    if (letter.n == 2 && letter.p[0] == '\\') /* \i without its dot */
+    if (letter.n == 2 && letter.p[0] == '\\') /* \i is an i without its dot */
         letter = str_sub(letter, 1, 1);
     if (letter.n == 1)
         buf_addf(&b, "%c%s", letter.p[0], ending);
@@ -350,7 +350,7 @@ static bool is_verbatim(struct str name)
            str_eq(name, STR("Verbatim"));
 }
 
-/* Up to \end{name}, as it is. */
+/* Appends the text up to \end{name} unchanged. */
 static void verbatim(struct tex *t, struct str *s, struct str name)
 {
     struct buf end = BUF_INIT(256);
@@ -456,7 +456,7 @@ static void arguments(struct tex *t, const struct latex_command *c, struct str *
     }
 }
 
-/* \alpha: a sign by that name; \textbf: leaves what follows. */
+/* Appends the sign of a name such as \alpha; of \textbf only the argument stays. */
 static void unknown(struct tex *t, struct str name)
 {
     char text[16];
@@ -531,7 +531,7 @@ static bool replaced(struct tex *t, struct str *s)
     return false;
 }
 
-/* To the end of the line, and the blanks that begin the next one. */
+/* Skips the rest of the line, and the blanks at the start of the next one. */
 static void skip_comment(struct str *s)
 {
     str_cut(s, '\n');
@@ -570,18 +570,18 @@ static void convert(struct tex *t, struct str s, int depth)
     }
 }
 
-/* Where what is shown as it stands ends, if s begins so; else 0. */
+/* Returns the length of the verbatim text that s begins with; 0 if there is none. */
 static size_t shown_as_it_is(struct str s, bool *endless)
 {
     static const struct str begin = {"\\begin{verbatim}", 16};
     if (*endless || !str_starts(s, begin))
         return 0;
     long end = str_find(s, STR("\\end{verbatim}"));
-    *endless = end < 0; /* it is looked for once */
+    *endless = end < 0; /* it is searched for once */
     return end < 0 ? 0 : (size_t)end;
 }
 
-/* Where a command is that is neither in a comment nor in an example; -1: nowhere. */
+/* Returns where a command is, outside of comments and examples; -1 if it is missing. */
 static long seek_command(struct str s, struct str command)
 {
     bool endless = false;
@@ -597,7 +597,7 @@ static long seek_command(struct str s, struct str command)
     return -1;
 }
 
-/* What \maketitle will want, from before the document. */
+/* Returns the argument of a command before the document, for \maketitle. */
 static struct str setting(struct tex *t, struct str head, const char *name)
 {
     long at = str_find(head, str_of(name));
@@ -629,6 +629,6 @@ int docread_latex(struct str bytes, struct buf *out, struct err *e)
     if (t.rc == 0)
         t.rc = buf_addc(out, '\n');
     if (t.rc == 0 && t.work <= 0)
-        return err_set(e, ERR_LIMIT, "its groups lie in each other without end");
+        return err_set(e, ERR_LIMIT, "its groups are nested too deeply");
     return t.rc < 0 ? docread_too_long(out, e) : 0;
 }

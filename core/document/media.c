@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pictures, sounds and films: what their headers say, and the data URL. Each
- * function looks at bytes that may be anything; a fact that is not there is left out.
+ * Pictures, sounds and films: the facts in their headers, and the data URL. The bytes are
+ * not trusted; a fact that is missing is left out.
  */
 #include "document/own.h"
 
@@ -145,7 +145,7 @@ static void flac(struct str s, struct facts *f)
         f->seconds = (double)(bits & 0xfffffffffull) / (double)f->rate;
 }
 
-/* RFC 3533, 6: the last page tells how many samples there are. */
+/* RFC 3533, 6: the last page has the number of samples. */
 static void ogg(struct str s, struct facts *f)
 {
     size_t head = 27 + u8(s, 26);
@@ -272,7 +272,7 @@ static void boxes(struct str s, struct facts *f, int depth, int *left)
     }
 }
 
-/* RFC 8794, 4: a number whose length its first byte tells. */
+/* RFC 8794, 4: a number whose first byte gives its length. */
 static size_t vint(struct str s, size_t at, bool keep, uint64_t *v)
 {
     unsigned first = u8(s, at), n = 1;
@@ -308,7 +308,7 @@ static uint64_t whole(struct str b)
     return v;
 }
 
-/* RFC 9559: Segment, Info and Tracks are gone into. */
+/* RFC 9559: the elements within Segment, Info and Tracks are read. */
 static void elements(struct str s, struct facts *f, double *scale, int depth, int *left)
 {
     enum {
@@ -362,7 +362,7 @@ static const char *film(struct str s, struct facts *f)
     return NULL;
 }
 
-/* ---- what is said ---- */
+/* ---- the notes ---- */
 
 static int put_facts(struct buf *out, const char *type, const struct facts *f, size_t n)
 {
@@ -404,11 +404,11 @@ int docread_media(enum docread_kind kind, struct str name, struct str bytes,
     const char *need = kind == DOCREAD_IMAGE
                            ? "A description of it needs a model that sees"
                        : kind == DOCREAD_AUDIO
-                           ? "Its words need a model that hears"
+                           ? "A transcript needs a model for speech"
                            : "A description of it needs a model that sees";
     int rc = put_facts(out, type, &f, bytes.n);
     if (rc == 0)
-        rc = buf_addf(out, "[%s: none is here.%s]\n", need,
+        rc = buf_addf(out, "[%s: none is available.%s]\n", need,
                       markdown ? "" : " The data URL can be given to one.");
     if (rc == 0 && !markdown)
         rc = put_url(out, type, bytes);

@@ -15,12 +15,12 @@ int docread_latex(struct str bytes, struct buf *out, struct err *e);
 int docread_html(struct str bytes, struct buf *out, struct err *e);
 int docread_ipynb(struct str bytes, struct buf *out, struct err *e);
 /*
- * A row of a table in Markdown: its cells are apart by tabs. first: the rule that makes
- * it the head follows.
+ * Appends a row of a table in Markdown. cells is separated by tabs. first: appends the
+ * line after it that makes it the table's head.
  */
 int docread_row(struct buf *out, struct str cells, bool first);
 
-/* "the text is longer than …"; -1. */
+/* Sets *e to "the text is longer than …". Returns -1. */
 int docread_too_long(const struct buf *out, struct err *e);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { BLOCK = 64 << 10, ENTRIES_MAX = 100000 };
 
-/* Older formats and files with a password are of another kind (MS-CFB 2.2). */
+/* Older formats and files with a password are compound files (MS-CFB 2.2). */
 static bool is_compound(int fd)
 {
     char head[8] = "";
@@ -68,7 +68,7 @@ int package_rels_name(struct str part, struct buf *out)
                     part.p + slash);
 }
 
-/* "../slides/a.xml" as seen from the folder of `from`; "/ppt/a.xml" from the top. */
+/* Resolves "../slides/a.xml" in the folder of `from`, "/ppt/a.xml" from the top. */
 static int join(struct str from, struct str target, struct buf *out)
 {
     buf_reset(out);

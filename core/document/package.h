@@ -20,15 +20,18 @@ struct package {
         .fd = (descriptor), .left = PACKAGE_ALL_MAX \
     }
 
-/* Replaces what is in out. -1: e, NOTFOUND if there is no such part. */
+/*
+ * Replaces what is in out. Returns -1 and sets *e, to NOTFOUND if there is no such part.
+ */
 int package_read(struct package *p, struct str name, struct buf *out, struct err *e);
 /*
- * The part that a relationship leads to, by its id, or by the end of its type where
- * id is empty. rels is the XML of the relationships of the part `from`. False: none.
+ * Finds the part that a relationship leads to, by its id, or by the end of its type if id
+ * is empty. rels is the XML of the relationships of the part `from`. Returns false if
+ * there is none.
  */
 bool package_target(struct str rels, struct str from, struct str id, const char *type,
                     struct buf *out);
-/* The name of the part that has the relationships of `part`. */
+/* Sets *out to the name of the part that has the relationships of `part`. */
 int package_rels_name(struct str part, struct buf *out);
 
 #endif

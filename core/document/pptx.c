@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * PowerPoint: slides in the order of the presentation (ECMA-376, part 1, 19.2.1.34),
- * the text of each shape in theirs. As parse_pptx prints it, a shape without text
- * is an empty line; the rows of tables are lines, their cells apart by tabs. Markdown
- * has a comment before each slide, and its title as a heading.
+ * the text of each shape in the slide's order. As parse_pptx prints it, a shape without
+ * text is an empty line; the rows of tables are lines, tabs separate their cells.
+ * Markdown has a comment before each slide, and its title as a heading.
  */
 #include "document/package.h"
 #include "document/xml.h"
@@ -142,7 +142,7 @@ static int read_slides(struct presentation *r, struct buf *out, struct err *e)
         if (!xml_attr_prefixed(&x, "id", &r->id) ||
             !package_target(buf_str(&r->rels), buf_str(&r->name), buf_str(&r->id), "",
                             &r->target))
-            return err_set(e, ERR_INVALID, "slide %zu is nowhere in it", n + 1);
+            return err_set(e, ERR_INVALID, "slide %zu is missing", n + 1);
         if (package_read(&r->p, buf_str(&r->target), &r->part, e) < 0)
             return -1;
         n++;
@@ -154,7 +154,7 @@ static int read_slides(struct presentation *r, struct buf *out, struct err *e)
         if (read_slide(buf_str(&r->part), r->markdown, out, e) < 0)
             return -1;
     }
-    /* The reference prints no line at all as an empty one. */
+    /* parse_pptx prints an empty line if there are no lines. */
     return n || buf_addc(out, '\n') == 0 ? 0 : docread_too_long(out, e);
 }
 

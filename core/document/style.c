@@ -8,7 +8,7 @@ enum {
     ID_MAX = 256,
     URL_MAX = 2048,
     BASED_MAX = 16,     /* styles that are based on one another */
-    COUNT_MAX = 1 << 20 /* of a list's first item */
+    COUNT_MAX = 1 << 20 /* number of a list's first item */
 };
 
 struct style {
@@ -44,7 +44,7 @@ static int heading_of(struct str name)
                : 0;
 }
 
-/* An attribute as a number from 0 to max; -1: it is none. */
+/* Returns an attribute as a number from 0 to max; -1 if it is not one. */
 static int number_in(const struct xml *x, const char *name, int max)
 {
     struct buf value = BUF_INIT(ID_MAX);
@@ -54,14 +54,17 @@ static int number_in(const struct xml *x, const char *name, int max)
     return found && n <= (uint64_t)max ? (int)n : -1;
 }
 
-/* 17.3.1.20: 0 is the first level, 9 none. */
+/* 17.3.1.20: 0 is the first level, 9 is no heading. */
 static int outline_of(const struct xml *x)
 {
     int level = number_in(x, "val", 9);
     return level < 0 ? 0 : level < 6 ? level + 1 : -1;
 }
 
-/* An attribute, with a zero at its end. NULL: there is none, or no room. */
+/*
+ * Returns a copy of an attribute, with a zero at its end; NULL if there is none, or no
+ * memory.
+ */
 static char *text_of(struct docx_styles *s, const struct xml *x, const char *attr,
                      size_t max)
 {
@@ -131,11 +134,11 @@ static struct docx_list *list_of(const struct docx_styles *s, const char *id)
 static void set_list(const struct docx_styles *s, struct docx_look *look, const char *id)
 {
     look->list = list_of(s, id);
-    if (id && str_eq(str_of(id), STR("0"))) /* 17.9.18: out of the style's list */
+    if (id && str_eq(str_of(id), STR("0"))) /* 17.9.18: not in the style's list */
         look->item = false;
 }
 
-/* What the style says, and those that it is based on where it says nothing. */
+/* Applies a style, and of the styles that it is based on what it leaves open. */
 static void apply(const struct docx_styles *s, char *id, struct docx_look *look)
 {
     const struct style *style = id ? map_get(&s->styles, str_of(id)) : NULL;
@@ -185,7 +188,7 @@ static struct docx_list *add_list(struct docx_styles *s, struct map *to,
     return l;
 }
 
-/* What a list is, or how one differs from its kind, level by level. */
+/* Reads a level of a kind of list, or of a list that differs from its kind. */
 static void take_level(struct docx_list *l, int level, const struct xml *x)
 {
     struct buf format = BUF_INIT(ID_MAX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Excel: the sheets in the order of the workbook (ECMA-376, part 1, 18.2.20), each a
- * heading and a table whose first row is its head. Cells have the values that the
- * program which wrote the file computed; numbers that are shown as dates are dates.
+ * heading and a table whose first row is its head. Cells have the values that the file
+ * stores, formulas are not computed; numbers that are shown as dates become dates.
  */
 #include "document/package.h"
 #include "document/xml.h"
@@ -17,14 +17,14 @@
 enum {
     SHEETS_MAX = 10000,
     COLUMNS_MAX = 16384, /* of Excel */
-    FORMATS_MAX = 65536, /* of Excel: cell formats */
+    FORMATS_MAX = 65536, /* of Excel: most cell formats */
     CELL_MAX = 1 << 20   /* Excel: 32,767 characters */
 };
 
 struct book {
     struct package p;
     struct buf *out;
-    struct buf name, main, rels; /* the workbook, and what it leads to */
+    struct buf name, main, rels; /* the workbook's name, text and relationships */
     struct buf part, id, target;
     struct buf strings; /* all shared ones, each with a zero at its end */
     struct buf begins;  /* where: size_t */
@@ -37,7 +37,7 @@ static int damaged(struct err *e, const char *what)
     return err_set(e, ERR_INVALID, "it is damaged: %s", what);
 }
 
-/* The part of that type into b->part. 1: there is none. */
+/* Reads the part of that type into b->part. Returns 1 if there is none. */
 static int read_related(struct book *b, const char *type, struct err *e)
 {
     if (!package_target(buf_str(&b->rels), buf_str(&b->name), STR(""), type, &b->target))
@@ -45,11 +45,11 @@ static int read_related(struct book *b, const char *type, struct err *e)
     int rc = package_read(&b->p, buf_str(&b->target), &b->part, e);
     if (rc == 0 || e->code != ERR_NOTFOUND)
         return rc;
-    *e = (struct err)ERR_INIT; /* some programs write of it, and not it */
+    *e = (struct err)ERR_INIT; /* some programs refer to a part that they do not write */
     return 1;
 }
 
-/* An attribute as a number; without it, or of another kind, the default. */
+/* Returns an attribute as a number; the default if it is missing or not a number. */
 static uint64_t number_of(const struct xml *x, const char *name, uint64_t dflt)
 {
     struct buf value = BUF_INIT(64);
@@ -100,7 +100,7 @@ static struct str shared_string(const struct book *b, uint64_t i)
 
 enum xlsx_shown { AS_NUMBER, AS_DATE, AS_DURATION };
 
-/* A code with a year, month, day or hour in it, quotes and colours left out. */
+/* Finds a year, month, day or hour in a format code, without quotes and colours. */
 static enum xlsx_shown shown_by_code(struct str code)
 {
     enum xlsx_shown as = AS_NUMBER;
@@ -108,7 +108,7 @@ static enum xlsx_shown shown_by_code(struct str code)
         char c = code.p[i];
         if (c == '[' && i + 1 < code.n && strchr("hHmMsS", code.p[i + 1]) &&
             i + 2 < code.n && strchr("hHmMsS]", code.p[i + 2]))
-            return AS_DURATION; /* [h]:mm, and 25 hours are no day and one */
+            return AS_DURATION; /* [h]:mm: 25 hours are not a day and an hour */
         if (c == '\\' || c == '_' || c == '*')
             i++;
         else if (c == '"' || c == '[')
@@ -128,7 +128,7 @@ static enum xlsx_shown shown_by_id(uint64_t id)
                                                             : AS_NUMBER;
 }
 
-/* Codes of the file's own become a byte for each id, cell formats one for each. */
+/* Keeps one byte for each format code of the file and for each cell format. */
 static int read_formats(struct book *b, struct err *e)
 {
     int rc = read_related(b, "/styles", e);
@@ -163,7 +163,7 @@ enum { DAYS_1900 = 25569, DAYS_1904 = 24107, DAY_S = 86400 }; /* to 1970 */
 /* 18.17.4.1: days since the end of 1899, or since 1904; less than one is a time. */
 static int put_date(const struct book *b, double serial, struct buf *out)
 {
-    bool leap = !b->from_1904 && serial < 60; /* before a 29th that 1900 did not have */
+    bool leap = !b->from_1904 && serial < 60; /* 1900 had no 29 February */
     double days = serial - (b->from_1904 ? DAYS_1904 : DAYS_1900) + leap;
     time_t t = (time_t)(days * DAY_S + (days < 0 ? -0.5 : 0.5));
     struct tm tm;
@@ -189,16 +189,16 @@ static int put_duration(double days, struct buf *out)
 struct sheet {
     struct xml x;
     struct book *b;
-    struct buf row;   /* apart by tabs */
+    struct buf row;   /* separated by tabs */
     struct buf value; /* of the cell */
     char type;        /* the first letter of t, 'S' for "str", 'n' without one */
     uint64_t style;
-    size_t column, next, at; /* of the cell, of the next one, where the row ends */
+    size_t column, next, at; /* of the cell, of the next one, end of the row */
     size_t rows;             /* that were put */
     bool in_value, phonetic;
 };
 
-/* "BC23" is column 54; without a name it is the next one. */
+/* "BC23" is column 54; a cell without a name is in the next one. */
 static size_t column_of(const struct xml *x, size_t next)
 {
     struct buf name = BUF_INIT(64);
@@ -225,7 +225,10 @@ static void open_cell(struct sheet *s)
 
 enum { ESCAPE = 7 };
 
-/* 22.9.2.19: "_x000D_" is a character by its number. -1: s begins with none. */
+/*
+ * 22.9.2.19: "_x000D_" is a character by its number. Returns -1 if s does not begin with
+ * one.
+ */
 static long escaped(struct str s)
 {
     char digits[5] = "", *end;
@@ -236,7 +239,7 @@ static long escaped(struct str s)
     return c < 0 || *end ? -1 : c;
 }
 
-/* A newline or tab in it would be another row or cell. */
+/* Replaces newlines and tabs, which would begin another row or cell. */
 static int put_flat(struct buf *out, struct str text)
 {
     int rc = 0;
@@ -253,7 +256,7 @@ static int put_flat(struct buf *out, struct str text)
     return rc;
 }
 
-/* The file has 17 digits of a binary fraction: 39.299999999999997 was 39.3. */
+/* The file has 17 digits of a binary fraction: 39.299999999999997 is shown as 39.3. */
 static int put_short(struct buf *out, double v, struct str as_it_is)
 {
     char text[32];
@@ -365,7 +368,7 @@ static int put_sheet(struct book *b, const struct xml *x, size_t n, struct err *
     if (!xml_attr_prefixed(x, "id", &b->id) ||
         !package_target(buf_str(&b->rels), buf_str(&b->name), buf_str(&b->id), "",
                         &b->target))
-        return damaged(e, "a sheet is nowhere in it");
+        return damaged(e, "a sheet is missing");
     return package_read(&b->p, buf_str(&b->target), &b->part, e) < 0 ? -1
                                                                      : read_sheet(b, e);
 }

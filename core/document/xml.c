@@ -84,7 +84,7 @@ int xml_text(const struct xml *x, struct buf *out)
 
 /* ---- pieces ---- */
 
-/* Up to and with `end`; false: it does not come. */
+/* Skips everything up to and with `end`. Returns false if it is missing. */
 static bool skip_past(struct xml *x, struct str end)
 {
     struct str rest = str_sub(x->s, x->at, x->s.n);
@@ -94,7 +94,7 @@ static bool skip_past(struct xml *x, struct str end)
     return p != NULL;
 }
 
-/* <!DOCTYPE … [ … ] >: passed by. */
+/* Skips <!DOCTYPE … [ … ] >. */
 static bool skip_declaration(struct xml *x)
 {
     int depth = 0;
@@ -109,7 +109,7 @@ static bool skip_declaration(struct xml *x)
     return false;
 }
 
-/* The > that ends a tag is not in quotes. */
+/* Returns where a tag ends: at a > that is not in quotes. */
 static size_t tag_end(struct str s, size_t at)
 {
     char quote = 0;

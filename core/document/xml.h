@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * XML of office files, piece by piece (XML 1.0, fifth edition). Names are without
- * their prefix: the formats read here have no two of one name. No entities but the
- * five of 4.6 and numbers, so nothing grows.
+ * XML of office files, piece by piece (XML 1.0, fifth edition). Names are without their
+ * prefix: in the formats read here no two differ only by it. Only numbers and the five
+ * entities of 4.6 are resolved, so text never grows.
  */
 #ifndef OD_DOCUMENT_XML_H
 #define OD_DOCUMENT_XML_H
@@ -15,10 +15,10 @@ struct xml {
     struct str s; /* borrowed */
     size_t at;
     size_t depth;     /* elements that are open */
-    bool close;       /* an empty element was opened, and is to be closed */
+    bool close;       /* an empty element was opened, and CLOSE follows */
     bool raw;         /* the text is from CDATA */
     struct str name;  /* OPEN, CLOSE */
-    struct str attrs; /* OPEN: as they stand there */
+    struct str attrs; /* OPEN: unparsed */
     struct str text;  /* TEXT */
 };
 
@@ -27,16 +27,16 @@ struct xml {
         .s = (bytes) \
     }
 
-/* XML_BAD: the document ends in the middle of something. */
+/* Returns the next piece; XML_BAD if the document is cut off. */
 enum xml_kind xml_next(struct xml *x);
 bool xml_is(const struct xml *x, const char *name);
-/* Appends the text with its entities resolved. -1: full. */
+/* Appends the text with its entities resolved. Returns -1 if out is full. */
 int xml_text(const struct xml *x, struct buf *out);
-/* An attribute of the element just opened, by its name without a prefix. */
+/* Finds an attribute of the element just opened, by its name without a prefix. */
 bool xml_attr(const struct xml *x, const char *name, struct buf *out);
-/* The same, but only with a prefix, whatever it is: r:id beside id. */
+/* The same, but only an attribute with any prefix: r:id next to id. */
 bool xml_attr_prefixed(const struct xml *x, const char *name, struct buf *out);
-/* "amp", "#65", "#x41": appends the character. False: unknown. */
+/* Appends the character of "amp", "#65" or "#x41". Returns false if it is unknown. */
 bool xml_entity(struct str name, struct buf *out);
 
 #endif

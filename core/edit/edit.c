@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changing a file. Each kind finds out what the bytes shall be; then the steps are
- * the same: the record of what is begun is written, what was is kept, the file is
- * replaced. When the worker ends between two of them, the next one finds the
- * record (kept.c) and the file as it was, or as it shall be.
+ * Changes a file. Each kind of edit computes the new bytes; then the steps are the same:
+ * the record of the edit is written, the previous content is kept, the file is replaced.
+ * If the worker ends between two steps, the next one finds the record (kept.c), and the
+ * file before or after the change.
  */
 #include "edit/edit.h"
 
@@ -29,14 +29,14 @@ void edited_release(struct edited *d)
 
 /* ---- steps ---- */
 
-/* To tell two states of one file apart, and nothing that is worth an attack. */
+/* Tells two states of one file apart; it need not resist an attack. */
 static void sum_of(struct str bytes, char out[KEPT_SUM_SIZE])
 {
     const uint64_t seed[2] = {0};
     snprintf(out, KEPT_SUM_SIZE, "%016" PRIx64, map_hash(seed, bytes));
 }
 
-/* `bytes` are what the file holds now. */
+/* Whether the edit was done; `bytes` is what the file holds now. */
 static bool is_done(const struct kept_record *r, struct str bytes)
 {
     char sum[KEPT_SUM_SIZE];
@@ -51,7 +51,9 @@ static bool is_undo(enum edit_kind kind)
     return kind == EDIT_UNDO || kind == EDIT_BACK;
 }
 
-/* Begun by the worker before, and not done: what it kept for it is there twice. */
+/*
+ * Drops the state that the previous worker kept for an edit that it began and did not do.
+ */
 static void forget_begun(struct edits *h, const struct edit *q,
                          const struct kept_record *r)
 {
@@ -66,12 +68,12 @@ static int fail_full(struct edited *d, const char *path)
                    path);
 }
 
-/* What a file held before: bytes, or that there was none. */
+/* The previous content of a file, or that there was no file. */
 struct keep {
     const struct str *bytes; /* NULL: no file */
 };
 
-/* Replaces the file, under the record r, which says the rest; keep NULL: nothing. */
+/* Replaces the file after writing the record r; keep NULL: keeps nothing. */
 static int replace_file(struct edits *h, const struct edit *q, struct edited *d,
                         struct kept_record *r, struct str bytes, const struct keep *keep)
 {
@@ -150,14 +152,16 @@ static int write_all(struct edits *h, const struct edit *q, struct edited *d)
 
 /* ---- replace ---- */
 
-/* Are the bytes from..to whole lines? */
+/* Whether the bytes from..to are whole lines. */
 static bool are_lines(struct str text, size_t from, size_t to)
 {
     return (from == 0 || text.p[from - 1] == '\n') &&
            (to == text.n || text.p[to] == '\n' || (to > from && text.p[to - 1] == '\n'));
 }
 
-/* Where the text occurs, from 0 on, lines: as whole lines; false: nowhere. */
+/*
+ * Finds where the text occurs, as whole lines if `lines`. Returns false if it does not.
+ */
 static bool find_in(struct str text, struct str wanted, bool lines, size_t from,
                     size_t *at)
 {
@@ -170,7 +174,7 @@ static bool find_in(struct str text, struct str wanted, bool lines, size_t from,
     }
 }
 
-/* The lines of all places, the first of which is known, and how many there are. */
+/* Reports the lines of all places, the first of which is known, and their number. */
 static void tell_places(struct str text, struct str wanted, bool lines, size_t at,
                         struct edit_failure *f)
 {
@@ -190,7 +194,7 @@ static void tell_places(struct str text, struct str wanted, bool lines, size_t a
     }
 }
 
-/* Finds the one place, or tells all lines that have one. 0: *at. */
+/* Finds the only place and sets *at, or fails with the lines of all places. */
 static int find_one(struct str text, struct str wanted, bool lines, size_t *at,
                     struct edit_failure *f)
 {
@@ -217,16 +221,16 @@ struct str edit_strip(struct str s)
     return s;
 }
 
-/* A change of the plain text: what is between the places becomes this. */
+/* A change of the plain text: `text` replaces each place. */
 struct edit_change {
     size_t from, to;
     struct str text;       /* borrowed, from q or hold */
     struct buf hold;       /* owned */
-    struct doc_place *all; /* owned; NULL: the one above */
+    struct doc_place *all; /* owned; NULL: only the one above */
     size_t n;              /* of all */
 };
 
-/* Every place of what occurs several times. */
+/* Takes every place of a text that occurs several times. */
 static int take_all(const struct edit *q, struct str plain, struct str wanted,
                     struct edit_change *c, struct edited *d)
 {
@@ -248,7 +252,7 @@ static int take_all(const struct edit *q, struct str plain, struct str wanted,
     return 0;
 }
 
-/* What is not there as it is, in the form that the file has. */
+/* Finds a text that does not occur exactly by bending its form to that of the file. */
 static int bend(const struct edit *q, struct str plain, struct str wanted,
                 struct edit_change *c, struct edited *d, bool *bent)
 {
@@ -272,7 +276,7 @@ static int bend(const struct edit *q, struct str plain, struct str wanted,
     return 0;
 }
 
-/* The lines where what is replaced begins. */
+/* Reports the lines where replaced places begin. */
 static void tell_replaced(struct str plain, const struct edit_change *c, struct edited *d)
 {
     d->places = c->all ? c->n : 1;
@@ -302,7 +306,7 @@ static int find_change(const struct edit *q, const struct edit_doc *doc,
         rc = take_all(q, plain, wanted, c, d);
     if (rc == 0 && str_find(doc->text, q->old) < 0) {
         d->matched = MATCH_EOL;
-        snprintf(d->bent, sizeof(d->bent), "line ends put as the file has them");
+        snprintf(d->bent, sizeof(d->bent), "line ends changed to those of the file");
     }
     if (rc < 0 && d->failure.why == EDIT_NO_MATCH && q->bend)
         rc = bend(q, plain, wanted, c, d, &bent);
@@ -330,7 +334,7 @@ static int insert_change(const struct edit *q, struct str plain, struct edit_cha
         d->failure.why = EDIT_NO_LINE;
         d->failure.count = lines;
         return err_set(&d->failure.e, ERR_INVALID,
-                       "cannot insert behind line %lld of %s: it has %lld",
+                       "cannot insert after line %lld of %s: it has %lld",
                        (long long)q->line, q->path, (long long)lines);
     }
     c->from = c->to = edit_lines(plain, 1, q->line).n;
@@ -372,7 +376,7 @@ static int lines_change(const struct edit *q, struct str plain, struct edit_chan
 
 /* ---- all of them ---- */
 
-/* Makes doc what it was before this edit, which is done already. */
+/* Restores doc to its state before this edit, which is already done. */
 static int go_back(struct edits *h, const struct edit *q, const struct kept_record *r,
                    struct edit_doc *doc, struct edited *d)
 {
@@ -433,7 +437,7 @@ static int change(struct edits *h, const struct edit *q, struct edited *d)
 
 /* ---- undo ---- */
 
-/* The plain text of bytes. */
+/* Reports the plain text of bytes. */
 static int tell_bytes(const struct edit *q, struct edited *d, struct str bytes,
                       struct buf *out)
 {
@@ -500,7 +504,7 @@ static int undo(struct edits *h, const struct edit *q, struct edited *d)
 
 /* ---- back ---- */
 
-/* Is this undo done: the file as it shall be? */
+/* Whether this undo is done: the file has its new content. */
 static bool is_back(const struct kept_record *r, bool there, struct str now)
 {
     return r && (there ? is_done(r, now) : strcmp(r->sum, KEPT_NO_FILE) == 0);

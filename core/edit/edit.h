@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Editing text files, as the tools of agents ask for it: view, create, replace a
- * text that occurs once, insert lines, undo.
+ * Editing text files for agents' tools: view, create, replace a text that occurs once,
+ * insert lines, undo.
  *
  * For callers, a text is UTF-8 and its lines end in \n. The file keeps its encoding
  * (UTF-8 with or without a byte order mark, UTF-16 with one, else Latin-1) and its line
@@ -25,13 +25,13 @@
 
 enum {
     EDIT_FILE_MAX = 10 << 20, /* bytes of a file: larger ones are not sources */
-    EDIT_UNDO_MAX = 10,       /* states kept of one path; the oldest go first */
+    EDIT_UNDO_MAX = 10,       /* states kept of one path; the oldest are dropped first */
     EDIT_KEPT_FILES = 2000,   /* states of all paths: read once, when a worker begins */
     EDIT_KEPT_BYTES = 128 << 20,
     EDIT_LINES_TOLD = 1000, /* line numbers in one answer */
     EDIT_SEEN_MAX = 1000,
     EDIT_PLACES_MAX = 100000, /* that one edit replaces */
-    EDIT_TREE_MAX = 10000,    /* entries of a folder that are looked at */
+    EDIT_TREE_MAX = 10000,    /* entries of a folder that are read */
 };
 
 /* ---- looking ---- */
@@ -48,7 +48,7 @@ enum edit_why {
 
 enum edit_charset { EDIT_UTF8, EDIT_UTF8_BOM, EDIT_UTF16_LE, EDIT_UTF16_BE, EDIT_LATIN1 };
 
-/* Why something was not done, for a front-end's own words; e has ours. */
+/* Why something was not done, for a front-end's own message; e has ours. */
 struct edit_failure {
     enum edit_why why;
     struct err e;
@@ -60,7 +60,10 @@ struct edit_failure {
     bool stripped;   /* EDIT_NO_MATCH, EDIT_MATCHES: of the text without blanks around */
 };
 
-/* Appends the file's text to out. -1: *f, out unchanged. */
+/*
+ * Appends the file's text to out. Returns -1, sets *f and leaves out unchanged on
+ * failure.
+ */
 int edit_read(const char *path, struct buf *out, struct edit_failure *f);
 
 /* Lines from..to of a text, from 1, with their newlines; clipped to existing lines. */
@@ -137,17 +140,19 @@ struct edit {
     gid_t gid;
 };
 
-/* Owned: release it, whatever came of the edit. */
+/* The result, owned by the caller: release it after success and failure. */
 struct edited {
-    struct buf before, after; /* the whole text; of what is created, before is empty */
+    struct buf before, after; /* the whole text; before is empty for a new file */
     int64_t line;             /* from 1: where the change begins */
     int64_t added;   /* REPLACE: newlines in the text; INSERT, LINES: lines of it */
-    bool again;      /* it had been done by the worker before */
+    bool again;      /* the previous worker had done it */
     int owner_errno; /* CREATE: done, but the owner could not be given */
-    /* REPLACE: what was replaced; the lines where it began are those of failure. */
+    /*
+     * REPLACE: number of replaced places; failure.lines has the lines where they began.
+     */
     size_t places;
     enum match_how matched;
-    char bent[MATCH_WORDS]; /* what was bent for it */
+    char bent[MATCH_WORDS]; /* the changes of form that were needed */
     bool created;           /* WRITE: there was no file; BACK: there is none now */
     int64_t kept_at;        /* BACK: when that edit was made, in seconds; 0: not known */
     struct edit_failure failure;
@@ -157,28 +162,29 @@ struct edited {
     { \
         .before = BUF_INIT(EDIT_TEXT_MAX), .after = BUF_INIT(EDIT_TEXT_MAX) \
     }
-/* A file of the largest size, every byte of which takes two, and as much again. */
+/* Twice a file of the largest size in which every byte takes two. */
 enum { EDIT_TEXT_MAX = 4 * EDIT_FILE_MAX };
 
 void edited_release(struct edited *d);
 
 /*
  * INSERT: the text is divided at newlines, each part becomes a line; a last line
- * without a newline gets one first. LINES: the text becomes whole lines; places
- * behind the last line are EDIT_NO_LINE, but from may be one more. UNDO brings back the
- * newest state kept, which then is kept no more; CREATE keeps what it made, the others
- * what was before, or that there was nothing. A WRITE over more than EDIT_FILE_MAX bytes
- * keeps nothing; `before` and `after` are the bytes then, and of a BACK empty. 0; or -1
- * with d->failure, and nothing changed.
+ * without a newline gets one first. LINES: the text becomes whole lines; places after the
+ * last line are EDIT_NO_LINE, except that from may be one more. UNDO restores the newest
+ * kept state and removes it from the history; CREATE keeps the new content, the others
+ * keep the previous one, or that there was no file. A WRITE over more than EDIT_FILE_MAX
+ * bytes keeps nothing; `before` and `after` are bytes then; for BACK they are empty.
+ * Returns 0; or -1 with d->failure set and nothing changed.
  */
 int edit_apply(struct edits *h, const struct edit *q, struct edited *d);
 /*
- * A caller has seen what a file holds now; has it been changed since, by someone else?
- * Kept in memory, of the last EDIT_SEEN_MAX files. Accept NULL.
+ * edits_seen notes that a caller has seen what a file holds now; the other reports
+ * whether someone else changed it since. Kept in memory, for the last EDIT_SEEN_MAX
+ * files. Both accept NULL.
  */
 void edits_seen(struct edits *h, const char *path);
 bool edits_changed(const struct edits *h, const char *path);
-/* How many edits of a path can be taken back. */
+/* Returns how many edits of a path can be undone. */
 size_t edit_undoable(struct edits *h, const char *path);
 
 #endif

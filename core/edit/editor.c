@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The editor's words. Checks are in the order of openhands-aci, so that a call with
- * several faults is told the same one: the path, the arguments, the file, the command's
+ * The editor's messages. Checks are in the order of openhands-aci, so that a call with
+ * several faults gets the same message: the path, the arguments, the file, the command's
  * own.
  */
 #include "edit/editor.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Lines before a change, and behind it, that are shown. */
+/* Lines shown before and after a change. */
 enum { AROUND = 4 };
 
 #define CLIPPED "<response clipped><NOTE>Due to the max output limit, only part of this "
@@ -78,11 +78,11 @@ static void fail_missing(struct editor_call *c, const char *name)
     fail(c, "Parameter `%s` is required for command: %.*s.", name, STR_ARG(c->command));
 }
 
-/* Not printf's: texts may be megabytes. */
+/* Appends without printf: texts may be megabytes. */
 static void add(struct editor_call *c, struct str s) { buf_adds(&c->a->content, s); }
 static void addz(struct editor_call *c, const char *z) { buf_addz(&c->a->content, z); }
 
-/* The system's error as Python has it. */
+/* Reports the system's error in the form of Python. */
 static void fail_system(struct editor_call *c, const struct err *e)
 {
     bool reading = str_starts(str_of(e->text), STR("cannot read"));
@@ -153,7 +153,7 @@ static void fail_edit(struct editor_call *c, const struct edit_failure *f, int64
 
 /* ---- texts ---- */
 
-/* Where the character after the first EDITOR_SHOWN begins, or the end. */
+/* Returns where the character after the first EDITOR_SHOWN begins, or the end. */
 static size_t shown_end(struct str text)
 {
     size_t at = 0;
@@ -165,7 +165,10 @@ static size_t shown_end(struct str text)
     return at;
 }
 
-/* Lines with their numbers; the cut is before the numbering, with a note at it. */
+/*
+ * Appends lines with their numbers. A long text is cut before it is numbered, with a
+ * note.
+ */
 static void add_numbered(struct editor_call *c, const char *what, const char *name,
                          struct str text, int64_t number)
 {
@@ -185,7 +188,7 @@ static void add_numbered(struct editor_call *c, const char *what, const char *na
     } while (more);
 }
 
-/* As Python prints a list of what JSON can have. */
+/* Appends a list as Python prints it. */
 static void add_list(struct editor_call *c, const struct json *list)
 {
     int i = 0;
@@ -253,7 +256,7 @@ static void view_folder(struct editor_call *c)
     buf_release(&list);
 }
 
-/* 0: the lines to be shown. */
+/* Reads view_range. Returns 0 and sets the lines to show. */
 static int take_range(struct editor_call *c, int64_t lines, int64_t *from, int64_t *to)
 {
     const struct json *r = c->view_range,
@@ -316,7 +319,7 @@ static void view_file(struct editor_call *c)
     buf_release(&text);
 }
 
-/* Its text is told later, by editor_told. */
+/* Views a document; editor_told adds its text later. */
 static void view_document(struct editor_call *c, const struct stat *st)
 {
     struct edit_failure f = {.why = EDIT_TOO_LARGE, .size = st->st_size};
@@ -364,7 +367,7 @@ static struct edit edit_of(const struct editor_call *c, enum edit_kind kind)
     return (struct edit){.kind = kind, .path = c->path, .token = c->ed->token};
 }
 
-/* What was added to the file, in the middle of what is around it. */
+/* Shows what was added to the file, with the lines around it. */
 static void tell_replace(struct editor_call *c, const struct edited *d)
 {
     struct str after = buf_str(&d->after);
@@ -389,14 +392,14 @@ static void tell_insert(struct editor_call *c, const struct edited *d)
             "no duplicate lines, etc). Edit the file again if necessary.");
 }
 
-/* What was done is done: the answer keeps its beginning, and tells that it is cut. */
+/* The edit is done already, so a long answer is cut with a note. */
 static void cut_answer(struct editor_answer *a)
 {
     enum { WORDS = 200 };
     size_t n = a->content.n, most = a->content.max - WORDS;
     buf_truncate(&a->content, n < most ? n : utf8_cut(buf_str(&a->content), most));
     buf_resume(&a->content);
-    buf_addf(&a->content, "\n[The answer is longer than %d bytes, and is cut here.]\n",
+    buf_addf(&a->content, "\n[The answer is longer than %d bytes and was cut here.]\n",
              EDITOR_TEXT_MAX);
     if (a->review > a->content.n)
         a->review = a->content.n;
@@ -435,7 +438,7 @@ static void tell(struct editor_call *c, const struct edit *q, const struct edite
     case EDIT_LINES:
     case EDIT_WRITE:
     case EDIT_BACK:
-        break; /* no commands of this editor's */
+        break; /* not commands of this editor */
     }
 }
 
@@ -481,7 +484,10 @@ static void str_replace(struct editor_call *c)
     }
 }
 
-/* A number, also as a string with blanks around it. -1: it is said. */
+/*
+ * Reads a number, also in a string with blanks around it. Returns -1 if the error was
+ * reported.
+ */
 static int take_line(struct editor_call *c, int64_t *line)
 {
     const struct json *j = c->insert_line;
@@ -516,7 +522,7 @@ static void insert(struct editor_call *c, int64_t line)
 
 /* ---- calls ---- */
 
-/* a//b/./c/ is a/b/c; -1: longer than a path can be. */
+/* Writes a//b/./c/ as a/b/c. Returns -1 if it is longer than a path can be. */
 static int set_path(char *out, struct str path)
 {
     struct str rest = path;
@@ -550,7 +556,7 @@ static void fail_relative(struct editor_call *c)
         buf_addf(&c->a->content, " Maybe you meant %s?", meant);
 }
 
-/* false: it is said what is wrong with it. st: of what is there. */
+/* Checks the path and sets *st. Returns false if an error was reported. */
 static bool check_path(struct editor_call *c, struct stat *st)
 {
     bool creates = str_eq(c->command, STR("create"));
@@ -559,7 +565,7 @@ static bool check_path(struct editor_call *c, struct stat *st)
     if (c->path[0] != '/')
         fail_relative(c);
     else if (creates && exists && !c->file_text.p)
-        fail_exists(c); /* else the editor knows whether it is of this very action */
+        fail_exists(c); /* else edit_apply finds out whether this same action made it */
     else if (!creates && !exists)
         fail(c,
              "Invalid `path` parameter: %s. The path %s does not exist. Please provide a "

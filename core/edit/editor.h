@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The editor that agents know (view, create, str_replace, insert, undo_edit), in the
- * words of openhands-aci's editor/editor.py. The work is edit.h's.
- *
- * What an agent can mend is told as content that begins with ERROR: and a newline.
+ * The editor that agents know (view, create, str_replace, insert, undo_edit), with the
+ * messages of openhands-aci's editor/editor.py. edit.h does the work. An error that the
+ * agent can fix is content that begins with ERROR: and a newline.
  */
 #ifndef OD_EDIT_EDITOR_H
 #define OD_EDIT_EDITOR_H
@@ -22,22 +21,21 @@ enum {
 /* All of it is borrowed. */
 struct editor {
     struct edits *edits;
-    const char
-        *workspace;    /* against which a relative path may have been meant, or NULL */
-    const char *token; /* names this call; see edit.h */
-    uid_t uid;         /* of new files, */
+    const char *workspace; /* for a hint when a path is relative; or NULL */
+    const char *token;     /* names this call; see edit.h */
+    uid_t uid;             /* of new files, */
     gid_t gid;
-    bool chown; /* if they are to be given to somebody */
+    bool chown; /* whether new files get that owner */
 };
 
-/* Owned: release it. */
+/* The answer, owned by the caller: release it. */
 struct editor_answer {
     struct buf content;
-    bool failed;          /* content says why */
-    bool binary;          /* because the file is no text */
-    bool changed;         /* the file is; edited says how */
-    bool document;        /* nothing is said yet: a helper has to read it first */
-    size_t review;        /* where content asks to review the change; 0: nowhere */
+    bool failed;   /* content says why */
+    bool binary;   /* the reason is that the file is not text */
+    bool changed;  /* the file was changed; see edited */
+    bool document; /* content is still empty: a helper must read it first */
+    size_t review; /* offset of the request in content to review the change; 0: none */
     struct edited edited; /* what was done */
     char path[PATH_MAX];  /* as Python's Path prints it */
 };
@@ -50,21 +48,22 @@ struct editor_answer {
 void editor_answer_release(struct editor_answer *a);
 
 /*
- * args: command, path, file_text, old_str, new_str, insert_line, view_range. command:
- * instead of the one in args, or NULL. -1: one is of another type, which e says.
+ * Runs a command. args: command, path, file_text, old_str, new_str, insert_line,
+ * view_range. command: replaces the one in args, or NULL. Returns -1 and sets *e if one
+ * has the wrong type.
  */
 int editor_run(const struct editor *ed, const char *command, const struct json *args,
                struct editor_answer *a, struct err *e);
 
 /*
- * Reads what a->document is, as that user if uid is not ours; done calls editor_told.
- * The job is as docread_start's.
+ * Reads the document of a->document, as that user if uid is not ours; done is expected to
+ * call editor_told. The job is as from docread_start.
  */
 struct job *editor_read(struct loop *l, const struct editor_answer *a, uid_t uid,
                         gid_t gid, docread_done_fn *done, void *arg, struct err *e);
-/* Puts what a check of the change found into the answer, which has a review. */
+/* Puts the findings of a check into the answer, at its review. */
 void editor_checked(struct editor_answer *a, struct str found);
-/* Puts the document's text into the answer, or why there is none. */
+/* Puts the document's text into the answer, or the reason if there is none. */
 void editor_told(struct editor_answer *a, struct str text, const struct err *why);
 
 #endif

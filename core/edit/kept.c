@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What files held before they were edited, one file for each state in one folder:
- * HASH.NUMBER, the first digits of the path's hash and a number that grows; with a minus
- * behind it when there was no file. Which there are is read once and then known.
+ * The content of files before they were edited, one file for each state in one folder:
+ * HASH.NUMBER, the first digits of the path's hash and a growing number; with a minus
+ * after it if there was no file. The folder is read once; after that the list is kept in
+ * memory.
  *
- * `last` says what was begun last: "TOKEN KIND NUMBER SUM", and for an undo the
- * bytes that it replaces, which no state has. It is written before the state and
- * before the edited file, so that a worker who finds that file with this sum knows
- * that it is done, and with another one, which state was kept in vain.
+ * `last` describes the edit that was begun last: "TOKEN KIND NUMBER SUM", and for an undo
+ * the bytes that it replaces, which are in no state. It is written before the state and
+ * before the edited file: if the next worker finds the file with this sum, the edit is
+ * done; if not, state NUMBER is dropped.
  *
- * That nothing can be kept is no reason not to edit: it is logged, and undo then
- * finds an older state or none.
+ * A failure to keep a state does not stop the edit: it is logged, and undo then finds an
+ * older state or none.
  */
 #include "base/hash.h"
 #include "base/log.h"
@@ -31,7 +32,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Digits of a path's hash: enough that no two paths have the same ones. */
+/* Digits of a path's hash: enough that no two paths share them. */
 enum { PATH_LEN = 32 };
 
 struct state {
@@ -52,7 +53,7 @@ struct edits {
     struct map seen; /* struct sight, owned, by path */
 };
 
-/* By which a file is told from what it was when it was seen. */
+/* What identifies a file's content at the time it was seen. */
 struct sight {
     dev_t dev;
     ino_t ino;
@@ -78,7 +79,7 @@ struct edits *edits_of(struct engine *en)
     return en->edits;
 }
 
-/* ---- what was seen ---- */
+/* ---- contents that callers have seen ---- */
 
 static void forget_seen(struct edits *h)
 {
@@ -144,7 +145,10 @@ static void path_key(const char *path, char key[PATH_LEN + 1])
         snprintf(key + 2 * i, 3, "%02x", sum[i]);
 }
 
-/* Where a state is, or NULL: `last`; false: the path is too long. */
+/*
+ * Writes the path of a state, or of `last` if it is NULL. Returns false if it is too
+ * long.
+ */
 static bool place(const struct edits *h, char out[PATH_MAX], const struct state *s)
 {
     int n = s ? snprintf(out, PATH_MAX, "%s/%s.%" PRIu64 "%s", h->dir, s->path, s->number,
@@ -153,7 +157,7 @@ static bool place(const struct edits *h, char out[PATH_MAX], const struct state 
     return n > 0 && n < PATH_MAX;
 }
 
-/* ---- what is there ---- */
+/* ---- the states that are kept ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -161,7 +165,7 @@ static int by_number(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Removes the one at `i`, the file too. */
+/* Removes the state at `i`, with its file. */
 static void drop_at(struct edits *h, size_t i)
 {
     char file[PATH_MAX];
@@ -179,7 +183,7 @@ static void add_state(struct edits *h, const struct state *s)
     h->number = s->number > h->number ? s->number : h->number;
 }
 
-/* The oldest of this path, when it has more than it may, and of all. */
+/* Removes the oldest states, of this path and of all, above their limits. */
 static void keep_to_limits(struct edits *h, const char *key)
 {
     size_t count = 0;
@@ -190,7 +194,7 @@ static void keep_to_limits(struct edits *h, const char *key)
         drop_at(h, 0);
 }
 
-/* From HASH.NUMBER or HASH.NUMBER-; false: another file. */
+/* Parses HASH.NUMBER or HASH.NUMBER-. Returns false for any other file. */
 static bool parse_name(const char *name, struct state *s)
 {
     struct str number = str_of(name), key = str_cut(&number, '.');
@@ -224,7 +228,7 @@ static void read_folder(struct edits *h)
     qsort(h->of, h->n, sizeof(*h->of), by_number);
 }
 
-/* The next word of `last`, as a string. */
+/* Takes the next word of `last`, as a string. */
 static void take_word(struct str *line, char *out, size_t size)
 {
     struct str word = str_cut(line, ' ');
@@ -249,7 +253,7 @@ static void read_last(struct edits *h)
     buf_release(&b);
 }
 
-/* false: nothing is kept here. */
+/* Reads the folder once. Returns false if nothing is kept here. */
 static bool know(struct edits *h)
 {
     if (!h || !h->dir)
@@ -296,7 +300,7 @@ void kept_push(struct edits *h, const char *path, const struct str *bytes)
     keep_to_limits(h, s.path);
 }
 
-/* Its index, or h->n; number 0: the newest. */
+/* Returns the index of a state, or h->n; number 0 is the newest one. */
 static size_t find(struct edits *h, const char *path, uint64_t number)
 {
     char key[PATH_LEN + 1];
@@ -307,7 +311,7 @@ static size_t find(struct edits *h, const char *path, uint64_t number)
     return h->n;
 }
 
-/* NULL: it is not there, or is none. */
+/* Returns the state; NULL if it is missing, or stands for no file. */
 static const struct state *state_of(struct edits *h, const char *path, uint64_t number)
 {
     size_t i = number && know(h) ? find(h, path, number) : 0;
@@ -366,7 +370,7 @@ void kept_drop(struct edits *h, const char *path, uint64_t state)
         drop_at(h, i);
 }
 
-/* ---- what is being done ---- */
+/* ---- the edit that is being done ---- */
 
 void kept_begin(struct edits *h, const struct kept_record *r)
 {

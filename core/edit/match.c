@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Matches of match.h: lines are compared one by one, with an allowance of bytes. */
+/*
+ * The matching of match.h: lines are compared one by one, with a limit on compared bytes.
+ */
 #include "edit/match.h"
 
 #include "base/utf8.h"
@@ -27,7 +29,7 @@ static struct str without_end(struct str s)
     return s;
 }
 
-/* The blanks at its beginning. */
+/* Returns the blanks at the beginning of s. */
 static struct str run_of(struct str s)
 {
     size_t n = 0;
@@ -38,7 +40,7 @@ static struct str run_of(struct str s)
 
 static struct str without_run(struct str s) { return str_sub(s, run_of(s).n, s.n); }
 
-/* The lines of a text; a newline at its end makes no further one. */
+/* The lines of a text; a newline at its end does not begin another one. */
 struct match_lines {
     struct str *of; /* owned; borrows the text */
     size_t n;
@@ -57,11 +59,11 @@ static bool take_lines(struct str text, struct match_lines *l)
     return true;
 }
 
-/* A text on its way, line by line, with where each begins. */
+/* Walks a text line by line, with the offset of each. */
 struct line_walk {
     struct str text;
     size_t at;       /* the next line's first byte */
-    uint64_t *steps; /* that are left */
+    uint64_t *steps; /* that are still allowed */
 };
 
 static bool next_line(struct line_walk *w, struct str *line)
@@ -85,7 +87,10 @@ static bool spend(uint64_t *steps, size_t n)
 
 /* ---- line numbers ---- */
 
-/* Blanks, digits and a tab, as `view` and `cat -n` number lines. 0: none. */
+/*
+ * Returns the length of a line number as of `view` and `cat -n`: blanks, digits and a
+ * tab; 0 if there is none.
+ */
 static size_t number_of(struct str line)
 {
     size_t i = run_of(line).n, first = i;
@@ -94,7 +99,7 @@ static size_t number_of(struct str line)
     return i > first && i < line.n && line.p[i] == '\t' ? i + 1 : 0;
 }
 
-/* all: only if every line has one, of which the first cannot be text. */
+/* all: only if every line has one, and the first is not part of the text. */
 static bool strip_numbers(struct str text, bool all, struct buf *out)
 {
     bool ended = text.n > 0 && text.p[text.n - 1] == '\n';
@@ -122,15 +127,15 @@ static bool find_once(struct str text, struct str wanted, size_t *at)
     return str_find(rest, wanted) < 0;
 }
 
-/* How lines are compared, and where the first one's part of the place begins. */
+/* How lines are compared, and where the place begins in the first one. */
 struct match_comparing {
     struct str text;
     const struct match_lines *old;
-    bool indent; /* blanks at both ends do not count, else only those behind */
+    bool indent; /* ignore blanks at both ends; else only those at the end */
     uint64_t steps;
 };
 
-/* Line i of the old text; *from and *to: its place in the line. */
+/* Whether line i of the old text fits; sets its place in the line, *from and *to. */
 static bool fits(struct match_comparing *c, struct str line, size_t i, size_t *from,
                  size_t *to)
 {
@@ -153,7 +158,7 @@ static bool fits(struct match_comparing *c, struct str line, size_t i, size_t *f
     return str_eq(here, want);
 }
 
-/* Does the place begin with the line at `at`? */
+/* Whether the place begins with the line at `at`. */
 static bool fits_at(struct match_comparing *c, size_t at, size_t *from, size_t *to)
 {
     struct line_walk w = {c->text, at, &c->steps};
@@ -194,18 +199,18 @@ struct pair {
     struct str old, here;
 };
 
-/* What leading blanks of the old text are in the file. */
+/* Maps leading blanks of the old text to those in the file. */
 struct mapping {
     struct pair *of; /* owned: each run of the old text once */
     size_t n;
     enum match_rule rule;
-    struct str shift; /* MORE: put before, LESS: taken off */
+    struct str shift; /* MORE: is added, LESS: is removed */
     size_t unit;      /* spaces for a tab */
 };
 
 static bool only(struct str s, char c) { return str_count(s, c) == s.n; }
 
-/* false: the same run is two different ones in the file. */
+/* Returns false if the same run is two different ones in the file. */
 static bool add_pair(struct mapping *m, struct str old, struct str here)
 {
     for (size_t i = 0; i < m->n; i++)
@@ -215,7 +220,7 @@ static bool add_pair(struct mapping *m, struct str old, struct str here)
     return true;
 }
 
-/* One is the other with the same blanks in front, on all lines. */
+/* Whether one side is the other with the same blanks in front, on all lines. */
 static bool is_shift(const struct mapping *m, bool more, struct str *shift)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -231,7 +236,10 @@ static bool is_shift(const struct mapping *m, bool more, struct str *shift)
     return m->n > 0;
 }
 
-/* `tabs` of one text are so many spaces of the other, on all lines; 0: they are not. */
+/*
+ * Returns how many spaces of one text are a tab of the other, on all lines; 0 if that
+ * differs.
+ */
 static size_t unit_of(const struct mapping *m, bool here)
 {
     size_t unit = 0;
@@ -268,7 +276,10 @@ static void add_many(struct buf *out, char c, size_t n)
         continue;
 }
 
-/* The run of a line that is new, as the file would have it; false: that is not known. */
+/*
+ * Returns the leading blanks of a new line in the file's form. Returns false if that is
+ * not known.
+ */
 static bool map_run(const struct mapping *m, struct str run, struct buf *out)
 {
     for (size_t i = 0; i < m->n; i++)
@@ -282,7 +293,7 @@ static bool map_run(const struct mapping *m, struct str run, struct buf *out)
         return str_starts(run, m->shift) &&
                buf_adds(out, str_sub(run, m->shift.n, run.n)) == 0;
     case RULE_TABS:
-        if (only(run, '\t')) /* the file's own already */
+        if (only(run, '\t')) /* already in the file's form */
             return buf_adds(out, run) == 0;
         add_many(out, '\t', run.n / m->unit);
         add_many(out, ' ', run.n % m->unit);
@@ -407,7 +418,7 @@ bool match_bend(struct str text, struct str old, struct str new, size_t max,
 
 enum { PAIRS = 512, LINES_LOOKED_AT = 64, SHOWN_LINES = 12, SHOWN_BYTES = 300 };
 
-/* How often pairs of bytes occur in a line, blanks at its ends left out. */
+/* The number of times that each pair of bytes occurs in a line without outer blanks. */
 struct profile {
     uint16_t of[PAIRS];
     size_t n;
@@ -426,7 +437,7 @@ static void make_profile(struct str s, struct profile *p)
             p->of[pair_at(s, i)]++;
 }
 
-/* Of both lines' pairs, those that they share, in thousandths. */
+/* Returns how many pairs of both lines are shared, in thousandths. */
 static unsigned likeness(const struct profile *want, struct str s)
 {
     struct profile left = *want;
@@ -441,7 +452,7 @@ static unsigned likeness(const struct profile *want, struct str s)
 
 static struct str core_of(struct str s) { return without_run(without_end(s)); }
 
-/* How many of old's lines, from its line 0 on, the lines from `at` on are. */
+/* Returns how many of old's lines, from the first on, equal the lines from `at` on. */
 static unsigned equal_lines(const struct match_lines *old, struct str text, size_t at,
                             uint64_t *steps)
 {
@@ -457,7 +468,7 @@ static unsigned equal_lines(const struct match_lines *old, struct str text, size
     return equal;
 }
 
-/* The line of old that says most: the longest one of the first ones. */
+/* Returns the most distinctive line of old: the longest of its first ones. */
 static size_t telling_line(const struct match_lines *old)
 {
     size_t best = 0;
@@ -467,7 +478,10 @@ static size_t telling_line(const struct match_lines *old)
     return best;
 }
 
-/* By equal lines; else by the line that is most like the telling one. 0: none. */
+/*
+ * Finds the nearest line by equal lines; else by similarity to the most distinctive line.
+ * Returns 0 if there is none.
+ */
 static int64_t nearest_line(struct str text, const struct match_lines *old)
 {
     enum { LIKE_ENOUGH = 300 };
@@ -507,7 +521,9 @@ static size_t same_bytes(struct str a, struct str b)
     return utf8_cut(a, n);
 }
 
-/* Line i of the old text and what is there; form: blanks at its ends count. */
+/*
+ * Whether line i of the old text differs from the file; form: blanks at its ends count.
+ */
 static bool differs(struct str text, const struct match_lines *l, size_t i, bool form,
                     struct match_near *out)
 {
@@ -533,7 +549,7 @@ bool match_nearest(struct str text, struct str old, struct match_near *out)
     *out = (struct match_near){0};
     if (take_lines(old, &l))
         out->line = nearest_line(text, &l);
-    /* Words first: blanks alone would have been bent. */
+    /* Words first: a difference in blanks alone would have been bent. */
     for (int form = 0; !found && out->line && form < 2; form++)
         for (size_t i = 0; !found && i < l.n; i++)
             found = differs(text, &l, i, form, out);
@@ -549,7 +565,7 @@ static void add_line(struct buf *out, int64_t number, struct str line)
     buf_addz(out, n < line.n ? "\xe2\x80\xa6\n" : "\n");
 }
 
-/* The word around the place, or the blanks there, counted. */
+/* Appends the word around the place, or the blanks there as a count. */
 static void add_word(struct buf *out, struct str line, size_t at)
 {
     enum { WORD = 60 };
@@ -591,7 +607,7 @@ void match_show(struct buf *out, struct str text, const struct match_near *n,
     add_line(out, n->at, n->here);
     if (n->here_at > SHOWN_BYTES)
         return;
-    /* Blanks as in the line above, so that the mark stands below its place. */
+    /* Keeps the blanks of the line above, so that the mark stands below its place. */
     add_many(out, ' ',
              (size_t)snprintf(number, sizeof(number), "%lld", (long long)n->at));
     buf_addc(out, '\t');

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file as text: its encoding, its line ends, and how a change of the text becomes
- * one of the bytes. Only what is changed is written anew; line ends of the rest
- * stay as they are, though they may be of several kinds.
+ * A file as text: its encoding, its line ends, and how a change of the text becomes a
+ * change of the bytes. Only the changed part is encoded again; line ends of the rest
+ * stay, even if they are of several kinds.
  */
+#include "base/log.h"
 #include "base/utf8.h"
 #include "edit/own.h"
 #include "file/files.h"
@@ -87,7 +88,7 @@ static uint32_t unit_at(struct str bytes, size_t at, bool big)
     return big ? (uint32_t)a << 8 | b : (uint32_t)b << 8 | a;
 }
 
-/* RFC 2781 2.2; -1 also for a NUL, which is in no text. */
+/* RFC 2781 2.2. Returns -1 also for a NUL, which a text does not have. */
 static int from_utf16(struct str bytes, bool big, struct buf *out)
 {
     if (bytes.n % 2)
@@ -107,7 +108,7 @@ static int from_utf16(struct str bytes, bool big, struct buf *out)
     return 0;
 }
 
-/* The character at *at, which is passed over. The text is valid. */
+/* Returns the character at *at, and moves *at past it. The text is valid. */
 static uint32_t take_char(struct str text, size_t *at)
 {
     uint32_t cp = 0;
@@ -155,7 +156,7 @@ static int to_utf16(struct str text, bool big, struct buf *out)
     return rc;
 }
 
-/* The bytes of what was decoded, which they become where they are the same. */
+/* Encodes the decoded text into the file's bytes; UTF-8 is moved there. */
 static int encode(struct edit_doc *d)
 {
     if (d->charset == EDIT_UTF16_LE || d->charset == EDIT_UTF16_BE)
@@ -182,11 +183,11 @@ static int not_text(struct edit_failure *f, const char *path)
 {
     f->why = EDIT_BINARY;
     return err_set(&f->e, ERR_UNSUPPORTED,
-                   "cannot edit %s: it is binary, or of an encoding that is not known",
+                   "cannot edit %s: it is binary, or its encoding is not supported",
                    path);
 }
 
-/* Sees what line ends the text has. */
+/* Finds out which line ends the text has. */
 static int find_ends(struct edit_doc *d)
 {
     d->ends = str_chr(d->text, '\r') >= 0;
@@ -243,7 +244,7 @@ int edit_read(const char *path, struct buf *out, struct edit_failure *f)
 
 /* ---- changing ---- */
 
-/* Where in the text with its own line ends a place of the plain one is. */
+/* Returns the offset in the text with its own line ends of an offset in the plain one. */
 static size_t own_place(struct str text, size_t plain)
 {
     size_t at = 0;
@@ -259,7 +260,7 @@ static size_t own_place(struct str text, size_t plain)
     return at;
 }
 
-/* The line end that a text has most of. */
+/* Returns the most frequent line end of a text. */
 static struct str usual_end(struct str text)
 {
     size_t lf = 0, cr = 0, both = 0;
@@ -275,7 +276,7 @@ static struct str usual_end(struct str text)
     return cr > lf ? STR("\r") : STR("\n");
 }
 
-/* A \r\n in what is added is one line end too. */
+/* Appends lines; a \r\n in them is one line end too. */
 static int add_lines(struct buf *out, struct str text, struct str end)
 {
     while (text.n > 0) {
@@ -290,13 +291,14 @@ static int add_lines(struct buf *out, struct str text, struct str end)
     return 0;
 }
 
-/* The text with its own line ends, the places replaced. */
+/* Builds the text with its own line ends and the places replaced. */
 static int splice_own(const struct edit_doc *d, const struct doc_place *p, size_t n,
                       struct buf *out)
 {
     struct str all = d->text, end = d->ends ? usual_end(all) : STR("\n");
-    size_t at = 0, plain = 0; /* the same place, in both texts */
+    size_t at = 0, plain = 0; /* the same place in both texts */
     for (size_t i = 0; i < n; i++) {
+        ASSERT(p[i].from >= plain && p[i].to >= p[i].from); /* ascending and apart */
         struct str rest = str_sub(all, at, all.n);
         size_t before = p[i].from - plain, behind = p[i].to - plain;
         size_t a = d->ends ? own_place(rest, before) : before;
@@ -315,6 +317,7 @@ static int splice_plain(const struct edit_doc *d, const struct doc_place *p, siz
     struct str all = doc_plain(d);
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
+        ASSERT(p[i].from >= at && p[i].to >= p[i].from && p[i].to <= all.n);
         if (buf_adds(out, str_sub(all, at, p[i].from - at)) < 0 ||
             buf_adds(out, p[i].text) < 0)
             return -1;
@@ -332,8 +335,8 @@ static bool adds_returns(const struct doc_place *p, size_t n)
 }
 
 /*
- * Where kinds of line ends are mixed, what is added can make one of two: a \n that
- * comes behind a \r. Then all of them become the usual one.
+ * In a text with mixed line ends, an added \n can follow a \r, and two line ends would
+ * become one. Then all of them become the usual one.
  */
 static int mend_ends(const struct edit_doc *d, struct str wanted, struct edit_doc *now)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in a folder and in the folders in it. */
+/* Lists a folder and the folders in it. */
 #include "base/xalloc.h"
 #include "edit/edit.h"
 #include "os/file.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The paths below the folder: "sub", "sub/file". All is owned. */
+/* The paths below the folder: "sub", "sub/file". Owned. */
 struct entries {
     struct entry {
         char *path;
@@ -73,7 +73,10 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->path, ((const struct entry *)b)->path);
 }
 
-/* A slash is before every other byte, so that a folder's entries follow it. */
+/*
+ * Orders paths with the slash before every other byte, so that a folder's entries follow
+ * it.
+ */
 static int by_levels(const void *a, const void *b)
 {
     const char *x = ((const struct entry *)a)->path;
@@ -125,7 +128,7 @@ int edit_tree(const char *path, bool by_level, struct buf *out, struct edit_tree
         qsort(l.of, l.n, sizeof(*l.of), by_level ? by_levels : by_bytes);
     int rc = put_entries(&l, path, out);
     if (rc < 0)
-        err_set(e, ERR_LIMIT, "cannot list %s: there is too much in it", path);
+        err_set(e, ERR_LIMIT, "cannot list %s: it has too many entries", path);
     entries_release(&l);
     return rc;
 }

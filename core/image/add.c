@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_add: from an archive or folder to another one, image by image.
- *
- * Only what the index, or docker's manifest.json, leads to goes into the result:
- * its blobs as they are, each once, and in place of each image's config and
- * manifest the changed ones. An archive of both forms stays one of both.
+ * image_add: copies an archive or folder to another one, image by image. The result has
+ * only what the index, or docker's manifest.json, refers to: blobs unchanged, each once,
+ * and changed configs and manifests. An archive of both forms keeps both.
  */
 #include "base/called.h"
 #include "base/xalloc.h"
@@ -15,11 +13,11 @@
 
 enum { INDEX_DEPTH = 4 };
 
-/* A manifest or index that was changed, and into what. */
+/* A manifest or index that was changed, and its new descriptor. */
 struct done {
     char from[IMAGE_HEX + 1], to[IMAGE_HEX + 1];
     uint64_t size;
-    bool config; /* of a config: for docker's list, which has the same images */
+    bool config; /* a config: for docker's list, which has the same images */
     char layer[IMAGE_HEX + 1];
 };
 
@@ -56,7 +54,7 @@ static struct done *add_done(struct add *a, const char *from, const char *to,
 
 /* ---- blobs ---- */
 
-/* want: the digest that --verify compares with, or "". */
+/* Copies a file. want: the digest that --verify compares with, or "". */
 static int copy_file(struct add *a, const char *name, const struct image_file *f,
                      const char *want, struct err *e)
 {
@@ -73,8 +71,8 @@ static int copy_file(struct add *a, const char *name, const struct image_file *f
         hash_end(&h, digest);
         image_hex(digest, hex);
         if (rc == 0 && strcmp(hex, want) != 0)
-            return err_set(e, ERR_INVALID,
-                           "%.150s does not have the digest that it is called by", name);
+            return err_set(e, ERR_INVALID, "%.150s does not match the digest in its name",
+                           name);
     }
     return rc;
 }
@@ -95,15 +93,15 @@ static int copy_ref(struct add *a, const struct json *descriptor, bool maybe,
         return -1;
     if (f.size != r.size)
         rc = err_set(e, ERR_INVALID,
-                     "%.150s has %llu bytes, not the %llu that the image tells of",
-                     r.name, (unsigned long long)f.size, (unsigned long long)r.size);
+                     "%.150s has %llu bytes, not the %llu in its descriptor", r.name,
+                     (unsigned long long)f.size, (unsigned long long)r.size);
     else
         rc = copy_file(a, r.name, &f, r.hex, e);
     image_file_close(&f);
     return rc < 0 ? -1 : 0;
 }
 
-/* A manifest as it is, and what it has. */
+/* Copies an unchanged manifest and its blobs. */
 static int copy_manifest(struct add *a, const struct json *descriptor,
                          const struct json *manifest, struct err *e)
 {
@@ -127,11 +125,11 @@ static void set_ref(struct json *descriptor, const char *hex, uint64_t size)
     snprintf(digest, sizeof(digest), "sha256:%s", hex);
     json_put_z(descriptor, "digest", digest);
     json_put_int(descriptor, "size", (int64_t)size);
-    if (json_has(descriptor, "data")) /* the blob again, as it was */
+    if (json_has(descriptor, "data")) /* a copy of the old blob */
         json_drop(descriptor, json_get(descriptor, "data"));
 }
 
-/* Writes it as a blob; its descriptor is told. */
+/* Writes the object as a blob, and updates its descriptor. */
 static int put_json(struct add *a, const struct image_ref *was, const struct json *j,
                     struct json *descriptor, struct err *e)
 {
@@ -150,7 +148,7 @@ static int put_json(struct add *a, const struct image_ref *was, const struct jso
     return rc;
 }
 
-/* The new layer's descriptor, of the manifest's family. */
+/* Returns the new layer's descriptor, with a media type of the manifest's family. */
 static struct json *layer_ref(const struct add *a, struct str config_type,
                               const struct change_result *r)
 {
@@ -168,20 +166,20 @@ static struct json *layer_ref(const struct add *a, struct str config_type,
     return j;
 }
 
-/* What to do with an image without a binary for it. 0: it stays as it is. */
+/* Handles an image without a binary for it. Returns 0 if it stays unchanged. */
 static int no_binary(const struct add *a, const struct json *config, struct err *e)
 {
     char platform[64];
     change_platform(config, platform);
     if (a->spec->skip_missing) {
-        image_say(a->spec, "%s: no od for it was given: left as it is", platform);
+        image_say(a->spec, "%s: there is no od for it: left unchanged", platform);
         return 0;
     }
     struct str arch = json_str(config, "architecture", "ARCH");
     return err_set(
         e, ERR_NOTFOUND,
         "there is no od for an image of %.60s: give one with --binary %.20s=FILE, or "
-        "leave such images as they are with --skip-missing",
+        "leave such images unchanged with --skip-missing",
         platform, arch.p);
 }
 
@@ -197,7 +195,10 @@ static void say_done(const struct add *a, const struct json *config,
         image_say(a->spec, "%s: has this od already", platform);
 }
 
-/* Layers go first, so that an archive that is read from a pipe has them at hand. */
+/*
+ * Layers go first, so that a reader of the archive from a pipe has them before the
+ * config.
+ */
 static int change_manifest(struct add *a, struct json *manifest, struct json *config,
                            const struct image_binary *binary, struct change_result *r,
                            struct err *e)
@@ -236,7 +237,7 @@ static int add_manifest(struct add *a, struct json *descriptor,
     struct image_ref config_ref;
     struct json *config = NULL, *given = json_get(manifest, "config");
     struct change_result r;
-    /* What is no image, or says something of another one: not ours to change. */
+    /* Not an image, or a statement about another one: it stays unchanged. */
     if (json_has(manifest, "subject") || !given ||
         !image_type_is_config(json_str(given, "mediaType", "")))
         return copy_manifest(a, descriptor, manifest, e);
@@ -286,8 +287,8 @@ static int add_ref(struct add *a, struct json *descriptor, int depth, struct err
     if (!index && !image_type_is_manifest(ref.type))
         return copy_ref(a, descriptor, true, e);
     int rc = image_ref_json(a->in, &ref, &j, e);
-    if (rc == 0) /* archives have one image of many, and the index of all */
-        image_say(a->spec, "%s is not in the archive: left as it is", ref.name);
+    if (rc == 0) /* an archive may have one image of many, and the index of all */
+        image_say(a->spec, "%s is not in the archive: left unchanged", ref.name);
     if (rc <= 0)
         return rc;
     if (index) {
@@ -307,13 +308,11 @@ static int add_index(struct add *a, struct json *index, int depth, struct err *e
     if (!json_is_array(list))
         return err_set(e, ERR_INVALID, "an index of the image has no list of manifests");
     if (depth > INDEX_DEPTH)
-        return err_set(e, ERR_LIMIT, "indexes in indexes, more than %d deep",
-                       INDEX_DEPTH);
+        return err_set(e, ERR_LIMIT, "indexes are nested more than %d deep", INDEX_DEPTH);
     for (struct json *j = json_first(list), *next; j; j = next) {
         next = json_next(j);
         if (image_is_attestation(j)) {
-            image_say(a->spec,
-                      "left out: what the builder attests of the image as it was");
+            image_say(a->spec, "left out: the builder's attestation of the old image");
             json_drop(list, j);
         } else if (add_ref(a, j, depth, e) < 0) {
             return -1;
@@ -416,7 +415,10 @@ static int change_docker(struct add *a, struct json *entry, struct json *config,
     return 0;
 }
 
-/* The digest of a plain layer is in the config, that of others nowhere. */
+/*
+ * Sets the digest that a layer should have. Only that of a plain layer is known: it is in
+ * the config.
+ */
 static void wanted(const struct json *config, unsigned i, const struct image_file *f,
                    char want[IMAGE_HEX + 1])
 {
@@ -473,8 +475,7 @@ static int add_docker_image(struct add *a, struct json *entry, struct err *e)
         image_file_close(&f);
     }
     if (json_has(entry, "LayerSources"))
-        json_drop(entry,
-                  json_get(entry, "LayerSources")); /* of the layers as they were */
+        json_drop(entry, json_get(entry, "LayerSources")); /* of the old layers */
     json_free(config);
     return rc < 0 ? -1 : 0;
 }
@@ -514,7 +515,7 @@ static int add_all(struct add *a, const char *in, struct err *e)
     if (rc == 0 && !oci && !list)
         rc = err_set(
             e, ERR_INVALID,
-            "%.200s is no image: there is neither index.json (OCI) nor manifest.json "
+            "%.200s is not an image: there is neither index.json (OCI) nor manifest.json "
             "(docker save) in it; %s make --from takes root file systems",
             in, called("image").z);
     a->change = (struct change){

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where images come from: a tar archive, whose headers are read once and whose
- * files are then read by place, or a folder. Names are those of strangers: in an
- * archive they mean nothing outside of it, in a folder every step is opened
- * without following a link.
+ * The source of images: a tar archive, whose headers are read once and whose files are
+ * then read by offset, or a folder. Names are not trusted: in an archive they have no
+ * meaning outside of it, in a folder every step is opened without following a link.
  */
+#include "base/log.h"
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "image/own.h"
@@ -27,7 +27,7 @@ struct box_entry {
 struct image_box {
     int fd; /* owned; of the archive or the folder */
     bool folder;
-    uint64_t size, at; /* of the archive; while its headers are read */
+    uint64_t size, at; /* of the archive; at: while its headers are read */
     struct map entries;
 };
 
@@ -59,8 +59,8 @@ ssize_t image_file_read(const struct image_file *f, uint64_t from, void *p, size
 /* ---- names ---- */
 
 /*
- * The name without empty parts and `.`. -1: it is too long, or leads out: parts
- * of `..`, a slash at the beginning.
+ * Writes the name without empty parts and `.`. Returns -1 if it is too long, or leads
+ * out: a part `..`, or a slash at the beginning.
  */
 static int clean(struct str name, char out[IMAGE_NAME_MAX + 1])
 {
@@ -83,7 +83,7 @@ static int clean(struct str name, char out[IMAGE_NAME_MAX + 1])
     return 0;
 }
 
-/* Where a link in the archive leads: its target, from the folder that it is in. */
+/* Resolves a link in the archive: its target, from the folder that it is in. */
 static int follow(const char *from, struct str link, char out[IMAGE_NAME_MAX + 1])
 {
     const char *slash = strrchr(from, '/');
@@ -136,11 +136,11 @@ static int add_entry(struct image_box *b, const struct tar_entry *x, struct err 
     bool symlink = x->type == TAR_SYMLINK || x->type == TAR_HARD;
     if ((x->type != TAR_FILE && !symlink) || x->sparse)
         return err_set(e, ERR_UNSUPPORTED,
-                       "%.200s in the archive is no file, folder or link", name);
+                       "%.200s in the archive is not a file, folder or link", name);
     if (b->entries.count >= ENTRIES_MAX)
-        return err_set(e, ERR_LIMIT, "more than %d files: this is no image's archive",
+        return err_set(e, ERR_LIMIT, "more than %d files: this is not an image's archive",
                        ENTRIES_MAX);
-    /* A hard link's target begins at the archive's root: written as from there. */
+    /* The target of a hard link begins at the archive's root. */
     char path[IMAGE_NAME_MAX + 1] = "";
     if (symlink &&
         (x->type == TAR_HARD ? clean(x->link, path) : follow(name, x->link, path)) < 0)
@@ -165,7 +165,10 @@ static int read_headers(struct image_box *b, struct err *e)
     struct tar_entry x;
     int rc;
     while ((rc = tar_next(r, &x, e)) > 0) {
-        /* Root file systems have devices and thousands of files; say what it is. */
+        /*
+         * The error of a root file system, with devices and thousands of files, reports
+         * what it is.
+         */
         if (add_entry(b, &x, e) < 0) {
             rc = -1;
             break;
@@ -177,7 +180,7 @@ static int read_headers(struct image_box *b, struct err *e)
 
 /* ---- opening ---- */
 
-/* A nameless file with what comes out of fd. */
+/* Copies fd to a nameless file. Returns its descriptor. */
 static int spool(int fd, struct err *e)
 {
     char path[256], block[BLOCK];
@@ -213,11 +216,12 @@ static int open_path(const char *path, struct err *e)
     return fd < 0 ? err_sys(e, errno, "cannot open %.200s", path) : fd;
 }
 
-/* fd, which is taken, or a file with what comes out of it. */
+/* Takes fd. Returns it, or a file with a copy of its content if it cannot be sought. */
 static int seekable(int take, const char *path, uint64_t *size, struct err *e)
 {
     struct stat st;
     int fd = take;
+    ASSERT(take >= 0);
     if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) {
         fd = spool(take, e);
         close(take);
@@ -325,7 +329,8 @@ static int find_in_folder(struct image_box *b, const char *name, struct image_fi
     }
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return err_set(e, ERR_INVALID, "%.200s in the image's folder is no file", name);
+        return err_set(e, ERR_INVALID, "%.200s in the image's folder is not a file",
+                       name);
     }
     *out = (struct image_file){.fd = fd, .own = true, .size = (uint64_t)st.st_size};
     return 1;

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One image with our binary in it: a layer, and a config that knows of it
- * (image-spec, "config"). The same input gives the same bytes: no time of ours is
- * in them, members keep their order.
- *
- * Labels say what was done, so that it can be recognised, and undone by the next
- * one: od.version, od.path, od.sha256 (of the binary), and od.entrypoint, the
- * image's own Entrypoint, if ours took its place.
+ * Adds our binary to one image: a layer, and a config that includes it (image-spec,
+ * "config"). The same input gives the same bytes: no current time is in them, members
+ * keep their order. Labels describe the change, so that a later one can recognise and
+ * undo it: od.version, od.path, od.sha256 (of the binary), and od.entrypoint, the image's
+ * own Entrypoint if ours replaced it.
  */
 #include "archive/tar_write.h"
 #include "archive/zip_gz.h"
@@ -41,7 +39,9 @@ void image_say(const struct image_spec *s, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
-    /* Names in it are strangers', and may be for a terminal to act on. */
+    /*
+     * Names in the line are not trusted, and may have control sequences for a terminal.
+     */
     for (char *p = line; *p; p++) {
         if ((unsigned char)*p < ' ' || *p == 127)
             *p = '?';
@@ -52,7 +52,7 @@ void image_say(const struct image_spec *s, const char *fmt, ...)
 
 /* ---- the binary ---- */
 
-/* ELF's numbers and Go's names, which images have. */
+/* ELF's numbers of processors, and Go's names, which images use. */
 static const char *arch_of(unsigned machine, bool wide, bool little)
 {
     static const struct {
@@ -85,7 +85,7 @@ static int check_elf(struct image_binary *b, const char *what, struct err *e)
     const uint8_t *p = (const uint8_t *)buf_z(&b->bytes);
     size_t n = b->bytes.n;
     if (n < sizeof(Elf64_Ehdr) || memcmp(p, ELFMAG, SELFMAG) != 0)
-        return err_set(e, ERR_INVALID, "%.200s is no program for Linux", what);
+        return err_set(e, ERR_INVALID, "%.200s is not a program for Linux", what);
     bool wide = p[EI_CLASS] == ELFCLASS64, little = p[EI_DATA] == ELFDATA2LSB;
     const char *arch = arch_of((unsigned)get(p + 18, 2, little), wide, little);
     if (!arch)
@@ -97,7 +97,7 @@ static int check_elf(struct image_binary *b, const char *what, struct err *e)
     uint64_t count = get(p + (wide ? 56 : 44), 2, little);
     for (uint64_t i = 0; i < count; i++) {
         if (size < 4 || at > n || n - at < size * (i + 1))
-            return err_set(e, ERR_INVALID, "%.200s is cut off, or no program", what);
+            return err_set(e, ERR_INVALID, "%.200s is cut off, or not a program", what);
         if (get(p + at + size * i, 4, little) == PT_INTERP)
             return err_set(
                 e, ERR_UNSUPPORTED,
@@ -117,8 +117,9 @@ int image_binary_read(struct image_binary *b, int fd, const char *what, struct e
     for (;;) {
         char *p = buf_reserve(&b->bytes, 256 << 10);
         if (!p)
-            return err_set(e, ERR_LIMIT, "%.200s is larger than %d bytes, which no od is",
-                           what, IMAGE_BINARY_MAX);
+            return err_set(e, ERR_LIMIT,
+                           "%.200s is larger than %d bytes: it is not an od", what,
+                           IMAGE_BINARY_MAX);
         ssize_t n = pread(fd, p, 256 << 10, (off_t)b->bytes.n);
         int why = errno;
         buf_commit(&b->bytes, n > 0 ? (size_t)n : 0);
@@ -190,7 +191,10 @@ static int layer_tar(const struct change *c, const struct image_look *l,
 
 /* ---- the config ---- */
 
-/* The member of that name, made if it is absent or null. NULL with e: another type. */
+/*
+ * Returns the member of that name, made if it is absent or null. Returns NULL and sets *e
+ * if it has another type.
+ */
 static struct json *member(struct json *parent, const char *name, bool array,
                            struct err *e)
 {
@@ -198,8 +202,8 @@ static struct json *member(struct json *parent, const char *name, bool array,
     if (j && !json_is_null(j)) {
         if (array ? json_is_array(j) : json_is_object(j))
             return j;
-        err_set(e, ERR_INVALID, "the image's config has a %s that is no %s", name,
-                array ? "list" : "object");
+        err_set(e, ERR_INVALID, "the image's config has a %s that is not %s", name,
+                array ? "a list" : "an object");
         return NULL;
     }
     json_put(parent, name, array ? json_array() : json_object());
@@ -215,7 +219,7 @@ static bool is_words(const struct json *list)
     return true;
 }
 
-/* Whether the list begins with DEST serve, and -- if there is more. */
+/* Whether the list is DEST serve, or begins with DEST serve --. */
 static bool is_ours(const struct json *entry, struct str dest)
 {
     const struct json *j = json_first(entry);
@@ -226,8 +230,8 @@ static bool is_ours(const struct json *entry, struct str dest)
 }
 
 /*
- * The image's own Entrypoint: what is there, or what was before ours took its
- * place. Owned by the caller; NULL with e.
+ * Returns the image's own Entrypoint: the present one, or the one that ours replaced. The
+ * caller owns it. Returns NULL and sets *e on failure.
  */
 static struct json *own_entry(struct json *config, const struct json *labels,
                               struct err *e)
@@ -245,11 +249,14 @@ static struct json *own_entry(struct json *config, const struct json *labels,
     if (own && json_is_array(own) && is_words(own))
         return own;
     json_free(own);
-    err_set(e, ERR_INVALID, "the image's Entrypoint is no list of words");
+    err_set(e, ERR_INVALID, "the image's Entrypoint is not a list of strings");
     return NULL;
 }
 
-/* DEST serve -- OWN, the command line of the image's own following from Cmd. */
+/*
+ * Sets the Entrypoint to DEST serve -- OWN; the rest of the image's own command is in
+ * Cmd.
+ */
 static void set_serve(struct json *config, const struct json *own, const char *dest)
 {
     struct json *entry = json_array();
@@ -282,7 +289,7 @@ static int set_entry(const struct change *c, struct json *config, struct json *l
             json_put_null(config, "Entrypoint");
         } else if (had) {
             json_put(config, "Entrypoint", own);
-            return 0; /* it has gone into the config */
+            return 0; /* the config owns it now */
         }
     } else {
         struct buf text = BUF_INIT(IMAGE_JSON_MAX);
@@ -295,7 +302,9 @@ static int set_entry(const struct change *c, struct json *config, struct json *l
     return 0;
 }
 
-/* "history": an entry for each layer, and others; it is as it was if that is not so. */
+/*
+ * "history" has an entry for each layer, and others; if it does not, it stays unchanged.
+ */
 static void add_history(const struct change *c, struct json *config, int layers)
 {
     struct json *history = json_get(config, "history");
@@ -339,7 +348,7 @@ static int change_config(const struct change *c, struct json *config,
     return 0;
 }
 
-/* The same binary at the same place, started in the same way. */
+/* Whether the image has the same binary at the same place, started in the same way. */
 static bool is_current(const struct change *c, const struct json *config,
                        const struct image_binary *binary)
 {
@@ -394,7 +403,7 @@ int change_image(const struct change *c, struct json *config,
     rc = -1;
     int told = json_count(json_get(json_get(config, "rootfs"), "diff_ids"));
     if (told != (int)n) {
-        err_set(e, ERR_INVALID, "the image has %u layers, and its config tells of %d", n,
+        err_set(e, ERR_INVALID, "the image has %u layers, and its config lists %d", n,
                 told);
         goto out;
     }
@@ -405,11 +414,10 @@ int change_image(const struct change *c, struct json *config,
         layer_tar(c, l, binary, &plain, e) < 0)
         goto out;
     if (l->blind)
-        image_say(
-            c->spec,
-            "not every layer was looked into: /%s is taken to be in plain folders%s",
-            l->parts[l->parts_n - 1].path,
-            l->skipped ? "; --look unpacks all of them" : "");
+        image_say(c->spec,
+                  "not every layer was read: od assumes that /%s is not below a link%s",
+                  l->parts[l->parts_n - 1].path,
+                  l->skipped ? "; --look unpacks all of them" : "");
     image_sha256(buf_str(&plain), diff_id);
     if (c->gzip && gzip_add(&packed, buf_str(&plain), e) < 0)
         goto out;

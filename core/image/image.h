@@ -2,11 +2,10 @@
 /*
  * Container images as files, without an engine: an archive of docker save or an
  * OCI layout (image-spec 1.1, "image-layout", "image-index", "manifest",
- * "config", "layer"), each as a tar archive or a folder, and archives that are
- * both. To add our binary to one, to make one, to say what one is.
- *
- * All blocking, for a child that may take its time. What is read is hostile;
- * memory does not grow with the image. The result is there whole or not at all.
+ * "config", "layer"), each as a tar archive or a folder, and archives that are both.
+ * Functions add our binary to an image, make one, and show one. All of them block and are
+ * for a child process. Input is hostile; memory does not grow with the image. The result
+ * is written as a whole or not at all.
  */
 #ifndef OD_IMAGE_IMAGE_H
 #define OD_IMAGE_IMAGE_H
@@ -29,9 +28,8 @@ struct image_binary {
 };
 
 /*
- * Reads fd, which stays the caller's: a static ELF program of ours, of a
- * processor that images know. what: its name, for sentences. b is initialised
- * here; release it in any case.
+ * Reads a static od program for a processor that images have. fd stays the caller's.
+ * what: its name, for errors. b is initialised here; release it in any case.
  */
 int image_binary_read(struct image_binary *b, int fd, const char *what, struct err *e);
 void image_binary_release(struct image_binary *b);
@@ -41,23 +39,23 @@ enum image_entry {
     IMAGE_KEEP   /* as it was */
 };
 
-enum { IMAGE_LOOK_MAX = 32 << 20 }; /* packed bytes: a third of a second's work */
+enum { IMAGE_LOOK_MAX = 32 << 20 }; /* compressed bytes: work of a third of a second */
 
 /* Everything is borrowed. */
 struct image_spec {
-    const struct image_binary *binaries; /* one for an architecture at most */
+    const struct image_binary *binaries; /* at most one for each architecture */
     size_t binaries_n;
     const char *dest;    /* the absolute path of the binary in the image */
     const char *version; /* ours, for the label */
     enum image_entry entry;
     const char *tag;      /* the result's name, "x:y", or NULL */
-    const char *ref;      /* what a layout calls it, if it is another name */
-    bool skip_missing;    /* images without a binary for them stay as they are */
-    bool verify;          /* layers' digests, too */
-    bool no_look;         /* compressed layers are taken to have nothing in the way */
-    bool look_all;        /* or none is; else those beyond IMAGE_LOOK_MAX in all are */
+    const char *ref;      /* its name in a layout, if that differs */
+    bool skip_missing;    /* images without a binary for them stay unchanged */
+    bool verify;          /* check the digests of layers, too */
+    bool no_look;         /* assume that compressed layers have nothing on the path */
+    bool look_all;        /* read all; neither: IMAGE_LOOK_MAX compressed bytes */
     bool force;           /* replace OUT, and another program at dest */
-    const char *token;    /* of letters and digits: for the name of what is not whole */
+    const char *token;    /* letters and digits, for the name of the unfinished result */
     char *const *command; /* image_make: the image's own command; NULL: none */
     /* Takes a line about what was done. */
     void (*say)(void *arg, const char *line);
@@ -67,15 +65,18 @@ struct image_spec {
 /* Adds the binary to every image in `in` and writes `out`, of the same form. */
 int image_add(const struct image_spec *s, const char *in, const char *out, struct err *e);
 /*
- * An image of the binary alone, or of a root file system (a tar archive, plain or
- * gzip; NULL: none) with it. An archive that is both forms, or an OCI folder.
+ * Makes an image of the binary alone, or of a root file system (a tar archive, plain or
+ * gzip; NULL: none) with it: an archive of both forms, or an OCI folder.
  */
 int image_make(const struct image_spec *s, const char *rootfs, const char *out,
                bool folder, struct err *e);
-/* Lines about it to say(); spec: binaries, say and arg count. */
+/*
+ * Describes an image in lines passed to say(). Of the spec, only binaries, say and arg
+ * are used.
+ */
 int image_show(const struct image_spec *s, const char *in, struct err *e);
 
-/* Removes what a child that was killed left of `out`. */
+/* Removes the unfinished `out` of a child that was killed. */
 void image_clean(const char *out, const char *token);
 
 #endif

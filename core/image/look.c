@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What layers have on the way to the binary's place (image-spec, "layer").
+ * Finds what layers have on the path of the binary (image-spec, "layer"). The new layer
+ * has an entry for each folder of that path, equal to the image's own: without the entry
+ * an engine makes the folder with other permissions, and an entry where the image has a
+ * link would hide the link's target. So the names of every layer are read, from the first
+ * to the last, and the state of a few paths is kept. If a folder proves to be a link, the
+ * path is another one, and the search begins again.
  *
- * The new layer has an entry for each folder on its way, which must be as it was:
- * an engine that finds none makes one of its own permissions, and one where the
- * image has a link would hide what lies behind that. So every layer's names are
- * read, from the first to the last, and a few paths are kept up to date. Where a
- * folder turns out to be a link, the place is another one, and it begins again.
- *
- * In plain layers one goes from name to name; compressed ones must be unpacked, which
- * takes ten times as long as all the rest. So there is a limit for those.
+ * In plain layers only the headers are read; compressed ones must be unpacked, which
+ * takes ten times as long as all the rest. So those have a limit.
  */
 #include "archive/zip_gz.h"
 #include "base/xalloc.h"
@@ -94,7 +93,9 @@ int look_hash(const struct image_file *layer, struct hash *h, struct err *e)
 
 /* ---- paths ---- */
 
-/* Without slashes and `.` at either end. -1: `..` in it, or too long. */
+/*
+ * Writes the path without empty parts and `.`. Returns -1 if it has `..`, or is too long.
+ */
 static int clean(struct str name, char out[LOOK_PATH_MAX + 1], bool *too_long)
 {
     size_t n = 0;
@@ -117,7 +118,7 @@ static int clean(struct str name, char out[LOOK_PATH_MAX + 1], bool *too_long)
     return 0;
 }
 
-/* Whether path is below dir; "" is above all. */
+/* Whether path is below dir; every path is below "". */
 static bool is_below(const char *path, const char *dir)
 {
     size_t n = strlen(dir);
@@ -136,8 +137,8 @@ static int set_parts(struct image_look *l, const char *dest, struct err *e)
             continue;
         if (l->parts_n == LOOK_DEPTH || n + part.n + 1 > LOOK_PATH_MAX ||
             str_eq(part, STR("..")))
-            return err_set(e, ERR_INVALID, "%.200s is no place for a program: %s", dest,
-                           "it is too long, or has .. in it");
+            return err_set(e, ERR_INVALID, "%.200s cannot be the path of a program: %s",
+                           dest, "it is too long, or has .. in it");
         if (n)
             path[n++] = '/';
         memcpy(path + n, part.p, part.n);
@@ -145,8 +146,9 @@ static int set_parts(struct image_look *l, const char *dest, struct err *e)
         path[n] = 0;
         memcpy(l->parts[l->parts_n++].path, path, n + 1);
     }
-    return l->parts_n ? 0
-                      : err_set(e, ERR_INVALID, "%.200s is no place for a program", dest);
+    return l->parts_n
+               ? 0
+               : err_set(e, ERR_INVALID, "%.200s cannot be the path of a program", dest);
 }
 
 /* ---- a layer ---- */
@@ -157,7 +159,7 @@ static void forget(struct image_part *p)
     p->ours = false;
 }
 
-/* What was at path is gone: with it what was below, in lower layers only or in all. */
+/* Removes path and what is below it: of lower layers only, or of all. */
 static void remove_at(struct image_look *l, const char *path, bool itself, bool below,
                       unsigned layer)
 {
@@ -199,13 +201,12 @@ static int set_part(struct image_part *p, struct tar_reader *r, const struct tar
     p->uid = x->uid;
     p->gid = x->gid;
     p->mtime = x->mtime;
-    /* Too long a target is no link to follow: its end is missing, and it leads nowhere.
-     */
+    /* A target that is too long is cut, and then leads nowhere. */
     snprintf(p->link, sizeof(p->link), "%.*s", STR_ARG(x->link));
     return 0;
 }
 
-/* Folders that are there because something is in them. */
+/* Notes the folders that exist since something is in them. */
 static void imply(struct image_look *l, const char *path, unsigned layer)
 {
     for (unsigned i = 0; i < l->parts_n; i++) {
@@ -230,7 +231,7 @@ static int take_entry(struct image_look *l, struct tar_reader *r,
         return err_set(e, ERR_DENIED, "its entry %.200s leads out of the image",
                        x->name.p);
     if (too_long)
-        return 0; /* none of those that we look for */
+        return 0; /* not a path that is looked for */
     char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     if (strcmp(base, ".wh..wh..opq") == 0) {
         *(slash ? slash : path) = 0;
@@ -292,7 +293,7 @@ static int look_once(struct image_look *l, const struct image_file *layers, unsi
     return 0;
 }
 
-/* The place if parts[i] is a link: its target and what comes after. */
+/* Sets the path if parts[i] is a link: its target and the rest of the path. */
 static int through(const struct image_look *l, unsigned i, char out[], size_t size)
 {
     const char *link = l->parts[i].link;

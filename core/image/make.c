@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_make: an image of our binary alone, or of a root file system and it. As an
- * archive it is an OCI layout and one of docker save at once, which every loader
- * takes; docker's list names the first architecture only.
+ * image_make: makes an image of our binary alone, or of a root file system with it. An
+ * archive is an OCI layout and one of docker save at once, which every loader accepts;
+ * docker's list names only the first architecture.
  */
 #include "base/xalloc.h"
 #include "image/own.h"
@@ -35,7 +35,9 @@ static struct json *ref_of(const char *type, const char *hex, uint64_t size)
     return j;
 }
 
-/* Digests of the root file system: of the archive as it is, and unpacked. */
+/*
+ * Computes the digests of the root file system: of the archive unchanged, and unpacked.
+ */
 static int hash_root(struct make *m, const char *rootfs, struct err *e)
 {
     struct image_file plain = m->root;
@@ -69,8 +71,8 @@ static int hash_root(struct make *m, const char *rootfs, struct err *e)
     }
     free(l);
     return rc < 0 ? err_set(e, why.code,
-                            "%.200s is no root file system for an image: %.250s", rootfs,
-                            why.text)
+                            "%.200s is not a root file system for an image: %.250s",
+                            rootfs, why.text)
                   : 0;
 }
 

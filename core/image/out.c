@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where images go: a tar archive or a folder, made under another name beside its
- * place, "OUT.TOKEN.part", and moved there when it is whole. Bytes of files go from
- * one to the other inside the kernel where that can do it.
+ * The result: a tar archive or a folder, written under another name in the same folder,
+ * "OUT.TOKEN.part", and renamed when it is complete. Bytes of files are copied inside the
+ * kernel if it supports that.
  */
 #include "archive/tar_write.h"
+#include "base/log.h"
 #include "base/map.h"
 #include "base/xalloc.h"
 #include "image/own.h"
+#include "os/file.h"
 #include "os/remove.h"
 
 #include <dirent.h>
@@ -29,7 +31,10 @@ struct image_out {
     char path[PATH_MAX], part[PATH_MAX];
 };
 
-/* Without slashes at the end: the name of what is not whole is made of it. */
+/*
+ * Makes the path without slashes at the end, and from it the name of the unfinished
+ * result.
+ */
 static int names_of(const char *path, const char *token, char out[PATH_MAX],
                     char part[PATH_MAX])
 {
@@ -59,23 +64,23 @@ static bool is_empty(const char *path)
         n++;
     if (dir)
         closedir(dir);
-    return n == 2; /* itself and the one above */
+    return n == 2; /* "." and ".." */
 }
 
-/* Before the work, so that nobody waits for a refusal. */
+/* Checked before the work, so that a refusal comes at once. */
 static int may_be_put(const struct image_out *o, struct err *e)
 {
     struct stat st;
     if (lstat(o->path, &st) < 0)
         return errno == ENOENT ? 0 : err_sys(e, errno, "cannot write %.200s", o->path);
     if (o->folder && S_ISDIR(st.st_mode) && is_empty(o->path))
-        return 0; /* a folder can be renamed to it */
+        return 0; /* a rename replaces an empty folder */
     if (o->folder || !S_ISREG(st.st_mode))
         return err_set(e, ERR_EXISTS,
-                       "%.200s is there already: remove it, or give another name",
+                       "%.200s exists already: remove it, or give another name",
                        o->path);
     if (!o->force)
-        return err_set(e, ERR_EXISTS, "%.200s is there already: --force replaces it",
+        return err_set(e, ERR_EXISTS, "%.200s exists already: --force replaces it",
                        o->path);
     return 0;
 }
@@ -89,7 +94,8 @@ struct image_out *image_out_open(const char *path, bool folder, bool force,
     o->fd = -1;
     map_init(&o->names);
     if (names_of(path, token, o->path, o->part) < 0)
-        err_set(e, ERR_INVALID, "cannot write %.200s: no name, or too long a one", path);
+        err_set(e, ERR_INVALID, "cannot write %.200s: the name is empty or too long",
+                path);
     else if (may_be_put(o, e) == 0) {
         if (!folder)
             o->fd = open(o->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -100,7 +106,7 @@ struct image_out *image_out_open(const char *path, bool folder, bool force,
             return o;
         err_sys(e, errno, "cannot write %.200s", path);
     }
-    o->finished = true; /* nothing of ours is there */
+    o->finished = true; /* there is nothing to remove */
     image_out_close(o);
     return NULL;
 }
@@ -131,18 +137,10 @@ static int cannot_write(const struct image_out *o, int why, struct err *e)
 
 static int put(const struct image_out *o, int fd, struct str bytes, struct err *e)
 {
-    while (bytes.n > 0) {
-        ssize_t n = write(fd, bytes.p, bytes.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return cannot_write(o, errno, e);
-        bytes = str_sub(bytes, (size_t)n, bytes.n);
-    }
-    return 0;
+    return file_write_all(fd, bytes) < 0 ? cannot_write(o, errno, e) : 0;
 }
 
-/* For what cannot be copied in the kernel, and what is hashed on its way. */
+/* Copies what the kernel cannot copy, and what is hashed at the same time. */
 static int copy_by_hand(const struct image_out *o, int fd, const struct image_file *f,
                         uint64_t from, struct hash *hash, struct err *e)
 {
@@ -159,7 +157,9 @@ static int copy_by_hand(const struct image_out *o, int fd, const struct image_fi
     return n < 0 ? -1 : rc;
 }
 
-/* How far the kernel came; less than the size where it cannot do it. */
+/*
+ * Returns how many bytes the kernel copied; less than the size if it does not support it.
+ */
 static uint64_t copy_in_kernel(int fd, const struct image_file *f)
 {
     uint64_t done = 0;
@@ -190,7 +190,7 @@ static int copy(const struct image_out *o, int fd, const struct image_file *f,
 
 /* ---- files ---- */
 
-/* A file of that name in the folder; the folders on the way are made. */
+/* Makes a file of that name in the folder, with the folders of its path. */
 static int make_file(const struct image_out *o, const char *name, struct err *e)
 {
     char path[IMAGE_NAME_MAX + 1];
@@ -219,7 +219,7 @@ static int put_header(const struct image_out *o, const char *name, uint64_t size
     return rc;
 }
 
-/* From text, or from f if that is not NULL. */
+/* Writes a file from text, or from f if that is not NULL. */
 static int put_file(struct image_out *o, const char *name, struct str text,
                     const struct image_file *f, struct hash *hash, struct err *e)
 {
@@ -252,6 +252,7 @@ int image_out_copy(struct image_out *o, const char *name, const struct image_fil
 
 int image_out_finish(struct image_out *o, struct err *e)
 {
+    ASSERT(!o->finished); /* once */
     if (!o->folder) {
         struct buf end = BUF_INIT(4 * TAR_BLOCK);
         int rc = tar_add_end(&end, e);
@@ -261,12 +262,15 @@ int image_out_finish(struct image_out *o, struct err *e)
         if (rc < 0)
             return -1;
     }
-    /* A disk over the network says only now that it is full. */
+    /* A network disk may report only now that it is full. */
     int fd = o->fd;
     o->fd = -1;
     if (close(fd) < 0)
         return cannot_write(o, errno, e);
-    /* A link replaces nothing; where there are none, a name that just came would be. */
+    /*
+     * link() does not replace a file; without hard links, rename() would replace one that
+     * just appeared.
+     */
     bool replace = o->folder || o->force;
     int rc = replace ? -1 : link(o->part, o->path);
     if (rc == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of image.h know of each other. */
+/* What the files of this room share. */
 #ifndef OD_IMAGE_OWN_H
 #define OD_IMAGE_OWN_H
 
@@ -10,7 +10,7 @@
 
 enum {
     IMAGE_NAME_MAX = 1024,      /* of a file in an archive: blobs/sha256/… has 77 */
-    IMAGE_JSON_MAX = 4 << 20,   /* what registries take for a manifest */
+    IMAGE_JSON_MAX = 4 << 20,   /* what registries accept as a manifest */
     IMAGE_LAYERS_MAX = 512,     /* engines stop at 128 */
     IMAGE_IMAGES_MAX = 1024,    /* in one archive */
     IMAGE_BINARY_MAX = 64 << 20 /* bytes */
@@ -28,24 +28,29 @@ struct image_file {
 };
 
 void image_file_close(struct image_file *f);
-/* At most n bytes from `from` on: how many, 0 at the end, -1 with e. */
+/*
+ * Reads at most n bytes from `from` on. Returns how many, 0 at the end; -1 and sets *e.
+ */
 ssize_t image_file_read(const struct image_file *f, uint64_t from, void *p, size_t n,
                         struct err *e);
 
-/* A file by itself, or standard input as "-"; the caller closes it. */
+/* Opens a file, or standard input as "-". The caller closes it. */
 int image_file_open(const char *path, struct image_file *out, struct err *e);
 
-/* "-" is standard input; what cannot be sought is copied to a nameless file first. */
+/*
+ * "-" is standard input; a source that cannot be sought is copied to a nameless file
+ * first.
+ */
 struct image_box *image_box_open(const char *path, struct err *e);
 void image_box_close(struct image_box *b); /* NULL is fine */
 bool image_box_is_folder(const struct image_box *b);
 /*
- * The file of that name, links in an archive followed, none in a folder. 1; 0:
- * there is none; -1 with e. real: its own name, if not NULL.
+ * Finds the file of that name; links are followed in an archive, not in a folder. Returns
+ * 1; 0 if there is none; -1 and sets *e. real: gets its own name, if not NULL.
  */
 int image_box_find(struct image_box *b, struct str name, struct image_file *out,
                    char real[IMAGE_NAME_MAX + 1], struct err *e);
-/* A small file whole. Absent is an error unless `maybe`: then 0; otherwise 1. */
+/* Reads a small file. Returns 1; a missing file is an error, or with `maybe` 0. */
 int image_box_text(struct image_box *b, const char *name, bool maybe, struct buf *out,
                    struct err *e);
 
@@ -55,14 +60,17 @@ struct image_out;
 
 struct image_out *image_out_open(const char *path, bool folder, bool force,
                                  const char *token, struct err *e);
-/* Removes what was not finished. NULL is fine. */
+/* Removes an unfinished result. NULL is fine. */
 void image_out_close(struct image_out *o);
 bool image_out_has(const struct image_out *o, const char *name);
-/* Files, once each: a second one of a name is left out. hash: may be NULL. */
+/*
+ * Write a file, once for each name: a second one of that name is left out. hash may be
+ * NULL.
+ */
 int image_out_text(struct image_out *o, const char *name, struct str text, struct err *e);
 int image_out_copy(struct image_out *o, const char *name, const struct image_file *f,
                    struct hash *hash, struct err *e);
-/* Puts it in its place. */
+/* Moves the result to its place. */
 int image_out_finish(struct image_out *o, struct err *e);
 
 /* ---- what is in layers: look.c ---- */
@@ -71,7 +79,7 @@ enum { LOOK_DEPTH = 16, LOOK_PATH_MAX = 1024 };
 
 enum look_kind { LOOK_NOTHING, LOOK_FOLDER, LOOK_SYMLINK, LOOK_FILE };
 
-/* A folder on the way to the binary, or the binary, as the layers leave it. */
+/* A folder on the path of the binary, or the binary, in the state after all layers. */
 struct image_part {
     char path[LOOK_PATH_MAX + 1]; /* without a slash at the beginning */
     enum look_kind kind;
@@ -86,25 +94,25 @@ struct image_part {
 struct image_look {
     struct image_part parts[LOOK_DEPTH]; /* the last one is the binary */
     unsigned parts_n;
-    uint64_t packed_max; /* given: no more bytes of compressed layers are read */
-    bool blind;          /* there are layers that were not read */
+    uint64_t packed_max; /* input: at most so many bytes of compressed layers are read */
+    bool blind;          /* some layers were not read */
     bool skipped;        /* packed_max is why */
 };
 
 /*
- * Where `dest` is in an image of these layers, links followed. -1 with e: damaged
- * layers, names that lead out, a file where a folder is needed.
+ * Finds the place of `dest` in an image of these layers, with links followed. Returns -1
+ * and sets *e: damaged layers, names that lead out, a file where a folder is needed.
  */
 int look_for(struct image_look *l, const char *dest, const struct image_file *layers,
              unsigned n, struct err *e);
-/* The layer's bytes, unpacked if it is gzip. */
+/* Hashes the layer's bytes, unpacked if it is gzip. */
 int look_hash(const struct image_file *layer, struct hash *h, struct err *e);
 bool look_is_gzip(const struct image_file *layer);
 
 /* ---- one image: change.c ---- */
 
 struct change_result {
-    bool changed; /* false: it has this od already, and all is as it was */
+    bool changed; /* false: the image has this od already, and nothing was written */
     char config[IMAGE_HEX + 1], layer[IMAGE_HEX + 1];
     uint64_t config_size, layer_size;
 };
@@ -114,13 +122,13 @@ struct change {
     struct image_out *out;
     bool oci;   /* files are called blobs/sha256/HEX */
     bool gzip;  /* the new layer is compressed */
-    bool alone; /* nothing else is in the image: it is an od to be run */
+    bool alone; /* the image has nothing else */
 };
 
-/* The binary for it, NULL: none. */
+/* Returns the binary for the config's platform; NULL if there is none. */
 const struct image_binary *change_binary(const struct image_spec *s,
                                          const struct json *config);
-/* "linux/amd64", cut to what fits; for sentences. */
+/* Writes "linux/amd64", cut to fit, for messages. */
 void change_platform(const struct json *config, char out[64]);
 /* Writes the new layer and the new config; config is changed. */
 int change_image(const struct change *c, struct json *config,
@@ -139,23 +147,31 @@ void image_say(const struct image_spec *s, const char *fmt, ...)
 /* Descriptors: image-spec, "descriptor". */
 struct image_ref {
     struct str type;
-    char hex[IMAGE_HEX + 1];       /* of a sha256, else empty */
+    char hex[IMAGE_HEX + 1];       /* of a sha256; else empty */
     char name[IMAGE_NAME_MAX + 1]; /* blobs/ALGORITHM/DIGITS */
     uint64_t size;
 };
 
 int image_ref_of(const struct json *descriptor, struct image_ref *r, struct err *e);
-/* The blob parsed; size and digest are checked. 0: it is not there; 1; -1. */
+/*
+ * Parses a blob after its size and digest are checked. Returns 1; 0 if it is missing; -1
+ * and sets *e.
+ */
 int image_ref_json(struct image_box *b, const struct image_ref *r, struct json **out,
                    struct err *e);
 bool image_type_is_index(struct str type);
 bool image_type_is_manifest(struct str type);
 bool image_type_is_config(struct str type);
 bool image_is_attestation(const struct json *descriptor);
-/* The layers' files of an OCI manifest; absent ones with an address: fd -1. */
+/*
+ * Finds the layers' files of an OCI manifest; fd is -1 for a missing one that has a URL.
+ */
 int image_layers_of(struct image_box *b, const struct json *manifest,
                     struct image_file *out, unsigned *n, struct err *e);
-/* The same for an entry of docker's manifest.json; names: their own, may be NULL. */
+/*
+ * The same for an entry of docker's manifest.json; names gets their own names, or is
+ * NULL.
+ */
 int image_docker_layers(struct image_box *b, const struct json *entry,
                         struct image_file *out, char (*names)[IMAGE_NAME_MAX + 1],
                         unsigned *n, struct err *e);

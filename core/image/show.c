@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * image_show: what an archive or a folder has, in lines for people; each image
- * with what matters for an od in it.
+ * image_show: describes an archive or a folder in lines for people; of each image what
+ * matters for an od in it.
  */
 #include "base/xalloc.h"
 #include "image/own.h"
@@ -31,7 +31,7 @@ static void say_od(const struct show *s, const struct json *config,
 {
     struct str sha256 = json_str(labels, "od.sha256", "");
     const struct image_binary *binary = change_binary(s->spec, config);
-    const char *state = !binary ? "none of that architecture here"
+    const char *state = !binary ? "not available for that architecture"
                         : str_eq(sha256, str_of(binary->sha256)) ? "current"
                                                                  : "another build";
     if (sha256.n)
@@ -99,8 +99,7 @@ static int show_manifest(struct show *s, const struct json *descriptor,
 static int show_index(struct show *s, const struct json *index, int depth, struct err *e)
 {
     if (depth > INDEX_DEPTH)
-        return err_set(e, ERR_LIMIT, "indexes in indexes, more than %d deep",
-                       INDEX_DEPTH);
+        return err_set(e, ERR_LIMIT, "indexes are nested more than %d deep", INDEX_DEPTH);
     for (const struct json *j = json_first(json_get(index, "manifests")); j;
          j = json_next(j)) {
         struct image_ref ref;
@@ -155,7 +154,7 @@ static int show_all(struct show *s, const char *in, struct err *e)
     if (rc == 0)
         rc = err_set(
             e, ERR_INVALID,
-            "%.200s is no image: there is neither index.json (OCI) nor manifest.json "
+            "%.200s is not an image: there is neither index.json (OCI) nor manifest.json "
             "(docker save) in it",
             in);
     struct err why = ERR_INIT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading what images are made of: descriptors, blobs, manifests (image-spec,
- * "descriptor", "manifest"), and docker's manifest.json. What is parsed is checked
- * against its digest first.
+ * Reads the parts of images: descriptors, blobs, manifests (image-spec, "descriptor",
+ * "manifest"), and docker's manifest.json. A blob is parsed only after its digest was
+ * checked.
  */
 #include "image/own.h"
 
@@ -49,7 +49,7 @@ bool image_type_is_config(struct str type)
     return ONE_OF(type, types);
 }
 
-/* Files of a layer in any of the ways to pack them. */
+/* Whether it is the media type of a layer, in any compression. */
 static bool is_layer(struct str type)
 {
     static const char *const types[] = {
@@ -67,7 +67,10 @@ static bool is_layer(struct str type)
     return ONE_OF(type, types);
 }
 
-/* What a builder tells of an image: it is about the one before, not about ours. */
+/*
+ * A builder's statement about an image: it is about the old image, not about the changed
+ * one.
+ */
 bool image_is_attestation(const struct json *descriptor)
 {
     const struct json *notes = json_get(descriptor, "annotations");
@@ -75,7 +78,7 @@ bool image_is_attestation(const struct json *descriptor)
                   STR("attestation-manifest"));
 }
 
-/* "descriptor", "Digests": an algorithm and hexadecimal digits, as a file's name. */
+/* "descriptor", "Digests": makes a file's name of an algorithm and hexadecimal digits. */
 int image_ref_of(const struct json *descriptor, struct image_ref *r, struct err *e)
 {
     struct str digest = json_str(descriptor, "digest", ""), rest = digest;
@@ -88,11 +91,11 @@ int image_ref_of(const struct json *descriptor, struct image_ref *r, struct err 
         good = (rest.p[i] >= '0' && rest.p[i] <= '9') ||
                (rest.p[i] >= 'a' && rest.p[i] <= 'f');
     if (!good)
-        return err_set(e, ERR_INVALID, "the image refers to a blob by no digest: %.*s",
+        return err_set(e, ERR_INVALID,
+                       "the image refers to a blob without a digest: %.*s",
                        (int)(digest.n < 100 ? digest.n : 100), digest.p);
     if (size < 0)
-        return err_set(e, ERR_INVALID, "the image does not tell the size of %.100s",
-                       digest.p);
+        return err_set(e, ERR_INVALID, "the image has no size for %.100s", digest.p);
     r->type = json_str(descriptor, "mediaType", "");
     r->size = (uint64_t)size;
     snprintf(r->hex, sizeof(r->hex), "%.*s", sha256 ? IMAGE_HEX : 0, rest.p);
@@ -104,11 +107,11 @@ int image_ref_of(const struct json *descriptor, struct image_ref *r, struct err 
 static int wrong_size(const struct image_ref *r, uint64_t has, struct err *e)
 {
     return err_set(e, ERR_INVALID,
-                   "%.150s has %llu bytes, not the %llu that the image tells of", r->name,
+                   "%.150s has %llu bytes, not the %llu in its descriptor", r->name,
                    (unsigned long long)has, (unsigned long long)r->size);
 }
 
-/* The object in a file that was read; NULL with e. */
+/* Parses the object in a file that was read. Returns NULL and sets *e on failure. */
 static struct json *parse(const char *name, struct str text, struct err *e)
 {
     struct err why = ERR_INIT;
@@ -116,7 +119,7 @@ static struct json *parse(const char *name, struct str text, struct err *e)
     if (j && json_is_object(j))
         return j;
     json_free(j);
-    err_set(e, ERR_INVALID, "%.150s in the image is no JSON object%s%.200s", name,
+    err_set(e, ERR_INVALID, "%.150s in the image is not a JSON object%s%.200s", name,
             why.text[0] ? ": " : "", why.text);
     return NULL;
 }
@@ -132,8 +135,8 @@ int image_ref_json(struct image_box *b, const struct image_ref *r, struct json *
     if (rc > 0) {
         image_sha256(buf_str(&text), hex);
         if (strcmp(hex, r->hex) != 0)
-            rc = err_set(e, ERR_INVALID,
-                         "%.150s does not have the digest that it is called by", r->name);
+            rc = err_set(e, ERR_INVALID, "%.150s does not match the digest in its name",
+                         r->name);
     }
     if (rc > 0 && !(*out = parse(r->name, buf_str(&text), e)))
         rc = -1;
@@ -209,7 +212,7 @@ int image_docker_layers(struct image_box *b, const struct json *entry,
     return 0;
 }
 
-/* Configs are called by their SHA-256, in one way or the other. */
+/* The name of a config is its SHA-256, in one of two forms. */
 static int check_name(const char *name, struct str text, struct err *e)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
@@ -220,8 +223,7 @@ static int check_name(const char *name, struct str text, struct err *e)
     image_sha256(text, hex);
     if (memcmp(hex, base, IMAGE_HEX) == 0)
         return 0;
-    return err_set(e, ERR_INVALID, "%.150s does not have the digest that it is called by",
-                   name);
+    return err_set(e, ERR_INVALID, "%.150s does not match the digest in its name", name);
 }
 
 int image_docker_config(struct image_box *b, const struct json *entry,

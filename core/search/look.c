@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files: read in large blocks, cut at the last newline of each, and searched while
- * they are in the cache. Nothing is mapped: a file that is shortened meanwhile would
- * be a signal.
+ * Searches files: they are read in large blocks, cut at the last newline of each, and
+ * searched while they are in the cache. Nothing is mapped: a file that becomes shorter
+ * meanwhile would cause a signal.
  *
- * With `newest` a helper keeps as many hits as are wanted and some more, sorts
- * when it has twice as many, and then looks at no file that is older than the last.
+ * With `newest` a helper keeps twice as many hits as are wanted, sorts when it has that
+ * many, and then skips files that are older than the last hit it keeps.
  */
 #include "base/clock.h"
 #include "base/scan.h"
@@ -35,7 +35,7 @@ struct look_candidate {
 struct search_newest {
     struct look_candidate *all; /* owned: twice `most` and one */
     size_t n, most;
-    int64_t oldest; /* when full: what is older is not wanted */
+    int64_t oldest; /* when full: older files are not wanted */
     bool full;
 };
 
@@ -44,7 +44,7 @@ struct search_newest {
 static int send_out(struct search_helper *w, struct err *e)
 {
     if (w->out.n && job_put(w->child, buf_str(&w->out)) < 0)
-        return err_sys(e, errno, "cannot send what was found");
+        return err_sys(e, errno, "cannot send the hits");
     buf_reset(&w->out);
     w->sent_ms = clock_ms();
     return 0;
@@ -131,15 +131,15 @@ int search_hit_name(struct search_helper *w, int dir, const char *name, struct e
 
 /* ---- by lines ---- */
 
-/* A file on its way through the block. Offsets are of w->block. */
+/* The file that is being searched. Offsets are into w->block. */
 struct search_look {
     int64_t mtime_ns;
     size_t have;     /* bytes in the block */
     size_t from;     /* not searched yet: the beginning of a line */
-    size_t told;     /* lines before are in hits, or will not be */
-    size_t counted;  /* newlines before are in `number` */
+    size_t told;     /* lines before this offset are done */
+    size_t counted;  /* newlines before this offset are counted in `number` */
     uint64_t number; /* of the line at counted, from 1 */
-    unsigned behind; /* lines of context still to be told */
+    unsigned behind; /* lines of context that are still due */
     struct search_head head;
     bool any; /* a hit of it was put */
 };
@@ -163,7 +163,7 @@ static int end_hit(struct search_helper *w, struct search_look *k, struct err *e
     return put_hit(w, h, buf_str(&w->path), e);
 }
 
-/* The line between start and end, unless there is enough of them. */
+/* Adds the line between start and end, unless there are enough lines. */
 static int tell_line(struct search_helper *w, struct search_look *k, size_t start,
                      size_t end, bool context, struct err *e)
 {
@@ -182,7 +182,7 @@ static int tell_line(struct search_helper *w, struct search_look *k, size_t star
     return w->lines.n >= LINES_MAX ? end_hit(w, k, e) : 0;
 }
 
-/* Context behind the last match, up to the line that begins at `to`. */
+/* Adds the context after the last match, up to the line that begins at `to`. */
 static int tell_behind(struct search_helper *w, struct search_look *k, size_t to,
                        struct err *e)
 {
@@ -196,7 +196,10 @@ static int tell_behind(struct search_helper *w, struct search_look *k, size_t to
     return 0;
 }
 
-/* The beginning of the n-th line before the one at `at`, but none that is told. */
+/*
+ * Returns the beginning of the n-th line before the one at `at`; stops at lines already
+ * added.
+ */
 static size_t lines_before(const struct search_helper *w, const struct search_look *k,
                            size_t at, unsigned n)
 {
@@ -223,7 +226,7 @@ static int tell_match(struct search_helper *w, struct search_look *k, struct str
     return tell_line(w, k, start, end, false, e);
 }
 
-/* The block up to `to`. 1: the file is done. */
+/* Searches the block up to `to`. Returns 1 if the file is done. */
 static int search_block(struct search_helper *w, struct search_look *k, size_t to,
                         struct err *e)
 {
@@ -249,7 +252,7 @@ static int search_block(struct search_helper *w, struct search_look *k, size_t t
     return tell_behind(w, k, to, e);
 }
 
-/* What was searched leaves the block, but for lines that may become context. */
+/* Drops what was searched from the block, except lines that may become context. */
 static void shift(struct search_helper *w, struct search_look *k)
 {
     size_t keep = lines_before(w, k, k->from, w->spec->before);
@@ -275,7 +278,10 @@ static ssize_t read_more(struct search_helper *w, struct search_look *k, int fd)
     return n;
 }
 
-/* Whole lines in the block: up to behind the last newline, or all of it if need be. */
+/*
+ * Returns the end of the whole lines in the block: after the last newline, or all of it
+ * if there is none.
+ */
 static size_t whole_lines(const struct search_helper *w, const struct search_look *k,
                           bool end)
 {
@@ -331,13 +337,13 @@ int search_look_open(struct search_helper *w, int fd, struct err *e)
     return rc;
 }
 
-/* What was a file when the folder was read may be a pipe or a device now. */
+/* A file may have become a pipe or a device since the folder was read. */
 int search_look(struct search_helper *w, int dir, const char *name, struct err *e)
 {
     int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
     int fd = openat(dir, name, w->spec->links ? flags : flags | O_NOFOLLOW);
     if (fd < 0) {
-        /* Gone, or replaced by a link, meanwhile. */
+        /* It may have been removed, or replaced by a link, meanwhile. */
         if (errno != ENOENT && errno != ELOOP)
             search_unread(w, "open", buf_str(&w->path), errno);
         return 0;
@@ -362,9 +368,9 @@ static int open_root(struct search_helper *w, struct stat *st, struct err *e)
     bool file = S_ISREG(st->st_mode);
     bool may_be_file = w->spec->what != SEARCH_NAMES && !w->spec->folder;
     if (!(file && may_be_file) && (!S_ISDIR(st->st_mode) || w->spec->file))
-        return err_set(e, ERR_NOTFOUND, "cannot search %.300s: it is no %s", root,
+        return err_set(e, ERR_NOTFOUND, "cannot search %.300s: it is not a %s", root,
                        w->spec->file ? "file"
-                       : may_be_file ? "folder and no file"
+                       : may_be_file ? "file or folder"
                                      : "folder");
     w->root = open(root, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC |
                              (file ? 0 : O_DIRECTORY));
@@ -388,7 +394,7 @@ static void make_room(struct search_helper *w)
     map_init(&w->ignores);
     if (q->newest) {
         w->newest = xnew(struct search_newest);
-        /* One more than wanted: so it is known that there are more. */
+        /* One more than wanted shows that there are more. */
         w->newest->most = q->files_max + 1;
         w->newest->all = xcalloc(2 * w->newest->most, sizeof(struct look_candidate));
     }

@@ -14,7 +14,7 @@
 
 enum {
     SEARCH_BLOCK = 256 << 10,   /* of one read */
-    SEARCH_HEAD = 64 << 10,     /* where a zero byte makes a file binary */
+    SEARCH_HEAD = 64 << 10,     /* a zero byte in this part makes a file binary */
     SEARCH_HIT_MAX = 160 << 10, /* bytes of one hit as sent: less than JOB_BUFFER */
     SEARCH_SHARED = 4 << 20,    /* bytes of work that no helper has taken yet */
     SEARCH_LOCAL = 64 << 20,    /* bytes of work that one helper keeps */
@@ -25,11 +25,11 @@ enum {
 /* ---- hits, from helper to parent ---- */
 
 struct search_head {
-    uint32_t size; /* with all that follows: path, lines */
+    uint32_t size; /* with everything that follows: path, lines */
     uint32_t path_n;
     int64_t mtime_ns;
     uint32_t matches; /* in this hit */
-    uint16_t first;   /* of its file */
+    uint16_t first;   /* it is the first one of its file */
     uint16_t dropped; /* the file has lines that are not in any hit */
 };
 
@@ -43,16 +43,19 @@ struct search_line_head {
 
 enum search_kind { SEARCH_FOLDER, SEARCH_BATCH_OF_FILES };
 
-/* Then: rules_n numbers (below), the path, names ended by zeros. A whole of words. */
+/*
+ * Then follow rules_n numbers (below), the path, and names ended by zeros; the size is
+ * rounded up to whole words.
+ */
 struct search_unit {
     uint32_t size; /* with what follows, and the size once more at the end */
     uint16_t kind, rules_n;
     uint32_t path_n, names_n;
     uint32_t repository; /* bool: .gitignore files count here */
-    uint32_t outer;      /* bool: and those above the root */
+    uint32_t outer;      /* bool: and those above the root count */
 };
 
-/* Lengths of a path's beginnings: the folders that have a .gitignore. */
+/* Lengths of the leading parts of a path that have a .gitignore. */
 struct search_rules {
     uint32_t at[SEARCH_RULES_MAX];
     unsigned n;
@@ -60,7 +63,7 @@ struct search_rules {
 };
 
 struct search_shared {
-    uint32_t lock, turn; /* words to wait for */
+    uint32_t lock, turn; /* futex words */
     uint32_t idle, workers, over, stop;
     uint32_t n;      /* bytes of work */
     uint64_t looked; /* files */
@@ -83,15 +86,15 @@ struct search_helper {
     dev_t root_dev;
     /* work */
     struct buf local;
-    struct buf unit;    /* the one at hand */
-    struct map ignores; /* by folder: struct ignore, or that there is none */
+    struct buf unit;    /* the current one */
+    struct map ignores; /* by folder: its struct ignore, or a mark that it has none */
     size_t ignore_bytes;
     struct search_outer outer[SEARCH_RULES_MAX];
     unsigned outer_n;
     char *outer_path; /* owned: what `below` points into */
     struct buf batch;
     unsigned batch_n;
-    struct buf path; /* of what is looked at, below the root */
+    struct buf path; /* of the current file or folder, below the root */
     /* output */
     struct buf out, lines;
     uint64_t kept, unread;
@@ -107,14 +110,17 @@ void search_unlock(struct search_shared *s);
 /* Makes a unit of work; keeps it for this helper, or shares it or an older one. */
 void search_push(struct search_helper *w, enum search_kind kind, struct str path,
                  struct str names, const struct search_rules *rules);
-/* Does another helper wait for work? */
+/* Whether another helper waits for work. */
 bool search_is_wanted(const struct search_helper *w);
-/* Takes a unit into w->unit. Waits while others may share one; false: all is done. */
+/*
+ * Takes a unit into w->unit. Waits while others may share one. Returns false if all work
+ * is done.
+ */
 bool search_take(struct search_helper *w);
 bool search_is_stopped(const struct search_helper *w);
 /* A file has been searched for the pattern. */
 void search_looked(struct search_shared *s);
-/* Called by the parent, does not block: all helpers send what they have, and end. */
+/* Makes all helpers send what they have and end. Called by the parent; does not block. */
 void search_stop(struct search_shared *s);
 
 /* walk.c: works until nothing is left. */
@@ -133,7 +139,7 @@ int search_flush(struct search_helper *w, bool all, struct err *e);
 struct search_job {
     const struct search_spec *spec;
     struct search_shared *shared;
-    bool first; /* of the helpers: a root that is a file is its work */
+    bool first; /* the first helper, which searches a root that is a file */
 };
 
 job_fn search_child;

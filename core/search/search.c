@@ -17,12 +17,12 @@
 
 enum {
     HELPER_MEMORY = 256 << 20,
-    STOP_MS = 500 /* to send what they have, when time is over */
+    STOP_MS = 500 /* for helpers to send what they have, after the time is over */
 };
 
 struct helper {
     struct search *search;
-    struct job *job; /* NULL: done, or ended */
+    struct job *job; /* NULL: it is done, or was ended */
 };
 
 struct search {
@@ -31,12 +31,12 @@ struct search {
     void *arg;
     struct helper helpers[SEARCH_HELPERS_MAX];
     unsigned started, running, gone;
-    bool ended; /* nothing more is taken */
+    bool ended; /* no more hits are taken */
     bool cancelled;
     struct search_shared *shared;
     struct timer timer;
     struct buf got;          /* hits as they came */
-    struct search_hit *hits; /* owned: made in the end */
+    struct search_hit *hits; /* owned: made at the end */
     size_t files_max, lines_max, hits_n;
     uint64_t lines_kept;
     bool newest, count;
@@ -57,7 +57,7 @@ static void free_search(struct search *s)
 
 static void deliver(struct timer *t);
 
-/* What happens when no helper is left. */
+/* Finishes the search if no helper is left. */
 static void end_if_gone(struct search *s)
 {
     if (!s->ended || s->gone < s->started)
@@ -68,7 +68,7 @@ static void end_if_gone(struct search *s)
         timer_begin(s->loop, &s->timer, 0, deliver);
 }
 
-/* Nothing more is taken; the helpers are killed, those that are not done. */
+/* Stops taking hits and kills the helpers that are not done. */
 static void end(struct search *s)
 {
     s->ended = true;
@@ -91,7 +91,7 @@ static int path_order(const struct search_hit *x, const struct search_hit *y)
     return x->path.n != y->path.n ? (x->path.n < y->path.n ? -1 : 1) : 0;
 }
 
-/* Hits of one file stay in the order in which they came. */
+/* Orders hits; those of one file stay in the order in which they came. */
 static int hit_order(const void *a, const void *b)
 {
     const struct search_hit *x = a, *y = b;
@@ -127,6 +127,7 @@ static void make_hits(struct search *s)
 static void deliver(struct timer *t)
 {
     struct search *s = container_of(t, struct search, timer);
+    ASSERT(s->ended && !s->cancelled && s->gone == s->started); /* once, at the end */
     if (s->result.err.code == ERR_NONE)
         make_hits(s);
     s->result.unread_why = s->unread_why;
@@ -137,7 +138,7 @@ static void deliver(struct timer *t)
 
 /* ---- hits ---- */
 
-/* One hit; true: enough was found. */
+/* Takes a hit. Returns true if enough was found. */
 static bool take_hit(struct search *s, const char *p)
 {
     struct search_head h;
@@ -310,6 +311,7 @@ struct search *search_start(struct loop *l, const struct search_spec *q,
 
 void search_cancel(struct search *s)
 {
+    ASSERT(!s->cancelled); /* only before done, and once */
     s->cancelled = true;
     end(s);
 }

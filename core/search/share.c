@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work is a stack of units, folders to be walked and batches of files to be looked
- * at. Each helper has its own; one stack lies in memory that all share. A helper
- * that sees another one idle puts its oldest unit there, which is the largest: the
- * folder nearest to the root.
+ * Work is a stack of units: folders to read, and batches of files to search. Each helper
+ * has its own; one more stack is in shared memory. A helper that sees an idle one moves
+ * its oldest unit there, which is the largest: the folder nearest to the root.
  *
- * The lock is a word: 0 free, 1 taken, 2 taken and waited for. A helper that dies
- * with it stops the others, until the parent, who sees it die, ends them all.
+ * The lock is a word: 0 free, 1 taken, 2 taken with waiters. A helper that dies while it
+ * holds the lock stops the others, until the parent notices its death and ends them all.
  */
 #include "os/sys.h"
 #include "search/own.h"
@@ -63,7 +62,7 @@ void search_stop(struct search_shared *s)
 
 static size_t rounded(size_t n) { return (n + 7) & ~(size_t)7; }
 
-/* Appends a unit, its size at both ends. -1: no room. */
+/* Appends a unit, with its size at both ends. Returns -1 if there is no room. */
 static int append(struct buf *b, const struct search_unit *u, struct str path,
                   struct str names, const struct search_rules *rules)
 {
@@ -85,7 +84,7 @@ static int append(struct buf *b, const struct search_unit *u, struct str path,
     return 0;
 }
 
-/* The oldest unit goes to the others, if there is room for it. */
+/* Moves the oldest unit to the shared stack, if there is room for it. */
 static void give(struct search_helper *w)
 {
     struct search_shared *s = w->shared;
@@ -124,7 +123,7 @@ void search_push(struct search_helper *w, enum search_kind kind, struct str path
         give(w);
 }
 
-/* The newest unit of a stack of n bytes, to w->unit: its size. */
+/* Copies the newest unit of a stack of n bytes to w->unit. Returns its size. */
 static uint32_t pop(struct search_helper *w, const char *stack, size_t n)
 {
     uint32_t size;

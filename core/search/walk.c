@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folders, by descriptors. A folder's entries are read 64 KiB at a time, and names
- * are judged as they come: only what may match costs more system calls.
+ * Walks folders by descriptors. A folder's entries are read 64 KiB at a time, and names
+ * are checked as they come: only those that may match take more system calls.
  *
- * gitignore(5): rules count where a repository is, from its top folder down; they
- * travel with each unit of work as the lengths of those beginnings of its path that
- * have a .gitignore. A repository within another one begins anew.
+ * gitignore(5): rules count in a repository, from its top folder down; each unit of work
+ * has the lengths of the leading parts of its path that have a .gitignore. A repository
+ * within another one has only its own rules.
  */
 #include "base/xalloc.h"
 #include "file/files.h"
@@ -23,20 +23,19 @@
 #include <unistd.h>
 
 enum {
-    IGNORES_MAX =
-        4096, /* folders whose .gitignore is remembered, or that there is none, */
+    IGNORES_MAX = 4096, /* folders whose .gitignore, or lack of one, is remembered, */
     IGNORE_BYTES_MAX = 16 << 20, /* and bytes of those files */
     OPEN_AT_ONCE = PATH_MAX - 256,
-    TOLD_MAX = 20 /* files that a helper names which cannot be read */
+    TOLD_MAX = 20 /* unreadable files that a helper names */
 };
 
-/* A folder without one. */
+/* Marks a folder without a .gitignore. */
 static char none_there;
 
-/* The folder at hand. */
+/* The current folder. */
 struct folder {
     int fd;
-    size_t path_n; /* with the slash at its end, in w->path */
+    size_t path_n; /* length of its path in w->path, with the slash at its end */
     struct search_rules rules;
 };
 
@@ -54,7 +53,7 @@ void search_unread(struct search_helper *w, const char *doing, struct str path,
 
 /* ---- opening ---- */
 
-/* A path of any length, part by part where the kernel would not take it whole. */
+/* Opens a path of any length, part by part if it is too long for the kernel. */
 static int open_folder(int root, struct str path)
 {
     int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, dir = root;
@@ -120,7 +119,10 @@ static void forget_ignores(struct search_helper *w)
     w->ignore_bytes = 0;
 }
 
-/* The rules of a folder, by its path with a slash at the end; NULL: none. */
+/*
+ * Returns the rules of a folder, by its path with a slash at the end; NULL if it has
+ * none.
+ */
 static const struct ignore *rules_of(struct search_helper *w, struct str folder, int fd)
 {
     void *known = map_get(&w->ignores, folder);
@@ -162,7 +164,10 @@ static bool is_ignored(struct search_helper *w, const struct folder *f, bool fol
     return false;
 }
 
-/* The folders above the root, up to the top of its repository; none if it is in none. */
+/*
+ * Finds the folders above the root, up to the top of its repository. Returns false if it
+ * is not in one.
+ */
 static bool find_outer(struct search_helper *w)
 {
     char dir[PATH_MAX], real[PATH_MAX], git[PATH_MAX + 8];
@@ -194,7 +199,7 @@ static bool find_outer(struct search_helper *w)
     return false;
 }
 
-/* What a folder itself says: a repository of its own, rules of its own. */
+/* Checks whether a folder is a repository, and has rules. */
 static void look_for_rules(struct search_helper *w, struct folder *f, size_t first_n,
                            bool more)
 {
@@ -223,7 +228,9 @@ static void look_for_rules(struct search_helper *w, struct folder *f, size_t fir
 
 /* ---- judging names ---- */
 
-/* One of the patterns has it: those with a slash the path, the others the name. */
+/*
+ * Whether one of the patterns matches: those with a slash the path, the others the name.
+ */
 static bool is_listed(const struct buf *patterns, struct str path, struct str name)
 {
     for (size_t i = 0; i < patterns->n;) {
@@ -268,7 +275,7 @@ static bool folder_is_wanted(struct search_helper *w, const struct folder *f,
     return !q->gitignore || !f->rules.repository || !is_ignored(w, f, true);
 }
 
-/* By what it is: DT_DIR, DT_REG for what is to be looked at, or DT_UNKNOWN. */
+/* Returns DT_DIR, DT_REG for a file that is searched, or DT_UNKNOWN for anything else. */
 static unsigned char kind_of(const struct search_helper *w, const struct folder *f,
                              const struct sys_entry *x)
 {
@@ -288,7 +295,9 @@ static unsigned char kind_of(const struct search_helper *w, const struct folder 
 
 /* ---- batches of files ---- */
 
-/* The names in `names`, in the folder dir; w->path begins with the folder's path. */
+/*
+ * Searches the files in `names` of the folder dir; w->path begins with the folder's path.
+ */
 static int look_at(struct search_helper *w, int dir, size_t path_n, struct str names,
                    struct err *e)
 {
@@ -411,7 +420,7 @@ int search_walk(struct search_helper *w, struct err *e)
     int rc = 0;
     if (w->spec->gitignore)
         rules.repository = rules.outer = find_outer(w);
-    /* Everybody pushes the root; who comes first, takes it. */
+    /* Every helper tries to push the root; the first one does. */
     search_lock(w->shared);
     bool first = !w->shared->stop && w->shared->turn == 0;
     w->shared->turn += first;

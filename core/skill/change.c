@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `replace`, `insert`, `create` and `undo`: what each did is one line. A change that
- * makes a file unreadable for its language is made, and said; one that does not fit is
- * not made, and the place that was perhaps meant is shown.
+ * `replace`, `insert`, `create` and `undo`: each reports its result in one line. A
+ * change that breaks the syntax of a file is made, and reported; one that does not fit
+ * is not made, and the place that was probably meant is shown.
  */
 #include "base/log.h"
 #include "base/xalloc.h"
@@ -23,7 +23,7 @@ enum { LINES_NAMED = 20 };
 /* A change in flight. */
 struct changing {
     struct edited d;   /* owned */
-    struct buf faults; /* owned: of the text as it is now */
+    struct buf faults; /* owned: in the current text */
     char shown[PATH_MAX], path[PATH_MAX];
 };
 
@@ -38,7 +38,7 @@ void changing_free(struct skill_run *r)
     free(c);
 }
 
-/* Its text is a sentence, and the call has failed. */
+/* Ends the call as a failure with a sentence. */
 static int refuse(struct skill_run *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 static int refuse(struct skill_run *r, const char *fmt, ...)
@@ -102,7 +102,7 @@ static void put_writable(const struct skill_run *r, struct buf *out)
     }
 }
 
-/* The file, or the nearest folder above it that is there. */
+/* The file, or its nearest existing parent folder. */
 static void existing(const char *path, char out[PATH_MAX], struct stat *st)
 {
     snprintf(out, PATH_MAX, "%s", path);
@@ -299,7 +299,7 @@ int change_replace(struct skill_run *r, struct err *e)
         return refuse(r, "not changed: %s is a directory", c->shown);
     if (old.n == 0)
         return refuse(r,
-                      "not changed: old_string is empty, and %s is there; to replace "
+                      "not changed: old_string is empty, and %s exists; to replace "
                       "its whole content use write",
                       c->shown);
     if (str_eq(old, new))
@@ -338,7 +338,7 @@ int change_insert(struct skill_run *r, struct err *e)
 
 /* ---- create ---- */
 
-/* A comment, by the characters that it begins with. */
+/* Whether a line is a comment, by its first characters. */
 static bool is_comment(struct str s)
 {
     static const char *const marks[] = {"//", "#", "--", "/*", "*",   "<!--",
@@ -349,7 +349,7 @@ static bool is_comment(struct str s)
     return false;
 }
 
-/* The words of a line that stands for code, without the marks of a comment. */
+/* The words of a line in place of code, without the marks of a comment. */
 static struct str placeholder(struct str line)
 {
     static const char *const words[] = {"rest of ",       "existing code",
@@ -374,7 +374,7 @@ static struct str placeholder(struct str line)
     return said ? s : none;
 }
 
-/* The first such line that the file did not have before; empty: none. */
+/* The first such line that is new in the file; empty: none. */
 static struct str left_out(struct str text, struct str before)
 {
     while (text.n > 0) {
@@ -385,7 +385,7 @@ static struct str left_out(struct str text, struct str before)
     return (struct str){0};
 }
 
-/* The first folder of the path that is not there; its length in path, 0: all are. */
+/* The length of the path up to its first missing folder; 0: all exist. */
 static size_t first_missing(const char *path)
 {
     char part[PATH_MAX];
@@ -398,7 +398,10 @@ static size_t first_missing(const char *path)
     return 0;
 }
 
-/* The part of a path that is a file though it should be a folder; false: none. */
+/*
+ * Finds the part of a path that is a file instead of a folder. Returns false if there is
+ * none.
+ */
 static bool file_above(const char *path, char part[PATH_MAX])
 {
     struct stat st;
@@ -410,7 +413,7 @@ static bool file_above(const char *path, char part[PATH_MAX])
     return false;
 }
 
-/* As the path was given: relative to the folder that it is below. */
+/* The path in the form in which it was given: relative to the folder that contains it. */
 static const char *as_given(const struct skill_run *r, const char *path)
 {
     size_t n = strlen(r->q.cwd);
@@ -451,7 +454,7 @@ static int written(struct skill_run *r, size_t made)
     return skill_tell(r);
 }
 
-/* The folders from path's first `made` bytes on become the user's, as the file is. */
+/* Makes the user the owner of the new folders, from path's first `made` bytes on. */
 static void give_folders(const struct skill_run *r, size_t made)
 {
     char part[PATH_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Edits: the four functions of 2024, which change whole lines and show a window of
- * what came of it.
+ * Edits: the four functions of 2024, which change whole lines and show a window of the
+ * result.
  */
 #include "base/xalloc.h"
 #include "skill/own.h"
@@ -16,12 +16,12 @@
 struct skill_change {
     struct skill_run *r;
     char shown[PATH_MAX], path[PATH_MAX];
-    struct buf text;       /* the file's, before; these are owned */
-    struct buf new, after; /* what is put in, what comes of it */
+    struct buf text;       /* of the file before; these are owned */
+    struct buf new, after; /* the inserted text, and the result */
     struct buf errors;     /* of after */
     int64_t lines;         /* of text */
     int64_t from, to, line;
-    int64_t seen, added; /* for a window of what is refused */
+    int64_t seen, added; /* for the window of a refused change */
 };
 
 static int change_begin(struct skill_change *c, struct skill_run *r)
@@ -46,7 +46,7 @@ static int change_begin(struct skill_change *c, struct skill_run *r)
     return rc;
 }
 
-/* Where the session's window is from now on. */
+/* Moves the session's window. */
 static void set_window(struct skill_run *r, const char *path, int64_t line)
 {
     struct window *w = &r->window;
@@ -70,7 +70,7 @@ static void show_change(const struct skill_change *c, struct str after)
     set_window(c->r, c->path, c->line);
 }
 
-/* Lines from..to become the new text. */
+/* Replaces lines from..to by the new text. */
 static void change_do(struct skill_change *c)
 {
     struct skill_run *r = c->r;
@@ -151,7 +151,7 @@ static void refuse(struct skill_change *c, struct str errors)
              "edit command. Running it again will lead to the same error.\n");
 }
 
-/* The faults of the file as it is are known. */
+/* The faults of the current file are known. */
 static void on_old_checked(struct skill_run *r, struct str before)
 {
     struct skill_change *c = r->change;
@@ -179,8 +179,8 @@ static void on_new_checked(struct skill_run *r, struct str errors)
 }
 
 /*
- * Makes the change, after a check if one is wanted; then c is the call's, and it is
- * told later.
+ * Makes the change, after a check if requested; then the call owns c, and the result is
+ * reported later.
  */
 static void change_apply(struct skill_change *c, struct str text)
 {
@@ -265,7 +265,7 @@ static int squeeze(struct buf *out, struct str s)
     return 0;
 }
 
-/* How often it is there, counted up to 2, and where first. */
+/* Counts its occurrences, up to 2, and finds the first. */
 static int find_twice(struct str text, struct str wanted, size_t *at)
 {
     long first = str_find(text, wanted);
@@ -276,7 +276,7 @@ static int find_twice(struct str text, struct str wanted, size_t *at)
     return str_find(str_sub(text, behind, text.n - behind), wanted) >= 0 ? 2 : 1;
 }
 
-/* The line where it begins, 0: nowhere. */
+/* The line where it begins; 0: not found. */
 static int64_t find_squeezed(struct str text, struct str wanted)
 {
     struct buf a = BUF_INIT(EDIT_TEXT_MAX), b = BUF_INIT(EDIT_TEXT_MAX);
@@ -356,7 +356,7 @@ static void no_such_line(struct skill_change *c, int64_t line)
         c->shown, (long long)line, (long long)c->lines);
 }
 
-/* A file of one line without anything in it is as good as none. */
+/* A file with one empty line counts as empty. */
 static bool is_empty(const struct skill_change *c)
 {
     return c->lines == 0 || (c->lines == 1 && is_blank(buf_str(&c->text)));

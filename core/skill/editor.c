@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_editor, whose words are edit/editor.h's, in the frame that callers of the
- * Python function take apart; and what a change of it made wrong.
+ * file_editor, with the words of edit/editor.h, in the frame that callers of the Python
+ * function parse; and the new faults after a change.
  */
 #include "base/xalloc.h"
 #include "edit/editor.h"
@@ -14,7 +14,7 @@
 
 struct viewing {
     struct editor_answer answer;
-    struct buf faults; /* of the text as it is now */
+    struct buf faults; /* in the current text */
     bool creates;      /* the command is `create` */
 };
 
@@ -39,7 +39,7 @@ static void put_text(struct buf *out, const char *name, struct str s)
         buf_addz(out, "null");
 }
 
-/* As Python's dataclass has it, between marks that no text can hold by chance. */
+/* As Python's dataclass prints it, between marks that no text contains by chance. */
 static void put_result(struct skill_run *r)
 {
     const struct editor_answer *a = &r->view->answer;
@@ -81,7 +81,7 @@ static void put_fault(struct buf *out, struct str line, struct str path)
     buf_addf(out, ": %.*s\n", STR_ARG(f.words));
 }
 
-/* The faults that were there before the change are not its. */
+/* Faults from before the change are not counted. */
 static void on_old_checked(struct skill_run *r, struct str before)
 {
     struct buf fresh = BUF_INIT(EDIT_TEXT_MAX), said = BUF_INIT(EDIT_TEXT_MAX);

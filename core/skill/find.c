@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `search`: lines that match, or files by name. What is no regular expression is searched
- * as plain text; where nothing matches, two more searches find out whether something
- * would in hidden and ignored files, or with letters in either case.
+ * `search`: lines that match, or files by name. A text that is not a regular expression
+ * is searched as plain text; if nothing matches, two more searches find out whether
+ * something would in hidden and ignored files, or in a search that ignores case.
  *
  *   SEARCHING --no expression--> SEARCHING, as plain text
  *       │ no match
@@ -59,7 +59,7 @@ static int start(struct skill_run *r, struct err *e);
 
 /* ---- words ---- */
 
-/* A path as it was asked for: `shown` and what is below it. */
+/* A path in the requested form: `shown` and the part below it. */
 static void put_path(const struct seeking *f, struct str below, struct buf *out)
 {
     struct str root = str_of(f->shown);
@@ -75,7 +75,7 @@ static void put_path(const struct seeking *f, struct str below, struct buf *out)
     buf_adds(out, below);
 }
 
-/* The same, kept as long as the arena. */
+/* The same, valid as long as the arena. */
 static struct str path_of(const struct seeking *f, struct str below, struct arena *names)
 {
     struct buf path = BUF_INIT(2 * PATH_MAX + SEARCH_PATH_MAX);
@@ -145,7 +145,7 @@ static void tell_lines(struct skill_run *r, const struct search_result *s)
         while (search_next_line(&lines, &x))
             found_line(&k, x.number, x.text, x.context, x.cut);
     }
-    /* What there was no room to keep is counted all the same. */
+    /* Matches without room are counted all the same. */
     k.matches = s->lines > k.matches ? s->lines : k.matches;
     k.files = s->files > k.files ? s->files : k.files;
     found_tell(&k, f->looked, &r->state);
@@ -184,7 +184,7 @@ static bool has_letters(const char *s)
     return false;
 }
 
-/* The next search that may find what this one did not; false: there is none. */
+/* Starts the next search that may find more. Returns false if there is none. */
 static bool look_elsewhere(struct skill_run *r)
 {
     struct seeking *f = r->finding;
@@ -217,7 +217,7 @@ static void fail(struct skill_run *r, const char *text)
     skill_tell_now(r);
 }
 
-/* false: it is told, or goes on as another search. */
+/* Returns false if the result was reported, or another search runs. */
 static bool is_good(struct skill_run *r, const struct search_result *s)
 {
     struct seeking *f = r->finding;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* find.h: the helper has a copy of the text, as it is forked. */
+/* See find.h. The helper has a copy of the text, since it is forked. */
 #include "base/scan.h"
 #include "base/xalloc.h"
 #include "skill/own.h"
@@ -20,12 +20,12 @@ struct find_text_run {
 
 /* ---- the helper ---- */
 
-/* One part of the text on its way. Offsets are of it. */
+/* The search in one part of the text. Offsets are in that part. */
 struct findtext_part {
     struct matches *m;
     struct str text;
     uint64_t number;      /* of the line at counted */
-    size_t counted, told; /* lines before `told` were put, or will not be */
+    size_t counted, told; /* lines before `told` were printed or skipped */
     unsigned behind;      /* lines of context still to be put */
 };
 
@@ -79,7 +79,7 @@ static int count(const struct find_text *q, bool ignore_case, bool literal,
 {
     struct pattern *p = pattern_new(q->pattern, literal, ignore_case, e);
     found_file(m, str_of(q->name));
-    m->named = true; /* its name says nothing here */
+    m->named = true; /* its name is of no use here */
     int rc = p ? look_through(m, p, q->head, 1, e) : -1;
     if (rc == 0 && q->tail.n > 0)
         rc = look_through(m, p, q->tail, q->tail_line, e);
@@ -95,7 +95,7 @@ static bool has_letters(struct str s)
     return false;
 }
 
-/* How many there would be with letters in either case. */
+/* Counts the matches of a search that ignores case. */
 static uint64_t in_other_case(const struct find_text *q, bool literal)
 {
     struct buf none = BUF_INIT(1 << 20);
@@ -195,6 +195,7 @@ static void on_done(struct job *j, const struct err *e)
 {
     struct find_text_run *r = job_owner(j);
     struct buf state = BUF_INIT(1000);
+    ASSERT(r->job == j); /* done is called once */
     buf_adds(&state, json_str(r->facts, "state", ""));
     if (r->facts)
         json_drop(r->facts, json_get(r->facts, "state"));

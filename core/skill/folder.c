@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is in a folder, two levels of it, for `view`: names, and folders with counts. */
+/* Two levels of a folder for `view`: names, and folders with counts. */
 #include "base/xalloc.h"
 #include "os/file.h"
 #include "skill/own.h"
@@ -21,7 +21,7 @@ struct folder_name {
 struct folder_names {
     struct folder_name *of; /* owned */
     size_t n, cap, folders, hidden;
-    bool more; /* there are more than were read */
+    bool more; /* more exist than were read */
 };
 
 static int by_name(const void *a, const void *b)
@@ -47,7 +47,7 @@ static void release(struct folder_names *l)
     free(l->of);
 }
 
-/* Of the folder `name` in `at`. Returns -1 with errno. */
+/* Reads the folder `name` in `at`. Returns -1 with errno. */
 static int read_names(int at, const char *name, struct folder_names *l)
 {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
@@ -72,7 +72,9 @@ static int read_names(int at, const char *name, struct folder_names *l)
     return 0;
 }
 
-/* The lines of a folder in the folder. left: names that may still be shown. */
+/*
+ * Appends the lines of a folder within the folder. left: names that may still be shown.
+ */
 static void put_inner(int fd, const char *name, size_t *left, struct buf *out)
 {
     struct folder_names in;

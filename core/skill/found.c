@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines that match, below the name of their file, as many as are wanted and there is room
- * for; all of them are counted, by file.
+ * Matching lines below the name of their file, up to the requested number and the room;
+ * all are counted, by file.
  */
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -96,7 +96,7 @@ void found_line(struct matches *f, uint64_t number, struct str text, bool contex
     if (!enough)
         put_line(f, number, text, context, cut);
     if (enough || (f->out->n > f->wish.bytes && f->shown > 0)) {
-        /* Without the lines that came before a match that is not shown. */
+        /* Removes lines of context before a match that is not shown. */
         buf_truncate(f->out, f->mark);
         f->full = true;
         f->no_room = !enough;

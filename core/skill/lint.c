@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is wrong with a text, by the programs that the image has: each is given it as
- * standard input, says on standard error what it minds, ends with a status that is not
- * 0, and is done within seconds. One that is not there minds nothing.
+ * Faults of a text, found by checkers in the image: each reads the text on standard
+ * input, prints faults on standard error, exits with a status that is not 0, and takes
+ * only seconds. A missing checker finds nothing.
  */
 #include "skill/own.h"
+
+#include "os/file.h"
 #include "skill/python/check.py.h"
 
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { LINT_MS = 10000, LINT_CPU_S = 10, LINT_TEXT_MAX = 64 << 10 };
@@ -18,7 +19,7 @@ enum { WORDS_MAX = 7 };
 
 static const struct checker {
     const char *ending;
-    const char *called; /* what it calls its input, at the beginning of a line */
+    const char *called; /* its name for its input, at the beginning of a line */
     const char *words[WORDS_MAX];
 } checkers[] = {
     {".py", NULL, {"python3", "-I", "-c", check_py}}, /* and the file's name */
@@ -30,7 +31,7 @@ static const struct checker {
     {".go", "<standard input>", {"gofmt", "-e"}},
     {".rb", "-", {"ruby", "-c"}},
     {".php", NULL, {"php", "-d", "display_errors=stderr", "-d", "log_errors=0", "-l"}},
-    {".json", NULL, {NULL}}, /* which we know */
+    {".json", NULL, {NULL}}, /* checked by ourselves */
 };
 
 static const struct checker *checker_of(const char *path)
@@ -44,7 +45,7 @@ static const struct checker *checker_of(const char *path)
 
 /* ---- the helper ---- */
 
-/* Its lines, with the file's own name, and without where node's own code was. */
+/* Its lines, with the file's own name, and without places in node's own code. */
 static void put_said(struct buf *out, struct str said, const char *path)
 {
     static const struct str php = STR("Standard input code");
@@ -70,6 +71,7 @@ static void put_said(struct buf *out, struct str said, const char *path)
 static void end(struct skill_run *r, struct str said)
 {
     struct buf out = BUF_INIT(2 * LINT_TEXT_MAX);
+    ASSERT(r->job); /* lint_done is called once */
     timer_stop(&r->lint_timer);
     r->job = NULL;
     put_said(&out, said, r->lint_path);
@@ -88,7 +90,7 @@ static void on_data(struct job *j, struct buf *in)
 static void on_done(struct job *j, const struct err *e)
 {
     struct skill_run *r = job_owner(j);
-    /* A warning is no fault; a program that is not there, or fails itself, finds none. */
+    /* A warning is not a fault; a program that is missing or fails itself finds none. */
     end(r, e->code == ERR_INVALID ? buf_str(&r->raw) : STR(""));
 }
 
@@ -99,23 +101,6 @@ static void on_late(struct timer *t)
     struct skill_run *r = container_of(t, struct skill_run, lint_timer);
     job_cancel(r->job);
     end(r, STR(""));
-}
-
-/* The text as a file without a name, at its beginning; -1: there can be none. */
-static int as_file(struct str text)
-{
-    int fd = memfd_create("od-lint", MFD_CLOEXEC);
-    while (fd >= 0 && text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n <= 0) {
-            close(fd);
-            return -1;
-        }
-        text = str_sub(text, (size_t)n, text.n);
-    }
-    if (fd >= 0)
-        lseek(fd, 0, SEEK_SET);
-    return fd;
 }
 
 static void check_json(const char *path, struct str text, struct buf *out)
@@ -132,7 +117,7 @@ static struct job *start(struct skill_run *r, const struct checker *k, const cha
 {
     const char *argv[WORDS_MAX + 2] = {NULL};
     struct err e = ERR_INIT;
-    int n = 0, fd = as_file(text);
+    int n = 0, fd = file_of_text("od-lint", text);
     while (k->words[n]) {
         argv[n] = k->words[n];
         n++;
@@ -174,7 +159,7 @@ bool lint_start(struct skill_run *r, const char *path, struct str text,
 
 /* ---- faults ---- */
 
-/* "PATH:LINE:COLUMN: TEXT", as most checkers say it, with what of it there is. */
+/* "PATH:LINE:COLUMN: TEXT", the form of most checkers, as far as its parts are known. */
 bool lint_take(struct str line, struct str path, struct lint_fault *f)
 {
     struct str rest, number, column;
@@ -216,7 +201,7 @@ void lint_first(struct str faults, struct str path, struct lint_fault *f)
 
 /* ---- what is new ---- */
 
-/* The same but for their numbers, which an edit moves. */
+/* Whether two are equal except for their line numbers, which an edit moves. */
 static bool alike(struct str a, struct str b)
 {
     size_t i = 0, k = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files with a name like one that is not there: in its folder, and below the current one
- * as far as NAMES entries reach, the folders nearest to it first.
+ * Files with names similar to a missing one: in its folder, and below the current one,
+ * nearest folders first, up to NAMES entries.
  */
 #include "base/xalloc.h"
 #include "file/files.h"
@@ -33,7 +33,7 @@ struct name_search {
     size_t folders_n;
 };
 
-/* Letters that are put, left out, changed, or exchanged with the next one. */
+/* The number of letters inserted, left out, changed, or exchanged with the next one. */
 static unsigned distance(struct str a, struct str b)
 {
     unsigned rows[3][NAME + 1];
@@ -63,7 +63,7 @@ static struct str stem_of(struct str name)
     return name;
 }
 
-/* How far a name is from the wanted one; 0: it is no candidate. */
+/* The distance of a name from the wanted one; 0: not a candidate. */
 static unsigned cost_of(struct str wanted, struct str name)
 {
     if (str_eq(wanted, name))
@@ -141,7 +141,7 @@ static void look_into(struct name_search *k, const char *path, unsigned depth,
         closedir(d);
 }
 
-/* The folder that the path names, or the nearest one above it that is there. */
+/* The folder of the path, or its nearest existing parent. */
 static void folder_above(const char *path, char out[PATH_MAX])
 {
     struct stat st;

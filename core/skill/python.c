@@ -40,7 +40,7 @@ int skill_python(struct buf *out)
     return 0;
 }
 
-/* For whatever user the kernel has: readable by all, as a module in the system is. */
+/* The kernel may have any user, so all can read it, like a module of the system. */
 static int write_module(const char *dir)
 {
     struct buf text = BUF_INIT(MODULE_MAX), path = BUF_INIT(PATH_MAX);
@@ -51,7 +51,7 @@ static int write_module(const char *dir)
     int rc = skill_python(&text);
     if (rc == 0 && file_read(buf_z(&path), MODULE_MAX, &there, NULL) == 0 &&
         str_eq(buf_str(&there), buf_str(&text)))
-        rc = 1; /* that of this very program */
+        rc = 1; /* it is that of this program */
     if (rc == 0 && mkdir(dir, 0755) < 0 && errno != EEXIST)
         rc = err_sys(&e, errno, "cannot make %s", dir);
     if (rc == 0)
@@ -68,7 +68,7 @@ static int write_module(const char *dir)
     return rc < 0 ? -1 : 0;
 }
 
-/* Of strings that end in NUL, the last one of this name. */
+/* Finds the last variable of this name in strings that end in NUL. */
 static struct str value_of(struct str env, struct str name)
 {
     struct str found = {0};

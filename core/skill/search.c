@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A row for each kind: how its search differs from the others, and how what was
- * found becomes words.
+ * A row for each kind: the differences of its search, and how its results become text.
  */
 #include "skill/search.h"
 
@@ -19,7 +18,7 @@ enum { PATH_BYTES = 32 << 10 };
 struct skills_run {
     enum skills_search_kind kind;
     char *term, *include, *where; /* owned; include and where may be NULL */
-    struct buf root;              /* as it is told, and given to search_start */
+    struct buf root;              /* for the result and for search_start */
     struct buf pattern;           /* GLOB: below root */
     struct buf raw, text, paths;
     struct search *search;
@@ -56,7 +55,7 @@ static struct str stripped(struct str s)
     return s;
 }
 
-/* The root and what is below it, as os.path.join does. */
+/* Joins the root and a path below it, as os.path.join does. */
 static void add_path(struct buf *b, const struct skills_run *r, struct str below)
 {
     struct str root = buf_str(&r->root);
@@ -87,7 +86,7 @@ static void end_frame(struct skills_run *r)
     buf_addf(&r->raw, "[End of matches for \"%s\" in %s]\n", r->term, buf_z(&r->root));
 }
 
-/* There is room for another line, and for what comes behind the last one. */
+/* Whether there is room for another line, and for the text after the last one. */
 static bool has_room(const struct skills_run *r, size_t n)
 {
     return buf_room(&r->raw) > n + (64 << 10);
@@ -212,6 +211,7 @@ static void on_search(void *arg, const struct search_result *s)
 {
     struct skills_run *r = arg;
     struct err e = ERR_INIT;
+    ASSERT(r->search); /* done is called once, and not before the start returns */
     r->search = NULL;
     if (s->err.code)
         say_error(r, &s->err, &e);
@@ -266,7 +266,7 @@ static int divide(struct skills_run *r, struct str pattern, struct err *e)
                : 0;
 }
 
-/* Files at any depth, whether the pattern says so or not. */
+/* Files at any depth, whatever the pattern is. */
 static int prepare_glob(struct skills_run *r, const struct skills_search *q,
                         struct err *e)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Searches as the tools of agents have them, with their exact words:
+ * Searches of known tools for agents, with their exact words:
  *
  *   find_file, search_dir, search_file   OpenHands' agent_skills/file_ops
  *   glob, grep                           software-agent-sdk's tools of these names
  *
- * A text may be long: at most SKILLS_TEXT_MAX, and then says how much is not shown.
- * Where these have a list of paths, it has names as they are; what is not UTF-8 in
- * names and lines is repaired.
+ * A text has at most SKILLS_TEXT_MAX bytes; a longer one reports how much is not shown.
+ * Lists of paths have the names unchanged; in texts, invalid UTF-8 in names and lines is
+ * replaced.
  */
 #ifndef OD_SKILL_SEARCH_H
 #define OD_SKILL_SEARCH_H
@@ -20,8 +20,8 @@
 
 enum {
     SKILLS_TEXT_MAX = 1 << 20,
-    SKILLS_FILES_MAX = 100,   /* search_dir shows no more, glob and grep neither */
-    SKILLS_FOUND_MAX = 10000, /* paths and lines of the others that are shown */
+    SKILLS_FILES_MAX = 100,   /* shown by search_dir, glob and grep */
+    SKILLS_FOUND_MAX = 10000, /* paths and lines shown by the others */
     SKILLS_TIME_MS = 30000
 };
 
@@ -33,7 +33,7 @@ enum skills_search_kind {
     SKILLS_GREP
 };
 
-/* All of it is borrowed during the call that starts it. */
+/* All of it is borrowed during the call that starts the search. */
 struct skills_search {
     enum skills_search_kind kind;
     const char *term;    /* a part of a name, a text, a pattern */
@@ -49,24 +49,24 @@ struct skills_search {
     const char *cwd; /* what paths are relative to; NULL: ours */
 };
 
-/* What glob and grep answer beside the text; the paths are absolute. */
+/* What glob and grep return besides the text; the paths are absolute. */
 struct skills_found {
     struct str text;
-    struct str paths; /* each ended by a zero */
+    struct str paths; /* each ends in NUL */
     struct str root;  /* the folder that was searched */
     bool truncated;
 };
 
 /*
- * e: ERR_NONE, or the sentence that the tools print (behind "ERROR: ", those of
- * openhands-runtime.md); found is there until it returns.
+ * e: ERR_NONE, or the sentence that the tools print, as in OpenHands' agent_skills
+ * (file_ops.py: after "ERROR: "). found is valid until the callback returns.
  */
 typedef void skills_done_fn(void *arg, const struct skills_found *found,
                             const struct err *e);
 
 /*
- * Starts it. NULL with e: what is wrong is known at once, and done is not called.
- * The loop owns it until done or skills_search_cancel.
+ * Starts a search, which the loop owns until done or skills_search_cancel. Returns NULL
+ * and sets *e, without a call of done, if it is invalid.
  */
 struct skills_run;
 struct skills_run *skills_search_start(struct loop *l, const struct skills_search *q,

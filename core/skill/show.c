@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines with their numbers, as NUMBER, tab, line, as many as there is room for; what form
- * a text has that its lines do not show; sizes in words.
+ * Numbered lines, as NUMBER, tab, line, as far as there is room; properties of a text
+ * that its lines do not show; sizes in words.
  */
 #include "base/scan.h"
 #include "base/utf8.h"
@@ -16,7 +16,7 @@ void numbering_begin(struct numbering *s, struct buf *out, int64_t from, int64_t
     s->end = count > INT64_MAX - from ? INT64_MAX : from + count;
 }
 
-/* The line that is being put is complete; false: there was no room for it. */
+/* Completes the current line. Returns false if there was no room for it. */
 static bool end_line(struct numbering *s)
 {
     struct buf *out = s->out;

@@ -31,7 +31,7 @@ static const struct param *param_of(const struct skill *s, struct str name)
 static bool fits(const struct param *p, const struct json *j)
 {
     switch (p->type) {
-    case PARAM_INT: /* the editor takes a number that is spelt */
+    case PARAM_INT: /* the editor accepts a number as a string */
         return json_int_value(j, INT64_MIN) != INT64_MIN ||
                (strcmp(p->name, "insert_line") == 0 && json_is_string(j));
     case PARAM_BOOL:
@@ -70,7 +70,7 @@ static int check_args(const struct skill *s, const struct json *args, struct err
     return 0;
 }
 
-/* As the defaults of strings are spelt: without escapes. */
+/* Defaults of strings have no escapes. */
 struct str skill_str(const struct skill_run *r, const char *name)
 {
     BUG_ON(!r->q.args);
@@ -204,7 +204,7 @@ static void free_run(struct skill_run *r)
     free(r);
 }
 
-/* A text that is too long keeps its beginning, and tells that it is cut. */
+/* A text that is too long keeps its beginning, and a note that it is cut. */
 static void cut_text(struct buf *text)
 {
     enum { WORDS = 200 };
@@ -215,7 +215,7 @@ static void cut_text(struct buf *text)
              text->max);
 }
 
-/* The last line, which is one line whatever names are in it. */
+/* The last line: it stays one line, whatever names it has. */
 static void put_state(struct skill_run *r)
 {
     struct buf line = BUF_INIT(r->state.max);
@@ -368,7 +368,7 @@ static void on_found(void *arg, const struct skills_found *found, const struct e
 /* A copy that ends in a zero, or NULL for NULL. */
 static char *copy(struct str s) { return s.p ? xstrndup(s.p, s.n) : NULL; }
 
-/* The first argument is what is looked for, the second one where. */
+/* The first argument is the searched text, the second one the place. */
 int skill_search(struct skill_run *r, struct err *e)
 {
     const struct skill *s = r->q.skill;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of skills, and what it says of each as a JSON Schema. */
+/* The table of skills, and each of them as a JSON Schema. */
 #include "document/document.h"
 #include "skill/own.h"
 

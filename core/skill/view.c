@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `view`: a file as numbered lines, a picture, a document as text, a folder as a list;
- * and for all functions of this kind what is said about a path that is not there. It is
- * done in a helper, as a file may be large, damaged, or on a slow disk. The helper sends
- * its facts as a note, then the text and the picture.
+ * and, for all functions of this kind, the sentence about a missing path. A helper does
+ * it, as a file may be large, damaged, or on a slow disk. The helper sends its facts as
+ * a note, then the text and the picture.
  */
 #include "base/enc.h"
 #include "base/mime.h"
@@ -27,8 +27,8 @@ enum {
     BLOCK = 256 << 10,
     CPU_S = 60,
     MEMORY = DOCREAD_FILE_MAX + DOCREAD_TEXT_MAX + DOCREAD_MEMORY,
-    LARGE = 1000,        /* lines from which a search is proposed */
-    PICTURE_SIDE = 2000, /* pixels: what takes larger ones scales them first */
+    LARGE = 1000,        /* lines above which a search is proposed */
+    PICTURE_SIDE = 2000, /* pixels: models scale larger ones down first */
     PICTURE_BYTES = SKILL_PICTURE_MAX / 4 * 3
 };
 
@@ -36,7 +36,7 @@ struct viewing_ask {
     char path[PATH_MAX], shown[PATH_MAX], cwd[PATH_MAX];
     int64_t offset, limit;
     size_t bytes;
-    bool missing; /* only what is said about a path that is not there */
+    bool missing; /* only the sentence about a missing path */
 };
 
 /* The helper's answer. */
@@ -101,7 +101,7 @@ static void put_range(struct view_answer *a, const struct numbering *s, int64_t 
     }
 }
 
-/* Makes what was put valid; true: it was not. */
+/* Makes the printed text valid UTF-8. Returns true if it was not. */
 static bool mend(struct buf *text)
 {
     struct buf good = BUF_INIT(text->max);
@@ -139,7 +139,7 @@ static void put_form(struct view_answer *a, const struct form *f)
         json_put_z(a->facts, "indent", indent);
 }
 
-/* What it is that is no text, by its first bytes. */
+/* The kind of a file that is not text, by its first bytes. */
 static void put_binary(struct view_answer *a, struct str head, uint64_t size)
 {
     char words[SIZE_WORDS];
@@ -157,7 +157,7 @@ static void put_binary(struct view_answer *a, struct str head, uint64_t size)
     json_put_z(a->facts, "kind", "binary");
 }
 
-/* A text that the editor can have, in the editor's words. */
+/* A text that is small enough for the editor, in the editor's words. */
 static int view_small(struct view_answer *a, struct err *e)
 {
     struct buf raw = BUF_INIT(EDIT_FILE_MAX), text = BUF_INIT(EDIT_TEXT_MAX);
@@ -198,7 +198,7 @@ static int64_t count_lines(int fd, char *block)
     return n + (last != '\n');
 }
 
-/* A file that is too large to be held: read twice. */
+/* A file that is too large for memory is read twice. */
 static void view_large(struct view_answer *a, int fd, uint64_t size)
 {
     char *block = xcalloc(1, BLOCK);
@@ -287,7 +287,7 @@ static void put_picture(struct view_answer *a, struct str bytes, uint64_t size,
     buf_addf(&a->state, "picture %s%s: %s", pixels, words, a->q->shown);
 }
 
-/* false: it is none. */
+/* Returns false if it is not a picture. */
 static bool view_picture(struct view_answer *a, int fd, uint64_t size)
 {
     struct buf bytes = BUF_INIT(PICTURE_BYTES);
@@ -432,6 +432,7 @@ static void on_done(struct job *j, const struct err *e)
     struct skill_run *r = job_owner(j);
     struct str got = buf_str(&r->raw), type = json_str(r->noted, "type", "");
     size_t n = (size_t)json_int(r->noted, "text", 0);
+    ASSERT(r->job == j); /* once */
     r->job = NULL;
     if (e->code) {
         r->failed = true;

@@ -77,7 +77,7 @@ void skill_windows_free(struct skill_windows *w)
     free(w);
 }
 
-/* Names of sessions may have any bytes. */
+/* Session names can have any bytes. */
 static void file_of(const struct skill_windows *w, const char *session, struct buf *out)
 {
     uint8_t sum[HASH_SHA256_SIZE];
@@ -87,7 +87,7 @@ static void file_of(const struct skill_windows *w, const char *session, struct b
         buf_addf(out, "%02x", sum[i]);
 }
 
-/* What lies in the file is ours, but an older version or another disk may lie. */
+/* The file is ours, but an older version or a damaged disk may have written it. */
 static bool is_sound(const struct window *v)
 {
     bool sound = memcmp(v->magic, magic, sizeof(magic)) == 0 &&
@@ -119,7 +119,7 @@ void window_load(struct skill_windows *w, const char *session, struct window *ou
     buf_release(&bytes);
 }
 
-/* 0700 each: an open file is nobody's business but its user's. */
+/* 0700 each: only its user may know the open file. */
 static void make_folders(const char *dir)
 {
     char part[PATH_MAX];
@@ -174,7 +174,7 @@ static struct range range_of(int64_t total, int64_t line, int64_t lines, bool fr
     return g;
 }
 
-/* Lines of a range out of bytes that begin with line `line`. */
+/* Prints the lines of a range from bytes that begin with line `line`. */
 struct printer {
     struct buf *out;
     struct range g;
@@ -210,7 +210,7 @@ static void print_end(struct printer *p)
     p->n = 0;
 }
 
-/* false: no more is wanted. */
+/* Returns false if no more is needed. */
 static bool print_feed(struct printer *p, struct str bytes)
 {
     while (bytes.n > 0 && p->line <= p->g.end) {
@@ -236,7 +236,10 @@ static void print_above(struct buf *out, const struct range *g)
         buf_addz(out, "(this is the beginning of the file)\n");
 }
 
-/* A last line without its newline, the one line of an empty file, what is below. */
+/*
+ * Prints a last line without its newline, or the one line of an empty file, and the
+ * count below.
+ */
 static void print_below(struct printer *p)
 {
     if (p->line <= p->g.end && (p->begun || p->g.total == 1))
@@ -269,9 +272,9 @@ enum window_ask { OPEN, GOTO, UP, DOWN };
 
 struct looking {
     enum window_ask ask;
-    char shown[PATH_MAX]; /* OPEN: the path as it was given */
+    char shown[PATH_MAX]; /* OPEN: the given path */
     int64_t line, lines;
-    bool again; /* a scroll that has been done: only told once more */
+    bool again; /* a repeated scroll: only reported again */
     struct window w;
 };
 
@@ -421,6 +424,7 @@ static void on_done(struct job *j, const struct err *e)
 {
     struct skill_run *r = job_owner(j);
     struct str got = buf_str(&r->raw);
+    ASSERT(r->job == j); /* once */
     r->job = NULL;
     if (e->code) {
         skill_fail(r, "%s", e->text);

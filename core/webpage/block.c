@@ -5,7 +5,7 @@
 
 enum {
     SPAN_MAX = 50,      /* columns that one cell may take */
-    TABLE_LOOK = 50000, /* nodes to look at for what a table is */
+    TABLE_LOOK = 50000, /* nodes of a table that are examined to learn its kind */
 };
 
 /* ---- writing ---- */
@@ -30,7 +30,7 @@ void md_want_lines(struct md *m, int n)
     m->newline = m->newline > n ? m->newline : n;
 }
 
-/* Without the blanks at its end. */
+/* Appends the prefix; before an empty line without the blanks at its end. */
 static void add_prefix(struct md *m, bool empty)
 {
     struct str s = str_sub(buf_str(&m->prefix), 0, empty ? m->gap : m->prefix.n);
@@ -196,7 +196,7 @@ void md_begin_item(struct md *m)
     md_add_indent(m, l->ordered ? "   " : "  ");
 }
 
-/* Nothing came behind its mark. */
+/* Removes an item with nothing after its mark. */
 static void drop_item(struct md *m, const struct md_list *l)
 {
     buf_truncate(m->out, l->out);
@@ -225,7 +225,7 @@ void md_end_item(struct md *m)
 
 /* ---- tables ---- */
 
-/* Rows of cells with words in them; others only say where things stand. */
+/* Whether a table has rows of cells with words, and is not for layout only. */
 static bool is_data(const struct html_node *table)
 {
     int rows = 0, cells = 0, most = 0, looked = 0;
@@ -291,7 +291,7 @@ void md_end_table(struct md *m, const struct html_node *n)
     if (m->table == n) {
         md_end_row(m);
         m->table = NULL;
-        /* The last row has ended its line. */
+        /* Every row but the last has ended its line. */
         while (m->out->n && m->out->p[m->out->n - 1] != '\n')
             buf_truncate(m->out, m->out->n - 1);
         if (m->out->n)

@@ -2,10 +2,10 @@
 /*
  * The search for calls, and the grammar of their values.
  *
- * A call is tried at every place where a name can begin; when that fails, the search
- * goes on behind the name, so that calls within broken ones are found as the
- * reference finds them. Each try may read to the end of the text, so all tries
- * together have a budget of work.
+ * The parser tries to read a call at every place where a name can begin; if that fails,
+ * it goes on after the name, so that calls within broken ones are found as the reference
+ * finds them. Each try may read to the end of the text, so all tries together have a
+ * budget of work.
  */
 #include "webpage/browse_action.h"
 
@@ -24,8 +24,8 @@ struct parser {
     size_t work, values;
     struct browse_value *all;
     int depth;
-    size_t bad_at;       /* the furthest place where a try failed */
-    const char *bad_why; /* NULL: none did */
+    size_t bad_at;       /* the furthest offset at which a try failed */
+    const char *bad_why; /* NULL: none failed */
 };
 
 static int fail(struct parser *p, const char *why)
@@ -83,7 +83,7 @@ static struct browse_value *new_value(struct parser *p, enum browse_kind kind)
     return v;
 }
 
-/* Drops what was made since. */
+/* Frees the values made since. */
 static void forget(struct parser *p, struct browse_value *since)
 {
     while (p->all != since) {
@@ -107,7 +107,7 @@ static int hex_digits(struct parser *p, int n, uint32_t *out)
         else if (c >= 0 && low >= 'a' && low <= 'f')
             *out = *out * 16 + (uint32_t)(low - 'a' + 10);
         else
-            return fail(p, "an escape wants more hexadecimal digits");
+            return fail(p, "an escape needs more hexadecimal digits");
     }
     return 0;
 }
@@ -119,7 +119,7 @@ static void put_char(char *out, size_t *n, uint32_t c)
     *n += (size_t)utf8_encode(c, out + *n);
 }
 
-/* Behind a backslash. What it makes is never longer than what it is. */
+/* Decodes what follows a backslash. The result is never longer than the escape. */
 static int escape(struct parser *p, char *out, size_t *n)
 {
     static const char from[] = "ntr\\'\"abfv", to[] = "\n\t\r\\'\"\a\b\f\v";
@@ -158,7 +158,7 @@ static bool closes(struct parser *p, int quote, bool triple)
     return !triple || (p->i + 2 < p->text.n && q[1] == quote && q[2] == quote);
 }
 
-/* The bytes of a text as what Python has in memory; bad ones are repaired. */
+/* Keeps a text; invalid UTF-8 is replaced. */
 static void keep_text(struct browse_value *v, char *bytes, size_t n)
 {
     struct buf b = BUF_INIT(3 * n + 1);
@@ -178,7 +178,7 @@ static struct browse_value *parse_text(struct parser *p, int quote)
     bool triple = p->i + 2 < p->text.n && p->text.p[p->i + 1] == quote &&
                   p->text.p[p->i + 2] == quote;
     size_t from = p->i + (triple ? 3 : 1), end = from;
-    /* Its length first, so that a text that never ends costs no memory. */
+    /* Finds the length first, so that a text without an end takes no memory. */
     for (p->i = from; look(p) >= 0 && !closes(p, quote, triple); p->i++) {
         if (p->text.p[p->i] == '\n' && !triple)
             break;
@@ -192,7 +192,8 @@ static struct browse_value *parse_text(struct parser *p, int quote)
         return NULL;
     }
     end = p->i;
-    char *out = xcalloc(end - from + 4, 1); /* octal \377 is two bytes, of four */
+    char *out = xcalloc(end - from + 4,
+                        1); /* octal \377 is four bytes, and becomes two */
     size_t n = 0;
     for (p->i = from; p->i < end;) {
         char c = p->text.p[p->i++];
@@ -243,7 +244,7 @@ static struct browse_value *parse_number(struct parser *p)
     }
     if (n == 0 || p->i - from >= sizeof(z)) {
         fail(p, n ? "a number is too long"
-                  : "here should be a value: a text in quotes, "
+                  : "a value is missing here: a text in quotes, "
                     "a number, a list, True, False or None");
         return NULL;
     }
@@ -266,7 +267,7 @@ static struct browse_value *parse_word(struct parser *p)
     struct str w = name(p);
     bool truth = str_eq(w, STR("True"));
     if (!truth && !str_eq(w, STR("False")) && !str_eq(w, STR("None"))) {
-        fail(p, "a word without quotes is no value");
+        fail(p, "a word without quotes is not a value");
         return NULL;
     }
     struct browse_value *v = new_value(p, str_eq(w, STR("None")) ? BROWSE_NONE
@@ -275,7 +276,7 @@ static struct browse_value *parse_word(struct parser *p)
     return v;
 }
 
-/* The key of a dict and its colon. */
+/* Parses the key of a dict and its colon. */
 static struct browse_value *parse_key(struct parser *p)
 {
     int c = look(p);
@@ -286,7 +287,7 @@ static struct browse_value *parse_key(struct parser *p)
     struct browse_value *v = parse_text(p, c);
     skip_space(p);
     if (v && look(p) != ':') {
-        fail(p, "behind a key should be a colon");
+        fail(p, "a colon is missing after a key");
         return NULL;
     }
     p->i++;
@@ -345,7 +346,7 @@ static struct browse_value *parse_value(struct parser *p)
 
 /* ---- calls ---- */
 
-/* The name of an argument and its equals sign, if that is what is here. */
+/* Takes the name of an argument and its equals sign, if they come next. */
 static struct str parse_keyword(struct parser *p)
 {
     size_t from = p->i;
@@ -377,7 +378,7 @@ static int parse_args(struct parser *p, struct browse_value **last)
         if (look(p) == ',')
             p->i++;
         else if (look(p) != ')')
-            return fail(p, "behind an argument should be a comma or )");
+            return fail(p, "a comma or ) is missing after an argument");
     }
     p->i++;
     return 0;
@@ -542,7 +543,7 @@ int browse_parse(struct browse_text *out, struct str text, struct err *e, struct
     return know_calls(out, e, why);
 }
 
-/* The parameters that were not given, as Python names them: 'a', 'b', and 'c'. */
+/* Sets the error for missing arguments, as Python lists them: 'a', 'b', and 'c'. */
 static int missing(const struct signature *s, const struct browse_bound *b, struct err *e)
 {
     const char *names[BROWSE_PARAMS_MAX];
@@ -601,7 +602,7 @@ static int by_name(const struct signature *s, unsigned all, const struct browse_
     return 0;
 }
 
-/* What has room is shown, with a mark at its end. */
+/* Cuts a long repr, with a mark at its end. */
 static void cut_repr(struct buf *repr)
 {
     buf_resume(repr);
@@ -724,7 +725,7 @@ static int repr_char(struct buf *out, uint32_t c, struct str bytes, char quote)
         return buf_addf(out, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
     if (c < 0x20 || (c >= 0x7f && c <= 0xa0) || c == 0xad)
         return buf_addf(out, "\\x%02x", (unsigned)c);
-    /* Spaces but U+0020, marks of direction and private characters: unprintable. */
+    /* Spaces except U+0020, direction marks and private characters are not printable. */
     if ((c >= 0x2000 && c <= 0x200f) || (c >= 0x2028 && c <= 0x202f) ||
         (c >= 0x205f && c <= 0x206f) || c == 0x1680 || c == 0x3000 || c == 0xfeff ||
         (c >= 0xe000 && c <= 0xf8ff))
@@ -751,7 +752,7 @@ int browse_repr_text(struct buf *out, struct str text)
     return buf_addc(out, quote);
 }
 
-/* The fewest digits that read back as the same number, as Python has them. */
+/* Appends the fewest digits that read back as the same number, as Python does. */
 static int repr_number(struct buf *out, const struct browse_value *v)
 {
     char z[40];

@@ -2,10 +2,10 @@
 /*
  * The action language of browsers for agents: `click('a12') fill("7", 'text')`.
  *
- * A text is searched for calls, in the syntax of Python; what lies between them is
- * passed over (BrowserGym's core/action/parsers.py), and nothing is ever evaluated. The
- * names are checked when the text is parsed, the arguments when a call is bound, as
- * BrowserGym does it: a call with bad arguments fails when its turn comes.
+ * A text is searched for calls in Python's syntax; text between them is skipped
+ * (BrowserGym's core/action/parsers.py), and nothing is ever evaluated. As in BrowserGym,
+ * names are checked when the text is parsed and arguments when a call is bound: a call
+ * with bad arguments fails when its turn comes.
  */
 #ifndef OD_WEBPAGE_BROWSE_ACTION_H
 #define OD_WEBPAGE_BROWSE_ACTION_H
@@ -15,7 +15,7 @@
 
 enum {
     BROWSE_TEXT_MAX = 1 << 20, /* bytes of one text: a file that is filled in */
-    BROWSE_DEPTH_MAX = 32,     /* lists within lists */
+    BROWSE_DEPTH_MAX = 32,     /* nesting of lists */
     BROWSE_CALLS_MAX = 256,
     BROWSE_VALUES_MAX = 16384, /* values in all calls */
     BROWSE_PARAMS_MAX = 5,
@@ -36,15 +36,15 @@ struct browse_value {
     struct browse_value *next;  /* the next argument, or item */
     struct browse_value *items; /* of a list, tuple or dict */
     struct browse_value *older; /* owned by the parse */
-    struct str name;            /* of an argument: in the text; "" if by position */
-    struct str text;            /* of BROWSE_STR: escapes decoded, valid UTF-8 */
-    double number;              /* of both kinds of numbers */
+    struct str name; /* of an argument, a slice of the text; "" if by position */
+    struct str text; /* of BROWSE_STR: escapes decoded, valid UTF-8 */
+    double number;   /* of both kinds of numbers */
     enum browse_kind kind;
     bool truth;
     char *own; /* owned: text's bytes */
 };
 
-/* Which action it is; the order is that of the table in browse_action.c. */
+/* The action; in the order of the table in browse_action.c. */
 enum browse_do {
     BROWSE_NOOP,
     BROWSE_SEND_MSG,
@@ -99,19 +99,19 @@ struct browse_text {
 };
 
 /*
- * Finds the calls; text is borrowed for as long as they are used. -1: e is the
- * sentence of BrowserGym's exception, class included, for an unknown name or no
- * call at all; *why then has, for people, the line, the column and the reason of
- * the call that came furthest. browse_text_release in any case.
+ * Finds the calls; text is borrowed as long as they are used. Returns -1 if there is an
+ * unknown name or no call: *e is the message of BrowserGym's exception with its class,
+ * and *why has for people the line, the column and the reason of the call that came
+ * furthest. browse_text_release is needed in any case.
  */
 int browse_parse(struct browse_text *out, struct str text, struct err *e,
                  struct err *why);
 void browse_text_release(struct browse_text *t);
 
-/* How far a text got. */
+/* How many calls of a text were done. */
 struct browse_progress {
     size_t done, all; /* calls */
-    struct str name;  /* of the one that was begun last; static */
+    struct str name;  /* of the call that was begun last; static */
 };
 
 /* A call's arguments in the order of its parameters; NULL: not given. */
@@ -120,27 +120,30 @@ struct browse_bound {
 };
 
 /*
- * Arguments to parameters, by position and name. -1: the sentence of the TypeError,
- * or of the ValueError for a bid that is no string.
+ * Binds arguments to parameters, by position and name. Returns -1 and sets *e to the
+ * message of the TypeError, or of the ValueError for a bid that is not a string.
  */
 int browse_bind(struct browse_bound *out, const struct browse_call *c, struct err *e);
 
 /* What wait_for waits for: one of the strings, slices of the call's values. */
 struct browse_wanted {
     struct str any;                 /* a bid, a text or a selector */
-    struct str text, bid, selector; /* of those that were not given p is NULL */
+    struct str text, bid, selector; /* p is NULL if it was not given */
     int ms;
 };
 
 enum { BROWSE_WAIT_MS = 10000, BROWSE_WAIT_MS_MAX = 100000 };
 
-/* Of a bound wait_for. Returns -1 and sets *e unless it is one text, and a time. */
+/*
+ * Reads the arguments of a bound wait_for. Returns -1 and sets *e unless they are one
+ * text and a time.
+ */
 int browse_wanted(struct browse_wanted *out, const struct browse_bound *b, struct err *e);
 /* Returns -1 and sets *e to the error of a wait that took ms; why may be NULL. */
 int browse_wanted_late(const struct browse_wanted *w, int ms, const char *why,
                        struct err *e);
 
-/* Appends Python's repr() of a text, and of any value. -1: the buffer is full. */
+/* Appends Python's repr() of a text, and of any value. Returns -1 if out is full. */
 int browse_repr_text(struct buf *out, struct str text);
 int browse_repr(struct buf *out, const struct browse_value *v);
 

@@ -53,7 +53,7 @@ void webpage_text_of(const struct html_node *top, struct buf *out, size_t max)
             add_folded(out, n->name, max);
         else if (n->tag == HTML_img)
             add_folded(out, html_get(n, "alt"), max);
-        /* What a field holds is no part of what it is called. */
+        /* The content of a field is not part of its name. */
         bool past = n->tag == HTML_select || n->tag == HTML_textarea ||
                     webpage_is_hidden(n);
         n = n != top && past ? html_past(n, top) : html_after(n, top);
@@ -100,7 +100,7 @@ static bool name_from(struct buf *out, struct str s)
     return out->n > 0;
 }
 
-/* What a person would call it: label, description, what is written in it. */
+/* Appends the name that a person would use: label, description, or text. */
 static void name_of(const struct reading *r, const struct html_node *n, struct buf *out)
 {
     if (name_from(out, html_get(n, "aria-label")))
@@ -281,7 +281,7 @@ static struct str target_of(const struct html_node *n)
     }
 }
 
-/* False: it is nothing that can be followed. */
+/* Adds a link. Returns false if it cannot be followed. */
 static bool put_link(struct reading *r, struct html_node *n)
 {
     struct str target = target_of(n);

@@ -42,7 +42,7 @@ static void put_item(struct md *m, const struct json *item)
     buf_release(&text);
 }
 
-/* A link without a word in it: what it is called, else where it leads. */
+/* Appends a link without text: its name, else its target. */
 static void put_bare_link(struct md *m, const struct json *item)
 {
     struct str name = json_str(item, "name", ""), bid = json_str(item, "bid", "");
@@ -99,8 +99,8 @@ static void begin_heading(struct md *m, const struct html_node *n)
 }
 
 /*
- * 10<sup>3</sup> is not 103: what is raised or lowered has a mark, but for the letters of
- * "1st" and for links, which lead to notes.
+ * Whether text gets a mark since it is raised or lowered: 10<sup>3</sup> is not 103. The
+ * letters of "1st" get none, and links, which lead to notes.
  */
 static bool is_raised(struct md *m, const struct html_node *n)
 {
@@ -176,7 +176,7 @@ static void put_rule(struct md *m)
     md_want_lines(m, 2);
 }
 
-/* False: what is in it is not to be entered. */
+/* Enters a node. Returns false if its content is skipped. */
 static bool enter(struct md *m, const struct html_node *n)
 {
     if (n->tag == HTML_TEXT) {
@@ -396,7 +396,7 @@ static const struct json **index_items(const struct reading *r)
     return items;
 }
 
-/* The main part, and behind a rule, if there is any, the rest. */
+/* Writes the main part, then a rule and the rest, if there is any. */
 static void write_parts(struct md *m, const struct html_node *part,
                         const struct html_node *body)
 {

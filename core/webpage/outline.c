@@ -23,7 +23,10 @@ void outline_release(struct outline *o)
     *o = (struct outline){.text = BUF_INIT(OUTLINE_TEXT_MAX)};
 }
 
-/* Without blanks at the ends; those within are one. Returns how many bytes. */
+/*
+ * Appends s without blanks at its ends; inner blanks become one. Returns the number of
+ * bytes.
+ */
 static size_t add_folded(struct buf *out, struct str s, size_t max)
 {
     size_t before = out->n;
@@ -102,7 +105,7 @@ struct str outline_path(const struct outline *o, const struct outline_item *i)
     return str_sub(buf_str(&o->text), i->path_at, i->path);
 }
 
-/* All of what it says. */
+/* Returns the whole label: role, name and the rest. */
 static struct str label_of(const struct outline *o, const struct outline_item *i)
 {
     return str_sub(buf_str(&o->text), i->at, i->role + i->name + i->rest);
@@ -135,7 +138,7 @@ void outline_put_item(const struct outline *o, const struct outline_item *i,
 
 /* ---- lines ---- */
 
-/* Where the line that begins with item i ends; its length is about OUTLINE_LINE. */
+/* Returns the end of the line that begins with item i; it is about OUTLINE_LINE long. */
 static size_t line_end(const struct outline *o, size_t i)
 {
     size_t bytes = 0, end = i;
@@ -188,7 +191,7 @@ static bool contains(struct str s, struct str part)
     return false;
 }
 
-/* Appends a place if it fits: what it was before is kept otherwise. */
+/* Appends a place if it fits; else out stays unchanged. */
 static bool place_fits(struct buf *out, size_t before, size_t begin, size_t max)
 {
     if (out->n - begin <= max && !buf_full(out))
@@ -228,7 +231,7 @@ static bool line_has(const struct outline *o, const struct lines *l, size_t k,
     return false;
 }
 
-/* A row of a table is all of a place. */
+/* How many lines are shown around an item; none around a row of a table. */
 static size_t around(const struct outline *o, size_t item)
 {
     return str_find(outline_path(o, &o->items[item]), STR(" row ")) >= 0 ? 0 : AROUND;
@@ -319,8 +322,8 @@ unsigned outline_find_text(struct str page, struct str text, size_t max, struct 
 
 struct comparing {
     const struct outline *a, *b;
-    bool *seen;   /* of a's items: they are in b, too */
-    size_t *was;  /* of b's items: 1 + the item of a that it is; 0: it is new */
+    bool *seen;   /* of a's items: it is in b, too */
+    size_t *was;  /* of b's items: 1 + the same item of a; 0: it is new */
     size_t *next; /* of a's items: 1 + the next with the same label */
 };
 
@@ -329,7 +332,7 @@ static struct str key_of(const struct outline_item *i)
     return str_n(&i->key, sizeof(i->key));
 }
 
-/* Items of a are in maps by their places in `next`. */
+/* Matches items by their keys; maps link items of a by `next`. */
 static void match_keys(struct comparing *c)
 {
     struct map keys;
@@ -374,7 +377,7 @@ static void match_labels(struct comparing *c)
     map_release(&labels);
 }
 
-/* A line, if it fits. */
+/* Appends a line if it fits. */
 static void tell(const struct outline *o, const struct outline_item *i, const char *mark,
                  unsigned was, size_t end, struct buf *out, struct outline_change *change)
 {
@@ -436,7 +439,7 @@ const struct outline_item *outline_ref(const struct outline *o, unsigned ref)
     return NULL;
 }
 
-/* `button "Buy"`: its role, and text becomes the name. */
+/* Cuts the role off `button "Buy"`; text becomes the name. */
 static struct str split_role(struct str *text)
 {
     long quote = str_find(*text, STR(" \""));
@@ -469,7 +472,7 @@ unsigned outline_match(const struct outline *o, struct str text,
     return n;
 }
 
-/* How many pairs of characters of a are in b, of a thousand. */
+/* Returns how many of a thousand pairs of characters of a are in b. */
 static unsigned alike(struct str a, struct str b)
 {
     unsigned same = 0;
@@ -483,14 +486,14 @@ const struct outline_item *outline_near(const struct outline *o, struct str text
                                         bool refs)
 {
     const struct outline_item *best = NULL;
-    unsigned most = 299; /* less is no likeness */
+    unsigned most = 299; /* less is not similar */
     text = str_sub(str_trim(text), 0, NEAR_MAX);
     for (size_t i = 0; i < o->n; i++) {
         struct str name = outline_name(o, &o->items[i]);
         if (!name.n || (refs && !o->items[i].ref))
             continue;
         unsigned is = alike(text, name);
-        /* Of two that have all of it the shorter one is more like it. */
+        /* Of two that contain all of it, the shorter one is more similar. */
         if (is > most || (best && is == most && name.n < outline_name(o, best).n)) {
             most = is;
             best = &o->items[i];

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "document/document.h"
 #include "document/pdf/pdf.h"
+#include "os/file.h"
 #include "text/webcharset.h"
 #include "webpage/own.h"
 
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,8 +76,9 @@ int webbody_unpack(const struct webbody *b, struct buf *out, struct str *plain,
                          "damaged or cut off");
     } else {
         rc = err_set(e, ERR_UNSUPPORTED,
-                     "cannot show the page: it is packed as \"%.*s\"; gzip and deflate "
-                     "are known, and were asked for",
+                     "cannot show the page: its Content-Encoding is \"%.*s\"; only gzip "
+                     "and deflate "
+                     "are supported, and were asked for",
                      how.n < 40 ? (int)how.n : 40, how.p);
     }
     *plain = buf_str(out);
@@ -94,7 +95,7 @@ static int new_line(struct buf *out, int depth)
     return rc;
 }
 
-/* Valid JSON with line ends and blanks of ours. */
+/* Appends valid JSON with its lines broken and indented. */
 static int add_indented(struct buf *out, struct str s)
 {
     int depth = 0, rc = 0;
@@ -180,15 +181,16 @@ static int show_text(const struct webbody *b, struct webpage *p, struct str plai
         err_set(e, ERR_LIMIT, "cannot show the page: its text is longer than %d MiB",
                 WEBPAGE_TEXT_MAX >> 20);
     if (rc >= 0 && strange > 0)
-        buf_addf(&p->text,
-                 "\n(The page is written in %s, which text mode does not know: what is "
-                 "not ASCII could not be read.)\n",
-                 unknown);
+        buf_addf(
+            &p->text,
+            "\n(The page is in %s, which text mode does not support: characters outside "
+            "of ASCII could not be read.)\n",
+            unknown);
     buf_release(&text);
     return rc < 0 ? -1 : 0;
 }
 
-/* Facts, without the bytes themselves. */
+/* Shows the facts of a picture, sound or film, without its bytes. */
 static int show_media(struct webpage *p, enum docread_kind kind, struct str name,
                       struct str plain, struct err *e)
 {
@@ -239,21 +241,14 @@ bool webbody_is_document(struct str type, struct str url)
     return webpage_is_word(kind, "application/pdf") || office_kind(kind) != DOCREAD_AUTO;
 }
 
-/* The readers of packages want a file. */
+/* Reads an Office document from a temporary file, as its readers need one. */
 static int show_office(struct webpage *p, enum docread_kind kind, struct str plain,
                        struct err *e)
 {
-    int fd = memfd_create("od-document", MFD_CLOEXEC), rc = 0;
+    int fd = file_of_text("od-document", plain);
     if (fd < 0)
         return err_sys(e, errno, "cannot make a file of the document");
-    while (plain.n > 0 && rc == 0) {
-        ssize_t n = write(fd, plain.p, plain.n);
-        if (n < 0 && errno != EINTR)
-            rc = err_sys(e, errno, "cannot keep the document");
-        plain = str_sub(plain, n > 0 ? (size_t)n : 0, plain.n);
-    }
-    if (rc == 0)
-        rc = kind == DOCREAD_DOCX   ? docread_docx(fd, true, &p->text, e)
+    int rc = kind == DOCREAD_DOCX   ? docread_docx(fd, true, &p->text, e)
              : kind == DOCREAD_PPTX ? docread_pptx(fd, true, &p->text, e)
                                     : docread_xlsx(fd, &p->text, e);
     close(fd);
@@ -270,7 +265,10 @@ static bool looks_html(struct str s)
            webpage_is_word(five, "<head") || webpage_is_word(five, "<body");
 }
 
-/* In small letters, into small; by the name and the first bytes where none is given. */
+/*
+ * Returns the type in small letters, in `small`; by the name and the first bytes if none
+ * is given.
+ */
 static struct str type_of(const struct webbody *b, struct str plain, char small[TYPE_MAX])
 {
     struct str rest = b->type, type = str_trim(str_cut(&rest, ';'));
@@ -458,7 +456,8 @@ int webbody_file(const char *path, struct str url, struct webpage *p, struct err
     struct buf bytes = BUF_INIT(WEBBODY_MAX);
     int rc = S_ISREG(st.st_mode)
                  ? read_whole(fd, path, &bytes, e)
-                 : err_set(e, ERR_UNSUPPORTED, "cannot show %s: it is no file", path);
+                 : err_set(e, ERR_UNSUPPORTED, "cannot show %s: it is not a regular file",
+                           path);
     close(fd);
     const char *type = mime_of(str_of(path), str_sub(buf_str(&bytes), 0, MIME_HEAD));
     struct webbody b = {.bytes = buf_str(&bytes), .type = str_of(type), .url = url};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server sent, or a file holds, as a page: unpacked, in UTF-8, and by its type
- * HTML as Markdown (webpage.h), JSON with its lines indented, other text as it is, PDF
- * and Office files as text, pictures and the like as facts. A folder is a page of links.
- *
- * Pure but for the folder, blocking, bounded, made for a helper.
+ * Makes a page of a server's answer or a file: unpacked, in UTF-8, and by its type HTML
+ * as Markdown (webpage.h), JSON indented, other text unchanged, PDF and Office files as
+ * text, pictures and other media as facts. A folder is a page of links. All of it blocks,
+ * is bounded and made for a helper; only the functions for files and folders do I/O.
  */
 #ifndef OD_WEBPAGE_WEBBODY_H
 #define OD_WEBPAGE_WEBBODY_H
@@ -18,27 +17,33 @@ enum {
 
 struct webbody {
     struct str bytes;
-    struct str type;     /* Content-Type; empty: by the name and the first bytes */
+    struct str type;     /* Content-Type; empty: the name and the first bytes decide */
     struct str encoding; /* Content-Encoding */
-    struct str url;      /* the page's own */
+    struct str url;      /* of the page */
 };
 
 /*
- * Fills p, which webpage_init made. -1: UNSUPPORTED: packed in another way; INVALID:
- * damaged; LIMIT: it unpacks to more than that.
+ * Fills p, which webpage_init made. Returns -1 and sets *e: UNSUPPORTED: another
+ * encoding; INVALID: damaged; LIMIT: too long when unpacked.
  */
 int webbody_read(const struct webbody *b, struct webpage *p, struct err *e);
-/* *plain: its bytes unpacked, in out, or as they came. -1 as webbody_read. */
+/*
+ * *Sets *plain to the unpacked bytes, in out, or to the bytes as they came. Returns -1 as
+ * webbody_read.
+ */
 int webbody_unpack(const struct webbody *b, struct buf *out, struct str *plain,
                    struct err *e);
-/* webbody_read has more of it than its type and its length. */
+/* Whether webbody_read shows more of it than its type and its length. */
 bool webbody_is_shown(const struct webbody *b);
 /*
- * A PDF or an Office file, by its Content-Type, or where that says nothing by its name:
- * what a browser does not show as a page, and this reads as text.
+ * Whether it is a PDF or Office file, by its Content-Type, or if that is general by its
+ * name: a browser does not show these as a page, and this room reads them as text.
  */
 bool webbody_is_document(struct str type, struct str url);
-/* A file or a folder, by its path; url is its own. -1 also as of os/file.h. */
+/*
+ * Makes a page of a file or a folder by its path; url is its URL. Returns -1 also with
+ * the codes of os/file.h.
+ */
 int webbody_file(const char *path, struct str url, struct webpage *p, struct err *e);
 
 #endif

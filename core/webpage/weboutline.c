@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the Markdown of the page and its items: a line of the one is a line of the other,
- * in which `[text][3]` and `[4: textbox 'Name']` are items and the rest is text.
+ * Makes the outline from the page's Markdown: each line becomes a line, in which
+ * `[text][3]` and `[4: textbox 'Name']` are items and the rest is text.
  */
 #include "webpage/weboutline.h"
 
@@ -14,11 +14,11 @@ struct making {
     struct outline *o;
     struct map items; /* bid → item */
     unsigned base, line;
-    struct buf text; /* that is not yet added */
-    size_t link;     /* where in it the text of a link began */
+    struct buf text; /* text that is not yet added */
+    size_t link;     /* offset in it of a link's text */
 };
 
-/* The digits at i, and what is behind them. */
+/* Returns the digits at i; sets *end after them. */
 static struct str number_at(struct str s, size_t i, size_t *end)
 {
     size_t n = i;
@@ -28,7 +28,10 @@ static struct str number_at(struct str s, size_t i, size_t *end)
     return str_sub(s, i, n - i);
 }
 
-/* `][3]` at i: its number, and *end behind it; empty: it is something else. */
+/*
+ * Returns the number of `][3]` at i, and sets *end after it; empty if it is anything
+ * else.
+ */
 static struct str link_at(struct str s, size_t i, size_t *end)
 {
     if (s.p[i] != ']' || i + 1 >= s.n || s.p[i + 1] != '[')
@@ -40,7 +43,7 @@ static struct str link_at(struct str s, size_t i, size_t *end)
     return bid;
 }
 
-/* `[4: textbox 'Name' value='a]b']` at i. */
+/* The same for `[4: textbox 'Name' value='a]b']`. */
 static struct str field_at(struct str s, size_t i, size_t *end)
 {
     bool quoted = false;
@@ -138,7 +141,7 @@ static void add_item(struct making *m, struct str bid)
     buf_release(&rest);
 }
 
-/* Without the marks of quotes, lists and rules. */
+/* Returns line without the marks of quotes, lists and rules. */
 static struct str without_marks(struct str line)
 {
     for (;;) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A page as a whole: its head, its main part, and whether scripts would make it. */
+/* A whole page: its head, its main part, and whether it needs scripts. */
 #include "webpage/own.h"
 
 #include "http/url_join.h"
 
 enum {
-    NEEDS_TEXT = 250, /* bytes of text below which scripts make the page */
+    NEEDS_TEXT = 250, /* a page with scripts and less text needs a browser */
     REFRESH_S = 5,
 };
 
@@ -41,7 +41,7 @@ static const struct html_node *find(const struct html_node *top, enum html_tag t
     return NULL;
 }
 
-/* Bytes of text that is shown, with or without what stands there instead of scripts. */
+/* Counts the bytes of text that is shown, with or without the content of noscript. */
 static size_t weigh(const struct html_node *top, bool fallbacks)
 {
     size_t sum = 0;
@@ -54,7 +54,7 @@ static size_t weigh(const struct html_node *top, bool fallbacks)
     return sum;
 }
 
-/* The part that holds most of the text; NULL: none is said to be it. */
+/* Returns the main part if it holds most of the text; else NULL. */
 static const struct html_node *main_part(const struct html_node *body)
 {
     const struct html_node *n = find(body, HTML_main);
@@ -85,7 +85,7 @@ static void read_refresh(struct webpage *p, const struct reading *r, struct str 
     url_join(&p->refresh, r->base, s);
 }
 
-/* What the head says: title, base, refresh. Scripts are counted. */
+/* Reads title, base and refresh from the head, and counts scripts. */
 static int read_head(struct reading *r, struct str url)
 {
     int scripts = 0;
@@ -116,7 +116,7 @@ static int write_page(struct reading *r, struct err *e)
                    WEBPAGE_TEXT_MAX >> 20);
 }
 
-/* Beside what it says to those without scripts. */
+/* Whether a page has little text, without that of noscript. */
 static bool says_little(const struct reading *r)
 {
     size_t own = weigh(r->html, false), fallbacks = weigh(r->html, true) - own;
@@ -144,7 +144,7 @@ void webpage_release(struct webpage *p)
     buf_release(&p->picture);
 }
 
-/* html NULL: e says why. */
+/* html NULL: *e has the reason. */
 static int read_tree(struct webpage *p, struct html_node *html, bool given,
                      struct str url, struct err *e)
 {

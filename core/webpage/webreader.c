@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 
 enum { OPTIONS_MAX = 64, SAID_MAX = 1 << 20, WAIT_MS_MAX = 100000 };
-enum { WAIT_STEP_MS = 250, WAIT_STEP_MAX = 2000 }; /* between two looks of wait_for */
+enum { WAIT_STEP_MS = 250, WAIT_STEP_MAX = 2000 }; /* between two checks of wait_for */
 
 static void on_done(struct webtext *w, const struct err *e)
 {
@@ -95,7 +95,7 @@ static int interrupted(struct webreader *r)
     return err_set(&r->why, ERR_CANCELLED, "it was interrupted");
 }
 
-/* Turns the loop until something stops it. */
+/* Runs the loop until something stops it. */
 static int turn(struct webreader *r)
 {
     watch_halt(r, true);
@@ -104,7 +104,7 @@ static int turn(struct webreader *r)
     return turned < 0 ? err_set(&r->why, ERR_INTERNAL, "the event loop failed") : 0;
 }
 
-/* The rest of an action that was begun. */
+/* Waits for the end of an action that was begun. */
 static int finish(struct webreader *r, int begun)
 {
     if (begun < 0)
@@ -148,7 +148,7 @@ static struct str text_of(const struct browse_value *v)
 
 /* ---- wait_for ---- */
 
-/* A text without what Markdown adds to it, blanks folded, in small letters. */
+/* Appends a text without Markdown's marks, with blanks folded, in small letters. */
 static void put_plain(struct buf *out, struct str s)
 {
     bool blank = false;
@@ -195,8 +195,8 @@ static bool has_text(const struct webreader *r, struct str text)
 }
 
 /*
- * Nothing of a page changes by itself here: while there is time it is fetched again, less
- * and less often, unless that would send a form or lose what was filled in.
+ * A page does not change by itself here: it is fetched again at growing intervals until
+ * the time is over, unless that would send a form again or lose what was filled in.
  */
 static int wait_for(struct webreader *r, const struct browse_bound *b)
 {
@@ -249,7 +249,7 @@ static int act(struct webreader *r, const struct browse_call *c)
     case BROWSE_SCROLL:
     case BROWSE_HOVER:
     case BROWSE_FOCUS:
-        return 0; /* all of the page is there already */
+        return 0; /* the whole page is already there */
     case BROWSE_SEND_MSG:
     case BROWSE_INFEASIBLE:
         return buf_addf(&r->said, "%.*s\n", STR_ARG(bid));
@@ -335,7 +335,9 @@ struct json *webreader_tabs(const struct webreader *r)
     return tabs;
 }
 
-/* Items come nearly in the order of the text: looks behind *last first. */
+/*
+ * Finds an item. Items come nearly in the order of the text: searches after *last first.
+ */
 static const struct json *item_of(const struct webreader *r, struct str bid,
                                   const struct json **last)
 {
@@ -382,7 +384,7 @@ static int put_item(struct buf *out, const struct json *item)
     return rc;
 }
 
-/* The items whose numbers are in a line: `[text][3]` and `[4: button 'Send']`. */
+/* Appends the items whose numbers are in a line: `[text][3]` and `[4: button 'Send']`. */
 static int put_items(const struct webreader *r, struct str line, const struct json **last,
                      struct buf *out)
 {

@@ -86,7 +86,7 @@ void *webtext_owner(const struct webtext *w) { return w->spec.owner; }
 static int is_free(const struct webtext *w, struct err *e)
 {
     return webtext_is_busy(w)
-               ? err_set(e, ERR_BUSY, "cannot act: the action before is not done")
+               ? err_set(e, ERR_BUSY, "cannot act: the previous action is not done")
                : 0;
 }
 
@@ -152,7 +152,7 @@ static bool is_host_here(struct str s)
            str_starts(s, STR("[::1]"));
 }
 
-/* "host:80/x" has the form of a scheme, but for what follows. */
+/* "host:80/x" looks like a scheme; what follows the colon decides. */
 static bool has_scheme(struct str url)
 {
     struct str s = url_scheme(url);
@@ -246,7 +246,7 @@ static bool is_role(const struct json *item, const char *role)
     return webpage_is_word(json_str(item, "role", ""), role);
 }
 
-/* Done at once: on_done comes in this turn. */
+/* Ends an action without a fetch: on_done is called in this turn. */
 static int done(struct webtext *w)
 {
     w->tab->changed = true;
@@ -316,8 +316,8 @@ int webtext_click(struct webtext *w, struct str bid, struct err *e)
         return done(w);
     if (webpage_is_word(type, "button") || webpage_is_word(type, "reset"))
         return err_set(e, ERR_UNSUPPORTED,
-                       "Error: Locator.click: what the button \"%.*s\" does is told by a "
-                       "script, and text mode runs none",
+                       "Error: Locator.click: the button \"%.*s\" is handled by a "
+                       "script, and text mode does not run scripts",
                        STR_ARG(json_str(item, "bid", "")));
     return send_form(w, item, item, e);
 }
@@ -390,7 +390,7 @@ int webtext_select(struct webtext *w, struct str bid, const struct str *options,
     return done(w);
 }
 
-/* The first button that sends the form of a field (4.10.21.2). */
+/* Finds the first button that sends the form of a field (4.10.21.2). */
 static const struct json *default_button(const struct webtext *w, const struct json *item)
 {
     for (const struct json *j = json_first(w->tab->page.items); j; j = json_next(j)) {
@@ -409,9 +409,10 @@ int webtext_press(struct webtext *w, struct str bid, struct str key, struct err 
     if (!item)
         return -1;
     if (!str_eq(key, STR("Enter")))
-        return err_set(e, ERR_UNSUPPORTED,
-                       "Error: Locator.press: text mode knows Enter only, not \"%.*s\"",
-                       key.n < 60 ? (int)key.n : 60, key.p);
+        return err_set(
+            e, ERR_UNSUPPORTED,
+            "Error: Locator.press: text mode supports only Enter, not \"%.*s\"",
+            key.n < 60 ? (int)key.n : 60, key.p);
     if (json_has(item, "url") || is_role(item, "button"))
         return webtext_click(w, bid, e);
     if (webpage_is_word(json_str(item, "type", ""), "textarea"))
@@ -469,9 +470,9 @@ int webtext_observe(const struct webtext *w, struct buf *out)
 {
     int rc = buf_adds(out, buf_str(&w->tab->page.text));
     if (rc == 0 && w->tab->page.needs_browser)
-        rc = buf_addz(out,
-                      "\n(Scripts make this page, and text mode runs none: it needs a "
-                      "browser.)\n");
+        rc = buf_addz(
+            out, "\n(Scripts make this page, and text mode does not run them: it needs a "
+                 "browser.)\n");
     if (rc == 0 && w->tab->page.more)
         rc = buf_addf(out, "\n(%u more links and fields have no number.)\n",
                       w->tab->page.more);

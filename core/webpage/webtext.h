@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader of the web without a browser: pages are fetched by HTTP/1.1 (RFC 9112), made
- * Markdown in a helper with limits, and acted on by the numbers of their links and
- * fields. Tabs, each with a history, and one jar of cookies.
+ * A reader of the web without a browser: pages are fetched by HTTP/1.1 (RFC 9112), turned
+ * into Markdown in a helper with limits, and acted on by the numbers of their links and
+ * fields. It has tabs, each with a history, and one cookie jar.
  *
  *   idle ──goto, click, …──► fetching ──► reading ──► idle, and on_done
  *                               ▲            │ a page that follows at once
  *                               └────────────┘ (redirects are followed in fetching)
  *
- * An action that fails leaves the page as it was. TLS is verified, proxies are those of
- * the environment, http_proxy too by CONNECT. Scripts are not run.
- *
- * Bounded: WEBTEXT_MS for all of an action, WEBTEXT_HOPS redirects, what comes by
- * WEBBODY_MAX, unpacked by WEBBODY_PLAIN_MAX; the helper by memory and time.
+ * An action that fails leaves the page as it was. TLS is verified, proxies come from the
+ * environment; http_proxy is used by CONNECT too. Scripts are not run. Limits: WEBTEXT_MS
+ * for a whole action, WEBTEXT_HOPS redirects, WEBBODY_MAX bytes of an answer,
+ * WEBBODY_PLAIN_MAX when unpacked; memory and time of the helper.
  */
 #ifndef OD_WEBPAGE_WEBTEXT_H
 #define OD_WEBPAGE_WEBTEXT_H
@@ -26,7 +25,7 @@
 enum {
     WEBTEXT_MS = 30000,       /* of one action */
     WEBTEXT_HOPS = 20,        /* redirects and refreshes of one action */
-    WEBTEXT_HISTORY_MAX = 50, /* pages of a tab; the oldest go */
+    WEBTEXT_HISTORY_MAX = 50, /* pages of a tab; the oldest are dropped */
     WEBTEXT_TABS_MAX = 20
 };
 
@@ -38,67 +37,69 @@ struct webtext_spec {
     const char *agent; /* User-Agent; NULL: od's own */
     const char *ca;    /* authorities to trust; NULL: as net/trust.h finds them */
     /*
-     * Addresses that are not connected to, whatever name led there, as net/denied.h has
-     * them; NULL: none. A proxy of the environment is asked for an address that was
-     * judged (dial_spec.allow).
+     * Addresses that are refused, by whatever name, in the form of net/denied.h; NULL:
+     * none. A proxy of the environment gets an address that was checked
+     * (dial_spec.allow).
      */
     const char *deny;
-    bool no_files; /* file: is refused */
+    bool no_files; /* file: URLs are refused */
     /*
-     * A folder, made when needed, for answers that are attachments or that no text can be
-     * shown of; borrowed. NULL: they are pages with what is known of them.
+     * A folder, made when needed, for answers that are attachments or cannot be shown as
+     * text; borrowed. NULL: they become pages with their facts.
      */
     const char *downloads;
-    /* Whose files are shown, and who the helper is, as in struct job_spec; borrowed. */
+    /* The user of the helper, whose files are shown, as in struct job_spec; borrowed. */
     bool as_user;
     uid_t uid;
     gid_t gid;
     const gid_t *groups;
     size_t groups_n;
     int ms; /* of one action; 0: WEBTEXT_MS */
-    /* Once for each action, never within the call; e NULL: it worked. */
+    /* Called once for each action, never within the call; e NULL: it worked. */
     void (*on_done)(struct webtext *w, const struct err *e);
     void *owner;
 };
 
-/* NULL with e: INVALID: deny is none; or the authorities cannot be read. */
+/*
+ * Returns NULL and sets *e: INVALID: deny is not valid; or the authorities cannot be
+ * read.
+ */
 struct webtext *webtext_new(const struct webtext_spec *spec, struct err *e);
 void webtext_free(struct webtext *w); /* NULL is fine; no callback follows */
 void *webtext_owner(const struct webtext *w);
 
 /*
- * Actions: 0, and on_done comes; -1 with e: nothing was begun. BUSY: one is under way;
- * NOTFOUND: no such bid; INVALID: it is not for that. The words are those of
- * Playwright's errors, as BrowserGym passes them on.
- *
- * A URL is http, https, file, a path, or a host, which means https.
+ * Actions. Each returns 0, and on_done follows; or -1 and sets *e, and nothing was begun:
+ * BUSY: another action is running; NOTFOUND: no such bid; INVALID: the element does not
+ * support it. Messages are those of Playwright's errors, as BrowserGym passes them on. A
+ * URL is http, https, file, a path, or a host, which means https.
  */
 int webtext_goto(struct webtext *w, struct str url, struct err *e);
 /* Follows a link, sends a form by its button, ticks a box. */
 int webtext_click(struct webtext *w, struct str bid, struct err *e);
 int webtext_fill(struct webtext *w, struct str bid, struct str value, struct err *e);
-/* By value or label; replaces what was chosen. */
+/* Chooses options by value or label, and replaces the previous choice. */
 int webtext_select(struct webtext *w, struct str bid, const struct str *options, size_t n,
                    struct err *e);
 /* "Enter" in a field sends its form; in a link or a button it clicks. */
 int webtext_press(struct webtext *w, struct str bid, struct str key, struct err *e);
-/* The action under way ends without a word, and the page is as it was. false: there is
- * none. */
+/* Ends the running action without on_done; the page stays as it was. Returns false if
+ * no action is running. */
 bool webtext_cancel(struct webtext *w);
-/* Without a page before, or behind, they do nothing. */
+/* Go back and forward; without a page there they do nothing. */
 int webtext_back(struct webtext *w, struct err *e);
 int webtext_forward(struct webtext *w, struct err *e);
 /* Fetches the page again. */
 int webtext_reload(struct webtext *w, struct err *e);
-/* It came by GET, and nothing was filled in. */
+/* Whether the page came by GET and nothing was filled in. */
 bool webtext_can_reload(const struct webtext *w);
 
 /*
- * Tabs: done at once, without on_done. Returns -1 and sets *e: BUSY; LIMIT: there are
- * WEBTEXT_TABS_MAX; NOTFOUND: there is none at index, negative ones from the end.
+ * Tabs: done at once, without on_done. A negative index counts from the end. Returns -1
+ * and sets *e: BUSY; LIMIT: there are WEBTEXT_TABS_MAX; NOTFOUND: no tab at that index.
  */
 int webtext_tab_new(struct webtext *w, struct err *e);
-/* Then the last one is active, or a new one that is blank. */
+/* Afterwards the last tab is active, or a new blank one. */
 int webtext_tab_close(struct webtext *w, struct err *e);
 int webtext_tab_focus(struct webtext *w, int64_t index, struct err *e);
 int webtext_tabs(const struct webtext *w); /* how many */
@@ -110,24 +111,26 @@ const char *webtext_tab_title(const struct webtext *w, int index);
 
 const char *webtext_url(const struct webtext *w);
 const char *webtext_title(const struct webtext *w);
-/* Of its answer; 0: there was none, as of a file. */
+/* Returns the HTTP status of the page; 0 if it has none, as a file. */
 int webtext_status(const struct webtext *w);
-/* The number of the page among all that were read: another page has another one. */
+/* Returns the number of the page among all that were read; no two pages have the same. */
 unsigned webtext_load(const struct webtext *w);
 /*
- * The Markdown, and behind it what was filled in since, if anything. What a page lacks
- * without a browser is said. -1: out is full.
+ * Appends the Markdown, then the fields filled in since, and notes about what
+ * needs a browser. Returns -1 if out is full.
  */
 int webtext_observe(const struct webtext *w, struct buf *out);
-/* "[3]: http://…", a line for each link. */
+/* Appends "[3]: http://…", a line for each link. */
 int webtext_links(const struct webtext *w, struct buf *out);
-/* The bytes of a page that is a picture; empty: it is not one. */
+/* Returns the bytes of a page that is a picture; empty if it is not one. */
 struct str webtext_picture(const struct webtext *w);
-/* What was downloaded since the last call, as texts: [text], the caller's. */
+/*
+ * Returns notes on the downloads since the last call: [text]. The caller owns them.
+ */
 struct json *webtext_notes(struct webtext *w);
-/* The path of what the last action has downloaded; NULL: nothing. */
+/* Returns the path of the last action's download; NULL if there is none. */
 const char *webtext_saved(const struct webtext *w);
-/* Items and forms as webpage.h has them; borrowed, until the next action. */
+/* Returns the items as in struct webpage; borrowed until the next action. */
 const struct json *webtext_items(const struct webtext *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers that are kept as files, where a folder for them is given: what the server calls
- * an attachment (RFC 6266), and what is no page, text, document or picture.
+ * Answers that are kept as files, if a folder for them is given: attachments (RFC 6266),
+ * and anything that is not a page, text, document or picture.
  */
 #include "webpage/webtext_own.h"
 
@@ -25,7 +25,7 @@ bool webtext_is_download(const struct webtext *w)
            (webpage_is_word(kind, "attachment") || !webbody_is_shown(&b));
 }
 
-/* The name that the field has: filename*, else filename. */
+/* Appends the name in the field: filename*, else filename. */
 static void field_name(struct str field, struct buf *out)
 {
     struct str rest = field;
@@ -50,7 +50,7 @@ static void field_name(struct str field, struct buf *out)
     }
 }
 
-/* The last part of the path of a URL. */
+/* Appends the last part of a URL's path. */
 static void url_name(struct str url, struct buf *out)
 {
     url = str_cut(&url, '#');
@@ -61,7 +61,7 @@ static void url_name(struct str url, struct buf *out)
     http_decode(out, str_sub(url, at, url.n), false);
 }
 
-/* Without folders, and what no name should have. */
+/* Appends a name without folders and unsafe characters. */
 static void put_name(struct buf *path, struct str name)
 {
     size_t at = name.n;
@@ -79,7 +79,7 @@ static void put_name(struct buf *path, struct str name)
         buf_addz(path, "download");
 }
 
-/* FOLDER/NAME, or NAME (1) where that is taken. */
+/* Finds FOLDER/NAME, or NAME (1) if that exists. */
 static int free_path(const struct webtext *w, struct buf *path)
 {
     struct buf name = BUF_INIT(4096);

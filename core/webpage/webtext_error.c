@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Failures with the names that Chromium has for them, before the sentence of ours: what
- * reads the errors of a browser reads those of text mode.
+ * Chromium's names of failures, put before our sentence: a program that reads the errors
+ * of a browser can read those of text mode.
  */
 #include "webpage/webtext_own.h"
 

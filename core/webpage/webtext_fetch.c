@@ -15,7 +15,7 @@
 
 enum {
     STREAM_BYTES = 64 << 10,
-    ASK_MAX = 9 << 20, /* of a request, its body included */
+    ASK_MAX = 9 << 20, /* of a request with its body */
     RESULT_MAX = 96 << 20,
     READ_MEMORY = 512 << 20,
     READ_CPU_S = 20,
@@ -83,7 +83,7 @@ void webtext_prepare(struct webtext *w) { task_init(&w->later, on_told); }
 
 void webtext_told(struct webtext *w)
 {
-    /* Busy until it is told, so that actions come one after the other. */
+    /* Stays busy until on_done was called, so that actions come one after the other. */
     w->state = WEBTEXT_READ;
     task_defer(w->spec.loop, &w->later);
 }
@@ -140,7 +140,7 @@ static bool is_file(const struct webtext *w)
     return url_scheme_is(str_of(w->ask.url), "file");
 }
 
-/* The path of a file's URL. */
+/* Appends the path of a file: URL. */
 static int path_of(const struct webtext *w, struct buf *out, struct err *e)
 {
     struct str url = str_of(w->ask.url);
@@ -152,11 +152,11 @@ static int path_of(const struct webtext *w, struct buf *out, struct err *e)
     url = str_cut(&url, '?');
     if (!url.n || *url.p != '/')
         return err_set(e, ERR_UNSUPPORTED,
-                       "cannot open %s: only this machine's files are, "
+                       "cannot open %s: only files of this machine can be opened, "
                        "as file:///path",
                        w->ask.url);
     if (http_decode(out, url, false) < 0)
-        return err_set(e, ERR_INVALID, "cannot open %s: that is no path", w->ask.url);
+        return err_set(e, ERR_INVALID, "cannot open %s: that is not a path", w->ask.url);
     return 0;
 }
 
@@ -189,7 +189,7 @@ static int put_page(const struct webpage *p, const struct job_child *c, struct e
     return rc;
 }
 
-/* What readers report of the content, with its address. */
+/* Puts the address before an error about the content. */
 static void name_it(const struct webtext *w, bool opened, struct err *e)
 {
     struct err why = *e;
@@ -204,7 +204,7 @@ static void name_it(const struct webtext *w, bool opened, struct err *e)
         webtext_net_error(e, "ERR_CONTENT_DECODING_FAILED", &why, w->ask.url);
 }
 
-/* In the helper, which has a copy of all of w. */
+/* Runs in the helper, which has a copy of all of w. */
 static int read_page(void *arg, const struct job_child *c, struct err *e)
 {
     const struct webtext *w = arg;
@@ -242,7 +242,7 @@ static void on_result(struct job *j, struct buf *in)
     buf_consume(in, in->n);
 }
 
-/* The page that is shown now is this one; items and forms are taken. */
+/* Makes this the page that is shown; takes items and forms. */
 static void take_page(struct webtext *w, const struct json *j, struct json *items,
                       struct json *forms)
 {
@@ -290,7 +290,7 @@ static void remember(struct webtext *w)
 
 static void hop(struct webtext *w, struct str to, bool as_get);
 
-/* The helper's lines. A page that follows at once is gone to. */
+/* Takes the helper's lines. Goes on to a page that follows at once. */
 static void on_lines(struct webtext *w, struct err *e)
 {
     struct str rest = buf_str(&w->result);
@@ -314,7 +314,7 @@ static void on_lines(struct webtext *w, struct err *e)
     json_free(page);
 }
 
-/* A page stays where it is when a link on it is a file. */
+/* The page stays when a link on it was a download. */
 static void on_saved(struct webtext *w)
 {
     struct buf note = BUF_INIT(8192);
@@ -396,7 +396,7 @@ static void on_head(struct httpc *c)
     }
 }
 
-/* What is announced to be too long is not waited for. */
+/* Whether the announced length is too long to wait for. */
 static bool is_too_long(const struct httpc *c)
 {
     uint64_t n;
@@ -449,8 +449,8 @@ static const struct httpc_events http_calls = {
     .on_head = on_head, .on_body = on_body, .on_done = on_answered};
 
 /*
- * What browsers say of themselves (Fetch Metadata, 2.3): servers that know it refuse
- * what a page of the web asks of them, and so does ours.
+ * Adds the fields of Fetch Metadata (2.3) as browsers send them: servers that check them
+ * refuse requests from other sites, and so does od's.
  */
 static int add_metadata(struct webtext *w, const struct url *u, struct buf *out)
 {
@@ -587,7 +587,7 @@ static int start(struct webtext *w, struct err *e)
     return start_dialing(w, &u, e);
 }
 
-/* To another page within the same action. */
+/* Goes to another page within the same action. */
 static void hop(struct webtext *w, struct str to, bool as_get)
 {
     struct buf url = BUF_INIT(URL_JOIN_MAX);
@@ -630,6 +630,7 @@ static void hop(struct webtext *w, struct str to, bool as_get)
 
 int webtext_fetch(struct webtext *w, struct webtext_ask *take, int going, struct err *e)
 {
+    ASSERT(w->state == WEBTEXT_IDLE && take != &w->ask); /* one action at a time */
     webtext_ask_release(&w->ask);
     w->ask = *take;
     *take = (struct webtext_ask){0};

@@ -36,7 +36,7 @@ static int add_encoded(struct buf *out, struct str s)
     return rc;
 }
 
-/* A name within quotes. */
+/* Appends a name for use within quotes. */
 static int add_quoted(struct buf *out, struct str s)
 {
     int rc = 0;
@@ -151,8 +151,8 @@ int webtext_form(const struct webtext *w, const struct json *item,
     if (!form)
         return err_set(
             e, ERR_INVALID,
-            "Error: the field \"%.*s\" belongs to no form: only a script could "
-            "tell what it does, and text mode runs none",
+            "Error: the field \"%.*s\" does not belong to a form: only a script could "
+            "send it, and text mode does not run scripts",
             STR_ARG(json_str(item, "bid", "")));
     struct str action = json_str(form, "action", ""),
                method = json_str(form, "method", "");

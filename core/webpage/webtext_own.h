@@ -13,23 +13,23 @@
 #include "webpage/webpage.h"
 #include "webpage/webtext.h"
 
-/* What is asked for; owned by its holder. */
+/* A request; owned by its holder. */
 struct webtext_ask {
-    char *url;  /* whole, without a fragment */
+    char *url;  /* complete, without a fragment */
     char *type; /* of the body; NULL: no body, and GET */
     char *body;
     size_t body_n;
 };
 
-/* A page that is open, and the pages before and behind it. */
+/* A tab: the open page, and the pages before and after it in the history. */
 struct webtext_tab {
     struct webpage page;
     char *url;
     int status;
     bool changed;  /* something was filled in */
-    unsigned load; /* of all pages that were read, the number of this one */
+    unsigned load; /* the page's number among all that were read */
     struct webtext_ask history[WEBTEXT_HISTORY_MAX];
-    int pages, at; /* at: the one that is shown; -1: none */
+    int pages, at; /* at: the page that is shown; -1: none */
 };
 
 struct webtext {
@@ -37,7 +37,7 @@ struct webtext {
     char *agent;
     struct denied deny;
     struct cookies *cookies;
-    struct tls_client *tls; /* made when first wanted */
+    struct tls_client *tls; /* made when first needed */
     char *ca;
 
     struct webtext_tab *tabs[WEBTEXT_TABS_MAX]; /* owned */
@@ -45,24 +45,24 @@ struct webtext {
     unsigned loads;
     struct webtext_tab *tab; /* the active one of them */
 
-    /* The action that is under way. */
+    /* The state of the running action. */
     enum webtext_state { WEBTEXT_IDLE, WEBTEXT_DIAL, WEBTEXT_ASK, WEBTEXT_READ } state;
     struct webtext_ask ask;
-    int going; /* to this place in the history; -1: to a new one */
+    int going; /* the target's place in the history; -1: a new one */
     int hops;
     struct dial *dial;
-    bool proxied; /* it asks a proxy */
+    bool proxied; /* the request goes to a proxy */
     struct httpc http;
     bool http_on;
     struct buf body;
     struct buf type, encoding, location, disposition; /* of the answer */
-    bool going_to;                                    /* by webtext_goto */
+    bool going_to;                                    /* the action is webtext_goto */
     bool saving;                                      /* the answer becomes a file */
     int answer;
     struct job *job;
     struct buf result;
     struct timer timer;
-    struct task later; /* tells on_done */
+    struct task later; /* calls on_done */
     struct err e;
     struct json *notes; /* owned: [text], of downloads */
     char *saved;        /* owned: the path of the action's download; NULL: none */
@@ -70,30 +70,35 @@ struct webtext {
 
 /* ---- webtext_fetch.c ---- */
 
-/* Begins: takes what ask holds, also when it fails. going: as above. */
+/* Begins a fetch: takes what ask holds, also when it fails. going: as above. */
 int webtext_fetch(struct webtext *w, struct webtext_ask *take, int going, struct err *e);
-/* Before anything else of this file. */
+/* Called before anything else of this file. */
 void webtext_prepare(struct webtext *w);
-/* on_done shall come, at the end of the turn. */
+/* Makes on_done be called at the end of the turn. */
 void webtext_told(struct webtext *w);
-/* Nothing of a fetch is under way any more. */
+/* Stops the fetch. */
 void webtext_stop(struct webtext *w);
 void webtext_ask_release(struct webtext_ask *a);
 bool webtext_is_busy(const struct webtext *w);
 
 /* ---- webtext_download.c ---- */
 
-/* Is the answer to be kept as a file? */
+/* Whether the answer is kept as a file. */
 bool webtext_is_download(const struct webtext *w);
-/* In the helper: writes it, and puts its path. Returns -1 and sets *e. */
+/*
+ * Runs in the helper: writes the file, and hands its path over. Returns -1 and sets *e.
+ */
 int webtext_save(const struct webtext *w, const struct job_child *c, struct err *e);
 
 /* ---- webtext_error.c ---- */
 
-/* "Error: Page.goto: net::NAME at URL: WHY", with the code of why. Returns -1. */
+/*
+ * Sets *out to "Error: Page.goto: net::NAME at URL: WHY", with the code of why. Returns
+ * -1.
+ */
 int webtext_net_error(struct err *out, const char *name, const struct err *why,
                       const char *url);
-/* Chromium's names, of a connection that was not made (to be asked in its on_done) … */
+/* Returns Chromium's name of a failed connection (called in its on_done) … */
 const char *webtext_dial_name(const struct dial *d, bool proxy, const struct err *e);
 /* … of an answer that broke off, or is not HTTP … */
 const char *webtext_answer_name(const struct err *e);
@@ -102,7 +107,7 @@ const char *webtext_file_name(enum err_code code);
 
 /* ---- webtext_form.c ---- */
 
-/* What sending the form of an item asks for; button NULL: by Enter. */
+/* Makes the request that sends the form of an item; button NULL: by Enter. */
 int webtext_form(const struct webtext *w, const struct json *item,
                  const struct json *button, struct webtext_ask *out, struct err *e);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The actions. Those on elements first wait in the page until the element can be acted
- * on ("Actionability" in Playwright's documentation), for BROWSER_ELEMENT_MS; errors are
- * in the words of Playwright and BrowserGym, which agents know.
+ * The actions. An action on an element first waits in the page, up to
+ * BROWSER_ELEMENT_MS, until the element can be acted on ("Actionability" in Playwright's
+ * documentation). Errors have the words of Playwright and BrowserGym, which agents know.
  */
 #include "base/clock.h"
 #include "browser/driver/js/choose.js.h"
@@ -23,17 +23,17 @@
 
 enum { REASON_MS = 200 };
 
-/* What js/ready.js is asked to wait for. */
+/* The conditions that js/ready.js waits for. */
 enum need {
     VISIBLE = 1,
     STABLE = 2,
     HIT = 4,
     ENABLED = 8,
     EDITABLE = 16,
-    SCROLLED = 32 /* as STABLE, without the wait for a frame */
+    SCROLLED = 32 /* like STABLE, without the wait for a frame */
 };
 
-/* An element, as a call works on it. */
+/* The element that a call acts on. */
 struct hand {
     const char *api; /* "Locator.click" */
     char session[BROWSER_ID], object[256];
@@ -61,7 +61,7 @@ static int no_element(struct err *e, struct str bid)
                    (int)(bid.n > 100 ? 100 : bid.n), bid.p);
 }
 
-/* A failure of the browser itself gets a class, as all errors have one. */
+/* Gives a failure of the browser itself a class, since every error has one. */
 static int broke(struct err *e, const char *api)
 {
     char text[400];
@@ -92,7 +92,10 @@ static int resolve(struct browser *b, struct hand *h, const char *api, struct st
     return ok ? 0 : no_element(e, bid);
 }
 
-/* Begins a function on the element, with up to three arguments (taken). The call's id. */
+/*
+ * Starts a function on the element, with up to three arguments (taken). Returns the
+ * call's id.
+ */
 static int begin(struct browser *b, const struct hand *h, const char *function,
                  struct json *const take[3])
 {
@@ -112,7 +115,7 @@ static int begin(struct browser *b, const struct hand *h, const char *function,
     return cdp_send(&b->cdp, str_of(h->session), "Runtime.callFunctionOn", p);
 }
 
-/* What came of it: its text, or "". */
+/* Gets the result of that call: its text, or "". */
 static int finish(struct browser *b, const struct hand *h, int id, struct buf *answer,
                   struct err *e)
 {
@@ -143,7 +146,7 @@ static struct json *number_json(int64_t v)
     return a;
 }
 
-/* What a function of ours answered: an error, a wait that was too long, or neither. */
+/* Reads the answer of our script: an error, a timeout, or neither. */
 static int judge(const struct hand *h, const struct buf *answer, struct err *e)
 {
     struct str s = buf_str(answer);
@@ -276,7 +279,7 @@ static int modifiers_of(const struct browse_value *v, const char *api, struct er
 
 /* ---- element actions ---- */
 
-/* Their keys, down (1) or up (2), in the order that Playwright has. */
+/* Presses (1) or releases (2) the keys of modifiers, in Playwright's order. */
 static int press_modifiers(struct browser *b, struct str session, int bits, int step,
                            struct err *e)
 {
@@ -297,8 +300,9 @@ static int move_to(struct browser *b, const struct hand *h, struct err *e)
 }
 
 /*
- * Waits until the element is ready, and brings the pointer there. A pointer's move takes
- * a frame, and so does seeing that nothing moves: what looks ready gets both at once.
+ * Waits until the element is ready, and moves the pointer there. Moving the pointer
+ * takes a frame, and so does checking that nothing moves: for an element that looks
+ * ready both are done at once.
  */
 static int aim(struct browser *b, const struct hand *h, int need, struct err *e)
 {
@@ -360,7 +364,7 @@ static int do_fill(struct browser *b, struct str bid, struct str value, const ch
 {
     struct hand h;
     struct buf answer = BUF_INIT(1024), both = BUF_INIT(16 << 10);
-    /* In one call: nothing of the page comes between. */
+    /* In one call, so that no script of the page runs in between. */
     buf_addz(&both, "function(...list){\n");
     buf_addz(&both, ready_js);
     buf_addz(&both, prepare_fill_js);
@@ -420,7 +424,7 @@ static int do_check(struct browser *b, const struct browse_bound *a, bool on,
                 "by selecting another radio button in the same group.";
     else if (r == 0 && !str_eq(buf_str(&answer), want)) {
         r = do_click(b, &click, 1, e);
-        /* A page that went elsewhere did what the click was for. */
+        /* If the page navigated, the click did its work. */
         if (r == 0 && look_checked(b, &h, on, BROWSER_ELEMENT_MS, &answer, e) == 0 &&
             !str_eq(buf_str(&answer), want))
             wrong = "Error: Clicking the checkbox did not change its state";
@@ -500,7 +504,7 @@ static int add_file(struct json *list, struct str name, struct err *e)
     return 0;
 }
 
-/* The files of a value, as absolute paths. NULL: one is not there. */
+/* Returns the files of a value as absolute paths; NULL if one does not exist. */
 static struct json *file_list(const struct browse_value *v, struct err *e)
 {
     struct json *list = json_array();
@@ -513,7 +517,7 @@ static struct json *file_list(const struct browse_value *v, struct err *e)
     return NULL;
 }
 
-/* Takes the list. -1: e has Chromium's own words. */
+/* Takes the list. Returns -1 and sets *e to Chromium's own message. */
 static int set_files(struct browser *b, struct str session, int64_t node,
                      struct json *take, struct err *e)
 {
@@ -536,8 +540,8 @@ static void intercept_choosers(struct browser *b, struct str session, bool on)
 }
 
 /*
- * After a click with intercept_choosers on: the page's file chooser gets the files
- * (taken). clicked: how that went.
+ * Gives the files (taken) to the page's file chooser, after a click with
+ * intercept_choosers on. clicked: the result of that click.
  */
 static int use_chooser(struct browser *b, struct str session, int clicked,
                        struct json *take, struct err *e)
@@ -567,7 +571,7 @@ static int use_chooser(struct browser *b, struct str session, int clicked,
                                                        : 0;
 }
 
-/* CDP leaves a field as it is that is given no files. */
+/* With an empty list, CDP does not change the field. */
 static int clear_files(struct browser *b, const struct hand *h, struct err *e)
 {
     struct buf answer = BUF_INIT(256);
@@ -578,7 +582,10 @@ static int clear_files(struct browser *b, const struct hand *h, struct err *e)
     return r;
 }
 
-/* A field of files takes them at once, also a hidden one; others open a chooser. */
+/*
+ * A file input takes the files directly, even a hidden one; other elements open a
+ * chooser.
+ */
 static int do_upload(struct browser *b, const struct browse_bound *a, struct err *e)
 {
     struct hand h;
@@ -624,7 +631,7 @@ static int do_mouse_upload(struct browser *b, const struct browse_bound *a, stru
 
 /* ---- navigation ---- */
 
-/* Is the active tab's document the one of that loader? NULL: any is. */
+/* Whether the active tab shows the document of that loader; NULL: of any. */
 static bool is_at(struct browser *b, const char *loader)
 {
     struct err e = ERR_INIT;
@@ -644,8 +651,8 @@ static bool is_loaded(const struct target *t, const char *loader, unsigned moves
 }
 
 /*
- * Why it broke off comes by another way, perhaps later; never if it was over before the
- * process that shows it was listened to.
+ * The reason for an aborted navigation comes in another event, perhaps later; never if
+ * the navigation was over before we listened to the process that shows it.
  */
 static void await_reason(struct browser *b, const char *loader, unsigned moves)
 {
@@ -658,7 +665,7 @@ static void await_reason(struct browser *b, const char *loader, unsigned moves)
     }
 }
 
-/* was: of the tab, before. A document that breaks off stops loading without the event. */
+/* was: the tab before. A document that is aborted stops loading without the event. */
 static int await_load(struct browser *b, const char *api, const char *loader,
                       struct target was, struct err *e)
 {
@@ -700,7 +707,7 @@ static int do_goto(struct browser *b, struct str url, struct err *e)
     struct target was = b->active ? *b->active : (struct target){0};
     json_put_str(p, "url", url);
     if (b->active)
-        b->active->crashed = false; /* this brings it back */
+        b->active->crashed = false; /* a navigation starts it again */
     struct json *j = cdp_call(&b->cdp, browser_session_of(b->active), "Page.navigate", p,
                               browser_in(BROWSER_GOTO_MS), e);
     if (!j) {
@@ -729,7 +736,7 @@ static int do_goto(struct browser *b, struct str url, struct err *e)
     return wait ? await_load(b, "Page.goto", loader, was, e) : r;
 }
 
-/* Where there is nothing to go to, nothing happens. */
+/* Without an entry to go to, nothing happens. */
 static int do_history(struct browser *b, int step, struct err *e)
 {
     const char *api = step < 0 ? "Page.go_back" : "Page.go_forward";
@@ -799,7 +806,7 @@ static int do_tab_focus(struct browser *b, const struct browse_value *v, struct 
 
 /* ---- scrolling and waiting ---- */
 
-/* The wheel is acknowledged before the page has moved: an event reports that. */
+/* The wheel is acknowledged before the page has scrolled; an event reports the scroll. */
 static int do_scroll(struct browser *b, double dx, double dy, struct err *e)
 {
     struct str session = browser_session_of(b->active);

@@ -2,8 +2,9 @@
 /*
  * The browser's life, its targets and their events.
  *
- * Pages come by Target.targetCreated and are attached by hand, popups too; frames
- * with processes of their own come by setAutoAttach of their parents, and wait for us.
+ * Pages come by Target.targetCreated and are attached by hand, popups too; frames with
+ * processes of their own are attached by setAutoAttach of their parents, and wait until
+ * we let them run.
  */
 #include "browser/driver/driver.h"
 #include "browser/driver/page.h"
@@ -23,7 +24,7 @@
 enum {
     START_MS = 30000,
     REACH_MS = 10000,
-    CALM_MS = 30000, /* for what a script wrote that was ended */
+    CALM_MS = 30000, /* for the messages of a script that was terminated */
     TEXT_MAX = 8 << 20,
     SHOT_MAX = 48 << 20
 };
@@ -132,6 +133,12 @@ static struct target *add_target(struct browser *b, const struct json *info)
     return t;
 }
 
+void browser_update(struct browser *b, const struct json *info)
+{
+    if (browser_target(b, json_str(info, "targetId", "")))
+        add_target(b, info);
+}
+
 static void drop_target(struct browser *b, struct target *t)
 {
     list_del(&t->node);
@@ -227,7 +234,7 @@ static void on_created(struct browser *b, const struct json *p)
 
 /* ---- pages ---- */
 
-/* The document that is shown is that loader's. */
+/* The tab now shows the document of that loader. */
 static void set_loader(struct target *t, struct str loader)
 {
     set_id(t->loader, loader);
@@ -252,7 +259,7 @@ static void on_lifecycle(struct target *t, const struct json *p)
     }
 }
 
-/* This may come before the document is the tab's, or after it. */
+/* This event may come before or after the one that makes the document the tab's. */
 static void on_response(struct target *t, const struct json *p)
 {
     const struct json *response = json_get(p, "response");
@@ -261,14 +268,14 @@ static void on_response(struct target *t, const struct json *p)
         !str_eq(json_str(p, "frameId", ""), str_of(t->id)))
         return;
     set_id(t->answered.loader, json_str(p, "loaderId", ""));
-    t->answered.status = str_starts(url, STR("http")) /* Chromium has 200 for a file */
+    t->answered.status = str_starts(url, STR("http")) /* Chromium says 200 for files */
                              ? (int)json_int(response, "status", 0)
                              : 0;
     if (strcmp(t->loader, t->answered.loader) == 0)
         t->status = t->answered.status;
 }
 
-/* One entry; text is cut. Those that find no room are counted. */
+/* Adds an entry, with its text cut. Entries without room are counted. */
 static void add_console(struct browser *b, struct str kind, struct str text,
                         const struct json *place, int64_t line)
 {
@@ -285,7 +292,10 @@ static void add_console(struct browser *b, struct str kind, struct str text,
     json_push(b->console, j);
 }
 
-/* Arguments of console.log: strings as they are, others as they are described. */
+/*
+ * Appends arguments of console.log: strings as they are, other values by their
+ * description.
+ */
 static void on_console(struct browser *b, const struct json *p)
 {
     struct buf text = BUF_INIT(2 * CONSOLE_TEXT_MAX);
@@ -329,8 +339,13 @@ static void on_page_event(struct browser *b, struct target *t, struct str method
                           const struct json *p)
 {
     bool own = str_eq(json_str(p, "frameId", ""), str_of(t->id));
-    if (str_eq(method, STR("Page.lifecycleEvent")))
+    if (str_eq(method, STR("Page.lifecycleEvent"))) {
         on_lifecycle(t, p);
+        browser_screen_retitle(b);
+    } else if (str_eq(method, STR("Page.screencastFrame")))
+        browser_screen_frame(b, t, p);
+    else if (str_eq(method, STR("Page.frameNavigated")))
+        browser_screen_navigated(b, t, json_get(p, "frame"));
     else if (str_eq(method, STR("Page.frameStartedLoading")) && own)
         t->loading = true;
     else if (str_eq(method, STR("Page.frameStoppedLoading")) && own) {
@@ -412,8 +427,8 @@ static void on_event(void *owner, struct str session, struct str method,
     else if (str_eq(method, STR("Target.targetCreated")))
         on_created(b, p);
     else if (str_eq(method, STR("Target.targetInfoChanged"))) {
-        if (browser_target(b, json_str(json_get(p, "targetInfo"), "targetId", "")))
-            add_target(b, json_get(p, "targetInfo"));
+        browser_update(b, json_get(p, "targetInfo"));
+        browser_screen_retitle(b);
     } else if (str_eq(method, STR("Target.targetDestroyed"))) {
         t = browser_target(b, json_str(p, "targetId", ""));
         if (t)
@@ -427,11 +442,16 @@ static void on_event(void *owner, struct str session, struct str method,
     } else if (t) {
         on_page_event(b, t, method, p);
     }
+    browser_screen_follow(b);
 }
 
 /* ---- calls ---- */
 
-static void on_turn(void *owner) { browser_read_papers(owner); }
+static void on_turn(void *owner)
+{
+    browser_screen_turn(owner);
+    browser_read_papers(owner);
+}
 
 void browser_read_documents(struct browser *b, bool on)
 {
@@ -502,7 +522,10 @@ int browser_new_tab(struct browser *b, struct err *e)
 
 /* ---- life ---- */
 
-/* Downloads of a guest go where its host keeps them, unless a folder is given. */
+/*
+ * A browser that we did not start keeps its own folder of downloads, unless one is
+ * given.
+ */
 static void set_downloads(struct browser *b, const struct browser_opts *o)
 {
     b->keeps = o->downloads != NULL;
@@ -527,7 +550,7 @@ static int greet(struct browser *b, const struct browser_opts *o, struct err *e)
     if (answered) {
         set_downloads(b, o);
         json_put_bool(p, "discover", true);
-        /* Its answer comes after the tabs that were there before. */
+        /* The answer comes after the events about existing tabs. */
         j = browser_ask(b, STR(""), "Target.setDiscoverTargets", p, e);
         json_free(j);
         p = NULL;
@@ -584,7 +607,7 @@ struct browser *browser_open(const struct browser_opts *o, struct err *e)
     return NULL;
 }
 
-/* A guest leaves as it came. */
+/* Closes our tabs in a browser that we did not start. */
 static void close_tabs(struct browser *b)
 {
     struct target *t;
@@ -658,7 +681,7 @@ int browser_act(struct browser *b, struct str actions)
     return b->error.n ? -1 : r;
 }
 
-/* Does the page answer within ms? Each event starts the time again. */
+/* Whether the page answers within ms; each event restarts the time. */
 static bool speaks(struct browser *b, int ms, int all_ms)
 {
     struct json *p = json_object();
@@ -683,7 +706,7 @@ bool browser_calm(struct browser *b, int ms)
     cdp_tell(&b->cdp, session, "Page.stopLoading", NULL);
     if (speaks(b, ms, ms))
         return true;
-    /* Chromium does this in parallel with the page's scripts; what that wrote is read
+    /* Chromium does this in parallel with the page's scripts; their messages are read
      * first. */
     cdp_tell(&b->cdp, session, "Runtime.terminateExecution", NULL);
     if (!speaks(b, ms, CALM_MS))
@@ -694,7 +717,7 @@ bool browser_calm(struct browser *b, int ms)
 
 /* ---- looking ---- */
 
-/* What a picture of all of the page is cut to: no side is longer than WHOLE_MAX. */
+/* The size of a picture of the whole page: no side is longer than WHOLE_MAX. */
 static struct json *whole_clip(struct browser *b, struct err *e)
 {
     struct json *j = browser_ask(b, browser_session_of(b->active),
@@ -716,7 +739,7 @@ static struct json *whole_clip(struct browser *b, struct err *e)
     return clip;
 }
 
-/* What is visible, at another scale. */
+/* The visible part, at another scale. */
 static struct json *view_clip(struct browser *b, double scale, struct err *e)
 {
     struct json *j = browser_ask(b, browser_session_of(b->active),
@@ -735,8 +758,8 @@ static struct json *view_clip(struct browser *b, double scale, struct err *e)
 }
 
 /*
- * Asks for the picture: it is made while the tree is read. The call's id. Returns -1 and
- * sets *e.
+ * Requests the picture, which is made while the tree is read. Returns the call's id; -1
+ * and sets *e.
  */
 static int begin_shot(struct browser *b, const struct browser_look *want, struct err *e)
 {
@@ -767,7 +790,7 @@ static int finish_shot(struct browser *b, const struct browser_look *want, int i
     return r == 0 && want->marks ? browser_draw_marks(b, format, &out->shot, e) : r;
 }
 
-/* Nobody waits for it any more. */
+/* The answer is no longer needed. */
 static void drop_shot(struct browser *b, int id)
 {
     struct err e;
@@ -807,8 +830,8 @@ static void see_tabs(struct browser *b, struct browser_seen *out)
 }
 
 /*
- * Chromium does not report each document that begins: is the one that was answered last
- * the one that is shown, although it was not read whole?
+ * Whether the tab shows the last document that a server answered with, although it was
+ * not read completely. Chromium does not report every document that begins.
  */
 static void see_status(struct browser *b, struct browser_seen *out)
 {

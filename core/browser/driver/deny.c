@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OD_BROWSE_DENY with a Chromium: the process between it and the network, what that has
- * refused, and its end.
+ * OD_BROWSE_DENY with a Chromium: the process between Chromium and the network, what it
+ * has refused, and its end.
  */
 #include "browser/driver/js/deny_probe.js.h"
 #include "browser/driver/driver.h"
@@ -81,7 +81,7 @@ int browser_deny_start(struct browser *b, struct err *e)
     return pid < 0 ? -1 : 0;
 }
 
-/* Without us it ends by itself; it is killed if it takes long. */
+/* It ends by itself when we close our end; it is killed if that takes long. */
 void browser_deny_end(struct browser *b)
 {
     if (b->deny.pid <= 0)
@@ -122,7 +122,10 @@ static void note(struct browser *b, const struct err *e)
     b->deny.noted += b->deny.noted <= NOTES;
 }
 
-/* Is it what a navigation fails of? Other tabs, and Chromium itself, go on meanwhile. */
+/*
+ * Whether this refusal is why the navigation failed. Other tabs, and Chromium itself, go
+ * on meanwhile.
+ */
 static void take(struct browser *b, const char *host, const struct err *e)
 {
     int fit = strcmp(host, b->deny.host) == 0 ? BROWSER_DENY_IT
@@ -138,7 +141,7 @@ static void take(struct browser *b, const char *host, const struct err *e)
     }
 }
 
-/* 1: one was taken; 0: nothing now; -1: it has ended. */
+/* Takes one message. Returns 1; 0 if there is none now; -1 if the process has ended. */
 static int hear_one(struct browser *b)
 {
     char message[1024];
@@ -204,7 +207,7 @@ bool browser_deny_begin(struct browser *b, struct str url)
     browser_deny_hear(b);
     b->deny.fit = BROWSER_DENY_NOTHING;
     b->deny.host[0] = '\0';
-    /* The host in the form that Chromium asks the proxy for. */
+    /* The host in the form in which Chromium sends it to the proxy. */
     if (url_join(&whole, STR("about:blank"), url) == 0 &&
         url_parse(&u, buf_str(&whole), NULL) == 0 && u.host.n < sizeof(b->deny.host))
         snprintf(b->deny.host, sizeof(b->deny.host), "%.*s", STR_ARG(u.host));
@@ -212,7 +215,7 @@ bool browser_deny_begin(struct browser *b, struct str url)
     return b->deny.pid <= 0 || is_of_the_web(str_trim(url));
 }
 
-/* As Chromium names it where there is no proxy. */
+/* The error that Chromium reports without a proxy. */
 static const char *plain_name(const struct err *e)
 {
     return e->code == ERR_NOTFOUND  ? "net::ERR_NAME_NOT_RESOLVED"

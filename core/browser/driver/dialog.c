@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dialogs of pages: alert, confirm, prompt. While one is open its page answers nothing,
- * neither input nor scripts (cdp.held). Either it is dismissed at once, as Playwright
- * does it, or it stays open for the caller (browser.asks).
+ * Dialogs of pages: alert, confirm, prompt. While a dialog is open, its page answers
+ * neither input nor scripts (cdp.held). It is dismissed at once, as in Playwright, or
+ * stays open for the caller (browser.asks).
  */
 #include "browser/driver/driver.h"
 

@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 enum {
-    BROWSER_ID = 80, /* bytes of Chromium's ids, and a zero */
+    BROWSER_ID = 80, /* bytes of Chromium's longest id, and a zero */
     BROWSER_ELEMENT_MS = 500,
     BROWSER_GOTO_MS = 100000,
     BROWSER_CALL_MS = 30000,
@@ -30,27 +30,27 @@ enum {
     BROWSER_HEIGHT = 720,
 };
 
-/* A page, or a frame with a process of its own. Its id is its main frame's. */
+/* A page, or a frame with a process of its own. Its id is that of its main frame. */
 struct target {
     struct list node;
     char id[BROWSER_ID], session[BROWSER_ID];
-    char parent[BROWSER_ID]; /* the session that reported it; "": a page */
+    char parent[BROWSER_ID]; /* the session that reported it; "": it is a page */
     struct buf url, title;
     bool page, crashed;
-    bool fresh;              /* a page opened it, and it was not settled yet */
+    bool fresh;              /* opened by a page, and has not settled yet */
     bool loading, ready;     /* between start and stop; DOMContentLoaded was */
-    char loaded[BROWSER_ID]; /* the loader whose load event came last */
+    char loaded[BROWSER_ID]; /* the loader of the last load event */
     unsigned moves;          /* loads and moves within the document so far */
     unsigned stops;          /* how often it stopped loading */
-    char loader[BROWSER_ID]; /* of the document that is shown */
-    int status;              /* of the answer that it came with; 0: there was none */
+    char loader[BROWSER_ID]; /* of the shown document */
+    int status;              /* of its HTTP answer; 0: there was none */
     struct {
         char loader[BROWSER_ID];
         int status;
-    } answered; /* the last document that a server has answered with */
+    } answered; /* the last document that a server sent */
 };
 
-/* A document as long as it lives; its numbers go on, and are never given twice. */
+/* A document, as long as it lives; a number is never used twice in it. */
 struct document {
     struct list node;
     char session[BROWSER_ID];
@@ -66,12 +66,12 @@ struct element {
     int64_t node; /* backendNodeId */
     char bid[48];
     bool clickable;
-    bool block, pointer; /* as IS_BLOCK and IS_POINTER have it */
-    unsigned ref;        /* e12 of an outline; 0: it has none yet */
-    unsigned seen;       /* the look that found it last */
+    bool block, pointer; /* see IS_BLOCK and IS_POINTER */
+    unsigned ref;        /* 12 for e12 of an outline; 0: none yet */
+    unsigned seen;       /* the last look that found it */
 };
 
-/* The process that keeps a Chromium of ours from what OD_BROWSE_DENY has. */
+/* The process that keeps our Chromium from the addresses in OD_BROWSE_DENY. */
 struct browser_deny {
     pid_t pid;     /* 0: none, everything is allowed */
     int fd;        /* readable: browser_deny_hear; -1: none */
@@ -79,9 +79,9 @@ struct browser_deny {
     int noted;     /* refusals since the last look */
     bool lost;     /* it ended before the browser did */
     bool probed;   /* the browser has asked its proxy */
-    /* Of the navigation that is under way: */
+    /* Of the current navigation: */
     char host[256]; /* "": unknown */
-    struct err why; /* what was refused that explains its failure best */
+    struct err why; /* the refusal that explains its failure best */
     enum {
         BROWSER_DENY_NOTHING,
         BROWSER_DENY_OTHER,
@@ -90,72 +90,96 @@ struct browser_deny {
     } fit;
 };
 
-/* The answer to a request for a document, which waits: paper.c. */
+/* A held answer to a request for a document: paper.c. */
 struct paper {
     char session[BROWSER_ID], request[BROWSER_ID];
     struct buf url, type;
     int status;
 };
 
+/* What people see of the active tab, and do in it: screen.c. */
+struct browser_screen {
+    bool on;                  /* somebody watches */
+    int quality, max_width;   /* of the pictures: JPEG's 1 to 100, and pixels */
+    char session[BROWSER_ID]; /* where the screencast runs; "": nowhere */
+    struct buf frame;         /* the newest picture, in base64 */
+    unsigned seq;             /* its number; 0: there is none */
+    int width, height;        /* of the viewport that it shows, in CSS pixels */
+    int scroll_x, scroll_y;
+    double x, y;    /* where the last action moved the pointer */
+    unsigned moves; /* how often it did */
+    int buttons;    /* held by the person */
+    int asked;      /* a call whose answer is awaited; 0: none */
+    int steps;      /* through the history when the answer comes; 0: a visit */
+    int cast;       /* the call that starts the screencast; 0: answered */
+    int shot;       /* the call for a first picture; 0: none */
+    int titled;     /* the call for the title of the active tab; 0: none */
+    bool retitle;   /* the title may have changed since that call */
+    struct buf address, trouble;  /* of the visit; the reason of its failure */
+    void (*changed)(void *owner); /* after each event while it is on; it must not wait */
+    void *owner;
+};
+
 struct browser {
     struct cdp cdp;
     struct browser_deny deny;
     pid_t pid;        /* 0: none */
-    bool guest;       /* it is not ours: only tabs that we opened are */
-    bool making;      /* a tab, just now */
-    bool refuses;     /* files that pages send */
-    bool keeps;       /* them in a folder that was given */
-    int downloads;    /* that have begun and are not over */
-    int64_t moved_ms; /* when one of them was reported last */
-    bool reads;       /* documents that Chromium does not show become text */
-    bool reads_all;   /* where files are kept, too, unless they are attachments */
+    bool guest;       /* not started by us: only tabs that we opened are ours */
+    bool making;      /* a new tab is being made */
+    bool refuses;     /* refuses downloads */
+    bool keeps;       /* keeps downloads in a given folder */
+    int downloads;    /* number of those in progress */
+    int64_t moved_ms; /* when progress of one was last reported */
+    bool reads;       /* documents that Chromium cannot show become text */
+    bool reads_all;   /* even if downloads are kept, except attachments */
     struct paper papers[BROWSER_PAPERS_MAX];
     int papers_n;
     int width, height; /* of the viewport */
     char dir[PATH_MAX];
-    struct list targets;   /* struct target, as they were made */
+    struct list targets;   /* struct target, in the order of their creation */
     struct target *active; /* NULL: none */
     struct list documents;
     struct map elements; /* bid → struct element, owned by it */
-    unsigned refs;       /* that were given so far */
+    unsigned refs;       /* number of refs given so far */
     unsigned looks;
-    /* Of the active tab, while it waits for an answer; type "": none is open. */
+    /* The open dialog of the active tab; type "": none is open. */
     struct {
         char session[BROWSER_ID], type[16];
-        struct buf text, fill; /* its text; the text for a prompt */
+        struct buf text, fill; /* its text; the default text of a prompt */
     } dialog;
-    bool asks; /* dialogs stay open for the caller, and are not dismissed */
+    bool asks; /* dialogs stay open for the caller instead of being dismissed */
     struct buf error, said;
     struct json *notes;
-    struct json *console;  /* NULL: it is not listened to */
-    int console_lost;      /* what came when it was full */
-    char held[BROWSER_ID]; /* the session where a drag may begin; "": no button is held */
-    struct buf drag;       /* what is dragged: JSON; empty: nothing is */
+    struct json *console;  /* NULL: not collected */
+    int console_lost;      /* number of entries that came when it was full */
+    char held[BROWSER_ID]; /* session in which a drag may begin; "": no button is held */
+    struct buf drag;       /* the dragged data as JSON; empty: nothing is dragged */
     struct {
-        int64_t node; /* the field that a page wants files for; 0: none yet */
+        int64_t node; /* the field of an open file chooser; 0: none yet */
         bool many;
     } chooser;
     struct buf marks; /* of the last look: JSON, see marks.c */
-    struct {          /* a page to draw in, which is no tab: marks.c */
+    struct {          /* a page to draw in, which is not a tab: marks.c */
         char context[BROWSER_ID], session[BROWSER_ID]; /* "": none */
     } studio;
     double x, y; /* the pointer */
     int modifiers, buttons;
-    bool cut;               /* a document broke off since the actions began */
-    char heard[BROWSER_ID]; /* the session whose requests are reported; "": none */
-    struct map requests; /* what its scripts ask for, by their ids; values say nothing */
+    bool cut;               /* a document was aborted since the actions began */
+    char heard[BROWSER_ID]; /* the session that reports its requests; "": none */
+    struct map requests;    /* ids of its scripts' open requests; values are unused */
     const struct browse_call *call; /* runs */
     struct browse_progress did;     /* of the last text */
+    struct browser_screen screen;
 };
 
 /* launch.c */
 int browser_launch(struct browser *b, const struct browser_opts *o, struct err *e);
 void browser_end(struct browser *b);
-/* Appends what it wrote to its error output last. */
+/* Appends the last lines of its error output. */
 void browser_last_words(const struct browser *b, struct err *e);
 
 /* deny.c */
-/* OD_BROWSE_DENY; NULL: nothing is denied. */
+/* The value of OD_BROWSE_DENY; NULL: nothing is denied. */
 const char *browser_denied(void);
 /*
  * Starts the process, if any address is denied. Returns -1 and sets *e (INVALID: the
@@ -163,20 +187,23 @@ const char *browser_denied(void);
  */
 int browser_deny_start(struct browser *b, struct err *e);
 /*
- * Does the browser, whose first tab is there, ask the proxy? Its flags and policies may
- * have another, or none. -1: e, it is not to be used.
+ * Checks that the browser, which has its first tab, uses our proxy: its flags and
+ * policies may set another one, or none. Returns -1 and sets *e if it must not be used.
  */
 int browser_deny_check(struct browser *b, struct err *e);
-/* Ends it, and waits for that. Idempotent. */
+/* Ends the process, and waits for its exit. Idempotent. */
 void browser_deny_end(struct browser *b);
-/* Notes what it has refused since. If it is gone, so is the connection to the browser. */
+/*
+ * Reads its new refusals. If the process is gone, the connection to the browser is
+ * ended.
+ */
 void browser_deny_hear(struct browser *b);
 /*
- * A navigation begins. false: it must not, as that is a page of the browser's own, which
- * could connect in ways that no page of the web has.
+ * Called before a navigation. Returns false if it is not allowed: the browser's own
+ * pages can connect in ways that web pages cannot.
  */
 bool browser_deny_begin(struct browser *b, struct str url);
-/* Appends a failed navigation's error, in the words of what has refused it. */
+/* Appends the error of a failed navigation, in the words of the refusal. */
 void browser_deny_explain(struct browser *b, struct str error, struct str url,
                           struct buf *out);
 
@@ -186,105 +213,140 @@ struct target *browser_target(struct browser *b, struct str id);
 struct target *browser_session(struct browser *b, struct str session);
 struct str browser_session_of(const struct target *t);
 /*
- * A call in the active tab, with a deadline; a member of the result. Returns NULL and
- * sets *e.
+ * Makes a call in that session, with a deadline, and returns its answer. Returns NULL
+ * and sets *e.
  */
 struct json *browser_ask(struct browser *b, struct str session, const char *method,
                          struct json *take, struct err *e);
 /*
- * The parameters of Runtime.evaluate that call a function of js/ with arguments in
- * JavaScript, and await its promise. The caller frees them.
+ * Returns the parameters of Runtime.evaluate that call a function of js/ with these
+ * arguments (JavaScript) and await its promise. The caller frees them.
  */
 struct json *browser_script(const char *function, const char *arguments);
-/* A script in the active tab, its value awaited. Returns NULL and sets *e. */
+/* Runs a script in the active tab and awaits its value. Returns NULL and sets *e. */
 struct json *browser_run(struct browser *b, const char *script, struct err *e);
-/* A function of js/ there. */
+/* The same with a function of js/. */
 struct json *browser_run_script(struct browser *b, const char *function,
                                 const char *arguments, struct err *e);
-/* A new tab, active, when it can be spoken to. Returns -1 and sets *e. */
+/* Takes the address and title of a known tab from Chromium. */
+void browser_update(struct browser *b, const struct json *info);
+/* Opens a tab, makes it active, and waits until it answers. Returns -1 and sets *e. */
 int browser_new_tab(struct browser *b, struct err *e);
 void browser_activate(struct browser *b, struct target *t);
-/* The page at a position; negative ones from the end. Returns NULL if there is none. */
+/* Returns the page at a position; a negative one counts from the end. NULL: none. */
 struct target *browser_page(struct browser *b, int64_t index);
 void browser_note(struct browser *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * What loads stops loading; a script that runs on is ended, when the page says nothing
- * for so long. Returns false if the page does not answer even then.
+ * Stops loading, and terminates a running script if the page does not answer within ms.
+ * Returns false if the page does not answer even then.
  */
 bool browser_calm(struct browser *b, int ms);
 
 /* dialog.c */
 /* Page.javascriptDialogOpening. */
 void browser_on_dialog(struct browser *b, struct str session, const struct json *p);
-/* It is closed, or its page is gone. */
+/* The dialog was closed, or its page is gone. */
 void browser_dialog_over(struct browser *b, struct str session);
-/* Answers the one that is open. */
+/* Answers the open dialog. */
 void browser_answer_dialog(struct browser *b, bool accept);
-/* Dismisses the one that is open, with a note. */
+/* Dismisses the open dialog, with a note. */
 void browser_dismiss_dialog(struct browser *b);
 
 /* paper.c */
-/* From now on the documents of a session are looked at, or not any more. */
+/* Starts or stops holding the documents of a session, as b->reads requires. */
 void browser_watch_papers(struct browser *b, struct str session);
 /* Fetch.requestPaused. */
 void browser_on_paused(struct browser *b, struct str session, const struct json *p);
-/* Reads those that wait. */
+/* Reads the held documents. */
 void browser_read_papers(struct browser *b);
 void browser_drop_papers(struct browser *b);
 
 /* settle.c */
-/* Requests of the active tab's scripts are reported until it has settled. */
+/* Has the active tab report the requests of its scripts until it has settled. */
 void browser_listen(struct browser *b);
 void browser_on_request(struct browser *b, struct str method, const struct json *p);
 /*
- * Waits, a few seconds at most, until the active tab has a document that was read, and
- * shows what the actions did, the last of which is named.
+ * Waits, a few seconds at most, until the active tab has loaded its document and shows
+ * the effect of the actions. last: the kind of the last one.
  */
 void browser_settle(struct browser *b, enum browse_do last);
 
-/* act.c: one call. -1: e has the whole sentence. */
+/* act.c: carries out one call. Returns -1 and sets *e to the whole sentence. */
 int browser_do(struct browser *b, const struct browse_call *c, struct err *e);
 
 /* mouse.c: in the coordinates of the session's viewport. Returns -1 and sets *e. */
 int browser_move(struct browser *b, struct str session, double x, double y,
                  struct err *e);
-/* The same in two parts, where nothing is held. The call's id. */
+/* browser_move in two steps, if no button is held. Returns the call's id. */
 int browser_begin_move(struct browser *b, struct str session, double x, double y);
 int browser_finish_move(struct browser *b, int id, struct err *e);
-/* button: left, right, middle. Letting go of what is dragged drops it. */
+/* button: left, right, middle. A release during a drag drops the dragged data. */
 int browser_press(struct browser *b, struct str session, const char *button, int clicks,
                   bool down, struct err *e);
 int browser_clicks(struct browser *b, struct str session, const char *button, int count,
                    struct err *e);
-/* Before a press that may begin a drag there; the release is the end of it. */
+/* Called before a press that may begin a drag; the release ends it. */
 void browser_hold(struct browser *b, struct str session);
 
 /* keys.c */
-/* keyDown and keyUp of a combination like Shift+KeyA; steps: 1 down, 2 up, 3 both. */
+/*
+ * Sends keyDown and keyUp of a combination like Shift+KeyA; steps: 1 down, 2 up, 3 both.
+ */
 int browser_keys(struct browser *b, struct str session, struct str combination, int steps,
                  struct err *e);
 int browser_type(struct browser *b, struct str session, struct str text, struct err *e);
+/*
+ * Sends one event of a key (KeyboardEvent.key, .code), and does not wait for its answer.
+ */
+void browser_tell_key(struct browser *b, struct str session, struct str key,
+                      struct str code, int modifiers, bool down);
 
 /* look.c */
 int browser_tree(struct browser *b, const struct browser_look *want,
                  struct browser_seen *out, struct err *e);
 /* Returns NULL if there is none. */
 struct element *browser_element(struct browser *b, struct str bid);
-/* The element of the active tab with this ref. Returns NULL if there is none. */
+/* Returns the element of the active tab with this ref; NULL if there is none. */
 struct element *browser_element_of_ref(struct browser *b, unsigned ref);
 void browser_forget(struct browser *b); /* all documents */
-/* Is t the active page, or a frame of it? */
+/* Whether t is the active page, or a frame of it. */
 bool browser_within(struct browser *b, const struct target *t);
 
 /* marks.c */
-/*
- * Draws b->marks over a PNG, which becomes a picture of the format. Returns -1 and sets
- * *e.
- */
+/* Draws b->marks over a PNG, and converts it to the format. Returns -1 and sets *e. */
 int browser_draw_marks(struct browser *b, const char *format, struct buf *shot,
                        struct err *e);
+
+/* screen.c: nothing here waits, so that it works while an action runs. */
+/*
+ * Starts pictures of the active tab, whichever tab that becomes. quality: 1 to 100;
+ * width: pixels at most. A second start changes these.
+ */
+void browser_screen_start(struct browser *b, int quality, int width,
+                          void (*changed)(void *owner), void *owner);
+void browser_screen_stop(struct browser *b);
+/* Page.screencastFrame. */
+void browser_screen_frame(struct browser *b, const struct target *t,
+                          const struct json *p);
+/* Page.frameNavigated: a screencast may end when the page changes its process. */
+void browser_screen_navigated(struct browser *b, const struct target *t,
+                              const struct json *frame);
+/* Called after each event: moves the screencast to the active tab. */
+void browser_screen_follow(struct browser *b);
+/* The title of the active tab may have changed. */
+void browser_screen_retitle(struct browser *b);
+/* Called after each turn: takes the answers to visits. */
+void browser_screen_turn(struct browser *b);
+/* The browser has ended. */
+void browser_screen_end(struct browser *b);
+/*
+ * What a person does: one of the members mouse {kind: down, up, move, wheel; x, y in CSS
+ * pixels; button, clicks, mods, dx, dy}, key {kind: down, up; key, code, mods}, text, go,
+ * back (steps), reload, tab (an id), dialog (bool, with text).
+ */
+void browser_screen_input(struct browser *b, const struct json *q);
 
 /* wait.c: wait_for, bound. Returns -1 and sets *e. */
 int browser_wait_for(struct browser *b, const struct browse_bound *a, struct err *e);

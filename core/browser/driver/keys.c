@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keyboard: names of keys as pages and agents have them, on an American layout.
- * A single character names itself; a code's name (KeyA, Digit1) is shifted by Shift.
+ * The keyboard: the names that pages and agents use for keys, on an American layout. A
+ * single character names itself; Shift applies to the name of a code (KeyA, Digit1).
  */
 #include "browser/driver/driver.h"
 
@@ -183,6 +183,52 @@ static int send_key(struct browser *b, struct str session, const struct named_ke
     return rc;
 }
 
+/* Whether it is one character, and not a control. */
+static bool is_character(struct str key)
+{
+    uint32_t c;
+    return key.n > 0 && utf8_decode(key, &c) == (int)key.n && c >= ' ' && c != 0x7f;
+}
+
+static bool find_named(struct named_key *k, struct str name, int modifiers)
+{
+    char z[24];
+    if (name.n == 0 || name.n >= sizeof(z))
+        return false;
+    snprintf(z, sizeof(z), "%.*s", STR_ARG(name));
+    return find_key(k, z, modifiers);
+}
+
+void browser_tell_key(struct browser *b, struct str session, struct str key,
+                      struct str code, int modifiers, bool down)
+{
+    struct json *p = json_object();
+    struct named_key k = {.number = 0};
+    bool character = is_character(key);
+    if (!find_named(&k, code, modifiers))
+        find_named(&k, key, modifiers);
+    struct str text = modifiers & ~SHIFT ? STR("")
+                      : character        ? key
+                                         : str_of(k.text);
+    const char *c = down ? command(&k, modifiers) : NULL;
+    json_put_z(p, "type", !down ? "keyUp" : text.n ? "keyDown" : "rawKeyDown");
+    json_put_int(p, "modifiers", modifiers);
+    json_put_str(p, "key", key);
+    json_put_str(p, "code", code);
+    json_put_int(p, "windowsVirtualKeyCode", k.number);
+    json_put_int(p, "location", k.location);
+    if (down && text.n) {
+        json_put_str(p, "text", text);
+        json_put_str(p, "unmodifiedText", text);
+    }
+    if (c) {
+        struct json *list = json_array();
+        json_push_str(list, str_of(c));
+        json_put(p, "commands", list);
+    }
+    cdp_tell(&b->cdp, session, "Input.dispatchKeyEvent", p);
+}
+
 static int unknown(struct str name, struct err *e)
 {
     return err_set(e, ERR_INVALID, "Unknown key: \"%.*s\"",
@@ -197,7 +243,7 @@ int browser_keys(struct browser *b, struct str session, struct str combination, 
     int n = 0, modifiers = b->modifiers;
     size_t at = 0;
     while (at < combination.n) {
-        size_t from = at++; /* a plus that begins is one */
+        size_t from = at++; /* a plus at the beginning is the key */
         while (at < combination.n && combination.p[at] != '+')
             at++;
         struct str s = str_sub(combination, from, at - from);

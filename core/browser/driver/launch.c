@@ -27,8 +27,8 @@ enum { POLITE_MS = 3000, LAST_WORDS = 400, SHM_ENOUGH_MIB = 256 };
 static const char *const variables[] = {"OD_BROWSER", "CHROME_PATH",
                                         "PUPPETEER_EXECUTABLE_PATH"};
 /*
- * Of distributions and of Google's packages; shells first: they start in a third of the
- * time.
+ * Programs of distributions and of Google's packages. Headless shells come first, as
+ * they start in a third of the time.
  */
 static const char *const places[] = {
     "/usr/bin/chromium-headless-shell",
@@ -57,7 +57,9 @@ static bool runs(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The one of the highest revision in a folder of Playwright. place: "@NAME-:REST". */
+/*
+ * Finds the one of the highest revision in a folder of Playwright. place: "@NAME-:REST".
+ */
 static bool find_revision(const char *folder, const char *place, char *path, size_t n)
 {
     const char *rest = strchr(place, ':') + 1;
@@ -153,9 +155,9 @@ static const char *const flags[] = {
 enum { FLAGS = sizeof(flags) / sizeof(*flags) };
 
 /*
- * Where addresses are denied nothing goes past the proxy: loopback neither, no names
- * are looked up (also not to be early, for links), and WebRTC, which would send UDP, has
- * what the proxy gives it.
+ * If addresses are denied, nothing bypasses the proxy: loopback does not, no names are
+ * looked up (nor prefetched for links), and WebRTC, which would send UDP, only uses the
+ * proxy.
  */
 static const char *const fenced[] = {
     "--proxy-bypass-list=<-loopback>",
@@ -194,7 +196,7 @@ static int open_words(const struct browser *b, int how)
     return open(path, how | O_CLOEXEC, 0600);
 }
 
-/* Our variables are not a page's concern; its home is its profile. */
+/* The browser does not get our variables; its home is its profile. */
 static char **environment(const struct browser *b)
 {
     size_t n = 0, at = 0;
@@ -300,10 +302,11 @@ void browser_last_words(const struct browser *b, struct err *e)
 
 /* ---- ending ---- */
 
-/* Without its pipe it ends by itself; what is left of its group is killed. */
+/* It ends by itself when its pipe is closed; what is left of its group is killed. */
 void browser_end(struct browser *b)
 {
     cdp_close(&b->cdp);
+    browser_screen_end(b);
     if (b->pid > 0) {
         struct pollfd p = {sys_pidfd(b->pid), POLLIN, 0};
         if (p.fd >= 0) {

@@ -2,10 +2,9 @@
 /*
  * The page as a tree of text, and the bids.
  *
- * Two things are asked of every session of the tab, a snapshot of the DOM and each
- * frame's accessibility tree. The snapshot gives the order of the elements, and so the
- * bids; the trees are printed with them. A frame's tree
- * stands where its element stands, whichever process it has.
+ * Every session of the tab returns a snapshot of the DOM and the accessibility tree of
+ * each frame. The order of elements in the snapshot determines the bids; the trees are
+ * printed with them. A frame's tree is printed at its element, whichever process it has.
  */
 #include "base/clock.h"
 #include "base/jsontext.h"
@@ -98,7 +97,7 @@ static void see_element(const struct page_look *l, struct element *el, unsigned 
     el->seen = l->b->looks;
 }
 
-/* Frames come after those that hold them. */
+/* Frames come after the frames that contain them. */
 static void number_frame(struct page_look *l, struct look_frame *f)
 {
     struct browser *b = l->b;
@@ -121,7 +120,7 @@ static void number_frame(struct page_look *l, struct look_frame *f)
         map_put(&b->elements, str_of(((struct element *)el)->bid), el);
 }
 
-/* Documents of this tab that are no more. */
+/* Forgets documents that this tab no longer has. */
 static void drop_old(struct page_look *l)
 {
     struct list *pos, *tmp;
@@ -194,7 +193,10 @@ static struct str inside(struct str object, struct str name)
     return jsontext_inside(jsontext_get(object, name));
 }
 
-/* A rare column: the places of nodes, and for each a value; without values -1. */
+/*
+ * Reads the next entry of a rare column: a node's index, and its value; -1 without
+ * values.
+ */
 static bool next_rare(struct str *places, struct str *values, const struct look_frame *f,
                       int64_t *at, int64_t *value)
 {
@@ -204,7 +206,7 @@ static bool next_rare(struct str *places, struct str *values, const struct look_
     *at = jsontext_int(a, -1);
     *value = jsontext_item(values, &v) ? jsontext_int(v, -1) : -1;
     if (*at < 0 || *at >= f->n)
-        *at = f->n; /* one more than nodes is allocated */
+        *at = f->n; /* an unused entry after the last node */
     return true;
 }
 
@@ -225,7 +227,7 @@ static unsigned char flags_of(enum look_word tag)
                                 : 0;
 }
 
-/* One value a node. */
+/* Reads a column with one value for each node. */
 static void read_column(struct look_frame *f, struct str name, struct str column,
                         const struct words *w)
 {
@@ -269,7 +271,7 @@ static int count_items(struct str array)
     return n;
 }
 
-/* The columns of a document's nodes. false: it has none. */
+/* Reads the columns of a document's nodes. Returns false if it has none. */
 static bool read_nodes(struct look_frame *f, struct str nodes, const struct words *w)
 {
     static const struct str columns[] = {
@@ -301,8 +303,8 @@ static bool read_nodes(struct look_frame *f, struct str nodes, const struct word
 }
 
 /*
- * The element in another session that shows this session's page. The target by value: it
- * may be gone when the answer is there.
+ * Finds the element in another session that shows this session's page. t is a copy, as
+ * the target may be gone when the answer comes.
  */
 static void find_owner(struct page_look *l, struct look_frame *f, struct target t)
 {
@@ -315,7 +317,7 @@ static void find_owner(struct page_look *l, struct look_frame *f, struct target 
     json_free(j);
 }
 
-/* A document of the same session that holds this one, the i-th of them. */
+/* Finds the document of the same session that contains the i-th one. */
 static void find_holder(struct page_look *l, struct look_frame *f, int base, int i)
 {
     for (struct look_frame *up = &l->frames[base]; up < f; up++) {
@@ -433,7 +435,7 @@ static void ask_trees(struct page_look *l)
     }
 }
 
-/* Chromium's boxes of lines only repeat the StaticText they are in. */
+/* Chromium's line boxes only repeat the StaticText that contains them. */
 static bool is_line_box(struct str node)
 {
     return str_eq(jsontext_plain(jsontext_get(jsontext_get(node, STR("role")), //
@@ -478,7 +480,7 @@ static int get_trees(struct page_look *l, struct err *e)
 
 /* ---- all of it ---- */
 
-/* With nothing in focus it is the body. */
+/* If nothing has the focus, it is the body. */
 static void default_focus(struct page_look *l)
 {
     const struct look_frame *f = &l->frames[0];
@@ -511,7 +513,7 @@ static void release(struct page_look *l)
     free(l);
 }
 
-/* An address up to its path; "": it has none of the usual form. */
+/* Returns an address up to its path; "" if it has not the usual form. */
 static struct str site_of(struct str url)
 {
     long slashes = str_find(url, STR("://"));

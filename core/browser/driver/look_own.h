@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a look at a page is made of: look.c reads, tree.c prints. */
+/* The parts of a look at a page: look.c reads it, tree.c prints it. */
 #ifndef OD_BROWSER_DRIVER_LOOK_OWN_H
 #define OD_BROWSER_DRIVER_LOOK_OWN_H
 
@@ -14,14 +14,14 @@ enum {
     IS_CLICKABLE = 4,
     IS_PRIVATE = 8,
     IS_BODY = 16,
-    IS_ACTIVE = 32, /* of a kind that one clicks on */
+    IS_ACTIVE = 32, /* of a kind that is clicked */
     IS_BUTTON = 64, /* a button or a link */
     IS_MARKED = 128,
-    IS_BLOCK = 256,   /* it stands on lines of its own */
-    IS_POINTER = 512, /* the pointer shows a hand over it */
+    IS_BLOCK = 256,   /* it has lines of its own */
+    IS_POINTER = 512, /* the pointer is a hand over it */
 };
 
-/* What a string of a snapshot means here. */
+/* The meaning of a string of a snapshot. */
 enum look_word {
     LOOK_OTHER,
     LOOK_FRAME,
@@ -56,7 +56,7 @@ struct ax {
     bool seen;
 };
 
-/* The strings of a snapshot, as they are written there. */
+/* The strings of a snapshot, in their form in JSON. */
 struct strings {
     struct str *at; /* owned */
     size_t n;
@@ -76,13 +76,13 @@ struct look_frame {
     struct map by_id; /* nodeId → struct ax */
     int asked;
     bool printed;
-    /* Where the text is wanted: */
+    /* If the text is requested: */
     struct str snapshot;           /* in look.kept */
     const struct strings *strings; /* in look.strings */
-    /* Where marks or properties are wanted: */
+    /* If marks or properties are requested: */
     struct box *boxes; /* owned: of each node, in the document */
     double scroll_x, scroll_y;
-    struct box place, shown; /* in the page's viewport; what of it is not cut off */
+    struct box place, shown; /* in the page's viewport; the part that is not cut off */
 };
 
 struct page_look {
@@ -91,9 +91,9 @@ struct page_look {
     int n;
     struct buf *out;
     struct buf *focused;
-    struct buf names; /* of the nodes that are being printed, one after another */
+    struct buf names; /* of the nodes being printed, concatenated */
     bool compact, full, boxes, texts;
-    bool refs;                          /* elements are named by them, and not by bids */
+    bool refs;                          /* elements are named by refs instead of bids */
     struct outline *outline;            /* borrowed; NULL: none is wanted */
     struct buf kept[LOOK_SESSIONS_MAX]; /* texts: the snapshots' messages */
     struct strings strings[LOOK_SESSIONS_MAX];
@@ -106,12 +106,15 @@ struct page_look {
 /* The key of an element in its document's map. */
 static inline struct str look_key(const int64_t *id) { return str_n(id, sizeof(*id)); }
 enum look_word look_word_at(const struct words *w, int64_t i);
-/* Reads where the nodes of a snapshot's document are. */
+/* Reads the boxes of the nodes of a snapshot's document. */
 void look_read_boxes(struct look_frame *f, struct str document, const struct words *w);
-/* Finds what to mark, after the numbering: b->marks, and properties if wanted. */
+/*
+ * Finds the elements to mark, after the numbering: fills b->marks, and properties if
+ * requested.
+ */
 void look_mark(struct page_look *l, const struct browser_look *want,
                struct browser_seen *out);
-/* Appends all nodes of all trees, as JSON; nothing, if out is too small. */
+/* Appends all nodes of all trees as JSON; appends nothing if out is too small. */
 void look_raw(const struct page_look *l, struct buf *out);
 /* Empties out if it is full, and notes that `what` is left out. */
 void look_whole(const struct page_look *l, struct buf *out, const char *what);
@@ -119,21 +122,21 @@ void look_whole(const struct page_look *l, struct buf *out, const char *what);
 /* text.c */
 void look_read_strings(struct strings *s, struct str array);
 /*
- * The page as Markdown, and its links, into out; after the numbering. Returns -1 and
- * sets *e if it is too large; out has neither then.
+ * Puts the page as Markdown and its links into out, after the numbering. Returns -1 and
+ * sets *e if it is too large; then out has neither.
  */
 int look_text(struct page_look *l, struct browser_seen *out, struct err *e);
 
 /* outline.c */
-/* Which elements have lines of their own, and which show a hand. */
+/* Reads which elements have lines of their own, and over which the pointer is a hand. */
 void look_read_styles(struct look_frame *f, struct str document, const struct words *w);
 /* Fills l->outline, after the numbering. */
 void look_outline(struct page_look *l);
-/* The number of the element's ref, which it gets with the first call. */
+/* Returns the number of the element's ref, which the first call gives it. */
 unsigned look_ref(struct browser *b, struct element *el);
 
 /* tree.c */
-/* A node of an accessibility tree, its parts where they lie. */
+/* The parts of a node of an accessibility tree, as slices of its text. */
 struct look_part {
     struct str role, name, value, properties, children;
     int64_t node; /* backendNodeId */
@@ -141,11 +144,14 @@ struct look_part {
 };
 struct look_part look_parse(struct str text);
 bool look_is_one_of(struct str s, const char *const *names);
-/* The next property of a node: its name, and its value as JSON; false: none is left. */
+/*
+ * Cuts off the next property of a node: its name, and its value as JSON. Returns false
+ * if none is left.
+ */
 bool look_property(struct str *inside, struct str *name, struct str *value);
-/* The word for a state that has one, as "disabled"; NULL: it has none. */
+/* Returns the word for a state, such as "disabled"; NULL if it has none. */
 const char *look_state(struct str name, struct str value);
-/* Prints a frame, and the frames within, after what out has. */
+/* Appends a frame and the frames within it to out. */
 void look_print(struct page_look *l, struct look_frame *f, int depth);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where elements are, which of them one would click, and a picture with these marked.
+ * Boxes of elements, which of them can be clicked, and a picture with these marked.
  *
- * The page is not touched: boxes come from the snapshot, what covers an element from
+ * The page is not changed: boxes come from the snapshot, the element at a place from
  * DOM.getNodeForLocation, and the marks are drawn over the finished picture, in a blank
- * page of a browser context of its own that no list of tabs has. They are the set of
- * marks of BrowserGym (overlay_som of its utils/obs.py). A page takes longer to open than
- * to draw in: it stays for the next picture, but in a browser that another program
- * started, where one may see it.
+ * page of a separate browser context that no list of tabs has. They are the set of marks
+ * of BrowserGym (overlay_som of its utils/obs.py). Opening that page takes longer than
+ * drawing in it, so it stays for the next picture, except in a browser that another
+ * program started, where it could be seen.
  */
 #include "browser/driver/look_own.h"
 
@@ -91,7 +91,7 @@ static struct box clipped(struct box a, struct box b)
     return (struct box){left, top, fmax(w, 0), fmax(h, 0)};
 }
 
-/* Where in the page's viewport a frame stands, and what of it shows. */
+/* The box of a frame in the page's viewport, and its visible part. */
 static void place_frame(struct page_look *l, struct look_frame *f)
 {
     const struct box viewport = {0, 0, l->b->width, l->b->height};
@@ -116,7 +116,7 @@ static void place_frame(struct page_look *l, struct look_frame *f)
     f->shown = clipped(box, up->shown);
 }
 
-/* An element's box in the page's viewport. */
+/* The box of an element in the page's viewport. */
 static struct box box_of(const struct look_frame *f, int i)
 {
     struct box b = f->boxes[i];
@@ -130,7 +130,7 @@ static struct box box_of(const struct look_frame *f, int i)
 struct candidate {
     struct look_frame *f;
     int node, asked;
-    bool open, marked; /* nothing covers it */
+    bool open, marked; /* not covered by another element */
 };
 
 static int node_of(const struct look_frame *f, int64_t id)
@@ -170,7 +170,7 @@ static void judge_hit(struct page_look *l, struct candidate *c)
                       : id && (c->f->nodes[c->node].flags & IS_FRAME);
 }
 
-/* Elements that one would click, in the order of the document. */
+/* Finds elements that can be clicked, in the order of the document. */
 static size_t find_candidates(struct page_look *l, struct candidate *all, bool whole)
 {
     size_t n = 0;
@@ -192,7 +192,9 @@ static size_t find_candidates(struct page_look *l, struct candidate *all, bool w
     return n;
 }
 
-/* One within another takes its mark, unless the other is a button or a link. */
+/*
+ * An element within another takes over its mark, unless the other is a button or a link.
+ */
 static void mark(struct candidate *all, size_t n, struct candidate *c)
 {
     for (struct candidate *up = all; up < c; up++) {
@@ -337,7 +339,7 @@ static void close_studio(struct browser *b)
     b->studio.context[0] = b->studio.session[0] = '\0';
 }
 
-/* A blank page that nobody sees, if there is none. */
+/* Opens an invisible blank page, if there is none. */
 static int open_studio(struct browser *b, struct err *e)
 {
     char target[BROWSER_ID] = "";
@@ -365,7 +367,10 @@ static int open_studio(struct browser *b, struct err *e)
                       : err_set(e, ERR_INVALID, "the browser opens no page to draw in");
 }
 
-/* The picture, in base64, as a member of the answer. Returns NULL and sets *e. */
+/*
+ * Draws the marks. Returns the answer, whose value is the picture in base64; NULL and
+ * sets *e.
+ */
 static struct json *draw_in_studio(struct browser *b, struct str script, struct err *e)
 {
     struct json *p = json_object(), *j = NULL;

@@ -2,9 +2,9 @@
 /*
  * The mouse, and what is dragged with it.
  *
- * With a button held a drag of HTML may begin, which the browser then leaves to us
- * (Input.setInterceptDrags): its mouse events end, and those of dragging are ours to
- * send.
+ * While a button is held, an HTML drag may begin. The browser leaves it to us
+ * (Input.setInterceptDrags): it sends no more mouse events, and we send those of the
+ * drag.
  */
 #include "browser/driver/driver.h"
 
@@ -33,7 +33,13 @@ int browser_begin_move(struct browser *b, struct str session, double x, double y
 {
     b->x = x;
     b->y = y;
-    /* Without its button a move begins no drag. */
+    if (str_eq(session, browser_session_of(b->active))) {
+        b->screen.x = x;
+        b->screen.y = y;
+        b->screen.moves++;
+        browser_screen_follow(b);
+    }
+    /* A move without the button begins no drag. */
     return begin_mouse(b, session, "mouseMoved", b->buttons & 1 ? "left" : "none", 0);
 }
 
@@ -87,9 +93,9 @@ static int drag(struct browser *b, struct str session, const char *type, struct 
 }
 
 /*
- * Has the move begun a drag? It was answered when the page had dealt with it, and the
- * page's process tells of a drag before it answers what it is asked next; whose page it
- * is does not show, so all that the tab has are asked.
+ * Finds out whether the move began a drag. The move is answered after the page has
+ * handled it, and the page's process reports a drag before it answers the next call. The
+ * process that handled the move is not known, so every session of the tab gets a call.
  */
 static void await_drag(struct browser *b)
 {

@@ -13,14 +13,14 @@ struct walk {
     struct page_look *l;
     struct outline *o;
     struct buf path;
-    struct buf text; /* what stands one after another, not yet added */
+    struct buf text; /* adjacent text that is not yet added */
     uint64_t text_key;
     unsigned line;
-    int inside;    /* elements with a ref, whose names say what is in them */
+    int inside;    /* depth in elements with a ref, whose names include this text */
     int row, rows; /* in a row of a table; the rows of this table so far */
 };
 
-/* What one acts on. */
+/* Roles that can be acted on. */
 static const char *const acts[] = {"link",
                                    "button",
                                    "textbox",
@@ -44,17 +44,17 @@ static const char *const acts[] = {"link",
                                    "DateTime",
                                    "InputTime",
                                    NULL};
-/* Of these: what they hold is their value. */
+/* Those of them whose content is their value. */
 static const char *const fields[] = {"textbox",  "searchbox", "spinbutton",
                                      "slider",   "ColorWell", "Date",
                                      "DateTime", "InputTime", NULL};
-/* Parts of a page by which a place in it is named. */
+/* Parts of a page that name a place in it. */
 static const char *const places[] = {
     "main",    "navigation", "banner",   "contentinfo", "complementary",
     "search",  "form",       "region",   "dialog",      "alertdialog",
     "table",   "grid",       "treegrid", "menu",        "tablist",
     "toolbar", "article",    "group",    "radiogroup",  NULL};
-/* Of these: of use in a path without a name, too. */
+/* Those of them that are useful in a path even without a name. */
 static const char *const plain_places[] = {"main",  "navigation", "dialog", "alertdialog",
                                            "table", "grid",       "menu",   NULL};
 static const char *const cells[] = {"cell", "gridcell", "columnheader", "rowheader",
@@ -91,7 +91,8 @@ void look_read_styles(struct look_frame *f, struct str document, const struct wo
         struct str in = jsontext_inside(style);
         if (i < 0 || i >= f->n)
             continue;
-        /* The pointer, the visibility, the display, as snapshots asks for them. */
+        /* The pointer, the visibility and the display, in the order that snapshots()
+         * requests. */
         for (int k = 0; k < 3 && jsontext_item(&in, &v); k++) {
             enum look_word word = look_word_at(w, jsontext_int(v, -1));
             if (k == 0 && word == LOOK_POINTER)
@@ -100,7 +101,7 @@ void look_read_styles(struct look_frame *f, struct str document, const struct wo
                 f->nodes[i].flags |= IS_BLOCK;
         }
     }
-    /* The hand is inherited: it is the outermost element's. */
+    /* The hand is inherited, so it counts for the outermost element. */
     for (int i = f->n - 1; i >= 0; i--) {
         int up = f->nodes[i].parent;
         if (up >= 0 && up < i && (f->nodes[up].flags & IS_POINTER))
@@ -110,7 +111,7 @@ void look_read_styles(struct look_frame *f, struct str document, const struct wo
 
 /* ---- items ---- */
 
-/* Of a node in its session, whose ids stay as long as the node does. */
+/* The key of a node in its session, whose ids are valid as long as the node exists. */
 static uint64_t key_of(const struct look_frame *f, int64_t node)
 {
     uint64_t h = 1469598103934665603ULL;
@@ -160,7 +161,7 @@ static struct element *element_of(const struct look_frame *f, int64_t node)
     return f->document ? map_get(&f->document->bids, look_key(&node)) : NULL;
 }
 
-/* Text within, and whether something there can be acted on. */
+/* Appends the text within a node. Returns whether something there can be acted on. */
 static bool gather(const struct look_frame *f, const struct ax *a, struct buf *text,
                    int level)
 {
@@ -181,7 +182,7 @@ static bool gather(const struct look_frame *f, const struct ax *a, struct buf *t
     return false;
 }
 
-/* What a list that drops down has, as ` of "Small", "Large"`. */
+/* Appends the choices of a drop-down list, as ` of "Small", "Large"`. */
 static void put_options(const struct look_frame *f, const struct look_part *p,
                         struct buf *out, int *n)
 {
@@ -203,7 +204,7 @@ static void put_options(const struct look_frame *f, const struct look_part *p,
     }
 }
 
-/* What it holds, and its states. */
+/* Appends its value and its states. */
 static void put_rest(const struct look_frame *f, const struct look_part *p,
                      struct buf *out)
 {
@@ -254,7 +255,7 @@ static void walk_children(struct walk *w, struct look_frame *f, const struct loo
     }
 }
 
-/* An element with a ref; what is in it is looked through for others. */
+/* Adds an element with a ref, then searches its content for others. */
 static void walk_act(struct walk *w, struct look_frame *f, const struct look_part *p,
                      struct element *el, const char *role, struct str name, int level)
 {
@@ -272,7 +273,7 @@ static void walk_act(struct walk *w, struct look_frame *f, const struct look_par
     w->inside--;
 }
 
-/* A part of the page; it is printed if it has a name, a dialog always. */
+/* Adds a part of the page if it has a name; a dialog always. */
 static void walk_place(struct walk *w, struct look_frame *f, const struct look_part *p,
                        struct str name, int level)
 {
@@ -318,7 +319,7 @@ static void walk_row(struct walk *w, struct look_frame *f, const struct look_par
     buf_truncate(&w->path, before);
 }
 
-/* Editing by hand: Chromium has no role for it. */
+/* contenteditable, for which Chromium has no role. */
 static bool is_editor(const struct look_part *p)
 {
     struct str in = jsontext_inside(p->properties), name, v;
@@ -330,8 +331,7 @@ static bool is_editor(const struct look_part *p)
     return rich && takes;
 }
 
-/* An element that takes clicks, with its text; without, if it contains others with refs.
- */
+/* An element that takes clicks, with its text unless it contains others with refs. */
 static bool is_clickable(const struct walk *w, const struct look_frame *f,
                          const struct ax *a, const struct element *el, struct buf *text)
 {

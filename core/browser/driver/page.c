@@ -5,7 +5,7 @@
 
 enum { MARKER_MAX = 200 };
 
-/* Where the page that begins at `from` ends, and what of it is its newline. */
+/* Returns the end of the page that begins at `from`, after its last newline. */
 static size_t page_end(struct str text, size_t from, size_t size)
 {
     if (text.n - from <= size)

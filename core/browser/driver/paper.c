@@ -23,7 +23,7 @@ enum {
     PAPER_TEXT_MAX = 16 << 20,
 };
 
-/* A reader in a helper: what it is given, and what comes of it. */
+/* A reader in a helper: its input and its result. */
 struct reading_paper {
     struct loop *loop;
     struct webbody body;
@@ -93,7 +93,7 @@ void browser_on_paused(struct browser *b, struct str session, const struct json 
     buf_adds(&paper->type, type);
 }
 
-/* In the helper. */
+/* Runs in the helper. */
 static int read_paper(void *arg, const struct job_child *c, struct err *e)
 {
     struct reading_paper *r = arg;
@@ -122,7 +122,7 @@ static void on_read(struct job *j, const struct err *e)
 
 static const struct job_events job_calls = {.on_data = on_text, .on_done = on_read};
 
-/* Its text, or why it has none, which is also a note. */
+/* Returns its text, or the reason why it has none, which is also a note. */
 static void get_text(struct browser *b, struct str bytes, const struct paper *paper,
                      struct buf *text)
 {
@@ -200,7 +200,7 @@ static void release(struct paper *paper)
     buf_release(&paper->type);
 }
 
-/* Others may come while one is read. */
+/* More may arrive while one is read. */
 void browser_read_papers(struct browser *b)
 {
     while (b->papers_n > 0) {

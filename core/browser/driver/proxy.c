@@ -5,8 +5,8 @@
  *   GREETING ─▶ REQUEST ─▶ DIALLING ─▶ COPYING ─▶ gone
  *       └───────────┴──────────┴── refused, late, left ──▶ gone
  *
- * A descriptor for which there is nothing to do is taken out of the loop: a hang-up is
- * reported even to those who ask for nothing.
+ * A descriptor without work is removed from the loop: epoll reports a hang-up even if no
+ * event was requested.
  */
 #include "browser/driver/proxy.h"
 
@@ -45,13 +45,13 @@ struct tunnel {
     struct timer late;
     struct dial *dial;
     struct socks_request request;
-    char denied[ADDR_TEXT_MAX]; /* the first address that was; "": none */
+    char denied[ADDR_TEXT_MAX]; /* the first denied address; "": none */
 };
 
 struct serving {
     struct loop *loop;
     const struct denied *denied;
-    struct denied near; /* what Chromium asks no proxy for */
+    struct denied near; /* addresses for which Chromium uses no proxy */
     struct io listener, news;
     int listener_fd, news_fd;
     struct timer again; /* to listen */
@@ -60,7 +60,7 @@ struct serving {
 
 /* ---- messages to the parent ---- */
 
-/* Sends one message. It is lost if the parent has not read earlier ones. */
+/* Sends one message, which is lost if the parent has not read earlier ones. */
 static void tell(const struct tunnel *t, const struct err *e)
 {
     char message[sizeof(t->request.host) + sizeof(e->text) + 1];
@@ -101,7 +101,7 @@ static void end_tunnel(struct tunnel *t)
     listen_again(s);
 }
 
-/* What was copied is not whole, and the other side must not take it for that. */
+/* The copied bytes are incomplete; a reset tells the other side so. */
 static void break_tunnel(struct tunnel *t)
 {
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
@@ -154,7 +154,9 @@ static int read_side(struct side *s)
     return n < 0 && errno != EAGAIN && errno != EINTR ? -1 : 0;
 }
 
-/* What came from here goes there, and the end after it. -1: it broke. */
+/*
+ * Copies bytes to the other side, and then the end. Returns -1 if the connection broke.
+ */
 static int write_from(struct side *from, struct side *to)
 {
     while (from->in.n > 0) {
@@ -188,7 +190,7 @@ static void copy(struct tunnel *t)
 
 /* ---- connecting ---- */
 
-/* They fit into the socket, which has had nothing else yet. */
+/* The reply fits into the socket, as it is the first thing sent there. */
 static void say(struct tunnel *t, struct buf *take)
 {
     ssize_t ignored = send(t->client.fd, take->p, take->n, MSG_NOSIGNAL);
@@ -239,7 +241,7 @@ static void refuse(struct tunnel *t, const struct err *e, int errnum)
         err_set(&told, ERR_DENIED,
                 "cannot connect to %s: its address %s is denied (--deny, OD_BROWSE_DENY)",
                 t->request.host, t->denied);
-    } else if (e->code == ERR_DENIED) { /* by another's rules */
+    } else if (e->code == ERR_DENIED) { /* by the rules of another proxy */
         told.code = ERR_IO;
     }
     tell(t, &told);
@@ -271,7 +273,7 @@ static bool is_localhost(struct str host)
            str_eq(host, STR("localhost.")) || str_ends(host, STR(".localhost."));
 }
 
-/* At this machine, or on its wire. */
+/* Whether it is this machine, or a link-local address. */
 static bool is_near(const struct serving *s, struct str host)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET};
@@ -284,8 +286,8 @@ static bool is_near(const struct serving *s, struct str host)
 }
 
 /*
- * The environment's proxy: at the ports of http and https theirs; what is spoken at
- * others is not known, so there it is that of https, else of http.
+ * The proxy of the environment: for the ports of http and https, theirs. The protocol at
+ * other ports is unknown, so they get the proxy of https, else of http.
  */
 static int find_proxy(const struct tunnel *t, struct proxy *out, struct err *e)
 {
@@ -375,7 +377,7 @@ static void on_side(struct io *io, uint32_t events)
     if (t->state == REQUEST)
         take_request(t);
     if (t->state < COPYING && s->ended)
-        end_tunnel(t); /* it does not want it any more */
+        end_tunnel(t); /* Chromium has closed it */
     else if (t->state < COPYING)
         watch(s);
 }
@@ -409,7 +411,10 @@ static void on_again(struct timer *t)
     listen_again(container_of(t, struct serving, again));
 }
 
-/* Full, or out of descriptors: the next one that ends goes on with it, or a timer. */
+/*
+ * Full, or out of descriptors: accepting continues when a connection ends, or by a
+ * timer.
+ */
 static void on_listener(struct io *io, uint32_t events)
 {
     struct serving *s = container_of(io, struct serving, listener);
@@ -428,7 +433,7 @@ static void on_listener(struct io *io, uint32_t events)
     }
 }
 
-/* Nobody sends here: the parent is gone, or wants us gone. */
+/* The parent sends nothing here, so its end is closed: this process ends. */
 static void on_news(struct io *io, uint32_t events)
 {
     (void)events;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands between a Chromium and the network where addresses are denied: a SOCKS 5
- * proxy of our own, in a process of its own (deny.c starts it). Chromium gives
- * it names, so what is judged is the address that is connected to, whatever led there.
+ * The SOCKS 5 proxy between a Chromium and the network if addresses are denied, in a
+ * process of its own (deny.c starts it). Chromium sends it names, so the judged address
+ * is the one that is connected to, whatever led there.
  *
- * It copies bytes both ways, at most BROWSER_PROXY_BUFFER of each way are held, and takes
- * BROWSER_PROXY_CONNECTIONS at once: others wait. Proxies of the environment are asked
- * as dial_spec.allow has it.
+ * It copies bytes both ways, holding at most BROWSER_PROXY_BUFFER of each, on at most
+ * BROWSER_PROXY_CONNECTIONS at once; others wait. Proxies of the environment are used as
+ * described at dial_spec.allow.
  */
 #ifndef OD_BROWSER_DRIVER_PROXY_H
 #define OD_BROWSER_DRIVER_PROXY_H
@@ -16,17 +16,17 @@
 enum { BROWSER_PROXY_CONNECTIONS = 256, BROWSER_PROXY_BUFFER = 64 << 10 };
 
 /*
- * Nobody is connected to that: who asks for it has asked the proxy, and that is told, as
- * ERR_NONE. No name ends so elsewhere (RFC 6761 6.4).
+ * A name that is never connected to: a request for it proves that the browser uses the
+ * proxy, and is reported as ERR_NONE. No real name has this ending (RFC 6761 6.4).
  */
 #define BROWSER_PROXY_PROBE "od-proxy.invalid"
 
 /*
  * Takes connections from the listening socket, which does not block, until the other end
- * of `news` is closed, a socket of SOCK_SEQPACKET; both are borrowed. Each connection
- * that is not made is one message there: a byte, an err_code, which is ERR_DENIED only
- * for those that the list denies; the host and a zero; a sentence. It is lost if nobody
- * has taken those before.
+ * of `news`, a socket of SOCK_SEQPACKET, is closed; both are borrowed. Each connection
+ * that is not made is one message on `news`: a byte, the err_code (ERR_DENIED only if
+ * the list denies it); the host and a NUL; a sentence. A message is lost if the reader
+ * has not taken earlier ones.
  */
 void browser_proxy_serve(int listener, int news, const struct denied *d);
 

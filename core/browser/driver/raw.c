@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The accessibility trees of a page's frames as one, for clients that print it
- * themselves: Chromium's nodes as they are, each with its bid as browsergym_id, and a
+ * themselves: Chromium's nodes unchanged, each with its bid as browsergym_id, and a
  * frame's tree below its element: BrowserGym's axtree_object. Ids of nodes are those of
- * their frame, after its number, except the first frame.
+ * their frame, prefixed by its number except in the first frame.
  */
 #include "browser/driver/look_own.h"
 
 #include "base/jsontext.h"
 
-/* A node's id, with its quotes, as one of frame k. */
+/* Appends a node's id, given with its quotes, as an id of frame k. */
 static void put_id(struct buf *out, int k, struct str id)
 {
     struct str plain = jsontext_plain(id);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When a page shows what was done to it.
+ * Waits until a page shows the effect of actions.
  *
- * Nothing reports it, and a fixed sleep is too long for most and too short for some. Four
- * things are waited for, each with a limit: a moment in which the page does not change,
- * the answers to what its scripts asked for since the actions began, where a text was
- * typed into a field that completes, the list that such a field opens after a while, and
- * where scripts have not filled the page yet, something in it.
+ * No event reports that, and a fixed sleep is too long for most pages and too short for
+ * some. There are four waits, each with a limit: for a moment without changes; for the
+ * answers to requests that scripts made since the actions began; after typing into a
+ * field with completion, for the list that it opens; and on a page that scripts have not
+ * filled yet, for some content.
  */
 #include "base/clock.h"
 #include "browser/driver/js/filled.js.h"
@@ -20,8 +20,8 @@
 
 enum {
     SETTLE_MS = 3000,
-    ASKED_MS = 1000,   /* for answers that scripts wait for */
-    EMPTY_MS = 1200,   /* for something in a page that has nothing but scripts */
+    ASKED_MS = 1000,   /* for answers to requests of scripts */
+    EMPTY_MS = 1200,   /* for content of a page that has only scripts */
     REQUESTS_MAX = 256 /* counted at once */
 };
 
@@ -34,21 +34,25 @@ void browser_listen(struct browser *b)
     memcpy(b->heard, session.p, session.n);
     b->heard[session.n] = '\0';
     browser_watch_papers(b, session);
-    /* Bodies of answers are kept for those who ask for them: we do not. */
+    /* Chromium would keep bodies of answers for Network.getResponseBody, which we do not
+     * use. */
     struct json *p = json_object();
     json_put_int(p, "maxTotalBufferSize", 0);
     json_put_int(p, "maxResourceBufferSize", 0);
     cdp_tell(&b->cdp, session, "Network.enable", p);
 }
 
-/* What a page goes on with when the answer has come; not its pictures and beacons. */
+/* Whether scripts go on when the answer has come: not for pictures and beacons. */
 static bool is_awaited(struct str type)
 {
     return str_eq(type, STR("XHR")) || str_eq(type, STR("Fetch")) ||
            str_eq(type, STR("Script"));
 }
 
-/* What came of a document is shown, and looks whole. Its request has its loader's id. */
+/*
+ * The received part of a document is shown, and looks complete. The id of its request is
+ * that of its loader.
+ */
 static void note_cut(struct browser *b, struct str error, struct str id)
 {
     bool cut = str_eq(error, STR("net::ERR_CONTENT_LENGTH_MISMATCH")) ||
@@ -81,7 +85,7 @@ static void be_quiet(struct browser *b, const char *function, const char *argume
                        browser_script(function, arguments), end, &e));
 }
 
-/* A popup begins as a blank page; what is to be in it comes next. */
+/* A popup begins as a blank page; its content comes next. */
 static bool is_blank(const struct target *t)
 {
     return !t->session[0] || t->url.n == 0 ||
@@ -94,7 +98,7 @@ static bool is_there(const struct browser *b)
     return b->active && !b->active->crashed && !b->cdp.ended && !b->cdp.held;
 }
 
-/* The answers, and what the page makes of them: it may ask for more. */
+/* Waits for answers, and for further requests that the page makes because of them. */
 static void await_answers(struct browser *b, int64_t end)
 {
     int64_t limit = browser_in(ASKED_MS);
@@ -109,7 +113,7 @@ static void await_answers(struct browser *b, int64_t end)
     }
 }
 
-/* Then what comes by its requests, and a moment of quiet after that. */
+/* Then the answers to its requests, and a quiet moment after them. */
 static void await_content(struct browser *b, int64_t end)
 {
     char limit[16];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the page of a task has, as miniwob/html/core/core.js of miniwob-plusplus does:
- * core.startEpisodeReal makes a problem from Math.random and starts a timer of
- * core.EPISODE_MAX_TIME; core.endEpisode sets WOB_RAW_REWARD_GLOBAL and WOB_DONE_GLOBAL;
- * core.getUtterance gives the words that are in #query.
+ * The script interface of a task's page, in miniwob/html/core/core.js of
+ * miniwob-plusplus: core.startEpisodeReal makes a problem from Math.random and starts a
+ * timer of core.EPISODE_MAX_TIME; core.endEpisode sets WOB_RAW_REWARD_GLOBAL and
+ * WOB_DONE_GLOBAL; core.getUtterance gives the words that are in #query.
  */
 #include "browser/driver/task.h"
 
@@ -16,7 +16,7 @@
 
 enum {
     GOAL_MAX = 1 << 20,
-    READY_MS = 5000, /* for a page to say that its problem is there */
+    READY_MS = 5000, /* for a page to have its problem ready */
     JUDGE_MS = 500,
     SEEDS = 1000001
 };

@@ -3,10 +3,10 @@
  * A page of Chromium as text mode prints one (webpage.h): Markdown, in which links and
  * fields have their bids.
  *
- * The snapshot of the DOM from which the bids come is made a tree of HTML elements, in
- * which only what is shown is left: hidden parts by the layout, what fields hold and what
- * is chosen as it is now, frames and shadow trees where they are seen. The page is not
- * touched. Memory is an arena's, of at most WEBPAGE_MEMORY.
+ * The snapshot of the DOM that determines the bids becomes a tree of HTML elements with
+ * only the visible parts: the layout decides what is hidden, fields have their current
+ * values and choices, and frames and shadow trees are at their place. The page is not
+ * changed. Memory is an arena's, of at most WEBPAGE_MEMORY.
  */
 #include "browser/driver/look_own.h"
 
@@ -28,20 +28,20 @@ enum {
     IS_AN_ELEMENT = 1,
 };
 
-/* What the columns of a snapshot have of a node. Strings by their index; -1: none. */
+/* The values of a node in the columns of a snapshot. Strings are indices; -1: none. */
 struct text_cell {
     int name, text, input;
     struct str attrs;
     enum html_tag tag;
     unsigned char type;
     bool laid;    /* it has a place on the page */
-    bool shown;   /* it has, or something in it */
-    bool hidden;  /* but it is not to be seen */
+    bool shown;   /* it or something in it has a place */
+    bool hidden;  /* it is invisible all the same */
     bool block;   /* it begins a line */
-    bool row;     /* what is in it stands in a row */
+    bool row;     /* its content is in one row */
     bool checked; /* or selected */
     bool foreign;
-    int acts; /* how much within can be acted on */
+    int acts; /* number of elements within that can be acted on */
 };
 
 struct text_making {
@@ -76,7 +76,7 @@ void look_read_strings(struct strings *s, struct str array)
     }
 }
 
-/* Decoded; it lives as long as the arena and the snapshot. */
+/* Returns a decoded string, valid as long as the arena and the snapshot. */
 static struct str string_of(const struct doc *d, int64_t i)
 {
     if (i < 0 || (uint64_t)i >= d->strings->n)
@@ -99,7 +99,7 @@ static struct str inside(struct str object, const char *name)
     return jsontext_inside(jsontext_get(object, str_of(name)));
 }
 
-/* The next entry of a rare column: its node, and its value (-1: it has none). */
+/* Reads the next entry of a rare column: its node, and its value (-1: none). */
 static bool next_rare(struct str *places, struct str *values, const struct doc *d,
                       struct text_cell **cell, int64_t *value)
 {
@@ -165,7 +165,7 @@ static void read_nodes(struct doc *d, struct str nodes)
     read_rare(d, nodes, "optionSelected");
 }
 
-/* Of the styles that look asks for: the pointer, the visibility, the display. */
+/* The styles that look.c requests: the pointer, the visibility, the display. */
 static void read_styles(const struct doc *d, struct text_cell *c, struct str styles)
 {
     static const char *const blocks[] = {"block", "flex",      "grid", "flow-root",
@@ -197,7 +197,7 @@ static void read_layout(struct doc *d, struct str layout)
 
 /* ---- attributes ---- */
 
-/* The value of an attribute; p NULL: there is none. */
+/* Returns the value of an attribute; p is NULL if there is none. */
 static struct str get(const struct doc *d, const struct text_cell *c, const char *name)
 {
     struct str in = jsontext_inside(c->attrs), n, v;
@@ -234,7 +234,7 @@ static void put_url(const struct doc *d, struct html_node *n, struct str name,
     buf_release(&url);
 }
 
-/* As they are; what a field holds now is put after this. */
+/* Copies the attributes; the current value of a field is added later. */
 static void put_attributes(const struct doc *d, struct html_node *n,
                            const struct text_cell *c)
 {
@@ -300,7 +300,10 @@ static bool is_native(const struct doc *d, int i)
     }
 }
 
-/* From the leaves up: what is shown, and what can be acted on within. */
+/*
+ * From the leaves up: which nodes are shown, and how many elements within can be acted
+ * on.
+ */
 static void sum_up(struct doc *d)
 {
     for (int i = d->f->n - 1; i >= 0; i--) {
@@ -357,7 +360,7 @@ static void text_in(struct text_making *m, struct html_node *up, struct str text
         n->name = text;
 }
 
-/* What is in an element, one after another; fields' own contents are left out. */
+/* Adds the content of an element; the inner nodes of fields are left out. */
 static struct str text_within(const struct doc *d, int i)
 {
     struct buf all = BUF_INIT(TEXT_NODE_MAX);
@@ -373,7 +376,7 @@ static struct str text_within(const struct doc *d, int i)
 
 static void make_doc(struct text_making *m, struct look_frame *f, struct html_node *up);
 
-/* The document of a frame in its place; false: it was not read. */
+/* Adds the document of a frame in its place. Returns false if it was not read. */
 static bool put_frame(const struct doc *d, int i, struct html_node *up)
 {
     struct page_look *l = d->m->l;
@@ -390,7 +393,10 @@ static bool put_frame(const struct doc *d, int i, struct html_node *up)
     return false;
 }
 
-/* A field or a link with its bid, and what it holds now. NULL: nothing is to be added. */
+/*
+ * Adds the bid and the current value to a field or a link. Returns NULL if nothing is to
+ * be added.
+ */
 static struct html_node *put_item(const struct doc *d, int i, struct html_node *up,
                                   enum html_tag tag, const char *role)
 {
@@ -399,7 +405,7 @@ static struct html_node *put_item(const struct doc *d, int i, struct html_node *
     struct str value = string_of(d, c->input);
     if (!n)
         return NULL;
-    /* Of two attributes with one name the last that was put is found. */
+    /* If an attribute occurs twice, the last one that was added is found. */
     put_attributes(d, n, c);
     bool tick = webpage_is_word(get(d, c, "type"), "checkbox") ||
                 webpage_is_word(get(d, c, "type"), "radio");
@@ -428,7 +434,10 @@ static bool is_plain(enum html_tag tag)
            tag == HTML_textarea || tag == HTML_img || (flags & HTML_IS_FORMAT);
 }
 
-/* Where an element's place is: in a line of its own, or after a blank. */
+/*
+ * Returns the node to add an element to: a block of its own, or up, perhaps after a
+ * blank.
+ */
 static struct html_node *place_of(const struct doc *d, int i, bool plain,
                                   struct html_node *up)
 {
@@ -454,7 +463,7 @@ static struct html_node *put_option(const struct doc *d, int i, struct html_node
     return n;
 }
 
-/* An element: the node that takes what is in it; NULL: nothing of it is to be seen. */
+/* Adds an element. Returns the node for its content; NULL if nothing of it is visible. */
 static struct html_node *put_element(const struct doc *d, int i, struct html_node *up)
 {
     const struct text_cell *c = &d->cells[i];
@@ -503,7 +512,7 @@ static struct html_node *put_element(const struct doc *d, int i, struct html_nod
 
 static void put_nodes(struct doc *d, struct html_node *top)
 {
-    /* By node: where what is in it goes. */
+    /* For each node, the tree node that takes its content. */
     struct html_node **at = xcalloc((size_t)d->f->n + 1, sizeof(struct html_node *));
     for (int i = 0; i < d->f->n && !d->m->a->full; i++) {
         const struct text_cell *c = &d->cells[i];

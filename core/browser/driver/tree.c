@@ -3,16 +3,16 @@
  * Accessibility trees as text, one line a node.
  *
  * BrowserGym's form (flatten_axtree_to_str of its utils/obs.py) is for clients that read
- * it as it is. The compact one says the same in fewer characters:
+ * it as it is. The compact form has the same information in fewer characters:
  *
  *     [8] combobox 'Size' ='Small' collapsed
  *       [9] option 'Small' selected
  *     [15] status: what is written in it
  *
- * A value is behind "=". What is false by itself is left out, and so are the
- * mechanics of live regions, "clickable" where the role says it, containers without a
- * name and a state, and what the addresses of the page's own site begin with. Text
- * is behind ": ", on the line of what it is in where nothing else stands between.
+ * A value follows "=". Left out are states that are false by default, the mechanics of
+ * live regions, "clickable" if the role implies it, containers without a name and a
+ * state, and the common beginning of addresses of the page's own site. Text follows a
+ * colon, on the line of the element that contains it if nothing else stands between.
  */
 #include "base/jsontext.h"
 #include "browser/driver/look_own.h"
@@ -53,7 +53,7 @@ bool look_is_one_of(struct str s, const char *const *names)
     return false;
 }
 
-/* A value as Python's repr() has it. */
+/* Appends a value as Python's repr() prints it. */
 static void put_repr(struct buf *out, struct str value)
 {
     struct buf text = BUF_INIT(1 << 20);
@@ -119,15 +119,15 @@ static void put_line(struct buf *out, const struct look_part *p, struct str name
 
 /* ---- the compact form ---- */
 
-/* Roles that say nothing where they have no name. */
+/* Roles that mean nothing without a name. */
 static const char *const containers[] = {
     "generic",   "paragraph",   "LabelText",   "MenuListPopup",  "none",    "strong",
     "emphasis",  "code",        "mark",        "rowgroup",       "Section", "Abbr",
     "subscript", "superscript", "LayoutTable", "LayoutTableRow", NULL};
-/* And of these, those within a line of text. */
+/* Those of them that are within a line of text. */
 static const char *const inlines[] = {"none", "strong",    "emphasis",    "code", "mark",
                                       "Abbr", "subscript", "superscript", NULL};
-/* A click is what these are for. */
+/* Roles that imply "clickable". */
 static const char *const buttons[] = {"link",
                                       "button",
                                       "textbox",
@@ -147,7 +147,7 @@ static const char *const buttons[] = {"link",
                                       "DisclosureTriangle",
                                       NULL};
 
-/* A state in a word of its own: by its name, and what it is. */
+/* A state that has a word of its own: its name, its value, the word. */
 static const struct {
     const char *name, *value, *word;
 } states[] = {
@@ -171,7 +171,7 @@ static const char *const untold[] = {
     "root",     "modal",    "multiselectable", "selected",     "focused",
     "required", "disabled", "hidden",          "errormessage", NULL};
 
-/* A value in as few characters as it can be read: quoted only where it has blanks. */
+/* Appends a value in as few characters as possible: quoted only if it has blanks. */
 static void put_word(struct buf *out, struct str value)
 {
     struct str plain = jsontext_plain(value);
@@ -186,7 +186,7 @@ static void put_word(struct buf *out, struct str value)
         buf_addz(out, "…");
 }
 
-/* An address; that of the page's own site from its path on. */
+/* Appends an address; one of the page's own site begins with its path. */
 static void put_url(const struct page_look *l, struct str value)
 {
     struct str plain = jsontext_plain(value);
@@ -268,7 +268,10 @@ static void put_short(const struct page_look *l, const struct look_part *p,
         put_state(l, p->role, property, v, root);
 }
 
-/* A container without a name says something by its state, and takes keys by its focus. */
+/*
+ * A container without a name is printed if it has a state, or the focus, which takes
+ * keys.
+ */
 static bool has_state(const struct look_part *p)
 {
     static const char *const told[] = {"focused", "disabled", "focusable", NULL};
@@ -280,7 +283,7 @@ static bool has_state(const struct look_part *p)
     return p->value.p != NULL;
 }
 
-/* Text of a page, on one line. */
+/* Appends text of a page on one line. */
 static void put_text(struct buf *out, struct str text)
 {
     bool blank = false;
@@ -297,7 +300,7 @@ static void put_text(struct buf *out, struct str text)
 
 /* ---- lines ---- */
 
-/* Python's strip(): all that is white. */
+/* Python's strip(): removes all white space. */
 static struct str strip(struct str s)
 {
     static const struct str nbsp = {"\xc2\xa0", 2};
@@ -323,7 +326,7 @@ static void begin_line(struct page_look *l, int depth)
         buf_addc(l->out, '\t');
 }
 
-/* What was printed behind `before` stays if there is room for more. */
+/* Keeps what was printed after `before` if there is still room. */
 static void end_line(struct page_look *l, size_t before)
 {
     if (buf_full(l->out) || buf_room(l->out) < LINE_ROOM) {
@@ -364,7 +367,10 @@ static void print_line(struct page_look *l, struct look_frame *f,
     l->text_line = l->compact && name.n == 0 && !p->value.p ? l->out->n : 0;
 }
 
-/* Text goes on where only text was, or an element without a name began. */
+/*
+ * Text is appended to a line that has only text, or that an element without a name
+ * began.
+ */
 static void print_text(struct page_look *l, int depth, struct str text)
 {
     size_t before = l->out->n;
@@ -383,7 +389,7 @@ static void print_text(struct page_look *l, int depth, struct str text)
 
 /* ---- nodes ---- */
 
-/* Is there nothing to print of it but what is within? */
+/* Whether only the content of the node is printed. */
 static bool is_skipped(const struct page_look *l, const struct look_frame *f,
                        const struct look_part *p, struct str name)
 {
@@ -405,7 +411,7 @@ static void print_inner(struct page_look *l, struct look_frame *f, int64_t id, i
     }
 }
 
-/* The name of a node in l->names, while what is within is printed. */
+/* Keeps the name of a node in l->names while its content is printed. */
 struct tree_held {
     size_t at, n;
 };
@@ -431,7 +437,7 @@ static void print_node(struct page_look *l, struct look_frame *f, struct ax *a, 
     bool text = str_eq(p.role, STR("StaticText"));
     bool skip = is_skipped(l, f, &p, name) ||
                 (text && str_find(name_at(l, above), name) >= 0);
-    /* The name of a row is all of its cells once more. */
+    /* The name of a row repeats all of its cells. */
     struct str shown = l->compact && str_eq(p.role, STR("row")) && p.children.n > 2
                            ? STR("")
                            : name;

@@ -2,9 +2,9 @@
 /*
  * wait_for: until a text, an element or a selector's match is visible in the active tab.
  *
- * A script in the page looks, for LOOK_MS at a time: a page that is left takes the script
- * with it, and the next document is asked again. Frames are asked one after the other,
- * each in a world of its own next to the page's scripts.
+ * A script in the page looks for LOOK_MS at a time: a navigation ends the script, and it
+ * is started again in the next document. Frames are searched one after the other, each
+ * in a world isolated from the page's scripts.
  */
 #include "base/clock.h"
 #include "browser/driver/js/shows.js.h"
@@ -26,7 +26,7 @@ static int failed(struct err *e, const char *why)
 }
 
 /*
- * The answer of one of the scripts. 1: it is there; 0: not, or not yet. Returns -1 and
+ * Reads the answer of one of the scripts. Returns 1 if it was found; 0 if not; -1 and
  * sets *e.
  */
 static int read_answer(const struct json *j, struct err *e)
@@ -37,7 +37,7 @@ static int read_answer(const struct json *j, struct err *e)
     return str_eq(said, STR("yes"));
 }
 
-/* The id of a world in a frame; 0: the frame is gone. */
+/* Returns the id of an isolated world in a frame; 0 if the frame is gone. */
 static int64_t world_in(struct browser *b, const struct place *at)
 {
     struct err gone = ERR_INIT;
@@ -51,7 +51,7 @@ static int64_t world_in(struct browser *b, const struct place *at)
     return id;
 }
 
-/* In one place, for so long. As read_answer. */
+/* Looks in one place for ms. Returns the same as read_answer. */
 static int look_in(struct browser *b, const struct place *at, struct str script, int ms,
                    struct err *e)
 {
@@ -134,7 +134,7 @@ static int look_round(struct browser *b, struct str text, struct str selector, i
     return r;
 }
 
-/* Does an element with a bid show within ms? */
+/* Whether an element with a bid becomes visible within ms. */
 static int look_at(struct browser *b, const struct element *el, int ms)
 {
     struct str session = str_of(el->document->session);
@@ -158,7 +158,7 @@ static int look_at(struct browser *b, const struct element *el, int ms)
     return r;
 }
 
-/* What is a selector, and hardly a text. */
+/* Whether s looks like a selector rather than a text. */
 static bool is_selector(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host of a browser. It waits in three places: for a line, within a call (the
- * browser has deadlines for all it is asked), and for its reader to get on. A signal, or
- * the end of its input, ends each of them (struct halt); the call's own time, or a line
- * that cancels it, ends the call.
+ * The host of a browser. It waits in three places: for a line, within a call (all calls
+ * of the browser have deadlines), and for its reader to read. A signal, or the end of
+ * its input, ends each wait (struct halt); the call's time limit, or a line that cancels
+ * it, ends the call.
  */
 #include "browser/host/host_own.h"
 
@@ -28,10 +28,10 @@ enum {
     LINE_IN = 16 << 20,
     ANSWER_MAX = 96 << 20,
     OFFER_MAX = 64 << 20, /* bytes of a download that is copied */
-    WINDOW = 256 << 10,   /* where the engine gives none */
-    TURN_MS = 10,         /* for the rest of what has begun to come */
-    ALIVE_MS = 5000,      /* for a browser to show that it is */
-    CALM_MS = 2000,       /* for a page, after a call that was not done */
+    WINDOW = 256 << 10,   /* if the engine sets none */
+    TURN_MS = 10,         /* for the rest of an incomplete message */
+    ALIVE_MS = 5000,      /* for a browser to show that it is alive */
+    CALM_MS = 2000,       /* for a page, after a failed call */
 };
 
 static const char stem[] = "/od-browsing.";
@@ -40,7 +40,7 @@ static const char stem[] = "/od-browsing.";
 
 static void take_line(struct host *h, struct str line);
 
-/* What is there; it is readable. */
+/* Reads the input, which is readable. */
 static void read_lines(struct host *h)
 {
     if (h->in.n == 0)
@@ -53,30 +53,32 @@ static void read_lines(struct host *h)
         h->halt.ended = true;
 }
 
-/* Reads once, waiting for it. */
+/* Waits for input and reads once. */
 static void read_some(struct host *h)
 {
-    struct pollfd fds[4] = {{STDIN_FILENO, POLLIN, 0},
+    struct pollfd fds[5] = {{STDIN_FILENO, POLLIN, 0},
                             {h->halt.fds[0], POLLIN, 0},
                             {h->b ? h->b->cdp.from : -1, POLLIN, 0},
-                            {h->b ? h->b->deny.fd : -1, POLLIN, 0}};
-    if (poll(fds, 4, -1) < 0)
+                            {h->b ? h->b->deny.fd : -1, POLLIN, 0},
+                            {h->screen.watch, POLLIN, 0}};
+    if (poll(fds, 5, -1) < 0)
         return;
     if (fds[1].revents) {
         h->halt.ended = true;
         return;
     }
     if (fds[0].revents)
-        read_lines(h); /* first: handlers of the browser's messages read there too */
+        read_lines(h); /* first: handlers of the browser's messages read it, too */
     if (fds[2].revents)
         cdp_turn(&h->b->cdp, browser_in(TURN_MS));
     if (fds[3].revents)
         browser_deny_hear(h->b);
     if (h->b && h->b->cdp.ended)
-        browser_end(h->b); /* releases all of it until the next call */
+        browser_end(h->b); /* ends it until the next call */
+    host_screen_turn(h);
 }
 
-/* One of a line that is for now. */
+/* Handles a line that cannot wait. */
 static void take_word(struct host *h, struct str line)
 {
     struct err e = ERR_INIT;
@@ -91,7 +93,8 @@ static void take_word(struct host *h, struct str line)
     json_free(j);
 }
 
-/* {"read": N}, {"again": ID}, {"cancel": ID} are for now; the rest waits in the buffer.
+/* Handles {"read": N}, {"again": ID} and {"cancel": ID} at once; other lines wait in the
+ * buffer.
  */
 static void take_news(struct host *h)
 {
@@ -115,11 +118,12 @@ static void take_news(struct host *h)
     }
 }
 
-/* Within a call. */
+/* Called within a call. */
 static void on_halt(struct halt *halt)
 {
     struct host *h = container_of(halt, struct host, halt);
     struct pollfd fds[2] = {{halt->fds[0], POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+    host_screen_turn(h);
     if (poll(fds, 2, 0) <= 0)
         return;
     halt->ended |= fds[0].revents != 0;
@@ -141,7 +145,7 @@ static void put_out(struct host *h, struct str bytes)
         ssize_t n = write(STDOUT_FILENO, bytes.p,
                           bytes.n < room ? bytes.n : (size_t)room);
         if (n < 0 && errno != EINTR)
-            h->halt.ended = true; /* nobody takes it */
+            h->halt.ended = true; /* nobody reads the answer */
         if (n <= 0)
             continue;
         h->sent += (uint64_t)n;
@@ -166,7 +170,7 @@ static void send_answer(struct host *h, struct json *take)
 
 /* ---- folders ---- */
 
-/* Only what one of us can have made. */
+/* Removes the folder of a killed host, and nothing else. */
 static void sweep(const char *dir)
 {
     struct stat st;
@@ -176,7 +180,7 @@ static void sweep(const char *dir)
         remove_tree(dir);
 }
 
-/* All that the browser keeps on disk; it goes by TMPDIR. */
+/* The folder of all files of the browser, below TMPDIR. */
 static void make_dir(struct host *h)
 {
     const char *folders[] = {getenv("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"};
@@ -205,7 +209,7 @@ static void tell_dir(struct host *h)
 
 /* ---- the browser ---- */
 
-/* Processes that a killed Chromium leaves become our children. */
+/* Processes that a killed Chromium leaves behind become our children. */
 static void reap(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0)
@@ -220,7 +224,7 @@ static void drop_browser(struct host *h)
     h->told = false;
 }
 
-/* Does it run and answer? Its end is often noticed late. */
+/* Whether it runs and answers; its end is often noticed late. */
 static bool is_alive(struct host *h)
 {
     struct err e = ERR_INIT;
@@ -232,7 +236,7 @@ static bool is_alive(struct host *h)
     return alive;
 }
 
-/* Something to act with: a Chromium, else a reader. */
+/* Opens a Chromium to act with, else a reader. */
 static int ensure(struct host *h, struct err *e)
 {
     const char *which = getenv("OD_BROWSER");
@@ -257,6 +261,7 @@ static int ensure(struct host *h, struct err *e)
     reap();
     if (!h->text && (!which || strcmp(which, "text") != 0)) {
         h->b = browser_open(&o, e);
+        host_screen_turn(h);
         bool given = h->cdp.n || (which && strstr(which, "://"));
         if (h->b || given || e->code != ERR_NOTFOUND)
             return h->b ? 0 : -1;
@@ -273,7 +278,7 @@ static int ensure(struct host *h, struct err *e)
     return h->reading ? 0 : -1;
 }
 
-/* After a call that failed: closes a page that does not answer, if others do. */
+/* After a failed call: closes a page that does not answer, if others do. */
 static void after_failure(struct host *h)
 {
     struct err e = ERR_INIT;
@@ -297,7 +302,7 @@ static void after_failure(struct host *h)
     buf_addz(&h->news, "the browser was started again");
 }
 
-/* Does a text name an element? Then bids must have been given. */
+/* Whether a text names an element, so that bids must have been given. */
 static bool names_element(struct str actions)
 {
     struct browse_text t;
@@ -326,7 +331,7 @@ static int count_notes(const struct browser *b, struct str begin, struct str *la
     return n;
 }
 
-/* By what it begins with, else as its name has it. */
+/* The type of a file by its first bytes, else by its name. */
 static const char *ending(struct str path, struct str head)
 {
     static const struct {
@@ -343,7 +348,7 @@ static const char *ending(struct str path, struct str head)
     return dot && !strchr(dot, '/') && strlen(dot) <= 12 ? dot : "";
 }
 
-/* A copy of a download, its path to out. */
+/* Copies a download, and puts the path into out. */
 static void offer_file(struct host *h, const char *path, struct str folder,
                        struct json *out)
 {
@@ -366,7 +371,7 @@ out:
     buf_release(&to);
 }
 
-/* What the action has downloaded, when it failed for that. */
+/* Offers the download of an action that failed because of it. */
 static void offer(struct host *h, struct str folder, struct json *out)
 {
     struct str done = {0};
@@ -379,8 +384,8 @@ static void offer(struct host *h, struct str folder, struct json *out)
 /* ---- calls ---- */
 
 /*
- * What the call's time, or who cancelled it, has ended: in an action of did, if that has
- * some that were not done, else where.
+ * The error of a call that timed out or was cancelled: names the action of did that was
+ * not done, if there is one, else `where`.
  */
 static int cut(const struct host *h, const char *where, const struct browse_progress *did,
                struct err *e)
@@ -422,8 +427,8 @@ static int act_and_read(struct host *h, const struct json *q, struct json *out,
 }
 
 /*
- * Elements that it names have bids before it. 1: an action failed. Returns -1 and sets
- * *e.
+ * Carries out actions; elements that they name get bids before. Returns 1 if an action
+ * failed; -1 and sets *e.
  */
 static int act(struct host *h, struct str actions, struct err *e)
 {
@@ -481,7 +486,7 @@ static int act_and_see(struct host *h, const struct json *q, struct json *out,
         if (rc > 0 && folder.n)
             offer(h, folder, out);
         rc = 0;
-    } else if (rc == 0) { /* those of the call before were told */
+    } else if (rc == 0) { /* the previous call's were reported */
         buf_reset(&h->b->error);
         buf_reset(&h->b->said);
     }
@@ -508,7 +513,7 @@ static void call(struct host *h, const struct json *q, struct str id)
     h->id[id.n] = 0;
     json_put_str(out, "id", id);
     h->within_ms = within;
-    h->halt.end_ms = within > 0 ? h->came_ms + within : 0; /* it may have waited for us */
+    h->halt.end_ms = within > 0 ? h->came_ms + within : 0; /* it may have waited here */
     h->halt.cut = strcmp(h->cancel, h->id) == 0;
     h->calling = true;
     bool failed = act_and_see(h, q, out, &e) < 0;
@@ -523,6 +528,7 @@ static void call(struct host *h, const struct json *q, struct str id)
     h->halt.end_ms = 0;
     h->halt.cut = h->again = h->calling = false;
     h->cancel[0] = 0;
+    host_screen_turn(h);
     send_answer(h, out);
     if (failed && h->b && !h->halt.ended && (h->task.begun || !h->task.url.n))
         after_failure(h);
@@ -544,7 +550,7 @@ static void work(struct host *h)
         take_news(h);
         if (h->again) {
             h->again = false;
-            put_out(h, STR("\n")); /* the reader may be within a line that it lost */
+            put_out(h, STR("\n")); /* the reader may be within a lost line */
             put_out(h, buf_str(&h->answer));
             continue;
         }
@@ -582,8 +588,10 @@ int browser_host_run(const char *options)
     h->window = window >= 4096 ? (uint64_t)window : WINDOW;
     sweep(json_str(o, "sweep", "").p);
     make_dir(h);
+    host_screen_open(h);
     tell_dir(h);
     work(h);
+    host_screen_close(h);
     drop_browser(h);
     if (h->reading)
         webreader_close(&h->reader);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host of one browser (`od-browser`), a process: it starts a Chromium, or reads pages
- * by itself without one, and carries out the requests that come as lines. The keeper
- * holds the process, so pages stay open when a worker ends. A page that makes its reader
- * crash can only harm its own host.
+ * The host of one browser (`od-browser`), a process: it starts a Chromium, or reads
+ * pages by itself without one, and carries out the requests that come as lines. The
+ * keeper holds the process, so pages stay open when a worker ends. A page that crashes
+ * its reader can only harm its own host.
  *
  * Lines of JSON, each way. Lines that come while a call runs are read whenever the call
  * waits. In:
@@ -64,8 +64,8 @@
 /*
  * Runs until the end of its input, or a signal. options: a JSON object {mode: "text" or
  * "", downloads: a folder or "", cdp: a browser's address or "", task: a page's address
- * or "", kept: the "task" of the process before, or "", sweep: what is to be removed,
- * window: bytes}. The process's exit status.
+ * or "", kept: the "task" of the previous process, or "", sweep: a folder to remove,
+ * window: bytes}. Returns the exit status.
  */
 int browser_host_run(const char *options);
 

@@ -114,8 +114,9 @@ static void put_json(struct json *out, const char *name, const struct buf *text)
 }
 
 /*
- * A picture with the marks of the last look, next to the one without. They are drawn in a
- * page of their own, which costs more than all the rest: not where there are none.
+ * Adds a picture with the marks of the last look, next to the one without. Drawing them
+ * in a page of their own costs more than all the rest, so it is left out if there are
+ * none.
  */
 static void put_marked(struct host *h, struct str shot, struct json *out)
 {

@@ -16,11 +16,11 @@
 #include <string.h>
 
 enum {
-    SIZE = 16000, /* bytes of a part, where the caller names none */
+    SIZE = 16000, /* bytes of a part, by default */
     SIZE_MAX_BYTES = 100000,
     WAIT_MS = 10000,
     WAIT_MS_MAX = 100000,
-    STALLED_MS = 3000, /* a download that does not move */
+    STALLED_MS = 3000, /* a download without progress */
     PICTURE_SIDE = 1568,
     PICTURE_MAX = 700000, /* bytes of base64 */
     SHOT_BYTES = 48 << 20,
@@ -51,7 +51,7 @@ struct str host_page_strip(struct str s, const char *word)
     return str_starts(s, str_of(word)) ? str_sub(s, strlen(word), s.n) : s;
 }
 
-/* "Error: Locator.click: …" without what says where in a library it arose. */
+/* "Error: Locator.click: …" without the part that names a place in a library. */
 static struct str without_class(struct str s)
 {
     s = host_page_strip(
@@ -65,7 +65,7 @@ static struct str without_class(struct str s)
     return host_page_strip(s, "Error: ");
 }
 
-/* Without a browser an error has the bid that the ref stands for. */
+/* Without a browser, an error has the bid of the ref. */
 static void put_why(const struct page_call *c, struct buf *out, struct str why)
 {
     char bid[16];
@@ -116,7 +116,7 @@ static void done_looking(struct page_call *c)
     c->looked = false;
 }
 
-/* A look whose notes are for a later one. */
+/* A look that keeps its notes for a later one. */
 int host_page_peek(struct page_call *c, struct outline *o, struct err *e)
 {
     struct host *h = c->h;
@@ -139,7 +139,7 @@ int host_page_peek(struct page_call *c, struct outline *o, struct err *e)
     return rc == 0 || h->b->cdp.held ? 0 : -1;
 }
 
-/* Refs of another page without a browser are others. */
+/* Without a browser, refs of one page mean nothing on another. */
 static void follow_reader(struct host *h)
 {
     unsigned load = webtext_load(h->reader.web);
@@ -150,7 +150,7 @@ static void follow_reader(struct host *h)
     h->page.next += (unsigned)json_count(webtext_items(h->reader.web)) + 1;
 }
 
-/* Which document the active tab shows: another one has another name. */
+/* The name of the active tab's document: different documents have different names. */
 void host_page_name(struct host *h, char out[2 * BROWSER_ID])
 {
     const struct target *t = h->b ? h->b->active : NULL;
@@ -198,7 +198,7 @@ static void put_dialog(struct page_call *c)
     json_put(c->out, "dialog", j);
 }
 
-/* What is the same in each answer. */
+/* Adds the members that every answer has. */
 void host_page_put_place(struct page_call *c)
 {
     struct host *h = c->h;
@@ -240,7 +240,7 @@ static void save_picture(struct page_call *c, struct str shot, const char *forma
     buf_release(&path);
 }
 
-/* Of the kind and the size that fit; 1: this one does not. */
+/* Makes a picture of a kind and size that fit. Returns 1 if this one does not. */
 static int take_picture(struct page_call *c, const char *format, double scale,
                         struct err *e)
 {
@@ -298,7 +298,7 @@ static const char *title_of(const struct page_call *c)
     return c->h->reading ? webtext_title(c->h->reader.web) : buf_z(&c->seen.title);
 }
 
-/* The part that is wanted of all that the view has, or what is around a text. */
+/* Adds the requested part of the view, or the surroundings of a text. */
 static void put_part(struct page_call *c, const struct buf *page, size_t head,
                      bool outline)
 {
@@ -363,7 +363,7 @@ static int put_page(struct page_call *c, struct err *e)
     bool text = str_eq(view, STR("text")), picture = str_eq(view, STR("image"));
     if (host_page_see(c, text, e) < 0)
         return -1;
-    /* What is no HTML is nothing but its text. */
+    /* Of a document that is not HTML, there is only the text. */
     if (!text && !picture && c->h->b && !c->seen.is_html && !c->h->b->cdp.held) {
         json_free(c->h->b->notes);
         c->h->b->notes = c->seen.notes;
@@ -402,7 +402,7 @@ void host_page_remember(struct page_call *c)
     host_page_name(h, h->page.document);
 }
 
-/* Carries out a text; -1: it failed, and why is in error. */
+/* Carries out a text. Returns -1 and sets *error if it failed. */
 int host_page_carry_out(struct page_call *c, struct str actions, struct str *error)
 {
     struct host *h = c->h;
@@ -414,7 +414,7 @@ int host_page_carry_out(struct page_call *c, struct str actions, struct str *err
         rc = browser_act(h->b, actions);
         *error = buf_str(&h->b->error);
         if (rc < 0 && h->b->cdp.held)
-            rc = 0; /* what opened the dialog is not answered before it is closed */
+            rc = 0; /* its act is answered when the dialog is closed */
         if (!h->b->cdp.held && h->b->downloads > 0)
             browser_finish_downloads(h->b, STALLED_MS);
     }
@@ -438,7 +438,7 @@ static int open_page(struct page_call *c, struct str url, struct err *e)
         return host_page_refuse_failed(c, error);
     if (rc == 0)
         return put_page(c, e);
-    /* It became a file: the page is the one before, and notes say where the file is. */
+    /* It became a file: the page is the previous one, and notes name the file. */
     if (host_page_see(c, false, e) < 0)
         return -1;
     json_put_bool(c->out, "downloaded", true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An act on a page, and what is different then.
+ * An act on a page, and the differences after it.
  *
  *   outline before ─▶ which element ─▶ act ─▶ outline after ─▶ differences from what the
  *                                              │    ▲          caller has seen last
@@ -32,7 +32,7 @@ static bool is_same(const struct outline *a, const struct outline *b)
     return !change.added && !change.removed && !change.changed;
 }
 
-/* Something may come of it yet. */
+/* Waits for an effect of the act. */
 static int await_change(struct page_call *c, const char *document, struct err *e)
 {
     struct browser *b = c->h->b;
@@ -55,7 +55,7 @@ static int await_change(struct page_call *c, const char *document, struct err *e
     }
 }
 
-/* As many lines of another page as there is room for, and how many refs they have. */
+/* Appends as many lines of the new page as there is room for; counts their refs. */
 static void put_beginning(struct page_call *c)
 {
     struct buf page = BUF_INIT(TEXT_BYTES);
@@ -108,7 +108,8 @@ static void put_scroll_place(struct page_call *c)
 
 /* ---- acting ---- */
 
-/* An open dialog takes Enter, Esc and the text of a prompt, and nothing else. 1: it did
+/* An open dialog takes only Enter, Esc and the text of a prompt. Returns 1 if it took
+ * the act.
  */
 static int answer_dialog(struct page_call *c)
 {
@@ -137,7 +138,7 @@ static int answer_dialog(struct page_call *c)
     return 1;
 }
 
-/* What has not been done leaves the page as it was. */
+/* A failed act leaves the page as it was. */
 static int tell_failed(struct page_call *c, struct str error, struct err *e)
 {
     host_page_refuse_failed(c, error);
@@ -168,7 +169,7 @@ static int refuse_late(struct page_call *c, struct err *e)
     return 0;
 }
 
-/* After the action: what the page is now, against what the caller has seen of it. */
+/* After the action: compares the page with what the caller last saw of it. */
 static int tell_after(struct page_call *c, const char *document, struct err *e)
 {
     struct host *h = c->h;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which element of a page is meant, by its ref or its text, and what is done with it. */
+/* Finds the element of a page by its ref or its text, and composes the act on it. */
 #include "browser/host/host_page_own.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ enum { FITS_SHOWN = 6 };
 
 /* ---- which element ---- */
 
-/* What was known of a ref that is not on the page now. */
+/* Describes a ref that is no longer on the page. */
 static int refuse_gone(struct page_call *c, unsigned ref)
 {
     struct host *h = c->h;
@@ -35,7 +35,7 @@ static int refuse_gone(struct page_call *c, unsigned ref)
     return -1;
 }
 
-/* Where an item is, in a word or two. */
+/* Describes the place of an item in a word or two. */
 static void put_where(const struct outline *o, const struct outline_item *i,
                       struct buf *out)
 {
@@ -91,7 +91,7 @@ static int refuse_none(struct page_call *c)
     return -1;
 }
 
-/* e12, [e12] and @e12; 0: it is no ref. */
+/* The number in e12, [e12] or @e12; 0: not a ref. */
 static unsigned ref_number(struct str s)
 {
     uint64_t n = 0;
@@ -102,7 +102,7 @@ static unsigned ref_number(struct str s)
     return is && n < 1u << 31 ? (unsigned)n : 0;
 }
 
-/* The bid of what c->ref names; -1: the answer says why not. */
+/* Finds the bid of c->ref. Returns -1 if there is none; the answer has the reason. */
 int host_page_find_bid(struct page_call *c, struct buf *bid)
 {
     const struct outline_item *found[FITS_SHOWN];
@@ -160,7 +160,7 @@ static void put_key(struct buf *out, struct str key)
         if (str_starts(key, prefix) && key.n > prefix.n) {
             buf_addz(out, held[i][1]);
             key = str_sub(key, prefix.n, key.n);
-            i = (size_t)-1; /* there may be another one */
+            i = (size_t)-1; /* it may contain another one */
         }
     }
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
@@ -170,7 +170,7 @@ static void put_key(struct buf *out, struct str key)
     buf_adds(out, key);
 }
 
-/* Keys with blanks between; the first is for the element, if one is named. */
+/* Keys, separated by blanks; the first goes to the element, if one is named. */
 static void put_keys(struct buf *out, struct str bid, struct str keys)
 {
     for (keys = str_trim(keys); keys.n;) {
@@ -206,7 +206,10 @@ static int put_scroll(struct page_call *c, struct buf *out, struct str bid)
     return 0;
 }
 
-/* The action as a text of the action language. -1: the answer says why not. */
+/*
+ * Appends the action as a text of the action language. Returns -1 if it cannot; the
+ * answer has the reason.
+ */
 int host_page_compose(struct page_call *c, struct str bid, struct buf *out)
 {
     const struct str none = {0};
@@ -248,7 +251,7 @@ int host_page_compose(struct page_call *c, struct str bid, struct buf *out)
     return 0;
 }
 
-/* Returns -1 if the action needs what was not given; the answer says so. */
+/* Returns -1 if an argument that the action needs is missing; the answer reports it. */
 int host_page_check(struct page_call *c)
 {
     if (c->h->reading && (c->act == SCROLL || c->act == HOVER)) {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accents and letters that are drawn upon each other. Fonts of few characters, as
- * those of TeX, have an accent as a character with a width of its own.
+ * Joins accents and letters that are drawn over each other. Fonts of few characters, such
+ * as those of TeX, have an accent as a character with a width of its own.
  */
 #include "document/pdf/own.h"
 
 #include "base/utf8.h"
 
 /* clang-format off */
-/* An accent as it stands alone, as it combines (Unicode), and letters with theirs. */
+/*
+ * An accent that stands alone, its combining character (Unicode), and pairs of letters
+ * without and with it.
+ */
 static const struct {
     uint16_t alone, mark;
     const char *letters;
@@ -56,7 +59,7 @@ uint32_t pdf_accent(uint32_t c)
     return 0;
 }
 
-/* Of a pair of the table, the one that the other leads to; 0: there is none. */
+/* Returns the other character of a pair in the table; 0 if there is none. */
 static uint32_t other_of(uint32_t c, size_t accent, bool whole)
 {
     struct str s = str_of(accents[accent].letters);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of Hebrew and Arabic as they are read: a page has them as they look, the
- * last letter first. Less than Unicode's UAX 9, whose way back is not one: runs of
- * one direction, and blanks and signs belong to the run around them.
+ * Puts lines of Hebrew and Arabic in reading order: a page has them in visual order, the
+ * last letter first. Unicode's UAX 9 cannot be reversed exactly, so this is simpler: runs
+ * of one direction, and blanks and signs belong to the run around them.
  */
 #include "document/pdf/own.h"
 
 #include "base/utf8.h"
 #include "base/xalloc.h"
 
-enum { CHARS_MAX = 4096 }; /* of a line that is turned; longer ones stay */
+enum { CHARS_MAX = 4096 }; /* of a line that is reordered; longer ones stay */
 
 enum bidi_side { NEUTRAL, LEFT, RIGHT };
 
@@ -48,7 +48,7 @@ static bool read_line(struct turned *t, struct str s)
     return true;
 }
 
-/* What has no direction takes that of both sides, else the line's. */
+/* Neutral characters take the direction of both sides, or else of the line. */
 static void fill_neutral(struct turned *t, enum bidi_side base)
 {
     for (size_t i = 0; i < t->n;) {
@@ -117,7 +117,7 @@ static int turn(struct buf *out, struct str line)
     return put_runs(&t, base == RIGHT, out);
 }
 
-/* First bytes of U+0590 to U+08FF, and of U+F000 on. */
+/* Looks for the first bytes of U+0590 to U+08FF, and of U+F000 on. */
 static bool may_turn(struct str line)
 {
     for (size_t i = 0; i < line.n; i++) {

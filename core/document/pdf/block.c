@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Words to blocks and to lines in them. A block grows from its top word by lines that
- * are as near as lines of one text are, and by what stands beside within them.
+ * Words to blocks and to lines in them. A block grows from its top word by lines that are
+ * as close as lines of one text, and by the words next to those.
  */
 #include "document/pdf/layout.h"
 
@@ -10,17 +10,17 @@
 
 /* Parts of the font's size. */
 #define LINES_APART 1.5f  /* from base line to base line, at most */
-#define ONE_LINE    0.5f  /* up or down, and still among the lines */
+#define ONE_LINE    0.5f  /* up or down, and still in the same line */
 #define BESIDE      0.7f  /* from the block's edge to a word of its lines */
 #define BESIDE_FEW  1.0f  /* the same for a few words only */
 #define SAME_SIZE   0.05f /* of the sizes of two lines */
 #define FEW_SIZE    0.2f
 #define INNER_SIZE  0.6f
 #define ON_BASE     0.05f /* up or down, and still on the base line */
-#define SMALL       0.8f  /* of the block's: an index, or what a root has on it */
+#define SMALL       0.8f  /* of the block's size: an index, or a number on a root sign */
 #define ONE_BASE    0.3f
 #define INDEX_SHIFT 0.65f
-#define WORD_GAP    0.1f /* to the right: a blank is here */
+#define WORD_GAP    0.1f /* a gap to the right of this size is a blank */
 
 enum {
     FEW = 3,
@@ -43,7 +43,7 @@ static int by_height(const void *a, const void *b)
     return p->seq < q->seq ? -1 : p->seq > q->seq;
 }
 
-/* The first word of the turn that is not higher than y. */
+/* Returns the first word of that turn that is not higher than y. */
 static size_t at_height(const struct layout *a, int turn, float y)
 {
     size_t low = 0, high = a->n;
@@ -86,7 +86,7 @@ static bool is_near(const struct block *b, const struct pdf_word *w, enum near h
     }
 }
 
-/* Takes up to `most` words that are near; none, if there are more. How many. */
+/* Takes up to `most` words that are near, none if there are more. Returns how many. */
 static size_t take_near(struct layout *a, struct block *b, enum near how, float slack,
                         size_t most)
 {
@@ -124,7 +124,7 @@ static void grow(struct layout *a, struct block *b)
     } while (more && a->steps > 0);
 }
 
-/* Where a block begins: not with an index, but with the letters that it is at. */
+/* Returns the word that a block begins with: not an index, but the letters next to it. */
 static struct pdf_word *seed(struct layout *a, size_t at)
 {
     struct pdf_word *best = &a->w[at], *w = best;
@@ -168,7 +168,7 @@ static bool make_blocks(struct layout *a)
                             .turn = w->turn};
         take(a, b, w);
         grow(a, b);
-        i -= a->w[i].block == NONE; /* the index is another block after all */
+        i -= a->w[i].block == NONE; /* the index belongs to another block */
         if (a->steps <= 0)
             return false;
     }
@@ -195,7 +195,7 @@ static int by_line(const void *a, const void *b)
     return p->seq < q->seq ? -1 : p->seq > q->seq;
 }
 
-/* Words of full size, at one height, make lines; `line` is their base line. */
+/* Makes lines of words of full size at one height; `line` is their base line. */
 static void main_lines(const struct block *b, struct pdf_word *w)
 {
     float y = NAN;
@@ -209,7 +209,7 @@ static void main_lines(const struct block *b, struct pdf_word *w)
     }
 }
 
-/* A small word belongs to the line that it is nearest to. */
+/* Puts a small word into the nearest line. */
 static void find_line(struct layout *a, const struct block *b, struct pdf_word *all,
                       size_t at)
 {
@@ -288,7 +288,10 @@ static int by_drawing(const void *a, const void *b)
     return p->seq < q->seq ? -1 : p->seq > q->seq;
 }
 
-/* What stands beside the end of the block before goes on in that line. */
+/*
+ * Appends a block; one that stands next to the end of the previous block goes on in its
+ * line.
+ */
 static int put_block(const struct layout *a, size_t at, struct buf *out)
 {
     const struct block *b = &a->block[a->order[at]];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CMaps (9.7.5, 9.10.3): ranges of codes, sorted. Their syntax is PostScript's, but
- * written by so few programs, in so few ways, that the operators and what stands
- * before them say all.
+ * CMaps (9.7.5, 9.10.3): ranges of codes, sorted. Their syntax is PostScript, but few
+ * programs write them, in few ways: reading the operators and their operands is enough.
  */
 #include "document/pdf/own.h"
 
@@ -15,9 +14,9 @@ enum { SPACES_MAX = 64, STACK = 3, RANGES_ROOM = 64 };
 
 struct cmap_range {
     uint32_t from, to;
-    uint32_t order;   /* the later one of two that overlap counts */
+    uint32_t order;   /* of two that overlap, the later one counts */
     uint32_t cid;     /* of cidrange */
-    struct str utf16; /* of bfrange: of the first code, the last one goes up */
+    struct str utf16; /* of bfrange: text of the first code; its last unit counts up */
 };
 
 struct space {
@@ -65,7 +64,7 @@ static struct str kept(struct pdf *d, struct str s)
     return str_n(p, p ? s.n : 0);
 }
 
-/* A value of a bfchar or bfrange: bytes of UTF-16, or a glyph's name. */
+/* Returns a value of a bfchar or bfrange: bytes of UTF-16, or a glyph's name. */
 static struct str value(struct pdf *d, struct pdf_obj o)
 {
     if (o.type == PDF_STRING)
@@ -120,7 +119,7 @@ static void take_space(struct pdf_cmap *m, const struct pdf_obj *o)
                                                o[0].s.n};
 }
 
-/* Between begin… and end…: so many objects make a row. */
+/* Sections between begin… and end…; the number of objects that make a row. */
 enum section { NONE, BFCHAR, BFRANGE, CIDCHAR, CIDRANGE, SPACE };
 
 static enum section section_of(struct str word)
@@ -196,7 +195,7 @@ struct pdf_cmap *pdf_cmap_read(struct pdf *d, struct str text)
 
 /* ---- asking ---- */
 
-/* The last range that begins at or before the code, if it reaches it. */
+/* Finds the last range that begins at or before the code, if it includes it. */
 static const struct cmap_range *find(const struct pdf_cmap *m, uint32_t code)
 {
     size_t low = 0, high = m->n;
@@ -207,7 +206,7 @@ static const struct cmap_range *find(const struct pdf_cmap *m, uint32_t code)
         else
             high = mid;
     }
-    /* A long range may have short ones in it. */
+    /* A long range may contain short ones. */
     for (size_t i = low, tries = 0; i-- > 0 && tries < 8; tries++) {
         if (m->range[i].to >= code)
             return &m->range[i];

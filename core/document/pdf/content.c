@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page's content: operators of text (9.3, 9.4), of the graphics state (8.4) and
- * forms (8.10). Everything else is passed by. What comes out is glyphs and where
- * they stand.
+ * A page's content: operators of text (9.3, 9.4), of the graphics state (8.4) and forms
+ * (8.10). Everything else is skipped. The result is the glyphs and their places.
  */
 #include "document/pdf/own.h"
 
@@ -39,14 +38,14 @@ struct content {
     struct pdf_font **fonts;
     struct pdf_box box;
     struct content_state now, saved[STATES_MAX];
-    int depth, lost; /* states that are saved, and that there was no room for */
+    int depth, lost; /* saved states, and those that did not fit */
     struct matrix text, line;
     struct arena scratch;
-    const struct pdf_stream *form[FORMS_MAX]; /* those that are being drawn */
+    const struct pdf_stream *form[FORMS_MAX]; /* forms that are being drawn */
     int forms;
-    int marked;      /* marked content that is open */
-    int actual;      /* the one whose text is given: 0: none */
-    size_t actual_n; /* glyphs there were when it began */
+    int marked;      /* sections of marked content that are open */
+    int actual;      /* the section whose text is given; 0: none */
+    size_t actual_n; /* number of glyphs when it began */
     struct str actual_text;
     struct pdf_obj operand[OPERANDS];
     size_t n;
@@ -59,7 +58,7 @@ static struct matrix times(struct matrix m, struct matrix n)
                            m.e * n.a + m.f * n.c + n.e, m.e * n.b + m.f * n.d + n.f};
 }
 
-/* Of a vector, to some hundredths; exact along the axes. */
+/* Length of a vector, with an error of a few hundredths; exact along the axes. */
 static double length(double x, double y)
 {
     x = fabs(x);
@@ -214,7 +213,7 @@ static void put_text(struct buf *out, struct str s)
     }
 }
 
-/* The glyphs drawn meanwhile become one, with that text. */
+/* Replaces the glyphs drawn since its start by one, with that text. */
 static void end_marked(struct content *c)
 {
     struct buf *glyphs = &c->page->glyphs;
@@ -492,7 +491,7 @@ static void run(struct content *c, struct str text, struct pdf_obj resources)
     }
 }
 
-/* 7.8.2: several streams are one, with a blank between. */
+/* 7.8.2: joins several streams, with a blank between. */
 static void contents(struct pdf *d, struct pdf_obj o, struct buf *out)
 {
     size_t n = o.type == PDF_ARRAY ? pdf_count(o) : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects of a file by their number, read when they are asked for. */
+/* Objects of a file by their number, read when they are needed. */
 #include "document/pdf/own.h"
 
 #include "text/charset.h"
@@ -12,7 +12,7 @@ enum {
     WORK_PER_BYTE = 40,
     UNPACK_FREE = 128 << 20, /* bytes that any file may unpack to */
     UNPACK_RATIO = 40,
-    HEAD = 1024 /* %PDF- may stand this far behind the beginning (Annex H.3) */
+    HEAD = 1024 /* %PDF- may stand this far after the beginning (Annex H.3) */
 };
 
 bool pdf_work(struct pdf *d, int64_t n)
@@ -28,8 +28,8 @@ bool pdf_work(struct pdf *d, int64_t n)
 /* ---- one object of the file ---- */
 
 /*
- * 7.3.8: the stream's bytes, behind the line with the word. /Length is often wrong:
- * it counts only if endstream follows.
+ * 7.3.8: the stream's bytes, after the line with the word. /Length is often wrong: it is
+ * used only if endstream follows.
  */
 static struct str stream_bytes(struct pdf *d, struct pdf_lex *l, struct pdf_obj dict)
 {
@@ -107,7 +107,7 @@ static struct pdf_pack *unpack(struct pdf *d, struct pdf_stream *s)
     if (!p || pdf_unpack(d, s, &b) < 0 || first < 0 || (uint64_t)first > b.n || n < 0)
         goto out;
     p->bytes = str_n(arena_copy(&d->arena, buf_str(&b)), b.n);
-    /* Every number takes two digits at least, and blanks. */
+    /* Every number takes at least two digits, and blanks. */
     if ((uint64_t)n > (uint64_t)first / 2)
         n = first / 2;
     p->number = arena_get(&d->arena, (size_t)n * sizeof(*p->number));
@@ -140,7 +140,7 @@ static struct pdf_obj packed(struct pdf *d, struct pdf_entry x, uint32_t number)
     size_t i = x.index;
     if (!p || p->n == 0)
         return null;
-    /* What the table says is a hint: the numbers in the stream count. */
+    /* The table is only a hint: the numbers in the stream decide. */
     if (i >= p->n || p->number[i] != number) {
         for (i = 0; i < p->n && p->number[i] != number; i++)
             ;
@@ -166,7 +166,7 @@ static struct pdf_obj load(struct pdf *d, uint32_t number)
         return packed(d, x, number);
     if (x.where != PDF_AT || pdf_object_at(d, x.at, &wanted, &o))
         return o;
-    /* The table is wrong: what is really there is found by looking. */
+    /* The table is wrong: the objects are found by searching the file. */
     if (d->rebuilt)
         return (struct pdf_obj){.type = PDF_NULL};
     pdf_rebuild(d);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters of streams (7.4). Every one ends where its input is damaged and leaves
- * what came out before: the first half of a page is better than none of it.
+ * Filters of streams (7.4). Each filter ends where its input is damaged and keeps its
+ * output so far: half of a page is better than nothing.
  */
 #include "archive/zip_inflate.h"
 #include "document/pdf/own.h"
@@ -97,7 +97,7 @@ struct lzw {
     char last[LZW_CODES], first[LZW_CODES];
 };
 
-/* -1: the input is over. */
+/* Returns the next code; -1 at the end of the input. */
 static int lzw_code(struct lzw *z)
 {
     while (z->have < z->width) {
@@ -213,7 +213,7 @@ static void png(struct buf *b, size_t n, size_t pixel)
     buf_truncate(b, to);
 }
 
-/* TIFF's, of whole bytes only: fewer bits are pictures. */
+/* TIFF's predictor, for whole bytes only: pixels of fewer bits are pictures. */
 static void tiff(struct buf *b, size_t n, size_t pixel)
 {
     for (size_t from = 0; from < b->n; from += n) {
@@ -267,7 +267,7 @@ static struct pdf_obj nth(struct pdf *d, struct pdf_obj o, size_t i)
     return i == 0 ? o : (struct pdf_obj){.type = PDF_NULL};
 }
 
-/* What a filter gave is paid for, whether it ended well or not. */
+/* Counts n bytes of a filter's output against the limit, after an error too. */
 static int charge(struct pdf *d, size_t n)
 {
     d->unpack -= (int64_t)n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fonts: what a code of a string says, and how wide it is.
+ * Fonts: the text of a code in a string, and its width.
  *
  * The text of a code comes from ToUnicode (9.10.2); else, for simple fonts, from
  * the glyph's name, which /Differences, a base encoding or the font program gives.
@@ -32,7 +32,7 @@ struct pdf_cmap *pdf_cmap_of(struct pdf *d, struct pdf_obj o)
 
 /* ---- simple fonts (9.6) ---- */
 
-/* Six letters and + say that it is a part of a font. */
+/* Removes the six letters and + that mark a part of a font. */
 static struct str base_name(struct pdf *d, struct pdf_obj font)
 {
     struct pdf_obj o = pdf_get(d, font, "BaseFont");
@@ -79,7 +79,7 @@ static void put_base(struct pdf *d, struct pdf_font *f, enum glyph_base base)
     }
 }
 
-/* The font program's own names, where nothing else is said. */
+/* Takes the font program's own names for codes that have no other. */
 static void put_builtin(struct pdf *d, struct pdf_font *f, struct pdf_obj descriptor)
 {
     struct str names[256] = {{NULL, 0}};
@@ -101,8 +101,8 @@ static void put_builtin(struct pdf *d, struct pdf_font *f, struct pdf_obj descri
 }
 
 /*
- * 9.6.5: the names of a Type 3 font are its own. If they are no names of glyphs ("BD",
- * "BE"), its codes say more.
+ * 9.6.5: the names of a Type 3 font are its own. If they are not names of glyphs ("BD",
+ * "BE"), its codes are the better text.
  */
 static bool are_names(struct pdf *d, struct pdf_obj list)
 {
@@ -162,8 +162,9 @@ static void read_widths(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
 }
 
 /*
- * 9.6.5: Type 3 fonts have a space of their own, and so have the sizes they are used at.
- * Letters are some half of an em wide; where that is far off, this is the em.
+ * 9.6.5: Type 3 fonts have a coordinate space of their own, and font sizes refer to it.
+ * Letters are about half an em wide; if the widths are far from that, the em is computed
+ * from them.
  */
 static void read_scale(struct pdf *d, struct pdf_font *f, struct pdf_obj font)
 {
@@ -212,7 +213,7 @@ size_t pdf_font_next(const struct pdf_font *f, struct str s, uint32_t *code)
     return 1;
 }
 
-/* Ligatures are letters to those who read: of the text from `from` on. */
+/* Replaces ligatures by their letters in the text from `from` on. */
 static void spell(struct buf *out, size_t from)
 {
     static const char *const letters[] = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The encoding inside a font program: fonts of TeX, and what Ghostscript makes of
- * them, often have no other. Type 1: Adobe Type 1 Font Format, section 2.2; CFF:
- * Adobe Technical Note 5176.
+ * The encoding inside a font program: fonts of TeX, also after Ghostscript, often have no
+ * other. Type 1: Adobe Type 1 Font Format, section 2.2; CFF: Adobe Technical Note 5176.
  */
 #include "document/pdf/own.h"
 #include "text/glyph.h"
@@ -62,7 +61,7 @@ struct index {
     size_t n, width, offsets, data, end;
 };
 
-/* 5: false if it reaches beyond the program. */
+/* 5: reads an index. Returns false if it reaches beyond the program. */
 static bool read_index(struct str s, size_t at, struct index *x)
 {
     *x = (struct index){.n = u16(s, at), .end = at + 2};
@@ -96,7 +95,7 @@ static struct str index_item(struct str s, const struct index *x, size_t i)
     return str_sub(s, x->data + at[0], at[1] - at[0]);
 }
 
-/* 4: one operand; false: it is an operator. */
+/* 4: reads one operand. Returns false if it is an operator. */
 static bool operand(struct str d, size_t *at, long *value)
 {
     unsigned b = u8(d, *at);
@@ -127,7 +126,7 @@ static bool operand(struct str d, size_t *at, long *value)
     return true;
 }
 
-/* The last operand before an operator of one byte. */
+/* Returns the last operand before an operator of one byte. */
 static long dict_value(struct str d, unsigned wanted, long dflt)
 {
     long value = 0;
@@ -145,7 +144,7 @@ static long dict_value(struct str d, unsigned wanted, long dflt)
 struct cff {
     struct str s;
     struct index strings;
-    size_t charset; /* where it is; up to 2: one of the standard ones */
+    size_t charset; /* its offset; up to 2: one of the standard ones */
     size_t glyphs;
 };
 
@@ -156,7 +155,7 @@ static struct str string_of(const struct cff *c, unsigned sid)
     return glyph_cff_string(sid);
 }
 
-/* 13: the string of a glyph, by going through the ranges. */
+/* 13: finds the string of a glyph in the ranges. */
 static unsigned sid_of(const struct cff *c, size_t glyph)
 {
     if (c->charset <= 2)
@@ -196,7 +195,7 @@ static void read_encoding(const struct cff *c, size_t at, struct str names[256])
         names[u8(c->s, at)] = string_of(c, u16(c->s, at + 1));
 }
 
-/* Opens a CFF program. False: it is damaged. */
+/* Opens a CFF program. Returns false if it is damaged. */
 static bool open_cff(struct cff *c, struct str program, struct str *top)
 {
     struct index fonts, tops, glyphs;

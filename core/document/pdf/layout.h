@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page as blocks: what block.c makes of its words, and
- * order.c puts in order. A block is what stands together: a paragraph, a
- * column, the cells of a column of a table, a label.
+ * A page as blocks: block.c makes them of words, order.c puts them in reading order. A
+ * block is text that stands together: a paragraph, a column, the cells of a column of a
+ * table, a label.
  */
 #ifndef OD_DOCUMENT_PDF_LAYOUT_H
 #define OD_DOCUMENT_PDF_LAYOUT_H
@@ -19,11 +19,11 @@ struct area {
 };
 
 struct block {
-    float x0, x1, top, low; /* of base lines, turned as its words are */
+    float x0, x1, top, low; /* of base lines, after its words are turned */
     float size;
     int turn;
     size_t at, n;       /* its words */
-    struct area box;    /* as the page is read */
+    struct area box;    /* after the page is turned for reading */
     uint32_t row, cell; /* of a table; row 0: none */
     bool done;
 };
@@ -42,8 +42,8 @@ static inline float larger(float a, float b) { return a > b ? a : b; }
 static inline float smaller(float a, float b) { return a < b ? a : b; }
 
 /*
- * Fills `order`, of up to LAYOUT_BLOCKS_MAX blocks. When no steps are left, the rest
- * stays in the order that it has.
+ * Fills `order`, for up to LAYOUT_BLOCKS_MAX blocks. When no steps are left, the rest
+ * keeps its order.
  */
 void layout_order(struct layout *a);
 

@@ -60,7 +60,7 @@ static int hex(char c)
 
 /* ---- numbers, words, names ---- */
 
-/* Digits, signs and a point, in whatever order damaged files have them. */
+/* Reads digits, signs and a point, in any order, as damaged files have them. */
 static struct pdf_obj number(struct str s)
 {
     double value = 0, part = 0;
@@ -108,7 +108,7 @@ static struct str regular(struct pdf_lex *l)
     return str_sub(l->s, from, l->at - from);
 }
 
-/* 7.3.10: behind a number, " 0 R" makes it a reference. */
+/* 7.3.10: after a number, " 0 R" makes it a reference. */
 static bool take_ref(struct pdf_lex *l)
 {
     struct str s = l->s;
@@ -173,7 +173,7 @@ static struct pdf_obj name(struct pdf_lex *l)
 
 /* ---- strings (7.3.4) ---- */
 
-/* Behind a backslash. The character, or -1: none. */
+/* Reads what follows a backslash. Returns the character, or -1 if there is none. */
 static int escape(struct pdf_lex *l)
 {
     char c = l->at < l->s.n ? l->s.p[l->at++] : '\n';
@@ -210,7 +210,7 @@ static int escape(struct pdf_lex *l)
     return value & 255;
 }
 
-/* To the parenthesis that closes it; its bytes to `to`, if there is one. */
+/* Reads up to the closing parenthesis, and copies the bytes to `to` unless it is NULL. */
 static size_t literal(struct pdf_lex *l, char *to)
 {
     size_t n = 0;
@@ -235,7 +235,7 @@ static struct pdf_obj literal_string(struct pdf_lex *l)
     size_t from = ++l->at;
     size_t n = literal(l, NULL);
     struct str s = str_sub(l->s, from, n);
-    /* Without escapes the file has it as it is. */
+    /* A string without escapes is a slice of the file. */
     if (n && memchr(s.p, '\\', n)) {
         char *p = arena_get(l->a, n);
         l->at = from;
@@ -267,7 +267,7 @@ static struct pdf_obj hex_string(struct pdf_lex *l)
 
 static struct pdf_obj parse(struct pdf_lex *l, int depth);
 
-/* Objects up to what closes them; *n of them. */
+/* Reads objects up to the closing bracket; *n is their number. */
 static struct pdf_obj *items(struct pdf_lex *l, int depth, size_t *n)
 {
     size_t room = ITEMS;

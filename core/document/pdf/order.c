@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks in the order in which they are read, which is that of T. M. Breuel, "High
- * Performance Document Layout Analysis" (2003): of two above each other the upper one
- * comes first; of two beside each other the left one, but for a block between them in
- * height that spans both. Rows of tables are found before, and are then one block.
+ * Blocks in reading order, after T. M. Breuel, "High Performance Document Layout
+ * Analysis" (2003): of two blocks above each other the upper one comes first; of two next
+ * to each other the left one, except if a block that spans both stands between them in
+ * height. Rows of tables are found first, and each is then one block.
  */
 #include "document/pdf/layout.h"
 
@@ -14,9 +14,13 @@
 #define ABOVE_BASE 0.75f
 #define BELOW_BASE 0.2f
 
-enum { COLUMN_LINES = 6 /* what has so many is text in columns, and no row of cells */ };
+enum {
+    COLUMN_LINES = 6 /* lines of a block that is text in columns, not a cell */
+};
 
-/* As it stands on a page that is turned so that most of it goes to the right. */
+/*
+ * The block's place after the page is turned so that most of its text runs to the right.
+ */
 static struct area box_of(const struct block *b, int turn)
 {
     float x0 = b->x0, x1 = b->x1;
@@ -72,7 +76,7 @@ static float first_base(const struct block *b)
     return b->box.y1 - ABOVE_BASE * b->size;
 }
 
-/* About so many, of one on another. */
+/* About how many lines it has. */
 static float lines_of(const struct block *b) { return 1 + (b->top - b->low) / b->size; }
 
 static size_t cells_above(struct block **sorted, const struct order_row *p,
@@ -108,7 +112,7 @@ static size_t make_rows(struct block **sorted, size_t n, struct order_row *rows)
     return count;
 }
 
-/* From now on its cells take the place of all of it. */
+/* Gives each cell of a row the box of the whole row. */
 static void join_row(struct block **sorted, const struct order_row *r)
 {
     struct area all = sorted[r->from]->box;
@@ -124,7 +128,7 @@ static void join_row(struct block **sorted, const struct order_row *r)
     }
 }
 
-/* A row by itself: each of its cells is one line. */
+/* Whether a row stands by itself: each of its cells is one line. */
 static bool one_line(struct block **sorted, const struct order_row *r)
 {
     size_t n = 0;
@@ -133,7 +137,7 @@ static bool one_line(struct block **sorted, const struct order_row *r)
     return r->n > 1 && n == r->n;
 }
 
-/* Is there much text beside each other, one above or below p, the other of q? */
+/* Whether p and q belong to columns of much text that stand next to each other. */
 static bool in_columns(struct layout *a, const struct block *p, const struct block *q)
 {
     for (size_t i = 0; i < a->blocks; i++) {
@@ -177,7 +181,10 @@ static void find_rows(struct layout *a, struct block **sorted, struct order_row 
     }
 }
 
-/* What spans both begins at the left one, or in the room that it leaves. */
+/*
+ * Whether p is read before q. A block that spans both begins at the left one, or in the
+ * space next to it.
+ */
 static bool comes_before(struct layout *a, const struct block *p, const struct block *q)
 {
     if (p->row && p->row == q->row)

@@ -3,7 +3,10 @@
 #include "document/pdf/own.h"
 #include "document/pdf/pdf.h"
 
-enum { PAGE_WORK = 256, MUTE_PART = 100 /* of the glyphs: a few signs are no loss */ };
+enum {
+    PAGE_WORK = 256,
+    MUTE_PART = 100 /* a few missing signs are not reported */
+};
 
 struct pages {
     struct pdf *d;
@@ -66,7 +69,7 @@ static void walk(struct pages *p, struct pdf_obj ref, struct inherited in, int d
     struct pdf *d = p->d;
     if (depth > PDF_DEPTH_MAX || p->rc < 0 || d->err.code || !pdf_work(d, PAGE_WORK))
         return;
-    /* A node that is on the way to itself is passed by. */
+    /* A node that contains itself is skipped. */
     struct pdf_entry *x = ref.type == PDF_REF && ref.ref < d->entries ? &d->entry[ref.ref]
                                                                       : NULL;
     struct pdf_obj node = pdf_resolve(d, ref);
@@ -91,7 +94,7 @@ static void walk(struct pages *p, struct pdf_obj ref, struct inherited in, int d
         d->entry[ref.ref].busy = false;
 }
 
-/* What there is to say of what could not be read. */
+/* Appends a note on what could not be read. */
 static int say_missing(const struct pages *p)
 {
     if (p->letters && p->page.mute > p->page.drawn / MUTE_PART)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Characters of the glyphs of a TrueType or OpenType font program, for fonts whose
- * codes are numbers of glyphs and nothing else is said: "cmap" read backward, and
- * the names in "post". Tables are those of the OpenType specification.
+ * Characters of the glyphs of a TrueType or OpenType font program, for fonts whose codes
+ * are numbers of glyphs, without other information: "cmap" in reverse, and the names in
+ * "post". Tables are those of the OpenType specification.
  */
 #include "document/pdf/own.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-    STEPS_MAX = 1 << 18, /* codes that are looked at; more is no font */
+    STEPS_MAX = 1 << 18, /* codes that are read; a font has no more */
     MAC_NAMES = 258      /* of "post", in a fixed order */
 };
 
@@ -50,7 +50,7 @@ static void take(struct sfnt *f, uint32_t glyph, uint32_t c)
         f->chars[glyph] = c;
 }
 
-/* Format 4: segments, whose glyphs are a step away or in a list. */
+/* Format 4: segments, whose glyphs are at a fixed distance or in a list. */
 static void read_segments(struct sfnt *f, struct str s)
 {
     size_t n = u16(s, 6) / 2;

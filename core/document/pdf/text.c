@@ -2,8 +2,8 @@
 /*
  * Glyphs to words, and words in the order of reading to lines of text. A word ends
  * where there is room for a blank, whether one is drawn or not (most programs only
- * move), and where the letters get smaller or leave the base line. Accents that are
- * drawn upon a letter, as fonts of TeX have it, become one letter with it.
+ * move), and where the letters get smaller or leave the base line. Accents that are drawn
+ * over a letter, as with fonts of TeX, become one letter with it.
  */
 #include "document/pdf/own.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* Parts of the font's size. */
-#define WORD_GAP   0.1f  /* to the right: a blank is here */
+#define WORD_GAP   0.1f  /* a gap to the right of this size is a blank */
 #define BACK_GAP   0.2f  /* to the left: something else begins */
 #define LINE_SHIFT 0.05f /* up or down: something else begins */
 #define SIZE_SHIFT 0.05f /* as well */
@@ -23,12 +23,12 @@ enum { TWICE_LOOK = 8 };
 
 struct pdf_words {
     const struct pdf_page *page;
-    struct buf list; /* of struct pdf_word, as they are drawn */
+    struct buf list; /* of struct pdf_word, in the order of drawing */
     struct buf text;
     struct pdf_glyph seen[TWICE_LOOK]; /* the last ones */
     size_t seen_n;
-    bool blank;            /* one was drawn since the last glyph */
-    struct pdf_glyph last; /* the last one of the text; n: its bytes there */
+    bool blank;            /* a blank was drawn since the last glyph */
+    struct pdf_glyph last; /* the last one of the text; n: its bytes in the text */
     struct pdf_glyph held; /* an accent that waits for a letter; n = 0: none */
 };
 
@@ -42,7 +42,7 @@ static int turn_of(const struct pdf_glyph *g)
     return g->dy > 0 ? 1 : 3;
 }
 
-/* The glyph as if it were written to the right: where it begins and ends. */
+/* Returns where a glyph begins and ends after it is turned to run to the right. */
 static void place(const struct pdf_glyph *g, int turn, float *x0, float *x1, float *y)
 {
     switch (turn) {
@@ -111,7 +111,7 @@ static bool goes_on(const struct pdf_word *w, const struct pdf_word *next)
            gap >= -BACK_GAP * least;
 }
 
-/* A glyph with its text, which may be another by now. */
+/* Adds a glyph with its text, which may differ from the glyph's own. */
 static int add_letter(struct pdf_words *p, const struct pdf_glyph *g, struct str s)
 {
     struct pdf_word new = {.size = g->size,
@@ -144,7 +144,7 @@ static struct str text_of(const struct pdf_words *p, const struct pdf_glyph *g)
     return str_sub(buf_str(&p->page->text), g->at, g->n);
 }
 
-/* Is the middle of the accent over the letter? */
+/* Whether the middle of the accent is over the letter. */
 static bool upon(const struct pdf_glyph *accent, const struct pdf_glyph *letter)
 {
     float a0, a1, ay, x0, x1, y;
@@ -157,7 +157,7 @@ static bool upon(const struct pdf_glyph *accent, const struct pdf_glyph *letter)
     return middle > x0 && middle < x1 && fabsf(ay - y) < letter->size;
 }
 
-/* Puts the accent upon a letter; 0: they do not go together. */
+/* Puts an accent on a letter. Returns 0 if they cannot be combined. */
 static size_t accented(struct str letter, struct str accent, char out[8])
 {
     uint32_t base, mark;
@@ -167,7 +167,7 @@ static size_t accented(struct str letter, struct str accent, char out[8])
     return pdf_put_accent(base, pdf_accent(mark), out);
 }
 
-/* The accent that waits for a letter is none, if none has come. */
+/* Adds the waiting accent as a character of its own, since no letter came. */
 static int let_go(struct pdf_words *p)
 {
     if (!p->held.n)
@@ -183,7 +183,7 @@ static bool is_accent(struct str s)
     return s.n && utf8_decode(s, &c) == (int)s.n && pdf_accent(c);
 }
 
-/* It is drawn after its letter or before. */
+/* Adds an accent, which is drawn after its letter or before it. */
 static int add_accent(struct pdf_words *p, const struct pdf_glyph *g, struct str s)
 {
     char both[8];
@@ -230,7 +230,7 @@ static int add_glyph(struct pdf_words *p, const struct pdf_glyph *g)
 
 static bool lower(char c) { return c >= 'a' && c <= 'z'; }
 
-/* A word that is divided at the end of a line is one. */
+/* Joins a word that is divided at the end of a line. */
 static bool divided(const struct buf *out, size_t from, struct str next)
 {
     return out->n > from + 2 && out->p[out->n - 1] == '-' && lower(out->p[out->n - 2]) &&

@@ -3,8 +3,8 @@
  * Type 0 fonts (ISO 32000-1, 9.7): codes of several bytes, numbers of characters in a
  * collection (CID), widths by these.
  *
- * Without ToUnicode, text is what the code itself is, if the CMap is one of a character
- * set; else that of the glyph in the font program, if that has names or a table of
+ * Without ToUnicode, the text is the code itself if the CMap is one of a character set;
+ * else the character of the glyph in the font program, if that has names or a table of
  * characters; else that of the number in Adobe's collection.
  */
 #include "document/pdf/own.h"
@@ -18,7 +18,7 @@ enum { WIDTHS_MAX = 1 << 20, GLYPHS = 65536, NO_CID = UINT32_MAX };
 
 /* ---- codes ---- */
 
-/* Those of character sets come last, in the order of enum charset. */
+/* The codes of character sets come last, in the order of enum charset. */
 enum pdf_codes { IDENTITY, UNKNOWN, UTF16, UTF8, UTF32, SETS };
 
 #define SET(x) (SETS + CHARSET_##x)
@@ -113,7 +113,7 @@ size_t pdf_wide_next(const struct pdf_font *f, struct str s, uint32_t *code)
     return 4;
 }
 
-/* The number of the character, by which it has its width; NO_CID: nobody knows. */
+/* Returns the CID of a code, which has its width; NO_CID if it is not known. */
 static uint32_t cid_of(const struct pdf_font *f, uint32_t code)
 {
     uint32_t cid = 0;
@@ -189,7 +189,7 @@ double pdf_wide_width(struct pdf *d, const struct pdf_font *f, uint32_t code)
 
 /* ---- text ---- */
 
-/* Keeps them by CID: where there is a map (9.7.4.3), the glyph of a CID is there. */
+/* Keeps characters by CID; a map (9.7.4.3) gives the glyph of a CID. */
 static void keep_chars(struct pdf *d, struct pdf_font *f, struct str map,
                        const uint32_t *chars)
 {
@@ -207,7 +207,7 @@ static void keep_chars(struct pdf *d, struct pdf_font *f, struct str map,
     }
 }
 
-/* What the glyphs are, by the font program that is embedded. */
+/* Reads the characters of glyphs from the embedded font program. */
 static void read_chars(struct pdf *d, struct pdf_font *f, struct pdf_obj cid)
 {
     struct pdf_obj descriptor = pdf_get(d, cid, "FontDescriptor");

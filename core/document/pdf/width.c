@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Widths of the fonts that every reader has, and files may use without saying how
- * wide they are (ISO 32000-1, 9.6.2.2): by the metrics that Adobe gives to them.
+ * Widths of the standard fonts, which files may use without giving widths (ISO 32000-1,
+ * 9.6.2.2), by Adobe's metrics.
  */
 #include "document/pdf/own.h"
 

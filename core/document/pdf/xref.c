@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where the objects are: tables (7.5.4), streams (7.5.8), both (7.5.8.4), each
- * leading to the one before it; and without them, when they are damaged, by looking
- * for "1 0 obj" in all of the file.
+ * leading to the one before it; if they are damaged, the whole file is searched for "1 0
+ * obj".
  */
 #include "document/pdf/own.h"
 
@@ -32,7 +32,7 @@ struct pdf_entry *pdf_entry_make(struct pdf *d, uint64_t number)
     return &d->entry[number];
 }
 
-/* Sections are read from the newest to the oldest: the first that says something. */
+/* Sections are read from the newest to the oldest: the first entry of a number counts. */
 static void note(struct pdf *d, uint64_t number, enum pdf_where where, uint64_t at,
                  uint32_t index)
 {
@@ -70,7 +70,7 @@ static bool entry_line(struct pdf_lex *l, uint64_t *at, char *kind)
     return true;
 }
 
-/* Behind the word xref; the trailer's dictionary to *out. */
+/* Reads what follows the word xref; sets *out to the trailer's dictionary. */
 static bool read_table(struct pdf *d, struct pdf_lex *l, struct pdf_obj *out)
 {
     for (;;) {
@@ -158,7 +158,7 @@ static bool read_stream(struct pdf *d, struct pdf_obj o)
 
 /* ---- one after the other ---- */
 
-/* The section at an offset; its dictionary. */
+/* Reads the section at an offset, and its dictionary. */
 static bool read_section(struct pdf *d, uint64_t at, struct pdf_obj *dict)
 {
     struct pdf_lex l = {.d = d, .a = &d->arena, .s = d->file, .at = (size_t)at};
@@ -191,7 +191,7 @@ int pdf_read_xref(struct pdf *d)
     for (int n = 0; at >= 0; n++) {
         struct pdf_obj dict = {.type = PDF_NULL};
         for (int i = 0; i < n; i++) {
-            if (seen[i] == at) /* the one before leads back here */
+            if (seen[i] == at) /* the previous section leads back here */
                 return 0;
         }
         if (n == SECTIONS_MAX || !read_section(d, (uint64_t)at, &dict))
@@ -208,7 +208,10 @@ int pdf_read_xref(struct pdf *d)
 
 /* ---- without tables ---- */
 
-/* Digits before p, and blanks behind them; where they begin. NULL: none. */
+/*
+ * Returns where the digits before p (with blanks after them) begin; NULL if there are
+ * none.
+ */
 static const char *digits_before(const char *from, const char *p, uint64_t *value)
 {
     while (p > from && pdf_is_space(p[-1]))
@@ -219,7 +222,7 @@ static const char *digits_before(const char *from, const char *p, uint64_t *valu
     return str_to_u64(str_n(p, (size_t)(end - p)), value) == 0 ? p : NULL;
 }
 
-/* Is this "1 0 obj"? Later ones replace earlier ones. */
+/* Notes an object if p is at "1 0 obj". A later one replaces an earlier one. */
 static void found_object(struct pdf *d, const char *p)
 {
     uint64_t gen = 0, number = 0;
@@ -248,7 +251,7 @@ static void found_trailer(struct pdf *d, const char *p)
     d->trailer = o;
 }
 
-/* Objects in an object stream that are nowhere else. */
+/* Notes objects of an object stream that are not elsewhere. */
 static void found_pack(struct pdf *d, uint32_t number, struct pdf_obj o)
 {
     struct buf b = BUF_INIT(PDF_STREAM_MAX);
@@ -267,7 +270,7 @@ static void found_pack(struct pdf *d, uint32_t number, struct pdf_obj o)
     buf_release(&b);
 }
 
-/* Streams that hold others, and what can stand for a trailer. */
+/* Reads streams that hold objects, and a dictionary that can serve as the trailer. */
 static void look_into(struct pdf *d, uint32_t number)
 {
     struct str head = str_sub(d->file, (size_t)d->entry[number].at, 1024);
@@ -295,7 +298,7 @@ static void look_into(struct pdf *d, uint32_t number)
     }
 }
 
-/* The catalog may be in a stream: found when all of these are known. */
+/* The catalog may be in a stream, so it is searched when all of those are known. */
 static void find_catalog(struct pdf *d)
 {
     for (size_t i = 0; i < d->entries && d->trailer.type == PDF_NULL; i++) {

@@ -148,7 +148,7 @@ def _program():
     for name in (_OD, _shutil.which('od-skills')):
         if name and _os.access(name, _os.X_OK):
             return name
-    raise RuntimeError('no server of od is there, and no %s to run' % _OD)
+    raise RuntimeError('no server of od is running, and there is no %s to run' % _OD)
 
 
 def _run_od(name, args):
