@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/list.h"
+#include "base/member.h"
 #include "base/param.h"
 #include "engine/engine.h"
 #include "setup/sandbox.h"
@@ -30,13 +31,21 @@ enum {
     ACTION_BYTES_MAX = 1 << 20 /* of an action as JSON, as LIMIT_EVENT_MAX */
 };
 
-/* Who asked, as the log has it. */
-#define ACTION_SOURCE_V0 "v0"
-#define ACTION_SOURCE_MCP "mcp"
+/* The front-end that asked, as in the log. */
+#define ACTION_SOURCE_V0          "v0"
+#define ACTION_SOURCE_MCP         "mcp"
+#define ACTION_SOURCE_SWEREX      "swerex"
+#define ACTION_SOURCE_INTERPRETER "interpreter"
+#define ACTION_SOURCE_V1          "v1"
+#define ACTION_SOURCE_SANDBOX     "sandbox"
+#define ACTION_SOURCE_EXECD       "execd"
+#define ACTION_SOURCE_E2B         "e2b"
+#define ACTION_SOURCE_FILES       "files"
 
 struct action;
 struct actions;
 struct known;
+struct process;
 
 /* What a worker does with an action that the previous worker had begun. */
 enum action_again {
@@ -47,6 +56,16 @@ enum action_again {
     ACTION_INTERRUPTED /* ends it with an error: it was not done */
 };
 
+/* What an event of an action has, as data for schemas (describe.h). */
+struct observation {
+    const char *name; /* as in {"observation": NAME}; NULL ends a list */
+    bool notice;      /* an event besides the observation, while the action goes on */
+    bool causeless;   /* a notice without `cause`: extras name the action */
+    const struct member *beside; /* members next to content; NULL: none */
+    const struct member *extras; /* NULL: none */
+    const char *about;           /* a sentence without its end; NULL: see the action */
+};
+
 struct action_kind {
     const char *name; /* as in {"action": NAME} */
     /* Starts at once, even if its session is busy or the sandbox is not ready. */
@@ -55,7 +74,8 @@ struct action_kind {
     bool in_turn;
     /* Has the words of a front-end: prepare reads the whole message. */
     bool foreign;
-    const struct param_list *takes; /* never NULL; of a foreign kind for schemas only */
+    const struct param_list *takes;  /* never NULL; of a foreign kind for schemas only */
+    const struct observation *gives; /* NULL: one of its name, without extras */
     /*
      * Checks relations between parameters, which `takes` cannot express. args fit takes:
      * an object, or NULL if none were given. Returns 0; or -1 and sets *e, and nothing is
@@ -86,7 +106,10 @@ struct action_kind {
     bool (*cancel)(struct action *a);
     /* NULL: ACTION_AGAIN. */
     enum action_again (*again)(const struct action *a);
-    /* Did the previous worker begin it? Asked if the log lacks a part of its message. */
+    /*
+     * Whether the previous worker began it. Called if the log lacks a part of its
+     * message.
+     */
     bool (*begun)(const struct action *a);
 };
 
@@ -156,7 +179,7 @@ int actions_do(struct actions *all, const struct json *message, const char *sour
 /* Returns -1 and sets *e if the action is over and has no observation in the log. */
 int actions_check_end(const struct action_taken *t, struct err *e);
 
-/* The action with this id that has no end yet; NULL: none. */
+/* Returns the action with this id that has no end yet; NULL if there is none. */
 struct action *actions_find(const struct actions *all, uint64_t id);
 /* Iterates over the actions without an end, the oldest first; NULL begins and ends. */
 struct action *actions_next(const struct actions *all, const struct action *a);
@@ -177,10 +200,17 @@ struct action_watch {
      */
     void (*ended)(struct action_watch *w, uint64_t cause, uint64_t end,
                   const struct err *e);
+    /*
+     * The process of an action `process` was started, or the next worker took it up.
+     * May be NULL.
+     */
+    void (*process)(struct action_watch *w, const struct action *a, struct process *p);
     /* A command goes on after its observation (trail.h). May be NULL. */
     void (*trailed)(struct action_watch *w);
 };
 void actions_watch(struct actions *all, struct action_watch *w);
+/* No call follows. Idempotent; nothing for one that was never watched and is zeroed. */
+void actions_unwatch(struct action_watch *w);
 
 struct actions_stats {
     uint64_t actions, observations, errors, refused, repeated;
@@ -198,7 +228,7 @@ struct actions_stats {
 struct action_result {
     struct str text;   /* the content */
     struct str extras; /* a JSON object; empty: {} */
-    struct str top; /* members next to these two, each followed by a comma; or empty */
+    struct str top;    /* members next to these two, each followed by a comma; or empty */
     const struct err *error; /* why the action failed; NULL: it did not */
     /* Of a foreign kind instead of these: {"observation": …}, or {"detail": …} */
     struct str body;
@@ -228,6 +258,12 @@ void action_running(struct action *a, const char *session, const char *command,
  * no room.
  */
 int action_tell(struct action *a, struct buf *object, struct err *e);
+/* Writes the event `waits`: the person `driver` has the browser of its session. */
+void action_waits(struct action *a, const char *driver);
+/*
+ * The same about no action: what a person did. event, {"observation":…}, is borrowed.
+ */
+int actions_note(struct actions *all, const struct json *event, struct err *e);
 /*
  * User and directory of its session (sandbox_place). The directory of the first call is
  * stored, so that it is the same after a restart, even if the session's shell has moved.
@@ -241,7 +277,7 @@ int action_place(struct action *a, struct sandbox_place *out, struct err *e);
 int action_note(struct action *a);
 /* The id of the action's input for its session, "act:KEY:ID". */
 void action_call(const struct action *a, char id[LIMIT_ID + 1]);
-/* Has this or an earlier worker typed the input of this action? */
+/* Whether this or an earlier worker typed the input of this action. */
 bool action_typed(const struct action *a);
 
 struct kernel;
@@ -261,16 +297,22 @@ void *actions_foreign(const struct actions *all);
 #define ACTION(name) extern const struct action_kind action_##name;
 #include "action/actions.def"
 
-/* A run with `until`, and one with also `busy` fail; the table has V0's run. */
+/* A run with `until`, and one that also has `busy` fail; the table has V0's run. */
 extern const struct action_kind action_run_until, action_run_now;
 
-/* The kind of this name; NULL: there is none. */
+/* Returns the kind of this name; NULL if there is none. */
 const struct action_kind *action_kind(struct str name);
-/* The kind of this message, which may depend on its arguments; NULL: there is none. */
+/*
+ * Returns the kind of this message, which may depend on its arguments; NULL if there is
+ * none.
+ */
 const struct action_kind *action_kind_of(const struct json *message);
-/* The kind at place i of the table; NULL: there are no more. */
+/* Returns kind number i of the table; NULL after the last. */
 const struct action_kind *action_kind_at(size_t i);
-/* Checks arguments of a kind that is not foreign; args NULL: none. -1 and *e: invalid. */
+/*
+ * Checks arguments of a kind that is not foreign; args NULL: none. Returns -1 and sets *e
+ * if they are invalid.
+ */
 int action_check(const struct action_kind *k, const struct json *args, struct err *e);
 
 #endif

@@ -56,6 +56,7 @@ struct action *action_new(struct actions *all, const struct action_kind *k,
 {
     struct action *a = xnew(struct action);
     BUG_ON(session.n > ACTION_SESSION_MAX);
+    ASSERT(json_is_object(message));
     *a = (struct action){.all = all,
                          .kind = k,
                          .message = message,
@@ -108,7 +109,10 @@ struct action *actions_find(const struct actions *all, uint64_t id)
 
 /* ---- its turn ---- */
 
-/* The action that is in turn in the same session and has begun; NULL: none. */
+/*
+ * Returns the action that is in turn in the same session and has begun; NULL if there is
+ * none.
+ */
 static struct action *ahead(const struct action *a)
 {
     for (struct action *b = NULL; (b = actions_next(a->all, b));) {
@@ -159,6 +163,7 @@ void actions_turn(struct actions *all)
 
 void action_go(struct action *a)
 {
+    ASSERT(a->node.next && !list_empty(&a->node) && !a->begun); /* opened only */
     if (!a->kind->foreign && !json_is_object(json_get(a->message, "args")))
         json_put(a->message, "args", json_object());
     a->args = json_get(a->message, "args");
@@ -202,11 +207,13 @@ static void write_end(struct action *a, const struct action_result *r)
 void action_end_as(struct action *a, const struct action_result *r)
 {
     struct actions *all = a->all;
-    BUG_ON(list_empty(&a->node));
+    BUG_ON(list_empty(&a->node)); /* once for each action */
     list_del(&a->node);
     list_del(&a->turn);
     if (a->id && !a->repeats)
         write_end(a, r);
+    if (a->id)
+        cell_follower_end(all, a->id, r);
     place_forget(a);
     task_defer(all->en->loop, &all->keep);
     if (a->in_turn)
@@ -250,6 +257,12 @@ void actions_watch(struct actions *all, struct action_watch *w)
     list_add_tail(&all->watches, &w->node);
 }
 
+void actions_unwatch(struct action_watch *w)
+{
+    if (w->node.next)
+        list_del(&w->node);
+}
+
 void action_running(struct action *a, const char *session, const char *command,
                     uint64_t from)
 {
@@ -279,9 +292,47 @@ void actions_tell_trail(struct actions *all)
     }
 }
 
+void actions_tell_process(const struct action *a, struct process *p)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &a->all->watches) {
+        struct action_watch *w = list_entry(it, struct action_watch, node);
+        if (w->process)
+            w->process(w, a, p);
+    }
+}
+
+int actions_note(struct actions *all, const struct json *event, struct err *e)
+{
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
+    json_print(&b, event);
+    uint64_t id = log_append(all, &b, e);
+    buf_release(&b);
+    return id ? 0 : -1;
+}
+
 int action_tell(struct action *a, struct buf *object, struct err *e)
 {
     return log_append(a->all, object, e) ? 0 : -1;
+}
+
+int actions_tell(struct actions *all, struct buf *object, struct err *e)
+{
+    return log_append(all, object, e) ? 0 : -1;
+}
+
+void action_waits(struct action *a, const char *driver)
+{
+    struct buf b = BUF_INIT(8192);
+    struct err e = ERR_INIT;
+    buf_addz(&b, "{\"observation\":\"waits\",\"session\":");
+    json_quote(&b, str_of(a->session));
+    buf_addz(&b, ",\"content\":\"A person drives the browser; the action goes on when "
+                 "it is given back\",\"extras\":{\"of\":\"browser\",\"viewer\":");
+    json_quote(&b, str_of(driver));
+    buf_addf(&b, ",\"action\":%llu}}", (unsigned long long)a->id);
+    action_tell(a, &b, &e);
+    buf_release(&b);
 }
 
 /* ---- after a restart ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cells say goes into the log. */
+/* Writes the output and questions of cells to the log. */
 #include "action/cell.h"
 
 #include "action/own.h"
@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "kernel/cell_text.h"
+#include "kernel/kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ void action_cell_begin(struct action_cell *c, struct actions *all, uint64_t id,
                        const char *session, void (*answer)(void *, struct str),
                        void *owner)
 {
+    ASSERT(!c->all); /* zeroed, over or dropped */
     *c = (struct action_cell){.all = all, .id = id, .answer = answer, .owner = owner};
     snprintf(c->session, sizeof(c->session), "%s", session);
     buf_init(&c->unsaid, LIMIT_KERNEL_MESSAGE);
@@ -72,9 +74,57 @@ static void on_tell(struct timer *t)
     tell(container_of(t, struct action_cell, tell), false);
 }
 
+/* ---- followers ---- */
+
+void action_cell_follow(struct actions *all, uint64_t id, struct cell_follower *f)
+{
+    f->id = id;
+    list_add_tail(&all->followers, &f->node);
+}
+
+void action_cell_unfollow(struct cell_follower *f) { list_del(&f->node); }
+
+/* Who follows the action id; NULL: nobody. */
+static struct cell_follower *follower(const struct actions *all, uint64_t id)
+{
+    struct list *it, *tmp;
+    list_each (it, tmp, &all->followers) {
+        struct cell_follower *f = list_entry(it, struct cell_follower, node);
+        if (f->id == id)
+            return f;
+    }
+    return NULL;
+}
+
+void action_cell_begun(struct action_cell *c, int64_t count)
+{
+    struct cell_follower *f = c->all ? follower(c->all, c->id) : NULL;
+    if (f)
+        f->begun(f, count);
+}
+
+void action_cell_hold(const struct actions *all, uint64_t id, bool hold)
+{
+    const struct action_cell *c = action_cell_find(all, id);
+    if (c && c->cell)
+        cell_hold(c->cell, hold);
+}
+
+void cell_follower_end(struct actions *all, uint64_t id, const struct action_result *r)
+{
+    struct cell_follower *f = follower(all, id);
+    if (!f)
+        return;
+    action_cell_unfollow(f);
+    f->ended(f, r);
+}
+
 void action_cell_said(struct action_cell *c, struct str type, const struct json *content)
 {
     struct buf text = BUF_INIT(LIMIT_KERNEL_MESSAGE);
+    struct cell_follower *f = c->all ? follower(c->all, c->id) : NULL;
+    if (f)
+        f->said(f, type, content);
     if (c->told < TOLD_MAX && cell_text_of(&text, type, content))
         cell_text_plain(&c->unsaid, buf_str(&text));
     buf_release(&text);
@@ -135,7 +185,7 @@ int action_cell_input(struct actions *all, uint64_t id, struct str text, struct 
 {
     struct action_cell *c = find(all, id);
     if (!c || !c->asks)
-        return err_set(e, ERR_NOTFOUND, "action %llu is no cell that asks for something",
+        return err_set(e, ERR_NOTFOUND, "action %llu is not a cell that asks a question",
                        (unsigned long long)id);
     c->asks = false;
     c->answer(c->owner, str_ends(text, STR("\n")) ? str_sub(text, 0, text.n - 1) : text);

@@ -16,22 +16,23 @@ struct json *action_args_schema(const struct action_kind *k)
 static const struct param order[] = {
     {.name = "client_id",
      .type = PARAM_STRING,
-     .about = "A name of the client's, at most 128 bytes: a second action of the same "
-              "name is the first one"},
+     .about =
+         "A name that the client chooses, at most 128 bytes: a repeated action of that "
+         "name is not run again"},
     {.name = "session",
      .type = PARAM_STRING,
      .ranged = true,
      .min = 1,
      .dflt = "\"main\"",
      .pattern = "^[!#-.0-\\[\\]-~]{1,40}$",
-     .about = "The session, which is made when it is first named"},
+     .about = "The session, which is made at its first use"},
     {0}};
 
 static const struct param order_foreign[] = {
     {.name = "timeout",
      .type = PARAM_NUMBER,
      .ranged = true,
-     .about = "The time limit in seconds; 0 is none"},
+     .about = "The time limit in seconds; 0: no limit"},
     {.name = "source",
      .type = PARAM_STRING,
      .choices = "agent user environment",

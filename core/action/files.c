@@ -6,6 +6,7 @@
 #include "action/own.h"
 
 #include "action/files.h"
+#include "action/outside_own.h"
 #include "file/fileact.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ int files_start(struct actions *all, const struct files_ask *q,
     struct fileact_spec spec = {.verb = q->verb,
                                 .args = q->args,
                                 .cwd = place->cwd,
+                                .border = q->border,
                                 .token = q->token,
                                 .again = q->again,
                                 .kept = q->kept,
@@ -41,6 +43,56 @@ int files_start(struct actions *all, const struct files_ask *q,
     return *out ? 0 : -1;
 }
 
+/* ---- what a front-end does itself ---- */
+
+/* The kind in the log; NULL: none. */
+static const char *logged_kind(const char *verb, const struct json *args)
+{
+    if (strcmp(verb, "receive_all") == 0)
+        return "receive";
+    if (strcmp(verb, "send") == 0 && json_bool(args, "head", false))
+        return NULL;
+    if (strcmp(verb, "send_lines") == 0)
+        return "send";
+    return outside_kind(str_of(verb)) ? verb : NULL;
+}
+
+void files_log_begin(struct files_log *l, struct actions *all, const char *source,
+                     struct str session, const char *verb, const struct json *args,
+                     outside_stop *stop, void *owner)
+{
+    const char *kind = source ? logged_kind(verb, args) : NULL;
+    struct action *a;
+    uint64_t end;
+    if (!kind)
+        return;
+    struct outside_order o = {.kind = kind,
+                              .session = session,
+                              .source = source,
+                              .uid = geteuid(),
+                              .pid = getpid(),
+                              .args = args ? json_copy(args) : NULL};
+    outside_open(all, &o, &a, &end);
+    l->all = all;
+    memcpy(l->key, a->key, sizeof(l->key));
+    outside_on_cancel(a, stop, owner);
+}
+
+void files_log_end(struct files_log *l, struct str result, const struct err *e)
+{
+    struct action *a = l->all ? outside_find(l->all, l->key) : NULL;
+    l->all = NULL;
+    if (!a)
+        return;
+    outside_on_cancel(a, NULL, ((struct outside *)a->own)->owner);
+    if (e && e->code)
+        outside_fail(a, e);
+    else
+        outside_end(a, STR(""), result.n ? json_parse(result, NULL) : NULL);
+}
+
+/* ---- actions ---- */
+
 static void on_done(void *arg, struct str result, const struct err *e)
 {
     struct running *r = arg;
@@ -51,6 +103,15 @@ static void on_done(void *arg, struct str result, const struct err *e)
         action_fail(a, e);
     else
         action_end(a, STR(""), str_trim(result));
+}
+
+/* The user of the argument `user`, or user and directory of the session. */
+static int place_of(struct action *a, struct sandbox_place *out, struct err *e)
+{
+    struct str user = json_str(a->args, "user", "");
+    if (user.n > 0)
+        return sandbox_place_of(a->all->en->sandbox, user, out, e);
+    return action_place(a, out, e);
 }
 
 /* noted: the helper notes what it has done, so that a restart does not repeat it. */
@@ -66,7 +127,7 @@ static void start(struct action *a, const struct fileact_events *calls, bool not
     struct running *r = calloc(1, sizeof(*r));
     int note = noted ? action_note(a) : -1;
     q.kept = note > 0 ? note : 0;
-    if (r && action_place(a, &place, &e) == 0 &&
+    if (r && place_of(a, &place, &e) == 0 &&
         files_start(a->all, &q, calls, r, &r->f, &e) == 0) {
         r->a = a;
         a->own = r;
@@ -94,10 +155,14 @@ static bool cancel(struct action *a)
 }
 
 #define FILE_ACTION(verb, begin) \
-    const struct action_kind action_##verb = {.name = #verb, \
-                                              .takes = &fileact_takes_##verb, \
-                                              .start = begin, \
-                                              .cancel = cancel};
+    const struct action_kind action_##verb = { \
+        .name = #verb, \
+        .takes = &fileact_takes_##verb, \
+        .gives = (const struct observation[]){{.name = #verb, \
+                                               .extras = fileact_gives_##verb}, \
+                                              {0}}, \
+        .start = begin, \
+        .cancel = cancel};
 
 /* After a restart each is started again: a helper knows what it has done. */
 FILE_ACTION(stat, start_look)
@@ -106,9 +171,25 @@ FILE_ACTION(mkdir, start_change)
 FILE_ACTION(move, start_change)
 FILE_ACTION(copy, start_change)
 FILE_ACTION(remove, start_change)
-FILE_ACTION(chmod, start_change)
+FILE_ACTION(replace, start_change)
+FILE_ACTION(join, start_change)
 FILE_ACTION(archive, start_change)
 FILE_ACTION(extract, start_change)
+
+static int check_chmod(const struct json *args, struct err *e)
+{
+    return fileact_check("chmod", args, false, false, e);
+}
+
+static const struct observation gives_chmod[] = {
+    {.name = "chmod", .extras = fileact_gives_chmod}, {0}};
+
+const struct action_kind action_chmod = {.name = "chmod",
+                                         .takes = &fileact_takes_chmod,
+                                         .gives = gives_chmod,
+                                         .check = check_chmod,
+                                         .start = start_change,
+                                         .cancel = cancel};
 
 /* ---- watch ---- */
 
@@ -155,7 +236,17 @@ static void start_watch(struct action *a)
     start(a, &calls, false);
 }
 
+static const struct observation gives_watch[] = {{.name = "watch",
+                                                  .extras = fileact_gives_watch},
+                                                 {.name = "file_change",
+                                                  .notice = true,
+                                                  .causeless = true,
+                                                  .extras = fileact_gives_change,
+                                                  .about = "A change of what is watched"},
+                                                 {0}};
+
 const struct action_kind action_watch = {.name = "watch",
                                          .takes = &fileact_takes_watch,
+                                         .gives = gives_watch,
                                          .start = start_watch,
                                          .cancel = cancel};

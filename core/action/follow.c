@@ -2,6 +2,7 @@
 #include "action/follow.h"
 
 #include "action/outside_own.h"
+#include "action/process.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "browser/browsing.h"
@@ -71,7 +72,7 @@ static void stop_cell(void *owner)
 
 void follow_cell(struct action *a, struct kernel *k, const char *id)
 {
-    static const struct cell_events mute = {on_said, on_text, NULL, on_cell_done};
+    static const struct cell_events mute = {on_said, on_text, NULL, on_cell_done, NULL};
     struct outside *x = a->own;
     struct err e = ERR_INIT;
     struct cell_opts o = {.id = id, .at = -1};
@@ -147,41 +148,22 @@ void follow_stop(struct action *a)
 
 /* ---- processes ---- */
 
-static void put_stream(struct outside *x, struct process *p, int i, struct buf *out,
-                       struct json *extras)
-{
-    int fd;
-    const struct keep_stream *s = process_stream(p, i, &fd);
-    if (s && s->offset > 0)
-        run_put_stream(x->a->all, fd, s, 0, s->offset, out, extras);
-}
-
 static void on_done(struct op *op)
 {
     struct outside *x = op->owner;
     struct process *p = op->process;
-    struct json *extras = json_object(), *other = json_object();
-    struct buf text = BUF_INIT(LIMIT_EVENT_MAX);
     x->op = NULL;
-    json_put_z(extras, "process", process_name(p));
     if (op->r.state == OP_FAILED) {
-        json_free(extras);
         outside_fail(x->a, &op->r.err);
-    } else {
-        run_put_end(extras, op->r.duration_ms, op->r.signo, false);
-        put_stream(x, p, 0, &x->text, extras);
-        put_stream(x, p, 1, &text, other);
-        if (text.n > 0) {
-            json_put_str(other, "content", buf_str(&text));
-            json_put(extras, "stderr", other);
-            other = NULL;
-        }
-        x->ran = true;
-        x->seen.exit = op->r.exit;
-        outside_end(x->a, STR(""), extras);
+        return;
     }
-    json_free(other);
-    buf_release(&text);
+    struct json *extras = json_object();
+    json_put_z(extras, "process", process_name(p));
+    run_put_end(extras, op->r.duration_ms, op->r.signo, false);
+    process_put_outputs(x->a->all, p, &x->text, extras);
+    x->ran = true;
+    x->seen.exit = op->r.exit;
+    outside_end(x->a, STR(""), extras);
 }
 
 static const struct op_sink sink = {.done = on_done};

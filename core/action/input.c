@@ -9,6 +9,8 @@
  *   {"action":"signal","args":{"signal":"INT"}}     a name or a number
  *   {"action":"resize","args":{"rows":50,"cols":200}}
  *   {"action":"cancel","args":{"id":N}}             an action: C-c, then harder
+ *
+ * With "process" in args, input, eof, signal and resize reach that process instead.
  */
 #include "action/cell.h"
 #include "action/own.h"
@@ -17,6 +19,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "os/sig.h"
+#include "shell/process.h"
 #include "shell/session.h"
 
 #include <stdio.h>
@@ -50,9 +53,43 @@ static struct session *want_typed(const struct action *a, struct err *e)
     return s;
 }
 
+/* Input for a process is sent again: the process remembers what it got. */
 static enum action_again again_typed(const struct action *a)
 {
     return action_typed(a) ? ACTION_DONE : ACTION_AGAIN;
+}
+
+/* ---- a process instead of the session ---- */
+
+/* The row of `process`. */
+#define PROCESS_ROW \
+    { \
+        .name = "process", .type = PARAM_STRING, \
+        .about = "The name of a process, which is meant instead of the session" \
+    }
+
+static bool names_process(const struct action *a)
+{
+    return json_is_string(json_get(a->args, "process"));
+}
+
+static struct process *process_named(const struct action *a, struct err *e)
+{
+    struct str name = json_str(a->args, "process", "");
+    struct process *p = process_find(a->all->en, name);
+    if (!p)
+        err_set(e, ERR_NOTFOUND, "there is no process %.*s",
+                name.n < 60 ? (int)name.n : 60, name.n ? name.p : "");
+    return p;
+}
+
+static int input_process(const struct action *a, struct str bytes, bool eof,
+                         struct err *e)
+{
+    char id[LIMIT_ID + 1];
+    struct process *p = process_named(a, e);
+    action_call(a, id);
+    return p ? process_input(p, id, bytes, eof, e) : -1;
 }
 
 static enum action_again again_unknown(const struct action *a)
@@ -64,21 +101,22 @@ static enum action_again again_unknown(const struct action *a)
 /* ---- input ---- */
 
 static const struct param_list takes_input = {
-    .about = "Types text into the session's terminal, or answers what a cell asks",
+    .about = "Types text into the session's terminal, or answers a cell's question",
     .params =
         (const struct param[]){
             {.name = "text",
              .type = PARAM_STRING,
-             .about = "What is typed; a newline is the Enter key"},
+             .about = "The text to type; a newline is the Enter key"},
             {.name = "base64",
              .type = PARAM_BASE64,
-             .about = "The bytes that are typed, instead of text"},
+             .about = "The bytes to type, instead of text"},
             {.name = "id",
              .type = PARAM_INT,
              .ranged = true,
              .min = 1,
-             .about = "The id of the cell that is answered; without it the session's "
+             .about = "The id of the cell to answer; without it the session's "
                       "command gets the text"},
+            PROCESS_ROW,
             {0}},
     .rule = "{\"oneOf\":[{\"required\":[\"text\"]},{\"required\":[\"base64\"]}]}",
     .example = "{\"text\":\"yes\\n\"}"};
@@ -105,7 +143,9 @@ static void start_input(struct action *a)
     struct err e = ERR_INIT;
     struct buf bytes = BUF_INIT(LIMIT_EVENT_MAX);
     int rc = bytes_of(a->args, &bytes, &e);
-    if (rc == 0 && json_int(a->args, "id", 0) > 0) {
+    if (rc == 0 && names_process(a)) {
+        rc = input_process(a, buf_str(&bytes), false, &e);
+    } else if (rc == 0 && json_int(a->args, "id", 0) > 0) {
         rc = action_cell_input(a->all, (uint64_t)json_int(a->args, "id", 0),
                                buf_str(&bytes), &e);
     } else if (rc == 0) {
@@ -127,14 +167,15 @@ const struct action_kind action_input = {.name = "input",
 
 static const struct param_list takes_key = {
     .about = "Presses a key in the session's terminal",
-    .params = (const struct param[]){{.name = "key",
-                                      .type = PARAM_STRING,
-                                      .required = true,
-                                      .ranged = true,
-                                      .min = 1,
-                                      .about = "A key as tmux names it, as in C-c or "
-                                               "Up; other text is typed as it is"},
-                                     {0}},
+    .params =
+        (const struct param[]){{.name = "key",
+                                .type = PARAM_STRING,
+                                .required = true,
+                                .ranged = true,
+                                .min = 1,
+                                .about = "A key by its name in tmux, such as C-c or "
+                                         "Up; other text is typed unchanged"},
+                               {0}},
     .example = "{\"key\":\"C-c\"}"};
 
 static void start_key(struct action *a)
@@ -150,19 +191,24 @@ const struct action_kind action_key = {.name = "key",
                                        .start = start_key,
                                        .again = again_typed};
 
-static const struct param_list takes_nothing = {
-    .about = "Ends the standard input of what runs in the session's terminal"};
+static const struct param_list takes_eof = {
+    .about = "Ends the standard input of the program in the session's terminal",
+    .params = (const struct param[]){PROCESS_ROW, {0}}};
 
 static void start_eof(struct action *a)
 {
     struct err e = ERR_INIT;
+    if (names_process(a)) {
+        end(a, input_process(a, STR(""), true, &e), &e);
+        return;
+    }
     struct session *s = want_typed(a, &e);
     end(a, s ? session_eof(s, &e) : -1, &e);
 }
 
 const struct action_kind action_eof = {.name = "eof",
                                        .at_once = true,
-                                       .takes = &takes_nothing,
+                                       .takes = &takes_eof,
                                        .start = start_eof,
                                        .again = again_typed};
 
@@ -182,21 +228,23 @@ static int signal_of(const struct json *v)
     "0*([1-9]|[1-5][0-9]|6[0-4]))$"
 
 static const struct param_list takes_signal = {
-    .about = "Sends a signal to the job in the foreground of the session",
-    .params = (const struct param[]){{.name = "signal",
-                                      .type = PARAM_NAME_OR_INT,
-                                      .required = true,
-                                      .ranged = true,
-                                      .min = 1,
-                                      .max = 64,
-                                      .pattern = SIGNAL_PATTERN,
-                                      .about = "The signal, as in INT, SIGTERM or 9"},
-                                     {.name = "tree",
-                                      .type = PARAM_BOOL,
-                                      .dflt = "false",
-                                      .about = "To all processes of the command, and not "
-                                               "only to the job in the foreground"},
-                                     {0}},
+    .about = "Sends a signal to the foreground job of the session",
+    .params =
+        (const struct param[]){{.name = "signal",
+                                .type = PARAM_NAME_OR_INT,
+                                .required = true,
+                                .ranged = true,
+                                .min = 1,
+                                .max = 64,
+                                .pattern = SIGNAL_PATTERN,
+                                .about = "The signal, such as INT, SIGTERM or 9"},
+                               {.name = "tree",
+                                .type = PARAM_BOOL,
+                                .dflt = "false",
+                                .about = "Send it to all processes of the command, not "
+                                         "only to the foreground job"},
+                               PROCESS_ROW,
+                               {0}},
     .example = "{\"signal\":\"TERM\"}"};
 
 static int check_signal(const struct json *args, struct err *e)
@@ -205,7 +253,7 @@ static int check_signal(const struct json *args, struct err *e)
     if (signal_of(json_get(args, "signal")))
         return 0;
     return err_set(e, ERR_INVALID,
-                   "signal must be the name of a signal, as in INT or SIGTERM, or a "
+                   "signal must be the name of a signal, such as INT or SIGTERM, or a "
                    "number from 1 to 64, not \"%.*s\"",
                    (int)utf8_cut(name, 60), name.n ? name.p : "");
 }
@@ -213,8 +261,14 @@ static int check_signal(const struct json *args, struct err *e)
 static void start_signal(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct session *s = action_session(a, &e);
     int sig = signal_of(json_get(a->args, "signal"));
+    if (names_process(a)) {
+        struct process *p = process_named(a, &e);
+        bool tree = json_bool(a->args, "tree", false);
+        end(a, p ? process_signal(p, sig, tree, &e) : -1, &e);
+        return;
+    }
+    struct session *s = action_session(a, &e);
     if (s && json_bool(a->args, "tree", false))
         end(a, session_signal_tree(s, sig, &e), &e);
     else
@@ -248,26 +302,32 @@ static const struct param_list takes_resize = {
                                       .min = 1,
                                       .max = SIDE_MAX,
                                       .about = "The width in columns"},
+                                     PROCESS_ROW,
                                      {0}},
     .example = "{\"rows\":50,\"cols\":200}"};
 
 static void start_resize(struct action *a)
 {
     struct err e = ERR_INIT;
-    struct session *s = action_session(a, &e);
     int rows = (int)json_int(a->args, "rows", 0),
         cols = (int)json_int(a->args, "cols", 0);
+    if (names_process(a)) {
+        struct process *p = process_named(a, &e);
+        end(a, p ? process_resize(p, rows, cols, &e) : -1, &e);
+        return;
+    }
+    struct session *s = action_session(a, &e);
     end(a, s ? session_resize(s, rows, cols, &e) : -1, &e);
 }
 
-/* Twice is as good as once. */
+/* It may be done twice. */
 const struct action_kind action_resize = {
     .name = "resize", .at_once = true, .takes = &takes_resize, .start = start_resize};
 
 /* ---- cancel ---- */
 
 static const struct param_list takes_cancel = {
-    .about = "Ends what another action runs, or takes the action out of the queue",
+    .about = "Stops another action, or removes it from the queue",
     .params = (const struct param[]){{.name = "id",
                                       .type = PARAM_INT,
                                       .required = true,
@@ -284,7 +344,7 @@ static void start_cancel(struct action *a)
     uint64_t id = (uint64_t)json_int(a->args, "id", 0);
     int rc = 0;
     if (id == a->id || !actions_find(all, id))
-        rc = err_set(&e, ERR_NOTFOUND, "there is no action %llu that waits for its end",
+        rc = err_set(&e, ERR_NOTFOUND, "there is no unfinished action %llu",
                      (unsigned long long)id);
     else
         rc = actions_cancel(all, id, &e);

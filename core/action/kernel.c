@@ -3,17 +3,19 @@
  * Actions on Jupyter kernels. The kernel is that of run_ipython in the same session,
  * unless `kernel` names another one, which is made from `spec` if it is new.
  *
- *   {"action":"cell","args":{"code":…,"timeout":S,"input":true}}
+ *   {"action":"cell","args":{"code":…,"timeout":S,"input":true,"rich":true}}
  *        its output comes as events cell_output, its questions as cell_input, which
  *        {"action":"input","args":{"id":N,"text":…}} answers; cancel interrupts it
  *   {"action":"complete"|"inspect","args":{"code":…,"at":N}}
- *   {"action":"interrupt_kernel"|"restart_kernel"|"kernels","args":{}}
+ *   {"action":"interrupt_kernel"|"restart_kernel"|"close_kernel"|"kernels","args":{}}
  */
 #include "action/cell.h"
+#include "action/kernel_gives.h"
 #include "action/own.h"
 
 #include "base/limits.h"
 #include "base/xalloc.h"
+#include "kernel/cell_rich.h"
 #include "kernel/cell_text.h"
 #include "kernel/kernel.h"
 
@@ -21,8 +23,9 @@
 #include <string.h>
 
 enum {
-    TEXT_MAX = 256 << 10,   /* of an observation */
-    IMAGES_MAX = 640 << 10, /* of an observation */
+    TEXT_MAX = 256 << 10,      /* of an observation */
+    IMAGES_MAX = 640 << 10,    /* of an observation */
+    NEW_KERNEL_MAX = 32 << 10, /* of init and env: they are kept with the kernel */
     QUESTION_MS = 30000
 };
 
@@ -32,6 +35,8 @@ struct asked {
     struct kernel *k;     /* borrowed; valid while cell is */
     struct cell *cell;    /* borrowed; NULL: it is over */
     struct cell_text all; /* its text and pictures */
+    bool is_rich;
+    struct cell_rich rich; /* with is_rich: all that it shows */
     struct action_cell tell;
     int images_lost;
     struct json *answer; /* of a question; owned */
@@ -41,6 +46,8 @@ static void asked_free(struct asked *q)
 {
     action_cell_drop(&q->tell);
     cell_text_release(&q->all);
+    if (q->is_rich)
+        cell_rich_release(&q->rich);
     json_free(q->answer);
     free(q);
 }
@@ -50,10 +57,11 @@ static void asked_free(struct asked *q)
 #define KERNEL \
     {.name = "kernel", \
      .type = PARAM_STRING, \
-     .about = "The name of a kernel; without it that of run_ipython in the session"}, \
+     .about = \
+         "The name of a kernel; without it the kernel of run_ipython in the session"}, \
     { \
         .name = "spec", .type = PARAM_STRING, \
-        .about = "The kernelspec or language of a kernel that is made" \
+        .about = "The kernelspec or language for a new kernel" \
     }
 #define NEW_KERNEL \
     KERNEL, \
@@ -61,30 +69,48 @@ static void asked_free(struct asked *q)
          .type = PARAM_STRING, \
          .about = "Which of several: own, the one that is part of od, or jupyter, the " \
                   "image's"}, \
+        {.name = "cwd", \
+         .type = PARAM_STRING, \
+         .about = "The directory of a new kernel; without it the session's"}, \
+        {.name = "env", \
+         .type = PARAM_OBJECT, \
+         .about = "Environment variables of a new kernel"}, \
     { \
-        .name = "cwd", .type = PARAM_STRING, \
-        .about = "The directory of a kernel that is made; without it the session's" \
+        .name = "init", .type = PARAM_STRING, \
+        .about = "Code that a new kernel runs, unseen, whenever it starts" \
     }
 #define CODE(what) \
     { \
         .name = "code", .type = PARAM_STRING, .required = true, .about = what \
     }
 static const struct param_list takes_cell = {
-    .about = "Runs code in a Jupyter kernel; what it says comes as events cell_output",
-    .params = (const struct param[]){CODE("The code to run"),
-                                     {.name = "timeout",
-                                      .type = PARAM_NUMBER,
-                                      .ranged = true,
-                                      .dflt = "0",
-                                      .about = "The time limit in seconds; 0 is none"},
-                                     {.name = "input",
-                                      .type = PARAM_BOOL,
-                                      .dflt = "false",
-                                      .about = "Whether the code may ask: an event "
-                                               "cell_input, which the action input "
-                                               "answers"},
-                                     NEW_KERNEL,
-                                     {0}},
+    .about = "Runs code in a Jupyter kernel; its output comes as events cell_output",
+    .params =
+        (const struct param[]){
+            CODE("The code to run"),
+            {.name = "timeout",
+             .type = PARAM_NUMBER,
+             .ranged = true,
+             .dflt = "0",
+             .about = "The time limit in seconds; 0: no limit"},
+            {.name = "input",
+             .type = PARAM_BOOL,
+             .dflt = "false",
+             .about = "Whether the code may ask: an event cell_input, which the action "
+                      "input answers"},
+            {.name = "silent",
+             .type = PARAM_BOOL,
+             .dflt = "false",
+             .about = "Whether the kernel leaves it out of its count and history, and "
+                      "shows no result. The log has the length and sum of its code, and "
+                      "no text"},
+            {.name = "rich",
+             .type = PARAM_BOOL,
+             .dflt = "false",
+             .about = "Whether the observation has each output in all its types, as "
+                      "outputs, instead of images"},
+            NEW_KERNEL,
+            {0}},
     .example = "{\"code\":\"1 + 1\",\"timeout\":30}"};
 
 #define QUESTION(sentence, what) \
@@ -108,22 +134,49 @@ static const struct param_list takes_cell = {
     }
 
 static const struct param_list takes_complete = QUESTION(
-    "Lists what the code at the cursor could be completed with", "The code to complete");
+    "Lists completions of the code at the cursor", "The code to complete");
 static const struct param_list takes_inspect = QUESTION(
     "Describes the name at the cursor", "The code with the name");
 static const struct param_list takes_interrupt = {
-    .about = "Interrupts what a kernel runs",
+    .about = "Interrupts the running cell of a kernel",
     .params = (const struct param[]){KERNEL, {0}}};
 static const struct param_list takes_restart = {
-    .about = "Restarts a kernel; its variables are gone",
+    .about = "Restarts a kernel; its variables are lost",
     .params = (const struct param[]){KERNEL, {0}}};
 static const struct param_list takes_kernels = {
-    .about = "Lists the kernels that run, and those that could",
+    .about = "Lists the running kernels, and those that can be started",
     .params = (const struct param[]){
         {.name = "cwd",
          .type = PARAM_STRING,
-         .about = "The directory whose environments are looked at, too"},
+         .about = "A directory whose environments are listed, too"},
         {0}}};
+
+static const struct param_list takes_close = {
+    .about = "Ends a kernel; its cells end with an error",
+    .params = (const struct param[]){KERNEL, {0}}};
+
+static struct kernel *kernel_make_as(const struct action *a, struct str name,
+                                     struct err *e)
+{
+    const struct sandbox *b = a->all->en->sandbox;
+    struct str cwd = json_str(a->args, "cwd", "");
+    struct buf env = BUF_INIT(NEW_KERNEL_MAX);
+    struct kernel_opts o = {.kernel = json_str(a->args, "spec", ""),
+                            .choice = json_str(a->args, "choice", ""),
+                            .cwd = cwd.n ? cwd
+                                         : str_of(sandbox_cwd(b, str_of(a->session))),
+                            .user = sandbox_user(b),
+                            .init = json_str(a->args, "init", "")};
+    struct kernel *k = NULL;
+    int rc = env_put_json(&env, json_get(a->args, "env"), e);
+    if (rc == 0 && env.n + o.init.n > NEW_KERNEL_MAX)
+        rc = err_set(e, ERR_LIMIT, "env and init have at most %d bytes", NEW_KERNEL_MAX);
+    o.env = buf_str(&env);
+    if (rc == 0)
+        k = kernel_open(a->all->en, name, &o, e);
+    buf_release(&env);
+    return k;
+}
 
 static struct kernel *kernel_of(const struct action *a, bool make, struct err *e)
 {
@@ -135,16 +188,8 @@ static struct kernel *kernel_of(const struct action *a, bool make, struct err *e
         return action_kernel(a->all, str_of(a->session), make, e);
     name = name.n ? name : spec;
     k = kernel_lookup(en, name);
-    if (!k && make) {
-        const struct sandbox *b = en->sandbox;
-        struct str cwd = json_str(a->args, "cwd", "");
-        struct kernel_opts o = {.kernel = spec,
-                                .choice = json_str(a->args, "choice", ""),
-                                .cwd = cwd.n ? cwd
-                                             : str_of(sandbox_cwd(b, str_of(a->session))),
-                                .user = sandbox_user(b)};
-        return kernel_open(en, name, &o, e);
-    }
+    if (!k && make)
+        return kernel_make_as(a, name, e);
     if (!k)
         err_set(e, ERR_NOTFOUND, "there is no kernel %.*s", STR_ARG(name));
     return k;
@@ -172,6 +217,8 @@ static void on_output(void *owner, struct str type, const struct json *content)
     struct asked *q = owner;
     cell_text_add(&q->all, type, content);
     drop_large(q);
+    if (q->is_rich)
+        cell_rich_add(&q->rich, type, content);
     action_cell_said(&q->tell, type, content);
 }
 
@@ -185,6 +232,15 @@ static void on_input_answer(void *owner, struct str text)
 {
     struct asked *q = owner;
     cell_answer(q->cell, text);
+}
+
+static void put_outputs(struct asked *q, struct json *extras)
+{
+    int dropped;
+    json_put(extras, "images", json_array());
+    json_put(extras, "outputs", cell_rich_take(&q->rich, &dropped));
+    if (dropped)
+        json_put_int(extras, "outputs_lost", dropped);
 }
 
 static void put_images(struct asked *q, struct json *extras)
@@ -211,7 +267,10 @@ static void on_cell_done(void *owner, const struct cell_result *r)
         json_put_z(extras, "why", r->err.text);
     if (q->all.lost)
         json_put_int(extras, "lost", (int64_t)q->all.lost);
-    put_images(q, extras);
+    if (q->is_rich)
+        put_outputs(q, extras);
+    else
+        put_images(q, extras);
     json_print(&b, extras);
     a->own = NULL;
     action_end(a, buf_str(&q->all.text), buf_str(&b));
@@ -220,8 +279,15 @@ static void on_cell_done(void *owner, const struct cell_result *r)
     asked_free(q);
 }
 
-static const struct cell_events asking = {on_output, NULL, on_input, on_cell_done};
-static const struct cell_events mute = {on_output, NULL, NULL, on_cell_done};
+static void on_begun(void *owner, int64_t count)
+{
+    struct asked *q = owner;
+    action_cell_begun(&q->tell, count);
+}
+
+static const struct cell_events asking = {on_output, NULL, on_input, on_cell_done,
+                                          on_begun};
+static const struct cell_events mute = {on_output, NULL, NULL, on_cell_done, on_begun};
 
 /* ---- questions ---- */
 
@@ -235,7 +301,7 @@ static void on_answer(void *owner, struct str type, const struct json *content)
     buf_release(&b);
 }
 
-/* The names, a line each; what a name is. */
+/* Appends the completions, a line each, or the description of a name. */
 static void put_answer_text(struct buf *out, const struct json *answer)
 {
     const struct json *matches = json_get(answer, "matches");
@@ -270,7 +336,8 @@ static void on_question_done(void *owner, const struct cell_result *r)
     asked_free(q);
 }
 
-static const struct cell_events question = {on_answer, NULL, NULL, on_question_done};
+static const struct cell_events question = {on_answer, NULL, NULL, on_question_done,
+                                            NULL};
 
 /* ---- actions ---- */
 
@@ -281,13 +348,17 @@ static void begin(struct action *a, const char *what, const struct cell_events *
     struct asked *q = xnew(struct asked);
     struct cell_opts o = {.id = a->key,
                           .code = json_str(a->args, "code", ""),
-                          .history = true,
+                          .silent = json_bool(a->args, "silent", false),
+                          .history = !json_bool(a->args, "silent", false),
                           .question = what,
                           .at = json_int(a->args, "at", -1),
                           .timeout_ms = timeout_ms};
     q->act = a;
     a->own = q;
     cell_text_init(&q->all, TEXT_MAX);
+    q->is_rich = json_bool(a->args, "rich", false);
+    if (q->is_rich)
+        cell_rich_init(&q->rich);
     if (!what)
         action_cell_begin(&q->tell, a->all, a->id, a->session, on_input_answer, q);
     q->k = kernel_of(a, true, &e);
@@ -296,7 +367,9 @@ static void begin(struct action *a, const char *what, const struct cell_events *
         a->own = NULL;
         asked_free(q);
         action_fail(a, &e);
+        return;
     }
+    q->tell.cell = q->cell;
 }
 
 static bool cancel(struct action *a)
@@ -314,8 +387,11 @@ static void start_cell(struct action *a)
           (int64_t)(json_num(a->args, "timeout", 0) * 1000));
 }
 
-const struct action_kind action_cell = {
-    .name = "cell", .takes = &takes_cell, .start = start_cell, .cancel = cancel};
+const struct action_kind action_cell = {.name = "cell",
+                                        .takes = &takes_cell,
+                                        .gives = kernel_gives_cell,
+                                        .start = start_cell,
+                                        .cancel = cancel};
 
 static int64_t question_ms(const struct action *a)
 {
@@ -330,6 +406,7 @@ static void start_complete(struct action *a)
 
 const struct action_kind action_complete = {.name = "complete",
                                             .takes = &takes_complete,
+                                            .gives = kernel_gives_complete,
                                             .start = start_complete,
                                             .cancel = cancel};
 
@@ -338,8 +415,11 @@ static void start_inspect(struct action *a)
     begin(a, "inspect", &question, question_ms(a));
 }
 
-const struct action_kind action_inspect = {
-    .name = "inspect", .takes = &takes_inspect, .start = start_inspect, .cancel = cancel};
+const struct action_kind action_inspect = {.name = "inspect",
+                                           .takes = &takes_inspect,
+                                           .gives = kernel_gives_inspect,
+                                           .start = start_inspect,
+                                           .cancel = cancel};
 
 static void with_kernel(struct action *a, void (*fn)(struct kernel *))
 {
@@ -375,6 +455,14 @@ const struct action_kind action_restart_kernel = {.name = "restart_kernel",
                                                   .start = start_restart,
                                                   .again = again_unknown};
 
+static void start_close(struct action *a) { with_kernel(a, kernel_close); }
+
+const struct action_kind action_close_kernel = {.name = "close_kernel",
+                                                .at_once = true,
+                                                .takes = &takes_close,
+                                                .start = start_close,
+                                                .again = again_unknown};
+
 static void start_kernels(struct action *a)
 {
     struct json *j = kernel_overview(a->all->en, json_str(a->args, "cwd", ""));
@@ -385,5 +473,8 @@ static void start_kernels(struct action *a)
     json_free(j);
 }
 
-const struct action_kind action_kernels = {
-    .name = "kernels", .at_once = true, .takes = &takes_kernels, .start = start_kernels};
+const struct action_kind action_kernels = {.name = "kernels",
+                                           .at_once = true,
+                                           .takes = &takes_kernels,
+                                           .gives = kernel_gives_kernels,
+                                           .start = start_kernels};

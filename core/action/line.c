@@ -35,7 +35,7 @@ static bool take_number(struct str *s, uint64_t *out)
     return true;
 }
 
-/* A string with its quotes. */
+/* Takes a string with its quotes. */
 static struct str take_string(struct str *s)
 {
     size_t i = 1;
@@ -102,7 +102,7 @@ void event_shorten(struct json *j, size_t most)
         struct str s = json_str_value(v, "");
         if (json_is_string(v) && s.n > most && json_name(v) &&
             str_starts(s, STR("data:"))) {
-            json_put_z(j, json_name(v), ""); /* a part of a picture is none */
+            json_put_z(j, json_name(v), ""); /* a part of a picture is not a picture */
         } else if (json_is_string(v) && s.n > most && json_name(v)) {
             struct buf b = BUF_INIT(most + SHORTENED);
             buf_adds(&b, str_n(s.p, utf8_cut(s, most - SHORTENED)));
@@ -122,7 +122,7 @@ static const char hidden[] = "<secret_hidden>";
 /* An action begins with its key. The key is random, so it is not masked. */
 #define KEY_HEAD "{\"key\":\""
 
-/* As it is in JSON, without quotes. */
+/* Keeps a secret, in its form in JSON without quotes. */
 static int keep_secret(struct actions *all, struct str plain, struct str s, struct err *e)
 {
     for (unsigned i = 0; i < all->nsecrets; i++) {
@@ -162,7 +162,7 @@ int actions_add_secret(struct actions *all, struct str value, struct err *e)
     return r;
 }
 
-/* The longest secret that s begins with. */
+/* Finds the longest secret that s begins with. */
 static size_t secret_at(const struct actions *all, struct str s)
 {
     size_t n = 0;
@@ -183,6 +183,25 @@ static bool has_secret(const struct actions *all, struct str text)
     return false;
 }
 
+bool actions_find_secret(const struct actions *all, struct str text, size_t *at,
+                         size_t *n)
+{
+    bool found = false;
+    for (unsigned i = 0; i < all->nsecrets; i++) {
+        struct str secret = all->plain[i];
+        ptrdiff_t where = str_find(text, secret);
+        if (where < 0 || (found && (size_t)where > *at) ||
+            (found && (size_t)where == *at && secret.n <= *n))
+            continue;
+        found = true;
+        *at = (size_t)where;
+        *n = secret.n;
+    }
+    return found;
+}
+
+bool actions_has_secrets(const struct actions *all) { return all->nsecrets > 0; }
+
 size_t actions_secret_tail(const struct actions *all, struct str s)
 {
     size_t best = 0;
@@ -197,7 +216,7 @@ size_t actions_secret_tail(const struct actions *all, struct str s)
     return best;
 }
 
-/* Is the string that ends before rest the name of a member? */
+/* Whether the string that ends before rest is the name of a member. */
 static bool is_name(struct str rest)
 {
     size_t i = 0;

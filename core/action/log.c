@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log of actions and observations, what is found in it, and secrets. */
+/* The log of actions and observations, searches in it, and secrets. */
 #include "action/outside.h"
 #include "action/own.h"
 
@@ -150,13 +150,32 @@ void known_end(struct actions *all, uint64_t cause, uint64_t end)
         k->end = end;
 }
 
+/* Front-ends whose actions are kinds of this room, as those of a client are. */
+static const char *const sources[] = {ACTION_SOURCE_MCP,         ACTION_SOURCE_SWEREX,
+                                      ACTION_SOURCE_INTERPRETER, ACTION_SOURCE_V1,
+                                      ACTION_SOURCE_SANDBOX,     ACTION_SOURCE_EXECD,
+                                      ACTION_SOURCE_E2B,         ACTION_SOURCE_FILES};
+
+bool log_is_source(struct str name)
+{
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        if (str_eq(name, str_of(sources[i])))
+            return true;
+    }
+    return str_eq(name, STR(ACTION_SOURCE_EXEC));
+}
+
 const char *log_source(struct str line)
 {
     struct str head = str_sub(line, 0, 512);
+    char member[64];
     if (str_find(head, STR(",\"source\":\"" ACTION_SOURCE_EXEC "\",\"uid\":")) > 0)
         return ACTION_SOURCE_EXEC;
-    if (str_find(head, STR(",\"source\":\"" ACTION_SOURCE_MCP "\"")) > 0)
-        return ACTION_SOURCE_MCP;
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        snprintf(member, sizeof(member), ",\"source\":\"%s\"", sources[i]);
+        if (str_find(head, str_of(member)) > 0)
+            return sources[i];
+    }
     bool v0 = str_find(head, STR(",\"source\":\"" ACTION_SOURCE_V0 "\"")) > 0 ||
               str_find(head, STR(",\"source\":\"http\"")) > 0; /* in earlier logs */
     return v0 ? ACTION_SOURCE_V0 : NULL;
@@ -243,21 +262,57 @@ static void put_error_body(struct buf *b, struct str text, int status, const cha
     buf_addz(b, "}}");
 }
 
+/* The words of a list as one text. */
+static void words_of(const struct json *v, struct buf *text)
+{
+    for (const struct json *w = json_first(v); w; w = json_next(w))
+        buf_addf(text, "%s%.*s", text->n ? " " : "", STR_ARG(json_str_value(w, "")));
+}
+
+static size_t hide_text(struct json *j, const char *name)
+{
+    const struct json *v = json_get(j, name);
+    struct buf text = BUF_INIT(ANSWER_MAX);
+    if (json_is_array(v))
+        words_of(v, &text);
+    else if (json_is_string(v))
+        buf_adds(&text, json_str_value(v, ""));
+    size_t hidden = text.n;
+    if (hidden > 0) {
+        bool words = json_is_array(v);
+        outside_put_sum(j, buf_str(&text));
+        if (words)
+            json_put(j, name, json_array());
+        else
+            json_put_z(j, name, "");
+    }
+    buf_release(&text);
+    return hidden;
+}
+
+/* Values of variables are never in the log, because many of them are keys. */
+static size_t hide_env(struct json *j)
+{
+    const struct json *env = json_get(j, "env");
+    size_t hidden = 0;
+    if (!json_is_object(env))
+        return 0;
+    struct json *names = json_array();
+    for (const struct json *v = json_first(env); v; v = json_next(v)) {
+        json_push_str(names, str_of(json_name(v)));
+        hidden += 1 + json_str_value(v, "").n;
+    }
+    json_put(j, "env", names);
+    return hidden;
+}
+
 size_t log_hide(const struct actions *all, struct json *j)
 {
-    static const char *const names[] = {"command", "code"};
-    size_t hidden = 0;
-    for (size_t i = 0; all->terse && i < sizeof(names) / sizeof(names[0]); i++) {
-        const struct json *v = json_get(j, names[i]);
-        struct buf text = BUF_INIT(ANSWER_MAX);
-        if (json_is_string(v) && buf_adds(&text, json_str_value(v, "")) == 0 &&
-            text.n > 0) {
-            outside_put_text(all, j, names[i], buf_str(&text));
-            json_put_z(j, names[i], "");
-            hidden += text.n;
-        }
-        buf_release(&text);
-    }
+    static const char *const names[] = {"command", "code", "argv"};
+    size_t hidden = hide_env(j);
+    bool quiet = all->terse || json_bool(j, "silent", false);
+    for (size_t i = 0; quiet && i < sizeof(names) / sizeof(names[0]); i++)
+        hidden += hide_text(j, names[i]);
     return hidden;
 }
 
@@ -274,7 +329,7 @@ static void hide_repeated(const struct actions *all, struct buf *answer)
     json_free(j);
 }
 
-/* Appends the answer to the head; too long an answer is cut. */
+/* Appends the answer to the head; an answer that is too long is cut. */
 static void put_answer(struct buf *b, struct str answer)
 {
     struct err e = ERR_INIT;

@@ -11,7 +11,7 @@
 
 /* The log; NULL before the load. Borrowed. */
 struct eventlog *actions_log(const struct actions *all);
-/* Is the log a folder? If not, ids start again with each server. */
+/* Whether the log is a folder. If not, ids start again with each server. */
 bool actions_on_disk(const struct actions *all);
 /* The id that the next event gets. */
 uint64_t actions_next_id(const struct actions *all);
@@ -29,10 +29,12 @@ struct event_look {
     uint64_t from, to;
 };
 void event_look(struct str line, struct event_look *out);
-/* Decodes a JSON string with its quotes. -1: token is not a JSON string. */
+/* Decodes a JSON string with its quotes. Returns -1 if token is not one. */
 int event_unquote(struct str token, struct buf *out);
 
-/* Appends the line of an event, with its newline. -1: the log does not have it. */
+/*
+ * Appends the line of an event, with its newline. Returns -1 if the log does not have it.
+ */
 int actions_line(struct actions *all, uint64_t id, struct buf *out);
 
 /* A line of the batch, without its newline. */
@@ -41,13 +43,25 @@ struct batch_line {
     uint64_t id;
     struct event_look look;
 };
-/* Reads the lines from c on into the batch that all links share. false: none now. */
+/*
+ * Reads the lines from c on into the batch that all links share. Returns false if there
+ * are none now.
+ */
 bool actions_batch(struct actions *all, const struct event_cursor *c);
-/* Line i of the batch, parsed once for all links; NULL: there are no more. Borrowed. */
+/*
+ * Returns line i of the batch, parsed once for all links; NULL after the last. Borrowed.
+ */
 const struct batch_line *actions_batch_line(struct actions *all, unsigned i);
 /* The size of the batch in bytes, and the cursor after it. */
 size_t actions_batch_bytes(const struct actions *all);
 struct event_cursor actions_batch_after(const struct actions *all);
+
+/*
+ * Writes an event of no action, such as what a person does: `object` is
+ * {"observation":…}, at most as long as an event. Returns -1 and sets *e if the log has
+ * no room.
+ */
+int actions_tell(struct actions *all, struct buf *object, struct err *e);
 
 /* ---- secrets ---- */
 
@@ -67,6 +81,13 @@ void actions_own_secret(struct actions *all, struct str value, const char *what)
  * the result does not fit, the text is empty and has its overflow mark.
  */
 unsigned actions_mask(const struct actions *all, struct buf *text);
+/*
+ * Finds the first secret in a plain text, the longest that begins there. Returns false if
+ * it has none.
+ */
+bool actions_find_secret(const struct actions *all, struct str text, size_t *at,
+                         size_t *n);
+bool actions_has_secrets(const struct actions *all);
 /*
  * For output in pieces: the number of bytes at the end of s that may be the beginning of
  * a secret, which continues in the next piece.

@@ -37,17 +37,20 @@ static bool is_ours(const char *name)
 static bool is_claim(const struct action *a, const struct json *v)
 {
     struct str given = json_str_value(v, "");
-    return strcmp(json_name(v), "source") == 0 &&
-           (a->source || str_eq(given, STR(ACTION_SOURCE_EXEC)) ||
-            str_eq(given, STR(ACTION_SOURCE_MCP)));
+    return strcmp(json_name(v), "source") == 0 && (a->source || log_is_source(given));
 }
 
-/*
- * Appends args for --log-commands none. Returns the bytes of text that were left out; 0:
- * args are unchanged.
- */
-static size_t put_terse(struct buf *b, const struct action *a, const struct json *args,
-                        int *rc)
+/* Is something of this object left out in the log? */
+static bool hides(const struct action *a, const struct json *v)
+{
+    return json_is_object(v) && strcmp(json_name(v), "args") == 0 &&
+           (a->all->terse || json_bool(v, "silent", false) ||
+            json_is_object(json_get(v, "env")));
+}
+
+/* Appends args as log_hide leaves them. Returns the bytes of text that were left out. */
+static size_t put_hidden(struct buf *b, const struct action *a, const struct json *args,
+                         int *rc)
 {
     struct json *copy = json_copy(args);
     size_t hidden = log_hide(a->all, copy);
@@ -75,8 +78,8 @@ static int put_action(struct buf *b, const struct action *a)
         if (buf_addc(b, ',') < 0 || json_quote(b, str_of(json_name(v))) < 0 ||
             buf_addc(b, ':') < 0)
             return -1;
-        if (a->all->terse && json_is_object(v) && strcmp(json_name(v), "args") == 0)
-            hidden += put_terse(b, a, v, &rc);
+        if (hides(a, v))
+            hidden += put_hidden(b, a, v, &rc);
         else
             rc = json_print(b, v);
         if (rc < 0)
@@ -171,7 +174,7 @@ static int unknown_kind(struct str name, struct err *e)
     return -1;
 }
 
-/* Reads its arguments. Takes message. NULL: e. */
+/* Checks the arguments and makes the action. Takes message. NULL: sets *e. */
 static struct action *checked(struct actions *all, struct json *message,
                               const struct action_order *o, struct err *e)
 {
@@ -302,6 +305,13 @@ static void fail_with(struct action *a, const char *text)
     action_fail(a, &e);
 }
 
+/* The messages of outside.c have the uid of the caller; those of clients do not. */
+static bool is_outside(const char *source, const struct json *m)
+{
+    return source && (strcmp(source, ACTION_SOURCE_EXEC) == 0 ||
+                      (strcmp(source, ACTION_SOURCE_V0) != 0 && json_has(m, "uid")));
+}
+
 void order_again(struct actions *all, uint64_t id, bool new_server)
 {
     static const struct action_kind lost = {.name = "error", .foreign = true};
@@ -317,7 +327,7 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
     if (source)
         json_free(json_take(m, "source"));
     event_look(buf_str(&line), &l);
-    bool outside = source && strcmp(source, ACTION_SOURCE_EXEC) == 0;
+    bool outside = is_outside(source, m);
     const struct action_kind *k = outside ? outside_kind(json_str(m, "action", ""))
                                           : action_kind_of(m);
     struct str session = json_str(m, "session", "main"), key = json_str(m, "key", "");
@@ -329,7 +339,7 @@ void order_again(struct actions *all, uint64_t id, bool new_server)
         memcpy(a->key, key.p, ACTION_KEY);
     if (l.client_id.n > 0 && event_unquote(l.client_id, &client) == 0)
         a->client_id = xstrndup(client.p, client.n);
-    a->known = client.n > 0           ? known_find(all, 'c', buf_str(&client))
+    a->known = client.n > 0            ? known_find(all, 'c', buf_str(&client))
                : a->source && !outside ? known_find(all, 'k', str_of(a->key))
                                        : NULL;
     action_enter(a, id);

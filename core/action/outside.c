@@ -129,6 +129,8 @@ static struct outside *ending(struct action *a)
 void outside_end(struct action *a, struct str text, struct json *take)
 {
     struct outside *x = ending(a);
+    ASSERT(take != a->message && take != a->args);
+    ASSERT(!take || json_is_object(take));
     buf_adds(&x->text, text);
     x->extras = take;
 }
@@ -137,20 +139,24 @@ void outside_fail(struct action *a, const struct err *e) { ending(a)->e = *e; }
 
 /* ---- into the log ---- */
 
-void outside_put_text(const struct actions *all, struct json *args, const char *name,
-                      struct str text)
+void outside_put_sum(struct json *args, struct str text)
 {
     uint8_t sum[HASH_SHA256_SIZE];
     struct buf hex = BUF_INIT(2 * sizeof(sum));
-    if (!all->terse) {
-        json_put_str(args, name, text);
-        return;
-    }
     hash_sha256(text, sum);
     enc_hex(&hex, str_n((const char *)sum, sizeof(sum)));
     json_put_int(args, "bytes", (int64_t)text.n);
     json_put_str(args, "sha256", buf_str(&hex));
     buf_release(&hex);
+}
+
+void outside_put_text(const struct actions *all, struct json *args, const char *name,
+                      struct str text)
+{
+    if (all->terse)
+        outside_put_sum(args, text);
+    else
+        json_put_str(args, name, text);
 }
 
 void outside_put_json(const struct actions *all, struct json *args, const char *name,

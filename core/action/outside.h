@@ -53,7 +53,7 @@ enum outside_state outside_open(struct actions *all, const struct outside_order 
  */
 typedef void outside_stop(void *owner);
 void outside_on_cancel(struct action *a, outside_stop *stop, void *owner);
-/* The action with this key that has not ended; NULL: there is none. */
+/* Returns the action with this key that has not ended; NULL if there is none. */
 struct action *outside_find(const struct actions *all, const char *key);
 /*
  * Ends the action; take: an object of extras, or NULL. The observation is written by a
@@ -62,9 +62,11 @@ struct action *outside_find(const struct actions *all, const char *key);
 void outside_end(struct action *a, struct str text, struct json *take);
 void outside_fail(struct action *a, const struct err *e);
 
-/* Puts a text into args for the log; by --log-commands none only its length and sum. */
+/* Puts a text into args for the log; with --log-commands none, its length and sum. */
 void outside_put_text(const struct actions *all, struct json *args, const char *name,
                       struct str text);
+/* Puts the length and the SHA-256 of a text in its place. */
+void outside_put_sum(struct json *args, struct str text);
 /* The same for an object; text is its JSON. */
 void outside_put_json(const struct actions *all, struct json *args, const char *name,
                       const struct json *value, struct str text);

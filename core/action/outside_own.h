@@ -27,9 +27,9 @@ struct outside {
     struct command_seen seen;     /* without session, id and failed */
 };
 
-/* The kind of that name; NULL: there is none. */
+/* Returns the kind of that name; NULL if there is none. */
 const struct action_kind *outside_kind(struct str name);
-/* Takes up an outside action of the previous worker; whole: the log has all of it. */
+/* Continues an outside action of the previous worker; whole: the log has all of it. */
 void outside_resume(struct action *a, bool new_server, bool whole);
 /* Waits for the caller to come back, OUTSIDE_BACK_MS at most. */
 void outside_await(struct action *a);

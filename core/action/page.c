@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page of the web, opened, looked at or acted on:
+ * A page of the web that is opened, observed or acted on:
  *
  *   {"action":"page","args":{"url":"http://127.0.0.1:8000"}}
  *        its outline, in which each element that can be acted on has a ref such as e12
@@ -26,7 +26,7 @@ static const char acts[] = "click hover fill select press scroll upload back for
                            "reload wait";
 
 static const struct param_list takes = {
-    .about = "Opens a page in the browser of the session, looks at it, or acts on it",
+    .about = "Opens a page in the browser of the session, observes it, or acts on it",
     .params =
         (const struct param[]){
             {.name = "url",
@@ -37,11 +37,11 @@ static const struct param_list takes = {
              .type = PARAM_STRING,
              .choices = "outline text image",
              .dflt = "\"outline\"",
-             .about = "What is observed: the outline with refs, the text, or a picture "
+             .about = "What to observe: the outline with refs, the text, or a picture "
                       "with the refs marked"},
             {.name = "find",
              .type = PARAM_STRING,
-             .about = "A text: only what is around it is observed"},
+             .about = "A text: observe only what is around it"},
             {.name = "part",
              .type = PARAM_INT,
              .ranged = true,
@@ -58,8 +58,8 @@ static const struct param_list takes = {
             {.name = "act",
              .type = PARAM_STRING,
              .choices = acts,
-             .about = "What is done on the page that is open; the observation has what "
-                      "is different then"},
+             .about = "What to do on the open page; the observation has what "
+                      "it changed"},
             {.name = "ref",
              .type = PARAM_STRING,
              .about = "The element, such as e12, or its visible text"},
@@ -70,26 +70,81 @@ static const struct param_list takes = {
             {.name = "submit",
              .type = PARAM_BOOL,
              .dflt = "false",
-             .about = "Whether Enter is pressed after fill"},
+             .about = "Whether to press Enter after fill"},
             {.name = "wait",
              .type = PARAM_NUMBER,
              .ranged = true,
              .max = 100,
              .dflt = "10",
-             .about = "The seconds that wait waits at most"},
+             .about = "The maximum time of wait in seconds"},
             {.name = "timeout",
              .type = PARAM_NUMBER,
              .ranged = true,
              .max = 120,
              .dflt = "120",
-             .about = "The time limit of all of it in seconds"},
+             .about = "The time limit of the whole action in seconds"},
             {0}},
     .example = "{\"url\":\"http://127.0.0.1:8000\"}"};
+
+/* What browser/host/host_page.c makes; without a browser there is less of it. */
+#define OPTIONAL(member_type, member_name, sentence) \
+    { \
+        .name = member_name, .type = member_type, .optional = true, .about = sentence \
+    }
+
+static const struct member dialog[] = {
+    {.name = "type", .type = MEMBER_STRING, .about = "alert, confirm, prompt …"},
+    {.name = "text", .type = MEMBER_STRING, .about = "What it says"},
+    {0}};
+
+static const struct member page_members[] = {
+    {.name = "mode",
+     .type = MEMBER_STRING,
+     .choices = "chromium text",
+     .about = "Whether a browser opened the page, or it was read as text"},
+    {.name = "url", .type = MEMBER_STRING, .about = "The address of the page"},
+    {.name = "title", .type = MEMBER_STRING, .about = "Its title"},
+    {.name = "status", .type = MEMBER_INT, .about = "Its HTTP status; 0: none"},
+    {.name = "refs", .type = MEMBER_INT, .about = "Elements that have a ref"},
+    {.name = "notes", .type = MEMBER_STRINGS, .about = "What happened meanwhile"},
+    OPTIONAL(MEMBER_INT, "tabs", "Open tabs"),
+    OPTIONAL(MEMBER_STRING, "console", "The first error in the page's console"),
+    OPTIONAL(MEMBER_INT, "console_errors", "How many errors it has"),
+    {.name = "dialog",
+     .type = MEMBER_OBJECT,
+     .optional = true,
+     .members = dialog,
+     .about = "A dialog that is open"},
+    {.name = "view",
+     .type = MEMBER_STRING,
+     .optional = true,
+     .choices = "outline text",
+     .about = "What content is"},
+    OPTIONAL(MEMBER_INT, "part", "Which part of a long page content is"),
+    OPTIONAL(MEMBER_INT, "parts", "How many parts there are"),
+    OPTIONAL(MEMBER_INT, "places", "With find: where the text is"),
+    OPTIONAL(MEMBER_INT, "shown", "How many places, or changes, content has"),
+    OPTIONAL(MEMBER_STRING, "near", "The element that is like what find names"),
+    OPTIONAL(MEMBER_STRING, "picture", "The file of the picture"),
+    OPTIONAL(MEMBER_STRING, "shot", "The picture, as base64"),
+    OPTIONAL(MEMBER_STRING, "shot_type", "Its media type"),
+    OPTIONAL(MEMBER_INT, "width", "Its width"),
+    OPTIONAL(MEMBER_INT, "height", "Its height"),
+    OPTIONAL(MEMBER_BOOL, "downloaded", "The address was a file, which is saved"),
+    OPTIONAL(MEMBER_INT, "added", "Elements that came"),
+    OPTIONAL(MEMBER_INT, "removed", "Elements that went"),
+    OPTIONAL(MEMBER_INT, "changed", "Elements that changed"),
+    OPTIONAL(MEMBER_STRING, "scrolled", "Where the page is now"),
+    OPTIONAL(MEMBER_BOOL, "moved", "There is another document"),
+    OPTIONAL(MEMBER_BOOL, "went", "It has another address, or is another document"),
+    {0}};
+
+static const struct observation gives[] = {{.name = "page", .extras = page_members}, {0}};
 
 static int check(const struct json *args, struct err *e)
 {
     if (json_str(args, "url", "").n && json_str(args, "act", "").n)
-        return err_set(e, ERR_INVALID, "page takes url or act, and not both");
+        return err_set(e, ERR_INVALID, "page takes url or act, not both");
     return 0;
 }
 
@@ -228,6 +283,8 @@ static void on_seen(void *owner, const struct json *seen, const struct err *e)
     buf_release(&extras);
 }
 
+static void on_waits(void *owner, const char *driver) { action_waits(owner, driver); }
+
 static int64_t time_of(const struct action *a)
 {
     int64_t ms = (int64_t)(json_num(a->args, "timeout", 0) * 1000);
@@ -247,7 +304,8 @@ static void start(struct action *a)
                                   .cwd = str_of(place.cwd),
                                   .user = sandbox_user(en->sandbox)};
         struct json *what = what_of(a, place.cwd);
-        struct browsing_ask q = {.id = a->key, .what = what, .timeout_ms = time_of(a)};
+        struct browsing_ask q = {.id = a->key, .what = what, .timeout_ms = time_of(a),
+                                .waits = on_waits};
         struct browsing *b = browsing_open(en, str_of(a->session), &o, &e);
         call = b ? browsing_ask(b, &q, on_seen, a, &e) : NULL;
         json_free(what);
@@ -272,5 +330,9 @@ static bool cancel(struct action *a)
     return false;
 }
 
-const struct action_kind action_page = {
-    .name = "page", .takes = &takes, .check = check, .start = start, .cancel = cancel};
+const struct action_kind action_page = {.name = "page",
+                                        .takes = &takes,
+                                        .gives = gives,
+                                        .check = check,
+                                        .start = start,
+                                        .cancel = cancel};

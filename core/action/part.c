@@ -64,8 +64,9 @@ static const struct option_row rows[] = {
      .env = "OD_FSYNC",
      .dflt = "interval",
      .choices = "none interval always",
-     .about = "events reach the disk: none, when the system likes; interval, within a "
-              "second; always, before anything follows from them"},
+     .about =
+         "when events reach the disk: none, when the system decides; interval, within a "
+         "second; always, before anything follows from them"},
     {.name = "events-size",
      .type = OPTION_INT,
      .value = "MIB",
@@ -76,14 +77,14 @@ static const struct option_row rows[] = {
      .max = 1 << 20,
      .unit = 1 << 20,
      .takes = "MiB, from 1 on",
-     .about = "of the events that are kept; older ones go"},
+     .about = "of kept events; older ones are removed"},
     {.name = "events-age",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
      .env = "OD_EVENTS_AGE",
      .member = "age_ms",
      .unset = "forever",
-     .about = "how long events are kept, as in 30, 0.5 or 48h"},
+     .about = "how long events are kept, such as 30, 0.5 or 48h"},
     {.name = "log-commands",
      .type = OPTION_TEXT,
      .value = "HOW",
@@ -91,7 +92,7 @@ static const struct option_row rows[] = {
      .member = "log_commands",
      .dflt = "text",
      .choices = "text none",
-     .about = "what events have of a command, cell or call: text, all of it; none, its "
+     .about = "what events show of a command, cell or call: text, all of it; none, its "
               "length and the "
               "SHA-256 sum"},
     {.name = "secret",
@@ -100,9 +101,8 @@ static const struct option_row rows[] = {
      .env = "OD_SECRETS",
      .member = "secrets",
      .max = 32,
-     .about =
-         "the value of this variable of the environment is not to be seen in events, "
-         "any number of times (a list with commas in the environment)"},
+     .about = "hide the value of this variable of the environment in events, "
+              "any number of times (a list with commas in the environment)"},
     {.name = NULL},
 };
 
@@ -160,6 +160,7 @@ static void configure(struct engine *en, const struct json *options)
     list_init(&all->turns);
     list_init(&all->watches);
     list_init(&all->cells);
+    list_init(&all->followers);
     list_init(&all->trails);
     list_init(&all->knowns);
     map_init(&all->names);
@@ -225,7 +226,7 @@ static void load(struct engine *en)
         buf_adds(&all->kept, buf_str(b));
 }
 
-/* ---- what the worker before left ---- */
+/* ---- what the previous worker left ---- */
 
 /* Ids of actions without an end, in their order. */
 struct left {
@@ -290,14 +291,13 @@ static void metrics(const struct engine *en, struct buf *out)
     const struct actions_stats *s = &all->stats;
     metrics_counter(out, "worker_starts_total", "Workers of this server so far.",
                     s->starts);
-    metrics_counter(out, "actions_total", "Actions that were taken.", s->actions);
-    metrics_counter(out, "actions_repeated_total", "Actions that were asked again.",
+    metrics_counter(out, "actions_total", "Actions that were accepted.", s->actions);
+    metrics_counter(out, "actions_repeated_total", "Actions that were repeated.",
                     s->repeated);
     metrics_gauge(out, "actions_pending", "Actions without an observation.", s->pending);
     metrics_counter(out, "observations_total", "Observations that were written.",
                     s->observations);
-    metrics_counter(out, "action_errors_total", "Actions that could not be done.",
-                    s->errors);
+    metrics_counter(out, "action_errors_total", "Actions that failed.", s->errors);
     buf_addf(out,
              "# HELP od_command_duration_seconds From a command's action to its "
              "observation.\n"
@@ -309,7 +309,7 @@ static void metrics(const struct engine *en, struct buf *out)
                   (double)eventlog_first(all->log));
     metrics_gauge(out, "events_next_id", "The id of the next event.",
                   (double)eventlog_next(all->log));
-    metrics_gauge(out, "events_in_memory", "1: there is no disk for them.",
+    metrics_gauge(out, "events_in_memory", "1: they are not on disk.",
                   eventlog_memory_fd(all->log) >= 0);
     metrics_counter(out, "events_refused_total", "Events that could not be written.",
                     s->refused);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The directory of an action and the notes of what it did; both survive a restart. */
+#include "action/outside.h"
 #include "action/own.h"
 
 #include "action/python/no_colours.py.h"
@@ -13,15 +14,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static struct action *find(const struct actions *all, const char *key)
-{
-    for (struct action *a = NULL; (a = actions_next(all, a));) {
-        if (strcmp(a->key, key) == 0)
-            return a;
-    }
-    return NULL;
-}
 
 /* ---- where ---- */
 
@@ -98,7 +90,7 @@ static void drop_notes(const struct actions *all)
     char path[sizeof(all->en->state_dir) + sizeof(notes) + 1];
     DIR *d = note_path(all, "", path, sizeof(path)) == 0 ? opendir(path) : NULL;
     for (struct dirent *f; d && (f = readdir(d));) {
-        if (strlen(f->d_name) == ACTION_KEY && !find(all, f->d_name))
+        if (strlen(f->d_name) == ACTION_KEY && !outside_find(all, f->d_name))
             drop_note(all, f->d_name);
     }
     if (d)
@@ -114,7 +106,7 @@ void places_loaded(struct actions *all)
     for (void *at = NULL; (at = map_next(&all->places, at, &key, &value));) {
         char name[ACTION_KEY + 1] = "";
         memcpy(name, key.p, key.n < ACTION_KEY ? key.n : ACTION_KEY);
-        if (!find(all, name))
+        if (!outside_find(all, name))
             keep_place(all, name, "");
     }
     drop_notes(all);

@@ -29,31 +29,59 @@ static const struct skill *find(const struct json *args, struct err *e)
 }
 
 static const struct param_list takes = {
-    .about = "Calls a skill: windows onto files, edits, searches, documents",
-    .params = (const struct param[]){{.name = "name",
-                                      .type = PARAM_STRING,
-                                      .required = true,
-                                      .about = "The skill; GET /skills lists them"},
-                                     {.name = "args",
-                                      .type = PARAM_OBJECT,
-                                      .dflt = "{}",
-                                      .about = "The skill's own arguments"},
-                                     {.name = "bytes",
-                                      .type = PARAM_INT,
-                                      .ranged = true,
-                                      .min = 100,
-                                      .max = SKILL_TEXT_MAX,
-                                      .about = "Most bytes of text that view and search "
-                                               "show; default 16000"},
-                                     {.name = "lint",
-                                      .type = PARAM_BOOL,
-                                      .dflt = "false",
-                                      .about = "Whether an edit that breaks the code "
-                                               "is refused"},
-                                     {0}},
+    .about = "Calls a skill: views of files, edits, searches, documents",
+    .params =
+        (const struct param[]){{.name = "name",
+                                .type = PARAM_STRING,
+                                .required = true,
+                                .about = "The skill; GET /skills lists them"},
+                               {.name = "args",
+                                .type = PARAM_OBJECT,
+                                .dflt = "{}",
+                                .about = "The skill's own arguments"},
+                               {.name = "bytes",
+                                .type = PARAM_INT,
+                                .ranged = true,
+                                .min = 100,
+                                .max = SKILL_TEXT_MAX,
+                                .about = "The most bytes of text that view and search "
+                                         "show; default 16000"},
+                               {.name = "lint",
+                                .type = PARAM_BOOL,
+                                .dflt = "false",
+                                .about = "Whether an edit that breaks the code "
+                                         "is refused"},
+                               {0}},
     .example = "{\"name\":\"open_file\",\"args\":{\"path\":\"README.md\"}}"};
 
-/* The names that are known. */
+static const struct member picture_members[] = {
+    {.name = "type", .type = MEMBER_STRING, .about = "Its media type"},
+    {.name = "base64", .type = MEMBER_STRING, .about = "Its bytes"},
+    {0}};
+
+static const struct member skill_members[] = {
+    {.name = "failed",
+     .type = MEMBER_BOOL,
+     .about = "It did not do what was asked; content says why"},
+    {.name = "state",
+     .type = MEMBER_STRING,
+     .optional = true,
+     .about = "What happened, in one line"},
+    {.name = "facts",
+     .type = MEMBER_OBJECT,
+     .optional = true,
+     .about = "The same for programs; each skill has its own"},
+    {.name = "picture",
+     .type = MEMBER_OBJECT,
+     .optional = true,
+     .members = picture_members,
+     .about = "The file, if it is a picture"},
+    {0}};
+
+static const struct observation gives[] = {{.name = "skill", .extras = skill_members},
+                                           {0}};
+
+/* Adds the known names. */
 static void refine(struct json *schema)
 {
     struct json *name = json_get(json_get(schema, "properties"), "name");
@@ -149,6 +177,7 @@ static bool cancel(struct action *a)
 
 const struct action_kind action_skill = {.name = "skill",
                                          .takes = &takes,
+                                         .gives = gives,
                                          .check = check,
                                          .refine = refine,
                                          .start = start,

@@ -36,18 +36,77 @@ static const struct param_list takes = {
              .type = PARAM_STRING,
              .required = true,
              .pattern = "^(end|input|quiet)$",
-             .about = "When it is observed: at its end; when it waits for input, too; or "
-                      "when it writes nothing more, too"},
+             .about = "When to observe it: at its end; also when it waits for input; or "
+                      "also when its output stops"},
             UNTIL_QUIET,
             {.name = "busy",
              .type = PARAM_STRING,
              .choices = "wait fail",
              .dflt = "\"wait\"",
-             .about = "While the session is busy: wait for the turn; or fail, and run "
-                      "nothing, when the timeout ends first or what runs waits for "
-                      "input"},
+             .about =
+                 "If the session is busy: wait for the turn; or fail, and run "
+                 "nothing, if the timeout ends first or the running command waits for "
+                 "input"},
+            {.name = "silent",
+             .type = PARAM_BOOL,
+             .dflt = "false",
+             .about = "Whether the log has the length and sum of the command, and no "
+                      "text"},
             {0}},
     .example = "{\"command\":\"make -j8\",\"until\":\"end\"}"};
+
+static const struct member waiting[] = {
+    {.name = "state",
+     .type = MEMBER_STRING,
+     .choices = "no yes unknown probably",
+     .about = "Whether it waits for input"},
+    {.name = "program",
+     .type = MEMBER_STRING,
+     .optional = true,
+     .about = "The program that waits"},
+    {.name = "pid", .type = MEMBER_INT, .optional = true, .about = "Its process"},
+    {.name = "how",
+     .type = MEMBER_STRING,
+     .optional = true,
+     .about = "How it was noticed"},
+    {.name = "hidden",
+     .type = MEMBER_BOOL,
+     .optional = true,
+     .about = "What is typed is not shown, as for a password"},
+    {0}};
+
+const struct member until_beside[] = {{.name = "exit_code",
+                                       .type = MEMBER_INT,
+                                       .optional = true,
+                                       .about = "It has ended, with this"},
+                                      {.name = "waiting",
+                                       .type = MEMBER_OBJECT,
+                                       .optional = true,
+                                       .members = waiting,
+                                       .about = "It goes on; whether it waits for input"},
+                                      {0}};
+
+static const struct member extras_run[] = {UNTIL_EXTRAS, {0}};
+
+static const struct member beside_ended[] = {{.name = "exit_code",
+                                              .type = MEMBER_INT,
+                                              .nullable = true,
+                                              .about = "null: it is not known"},
+                                             {0}};
+
+static const struct member extras_ended[] = {UNTIL_ENDED, {0}};
+
+static const struct observation gives[] = {
+    {.name = "run",
+     .beside = until_beside,
+     .extras = extras_run,
+     .about = "With until: how it ended, or what it waits for"},
+    {.name = "ended",
+     .notice = true,
+     .beside = beside_ended,
+     .extras = extras_ended,
+     .about = "The end of a command whose observation came before"},
+    {0}};
 
 int until_check(struct str until, struct err *e)
 {
@@ -235,6 +294,7 @@ static bool begun(const struct action *a)
 const struct action_kind action_run_until = {.name = "run",
                                              .in_turn = true,
                                              .takes = &takes,
+                                             .gives = gives,
                                              .check = check,
                                              .start = start,
                                              .cancel = cancel,

@@ -14,12 +14,45 @@ enum { UNTIL_QUIET_MAX_S = 86400 };
 #define UNTIL_QUIET \
     { \
         .name = "quiet", .type = PARAM_NUMBER, .ranged = true, .max = UNTIL_QUIET_MAX_S, \
-        .dflt = "2", \
-        .about = "With until quiet: for how many seconds it writes nothing" \
+        .dflt = "2", .about = "With until quiet: the seconds without output" \
+    }
+
+/* Members of extras: how a command ended, and which of its output content lacks. */
+#define UNTIL_ENDED \
+    {.name = "duration_ms", \
+     .type = MEMBER_INT, \
+     .optional = true, \
+     .about = "How long the command ran"}, \
+        {.name = "signal", \
+         .type = MEMBER_INT, \
+         .optional = true, \
+         .about = "The signal that ended it"}, \
+        {.name = "shell_ended", \
+         .type = MEMBER_BOOL, \
+         .optional = true, \
+         .about = "The shell ended with it"}, \
+        {.name = "left_out", \
+         .type = MEMBER_PAIRS, \
+         .optional = true, \
+         .about = "Offsets of the output between the beginning and the end that " \
+                  "content has"}, \
+    { \
+        .name = "gone", .type = MEMBER_PAIRS, .optional = true, \
+        .about = "Offsets of output that is no longer kept" \
+    }
+/* The same of an observation, for both lists. */
+#define UNTIL_EXTRAS \
+    UNTIL_ENDED, \
+    { \
+        .name = "why", .type = MEMBER_STRING, .optional = true, \
+        .choices = "timeout quiet input detached cancelled", \
+        .about = "Why it was observed while it goes on" \
     }
 
 /* ---- until.c ---- */
 
+/* What the observations of both have next to content. */
+extern const struct member until_beside[];
 /* Returns 0; -1 and sets *e unless until is end, input or quiet. */
 int until_check(struct str until, struct err *e);
 /* The timeout of an action in milliseconds; 0: none. */

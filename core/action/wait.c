@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for the command of a session, whoever began it and with any number of waits:
+ * Waiting for the command of a session, by any number of waits and any client:
  *
  *   {"action":"wait","args":{"until":"input","id":N,"from":OFFSET},"timeout":S}
  *
@@ -23,7 +23,8 @@
 #include <string.h>
 
 static const struct param_list takes = {
-    .about = "Waits for what runs in the session, and observes how it ended or what it "
+    .about = "Waits for the running command of the session, and observes how it ended or "
+             "what it "
              "waits for",
     .params =
         (const struct param[]){
@@ -31,22 +32,33 @@ static const struct param_list takes = {
              .type = PARAM_STRING,
              .dflt = "\"end\"",
              .pattern = "^(end|input|quiet)$",
-             .about = "When it is observed: at its end; when it waits for input, too; or "
-                      "when it writes nothing more, too"},
+             .about = "When to observe it: at its end; also when it waits for input; or "
+                      "also when its output stops"},
             UNTIL_QUIET,
             {.name = "id",
              .type = PARAM_INT,
              .ranged = true,
              .min = 1,
-             .about = "The action whose command or cell is meant; without it what runs "
+             .about = "The action of the command or cell; without it the one that runs "
                       "in the session, or ran last"},
             {.name = "from",
              .type = PARAM_INT,
              .ranged = true,
-             .about = "The offset in the session's output where that of the observation "
+             .about = "The offset in the session's output where the observation's output "
                       "begins; without it that of the command"},
             {0}},
     .example = "{\"until\":\"input\"}"};
+
+static const struct member wait_members[] = {
+    {.name = "command",
+     .type = MEMBER_INT,
+     .optional = true,
+     .about = "The id of the action whose command or cell it is"},
+    UNTIL_EXTRAS,
+    {0}};
+
+static const struct observation gives[] = {
+    {.name = "wait", .beside = until_beside, .extras = wait_members}, {0}};
 
 static int check(const struct json *args, struct err *e)
 {
@@ -93,7 +105,7 @@ static uint64_t action_of(const struct actions *all, const char *id)
 /* ---- its observation ---- */
 
 struct waiting {
-    struct action *a;      /* which owns this */
+    struct action *a;      /* the owner of this */
     struct op *op;         /* borrowed from its session; NULL: it waits for a cell */
     char id[LIMIT_ID + 1]; /* of the command */
     uint64_t cell;         /* the action of the cell; 0: none */
@@ -148,7 +160,7 @@ static void fail(struct waiting *w, const struct err *e)
 
 /* ---- a cell ---- */
 
-/* why NULL: it has ended. */
+/* Ends the wait for a cell; why NULL: the cell has ended. */
 static void observe_cell(struct waiting *w, const char *why)
 {
     struct action *a = w->a;
@@ -215,7 +227,7 @@ static void wait_for_cell(struct waiting *w, uint64_t id)
         timer_begin(a->all->en->loop, &w->late, ms, on_late);
 }
 
-/* Is it a cell, or an action of the log that was one? */
+/* Whether it is a cell, or an action of the log that was one. */
 static bool is_cell(struct actions *all, uint64_t id)
 {
     const struct action *a = actions_find(all, id);
@@ -313,6 +325,7 @@ static bool cancel(struct action *a)
 const struct action_kind action_wait = {.name = "wait",
                                         .at_once = true,
                                         .takes = &takes,
+                                        .gives = gives,
                                         .check = check,
                                         .start = start,
                                         .cancel = cancel};

@@ -22,9 +22,10 @@ enum {
        ipykernel, which passes it on every 200 ms. */
     LATE_MS = 40,
     LATE_JUPYTER_MS = 300,
-    STUCK_MS = 8000, /* after the interrupt of a time limit */
-    /* Without output of a cell, for the second of the two signs of its end: 100 MB may
-       lie between them, on a busy machine. */
+    LATE_DENO_MS = 150, /* its output has a queue of its own, next to replies and idle */
+    STUCK_MS = 8000,    /* after the interrupt of a time limit */
+    /* Time without output to wait for the second of the two signs of a cell's end: 100
+       MB may lie between them, on a busy machine. */
     HALF_MS = 15000
 };
 
@@ -64,7 +65,7 @@ static void cell_over(struct cell *c, struct cell_result *r)
     bool ran = c->call.step != CALL_WAITING && c->call.step != CALL_REPLAYED;
     r->count = c->count;
     r->duration_ms = c->call.begun_ms ? clock_wall_ms() - c->call.begun_ms : 0;
-    ASSERT(!list_empty(&c->call.node)); /* on_done comes once */
+    ASSERT(!list_empty(&c->call.node)); /* on_done is called once */
     timer_stop(&c->call.limit);
     task_cancel(&c->start);
     if (rec && ran && rec->to == 0) {
@@ -77,10 +78,10 @@ static void cell_over(struct cell *c, struct cell_result *r)
     if (c->ev)
         c->ev->on_done(c->owner, r);
     loop_bury(k->host.en->loop, c, bury_cell);
-    /* Without it, the next worker reads the end of the cell once more. */
+    /* Without this state, the next worker reads the end of the cell again. */
     if (ran)
         task_defer(k->host.en->loop, &k->keep);
-    kernel_tell_seen(k); /* its reader may have been the slowest */
+    kernel_tell_seen(k); /* the cell's reader may have been the slowest */
     k->host.en->idle_since_ms = clock_ms();
     companion_turn_later(&k->host);
 }
@@ -111,14 +112,19 @@ static void cell_maybe_done(struct cell *c)
         c->halfway = true;
         return;
     }
-    if (!c->lively) {
+    struct str language = json_str(c->k->about, "language", "");
+    bool deno = str_eq(language, STR("typescript"));
+    bool own = json_bool(c->k->about, "embedded", false) ||
+               !str_eq(language, STR("python"));
+    if (!c->lively && !deno) {
         cell_done(c);
         return;
     }
     c->call.step = CALL_LATE;
-    bool own = json_bool(c->k->about, "embedded", false) ||
-               !str_eq(json_str(c->k->about, "language", ""), STR("python"));
-    timer_begin(c->k->host.en->loop, &c->call.limit, own ? LATE_MS : LATE_JUPYTER_MS,
+    timer_begin(c->k->host.en->loop, &c->call.limit,
+                deno  ? LATE_DENO_MS
+                : own ? LATE_MS
+                      : LATE_JUPYTER_MS,
                 cell_on_limit);
 }
 
@@ -173,7 +179,10 @@ static void on_answer(struct cell *c, struct str channel, struct str type,
         if (c->ev && c->ev->on_input)
             c->ev->on_input(c->owner, json_str(content, "prompt", ""),
                             json_bool(content, "password", false));
-    } else if (str_eq(channel, STR("iopub")) && !str_eq(type, STR("execute_input")))
+    } else if (str_eq(type, STR("execute_input"))) {
+        if (c->ev && c->ev->on_begun)
+            c->ev->on_begun(c->owner, json_int(content, "execution_count", 0));
+    } else if (str_eq(channel, STR("iopub")))
         tell(c, type, content);
 }
 
@@ -213,7 +222,7 @@ static void tell_text(struct cell *c, struct str piece)
         c->ev->on_text(c->owner, piece);
 }
 
-/* What a long line begins with, if it is output of the cell. */
+/* Reads the beginning of a long line, if it is output of the cell. */
 static bool is_output(const struct cell *c, struct str head, struct str *type,
                       struct str *content)
 {
@@ -238,7 +247,7 @@ static bool is_output(const struct cell *c, struct str head, struct str *type,
            !str_eq(*type, STR("execute_input"));
 }
 
-/* The piece ends with the brace that the line has before its newline. */
+/* The piece ends with the last brace of the line. */
 static enum line_fate on_cell_head(void *arg, struct str head)
 {
     struct cell *c = arg;
@@ -280,7 +289,10 @@ static void replay_over(struct cell *c)
     cell_over(c, &result);
 }
 
-/* No: when a caller has come back, until cell_start reads from the beginning. */
+/*
+ * No output is wanted after a caller reconnected, until cell_start reads from the
+ * beginning.
+ */
 static bool on_cell_wanted(void *arg)
 {
     const struct cell *c = arg;
@@ -321,7 +333,7 @@ void cell_start(struct task *t)
     struct kernel *k = c->k;
     const struct record *r = kernel_record_of(k, c->call.id);
     c->replied = c->idle = c->failed = c->halfway = false;
-    if (c->call.step == CALL_LATE) { /* its last part is passed on again */
+    if (c->call.step == CALL_LATE) { /* its last part is delivered again */
         timer_stop(&c->call.limit);
         c->call.step = CALL_RUNNING;
     }
@@ -331,7 +343,7 @@ void cell_start(struct task *t)
         line_reader_open(&c->reader, k->host.process, r->from, &cell_lines, c);
 }
 
-/* A connection broke, or the kernel is at fault: the other sign of the end is lost. */
+/* A connection broke, or the kernel has a fault: the other sign of the end is lost. */
 static void half_over(struct cell *c)
 {
     if (c->held || c->reader.at != c->half_at) {
@@ -351,7 +363,7 @@ static void half_over(struct cell *c)
 void cell_on_limit(struct timer *t)
 {
     struct cell *c = container_of(t, struct cell, call.limit);
-    /* A caller has come back in this turn: it gets all output before the end. */
+    /* A caller reconnected in this turn: it gets all output before the end. */
     if (!list_empty(&c->start.node) && (c->call.step == CALL_LATE || c->halfway))
         return;
     if (c->call.step == CALL_LATE) {
@@ -368,7 +380,7 @@ void cell_on_limit(struct timer *t)
     } else {
         struct cell_result r = {.end = CELL_TIMEOUT, .stuck = true};
         cell_over(c, &r);
-        /* It still is busy, and would keep all that follow from running. */
+        /* The kernel is still busy, and would block all following cells. */
         kernel_restart(c->k);
     }
 }
@@ -377,7 +389,7 @@ struct cell *cell_make(struct kernel *k, struct str code)
 {
     struct cell *c = xnew(struct cell);
     c->k = k;
-    buf_init(&c->code, code.n); /* as a message it has a maximum: cell_send */
+    buf_init(&c->code, code.n); /* cell_send limits it as a message */
     task_init(&c->start, cell_start);
     buf_adds(&c->code, code);
     return c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a cell said, as text and pictures: as OpenHands joins it (text/plain and
- * streams without separators, escapes of colour removed), with what it loses kept.
+ * The output of a cell as text and pictures: joined as in OpenHands (text/plain and
+ * streams without separators, escapes of colour removed), but without its losses.
  */
 #ifndef OD_KERNEL_CELL_TEXT_H
 #define OD_KERNEL_CELL_TEXT_H
@@ -20,7 +20,7 @@ void cell_text_init(struct cell_text *t, size_t max);
 void cell_text_release(struct cell_text *t);
 /* One message of on_output (kernel.h). */
 void cell_text_add(struct cell_text *t, struct str type, const struct json *content);
-/* The text of one message: what add would append; false: none. */
+/* Appends the text that add would take from a message. Returns false if it has none. */
 bool cell_text_of(struct buf *out, struct str type, const struct json *content);
 /* Appends s without its escapes of colour and style (ECMA-48 SGR). -1: full. */
 int cell_text_plain(struct buf *out, struct str s);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/scan.h"
 #include "base/xalloc.h"
 #include "engine/part.h"
 #include "kernel/host/find.h"
@@ -22,7 +23,10 @@ enum { LAST_WORDS = 400 };
 
 static void start_host(struct kernel *k);
 
-/* The cell that runs at each start goes before those that wait. Returns c if none. */
+/*
+ * The cell that runs at each start goes before those that wait. Returns c if there is
+ * none.
+ */
 static struct cell *cell_before(struct kernel *k, struct cell *c)
 {
     struct str init = json_str(k->opts, "init", "");
@@ -82,7 +86,7 @@ static void on_fail(struct companion_call *call, const struct err *why)
 static void on_failed(struct companion *host)
 {
     struct kernel *k = kernel_of(host);
-    /* It could not start at all: nothing of it is kept. */
+    /* The host could not start: nothing of it is kept. */
     if (k->state == KERNEL_FAILED && companion_state(host) == COMPANION_NONE &&
         !k->about && list_empty(&host->calls))
         kernel_close(k);
@@ -174,7 +178,7 @@ static void on_host_read(void *arg) { kernel_tell_seen(kernel_of(arg)); }
 static void on_ended(struct companion *host, const struct err *why)
 {
     struct kernel *k = kernel_of(host);
-    if (k->state != KERNEL_FAILED) /* else the host has reported why */
+    if (k->state != KERNEL_FAILED) /* else the host has reported the reason */
         host->why = *why;
     k->state = KERNEL_FAILED;
     k->leaving = false;
@@ -192,7 +196,7 @@ static const struct companion_kind kind = {
     .key = "jupyter/",
     .read = "{\"host\":\"read\",\"to\":",
     .window = 3,
-    .end_ms = 10000, /* its host gives the kernel 4 s, and what it left some more */
+    .end_ms = 10000, /* the host gives the kernel 4 s, and left processes some more */
     .lines = {.line = on_host_line,
               .head = on_host_head,
               .read = on_host_read,
@@ -344,7 +348,7 @@ const char *kernel_name(const struct kernel *k) { return k->host.name; }
 const char *kernel_interpreter(const struct kernel *k)
 {
     struct str s = json_str(k->about, "interpreter", "");
-    return s.p; /* of a parsed string: it ends in a zero */
+    return s.p; /* a parsed string ends in a NUL */
 }
 
 struct json *kernel_json(const struct kernel *k)
@@ -367,6 +371,58 @@ struct json *kernel_json(const struct kernel *k)
         json_put_z(j, "why", k->host.why.text);
     return j;
 }
+
+#define TEXT(member_name, sentence) \
+    { \
+        .name = member_name, .type = MEMBER_STRING, .about = sentence \
+    }
+#define EMBEDDED \
+    { \
+        .name = "embedded", .type = MEMBER_BOOL, .about = "Whether it is a part of od" \
+    }
+
+static const struct member kernel_members[] = {
+    TEXT("name", "Its name"),
+    TEXT("kernel", "Its kernelspec"),
+    TEXT("display", "The kernelspec's name for people"),
+    TEXT("language", "Its language"),
+    TEXT("where", "Where the kernelspec is"),
+    TEXT("interpreter", "Its program"),
+    EMBEDDED,
+    {.name = "state",
+     .type = MEMBER_STRING,
+     .choices = "starting ready dead failed",
+     .about = "How far it is"},
+    {.name = "silent",
+     .type = MEMBER_BOOL,
+     .about = "It does not answer to its heartbeat"},
+    {.name = "pid", .type = MEMBER_INT, .about = "Its process; 0: none"},
+    {.name = "start_ms", .type = MEMBER_INT, .about = "How long its start took"},
+    {.name = "busy", .type = MEMBER_BOOL, .about = "Whether it runs a cell"},
+    {.name = "why",
+     .type = MEMBER_STRING,
+     .optional = true,
+     .about = "Why it is dead, or has failed"},
+    {0}};
+
+static const struct member spec_members[] = {TEXT("name", "Its name"),
+                                             TEXT("display", "Its name for people"),
+                                             TEXT("language", "Its language"),
+                                             TEXT("where", "Where it is"),
+                                             EMBEDDED,
+                                             {0}};
+
+const struct member kernel_overview_members[] = {{.name = "kernels",
+                                                  .type = MEMBER_OBJECTS,
+                                                  .members = kernel_members,
+                                                  .about = "Those that run"},
+                                                 {.name = "specs",
+                                                  .type = MEMBER_OBJECTS,
+                                                  .members = spec_members,
+                                                  .about = "Those that could"},
+                                                 TEXT("notes_on_specs",
+                                                      "What is wrong with others"),
+                                                 {0}};
 
 struct json *kernel_overview(struct engine *en, struct str cwd)
 {
@@ -391,6 +447,29 @@ struct json *kernel_overview(struct engine *en, struct str cwd)
     json_put_str(r, "notes_on_specs", buf_str(&l.notes));
     kernel_list_release(&l);
     return r;
+}
+
+static const struct json *spec_named(const struct json *specs, struct str word)
+{
+    const struct json *found = NULL;
+    for (const struct json *s = json_first(specs); s; s = json_next(s)) {
+        struct str name = json_str(s, "name", ""), lang = json_str(s, "language", "");
+        if (name.n == word.n && scan_same(name, word, true))
+            return s;
+        if (!found && lang.n == word.n && scan_same(lang, word, true))
+            found = s;
+    }
+    return found;
+}
+
+const struct json *kernel_spec_of(const struct json *specs, struct str language)
+{
+    const struct json *s = spec_named(specs, language);
+    if (!s && str_eq(language, STR("javascript")))
+        s = spec_named(specs, STR("typescript"));
+    if (!s && str_eq(language, STR("typescript")))
+        s = spec_named(specs, STR("javascript"));
+    return s;
 }
 
 static void add_format(struct buf *out) { buf_addz(out, "kernel 1"); }

@@ -4,13 +4,14 @@
  * (companion/companion.h); cells run one after the other.
  *
  * The output of the host is read from the place where the cell began, so a worker that
- * takes over follows the cell that runs, and the caller that comes back with the same id
- * gets all of its output.
+ * takes over follows the running cell, and a caller that repeats its id gets all of its
+ * output.
  */
 #ifndef OD_KERNEL_KERNEL_H
 #define OD_KERNEL_KERNEL_H
 
 #include "base/json.h"
+#include "base/member.h"
 #include "engine/engine.h"
 
 struct kernel;
@@ -19,8 +20,8 @@ struct cell;
 struct kernel_opts {
     struct str kernel;         /* a kernelspec's name, or a language; "": Python */
     struct str choice;         /* any, own, jupyter; "" is any */
-    struct str cwd, user, env; /* as a process's */
-    struct str init; /* a cell that is run unseen whenever the kernel has started */
+    struct str cwd, user, env; /* as of a process */
+    struct str init; /* a cell that runs after each start of the kernel, without output */
 };
 
 /* history: of this kernel; the code is ignored. */
@@ -49,7 +50,7 @@ struct cell_result {
     struct err err;
 };
 
-/* Each may drop the cell. */
+/* Each callback may drop the cell. */
 struct cell_events {
     /*
      * In order: stream, execute_result, display_data, update_display_data, error,
@@ -57,15 +58,18 @@ struct cell_events {
      */
     void (*on_output)(void *owner, struct str type, const struct json *content);
     /*
-     * Instead of on_output, for output longer than 8 KiB: the line {"type", "content"}
-     * with its newline, in pieces, as the kernel sent it: it may not be JSON. NULL: long
-     * output is parsed and comes by on_output, too.
+     * Called instead of on_output for output longer than 8 KiB, with pieces of the line
+     * {"type", "content"} and its newline, as the kernel sent it: it may not be valid
+     * JSON. NULL: long output is parsed and passed to on_output, too.
      */
     void (*on_text)(void *owner, struct str piece);
-    /* The cell asks for input; cell_answer answers. NULL: it may not ask. */
+    /* The cell requests input; cell_answer answers. NULL: it may not request any. */
     void (*on_input)(void *owner, struct str prompt, bool password);
     /* Last and once; the cell is gone when it returns. */
     void (*on_done)(void *owner, const struct cell_result *r);
+    /* The kernel runs the cell as its number count. Called again after a restart of the
+       worker. May be NULL. */
+    void (*on_begun)(void *owner, int64_t count);
 };
 
 struct cell_opts {
@@ -82,42 +86,45 @@ struct cell_opts {
     int64_t at; /* the cursor, in characters; -1: the end of code */
 };
 
-/* The one of that name. Returns NULL if there is none. */
+/* Returns the kernel of that name; NULL if there is none. */
 struct kernel *kernel_lookup(struct engine *en, struct str name);
-/* The same, made and started if there is none. Returns NULL and sets *e. */
+/* The same, but makes and starts a kernel if there is none. Returns NULL and sets *e. */
 struct kernel *kernel_open(struct engine *en, struct str name,
                            const struct kernel_opts *o, struct err *e);
 /* Resumes a kernel from its state at the keeper; processes have resumed before. */
 void kernel_resume(struct engine *en, struct str name, struct str state);
-/* Ends it; cells that wait are answered with CELL_FAILED. */
+/* Ends the kernel; cells that wait are answered with CELL_FAILED. */
 void kernel_close(struct kernel *k);
-/* Ends the cells of all kernels: the server ends. */
+/* Ends the cells of all kernels when the server ends. */
 void kernel_cancel_all(struct engine *en);
 
 /*
- * Runs a cell when those before it have ended. Returns NULL and sets *e (LIMIT: too many
- * cells wait, or it is too long).
+ * Runs a cell after those before it. Returns NULL and sets *e (LIMIT: too many cells
+ * wait, or this one is too long).
  */
 struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
                         const struct cell_events *ev, void *owner, struct err *e);
-/* Does a cell with this id wait or run, or is its output kept? */
+/* Whether a cell with this id waits or runs, or its output is kept. */
 bool kernel_knows(struct kernel *k, const char *id);
 /* Stops and restarts on_output; output waits in the spool meanwhile. */
 void cell_hold(struct cell *c, bool hold);
-/* Sends the input that the cell asked for, without a newline. */
+/* Sends the input that the cell requested, without a newline. */
 void cell_answer(struct cell *c, struct str text);
-/* Has it begun? */
+/* Whether the cell has begun. */
 bool cell_runs(const struct cell *c);
-/* No events follow. A cell that waits never runs; one that runs is interrupted. */
+/* No events follow. A waiting cell never runs; a running one is interrupted. */
 void cell_cancel(struct cell *c);
 /* ok, error, timeout, died, failed */
 const char *cell_end_name(enum cell_end end);
-/* No events follow. A cell that waits never runs; one that runs goes on. */
+/* No events follow. A waiting cell never runs; a running one goes on. */
 void cell_drop(struct cell *c);
 
 /* Interrupts the cell that runs; those that wait run after it. */
 void kernel_interrupt(struct kernel *k);
-/* Its names are lost; cells that run or wait end with CELL_DIED. */
+/*
+ * Restarts the kernel: its names are lost, and cells that run or wait end with
+ * CELL_DIED.
+ */
 void kernel_restart(struct kernel *k);
 
 const char *kernel_name(const struct kernel *k);
@@ -128,5 +135,13 @@ const char *kernel_interpreter(const struct kernel *k);
 struct json *kernel_json(const struct kernel *k);
 /* {kernels: those that run, specs: those that could, from cwd, notes_on_specs} */
 struct json *kernel_overview(struct engine *en, struct str cwd);
+/* The members of kernel_overview, for schemas. */
+extern const struct member kernel_overview_members[];
+/*
+ * Returns the one of `specs` with this name, else the first of this language, ignoring
+ * case. A kernel of TypeScript runs JavaScript, too, and the other way round. NULL:
+ * none.
+ */
+const struct json *kernel_spec_of(const struct json *specs, struct str language);
 
 #endif

@@ -9,8 +9,8 @@
 
 enum {
     COPY_MAX = 256 << 20,
-    SHOWN_MAX = 1000,   /* outputs that may still be changed */
-    LINES_MAX = 100000, /* of a text, as a list: a longer one stays one string */
+    SHOWN_MAX = 1000,   /* outputs that can still be updated */
+    LINES_MAX = 100000, /* of a text as a list; a longer text stays one string */
     ERROR_MAX = 500     /* bytes of each of its parts */
 };
 
@@ -22,7 +22,7 @@ struct notebook {
     bool clear;                  /* before the next output */
     struct shown {
         char *id;
-        struct json *output, *of; /* borrowed; of: the outputs that it is in */
+        struct json *output, *of; /* borrowed; of: the list that contains it */
     } shown[SHOWN_MAX];
     int nshown;
 };
@@ -39,7 +39,7 @@ static bool has_tag(const struct json *cell, struct str tag)
     return false;
 }
 
-/* That is to be run: nbclient knows the tag, too. */
+/* Whether the cell is to be run; nbclient has the same tag. */
 static bool is_code(const struct json *cell)
 {
     return str_eq(json_str(cell, "cell_type", ""), STR("code")) &&
@@ -214,8 +214,8 @@ static struct json *object_of(const struct json *j)
     return copy ? copy : json_object();
 }
 
-/* With the members that nbformat has for this type, which allows no others; NULL: it
-   is none of a notebook's. */
+/* Makes an output with exactly the members that nbformat allows for this type; NULL if a
+   notebook has no such output. */
 static struct json *output_of(struct str type, const struct json *content)
 {
     struct json *j = json_object();
@@ -253,7 +253,7 @@ static void end_stream(struct notebook *b)
     buf_reset(&b->stream);
 }
 
-/* Text of a stream that goes on belongs to the output before. */
+/* Further text of the same stream belongs to the previous output. */
 static bool joins(struct notebook *b, struct str type, const struct json *content)
 {
     return b->last && str_eq(type, STR("stream")) &&
@@ -261,7 +261,7 @@ static bool joins(struct notebook *b, struct str type, const struct json *conten
            str_eq(json_str(b->last, "name", ""), json_str(content, "name", "stdout"));
 }
 
-/* Outputs that were shown with this display_id are changed, in earlier cells too. */
+/* Updates outputs that were shown with this display_id, in earlier cells, too. */
 static void update(struct notebook *b, struct str id, const struct json *content)
 {
     for (int i = 0; i < b->nshown; i++) {
@@ -273,7 +273,7 @@ static void update(struct notebook *b, struct str id, const struct json *content
     }
 }
 
-/* clear_output: those of the cell that runs. */
+/* clear_output: removes the outputs of the running cell. */
 static void forget(struct notebook *b)
 {
     int kept = 0;
@@ -357,7 +357,7 @@ static int by_name(const void *a, const void *b)
     return r ? r : x->at - y->at;
 }
 
-/* As Python's json with an indent of 1 and sorted names, which is how Jupyter has it. */
+/* As Python's json with an indent of 1 and sorted names, which is Jupyter's form. */
 static int print(struct buf *out, const struct json *j, int depth)
 {
     bool object = json_is_object(j);

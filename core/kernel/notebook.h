@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A Jupyter notebook (nbformat 4): its code cells one after the other, the outputs
- * that each gets, and the file as Jupyter writes it. What else is in it stays.
+ * A Jupyter notebook (nbformat 4): its code cells in order, the outputs of each, and the
+ * file as Jupyter writes it. Everything else in it stays.
  */
 #ifndef OD_KERNEL_NOTEBOOK_H
 #define OD_KERNEL_NOTEBOOK_H
@@ -18,20 +18,20 @@ void notebook_free(struct notebook *b);
 
 /* The kernelspec that it names, "" if it names none. */
 struct str notebook_kernel(const struct notebook *b);
-/* How many code cells it has that are to be run: without the tag skip-execution. */
+/* The number of code cells to run: those without the tag skip-execution. */
 int notebook_cells(const struct notebook *b);
 /*
- * The first of these cells, then the next: its outputs are dropped, and source is set to
- * its code, as much of it as fits. Returns false if there is none left.
+ * Goes to the first of these cells, then to the next: drops its outputs, and sets source
+ * to its code, as far as it fits. Returns false if there is none left.
  */
 bool notebook_next(struct notebook *b, struct buf *source);
-/* A message of the kernel's (cell_events.on_output) for that cell. */
+/* Adds a message of the kernel (cell_events.on_output) to that cell. */
 void notebook_output(struct notebook *b, struct str type, const struct json *content);
 /* That cell has ended; count: its execution_count, 0 for none. */
 void notebook_ended(struct notebook *b, int64_t count);
-/* Has that cell the tag raises-exception, by which its failure is no failure? */
+/* Whether that cell has the tag raises-exception, so that an error is not a failure. */
 bool notebook_may_fail(const struct notebook *b);
-/* Appends its errors, each by its name and its first line; nothing: there was none. */
+/* Appends the name and first line of each of its errors; nothing if it has none. */
 void notebook_error(const struct notebook *b, struct buf *out);
 /* The file: indented by one, names sorted, texts as lines. -1: out is full. */
 int notebook_print(struct buf *out, const struct notebook *b);

@@ -7,9 +7,9 @@
  *   send.c    what the kernel is sent: cells, questions, answers
  *   state.c   what the next worker must know
  *
- * A kernel is a companion (companion/companion.h). Two kinds of readers go over the
- * output of its host: the kernel's own takes the lines of the host, and the one of each
- * cell, from where it began, takes the messages that answer it.
+ * A kernel is a companion (companion/companion.h). The output of its host has two kinds
+ * of readers: the kernel's own takes the lines of the host; that of each cell, from
+ * where the cell began, takes the messages that answer it.
  */
 #ifndef OD_KERNEL_OWN_H
 #define OD_KERNEL_OWN_H
@@ -24,14 +24,14 @@ enum {
     KERNEL_OPTS_MAX = LIMIT_BLOB_MAX / 2
 };
 
-/* A cell that was sent; kept at the keeper. */
+/* The record of a sent cell, stored at the keeper. */
 struct record {
     char id[LIMIT_ID + 1];
     uint64_t from, to; /* its part of the host's output; to 0: it has not ended */
     uint64_t in, len;  /* in its input */
     int64_t begun_ms, timeout_ms;
     enum cell_end end;
-    char text[KERNEL_RECORD_TEXT]; /* as JSON; "": it has changed since */
+    char text[KERNEL_RECORD_TEXT]; /* as JSON; "": outdated */
 };
 
 struct kernel {
@@ -41,10 +41,10 @@ struct kernel {
     enum kernel_state state;
     struct record records[KERNEL_RECORDS];
     int nrecords;
-    struct buf kept;  /* the state as it was stored last */
+    struct buf kept;  /* the state as last stored */
     struct task keep; /* stores it again, when callers have their answers */
-    bool fresh;       /* it has started, and its first cell was not run */
-    bool leaving;     /* the previous cell announced that the kernel will end */
+    bool fresh;       /* it has started, and `init` was not run */
+    bool leaving;     /* the previous cell announced the kernel's end */
 };
 
 struct cell {
@@ -54,14 +54,14 @@ struct cell {
     void *owner;
     struct buf code;
     bool silent, history, held;
-    const char *question; /* of questions[]; NULL: it is run */
+    const char *question; /* of questions[]; NULL: the cell is run */
     int64_t at;           /* its cursor */
     bool replied, idle, failed, timed_out, lively;
-    bool halfway;     /* one of replied and idle, and limit waits for the other */
-    uint64_t half_at; /* how far the reader was then */
+    bool halfway;     /* one of replied and idle is set; limit waits for the other */
+    uint64_t half_at; /* position of the reader then */
     int64_t count;
     uint64_t to;        /* CALL_REPLAYED: where it ended */
-    struct json *asked; /* header of the input_request that waits */
+    struct json *asked; /* header of the open input_request */
     struct task start;
     struct line_reader reader;
 };
@@ -72,20 +72,22 @@ struct kernel *kernel_make(struct engine *en, struct str name);
 
 /* ---- cell.c ---- */
 
-/* The one that runs, or is next; NULL: none. */
+/* Returns the cell that runs or is next; NULL if there is none. */
 struct cell *kernel_first_cell(const struct kernel *k);
-/* The host goes on when its lines were read, by the kernel and the cell that runs. */
+/*
+ * Lets the host go on by the bytes that both the kernel and the running cell have read.
+ */
 void kernel_tell_seen(struct kernel *k);
-/* Not in the queue yet; the caller's to free until it is. */
+/* Makes a cell that is not in the queue yet; until it is, the caller frees it. */
 struct cell *cell_make(struct kernel *k, struct str code);
-/* Reads its output from its beginning. */
+/* Reads the cell's output from its beginning. */
 void cell_start(struct task *t);
 void cell_on_limit(struct timer *t);
 void cell_fail(struct cell *c, enum cell_end end, const struct err *e);
 
 /* ---- send.c ---- */
 
-/* 0, and it has a record. Returns -1 and sets *e. */
+/* Sends the cell and makes its record. Returns 0; -1 and sets *e. */
 int cell_send(struct cell *c, struct err *e);
 
 /* ---- state.c ---- */
@@ -95,7 +97,7 @@ void kernel_save(struct kernel *k);
 void kernel_on_keep(struct task *t); /* the same */
 /* The same, with a request for the host in one step: both arrive, or neither. */
 void kernel_save_and_ask(struct kernel *k, struct str line);
-/* Returns NULL if it was never sent, or too long ago. */
+/* Returns the record of a cell; NULL if it was never sent, or too long ago. */
 struct record *kernel_record_of(struct kernel *k, const char *id);
 struct record *kernel_record_add(struct kernel *k);
 

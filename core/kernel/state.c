@@ -79,7 +79,7 @@ struct record *kernel_record_add(struct kernel *k)
     return &k->records[k->nrecords++];
 }
 
-/* The cell that ran: its output is read again, or it never reached the host. */
+/* The cell that ran: reads its output again, unless it never reached the host. */
 static void resume_cell(struct kernel *k, const struct record *r)
 {
     if (!companion_reached(&k->host, r->in, r->len)) {
@@ -106,7 +106,7 @@ void kernel_resume(struct engine *en, struct str name, struct str state)
         log_error("kernel %.*s: its state is unreadable: %s", STR_ARG(name), e.text);
         return;
     }
-    ASSERT(!kernel_lookup(en, name)); /* once a name */
+    ASSERT(!kernel_lookup(en, name)); /* once for each name */
     struct kernel *k = kernel_make(en, name);
     struct buf b = BUF_INIT(KERNEL_OPTS_MAX);
     json_free(k->opts);

@@ -728,6 +728,7 @@ void plugins_start(struct plugins *p, struct str user, void (*done)(void *arg), 
         done(arg);
         return;
     }
+    ASSERT(done && !p->done); /* called once */
     p->done = done;
     p->done_arg = arg;
     snprintf(p->user, sizeof(p->user), "%.*s", STR_ARG(user));

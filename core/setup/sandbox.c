@@ -111,6 +111,7 @@ static void configure(struct engine *en, const struct json *options)
 static void on_set_up(void *arg)
 {
     struct sandbox *b = arg;
+    ASSERT(!b->ready); /* called once */
     b->ready = true;
     while (!list_empty(&b->waits)) {
         struct sandbox_wait *w = list_first(&b->waits, struct sandbox_wait, node);
@@ -201,6 +202,27 @@ int sandbox_place(const struct sandbox *b, struct str session, struct sandbox_pl
     p->as_user = rc == 0 && en->uid == 0 && p->uid != en->uid;
     if (p->as_user)
         set_groups(en, p);
+    buf_release(&login);
+    return rc;
+}
+
+int sandbox_place_of(const struct sandbox *b, struct str user, struct sandbox_place *p,
+                     struct err *e)
+{
+    const struct engine *en = b->en;
+    struct buf login = BUF_INIT(LIMIT_SPAWN_MAX);
+    int rc = 0;
+    user = user.n > 0 ? user : sandbox_user(b);
+    const char *home = user.n > 0 ? NULL : env_get(en->env, "HOME");
+    *p = (struct sandbox_place){.uid = en->uid, .gid = en->gid};
+    if (user.n > 0)
+        rc = engine_user(en, user, &p->uid, &p->gid, &login, e);
+    struct passwd *pw = home ? NULL : getpwuid(p->uid);
+    snprintf(p->home, sizeof(p->home), "%s", home ? home : pw ? pw->pw_dir : "/");
+    p->as_user = rc == 0 && en->uid == 0 && p->uid != en->uid;
+    if (p->as_user)
+        set_groups(en, p);
+    snprintf(p->cwd, sizeof(p->cwd), "%s", p->home);
     buf_release(&login);
     return rc;
 }

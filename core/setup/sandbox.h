@@ -54,5 +54,12 @@ struct sandbox_place {
  */
 int sandbox_place(const struct sandbox *b, struct str session, struct sandbox_place *out,
                   struct err *e);
+/*
+ * The same of a user by name or number, whose home is the directory; "": the user of
+ * sessions. Returns -1 and sets *e: NOTFOUND, there is no such user; DENIED, the server
+ * is not root and that is another user.
+ */
+int sandbox_place_of(const struct sandbox *b, struct str user, struct sandbox_place *out,
+                     struct err *e);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "os/file.h"
 #include "setup/users_home.h"
 
 #include <errno.h>
@@ -62,19 +63,6 @@ static int load(const struct users_spec *spec, const char *path, struct buf *tex
     return n < 0 ? -1 : 0;
 }
 
-static int write_all(int fd, struct str text)
-{
-    while (text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        text = str_sub(text, (size_t)n, text.n);
-    }
-    return 0;
-}
-
 /*
  * Replaces a file by text in one step, with the same mode and owner; `mode` is for a new
  * file. -1: the file is unchanged.
@@ -88,7 +76,7 @@ static int replace(const struct users_spec *spec, const char *path, struct str t
     snprintf(temp, sizeof(temp), "%s.od-new", p);
     unlink(temp); /* left by a process that died; safe, as we have the lock */
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int r = fd < 0 || write_all(fd, text) < 0 ||
+    int r = fd < 0 || file_write_all(fd, text) < 0 ||
                     (have == 0 && fchown(fd, st.st_uid, st.st_gid) < 0) ||
                     fchmod(fd, st.st_mode & 07777) < 0 || rename(temp, p) < 0
                 ? -1
@@ -369,7 +357,7 @@ static int find_user(const struct users_spec *spec, struct user *u, struct err *
         go_nameless(spec, u, &why);
     } else if (line.p && read_user(line, u) == 0) {
         if (u->uid != spec->uid)
-            log_warn("the user %s is there with uid %u: --user-id %u does not count",
+            log_warn("the user %s exists with uid %u: --user-id %u does not count",
                      u->name, (unsigned)u->uid, (unsigned)spec->uid);
     } else if (geteuid() != 0) {
         *u = (struct user){.uid = geteuid(), .gid = getegid()};

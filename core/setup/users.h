@@ -30,7 +30,7 @@ struct users_spec {
  * Makes user and directory if they are missing, and sets *out (or NULL) to the user.
  * Takes some milliseconds; file access only, no child.
  *
- *   the user is there     its uid counts, with a warning if it is another
+ *   the user exists       its uid counts, with a warning if it is another
  *   it is not             a line in /etc/passwd (group root, supplementary
  *                         sudo if there is such a group), a locked one in
  *                         /etc/shadow, a home from /etc/skel, and where sudo

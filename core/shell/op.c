@@ -72,7 +72,7 @@ bool op_any_moves(struct list *ops)
     return any;
 }
 
-/* Tells the session or process that its callers or their cursors changed. */
+/* Notifies the session or process that its callers or their cursors changed. */
 static void flow(struct op *op)
 {
     if (op->session)
@@ -120,8 +120,8 @@ static void tell_lost(struct op *op)
 }
 
 /*
- * Notes that wanted bytes are gone. Adjacent ranges become one. A text, which shows
- * only its head and tail, reports one range for all.
+ * Records that bytes which the op wanted are gone. Adjacent ranges become one. A text,
+ * which shows only its head and tail, reports one range for all.
  */
 static void lose(struct op *op, int stream, uint64_t from, uint64_t to)
 {
@@ -202,6 +202,12 @@ static bool deliver_by(char chunk[SCRATCH], struct op *op, int stream,
             task_defer(loop_of(op), &op->pump);
             return false;
         }
+        if (op->behind_max && limit - *cursor > op->behind_max) {
+            uint64_t to = limit - op->behind_max / 8;
+            lose(op, stream, *cursor, to);
+            *cursor = to;
+            continue;
+        }
         uint64_t at = *cursor;
         size_t want = *budget < SCRATCH ? *budget : SCRATCH;
         if (want > limit - at)
@@ -213,7 +219,7 @@ static bool deliver_by(char chunk[SCRATCH], struct op *op, int stream,
             /* A text that cannot keep up skips to the tail. */
             if (op->term && !op->stream && limit - at > TEXT_LAST)
                 at = limit - TEXT_LAST;
-            /* A caller that was overrun skips ahead, else it is overrun at once again. */
+            /* A caller that was overrun skips ahead; otherwise it is overrun again. */
             if (op->caller && op->stream && !v->stream->eof &&
                 limit - at > v->stream->cap / 2)
                 at += (limit - at) / 4;
@@ -249,8 +255,8 @@ static bool deliver_by(char chunk[SCRATCH], struct op *op, int stream,
 }
 
 /*
- * Delivers one stream from its cursor to `limit`. true: everything was delivered. The
- * sink may drop the op in any of its calls.
+ * Delivers one stream from its cursor to `limit`. Returns true if all of it was
+ * delivered. The sink may drop the op in any of its calls.
  */
 static bool deliver(struct op *op, int stream, const struct session_view *v,
                     uint64_t *cursor, uint64_t limit, size_t *budget)
@@ -319,6 +325,7 @@ void op_settle(struct op *op)
 struct op *op_new(enum op_kind kind, const struct op_sink *sink, void *owner)
 {
     struct op *op = xnew(struct op);
+    ASSERT(sink);
     list_init(&op->node);
     op->kind = kind;
     op->sink = sink;

@@ -49,7 +49,7 @@ enum note_kind {
     NOTE_QUEUED,      /* the session is busy */
     NOTE_WAITING,     /* the command waits for input */
     NOTE_PROBABLY_WAITING,
-    NOTE_STDIN,       /* it waits for the caller's standard input, which gives nothing */
+    NOTE_STDIN,       /* it waits for the caller's standard input, where nothing comes */
     NOTE_UNTOLD,      /* how the previous command ended; its output is from … to */
     NOTE_BACKGROUND,  /* output of background jobs since the last answer: from … to */
     NOTE_DROPPED_INPUT,
@@ -59,8 +59,12 @@ enum note_kind {
     NOTE_FRESH_SHELL,
     NOTE_REINSTALLED, /* the code that reports the ends of commands */
     NOTE_KEYS,        /* no text; session_type has room again */
+    NOTE_STATE,       /* no text; what the session does, or its size, may have changed */
     NOTE_KINDS
 };
+
+/* The text of a NOTE_DROPPED_INPUT: this, then up to 80 bytes of the first line. */
+#define NOTE_DROPPED_TEXT "unread input was dropped: "
 
 struct op_sink {
     /*
@@ -77,7 +81,7 @@ struct op_sink {
      * Did the peer receive bytes since the last call? NULL: the sink cannot know.
      */
     bool (*moves)(struct op *op);
-    /* Would output() take anything now? If not, the sink calls op_pump. NULL: ask it. */
+    /* Would output() take anything now? If not, the sink calls op_pump. NULL: try it. */
     bool (*room)(struct op *op);
 };
 
@@ -117,6 +121,7 @@ struct op {
     bool skip_noise;        /* leave out what the shell prints between commands, too */
     bool stderr_only;       /* OP_LOGS of a process: its error output */
     uint64_t limit;         /* OP_LOGS: stop here; UINT64_MAX: follow */
+    uint64_t behind_max;    /* further behind than this, it skips ahead; 0: never */
     uint64_t lost_from, lost_to; /* a gap that is not reported yet; lost_to 0: none */
     bool disk_full;              /* the reason of that gap */
     uint64_t skipped[2];         /* bytes of each stream that its model never got */
@@ -135,7 +140,7 @@ struct op *op_new(enum op_kind kind, const struct op_sink *sink, void *owner);
 void op_pump(struct op *op);
 /* Ends the wait: delivers the output up to r.to, then calls done. */
 void op_settle(struct op *op);
-/* Is stream 0 or 1 held back for this op? Then *at is the first byte that it may want. */
+/* Is stream 0 or 1 held back for this op? If so, *at is the first byte that it wants. */
 bool op_holds(const struct op *op, int stream, uint64_t *at);
 /* Did the peer of any of these ops receive bytes since the last call? */
 bool op_any_moves(struct list *ops);

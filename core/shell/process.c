@@ -9,6 +9,7 @@
 #include "base/xalloc.h"
 #include "engine/part.h"
 #include "os/null.h"
+#include "os/pty.h"
 #include "os/spawn.h"
 #include "shell/session.h"
 #include "shell/spool.h"
@@ -18,7 +19,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum { EXIT_GRACE_MS = 300, FLOW_LOOK_MS = 1000 };
@@ -37,7 +40,12 @@ struct process {
     struct list ops;
     struct timer grace;
     struct timer flow; /* a caller is far behind: does it take bytes? */
-    bool whole;
+    bool whole, until_eof;
+    /* The newest input of an action, and its first byte's offset in the input. */
+    char input_id[LIMIT_ID + 1];
+    uint64_t input_at;
+    int due; /* a signal that came before it was started; 0: none */
+    bool due_tree;
 };
 
 struct engine *process_engine(const struct process *p) { return p->en; }
@@ -45,6 +53,12 @@ const char *process_name(const struct process *p) { return p->name; }
 bool process_ended(const struct process *p) { return p->ended; }
 uint64_t process_output(const struct process *p) { return p->proc.r.out[0].offset; }
 pid_t process_pid(const struct process *p) { return p->proc.r.pid; }
+int64_t process_since(const struct process *p) { return p->wall_ms; }
+
+bool process_has_tty(const struct process *p)
+{
+    return (p->proc.r.kind & KEEP_PTY) != 0;
+}
 
 const struct keep_stream *process_stream(const struct process *p, int i, int *fd)
 {
@@ -69,6 +83,11 @@ static void pack(const struct process *p, uint64_t id, struct buf *key, struct b
     json_put_int(j, "uid", p->uid);
     json_put_int(j, "gid", p->gid);
     json_put_bool(j, "whole", p->whole);
+    json_put_bool(j, "until_eof", p->until_eof);
+    if (p->input_id[0]) {
+        json_put_z(j, "input", p->input_id);
+        json_put_int(j, "input_at", (int64_t)p->input_at);
+    }
     buf_addf(key, "process/%s", p->name);
     json_print(value, j);
     json_free(j);
@@ -124,11 +143,49 @@ static void on_grace(struct timer *t)
     process_over(container_of(t, struct process, grace));
 }
 
+/* ---- signals ---- */
+
+static void send_signal(struct process *p, int sig, bool tree)
+{
+    struct minder_request q = {.verb = tree ? MINDER_SIGNAL_TREE : MINDER_SIGNAL_GROUP,
+                               .pid = p->proc.r.pid,
+                               .sig = sig,
+                               .root = 1};
+    hold_ask(p->en->hold, p->uid, p->gid, &q, NULL, NULL);
+}
+
+static void send_due(struct process *p)
+{
+    if (p->due && (p->proc.r.flags & KEEP_P_STARTED)) {
+        send_signal(p, p->due, p->due_tree);
+        p->due = 0;
+    }
+}
+
+int process_signal(struct process *p, int sig, bool tree, struct err *e)
+{
+    if (p->ended || (p->proc.r.flags & KEEP_P_EXITED))
+        return err_set(e, ERR_NOTFOUND, "process %s has ended", p->name);
+    if (p->proc.r.flags & KEEP_P_STARTED) {
+        send_signal(p, sig, tree);
+    } else {
+        p->due = sig;
+        p->due_tree = tree;
+    }
+    return 0;
+}
+
+static bool outputs_ended(const struct keep_proc *r)
+{
+    return r->out[0].eof && (r->out[1].eof || !(r->kind & KEEP_ERR));
+}
+
 static void on_changed(struct proc *proc)
 {
     struct process *p = container_of(proc, struct process, proc);
     const struct keep_proc *r = &proc->r;
     struct list *it, *tmp;
+    send_due(p);
     list_each (it, tmp, &p->ops) {
         struct op *op = list_entry(it, struct op, node);
         if (op->with_stdin)
@@ -146,9 +203,9 @@ static void on_changed(struct proc *proc)
     }
     if (r->flags & KEEP_P_FAILED)
         process_over(p);
-    else if ((r->flags & KEEP_P_EXITED) && r->out[0].eof && r->out[1].eof)
+    else if ((r->flags & KEEP_P_EXITED) && outputs_ended(r))
         process_over(p);
-    else if (r->flags & KEEP_P_HELD)
+    else if ((r->flags & KEEP_P_HELD) || p->until_eof)
         timer_stop(&p->grace); /* callers have not received all output yet */
     else if ((r->flags & KEEP_P_EXITED) && !p->ended && !timer_active(&p->grace))
         timer_begin(p->en->loop, &p->grace, EXIT_GRACE_MS, on_grace);
@@ -234,7 +291,8 @@ void process_wait(struct process *p, struct op *op)
 size_t process_stdin_room(const struct process *p, uint64_t *accepted)
 {
     *accepted = p->proc.sent;
-    return p->proc.hold && (p->proc.r.kind & KEEP_IN) ? hold_room(&p->proc) : 0;
+    return p->proc.hold && (p->proc.r.kind & (KEEP_IN | KEEP_PTY)) ? hold_room(&p->proc)
+                                                                   : 0;
 }
 
 void process_stdin(struct process *p, uint64_t offset, struct str bytes, bool eof)
@@ -260,17 +318,63 @@ void process_ask(struct process *p, struct str bytes, struct str key, struct str
     process_stdin(p, p->proc.sent, bytes, false);
 }
 
-int process_signal(struct process *p, int sig, bool tree, struct err *e)
+/* The state that remembers an input must be at the keeper with its first byte. */
+static void keep_input(struct process *p, const char *id, struct str bytes)
 {
-    if (p->ended || !(p->proc.r.flags & KEEP_P_STARTED) ||
-        (p->proc.r.flags & KEEP_P_EXITED))
+    struct buf key = BUF_INIT(128), state = BUF_INIT(LIMIT_BLOB_MAX);
+    snprintf(p->input_id, sizeof(p->input_id), "%s", id);
+    p->input_at = p->proc.sent;
+    pack(p, p->proc.r.id, &key, &state);
+    size_t first = bytes.n < 16 << 10 ? bytes.n : 16 << 10;
+    hold_write(&p->proc, str_sub(bytes, 0, first), buf_str(&key), buf_str(&state));
+    buf_release(&key);
+    buf_release(&state);
+}
+
+int process_input(struct process *p, const char *id, struct str bytes, bool eof,
+                  struct err *e)
+{
+    struct termios t;
+    bool tty = process_has_tty(p);
+    char end = 4;
+    if (p->ended || (p->proc.r.flags & KEEP_P_EXITED))
         return err_set(e, ERR_NOTFOUND, "process %s has ended", p->name);
-    struct minder_request q = {.verb = tree ? MINDER_SIGNAL_TREE : MINDER_SIGNAL_GROUP,
-                               .pid = p->proc.r.pid,
-                               .sig = sig,
-                               .root = 1};
-    hold_ask(p->en->hold, p->uid, p->gid, &q, NULL, NULL);
+    if (!tty && !(p->proc.r.kind & KEEP_IN))
+        return err_set(e, ERR_INVALID, "process %s was started without standard input",
+                       p->name);
+    if (tty && eof && tcgetattr(p->proc.in, &t) == 0 && t.c_cc[VEOF])
+        end = (char)t.c_cc[VEOF];
+    if (tty && eof)
+        bytes = str_n(&end, 1);
+    if (strcmp(p->input_id, id) != 0) {
+        size_t room = hold_room(&p->proc);
+        if (bytes.n > room)
+            return err_set(e, ERR_LIMIT,
+                           "process %s takes %zu bytes of input now, and these are %zu: "
+                           "nothing was sent; send them in parts, or in a file",
+                           p->name, room, bytes.n);
+        keep_input(p, id, bytes);
+    }
+    process_stdin(p, p->input_at, bytes, eof && !tty);
     return 0;
+}
+
+int process_resize(struct process *p, int rows, int cols, struct err *e)
+{
+    if (!process_has_tty(p) || p->proc.in < 0)
+        return err_set(e, ERR_INVALID, "process %s has no terminal", p->name);
+    if (rows < 1 || cols < 1 || rows > PTY_SIDE_MAX || cols > PTY_SIDE_MAX)
+        return err_set(e, ERR_INVALID, "a terminal has 1 to %d rows and columns",
+                       PTY_SIDE_MAX);
+    if (pty_resize(p->proc.in, rows, cols) < 0)
+        return err_sys(e, errno, "cannot set the size of process %s's terminal", p->name);
+    return 0;
+}
+
+void process_let_go(struct process *p)
+{
+    p->until_eof = false;
+    on_changed(&p->proc);
 }
 
 /* ---- life ---- */
@@ -386,6 +490,107 @@ static void close_them(const int *fds, int n)
     }
 }
 
+/* The descriptors of a process until hold_spawn takes them. Owned; -1: none. */
+struct process_ends {
+    int in[2], out[2], er[2], spool[2];
+};
+
+static int open_spools(const struct process *p, const struct process_opts *o,
+                       struct process_ends *x, uint64_t *size, struct err *e)
+{
+    bool both = !o->merge && !o->rows;
+    char file[96];
+    *size = process_spool_room(p->en, o->whole) / (both ? 2048 : 1024) * 1024;
+    snprintf(file, sizeof(file), "process-%s.out", p->name);
+    x->spool[0] = spool_new(p->en, file, size, e);
+    if (x->spool[0] < 0)
+        return -1;
+    snprintf(file, sizeof(file), "process-%s.err", p->name);
+    if (both)
+        x->spool[1] = spool_new(p->en, file, size, e);
+    return both && x->spool[1] < 0 ? -1 : 0;
+}
+
+static int open_ends(const struct process *p, const struct process_opts *o,
+                     struct process_ends *x, struct hold_spawn *sp, struct err *e)
+{
+    if (o->rows) {
+        int fds[2];
+        if (pty_open(fds, o->rows, o->cols, NULL, p->uid) < 0)
+            return err_sys(e, errno,
+                           "cannot open a terminal for %s (without one it can run on pipes)",
+                           p->head);
+        x->in[0] = fds[1];
+        x->in[1] = fds[0];
+        sp->kind = KEEP_PTY;
+        sp->child[0] = fds[1];
+        sp->in = sp->out[0] = fds[0];
+        return 0;
+    }
+    if (o->with_stdin ? pipe2(x->in, O_CLOEXEC) < 0 : (x->in[0] = null_open()) < 0)
+        return err_sys(e, errno, "cannot make a pipe");
+    if (pipe2(x->out, O_CLOEXEC) < 0 || (!o->merge && pipe2(x->er, O_CLOEXEC) < 0))
+        return err_sys(e, errno, "cannot make a pipe");
+    sp->kind = (o->merge ? 0 : KEEP_ERR) | (o->with_stdin ? KEEP_IN : 0);
+    sp->child[0] = x->in[0];
+    sp->child[1] = x->out[1];
+    sp->child[2] = o->merge ? x->out[1] : x->er[1];
+    sp->in = x->in[1];
+    sp->out[0] = x->out[0];
+    sp->out[1] = x->er[0];
+    return 0;
+}
+
+/* login: the variables of its user. */
+static int spawn(struct process *p, const struct process_opts *o, struct str login,
+                 struct err *e)
+{
+    struct engine *en = p->en;
+    struct process_ends x = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+    struct hold_spawn sp = {.program = o->program ? o->program : o->argv[0],
+                            .cwd = p->cwd,
+                            .argv = o->argv,
+                            .uid = p->uid,
+                            .gid = p->gid,
+                            .in = -1,
+                            .out = {-1, -1},
+                            .child = {-1, -1, -1},
+                            .whole = o->whole};
+    struct buf extra = BUF_INIT(LIMIT_SPAWN_MAX), envs = BUF_INIT(LIMIT_SPAWN_MAX * 2);
+    struct buf key = BUF_INIT(128), state = BUF_INIT(LIMIT_BLOB_MAX);
+    char **env = NULL;
+    int r = -1;
+    if (!o->env_only)
+        buf_adds(&extra, login);
+    if (buf_adds(&extra, o->env) == 0)
+        env = o->env_only ? env_list(buf_str(&extra), &envs)
+                          : engine_env(en, buf_str(&extra), &envs);
+    if (!env) {
+        err_set(e, ERR_LIMIT, "the environment is longer than %d bytes", LIMIT_SPAWN_MAX);
+    } else if (open_ends(p, o, &x, &sp, e) == 0 &&
+               open_spools(p, o, &x, &sp.spool_bytes, e) == 0) {
+        pack(p, hold_next_id(en->hold), &key, &state);
+        sp.envp = env;
+        sp.spool[0] = x.spool[0];
+        sp.spool[1] = x.spool[1];
+        sp.key = buf_str(&key);
+        sp.value = buf_str(&state);
+        r = hold_spawn(en->hold, &p->proc, &sp, e);
+        /* hold_spawn took these, also on failure. */
+        x.in[1] = x.out[0] = x.er[0] = x.spool[0] = x.spool[1] = -1;
+    }
+    close_them(x.in, 2);
+    close_them(x.out, 2);
+    close_them(x.er, 2);
+    close_them(x.spool, 2);
+    free(env);
+    buf_release(&extra);
+    buf_release(&envs);
+    buf_release(&key);
+    buf_release(&state);
+    return r;
+}
+
 struct process *process_start(struct engine *en, const struct process_opts *o,
                               struct err *e)
 {
@@ -414,77 +619,25 @@ struct process *process_start(struct engine *en, const struct process_opts *o,
         return NULL;
     }
 
-    struct buf login = BUF_INIT(LIMIT_SPAWN_MAX), envs = BUF_INIT(LIMIT_SPAWN_MAX * 2);
-    struct buf key = BUF_INIT(128), state = BUF_INIT(LIMIT_BLOB_MAX);
-    int in[2] = {-1, -1}, out[2] = {-1, -1}, er[2] = {-1, -1}, spool[2] = {-1, -1};
     uid_t uid = en->uid;
     gid_t gid = en->gid;
+    struct buf login = BUF_INIT(LIMIT_SPAWN_MAX);
     struct process *p = NULL;
-    char **env = NULL, file[96];
-    if (o->user.n > 0 && engine_user(en, o->user, &uid, &gid, &login, e) < 0)
-        goto out;
-    if (buf_adds(&login, o->env) < 0 || !(env = engine_env(en, buf_str(&login), &envs))) {
-        err_set(e, ERR_LIMIT, "the environment is longer than %d bytes", LIMIT_SPAWN_MAX);
-        goto out;
+    if (o->user.n == 0 || engine_user(en, o->user, &uid, &gid, &login, e) == 0) {
+        p = process_make(en, name);
+        p->uid = uid;
+        p->gid = gid;
+        p->whole = o->whole;
+        p->until_eof = o->until_eof;
+        describe(p, o->argv);
+        p->cwd = o->cwd.n ? xstrndup(o->cwd.p, o->cwd.n) : xstrdup(en->home);
+        snprintf(p->call, sizeof(p->call), "%s", o->call ? o->call : "");
+        if (spawn(p, o, buf_str(&login), e) < 0) {
+            process_free(p);
+            p = NULL;
+        }
     }
-    if (o->with_stdin ? pipe2(in, O_CLOEXEC) < 0
-                      : (in[0] = null_open()) < 0) {
-        err_sys(e, errno, "cannot make a pipe");
-        goto out;
-    }
-    if (pipe2(out, O_CLOEXEC) < 0 || pipe2(er, O_CLOEXEC) < 0) {
-        err_sys(e, errno, "cannot make a pipe");
-        goto out;
-    }
-    uint64_t size = process_spool_room(en, o->whole) / 2048 * 1024;
-    snprintf(file, sizeof(file), "process-%.*s.out", STR_ARG(name));
-    spool[0] = spool_new(en, file, &size, e);
-    snprintf(file, sizeof(file), "process-%.*s.err", STR_ARG(name));
-    if (spool[0] >= 0)
-        spool[1] = spool_new(en, file, &size, e);
-    if (spool[0] < 0 || spool[1] < 0)
-        goto out;
-
-    p = process_make(en, name);
-    p->uid = uid;
-    p->gid = gid;
-    p->whole = o->whole;
-    describe(p, o->argv);
-    p->cwd = o->cwd.n ? xstrndup(o->cwd.p, o->cwd.n) : xstrdup(en->home);
-    snprintf(p->call, sizeof(p->call), "%s", o->call ? o->call : "");
-    pack(p, hold_next_id(en->hold), &key, &state);
-    struct hold_spawn sp = {.program = o->program ? o->program : o->argv[0],
-                            .cwd = p->cwd,
-                            .argv = o->argv,
-                            .envp = env,
-                            .uid = uid,
-                            .gid = gid,
-                            .kind = KEEP_ERR | (o->with_stdin ? KEEP_IN : 0),
-                            .child = {in[0], out[1], er[1]},
-                            .in = in[1],
-                            .out = {out[0], er[0]},
-                            .spool = {spool[0], spool[1]},
-                            .whole = o->whole,
-                            .spool_bytes = size,
-                            .key = buf_str(&key),
-                            .value = buf_str(&state)};
-    int r = hold_spawn(en->hold, &p->proc, &sp, e);
-    /* The keeper's end of the call took these, also on failure. */
-    in[1] = out[0] = er[0] = spool[0] = spool[1] = -1;
-    if (r < 0) {
-        process_free(p);
-        p = NULL;
-    }
-out:
-    close_them(in, 2);
-    close_them(out, 2);
-    close_them(er, 2);
-    close_them(spool, 2);
-    free(env);
     buf_release(&login);
-    buf_release(&envs);
-    buf_release(&key);
-    buf_release(&state);
     return p;
 }
 
@@ -506,6 +659,9 @@ void process_resume(struct engine *en, struct str name, struct str state)
     p->uid = (uid_t)json_int(j, "uid", en->uid);
     p->gid = (gid_t)json_int(j, "gid", en->gid);
     p->whole = json_bool(j, "whole", false);
+    p->until_eof = json_bool(j, "until_eof", false);
+    snprintf(p->input_id, sizeof(p->input_id), "%.*s", STR_ARG(json_str(j, "input", "")));
+    p->input_at = (uint64_t)json_int(j, "input_at", 0);
     uint64_t number;
     if (name.n > 1 && name.p[0] == 'p' &&
         str_to_u64(str_sub(name, 1, name.n), &number) == 0 && number >= en->next_process)

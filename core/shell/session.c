@@ -4,9 +4,9 @@
  *
  * Other files have the rest: session_run.c gives commands to the shell and lets callers
  * wait, session_marks.c finds out from the spool what the shell does, session_end.c
- * ends commands and session_gone.c shells; and _start, _tty, _state, _records, _look,
- * _env, _input, _kill, _repair, _command. session_own.h says which part of struct session
- * belongs to which file.
+ * ends commands and session_gone.c shells. The remaining files are _start, _tty, _state,
+ * _records, _look, _env, _input, _kill, _repair and _command. session_own.h lists which
+ * part of struct session belongs to which file.
  */
 #include "shell/session_own.h"
 
@@ -51,6 +51,7 @@ void session_to(struct session *s, enum session_state to)
     };
     ASSERT(to == s->state || to == SESSION_NONE || next[s->state] & 1u << to);
     s->state = to;
+    session_notify(&s->tty.watchers, NOTE_STATE, NULL);
 }
 
 void session_view(const struct session *s, struct session_view *v)
@@ -193,7 +194,7 @@ struct session *session_make(struct engine *en, struct str name)
     s->report.fd = -1;
     s->look.quiet_since_ms = clock_ms();
     struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers, &s->run.logs,
-                            &s->kill.list};
+                            &s->kill.list, &s->tty.watchers};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         list_init(lists[i]);
     task_init(&s->scan.task, session_on_scan);
@@ -213,7 +214,7 @@ void session_copy(char *out, size_t size, struct str s)
 static bool never_was(const struct session *s)
 {
     const struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers,
-                                  &s->run.logs, &s->kill.list};
+                                  &s->run.logs, &s->kill.list, &s->tty.watchers};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         if (!list_empty(lists[i]))
             return false;
@@ -316,7 +317,7 @@ static void remove_files(struct session *s)
 static void drop_all(struct session *s, enum err_code code, const char *why)
 {
     struct list *lists[] = {&s->run.queue, &s->run.waiters, &s->tty.viewers,
-                            &s->run.logs};
+                            &s->run.logs, &s->tty.watchers};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         drop_list(lists[i], code, why);
 }

@@ -45,14 +45,14 @@ struct session;
 
 /* Finds a session by name; NULL: there is none. The engine owns sessions. */
 struct session *session_find(struct engine *en, struct str name);
-/* The same, and makes it if there is none. NULL and *e: a bad name, or a limit. */
+/* Finds it or makes it. Returns NULL and sets *e for a bad name, or at a limit. */
 struct session *session_get(struct engine *en, struct str name,
                             const struct session_opts *o, struct err *e);
 /* Takes up a session of the previous worker from its state at the keeper. */
 void session_resume(struct engine *en, struct str name, struct str state);
 /*
- * Reads what the shell has written until now, at most a spool: the stored state may be of
- * a time when the last command still ran. Called before anything acts on the session.
+ * Reads what the shell has written until now, at most a spool: the stored state may be
+ * older than the end of the last command. Called before anything acts on the session.
  */
 void session_catch_up(struct session *s);
 /* Appends the version of a stored state, and its size. */
@@ -82,8 +82,8 @@ int session_eof(struct session *s, struct err *e);
  */
 void session_input_as(struct session *s, const char *id);
 /*
- * The newest such id that begins with prefix, also of an earlier worker. NULL: not among
- * the last INPUTS_KEPT.
+ * Returns the newest such id that begins with prefix, also of an earlier worker; NULL if
+ * it is not among the last INPUTS_KEPT.
  */
 const char *session_input_call(const struct session *s, struct str prefix);
 /* Standard input of the running command that asked for it (op.with_stdin). */
@@ -114,12 +114,19 @@ typedef void session_killed_fn(void *arg, int found, bool no_proc, bool ended);
  */
 void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
                   session_killed_fn *fn, void *arg);
-void session_kill_cancel(struct session *s, void *arg);
 
-/* Attaches a person, who sees and types: viewer is an OP_VIEW, taken over by s. */
+/* Attaches a person, who sees and types. viewer is an OP_VIEW; s owns it from here on. */
 void session_attach(struct session *s, struct op *viewer);
 void session_detach(struct session *s, struct op *viewer);
 bool session_type(struct session *s, struct str bytes); /* false: no room now */
+/*
+ * Shows a person all output from watcher->cursor on, and changes nothing: the agent's
+ * commands and their terminal stay as they are. watcher is an OP_VIEW, taken over by s;
+ * it gets NOTE_STATE, and ends by op_drop or with the session.
+ */
+void session_observe(struct session *s, struct op *watcher);
+/* The size of its terminal. */
+void session_size(const struct session *s, int *rows, int *cols);
 
 /*
  * Every command of every session, for one watcher: commands of callers, of people's
@@ -192,7 +199,7 @@ pid_t session_last_background(const struct session *s);
  * answers; NULL: none. Borrowed until the next command.
  */
 const char *session_call(const struct session *s, struct str prefix);
-/* Has the last command ended without any caller being told so? */
+/* Did the last command end without a report to any caller? */
 bool session_untold(const struct session *s);
 /* Would waiting for this session make the command `parent` (an OD_OP) wait for itself? */
 bool session_in_chain(const struct session *s, const char *parent);
@@ -202,7 +209,7 @@ bool session_busy(const struct session *s);
 bool session_running(const struct session *s, const char *id);
 uid_t session_uid(const struct session *s);
 void session_free(struct session *s);
-/* The server ends: answers all who wait with CANCELLED. */
+/* The server ends: answers every waiter with CANCELLED. */
 void session_cancel(struct session *s);
 /* Bytes of output that are kept, at most. */
 uint64_t session_spool_bytes(const struct session *s);

@@ -14,14 +14,25 @@
 
 /* ---- of a command ---- */
 
-void session_answer_waiters(struct session *s, enum op_state state)
+/*
+ * Returns a waiter that is not settled; NULL if all are. The search begins again after
+ * each one, because settling it may drop others.
+ */
+static struct op *unsettled(struct session *s)
 {
     struct list *it, *tmp;
-    session_set_untold(s, state);
     list_each (it, tmp, &s->run.waiters) {
         struct op *op = list_entry(it, struct op, node);
-        if (op->settled)
-            continue;
+        if (!op->settled && !op->done)
+            return op;
+    }
+    return NULL;
+}
+
+void session_answer_waiters(struct session *s, enum op_state state)
+{
+    session_set_untold(s, state);
+    for (struct op *op; (op = unsettled(s));) {
         if (s->report.dropped[0])
             op_note(op, NOTE_DROPPED_INPUT, s->report.dropped, 0, 0);
         session_tell_end(s, op, state);
@@ -100,7 +111,8 @@ void session_end_command(struct session *s, uint64_t to, int status)
     s->end.proof = PROOF_NOTHING;
     session_add_bare(s, c->from, c->to);
     session_forget_feed(s);
-    session_read_records(s);
+    if (s->report.end_seq != c->seq)
+        session_read_records(s);
     session_check_output(s);
     session_noise_from(s, strpbrk(s->report.flags, "xv") ? to : 0);
     TRACE(TRACE_SESSION, "session %s: %llu ended with %d", s->name,
@@ -128,7 +140,7 @@ void session_take_end(struct session *s, const struct mark *m, uint64_t at)
     session_restore_tty(s);
     s->end.step = END_HEARD;
     if (s->sh.pty && s->cmd.fed) {
-        /* Only the prompt shows which of the typed input was not read. */
+        /* Only the prompt shows which part of the typed input was not read. */
         s->end.step = END_AT_PROMPT;
         session_acknowledge(s, LINE_ACK_ASK);
         timer_begin(s->en->loop, &s->end.prompt, PROMPT_WAIT_MS, on_prompt_late);

@@ -118,9 +118,9 @@ static bool on_env_nul(struct session *s)
 }
 
 /*
- * Reads a part of what the shell writes; the FIFO may be closed after it. Too long a text
- * is read to its end as well, as the shell waits for that. Returns whether there were
- * bytes.
+ * Reads a part of what the shell writes; the FIFO may be closed after it. A text that is
+ * too long is read to its end, too, because the shell blocks until then. Returns whether
+ * there were bytes.
  */
 static bool read_env(struct session *s)
 {

@@ -81,7 +81,7 @@ bool session_run_again(struct session *s)
     return true;
 }
 
-/* A shell that came to no prompt. It is started once more without rc files. */
+/* Handles a shell that never reached its prompt: starts one without rc files, once. */
 static void not_started(struct session *s, int code, const struct err *failed)
 {
     session_to(s, SESSION_NONE);
@@ -95,13 +95,13 @@ static void not_started(struct session *s, int code, const struct err *failed)
         e = *failed;
     else if (s->start.late)
         err_set(&e, ERR_TIMEOUT,
-                "the shell %s came to no prompt within %d s and was ended, without "
-                "its rc files too; choose bash or a POSIX sh with --shell",
+                "the shell %s did not reach its prompt within %d s, even without its "
+                "rc files, and was ended; choose bash or a POSIX sh with --shell",
                 s->sh.path, LIMIT_START_MS / 1000);
     else
         err_set(&e, ERR_GONE,
-                "the shell %s ended at its start with status %d, without its rc "
-                "files too; choose bash or a POSIX sh with --shell",
+                "the shell %s ended at its start with status %d, even without its rc "
+                "files; choose bash or a POSIX sh with --shell",
                 s->sh.path, code);
     if (!failed)
         add_words(s, &e);

@@ -19,7 +19,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Bytes handed to the keeper at once: what a caller named fits one step. */
+/* Bytes handed to the keeper at once. Input with an id fits into one step. */
 enum { INPUT_STEP = 64 << 10 };
 
 static int want_running(struct session *s, struct err *e)
@@ -78,8 +78,8 @@ void session_feed(struct session *s, struct str bytes)
 }
 
 /*
- * Keeps input for the command `id`, which has not begun: the shell, or what sets it up,
- * would read it. The keeper has it from here on.
+ * Keeps input for the command `id`, which has not begun: if it were typed now, the shell
+ * or its setup code would read it. The keeper has it from here on.
  */
 static int keep_early(struct session *s, const char *id, struct str bytes, struct err *e)
 {

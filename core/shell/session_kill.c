@@ -30,7 +30,7 @@ struct killing {
     int64_t grace_ms, wait_ms, next_at;
     bool ran; /* a command was running when it began */
     bool end, no_proc, asked;
-    bool left; /* session_kill_cancel: fn is not called */
+    bool signals; /* the minder is signalling */
     session_killed_fn *fn;
     void *arg;
     struct timer timer;
@@ -94,16 +94,32 @@ static void kill_ask(struct killing *k, enum minder_verb verb, int sig, bool roo
     }
     memcpy(q.tag, k->tag, sizeof(k->tag));
     k->asked = true;
+    k->signals = verb == MINDER_SIGNAL_TREE;
     hold_ask(s->en->hold, s->uid, s->gid, &q, fn, k);
+}
+
+/*
+ * The minder lists processes more than once, so it could find those of a command that
+ * begins meanwhile; starts in ticks are too coarse to tell them apart.
+ */
+bool session_kill_signals(const struct session *s)
+{
+    const struct list *it;
+    for (it = s->kill.list.next; it != &s->kill.list; it = it->next) {
+        if (list_entry(it, const struct killing, node)->signals)
+            return true;
+    }
+    return false;
 }
 
 static void kill_finish(struct killing *k)
 {
     struct session *s = k->s;
+    bool held = k->signals;
     timer_stop(&k->timer);
     hold_ask_cancel(s->en->hold, k);
     list_del(&k->node);
-    if (!k->left && k->ran && kill_over(k))
+    if (k->ran && kill_over(k))
         s->kill.told_seq = k->seq;
     if (k->fn)
         k->fn(k->arg, k->found, k->no_proc, s->state == SESSION_NONE);
@@ -111,6 +127,8 @@ static void kill_finish(struct killing *k)
     free(k);
     if (forget)
         session_free(s);
+    else if (held)
+        session_next(s);
 }
 
 /* Had the shell just been given its command, with no process below it yet? */
@@ -131,12 +149,14 @@ static void on_count(void *arg, const struct minder_answer *a, int errnum)
 static void on_tree(void *arg, const struct minder_answer *a, int errnum)
 {
     struct killing *k = arg;
-    k->asked = false;
+    struct session *s = k->s;
+    k->asked = k->signals = false;
     if (!errnum && k->rounds == 1)
         k->found = a->tree.found;
     k->no_proc = k->no_proc || a->tree.no_proc;
     if (kill_over(k))
         kill_ask(k, MINDER_COUNT_TREE, 0, false, on_count);
+    session_next(s);
 }
 
 /* Interrupts what the shell goes on with: the next turn of a loop, the rest of a list. */
@@ -258,16 +278,4 @@ void session_kill(struct session *s, int sig, int64_t grace_ms, bool end,
     if (end) /* what a closing terminal does */
         session_signal_group(s, s->proc.r.pid, SIGHUP);
     kill_round(k, sig, end);
-}
-
-void session_kill_cancel(struct session *s, void *arg)
-{
-    struct list *it, *tmp;
-    list_each (it, tmp, &s->kill.list) {
-        struct killing *k = list_entry(it, struct killing, node);
-        if (k->arg != arg)
-            continue;
-        k->fn = NULL;
-        k->left = true;
-    }
 }

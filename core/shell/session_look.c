@@ -35,6 +35,7 @@ int64_t session_quiet_ms(const struct session *s)
 
 static void tell_waiting(struct session *s)
 {
+    session_notify(&s->tty.watchers, NOTE_STATE, NULL);
     const struct look *l = &s->look.last;
     bool sure = l->state == LOOK_YES;
     struct list *it, *tmp;
@@ -139,7 +140,7 @@ static bool at_lost_prompt(struct session *s, const struct look *l)
 
 static void on_looked(void *arg, const struct minder_answer *a, int errnum);
 
-/* Takes the answer of root's minder, or that of the user's if root's sees no more. */
+/* Uses the answer of root's minder, or of the user's if root's does not see more. */
 static void on_looked_again(void *arg, const struct minder_answer *a, int errnum)
 {
     struct session *s = arg;
@@ -224,7 +225,8 @@ static uint64_t feed_of(const struct session *s)
 static void on_look_timer(struct timer *t)
 {
     struct session *s = container_of(t, struct session, look.timer);
-    bool wanted = !list_empty(&s->run.queue) || s->end.proof;
+    bool wanted = !list_empty(&s->run.queue) || s->end.proof ||
+                  !list_empty(&s->tty.watchers);
     struct list *it, *tmp;
     list_each (it, tmp, &s->run.waiters)
         wanted = wanted || !list_entry(it, struct op, node)->settled;
@@ -251,6 +253,8 @@ void session_look_runs(struct session *s)
 
 void session_look_quiet(struct session *s)
 {
+    if (s->look.known)
+        session_notify(&s->tty.watchers, NOTE_STATE, NULL);
     s->look.known = s->look.told_feed = false;
     s->look.quiet_since_ms = clock_ms();
 }

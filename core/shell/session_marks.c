@@ -67,8 +67,8 @@ static void on_start_mark(struct session *s, uint64_t begin_of_output)
         }
         if (s->start.rc == RC_LEFT_OUT)
             op_note(op, NOTE_SHELL,
-                    "this shell was started without the rc files: with them it did not "
-                    "come to run a command",
+                    "this shell was started without the rc files: with them it ran no "
+                    "command",
                     0, 0);
         if (!s->sh.pty)
             op_note(op, NOTE_SHELL, "there is no terminal; this shell runs on pipes", 0,
@@ -113,6 +113,7 @@ static void on_switch_mark(struct session *s, uint64_t end_of_mark)
         shell_line(&ack, &s->sh, LINE_ACK, s->cmd.seq);
     session_store(s, buf_str(&ack)); /* so that it is typed once */
     buf_release(&ack);
+    session_tell_keys(s); /* what a person types comes after the ack */
     if (s->state == SESSION_IDLE) {
         human_over(s);
         if (s->state == SESSION_IDLE && !session_switching(s))
@@ -150,7 +151,7 @@ static void on_prompt_mark(struct session *s, const struct mark *m, uint64_t at)
         bool unproved = s->end.proof && s->end.unproved.status == m->status;
         session_end_command(s, unproved ? s->end.unproved_at : at, m->status);
         if (s->sh.kind == SHELL_POSIX)
-            session_restore_tty(s); /* readline would be at work already */
+            session_restore_tty(s); /* in bash, readline is at work already */
         session_hold(s);
         session_command_over(s);
     } else if (s->state == SESSION_TYPED && m->seq < c->seq && !s->repair.installing) {
@@ -232,7 +233,8 @@ static void scan(struct session *s)
     char *chunk = scratch_take();
     size_t budget = LIMIT_READ_PER_TURN;
     const struct keep_stream *o = session_out(s);
-    uint64_t before = s->scan.at;
+    uint64_t before = s->scan.at, left_at = 0;
+    struct str left = {0}; /* the rest of the chunk, after a mark */
     bool more = false;
     while (s->scan.at < o->offset && s->proc.hold) {
         if (budget == 0) {
@@ -240,7 +242,9 @@ static void scan(struct session *s)
             break;
         }
         uint64_t at = s->scan.at;
-        size_t n = spool_read(s->proc.spool[0], o, &at, chunk, SCRATCH);
+        bool rest = left.n > 0 && left_at == at;
+        size_t n = rest ? left.n
+                        : spool_read(s->proc.spool[0], o, &at, chunk, SCRATCH);
         if (n == 0)
             at = o->offset; /* lost to the disk or the budget */
         if (at > s->scan.at)
@@ -248,10 +252,11 @@ static void scan(struct session *s)
         s->scan.at = at;
         struct mark m;
         size_t keep = 0;
-        struct str bytes = str_n(chunk, n);
+        struct str bytes = rest ? left : str_n(chunk, n);
         bool idle = s->state == SESSION_IDLE && !s->tty.attached;
         if (shell_mark(&s->sh, bytes, &m, &keep)) {
-            s->scan.at = at + m.at + m.len;
+            s->scan.at = left_at = at + m.at + m.len;
+            left = str_sub(bytes, m.at + m.len, bytes.n);
             if (idle)
                 session_add_idle(s, m.at);
             uint64_t upto = at + m.at;
@@ -259,10 +264,11 @@ static void scan(struct session *s)
             budget -= m.at < budget ? m.at : budget;
         } else {
             s->scan.at = at + keep;
+            left.n = 0;
             if (idle)
                 session_add_idle(s, keep);
             budget -= keep < budget ? keep : budget;
-            if (keep == 0 && n < SCRATCH)
+            if (keep == 0 && n < SCRATCH && !rest)
                 break; /* the beginning of a mark: wait for the rest */
         }
     }
@@ -274,6 +280,7 @@ static void scan(struct session *s)
         session_look_for_echo(s);
         pump_list(&s->run.waiters);
         pump_list(&s->tty.viewers);
+        pump_list(&s->tty.watchers);
         pump_list(&s->run.logs);
         session_quiet_again(s);
     }

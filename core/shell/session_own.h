@@ -181,6 +181,7 @@ struct session_repair {
 struct session_report {
     uint64_t at; /* offset in the file: read up to here */
     int fd;      /* owned; -1: not open */
+    bool sized;  /* `at` is within the file */
     uint64_t seq, end_seq; /* of the last record; of the last E */
     int status, end_status;
     char flags[32];        /* FLAGS of shell.h at the last end */
@@ -235,6 +236,7 @@ struct session_look {
 /* The terminal, and people who are attached to it. */
 struct session_tty {
     struct list viewers;
+    struct list watchers; /* people who see, and change nothing */
     int rows, cols;
     bool attached; /* it echoes and translates newlines */
     enum prompt {
@@ -346,8 +348,10 @@ void session_sync_prompt(struct session *s);
 bool session_prompts(const struct session *s);
 /* Was the shell told to begin or end its prompt, and mark A has not come? */
 bool session_switching(const struct session *s);
-/* Mark A has come. */
+/* Mark A has come. The line that answers it must be typed before session_tell_keys. */
 void session_switched(struct session *s);
+/* People's keys reach the shell again (NOTE_KEYS). */
+void session_tell_keys(struct session *s);
 void session_no_prompt(struct session *s);
 void session_tty_gone(struct session *s);
 /* From this offset on, people do not see the echo of our own line. */
@@ -436,6 +440,8 @@ int session_signal_of(int status);
 
 /* session_kill.c */
 void session_kill_step(struct session *s);
+/* Is the minder signalling a command's processes? The next command waits until not. */
+bool session_kill_signals(const struct session *s);
 
 /* session.c */
 void session_to(struct session *s, enum session_state to);
@@ -528,8 +534,8 @@ void session_gone_told(struct session *s);
 /* od ends the shell; why completes "od ended it, as …". */
 void session_gone_because(struct session *s, const char *why);
 /*
- * Types a command again that never ran: its shell ended before the start mark came.
- * False: there is none.
+ * Types again a command that never ran, because its shell ended before the start mark.
+ * Returns false if there is none.
  */
 bool session_run_again(struct session *s);
 /* The shell exited and its output is drained, or a grace time has passed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the shell reports apart from its output: the records in the file r (shell.h).
- * Shell code of the user can write there, too. Records that do not fit are ignored; false
- * ones can only spoil what this session knows of itself.
+ * Shell code of the user can write there, too. Records that do not fit are ignored; a
+ * forged one can only mislead this session about itself.
  */
 #include "shell/session_own.h"
 
@@ -66,11 +66,10 @@ void session_first_path(struct session *s)
 
 static void note_dropped(struct session *s, struct str line)
 {
-    /* A line of ours that was typed just before the command ended is no input. */
+    /* A line of ours that was typed just before the command ended is not input. */
     if (!s->report.dropped[0] && str_find(line, str_of(s->sh.dir)) < 0)
         snprintf(s->report.dropped, sizeof(s->report.dropped),
-                 "unread input was dropped: %.*s", line.n > 80 ? 80 : (int)line.n,
-                 line.p);
+                 NOTE_DROPPED_TEXT "%.*s", line.n > 80 ? 80 : (int)line.n, line.p);
 }
 
 static void take_record(struct session *s, const struct str *f, int n)
@@ -126,8 +125,10 @@ void session_read_records(struct session *s)
         return;
     /* The previous worker may have emptied the file and died before it stored that. */
     struct stat st;
-    if (fstat(s->report.fd, &st) == 0 && (uint64_t)st.st_size < s->report.at)
+    if (!s->report.sized && fstat(s->report.fd, &st) == 0 &&
+        (uint64_t)st.st_size < s->report.at)
         s->report.at = 0;
+    s->report.sized = true;
     ssize_t n;
     while ((n = pread(s->report.fd, bytes, sizeof(bytes), (off_t)s->report.at)) > 0) {
         size_t used = take_records(s, str_n(bytes, (size_t)n));
@@ -167,6 +168,7 @@ void session_drop_records(struct session *s)
         close(s->report.fd);
     s->report.fd = -1;
     s->report.at = 0;
+    s->report.sized = false;
 }
 
 /* ---- where the output goes ---- */

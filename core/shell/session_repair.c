@@ -46,13 +46,14 @@ static void end_shell(struct session *s, const char *why)
 void session_trouble(struct session *s)
 {
     if (++s->repair.troubles >= TROUBLES_MAX)
-        end_shell(s, "two commands in a row disturbed what tells their ends");
+        end_shell(s, "two commands in a row disturbed the code that reports their ends");
 }
 
 void session_install(struct session *s)
 {
     if (++s->repair.installs > INSTALLS_MAX) {
-        end_shell(s, "what tells the ends of its commands cannot be put in place");
+        end_shell(s, "the code that reports the ends of its commands cannot be "
+                     "installed");
         return;
     }
     s->repair.installing = true;
@@ -60,8 +61,8 @@ void session_install(struct session *s)
     session_say(s, LINE_INSTALL);
     if (s->repair.installs == 1)
         session_notify(&s->run.waiters, NOTE_REINSTALLED,
-                       "what tells the ends of commands was disturbed, by this command "
-                       "or the one before; it was put in place again");
+                       "the code that reports the ends of commands was disturbed, by "
+                       "this command or the previous one; it was installed again");
 }
 
 void session_retype(struct session *s)
@@ -85,15 +86,15 @@ static void on_late(struct timer *t)
     if (s->state != SESSION_TYPED || !(s->proc.r.flags & KEEP_P_STARTED))
         return;
     if (s->repair.health != HEALTH_GOOD || ++s->repair.troubles >= TROUBLES_MAX) {
-        end_shell(s, "it did not come to run the next command: PROMPT_COMMAND or a trap "
-                     "does not end");
+        end_shell(s, "it did not get to the next command: PROMPT_COMMAND or a trap does "
+                     "not end");
         return;
     }
     s->repair.health = HEALTH_INTERRUPTED;
     session_notify(
         &s->run.waiters, NOTE_SHELL,
-        "the shell does not come to run this command: PROMPT_COMMAND or a trap "
-        "does not end; it is interrupted");
+        "the shell does not get to this command: PROMPT_COMMAND or a trap does not "
+        "end; it is interrupted");
     session_signal_group(s, in_front(s), SIGINT);
     timer_begin(s->en->loop, t, LIMIT_TYPED_MS / 2, on_late);
 }

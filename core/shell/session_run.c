@@ -120,7 +120,7 @@ void session_next(struct session *s)
     if (s->state == SESSION_IDLE)
         session_empty_records(s);
     while (s->state == SESSION_IDLE && s->repair.health != HEALTH_CONDEMNED &&
-           !list_empty(&s->run.queue)) {
+           !list_empty(&s->run.queue) && !session_kill_signals(s)) {
         struct op *op = list_first(&s->run.queue, struct op, node);
         if (s->tty.prompt != PROMPT_OFF) { /* no command at a person's prompt */
             session_sync_prompt(s);
@@ -203,7 +203,7 @@ void session_stop_waiting(struct session *s, struct op *op, enum op_why why)
         else
             err_set(&op->r.err, ERR_TIMEOUT,
                     "the shell of session %s was not ready in time; the command was not "
-                    "run: give it more with -t",
+                    "run: give it more time with -t",
                     s->name);
     } else {
         session_seen(s, op->r.to);
@@ -428,6 +428,7 @@ void session_quiet_again(struct session *s)
             timer_begin(s->en->loop, &op->idle, op->idle_ms, on_idle);
     }
     session_look_quiet(s);
-    if (session_busy(s) && !(list_empty(&s->run.waiters) && list_empty(&s->run.queue)))
+    if (session_busy(s) && !(list_empty(&s->run.waiters) && list_empty(&s->run.queue) &&
+                             list_empty(&s->tty.watchers)))
         session_look_later(s, LOOK_FIRST_MS);
 }

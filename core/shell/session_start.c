@@ -7,7 +7,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "os/file.h"
 #include "os/null.h"
+#include "os/pty.h"
 #include "shell/process.h"
 #include "shell/spool.h"
 
@@ -56,18 +58,10 @@ int session_put_file(struct session *s, const char *name, struct str text, struc
         return err_sys(e, errno, "cannot write %s", path);
     if (s->uid != s->en->uid && fchown(fd, s->uid, s->gid) < 0)
         log_warn("session %s: cannot give %s to its user: %m", s->name, path);
-    int r = 0;
     off_t size = (off_t)text.n;
-    while (text.n > 0) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            r = err_sys(e, n < 0 ? errno : ENOSPC, "cannot write %s", path);
-            break;
-        }
-        text = str_sub(text, (size_t)n, text.n);
-    }
+    int r = file_write_all(fd, text);
+    if (r < 0)
+        err_sys(e, errno, "cannot write %s", path);
     struct stat st;
     if (r == 0 && fstat(fd, &st) == 0 && st.st_size > size && ftruncate(fd, size) < 0)
         r = err_sys(e, errno, "cannot shorten %s", path);
@@ -119,42 +113,6 @@ void session_name_tty(struct session *s, int master)
     if ((stat("/dev/tty", &st) < 0 || !S_ISCHR(st.st_mode)) &&
         ioctl(master, TIOCGPTN, &n) == 0)
         snprintf(s->sh.tty, sizeof(s->sh.tty), "/dev/pts/%d", n);
-}
-
-/* Master and slave with our termios. -1 with errno. */
-static int open_pty(struct session *s, int fds[2])
-{
-    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
-    if (master < 0)
-        return -1;
-    int unlocked = 0, slave = -1;
-    if (ioctl(master, TIOCSPTLCK, &unlocked) == 0) {
-#ifdef TIOCGPTPEER
-        slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-#endif
-        int n;
-        if (slave < 0 && ioctl(master, TIOCGPTN, &n) == 0) {
-            char path[32];
-            snprintf(path, sizeof(path), "/dev/pts/%d", n);
-            slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
-        }
-    }
-    if (slave < 0) {
-        int why = errno;
-        close(master);
-        errno = why;
-        return -1;
-    }
-    struct termios t = session_termios(false);
-    tcsetattr(slave, TCSANOW, &t);
-    struct winsize w = {.ws_row = (unsigned short)s->tty.rows,
-                        .ws_col = (unsigned short)s->tty.cols};
-    ioctl(master, TIOCSWINSZ, &w);
-    if (s->uid != s->en->uid && fchown(slave, s->uid, (gid_t)-1) < 0)
-        log_debug("session %s: cannot give the terminal to its user: %m", s->name);
-    fds[0] = master;
-    fds[1] = slave;
-    return 0;
 }
 
 void session_fail_queue(struct session *s, const struct err *e)
@@ -215,8 +173,9 @@ static void remove_left(const struct session *s)
 }
 
 /*
- * The environment of a new shell: the server's, that of --env, with `kept` the variables
- * of the previous shell, and ours. The caller frees the list; its strings lie in space.
+ * Returns the environment of a new shell: the server's, that of --env, if `kept` is true
+ * the variables of the previous shell, and ours. The caller frees the list; its strings
+ * are in space.
  */
 static char **make_env(struct session *s, struct str shell_env, bool kept,
                        struct buf *space)
@@ -261,8 +220,9 @@ static int spawn_shell(struct session *s, struct err *e)
                             .spool = {-1, -1},
                             .child = {-1, -1, -1},
                             .offset = s->scan.at};
+    struct termios modes = session_termios(false);
     int fds[2];
-    if (open_pty(s, fds) == 0) {
+    if (pty_open(fds, s->tty.rows, s->tty.cols, &modes, s->uid) == 0) {
         sp.kind = KEEP_PTY;
         sp.in = sp.out[0] = fds[0];
         sp.child[0] = fds[1];
@@ -322,7 +282,7 @@ static int spawn_shell(struct session *s, struct err *e)
     s->proc.changed = session_changed;
     handed = true;
     r = hold_spawn(en->hold, &s->proc, &sp, e);
-    if (r == 0 && !s->sh.pty) /* nothing makes it read our code by itself */
+    if (r == 0 && !s->sh.pty) /* it does not read our code by itself */
         session_say(s, LINE_SOURCE);
     session_limit_start(s);
 out:

@@ -10,11 +10,11 @@
 #include "shell/session_own.h"
 
 #include "base/log.h"
+#include "os/pty.h"
 #include "shell/spool.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -77,13 +77,14 @@ void session_restore_tty(struct session *s)
 
 int session_resize(struct session *s, int rows, int cols, struct err *e)
 {
-    if (rows < 1 || cols < 1 || rows > 10000 || cols > 10000)
-        return err_set(e, ERR_INVALID, "a terminal has 1 to 10000 rows and columns");
+    if (rows < 1 || cols < 1 || rows > PTY_SIDE_MAX || cols > PTY_SIDE_MAX)
+        return err_set(e, ERR_INVALID, "a terminal has 1 to %d rows and columns",
+                       PTY_SIDE_MAX);
     s->tty.rows = rows;
     s->tty.cols = cols;
-    struct winsize w = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols};
     if (s->proc.in >= 0)
-        ioctl(s->proc.in, TIOCSWINSZ, &w);
+        pty_resize(s->proc.in, rows, cols);
+    session_notify(&s->tty.watchers, NOTE_STATE, NULL);
     return 0;
 }
 
@@ -124,6 +125,7 @@ static void on_switch_timer(struct timer *t)
         return;
     if (++s->tty.switches > SWITCHES_MAX) {
         session_switched(s);
+        session_tell_keys(s);
         session_next(s);
         return;
     }
@@ -152,14 +154,18 @@ void session_switched(struct session *s)
     timer_stop(&s->tty.timer);
     s->tty.prompt = session_prompts(s) ? PROMPT_ON : PROMPT_OFF;
     s->tty.switches = 0;
-    if (!list_empty(&s->tty.viewers))
-        session_notify(&s->tty.viewers, NOTE_KEYS, NULL);
+}
+
+void session_tell_keys(struct session *s)
+{
+    session_notify(&s->tty.viewers, NOTE_KEYS, NULL);
 }
 
 void session_no_prompt(struct session *s)
 {
     s->tty.prompt = PROMPT_OFF;
     session_switched(s);
+    session_tell_keys(s);
 }
 
 void session_tty_gone(struct session *s)
@@ -246,6 +252,21 @@ void session_attach(struct session *s, struct op *viewer)
     viewer->cursor = s->scan.at;
     if (s->state != SESSION_STARTING)
         session_attach_mode(s, true);
+}
+
+void session_observe(struct session *s, struct op *watcher)
+{
+    ASSERT(watcher->kind == OP_VIEW && !watcher->session && !watcher->process);
+    watcher->session = s;
+    watcher->stream = watcher->filter = watcher->skip_noise = true;
+    list_add_tail(&s->tty.watchers, &watcher->node);
+    task_defer(s->en->loop, &watcher->pump);
+}
+
+void session_size(const struct session *s, int *rows, int *cols)
+{
+    *rows = s->tty.rows;
+    *cols = s->tty.cols;
 }
 
 void session_detach(struct session *s, struct op *viewer)

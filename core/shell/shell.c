@@ -3,6 +3,7 @@
  * Sessions' shells: which one, the code that runs inside it (sh/session.bash and
  * sh/session.sh, filled in here), the lines that are typed, the marks that come back.
  */
+#include "base/words.h"
 #include "shell/sh/session.bash.h"
 #include "shell/sh/session.sh.h"
 #include "shell/shell.h"
@@ -25,21 +26,6 @@ static bool is_bash(const struct shell *sh)
 static const char *hide(const struct shell *sh)
 {
     return sh->no_null ? "2>&-" : "2>/dev/null";
-}
-
-/* In single quotes, for any shell. */
-static int add_quoted(struct buf *out, struct str s)
-{
-    if (buf_addc(out, '\'') < 0)
-        return -1;
-    while (s.n > 0) {
-        const char *q = memchr(s.p, '\'', s.n);
-        size_t n = q ? (size_t)(q - s.p) : s.n;
-        if (buf_add(out, s.p, n) < 0 || (q && buf_addz(out, "'\\''") < 0))
-            return -1;
-        s = str_sub(s, n + (q ? 1 : 0), s.n);
-    }
-    return buf_addc(out, '\'');
 }
 
 static const char *base_name(const char *path)
@@ -101,7 +87,7 @@ int shell_find(struct shell *sh, const char *wanted, const char *path_var,
     if (wanted && *wanted) {
         if (is_among(base_name(wanted), foreign))
             return err_set(e, ERR_UNSUPPORTED,
-                           "cannot run a session by %s: it wants bash or a POSIX sh; "
+                           "cannot run a session in %s: it wants bash or a POSIX sh; "
                            "%s can be run in one, or as a process of its own: exec --new %s -c TEXT",
                            wanted, wanted, wanted);
         if (try_name(sh, wanted, path_var, cwd) || try_name(sh, wanted, usual, cwd))
@@ -165,7 +151,7 @@ static int fill(struct buf *out, struct str text, const struct filling *with,
     return 0;
 }
 
-/* The last commands of the 16 generations before, as the words of a `for` loop. */
+/* Appends the last commands of the previous 16 generations, as words of a `for` loop. */
 static int add_before(struct buf *out, unsigned gen)
 {
     for (unsigned g = gen > 16 ? gen - 16 : 1; g < gen; g++) {
@@ -186,9 +172,9 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
     snprintf(empty, sizeof(empty), "<\"$%sd/n\"", prefix);
     snprintf(pipe, sizeof(pipe), "%s/o", sh->dir);
     const char *terminal = sh->tty[0] ? sh->tty : "/dev/tty";
-    int r = add_quoted(&dir, str_of(sh->dir));
+    int r = words_quote(&dir, str_of(sh->dir));
     if (r == 0)
-        r = add_quoted(&tty, str_of(sh->pty ? terminal : pipe));
+        r = words_quote(&tty, str_of(sh->pty ? terminal : pipe));
     if (r == 0 && !start)
         r = add_before(&before, sh->gen);
     const struct filling with[] = {
@@ -256,7 +242,7 @@ int shell_command_file(struct buf *out, const struct shell *sh, uint64_t seq,
         return buf_addc(out, 0);
     }
     if (buf_addf(out, "\\set -- %llu ", (unsigned long long)seq) < 0 ||
-        add_quoted(out, command) < 0)
+        words_quote(out, command) < 0)
         return -1;
     return buf_addc(out, '\n');
 }

@@ -13,7 +13,7 @@
  *   ESC ] 7723 ; NONCE ; P ; SEQ ; STATUS BEL a prompt that follows no E: the line
  *                                             was thrown out, or not run at all
  *   ESC ] 7723 ; NONCE ; I ; GEN ; SEQ ; STATUS BEL  our code was installed;
- *                                    SEQ: the last command of the generation before
+ *                                    SEQ: the last command of the previous generation
  *   ESC ] 7723 ; NONCE ; H ; SEQ BEL          an attached person typed a line
  *   ESC ] 7723 ; NONCE ; A ; SEQ BEL          attached or detached: set the terminal
  *
@@ -108,7 +108,10 @@ enum shell_line {
 };
 int shell_line(struct buf *out, const struct shell *sh, enum shell_line what,
                uint64_t seq);
-/* Never the end of a text of variables: a worker may read only the rest of a text. */
+/*
+ * Precedes a text of variables. No such text ends with it, so that a worker which reads
+ * only the rest of a text does not take that for a whole one.
+ */
 #define SHELL_ENV_BEGINS "+"
 
 struct mark {

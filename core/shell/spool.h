@@ -56,8 +56,8 @@ struct spool_excerpt {
 };
 
 /*
- * Reads the first `head` and the last `tail` bytes of the output from … to; all of it, as
- * the head, if it is not longer than both. The caller releases out.
+ * Reads the first `head` and the last `tail` bytes of the output from … to; all of it,
+ * as the head, if it is not longer than both. The caller releases out.
  */
 void spool_excerpt(int fd, const struct keep_stream *s, uint64_t from, uint64_t to,
                    size_t head, size_t tail, struct spool_excerpt *out);

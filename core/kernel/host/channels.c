@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel that speaks ZMTP: its connection file, its channels, the first
- * question. Sockets in a private folder where one can be made (nobody else can
- * connect, no port to race for); otherwise TCP on the loopback address.
+ * A kernel that speaks ZMTP: its connection file, its channels, the first request.
+ * Sockets are in a private folder if one can be made (nobody else can connect, and there
+ * is no race for a port); otherwise TCP on the loopback address.
  */
 #include "base/clock.h"
+#include "base/jsontext.h"
 #include "base/limits.h"
 #include "kernel/host/own.h"
 
@@ -27,7 +28,10 @@ static const int ipc_number[5] = {1, 2, 3, 5, 4};
 
 /* ---- the connection file ---- */
 
-static bool make_dir(struct kernel_host *h)
+/* Else TCP at 127.0.0.1. */
+static bool uses_ipc(const struct kernel_host *h) { return h->dir[0] && !h->spec->tcp; }
+
+static void make_dir(struct kernel_host *h)
 {
     const char *const bases[] = {getenv("XDG_RUNTIME_DIR"),
                                  "/run",
@@ -41,13 +45,12 @@ static bool make_dir(struct kernel_host *h)
             continue;
         snprintf(h->dir, sizeof(h->dir), "%s/od-kernel.XXXXXX", bases[i]);
         if (mkdtemp(h->dir))
-            return true;
+            return;
     }
     h->dir[0] = 0;
-    return false;
 }
 
-/* A port that nobody has now; somebody may have it before the kernel does. */
+/* Returns a free port; another program may take it before the kernel does. */
 static uint16_t free_port(void)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
@@ -66,12 +69,13 @@ static void file_text(struct kernel_host *h, struct buf *out)
     static const char *const ports[] = {"shell_port", "iopub_port", "stdin_port",
                                         "control_port", "hb_port"};
     struct json *j = json_object();
+    bool ipc = uses_ipc(h);
     char ip[PATH_MAX + 8];
     snprintf(ip, sizeof(ip), "%s/s", h->dir);
-    json_put_z(j, "transport", h->dir[0] ? "ipc" : "tcp");
-    json_put_z(j, "ip", h->dir[0] ? ip : "127.0.0.1");
+    json_put_z(j, "transport", ipc ? "ipc" : "tcp");
+    json_put_z(j, "ip", ipc ? ip : "127.0.0.1");
     for (int i = 0; i < 5; i++)
-        json_put_int(j, ports[i], h->dir[0] ? ipc_number[i] : h->ports[i]);
+        json_put_int(j, ports[i], ipc ? ipc_number[i] : h->ports[i]);
     json_put_z(j, "key", h->key);
     json_put_z(j, "signature_scheme", "hmac-sha256");
     json_put_z(j, "kernel_name", h->spec->name);
@@ -79,17 +83,16 @@ static void file_text(struct kernel_host *h, struct buf *out)
     json_free(j);
 }
 
-/* The folder, or what is used where none can be made: ports, and a file in memory. */
+/* Makes the folder; if that fails, chooses ports and makes a file in memory. */
 static void make_place(struct kernel_host *h)
 {
     random_hex(h->key, sizeof(h->key) - 1);
     random_hex(h->session, sizeof(h->session) - 1);
-    if (make_dir(h)) {
+    make_dir(h);
+    if (h->dir[0]) {
         snprintf(h->file, sizeof(h->file), "%s/kernel.json", h->dir);
         return;
     }
-    for (int i = 0; i < 5; i++)
-        h->ports[i] = free_port();
     h->file_fd = memfd_create("kernel.json", MFD_CLOEXEC);
     snprintf(h->file, sizeof(h->file), "/proc/%d/fd/%d", (int)getpid(), h->file_fd);
 }
@@ -99,7 +102,9 @@ int host_zmtp_prepare(struct kernel_host *h, struct err *e)
     struct buf text = BUF_INIT(8192);
     if (!h->dir[0] && h->file_fd < 0)
         make_place(h);
-    /* Each time: a kernel that ended may have emptied or removed it. */
+    for (int i = 0; i < 5 && !uses_ipc(h); i++) /* the last ones may be in TIME_WAIT */
+        h->ports[i] = free_port();
+    /* At each start: a kernel that ended may have emptied or removed the file. */
     int fd = h->file_fd >= 0
                  ? h->file_fd
                  : open(h->file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -163,11 +168,29 @@ static void on_answer_of_ours(struct kernel_host *h, enum host_channel from,
     json_free(header);
 }
 
-/* true: that is all; nobody wants to know that a cell begins, and what it was. */
+/* Passes on the cell's number without its code, which may be long and is known. */
+static void tell_count(struct kernel_host *h, const struct jmsg *m)
+{
+    struct err e = ERR_INIT;
+    struct json *header = json_parse(m->header, &e), *parent = json_parse(m->parent, &e);
+    struct json *j = json_object(), *content = json_object();
+    struct str count = jsontext_get(m->content, STR("execution_count"));
+    json_put_z(j, "channel", "iopub");
+    json_put(j, "header", header ? header : json_object());
+    json_put(j, "parent_header", parent ? parent : json_object());
+    json_put(j, "metadata", json_object());
+    json_put_int(content, "execution_count", jsontext_int(count, 0));
+    json_put(j, "content", content);
+    host_line(h, j);
+}
+
+/* Returns true if the message needs nothing more; what is needed of it was passed on. */
 static bool look_at_status(struct kernel_host *h, const struct jmsg *m)
 {
-    if (str_find(m->header, STR("\"execute_input\"")) >= 0)
+    if (str_find(m->header, STR("\"execute_input\"")) >= 0) {
+        tell_count(h, m);
         return true;
+    }
     if (m->content.n > 200 || str_find(m->header, STR("\"status\"")) < 0)
         return false;
     struct err e = ERR_INIT;
@@ -226,11 +249,11 @@ static void on_up(struct zmtp *z)
     struct kernel_host *h = c->h;
     c->up = true;
     c->wait_ms = AGAIN_FIRST_MS;
-    if (c->broke) /* what was sent meanwhile has no number that we know */
+    if (c->broke) /* the numbers of messages in between are unknown */
         host_lost_reset(h);
     c->broke = false;
     if (h->state == HOST_READY && c - h->channels == CH_IOPUB)
-        host_say(h, "gap", "the connection to the kernel broke and is there again");
+        host_say(h, "gap", "the connection to the kernel broke and was made again");
     if (h->state == HOST_STARTING && h->channels[CH_SHELL].up &&
         h->channels[CH_IOPUB].up && !timer_active(&h->nudge))
         timer_begin(h->loop, &h->nudge, 0, h->nudge.fn);
@@ -264,7 +287,7 @@ int host_zmtp_dial(const struct kernel_host *h, int i)
     struct sockaddr_in t = {.sin_family = AF_INET,
                             .sin_port = htons(h->ports[i]),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    bool ipc = h->dir[0];
+    bool ipc = uses_ipc(h);
     int fd = socket(ipc ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
                     0);
     if (fd < 0)
@@ -325,7 +348,7 @@ void host_zmtp_stop(struct kernel_host *h)
         zmtp_release(&h->channels[i].z);
         h->channels[i].up = false;
     }
-    remove_sockets(h); /* what was killed has left them, and the next could not bind */
+    remove_sockets(h); /* a killed kernel leaves them, and the next could not bind */
 }
 
 void host_zmtp_pause(struct kernel_host *h, bool pause)

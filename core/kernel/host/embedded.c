@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Our own kernel: its source goes to a plain python3 over the socket that becomes
- * its wire, so nothing has to be written anywhere; what that compiled is kept where
- * there is a place for it. Its lines are passed on as they come.
+ * Our own kernel: its source goes to a plain python3 over the socket that it then uses
+ * for messages, so no file has to be written; compiled code is cached if there is a
+ * folder for it. Its lines are passed on unchanged.
  */
 #include "base/enc.h"
 #include "base/hash.h"
@@ -99,7 +99,7 @@ static void on_end(struct stream *s, int errnum)
 
 static const struct stream_events events = {on_data, on_room, on_end, NULL};
 
-/* What code compiled of the sources is known by. */
+/* The key of the code compiled from these sources. */
 static void add_known(struct buf *out)
 {
     struct hash hash;

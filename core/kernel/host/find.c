@@ -17,7 +17,7 @@
 
 enum { SPEC_MAX = 256 << 10, KERNELS_MAX = 256, PREFIXES_MAX = 64, ARGS_MAX = 64 };
 
-/* Where an interpreter's things are: PREFIX/bin, PREFIX/share, PREFIX/lib. */
+/* Prefixes of interpreters, which have PREFIX/bin, PREFIX/share and PREFIX/lib. */
 struct prefixes {
     char *v[PREFIXES_MAX];
     int n;
@@ -126,7 +126,7 @@ static bool in_name(char c, bool first)
            (!first && c >= '0' && c <= '9');
 }
 
-/* $NAME and ${NAME} by the environment's; unknown ones stay. */
+/* Replaces $NAME and ${NAME} by the environment's values; unknown ones stay. */
 static void add_expanded(struct buf *out, struct str text, char *const *env)
 {
     for (size_t i = 0; i < text.n; i++) {
@@ -166,7 +166,9 @@ static char **env_of(const struct json *object, char *const *env)
     return v;
 }
 
-/* Whether word is python, python3 or python3.X: then the spec's own is meant. */
+/*
+ * Whether word is python, python3 or python3.X, which means the spec's own interpreter.
+ */
 static bool is_python(const char *word)
 {
     if (strncmp(word, "python", 6) != 0)
@@ -174,7 +176,7 @@ static bool is_python(const char *word)
     return word[6 + strspn(word + 6, "0123456789.")] == 0;
 }
 
-/* The program of the spec, or NULL: it is not there. */
+/* Returns the program of the spec; NULL if it does not exist. */
 static char *program_of(const char *word, const char *prefix, char *const *env)
 {
     char path[PATH_MAX];
@@ -201,6 +203,22 @@ static bool well_named(const char *name)
     return name[0] && name[0] != '.' &&
            name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                              "0123456789._-")] == 0;
+}
+
+/*
+ * Deno's kernel, and those of the JVM, whose library of ZeroMQ (JeroMQ) takes the path of
+ * an ipc socket for a port.
+ */
+static bool wants_tcp(const char *program, struct str language)
+{
+    static const char *const programs[] = {"deno", "java", "coursier", "cs", "almond"};
+    static const char *const languages[] = {"java", "scala", "kotlin", "groovy",
+                                            "clojure"};
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+        if (strcmp(program, programs[i]) == 0 || str_eq(language, str_of(languages[i])))
+            return true;
+    }
+    return false;
 }
 
 static void add_spec(struct kernel_list *l, const char *dir, const char *name,
@@ -248,7 +266,10 @@ static void add_spec(struct kernel_list *l, const char *dir, const char *name,
     s.language = xstrndup(language.p, language.n);
     s.where = xstrdup(folder);
     s.env = env_of(json_get(j, "env"), env);
-    s.by_message = str_eq(json_str(j, "interrupt_mode", ""), STR("message"));
+    /* Deno dies of SIGINT, and its spec does not mention that it supports the message. */
+    s.by_message = str_eq(json_str(j, "interrupt_mode", ""), STR("message")) ||
+                   strcmp(strrchr(program, '/') + 1, "deno") == 0;
+    s.tcp = wants_tcp(strrchr(program, '/') + 1, language);
     add(l, &s);
 out:
     json_free(j);
@@ -310,7 +331,10 @@ static void add_below(struct prefixes *p, const char *dir)
         closedir(d);
 }
 
-/* What is above the bin of a python on PATH; behind links unless it is a venv. */
+/*
+ * Adds the folder above the bin of each python on PATH; links are followed except in a
+ * venv.
+ */
 static void add_of_path(struct prefixes *p, char *const *env)
 {
     const char *dirs = from_env(env, "PATH");
@@ -407,7 +431,7 @@ static bool has_ipykernel(const char *prefix, const char *home, char where[PATH_
     return false;
 }
 
-/* A python that no spec speaks for: ipykernel by itself, or our own kernel. */
+/* A python without a spec: its ipykernel, or our own kernel. */
 static void add_python(struct kernel_list *l, const char *python, const char *launcher)
 {
     struct kernel_spec s = {.embedded = !launcher};
@@ -449,7 +473,7 @@ static void add_interpreters(struct kernel_list *l, const struct prefixes *p,
         if (python_of(p->v[i], python) && has_ipykernel(p->v[i], home, launcher))
             add_python(l, python, launcher);
     }
-    /* The interpreter that `python3` means to the user, before others. */
+    /* The interpreter that `python3` means for the user comes first. */
     char *first = active_python(env);
     if (!first)
         first = program_of("python3", NULL, env);
@@ -551,7 +575,7 @@ static const struct kernel_spec *of_language(const struct kernel_list *l, struct
     return NULL;
 }
 
-/* Why the kernelspec of that name cannot be used; "" if there is none. */
+/* Returns why the kernelspec of that name cannot be used; "" if it does not exist. */
 static struct str note_on(const struct kernel_list *l, struct str name)
 {
     struct buf mark = BUF_INIT(300);

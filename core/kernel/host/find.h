@@ -4,7 +4,7 @@
  * an ipykernel that has none, and for a python3 without ipykernel our own.
  *
  * Only files are looked at: nothing is run, because importing ipykernel to see
- * whether it is there takes as long as starting it.
+ * whether it exists takes as long as starting it.
  */
 #ifndef OD_KERNEL_HOST_FIND_H
 #define OD_KERNEL_HOST_FIND_H
@@ -21,6 +21,7 @@ struct kernel_spec {
     char **env;        /* NAME=VALUE to be added; NULL-terminated */
     char *interpreter; /* of a Python kernel: its python; "" if not known */
     bool by_message;   /* interrupt_mode is message */
+    bool tcp;          /* it does not support sockets of the file system */
     bool embedded;     /* our own kernel in interpreter; argv is {NULL} */
 };
 
@@ -28,8 +29,8 @@ struct kernel_spec {
 struct kernel_list {
     struct kernel_spec *v;
     int n;
-    struct buf notes;  /* a line each of what was found and cannot be used */
-    struct buf looked; /* the folders that were looked in, ", " between them */
+    struct buf notes;  /* a line for each kernel that was found but cannot be used */
+    struct buf looked; /* the searched folders, joined by ", " */
 };
 
 enum kernel_choice { KERNEL_ANY, KERNEL_OWN_ONLY, KERNEL_JUPYTER_ONLY };
@@ -38,15 +39,15 @@ enum kernel_choice { KERNEL_ANY, KERNEL_OWN_ONLY, KERNEL_JUPYTER_ONLY };
 void kernel_find(struct kernel_list *out, char *const *env, const char *cwd);
 void kernel_list_release(struct kernel_list *l);
 /*
- * The one of that name (without case), else the first of that language; "" is
- * python3, then the first of Python, then the first. NULL: ERR_NOTFOUND, with
- * what there is and where was looked.
+ * Returns the kernel of that name (ignoring case), else the first of that language; ""
+ * means python3, then the first of Python, then the first. Returns NULL and sets *e:
+ * ERR_NOTFOUND, with the kernels there are and the searched folders.
  */
 const struct kernel_spec *kernel_choose(const struct kernel_list *l, struct str name,
                                         enum kernel_choice which, struct err *e);
 /*
- * The command line of one: placeholders filled in. NULL-terminated, to be freed by
- * kernel_argv_free.
+ * Returns the command line of a kernel with its placeholders filled in: NULL-terminated,
+ * to be freed by kernel_argv_free.
  */
 char **kernel_argv(const struct kernel_spec *s, const char *connection_file);
 void kernel_argv_free(char **argv);

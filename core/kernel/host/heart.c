@@ -4,9 +4,10 @@
  * kernels"): a thread of the kernel sends back what it receives there, also while a cell
  * computes. A process that is stopped, or hangs as a whole, does not, and never exits.
  *
- * The kernel is asked only while a cell runs, since only then a caller waits. A kernel
- * that has one thread for both (IRkernel) answers after the cell: until it has answered
- * while a cell ran, its silence means nothing. A Python kernel always has the thread.
+ * The host sends a heartbeat only while a cell runs, since only then a caller waits. A
+ * kernel that has one thread for both (IRkernel) answers after the cell: until it has
+ * answered during a cell, its silence means nothing. A Python kernel always has the
+ * thread.
  */
 #include "base/clock.h"
 #include "base/limits.h"
@@ -80,7 +81,7 @@ static void dial(struct kernel_host *h)
         h->heart.dialled = true;
     else if (fd >= 0)
         close(fd);
-    /* A stopped kernel accepts the connection and sends nothing on it. */
+    /* A stopped kernel accepts the connection and sends nothing. */
     h->heart.asked_ms = h->heart.dialled ? clock_ms() : 0;
 }
 

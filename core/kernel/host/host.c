@@ -30,14 +30,14 @@
 enum {
     LINE_MAX_IN = LIMIT_ZMTP_OUT,
     PENDING_MAX = 2 * LIMIT_KERNEL_MESSAGE,
-    PENDING_FULL = 1 << 20, /* of it, before the sources are paused */
+    PENDING_FULL = 1 << 20, /* bytes of it before the sources are paused */
     OUT_MAX = 256 << 10,
-    WINDOW = 1 << 20, /* where the engine gives none */
+    WINDOW = 1 << 20, /* if the engine sets none */
     TAIL_MAX = 4096,
     DRAIN_MS = 200,
     POLITE_MS = 2000, /* between shutdown_request, TERM and KILL */
     PRESS_MS = 2000,  /* between two interrupts, and before "stuck" */
-    WAKE_MS = 100     /* after an interrupt: an await sees it with the next message */
+    WAKE_MS = 100     /* after an interrupt: an await notices it with the next message */
 };
 
 extern char **environ;
@@ -65,7 +65,7 @@ static bool anything(struct kernel_host *h)
     return h->going.n > 0;
 }
 
-/* Lines that wait, without those of a long message that are not made yet. */
+/* Bytes of lines that wait, except those of a long message that are not made yet. */
 static size_t waiting(const struct kernel_host *h) { return h->going.n + h->pending.n; }
 
 static void trim(struct buf *b)
@@ -177,7 +177,8 @@ void host_ready(struct kernel_host *h)
 
 static void kill_kernel(struct kernel_host *h, int sig)
 {
-    /* It leads a group of its own; not reaped yet, so the number is still its. */
+    /* It leads a group of its own, and is not reaped yet, so the number is still its
+     * own. */
     if (h->pid > 0)
         kill(-h->pid, sig);
 }
@@ -244,7 +245,10 @@ static void press_first(struct kernel_host *h)
     timer_begin(h->loop, &h->press, by_signal ? WAKE_MS : PRESS_MS, on_press);
 }
 
-/* A kernel that has not begun the cell would miss it: it waits for that, for a while. */
+/*
+ * A kernel that has not begun the cell would miss the interrupt, so the interrupt waits
+ * for that, within a limit.
+ */
 static void interrupt(struct kernel_host *h)
 {
     if (h->state != HOST_READY || !h->busy) {
@@ -270,7 +274,7 @@ void host_begun(struct kernel_host *h)
 void host_idle(struct kernel_host *h)
 {
     if (!h->begun)
-        return; /* the end of something before */
+        return; /* the end of an earlier request */
     h->busy = h->begun = h->wanted_stop = false;
     timer_stop(&h->press);
     host_heart_rest(h);
@@ -305,7 +309,7 @@ static void keep_tail(struct kernel_host *h, struct str bytes)
     buf_adds(&h->tail, bytes);
 }
 
-/* ipykernel passes on by itself what a cell's programs print. */
+/* ipykernel itself passes on the output of a cell's programs. */
 static void on_outlet(struct stream *s)
 {
     struct outlet *o = container_of(s, struct outlet, s);
@@ -379,7 +383,7 @@ static void finish(struct kernel_host *h)
     stream_resume(&h->in); /* a restart may be asked for */
 }
 
-/* It ended before it answered: tries another kernel. */
+/* The kernel ended before it answered: tries another one. */
 static void start_failed(struct kernel_host *h)
 {
     struct err e = ERR_INIT;
@@ -476,9 +480,9 @@ static void on_signal(struct io *io, uint32_t events)
         if (pid != h->pid)
             continue;
         h->status = status;
-        kill_kernel(h, SIGKILL); /* what it left in its group */
+        kill_kernel(h, SIGKILL); /* processes that are left in its group */
         if (h->state == HOST_DEAD) {
-            h->pid = 0; /* it was given up before */
+            h->pid = 0; /* it was abandoned before */
         } else if (h->state == HOST_STARTING) {
             start_failed(h);
         } else {
@@ -543,7 +547,7 @@ static int start_program(struct kernel_host *h, char **argv, int in, int theirs[
     int r = spawn_start(&s, &h->pid, &report);
     if (r < 0)
         err_sys(e, errno, "cannot start the kernel %s", h->spec->name);
-    /* It is exec'ed within milliseconds: the pipe then ends. */
+    /* The exec follows within milliseconds, and ends the pipe. */
     else if (read(report, &f, sizeof(f)) == sizeof(f))
         r = err_sys(e, f.errnum, "cannot run %s for the kernel %s", argv[0],
                     h->spec->name);
@@ -748,7 +752,7 @@ int kernel_host_run(const char *options)
         spawn_kernel(h);
         r = loop_run(h->loop);
     } else
-        host_failed(h, &e); /* less than a pipe holds */
+        host_failed(h, &e); /* it is shorter than a pipe's buffer */
     kill_kernel(h, SIGKILL);
     host_zmtp_clean(h);
     kernel_list_release(&h->list);

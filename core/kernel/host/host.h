@@ -18,7 +18,7 @@
  *        stuck     it is still busy 5 s after two interrupts
  *        heart     {silent, text}: it has not answered its heartbeat for
  *                  KERNEL_HEART_MS while a cell runs, or answers again
- *        gap       the connection broke and is there again: output may be missing
+ *        gap       the connection broke and was made again: output may be missing
  *        dead      {exit, signal, stderr}: a restart starts it again
  *        failed    {error, stderr}: it did not start; a restart tries again
  */

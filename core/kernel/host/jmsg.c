@@ -83,7 +83,7 @@ static long unit_at(const char *p, size_t n)
     return v;
 }
 
-/* What begins at p with a backslash: how many bytes it is, made good. */
+/* Repairs the escape that begins at p, and returns its size. */
 static size_t clean_escape(char *p, size_t n)
 {
     long first = unit_at(p, n);
@@ -173,7 +173,7 @@ bool jmsg_stream(struct str s, struct str *name, struct str *text)
     return whole && s.n == 0;
 }
 
-/* Of the escape that s begins with; of both, for a surrogate pair. */
+/* The size of the escape that s begins with; of both, for a surrogate pair. */
 static size_t escape_len(struct str s)
 {
     bool unicode = s.n > 1 && s.p[1] == 'u';

@@ -3,8 +3,7 @@
  * Jupyter messages on the wire (messaging document 5.3, "The wire protocol"): a
  * routing prefix, <IDS|MSG>, a signature, four parts of JSON, binary buffers.
  *
- * The parts stay the bytes that they are: nothing is parsed here, so a message can
- * be passed on as it came.
+ * The parts are not parsed here, so a message can be passed on unchanged.
  */
 #ifndef OD_KERNEL_HOST_JMSG_H
 #define OD_KERNEL_HOST_JMSG_H
@@ -21,36 +20,36 @@ struct jmsg {
 };
 
 /*
- * The parts to be sent: delimiter, signature, the four. sig is room for the
+ * Fills in the parts to send: delimiter, signature, the four. sig is room for the
  * signature, hmac-sha256 with the text of key; without a key it is empty.
  */
 void jmsg_sign(const struct jmsg *m, struct str key, char sig[JMSG_SIGNATURE + 1],
                struct str parts[JMSG_PARTS]);
 /*
- * Slices of the parts, whatever comes before the delimiter; buffers are left out.
- * -1: ERR_INVALID (no delimiter, too few parts), ERR_DENIED (the signature is not
- * of this key; compared in constant time).
+ * Returns slices of the parts; anything before the delimiter is skipped, and buffers are
+ * left out. Returns -1 and sets *e: ERR_INVALID (no delimiter, too few parts),
+ * ERR_DENIED (the signature is not of this key; compared in constant time).
  */
 int jmsg_parse(const struct str *parts, int n, struct str key, struct jmsg *m,
                struct err *e);
 
 /*
- * Makes n bytes of a kernel's JSON fit for one line of ours, in place: control
- * characters (white space between values, or not allowed) become spaces, and what
- * no Unicode text may hold becomes a sign of the same length: \u0000 and half of a
- * surrogate pair as an escape the escape of U+FFFD, bytes that are no UTF-8 a "?".
+ * Makes n bytes of a kernel's JSON fit into one line, in place: control characters
+ * (white space between values, or invalid) become spaces, and invalid text a replacement
+ * of the same length: the escapes of U+0000 and of half a surrogate pair become that of
+ * U+FFFD, bytes that are not UTF-8 a "?".
  */
 void jmsg_clean(char *p, size_t n);
 
 /*
- * The name and text of a stream message's content, as they are between their quotes in
- * the JSON, so that a long one need not be parsed. false: it is no object, or has
- * members that are no strings: it is to be parsed.
+ * Finds the name and text of a stream message's content, as they are between their
+ * quotes in the JSON, so that a long one need not be parsed. Returns false if it is not
+ * an object or has members that are not strings: then it must be parsed.
  */
 bool jmsg_stream(struct str content, struct str *name, struct str *text);
 /*
- * How much of such a text may stand by itself: at most `most` bytes (12 or more), not
- * ending in an escape, between two of a surrogate pair, or in a character.
+ * Returns how much of such a text can be a message by itself: at most `most` bytes (12
+ * or more), not ending within an escape, a surrogate pair or a character.
  */
 size_t jmsg_cut(struct str text, size_t most);
 

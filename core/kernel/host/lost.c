@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages that a kernel dropped. A PUB socket silently drops what the queue of its
- * subscriber has no room for (RFC 29, "The PUB Socket Type"; libzmq's holds 1,000), so
- * a host that gets no processor, or waits for its reader, loses some. Kernels made of
- * jupyter_client number what they send, on all channels together (session.py, msg_id:
- * SESSION_PID_NUMBER): the number of messages that are missing when the reply and idle
- * have come is reported once, before the later of the two. Without such numbers nothing
- * is reported.
+ * subscriber has no room for (ZeroMQ RFC 29, "The PUB Socket Type"; libzmq's holds
+ * 1,000), so a host that gets no CPU time, or waits for its reader, loses some. Kernels
+ * made of jupyter_client number what they send, on all channels together
+ * (jupyter_client/session.py, msg_id: SESSION_PID_NUMBER): the number of messages that
+ * are missing when the reply and idle have come is reported once, before the later of
+ * the two. Without such numbers nothing is reported.
  *
- * Between cells nothing is reported: the answer to a question comes on another channel
- * than its "busy", which has a smaller number, so that the "busy" is missing for a
- * moment. Messages that are still missing at the end of the next cell are reported then.
+ * Between cells nothing is reported: the answer to a request comes on another channel
+ * than its "busy", which has a smaller number, so the "busy" is missing for a moment.
+ * Messages that are still missing at the end of the next cell are reported then.
  *
  * The idle may be dropped, too. If it has not come some time after the reply, and a
- * message is missing, the kernel is asked for another idle, which comes after it.
+ * message is missing, the kernel is made to send another idle, which comes after it.
  */
 #include "kernel/host/own.h"
 
@@ -21,9 +21,9 @@
 #include <string.h>
 
 enum { ASK_MS = 1000 };
-enum { ASKED = 1, ANSWERED = 2, IDLE = 4, BUSY = 8 };
+enum { ASKED = 1, ANSWERED = 2, IDLE = 4 };
 
-/* The value of msg_id, as it stands in the header's JSON; n 0: none. */
+/* The value of msg_id, as it is in the header's JSON; n 0: none. */
 static struct str id_of(struct str header)
 {
     static const struct str name = {"\"msg_id\"", 8};
@@ -40,7 +40,7 @@ static struct str id_of(struct str header)
     return str_cut(&rest, '"');
 }
 
-/* SERIES_NUMBER. false: it is another kind of id. */
+/* Splits SERIES_NUMBER. Returns false for another kind of id. */
 static bool split(struct str id, struct str *series, uint64_t *number)
 {
     size_t n = id.n;
@@ -51,7 +51,7 @@ static bool split(struct str id, struct str *series, uint64_t *number)
            str_to_u64(str_sub(id, n, id.n), number) == 0;
 }
 
-/* Another client is connected, too: answers to it are not missing. */
+/* If another client is connected, too, answers to it are not missing. */
 static bool is_strange(const struct kernel_host *h, struct str parent)
 {
     return parent.n > 2 && str_find(parent, STR("\"od\"")) < 0 &&
@@ -69,20 +69,34 @@ static void count(struct lost *l, struct str id)
         l->next = n;
     }
     if (!str_eq(series, str_of(l->series)))
-        return; /* of a process that was forked off it */
+        return; /* of a process that the kernel forked */
     if (n >= l->next) {
         l->missing += n - l->next;
         l->next = n + 1;
     } else if (l->missing > 0) {
-        l->missing--; /* by another channel, and later */
+        l->missing--; /* it came later, by another channel */
     }
 }
 
-/* Without the answer's own "busy", which has a number before the answer's. */
+/*
+ * Without those that are late: of a question of ours, which an interrupt has, too, either
+ * the answer or its "busy" has come, and the other one has not.
+ */
 static uint64_t missed(const struct lost *l)
 {
-    bool late = (l->asked & ANSWERED) && !(l->asked & (IDLE | BUSY));
-    return l->missing - (late && l->missing);
+    uint64_t late = l->answers > l->begun ? l->answers - l->begun : l->begun - l->answers;
+    return l->missing > late ? l->missing - late : 0;
+}
+
+/* Counts the answers to questions of ours, and how many of these were begun. */
+static void count_ours(struct lost *l, enum host_channel from, bool idle)
+{
+    if (from != CH_IOPUB)
+        l->answers++;
+    else if (!idle || !l->open) /* an idle alone: its busy was dropped */
+        l->begun++;
+    if (from == CH_IOPUB)
+        l->open = !idle;
 }
 
 static void tell(struct kernel_host *h)
@@ -112,7 +126,7 @@ static void idle_instead(struct kernel_host *h)
     json_put_z(content, "execution_state", "idle");
     h->lost.asked = 0;
     h->lost.missing--; /* the idle itself */
-    if (h->lost.missing)
+    if (missed(&h->lost))
         tell(h);
     host_idle(h);
     host_iopub(h, "status", content);
@@ -122,10 +136,16 @@ void host_lost_look(struct kernel_host *h, enum host_channel from, const struct 
                     bool ours)
 {
     struct lost *l = &h->lost;
+    bool idle = ours && str_find(m->content, STR("\"idle\"")) >= 0;
+    /* A message with a smaller number may come when it is ready, on another channel. */
+    if (h->state == HOST_STARTING)
+        count(l, id_of(m->header));
     if (h->state != HOST_READY)
         return;
     l->strangers = l->strangers || is_strange(h, m->parent);
     count(l, id_of(m->header));
+    if (ours)
+        count_ours(l, from, idle);
     if (from == CH_SHELL && str_find(m->header, STR("\"execute_reply\"")) >= 0) {
         l->replied = true;
         if (h->busy)
@@ -142,8 +162,8 @@ void host_lost_look(struct kernel_host *h, enum host_channel from, const struct 
         return;
     if (from == CH_SHELL)
         l->asked |= ANSWERED;
-    else if (from == CH_IOPUB)
-        l->asked |= str_find(m->content, STR("\"idle\"")) >= 0 ? IDLE : BUSY;
+    else if (from == CH_IOPUB && idle)
+        l->asked |= IDLE;
     if ((l->asked & ANSWERED) && (l->asked & IDLE) && h->busy && l->missing)
         idle_instead(h);
 }
@@ -153,8 +173,8 @@ void host_lost_cell(struct kernel_host *h)
     timer_stop(&h->lost.ask);
     if (!h->lost.over) /* else it was dropped after the last cell */
         h->lost.missing = 0;
-    h->lost.replied = h->lost.over = false;
-    h->lost.asked = 0;
+    h->lost.replied = h->lost.over = h->lost.open = false;
+    h->lost.asked = h->lost.answers = h->lost.begun = 0;
 }
 
 void host_lost_reset(struct kernel_host *h)

@@ -17,7 +17,7 @@ enum { HEART_SOCKET = CHANNELS }; /* next to them */
 enum host_state {
     HOST_STARTING, /* spawned, not answered yet */
     HOST_READY,
-    HOST_ENDING, /* asked to shut down, or being killed */
+    HOST_ENDING, /* a shutdown was requested, or it is being killed */
     HOST_DRAIN,  /* it has exited; what it left is read */
     HOST_DEAD
 };
@@ -45,12 +45,15 @@ struct heart {
 
 /* lost.c */
 struct lost {
-    char series[96];  /* what its messages' ids begin with; "": not known */
+    char series[96];  /* beginning of its message ids; "": unknown */
     uint64_t next;    /* the number after the largest so far */
     uint64_t missing; /* smaller ones that have not come */
     bool replied;     /* the cell's reply has come */
-    bool over;        /* and its idle, and what was missing then was reported */
-    unsigned asked;   /* for a sign that nothing follows it: ASKED and what came */
+    bool over;        /* so has its idle, and missing messages were reported */
+    unsigned asked;   /* for a sign that nothing follows: ASKED and what came */
+    unsigned answers; /* to our questions, since the cell was sent, */
+    unsigned begun;   /* and their "busy" */
+    bool open;        /* the "idle" of the last of these has not come */
     struct timer ask;
     bool strangers; /* it also answers other clients */
 };
@@ -61,7 +64,7 @@ struct passing {
     struct jmsg m;
     enum host_channel from;
     bool stream;
-    struct str name, rest; /* rest: what has not gone yet, n 0: there is none */
+    struct str name, rest; /* rest: not sent yet; n 0: none */
 };
 
 /* A pipe that the kernel writes to. */
@@ -79,20 +82,20 @@ struct kernel_host {
     struct passing passing; /* and what comes after them */
     struct buf pending;     /* and after that */
     struct task flush;
-    uint64_t sent, seen; /* bytes of lines: put into out; read by the engine */
-    uint64_t window;     /* how far sent may be ahead of seen */
+    uint64_t sent, seen; /* bytes of lines put into out, and read by the engine */
+    uint64_t window;     /* the most by which sent may exceed seen */
     struct io signals;
     struct kernel_list list;
     const struct kernel_spec *spec;
     enum kernel_choice choice;
     struct str wanted; /* the kernel's name */
-    struct str keep;   /* where our own kernel's code is kept; /dev/null: nowhere */
+    struct str keep;   /* cache of our own kernel's code; /dev/null: none */
     enum host_state state;
     pid_t pid;
     int status;
     int64_t started_ms;
     bool restart;       /* when it has ended */
-    bool quit;          /* end this host when it has ended */
+    bool quit;          /* end this host when the kernel has ended */
     bool full;          /* the engine is behind: sources are paused */
     bool busy;          /* a cell was sent, and its end has not come */
     bool begun;         /* the kernel has reported that it runs it */
@@ -116,7 +119,7 @@ struct kernel_host {
     struct json *info;    /* owned */
     /* Our own kernel */
     struct stream link;
-    bool linked, overlong; /* the rest of a line is passed over */
+    bool linked, overlong; /* the rest of a line is skipped */
     size_t searched;       /* so many bytes of its output have no newline */
     char parent[1024];     /* the header of the cell that runs, as JSON */
 };
@@ -128,7 +131,7 @@ void host_say(struct kernel_host *h, const char *what, const char *text);
 void host_iopub(struct kernel_host *h, const char *type, struct json *take_content);
 void host_ready(struct kernel_host *h);
 void host_failed(struct kernel_host *h, const struct err *e);
-/* The kernel reports that it runs the cell; that the cell has ended. */
+/* Called when the kernel reports that it runs the cell, and that the cell has ended. */
 void host_begun(struct kernel_host *h);
 void host_idle(struct kernel_host *h);
 /* Sends what was added to pending, as far as the engine reads. */
@@ -142,13 +145,13 @@ bool host_room(struct kernel_host *h);
  * sets *e.
  */
 int host_zmtp_prepare(struct kernel_host *h, struct err *e);
-/* Connects, when it was spawned. */
+/* Connects to the spawned kernel. */
 void host_zmtp_start(struct kernel_host *h);
 void host_zmtp_send(struct kernel_host *h, enum host_channel to,
                     const struct json *message);
 /* Returns a socket that connects to one of the channels or the heartbeat, or -1. */
 int host_zmtp_dial(const struct kernel_host *h, int which);
-/* A request of our own on a channel; its answers are not passed on. */
+/* Sends a request of our own on a channel; its answers are not passed on. */
 void host_zmtp_ask(struct kernel_host *h, enum host_channel to, const char *type,
                    const char *content);
 void host_zmtp_pause(struct kernel_host *h, bool pause);
@@ -170,7 +173,10 @@ void host_heart_rest(struct kernel_host *h);  /* none */
 void host_heart_stop(struct kernel_host *h);  /* the kernel is gone */
 
 /* lost.c */
-/* Called for each message of the kernel, before it is passed on; ours: it answers us. */
+/*
+ * Called for each message of the kernel before it is passed on. ours: it answers a
+ * request of our own.
+ */
 void host_lost_look(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
                     bool ours);
 void host_lost_cell(struct kernel_host *h);  /* a cell is sent */

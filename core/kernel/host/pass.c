@@ -2,10 +2,10 @@
 /*
  * Messages of a kernel with ZMTP, passed on as lines.
  *
- * A long one stays where it was received and goes out piece by piece, as the engine
- * takes it, so that 100 MB are in memory once. Nothing more is read meanwhile, and other
- * lines of the host wait. The text of a stream goes out as several messages, so that
- * nobody needs all of it at once; the content of others follows in one line.
+ * A long message stays in its receive buffer and is sent in pieces as the engine reads,
+ * so that 100 MB are in memory once. Meanwhile nothing more is read, and other lines of
+ * the host wait. The text of a stream is sent as several messages, so that no reader
+ * needs all of it at once; other content is sent in one line.
  */
 #include "kernel/host/own.h"
 
@@ -61,8 +61,8 @@ static bool is_object(struct str text)
 }
 
 /*
- * Is m well-formed? A long content is not checked: its reader parses it. The content of a
- * malformed reply is replaced, since a caller waits for it.
+ * Whether m is well-formed. A long content is not checked: its reader parses it. The
+ * content of a malformed reply is replaced, since a caller waits for it.
  */
 static bool well_formed(struct kernel_host *h, enum host_channel from, struct jmsg *m)
 {
@@ -86,7 +86,7 @@ static bool well_formed(struct kernel_host *h, enum host_channel from, struct jm
 
 /* ---- long ones ---- */
 
-/* Cut where the text may be, a message by itself. */
+/* Sends a part of the text as a message by itself. */
 static void add_stream(struct buf *out, struct passing *p)
 {
     size_t n = jmsg_cut(p->rest, PIECE);
@@ -117,7 +117,7 @@ bool host_pass_more(struct kernel_host *h)
     return true;
 }
 
-/* The lines so far go before it. */
+/* Earlier lines are sent before it. */
 static void pass_long(struct kernel_host *h, enum host_channel from, const struct jmsg *m,
                       struct zmtp *z)
 {
@@ -147,5 +147,5 @@ void host_pass(struct kernel_host *h, enum host_channel from, struct jmsg *m,
         pass_long(h, from, m, z);
     else
         add_line(&h->pending, from, m);
-    task_defer(h->loop, &h->flush); /* with what else came in this turn */
+    task_defer(h->loop, &h->flush); /* together with other lines of this turn */
 }

@@ -2,10 +2,10 @@
 /*
  * ZMTP 3. The states, in the order in which bytes come:
  *
- *   GREETING  64 bytes (RFC 23 "Greeting")
+ *   GREETING  64 bytes (ZeroMQ RFC 23 "Greeting")
  *   HEAD      flags, and 1 or 8 bytes of length ("Framing")
  *   BODY      of a part: added to msg as it comes
- *   COMMAND   a command's body, when all of it is there; then HEAD again
+ *   COMMAND   a command's body, when all of it has arrived; then HEAD again
  */
 #include "kernel/host/zmtp.h"
 
@@ -148,7 +148,7 @@ static bool on_command(struct zmtp *z, struct str c)
         memcpy(pong + 7, rest.p + 2, rest.n - 2);
         stream_write(&z->s, str_n(pong, 7 + rest.n - 2));
     }
-    return true; /* others are for sockets that we are not */
+    return true; /* others are for other types of sockets */
 }
 
 static bool on_whole(struct zmtp *z)
@@ -313,7 +313,7 @@ static const struct stream_events stream_events = {on_data, on_room, on_end, NUL
 int zmtp_start(struct zmtp *z, struct loop *l, int fd, enum zmtp_role role,
                const char *identity, size_t message_max, const struct zmtp_events *ev)
 {
-    ASSERT(fd >= 0 && z->state == OFF); /* takes fd; z is in no use */
+    ASSERT(fd >= 0 && z->state == OFF); /* takes fd; z is unused */
     memset(z, 0, sizeof(*z));
     if (strlen(identity) > ZMTP_IDENTITY_MAX) {
         errno = EINVAL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ZMTP 3 (ZeroMQ RFC 23), NULL mechanism, the connecting side of DEALER, SUB and
- * REQ: what a client of a Jupyter kernel is.
+ * ZMTP 3 (ZeroMQ RFC 23), NULL mechanism, the connecting side of DEALER, SUB and REQ, as
+ * a client of a Jupyter kernel needs it.
  *
- * We greet as 3.0 and subscribe by a message, which peers of 3.0 and 3.1 both know
- * (RFC 23 "Subscriptions"). What is sent before the greeting is over waits in the
- * stream's buffer; a peer that is no ZMTP peer ends the connection with a reason.
+ * We greet as 3.0 and subscribe by a message, which peers of 3.0 and 3.1 both know (RFC
+ * 23 "Subscriptions"). Messages sent before the greeting is over wait in the stream's
+ * buffer; if the peer does not speak ZMTP, the connection ends with a reason.
  */
 #ifndef OD_KERNEL_HOST_ZMTP_H
 #define OD_KERNEL_HOST_ZMTP_H
@@ -40,7 +40,7 @@ struct zmtp {
     enum zmtp_role role;
     char identity[ZMTP_IDENTITY_MAX + 1];
     size_t message_max;
-    struct buf msg; /* the parts so far, one after the other */
+    struct buf msg; /* the parts so far, concatenated */
     size_t part[ZMTP_PARTS_MAX];
     int parts;
     uint64_t left; /* of the frame that is being read */
@@ -51,19 +51,24 @@ struct zmtp {
 /*
  * z is zeroed, or was released. Takes fd, a connected socket (or one that connects),
  * non-blocking. identity: DEALER's, at most ZMTP_IDENTITY_MAX bytes, "" for none.
- * message_max: a longer message ends the connection (ERR_LIMIT). 0; -1 with errno, fd
- * still the caller's.
+ * message_max: a longer message ends the connection (ERR_LIMIT). Returns 0; -1 with
+ * errno, and then fd is still the caller's.
  */
 int zmtp_start(struct zmtp *z, struct loop *l, int fd, enum zmtp_role role,
                const char *identity, size_t message_max, const struct zmtp_events *ev);
-/* Queues a whole message. -1: the queue has no room for it, and has none of it. */
+/* Queues a whole message. Returns -1, with nothing queued, if there is no room for it. */
 int zmtp_send(struct zmtp *z, const struct str *parts, int n);
-/* In on_message: the memory that its parts lie in is the caller's, in an empty buffer. */
+/*
+ * Only in on_message: moves the memory of the message's parts into the caller's empty
+ * buffer.
+ */
 void zmtp_take(struct zmtp *z, struct buf *to);
 /* Stops and restarts receiving. */
 void zmtp_pause(struct zmtp *z);
 void zmtp_resume(struct zmtp *z);
-/* Closes; idempotent, and fine for one that is zeroed and was never started. */
+/*
+ * Closes the connection. Idempotent, also for one that is zeroed and was never started.
+ */
 void zmtp_release(struct zmtp *z);
 
 #endif

@@ -438,7 +438,7 @@ static bool begins_compound(enum grammar_key k)
            k == K_UNTIL || k == K_CASE || k == K_TEST;
 }
 
-/* Reads a compound command; false: none is here. */
+/* Reads a compound command; false if there is none. */
 static bool compound(struct grammar_scan *s)
 {
     enum grammar_key k = key(s);

@@ -52,8 +52,8 @@ export OD_SESSION OD_OP
 #? again
 __od_s=$__od_z
 #?
-# How far the generations before had come, and not less: whatever was lost on the way, a
-# command that has begun is not run again.
+# n is at least the last command of the previous generations: a command that has begun is
+# not run again, whatever was lost on the way.
 __od_B=0
 for __od_i in 0 @before@; do if [ "$__od_i" -gt "$__od_B" ]; then __od_B=$__od_i; fi; done
 if [ "$__od_B" -gt "$__od_n" ]; then __od_n=$__od_B; fi
@@ -142,7 +142,7 @@ __od_g() {
     [[ $__od_m -gt $__od_n ]] || \builtin return
     __od_n=$__od_m __od_r=1
 #? new
-    # Exported and nothing else: it can be assigned to.
+    # It has no attribute except x (exported), so a plain assignment works.
     if [[ ${OD_OP+${OD_OP@a}} == x ]]; then OD_OP=$OD_SESSION/$__od_m; \builtin return; fi
 #?
     # If it is readonly, that is an error of the builtin, not the end of the line.
@@ -184,7 +184,7 @@ __od_T() {
     esac
     \builtin eval "\\builtin trap -- $t EXIT"
 }
-# Somebody attaches, or with '' detaches.
+# Called when a person attaches; with '' when the last one detaches.
 __od_a() {
     __od_f=1
     if [[ $1 ]]; then
@@ -196,7 +196,7 @@ __od_a() {
     fi
     \builtin printf '\033]7723;%s;A;%s\007' "$__od_k" "$__od_n" >&"$__od_t"
     __od_h
-    # A child that ends well: bash takes the terminal's state as its own.
+    # A child that ends with 0, after which bash adopts the state of the terminal.
     ( \builtin : )
 } 2>/dev/null
 
@@ -207,7 +207,7 @@ esac
 __od_u=${OD_PS1_-${PS1-}}
 OD_PS1_=$__od_u
 [[ $__od_u ]] || __od_u='\u@\h:\w\$ '
-# printf -v: a readonly variable is an error then, not the end of this file.
+# By printf -v, a readonly variable is only an error, and does not end this file.
 \builtin printf -v PS1 ''; \builtin printf -v PS2 ''; \builtin printf -v PS0 ''
 \builtin bind 'set enable-bracketed-paste off' 2>/dev/null || \builtin :
 # The user's own hooks run before ours; ours sees the status first.

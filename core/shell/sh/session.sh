@@ -74,8 +74,8 @@ __od_h() {
 __od_W() {
     [ ! "$__od_y" ] || __od_h <>"$__od_t" >&0
 }
-# Get: the command, from a file that knows no generation; and z, the status before, of an
-# end that __od_e did not see.
+# Get: the command, from a file that has no generation; and z, the status of a command
+# whose end __od_e did not see.
 __od_g() {
     __od_z=$?
     # shellcheck source=/dev/null # set -- NUMBER COMMAND
@@ -97,7 +97,7 @@ __od_E() {
     { command printf '%s\000%s\000' "$__od_n" "${PWD-}"; \export -p; command printf '\000';} >|"$__od_d/x"
     return "$1"
 }
-# Somebody attaches, or with '' detaches.
+# Called when a person attaches; with '' when the last one detaches.
 __od_a() {
     __od_f=
     if [ "$1" ]; then PS1=$__od_o$__od_u PS2='> '; else PS1=$__od_o PS2=; fi

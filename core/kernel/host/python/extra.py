@@ -256,6 +256,46 @@ METHODS = [('text/html', '_repr_html_'), ('text/markdown', '_repr_markdown_'),
            ('application/pdf', '_repr_pdf_')]
 
 
+class Formatter:
+    """One form of values, by their own method or a function for their type: what
+    libraries use of IPython's."""
+    enabled = True
+
+    def __init__(self, mime='', method='', **_):
+        self.format_type, self.print_method, self.functions = mime, method, {}
+
+    def for_type(self, kind, function=None):
+        if isinstance(kind, str):
+            return self.for_type_by_name(*kind.rsplit('.', 1), function)
+        return self.keep(kind, function)
+
+    def for_type_by_name(self, module, name, function=None):
+        return self.keep((module, name), function)
+
+    def keep(self, key, function):
+        old = self.functions.get(key)
+        if function is not None:
+            self.functions[key] = function
+        return old
+
+    def lookup_or_none(self, value):
+        for kind in type(value).__mro__ if self.functions else ():
+            for key in kind, (kind.__module__, kind.__name__):
+                if key in self.functions:
+                    return self.functions[key]
+        return None
+
+    def __call__(self, value):
+        function = self.lookup_or_none(value)
+        if function is not None:
+            return function(value)
+        method = getattr(value, self.print_method, None)
+        return method() if callable(method) else None
+
+
+FORMATTERS = {mime: Formatter(mime, method) for mime, method in METHODS}
+
+
 def pretty(value):
     """The text of a value, wrapped where it is long."""
     own = getattr(type(value), '_repr_pretty_', None)
@@ -379,12 +419,12 @@ def rich(value):
             got, more = got if isinstance(got, tuple) else (got, {})
             data.update(got or {})
             metadata.update(more or {})
-        for mime, method in METHODS:
-            call = getattr(value, method, None)
-            if mime in data or not callable(call):
+        for mime, formatter in FORMATTERS.items():
+            call = formatter.lookup_or_none(value)
+            if mime in data and call is None:
                 continue
             try:
-                got = call()
+                got = formatter(value)
             except NotImplementedError:
                 continue
             except Exception:
@@ -759,7 +799,7 @@ class Shell:
         register = unregister = staticmethod(lambda *_: None)
 
     class display_formatter:
-        formatters = {}
+        formatters = FORMATTERS
 
     def enable_gui(self, *_):
         pass

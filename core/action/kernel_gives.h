@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* What the actions on kernels give, as action_kind.gives. For this room only. */
+#ifndef OD_ACTION_KERNEL_GIVES_H
+#define OD_ACTION_KERNEL_GIVES_H
+
+#include "action/action.h"
+
+extern const struct observation kernel_gives_cell[], kernel_gives_complete[],
+    kernel_gives_inspect[], kernel_gives_kernels[];
+
+#endif
