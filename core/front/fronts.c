@@ -18,7 +18,10 @@ struct fronts {
     void *v[FRONTS_MAX]; /* as in front_list; NULL: not open */
     void (*drained)(void *arg);
     void *drained_arg;
-    unsigned draining; /* that are not done */
+    unsigned draining;          /* that are not done */
+    void (*flushed)(void *arg); /* the same; late ones of drain may still come */
+    void *flushed_arg;
+    unsigned flushing;
 };
 
 /* ---- what front-ends share ---- */
@@ -27,9 +30,16 @@ struct engine *fronts_engine(const struct fronts *all) { return all->en; }
 
 struct keys *fronts_keys(struct fronts *all) { return guard_keys(all->guard); }
 
+struct logins *fronts_logins(struct fronts *all) { return guard_logins(all->guard); }
+
 struct json *fronts_ask_keys(struct fronts *all, const struct json *q, struct err *e)
 {
     return guard_ask(all->guard, q, e);
+}
+
+int fronts_app_host(const struct fronts *all, uint16_t port, struct buf *out)
+{
+    return guard_app_host(all->guard, port, out);
 }
 
 const struct json *fronts_about(const struct fronts *all) { return all->about; }
@@ -81,12 +91,22 @@ struct fronts *fronts_open(struct engine *en, const struct json *options,
     all->guard = guard_open(en, json_get(options, "http"));
     for (size_t i = 0; i < count(); i++) {
         const struct front *f = front_list[i];
-        const struct json *own = json_get(options, f->name);
         if (f->key)
-            guard_add_key(all->guard, f, json_str(own, f->key, ""));
+            guard_add_key(all->guard, f,
+                          json_str(fronts_options(f, options), f->key, ""));
+        if (fronts_keyless(f, options))
+            guard_open_for(all->guard, f);
+        if (f->key_as)
+            guard_add_key(all->guard, f,
+                          json_str(fronts_options(f->key_as, options), f->key_as->key,
+                                   ""));
     }
     for (size_t i = 0; i < count(); i++) /* which may look at the keys */
         all->v[i] = front_list[i]->open(all, options);
+    for (size_t i = 0; i < count(); i++) {
+        if (all->v[i] && front_list[i]->app)
+            guard_pass_apps(all->guard, front_list[i], all->v[i]);
+    }
     return all;
 }
 
@@ -155,12 +175,14 @@ void fronts_start(struct fronts *all)
 static void on_drained(void *arg)
 {
     struct fronts *all = arg;
+    ASSERT(all->draining > 0); /* each calls it once */
     if (--all->draining == 0)
         all->drained(all->drained_arg);
 }
 
 void fronts_drain(struct fronts *all, bool another, void (*fn)(void *arg), void *arg)
 {
+    ASSERT(fn && !all->drained); /* once */
     all->drained = fn;
     all->drained_arg = arg;
     all->draining = 1;
@@ -176,11 +198,44 @@ void fronts_drain(struct fronts *all, bool another, void (*fn)(void *arg), void 
     guard_drain(all->guard, on_drained, all);
 }
 
+static void on_flushed(void *arg)
+{
+    struct fronts *all = arg;
+    ASSERT(all->flushing > 0); /* each calls it once */
+    if (--all->flushing == 0)
+        all->flushed(all->flushed_arg);
+}
+
+void fronts_flush(struct fronts *all, void (*fn)(void *arg), void *arg)
+{
+    ASSERT(fn && !all->flushed); /* once */
+    all->flushed = fn;
+    all->flushed_arg = arg;
+    all->flushing = 1;
+    for (size_t i = 0; front_list[i]; i++) {
+        if (!all->v[i] || !front_list[i]->flush)
+            continue;
+        all->flushing++;
+        front_list[i]->flush(all->v[i], on_flushed, all);
+    }
+    on_flushed(all);
+}
+
 /* ---- of the table ---- */
+
+const struct json *fronts_options(const struct front *f, const struct json *all)
+{
+    return json_get(all, f->options ? f->options->section : f->name);
+}
+
+bool fronts_keyless(const struct front *f, const struct json *all)
+{
+    return f->keyless && json_bool(fronts_options(f, all), f->keyless, false);
+}
 
 void fronts_format(struct buf *out)
 {
-    buf_addz(out, ", keys 1");
+    buf_addz(out, ", keys 1, logins 1");
     for (size_t i = 0; front_list[i]; i++) {
         if (front_list[i]->format) {
             buf_addz(out, ", ");
@@ -191,7 +246,7 @@ void fronts_format(struct buf *out)
 
 bool fronts_claims(struct str prefix)
 {
-    if (str_eq(prefix, STR("keys/")))
+    if (str_eq(prefix, STR("keys/")) || str_eq(prefix, STR("logins/")))
         return true;
     for (size_t i = 0; front_list[i]; i++) {
         const char *const *c = front_list[i]->claims;
@@ -226,7 +281,11 @@ static void list_routes(struct json *list, const struct front *f,
                    a->open                  ? "none"
                    : a->right == RIGHT_VIEW ? "view"
                                             : "use");
-        json_put_z(row, "key", a->open ? "none" : a->key_in_message ? "message" : key);
+        json_put_z(row, "key",
+                   a->open             ? "none"
+                   : a->key_in_message ? "message"
+                   : a->key_in_path    ? "path"
+                                       : key);
         json_push(list, row);
         buf_release(&path);
     }

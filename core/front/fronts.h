@@ -34,6 +34,9 @@ void fronts_start(struct fronts *all);
  */
 void fronts_drain(struct fronts *all, bool another, void (*fn)(void *arg), void *arg);
 
+/* After that, if the server ends: what is to go out by itself. fn is called once. */
+void fronts_flush(struct fronts *all, void (*fn)(void *arg), void *arg);
+
 /* ---- of the table ---- */
 
 /* Appends the versions of what they keep to engine_format's text. */
@@ -42,11 +45,11 @@ void fronts_format(struct buf *out);
 bool fronts_claims(struct str prefix);
 /*
  * All routes: [{"listener": "http", of the native set, or the front-end's name; "front":
- * its name, for --listen NAME@ADDRESS; "methods":
- * [string, …], "path": string, "key": string}, …]. key: "head", the key is in the
- * request's head; "message", or in the first message of a WebSocket; "none", no key is
- * needed; "peer", the asker's user decides (front/viewer); "right": the least one that a
- * key must have, "view", "use" or "none". The caller's.
+ * its name, for --listen NAME@ADDRESS; "methods": [string, …], "path": string, "key":
+ * string}, …]. key: "head", the key is in the request's head; "message", or in the first
+ * message of a WebSocket; "path", or a token in the path; "none", no key is needed;
+ * "peer", the asker's user decides (front/viewer); "right": the least one that a key
+ * must have, "view", "use" or "none". The caller's.
  */
 struct json *fronts_routes(void);
 /*
@@ -54,6 +57,10 @@ struct json *fronts_routes(void);
  * NULL: text does not begin with the name of one that has routes, and is as it was.
  */
 const struct front *fronts_cut(struct str *text);
+/* What is stored of the options of f, of all that is; NULL: nothing. Borrowed. */
+const struct json *fronts_options(const struct front *f, const struct json *all);
+/* Do these options let the listeners of f be without a key? */
+bool fronts_keyless(const struct front *f, const struct json *all);
 /* Does text begin with NAME@, be it a front-end's or not? */
 bool fronts_named(struct str text);
 /* Appends the names that fronts_cut knows: "v0, events". */

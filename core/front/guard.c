@@ -9,12 +9,15 @@
 #include "front/fronts.h"
 #include "front/front.h"
 #include "front/hosts.h"
+#include "front/logins.h"
 #include "http/httpd.h"
 #include "net/tls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { KEYLESS_MAX = 8 };
 
 /* The listeners of one front-end, or of the native set. */
 struct server {
@@ -36,12 +39,17 @@ struct guard {
     struct engine *en;
     struct list servers, places; /* owned */
     struct keys keys;
+    struct logins *logins;
     struct tls_server *tls; /* NULL: there is no certificate */
     struct hosts hosts;
     char *origin; /* owned; whose pages may read answers, "": no other's */
     void (*drained)(void *arg);
     void *drained_arg;
     unsigned draining; /* servers that are not done */
+    const struct front *keyless[KEYLESS_MAX];
+    unsigned nkeyless;
+    const struct front *apps; /* which passes requests to apps' hosts; NULL: none */
+    void *apps_f;             /* the object of apps */
 };
 
 /* ---- who may ask ---- */
@@ -53,46 +61,78 @@ bool guard_from_a_page(const struct req *r)
            (site.p && !str_eq(site, STR("same-origin")) && !str_eq(site, STR("none")));
 }
 
-static void refuse(struct server *s, struct req *r, enum refusal why)
+static const struct {
+    int status;
+    const char *text;
+} refusals[] = {
+    [REFUSE_MISSING] = {403, "Invalid API Key"},
+    [REFUSE_WRONG] = {403, "Invalid API Key"},
+    [REFUSE_DOUBLED] = {400, "The request has its key twice"},
+    [REFUSE_MANY] = {429, "Too many wrong API keys. Try again in a second"},
+    [REFUSE_RIGHT] = {403, "This API key may follow what happens, and not do that"},
+    [REFUSE_PAGE] = {403, "A request from a web page was refused: this server has no "
+                          "key. Start it with --api-key-file to serve pages"},
+    [REFUSE_BROWSER] = {403, "A browser's request was refused: this server has no key"},
+    [REFUSE_OPAQUE] = {403, "A request from a page without an origin of its own was "
+                            "refused: Origin is null"},
+    [REFUSE_HOST] = {403, "The name in the Host header is not one of this server's, "
+                          "which has no key. Use an address or localhost, start it "
+                          "with --allow-host NAME, or with --api-key-file"},
+};
+
+static void close_if_many(struct req *r, enum refusal why)
 {
-    static const struct {
-        int status;
-        const char *text;
-    } all[] = {
-        [REFUSE_MISSING] = {403, "Invalid API Key"},
-        [REFUSE_WRONG] = {403, "Invalid API Key"},
-        [REFUSE_DOUBLED] = {400, "The request has its key twice"},
-        [REFUSE_MANY] = {429, "Too many wrong API keys. Try again in a second"},
-        [REFUSE_RIGHT] = {403, "This API key may follow what happens, and not do that"},
-        [REFUSE_PAGE] = {403, "A request from a web page was refused: this server has no "
-                              "key. Start it with --api-key-file to serve pages"},
-        [REFUSE_BROWSER] = {403,
-                            "A browser's request was refused: this server has no key"},
-        [REFUSE_HOST] = {403, "The name in the Host header is not one of this server's, "
-                              "which has no key. Use an address or localhost, start it "
-                              "with --allow-host NAME, or with --api-key-file"},
-    };
     if (why == REFUSE_MANY) {
         req_header_add(r, "Retry-After", "1");
         req_close_after(r);
     }
+}
+
+static void refuse(struct server *s, struct req *r, enum refusal why)
+{
+    close_if_many(r, why);
     const struct http_front *f = req_served_by(r);
     bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
     if (s->only && s->only->refuse)
-        s->only->refuse(s->f, r, why, all[why].text);
+        s->only->refuse(s->f, r, why, refusals[why].text);
+    else if (f && req_key_in_path(r))
+        f->fail(r, refusals[why].status, refusals[why].text);
     else if (f && f->challenge)
-        f->fail(r, unknown ? 401 : all[why].status, all[why].text);
+        f->fail(r, unknown ? 401 : refusals[why].status, refusals[why].text);
     else
-        s->words->fail(r, all[why].status, all[why].text);
+        s->words->fail(r, refusals[why].status, refusals[why].text);
+}
+
+/* Does its front-end want no key, whatever keys there are? */
+static bool is_keyless(const struct server *s)
+{
+    for (unsigned i = 0; s->only && i < s->g->nkeyless; i++) {
+        if (s->g->keyless[i] == s->only)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * At a route of the page that is open: a person who follows a link to it, or the form or
+ * script there. What these may do is decided by their handler, which knows the cookie.
+ */
+static bool comes_to_page(const struct server *s, const struct req *r)
+{
+    struct str origin = req_header(r, "Origin");
+    return req_of_page(r) && req_open(r) && logins_is_from_here(s->g->logins, r) &&
+           (!origin.p || str_eq(req_method(r), STR("POST")) ||
+            logins_by_cookie(s->g->logins, r, LOGIN_COOKIE_PAGE) != RIGHT_NONE);
 }
 
 /* A server without a key: no web page may ask it, and no browser most things. */
 static bool allow_keyless(struct server *s, struct req *r)
 {
     /* A name of theirs that leads here is none of our certificate's. */
-    bool named = req_is_unix(r) || req_is_secure(r) ||
-                 hosts_has(&s->g->hosts, req_header(r, "Host"));
-    if (guard_from_a_page(r))
+    struct str host = req_header(r, "Host");
+    bool named = req_is_unix(r) || req_is_secure(r) || hosts_has(&s->g->hosts, host) ||
+                 (is_keyless(s) && host_is_private(host));
+    if (guard_from_a_page(r) && !comes_to_page(s, r))
         refuse(s, r, REFUSE_PAGE);
     /* Browsers add it to what they ask of this machine, an agent's too. */
     else if (!req_open(r) && req_header(r, "Sec-Fetch-Site").p)
@@ -126,7 +166,9 @@ bool guard_is_origin(struct str text)
  */
 static bool answer_cors(const struct server *s, struct req *r)
 {
-    if (s->only || !s->g->origin[0])
+    if (s->only)
+        return s->only->preflight && s->only->preflight(s->f, r);
+    if (!s->g->origin[0])
         return false;
     req_header_add(r, "Vary", "Origin");
     if (!str_eq(req_header(r, "Origin"), str_of(s->g->origin)))
@@ -150,20 +192,66 @@ static bool answer_cors(const struct server *s, struct req *r)
 }
 
 /*
- * The one place that decides who may ask, before any handler runs: a route wants a key
- * unless its row says otherwise, and a request without a route does.
+ * Judges the login of a person's page; false: r has none that counts, and its key is to
+ * be judged. *allowed: else, whether r may go on.
  */
-static bool allow(struct req *r, void *arg)
+static bool judge_page(struct server *s, struct req *r, bool *allowed)
 {
-    struct server *s = arg;
-    if (answer_cors(s, r))
+    const struct logins *logins = s->g->logins;
+    if (!req_of_page(r) || req_open(r))
         return false;
+    enum right right = logins_by_page(logins, r);
+    bool in_message = right == RIGHT_NONE && req_key_in_message(r) &&
+                      !req_header(r, "X-OD-Page").p &&
+                      logins_by_cookie(logins, r, LOGIN_COOKIE_PAGE) != RIGHT_NONE;
+    req_grant(r, right);
+    *allowed = in_message || right >= req_needs(r);
+    if (right == RIGHT_NONE)
+        return in_message;
+    if (!*allowed)
+        refuse(s, r, REFUSE_RIGHT);
+    return true;
+}
+
+/*
+ * The same of a token in the path: who has it may see that app, be it a page without an
+ * origin, as the app's own is, or no page. Without a token, a person's cookie makes r go
+ * on without a right: it is led to the path with one.
+ */
+static bool judge_path(struct server *s, struct req *r, bool *allowed)
+{
+    const struct logins *logins = s->g->logins;
+    struct str token;
+    uint16_t port;
+    if (!req_key_in_path(r) || !logins_app_of(r, &port, &token))
+        return false;
+    if (!token.p) {
+        *allowed = str_eq(req_method(r), STR("GET")) &&
+                   logins_by_cookie(logins, r, LOGIN_COOKIE_PAGE) == RIGHT_USE;
+        return *allowed;
+    }
+    struct str origin = req_header(r, "Origin");
+    if (!origin.p || str_eq(origin, STR("null")) ||
+        logins_is_own_origin(logins, r, origin))
+        req_grant(r, logins_by_path(logins, r));
+    *allowed = req_right(r) >= req_needs(r);
+    if (!*allowed)
+        refuse(s, r, REFUSE_MISSING);
+    return true;
+}
+
+/* Judges the key of r; false: it was refused. */
+static bool allow_key(struct server *s, struct req *r)
+{
     struct keys *keys = &s->g->keys;
     enum right right = RIGHT_NONE, needs = req_needs(r);
+    bool allowed;
+    if (judge_page(s, r, &allowed) || judge_path(s, r, &allowed))
+        return allowed;
     enum keys_given given = s->only && s->only->credential
                                 ? s->only->credential(s->f, keys, r, &right)
                                 : keys_of(keys, r, &right);
-    if (given == KEYS_NONE_NEEDED)
+    if (given == KEYS_NONE_NEEDED || is_keyless(s))
         return allow_keyless(s, r);
     if (given == KEYS_RIGHT)
         req_grant(r, right);
@@ -177,6 +265,89 @@ static bool allow(struct req *r, void *arg)
     else
         refuse(s, r, given == KEYS_RIGHT ? REFUSE_RIGHT : REFUSE_MISSING);
     return false;
+}
+
+/* There is no form for the key at an app's host: its service worker would see it. */
+static bool refuse_app(const struct guard *g, struct req *r, uint16_t port,
+                       enum refusal why)
+{
+    bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
+    close_if_many(r, why);
+    g->apps->app(g->apps_f, r, port, unknown ? 401 : refusals[why].status,
+                 unknown ? "Apps are opened from the page of this server, under Ports. "
+                           "Programs send a key that may do everything, in "
+                           "X-Session-API-Key"
+                         : refusals[why].text);
+    return false;
+}
+
+/* An address with a token becomes a cookie, so that the app does not see the token. */
+static bool enter_app(struct guard *g, struct req *r, uint16_t port)
+{
+    struct str token;
+    if (!logins_app_link(r, &token) || !str_eq(req_method(r), STR("GET")) ||
+        !logins_app_enter(g->logins, r, port, token))
+        return false;
+    req_header_add(r, "Cache-Control", "no-store");
+    req_header_add(r, "Referrer-Policy", "no-referrer");
+    req_header_add(r, "Location", "/");
+    req_answer(r, 303, NULL, STR(""));
+    return true;
+}
+
+/*
+ * Judges a request to an app's host, where nothing is but the app: what is open in the
+ * native set is not here, and a server without a key wants the cookie, too.
+ */
+static bool allow_app(struct guard *g, struct req *r, uint16_t port)
+{
+    struct str token;
+    enum right right = logins_by_app(g->logins, r, port);
+    enum keys_given given = right == RIGHT_USE ? KEYS_RIGHT
+                                               : keys_of(&g->keys, r, &right);
+    if (logins_app_link(r, &token)) /* which does not count */
+        return refuse_app(g, r, port, REFUSE_MISSING);
+    if (given == KEYS_DOUBLED)
+        return refuse_app(g, r, port, REFUSE_DOUBLED);
+    if (given == KEYS_WRONG)
+        return refuse_app(g, r, port,
+                          keys_wrong(&g->keys, clock_ms()) ? REFUSE_WRONG : REFUSE_MANY);
+    if (given != KEYS_RIGHT)
+        return refuse_app(g, r, port, REFUSE_MISSING);
+    if (right != RIGHT_USE)
+        return refuse_app(g, r, port, REFUSE_RIGHT);
+    req_grant(r, right);
+    return true;
+}
+
+/* Is r for an app's host? Then it has been passed on, or answered. */
+static bool pass_app(struct server *s, struct req *r)
+{
+    struct guard *g = s->g;
+    uint16_t port;
+    if (s->only || !g->apps || !hosts_app(&g->hosts, req_head(r)->host, &port))
+        return false;
+    if (!enter_app(g, r, port) && allow_app(g, r, port))
+        g->apps->app(g->apps_f, r, port, 0, NULL);
+    return true;
+}
+
+/*
+ * The one place that decides who may ask, before any handler runs: a route wants a key
+ * unless its row says otherwise, and a request without a route does.
+ */
+static bool allow(struct req *r, void *arg)
+{
+    struct server *s = arg;
+    if (pass_app(s, r) || answer_cors(s, r))
+        return false;
+    if (!s->only && !req_key_in_path(r) && str_eq(req_header(r, "Origin"), STR("null"))) {
+        refuse(s, r, REFUSE_OPAQUE);
+        return false;
+    }
+    if (!allow_key(s, r))
+        return false;
+    return !(s->only && s->only->instead && s->only->instead(s->f, r));
 }
 
 /* ---- life ---- */
@@ -217,6 +388,7 @@ struct guard *guard_open(struct engine *en, const struct json *options)
     g->origin = xstrndup(origin.p, origin.n);
     keys_init(&g->keys, options);
     g->keys.hold = en->hold;
+    g->logins = logins_open(en, &g->keys);
     return g;
 }
 
@@ -227,15 +399,38 @@ void guard_add_key(struct guard *g, const struct front *only, struct str key)
     keys_begin(&g->keys, only->name, at, key);
 }
 
+void guard_open_for(struct guard *g, const struct front *only)
+{
+    BUG_ON(g->nkeyless == KEYLESS_MAX);
+    g->keyless[g->nkeyless++] = only;
+}
+
+void guard_pass_apps(struct guard *g, const struct front *by, void *f)
+{
+    g->apps = by;
+    g->apps_f = f;
+}
+
+int guard_app_host(const struct guard *g, uint16_t port, struct buf *out)
+{
+    if (!g->hosts.app)
+        return -1;
+    buf_addf(out, "%u%s", port, g->hosts.app);
+    return 0;
+}
+
 void guard_load(struct guard *g)
 {
     struct err e = ERR_INIT;
     const struct buf *kept = map_get(&g->en->states, STR("keys/all"));
     if (kept && keys_load(&g->keys, buf_str(kept), &e) < 0)
         log_error("%s: only those of the start count", e.text);
+    logins_load(g->logins);
 }
 
 struct keys *guard_keys(struct guard *g) { return &g->keys; }
+
+struct logins *guard_logins(struct guard *g) { return g->logins; }
 
 /*
  * The name of a listener as a key has it, with or without http:// in it: "" for every
@@ -341,6 +536,7 @@ static struct server *server_of(struct guard *g, const struct front *only, void 
     c.allow = allow;
     c.count = on_count;
     c.arg = s;
+    c.prefix = only ? NULL : logins_prefix(g->logins);
     s->g = g;
     s->only = only;
     s->f = f;
@@ -365,6 +561,7 @@ void guard_listen(struct guard *g, const struct front *only, void *f,
 static void on_drained(void *arg)
 {
     struct guard *g = arg;
+    ASSERT(g->draining > 0); /* each calls it once */
     if (--g->draining == 0)
         g->drained(g->drained_arg);
 }
@@ -372,6 +569,7 @@ static void on_drained(void *arg)
 void guard_drain(struct guard *g, void (*fn)(void *arg), void *arg)
 {
     struct list *it, *tmp;
+    ASSERT(fn && !g->drained); /* once */
     g->drained = fn;
     g->drained_arg = arg;
     g->draining = 1;

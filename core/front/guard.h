@@ -11,6 +11,18 @@
  *                   itself; except for routes marked open nothing from a browser at
  *                   all. Over TLS the certificate's names are the rule about Host.
  *
+ *   people's page   routes marked page are also asked with the cookie of a login, by our
+ * own page only (front/logins.h), whether there is a key or not. Where the route is open,
+ * too, people who have no cookie yet get there
+ *
+ *   an app's page   routes marked key_in_path are also asked with a token in the path, by
+ * any page: the app's own has an opaque origin. No other route of the native set is asked
+ * with Origin: null
+ *
+ *   an app's host   with --preview-host the native set's listeners pass requests for
+ * PORT-NAME to the front-end that has `app`, if they have the cookie of that host
+ * (front/logins.h) or a key that may use; nothing of the native set is there
+ *
  * Pages of one origin, --cors-origin, may read the answers of the native set (the CORS
  * protocol of the Fetch Standard): they send the key like other clients.
  *
@@ -21,16 +33,19 @@
 #ifndef OD_FRONT_GUARD_H
 #define OD_FRONT_GUARD_H
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct engine;
 struct front;
 struct guard;
 struct http_front;
 struct keys;
+struct logins;
 struct option_table; /* base/option.h */
 struct req;
 
@@ -43,10 +58,18 @@ extern const struct option_table guard_options;
 
 /* options: what is stored as "http"; read once. Never NULL. */
 struct guard *guard_open(struct engine *en, const struct json *options);
-struct keys *guard_keys(struct guard *g); /* borrowed */
+struct keys *guard_keys(struct guard *g);     /* borrowed */
+struct logins *guard_logins(struct guard *g); /* borrowed */
 /* A key of the start, for the listeners of only. */
 void guard_add_key(struct guard *g, const struct front *only, struct str key);
-/* Takes up the keys that the worker before left, before engine_resume. */
+/* The listeners of only need no key. */
+void guard_open_for(struct guard *g, const struct front *only);
+/* Requests for the hosts of apps go to by, whose object is f. */
+void guard_pass_apps(struct guard *g, const struct front *by, void *f);
+/* Appends the name of the host of an app, of --preview-host. Returns -1: there is none.
+ */
+int guard_app_host(const struct guard *g, uint16_t port, struct buf *out);
+/* Takes up the keys and logins that the worker before left, before engine_resume. */
 void guard_load(struct guard *g);
 /*
  * Takes a listening socket and serves these n tables there; only: the front-end whose

@@ -21,6 +21,12 @@ static int check_host(struct str value, struct err *e)
     return hosts_may_add(value) ? 0 : -1;
 }
 
+static int check_preview(struct str value, struct err *e)
+{
+    (void)e;
+    return hosts_may_preview(value) ? 0 : -1;
+}
+
 static int check_origin(struct str value, struct err *e)
 {
     (void)e;
@@ -43,7 +49,7 @@ static const struct option_row rows[] = {
     {.name = "insecure-open",
      .type = OPTION_SWITCH,
      .env = "OD_INSECURE_OPEN",
-     .about = "without a key, listen where others can reach it: whoever does may run "
+     .about = "without a key, listen where others can reach it: anyone who does may run "
               "commands here"},
     {.name = "allow-host",
      .type = OPTION_LIST,
@@ -58,6 +64,17 @@ static const struct option_row rows[] = {
               "environment). Accepted anyway: addresses, localhost, and with "
               "--insecure-open names without a dot or under local, internal, svc, "
               "cluster.local and home.arpa. Others may be a web page's (DNS rebinding)"},
+    {.name = "preview-host",
+     .type = OPTION_TEXT,
+     .value = "PORT-NAME",
+     .env = "OD_PREVIEW_HOST",
+     .takes = "PORT-NAME or PORT.NAME, as PORT-box.example.org, with the word PORT",
+     .check = check_preview,
+     .about = "pass requests that call this server 3000-NAME (or 3000.NAME) to port 3000 "
+              "of the sandbox, where a web app has an origin of its own: for people who "
+              "come from the page (--ui), and for the key. It takes names in the DNS, as "
+              "*.example.org, and over TLS a certificate for them; PORT.localhost is "
+              "known to browsers. Not at NAME@ADDRESS"},
     {.name = "cors-origin",
      .type = OPTION_TEXT,
      .value = "ORIGIN",

@@ -10,6 +10,8 @@
 
 enum { NAME_MAX_BYTES = 253 };
 
+static const struct str port_word = STR("PORT");
+
 /* Longest first is not needed: one match is enough. */
 static const char *const private_domains[] = {".local", ".internal", ".svc",
                                               ".cluster.local", ".home.arpa"};
@@ -60,6 +62,34 @@ bool hosts_may_add(struct str word)
     return is_name(str_starts(word, STR(".")) ? str_sub(word, 1, word.n) : word);
 }
 
+/* An address must not be an app's name: PORT.0.0.1. */
+bool hosts_may_preview(struct str word)
+{
+    struct str rest = str_sub(word, port_word.n + 1, word.n);
+    bool letter = false;
+    for (size_t i = 0; i < rest.n; i++)
+        letter |= isalpha((unsigned char)rest.p[i]) != 0;
+    return letter && is_name(rest) &&
+           (str_starts(word, STR("PORT-")) || str_starts(word, STR("PORT.")));
+}
+
+bool hosts_app(const struct hosts *h, struct str host, uint16_t *port)
+{
+    struct str name = name_of(host), end = str_of(h->app ? h->app : "");
+    uint64_t number;
+    if (!h->app || name.n <= end.n || !same(str_sub(name, name.n - end.n, name.n), end))
+        return false;
+    name.n -= end.n;
+    for (size_t i = 0; i < name.n; i++) {
+        if (!isdigit((unsigned char)name.p[i]))
+            return false;
+    }
+    bool is_port = name.n <= 5 && name.p[0] != '0' && str_to_u64(name, &number) == 0 &&
+                   number <= UINT16_MAX;
+    *port = is_port ? (uint16_t)number : 0;
+    return true;
+}
+
 void hosts_init(struct hosts *h, const struct json *options)
 {
     *h = (struct hosts){.open = json_bool(options, "insecure_open", false)};
@@ -73,6 +103,9 @@ void hosts_init(struct hosts *h, const struct json *options)
         h->v = xrealloc(h->v, h->n + 1, sizeof(*h->v));
         h->v[h->n++] = xstrndup(word.p, word.n);
     }
+    struct str app = json_str(options, "preview_host", "");
+    if (hosts_may_preview(app))
+        h->app = xstrndup(app.p + port_word.n, app.n - port_word.n);
 }
 
 void hosts_release(struct hosts *h)
@@ -80,6 +113,7 @@ void hosts_release(struct hosts *h)
     for (size_t i = 0; i < h->n; i++)
         free(h->v[i]);
     free(h->v);
+    free(h->app);
     *h = (struct hosts){0};
 }
 
@@ -111,6 +145,8 @@ static bool is_private(struct str name)
     }
     return false;
 }
+
+bool host_is_private(struct str host) { return is_private(name_of(host)); }
 
 bool hosts_has(const struct hosts *h, struct str host)
 {

@@ -80,7 +80,7 @@ enum right keys_right(const struct keys *k, const char *at, struct str given)
     for (size_t i = 0; i < k->nset; i++) {
         const struct key *key = &k->set[i];
         bool same = hash_equal(key->hash, hash, sizeof(hash));
-        enum right it = same & counts_at(key, at) ? key->right : RIGHT_NONE;
+        enum right it = (same & counts_at(key, at)) ? key->right : RIGHT_NONE;
         right = it > right ? it : right;
     }
     return right;
@@ -192,10 +192,25 @@ int keys_load(struct keys *k, struct str state, struct err *e)
         memcpy(k->set, next->set, sizeof(k->set));
         k->nset = next->nset;
     }
+    k->loaded = rc == 0;
     k->damaged = rc < 0;
     json_free(list);
     free(next);
     return rc;
+}
+
+void keys_give(struct keys *k, const char *name, const char *at, struct str key)
+{
+    if (keys_right(k, at, key) == RIGHT_USE)
+        return;
+    keys_begin(k, name, at, key);
+    store(k);
+}
+
+void keys_again(struct keys *k, const char *name, const char *at, struct str key)
+{
+    if (!k->loaded && keys_right(k, at, key) != RIGHT_USE)
+        keys_begin(k, name, at, key);
 }
 
 /* ---- while the server runs ---- */

@@ -5,9 +5,9 @@
  * A key has a name, a right, and a place: every listener, those of one front-end, or one.
  * The one of the start (--api-key, SESSION_API_KEY) is "start"; others come and go while
  * the server runs. Only their SHA-256 is kept, at the keeper, so that the next worker has
- * them and nobody can read one; a key has to be long and random for that, and those that
- * are made here are. A listener where no key counts is open to all whom the guard lets
- * in, so the last key of one cannot be removed.
+ * them and none can be read back; a key has to be long and random for that, and those
+ * that are made here are. A listener where no key counts is open to all whom the guard
+ * lets in, so the last key of one cannot be removed.
  */
 #ifndef OD_FRONT_KEYS_H
 #define OD_FRONT_KEYS_H
@@ -39,6 +39,7 @@ struct keys {
     /* When the last wrong ones came (clock_ms, 0: never), the oldest at wrong_at. */
     int64_t wrong_ms[LIMIT_WRONG_KEYS];
     unsigned wrong_at;
+    bool loaded;  /* the set is what was kept */
     bool damaged; /* what was kept cannot be read: those of the start count, and no
                      listener is open */
 };
@@ -56,9 +57,17 @@ void keys_init(struct keys *k, const struct json *options);
 /* One more of the start, for the listeners at. The caller's text; "" does not count. */
 void keys_begin(struct keys *k, const char *name, const char *at, struct str key);
 /*
- * What keys_put stored, if anything, replaces those of the start: one of these that was
- * removed stays so. Returns 0, or -1 and sets *e: state is damaged, those of the start
- * count, and every listener wants a key.
+ * A key that a client gives while the server runs, as a front-end's POST /init: it counts
+ * from now on, unless it does already, and all are stored. To be called before the
+ * front-end stores on its own side that there is such a key.
+ */
+void keys_give(struct keys *k, const char *name, const char *at, struct str key);
+/* The same key at the next worker: one that was removed meanwhile does not count. */
+void keys_again(struct keys *k, const char *name, const char *at, struct str key);
+/*
+ * Keys that a previous worker stored, if any, replace those of the start: one of these
+ * that was removed stays removed. Returns 0, or -1 and sets *e: state is damaged, those
+ * of the start count, and every listener wants a key.
  */
 int keys_load(struct keys *k, struct str state, struct err *e);
 
@@ -84,8 +93,8 @@ enum keys_given keys_of(const struct keys *k, const struct req *r, enum right *r
 /*
  * Notes a wrong key at now (clock_ms). Returns false if LIMIT_WRONG_KEYS came within the
  * second before it: the answer is 429. One limit for all listeners and ways. A right key
- * is never refused by it, or whoever reaches the address could lock out who has the key:
- * so it slows guessing down, and only a long random key makes it hopeless.
+ * is never refused by it, as any client could then lock out the key's owner: so it slows
+ * guessing down, and only a long random key makes guessing hopeless.
  */
 bool keys_wrong(struct keys *k, int64_t now);
 

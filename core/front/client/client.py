@@ -42,7 +42,6 @@ import socket
 import ssl
 import struct
 import sys
-import tarfile
 import tempfile
 import time
 import uuid
@@ -50,7 +49,7 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import (IO, Any, AsyncIterator, Awaitable, Callable, Coroutine, Dict, Generic,
                     Iterator, List, Mapping, Optional, Tuple, Type, TypeVar, Union)
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 VERSION = 1
 PROTOCOL = "od.events.v1"
@@ -350,10 +349,31 @@ def _page(event: Json) -> Page:
                 _image(extras.get("screenshot")), event)
 
 
+def _name_of(m: Json, name: str) -> str:
+    """A path in an answer. Bytes that are not UTF-8 are as in os.fsdecode."""
+    exact = m.get(name + "_base64")
+    if exact is None:
+        return _want(m, name, str, "")
+    try:
+        return base64.b64decode(exact, validate=True).decode("utf-8", "surrogateescape")
+    except (binascii.Error, ValueError, TypeError):
+        raise ProtocolError(f"{name}_base64 in an answer is not base64") from None
+
+
+def _named(name: str, path: str) -> Json:
+    """A path as an argument: a name of any bytes."""
+    data = path.encode("utf-8", "surrogateescape")
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        return {name + "_base64": base64.b64encode(data).decode()}
+
+
 def _file(m: Json) -> FileInfo:
-    return FileInfo(_want(m, "path", str), _want(m, "type", str), _want(m, "size", int, 0),
+    _want(m, "path", str)
+    return FileInfo(_name_of(m, "path"), _want(m, "type", str), _want(m, "size", int, 0),
                     _want(m, "mode", str, ""), _want(m, "mtime", float, 0.0),
-                    _want(m, "target", str, ""), m)
+                    _name_of(m, "target"), m)
 
 
 # ---- connections ----
@@ -1316,7 +1336,7 @@ class AsyncSession:
         await self._act("input", {"text": text})
 
     async def key(self, key: str) -> None:
-        """Presses a key: C-c, Enter, Up, F1 … or types what is no name."""
+        """Presses a key: C-c, Enter, Up, F1 … or types a text that names no key."""
         await self._act("key", {"key": key})
 
     async def signal(self, signal: str, *, tree: bool = False) -> None:
@@ -1382,12 +1402,12 @@ class AsyncSession:
 
     async def stat(self, path: str) -> FileInfo:
         """What a file or folder is. Raises ServerError NOTFOUND."""
-        return _file(_want(await self._act("stat", {"path": path}), "extras", dict))
+        return _file(_want(await self._act("stat", _named("path", path)), "extras", dict))
 
     async def list(self, path: str = ".", *, recursive: bool = False) -> List[FileInfo]:
         """The entries of a folder, sorted by name; paths are relative to it."""
         out: List[FileInfo] = []
-        args: Json = {"path": path, "recursive": recursive, "limit": 1000}
+        args: Json = {**_named("path", path), "recursive": recursive, "limit": 1000}
         while True:
             page = _want(await self._act("list", args), "extras", dict)
             out += [_file(e) for e in _want(page, "entries", list) if isinstance(e, dict)]
@@ -1400,16 +1420,18 @@ class AsyncSession:
 
     async def mkdir(self, path: str) -> None:
         """Makes a folder, and those above it. One that is there is no error."""
-        await self._act("mkdir", {"path": path})
+        await self._act("mkdir", _named("path", path))
 
     async def remove(self, path: str, *, recursive: bool = False) -> None:
-        await self._act("remove", {"path": path, "recursive": recursive})
+        await self._act("remove", {**_named("path", path), "recursive": recursive})
 
     async def move(self, source: str, target: str, *, overwrite: bool = False) -> None:
-        await self._act("move", {"from": source, "to": target, "overwrite": overwrite})
+        await self._act("move", {**_named("from", source), **_named("to", target),
+                                 "overwrite": overwrite})
 
     async def copy(self, source: str, target: str, *, overwrite: bool = False) -> None:
-        await self._act("copy", {"from": source, "to": target, "overwrite": overwrite})
+        await self._act("copy", {**_named("from", source), **_named("to", target),
+                                 "overwrite": overwrite})
 
     async def write(self, path: str, data: Union[str, bytes]) -> None:
         """Writes a file of the server, whole or not at all."""
@@ -1429,16 +1451,22 @@ class AsyncSession:
         """Sends a file, bytes or a stream to `path`; returns the number of bytes.
 
         The file is there whole or not at all, and replaces one that is there; its folder is
-        made. After a lost connection it is sent again. A stream that cannot seek is copied
-        to a temporary file first."""
+        made. After a lost connection it goes on where it was; of a source that is a path
+        the next call does so, too. A stream that cannot seek is copied to a temporary file
+        first."""
         if isinstance(source, bytes):
             return await self._upload(io.BytesIO(source), path, mode, progress)
         if isinstance(source, (str, os.PathLike)):
             try:
                 with open(source, "rb") as file:
+                    about = os.fstat(file.fileno())
                     if mode is None:
-                        mode = os.fstat(file.fileno()).st_mode & 0o777
-                    return await self._upload(file, path, mode, progress)
+                        mode = about.st_mode & 0o777
+                    same = (os.path.realpath(source), about.st_dev, about.st_ino,
+                            about.st_size, about.st_mtime_ns, self.name, path)
+                    token = hashlib.sha256(repr(same).encode("utf-8", "surrogateescape"))
+                    return await self._upload(file, path, mode, progress,
+                                              token.hexdigest()[:32])
             except OSError as error:
                 raise Error(f"cannot read {source}: {error}", "IO") from None
         if source.seekable():
@@ -1453,7 +1481,8 @@ class AsyncSession:
             return await self._upload(copy, path, mode, progress)
 
     async def _upload(self, source: IO[bytes], path: str, mode: Optional[int],
-                      progress: Optional[Progress]) -> int:
+                      progress: Optional[Progress], token: str = "") -> int:
+        """token: names what is sent, for later calls; without it only for this one."""
         folder, name = posixpath.split(path)
         if name in ("", ".", ".."):
             raise Error(f"{path!r} does not name a file", "INVALID")
@@ -1461,24 +1490,28 @@ class AsyncSession:
         size = source.seek(0, io.SEEK_END) - start
         if folder:
             await self.mkdir(folder)
-        entry = tarfile.TarInfo(name)
-        entry.size, entry.mode = size, 0o644 if mode is None else mode
-        entry.mtime = int(time.time())
-        head = entry.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-        tail = bytes(-size % 512 + 1024)
-        query = urlencode({"to": folder or ".", "format": "tar", "overwrite": "true",
-                           "session": self.name},
-                          errors="surrogateescape")
-        length = len(head) + size + len(tail)
+        part = {**_named("path", path), "session": self.name,
+                "token": token or uuid.uuid4().hex}
+        look = bool(token)  # there may be some of it
 
         async def attempt() -> int:
-            source.seek(start)
+            nonlocal look
+            done = 0
+            if look:
+                known = await self.client._json("GET", "/files/upload?" + urlencode(part))
+                done = _want(known, "size", int)
+                if done < 0:
+                    raise ProtocolError("the size in an answer is below 0")
+                done = done if done <= size else 0
+            look = True
+            query = urlencode({**part, "size": size, "offset": done,
+                               "mode": f"{0o644 if mode is None else mode & 0o7777:04o}"})
+            source.seek(start + done)
             http = await self.client._connect(False)
             try:
-                await http.channel.send(self.client._head("PUT", "/files/extract?" + query, {
-                    "Content-Type": "application/x-tar", "Content-Length": str(length)}) + head,
-                    self.client.timeout)
-                done = 0
+                await http.channel.send(self.client._head("PUT", "/files/content?" + query, {
+                    "Content-Type": "application/octet-stream",
+                    "Content-Length": str(size - done)}), self.client.timeout)
                 try:
                     while done < size:
                         data = source.read(min(CHUNK, size - done))
@@ -1488,13 +1521,18 @@ class AsyncSession:
                         done += len(data)
                         if progress:
                             progress(done, size)
-                    await http.channel.send(tail, self.client.timeout)
                 except _Lost as lost:  # the server may have answered before the end
                     await self._refused(http, lost)
                 answer = await http.answer()
                 self.client._met = True
-                await self.client._judge(answer)
-                await answer.json()
+                try:
+                    await self.client._judge(answer)
+                except ServerError as error:
+                    if error.code == "BUSY":  # there is less of it than was said
+                        raise _Lost(str(error)) from None
+                    raise
+                if _want(await answer.json(), "size", int) != size:
+                    raise ProtocolError("the server has not got the whole file")
                 return size
             except _Quiet:
                 raise _Lost("the server did not answer in time") from None
@@ -1523,16 +1561,15 @@ class AsyncSession:
         target: a path, which is there whole or not at all, or a stream. After a lost
         connection it goes on where it was; if the file has changed meanwhile, from the
         beginning (a stream that cannot seek gets an error then)."""
-        info = await self.stat(path)
         if not isinstance(target, (str, os.PathLike)):
-            return await self._download(info.path, target, progress)
+            return await self._download(path, target, progress)
         place = os.fspath(target)
         if os.path.isdir(place):
             place = os.path.join(place, posixpath.basename(path.rstrip("/")))
         part = f"{place}.{uuid.uuid4().hex[:8]}.part"
         try:
             with open(part, "wb") as file:
-                n = await self._download(info.path, file, progress)
+                n = await self._download(path, file, progress)
             os.replace(part, place)
             return n
         except OSError as error:
@@ -1542,8 +1579,7 @@ class AsyncSession:
                 os.unlink(part)
 
     async def _download(self, path: str, out: IO[bytes], progress: Optional[Progress]) -> int:
-        where = "/download_files?" + urlencode({"path": path, "raw": "true"},
-                                               errors="surrogateescape", quote_via=quote)
+        where = "/files/content?" + urlencode({**_named("path", path), "session": self.name})
         start = out.tell() if out.seekable() else 0
         done, tag = 0, ""
         size: Optional[int] = None
@@ -1765,7 +1801,7 @@ class Session:
         _finish(self._a.input(text))
 
     def key(self, key: str) -> None:
-        """Presses a key: C-c, Enter, Up, F1 … or types what is no name."""
+        """Presses a key: C-c, Enter, Up, F1 … or types a text that names no key."""
         _finish(self._a.key(key))
 
     def signal(self, signal: str, *, tree: bool = False) -> None:
@@ -1827,8 +1863,9 @@ class Session:
         """Sends a file, bytes or a stream to `path`; returns the number of bytes.
 
         The file is there whole or not at all, and replaces one that is there; its folder is
-        made. After a lost connection it is sent again. A stream that cannot seek is copied
-        to a temporary file first."""
+        made. After a lost connection it goes on where it was; of a source that is a path
+        the next call does so, too. A stream that cannot seek is copied to a temporary file
+        first."""
         return _finish(self._a.upload(source, path, mode=mode, progress=progress))
 
     def download(self, path: str, target: Target, *,
@@ -1936,37 +1973,44 @@ def _events(box: Client, given: argparse.Namespace) -> int:
 
 def main(argv: Optional[List[str]] = None) -> int:
     """The command line; returns its exit status."""
+    # Before the subcommand or after it: what is not given there must not undo the other.
+    server = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    server.add_argument("--server", metavar="URL",
+                        help="https://HOST[:PORT]/PREFIX; else OD_SERVER")
+    server.add_argument("--cafile", help="a PEM file with the authorities to trust")
+    server.add_argument("--insecure", action="store_true",
+                        help="send the key without TLS to another machine")
+    server.add_argument("--patience", type=float, metavar="SECONDS",
+                        help="how long a lost connection is tried again (60)")
     p = argparse.ArgumentParser(
         prog="client.py", description="A computer of an AI agent, from any machine.",
-        epilog="The key is in the file OD_SERVER_KEY_FILE or in OD_SERVER_KEY.")
-    p.add_argument("--server", metavar="URL", help="https://HOST[:PORT]/PREFIX; else OD_SERVER")
-    p.add_argument("--cafile", help="a PEM file with the authorities to trust")
-    p.add_argument("--insecure", action="store_true",
-                   help="send the key without TLS to another machine")
-    p.add_argument("--patience", type=float, default=60.0, metavar="SECONDS",
-                   help="how long a lost connection is tried again (60)")
+        epilog="The key is in the file OD_SERVER_KEY_FILE or in OD_SERVER_KEY.",
+        parents=[server])
     sub = p.add_subparsers(dest="verb", required=True)
-    x = sub.add_parser("exec", help="run a command; its exit status is that of the command")
+    x = sub.add_parser("exec", parents=[server],
+                       help="run a command; its exit status is that of the command")
     x.add_argument("-s", "--session", default="main")
     x.add_argument("-t", "--timeout", type=float, metavar="SECONDS",
                    help="return after this time; the command goes on (status 124)")
     x.add_argument("--wait", action="store_true", help="wait for what runs")
     x.add_argument("--input", metavar="TEXT", help="type a line, then wait")
     x.add_argument("command", nargs=argparse.REMAINDER)
-    c = sub.add_parser("cp", help="copy a file: cp LOCAL :REMOTE, cp :REMOTE LOCAL")
+    c = sub.add_parser("cp", parents=[server],
+                       help="copy a file: cp LOCAL :REMOTE, cp :REMOTE LOCAL")
     c.add_argument("-s", "--session", default="main")
     c.add_argument("-q", "--quiet", action="store_true")
     c.add_argument("source", help="- is the standard input")
     c.add_argument("target", help="- is the standard output")
-    e = sub.add_parser("events", help="print the events")
+    e = sub.add_parser("events", parents=[server], help="print the events")
     e.add_argument("--since", type=int, metavar="ID")
     e.add_argument("--follow", action="store_true")
     e.add_argument("--live", action="store_true", help="with the output of commands")
     e.add_argument("--json", action="store_true")
     given = p.parse_args(argv)
     try:
-        with Client(given.server, cafile=given.cafile, patience=given.patience,
-                    insecure=given.insecure) as box:
+        about = {name: getattr(given, name) for name in
+                 ("cafile", "insecure", "patience") if hasattr(given, name)}
+        with Client(getattr(given, "server", None), **about) as box:
             verbs = {"exec": _exec, "cp": _cp, "events": _events}
             return verbs[given.verb](box, given)
     except Error as error:

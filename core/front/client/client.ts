@@ -40,7 +40,7 @@ export type Answer = (waiting: Waiting) => string | undefined | Promise<string |
  * Why a call has no result. `code` is the server's (INVALID, NOTFOUND, EXISTS, DENIED, BUSY,
  * TIMEOUT, LIMIT, GONE, UNSUPPORTED, CANCELLED, IO, INTERNAL) or the connection's:
  * UNREACHABLE (no server answered yet), LOST (it did not come back in time), TLS (its
- * certificate is not trusted), PROTOCOL (it is no od server), VERSION (it is another one).
+ * certificate is not trusted), PROTOCOL (it is not an od server), VERSION (it is another version).
  */
 export class OdError extends Error {
     readonly code: string;
@@ -297,6 +297,10 @@ function fileOf(value: unknown): FileInfo {
 
 // ---- requests ----
 
+/** 32 hex digits. crypto.randomUUID is not on pages that came by plain HTTP. */
+const newName = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)),
+    (byte) => byte.toString(16).padStart(2, "0")).join("");
+
 const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 function environment(name: string): string | undefined {
@@ -308,7 +312,7 @@ const inBrowser = (): boolean => "document" in globalThis || "WorkerGlobalScope"
     && !("Deno" in globalThis);
 
 /** How a failed fetch says that nobody is there. */
-const NOBODY = /ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|refused|dns error|bad port/i;
+const NOBODY = /ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|refused|dns error|bad port|port \d+ (is|are) blocked/i;
 
 /** What a failed fetch means. */
 function failureOf(error: unknown): OdError | Lost {
@@ -462,7 +466,7 @@ export class Client {
         session?: string; timeout?: number; secrets?: Record<string, string>; clientId?: string;
     }): Promise<Json> {
         const { clientId, ...rest } = more;
-        const m = { action, args, client_id: clientId ?? `ts-${crypto.randomUUID()}`, ...rest };
+        const m = { action, args, client_id: clientId ?? `ts-${newName()}`, ...rest };
         return this.json(path, { method: "POST", body: JSON.stringify(m) });
     }
 
@@ -839,46 +843,7 @@ export class Run implements AsyncIterable<string> {
     }
 }
 
-// ---- a file as an archive (POSIX pax: ustar with one extended header) ----
-
 const encoder = new TextEncoder();
-
-function tarBlock(name: string, size: number, mode: number, type: string): Uint8Array {
-    const block = new Uint8Array(512);
-    const put = (at: number, words: string): void => {
-        block.set(encoder.encode(words).subarray(0, 512 - at), at);
-    };
-    const octal = (value: number, n: number): string => value.toString(8).padStart(n, "0");
-    put(0, name);
-    put(100, `${octal(mode, 7)}\0`);
-    put(108, `${octal(0, 7)}\0`);
-    put(116, `${octal(0, 7)}\0`);
-    put(124, `${octal(size < 8 ** 11 ? size : 0, 11)}\0`);
-    put(136, `${octal(Math.floor(Date.now() / 1000), 11)}\0`);
-    put(148, "        ");
-    put(156, type);
-    put(257, "ustar\0");
-    put(263, "00");
-    put(148, `${octal(block.reduce((sum, byte) => sum + byte, 0), 6)}\0 `);
-    return block;
-}
-
-function tarHead(name: string, size: number, mode: number): Uint8Array {
-    const record = (key: string, value: string): string => {
-        const rest = encoder.encode(` ${key}=${value}\n`).length;
-        let n = rest + 1;
-        while (String(n).length + rest !== n)
-            n++;
-        return `${n} ${key}=${value}\n`;
-    };
-    const records = encoder.encode(record("path", name) + record("size", String(size)));
-    const padded = Math.ceil(records.length / 512) * 512;
-    const head = new Uint8Array(1024 + padded);
-    head.set(tarBlock("pax", records.length, 0o644, "x"), 0);
-    head.set(records, 512);
-    head.set(tarBlock("file", size, mode, "0"), 512 + padded);
-    return head;
-}
 
 /** A shell that remembers its directory and variables, with files, cells and pages. */
 export class Session {
@@ -942,7 +907,7 @@ export class Session {
         await this.act("input", { text: words });
     }
 
-    /** Presses a key: C-c, Enter, Up, F1 … or types what is no name. */
+    /** Presses a key: C-c, Enter, Up, F1 … or types a text that names no key. */
     async key(key: string): Promise<void> {
         await this.act("key", { key });
     }
@@ -1067,8 +1032,8 @@ export class Session {
     /**
      * Sends text, bytes or a Blob (a browser's File, Node's fs.openAsBlob) to `path`; returns
      * the number of bytes. The file is there whole or not at all, and replaces one that is
-     * there; its folder is made. After a lost connection it is sent again. In a browser
-     * progress is only called at the end.
+     * there; its folder is made. After a lost connection it goes on where it was. In a browser
+     * progress is only called when it goes on, and at the end.
      */
     async upload(source: string | Uint8Array | Blob, path: string, more: {
         mode?: number; progress?: Progress;
@@ -1080,33 +1045,49 @@ export class Session {
         if (folder)
             await this.mkdir(folder);
         const blob = source instanceof Blob ? source : new Blob([source as string]);
-        const size = blob.size;
-        const head = tarHead(name, size, more.mode ?? 0o644);
-        const tail = new Uint8Array((512 - size % 512) % 512 + 1024);
-        const archive = new Blob([head as BlobPart, blob, tail]);
-        const query = new URLSearchParams({
-            to: folder || ".", format: "tar", overwrite: "true", session: this.name,
-        });
-        const { progress } = more;
-        const steps = (): ReadableStream<Uint8Array> => {
-            let at = 0;
+        const { size } = blob, { progress } = more;
+        const part = { path, session: this.name, token: newName() };
+        const mode = ((more.mode ?? 0o644) & 0o7777).toString(8).padStart(4, "0");
+        const steps = (from: number) => (): ReadableStream<Uint8Array> => {
+            let at = from;
             return new ReadableStream({
                 async pull(controller): Promise<void> {
-                    const part = await archive.slice(at, at + CHUNK).arrayBuffer();
-                    at += part.byteLength;
-                    progress?.(Math.min(Math.max(at - head.length, 0), size), size);
-                    if (part.byteLength > 0)
-                        controller.enqueue(new Uint8Array(part));
+                    const next = await blob.slice(at, at + CHUNK).arrayBuffer();
+                    at += next.byteLength;
+                    progress?.(at, size);
+                    if (next.byteLength > 0)
+                        controller.enqueue(new Uint8Array(next));
                     else
                         controller.close();
                 },
             });
         };
-        await this.client.again(`the upload of ${path}`, async () => whole(await this.client.ask(
-            `/files/extract?${query}`, {
-                method: "PUT", headers: { "Content-Type": "application/x-tar" },
-                body: progress && !inBrowser() ? steps : archive,
-            })));
+        let again = false;
+        await this.client.again(`the upload of ${path}`, async () => {
+            let done = 0;
+            if (again) {
+                done = integer(await this.client.json(`/files/upload?${new URLSearchParams(part)}`),
+                    "size");
+                done = done >= 0 && done <= size ? done : 0;
+                progress?.(done, size);
+            }
+            again = true;
+            const query = new URLSearchParams({
+                ...part, mode, size: String(size), offset: String(done),
+            });
+            try {
+                const answer = await whole(await this.client.ask(`/files/content?${query}`, {
+                    method: "PUT", headers: { "Content-Type": "application/octet-stream" },
+                    body: progress && !inBrowser() ? steps(done) : blob.slice(done),
+                }));
+                if (integer(answer, "size") !== size)
+                    throw new OdError("PROTOCOL", "the server has not got the whole file");
+            } catch (error) {
+                if (error instanceof OdError && error.code === "BUSY")
+                    throw new Lost(error.message); // there is less of it than was said
+                throw error;
+            }
+        });
         progress?.(size, size);
         return size;
     }
@@ -1116,9 +1097,7 @@ export class Session {
      * the file has changed meanwhile, that is an error.
      */
     async *download(path: string, progress?: Progress): AsyncGenerator<Uint8Array, void> {
-        const where = `/download_files?${new URLSearchParams({
-            path: (await this.stat(path)).path, raw: "true",
-        })}`;
+        const where = `/files/content?${new URLSearchParams({ path, session: this.name })}`;
         let done = 0, tag = "", size: number | undefined;
         const open = async (): Promise<Bodied> => {
             const headers: Record<string, string> =

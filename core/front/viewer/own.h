@@ -16,7 +16,7 @@ enum {
     VIEWER_PAGE_MAX = 40 << 20   /* bytes of HTML in the helper at once */
 };
 
-/* What the helper is asked for. */
+/* A request to the helper. */
 struct viewer_ask {
     char path[PATH_MAX]; /* absolute */
     char cwd[PATH_MAX];  /* the working directory of the sandbox; "": none */

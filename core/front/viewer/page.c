@@ -77,7 +77,7 @@ static int put_head(const struct job_child *c, const char *path, struct err *e)
     return rc;
 }
 
-/* An open file: name is that of its descriptor, path what was asked for. */
+/* An open file: name is that of its descriptor, path the requested one. */
 struct source {
     const char *name, *path;
 };
@@ -165,10 +165,11 @@ static int check_asker(const struct viewer_ask *a, struct err *e)
 {
     uid_t uid;
     if (tcpowner_uid(&a->peer, &a->own, &uid) < 0)
-        return err_set(e, ERR_DENIED,
-                       "It is not known who asks: %s. Files are shown to programs of "
-                       "this machine that keep their connection open.",
-                       strerror(errno));
+        return err_set(
+            e, ERR_DENIED,
+            "The client cannot be identified: %s. Files are shown to programs of "
+            "this machine that keep their connection open.",
+            strerror(errno));
     if (uid == 0 || uid == geteuid())
         return 0;
     return err_set(e, ERR_DENIED,

@@ -225,9 +225,8 @@ static void fail(struct req *r, int status_code, const char *text)
     answer_error(r, status_code, "Error", NULL, text);
 }
 
-static const struct http_front bare_front = {.routes = routes,
-                                        .nroutes = sizeof(routes) / sizeof(routes[0]),
-                                        .fail = fail};
+static const struct http_front bare_front = {
+    .routes = routes, .nroutes = sizeof(routes) / sizeof(routes[0]), .fail = fail};
 
 /* Who may see a file the helper decides; what is open has nothing to hide. */
 static bool allow(struct req *r, void *arg)
@@ -265,7 +264,7 @@ static void write_url(const char *tmp, unsigned port)
     if (fd >= 0 && close(fd) < 0)
         ok = false;
     if (!ok || rename(part, path) < 0) {
-        log_info("cannot say in %s where the file viewer is: %m", path);
+        log_info("cannot write the address of the file viewer to %s: %m", path);
         unlink(part);
     }
 }
@@ -334,8 +333,8 @@ static int prepare(const struct options *given, struct json **own, struct err *e
     return 0;
 }
 
-static const struct option_table options_viewer = {
-    .section = "viewer", .prepare = prepare};
+static const struct option_table options_viewer = {.section = "viewer",
+                                                   .prepare = prepare};
 
 const struct front front_viewer = {
     .name = "viewer",

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+//
+// The page: login, the stream of events, header, tabs. All files of this folder are
+// joined into one module, in any order; what is at the top of one is there for all.
+//
+// A panel is a file NAME.js with one function NAMEPanel(page) and its helpers, whose names
+// begin with NAME. It is in the list `panels` below. It returns
+//
+//   root      its element, which this file puts into the page
+//   show()    it is seen from now on: it may open sockets and ask the server
+//   hide()    it is not seen: it closes what costs the server something
+//   scrolls   optional: it may be long and has nothing to focus, so that keys scroll it
+//   go(what)  optional: moves to what a click in the timeline names: {session, from, id};
+//             with drive: the person takes the terminal or browser
+//   leave()   optional: a key that leaves the panel for the tabs was pressed elsewhere
+//
+// `page` offers
+//
+//   token             the page token: member "page" of a socket's first message
+//   may               'drive' or 'view': what this login may do
+//   name              of the server
+//   url(path)         the address of 'terminal/main' on this server, below any prefix
+//   socket(path, protocol)    a WebSocket; the caller sends {"page": page.token, …} first
+//   get(path, signal), post(path, json)  promises of JSON; an Error has the server's sentence.
+//                     post sends X-OD-Page; with json undefined there is no body
+//   act(action, args, session)   does an action by POST /events, as a person: promise of
+//                     its observation
+//   person()          the name that the person gave, or ''
+//   events(kind, fn)  calls fn(event) for each event whose action or observation is kind;
+//                     '*': every one, 'delta': live output, 'link': {up} of the stream,
+//                     'current': all older events have come, then 'sessions': {sessions},
+//                     what GET /terminal says.
+//                     Returns a function that ends it
+//   say(text)         shows a sentence for a moment, and reads it out
+//   session(), setSession(name)  the session that terminal and browser show; setSession
+//                     also calls go({session}) of them
+//   people({viewers, driver})    what the header shows of a terminal; driver: a name, 'you',
+//                     or null
+//   state({session, state, program, hidden, first})   'idle', 'busy', 'waiting', 'gone': of
+//                     a terminal, for the header; 'waiting' shows the form for an answer,
+//                     'unseen' ends what was said; first: of a link that was opened now
+//   open(name, what)  shows the panel NAME, and calls its go(what)
+//   theme()           'dark' or 'light', as it is now; events('theme', fn) tells of changes
+
+const KEPT = {
+    theme: 'od.theme',
+    tab: 'od.tab',
+};
+
+const page = {
+    token: '', may: 'view', name: '', panels: new Map(), subs: new Map(), current: '', at: 'main',
+};
+
+const panels = [
+    ['terminal', 'Terminal', typeof terminalPanel === 'undefined' ? null : terminalPanel,
+        'This server does not show terminals. In a shell next to it, try', 'od exec -i'],
+    ['browser', 'Browser', typeof screenPanel === 'undefined' ? null : screenPanel,
+        'This server does not show its browser. In a shell next to it, try', 'od browse URL'],
+    ['files', 'Files', filesPanel],
+    ['notebook', 'Notebook', notebookPanel],
+    ['ports', 'Ports', portsPanel],
+];
+
+// ---- the server
+
+page.url = path => new URL('../' + path, location.href).href;
+
+page.socket = (path, protocol) => new WebSocket(page.url(path).replace(/^http/, 'ws'), protocol);
+
+page.ask = async (method, path, json, signal) => {
+    const answer = await fetch(page.url(path), {
+        method,
+        headers: { 'X-OD-Page': page.token, ...json && { 'Content-Type': 'application/json' } },
+        body: json && JSON.stringify(json),
+        signal,
+    });
+    const text = await answer.text();
+    let body = null;
+    try {
+        body = text ? JSON.parse(text) : null;
+    } catch {
+        body = null;
+    }
+    if (answer.status === 401)
+        location.reload();
+    if (!answer.ok)
+        throw new Error(body?.error?.message ?? 'The server answered with ' + answer.status);
+    return body;
+};
+
+page.get = (path, signal) => page.ask('GET', path, undefined, signal);
+page.post = (path, json) => page.ask('POST', path, json);
+
+page.person = () => {
+    try {
+        return localStorage.getItem('od.person') ?? '';
+    } catch {
+        return '';
+    }
+};
+
+page.act = (action, args, session) => page.post('events', {
+    action, args: args ?? {}, ...session && { session }, source: 'user',
+    viewer: page.person() || undefined,
+});
+
+// ---- subscribers
+
+page.events = (kind, fn) => {
+    if (!page.subs.has(kind))
+        page.subs.set(kind, new Set());
+    page.subs.get(kind).add(fn);
+    return () => page.subs.get(kind).delete(fn);
+};
+
+page.tell = (kind, event) => {
+    for (const fn of page.subs.get(kind) ?? [])
+        fn(event);
+};
+
+// ---- what is said
+
+page.say = text => {
+    const toast = byId('toast');
+    toast.textContent = text;
+    toast.classList.add('shown');
+    clearTimeout(page.toast);
+    page.toast = setTimeout(() => toast.classList.remove('shown'), 6000);
+};
+
+// For screen readers, at most one message in two seconds.
+page.announce = text => {
+    page.heard = text;
+    page.unheard = (page.unheard ?? 0) + 1;
+    if (page.speaking)
+        return;
+    page.speaking = setTimeout(() => {
+        const more = page.unheard - 1;
+        byId('log').replaceChildren(el('p', null,
+            page.heard + (more ? ', and ' + more + ' more' : '')));
+        page.speaking = null;
+        page.unheard = 0;
+    }, 2000);
+};
+
+// ---- tabs
+
+function selectTab(name) {
+    const before = page.panels.get(page.current);
+    if (page.current === name || !page.panels.has(name))
+        return;
+    page.current = name;
+    for (const [key, p] of page.panels) {
+        const on = key === name;
+        p.tab.setAttribute('aria-selected', on);
+        p.tab.tabIndex = on ? 0 : -1;
+        p.pane.hidden = !on;
+    }
+    document.body.dataset.tab = name;
+    before?.hide();
+    page.panels.get(name).show();
+    try {
+        localStorage.setItem(KEPT.tab, name);
+    } catch {
+        // The browser keeps nothing for us.
+    }
+}
+
+page.open = (name, what) => {
+    selectTab(name);
+    page.panels.get(name)?.go?.(what);
+};
+
+function emptyPanel(text, line) {
+    return {
+        root: el('p', { class: 'empty' }, text, line ? el('code', null, line) : null),
+        show() {},
+        hide() {},
+    };
+}
+
+function addTab(name, title, panel) {
+    const id = 'pane-' + name, tab = el('button', {
+        type: 'button', role: 'tab', id: 'tab-' + name, 'aria-controls': id,
+        'aria-selected': 'false', tabindex: -1, onclick: () => selectTab(name),
+    }, title);
+    const pane = el('div', {
+        role: 'tabpanel', id, class: 'pane', 'aria-labelledby': 'tab-' + name, hidden: true,
+        tabindex: panel.scrolls ? 0 : null,
+    }, panel.root);
+    byId('tabs').append(tab);
+    byId('panes').append(pane);
+    page.panels.set(name, Object.assign(panel, { tab, pane }));
+}
+
+// Arrows move among tabs (ARIA Authoring Practices, tabs).
+function onTabKey(e) {
+    const tabs = [...byId('tabs').children].filter(t => t.offsetParent !== null);
+    const at = tabs.indexOf(document.activeElement);
+    const to = {
+        ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1,
+    }[e.key];
+    if (at < 0 || to === undefined)
+        return;
+    const tab = tabs[(to + tabs.length) % tabs.length];
+    tab.focus();
+    tab.click();
+    e.preventDefault();
+}
+
+function makeTabs() {
+    const timeline = byId('timeline');
+    addTab('timeline', 'Timeline', {
+        root: '',
+        show() {
+            timeline.classList.add('alone');
+        },
+        hide() {
+            timeline.classList.remove('alone');
+        },
+    });
+    for (const [name, title, make, text, line] of panels)
+        addTab(name, title, make ? make(page) : emptyPanel(text, line));
+    byId('tabs').addEventListener('keydown', onTabKey);
+    let name = null;
+    try {
+        name = localStorage.getItem(KEPT.tab);
+    } catch {
+        name = null;
+    }
+    const narrow = matchMedia('(max-width: 719px)');
+    const fit = () => {
+        page.panels.get('timeline').tab.hidden = !narrow.matches;
+        if (!narrow.matches && page.current === 'timeline')
+            selectTab('terminal');
+    };
+    selectTab(narrow.matches ? 'timeline' : page.panels.has(name) ? name : 'terminal');
+    narrow.addEventListener('change', fit);
+    fit();
+}
+
+// ---- theme
+
+page.theme = () => {
+    const chosen = document.documentElement.dataset.theme;
+    const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+    return chosen ?? (dark ? 'dark' : 'light');
+};
+
+function setTheme(name) {
+    const root = document.documentElement;
+    if (name === 'auto')
+        delete root.dataset.theme;
+    else
+        root.dataset.theme = name;
+    byId('theme').textContent = 'Theme: ' + name;
+    try {
+        localStorage.setItem(KEPT.theme, name);
+    } catch {
+        // The browser keeps nothing for us.
+    }
+    page.tell('theme', { theme: page.theme() });
+}
+
+function makeTheme() {
+    const all = ['auto', 'light', 'dark'];
+    let name = 'auto';
+    try {
+        name = localStorage.getItem(KEPT.theme) ?? 'auto';
+    } catch {
+        name = 'auto';
+    }
+    setTheme(all.includes(name) ? name : 'auto');
+    byId('theme').addEventListener('click', () => {
+        const now = document.documentElement.dataset.theme ?? 'auto';
+        setTheme(all[(all.indexOf(now) + 1) % all.length]);
+    });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () =>
+        page.tell('theme', { theme: page.theme() }));
+}
+
+// ---- sessions, people, state
+
+page.session = () => page.at;
+
+page.setSession = name => {
+    if (page.at === name)
+        return;
+    page.at = name;
+    for (const panel of page.panels.values())
+        panel.go?.({ session: name });
+};
+
+page.people = ({ viewers, driver }) => {
+    const who = driver === 'you' ? 'you drive' : driver ? driver + ' drives' : 'nobody drives';
+    byId('people').textContent = viewers === 1 ? who : viewers + ' watch, ' + who;
+};
+
+// ---- start
+
+async function start() {
+    const answer = await fetch('session');
+    if (!answer.ok) {
+        location.reload();
+        return;
+    }
+    const session = await answer.json();
+    page.token = session.page;
+    page.may = session.may;
+    page.name = session.name;
+    if (location.hash)
+        history.replaceState(null, '', './');
+    byId('name').textContent = session.name || 'od';
+    document.title = (session.name || 'od') + ' – od';
+    document.body.dataset.may = session.may;
+    byId('leave').addEventListener('click', async () => {
+        await page.ask('DELETE', 'ui/session');
+        location.reload();
+    });
+    makeTheme();
+    makeHeader(page);
+    makeControl(page);
+    makeTimeline(page);
+    makeTabs();
+    openStream(page);
+}
+
+addEventListener('DOMContentLoaded', start);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+//
+// The header: what the sandbox does, Stop, and the form that answers a program which
+// waits for input.
+
+// Actions that are done at once, or that only look: they make the sandbox no busier.
+const HEADER_QUIET = new Set(['input', 'key', 'eof', 'signal', 'resize', 'cancel', 'wait',
+    'kernels', 'complete', 'inspect', 'attach', 'watch',
+    'request_control']);
+
+function makeHeader(page) {
+    // Running actions, id → {kind, session, began}; what waits, session → {program, …}.
+    const running = new Map(), waiting = new Map();
+    const form = byId('answer'), field = byId('answer-text');
+    let asked = null;
+
+    function showAnswer(w) {
+        const may = page.may === 'drive' && w;
+        form.hidden = !may;
+        if (!may || asked === w)
+            return;
+        asked = w;
+        field.type = w.hidden ? 'password' : 'text';
+        field.value = '';
+        byId('answer-label').textContent = w.prompt || 'Answer to ' + (w.program || 'the program');
+    }
+
+    function show() {
+        const w = [...waiting.values()].pop(), n = running.size;
+        const text = w ? (w.program || 'a program') + ' waits for input in ' + w.session
+            : n > 1 ? 'busy, ' + n + ' actions' : n === 1 ? 'busy' : 'idle';
+        byId('state').dataset.state = w ? 'waiting' : n ? 'busy' : 'idle';
+        if (byId('state-text').textContent !== text) {
+            byId('state-text').textContent = text;
+            if (w)
+                page.announce(text);
+        }
+        byId('stop').hidden = n === 0 || page.may !== 'drive';
+        if (!w)
+            asked = null;
+        showAnswer(w);
+    }
+
+    page.state = ({ session, state, program, hidden, first }) => {
+        const w = waiting.get(session);
+        // Of a command that an event says to wait, "busy" as the first state is no news.
+        const keep = w?.cause && (state === 'unseen' || (first && state === 'busy'));
+        if (state === 'waiting')
+            waiting.set(session, { ...w, session, program, hidden });
+        else if (!keep)
+            waiting.delete(session);
+        show();
+    };
+
+    // Commands that waited when a server ended have no end in the log of the next one.
+    let open = [];
+    page.events('current', () => {
+        open = [...waiting.values(), ...running.values()];
+    });
+    page.events('sessions', ({ sessions }) => {
+        const busy = new Set(sessions.filter(s => s.state === 'busy' || s.state === 'waiting')
+            .map(s => s.session));
+        for (const [key, w] of waiting) {
+            if (open.includes(w) && !w.cell && !busy.has(w.session))
+                waiting.delete(key);
+        }
+        for (const [id, r] of running) {
+            if (open.includes(r) && r.asked && !busy.has(r.session))
+                running.delete(id);
+        }
+        show();
+    });
+
+    page.events('*', e => {
+        if (e.action && !HEADER_QUIET.has(e.action))
+            running.set(e.id, { kind: e.action, session: e.session ?? 'main' });
+        if (e.observation === 'cell_input') {
+            waiting.set('cell ' + e.extras.id, {
+                session: e.session, program: 'a cell', prompt: e.content, hidden: e.extras.password,
+                cell: e.extras.id,
+            });
+        }
+        if (e.action === 'input' && e.args?.id)
+            waiting.delete('cell ' + e.args.id);
+        else if (e.action === 'input' || e.action === 'key' || e.action === 'eof')
+            waiting.delete(e.session ?? 'main');
+        if (e.cause && e.observation) {
+            const w = e.waiting;
+            if (w && (w.state === 'yes' || w.state === 'probably')) {
+                waiting.set(e.session, {
+                    session: e.session, program: w.program, hidden: w.hidden, cause: e.cause,
+                });
+            } else if (waiting.get(e.session)?.cause === e.cause) {
+                waiting.delete(e.session);
+            }
+            waiting.delete('cell ' + e.cause);
+            if (!(w && e.exit_code === undefined))
+                running.delete(e.cause);
+            else if (running.has(e.cause))
+                running.get(e.cause).asked = true;
+        }
+        show();
+    });
+
+    byId('stop').addEventListener('click', async () => {
+        const id = [...running.keys()].pop();
+        try {
+            await page.act('cancel', { id });
+            page.say('Stopped.');
+        } catch (e) {
+            page.say('Stop: ' + e.message);
+        }
+    });
+
+    // Of a narrow page, which has no room for all of the header.
+    byId('more').addEventListener('click', e => {
+        const open = byId('top').classList.toggle('open');
+        e.target.setAttribute('aria-expanded', open);
+    });
+
+    form.addEventListener('submit', async e => {
+        e.preventDefault();
+        const w = asked, text = field.value + '\n';
+        field.value = '';
+        try {
+            await page.act('input', w.cell ? { id: w.cell, text: text.slice(0, -1) } : { text },
+                w.cell ? null : w.session);
+        } catch (error) {
+            page.say('Answer: ' + error.message);
+        }
+    });
+    show();
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The live page (README.md).
+ *
+ *   front.c    the front-end: routes, files, logins, --status
+ *   ports.c    the ports that programs listen at
+ *   link.c     the address that logs in once
+ */
+#ifndef OD_FRONT_PAGE_OWN_H
+#define OD_FRONT_PAGE_OWN_H
+
+#include "front/front.h"
+#include "front/logins.h"
+#include "io/loop.h"
+
+enum {
+    PAGE_FILES = 5,
+    PAGE_HASH_HEX = 16 /* digits in the name of a file, and in the page's ETag */
+};
+
+/* A file of the page: its name has a hash of its bytes in it, so it never changes. */
+struct page_file {
+    const char *stem, *end, *type;
+    struct str gz;
+    char name[64]; /* STEM.HASH.END */
+};
+
+struct page {
+    struct http_front front;
+    struct fronts *fronts;
+    struct logins *logins;
+    struct page_file files[PAGE_FILES];
+    struct buf html, form;       /* owned */
+    char tag[PAGE_HASH_HEX + 3]; /* of html */
+    char *origin, *embed;        /* owned; "": none */
+    struct list waiting;         /* struct ports_wait: requests for ports */
+    unsigned nwaiting;
+    struct timer look; /* runs while any waits */
+    struct buf once;   /* owned: the hash of the first link; empty: there is none */
+};
+
+/* Answers {"error":{"code","message"}}. */
+void page_fail(struct req *r, int status, const char *text);
+/*
+ * GET /ui/ports?since=TAG: {"ports":[{"port","pid","program","app","host"}],"tag"},
+ * without our own. With the tag of the list as it is, the answer waits for a change, at
+ * most half a minute. app: the path that shows the app to a browser, if r's login may do
+ * everything; host: with --preview-host, the same as HOST/PATH, without scheme and port.
+ */
+void page_ports(struct req *r);
+void page_ports_init(struct page *p);
+/* The worker ends: answers those who wait. */
+void page_ports_end(struct page *p);
+
+#endif

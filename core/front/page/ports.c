@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ports that programs listen at. The kernel reports no change of them, so they are
+ * looked at once a second, and only while a request waits for a change.
+ */
+#include "front/page/own.h"
+
+#include "base/xalloc.h"
+#include "engine/engine.h"
+#include "front/pass/pass.h"
+#include "os/listening.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LIST_MAX = 64 << 10,
+    LOOK_MS = 1000,
+    WAIT_LOOKS = 25, /* then the same list is the answer */
+    TAG_HEX = 16,
+    WAITING_MAX = 64 /* beyond, the answer comes at once */
+};
+
+struct ports_wait {
+    struct list node; /* in page.waiting */
+    struct page *p;
+    struct req *req;
+    unsigned looks;
+    char tag[TAG_HEX + 1]; /* of the list that the client has */
+};
+
+/* The ports of apps, not ours; tag: a string that differs when they do. */
+static size_t find_apps(const struct page *p, struct listening all[LISTENING_MAX],
+                        char tag[TAG_HEX + 1])
+{
+    size_t found = listening(all), n = 0;
+    uint8_t hash[HASH_SHA256_SIZE];
+    struct hash h;
+    hash_begin_sha256(&h);
+    for (size_t i = 0; i < found; i++) {
+        if (pass_is_ours(p->fronts, all[i].port))
+            continue;
+        char line[64];
+        int len = snprintf(line, sizeof(line), "%u %d %s\n", all[i].port, (int)all[i].pid,
+                           all[i].comm);
+        hash_add(&h, str_n(line, (size_t)len));
+        all[n++] = all[i];
+    }
+    hash_end(&h, hash);
+    for (size_t i = 0; i < TAG_HEX / 2; i++)
+        snprintf(tag + 2 * i, 3, "%02x", hash[i]);
+    return n;
+}
+
+static void answer(const struct page *p, struct req *r, const struct listening *all,
+                   size_t n, const char *tag)
+{
+    struct json *j = json_object(), *list = json_array();
+    struct buf b = BUF_INIT(LIST_MAX);
+    for (size_t i = 0; i < n; i++) {
+        struct json *row = json_object();
+        char token[LOGIN_APP_HEX + 1], app[64];
+        json_put_int(row, "port", all[i].port);
+        if (all[i].pid)
+            json_put_int(row, "pid", all[i].pid);
+        if (all[i].comm[0])
+            json_put_z(row, "program", all[i].comm);
+        if (logins_app_token(p->logins, r, all[i].port, token) == 0) {
+            snprintf(app, sizeof(app), "proxy/%u~%s/", all[i].port, token);
+            json_put_z(row, "app", app);
+            struct buf host = BUF_INIT(512);
+            if (fronts_app_host(p->fronts, all[i].port, &host) == 0) {
+                buf_addf(&host, "/~%s/", token);
+                json_put_str(row, "host", buf_str(&host));
+            }
+            buf_release(&host);
+        }
+        json_push(list, row);
+    }
+    json_put(j, "ports", list);
+    json_put_z(j, "tag", tag);
+    json_print(&b, j);
+    json_free(j);
+    req_header_add(r, "Cache-Control", "no-store");
+    req_answer_take(r, 200, "application/json", &b);
+}
+
+/* ---- those who wait ---- */
+
+static void wait_end(struct ports_wait *w)
+{
+    list_del(&w->node);
+    w->p->nwaiting--;
+    free(w);
+}
+
+static void on_gone(struct req *r, void *owner)
+{
+    (void)r;
+    wait_end(owner);
+}
+
+static void look_later(struct page *p);
+
+static void look(struct page *p, bool last)
+{
+    struct listening all[LISTENING_MAX];
+    struct list *it, *tmp;
+    char tag[TAG_HEX + 1];
+    size_t n = find_apps(p, all, tag);
+    list_each (it, tmp, &p->waiting) {
+        struct ports_wait *w = list_entry(it, struct ports_wait, node);
+        struct req *r = w->req;
+        if (!last && ++w->looks < WAIT_LOOKS && strcmp(w->tag, tag) == 0)
+            continue;
+        wait_end(w);
+        answer(p, r, all, n, tag);
+    }
+    if (!list_empty(&p->waiting))
+        look_later(p);
+}
+
+static void on_look(struct timer *t) { look(container_of(t, struct page, look), false); }
+
+static void look_later(struct page *p)
+{
+    timer_begin(fronts_engine(p->fronts)->loop, &p->look, LOOK_MS, on_look);
+}
+
+void page_ports(struct req *r)
+{
+    struct page *p = req_arg(r);
+    struct listening all[LISTENING_MAX];
+    struct buf since = BUF_INIT(TAG_HEX + 1);
+    char tag[TAG_HEX + 1];
+    size_t n = find_apps(p, all, tag);
+    req_query(r, "since", &since);
+    bool same = str_eq(buf_str(&since), str_of(tag));
+    buf_release(&since);
+    if (!same || p->nwaiting >= WAITING_MAX) {
+        answer(p, r, all, n, tag);
+        return;
+    }
+    struct ports_wait *w = xnew(struct ports_wait);
+    w->p = p;
+    w->req = r;
+    memcpy(w->tag, tag, sizeof(tag));
+    req_own(r, w, on_gone);
+    if (list_empty(&p->waiting))
+        look_later(p);
+    list_add_tail(&p->waiting, &w->node);
+    p->nwaiting++;
+}
+
+void page_ports_init(struct page *p) { list_init(&p->waiting); }
+
+void page_ports_end(struct page *p)
+{
+    if (!list_empty(&p->waiting))
+        look(p, true);
+    timer_stop(&p->look);
+}

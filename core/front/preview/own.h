@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The apps that programs of the sandbox serve, shown to people: a proxy to ports of
+ * 127.0.0.1 and ::1, on listeners of its own (--listen preview@ADDRESS).
+ *
+ *   GET /              the ports that are listened at, as a page or as JSON
+ *   * /PORT/rest       that request to PORT, with the path /rest; WebSockets, too
+ *   GET, POST /login   a key becomes a cookie, for browsers
+ *
+ * An app is a stranger's page. Its listener is an origin of its own, so the app cannot
+ * read what other listeners of this server answer; the key and the cookie of the login
+ * never reach it. Apps of two ports share that origin.
+ *
+ *   front.c    the front-end: routes, the list, refusals
+ *   login.c    the form, and who may ask
+ *
+ * core/front/pass has one request to an app, and its answer.
+ */
+#ifndef OD_FRONT_PREVIEW_OWN_H
+#define OD_FRONT_PREVIEW_OWN_H
+
+#include "front/pass/pass.h"
+
+struct preview {
+    struct http_front front;
+    struct fronts *fronts;
+    struct engine *en;
+    struct passes passes;
+};
+
+/* ---- login.c ---- */
+
+/* front.credential: the key of X-Session-API-Key or Bearer, else the cookie. */
+enum keys_given preview_credential(void *f, const struct keys *k, const struct req *r,
+                                   enum right *right);
+/* Answers with the form; status 200, 401 or 429. */
+void preview_show_form(struct req *r, int status, const char *why);
+void preview_login_get(struct req *r);
+void preview_login_post(struct req *r);
+
+#endif

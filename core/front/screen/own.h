@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of this room share.
+ *
+ *   front.c   the front-end: its route, the handshake, what people do as events
+ *   link.c    one WebSocket
+ */
+#ifndef OD_FRONT_SCREEN_OWN_H
+#define OD_FRONT_SCREEN_OWN_H
+
+#include "browser/screen.h"
+#include "front/front.h"
+#include "front/logins.h"
+#include "http/ws.h"
+
+#define SCREEN_PROTOCOL "od.screen.v1" /* Sec-WebSocket-Protocol */
+
+enum {
+    SESSION_MAX = 40,        /* bytes of a session's name */
+    MESSAGE_MAX = 256 << 10, /* of a peer: a paste, each byte of which may be \u00xx */
+    LINKS_MAX = 128          /* those that have sent no first message, too */
+};
+
+struct screen_front {
+    struct http_front http;
+    struct fronts *fronts; /* borrowed */
+    struct engine *en;     /* the same */
+    struct logins *logins; /* the same */
+    struct list links;     /* struct screen_wire */
+    struct screen_log log;
+    unsigned nlinks, strangers; /* strangers: without a key, before the first message */
+    uint64_t frames, frame_bytes, inputs;
+};
+
+/* ---- link.c ---- */
+
+/* Takes s, whose handshake is over. */
+void screen_wire_open(struct screen_front *f, struct stream *take, struct str session,
+                      const struct guest *guest);
+/* Closes all, as the worker ends. */
+void screen_wires_close(struct screen_front *f);
+
+#endif

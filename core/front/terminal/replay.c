@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Older output for one viewer's scroll-back: frames 03, at most TERMINAL_WINDOW of it,
+ * and one without bytes at the end. It has a picture of its own, which begins empty.
+ */
+#include "front/terminal/own.h"
+
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+
+struct replay {
+    struct watcher *v;
+    struct op *op;       /* borrowed from the session; NULL: that is gone */
+    struct picture *pic; /* owned */
+    uint64_t at, to;
+    struct task over;
+    bool picture; /* is wanted at the end */
+};
+
+static bool send_part(struct replay *x, struct str bytes)
+{
+    struct buf b = BUF_INIT(TERMINAL_OUT - WS_OUT_MIN);
+    terminal_put_u64(&b, 3, x->at);
+    buf_adds(&b, bytes);
+    bool sent = ws_send(&x->v->ws, false, buf_str(&b));
+    buf_release(&b);
+    return sent || !ws_is_open(&x->v->ws);
+}
+
+static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
+{
+    struct replay *x = op->owner;
+    struct buf out = BUF_INIT(64 << 20);
+    size_t given = bytes.n;
+    (void)stream;
+    if (offset < x->to && ws_queued(&x->v->ws) > x->v->ws.s.low)
+        return 0; /* until on_room */
+    if (bytes.n > TERMINAL_FRAME)
+        bytes.n = TERMINAL_FRAME;
+    bytes.n = offset >= x->to            ? 0
+              : bytes.n > x->to - offset ? (size_t)(x->to - offset)
+                                         : bytes.n;
+    size_t used = terminal_take(x->v->t, x->pic, bytes,
+                                bytes.n < given || bytes.n < TERMINAL_FRAME, &out);
+    x->at = offset + used;
+    if (out.n > 0)
+        send_part(x, buf_str(&out));
+    buf_release(&out);
+    task_defer(x->v->t->en->loop, &x->over);
+    if (x->at < x->to && used < given && !op->done)
+        task_defer(x->v->t->en->loop, &op->pump);
+    return used;
+}
+
+/* Output is about to come, or marks that are left out: the cursor is behind both then. */
+static bool on_ask(struct op *op)
+{
+    struct replay *x = op->owner;
+    task_defer(x->v->t->en->loop, &x->over);
+    return true;
+}
+
+static void on_note(struct op *op, enum note_kind kind, const char *text, uint64_t from,
+                    uint64_t to)
+{
+    struct replay *x = op->owner;
+    (void)text;
+    (void)from;
+    if (kind == NOTE_GAP && to > x->at)
+        x->at = to;
+    task_defer(x->v->t->en->loop, &x->over);
+}
+
+static void on_done(struct op *op)
+{
+    struct replay *x = op->owner;
+    x->op = NULL;
+    task_defer(x->v->t->en->loop, &x->over);
+}
+
+static void on_over(struct task *t)
+{
+    struct replay *x = container_of(t, struct replay, over);
+    struct watcher *v = x->v;
+    if (x->op && x->at < x->to && x->op->cursor < x->to)
+        return;
+    x->at = x->to;
+    if (!send_part(x, STR("")))
+        return;
+    if (x->picture) {
+        v->behind = true;
+        v->unpainted = false;
+        v->next = NULL;
+    }
+    replay_end(v);
+    viewer_pump(v);
+}
+
+void replay_begin(struct watcher *v, uint64_t from, bool picture)
+{
+    static const struct op_sink sink = {
+        .output = on_output, .note = on_note, .done = on_done, .room = on_ask};
+    struct session *s = feed_session(v->feed);
+    int rows, cols;
+    replay_end(v);
+    struct replay *x = v->replay = xnew(struct replay);
+    x->v = v;
+    x->at = from;
+    x->picture = picture;
+    x->to = v->sent > from ? v->sent : from;
+    if (x->to - from > TERMINAL_WINDOW)
+        x->to = from + TERMINAL_WINDOW;
+    task_init(&x->over, on_over);
+    picture_size(v->feed->pic, &rows, &cols);
+    x->pic = picture_new(rows, cols);
+    if (!s || x->to == from) {
+        task_defer(v->t->en->loop, &x->over);
+        return;
+    }
+    x->op = op_new(OP_VIEW, &sink, x);
+    x->op->cursor = from;
+    session_observe(s, x->op);
+}
+
+void replay_pump(struct watcher *v)
+{
+    struct replay *x = v->replay;
+    if (x)
+        task_defer(v->t->en->loop, &x->over);
+    if (x && x->op && x->at < x->to)
+        op_pump(x->op);
+}
+
+void replay_end(struct watcher *v)
+{
+    struct replay *x = v->replay;
+    v->replay = NULL;
+    if (!x)
+        return;
+    if (x->op)
+        op_drop(x->op);
+    task_cancel(&x->over);
+    picture_free(x->pic);
+    loop_bury(v->t->en->loop, x, free);
+}
