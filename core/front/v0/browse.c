@@ -140,13 +140,23 @@ static struct browsing *browser_of(struct v0_shell *sh, struct err *e)
     return b;
 }
 
+static void on_waits(void *owner, const char *driver)
+{
+    struct v0_call *a = owner;
+    if (a->act)
+        action_waits(a->act, driver);
+}
+
 int v0_browse_ask(struct v0_call *a, const struct json *what, browsing_done_fn *done,
                   struct err *e)
 {
     char id[LIMIT_ID + 1];
     int64_t ms = a->a.has_timeout ? (int64_t)(a->a.timeout * 1000) : STEP_MS;
     struct browsing_ask q = {
-        .id = id, .what = what, .timeout_ms = ms > 0 && ms < STEP_MS ? ms : STEP_MS};
+        .id = id,
+        .what = what,
+        .timeout_ms = ms > 0 && ms < STEP_MS ? ms : STEP_MS,
+        .waits = on_waits};
     v0_id(a, id);
     struct browsing *b = browser_of(a->sh, e);
     a->browse = b ? browsing_ask(b, &q, done, a, e) : NULL;

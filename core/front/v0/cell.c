@@ -131,8 +131,8 @@ void v0_cell_cancel(struct v0_call *a)
 }
 
 /* By HTTP nobody could answer. */
-static const struct cell_events mute = {on_output, NULL, NULL, on_done};
-static const struct cell_events asking = {on_output, NULL, on_input, on_done};
+static const struct cell_events mute = {on_output, NULL, NULL, on_done, NULL};
+static const struct cell_events asking = {on_output, NULL, on_input, on_done, NULL};
 
 /* Only the shell's directory goes to the kernel, and only when it has changed. */
 static int push_cwd(struct v0_shell *sh, struct kernel *k, struct err *e)

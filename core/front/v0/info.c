@@ -6,35 +6,13 @@
 #include "front/v0/own.h"
 
 #include "base/clock.h"
+#include "os/machine.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <sys/times.h>
 #include <unistd.h>
-
-static struct str read_small(const char *path, char *space, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, space, size) : -1;
-    if (fd >= 0)
-        close(fd);
-    return str_n(space, n > 0 ? (size_t)n : 0);
-}
-
-/* The number behind "name:" in a file of such lines. */
-static uint64_t field(struct str text, const char *name)
-{
-    while (text.n > 0) {
-        struct str line = str_cut(&text, '\n'), key = str_cut(&line, ':');
-        uint64_t v;
-        line = str_trim(line);
-        if (str_eq(key, str_of(name)) && str_to_u64(str_cut(&line, ' '), &v) == 0)
-            return v;
-    }
-    return 0;
-}
 
 static double percent(double part, double whole)
 {
@@ -60,13 +38,14 @@ static struct json *memory(void)
 {
     char space[4096];
     struct json *j = json_object();
-    struct str text = read_small("/proc/self/statm", space, sizeof(space));
+    struct str text = machine_read("/proc/self/statm", space, sizeof(space));
     uint64_t pages[2] = {0, 0};
     for (int i = 0; i < 2; i++)
         str_to_u64(str_cut(&text, ' '), &pages[i]);
     int64_t page = sysconf(_SC_PAGESIZE);
-    uint64_t total = field(read_small("/proc/meminfo", space, sizeof(space)), "MemTotal")
-                     << 10;
+    uint64_t total =
+        machine_field(machine_read("/proc/meminfo", space, sizeof(space)), "MemTotal")
+        << 10;
     json_put_int(j, "rss", (int64_t)pages[1] * page);
     json_put_int(j, "vms", (int64_t)pages[0] * page);
     json_put_num(j, "percent", percent((double)pages[1] * (double)page, (double)total));
@@ -90,9 +69,9 @@ static struct json *io(void)
 {
     char space[1024];
     struct json *j = json_object();
-    struct str text = read_small("/proc/self/io", space, sizeof(space));
-    json_put_int(j, "read_bytes", (int64_t)field(text, "read_bytes"));
-    json_put_int(j, "write_bytes", (int64_t)field(text, "write_bytes"));
+    struct str text = machine_read("/proc/self/io", space, sizeof(space));
+    json_put_int(j, "read_bytes", (int64_t)machine_field(text, "read_bytes"));
+    json_put_int(j, "write_bytes", (int64_t)machine_field(text, "write_bytes"));
     return j;
 }
 

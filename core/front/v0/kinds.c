@@ -128,6 +128,99 @@ static const struct param_list takes_browse_interactive = {
                      AXTREE),
     .example = "{\"browser_actions\":\"goto('https://example.org')\"}"};
 
+/* ---- what they give: text.c and edit.c write it ---- */
+
+#define STRING(member_name, sentence) \
+    { \
+        .name = member_name, .type = MEMBER_STRING, .about = sentence \
+    }
+#define STRING_OR_NULL(member_name, sentence) \
+    { \
+        .name = member_name, .type = MEMBER_STRING, .nullable = true, .about = sentence \
+    }
+#define MEMBERS(...) ((const struct member[]){__VA_ARGS__, {0}})
+#define ANY_OBJECT(member_name, sentence) \
+    { \
+        .name = member_name, .type = MEMBER_OBJECT, .about = sentence \
+    }
+#define MESSAGE STRING("message", "What was done, in a sentence")
+#define SUCCESS \
+    { \
+        .name = "success", .type = MEMBER_BOOL, .about = "Whether the command succeeded" \
+    }
+#define GIVES(word, beside_it, extra_members) \
+    static const struct observation gives_##word[] = { \
+        {.name = #word, .beside = beside_it, .extras = extra_members}, {0}}
+
+static const struct member metadata[] = {
+    {.name = "exit_code", .type = MEMBER_INT, .about = "The status; -1: it goes on"},
+    {.name = "pid", .type = MEMBER_INT, .about = "The process, or -1"},
+    STRING_OR_NULL("username", "The user of the shell"),
+    STRING_OR_NULL("hostname", "The name of the machine"),
+    STRING_OR_NULL("working_dir", "The directory of the shell"),
+    STRING_OR_NULL("py_interpreter_path", "The Python of the shell"),
+    STRING("prefix", "Text before the output"),
+    STRING("suffix", "Text after the output"),
+    {0}};
+
+static const struct member message[] = {MESSAGE, {0}};
+static const struct member message_success[] = {MESSAGE, SUCCESS, {0}};
+
+GIVES(run, message_success,
+      MEMBERS(STRING("command", "The command"),
+              {.name = "hidden", .type = MEMBER_BOOL, .about = "As it was asked for"},
+              {.name = "metadata",
+               .type = MEMBER_OBJECT,
+               .members = metadata,
+               .about = "How it ended, and where"}));
+GIVES(run_ipython, message_success,
+      MEMBERS(STRING("code", "The code"), {.name = "image_urls",
+                                           .type = MEMBER_STRINGS,
+                                           .nullable = true,
+                                           .about = "Pictures, as data URLs"}));
+GIVES(read, message,
+      MEMBERS(STRING("path", "The file"), {.name = "impl_source",
+                                           .type = MEMBER_STRING,
+                                           .choices = "default oh_aci",
+                                           .about = "In whose words it is"}));
+GIVES(write, message, MEMBERS(STRING("path", "The file")));
+GIVES(edit, message,
+      MEMBERS(STRING("path", "The file"),
+              {.name = "prev_exist", .type = MEMBER_BOOL, .about = "false"},
+              {.name = "old_content", .type = MEMBER_ANY, .about = "old_str, as given"},
+              {.name = "new_content", .type = MEMBER_ANY, .about = "new_str, as given"},
+              STRING("impl_source", "oh_aci"), STRING("diff", "What changed"),
+              {.name = "_diff_cache", .type = MEMBER_ANY, .about = "null"}));
+
+static const struct member page[] = {
+    STRING("url", "The address of the page"),
+    STRING("trigger_by_action", "The action"),
+    STRING("screenshot", "A picture of the page, as a data URL; empty: none"),
+    STRING_OR_NULL("screenshot_path", "Where it is saved"),
+    STRING("set_of_marks", "The same with the elements marked"),
+    {.name = "error", .type = MEMBER_BOOL, .about = "Whether something went wrong"},
+    {.name = "goal_image_urls", .type = MEMBER_STRINGS, .about = "Empty"},
+    {.name = "open_pages_urls", .type = MEMBER_STRINGS, .about = "The open tabs"},
+    {.name = "active_page_index", .type = MEMBER_INT, .about = "Which one it is"},
+    ANY_OBJECT("dom_object", "Empty"),
+    ANY_OBJECT("axtree_object", "With return_axtree: the accessibility tree"),
+    ANY_OBJECT("extra_element_properties", "With it: where elements are"),
+    STRING("last_browser_action", "What was done"),
+    STRING("last_browser_action_error", "What went wrong"),
+    STRING("focused_element_bid", "Which element has the focus"),
+    {.name = "filter_visible_only", .type = MEMBER_BOOL, .about = "false"},
+    {0}};
+
+/* A page, or a file that the page had downloaded. */
+static const struct observation gives_browse[] = {
+    {.name = "browse", .beside = message, .extras = page},
+    {.name = "download",
+     .beside = message,
+     .extras = MEMBERS(STRING("file_path", "Where the file is")),
+     .about = "The action downloaded a file"},
+    {0}};
+#define gives_browse_interactive gives_browse
+
 /* ---- the life of one ---- */
 
 bool v0_in_turn(const struct v0_action *a)
@@ -207,6 +300,7 @@ static bool begun(const struct action *act)
                                               .foreign = true, \
                                               .in_turn = turn, \
                                               .takes = &takes_##word, \
+                                              .gives = gives_##word, \
                                               .prepare = prepare, \
                                               .discard = discard, \
                                               .start = start, \

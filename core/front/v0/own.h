@@ -226,4 +226,10 @@ void v0_edit(struct v0_call *a); /* or a read by the editor */
 
 void v0_server_info(struct req *r);
 
+/* ---- answers.c: what the routes answer ---- */
+
+extern const struct route_answer v0_answers_alive[], v0_answers_ready[],
+    v0_answers_server_info[], v0_answers_action[], v0_answers_upload[],
+    v0_answers_download[], v0_answers_list[], v0_answers_token[], v0_answers_mcp[];
+
 #endif

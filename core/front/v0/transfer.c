@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "file/archive.h"
 #include "http/multipart.h"
+#include "os/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,18 +163,11 @@ static int on_part(void *arg, const struct multipart_part *p)
 static int on_part_data(void *arg, struct str bytes)
 {
     struct upload *u = arg;
-    while (u->in_file && bytes.n > 0) {
-        ssize_t n = write(u->fd, bytes.p, bytes.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            err_sys(&u->e, errno, "cannot write %s in %s", u->name, u->dir);
-            upload_fail(u, 500);
-            return -1;
-        }
-        bytes = str_sub(bytes, (size_t)n, bytes.n);
-    }
-    return 0;
+    if (!u->in_file || file_write_all(u->fd, bytes) == 0)
+        return 0;
+    err_sys(&u->e, errno, "cannot write %s in %s", u->name, u->dir);
+    upload_fail(u, 500);
+    return -1;
 }
 
 static int on_part_end(void *arg)

@@ -40,6 +40,7 @@ static const char json_type[] = "application/json";
 void v0_answer_json(struct req *r, int status, struct json *take)
 {
     struct buf b = BUF_INIT(BODY_MAX);
+    ASSERT(take);
     json_print(&b, take);
     json_free(take);
     req_answer_take(r, status, json_type, &b);
@@ -200,6 +201,7 @@ void v0_answer(struct v0_call *a, int status, struct buf *take)
 {
     struct v0 *v = a->v;
     struct list *it, *tmp;
+    ASSERT(a->status == 0); /* once */
     a->status = status;
     a->answer = *take;
     *take = (struct buf){0};
@@ -489,54 +491,65 @@ static const struct route routes[] = {
      .path = "/alive",
      .run = alive,
      .open = true,
-     .about = "Answers at once, before the sandbox is prepared"},
+     .about = "Answers at once, before the sandbox is prepared",
+     .answers = v0_answers_alive},
     {.methods = HTTP_GET,
      .path = "/ready",
      .run = get_ready,
      .open = true,
-     .about = "Answers 503 until the sandbox is prepared"},
+     .about = "Answers 503 until the sandbox is prepared",
+     .answers = v0_answers_ready},
     {.methods = HTTP_GET,
      .path = "/server_info",
      .run = v0_server_info,
      .open = true,
-     .about = "Reports uptime, idle time and resources of the server"},
+     .about = "Reports uptime, idle time and resources of the server",
+     .answers = v0_answers_server_info},
     {.methods = HTTP_POST,
      .path = "/execute_action",
      .run = execute_action,
      .body_max = BODY_MAX,
      .about = "Does one action of OpenHands' V0 runtime API; the answer is its "
               "observation",
-     .schema = "V0Request"},
+     .schema = "V0Request",
+     .answers = v0_answers_action},
     {.methods = HTTP_POST,
      .path = "/upload_file",
      .body = v0_upload,
      .about = "Writes an uploaded file, or unpacks an uploaded zip",
      .query = upload_query,
-     .takes = "multipart/form-data"},
+     .takes = "multipart/form-data",
+     .answers = v0_answers_upload},
     {.methods = HTTP_GET,
      .path = "/download_files",
      .run = v0_download,
      .about = "Sends a file or folder as a zip, or a file as it is",
      .query = download_query,
-     .gives = "application/octet-stream"},
+     .answers = v0_answers_download},
     {.methods = HTTP_POST,
      .path = "/list_files",
      .run = v0_list,
      .body_max = 64 << 10,
-     .about = "Lists the names in a folder, folders first"},
+     .about = "Lists the names in a folder, folders first",
+     .answers = v0_answers_list},
     {.methods = HTTP_GET,
      .path = "/vscode/connection_token",
      .run = connection_token,
-     .about = "Answers that there is no VS Code"},
+     .about = "Answers that there is no VS Code",
+     .answers = v0_answers_token},
     {.methods = HTTP_POST,
      .path = "/update_mcp_server",
      .run = update_mcp_server,
      .body_max = 1 << 20,
-     .about = "Answers that there is no such service"},
+     .about = "Answers that there is no such service",
+     .answers = v0_answers_mcp},
 };
 
-static const struct http_front bare_front = {
-    .routes = routes, .nroutes = sizeof(routes) / sizeof(routes[0]), .fail = fail};
+static const struct http_front bare_front = {.routes = routes,
+                                             .nroutes = sizeof(routes) /
+                                                        sizeof(routes[0]),
+                                             .fail = fail,
+                                             .error = "Detail"};
 
 /* ---- what is kept ---- */
 
