@@ -33,7 +33,32 @@ static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
     waits_fail(ev, cause, e);
 }
 
-struct events *events_open(struct engine *en, struct keys *keys, struct fronts *all)
+void events_ack(struct events *ev, struct events_reader *reader, uint64_t upto)
+{
+    uint64_t least = UINT64_MAX;
+    struct list *it, *tmp;
+    if (!reader->node.next)
+        list_add_tail(&ev->readers, &reader->node);
+    if (upto > reader->acked)
+        reader->acked = upto;
+    list_each (it, tmp, &ev->readers) {
+        const struct events_reader *r = list_entry(it, struct events_reader, node);
+        if (r->acked > 0 && r->acked < least)
+            least = r->acked;
+    }
+    if (least != UINT64_MAX)
+        eventlog_trim(actions_log(ev->actions), least);
+}
+
+void events_ack_leave(struct events_reader *reader)
+{
+    if (reader->node.next)
+        list_del(&reader->node);
+    reader->node.next = NULL;
+}
+
+struct events *events_open(struct engine *en, struct keys *keys, struct logins *logins,
+                           struct fronts *all)
 {
     struct events *ev = xnew(struct events);
     *ev = (struct events){
@@ -41,11 +66,13 @@ struct events *events_open(struct engine *en, struct keys *keys, struct fronts *
         .actions = en->actions,
         .fronts = all,
         .keys = keys,
+        .logins = logins,
         .front = events_bare_front,
         .files = events_bare_files,
         .watch = {.started = on_started, .ended = on_ended, .trailed = on_trailed}};
     ev->front.arg = ev->files.arg = ev;
     list_init(&ev->links);
+    list_init(&ev->readers);
     list_init(&ev->waits);
     task_init(&ev->flows, on_flows);
     actions_watch(ev->actions, &ev->watch);

@@ -11,6 +11,7 @@
 #define OD_FRONT_EVENTS_EVENTS_H
 
 #include "base/json.h"
+#include "base/list.h"
 #include "engine/engine.h"
 #include "front/front.h"
 #include "front/keys.h"
@@ -23,11 +24,12 @@ struct events;
 struct events_link;
 
 /*
- * keys is borrowed: the keys for WebSockets that were opened without one; they are kept
- * out of the log. all is borrowed, for GET /metrics; NULL: there are no other front-ends.
- * Never returns NULL.
+ * keys and logins are borrowed: for WebSockets that were opened without a key. Keys are
+ * kept out of the log. all is borrowed, for GET /metrics; NULL: there are no other
+ * front-ends. Never returns NULL.
  */
-struct events *events_open(struct engine *en, struct keys *keys, struct fronts *all);
+struct events *events_open(struct engine *en, struct keys *keys, struct logins *logins,
+                           struct fronts *all);
 /* ev NULL: the same without an arg, to list the routes. */
 const struct http_front *events_front(const struct events *ev);
 /* The same, of its routes to files and skills (FILES.md). */
@@ -36,14 +38,14 @@ const struct http_front *events_files_front(const struct events *ev);
 void events_close(struct events *ev);
 
 struct events_link_opts {
-    struct str hello;     /* sent first, whole; empty: that for peers that dial us */
-    bool wait_since;      /* nothing is replayed before the peer sends {"since":N} */
-    uint64_t since;       /* else: events after this one */
-    bool with_key;        /* the peer must first send {"api_key":…} */
-    enum right right;     /* else what it may do; RIGHT_NONE: all, since we dialled */
-    const char *at;       /* the listener that it came by, borrowed; NULL: none */
-    bool base64;          /* output as its exact bytes */
-    int ping_ms, dead_ms; /* as ws_opts; 0: the limits' */
+    struct str hello; /* sent first, whole; empty: that for peers that dial us */
+    bool wait_since;  /* nothing is replayed before the peer sends {"since":N} */
+    uint64_t since;   /* else: events after this one */
+    bool with_key;    /* the peer must first send {"api_key":…} or {"page":…} */
+    enum right right; /* else what it may do; RIGHT_NONE: all, since we dialled */
+    const struct guest *guest; /* who came by a listener; NULL: nobody, copied */
+    bool base64;               /* output as its exact bytes */
+    int ping_ms, dead_ms;      /* as ws_opts; 0: the limits' */
     /*
      * Once, with wait_since: the peer has sent it, and e is NULL; or it has sent
      * something else (INVALID) or an id that does not exist (NOTFOUND) and got an error;
@@ -69,6 +71,19 @@ struct events_link *events_link_open(struct events *ev, struct stream *take,
 void events_link_close(struct events_link *link, enum ws_code code, struct str reason);
 /* The id up to which the peer has acknowledged; 0: nothing. */
 uint64_t events_link_acked(const struct events_link *link);
+
+/*
+ * Another reader of the log that acknowledges events, as links do: the log may let go of
+ * what all of them have acknowledged (eventlog_trim). Embedded in its owner, zeroed.
+ */
+struct events_reader {
+    struct list node;
+    uint64_t acked; /* 0: nothing yet; it then holds nobody up */
+};
+/* It has all events up to this one, which exists. Joins the others the first time. */
+void events_ack(struct events *ev, struct events_reader *reader, uint64_t upto);
+/* It does not count any more. Idempotent; nothing for one that never joined. */
+void events_ack_leave(struct events_reader *reader);
 
 /* A stream's buffers for a link (stream_open). */
 enum { EVENTS_LINK_IN = 64 << 10, EVENTS_LINK_OUT = 4 << 20 };

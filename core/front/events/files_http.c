@@ -7,8 +7,11 @@
  *   GET  /files/stat, …/list   the arguments in the query; not in the log
  *   GET  /files/archive    a folder as an archive, as it is made
  *   PUT  /files/extract    an archive as the body, unpacked as it comes
+ *   GET  /files/watch      changes, a line each, while the connection is open; not in
+ *                          the log
  *   GET  /files/content    a file, or a range of it
- *   PUT  /files/content    a file as the body, put in its place as a whole
+ *   PUT  /files/content    a file as the body, put in its place as a whole; an action
+ *                          `receive` in the log, without the bytes
  *   GET  /files/upload     how much of that has come, if it was cut
  *   GET  /skills           all of them, as JSON Schema
  *   POST /skills/{name}    the arguments as body; an action, in the log
@@ -19,14 +22,23 @@
 
 #include "front/events/own.h"
 #include "base/clock.h"
+#include "base/member.h"
+#include "base/limits.h"
 #include "base/param.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "skill/skill.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BODY_MAX = 1 << 20, QUERY_MAX = 16 << 10, TOKEN = 32 };
+enum {
+    BODY_MAX = 1 << 20,
+    QUERY_MAX = 16 << 10,
+    TOKEN = 32,
+    PERSON_MAX = 64, /* bytes of a name */
+    WATCHES_MAX = 32 /* by GET, at once: each has a helper */
+};
 
 /* ---- what is asked ---- */
 
@@ -168,15 +180,49 @@ struct transfer {
     bool begun;
     bool content;     /* a line about a file comes first */
     bool over;        /* the request was answered; the helper's end is waited for */
+    bool watch;       /* it is one of ev->watching */
     const char *type; /* of what is sent; NULL: the result */
+    char *person;     /* owned; who sends a file by the page; NULL: no person */
+    char session[ACTION_SESSION_MAX + 1];
+    struct files_log log;
 };
 
-static void transfer_bury(struct transfer *t) { loop_bury(t->ev->en->loop, t, free); }
+static void transfer_free(void *arg)
+{
+    struct transfer *t = arg;
+    free(t->person);
+    free(t);
+}
+
+static void transfer_bury(struct transfer *t)
+{
+    t->ev->watching -= t->watch;
+    loop_bury(t->ev->en->loop, t, transfer_free);
+}
+
+/* An event: who has put which file in its place. A full log stops nobody. */
+static void tell_person(const struct transfer *t, struct str result)
+{
+    struct err e = ERR_INIT;
+    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
+    buf_addz(&b, "{\"observation\":\"human_input\",\"session\":");
+    json_quote(&b, str_of(t->session));
+    buf_addz(&b, ",\"content\":\"\",\"extras\":{\"of\":\"files\",\"viewer\":");
+    json_quote(&b, str_of(t->person));
+    buf_addc(&b, ',');
+    buf_adds(&b, str_sub(result, 1, result.n));
+    buf_addc(&b, '}');
+    actions_tell(t->ev->actions, &b, &e);
+    buf_release(&b);
+}
 
 static void on_done(void *arg, struct str result, const struct err *e)
 {
     struct transfer *t = arg;
     t->f = NULL;
+    files_log_end(&t->log, str_trim(result), e);
+    if (t->person && !e->code)
+        tell_person(t, str_trim(result));
     if (t->over)
         transfer_bury(t);
     else if (t->begun && e->code)
@@ -207,7 +253,7 @@ static size_t begin_content(struct transfer *t, struct str bytes)
     req_header_add(t->req, "Od-Mode", json_str(about, "mode", "").p);
     if (size < 0) {
         t->over = true;
-        events_http_fail(t->req, 500, "The helper has not told what it sends");
+        events_http_fail(t->req, 500, "The helper did not say what it sends");
     } else if (part && from >= size) {
         snprintf(range, sizeof(range), "bytes */%lld", (long long)size);
         req_header_add(t->req, "Content-Range", range);
@@ -261,9 +307,27 @@ static void on_room(struct req *r, void *owner)
 static void on_gone(struct req *r, void *owner)
 {
     struct transfer *t = owner;
+    struct err e;
     (void)r;
     if (t->f)
         fileact_cancel(t->f);
+    err_set(&e, ERR_CANCELLED, "the client closed the connection before the end");
+    files_log_end(&t->log, STR(""), &e);
+    transfer_bury(t);
+}
+
+/* The action was cancelled: the helper ends, and what came is not put in its place. */
+static void on_cancel(void *owner)
+{
+    struct transfer *t = owner;
+    struct err e;
+    if (t->f)
+        fileact_cancel(t->f);
+    t->f = NULL;
+    err_set(&e, ERR_CANCELLED, "the action was cancelled");
+    files_log_end(&t->log, STR(""), &e);
+    req_close_after(t->req); /* the rest of the body is not read */
+    events_http_refuse(t->req, &e);
     transfer_bury(t);
 }
 
@@ -287,6 +351,7 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
     struct transfer *t = xnew(struct transfer);
     *t = (struct transfer){
         .ev = ev, .req = r, .type = type, .content = strcmp(verb, "send") == 0};
+    memcpy(t->session, session, sizeof(session));
     random_hex(token, TOKEN);
     struct files_ask q = {.verb = verb,
                           .args = args,
@@ -300,6 +365,9 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
                      "the sandbox is not ready yet; GET /ready reports its progress");
     if (rc == 0)
         rc = sandbox_place(ev->en->sandbox, str_of(session), &place, &e);
+    if (rc == 0 && strcmp(verb, "receive") == 0)
+        files_log_begin(&t->log, ev->actions, ACTION_SOURCE_FILES, str_of(t->session),
+                        verb, args, on_cancel, t);
     if (rc == 0)
         rc = files_start(ev->actions, &q,
                          input        ? &takes
@@ -309,6 +377,7 @@ static struct transfer *transfer(struct req *r, const char *verb, struct json *a
                          t, &t->f, &e);
     json_free(args);
     if (rc < 0) {
+        files_log_end(&t->log, STR(""), &e);
         free(t);
         events_http_refuse(r, &e);
         return NULL;
@@ -363,6 +432,57 @@ static void put_extract(struct req *r)
 {
     if (transfer(r, "extract", query_args(r), true, NULL))
         req_on_body(r, on_body, on_body_end);
+}
+
+/* ---- changes ---- */
+
+/* Who sends no more does not read either: nothing else would show it before a change. */
+static void on_left(struct req *r, void *owner)
+{
+    struct transfer *t = owner;
+    if (t->f)
+        fileact_cancel(t->f);
+    t->f = NULL;
+    if (t->begun)
+        req_abort(r);
+    else
+        events_http_fail(r, 400, "A watch ends with its connection");
+    transfer_bury(t);
+}
+
+/*
+ * What a person's page follows while somebody looks: the helper ends with the connection,
+ * so a page that is gone leaves nothing behind.
+ */
+static void get_watch(struct req *r)
+{
+    static const char *const names[] = {"path", "path_base64", "recursive"};
+    struct events *ev = req_arg(r);
+    struct json *args = named_args(r, names, 3), *folders = NULL;
+    struct buf b = BUF_INIT(QUERY_MAX);
+    struct err e = {.code = ERR_LIMIT};
+    int got = args ? req_query(r, "folders", &b) : 0;
+    if (got > 0 && !(folders = json_parse(buf_str(&b), NULL)))
+        got = -1;
+    if (folders)
+        json_put(args, "folders", folders);
+    buf_release(&b);
+    if (got < 0) {
+        refuse_query(r, "folders");
+    } else if (args && ev->watching >= WATCHES_MAX) {
+        snprintf(e.text, sizeof(e.text), "%d folders are watched already", WATCHES_MAX);
+        events_http_refuse(r, &e);
+    } else {
+        struct transfer *t = transfer(r, "watch", args, false, "application/x-ndjson");
+        args = NULL;
+        if (t) {
+            t->watch = true;
+            ev->watching++;
+            req_on_room(r, on_room);
+            req_on_half_closed(r, on_left);
+        }
+    }
+    json_free(args);
 }
 
 /* ---- the content of a file ---- */
@@ -421,6 +541,19 @@ static int put_mode(struct req *r, struct json *args)
     return got < 0 ? refuse_query(r, "mode") : 0;
 }
 
+/* Who sends it: by the page, or with ?viewer=. NULL: no person. The caller's. */
+static char *person_of(struct req *r)
+{
+    struct buf b = BUF_INIT(QUERY_MAX);
+    char *name = NULL;
+    if (req_query(r, "viewer", &b) > 0)
+        name = xstrndup(b.p, utf8_cut(buf_str(&b), b.n < PERSON_MAX ? b.n : PERSON_MAX));
+    else if (req_header(r, "X-OD-Page").p)
+        name = xstrdup("a person");
+    buf_release(&b);
+    return name;
+}
+
 static void put_content(struct req *r)
 {
     static const char *const names[] = {"path", "path_base64", "name",
@@ -430,8 +563,11 @@ static void put_content(struct req *r)
         json_free(args);
         return;
     }
-    if (transfer(r, "receive", args, true, NULL))
-        req_on_body(r, on_body, on_body_end);
+    struct transfer *t = transfer(r, "receive", args, true, NULL);
+    if (!t)
+        return;
+    t->person = person_of(r);
+    req_on_body(r, on_body, on_body_end);
 }
 
 #define SESSION \
@@ -500,6 +636,15 @@ static const struct param extract_query[] = {
     SESSION,
     {0}};
 
+static const struct param watch_query[] = {
+    {.name = "path", .type = PARAM_PATH, .required = true, .about = "The file or folder"},
+    FLAG("recursive", "Whether the folders in it are watched, too"),
+    {.name = "folders",
+     .type = PARAM_STRING,
+     .about = "Folders in it that are watched, too: a JSON array of strings"},
+    SESSION,
+    {0}};
+
 static const struct param content_query[] = {
     {.name = "path", .type = PARAM_PATH, .required = true, .about = "The file"},
     SESSION,
@@ -530,6 +675,9 @@ static const struct param put_content_query[] = {
      .ranged = true,
      .dflt = "0",
      .about = "With token, the byte of the file that the body begins with"},
+    {.name = "viewer",
+     .type = PARAM_STRING,
+     .about = "The person who sends it: an event human_input says so"},
     SESSION,
     {0}};
 
@@ -557,63 +705,145 @@ static const struct param verb_query[] = {
 static const struct param skill_query[] = {
     {.name = "name", .type = PARAM_STRING, .about = "The skill"}, SESSION, {0}};
 
+static const struct route_answer stat_answers[] = {
+    {.status = 200, .about = "What it is", .schema = "stat_result"}, {0}};
+static const struct route_answer list_answers[] = {
+    {.status = 200, .about = "A page of the folder", .schema = "list_result"}, {0}};
+static const struct route_answer archive_answers[] = {
+    {.status = 200, .type = "application/zip", .about = "The archive"},
+    {.status = 200, .type = "application/x-tar"},
+    {.status = 200, .type = "application/gzip"},
+    {0}};
+static const struct route_answer extract_answers[] = {
+    {.status = 200, .about = "It is in its place", .schema = "extract_result"}, {0}};
+static const struct route_answer watch_answers[] = {
+    {.status = 200, .type = "application/x-ndjson", .about = "The changes"}, {0}};
+static const struct route_answer content_answers[] = {
+    {.status = 200, .type = "application/octet-stream", .about = "The file"},
+    {.status = 206, .type = "application/octet-stream", .about = "The rest of the file"},
+    {0}};
+static const struct route_answer put_content_answers[] = {
+    {.status = 200,
+     .about = "It is in its place",
+     .value = &(const struct member){.type = MEMBER_OBJECT,
+                                     .members = fileact_gives_receive}},
+    {0}};
+static const struct route_answer upload_answers[] = {
+    {.status = 200,
+     .about = "How much there is",
+     .value = &(const struct member){.type = MEMBER_OBJECT,
+                                     .members = fileact_gives_received}},
+    {0}};
+static const struct route_answer verb_answers[] = {
+    {.status = 200, .about = "The result", .schema = "FileResult"},
+    {.status = 202, .about = "Of watch: the action's id", .schema = "Accepted"},
+    {0}};
+
+/* As models that call tools have them: {"type":"function","function":{…}}. */
+static const struct member skill_function[] = {
+    {.name = "type", .type = MEMBER_STRING, .choices = "function", .about = "function"},
+    {.name = "function",
+     .type = MEMBER_OBJECT,
+     .members =
+         (const struct member[]){
+             {.name = "name", .type = MEMBER_STRING, .about = "The skill"},
+             {.name = "description", .type = MEMBER_STRING, .about = "What it does"},
+             {.name = "parameters",
+              .type = MEMBER_OBJECT,
+              .about = "The JSON Schema of its arguments"},
+             {0}},
+     .about = "The function"},
+    {0}};
+
+static const struct route_answer skills_answers[] = {
+    {.status = 200,
+     .about = "The skills",
+     .value = &(const struct member){.type = MEMBER_OBJECTS, .members = skill_function}},
+    {0}};
+static const struct route_answer skill_answers[] = {
+    {.status = 200, .about = "The result", .schema = "SkillResult"}, {0}};
+
 static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/files/stat",
      .run = get_stat,
+     .page = true,
+     .right = RIGHT_VIEW,
      .about = "Reports what a file or folder is",
-     .query = stat_query},
+     .query = stat_query,
+     .answers = stat_answers},
     {.methods = HTTP_GET,
      .path = "/files/list",
      .run = get_list,
+     .page = true,
+     .right = RIGHT_VIEW,
      .about = "Lists a folder",
-     .query = list_query},
+     .query = list_query,
+     .answers = list_answers},
     {.methods = HTTP_GET,
      .path = "/files/archive",
      .run = get_archive,
+     .page = true,
      .about = "Sends a file or folder as an archive, while it is made",
      .query = archive_query,
-     .gives = "application/octet-stream"},
+     .answers = archive_answers},
     {.methods = HTTP_PUT,
      .path = "/files/extract",
      .body = put_extract,
      .about = "Unpacks the archive that is the body",
      .query = extract_query,
-     .takes = "application/octet-stream"},
+     .takes = "application/octet-stream",
+     .answers = extract_answers},
+    {.methods = HTTP_GET,
+     .path = "/files/watch",
+     .run = get_watch,
+     .page = true,
+     .right = RIGHT_VIEW,
+     .about = "Reports changes of a folder, a line of JSON each, until the connection "
+              "ends",
+     .query = watch_query,
+     .answers = watch_answers},
     {.methods = HTTP_GET,
      .path = "/files/content",
      .run = get_content,
+     .page = true,
      .about = "Sends a file, or with Range: bytes=N- what follows its first N bytes",
      .query = content_query,
-     .gives = "application/octet-stream"},
+     .answers = content_answers},
     {.methods = HTTP_PUT,
      .path = "/files/content",
      .body = put_content,
+     .page = true,
      .about = "Puts the body in place as a file, as a whole or not at all",
      .query = put_content_query,
-     .takes = "application/octet-stream"},
+     .takes = "application/octet-stream",
+     .answers = put_content_answers},
     {.methods = HTTP_GET,
      .path = "/files/upload",
      .run = get_upload,
      .about = "Reports how many bytes of a file have come in a PUT that was cut",
-     .query = upload_query},
+     .query = upload_query,
+     .answers = upload_answers},
     {.methods = HTTP_POST,
      .path = "/files/{verb}",
      .run = post_file,
      .body_max = BODY_MAX,
      .about = "Does an action on files; the body is its arguments",
      .query = verb_query,
-     .schema = "FileArguments"},
+     .schema = "FileArguments",
+     .answers = verb_answers},
     {.methods = HTTP_GET,
      .path = "/skills",
      .run = get_skills,
-     .about = "Lists the skills as functions for models that call tools"},
+     .about = "Lists the skills as functions for models that call tools",
+     .answers = skills_answers},
     {.methods = HTTP_POST,
      .path = "/skills/{name}",
      .run = post_skill,
      .body_max = BODY_MAX,
      .about = "Calls a skill; the body is its arguments",
-     .query = skill_query},
+     .query = skill_query,
+     .answers = skill_answers},
 };
 const struct http_front events_bare_files = {.routes = routes,
                                              .nroutes = sizeof(routes) /

@@ -16,10 +16,9 @@
 #include "front/events/own.h"
 
 #include "action/trail.h"
-#include "base/enc.h"
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "base/xalloc.h"
+#include "front/events/delta.h"
 #include "shell/session.h"
 
 #include <stdio.h>
@@ -46,23 +45,16 @@ struct flow {
 static bool send_delta(struct flow *f, uint64_t from, uint64_t to, struct str bytes,
                        bool gap)
 {
-    struct buf b = BUF_INIT(8 * DELTA_MAX + 1024);
-    buf_addf(&b,
-             "{\"observation\":\"delta\",\"cause\":%llu,\"session\":\"%s\",\"content\":",
-             (unsigned long long)f->cause, f->session);
-    if (f->k->base64) {
-        buf_addc(&b, '"');
-        enc_base64(&b, bytes);
-        buf_addc(&b, '"');
-    } else {
-        json_quote(&b, bytes);
-    }
-    buf_addf(&b, ",\"extras\":{\"from\":%llu,\"to\":%llu%s%s%s}}",
-             (unsigned long long)from, (unsigned long long)to, gap ? ",\"gap\":true" : "",
-             f->after ? ",\"after\":true" : "",
-             f->k->base64 ? ",\"encoding\":\"base64\"" : "");
-    if (!f->k->base64)
-        actions_mask(f->k->ev->actions, &b);
+    struct buf b = BUF_INIT(DELTA_TEXT_MAX);
+    delta_put(&b, f->k->ev->actions,
+              &(struct delta_of){.cause = f->cause,
+                                 .session = f->session,
+                                 .from = from,
+                                 .to = to,
+                                 .gap = gap,
+                                 .after = f->after,
+                                 .base64 = f->k->base64},
+              bytes);
     bool sent = link_send(f->k, buf_str(&b), 0);
     buf_release(&b);
     if (sent) {
@@ -84,22 +76,6 @@ static bool tell_lost(struct flow *f)
 }
 
 /* ---- the sink ---- */
-
-/*
- * Bytes of one message from the front of what is there. 0: half a character, or what may
- * be half a secret, until it is known how it goes on.
- */
-static size_t piece_of(const struct flow *f, struct str bytes, bool last)
-{
-    size_t n = bytes.n < DELTA_MAX ? bytes.n : DELTA_MAX;
-    if (f->k->base64)
-        return n;
-    size_t whole = utf8_cut(bytes, n);
-    n = whole > 0 || (!last && bytes.n < 4) ? whole : n;
-    return last && n == bytes.n
-               ? n
-               : n - actions_secret_tail(f->k->ev->actions, str_sub(bytes, 0, n));
-}
 
 static void flow_ended(struct flow *f)
 {
@@ -133,7 +109,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     last |= again && (f->ends || op->settled);
     while (used < bytes.n) {
         struct str rest = str_sub(bytes, used, bytes.n);
-        size_t n = piece_of(f, rest, last);
+        size_t n = delta_piece(f->k->ev->actions, rest, f->k->base64, last);
         if (n == 0 ||
             !send_delta(f, offset + used, offset + used + n, str_sub(rest, 0, n), false))
             break;
@@ -301,7 +277,7 @@ void flows_begin(struct events *ev)
 
 /* ---- the end ---- */
 
-/* Is output of this command to be sent, which nobody has begun to send? */
+/* Has this command output whose sending has not begun? */
 static bool wanted(const struct events_link *k, const struct event_look *end,
                    uint64_t *at)
 {

@@ -5,13 +5,14 @@
  *   GET /events    upgraded: a WebSocket. Accept: text/event-stream: an event stream.
  *                  Else a page of events, now or when there are some (?wait=SECONDS).
  *   POST /events   one action; its observation is the answer, or at once its id (?wait=0)
- *   GET /metrics   see action/metrics.c
+ *   GET /metrics   see front/events/metrics.c
  *   GET /openapi.json   see openapi.c
  *   GET /client.py, /client.ts   see client_http.c
  */
 #include "front/events/own.h"
 
 #include "base/limits.h"
+#include "base/member.h"
 #include "base/param.h"
 #include "base/xalloc.h"
 #include "front/events/openapi.h"
@@ -58,6 +59,7 @@ void events_http_fail(struct req *r, int status, const char *text)
 
 struct query {
     uint64_t since;
+    uint64_t newest; /* instead of since: so many events; 0: not given */
     bool has_since, base64;
     int64_t wait_ms; /* -1: not given */
     struct resume resumes[RESUMES_MAX];
@@ -97,7 +99,11 @@ static int read_query(struct req *r, struct query *q, struct err *e)
     if (last.p && str_to_u64(last, &q->since) == 0)
         q->has_since = true;
     else if (req_query(r, "since", &b) > 0) {
-        rc = query_id("since", buf_str(&b), &q->since, e);
+        struct str text = buf_str(&b);
+        if (str_starts(text, STR("-")))
+            rc = query_id("since", str_sub(text, 1, text.n), &q->newest, e);
+        else
+            rc = query_id("since", text, &q->since, e);
         q->has_since = true;
     }
     buf_reset(&b);
@@ -236,11 +242,13 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
     req_header_add(r, "Sec-WebSocket-Accept", accept);
     if (chosen)
         req_header_add(r, "Sec-WebSocket-Protocol", chosen);
+    struct guest guest;
+    logins_guest(ev->logins, r, &guest);
     struct events_link_opts o = {
         .since = q->has_since ? q->since : eventlog_next(actions_log(ev->actions)) - 1,
         .with_key = !has_key(r),
         .right = req_right(r),
-        .at = req_at(r),
+        .guest = &guest,
         .base64 = q->base64};
     if (req_upgrade(r, "websocket", &s, &no_calls) < 0) {
         events_http_fail(r, 400,
@@ -252,6 +260,15 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
         link_resume(k, q->resumes[i].cause, q->resumes[i].offset);
 }
 
+/* Of ?since=-N: behind which id the newest N are, of those that are kept. */
+static void settle_since(const struct events *ev, struct query *q)
+{
+    uint64_t next = eventlog_next(actions_log(ev->actions));
+    uint64_t first = eventlog_first(actions_log(ev->actions));
+    if (q->newest > 0)
+        q->since = next - first > q->newest ? next - 1 - q->newest : first - 1;
+}
+
 static void get_events(struct req *r)
 {
     struct events *ev = req_arg(r);
@@ -260,8 +277,10 @@ static void get_events(struct req *r)
     bool known = has_key(r);
     if (known)
         engine_touch(ev->en);
+    bool read = read_query(r, &q, &e) == 0;
+    settle_since(ev, &q);
     /* What the log has is for those with the key. */
-    if (read_query(r, &q, &e) < 0 || (known && events_check_since(ev, q.since, &e) < 0)) {
+    if (!read || (known && events_check_since(ev, q.since, &e) < 0)) {
         events_http_refuse(r, &e);
     } else if (http_has_token(req_header(r, "Upgrade"), "websocket")) {
         upgrade(ev, r, &q);
@@ -402,7 +421,10 @@ static const struct param since_query[] = {
     {.name = "since",
      .type = PARAM_INT,
      .ranged = true,
-     .about = "Events after this id; without it those from now on, of a page all"},
+     .min = -1000000,
+     .about =
+         "Events after this id; -N: the newest N; without it those from now on, of a "
+         "page all"},
     {.name = "wait",
      .type = PARAM_NUMBER,
      .ranged = true,
@@ -427,45 +449,73 @@ static const struct param post_query[] = {
      .about = "0: the answer is the action's id, at once; else its observation"},
     {0}};
 
+static const struct route_answer get_answers[] = {
+    {.status = 101, .type = "", .about = "A WebSocket of " EVENTS_PROTOCOL},
+    {.status = 200, .about = "A page of events", .schema = "Events"},
+    {.status = 200, .type = "text/event-stream", .about = "A page or a stream of events"},
+    {0}};
+
+static const struct route_answer post_answers[] = {
+    {.status = 200, .about = "The observation", .schema = "Observation"},
+    {.status = 202, .about = "With wait=0: its id", .schema = "Accepted"},
+    {0}};
+
+static const struct route_answer metrics_answers[] = {
+    {.status = 200, .type = "text/plain", .about = "The figures"}, {0}};
+static const struct route_answer openapi_answers[] = {
+    {.status = 200,
+     .about = "This description",
+     .value = &(const struct member){.type = MEMBER_OBJECT}},
+    {0}};
+static const struct route_answer python_answers[] = {
+    {.status = 200, .type = "text/x-python", .about = "The client"}, {0}};
+static const struct route_answer typescript_answers[] = {
+    {.status = 200, .type = "text/plain", .about = "The client"}, {0}};
+
 static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/events",
      .run = get_events,
      .key_in_message = true,
+     .page = true,
      .right = RIGHT_VIEW,
      .about = "Follows the event stream: a WebSocket when upgraded, server-sent events "
               "when those are accepted, else a page of events",
-     .query = since_query},
+     .query = since_query,
+     .answers = get_answers},
     {.methods = HTTP_POST,
      .path = "/events",
      .run = post_events,
+     .page = true,
      .body_max = ACTION_MAX,
      .about = "Does one action; the answer is its observation",
      .query = post_query,
-     .schema = "Action"},
+     .schema = "Action",
+     .answers = post_answers},
     {.methods = HTTP_GET,
      .path = "/metrics",
      .run = events_metrics,
      .right = RIGHT_VIEW,
      .about = "Figures of the server, as Prometheus reads them",
-     .gives = "text/plain"},
+     .answers = metrics_answers},
     {.methods = HTTP_GET,
      .path = "/openapi.json",
      .run = openapi_get,
      .right = RIGHT_VIEW,
-     .about = "Describes every route and action of this server (OpenAPI 3.1)"},
+     .about = "Describes every route and action of this server (OpenAPI 3.1)",
+     .answers = openapi_answers},
     {.methods = HTTP_GET,
      .path = "/client.py",
      .run = events_client_python,
      .right = RIGHT_VIEW,
      .about = "Sends a client of this server in one file of Python",
-     .gives = "text/x-python"},
+     .answers = python_answers},
     {.methods = HTTP_GET,
      .path = "/client.ts",
      .run = events_client_typescript,
      .right = RIGHT_VIEW,
      .about = "Sends a client of this server in one file of TypeScript",
-     .gives = "text/plain"},
+     .answers = typescript_answers},
 };
 const struct http_front events_bare_front = {.routes = routes,
                                              .nroutes = sizeof(routes) /

@@ -42,6 +42,7 @@ static void link_end(struct events_link *k)
     k->over = true;
     flows_close(k);
     list_del(&k->node);
+    events_ack_leave(&k->reader);
     eventlog_unsubscribe(&k->sub);
     task_cancel(&k->pump);
     timer_stop(&k->key);
@@ -354,23 +355,14 @@ static int take_since(struct events_link *k, const struct json *m, struct err *e
 /* The log may let go of what all have that acknowledge at all. */
 static int take_ack(struct events_link *k, const struct json *m, struct err *e)
 {
-    uint64_t ack, least = UINT64_MAX;
+    uint64_t ack;
     if (k->right == RIGHT_VIEW)
         return err_set(e, ERR_DENIED,
                        "this API key may follow what happens, and acknowledge nothing: "
                        "the log may let go of what is acknowledged");
     if (want_id(m, "ack", &ack, e) < 0 || events_check_since(k->ev, ack, e) < 0)
         return -1;
-    if (ack > k->acked)
-        k->acked = ack;
-    struct list *it, *tmp;
-    list_each (it, tmp, &k->ev->links) {
-        struct events_link *other = list_entry(it, struct events_link, node);
-        if (other->acked > 0 && other->acked < least)
-            least = other->acked;
-    }
-    if (least != UINT64_MAX)
-        eventlog_trim(actions_log(k->ev->actions), least);
+    events_ack(k->ev, &k->reader, ack);
     return 0;
 }
 
@@ -414,19 +406,21 @@ static int take_action(struct events_link *k, const struct json *m, struct err *
 
 static int take_key(struct events_link *k, const struct json *m, struct err *e)
 {
-    struct str key = json_str(m, "api_key", "");
     if (!k->with_key)
         return 0; /* the handshake had one */
-    k->right = keys_right(k->ev->keys, k->at, key);
-    if (k->right == RIGHT_NONE) {
-        bool said = keys_wrong(k->ev->keys, clock_ms());
-        ws_close(&k->ws, said ? WS_POLICY : WS_AGAIN_LATER,
-                 said ? STR("Invalid API Key")
-                      : STR("Too many wrong API keys. Try again in a second"));
+    enum guest_said said = guest_says(k->ev->logins, &k->guest, m);
+    k->right = k->guest.right;
+    if (said != GUEST_KNOWN) {
+        ws_close(&k->ws, said == GUEST_WRONG ? WS_POLICY : WS_AGAIN_LATER,
+                 said == GUEST_WRONG
+                     ? STR("Invalid API Key")
+                     : STR("Too many wrong API keys. Try again in a second"));
         return 0;
     }
     k->with_key = false;
     k->ev->without_key--;
+    if (json_has(m, "page"))
+        say_hello(k, STR(""));
     ws_set_max(&k->ws, MESSAGE_MAX);
     timer_stop(&k->key);
     return k->begun || k->since == UINT64_MAX ? 0 : link_begin(k, k->since, e);
@@ -436,7 +430,7 @@ static int take_object(struct events_link *k, const struct json *m, struct err *
 {
     if (!json_is_object(m))
         return err_set(e, ERR_INVALID, "a message is a JSON object");
-    if (json_has(m, "api_key"))
+    if (json_has(m, "api_key") || json_has(m, "page"))
         return take_key(k, m, e);
     if (k->with_key) {
         ws_close(&k->ws, WS_POLICY, STR("the first message must be {\"api_key\":…}"));
@@ -508,7 +502,8 @@ static struct events_link *link_new(struct events *ev, const struct events_link_
     k->ev = ev;
     k->base64 = o->base64;
     k->right = o->right;
-    k->at = o->at ? o->at : "";
+    if (o->guest)
+        k->guest = *o->guest;
     k->on_since = o->wait_since ? o->on_since : NULL;
     k->on_gone = o->on_gone;
     k->arg = o->arg;
@@ -589,4 +584,4 @@ void events_link_close(struct events_link *k, enum ws_code code, struct str reas
     ws_close(&k->ws, code, reason);
 }
 
-uint64_t events_link_acked(const struct events_link *k) { return k->acked; }
+uint64_t events_link_acked(const struct events_link *k) { return k->reader.acked; }

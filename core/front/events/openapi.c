@@ -6,61 +6,21 @@
  */
 #include "front/events/openapi.h"
 
-#include "action/describe.h"
+#include "front/events/openapi_own.h"
 #include "front/events/own.h"
-#include "base/log.h"
-#include "file/fileact.h"
+#include "base/member.h"
 #include "http/httpd.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_MAX = 1 << 20, REF_MAX = 128 };
+enum { TEXT_MAX = 2 << 20 };
 
 static const char json_type[] = "application/json";
 
-/* ---- small values ---- */
-
-/* {"name": text}; the caller's. */
-static struct json *with(const char *name, const char *text)
-{
-    struct json *j = json_object();
-    json_put_z(j, name, text);
-    return j;
-}
-
-/* {"name": take} */
-static struct json *around(const char *name, struct json *take)
-{
-    struct json *j = json_object();
-    json_put(j, name, take);
-    return j;
-}
-
-static void schema_path(const char *name, char out[REF_MAX])
-{
-    snprintf(out, REF_MAX, "#/components/schemas/%.60s", name);
-}
-
-static struct json *schema_ref(const char *name)
-{
-    char ref[REF_MAX];
-    schema_path(name, ref);
-    return with("$ref", ref);
-}
-
-/* A constant of this file. */
-static struct json *constant(const char *text)
-{
-    struct err e = ERR_INIT;
-    struct json *j = json_parse(str_of(text), &e);
-    BUG_ON(!j);
-    return j;
-}
-
 static struct json *content(const char *type, struct json *take_schema)
 {
-    return around(type, around("schema", take_schema));
+    return openapi_around(type, openapi_around("schema", take_schema));
 }
 
 /* ---- an operation ---- */
@@ -68,7 +28,7 @@ static struct json *content(const char *type, struct json *take_schema)
 /* Whether path has {NAME}. */
 static bool in_path(const char *path, const char *name)
 {
-    char part[REF_MAX];
+    char part[OPENAPI_REF_MAX];
     snprintf(part, sizeof(part), "{%s}", name);
     return str_find(str_of(path), str_of(part)) >= 0;
 }
@@ -76,7 +36,7 @@ static bool in_path(const char *path, const char *name)
 static void put_parameter(struct json *list, const struct param *p, const char *name,
                           bool path)
 {
-    struct json *j = with("name", name);
+    struct json *j = openapi_with("name", name);
     json_put_z(j, "in", path ? "path" : "query");
     json_put_z(j, "description", p->about);
     /* Of a path's two names either will do. */
@@ -91,7 +51,7 @@ static struct json *parameters(const struct route *t)
     for (const struct param *p = t->query; p && p->name; p++) {
         put_parameter(list, p, p->name, in_path(t->path, p->name));
         if (p->type == PARAM_PATH) {
-            char other[REF_MAX];
+            char other[OPENAPI_REF_MAX];
             snprintf(other, sizeof(other), "%s_base64", p->name);
             put_parameter(list, p, other, false);
         }
@@ -101,55 +61,115 @@ static struct json *parameters(const struct route *t)
 
 static struct json *body(const struct route *t)
 {
-    struct json *schema = t->schema  ? schema_ref(t->schema)
+    struct json *schema = t->schema  ? openapi_ref(t->schema)
                           : t->takes ? json_object()
-                                     : with("type", "object");
-    struct json *j = around("content", content(t->takes ? t->takes : json_type, schema));
+                                     : openapi_with("type", "object");
+    struct json *j = openapi_around("content",
+                                    content(t->takes ? t->takes : json_type, schema));
     json_put_bool(j, "required", t->schema || t->takes);
     return j;
 }
 
-/* The schema of what POST /events and GET /events answer; of other routes any value. */
-static struct json *answer_schema(const struct route *t)
+/* ---- answers ---- */
+
+static struct json *answer_schema(const struct route_answer *a)
 {
-    if (strcmp(t->path, "/events") != 0)
-        return json_object();
-    return schema_ref(t->methods & HTTP_POST ? "Observation" : "Events");
+    if (a->schema)
+        return openapi_ref(a->schema);
+    if (a->value)
+        return member_schema(a->value);
+    return a->type && strncmp(a->type, "text/", 5) == 0 ? openapi_with("type", "string")
+                                                        : json_object();
+}
+
+/* Two answers of one status are two media types of it. */
+static void put_answer(struct json *all, const struct route_answer *a)
+{
+    char status[16];
+    snprintf(status, sizeof(status), "%d", a->status);
+    if (!json_has(all, status))
+        json_put(all, status, openapi_with("description", a->about ? a->about : "Done"));
+    struct json *j = json_get(all, status);
+    if (a->type && !*a->type)
+        return;
+    if (!json_has(j, "content"))
+        json_put(j, "content", json_object());
+    json_put(json_get(j, "content"), a->type ? a->type : json_type,
+             openapi_around("schema", answer_schema(a)));
+}
+
+/* The schemas of errors, by their names: a front's own, and of requests without a key. */
+struct errors {
+    const char *own, *refused;
+};
+
+static struct errors errors_of(const struct http_front *f, const struct http_front *first)
+{
+    struct errors e = {.own = f->error ? f->error : "Error"};
+    e.refused = f->challenge ? e.own : first->error ? first->error : "Error";
+    return e;
+}
+
+static struct json *either(const struct errors *e)
+{
+    if (strcmp(e->own, e->refused) == 0)
+        return openapi_ref(e->own);
+    struct json *any = json_array();
+    json_push(any, openapi_ref(e->own));
+    json_push(any, openapi_ref(e->refused));
+    return openapi_around("anyOf", any);
+}
+
+static void put_error(struct json *all, const char *status, const char *about,
+                      struct json *take_schema)
+{
+    if (json_has(all, status)) {
+        json_free(take_schema);
+        return;
+    }
+    struct json *j = openapi_with("description", about);
+    json_put(j, "content", content(json_type, take_schema));
+    json_put(all, status, j);
 }
 
 /* One response for each status that an error code has, with the names of its codes. */
-static void put_errors(struct json *all)
+static void put_errors(struct json *all, const struct errors *e)
 {
     for (int i = ERR_NONE + 1; i < ERR_COUNT; i++) {
         char status[16];
         struct buf about = BUF_INIT(1024);
-        snprintf(status, sizeof(status), "%d", err_words((enum err_code)i)->http);
+        int code = err_words((enum err_code)i)->http;
+        snprintf(status, sizeof(status), "%d", code);
         for (int k = ERR_NONE + 1; k < ERR_COUNT; k++) {
             const struct err_words *w = err_words((enum err_code)k);
-            if (w->http == err_words((enum err_code)i)->http)
+            if (w->http == code)
                 buf_addf(&about, "%s%s: %s", about.n ? "; " : "", w->name, w->sentence);
         }
-        if (!json_has(all, status)) {
-            struct json *bad = with("description", buf_z(&about));
-            json_put(bad, "content", content(json_type, schema_ref("Error")));
-            json_put(all, status, bad);
-        }
+        put_error(all, status, buf_z(&about),
+                  code == 400 || code == 403 ? either(e) : openapi_ref(e->own));
         buf_release(&about);
     }
 }
 
-static struct json *responses(const struct route *t, bool ours)
+static struct json *responses(const struct route *t, const struct http_front *f,
+                              const struct errors *e)
 {
-    struct json *all = json_object(), *good = with("description", "Done");
-    struct json *bad = with("description", "Not done; the body has the reason");
-    json_put(good, "content", content(t->gives ? t->gives : json_type, answer_schema(t)));
-    json_put(bad, "content", content(json_type, schema_ref(ours ? "Error" : "Detail")));
-    json_put(all, "2XX", good);
-    if (!t->open)
-        json_put(all, "403", with("$ref", "#/components/responses/Refused"));
-    if (ours)
-        put_errors(all);
-    json_put(all, "default", bad);
+    struct route_answer any[] = {{.status = 200, .type = t->gives}, {0}};
+    struct json *all = json_object();
+    for (const struct route_answer *a = t->answers ? t->answers : any; a->status; a++)
+        put_answer(all, a);
+    if (!f->error)
+        put_errors(all, e);
+    if (!t->open) {
+        put_error(all, f->challenge ? "401" : "403",
+                  "The key is missing or wrong, or the request may not be done",
+                  either(e));
+        put_error(all, "429", "Too many wrong keys; Retry-After says when to try again",
+                  openapi_ref(e->refused));
+    }
+    if (t->body || t->body_max > 0)
+        put_error(all, "413", "The body is too long", openapi_ref(e->own));
+    put_error(all, "default", "Not done; the body has the reason", either(e));
     return all;
 }
 
@@ -168,7 +188,7 @@ static void put_id(struct json *to, struct str method, const char *path)
 }
 
 static struct json *operation(const struct route *t, const char *path, struct str method,
-                              bool ours)
+                              const struct http_front *f, const struct errors *e)
 {
     struct json *j = json_object(), *list = parameters(t);
     put_id(j, method, path);
@@ -186,11 +206,12 @@ static struct json *operation(const struct route *t, const char *path, struct st
             j, "description",
             "A WebSocket may send the key in its first message, {\"api_key\":KEY}, "
             "instead of the request's head.");
-    json_put(j, "responses", responses(t, ours));
+    json_put(j, "responses", responses(t, f, e));
     return j;
 }
 
-static void put_route(struct json *paths, const struct route *t, bool ours)
+static void put_route(struct json *paths, const struct route *t,
+                      const struct http_front *f, const struct errors *e)
 {
     const char *path = t->path;
     char method[16];
@@ -207,7 +228,7 @@ static void put_route(struct json *paths, const struct route *t, bool ours)
             /* The row that comes first is the one that answers. */
             if (!json_has(json_get(paths, path), method))
                 json_put(json_get(paths, path), method,
-                         operation(t, path, str_of(method), ours));
+                         operation(t, path, str_of(method), f, e));
         }
     }
 }
@@ -217,111 +238,23 @@ static struct json *paths_of(const struct req *r)
     struct json *paths = json_object();
     const struct http_front *f;
     for (size_t i = 0; (f = req_front(r, i)); i++) {
+        struct errors e = errors_of(f, req_front(r, 0));
         for (size_t k = 0; k < f->nroutes; k++)
-            put_route(paths, &f->routes[k], f->fail == events_http_fail);
+            put_route(paths, &f->routes[k], f, &e);
     }
     return paths;
-}
-
-/* ---- components ---- */
-
-static struct json *error_schema(void)
-{
-    struct json *codes = json_array(), *code = with("type", "string"), *j;
-    struct buf about = BUF_INIT(4096);
-    buf_addz(&about, "What kind of error it is:");
-    for (int i = ERR_NONE + 1; i < ERR_COUNT; i++) {
-        const struct err_words *w = err_words((enum err_code)i);
-        json_push_str(codes, str_of(w->name));
-        buf_addf(&about, "%s %s (status %d): %s", i > ERR_NONE + 1 ? ";" : "", w->name,
-                 w->http, w->sentence);
-    }
-    json_put(code, "enum", codes);
-    json_put_z(code, "description", buf_z(&about));
-    j = constant(
-        "{\"type\":\"object\",\"required\":[\"error\"],\"properties\":{\"error\":"
-        "{\"type\":\"object\",\"required\":[\"code\",\"message\"],"
-        "\"properties\":{\"message\":{\"type\":\"string\",\"description\":"
-        "\"One sentence for people\"}}}}}");
-    json_put(json_get(json_get(json_get(j, "properties"), "error"), "properties"), "code",
-             code);
-    buf_release(&about);
-    return j;
-}
-
-static struct json *schemas(void)
-{
-    struct json *all = json_object(), *actions = json_array(), *files = json_array();
-    struct json *theirs = json_array(), *mapping = json_object();
-    const struct action_kind *k;
-    char args[REF_MAX], name[REF_MAX], path[REF_MAX];
-    for (size_t i = 0; (k = action_kind_at(i)); i++) {
-        snprintf(args, sizeof(args), "%s_arguments", k->name);
-        snprintf(name, sizeof(name), "%s_action", k->name);
-        schema_path(args, path);
-        json_put(all, args, action_args_schema(k));
-        json_put(all, name, action_schema(k, path));
-        json_push(actions, schema_ref(name));
-        if (fileact_known(str_of(k->name)))
-            json_push(files, schema_ref(args));
-        if (k->foreign)
-            json_push(theirs, schema_ref(name));
-        schema_path(name, path);
-        json_put_z(mapping, k->name, path);
-    }
-    struct json *action = around("oneOf", actions);
-    json_put(action, "discriminator", with("propertyName", "action"));
-    json_put(json_get(action, "discriminator"), "mapping", mapping);
-    json_put(all, "Action", action);
-    json_put(all, "FileArguments", around("anyOf", files));
-    struct json *request = constant("{\"type\":\"object\",\"required\":[\"action\"]}");
-    json_put(request, "properties", around("action", around("oneOf", theirs)));
-    json_put(all, "V0Request", request);
-    json_put(all, "Error", error_schema());
-    json_put(all, "Observation",
-             constant(
-                 "{\"type\":\"object\",\"description\":\"The observation of an action; "
-                 "with wait=0 only the id of the action\",\"required\":[\"id\"],"
-                 "\"properties\":{\"id\":{\"type\":\"integer\"},\"cause\":{\"type\":"
-                 "\"integer\"},\"session\":{\"type\":\"string\"},\"observation\":"
-                 "{\"type\":\"string\"},\"content\":{\"type\":\"string\"},"
-                 "\"exit_code\":{\"type\":[\"integer\",\"null\"]},\"waiting\":{\"type\":"
-                 "\"object\"},\"extras\":{\"type\":\"object\"}}}"));
-    json_put(all, "Events",
-             constant(
-                 "{\"type\":\"object\",\"required\":[\"events\",\"last\"],"
-                 "\"properties\":{\"events\":{\"type\":\"array\",\"items\":{\"type\":"
-                 "\"object\"}},\"last\":{\"type\":\"integer\"}}}"));
-    json_put(all, "Detail",
-             constant("{\"type\":\"object\",\"description\":\"An error in the words of "
-                      "OpenHands' V0 runtime API\",\"properties\":{\"detail\":{}}}"));
-    return all;
-}
-
-static struct json *components(void)
-{
-    struct json *j = constant(
-        "{\"securitySchemes\":{\"key\":{\"type\":\"apiKey\",\"in\":\"header\",\"name\":"
-        "\"X-Session-API-Key\"},\"bearer\":{\"type\":\"http\",\"scheme\":\"bearer\"}},"
-        "\"responses\":{\"Refused\":{\"description\":\"The key is missing or wrong, or "
-        "the "
-        "request may not be done\",\"content\":{\"application/json\":{\"schema\":{"
-        "\"anyOf\":[{\"$ref\":\"#/components/schemas/Error\"},{\"$ref\":"
-        "\"#/components/schemas/Detail\"}]}}}}}}");
-    json_put(j, "schemas", schemas());
-    return j;
 }
 
 void openapi_get(struct req *r)
 {
     struct buf b = BUF_INIT(TEXT_MAX);
-    struct json *j = constant(
+    struct json *j = openapi_constant(
         "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"od\",\"version\":\"1\","
         "\"description\":\"A computer for an AI agent. A server that was started without "
         "a key needs none.\",\"license\":{\"name\":\"MIT\",\"identifier\":\"MIT\"}},"
         "\"security\":[{\"key\":[]},{\"bearer\":[]}]}");
     json_put(j, "paths", paths_of(r));
-    json_put(j, "components", components());
+    json_put(j, "components", openapi_components());
     json_print(&b, j);
     json_free(j);
     req_answer_take(r, 200, json_type, &b);

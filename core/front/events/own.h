@@ -5,6 +5,7 @@
  *   events.c       the front-end: its links, its routes, its keys
  *   link.c         one connection
  *   flow.c         the output of one command on one connection
+ *   delta.c        a piece of it as a message
  *   http.c         the routes of events   files_http.c   those of files and skills
  *   metrics.c      GET /metrics           openapi.c      GET /openapi.json
  *   client_http.c  GET /client.py, /client.ts
@@ -17,6 +18,7 @@
 #include "eventlog/eventlog.h"
 #include "eventlog/line.h"
 #include "front/events/events.h"
+#include "front/logins.h"
 #include "http/ws.h"
 #include "shell/op.h"
 
@@ -25,7 +27,6 @@ enum {
     SAY_MAX = 64 << 10,             /* answers that a peer does not read */
     REPEATS_MAX = 64,               /* observations that were asked for again */
     RESUMES_MAX = 16,               /* commands whose output a link goes on with */
-    DELTA_MAX = 16 << 10,           /* bytes of output in one message */
     FLOWS_MAX = 64 /* commands at once on one link, others come with their end */
 };
 
@@ -38,13 +39,16 @@ struct events {
     struct actions *actions; /* the engine's */
     struct fronts *fronts;   /* borrowed */
     struct keys *keys;
+    struct logins *logins;
     struct http_front front, files;
     struct action_watch watch;
-    struct list links; /* struct events_link */
-    struct list waits; /* who waits for an observation by HTTP */
-    struct task flows; /* a command began */
+    struct list links;   /* struct events_link */
+    struct list readers; /* struct events_reader: those that have acknowledged */
+    struct list waits;   /* who waits for an observation by HTTP */
+    struct task flows;   /* a command began */
     struct events_stats stats;
     unsigned without_key; /* links whose key has not come yet */
+    unsigned watching;    /* GET /files/watch that are open */
     bool closed;
 };
 
@@ -64,7 +68,7 @@ struct events_link {
     struct event_cursor cursor;
     uint64_t since; /* where it began */
     uint64_t live;  /* the id that came next then */
-    uint64_t acked;
+    struct events_reader reader;
     struct list flows;
     unsigned nflows;
     struct resume resumes[RESUMES_MAX];
@@ -74,9 +78,9 @@ struct events_link {
     unsigned nrepeats;
     bool joined; /* flows of what runs already are there */
     bool begun, full, with_key, base64, over;
-    enum right right; /* of the peer; RIGHT_NONE: of a backend that we dialled, all */
-    const char *at;   /* the listener, for its keys; borrowed */
-    struct timer key; /* the time for it */
+    enum right right;   /* of the peer; RIGHT_NONE: of a backend that we dialled, all */
+    struct guest guest; /* for its key */
+    struct timer key;   /* the time for it */
     struct task pump;
     void (*on_since)(void *arg, uint64_t since, const struct err *e);
     void (*on_gone)(void *arg, int code, struct str reason);
