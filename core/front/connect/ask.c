@@ -3,12 +3,8 @@
 
 #include "base/clock.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { SHOWN = 120, LATER_MAX_S = 300 };
 
@@ -292,51 +288,6 @@ int ask_add_line(struct buf *out, struct str line, struct err *e)
     if (buf_addf(out, "%.*s: %.*s\r\n", STR_ARG(name), STR_ARG(value)) < 0)
         return err_set(e, ERR_LIMIT, "the headers are longer than %zu bytes", out->max);
     return 0;
-}
-
-static int take_token(const char *path, struct str text, struct buf *out, struct err *e)
-{
-    struct str token = str_trim(str_cut(&text, '\n'));
-    if (token.n == 0)
-        return err_set(e, ERR_INVALID, "the first line of %.200s holds no token", path);
-    if (token.n > ASK_TOKEN_MAX)
-        return err_set(e, ERR_LIMIT, "the token in %.200s is longer than %d bytes", path,
-                       ASK_TOKEN_MAX);
-    for (size_t i = 0; i < token.n; i++) {
-        if (token.p[i] <= ' ' || token.p[i] > 0x7e)
-            return err_set(e, ERR_INVALID,
-                           "the token in %.200s has a byte that no header can carry: it "
-                           "takes printable ASCII without blanks",
-                           path);
-    }
-    buf_reset(out);
-    return buf_adds(out, token);
-}
-
-int ask_read_token(const char *path, bool pipe, struct buf *out, struct err *e)
-{
-    char text[ASK_TOKEN_MAX + 64];
-    size_t have = 0;
-    ssize_t n = 1;
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | (pipe ? 0 : O_NONBLOCK));
-    if (fd >= 0 && !pipe && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
-        close(fd);
-        return err_set(e, ERR_INVALID, "cannot read the token again: %.200s is no file",
-                       path);
-    }
-    while (fd >= 0 && n > 0 && have < sizeof(text) && !memchr(text, '\n', have)) {
-        n = read(fd, text + have, sizeof(text) - have);
-        have += n > 0 ? (size_t)n : 0;
-    }
-    int why = errno;
-    if (fd >= 0)
-        close(fd);
-    if (fd < 0 || n < 0)
-        return err_sys(e, why, "cannot read the token from %.200s", path);
-    int rc = take_token(path, str_n(text, have), out, e);
-    explicit_bzero(text, sizeof(text));
-    return rc;
 }
 
 int ask_allow_secret(const struct ask *a, bool proxied, struct err *e)

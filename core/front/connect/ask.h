@@ -20,7 +20,6 @@
 enum {
     ASK_HOPS_MAX = 5,
     ASK_URL_MAX = 4096,
-    ASK_TOKEN_MAX = 8192,
     ASK_FIELDS_MAX = 8192
 };
 
@@ -86,11 +85,6 @@ void ask_print(const struct ask *a, struct buf *out);
  * sentence names the line's name, never its value.
  */
 int ask_add_line(struct buf *out, struct str line, struct err *e);
-/*
- * The token in the first line of a file, or of a pipe if pipe is set (it blocks).
- * -1: the sentence names the file.
- */
-int ask_read_token(const char *path, bool pipe, struct buf *out, struct err *e);
 /*
  * May secrets go there? Not without TLS, but to this machine. proxied: a proxy
  * sees it. -1: DENIED.

@@ -6,11 +6,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "front/connect/hello.h"
+#include "front/backend/hello.h"
+#include "front/backend/secret.h"
+#include "front/backend/words.h"
 #include "http/dial.h"
 #include "http/httpc.h"
 #include "net/backoff.h"
-#include "net/trust.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ struct connect {
     enum connect_state state;
     struct ask ask;
     struct dial *dial;        /* DIAL */
-    struct tls_client *tls;   /* DIAL; NULL: none is wanted */
+    struct tls_client *tls;   /* DIAL; NULL: without TLS */
     struct httpc http;        /* ASK */
     struct stream stream;     /* between ASK and HELLO */
     struct events_link *link; /* HELLO, UP */
@@ -73,26 +74,12 @@ static void on_wait(struct timer *t)
         go(c);
 }
 
-/* But for its numbers: times and addresses change with each try. */
-static bool same_words(const char *a, const char *b)
-{
-    static const char digits[] = "0123456789";
-    for (;;) {
-        a += strspn(a, digits);
-        b += strspn(b, digits);
-        if (!*a || *a != *b)
-            return *a == *b;
-        a++;
-        b++;
-    }
-}
-
 /* Repeated messages are logged only at the debug level. */
 static void say(struct connect *c, const struct err *before, int64_t wait_ms)
 {
     struct buf to = BUF_INIT(1024);
     int64_t now = clock_ms();
-    bool again = same_words(before->text, c->error.text) &&
+    bool again = backend_same_words(before->text, c->error.text) &&
                  now - c->said_ms < SAY_AGAIN_MS;
     where(c, &to);
     buf_addf(&to, ": %s; again in %.1f s [%s]", c->error.text, (double)wait_ms / 1000,
@@ -208,7 +195,8 @@ static void on_gone(void *arg, int code, struct str reason)
     if (c->state == UP) {
         c->en->clients--;
         engine_touch(c->en);
-        /* Who lets us in and throws us out at once is to be left in peace, too. */
+        /* A backend that accepts a link and closes it at once counts as a failure, too.
+         */
         if (clock_ms() - c->up_ms >= c->backoff.most_ms)
             backoff_reset(&c->backoff);
     }
@@ -231,7 +219,8 @@ static const struct stream_events stream_calls = {.on_data = on_data, .on_end = 
 static void greet(struct connect *c)
 {
     struct buf hello = BUF_INIT(HELLO_MAX);
-    connect_hello(c->en, c->sandbox, c->version, actions_next_id(c->en->actions), &hello);
+    backend_hello(c->en, c->sandbox, c->version, actions_next_id(c->en->actions), true,
+                  &hello);
     struct events_link_opts opts = {.hello = buf_str(&hello),
                                     .wait_since = true,
                                     .ping_ms = c->given.ping_ms,
@@ -290,7 +279,7 @@ static const struct httpc_events http_calls = {.on_body = on_body, .on_done = on
 
 static void ask(struct connect *c, struct stream *s)
 {
-    struct buf fields = BUF_INIT(ASK_FIELDS_MAX + ASK_TOKEN_MAX + 1024);
+    struct buf fields = BUF_INIT(ASK_FIELDS_MAX + BACKEND_SECRET_MAX + 1024);
     char agent[80];
     struct err e = ERR_INIT;
     snprintf(agent, sizeof(agent), "od/%s", c->version);
@@ -359,11 +348,7 @@ static void on_dialled(struct dial *d, struct stream *s, const struct err *e)
 static int make_tls(struct connect *c, struct err *e)
 {
     const struct connect_given *g = &c->given;
-    struct trust_where at = {.ca = g->ca[0] ? g->ca : NULL};
-    struct tls_files own = {.cert = g->cert, .key = g->key[0] ? g->key : NULL};
-    struct trust *trust = trust_new(&at, e);
-    if (trust)
-        c->tls = tls_client_new(trust, g->cert[0] ? &own : NULL, e);
+    c->tls = backend_tls(g->ca, g->cert, g->key, e);
     return c->tls ? 0 : -1;
 }
 
@@ -378,10 +363,10 @@ static void hide_token(const struct connect *c)
 static void refresh_token(struct connect *c)
 {
     struct err e = ERR_INIT;
-    struct buf now = BUF_INIT(ASK_TOKEN_MAX), *token = &c->given.token;
+    struct buf now = BUF_INIT(BACKEND_SECRET_MAX), *token = &c->given.token;
     if (!c->given.token_file[0])
         return;
-    if (ask_read_token(c->given.token_file, false, &now, &e) < 0) {
+    if (backend_read_secret(c->given.token_file, false, &now, &e) < 0) {
         log_debug("dial-out: %s; the token before is used", e.text);
     } else if (!str_eq(buf_str(&now), buf_str(token))) {
         buf_reset(token);
@@ -441,14 +426,6 @@ static bool take_proxy(const struct json *o, const char *name, struct proxy *p)
     return true;
 }
 
-/* A worker begins without an environment; net/trust looks at these. */
-static void take_env(const struct json *o, const char *name)
-{
-    struct str value = json_str(json_get(o, "env"), name, "");
-    if (value.n > 0)
-        setenv(name, value.p, 1);
-}
-
 struct connect *connect_open(struct engine *en, struct events *events,
                              const struct json *options)
 {
@@ -466,14 +443,13 @@ struct connect *connect_open(struct engine *en, struct events *events,
     g->ca = copy(o, "ca");
     g->cert = copy(o, "cert");
     g->key = copy(o, "key");
-    buf_init(&g->token, ASK_TOKEN_MAX);
+    buf_init(&g->token, BACKEND_SECRET_MAX);
     buf_adds(&g->token, json_str(o, "token", ""));
     g->has_plain = take_proxy(o, "proxy_ws", &g->plain);
     g->has_tls = take_proxy(o, "proxy_wss", &g->tls);
     g->timeout_ms = (int)json_int(o, "timeout_ms", LIMIT_DIAL_MS);
     g->ping_ms = (int)json_int(o, "ping_ms", LIMIT_WS_PING_MS);
-    take_env(o, "SSL_CERT_FILE");
-    take_env(o, "SSL_CERT_DIR");
+    backend_take_env(o);
     int64_t most = json_int(o, "wait_ms", LIMIT_CONNECT_WAIT_MS);
     c->backoff = (struct backoff){.first_ms = most < FIRST_WAIT_MS ? most : FIRST_WAIT_MS,
                                   .most_ms = most};
@@ -484,7 +460,7 @@ void connect_load(struct connect *c)
 {
     if (!c)
         return;
-    struct buf *known = map_get(&c->en->states, STR(CONNECT_SANDBOX_KEY));
+    struct buf *known = map_get(&c->en->states, STR(BACKEND_SANDBOX_KEY));
     if (known && known->n < sizeof(c->known))
         memcpy(c->known, known->p, known->n + 1);
 }
@@ -495,7 +471,7 @@ void connect_start(struct connect *c)
     if (!c || c->state != IDLE)
         return;
     snprintf(dir, sizeof(dir), "%s/events", c->en->state_dir);
-    connect_sandbox_id(c->en, str_of(c->known),
+    backend_sandbox_id(c->en, str_of(c->known),
                        actions_on_disk(c->en->actions) ? dir : NULL, c->sandbox);
     hide_token(c);
     on_wait(&c->timer);

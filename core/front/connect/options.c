@@ -7,12 +7,9 @@
 
 #include "base/enc.h"
 #include "base/option.h"
+#include "front/backend/secret.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 enum { DAY_MS = 86400000 };
 
@@ -129,27 +126,6 @@ static int put_proxies(struct json *o, const struct ask *a, struct err *e)
     return proxied;
 }
 
-/* The worker works in another directory than we were started in. */
-static int put_file(struct json *o, const char *name, const char *option,
-                    const char *path, struct err *e)
-{
-    char full[PATH_MAX];
-    if (!path)
-        return 0;
-    if (!realpath(path, full))
-        return err_sys(e, errno, "cannot use %s %.200s", option, path);
-    json_put_z(o, name, full);
-    return 0;
-}
-
-static void put_env(struct json *o, const char *name)
-{
-    char full[PATH_MAX];
-    const char *value = getenv(name);
-    if (value && *value)
-        json_put_z(o, name, !strchr(value, ':') && realpath(value, full) ? full : value);
-}
-
 /* "name:password@" of the URL: RFC 7617. */
 static int add_user(struct buf *fields, struct str user, struct err *e)
 {
@@ -179,19 +155,14 @@ static int put_fields(struct json *o, const struct json *headers, const struct a
 
 static int put_token(struct json *o, const char *given, const char *file, struct err *e)
 {
-    struct buf token = BUF_INIT(ASK_TOKEN_MAX);
-    struct stat st;
-    char full[PATH_MAX];
+    struct buf token = BUF_INIT(BACKEND_SECRET_MAX);
     int rc = 0;
     if (given) {
         if (!*given || buf_addz(&token, given) < 0)
             rc = err_set(e, ERR_INVALID, "the token of --connect-token has 1 to %d bytes",
-                         ASK_TOKEN_MAX);
+                         BACKEND_SECRET_MAX);
     } else if (file) {
-        rc = ask_read_token(file, true, &token, e);
-        if (rc == 0 && realpath(file, full) && stat(full, &st) == 0 &&
-            S_ISREG(st.st_mode))
-            json_put_z(o, "token_file", full);
+        rc = backend_put_secret(o, "token_file", file, &token, e);
     }
     for (size_t i = 0; rc == 0 && given && i < token.n; i++) {
         if (token.p[i] <= ' ' || token.p[i] > 0x7e)
@@ -241,17 +212,16 @@ static int put_all(struct json *o, const struct options *given, const struct jso
     json_put_int(o, "wait_ms", json_int(own, "wait_ms", 0));
     json_put_int(o, "timeout_ms", json_int(own, "timeout_ms", 0));
     json_put_int(o, "ping_ms", json_int(own, "ping_ms", 0));
-    struct json *env = json_object(), *headers = json_get(own, "connect_header");
-    put_env(env, "SSL_CERT_FILE");
-    put_env(env, "SSL_CERT_DIR");
-    json_put(o, "env", env);
+    struct json *headers = json_get(own, "connect_header");
+    backend_put_env(o);
     int proxied = put_proxies(o, &a, e);
     if (proxied < 0 || put_fields(o, headers, &a, e) < 0 ||
         put_token(o, token, file, e) < 0 ||
-        put_file(o, "ca", "--ca", option_text(given, "ca"), e) < 0 ||
-        put_file(o, "cert", "--connect-cert", option_text(given, "connect-cert"), e) <
-            0 ||
-        put_file(o, "key", "--connect-key", option_text(given, "connect-key"), e) < 0)
+        backend_put_file(o, "ca", "--ca", option_text(given, "ca"), e) < 0 ||
+        backend_put_file(o, "cert", "--connect-cert", option_text(given, "connect-cert"),
+                         e) < 0 ||
+        backend_put_file(o, "key", "--connect-key", option_text(given, "connect-key"),
+                         e) < 0)
         return -1;
     bool secret = token || file || json_count(headers) > 0 || a.at.user.p;
     bool insecure = json_bool(own, "connect_insecure", false);
@@ -271,15 +241,7 @@ static int put_all(struct json *o, const struct options *given, const struct jso
  */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
-    struct json *o = NULL;
-    int rc = 0;
-    if (option_text(given, "connect")) {
-        o = json_object();
-        rc = put_all(o, given, *own, e);
-    }
-    json_free(*own);
-    *own = o;
-    return rc;
+    return backend_prepare(given, "connect", put_all, own, e);
 }
 
 const struct option_table connect_options = {.heading = "Backend",
