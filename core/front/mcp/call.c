@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tools/call: one tool at work.
+ * tools/call: a running call of a tool.
  *
  *   begin ─▶ at the keeper ─▶ tool.start ─▶ tool_act … ─▶ tool_end ─▶ its stream
  *                                               └─ the action's end, at the end of a turn
  *
- * A step is an action with the client_id mcp:KEY:STEP, so one that was asked before is
- * found in the log (actions_do), also by another worker.
+ * A step is an action with the client_id mcp:KEY:STEP, so a repeated one is found in the
+ * log (actions_do), also by another worker.
  */
 #include "front/mcp/own.h"
 
@@ -70,7 +70,7 @@ struct mcp_call *mcp_call_new(struct mcp *m, struct mcp_session *s,
     return k;
 }
 
-/* Its answer goes out; nothing of the call is left but what the keeper has. */
+/* Sends the answer, and frees the call except for what the keeper has. */
 static void answer(struct mcp_call *k, struct str message)
 {
     struct mcp_stream *t = k->out;
@@ -143,7 +143,7 @@ struct mcp_call *mcp_call_find(struct mcp *m, const struct mcp_session *s,
 
 /* ---- steps ---- */
 
-/* What an observation of an error says. */
+/* Reads the error of an observation. */
 static void read_error(const struct json *event, struct err *e)
 {
     struct str text = json_str(event, "content", "");
@@ -162,7 +162,7 @@ static void on_step(struct task *task)
     struct json *event = NULL;
     k->waits = k->stepped = false;
     if (!e.code && actions_line(k->m->actions, k->end, &line) < 0)
-        err_set(&e, ERR_GONE, "what action %llu did is not kept any more",
+        err_set(&e, ERR_GONE, "the result of action %llu is not kept any more",
                 (unsigned long long)k->c.action);
     if (!e.code)
         event = json_parse(buf_str(&line), &e);
@@ -188,6 +188,7 @@ void tool_act(struct tool_call *c, unsigned step, struct str session,
     char id[ACTION_KEY + 24];
     struct action_taken t = {0};
     BUG_ON(k->waits || step >= TOOL_STEPS);
+    ASSERT(!k->over && json_is_object(message) && message != c->args);
     snprintf(id, sizeof(id), "mcp:%s:%u", c->key, step);
     json_put_z(message, "client_id", id);
     if (session.n > 0)
@@ -266,7 +267,7 @@ void mcp_call_start(struct mcp_call *k)
     k->c.tool->start(&k->c);
 }
 
-/* What clients are known to stand; see README.md. */
+/* Sets the limits that known clients accept; see README.md. */
 static void know_client(struct mcp_call *k, const struct mcp_ask *a)
 {
     bool patient = strcmp(a->client, "claude-code") == 0 ||
@@ -307,7 +308,7 @@ void mcp_call_begin(struct mcp_ask *a)
     k->structured = a->wish->structured;
     know_client(k, a);
     if (a->m->ncalls > MCP_CALLS_MAX)
-        err_set(&e, ERR_BUSY, "%d calls are at work already; wait for one to end",
+        err_set(&e, ERR_BUSY, "%d calls are running already; wait for one to end",
                 MCP_CALLS_MAX);
     else
         k->c.args = tool_straighten(t, args, k->c.client.max_wait_s, &k->c.notes, &e);

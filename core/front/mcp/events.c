@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * od://events?from=N: the log of actions and observations, a page of lines from event N
- * on; without N the last ones. Its changes are told by tell.c, which follows the log.
+ * on; without N the last ones. tell.c, which follows the log, reports its changes.
  */
 #include "front/mcp/own.h"
 
@@ -9,13 +9,13 @@
 #include "http/http.h"
 
 enum {
-    PAGE_BYTES = 256 << 10, /* of events; one alone may be longer */
+    PAGE_BYTES = 256 << 10, /* of events; a single one may be longer */
     LAST = 100              /* events, without a number */
 };
 
 static const char prefix[] = "od://events";
 
-/* The event that a page begins with. Returns -1 and sets *e. */
+/* Finds the event that a page begins with. Returns -1 and sets *e if there is none. */
 static int first_of(const struct mcp *m, struct str uri, uint64_t *out, struct err *e)
 {
     const struct eventlog *log = actions_log(m->actions);
@@ -69,11 +69,11 @@ static void list(struct mcp *m, struct json *items)
 {
     (void)m;
     mcp_resource_put(items, str_of(prefix), STR("events"),
-                     "The last 100 lines of the log of what was asked and done here",
+                     "The last 100 lines of the log of actions and observations",
                      "application/x-ndjson");
 }
 
-/* Without a query: a page does not change once it is full. */
+/* Only without a query: a full page does not change. */
 static int watch(struct mcp_sub *s, struct err *e)
 {
     if (strcmp(s->uri, prefix) != 0)

@@ -80,7 +80,7 @@ static int watch(struct mcp_sub *s, struct err *e)
     struct str name = slash ? str_of(slash + 1) : STR("");
     struct buf above = BUF_INIT(PATH_BYTES);
     if (rc == 0 && (name.n == 0 || str_eq(name, STR(".")) || str_eq(name, STR(".."))))
-        rc = err_set(e, ERR_INVALID, "a folder has no contents that could be followed");
+        rc = err_set(e, ERR_INVALID, "a folder has no contents to follow");
     if (rc == 0)
         buf_add(&above, path.p, slash > path.p ? (size_t)(slash - path.p) : 1);
     if (rc == 0)
@@ -94,7 +94,7 @@ static int watch(struct mcp_sub *s, struct err *e)
 
 /* ---- completion ---- */
 
-/* A folder that is listed: the own of a request. */
+/* A folder that is being listed; `own` of a request. */
 struct file_listing {
     struct mcp_pending *p;
     struct fileact *act;
@@ -116,7 +116,9 @@ static void stop(struct mcp_pending *p)
     listing_free(l);
 }
 
-/* The entries whose names begin so. A folder that cannot be listed has none. */
+/*
+ * Answers with the entries whose names begin so. A folder that cannot be listed has none.
+ */
 static void on_listed(void *arg, struct str result, const struct err *e)
 {
     struct file_listing *l = arg;
@@ -164,7 +166,7 @@ static void list_folder(struct mcp_ask *a, const char *folder, struct str head,
     json_free(args);
 }
 
-/* A path without its first '/', as the template has it. */
+/* Completes a path without its first '/', as the template has it. */
 static void complete(struct mcp_ask *a, struct str variable, struct str value)
 {
     struct err e = ERR_INIT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Changes of files that clients subscribe to: a helper process watches each folder
- * (the verb watch of file/fileact.h), for all who follow an entry of it. So a file that
- * is replaced by another, as editors do it, stays followed.
+ * (the verb watch of file/fileact.h), for all subscriptions to entries of it. So a file
+ * that an editor replaces by another stays followed.
  *
  *   START ── "watching" ─▶ WATCHING ── the helper ended ─▶ told as a change, LOST
  *     ▲ └── it cannot ─▶ its subscriptions end                             │
@@ -40,9 +40,9 @@ static void folder_free(struct mcp_folder *d)
     loop_bury(d->m->en->loop, d, free);
 }
 
-/* ---- what the helper tells ---- */
+/* ---- what the helper reports ---- */
 
-/* name NULL: of all. */
+/* Reports a change of an entry; name NULL: of all. */
 static void changed(struct mcp_folder *d, const struct str *name, bool again)
 {
     struct list *it, *tmp;
@@ -60,7 +60,7 @@ static void begin_watching(struct mcp_folder *d)
     list_each (it, tmp, &d->subs) {
         struct mcp_sub *s = list_entry(it, struct mcp_sub, near);
         if (s->ready)
-            mcp_sub_changed(s, false); /* it was not watched for a while */
+            mcp_sub_changed(s, false); /* there was a time without a watch */
         else
             mcp_sub_ready(s);
     }
@@ -89,7 +89,7 @@ static size_t on_lines(void *arg, struct str bytes)
     return bytes.n;
 }
 
-/* Nothing more is told of it. */
+/* Ends the subscriptions to a folder that cannot be watched. */
 static void give_up(struct mcp_folder *d, const struct err *e)
 {
     struct list *it, *tmp;

@@ -109,7 +109,7 @@ static void load(void *f)
     load_all(f, "mcp/c/", mcp_call_load);
 }
 
-/* What the worker before had begun goes on. */
+/* Continues what the previous worker had begun. */
 static void start(void *f)
 {
     struct mcp *m = f;
@@ -119,12 +119,12 @@ static void start(void *f)
     mcp_tell_start(m);
     mcp_listeners_start(m);
     mcp_tell(m, NULL, MCP_WARNING, "server",
-             "the server's worker was started again: shells, kernels and calls of tools "
-             "go on; requests of other kinds that were at work must be sent again");
+             "the server's worker was started again: shells, kernels and tool calls "
+             "go on; other requests that were running must be sent again");
 }
 
-/* Streams that can be resumed end, so that the connections do; and those that wait for
- * nothing that ends. */
+/* Ends streams that can be resumed, so that their connections end; and those that wait
+ * for nothing that ends by itself. */
 static void close_mcp(void *f, bool another)
 {
     struct mcp *m = f;
@@ -147,7 +147,7 @@ static void metrics(const void *f, struct buf *out)
     const struct mcp *m = f;
     metrics_gauge(out, "mcp_sessions", "Sessions of the Model Context Protocol.",
                   m->nsessions);
-    metrics_gauge(out, "mcp_calls", "Calls of tools at work.", m->ncalls);
+    metrics_gauge(out, "mcp_calls", "Tool calls that are running.", m->ncalls);
     metrics_gauge(out, "mcp_subscriptions", "Subscriptions to resources.", m->nsubs);
     metrics_gauge(out, "mcp_kept_bytes", "Calls and their answers at the keeper.",
                   (double)m->kept);

@@ -7,8 +7,7 @@
  *   GET    a session's own stream, or one that is resumed by Last-Event-ID
  *   DELETE ends a session
  *
- * Who asks is decided by front/guard.h before; a session is only for the key that began
- * it.
+ * front/guard.h has checked the key before; a session is only for the key that began it.
  */
 #include "front/mcp/own.h"
 
@@ -19,7 +18,7 @@
 #include <stdio.h>
 
 static const char json_type[] = "application/json";
-#define SESSION_FIELD "Mcp-Session-Id"
+#define SESSION_FIELD  "Mcp-Session-Id"
 #define REVISION_FIELD "MCP-Protocol-Version"
 
 /* ---- refusals ---- */
@@ -41,7 +40,7 @@ static void fail(struct req *r, int status, const char *text)
 
 /* ---- who asks ---- */
 
-/* The hash of the key that r has; "": none. The guard has let it in. */
+/* The hash of the key of r; "" if it has none. The guard has checked it. */
 static void credential_of(const struct req *r, char out[65])
 {
     struct str key = req_header(r, "X-Session-API-Key");
@@ -62,7 +61,7 @@ static void credential_of(const struct req *r, char out[65])
         snprintf(out + 2 * i, 3, "%02x", sum[i]);
 }
 
-/* The query: what this client wants of the tools. Returns 0; -1 and sets *e. */
+/* Reads the client's wishes from the query. Returns 0; -1 and sets *e. */
 static int read_wish(struct req *r, struct mcp_wish *w, struct err *e)
 {
     struct buf b = BUF_INIT(2000);
@@ -125,7 +124,7 @@ static void ask_modern(struct mcp *m, struct req *r, const struct rpc *in)
 
 /* ---- legacy ---- */
 
-/* The session of r; NULL, and it is answered. */
+/* Returns the session of r; or answers r with an error and returns NULL. */
 static struct mcp_session *session_of(struct mcp *m, struct req *r)
 {
     struct str id = req_header(r, SESSION_FIELD);
@@ -165,7 +164,7 @@ static void begin_session(struct mcp *m, struct req *r, const struct rpc *in)
     }
     struct mcp_session *s = mcp_session_new(m, credential);
     if (!s) {
-        refuse(r, 503, RPC_INTERNAL, in->id, "too many sessions are at work");
+        refuse(r, 503, RPC_INTERNAL, in->id, "too many sessions have running requests");
         return;
     }
     s->wish = wish;
@@ -212,8 +211,8 @@ static void take_post(struct mcp *m, struct req *r, const struct json *body)
     else if (str_eq(req_header(r, REVISION_FIELD), STR("2026-07-28")))
         refuse(r, 400, RPC_PARAMS, message ? in.id : NULL,
                "params._meta must name " MCP_META "protocolVersion");
-    else if (message && in.kind == RPC_REQUEST &&
-             str_eq(in.method, STR("initialize")) && check_revision(r))
+    else if (message && in.kind == RPC_REQUEST && str_eq(in.method, STR("initialize")) &&
+             check_revision(r))
         begin_session(m, r, &in);
     else if (!message && !json_is_array(body))
         refuse(r, 400, RPC_INVALID, in.id, e.text);
@@ -274,7 +273,7 @@ static void end_session(struct req *r)
     req_answer(r, 204, NULL, STR(""));
 }
 
-/* Where clients look for an OAuth server: there is none. */
+/* Answers the address at which clients look for an OAuth server: there is none. */
 static void no_metadata(struct req *r)
 {
     req_answer(r, 404, json_type, STR("{\"error\":\"not_found\"}"));
@@ -284,12 +283,31 @@ static const struct param metadata_query[] = {
     {.name = "name", .type = PARAM_STRING, .about = "The document"}, {0}};
 
 #define METADATA(at) \
-    {.methods = HTTP_GET, \
-     .path = at, \
-     .run = no_metadata, \
-     .open = true, \
-     .about = "404: this server's keys are not those of OAuth", \
-     .query = metadata_query}
+    { \
+        .methods = HTTP_GET, .path = at, .run = no_metadata, .open = true, \
+        .about = "404: this server's keys are not those of OAuth", \
+        .query = metadata_query, .answers = metadata_answers \
+    }
+
+static const struct route_answer post_answers[] = {
+    {.status = 200, .about = "The answers", .schema = "RpcAnswer"},
+    {.status = 200, .type = "text/event-stream"},
+    {.status = 202, .type = "", .about = "It was a notification or an answer"},
+    {0}};
+static const struct route_answer get_answers[] = {
+    {.status = 200, .type = "text/event-stream", .about = "Messages"}, {0}};
+static const struct route_answer delete_answers[] = {
+    {.status = 204, .type = "", .about = "The session has ended"}, {0}};
+static const struct route_answer metadata_answers[] = {
+    {.status = 404,
+     .about = "There is none",
+     .value = &(
+         const struct member){.type = MEMBER_OBJECT,
+                              .members = (const struct member[]){{.name = "error",
+                                                                  .type = MEMBER_STRING,
+                                                                  .about = "not_found"},
+                                                                 {0}}}},
+    {0}};
 
 static const struct route routes[] = {
     {.methods = HTTP_POST,
@@ -297,16 +315,18 @@ static const struct route routes[] = {
      .run = post,
      .body_max = MCP_MESSAGE_MAX,
      .about = "A message of the Model Context Protocol; the answer is JSON or an event "
-              "stream"},
+              "stream",
+     .answers = post_answers},
     {.methods = HTTP_GET,
      .path = "/mcp",
      .run = get,
      .about = "The event stream of a session of the Model Context Protocol",
-     .gives = "text/event-stream"},
+     .answers = get_answers},
     {.methods = HTTP_DELETE,
      .path = "/mcp",
      .run = end_session,
-     .about = "Ends a session of the Model Context Protocol"},
+     .about = "Ends a session of the Model Context Protocol",
+     .answers = delete_answers},
     METADATA("/.well-known/{name}"),
     METADATA("/.well-known/{name}/mcp"),
 };
@@ -314,4 +334,5 @@ static const struct route routes[] = {
 const struct http_front mcp_bare_front = {.routes = routes,
                                           .nroutes = sizeof(routes) / sizeof(routes[0]),
                                           .fail = fail,
-                                          .challenge = true};
+                                          .challenge = true,
+                                          .error = "RpcError"};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of sessions at the keeper: "mcp/c/KEY" has what was asked, so that the next
- * worker starts it again; and once it is answered the answer, until its stream is freed.
+ * Calls of sessions at the keeper: "mcp/c/KEY" has the request, so that the next worker
+ * starts it again. When the call has its answer, the entry has the answer instead, until
+ * the stream is freed.
  */
 #include "front/mcp/own.h"
 
@@ -129,7 +130,7 @@ void mcp_kept_drop_answer(struct mcp *m, struct mcp_stream *t, uint64_t number)
 
 /* ---- in the next worker ---- */
 
-/* Nothing can be done with it. */
+/* Drops an entry that cannot be used. */
 static void forget(struct mcp *m, const char *key)
 {
     struct mcp_kept p = {.bytes = 0};

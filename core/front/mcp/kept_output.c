@@ -10,11 +10,11 @@
 
 static const char prefix[] = "od://output/";
 
-/* Output that is being read: the own of a request. */
+/* Output that is being read; `own` of a request. */
 struct output_reading {
     struct mcp_pending *p;
     uint64_t from, to;
-    struct output *output; /* NULL: it was there at once */
+    struct output *output; /* NULL: it was available at once */
 };
 
 static void stop(struct mcp_pending *p)
@@ -70,7 +70,7 @@ static void read_output(struct mcp_ask *a, struct str uri)
         return;
     }
     struct output *o = output_read(a->m->en, id, on_output, r);
-    if (o) /* else r is freed */
+    if (o) /* otherwise r is already freed */
         r->output = o;
 }
 

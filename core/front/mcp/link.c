@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { UNKEPT_MAX = 128 << 10 /* of a message that is not whole, at its client */ };
+enum { UNKEPT_MAX = 128 << 10 /* of an incomplete message, left at the client */ };
 
 /*
- * Bytes of output are counted from a time, in units that no client writes as fast: what
- * the next worker counts is greater than what this one did.
+ * Offsets of output begin at the current time, in units that pass faster than output can
+ * be written: those of the next worker are greater than those of this one.
  */
 static uint64_t first_offset(void) { return (uint64_t)clock_wall_ms() * 4096; }
 
@@ -24,7 +24,10 @@ static struct str part_key(const struct mcp_session *s, char space[64])
 
 /* ---- input ---- */
 
-/* What is accepted and not whole is kept for the next worker: its offset, then it. */
+/*
+ * Keeps an accepted but incomplete message for the next worker: its offset, then its
+ * bytes.
+ */
 static void keep_part(struct mcp_link *l)
 {
     char space[64];
@@ -81,7 +84,7 @@ static void take_line(struct mcp_link *l, struct str line)
     json_free(message);
 }
 
-/* The lines that are whole. */
+/* Takes the complete lines. */
 static void take_lines(struct mcp_link *l)
 {
     long end;
@@ -101,7 +104,7 @@ static void take_lines(struct mcp_link *l)
 uint64_t mcp_link_input(struct mcp_link *l, uint64_t offset, struct str bytes)
 {
     uint64_t have = l->in_from + l->in.n;
-    if (offset > have) { /* what was there before another worker took it */
+    if (offset > have) { /* what came before another worker took over */
         buf_reset(&l->in);
         l->in_from = have = offset;
     }

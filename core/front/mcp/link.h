@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * MCP over the local socket, for `od mcp`: a session whose messages are lines. It
- * outlives its connection and the worker; the client names it, and comes back with the
- * offset of the input that was not accepted and of the output that it has.
- *
- * An output offset only rises: it may jump.
+ * outlives its connection and the worker; the client names it, and reconnects with the
+ * offset of the first input that was not accepted and that of the output that it has.
+ * Output offsets only rise, and may jump.
  */
 #ifndef OD_FRONT_MCP_LINK_H
 #define OD_FRONT_MCP_LINK_H
@@ -20,25 +19,37 @@ struct mcp;
 struct mcp_link;
 
 struct mcp_link_events {
-    /* Sends one line, with its newline. false: no room now, mcp_link_room follows. */
+    /*
+     * Sends one line, with its newline. Returns false if there is no room now; then
+     * mcp_link_room follows.
+     */
     bool (*send)(void *arg, uint64_t offset, struct str line);
-    /* Its session ended, or another connection has it. The link is closed after it. */
+    /*
+     * Called when the session ended, or another connection took it. The link is closed
+     * after it.
+     */
     void (*over)(void *arg);
 };
 
 /*
- * Opens the session `id`, 32 hex digits, or takes it up again. q: the request, with
- * output_from and "mcp": {"tools", "structured", "here", "answer_bytes", "max_wait"}.
- * Returns NULL and sets *e if these cannot be.
+ * Opens the session `id`, 32 hex digits, or resumes it. q: the request, with output_from
+ * and "mcp": {"tools", "structured", "here", "answer_bytes", "max_wait"}. Returns NULL
+ * and sets *e if these are not valid.
  */
 struct mcp_link *mcp_link_open(struct mcp *m, struct str id, uid_t uid,
                                const struct json *q, const struct mcp_link_events *ev,
                                void *arg, struct err *e);
-/* Input at its offset. Returns up to where it is accepted: it is not needed again. */
+/*
+ * Takes input at its offset. Returns the offset up to which it is accepted and not needed
+ * again.
+ */
 uint64_t mcp_link_input(struct mcp_link *l, uint64_t offset, struct str bytes);
 /* There is room again. */
 void mcp_link_room(struct mcp_link *l);
-/* The connection is gone; end: by the end of input, so the session is, too. */
+/*
+ * Closes the link of a connection that ended; end: it was the end of input, so the
+ * session ends, too.
+ */
 void mcp_link_close(struct mcp_link *l, bool end);
 
 #endif

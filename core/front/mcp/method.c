@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What requests ask for, of both eras. A method is a row; its capability is declared. */
+/*
+ * The methods of both eras. A method is a row of the table; its capability is declared.
+ */
 #include "front/mcp/own.h"
 
 #include <stdarg.h>
@@ -28,6 +30,7 @@ static const char *const levels[] = {"debug", "info",     "notice", "warning",
 
 void mcp_result(struct mcp_ask *a, struct json *result)
 {
+    ASSERT(json_is_object(result));
     struct buf b = BUF_INIT(MCP_ANSWER_BYTES);
     if (a->revision == MCP_2026_07_28)
         mcp_put_modern(a->m, result);
@@ -74,7 +77,7 @@ static void put_instructions(struct json *j, const struct mcp_wish *w)
     buf_release(&b);
 }
 
-/* Those of the methods that this era has. */
+/* Returns the capabilities of the methods of this era. */
 static struct json *capabilities(bool modern)
 {
     struct json *j = json_object();
@@ -87,7 +90,7 @@ static struct json *capabilities(bool modern)
         if (v->option)
             json_put_bool(json_get(j, v->capability), v->option, true);
     }
-    if (modern) /* for a request that asks for it in its _meta */
+    if (modern) /* for requests that ask for it in _meta */
         json_put(j, "logging", json_object());
     return j;
 }
@@ -247,7 +250,10 @@ void mcp_method(struct mcp_ask *a)
 
 /* ---- notifications ---- */
 
-/* A client that gave up says so in words of its own (the official SDK's). */
+/*
+ * Tells a client's timeout from a user's cancellation by the reason text of the official
+ * SDK.
+ */
 static enum tool_stop why_of(struct str reason)
 {
     bool late = str_find(reason, STR("timed out")) >= 0 ||
@@ -283,14 +289,14 @@ void mcp_take_request(struct mcp_session *s, struct mcp_stream *out, const struc
     struct mcp_call *k = mcp_call_find(s->m, s, in->id);
     bool taken = k || mcp_kept_has(out, in->id);
     if (taken && s->again)
-        return; /* it came again, since the worker before could not accept it */
+        return; /* a repetition: the previous worker could not accept it */
     if (modern)
         mcp_client_name(a.client, json_get(in->meta, MCP_META "clientInfo"));
     else
         memcpy(a.client, s->client, sizeof(a.client));
     out->waiting++;
     if (k)
-        mcp_error(&a, RPC_INVALID, "a request with this id is at work already");
+        mcp_error(&a, RPC_INVALID, "a request with this id is running already");
     else if (!modern || mcp_modern_check(&a))
         mcp_method(&a);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests of the modern era over HTTP: each stands for itself. Its headers repeat what
- * the body has, so that proxies can look at them; what differs is refused. Who closes
- * the connection cancels (stream.c).
+ * Requests of the modern era over HTTP, without a session. Headers repeat parts of the
+ * body for proxies; a request in which they differ is refused. Closing the connection
+ * cancels the request (stream.c).
  */
 #include "front/mcp/own.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- headers ---- */
 
-/* The value as it was meant: =?base64?…?= is decoded into space. */
+/* Returns the value of a header; =?base64?…?= is decoded into space. */
 static struct str decoded(struct str v, struct buf *space)
 {
     struct str head = STR("=?base64?"), tail = STR("?=");

@@ -2,26 +2,26 @@
 /*
  * What the files of this room share.
  *
- *   front.c     the front-end: options, life, what the keeper has
+ *   front.c     the front-end: options, start and end, state at the keeper
  *   http.c      POST, GET and DELETE /mcp: which era, session, headers
  *   session.c   sessions of the legacy era
  *   link.c      the local socket, for `od mcp`
  *   stream.c    messages on their way to a client, kept until they are delivered
  *   modern.c    requests without a session, and their headers
- *   method.c    what a request asks for, and the answer
- *   table.c     which methods and resources there are
+ *   method.c    the methods and their answers
+ *   table.c     the tables of methods and resources
  *   list.c      lists in pages
  *   pending.c   requests that are answered in a later turn
- *   resource.c  resources: reading, listing     file.c, kept_output.c, screen.c,
- *   events.c    the kinds of them
+ *   resource.c  resources: reading, listing; file.c, kept_output.c, screen.c and
+ *               events.c are their kinds
  *   complete.c  values of the arguments of their templates
- *   subscribe.c who is told of changes          folder.c   changes of files
+ *   subscribe.c subscriptions to changes        folder.c   changes of files
  *   tell.c      log messages for clients
- *   call.c      tools/call: one tool at work    result.c  its answer
+ *   call.c      tools/call: a running call      result.c   its answer
  *   kept.c      calls at the keeper, and in the next worker
- *   tools.c     which tools a client gets; they are the room front/mcp/tools
- *   told.c      what was told of each session's command
- *   rpc.c       messages; it knows nothing of the rest
+ *   tools.c     which tools a client gets; the tools are in the room front/mcp/tools
+ *   told.c      what was reported of each session's command
+ *   rpc.c       messages; independent of the rest
  *
  * A request comes in by HTTP or by the local socket, and its answer goes to a stream. A
  * stream of a session outlives its connection and the worker; one without a session is
@@ -42,25 +42,25 @@ enum {
     MCP_MESSAGE_MAX = 4 << 20, /* bytes of one from a client */
     MCP_BATCH_MAX = 100,       /* messages of a batch */
     MCP_ANSWER_BYTES = 8 << 20,
-    MCP_SESSIONS_MAX = 1024,  /* more: the one that was idle longest goes */
-    MCP_CALLS_MAX = 256,      /* at work, of all clients */
-    MCP_RING_BYTES = 1 << 20, /* of a stream; notifications go, answers stay */
+    MCP_SESSIONS_MAX = 1024,  /* above it, the one that was idle longest ends */
+    MCP_CALLS_MAX = 256,      /* running, of all clients */
+    MCP_RING_BYTES = 1 << 20, /* of a stream; notifications above it are dropped */
     MCP_RING_EVENTS = 512,
-    MCP_LINES_KEPT = 64,       /* answers of a link that its client may have had */
+    MCP_LINES_KEPT = 64,       /* answers of a link that its client may have received */
     MCP_KEPT_BYTES = 16 << 20, /* at the keeper, of all calls */
     MCP_GRACE_MS = 300000,     /* how long a delivered answer is kept */
-    MCP_LOST_MS = 3600000,     /* and one that nobody fetches */
-    MCP_GONE_MS = 300000,      /* od mcp that lost its connection comes back sooner */
+    MCP_LOST_MS = 3600000,     /* and one that no client fetches */
+    MCP_GONE_MS = 300000,      /* od mcp reconnects sooner than that */
     MCP_IDLE_MS = 86400000,    /* a session without a request for so long ends */
-    MCP_RETRY_MS = 1000,       /* a client shall reconnect after */
+    MCP_RETRY_MS = 1000,       /* clients are asked to reconnect after */
     MCP_COMMENT_MS = 15000,    /* comment lines on quiet streams */
     MCP_PROGRESS_MS = 5000,
-    MCP_SLOW_MS = 5000, /* an answer without a session is a stream after that */
+    MCP_SLOW_MS = 5000, /* an answer without a session becomes a stream after that */
     MCP_ID = 32,        /* hex digits of a session's id */
     MCP_STREAM = 8,     /* of a stream's name */
     MCP_CLIENT_MAX = 64,
     MCP_TOOLS_MAX = 128,
-    MCP_UNREAD_MAX = 64,     /* notifications of a session whose stream nobody reads */
+    MCP_UNREAD_MAX = 64,     /* notifications of a session whose stream is not read */
     MCP_PAGE = 50,           /* items of a page of a list */
     MCP_SUBS_MAX = 64,       /* resources that one client subscribes to */
     MCP_SUBS_ALL_MAX = 1024, /* and all clients */
@@ -75,18 +75,18 @@ struct mcp;
 struct mcp_call;
 struct mcp_session;
 
-/* What a client gets: by od serve's options, the query of /mcp or od mcp's options. */
+/* A client's settings: from od serve's options, the query of /mcp or od mcp's options. */
 struct mcp_wish {
-    bool tools[MCP_TOOLS_MAX]; /* by place in the table */
+    bool tools[MCP_TOOLS_MAX]; /* by index in the table */
     bool structured;
     bool here;          /* the client is on this machine */
-    int64_t answer;     /* bytes of text; 0: by the client's name */
+    int64_t answer;     /* bytes of text; 0: depends on the client's name */
     int64_t max_wait_s; /* 0: the same */
 };
 
 /* ---- stream.c ---- */
 
-/* Outlives a stream that is freed before its last bytes arrived. */
+/* Outlives a stream that is freed before its last bytes were delivered. */
 struct mcp_delivery {
     struct mcp_stream *stream; /* NULL: it was freed */
 };
@@ -100,52 +100,56 @@ struct mcp_stream {
     size_t bytes;
     unsigned nevents, waiting; /* requests without an answer yet */
     uint64_t last, sent;       /* numbers: the newest event; the newest sent */
-    struct req *req;           /* who reads it now; NULL: nobody */
-    struct mcp_link *link;     /* borrowed: it is lines of the local socket; or NULL */
-    uint64_t next;             /* of it: the offset of the next event */
+    struct req *req;           /* the request that reads it now; NULL: none */
+    struct mcp_link
+        *link;     /* borrowed: the stream is lines of the local socket; or NULL */
+    uint64_t next; /* of the link: the offset of the next event */
     struct mcp_delivery *delivery;
     struct list kept; /* struct mcp_kept, owned */
-    struct buf rest;  /* the event that has no room yet */
+    struct buf rest;  /* the event that did not fit yet */
     bool begun;       /* req is an event stream */
-    bool sse;         /* its client takes event streams */
+    bool sse;         /* its client accepts event streams */
     bool ids;         /* events have ids: they can be resumed */
     bool batch;       /* the answer is an array */
     bool standing;    /* the session's own, of GET */
     bool settled;
-    int status;      /* of HTTP, as JSON; 0: 200 */
+    int status;      /* HTTP status of a JSON answer; 0: 200 */
     int64_t over_ms; /* when the last answer was delivered; 0: not yet */
     int64_t done_ms; /* when the newest event came */
-    int64_t open_ms; /* of clock_ms: the last comment line, or the beginning */
+    int64_t open_ms; /* clock_ms() of the last comment line, or of the beginning */
     struct timer slow;
 };
 
-/* A new one. Takes req, which may be NULL; s may be NULL. */
+/* Makes a stream. Takes req, which may be NULL; s may be NULL. */
 struct mcp_stream *mcp_stream_new(struct mcp *m, struct mcp_session *s, struct req *req);
-/* A request reads a new stream from here on. Takes it. */
+/* Makes a request read the new stream. Takes req. */
 void mcp_stream_read(struct mcp_stream *t, struct req *req);
-/* Queues and sends a message. answer: it is the answer of one of its requests. */
+/* Queues and sends a message. answer: it answers one of the stream's requests. */
 void mcp_stream_put(struct mcp_stream *t, struct str message, bool answer);
-/* The number that an event gets now; and an event that has its number. */
+/*
+ * Returns the number that the next event gets; mcp_stream_put_numbered adds one with its
+ * number.
+ */
 uint64_t mcp_stream_number(const struct mcp_stream *t);
 void mcp_stream_put_numbered(struct mcp_stream *t, struct str message, bool answer,
                              uint64_t number);
 /*
- * All of the client's message was looked at: what has all its answers is answered as
- * JSON, else an event stream begins, if its client can follow one.
+ * Called after all of the client's message was handled: if it has all its answers, they
+ * are sent as JSON; else an event stream begins, if the client accepts one.
  */
 void mcp_stream_settle(struct mcp_stream *t);
-/* Sends what there is, as far as there is room. */
+/* Sends queued events, as far as there is room. */
 void mcp_stream_pump(struct mcp_stream *t);
-/* Does the notification of this number still wait to be sent? */
+/* Whether the notification of this number still waits to be sent. */
 bool mcp_stream_waits(const struct mcp_stream *t, uint64_t number);
-/* One request of it gets no answer: it was cancelled. */
+/* One request of the stream gets no answer: it was cancelled. */
 void mcp_stream_withdraw(struct mcp_stream *t);
 /* A client follows it again, from the event after `since`. Takes req. */
 void mcp_stream_resume(struct mcp_stream *t, struct req *req, uint64_t since);
-/* Ends the connection that reads it; what was not sent is kept. */
+/* Ends the connection that reads it; unsent events are kept. */
 void mcp_stream_detach(struct mcp_stream *t);
 void mcp_stream_free(struct mcp_stream *t);
-/* Comment lines, and what was delivered long ago. Called now and then. */
+/* Sends comment lines and frees what was delivered long ago. Called by the timer. */
 void mcp_stream_tick(struct mcp_stream *t, int64_t now);
 
 /* ---- session.c ---- */
@@ -157,13 +161,13 @@ struct mcp_session {
     char credential[65];
     enum mcp_revision revision;
     char client[MCP_CLIENT_MAX + 1];
-    int level; /* of logging: the least that is sent; -1: none */
+    int level; /* lowest level of log messages that is sent; -1: none */
     struct mcp_wish wish;
     struct list streams; /* owned */
     struct mcp_stream *standing;
-    bool lines;            /* it is of od mcp */
+    bool lines;            /* it is a session of od mcp */
     struct mcp_link *link; /* owned, of lines; or NULL */
-    bool again;            /* a worker before had it */
+    bool again;            /* it comes from a previous worker */
     int64_t used_ms;
 };
 
@@ -171,56 +175,59 @@ struct mcp_session *mcp_session_new(struct mcp *m, const char *credential);
 /* The same with an id that its client gave. */
 struct mcp_session *mcp_session_named(struct mcp *m, const char *credential,
                                       struct str id);
-/* NULL: there is none of that id and credential. */
+/* Returns NULL if there is none with that id and credential. */
 struct mcp_session *mcp_session_find(struct mcp *m, struct str id,
                                      const char *credential);
 struct mcp_session *mcp_session_by_id(const struct mcp *m, struct str id);
-/* NULL: it has none of that name. */
+/* Returns NULL if it has none of that name. */
 struct mcp_stream *mcp_session_stream(const struct mcp_session *s, struct str name);
-/* The same, made if it is not there. */
+/* The same, made if it does not exist. */
 struct mcp_stream *mcp_session_stream_made(struct mcp_session *s, struct str name);
-/* Where notifications that belong to no request go: never NULL. */
+/* The stream for notifications that belong to no request: never NULL. */
 struct mcp_stream *mcp_session_own_stream(struct mcp_session *s);
-/* Its calls end as TOOL_LEFT, its streams too. */
+/* Ends its calls as TOOL_LEFT, and its streams. */
 void mcp_session_free(struct mcp_session *s);
-/* What the next worker has to know of it. */
+/* Stores what the next worker must know of it. */
 void mcp_session_keep(struct mcp_session *s);
-/* Takes up what mcp_session_keep stored. */
+/* Restores what mcp_session_keep stored. */
 void mcp_session_load(struct mcp *m, struct str id, struct str state);
-/* Those of which nobody has heard for long. */
+/* Ends sessions without a request for long. */
 void mcp_sessions_expire(struct mcp *m);
 
 /* ---- link.c ---- */
 
-#define MCP_LINE_STREAM "lines---" /* the name of the one stream of a link's session */
+#define MCP_LINE_STREAM "lines---" /* the name of the only stream of a link's session */
 
 struct mcp_link {
     struct mcp *m;
     struct mcp_session *session;
     struct mcp_stream *out;
-    struct buf in;              /* from in_from on: what is not a whole line yet */
+    struct buf in;              /* from in_from on: the incomplete line */
     uint64_t in_from, accepted; /* offsets of input */
-    bool part_kept;             /* some of `in` is at the keeper */
-    bool skips;                 /* the rest of a line that is too long */
+    bool part_kept;             /* part of `in` is at the keeper */
+    bool skips;                 /* skips the rest of a line that is too long */
     bool closed;
-    int64_t lost_ms;                  /* when its connection went */
-    const struct mcp_link_events *ev; /* NULL: nobody is connected */
+    int64_t lost_ms;                  /* when its connection was lost */
+    const struct mcp_link_events *ev; /* NULL: no client is connected */
     void *arg;
 };
 
 struct mcp_link *mcp_link_new(struct mcp_session *s);
-/* With its session. */
+/* Frees the link of a session that ends. */
 void mcp_link_free(struct mcp_link *l);
-/* Sends a message at that offset. false: not now. */
+/* Sends a message at that offset. Returns false if there is no room now. */
 bool mcp_link_send(struct mcp_link *l, uint64_t number, struct str message);
-/* Takes up a message that was not whole. */
+/* Restores an incomplete message. */
 void mcp_link_load(struct mcp *m, struct str id, struct str state);
-/* Reads {"tools", "structured", "here", "answer_bytes", "max_wait"}. 0; -1 and *e. */
+/*
+ * Reads {"tools", "structured", "here", "answer_bytes", "max_wait"}. Returns 0; -1 and
+ * sets *e.
+ */
 int mcp_wish_read(struct mcp_wish *w, const struct json *q, struct err *e);
 
 /* ---- method.c ---- */
 
-/* One request being dealt with. */
+/* A request that is being handled. */
 struct mcp_ask {
     struct mcp *m;
     struct mcp_session *session; /* NULL: none */
@@ -230,35 +237,41 @@ struct mcp_ask {
     const char *credential;
     char client[MCP_CLIENT_MAX + 1]; /* its name */
     const struct rpc *in;
-    int status; /* of HTTP for an error, of the modern era; 0: 200 */
+    int status; /* HTTP status of an error, in the modern era; 0: 200 */
 };
 
-/* Answers the request, or begins what does. */
+/* Answers the request, or begins the work that will. */
 void mcp_method(struct mcp_ask *a);
-/* A request of a session, whose answer goes to out. */
+/* Takes a request of a session, whose answer goes to out. */
 void mcp_take_request(struct mcp_session *s, struct mcp_stream *out,
                       const struct rpc *in);
-/* Is the modern request one of a revision and client that can be answered? Else it is. */
+/*
+ * Checks the revision and client of a modern request. Returns false after answering it
+ * with an error.
+ */
 bool mcp_modern_check(struct mcp_ask *a);
-/* One message of a session; out gets the answer. */
+/* Takes one message of a session; out gets the answer. */
 void mcp_take_message(struct mcp_session *s, struct mcp_stream *out,
                       const struct json *message);
-/* A notification of a session; one of modern HTTP has no effect. */
+/* Takes a notification of a session; one of modern HTTP has no effect. */
 void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in);
-/* The answer. Takes result. */
+/* Answers a request. Takes result. */
 void mcp_result(struct mcp_ask *a, struct json *result);
 void mcp_error(struct mcp_ask *a, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same with its text and data, which may be NULL. Takes data. */
+/* The same with a text and data, which may be NULL. Takes data. */
 void mcp_fail(struct mcp_ask *a, int code, struct str text, struct json *data);
-/* initialize: the session's revision, client and wish. */
+/* initialize: sets the session's revision, client and wish. */
 void mcp_session_begin(struct mcp_session *s, const struct rpc *in);
 /* Copies a client's name. */
 void mcp_client_name(char out[MCP_CLIENT_MAX + 1], const struct json *info);
 
-/* Adds how long the result may be cached, if the revision has that. */
+/* Adds how long the result may be cached, if the revision supports it. */
 void mcp_put_cacheable(const struct mcp_ask *a, struct json *result, int64_t ttl_ms);
-/* A level of log messages, 0 (debug) to 7 (emergency), by its name. -1: there is none. */
+/*
+ * Returns a level of log messages by its name, 0 (debug) to 7 (emergency); -1 if it is
+ * unknown.
+ */
 int mcp_level(struct str name);
 const char *mcp_level_name(int level);
 
@@ -272,9 +285,9 @@ struct mcp_method {
      * NULL: none. */
     const char *capability, *option;
 };
-/* Number i of the methods; NULL: there are no more. Of one name the first counts. */
+/* Returns method number i; NULL after the last. Of two with one name the first counts. */
 const struct mcp_method *mcp_method_at(size_t i);
-/* Those of this server (method.c), and how many. */
+/* The methods of this server (method.c), and their number. */
 extern const struct mcp_method mcp_methods[];
 extern const size_t mcp_methods_n;
 
@@ -283,27 +296,27 @@ struct mcp_sub;
 /* A kind of resources: those whose URIs begin with `prefix`. */
 struct mcp_resource {
     const char *prefix;
-    const char *pattern;      /* the URI template; NULL: none is told */
+    const char *pattern;      /* the URI template; NULL: it is not listed */
     const char *name, *about; /* of the template */
     const char *type;         /* mimeType of all of them; NULL: it varies */
     const char *arguments;    /* the template's variables, with blanks between */
-    /* Adds those that are listed. NULL: none. */
+    /* Adds the resources that are listed. NULL: none. */
     void (*list)(struct mcp *m, struct json *list);
     /* Answers with the contents of uri, now or later. */
     void (*read)(struct mcp_ask *a, struct str uri);
-    /* Answers with values of the variable that begin with `value`: mcp_complete_result.
-     * NULL: there are none to propose. */
+    /* Answers with values of the variable that begin with `value`, by
+     * mcp_complete_result. NULL: no values are proposed. */
     void (*complete)(struct mcp_ask *a, struct str variable, struct str value);
     /*
      * Begins to follow changes of s->uri: calls mcp_sub_ready, now or later, and then
      * mcp_sub_changed; mcp_sub_lost when it cannot go on. Returns -1 and sets *e if it
-     * cannot begin. NULL: changes are not told.
+     * cannot begin. NULL: changes are not reported.
      */
     int (*watch)(struct mcp_sub *s, struct err *e);
-    /* Ends that, also of one that is not ready. NULL: nothing to do. */
+    /* Ends that, also before it is ready. NULL: nothing to do. */
     void (*unwatch)(struct mcp_sub *s);
 };
-/* Number i of the kinds; NULL: there are no more. */
+/* Returns kind number i; NULL after the last. */
 const struct mcp_resource *mcp_resource_at(size_t i);
 extern const struct mcp_resource mcp_resource_file, mcp_resource_output,
     mcp_resource_screen, mcp_resource_events;
@@ -312,15 +325,15 @@ extern const struct mcp_resource mcp_resource_file, mcp_resource_output,
 
 /*
  * Answers with a page of a list, which is the member `name` of the result. items: objects
- * in order, taken; their member `key` is unlike all others'. sorted: they are in the
- * order of the bytes of key, so that a cursor holds when its item has gone.
+ * in order, taken; the values of their member `key` are unique. sorted: they are in the
+ * order of the bytes of key, so that a cursor stays valid when its item was removed.
  */
 void mcp_page(struct mcp_ask *a, const char *name, const char *key, bool sorted,
               struct json *items, int64_t ttl_ms);
 
 /* ---- pending.c ---- */
 
-/* A request whose answer comes in a later turn, and which is no call of a tool. */
+/* A request that is answered in a later turn, other than a tool call. */
 struct mcp_pending {
     struct list node; /* in mcp.pendings */
     struct mcp *m;
@@ -328,16 +341,16 @@ struct mcp_pending {
     struct mcp_stream *out;
     struct json *id; /* owned */
     enum mcp_revision revision;
-    char *uri; /* owned: the resource that it is about; "": none */
-    void *own; /* the method's */
-    /* Nobody waits any more: ends what was begun, and frees own. */
+    char *uri; /* owned: the URI of its resource; "": none */
+    void *own; /* for the method's use */
+    /* Called when the client no longer waits: ends what was begun, and frees own. */
     void (*stop)(struct mcp_pending *p);
 };
 
-/* NULL: too many wait already, and the request is answered with that. */
+/* Returns NULL, after answering the request with an error, if too many wait already. */
 struct mcp_pending *mcp_pending_new(struct mcp_ask *a, struct str uri, void *own,
                                     void (*stop)(struct mcp_pending *p));
-/* Its answers; p is freed, own is not. Takes result. */
+/* Answer it; p is freed, own is not. Takes result. */
 void mcp_pending_result(struct mcp_pending *p, struct json *result);
 void mcp_pending_fail(struct mcp_pending *p, const struct err *e);
 /* Frees it without an answer. */
@@ -353,46 +366,46 @@ bool mcp_pending_cancel(struct mcp *m, const struct mcp_session *s,
 void mcp_read_resource(struct mcp_ask *a);
 void mcp_list_resources(struct mcp_ask *a);
 void mcp_list_templates(struct mcp_ask *a);
-/* The kind that a URI belongs to; NULL: none. */
+/* Returns the kind that a URI belongs to; NULL if there is none. */
 const struct mcp_resource *mcp_resource_of(struct str uri);
 /*
- * A result of resources/read: bytes as text of that type, or as a blob if they are none.
- * meta: taken, the contents' _meta; NULL: none. The caller's.
+ * Makes a result of resources/read: bytes as text of that type, or as a blob if they are
+ * not text. meta: taken, the contents' _meta; NULL: none. The caller owns it.
  */
 struct json *mcp_contents(enum mcp_revision revision, struct str uri, const char *type,
                           struct str bytes, struct json *meta);
-/* Answers with an error about a resource: that it is not there, or e. */
+/* Answers with an error about a resource: that it does not exist, or e. */
 void mcp_resource_fail(struct mcp_ask *a, struct str uri, const struct err *e);
 /* Adds an item of resources/list; about and type may be NULL. */
 void mcp_resource_put(struct json *list, struct str uri, struct str name,
                       const char *about, const char *type);
-/* Names of sessions that begin with prefix, sorted; the caller's. */
+/* Returns the names of sessions that begin with prefix, sorted. The caller owns them. */
 struct json *mcp_session_names(const struct mcp *m, struct str prefix);
 
 /* ---- complete.c ---- */
 
 /* completion/complete of the arguments of templates. */
 void mcp_complete(struct mcp_ask *a);
-/* A result of it: the first 100 of values, an array, taken. total: how many there are, at
- * least; more: it may be more than that. The caller's. */
+/* Makes its result: the first 100 of values, an array, taken. total: how many there
+ * are, at least; more: there may be more than that. The caller owns it. */
 struct json *mcp_complete_result(struct json *values, size_t total, bool more);
 
 /* ---- subscribe.c ---- */
 
 /*
- * Who is told of changes: a session by resources/subscribe, or a request
+ * A receiver of changes: a session after resources/subscribe, or a request
  * subscriptions/listen, on a connection of its own or on a local socket.
  */
 struct mcp_listener {
     struct list node; /* in mcp.listeners */
     struct mcp *m;
     struct mcp_session *session; /* NULL: none */
-    struct mcp_stream *out;      /* its connection; NULL: as its session has it */
-    struct json *id;             /* owned: of subscriptions/listen; NULL: not that */
-    struct list subs;            /* owned */
+    struct mcp_stream *out;      /* its stream; NULL: that of its session */
+    struct json *id;  /* owned: id of subscriptions/listen; NULL: it is not one */
+    struct list subs; /* owned */
     unsigned nsubs;
     bool opening;      /* of subscriptions/listen: more may be added to subs */
-    bool acknowledged; /* of that: its first message was sent */
+    bool acknowledged; /* of subscriptions/listen: its first message was sent */
 };
 
 /* One resource that a listener subscribes to. */
@@ -403,7 +416,7 @@ struct mcp_sub {
     char *uri;     /* owned */
     bool ready;    /* changes are followed */
     bool dirty;    /* it changed since the last update */
-    uint64_t told; /* the number of that */
+    uint64_t told; /* the number of that update */
     struct timer calm;
     struct mcp_pending *asker; /* resources/subscribe that waits for ready; or NULL */
     struct list near;          /* of a file: in folder.subs */
@@ -415,24 +428,32 @@ void mcp_subscribe(struct mcp_ask *a);
 void mcp_unsubscribe(struct mcp_ask *a);
 void mcp_listen(struct mcp_ask *a);
 void mcp_sub_ready(struct mcp_sub *s);
-/* again: it may go on changing without a word for up to MCP_CALM_MS. */
+/*
+ * Reports a change. again: it may go on changing without a report for up to MCP_CALM_MS.
+ */
 void mcp_sub_changed(struct mcp_sub *s, bool again);
-/* Ends and frees it. */
+/* Ends and frees a subscription that cannot go on. */
 void mcp_sub_lost(struct mcp_sub *s, const struct err *e);
-/* All of a kind changed. */
+/* Reports that all resources of a kind changed. */
 void mcp_subs_changed(struct mcp *m, const struct mcp_resource *kind);
-/* Somebody reads the session's stream: updates that waited for that go out. */
+/* Sends updates that waited for a reader of the session's stream. */
 void mcp_listeners_read(struct mcp *m, const struct mcp_session *s);
-/* Those of a session, a stream, or a session and a request; others are NULL. */
+/*
+ * Stops the listeners of a session, of a stream, or of a session's request; the others
+ * are NULL.
+ */
 void mcp_listeners_stop(struct mcp *m, const struct mcp_session *s,
                         const struct mcp_stream *t, const struct json *id);
-/* This worker ends: subscriptions/listen is answered, except on a local socket that the
- * next worker, if there is another, goes on with. */
+/* Called when this worker ends: answers subscriptions/listen, except on a local socket
+ * that the next worker, if there is one (`another`), continues. */
 void mcp_listeners_end(struct mcp *m, bool another);
-/* What the next worker has to know of a session's, as members of j; and back. */
+/*
+ * Store what the next worker must know of a session's listeners as members of j, and
+ * restore it.
+ */
 void mcp_listeners_keep(const struct mcp_session *s, struct json *j);
 void mcp_listeners_load(struct mcp_session *s, const struct json *j);
-/* Follows what mcp_listeners_load made; what changed meanwhile is not known. */
+/* Starts what mcp_listeners_load made; changes in the meantime are not known. */
 void mcp_listeners_start(struct mcp *m);
 
 /* ---- folder.c ---- */
@@ -444,13 +465,13 @@ void mcp_listeners_start(struct mcp *m);
 int mcp_folder_add(struct mcp_sub *s, const char *path, struct str name, struct err *e);
 void mcp_folder_leave(struct mcp_sub *s);
 /*
- * The path of a file:// URI, which has at most that many bytes. Returns -1 and sets *e if
- * the URI has none.
+ * Appends the path of a file:// URI, up to the buffer's maximum. Returns -1 and sets *e
+ * if the URI has none.
  */
 int mcp_file_path(struct str uri, struct buf *path, struct err *e);
 /*
- * The real path of a folder, below the working directory or that itself. Returns -1 and
- * sets *e: DENIED, it is elsewhere, NOTFOUND.
+ * Finds the real path of a folder, which is the working directory or below it. Returns -1
+ * and sets *e: DENIED if it is elsewhere, NOTFOUND.
  */
 int mcp_folder_real(const struct mcp *m, const char *path, char out[4096], struct err *e);
 
@@ -465,9 +486,9 @@ enum { /* levels of log messages that this server has */
 /* Sends a log message to one session, if it wants that level; s NULL: to all. */
 void mcp_tell(struct mcp *m, struct mcp_session *s, int level, const char *logger,
               const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The same on the stream of a call, for who follows just that. */
+/* The same on the stream of a call, for a client that follows only that. */
 void mcp_call_tell(struct mcp_call *k, int level, const char *logger, struct str text);
-/* Tells on the stream of a modern call what an observation says that is worth it. */
+/* Reports on the stream of a modern call what matters in an observation. */
 void mcp_call_observed(struct mcp_call *k, const struct json *event);
 /* Follows the log of events from here on. */
 void mcp_tell_start(struct mcp *m);
@@ -475,7 +496,7 @@ void mcp_tell_stop(struct mcp *m);
 
 /* ---- modern.c ---- */
 
-/* A request of the modern era by HTTP. Takes r. */
+/* Takes a request of the modern era by HTTP, and r. */
 void mcp_ask_modern(struct mcp *m, struct req *r, const struct rpc *in,
                     const struct mcp_wish *wish, const char *credential, bool sse);
 
@@ -487,36 +508,36 @@ struct mcp_call {
     struct mcp *m;
     struct mcp_session *session; /* NULL: none */
     struct mcp_stream *out;
-    struct json *id, *token; /* owned; token NULL: no progress is wanted */
+    struct json *id, *token; /* owned; token NULL: the client wants no progress */
     enum mcp_revision revision;
-    int level; /* of log messages on its stream: the least that is sent; -1: none */
+    int level; /* lowest level of log messages on its stream; -1: none */
     bool structured, over;
     bool waits;   /* for the end of a step */
-    bool stepped; /* it ended, or could not begin: err */
-    uint64_t end; /* the event with the observation; 0: err says why there is none */
+    bool stepped; /* the step ended, or could not begin: err */
+    uint64_t end; /* the event with the observation; 0: err has the reason */
     struct err err;
     tool_observed *fn;
     struct task step;
     struct timer progress;
-    int64_t told_ms; /* the last progress, of clock_ms */
+    int64_t told_ms; /* clock_ms() of the last progress */
     double told;
-    struct mcp_kept *kept; /* at the keeper; NULL: not */
+    struct mcp_kept *kept; /* its entry at the keeper; NULL: none */
 };
 
 /* tools/call. */
 void mcp_call_begin(struct mcp_ask *a);
-/* Starts one that mcp_call_load made. */
+/* Starts a call that mcp_call_load made. */
 void mcp_call_start(struct mcp_call *k);
-/* The call of that request; NULL: none. */
+/* Returns the call of that request; NULL if there is none. */
 struct mcp_call *mcp_call_find(struct mcp *m, const struct mcp_session *s,
                                const struct json *id);
 void mcp_call_stop(struct mcp_call *k, enum tool_stop why);
-/* All calls whose answers go to t, or that belong to s; either may be NULL. */
+/* Stops all calls whose answers go to t, or that belong to s; either may be NULL. */
 void mcp_calls_stop(struct mcp *m, const struct mcp_session *s,
                     const struct mcp_stream *t, enum tool_stop why);
-/* An action ended, as in struct action_watch. */
+/* Called when an action ended, as in struct action_watch. */
 void mcp_calls_ended(struct mcp *m, uint64_t cause, uint64_t end, const struct err *e);
-/* Frees it, at the end of the turn; nothing of it is called any more. */
+/* Frees it at the end of the turn; no callback follows. */
 void mcp_call_free(struct mcp_call *k);
 struct mcp_call *mcp_call_new(struct mcp *m, struct mcp_session *s,
                               struct mcp_stream *out);
@@ -527,23 +548,23 @@ struct mcp_call *mcp_call_new(struct mcp *m, struct mcp_session *s,
 struct mcp_kept {
     struct list node; /* in stream.kept */
     char key[ACTION_KEY + 1];
-    uint64_t number; /* of the event with the answer; 0: it is at work */
+    uint64_t number; /* of the event with the answer; 0: the call is running */
     struct json *id; /* owned: the request's */
     size_t bytes;
 };
 
 void mcp_call_keep(struct mcp_call *k);
-/* Its answer takes its place. */
+/* Replaces the call by its answer. */
 void mcp_answer_keep(struct mcp_call *k, uint64_t number, struct str answer);
-/* Was this request of the stream taken already? */
+/* Whether this request of the stream was already taken. */
 bool mcp_kept_has(const struct mcp_stream *t, const struct json *id);
 /* NULL is fine. */
 void mcp_kept_free(struct mcp *m, struct mcp_kept *p);
-/* All of a stream. */
+/* Drops all entries of a stream. */
 void mcp_kept_drop(struct mcp *m, struct mcp_stream *t);
-/* That with the answer of this number. */
+/* Drops the one with the answer of this number. */
 void mcp_kept_drop_answer(struct mcp *m, struct mcp_stream *t, uint64_t number);
-/* What mcp_call_keep or mcp_answer_keep stored; mcp_call_start follows. */
+/* Restores what mcp_call_keep or mcp_answer_keep stored; mcp_call_start follows. */
 void mcp_call_load(struct mcp *m, struct str key, struct str state);
 
 /* ---- result.c ---- */
@@ -551,16 +572,16 @@ void mcp_call_load(struct mcp *m, struct str key, struct str state);
 /* Appends the answer of a call. Takes r->object. */
 void mcp_put_tool_result(struct buf *out, const struct mcp_call *k,
                          struct tool_result *r);
-/* What every result of the modern era has. */
+/* Adds what every result of the modern era has. */
 void mcp_put_modern(const struct mcp *m, struct json *result);
 
 /* ---- tools.c ---- */
 
 /* Sets the tools of a list of names and sets with commas. Returns 0; -1 and sets *e. */
 int mcp_wish_tools(struct mcp_wish *w, struct str list, struct err *e);
-/* The tool of that name among those wished for; NULL: none. */
+/* Returns the tool of that name among those of the wish; NULL if there is none. */
 const struct tool *mcp_tool(const struct mcp_wish *w, struct str name);
-/* The result of tools/list, the caller's. */
+/* Returns the result of tools/list. The caller owns it. */
 struct json *mcp_tools_list(const struct mcp_wish *w);
 
 /* ---- front.c ---- */
@@ -576,7 +597,7 @@ struct mcp {
     struct map tolds; /* by a shell's session: struct told, owned */
     unsigned nsessions, ncalls, npendings, nsubs, nfolders;
     struct event_sub log_sub;
-    struct event_cursor log_at; /* what log messages were made from */
+    struct event_cursor log_at; /* log messages were made up to here */
     struct task log_step;
     size_t kept; /* bytes at the keeper */
     struct mcp_wish wish;
@@ -589,7 +610,7 @@ struct mcp {
 
 extern const struct http_front mcp_bare_front;
 const char *mcp_version(const struct mcp *m);
-/* The timer of streams and sessions runs while there are some. */
+/* Starts the timer of streams and sessions, which runs while there are any. */
 void mcp_tick(struct mcp *m);
 
 #endif

@@ -11,7 +11,7 @@ struct mcp_pending *mcp_pending_new(struct mcp_ask *a, struct str uri, void *own
 {
     if (a->m->npendings >= MCP_PENDING_MAX) {
         mcp_error(a, RPC_INTERNAL,
-                  "%d such requests are at work already; ask again later",
+                  "%d such requests are running already; try again later",
                   MCP_PENDING_MAX);
         return NULL;
     }
@@ -31,6 +31,7 @@ struct mcp_pending *mcp_pending_new(struct mcp_ask *a, struct str uri, void *own
 
 void mcp_pending_free(struct mcp_pending *p)
 {
+    ASSERT(p->m->npendings > 0);
     list_del(&p->node);
     p->m->npendings--;
     json_free(p->id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Resources: whose a URI is, what a client may read, and how it is answered. */
+/* Resources: the kind of a URI, what a client may read, and the answers. */
 #include "front/mcp/own.h"
 
 #include "base/enc.h"
@@ -120,7 +120,7 @@ static int by_uri(const void *a, const void *b)
                   json_str(*(const struct json *const *)b, "uri", "").p);
 }
 
-/* In the order of their URIs; takes list. */
+/* Returns a list in the order of URIs; takes list. */
 static struct json *sorted(struct json *list)
 {
     size_t n = (size_t)json_count(list), i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer of a tool as MCP has it. */
+/* The answer of a tool in the form of MCP. */
 #include "front/mcp/own.h"
 
 #include "base/utf8.h"
@@ -23,7 +23,7 @@ static void put_pictures(struct json *content, const struct tool_result *r)
     }
 }
 
-/* Text, notes and the state line, each on lines of their own. */
+/* Appends text, notes and the state line, each on lines of their own. */
 static void put_text(struct buf *out, const struct mcp_call *k,
                      const struct tool_result *r)
 {

@@ -3,7 +3,7 @@
  * MCP's messages: JSON-RPC 2.0 objects, and the revisions of the protocol.
  *
  * Revisions up to 2025-11-25 are legacy: they begin with initialize. 2026-07-28 is
- * modern: each request says its revision in params._meta, and there is no session.
+ * modern: each request has its revision in params._meta, and there is no session.
  */
 #ifndef OD_FRONT_MCP_RPC_H
 #define OD_FRONT_MCP_RPC_H
@@ -38,24 +38,24 @@ enum {
     RPC_REVISION = -32022
 };
 
-/* What _meta of a modern request has, by the name after "io.modelcontextprotocol/". */
+/* Members of _meta in a modern request, by the name after "io.modelcontextprotocol/". */
 #define MCP_META "io.modelcontextprotocol/"
 
 enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESPONSE };
 
-/* A message, read: all borrowed from it. */
+/* A parsed message; everything is borrowed from it. */
 struct rpc {
     enum rpc_kind kind;
-    const struct json *id; /* of a request or response: a string or an integer */
+    const struct json *id; /* id of a request or response: a string or an integer */
     struct str method;     /* "" of a response */
     const struct json *params; /* an object, or NULL */
     const struct json *meta;   /* params._meta, an object, or NULL */
 };
 
-/* Returns 0; -1 and sets *e: it is not a message. out->id is its id, if it has one. */
+/* Returns 0; -1 and sets *e if it is not a message. out->id is its id, if it has one. */
 int rpc_read(const struct json *message, struct rpc *out, struct err *e);
 
-/* Appends an answer. id NULL: the request's is not known, and there is none. */
+/* Appends an answer. id NULL: the request's id is not known, and the answer has none. */
 void rpc_put_result(struct buf *out, const struct json *id, const struct json *result);
 /* data may be NULL. */
 void rpc_put_error(struct buf *out, const struct json *id, int code, struct str text,
@@ -63,7 +63,7 @@ void rpc_put_error(struct buf *out, const struct json *id, int code, struct str 
 /* Appends {"jsonrpc":"2.0","method":…,"params":…}. params may be NULL. */
 void rpc_put_notification(struct buf *out, const char *method,
                           const struct json *params);
-/* Are two ids, or progress tokens, the same value of the same type? */
+/* Whether two ids, or progress tokens, are the same value of the same type. */
 bool rpc_same_id(const struct json *a, const struct json *b);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * od://session/NAME/screen: what somebody who is attached to a session sees: its last
- * lines as text; or, of a program that draws on the whole screen, that.
+ * od://session/NAME/screen: what a user who is attached to a session sees: its last lines
+ * as text; or the screen of a program that draws on the whole screen.
  */
 #include "front/mcp/own.h"
 
@@ -19,16 +19,16 @@ enum {
     ROWS = 50, /* of the terminals of sessions */
     COLS = 200,
     LAST = 256 << 10,   /* bytes of a session that go through the model of a terminal */
-    TEXT_MAX = 64 << 10 /* of the text that comes out */
+    TEXT_MAX = 64 << 10 /* of the resulting text */
 };
 
 static const char prefix[] = "od://session/";
 
-/* A screen that is being read: the own of a request. */
+/* A screen that is being read; `own` of a request. */
 struct screen_reading {
     struct mcp_pending *p;
-    struct output_showing *showing; /* of the command that runs; NULL: not that */
-    struct op *op;                  /* of the session; NULL: not that */
+    struct output_showing *showing; /* of the running command; NULL: not used */
+    struct op *op;                  /* of the session; NULL: not used */
     char session[ACTION_SESSION_MAX + 1];
 };
 
@@ -58,7 +58,7 @@ static void fail(struct screen_reading *r, const struct err *e)
 
 /* ---- lines of the session ---- */
 
-/* A screen does not say what went off it. */
+/* A screen has no note about what scrolled off. */
 static void on_cut(struct buf *out, const struct term_text *info, void *arg)
 {
     (void)out;
@@ -115,7 +115,7 @@ static void on_shown(void *arg, const struct output_shown *shown)
     }
 }
 
-/* The command that runs, if there is one. */
+/* Finds the running command, if there is one. */
 static bool running(struct session *s, struct command_seen *c)
 {
     const char *id = session_call(s, STR(""));
@@ -160,7 +160,7 @@ static void read_screen(struct mcp_ask *a, struct str uri)
     if (what.to - what.from > LAST)
         what.from = what.to - LAST;
     struct output_showing *o = output_show(a->m->en, &what, on_shown, r);
-    if (o) /* else r may be freed */
+    if (o) /* otherwise r may be freed */
         r->showing = o;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sessions of the legacy era. Each is bound to who began it, by the hash of its key, and
- * is kept at the keeper as "mcp/s/ID", so that it outlives the worker. Over a limit the
- * one that was idle longest ends.
+ * Sessions of the legacy era. Each is bound to the key that began it, by the key's hash,
+ * and is kept at the keeper as "mcp/s/ID", so that it outlives the worker. Above a limit
+ * the one that was idle longest ends.
  */
 #include "front/mcp/own.h"
 
@@ -32,7 +32,7 @@ static bool is_at_work(const struct mcp_session *s)
     return false;
 }
 
-/* The list is in the order of their last use. */
+/* The list of sessions is in the order of their last use. */
 static void make_room(struct mcp *m)
 {
     struct list *it, *tmp;
@@ -107,7 +107,7 @@ struct mcp_stream *mcp_session_stream(const struct mcp_session *s, struct str na
     return NULL;
 }
 
-/* Of those that are at their end, the oldest goes. */
+/* Frees the oldest of the finished streams. */
 static void forget_streams(struct mcp_session *s)
 {
     struct list *it, *tmp;

@@ -6,11 +6,11 @@
  *              └─ of a session: kept for GET with Last-Event-ID until MCP_GRACE_MS
  *                 after the last answer was delivered
  *
- * A number is the time in milliseconds, or one more than the one before: so those that
- * another worker gives are greater than those that a client has seen.
+ * A number is the time in milliseconds, or the previous one plus one: so those of the
+ * next worker are greater than those that a client has seen.
  *
- * Full: notifications go, the oldest first; answers stay, at most as many as there are
- * calls.
+ * A full stream drops notifications, the oldest first; answers stay, at most one for each
+ * call.
  */
 #include "front/mcp/own.h"
 
@@ -25,7 +25,7 @@ struct mcp_event {
     struct list node;
     uint64_t number;
     bool answer;
-    int64_t sent_ms; /* of a link; 0: not yet */
+    int64_t sent_ms; /* on a link: when it was sent; 0: not yet */
     size_t n;
     char text[];
 };
@@ -55,7 +55,7 @@ static void connection_over(struct mcp_stream *t)
     buf_release(&t->rest);
 }
 
-/* Nobody can ask for it again. */
+/* Whether no client can ask for the stream again. */
 static bool is_lost(const struct mcp_stream *t) { return !t->session && !t->req; }
 
 static void on_gone(struct req *r, void *owner)
@@ -65,7 +65,7 @@ static void on_gone(struct req *r, void *owner)
     connection_over(t);
     if (t->session)
         return;
-    /* Of the modern era: who closes the connection cancels. */
+    /* In the modern era, closing the connection cancels the request. */
     mcp_calls_stop(t->m, NULL, t, TOOL_CANCELLED);
     mcp_stream_free(t);
 }
@@ -86,6 +86,7 @@ static void on_room(struct req *r, void *owner)
 
 void mcp_stream_read(struct mcp_stream *t, struct req *r)
 {
+    ASSERT(!t->req && r); /* one reader at a time */
     t->req = r;
     t->begun = false;
     t->open_ms = clock_ms();
@@ -135,7 +136,7 @@ void mcp_stream_detach(struct mcp_stream *t)
 
 /* ---- as JSON ---- */
 
-/* All that was asked has its answer, and nothing else was said. */
+/* Answers as JSON: all requests have their answer, and there are no other messages. */
 static void answer_json(struct mcp_stream *t)
 {
     struct buf b = BUF_INIT(MCP_ANSWER_BYTES + 2);
@@ -175,21 +176,21 @@ static void begin(struct mcp_stream *t)
     req_header_add(t->req, "Cache-Control", "no-cache");
     req_header_add(t->req, "X-Accel-Buffering", "no");
     req_begin(t->req, 200, "text/event-stream", -1);
-    /* A priming event, so that a client can resume what has no event yet; clients of
-     * older revisions cannot read one without data. */
+    /* A priming event, so that a client can resume a stream without events; clients of
+     * older revisions cannot read an event without data. */
     if (t->session && t->ids && t->session->revision >= MCP_2025_11_25 && t->sent == 0 &&
         !t->standing) {
         snprintf(id, sizeof(id), "%s-0", t->name);
         buf_addf(&b, "id: %s\nretry: %d\ndata: \n\n", id, MCP_RETRY_MS);
     } else {
-        sse_add_comment(&b, STR("")); /* the head goes out */
+        sse_add_comment(&b, STR("")); /* sends the head */
     }
     buf_init(&t->rest, MCP_ANSWER_BYTES + 4096);
     buf_adds(&t->rest, buf_str(&b));
     buf_release(&b);
 }
 
-/* true: nothing waits for room. */
+/* Sends the rest. Returns true if nothing waits for room. */
 static bool flush(struct mcp_stream *t)
 {
     if (t->rest.n > 0)
@@ -209,7 +210,7 @@ static void on_delivered(void *owner, bool whole)
     free(d);
 }
 
-/* The last answer is sent: the stream is at its end. */
+/* Ends the stream after its last answer was sent. */
 static void finish(struct mcp_stream *t)
 {
     struct req *r = t->req;
@@ -240,7 +241,10 @@ static void put_event(struct mcp_stream *t, const struct mcp_event *v)
     sse_add_event(&t->rest, &e);
 }
 
-/* Of a link: answers stay for a while, for a client that comes back without them. */
+/*
+ * Sends the events of a link. Answers are kept for a while, for a client that reconnects
+ * without them.
+ */
 static void pump_lines(struct mcp_stream *t)
 {
     struct list *it, *tmp;
@@ -257,7 +261,7 @@ static void pump_lines(struct mcp_stream *t)
     }
 }
 
-/* What a client of a link has had for long. */
+/* Frees events that a link's client received long ago. */
 static void forget_lines(struct mcp_stream *t, int64_t now)
 {
     struct list *it, *tmp;
@@ -298,7 +302,7 @@ bool mcp_stream_waits(const struct mcp_stream *t, uint64_t number)
     struct list *it, *tmp;
     list_each (it, tmp, &t->events) {
         if (event_at(it)->number == number)
-            return true; /* one that is sent is freed */
+            return true; /* a sent one is freed */
     }
     return false;
 }
@@ -312,7 +316,7 @@ static void on_slow(struct timer *timer)
 
 /* ---- what comes in ---- */
 
-/* Notifications make room, the oldest first. */
+/* Drops notifications to make room, the oldest first. */
 static void make_room(struct mcp_stream *t)
 {
     struct list *it, *tmp;
@@ -389,6 +393,7 @@ void mcp_stream_settle(struct mcp_stream *t)
 
 void mcp_stream_withdraw(struct mcp_stream *t)
 {
+    ASSERT(t->waiting > 0); /* one of its requests is cancelled once */
     t->waiting--;
     if (t->waiting > 0 || !t->req || !t->settled)
         return;

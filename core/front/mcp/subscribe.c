@@ -8,9 +8,9 @@
  *   mcp_sub:  waiting ── mcp_sub_ready ─▶ answered ── mcp_sub_changed ─▶ an update, and
  *                └── mcp_sub_lost ─▶ refused              at most one more in MCP_CALM_MS
  *
- * An update that nobody can take yet is remembered, once: a client reads the resource
- * after it, so the newest state is what it gets. Subscriptions of sessions are at the
- * keeper with their session.
+ * An update that cannot be sent yet is remembered once: a client reads the resource after
+ * it, and so gets the newest state. Subscriptions of sessions are at the keeper with
+ * their session.
  */
 #include "front/mcp/own.h"
 
@@ -56,7 +56,10 @@ static struct mcp_listener *listener_new(struct mcp *m, struct mcp_session *s,
     return l;
 }
 
-/* That of a session: for resources/subscribe if id is NULL, else for that request. */
+/*
+ * Finds the listener of a session: for resources/subscribe if id is NULL, else for that
+ * request.
+ */
 static struct mcp_listener *find(const struct mcp *m, const struct mcp_session *s,
                                  const struct json *id)
 {
@@ -82,7 +85,7 @@ static struct mcp_sub *find_sub(const struct mcp_listener *l, struct str uri)
     return NULL;
 }
 
-/* Of its session, or of it if it has none. */
+/* Counts the subscriptions of its session, or of the listener if it has none. */
 static unsigned nsubs_of(const struct mcp_listener *l)
 {
     struct list *it, *tmp;
@@ -120,14 +123,14 @@ static int add(struct mcp_listener *l, struct str uri, struct mcp_pending *asker
     const struct mcp_resource *k = mcp_resource_of(uri);
     if (!k || !k->watch)
         return err_set(e, k ? ERR_UNSUPPORTED : ERR_NOTFOUND,
-                       "changes of this resource are not told; there are "
-                       "file:///PATH below the working directory, and od://events");
+                       "changes of this resource are not reported; those of "
+                       "file:///PATH below the working directory and of od://events are");
     bool full = nsubs_of(l) >= MCP_SUBS_MAX;
     if (full || l->m->nsubs >= MCP_SUBS_ALL_MAX)
-        return err_set(e, ERR_LIMIT,
-                       "%d resources are subscribed to already%s; unsubscribe from one",
-                       full ? MCP_SUBS_MAX : MCP_SUBS_ALL_MAX,
-                       full ? "" : " by all clients");
+        return err_set(
+            e, ERR_LIMIT,
+            "there are subscriptions to %d resources already%s; unsubscribe from one",
+            full ? MCP_SUBS_MAX : MCP_SUBS_ALL_MAX, full ? "" : " of all clients");
     struct mcp_sub *s = sub_new(l, k, uri);
     s->asker = asker;
     if (k->watch(s, e) == 0)
@@ -138,7 +141,7 @@ static int add(struct mcp_listener *l, struct str uri, struct mcp_pending *asker
 
 /* ---- updates ---- */
 
-/* Where updates go; NULL: nobody would read them now. */
+/* The stream for updates; NULL if no client reads it now. */
 static struct mcp_stream *stream_of(const struct mcp_listener *l)
 {
     struct mcp_session *s = l->session;
@@ -185,7 +188,7 @@ static void on_calm(struct timer *t)
         send_update(s);
 }
 
-/* May updates be sent? None comes before the message that grants them. */
+/* Whether updates may be sent: not before the message that grants them. */
 static bool is_granted(const struct mcp_sub *s)
 {
     return s->ready && (!s->listener->id || s->listener->acknowledged);
@@ -233,7 +236,7 @@ void mcp_listeners_read(struct mcp *m, const struct mcp_session *s)
 
 /* ---- ready, or not ---- */
 
-/* The first message of subscriptions/listen: what of it is granted. */
+/* Sends the first message of subscriptions/listen: what is granted. */
 static void acknowledge(struct mcp_listener *l)
 {
     struct list *it, *tmp;
@@ -256,7 +259,7 @@ static void acknowledge(struct mcp_listener *l)
     send_updates(l);
 }
 
-/* Once, when none of its subscriptions waits any more. */
+/* Sends it once, when none of its subscriptions waits any more. */
 static void acknowledge_if_ready(struct mcp_listener *l)
 {
     struct list *it, *tmp;
@@ -303,7 +306,7 @@ void mcp_sub_lost(struct mcp_sub *s, const struct err *e)
 
 /* ---- resources/subscribe ---- */
 
-/* Its client left, or cancelled it. */
+/* Called when its client left, or cancelled it. */
 static void stop_asking(struct mcp_pending *p)
 {
     struct mcp_sub *s = find_sub(find(p->m, p->session, NULL), str_of(p->uri));
@@ -369,7 +372,7 @@ static unsigned listens(const struct mcp *m, const struct mcp_session *s)
     return n;
 }
 
-/* Those of the list that can be followed. */
+/* Adds those of the list that can be followed. */
 static void add_all(struct mcp_listener *l, const struct json *uris)
 {
     for (const struct json *v = json_first(uris); v; v = json_next(v)) {
@@ -381,8 +384,8 @@ static void add_all(struct mcp_listener *l, const struct json *uris)
 }
 
 /*
- * Lists of this server do not change without a call of resources/list, so of what may be
- * asked for it grants resources.
+ * Lists of this server change only with a call of resources/list, so only subscriptions
+ * to resources are granted.
  */
 void mcp_listen(struct mcp_ask *a)
 {
@@ -407,7 +410,7 @@ void mcp_listen(struct mcp_ask *a)
         return;
     }
     if (a->session && find(a->m, a->session, a->in->id)) {
-        mcp_error(a, RPC_INVALID, "a request with this id is at work already");
+        mcp_error(a, RPC_INVALID, "a request with this id is running already");
         return;
     }
     if (a->session && listens(a->m, a->session) >= MCP_LISTENS_MAX) {
@@ -421,7 +424,8 @@ void mcp_listen(struct mcp_ask *a)
     add_all(l, uris);
     l->opening = false;
     if (a->session)
-        mcp_stream_withdraw(a->out); /* over the local socket: it ends with that */
+        mcp_stream_withdraw(
+            a->out); /* over the local socket the answer comes at the end */
     keep(l);
     acknowledge_if_ready(l);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which methods and resources there are; a program of the tests has more. */
+/* The methods and resources; a program of the tests has more. */
 #include "front/mcp/own.h"
 
 const struct mcp_method *mcp_method_at(size_t i)

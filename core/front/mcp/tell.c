@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log messages for clients: what happened here that a client may have to act on. A
- * session of the legacy era gets those of its logging/setLevel, about everything in the
- * log of events; a modern request those of its _meta, about what it did.
+ * Log messages for clients: events that a client may have to act on. A session of the
+ * legacy era gets those of its logging/setLevel, about everything in the log of events; a
+ * modern request gets those of its _meta, about its own actions.
  *
  *   warning  a shell ended, so the next command begins in a fresh one; output, or events,
  *            are lost; the worker was started again; a subscription ended
@@ -13,7 +13,7 @@
 #include "action/log.h"
 #include "eventlog/line.h"
 
-enum { PIECE = 64 << 10 /* bytes of the log that are looked at in one turn */ };
+enum { PIECE = 64 << 10 /* bytes of the log that are read in one turn */ };
 
 /* ---- messages ---- */
 
@@ -58,7 +58,7 @@ void mcp_call_tell(struct mcp_call *k, int level, const char *logger, struct str
 
 /* ---- what an event says ---- */
 
-/* Appends the message about an event. Returns its level; -1: nobody needs one. */
+/* Appends the message about an event. Returns its level; -1 if there is none. */
 static int message_of(const struct json *event, struct buf *text, const char **logger)
 {
     const struct json *extras = json_get(event, "extras");
@@ -97,7 +97,7 @@ void mcp_call_observed(struct mcp_call *k, const struct json *event)
 {
     struct buf text = BUF_INIT(4096);
     const char *logger;
-    /* Others hear of it by the log of events. */
+    /* Others get it from the log of events. */
     int level = k->revision == MCP_2026_07_28 && k->level >= 0
                     ? message_of(event, &text, &logger)
                     : -1;
@@ -118,7 +118,7 @@ static bool is_followed(const struct mcp *m)
     return false;
 }
 
-/* Most lines are told from those by their words, without being parsed. */
+/* Rules out most lines by their words, without parsing them. */
 static bool may_matter(struct str line)
 {
     static const struct str words[] = {STR("\"observation\":\"gap\""),

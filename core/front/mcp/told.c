@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TOLDS_MAX = 1024 }; /* sessions; more: those that are gone are forgotten */
+enum { TOLDS_MAX = 1024 }; /* sessions; above it, those that ended are dropped */
 
 static struct mcp *mcp_of(struct fronts *fronts) { return fronts_find(fronts, "mcp"); }
 
@@ -22,7 +22,7 @@ static void store(struct mcp *m, struct str session, struct str state)
     buf_release(&key);
 }
 
-/* Sessions that are gone, or any, if none is. */
+/* Drops sessions that ended, or any if none did. */
 static void forget_some(struct mcp *m)
 {
     struct str key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the tools a client gets, and how they are described to it. */
+/* Which tools a client gets, and how they are described to it. */
 #include "front/mcp/own.h"
 
 /* ---- sets ---- */
@@ -14,7 +14,7 @@ static const struct {
     {"readonly", "read,search,sessions"},
 };
 
-/* Also of a set: those of its tools that this program has. */
+/* Adds a tool, or those of a set that this program has. */
 static bool add_one(struct mcp_wish *w, struct str name)
 {
     const struct tool *t;
@@ -50,7 +50,7 @@ static bool add_set(struct mcp_wish *w, struct str name)
     return known;
 }
 
-/* All names that a list may have; a set and a tool of one name once. */
+/* Appends all names that a list may have; one that is a set and a tool appears once. */
 static void put_known(struct buf *out)
 {
     const struct tool *t;
@@ -143,7 +143,7 @@ static struct json *input_schema(const struct param_list *l)
     return j;
 }
 
-/* Of a tool with an object: text, and what t->output adds. */
+/* The schema of a tool's object: text, and what t->output adds. */
 static struct json *output_schema(const struct tool *t)
 {
     struct err e = ERR_INIT;

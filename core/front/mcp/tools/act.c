@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tool browser_act: one act on the current page, and what is different then. */
+/* The tool browser_act: one act on the current page, and what it changed. */
 #include "front/mcp/tools/page.h"
 
 enum { WAIT_S = 10, WAIT_S_MAX = 100 };
@@ -31,7 +31,7 @@ static const struct param_list takes = {
          .about = "Seconds at most, default 10."},
         {0}}};
 
-/* Something may come of it that is waited for. */
+/* Whether the act may cause changes that are worth a wait. */
 static bool is_watched(struct str act)
 {
     static const char *const acts[] = {"click", "hover", "fill", "select", "press"};

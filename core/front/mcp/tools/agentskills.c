@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The agentskills as tools, by their names and with their arguments, which are those of
- * the table of skill/skill.h. Their text is what the functions print. One that is longer
- * than an answer ends with a state line, which says how much of it this is.
+ * the table of skill/skill.h. Their text is what the functions print. A text longer than
+ * an answer ends with a state line, which says how much of it is shown.
  */
 #include "front/mcp/tools/skills.h"
 
@@ -11,7 +11,7 @@ static void start(struct tool_call *c)
     tool_skill(c, c->tool->skill, json_copy(c->args));
 }
 
-/* "" is text here: what it replaces is removed. */
+/* "" is a value here: it removes the replaced text. */
 #define TEXTS "to_replace new_content content file_text old_str new_str"
 
 #define SKILL(id, skill_, title_, ...) \
@@ -40,7 +40,7 @@ SKILL(insert_content_at_line, "insert_content_at_line", "Insert lines",
       .destructive = true)
 SKILL(append_file, "append_file", "Append to a file", .destructive = true)
 SKILL(file_editor, "file_editor", "Edit a file", .destructive = true)
-/* The name browse is that of another tool. */
+/* The name browse belongs to another tool. */
 SKILL(skill_browse, "browse", "Act in the browser", .destructive = true,
       .open_world = true)
 LOOKS(parse_pdf, "Read a PDF file")

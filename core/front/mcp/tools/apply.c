@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `apply_patch`: each change of a patch is a step of the call, by the skills
- * that edit and write are, so that a text that differs in its indentation is found, too,
- * and every change can be taken back. When one does not fit, those before it are taken
- * back.
+ * The tool `apply_patch`: each change of a patch is a step of the call, by the skills of
+ * edit and write, so that a text with another indentation is found, too, and every change
+ * can be undone. If one does not fit, the previous ones are undone.
  *
- *   replace, insert, create … ─▶ moves, removals ─▶ told
- *        └─ does not fit ─▶ undo of each, newest first ─▶ told
+ *   replace, insert, create … ─▶ moves, removals ─▶ answer
+ *        └─ does not fit ─▶ undo of each, newest first ─▶ answer
  */
 #include "base/xalloc.h"
 #include "front/mcp/tools/patch.h"
@@ -29,11 +28,11 @@ static const struct param_list takes = {
 
 struct applying {
     struct patch patch; /* owned */
-    unsigned next;      /* the step of the patch that is done next */
-    unsigned undone;    /* how many of those before it were taken back */
+    unsigned next;      /* the next step of the patch */
+    unsigned undone;    /* how many of the previous steps were undone */
     unsigned step;      /* of the call */
     bool failed;
-    struct buf why; /* owned: of the one that does not fit */
+    struct buf why; /* owned: the reason of the one that does not fit */
 };
 
 static void applying_free(struct tool_call *c)
@@ -92,7 +91,7 @@ static void end(struct tool_call *c)
     buf_release(&state);
 }
 
-/* The step does not fit; `text` is why. What was done before it goes. */
+/* The step does not fit, for the reason `text`: begins to undo the previous ones. */
 static void fail(struct tool_call *c, struct str text)
 {
     struct applying *a = c->own;
@@ -219,7 +218,7 @@ static void start(struct tool_call *c)
     tool_fail(c, &e);
 }
 
-/* The change that is under way is done whole. */
+/* The change that is in progress is completed. */
 static void stop(struct tool_call *c, enum tool_stop why)
 {
     (void)why;

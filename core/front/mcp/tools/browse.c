@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tool browse: a page is opened, or looked at. */
+/* The tool browse: opens or shows a page. */
 #include "front/mcp/tools/page.h"
 
 static const struct param_list takes = {

@@ -3,8 +3,8 @@
  * The tool `events`: the log of actions and observations, a line each, and a wait for the
  * next. It reads a piece in each turn of the loop.
  *
- *   READ ──all there is, and something of it──▶ told
- *     └──nothing──▶ WAIT for an event, or wait_s ──▶ READ ──▶ told
+ *   READ ──all there is, and something of it──▶ answer
+ *     └──nothing──▶ WAIT for an event, or wait_s ──▶ READ ──▶ answer
  */
 #include "action/log.h"
 #include "base/clock.h"
@@ -19,18 +19,18 @@ enum {
     PIECE = 256 << 10, /* bytes of the log that are read in one turn */
     LIMIT = 50,
     LIMIT_MOST = 500,
-    LAST = 20, /* events that are shown when nothing is said */
+    LAST = 20, /* events that are shown by default */
     TEXT_SHOWN = 160
 };
 
 static const struct param_list takes = {
-    .about = "The log of all that was done on this computer, whoever asked: actions and "
+    .about = "The log of all that was done on this computer, by any client: actions and "
              "how they ended, a line each, oldest first. With wait_s it waits for the "
              "next event.",
     .params = (const struct param[]){
         {.name = "since",
          .type = PARAM_INT,
-         .about = "Events behind this number; negative: so many of the newest. Default "
+         .about = "Events after this number; negative: so many of the newest. Default "
                   "-20."},
         {.name = "limit",
          .type = PARAM_INT,
@@ -46,7 +46,7 @@ static const struct param_list takes = {
         {0}}};
 
 struct reading_events {
-    struct tool_call *c; /* which owns this */
+    struct tool_call *c; /* the owner of this */
     struct event_sub sub;
     struct event_cursor at;
     struct task step;
@@ -69,7 +69,7 @@ static void reading_free(struct tool_call *c)
 
 /* ---- lines ---- */
 
-/* What an action is about: the first of these that it has. */
+/* Returns the object of an action: the first of these arguments that it has. */
 static struct str about(const struct json *args)
 {
     static const char *const names[] = {"command", "code", "text", "path",  "from",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `files`: what the actions on files do (file/fileact.h), whole or not at all,
- * and a wait for a change, which is the action watch until something is seen.
+ * The tool `files`: the actions on files (file/fileact.h), whole or not at all, and a
+ * wait for a change, which is the action watch until the first change.
  */
 #include "action/log.h"
 #include "base/clock.h"
@@ -46,7 +46,7 @@ static const struct param_list takes = {
         {0}}};
 
 static const struct {
-    const char *name, *action; /* ours, and that of the action room */
+    const char *name, *action; /* the tool's name, and that of the action room */
     const char *done;          /* for the state line */
     bool to;                   /* it needs `to` */
 } acts[] = {
@@ -97,7 +97,7 @@ static void on_done(struct tool_call *c, const struct json *event, const struct 
 /* ---- watch ---- */
 
 struct watching {
-    struct tool_call *c; /* which owns this */
+    struct tool_call *c; /* the owner of this */
     struct event_sub sub;
     struct event_cursor at;
     struct task step;
@@ -120,7 +120,7 @@ static void watching_free(struct tool_call *c)
     c->own = NULL;
 }
 
-/* The action ends with the call. */
+/* Ends the action with the call. */
 static void unwatch(struct tool_call *c)
 {
     struct err e = ERR_INIT;
@@ -189,7 +189,7 @@ static void take_change(struct watching *w, struct str line)
     json_free(m);
 }
 
-/* After the first change a short time for those that come with it. */
+/* Waits a short time after the first change for those that come with it. */
 static void on_step(struct task *t)
 {
     struct watching *w = container_of(t, struct watching, step);

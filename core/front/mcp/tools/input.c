@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `shell_input`: text, keys and a signal to what runs in a session, each an
- * action, and then a wait for it. Of a session that runs a cell, the same to that.
+ * The tool `shell_input`: sends text, keys and a signal to the running command of a
+ * session, each as an action, and then waits for it. In a session that runs a cell, it
+ * does the same with the cell.
  */
 #include "front/mcp/tools/ran.h"
 
@@ -39,7 +40,7 @@ static const struct param_list takes = {
 
 /* ---- keys ---- */
 
-/* The name that termkey has for what models call a key. */
+/* Returns termkey's name for a key by the name that models use. */
 static struct str key_name(struct str key)
 {
     static const char *const others[][2] = {
@@ -88,7 +89,7 @@ static int check_keys(struct str keys, struct err *e)
 
 /* ---- what it is about ---- */
 
-/* The cell that runs in a session; 0: none. */
+/* Returns the cell that runs in a session; 0 if there is none. */
 static uint64_t running_cell(const struct actions *all, const char *session)
 {
     for (struct action *a = NULL; (a = actions_next(all, a));) {
@@ -165,7 +166,7 @@ static void on_typed(struct tool_call *c, const struct json *event, const struct
 {
     struct ran *r = c->own;
     if (!event && e->code == ERR_NOTFOUND && r->step > 1) {
-        r->keys = STR(""); /* what came before has ended it */
+        r->keys = STR(""); /* the text or keys before have ended it */
         r->text_done = r->signal_done = true;
     } else if (!event && e->code == ERR_NOTFOUND) {
         fail_nothing_runs(c, session_find(c->en, str_of(r->session)));
@@ -186,7 +187,7 @@ static void act(struct tool_call *c, const char *action, struct json *args)
     tool_act(c, r->step++, str_of(r->session), m, on_typed);
 }
 
-/* What a program does not show is not to be seen in the log. */
+/* Keeps input that a program does not echo out of the log. */
 static void hide(struct tool_call *c, struct str text)
 {
     struct ran *r = c->own;
@@ -215,7 +216,7 @@ static void type_text(struct tool_call *c)
     act(c, "input", args);
 }
 
-/* A cell takes a line, and can be interrupted. */
+/* A cell accepts only a line, and an interrupt. */
 static void press_for_cell(struct tool_call *c, struct str key)
 {
     struct ran *r = c->own;
@@ -308,7 +309,10 @@ static void next(struct tool_call *c)
 
 /* ---- the call ---- */
 
-/* Of a call that is started again, what it typed may have ended what ran. */
+/*
+ * Finds the running command. When a call is started again, its input may have ended it
+ * already.
+ */
 static bool find_what(struct tool_call *c)
 {
     struct ran *r = c->own;
@@ -343,7 +347,7 @@ void input_begin(struct tool_call *c)
         next(c);
 }
 
-/* The waiting ends; what runs is not touched. */
+/* Ends the wait; the running command goes on. */
 void input_stop(struct tool_call *c, enum tool_stop why)
 {
     struct ran *r = c->own;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kept output by its number. The bytes come from the spool of a session; of what is not
- * there any more, and of cells, from observations in the log.
+ * Kept output by its number. The bytes come from the spool of a session; of commands no
+ * longer in it, and of cells, from observations in the log.
  *
- *   LOOK ──what runs, or ended lately──▶ FEED ──▶ told
- *     └──▶ LOG: looks for the observation ──▶ FEED
+ *   LOOK ──it runs, or ended lately──▶ FEED ──▶ fn
+ *     └──▶ LOG: searches the observation ──▶ FEED
  */
 #include "front/mcp/tools/output.h"
 
@@ -20,7 +20,7 @@
 
 enum {
     LOG_PIECE = 256 << 10, /* bytes of the log that are read in one turn */
-    CELL_SAID = 1 << 20    /* bytes of what a cell said, as the log has it */
+    CELL_SAID = 1 << 20    /* bytes of a cell's output in the log */
 };
 
 /* ---- which output it is ---- */
@@ -31,14 +31,14 @@ struct output {
     output_fn *fn;
     void *arg;
     struct task step;
-    struct event_cursor at; /* LOG: where it reads on */
+    struct event_cursor at; /* LOG: the next event to read */
     uint64_t log_to;
     char session[ACTION_SESSION_MAX + 1];
     bool ranged, observed, ended;
     uint64_t from, to;
     struct json *end; /* owned: the observation; NULL: there is none yet */
-    struct buf said;  /* owned: the contents of its observations */
-    struct buf cell;  /* owned: what a cell without one has printed */
+    struct buf said;  /* owned: the text of its observations */
+    struct buf cell;  /* owned: the output of a cell that has no observation yet */
     struct render r;
     bool feeding, over;
 };
@@ -81,10 +81,10 @@ static struct str said(const struct output *o)
 
 struct seam {
     size_t at;      /* where the tail begins in the text */
-    uint64_t lines; /* that are left out */
+    uint64_t lines; /* lines that are left out */
 };
 
-/* Between head and tail nothing is written: both are told apart. */
+/* Writes nothing between head and tail, which are passed separately. */
 static void on_seam(struct buf *out, const struct term_text *info, void *arg)
 {
     struct seam *s = arg;
@@ -133,7 +133,7 @@ static void feed(struct output *o)
     leave(o);
 }
 
-/* Is the command that was known by this id one of those that its session remembers? */
+/* Whether the session still remembers the command of this id. */
 static bool lately(struct output *o, const char *command)
 {
     struct session *s = session_find(o->en, str_of(o->session));
@@ -151,14 +151,14 @@ static bool lately(struct output *o, const char *command)
 
 /* ---- the observations in the log ---- */
 
-/* Is the beginning of that output still in the spool? */
+/* Whether the beginning of that output is still in the spool. */
 static bool kept(const struct output *o)
 {
     struct session_view v;
     return render_view(o->en, o->session, &v) && spool_start(v.stream) <= o->from;
 }
 
-/* A piece of what a cell prints. A worker that takes over begins again at 0. */
+/* Takes a piece of a cell's output. A worker that takes over begins again at 0. */
 static void take_cell(struct output *o, struct str line)
 {
     struct err e = ERR_INIT;
@@ -229,7 +229,7 @@ static void on_step(struct task *t)
         look_in_log(o);
 }
 
-/* The action's line in the log: its session and the id of its command. */
+/* Finds the action in the log: its session and the id of its command. */
 static int find_action(struct output *o, char command[LIMIT_ID + 1], struct err *e)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);
@@ -284,7 +284,7 @@ bool output_named(struct str path, uint64_t *id)
            str_to_u64(str_sub(path, 1, path.n), id) == 0 && *id > 0;
 }
 
-/* At most count lines of text from its line number skip (0: the first) on. */
+/* Returns at most count lines of text, from line number skip (0: the first) on. */
 static struct str some_lines(struct str text, uint64_t skip, uint64_t count, uint64_t *n)
 {
     size_t at = 0, end;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Output of commands and cells as a model reads it: the text that a screen would show,
- * with progress bars folded and colours out (term/term.h), in numbered lines.
- *
- * "@17" is the output that is kept of the action 17 of the log: of a command, what its
- * session's spool still has, while it runs, too; else, and of a cell, what the log has.
- * It is read in pieces over several turns of the loop. What a cell that runs has printed
- * is there except for the last tenth of a second.
+ * with progress bars folded and without colours (term/term.h), in numbered lines. "@17"
+ * is the kept output of action 17 of the log: of a command, what its session's spool
+ * still has, also while it runs; else, and of a cell, what the log has. It is read in
+ * pieces over several turns of the loop. The output of a running cell lacks at most the
+ * last tenth of a second.
  */
 #ifndef OD_FRONT_MCP_TOOLS_OUTPUT_H
 #define OD_FRONT_MCP_TOOLS_OUTPUT_H
@@ -26,14 +25,15 @@ struct output_text {
     uint64_t tail_line; /* the number of the tail's first line; 0: there is no tail */
     uint64_t lines;     /* of the whole text */
     uint64_t bytes;     /* of the output, as it was written */
-    uint64_t gone;      /* of those: not kept any more, they are missing in the text */
-    struct str said;    /* of a cell: what it printed, as the log has it */
-    const struct json *end; /* the observation, of a cell; NULL: not yet */
-    bool goes_on;           /* more of it may come */
-    bool bent;              /* it was not UTF-8 everywhere */
+    uint64_t
+        gone; /* of those: bytes that are not kept any more and are missing in the text */
+    struct str said;        /* of a cell: its output in the log */
+    const struct json *end; /* of a cell: its observation; NULL: not yet */
+    bool goes_on;           /* more output may come */
+    bool bent;              /* it has bytes that are not UTF-8 */
 };
 
-struct output; /* a reading that is under way */
+struct output; /* a reading in progress */
 
 /*
  * Reads the output of the action `id` and calls fn once: with the text, borrowed until
@@ -45,37 +45,37 @@ struct output *output_read(struct engine *en, uint64_t id, output_fn *fn, void *
 /* Ends a reading; fn is not called. NULL is fine. */
 void output_stop(struct output *o);
 
-/* Is this path "@17", the name of kept output? *id is 17 then. */
+/* Whether this path is "@17", a name of kept output; sets *id to 17. */
 bool output_named(struct str path, uint64_t *id);
 
 /*
- * The lines from `from` (1 is the first; negative counts from the end, -1 is the last
- * one) on, at most `count` of them, with their newlines: borrowed from t. *first is the
- * number of the first of them and *n how many they are; 0 if there are none, or they are
- * among those left out.
+ * Returns at most `count` lines from `from` on (1 is the first; negative counts from the
+ * end, -1 is the last one), with their newlines; borrowed from t. *first is the number of
+ * the first of them and *n their count; 0 if there are none, or they are among those left
+ * out.
  */
 struct str output_lines(const struct output_text *t, int64_t from, uint64_t count,
                         uint64_t *first, uint64_t *n);
 
 /* ---- what an answer shows ---- */
 
-/* Output of one command, as far as nobody was shown it. */
+/* The part of a command's output that was not shown yet. */
 struct output_new {
     const char *session;
     uint64_t begin;    /* where the command's output begins */
-    uint64_t from, to; /* what is new of it */
+    uint64_t from, to; /* the new part of it */
     uint64_t line;     /* the number of the line that `from` is in; 0: 1 */
-    bool ended;        /* the command has: a screen that it left open is not shown */
-    size_t head, max;  /* bytes: of its beginning if it is longer than max; of all */
+    bool ended;        /* the command ended: a screen that it left open is not shown */
+    size_t head, max;  /* bytes: of its beginning if it is longer than max; in all */
 };
 
 struct output_shown {
-    struct str text;           /* lines; one that stands for those left out is in it */
-    uint64_t cut_from, cut_to; /* the numbers of those; 0: there are none */
+    struct str text;           /* lines, with one that stands for those left out */
+    uint64_t cut_from, cut_to; /* the numbers of those left out; 0: none */
     uint64_t lines;            /* of the whole output up to here */
     uint64_t line;             /* the number of the line that comes next */
-    uint64_t bytes, gone;      /* of what is new; of that, what is not kept any more */
-    bool screen;               /* it is what a full screen program shows now */
+    uint64_t bytes, gone;      /* of the new part; of those, not kept any more */
+    bool screen;               /* text is the screen of a full screen program */
     bool bent;                 /* as in output_text */
 };
 
@@ -89,7 +89,7 @@ struct output_showing *output_show(struct engine *en, const struct output_new *w
                                    output_shown_fn *fn, void *arg);
 /* Ends it; fn is not called. NULL is fine. */
 void output_show_stop(struct output_showing *o);
-/* The same at once, of a text that is not in a spool, as that of a cell. */
+/* The same at once for a text that is not in a spool, such as a cell's. */
 void output_show_text(struct str text, const struct output_new *what, output_shown_fn *fn,
                       void *arg);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tools browse and browser_act share: observations of the action page, told. */
+/*
+ * What the tools browse and browser_act share: answers from observations of the action
+ * page.
+ */
 #ifndef OD_FRONT_MCP_TOOLS_PAGE_H
 #define OD_FRONT_MCP_TOOLS_PAGE_H
 
@@ -11,11 +14,13 @@ enum {
     PAGE_STATE_ROOM = 1000 /* of an answer, for notes and its state line */
 };
 
-/* The action page with these arguments (taken), in the browser of the session main. */
+/*
+ * Runs the action page with these arguments (taken), in the browser of the session main.
+ */
 void page_do(struct tool_call *c, struct json *args, tool_observed *fn);
 /* Stops the action, for tool.stop. */
 void page_stop(struct tool_call *c, enum tool_stop why);
-/* Appends the state line of an answer; it may complete what the page has told. */
+/* Appends the state line of an answer; may complete what was read of the page. */
 typedef void page_state_fn(struct buf *state, const struct tool_call *c,
                            struct page_line *line);
 /*

@@ -11,13 +11,13 @@ enum { TEXT_MAX = 4 << 20 };
 struct reading_patch {
     struct patch *p;
     struct str rest;
-    unsigned line;           /* number of the line that was taken last */
-    struct patch_step *step; /* whose lines these are; NULL: nobody's */
-    struct str path, to;     /* of the file at hand; path empty: none */
+    unsigned line;           /* number of the last line that was taken */
+    struct patch_step *step; /* the step that lines belong to; NULL: none */
+    struct str path, to;     /* of the current file; path empty: none */
     struct patch later;      /* moves and removals */
-    struct str header;       /* behind @@ */
+    struct str header;       /* the text after @@ */
     int64_t at;              /* of a unified hunk: its first line */
-    bool touched;            /* a step of this file has been made */
+    bool touched;            /* the file has a step already */
 };
 
 static struct patch_step *add(struct patch *p, enum patch_kind kind, struct str path,
@@ -66,14 +66,14 @@ static bool after(struct str line, const char *word, struct str *rest)
 
 /* ---- hunks ---- */
 
-/* The lines of a hunk are all there. What only adds lines needs a place. */
+/* Ends a hunk. One that only adds lines needs a place. */
 static int end_hunk(struct reading_patch *r, struct err *e)
 {
     struct patch_step *s = r->step;
     r->step = NULL;
     if (!s || s->kind != PATCH_REPLACE)
         return 0;
-    if (s->old.n == 0 && s->new.n == 0) { /* a header with nothing behind it */
+    if (s->old.n == 0 && s->new.n == 0) { /* a header with nothing after it */
         r->p->n--;
         release_step(s);
     } else if (s->old.n == 0 && r->at > 0) {
@@ -88,7 +88,7 @@ static int end_hunk(struct reading_patch *r, struct err *e)
         buf_release(&s->new);
         s->new = new;
     } else if (s->old.n == 0) {
-        return odd(r, "lines are added, and no line says where: give one around them", e);
+        return odd(r, "it adds lines without a place: give a line next to them", e);
     }
     return 0;
 }
@@ -108,7 +108,7 @@ static void put(struct buf *out, struct str line)
     buf_addc(out, '\n');
 }
 
-/* One line of a hunk, or of a file that is made. */
+/* Takes one line of a hunk, or of a new file. */
 static int take_body(struct reading_patch *r, struct str line, struct err *e)
 {
     char mark = line.n > 0 ? line.p[0] : ' ';
@@ -116,9 +116,9 @@ static int take_body(struct reading_patch *r, struct str line, struct err *e)
     if (mark == '\\') /* \ No newline at end of file */
         return 0;
     if (!strchr(" +-", mark))
-        return odd(r, "it begins with none of space, + and -", e);
+        return odd(r, "it does not begin with a space, + or -", e);
     if (r->step->kind == PATCH_CREATE && mark != '+')
-        return line.n == 0 ? 0 : odd(r, "a new file has lines with + only", e);
+        return line.n == 0 ? 0 : odd(r, "a new file may have only lines with +", e);
     if (mark != '+')
         put(&r->step->old, text);
     if (mark != '-')
@@ -150,21 +150,21 @@ static void read_header(struct reading_patch *r, struct str line)
 
 static bool has_nul(struct str s) { return s.n > 0 && memchr(s.p, 0, s.n); }
 
-/* The file before is complete. */
+/* Completes the previous file. */
 static int end_file(struct reading_patch *r, struct err *e)
 {
     struct patch_step *s;
     if (end_hunk(r, e) < 0)
         return -1;
     if (has_nul(r->to))
-        return odd(r, "the new name of the file before it has a NUL byte", e);
+        return odd(r, "the new name of the previous file has a NUL byte", e);
     if (r->path.n > 0 && r->to.n > 0 && !str_eq(r->path, r->to)) {
         s = add(&r->later, PATCH_MOVE, r->path, e);
         if (!s)
             return -1;
         s->to = xstrndup(r->to.p, r->to.n);
     } else if (r->path.n > 0 && !r->touched) {
-        return odd(r, "the file before it has no change", e);
+        return odd(r, "the previous file has no change", e);
     }
     r->path = r->to = r->header = STR("");
     r->touched = false;
@@ -217,7 +217,7 @@ static int take_codex(struct reading_patch *r, struct str line, struct err *e)
     if (after(line, "*** End of File", &name))
         return 0;
     if (r->path.n == 0)
-        return str_trim(line).n == 0 ? 0 : odd(r, "it belongs to no file", e);
+        return str_trim(line).n == 0 ? 0 : odd(r, "it does not belong to a file", e);
     if (str_starts(line, STR("@@"))) {
         if (begin_hunk(r, e) < 0)
             return -1;
@@ -242,7 +242,7 @@ static struct str file_name(struct str s)
     return s;
 }
 
-/* The pair of lines "--- OLD" and "+++ NEW". */
+/* Takes the pair of lines "--- OLD" and "+++ NEW". */
 static int take_names(struct reading_patch *r, struct str old, struct str new,
                       struct err *e)
 {
@@ -282,7 +282,7 @@ static int take_unified(struct reading_patch *r, struct str line, struct err *e)
     bool removed = r->later.n > 0 &&
                    r->later.steps[r->later.n - 1].kind == PATCH_REMOVE && r->path.n > 0 &&
                    str_eq(r->path, str_of(r->later.steps[r->later.n - 1].path));
-    if (r->path.n == 0 || removed) /* git's own lines; what was in a removed file */
+    if (r->path.n == 0 || removed) /* git's own lines, or the content of a removed file */
         return 0;
     if (str_starts(line, STR("@@"))) {
         if (r->step && r->step->kind == PATCH_CREATE)
@@ -304,8 +304,8 @@ static void take_off_newline(struct buf *b)
 }
 
 /*
- * Lines are given without their last newline, unless nothing takes their place, or they
- * are one empty line: a text to look for is not empty.
+ * Removes the last newline of texts, except where the new text is empty or the old one is
+ * a single empty line: a text to search for is not empty.
  */
 static void finish(struct patch *p)
 {
@@ -362,7 +362,7 @@ int patch_read(struct patch *p, struct str text, struct err *e)
         rc = append(p, &r->later, e);
     if (rc == 0 && p->n == 0)
         rc = err_set(e, ERR_INVALID,
-                     "this is no patch: it begins with *** Begin Patch, or has lines "
+                     "this is not a patch: one begins with *** Begin Patch, or has lines "
                      "--- FILE, +++ FILE and @@");
     patch_release(&r->later);
     free(r);

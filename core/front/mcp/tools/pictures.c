@@ -21,7 +21,7 @@ void pictures_init(struct pictures *p)
 
 void pictures_release(struct pictures *p) { buf_release(&p->said); }
 
-/* The size of a PNG from its first chunk (RFC 2083 section 11.2.2). */
+/* Reads the size of a PNG from its first chunk (RFC 2083 section 11.2.2). */
 static bool png_size(struct str bytes, unsigned *width, unsigned *height)
 {
     const unsigned char *p = (const unsigned char *)bytes.p;
@@ -37,7 +37,7 @@ static bool png_size(struct str bytes, unsigned *width, unsigned *height)
 
 /* ---- its file ---- */
 
-/* May this user go through the folder? */
+/* Whether this user may go through the folder. */
 static bool may_pass(const struct stat *st, const struct picture_reader *r)
 {
     mode_t bit = st->st_uid == r->uid   ? S_IXUSR
@@ -46,7 +46,7 @@ static bool may_pass(const struct stat *st, const struct picture_reader *r)
     return r->uid == 0 || (st->st_mode & bit);
 }
 
-/* Every folder that the path leads through. */
+/* Whether this user may go through every folder of the path. */
 static bool reaches(const char *path, const struct picture_reader *r)
 {
     char folder[PATH_MAX];
@@ -74,7 +74,7 @@ bool picture_write(const char *path, struct str bytes, const struct picture_read
     return good;
 }
 
-/* Its file in the state directory; "": there is none. */
+/* Writes the picture's file in the state directory; path "" if that fails. */
 static void store(struct engine *en, struct str session, uint64_t cell, unsigned n,
                   const char *end, struct str bytes, char *path, size_t size)
 {

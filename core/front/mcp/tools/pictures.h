@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pictures of a cell: those that an answer has, and a file of each in the state directory
- * for the user of the session.
+ * Pictures of a cell: those in an answer, and a file of each in the state directory for
+ * the user of the session.
  */
 #ifndef OD_FRONT_MCP_TOOLS_PICTURES_H
 #define OD_FRONT_MCP_TOOLS_PICTURES_H
@@ -18,20 +18,21 @@ void pictures_init(struct pictures *p);
 void pictures_release(struct pictures *p);
 /*
  * Takes one data URL, as "data:image/png;base64,…", of that cell; the list borrows it.
- * What is no picture is left out, and one that is too large is in its file only.
+ * Anything that is not a picture is left out, and one that is too large is only in its
+ * file.
  */
 void pictures_take(struct pictures *p, struct engine *en, struct str session,
                    uint64_t cell, struct str url);
 
-/* Who is to read a file. */
+/* The user who reads a file. */
 struct picture_reader {
-    bool other; /* than this process, which is root */
+    bool other; /* another user than that of this process, which is root */
     uid_t uid;
     gid_t gid;
 };
 /*
- * Writes a file that only the reader can read; dir is a folder that is there. Returns
- * false, and there is no file, if it cannot be written, or the reader could not reach it.
+ * Writes a file that only the reader can read; dir is an existing folder. Returns false
+ * and leaves no file if it cannot be written, or the reader could not reach it.
  */
 bool picture_write(const char *path, struct str bytes, const struct picture_reader *r);
 

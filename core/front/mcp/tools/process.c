@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `process`: a program without a shell and a terminal, with its two outputs
- * apart. What it is asked is in the log, as that of od exec --new (action/outside.h), by
- * the call's key, so that a worker that takes over does nothing twice.
+ * The tool `process`: a program without a shell and a terminal, with separate standard
+ * and error output. Its requests are in the log, as those of od exec --new
+ * (action/outside.h), by the call's key, so that a worker that takes over repeats
+ * nothing.
  *
  *   start ─▶ the sandbox is ready ─▶ begun, or found by its name ─▶ input, signal
- *         ─▶ waits ─▶ outputs, one after the other ─▶ told
+ *         ─▶ waits ─▶ outputs, one after the other ─▶ answer
  */
 #include "shell/process.h"
 
@@ -29,10 +30,10 @@
 enum { SHOWN_BYTES = 1 << 20, STATE_ROOM = 700, AT_ONCE_MS = 200 };
 
 static const struct param_list takes = {
-    .about = "Run a program without a shell: its standard output and error output come "
-             "apart, its words are taken as they are, and no terminal is there. Answers "
-             "at its end, or after wait_s: then it goes on, and name waits for it, sends "
-             "it input or a signal. For everything else use shell.",
+    .about = "Run a program without a shell or a terminal: standard output and error "
+             "output come separately, and its words are not interpreted. Answers at its "
+             "end, or after wait_s: then it goes on, and name waits for it, sends it "
+             "input or a signal. For everything else use shell.",
     .params = (const struct param[]){
         {.name = "command",
          .type = PARAM_STRING,
@@ -56,15 +57,15 @@ static const struct param_list takes = {
         {0}}};
 
 struct proc_call {
-    struct tool_call *c; /* which owns this */
+    struct tool_call *c; /* the owner of this */
     struct sandbox_wait ready;
     bool awaits;   /* the sandbox */
-    struct op *op; /* borrowed from the process; NULL: it does not wait */
+    struct op *op; /* borrowed from the process; NULL: no wait */
     char name[LIMIT_ID + 1];
-    bool fresh;      /* this call has begun it */
+    bool fresh;      /* this call began it */
     struct buf text; /* owned: the answer */
     struct process_line line;
-    int stream; /* that is read for the answer */
+    int stream; /* the output that is being read for the answer */
     uint64_t to[2], from[2];
     uint64_t lines[2];
 };
@@ -89,7 +90,7 @@ static void fail(struct tool_call *c, const struct err *e)
 
 /* ---- the answer ---- */
 
-/* "o/NAME" and "e/NAME": what was told of its outputs. */
+/* Returns what was reported of its outputs: "o/NAME" and "e/NAME". */
 static struct told *told_of_output(const struct proc_call *p, int i, char key[80])
 {
     snprintf(key, 80, "%c/%s", i ? 'e' : 'o', p->name);
@@ -110,7 +111,7 @@ static void on_text(void *arg, const struct output_shown *shown)
         buf_addc(&p->text, '\n');
 }
 
-/* Appends what is new of one output. */
+/* Appends the new part of one output. */
 static void put_output(struct proc_call *p, struct process *x, int i)
 {
     int fd;
@@ -120,7 +121,7 @@ static void put_output(struct proc_call *p, struct process *x, int i)
     struct buf bytes = BUF_INIT(SHOWN_BYTES);
     uint64_t end = k ? k->offset : 0, at = p->fresh ? 0 : t->to;
     size_t max = (p->c->client.answer_max - STATE_ROOM) / 2;
-    if (end - at > SHOWN_BYTES) { /* of very much its end is shown */
+    if (end - at > SHOWN_BYTES) { /* of a very long one, the end is shown */
         at = end - SHOWN_BYTES;
         p->line.cut = true;
     }
@@ -206,7 +207,7 @@ static void wait_for(struct proc_call *p, struct process *x)
     process_wait(x, p->op);
 }
 
-/* An action of the log, done at once. Returns whether it is to be done. */
+/* Logs an action that is done at once. Returns whether it is still to be done. */
 static bool note(struct proc_call *p, unsigned step, const char *kind, struct json *args,
                  struct action **a)
 {
@@ -268,7 +269,7 @@ static int send_signal(struct proc_call *p, struct process *x, struct err *e)
     return rc;
 }
 
-/* Begins it, or finds the one that this call has begun in another worker. */
+/* Begins the process, or finds the one that this call began in another worker. */
 static struct process *begin(struct proc_call *p, struct err *e)
 {
     struct tool_call *c = p->c;
@@ -281,7 +282,7 @@ static struct process *begin(struct proc_call *p, struct err *e)
     p->fresh = true;
     if (!argv || n == 0) {
         if (argv)
-            err_set(e, ERR_INVALID, "command has no word");
+            err_set(e, ERR_INVALID, "command is empty");
         words_free(argv);
         json_free(args);
         return NULL;
@@ -297,7 +298,7 @@ static struct process *begin(struct proc_call *p, struct err *e)
     if (!x && a)
         x = process_start(c->en, &o, e);
     else if (!x)
-        err_set(e, ERR_GONE, "what it did is not kept any more");
+        err_set(e, ERR_GONE, "its output is not kept any more");
     words_free(argv);
     if (!x && a)
         outside_fail(a, e);

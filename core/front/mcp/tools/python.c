@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `python`: a cell of the kernel of a session, and a wait for it. The cell is an
- * action without a step of the call, as its observation comes at its end only; its
+ * The tool `python`: runs a cell in the kernel of a session, and waits for it. The cell
+ * is an action outside of the call's steps, as its observation comes only at its end; its
  * client_id makes it the same one when the call is started again.
  */
 #include "front/mcp/tools/ran.h"
@@ -49,8 +49,8 @@ const char *cell_told(const struct ran *r, char name[ACTION_SESSION_MAX + 3])
 /* ---- text ---- */
 
 /*
- * Of a traceback the last lines: appends what comes before them to out, and returns the
- * part of text that follows it.
+ * Shortens a traceback to its last lines: appends what comes before it to out, and
+ * returns the part of text that follows it.
  */
 static struct str last_of_traceback(struct buf *out, struct str text)
 {
@@ -77,7 +77,7 @@ static struct str last_of_traceback(struct buf *out, struct str text)
     return str_sub(text, at, text.n);
 }
 
-/* The last line of an error, as "KeyError: 'x'". */
+/* Returns the last line of an error, such as "KeyError: 'x'". */
 static struct str error_line(struct str text)
 {
     struct str last = str_trim(text);
@@ -166,7 +166,7 @@ static void on_shown(void *arg, const struct output_shown *shown)
     put_state(&state, a, shown, buf_str(&p.said));
     buf_adds(&text, buf_str(&r->text));
     buf_adds(&text, shown->text);
-    if (a->waits) { /* what it asks is no output of the cell */
+    if (a->waits) { /* its prompt is not output of the cell */
         if (text.n > 0 && text.p[text.n - 1] != '\n')
             buf_addc(&text, '\n');
         buf_adds(&text, json_str(r->event, "content", ""));
@@ -183,7 +183,7 @@ static void on_shown(void *arg, const struct output_shown *shown)
                               .object = object_of(a, shown, p.n),
                               .npictures = p.n};
     memcpy(res.pictures, p.list, sizeof(p.list));
-    r->reading = NULL; /* it ends behind us */
+    r->reading = NULL; /* it ends after this returns */
     ran_free(c);
     tool_end(c, &res);
     pictures_release(&p);
@@ -191,7 +191,7 @@ static void on_shown(void *arg, const struct output_shown *shown)
     buf_release(&state);
 }
 
-/* The kernel could not be had. */
+/* Ends the call when the kernel could not be started. */
 static void fail_kernel(struct tool_call *c, struct str why)
 {
     struct ran *r = c->own;
@@ -229,7 +229,7 @@ static void on_read(void *arg, const struct output_text *t, const struct err *e)
         return;
     }
     const struct json *x = json_get(t->end, "extras");
-    if (str_eq(json_str(x, "end", ""), STR("failed"))) { /* it never ran */
+    if (str_eq(json_str(x, "end", ""), STR("failed"))) { /* the cell never ran */
         fail_kernel(c, json_str(x, "why", ""));
         return;
     }

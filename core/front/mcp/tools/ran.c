@@ -12,7 +12,7 @@
 
 enum {
     STATE_ROOM = 700, /* bytes of an answer for its state line and notes */
-    LAST_LINE = 1024  /* bytes of output in which its last line is looked for */
+    LAST_LINE = 1024  /* bytes of output in which its last line is searched */
 };
 
 /* ---- life ---- */
@@ -170,7 +170,7 @@ static void put_range(struct json *list, uint64_t from, uint64_t to)
     json_push(list, one);
 }
 
-/* The directory, if it is another one than was told last. */
+/* Returns the directory if it differs from the last one reported. */
 static const char *new_directory(const struct ran *r, struct told *t)
 {
     const struct session *s = session_find(r->c->en, str_of(r->session));
@@ -253,7 +253,7 @@ static void put_answer(struct ran *r, const struct run_line *l,
     run_line(&state, l);
     struct buf text = BUF_INIT(2 * TOOL_ANSWER_MAX);
     buf_adds(&text, buf_str(&r->text));
-    if (!r->input || str_trim(shown->text).n > 0) /* a screen that was left is blank */
+    if (!r->input || str_trim(shown->text).n > 0) /* a screen that was closed is blank */
         buf_adds(&text, shown->text);
     if (text.n == 0 && r->input)
         buf_addz(&text, "(no new output)\n");
@@ -344,7 +344,7 @@ static void on_left_shown(void *arg, const struct output_shown *shown)
     show_own(r);
 }
 
-/* The answer about an earlier command never arrived: this one begins with it. */
+/* Begins the answer with that about an earlier command, which never arrived. */
 static void show_left(struct ran *r)
 {
     struct tool_call *c = r->c;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tools shell and shell_input share: an observation of `run` or `wait` becomes
- * an answer. Its text is the output that nobody was shown, and what an answer before has
- * left untold; its state line is state.h's.
+ * What the tools shell and shell_input share: they make an answer from an observation of
+ * `run` or `wait`. Its text is the output that was not shown yet, after the text of an
+ * answer that was lost; state.h makes its state line.
  */
 #ifndef OD_FRONT_MCP_TOOLS_RAN_H
 #define OD_FRONT_MCP_TOOLS_RAN_H
@@ -15,67 +15,72 @@
 
 enum {
     RAN_KEYS_MAX = 32,
-    RAN_AT_ONCE_MS = 200 /* wait_s 0: what fails at once is seen */
+    RAN_AT_ONCE_MS = 200 /* wait_s 0: a command that fails at once is reported */
 };
 
-/* The row of wait_s, where the tool's description says what it ends. */
+/* The row of wait_s, for tools whose description says what it ends. */
 #define RAN_WAIT \
     { \
         .name = "wait_s", .type = PARAM_INT, .ranged = true, .max = 600, \
         .about = "Seconds to wait, default 30; 0 returns at once." \
     }
 
-/* The own of a call of these tools. */
+/* `own` of a call of these tools. */
 struct ran {
-    struct tool_call *c; /* which owns this */
+    struct tool_call *c; /* the owner of this */
     char session[ACTION_SESSION_MAX + 1];
-    bool input; /* it types or waits: shell_input */
+    bool input; /* the tool is shell_input */
     struct output_showing *showing;
     struct output *reading;
-    struct timer late;  /* the action has not even begun */
+    struct timer late;  /* runs until the action has begun */
     struct json *event; /* owned: the observation; NULL: not yet */
     uint64_t command;   /* the action of the command */
     uint64_t begin, from, to;
-    struct buf text; /* owned: what the answer begins with */
-    /* shell_input: what is to be done, in this order */
-    struct str keys; /* borrowed from the arguments: those that are left */
+    struct buf text; /* owned: the beginning of the answer */
+    /* shell_input: what to do, in this order */
+    struct str keys; /* borrowed from the arguments: the keys that are left */
     unsigned step;
     bool text_done, signal_done;
-    uint64_t cell; /* it is about this cell; 0: a shell */
+    uint64_t cell; /* the cell of the call; 0: it is about a shell */
 };
 
 /*
- * Makes c->own. session: if it is not in the arguments. Returns NULL, and the call is
- * over, if that is no name.
+ * Makes c->own. session: used if the arguments have none. Returns NULL after ending the
+ * call if the name is not valid.
  */
 struct ran *ran_new(struct tool_call *c, const char *session);
 void ran_free(struct tool_call *c);
-/* wait_s as the timeout of an action. */
+/* Returns wait_s as the timeout of an action. */
 double ran_timeout(const struct tool_call *c);
-/* The next step: waits for that action's command or cell; 0: for what runs. */
+/*
+ * Begins the next step: waits for that action's command or cell; 0: for the running one.
+ */
 void ran_wait(struct tool_call *c, uint64_t action, tool_observed *fn);
 /* Ends the call with an observation of `run` or `wait`. */
 void ran_answer(struct tool_call *c, const struct json *event);
-/* A session that is not there, to be proposed. At most 4 letters and its end. */
+/* Writes the name of a session that does not exist, as a proposal: at most 4 letters. */
 void ran_other(struct engine *en, char name[8]);
-/* The command that runs in a session, or the last one: its action; 0: not an action's. */
+/*
+ * Returns the action of the command that runs in a session, or of the last one; 0 if no
+ * action began it.
+ */
 uint64_t ran_newest(struct session *s, char id[LIMIT_ID + 1]);
-/* Does the last line of output ask for a password? Not all programs say so to the tty. */
+/* Whether the last line of output asks for a password; not all programs turn echo off. */
 bool ran_asks_password(struct session *s);
-/* Appends the program that is in front, as far as it is known. */
+/* Appends the foreground program, as far as it is known. */
 void ran_program(const struct session *s, struct buf *out);
 /* Ends the call as an error with that text. */
 void ran_fail(struct tool_call *c, const struct buf *text);
-/* The same with e's. */
+/* The same with e's text. */
 void ran_fail_as(struct tool_call *c, const struct err *e);
-/* The line for progress: the last line of output, or that it waits. */
+/* Appends the line for progress: the last line of output, or that it waits. */
 void ran_progress(const struct tool_call *c, struct buf *line);
 
 /* Waits for the cell r->cell and answers (python.c). */
 void cell_wait(struct tool_call *c);
-/* The name by which told.h knows cells of a session: "k/SESSION". */
+/* Returns the name of a session's cells in told.h: "k/SESSION". */
 const char *cell_told(const struct ran *r, char name[ACTION_SESSION_MAX + 3]);
-/* A call with is_input is one of shell_input: goes on as that one. */
+/* Continues a call of shell with is_input as one of shell_input. */
 void input_begin(struct tool_call *c);
 void input_stop(struct tool_call *c, enum tool_stop why);
 

@@ -27,7 +27,7 @@ static void put_lines(struct tool_call *c, const struct output_text *t, struct b
                                    &first, &have);
     if (have == 0) {
         buf_addf(state,
-                 "line %lld is not kept: of so long an output only the beginning and "
+                 "line %lld is not kept: of a long output only the beginning and "
                  "the end are, from line %llu on",
                  (long long)offset, (unsigned long long)t->tail_line);
         return;
@@ -73,7 +73,7 @@ static void on_output(void *arg, const struct output_text *t, const struct err *
         buf_addf(&state, "; %llu bytes of it are not kept any more",
                  (unsigned long long)t->gone);
     if (t->bent)
-        buf_addz(&state, "; bytes that are no UTF-8 shown as \xef\xbf\xbd");
+        buf_addz(&state, "; bytes that are not UTF-8 shown as \xef\xbf\xbd");
     struct tool_result r = {
         .text = str_n(buf_z(&text), text.n), .state = buf_str(&state), .object = object};
     tool_end(c, &r);
@@ -87,12 +87,12 @@ static void read_output(struct tool_call *c, uint64_t id)
     c->own = own;
     struct output *o = output_read(c->en, id, on_output, c);
     if (o)
-        own->reading = o; /* else it has ended the call */
+        own->reading = o; /* otherwise it has ended the call */
 }
 
 /* ---- the tool ---- */
 
-/* view_range and end_line, as other tools have them: offset and limit. */
+/* Turns view_range and end_line of other tools into offset and limit. */
 static void take_range(struct tool_call *c)
 {
     struct err e = ERR_INIT;

@@ -6,7 +6,7 @@
 enum {
     ROWS = 50, /* of the terminals of sessions */
     COLS = 200,
-    PIECE = 128 << 10 /* bytes that go through a model in one turn */
+    PIECE = 128 << 10 /* bytes that a model takes in one turn */
 };
 
 static const char replaced[] = "\xEF\xBF\xBD"; /* U+FFFD */
@@ -39,7 +39,7 @@ bool render_step(struct render *r, struct engine *en, const char *session)
 {
     char bytes[16 << 10];
     struct session_view v;
-    if (!render_view(en, session, &v)) { /* it went with its session */
+    if (!render_view(en, session, &v)) { /* it was dropped with its session */
         r->gone += r->to - r->at;
         r->at = r->to;
     }

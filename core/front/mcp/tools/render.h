@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes of output on their way through a model of a terminal (term/term.h), a piece each
- * turn of the loop.
+ * Renders output by a model of a terminal (term/term.h), a piece each turn of the loop.
  */
 #ifndef OD_FRONT_MCP_TOOLS_RENDER_H
 #define OD_FRONT_MCP_TOOLS_RENDER_H
@@ -16,14 +15,17 @@ struct render {
     bool literal; /* the output itself has a U+FFFD */
 };
 
-/* The bytes from `from` to `to`, of which so many are kept as text: term_free. */
+/*
+ * Begins with the bytes from `from` to `to`, of which so many are kept as text. Ends with
+ * term_free.
+ */
 void render_init(struct render *r, uint64_t from, uint64_t to, size_t head, size_t tail);
 void render_feed(struct render *r, struct str bytes);
 /* One piece of the session's spool. Returns true when all of it went through. */
 bool render_step(struct render *r, struct engine *en, const char *session);
-/* Has the text, which it became, a character for bytes that are not UTF-8? */
+/* Whether the resulting text has a character for bytes that are not UTF-8. */
 bool render_bent(const struct render *r, struct str text);
-/* What the session has; false: there is none, or it has no output. */
+/* Finds a session's output. Returns false if there is no session, or it has no output. */
 bool render_view(struct engine *en, const char *session, struct session_view *v);
 
 #endif

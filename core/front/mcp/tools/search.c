@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `search`: the skill of that name; and the same in kept output, "@17". What takes longer
- * says how many files were searched.
+ * `search`: the skill of that name; and the same in kept output, "@17". A long search
+ * reports how many files were searched.
  */
 #include "action/skill.h"
 #include "base/xalloc.h"
@@ -11,13 +11,13 @@
 
 #include <stdlib.h>
 
-enum { SLOW_MS = 2000 }; /* so long nothing is said of how far it is */
+enum { SLOW_MS = 2000 }; /* time before progress is reported */
 
-/* c->own: at most one of reading and run is there. */
+/* c->own: at most one of reading and run is set. */
 struct searching {
-    struct tool_call *c;       /* which owns this */
+    struct tool_call *c;       /* the owner of this */
     struct output *reading;    /* kept output */
-    struct find_text_run *run; /* in that */
+    struct find_text_run *run; /* the search in it */
     struct timer slow;
 };
 
@@ -82,7 +82,7 @@ static void search_output(struct tool_call *c, uint64_t id)
     struct searching *own = c->own;
     struct output *o = output_read(c->en, id, on_output, c);
     if (o)
-        own->reading = o; /* else it was called, and own may be gone */
+        own->reading = o; /* otherwise it was called, and own may be freed */
 }
 
 /* ---- the tool ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `sessions`: a line for each shell, kernel and browser. Which ports they listen
- * at is read from /proc by a helper, since a read there may block.
+ * The tool `sessions`: a line for each shell, kernel and browser. A helper reads from
+ * /proc at which ports they listen, since a read there may block.
  */
 #include "front/mcp/tools/ran.h"
 
@@ -26,7 +26,10 @@ static const struct param_list takes = {
 
 /* ---- the helper: who listens where ---- */
 
-/* The first of pid and those above it that is one of the shells; 0: none. */
+/*
+ * Returns the nearest of pid and its ancestors that is one of the shells; 0 if there is
+ * none.
+ */
 static long shell_of(pid_t pid, struct str shells)
 {
     struct procfs_stat p;
@@ -62,7 +65,7 @@ static int find_ports(void *arg, const struct job_child *c, struct err *e)
 /* ---- lines ---- */
 
 struct listing {
-    struct tool_call *c; /* which owns this */
+    struct tool_call *c; /* the owner of this */
     struct job *job;     /* NULL: there is none, or it is over */
     struct buf ports;    /* owned: what it wrote */
     struct buf text;     /* owned */
@@ -159,7 +162,7 @@ static void put_shell(struct listing *l, struct session *s)
     json_free(j);
 }
 
-/* The cell that runs in the kernel of that name. */
+/* Returns the cell that runs in the kernel of that name. */
 static const struct action *cell_in(const struct listing *l, const char *kernel)
 {
     for (struct action *a = NULL; (a = actions_next(l->c->actions, a));) {
@@ -293,7 +296,7 @@ static void on_data(struct job *j, struct buf *in)
     buf_consume(in, in->n);
 }
 
-/* Without the ports, if they cannot be had. */
+/* Ends the call; without ports if they cannot be read. */
 static void on_done(struct job *j, const struct err *e)
 {
     struct listing *l = job_owner(j);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `shell`: a run with `until` input that does not queue behind others
- * (action/until.c). What it started goes on when the call is over, unless somebody
- * cancelled the call.
+ * The tool `shell`: a run with `until` input that does not queue after others
+ * (action/until.c). Its command goes on after the call, unless the call was cancelled.
  */
 #include "front/mcp/tools/ran.h"
 
 #include "base/clock.h"
+#include "base/words.h"
 #include "base/xalloc.h"
 
 #include <signal.h>
@@ -41,7 +41,10 @@ static const struct param_list takes = {
 
 /* ---- the command ---- */
 
-/* Text that other tools would take as arguments, and no shell as a command. */
+/*
+ * Returns the kind of JSON that the text is, which other tools would take as arguments;
+ * NULL if it may be a command.
+ */
 static const char *json_kind(struct str command)
 {
     struct err e = ERR_INIT;
@@ -52,25 +55,13 @@ static const char *json_kind(struct str command)
     return kind;
 }
 
-static void put_quoted(struct buf *out, struct str s)
-{
-    buf_addc(out, '\'');
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '\'')
-            buf_addz(out, "'\\''");
-        else
-            buf_addc(out, s.p[i]);
-    }
-    buf_addc(out, '\'');
-}
-
-/* The argument cwd of other tools is a cd that stays. */
+/* Puts the argument cwd of other tools before the command, as a cd that stays. */
 static void put_command(struct buf *out, const struct json *args)
 {
     struct str cwd = json_str(args, "cwd", ""), command = json_str(args, "command", "");
     if (cwd.n > 0) {
         buf_addz(out, "cd -- ");
-        put_quoted(out, cwd);
+        words_quote(out, cwd);
         buf_addz(out, " && {\n");
         buf_adds(out, command);
         buf_addz(out, "\n}");
@@ -120,7 +111,7 @@ static void fail_busy(struct tool_call *c, bool waits)
 
 /* ---- the call ---- */
 
-/* How the sentence of the shell room begins about an image that has none. */
+/* Beginning of the shell room's error about an image without a shell. */
 #define NO_SHELL "this image has no shell"
 
 static void on_run(struct tool_call *c, const struct json *event, const struct err *e)
@@ -150,7 +141,7 @@ static void on_run(struct tool_call *c, const struct json *event, const struct e
     buf_release(&no_shell);
 }
 
-/* Sessions begin when the sandbox is set up, whatever that takes. */
+/* Ends the call while the sandbox is still being set up. */
 static void on_late(struct timer *t)
 {
     struct ran *r = container_of(t, struct ran, late);
@@ -160,7 +151,7 @@ static void on_late(struct timer *t)
         actions_cancel(r->c->actions, a->id, &e);
 }
 
-/* From where a change of the directory is told. */
+/* Notes the directory from which a change is reported. */
 static void note_directory(struct ran *r)
 {
     struct tool_call *c = r->c;
@@ -212,7 +203,7 @@ static void start(struct tool_call *c)
 
 /* ---- its end before its end ---- */
 
-/* INT went to the command that was cancelled; if that is not enough, more follows. */
+/* The end of a cancelled command: INT first, then stronger signals. */
 struct ending {
     struct engine *en;
     char session[ACTION_SESSION_MAX + 1];

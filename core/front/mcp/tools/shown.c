@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an answer shows of the output of a command. */
+/* The part of a command's output that an answer shows. */
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "front/mcp/tools/output.h"
@@ -11,7 +11,7 @@
 
 enum {
     LINE_MAX_SHOWN = 2000, /* bytes of a line in an answer */
-    LOOK_BACK = 4 << 20    /* bytes: a program that draws says so within these */
+    LOOK_BACK = 4 << 20 /* bytes: a program that draws switches the screen within these */
 };
 
 struct output_showing {
@@ -59,7 +59,7 @@ static void on_left_out(struct buf *out, const struct term_text *info, void *arg
              (unsigned long long)(l->line - 1 + info->lines));
 }
 
-/* Lines that are too long are cut, so that one does not take the place of all. */
+/* Cuts lines that are too long, so that one does not fill the whole answer. */
 static void cut_lines(struct buf *out, struct str text)
 {
     while (text.n > 0) {
@@ -113,7 +113,10 @@ static void on_showing_step(struct task *t)
     step_showing(container_of(t, struct output_showing, step));
 }
 
-/* Is this a switch of the screen (xterm's 1049, 1047, 47)? 'h', 'l', or 0: it is none. */
+/*
+ * Returns 'h' or 'l' if s begins with a switch of the screen (xterm's 1049, 1047, 47);
+ * else 0.
+ */
 static char screen_switch(struct str s)
 {
     static const struct str words[] = {STR("\033[?1049"), STR("\033[?1047"),
@@ -126,7 +129,10 @@ static char screen_switch(struct str s)
     return 0;
 }
 
-/* The last such switch before `end`: its kind, and where it is. 0: there is none. */
+/*
+ * Returns the kind of the last such switch before `end`, and its offset; 0 if there is
+ * none.
+ */
 static char last_switch(const struct output_showing *o, uint64_t end, uint64_t *where)
 {
     enum { SHARED = 16 }; /* bytes that two pieces have in common */
@@ -153,8 +159,8 @@ static char last_switch(const struct output_showing *o, uint64_t end, uint64_t *
 }
 
 /*
- * A screen is shown from where it began. One that was left since the answer before is
- * not: what was drawn on it is no text.
+ * Shows a screen from its beginning. A screen that was closed since the previous answer
+ * is left out, as it is not text.
  */
 static void choose_range(struct output_showing *o)
 {

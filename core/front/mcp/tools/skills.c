@@ -44,8 +44,8 @@ void tool_skill_end(struct tool_call *c, const struct skill_result *result)
 }
 
 /*
- * Of a text without a state line of its own: cuts it to what an answer has, at lines, and
- * says so in one.
+ * Cuts a text without a state line to the size of an answer, at lines, and reports that
+ * in a state line.
  */
 static void end_cut(struct tool_call *c, struct skill_result *result)
 {

@@ -11,21 +11,21 @@
 
 /* Calls the skill with these arguments, which it takes, and ends the call with it. */
 void tool_skill(struct tool_call *c, const char *name, struct json *args);
-/* The same, with fn in place of its end, which tool_skill_observed is then. */
+/* The same, but fn gets the observation; it ends the call by tool_skill_observed. */
 void tool_skill_as(struct tool_call *c, const char *name, struct json *args,
                    tool_observed *fn);
 void tool_skill_observed(struct tool_call *c, const struct json *event,
                          const struct err *e);
-/* Ends the call with what a skill told. */
+/* Ends the call with a skill's result. */
 void tool_skill_end(struct tool_call *c, const struct skill_result *result);
-/* Stops the action of a call that only reads; what changes files is done whole. */
+/* Stops the action of a call that only reads; one that changes files is completed. */
 void tool_skill_stop(struct tool_call *c, enum tool_stop why);
-/* The bytes that are left for text, beside notes and the state line. */
+/* Returns the bytes that are left for text, without notes and the state line. */
 size_t tool_room(const struct tool_call *c);
-/* Copies the arguments of these names, with blanks between, as far as they are given. */
+/* Copies the arguments of these names (separated by blanks) that are given. */
 struct json *tool_copy(const struct tool_call *c, const char *names);
 
-/* What other tools call `path`. */
+/* Names of `path` in other tools. */
 #define TOOL_PATH_ALSO \
     "file_path=path filename=path absolute_path=path target_file=path file=path"
 

@@ -125,7 +125,7 @@ static void put_command(struct buf *out, const char *before, uint64_t command)
         buf_addf(out, "%scommand %llu", before, (unsigned long long)command);
 }
 
-/* Where the rest is, and what is wrong with what was shown. */
+/* Appends where the rest is, and what is missing or changed in the shown text. */
 static void put_rest(struct buf *out, const struct run_line *r)
 {
     unsigned long long n = r->command;
@@ -363,7 +363,7 @@ static void put_dialog(struct buf *out, const struct page_line *p)
              p->prompt ? "fill text=\"…\" without ref, then " : "");
 }
 
-/* Which part of the page this is. */
+/* Appends which part of the page is shown. */
 static void put_part(struct buf *out, const struct page_line *p)
 {
     long long part = p->part, parts = p->parts;
@@ -376,7 +376,7 @@ static void put_part(struct buf *out, const struct page_line *p)
     }
 }
 
-/* Where in the page the text is that was looked for. */
+/* Appends where in the page the searched text is. */
 static void put_found(struct buf *out, const struct page_line *p)
 {
     if (p->places && p->parts > 1)
@@ -530,7 +530,7 @@ void parts_line(struct buf *out, uint64_t shown, uint64_t lines, struct str path
 void events_line(struct buf *out, const struct events_line *l)
 {
     if (l->last == 0) {
-        buf_addf(out, "no event behind %llu", (unsigned long long)l->since);
+        buf_addf(out, "no event after %llu", (unsigned long long)l->since);
         if (l->waited_ms) {
             buf_addz(out, " in ");
             put_seconds(out, l->waited_ms);

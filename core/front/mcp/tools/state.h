@@ -2,9 +2,9 @@
 /* clang-format off: the grammar has lines of its own */
 /*
  * The state line, which is the last line of an answer: what happened, and the calls that
- * go on with it, spelt so that they can be copied. All lines of the tools are made here,
- * so that one grammar holds for them (the skills, as read and edit, make theirs). Pure
- * functions; the brackets around the line are front/mcp/result.c's.
+ * continue it, in a form that can be copied. All lines of the tools are made here, in one
+ * grammar (skills, such as read and edit, make their own). Pure functions;
+ * front/mcp/result.c adds the brackets around the line.
  *
  *     line    = what *("; " more) [". " calls]
  *     what    = ended | cell | waits | runs | page | act | other
@@ -30,7 +30,7 @@
  *     other   = "dialog " QUOTED " is open: press …"
  *             | N " sessions" | "no session yet" …
  *             | "the first " N " of " N " lines"
- *             | "events " N " to " N | "no event behind " N …
+ *             | "events " N " to " N | "no event after " N …
  *             | DONE " " PATH [" to " PATH] … | PATH " was there"
  *             | "applied: " N " changes in " N " files" …
  *             | N " changes in " TIME | "nothing changed in " TIME
@@ -43,8 +43,9 @@
  *     calls   = TOOL *(" " ARGUMENT "=" VALUE) …
  *     TIME    = "0.02 s" | "2.1 s" | "14 s" | "4 min"
  *
- * It is one line. What is not ours in it (names, titles, paths, errors) has no control
- * character, and no bracket where it could end the line; of a program, letters only.
+ * It is one line. Foreign text in it (names, titles, paths, errors) has no control
+ * character, and no bracket where it could end the line; a program's name has only
+ * letters.
  */
 /* clang-format on */
 #ifndef OD_FRONT_MCP_TOOLS_STATE_H
@@ -54,7 +55,7 @@
 
 #include <stdint.h>
 
-enum { STATE_MAX = 8192 }; /* bytes that any of these lines has, at most */
+enum { STATE_MAX = 8192 }; /* the most bytes that any of these lines has */
 
 /* ---- what ran in a shell ---- */
 
@@ -63,16 +64,16 @@ enum run_state { RUN_ENDED, RUN_WAITING, RUN_MAYBE, RUN_RUNNING };
 struct run_line {
     enum run_state state;
     const char *session;
-    const char *other; /* a session that is free, to be proposed */
+    const char *other; /* a free session, as a proposal */
     uint64_t command;  /* the action; 0: not known */
     bool input;        /* the answer of shell_input: it names the command, too */
     int exit, signo;   /* ENDED; signo 0: no signal ended it */
     bool shell_ended;
-    int64_t ms;                /* ENDED: how long it took; RUNNING: how long was waited */
-    int64_t quiet_ms;          /* since its last output */
-    const char *program, *how; /* who waits or runs; "": not known */
+    int64_t ms;       /* ENDED: the command's time; RUNNING: the time of the wait */
+    int64_t quiet_ms; /* time since its last output */
+    const char *program, *how; /* the program that waits or runs; "": not known */
     int pid;                   /* 0: not known */
-    bool hidden;               /* what is typed is not shown */
+    bool hidden;               /* input is not echoed */
     bool screen;               /* it shows a full screen */
     bool empty;                /* it has no output at all */
     const char *cwd;           /* the new directory; NULL: the same */
@@ -92,12 +93,12 @@ struct cell_line {
     const char *session;
     uint64_t cell;    /* the action */
     int64_t ms;       /* as in run_line */
-    struct str error; /* RAISED: its name and words */
-    struct str why;   /* DIED: empty: not known */
+    struct str error; /* RAISED: its name and message */
+    struct str why;   /* DIED: the reason; empty: not known */
     bool hidden;      /* WAITING */
     bool empty;       /* it has no output, and no picture */
     uint64_t lines, cut_from;
-    struct str pictures; /* what state_picture has made of each */
+    struct str pictures; /* texts of state_picture for each */
 };
 
 void cell_line(struct buf *out, const struct cell_line *l);
@@ -109,45 +110,45 @@ void state_picture(struct buf *out, unsigned width, unsigned height, bool shown,
 /* ---- a page ---- */
 
 struct page_line {
-    struct str find; /* what was looked for; empty: nothing */
+    struct str find; /* the searched text; empty: none */
     int64_t part, parts, places, shown;
-    struct str near; /* what there is in place of it */
-    bool shot;       /* a picture of it was made */
+    struct str near; /* a similar text of the page */
+    bool shot;       /* a picture of the page was made */
     int64_t width, height;
-    struct str picture; /* its file; empty: none */
+    struct str picture; /* file of the picture; empty: none */
     bool downloaded;
-    int status; /* of HTTP; 0: none */
+    int status; /* status of HTTP; 0: none */
     const char *reason;
     int64_t refs, console_errors;
-    struct str console; /* the first of those */
+    struct str console; /* the first message of the console */
     bool text_browser;
     struct str url;
-    bool dialog, prompt; /* one is open; it asks for a text */
+    bool dialog, prompt; /* a dialog is open; it asks for a text */
     struct str dialog_text;
     /* of an act */
-    struct str waited; /* the text that was waited for and is there; empty: none */
+    struct str waited; /* the text that was waited for and appeared; empty: none */
     struct str scrolled, disabled;
     int64_t added, removed, changed;
-    bool watched; /* it was looked for a while whether something changes */
-    bool moved;   /* there is another page */
-    bool went;    /* the address is another one */
+    bool watched; /* changes were watched for a while */
+    bool moved;   /* the page is another one */
+    bool went;    /* the address changed */
 };
 
-/* What a look at a page shows; and what an act has done. */
+/* The result of browse, and that of an act. */
 void page_line(struct buf *out, const struct page_line *p);
 void act_line(struct buf *out, const struct page_line *p);
 
 /* ---- others ---- */
 
 void sessions_line(struct buf *out, unsigned n);
-/* Of a text that has more lines than an answer; path: a file whose text it is, or empty.
- */
+/* The line for a text that has more lines than an answer; path: the file of the text,
+ * or empty. */
 void parts_line(struct buf *out, uint64_t shown, uint64_t lines, struct str path);
 struct events_line {
-    uint64_t first, last; /* of those that are shown; 0: none is */
-    uint64_t since;       /* they are behind this one */
+    uint64_t first, last; /* of the shown events; 0: none */
+    uint64_t since;       /* they come after this one */
     uint64_t newest;      /* in the log */
-    int64_t waited_ms;    /* for the first of them; 0: not at all */
+    int64_t waited_ms;    /* time of the wait for the first of them; 0: no wait */
 };
 void events_line(struct buf *out, const struct events_line *l);
 
@@ -155,10 +156,12 @@ struct files_line {
     const char *done;    /* "copied" */
     struct str path, to; /* to: empty if there is none */
     int64_t n, bytes;    /* of files; -1: not known */
-    bool there;          /* nothing was to be done */
+    bool there;          /* there was nothing to do */
 };
 void files_line(struct buf *out, const struct files_line *l);
-/* Changes that a watch saw within that time; ended: what was watched is gone. */
+/*
+ * Changes that a watch saw within that time; ended: the watched file or folder is gone.
+ */
 void watch_line(struct buf *out, uint64_t changes, int64_t ms, bool ended);
 
 struct patch_line {
@@ -166,15 +169,15 @@ struct patch_line {
 };
 void patch_line(struct buf *out, const struct patch_line *l);
 
-/* A process; what it has written until now. */
+/* A process, and its output until now. */
 struct process_line {
     bool ended;
     const char *name;
     int exit, signo;   /* signo 0: no signal ended it */
-    int64_t ms;        /* how long it took; not ended: how long was waited */
+    int64_t ms;        /* the process's time; not ended: the time of the wait */
     uint64_t out, err; /* lines of its two outputs, all of them */
     uint64_t action;   /* 0: not known */
-    bool cut;          /* not all that is new was shown */
+    bool cut;          /* not all new output was shown */
 };
 void process_line(struct buf *out, const struct process_line *l);
 
@@ -183,19 +186,22 @@ void process_line(struct buf *out, const struct process_line *l);
 /* "0.02 s", "2.1 s", "14 s", "4 min" */
 void put_seconds(struct buf *out, int64_t ms);
 /*
- * A program's name, at most 80 letters, and "?" for what is no letter of one; "the
+ * Appends a program's name, at most 80 letters, with "?" for other characters; "the
  * command" for an empty one.
  */
 void put_program(struct buf *out, const char *name);
-/* "SIGTERM"; for a number without a name "signal 40". */
+/* Appends "SIGTERM", or for a number without a name "signal 40". */
 void put_signal(struct buf *out, int signo);
-/* The arguments that a call begins with: "" for main, else ` session="web"`. */
+/* Appends the arguments that a call begins with: "" for main, else ` session="web"`. */
 void put_session(struct buf *out, const char *session);
-/* The call that leaves a program which waits for input, as `shell_input key="q"`. */
+/*
+ * Appends the call that leaves a program which waits for input, such as `shell_input
+ * key="q"`.
+ */
 void put_leave(struct buf *out, const char *session, const char *program);
-/* A text on one line, at most max bytes of it. */
+/* Appends a text on one line, at most max bytes of it. */
 void put_plain(struct buf *out, struct str s, size_t max);
-/* The words of an error: one line, at most 120 bytes, without brackets. */
+/* Appends an error's text: one line, at most 120 bytes, without brackets. */
 void put_error(struct buf *out, struct str s);
 
 #endif

@@ -32,7 +32,7 @@ static const struct param *row_of(const struct tool *t, struct str name)
     return NULL;
 }
 
-/* Is the word among words with blanks between? */
+/* Whether the word is in a list with blanks between. */
 static bool has_word(const char *words, struct str word)
 {
     struct str rest = str_of(words);
@@ -43,7 +43,7 @@ static bool has_word(const char *words, struct str word)
     return false;
 }
 
-/* What t->also makes of the name; n 0: it does not know it. */
+/* Returns the name that t->also has for a name; n is 0 if it is not there. */
 static struct str meant_by(const struct tool *t, struct str name)
 {
     struct str rest = str_of(t->also);
@@ -233,7 +233,7 @@ static void clamp_one(struct json *to, const struct param *p, int64_t min, int64
                  high ? "most" : "least", (long long)now, why, (long long)now);
 }
 
-/* notes NULL: it was not given. */
+/* Clamps a number to its range; notes NULL: the client did not give it. */
 static void clamp(struct json *to, const struct param *p, int max_wait_s,
                   struct buf *notes)
 {
@@ -249,7 +249,10 @@ static void clamp(struct json *to, const struct param *p, int max_wait_s,
 
 /* ---- other tools' words ---- */
 
-/* A time as other tools have it: seconds, milliseconds, or a switch "do not wait". */
+/*
+ * Takes a time in the form of other tools: seconds, milliseconds, or a switch "do not
+ * wait".
+ */
 static void put_wait(struct json *to, const struct json *args, const struct json *v)
 {
     const char *name = json_name(v);
@@ -263,7 +266,7 @@ static void put_wait(struct json *to, const struct json *args, const struct json
 
 /* ---- the whole ---- */
 
-/* Arguments by their own names, then what other names stand for, if that is not there. */
+/* Takes arguments by their own names; a missing one by its other names. */
 static struct json *by_name(const struct tool *t, const struct json *args,
                             struct buf *notes)
 {

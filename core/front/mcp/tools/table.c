@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of tools; a program of the tests has another one. */
+/* The table of tools; a program of the tests has a different one. */
 #include "front/mcp/tools/tool.h"
 
 static const struct tool *const tools[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of answers: what does not fit is left out by whole lines. */
+/* The text of answers, in which whole lines are left out if it does not fit. */
 #include "front/mcp/tools/tool.h"
 
 #include "base/utf8.h"
@@ -8,7 +8,7 @@
 
 enum { LINE_MAX_SHOWN = 2000, LINE_MARK = 48 };
 
-/* The line at s, without its newline; *whole is its length with it. */
+/* Returns the line at s without its newline; *whole is its length with it. */
 static struct str line_at(struct str s, size_t *whole)
 {
     long end = str_chr(s, '\n');
@@ -16,7 +16,7 @@ static struct str line_at(struct str s, size_t *whole)
     return str_sub(s, 0, end < 0 ? s.n : (size_t)end);
 }
 
-/* The bytes that a line takes in the answer, with its newline. */
+/* Returns the bytes that a line takes in the answer, with its newline. */
 static size_t shown_size(struct str line)
 {
     return (line.n > LINE_MAX_SHOWN ? LINE_MAX_SHOWN + LINE_MARK : line.n) + 1;
@@ -39,7 +39,10 @@ static void put_line(struct buf *out, struct str line, bool newline, bool *bent)
         buf_addc(out, '\n');
 }
 
-/* How many bytes of text the lines at its beginning have that fit into max; *lines. */
+/*
+ * Returns the size of the first lines of text that fit into max, and their number in
+ * *lines.
+ */
 static size_t fit_head(struct str text, size_t max, uint64_t *lines)
 {
     size_t at = 0, used = 0, whole;
@@ -55,7 +58,7 @@ static size_t fit_head(struct str text, size_t max, uint64_t *lines)
     return at;
 }
 
-/* Where the lines at its end begin that fit into max. */
+/* Returns where the last lines that fit into max begin. */
 static size_t fit_tail(struct str text, size_t from, size_t max)
 {
     size_t at = text.n, used = 0;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tools: what a model can call. A tool is one file with `const struct tool tool_NAME` and
- * the line TOOL(NAME) in front/mcp/tools/tools.def; it knows nothing of MCP's messages.
+ * the line TOOL(NAME) in front/mcp/tools/tools.def; it does not depend on MCP's messages.
  *
  *   the client's arguments ─▶ straightened by `takes` and `also` ─▶ start
  *       ─▶ actions of the action room, one after the other ─▶ tool_end, once
  *
- * A tool does everything through actions: tool_act submits one, and gives back its
+ * A tool does everything through actions: tool_act submits one, and passes on its
  * observation. Actions are named by the call's key and the number of the step, and the
  * call itself is kept at the keeper. So a worker that takes over starts the call again
- * from its beginning, and each step that was asked before is not done again: its
- * observation comes from the log, or when it has ended. Between steps a tool keeps
- * nothing that it cannot get from the observations before; what only reads (a list, a
- * piece of kept output) needs no action.
+ * from its beginning, and a step that was submitted before is not repeated: its
+ * observation comes from the log, or when it has ended. Between steps a tool keeps only
+ * what it can get from previous observations; a read (a list, a piece of kept output)
+ * needs no action.
  */
 #ifndef OD_FRONT_MCP_TOOLS_TOOL_H
 #define OD_FRONT_MCP_TOOLS_TOOL_H
@@ -23,7 +23,7 @@
 enum {
     TOOL_ANSWER_MAX = 45000,   /* the most that --answer-bytes allows */
     TOOL_ANSWER = 16000,       /* bytes of text in an answer, the default of it */
-    TOOL_HEAD = 4000,          /* of a longer stream: so much of its beginning */
+    TOOL_HEAD = 4000,          /* of the beginning of a longer stream */
     TOOL_ERROR_MAX = 9000,     /* bytes of the text of an error */
     TOOL_PICTURE_MAX = 700000, /* bytes of a picture as base64 */
     TOOL_PICTURES = 8,         /* in an answer */
@@ -35,25 +35,25 @@ struct tool_call;
 
 /* Why a call is over before its end. */
 enum tool_stop {
-    TOOL_CANCELLED, /* somebody stopped it: what it started is stopped */
-    TOOL_TIMED_OUT, /* its client's patience ended: what it started goes on */
-    TOOL_LEFT       /* nobody is there any more: the same */
+    TOOL_CANCELLED, /* it was cancelled: stop what it started */
+    TOOL_TIMED_OUT, /* its client timed out: what it started goes on */
+    TOOL_LEFT       /* its client left: the same */
 };
 
 struct tool {
     const char *name, *title;
     /* takes->about is the description; of its rows only name, type (STRING, TEXT, INT,
      * INTS, NUMBER, BOOL), required, choices, about and the default are in the schema,
-     * the last as words of the description. Ranges are held by clamping, with a note in
-     * the answer; wait_s also by client.max_wait_s. An absent argument that has dflt gets
-     * it, unless that is null. */
+     * the last as words of the description. Values are clamped to ranges, with a note
+     * in the answer; wait_s also by client.max_wait_s. An absent argument that has
+     * dflt gets it, unless that is null. */
     const struct param_list *takes;
-    const char *skill; /* what it takes is what this skill takes, and takes is NULL */
-    /* Its set, if it is not one of the default tools; NULL: it is. */
+    const char *skill; /* it takes the arguments of this skill, and takes is NULL */
+    /* Its set; NULL: it is one of the default tools. */
     const char *set;
     /* Names that other tools have for its arguments: "cmd=command script=command"; for
-     * wait_s also times in milliseconds and switches (true: 0). What stands behind = need
-     * not be a row of takes: "workdir=cwd" gives args a member cwd, as it came. */
+     * wait_s also times in milliseconds and switches (true: 0). The name after = need
+     * not be a row of takes: "workdir=cwd" gives args a member cwd, as received. */
     const char *also;
     bool read_only, destructive, idempotent, open_world; /* its annotations */
     bool always_load;  /* not to be deferred by a client */
@@ -65,20 +65,20 @@ struct tool {
     /* Begins, or begins again in another worker. May end the call before it returns. */
     void (*start)(struct tool_call *c);
     /*
-     * The call is over; no tool_end follows. What its actions do is the tool's to stop
-     * (actions_cancel of the last tool_act). Frees c->own. NULL: nothing to do. Before
-     * tool_end the tool frees c->own itself. A worker that ends calls neither.
+     * The call is over; no tool_end follows. The tool stops its actions (actions_cancel
+     * of the last tool_act) and frees c->own. NULL: nothing to do. Before tool_end the
+     * tool frees c->own itself. A worker that ends calls neither.
      */
     void (*stop)(struct tool_call *c, enum tool_stop why);
-    /* Appends one line, at most 100 characters, of what happens now. NULL: nothing. */
+    /* Appends one line, at most 100 characters, about what happens now. NULL: none. */
     void (*progress)(const struct tool_call *c, struct buf *line);
 };
 
-/* What the client of a call is known to stand. */
+/* The limits of a call's client. */
 struct tool_client {
     int max_wait_s;      /* wait_s is clamped to it */
     size_t answer_max;   /* bytes of text */
-    char credential[65]; /* hex digits: who it is, the same over restarts */
+    char credential[65]; /* hex digits that identify it, the same after a restart */
 };
 
 /* One call of a tool. Owned by the front-end, from start to tool_end or stop. */
@@ -93,19 +93,19 @@ struct tool_call {
                                  each in parentheses and with its newline */
     char key[ACTION_KEY + 1]; /* the same after a restart */
     int64_t since_ms;         /* CLOCK_REALTIME: when it was first started */
-    bool again;               /* a worker before had started it */
+    bool again;               /* a previous worker had started it */
     uint64_t action;          /* of the step that runs, or ran last; 0: none */
-    void *own;                /* the tool's */
+    void *own;                /* for the tool's use */
 };
 
 /*
  * Submits the action {"action": …, "args": …, …} as step number `step` of the call
  * (0 … TOOL_STEPS - 1, each used once), in that session, and calls fn once with its
- * observation: the event as an object, borrowed until fn returns; or NULL and *e, when
- * the action makes no sense, failed (the observation says error: e has its code and
- * sentence) or its observation was lost. Takes message. fn is called at the end of a
- * turn, not before tool_act returns, and not after the call is over. c->action is the
- * action's id. One step runs at a time.
+ * observation: the event as an object, borrowed until fn returns; or NULL and *e if the
+ * action is not valid, failed (e has the code and text of its observation) or its
+ * observation was lost. Takes message. fn is called at the end of a turn, not before
+ * tool_act returns, and not after the call is over. c->action is the action's id. One
+ * step runs at a time.
  */
 typedef void tool_observed(struct tool_call *c, const struct json *event,
                            const struct err *e);
@@ -113,8 +113,8 @@ void tool_act(struct tool_call *c, unsigned step, struct str session,
               struct json *message, tool_observed *fn);
 
 /*
- * Something happened that is worth a progress notification now: the first output, or that
- * it waits. At most one goes out in a second; without that, one goes out every 5 s.
+ * Asks for a progress notification now, at the first output or when it waits. At most one
+ * is sent in a second; without this, one is sent every 5 s.
  */
 void tool_progress(struct tool_call *c);
 
@@ -124,10 +124,10 @@ struct tool_picture {
 };
 
 struct tool_result {
-    struct str text;     /* without the state line; longer than answer_max: cut by whoever
-                            made it, see tool_cut */
-    struct str state;    /* the last line, without its brackets; empty: none, of an error
-                            that text says */
+    struct str text;     /* without the state line; the tool cuts it to answer_max, see
+                          * tool_cut */
+    struct str state;    /* the last line, without its brackets; empty: none, for an
+                          * error in text */
     bool failed;         /* isError: the tool did not do its work */
     struct json *object; /* taken: the members of the result object, without text */
     struct tool_picture pictures[TOOL_PICTURES];
@@ -144,8 +144,8 @@ void tool_fail(struct tool_call *c, const struct err *e);
 /*
  * Appends text, cut at lines to `max` bytes: its first `head` bytes and its end, with a
  * line between them that says which lines are left out; head 0: only its beginning. Lines
- * beyond 2,000 bytes are cut. What is no UTF-8 becomes U+FFFD, and *bent is set. *from
- * and *to are the lines that are left out, 0: none.
+ * beyond 2,000 bytes are cut. Bytes that are not UTF-8 become U+FFFD, and *bent is set.
+ * *from and *to are the lines that are left out, 0: none.
  */
 void tool_cut(struct buf *out, struct str text, size_t head, size_t max, uint64_t *from,
               uint64_t *to, bool *bent);
@@ -156,9 +156,9 @@ void tool_cut(struct buf *out, struct str text, size_t head, size_t max, uint64_
 #include "front/mcp/tools/tools.def"
 #undef TOOL
 
-/* Number i of the table; NULL: there are no more. */
+/* Returns tool number i; NULL after the last. */
 const struct tool *tool_at(size_t i);
-/* t->takes, or that of its skill. Never NULL. */
+/* Returns t->takes, or that of its skill. Never NULL. */
 const struct param_list *tool_takes(const struct tool *t);
 
 #endif
