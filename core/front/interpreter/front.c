@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* The code interpreter as a front-end of od serve (front/front.h). */
+#include "front/interpreter/own.h"
+
+#include "base/xalloc.h"
+#include "front/e2b/e2b.h"
+#include "front/guard.h"
+#include "net/addr.h"
+
+#include <stdlib.h>
+
+/* The front-end whose routes are served here, too. */
+extern const struct front front_e2b;
+
+/* ---- answers ---- */
+
+void interpreter_fail(struct req *r, int status, const char *text)
+{
+    req_answer(r, status, "text/plain; charset=utf-8", str_of(text));
+}
+
+void interpreter_unknown(struct req *r, struct str id)
+{
+    struct buf b = BUF_INIT(200);
+    buf_addf(&b, "Context %.*s not found", (int)(id.n < 80 ? id.n : 80), id.p);
+    interpreter_fail(r, 404, buf_z(&b));
+    buf_release(&b);
+}
+
+/* One address may serve envd, too: the field names the port that is meant. */
+static void health(struct req *r)
+{
+    if (str_eq(req_header(r, "E2b-Sandbox-Port"), STR("49983")))
+        req_answer(r, 204, NULL, STR(""));
+    else
+        req_answer(r, 200, "application/json", STR("\"OK\""));
+}
+
+/* ---- who may call ---- */
+
+/* Is the route one of envd? */
+static bool is_of_e2b(const struct interpreter *in, const struct req *r)
+{
+    const struct http_front *of = req_served_by(r);
+    return in->e2b && of && of != &in->front;
+}
+
+static bool is_local(const struct req *r)
+{
+    struct addr peer, own;
+    return req_is_unix(r) || (req_ends(r, &peer, &own) == 0 && addr_is_loopback(&peer));
+}
+
+/* The token that POST /init has set counts at these listeners, too. */
+static void use_token(struct interpreter *in)
+{
+    struct str token = in->e2b ? e2b_token(in->e2b) : STR("");
+    if (token.n == 0 || (in->token && str_eq(token, str_of(in->token))))
+        return;
+    free(in->token);
+    in->token = xstrndup(token.p, token.n);
+    keys_give(in->keys, "interpreter-init", "interpreter@", token);
+}
+
+/*
+ * After a restart that key is among the kept ones, or was removed. If no key counts, it
+ * was never given, because the last key cannot be removed.
+ */
+static void start(void *arg)
+{
+    struct interpreter *in = arg;
+    struct str token = in->e2b ? e2b_token(in->e2b) : STR("");
+    if (token.n > 0 && keys_wanted(in->keys, "interpreter@"))
+        in->token = xstrndup(token.p, token.n);
+    else
+        use_token(in);
+}
+
+/*
+ * Clients send X-Access-Token with /execute only, and E2B-Traffic-Access-Token with all
+ * requests if they have one; so programs of this machine may use /contexts without a
+ * token.
+ */
+static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
+                                  enum right *right)
+{
+    struct interpreter *in = f;
+    struct str given = req_header(r, "X-Access-Token");
+    use_token(in);
+    if (is_of_e2b(in, r))
+        return front_e2b.credential(in->e2b, k, r, right);
+    struct str traffic = req_header(r, "E2B-Traffic-Access-Token");
+    enum keys_given given_is = keys_judge(k, r, given.p ? given : traffic, right);
+    if (given_is == KEYS_WRONG && given.p && traffic.p)
+        given_is = keys_judge(k, r, traffic, right);
+    if (given_is != KEYS_MISSING || !str_starts(req_head(r)->path, STR("/contexts")) ||
+        !is_local(r) || guard_from_a_page(r))
+        return given_is;
+    *right = RIGHT_USE;
+    return KEYS_RIGHT;
+}
+
+static bool preflight(void *f, struct req *r)
+{
+    struct interpreter *in = f;
+    return e2b_cors(in->keys, "interpreter@", r);
+}
+
+static void refuse(void *f, struct req *r, enum refusal why, const char *text)
+{
+    struct interpreter *in = f;
+    bool unknown = why == REFUSE_MISSING || why == REFUSE_WRONG;
+    if (is_of_e2b(in, r)) {
+        front_e2b.refuse(in->e2b, r, why, text);
+        return;
+    }
+    interpreter_fail(r,
+                     unknown                 ? 401
+                     : why == REFUSE_DOUBLED ? 400
+                     : why == REFUSE_MANY    ? 429
+                                             : 403,
+                     unknown ? "The access token is missing or wrong: send it as "
+                               "X-Access-Token or E2B-Traffic-Access-Token"
+                             : text);
+}
+
+/* ---- routes ---- */
+
+static const struct route routes[] = {
+    {.methods = HTTP_GET,
+     .path = "/health",
+     .run = health,
+     .open = true,
+     .about = "Answers \"OK\" while the server runs"},
+    {.methods = HTTP_POST,
+     .path = "/execute",
+     .run = interpreter_execute,
+     .body_max = BODY_MAX,
+     .gives = "application/x-ndjson",
+     .about = "Runs code in a context and streams its results as lines of JSON"},
+    {.methods = HTTP_GET,
+     .path = "/contexts",
+     .run = contexts_list,
+     .about = "Lists the contexts, the newest last"},
+    {.methods = HTTP_POST,
+     .path = "/contexts",
+     .run = contexts_create,
+     .body_max = 64 << 10,
+     .about = "Makes a context: a kernel of a language in a directory"},
+    {.methods = HTTP_POST,
+     .path = "/contexts/{id}/restart",
+     .run = contexts_restart,
+     .body_max = 64 << 10,
+     .about = "Restarts the kernel of a context, which loses its variables"},
+    {.methods = HTTP_DELETE,
+     .path = "/contexts/{id}",
+     .run = contexts_delete,
+     .about = "Removes a context and ends its kernel"},
+};
+
+static const struct http_front bare = {.routes = routes,
+                                       .nroutes = sizeof(routes) / sizeof(routes[0]),
+                                       .fail = interpreter_fail};
+
+/* ---- life ---- */
+
+static void *open_interpreter(struct fronts *all, const struct json *options)
+{
+    struct interpreter *f = xnew(struct interpreter);
+    (void)options;
+    f->en = fronts_engine(all);
+    f->actions = f->en->actions;
+    f->keys = fronts_keys(all);
+    f->e2b = fronts_find(all, "e2b");
+    f->front = bare;
+    f->front.arg = f;
+    list_init(&f->contexts);
+    list_init(&f->runs);
+    return f;
+}
+
+static const struct http_front *http(const void *f, unsigned i)
+{
+    const struct interpreter *in = f;
+    if (i == 0)
+        return in ? &in->front : &bare;
+    return in && in->e2b ? front_e2b.http(in->e2b, i - 1) : NULL;
+}
+
+static void on_started(struct action_watch *w, const struct action *a)
+{
+    struct interpreter *f = container_of(w, struct interpreter, watch);
+    struct execution *x = execution_by_action(f, a->id);
+    if (x)
+        shell_started(x, a);
+}
+
+static void load(void *arg)
+{
+    struct interpreter *f = arg;
+    f->watch.started = on_started;
+    actions_watch(f->actions, &f->watch);
+    contexts_load(f);
+}
+
+static void format(struct buf *out) { buf_addz(out, "interpreter 1"); }
+
+static const char *const claims[] = {"interpreter/", NULL};
+
+/* As upstream: longer than any client keeps an unused connection. */
+static const struct httpd_config limits = {.idle_ms = 640 * 1000};
+
+const struct front front_interpreter = {
+    .name = "interpreter",
+    .claims = claims,
+    .format = format,
+    .key_as = &front_e2b,
+    .credential = credential,
+    .preflight = preflight,
+    .refuse = refuse,
+    .limits = &limits,
+    .open = open_interpreter,
+    .http = http,
+    .load = load,
+    .start = start,
+};
