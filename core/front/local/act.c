@@ -103,7 +103,7 @@ int local_again(struct conn *c, struct err *e)
     if (c->observed == 0 || actions_line(c->en->actions, c->observed, &line) < 0) {
         buf_release(&line);
         return err_set(e, ERR_GONE,
-                       "this was done, and is not done again; what came of it is not in "
+                       "this was done, and is not done again; its result is no longer in "
                        "the event log any more");
     }
     struct json *j = json_parse(buf_str(&line), &parse), *extras = json_get(j, "extras");
@@ -123,7 +123,7 @@ int local_again(struct conn *c, struct err *e)
     return r;
 }
 
-/* ---- what the log has of a request ---- */
+/* ---- the log's entry of a request ---- */
 
 void local_put(struct json *args, const struct json *q, const char *const names[])
 {

@@ -19,7 +19,7 @@ struct action *local_action(struct conn *c);
 void local_end(struct conn *c, struct str text, struct json *take);
 void local_end_failed(struct conn *c, const struct err *e);
 /*
- * How the request's action is stopped: stop gets c. NULL: it is not, any more.
+ * How the request's action is stopped: stop gets c. NULL: it no longer is.
  */
 void local_on_cancel(struct conn *c, outside_stop *stop);
 /* Ends the action as cancelled, and the request with it. */
@@ -34,7 +34,7 @@ int local_done(struct conn *c, int r, struct json *take, const struct err *e);
 /* Answers OUTSIDE_OVER from the log. Returns -1 and sets *e if it had failed. */
 int local_again(struct conn *c, struct err *e);
 
-/* Copies these members of q, NULL-terminated, that are there. */
+/* Copies those of these members, NULL-terminated, that q has. */
 void local_put(struct json *args, const struct json *q, const char *const names[]);
 /* Both ends of a long text, as much as the log has of output. Appended to out. */
 void local_cut(struct buf *out, struct str text);

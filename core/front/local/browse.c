@@ -73,7 +73,7 @@ void local_browse_say(struct conn *c, const struct json *j)
         browsing_cancel(c->browse->call);
 }
 
-/* What is short of what was seen: the rest is its caller's. */
+/* The short members of the result; the rest is for its caller alone. */
 static void end_action(struct browse_ask *a, const struct json *answer)
 {
     struct json *extras = json_object();
@@ -95,8 +95,7 @@ static void on_done(void *owner, const struct json *answer, const struct err *e)
     struct browse_ask *a = owner;
     a->call = NULL;
     if (answer && json_print(&a->line, answer) < 0)
-        err_set(&a->e, ERR_LIMIT, "what was seen is longer than %d MiB",
-                ANSWER_MAX >> 20);
+        err_set(&a->e, ERR_LIMIT, "the result is longer than %d MiB", ANSWER_MAX >> 20);
     else if (!answer)
         a->e = *e;
     end_action(a, answer);

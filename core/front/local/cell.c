@@ -24,13 +24,13 @@ struct cell_call {
     struct cell *cell;   /* borrowed; NULL: it is over */
     struct buf lines;    /* not sent yet */
     uint64_t at;         /* offset of lines in all output of the cell */
-    uint64_t skip;       /* what the client has */
+    uint64_t skip;       /* bytes that the client has */
     struct json *result; /* owned; to be sent after lines */
     bool held;
     bool question;    /* it runs nothing, and there is nothing to interrupt */
     struct kernel *k; /* borrowed; valid while cell is */
     char id[LIMIT_ID + 1];
-    struct buf said;            /* what the log has of its text */
+    struct buf said;            /* the part of its text that the log has */
     const struct kernel *about; /* borrowed; sent with the result; NULL: not wanted */
 };
 
@@ -92,7 +92,7 @@ static void on_output(void *owner, struct str type, const struct json *content)
         send_lines(q);
 }
 
-/* Lines are read to the end of what has come, and then held: there is room. */
+/* Received lines are read to the end, and then held: there is room. */
 static void on_text(void *owner, struct str piece)
 {
     struct cell_call *q = owner;
@@ -158,8 +158,8 @@ static void on_cancel(void *owner)
     local_cancelled(c, "The cell was cancelled before it began");
 }
 
-static const struct cell_events asking = {on_output, on_text, on_input, on_done};
-static const struct cell_events mute = {on_output, on_text, NULL, on_done};
+static const struct cell_events asking = {on_output, on_text, on_input, on_done, NULL};
+static const struct cell_events mute = {on_output, on_text, NULL, on_done, NULL};
 
 static struct kernel *kernel_of(struct conn *c, const struct json *j, struct err *e)
 {
@@ -170,7 +170,7 @@ static struct kernel *kernel_of(struct conn *c, const struct json *j, struct err
                             .user = json_str(j, "user", "")};
     struct str name = json_str(j, "kernel", "");
     struct kernel *k = NULL;
-    if (local_env(j, &env, e) == 0) {
+    if (env_put_json(&env, json_get(j, "env"), e) == 0) {
         o.env = buf_str(&env);
         k = kernel_open(c->en, name.n ? name : STR("python"), &o, e);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verb events: what is in the event log, and with follow what comes. */
+/* The verb events: the events of the log, and with follow also the new ones. */
 #include "front/local/own.h"
 
 #include "action/log.h"

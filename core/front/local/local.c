@@ -3,7 +3,7 @@
  * The unix socket of `od exec` and the other applets: ipc/frame.h to engine
  * and back. A connection holds what belongs to its one request and nothing
  * else; peers are the server's own uid or root (net/peer.h). Others get one result with
- * the error DENIED, and no more.
+ * the error DENIED, and nothing else.
  *
  * Requests come in frames. One table of verbs; a verb either answers at once or
  * hands an op to the engine, whose sink writes frames as the connection takes
@@ -55,6 +55,7 @@ static void next_request(struct conn *c);
 /* Takes the result; the connection is free for the next request. */
 void local_send_result(struct conn *c, struct json *take)
 {
+    ASSERT(take);
     if (!c->closed)
         local_send_json(c, 'R', take);
     json_free(take);
@@ -484,7 +485,7 @@ static void cancel(struct conn *c)
     }
 }
 
-/* Frames that are there, up to one that must wait. */
+/* Handles received frames, up to one that must wait. */
 static void next_request(struct conn *c)
 {
     struct frame f;
@@ -629,7 +630,7 @@ static struct ucred peer_of(int fd)
     struct ucred peer = {.uid = (uid_t)-1};
     socklen_t n = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0)
-        log_debug("who is at the other end of the socket is not known: %m");
+        log_debug("cannot identify the peer of the socket: %m");
     return peer;
 }
 

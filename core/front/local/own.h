@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of this room share: a connection, and how it is answered. */
+/* Shared by the files of this room: a connection, and how it is answered. */
 #ifndef OD_FRONT_LOCAL_OWN_H
 #define OD_FRONT_LOCAL_OWN_H
 
@@ -64,7 +64,7 @@ struct conn {
     bool busy; /* a request is in flight */
     char *as;  /* owned; how hints of its client begin; NULL: as op_command */
     bool closed;
-    struct task flush;  /* what a turn produced goes out in one write */
+    struct task flush;  /* the output of a turn goes out in one write */
     struct task resume; /* frames that had to wait are looked at again */
     struct json *notes; /* owned; for the result */
     struct json *gaps;  /* owned */
@@ -118,10 +118,8 @@ local_verb local_input, local_signal, local_kill, local_resize;
 void local_kill_drop(struct conn *c);
 /* Keys from the offset on. false: no room now. */
 bool local_type(struct conn *c, uint64_t offset, struct str bytes);
-/* It was attached, and is no more. */
+/* It was attached, and is no longer. */
 void local_attach_over(struct conn *c, const struct op_result *r);
-/* The member env, as NAME=VALUE strings that end in NUL. */
-int local_env(const struct json *q, struct buf *out, struct err *e);
 
 /* events.c */
 local_verb local_events;

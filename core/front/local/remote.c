@@ -5,7 +5,7 @@
  *
  *   client ── WebSocket ── ws_pair ── socket pair ── struct conn
  *
- * The connection behind it is the one that a client at the unix socket has, so that every
+ * It leads to the same kind of connection that a client at the unix socket has, so every
  * request is the same action with the same answer. Each side is read only while the other
  * one has room: a client that does not read stops its own output and nothing else.
  *
@@ -134,7 +134,7 @@ static int check_id(struct req *r, const struct local *l)
     buf_release(&id);
     if (other)
         refuse(r, 410, ERR_GONE,
-               "the server that was asked for has ended, and with it what it ran; "
+               "the server that this command used has ended, with all that it ran; "
                "another one runs here now");
     return other ? -1 : 0;
 }
@@ -169,7 +169,7 @@ static void get_local(struct req *r)
         fail(r, 400, "a WebSocket begins with a GET of HTTP/1.1, without a body");
         return;
     }
-    /* Whoever has the key may do what the server's user may. */
+    /* A client with the key has the rights of the server's user. */
     if (local_serve(l, pair[1], en->uid, 0) < 0)
         close(pair[1]);
     join(en->loop, &s, pair[0]);
@@ -182,13 +182,17 @@ static const struct param local_query[] = {
               "in " REMOTE_ID_FIELD "; another server refuses with 410"},
     {0}};
 
+static const struct route_answer answers[] = {
+    {.status = 101, .type = "", .about = "A WebSocket of " REMOTE_PROTOCOL}, {0}};
+
 static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = REMOTE_PATH,
      .run = get_local,
      .about = "Carries the frames of the command line, od exec --server URL: a WebSocket "
               "of the protocol " REMOTE_PROTOCOL,
-     .query = local_query},
+     .query = local_query,
+     .answers = answers},
 };
 
 static const struct http_front table = {

@@ -65,6 +65,7 @@ static const char *const note_words[] = {
     [NOTE_FRESH_SHELL] = "fresh_shell",
     [NOTE_REINSTALLED] = "reinstalled",
     [NOTE_KEYS] = "keys",
+    [NOTE_STATE] = "state",
 };
 _Static_assert(sizeof(note_words) / sizeof(note_words[0]) == NOTE_KINDS,
                "each kind of note has a word");
@@ -283,21 +284,6 @@ static struct op *make_op(struct conn *c, enum op_kind kind, const struct json *
     return op;
 }
 
-/* {"NAME": "VALUE"} as NAME=VALUE strings. */
-int local_env(const struct json *q, struct buf *out, struct err *e)
-{
-    struct json *env = json_get(q, "env");
-    for (struct json *v = json_first(env); v; v = json_next(v)) {
-        struct str value = json_str_value(v, "");
-        const char *name = json_name(v);
-        if (!json_is_object(env) || !name || !*name || strchr(name, '='))
-            return err_set(e, ERR_INVALID, "env must be an object of names and strings");
-        if (buf_addf(out, "%s=%.*s", name, STR_ARG(value)) < 0 || buf_addc(out, 0) < 0)
-            return err_set(e, ERR_LIMIT, "env is longer than %d bytes", LIMIT_SPAWN_MAX);
-    }
-    return 0;
-}
-
 static struct session *session_of(struct conn *c, const struct json *q, bool make,
                                   struct err *e)
 {
@@ -315,7 +301,7 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
                              .rows = (int)json_int(q, "rows", 0),
                              .cols = (int)json_int(q, "cols", 0)};
     s = NULL;
-    if (local_env(q, &env, e) == 0) {
+    if (env_put_json(&env, json_get(q, "env"), e) == 0) {
         o.env = buf_str(&env);
         s = session_get(c->en, name, &o, e);
     }
@@ -323,7 +309,7 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
     return s;
 }
 
-/* What a request is about: the process that it names, else its session. */
+/* The target of a request: the process that it names, else its session. */
 struct local_target {
     struct process *process; /* one of the two, borrowed */
     struct session *session;
@@ -341,7 +327,7 @@ static int find_target(struct conn *c, const struct json *q, struct local_target
     return t->process || t->session ? 0 : -1;
 }
 
-/* What of it the log has, besides the text. */
+/* What the log has about it, apart from the text. */
 static struct json *run_args(const struct json *q, const char *cwd)
 {
     static const char *const names[] = {"user", "shell", "stdin", "parent",
@@ -353,7 +339,7 @@ static struct json *run_args(const struct json *q, const char *cwd)
     return args;
 }
 
-/* -1 and *e: it has ended, and its session does not know any more how. */
+/* Returns -1 and sets *e if it has ended and its session no longer knows how. */
 static int open_run(struct conn *c, struct session *s, const struct json *q,
                     struct str command, struct err *e)
 {
@@ -484,7 +470,7 @@ int local_new(struct conn *c, const struct json *q, struct err *e)
                                  .with_stdin = json_bool(q, "stdin", false)};
         if (i == 0)
             err_set(e, ERR_INVALID, "new needs argv or a command");
-        else if (local_env(q, &env, e) == 0) {
+        else if (env_put_json(&env, json_get(q, "env"), e) == 0) {
             o.env = buf_str(&env);
             open_new(c, q);
             p = process_start(c->en, &o, e);
@@ -564,7 +550,8 @@ void local_attach_over(struct conn *c, const struct op_result *r)
     local_end(c, STR(""), extras);
 }
 
-/* What the connections before of the same request have typed; a place for it. */
+/* The input that earlier connections of the same request have typed; a new place if none.
+ */
 static struct local_typed *typed_of(struct local *l, const char *id)
 {
     unsigned i = 0;
@@ -700,7 +687,7 @@ static int signal_number(const struct json *q, int dflt, struct err *e)
     return err_set(e, ERR_INVALID, "there is no signal %.*s", STR_ARG(s));
 }
 
-/* Whose session, or "main", an action on the target is told as. */
+/* The session, or "main", that an action on the target is logged under. */
 static enum outside_state open_target(struct conn *c, const char *kind,
                                       const struct json *q, const struct local_target *t)
 {
