@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# od: one static file. `make help` lists what this can do.
+# od: one static file. `make help` lists the targets.
 #
 # Sources are found by wildcard: core/ROOM/**.c become libcore.a, applets/*.c the
 # program. Everything made lies in out/ARCH-MODE/, third-party code outside the
@@ -22,6 +22,7 @@ endif
 #: make quick      build and test, in some three minutes
 #: make test       every test there is; make check: only the gates
 #: make test-images   images by conditions by ways in (FULL=1: all of them)
+#: make test-fleet    build/deploy in Docker, a Swarm, and a Kubernetes that is built first
 #: make dev        another build, for work on it: glibc, sanitizers, -Werror
 #: make fuzz       FUZZ_SECONDS (10) for each parser
 #: make corpus DIR=FOLDER   each file there through its parsers, with sanitizers
@@ -62,7 +63,7 @@ else
   STRIP := $(TARGET)-strip
 endif
 
-# Goals that compile nothing need no compiler, and no question about one.
+# Goals that compile nothing need no compiler, and do not ask about one.
 ifneq ($(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all)),)
   ifeq ($(shell build/tools.sh build >&2 && echo ok),)
     $(error the tools above are needed)
@@ -95,9 +96,12 @@ $(O)/od: $(O)/od.debug
 	@echo "  STRIP  $@"
 	@$(if $(filter release,$(MODE)),$(STRIP) -s -o $@ $<,ln -f $< $@)
 
-$(O)/od.debug: $(PROGRAM) $(O)/libcore.a
+# The functions that run at the start stand together, so that few pages are mapped
+# (build/first.py).
+FIRST := $(if $(filter x86_64-release,$(ARCH)-$(MODE)),build/first.ld)
+$(O)/od.debug: $(PROGRAM) $(O)/libcore.a $(FIRST)
 	@echo "  LINK   $@"
-	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
+	@$(CC) $(CFLAGS) $(LDFLAGS) $(FIRST:%=-Wl,-T,%) -o $@ $(filter-out %.ld,$^) $(DEPS_LIBS)
 
 $(O)/libcore.a: $(call objects,$(CORE))
 	@rm -f $@
@@ -107,15 +111,24 @@ $(O)/libcore.a: $(call objects,$(CORE))
 # session_sh, in "shell/sh/session.sh.h" (build/embed.sh).
 GZIPPED := $(wildcard core/kernel/host/python/*.py core/front/client/*.py \
     core/front/client/*.ts)
-TEXTS := $(filter-out $(GZIPPED),$(sort $(wildcard $(foreach x,js sh bash html py txt,\
+# The live page: its script is one file, made of those in its folder, in any order.
+PAGE_JS := $(filter-out core/front/page/form.js,$(sort $(wildcard core/front/page/*.js)))
+PAGE := $(O)/gen/front/page/app.js.gz.h $(O)/gen/front/page/form.js.gz.h \
+    $(O)/gen/front/page/page.css.gz.h
+TEXTS := $(filter-out $(GZIPPED) $(PAGE_JS) core/front/page/form.js,$(sort $(wildcard $(foreach x,js sh bash html py txt,\
     core/*/*.$x core/*/*/*.$x core/*/*/*/*.$x applets/*.$x))))
 EMBEDDED := $(patsubst core/%,$(O)/gen/%.h,$(TEXTS:applets/%=core/%)) \
-    $(GZIPPED:core/%=$(O)/gen/%.gz.h)
+    $(GZIPPED:core/%=$(O)/gen/%.gz.h) $(PAGE)
 
 define embed
 	@mkdir -p $(@D)
 	@build/embed.sh $1 | build/if-changed.sh $@ && touch $@
 endef
+$(O)/gen/front/page/app.js: $(PAGE_JS)
+	@mkdir -p $(@D)
+	@cat $(PAGE_JS) >$@
+$(O)/gen/front/page/app.js.gz.h: $(O)/gen/front/page/app.js build/embed.sh
+	$(call embed,$< gz)
 $(O)/gen/%.gz.h: core/% build/embed.sh
 	$(call embed,$< gz)
 $(O)/gen/%.h: core/% build/embed.sh
@@ -129,7 +142,7 @@ $(O)/obj/%.o: %.c $(O)/flags | $(EMBEDDED) $(O)/gen/licences.h $(DEPS_READY)
 	@echo "  CC     $<"
 	@$(CC) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# What `od --version -v` says: the only object that a new commit compiles.
+# The text of `od --version -v`: the only object that a new commit compiles.
 $(O)/obj/build_info.o: $(O)/gen/build_info.c applets/version.h $(O)/flags
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
@@ -164,7 +177,7 @@ $(O)/fuzz/%: $(O)/obj/tests/fuzz/%.o $(FUZZ_MAIN) $(O)/libcore.a
 	@echo "  LINK   $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $(FUZZ_LINK) -o $@ $^ $(DEPS_LIBS)
 
-# Servers and clients that tests play with: tests/lib/NAME.c.
+# Servers and clients that tests use: tests/lib/NAME.c.
 TEST_BIN := $(addprefix $(O)/lib/,action_verdicts httpd_echo suite_reader tls_peer wire ws_echo)
 .PHONY: test-programs
 test-programs: $(TEST_BIN) $(O)/lib/od-toy $(O)/lib/od-mcp-fixture
@@ -186,8 +199,8 @@ $(O)/lib/%: $(O)/obj/tests/lib/%.o $(O)/libcore.a
 	@echo "  LINK   $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEPS_LIBS)
 
-# The program, linked so that its allocations can be made to fail (tests/fault).
-# What makes them fail needs the kernel's headers, so it is the machine's libc that it has.
+# The program, linked so that its allocations can be made to fail (tests/fault). The code
+# that makes them fail needs the kernel's headers, so it uses the machine's libc.
 $(O)/lib/fault: tests/lib/fault.c tests/lib/fault.h
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
@@ -209,7 +222,7 @@ $(O)/docs/made: $(O)/od build/man.sh build/completion.sh
 	@touch $@
 
 .PHONY: run quick test check check-layers bench soak fuzz corpus mutate tls-scan
-.PHONY: test-images matrix-readme
+.PHONY: test-images test-fleet matrix-readme
 run: all
 	@mkdir -p out/cache && exec $(O)/od serve --cache-dir out/cache
 
@@ -219,7 +232,10 @@ quick test:
 test-images: all
 	@tests/run.sh images; rc=$$?; tests/images/table.py out/test/images; exit $$rc
 
-# What the last test-images found, into tests/images/README.md.
+test-fleet: all
+	@tests/run.sh fleet
+
+# Writes the results of the last test-images into tests/images/README.md.
 matrix-readme:
 	@tests/images/table.py out/test/images tests/images/README.md
 
@@ -250,7 +266,7 @@ mutate:
 tls-scan: all
 	@tests/tls-scan.sh
 
-# Docs come from running the file, which another processor's cannot be here.
+# Docs come from running the file, so a file for another processor gets none here.
 .PHONY: install uninstall dist dist-one size clean help
 install: all $(if $(filter $(HOST_ARCH),$(ARCH)),docs)
 	@OD_BUILD='$(O)' DESTDIR='$(DESTDIR)' ./install.sh --prefix '$(PREFIX)'
@@ -274,7 +290,7 @@ dist-one: all
 	@build/dist.sh $(O) out/$(HOST_ARCH)-release/docs $(VERSION) $(ARCH) \
 	    $(foreach d,$(LIBC) $(DEPS),$d=$($d))
 
-# What the file is made of, part by part.
+# The size of the file, part by part.
 size: all
 	@$(CC) $(CFLAGS) $(LDFLAGS) -Wl,-Map=$(O)/od.map -o $(O)/od.sized \
 	    $(PROGRAM) $(O)/libcore.a $(DEPS_LIBS)

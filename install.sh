@@ -65,9 +65,9 @@ case $prefix in /*) ;; *) die "--prefix $prefix: not an absolute path" ;; esac
 root=${DESTDIR:-}$prefix
 bin=$root/bin
 
-# Every build of ours has this in its first page, see core/os/self.c.
+# Every build of od has this in its first page, see core/os/self.c.
 ours() { head -c 4096 "$1" 2>/dev/null | LC_ALL=C grep -q "an od of an agent's box"; }
-# What build/man.sh and build/completion.sh make says where it is from.
+# Files of build/man.sh and build/completion.sh name their origin.
 made() { head -n 3 "$1" 2>/dev/null | grep -q 'Made from the usage text'; }
 
 # The file for this machine, and the folder with the documentation.
@@ -93,12 +93,12 @@ install() {
     docs=$build/docs
     mkdir -p "$bin" || die "cannot make $bin"
     name='od-agent'
-    # Where it was asked for once, it stays.
+    # Once it was asked for, it stays.
     if [ -n "$shadow" ] || ours "$bin/od"; then name='od'; fi
     if [ -e "$bin/$name" ] && ! ours "$bin/$name"; then
         die "$bin/$name is another program: choose another --prefix"
     fi
-    # Written aside and renamed: a server that runs keeps its file.
+    # Written under another name and renamed: a running server keeps its file.
     cp "$build/od" "$bin/.od.$$"
     chmod 755 "$bin/.od.$$"
     mv "$bin/.od.$$" "$bin/$name"
@@ -107,7 +107,7 @@ install() {
     else
         echo "install.sh: $bin/$name does not run here: no links made" >&2
     fi
-    # What calls it by the name of the other kind of installation works here, too.
+    # The name of the other kind of installation works here, too.
     if [ "$name" = od ] && { [ ! -e "$bin/od-agent" ] || ours "$bin/od-agent"; }; then
         ln -s od "$bin/.od-agent.$$"
         mv -f "$bin/.od-agent.$$" "$bin/od-agent"
@@ -155,7 +155,7 @@ image_fail() {
     exit 1
 }
 
-# What an engine said last, in one line.
+# The last message of an engine, in one line.
 reason() { tr '\r' '\n' <"$work/said" | sed '/^[[:space:]]*$/d' | tail -n 1 | cut -c 1-500; }
 
 # The first engine that is there and answers.
@@ -172,8 +172,8 @@ find_engine() {
         image_fail "$silent. Without any: od image add IN OUT, of an image's archive"
 }
 
-# read_image NAME FILE: what we want to know of it, as a shell's variables. Words are
-# quoted by the engine as Go does, which is JSON for all that a command line has.
+# read_image NAME FILE: the properties of the image that are needed, as shell variables.
+# The engine quotes words as Go does, which is JSON for anything in a command line.
 read_image() {
     config=.Config architecture=.Architecture id=.Id
     case $engine in
@@ -224,7 +224,7 @@ find_file() {
     done
     image_fail "it is for $1, and there is no od for that: make TARGET=$arch-linux-gnu"
 }
-# The machine that an ELF file is for, by the bytes that say so.
+# The machine that an ELF file is for, by its header.
 runs_on() {
     case $(od_bytes "$1") in
     '3e 00') [ "$2" = x86_64 ] ;;
@@ -237,7 +237,7 @@ runs_on() {
 od_bytes() { dd if="$1" bs=1 skip=18 count=2 2>/dev/null | od -An -tx1 | sed 's/^ *//;s/ *$//'; }
 sum_of() { sha256sum | cut -d' ' -f1; }
 
-# Is every name on the way to our file there no link, which would lead out of it?
+# Checks that no part of our file's path there is a link, which could lead out of it.
 no_links() {
     way=$1
     for part in usr local bin od; do
@@ -246,9 +246,9 @@ no_links() {
     done
 }
 
-# Has the image this file where we would put it? Asks for nothing to be run in it.
+# Whether the image has this file at its place. Runs nothing in the image.
 has_file() {
-    # Much the quickest, where podman may mount.
+    # The quickest way, if podman may mount.
     if [ "$engine" = podman ] && at=$(podman image mount "$image" 2>/dev/null); then
         found=''
         if no_links "$at"; then found=$({ cat "$at$dest/od"; } 2>/dev/null | sum_of); fi
@@ -274,7 +274,7 @@ has_file() {
     [ "$found" = "$sum" ]
 }
 
-# Of a string in Go's spelling, the escapes that JSON has not.
+# Whether a string in Go's quoting has no escapes that JSON lacks.
 is_plain() {
     case $(printf '%s' "$1" | sed 's/\\\\//g') in *\\[xavU]*) return 1 ;; esac
 }
@@ -331,7 +331,7 @@ image() {
     fi
     sum=$(sum_of <"$file")
     version=$("$file" --version 2>/dev/null | cut -d' ' -f2 | grep . || echo unknown)
-    # NAME:TAG_od; a digest has no name of its own to go by.
+    # NAME:TAG_od; a digest is not part of the name.
     target=${image%%@*}
     case $target in *"$suffix") ;; *) target=$target$suffix ;; esac
     if [ -n "$dockerfile" ]; then
@@ -360,7 +360,7 @@ image() {
     podman) set -- podman build -q --layers=false --force-rm --pull=never -t "$target" "$work/context" ;;
     buildah) set -- buildah bud -q --layers=false --pull-never -t "$target" "$work/context" ;;
     esac
-    # The name is given when all is done, by the engine.
+    # The engine gives the name when everything is done.
     "$@" >"$work/said" 2>&1 || image_fail "$engine: $(reason)"
     if ! read_image "$target" "$work/made" || [ "$(line "$work/made" 5)" != "$sum" ]; then
         image_fail "$engine says that it was built, but $target is not what it should be"

@@ -35,7 +35,7 @@ static void put_list(struct buf *out)
         buf_addf(out, "  %-18s %s\n", k->name, k->takes->about);
 }
 
-/* An array, one action a line. */
+/* Prints an array, one action a line. */
 static void put_json(struct buf *out)
 {
     struct json *list = actions_json();
@@ -83,8 +83,9 @@ int action_help(const char *name)
         return 1;
     }
     buf_addf(&b, "%s: %s.\n", k->name, k->takes->about);
-    buf_addz(&b, k->in_turn ? "It waits for the actions before it in its session.\n"
-                            : "It does not wait for what its session runs.\n");
+    buf_addz(&b, k->in_turn
+                     ? "It waits for the actions before it in its session.\n"
+                     : "It does not wait for the running command of its session.\n");
     if (k->takes->params)
         buf_addz(&b, "\nArguments:\n");
     params_help(k->takes, &b);

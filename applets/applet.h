@@ -15,7 +15,7 @@ struct applet {
     const char *usage; /* the whole text of `od help NAME`; see man.sh */
     /*
      * argv[0] is the applet's name, or one of its others; argv[argc] is NULL. Returns
-     * the exit status; anything that says why goes to standard error as "od NAME: …".
+     * the exit status. Error messages go to standard error as "od NAME: …".
      */
     int (*main)(int argc, char **argv);
     /*
@@ -45,7 +45,7 @@ int action_help(const char *name);
  * "--typescript". Returns 0, or 1 after an error message.
  */
 int client_help(const char *option);
-/* Makes the links of `od --install` to target in dir; 0, or 1 after having said why. */
+/* Makes the links of `od --install` to target in dir. Returns 0, or 1 after a message. */
 int applet_links(const char *dir, const char *target);
 
 #define APPLET(c_name) extern const struct applet applet_##c_name;

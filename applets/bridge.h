@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of od jupyter-bridge share. */
+/* Shared by the files of od jupyter-bridge. */
 #ifndef OD_BRIDGE_H
 #define OD_BRIDGE_H
 
@@ -25,46 +25,46 @@ struct bridge {
 
 enum { BRIDGE_BOOK_MAX = 256 << 20 };
 
-/* A cell in flight. */
+/* A cell that runs. */
 struct bridge_cell {
     struct call call;
     const struct bridge *o;
-    struct buf line;       /* of what comes, until its newline */
+    struct buf line;       /* the incomplete line that was received */
     struct cell_text text; /* for json and execute_cli */
-    struct notebook *book; /* its outputs are wanted there; borrowed; NULL: nowhere */
-    struct json *reply;    /* of a question; owned */
+    struct notebook *book; /* borrowed; outputs are added to it; NULL: none */
+    struct json *reply;    /* owned: the answer to `question` */
     int pictures;
-    char last; /* byte of standard output */
+    char last; /* the last byte written to standard output */
     bool interrupted;
-    bool unanswered; /* a question was, and the cell interrupted for that */
+    bool unanswered; /* interrupted, because a question of the cell had no answer */
 };
 
-/* Says e; the exit status. */
+/* Prints e. Returns the exit status. */
 int bridge_fail(const struct err *e);
-/* Signals become words of the calls. */
+/* From now on signals interrupt the call, not this process. Returns -1 and sets *e. */
 int bridge_open_signals(struct err *e);
-/* A request for the kernel that was asked for, to be freed. */
+/* Returns a request for the kernel that the options name; the caller frees it. */
 struct json *bridge_request(const struct bridge *o, const char *verb);
-/* interrupt, restart, close: o->verb. -1: e. */
+/* Sends o->verb: interrupt, restart or close. Returns -1 and sets *e on failure. */
 int bridge_send_verb(const struct bridge *o, struct err *e);
 /*
- * Runs a cell, or asks about it. The result, to be freed; NULL: e. c is zeroed
- * before, and released by bridge_cell_release.
+ * Runs a cell, or asks about it. Returns the result, which the caller frees; NULL and
+ * sets *e on failure. The caller zeroes c before and calls bridge_cell_release after it.
  */
 struct json *bridge_run(struct bridge_cell *c, const struct bridge *o,
                         struct client *client, struct str code, struct err *e);
 void bridge_cell_release(struct bridge_cell *c);
-/* The exit status of a result. */
+/* Returns the exit status for a result. */
 int bridge_status(const struct json *result, const struct bridge_cell *c);
-/* Says why a cell ended early; verbose: in which kernel it ran. */
+/* Prints why a cell ended early; with --verbose also which kernel ran it. */
 void bridge_tell_end(const struct bridge *o, const struct json *result);
 int bridge_print_json(const struct json *j);
-/* One cell with all that is printed of it; the exit status. */
+/* Runs one cell and prints its output. Returns the exit status. */
 int bridge_one_cell(const struct bridge *o, struct client *client, struct str code);
 
-/* bridge_ask.c: a question about code; the exit status. */
+/* bridge_ask.c: asks a question about code. Returns the exit status. */
 int bridge_ask(const struct bridge *o, struct client *client, struct str code);
-/* bridge_book.c: a notebook from its first cell to its last; the exit status. */
+/* bridge_book.c: runs a notebook from first to last cell. Returns the exit status. */
 int bridge_notebook(struct bridge *o, struct client *client, struct str text);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions of od jupyter-bridge: names that fit, what a name is, the cells so far. */
+/*
+ * Questions of od jupyter-bridge: completions, the description of a name, previous cells.
+ */
 #include "bridge.h"
 
 #include "base/called.h"
@@ -22,7 +24,7 @@ static void print_text(struct str text)
     buf_release(&plain);
 }
 
-/* As the shell's history has it: the number, then the text. */
+/* Prints an entry like the shell's history: the number, then the text. */
 static void print_entry(const struct json *entry)
 {
     struct json *session = json_first(entry);
@@ -36,7 +38,7 @@ static void print_entry(const struct json *entry)
     }
 }
 
-/* 1: the kernel knows nothing. */
+/* Prints an answer. Returns 1 if the kernel has none. */
 static int print_answer(const char *question, const struct json *content)
 {
     const struct json *v = json_get(content, "matches");

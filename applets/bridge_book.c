@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whole or not at all: beside the file, then in its place. */
+/* Writes the notebook as a whole or not at all: next to the file, then renamed. */
 static int write_back(const char *path, const struct notebook *book, struct err *e)
 {
     struct buf text = BUF_INIT(BRIDGE_BOOK_MAX), tmp = BUF_INIT(PATH_MAX);
@@ -39,7 +39,7 @@ static int write_back(const char *path, const struct notebook *book, struct err 
     return r;
 }
 
-/* Its status; e. */
+/* Runs a cell. Returns its status; on failure sets *e. */
 static int run_book_cell(struct bridge *o, struct client *client, struct notebook *book,
                          struct str code)
 {
@@ -82,7 +82,10 @@ static int run_cells(struct bridge *o, struct client *client, struct notebook *b
     return status;
 }
 
-/* A kernel of its own for a notebook, unless one was named, so that it begins empty. */
+/*
+ * A notebook gets a new kernel, unless one was named, so that it begins without
+ * variables.
+ */
 int bridge_notebook(struct bridge *o, struct client *client, struct str text)
 {
     struct err e = ERR_INIT;

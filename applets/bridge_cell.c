@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A cell of od jupyter-bridge: asked for, printed, answered, interrupted. */
+/* Runs a cell for od jupyter-bridge: its output, its questions, its interrupt. */
 #include "bridge.h"
 #include "where.h"
 
@@ -43,7 +43,7 @@ int bridge_fail(const struct err *e)
     return ANSWER_OURS;
 }
 
-/* ---- what a cell says ---- */
+/* ---- the output of a cell ---- */
 
 static int put(struct bridge_cell *r, int fd, struct str bytes)
 {
@@ -52,7 +52,7 @@ static int put(struct bridge_cell *r, int fd, struct str bytes)
     return call_write(&r->call, fd, bytes);
 }
 
-/* As notebooks may have it: with blanks and line ends. */
+/* Decodes base64 with blanks and line ends, as notebooks may have it. */
 static void add_base64(struct buf *bytes, struct str text)
 {
     struct buf without = BUF_INIT(256 << 20);
@@ -108,7 +108,7 @@ static void save_picture(struct bridge_cell *r, const struct json *content)
     }
 }
 
-/* A text; with_newline: it ends with one, or is given it. */
+/* Prints a text; with_newline: adds a newline if there is none at its end. */
 static int show_text(struct bridge_cell *r, bool error, struct str text,
                      bool with_newline)
 {
@@ -140,7 +140,7 @@ static int show(struct bridge_cell *r, struct str type, const struct json *conte
     return status;
 }
 
-/* As OpenDevin had pictures in a text. */
+/* Adds a picture to the text in OpenDevin's form. */
 static void add_inline(struct bridge_cell *r, const struct json *content)
 {
     struct str v = json_str(json_get(content, "data"), "image/png", "");
@@ -149,7 +149,9 @@ static void add_inline(struct bridge_cell *r, const struct json *content)
                  STR_ARG(str_trim(v)));
 }
 
-/* What is printed as it is: without a tree. false: it is something else. */
+/*
+ * Prints stream output without parsing the whole line. Returns false for anything else.
+ */
 static bool show_stream(struct bridge_cell *r, struct str line, int *status)
 {
     struct buf text = BUF_INIT(LIMIT_KERNEL_MESSAGE);
@@ -222,8 +224,8 @@ static int on_output(struct call *c, bool error, struct str bytes)
 static void interrupt(const struct bridge *o);
 
 /*
- * A line, without its end. false: there is none, it is too long, or a signal came
- * meanwhile.
+ * Reads a line, without its end. Returns false if there is none, it is too long, or a
+ * signal came.
  */
 static bool read_answer(int fd, struct buf *line)
 {
@@ -241,9 +243,9 @@ static bool read_answer(int fd, struct buf *line)
 }
 
 /*
- * The cell asks. Standard input answers, unless the cell itself came from there:
- * then the terminal does. Without an answer the cell is interrupted, or it would
- * wait for ever.
+ * The cell asks a question. Standard input answers, unless the cell itself came from
+ * there: then the terminal does. Without an answer the cell is interrupted, as it would
+ * wait forever.
  */
 static void on_note(struct call *c, const struct json *note)
 {
@@ -265,13 +267,16 @@ static void on_note(struct call *c, const struct json *note)
     (void)ignored;
     bool answered = read_answer(fd, &line);
     if (answered || (!r->interrupted && r->unanswered)) {
-        /* Who asks again after the interrupt, as a debugger does, hears of the end. */
+        /*
+         * A cell that asks again after the interrupt, such as a debugger, gets the end of
+         * input.
+         */
         struct json *j = json_object();
         json_put_str(j, "answer", answered ? buf_str(&line) : STR("\x04"));
         call_send(c, 'Z', j);
         json_free(j);
     } else if (!r->interrupted) {
-        say("the cell asks, and nobody answers: it is interrupted");
+        say("the cell asks a question and there is no answer: it is interrupted");
         r->unanswered = true;
         interrupt(r->o);
     }
@@ -367,7 +372,7 @@ void bridge_tell_end(const struct bridge *o, const struct json *result)
                        : "the cell was interrupted: its %g seconds were over%s\n",
                    (double)o->timeout_ms / 1000,
                    json_bool(result, "stuck", false)
-                       ? "; it did not even then end, so the kernel was restarted"
+                       ? "; it still did not end, so the kernel was restarted"
                        : "");
     struct str why = json_str(result, "why", "");
     if (why.n)
@@ -382,7 +387,7 @@ void bridge_tell_end(const struct bridge *o, const struct json *result)
                    (long long)json_int(result, "duration_ms", 0));
 }
 
-/* The result, to be freed; NULL: e. */
+/* Returns the result, which the caller frees; NULL and sets *e on failure. */
 struct json *bridge_run(struct bridge_cell *r, const struct bridge *o,
                         struct client *client, struct str code, struct err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `od browse`: one visit to a page by a Chromium of its own. */
+/* `od browse`: one visit to a page by a new Chromium. */
 #include "applet.h"
 #include "base/called.h"
 #include "base/json.h"
@@ -31,7 +31,10 @@ static int wrong_use(const char *text)
     return BROWSE_OURS;
 }
 
-/* An address as it is; the path of a file as file:; anything else is a host's name. */
+/*
+ * Appends an address unchanged, a file's path as file:, and anything else as a host's
+ * name.
+ */
 void browse_address(struct buf *out, const char *given)
 {
     static const char *const schemes[] = {"about:", "data:", "file:", "http:", "https:"};
@@ -113,7 +116,7 @@ static void print_console(const struct json *entry)
     fputs(url.n ? ")\n" : "\n", stderr);
 }
 
-/* On standard error, if a server answered with anything but a 2xx. */
+/* Prints the status on standard error, unless it is a 2xx. */
 static void print_status(int status, const char *url)
 {
     if (status && (status < 200 || status > 299))
@@ -135,7 +138,7 @@ static void print_text(const struct browse_options *o, const struct browser_seen
         putchar('\n');
 }
 
-/* By the ending of the file's name. */
+/* Returns the format of a picture by the ending of the file's name. */
 static const char *shot_format(const char *name)
 {
     struct str s = str_of(name);
@@ -182,7 +185,7 @@ static int visit(const struct browse_options *o, struct browser *b)
     int r = browser_act(b, buf_str(&go));
     buf_release(&go);
     buf_release(&address);
-    /* Bids are what a look gave: the actions need one before them. */
+    /* Actions refer to elements by bids, which an observation before them gives. */
     if (r == 0 && o->actions.n &&
         browser_see(b, &(struct browser_look){.tree = true}, &seen, &e) == 0) {
         browser_seen_release(&seen);
@@ -198,7 +201,10 @@ static int visit(const struct browse_options *o, struct browser *b)
     return r < 0 && status == 0 ? BROWSE_FAILED : status;
 }
 
-/* The value of an option: behind "=", or the next word. NULL: said why. */
+/*
+ * Returns the value of an option: after "=", or the next word; NULL after an error
+ * message.
+ */
 static const char *value(int argc, char **argv, int *i, const char *name)
 {
     size_t n = strlen(name);
@@ -216,7 +222,7 @@ static bool is(const char *arg, const char *name)
     return strncmp(arg, name, n) == 0 && (arg[n] == '\0' || arg[n] == '=');
 }
 
-/* --page and --page-size. -1: said why. */
+/* Takes --page and --page-size. Returns -1 after an error message. */
 static int parse_page(int argc, char **argv, int *i, struct browse_options *o)
 {
     bool size = is(argv[*i], "--page-size");
@@ -317,7 +323,7 @@ static int parse(int argc, char **argv, struct browse_options *o)
             o->url = argv[i];
         }
     }
-    /* A browser elsewhere is a server's, and stays. */
+    /* A browser elsewhere belongs to a server, and stays. */
     if (where_is_remote(o->server) && !o->session && !o->list && !o->close)
         o->session = "main";
     if (o->session && o->deny)

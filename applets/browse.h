@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files browse*.c share. */
+/* Shared by the files browse*.c. */
 #ifndef OD_BROWSE_H
 #define OD_BROWSE_H
 
@@ -20,27 +20,26 @@ struct browse_options {
     bool whole, marks, console; /* --full-page … */
     size_t page_size;
     int page;
-    /* A browser of the server's. */
-    const char *session;
-    const char *server; /* WHERE (net/sockpath.h), or NULL */
+    const char *session; /* a browser of the server; NULL: one for this call */
+    const char *server;  /* WHERE (net/sockpath.h), or NULL */
     char socket_space[SOCKPATH_MAX];
     bool list, close;
-    int64_t timeout_ms; /* 0: as the server has it */
+    int64_t timeout_ms; /* 0: the server's default */
 };
 
-/* Says why on standard error; BROWSE_OURS. */
+/* Prints an error message. Returns BROWSE_OURS. */
 int browse_fail(const char *text);
-/* An address as a browser takes it, of what was given on the command line. */
+/* Turns an argument of the command line into an address for a browser. */
 void browse_address(struct buf *out, const char *given);
-/* What is to be seen. */
+/* Returns what the caller wants to see. */
 struct browser_look browse_look(const struct browse_options *o);
-/* Prints what was seen, and writes the picture; the exit status. */
+/* Prints the result, and writes the picture. Returns the exit status. */
 int browse_show(const struct browse_options *o, struct browser_seen *seen);
-/* The calls that a server answers; the exit status. */
+/* Makes the calls that a server answers. Returns the exit status. */
 int browse_in_session(const struct browse_options *o);
 /*
- * The visit without a browser: prints the page; the exit status. missing: why there is no
- * picture of a page that is not one.
+ * Visits the page without a browser and prints it. Returns the exit status. missing: why
+ * there is no picture, for a page that is not a picture itself.
  */
 int browse_by_text(const struct browse_options *o, const char *missing);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `od browse` with browsers that stay: the server's (front/local/browse.c). */
+/* `od browse` with the server's browsers, which stay (front/local/browse.c). */
 #include "base/called.h"
 #include "base/enc.h"
 #include "base/json.h"
@@ -36,7 +36,10 @@ static int on_output(struct call *c, bool error, struct str bytes)
     return buf_adds(&a->line, bytes) < 0 ? (errno = EFBIG, -1) : 0;
 }
 
-/* C-c: the server stops the call, and says how far it got; once more leaves it alone. */
+/*
+ * C-c: the server stops the call, and reports how far it got; a second one leaves it
+ * running.
+ */
 static void on_signal(struct call *c, int signo)
 {
     struct asking *a = container_of(c, struct asking, call);
@@ -47,7 +50,7 @@ static void on_signal(struct call *c, int signo)
         call_leave(c, 0);
     else
         call_send(c, 'Z', j);
-    json_put_bool(a->request, "cancel", true); /* over a lost connection, too */
+    json_put_bool(a->request, "cancel", true); /* repeated after a lost connection, too */
     a->cancelled = true;
     json_free(j);
 }
@@ -68,7 +71,7 @@ static struct json *request(const struct browse_options *o, const char *verb)
     return q;
 }
 
-/* What it was answered with, beside the output; NULL: said why. */
+/* Returns the answer, without the output; NULL after an error message. */
 static struct json *ask(struct asking *a, struct client *client, struct json *take,
                         int64_t limit_ms)
 {
@@ -131,7 +134,7 @@ static void put(struct buf *b, const struct json *j, const char *name)
     buf_adds(b, s);
 }
 
-/* A list that is of j as one of its own. */
+/* Returns a copy of a list in j. */
 static struct json *copy(const struct json *j, const char *name)
 {
     struct buf b = BUF_INIT(16 << 20);
@@ -195,7 +198,7 @@ static int call(const struct browse_options *o, struct client *client)
         json_put_z(q, "cdp", o->cdp);
     if (o->timeout_ms)
         json_put_int(q, "timeout_ms", o->timeout_ms);
-    /* It may wait for calls before it: the server ends it. */
+    /* It may wait for earlier calls: the server ends it. */
     struct json *r = ask(a, client, q, 0);
     struct json *j = r ? json_parse(buf_str(&a->line), &e) : NULL;
     int status = BROWSE_OURS;

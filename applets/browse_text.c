@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `od browse` where no Chromium is: one visit, read as Markdown. */
+/* `od browse` without a Chromium: one visit, read as Markdown. */
 #include "base/json.h"
 #include "browse.h"
 #include "browser/driver/page.h"
@@ -12,7 +12,7 @@
 
 enum { PAGE_MAX = 64 << 20 };
 
-/* The page as a browser's look at it. */
+/* Prints the page in the form of a browser's observation. */
 static void see(const struct browse_options *o, struct webreader *r,
                 struct browser_seen *seen)
 {

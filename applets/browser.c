@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `od-browser`: the process of od serve beside one browser. */
+/* `od-browser`: the process of od serve for one browser. */
 #include "applet.h"
 #include "browser/host/host.h"
 
@@ -10,7 +10,7 @@ static int browser_main(int argc, char **argv)
 
 const struct applet applet_browser = {
     .name = "browser",
-    .brief = "the process of od serve beside one browser",
+    .brief = "the process of od serve for one browser",
     .usage = "Started by od serve.\n",
     .main = browser_main,
     .hidden = true,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * `od events`: what was asked of a server and what came of it, read from its log.
- */
+/* `od events`: a server's actions and their results, from its log. */
 #include "applet.h"
 #include "base/called.h"
 #include "base/clock.h"
@@ -25,9 +23,9 @@ enum {
     SHOWN = 200,
     LOST_MS = 60000,
     PAUSE_MS = 20,
-    PAUSE_MOST_MS = 1000, /* for a server elsewhere, after each try twice as long */
-    STEADY_MS = 1000, /* a connection that held so long was one, even without events */
-    MUTE_MS = 10000,  /* for a server that ends each of them at once and says nothing */
+    PAUSE_MOST_MS = 1000, /* for a server elsewhere; doubles after each try */
+    STEADY_MS = 1000, /* a connection that lasted so long counts as good */
+    MUTE_MS = 10000,  /* for a server that ends each one without an answer */
 };
 
 struct events_options {
@@ -37,7 +35,7 @@ struct events_options {
     bool heard;          /* on this connection */
     bool checked;        /* that the server answers, on this connection */
     int64_t opened;      /* clock_ms of it */
-    int64_t mute_since;  /* the first of those that ended at once; 0: none */
+    int64_t mute_since;  /* clock_ms() of the first one that ended at once; 0: none */
 };
 
 static int fail(const char *text)
@@ -48,7 +46,7 @@ static int fail(const char *text)
 
 /* ---- for people ---- */
 
-/* One line of a text, and how much of it there is beside. */
+/* Prints one line of a text, and how much more there is. */
 static void print_text(struct str s)
 {
     struct str rest = s, line = str_cut(&rest, '\n');
@@ -137,7 +135,7 @@ static int ask(struct client *c, const struct events_options *o)
     return r;
 }
 
-/* 1: go on; 0: that was all; -1: it was refused, and said. */
+/* Returns 1 to go on; 0 at the end; -1 after a refusal, which was printed. */
 static int take(struct client *c, struct events_options *o)
 {
     struct frame f;
@@ -166,8 +164,8 @@ static int take(struct client *c, struct events_options *o)
 }
 
 /*
- * How long to wait for the first frame before call_check_server. -1: forever, since a
- * server without new events has nothing to send.
+ * Returns how long to wait for the first frame before call_check_server; -1 for no limit,
+ * since a server without new events has nothing to send.
  */
 static int patience(const struct events_options *o)
 {
@@ -175,7 +173,7 @@ static int patience(const struct events_options *o)
     return o->heard || o->checked ? -1 : left > 0 ? (int)left : 0;
 }
 
-/* One connection. 1: it was lost; else as take. */
+/* Handles one connection. Returns 1 if it was lost; else as take. */
 static int talk(struct client *c, struct events_options *o)
 {
     struct err e = ERR_INIT;
@@ -210,7 +208,7 @@ static int talk(struct client *c, struct events_options *o)
     }
 }
 
-/* The worker was replaced; the next one goes on behind the last id. */
+/* The worker was replaced; the next one continues after the last id. */
 static int again(struct client *c, struct events_options *o)
 {
     int64_t end = clock_ms() + LOST_MS;
@@ -221,8 +219,8 @@ static int again(struct client *c, struct events_options *o)
     else if (o->mute_since == 0)
         o->mute_since = now;
     else if (now - o->mute_since > MUTE_MS)
-        return fail("the server ends each connection without an answer: it is no od "
-                    "server, or one that lets nobody in");
+        return fail("the server ends each connection without an answer: it is not an od "
+                    "server, or it refuses this user");
     if (o->mute_since != 0)
         poll(NULL, 0, PAUSE_MS);
     for (int pause = PAUSE_MS; client_reopen(c, &e) < 0;) {
@@ -284,7 +282,7 @@ static int events_main(int argc, char **argv)
 
 const struct applet applet_events = {
     .name = "events",
-    .brief = "what was asked of a server, and what came of it",
+    .brief = "a server's actions and their results",
     .usage = events_txt,
     .main = events_main,
 };

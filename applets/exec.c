@@ -2,11 +2,10 @@
 /*
  * `od exec`: the shells of the server, from a command line.
  *
- * Options become one request (frame.h), a call (call.h) carries it to its
- * result, and the result becomes output, one line of words and an exit status.
- * Nothing of a command passes through more of this process than a buffer, so
- * its memory is the same for a line and for a gigabyte. The options are in
- * exec_options.c, the requests in exec_request.c, --stop in exec_stop.c.
+ * Options become one request (frame.h), a call (call.h) carries it to its result, and the
+ * result becomes output, one line of text and an exit status. Input and output pass
+ * through a fixed buffer, so memory is the same for a line and for a gigabyte. The
+ * options are in exec_options.c, the requests in exec_request.c, --stop in exec_stop.c.
  */
 #include "applet.h"
 #include "base/called.h"
@@ -33,26 +32,26 @@
 
 #define INTERRUPT_MS 1000 /* for passing C-c on, and between two of them */
 
-#define TERM_MS 2000      /* what a command gets to end after our SIGTERM */
+#define TERM_MS 2000      /* time for a command to end after our SIGTERM */
 
-/* One call with what its callbacks need. */
+/* A call, with what its callbacks need. */
 struct exec {
     struct call call;
     const struct exec_options *o;
-    bool queued;          /* behind another's command: C-c is not for that one */
+    bool queued;          /* it waits for another's command, which C-c must not reach */
     bool forward;         /* C-c goes to the command */
     bool nobody_reads;
     bool early;           /* C-c came before the command had begun */
-    int64_t interrupted;  /* when; 0: not */
-    int signo;            /* why we left, 0: we did not */
-    char *process;        /* as the "started" note has it; owned */
+    int64_t interrupted;  /* time of the last one; 0: none */
+    int signo;            /* the signal that ended the wait; 0: none */
+    char *process;        /* from the note "started"; owned */
     int64_t op;           /* the same; -1: not known */
 };
 
-/* What was last written to standard output and to standard error. */
+/* The last byte written to standard output and to standard error. */
 static char last_byte[2] = {'\n', '\n'};
 
-/* Both are one terminal, file or pipe, so that they are read as one text. */
+/* Whether both are the same terminal, file or pipe, and are read as one text. */
 static bool one_place(void)
 {
     static enum { UNKNOWN, ONE, TWO } place;
@@ -73,7 +72,9 @@ static void wrote(int fd, struct str bytes)
         last_byte[0] = last_byte[1] = bytes.p[bytes.n - 1];
 }
 
-/* One line on standard error, whatever bytes the text has; it begins at the margin. */
+/*
+ * Prints one line on standard error, for any bytes in the text; it begins at the margin.
+ */
 void exec_say(struct str text)
 {
     struct buf line = BUF_INIT(8192);
@@ -86,7 +87,7 @@ void exec_say(struct str text)
     buf_addc(&line, '\n');
     struct str bytes = buf_str(&line);
     struct buf begun = BUF_INIT(8192 + 1);
-    if (last_byte[1] != '\n') { /* in one write, as others may write there too */
+    if (last_byte[1] != '\n') { /* in one write, as other processes may write there too */
         buf_addc(&begun, '\n');
         buf_adds(&begun, bytes);
         bytes = buf_str(&begun);
@@ -98,7 +99,7 @@ void exec_say(struct str text)
     buf_release(&line);
 }
 
-/* All of text to fd. Returns -1 after an error message if it cannot be written. */
+/* Writes text to fd. Returns -1 after an error message if it cannot be written. */
 static int print_to(int fd, struct str text)
 {
     wrote(fd, text);
@@ -134,7 +135,7 @@ static int print_json(const struct json *j)
     return ok;
 }
 
-/* Says why we could not do it. */
+/* Reports an error of od exec itself. */
 int exec_fail(const struct exec_options *o, const struct err *e)
 {
     exec_say(str_of(e->text));
@@ -164,7 +165,7 @@ static struct exec *exec_of(struct call *c)
     return container_of(c, struct exec, call);
 }
 
-/* C-c for the command, on a connection of its own; when it has begun. */
+/* Sends C-c to the command, on another connection, once it has begun. */
 static void interrupt(struct exec *x)
 {
     const struct exec_options *o = x->o;
@@ -176,7 +177,7 @@ static void interrupt(struct exec *x)
         json_put_z(q, "process", x->process);
     else
         json_put_z(q, "session", o->session ? o->session : "main");
-    /* So that it never reaches a command that came after ours. */
+    /* The id keeps it from reaching a command after ours. */
     if (x->op >= 0)
         json_put_int(q, "op", x->op);
     json_put_z(q, "signal", "INT");
@@ -245,8 +246,8 @@ static void on_note(struct call *c, const struct json *note)
     bool waiting = str_eq(kind, STR("waiting")) || str_eq(kind, STR("probably_waiting"));
     x->queued = x->queued || queued;
     if (x->o->quiet || (waiting && x->o->return_on_input))
-        return; /* the result will say so */
-    /* So it will of what can wait for it, when it is JSON. */
+        return; /* the result will report it */
+    /* With --json, the result also reports what can wait until then. */
     if (x->o->json && !queued && !waiting && !stuck)
         return;
     struct buf text = BUF_INIT(8192);
@@ -262,7 +263,7 @@ static const struct call_events events = {
     .on_signal = on_signal,
 };
 
-/* The result of whatever had one: output, words, status. */
+/* Prints a result: output, text, status. */
 int exec_report(const struct exec_options *o, const struct json *r)
 {
     int status = answer_exit(r);
@@ -292,14 +293,14 @@ int exec_report(const struct exec_options *o, const struct json *r)
     return status;
 }
 
-/* The end of a call without a result. */
+/* Ends a call without a result. */
 static int no_result(struct exec *x, const struct err *e)
 {
     if (x->nobody_reads)
         return 128 + SIGPIPE;
     if (x->signo) {
         if (!x->o->quiet && !x->queued && x->forward)
-            exec_say(STR("no longer waited for; what runs goes on"));
+            exec_say(STR("no longer waited for; the command goes on"));
         return 128 + x->signo;
     }
     if (e->code == ERR_CANCELLED)
@@ -307,7 +308,7 @@ static int no_result(struct exec *x, const struct err *e)
     return exec_fail(x->o, e);
 }
 
-/* Carries q to its end on an open client. forward: it is a command of ours. */
+/* Carries out q on an open client. forward: it is our own command. */
 static int perform(struct client *client, const struct exec_options *o,
                    const struct json *q, bool input, bool forward)
 {
@@ -333,7 +334,10 @@ static int perform(struct client *client, const struct exec_options *o,
     return status;
 }
 
-/* One request from a closed state to its exit status. Takes q; NULL: see e. */
+/*
+ * Connects, carries out one request, and returns the exit status. Takes q; NULL: reports
+ * e.
+ */
 static int perform_alone(const struct exec_options *o, struct json *q, bool start,
                          bool input, bool forward, struct err *e)
 {
@@ -368,11 +372,11 @@ static int do_wait(const struct exec_options *o, struct err *e)
     return perform_alone(o, q, false, false, true, e);
 }
 
-/* Input or a signal, and then --wait, if both went well. */
+/* Sends input or a signal, and then waits for --wait if that worked. */
 static int do_send(const struct exec_options *o, struct err *e)
 {
     int status = 0;
-    /* Of several results the last is the answer. */
+    /* Only the last of several results is printed. */
     struct exec_options first = *o;
     first.json = o->json && !(o->verbs & V_WAIT);
     if (o->verbs & V_SEND)
@@ -434,7 +438,7 @@ static int do_attach(const struct exec_options *o, struct err *e)
     return status;
 }
 
-/* An empty answer when there is no server: there is nothing to list. */
+/* Without a server the list is empty. */
 static int do_list(const struct exec_options *o, struct err *e)
 {
     struct json *q = exec_request("list");
@@ -491,7 +495,7 @@ static int exec_main(int argc, char **argv)
     struct exec_options o;
     struct err e = ERR_INIT;
     int status;
-    null_fill(); /* a descriptor of ours must not become the one that output goes to */
+    null_fill(); /* none of our descriptors may become standard output */
     if (exec_parse(&o, argc, argv, &e) < 0) {
         status = exec_fail(&o, &e);
     } else if (o.verbs & V_HELP) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files exec*.c share. */
+/* Shared by the files exec*.c. */
 #ifndef OD_EXEC_H
 #define OD_EXEC_H
 
@@ -26,16 +26,16 @@ enum exec_verb {
     V_GET = 1 << 10
 };
 
-/* What the command line says; everything is borrowed from argv and flags. */
+/* The parsed command line; strings are borrowed from argv and flags. */
 struct exec_options {
     unsigned verbs; /* enum verb; 0: run what words or file say */
     const char *session, *process;
     const char *server; /* WHERE (net/sockpath.h), or NULL */
     char socket_space[SOCKPATH_MAX];
     const char *file, *cwd, *user, *shell;
-    const char *copy; /* what --put or --get copies; words has where to */
+    const char *copy; /* the source of --put or --get; words has the target */
     const char *input, *input_file, *signal;
-    const char **env; /* owned array */
+    const char **env;  /* owned array */
     const char **keys; /* owned array */
     char **flags;      /* owned; the words of OD_EXEC_FLAGS, or NULL */
     int env_count, key_count;
@@ -50,11 +50,11 @@ struct exec_options {
 };
 
 /* exec.c */
-/* One line on standard error, whatever bytes the text has. */
+/* Prints one line on standard error, whatever bytes the text has. */
 void exec_say(struct str text);
-/* Says why we could not do it; the exit status. */
+/* Prints an error of od exec itself. Returns the exit status. */
 int exec_fail(const struct exec_options *o, const struct err *e);
-/* The result of whatever had one: output, words, status. */
+/* Prints a result: its output and its text. Returns the exit status. */
 int exec_report(const struct exec_options *o, const struct json *r);
 
 /* exec_options.c */
@@ -65,10 +65,10 @@ int exec_report(const struct exec_options *o, const struct json *r);
 int exec_parse(struct exec_options *o, int argc, char **argv, struct err *e);
 void exec_options_free(struct exec_options *o);
 
-/* exec_request.c; each is the caller's, NULL: see e */
-/* Appends what a command line that asks the same server begins with: "od exec". */
+/* exec_request.c: the caller owns each request; NULL: *e is set */
+/* Appends the beginning of a command line that reaches the same server: "od exec". */
 void exec_command(struct buf *out, const struct exec_options *o);
-/* Has the server's hints begin with it. */
+/* Asks the server to begin its hints with that. */
 void exec_put_command(struct json *q, const struct exec_options *o);
 struct json *exec_request(const char *verb);
 struct json *exec_run_request(const struct exec_options *o, bool input, struct err *e);
@@ -76,7 +76,7 @@ struct json *exec_input_request(const struct exec_options *o, struct err *e);
 struct json *exec_logs_request(const struct exec_options *o, struct err *e);
 struct json *exec_target_request(const char *verb, const struct exec_options *o,
                                  struct err *e);
-/* Is there something on standard input that is the command's? */
+/* Whether standard input has something for the command. */
 bool exec_stdin_is_input(const struct exec_options *o);
 int exec_put_text(struct json *q, const char *name, const char *z, struct err *e);
 int exec_put_target(struct json *q, const struct exec_options *o, struct err *e);
@@ -84,7 +84,7 @@ int exec_put_making(struct json *q, const struct exec_options *o, struct err *e)
 void exec_put_waiting(struct json *q, const struct exec_options *o);
 
 /* exec_copy.c */
-/* --put and --get; signals: of sig_pipe. The exit status. */
+/* Does --put or --get. signals: a descriptor of sig_pipe. Returns the exit status. */
 int exec_copy(const struct exec_options *o, int signals, struct err *e);
 
 /* exec_stop.c */

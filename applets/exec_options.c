@@ -13,7 +13,7 @@
 
 #define FLAGS_ENV "OD_EXEC_FLAGS"
 
-enum { NO_LIMIT = -1 }; /* "none", in place of a time that the flags give */
+enum { NO_LIMIT = -1 }; /* "none", which overrides a time in the flags */
 
 enum long_only {
     O_IDLE = 256, O_RETURN_ON_INPUT, O_NO_WAIT, O_NEW, O_CWD, O_ENV, O_USER, O_SHELL,
@@ -157,10 +157,10 @@ static int take_option(struct exec_options *o, int c, struct err *e)
     }
 }
 
-/* What does not go together, in words. */
+/* Refuses options that do not go together. */
 static int check_options(struct exec_options *o, struct err *e)
 {
-    /* With --kill, --signal says which one. */
+    /* With --kill, --signal gives its signal. */
     if (o->verbs & V_KILL)
         o->verbs &= ~(unsigned)V_SIGNAL;
     unsigned alone = o->verbs;
@@ -200,16 +200,16 @@ static int check_options(struct exec_options *o, struct err *e)
     return 0;
 }
 
-/* Reads the options up to the first word, which *at is the index of. */
+/* Reads the options up to the first word; sets *at to its index. */
 static int parse_words(struct exec_options *o, int argc, char **argv, int *at,
                        struct err *e)
 {
     opterr = 0;
-    optind = 0; /* from the beginning, also where it was used before */
+    optind = 0; /* start again, after earlier uses too */
     int c;
-    /* "+": options end at the first word, for the others are the command's. */
+    /* "+": options end at the first word; the rest belongs to the command. */
     while ((c = getopt_long(argc, argv, "+:s:f:t:dnp:qih", long_options, NULL)) != -1) {
-        /* Where a value is missing, a libc may count the missing word too. */
+        /* If a value is missing, a libc may count the missing word too. */
         const char *shown = argv[(optind > argc ? argc : optind) - 1];
         struct called more = called_help("exec");
         if (c == ':')
@@ -219,7 +219,7 @@ static int parse_words(struct exec_options *o, int argc, char **argv, int *at,
                 return -1;
             continue;
         }
-        /* A bad letter may stand in the middle of a word that is not yet done. */
+        /* A bad letter may be in the middle of a word that is not finished. */
         bool is_long = strncmp(shown, "--", 2) == 0;
         if (is_long && optopt && strchr(shown, '='))
             return err_set(e, ERR_INVALID, "%s takes no value (see: %s)", shown, more.z);
@@ -232,7 +232,7 @@ static int parse_words(struct exec_options *o, int argc, char **argv, int *at,
     return 0;
 }
 
-/* OD_EXEC_FLAGS: options of how to run, not what, and not what is asked for. */
+/* OD_EXEC_FLAGS: options about how to run, not what to run or report. */
 static int parse_flags(struct exec_options *o, struct err *e)
 {
     const char *text = getenv(FLAGS_ENV);
@@ -243,7 +243,7 @@ static int parse_flags(struct exec_options *o, struct err *e)
         struct err why = *e;
         return err_set(e, ERR_INVALID, FLAGS_ENV ": %s", why.text);
     }
-    /* As an argv: a first word that is not looked at, and NULL at the end. */
+    /* An argv: its first word is ignored, and NULL ends it. */
     char name[] = "od exec", **argv = xcalloc((size_t)n + 2, sizeof(*argv));
     argv[0] = name;
     memcpy(argv + 1, o->flags, (size_t)n * sizeof(*argv));
@@ -269,7 +269,7 @@ static const char *either(const char *given, const char *flag)
     return given ? given : flag;
 }
 
-/* Adds to o what only the flags f have, as far as it is about what o asks for. */
+/* Adds to o the options that only the flags f have and that fit o's request. */
 static void add_flags(struct exec_options *o, const struct exec_options *f)
 {
     bool runs = !o->verbs, waits = runs || (o->verbs & V_WAIT);
@@ -305,7 +305,7 @@ static void add_flags(struct exec_options *o, const struct exec_options *f)
     o->quiet |= f->quiet;
     if (!o->detach_key)
         o->detach_key = f->detach_key;
-    /* The later of two values of a variable counts. */
+    /* Of two values of a variable the later counts. */
     const char **env = xcalloc((size_t)(f->env_count + o->env_count) + 1, sizeof(*env));
     for (int i = 0; i < f->env_count; i++)
         env[i] = f->env[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked of the server, from what the command line says (frame.h). */
+/* Makes the request (frame.h) from the command line. */
 #include "base/called.h"
 #include "base/enc.h"
 #include "base/json.h"
@@ -46,7 +46,7 @@ struct json *exec_request(const char *verb)
     return q;
 }
 
-/* JSON holds text: other bytes would arrive as something else. */
+/* JSON has only text: other bytes would be changed. */
 int exec_put_text(struct json *q, const char *name, const char *z, struct err *e)
 {
     if (!z)
@@ -72,7 +72,7 @@ static void put_base64(struct json *q, const char *name, struct str bytes)
     buf_release(&text);
 }
 
-/* The whole of a file, at most LIMIT_COMMAND_MAX bytes. */
+/* Reads a whole file, at most LIMIT_COMMAND_MAX bytes. */
 static int read_file(struct buf *out, const char *file, struct err *e)
 {
     bool standard = strcmp(file, "-") == 0;
@@ -106,7 +106,7 @@ static int too_long(struct err *e)
                    LIMIT_COMMAND_MAX);
 }
 
-/* Text as "command"; bytes that are no text as "command64". */
+/* Puts text as "command", other bytes as "command64". */
 static int put_command(struct json *q, struct str text, struct err *e)
 {
     if (text.n && memchr(text.p, '\0', text.n))
@@ -140,7 +140,7 @@ static int put_words(struct json *q, const struct exec_options *o, struct err *e
     return ok;
 }
 
-/* As they were given, without a shell in between. */
+/* Puts the words as they were given, without a shell. */
 static int put_argv(struct json *q, const struct exec_options *o, struct err *e)
 {
     struct json *argv = json_array();
@@ -154,7 +154,7 @@ static int put_argv(struct json *q, const struct exec_options *o, struct err *e)
     return 0;
 }
 
-/* Of two values for one name the later counts, and the first member is read. */
+/* Of two values for one name the later counts, but a reader takes the first member. */
 static int put_env(struct json *q, const struct exec_options *o, struct err *e)
 {
     if (o->env_count == 0)
@@ -178,8 +178,8 @@ static int put_env(struct json *q, const struct exec_options *o, struct err *e)
 }
 
 /*
- * What is for a session or process that the request makes. The server says
- * where sessions begin; a process begins where its caller is.
+ * Puts the members for a session or process that the request makes. The server decides
+ * where sessions begin; a process begins in its caller's directory.
  */
 int exec_put_making(struct json *q, const struct exec_options *o, struct err *e)
 {
@@ -192,9 +192,9 @@ int exec_put_making(struct json *q, const struct exec_options *o, struct err *e)
                        "--cwd of a server elsewhere is a path from its root, not \"%.200s\"",
                        cwd);
     if (remote) {
-        /* Where we are is a place of this machine. */
+        /* Our directory is one of this machine. */
     } else if (cwd ? cwd[0] != '/' : o->own) {
-        /* The server's own directory is another one. */
+        /* The server's own directory differs. */
         const char *at = getcwd(here, sizeof(here));
         if (!at && cwd)
             return err_sys(e, errno, "cannot tell where %s is", cwd);
@@ -218,7 +218,7 @@ int exec_put_making(struct json *q, const struct exec_options *o, struct err *e)
 
 void exec_put_waiting(struct json *q, const struct exec_options *o)
 {
-    /* Who would wait for itself is told so. */
+    /* The server refuses a command that would wait for itself. */
     const char *parent = where_is_remote(o->server) ? NULL : getenv("OD_OP");
     if (parent && utf8_valid(str_of(parent)))
         json_put_z(q, "parent", parent);
@@ -234,8 +234,8 @@ void exec_put_waiting(struct json *q, const struct exec_options *o)
 }
 
 /*
- * Somebody's input: a pipe, a file, a socket, a device that gives something. A
- * terminal stays ours, and /dev/null means that nobody wanted to give any.
+ * Whether standard input is input for the command: a pipe, a file, a socket, a device
+ * with data. A terminal stays ours, and /dev/null means that there is none.
  */
 bool exec_stdin_is_input(const struct exec_options *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `od exec --stop`: the end of the server, waited for, and what it left behind. */
+/* `od exec --stop`: ends the server, waits for its end, and reports what remains. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "exec.h"
@@ -12,13 +12,13 @@
 #include <poll.h>
 #include <unistd.h>
 
-#define DYING_MS 500 /* between a KILL and the end of what got it */
+#define DYING_MS 500 /* between a KILL and the end of the process */
 
 /*
- * The worker answers and goes; the keeper ends what ran, and then itself, which
- * is what we wait for. Where the kernel does not tell us, a connection that
- * nobody will accept does: it ends with the listening socket. false: the keeper
- * was still there when the time was up.
+ * The worker answers and ends; the keeper ends what ran, and then itself, which is what
+ * we wait for. If the kernel does not report that end, a connection that is never
+ * accepted does: it ends with the listening socket. Returns false if the keeper was still
+ * there after the time.
  */
 static bool await_end(struct client *c, int keeper, int64_t ms)
 {
@@ -39,7 +39,7 @@ static bool await_end(struct client *c, int keeper, int64_t ms)
     return true;
 }
 
-/* Whether it is there, a moment after it was told to die. */
+/* Whether a process is still there, a moment after it was killed. */
 static bool stays(pid_t pid)
 {
     struct procfs_stat stat;
@@ -53,7 +53,7 @@ static bool stays(pid_t pid)
     return errno != ESRCH && procfs_stat(pid, &stat) == 0 && !procfs_dead(&stat);
 }
 
-/* Those of the list that run on, as words. How many. */
+/* Appends the processes of the list that still run, as text. Returns how many. */
 static int still_there(struct buf *out, const struct json *list)
 {
     int n = 0;
@@ -68,14 +68,15 @@ static int still_there(struct buf *out, const struct json *list)
     return n;
 }
 
-/* After the end: did all of it end? 0, or 1 with what is left. */
+/* Checks whether everything ended. Returns 0, or 1 and sets *e to what remains. */
 static int check_end(const struct json *before, struct err *e)
 {
     struct buf names = BUF_INIT(4096);
     int n = still_there(&names, json_get(before, "sessions"));
     n += still_there(&names, json_get(before, "processes"));
     if (n > 0)
-        err_set(e, ERR_BUSY, "the server has ended, and left behind: %s", buf_z(&names));
+        err_set(e, ERR_BUSY, "the server has ended, but these processes still run: %s",
+                buf_z(&names));
     buf_release(&names);
     return n > 0;
 }
@@ -95,11 +96,11 @@ static int stop_server(struct client *client, const struct exec_options *o, stru
     int status = 0;
     if (r ? !json_bool(r, "ok", false) : e->code != ERR_GONE) {
         status = r ? exec_report(o, r) : exec_fail(o, e);
-    } else if (remote) { /* its connection's end is all that can be seen of it */
+    } else if (remote) { /* only the end of its connection can be seen */
         status = r ? exec_report(o, r) : 0;
     } else if (!await_end(client, keeper, ms)) {
         err_set(e, ERR_TIMEOUT,
-                "the server was told to end and is still there after %lld ms; kill -9 "
+                "the server was asked to end and still runs after %lld ms; kill -9 "
                 "%d ends it, and what it runs is left behind",
                 (long long)ms, (int)client->server.pid);
         status = 1;
@@ -107,7 +108,7 @@ static int stop_server(struct client *client, const struct exec_options *o, stru
     } else if (check_end(before, e) != 0) {
         status = 1;
         exec_fail(o, e);
-    } else if (r) { /* gone before it could answer is what was asked for */
+    } else if (r) { /* it ended before it could answer, as requested */
         status = exec_report(o, r);
     }
     if (keeper >= 0)

@@ -2,9 +2,8 @@
 /*
  * `od image`: our binary into container images, without an engine.
  *
- * The work is done by a child, since it parses what strangers wrote, for as long
- * as it takes; here one waits for it and for signals, and removes what is left
- * when it did not come to its end.
+ * A child does the work, since it parses untrusted input and may take long; this process
+ * waits for it and for signals, and removes an unfinished result.
  */
 #include "applet.h"
 #include "base/called.h"
@@ -53,7 +52,7 @@ static int fail(const struct err *e)
 
 /* ---- words ---- */
 
-/* Names of processors: ours, and those that uname has. */
+/* Names of processors: ours, and those of uname. */
 static bool arch_is(const char *arch, struct str said)
 {
     static const char *const also[][2] = {
@@ -74,7 +73,7 @@ static const struct image_binary *given(const struct image *m, const char *arch)
     return NULL;
 }
 
-/* Takes the next place, unless there is one of that architecture. */
+/* Adds a binary, unless there is one of that architecture. */
 static int add_binary(struct image *m, int fd, const char *what, struct str arch,
                       struct err *e)
 {
@@ -94,7 +93,7 @@ static int add_binary(struct image *m, int fd, const char *what, struct str arch
     return rc;
 }
 
-/* [ARCH=]FILE */
+/* Takes [ARCH=]FILE. */
 static int take_binary(struct image *m, const char *value, struct err *e)
 {
     const char *eq = strchr(value, '='), *slash = strchr(value, '/');
@@ -109,7 +108,7 @@ static int take_binary(struct image *m, const char *value, struct err *e)
     return rc;
 }
 
-/* This program, for the architecture that none was given for. */
+/* Takes this program for its architecture, unless one was given. */
 static int take_self(struct image *m, struct err *e)
 {
     struct err why = ERR_INIT;
@@ -124,8 +123,8 @@ static int take_self(struct image *m, struct err *e)
 }
 
 /*
- * A name as engines take it; what has no tag gets one. A single word is what a
- * layout calls an image.
+ * Takes an image's name as engines do, and adds a missing tag. A single word is the name
+ * of an image in a layout.
  */
 static int take_tag(struct image *m, const char *value, struct err *e)
 {
@@ -138,7 +137,7 @@ static int take_tag(struct image *m, const char *value, struct err *e)
                (*p >= 'A' && *p <= 'Z' && slash < p && strchr(value, ':') &&
                 strchr(slash ? slash : value, ':') < p);
     if (!good)
-        return err_set(e, ERR_INVALID, "%.200s is no name for an image", value);
+        return err_set(e, ERR_INVALID, "%.200s is not a name for an image", value);
     snprintf(m->tag, sizeof(m->tag), "%s%s", value,
              strchr(slash ? slash : value, ':') ? "" : ":latest");
     m->spec.tag = m->tag;
@@ -190,7 +189,7 @@ static const struct option {
     {"verify", offsetof(struct image, spec.verify), NULL, 1 << ADD},
 };
 
-/* argv[0] is an option: how many words it took, or -1. */
+/* Takes the option argv[0]. Returns how many words it took, or -1. */
 static int take_option(struct image *m, char **argv, struct err *e)
 {
     const char *word = argv[0] + 2, *eq = strchr(word, '=');

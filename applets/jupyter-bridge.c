@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `od jupyter-bridge`: cells in a kernel that stays, from a command line. As
- * `execute_cli` it is what OpenDevin's program of that name was: a cell on
- * standard input, its text on standard output.
+ * `execute_cli` it replaces OpenDevin's program of that name: a cell on standard input,
+ * its text on standard output.
  */
 #include "applet.h"
 #include "bridge.h"
@@ -96,7 +96,7 @@ static int add_env(struct bridge *o, const char *text, struct err *e)
     return 0;
 }
 
-/* 1: help was printed. */
+/* Returns 1 if help was printed. */
 static int parse(struct bridge *o, int argc, char **argv, struct err *e)
 {
     enum {
@@ -156,7 +156,7 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
             o->kernel = optarg;
             break;
         case 's':
-        case 'n': /* what it was before -s was a name everywhere */
+        case 'n': /* its name before -s named a session everywhere */
             o->name = optarg;
             break;
         case 'o':
@@ -182,8 +182,7 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
             break;
         case AT:
             if (str_to_i64(str_of(optarg), &o->at) < 0 || o->at < 0)
-                return err_set(e, ERR_INVALID, "--at takes a number, and %s is none",
-                               optarg);
+                return err_set(e, ERR_INVALID, "--at takes a number, not %s", optarg);
             break;
         case INTERRUPT:
             o->verb = "interrupt";
@@ -228,8 +227,7 @@ static int parse(struct bridge *o, int argc, char **argv, struct err *e)
             break;
         case 't':
             if (str_to_ms(str_of(optarg), &o->timeout_ms) < 0)
-                return err_set(e, ERR_INVALID, "--timeout takes seconds, and %s is none",
-                               optarg);
+                return err_set(e, ERR_INVALID, "--timeout takes seconds, not %s", optarg);
             break;
         case 'h':
             return applet_help(&applet_jupyter_bridge) == 0 ? 1 : -1;
@@ -263,7 +261,7 @@ static bool is_notebook(const struct bridge *o)
     return o->file && str_ends(str_of(o->file), STR(".ipynb"));
 }
 
-/* What OpenDevin's program did with the directory that it was told. */
+/* Changes the directory as OpenDevin's program did. */
 static int enter_pwd(struct bridge *o, struct client *client)
 {
     const char *dir = getenv("JUPYTER_PWD");
@@ -306,7 +304,7 @@ static int bridge_main(int argc, char **argv)
         return bridge_fail(&e);
     int opened = client_open(&client, o.server, true, &e);
     if (opened == 0)
-        o.server = client.server.path; /* the same one for all that follows */
+        o.server = client.server.path; /* the same one for later requests */
     if (opened < 0)
         status = bridge_fail(&e);
     else if (o.list)

@@ -2,9 +2,9 @@
 /*
  * `od-keeper OPTIONS LOCK READY SELF COMMAND [SOCKET NAME]...`: what `od serve`
  * becomes (see serve.c and keeper/keeper.h). All but the names are descriptors: the
- * options, the lock of the state directory, the one to say "ready" to or -1, our
- * own file, which nobody could find again in an image without /proc, the program
- * to run beside (keeper/minder.h's body of a spawn) or -1, and the listening sockets.
+ * options, the lock of the state directory, the one for "ready" or -1, our own file,
+ * which could not be found again in an image without /proc, the program to run too
+ * (keeper/minder.h's body of a spawn) or -1, and the listening sockets.
  */
 #include "applet.h"
 #include "base/json.h"
@@ -39,7 +39,7 @@ static int read_all(int fd, struct buf *out)
     }
 }
 
-/* A descriptor that was handed to us; what we start does not get it. */
+/* Returns a descriptor that was handed to us; our children do not get it. */
 static int given_fd(const char *word)
 {
     int fd = (int)strtol(word, NULL, 10);
@@ -53,12 +53,12 @@ static void say_ready(int fd)
     if (fd < 0)
         return;
     if (write(fd, "ready\n", 6) < 0)
-        log_debug("nobody waits for us to be ready");
+        log_debug("no process waits for us to be ready");
     if (fd > 2)
         close(fd);
 }
 
-/* What fd says is to be run; its memory stays for as long as we do. */
+/* Reads the command to run from fd; its memory is never freed. */
 static int read_command(int fd, struct keeper_command *out)
 {
     static struct buf body = BUF_INIT(SERVE_COMMAND_MAX);
@@ -119,6 +119,7 @@ static int keeper_main(int argc, char **argv)
                               .minder = "od-minder",
                               .state_key = STR("options"),
                               .state = buf_str(&options),
+                              .flush_ms = json_has(o, "bus") ? LIMIT_BUS_FLUSH_MS : 0,
                               .listeners = l,
                               .nlisteners = n};
     json_free(o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `od-kernel`: the process of od serve beside one Jupyter kernel. */
+/* `od-kernel`: the process of od serve for one Jupyter kernel. */
 #include "applet.h"
 #include "kernel/host/host.h"
 
@@ -10,7 +10,7 @@ static int kernel_main(int argc, char **argv)
 
 const struct applet applet_kernel = {
     .name = "kernel",
-    .brief = "the process of od serve beside one Jupyter kernel",
+    .brief = "the process of od serve for one Jupyter kernel",
     .usage = "Started by od serve.\n",
     .main = kernel_main,
     .hidden = true,

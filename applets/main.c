@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One binary, many names: which applet is meant, or is it an octal dump?
+ * One binary with many names: finds the applet, or hands over to od(1).
  *
  * `od` is also the name of POSIX od(1), and scripts use that. So the applets,
  * `help` and a few long options are ours, and everything else goes, argument
@@ -9,16 +9,19 @@
  * below is a promise: each of them takes a file name away from od(1), which
  * then has to be written ./NAME.
  *
- * Other builds of ours on PATH are known by a note in their first page. A
- * wrapper script that leads back to us is not, so whoever we hand over to is
- * written down in the environment (OD_FALLTHROUGH) and never tried again.
+ * Other builds of od on PATH are recognised by a note in their first page. A wrapper
+ * script that leads back to us is not, so each program that we hand over to is noted in
+ * the environment (OD_FALLTHROUGH) and never tried again.
  */
 #include "applet.h"
 #include "archive/zip_text.h"
 #include "base/called.h"
 #include "base/limits.h"
+#include "front/program.h"
 #include "licences.h"
+#include "os/relro.h"
 #include "os/self.h"
+#include "program.h"
 #include "version.h"
 
 #include <ctype.h>
@@ -31,10 +34,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MARK         "OD_FALLTHROUGH"
-#define PATH_DEFAULT "/usr/local/bin:/usr/bin:/bin" /* as execvp, without PATH */
+#define MARK "OD_FALLTHROUGH"
+#define PATH_DEFAULT \
+    "/usr/local/bin:/usr/bin:/bin" /* that of execvp, if PATH is not set */
 
-enum { EXIT_RESERVED = 125, EXIT_CANNOT_RUN = 126, EXIT_NO_OD = 127, HELP_MAX = 1 << 20 };
+enum { EXIT_CANNOT_RUN = 126, EXIT_NO_OD = 127, HELP_MAX = 1 << 20 };
 
 static const struct applet *const applets[] = {
 #define APPLET(c_name) &applet_##c_name,
@@ -66,8 +70,8 @@ static const struct applet *applet_by_name(const char *name, bool hidden_too)
 }
 
 /*
- * By the name the program was started under: od-NAME, NAME, or another of its.
- * Hidden ones have the first form only: a file named "worker" is od(1)'s.
+ * Finds the applet by the name the program was started under: od-NAME, NAME, or another
+ * of its names. Hidden ones have only the first form: a file named "worker" is od(1)'s.
  */
 static const struct applet *applet_by_argv0(const char *base)
 {
@@ -138,16 +142,17 @@ static const struct {
     const char *words, *brief;
 } uses[] = {
     {"APPLET [ARGUMENT...]", "run an applet"},
-    {"help APPLET", "how to use it"},
-    {"help actions [--json]", "what the event stream accepts; their schemas"},
-    {"help action NAME", "the parameters of one"},
+    {"help APPLET", "the manual of an applet"},
+    {"help actions [--json]", "the actions of the event stream; their schemas"},
+    {"help action NAME", "the parameters of an action"},
     {"help client --python", "a client of a server in one file; or --typescript"},
     {"--list", "the applets, a line each"},
-    {"--version [-v]", "version; how it was built, limits"},
-    {"--licenses", "of it, and of all that is linked into it"},
+    {"--version [-v]", "the version; how it was built, its limits"},
+    {"--licenses", "the licences of od and of all linked into it"},
     {"--install DIR", "make links od-APPLET in DIR"},
-    {"--install --openhands [ROOT]", "make what OpenHands' client starts in a"},
-    {NULL, "container: the image can be its runtime"},
+    {"--install DIR --as PROGRAM", "make the link DIR/PROGRAM, one of those below"},
+    {"--install --openhands [ROOT]", "make the link that OpenHands' client starts"},
+    {NULL, "in a container: the image can be its runtime"},
     {"...", "anything else: the system's od(1)"},
 };
 
@@ -161,13 +166,13 @@ static const struct {
     {"-h, --help", "the manual"},
     {"-i, --attach", "make this terminal the session's"},
     {"-k, --kernel", "a kind of kernel"},
-    {"-n, --no-stdin", "pass no standard input on"},
-    {"-o, --output", "write the result there"},
+    {"-n, --no-stdin", "do not pass on standard input"},
+    {"-o, --output", "the file for the result"},
     {"-p, --process", "the name of a process"},
     {"-q, --quiet", "no notes"},
     {"-s, --session", "the name of a session; of a kernel: --name"},
     {"-t, --timeout", "a time limit, in seconds"},
-    {"-v, --verbose", "more of how it was done"},
+    {"-v, --verbose", "print more details"},
 };
 
 static int help(void)
@@ -185,9 +190,14 @@ static int help(void)
     for (int i = 0; i < APPLETS; i++)
         if (!applets[i]->hidden)
             printf("  %-16s %s\n", applets[i]->name, applets[i]->brief);
-    printf("\nLetters, the same in every applet that has them:\n");
+    printf("\nOptions of one letter, the same in every applet that has them:\n");
     for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
         printf("  %-16s %s\n", letters[i].option, letters[i].brief);
+    const struct program *p = program_at(0);
+    if (p)
+        printf("\nA link to this file with one of these names is that program:\n");
+    for (size_t i = 0; (p = program_at(i)); i++)
+        printf("  %-22s %s\n", p->name, p->about);
     printf(
         "\n"
         "Octal dumps work as before: every other option, file name or standard input\n"
@@ -261,6 +271,11 @@ static int help_named(const char *name)
     const struct applet *a = applet_by_argv0(name);
     if (a && !a->hidden)
         return applet_help(a);
+    const struct program *p = program_find(name);
+    if (p) {
+        fputs(p->usage, stdout);
+        return printed();
+    }
     called_say("no applet %s; %s--list names them\n", name, called_start());
     return 1;
 }
@@ -292,9 +307,8 @@ static void file_id(const struct stat *st, char out[48])
 }
 
 /*
- * The next executable of that name on PATH from *at on, that is none of ours
- * and was not tried; into out. As in a shell, an empty entry is the folder we
- * are in.
+ * Finds the next executable of that name on PATH from *at on that is not ours and was not
+ * tried; sets out. As in a shell, an empty entry is the current folder.
  */
 static bool search_next(const struct main_search *s, const char **at, const char *name,
                         char out[PATH_MAX], struct stat *st)
@@ -342,7 +356,9 @@ static void hand_over(const struct main_search *s, const char *path,
     execv(path, argv);
 }
 
-/* For argv[0]: od(1)'s messages begin with it, and multi-call binaries look at it. */
+/*
+ * Returns argv[0] for od(1): its messages begin with it, and multi-call binaries use it.
+ */
 static char *od_argv0(char *argv0)
 {
     static char od[] = "od";
@@ -357,7 +373,7 @@ static int octal_dump(int argc, char **argv)
     int why = 0;
 
     search_init(&s);
-    /* A mark this long is a chain of wrappers without an end. */
+    /* A mark this long means an endless chain of wrappers. */
     bool endless = strlen(s.tried) + 1 >= sizeof(s.tried);
     char **av = calloc((size_t)argc + 3, sizeof(*av));
     if (!av) {
@@ -373,7 +389,7 @@ static int octal_dump(int argc, char **argv)
         memcpy(failed, file, sizeof(failed));
     }
 
-    /* Images with busybox and without its links have one all the same. */
+    /* Images with busybox but without its links have an od, too. */
     static char boxes[][8] = {"busybox", "toybox"};
     av[1] = od_argv0(NULL);
     for (size_t i = 0; !endless && i < sizeof(boxes) / sizeof(boxes[0]); i++) {
@@ -389,7 +405,8 @@ static int octal_dump(int argc, char **argv)
         return EXIT_CANNOT_RUN;
     }
     fprintf(stderr,
-            "od: no other od on PATH to dump files with; %s--help says what this one "
+            "od: there is no other od on PATH to dump files with; %s--help shows what "
+            "this one "
             "does\n",
             called_start());
     return EXIT_NO_OD;
@@ -398,8 +415,8 @@ static int octal_dump(int argc, char **argv)
 /* --- od --install ------------------------------------------------------ */
 
 /*
- * DIR/NAME becomes a link to target. What is there stays, unless it is one of
- * ours: a link of an older installation.
+ * Makes DIR/NAME a link to target. Replaces a link of an older installation, and no
+ * other file.
  */
 static int link_one(const char *dir, const char *name, const char *target)
 {
@@ -411,7 +428,7 @@ static int link_one(const char *dir, const char *name, const char *target)
         return 1;
     }
     if (lstat(path, &st) == 0 && !is_ours(path)) {
-        fprintf(stderr, "od: %s is there and is not ours: left alone\n", path);
+        fprintf(stderr, "od: %s exists and is not ours: left unchanged\n", path);
         return 1;
     }
     if (symlink(target, temp) < 0 || rename(temp, path) < 0) {
@@ -437,6 +454,15 @@ static int link_applet(const char *dir, const struct applet *a, const char *targ
     return failed;
 }
 
+int program_link(const char *dir, const char *name, const char *target)
+{
+    if (program_find(name))
+        return link_one(dir, name, target);
+    fprintf(stderr, "od: no program has the name %s; %shelp lists them\n", name,
+            called_start());
+    return 1;
+}
+
 int applet_links(const char *dir, const char *target)
 {
     int failed = 0;
@@ -446,7 +472,8 @@ int applet_links(const char *dir, const char *target)
     return failed;
 }
 
-static int install(const char *dir)
+/* Makes the links od-APPLET in dir; with a program's name only that link. */
+static int install(const char *dir, const char *program)
 {
     char self[PATH_MAX], real[PATH_MAX];
     if (self_path(self, sizeof(self)) < 0) {
@@ -457,11 +484,12 @@ static int install(const char *dir)
         fprintf(stderr, "od: cannot install into %s: %s\n", dir, strerror(errno));
         return 1;
     }
-    /* A relative link survives that the folder is moved, or seen elsewhere. */
+    /* A relative link stays valid when the folder is moved or mounted elsewhere. */
     const char *base = base_name(self);
     size_t n = (size_t)(base - self) - 1;
     bool beside = strlen(real) == n && memcmp(real, self, n) == 0;
-    int failed = applet_links(dir, beside ? base : self);
+    const char *target = beside ? base : self;
+    int failed = program ? program_link(dir, program, target) : applet_links(dir, target);
     int rc = printed();
     return rc | failed;
 }
@@ -483,8 +511,8 @@ static int make_dirs(const char *path)
 
 /*
  * The command line of OpenHands' Docker runtime begins with a path that its
- * images have, and runs in a directory of theirs (applets/micromamba.c). root:
- * of an image that lies somewhere, "" for this system.
+ * images have, and runs in a directory of theirs (applets/micromamba.c). root: of an
+ * unpacked image, "" for this system.
  */
 static int install_openhands(const char *root)
 {
@@ -505,7 +533,7 @@ static int install_openhands(const char *root)
     }
     if (make_dirs(bin) || make_dirs(code))
         return 1;
-    /* Relative: the same from inside of that image and from here. */
+    /* Relative: valid both inside that image and from here. */
     char target[PATH_MAX + 16];
     bool inside = n > 1 && strncmp(self, real, n) == 0 && self[n] == '/';
     snprintf(target, sizeof(target), "%s%s", inside ? "../../.." : "",
@@ -517,15 +545,30 @@ static int install_openhands(const char *root)
 
 /* --- dispatch ---------------------------------------------------------- */
 
+/*
+ * LeakSanitizer, in builds that have it: a part of the server exits with what it holds,
+ * and cannot be traced (PR_SET_DUMPABLE). A check at its exit would change its status,
+ * or never end.
+ */
+#ifdef __SANITIZE_ADDRESS__
+int __lsan_is_turned_off(void);
+static int leaks_allowed;
+int __lsan_is_turned_off(void) { return leaks_allowed; }
+static void allow_leaks(void) { leaks_allowed = 1; }
+#else
+static void allow_leaks(void) {}
+#endif
+
 /* An applet of several names looks at argv[0]; od-NAME is the first one. */
 static int run(const struct applet *a, int argc, char **argv, enum called_by by,
                const char *argv0)
 {
     const char *base = argc > 0 ? base_name(argv[0]) : "";
     bool other = has_word(a->also, base) || has_word(a->known, base);
-    if (a->hidden) /* it is a part of the server, which was called somewhere else */
+    if (a->hidden) { /* a part of the server, which was called by another name */
         called_set(CALLED_OD, NULL, "serve");
-    else
+        allow_leaks();
+    } else
         called_set(by, argv0, a->name);
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return applet_help(a);
@@ -534,8 +577,8 @@ static int run(const struct applet *a, int argc, char **argv, enum called_by by,
 }
 
 /*
- * `od` without a word at a terminal: nobody types a file to dump there, and who tries
- * the name wants to know what it is. `od -` dumps what is typed.
+ * `od` without arguments at a terminal prints what it is: hardly anyone types a file to
+ * dump there. `od -` dumps what is typed.
  */
 static int introduce(void)
 {
@@ -543,20 +586,6 @@ static int introduce(void)
            "od(1)'s, %s- reads this terminal\n",
            build_info.version, called_start(), called_start());
     return printed();
-}
-
-/*
- * A name that is kept free: SWE-ReX starts its server under it, and installs one
- * where that fails, which a dump of its options would not tell it to.
- */
-static int reserved(const char *name)
-{
-    fprintf(
-        stderr,
-        "%s: this od does not serve SWE-ReX's protocol; od serve has OpenHands' runtime "
-        "API (od help serve)\n",
-        name);
-    return EXIT_RESERVED;
 }
 
 /* A word that names an applet, typed to dump the file of that name. */
@@ -569,13 +598,15 @@ static bool means_file(const struct applet *a, int argc)
 int main(int argc, char **argv)
 {
     const struct applet *a;
-    if (argc > 0 && strcmp(base_name(argv[0]), "swerex-remote") == 0)
-        return reserved("swerex-remote");
+    relro_apply();
     if (argc > 0 && (a = applet_by_argv0(base_name(argv[0]))))
         return run(a, argc, argv,
                    strncmp(base_name(argv[0]), "od-", 3) == 0 ? CALLED_LINK : CALLED_OWN,
                    argv[0]);
     const char *word = argc > 1 ? argv[1] : "";
+    const struct program *p = argc > 0 ? program_find(base_name(argv[0])) : NULL;
+    if (p && !(p->applets && applet_by_name(word, false)))
+        return program_run(p, argc, argv);
     called_set(CALLED_OD, argc > 0 ? argv[0] : NULL, NULL);
     if ((a = applet_by_name(word, false)) && !means_file(a, argc))
         return run(a, argc - 1, argv + 1, CALLED_OD, argv[0]);
@@ -604,6 +635,8 @@ int main(int argc, char **argv)
         strcmp(argv[2], "--openhands") == 0)
         return install_openhands(argc == 4 ? argv[3] : "");
     if (strcmp(word, "--install") == 0 && argc == 3)
-        return install(argv[2]);
+        return install(argv[2], NULL);
+    if (strcmp(word, "--install") == 0 && argc == 5 && strcmp(argv[3], "--as") == 0)
+        return install(argv[2], argv[4]);
     return octal_dump(argc, argv);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `od mcp`: MCP on standard input and output, for clients that start their servers. It
- * passes lines on to the server of this user, which is started if none runs, and comes
- * back to the next worker when one ends (ipc/call.h). Standard output has messages and
- * nothing else.
+ * passes lines on to the server of this user, which is started if none runs, and
+ * reconnects to the next worker when one ends (ipc/call.h). Standard output has only
+ * messages.
  */
 #include "applet.h"
 #include "base/called.h"
@@ -33,7 +33,7 @@ static int on_output(struct call *c, bool error, struct str bytes)
     return error ? 0 : call_write(c, STDOUT_FILENO, bytes);
 }
 
-/* What was asked goes on. */
+/* Running requests go on. */
 static void on_signal(struct call *c, int signo)
 {
     (void)signo;

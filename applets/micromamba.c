@@ -2,10 +2,10 @@
 /*
  * `micromamba run -n openhands poetry run python -u -m
  * openhands.runtime.action_execution_server PORT OPTIONS...`: how OpenHands'
- * Docker runtime starts its server in a container (reference of its V0 runtime,
- * 7.2: the path /openhands/micromamba/bin/micromamba is fixed). A link of that
- * name to us makes any image one of its runtime images; od --install
- * --openhands makes it.
+ * Docker runtime starts its server in a container (OpenHands,
+ * runtime/utils/command.py, DEFAULT_PYTHON_PREFIX: the path
+ * /openhands/micromamba/bin/micromamba is fixed). A link of that name to us
+ * makes any image one of its runtime images; od --install --openhands makes it.
  *
  * That client sends no key and comes from outside the container, so this
  * listens on every interface, with a key only if SESSION_API_KEY or another
@@ -49,7 +49,7 @@ static int micromamba_main(int argc, char **argv)
     int n = (int)(sizeof(ours) / sizeof(ours[0])), rest = argc - port - 1;
     const char **words = xcalloc((size_t)(n + rest) + 1, sizeof(*words));
     memcpy(words, ours, sizeof(ours));
-    /* What is given later counts; argv ends in NULL. */
+    /* A later option counts; argv ends in NULL. */
     for (int i = 0; i < rest; i++)
         words[n + i] = argv[port + 1 + i];
     int status = applet_serve.main(n + rest, (char **)(uintptr_t)words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process next to an applet whose server is elsewhere (ipc/relay.h). */
+/* The helper process of an applet whose server is elsewhere (ipc/relay.h). */
 #include "ipc/relay.h"
 
 #include "applet.h"
@@ -15,7 +15,7 @@ static int relay_main(int argc, char **argv)
 
 const struct applet applet_relay = {
     .name = "relay",
-    .brief = "the process next to an applet whose server is elsewhere",
+    .brief = "the helper process of an applet whose server is elsewhere",
     .usage = "Started by the applets that take --server URL.\n",
     .main = relay_main,
     .hidden = true,

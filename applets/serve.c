@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `od serve`: reads options, finds a place for state and socket, and becomes
- * the keeper by running the binary again with nothing in its arguments and
- * environment: what was given to us there stays readable in /proc for as long
- * as a process lives, and keys are among it.
+ * `od serve`: reads options, finds a place for state and socket, and becomes the keeper
+ * by running the binary again with empty arguments and environment: /proc shows those for
+ * as long as a process lives, and they may contain keys.
  */
 #include "applet.h"
 #include "base/called.h"
+#include "base/clock.h"
+#include "base/enc.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -14,6 +16,7 @@
 #include "base/xalloc.h"
 #include "front/front.h"
 #include "front/fronts.h"
+#include "front/page/page.h"
 #include "keeper/minder.h"
 #include "net/addr.h"
 #include "net/sockpath.h"
@@ -47,7 +50,8 @@ enum { STATUS_OURS = 125, SOCKETS_MAX = LIMIT_LISTENERS_MAX + 2 };
 struct serve_listener {
     int fd;
     bool unix_socket, tls;
-    const struct front *only; /* that is served there; NULL: the native set */
+    const struct front
+        *only; /* the front-end that is served there; NULL: the native set */
     char address[ADDR_TEXT_MAX + 1];
     char name[ADDR_TEXT_MAX + 48];
 };
@@ -57,12 +61,13 @@ struct serve {
     struct serve_state state;
     char socket[SOCKPATH_MAX], cwd[4096];
     char began[4096];    /* the directory that we were started in */
-    struct json *stored; /* owned; what the worker gets, from options_store on */
+    struct json *stored; /* owned; the worker's options, from options_store on */
     struct serve_listener listeners[SOCKETS_MAX]; /* the first is od exec's */
     int nlisteners;
+    char once[65]; /* of the link to the live page; "": there is none */
 };
 
-/* To whoever waits for us, and to people. */
+/* Reports an error to --ready-fd, and on standard error. */
 static int fail(struct serve *s, const struct err *e)
 {
     called_say("%s\n", e->text);
@@ -73,7 +78,9 @@ static int fail(struct serve *s, const struct err *e)
 
 /* ---- options for the worker ---- */
 
-/* Of the HTTP listeners (front/guard.h); "" or false: it is not set. */
+/*
+ * Returns a setting of the HTTP listeners (front/guard.h); "" or false if it is not set.
+ */
 static const char *http_text(const struct serve *s, const char *name)
 {
     return json_str(json_get(s->stored, "http"), name, "").p;
@@ -86,9 +93,10 @@ static bool is_open(const struct serve *s)
 
 static bool is_secret(const char *entry)
 {
-    static const char *const names[] = {"SESSION_API_KEY=", "OD_"};
+    static const char *const names[] = {"SESSION_API_KEY=", "OH_SESSION_API_KEYS",
+                                        "OH_SECRET_KEY=", "OD_"};
     if (strncmp(entry, "OD_BROWSE", 9) == 0)
-        return false; /* which browser, and what of the web it may see */
+        return false; /* the choice of a browser, and its access to the web */
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strncmp(entry, names[i], strlen(names[i])) == 0)
             return true;
@@ -104,7 +112,7 @@ static void push_var(struct json *env, const char *name, const char *value)
     buf_release(&b);
 }
 
-/* What children get: ours without keys, and a terminal that pages nothing. */
+/* Returns the environment of children: ours without keys, and with pagers off. */
 static struct json *child_env(const struct serve *s)
 {
     struct json *env = json_array();
@@ -129,7 +137,7 @@ static struct json *child_env(const struct serve *s)
 }
 
 /*
- * Completes what the worker gets, through the keeper, as one JSON object:
+ * Completes the worker's options, which pass through the keeper as one JSON object:
  *
  *   name                    string: the server's
  *   state_dir, cwd, socket  strings      idle_exit_ms, log_level  numbers
@@ -175,7 +183,10 @@ static int in_pipe(struct str bytes)
     return p[0];
 }
 
-/* A descriptor that reads as these bytes, keys among them: never on a disk. */
+/*
+ * Returns a descriptor that reads as these bytes. They have keys, so they are never on
+ * disk.
+ */
 static int as_file(struct str bytes)
 {
     int fd = memfd_create("options", 0);
@@ -188,8 +199,8 @@ static int as_file(struct str bytes)
 }
 
 /*
- * The program beside, as the image has it: its own environment, but for our keys
- * and where we listen, and the directory that it was to begin in.
+ * Writes the command to run too, as the image defines it: with its own environment except
+ * our keys and addresses, and its own directory.
  */
 static int command_file(const struct serve *s)
 {
@@ -256,7 +267,7 @@ static void add_listener(struct serve *s, int fd, const char *name, bool unix_so
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* a: where fd listens. */
+/* Adds a listener; a: the address of fd. */
 static void add_http(struct serve *s, int fd, const struct addr *a, bool tls,
                      const struct front *only)
 {
@@ -275,7 +286,7 @@ static void add_http(struct serve *s, int fd, const struct addr *a, bool tls,
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* As --listen takes it: "NAME@https://127.0.0.1:3000". */
+/* Appends an address as --listen takes it: "NAME@https://127.0.0.1:3000". */
 static void put_address(const struct serve_listener *l, struct buf *out)
 {
     if (l->only)
@@ -283,7 +294,7 @@ static void put_address(const struct serve_listener *l, struct buf *out)
     buf_addf(out, "%s%s", l->tls ? "https://" : "", l->address);
 }
 
-/* What is written before an address. *tls: what that is, if it is said. */
+/* Cuts the scheme off an address; sets *tls if there is one. */
 static const char *cut_scheme(const char *text, bool *tls)
 {
     static const struct {
@@ -300,15 +311,19 @@ static const char *cut_scheme(const char *text, bool *tls)
     return text;
 }
 
-/* Does any key count at the listeners of only, or of the native set? */
+/* Whether any key is valid at the listeners of `only`, or of the native set. */
 static bool has_key(const struct serve *s, const struct front *only)
 {
-    const struct json *own = only ? json_get(s->stored, only->name) : NULL;
-    bool named = only && only->key && json_str(own, only->key, "").n > 0;
+    const struct front *of[] = {only, only ? only->key_as : NULL};
+    bool named = false;
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        const struct json *own = of[i] ? fronts_options(of[i], s->stored) : NULL;
+        named = named || (own && of[i]->key && json_str(own, of[i]->key, "").n > 0);
+    }
     return named || http_text(s, "api_key")[0];
 }
 
-/* May TLS be spoken there, or not? */
+/* Checks whether the address may have TLS, or may be without. */
 static int check_tls(const struct serve *s, const char *text, const struct addr *a,
                      const struct front *only, bool tls, struct err *e)
 {
@@ -323,18 +338,19 @@ static int check_tls(const struct serve *s, const char *text, const struct addr 
                        "owner's only",
                        text);
     bool known = has_key(s, only) || is_open(s) ||
+                 (only && fronts_keyless(only, s->stored)) ||
                  (tls && http_text(s, "tls_client_ca")[0]);
     if (addr_is_loopback(a) || known)
         return 0;
     return err_set(e, ERR_DENIED,
-                   "cannot listen on %s without a key: whoever reaches that address "
+                   "cannot listen on %s without a key: anyone who reaches that address "
                    "could run commands here; give a key with --api-key-file or "
                    "SESSION_API_KEY, listen on 127.0.0.1, or allow it with "
                    "--insecure-open",
                    text);
 }
 
-/* Cuts NAME@ off. *only: the front-end; NULL: there is no NAME. */
+/* Cuts NAME@ off and sets *only to that front-end; NULL if there is no NAME. */
 static int cut_name(const char **text, const struct front **only, struct err *e)
 {
     struct str rest = str_of(*text);
@@ -382,7 +398,7 @@ static int listen_http(struct serve *s, const char *text, struct err *e)
     return 0;
 }
 
-/* Whoever starts us hears what is wrong with it, and not the log only. */
+/* Reports what is wrong with the certificate to the caller, not only to the log. */
 static int check_certificate(struct serve *s, struct err *e)
 {
     const char *key = http_text(s, "tls_key"), *ca = http_text(s, "tls_client_ca");
@@ -403,9 +419,9 @@ static int check_certificate(struct serve *s, struct err *e)
 }
 
 /*
- * The file viewer's socket, when there is a port for OpenHands' client: one of the 1,024
- * that follow (OpenHands' runtime takes one, too), from the last on, as what a person
- * starts beside us is rather at the next one. Without a free one there is no viewer.
+ * Listens for the file viewer, if there is a port for OpenHands' client: at one of the
+ * 1,024 ports after that, as OpenHands' runtime does. Tries the last port first, since
+ * other programs more often use the first ones. If none is free, there is no viewer.
  */
 static void listen_viewer(struct serve *s)
 {
@@ -414,7 +430,7 @@ static void listen_viewer(struct serve *s)
         const struct serve_listener *l = &s->listeners[i];
         struct addr a;
         if (str_starts(str_of(l->name), STR("viewer ")))
-            return; /* there is one by --listen */
+            return; /* --listen has one */
         if (port == 0 && !l->unix_socket && addr_of(l->fd, &a) == 0)
             port = addr_port(&a);
     }
@@ -441,7 +457,7 @@ static int listen_all(struct serve *s, struct err *e)
         struct err why = *e;
         err_set(
             e, why.code,
-            "%s: %s --server %s --stop ends it, --name NAME starts another one beside "
+            "%s: %s --server %s --stop ends it, --name NAME starts another one next to "
             "it",
             why.text, called("exec").z, where);
     }
@@ -465,7 +481,7 @@ static int listen_all(struct serve *s, struct err *e)
     return 0;
 }
 
-/* After an error: the names of sockets that nobody listens on any more. */
+/* After an error: removes the names of sockets that no longer have a listener. */
 static void leave_all(const struct serve *s)
 {
     for (int i = 0; i < s->nlisteners; i++) {
@@ -475,7 +491,7 @@ static void leave_all(const struct serve *s)
     }
 }
 
-/* A line that asks the first HTTP listener that has V0 something, to be pasted. */
+/* Prints a request to the first HTTP listener that has V0, to paste. */
 static void say_curl(const struct serve *s)
 {
     const struct serve_listener *l = &s->listeners[1],
@@ -501,13 +517,47 @@ static void say_curl(const struct serve *s)
                     "{\"command\":\"echo hello\"}}}'\n");
 }
 
+/* Makes the link that logs in to the live page once; the worker gets the hash of it. */
+static void make_once(struct serve *s)
+{
+    struct json *page = json_get(s->stored, "page");
+    uint8_t hash[HASH_SHA256_SIZE];
+    struct buf text = BUF_INIT(2 * HASH_SHA256_SIZE);
+    if (!json_bool(page, "ui", false) || s->o.daemon || s->o.command)
+        return;
+    random_hex(s->once, sizeof(s->once) - 1);
+    hash_sha256(str_of(s->once), hash);
+    enc_base64(&text, str_n((const char *)hash, sizeof(hash)));
+    json_put_str(page, "once", buf_str(&text));
+    buf_release(&text);
+}
+
+/* Prints it, of the first listener that a browser can open. */
+static void say_page(const struct serve *s)
+{
+    const struct json *page = json_get(s->stored, "page");
+    struct buf link = BUF_INIT(1024), address = BUF_INIT(512);
+    int rc = -1;
+    for (int i = 1; i < s->nlisteners && s->once[0] && rc < 0; i++) {
+        if (str_starts(str_of(s->listeners[i].name), STR("viewer ")))
+            continue;
+        buf_reset(&address);
+        put_address(&s->listeners[i], &address);
+        rc = page_link(&link, buf_str(&address), json_str(page, "prefix", ""), s->once);
+    }
+    if (rc == 0)
+        fprintf(stderr, "Page: %s (once, for ten minutes)\n", buf_z(&link));
+    buf_release(&link);
+    buf_release(&address);
+}
+
 static void say_how(const struct serve *s)
 {
     char self[4096];
     if (self_path(self, sizeof(self)) < 0)
         snprintf(self, sizeof(self), "od");
     called_say("listening on %s", s->socket);
-    /* The viewer's address is not for people: it is in the file for the backend. */
+    /* The viewer's address is not printed: it is in the file for the backend. */
     for (int i = 1; i < s->nlisteners; i++)
         if (s->listeners[i].address[0])
             fprintf(stderr, ", %s", s->listeners[i].name);
@@ -517,8 +567,9 @@ static void say_how(const struct serve *s)
             "then: %s exec --socket %s 'echo $GREETING'\n",
             s->state.dir[0] ? s->state.dir : "memory", self, s->socket, self, s->socket);
     say_curl(s);
+    say_page(s);
     if (is_open(s) && !http_text(s, "api_key")[0])
-        fprintf(stderr, "No key is set: whoever reaches these may run commands.\n");
+        fprintf(stderr, "No key is set: anyone who reaches these may run commands.\n");
 }
 
 /* ---- start ---- */
@@ -561,7 +612,7 @@ static int become_keeper(struct serve *s, struct err *e)
     return err_sys(e, errno, "cannot start the keeper");
 }
 
-/* Where sessions begin; made if whoever starts us relies on that. */
+/* Enters the directory where sessions begin; makes it if callers expect that. */
 static int enter_working_dir(struct serve *s, struct err *e)
 {
     const char *dir = s->o.working_dir;
@@ -590,7 +641,7 @@ static int serve_main(int argc, char **argv)
     struct serve s = {.state.lock = -1};
     struct err e = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
-    null_fill(); /* what we open must not be taken for the stdin of what we run */
+    null_fill(); /* our descriptors must not become the stdin of children */
     log_init("serve", 2, LOG_INFO, false);
     if (serve_options_parse(&s.o, argc, argv, &e) < 0)
         return fail(&s, &e);
@@ -607,6 +658,7 @@ static int serve_main(int argc, char **argv)
     s.stored = json_object();
     if (options_store(s.o.given, s.stored, &e) < 0)
         return fail(&s, &e);
+    make_once(&s);
     if (enter_working_dir(&s, &e) < 0)
         return fail(&s, &e);
     /* The socket tells clients who listens: it must be the keeper-to-be. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What od serve was told: its options, else the environment, else defaults. Those of
- * front-ends and parts are in their own tables (base/option.h), which serve_options.c
+ * The configuration of od serve: its options, else the environment, else defaults. Those
+ * of front-ends and parts are in their own tables (base/option.h), which serve_options.c
  * puts together; here is what the server itself needs of them.
  */
 #ifndef OD_APPLETS_SERVE_H
@@ -24,8 +24,8 @@ struct serve_options {
     const char *name;               /* of the server */
     const char *socket, *state_dir; /* NULL: where they can be had */
     char port_space[8], socket_space[SOCKPATH_MAX];
-    const char *working_dir;        /* NULL: the current one */
-    bool makes_dir;                 /* if it is not there: PORT or --username was given */
+    const char *working_dir; /* NULL: the current one */
+    bool makes_dir;          /* if it is not there: PORT or --username was given */
     int log_level;
     bool log_json;
 
@@ -35,22 +35,22 @@ struct serve_options {
     bool daemon;
     int ready; /* descriptor for lines, -1: none */
 
-    char **command; /* what follows "--", to run beside; NULL: nothing */
+    char **command; /* the words after "--", run next to the server; NULL: none */
     bool stay;      /* its end is not the server's */
 
     bool asks;        /* serve nothing: one of the next is set */
-    bool upgrade;     /* ask a server that is there */
+    bool upgrade;     /* ask a running server */
     const char *file; /* to upgrade to; NULL: our own */
-    bool status;      /* the same, only to say how it is, or how all are */
+    bool status;      /* the same, only to report its state, or the state of all */
     bool json;
     const char *server; /* which one (net/sockpath.h); NULL: by the environment */
-    bool routes;      /* serve nothing: list what is served over HTTP */
+    bool routes;        /* serve nothing: list what is served over HTTP */
 
-    bool keys;              /* ask a server that is there about its keys */
-    const char *key_verb;   /* "list", "add" or "remove" */
-    const char *key_name;   /* NULL: one is made up */
-    bool key_view;          /* a key of this right */
-    const char *key_at;     /* the listener; NULL: all */
+    bool keys;            /* ask a running server about its keys */
+    const char *key_verb; /* "list", "add" or "remove" */
+    const char *key_name; /* NULL: the server chooses one */
+    bool key_view;        /* a key of this right */
+    const char *key_at;   /* the listener; NULL: all */
 };
 
 /*
@@ -79,7 +79,7 @@ struct serve_state {
 
 /*
  * Takes the folder NAME below `given`, or below one of the usual places (net/places.h),
- * emptied of what the server before it left but for its events. If it is new, a numbered
+ * emptied of what the previous server left, except its events. If it is new, a numbered
  * folder of an earlier version becomes it: that of a server of the same name, else one
  * of which that is not known. Returns 0, with dir "" if none of the usual places can be
  * written. Returns -1 and sets *e: EXISTS, a server of that name lives, the text has its

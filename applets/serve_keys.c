@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `od serve --keys`, --key-add and --key-remove: the keys of the HTTP listeners of a
- * server that runs. A new key is printed alone, so that a script can have it.
+ * running server. A new key is printed alone, for use in scripts.
  */
 #include "base/called.h"
 #include "base/json.h"

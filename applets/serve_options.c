@@ -82,7 +82,7 @@ static const struct option_row rows[] = {
      .about = "text or json"},
     {.name = "daemon",
      .type = OPTION_SWITCH,
-     .about = "go to the background, with a log in the state directory"},
+     .about = "run in the background, with a log in the state directory"},
     {.name = "stay",
      .type = OPTION_SWITCH,
      .about = "go on serving when COMMAND has ended"},
@@ -90,12 +90,11 @@ static const struct option_row rows[] = {
      .type = OPTION_MAYBE,
      .value = "[FILE]",
      .unset = "no; FILE: this od",
-     .about =
-         "serve nothing, but have the server of --server go on with the od that is in "
-         "FILE; said and refused if that one does not serve"},
+     .about = "serve nothing, but make the server of --server continue with the od in "
+              "FILE; refused if that one cannot serve"},
     {.name = "status",
      .type = OPTION_SWITCH,
-     .about = "serve nothing, but list the servers of this user that run, or the one of "
+     .about = "serve nothing, but list the running servers of this user, or the one of "
               "--server: addresses, version, sessions, link to the backend; 125 if none "
               "runs"},
     {.name = "keys",
@@ -106,27 +105,25 @@ static const struct option_row rows[] = {
      .type = OPTION_MAYBE,
      .value = "[NAME]",
      .unset = "no; NAME: key-1, …",
-     .about =
-         "serve nothing, but have the server of --server make another key, and print "
-         "it, this once. It counts at once, until --key-remove or the end of the "
-         "server"},
+     .about = "serve nothing, but make the server of --server add a key, and print "
+              "it once. It is valid at once, until --key-remove or the end of the "
+              "server"},
     {.name = "view",
      .type = OPTION_SWITCH,
-     .about = "with --key-add: a key that may only follow what happens; --routes lists "
+     .about = "with --key-add: a key that may only view; --routes lists "
               "what that is, by right"},
     {.name = "listener",
      .type = OPTION_TEXT,
      .value = "ADDRESS",
      .unset = "all",
-     .about =
-         "with --key-add: where the key counts, as --listen has it; NAME@ stands for "
-         "every listener of that front-end"},
+     .about = "with --key-add: the listener of the key, as in --listen; NAME@ stands for "
+              "every listener of that front-end"},
     {.name = "key-remove",
      .type = OPTION_TEXT,
      .value = "NAME",
      .about =
-         "serve nothing, but have the server of --server refuse the key from now on; "
-         "what it opened goes on. Not the last one of a listener, which would be "
+         "serve nothing, but make the server of --server refuse the key from now on; "
+         "what it opened goes on. The last key of a listener stays, since that would be "
          "open without it"},
     {.name = "json",
      .type = OPTION_SWITCH,
@@ -136,15 +133,15 @@ static const struct option_row rows[] = {
      .value = "WHERE",
      .env = "OD_SERVER",
      .unset = "default, else the only one",
-     .about = "with --upgrade, --status and those about keys: which server, its name or "
+     .about = "with --upgrade, --status and options about keys: the server's name or "
               "the path of its socket; --socket (OD_SOCKET) is the same"},
     {.name = "routes",
      .type = OPTION_SWITCH,
      .about =
-         "serve nothing, but list what is served over HTTP, as JSON: listener (http, "
+         "serve nothing, but list the HTTP routes, as JSON: listener (http, "
          "or else NAME in --listen NAME@ADDRESS), front-end, methods, path, the "
-         "right that it takes (use, view, none) and where its key is (head; message: "
-         "or in the first message of a WebSocket; none; peer: the asker's user "
+         "right that it needs (use, view, none) and where its key is (head; message: "
+         "or in the first message of a WebSocket; none; peer: the caller's user "
          "decides)"},
     {.name = "ready-fd",
      .type = OPTION_INT,
@@ -156,7 +153,7 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/* What the worker gets of them is completed in serve.c. */
+/* serve.c completes the options that the worker gets. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
     (void)given;
@@ -171,7 +168,7 @@ static int prepare(const struct options *given, struct json **own, struct err *e
 static const struct option_table own_table = {
     .heading = "Server", .section = "", .rows = rows, .prepare = prepare};
 
-/* All tables in the order of the manual. How many. */
+/* Lists all tables in the order of the manual. Returns how many. */
 static size_t tables(const struct option_table *out[TABLES_MAX])
 {
     size_t n = 0;
@@ -209,7 +206,7 @@ static int take_words(struct serve_options *o, int argc, char **argv, struct err
     return 0;
 }
 
-/* First of all, so that what is wrong with the others can be said there. */
+/* Taken first, so that errors of the others can be reported there. */
 static int take_ready(struct serve_options *o, struct err *e)
 {
     const char *text = option_text(o->given, "ready-fd");
@@ -234,7 +231,7 @@ static int add_listener(struct serve_options *o, const char *address, struct err
     return 0;
 }
 
-/* PORT first: it is what people are shown. */
+/* PORT first: it is the address that is printed. */
 static int take_listeners(struct serve_options *o, struct err *e)
 {
     uint64_t n;
@@ -266,22 +263,26 @@ static int take_command(struct serve_options *o, struct err *e)
     if (o->daemon)
         return err_set(e, ERR_INVALID,
                        "--daemon and a command do not go together: a command ends the "
-                       "server with its status, for who started it");
+                       "server with its status, for the caller");
     if (json_int_value(option_json(o->given, "idle-exit"), 0) > 0)
         return err_set(e, ERR_INVALID,
                        "%s and a command do not go together: the command says when it is "
                        "over",
                        option_source(o->given, "idle-exit", space));
-    /* The terminal is the command's. */
+    /* The terminal belongs to the command. */
     if (!option_text(o->given, "log"))
         o->log_level = LOG_WARN;
     return 0;
 }
 
-/* What asks a server that runs, which --server names, and what may go with it. */
-static const struct asked {
+/*
+ * The options that send a request to a running server, which --server names, and what may
+ * go with them.
+ */
+static const struct serve_request {
     const char *name, *takes;
-    const char *with[8]; /* in place of the option itself, as the refusal has it */
+    const char
+        *with[8]; /* the other options that may go with it, as named in the refusal */
 } asked[] = {
     {"upgrade", "one FILE", {"server", "socket"}},
     {"status", "no words", {"server", "json", "socket"}},
@@ -290,8 +291,8 @@ static const struct asked {
     {"key-remove", "one NAME", {"server", "socket"}},
 };
 
-/* The first of them that was given; NULL: none. */
-static const struct asked *find_asked(const struct options *g)
+/* Returns the first of them that was given; NULL if there is none. */
+static const struct serve_request *find_asked(const struct options *g)
 {
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
         if (option_given(g, asked[i].name))
@@ -300,8 +301,9 @@ static const struct asked *find_asked(const struct options *g)
     return NULL;
 }
 
-/* What says something only beside one of them. */
-static int check_lonely(const struct options *g, const struct asked *a, struct err *e)
+/* Refuses options that have a meaning only with one of them. */
+static int check_lonely(const struct options *g, const struct serve_request *a,
+                        struct err *e)
 {
     static const char *const lonely[][2] = {
         {"json", "--status, --keys and --key-add"},
@@ -317,7 +319,7 @@ static int check_lonely(const struct options *g, const struct asked *a, struct e
     return 0;
 }
 
-static int check_asked(const struct serve_options *o, const struct asked *a,
+static int check_asked(const struct serve_options *o, const struct serve_request *a,
                        struct err *e)
 {
     const char *allowed[10] = {a->name};
@@ -335,7 +337,7 @@ static int check_asked(const struct serve_options *o, const struct asked *a,
     int rc = 0;
     if (other && strcmp(other, "PORT") != 0)
         rc = err_set(e, ERR_INVALID,
-                     "--%s says nothing to a server that runs: --%s goes with %s only",
+                     "--%s does not apply to a running server: --%s goes only with %s",
                      other, a->name, buf_z(&list));
     else if (other || o->command)
         rc = err_set(e, ERR_INVALID, "--%s takes %s, and no %s", a->name, a->takes,
@@ -358,7 +360,7 @@ static void take_keys(struct serve_options *o)
 static int take_asked(struct serve_options *o, struct err *e)
 {
     const struct options *g = o->given;
-    const struct asked *a = find_asked(g);
+    const struct serve_request *a = find_asked(g);
     o->upgrade = option_given(g, "upgrade");
     o->status = option_given(g, "status");
     o->file = option_text(g, "upgrade");
@@ -369,7 +371,7 @@ static int take_asked(struct serve_options *o, struct err *e)
     o->asks = a != NULL;
     if (!a && option_given(g, "server"))
         return err_set(e, ERR_INVALID,
-                       "--server says which server --upgrade or --status asks; the "
+                       "--server names the server that --upgrade or --status asks; the "
                        "name of the one to start is --name %.100s",
                        option_text(g, "server"));
     if (!a)
@@ -384,9 +386,9 @@ static int take_asked(struct serve_options *o, struct err *e)
 }
 
 /*
- * The name and the socket. In what a session runs OD_SOCKET leads to the session's own
- * server, and a server that is started there listens elsewhere; so does one with a
- * --name where the server of OD_SOCKET lives.
+ * Takes the name and the socket. Within a session OD_SOCKET leads to the session's own
+ * server, and a server that is started there listens elsewhere; so does one with a --name
+ * if the server of OD_SOCKET runs.
  */
 static int take_name(struct serve_options *o, struct err *e)
 {

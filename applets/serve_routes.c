@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `od serve --routes`: what is served over HTTP, and where it wants a key. */
+/* `od serve --routes`: the HTTP routes, and where each needs a key. */
 #include "base/json.h"
 #include "front/fronts.h"
 #include "serve.h"
@@ -8,7 +8,7 @@
 
 enum { STATUS_OURS = 125, TEXT_MAX = 1 << 20 };
 
-/* A JSON array, one route a line. */
+/* Prints a JSON array, one route a line. */
 int serve_routes(void)
 {
     struct json *list = fronts_routes();

@@ -18,14 +18,17 @@
 
 enum {
     OLD_SLOTS = 64,    /* numbered folders of earlier versions, each with NUMBER.lock */
-    ENDING_S = 10,     /* what a server that has no socket any more gets to end */
+    ENDING_S = 10,     /* time for a server without a socket to end */
     RECORD_MAX = 4096, /* bytes */
 };
 
-/* What outlives a server: the events of the one before are the next one's past. */
+/*
+ * Whether a file outlives a server: the next server keeps the events of the previous one.
+ */
 static bool is_kept(const char *name)
 {
-    return strcmp(name, "events") == 0 || strcmp(name, SOCKPATH_RECORD) == 0;
+    return strcmp(name, "events") == 0 || strcmp(name, "v1") == 0 ||
+           strcmp(name, SOCKPATH_RECORD) == 0;
 }
 
 static void empty_dir(int at, const char *name, int depth)
@@ -50,7 +53,7 @@ static void empty_dir(int at, const char *name, int depth)
     closedir(d);
 }
 
-/* Each missing part is made; the last one must be ours. */
+/* Makes each missing part; the last one must be ours. */
 static int make_dirs(const char *path, mode_t mode, struct err *e)
 {
     char part[200];
@@ -72,7 +75,7 @@ static int make_dirs(const char *path, mode_t mode, struct err *e)
         return err_sys(e, errno, "cannot use the state directory %s", path);
     if (!S_ISDIR(st.st_mode))
         return err_set(e, ERR_INVALID,
-                       "cannot use the state directory %s: it is no directory", path);
+                       "cannot use the state directory %s: it is not a directory", path);
     if (st.st_uid != geteuid())
         return err_set(e, ERR_DENIED,
                        "cannot use the state directory %s: it belongs to uid "
@@ -85,7 +88,7 @@ static int make_dirs(const char *path, mode_t mode, struct err *e)
 
 /* ---- the record ---- */
 
-/* What is in it; NULL: nothing. */
+/* Reads the record; NULL if it is empty. */
 static struct json *read_record(int fd)
 {
     char text[RECORD_MAX];
@@ -93,7 +96,7 @@ static struct json *read_record(int fd)
     return n > 0 ? json_parse(str_n(text, (size_t)n), NULL) : NULL;
 }
 
-/* Does anybody answer at the socket of the record? */
+/* Whether a server answers at the socket of the record. */
 static bool answers(const struct json *record)
 {
     struct str at = json_str(record, "socket", "");
@@ -105,7 +108,7 @@ static bool answers(const struct json *record)
 
 static void on_alarm(int signo) { (void)signo; }
 
-/* Waits for the lock while a server that has no socket any more ends. 0, or -1. */
+/* Waits for the lock while a server without a socket ends. Returns 0, or -1. */
 static int await_end(int fd)
 {
     struct sigaction on = {.sa_handler = on_alarm}, before;
@@ -158,8 +161,8 @@ void serve_state_record(const struct serve_state *s, const char *name, const cha
 /* ---- folders of earlier versions ---- */
 
 /*
- * The lock of base/NUMBER if no server of an earlier version holds it, else -1 with
- * errno: ENOENT, there is none; EWOULDBLOCK, one does.
+ * Takes the lock of base/NUMBER. Returns its descriptor, or -1 with errno: ENOENT, there
+ * is none; EWOULDBLOCK, a server of an earlier version holds it.
  */
 static int lock_old(const char *base, const char *number)
 {
@@ -175,8 +178,8 @@ static int lock_old(const char *base, const char *number)
 }
 
 /*
- * Whose it was: 1, of a server of this name; 0, not known; -1, of another. A worker that
- * took over from an earlier version has left a record.
+ * Returns 1 if the folder is of a server of this name; 0 if that is not known; -1 if it
+ * is of another. A worker that took over from an earlier version has left a record.
  */
 static int was_of(const char *dir, const char *name)
 {
@@ -193,7 +196,7 @@ static int was_of(const char *dir, const char *name)
     return r;
 }
 
-/* Makes a numbered folder the one of name, which there is none of. */
+/* Renames a numbered folder to name, which does not exist. */
 static void adopt(const char *base, const char *name, const char *dir)
 {
     char number[16], old[256], chosen[16] = "";
@@ -231,8 +234,8 @@ static void adopt(const char *base, const char *name, const char *dir)
 /* ---- taking ---- */
 
 /*
- * The folder of this name. Its record is locked for as long as the keeper lives; what an
- * earlier server left is removed.
+ * Takes the folder of this name. Its record is locked for as long as the keeper lives;
+ * the rest of an earlier server is removed.
  */
 static int take_folder(struct serve_state *s, const char *base, const char *name,
                        struct err *e)
@@ -248,7 +251,7 @@ static int take_folder(struct serve_state *s, const char *base, const char *name
         return -1;
     if (lstat(dir, &st) < 0)
         adopt(base, name, dir);
-    int old = lock_old(base, name); /* a name may be such a number */
+    int old = lock_old(base, name); /* a name may be a number */
     if (old < 0 && errno == EWOULDBLOCK)
         return err_set(e, ERR_EXISTS,
                        "a server of an earlier version has its state in %s: --name "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `od serve --status`: the servers of the user that run, or the one that is named: where
- * they listen, what runs in them, and the link to the backend.
+ * `od serve --status`: the running servers of the user, or the named one: where they
+ * listen, what runs in them, and the link to the backend.
  */
 #include "base/called.h"
 #include "base/json.h"
@@ -36,7 +36,26 @@ static void say_connect(const struct json *c)
                json_str(last, "outcome", "").p, json_str(last, "error", "").p);
 }
 
-/* What has several values, on a line of its own: LABEL: A, B */
+static void say_bus(const struct json *c)
+{
+    const struct json *last = json_get(c, "last");
+    printf("bus: %s, %s", json_str(c, "server", "").p, json_str(c, "state", "").p);
+    if (json_has(c, "up_ms"))
+        printf(" for %.1f s", seconds(c, "up_ms"));
+    if (json_has(c, "next_ms"))
+        printf(", next try in %.1f s", seconds(c, "next_ms"));
+    printf("; %lld links, %lld tries; event %lld is published, %lld acknowledged, "
+           "%lld wait\nsandbox: %s\n",
+           (long long)json_int(c, "links", 0), (long long)json_int(c, "tries", 0),
+           (long long)json_int(c, "published", 0),
+           (long long)json_int(c, "acknowledged", 0),
+           (long long)json_int(c, "waiting", 0), json_str(c, "sandbox", "").p);
+    if (last)
+        printf("last end: %.1f s ago, %s: %s\n", seconds(last, "ago_ms"),
+               json_str(last, "outcome", "").p, json_str(last, "error", "").p);
+}
+
+/* Prints several values on a line of their own: LABEL: A, B */
 static void say_list(const char *label, const struct json *list, const char *member)
 {
     const char *before = label;
@@ -59,11 +78,17 @@ static void say_server(const struct json *r)
            json_str(r, "version", "unknown").p, json_str(r, "socket", "unknown").p);
     say_list("addresses: ", json_get(r, "addresses"), NULL);
     say_list("sessions: ", json_get(r, "sessions"), "name");
+    say_list("page: ", json_get(json_get(r, "page"), "links"), NULL);
     if (json_has(r, "connect"))
         say_connect(json_get(r, "connect"));
+    if (json_has(r, "bus"))
+        say_bus(json_get(r, "bus"));
 }
 
-/* What the server at where answers, or that it did not: {"name", "socket", "error"}. */
+/*
+ * Returns the answer of the server at `where`, or, if there was none, {"name", "socket",
+ * "error"}.
+ */
 static struct json *ask(const char *where, const char *name, struct err *e)
 {
     struct json *q = json_object();
@@ -100,7 +125,7 @@ static struct json *ask_all(void)
     return list;
 }
 
-/* Prints them. The exit status: not 0 if none runs, or one of them does not answer. */
+/* Prints them. Returns the exit status: not 0 if none runs, or one does not answer. */
 static int report(const struct serve_options *o, struct json *list)
 {
     int status = json_count(list) > 0 ? 0 : STATUS_OURS;
@@ -136,7 +161,7 @@ int serve_status(const struct serve_options *o)
 {
     char space[SOCKPATH_MAX];
     const char *where = o->server ? o->server : sockpath_of_environment(space);
-    /* In what a session runs, the environment leads to the session's server. */
+    /* Within a session, the environment leads to the session's server. */
     if (!where || (!o->server && getenv("OD_OP")))
         return report(o, ask_all());
     struct err e = ERR_INIT;

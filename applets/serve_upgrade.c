@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `od serve --upgrade [FILE]`: asks a server that runs to go on with another od. */
+/* `od serve --upgrade [FILE]`: asks a running server to continue with another od. */
 #include "base/called.h"
 #include "base/json.h"
 #include "ipc/call.h"

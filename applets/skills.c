@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `od skills`: the functions that agents know, as commands. What needs a session's
- * window or the history of edits is asked of the server, if one runs; all else, and
- * everything where none does, is done here.
+ * `od skills`: the functions that agents know, as commands. The server, if one runs, does
+ * those that need a session's window or the history of edits; this process does the
+ * others, and all of them without a server.
  */
 #include "applet.h"
 #include "base/called.h"
@@ -124,7 +124,7 @@ static int put_value(struct skills_options *o, const struct param *p, const char
     }
 }
 
-/* The next one that is not given yet. */
+/* Takes the next argument that is not given yet. */
 static int put_next(struct skills_options *o, const char *value, struct err *e)
 {
     for (const struct param *p = o->skill->takes.params; p->name; p++)
@@ -147,7 +147,7 @@ static const struct param *param_of(const struct skill *s, const char *name, siz
     return NULL;
 }
 
-/* 1: it is one of ours; 0: it is none. */
+/* Returns 1 if it is one of our options; 0 if not. */
 static int take_option(struct skills_options *o, const char *name, size_t n,
                        const char **value)
 {
@@ -174,7 +174,7 @@ static int take_option(struct skills_options *o, const char *name, size_t n,
     return 0;
 }
 
-/* --NAME=VALUE or --NAME VALUE. The words that it took, or -1. */
+/* Takes --NAME=VALUE or --NAME VALUE. Returns how many words it took, or -1. */
 static int take_long(struct skills_options *o, char **argv, struct err *e)
 {
     const char *name = argv[0] + 2, *eq = strchr(name, '=');
@@ -228,7 +228,7 @@ static int read_args(struct skills_options *o, struct err *e)
 
 static int take_args(struct skills_options *o, int argc, char **argv, struct err *e)
 {
-    bool words = false; /* behind -- */
+    bool words = false; /* after -- */
     for (int i = 1, n; i < argc; i += n) {
         n = 1;
         if (!words && strcmp(argv[i], "--") == 0)
@@ -247,7 +247,7 @@ static int take_args(struct skills_options *o, int argc, char **argv, struct err
 
 /* ---- what there is ---- */
 
-/* The functions with their arguments, for the manual. */
+/* Appends the functions with their arguments, for the manual. */
 static void more_usage(struct buf *out)
 {
     buf_addz(out, "\nFunctions:\n");
@@ -364,7 +364,7 @@ static int on_output(struct call *c, bool error, struct str bytes)
 
 static const struct call_events events = {on_output, NULL, NULL, NULL};
 
-/* As agentskills of 2024 has it. */
+/* Whether edits are checked, as in agentskills of 2024. */
 static bool lints(void)
 {
     const char *value = getenv("ENABLE_AUTO_LINT");
@@ -390,7 +390,7 @@ static struct json *request_of(struct skills_options *o, const char *cwd)
     return q;
 }
 
-/* 0; or an exit status, after having said why. */
+/* Returns 0; or an exit status, after an error message. */
 static int ask(struct skills_options *o, struct client *client, const char *cwd,
                struct buf *text, bool *failed)
 {
@@ -430,7 +430,10 @@ static bool is_ours(const char *dir)
            access(dir, W_OK) == 0;
 }
 
-/* Where the open file and the history of edits are; false: nowhere. */
+/*
+ * Finds the folder of the open file and the history of edits. Returns false if there is
+ * none.
+ */
 static bool state_folder(char dir[PATH_MAX])
 {
     const char *given = getenv("OD_STATE_DIR"), *xdg = getenv("XDG_STATE_HOME");
@@ -527,7 +530,7 @@ static int run(struct skills_options *o)
     if (asks && client_open(&client, where, server, &e) == 0)
         status = ask(o, &client, cwd, &text, &failed);
     else if (asks && (where || o->remote || server ||
-                      e.code == ERR_INVALID)) /* of several none is meant */
+                      e.code == ERR_INVALID)) /* with several servers, none is chosen */
         status = say(ANSWER_OURS, e.text);
     else
         status = do_here(o, cwd, &text, &failed);
@@ -566,7 +569,7 @@ const struct applet applet_skills = {
              "create_file edit_file_by_replace insert_content_at_line append_file "
              "file_editor parse_pdf parse_docx parse_latex parse_pptx parse_html "
              "parse_ipynb parse_audio parse_image parse_video",
-    .brief = "files for agents: windows, searches, edits, documents",
+    .brief = "files for agents: views, searches, edits, documents",
     .usage = skills_txt,
     .more_usage = more_usage,
     .main = skills_main,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `od-worker`: the process of od serve that does everything but hold on to
- * things. It may be killed at any instant; the keeper starts the next one and
- * hands over what there is on descriptor 3. `od-worker --check FORMAT` says
- * whether it could take over what is kept in that format, and touches nothing.
+ * `od-worker`: the process of od serve that does everything except keep state. It may be
+ * killed at any instant; the keeper starts the next one and hands its state over on
+ * descriptor 3. `od-worker --check FORMAT` reports whether it could take over state in
+ * that format, and changes nothing.
  */
 #include "applet.h"
 #include "base/limits.h"
@@ -23,7 +23,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Listeners: the options', those of front-ends, and what these keep. */
+/* Listeners: those of the options and of front-ends, and what front-ends keep. */
 enum { KEEPER_FD = 3, HELD_MAX = LIMIT_LISTENERS_MAX + 16 };
 
 struct worker {
@@ -35,7 +35,8 @@ struct worker {
     } held[HELD_MAX]; /* until ready */
     int nheld;
     struct timer drain;
-    bool leaving; /* for another worker, not for good */
+    bool flushing;
+    bool leaving; /* for another worker, not forever */
     char socket[SOCKPATH_MAX];
     struct json *about; /* owned; for fronts_about */
 };
@@ -45,7 +46,7 @@ static bool is_web(struct str name)
     return str_starts(name, STR("http ")) || str_starts(name, STR("https "));
 }
 
-/* "http ADDRESS", as the keeper has it, the way that clients write it. */
+/* Adds "http ADDRESS", the keeper's name of a listener, in the form of clients. */
 static void add_address(struct json *list, struct str name)
 {
     struct buf text = BUF_INIT(512);
@@ -70,7 +71,7 @@ static void on_held(void *arg, struct str name, int fd)
     w->held[w->nheld++] = (struct worker_held){xstrndup(name.p, name.n), fd};
 }
 
-/* Each goes to the part or front-end that has it. */
+/* Hands each kept item to its part or front-end. */
 static void hand_over(struct worker *w)
 {
     for (int i = 0; i < w->nheld; i++) {
@@ -92,7 +93,8 @@ static void put_about(struct worker *w, const struct json *o)
 
 /*
  * A server of an earlier version, whose worker we replace, has no name and no record in
- * its folder of state: by the record its folder is known again (applets/serve_state.c).
+ * its state folder. The record that is written here identifies the folder
+ * (applets/serve_state.c).
  */
 static void name_earlier(struct worker *w)
 {
@@ -119,7 +121,7 @@ static void name_earlier(struct worker *w)
     if (fd >= 0)
         close(fd);
     buf_release(&text);
-    /* Clients look for it where the default one is. */
+    /* Clients look for it at the place of the default server. */
     json_drop(w->about, json_get(w->about, "name"));
     json_put_z(w->about, "name", SOCKPATH_DEFAULT);
 }
@@ -137,7 +139,8 @@ static void on_state(void *arg, struct str key, struct str value)
         log_init("worker", 2, (enum log_level)json_int(o, "log_level", LOG_INFO),
                  json_bool(o, "log_json", false));
         engine_configure(&w->engine, o);
-        json_put_z(o, "version", build_info.version); /* not that of the first worker */
+        json_put_z(o, "version",
+                   build_info.version); /* ours, not that of the first worker */
         w->fronts = fronts_open(&w->engine, o, w->about);
         struct str path = json_str(o, "socket", "");
         if (path.n < sizeof(w->socket))
@@ -149,7 +152,8 @@ static void on_state(void *arg, struct str key, struct str value)
     struct buf *b = xnew(struct buf);
     buf_init(b, value.n);
     if (buf_adds(b, value) < 0)
-        xalloc_failed(value.n); /* half of a state would end what it is about */
+        xalloc_failed(
+            value.n); /* with half of a state, what it describes would be lost */
     map_put(&w->engine.states, key, b);
 }
 
@@ -163,7 +167,7 @@ static void on_ready(void *arg)
             add_address(addresses, str_of(w->held[i].name));
     }
     json_put(w->about, "addresses", addresses);
-    if (!w->fronts) { /* there are no options, which od exec can be told */
+    if (!w->fronts) { /* no options were stored: od exec can still report it */
         struct json *none = json_object();
         engine_configure(&w->engine, none);
         w->fronts = fronts_open(&w->engine, none, w->about);
@@ -176,15 +180,25 @@ static void on_ready(void *arg)
     hold_serving(w->engine.hold);
 }
 
-/* Nothing new comes in; what is asked already gets its answer, or DRAIN_MS. */
+/* Front-ends have flushed: ends what runs, and then this process. */
+static void on_flushed(void *arg)
+{
+    struct worker *w = arg;
+    engine_stop(&w->engine, LIMIT_GRACE_MS);
+}
+
+/* Requests in flight have their answers, or LIMIT_DRAIN_MS (LIMIT_LEAVE_MS) are over. */
 static void on_drained(void *arg)
 {
     struct worker *w = arg;
     timer_stop(&w->drain);
     if (w->leaving)
         loop_stop(w->engine.loop);
-    else
-        engine_stop(&w->engine, LIMIT_GRACE_MS);
+    else if (!w->flushing && w->fronts)
+        fronts_flush(w->fronts, on_flushed, w);
+    else if (!w->flushing)
+        on_flushed(w);
+    w->flushing = true;
 }
 
 static void on_drain_late(struct timer *t)
@@ -192,15 +206,27 @@ static void on_drain_late(struct timer *t)
     on_drained(container_of(t, struct worker, drain));
 }
 
+/*
+ * Removes the name of od exec's socket, while it still accepts: once it refuses, another
+ * server may take the name.
+ */
+static void remove_name(struct worker *w)
+{
+    sockpath_remove(w->socket);
+    w->socket[0] = 0;
+}
+
 static void on_signal(void *arg, int signo)
 {
     struct worker *w = arg;
     if ((signo != SIGTERM && signo != SIGINT && signo != SIGHUP) ||
-        timer_active(&w->drain))
+        timer_active(&w->drain) || w->flushing)
         return;
     w->leaving = signo == SIGHUP;
     timer_begin(w->engine.loop, &w->drain, w->leaving ? LIMIT_LEAVE_MS : LIMIT_DRAIN_MS,
                 on_drain_late);
+    if (!w->leaving)
+        remove_name(w);
     if (w->fronts)
         fronts_drain(w->fronts, w->leaving, on_drained, w);
     else
@@ -209,7 +235,10 @@ static void on_signal(void *arg, int signo)
 
 static const struct hold_events events = {on_held, on_state, on_ready, on_signal};
 
-/* The first key of the list that no part and no front-end claims; "": each is claimed. */
+/*
+ * Returns the first key of the list that no part and no front-end claims; "" if each is
+ * claimed.
+ */
 static struct str unclaimed(struct str keys)
 {
     while (keys.n > 0) {
@@ -269,11 +298,11 @@ static int worker_main(int argc, char **argv)
     w->about = json_object();
     log_init("worker", 2, LOG_INFO, false);
     log_trace_init(getenv("OD_TRACE"));
-    /* Environments and, one day, keys: not for a child of the same uid to read. */
+    /* Environments and keys must not be readable for a child of the same uid. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like any other */
-    signal(SIGINT, SIG_IGN);  /* the keeper says when */
+    signal(SIGINT, SIG_IGN);  /* the keeper decides when to end */
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     struct loop *l = loop_new();
@@ -283,9 +312,9 @@ static int worker_main(int argc, char **argv)
         return 1;
     }
     int r = loop_run(l);
-    /* No client comes any more; those in the queue see the end and say so. */
-    if (w->engine.stopping)
-        sockpath_remove(w->socket);
+    /* No client comes any more; those in the queue see the end and report it. */
+    if (w->engine.stopping && w->socket[0])
+        remove_name(w);
     return r < 0 ? 1 : 0;
 }
 

@@ -39,7 +39,7 @@ no "made with glibc" "$(readelf -nW "$file"; printf '%s\n' "$symbols")" \
     'NT_GNU_ABI_TAG|GLIBC|__libc_start_call_main'
 # See build/deps.lock: the function has a known fault in this musl.
 no "iconv is linked in" "$symbols" ' [TtWw] iconv(_open)?$'
-# By this note one build of ours recognises another; core/os/self.h reads one page.
+# Builds of od recognise each other by this note; core/os/self.h reads only one page.
 note=$(readelf -SW "$file" | sed -n 's/.* \.note\.od *NOTE *[0-9a-f]* \([0-9a-f]*\) .*/\1/p')
 if [ -z "$note" ] || [ $((0x$note)) -gt 4000 ]; then
     echo "check-elf: $file: .note.od is not in the first page"

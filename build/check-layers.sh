@@ -17,7 +17,7 @@ awk '
     function bad(why) { print FILENAME ":" FNR ": " why; rc = 1 }
     BEGIN {
         only["cJSON.h"] = "^core/base/json\\.c$"
-        only["vterm.h"] = "^core/term/[a-z_]*\\.c$"
+        only["vterm.h"] = "^core/term/[a-z_]*\\.[ch]$"
         only["vterm_keycodes.h"] = only["vterm.h"]
         only["pcre2.h"] = "^core/text/pattern\\.c$"
         only["zlib.h"] = "^core/(archive/zip[a-z_]*|net/authorities)\\.c$"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # check-style.sh: the rules of style that a program can check. It reports calls
-# without a bound or an error, calls that block a process with one thread, lines too
-# wide, files without a licence, notes to oneself, and what check-order.awk finds.
+# without a bound or an error, calls that block a process with one thread, lines that are
+# too wide, files without a licence, left-over notes, and what check-order.awk finds.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 

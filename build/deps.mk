@@ -6,14 +6,14 @@
 #   $(CACHE)/built/TARGET/NAME-KEY
 #
 # where KEY is a hash of everything that could change the result: the lock
-# line, the recipe, the flags, the compiler. So a change makes a new folder and
-# never a wrong old one, and a second clone finds all of it there.
+# line, the recipe, the flags, the compiler. So a change makes a new folder and never
+# reuses a wrong one, and a second clone finds all of it there.
 
-DEPS := ca-certificates charsets cjson libvterm mbedtls pcre2 zlib
+DEPS := ca-certificates charsets cjson hiredis libvterm mbedtls pcre2 xterm zlib
 
 musl.src := musl
 
-# Not code: Mozilla's list of authorities, in a form of ours.
+# Not code: Mozilla's list of authorities, in our own form.
 ca-certificates.own := build/ca-bundle.sh ca-bundle.sh
 ca-certificates.make := sh ca-bundle.sh
 ca-certificates.src := ca_bundle.c
@@ -28,6 +28,13 @@ charsets.inc := charsets.h
 cjson.src := cJSON.c
 cjson.inc := cJSON.h
 
+# Only the reader of replies and its strings: sockets, TLS and the loop are ours. It adds
+# to lengths that the peer sends: -fwrapv defines what comes of the largest one.
+hiredis.src := alloc.c read.c sds.c
+hiredis.inc := read.h
+hiredis.cpp := -fwrapv
+hiredis.ren := COPYING LICENSE
+
 libvterm.src := src/*.c
 libvterm.inc := include/*.h
 libvterm.cpp := -Iinclude -Isrc
@@ -37,7 +44,7 @@ mbedtls.inc := include/mbedtls include/psa
 mbedtls.cpp := -Iinclude -Ilibrary
 mbedtls.own := build/mbedtls_config.h include/mbedtls/mbedtls_config.h
 
-# Matching only: nothing that substitutes, serialises or converts. For size: the
+# Only matching: nothing that substitutes, serialises or converts. Optimised for size:
 # most of it is tables and the compiler of patterns (303 KB, 361 with -O2).
 pcre2.src := $(patsubst %,src/pcre2_%.c,auto_possess chartables chkdint compile \
     compile_class config context error extuni find_bracket maketables match match_data \
@@ -47,6 +54,12 @@ pcre2.inc := src/pcre2.h
 pcre2.cpp := -Os -DHAVE_CONFIG_H -Isrc
 pcre2.own := build/pcre2_config.h src/config.h
 pcre2.ren := src/pcre2.h.generic src/pcre2.h src/pcre2_chartables.c.dist src/pcre2_chartables.c
+
+# Not code of ours to run: the terminal of the live page, as its package has it.
+xterm.own := build/xterm.sh xterm.sh
+xterm.make := sh xterm.sh
+xterm.src := xterm_files.c
+xterm.inc := xterm_files.h
 
 # Compression in memory: the part that reads and writes .gz files is left out.
 zlib.src := adler32.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c zutil.c

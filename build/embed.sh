@@ -26,7 +26,7 @@ strip() {
 echo "/* Made by build/embed.sh of $file. */"
 if [ "${2:-}" = gz ]; then
     echo "static const unsigned char ${name}_gz[] = {"
-    gzip -9n <"$file" | od -An -v -tx1 | sed 's/ \(..\)/0x\1,/g'
+    strip | gzip -9n | od -An -v -tx1 | sed 's/ \(..\)/0x\1,/g'
     echo "};"
 else
     echo "static const char ${name}[] ="

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // What the scripts in core/ are held to: eslint -c build/eslint.config.cjs core. Needs
-// NODE_PATH to have eslint's own modules (tests/scenario/build.test).
+// NODE_PATH to have eslint's own modules (tests/scenario/build.test). TypeScript is linted
+// where typescript-eslint is.
 const { configs } = require('@eslint/js');
+
+const typescript = () => {
+    try {
+        return require('typescript-eslint');
+    } catch {
+        return null;
+    }
+};
 
 const globals = names => Object.fromEntries(names.map(n => [n, 'readonly']));
 
@@ -43,7 +52,42 @@ module.exports = [
         },
     },
     {
+        // The live page: files that are joined, and what each of them has for the others.
+        files: ['**/front/page/*.js'],
+        languageOptions: {
+            globals: globals([
+                'AbortController', 'console', 'CSS', 'devicePixelRatio', 'EventTarget', 'File', 'history',
+                'HTMLElement', 'TextDecoderStream', 'XMLHttpRequest', 'filesPanel',
+                'Image', 'localStorage', 'matchMedia', 'navigator', 'Node', 'queueMicrotask',
+                'removeEventListener', 'ResizeObserver', 'CSSStyleSheet', 'sessionStorage', 'setInterval', 'clearInterval', 'structuredClone',
+                'cancelAnimationFrame', 'TextDecoder', 'TextEncoder', 'URL', 'URLSearchParams',
+                'visualViewport', 'WebSocket', 'innerHeight', 'innerWidth', 'KeyboardEvent',
+                'byId', 'durationText', 'el', 'emptyPanel', 'firstLine', 'makeControl', 'makeHeader', 'makeTimeline',
+                'notebookPanel', 'openStream', 'plainText', 'portsPanel', 'screenPanel', 'terminalPanel',
+            ]),
+        },
+        rules: { 'no-redeclare': ['error', { builtinGlobals: false }] },
+    },
+    {
         files: ['**/js/fill.js'], // sent together with these
         languageOptions: { globals: globals(['prepareFill', 'ready']) },
     },
+    ...typescript()?.configs.strictTypeChecked.map(part => ({ ...part, files: ['**/*.ts'] })) ?? [],
+    ...typescript() ? [{
+        files: ['**/*.ts'],
+        linterOptions: { reportUnusedDisableDirectives: 'error' },
+        languageOptions: {
+            parserOptions: {
+                project: 'build/tsconfig.json',
+                tsconfigRootDir: `${__dirname}/..`,
+            },
+        },
+        rules: {
+            // Numbers in texts are meant.
+            '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+            eqeqeq: ['error', 'always', { null: 'ignore' }],
+            'prefer-const': ['error', { destructuring: 'all' }],
+            semi: 'error',
+        },
+    }] : [],
 ];

@@ -55,7 +55,7 @@ cached() {
     return 1
 }
 
-# keep FILE: copies FILE into the cache if it is a wanted one.
+# keep FILE: copies FILE into the cache if it is one of the archives.
 keep() {
     [ -f "$1" ] || return 1
     found=$(sum "$1")
@@ -169,7 +169,7 @@ fetch() {
 
 rc=0
 for name; do
-    line=$(awk -v n="$name" '$1 == n' "$here/deps.lock")
+    line=$(awk -v n="$name" '$1 == n' "${DEPS_LOCK:-$here/deps.lock}")
     if [ -z "$line" ]; then
         say "$name is not in build/deps.lock"
         exit 1

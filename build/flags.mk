@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Warnings, hardening and modes. In: MODE, ARCH, CC, GCC_SPECS. Out: CFLAGS,
-# LDFLAGS, DEP_CFLAGS (third-party code: no warnings), FLAGS_SHOWN (those that
-# say something, without this machine's paths, for `od --version -v`), FUZZ_LINK.
+# LDFLAGS, DEP_CFLAGS (third-party code: no warnings), FLAGS_SHOWN (the relevant ones,
+# without this machine's paths, for `od --version -v`), FUZZ_LINK.
 #
 # _FORTIFY_SOURCE is left out: musl's headers have no checked variants, so it
 # would be an option that does nothing. The dev build has the sanitizers instead.
@@ -21,8 +21,8 @@ HARDEN_aarch64 := -mbranch-protection=standard
 # Packed relative relocations are known to musl since 1.2.4 (with an older one
 # the program dies at start, silently) and to ld for x86 since 2.38.
 PACK_x86_64 := -Wl,-z,pack-relative-relocs
-# Its linker would leave some addresses to be looked up by name, which nobody does in
-# a static program: it dies at start.
+# Its linker would leave some addresses to a lookup by name, which a static program does
+# not have: it dies at start.
 PACK_riscv64 := -Wl,--version-script=build/local.map
 
 SECTIONS := -ffunction-sections -fdata-sections

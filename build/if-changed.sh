@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# if-changed.sh FILE: writes standard input to FILE if that differs, so that
-# what depends on FILE is not built again without need.
+# if-changed.sh FILE: writes standard input to FILE if that differs, so that targets that
+# depend on FILE are not rebuilt without need.
 set -eu
 cat >"$1.new.$$"
 if cmp -s "$1.new.$$" "$1"; then

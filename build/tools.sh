@@ -27,6 +27,7 @@ build  xz                     xz-utils      xz             xz          xz       
 build  awk                    mawk          gawk           gawk        gawk       gawk
 build  sha256sum              coreutils     coreutils      coreutils   coreutils  coreutils
 build? flock                  util-linux    util-linux     flock       util-linux util-linux
+build? @npm                   npm           npm            npm         npm        npm
 build? @sources               curl          curl           curl        curl       curl
 dev    @libc                  libc6-dev     glibc-devel    musl-dev    glibc      glibc-devel
 dev    @asan                  gcc           libasan,libubsan gcc       gcc        gcc
@@ -38,11 +39,18 @@ test?  perl                   perl          perl           perl        perl     
 test?  unshare                util-linux    util-linux     util-linux-misc util-linux util-linux
 test?  @websockets            python3-websockets python3-websockets py3-websockets python-websockets python3-websockets
 test?  @httpx                 python3-httpx python3-httpx  py3-httpx   python-httpx python3-httpx
+test?  redis-server           redis-server  redis          redis       redis      redis
+test?  nginx                  nginx         nginx          nginx       nginx      nginx
+test?  @redis                 python3-redis python3-redis  py3-redis   python-redis python3-redis
+test?  @prometheus_client     python3-prometheus-client python3-prometheus_client py3-prometheus-client python-prometheus_client python3-prometheus_client
 test?  rg                     ripgrep       ripgrep        ripgrep     ripgrep    ripgrep
 test?  curl                   curl          curl           curl        curl       curl
 test?  openssl                openssl       openssl        openssl     openssl    openssl
 test?  xxd                    xxd           vim-common     xxd         vim        vim
 test?  pkill                  procps        procps-ng      procps-ng   procps-ng  procps
+test?  vi                     vim-tiny      vim-minimal    vim         vim        vim-small
+test?  less                   less          less           less        less       less
+test?  top                    procps        procps-ng      procps-ng   procps-ng  procps
 test?  node                   nodejs        nodejs         nodejs      nodejs     nodejs
 test?  git                    git           git            git         git        git
 test?  zip                    zip           zip            zip         zip        zip
@@ -55,6 +63,8 @@ test?  zsh                    zsh           zsh            zsh         zsh      
 test?  fish                   fish          fish           fish        fish       fish
 test?  mandoc                 mandoc        mandoc         mandoc      mandoc     mandoc
 test?  @yaml                  python3-yaml  python3-pyyaml py3-yaml    python-yaml python3-PyYAML
+test?  @jsonschema            python3-jsonschema python3-jsonschema py3-jsonschema python-jsonschema python3-jsonschema
+test?  docker-compose         docker-compose docker-compose docker-compose docker-compose docker-compose
 test?  systemd-analyze        systemd       systemd        -           systemd    systemd
 test?  podman                 podman        podman         podman      podman     podman
 test?  runc                   runc          runc           runc        runc       runc
@@ -63,6 +73,7 @@ test?  umoci                  umoci         umoci          umoci       -        
 test?  chromium-headless-shell chromium-headless-shell chromium-headless chromium chromium chromium
 test?  npm                    npm           npm            npm         npm        npm
 test?  @playwright-core       npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1 npm:playwright-core@1.65.1
+test?  @axe-core npm:axe-core@4.14.1 npm:axe-core@4.14.1 npm:axe-core@4.14.1 npm:axe-core@4.14.1 npm:axe-core@4.14.1
 test?  @openapi-schema-validator npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0 npm:@seriousme/openapi-schema-validator@2.11.0
 test?  mypy                   mypy          python3-mypy   py3-mypy    mypy       python3-mypy
 test?  tsc                    npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3 npm:typescript@5.9.3
@@ -70,16 +81,29 @@ test?  openapi-typescript npm:openapi-typescript@7.13.0 npm:openapi-typescript@7
 test?  @openapi-fetch npm:openapi-fetch@0.17.0 npm:openapi-fetch@0.17.0 npm:openapi-fetch@0.17.0 npm:openapi-fetch@0.17.0 npm:openapi-fetch@0.17.0
 test?  deno                   npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6 npm:deno@2.9.6
 test?  eslint                 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5 npm:eslint@9.39.5
+test?  @typescript-eslint npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0 npm:typescript-eslint@8.46.0
 test?  shellcheck             shellcheck    ShellCheck     shellcheck  shellcheck ShellCheck
 test?  buildah                buildah       buildah        buildah     buildah    buildah
 kernels? @ipykernel            python3-ipykernel python3-ipykernel py3-ipykernel python-ipykernel python3-ipykernel
 kernels? @matplotlib           python3-matplotlib python3-matplotlib py3-matplotlib python-matplotlib python3-matplotlib
+kernels? @pandas              python3-pandas python3-pandas py3-pandas python-pandas python3-pandas
 kernels? @irkernel             r-cran-irkernel -              -           -          -
 fuzz?  clang                  clang         clang          clang       clang      clang
 fuzz?  @libfuzzer             -             compiler-rt    compiler-rt compiler-rt clang
 scan   testssl                testssl.sh    testssl        testssl.sh  testssl.sh testssl.sh
 images? debootstrap           debootstrap   debootstrap    debootstrap debootstrap -
 images? nsenter               util-linux    util-linux     util-linux-misc util-linux util-linux
+fleet? dockerd                docker.io     moby-engine    docker      docker     docker
+fleet? docker                 docker.io     moby-engine    docker-cli  docker     docker
+fleet? containerd             containerd    containerd     containerd  containerd containerd
+fleet? docker-compose         docker-compose docker-compose docker-compose docker-compose docker-compose
+fleet? iptables               iptables      iptables       iptables    iptables   iptables
+fleet? ip                     iproute2      iproute        iproute2    iproute2   iproute2
+fleet? etcd                   etcd-server   etcd           etcd        etcd       etcd
+fleet? kubectl                kubernetes-client kubernetes-client kubectl kubectl kubernetes-client
+fleet? @go                    golang-1.19-go golang        go          go         go
+fleet? host-local             containernetworking-plugins containernetworking-plugins cni-plugins cni-plugins cni-plugins
+fleet? unshare                util-linux    util-linux     util-linux-misc util-linux util-linux
 cross? aarch64-linux-gnu-gcc  gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc cross-aarch64-gcc
 cross? arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf gcc-arm-linux-gnu - - -
 cross? riscv64-linux-gnu-gcc  gcc-riscv64-linux-gnu gcc-riscv64-linux-gnu - riscv64-linux-gnu-gcc -
@@ -110,21 +134,26 @@ int main(void) { return 0; }' ;;
     @asan) compiles gcc -fsanitize=address,undefined 'int main(void) { return 0; }' ;;
     @libfuzzer) compiles clang -fsanitize=fuzzer,address \
         'int LLVMFuzzerTestOneInput(const char *p, long n) { return !p && n; }' ;;
-    @httpx | @websockets | @yaml)
+    @httpx | @redis | @prometheus_client | @websockets | @yaml | @jsonschema)
         for python in python3 /usr/bin/python3; do
             "$python" -c "import ${1#@}" 2>/dev/null && return
         done
         return 1
         ;;
-    @ipykernel | @matplotlib)
+    @ipykernel | @matplotlib | @pandas)
         /usr/bin/python3 -c "import ${1#@}" 2>/dev/null ;;
     @playwright-core) command -v npm >/dev/null 2>&1 &&
         NODE_PATH=$(npm root -g 2>/dev/null) node -e "require('${1#@}')" 2>/dev/null ;;
     @openapi-schema-validator) command -v npm >/dev/null 2>&1 &&
         [ -e "$(npm root -g 2>/dev/null)/@seriousme/${1#@}/index.js" ] ;;
-    @openapi-fetch) command -v npm >/dev/null 2>&1 &&
+    @axe-core | @openapi-fetch | @typescript-eslint) command -v npm >/dev/null 2>&1 &&
         [ -e "$(npm root -g 2>/dev/null)/${1#@}" ] ;;
+    @go) command -v go >/dev/null 2>&1 || [ -x /usr/lib/go-1.19/bin/go ] ;;
+    host-local) [ -x /usr/lib/cni/host-local ] || [ -x /usr/libexec/cni/host-local ] ||
+        [ -x /opt/cni/bin/host-local ] ;;
     @irkernel) [ -e /usr/share/jupyter/kernels/ir/kernel.json ] ;;
+    @npm) command -v npm >/dev/null 2>&1 || [ -n "${OD_DEPS_DIR:-}" ] ||
+        ls "$(build/cache-dir.sh)"/archives/xterm-* >/dev/null 2>&1 ;;
     @sources) [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
         command -v curl >/dev/null 2>&1 || command -v wget >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ] ;;
@@ -229,7 +258,7 @@ END
 if [ -n "$packages" ]; then
     # shellcheck disable=SC2086 # one package a word
     if ! install $packages; then
-        # All at once failed, perhaps because of one name: install one by one.
+        # Installing all at once failed, possibly because of one name: one by one.
         [ "$(id -u)" != 0 ] || for p in $packages; do install "$p" || :; done
     fi
 fi
