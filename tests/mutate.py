@@ -12,13 +12,14 @@ that does not compile, or leaves the object as it is, is not a mutant.
 First the rooms' files are compiled with -fsanitize-coverage (tests/lib/cover.c), and each
 unit test and each program of ROOMS runs once: that gives the map from functions to tests,
 and the time after which a test of a mutant counts as hanging. A test that fails then is
-left out, and named. The sample is chosen by SEED (1) before a mutant runs: MUTANTS (60) of
+left out, and named; a unit test that has no code of these files is not run. The sample is chosen by SEED (1) before a mutant runs: MUTANTS (60) of
 each room, no two of one line. A mutant is given up as a survivor after ALL (200) seconds.
 
   --sample          only writes the sample
   --map             has the last run's map for tests that were not edited since
   --keep            the last run's copy of the tree, with --map
   --again           the survivors of the last run, with --map
+  --units           the unit tests alone: at least so many are killed, and soon known
   --only FILE:LINE  the mutants of that line (with :WHAT, those whose change starts so),
                     with --map
 
@@ -282,6 +283,12 @@ def read_lines(name):
         return file.read().split("\n")
 
 
+def is_counted(binary):
+    """Whether a program has code of the files that were compiled to be counted."""
+    with open(binary, "rb") as file:
+        return b"__sanitizer_cov_trace_pc" in file.read()
+
+
 def map_of(build, files, tests, old):
     """{test: {"s": seconds, "of": its text's sum, "runs": {file: {function: [lines in it]}}}}
 
@@ -312,6 +319,10 @@ def map_of(build, files, tests, old):
         if not objects:
             compile_all()
         command = build.program(test, os.path.join(folder, "bin"))
+        if test.startswith("t_") and not is_counted(os.path.join(TREE, command[0])):
+            os.unlink(os.path.join(TREE, command[0]))
+            found[test] = {"s": 0, "of": of, "runs": {}}
+            continue
         with open(hits, "wb") as file:
             file.truncate(HITS)
         os.chmod(hits, 0o666)  # servers may be another user's
@@ -450,7 +461,7 @@ def mutate(build, room, files, known, options):
 
 def copy_tree():
     """What the tests need of the tree, and what the Makefile has made of it."""
-    subprocess.run(["make", "all", "unit", "test-programs", f"{O}/lib/fake_worker"], cwd=ROOT,
+    subprocess.run(["make", "all", "test-programs", f"{O}/lib/fake_worker"], cwd=ROOT,
                    check=True, stdout=subprocess.DEVNULL)
     shutil.rmtree(TREE, ignore_errors=True)
     os.makedirs(os.path.join(TREE, O, "unit"))
@@ -471,7 +482,8 @@ def copy_tree():
 
 
 def main():
-    options, rooms = {"only": "", "again": False, "sample": False, "map": False, "keep": False}, []
+    options, rooms = {"only": "", "again": False, "sample": False, "map": False, "keep": False,
+                      "units": False}, []
     words = iter(sys.argv[1:])
     for word in words:
         if word in ("-h", "--help"):
@@ -479,7 +491,7 @@ def main():
             return
         if word == "--only":
             options["only"] = next(words)
-        elif word in ("--again", "--sample", "--map", "--keep"):
+        elif word in ("--again", "--sample", "--map", "--keep", "--units"):
             options[word[2:]] = True
         else:
             rooms.append(word)
@@ -492,7 +504,8 @@ def main():
     files = {room: sources(f"core/{room}") for room in rooms or ROOMS}
     tests = [os.path.basename(path)[:-2] for path in sources("tests/unit")
              if os.path.basename(path).startswith("t_")]
-    tests += dict.fromkeys(test for room in files for test in ROOMS.get(room, ()))
+    if not options["units"]:
+        tests += dict.fromkeys(test for room in files for test in ROOMS.get(room, ()))
     known, old = {}, {}
     if options["again"] or options["only"] or options["map"] or options["keep"]:
         with open(os.path.join(OUT, "map")) as file:
@@ -504,4 +517,7 @@ def main():
 
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+for ignored in (signal.SIGINT, signal.SIGQUIT):  # of a job in the background, and of its tests
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
 main()

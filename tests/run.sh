@@ -9,22 +9,29 @@
 #   scenario wire mcp fault compat kernels browser images
 #              tests/GROUP/*.test, on the release
 #   cross      another processor's build, under an emulator
+#   fleet      build/deploy in real engines; not part of all
 #   fuzz       each target of tests/fuzz for FUZZ_SECONDS
 #   quick, all several of them; in `all`, what the fuzzers try is the same each time
 #
-# Every program has TEST_LIMIT seconds (240). A group without programs says
+# Every program has TEST_LIMIT seconds (240). A group without programs prints
 # nothing. Logs are in out/test/GROUP/NAME.log; those of failures are shown.
-# Ends with the seconds of each group and "N passed, N failed, N skipped".
+# The first TEST_AGAIN programs that fail (0, in `all` 4) run once more, alone,
+# when their group has ended: the second run counts, and the list of programs
+# that passed only then is printed.
+# Ends with the seconds of each group, of its TEST_SLOWEST (5) slowest programs,
+# and "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 make=${MAKE:-make}
 limit=${TEST_LIMIT:-240}
+slowest=${TEST_SLOWEST:-5}
+again=${TEST_AGAIN:-0}
 fuzz_limit=$((${FUZZ_SECONDS:-10} + 120))
 jobs=$(nproc 2>/dev/null || echo 2)
 arch=$(uname -m)
 logs=out/test
-passed=0 failed=0 skipped=0 seconds=()
+passed=0 failed=0 skipped=0 seconds=() unsteady=()
 unset MAKEFLAGS MAKELEVEL MFLAGS MODE TARGET O
 
 # The programs of a group, one a line.
@@ -40,22 +47,38 @@ programs() {
 
 # run_one GROUP PROGRAM LOG
 run_one() {
-    local run=("$2") limit=$limit
+    local run=("$2") limit=$limit start status
     case $1 in
     build) limit=600 run=(sh "$2") ;;
-    cross) limit=900 run=(sh "$2") ;;
+    cross) limit=1800 run=(sh "$2") ;;
     images) limit=900 ;;
+    fleet) limit=3600 ;; # a Kubernetes is built
     fuzz) limit=$fuzz_limit run=(tests/lib/fuzz-one.sh "$2") ;;
     esac
     [[ $2 == *.test && ! -x $2 ]] && run=("$(sed -n '1s/^#! *//p' "$2")" "$2")
+    start=$(date +%s%N)
     timeout -k 10 "$limit" "${run[@]}" >"$3" 2>&1 </dev/null
-    echo "status $?" >>"$3"
+    status=$?
+    printf 'seconds %s\nstatus %d\n' "$(tenths "$start")" "$status" >>"$3"
 }
 
-# add_up LOG: counts its lines, and what kept it from writing them.
-add_up() {
-    local n
-    n=$(awk '
+# tenths START: the seconds since START, a time in nanoseconds.
+tenths() {
+    local ms=$((($(date +%s%N) - $1) / 1000000))
+    printf '%4d.%d' $((ms / 1000)) $((ms % 1000 / 100))
+}
+
+# slow_ones GROUP: its slowest programs, each with its seconds.
+slow_ones() {
+    (cd "$logs/$1" 2>/dev/null && grep -H '^seconds ' ./*.log) |
+        sed 's,^\./\(.*\)\.log:seconds ,\1 ,' | sort -k 2,2 -rn | head -n "$slowest" |
+        while read -r program s; do printf '           %6s s  %s\n' "$s" "$program"; done
+}
+
+# results LOG: prints how many of its rows passed, failed and were skipped, and
+# its program's status. A program that ended early or against its plan has failed.
+results() {
+    awk '
         /^ok .*# SKIP/ { s++; seen++; next }
         /^1\.\.0 # SKIP/ { s++; plan = 0; planned = 1; next }
         /^ok / { p++; seen++ }
@@ -66,22 +89,40 @@ add_up() {
             if (!f && (rc || !planned || plan != seen))
                 f++
             print p + 0, f + 0, s + 0, rc + 0
-        }' "$1")
-    # shellcheck disable=SC2086 # four numbers
-    set -- $n "$1"
-    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
-    if [ "$2" != 0 ]; then
-        echo "--- $5"
-        [ "$4" != 124 ] && [ "$4" != 137 ] || echo "ended for lack of time"
-        tail -n 200 "$5" | grep -v '^ok '
+        }' "$1"
+}
+
+# show LOG STATUS: what failed in it.
+show() {
+    echo "--- $1"
+    [ "$2" != 124 ] && [ "$2" != 137 ] || echo "ended for lack of time"
+    tail -n 200 "$1" | grep -v '^ok '
+}
+
+# add_up GROUP PROGRAM LOG: adds its results, those of a second run if that is due.
+add_up() {
+    local p f s rc
+    read -r p f s rc < <(results "$3")
+    if [ "$f" != 0 ]; then
+        show "$3" "$rc"
+        if [ "$again" -gt 0 ]; then
+            again=$((again - 1))
+            mv "$3" "$3.first"
+            run_one "$1" "$2" "$3"
+            read -r p f s rc < <(results "$3")
+            if [ "$f" = 0 ]; then unsteady+=("$1/$(basename "$2")"); else show "$3" "$rc"; fi
+        fi
     fi
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
 run_programs() {
-    local group=$1 program log running=0
+    local group=$1 program log running=0 jobs=$jobs list
+    [ "$group" != fleet ] || jobs=1 # each is an engine
     mkdir -p "$logs/$group"
-    rm -f "$logs/$group"/*.log
-    while read -r program; do
+    rm -f "$logs/$group"/*.log "$logs/$group"/*.log.first
+    mapfile -t list
+    for program in "${list[@]}"; do
         if [ "$running" -ge "$jobs" ]; then
             wait -n
             running=$((running - 1))
@@ -91,9 +132,10 @@ run_programs() {
         running=$((running + 1))
     done
     wait
-    for log in "$logs/$group"/*.log; do
-        [ -f "$log" ] && add_up "$log"
+    for program in "${list[@]}"; do
+        add_up "$group" "$program" "$logs/$group/$(basename "$program").log"
     done
+    [ "$group" != fleet ] || grep -h '^# figure: ' "$logs/$group"/*.log || :
 }
 
 # build NAME MAKE-ARGUMENT...: one result, its output shown if it failed.
@@ -115,7 +157,7 @@ prepare() {
     build)
         build/tools.sh dev test >&2 || :
         build release all unit docs || return
-        build dev MODE=dev all unit || : # and the gates all the same
+        build dev MODE=dev all unit || : # and the gates in any case
         ;;
     unit) build dev MODE=dev unit ;;
     fuzz) [ -z "$(programs fuzz)" ] || build fuzz MODE="$(fuzz_mode)" fuzz-targets ;;
@@ -130,16 +172,25 @@ prepare() {
         tests/images/roots.sh scratch busybox bullseye bookworm trixie sid >/dev/null
         rm -f "$logs"/images/*.json
         ;;
+    fleet)
+        RUNLEVEL=1 build/tools.sh test fleet >&2 || : # without starting the machine's own
+        [ -x "out/$arch-release/od" ] || build release all
+        ;;
     kernels)
         build/tools.sh test kernels >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;
-    scenario) # and what the tests of upgrades would have to compile in their own time
+    scenario) # and the od that tests of upgrades start from
         build/tools.sh test >&2 || :
         build release all "out/$arch-release/lib/fake_worker"
         build/previous.sh >/dev/null 2>&1 || :
         ;;
-    fault | compat | browser)
+    compat)
+        build/tools.sh test kernels >&2 || :
+        tests/images/roots.sh valkey >/dev/null || :
+        [ -x "out/$arch-release/od" ] || build release all
+        ;;
+    fault | browser)
         build/tools.sh test >&2 || :
         [ -x "out/$arch-release/od" ] || build release all
         ;;
@@ -147,7 +198,7 @@ prepare() {
     esac
 }
 
-# Without clang's runtime the targets still see their corpus.
+# Without clang's runtime the targets still run their corpus.
 fuzz_mode() {
     build/tools.sh fuzz >&2
     if build/tools.sh have @libfuzzer; then echo fuzz; else echo dev; fi
@@ -159,6 +210,7 @@ for g; do
     quick) groups+=(build unit scenario) ;;
     all)
         export OD_TEST_DEEP=1 FUZZ_SEED=${FUZZ_SEED:-1}
+        again=${TEST_AGAIN:-4}
         groups+=(build unit unit-musl scenario wire mcp kernels fault images compat browser)
         groups+=(cross fuzz)
         ;;
@@ -170,11 +222,12 @@ for g in "${groups[@]}"; do
     start=$(date +%s%N)
     before=$((passed + failed + skipped))
     prepare "$g" && run_programs "$g" < <(programs "$g")
-    ms=$((($(date +%s%N) - start) / 1000000))
     [ "$((passed + failed + skipped))" = "$before" ] ||
-        seconds+=("$(printf '%-10s %4d.%d s' "$g" $((ms / 1000)) $((ms % 1000 / 100)))")
+        seconds+=("$(printf '%-10s %s s' "$g" "$(tenths "$start")")" "$(slow_ones "$g")")
 done
 
-printf '%s\n' "${seconds[@]}"
+printf '%s\n' "${seconds[@]}" | sed '/^$/d'
+[ ${#unsteady[@]} = 0 ] ||
+    printf 'passed only when run again, alone: %s\n' "${unsteady[@]}"
 echo "$passed passed, $failed failed, $skipped skipped" | tee "$logs/summary"
 [ "$failed" = 0 ] && [ "$passed" != 0 ]

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# tls-scan.sh: what testssl.sh says of od serve: protocols, ciphers, forward
-# secrecy, the order of the server's, known vulnerabilities; with a certificate of
-# EC and one of RSA. Prints both reports; 1: a line in one of them is not in order.
+# tls-scan.sh: runs testssl.sh on od serve: protocols, ciphers, forward secrecy, the
+# server's order, known vulnerabilities; with an EC certificate and an RSA one. Prints
+# both reports; exits 1 if a line of them is not in order.
 #
 # Last run: testssl.sh 3.0.8 with OpenSSL 3.0; everything OK, 45 and 25 seconds.
-# Two remarks of it are no findings: it follows no order of TLS 1.3's ciphers, as
-# the client's counts there; it cannot know where else the RSA certificate is used.
+# Two of its remarks are not findings: the server has no order of TLS 1.3 ciphers, as the
+# client's order counts there; and testssl.sh cannot know where else the RSA certificate
+# is used.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build/tools.sh scan || exit 1

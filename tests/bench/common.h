@@ -34,7 +34,7 @@ void dial(struct client *c);
  * gets what arrived as output.
  */
 struct json *ask(struct client *c, const char *members, uint64_t *bytes);
-/* The same in parts, for whoever takes the time or looks at every byte. */
+/* The same in parts, for callers that measure time or check every byte. */
 void ask_send(struct client *c, const char *members);
 struct str ask_frame(struct client *c, char *type);
 struct json *ask_result(struct str payload);

@@ -22,7 +22,7 @@ static void serve(int listening)
 {
     static const struct route routes[] = {
         {.methods = HTTP_GET, .path = "/hello", .run = hello, .open = true}};
-    static const struct http_front front = {routes, 1, fail, NULL, false};
+    static const struct http_front front = {.routes = routes, .nroutes = 1, .fail = fail};
     static const struct http_front *const fronts[] = {&front};
     struct httpd_config c = {.fronts = fronts, .nfronts = 1};
     struct loop *l = loop_new();

@@ -31,7 +31,7 @@ static double http_now_us(void)
 }
 
 /* A listening socket of a free port, which is set. */
-static int http_listen(struct sockaddr_in *a)
+static inline int http_listen(struct sockaddr_in *a)
 {
     socklen_t n = sizeof(*a);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -73,7 +73,7 @@ static int http_by_value(const void *a, const void *b)
 }
 
 /* Prints the quantiles of n round trips, and how many are done with many at once. */
-static void http_measure(const struct sockaddr_in *a, int n)
+static inline void http_measure(const struct sockaddr_in *a, int n)
 {
     enum { MANY = 64 };
     int fd[MANY], one = http_connect(a), rounds = n / MANY + 1;

@@ -117,7 +117,7 @@ memory() {
     shift
     for pid; do
         file=/proc/$pid/smaps_rollup
-        [ "$field" = Pss ] || file=/proc/$pid/status
+        grep -q "^$field:" "$file" || file=/proc/$pid/status
         awk -v f="$field:" '$1 == f { print $2 }' "$file"
     done 2>/dev/null | awk '{ n += $1 } END { print NR ? n : "-" }'
 }

@@ -6,6 +6,8 @@ import socket
 import struct
 import threading
 
+from cut_proxy import cut, was_read
+
 
 def listening():
     s = socket.create_server(("127.0.0.1", 0))
@@ -13,23 +15,14 @@ def listening():
     return s
 
 
-def reset(*sockets):
-    """Ends connections as a network does that forgets them."""
-    for s in sockets:
-        try:
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            s.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        s.close()
-
-
 class Proxy:
     """Passes connections on to a port, and breaks those for which there is a plan.
 
     plan has an item for each of the next connections: (side, n) lets n bytes pass, of
-    the request ("up") or the answer ("down"), and breaks it then; ("stall", n) passes
-    nothing on after n bytes of the answer, and lives. context: TLS towards the client."""
+    the request ("up"), which the port's process reads, or of the answer ("down"), and
+    breaks it then; ("asked", 0) breaks it when the port's process has read the first bytes of
+    the request, and passes nothing of the answer; ("stall", n) passes nothing on after n bytes
+    of the answer, and lives. context: TLS towards the client."""
 
     def __init__(self, port, context=None):
         self.port, self.context = port, context
@@ -70,6 +63,14 @@ class Proxy:
                 data = source.recv(65536)
                 if plan[0] == side and done + len(data) > plan[1]:
                     target.sendall(data[:plan[1] - done])
+                    if side == "up":
+                        was_read(target)
+                    break
+                if plan[0] == "asked" and data:
+                    if side == "down":
+                        continue
+                    target.sendall(data)
+                    was_read(target)
                     break
                 if plan[0] == "stall" and side == "down" and done + len(data) > plan[1]:
                     continue
@@ -80,12 +81,12 @@ class Proxy:
                 done += len(data)
         except OSError:
             pass
-        reset(source, target)
+        cut(source, target)
 
     def cut(self):
         """Breaks all connections that there are."""
         for s in list(self.open):
-            reset(s)
+            cut(s)
 
     def close(self):
         self.socket.close()

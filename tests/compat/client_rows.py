@@ -321,9 +321,16 @@ def calls(box, folder):
     ]
 
 
+def hasty(client):
+    """Waits a twentieth between its tries: how long that is proves nothing."""
+    sleep = client._a._net.sleep
+    client._a._net.sleep = lambda seconds: sleep(seconds / 20)
+    return client
+
+
 @row("a lost connection in every call", slow=True)
 def _(server):
-    with server.client() as box:
+    with hasty(server.client()) as box:
         box.wait_ready()
         box.session("cut").run(f"cd {server.dir}")
         for name, call, wanted in calls(box, server.dir):
@@ -346,7 +353,9 @@ def _(server):
                 if name not in ("answer", "answer of a run", "alive")]
         server.proxy.cut()
         for name, call in made:
-            server.proxy.plan[:] = [("down", 0)] * 100
+            # A command that waits for input has no answer for a minute.
+            waits = name in ("run that asks", "input, key, signal")
+            server.proxy.plan[:] = [("asked" if waits else "down", 0)] * 100
             fails("LOST", call, "lost")
             server.proxy.plan.clear()
         server.proxy.plan[:] = [("down", 0)] * 100
@@ -472,6 +481,78 @@ def _(server):
 
         same(shell.upload(NoSeek(data), "stream"), len(data))
         holds(shell.read("stream") == data, "what came as a stream is whole")
+
+
+@contextlib.contextmanager
+def cutting(server, *options):
+    """The address of tests/lib/cut_proxy.py before the server."""
+    program = os.path.join(ROOT, "tests/lib/cut_proxy.py")
+    with subprocess.Popen([sys.executable, program, str(server.port), *options],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as proxy:
+        try:
+            yield f"http://127.0.0.1:{int(proxy.stdout.readline())}"
+        finally:
+            proxy.kill()
+
+
+class Places(io.BytesIO):
+    """Notes where it is read from."""
+
+    def __init__(self, data):
+        super().__init__(data)
+        self.places = []
+
+    def seek(self, place, how=0):
+        if how == 0:
+            self.places.append(place)
+        return super().seek(place, how)
+
+
+@row("an upload goes on where it was, and so does the next call", slow=True)
+def _(server):
+    data, cut_at = os.urandom(12 << 20), f"up={3 << 20}"
+    local = os.path.join(server.root, "large")
+    with open(local, "wb") as file:
+        file.write(data)
+    with server.client() as box:
+        box.session().run(f"cd {server.dir}")
+    with cutting(server, cut_at, "times=5") as url, od.Client(url, KEY) as box:
+        holds(box.alive(), "a server")
+        source = Places(data)
+        same(box.session().upload(source, "cut"), len(data))
+        # What a cut connection had sent may be lost on its way, but not twice.
+        holds(source.places[0] == 0 and source.places[-1] > 1 << 20 and
+              source.places == sorted(source.places), source.places)
+        holds(box.session().read("cut") == data, "the same bytes")
+    with cutting(server, cut_at, "times=1000") as url, \
+            od.Client(url, KEY, patience=0) as box:
+        for _ in range(3):
+            fails("LOST", lambda: box.session().upload(local, "later", mode=0o600))
+    with server.client() as box:
+        shell, steps = box.session(), []
+        holds("later" not in [f.path for f in shell.list()], "no half of it")
+        same(shell.upload(local, "later", mode=0o600, progress=lambda n, _: steps.append(n)),
+             len(data))
+        holds(steps[0] > 1 << 20, "the next call goes on", steps[:3])
+        holds(shell.read("later") == data, "the same bytes")
+        same(shell.stat("later").mode, "0600")
+        same(sorted(f.path for f in shell.list()), ["cut", "later"], "nothing is left")
+
+
+@row("names of any bytes")
+def _(server):
+    name = b"n\xff\xc3\xa9".decode("utf-8", "surrogateescape")
+    with server.client() as box:
+        shell = box.session()
+        shell.run(f"cd {server.dir}")
+        shell.upload(b"bytes", f"{name}/{name}")
+        same(shell.read(f"{name}/{name}"), b"bytes")
+        same([f.path for f in shell.list(recursive=True)], [name, f"{name}/{name}"])
+        shell.copy(f"{name}/{name}", "plain")
+        shell.move("plain", f"{name}/b")
+        same(shell.stat(f"{name}/b").path, f"{server.dir}/{name}/b")
+        shell.remove(name, recursive=True)
+        same(shell.list(), [])
 
 
 # ---- what is refused ----
@@ -776,6 +857,14 @@ def _(server):
     has(err, "DENIED")
     same(client("exec")[0], 125)
     same(client("--help")[0], 0)
+    url, env = server.proxy.url, {"OD_SERVER": "http://127.0.0.1:1"}
+    for words in (["--server", url, "exec"], ["exec", "--server", url],
+                  ["exec", "-s", "main", "--server", url, "--patience", "30", "--"],
+                  ["--server", "http://127.0.0.1:1", "exec", "--server", url]):
+        same(client(*words, "echo here", env=env), [0, "here\n", ""], words)
+    same(client("exec", "--patience", "0", "true", env=env)[0], 125)
+    same(client("exec", "echo", "--server", "x", env=None), [0, "--server x\n", ""])
+    same(client("events", "--server", url, "--json", env=env)[0], 0)
 
 
 # ---- the file itself ----

@@ -234,7 +234,7 @@ def _(_case):
         has(od.log(), "linked, after try 1;")
 
 
-@row("and not to another, nor away from TLS, nor for ever")
+@row("and not to another, nor away from TLS, nor endlessly")
 def _(_case):
     def to(location):
         return answers(f"HTTP/1.1 302 x\nLocation: {location}\nContent-Length: 0\n\n")
@@ -256,7 +256,7 @@ def _(_case):
     with Socket(link) as server:
         url = url_of(server)
     with dial(url) as od:
-        od.ends("unreachable", "nobody listens at 127.0.0.1:")
+        od.ends("unreachable", "nothing listens at 127.0.0.1:")
     with dial("ws://no.such.name.invalid/") as od:
         od.ends("no-address")
 
@@ -558,7 +558,7 @@ def _(_case):
         with dial("ws://far.test/", "--connect-timeout", "0.3", env=env) as od:
             od.ends("proxy", "the proxy has not connected us within 300 ms")
     with dial("ws://far.test/", env=env) as od:
-        od.ends("proxy", f"nobody listens at 127.0.0.1:{port}")
+        od.ends("proxy", f"nothing listens at 127.0.0.1:{port}")
 
 
 # --- what lasts
@@ -625,7 +625,7 @@ def _(_case):
         elif line.startswith("# TYPE "):
             kinds[words[2]] = words[3]
         else:
-            name = re.fullmatch(r'([a-z_]+)(\{[a-z]+="[a-z-]+"\})? (\d+(\.\d+)?)', line)
+            name = re.fullmatch(r'([a-z][a-z0-9_]*)(\{[a-z]+="[a-z-]+"\})? (\d+(\.\d+)?)', line)
             holds(name, line)
             of = re.sub("_(sum|count)$", "", name[1])
             holds(of in helped and of in kinds, line)

@@ -197,12 +197,5 @@ def server_for(one):
         before = [*user.before, "sh", "-c", FEW_FILES, str(options["files"])]
         user = User("own", None, None, before, user.options)
     server = Server(user, env, key, more=options.get("more", ()))
-    try:
+    with server.alive():
         yield server
-        server.stop()
-    except BaseException as error:
-        error.log = server.logged()
-        raise
-    finally:
-        server.kill()
-        server.remove()

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import urllib.parse
 
 import websockets
 from events_client import (
@@ -20,7 +21,7 @@ from events_client import (
     run,
     server_for,
 )
-from tap import LIMIT, Rows, Tap, has, holds, lacks, run_rows, same, wait_for
+from tap import LIMIT, Rows, Tap, at_end, has, holds, lacks, run_rows, same, wait_for
 from v0_server import OTHER_UID, parent_and_name
 
 row = Rows()
@@ -216,8 +217,8 @@ async def _(case):
             "command": "echo x >> ran", "until": "end", "busy": "fail"})
 
     async with Peer(case, since=0) as peer:
-        await peer.act("run", command="read x < gate", until="end")
         os.mkfifo(os.path.join(case.dir, "gate"))
+        await peer.act("run", command="read x < gate", until="end")
         await peer.action()
         late = await asyncio.to_thread(attempt, 0.3)
         same(late["extras"]["code"], "TIMEOUT")
@@ -331,7 +332,7 @@ async def _(case):
         same(peer.output[1], "second\n")
 
 
-@row("characters are whole, what is none is mended, and base64 has the bytes")
+@row("characters are whole, invalid bytes are replaced, and base64 has the bytes")
 @asynchronous
 async def _(case):
     command = r"printf 'a\303'; sleep 0.2; printf '\244b\377c\342\202'"
@@ -417,7 +418,7 @@ async def _(case):
         has(end["content"], "over")
         end = await say(await begin(waits), "signal", signal="TERM")
         same(end["extras"]["metadata"]["exit_code"], 143)
-        # bash that is interrupted in its first command keeps a status of before that is
+        # bash that is interrupted in its first command keeps a previous status that is
         # one of a signal: so the second one says it.
         id = await begin("while :; do ${said-echo ready}; said=:; done")
         await peer.act("signal", signal="TERM")
@@ -432,7 +433,7 @@ async def _(case):
         holds(end["extras"]["metadata"]["exit_code"] != 0, end)
         await peer.act("cancel", id=id)
         error = await peer.until(lambda e: e.get("observation") == "error")
-        has(error["content"], "no action")
+        has(error["content"], "no unfinished action")
 
 
 @row("a signal to all of a command reaches what is not in the foreground")
@@ -483,6 +484,26 @@ async def _(case):
         listed = await asyncio.to_thread(subprocess.run, [*od, "--no-wait", "true"],
                                          env=case.env, capture_output=True, text=True)
         has(listed.stderr, "busy with: sleep 1000")
+
+
+@row("the commands after a cancelled one run untouched")
+@asynchronous
+async def _(case):
+    marks = [os.path.join(case.dir, f"mark-{n}") for n in range(20)]
+    idle = [subprocess.Popen(["sleep", "100"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL) for _ in range(200)]  # /proc takes its time
+    at_end(lambda: [each.kill() for each in idle])
+    async with Peer(case, since=0) as peer:
+        await peer.run("true", session="after")
+        for n, mark in enumerate(marks):
+            long = f"touch {mark}; sleep 1000"
+            await peer.act("run", command=long, session="after")
+            id = (await peer.action(lambda e: e["args"].get("command") == long))["id"]
+            await asyncio.to_thread(wait_for, lambda: os.path.exists(mark), "it runs")
+            await peer.act("cancel", id=id)
+            same((await peer.run(f"echo free {n}", session="after"))["content"], f"free {n}")
+            end = await peer.run(f"sleep 0.05; echo {n} on", session="after")
+            same(end["content"], f"{n} on")
 
 
 # ---- bad input
@@ -590,9 +611,11 @@ async def _(case):
             holds(False, "it was let in")
     except websockets.InvalidStatusCode as refused:
         same(refused.status_code, 404)
-    for query in ("since=x", "since=-1", "since=0&wait=x", "since=0&output=1"):
+    for query in ("since=x", "since=-", "since=--1", "since=0&wait=x", "since=0&output=1"):
         same(request(case, f"/events?{query}")[0], 400, query)
     same(request(case, "/events?since=2"), (200, {"events": [], "last": 2}))
+    for last, ids in ((1, [2]), (2, [1, 2]), (900, [1, 2])):
+        same([event["id"] for event in request(case, f"/events?since=-{last}")[1]["events"]], ids)
 
 
 @row("handshakes that are none", key=None)
@@ -1017,7 +1040,8 @@ async def _(case):
         await peer.act("run", command="true")  # a shell needs a folder for its files
         has((await peer.end(3))["content"], "--state-dir")
         first = dict(peer.events)
-        case.kill_worker()
+        killed = case.kill_worker()
+        wait_for(lambda: case.worker() not in (None, killed), "another worker")
     end = wait_for(lambda: asked(case, "read", path), "the next worker")
     same([end["id"], end["content"]], [6, "written once\n\n"])
     os.unlink(path)
@@ -1028,7 +1052,8 @@ async def _(case):
         known = (await peer.until(lambda e: "known" in e))["known"]
         same([known["id"], known["end"], known["event"]], [1, 2, first[2]])
         holds(not os.path.exists(path), "it was not done twice")
-        case.kill_worker()
+        killed = case.kill_worker()
+        wait_for(lambda: case.worker() not in (None, killed), "another worker")
     end = wait_for(lambda: asked(case, "read", path), "the next worker")
     same([end["id"], end["observation"]], [8, "error"])
     case.stop()
@@ -1063,6 +1088,29 @@ async def _(case):
         same((await peer.run("echo after"))["content"], "after")
     end = wait_for(lambda: tried(case, "echo again", None), "it serves again")
     same(end["content"], "again")
+
+
+# ---- the end
+
+
+@row("while requests get their answers at the end, new connections are refused")
+@asynchronous
+async def _(case):
+    where = urllib.parse.urlsplit(case.url)
+    async with Peer(case, since=0) as peer:
+        waiting = asyncio.create_task(asyncio.to_thread(
+            request, case, "/events?wait=60", {"action": "run", "args": {"command": "sleep 99"}}))
+        await peer.action()
+        case.process.terminate()
+
+        def refused():
+            try:
+                socket.create_connection((where.hostname, where.port), LIMIT).close()
+            except ConnectionRefusedError:
+                return True
+        await asyncio.to_thread(wait_for, refused, "that it refuses")
+        same(case.process.poll(), None)
+        await asyncio.gather(waiting, return_exceptions=True)
 
 
 # ---- beside

@@ -96,6 +96,11 @@ def text(case, *parts):
         return file.read()
 
 
+def bytes_of(case, name):
+    with open(path(case, name), "rb") as file:
+        return file.read()
+
+
 def names(case, *parts):
     return sorted(os.listdir(path(case, *parts)))
 
@@ -182,6 +187,57 @@ def _(case):
     same([status, len(page["entries"])], [200, 2])
     query = urllib.parse.urlencode({"path": "d", "recursive": "true", "cursor": page["cursor"]})
     same([e["path"] for e in request(case, "/files/list?" + query)[1]["entries"]], whole[2:])
+
+
+@row("list: levels, owners, and what links lead to")
+def _(case):
+    tree(case)
+    os.symlink("nowhere", path(case, "d/broken"))
+    got = do(case, "list", path=path(case, "d"), depth=2, full=True)
+    same([e["path"] for e in got["entries"]], ["a", "broken", "e", "e/b", "e/f", "link"])
+    st = os.lstat(path(case, "d/e/b"))
+    of = {e["path"]: e for e in got["entries"]}
+    same([of["e/b"]["uid"], of["e/b"]["gid"], of["e/b"]["type"]], [st.st_uid, st.st_gid, "file"])
+    same(abs(of["e/b"]["ctime"] - st.st_ctime) < 1, True)
+    got = do(case, "list", path=path(case, "d"), follow=True)
+    same([[e["path"], e["type"]] for e in got["entries"]],
+         [["a", "file"], ["e", "folder"], ["link", "file"]])
+
+
+@row("chmod gives away, move makes folders, mkdir takes an owner")
+def _(case):
+    file = put(case, "f", "x")
+    me = os.stat(file)
+    same(do(case, "chmod", path=file, owner=str(me.st_uid), group=str(me.st_gid))["changed"], 1)
+    has(refused(case, "INVALID", "chmod", path=file, owner="nobody-of-this-name"), "no user")
+    has(refused(case, "INVALID", "chmod", path=file), "mode, owner or group")
+    has(refused(case, "NOTFOUND", "move", **{"from": file, "to": path(case, "n/m/f")}), "n/m/f")
+    do(case, "move", **{"from": file, "to": path(case, "n/m/f"), "parents": True})
+    same(text(case, "n/m/f"), "x")
+    do(case, "mkdir", path=path(case, "o"), mode="0700", group=str(me.st_gid))
+    same(os.stat(path(case, "o")).st_mode & 0o7777, 0o700)
+
+
+@row("move with keep: the content of a file that stays what it is; extract with parents")
+def _(case):
+    old, new = put(case, "old", "old"), put(case, "new", "new")
+    os.chmod(old, 0o751)
+    os.symlink("old", path(case, "link"))
+    has(refused(case, "EXISTS", "move", **{"from": new, "to": path(case, "link"),
+                                           "keep": True}), "overwrite")
+    do(case, "move", **{"from": new, "to": path(case, "link"), "keep": True,
+                        "overwrite": True})
+    same([text(case, "old"), os.path.islink(path(case, "link")), os.path.exists(new)],
+         ["new", True, False])
+    same(os.stat(old).st_mode & 0o7777, 0o751)
+    do(case, "mkdir", path="d")
+    do(case, "move", **{"from": old, "to": path(case, "d"), "name": "in", "keep": True})
+    same(text(case, "d/in"), "new")
+    refused(case, "INVALID", "move", **{"from": path(case, "d/in"), "to": path(case, "d"),
+                                        "name": "../x"})
+    do(case, "archive", path=path(case, "d"), to=path(case, "a.zip"))
+    do(case, "extract", path=path(case, "a.zip"), to=path(case, "x/y/z"), parents=True)
+    same(text(case, "x/y/z/in"), "new")
 
 
 @row("a folder of 9,000 names in pages that fit an event")
@@ -441,7 +497,7 @@ def _(case):
          ["bytes", "bytes", "../../a"])
 
 
-@row("extract refuses bombs, what is cut off and what is none, and leaves nothing", archives=True)
+@row("extract refuses bombs, cut and invalid archives, and leaves nothing", archives=True)
 def _(case):
     zeros = bytes(66 << 20)
     out = io.BytesIO()
@@ -512,6 +568,65 @@ def _(case):
                   b"Content-Length: 100000\r\n\r\n" + data[:700])
         wait_for(lambda: any(n.startswith(".od-") for n in names(case)), "it has begun")
     wait_for(lambda: names(case) == [], "all is gone")
+
+
+def put_content(case, name, body, more=""):
+    """The answer to an upload: its status."""
+    asked = urllib.request.Request(f"{case.url}/files/content?path={name}{more}", body, method="PUT")
+    try:
+        with urllib.request.urlopen(asked, timeout=LIMIT) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def uploads(case, n):
+    """n actions of uploads, each with its end."""
+    found = []
+
+    def all_ended():
+        events = request(case, "/events?since=0")[1]["events"]
+        found[:] = [(e, [o for o in events if o.get("cause") == e["id"]]) for e in events
+                    if e.get("source") == "files"]
+        return len(found) == n and all(len(ends) == 1 for _, ends in found)
+
+    wait_for(all_ended, f"{n} uploads have their ends")
+    return [(e, ends[0]) for e, ends in found]
+
+
+@row("PUT /files/content is an action in the log, without its bytes")
+def _(case):
+    put(case, "d/x")
+    act(case, "run", session="other", args={"command": "cd d"})
+    same(put_content(case, "f", b"secret words", "&mode=0600&viewer=ann"), 200)
+    same(put_content(case, "g", b"secret", "&session=other"), 200)
+    same(put_content(case, "f/g", b"secret"), 404)
+    same(put_content(case, "f", b"secret", "&mode=9"), 400)  # it is not an action
+    found = uploads(case, 3)
+    same([[e["action"], e["session"], e["args"]["path"], o["observation"]] for e, o in found],
+         [["receive", "main", "f", "receive"], ["receive", "other", "g", "receive"],
+          ["receive", "main", "f/g", "error"]])
+    same([[o["extras"]["path"], o["extras"]["size"]] for _, o in found[:2]],
+         [[path(case, "f"), 12], [path(case, "d/g"), 6]])
+    events = request(case, "/events?since=0")[1]["events"]
+    same([e["extras"]["viewer"] for e in events if e.get("observation") == "human_input"], ["ann"])
+    holds("secret" not in json.dumps(events))
+
+
+@row("an upload whose action is cancelled, or whose client leaves, ends, and leaves nothing")
+def _(case):
+    for n in range(2):
+        with socket.create_connection(("127.0.0.1", case.port), LIMIT) as s:
+            s.sendall(b"PUT /files/content?path=%d HTTP/1.1\r\nHost: localhost\r\n"
+                      b"Content-Length: 100000\r\n\r\n" % n + b"x" * 50000)
+            wait_for(lambda: any(x.startswith(".od-") for x in names(case)), "it has begun")
+            if n == 0:
+                (begun,) = [e for e in request(case, "/events?since=0")[1]["events"]
+                            if e.get("source") == "files"]
+                act(case, "cancel", args={"id": begun["id"]})
+                has(s.recv(100).decode(), " 503 ")
+        wait_for(lambda: names(case) == [], "all is gone")
+    same([o["extras"]["code"] for _, o in uploads(case, 2)], ["CANCELLED"] * 2)
 
 
 # ---- watch
@@ -792,7 +907,24 @@ def survives_kill(case, verb, cd=None, **args):
     same([end[0]["observation"], end[0]["extras"].get("code")], [verb, None], end[0]["content"])
 
 
-@row("the worker is killed in the middle: copy, archive, extract are done once, whole", slow=True,
+@row("join: the files in their order become one, which replaces another one only if asked")
+def _(case):
+    for name in "abc":
+        put(case, name, name.encode() * 3)
+    refused(case, "EXISTS", "join", **{"from": ["a", "b"], "to": "c"})
+    refused(case, "NOTFOUND", "join", **{"from": ["a", "none"], "to": "d"})
+    refused(case, "NOTFOUND", "join", **{"from": ["a"], "to": "no/d"})
+    refused(case, "INVALID", "join", **{"from": [], "to": "d"})
+    refused(case, "INVALID", "join", **{"from": ["a", "b"], "to": "b", "overwrite": True})
+    refused(case, "INVALID", "join", **{"from": ["a", ""], "to": "d"})
+    same(names(case), ["a", "b", "c"])
+    got = do(case, "join", **{"from": ["b", "a", "b"], "to": "new/d", "parents": True})
+    same((got["size"], got["joined"], bytes_of(case, "new/d")), (9, 3, b"bbbaaabbb"))
+    same(do(case, "join", **{"from": ["new/d"], "to": "c", "overwrite": True})["size"], 9)
+    same((names(case), names(case, "new"), bytes_of(case, "c")), (["c", "new"], [], b"bbbaaabbb"))
+
+
+@row("the worker is killed in the middle: copy, archive, extract, join are done once, whole", slow=True,
      archives=True)
 def _(case):
     do(case, "mkdir", path="to")
@@ -810,6 +942,9 @@ def _(case):
     same(len(names(case, "to")), 21)
     wait_for(lambda: names(case) == ["copy", "d", "to", "x.tar"], "nothing else is left")
     wait_for(lambda: len(names(case, "to")) == 21, "nor there")
+    parts = [f"to/{i:02}" for i in range(20)]
+    survives_kill(case, "join", **{"from": parts, "to": "joined"})
+    same((bytes_of(case, "joined") == data * 20, names(case, "to")), (True, ["new"]))
 
 
 # ---- the document
@@ -889,15 +1024,8 @@ def server_for(one):
     name = one.options.get("user", "own")
     (user,) = [each for each in users()[0] if each.name == name]
     server = Server(user)
-    try:
+    with server.alive():
         yield server
-        server.stop()
-    except BaseException as error:
-        error.log = server.logged()
-        raise
-    finally:
-        server.kill()
-        server.remove()
 
 
 def main():

@@ -31,7 +31,7 @@ class Call:
 
 
 class Bad:
-    """Arguments that are none: what is said about them, but for the way."""
+    """Invalid arguments: the errors, without the way of the call."""
 
     def __init__(self, name, args, why):
         self.name, self.args, self.why = name, args, why
@@ -43,7 +43,7 @@ def fail(name, *args, text, **named):
 
 def edit(command, path, text, output=None, **fields):
     """file_editor: its text, which is an output or an error; fields it was given, and
-    with `old`, `new` what is told of the contents."""
+    with `old`, `new` what is reported of the contents."""
     told = {"old_content": fields.pop("old", None), "new_content": fields.pop("new", None)}
     failed = text.startswith("ERROR:\n")
     wire = {
@@ -194,7 +194,7 @@ ROWS = [
             fail("undo", "m1", text="nothing to take back: m1 has no change by edit or write "
                  "that is kept\n"),
             Call("replace", "m1.crlf", "a\nb", "c\nd",
-                 text="[changed m1.crlf: 1 place, line 1; line ends put as the file has them]\n"),
+                 text="[changed m1.crlf: 1 place, line 1; line ends changed to those of the file]\n"),
             Call("view", "m1.crlf", text="1\tc\n2\td\n[lines 1-2 of 2; line ends CRLF]\n"),
             Call("undo", "m1.crlf", text="[m1.crlf is as before the edit of TIME]\n"),
         ],
@@ -222,7 +222,7 @@ ROWS = [
             fail("replace", "m2", "port", "port",
                  text="not changed: old_string and new_string are the same\n"),
             fail("replace", "m2", "", "port", text="not changed: old_string is empty, and m2 "
-                 "is there; to replace its whole content use write\n"),
+                 "exists; to replace its whole content use write\n"),
             fail("replace", "$W", "a", "b", text="not changed: $W is a directory\n"),
         ],
     ),
@@ -412,7 +412,7 @@ ROWS = [
                  "'hit' in directory '$W/d' (filtered by '*.c')\n"),
             fail("grep", "x", "gone", text="ERROR: Search path '$W/gone' is not a valid "
                  "directory\n"),
-            fail("grep", "(", text='ERROR: Invalid regex pattern: "(" is no regular '
+            fail("grep", "(", text='ERROR: Invalid regex pattern: "(" is not a regular '
                  "expression: missing closing parenthesis at offset 1\n"),
         ],
     ),
@@ -513,8 +513,8 @@ ROWS = [
                  "Markdown format:\n<!-- Page number: 1 -->\nHello\n\n<!-- Page number: 2 "
                  "-->\nagain\n"),
             edit("view", "$W/a.wav", "Here's the content of the file $W/a.wav displayed in "
-                 "Markdown format:\nType: audio/wav\nBytes: 4\n[Its words need a model that "
-                 "hears: none is here.]\n"),
+                 "Markdown format:\nType: audio/wav\nBytes: 4\n[A transcript needs a model for "
+                 "speech: none is available.]\n"),
             edit("view", "$W/bad.docx", "ERROR:\nError in converting file to Markdown: cannot "
                  "read $W/bad.docx: not a zip archive, or a damaged one: there is no end of "
                  "central directory. Please use Python code to read $W/bad.docx"),
@@ -601,15 +601,15 @@ ROWS = [
         [
             Call("parse_image", "a.png", text="[Reading image file from a.png]\n"
                  "Type: image/png\nSize: 640 x 480 pixels\nBytes: 24\n[A description of it "
-                 "needs a model that sees: none is here. The data URL can be given to one.]\n"
+                 "needs a model that sees: none is available. The data URL can be given to one.]\n"
                  + url("image/png", PNG)),
             Call("parse_audio", "a.mp3", text="[Transcribing audio file from a.mp3]\n"
-                 "Type: audio/mpeg\nBytes: 1\n[Its words need a model that hears: none is "
-                 "here. The data URL can be given to one.]\n" + url("audio/mpeg", b"x")),
+                 "Type: audio/mpeg\nBytes: 1\n[A transcript needs a model for speech: none is "
+                 "available. The data URL can be given to one.]\n" + url("audio/mpeg", b"x")),
             Call("parse_video", "a.mp4", frame_interval=7,
                  text="[Processing video file from a.mp4 with frame interval 7]\n"
                  "Type: video/mp4\nBytes: 1\n[A description of it needs a model that sees: "
-                 "none is here. The data URL can be given to one.]\n" + url("video/mp4", b"y")),
+                 "none is available. The data URL can be given to one.]\n" + url("video/mp4", b"y")),
         ],
     ),
     (

@@ -5,7 +5,7 @@ It is as strict and as forgiving as the client that agents run: one pool of
 connections is kept for all servers; an answer that was cut off is asked for
 again, five times, and a 429 three times; an action may take its timeout and
 five seconds; every key of `extras` becomes an argument of a constructor, so a
-key too many is an exception. Nothing here waits but for the server.
+key too many is an exception. Nothing here waits except for the server.
 
     box = Box("http://127.0.0.1:3000")
     box.wait_until_alive()

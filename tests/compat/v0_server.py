@@ -10,15 +10,14 @@ Users of a server:
 import contextlib
 import os
 import re
-import select
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 
-from tap import LIMIT, at_end, holds, last_words, wait_for
+from served import Served
+from tap import holds, wait_for
 from v0_client import Box
 
 T = os.environ["T"]
@@ -40,9 +39,6 @@ case $0 in
 esac
 mount --bind "$0/etc" /etc && mount --rbind "$0/homes" /home && exec "$@"
 """
-
-running = set()
-
 
 class User:
     """Whom the shell runs as, and how the server is started for that."""
@@ -69,7 +65,7 @@ def users():
     return possible, why
 
 
-class Server:
+class Server(Served):
     """`od serve` with folders of its own; self.box asks it.
 
     env is added to what every server gets. key is the one the box sends. form
@@ -124,50 +120,17 @@ class Server:
         before = list(self.user.before)
         if before and before[0] == "unshare":
             before.append(self.root)
-        get, put = os.pipe()
-        self.process = subprocess.Popen(
-            [*before, *self.words, "--ready-fd", str(put)],
-            env=self.env,
-            cwd=self.home if os.path.isdir(self.home) else "/",
-            stdin=subprocess.DEVNULL,
-            stdout=self.log,
-            stderr=self.log,
-            pass_fds=[put],
-            start_new_session=True,
-        )
-        running.add(self)
-        os.close(put)
-        self.addresses = []
-        try:
-            self.ready(get)
-        except BaseException:
-            self.kill()
-            raise
-        finally:
-            os.close(get)
+        self.launch([*before, *self.words], self.home if os.path.isdir(self.home) else "/")
 
-    def ready(self, pipe):
-        """Lines `listening ADDRESS`, then `ready`; the first address is ours."""
-        said = b""
-        while b"ready" not in said.split(b"\n"):
-            if not select.select([pipe], [], [], LIMIT)[0]:
-                raise AssertionError(f"not ready: {said!r}, {self.logged()}")
-            more = os.read(pipe, 4096)
-            if not more:
-                raise AssertionError(f"it ended: {said!r}, {self.logged()}")
-            said += more
-        for line in said.decode().split("\n"):
-            if line.startswith("listening "):
-                self.addresses.append(line.split()[-1])
+    def ready(self, said):
+        """The first address is ours."""
+        self.addresses = [line.split()[-1] for line in said.split("\n")
+                          if line.startswith("listening ")]
         http = [re.search(r"127\.0\.0\.1:(\d+)$", each) for each in self.addresses]
         ports = [each[1] for each in http if each]
         holds(ports, "an address of ours among", self.addresses, self.logged())
         self.port = int(ports[0])
         self.url = f"http://127.0.0.1:{self.port}"
-
-    def logged(self, most=2000):
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")[-most:]
 
     def worker(self):
         """The pid of the worker: the keeper's child of that name."""
@@ -179,25 +142,6 @@ class Server:
         old = wait_for(self.worker, "there is a worker")
         os.kill(old, signal.SIGKILL)
         return old
-
-    def kill(self):
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        running.discard(self)
-
-    def stop(self):
-        try:
-            self.process.terminate()
-            self.process.wait(LIMIT)
-        finally:
-            self.kill()
-        said = self.logged(1 << 20).partition("ERROR: LeakSanitizer")[0]
-        holds(not re.search(r"Sanitizer|runtime error|BUG|core/.*\.c:\d", said), said)
-
-    def remove(self):
-        self.log.close()
-        shutil.rmtree(self.root, ignore_errors=True)
 
 
 def free_port():
@@ -216,12 +160,6 @@ def parent_and_name(pid):
         return None
 
 
-def end_all():
-    for server in list(running):
-        last_words(server.root, server.logged())
-        server.kill()
-
-
 def server_for(user):
     """A fixture: a server with the options of the row, set up as a client does."""
 
@@ -233,7 +171,7 @@ def server_for(user):
         if quiet:
             env["NO_CHANGE_TIMEOUT_SECONDS"] = str(quiet)
         server = Server(user, {**env, **o.get("server_env", {})}, o.get("key"), o.get("form"))
-        try:
+        with server.alive():
             if o.get("set_up", True):
                 variables = {
                     name[len("SANDBOX_ENV_") :]: value
@@ -242,15 +180,5 @@ def server_for(user):
                 }
                 server.box.set_up(variables, env)
             yield server
-            server.stop()
-        except BaseException as error:
-            error.log = server.logged()
-            raise
-        finally:
-            server.kill()
-            server.remove()
 
     return fixture
-
-
-at_end(end_all)

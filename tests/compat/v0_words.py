@@ -140,7 +140,7 @@ def _(c):
     ended(c.box.run("echo $ADDED_ENV_VAR"), 0, "added")
 
 
-@row("environment: a fresh shell has the variables of before", needs=("bash",))
+@row("environment: a fresh shell has the variables of the previous one", needs=("bash",))
 def _(c):
     c.box.add_env_vars({"GITHUB_TOKEN": "of-no-use"})
     ended(c.box.run("bash -ic 'echo $GITHUB_TOKEN' 2>/dev/null"), 0, "of-no-use")

@@ -298,7 +298,7 @@ class Peer:
 
     def send(self, frames):
         """All of them; what breaks off, since the other end has enough, is fine."""
-        whole = b""
+        whole = bytearray()
         try:
             for frame in frames:
                 data = frame.encode(self.role == "server")
@@ -306,7 +306,7 @@ class Peer:
                     whole += data
                     continue
                 self.s.sendall(whole)
-                whole = b""
+                whole.clear()
                 for at in range(0, len(data), frame.chop):
                     self.s.sendall(data[at:at + frame.chop])
             self.s.sendall(whole)
@@ -327,6 +327,8 @@ class Peer:
                 self.s.shutdown(socket.SHUT_WR)
             elif kind == PONG:
                 out.append((PONG, data))
+            elif kind == PING:
+                pass  # it may ask whether a slow peer is still there
             else:
                 assert kind in (CONT, TEXT, BINARY) and (kind == CONT) == bool(op), kind
                 op = op or kind

@@ -100,7 +100,8 @@ class Server:
         self.ctl = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.ctl.bind(f"{self.dir}/me")
         self.ctl.settimeout(LIMIT)
-        until(lambda: os.path.exists(f"{self.dir}/http"), "the server does not start", self.said)
+        until(lambda: os.path.exists(f"{self.dir}/http"), "the server does not start", self.said,
+              self.waits)
         self.ctl.connect(f"{self.dir}/ctl")
         self.keeper = self.child(self.process.pid, "od-keeper")
         same(self, self.run("main", "v=kept"), "")
@@ -111,6 +112,20 @@ class Server:
         with open(self.log, errors="replace") as file:
             file.seek(self.logged)
             return file.read()[-1500:]
+
+    def waits(self):
+        """What each of its processes is waiting in: name, system call, place in the kernel."""
+        found = subprocess.run(["pgrep", "-g", str(self.process.pid)], capture_output=True,
+                               text=True, check=False).stdout.split()
+        return [[self.about(pid, part) for part in ("comm", "syscall", "wchan")] for pid in found]
+
+    @staticmethod
+    def about(pid, part):
+        try:
+            with open(f"/proc/{pid}/{part}") as file:
+                return file.read().strip()
+        except OSError as error:
+            return error.strerror
 
     def kill(self):
         with contextlib.suppress(ProcessLookupError):

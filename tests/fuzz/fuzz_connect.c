@@ -6,7 +6,7 @@
  */
 #include "base/log.h"
 #include "front/connect/ask.h"
-#include "front/connect/hello.h"
+#include "front/backend/hello.h"
 
 #include <strings.h>
 
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct buf value = BUF_INIT(64);
     answers(text);
     lines(text);
-    if (connect_os_release(text, "ID", &value) < 0)
+    if (backend_os_release(text, "ID", &value) < 0)
         BUG_ON(value.n > 0);
     buf_release(&value);
     return 0;

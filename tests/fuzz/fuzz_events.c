@@ -70,14 +70,14 @@ static void begin(void)
     keys_init(&keys, o);
     json_free(o);
     o = json_parse(str_of(options), NULL);
-    /* The sandbox is never ready: what takes time waits for ever. */
+    /* The sandbox is never ready: actions that take time wait forever. */
     part_sandbox.configure(&en, o);
     part_action.configure(&en, o);
     json_free(o);
     part_action.load(&en);
     part_action.serve(&en);
     acts = en.actions;
-    ev = events_open(&en, &keys, NULL);
+    ev = events_open(&en, &keys, logins_open(&en, &keys), NULL);
     v0_open(&en, NULL);
 }
 

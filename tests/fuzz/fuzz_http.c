@@ -26,7 +26,7 @@ static int count(const struct http_head *h, const char *name)
     return n;
 }
 
-/* No byte that a line could end at, or begin anew. */
+/* No byte that could end or begin a line. */
 static void is_plain(struct str s)
 {
     BUG_ON(s.n > 0 &&

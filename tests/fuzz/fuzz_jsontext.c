@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * JSON read where it lies, against the tree made of it: what is JSON has the same
- * values either way, and of what is none each slice is within the slice it is from.
+ * values either way, and in invalid text each slice lies within the one it is from.
  */
 #include "base/json.h"
 #include "base/jsontext.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as the files that TLS is told of: a certificate with its key, whom
+ * Any bytes as the files that TLS is given: a certificate with its key, whom
  * clients' certificates are signed by, whom to trust. Refused ones have a sentence.
  */
 #include "base/buf.h"

@@ -6,6 +6,9 @@
 # finds it. Prints that folder. A Debian release comes from the mirror that this
 # machine's apt uses; one that it does not have leaves NAME.why, the reason, and is
 # asked for again by the next run. Remove a file for a newer one.
+#
+# valkey is not an image: it has the valkey-server of Debian 13 and the libraries and the
+# loader that it needs, so that it runs on an older release, without a chroot.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cache=$("$root/build/cache-dir.sh")
@@ -47,8 +50,35 @@ busybox_only() {
     done
 }
 
+valkey() { # FOLDER
+    apt=$1.apt uri=$(mirror) keys=/usr/share/keyrings/debian-archive-keyring.gpg
+    if [ -z "$uri" ] || [ ! -f "$keys" ] || ! command -v dpkg >/dev/null; then
+        echo "no Debian mirror in this machine's apt sources"
+        return 1
+    fi
+    mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/etc"
+    printf 'Types: deb\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' \
+        "$uri" "$keys" >"$apt/etc/trixie.sources"
+    cat >"$apt/conf" <<END
+Dir::Etc::SourceList "/dev/null"; Dir::Etc::SourceParts "$apt/etc";
+Dir::State::Lists "$apt/lists"; Dir::State::status "/dev/null";
+Dir::Cache "$apt"; Dir::Cache::Archives "$apt/archives";
+Acquire::Languages "none"; Acquire::Retries "3"; Debug::NoLocking "1";
+END
+    [ "$(id -u)" != 0 ] || echo 'APT::Sandbox::User "root";' >>"$apt/conf"
+    export APT_CONFIG="$apt/conf"
+    apt-get -qq update && apt-get -qq -y --no-install-recommends --download-only install \
+        valkey-server || return
+    for deb in "$apt"/archives/lib*.deb "$apt"/archives/valkey-*.deb; do
+        dpkg -x "$deb" "$1" || return
+    done
+    rm -rf "${1:?}/etc" "${1:?}/usr/share" "${1:?}/var"
+    [ -x "$1/usr/bin/valkey-server" ]
+}
+
 fill() { # NAME FOLDER
     case $1 in
+    valkey) valkey "$2" ;;
     scratch) scratch "$2" ;;
     busybox) busybox_only "$2" ;;
     *) debian "$1" "$2" ;;
@@ -66,7 +96,7 @@ make_root() { # NAME
     else
         tail -n 5 "$made.log" >"$dir/$1.why"
     fi
-    rm -rf "$made" "$made.tar" "$made.log"
+    rm -rf "$made" "$made.apt" "$made.tar" "$made.log"
 }
 
 for name; do

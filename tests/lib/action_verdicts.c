@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the server's checks make of arguments, without doing anything: of each line of
- * standard input, {"action":NAME,"args":…}, "ok" or "refused: " and the sentence.
+ * Runs the server's checks of arguments and nothing else: for each line of standard
+ * input, {"action":NAME,"args":…}, prints "ok" or "refused: " and the error.
  */
 #include "action/describe.h"
 #include "front/v0/action.h"

@@ -3,7 +3,7 @@
 
     backend.py ADDRESS PORT FOLDER [CERTIFICATE-AND-KEY]
 
-In FOLDER it keeps all that it must not forget:
+In FOLDER it keeps its state:
 
   transcript   each event that came, one a line, written before it is acknowledged
   actions      what is to be done, one JSON a line; others append to it
@@ -11,7 +11,7 @@ In FOLDER it keeps all that it must not forget:
   port, pid    of this process, once it listens
 
 It may be killed at any instant: the next one cuts a torn line off the transcript,
-says {"since":LAST} to whoever dials, and sends the actions that have no final
+sends {"since":LAST} to each peer that dials, and the actions that have no final
 observation again, which is safe since each has a client_id.
 """
 import asyncio

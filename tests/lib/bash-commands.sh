@@ -6,9 +6,9 @@
 # number of the first line of every command but the first, or nothing when it
 # is one command or does not parse.
 #
-# A command is complete at the first line with which bash, told to run nothing,
-# is content. It is not content with a here document that has no end, which it
-# says as a warning, nor with a line that a backslash continues.
+# A command is complete at the first line at which bash -n accepts it. A here document
+# without an end, of which bash only warns, and a line that a backslash continues are not
+# complete.
 set -u
 export LC_ALL=C
 
@@ -16,7 +16,7 @@ parses() {
     [ -z "$("$BASH" -O extglob -n -c -- "$1"$'\n' 2>&1 || echo no)" ]
 }
 
-# Blank, or a comment: what is before a command and none itself.
+# Whether a line is blank, or a comment.
 is_nothing() {
     local text=${1//[$' \t']/}
     [ -z "$text" ] || [ "${text:0:1}" = '#' ]

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# bash-open.sh FILE [STEP]: whether bash wants more lines behind a text. The texts
-# in FILE are separated by lines `%%`. Of each one, its beginnings are asked about:
-# up to the end of every line, without the newline; with STEP, up to every STEPth
-# byte too. A line for each text: LENGTH:1 if more is wanted, LENGTH:0 if not.
+# bash-open.sh FILE [STEP]: whether bash needs more lines after a text. The texts in FILE
+# are separated by lines `%%`. Each text is tried up to the end of every line, without the
+# newline; with STEP, up to every STEPth byte too. Prints for each try LENGTH:1 if more is
+# needed, LENGTH:0 if not.
 #
-# Told to run nothing, bash says that the text ends too early. Of a here document it
-# is not to be believed, since a `)` may have ended that: but a wrong line behind is
-# an error, and in a document it were none. Of a backslash at the end it says
-# nothing: that counts where a quote in its place would be one, so not in a comment.
+# bash -n reports that a text ends too early. For a here document that is not reliable,
+# since a `)` may have ended it: so a wrong line is added, which is an error, except
+# within a here document. bash reports nothing about a backslash at the end: it continues
+# the line where a quote in its place would begin a string, so not in a comment.
 set -u
 export LC_ALL=C
 

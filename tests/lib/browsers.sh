@@ -49,7 +49,7 @@ for b in json.load(sys.stdin):
     if b["name"] == sys.argv[1]:
         print(b[sys.argv[2]])' "$1" "$2"
 }
-# A distribution may have a script around it.
+# A distribution may start it by a script.
 chromium() {
     chromium_pid=$(pgrep -n -P "$(list "$1" pid)")
     case $(tr '\0' ' ' <"/proc/$chromium_pid/cmdline") in

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# certs.sh FOLDER: certificates for tests, made with openssl. A root, one that
-# is between it and the servers', and of servers and clients NAME.pem (with the
-# chain) and NAME.key:
+# certs.sh FOLDER: certificates for tests, made with openssl. A root, an intermediate one,
+# and for servers and clients NAME.pem (with the chain) and NAME.key:
 #
 #   good      EC; a.test, *.w.test, 127.0.0.1, ::1      rsa   the same, of RSA
 #   direct    by the root; a.test       other   by another root, of the same names

@@ -42,7 +42,7 @@ struct echo {
     int connections;
 };
 
-/* A request in progress, and what is still to be done of it. */
+/* A request in progress, and the rest of its work. */
 struct piece {
     struct list node;
     struct echo *e;
@@ -171,7 +171,7 @@ static void echo_go(struct req *r)
     echo_text(r, 200, "gone\n");
 }
 
-/* The alphabet over and over. */
+/* Sends the alphabet repeatedly. */
 static void echo_more(struct req *r, void *owner)
 {
     struct piece *p = owner;
@@ -412,12 +412,12 @@ static const struct route echo_routes_two[] = {
     {.methods = HTTP_GET, .path = "/two/hello", .run = echo_hello},
 };
 
-/* Fills what the config leaves open. file may be NULL. */
+/* Fills missing members of the config. file may be NULL. */
 static void echo_open(struct echo *e, struct loop *l, struct httpd_config c,
                       const char *file)
 {
-    static struct http_front one = {echo_routes, 0, echo_fail, NULL, false};
-    static struct http_front two = {echo_routes_two, 1, echo_fail_two, NULL, false};
+    static struct http_front one = {echo_routes, 0, echo_fail, NULL, false, NULL};
+    static struct http_front two = {echo_routes_two, 1, echo_fail_two, NULL, false, NULL};
     static const struct http_front *const fronts[] = {&one, &two};
     one.nroutes = sizeof(echo_routes) / sizeof(echo_routes[0]);
     one.arg = two.arg = e;

@@ -5,9 +5,10 @@
 
 HOW: well; key (signs with another); curve (another mechanism); http (no ZMTP);
 early (ends at once, with words); mute (never answers kernel_info); print (to its
-descriptor 1); crossed (a question's reply comes before its busy); deaf (refuses SIGINT and SIGTERM); heartless (no heartbeat); slow (its
-stdin channel is there when a cell has said something). The rest depends on the cell's
-code, a word: see Kernel.cell.
+descriptor 1); crossed (a question's reply comes before its busy); twice (answers
+kernel_info when it was asked twice, with both replies last); deaf (refuses SIGINT and
+SIGTERM); heartless (no heartbeat); slow (its stdin channel is there when a cell has said
+something). The rest depends on the cell's code, a word: see Kernel.cell.
 """
 import fcntl
 import hashlib
@@ -84,7 +85,8 @@ class Peer:
 class Kernel:
     def __init__(self):
         self.subscribers, self.lock, self.count = [], threading.Lock(), 0
-        self.id, self.late = "fake_1_%d" if how == "crossed" else "fake-%d", []
+        self.id = "fake_1_%d" if how in ("crossed", "twice") else "fake-%d"
+        self.late, self.questions, self.pressed = [], [], None
         self.beats, self.beat = how != "heartless", threading.Event()
         self.asks = None
         for channel in CHANNELS:
@@ -165,6 +167,12 @@ class Kernel:
                 self.send(self.subscribers, message)
             self.late = []
             self.status("idle", header)
+        elif kind == "kernel_info_request" and self.pressed:
+            self.end_pressed(peer, header)
+        elif kind == "kernel_info_request" and how == "twice" and len(self.questions) < 2:
+            self.questions.append(header)
+            if len(self.questions) == 2:
+                self.answer_both(peer)
         elif kind == "kernel_info_request" and how != "mute":
             self.status("busy", header)
             self.send([peer], self.pack("kernel_info_reply", {"status": "ok"}, header))
@@ -185,6 +193,31 @@ class Kernel:
         elif kind == "execute_request":
             self.status("busy", header)
             getattr(self, "do_" + content["code"], self.do_echo)(peer, header, content["code"])
+
+    def answer_both(self, peer):
+        replies = []
+        for header in self.questions:
+            self.status("busy", header)
+            replies.append(self.pack("kernel_info_reply", {"status": "ok"}, header))
+            self.status("idle", header)
+        self.wait_until_read(self.subscribers)
+        for reply in replies:
+            self.send([peer], reply)
+
+    def end_pressed(self, peer, question):
+        """The cell ends when it is interrupted and somebody asks; replies come last."""
+        parent, shell_first = self.pressed
+        self.pressed = None
+        reply = self.pack("execute_reply", {"status": "error", "execution_count": 1}, parent)
+        shell, iopub = [reply], [self.pack("status", {"execution_state": "idle"}, parent, b"s")]
+        iopub.append(self.pack("status", {"execution_state": "busy"}, question, b"s"))
+        shell.append(self.pack("kernel_info_reply", {"status": "ok"}, question))
+        iopub.append(self.pack("status", {"execution_state": "idle"}, question, b"s"))
+        both = [([peer], shell), (self.subscribers, iopub)]
+        for peers, messages in both if shell_first else reversed(both):
+            for message in messages:
+                self.send(peers, message)
+            self.wait_until_read(peers)
 
     # What a cell does, by its word.
 
@@ -325,6 +358,14 @@ class Kernel:
         self.reply(peer, parent)
         self.late.append(self.pack("status", {"execution_state": "idle"}, parent,
                                    b"status"))
+
+    def do_pressed(self, peer, parent, code):
+        self.say_first(parent)
+        self.pressed = (parent, False)
+
+    def do_pressed_first(self, peer, parent, code):
+        self.say_first(parent)
+        self.pressed = (parent, True)
 
     def do_exit(self, peer, parent, code):
         self.say("half of it\n", parent)

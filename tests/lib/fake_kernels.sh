@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# Kernels that are wrong, after kernels.sh: kernelspecs in $T/jupyter.
+# Kernels that misbehave, after kernels.sh: kernelspecs in $T/jupyter.
 #
 #   spec NAME MEMBERS       a kernelspec with this text
 #   fake HOW [MEMBERS]      fake-HOW: tests/lib/fake_kernel.py, told HOW; more members

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that says it could be od's worker and is not: what it does is the
- * name of its file.
+ * A program that claims to be od's worker: the name of its file decides what it does.
  *
  *   hang     does not even answer     mute   starts and never serves
  *   dies     ends as soon as started  later  serves, and ends then

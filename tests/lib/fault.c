@@ -88,7 +88,7 @@ static void fail(const char *what)
     exit(125);
 }
 
-/* The listener of a filter for this process and all that come of it. */
+/* Installs a filter for this process and its descendants. Returns its listener. */
 static int install(void)
 {
     struct sock_filter code[NKINDS + 3];
@@ -102,7 +102,7 @@ static int install(void)
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
     struct sock_fprog prog = {.len = (unsigned short)n, .filter = code};
     unsigned flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    /* Without root; it changes what set-id programs do, which no scenario starts. */
+    /* Needed without root. It disables set-id programs, which no scenario starts. */
     if (geteuid() != 0)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 #ifdef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -173,7 +173,7 @@ static void decide(const struct seccomp_notif *q, struct seccomp_notif_resp *a)
     if (!fault.armed || !kind || strcmp(kind, fault.kind) != 0 ||
         !is_role((pid_t)q->pid, name))
         return;
-    /* No space, that is what files have; what pipes refuse is another thing. */
+    /* Only files run out of space, not pipes. */
     if (strcmp(kind, "write") == 0 && !is_file((pid_t)q->pid, (int)q->data.args[0]))
         return;
     if (++fault.count != fault.n)
@@ -184,7 +184,7 @@ static void decide(const struct seccomp_notif *q, struct seccomp_notif_resp *a)
     a->error = -fault.error;
 }
 
-/* A call that is gone again (its process was killed) is not ours to answer. */
+/* A call whose process was killed is not answered. */
 static void notified(int listener, struct seccomp_notif *q, struct seccomp_notif_resp *a,
                      const struct seccomp_notif_sizes *sizes)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 #
-# For tests of what fails in the middle, instead of tap.sh, which it includes:
+# For tests of failures in the middle of work, instead of tap.sh, which it includes:
 #
 #   torture SCENARIO...     runs those of tests/fault/torture.py, and ends the test
 

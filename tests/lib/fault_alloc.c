@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linked into an od for tests with --wrap: allocations that fail when fault.c wants it.
- * Outside of it the call that asks does not exist, and all of them succeed.
+ * Linked into an od for tests with --wrap: allocations that fail on request of fault.c.
+ * Without it the system call does not exist, and all of them succeed.
  */
 #include "fault.h"
 

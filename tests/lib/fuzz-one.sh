@@ -3,8 +3,8 @@
 #
 # fuzz-one.sh tests/fuzz/fuzz_NAME.c: runs the built target as one TAP result:
 # FUZZ_SECONDS (10) from the seeds in tests/fuzz/corpus/NAME; with a dictionary
-# tests/fuzz/NAME.dict if there is one. What it learns is kept under out/, and
-# so is an input that fails. Without libFuzzer the target just runs over the seeds.
+# tests/fuzz/NAME.dict if there is one. New inputs are kept under out/, and so is an input that
+# fails. Without libFuzzer the target just runs over the seeds.
 #
 # With FUZZ_SEED it does the same each time: it begins with the seeds alone, and ends
 # after FUZZ_RUNS (100000) inputs, if it gets so far in its time.
@@ -20,7 +20,7 @@ arch=$(uname -m)
 seeds=tests/fuzz/corpus/$short
 [ -d "$seeds" ] || seeds=tests/fuzz/corpus/$name
 found=out/fuzz/$short
-# Three minutes are enough for all of them together, if nobody said otherwise.
+# By default three minutes for all of them together.
 count=$(find tests/fuzz -name 'fuzz_*.c' | wc -l)
 : "${FUZZ_SECONDS:=$((count > 30 ? 300 / count : 10))}"
 learnt=$found/corpus
@@ -48,7 +48,7 @@ else
 fi
 
 
-# What a failure comes down to, first of all for who sees only the first lines.
+# Prints the essence of a failure first, for readers of only the first lines.
 explain() {
     log=$found/log
     grep -aE 'Assertion|ERROR: |runtime error: |BUG|DEATH|Sanitizer: ' "$log" | head -n 5

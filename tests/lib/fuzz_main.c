@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A main for fuzz targets where libFuzzer is not to be had: runs the target
- * once on each file named, so that the corpus is tested at least.
+ * A main for fuzz targets without libFuzzer: runs the target once on each named file, so
+ * that at least the corpus is tested.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static int run_file(const char *path)
     }
     long size = ftell(f);
     rewind(f);
-    /* Exactly as long as the input, so that reading past its end is seen. */
+    /* Exactly as long as the input, so that a read past its end is detected. */
     uint8_t *data = malloc(size > 0 ? (size_t)size : 1);
     int failed = size < 0 || !data || fread(data, 1, (size_t)size, f) != (size_t)size;
     if (failed)

@@ -16,7 +16,7 @@
 
 static struct echo echo;
 static struct tls_files files;
-static struct tls_server *tls; /* NULL: not spoken */
+static struct tls_server *tls; /* NULL: no TLS */
 
 static void on_drained(void *arg) { loop_stop(arg); }
 

@@ -33,14 +33,7 @@ says() {
     printf '%b' "$3" >"$T/wanted"
     shift 3
     cell "$@"
-    if [ "$rc" = "$says_rc" ] && cmp -s "$T/out" "$T/wanted"; then
-        tap_line ok "$says_name"
-    else
-        tap_line no "$says_name"
-        note "status $rc, wanted $says_rc: $(printf '%s ' "$@" | head -c 300)"
-        diff -a "$T/wanted" "$T/out" | head -n 12 | head -c 1500 | cat -v | sed 's/^/# /'
-        head -c 1500 "$T/err" | sed 's/^/# stderr: /'
-    fi
+    same_bytes "$says_name" "$says_rc" "$@"
 }
 
 cries() {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * od-mcp-fixture: the whole program with other tools at its MCP front-end. test_* are
- * what the official suites call, act does one action of the action room, step by step,
- * and echo says what arguments came to it. Beside the resources of the program there are
- * those at test://, and there are prompts.
+ * od-mcp-fixture: the whole program with other tools at its MCP front-end. The official
+ * suites call test_*; act does one action of the action room, step by step; echo returns
+ * the arguments it got. In addition to the program's resources there are those at
+ * test://, and there are prompts.
  */
 #include "front/mcp/own.h"
 
@@ -284,7 +284,7 @@ const struct tool tool_echo = {.name = "echo",
                                .read_only = true,
                                .start = echo};
 
-/* In place of core/front/mcp/tools/table.c. */
+/* Replaces core/front/mcp/tools/table.c. */
 const struct tool *tool_at(size_t i)
 {
     static const struct tool *const tools[] = {&tool_test_simple_text,
@@ -365,7 +365,7 @@ static const struct mcp_resource resource_test = {.prefix = "test://",
                                                   .read = read_test,
                                                   .watch = watch_test};
 
-/* In place of core/front/mcp/table.c. */
+/* Replaces core/front/mcp/table.c. */
 const struct mcp_resource *mcp_resource_at(size_t i)
 {
     static const struct mcp_resource *const kinds[] = {
@@ -449,7 +449,7 @@ static void get_prompt(struct mcp_ask *a)
     mcp_error(a, RPC_PARAMS, "unknown prompt");
 }
 
-/* Also of prompts, which have no values to propose. */
+/* Also for prompts, which have no values to propose. */
 static void complete_test(struct mcp_ask *a)
 {
     const struct json *ref = json_get(a->in->params, "ref");

@@ -41,8 +41,7 @@ ex() {
     timeout -k 5 "${OD_TEST_LIMIT:-60}" "$OD" exec "$@" </dev/null
 }
 
-# Not by a client of ours: `od exec --list` has nothing to say where there is no server,
-# and others start one.
+# Not by an applet: `od exec --list` succeeds without a server, and the others start one.
 serving() { ask '"do":"list"' >/dev/null 2>&1; }
 
 run() {
@@ -57,11 +56,16 @@ gives() {
     printf '%b' "$3" >"$T/wanted"
     shift 3
     run "$@"
-    if [ "$rc" = "$gives_rc" ] && cmp -s "$T/out" "$T/wanted"; then
-        tap_line ok "$gives_name"
+    same_bytes "$gives_name" "$gives_rc" "$@"
+}
+
+# NAME STATUS ARGUMENT...: checks what run or cell left, whose output is to be $T/wanted
+same_bytes() {
+    if [ "$rc" = "$2" ] && cmp -s "$T/out" "$T/wanted"; then
+        tap_line ok "$1"
     else
-        tap_line no "$gives_name"
-        note "status $rc, wanted $gives_rc: $(printf '%s ' "$@" | head -c 300)"
+        tap_line no "$1"
+        note "status $rc, wanted $2: $(shift 2 && printf '%s ' "$@" | head -c 300)"
         diff -a "$T/wanted" "$T/out" | head -n 12 | head -c 1500 | cat -v | sed 's/^/# /'
         head -c 1500 "$T/err" | sed 's/^/# stderr: /'
     fi

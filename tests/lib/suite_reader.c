@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What our readers make of a case of a public suite: tests/compat/suites.py asks. A
- * request is a line "WHAT LENGTH..." and then that many bytes for each field; an answer
- * is a line with its length and then its bytes.
+ * Runs our parsers on cases of public suites, for tests/compat/suites.py. A request is a
+ * line "WHAT LENGTH..." and then that many bytes for each field; an answer is a line with
+ * its length and then its bytes.
  *
  *   tokens STATE LAST TEXT             tokens of HTML, one a line, bytes in hex
  *   tree   SCRIPTING CONTEXT TEXT      the tree of HTML as html5lib-tests write it

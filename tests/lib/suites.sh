@@ -5,14 +5,14 @@
 #
 # Prints the folder that has them, each with the right sum: $OD_SUITES, which is one
 # that has them unpacked or as suites.tar.xz; else FOLDER, into which they are fetched.
-# Status 1, and the reason: they cannot be had here.
+# Exits 1, with the reason, if they are not available here.
 set -u
 
 lock=$(cd "$(dirname "$0")/../compat" && pwd)/suites.lock
 mkdir -p "$1" || exit 1
 into=$(cd "$1" && pwd)
 
-# Of a file, or of a folder's files in the order of their names.
+# The sum of a file, or of a folder's files in the order of their names.
 sum() {
     if [ -f "$1" ]; then
         sha256sum "$1" | cut -d' ' -f1
@@ -22,7 +22,7 @@ sum() {
         xargs -0 cat | sha256sum | cut -d' ' -f1)
 }
 
-# has FOLDER: every suite, as it is pinned; else the name of one that is not.
+# has FOLDER: whether it has every pinned suite; prints the name of one that is missing.
 has() {
     while read -r name _ want _; do
         case $name in '' | '#'*) continue ;; esac

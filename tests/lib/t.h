@@ -270,14 +270,14 @@ static void t_name_dir(int number)
         T_FAIL("TMPDIR is too long");
 }
 
-/* An emulator takes longer, and says so. */
+/* The time limit of a case; T_LIMIT_S in the environment replaces it, for emulators. */
 static int t_limit_s(void)
 {
     const char *more = getenv("T_LIMIT_S");
     return more ? atoi(more) : T_LIMIT_S;
 }
 
-/* The wait status of the case, or -1 when its time was up. SIGCHLD is blocked. */
+/* Returns the wait status of the case, or -1 after its time limit. SIGCHLD is blocked. */
 static int t_wait_case(pid_t pid, const sigset_t *chld)
 {
     int64_t end = t_now_ms() + t_limit_s() * 1000;

@@ -23,10 +23,10 @@
 #   wait_for SECONDS COMMAND...  polls until it succeeds, for that long at least; for
 #                           use in a check
 #   at_end COMMAND...       run at the end, last one first
-#   note TEXT               a line for whoever reads the log
+#   note TEXT               a line for readers of the log
 #
-# Behind a check that fails stands what servers have written since the last one that
-# failed: the last lines of every file in $T that is called log or *.log.
+# After a check that fails come the lines that servers wrote since the previous failure:
+# the last ones of every file in $T that is called log or *.log.
 
 ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 : "${OD:=$ROOT/out/$(uname -m)-release/od}"
@@ -43,7 +43,7 @@ for tap_name in $(env | sed -n 's/^\(OD_[A-Z_]*\)=.*/\1/p'); do
     case $tap_name in OD_TEST_* | OD_CACHE) ;; *) unset "$tap_name" ;; esac
 done
 unset tap_name ENV BASH_ENV CDPATH
-# For a test that builds: the caller's cache, not one in the private home.
+# For tests that build: the caller's cache, not one in the private home.
 : "${OD_CACHE:=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/od}"
 unset XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME
 export OD_CACHE
@@ -65,7 +65,7 @@ tap_line() { # OK NAME
     fi
 }
 
-# In $T/.shown/ is how many lines of each log were there at the last look.
+# $T/.shown/ has the number of lines of each log that were already shown.
 tap_logs() {
     mkdir -p "$T/.shown"
     find "$T" -maxdepth 5 \( -name .git -o -name .shown \) -prune \
@@ -78,7 +78,7 @@ tap_logs() {
     done
 }
 
-# A check's command writes into a file, which is shown only if it fails.
+# The output of a check's command goes to a file, which is shown only if it fails.
 tap_run() {
     tap_doing=$*
     "$@" >"$T/.out" 2>&1
@@ -159,7 +159,8 @@ skip_all() {
     exit 0
 }
 
-# Half a minute at least: what holds costs no time, and machines can be very busy.
+# Half a minute at least: a condition that holds takes no time, and machines can be very
+# busy.
 wait_for() {
     tap_end=$(($(date +%s) + ($1 > 30 ? $1 : 30)))
     shift
@@ -175,7 +176,7 @@ at_end() {
 $tap_ends"
 }
 
-# Ended by who counts the seconds: where it stood, and what the server had said.
+# At the time limit: prints where the test stood, and the server's log.
 tap_last_words() {
     note "the last command that was checked or waited for: $tap_doing" | head -c 1000
 }

@@ -16,6 +16,7 @@
 #include "net/addr.h"
 #include "net/tls.h"
 #include "net/trust.h"
+#include "tls_seen.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -141,7 +142,7 @@ static void on_dialled(struct dial *d, struct stream *s, const struct err *e)
         loop_stop(loop);
         return;
     }
-    tls_describe(s, &text);
+    tls_seen_cipher(s, &text);
     printf("%s\n", buf_z(&text));
     buf_release(&text);
     httpc_start(&http, s, 0, &http_calls);

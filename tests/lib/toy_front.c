@@ -7,7 +7,9 @@
 #include "front/front.h"
 
 #include "base/xalloc.h"
+#include "front/program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +79,26 @@ static void refuse(void *f, struct req *r, enum refusal why, const char *text)
     fail(r, why == REFUSE_MISSING ? 401 : 418, text);
 }
 
+static bool preflight(void *f, struct req *r)
+{
+    struct toy *t = f;
+    t->asked++;
+    req_header_add(r, "X-Toy-Greets", "everybody");
+    if (!str_eq(req_method(r), STR("OPTIONS")))
+        return false;
+    req_answer(r, 200, "text/plain", STR("ask"));
+    return true;
+}
+
+static bool instead(void *f, struct req *r)
+{
+    (void)f;
+    if (!req_header(r, "X-Toy-Sleeps").p)
+        return false;
+    fail(r, 503, "it sleeps");
+    return true;
+}
+
 static void *open_toy(struct fronts *all, const struct json *options)
 {
     struct str greeting = json_str(json_get(options, "toy"), "greeting", "?");
@@ -105,6 +127,30 @@ static struct json *status(const void *f)
     return j;
 }
 
+/* `toyd --at ADDRESS TOKEN`, `toyd --version` */
+static int read_words(int argc, char **argv, struct program_words *out)
+{
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return printf("7.0\n") < 0;
+    if (argc != 4 || strcmp(argv[1], "--at") != 0) {
+        fprintf(stderr, "%s: usage: toyd --at ADDRESS TOKEN\n", argv[0]);
+        return 2;
+    }
+    program_add(out, "--listen");
+    program_addf(out, "toy@%s", argv[2]);
+    program_add(out, "--toy-token");
+    program_add(out, argv[3]);
+    return PROGRAM_SERVE;
+}
+
+static const struct program programs[] = {
+    {.name = "toyd",
+     .about = "a toy's server",
+     .usage = "usage: toyd --at ADDRESS TOKEN\n",
+     .read = read_words},
+    {.name = NULL},
+};
+
 static const struct httpd_config limits = {.conns_max = 2};
 
 static const struct front front_toy = {
@@ -112,15 +158,18 @@ static const struct front front_toy = {
     .options = &options_toy,
     .key = "token",
     .credential = credential,
+    .preflight = preflight,
+    .instead = instead,
     .refuse = refuse,
     .limits = &limits,
+    .programs = programs,
     .open = open_toy,
     .http = http,
     .start = start,
     .status = status,
 };
 
-/* In place of core/front/list.c. */
+/* Replaces core/front/list.c. */
 #define FRONT(name) extern const struct front front_##name;
 #include "front/fronts.def"
 #undef FRONT

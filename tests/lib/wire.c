@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     most = most > 0 && most < sizeof(bytes) ? most : sizeof(bytes);
     while ((n = fread(bytes, 1, most, stdin)) > 0) {
         if (send(fd, bytes, n, MSG_NOSIGNAL) != (ssize_t)n)
-            break; /* the server has said its last */
+            break; /* the server sends nothing more */
     }
     shutdown(fd, SHUT_WR);
     return answer(fd);

@@ -31,7 +31,7 @@ struct peer {
     struct stream http; /* server: up to the handshake */
     struct httpc client;
     struct ws ws;
-    struct buf later; /* what had no room: whole messages would be lost */
+    struct buf later; /* messages that did not fit yet */
     bool later_text;
     char key[WS_KEY_SIZE];
 };

@@ -75,7 +75,7 @@ def asked(function):
 
 def ends(said, exit=0):
     holds(not said.error, said)
-    same([said.object["state"], said.object["exit_code"]], ["ended", exit], said)
+    same([said.object["state"], said.object.get("exit_code")], ["ended", exit], said)
     return said
 
 
@@ -499,7 +499,7 @@ def era_of(modern):
 
 
 def main():
-    """Each row in both eras, but for those with `legacy`, which need its sessions."""
+    """Each row in both eras, except those with `legacy`, which need its sessions."""
     tap = Tap()
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
     wanted = [each for each in row if pattern in each.name]

@@ -270,7 +270,7 @@ def _(server):
     write(path)
     replace(other)
     while (message := own.next())["params"]["uri"] == uri:
-        pass  # of before
+        pass  # of an earlier change
     same(message["params"]["uri"], f"file://{other}")
     same(metric(server, "mcp_subscriptions"), 1)
     same(c.send("DELETE").status, 204)
@@ -486,7 +486,7 @@ def _(server):
         replace(path[1])
         message = s.next()["params"]
         while message["_meta"][META + "subscriptionId"] == 0:
-            message = s.next()["params"]  # of before
+            message = s.next()["params"]  # of an earlier change
         same(message["uri"], uri[1])
         for i in range(2, 20):
             answer = listen(s, i)

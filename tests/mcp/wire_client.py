@@ -6,11 +6,11 @@ import http.client
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import tempfile
 
+from served import until_ready
 from tap import LIMIT, at_end, holds, same, show_log, wait_for
 
 OD = os.environ["OD"]
@@ -43,14 +43,9 @@ class Server:
                 stdout=log, stderr=log, start_new_session=True)
         at_end(self.kill)
         os.close(put)
-        said = b""
-        while b"ready" not in said.split(b"\n"):
-            holds(select.select([get], [], [], LIMIT)[0], said)
-            more = os.read(get, 4096)
-            holds(more, said, self.logged())
-            said += more
+        said = until_ready(get, self.logged)
         os.close(get)
-        self.port = int(re.search(rb"127\.0\.0\.1:(\d+)", said).group(1))
+        self.port = int(re.search(r"127\.0\.0\.1:(\d+)", said).group(1))
         self.url = f"http://127.0.0.1:{self.port}/mcp"
 
     def logged(self):

@@ -6,8 +6,8 @@ The routes are those that `od serve --routes` lists, which are the tables of the
 so a new one is in here by itself. What is expected follows from a route's `key` and
 `right`, from what the request has, and from the lists below and nothing else: a route that
 needs no key, or for which one that may view is enough, has to be added to them.
-What a request would do if it were let in leaves a file in a
-folder; with the right key it does, which is checked too.
+A request that is let in by mistake would leave a file in a folder;
+with the right key it leaves one, which is checked too.
 """
 import atexit
 import base64
@@ -21,6 +21,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import tarfile
 import tempfile
 import threading
@@ -37,13 +38,29 @@ OTHER_UID = 4711
 # Routes that everybody may ask, and those whose key may be in a WebSocket's message.
 OPEN = {("http", "/alive"), ("http", "/ready"), ("http", "/server_info"),
         ("viewer", "/"), ("viewer", "/viewer.js"), ("http", "/.well-known/{name}"),
-        ("http", "/.well-known/{name}/mcp")}
+        ("http", "/.well-known/{name}/mcp"), ("e2b", "/health"), ("e2b", "/init")}
+OPEN |= {("sandbox", "/"), ("sandbox", "/v1/health")}
+OPEN |= {("http", path) for path in ("/ui", "/ui/", "/ui/session", "/ui/frame",
+                                        "/ui/file/{file}")}
+OPEN |= {("preview", "/login"), ("interpreter", "/health")}
+OPEN |= {("v1", path) for path in (
+    "/", "/alive", "/health", "/ready", "/server_info", "/docs", "/redoc", "/openapi.json",
+    "/static/*", "/api/init")}
 # Those that name the scheme of their key to who has none or a wrong one (RFC 6750 3).
 CHALLENGE = {"/mcp"}
-MESSAGE = {("http", "/events")}
+MESSAGE = {("http", "/events"), ("http", "/screen/{session}"),
+           ("http", "/terminal/{session}"), ("v1", "/sockets/bash-events")}
+# Those whose key may be in the path, as a token that the live page has.
+PATH = {("http", "/proxy/*"), ("http", "/absproxy/*")}
 # Those for which a key with the right to view is enough, with their methods.
 VIEW = {("http", path, "GET") for path in ("/events", "/metrics", "/openapi.json", "/client.py",
-                                           "/client.ts")}
+                                           "/client.ts", "/ui/ports", "/screen/{session}",
+                                           "/terminal", "/terminal/{session}", "/files/stat",
+                                           "/files/list", "/files/watch")}
+VIEW |= {("v1", path, "GET") for path in (
+    "/api/tools/", "/api/vscode/status", "/api/bash/bash_events/search",
+    "/api/bash/bash_events/{event_id}", "/api/bash/bash_events/",
+    "/sockets/bash-events")}
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT",
            "FOO", "get")
@@ -73,7 +90,8 @@ KEYS = {
     "bearer": ("right", [f"Authorization: bearer  {GOOD}"], ""),
     "good, bearer bad": ("right", [f"X-Session-API-Key: {GOOD}", "Authorization: Bearer bad"], ""),
 }
-HANDSHAKE = ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13"]
+HANDSHAKE = ["Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version: 13",
+             "Sec-WebSocket-Protocol: od.events.v1, od.terminal.v1, od.screen.v1"]
 UPGRADE = ["Upgrade: websocket", "Connection: Upgrade"]
 # Fields beside the key; whether they open a WebSocket, by halves, or not.
 HEADERS = {
@@ -162,7 +180,7 @@ class Server:
         show_log(self.root + "/log")
         get, put = os.pipe()
         self.path, self.name = self.root + "/run/http", f"od-test-{os.getpid()}-{id(self)}"
-        words = [OD, "serve", "0", *options, "--listen", "http://127.0.0.1:0", "--listen",
+        words = [OD, "serve", "0", "--ui", *options, "--listen", "http://127.0.0.1:0", "--listen",
                  "unix:" + self.path, "--listen", "@" + self.name, "--ready-fd", str(put),
                  "--tls-cert", T + "/c/good.pem", "--tls-key", T + "/c/good.key"]
         self.process = subprocess.Popen(words, env=env, cwd=self.root + "/work", pass_fds=[put],
@@ -439,7 +457,7 @@ def spelled(cells, kind, routes):
 def messages(cells, kind, routes):
     """WebSockets whose first message is not the key."""
     for route in routes:
-        if route["key"] != "message":
+        if route["key"] != "message" or route["listener"] != "http":
             continue
         for message in MESSAGES:
             client = Client(cells.server, kind)
@@ -654,7 +672,10 @@ def add_keys(server):
         KEYS[name + ", bearer"] = (name, [f"Authorization: Bearer {GIVEN[name]}"], "")
 
 
-def main():
+PARTS = ("requests", "links", "open")
+
+
+def main(parts):
     tap, total = Tap(), 0
 
     def row(name, function):
@@ -677,19 +698,15 @@ def main():
         for r in routes:
             at = (r["listener"], r["path"])
             wanted = "none" if at in OPEN else "message" if at in MESSAGE and "GET" in r["methods"] \
-                else "peer" if at[0] == "viewer" else "head"
+                else "peer" if at[0] == "viewer" else "path" if at in PATH else "head"
             cells.note("listed", r["key"] == wanted, r, wanted)
             right = "none" if at in OPEN else "view" if (*at, r["methods"][0]) in VIEW else "use"
             cells.note("listed", r["right"] == right, r, right)
-        for at in OPEN | MESSAGE:
+        for at in OPEN | MESSAGE | PATH:
             cells.note("listed", any((r["listener"], r["path"]) == at for r in routes), at)
         return cells
 
-    row("each route needs a key, but for those that are known", listed)
     picture()
-    server = Server(key=GOOD)
-    wait_for(lambda: Client(server, "tcp").ask("GET", "/ready").status == 200, "it is ready")
-    add_keys(server)
 
     def another():
         cells = Cells(server)
@@ -740,19 +757,31 @@ def main():
                 client.close()
         return cells
 
-    if os.getuid() == 0:
-        row("the viewer: another user of this machine", another)
-    else:
-        tap.line(True, "the viewer: another user of this machine", skip="only root can be one")
-    row("the viewer: its own user", viewed)
-    row("with a key: routes, methods, headers and keys", matrix(with_key))
-    row("with a key: paths in other spellings", matrix(spelled))
-    row("with a key: the first message of a WebSocket", matrix(messages))
-    row("with a key that may view: WebSockets that send more than it may", matrix(watchers))
-    row("with a key: WebSockets that send none", flooded)
-    row("with the key the same requests do what they ask for", something_did)
-    row("without it nothing was done", nothing_happened)
-    server.stop()
+    if "requests" in parts:
+        row("each route needs a key, except the known ones", listed)
+    if {"requests", "links"} & set(parts):
+        server = Server(key=GOOD)
+        wait_for(lambda: Client(server, "tcp").ask("GET", "/ready").status == 200, "it is ready")
+        add_keys(server)
+        if "requests" in parts:
+            row("with a key: routes, methods, headers and keys", matrix(with_key))
+        row("with the key the same requests do what they ask for", something_did)
+        if "links" in parts:
+            if os.getuid() == 0:
+                row("the viewer: another user of this machine", another)
+            else:
+                tap.line(True, "the viewer: another user of this machine",
+                         skip="only root can be one")
+            row("the viewer: its own user", viewed)
+            row("with a key: paths in other spellings", matrix(spelled))
+            row("with a key: the first message of a WebSocket", matrix(messages))
+            row("with a key that may view: WebSockets that send more than it may",
+                matrix(watchers))
+            row("with a key: WebSockets that send none", flooded)
+        row("without it nothing was done", nothing_happened)
+        server.stop()
+    if "open" not in parts:
+        return tap.done()
     for name, options in (("without a key", ()), ("with --insecure-open", ("--insecure-open",))):
         server = Server(*options)
 
@@ -769,4 +798,4 @@ def main():
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:] or PARTS))

@@ -17,6 +17,8 @@ group_start() {
     split
     row 'idle with one session, keeper and worker, KiB' "$(memory Pss "$keeper" "$worker")" - \
         ours '<=' 2048
+    row '  of that private, KiB' \
+        "$(memory Private_Dirty "$keeper" "$worker")" -
     row '  the minder beside them, KiB' "$(memory Pss "${minders[@]}")" -
     stop_server
 }

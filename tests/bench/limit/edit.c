@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * edit FILE N: N times what a view of FILE and a str_replace in it cannot do without:
- * to read it, and to read it, to find the text, to write it anew beside, to have that
+ * to read it, and to read it, to find the text, to write it to a new file next to it, to have that
  * on the disk, and to rename it.
  */
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Words of a command line, as a shell splits them. */
-#include "base/buf.h"
 #include "base/words.h"
 
 #include "t.h"
@@ -52,6 +51,32 @@ TEST(unfinished)
     CHECK_STR(split("a 'b"), "a quote (') is not closed");
     CHECK_STR(split("a \"b"), "a quote (\") is not closed");
     CHECK_STR(split("a\\"), "it ends in a backslash");
+}
+
+static const char *quoted(const char *text)
+{
+    static struct buf out = BUF_INIT(64);
+    buf_reset(&out);
+    CHECK_INT(words_quote(&out, str_of(text)), 0);
+    return buf_z(&out);
+}
+
+TEST(one_word_in_quotes)
+{
+    CHECK_STR(quoted(""), "''");
+    CHECK_STR(quoted("a b"), "'a b'");
+    CHECK_STR(quoted("it's $HOME\n\\"), "'it'\\''s $HOME\n\\'");
+    CHECK_STR(split(quoted("''")), "<''>");
+    CHECK_STR(split(quoted("'a\" b'\\")), "<'a\" b'\\>");
+}
+
+TEST(a_word_without_room)
+{
+    struct buf out = BUF_INIT(7);
+    CHECK_INT(words_quote(&out, STR("ab")), 0);
+    CHECK_INT(words_quote(&out, STR("ab")), -1);
+    CHECK(buf_full(&out));
+    buf_release(&out);
 }
 
 T_MAIN

@@ -425,7 +425,7 @@ TEST(numbers_of_xlsx)
 TEST(xlsx_that_cannot_be_read)
 {
     write_xlsx("<workbook><sheet name='S'/></workbook>", SHEET(""), SHEET(""));
-    check_failed(DOCREAD_XLSX, ERR_INVALID, "a sheet is nowhere in it");
+    check_failed(DOCREAD_XLSX, ERR_INVALID, "a sheet is missing");
     write_xlsx("<workbook><sheet", SHEET(""), SHEET(""));
     check_failed(DOCREAD_XLSX, ERR_INVALID, "its list of sheets is cut off");
     write_xlsx(BOOK(""), SHEET(""), "<worksheet><row>");
@@ -478,7 +478,7 @@ TEST(office_files_that_cannot_be_read)
     struct part other[] = {{"_rels/.rels", RELS("x", "officeDocument", "w/main.xml")},
                            {"w/main.xml", "<x/>"}};
     write_zip("a.docx", other, 2);
-    check_failed(DOCREAD_DOCX, ERR_INVALID, "no text of a Word document");
+    check_failed(DOCREAD_DOCX, ERR_INVALID, "no body of a Word document");
     write_pptx("<p:sld>", SLIDE(""));
     check_failed(DOCREAD_PPTX, ERR_INVALID, "a slide is cut off");
 }
@@ -722,7 +722,7 @@ TEST(kinds)
     CHECK_INT(docread_kind_of(STR("b.mkv"), STR("")), DOCREAD_VIDEO);
     CHECK_INT(docread_kind_of(STR("b.txt"), STR("")), DOCREAD_AUTO);
     write_file("a.txt", STR("text"));
-    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, "no document");
+    check_failed(DOCREAD_AUTO, ERR_UNSUPPORTED, "its format is not one");
 }
 
 TEST(files_that_are_none)

@@ -697,7 +697,7 @@ TEST(the_same_edit_may_be_meant_twice)
     CHECK_INT(apply(q), 0);
     CHECK_INT(apply(q), 0);
     CHECK_FILE("x\nx\n");
-    /* Another one came between: whoever asks has had its answer. */
+    /* Another one came between: the caller has had its answer. */
     begin();
     CHECK_INT(insert(0, "y"), 0);
     CHECK_INT(undo(), 0);
@@ -894,7 +894,7 @@ TEST(making_a_file_is_not_done_again)
     CHECK_INT(apply(q), 0);
     CHECK(done.again && done.created);
     CHECK_INT(edit_undoable(edits, path), 0);
-    /* Of two states only one is taken back, by whoever asks twice. */
+    /* A repeated request undoes only one of two states. */
     CHECK_INT(put_whole("1"), 0);
     CHECK_INT(put_whole("2"), 0);
     q.token = "abc125";

@@ -434,8 +434,8 @@ TEST(an_entry_that_is_a_link_becomes_a_file_of_its_text)
     /* And what is below it finds a file there. */
     add("evil/passwd", "x", 0);
     unzip(finish(), plain);
-    check_refused(ERR_EXISTS,
-                  "cannot unpack evil/passwd: evil there is no folder, or a link to one");
+    check_refused(ERR_EXISTS, "cannot unpack evil/passwd: evil exists there and is not a "
+                              "folder, or is a link to one");
     loop_free(loop);
 }
 
@@ -450,8 +450,8 @@ TEST(links_in_the_way_are_never_followed)
         "[ ! -L to/file ]; [ \"$(cat to/file)\" = new ]; [ \"$(cat out/file)\" = keep ]");
     add("dir/file", "bad", 0);
     unzip(finish(), plain);
-    check_refused(ERR_EXISTS,
-                  "cannot unpack dir/file: dir there is no folder, or a link to one");
+    check_refused(ERR_EXISTS, "cannot unpack dir/file: dir exists there and is not a "
+                              "folder, or is a link to one");
     add("dir/", NULL, 0);
     unzip(finish(), plain);
     CHECK_INT(result.err.code, ERR_EXISTS);

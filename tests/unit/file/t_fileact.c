@@ -159,11 +159,124 @@ TEST(arguments_that_are_missing_unknown_or_of_another_type)
     CHECK(!fileact_media_type(STR("rar")));
 }
 
+/* ---- what only connections use ---- */
+
+TEST(folders_by_their_names_in_small_letters)
+{
+    t_sh("mkdir d; cd d; mkdir b A É é .hidden; touch file; ln -s b link");
+    works("folders", "{\"path\":\"d\"}", false);
+    struct json *j = json_parse(buf_str(&result), &err);
+    char names[64] = "";
+    for (struct json *x = json_first(json_get(j, "folders")); x; x = json_next(x))
+        strncat(names, json_str(x, "name", "").p, sizeof(names) - strlen(names) - 1);
+    CHECK_STR(names, "AbÉé");
+    CHECK(json_is_null(json_get(j, "next")));
+    json_free(j);
+    works("folders", "{\"path\":\"d\",\"hidden\":true,\"limit\":2}", false);
+    j = json_parse(buf_str(&result), &err);
+    CHECK_STR(json_str(j, "next", "").p, "b");
+    CHECK_STR(json_str(json_first(json_get(j, "folders")), "name", "").p, ".hidden");
+    json_free(j);
+    works("folders", "{\"path\":\"d\",\"from\":\"b\",\"limit\":1}", false);
+    CHECK(strstr(buf_z(&result), "\"name\":\"b\""));
+    fails("folders", "{\"path\":\"d/file\"}", false, ERR_INVALID);
+    fails("folders", "{\"path\":\"none\"}", false, ERR_NOTFOUND);
+    end();
+}
+
+static FILE *packed_to;
+
+static size_t on_packed(void *arg, struct str bytes)
+{
+    (void)arg;
+    return fwrite(bytes.p, 1, bytes.n, packed_to);
+}
+
+/* A call with a connection: what it sends goes to the file `out`; NULL: it takes input.
+ */
+static void connected(const char *verb, const char *args, const char *out,
+                      const char *input)
+{
+    static const struct fileact_events events = {.data = on_packed, .done = on_done};
+    char path[400];
+    struct json *j = json_parse(str_of(args), &err);
+    loop = loop ? loop : loop_new();
+    snprintf(path, sizeof(path), "%s/%s", t_dir(), out ? out : "none");
+    packed_to = out ? fopen(path, "w") : NULL;
+    struct fileact_spec q = {.verb = verb,
+                             .args = j,
+                             .cwd = t_dir(),
+                             .token = TOKEN,
+                             .input = !out,
+                             .output = out};
+    dones = 0;
+    CHECK_INT(fileact_check(verb, j, !out, out, &err), 0);
+    struct fileact *f = fileact_start(loop, &q, &events, NULL, &err);
+    CHECK(f);
+    json_free(j);
+    if (input) {
+        CHECK_INT(fileact_write(f, str_of(input)), 0);
+        fileact_end_input(f);
+    }
+    while (dones == 0)
+        turn();
+    T_WAIT(all_gone());
+    if (packed_to)
+        fclose(packed_to);
+}
+
+TEST(a_snapshot_has_files_and_folders_but_no_secrets)
+{
+    t_sh("mkdir ws; cd ws; mkdir -p .git/modules/m .git/refs/heads/logs .git/logs empty "
+         "build a/build node_modules/x && echo 1 > f && echo 22 > a/f && ln -s f link && "
+         "touch .git/config .git/modules/m/config .git/refs/heads/config "
+         ".git/refs/heads/logs/x .git/HEAD .git/FETCH_HEAD .git/logs/HEAD config "
+         "build/x a/build/x b.pyc node_modules/x/y '#odd'");
+    connected("snapshot",
+              "{\"path\":\"ws\",\"exclude\":\"node_modules/\\n*.pyc\\n/build\","
+              "\"manifest\":\"report.json\",\"about\":\"{\\\"source\\\":\\\"ws\\\"}\"}",
+              "out.tgz", NULL);
+    CHECK_STR(err.text, "");
+    t_sh(
+        "tar tzf out.tgz | sort > names && printf '%%s\\n' ws/ ws/#odd ws/.git/ "
+        "ws/.git/HEAD "
+        "ws/.git/modules/ ws/.git/modules/m/ ws/.git/refs/ ws/.git/refs/heads/ "
+        "ws/.git/refs/heads/config ws/.git/refs/heads/logs/ ws/.git/refs/heads/logs/x "
+        "ws/a/ ws/a/build/ ws/a/build/x ws/a/f ws/config ws/empty/ ws/f ws/report.json | "
+        "sort | diff - names");
+    t_sh("test \"$(tar tzf out.tgz | tail -n 1)\" = ws/report.json && "
+         "test \"$(tar xzOf out.tgz ws/report.json)\" = "
+         "'{\"file_count\":8,\"source\":\"ws\",\"total_bytes\":5}'");
+    t_sh("touch ws/report.json");
+    connected("snapshot", "{\"path\":\"ws\",\"manifest\":\"report.json\"}", "out.tgz",
+              NULL);
+    t_sh("test \"$(tar tzf out.tgz | grep -c report)\" = 1");
+    connected("snapshot", "{\"path\":\"ws/f\"}", "out.tgz", NULL);
+    CHECK(err.code);
+    end();
+}
+
+TEST(a_file_that_comes_keeps_the_mode_of_the_one_that_is_there)
+{
+    t_sh("echo old > f; chmod 751 f; ln -s f link");
+    connected("receive", "{\"path\":\"link\",\"keep\":true}", NULL, "new");
+    CHECK_STR(err.text, "");
+    t_sh("test \"$(cat f)\" = new && test -L link && test \"$(stat -c %%a f)\" = 751");
+    connected("receive", "{\"path\":\"a/b/c\",\"keep\":true,\"parents\":true}", NULL,
+              "x");
+    CHECK_STR(err.text, "");
+    t_sh("test \"$(cat a/b/c)\" = x && test \"$(stat -c %%a a/b/c)\" = 644");
+    connected("receive", "{\"path\":\"f/x/c\",\"parents\":true}", NULL, "x");
+    CHECK_INT(err.code, ERR_NOTFOUND);
+    t_sh("test -z \"$(find . -name '.od-*')\"");
+    end();
+}
+
 /* ---- again ---- */
 
 static const char copy[] = "{\"from\":\"d\",\"to\":\"e\"}";
 
-TEST(a_copy_that_was_not_whole_is_made_anew)
+TEST(an_incomplete_copy_is_made_again)
 {
     t_sh("mkdir d .od-" TOKEN "; echo one > d/a; echo hal > .od-" TOKEN "/a");
     works("copy", copy, true);
@@ -261,6 +374,21 @@ TEST(what_was_unpacked_beside_is_put_in_its_place)
     works("extract", extract, true);
     t_sh("test \"$(cat to/a)\" = whole");
     fails("extract", extract, false, ERR_EXISTS);
+    end();
+}
+
+TEST(what_was_joined_is_put_in_its_place_and_its_parts_are_removed)
+{
+    static const char join[] = "{\"from\":[\"a\",\"b\"],\"to\":\"c\"}";
+    t_sh("echo one > a; echo two > b; echo half > .od-" TOKEN);
+    works("join", join, true);
+    t_sh("test \"$(cat c)\" = \"$(printf 'one\\ntwo')\"; test ! -e a; test ! -e b");
+    t_sh("rm c; echo one > a; echo whole > .od-" TOKEN "; touch .od-" TOKEN ".whole");
+    works("join", join, true);
+    t_sh("test \"$(cat c)\" = whole; test ! -e a");
+    t_sh("echo late > b; touch .od-" TOKEN ".whole");
+    works("join", join, true);
+    t_sh("test \"$(cat c)\" = whole; test ! -e b");
     end();
 }
 
@@ -387,6 +515,93 @@ TEST(gzip_in_pieces_is_one_member)
     gunzip_free(u);
     buf_release(&plain);
     buf_release(&packed);
+}
+
+/* ---- files one after the other ---- */
+
+static void frame(struct fileact *f, const char *bytes)
+{
+    char head[24];
+    snprintf(head, sizeof(head), "%08zx", strlen(bytes));
+    CHECK_INT(fileact_write(f, str_of(head)), 0);
+    CHECK_INT(fileact_write(f, str_of(bytes)), 0);
+}
+
+static struct fileact *start_frames(const char *border)
+{
+    static const struct fileact_events events = {.done = on_done};
+    loop = loop ? loop : loop_new();
+    dones = 0;
+    struct fileact_spec q = {.verb = "receive_all",
+                             .cwd = t_dir(),
+                             .border = border,
+                             .token = TOKEN,
+                             .input = true};
+    return fileact_start(loop, &q, &events, NULL, &err);
+}
+
+static void finish_frames(struct fileact *f)
+{
+    fileact_end_input(f);
+    while (dones == 0)
+        turn();
+    T_WAIT(all_gone());
+    CHECK(!staged(".") && !staged("a"));
+}
+
+TEST(files_one_after_the_other)
+{
+    struct fileact *f = start_frames(NULL);
+    frame(f, "{\"path\":\"a/b\",\"parents\":true,\"mode\":416}");
+    frame(f, "one");
+    frame(f, "two");
+    frame(f, "");
+    frame(f, "{\"path\":\"empty\",\"sync\":true}");
+    frame(f, "");
+    finish_frames(f);
+    CHECK_STR(err.text, "");
+    CHECK(str_find(buf_str(&result), STR("\"size\":6,\"mode\":\"0640\"")) > 0);
+    t_sh("[ \"$(cat a/b)\" = onetwo ] && [ -f empty ] && [ ! -s empty ]");
+    end();
+}
+
+TEST(a_transfer_that_is_cut_leaves_the_whole_files)
+{
+    struct fileact *f = start_frames(NULL);
+    frame(f, "{\"path\":\"whole\"}");
+    frame(f, "1");
+    frame(f, "");
+    frame(f, "{\"path\":\"cut\"}");
+    frame(f, "2");
+    finish_frames(f);
+    CHECK_INT(err.code, ERR_CANCELLED);
+    t_sh("[ \"$(cat whole)\" = 1 ] && [ ! -e cut ]");
+    f = start_frames(NULL);
+    frame(f, "{\"path\":\"more\"}");
+    CHECK_INT(fileact_write(f, STR("0000001x")), 0);
+    finish_frames(f);
+    CHECK_INT(err.code, ERR_CANCELLED);
+    t_sh("[ ! -e more ]");
+    end();
+}
+
+TEST(a_border_holds_for_each_of_them)
+{
+    t_sh("mkdir in && ln -s .. in/up && ln -s /etc in/etc && mkdir in/d && ln -s d in/l");
+    char border[400];
+    snprintf(border, sizeof(border), "%s/in", t_dir());
+    struct fileact *f = start_frames(border);
+    frame(f, "{\"path\":\"/l/f\",\"parents\":true}");
+    frame(f, "x");
+    frame(f, "");
+    frame(f, "{\"path\":\"new/deep/f\",\"parents\":true}");
+    frame(f, "");
+    frame(f, "{\"path\":\"up/f\",\"parents\":true}");
+    frame(f, "");
+    finish_frames(f);
+    CHECK_INT(err.code, ERR_DENIED);
+    t_sh("[ -f in/d/f ] && [ -f in/new/deep/f ] && [ ! -e f ]");
+    end();
 }
 
 T_MAIN

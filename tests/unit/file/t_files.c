@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Files as a whole: what may be read, how lines are cut, and that a file is
- * replaced at once or not at all, and is afterwards what it was but for its bytes.
+ * replaced at once or not at all, and afterwards only its bytes differ.
  */
 #include "file/files.h"
 #include "os/file.h"
@@ -518,7 +518,7 @@ TEST(no_room_leaves_what_was)
 {
     put(at("f"), "old");
     chmod(at("f"), 0666);
-    /* Whoever may not give the owner writes in place. */
+    /* A user who may not set the owner writes in place. */
     as_nobody(with_no_room);
     check_holds(at("f"), "old");
     if (geteuid() == 0)

@@ -127,4 +127,59 @@ TEST(what_can_be_allowed)
     }
 }
 
+static void look_up(const char *pattern, const char *host, int wanted)
+{
+    char options[128];
+    uint16_t port = 1;
+    snprintf(options, sizeof(options), "{\"preview_host\":\"%s\"}", pattern);
+    struct hosts h = with(options);
+    int got = hosts_app(&h, str_of(host), &port) ? port : -1;
+    if (got != wanted)
+        T_FAIL("%s: \"%s\" is %d, not %d", pattern, host, got, wanted);
+    hosts_release(&h);
+}
+
+TEST(hosts_of_apps)
+{
+    static const char dash[] = "PORT-box.example.org", dot[] = "PORT.localhost";
+    look_up(dash, "3000-box.example.org", 3000);
+    look_up(dash, "3000-BOX.Example.ORG.:443", 3000);
+    look_up(dash, "65535-box.example.org", 65535);
+    look_up(dot, "1.localhost:3000", 1);
+    look_up(dash, "65536-box.example.org", 0);
+    look_up(dash, "0-box.example.org", 0);
+    look_up(dash, "03000-box.example.org", 0);
+    look_up(dash, "99999999999999999999-box.example.org", 0);
+    look_up(dash, "", -1);
+    look_up(dash, "-box.example.org", -1);
+    look_up(dash, "box.example.org", -1);
+    look_up(dash, "x-box.example.org", -1);
+    look_up(dash, "3000x-box.example.org", -1);
+    look_up(dash, "1.3000-box.example.org", -1);
+    look_up(dash, "3000.box.example.org", -1);
+    look_up(dash, "3000-box.example.org.evil", -1);
+    look_up(dash, "[::1]:3000", -1);
+    look_up(dot, "localhost", -1);
+    look_up(dot, ".localhost", -1);
+    look_up(dot, "127.0.0.1", -1);
+    look_up("", "3000-box.example.org", -1);
+}
+
+TEST(what_can_be_a_host_of_apps)
+{
+    static const char *const good[] = {"PORT-a", "PORT.a", "PORT-box.example.org",
+                                       "PORT.1a"};
+    static const char *const bad[] = {"",          "PORT",     "PORT-",   "PORT.",
+                                      "PORTbox",   "port-a",   "a-PORT",  "PORT.0.0.1",
+                                      "PORT-a..b", "PORT-a:1", "PORT-a/", "PORT-*.a"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        if (!hosts_may_preview(str_of(good[i])))
+            T_FAIL("%s is refused", good[i]);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (hosts_may_preview(str_of(bad[i])))
+            T_FAIL("%s is accepted", bad[i]);
+    }
+}
+
 T_MAIN

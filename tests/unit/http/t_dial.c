@@ -269,7 +269,7 @@ TEST(nobody_listens)
     peer.listener.fd = -1;
     close(fd);
     dial("127.0.0.1", port, NULL, 0);
-    check_error(ERR_GONE, "nobody listens at 127.0.0.1:");
+    check_error(ERR_GONE, "nothing listens at 127.0.0.1:");
     CHECK_INT(step, DIAL_CONNECT);
     finish();
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The HTTP client against a peer that is a descriptor: which bytes are asked,
- * and what is told of answers, whole or broken, however they are cut.
+ * and what is reported of answers, whole or broken, however they are cut.
  */
 #include "http/httpc.h"
 
 #include "t.h"
+#include "turns.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -119,24 +120,7 @@ static void finish(void)
     loop_free(loop);
 }
 
-static int turns_left;
-
-static void on_turn(struct task *t)
-{
-    if (--turns_left > 0)
-        task_defer(loop, t);
-    else
-        loop_stop(loop);
-}
-
-static void turns(int n)
-{
-    struct task t;
-    task_init(&t, on_turn);
-    turns_left = n;
-    task_defer(loop, &t);
-    CHECK_INT(loop_run(loop), 0);
-}
+static void turns(int n) { turns_of(loop, n); }
 
 static void ask(const struct httpc_request *q)
 {
@@ -189,11 +173,12 @@ TEST(a_request_is_what_was_said)
     CHECK_STR(asked(),
               "GET /x?y HTTP/1.1\r\nHost: h:80\r\nAccept: a/b, c\r\nX-Empty: \r\n\r\n");
     answer(STR("HTTP/1.1 204 No Content\r\n\r\n"), 100);
-    q = (struct httpc_request){"POST", STR("/"), STR("h"), {0}, STR("body"), false, 0};
+    q = (struct httpc_request){
+        .method = "POST", .target = STR("/"), .host = STR("h"), .body = STR("body")};
     ask(&q);
     CHECK_STR(asked(), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody");
     answer(STR("HTTP/1.1 204 No Content\r\n\r\n"), 100);
-    q = (struct httpc_request){"POST", STR("/"), STR("h"), {0}, {0}, false, 0};
+    q = (struct httpc_request){.method = "POST", .target = STR("/"), .host = STR("h")};
     ask(&q);
     CHECK_STR(asked(), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
     CHECK_STR(buf_z(&told), "204 [] ok kept;204 [] ok kept;");
@@ -559,10 +544,27 @@ TEST(an_upgrade_takes_the_stream_on)
     }
 }
 
+TEST(a_chunked_request)
+{
+    open_client();
+    struct httpc_request q = {
+        .method = "POST", .target = STR("/"), .host = STR("h"), .chunked = true};
+    ask(&q);
+    CHECK_STR(asked(), "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    CHECK_INT((long)httpc_put(&client, STR("hello, chunk")), 12);
+    CHECK_INT((long)httpc_put(&client, STR("")), 0);
+    CHECK_STR(asked(), "c\r\nhello, chunk\r\n");
+    httpc_put_end(&client);
+    CHECK_STR(asked(), "0\r\n\r\n");
+    answer(STR("HTTP/1.1 204 No Content\r\n\r\n"), 100);
+    CHECK(httpc_is_kept(&client));
+}
+
 TEST(a_tunnel_through_a_proxy)
 {
     open_client();
-    struct httpc_request q = {"CONNECT", STR("far:443"), STR("far:443"), {0}, {0}, false, 0};
+    struct httpc_request q = {
+        .method = "CONNECT", .target = STR("far:443"), .host = STR("far:443")};
     ask(&q);
     CHECK_STR(asked(), "CONNECT far:443 HTTP/1.1\r\nHost: far:443\r\n\r\n");
     answer(STR("HTTP/1.1 200 Established\r\nContent-Length: 10\r\n\r\n"), 100);

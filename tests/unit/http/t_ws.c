@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 
 #include "t.h"
+#include "turns.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -103,24 +104,7 @@ static const struct ws_events events = {on_message, on_room, on_close};
 
 /* ---- turns of the loop ---- */
 
-static int turns_left;
-
-static void on_turn(struct task *t)
-{
-    if (--turns_left > 0)
-        task_defer(loop, t);
-    else
-        loop_stop(loop);
-}
-
-static void turns(int n)
-{
-    struct task t;
-    task_init(&t, on_turn);
-    turns_left = n;
-    task_defer(loop, &t);
-    CHECK_INT(loop_run(loop), 0);
-}
+static void turns(int n) { turns_of(loop, n); }
 
 /* Enough for all that can happen without the clock: a full socket is 52 reads. */
 static void turn(void) { turns(64); }
@@ -554,7 +538,7 @@ TEST(whatever_breaks_the_protocol_closes_with_the_code_for_it)
     }
 }
 
-TEST(whoever_broke_the_protocol_may_go_on_until_he_hangs_up)
+TEST(a_peer_that_broke_the_protocol_may_go_on_until_it_closes)
 {
     open_ws(WS_CLIENT);
     say(STR("\xff\xff"), 2);

@@ -294,7 +294,7 @@ TEST(binaries)
     struct image_binary b;
     struct err e = ERR_INIT;
     CHECK_INT(image_binary_read(&b, fd, "it", &e), -1);
-    CHECK_STR(e.text, "it is no program for Linux");
+    CHECK_STR(e.text, "it is not a program for Linux");
     image_binary_release(&b);
     close(fd);
 }
@@ -529,7 +529,7 @@ TEST(what_is_in_the_way)
     refused(&s, "leads through too many links");
     put("out", STR("mine"));
     CHECK_INT(run_add(&s, "in", "out"), -1);
-    CHECK(strstr(failed.text, "is there already: --force replaces it"));
+    CHECK(strstr(failed.text, "exists already: --force replaces it"));
     buf_release(&l);
     image_binary_release(&b);
 }
@@ -545,7 +545,7 @@ TEST(compressed_layers_have_a_limit)
     refused(&s, "the image has another program at /usr/local/bin/od");
     s.no_look = true;
     CHECK_INT(run_add(&s, "in", "out"), 0);
-    CHECK(strstr(said, "is taken to be in plain folders; --look unpacks"));
+    CHECK(strstr(said, "is not below a link; --look unpacks"));
     unlink(path_of("out"));
     /* Zeroes may follow: it is large without being so when it is unpacked. */
     size_t more = IMAGE_LOOK_MAX + 1 - gz.n;
@@ -554,7 +554,7 @@ TEST(compressed_layers_have_a_limit)
     s = spec_of(&b);
     put_archive(&gz, 1, "{}");
     CHECK_INT(run_add(&s, "in", "out"), 0);
-    CHECK(strstr(said, "is taken to be in plain folders; --look unpacks"));
+    CHECK(strstr(said, "is not below a link; --look unpacks"));
     unlink(path_of("out"));
     s.look_all = true;
     refused(&s, "the image has another program at /usr/local/bin/od");
@@ -609,7 +609,7 @@ TEST(layers_that_are_damaged)
     buf_add(&l, "\x28\xb5\x2f\xfd....", 8);
     put_archive(&l, 1, "{}");
     CHECK_INT(run_add(&s, "in", "out"), 0);
-    CHECK(strstr(said, "not every layer was looked into: /usr/local/bin/od is "));
+    CHECK(strstr(said, "not every layer was read: od assumes that /usr/local/bin/od is "));
     buf_release(&l);
     buf_release(&gz);
     image_binary_release(&b);
@@ -644,7 +644,7 @@ TEST(archives_with_tricks)
          "the link l in the archive leads out of it"},
         {TAR_SYMLINK, "l", "/etc/shadow", "the link l in the archive leads out of it"},
         {TAR_HARD, "l", "../x", "the link l in the archive leads out of it"},
-        {TAR_CHAR, "dev", "", "dev in the archive is no file, folder or link"},
+        {TAR_CHAR, "dev", "", "dev in the archive is not a file, folder or link"},
         {TAR_FILE, "manifest.json", "[]",
          "the archive has two files called manifest.json"}};
     struct image_binary b = amd64();
@@ -673,13 +673,13 @@ TEST(lists_that_lie)
                 {"[{\"Config\":\"k\",\"Layers\":[\"loop\"]}]",
                  "loop is a link that leads nowhere"},
                 {"[{\"Config\":\"k\",\"Layers\":[\"k\"]}]",
-                 "has 1 layers, and its config tells of 0"},
+                 "has 1 layers, and its config lists 0"},
                 {"[{\"Config\":\"k\"}]", "has an entry without Layers"},
-                {"[{\"Config\":\"manifest.json\",\"Layers\":[]}]", "is no JSON object"},
+                {"[{\"Config\":\"manifest.json\",\"Layers\":[]}]", "is not a JSON object"},
                 {"[{\"Config\":"
                  "\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\","
                  "\"Layers\":[]}]",
-                 "does not have the digest that it is called by"},
+                 "does not match the digest in its name"},
                 {"[]", "there is no image in"},
                 {"{}", "the image's manifest.json is damaged"},
                 {"[", "the image's manifest.json is damaged"}};
@@ -706,10 +706,10 @@ TEST(configs_that_lie)
 {
     static const struct {
         const char *inner, *words;
-    } rows[] = {{"[]", "the image's config has a config that is no object"},
-                {"{\"Labels\":[]}", "the image's config has a Labels that is no object"},
-                {"{\"Entrypoint\":\"sh\"}", "the image's Entrypoint is no list of words"},
-                {"{\"Entrypoint\":[1]}", "the image's Entrypoint is no list of words"}};
+    } rows[] = {{"[]", "the image's config has a config that is not an object"},
+                {"{\"Labels\":[]}", "the image's config has a Labels that is not an object"},
+                {"{\"Entrypoint\":\"sh\"}", "the image's Entrypoint is not a list of strings"},
+                {"{\"Entrypoint\":[1]}", "the image's Entrypoint is not a list of strings"}};
     struct image_binary b = amd64();
     struct image_spec s = spec_of(&b);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -722,7 +722,7 @@ TEST(configs_that_lie)
             "there is no od for an image of linux/amd64: give one with --binary amd64=");
     s.skip_missing = true;
     CHECK_INT(run_add(&s, "in", "out"), 0);
-    CHECK_STR(said, "linux/amd64: no od for it was given: left as it is\n");
+    CHECK_STR(said, "linux/amd64: there is no od for it: left unchanged\n");
     image_binary_release(&b);
 }
 
@@ -740,7 +740,7 @@ TEST(verify_reads_layers)
     unlink(path_of("out"));
     tar.p[2 * TAR_BLOCK] ^= 1; /* in the layer's file */
     put("in", buf_str(&tar));
-    refused(&s, "l0.tar does not have the digest that it is called by");
+    refused(&s, "l0.tar does not match the digest in its name");
     s.verify = false;
     CHECK_INT(run_add(&s, "in", "out"), 0);
     buf_release(&tar);
@@ -850,7 +850,7 @@ TEST(two_architectures)
     s.tag = "x:y";
     CHECK_INT(run_add(&s, "in", "out"), 0);
     CHECK(strstr(said, "linux/amd64: od") && strstr(said, "linux/arm64: od"));
-    CHECK(strstr(said, "left out: what the builder attests"));
+    CHECK(strstr(said, "left out: the builder's attestation"));
 
     get(path_of("out/index.json"), &text);
     struct json *index = json_parse(buf_str(&text), &e);
@@ -892,14 +892,14 @@ TEST(layouts_that_lie)
     struct json *lie = manifest_ref("amd64", OCI "layer.v1.tar");
     json_put_int(lie, "size", 5);
     put_layout(index_of(lie, NULL));
-    refused(&s, "bytes, not the 5 that the image tells of");
+    refused(&s, "bytes, not the 5 in its descriptor");
 
     struct buf text = BUF_INIT(1 << 20);
     get(path_of(path), &text);
     text.p[3] ^= 1;
     put(path, buf_str(&text));
     put_layout(index_of(ref, NULL));
-    refused(&s, "does not have the digest that it is called by");
+    refused(&s, "does not match the digest in its name");
 
     /* A blob that is a link to something of ours. */
     text.p[3] ^= 1;
@@ -916,13 +916,13 @@ TEST(layouts_that_lie)
         struct json *j = manifest_ref("amd64", OCI "layer.v1.tar");
         json_put_z(j, "digest", digests[i]);
         put_layout(index_of(j, NULL));
-        refused(&s, "the image refers to a blob by no digest");
+        refused(&s, "the image refers to a blob without a digest");
     }
     ref = manifest_ref("amd64", OCI "layer.v1.tar");
     for (int i = 0; i < 6; i++)
         ref = blob_of(OCI "index.v1+json", index_of(ref, NULL));
     put_layout(index_of(ref, NULL));
-    refused(&s, "indexes in indexes");
+    refused(&s, "indexes are nested");
     buf_release(&text);
     image_binary_release(&b);
 }
@@ -999,7 +999,7 @@ TEST(an_image_of_a_root_file_system)
     put("root.gz", STR("nothing of that kind"));
     unlink(path_of("out"));
     CHECK_INT(image_make(&s, path_of("root.gz"), path_of("out"), false, &e), -1);
-    CHECK(strstr(e.text, "is no root file system for an image: "));
+    CHECK(strstr(e.text, "is not a root file system for an image: "));
     CHECK(access(path_of("out"), F_OK) < 0);
     buf_release(&l);
     buf_release(&gz);

@@ -5,6 +5,8 @@
  */
 #include "io/job.h"
 
+#include "io/job_run.h"
+
 #include "t.h"
 
 #include <dirent.h>
@@ -293,6 +295,65 @@ TEST(a_child_that_becomes_a_program)
     CHECK_INT(h->result.code, ERR_NOTFOUND);
     CHECK(str_starts(str_of(h->result.text), STR("cannot run od-no-such-program for ")));
     end_test(h);
+}
+
+/* job_run in this process, which has no loop here. */
+static int run_here(const char *script, struct job_run q, int *status, struct err *e)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    q.argv = (char *const *)argv;
+    return job_run(&q, status, e);
+}
+
+TEST(a_program_in_a_job_is_run_to_its_end)
+{
+    struct buf out = BUF_INIT(64), err = BUF_INIT(8);
+    struct err e = ERR_INIT;
+    int status = -1;
+    struct job_run q = {.in = -1, .out = &out, .out_fd = -1, .err = &err, .err_fd = -1};
+    CHECK_INT(run_here("cat; echo out; echo a long error >&2; exit 3", q, &status, &e),
+              0);
+    CHECK_INT(WEXITSTATUS(status), 3);
+    CHECK_STR(buf_z(&out), "out\n");
+    CHECK_STR(buf_z(&err), "a long e");
+
+    const char *const env[] = {"PATH=/usr/bin:/bin", "OD_ONLY=1", NULL};
+    buf_reset(&out);
+    q.env = (char *const *)env;
+    q.cwd = "/";
+    CHECK_INT(run_here("echo $OD_ONLY $HOME; pwd", q, &status, &e), 0);
+    CHECK_STR(buf_z(&out), "1\n/\n");
+
+    q.cwd = "/no/such/folder";
+    CHECK_INT(run_here("true", q, &status, &e), -1);
+    CHECK_INT(e.code, ERR_NOTFOUND);
+    CHECK(str_starts(str_of(e.text), STR("cannot enter /no/such/folder for sh")));
+    q.cwd = NULL;
+
+    buf_reset(&out);
+    CHECK_INT(run_here("while :; do echo 0123456789; done", q, &status, &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+
+    /* A descriptor that what it left behind keeps open is not waited for. */
+    buf_reset(&out);
+    CHECK_INT(run_here("sleep 1000 & echo done; exit 0", q, &status, &e), 0);
+    CHECK_STR(buf_z(&out), "done\n");
+
+    q.within_ms = 50;
+    CHECK_INT(run_here("exec sleep 1000", q, &status, &e), -1);
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    CHECK(WIFSIGNALED(status));
+
+    /* Output that is passed on may take as long as it goes on. */
+    int fd[2];
+    CHECK_INT(pipe(fd), 0);
+    struct job_run pass = {
+        .in = -1, .out_fd = fd[1], .err_fd = -1, .quiet_ms = 30000, .within_ms = 1};
+    CHECK_INT(run_here("echo first; sleep .1; echo last", pass, &status, &e), 0);
+    char text[64];
+    CHECK_INT(read(fd[0], text, sizeof(text)), 11);
+    buf_release(&out);
+    buf_release(&err);
 }
 
 TEST(what_a_program_leaves_behind_ends_with_it)
@@ -771,6 +832,46 @@ TEST(it_dies_with_its_parent)
     close(p[1]);
     CHECK(WIFSIGNALED(t_reap(pid)));
     CHECK_INT(read(p[0], &byte, 1), 0);
+}
+
+/* Reads its input and reports its end, even if the parent is gone. */
+static int look_at_the_end(void *arg, const struct job_child *c, struct err *e)
+{
+    char bytes[64];
+    (void)arg, (void)e;
+    prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
+    job_note(c, STR("here"));
+    while (read(c->in, bytes, sizeof(bytes)) > 0)
+        ;
+    const char *how = job_input_whole(c) ? "whole" : "cut";
+    return write(c->fds[0], how, strlen(how)) < 0 ? -1 : 0;
+}
+
+TEST(an_end_of_input_is_told_from_the_end_of_the_parent)
+{
+    for (int dies = 0; dies < 2; dies++) {
+        char how[8] = "";
+        int p[2];
+        CHECK_INT(pipe(p), 0);
+        pid_t pid = t_fork();
+        if (pid == 0) {
+            struct heard *h = start((struct job_spec){
+                .fn = look_at_the_end, .fds = &p[1], .fds_n = 1, .input = true});
+            h->stop_on_note = true;
+            run();
+            job_write(h->job, STR("some"));
+            if (dies)
+                kill(getpid(), SIGKILL);
+            job_end_input(h->job);
+            run();
+            _exit(0);
+        }
+        close(p[1]);
+        t_reap(pid);
+        CHECK(read(p[0], how, sizeof(how) - 1) > 0);
+        CHECK_STR(how, dies ? "cut" : "whole");
+        close(p[0]);
+    }
 }
 
 TEST(many_at_once)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop: what is due comes in order, and a handler may stop, start anew or
+ * The loop: what is due comes in order, and a handler may stop, start again or
  * bury whatever else the same turn was going to call.
  */
 #include "io/loop.h"

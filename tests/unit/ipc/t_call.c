@@ -519,7 +519,7 @@ TEST(writing_waits_for_a_full_pipe)
     CHECK_INT(t_reap(pid), 0);
     free(bytes);
 
-    /* Full for ever: a signal gets us out. */
+    /* It stays full: a signal ends the wait. */
     int sig[2];
     CHECK(pipe2(sig, O_NONBLOCK) == 0 && write(sig[1], "\2", 1) == 1);
     u.call.signals = sig[0];

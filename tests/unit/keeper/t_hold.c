@@ -122,7 +122,7 @@ static int spawn(char *const *env, uint64_t offset, bool whole, struct err *e)
     int r = hold_spawn(hold, &prog, &s, e);
     close(in[0]);
     close(out[1]);
-    /* What it took is closed, but for the spool of one that was started. */
+    /* What it took is closed, except the spool of one that was started. */
     CHECK(fcntl(in[1], F_GETFD) < 0 && fcntl(out[0], F_GETFD) < 0);
     CHECK((fcntl(s.spool[0], F_GETFD) < 0) == (r < 0));
     return r;
@@ -386,6 +386,213 @@ TEST(an_answer_goes_to_its_question_once)
     answer(first, 0, ESRCH);
     CHECK_INT(answers, 3);
     CHECK_INT(answer_errnum, ESRCH);
+}
+
+/* ---- what else is told ---- */
+
+TEST(input_that_is_waited_for_begins_where_the_output_is)
+{
+    begin();
+    spawn_well(1000, true);
+    CHECK(!prog.flow[0].set);
+    prog.r.out[0].offset = 1234;
+    hold_write_awaited(&prog, STR("ab"), STR("k"), STR(""));
+    hear(KEEP_WRITE);
+    CHECK_INT(got.h.flags, KEEP_QUIET | KEEP_AWAITED);
+    CHECK_MEM(got.body.p, got.body.n, "ab");
+    CHECK(prog.flow[0].set && prog.flow[0].at == 1234);
+    prog.r.out[0].offset = 2000;
+    hold_write_awaited(&prog, STR("c"), STR(""), STR(""));
+    hear(KEEP_WRITE);
+    CHECK_INT(got.h.a, 2);
+    CHECK_INT(prog.flow[0].at, 1234);
+    CHECK(!prog.flow[1].set);
+}
+
+TEST(a_program_that_is_held_back_is_told_each_step_after_a_while)
+{
+    begin();
+    spawn_well(0, false);
+    prog.r.out[0].offset = 10;
+    CHECK(!hold_flow(&prog, 0, 1));
+    hear_nothing();
+    prog.r.flags = KEEP_P_HELD;
+    hold_flow_again(&prog, 0);
+    hear(KEEP_FLOW);
+    CHECK_INT(got.h.a, 0);
+    CHECK(hold_flow(&prog, 0, 1)); /* told just now */
+    hear_nothing();
+    prog.flow[0].ms -= 10000;
+    CHECK(hold_flow(&prog, 0, 0)); /* nothing new */
+    hear_nothing();
+    CHECK(hold_flow(&prog, 0, 1));
+    hear(KEEP_FLOW);
+    CHECK_INT(got.h.a, 1);
+    prog.r.flags = KEEP_P_HELD | KEEP_P_FULL;
+    CHECK(hold_flow(&prog, 0, 2)); /* on a full disk at once */
+    hear(KEEP_FLOW);
+    CHECK_INT(got.h.a, 2);
+    hear_nothing();
+}
+
+TEST(on_a_full_disk_a_caller_is_far_behind_sooner)
+{
+    begin();
+    spawn_well(0, false);
+    prog.r.out[0].cap = 4 * KEEP_RESERVED;
+    prog.r.out[0].offset = 2 * KEEP_RESERVED;
+    CHECK(!hold_flow(&prog, 0, 0));
+    prog.r.flags = KEEP_P_FULL;
+    CHECK(hold_flow(&prog, 0, 0));
+    CHECK(hold_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 2 - 1));
+    hear(KEEP_FLOW);
+    CHECK(!hold_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 2));
+    prog.r.out[0].cap = KEEP_RESERVED / 2;
+    CHECK(hold_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 4 - 1));
+    prog.r.flags = 0;
+    CHECK(hold_flow(&prog, 0, 2 * KEEP_RESERVED - KEEP_RESERVED / 4 - 1));
+}
+
+TEST(input_that_the_keeper_has_not_written_leaves_less_room)
+{
+    enum { ALL = 192 << 10 };
+    begin();
+    spawn_well(0, true);
+    CHECK_INT(hold_room(&prog), ALL);
+    prog.sent = 100;
+    prog.r.input = 40;
+    CHECK_INT(hold_room(&prog), ALL - 60);
+    prog.r.input_pending = ALL - 61;
+    CHECK_INT(hold_room(&prog), 1);
+    prog.r.input_pending = ALL - 60;
+    CHECK_INT(hold_room(&prog), 0);
+    prog.r.input_pending = ALL;
+    CHECK_INT(hold_room(&prog), 0);
+}
+
+TEST(a_terminal_is_started_with_the_ids_of_its_user)
+{
+    char name[] = "true", *argv[] = {name, NULL}, *none[] = {NULL};
+    struct err e = ERR_INIT;
+    begin();
+    struct hold_spawn s = {.program = "/bin/true", .cwd = "/", .argv = argv, .envp = none,
+                           .uid = 3, .gid = 4, .kind = KEEP_PTY,
+                           .child = {open("/dev/null", O_RDWR | O_CLOEXEC), -1, -1},
+                           .in = open("/dev/null", O_RDWR | O_CLOEXEC),
+                           .spool = {open("/dev/null", O_RDWR | O_CLOEXEC), -1},
+                           .spool_bytes = CAP, .key = STR("k"), .value = STR("v")};
+    s.out[0] = s.in;
+    s.out[1] = -1;
+    CHECK_INT(hold_spawn(hold, &prog, &s, &e), 0);
+    hear(KEEP_SPAWN);
+    CHECK(got.h.a == (3 | (uint64_t)4 << 32));
+    CHECK_INT(got.h.flags & KEEP_PTY, KEEP_PTY);
+    CHECK_INT(got.nfds, 3);
+    CHECK_MEM(got.key.p, got.key.n, "k");
+    CHECK_MEM(got.value.p, got.value.n, "v");
+    keep_release(&got);
+    /* It keeps the terminal for its size, and the spool for readers. */
+    CHECK(prog.in == s.in && fcntl(s.in, F_GETFD) >= 0);
+    CHECK(prog.spool[0] == s.spool[0] && prog.spool[1] == -1);
+    CHECK(prog.uid == 3 && prog.gid == 4);
+    CHECK(prog.r.out[0].cap == CAP && prog.r.kind == KEEP_PTY);
+    CHECK_INT(hold_next_id(hold), prog.r.id + 1);
+    hold_forget(&prog);
+    hear(KEEP_FORGET);
+    CHECK(fcntl(s.in, F_GETFD) < 0 && fcntl(s.spool[0], F_GETFD) < 0);
+}
+
+TEST(input_of_a_command_is_a_program_without_one)
+{
+    begin();
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    hold_input_only(hold, &prog, fd);
+    CHECK(fcntl(fd, F_GETFD) < 0);
+    hear(KEEP_SPAWN);
+    CHECK_INT(got.h.flags, KEEP_BARE | KEEP_IN);
+    CHECK(got.h.id == 1 && prog.r.id == 1 && hold_next_id(hold) == 2);
+    CHECK_INT(got.nfds, 1);
+    keep_release(&got);
+    CHECK(prog.in == -1 && prog.spool[0] == -1 && prog.spool[1] == -1);
+    say_record(&prog.r);
+    turn();
+    CHECK_INT(changes, 1);
+    struct keep_msg bad = {.h = {.type = KEEP_PROC, .id = 1}, .body = STR("short")};
+    say(&bad);
+    turn();
+    CHECK_INT(changes, 1);
+    CHECK_INT(prog.unseen, 1);
+    struct keep_proc late = prog.r; /* on its way when it was forgotten */
+    hold_forget(&prog);
+    hear(KEEP_FORGET);
+    say_record(&late);
+    turn();
+    CHECK_INT(changes, 1);
+}
+
+TEST(what_is_kept_and_the_end_are_told)
+{
+    begin();
+    hold_put(hold, STR("key"), STR("value"));
+    hear(KEEP_PUT);
+    CHECK_MEM(got.key.p, got.key.n, "key");
+    CHECK_MEM(got.value.p, got.value.n, "value");
+    hold_keep(hold, STR("events"), 0);
+    hear(KEEP_HOLD);
+    CHECK_MEM(got.body.p, got.body.n, "events");
+    CHECK_INT(got.nfds, 1);
+    keep_release(&got);
+    hold_serving(hold);
+    hear(KEEP_SERVING);
+    hold_stop(hold, 1234);
+    hear(KEEP_STOP);
+    CHECK_INT(got.h.a, 1234);
+    hear_nothing();
+}
+
+static int outcomes;
+
+static void on_outcome(void *arg, struct str outcome)
+{
+    CHECK(arg == &outcomes);
+    CHECK_MEM(outcome.p, outcome.n, "refused");
+    outcomes++;
+}
+
+static void say_upgraded(uint64_t token)
+{
+    struct keep_msg m = {.h = {.type = KEEP_UPGRADED, .id = token},
+                         .body = STR("refused")};
+    say(&m);
+    turn();
+}
+
+TEST(the_outcome_of_an_upgrade_goes_to_who_asked)
+{
+    int a;
+    uint64_t token;
+    begin();
+    ask(&a, &token);
+    errno = ENOENT;
+    hold_upgrade(hold, token, -1, STR("next"), on_outcome, &outcomes);
+    hear(KEEP_UPGRADE);
+    CHECK(got.h.id == token && got.h.a == ENOENT && got.nfds == 0);
+    CHECK_MEM(got.body.p, got.body.n, "next");
+    hold_upgrade(hold, token + 1, 0, STR("next"), on_outcome, &outcomes);
+    hear(KEEP_UPGRADE);
+    CHECK_INT(got.nfds, 1);
+    keep_release(&got);
+    answer(token + 1, sizeof(struct minder_answer), 0); /* not a question's */
+    CHECK(answers == 0 && outcomes == 0);
+    say_upgraded(token);
+    CHECK(answers == 0 && outcomes == 1);
+    say_upgraded(token);
+    CHECK_INT(outcomes, 1);
+    answer(token, sizeof(struct minder_answer), 0);
+    CHECK(answers == 1 && outcomes == 1);
+    hold_ask_cancel(hold, &a); /* the other one stays */
+    say_upgraded(token + 1);
+    CHECK_INT(outcomes, 2);
 }
 
 T_MAIN

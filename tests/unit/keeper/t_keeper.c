@@ -26,6 +26,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -627,7 +628,7 @@ TEST(a_quit_ends_a_keeper_without_a_command)
 
 /* ---- another file for the worker ---- */
 
-/* What the keeper finds when it opens its own path anew. */
+/* What the keeper finds when it opens its own path again. */
 static void put_next(void)
 {
     char self[400];
@@ -708,7 +709,7 @@ TEST(who_asked_for_another_file_is_told)
     start_keeper("relay");
     serve();
     ask_upgrade(5, "/dev/null");
-    check_outcome(5, "it is no file");
+    check_outcome(5, "it is not a file");
     ask_upgrade(6, file("none"));
     check_outcome(6, "No such file or directory");
     ask_upgrade(7, "/proc/self/exe");
@@ -772,7 +773,7 @@ TEST(a_program_from_start_to_end)
     serve();
     struct program p = spawn_script(1, "cat; echo errors >&2; exit 3");
     write_input(&p, 0, "hello\n");
-    write_input(&p, 0, "hello\nmore\n"); /* said again after a restart, as it were */
+    write_input(&p, 0, "hello\nmore\n"); /* repeated, as after a restart */
     write_input(&p, 100, "a hole before it");
     say(KEEP_CLOSE, 1, 0);
     wait_end(&p);
@@ -853,6 +854,22 @@ TEST(a_program_is_read_as_it_was_written_and_only_whole)
     struct buf small = BUF_INIT(12);
     CHECK_INT(minder_spawn_body(&small, "program", "/d", both, env), -1);
     buf_release(&small);
+}
+
+TEST(the_keeper_has_more_descriptors_than_its_programs)
+{
+    struct rlimit r;
+    CHECK_INT(getrlimit(RLIMIT_NOFILE, &r), 0);
+    r.rlim_cur = 100;
+    CHECK_INT(setrlimit(RLIMIT_NOFILE, &r), 0);
+    start_keeper("relay");
+    serve();
+    CHECK_INT(prlimit(keeper, RLIMIT_NOFILE, NULL, &r), 0);
+    CHECK(r.rlim_cur == r.rlim_max && r.rlim_cur > 100);
+    struct program p = spawn_script(1, "ulimit -n");
+    wait_end(&p);
+    CHECK_STR(in_spool(p.spool[0]), "100\n");
+    stop_well();
 }
 
 TEST(a_program_on_a_terminal)
@@ -1103,6 +1120,24 @@ TEST(the_oldest_output_goes_when_all_of_it_exceeds_the_budget)
     wait_end(&more);
     CHECK(valid_of(next.spool[0]) <= 2 * MIB - FLOOR);
     CHECK_INT(valid_of(more.spool[0]), 0);
+    stop_well();
+}
+
+TEST(output_that_was_overwritten_takes_nothing_of_the_budget)
+{
+    enum { MIB = 1 << 20 };
+    spool_total = 3 * MIB;
+    spool_kib = MIB >> 10;
+    start_keeper("relay");
+    serve();
+    struct program p = spawn_awaited(1, 0, 6 * MIB);
+    wait_end(&p);
+    uint64_t valid = valid_of(p.spool[0]);
+    CHECK(valid >= 5 * MIB && valid <= 5 * MIB + MIB / 8);
+    struct program q = spawn_awaited(2, 0, MIB / 2);
+    wait_end(&q);
+    CHECK_INT(valid_of(p.spool[0]), valid);
+    CHECK_INT(valid_of(q.spool[0]), 0);
     stop_well();
 }
 

@@ -13,6 +13,28 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+/* Calls that fail a number of times before they are made; calls: of both. */
+static struct failing {
+    int times, errnum, calls;
+} send_fails, receive_fails;
+
+static bool fails(struct failing *f)
+{
+    f->calls++;
+    errno = f->errnum;
+    return f->times-- > 0;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+    return fails(&send_fails) ? -1 : syscall(SYS_sendmsg, fd, m, flags);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+    return fails(&receive_fails) ? -1 : syscall(SYS_recvmsg, fd, m, flags);
+}
+
 static int fds[2];
 static char space[KEEP_DATA + sizeof(struct keep_head)];
 
@@ -414,6 +436,62 @@ TEST(the_pair_is_not_inherited_and_does_not_block)
         CHECK(fcntl(fds[i], F_GETFD) & FD_CLOEXEC);
         CHECK(fcntl(fds[i], F_GETFL) & O_NONBLOCK);
     }
+}
+
+/* ---- calls that fail ---- */
+
+TEST(a_call_that_was_interrupted_is_made_again)
+{
+    open_pair();
+    struct keep_msg m = {.h = {.type = KEEP_WRITE, .id = 9}}, got;
+    static const int transient[] = {EINTR, ENOBUFS, ENOMEM};
+    for (int i = 0; i < 3; i++) {
+        send_fails = (struct failing){.times = 5, .errnum = transient[i]};
+        CHECK_INT(keep_send(fds[0], &m), 0);
+        CHECK_INT(send_fails.calls, 6);
+        receive_fails = (struct failing){.times = i ? 0 : 5, .errnum = EINTR};
+        CHECK_INT(keep_recv(fds[1], &got, space), 1);
+        CHECK_INT(receive_fails.calls, i ? 1 : 6);
+        CHECK_INT(got.h.id, 9);
+    }
+    send_fails = (struct failing){.times = 1000, .errnum = ENOBUFS};
+    CHECK_INT(keep_send(fds[0], &m), -1);
+    CHECK_INT(errno, ENOBUFS);
+    CHECK_INT(send_fails.calls, 100);
+    send_fails = (struct failing){.times = 1, .errnum = EPIPE};
+    CHECK_INT(keep_send(fds[0], &m), -1);
+    CHECK(errno == EPIPE && send_fails.calls == 1);
+}
+
+TEST(a_reset_is_the_end_when_it_comes_again)
+{
+    open_pair();
+    struct keep_msg m = {.h = {.type = KEEP_WRITE, .id = 9}}, got;
+    CHECK_INT(keep_send(fds[0], &m), 0);
+    receive_fails = (struct failing){.times = 2, .errnum = ECONNRESET};
+    CHECK_INT(keep_recv(fds[1], &got, space), 0);
+    CHECK_INT(receive_fails.calls, 2);
+    receive_fails = (struct failing){.times = 1, .errnum = ECONNRESET};
+    CHECK_INT(keep_recv(fds[1], &got, space), 1);
+    receive_fails = (struct failing){.times = 1, .errnum = EIO};
+    CHECK_INT(keep_recv(fds[1], &got, space), -1);
+    CHECK_INT(errno, EIO);
+}
+
+TEST(data_that_the_kernel_does_not_keep_is_not_sent)
+{
+    static char big[2 * KEEP_DATA];
+    open_pair();
+    struct keep_msg m = {.h = {.type = KEEP_WRITE}, .body = str_n(big, sizeof(big))}, got;
+    int before = open_count();
+    struct rlimit few = {KEEP_DATA, KEEP_DATA};
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK_INT(setrlimit(RLIMIT_FSIZE, &few), 0);
+    CHECK_INT(keep_send(fds[0], &m), -1);
+    CHECK_INT(errno, EFBIG);
+    CHECK_INT(open_count(), before);
+    CHECK_INT(keep_recv(fds[1], &got, space), -1);
+    CHECK_INT(errno, EAGAIN);
 }
 
 T_MAIN

@@ -223,9 +223,9 @@ TEST(pipes_devices_links_and_loops)
     CHECK_STR(NAMES(), "f\nout/f\n");
     CHECK_STR(NAMES(.links = true), "f\ngone\nout/f\np\nto\nz\n");
     CHECK_INT(result.unread, 0);
-    CHECK(strstr(FILES("x", .root = "p"), "/p: it is no folder and no file") != NULL);
+    CHECK(strstr(FILES("x", .root = "p"), "/p: it is not a file or folder") != NULL);
     CHECK_INT(result.err.code, ERR_NOTFOUND);
-    CHECK(strstr(NAMES(.root = "f"), "/f: it is no folder") != NULL);
+    CHECK(strstr(NAMES(.root = "f"), "/f: it is not a folder") != NULL);
     loop_free(loop);
 }
 
@@ -339,8 +339,8 @@ TEST(more_than_is_wanted)
     LINES("^", .include = STR("many"), .lines_max = 100, .count = true);
     CHECK_INT(result.lines, 50000);
     CHECK(result.truncated);
-    CHECK(strstr(FILES("x", .folder = true, .root = "d/many"), "it is no folder"));
-    CHECK(strstr(FILES("x", .file = true, .root = "d"), "it is no file"));
+    CHECK(strstr(FILES("x", .folder = true, .root = "d/many"), "it is not a folder"));
+    CHECK(strstr(FILES("x", .file = true, .root = "d"), "it is not a file"));
     loop_free(loop);
 }
 
@@ -370,7 +370,7 @@ TEST(time_is_over)
 TEST(patterns_that_are_wrong_or_too_costly)
 {
     t_sh("head -c 5000 /dev/zero | tr '\\0' a >f");
-    CHECK(strstr(FILES("(a"), "\"(a\" is no regular expression: ") != NULL);
+    CHECK(strstr(FILES("(a"), "\"(a\" is not a regular expression: ") != NULL);
     CHECK_INT(result.err.code, ERR_INVALID);
     CHECK(strstr(FILES("(a+)+\\bX?(?=b)"), "takes too many steps") != NULL);
     CHECK(strstr(result.err.text, "(in f)") != NULL);

@@ -298,7 +298,7 @@ TEST(more_records_than_are_read_at_once)
     buf_release(&cwd);
 }
 
-TEST(a_file_that_has_grown_begins_anew)
+TEST(a_file_that_has_grown_begins_again)
 {
     struct fixture *f = open_fixture(env);
     int fd = open_records(f);
@@ -631,6 +631,96 @@ TEST(whether_the_terminal_shows_what_is_typed)
     t.c_lflag &= ~(tcflag_t)ECHO;
     CHECK_INT(tcsetattr(f->s->proc.in, TCSANOW, &t), 0);
     CHECK(!session_echoes(f->s));
+}
+
+/* ---- a command's standard input ---- */
+
+static struct keep_msg heard;
+
+/* The next message about a program; states are passed over. */
+static int hear(struct fixture *f)
+{
+    static char space[sizeof(struct keep_head) + KEEP_DATA];
+    while (keep_recv(f->keeper, &heard, space) > 0) {
+        if (heard.h.type != KEEP_PUT)
+            return heard.h.type;
+    }
+    return 0;
+}
+
+static struct session *open_feed(struct fixture *f)
+{
+    struct session *s = f->s;
+    struct err e = ERR_INIT;
+    open_keeper(f);
+    close(open_records(f));
+    CHECK_INT(session_open_feed(s, &e), 0);
+    CHECK_INT(hear(f), KEEP_SPAWN);
+    CHECK(heard.h.flags == (KEEP_BARE | KEEP_IN) && heard.nfds == 1);
+    snprintf(s->cmd.id, sizeof(s->cmd.id), "call");
+    return s;
+}
+
+TEST(input_that_is_repeated_is_fed_once)
+{
+    static char big[100 << 10];
+    struct fixture *f = open_fixture(env);
+    uint64_t accepted = 9;
+    CHECK_INT(session_stdin_room(f->s, "call", &accepted), 0);
+    session_stdin(f->s, 0, STR("nobody"), true);
+    struct session *s = open_feed(f);
+    CHECK_INT(session_stdin_room(s, "other", &accepted), 0);
+    CHECK_INT(accepted, 9);
+    CHECK_INT(session_stdin_room(s, "call", &accepted), 192 << 10);
+    CHECK_INT(accepted, 0);
+    session_stdin(s, 0, STR("hello"), false);
+    CHECK_INT(hear(f), KEEP_WRITE);
+    CHECK_MEM(heard.body.p, heard.body.n, "hello");
+    session_stdin(s, 3, STR("lo, you"), false);
+    CHECK_INT(hear(f), KEEP_WRITE);
+    CHECK_MEM(heard.body.p, heard.body.n, ", you");
+    CHECK_INT(heard.h.a, 5);
+    session_stdin(s, 0, STR("hello"), false); /* it is there */
+    CHECK_INT(hear(f), 0);
+    session_stdin(s, 10, str_n(big, sizeof(big)), false);
+    CHECK(hear(f) == KEEP_WRITE && heard.body.n == 64 << 10);
+    CHECK(hear(f) == KEEP_WRITE && heard.body.n == sizeof(big) - (64 << 10));
+    CHECK_INT(session_stdin_room(s, "call", &accepted), (192 << 10) - 10 - sizeof(big));
+    CHECK_INT(accepted, 10 + sizeof(big));
+    session_forget_feed(s);
+    CHECK_INT(hear(f), KEEP_FORGET);
+    CHECK_INT(session_stdin_room(s, "call", &accepted), 0);
+    session_forget_feed(s);
+    CHECK_INT(hear(f), 0);
+}
+
+TEST(the_end_of_input_waits_for_the_command_to_open_it)
+{
+    for (int started = 0; started < 2; started++) {
+        struct fixture *f = open_fixture(env);
+        struct session *s = open_feed(f);
+        s->cmd.started = started;
+        session_stdin(s, 0, STR(""), true);
+        CHECK_INT(hear(f), started ? KEEP_CLOSE : 0);
+        session_stdin(s, 0, STR(""), true);
+        CHECK_INT(hear(f), 0); /* once */
+        CHECK_INT(s->input.feeding, FEED_EOF);
+    }
+}
+
+TEST(a_session_without_a_folder_feeds_nothing)
+{
+    struct fixture *f = open_fixture(env);
+    struct err e = ERR_INIT;
+    open_keeper(f);
+    snprintf(f->s->sh.dir, sizeof(f->s->sh.dir), "/nonexistent");
+    CHECK_INT(session_open_feed(f->s, &e), -1);
+    CHECK(strstr(e.text, "cannot make /nonexistent/i for the command's input"));
+    CHECK_INT(f->s->input.feeding, FEED_NONE);
+    session_resume_feed(f->s, 0, true);
+    session_resume_feed(f->s, 77, true); /* the keeper has no such program */
+    CHECK_INT(f->s->input.feeding, FEED_NONE);
+    CHECK_INT(hear(f), 0);
 }
 
 T_MAIN

@@ -4,6 +4,7 @@
  * what the automaton lets through with what the matcher says of each line alone.
  */
 #define T_LIMIT_S 60
+#include "base/buf.h"
 #include "base/scan.h"
 #include "base/utf8.h"
 #include "text/automaton.h"
@@ -126,6 +127,21 @@ TEST(either_case)
     IS("ks", FOLD, "KS\nK\xc5\xbf\n", "1");
 }
 
+/* Most lines have "_": its search is given up after some of them, and nothing is lost. */
+TEST(a_text_that_most_lines_have)
+{
+    struct buf text;
+    buf_init(&text, 1 << 20);
+    for (int i = 1; i <= 6000; i++) {
+        bool hit = i == 3 || i == 1500 || i == 5998;
+        CHECK(buf_addf(&text, i % 7 ? "a_%d%s\n" : "b%d%s\n", i, hit ? "_X" : "") == 0);
+    }
+    CHECK(buf_add(&text, "a_6001_X", 8) == 0);
+    CHECK_STR(lines_of("a_[0-9]+_[X-Z]$", 0, buf_str(&text)), "3 1500 5998 6001");
+    CHECK_STR(lines_of("_[0-9]+_[X-Z]\\b", 0, buf_str(&text)), "3 1500 5998 6001");
+    buf_release(&text);
+}
+
 /* Bytes that are no UTF-8 are one character each, and what is around them matches. */
 TEST(bytes_of_other_encodings)
 {
@@ -155,13 +171,13 @@ TEST(zeros_are_bytes)
 TEST(what_is_no_expression)
 {
     IS("(", 0, "",
-       "\"(\" is no regular expression: missing closing parenthesis at "
+       "\"(\" is not a regular expression: missing closing parenthesis at "
        "offset 1");
     IS("[a", 0, "",
-       "\"[a\" is no regular expression: missing terminating ] for "
+       "\"[a\" is not a regular expression: missing terminating ] for "
        "character class at offset 2");
     IS("*a", 0, "",
-       "\"*a\" is no regular expression: quantifier does not follow a "
+       "\"*a\" is not a regular expression: quantifier does not follow a "
        "repeatable item at offset 0");
     static char text[PATTERN_MAX + 2];
     memset(text, 'a', sizeof(text) - 1);
@@ -188,7 +204,7 @@ TEST(patterns_that_never_end_elsewhere)
 TEST(large_expressions)
 {
     IS("((a{1000}){1000}){1000}", 0, "a\n",
-       "\"((a{1000}){1000}){1000}\" is no regular expression: regular expression is too "
+       "\"((a{1000}){1000}){1000}\" is not a regular expression: regular expression is too "
        "large at offset 23");
     IS("(a{100}){20}b", 0, "ab\n", "");
     /* More states than are kept: they are forgotten, and made again. */
@@ -267,6 +283,46 @@ TEST(the_same_lines_as_the_matcher_alone)
             strcat(text, bits[next(sizeof(bits) / sizeof(*bits))]);
         compare(pattern, next(3) == 0, str_of(text));
     }
+}
+
+/* "AT:TEXT" of the first match, "-" without one, "!" if it took too many steps. */
+static const char *found_in(const char *pattern, const char *text, size_t from)
+{
+    static char out[100];
+    struct err e = ERR_INIT;
+    struct str match;
+    struct pattern *p = pattern_new_across(str_of(pattern), &e);
+    int rc = p ? pattern_find(p, str_of(text), from, &match, &e) : -2;
+    if (rc > 0)
+        snprintf(out, sizeof(out), "%zu:%.*s", (size_t)(match.p - text), STR_ARG(match));
+    else
+        snprintf(out, sizeof(out), "%s", rc == 0 ? "-" : rc == -2 ? "?" : "!");
+    pattern_free(p);
+    return out;
+}
+
+TEST(a_match_may_span_lines)
+{
+    CHECK_STR(found_in("a.*c", "xa\nb\nc\n", 0), "1:a\nb\nc");
+    CHECK_STR(found_in(">>> ", "1\n>>> 2\n>>> ", 0), "2:>>> ");
+    CHECK_STR(found_in(">>> ", "1\n>>> 2\n>>> ", 3), "8:>>> ");
+    CHECK_STR(found_in("b", "aaa", 0), "-");
+    CHECK_STR(found_in("$", "ab", 0), "2:");
+    CHECK_STR(found_in("\\w+", "- \xc3\xa9t\xc3\xa9.", 0), "2:\xc3\xa9t\xc3\xa9");
+    CHECK_STR(found_in("(", "", 0), "?");
+}
+
+TEST(places_after_the_first_piece_are_tried_and_steps_are_bounded)
+{
+    static char text[70001];
+    memset(text, 'a', 70000);
+    memcpy(text + 69000, "needle", 6);
+    CHECK_STR(found_in("needle", text, 0), "69000:needle");
+    memset(text, 'a', 70000);
+    CHECK_STR(found_in("(a+)+b", text, 0), "-"); /* there is no b */
+    text[69999] = 'b';
+    CHECK_STR(found_in("(a|aa)+$c", text, 0), "-");
+    CHECK_STR(found_in("(a|aa)+(?=cb|db)", text, 0), "!");
 }
 
 T_MAIN

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The action language: what is a call and what is none, arguments, their errors. */
+/* The action language: which texts are calls, arguments, their errors. */
 #include "webpage/browse_action.h"
 
 #include "t.h"
@@ -53,25 +53,25 @@ TEST(what_is_no_call_says_why)
     NOTHING("", "there is no call like click('12') in the text");
     NOTHING("no calls here", "there is no call like click('12') in the text");
     NOTHING("# click('a')", "there is no call like click('12') in the text");
-    NOTHING("click(a51)", "line 1, column 10: a word without quotes is no value");
+    NOTHING("click(a51)", "line 1, column 10: a word without quotes is not a value");
     NOTHING("click(\"12\"",
-            "line 1, column 11: behind an argument should be a comma or )");
+            "line 1, column 11: a comma or ) is missing after an argument");
     NOTHING("a(x=1, 2)",
             "line 1, column 8: an argument without a name follows one with a name");
     NOTHING("say('unclosed)", "line 1, column 15: a text is not closed in its line");
     NOTHING("\nclick('a', \"17\" screen\")",
-            "line 2, column 17: behind an argument should be a comma or )");
-    NOTHING("a('x' 'y')", "line 1, column 7: behind an argument should be a comma or )");
-    NOTHING("a(r'x')", "line 1, column 4: a word without quotes is no value");
-    NOTHING("a(0x10)", "line 1, column 4: behind an argument should be a comma or )");
-    NOTHING("a(1_000)", "line 1, column 4: behind an argument should be a comma or )");
-    NOTHING("a(inf)", "line 1, column 6: a word without quotes is no value");
-    NOTHING("a('\\xZZ')", "line 1, column 6: an escape wants more hexadecimal digits");
+            "line 2, column 17: a comma or ) is missing after an argument");
+    NOTHING("a('x' 'y')", "line 1, column 7: a comma or ) is missing after an argument");
+    NOTHING("a(r'x')", "line 1, column 4: a word without quotes is not a value");
+    NOTHING("a(0x10)", "line 1, column 4: a comma or ) is missing after an argument");
+    NOTHING("a(1_000)", "line 1, column 4: a comma or ) is missing after an argument");
+    NOTHING("a(inf)", "line 1, column 6: a word without quotes is not a value");
+    NOTHING("a('\\xZZ')", "line 1, column 6: an escape needs more hexadecimal digits");
     NOTHING("a(4.e999)", "line 1, column 9: a number is too large");
     NOTHING("a({1: 2})", "line 1, column 4: a key should be a text in quotes");
     NOTHING("a('x\ny')", "line 1, column 5: a text is not closed in its line");
-    CHECK(strstr(seen(STR("a(- 5)")), "column 4: here should be a value"));
-    CHECK(strstr(seen(STR("a(,)")), "column 3: here should be a value"));
+    CHECK(strstr(seen(STR("a(- 5)")), "column 4: a value is missing here"));
+    CHECK(strstr(seen(STR("a(,)")), "column 3: a value is missing here"));
 }
 
 TEST(values)

@@ -509,7 +509,7 @@ TEST(character_sets)
     body_is(STR("<p>\xD6\xD0\xFF\x81"), "text/html; charset=gbk",
             "中\xEF\xBF\xBD\xEF\xBF\xBD\n");
     CHECK_INT(read_body(STR("<p>\x82\xA0"), "text/html; charset=hz-gb-2312", ""), 0);
-    CHECK(strstr(buf_z(&page.text), "(The page is written in hz-gb-2312"));
+    CHECK(strstr(buf_z(&page.text), "(The page is in hz-gb-2312"));
 }
 
 TEST(types)

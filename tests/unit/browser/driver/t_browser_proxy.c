@@ -179,7 +179,7 @@ TEST(what_fails_says_how)
     close(listen_at("127.0.0.3", &port));
     int c = connect_to(proxy_port);
     CHECK_INT(ask(c, "127.0.0.3", port), 5);
-    hears(ERR_GONE, "127.0.0.3", "nobody listens at 127.0.0.3:");
+    hears(ERR_GONE, "127.0.0.3", "nothing listens at 127.0.0.3:");
     close(c);
     end();
 }

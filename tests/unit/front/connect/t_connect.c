@@ -504,7 +504,7 @@ TEST(nobody_listens)
     close(fd);
     start(o);
     UNTIL(ends("unreachable") >= 3);
-    CHECK(strstr(status("error"), "nobody listens at 127.0.0.1:"));
+    CHECK(strstr(status("error"), "nothing listens at 127.0.0.1:"));
     finish();
 }
 

@@ -4,7 +4,8 @@
  */
 #include "front/connect/ask.h"
 
-#include "front/connect/hello.h"
+#include "front/backend/hello.h"
+#include "front/backend/secret.h"
 
 #include "t.h"
 
@@ -232,13 +233,13 @@ TEST(headers_that_cannot_be_are_refused_without_their_value)
 
 static const char *token_of(const char *content)
 {
-    static struct buf out = BUF_INIT(ASK_TOKEN_MAX);
+    static struct buf out = BUF_INIT(BACKEND_SECRET_MAX);
     static struct err e;
     char path[300];
     snprintf(path, sizeof(path), "%s/token", t_dir());
     FILE *f = fopen(path, "w");
     CHECK(f && fputs(content, f) >= 0 && fclose(f) == 0);
-    return ask_read_token(path, false, &out, &e) < 0 ? e.text : buf_z(&out);
+    return backend_read_secret(path, false, &out, &e) < 0 ? e.text : buf_z(&out);
 }
 
 TEST(a_token_is_the_first_line_of_a_file)
@@ -250,15 +251,15 @@ TEST(a_token_is_the_first_line_of_a_file)
     check_says(token_of("\nabc"), "holds no token");
     check_says(token_of("a b"), "no header can carry");
     check_says(token_of("a\xc3\xa9"), "no header can carry");
-    char text[ASK_TOKEN_MAX + 2];
+    char text[BACKEND_SECRET_MAX + 2];
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = 0;
     check_says(token_of(text), "longer than");
-    struct buf out = BUF_INIT(ASK_TOKEN_MAX);
+    struct buf out = BUF_INIT(BACKEND_SECRET_MAX);
     struct err e;
-    CHECK_INT(ask_read_token(t_dir(), false, &out, &e), -1);
-    check_says(e.text, "is no file");
-    CHECK_INT(ask_read_token("/nonexistent/token", false, &out, &e), -1);
+    CHECK_INT(backend_read_secret(t_dir(), false, &out, &e), -1);
+    check_says(e.text, "is not a file");
+    CHECK_INT(backend_read_secret("/nonexistent/token", false, &out, &e), -1);
     check_says(e.text, "/nonexistent/token: No such file");
     buf_release(&out);
 }
@@ -314,13 +315,13 @@ TEST(os_release_is_read_as_a_shell_would)
                 {"ID=a\\", "a\\"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct buf out = BUF_INIT(100);
-        CHECK_INT(connect_os_release(str_of(rows[i].text), "ID", &out), 0);
+        CHECK_INT(backend_os_release(str_of(rows[i].text), "ID", &out), 0);
         CHECK_STR(buf_z(&out), rows[i].value);
         buf_release(&out);
     }
     struct buf out = BUF_INIT(3);
-    CHECK_INT(connect_os_release(STR("XID=1\nID2=3\n#ID=4"), "ID", &out), -1);
-    CHECK_INT(connect_os_release(STR("ID=long"), "ID", &out), -1);
+    CHECK_INT(backend_os_release(STR("XID=1\nID2=3\n#ID=4"), "ID", &out), -1);
+    CHECK_INT(backend_os_release(STR("ID=long"), "ID", &out), -1);
     CHECK_INT(out.n, 0);
     buf_release(&out);
 }

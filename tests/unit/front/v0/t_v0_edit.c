@@ -363,8 +363,8 @@ TEST(documents_are_viewed_as_markdown)
     put_file("a.wav", "RIFF");
     check_content(
         view("{'path': '@/a.wav'}"),
-        SHOWN("a.wav") "Type: audio/wav\nBytes: 4\n[Its words need a model that "
-                       "hears: none is here.]\n");
+        SHOWN("a.wav") "Type: audio/wav\nBytes: 4\n[A transcript needs a model for "
+                       "speech: none is available.]\n");
     put_pdf("A.PDF", 1200); /* as upper case, and too long to be shown */
     const char *got = view("{'path': '@/A.PDF'}");
     CHECK(strstr(got, "Line 000000999\nLine 000001000\n") && !strstr(got, "000001199"));

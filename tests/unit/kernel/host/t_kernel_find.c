@@ -106,6 +106,15 @@ TEST(a_venv_comes_before_the_users_folders)
     kernel_list_release(&list);
 }
 
+TEST(a_kernel_without_sockets_of_files_gets_tcp)
+{
+    spec("t", "k", SH);
+    spec("t", "jvm", "{\"argv\":[\"/bin/sh\"],\"language\":\"java\"}");
+    FIND("JUPYTER_PATH=@/t", "PATH=/nonexistent");
+    CHECK(!choose("k", KERNEL_ANY)->tcp && choose("jvm", KERNEL_ANY)->tcp);
+    kernel_list_release(&list);
+}
+
 TEST(what_a_spec_says)
 {
     spec("j", "full",

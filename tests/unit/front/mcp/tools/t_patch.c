@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Patches of both forms as steps, and what is none. */
+/* Patches of both forms as steps, and texts that are not patches. */
 #include "front/mcp/tools/patch.h"
 
 #include "t.h"
@@ -116,24 +116,24 @@ TEST(unified)
 
 TEST(what_is_none)
 {
-    static const char none[] = "this is no patch: it begins with *** Begin Patch, or has "
-                               "lines --- FILE, +++ FILE and @@";
+    static const char none[] =
+        "this is not a patch: one begins with *** Begin Patch, or has "
+        "lines --- FILE, +++ FILE and @@";
     REFUSED("", none);
     REFUSED("change x to y", none);
     REFUSED("*** Begin Patch\n*** End Patch\n", none);
-    REFUSED("*** Begin Patch\nx\n", "line 2 of the patch: it belongs to no file");
+    REFUSED("*** Begin Patch\nx\n", "line 2 of the patch: it does not belong to a file");
     REFUSED("*** Update File: a\nx\n",
-            "line 2 of the patch: it begins with none of space, + and -");
+            "line 2 of the patch: it does not begin with a space, + or -");
     REFUSED("*** Update File:\n-x\n",
             "line 1 of the patch: the name of a file is missing");
     REFUSED("*** Update File: a\n*** Update File: b\n-x\n+y\n",
-            "line 2 of the patch: the file before it has no change");
+            "line 2 of the patch: the previous file has no change");
     REFUSED(
         "*** Update File: a\n@@\n+x\n",
-        "line 3 of the patch: lines are added, and no line says where: give one around "
-        "them");
+        "line 3 of the patch: it adds lines without a place: give a line next to them");
     REFUSED("*** Add File: a\n-x\n",
-            "line 2 of the patch: a new file has lines with + only");
+            "line 2 of the patch: a new file may have only lines with +");
 }
 
 TEST(at_most_so_many)

@@ -251,7 +251,7 @@ TEST(events)
     CHECK_STR(keep(&b), "events 17 to 40 of 812; more: since=40");
     buf_init(&b, STATE_MAX);
     events_line(&b, &(struct events_line){.since = 8, .newest = 8, .waited_ms = 1000});
-    CHECK_STR(keep(&b), "no event behind 8 in 1.0 s. To wait for one: events since=8 "
+    CHECK_STR(keep(&b), "no event after 8 in 1.0 s. To wait for one: events since=8 "
                         "wait_s=30");
 }
 

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Figures of a fleet's tests, as notes: times are nanoseconds since 1970.
+
+now() { date +%s%N; }
+figure() { # WHAT FROM [TO]
+    note "figure: $1: $(((${3:-$(now)} - $2) / 1000000)) ms"
+}

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# A Kubernetes of one node, built of the distribution's source (kubernetes_build.sh), runs
+# build/deploy/pod.yaml and statefulset.yaml: a real API server, scheduler, kubelet and
+# containerd. What the files do not have here: images are not pulled, and the volumes that
+# the stateful set claims are folders of this machine. apart.sh starts this.
+
+# shellcheck source=tests/lib/tap.sh
+. "$(dirname "$0")/../lib/tap.sh"
+# shellcheck source=tests/fleet/figure.sh
+. "$ROOT/tests/fleet/figure.sh"
+PATH=$PATH:/usr/sbin
+for program in etcd containerd ctr kubectl runc curl busybox openssl; do
+    command -v "$program" >/dev/null || skip_all "no $program: build/tools.sh test fleet"
+done
+cni=
+for cni in /usr/lib/cni /usr/libexec/cni /opt/cni/bin; do [ -x $cni/host-local ] && break; done
+[ -x "$cni/host-local" ] || skip_all "no host-local: build/tools.sh test fleet"
+parts=$(sh "$ROOT/tests/fleet/kubernetes_build.sh" "$OD_CACHE" 2>"$T/build.log" | tail -n 1)
+if [ ! -x "$parts/kube-apiserver" ]; then
+    tail -n 5 "$T/build.log"
+    skip_all "no Kubernetes could be built"
+fi
+PATH=$PATH:$parts
+cd "$T" || exit 1
+mkdir cni certs kubelet volumes
+api=https://127.0.0.1:16443
+export KUBECONFIG=$T/kubeconfig
+
+# --- the cluster ---------------------------------------------------------------------
+
+ip link set lo up
+ip link add up0 type bridge
+ip addr add 192.0.2.1/24 dev up0
+ip link set up0 up
+ip route add default via 192.0.2.1
+openssl genrsa -out sa.key 2048 2>/dev/null
+echo 'a-token-of-the-cluster,admin,1,"system:masters"' >tokens.csv
+: >resolv.conf
+cat >kubeconfig <<END
+{apiVersion: v1, kind: Config, current-context: c,
+ clusters: [{name: c, cluster: {server: "$api", insecure-skip-tls-verify: true}}],
+ users: [{name: u, user: {token: a-token-of-the-cluster}}],
+ contexts: [{name: c, context: {cluster: c, user: u}}]}
+END
+cat >containerd.toml <<END
+version = 2
+root = "$T/ctd"
+state = "$T/ctd-state"
+[grpc]
+  address = "$T/ctd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "localhost/pause:latest"
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".cni]
+    bin_dir = "$cni"
+    conf_dir = "$T/cni"
+END
+cat >cni/10-ptp.conflist <<'END'
+{"cniVersion": "0.4.0", "name": "pods", "plugins": [{"type": "ptp", "ipMasq": false,
+  "ipam": {"type": "host-local", "subnet": "10.244.0.0/24", "dataDir": "/run/cni-ipam",
+           "routes": [{"dst": "0.0.0.0/0"}]}}]}
+END
+cat >kubelet.yaml <<END
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cgroupDriver: cgroupfs
+cgroupRoot: $FLEET_GROUP
+failSwapOn: false
+makeIPTablesUtilChains: false
+resolvConf: $T/resolv.conf
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+END
+for hierarchy in /sys/fs/cgroup/*/; do mkdir -p "$hierarchy$FLEET_GROUP" 2>/dev/null; done
+# A new group has no processors until it is given some.
+for what in cpus mems; do
+    cat "/sys/fs/cgroup/cpuset/cpuset.$what" \
+        >"/sys/fs/cgroup/cpuset$FLEET_GROUP/cpuset.$what"
+done 2>/dev/null
+
+daemons=()
+daemon() { # NAME WORD...
+    "${@:2}" >"$T/$1.log" 2>&1 &
+    daemons+=($!)
+}
+# All in this namespace of processes; shims and pods outlive the engine.
+stop_cluster() {
+    kill "${daemons[@]}"
+    wait "${daemons[@]}"
+    [ $$ != 1 ] || kill -9 -1
+    awk -v t="$T/" 'index($2, t) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount -l
+}
+at_end stop_cluster
+daemon etcd etcd --data-dir "$T/etcd" --unsafe-no-fsync \
+    --listen-client-urls http://127.0.0.1:12379 --advertise-client-urls http://127.0.0.1:12379 \
+    --listen-peer-urls http://127.0.0.1:12380
+daemon containerd containerd -c containerd.toml
+daemon apiserver kube-apiserver --etcd-servers=http://127.0.0.1:12379 --secure-port=16443 \
+    --bind-address=127.0.0.1 --advertise-address=192.0.2.1 --cert-dir="$T/certs" \
+    --token-auth-file=tokens.csv --authorization-mode=AlwaysAllow --allow-privileged \
+    --service-account-issuer=https://k --service-account-signing-key-file=sa.key \
+    --service-account-key-file=sa.key --service-cluster-ip-range=10.96.0.0/16
+k() { kubectl --request-timeout=20s "$@" 2>&1; }
+serves() { [ "$(k get --raw /readyz)" = ok ]; }
+ok "the API server is ready" wait_for 120 serves
+daemon manager kube-controller-manager --kubeconfig="$KUBECONFIG" --leader-elect=false \
+    --service-account-private-key-file=sa.key --port=0 --secure-port=0
+daemon scheduler kube-scheduler --kubeconfig="$KUBECONFIG" --leader-elect=false \
+    --port=0 --secure-port=0
+
+# An image of od alone, which also holds the namespaces of a pod, and one without od.
+mkdir -p rootfs/bin rootfs/tmp
+cp "$(command -v busybox)" rootfs/bin/busybox
+for name in sh cat id chmod sleep; do ln -s busybox "rootfs/bin/$name"; done
+tar -C rootfs -cf rootfs.tar .
+images() {
+    "$OD" image make od.tar --tag localhost/od:latest &&
+        "$OD" image make pause.tar --tag localhost/pause:latest &&
+        "$OD" image make box.tar --from rootfs.tar --tag docker.io/library/debian:stable-slim &&
+        for image in od pause box; do
+            ctr -a "$T/ctd.sock" -n k8s.io images import "$image.tar" || return
+        done
+}
+ok "images" images
+daemon kubelet kubelet --kubeconfig="$KUBECONFIG" --config=kubelet.yaml --container-runtime=remote \
+    --container-runtime-endpoint="unix://$T/ctd.sock" --root-dir="$T/kubelet" \
+    --cert-dir="$T/kubelet/pki" --volume-plugin-dir="$T/kubelet/plugins" \
+    --hostname-override=n1 --node-ip=192.0.2.1
+node_ready() { k get node n1 -o jsonpath='{.status.conditions[?(@.type=="Ready")].status}' | grep -qx True; }
+ok "the node is ready" wait_for 120 node_ready
+has_account() { k get serviceaccount default >/dev/null; }
+ok "the namespace has its account" wait_for 60 has_account
+k create secret generic od-key --from-literal=key=a-key-of-the-fleet >/dev/null
+
+# --- the pod ----------------------------------------------------------------------------
+
+taken() { # FILE [PATH]
+    sed 's/^\( *\)image: .*/&\n\1imagePullPolicy: Never/' "${2:-$ROOT/build/deploy/$1}" >"$1"
+    k create -f "$1"
+}
+field() { k get pod "$1" -o jsonpath="{$2}"; } # POD PATH
+is_ready() { [ "$(field "$1" '.status.conditions[?(@.type=="Ready")].status')" = True ]; }
+asked() { # ADDRESS KEY
+    curl -s -o /dev/null -w '%{http_code}' -H "X-Session-API-Key: $2" "http://$1:3000/events?since=0"
+}
+# A command in a pod, by HTTP: prints what it prints.
+does() { # POD COMMAND
+    "$OD" exec --server "http://$(field "$1" .status.podIP):3000" "$2" 2>&1
+}
+export OD_SERVER_KEY=a-key-of-the-fleet OD_SERVER_INSECURE=1
+
+start=$(now)
+ok "pod.yaml is taken" taken pod.yaml
+pod_ready() { is_ready sandbox; }
+ok "and is ready" wait_for 120 pod_ready
+figure "pod: asked for → ready" "$start"
+is "as nobody's user, in the workspace" "$(does sandbox 'id -u; id -g; pwd')" "1000
+1000
+/workspace"
+is "its state is in a folder of its own in the volume" \
+    "$(does sandbox 'cd /state && echo * && stat -c %a .' | head -n 1)" od-1000
+like "its root is read-only" "$(does sandbox 'echo x >/file')" '*ead-only file system*'
+is "the secret is the key" "$(address=$(field sandbox .status.podIP)
+    asked "$address" a-key-of-the-fleet
+    asked "$address" another-key-entirely)" 200403
+
+does sandbox 'KEPT=yes' >/dev/null
+# The command kills the worker that would send its output.
+is "its worker is killed, and the command goes on" "$(does sandbox 'for p in /proc/[0-9]*; do
+    case $(cat $p/cmdline 2>/dev/null) in od-worker*) kill -9 ${p#/proc/} ;; esac
+done; echo after')" after
+is "a killed worker takes nothing along" "$(does sandbox 'echo $KEPT' | tail -n 1)" yes
+metric() { # POD NAME
+    curl -s -H "X-Session-API-Key: $OD_SERVER_KEY" \
+        "http://$(field "$1" .status.podIP):3000/metrics" | sed -n "s/^$2 //p"
+}
+is "another one was started" "$(metric sandbox od_worker_starts_total)" 2
+is "but not the container" "$(field sandbox '.status.containerStatuses[0].restartCount')" 0
+
+does sandbox 'trap "" TERM; sleep 1000 >/dev/null 2>&1 &' >/dev/null
+id=$(field sandbox '.status.containerStatuses[0].containerID')
+ctr -a "$T/ctd.sock" -n k8s.io events 2>&1 |
+    while read -r event; do echo "$(now) $event"; done >events &
+start=$(now)
+k delete pod sandbox --wait=false >/dev/null
+pod_gone() { ! k get pod sandbox >/dev/null; }
+ok "deleted, it goes within its grace" wait_for 120 pod_gone
+figure "pod: deleted → gone" "$start"
+ended=$(grep "/tasks/exit .*\"id\":\"${id#*//}\"" events)
+like "TERM ended it" "$ended" "*exited_at*"
+figure "pod: deleted → its container ended" "$start" "${ended%% *}"
+is "with 0" "$(echo "$ended" | grep -o '"exit_status":[0-9]*')" ""
+
+# --- the pod with a bus ------------------------------------------------------------------
+
+# The bus that is commented out in the file, without TLS. Redis takes nothing when TERM
+# comes: the server ends when it does.
+with_bus() {
+    /usr/bin/python3 "$ROOT/tests/lib/deploy_bus.py" "$ROOT/build/deploy/pod.yaml" |
+        sed 's/^\( *\)- name: OD_BUS$/\1- name: OD_BUS_INSECURE\n\1  value: "yes"\n&/' >with-bus.yaml
+}
+r() { redis-cli -h 192.0.2.1 "$@"; }
+if command -v redis-server >/dev/null && command -v redis-cli >/dev/null; then
+    daemon redis redis-server --bind 192.0.2.1 --protected-mode no --save '' --dir "$T"
+    k create secret generic od-bus --from-literal=url=redis://192.0.2.1 >/dev/null
+    with_bus
+    ok "the pod with OD_BUS is taken" taken bus.yaml with-bus.yaml
+    ok "it is ready" wait_for 120 pod_ready
+    does sandbox true >/dev/null
+    linked() { [ -n "$(r --scan --pattern 'od:*:events')" ]; }
+    ok "its events are on the bus" wait_for 60 linked
+    r client pause 5000 write >/dev/null
+    does sandbox 'seq 3' >/dev/null
+    next=$(metric sandbox od_events_next_id)
+    start=$(now)
+    k delete pod sandbox --wait=false >/dev/null
+    ok "deleted, it goes within its grace" wait_for 120 pod_gone
+    figure "pod with a bus that is stuck for 5 s: deleted → gone" "$start"
+    is "by then the bus has all of its events" \
+        "$(r xrevrange "$(r --scan --pattern 'od:*:events')" + - count 1 | head -n 1)" \
+        "$((next - 1))-0"
+else
+    skip "the pod with a bus" "no redis-server: build/tools.sh test"
+fi
+
+# --- the stateful set -----------------------------------------------------------------------
+
+for i in 0 1 2 3 4; do
+    for kind in workspace:10Gi state:2Gi; do
+        mkdir -p "volumes/${kind%:*}-$i"
+        cat <<END
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: ${kind%:*}-$i}
+spec:
+  capacity: {storage: ${kind#*:}}
+  accessModes: [ReadWriteOnce]
+  claimRef: {namespace: default, name: ${kind%:*}-sandbox-$i}
+  local: {path: $T/volumes/${kind%:*}-$i}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]
+END
+    done
+done >volumes.yaml
+k create -f volumes.yaml >/dev/null
+start=$(now)
+ok "statefulset.yaml is taken" taken statefulset.yaml
+five_ready() { [ "$(k get statefulset sandbox -o jsonpath='{.status.readyReplicas}')" = 5 ]; }
+ok "five are ready" wait_for 180 five_ready
+figure "set of five: asked for → ready" "$start"
+is "each has od's folder in the volume that it claims" \
+    "$(cd volumes && echo state-?/*)" \
+    "state-0/od-1000 state-1/od-1000 state-2/od-1000 state-3/od-1000 state-4/od-1000"
+is "and may write in its workspace" "$(does sandbox-3 'echo three >file; cat file')" three
+
+# Another pod with the same volumes goes on: files, and the numbers of events.
+before=$(metric sandbox-3 od_events_next_id) uid=$(field sandbox-3 .metadata.uid)
+start=$(now)
+k delete pod sandbox-3 --wait=false >/dev/null
+another() { [ "$(field sandbox-3 .metadata.uid)" != "$uid" ] && is_ready sandbox-3; }
+ok "a pod that is deleted is made again" wait_for 120 another
+figure "pod of a set: deleted → another is ready" "$start"
+is "with its files" "$(does sandbox-3 'cat file')" three
+ok "and its events" test "$(metric sandbox-3 od_events_next_id)" -gt "$before"
+
+k delete statefulset sandbox >/dev/null
+none_left() { [ -z "$(k get pods -o name)" ]; }
+ok "the set is removed" wait_for 120 none_left
+is "its volumes stay" "$(k get pvc -o name | wc -l)" 10
+
+done_testing

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Painted screens, against a libvterm that got all that a program wrote. */
+#include "../../lib/pictures.h"
+
+#include "t.h"
+
+static void same_at(int rows, int cols, struct str s, size_t at, size_t step)
+{
+    const char *why = picture_check(rows, cols, s, at, step);
+    if (why)
+        fprintf(stderr, "# %d x %d, %zu bytes, from %zu: %s\n", rows, cols, s.n, at, why);
+    CHECK(!why);
+}
+
+static void same_everywhere(int rows, int cols, struct str s)
+{
+    for (size_t at = 0; at < s.n; at++) {
+        same_at(rows, cols, s, at, 1);
+        same_at(rows, cols, s, at, at ? at : 1);
+    }
+}
+
+#define SAME(text) same_everywhere(6, 12, STR(text))
+
+TEST(text)
+{
+    SAME("hello\nworld\r\n  x");
+    SAME("123456789012abc");
+    SAME("123456789012\033[31mabc\033[m!\b\bx");
+    SAME("123456789012\nabc\n\n\n\n\n\n\nlast");
+    SAME("tab\tx\033[3g\033[5G\033H\r\ty\tz");
+    SAME("e\xcc\x81 \xe4\xb8\x96\xe7\x95\x8c \xf0\x9f\x98\x80.");
+    SAME("1234567890\xe4\xb8\x96x");
+    SAME("12345678901\xe4\xb8\x96x\xcc\x81y");
+    SAME("\xff\xc3(\xe4\xb8 ok");
+}
+
+TEST(halves_of_wide_characters)
+{
+    SAME("\xe4\xb8\x96\xe7\x95\x8c\033[1Gx\033[4Gy");
+    SAME("\xe4\xb8\x96\xe7\x95\x8c\033[2G\033[P\033[1G\033[P");
+    SAME("12345678901\xe4\xb8\x96\033[1G\033[@\033[1G\033[@z");
+    SAME("1234567890\xe4\xb8\x96\033[1G\033[@zz");
+    SAME("\xe4\xb8\x96\xe7\x95\x8c\033[3G\033[X\033[2G\033[1Xq");
+}
+
+TEST(colours)
+{
+    SAME("\033[1;31;44ma\033[22;39mb\033[38;5;200mc\033[48;2;1;2;3md\033[0;7me\033[K");
+    SAME("\033[4ma\033[21mb\033[4:3mc\033[24;9md\033[3;8;5me\033[38:2::9:8:7mf\033[58;5;1mg");
+    SAME("\033[42m\033[2Jx\033[m\033[1;1H\033[45m\033[3X\033[?5hinverse\033[30m");
+    SAME("\033[1;2;3;4;5;7;9;31;41;38;2;1;2;3;48;5;9;53;55;22;23;24mx");
+}
+
+TEST(modes)
+{
+    SAME("\033[2;4r\033[?6hab\033[3;3Hcd\n\n\nef\033[?6l!");
+    SAME("\033[4habc\033[1Gxyz\033[4l\033[?7lthis is too long\033[?7h");
+    SAME("\033[?1h\033=\033[?2004h\033[?1002h\033[?1006h\033[?1004h\033[3 q\033[?25l");
+    SAME("\033[4 q\033[?12l\033[?25h\033[?1000h\033[?1003l\033[6 q\033[?12h");
+    SAME("a\033[5;7H\0337\033[31mb\033[H\0338c\033[u\033(0lqqk\033(B\016x\017");
+    SAME("x\033[7b\033c new\033[!p");
+    SAME("\033#8\033[3;3H\033[J\033[3T\033[2S\033[2L\033[M\033[4P");
+}
+
+TEST(alternate_screen)
+{
+    SAME("one\033[31m two\033[?1049h\033[2Jalt\nx\033[?1049lthree\n");
+    SAME("one\033[3;5H\033[?47hA\0337\033[H\0338\033[?47lB\033[?1047hC\033[?1047lD");
+    SAME("123456789012\033[?1049hxyz\0338Q\033[?1049l-\033cR");
+}
+
+static bool secret(void *arg, struct str text, size_t *at, size_t *n)
+{
+    ptrdiff_t i = str_find(text, str_of(arg));
+    *at = (size_t)i;
+    *n = strlen(arg);
+    return i >= 0;
+}
+
+TEST(secrets)
+{
+    char hidden[] = "hunter2";
+    struct picture *p = picture_new(5, 10);
+    struct buf out = BUF_INIT(1 << 20), paint = BUF_INIT(1 << 20);
+    picture_feed(p, STR("12345678hunter2 ok\033]2;hunter2\a\r\nhun\033[?1049hhunter2"),
+                 &out);
+    picture_paint(p, &paint, secret, hidden);
+    CHECK(str_find(buf_str(&paint), STR("hunter2")) < 0);
+    CHECK(str_find(buf_str(&paint), STR("*****")) > 0);
+    CHECK(str_find(buf_str(&paint), STR("ok")) > 0);
+    CHECK(str_find(buf_str(&paint), STR("hun")) > 0);
+    picture_free(p);
+    buf_release(&out);
+    buf_release(&paint);
+}
+
+TEST(plain_form)
+{
+    struct picture *p = picture_new(5, 20);
+    struct buf out = BUF_INIT(1 << 20);
+    picture_feed(p, STR("a\nb\033]52;c;aGk=\a\033Pq#0\033\\\033]8;;http://x\ac\033[99999999999d"),
+                 &out);
+    CHECK_STR(buf_z(&out), "a\r\nbc\033[9999d");
+    buf_reset(&out);
+    picture_feed(p, STR("\xe4\xb8"), &out);
+    CHECK(out.n == 0);
+    picture_feed(p, STR("\x96\033["), &out);
+    CHECK_STR(buf_z(&out), "\xe4\xb8\x96");
+    buf_reset(&out);
+    picture_feed(p, STR("2mfaint\033[22;53mover"), &out);
+    CHECK_STR(buf_z(&out), "\033[2mfaint\033[22;53mover");
+    buf_reset(&out);
+    picture_paint(p, &out, NULL, NULL);
+    CHECK(str_find(buf_str(&out), STR(";2m")) > 0);
+    CHECK(str_find(buf_str(&out), STR(";53m")) > 0);
+    picture_free(p);
+    buf_release(&out);
+}
+
+TEST(sizes)
+{
+    struct picture *p = picture_new(100000, 0);
+    struct buf out = BUF_INIT(1 << 20), paint = BUF_INIT(16 << 20);
+    int rows, cols;
+    picture_size(p, &rows, &cols);
+    CHECK(rows == PICTURE_ROWS_MAX && cols == 2);
+    picture_feed(p, STR("below\033[?1049habove"), &out);
+    picture_resize(p, 5, 40, &out);
+    picture_paint(p, &paint, NULL, NULL);
+    struct watcher a, b;
+    watcher_open(&a, 5, 40);
+    watcher_open(&b, 5, 40);
+    watcher_gets(&a, buf_str(&paint));
+    buf_reset(&paint);
+    buf_reset(&out);
+    picture_feed(p, STR("\033[2J\033[Hnew"), &out);
+    watcher_gets(&a, buf_str(&out));
+    picture_paint(p, &paint, NULL, NULL);
+    watcher_gets(&b, buf_str(&paint));
+    const char *why = watchers_differ(&a, &b);
+    CHECK_STR(why ? why : "", "");
+    picture_free(p);
+    vterm_free(a.vt);
+    vterm_free(b.vt);
+    buf_release(&out);
+    buf_release(&paint);
+}
+
+/* Random streams of what programs send. */
+static const char *const words[] = {
+    "a", "hello", "\xe4\xb8\x96", "\xcc\x81", "\xf0\x9f\x98\x80", "\r", "\n", "\b", "\t",
+    "\033[H", "\033[3;4H", "\033[2;9H", "\033[K", "\033[1K", "\033[J", "\033[1J", "\033[2J",
+    "\033[31m", "\033[m", "\033[7m", "\033[48;5;77m", "\033[2;4r", "\033[r", "\033[?6h",
+    "\033[?6l", "\033[4h", "\033[4l", "\033[?7l", "\033[?7h", "\0337", "\0338",
+    "\033[?1049h", "\033[?1049l", "\033[P", "\033[@", "\033[3X", "\033[L", "\033[2M",
+    "\033M", "\033D", "\033E", "\033[S", "\033[T", "\033[3b", "\033(0", "\033(B", "lqk",
+    "\016", "\017", "\033[s", "\033[u", "\033[A", "\033[2B", "\033[C", "\033[D", "\033[5G",
+    "\033[3d", "\033[I", "\033[Z", "\033H", "\033[g", "\033[?5h", "\033[?5l", "\033c",
+    "\033[!p", "\033#8", "\033]0;t\a", "\033[?25l", "\033[?25h", "123456789012345",
+    "\033[21m", "\033[?2004h", "\033[5 q", "\033[20h", "\033[20l", "\033[99C"};
+
+TEST(random)
+{
+    uint32_t seed = 12345;
+    for (int round = 0; round < 6000; round++) {
+        struct buf s = BUF_INIT(1 << 16);
+        for (int i = 0; i < 40; i++) {
+            seed = seed * 1664525 + 1013904223;
+            buf_addz(&s, words[(seed >> 8) % (sizeof(words) / sizeof(words[0]))]);
+        }
+        const char *why = picture_check(5, 13, buf_str(&s), (seed >> 9) % s.n,
+                                        1 + (seed >> 4) % 7);
+        if (why)
+            fprintf(stderr, "# round %d: %s\n", round, why);
+        CHECK(!why);
+        buf_release(&s);
+    }
+}
+
+/* Newer characters, which libvterm finds narrower than we do. */
+TEST(widths)
+{
+    SAME("\xf0\x9f\xaa\x90x\xf0\x9f\x9b\xbcy\xf3\xa0\x80\x8cz\033[2Gq");
+    SAME("12345678901\xf0\x9f\xaa\x90\xf0\x9f\xaa\x90\xc2\xad\xe2\x80\x8bx");
+}
+
+T_MAIN

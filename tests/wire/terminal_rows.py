@@ -1,0 +1,613 @@
+# SPDX-License-Identifier: MIT
+"""Live terminals: viewers of one session, who drives, pictures for late and slow ones,
+secrets, bad input, and a killed worker."""
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+import websockets
+from tap import LIMIT, Rows, Tap, at_end, has, holds, lacks, run_rows, same, show_log, wait_for
+
+OD, T = os.environ["OD"], os.environ["T"]
+KEY = "terminal-key-0123456789abcdef"
+row = Rows()
+loop = asyncio.new_event_loop()
+threading.Thread(target=loop.run_forever, daemon=True).start()
+
+
+class Server:
+    def __init__(self, name):
+        self.dir = os.path.join(T, name)
+        os.mkdir(self.dir)
+        self.log = os.path.join(self.dir, "log")
+        env = dict(os.environ, OD_SOCKET=self.dir + "/s", HOME=self.dir, SESSION_API_KEY=KEY)
+        env.pop("OD_SERVER", None)
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [OD, "serve", "--listen", "127.0.0.1:0", "--state-dir", self.dir + "/state",
+                 "--socket", self.dir + "/s"],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env, cwd=self.dir)
+        self.env = env
+        show_log(self.log)
+        at_end(self.end)
+        wait_for(self.find_port, "the server listens")
+
+    def find_port(self):
+        with open(self.log, encoding="utf-8") as f:
+            found = re.search(r"http 127\.0\.0\.1:(\d+)", f.read())
+        if found:
+            self.port = int(found[1])
+        return found
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(LIMIT)
+
+    def act(self, session, action, wait=True, **args):
+        """An action of the agent, and its observation."""
+        body = {"action": action, "session": session, "args": args}
+        if "secrets" in args:
+            body["secrets"] = args.pop("secrets")
+        ask = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/events{'' if wait else '?wait=0'}",
+            json.dumps(body).encode(), {"X-Session-API-Key": KEY})
+        with urllib.request.urlopen(ask, timeout=LIMIT) as answer:
+            return json.loads(answer.read())
+
+    def run(self, session, command, **args):
+        return self.act(session, "run", command=command, until="end", **args)
+
+    def events(self, since=0):
+        ask = urllib.request.Request(f"http://127.0.0.1:{self.port}/events?since={since}",
+                                     headers={"X-Session-API-Key": KEY})
+        with urllib.request.urlopen(ask, timeout=LIMIT) as answer:
+            return answer.read().decode()
+
+    def sessions(self):
+        ask = urllib.request.Request(f"http://127.0.0.1:{self.port}/terminal",
+                                     headers={"X-Session-API-Key": KEY})
+        with urllib.request.urlopen(ask, timeout=LIMIT) as answer:
+            return {x["session"]: x for x in json.load(answer)["sessions"]}
+
+    def view(self, session, key=KEY, **first):
+        return Viewer(self, session, key, first)
+
+    def worker(self):
+        out = subprocess.run(["pgrep", "-P", str(self.process.pid), "-f", "^od-worker$"],
+                             capture_output=True, text=True, check=True)
+        return int(out.stdout)
+
+
+class Viewer:
+    """A client; a thread's loop reads what comes."""
+
+    def __init__(self, server, session, key, first):
+        self.messages, self.frames, self.code, self.silent = [], [], None, False
+        self.came = None  # the time of the newest frame
+        self.offset = first.get("since")
+        self.ws = self.do(self.connect(server, session, key))
+        asyncio.run_coroutine_threadsafe(self.read(), loop)
+        if first.get("first", True) is not None:
+            self.send(first)
+
+    @staticmethod
+    def do(what):
+        return asyncio.run_coroutine_threadsafe(what, loop).result(LIMIT)
+
+    @staticmethod
+    async def connect(server, session, key):
+        return await websockets.connect(
+            f"ws://127.0.0.1:{server.port}/terminal/{session}", subprotocols=["od.terminal.v1"],
+            extra_headers={"X-Session-API-Key": key} if key else {}, max_size=None, max_queue=None)
+
+    async def read(self):
+        with contextlib.suppress(websockets.ConnectionClosed):
+            async for message in self.ws:
+                if isinstance(message, str):
+                    self.messages.append(json.loads(message))
+                else:
+                    offset = int.from_bytes(message[1:9], "big")
+                    self.came = time.monotonic()
+                    self.frames.append((message[0], offset, message[9:]))
+                    if message[0] < 3:
+                        self.offset = offset
+                        if not self.silent:
+                            await self.ws.send(json.dumps({"ack": offset}))
+        await self.ws.wait_closed()
+        self.code = self.ws.close_code
+
+    def send(self, message):
+        if not isinstance(message, (str, bytes)):
+            message = json.dumps(message)
+        self.do(self.ws.send(message))
+
+    def type(self, text):
+        self.send(b"\0" + text.encode())
+
+    def text(self, kinds=(1, 2)):
+        return b"".join(data for kind, _, data in self.frames if kind in kinds).decode()
+
+    def shows(self, text):
+        wait_for(lambda: text in self.text(), f"{text!r} comes to a viewer, who has "
+                 f"{self.text()[-300:]!r} and {self.messages}")
+
+    def said(self, name):
+        """The last message that has this member."""
+        wait_for(lambda: any(name in m for m in self.messages), f"{name} in {self.messages}")
+        return [m for m in self.messages if name in m][-1]
+
+    def says(self, check, what):
+        wait_for(lambda: any(check(m) for m in self.messages), f"{what}: {self.messages}")
+
+    def ends(self, code):
+        wait_for(lambda: self.code is not None, "the link ends")
+        same(self.code, code)
+
+    def close(self):
+        self.do(self.ws.close())
+
+    def hello(self):
+        return self.said("hello")["hello"]
+
+
+@contextlib.contextmanager
+def fixture(_row):
+    yield server
+
+
+def drives(viewer, name):
+    viewer.says(lambda m: "driver" in m and (m["driver"] or {}).get("name") == name,
+                f"{name} drives")
+
+
+@row("what an agent runs comes to all viewers, and the first and a late one see the same")
+def _(s):
+    s.run("one", "echo first")
+    early = s.view("one", name="ann")
+    hello = early.hello()
+    same((hello["session"], hello["rows"], hello["cols"]), ("one", 50, 200))
+    holds(hello["state"] in ("idle", "busy"), hello)
+    same(hello["driver"], None)
+    early.shows("first")
+    wait_for(lambda: early.frames, "a picture")
+    s.run("one", "printf '\\033[31mred\\033[m\\n'; seq 3")
+    early.shows("\x1b[31mred")
+    early.shows("1\r\n2\r\n3\r\n")
+    others = [s.view("one") for _ in range(4)]
+    pictures = []
+    for v in others:
+        wait_for(lambda v=v: v.frames, "a picture")
+        same(v.frames[0][0], 2)
+        pictures.append(v.frames[0])
+    same(pictures, pictures[:1] * 4)
+    for part in ("first", "red", "\x1b[2;1H", "\x1b[4;1H2"):
+        has(pictures[0][2].decode(), part)
+    same(others[3].hello()["viewers"], 5)
+    s.run("one", "echo for all")
+    for v in [early, *others]:
+        v.shows("for all\r\n")
+        v.close()
+
+
+@row("only who drives types; steal, give back, and all of it is in the log without the text")
+def _(s):
+    ann = s.view("two", name="ann", drive=True)
+    bob = s.view("two", name="bob")
+    drives(ann, "ann")
+    same(bob.hello()["driver"]["name"], "ann")
+    ann.type("echo $((6*7))secretly\r")
+    ann.shows("42secretly")
+    bob.shows("42secretly")
+    bob.type("echo no\r")
+    same(bob.said("error")["error"]["code"], "DENIED")
+    bob.send({"resize": {"rows": 30, "cols": 90}})
+    bob.says(lambda m: "size" in m.get("error", {}).get("message", ""), "no size")
+    bob.send({"drive": True})
+    bob.says(lambda m: m.get("error", {}).get("code") == "BUSY", "it is taken")
+    bob.send({"drive": "steal"})
+    drives(ann, "bob")
+    ann.type("echo never\r")
+    same(ann.said("error")["error"]["code"], "DENIED")
+    bob.type("echo $((7*8))\r")
+    ann.shows("56")
+    bob.send({"drive": False})
+    ann.says(lambda m: m.get("driver", 1) is None, "nobody drives")
+    lacks(ann.text(), "never")
+    bytes_typed = len("echo $((6*7))secretly\r")
+    log = s.events()
+    has(log, '"observation":"human_input"')
+    has(log, f'"bytes":{bytes_typed}')
+    lacks(log, "echo $((6*7))")
+    for how in ("take", "steal", "give"):
+        has(log, f'"how":"{how}"')
+    ann.close()
+    bob.close()
+
+
+@row("the list of sessions, and how many watch")
+def _(s):
+    s.run("listed", "true")
+    ann, bob = s.view("listed", name="ann", drive=True), s.view("listed")
+    drives(ann, "ann")
+    ann.says(lambda m: m.get("viewers") == 2, "two watch")
+    ann.send({"since": 0})
+    wait_for(lambda: any(k == 3 and not d for k, _, d in ann.frames), "an end behind marks")
+    found = s.sessions()["listed"]
+    same((found["state"], found["viewers"], found["driver"]["name"]), ("idle", 2, "ann"))
+    bob.close()
+    wait_for(lambda: [m for m in ann.messages if "viewers" in m][-1]["viewers"] == 1, "one watches")
+    ann.send({"drive": False})
+    ann.says(lambda m: m.get("driver", 1) is None, "nobody drives")
+    cause = s.act("listed", "run", command="read -r a", until="input")["cause"]
+    found = s.sessions()["listed"]
+    same((found["state"], found["program"]), ("waiting", "bash"))
+    same(found.get("cause", cause), cause)
+    s.act("listed", "input", text="x\n")
+    wait_for(lambda: s.sessions()["listed"]["state"] == "idle", "it is idle")
+    ann.close()
+
+
+@row("what is typed before the first prompt reaches the shell")
+def _(s):
+    people = [s.view(f"early{i}", name="ann", drive=True) for i in range(12)]
+    for i, ann in enumerate(people):
+        ann.type(f"echo early-$(({i}+1000))\r")
+    for i, ann in enumerate(people):
+        ann.shows(f"early-{i + 1000}\r\n")
+        ann.close()
+
+
+@row("the size belongs to the session, and a driver's reaches everybody before its bytes")
+def _(s):
+    ann = s.view("size", name="ann", drive=True, view={"rows": 20, "cols": 70})
+    bob = s.view("size")
+    drives(ann, "ann")
+    bob.hello()
+    ann.type("stty size\r")
+    bob.shows("50 200")
+    ann.send({"resize": {"rows": 22, "cols": 77}})
+    same(bob.said("size")["size"], {"rows": 22, "cols": 77, "by": ann.hello()["id"]})
+    ann.type("stty size\r")
+    bob.shows("22 77")
+    for bad in ({"rows": 0, "cols": 80}, {"rows": 10**9, "cols": 80}, {}, 5):
+        ann.send({"resize": bad})
+    wait_for(lambda: sum("error" in m for m in ann.messages) == 4, "bad sizes")
+    ann.close()
+    bob.close()
+
+
+@row("a driver whose link is lost keeps the keyboard, and has it again by its token")
+def _(s):
+    ann = s.view("lost", name="ann", drive=True)
+    bob = s.view("lost", name="bob")
+    drives(bob if bob.hello()["driver"] is None else ann, "ann")
+    token = ann.hello()["resume"]
+    ann.close()
+    bob.says(lambda m: (m.get("driver") or {}).get("away"), "ann's link is lost")
+    bob.send({"drive": True})
+    bob.says(lambda m: m.get("error", {}).get("code") == "BUSY", "ann is only away")
+    again = s.view("lost", name="ann", drive=True, resume=token)
+    drives(again, "ann")
+    again.type("echo $((3*3))back\r")
+    bob.shows("9back")
+    again.close()
+    bob.close()
+
+
+@row("the state: waiting with the program's name, then idle")
+def _(s):
+    s.run("ask", "true")
+    v = s.view("ask")
+    v.hello()
+    s.act("ask", "run", command="read -r answer; echo got $answer", until="input")
+    v.says(lambda m: m.get("state") == "waiting" and m.get("program"), "it waits")
+    s.act("ask", "input", text="it\n")
+    v.shows("got it")
+    v.says(lambda m: m.get("state") == "idle", "it is idle")
+    v.close()
+
+
+@row("a secret is in no frame, nor in a picture of what came before it was one")
+def _(s):
+    s.run("hush", "echo pass; echo word77")
+    v = s.view("hush")
+    v.hello()
+    s.run("hush", "printf hun; sleep 0.2; printf 'ter77 after\\n'", secrets={"P": "hunter77"})
+    v.shows("after")
+    has(v.text(), "<secret_hidden> after")
+    s.run("hush", "true", secrets={"Q": "word77"})
+    late = s.view("hush")
+    wait_for(lambda: late.frames, "a picture")
+    for text in (v.text((1, 2, 3)), late.text()):
+        lacks(text, "hunter77")
+    lacks(late.text(), "word77")
+    has(late.text(), "******")
+    v.close()
+    late.close()
+
+
+@row("a key that a secret begins with comes back at once, and the secret does not come")
+def _(s):
+    s.run("echo", "true", secrets={"P": "zebra77x"})
+    ann, bob = s.view("echo", name="ann", drive=True), s.view("echo")
+    drives(ann, "ann")
+    ann.type("cat\r")
+    ann.shows("cat\r\n")
+
+    def is_prompt():
+        """One more key, in less time than output waits that may be a secret's beginning."""
+        count, begin = ann.text().count("z"), time.monotonic()
+        ann.type("z")
+        wait_for(lambda: ann.text().count("z") > count, "its echo")
+        return ann.came - begin < 0.045
+    wait_for(is_prompt, "a key that comes back before 50 ms")
+    ann.type("\x15zebra77x end\r")
+    bob.shows("<secret_hidden> end")
+    for v in (ann, bob):
+        lacks(v.text(), "ebra77x")
+        v.close()
+
+
+@row("who does not acknowledge gets 256 KiB, then a picture, and stops nobody", slow=True)
+def _(s):
+    s.run("flood", "true")
+    v, other = s.view("flood"), s.view("flood")
+    wait_for(lambda: v.frames and other.frames, "both have a picture")
+    v.silent = True
+    first = v.offset
+    s.run("flood", "seq 400000; echo the-$((1+1))-end")
+    other.shows("the-2-end")
+    s.run("flood", "echo later")
+    other.shows("later")
+    # A window, and if it fell behind before that was full, a picture and one more.
+    holds([k for k, _, _ in v.frames].count(2) <= 2, "pictures without an ack")
+    holds(sum(len(d) for k, _, d in v.frames if k == 1) < 1 << 20, "bytes without an ack")
+    v.silent = False
+    v.send({"ack": v.offset})
+    v.shows("later")
+    holds([k for k, _, _ in v.frames].count(2) <= 3, "pictures")
+    v.send({"since": first})
+    wait_for(lambda: any(k == 3 and not d for k, _, d in v.frames), "the end of older output")
+    has(v.text((3,)), "1\r\n2\r\n3\r\n")
+    before = len(v.frames)
+    v.send({"since": v.offset - 20, "picture": True})
+    wait_for(lambda: v.frames[before:] and v.frames[-1][0] == 2, "a picture after older output")
+    same([k for k, _, _ in v.frames[before:]], [3] * (len(v.frames) - before - 1) + [2])
+    v.close()
+    other.close()
+
+
+@row("who comes back between two commands gets all of the next one's output")
+def _(s):
+    s.run("between", "echo one-$((1+1))")
+    v = s.view("between")
+    v.shows("one-2")
+    for n in range(3, 6):
+        offset = v.offset
+        v.close()
+        wait_for(lambda: s.sessions()["between"]["viewers"] == 0, "nobody watches")
+        s.run("between", f"echo next-$(({n}))")
+        v = s.view("between", since=offset)
+        v.shows(f"next-{n}\r\n")
+        same([k for k, _, _ in v.frames if k == 2], [])
+    v.close()
+
+
+@row("more output than can be drawn: what is shown is of now", slow=True)
+def _(s):
+    s.run("now", "true")
+    v = s.view("now")
+    wait_for(lambda: v.frames, "a picture")
+    s.act("now", "run", wait=False, until="end", command="yes a line of output that has no end")
+    v.says(lambda m: "gap" in m, "a part is skipped")
+    id_ = s.sessions()["now"]["cause"]
+    s.act("now", "cancel", id=id_)
+    s.run("now", "echo the-$((1+1))-end")
+    v.shows("the-2-end")
+    v.close()
+
+
+@row("a killed worker: who comes back with an offset gets every byte once", slow=True)
+def _(_):
+    s = Server("killed")
+    s.run("k", "true")
+    v = s.view("k")
+    wait_for(lambda: v.frames, "a picture")
+    s.act("k", "run", wait=False, command="for i in $(seq 300); do echo n$i; sleep 0.01; done; echo do''ne")
+    v.shows("n20\r\n")
+    os.kill(s.worker(), signal.SIGKILL)
+    wait_for(lambda: v.code is not None, "the link breaks")
+    text, links = v.text((1,)), 0
+    while "done" not in text:
+        links += 1
+        holds(links < 50, "too many links")
+        try:
+            after = s.view("k", since=v.offset)
+        except (OSError, websockets.WebSocketException, asyncio.TimeoutError):
+            continue
+        wait_for(lambda: "done" in after.text() or after.code is not None, "the rest")
+        same([k for k, _, _ in after.frames if k == 2], [])
+        text += after.text()
+        v = after
+    lines = [x for x in text.split("\r\n") if re.fullmatch(r"n\d+", x)]
+    same(lines, [f"n{i}" for i in range(1, 301)])
+    s.end()
+
+
+@row("UTF-8 in pieces, wide characters, colours, the alternate screen and a title")
+def _(s):
+    s.run("uni", "true")
+    v = s.view("uni")
+    wait_for(lambda: v.frames, "a picture")
+    s.run("uni", "printf '\\344'; sleep 0.1; printf '\\270'; sleep 0.1; printf '\\226ok\\n'; "
+          "printf '\\033[?1049h\\033[2;3H\\033[38;5;200m\\360\\237\\230\\200\\033]0;my title\\007'")
+    v.shows("my title")
+    has(v.text(), "世ok")
+    late = s.view("uni")
+    wait_for(lambda: late.frames, "a picture")
+    for part in ("世ok", "\x1b[?1047h", "\x1b[38;5;200m😀", "\x1b]2;my title\x07"):
+        has(late.text(), part)
+    for _, _, data in v.frames:
+        data.decode()
+    v.close()
+    late.close()
+
+
+@row("bad input: no session, wrong first messages, wrong kinds, and too much")
+def _(s):
+    none = s.view("nowhere")
+    same(none.said("error")["error"]["code"], "NOTFOUND")
+    none.said("bye")
+    none.ends(1000)
+    for bad in ("nothing", b"\0x", "[]", "{"):
+        v = s.view("bad", first=None)
+        v.do(v.ws.send(bad))
+        v.ends(1008)
+    s.run("bad", "true")
+    v = s.view("bad", since=-5)
+    same(v.said("error")["error"]["code"], "INVALID")
+    v.ends(1000)
+    v = s.view("bad", since=10**15)
+    wait_for(lambda: v.frames, "a picture, for an offset that is not there yet")
+    for bad in ("nothing", "[]", "{}", '{"ack":-1}', '{"ack":9999999999}', '{"drive":7}',
+                '{"since":"x"}', b"\1x", b""):
+        v.send(bad)
+    wait_for(lambda: sum("error" in m for m in v.messages) == 9, lambda: v.messages)
+    v.send(b"\0" + bytes(70000))
+    v.ends(1009)
+
+
+@row("keys: none and a wrong one are refused; the first message may have it")
+def _(s):
+    for key in (None, "wrong"):
+        if key:
+            try:
+                s.view("keyed", key=key)
+                holds(False, "a wrong key opens a link")
+            except websockets.InvalidStatusCode as e:
+                holds(e.status_code in (401, 403), e)
+        else:
+            v = s.view("keyed", key=None, first=None)
+            v.do(v.ws.send("{}"))
+            v.ends(1008)
+    v = s.view("keyed", key=None, api_key=KEY, drive=True)
+    v.hello()
+    v.close()
+
+
+def asks(s, session, **args):
+    """An action request_control, which goes on: its id."""
+    return s.act(session, "request_control", wait=False, what="terminal", reason="captcha",
+                 **args)["id"]
+
+
+def observation(s, cause):
+    """That of an action; None: not yet."""
+    return next((e for e in json.loads(s.events(cause))["events"]
+                 if e.get("cause") == cause and "observation" in e), None)
+
+
+@row("request_control: who took it and gave it back, and how long; of another session nothing")
+def _(s):
+    ann = s.view("please", name="ann", drive=True)
+    drives(ann, "ann")
+    ann.send({"drive": False})
+    ann.says(lambda m: m.get("driver", 1) is None, "nobody drives")
+    other, mine = asks(s, "other"), asks(s, "please")
+    bob = s.view("please", name="bob")
+    bob.send({"drive": True})
+    drives(ann, "bob")
+    ann.send({"drive": "steal"})
+    drives(bob, "ann")
+    same(observation(s, mine), None)
+    ann.send({"drive": False})
+    wait_for(lambda: observation(s, mine), "it was given back")
+    end = observation(s, mine)
+    same([end["observation"], end["extras"]["by"], end["extras"]["end"], end["extras"]["what"]],
+         ["request_control", "ann", "given", "terminal"])
+    holds(end["extras"]["seconds"] > 0, end)
+    has(end["content"], "ann had the terminal for ")
+    same(observation(s, other), None)
+    s.act("other", "cancel", id=other)
+    wait_for(lambda: observation(s, other), "it was cancelled")
+    same(observation(s, other)["extras"]["code"], "CANCELLED")
+    ann.close()
+    bob.close()
+
+
+@row("request_control: nobody comes within its time, one who has it already, and too many")
+def _(_):
+    s = Server("several")
+    end = s.act("nobody", "request_control", what="browser", reason="captcha", timeout=0.05)
+    same(end["extras"], {"what": "browser", "end": "timeout"})
+    ann = s.view("nobody", name="ann", drive=True)
+    drives(ann, "ann")
+    mine = asks(s, "nobody")
+    ann.send({"drive": False})
+    wait_for(lambda: observation(s, mine), "it was given back")
+    same(observation(s, mine)["extras"]["by"], "ann")
+    ann.close()
+    several = [asks(s, "several") for _ in range(16)]
+    same(s.act("several", "request_control", what="browser", reason="more")["extras"]["code"],
+         "LIMIT")
+    for each in several:
+        s.act("several", "cancel", id=each)
+    s.end()
+
+
+@row("request_control outlives a killed worker, before somebody takes it and after", slow=True)
+def _(_):
+    s = Server("asked")
+    before = asks(s, "before")
+    ann = s.view("after", name="ann", drive=True)
+    drives(ann, "ann")
+    after = asks(s, "after", timeout=3600)
+    ann.send({"drive": False})
+    wait_for(lambda: observation(s, after), "it was given back")
+    after = asks(s, "after", timeout=3600)
+    ann.send({"drive": True})
+    wait_for(lambda: s.events().count('"how":"take"') == 2, "ann has it again")
+    worker = s.worker()
+    os.kill(worker, signal.SIGKILL)
+    wait_for(lambda: ann.code is not None, "the link breaks")
+
+    def again(session, name):
+        """A link to the next worker, as the page opens one."""
+        opened = []
+
+        def connect():
+            with contextlib.suppress(OSError, websockets.WebSocketException,
+                                     asyncio.TimeoutError):
+                opened.append(s.view(session, name=name, drive=True))
+            return opened
+        wait_for(connect, "a link to the next worker")
+        drives(opened[0], name)
+        return opened[0]
+
+    for session, name, cause in (("after", "ann", after), ("before", "bob", before)):
+        viewer = again(session, name)
+        same(observation(s, cause), None)
+        viewer.send({"drive": False})
+        wait_for(lambda: observation(s, cause), "it was given back")  # noqa: B023
+        same([observation(s, cause)["extras"][x] for x in ("by", "end")], [name, "given"])
+    holds(observation(s, after)["extras"]["seconds"] > observation(s, before)["extras"]["seconds"],
+          "the time before the kill counts")
+    same(s.events().count('"observation":"request_control"'), 3)
+    s.end()
+
+
+server = Server("server")
+tap = Tap()
+wanted = [r for r in row if len(sys.argv) < 2 or re.search(sys.argv[1], r.name)]
+run_rows(tap, [("terminal", r, fixture) for r in wanted])
+server.end()
+sys.exit(tap.done())
