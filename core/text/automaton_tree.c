@@ -457,9 +457,9 @@ static int repeat(struct pattern_parser *p)
         else
             accept(p, "?");
     }
-    /* {,3} and { 3 } are new in pcre2: a brace, or a quantifier? */
+    /* pcre2 reads {,3} and { 3 }, with blanks or tabs, as quantifiers since 10.43. */
     if (peek(p) == '{' && p->at + 1 < p->text.n &&
-        strchr(", 0123456789", p->text.p[p->at + 1]))
+        strchr(", \t0123456789", p->text.p[p->at + 1]))
         return -1;
     return a;
 }

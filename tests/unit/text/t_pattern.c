@@ -97,6 +97,7 @@ TEST(expressions)
     IS("x2\\E?", 0, "x\na\n", "1");
     IS("x2\\Q\\E?", 0, "x\na\n", "1");
     IS("a{,2}b", 0, "xb\n", "1");
+    IS("^a{\t0, 2\t}b", 0, "b\naab\na{\t0, 2\t}b\n", "1 2");
     IS("a{x", 0, "a{x\n", "1");
 }
 
