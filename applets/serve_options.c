@@ -27,59 +27,62 @@ static const struct option_row rows[] = {
      .value = "NAME",
      .env = "OD_NAME",
      .unset = "PORT, else default",
-     .about = "of the server, for --server of others, so that a user may have several: "
-              "letters, digits, \"-\", \"_\" and \".\". Its state is in the subdirectory "
-              "NAME of --state-dir, and only one server has it at a time"},
+     .about = "name the server, for --server of its clients; a user may run several: "
+              "letters, digits, \"-\", \"_\" and \".\". The server keeps its state in "
+              "the folder NAME of --state-dir, and refuses to start while another "
+              "server has it"},
     {.name = "socket",
      .type = OPTION_TEXT,
      .value = "PATH",
      .env = "OD_SOCKET",
      .unset = "by its name; see od help exec",
-     .about = "unix socket of od exec; @NAME is an abstract one"},
+     .about = "listen for od exec at this unix socket; @NAME is an abstract one"},
     {.name = "state-dir",
      .type = OPTION_TEXT,
      .value = "DIR",
      .env = "OD_STATE_DIR",
      .unset = "/var/lib/od, ~/.local/state/od, /var/tmp, /tmp, …",
-     .about = "where output and state are kept: in its subdirectory od-UID if others own "
-              "DIR or may write there; in memory if none can be written"},
+     .about = "keep output and state in this folder: in its subfolder od-UID if "
+              "others own DIR or may write there. Where no folder can be written, "
+              "keep them in memory"},
     {.name = "working-dir",
      .type = OPTION_TEXT,
      .value = "DIR",
      .env = "OD_WORKING_DIR",
      .unset = "the current one",
-     .about = "where sessions begin; made if PORT or --username is given"},
+     .about = "begin sessions in this folder; it is made if PORT or --username is "
+              "given"},
     {.name = "listen",
      .type = OPTION_LIST,
      .value = "ADDRESS",
      .env = "OD_LISTEN",
      .max = LIMIT_LISTENERS_MAX,
-     .about =
-         "serve HTTP there, any number of times (a list with commas in the "
-         "environment): 3000, 127.0.0.1:3000, [::1]:3000, unix:/path, @name; "
-         "https://ADDRESS (or tls://) wants --tls-cert, http:// is without TLS. "
-         "NAME@ADDRESS serves the routes of the front-end NAME alone (see --routes)"},
+     .about = "serve HTTP at this address; give the option once for each (in the "
+              "environment: a list with commas): 3000, 127.0.0.1:3000, [::1]:3000, "
+              "unix:/path, @name. https://ADDRESS (or tls://) needs --tls-cert; "
+              "http://ADDRESS is without TLS. NAME@ADDRESS serves the routes of the "
+              "front-end NAME alone (see --routes)"},
     {.name = "idle-exit",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
      .env = "OD_IDLE_EXIT",
      .member = "idle_exit_ms",
      .unset = "never",
-     .about = "end after this long without clients and commands"},
+     .about = "end when there has been no client and no command for this long"},
     {.name = "log",
      .type = OPTION_TEXT,
      .value = "LEVEL",
      .env = "OD_LOG",
      .unset = "info",
      .choices = "error warn info debug",
-     .about = "error, warn, info or debug"},
+     .about = "log what is at least this important: error, warn, info or debug"},
     {.name = "log-form",
      .type = OPTION_TEXT,
      .value = "FORM",
      .env = "OD_LOG_FORM",
      .dflt = "text",
      .choices = "text json",
-     .about = "text or json"},
+     .about = "write the log as text or as lines of JSON: text or json"},
     {.name = "daemon",
      .type = OPTION_SWITCH,
      .about = "run in the background, with a log in the state directory"},
@@ -110,31 +113,31 @@ static const struct option_row rows[] = {
               "server"},
     {.name = "view",
      .type = OPTION_SWITCH,
-     .about = "with --key-add: a key that may only view; --routes lists "
-              "what that is, by right"},
+     .about = "with --key-add: make a key that may only view; --routes lists what "
+              "that allows"},
     {.name = "listener",
      .type = OPTION_TEXT,
      .value = "ADDRESS",
      .unset = "all",
-     .about = "with --key-add: the listener of the key, as in --listen; NAME@ stands for "
-              "every listener of that front-end"},
+     .about = "with --key-add: make the key valid at this listener alone, written as "
+              "in --listen; NAME@ stands for every listener of that front-end"},
     {.name = "key-remove",
      .type = OPTION_TEXT,
      .value = "NAME",
-     .about =
-         "serve nothing, but make the server of --server refuse the key from now on; "
-         "what it opened goes on. The last key of a listener stays, since that would be "
-         "open without it"},
+     .about = "serve nothing, but make the server of --server refuse this key from "
+              "now on; connections that it opened go on. The last key of a listener "
+              "cannot be removed, because the listener would be open without one"},
     {.name = "json",
      .type = OPTION_SWITCH,
-     .about = "with --status, --keys and --key-add: as a JSON object"},
+     .about = "with --status, --keys and --key-add: print a JSON object"},
     {.name = "server",
      .type = OPTION_TEXT,
      .value = "WHERE",
      .env = "OD_SERVER",
      .unset = "default, else the only one",
-     .about = "with --upgrade, --status and options about keys: the server's name or "
-              "the path of its socket; --socket (OD_SOCKET) is the same"},
+     .about = "with --upgrade, --status and the options about keys: choose the "
+              "server, by its name or the path of its socket; --socket (OD_SOCKET) "
+              "does the same"},
     {.name = "routes",
      .type = OPTION_SWITCH,
      .about =
@@ -469,7 +472,7 @@ void serve_options_help(struct buf *out)
 {
     const struct option_table *list[TABLES_MAX];
     size_t n = tables(list);
-    buf_addz(out, "\nEach option, then (its variable of the environment; the default).\n"
+    buf_addz(out, "\nOptions, each with (its variable in the environment; its default):\n"
                   "\n"
                   "  -h, --help\n"
                   "      this text\n");

@@ -64,9 +64,8 @@ static const struct option_row rows[] = {
      .env = "OD_FSYNC",
      .dflt = "interval",
      .choices = "none interval always",
-     .about =
-         "when events reach the disk: none, when the system decides; interval, within a "
-         "second; always, before anything follows from them"},
+     .about = "write events to the disk: none, when the system decides; interval, "
+              "within a second; always, before anything follows from them"},
     {.name = "events-size",
      .type = OPTION_INT,
      .value = "MIB",
@@ -77,14 +76,14 @@ static const struct option_row rows[] = {
      .max = 1 << 20,
      .unit = 1 << 20,
      .takes = "MiB, from 1 on",
-     .about = "of kept events; older ones are removed"},
+     .about = "keep so many MiB of events, and remove older ones"},
     {.name = "events-age",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
      .env = "OD_EVENTS_AGE",
      .member = "age_ms",
      .unset = "forever",
-     .about = "how long events are kept, such as 30, 0.5 or 48h"},
+     .about = "keep events for so long, such as 30, 0.5 or 48h"},
     {.name = "log-commands",
      .type = OPTION_TEXT,
      .value = "HOW",
@@ -92,17 +91,16 @@ static const struct option_row rows[] = {
      .member = "log_commands",
      .dflt = "text",
      .choices = "text none",
-     .about = "what events show of a command, cell or call: text, all of it; none, its "
-              "length and the "
-              "SHA-256 sum"},
+     .about = "show of a command, cell or call in events: text, all of it; none, its "
+              "length and its SHA-256 sum"},
     {.name = "secret",
      .type = OPTION_LIST,
      .value = "NAME",
      .env = "OD_SECRETS",
      .member = "secrets",
      .max = 32,
-     .about = "hide the value of this variable of the environment in events, "
-              "any number of times (a list with commas in the environment)"},
+     .about = "hide the value of this variable of the environment in events; give the "
+              "option once for each (in the environment: a list with commas)"},
     {.name = NULL},
 };
 

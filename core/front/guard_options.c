@@ -39,18 +39,19 @@ static const struct option_row rows[] = {
      .value = "KEY",
      .env = "OD_API_KEY",
      .secret = true,
-     .about = "what HTTP clients must send; SESSION_API_KEY counts too. Others may see "
-              "options for an instant: rather use the environment or a file"},
+     .about = "require this key of HTTP clients; SESSION_API_KEY is accepted, too. "
+              "Other users can see options while the server starts: use the "
+              "environment or a file instead"},
     {.name = "api-key-file",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_API_KEY_FILE",
-     .about = "the key is the first line of this file, read once"},
+     .about = "take the key from the first line of this file, which is read once"},
     {.name = "insecure-open",
      .type = OPTION_SWITCH,
      .env = "OD_INSECURE_OPEN",
-     .about = "without a key, listen where others can reach it: anyone who does may run "
-              "commands here"},
+     .about = "listen without a key where others can reach the server: whoever does "
+              "may run commands here"},
     {.name = "allow-host",
      .type = OPTION_LIST,
      .value = "NAME",
@@ -59,22 +60,24 @@ static const struct option_row rows[] = {
      .max = HOSTS_MAX,
      .takes = "a name without a port, .DOMAIN or *",
      .check = check_host,
-     .about = "without a key, accept requests that call this server NAME (.DOMAIN: any "
-              "name under it; *: any), any number of times (a list with commas in the "
-              "environment). Accepted anyway: addresses, localhost, and with "
-              "--insecure-open names without a dot or under local, internal, svc, "
-              "cluster.local and home.arpa. Others may be a web page's (DNS rebinding)"},
+     .about = "without a key, accept requests that call this server NAME (.DOMAIN: "
+              "any name under it; *: any name); give the option once for each (in the "
+              "environment: a list with commas). Always accepted are addresses, "
+              "localhost, and with --insecure-open names without a dot or under "
+              "local, internal, svc, cluster.local and home.arpa. Any other name may "
+              "be one that a web page gave this address (DNS rebinding)"},
     {.name = "preview-host",
      .type = OPTION_TEXT,
      .value = "PORT-NAME",
      .env = "OD_PREVIEW_HOST",
      .takes = "PORT-NAME or PORT.NAME, as PORT-box.example.org, with the word PORT",
      .check = check_preview,
-     .about = "pass requests that call this server 3000-NAME (or 3000.NAME) to port 3000 "
-              "of the sandbox, where a web app has an origin of its own: for people who "
-              "come from the page (--ui), and for the key. It takes names in the DNS, as "
-              "*.example.org, and over TLS a certificate for them; PORT.localhost is "
-              "known to browsers. Not at NAME@ADDRESS"},
+     .about = "pass requests that call this server 3000-NAME (or 3000.NAME) to port "
+              "3000 of the sandbox, so that a web app has an origin of its own. Let "
+              "in are people who come from the page (--ui), and clients with the key. "
+              "The names must be in the DNS, as *.example.org, and over TLS in the "
+              "certificate; browsers know PORT.localhost by themselves. Not at "
+              "NAME@ADDRESS"},
     {.name = "cors-origin",
      .type = OPTION_TEXT,
      .value = "ORIGIN",
@@ -83,29 +86,29 @@ static const struct option_row rows[] = {
          "one origin as browsers send it (https://HOST or http://HOST:PORT, in lower "
          "case, without a path)",
      .check = check_origin,
-     .about = "let pages of ORIGIN (https://app.example.com) read answers in a browser; "
-              "they must send the key, so it takes one. Not at NAME@ADDRESS"},
+     .about = "let pages of ORIGIN (https://app.example.com) read answers in a "
+              "browser; they must send the key, so the server must have one. Not at "
+              "NAME@ADDRESS"},
     {.name = "tls-cert",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_TLS_CERT",
-     .about = "serve HTTPS at TCP addresses, except those written http://ADDRESS: a PEM "
-              "file with our certificate and those between it and the root; read again "
-              "when it changes"},
+     .about = "serve HTTPS at TCP addresses, except those written http://ADDRESS, "
+              "with the certificate in this PEM file, followed by those between it "
+              "and the root; the file is read again when it changes"},
     {.name = "tls-key",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_TLS_KEY",
      .unset = "what is in --tls-cert",
-     .about = "the certificate's private key, PEM"},
+     .about = "take the certificate's private key from this file (PEM)"},
     {.name = "tls-client-ca",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_TLS_CLIENT_CA",
      .unset = "none is asked",
-     .about =
-         "let in only clients that show a certificate which an authority in this PEM "
-         "file has signed; counts as a key"},
+     .about = "let in only clients that show a certificate signed by an authority in "
+              "this PEM file; that counts as a key"},
     {.name = NULL},
 };
 

@@ -123,8 +123,8 @@ static const struct option_row rows[] = {
      .value = "DIR",
      .env = "OD_CACHE_DIR",
      .member = "dir",
-     .about = "what pip, npm and apt download is kept there, and which plugins "
-              "succeeded; may be used by other containers too"},
+     .about = "keep there what pip, npm and apt download, and which plugins "
+              "succeeded; other containers may use the same folder"},
     {.name = NULL},
 };
 

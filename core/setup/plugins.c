@@ -802,14 +802,15 @@ static const struct option_row rows[] = {
      .value = "DIR|NAME…",
      .env = "OD_PLUGINS",
      .max = PLUGINS_MAX,
-     .about = "folders (with a slash) whose setup.sh is run before the first session; "
-              "agent_skills, jupyter and vscode want nothing set up here"},
+     .about = "run the setup.sh of these folders (written with a slash) before the "
+              "first session; the names agent_skills, jupyter and vscode are accepted "
+              "and need no setup"},
     {.name = "plugin-timeout",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
      .env = "INIT_PLUGIN_TIMEOUT",
      .dflt = "120",
-     .about = "for a plugin that has no limit of its own"},
+     .about = "end a setup after this long, unless its plugin.json has a limit"},
     {.name = NULL},
 };
 

@@ -28,52 +28,52 @@ static const struct option_row rows[] = {
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_BUS_PASSWORD_FILE",
-     .about = "the password for the bus is the first line of this file, read again for "
-              "each try while it is there"},
+     .about = "take the password for the bus from the first line of this file, which "
+              "is read again for each try while it is there"},
     {.name = "bus-sentinel-user",
      .type = OPTION_TEXT,
      .value = "NAME",
      .env = "OD_BUS_SENTINEL_USER",
      .unset = "default",
-     .about = "the user for the sentinels"},
+     .about = "log in at the sentinels as this user"},
     {.name = "bus-sentinel-password-file",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_BUS_SENTINEL_PASSWORD_FILE",
-     .about = "the password for the sentinels, as --bus-password-file; without it they "
-              "are asked without one"},
+     .about = "take the password for the sentinels from this file, as "
+              "--bus-password-file; without the option, no password is sent to them"},
     {.name = "bus-ca",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_BUS_CA",
      .unset = "SSL_CERT_FILE, SSL_CERT_DIR, the system's",
-     .about = "authorities that may sign the bus' certificate (PEM)"},
+     .about = "trust these authorities for the certificate of the bus (PEM)"},
     {.name = "bus-cert",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_BUS_CERT",
-     .about = "our certificate for the bus, with its chain (PEM)"},
+     .about = "show the bus this certificate, with its chain (PEM)"},
     {.name = "bus-key",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_BUS_KEY",
      .unset = "in --bus-cert",
-     .about = "its key (PEM)"},
+     .about = "take its private key from this file (PEM)"},
     {.name = "bus-insecure",
      .type = OPTION_SWITCH,
      .env = "OD_BUS_INSECURE",
-     .about = "use redis:// to other machines, too: everybody on the way reads the "
-              "events and can send actions"},
+     .about = "use other machines without TLS (redis://), too: everybody on the way "
+              "can read the events and send actions"},
     {.name = "bus-no-index",
      .type = OPTION_SWITCH,
      .env = "OD_BUS_NO_INDEX",
-     .about = "write only the keys of this sandbox, none of the lists of all, for a user "
-              "of the bus who may do no more"},
+     .about = "write only the keys of this sandbox, and not the lists of all "
+              "sandboxes, for a user of the bus who may do no more"},
     {.name = "bus-deltas",
      .type = OPTION_SWITCH,
      .env = "OD_BUS_DELTAS",
-     .about = "publish the output of running commands, too, for whoever listens to it "
-              "(Redis 7.0 or newer)"},
+     .about = "publish the output of running commands, too, for those who subscribe "
+              "to it (Redis 7.0 or newer)"},
     {.name = "bus-wait",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
@@ -81,8 +81,8 @@ static const struct option_row rows[] = {
      .member = "wait_ms",
      .dflt = "30",
      A_TIME,
-     .about = "the longest wait between tries; each is drawn from zero to a bound that "
-              "begins at 0.5 and doubles"},
+     .about = "wait at most so long between tries; each wait is drawn from zero to a "
+              "bound that begins at 0.5 and doubles"},
     {.name = "bus-timeout",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
@@ -90,8 +90,8 @@ static const struct option_row rows[] = {
      .member = "timeout_ms",
      .dflt = "30",
      A_TIME,
-     .about = "for each step: to connect, and for the answer to each command until the "
-              "link is up"},
+     .about = "give up a try when one of its steps takes longer: to connect, and the "
+              "answer to each command until the link is up"},
     {.name = NULL},
 };
 

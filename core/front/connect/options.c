@@ -29,46 +29,44 @@ static const struct option_row rows[] = {
      .env = "OD_CONNECT_HEADER",
      .max = 32,
      .secret = true,
-     .about = "goes with the request to the backend, any number of times (lines in the "
-              "environment)"},
+     .about = "send this header to the backend with the request for the link; give "
+              "the option once for each (in the environment: one on each line)"},
     {.name = "connect-token",
      .type = OPTION_TEXT,
      .value = "TOKEN",
      .env = "OD_CONNECT_TOKEN",
      .secret = true,
-     .about =
-         "goes to the backend as Authorization: Bearer. Others may see options for an "
-         "instant: rather use the environment or a file"},
+     .about = "send this token to the backend, as Authorization: Bearer. Other users "
+              "can see options while the server starts: use the environment or a file "
+              "instead"},
     {.name = "connect-token-file",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_CONNECT_TOKEN_FILE",
-     .about =
-         "the token is the first line of this file, read again for each try while it "
-         "is there"},
+     .about = "take the token from the first line of this file, which is read again "
+              "for each try while it is there"},
     {.name = "ca",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_CA",
      .unset = "SSL_CERT_FILE, SSL_CERT_DIR, the system's",
-     .about = "authorities that may sign the backend's certificate (PEM)"},
+     .about = "trust these authorities for the backend's certificate (PEM)"},
     {.name = "connect-cert",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_CONNECT_CERT",
-     .about = "our certificate for the backend, with its chain (PEM)"},
+     .about = "show the backend this certificate, with its chain (PEM)"},
     {.name = "connect-key",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_CONNECT_KEY",
      .unset = "in --connect-cert",
-     .about = "its key (PEM)"},
+     .about = "take its private key from this file (PEM)"},
     {.name = "connect-insecure",
      .type = OPTION_SWITCH,
      .env = "OD_CONNECT_INSECURE",
-     .about =
-         "send token and headers over ws:// to other machines, too: everybody on the "
-         "way reads them"},
+     .about = "send token and headers to other machines without TLS (ws://), too: "
+              "everybody on the way can read them"},
     {.name = "connect-wait",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
@@ -76,8 +74,8 @@ static const struct option_row rows[] = {
      .member = "wait_ms",
      .dflt = "30",
      A_TIME,
-     .about = "the longest wait between tries; each is drawn from zero to a bound that "
-              "begins at 0.5 and doubles"},
+     .about = "wait at most so long between tries; each wait is drawn from zero to a "
+              "bound that begins at 0.5 and doubles"},
     {.name = "connect-timeout",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
@@ -85,7 +83,8 @@ static const struct option_row rows[] = {
      .member = "timeout_ms",
      .dflt = "30",
      A_TIME,
-     .about = "for each step: to connect, to be let in, to be greeted"},
+     .about = "give up a try when one of its steps takes longer: to connect, to be "
+              "let in, to be greeted"},
     {.name = "connect-ping",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
@@ -93,8 +92,8 @@ static const struct option_row rows[] = {
      .member = "ping_ms",
      .dflt = "10",
      A_TIME,
-     .about = "ping a backend that has been silent so long; it is taken for gone after "
-              "three times that"},
+     .about = "ping a backend that has been silent for so long; after three times "
+              "that, the link is lost"},
     {.name = NULL},
 };
 

@@ -13,8 +13,8 @@ static const struct option_row rows[] = {
      .env = "OD_E2B_TOKEN",
      .member = "token",
      .secret = true,
-     .about = "the access token of the listeners e2b@ADDRESS, as X-Access-Token has it; "
-              "without it the first POST /init sets one"},
+     .about = "require this access token at the listeners e2b@ADDRESS, in "
+              "X-Access-Token; without the option the first POST /init sets one"},
     {.name = NULL},
 };
 

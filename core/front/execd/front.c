@@ -13,19 +13,22 @@ static const struct option_row rows[] = {
      .env = "EXECD_ACCESS_TOKEN",
      .member = "token",
      .secret = true,
-     .about = "the token of the listeners execd@ADDRESS, as X-EXECD-ACCESS-TOKEN has it"},
+     .about = "require this token at the listeners execd@ADDRESS, in "
+              "X-EXECD-ACCESS-TOKEN"},
     {.name = "execd-open",
      .type = OPTION_SWITCH,
      .env = "OD_EXECD_OPEN",
      .member = "open",
-     .about = "the listeners execd@ADDRESS need no key, as OpenSandbox's server starts "
-              "its own daemon. Whoever reaches the address may run commands here"},
+     .about = "let anyone use the listeners execd@ADDRESS without a key, as "
+              "OpenSandbox's server starts its own daemon. Whoever reaches the "
+              "address may run commands here"},
     {.name = "execd-envs",
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "EXECD_ENVS",
      .member = "envs",
-     .about = "variables NAME=VALUE of commands, read for each command"},
+     .about = "give commands the variables NAME=VALUE in this file, which is read for "
+              "each command"},
     {.name = NULL},
 };
 

@@ -408,8 +408,8 @@ static const struct option_row rows[] = {
          "one origin as browsers send it (https://HOST or http://HOST:PORT, in lower "
          "case, without a path)",
      .check = check_origin,
-     .about = "what the page is called by browsers where a proxy in front changes it: "
-              "https://box.example.com"},
+     .about = "accept this origin for the page, where a proxy in front gives it one "
+              "of its own: https://box.example.com"},
     {.name = "ui-prefix",
      .type = OPTION_TEXT,
      .value = "PATH",
@@ -418,10 +418,9 @@ static const struct option_row rows[] = {
      .takes = "a path without a slash at its end, of letters, digits and -._~ between "
               "slashes, as /box/17",
      .check = check_prefix,
-     .about =
-         "what a proxy in front puts before the path of this server, whether it "
-         "keeps that in requests or takes it away. The cookie is for that path alone, "
-         "and printed links have it"},
+     .about = "put this path before those of the page, where a proxy in front does "
+              "so, whether it keeps the prefix in requests or takes it away. The "
+              "cookie is for that path alone, and printed links have it"},
     {.name = "ui-embed",
      .type = OPTION_TEXT,
      .value = "ORIGIN",
@@ -431,9 +430,9 @@ static const struct option_row rows[] = {
          "one origin as browsers send it (https://HOST or http://HOST:PORT, in lower "
          "case, without a path)",
      .check = check_origin,
-     .about = "whose pages may show the page in a frame. A browser sends the cookie of "
-              "a frame only on the same site: https://app.example.com may show "
-              "https://box.example.com"},
+     .about = "let pages of this origin show the page in a frame. A browser sends the "
+              "cookie of a frame only within one site: https://app.example.com may "
+              "show https://box.example.com"},
     {.name = NULL},
 };
 

@@ -20,24 +20,23 @@ static const struct option_row rows[] = {
      .env = "SANDBOX_BASE_DIR",
      .member = "base",
      .unset = "/app if there is such a folder, else the server's directory",
-     .about =
-         "the folder that the listeners sandbox@ADDRESS serve, and that no path of a "
-         "request leaves; commands begin in it, and are not held there"},
+     .about = "serve this folder at the listeners sandbox@ADDRESS; no path of a "
+              "request leaves it. Commands begin in it, and are not held there"},
     {.name = "sandbox-timeout",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
      .env = "SANDBOX_EXEC_TIMEOUT_SECONDS",
      .member = "timeout_ms",
      .dflt = "300",
-     .about = "the time limit of a command of POST /execute; 0: none"},
+     .about = "end a command of POST /execute after this long; 0: never"},
     {.name = "sandbox-open",
      .type = OPTION_SWITCH,
      .env = "OD_SANDBOX_OPEN",
      .member = "open",
-     .about = "the listeners sandbox@ADDRESS need no key, even if the server has one: "
-              "agent-sandbox's clients send none, and its router drops Authorization. "
-              "Whoever reaches the address may run commands here, so only the network "
-              "may decide who does"},
+     .about = "let anyone use the listeners sandbox@ADDRESS without a key, even if "
+              "the server has one: agent-sandbox's clients send none, and its router "
+              "drops Authorization. Whoever reaches the address may run commands "
+              "here, so the network alone must decide who does"},
     {.name = NULL},
 };
 

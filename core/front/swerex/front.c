@@ -24,7 +24,8 @@ static const struct option_row rows[] = {
      .env = "OD_SWEREX_AUTH_TOKEN",
      .member = "auth_token",
      .secret = true,
-     .about = "the X-API-Key of clients of swerex@ADDRESS; OD_API_KEY counts too"},
+     .about = "require this token at the listeners swerex@ADDRESS, in X-API-Key; "
+              "OD_API_KEY is accepted, too"},
     {.name = NULL},
 };
 
