@@ -70,8 +70,6 @@ int copy_run(struct copy_link *l, int signals, struct err *e);
 void copy_stop(struct copy_link *l);
 /* Ends copy_run with the error l->e. */
 void copy_fail(struct copy_link *l);
-/* The connection was lost for this reason: another one is tried, or the copy fails. */
-void copy_lost(struct copy_link *l, const struct err *e);
 /* Another connection without delay: the server does not keep this one. */
 void copy_again(struct copy_link *l);
 /* n more bytes were transferred. */

@@ -91,7 +91,8 @@ void copy_is_odd(struct copy_link *l)
 
 static void on_wait(struct timer *t) { dial(container_of(t, struct copy_link, wait)); }
 
-void copy_lost(struct copy_link *l, const struct err *e)
+/* The connection was lost for this reason: another one is tried, or the copy fails. */
+static void copy_lost(struct copy_link *l, const struct err *e)
 {
     struct err why = *e; /* e may be the client's */
     drop(l);

@@ -88,7 +88,8 @@ struct action *outside_find(const struct actions *all, const char *key)
 
 /* ---- ends ---- */
 
-void outside_end_now(struct outside *x)
+/* Ends an action in this turn: no caller is to be answered first. */
+static void outside_end_now(struct outside *x)
 {
     struct action *a = x->a;
     struct buf extras = BUF_INIT(LIMIT_EVENT_MAX), top = BUF_INIT(256);

@@ -33,8 +33,6 @@ const struct action_kind *outside_kind(struct str name);
 void outside_resume(struct action *a, bool new_server, bool whole);
 /* Waits for the caller to come back, OUTSIDE_BACK_MS at most. */
 void outside_await(struct action *a);
-/* Ends an action in this turn: no caller is to be answered first. */
-void outside_end_now(struct outside *x);
 
 /* run.c */
 /*

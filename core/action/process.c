@@ -162,7 +162,11 @@ static int check(const struct json *args, struct err *e)
     return json_is_object(tty) ? check_tty(tty, e) : 0;
 }
 
-struct process *process_of_action(const struct action *a)
+/*
+ * The process of this action; NULL: it has not started, or is forgotten. Borrowed, as
+ * long as the process is kept, which is longer than the action.
+ */
+static struct process *process_of_action(const struct action *a)
 {
     char id[LIMIT_ID + 1];
     action_call(a, id);

@@ -14,12 +14,6 @@
 
 struct process;
 
-/*
- * The process of this action; NULL: it has not started, or is forgotten. Borrowed, as
- * long as the process is kept, which is longer than the action.
- */
-struct process *process_of_action(const struct action *a);
-
 /* ---- for front-ends: one process, and who follows it ---- */
 
 /*

@@ -23,7 +23,8 @@ static struct screens *screens_of(struct engine *en)
     return en->screens;
 }
 
-struct audience *screen_find(struct engine *en, struct str session)
+/* Returns the screen of a session; NULL if nobody watches or drives. */
+static struct audience *screen_find(struct engine *en, struct str session)
 {
     struct list *it, *tmp;
     if (!en->screens)

@@ -37,8 +37,6 @@ struct audience {
     double x, y;
 };
 
-/* Returns the screen of a session; NULL if nobody watches or drives. */
-struct audience *screen_find(struct engine *en, struct str session);
 /* Returns the name of the browser's driver; NULL if nobody drives. */
 const char *screen_driver(struct engine *en, struct str session);
 /* The host of the session's browser listens now. */

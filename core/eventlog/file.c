@@ -122,7 +122,8 @@ static void close_some(struct eventlog *l)
     }
 }
 
-int segment_fd(struct eventlog *l, struct segment *s)
+/* The segment's descriptor, opened if need be. -1: errno. */
+static int segment_fd(struct eventlog *l, struct segment *s)
 {
     s->used = ++l->clock;
     if (s->fd < 0) {

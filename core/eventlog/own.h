@@ -91,8 +91,6 @@ int64_t wall_us(void);
 int file_open(struct eventlog *l, const struct eventlog_opts *o, struct err *e);
 /* Closes whatever is open. */
 void file_close(struct eventlog *l);
-/* The segment's descriptor, opened if need be. -1: errno. */
-int segment_fd(struct eventlog *l, struct segment *s);
 /* Reads at most n bytes of its lines at offset at. Count; -1: errno. */
 ssize_t segment_read(struct eventlog *l, struct segment *s, uint64_t at, char *p,
                      size_t n);

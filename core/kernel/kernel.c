@@ -313,7 +313,8 @@ void kernel_close(struct kernel *k)
     loop_bury(en->loop, k, bury_kernel);
 }
 
-void kernel_cancel_all(struct engine *en)
+/* Ends the cells of all kernels when the server ends. */
+static void kernel_cancel_all(struct engine *en)
 {
     struct str key;
     void *value;

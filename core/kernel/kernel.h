@@ -95,8 +95,6 @@ struct kernel *kernel_open(struct engine *en, struct str name,
 void kernel_resume(struct engine *en, struct str name, struct str state);
 /* Ends the kernel; cells that wait are answered with CELL_FAILED. */
 void kernel_close(struct kernel *k);
-/* Ends the cells of all kernels when the server ends. */
-void kernel_cancel_all(struct engine *en);
 
 /*
  * Runs a cell after those before it. Returns NULL and sets *e (LIMIT: too many cells

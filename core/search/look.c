@@ -318,7 +318,7 @@ static int look(struct search_helper *w, struct search_look *k, int fd, struct e
     return rc < 0 ? -1 : 0;
 }
 
-int search_look_open(struct search_helper *w, int fd, struct err *e)
+static int search_look_open(struct search_helper *w, int fd, struct err *e)
 {
     struct search_look k = {.number = 1};
     struct stat st;

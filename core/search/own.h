@@ -130,7 +130,6 @@ void search_unread(struct search_helper *w, const char *doing, struct str path,
 
 /* look.c: the file `name` in the folder dir; its path is w->path. */
 int search_look(struct search_helper *w, int dir, const char *name, struct err *e);
-int search_look_open(struct search_helper *w, int fd, struct err *e);
 /* Adds a hit for a file that matches by its name. */
 int search_hit_name(struct search_helper *w, int dir, const char *name, struct err *e);
 /* Sends the hits that are not sent yet; all: also those that wait for the end. */

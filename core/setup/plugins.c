@@ -756,7 +756,8 @@ void plugins_unwait(struct plugins_wait *w)
         list_del(&w->node);
 }
 
-void plugins_cancel(struct plugins *p)
+/* The server ends: ends all waits. p may be NULL. */
+static void plugins_cancel(struct plugins *p)
 {
     if (p)
         wake_all(p);

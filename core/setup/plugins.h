@@ -90,8 +90,6 @@ void plugins_await(struct plugins *p, struct plugins_wait *w,
                    void (*ready)(struct plugins_wait *w));
 /* Ends the wait without calling ready. Idempotent; fine if w never waited. */
 void plugins_unwait(struct plugins_wait *w);
-/* The server ends: ends all waits. p may be NULL. */
-void plugins_cancel(struct plugins *p);
 /* The first failure as a sentence; NULL: none. */
 const char *plugins_problem(const struct plugins *p);
 /* Is a plugin of this name among them? p may be NULL. */

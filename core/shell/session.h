@@ -55,8 +55,6 @@ void session_resume(struct engine *en, struct str name, struct str state);
  * older than the end of the last command. Called before anything acts on the session.
  */
 void session_catch_up(struct session *s);
-/* Appends the version of a stored state, and its size. */
-void session_format(struct buf *out);
 
 /*
  * Takes ownership of an op, also on failure: runs its command now, queues it, or lets it

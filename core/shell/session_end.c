@@ -45,7 +45,7 @@ void session_answer_waiters(struct session *s, enum op_state state)
     session_dropped_told(s);
 }
 
-void session_acknowledge(struct session *s, enum shell_line how)
+static void session_acknowledge(struct session *s, enum shell_line how)
 {
     struct buf ack = BUF_INIT(64);
     shell_line(&ack, &s->sh, how, s->cmd.seq);

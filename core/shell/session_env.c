@@ -154,7 +154,7 @@ static void on_env(struct io *io, uint32_t events)
  * once: the previous worker may have asked, and a shell that fills the FIFO blocks until
  * it is read.
  */
-int session_env_listen(struct session *s)
+static int session_env_listen(struct session *s)
 {
     char path[300];
     session_env_done(s);

@@ -389,7 +389,6 @@ void session_look_quiet(struct session *s);  /* output or input came */
 
 /* session_env.c */
 void session_env_done(struct session *s);
-int session_env_listen(struct session *s);
 /*
  * Appends the variables of the previous shell. Those that the kernel would not pass to a
  * new shell are left out and named in env.lost.
@@ -497,7 +496,6 @@ void session_healthy(struct session *s);   /* the shell is gone */
 void session_nothing_to_repair(struct session *s); /* a new one is started */
 
 /* session_end.c */
-void session_acknowledge(struct session *s, enum shell_line how);
 /* Its start mark was overwritten before it was read: it began where it was typed. */
 void session_missed_start(struct session *s);
 /* Sets how the command ended; to: the end of its output. */

@@ -196,7 +196,8 @@ static void unpack(struct session *s, const struct kept *k, struct str rest)
     s->input.ids_next = k->inputs_next;
 }
 
-void session_format(struct buf *out)
+/* Appends the version of a stored state, and its size. */
+static void session_format(struct buf *out)
 {
     buf_addf(out, "session %d.%zu", KEPT_VERSION, sizeof(struct kept));
 }

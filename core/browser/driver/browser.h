@@ -80,14 +80,6 @@ struct browser_seen {
 };
 
 /*
- * Returns the path of a Chromium: OD_BROWSER, CHROME_PATH, PUPPETEER_EXECUTABLE_PATH,
- * then the places of distributions, vendors and Playwright, headless shells first.
- * Returns -1 and sets *e: NOTFOUND, there is none; INVALID, a variable names a file that
- * cannot be run.
- */
-int browser_find(char *path, size_t n, struct err *e);
-
-/*
  * Starts a browser with one blank tab, which cannot reach the addresses in
  * OD_BROWSE_DENY (net/denied.h). Returns NULL and sets *e, with the end of its error
  * output: NOTFOUND, there is no browser; INVALID, OD_BROWSE_DENY is malformed;

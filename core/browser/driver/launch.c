@@ -95,7 +95,13 @@ static bool find_in_caches(const char *place, char *path, size_t n)
     return false;
 }
 
-int browser_find(char *path, size_t n, struct err *e)
+/*
+ * Returns the path of a Chromium: OD_BROWSER, CHROME_PATH, PUPPETEER_EXECUTABLE_PATH,
+ * then the places of distributions, vendors and Playwright, headless shells first.
+ * Returns -1 and sets *e: NOTFOUND, there is none; INVALID, a variable names a file that
+ * cannot be run.
+ */
+static int browser_find(char *path, size_t n, struct err *e)
 {
     for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
         const char *v = getenv(variables[i]);

@@ -141,9 +141,7 @@ bool pdf_is_name(struct pdf_obj o, const char *name);
 bool pdf_number(struct pdf_obj o, double *out);
 int64_t pdf_int(struct pdf_obj o, int64_t dflt);
 
-/* The table of objects: xref.c. */
-struct pdf_entry *pdf_entry_make(struct pdf *d, uint64_t number);
-/* Reads the tables of the file. Returns -1 if they are damaged. */
+/* xref.c: reads the file's tables of objects. Returns -1 if they are damaged. */
 int pdf_read_xref(struct pdf *d);
 /* Rebuilds the table by searching the whole file. */
 void pdf_rebuild(struct pdf *d);

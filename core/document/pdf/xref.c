@@ -10,7 +10,7 @@
 
 enum { SECTIONS_MAX = 1024, TAIL = 4096, ROOM = 1024, ENTRY_LEAST = 18 };
 
-struct pdf_entry *pdf_entry_make(struct pdf *d, uint64_t number)
+static struct pdf_entry *pdf_entry_make(struct pdf *d, uint64_t number)
 {
     if (number >= PDF_OBJECTS_MAX)
         return NULL;

@@ -269,7 +269,8 @@ int events_check_since(const struct events *ev, uint64_t since, struct err *e)
                    (unsigned long long)since, (unsigned long long)next - 1);
 }
 
-int link_begin(struct events_link *k, uint64_t since, struct err *e)
+/* Sends everything from since on. Returns as events_check_since. */
+static int link_begin(struct events_link *k, uint64_t since, struct err *e)
 {
     if (events_check_since(k->ev, since, e) < 0)
         return -1;

@@ -13,8 +13,6 @@ enum { OPENAPI_REF_MAX = 128 };
 struct json *openapi_with(const char *name, const char *text);
 /* {name: take} */
 struct json *openapi_around(const char *name, struct json *take);
-/* The address of a schema by its name. */
-void openapi_path(const char *name, char out[OPENAPI_REF_MAX]);
 /* {"$ref": that address} */
 struct json *openapi_ref(const char *name);
 /* The JSON of a constant; the process aborts if it is not valid. */

@@ -29,7 +29,8 @@ struct json *openapi_around(const char *name, struct json *take)
     return j;
 }
 
-void openapi_path(const char *name, char out[OPENAPI_REF_MAX])
+/* The address of a schema by its name. */
+static void openapi_path(const char *name, char out[OPENAPI_REF_MAX])
 {
     snprintf(out, OPENAPI_REF_MAX, "#/components/schemas/%.60s", name);
 }

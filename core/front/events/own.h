@@ -94,8 +94,7 @@ void link_pump_later(struct events_link *k);
 struct events_link *link_open_sse(struct events *ev, struct req *take,
                                   const struct events_link_opts *o);
 void link_resume(struct events_link *k, uint64_t cause, uint64_t offset);
-/* Everything from since on, now. -1: e, it is an id from the future. */
-int link_begin(struct events_link *k, uint64_t since, struct err *e);
+/* Returns -1 and sets *e if since is an id from the future. */
 int events_check_since(const struct events *ev, uint64_t since, struct err *e);
 /* To all links: something is not available from the log. */
 void links_error(struct events *ev, const struct err *e, uint64_t cause);

@@ -39,7 +39,8 @@ static void call_release(void *p)
     free(k);
 }
 
-void mcp_call_free(struct mcp_call *k)
+/* Frees it at the end of the turn; no callback follows. */
+static void mcp_call_free(struct mcp_call *k)
 {
     if (k->over)
         return;

@@ -35,8 +35,12 @@ static bool is_below(const char *path, const char *base)
     return strncmp(path, base, n) == 0 && (path[n] == 0 || path[n] == '/');
 }
 
-int mcp_folder_real(const struct mcp *m, const char *path, char out[PATH_BYTES],
-                    struct err *e)
+/*
+ * Finds the real path of a folder, which is the working directory or below it. Returns -1
+ * and sets *e: DENIED if it is elsewhere, NOTFOUND.
+ */
+static int mcp_folder_real(const struct mcp *m, const char *path, char out[PATH_BYTES],
+                           struct err *e)
 {
     char base[PATH_BYTES], folder[PATH_BYTES];
     const char *cwd = sandbox_cwd(m->en->sandbox, STR("main"));

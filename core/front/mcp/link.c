@@ -193,7 +193,11 @@ static int read_number(const struct json *q, const char *name, int64_t min, int6
     return 0;
 }
 
-int mcp_wish_read(struct mcp_wish *w, const struct json *q, struct err *e)
+/*
+ * Reads {"tools", "structured", "here", "answer_bytes", "max_wait"}. Returns 0; -1 and
+ * sets *e.
+ */
+static int mcp_wish_read(struct mcp_wish *w, const struct json *q, struct err *e)
 {
     struct str tools = json_str(q, "tools", "");
     if (tools.n > 0 && mcp_wish_tools(w, tools, e) < 0)

@@ -109,7 +109,8 @@ void mcp_client_name(char out[MCP_CLIENT_MAX + 1], const struct json *info)
     out[n] = 0;
 }
 
-void mcp_session_begin(struct mcp_session *s, const struct rpc *in)
+/* initialize: sets the session's revision, client and wish. */
+static void mcp_session_begin(struct mcp_session *s, const struct rpc *in)
 {
     enum mcp_revision r = mcp_revision_of(json_str(in->params, "protocolVersion", ""));
     s->revision = r == MCP_UNKNOWN || r > MCP_LEGACY ? MCP_LEGACY : r;
@@ -261,7 +262,8 @@ static enum tool_stop why_of(struct str reason)
     return late ? TOOL_TIMED_OUT : TOOL_CANCELLED;
 }
 
-void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in)
+/* Takes a notification of a session; one of modern HTTP has no effect. */
+static void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in)
 {
     const struct json *id = json_get(in->params, "requestId");
     if (!str_eq(in->method, STR("notifications/cancelled")) || !s || !id)

@@ -219,11 +219,6 @@ void mcp_link_free(struct mcp_link *l);
 bool mcp_link_send(struct mcp_link *l, uint64_t number, struct str message);
 /* Restores an incomplete message. */
 void mcp_link_load(struct mcp *m, struct str id, struct str state);
-/*
- * Reads {"tools", "structured", "here", "answer_bytes", "max_wait"}. Returns 0; -1 and
- * sets *e.
- */
-int mcp_wish_read(struct mcp_wish *w, const struct json *q, struct err *e);
 
 /* ---- method.c ---- */
 
@@ -253,16 +248,12 @@ bool mcp_modern_check(struct mcp_ask *a);
 /* Takes one message of a session; out gets the answer. */
 void mcp_take_message(struct mcp_session *s, struct mcp_stream *out,
                       const struct json *message);
-/* Takes a notification of a session; one of modern HTTP has no effect. */
-void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in);
 /* Answers a request. Takes result. */
 void mcp_result(struct mcp_ask *a, struct json *result);
 void mcp_error(struct mcp_ask *a, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same with a text and data, which may be NULL. Takes data. */
 void mcp_fail(struct mcp_ask *a, int code, struct str text, struct json *data);
-/* initialize: sets the session's revision, client and wish. */
-void mcp_session_begin(struct mcp_session *s, const struct rpc *in);
 /* Copies a client's name. */
 void mcp_client_name(char out[MCP_CLIENT_MAX + 1], const struct json *info);
 
@@ -353,8 +344,6 @@ struct mcp_pending *mcp_pending_new(struct mcp_ask *a, struct str uri, void *own
 /* Answer it; p is freed, own is not. Takes result. */
 void mcp_pending_result(struct mcp_pending *p, struct json *result);
 void mcp_pending_fail(struct mcp_pending *p, const struct err *e);
-/* Frees it without an answer. */
-void mcp_pending_free(struct mcp_pending *p);
 /* Stops those whose answers go to t. */
 void mcp_pendings_stop(struct mcp *m, const struct mcp_stream *t);
 /* Stops the request of this id. Returns false if there is none. */
@@ -469,11 +458,6 @@ void mcp_folder_leave(struct mcp_sub *s);
  * if the URI has none.
  */
 int mcp_file_path(struct str uri, struct buf *path, struct err *e);
-/*
- * Finds the real path of a folder, which is the working directory or below it. Returns -1
- * and sets *e: DENIED if it is elsewhere, NOTFOUND.
- */
-int mcp_folder_real(const struct mcp *m, const char *path, char out[4096], struct err *e);
 
 /* ---- tell.c ---- */
 
@@ -537,8 +521,6 @@ void mcp_calls_stop(struct mcp *m, const struct mcp_session *s,
                     const struct mcp_stream *t, enum tool_stop why);
 /* Called when an action ended, as in struct action_watch. */
 void mcp_calls_ended(struct mcp *m, uint64_t cause, uint64_t end, const struct err *e);
-/* Frees it at the end of the turn; no callback follows. */
-void mcp_call_free(struct mcp_call *k);
 struct mcp_call *mcp_call_new(struct mcp *m, struct mcp_session *s,
                               struct mcp_stream *out);
 

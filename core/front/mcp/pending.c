@@ -29,7 +29,8 @@ struct mcp_pending *mcp_pending_new(struct mcp_ask *a, struct str uri, void *own
     return p;
 }
 
-void mcp_pending_free(struct mcp_pending *p)
+/* Frees it without an answer. */
+static void mcp_pending_free(struct mcp_pending *p)
 {
     ASSERT(p->m->npendings > 0);
     list_del(&p->node);

@@ -40,7 +40,8 @@ enum {
 
 /* ---- answers ---- */
 
-void page_fail(struct req *r, int status, const char *text)
+/* Answers {"error":{"code","message"}}. */
+static void page_fail(struct req *r, int status, const char *text)
 {
     req_header_add(r, "Cache-Control", "no-store");
     answer_error(r, status,

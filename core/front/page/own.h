@@ -39,8 +39,6 @@ struct page {
     struct buf once;   /* owned: the hash of the first link; empty: there is none */
 };
 
-/* Answers {"error":{"code","message"}}. */
-void page_fail(struct req *r, int status, const char *text);
 /*
  * GET /ui/ports?since=TAG: {"ports":[{"port","pid","program","app","host"}],"tag"},
  * without our own. With the tag of the list as it is, the answer waits for a change, at

@@ -98,7 +98,8 @@ static void put_tag(struct json *error, const char *tag)
     json_put(error, "loc", place);
 }
 
-void swerex_invalid(struct req *r, struct json *errors, const char *tag)
+/* 422: the errors of front/model, which are taken; tag: part of their place, or NULL. */
+static void swerex_invalid(struct req *r, struct json *errors, const char *tag)
 {
     for (struct json *v = json_first(errors); v && tag; v = json_next(v))
         put_tag(v, tag);

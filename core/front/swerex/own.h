@@ -106,8 +106,6 @@ bool swerex_repeats(struct req *r);
 /* Answers with a JSON object, and keeps it for a repeated request. Takes body. */
 void swerex_answer(struct req *r, int status, struct buf *take);
 void swerex_answer_z(struct req *r, const char *body);
-/* 422: the errors of front/model, which are taken; tag: part of their place, or NULL. */
-void swerex_invalid(struct req *r, struct json *take_errors, const char *tag);
 struct model;
 /*
  * The body of r as a model, checked; the caller's. NULL: it was answered, by an error or
@@ -162,8 +160,6 @@ void swerex_text_of_process(struct swerex_text *t, struct swerex *w, const char 
                             int i);
 void swerex_text_range(struct swerex_text *t, uint64_t from, uint64_t to);
 void swerex_text_release(struct swerex_text *t);
-/* Appends the next of at most `most` bytes. Returns true when that was all. */
-bool swerex_text_step(struct swerex_text *t, size_t most, struct buf *out);
 /* Appends all of it, at most SWEREX_TEXT_MAX: what follows is a line that says so. */
 void swerex_text_all(struct swerex_text *t, struct buf *out);
 
@@ -357,8 +353,6 @@ void swerex_put_own(struct swerex_put *p, struct req *r);
 struct json *swerex_put_args(const struct swerex_put *p);
 /* The bytes are staged: submits the action that puts them at p->path. */
 void swerex_put_go(struct swerex_put *p);
-/* Raises e for its client, and frees p. */
-void swerex_put_fail(struct swerex_put *p, const struct err *e);
 /* Removes what is staged. */
 void swerex_put_free(struct swerex_put *p);
 void swerex_put_ended(struct swerex *w, uint64_t cause, uint64_t end,

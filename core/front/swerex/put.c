@@ -134,7 +134,8 @@ static void raise_not_done(struct swerex_put *p, const struct err *e)
         swerex_raise_file(r, e, buf_str(&p->path));
 }
 
-void swerex_put_fail(struct swerex_put *p, const struct err *e)
+/* Raises e for its client, and frees p. */
+static void swerex_put_fail(struct swerex_put *p, const struct err *e)
 {
     raise_not_done(p, e);
     swerex_put_free(p);

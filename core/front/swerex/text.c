@@ -101,7 +101,8 @@ static void put_plain(struct buf *hold, struct str bytes, bool last, struct buf 
     buf_consume(hold, n);
 }
 
-bool swerex_text_step(struct swerex_text *t, size_t most, struct buf *out)
+/* Appends the next of at most `most` bytes. Returns true when that was all. */
+static bool swerex_text_step(struct swerex_text *t, size_t most, struct buf *out)
 {
     NOT_ZEROED char chunk[CHUNK];
     buf_adds(out, buf_str(&t->said));

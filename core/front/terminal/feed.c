@@ -339,7 +339,7 @@ struct feed *feed_of(struct terminal *t, struct session *s, uint64_t since)
     return f;
 }
 
-void feed_free(struct feed *f)
+static void feed_free(struct feed *f)
 {
     if (f->attached) {
         struct session *s = feed_session(f);

@@ -136,7 +136,6 @@ struct feed *feed_of(struct terminal *t, struct session *s, uint64_t since);
 void feed_join(struct feed *f, struct watcher *v);
 /* The viewer leaves; the feed may end with it. */
 void feed_leave(struct feed *f, struct watcher *v);
-void feed_free(struct feed *f);
 /* Has the picture come to where viewers may begin? */
 bool feed_ready(const struct feed *f);
 struct session *feed_session(const struct feed *f);

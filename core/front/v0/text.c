@@ -404,7 +404,7 @@ static int put_acted(struct buf *out, const struct v0_page *p)
     return rc;
 }
 
-int v0_page_content(struct buf *out, const struct v0_page *p)
+static int v0_page_content(struct buf *out, const struct v0_page *p)
 {
     size_t before = out->n;
     bool visit = str_eq(p->trigger, STR("browse"));

@@ -95,7 +95,6 @@ struct v0_page {
     const struct json *axtree, *extras; /* what return_axtree asks for */
 };
 /* The text that an agent gets of it. */
-int v0_page_content(struct buf *out, const struct v0_page *p);
 int v0_put_page(struct buf *out, const struct v0_page *p);
 /* An action that ended with a file. */
 int v0_put_download(struct buf *out, struct str action, struct str path);

@@ -16,7 +16,8 @@ const struct param_list *tool_takes(const struct tool *t)
     return t->skill ? &skill_find(str_of(t->skill))->takes : t->takes;
 }
 
-void tool_names(const struct tool *t, struct buf *out)
+/* Appends the names of the arguments, as "command, session?, wait_s?". */
+static void tool_names(const struct tool *t, struct buf *out)
 {
     const struct param *rows = tool_takes(t)->params;
     for (const struct param *p = rows; p && p->name; p++)

@@ -19,7 +19,4 @@
 struct json *tool_straighten(const struct tool *t, const struct json *args,
                              int max_wait_s, struct buf *notes, struct err *e);
 
-/* Appends the names of the arguments, as "command, session?, wait_s?". */
-void tool_names(const struct tool *t, struct buf *out);
-
 #endif
