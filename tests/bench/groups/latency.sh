@@ -55,9 +55,38 @@ round_trips() {
     done
 }
 
+# cpu_of PID...: the processor time that each has used, ns.
+cpu_of() {
+    local pid used rest
+    for pid; do
+        read -r used rest <"/proc/$pid/schedstat" && echo "$used"
+    done
+}
+
+# The processor time of a command in keeper, worker, shell and all of them, us.
+processor_time() {
+    local pids count=2000 # and a tenth more, to warm up
+    split
+    pids=("$keeper" "$worker" "$("$OD" exec 'echo $$')")
+    cpu_of "${pids[@]}" >cpu.before
+    run 30 "$bin/latency" $count >/dev/null
+    cpu_of "${pids[@]}" >cpu.after
+    paste cpu.before cpu.after | awk -v count=$((count * 11 / 10)) '
+        BEGIN { split("keeper worker shell", name) }
+        { us = ($2 - $1) / count / 1000; all += us; print name[NR], us }
+        END { print "all", all }'
+}
+
 group_latency() {
     start_server
     "$OD" exec true
+    for _ in 1 2 3; do
+        processor_time >>cpu
+    done
+    row 'processor time of a command, us' "$(median cpu all)" - ours '<=' 280
+    row '  of that the keeper' "$(median cpu keeper)" -
+    row '  the worker' "$(median cpu worker)" -
+    row '  the shell' "$(median cpu shell)" -
     echo 'set enable-bracketed-paste off' >inputrc
     round_trips quiet
     row 'true in a session, p50, us' "$(median ours.quiet p50)" "$(median limit.quiet p50)" \
