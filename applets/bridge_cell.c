@@ -451,8 +451,12 @@ int bridge_one_cell(const struct bridge *o, struct client *client, struct str co
     struct err e = ERR_INIT;
     struct bridge_cell *r = xnew(struct bridge_cell);
     struct json *result = bridge_run(r, o, client, code, &e);
-    if (!result)
-        return r->interrupted ? 130 : bridge_fail(&e);
+    if (!result) {
+        int failed = r->interrupted ? 130 : bridge_fail(&e);
+        bridge_cell_release(r);
+        free(r);
+        return failed;
+    }
     int status = bridge_status(result, r);
     if (o->json) {
         json_put_str(result, "text", buf_str(&r->text.text));

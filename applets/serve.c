@@ -67,12 +67,14 @@ struct serve {
     char once[65]; /* of the link to the live page; "": there is none */
 };
 
-/* Reports an error to --ready-fd, and on standard error. */
+/* Reports an error to --ready-fd and on standard error. Frees the options. */
 static int fail(struct serve *s, const struct err *e)
 {
     called_say("%s\n", e->text);
     if (s->o.ready >= 0)
         dprintf(s->o.ready, "error %s\n", e->text);
+    options_free(s->o.given);
+    json_free(s->stored);
     return STATUS_OURS;
 }
 
@@ -636,6 +638,18 @@ static void report_leftover(void)
                  gone);
 }
 
+/* Does what was asked instead of serving. Returns its status; -1: nothing was asked. */
+static int serve_nothing(const struct serve_options *o)
+{
+    if (o->upgrade)
+        return serve_upgrade(o);
+    if (o->status)
+        return serve_status(o);
+    if (o->keys)
+        return serve_keys(o);
+    return o->routes ? serve_routes() : -1;
+}
+
 static int serve_main(int argc, char **argv)
 {
     struct serve s = {.state.lock = -1};
@@ -645,14 +659,11 @@ static int serve_main(int argc, char **argv)
     log_init("serve", 2, LOG_INFO, false);
     if (serve_options_parse(&s.o, argc, argv, &e) < 0)
         return fail(&s, &e);
-    if (s.o.upgrade)
-        return serve_upgrade(&s.o);
-    if (s.o.status)
-        return serve_status(&s.o);
-    if (s.o.keys)
-        return serve_keys(&s.o);
-    if (s.o.routes)
-        return serve_routes();
+    int status = serve_nothing(&s.o);
+    if (status >= 0) {
+        options_free(s.o.given);
+        return status;
+    }
     umask(022);
     report_leftover();
     s.stored = json_object();
