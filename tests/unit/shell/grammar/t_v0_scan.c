@@ -305,6 +305,8 @@ TEST(what_does_not_parse_is_one)
     check_cover(STR("a\nb\necho \"c\n"), 1, PIECES);
     CHECK_INT(count("a\nb\nfi\n"), 1);
     CHECK_INT(count("a\ncat <<E\nb\n"), 1);
+    CHECK_INT(count("cat <<$'E'\na\n$E\nb\n"), 1);
+    CHECK_INT(count("cat <<$\"E\"\na\n$E\nb\n"), 1);
 }
 
 TEST(more_lines_are_wanted)
