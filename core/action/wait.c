@@ -274,8 +274,8 @@ static void attach(struct waiting *w, struct session *s)
 /* The id of the running command, which may have none, or of the last one. */
 static void newest(const struct session *s, bool busy, char id[LIMIT_ID + 1])
 {
-    const char *call = session_call(s, STR(""));
-    if (call && (!busy || session_running(s, call)))
+    const char *call = busy ? session_now(s) : session_call(s, STR(""));
+    if (call)
         snprintf(id, LIMIT_ID + 1, "%s", call);
 }
 
@@ -299,10 +299,11 @@ static void start(struct action *a)
     bool busy = session_busy(s);
     if (!of)
         newest(s, busy, w->id);
+    const char *now = session_now(s);
     bool known = session_command(s, w->id, &seen);
     if (known && seen.ended) {
         observe_end(w, &seen);
-    } else if (busy && (known || !of)) {
+    } else if (busy && (known || !of || (now && strcmp(now, w->id) == 0))) {
         attach(w, s);
     } else {
         err_set(&e, ERR_NOTFOUND,

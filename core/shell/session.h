@@ -203,6 +203,11 @@ bool session_untold(const struct session *s);
 bool session_in_chain(const struct session *s, const char *parent);
 /* Is a command typed or running, so that the next one must wait? */
 bool session_busy(const struct session *s);
+/*
+ * Returns the id of the command that keeps the session busy, also between its end and the
+ * prompt; NULL: none, or it has no id. Borrowed until the next command.
+ */
+const char *session_now(const struct session *s);
 /* Does the command that was run with this id still run? */
 bool session_running(const struct session *s, const char *id);
 uid_t session_uid(const struct session *s);

@@ -78,6 +78,13 @@ bool session_running(const struct session *s, const char *id)
     return session_busy(s) && !s->cmd.ended && strcmp(s->cmd.id, id) == 0;
 }
 
+const char *session_now(const struct session *s)
+{
+    /* What a person types has no id, and may come after a command that had one. */
+    bool its = session_busy(s) && (s->state != SESSION_HUMAN || !s->cmd.ended);
+    return its && s->cmd.id[0] ? s->cmd.id : NULL;
+}
+
 bool session_in_chain(const struct session *s, const char *parent)
 {
     char name[LIMIT_ID + 1];
