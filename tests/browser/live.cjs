@@ -277,6 +277,20 @@ async function accessible(page) {
   same(found.violations.map(v => [v.id, v.nodes.map(n => n.target.join(' ')).slice(0, 4)]), []);
 }
 
+// The page in both themes, wide and narrow: accessible, and no wider than the window. A
+// picture of each goes to the folder SHOTS, if that is given.
+async function looks(page, name) {
+  for (const [theme, width] of [['light', 1440], ['dark', 1440], ['dark', 390], ['light', 390]]) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 844 });
+    await accessible(page);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    holds(wide <= 0, `${name}: ${wide} px to the side`);
+    if (process.env.SHOTS)
+      await page.screenshot({ path: `${process.env.SHOTS}/${name}-${theme}-${width}.png` });
+  }
+}
+
 async function launch() {
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   return browser;
@@ -320,5 +334,5 @@ async function runAll() {
   await finish(bad ? 1 : 0);
 }
 
-module.exports = { BELOW, KEY, LIMIT, accessible, at, behind, finish, glyphs, holds, launch, memory, nginx,
+module.exports = { BELOW, KEY, LIMIT, accessible, at, behind, finish, glyphs, holds, launch, looks, memory, nginx,
   only: names => only = names, open, row, runRows, same, screenOf, serve, shown, spread, until };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The files of the live page in a Chromium, row by row.
 //   live_files.cjs [PATTERN]   runs the rows whose names have it
-const { accessible, holds, open, row, runRows, same, serve, until } = require('./live.cjs');
+const { holds, open, row, runRows, same, serve, until, ...live } = require('./live.cjs');
 const { createHash } = require('crypto');
 const fs = require('fs');
 const path = require('path');
@@ -370,17 +370,7 @@ row('axe finds nothing: light and dark, 1440 and 390 px wide', async ({ server }
   const { context, page, wrong } = await show(server, 'axe', {
     'src/main.c': 'int main(void)\n{\n    return 0;\n}\n', 'README.md': '# A project\n',
     'data.bin': Buffer.from([0, 1, 2]), 'p.png': PICTURE });
-  const looks = async name => {
-    for (const [theme, width] of [['light', 1440], ['dark', 1440], ['dark', 390], ['light', 390]]) {
-      await page.emulateMedia({ colorScheme: theme });
-      await page.setViewportSize({ width, height: 844 });
-      await accessible(page);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      holds(wide <= 0, `${name}: ${wide} px to the side`);
-      if (process.env.SHOTS)
-        await page.screenshot({ path: `${process.env.SHOTS}/files-${name}-${theme}-${width}.png` });
-    }
-  };
+  const looks = name => live.looks(page, `files-${name}`);
   await looks('closed');
   await item(page, 'src').click();
   await item(page, 'main.c').click();

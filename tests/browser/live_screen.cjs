@@ -2,7 +2,7 @@
 // The browser of the live page in a Chromium, row by row: an agent's Chromium is shown in
 // another one, where a person uses it. The pages are of this file.
 //   live_screen.cjs [PATTERN]   runs the rows whose names have it
-const { accessible, behind, holds, open, row, runRows, same, serve, until } = require('./live.cjs');
+const { accessible, behind, holds, open, row, runRows, same, serve, until, ...live } = require('./live.cjs');
 const http = require('http');
 
 const STYLE = '<style>body{margin:0}button{position:absolute;width:200px;height:100px}</style>';
@@ -343,17 +343,7 @@ row('by keyboard: take it, use it, leave by Ctrl+Shift+Esc', async ({ server }) 
 
 row('axe finds nothing: light and dark, 1440 and 390 px wide', async ({ server }) => {
   const { context, page, wrong } = await watch(server, { spy });
-  const looks = async name => {
-    for (const [theme, width] of [['light', 1440], ['dark', 1440], ['dark', 390], ['light', 390]]) {
-      await page.emulateMedia({ colorScheme: theme });
-      await page.setViewportSize({ width, height: 844 });
-      await accessible(page);
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      holds(wide <= 0, `${name}: ${wide} px to the side`);
-      if (process.env.SHOTS)
-        await page.screenshot({ path: `${process.env.SHOTS}/screen-${name}-${theme}-${width}.png` });
-    }
-  };
+  const looks = name => live.looks(page, `screen-${name}`);
   await looks('watch');
   await take(page);
   await looks('drive');
