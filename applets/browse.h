@@ -39,7 +39,7 @@ int browse_show(const struct browse_options *o, struct browser_seen *seen);
 int browse_in_session(const struct browse_options *o);
 /*
  * Visits the page without a browser and prints it. Returns the exit status. missing: why
- * there is no picture, for a page that is not a picture itself.
+ * there is no browser; printed if a picture is asked for and the page itself is none.
  */
 int browse_by_text(const struct browse_options *o, const char *missing);
 

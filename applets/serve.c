@@ -421,9 +421,10 @@ static int check_certificate(struct serve *s, struct err *e)
 }
 
 /*
- * Listens for the file viewer, if there is a port for OpenHands' client: at one of the
- * 1,024 ports after that, as OpenHands' runtime does. Tries the last port first, since
- * other programs more often use the first ones. If none is free, there is no viewer.
+ * Listens for the file viewer at one of the 1,024 ports after that of OpenHands' client,
+ * as OpenHands' runtime does; does nothing if the client has no port. The last port is
+ * tried first, because other programs tend to use the first ones. Without a free port,
+ * the server runs without the viewer.
  */
 static void listen_viewer(struct serve *s)
 {

@@ -84,7 +84,7 @@ void action_cell_follow(struct actions *all, uint64_t id, struct cell_follower *
 
 void action_cell_unfollow(struct cell_follower *f) { list_del(&f->node); }
 
-/* Who follows the action id; NULL: nobody. */
+/* Returns the follower of the action with this id; NULL if it has none. */
 static struct cell_follower *follower(const struct actions *all, uint64_t id)
 {
     struct list *it, *tmp;

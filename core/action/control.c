@@ -80,12 +80,12 @@ static int check(const struct json *args, struct err *e)
     return 0;
 }
 
-/* One that waits. Times are clock_ms. */
+/* A request for a person that has not ended. Times are clock_ms. */
 struct request {
     struct action *a; /* the owner of this */
     struct str what;  /* borrowed from a */
     char by[NAME_MAX_BYTES + 1];
-    int64_t asked, taken; /* taken 0: nobody has it */
+    int64_t asked, taken; /* taken: 0 until somebody takes control */
     struct timer late;
 };
 
