@@ -178,7 +178,7 @@ int shell_code(struct buf *out, const struct shell *sh, uint64_t seq, bool start
     if (r == 0 && !start)
         r = add_before(&before, sh->gen);
     const struct filling with[] = {
-        {"$OD_SESSION/$__od_m", "$OD_SESSION"}, /* only if sh->same_env */
+        {"$OD_SESSION/$__od_n", "$OD_SESSION"}, /* only if sh->same_env */
         {"__od_", prefix},
         {"2>/dev/null", hide(sh)},
         {"</dev/null", sh->no_null ? empty : "</dev/null"},

@@ -10,7 +10,7 @@
 # - the lines after "#? WORD", up to "#?", are left out unless WORD holds: start (of the
 #   shell) or again, rc (after the user's file), pty or pipe, new (bash 4.4) or old;
 # - without the device, 2>/dev/null becomes 2>&- and </dev/null the empty file n; where
-#   all commands have one OD_OP, $OD_SESSION/$__od_m becomes $OD_SESSION.
+#   all commands have one OD_OP, $OD_SESSION/$__od_n becomes $OD_SESSION.
 #
 # The build removes comments and indentation (build/embed.sh): no line within quotes may
 # begin with a blank or a #.
@@ -21,28 +21,36 @@
 #
 # - \builtin x: an alias is not expanded, a function named x not called;
 # - { ...; } 2>/dev/null around our parts where set -x would trace them;
-# - a status is handed on by a function in the left half of &&, which neither set -e nor
-#   the ERR trap looks at;
+# - a status other than 0 is handed on by a function in the left half of &&, which neither
+#   set -e nor the ERR trap looks at;
 # - >> and /dev/tty are not refused by noclobber;
 # - what is parsed at each command has no { } [[ if case: a user's alias takes these, too;
 # - ${x-} everywhere, for set -u.
 #
-# Variables: k nonce, n number of the last command begun, m number of the next one, j that
-# and its text, s status, p how the next command begins, f set when the next prompt follows no
-# command, r set while a command runs, y set on a terminal, d the session's directory,
-# t where marks go, u the user's prompt.
+# What runs at each command is short. bash copies the body of a function at each call, so
+# what is seldom needed is a function of its own. The expansion of a word costs more than a
+# builtin does, so marks and records are one word where that is safe: their parts are
+# digits and letters.
+#
+# Variables: k nonce, n number of the last command begun, j number and text of the newest
+# one, p the text that is evaluated, s status if it is not 0, f set when the next prompt
+# follows no command, r set while a command runs, l a line of input, d the session's
+# directory, t where marks go, u the user's prompt.
 #
 # shellcheck disable=SC1001 # \builtin, as above
 # shellcheck disable=SC1007 # x= y= are assignments of nothing, in as few bytes as can be
+# shellcheck disable=SC2015 # A && B || C: C is harmless, and needed where B fails
 # shellcheck disable=SC2016 # what is in single quotes is evaluated later
 # shellcheck disable=SC2034 # names that only such texts use
+# shellcheck disable=SC2059 # words of digits and letters in a format, as above
+# shellcheck disable=SC2128 # the first element of j
 # shellcheck disable=SC2154 # names that only such texts, or read and mapfile, set
 __od_z=$?
 #? rc
 # shellcheck source=/dev/null # the user's
 [ -f ~/.bashrc ] && . ~/.bashrc
 #?
-__od_k=@nonce@ __od_n=@seq@ __od_s=0 __od_f=1 __od_r= __od_p= __od_y=@pty@ __od_d=@dir@ __od_t=@tty@
+__od_k=@nonce@ __od_n=@seq@ __od_s= __od_f=1 __od_r= __od_p= __od_l= __od_d=@dir@ __od_t=@tty@
 #? pty
 # Marks go to 255, where an interactive bash keeps its terminal (closed on exec), else to
 # the device: >& takes both, and a descriptor saves opening a device each time.
@@ -50,7 +58,7 @@ __od_k=@nonce@ __od_n=@seq@ __od_s=0 __od_f=1 __od_r= __od_p= __od_y=@pty@ __od_
 #?
 export OD_SESSION OD_OP
 #? again
-__od_s=$__od_z
+__od_s=${__od_z#0}
 #?
 # n is at least the last command of the previous generations: a command that has begun is
 # not run again, whatever was lost on the way.
@@ -65,57 +73,52 @@ trap : INT
 shopt -s expand_aliases checkwinsize 2>/dev/null
 #?
 
-# Begin: the mark, and the status of the command before.
+# Begin: the mark, and the status of the command before. If that is 0, the printf alone
+# stands before the command; c is its text.
 __od_b() {
-    \builtin printf '\033]7723;%s;S;%s\007' "$__od_k" "$__od_n" >&"$__od_t"
-    return "$__od_s"
+    \builtin printf "\033]7723;$__od_k;S;$__od_n\007" >&"$__od_t"
+    return "${__od_s:-0}"
 }
-# Chooses how the next begin hands on $?.
-__od_c() {
-    case $-:$__od_s in
-    *x*:0) __od_p='{ __od_b;} 2>/dev/null';;
-    *x*) __od_p='{ __od_b&&\builtin :;} 2>/dev/null';;
-    *:0) __od_p=__od_b;;
-    *) __od_p='__od_b&&\builtin :';;
-    esac
-}
+__od_c='\builtin printf "\033]7723;$__od_k;S;$__od_n\007" >&"$__od_t"'
 # The flags of a record beside $-: line editing is on, output is not a terminal.
 __od_G() {
-    case ${SHELLOPTS-} in
-    *emacs*|*:vi|*:vi:*) __od_g=!;;
-    *) __od_g=;;
-    esac
+    __od_g=
+    [[ ! -o emacs && ! -o vi ]] || __od_g=!
     [[ -t 1 ]] || __od_g+=@
 }
 # End: the record, the mark, then input is dropped until the acknowledgement.
 __od_e() {
     [[ $__od_r ]] || \builtin return
-    __od_s=$1; __od_G
-    \builtin printf '%s\000%s\000%s\000%s\000%.4096s\000%s\000%.4096s\000' E "$__od_n" "$1" "$-$__od_g" "${PWD-}" "${!-}" "${PATH-}" >>"$__od_d/r"
-    \builtin printf '\033]7723;%s;E;%s;%s\007' "$__od_k" "$__od_n" "$1" >&"$__od_t"
+    __od_s=${1#0} __od_g=!
+    [[ -t 1 && -o emacs ]] || __od_G
+    \builtin printf "E\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
+    \builtin printf "\033]7723;$__od_k;E;$__od_n;$1\007" >&"$__od_t"
     __od_f=1 __od_r=
-    __od_c
-    [[ ! $__od_y ]] || __od_h
+#? pty
+    [[ $__od_t == 255 ]] && \builtin read -r -u 255 __od_l && [[ $__od_l == *"$__od_k $__od_n" ]] || __od_h
+#?
 }
-# Drops input until the acknowledgement; one with a ? is answered by a P.
+#? pty
+# Drops input, from the line l on, until the acknowledgement; one with a ? is answered by a P.
 __od_h() {
-    if [[ $__od_t == 255 ]]; then __od_H 255; else __od_H 0 <"$__od_t"; fi
+    if [[ $__od_t == 255 ]]; then __od_H 255; else __od_l=; __od_H 0 <"$__od_t"; fi
 }
 __od_H() {
     __od_i=0
     while [[ $((__od_i+=1)) -lt 9999 ]]; do
-        __od_l=
-        \builtin read -r -u "$1" __od_l || \builtin :
         case $__od_l in
         *"$__od_k $__od_n") \builtin break;;
         *"$__od_k $__od_n ?")
-            \builtin printf '\033]7723;%s;P;%s;%s\007' "$__od_k" "$__od_n" "$__od_s" >&"$__od_t"
+            \builtin printf '\033]7723;%s;P;%s;%s\007' "$__od_k" "$__od_n" "${__od_s:-0}" >&"$__od_t"
             \builtin break;;
         ?*) \builtin printf '%s\0' D "$__od_l" >>"$__od_d/r";;
         esac
+        __od_l=
+        \builtin read -r -u "$1" __od_l || \builtin :
     done
     \builtin :
 }
+#?
 # Prompt.
 __od_q() {
     if [[ $__od_f ]]; then __od_f=; else { __od_Q "$1";} 2>/dev/null; fi
@@ -125,9 +128,10 @@ __od_q() {
 __od_Q() {
     [[ ! $__od_r ]] || __od_e "$1"
     if [[ $__od_f ]]; then __od_f=; \builtin return; fi
-    __od_s=$1; __od_c; __od_G
-    \builtin printf '%s\000%s\000%s\000%s\000%.4096s\000%s\000%.4096s\000' P "$__od_n" "$1" "$-$__od_g" "${PWD-}" "${!-}" "${PATH-}" >>"$__od_d/r"
-    \builtin printf '\033]7723;%s;P;%s;%s\007' "$__od_k" "$__od_n" "$1" >&"$__od_t"
+    __od_s=${1#0}
+    __od_G
+    \builtin printf "P\000$__od_n\000$1\000$-$__od_g\000%.4096s\000${!-}\000%.4096s\000" "${PWD-}" "${PATH-}" >>"$__od_d/r"
+    \builtin printf "\033]7723;$__od_k;P;$__od_n;$1\007" >&"$__od_t"
 }
 
 # Get: the command, from the file c. False: it is not a later one than the last.
@@ -138,22 +142,20 @@ __od_g() {
     # mapfile -d came with 4.4; a NUL ends read -d ''.
     { IFS= \builtin read -r -d '' '__od_j[0]' && IFS= \builtin read -r -d '' '__od_j[1]';} <"$__od_d/c" || \builtin return
 #?
-    __od_m=${__od_j[0]-0}
-    [[ $__od_m -gt $__od_n ]] || \builtin return
-    __od_n=$__od_m __od_r=1
+    [[ ${__od_j-0} -gt $__od_n ]] || \builtin return
+    # p first: if it cannot be set, the command has not begun.
+    __od_p=${__od_s:+__od_b&&\\builtin :} __od_p=${__od_p:-$__od_c}$'\n'${__od_j[1]-} __od_n=$__od_j __od_r=1
 #? new
     # It has no attribute except x (exported), so a plain assignment works.
-    if [[ ${OD_OP+${OD_OP@a}} == x ]]; then OD_OP=$OD_SESSION/$__od_m; \builtin return; fi
+    if [[ ${OD_OP+${OD_OP@a}} == x ]]; then OD_OP=$OD_SESSION/$__od_n; \builtin return; fi
 #?
     # If it is readonly, that is an error of the builtin, not the end of the line.
-    \builtin printf -v OD_OP %s "$OD_SESSION/$__od_m" 2>/dev/null || \builtin :
+    \builtin printf -v OD_OP %s "$OD_SESSION/$__od_n" 2>/dev/null || \builtin :
 }
 
-# What the typed lines evaluate: the command, in four ways.
-__od_R='__od_g&&\builtin eval "$__od_p
+# What the typed lines evaluate: the command, in three ways; a key types a fourth.
+__od_R='__od_g&&\builtin eval "{ __od_b${__od_s:+&&\\builtin :};} 2>/dev/null
 ${__od_j[1]-}"'
-# Where set -x is off: should the command turn it on, the worker cuts our trace.
-__od_x=$__od_R'; __od_e "$?"'
 __od_X=$__od_R'; { __od_e "$?";} 2>/dev/null'
 __od_w=$__od_R' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null'
 __od_0=$__od_R' </dev/null; { __od_e "$?";} 2>/dev/null'
@@ -195,6 +197,7 @@ __od_a() {
         \builtin bind 'set enable-bracketed-paste off'
     fi
     \builtin printf '\033]7723;%s;A;%s\007' "$__od_k" "$__od_n" >&"$__od_t"
+    __od_l=
     __od_h
     # A child that ends with 0, after which bash adopts the state of the terminal.
     ( \builtin : )
@@ -213,12 +216,13 @@ OD_PS1_=$__od_u
 # The user's own hooks run before ours; ours sees the status first.
 [[ ${PROMPT_COMMAND[*]-} == *__od* ]] || OD_PC_=${PROMPT_COMMAND-}
 \builtin unset -v PROMPT_COMMAND 2>/dev/null || \builtin :
-\builtin printf -v PROMPT_COMMAND %s '__od_z=$?
-'"${OD_PC_:+$OD_PC_$'\n'}"'__od_q "$__od_z"' || \builtin :
-# One key runs the command, another writes the variables: readline reads typed text byte
-# by byte.
+if [[ $OD_PC_ ]]; then __od_i=$'__od_z=$?\n'$OD_PC_$'\n__od_q "$__od_z"'; else __od_i='__od_q "$?"'; fi
+\builtin printf -v PROMPT_COMMAND %s "$__od_i" || \builtin :
+# One key runs the command where set -x is off (should the command turn it on, the worker
+# cuts our trace), one where it is on, and one writes the variables: readline reads typed
+# text byte by byte.
 for __od_i in emacs vi-insert; do
-    \builtin bind -m $__od_i '"\C-_": " \\builtin eval \"$__od_x\"\C-j"'
+    \builtin bind -m $__od_i '"\C-_": " __od_g&&\\builtin eval \"$__od_p\"; __od_e \"$?\"\C-j"'
     \builtin bind -m $__od_i '"\C-^": " \\builtin eval \"$__od_X\"\C-j"'
     \builtin bind -m $__od_i '"\e[7724~": " __od_v\C-j"'
 done 2>/dev/null
@@ -229,7 +233,6 @@ for __od_i in emacs vi-insert vi-move; do
 done 2>/dev/null
 \builtin shopt -u huponexit 2>/dev/null
 { __od_T;} 2>/dev/null
-__od_c
 #? start
 \builtin printf '\033]7723;%s;I;@gen@;%s;%s\007' "$__od_k" "$__od_n" "$__od_z" >&"$__od_t"
 #?

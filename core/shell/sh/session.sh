@@ -84,7 +84,7 @@ __od_g() {
 }
 
 # What the typed lines evaluate: the command in three ways.
-__od_r='if \[ "${__od_f+x}" ]; then \unset __od_f; else __od_s=$__od_z; __od_c; fi; \[ "$__od_m" -gt "$__od_n" ] && { __od_n=$__od_m; command export "OD_OP=$OD_SESSION/$__od_m" 2>/dev/null || \:; \eval "$__od_p
+__od_r='if \[ "${__od_f+x}" ]; then \unset __od_f; else __od_s=$__od_z; __od_c; fi; \[ "$__od_m" -gt "$__od_n" ] && { __od_n=$__od_m; command export "OD_OP=$OD_SESSION/$__od_n" 2>/dev/null || \:; \eval "$__od_p
 $__od_C"'
 __od_x=$__od_r'; { __od_e "$?";} 2>/dev/null;}'
 __od_w=$__od_r' <"$__od_d/i"; { __od_e "$?";} 2>/dev/null;}'

@@ -822,7 +822,7 @@ TEST(the_code_is_filled_in)
         CHECK(code_has(&code, " __od3_n=41 "));
         CHECK_INT(code_has(&code, "/dev/null"), !no_null);
         CHECK_INT(code_has(&code, "2>&-"), no_null);
-        CHECK_INT(code_has(&code, "$OD_SESSION/$__od3_m"), !same_env);
+        CHECK_INT(code_has(&code, "$OD_SESSION/$__od3_n"), !same_env);
         const char *before = "for __od3_i in 0 \"${__od1_n-0}\" \"${__od2_n-0}\"; do";
         CHECK_INT(code_has(&code, before), !start);
         CHECK_INT(code_has(&code, "~/.bashrc"), start && rc && sh.kind != SHELL_POSIX);
