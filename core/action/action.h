@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Actions: what a peer asks the sandbox to do. For each front-end alike, an action is in
- * the log before it begins, takes its turn in its session, runs once, has one
+ * Actions: what a peer asks the sandbox to do. Whichever front-end it comes from, an
+ * action is logged before it begins, takes its turn in its session, runs once, has one
  * observation, and survives a crash of the worker.
  *
  *   action_open ─▶ in the log ─▶ action_go ─▶ its turn ─▶ kind.start ─▶ action_end, once
  *                                                └─ kind.cancel, by actions_cancel
  *
  * A kind of action is one file with `const struct action_kind action_NAME` and the line
- * ACTION(NAME) in action/actions.def. A foreign kind, which has the words of a
+ * ACTION(NAME) in action/actions.def. A foreign kind, which uses the names of a
  * front-end's protocol, is defined in that front-end (front/v0). engine.actions has all
  * actions; it is a part (engine/part.h).
  */
@@ -31,7 +31,7 @@ enum {
     ACTION_BYTES_MAX = 1 << 20 /* of an action as JSON, as LIMIT_EVENT_MAX */
 };
 
-/* The front-end that asked, as in the log. */
+/* Names of front-ends in the log: the source of an action. */
 #define ACTION_SOURCE_V0          "v0"
 #define ACTION_SOURCE_MCP         "mcp"
 #define ACTION_SOURCE_SWEREX      "swerex"
@@ -56,30 +56,30 @@ enum action_again {
     ACTION_INTERRUPTED /* ends it with an error: it was not done */
 };
 
-/* What an event of an action has, as data for schemas (describe.h). */
+/* Members of an event of an action, as data for schemas (describe.h). */
 struct observation {
     const char *name; /* as in {"observation": NAME}; NULL ends a list */
-    bool notice;      /* an event besides the observation, while the action goes on */
+    bool notice;      /* not the observation, but an event while the action goes on */
     bool causeless;   /* a notice without `cause`: extras name the action */
     const struct member *beside; /* members next to content; NULL: none */
     const struct member *extras; /* NULL: none */
-    const char *about;           /* a sentence without its end; NULL: see the action */
+    const char *about; /* a sentence without its full stop; NULL: the action has one */
 };
 
 struct action_kind {
     const char *name; /* as in {"action": NAME} */
     /* Starts at once, even if its session is busy or the sandbox is not ready. */
     bool at_once;
-    /* Waits for earlier actions in turn of its session; prepare may change that. */
+    /* Waits for the earlier in_turn actions of its session; prepare may change that. */
     bool in_turn;
-    /* Has the words of a front-end: prepare reads the whole message. */
+    /* Uses a front-end's names for members: prepare reads the whole message. */
     bool foreign;
-    const struct param_list *takes;  /* never NULL; of a foreign kind for schemas only */
-    const struct observation *gives; /* NULL: one of its name, without extras */
+    const struct param_list *takes;  /* never NULL; a foreign one is for schemas only */
+    const struct observation *gives; /* NULL: one with the kind's name, without extras */
     /*
-     * Checks relations between parameters, which `takes` cannot express. args fit takes:
-     * an object, or NULL if none were given. Returns 0; or -1 and sets *e, and nothing is
-     * logged. May be NULL.
+     * Checks relations between parameters, which `takes` cannot express. args are valid
+     * for takes: an object, or NULL if none were given. Returns 0. On error returns -1
+     * and sets *e, and nothing is logged. May be NULL.
      */
     int (*check)(const struct json *args, struct err *e);
     /* Adds to the schema of takes what is known only at run time; may be NULL. */
@@ -94,8 +94,8 @@ struct action_kind {
     /* Starts it. May end it before it returns; a is valid until the turn is over. */
     void (*start)(struct action *a);
     /*
-     * The next action in turn waits for this one, which the kind may end to make room.
-     * NULL: it never does.
+     * Called when the action `next` waits for this one in turn; may end this one to make
+     * room. NULL: never ends it.
      */
     void (*yield)(struct action *a, const struct action *next);
     /*
@@ -107,15 +107,15 @@ struct action_kind {
     /* NULL: ACTION_AGAIN. */
     enum action_again (*again)(const struct action *a);
     /*
-     * Whether the previous worker began it. Called if the log lacks a part of its
-     * message.
+     * Returns whether the previous worker began it. Called if the log lacks a part of
+     * its message. NULL: false.
      */
     bool (*begun)(const struct action *a);
 };
 
 /* One action, from action_open to action_end. Owned by struct actions. */
 struct action {
-    struct list node; /* in actions.list: without an end, the oldest first */
+    struct list node; /* in actions.list: the unfinished ones, oldest first */
     struct list turn; /* in actions.turns: not begun */
     struct actions *all;
     const struct action_kind *kind;
@@ -128,17 +128,17 @@ struct action {
     char *client_id;      /* owned; NULL: none */
     struct known *known;  /* NULL: a repeated request does not find it */
     int64_t since_ms;
-    bool in_turn; /* waits for the actions before it in its session that are in turn */
+    bool in_turn; /* waits for the earlier in_turn actions of its session */
     bool begun;   /* start was called */
-    bool again;   /* the previous worker had it */
+    bool again;   /* taken over from the previous worker */
     bool repeats; /* its observation is in the log already */
     bool placed;  /* its directory is stored (action_place) */
-    bool noting;  /* it has a file of what it did (action_note) */
+    bool noting;  /* it has a file of notes (action_note) */
     /* The command that runs in its session, for readers of its output. */
     bool running;
     char command[LIMIT_ID + 1];
     uint64_t from; /* where its output begins */
-    void *own;     /* the kind's */
+    void *own;     /* the kind's data */
 };
 
 /* ---- for front-ends ---- */
@@ -149,67 +149,68 @@ struct action_order {
     struct str session;             /* empty: "main" */
     struct str client_id;
     const char *key; /* hex digits that name it; NULL: a random key */
-    bool unique;     /* an action with the same key, also before a restart, is the same */
+    bool unique;     /* an action that has this key, even from before a restart, is it */
     bool must;       /* runs even if the log has no room for it */
-    void *own;       /* of a foreign kind: made already; prepare is not called */
+    void *own;       /* a foreign kind's data, ready-made; prepare is not called */
     bool in_turn;    /* only with own: as in struct action */
 };
 
 /*
  * Checks an action and writes it to the log. Takes message, also on failure. Returns the
- * action, for action_go; NULL and sets *e if it is invalid or the log has no room.
+ * action, for action_go. Returns NULL and sets *e if it is invalid or the log has no
+ * room.
  */
 struct action *action_open(struct actions *all, struct json *message,
                            const struct action_order *o, struct err *e);
-/* Queues an opened action, and starts it in its turn, perhaps before it returns. */
+/* Queues an opened action and starts it in its turn, perhaps before this returns. */
 void action_go(struct action *a);
 
 struct action_taken {
-    uint64_t id, end; /* end: its observation; 0: not yet; = id: over without one */
+    uint64_t id, end; /* end: of its observation; 0: not yet; = id: ended without one */
     bool again;       /* a repeated request: the action existed before */
 };
 
 /*
- * Takes an action of a peer as JSON, with client_id, session and secrets in it, and
- * starts it. A repeated client_id gets the first action. Returns 0; or -1 and sets *e,
- * and nothing was logged and nothing runs.
+ * Starts an action that a peer sent as JSON, with client_id, session and secrets in it.
+ * A repeated client_id gets the first action. Returns 0. On error returns -1 and sets
+ * *e; then nothing is logged and nothing runs.
  */
 int actions_do(struct actions *all, const struct json *message, const char *source,
                struct action_taken *out, struct err *e);
-/* Returns -1 and sets *e if the action is over and has no observation in the log. */
+/* Returns -1 and sets *e if the action has ended without an observation in the log. */
 int actions_check_end(const struct action_taken *t, struct err *e);
 
-/* Returns the action with this id that has no end yet; NULL if there is none. */
+/* Returns the unfinished action with this id; NULL if there is none. */
 struct action *actions_find(const struct actions *all, uint64_t id);
-/* Iterates over the actions without an end, the oldest first; NULL begins and ends. */
+/* Iterates over the unfinished actions, oldest first; NULL begins and ends. */
 struct action *actions_next(const struct actions *all, const struct action *a);
 /*
  * Cancels the action with this id: takes it out of the queue, or stops it. Returns -1 and
- * sets *e if no action with this id is without an end.
+ * sets *e if there is no unfinished action with this id.
  */
 int actions_cancel(struct actions *all, uint64_t id, struct err *e);
 
 /* A watcher of all actions. Embedded in its owner, zeroed. */
 struct action_watch {
     struct list node;
-    /* A command has output from here on: a->command in a->session. May be NULL. */
+    /* The output of a->command in a->session begins, at a->from. May be NULL. */
     void (*started)(struct action_watch *w, const struct action *a);
     /*
-     * The action `cause` has its observation, the event `end`; end 0: the log has none,
-     * and e says why. May be NULL.
+     * The action `cause` has ended; `end` is the id of its observation. If end is 0, the
+     * log has none, and e is the reason. May be NULL.
      */
     void (*ended)(struct action_watch *w, uint64_t cause, uint64_t end,
                   const struct err *e);
     /*
-     * The process of an action `process` was started, or the next worker took it up.
-     * May be NULL.
+     * The process of an action `process` was started, or taken over from the previous
+     * worker. May be NULL.
      */
     void (*process)(struct action_watch *w, const struct action *a, struct process *p);
     /* A command goes on after its observation (trail.h). May be NULL. */
     void (*trailed)(struct action_watch *w);
 };
 void actions_watch(struct actions *all, struct action_watch *w);
-/* No call follows. Idempotent; nothing for one that was never watched and is zeroed. */
+/* No call follows. Idempotent; does nothing if w is zeroed and was never watched. */
 void actions_unwatch(struct action_watch *w);
 
 struct actions_stats {
@@ -222,8 +223,8 @@ struct actions_stats {
 /* ---- for kinds ---- */
 
 /*
- * The result of an action. Borrowed. Neutral, for front-ends to put into their words; or
- * body, in the words of a foreign kind.
+ * The result of an action. Borrowed. It is neutral, so that each front-end encodes it for
+ * its protocol; or it is `body`, which a foreign kind has encoded already.
  */
 struct action_result {
     struct str text;   /* the content */
@@ -241,19 +242,19 @@ struct action_result {
 };
 
 /*
- * Ends the action: writes its observation to the log and calls the watchers. Once for
- * each action; a is freed at the end of the turn.
+ * Ends the action: writes its observation to the log and calls the watchers. Called once
+ * for each action; a is freed at the end of the turn.
  */
 void action_end_as(struct action *a, const struct action_result *r);
 /* The same: text is the observation's content, extras a JSON object or empty. */
 void action_end(struct action *a, struct str text, struct str extras);
 /* The same with an error; extras.code is the name of e's code. */
 void action_fail(struct action *a, const struct err *e);
-/* The command `command` of its session has output from this offset on. */
+/* Reports that the output of this command begins at the offset `from` of the session. */
 void action_running(struct action *a, const char *session, const char *command,
                     uint64_t from);
 /*
- * Writes an event about an action that goes on, without a cause: `object` is
+ * Writes an event about an action that goes on. It has no cause. object is
  * {"observation":…}, at most as long as an event. Returns -1 and sets *e if the log has
  * no room.
  */
@@ -261,12 +262,14 @@ int action_tell(struct action *a, struct buf *object, struct err *e);
 /* Writes the event `waits`: the person `driver` has the browser of its session. */
 void action_waits(struct action *a, const char *driver);
 /*
- * The same about no action: what a person did. event, {"observation":…}, is borrowed.
+ * Writes an event that belongs to no action: what a person did. event is
+ * {"observation":…}, borrowed. Returns -1 and sets *e if the log has no room.
  */
 int actions_note(struct actions *all, const struct json *event, struct err *e);
 /*
- * User and directory of its session (sandbox_place). The directory of the first call is
- * stored, so that it is the same after a restart, even if the session's shell has moved.
+ * Finds the user and directory of the action's session, as sandbox_place does. The
+ * directory of the first call is stored, so that it is the same after a restart, even if
+ * the session's shell has moved. Returns -1 and sets *e on error.
  */
 int action_place(struct action *a, struct sandbox_place *out, struct err *e);
 /*
@@ -275,15 +278,15 @@ int action_place(struct action *a, struct sandbox_place *out, struct err *e);
  * state directory or the file cannot be opened.
  */
 int action_note(struct action *a);
-/* The id of the action's input for its session, "act:KEY:ID". */
+/* Writes the id by which sessions and processes know the action, "act:KEY:ID". */
 void action_call(const struct action *a, char id[LIMIT_ID + 1]);
-/* Whether this or an earlier worker typed the input of this action. */
+/* Returns whether this or an earlier worker typed the input of this action. */
 bool action_typed(const struct action *a);
 
 struct kernel;
 /*
- * The kernel of run_ipython in that session; make: makes it if there is none. Returns
- * NULL and sets *e if there is none. Borrowed.
+ * Returns the kernel of run_ipython in that session, borrowed. With make, it is made if
+ * there is none. Returns NULL and sets *e if there is none, or it cannot be made.
  */
 struct kernel *action_kernel(const struct actions *all, struct str session, bool make,
                              struct err *e);
@@ -302,10 +305,7 @@ extern const struct action_kind action_run_until, action_run_now;
 
 /* Returns the kind of this name; NULL if there is none. */
 const struct action_kind *action_kind(struct str name);
-/*
- * Returns the kind of this message, which may depend on its arguments; NULL if there is
- * none.
- */
+/* Returns the kind of this message, which its arguments may decide; NULL: none. */
 const struct action_kind *action_kind_of(const struct json *message);
 /* Returns kind number i of the table; NULL after the last. */
 const struct action_kind *action_kind_at(size_t i);

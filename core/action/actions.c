@@ -49,7 +49,7 @@ int action_check(const struct action_kind *k, const struct json *args, struct er
     return k->check ? k->check(args, e) : 0;
 }
 
-/* ---- one of them ---- */
+/* ---- one action ---- */
 
 struct action *action_new(struct actions *all, const struct action_kind *k,
                           struct json *message, struct str session)
@@ -141,7 +141,7 @@ static void begin(struct action *a)
     a->kind->start(a);
 }
 
-/* An action that begins may remove others from the list: so begins at most one. */
+/* Begins at most one, because an action that begins may remove others from the list. */
 static bool begin_one(struct actions *all)
 {
     struct list *it, *tmp;
@@ -184,7 +184,7 @@ static void tell_ended(struct actions *all, uint64_t cause, uint64_t end,
     }
 }
 
-/* Writes the observation and calls the watchers. The action has left the list before. */
+/* Writes the observation of a, which has left the list, and calls the watchers. */
 static void write_end(struct action *a, const struct action_result *r)
 {
     struct actions *all = a->all;
@@ -363,8 +363,8 @@ void action_resume(struct action *a)
         return;
     case ACTION_UNKNOWN:
         snprintf(e.text, sizeof(e.text),
-                 "The server was restarted while it did this; whether it was done cannot "
-                 "be known");
+                 "The server was restarted during this action; whether it was done "
+                 "cannot be known");
         action_fail(a, &e);
         return;
     case ACTION_INTERRUPTED:

@@ -48,7 +48,7 @@ static void say(struct action_cell *c, const char *kind, struct str text,
     json_free(take_extras);
 }
 
-/* all: a possible beginning of a secret does not wait for the bytes after it. */
+/* all: also writes what may be the beginning of a secret, without waiting for more. */
 static void tell(struct action_cell *c, bool all)
 {
     timer_stop(&c->tell);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of a running cell, for the actions `cell` and run_ipython: its output as
- * cell_output, at most 1 MiB, with pieces joined that come within 100 ms; its questions
- * as cell_input, which the action `input` answers.
+ * Events of a running cell, for the actions `cell` and run_ipython. Its output is in
+ * events cell_output, 1 MiB at most; pieces that come within 100 ms share an event. Its
+ * questions are events cell_input, which the action `input` answers.
  */
 #ifndef OD_ACTION_CELL_H
 #define OD_ACTION_CELL_H
@@ -26,21 +26,24 @@ struct action_cell {
     void *owner;
 };
 
-/* answer is called once for each question, with a text without a newline. */
+/*
+ * Begins with a zeroed c, for the cell of the action id. answer is called once for each
+ * question, with the text without the newline at its end.
+ */
 void action_cell_begin(struct action_cell *c, struct actions *all, uint64_t id,
                        const char *session, void (*answer)(void *, struct str),
                        void *owner);
-/* As on_output and on_input of kernel.h. */
+/* The owner calls these from its on_output and on_input of kernel.h. */
 void action_cell_said(struct action_cell *c, struct str type, const struct json *content);
 void action_cell_asks(struct action_cell *c, struct str prompt, bool password);
-/* The cell is over: writes the rest of its output; takes no more answers. Idempotent. */
+/* Ends the events: writes the rest of the output; takes no more answers. Idempotent. */
 void action_cell_over(struct action_cell *c);
-/* The same without the rest of the output. Idempotent. */
+/* The same, but drops the rest of the output. Idempotent. */
 void action_cell_drop(struct action_cell *c);
 
 /*
- * Who gets the messages of one cell as they come. Embedded in its owner, from
- * action_cell_follow until `ended` was called or action_cell_unfollow.
+ * Receives the messages of one cell as they come. Embedded in its owner; in use from
+ * action_cell_follow until `ended` or action_cell_unfollow.
  */
 struct cell_follower {
     struct list node;
@@ -48,24 +51,24 @@ struct cell_follower {
     void (*begun)(struct cell_follower *f, int64_t count);
     /* As on_output of kernel.h. */
     void (*said)(struct cell_follower *f, struct str type, const struct json *content);
-    /* Last and once; f is not used after it. */
+    /* Called once, as the last; f is not used after it. */
     void (*ended)(struct cell_follower *f, const struct action_result *r);
     uint64_t id; /* of the action */
 };
-/* Follows the action id, which was opened and not yet started: action_open, action_go. */
+/* Follows the action id. To be called between action_open and action_go. */
 void action_cell_follow(struct actions *all, uint64_t id, struct cell_follower *f);
 /* No call follows. Idempotent after action_cell_follow. */
 void action_cell_unfollow(struct cell_follower *f);
-/* Stops and restarts `said` of the action's cell, which waits in the spool meanwhile. */
+/* Pauses or continues `said` of the action's cell; its output waits in the spool. */
 void action_cell_hold(const struct actions *all, uint64_t id, bool hold);
 /* For kinds: the kernel runs the cell as number count. */
 void action_cell_begun(struct action_cell *c, int64_t count);
 
-/* The cell of the action id, which has begun and is not over; NULL: there is none. */
+/* Returns the running cell of the action id, borrowed; NULL if there is none. */
 const struct action_cell *action_cell_find(const struct actions *all, uint64_t id);
 /*
- * Answers the question of the cell of action id; a newline at the end is left out.
- * Returns -1 and sets *e if it has no question.
+ * Answers the question of that cell; a newline at the end of text is left out. Returns -1
+ * and sets *e if it asks none.
  */
 int action_cell_input(struct actions *all, uint64_t id, struct str text, struct err *e);
 

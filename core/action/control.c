@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asks for a person, who does what an agent cannot, such as a captcha or a password:
+ * Asks a person to do what an agent cannot, such as solve a captcha or type a password:
  *
  *   {"action":"request_control","args":{"what":"browser","reason":"captcha"}}
  *
- * Pages ring when they get the action itself as an event. Its observation comes when the
+ * Pages ring when they receive the action's own event. Its observation comes when the
  * person who took the terminal or browser of the session has given it back, or at the
- * time limit. A worker that takes over reads in the log who has it, and since when.
+ * time limit. A worker that takes over reads from the log who has it, and since when.
  */
 #include "action/control.h"
 
@@ -202,7 +202,7 @@ static void on_line(void *arg, struct str line)
     json_free(j);
 }
 
-/* Returns whether a person has given it back, before this worker. */
+/* Returns whether a person gave it back before this worker began. */
 static bool look_back(struct request *r)
 {
     struct actions *all = r->a->all;

@@ -6,9 +6,10 @@
 #include "action/action.h"
 
 /*
- * A person took (drives) or gave back the "terminal" or "browser" (of) of a session. who:
- * the person's name. Called by front-ends after they wrote the event `control`, from
- * which the next worker reads the same: its extras have `of`, `viewer` and `drives`.
+ * Reports that a person took (drives) or gave back a session's terminal or browser. of:
+ * "terminal" or "browser"; who: the person's name. Front-ends call this after they wrote
+ * the event `control`, from whose extras `of`, `viewer` and `drives` the next worker
+ * reads the same.
  */
 void control_changed(struct actions *all, const char *session, const char *of,
                      const char *who, bool drives);

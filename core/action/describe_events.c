@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of the log as JSON Schemas (describe.h), from the lists that the kinds have.
- * What every event begins with is written by log.c.
+ * JSON Schemas of the events in the log (describe.h), made from the lists of the kinds.
+ * log.c writes the members that every event begins with.
  */
 #include "action/describe.h"
 
@@ -11,7 +11,7 @@
 
 static const struct member range[] = {
     {.name = "from", .type = MEMBER_INT, .about = "The offset of the first byte"},
-    {.name = "to", .type = MEMBER_INT, .about = "The one after the last"},
+    {.name = "to", .type = MEMBER_INT, .about = "The offset after the last byte"},
     {0}};
 
 #define EVENT_ID \
@@ -29,7 +29,7 @@ static const struct member range[] = {
     {.name = "cut", \
      .type = MEMBER_INT, \
      .optional = true, \
-     .about = "How many bytes it had: it was too long, and is shortened"}, \
+     .about = "How many bytes it had before it was shortened"}, \
     { \
         .name = "masked", .type = MEMBER_INT, .optional = true, \
         .about = "How many secrets in it were replaced" \
@@ -39,7 +39,7 @@ static const struct member range[] = {
         .name = "content", .type = MEMBER_STRING, .about = "The text" \
     }
 
-/* What every observation begins with (line.c). */
+/* The members that every observation begins with (line.c). */
 static const struct member head[] = {
     EVENT_ID,
     {.name = "cause", .type = MEMBER_INT, .about = "The id of its action"},
@@ -58,7 +58,7 @@ static const struct member notice_head[] = {
     {.name = "session",
      .type = MEMBER_STRING,
      .optional = true,
-     .about = "The session; none: it concerns all of the server"},
+     .about = "The session; missing if it concerns the whole server"},
     EVENT_CUT,
     {0}};
 
@@ -66,7 +66,7 @@ static const struct member error_beside[] = {
     {.name = "message", .type = MEMBER_STRING, .about = "Why the action failed"}, {0}};
 
 static const struct member error_extras[] = {
-    {.name = "error_id", .type = MEMBER_STRING, .about = "Empty; V0 has it"},
+    {.name = "error_id", .type = MEMBER_STRING, .about = "Empty; V0's errors have it"},
     {.name = "status",
      .type = MEMBER_INT,
      .optional = true,
@@ -82,17 +82,17 @@ static const struct observation error = {.name = "error",
                                          .extras = error_extras,
                                          .about = "The action failed"};
 
-/* Events of no action: eventlog/line.c, eventlog/eventlog.c, part.c. */
+/* Events that belong to no action: eventlog/line.c, eventlog/eventlog.c, part.c. */
 static const struct member gap_extras[] = {
     {.name = "reason",
      .type = MEMBER_STRING,
      .choices = "retention damage refused",
-     .about = "Why they are not there"},
+     .about = "Why the events are missing"},
     {.name = "from",
      .type = MEMBER_INT,
      .optional = true,
-     .about = "The first event that it stands for"},
-    {.name = "to", .type = MEMBER_INT, .optional = true, .about = "The last one"},
+     .about = "The id of the first missing event"},
+    {.name = "to", .type = MEMBER_INT, .optional = true, .about = "The id of the last"},
     {.name = "count",
      .type = MEMBER_INT,
      .optional = true,
@@ -138,12 +138,12 @@ static const struct member human_extras[] = {
     {.name = "inputs",
      .type = MEMBER_INT,
      .optional = true,
-     .about = "How often they did something within a second; not what"},
+     .about = "How many inputs there were within a second, without their contents"},
     {.name = "path",
      .type = MEMBER_STRING,
      .optional = true,
      .about = "Of files: the file that they uploaded"},
-    {.name = "size", .type = MEMBER_INT, .optional = true, .about = "Its bytes"},
+    {.name = "size", .type = MEMBER_INT, .optional = true, .about = "Its size in bytes"},
     {0}};
 
 static const struct member waits_extras[] = {
@@ -155,8 +155,8 @@ static const struct observation others[] = {{.name = "control",
                                              .notice = true,
                                              .causeless = true,
                                              .extras = control_extras,
-                                             .about = "Another one has the "
-                                                      "terminal or browser"},
+                                             .about = "The terminal or browser "
+                                                      "changed hands"},
                                             {.name = "human_input",
                                              .notice = true,
                                              .causeless = true,
@@ -179,7 +179,7 @@ static const struct observation others[] = {{.name = "control",
                                              .about = "The setup of a plugin"},
                                             {0}};
 
-/* event: with the head that it has in the log. */
+/* event: with the members that it begins with in the log. */
 static struct json *observation_schema(const struct observation *o, bool event)
 {
     static const struct member content[] = {CONTENT, {0}};
@@ -197,7 +197,7 @@ static struct json *observation_schema(const struct observation *o, bool event)
     return j;
 }
 
-/* What a kind without `gives` has: no extras. */
+/* Returns the observation of a kind without `gives`, which has no extras. */
 static struct observation plain(const struct action_kind *k)
 {
     return (struct observation){.name = k->name};
@@ -262,7 +262,7 @@ struct json *action_event_schema(void)
         {.name = "source",
          .type = MEMBER_STRING,
          .optional = true,
-         .about = "The interface it came by: v0, exec, mcp; or who asked"},
+         .about = "The interface it came through: v0, exec, mcp …; or who asked"},
         {.name = "action", .type = MEMBER_STRING, .about = "Its kind"},
         {.name = "args",
          .type = MEMBER_OBJECT,
@@ -325,7 +325,7 @@ struct json *action_other_event_schema(void)
          .optional = true,
          .about = "Of V0's commands"},
         {.name = "content", .type = MEMBER_STRING, .about = "The text"},
-        {.name = "extras", .type = MEMBER_OBJECT, .about = "As its kind has them"},
+        {.name = "extras", .type = MEMBER_OBJECT, .about = "Members of its kind"},
         EVENT_CUT,
         {0}};
     return members_schema(event);

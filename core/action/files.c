@@ -45,7 +45,7 @@ int files_start(struct actions *all, const struct files_ask *q,
 
 /* ---- what a front-end does itself ---- */
 
-/* The kind in the log; NULL: none. */
+/* Returns the kind that the log has for this verb; NULL if it is not logged. */
 static const char *logged_kind(const char *verb, const struct json *args)
 {
     if (strcmp(verb, "receive_all") == 0)
@@ -105,7 +105,7 @@ static void on_done(void *arg, struct str result, const struct err *e)
         action_end(a, STR(""), str_trim(result));
 }
 
-/* The user of the argument `user`, or user and directory of the session. */
+/* Finds the user of the argument `user`; else user and directory of the session. */
 static int place_of(struct action *a, struct sandbox_place *out, struct err *e)
 {
     struct str user = json_str(a->args, "user", "");
@@ -164,7 +164,7 @@ static bool cancel(struct action *a)
         .start = begin, \
         .cancel = cancel};
 
-/* After a restart each is started again: a helper knows what it has done. */
+/* After a restart each is started again: the notes of a change say what it has done. */
 FILE_ACTION(stat, start_look)
 FILE_ACTION(list, start_look)
 FILE_ACTION(mkdir, start_change)

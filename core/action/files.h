@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the actions on files and the routes to them share. */
+/* What the actions on files and the HTTP routes for files share. */
 #ifndef OD_ACTION_FILES_H
 #define OD_ACTION_FILES_H
 
@@ -16,15 +16,15 @@ struct files_ask {
     int kept; /* as in struct fileact_spec */
 };
 
-/* fileact_start with the user and directory of q->place. -1: sets *e. */
+/* fileact_start with the user and directory of q->place. Returns -1 and sets *e. */
 int files_start(struct actions *all, const struct files_ask *q,
                 const struct fileact_events *calls, void *arg, struct fileact **out,
                 struct err *e);
 
 /*
- * The action `send`, `receive` or `remove` in the log (outside.h), of a front-end that
- * does it with files_start itself: the bytes go over its connection, or its paths have a
- * border. Embedded in its owner; zeroed: there is none.
+ * The action `send`, `receive` or `remove` in the log (outside.h) that a front-end does
+ * itself with files_start, because the bytes go over its connection or its paths have a
+ * border. Embedded in its owner; zeroed if there is none.
  */
 struct files_log {
     struct actions *all;
@@ -32,9 +32,9 @@ struct files_log {
 };
 /*
  * Opens the action before the work begins. verb: as for files_start, or receive_all or
- * send_lines; a verb that only looks, and a `send` of the head alone, are not logged.
- * source: as in struct action; NULL: the action is not logged. session: its name; empty:
- * "main". stop(owner) makes the owner call files_log_end.
+ * send_lines. A verb that only looks, and a `send` with "head", are not logged. source:
+ * as in struct action; NULL: the action is not logged. session: its name; empty: "main".
+ * stop(owner) makes the owner call files_log_end.
  */
 void files_log_begin(struct files_log *l, struct actions *all, const char *source,
                      struct str session, const char *verb, const struct json *args,

@@ -18,7 +18,7 @@ void follow_cell(struct action *a, struct kernel *k, const char *id);
 void follow_browse(struct action *a, struct browsing *b, const char *id);
 /*
  * After a restart: follows the cell or the call of the action. Returns false if the
- * kernel or browser does not know it, as it had not begun.
+ * kernel or browser does not know it, because it had not begun.
  */
 bool follow_known(struct action *a);
 /* Follows a process until it ends; does nothing if it is followed already. */

@@ -24,7 +24,7 @@
 
 #include <stdio.h>
 
-/* Ends it: rc 0, or -1 with e. */
+/* Ends the action, with e if rc is -1. */
 static void end(struct action *a, int rc, const struct err *e)
 {
     if (rc < 0)
@@ -42,7 +42,7 @@ struct session *action_session(const struct action *a, struct err *e)
     return s;
 }
 
-/* The same for input, which gets the action's id so that a restart does not repeat it. */
+/* The same. The next input gets the action's id, so that a restart does not repeat it. */
 static struct session *want_typed(const struct action *a, struct err *e)
 {
     char id[LIMIT_ID + 1];
@@ -65,7 +65,7 @@ static enum action_again again_typed(const struct action *a)
 #define PROCESS_ROW \
     { \
         .name = "process", .type = PARAM_STRING, \
-        .about = "The name of a process, which is meant instead of the session" \
+        .about = "The name of a process to use instead of the session" \
     }
 
 static bool names_process(const struct action *a)
@@ -320,7 +320,7 @@ static void start_resize(struct action *a)
     end(a, s ? session_resize(s, rows, cols, &e) : -1, &e);
 }
 
-/* It may be done twice. */
+/* A restart may repeat it, which does no harm. */
 const struct action_kind action_resize = {
     .name = "resize", .at_once = true, .takes = &takes_resize, .start = start_resize};
 

@@ -67,8 +67,8 @@ static void asked_free(struct asked *q)
     KERNEL, \
         {.name = "choice", \
          .type = PARAM_STRING, \
-         .about = "Which of several: own, the one that is part of od, or jupyter, the " \
-                  "image's"}, \
+         .about = "Which kernel, if there are several: own, which is part of od, or " \
+                  "jupyter, the image's"}, \
         {.name = "cwd", \
          .type = PARAM_STRING, \
          .about = "The directory of a new kernel; without it the session's"}, \
@@ -77,7 +77,7 @@ static void asked_free(struct asked *q)
          .about = "Environment variables of a new kernel"}, \
     { \
         .name = "init", .type = PARAM_STRING, \
-        .about = "Code that a new kernel runs, unseen, whenever it starts" \
+        .about = "Code that a new kernel runs whenever it starts, without output" \
     }
 #define CODE(what) \
     { \
@@ -96,14 +96,14 @@ static const struct param_list takes_cell = {
             {.name = "input",
              .type = PARAM_BOOL,
              .dflt = "false",
-             .about = "Whether the code may ask: an event cell_input, which the action "
-                      "input answers"},
+             .about = "Whether the code may ask for input, as an event cell_input that "
+                      "the action input answers"},
             {.name = "silent",
              .type = PARAM_BOOL,
              .dflt = "false",
-             .about = "Whether the kernel leaves it out of its count and history, and "
-                      "shows no result. The log has the length and sum of its code, and "
-                      "no text"},
+             .about = "Whether the kernel leaves the code out of its count and history, "
+                      "and shows no result. The log then has only the length and sum of "
+                      "the code"},
             {.name = "rich",
              .type = PARAM_BOOL,
              .dflt = "false",
@@ -195,7 +195,7 @@ static struct kernel *kernel_of(const struct action *a, bool make, struct err *e
     return k;
 }
 
-/* ---- what a cell says ---- */
+/* ---- output of a cell ---- */
 
 /* Drops the last picture if an observation has no room for it. */
 static void drop_large(struct asked *q)
@@ -301,7 +301,7 @@ static void on_answer(void *owner, struct str type, const struct json *content)
     buf_release(&b);
 }
 
-/* Appends the completions, a line each, or the description of a name. */
+/* Appends the completions, one per line, or the description of a name. */
 static void put_answer_text(struct buf *out, const struct json *answer)
 {
     const struct json *matches = json_get(answer, "matches");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the observations of kernel.c and the events of cell.c have, for schemas. */
+/* Members of the observations of kernel.c and the events of cell.c, for schemas. */
 #include "action/kernel_gives.h"
 
 #include "kernel/cell_rich.h"
@@ -16,14 +16,14 @@ static const struct member extras_cell[] = {
      .optional = true,
      .about = "The number that the kernel gave it"},
     {.name = "duration_ms", .type = MEMBER_INT, .about = "How long it ran"},
-    {.name = "why", .type = MEMBER_STRING, .optional = true, .about = "Why it ended so"},
+    {.name = "why", .type = MEMBER_STRING, .optional = true, .about = "The error"},
     {.name = "lost",
      .type = MEMBER_INT,
      .optional = true,
      .about = "Bytes of its text that content lacks"},
     {.name = "images",
      .type = MEMBER_STRINGS,
-     .about = "Pictures, as data URLs; with rich none, as outputs has them"},
+     .about = "Pictures as data URLs; empty with rich, because outputs has them"},
     {.name = "images_lost",
      .type = MEMBER_INT,
      .optional = true,
@@ -32,13 +32,14 @@ static const struct member extras_cell[] = {
      .type = MEMBER_OBJECTS,
      .optional = true,
      .members = cell_rich_members,
-     .about = "With rich: what the cell shows, each output in all its types, 640 KiB of "
-              "JSON at most; a text of a stream ends after 128 KiB, and what has no room "
-              "is there without data"},
+     .about = "With rich: each output of the cell in all its types, 640 KiB of JSON at "
+              "most. The text of a stream ends after 128 KiB. An output that has no room "
+              "is listed without data"},
     {.name = "outputs_lost",
      .type = MEMBER_INT,
      .optional = true,
-     .about = "Outputs after the first 500, or that there was no room for"},
+     .about = "How many outputs are missing: all after the first 500, and those that "
+              "had no room"},
     {0}};
 
 static const struct member extras_output[] = {
@@ -65,23 +66,23 @@ const struct observation kernel_gives_cell[] = {
      .notice = true,
      .causeless = true,
      .extras = extras_input,
-     .about = "What it asks; the action input answers"},
+     .about = "A question of the cell, which the action input answers"},
     {0}};
 
 /* Replies of Jupyter messaging; kernels add members of their own. */
 #define REPLY \
     { \
         .name = "status", .type = MEMBER_STRING, .choices = "ok", \
-        .about = "ok: an error is the observation error" \
+        .about = "Always ok; an error has the observation error" \
     }
 
 static const struct member extras_complete[] = {
     REPLY,
-    {.name = "matches", .type = MEMBER_STRINGS, .about = "What could stand there"},
+    {.name = "matches", .type = MEMBER_STRINGS, .about = "The possible completions"},
     {.name = "cursor_start",
      .type = MEMBER_INT,
      .about = "The first character that a match replaces"},
-    {.name = "cursor_end", .type = MEMBER_INT, .about = "The one after the last"},
+    {.name = "cursor_end", .type = MEMBER_INT, .about = "The character after the last"},
     {.name = "metadata",
      .type = MEMBER_OBJECT,
      .optional = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the actions on kernels give, as action_kind.gives. For this room only. */
+/* Observations of the actions on kernels, for action_kind.gives. For this room only. */
 #ifndef OD_ACTION_KERNEL_GIVES_H
 #define OD_ACTION_KERNEL_GIVES_H
 

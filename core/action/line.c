@@ -122,7 +122,7 @@ static const char hidden[] = "<secret_hidden>";
 /* An action begins with its key. The key is random, so it is not masked. */
 #define KEY_HEAD "{\"key\":\""
 
-/* Keeps a secret, in its form in JSON without quotes. */
+/* Keeps a secret; s is its form in JSON without quotes. Returns as actions_add_secret. */
 static int keep_secret(struct actions *all, struct str plain, struct str s, struct err *e)
 {
     for (unsigned i = 0; i < all->nsecrets; i++) {

@@ -89,7 +89,7 @@ bool actions_batch(struct actions *all, const struct event_cursor *c)
     return true;
 }
 
-/* ---- actions that are asked again ---- */
+/* ---- repeated requests ---- */
 
 static struct known *look_up(const struct actions *all, char kind, struct str name)
 {
@@ -150,7 +150,7 @@ void known_end(struct actions *all, uint64_t cause, uint64_t end)
         k->end = end;
 }
 
-/* Front-ends whose actions are kinds of this room, as those of a client are. */
+/* Front-ends whose actions are kinds of this room, like those of a client. */
 static const char *const sources[] = {ACTION_SOURCE_MCP,         ACTION_SOURCE_SWEREX,
                                       ACTION_SOURCE_INTERPRETER, ACTION_SOURCE_V1,
                                       ACTION_SOURCE_SANDBOX,     ACTION_SOURCE_EXECD,
@@ -216,7 +216,7 @@ void log_each(struct actions *all, uint64_t from, uint64_t to,
     buf_release(&lines);
 }
 
-/* Reads the names that earlier workers wrote; at the first search for a name. */
+/* Reads the names that earlier workers logged, at the first search for a name. */
 static void index_log(struct actions *all)
 {
     if (all->indexed)
@@ -352,7 +352,7 @@ static void put_answer(struct buf *b, struct str answer)
     json_free(j);
 }
 
-/* Appends a body in the words of a foreign kind. */
+/* Appends the body of a foreign kind. */
 static void put_body(struct buf *b, const struct actions *all, struct str body)
 {
     struct buf terse = BUF_INIT(ANSWER_MAX);
@@ -459,7 +459,7 @@ void secrets_load(struct actions *all)
     }
 }
 
-/* ---- for those who follow it ---- */
+/* ---- for readers ---- */
 
 bool actions_on_disk(const struct actions *all)
 {

@@ -9,14 +9,14 @@
 #include "action/action.h"
 #include "eventlog/eventlog.h"
 
-/* The log; NULL before the load. Borrowed. */
+/* Returns the log, borrowed; NULL before part.load. */
 struct eventlog *actions_log(const struct actions *all);
-/* Whether the log is a folder. If not, ids start again with each server. */
+/* Returns whether the log is a folder. If not, ids start again with each server. */
 bool actions_on_disk(const struct actions *all);
 /* The id that the next event gets. */
 uint64_t actions_next_id(const struct actions *all);
 
-/* The beginning of an event's line, in its fixed order. Texts borrow from the line. */
+/* The first members of an event's line, in their order. Texts borrow from the line. */
 struct event_look {
     uint64_t id;
     enum { LOOK_OTHER, LOOK_ACTION, LOOK_END } kind;
@@ -32,9 +32,7 @@ void event_look(struct str line, struct event_look *out);
 /* Decodes a JSON string with its quotes. Returns -1 if token is not one. */
 int event_unquote(struct str token, struct buf *out);
 
-/*
- * Appends the line of an event, with its newline. Returns -1 if the log does not have it.
- */
+/* Appends the line of an event to out, with its newline. Returns -1 if it is not kept. */
 int actions_line(struct actions *all, uint64_t id, struct buf *out);
 
 /* A line of the batch, without its newline. */
@@ -57,7 +55,7 @@ size_t actions_batch_bytes(const struct actions *all);
 struct event_cursor actions_batch_after(const struct actions *all);
 
 /*
- * Writes an event of no action, such as what a person does: `object` is
+ * Writes an event that belongs to no action, such as what a person does. object is
  * {"observation":…}, at most as long as an event. Returns -1 and sets *e if the log has
  * no room.
  */
@@ -66,9 +64,9 @@ int actions_tell(struct actions *all, struct buf *object, struct err *e);
 /* ---- secrets ---- */
 
 /*
- * From now on replaces this value in the log (front/events/README.md), also in later
- * workers. A known or empty value is fine. Returns -1 and sets *e, with nothing changed,
- * if the value is too short, too long or not UTF-8, or there is no room for more.
+ * Hides this value in the log from now on (front/events/README.md), also in later
+ * workers. A known or empty value is accepted. Returns -1, sets *e and changes nothing if
+ * the value is too short, too long or not UTF-8, or there is no room for more.
  */
 int actions_secret(struct actions *all, struct str value, struct err *e);
 /*

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Orders: the request of a peer becomes an action in the log; and the actions of the
- * previous worker, from the log.
+ * Orders: makes a peer's request an action in the log, and restores the actions of the
+ * previous worker from the log.
  *
- * An action has a key of its own, by which its session knows its command. So a new
- * worker starts an action without an observation again: it follows a command that had
- * begun, else begins it. An action whose effect cannot be seen from outside (a signal),
- * or that is changed in the log (secrets, or cut), ends with an error that says so.
+ * Each action has its own key, by which its session knows its command. So a new worker
+ * starts an unfinished action again: the session follows a command that had begun, and
+ * begins one that had not. An action whose effect cannot be observed (a signal), or whose
+ * line in the log is incomplete (masked secrets, or cut), ends with an error that
+ * explains this.
  */
 #include "action/outside_own.h"
 #include "action/own.h"
@@ -33,14 +34,14 @@ static bool is_ours(const char *name)
     return false;
 }
 
-/* Does this member claim a source that only the server may write (od exec, a tool)? */
+/* Does this member claim a source that only the server may write, such as od exec's? */
 static bool is_claim(const struct action *a, const struct json *v)
 {
     struct str given = json_str_value(v, "");
     return strcmp(json_name(v), "source") == 0 && (a->source || log_is_source(given));
 }
 
-/* Is something of this object left out in the log? */
+/* Does log_hide leave something of this member out of the log? */
 static bool hides(const struct action *a, const struct json *v)
 {
     return json_is_object(v) && strcmp(json_name(v), "args") == 0 &&
@@ -48,7 +49,7 @@ static bool hides(const struct action *a, const struct json *v)
             json_is_object(json_get(v, "env")));
 }
 
-/* Appends args as log_hide leaves them. Returns the bytes of text that were left out. */
+/* Appends args without what log_hide removes. Returns the number of bytes removed. */
 static size_t put_hidden(struct buf *b, const struct action *a, const struct json *args,
                          int *rc)
 {
@@ -130,7 +131,7 @@ static int read_order(struct actions *all, const struct json *m, struct action_o
     return 0;
 }
 
-/* Cuts the long strings of an action that is too long for the log and must run. */
+/* Cuts the long strings of an action that must run and is too long for the log. */
 static void cut_long(struct buf *b)
 {
     struct err e = ERR_INIT;
@@ -161,7 +162,7 @@ static uint64_t write_action(struct action *a, bool must, struct err *e)
     return id;
 }
 
-/* An error that lists the kinds. */
+/* Sets an error that lists the kinds. Returns -1. */
 static int unknown_kind(struct str name, struct err *e)
 {
     struct buf names = BUF_INIT(2048);
@@ -174,7 +175,7 @@ static int unknown_kind(struct str name, struct err *e)
     return -1;
 }
 
-/* Checks the arguments and makes the action. Takes message. NULL: sets *e. */
+/* Checks the arguments and makes the action. Takes message. Returns NULL and sets *e. */
 static struct action *checked(struct actions *all, struct json *message,
                               const struct action_order *o, struct err *e)
 {
@@ -284,8 +285,8 @@ int actions_check_end(const struct action_taken *t, struct err *e)
     if (t->end == 0 || t->end != t->id)
         return 0;
     return err_set(e, ERR_LIMIT,
-                   "action %llu is over, and is not done again; there was no room in the "
-                   "log for its observation",
+                   "action %llu has ended and is not done again; there was no room in "
+                   "the log for its observation",
                    (unsigned long long)t->id);
 }
 

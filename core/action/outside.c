@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Actions that their front-end does itself: into the log, and their ends. */
+/* Actions that their front-end does itself: how they are logged, and how they end. */
 #include "action/follow.h"
 #include "action/outside_own.h"
 
@@ -88,7 +88,7 @@ struct action *outside_find(const struct actions *all, const char *key)
 
 /* ---- ends ---- */
 
-/* Ends an action in this turn: no caller is to be answered first. */
+/* Ends an action in this turn of the loop: no caller has to be answered first. */
 static void outside_end_now(struct outside *x)
 {
     struct action *a = x->a;
@@ -250,8 +250,8 @@ static void fail(struct action *a, const char *text)
 static void on_back(struct timer *t)
 {
     fail(container_of(t, struct outside, back)->a,
-         "The server was restarted before this action had an end, and its caller did not "
-         "come back; how much of it was done cannot be known");
+         "The server was restarted before this action ended, and its caller did not come "
+         "back; how much of it was done cannot be known");
 }
 
 void outside_await(struct action *a)

@@ -27,7 +27,7 @@ enum { OUTSIDE_BACK_MS = 60000 }; /* as long as od exec tries to come back */
 struct outside_order {
     const char *kind;   /* "run", "input", … as outside.c lists them */
     struct str session; /* name of the session, kernel, …; empty: "main" */
-    struct str id;      /* of the request; empty: it cannot be asked again */
+    struct str id;      /* of the request; empty: it cannot be repeated */
     const char *source; /* as in struct action; NULL: ACTION_SOURCE_EXEC */
     uid_t uid;          /* of the peer */
     pid_t pid;
@@ -56,8 +56,8 @@ void outside_on_cancel(struct action *a, outside_stop *stop, void *owner);
 /* Returns the action with this key that has not ended; NULL if there is none. */
 struct action *outside_find(const struct actions *all, const char *key);
 /*
- * Ends the action; take: an object of extras, or NULL. The observation is written by a
- * task, after the answers of this turn are sent.
+ * Ends the action. take, an object or NULL, becomes the extras. The observation is
+ * written by a task, after the answers of this turn are sent.
  */
 void outside_end(struct action *a, struct str text, struct json *take);
 void outside_fail(struct action *a, const struct err *e);

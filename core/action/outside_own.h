@@ -22,8 +22,8 @@ struct outside {
                             process */
     struct cell *cell;   /* borrowed; followed, as its caller left */
     struct browsing_call *browse; /* the same */
-    bool ended;                   /* a session's command is over; seen has how */
-    bool ran;                     /* a process is over; seen has only the exit code */
+    bool ended;                   /* a session's command has ended, as seen has it */
+    bool ran;                     /* a process has ended; seen has only the exit code */
     struct command_seen seen;     /* without session, id and failed */
 };
 
@@ -36,8 +36,8 @@ void outside_await(struct action *a);
 
 /* run.c */
 /*
- * Appends the beginning and the end of this output of a session to text; and to extras
- * the ranges that are left out between them, and those that are lost.
+ * Appends the beginning and the end of this range of a session's output to text. Adds the
+ * ranges that are left out between them, and those that are lost, to extras.
  */
 void run_put_output(const struct actions *all, const char *session, uint64_t from,
                     uint64_t to, struct buf *text, struct json *extras);

@@ -11,15 +11,15 @@
  *   part.c      the start of a worker
  *
  *   input.c     cancel, input, key, eof, signal, resize
- *   kernel.c    cell, complete, inspect, kernels …; cell.c: what a cell says
+ *   kernel.c    cell, complete, inspect, kernels …; cell.c: output and questions of cells
  *   files.c     actions on files       skill.c   skills
- *   until.c     run with `until`       trail.c   what goes on after it
+ *   until.c     run with `until`       trail.c   commands that go on after it
  *   wait.c      waits for what runs in a session
  *   page.c      pages of the web, in the session's browser
- *   control.c   asks for a person who takes a terminal or browser
+ *   control.c   asks a person to take a terminal or browser
  *   process.c   processes outside of sessions
- *   outside.c   actions that their front-end does itself: run.c, those that are commands;
- *   follow.c    and those whose caller left
+ *   outside.c   actions that their front-end does itself; run.c: those that are commands;
+ *               follow.c: those whose caller left
  */
 #ifndef OD_ACTION_OWN_H
 #define OD_ACTION_OWN_H
@@ -56,24 +56,25 @@ struct actions {
     struct engine *en;
     struct eventlog *log;
     struct eventlog_opts opts;
-    struct list list;      /* struct action without an end, by id */
+    struct list list;      /* the unfinished struct action, by id */
     struct list turns;     /* those that have not begun, in the order of their arrival */
     struct list watches;   /* struct action_watch */
     struct list cells;     /* struct action_cell: the running ones */
     struct list followers; /* struct cell_follower, at most one for an action */
     struct list trails;    /* struct trail, owned, the oldest first */
     struct session_watch watch;
-    bool terse;       /* --log-commands none: of commands the length and sum */
-    struct task turn; /* one may begin */
+    bool terse;       /* --log-commands none: only length and sum of commands */
+    struct task turn; /* begins actions whose turn it is */
     void *foreign;    /* actions_foreign */
     struct sandbox_wait ready;
-    struct map places; /* by key: a directory, owned; of the previous worker */
+    struct map places; /* directories from the previous worker, owned, by key */
     struct map names;  /* struct known, by name */
     struct map ends;   /* struct known without an end, by "ID" */
     struct list knowns;
     unsigned nknowns;
-    bool indexed;        /* names has those that the log had when this worker began */
-    uint64_t indexed_to; /* events before that are searched when needed */
+    bool indexed;        /* names has those of earlier workers, too */
+    uint64_t indexed_to; /* the first id of this worker; earlier events are searched when
+                            needed */
     struct str secrets[SECRETS_MAX]; /* owned: in their form in JSON, without quotes */
     struct str plain[SECRETS_MAX];   /* owned: the same, not escaped */
     unsigned nsecrets;
@@ -95,12 +96,12 @@ struct actions {
 
 /* Returns 1 if it is new; 0 if it was known; -1 and sets *e, see actions_secret. */
 int actions_add_secret(struct actions *all, struct str value, struct err *e);
-/* Cuts the long strings in it, so that it fits an event. */
+/* Cuts each string in j that is longer than `most` bytes, so that j fits an event. */
 void event_shorten(struct json *j, size_t most);
 
 /* ---- cell.c ---- */
 
-/* The action id ends with r: calls its follower, if it has one. */
+/* Passes the result r of the action id to its follower, if it has one. */
 void cell_follower_end(struct actions *all, uint64_t id, const struct action_result *r);
 
 /* ---- input.c ---- */
@@ -114,20 +115,17 @@ struct session *action_session(const struct action *a, struct err *e);
 void log_open(struct actions *all);
 /* Masks and appends an event. Returns its id; 0 and sets *e if there is no room. */
 uint64_t log_append(struct actions *all, struct buf *object, struct err *e);
-/* Calls fn for the lines of the ids from … to before `to`. */
+/* Calls fn for each line whose id is at least `from` and less than `to`. */
 void log_each(struct actions *all, uint64_t from, uint64_t to,
               void (*fn)(void *arg, struct str line), void *arg);
-/*
- * Returns the front-end that asked for the action of a line; NULL if it is not noted
- * there.
- */
+/* Returns the source in the line of an action; NULL if it has none. */
 const char *log_source(struct str line);
-/* A source that only the server may write, as that of od exec or of a tool? */
+/* Returns whether only the server may write this source, such as that of od exec. */
 bool log_is_source(struct str name);
 /*
- * Removes from args or extras what the log must not have: the values of env; and the
- * texts of commands and cells, which are replaced by their length and sum if they are
- * `silent`, or all of them with --log-commands none. Returns the bytes that are left out.
+ * Removes from args or extras what the log must not have: the values of env, and the
+ * texts of commands and cells that are `silent`, or of all with --log-commands none.
+ * Length and sum replace a text. Returns the number of bytes removed.
  */
 size_t log_hide(const struct actions *all, struct json *j);
 /*
@@ -136,9 +134,13 @@ size_t log_hide(const struct actions *all, struct json *j);
  */
 uint64_t log_end(struct actions *all, const struct action *a,
                  const struct action_result *r, struct err *e);
+/*
+ * Find and add an action by its kind, 'c' with a client_id or 'k' with a key. Adding
+ * drops the action that had the name before, or the oldest if there are too many.
+ */
 struct known *known_find(struct actions *all, char kind, struct str name);
 struct known *known_add(struct actions *all, char kind, struct str name, uint64_t id);
-/* Notes that the action `cause` has its observation. */
+/* Notes the id of the observation of the action `cause`. */
 void known_end(struct actions *all, uint64_t cause, uint64_t end);
 /* Restores the secrets of the previous worker. */
 void secrets_load(struct actions *all);
@@ -161,16 +163,16 @@ void action_enter(struct action *a, uint64_t id);
 void action_resume(struct action *a);
 /* Begins actions whose turn it is. */
 void actions_turn(struct actions *all);
-/* Reports that a trail began. */
+/* Notifies the watchers that a trail began. */
 void actions_tell_trail(struct actions *all);
-/* a has its process. */
+/* Notifies the watchers that a has its process. */
 void actions_tell_process(const struct action *a, struct process *p);
 
 /* ---- place.c ---- */
 
-/* Restores what the previous worker kept, from engine.states. */
+/* Restores the directories that the previous worker stored, from engine.states. */
 void places_load(struct actions *all);
-/* Drops what was not used. */
+/* Drops the directories and notes of actions that have ended. */
 void places_loaded(struct actions *all);
 /* Drops the place of an action whose end is in the log. */
 void place_forget(const struct action *a);

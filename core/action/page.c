@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page of the web that is opened, observed or acted on:
+ * Opens or observes a web page, or acts on it:
  *
  *   {"action":"page","args":{"url":"http://127.0.0.1:8000"}}
  *        its outline, in which each element that can be acted on has a ref such as e12
  *   {"action":"page","args":{"act":"click","ref":"e12"}}
- *        the differences after it
+ *        what the act changed on the page
  *
  * It uses the browser with the session's name, which other callers use, too. Calls to one
  * browser run one after the other, even if the session is busy. The call has the action's
@@ -86,7 +86,7 @@ static const struct param_list takes = {
             {0}},
     .example = "{\"url\":\"http://127.0.0.1:8000\"}"};
 
-/* What browser/host/host_page.c makes; without a browser there is less of it. */
+/* Members that browser/host/host_page.c makes; some are missing without a browser. */
 #define OPTIONAL(member_type, member_name, sentence) \
     { \
         .name = member_name, .type = member_type, .optional = true, .about = sentence \
@@ -94,7 +94,7 @@ static const struct param_list takes = {
 
 static const struct member dialog[] = {
     {.name = "type", .type = MEMBER_STRING, .about = "alert, confirm, prompt …"},
-    {.name = "text", .type = MEMBER_STRING, .about = "What it says"},
+    {.name = "text", .type = MEMBER_STRING, .about = "Its text"},
     {0}};
 
 static const struct member page_members[] = {
@@ -107,7 +107,7 @@ static const struct member page_members[] = {
     {.name = "status", .type = MEMBER_INT, .about = "Its HTTP status; 0: none"},
     {.name = "refs", .type = MEMBER_INT, .about = "Elements that have a ref"},
     {.name = "notes", .type = MEMBER_STRINGS, .about = "What happened meanwhile"},
-    OPTIONAL(MEMBER_INT, "tabs", "Open tabs"),
+    OPTIONAL(MEMBER_INT, "tabs", "How many tabs are open"),
     OPTIONAL(MEMBER_STRING, "console", "The first error in the page's console"),
     OPTIONAL(MEMBER_INT, "console_errors", "How many errors it has"),
     {.name = "dialog",
@@ -122,18 +122,18 @@ static const struct member page_members[] = {
      .about = "What content is"},
     OPTIONAL(MEMBER_INT, "part", "Which part of a long page content is"),
     OPTIONAL(MEMBER_INT, "parts", "How many parts there are"),
-    OPTIONAL(MEMBER_INT, "places", "With find: where the text is"),
+    OPTIONAL(MEMBER_INT, "places", "With find: how many places have the text"),
     OPTIONAL(MEMBER_INT, "shown", "How many places, or changes, content has"),
-    OPTIONAL(MEMBER_STRING, "near", "The element that is like what find names"),
+    OPTIONAL(MEMBER_STRING, "near", "If no place has it: the most similar element"),
     OPTIONAL(MEMBER_STRING, "picture", "The file of the picture"),
     OPTIONAL(MEMBER_STRING, "shot", "The picture, as base64"),
     OPTIONAL(MEMBER_STRING, "shot_type", "Its media type"),
     OPTIONAL(MEMBER_INT, "width", "Its width"),
     OPTIONAL(MEMBER_INT, "height", "Its height"),
-    OPTIONAL(MEMBER_BOOL, "downloaded", "The address was a file, which is saved"),
-    OPTIONAL(MEMBER_INT, "added", "Elements that came"),
-    OPTIONAL(MEMBER_INT, "removed", "Elements that went"),
-    OPTIONAL(MEMBER_INT, "changed", "Elements that changed"),
+    OPTIONAL(MEMBER_BOOL, "downloaded", "The address was a file, which was saved"),
+    OPTIONAL(MEMBER_INT, "added", "How many elements were added"),
+    OPTIONAL(MEMBER_INT, "removed", "How many elements were removed"),
+    OPTIONAL(MEMBER_INT, "changed", "How many elements changed"),
     OPTIONAL(MEMBER_STRING, "scrolled", "Where the page is now"),
     OPTIONAL(MEMBER_BOOL, "moved", "There is another document"),
     OPTIONAL(MEMBER_BOOL, "went", "It has another address, or is another document"),
@@ -210,7 +210,7 @@ static bool is_here(struct str host)
            str_starts(host, STR("[::1]")) || str_starts(host, STR("0.0.0.0"));
 }
 
-/* Host and port of the address in an error; empty: it has no address. */
+/* Returns host and port of the address in an error; empty if it has no address. */
 static struct str host_in(struct str why)
 {
     long at = str_find(why, STR("://"));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker begins: opens the log, and takes up the actions that the previous worker left
- * without an end.
+ * The start of a worker: opens the log, and takes up the actions that the previous worker
+ * left unfinished.
  *
- * To find the actions without an observation, a new worker does not read the whole log:
- * the keeper has a list of them, and the id that came next when the list was stored. Only
- * events from that id on are read, which are few.
+ * To find these actions, a new worker does not read the whole log: the keeper has a list
+ * of them, and the id that was the next when the list was stored. Only the few events
+ * from that id on are read.
  */
 #include "action/outside_own.h"
 #include "action/own.h"
@@ -42,7 +42,7 @@ static void on_keep(struct task *t)
     struct actions *all = container_of(t, struct actions, keep);
     struct buf b = BUF_INIT(32 << 10);
     uint64_t next = eventlog_next(all->log);
-    /* Not for each event: the next worker reads the events since the last list. */
+    /* Not after each event: the next worker reads the events since the last list. */
     if (all->stored > 0 && next - all->stored < STORE_EVERY)
         return;
     all->stored = next;
@@ -65,7 +65,7 @@ static const struct option_row rows[] = {
      .dflt = "interval",
      .choices = "none interval always",
      .about = "write events to the disk: none, when the system decides; interval, "
-              "within a second; always, before anything follows from them"},
+              "within a second; always, before anything depends on them"},
     {.name = "events-size",
      .type = OPTION_INT,
      .value = "MIB",
@@ -76,14 +76,14 @@ static const struct option_row rows[] = {
      .max = 1 << 20,
      .unit = 1 << 20,
      .takes = "MiB, from 1 on",
-     .about = "keep so many MiB of events, and remove older ones"},
+     .about = "keep this many MiB of events, and remove older ones"},
     {.name = "events-age",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
      .env = "OD_EVENTS_AGE",
      .member = "age_ms",
      .unset = "forever",
-     .about = "keep events for so long, such as 30, 0.5 or 48h"},
+     .about = "keep events for this long, such as 30, 0.5 or 48h"},
     {.name = "log-commands",
      .type = OPTION_TEXT,
      .value = "HOW",
@@ -91,16 +91,16 @@ static const struct option_row rows[] = {
      .member = "log_commands",
      .dflt = "text",
      .choices = "text none",
-     .about = "show of a command, cell or call in events: text, all of it; none, its "
-              "length and its SHA-256 sum"},
+     .about = "show commands, cells and calls in events: text, in full; none, only "
+              "their length and SHA-256 sum"},
     {.name = "secret",
      .type = OPTION_LIST,
      .value = "NAME",
      .env = "OD_SECRETS",
      .member = "secrets",
      .max = 32,
-     .about = "hide the value of this variable of the environment in events; give the "
-              "option once for each (in the environment: a list with commas)"},
+     .about = "hide the value of this environment variable in events; give the option "
+              "once for each variable (in the environment: a list with commas)"},
     {.name = NULL},
 };
 
@@ -226,7 +226,7 @@ static void load(struct engine *en)
 
 /* ---- what the previous worker left ---- */
 
-/* Ids of actions without an end, in their order. */
+/* Ids of unfinished actions, in ascending order. */
 struct left {
     uint64_t *ids; /* owned */
     size_t n, max;

@@ -6,8 +6,8 @@
  *
  * The process knows the action by its key, so a worker that takes over follows it, or
  * starts it if it had not been started. At its timeout the process group gets
- * timeout_signal, and KILL 1 s later. The log has the names of env and no values: an
- * action with env whose process was not started before a restart ends with an error.
+ * timeout_signal, and KILL 1 s later. The log has the names of env without the values, so
+ * an action with env whose process was not started before a restart ends with an error.
  */
 #include "action/process.h"
 
@@ -48,8 +48,8 @@ static const struct param_list takes = {
              .about = "The user it runs as; without it that of the sandbox"},
             {.name = "env",
              .type = PARAM_OBJECT,
-             .about = "Names and values of environment variables. The log has the names "
-                      "and no values"},
+             .about = "Names and values of environment variables. The log has only the "
+                      "names"},
             {.name = "env_only",
              .type = PARAM_BOOL,
              .dflt = "false",
@@ -58,7 +58,7 @@ static const struct param_list takes = {
              .type = PARAM_BOOL,
              .dflt = "false",
              .about = "Whether it has standard input, from the actions input and eof; "
-                      "else that is /dev/null"},
+                      "otherwise /dev/null"},
             {.name = "tty",
              .type = PARAM_OBJECT,
              .about = "A terminal of {\"rows\":N,\"cols\":N}, for its input and output"},
@@ -70,8 +70,8 @@ static const struct param_list takes = {
              .type = PARAM_STRING,
              .choices = "exit eof",
              .dflt = "\"exit\"",
-             .about = "When it is observed: at its exit; or when no program that it "
-                      "started holds its output open, too"},
+             .about = "When it is observed: exit, at its exit; eof, when also no program "
+                      "that it started holds its output open"},
             {.name = "timeout",
              .type = PARAM_NUMBER,
              .ranged = true,
@@ -100,7 +100,7 @@ static const struct member error_output[] = {
     {.name = "left_out",
      .type = MEMBER_PAIRS,
      .optional = true,
-     .about = "Offsets of what lies between its beginning and its end"},
+     .about = "Offsets of what content leaves out between its beginning and its end"},
     {.name = "gone",
      .type = MEMBER_PAIRS,
      .optional = true,
@@ -108,7 +108,7 @@ static const struct member error_output[] = {
     {0}};
 
 static const struct member beside[] = {
-    {.name = "exit_code", .type = MEMBER_INT, .about = "Its status"}, {0}};
+    {.name = "exit_code", .type = MEMBER_INT, .about = "Its exit status"}, {0}};
 
 static const struct member process_members[] = {
     {.name = "process", .type = MEMBER_STRING, .about = "The name of the process"},
@@ -127,7 +127,7 @@ static const struct member process_members[] = {
 static const struct observation gives[] = {
     {.name = "process", .beside = beside, .extras = process_members}, {0}};
 
-/* Of the action, until its end. */
+/* The process of an action, until the action ends. */
 struct process_run {
     struct action *a; /* which owns this */
     struct op *op;    /* borrowed from the process */
@@ -163,8 +163,8 @@ static int check(const struct json *args, struct err *e)
 }
 
 /*
- * The process of this action; NULL: it has not started, or is forgotten. Borrowed, as
- * long as the process is kept, which is longer than the action.
+ * Returns the process of this action; NULL if it has not started, or is forgotten.
+ * Borrowed; the process is kept for longer than the action.
  */
 static struct process *process_of_action(const struct action *a)
 {
@@ -326,7 +326,7 @@ static void argv_free(char **argv)
     free(argv);
 }
 
-/* An absolute path, which a relative one is made from the session's directory. */
+/* Makes an absolute path: a relative one begins at the session's directory. */
 static void cwd_of(const struct action *a, struct buf *out)
 {
     struct str cwd = json_str(a->args, "cwd", "");

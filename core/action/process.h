@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The action `process`: a program outside of sessions (shell/process.h), which runs next
- * to whatever else runs. Its observation comes at its end.
+ * The action `process`: a program outside of sessions (shell/process.h), which waits for
+ * no other action. Its observation comes at its end.
  *
  * A front-end that streams output watches for the start (action_watch.process of
  * action.h) and adds an op of its own to the process, which gets all output from the
@@ -14,7 +14,7 @@
 
 struct process;
 
-/* ---- for front-ends: one process, and who follows it ---- */
+/* ---- for front-ends: one process and its follower ---- */
 
 /*
  * Embedded in its owner, zeroed; in use from process_call until `started`, `failed` or
@@ -27,18 +27,18 @@ struct process_call {
     char key[ACTION_KEY + 1]; /* and its key */
     /* It was started: the owner adds its ops now, and gets all output. */
     void (*started)(struct process_call *c, struct process *p);
-    /* It was not, and will not be. */
+    /* It could not be started. */
     void (*failed)(struct process_call *c, const struct err *e);
 };
 /*
  * Opens the action `process` with these arguments, which it takes, and starts it; source
  * as in struct action. started or failed may be called before this returns. key: 32 hex
- * digits that name the action; NULL: random ones. Returns 0; or -1 and sets *e, and
- * nothing was logged, and no call follows.
+ * digits that name the action; NULL: random ones. Returns 0. On error returns -1 and sets
+ * *e; then nothing is logged, and no call follows.
  */
 int process_call(struct process_call *c, struct actions *all, const char *source,
                  struct json *take_args, const char *key, struct err *e);
-/* The process goes on, and no call follows. Idempotent. */
+/* Stops the calls; the process goes on. Idempotent. */
 void process_call_drop(struct process_call *c);
 
 /*

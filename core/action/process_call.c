@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One process and who follows it (process.h). */
+/* One process and its follower (process.h). */
 #include "action/process.h"
 
 #include "action/log.h"
@@ -18,7 +18,7 @@ static void on_process(struct action_watch *w, const struct action *a, struct pr
     c->started(c, p);
 }
 
-/* The error that the observation `end` reports. */
+/* Sets *e to the error of the observation `end`. */
 static void read_error(struct actions *all, uint64_t end, struct err *e)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX);

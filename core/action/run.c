@@ -3,21 +3,19 @@
  * Commands of sessions as actions.
  *
  * An action never holds output: its observation has the first 16 KiB and the last 48 KiB,
- * read from the spool at the end, and the offsets of all. The session reports the end of
- * each command (session_watch), whether or not a caller waits for it:
+ * read from the spool at the end, and the offsets of the whole. The session reports the
+ * end of each command (session_watch), whether or not a caller waits for it:
  *
  *   of od exec (outside.h): the front-end gives its caller's op to the session, with its
- *     time limits and its output. The id of the request is the id of the op, and after
- *     "exec:" the client_id. The session takes its commands in turn, and knows the ids of
+ *     time limits and its output. The op's id is the id of the request, and the client_id
+ *     is "exec:" and that id. The session runs its commands in turn, and knows the ids of
  *     the last 16 that ended. After a restart of the worker
- *       a command that the session knows is followed, or has its observation at once;
- *       an unknown command never began: it is run once, from its line in the log, or, if
- *       the line does not have all of it (--env, standard input, a secret), when its
- *       caller is back; the op of a caller that comes back attaches.
+ *       a command that the session knows is followed, or observed at once if it ended;
+ *       an unknown command never began. It is run once, from its line in the log. If the
+ *       line is incomplete (--env, standard input, a secret), it waits for its caller;
+ *       the op of a caller that comes back attaches to the command.
  *   of a program, with `until`: the op is our own, and its end makes the observation. If
  *     the command goes on after that, a trail follows it to the event `ended`.
- *
- * Trails are at the keeper, "native/trails": a line for each, in the order of their ids.
  */
 #include "action/run.h"
 
@@ -34,9 +32,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what the log has of output ---- */
+/* ---- output in observations ---- */
 
-/* The bytes of a secret that lies across the beginning of s, which is at `before`. */
+/* Returns how many bytes from `before` on belong to a secret that begins before it. */
 static size_t secret_over(const struct actions *all, struct str text, size_t before)
 {
     size_t end = before;
@@ -104,7 +102,7 @@ void run_put_stream(const struct actions *all, int fd, const struct keep_stream 
                     uint64_t from, uint64_t to, struct buf *text, struct json *extras)
 {
     struct spool_excerpt x;
-    /* A little more, to see what the tail begins with. */
+    /* A little more, to recognize a secret that the beginning of the tail cuts. */
     size_t before = longest_secret(all) - 1;
     spool_excerpt(fd, s, from, to, RUN_HEAD, RUN_TAIL + before, &x);
     put_excerpt(all, &x, before, text, extras);
@@ -123,7 +121,7 @@ void run_put_output(const struct actions *all, const char *session, uint64_t fro
         session_view(s, &v);
     if (v.stream)
         run_put_stream(all, v.fd, v.stream, from, to, text, extras);
-    else /* it went with its session */
+    else /* the session is gone, and its output with it */
         put_ranges(extras, "gone", &all_of_it, 1);
 }
 
@@ -163,7 +161,7 @@ void run_result(struct outside *x, struct action_result *r, struct buf *top)
     r->to = c->to;
 }
 
-/* The command of x is over. Its output is read now if its session may go with it. */
+/* Ends x, whose command has ended. Reads the output now if the session may end, too. */
 static void finish(struct outside *x, const struct command_seen *c)
 {
     struct action *a = x->a;

@@ -14,8 +14,9 @@ enum { RUN_HEAD = 16 << 10, RUN_TAIL = 48 << 10 };
  */
 void run_begins(struct action *a, const char *id);
 /*
- * The op of the action with this key is over (e: why) or was dropped (e NULL). Ends the
- * action if its command was not given to a shell and does not wait for its turn.
+ * Called when the op of the action with this key is over (e: why) or was dropped (e
+ * NULL). Ends the action if its command was not given to a shell and does not wait for
+ * its turn.
  */
 void run_left(struct actions *all, const char *key, const struct err *e);
 

@@ -44,7 +44,7 @@ static const struct param_list takes = {
                                 .ranged = true,
                                 .min = 100,
                                 .max = SKILL_TEXT_MAX,
-                                .about = "The most bytes of text that view and search "
+                                .about = "The maximum bytes of text that view and search "
                                          "show; default 16000"},
                                {.name = "lint",
                                 .type = PARAM_BOOL,
@@ -62,7 +62,7 @@ static const struct member picture_members[] = {
 static const struct member skill_members[] = {
     {.name = "failed",
      .type = MEMBER_BOOL,
-     .about = "It did not do what was asked; content says why"},
+     .about = "It did not do what was asked; content has the reason"},
     {.name = "state",
      .type = MEMBER_STRING,
      .optional = true,
@@ -70,7 +70,7 @@ static const struct member skill_members[] = {
     {.name = "facts",
      .type = MEMBER_OBJECT,
      .optional = true,
-     .about = "The same for programs; each skill has its own"},
+     .about = "The same for programs, with members of the skill's own"},
     {.name = "picture",
      .type = MEMBER_OBJECT,
      .optional = true,
@@ -81,7 +81,7 @@ static const struct member skill_members[] = {
 static const struct observation gives[] = {{.name = "skill", .extras = skill_members},
                                            {0}};
 
-/* Adds the known names. */
+/* Adds the names of the skills. */
 static void refine(struct json *schema)
 {
     struct json *name = json_get(json_get(schema, "properties"), "name");

@@ -5,7 +5,7 @@
 
 #include "action/action.h"
 
-/* skill_files of the action with this id; 0: not a skill, or it does not run. */
+/* Returns skill_files of the action with this id; 0 if it is not a running skill. */
 uint64_t action_skill_files(const struct actions *all, uint64_t id);
 
 #endif

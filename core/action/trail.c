@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Trails (trail.h), which are at the keeper, a line for each. */
+/* Trails (trail.h). The keeper has a line for each, in the order of their ids. */
 #include "action/trail.h"
 
 #include "action/outside_own.h"

@@ -24,13 +24,16 @@ const struct trail *trails_next(const struct actions *all, const struct trail *t
 
 /* ---- for the files of the room ---- */
 
-/* The command of a goes on after the observation `end`, with output at offset from on. */
+/*
+ * Adds a trail: the command of a goes on after the observation `end`, which has its
+ * output up to the offset `from`.
+ */
 void trail_add(const struct action *a, uint64_t end, uint64_t from);
-/* A command has ended, perhaps that of a trail. */
+/* Ends the trail of this command, which has ended, if it has one. */
 void trail_ended(struct actions *all, const struct command_seen *c);
-/* Takes up the trails of the previous worker from the keeper. */
+/* Restores the trails of the previous worker, which the keeper has. */
 void trails_load(struct actions *all);
-/* The sessions are taken up: ends the trails whose commands are over. */
+/* Called when the sessions are restored: ends the trails whose commands have ended. */
 void trails_loaded(struct actions *all);
 
 #endif

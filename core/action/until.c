@@ -36,8 +36,8 @@ static const struct param_list takes = {
              .type = PARAM_STRING,
              .required = true,
              .pattern = "^(end|input|quiet)$",
-             .about = "When to observe it: at its end; also when it waits for input; or "
-                      "also when its output stops"},
+             .about = "When to observe it: end, at its end; input, also when it waits "
+                      "for input; quiet, also when its output stops"},
             UNTIL_QUIET,
             {.name = "busy",
              .type = PARAM_STRING,
@@ -50,8 +50,7 @@ static const struct param_list takes = {
             {.name = "silent",
              .type = PARAM_BOOL,
              .dflt = "false",
-             .about = "Whether the log has the length and sum of the command, and no "
-                      "text"},
+             .about = "Whether the log has only the length and sum of the command"},
             {0}},
     .example = "{\"command\":\"make -j8\",\"until\":\"end\"}"};
 
@@ -68,7 +67,7 @@ static const struct member waiting[] = {
     {.name = "how",
      .type = MEMBER_STRING,
      .optional = true,
-     .about = "How it was noticed"},
+     .about = "How that was detected"},
     {.name = "hidden",
      .type = MEMBER_BOOL,
      .optional = true,
@@ -78,12 +77,12 @@ static const struct member waiting[] = {
 const struct member until_beside[] = {{.name = "exit_code",
                                        .type = MEMBER_INT,
                                        .optional = true,
-                                       .about = "It has ended, with this"},
+                                       .about = "If it has ended: its exit code"},
                                       {.name = "waiting",
                                        .type = MEMBER_OBJECT,
                                        .optional = true,
                                        .members = waiting,
-                                       .about = "It goes on; whether it waits for input"},
+                                       .about = "If it goes on: what it waits for"},
                                       {0}};
 
 static const struct member extras_run[] = {UNTIL_EXTRAS, {0}};
@@ -128,7 +127,7 @@ static int check(const struct json *args, struct err *e)
     return 0;
 }
 
-/* ---- what came of it ---- */
+/* ---- the observation ---- */
 
 static void put_waiting(const struct action *a, const struct op_result *r,
                         struct buf *top)

@@ -17,7 +17,7 @@ enum { UNTIL_QUIET_MAX_S = 86400 };
         .dflt = "2", .about = "With until quiet: the seconds without output" \
     }
 
-/* Members of extras: how a command ended, and which of its output content lacks. */
+/* Members of extras: how a command ended, and which output content leaves out. */
 #define UNTIL_ENDED \
     {.name = "duration_ms", \
      .type = MEMBER_INT, \
@@ -34,8 +34,8 @@ enum { UNTIL_QUIET_MAX_S = 86400 };
         {.name = "left_out", \
          .type = MEMBER_PAIRS, \
          .optional = true, \
-         .about = "Offsets of the output between the beginning and the end that " \
-                  "content has"}, \
+         .about = "Offsets of the output that content leaves out between its " \
+                  "beginning and its end"}, \
     { \
         .name = "gone", .type = MEMBER_PAIRS, .optional = true, \
         .about = "Offsets of output that is no longer kept" \
@@ -53,7 +53,7 @@ enum { UNTIL_QUIET_MAX_S = 86400 };
 
 /* What the observations of both have next to content. */
 extern const struct member until_beside[];
-/* Returns 0; -1 and sets *e unless until is end, input or quiet. */
+/* Returns 0 if until is end, input or quiet; else -1 and sets *e. */
 int until_check(struct str until, struct err *e);
 /* The timeout of an action in milliseconds; 0: none. */
 int64_t until_timeout(const struct action *a);
@@ -68,7 +68,7 @@ uint64_t until_observe(struct action *a, const struct op_result *r, struct json 
 
 /* ---- wait.c ---- */
 
-/* The action has ended, or its cell asks a question: ends the waits for it. */
+/* End the waits for this action, which has ended, or whose cell asks a question. */
 void wait_ended(struct actions *all, uint64_t id);
 void wait_cell_asks(struct actions *all, uint64_t id);
 

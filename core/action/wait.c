@@ -8,8 +8,8 @@
  * for. If it has ended already, the observation comes at once. Cancelling a wait does not
  * end the command.
  *
- * If `id` names the action of a cell, the wait ends after that action: its observation
- * has the result, and is in the log before that of the wait.
+ * If `id` names the action of a cell, the wait ends after that action, whose observation
+ * has the result and precedes that of the wait in the log.
  */
 #include "action/cell.h"
 #include "action/log.h"
@@ -32,8 +32,8 @@ static const struct param_list takes = {
              .type = PARAM_STRING,
              .dflt = "\"end\"",
              .pattern = "^(end|input|quiet)$",
-             .about = "When to observe it: at its end; also when it waits for input; or "
-                      "also when its output stops"},
+             .about = "When to observe it: end, at its end; input, also when it waits "
+                      "for input; quiet, also when its output stops"},
             UNTIL_QUIET,
             {.name = "id",
              .type = PARAM_INT,
@@ -67,7 +67,7 @@ static int check(const struct json *args, struct err *e)
 
 /* ---- which command ---- */
 
-/* The id by which sessions know the command of an action. Returns -1 and sets *e. */
+/* Finds the id by which sessions know an action's command. Returns -1 and sets *e. */
 static int command_of(struct actions *all, uint64_t action, char id[LIMIT_ID + 1],
                       struct err *e)
 {
@@ -88,7 +88,7 @@ static int command_of(struct actions *all, uint64_t action, char id[LIMIT_ID + 1
                            (unsigned long long)action);
 }
 
-/* The action of the command with this id; 0: it has none. */
+/* Returns the id of the action of the command with this id; 0 if it has none. */
 static uint64_t action_of(const struct actions *all, const char *id)
 {
     struct str rest = str_of(id);
@@ -227,7 +227,7 @@ static void wait_for_cell(struct waiting *w, uint64_t id)
         timer_begin(a->all->en->loop, &w->late, ms, on_late);
 }
 
-/* Whether it is a cell, or an action of the log that was one. */
+/* Returns whether the action is a cell, or was one according to the log. */
 static bool is_cell(struct actions *all, uint64_t id)
 {
     const struct action *a = actions_find(all, id);
@@ -271,7 +271,7 @@ static void attach(struct waiting *w, struct session *s)
 
 /* ---- the action ---- */
 
-/* The id of the running command, which may have none, or of the last one. */
+/* Copies the id of the running command, which may have none, or of the last command. */
 static void newest(const struct session *s, bool busy, char id[LIMIT_ID + 1])
 {
     const char *call = busy ? session_now(s) : session_call(s, STR(""));

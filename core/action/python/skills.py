@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The functions of od skills, without a prefix, where the module is installed.
+# Imports the functions of od skills without a prefix, if the module is installed.
 try:
     from agentskills import *
 except ImportError:

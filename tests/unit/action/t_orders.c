@@ -141,7 +141,7 @@ TEST(an_end_that_the_log_did_not_take_is_said)
     t.end = 5;
     CHECK_INT(actions_check_end(&t, &e), -1);
     CHECK_INT(e.code, ERR_LIMIT);
-    CHECK(strstr(e.text, "action 5 is over"));
+    CHECK(strstr(e.text, "action 5 has ended"));
 }
 
 /* ---- secrets ---- */
