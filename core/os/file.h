@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and writing a file as a whole, and the errors of everything that touches
- * files, so that a front-end can find its own words:
+ * Reading and writing whole files, and the errors of all operations on files, from which
+ * a front-end can make its own messages:
  *
  *   NOTFOUND     no such file, or a part of the path is not a folder
  *   INVALID      it is a folder
@@ -10,7 +10,7 @@
  *   LIMIT        larger than the caller's maximum; no space, quota
  *   IO           anything else
  *
- * Paths are the caller's to resolve. Nothing here waits for a pipe, a terminal or a
+ * The caller resolves paths. Nothing here waits for a pipe, a terminal or a
  * lock; a file system that hangs hangs the caller, so slow or large files belong in a
  * job (io/job.h).
  */
@@ -23,11 +23,12 @@
 #include <sys/types.h>
 
 /*
- * Appends the bytes of a regular file, at most max. A file whose size is 0, as those in
- * /proc, is read to its end or the maximum. Returns -1 with *e set and out unchanged.
+ * Appends the bytes of a regular file, at most max. A file whose size is 0, like those in
+ * /proc, is read to its end or the maximum. Returns 0, or -1 with *e set and out
+ * unchanged.
  */
 int file_read(const char *path, size_t max, struct buf *out, struct err *e);
-/* Writes all bytes, however many calls it takes. Returns -1 with errno. */
+/* Writes all bytes, in as many calls as it takes. Returns 0, or -1 with errno. */
 int file_write_all(int fd, struct str bytes);
 
 /* Sets *e to "cannot VERB PATH: reason of errnum", code as above. Returns -1. */
@@ -39,8 +40,9 @@ struct dirent;
 bool file_entry_is_folder(int fd, const struct dirent *e);
 
 /*
- * The text as a file without a name (memfd_create(2); name is for /proc), at its
- * beginning. The caller closes it. Returns -1 with errno if there can be none.
+ * Makes a file without a place in the file system (memfd_create(2); name is for /proc)
+ * and writes the text to it. Returns its descriptor, at offset 0, which the caller
+ * closes; -1 with errno.
  */
 int file_of_text(const char *name, struct str text);
 

@@ -20,7 +20,7 @@ struct halt {
     bool ended;     /* the process is to end */
 };
 
-/* Whether the task is over. h may be NULL, except for halt_look: nothing halts then. */
+/* Returns whether the task is over. NULL, allowed except in halt_look, never halts. */
 bool halt_over(const struct halt *h);
 /* The earlier of end_ms and the task's deadline. */
 int64_t halt_end(const struct halt *h, int64_t end_ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which TCP ports are listened at on this machine, and by whom, as /proc has it. */
+/* The TCP ports on which programs of this machine listen, as /proc reports them. */
 #ifndef OD_OS_LISTENING_H
 #define OD_OS_LISTENING_H
 
@@ -18,7 +18,8 @@ struct listening {
 
 /*
  * The LISTENING_MAX lowest ports, in order, one entry a port. At most LISTENING_PROCESSES
- * processes and LISTENING_FDS descriptors of each are looked at. Returns how many.
+ * processes and LISTENING_FDS descriptors of each are looked at. Returns the number of
+ * entries.
  */
 size_t listening(struct listening out[LISTENING_MAX]);
 

@@ -19,7 +19,7 @@
 /* look_at never answers LOOK_PROBABLY: callers that know the output too may. */
 enum look_state { LOOK_NO, LOOK_YES, LOOK_UNKNOWN, LOOK_PROBABLY };
 
-/* What a look that is not YES found as well. */
+/* What else a look found that is not YES. */
 enum look_hint {
     LOOK_HINT_NONE,
     LOOK_HINT_PERHAPS, /* UNKNOWN: waits for the terminal, but for other things too */

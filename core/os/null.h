@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /dev/null, and what stands for it in a root that has none: a chroot, an image whose
- * /dev is empty. A file of that name which is not the device is never used.
+ * /dev/null, and its replacement in a root that has none: a chroot, an image whose /dev
+ * is empty. A file of that name which is not the device is never used.
  */
 #ifndef OD_OS_NULL_H
 #define OD_OS_NULL_H
@@ -10,11 +10,11 @@
 
 bool null_there(void); /* whether /dev/null is the device */
 /*
- * A close-on-exec descriptor that reads as end of file. Writes are dropped if it is the
- * device, and fail otherwise. -1 with errno.
+ * Returns a close-on-exec descriptor that reads as end of file, or -1 with errno. Writes
+ * are dropped if it is the device, and fail otherwise.
  */
 int null_open(void);
-/* Opens those of the descriptors 0, 1 and 2 that are closed. -1 with errno. */
+/* Opens those of the descriptors 0, 1 and 2 that are closed. Returns -1 with errno. */
 int null_fill(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What /proc says of processes, threads, their descriptors and their memory.
+ * What /proc reports about processes, threads, their descriptors and their memory.
  *
  * Thin: every call reads one or a few files of /proc and keeps nothing. A
  * process may end between two calls, so each call may fail with ENOENT or
@@ -27,23 +27,23 @@ struct procfs_stat {
     char state;     /* R S D T t Z X … */
     char comm[16];  /* cut if the kernel has more */
 };
-/* Whether none of its threads runs any more: others may outlive the first one. */
+/* Returns whether all threads of the process have ended; some may outlive the first. */
 static inline bool procfs_dead(const struct procfs_stat *p)
 {
     return (p->state == 'Z' || p->state == 'X') && p->threads <= 1;
 }
 bool procfs_parse_stat(struct str text, struct procfs_stat *out);
-/* 0, or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 int procfs_stat(pid_t pid, struct procfs_stat *out);
 /*
- * The `start` of what begins ago_ms milliseconds before now, rounded down; 0 where
- * the kernel has no clock of that kind.
+ * Returns the `start` of a process that begins ago_ms milliseconds before now, rounded
+ * down; 0 if the kernel has no clock of that kind.
  */
 uint64_t procfs_ticks(int64_t ago_ms);
 /* Whether it ignores a signal (SigIgn of /proc/PID/status): 1, 0, or -1: not known. */
 int procfs_ignores(pid_t pid, int sig);
 
-/* Many of them. Zeroed is empty; the caller releases it. */
+/* A list of processes. Zeroed, it is empty; the caller releases it. */
 struct procfs_list {
     struct procfs_stat *v; /* owned */
     size_t n, cap;
@@ -51,8 +51,8 @@ struct procfs_list {
 };
 void procfs_release(struct procfs_list *l);
 /*
- * Both replace what is in l. 0, or -1 with errno: E2BIG when there are more
- * than max (the first max are in l), ENOENT when there is no /proc.
+ * Both replace the content of l. They return 0, or -1 with errno: E2BIG when there
+ * are more than max (the first max are in l), ENOENT when there is no /proc.
  *
  * all: every process. below: root, then its descendants, parents before their
  * children; empty when root is gone. It follows the children files, which
@@ -71,12 +71,12 @@ struct procfs_call {
 bool procfs_parse_call(struct str text, struct procfs_call *out);
 int procfs_call(pid_t pid, pid_t tid, struct procfs_call *out);
 /*
- * The thread ids of a process, at most max: how many, or -1 with errno. A
- * result below max means all of them.
+ * Gets the thread ids of a process, at most max. Returns how many, or -1 with
+ * errno. A result below max means all of them.
  */
 int procfs_threads(pid_t pid, pid_t *tids, int max);
 
-/* What a descriptor of a thread is, without opening or waking what it is. */
+/* What a descriptor of a thread refers to, which is neither opened nor woken. */
 struct procfs_fd {
     enum procfs_kind {
         PROCFS_OTHER,
@@ -91,24 +91,24 @@ struct procfs_fd {
     uint64_t inode;
 };
 int procfs_fd(pid_t pid, pid_t tid, int fd, struct procfs_fd *out);
-/* Its open descriptors, at most max: how many, or -1 with errno. */
+/* Gets its open descriptors, at most max. Returns how many, or -1 with errno. */
 int procfs_fds(pid_t pid, pid_t tid, int *fds, int max);
-/* "UNIX", "UNIX-STREAM", "TCP" …: 0, or -1 where the kernel does not say. */
+/* Gets "UNIX", "UNIX-STREAM", "TCP" …. Returns -1 if the kernel does not tell. */
 int procfs_socket_kind(pid_t pid, pid_t tid, int fd, char *out, size_t n);
 /*
- * The text of /proc/PID/task/TID/fdinfo/FD: its length, at most n - 1 and
- * terminated; n means that there is more. -1 with errno.
+ * Reads /proc/PID/task/TID/fdinfo/FD as a terminated text. Returns its length, at
+ * most n - 1; n if there is more; -1 with errno.
  */
 long procfs_fdinfo(pid_t pid, pid_t tid, int fd, char *out, size_t n);
 /*
- * Cuts one line off the fdinfo of an epoll descriptor. False at the end;
- * lines that are no "tfd:" are passed over.
+ * Cuts one "tfd:" line off the fdinfo of an epoll descriptor and skips other
+ * lines. Returns false at the end.
  */
 bool procfs_next_watch(struct str *text, int *fd, uint32_t *events);
-/* The number after "key:" on a line of its own. */
+/* Gets the number after "key:" on a line of its own. */
 bool procfs_field(struct str text, struct str key, int64_t *out);
 
-/* Copies memory of a process; all n bytes (0) or failure (-1 with errno). */
+/* Copies memory of a process. Returns 0 for all n bytes, or -1 with errno. */
 int procfs_memory(pid_t pid, uint64_t address, void *out, size_t n);
 
 /*

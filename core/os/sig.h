@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals as a readable descriptor: signalfd, or a self-pipe where a sandbox
- * refuses it. One set a process; children get the default actions back
+ * refuses it. A process has one set; children get the default actions back
  * through spawn_reset_signals.
  */
 #ifndef OD_OS_SIG_H
@@ -23,8 +23,8 @@ int sig_pipe(const int *signals, int count);
 int sig_next(int fd);
 
 /*
- * The signal that text names (TERM, sigterm, 15), or with another text the signal n. 0:
- * there is no such signal.
+ * Returns the signal that text names (TERM, sigterm, 15), else the signal n; 0 if there
+ * is no such signal.
  */
 int sig_number(struct str text, int64_t n);
 

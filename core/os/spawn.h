@@ -36,15 +36,15 @@ struct spawn {
     int oom;
 };
 
-/* What the pipe holds when the start failed; nothing when it succeeded. */
+/* The content of the pipe if the start failed; it is empty if the start succeeded. */
 struct spawn_failure {
     int32_t step, errnum;
 };
 
 /*
- * Forks. 0: *pid runs, and *report is a descriptor (the caller's) that reads as
- * end of file when the program has been started and as one struct
- * spawn_failure when not. -1 with errno: fork or pipe was refused.
+ * Forks. Returns 0: *pid runs, and *report, which the caller closes, reads as end
+ * of file when the program has started, else as one struct spawn_failure. Returns
+ * -1 with errno if fork or pipe was refused.
  */
 int spawn_start(const struct spawn *s, pid_t *pid, int *report);
 
@@ -52,7 +52,7 @@ int spawn_start(const struct spawn *s, pid_t *pid, int *report);
  * Forks without running a program: returns as fork does. The child has default signal
  * actions, an empty mask, a process group of its own, no privileges to gain, /dev/null
  * as 0 to 2, the n descriptors of fds from 3 on, and no other. Its memory is a copy of
- * ours: it works with nothing that a loop of ours owns, and ends by _exit.
+ * ours: it must not use anything that our loop owns, and must end by _exit.
  */
 enum { SPAWN_COPIES_MAX = 8 }; /* of n */
 pid_t spawn_copy(const int *fds, int n);
@@ -60,8 +60,8 @@ pid_t spawn_copy(const int *fds, int n);
 /* In a forked child: closes every descriptor from first on. */
 void spawn_close_from(int first);
 /*
- * In a child that is to run programs: what we raised for ourselves goes back, the
- * soft limit of descriptors (-1: stays) and the oom_score_adj.
+ * In a child that is to run programs: undoes what we raised for ourselves, the soft
+ * limit of descriptors (-1: keeps it) and the oom_score_adj.
  */
 void spawn_give_limits(long nofile, int oom);
 /* In a forked child: default actions for all signals, nothing blocked. */

@@ -5,7 +5,7 @@
  * Each shell is a subreaper, so what it started stays below it even when it
  * daemonises by setsid and double fork; a process belongs to it when it
  * descends from it by parent links, or carries its tag in its initial
- * environment (OD_SESSION_TAG=…) and was reparented all the same.
+ * environment (OD_SESSION_TAG=…) and was reparented nevertheless.
  * Without /proc only the session and the groups known are signalled, and the
  * result says so.
  */
@@ -25,7 +25,7 @@ struct tree_result {
 };
 
 /*
- * Whose processes: those below root, and those that carry the tag. With from
+ * A set of processes: those below root, and those that carry the tag. With from
  * or to (starts as struct procfs_stat has them, procfs_ticks) only what began
  * in that time: a child of root that began before `from`, or not before `to`,
  * is left alone with all that is below it, unless it is in `group`. That keeps
@@ -33,9 +33,9 @@ struct tree_result {
  * the same tick (10 ms) before it, and orphans that an older job leaves
  * meanwhile.
  *
- * root must not have been reaped: its number may be another process by then.
- * 0: there is no root, only the tag counts. The caller and its ancestors never
- * count as tagged.
+ * root must not have been reaped, since its number may be another process by then.
+ * If root is 0, only the tag counts. The caller and its ancestors never count as
+ * tagged.
  */
 struct tree_of {
     pid_t root;
