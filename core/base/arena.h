@@ -28,7 +28,8 @@ struct arena_mark {
 
 void arena_init(struct arena *a, size_t max);
 void arena_release(struct arena *a);
-/* Returns n zeroed bytes, aligned for any type; NULL sets `full`. */
+/* Returns n zeroed bytes, aligned for any type. If they do not fit, sets `full` and
+ * returns NULL. */
 void *arena_get(struct arena *a, size_t n);
 /* Returns a copy of s, not terminated; NULL if s is empty, or as above. */
 char *arena_copy(struct arena *a, struct str s);

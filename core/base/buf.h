@@ -64,9 +64,9 @@ int buf_addv(struct buf *b, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 
 /*
- * Room for n more bytes at the returned place, then buf_commit what was used
- * (0 as well, if anything was written there). NULL, and the buffer is marked as full,
- * where an add of n bytes would fail.
+ * Returns room for n more bytes; buf_commit then adds those that were used (also 0, if
+ * anything was written there). Returns NULL and marks the buffer as full if an add of n
+ * bytes would fail.
  */
 char *buf_reserve(struct buf *b, size_t n);
 void buf_commit(struct buf *b, size_t n);
@@ -80,7 +80,7 @@ size_t buf_room(const struct buf *b);
 void buf_consume(struct buf *b, size_t n);
 /* Shortens to n bytes (n <= b->n). A mark stays. */
 void buf_truncate(struct buf *b, size_t n);
-/* The memory, never NULL, which the caller frees; the buffer is as after a release. */
+/* Returns the memory, never NULL; the caller frees it. b is then as after a release. */
 char *buf_take(struct buf *b);
 
 static inline struct str buf_str(const struct buf *b)

@@ -21,7 +21,7 @@
 
 struct json; /* opaque */
 
-/* A whole text, nothing after it but white space. NULL and *e on failure. */
+/* Parses a whole text, which only white space may follow. Returns NULL and sets *e. */
 struct json *json_parse(struct str text, struct err *e);
 /*
  * The same for a stored text of our own. If there is no memory for it, the process aborts

@@ -39,7 +39,7 @@ void log_trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
             log_trace(__VA_ARGS__); \
     } while (0)
 
-/* For the impossible: logs file:line and aborts, in release builds too. */
+/* For what cannot happen: logs file:line and aborts, in release builds too. */
 void log_bug(const char *file, int line, const char *what)
     __attribute__((noreturn));
 #define BUG_ON(x) \

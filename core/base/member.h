@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Members as data: one list says what an object of the server's answers has, and the
- * schema is made from it. It stands next to the code that writes the object. What clients
- * send is described by base/param.h.
+ * Members as data: one list describes an object in the server's answers, and its schema
+ * is made from the list, which stands next to the code that writes the object. What
+ * clients send is described by base/param.h.
  *
  * A member that is not in a list may come in a later version, so schemas are open.
  */
@@ -35,9 +35,9 @@ struct member {
     const char *about;            /* one sentence, without its end */
 };
 
-/* The JSON Schema (2020-12) of one value. The caller's. */
+/* Returns the JSON Schema (2020-12) of one value. The caller owns it. */
 struct json *member_schema(const struct member *m);
-/* The JSON Schema of an object of these members; NULL: any object. The caller's. */
+/* The same for an object of these members; NULL: any object. */
 struct json *members_schema(const struct member *list);
 /* Adds members to such a schema. list may be NULL. */
 void members_add(struct json *schema, const struct member *list);

@@ -66,13 +66,13 @@ struct option_table {
     const char *heading; /* in the manual: "Event stream" */
     const char *section; /* the member of what is stored that has its values; "": all */
     const char *needs;   /* the option without which no other one may be given; NULL */
-    const char *what;    /* that it makes, for the refusal: "a backend" */
+    const char *what;    /* what that option makes, for the refusal: "a backend" */
     const struct option_row *rows; /* NULL: none, and only prepare counts */
     /*
-     * Completes what is stored, in the directory and with the environment that the
-     * options were given in: relations between options, files to read. own: the object
-     * with the values, to be changed or replaced; NULL there: nothing is stored. Returns
-     * 0, or -1 and sets *e. May be NULL.
+     * Completes what is stored, in the directory and with the environment in which the
+     * options were given: checks relations between options, reads files. *own, the object
+     * with the values, is changed or replaced; if it becomes NULL, nothing is stored.
+     * Returns 0, or -1 and sets *e. May be NULL.
      */
     int (*prepare)(const struct options *given, struct json **own, struct err *e);
 };

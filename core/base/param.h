@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parameters as data: one list says what an action takes, and from it come the check of
- * its arguments, its JSON Schema and its manual. The three agree, because all of them
- * read the same rows.
+ * Parameters as data: one list describes what an action takes. The check of its
+ * arguments, its JSON Schema and its manual agree, because they are all made from it.
  *
  * null stands for an optional argument that is absent. Of a PATH named P, the argument P
  * is text and P_base64 the exact bytes; either will do.
@@ -59,13 +58,14 @@ struct param_list {
  */
 int params_check(const char *action, const struct param_list *l, const struct json *args,
                  const char *except, struct err *e);
-/* The JSON Schema (2020-12) of args that params_check accepts. The caller's. */
+/* Returns the JSON Schema (2020-12) of args that params_check accepts. The caller owns
+ * it. */
 struct json *params_schema(const struct param_list *l);
-/* The JSON Schema of one value, null excluded. The caller's. */
+/* The same for one value, null excluded. */
 struct json *param_schema(const struct param *p);
-/* Whether some argument has to be given. */
+/* Returns whether any argument is required. */
 bool params_required(const struct param_list *l);
-/* Appends a paragraph a parameter: name, type, range, default, sentence. */
+/* Appends a paragraph for each parameter: name, type, range, default, sentence. */
 void params_help(const struct param_list *l, struct buf *out);
 
 #endif

@@ -18,7 +18,7 @@ char *xstrndup(const char *p, size_t n); /* n bytes and a terminator */
  * a line or a small object need not check that it is whole.
  */
 #define XALLOC_SMALL (64 << 10)
-/* The end of a process that has no memory: for callers of other allocators. */
+/* Logs and aborts, as above; for callers of other allocators. */
 void xalloc_failed(size_t size) __attribute__((noreturn));
 /* xnew(struct foo): zeroed. */
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
