@@ -53,7 +53,7 @@ struct dial_spec {
     void *owner;
 };
 
-/* The loop owns the result until on_done or dial_cancel. Returns NULL and sets *e. */
+/* Returns a dial, which the loop owns until on_done or dial_cancel; or NULL, sets *e. */
 struct dial *dial_start(struct loop *l, const struct dial_spec *spec, struct err *e);
 void *dial_owner(const struct dial *d);
 /* In on_done: the step that failed, or the last one. */

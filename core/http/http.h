@@ -2,8 +2,8 @@
 /*
  * HTTP/1.1 messages as bytes: RFC 9110 (fields), RFC 9112 (syntax).
  *
- * The parser is ours and strict, because a lenient one is what makes requests that two
- * servers read differently (RFC 9112 11.2): lines end in CR LF and nothing else, a field
+ * The parser is ours and strict, because two servers may read a request differently if
+ * one of them is lenient (RFC 9112 11.2): lines end in CR LF and nothing else, a field
  * name is followed by its colon at once, no line is folded, a length is given once and
  * in digits, and the only transfer coding is chunked. Anything else is an error with the
  * status to answer.

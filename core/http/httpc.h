@@ -4,7 +4,7 @@
  *
  * A struct httpc is embedded in its owner and takes a connected stream. An answer is
  * delivered by on_head, on_body (as it arrives) and on_done; interim answers (1xx) are
- * skipped. Nothing is followed, repeated or decoded: redirects are left to the owner.
+ * skipped. It does not follow redirects, repeat requests or decode bodies; the owner may.
  * With a status of 101, or 2xx to CONNECT, the answer ends with its head, and the owner
  * can take the stream (httpc_leave).
  *

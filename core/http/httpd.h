@@ -107,7 +107,7 @@ struct httpd_config {
 
 /* Copies the config; fronts and routes are borrowed forever. */
 struct httpd *httpd_open(struct loop *l, const struct httpd_config *c);
-/* Takes a listening socket, non-blocking, TCP or unix. 0, or -1 with errno. */
+/* Takes a listening socket, non-blocking, TCP or unix. Returns 0, or -1 with errno. */
 int httpd_listen(struct httpd *d, int fd);
 /*
  * Puts a layer under the stream of a new connection, which calls ready after its

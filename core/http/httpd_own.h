@@ -139,14 +139,14 @@ void conn_process(struct httpd_conn *c);
 /* Answers a request that could not be parsed, as the last one on this connection. */
 void conn_refuse(struct httpd_conn *c, const struct http_error *e);
 void req_give_up(struct req *r, int status, const char *text);
-/* An error of ours, in the front's words. */
+/* Answers with an error of this server, in the form of the front. */
 void req_fail(struct req *r, int status, const char *text);
-/* Back into the pool, or req_destroy. */
+/* Puts r back into the pool, or destroys it. */
 void req_free(struct httpd *d, struct req *r);
 void req_destroy(struct req *r);
 
 /* httpd_answer.c */
-/* Goes on with sending, as the stream has room again. */
+/* Sends more, because the stream has room again. */
 void answer_room(struct httpd_conn *c);
 /* Finds out which answers of this connection have arrived. */
 void answer_receipts(struct httpd_conn *c, bool whole);

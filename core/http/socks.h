@@ -8,37 +8,38 @@
 
 #include "base/buf.h"
 
-/* Of a reply (6). */
+/* The codes of a reply (6). */
 enum socks_reply {
     SOCKS_OK,
     SOCKS_FAILED,      /* in another way */
     SOCKS_DENIED,      /* by the ruleset */
-    SOCKS_NETUNREACH,  /* no way to the network */
-    SOCKS_HOSTUNREACH, /* nor to the host, or there is none of that name */
+    SOCKS_NETUNREACH,  /* the network is unreachable */
+    SOCKS_HOSTUNREACH, /* the host is unreachable, or its name is unknown */
     SOCKS_REFUSED,     /* nothing listens */
     SOCKS_LATE,        /* TTL expired: there was no answer */
     SOCKS_NO_COMMAND,  /* a command other than CONNECT */
     SOCKS_NO_ADDRESS_TYPE
 };
 
-/* What the longest greeting, and request, have. */
+/* Bytes of the longest greeting and request. */
 enum { SOCKS_GREETING_MAX = 257, SOCKS_REQUEST_MAX = 262 };
 
 struct socks_request {
     char host[256]; /* a name, or an address without brackets */
     uint16_t port;
-    enum socks_reply refusal; /* not SOCKS_OK: it is answered with that, host is "" */
+    enum socks_reply refusal; /* unless SOCKS_OK, it is the answer, and host is "" */
 };
 
 /*
- * The first bytes (3). 1: all of it, *used of them, and *open: no authentication is
- * among what is offered; 0: more is to come; -1: that is no SOCKS 5.
+ * Parses the greeting (3). Returns 1 if it is complete and *used bytes long; *open: "no
+ * authentication" is among the offered methods. Returns 0 if more is needed, -1 if it is
+ * not SOCKS 5.
  */
 int socks_greeting(struct str in, size_t *used, bool *open);
-/* What follows (4): 1, 0, -1 as above. */
+/* Parses the request that follows (4). Returns as socks_greeting. */
 int socks_request(struct str in, size_t *used, struct socks_request *out);
 
-/* The answers; -1: out is full. */
+/* Append the answers. Return -1 if out is full. */
 int socks_choose(struct buf *out, bool open);
 int socks_answer(struct buf *out, enum socks_reply reply);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where to connect: URLs of http, https, ws and wss (RFC 3986, RFC 6455
- * section 3), and the proxy that the environment wants for one.
+ * section 3), and the proxy that the environment names for one.
  */
 #ifndef OD_HTTP_URL_H
 #define OD_HTTP_URL_H
@@ -19,10 +19,11 @@ struct url {
     bool tls;             /* https, wss */
 };
 
-/* Slices of text, and of constants. A fragment is left out. -1: INVALID. */
+/* Sets u to slices of text and of constants, without the fragment. Returns -1 and sets *e
+ * to INVALID. */
 int url_parse(struct url *u, struct str text, struct err *e);
 
-/* Is the host this machine by its name or address: localhost, 127.0.0.0/8 or ::1? */
+/* Returns whether the host names this machine: localhost, 127.0.0.0/8 or ::1. */
 bool url_is_loopback(struct str host);
 
 struct proxy {
@@ -32,15 +33,16 @@ struct proxy {
 };
 
 /*
- * As most programs understand the environment: https_proxy or HTTPS_PROXY
- * for https and wss, http_proxy for http and ws (in capitals a web server
- * could set it from a request, so those are not looked at), else all_proxy
- * or ALL_PROXY, unless the host is in no_proxy or NO_PROXY: names (with
- * all that is below them), addresses, networks (10.0.0.0/8), each with or
- * without a port, or "*". An empty value is none. A proxy without a port has 80.
+ * Finds the proxy as most programs do: https_proxy or HTTPS_PROXY for https and
+ * wss, http_proxy for http and ws (not HTTP_PROXY, which a web server could set
+ * from a request), else all_proxy or ALL_PROXY, unless the host is in no_proxy or
+ * NO_PROXY: names (with all that is below them), addresses, networks (10.0.0.0/8),
+ * each with or without a port, or "*". An empty value is none. A proxy without a
+ * port has 80.
  *
- * env(name): its value or NULL, as getenv. 1: *p is the proxy, to be asked by
- * CONNECT; 0: none; -1: INVALID, or UNSUPPORTED for a proxy of another kind.
+ * env(name): its value or NULL, as getenv. Returns 1 if *p is the proxy, which
+ * takes CONNECT; 0 if there is none; -1 and sets *e: INVALID, or UNSUPPORTED for a
+ * proxy of another kind.
  */
 int url_proxy(struct proxy *p, const struct url *u, char *(*env)(const char *name),
               struct err *e);

@@ -7,10 +7,10 @@
 
 /*
  * Appends the host in its one form: an IPv4 address with four numbers however it is
- * written (256, 0x7f.1, 192.168.257), an IPv6 address in brackets and as short as it
- * goes, a name in small letters with its labels in Punycode. Of the mapping of names
- * (UTS 46) small letters, wide forms and characters that are ignored are there; nothing
- * is composed (NFC). -1: it is not a host, or out is full.
+ * written (256, 0x7f.1, 192.168.257), an IPv6 address in brackets and in its shortest
+ * form, a name in small letters with its labels in Punycode. Of the mapping of names (UTS
+ * 46), small letters, wide forms and ignored characters are implemented; nothing is
+ * composed (NFC). Returns -1 if it is not a host, or out is full.
  */
 int url_host(struct buf *out, struct str host);
 

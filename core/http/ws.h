@@ -7,9 +7,9 @@
  * the turn in which on_close or ws_release was.
  *
  *   open     messages go both ways
- *   closing  we sent Close; messages that still come are dropped, up to the peer's Close
- *   leaving  the closing handshake is over, or the peer broke it: bytes that still come
- *            are ignored, up to the end of the stream
+ *   closing  we sent Close; messages are dropped until the peer's Close
+ *   leaving  the closing handshake is over, or the peer broke it: bytes are ignored until
+ *            the end of the stream
  *   closed   on_close was called, or ws_release
  *
  * Incoming: on_message gets whole messages, text is valid UTF-8, and nothing beyond
@@ -63,8 +63,8 @@ struct ws_events {
     /* After a refused ws_send: try again. May be NULL. */
     void (*on_room)(struct ws *w);
     /*
-     * Last and once. The peer's code (WS_NO_CODE if it gave none), ours if
-     * the peer broke the protocol, or WS_LOST. Never from within a call.
+     * Called once, as the last, never from within a call. code: the peer's
+     * (WS_NO_CODE if it gave none), ours if the peer broke the protocol, or WS_LOST.
      */
     void (*on_close)(struct ws *w, int code, struct str reason);
 };
@@ -91,7 +91,7 @@ struct ws {
 };
 
 /*
- * Takes the stream, which is then closed for its owner. Bytes that it has read already
+ * Takes the stream, which is then closed for its owner. Bytes that it has already read
  * are processed at the end of this turn.
  */
 void ws_start(struct ws *w, struct stream *take, const struct ws_opts *opts,
@@ -99,19 +99,19 @@ void ws_start(struct ws *w, struct stream *take, const struct ws_opts *opts,
 /* Messages after the current one may have message_max bytes. */
 void ws_set_max(struct ws *w, size_t message_max);
 /*
- * Queues a message; text must be valid UTF-8. False: nothing was queued,
- * because the stream holds more than its `low` mark and on_room follows, or
- * because the connection is not open any more. A message longer than
- * ws_send_max is never taken, and no on_room follows for it.
+ * Queues a message; text must be valid UTF-8. Returns false if nothing was queued:
+ * the stream holds more than its `low` mark, and on_room follows; or the connection
+ * is not open any more. A message longer than ws_send_max is never taken, and no
+ * on_room follows for it.
  */
 bool ws_send(struct ws *w, bool text, struct str message);
 size_t ws_send_max(const struct ws *w);
-/* Bytes queued and not yet the kernel's. */
+/* Returns the bytes that are queued and were not yet passed to the kernel. */
 size_t ws_queued(const struct ws *w);
 /*
  * Starts the closing handshake after what is queued; on_close follows after
  * close_ms at the latest. reason is cut at WS_REASON_MAX, between characters.
- * Nothing happens when it is not open.
+ * Does nothing if w is not open.
  */
 void ws_close(struct ws *w, enum ws_code code, struct str reason);
 bool ws_is_open(const struct ws *w);
@@ -122,8 +122,8 @@ bool ws_is_open(const struct ws *w);
 void ws_pause(struct ws *w);
 void ws_resume(struct ws *w);
 /*
- * Cuts the connection; no callback follows. Idempotent; nothing after on_close,
- * nor on one that is all zeros.
+ * Cuts the connection; no callback follows. Idempotent; does nothing after on_close,
+ * or if w is all zeros.
  */
 void ws_release(struct ws *w);
 

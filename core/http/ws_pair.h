@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A WebSocket and a stream whose bytes are each other's: what comes in binary messages is
- * written to the stream, what the stream reads goes out in binary messages. Where a
- * message ends means nothing. Each side is read only while the other one has room.
+ * Connects a WebSocket and a stream: bytes of binary messages are written to the stream,
+ * and bytes that the stream reads go out in binary messages. The ends of messages have no
+ * meaning. Each side is read only while the other one has room.
  *
- * Used by a server that hands a WebSocket to what serves plain sockets, and by the
- * process next to a client that sees the WebSocket as a plain socket.
+ * Used by a server that passes a WebSocket to code for plain sockets, and by the process
+ * next to a client that sees the WebSocket as a plain socket.
  */
 #ifndef OD_HTTP_WS_PAIR_H
 #define OD_HTTP_WS_PAIR_H
@@ -26,10 +26,10 @@ struct ws_pair {
 };
 
 /*
- * Takes both: far, whose opening handshake is over, and near. on_over comes once, when
- * both are closed, with how the WebSocket ended (ws.h). When near ends, the WebSocket is
- * closed after what was read. When the WebSocket ends: as a client, near gets everything
- * that came before, and its end; as a server, near is closed at once.
+ * Takes both: far, whose opening handshake is over, and near. on_over is called once,
+ * when both are closed, with the code and reason of the WebSocket (ws.h). When near ends,
+ * the WebSocket is closed after what was read. When the WebSocket ends: as a client, near
+ * gets everything that came before, and its end; as a server, near is closed at once.
  */
 void ws_pair_start(struct ws_pair *p, struct stream *far, enum ws_role role,
                    struct stream *near,
