@@ -3,8 +3,8 @@
  * A list of denied addresses, as people write it: networks separated by commas,
  * "10.0.0.0/8,::1", and "local" for all that are not public.
  *
- * Addresses are judged, not names: the address of a name is judged when it is connected
- * to. Forms that are equal for the kernel are equal here: ::ffff:10.0.0.1 is 10.0.0.1,
+ * Addresses are checked, not names: that of a name is checked when it is connected to.
+ * Forms that are equal for the kernel are equal here: ::ffff:10.0.0.1 is 10.0.0.1,
  * and so is 64:ff9b::10.0.0.1 (RFC 6052, 2.1); 0.0.0.0 and :: are this machine's
  * loopback addresses.
  */
@@ -35,7 +35,7 @@ struct denied {
  * INVALID, which quotes the malformed network; LIMIT, there are more than DENIED_MAX.
  */
 int denied_parse(struct denied *d, struct str text, struct err *e);
-/* Whether an address is in the list; one that is neither IPv4 nor IPv6 never is. */
+/* Returns whether an address is in the list; only IPv4 and IPv6 addresses can be. */
 bool denied_has(const struct denied *d, const struct sockaddr *sa);
 
 #endif

@@ -16,11 +16,12 @@
 #include <sys/types.h>
 
 /*
- * Checks the peer of fd, a connected unix socket. Of a socket in a directory it must be
- * uid or root. Of an abstract one it must be uid, have a PID in our PID namespace, and
- * have our mount namespace, as /proc shows them; without a /proc the PID decides alone.
- * *pid, if not NULL, is the peer's; of a server, that of the process that began to
- * listen. Returns -1 and sets *e: DENIED, with the reason; others: the peer is unknown.
+ * Checks the peer of fd, a connected unix socket. If the socket is in a directory, the
+ * peer must be uid or root. If it is abstract, the peer must be uid, have a PID in our
+ * PID namespace, and have our mount namespace, as /proc shows them; without a /proc the
+ * PID decides alone. *pid, if not NULL, is the peer's; for a server, that of the process
+ * that began to listen. Returns 0; -1 and sets *e: DENIED, with the reason; others: the
+ * peer is unknown.
  */
 int peer_check(int fd, uid_t uid, pid_t *pid, struct err *e);
 

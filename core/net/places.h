@@ -22,9 +22,10 @@ struct places {
  * Fills *out with the directories for state. given: --state-dir or OD_STATE_DIR, which
  * is then the only one; NULL: the usual ones. A given directory is used itself, unless
  * it exists and others own it or may write in it, such as /tmp or a volume of Kubernetes
- * (an emptyDir is root's, its group is fsGroup): od does not change its mode, and keeps
- * its state in a subdirectory, od-UID. Root makes none in a directory of another user,
- * who could replace files there. Returns -1 and sets *e if the name is too long.
+ * (an emptyDir belongs to root and the group fsGroup). Then od does not change its mode,
+ * and keeps its state in a subdirectory, od-UID. Root makes none in a directory of
+ * another user, who could replace files there. Returns -1 and sets *e if the name is too
+ * long.
  */
 int places_state(struct places *out, const char *given, struct err *e);
 
@@ -33,8 +34,8 @@ int places_state(struct places *out, const char *given, struct err *e);
  *
  *   $XDG_RUNTIME_DIR/od        when XDG_RUNTIME_DIR belongs to the user
  *   /tmp/od-UID
- *   STATE/.run                 of OD_STATE_DIR, else of the usual ones for state that
- *                              are no temporary directories
+ *   STATE/.run                 in OD_STATE_DIR, else in the usual ones for state that
+ *                              are not temporary directories
  *   $HOME/.od
  *   /run/od-UID, /dev/shm/od-UID, /var/tmp/od-UID
  */
@@ -46,7 +47,7 @@ void places_sockets(struct places *out);
  */
 int places_check(const char *dir);
 
-/* Whether dir is such a directory, or the user could make it. Makes nothing. */
+/* Returns whether dir is such a directory, or the user could make it. Makes nothing. */
 bool places_possible(const char *dir);
 
 /*

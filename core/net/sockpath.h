@@ -82,8 +82,9 @@ int sockpath_connect(const char *where, struct sockpath_server *found, struct er
 int sockpath_servers(struct sockpath_server out[SOCKPATH_SERVERS_MAX]);
 
 /*
- * The file in a server's folder of state, which it keeps locked: {"pid": its keeper's,
- * "name", "socket": strings}. It leads to a server whose socket is elsewhere.
+ * The file in a server's state folder, which the server keeps locked: {"pid": its
+ * keeper's, "name", "socket": strings}. Clients find a server by it if its socket is
+ * elsewhere.
  */
 #define SOCKPATH_RECORD "server"
 

@@ -6,7 +6,7 @@
 #include "net/sockpath.h"
 
 /* sockpath_name.c */
-/* Whether it is the name of a server, and neither a path nor abstract. */
+/* Returns whether it is the name of a server, and neither a path nor abstract. */
 bool sockpath_is_name(const char *where);
 bool sockpath_is_abstract(const char *path);
 /*

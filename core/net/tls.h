@@ -76,7 +76,7 @@ int tls_connect(struct tls_client *t, struct stream *s, const char *host, int ms
  * in on_end. true: tls_connect_older may succeed on a new connection.
  */
 bool tls_wants_older(const struct stream *s);
-/* Why a client refused its peer's certificate. Call tls_fault in on_end. */
+/* The reason why a client refused its peer's certificate. Call tls_fault in on_end. */
 enum tls_fault {
     TLS_FAULT_NONE,
     TLS_FAULT_DATE,      /* expired, or not valid yet */
@@ -93,7 +93,7 @@ int tls_connect_older(struct tls_client *t, struct stream *s, const char *host, 
 
 /* ---- of a stream ---- */
 
-/* Whether the stream is on a TLS connection of this room. */
+/* Returns whether the stream is on a TLS connection of this room. */
 bool tls_is_under(const struct stream *s);
 
 #endif

@@ -10,9 +10,7 @@
 #include <mbedtls/ssl_ticket.h>
 #include <mbedtls/x509_crt.h>
 
-/*
- * The configuration of handshakes, with a reference count: its connections refer to it.
- */
+/* The configuration of handshakes. Its reference count includes its connections. */
 struct tls_conf {
     unsigned refs;
     mbedtls_ssl_config ssl;
@@ -25,9 +23,7 @@ struct tls_conf {
 
 struct tls_conf *tls_conf_ref(struct tls_conf *c);
 void tls_conf_unref(struct tls_conf *c);
-/*
- * Returns the current one, after reading changed files. Borrowed. NULL: see tls_accept.
- */
+/* Returns the current one, borrowed; reads changed files first. NULL: see tls_accept. */
 struct tls_conf *tls_server_conf(struct tls_server *t);
 struct tls_conf *tls_client_conf(struct tls_client *t);
 struct tls_conf *tls_client_older_conf(struct tls_client *t);

@@ -5,8 +5,8 @@
  *
  *   the named file (--ca)
  *   SSL_CERT_FILE, a file; SSL_CERT_DIR, folders with colons between them
- *   where distributions keep theirs
- *   od's own: Mozilla's, as old as od is (authorities.h)
+ *   the paths that distributions use
+ *   Mozilla's list that is part of od, as old as od is (authorities.h)
  *
  * The other places are not read: if a file is named, only its authorities are trusted. A
  * named file that cannot be read is an error. Files are PEM with any number of
