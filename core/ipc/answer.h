@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results of the local protocol in the words and numbers of a command line.
- * Pure functions: JSON in, text and exit status out.
+ * Results of the local protocol as texts and exit statuses of a command line.
+ * Pure functions of JSON.
  */
 #ifndef OD_IPC_ANSWER_H
 #define OD_IPC_ANSWER_H
@@ -15,7 +15,7 @@ enum {
     ANSWER_OURS = 125   /* no command ran, or its end is unknown */
 };
 
-/* The exit status for any result, a refusal too. */
+/* Returns the exit status for any result, including refusals. */
 int answer_exit(const struct json *r);
 /*
  * Appends one sentence about a result for people, without its output and without a

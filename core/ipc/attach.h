@@ -3,8 +3,8 @@
  * The local terminal as a window on a session: keys are sent as they are
  * typed, and the session's output is shown as it is.
  *
- * The terminal is raw meanwhile, and is restored on every return. One key is
- * ours: it detaches, and the session goes on.
+ * The terminal is raw meanwhile, and is restored on every return. One key is not
+ * sent: it detaches, and the session goes on.
  */
 #ifndef OD_IPC_ATTACH_H
 #define OD_IPC_ATTACH_H

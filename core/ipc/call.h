@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request to the server, over as many connections as it takes to get its
- * result.
+ * One request to the server, over as many connections as its result takes.
  *
  *   sending ──► waiting ──'R'──► done
  *      ▲           │ the connection ends
  *      └── lost ◄──┘ (CALL_LOST_MS in all, growing pauses) ──► failed
  *
- * The request is sent again under the same id with the offset that is wanted
- * next, input is kept until the server has accepted it, and output that came
- * twice is dropped: the caller sees each byte once and one result. (Offsets may
+ * The request is sent again with the same id and the next offset that is needed,
+ * input is kept until the server has accepted it, and repeated output is dropped,
+ * so the caller sees each byte once and one result. (Offsets may
  * jump: a session's own marks are between the bytes that it shows.) The server
  * enforces the limits of a request, and the call fails CALL_GUARD_MS after they
  * should have passed. A server that answers and dies repeatedly, without progress
@@ -34,8 +33,8 @@ struct call;
 /* Any may be NULL. */
 struct call_events {
     /*
-     * Output; error: a process's error output. -1 with errno ends the call
-     * with that reason.
+     * Receives output; error: a process's error output. To return -1 with errno
+     * ends the call with that reason.
      */
     int (*on_output)(struct call *c, bool error, struct str bytes);
     void (*on_note)(struct call *c, const struct json *note);
@@ -73,7 +72,7 @@ struct call {
     int64_t leave_at;      /* 0: never */
     int64_t lost_at;       /* 0: not lost, or there was progress since */
     int64_t connected_at;
-    char why[300]; /* the last try to connect again failed; "": none did */
+    char why[300]; /* why the last try to connect again failed; "": none did */
     bool answered;         /* on this connection */
     bool answered_ever;
     bool asked;            /* for the server's state; once per connection */
@@ -87,21 +86,21 @@ void call_init(struct call *c, struct client *client, const struct json *request
 void call_release(struct call *c);
 
 /*
- * The result, which the caller frees. NULL and e: CANCELLED after call_leave;
- * TIMEOUT: the server was silent beyond the limit; GONE: the connection or the
- * server was lost and did not come back; or the error of on_output.
+ * Returns the result, which the caller frees; or NULL and sets *e: CANCELLED after
+ * call_leave; TIMEOUT: the server was silent beyond the limit; GONE: the connection
+ * or the server was lost and did not come back; or the error of on_output.
  */
 struct json *call_run(struct call *c, struct err *e);
 /*
- * From a callback: stop waiting in ms milliseconds unless the result comes
- * first. What was started goes on.
+ * From a callback: stops waiting in ms milliseconds unless the result comes
+ * first. The command goes on.
  */
 void call_leave(struct call *c, int64_t ms);
 /* From a callback: sends a frame of JSON within this call ('Z'). */
 void call_send(struct call *c, char type, const struct json *j);
 /*
- * From on_output: writes all bytes to fd, and handles signals meanwhile.
- * -1 with errno; ECANCELED: a signal made the call leave.
+ * From on_output: writes all bytes to fd, and handles signals meanwhile. Returns
+ * 0; -1 with errno; ECANCELED: a signal made the call leave.
  */
 int call_write(struct call *c, int fd, struct str bytes);
 

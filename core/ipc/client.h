@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client's connection to the server: found, or made by starting a server,
- * and frames in both directions.
+ * A client's connection to the server, which it finds or starts, and frames in
+ * both directions.
  *
  * Reads and writes do not block: a tool polls c->fd together with its other
  * descriptors. The server's worker may be replaced at any instant; then the
  * connection ends and client_reopen makes the next one, to the same server
- * only: another server would not know a repeated request, and would run it a
- * second time.
+ * only, because another server would not know a repeated request, and would run
+ * it a second time.
  *
  * A server elsewhere, http[s]://…, is reached by a relay (ipc/relay.h), a process that
  * lasts as long as the connection; all that follows is the same.
@@ -36,10 +36,10 @@ struct client {
 /*
  * Connects to the server at where (sockpath_connect). start: if no server runs, starts
  * one (`od serve --daemon`) and waits until it is ready; but not if where, or OD_SERVER,
- * asks for one by name, nor if the folder of a path is missing: it may be mistyped.
- * OD_SOCKET is where a server is started. Returns 0, or -1 and sets *e: NOTFOUND if no
- * server runs and none was to be started. c may be closed after either. Elsewhere
- * none is started, and the connection is waited for: CANCELLED, a signal came first.
+ * names one, nor if the folder of a path is missing, since it may be mistyped. A server
+ * is started at OD_SOCKET. Returns 0, or -1 and sets *e: NOTFOUND if no server runs and
+ * none was to be started. c may be closed after either. A server elsewhere is not
+ * started, and this waits for the connection: CANCELLED, a signal came first.
  */
 int client_open(struct client *c, const char *where, bool start, struct err *e);
 /*
@@ -47,18 +47,18 @@ int client_open(struct client *c, const char *where, bool start, struct err *e);
  * now, try again; GONE: the server has ended, with everything that it ran.
  */
 int client_reopen(struct client *c, struct err *e);
-/* The server is one elsewhere. */
+/* Returns whether the server is elsewhere. */
 bool client_is_remote(const struct client *c);
 void client_close(struct client *c); /* idempotent */
 
 /*
- * The next whole frame: 1; 0: read more; -1: the peer does not speak this
- * protocol. Its payload is valid until the next call on c.
+ * Gets the next whole frame, whose payload is valid until the next call on c.
+ * Returns 1; 0 if more must be read; -1 if the peer does not speak this protocol.
  */
 int client_frame(struct client *c, struct frame *f);
-/* Reads once. 1: something came; 0: nothing yet; -1: the connection is over. */
+/* Reads once. Returns 1 if bytes came, 0 if none did, -1 if the connection ended. */
 int client_read(struct client *c);
-/* Writes what c->out holds as far as it goes. -1: the connection is over. */
+/* Writes as much of c->out as possible. Returns 0; -1 if the connection ended. */
 int client_flush(struct client *c);
 
 #endif

@@ -17,10 +17,10 @@
  * Server to client
  *   'O' output        offset in the session's (process's) spool, bytes
  *   'E' error output  the same for a process's standard error; of attach: output
- *                     whose newlines want a return before them
+ *                     whose newlines need a return before them
  *   'N' note          JSON {"note":KIND,"text":SENTENCE,…}
- *   'W' window        u64: input accepted up to this offset; the client keeps
- *                     at most FRAME_INPUT_WINDOW bytes beyond it unsent-for
+ *   'W' window        u64: input accepted up to this offset; the client sends
+ *                     at most FRAME_INPUT_WINDOW bytes beyond it
  *   'R' result        JSON; ends the request
  *
  * Requests: {"v":1,"do":VERB,"id":CLIENT_ID,…}. CLIENT_ID (at most 64 bytes)
@@ -115,14 +115,14 @@ struct frame {
 };
 
 /*
- * Parses the frame at the beginning of in. 1: whole, *f filled and *used set to
- * the bytes to consume; 0: more is needed; -1: too long (close the peer).
+ * Parses the frame at the beginning of in. Returns 1 and sets *f, and *used to the
+ * bytes to consume; 0 if more is needed; -1 if it is too long (close the peer).
  */
 int frame_parse(struct str in, struct frame *f, size_t *used);
-/* Offset and bytes of an 'I', 'O' or 'E' payload. -1: too short. */
+/* Gets offset and bytes of an 'I', 'O' or 'E' payload. Returns -1 if it is too short. */
 int frame_bytes(struct str payload, uint64_t *offset, struct str *bytes);
 
-/* Append a frame. -1: out is full (unchanged). */
+/* Append a frame. Return -1 if out is full, and unchanged. */
 int frame_add(struct buf *out, char type, struct str payload);
 int frame_add_bytes(struct buf *out, char type, uint64_t offset, struct str bytes);
 int frame_add_u64(struct buf *out, char type, uint64_t v);

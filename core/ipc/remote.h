@@ -2,13 +2,13 @@
 /*
  * A server elsewhere: its address, the key for it, and a connection to it.
  *
- * The address is http[s]://HOST[:PORT][/PREFIX]; PREFIX is what a proxy before the server
- * has in front of the server's paths. The environment has the rest:
+ * The address is http[s]://HOST[:PORT][/PREFIX]; a proxy in front of the server may put
+ * PREFIX before its paths. The environment has the rest:
  *
  *   OD_SERVER_KEY_FILE   a file whose first line is the key, read for each connection
  *   OD_SERVER_KEY        the key itself, if there is no file
- *   OD_CA                whom the server's certificate must be signed by, else as
- *                        net/trust.h has it
+ *   OD_CA                authorities that may sign the server's certificate, else those
+ *                        of net/trust.h
  *   OD_SERVER_INSECURE   1: the key may go to other machines without TLS
  *   https_proxy …        as http/url.h has it
  */
@@ -30,7 +30,7 @@ enum {
     REMOTE_FIELDS_MAX = REMOTE_KEY_MAX + 1024
 };
 
-/* Is this address of the network, and neither a name nor a path? */
+/* Returns whether this is an address of the network, and neither a name nor a path. */
 bool remote_is(const char *where);
 
 /* `at` and prefix are slices of text: not to be copied. */
@@ -55,20 +55,20 @@ void remote_release(struct remote *r);
 void remote_target(const struct remote *r, const char *path, struct buf *out);
 /* Appends the fields that each request has: the key, and who asks. */
 void remote_fields(const struct remote *r, struct buf *out);
-/* As dial_start, with the stream's buffers of these sizes; on_done and owner are its. */
+/* As dial_start, with buffers of these sizes for the stream, on_done and owner. */
 struct dial *
 remote_dial(const struct remote *r, struct loop *l, size_t in_max, size_t out_max,
             void (*on_done)(struct dial *d, struct stream *s, const struct err *e),
             void *owner, struct err *e);
 /*
- * In on_done of a dial that failed: what it means for people, with how to trust a
- * certificate that was refused. Returns true if another try may succeed.
+ * In on_done of a dial that failed: sets *e to a message for people, which tells how to
+ * trust a refused certificate. Returns true if another try may succeed.
  */
 bool remote_dial_failed(const struct remote *r, const struct dial *d,
                         const struct err *why, struct err *e);
 /*
- * The same of an answer with this status, to is its Location, body what it begins with:
- * a JSON error of od's or anything else.
+ * The same for an answer with this status. to: its Location; body: the beginning of its
+ * body, a JSON error of od's or anything else.
  */
 bool remote_refused(const struct remote *r, int status, struct str to, struct str body,
                     struct err *e);
