@@ -29,12 +29,12 @@ struct cell_rich {
 
 void cell_rich_init(struct cell_rich *r);
 void cell_rich_release(struct cell_rich *r);
-/* One message of on_output (kernel.h). */
+/* Adds one message of on_output (kernel.h). */
 void cell_rich_add(struct cell_rich *r, struct str type, const struct json *content);
-/* Takes the array out of it; the caller's. dropped: outputs that are not in it. */
+/* Returns the array, which the caller owns. dropped: the number of outputs not in it. */
 struct json *cell_rich_take(struct cell_rich *r, int *dropped);
 
-/* What each object has, for schemas. */
+/* The members of each object, for schemas. */
 extern const struct member cell_rich_members[];
 
 #endif

@@ -18,11 +18,11 @@ struct cell_text {
 
 void cell_text_init(struct cell_text *t, size_t max);
 void cell_text_release(struct cell_text *t);
-/* One message of on_output (kernel.h). */
+/* Adds one message of on_output (kernel.h). */
 void cell_text_add(struct cell_text *t, struct str type, const struct json *content);
 /* Appends the text that add would take from a message. Returns false if it has none. */
 bool cell_text_of(struct buf *out, struct str type, const struct json *content);
-/* Appends s without its escapes of colour and style (ECMA-48 SGR). -1: full. */
+/* Appends s without escapes of colour and style (ECMA-48 SGR). Returns -1 if full. */
 int cell_text_plain(struct buf *out, struct str s);
 
 #endif

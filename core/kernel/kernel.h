@@ -65,7 +65,7 @@ struct cell_events {
     void (*on_text)(void *owner, struct str piece);
     /* The cell requests input; cell_answer answers. NULL: it may not request any. */
     void (*on_input)(void *owner, struct str prompt, bool password);
-    /* Last and once; the cell is gone when it returns. */
+    /* Called once, as the last; the cell is gone when it returns. */
     void (*on_done)(void *owner, const struct cell_result *r);
     /* The kernel runs the cell as its number count. Called again after a restart of the
        worker. May be NULL. */
@@ -102,9 +102,9 @@ void kernel_close(struct kernel *k);
  */
 struct cell *kernel_run(struct kernel *k, const struct cell_opts *o,
                         const struct cell_events *ev, void *owner, struct err *e);
-/* Whether a cell with this id waits or runs, or its output is kept. */
+/* Returns whether a cell with this id waits or runs, or its output is kept. */
 bool kernel_knows(struct kernel *k, const char *id);
-/* Stops and restarts on_output; output waits in the spool meanwhile. */
+/* Pauses (hold) or resumes on_output; output waits in the spool meanwhile. */
 void cell_hold(struct cell *c, bool hold);
 /* Sends the input that the cell requested, without a newline. */
 void cell_answer(struct cell *c, struct str text);

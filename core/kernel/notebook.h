@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A Jupyter notebook (nbformat 4): its code cells in order, the outputs of each, and the
- * file as Jupyter writes it. Everything else in it stays.
+ * file as Jupyter writes it. Everything else in it is kept.
  */
 #ifndef OD_KERNEL_NOTEBOOK_H
 #define OD_KERNEL_NOTEBOOK_H

@@ -3,9 +3,9 @@
  * What the files of kernels and cells share.
  *
  *   kernel.c  the life of a kernel, and the lines of its host
- *   cell.c    the life of a cell: its turn, what answers it, its end
- *   send.c    what the kernel is sent: cells, questions, answers
- *   state.c   what the next worker must know
+ *   cell.c    the life of a cell: its turn, the answers to it, its end
+ *   send.c    messages to the kernel: cells, questions, answers
+ *   state.c   the state for the next worker
  *
  * A kernel is a companion (companion/companion.h). The output of its host has two kinds
  * of readers: the kernel's own takes the lines of the host; that of each cell, from
@@ -74,9 +74,7 @@ struct kernel *kernel_make(struct engine *en, struct str name);
 
 /* Returns the cell that runs or is next; NULL if there is none. */
 struct cell *kernel_first_cell(const struct kernel *k);
-/*
- * Lets the host go on by the bytes that both the kernel and the running cell have read.
- */
+/* Lets the host send as much more as both the kernel and the running cell have read. */
 void kernel_tell_seen(struct kernel *k);
 /* Makes a cell that is not in the queue yet; until it is, the caller frees it. */
 struct cell *cell_make(struct kernel *k, struct str code);

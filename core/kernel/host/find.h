@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The Jupyter kernels of the image: kernelspecs where jupyter_core looks for them,
- * an ipykernel that has none, and for a python3 without ipykernel our own.
+ * an ipykernel that has none, and our own for a python3 without ipykernel.
  *
  * Only files are looked at: nothing is run, because importing ipykernel to see
  * whether it exists takes as long as starting it.
@@ -35,7 +35,7 @@ struct kernel_list {
 
 enum kernel_choice { KERNEL_ANY, KERNEL_OWN_ONLY, KERNEL_JUPYTER_ONLY };
 
-/* env: NULL-terminated, whose PATH, HOME, JUPYTER_PATH … count; cwd: for .venv. */
+/* Uses PATH, HOME, JUPYTER_PATH … of env (NULL-terminated), and the .venv in cwd. */
 void kernel_find(struct kernel_list *out, char *const *env, const char *cwd);
 void kernel_list_release(struct kernel_list *l);
 /*

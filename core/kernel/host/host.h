@@ -10,9 +10,9 @@
  * between the engine and the host, by the member "host":
  *
  *   in   interrupt, restart; read {to}: the engine has read so many bytes of lines,
- *        and the host goes on by `window` bytes; end of input: shut down
+ *        and the host may send `window` more; end of input: shut down
  *   out  starting  {kernel, display, language, where, interpreter, embedded}
- *        note      {text}: for people
+ *        note      {text} for people
  *        ready     {pid, start_ms, info}: info is kernel_info's content, or absent
  *        idle      an interrupt came while nothing ran
  *        stuck     it is still busy 5 s after two interrupts

@@ -48,8 +48,9 @@ void jmsg_clean(char *p, size_t n);
  */
 bool jmsg_stream(struct str content, struct str *name, struct str *text);
 /*
- * Returns how much of such a text can be a message by itself: at most `most` bytes (12
- * or more), not ending within an escape, a surrogate pair or a character.
+ * Returns the length of the first part of such a text that can be a message by itself: at
+ * most `most` bytes (12 or more), not ending within an escape, a surrogate pair or a
+ * character.
  */
 size_t jmsg_cut(struct str text, size_t most);
 

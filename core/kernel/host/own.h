@@ -79,8 +79,8 @@ struct kernel_host {
     struct loop *loop;
     struct stream in, out;  /* the engine */
     struct buf going;       /* lines that are not in out yet */
-    struct passing passing; /* and what comes after them */
-    struct buf pending;     /* and after that */
+    struct passing passing; /* a long message, sent after them */
+    struct buf pending;     /* lines that are sent after that */
     struct task flush;
     uint64_t sent, seen; /* bytes of lines put into out, and read by the engine */
     uint64_t window;     /* the most by which sent may exceed seen */
@@ -134,7 +134,7 @@ void host_failed(struct kernel_host *h, const struct err *e);
 /* Called when the kernel reports that it runs the cell, and that the cell has ended. */
 void host_begun(struct kernel_host *h);
 void host_idle(struct kernel_host *h);
-/* Sends what was added to pending, as far as the engine reads. */
+/* Sends as much of pending as the engine has room for. */
 void host_flush(struct kernel_host *h);
 /* Returns false if the engine is behind: stop reading. */
 bool host_room(struct kernel_host *h);

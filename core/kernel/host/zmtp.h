@@ -29,7 +29,7 @@ struct zmtp_events {
     /* A whole message; parts are valid until the callback returns or releases. */
     void (*on_message)(struct zmtp *z, const struct str *parts, int n);
     void (*on_room)(struct zmtp *z); /* after a refused zmtp_send; may be NULL */
-    /* Last and once, never from within a call. */
+    /* Called once, as the last, never from within a call. */
     void (*on_end)(struct zmtp *z, const struct err *e);
 };
 
@@ -63,12 +63,10 @@ int zmtp_send(struct zmtp *z, const struct str *parts, int n);
  * buffer.
  */
 void zmtp_take(struct zmtp *z, struct buf *to);
-/* Stops and restarts receiving. */
+/* Pause and resume receiving. */
 void zmtp_pause(struct zmtp *z);
 void zmtp_resume(struct zmtp *z);
-/*
- * Closes the connection. Idempotent, also for one that is zeroed and was never started.
- */
+/* Closes the connection. Idempotent; does nothing to one that is zeroed. */
 void zmtp_release(struct zmtp *z);
 
 #endif
