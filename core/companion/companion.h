@@ -6,19 +6,19 @@
  *
  * The keeper holds the process, its input, its output and a state of at most
  * LIMIT_BLOB_MAX bytes, so a companion outlives the worker: the next worker finds the
- * process, reads on where the state says, and follows the call that ran. A request and
- * the state that mentions it reach the keeper in one step where they fit into one
- * message; otherwise the state goes first, and companion_reached finds out what became of
- * the request. So no request is sent twice.
+ * process, reads on from the offset in the state, and follows the call that ran. A
+ * request and the state that mentions it reach the keeper in one step if they fit into
+ * one message; otherwise the state goes first, and companion_reached finds out whether
+ * the request arrived. So no request is sent twice.
  *
  *   NONE --companion_start, companion_resume--> RUNS
  *   RUNS --its process ends--> ENDED --its output was read; kind->ended--> NONE
  *   RUNS, ENDED --companion_leave--> NONE
  *   any --companion_close--> CLOSED
  *
- * The process prints at most `window` bytes more than it knows to be read, a part of the
- * spool that holds them; companion_read reports how far. A caller that reads slowly thus
- * stops the process, and nothing is lost or kept in memory.
+ * The process prints at most `window` bytes, a part of the spool, beyond those that
+ * companion_read has reported as read. A caller that reads slowly thus stops the process,
+ * and nothing is lost or kept in memory.
  */
 #ifndef OD_COMPANION_COMPANION_H
 #define OD_COMPANION_COMPANION_H
@@ -57,22 +57,23 @@ struct companion_call {
 struct companion_kind {
     const char *noun;        /* in errors and argv: "kernel" */
     const char *call;        /* in errors: "cell" */
-    const char *program;     /* what od is called as, for this host */
-    const char *stem;        /* what the names of its processes begin with */
-    const char *key;         /* what the names of its states begin with */
+    const char *program;     /* the name under which od is run as this host */
+    const char *stem;        /* the beginning of the names of its processes */
+    const char *key;         /* the beginning of the names of its states */
     const char *read;        /* the line of companion_read, up to the number; } ends it */
     int window;              /* in quarters of the spool of its output: 1 to 3 */
     int64_t end_ms;          /* from companion_leave to SIGKILL */
     struct line_calls lines; /* arg is the companion; .end is companion_over */
     /* Stores the state. Called before a process starts, so that it has an owner. */
     void (*save)(struct companion *c);
-    /* Begins the first call, if it waits and can begin. Once for any number of asks. */
+    /* Begins the first call, if it waits and can begin. Called once for any number of
+     * companion_turn_later. */
     void (*turn)(struct companion *c);
     /* Ends a call: removes it from calls and answers its caller. why is borrowed. */
     void (*fail)(struct companion_call *call, const struct err *why);
     /* The process ended. The owner sets c->why and fails the calls. why is borrowed. */
     void (*ended)(struct companion *c, const struct err *why);
-    /* After companion_fail_later has failed them, unless that closed the companion. */
+    /* Called after companion_fail_later, unless that closed the companion. */
     void (*failed)(struct companion *c);
 };
 
@@ -85,7 +86,7 @@ struct companion {
     struct process *process; /* borrowed: the engine owns it; NULL: none */
     struct line_reader reader;
     uint64_t seen; /* what was reported as read */
-    uint64_t step; /* it is reported again after so many bytes: window / 2 at most */
+    uint64_t step; /* bytes until it is reported again: window / 2 at most */
     struct list calls;
     struct err why; /* of the last failure */
     struct task turn, fall;
@@ -95,10 +96,10 @@ struct companion {
 
 /* ---- life ---- */
 
-/* -1: a name has 1 to COMPANION_NAME bytes and no slash; sets *e. */
+/* Returns -1 and sets *e unless name has 1 to COMPANION_NAME bytes and no slash. */
 int companion_check_name(const struct companion_kind *kind, struct str name,
                          struct err *e);
-/* name was checked. */
+/* The caller has checked name. */
 void companion_init(struct companion *c, struct engine *en,
                     const struct companion_kind *kind, struct str name);
 enum companion_state companion_state(const struct companion *c);
@@ -109,24 +110,25 @@ struct companion_start {
 };
 
 /*
- * Starts a process, its input and output at 0; none may run before. Returns -1 and sets
- * *e if it cannot start; the stored state still names it then. A start that fails later
- * ends the process.
+ * Starts a process, with input and output at offset 0; none may run before. Returns -1
+ * and sets *e if it cannot start; the stored state still names it then. A start that
+ * fails later ends the process.
  */
 int companion_start(struct companion *c, const struct companion_start *s, struct err *e);
 /*
- * Takes up the process of the worker before, which was resumed; step is c->step of then.
- * The state is NONE if it is gone, else RUNS, and companion_follow reads on.
+ * Takes over the process of the previous worker, which was resumed; step is c->step of
+ * that worker. The state is NONE if the process is gone, else RUNS, and companion_follow
+ * reads on.
  */
 void companion_resume(struct companion *c, struct str process_name, uint64_t step);
 void companion_follow(struct companion *c, uint64_t from);
-/* The process is no longer c's and ends: companion_end_process. */
+/* Gives up the process, and ends it with companion_end_process. */
 void companion_leave(struct companion *c);
-/* End of its input and SIGTERM now, SIGKILL for it and its children after end_ms. */
+/* Ends its input and sends SIGTERM; after end_ms SIGKILL to it and its children. */
 void companion_end_process(struct engine *en, struct process *p, int64_t end_ms);
 /*
- * Fails all calls, replayed ones too, for c->why; leaves the process, forgets the state.
- * Once. Nothing is stored and no turn comes afterwards.
+ * Fails all calls with c->why, replayed ones too; leaves the process, forgets the state.
+ * Called once. Nothing is stored and no turn comes afterwards.
  */
 void companion_close(struct companion *c);
 
@@ -134,7 +136,7 @@ void companion_close(struct companion *c);
 
 /*
  * Stores state, and sends a line in the same step; ask.n 0: none. A state that does not
- * fit (state.n 0) is not stored; the line is sent all the same.
+ * fit (state.n 0) is not stored; the line is sent nevertheless.
  */
 void companion_store(struct companion *c, struct str state, struct str ask);
 void companion_forget(struct companion *c);
@@ -143,20 +145,20 @@ void companion_forget(struct companion *c);
 
 /* Sends a line with its newline; does nothing without a process. */
 void companion_send(struct companion *c, struct str line);
-/* Output was read up to `at`: reports it, if that is `step` more than before. */
+/* Reports that output was read up to `at`, if that is `step` more than before. */
 void companion_read(struct companion *c, uint64_t at);
 /* The .end of kind->lines. */
 void companion_over(void *arg, const struct op_result *r);
 
 /* ---- calls ---- */
 
-/* -1: LIMIT_QUEUE_MAX calls wait already; sets *e. */
+/* Returns -1 and sets *e if LIMIT_QUEUE_MAX calls wait already. */
 int companion_check_queue(const struct companion *c, struct err *e);
 /* Appends it; id "" becomes a random one. */
 void companion_add(struct companion *c, struct companion_call *call, const char *id);
-/* The call that runs or is next, without those that are replayed. NULL: none. */
+/* Returns the call that runs or is next, but no replayed one; NULL if there is none. */
 struct companion_call *companion_first(const struct companion *c);
-/* NULL: none has this id, or it is "". */
+/* Returns the call with this id; NULL if none has it, or it is "". */
 struct companion_call *companion_find(const struct companion *c, const char *id);
 void companion_turn_later(struct companion *c);
 /*
@@ -166,12 +168,11 @@ void companion_turn_later(struct companion *c);
 int companion_begin(struct companion *c, struct companion_call *call, size_t len,
                     struct err *e);
 /*
- * For a worker that takes over: has the process got all of the request? If it has got a
- * part, this ends that line: a part of a request is not a request.
+ * For a worker that takes over: returns whether the process got all of the request. If it
+ * got only a part, this ends that line: a part of a request is not a request.
  */
 bool companion_reached(struct companion *c, uint64_t in, uint64_t len);
-/* Fails the call that runs for c->why; waiting_too: all, except those that are replayed.
- */
+/* Fails the running call with c->why; waiting_too: all calls except replayed ones. */
 void companion_fail(struct companion *c, bool waiting_too);
 /* The same at the end of the turn, for callers inside a reader. */
 void companion_fail_later(struct companion *c, bool waiting_too);

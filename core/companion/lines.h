@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the output of a process as lines, from any offset on. The first bytes of a long
- * line decide whether anybody wants it, and whether in one piece: 100 MB of a picture
- * need not be in memory to be passed on.
+ * Reads the output of a process as lines, from any offset on. From the first bytes of a
+ * long line the owner decides whether it wants it, and whether in one piece: 100 MB of a
+ * picture need not be in memory to be passed on.
  *
  * The output itself is in the keeper's spool: a reader that takes nothing (wanted) holds
- * nothing in memory. When the spool has lost bytes, the reader passes over the line that
- * they were in and calls gap.
+ * nothing in memory. When the spool has lost bytes, the reader skips the line that they
+ * were in and calls gap.
  */
 #ifndef OD_COMPANION_LINES_H
 #define OD_COMPANION_LINES_H
@@ -17,8 +17,8 @@ enum { LINE_HEAD = 8192 };
 
 enum line_fate {
     LINE_SHORT, /* no longer than LINE_HEAD, so far */
-    LINE_WHOLE, /* line gets it when all of it has come */
-    LINE_PARTS, /* part gets it as it comes */
+    LINE_WHOLE, /* passed to `line` when it is complete */
+    LINE_PARTS, /* passed to `part` as it comes */
     LINE_PASSED_OVER
 };
 
@@ -29,17 +29,17 @@ struct line_calls {
     /* The first LINE_HEAD bytes of a longer one: WHOLE, PARTS or PASSED_OVER. */
     enum line_fate (*head)(void *arg, struct str head);
     /*
-     * More of a line in parts, without its head. ends: it is over, whole or not. NULL if
-     * head never returns LINE_PARTS.
+     * More of a line in parts, without its head. ends: the line ends, complete or not.
+     * NULL if head never returns LINE_PARTS.
      */
     void (*part)(void *arg, struct str bytes, bool ends);
     /* Is output wanted now? If not, line_reader_pump follows. NULL: always. */
     bool (*wanted)(void *arg);
-    /* After each piece of output, when its lines were handed over. */
+    /* Called after each piece of output, when its lines were passed on. */
     void (*read)(void *arg);
     /* Output before reader.at is lost. NULL: it is not reported. */
     void (*gap)(void *arg, const char *text);
-    /* Once: the process ended, and the reader is closed. r is borrowed. */
+    /* Called once: the process ended, and the reader is closed. r is borrowed. */
     void (*end)(void *arg, const struct op_result *r);
 };
 
@@ -58,7 +58,7 @@ void line_reader_open(struct line_reader *r, struct process *p, uint64_t from,
                       const struct line_calls *calls, void *arg);
 /* Does nothing to a closed one. at and begin keep their values. */
 void line_reader_close(struct line_reader *r);
-/* Output is wanted again. */
+/* To be called when output is wanted again. */
 void line_reader_pump(struct line_reader *r);
 /* Cuts bytes into lines: the calls are the same, however the bytes are cut. */
 void line_reader_feed(struct line_reader *r, struct str bytes);
