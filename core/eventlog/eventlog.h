@@ -8,10 +8,10 @@
  * reader that lags far costs no memory. The writer may be killed at any
  * instant: a torn end is cut off when the log is opened again and ids go on.
  * A power cut loses events that were not synchronised yet, and their ids are
- * given again; with EVENTLOG_SYNC_ALWAYS no event is lost.
+ * used again; with EVENTLOG_SYNC_ALWAYS no event is lost.
  *
- * A reader gets every id once and in order. Events that are no longer there, with
- * the ids FROM to TO, are replaced by one line, {"id":TO,…,"observation":"gap",
+ * A reader gets every id once and in order. Lost events with the ids FROM to TO
+ * are replaced by one line, {"id":TO,…,"observation":"gap",
  * "content":"","extras":{"from":FROM,"to":TO,"reason":…}}, with reason "retention"
  * (too old) or "damage" (the file does not have them as they were written). An event
  * refused for lack of room never had an id: reason "refused", see eventlog_append.
@@ -32,7 +32,7 @@ enum eventlog_sync {
 struct eventlog_opts {
     const char *dir;        /* made if its parent exists; NULL: in memory */
     int memory_fd;          /* dir NULL: eventlog_memory_fd of an earlier worker,
-                               taken whatever happens; -1: begin again */
+                               taken, also on failure; -1: begin again */
     uint64_t segment_bytes; /* 0: LIMIT_EVENT_SEGMENT; a new one begins beyond it;
                                at least total_bytes / 4096 */
     uint64_t total_bytes;   /* 0: LIMIT_EVENTS_TOTAL, _MEMORY; older ones go then */
@@ -64,9 +64,9 @@ uint64_t eventlog_first(const struct eventlog *l);
 /*
  * Appends object, "{…}" on one line (no byte below 0x20), without the members
  * id and timestamp (UTC, never decreasing), which are put before its own.
- * Returns its id. 0: ERR_INVALID or ERR_LIMIT (longer than LIMIT_EVENT_MAX), the
- * caller's fault; or the system refused (ERR_LIMIT: no room), and nothing of it
- * stays. Events that the system refused are counted, over restarts too; the next
+ * Returns its id. Returns 0 and sets *e: ERR_INVALID or ERR_LIMIT (longer than
+ * LIMIT_EVENT_MAX), the caller's fault; or the system refused it (ERR_LIMIT: no
+ * room); nothing of it stays. Refused events are counted, over restarts too; the next
  * event that finds room is preceded by a gap with reason "refused", count, and the
  * numbers refused_from … refused_to. If the worker is killed at that moment, a
  * later gap may report the same numbers again.
@@ -89,9 +89,9 @@ struct event_cursor {
 /*
  * Appends whole lines to out, from c->next on, and moves c: at most max bytes,
  * but one line at least, which may be LIMIT_EVENT_MAX and a head long. Returns
- * the number of lines; 0 at the end, or if c->next is beyond it; -1: out is too
- * small for one line (ERR_LIMIT), or there was no free descriptor; lines added
- * before that are valid, and c is after them.
+ * the number of lines; 0 at the end, or if c->next is beyond it; -1 and sets *e if
+ * out is too small for one line (ERR_LIMIT), or there was no free descriptor;
+ * lines added before that are valid, and c is after them.
  */
 long eventlog_read(struct eventlog *l, struct event_cursor *c, struct buf *out,
                    size_t max, struct err *e);

@@ -91,10 +91,10 @@ int64_t wall_us(void);
 int file_open(struct eventlog *l, const struct eventlog_opts *o, struct err *e);
 /* Closes whatever is open. */
 void file_close(struct eventlog *l);
-/* Reads at most n bytes of its lines at offset at. Count; -1: errno. */
+/* Reads at most n bytes of its lines at offset at. Returns how many; -1 with errno. */
 ssize_t segment_read(struct eventlog *l, struct segment *s, uint64_t at, char *p,
                      size_t n);
-/* Begins a segment with the next id. -1: the newest one stays. */
+/* Begins a segment with the next id. On error sets *e, and the newest one stays. */
 int segment_begin(struct eventlog *l, struct err *e);
 /* Cuts off the bytes after the newest segment's lines. */
 void segment_cut(struct eventlog *l);
@@ -111,7 +111,7 @@ const char *segment_name(const struct eventlog *l, const struct segment *s,
 void sync_written(struct eventlog *l);
 /* Synchronises what is new, and blocks until that is done. */
 void sync_now(struct eventlog *l);
-/* A log that was made just now is on the disk in a second, also without an event. */
+/* Writes a log that was just made to the disk within a second, even without an event. */
 void sync_born(struct eventlog *l);
 /* Stops helper and timer, and synchronises unless NONE. */
 void sync_close(struct eventlog *l);
@@ -129,9 +129,9 @@ struct log_walk {
 };
 
 /*
- * Goes on to the first line with an id of `target` or above. 1: it is at offset,
- * with the id due; 0: there is none, offset is after the last good line and due
- * the id after it; -1: errno.
+ * Goes on to the first line with an id of `target` or above. Returns 1 if it is at
+ * offset, with the id due; 0 if there is none: offset is after the last good line
+ * and due the id after it; -1 with errno.
  */
 int segment_walk(struct eventlog *l, struct segment *s, struct log_walk *w,
                  uint64_t target);
