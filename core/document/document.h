@@ -3,7 +3,7 @@
  * Documents as text for an agent: PDF, Word, PowerPoint, Excel, LaTeX, HTML and notebook
  * files in reading order, with marks of pages and slides; and the facts of pictures,
  * sounds and films. No program of the image is needed. The text begins with a line that
- * names the file, and has the form of the parse_ functions of OpenHands
+ * names the file, and has the format of the parse_ functions of OpenHands
  * (agent_skills/file_reader/file_readers.py). Files are not trusted: the limits below
  * bound memory and work, and a file that needs more is an error.
  */
@@ -50,10 +50,10 @@ struct docread_file {
 
 /*
  * Appends the first line and the text, as the parse_ function prints it, with the last
- * newline. It blocks and takes memory in this process, so it is for helpers. Returns -1
- * and sets *e: a code of os/file.h, INVALID for a damaged file, UNSUPPORTED for an
- * encrypted one and for other formats, LIMIT. Then out has what the function prints in
- * that case: nothing, except for DOCREAD_PPTX the first line and one that begins with
+ * newline. It blocks and takes memory in this process, so it is for helpers. On error
+ * returns -1 and sets *e: a code of os/file.h, INVALID for a damaged file, UNSUPPORTED
+ * for an encrypted one and for other formats, LIMIT. Then out has what the parse_
+ * function prints: nothing, or for DOCREAD_PPTX the first line and one that begins with
  * "Error reading PowerPoint file: ".
  */
 int docread_text(const struct docread_file *f, struct buf *out, struct err *e);
@@ -95,7 +95,7 @@ int docread_media(enum docread_kind kind, struct str name, struct str bytes,
  */
 const char *docread_picture(struct str bytes, uint64_t *width, uint64_t *height);
 
-/* Append the text of an open office file. Errors as docread_text. */
+/* Append the text of an open office file. Return as docread_text. */
 int docread_docx(int fd, bool markdown, struct buf *out, struct err *e);
 int docread_pptx(int fd, bool markdown, struct buf *out, struct err *e);
 int docread_xlsx(int fd, struct buf *out, struct err *e);

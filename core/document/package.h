@@ -7,7 +7,7 @@
 
 enum {
     PACKAGE_PART_MAX = 64 << 20, /* bytes of one part */
-    PACKAGE_ALL_MAX = 128 << 20  /* and of all that are read */
+    PACKAGE_ALL_MAX = 128 << 20  /* bytes of all parts that are read */
 };
 
 struct package {
@@ -21,7 +21,8 @@ struct package {
     }
 
 /*
- * Replaces what is in out. Returns -1 and sets *e, to NOTFOUND if there is no such part.
+ * Reads a part into out, whose content it replaces. Returns -1 and sets *e, to NOTFOUND
+ * if there is no such part.
  */
 int package_read(struct package *p, struct str name, struct buf *out, struct err *e);
 /*

@@ -20,11 +20,11 @@ struct docx_styles {
     struct map styles, kinds, lists, links; /* by their ids */
 };
 
-/* How a paragraph looks; zeroed where it begins. */
+/* The properties of a paragraph; zeroed where it begins. */
 struct docx_look {
     int heading; /* its level, 1 to 6; 0 or -1: not a heading */
     bool item;
-    bool past;              /* the rest is how it looked before a tracked change */
+    bool past;              /* what follows are those before a tracked change */
     int level;              /* of the item, from 0 */
     struct docx_list *list; /* borrowed; NULL: not in a list that is known */
 };

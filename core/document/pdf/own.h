@@ -164,7 +164,7 @@ int pdf_unpack(struct pdf *d, const struct pdf_stream *s, struct buf *out);
 /* A map of codes: ToUnicode, or the codes to CIDs of Type 0 fonts. */
 struct pdf_cmap;
 
-/* Reads the CMap of a stream. Returns NULL if it is not one, or as below. */
+/* Reads the CMap of a stream. Returns NULL if it is not one, or as pdf_cmap_read. */
 struct pdf_cmap *pdf_cmap_of(struct pdf *d, struct pdf_obj o);
 /* Reads a CMap into d's arena. Returns NULL if it is empty or memory is short. */
 struct pdf_cmap *pdf_cmap_read(struct pdf *d, struct str text);
@@ -197,7 +197,7 @@ bool pdf_is_sfnt(struct str program);
 void pdf_sfnt_chars(struct str program, uint32_t *chars, size_t n);
 void pdf_cff_chars(struct str program, uint32_t *chars, size_t n);
 
-/* Returns the width in thousandths for a font that every reader has, or one like it. */
+/* Returns the width in thousandths, for a font that every reader has or a similar one. */
 double pdf_standard_width(struct str font, struct str text);
 
 struct pdf_width {
