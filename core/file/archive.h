@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folders out as a zip, and zips in as a folder: each in a job, with memory
- * that does not depend on how much it is.
+ * Packs a folder into a zip archive, and unpacks one into a folder: each in a job,
+ * whose memory does not depend on the amount of data.
  *
- * The returned job is the loop's (io/job.h): job_cancel ends it without `done`,
- * job_pause and job_resume hold its bytes. NULL with e: nothing was started.
+ * The loop owns the returned job (io/job.h): job_cancel ends it without `done`,
+ * job_pause and job_resume hold its bytes. NULL and *e: nothing was started.
  */
 #ifndef OD_FILE_ARCHIVE_H
 #define OD_FILE_ARCHIVE_H
@@ -19,7 +19,7 @@ struct archive_result {
     unsigned warnings_n;   /* their number; the text has the first 64 KiB */
 };
 
-/* The bytes that were taken; with fewer than all, job_resume goes on. */
+/* Returns how many bytes it took; if not all, job_resume goes on. */
 typedef size_t archive_data_fn(void *arg, struct str bytes);
 typedef void archive_done_fn(void *arg, const struct archive_result *r);
 
@@ -30,8 +30,8 @@ struct archive_zip_spec {
 };
 
 /*
- * All files below the folder at path, by names relative to it; a single file by its
- * name. Links to files are stored as their targets, links to folders are not
+ * Packs all files below the folder at path, by names relative to it; or a single file by
+ * its name. Links to files are stored as their targets, links to folders are not
  * followed; pipes, sockets, devices and the kernel's file systems (/proc, /sys) are
  * left out silently. A file that cannot be read or has vanished is a warning. A
  * file that grows meanwhile is cut at the size it had.
@@ -51,20 +51,20 @@ struct archive_unzip_spec {
 };
 
 /*
- * Every entry below dir, whatever its name: `..` and leading slashes are dropped,
- * an entry that is a link becomes a file of its text (so does Python's zipfile).
- * Links that lie in the way are never followed: a file takes the place of one, a
- * folder that is one is an error. Existing files are replaced, each in one step.
+ * Unpacks every entry below dir, whatever its name: `..` and leading slashes are
+ * dropped, and a link becomes a file with the link's text (as in Python's zipfile).
+ * Existing links are never followed: a file replaces one, and in place of a folder
+ * one is an error. Existing files are replaced, each in one step.
  *
  * On an error, which names the entry, files written before stay, but never half
- * of a file: it is written under another name, in a folder in dir
- * (".od-unzip-…") that is removed in the end, after a cancel too. Only a server
- * that is itself killed meanwhile leaves the folder there.
+ * of a file: each is first written under another name, in a folder in dir
+ * (".od-unzip-…") that is removed at the end, after a cancel too. The folder
+ * stays only if the server itself is killed meanwhile.
  */
 struct job *archive_unzip(struct loop *l, const struct archive_unzip_spec *spec,
                           archive_done_fn *done, void *arg, struct err *e);
 
-/* How far a job of either kind is; updated every 4 MiB or 256 files. */
+/* Gets the progress of either job; it is updated every 4 MiB or 256 files. */
 void archive_progress(const struct job *j, uint64_t *files, uint64_t *bytes);
 
 #endif

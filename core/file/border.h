@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Paths of a peer that may not leave a folder, the border, whatever links and `..` are in
- * them. A path is made into one without either, and then walked part by part without
- * following a link: if somebody changes a folder to a link in between, the walk fails.
+ * Paths of a peer that must not leave a folder, the border, whatever links and `..` are
+ * in them. A path is resolved to one without either, and then walked part by part without
+ * following a link: if a folder is replaced by a link in between, the walk fails.
  */
 #ifndef OD_FILE_BORDER_H
 #define OD_FILE_BORDER_H
@@ -23,7 +23,7 @@
 int border_resolve(const char *border, struct str path, char out[PATH_MAX],
                    struct err *e);
 /*
- * Opens the folder that the last part of `inside`, a result of border_resolve, is in.
+ * Opens the folder that contains the last part of `inside`, a result of border_resolve.
  * parents: missing folders are made (0777 and the umask). Returns the descriptor
  * (O_PATH), which the caller owns, or -1 and sets *e: DENIED, a part is a link now; else
  * as os/file.h. *name: the last part, within inside; "." for the border itself.

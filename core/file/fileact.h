@@ -3,14 +3,15 @@
  * Actions on files, other than reading and editing, by name, with arguments in JSON
  * (front/events/FILES.md lists them): stat, list, mkdir, move, copy, remove, replace,
  * join, chmod, archive, extract, watch. send, send_lines, receive, receive_all and
- * snapshot are not actions: they need a connection that carries the bytes. received and
- * folders are not either: they only look. Each runs in a helper, as its user, so
- * that a slow disk or a large tree delays no other caller, and a kill ends it.
+ * snapshot are not actions, because they need a connection that carries the bytes;
+ * received and folders are not, because they only look. Each verb runs in a helper, as
+ * its user, so that a slow disk or a large tree delays no other caller. A kill ends it.
  *
- * The input of receive_all is files, one after the other, in frames: eight hex digits, a
- * length, and so many bytes. The first frame of a file is a JSON object, the arguments of
- * receive; its content follows, and a frame without bytes ends it. Its result is
- * {"files":[what receive reports, …]}. If it fails, files before that one are in place.
+ * The input of receive_all is files, one after the other, in frames: the length in eight
+ * hex digits, and so many bytes. The first frame of a file is a JSON object with the
+ * arguments of receive; its content follows, and a frame without bytes ends it. The
+ * result is {"files":[the result of receive, …]}. If a file fails, those before it are in
+ * place.
  *
  * A path is an argument NAME, text and relative to cwd, or NAME_base64, its exact
  * bytes. A result has both if the bytes are not valid text.
@@ -39,12 +40,11 @@ struct fileact_spec {
     const char *verb;
     const struct json *args; /* fileact_check has accepted them; NULL: none */
     const char *cwd;         /* absolute */
-    /* The folder that no path leaves (border.h), and that all begin in. NULL: there is
-     * none. */
+    /* The folder in which all paths begin, and stay (border.h). NULL: there is none. */
     const char *border;
     /*
      * Small letters and digits, which name this call. again: a call with this token was
-     * begun before and may have ended; the rest of it is done, and nothing twice.
+     * begun before and may have ended; only the rest of it is done.
      */
     const char *token;
     bool again;
@@ -67,18 +67,18 @@ struct fileact_spec {
 
 struct fileact_events {
     /*
-     * Bytes of an archive that goes out, or whole lines of JSON of a watch. How many were
-     * taken; fewer than all: fileact_resume goes on. May be NULL.
+     * Takes bytes of an archive that goes out, or whole lines of JSON of a watch. Returns
+     * how many; if not all, fileact_resume goes on. May be NULL.
      */
     size_t (*data)(void *arg, struct str bytes);
     void (*room)(void *arg); /* fileact_write has room again; may be NULL */
-    /* Once: result is a JSON object, or e is set. f is not valid after it. */
+    /* Called once: result is a JSON object, or e is set. f is not valid after it. */
     void (*done)(void *arg, struct str result, const struct err *e);
 };
 
-/* Whether verb is an action. */
+/* Returns whether verb is an action. */
 bool fileact_known(struct str verb);
-/* What each verb takes. */
+/* The parameters of each verb. */
 extern const struct param_list fileact_takes_stat, fileact_takes_list,
     fileact_takes_replace, fileact_takes_join, fileact_takes_mkdir, fileact_takes_move,
     fileact_takes_copy, fileact_takes_remove, fileact_takes_chmod, fileact_takes_archive,
@@ -90,18 +90,21 @@ extern const struct member fileact_gives_stat[], fileact_gives_list[],
     fileact_gives_chmod[], fileact_gives_archive[], fileact_gives_extract[],
     fileact_gives_watch[], fileact_gives_change[], fileact_gives_receive[],
     fileact_gives_received[];
-/* Are the arguments all there, known, and of their types? input, output: as above. */
+/*
+ * Checks that all arguments are there, known, and of the right types; input and output
+ * as above. Returns 0, or -1 and sets *e.
+ */
 int fileact_check(const char *verb, const struct json *args, bool input, bool output,
                   struct err *e);
 /*
- * Starts it; ev is copied, the rest borrowed for the call. NULL with e: nothing runs.
- * done is not called before this returns.
+ * Starts a call; ev is copied, the rest is borrowed for this function. done is not called
+ * before this returns. Returns NULL and sets *e if nothing runs.
  */
 struct fileact *fileact_start(struct loop *l, const struct fileact_spec *q,
                               const struct fileact_events *ev, void *arg, struct err *e);
 /* Ends it without calling done; files not yet in their place are removed. */
 void fileact_cancel(struct fileact *f);
-/* -1: no room (see job_write). */
+/* Returns 0, or -1 if there is no room (see job_write). */
 int fileact_write(struct fileact *f, struct str bytes);
 size_t fileact_room(const struct fileact *f);
 void fileact_want_room(struct fileact *f); /* as job_want_room */

@@ -33,8 +33,8 @@ enum {
 };
 
 /*
- * The note of a helper that there are files to be swept away; others are
- * a letter, as archive_own.h has them: W is a warning.
+ * The note of a helper that there are files to be removed; other notes are a letter, as
+ * in archive_own.h: W is a warning.
  */
 #define FA_STAGED "staged"
 
@@ -57,28 +57,28 @@ fa_fn fa_stat, fa_list, fa_mkdir, fa_move, fa_copy, fa_remove, fa_replace, fa_jo
 
 struct str fa_str(const struct fa *f, const char *name, const char *dflt);
 bool fa_bool(const struct fa *f, const char *name);
-/* A number of at least 1; dflt where none was given. */
+/* Returns a number of at least 1; dflt if none was given. */
 int64_t fa_int(const struct fa *f, const char *name, int64_t dflt);
 bool fa_has(const struct fa *f, const char *name);
 /*
- * The path that an argument has, absolute; within a border "./NAME", and the helper is in
- * its folder from then on, so that one call looks at one path only. Returns -1 and sets
- * *e.
+ * Gets the path in an argument, made absolute. With a border it becomes "./NAME", and the
+ * helper changes to its folder, so that one call can use only one path. Returns -1 and
+ * sets *e.
  */
 int fa_path(const struct fa *f, const char *name, char out[PATH_MAX], struct err *e);
-/* The same of a path that is given; name is for errors. */
+/* The same for a path that is given; name is for errors. */
 int fa_path_of(const struct fa *f, const char *name, struct str given, char out[PATH_MAX],
                struct err *e);
-/* Something was left out: the result will report it. */
+/* Adds a warning to the result: something was left out. */
 void fa_warn(const struct fa *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* "cannot VERB PATH: why", a long path cut; -1. */
+/* Sets *e to "cannot VERB PATH: why", with a long path cut. Returns -1. */
 int fa_fail(struct err *e, int errnum, const char *verb, const char *path);
-/* "NAME":"…" and, if its text is not its bytes, ,"NAME_base64":"…". */
+/* Appends "NAME":"…" and, if its bytes are not valid text, ,"NAME_base64":"…". */
 int fa_put_path(struct buf *out, const char *name, struct str path);
-/* "path":…, and what stat with full reports of it. Returns -1 if it is not there. */
+/* Appends "path":…, and the result of stat with full. Returns -1 if it does not exist. */
 int fa_put_entry(struct buf *out, const char *path);
-/* Makes the folders that a path needs, by the umask. Returns -1 and sets *e. */
+/* Makes the missing parent folders of a path, by the umask. Returns -1 and sets *e. */
 int fa_parents(const char *path, struct err *e);
 /*
  * Gives a file to the arguments owner and group, names or numbers, if they are
@@ -86,7 +86,8 @@ int fa_parents(const char *path, struct err *e);
  * there is no such name.
  */
 int fa_give(const struct fa *f, int dir, const char *path, bool nofollow, struct err *e);
-/* The names in a folder, sorted by bytes. Takes fd. -1: sets *e, which names path. */
+/* The names in a folder, sorted by bytes. fa_names takes fd; on error it returns -1 and
+ * sets *e, which names path. */
 struct fa_names {
     char **v; /* owned, as are the names */
     size_t n;
@@ -107,8 +108,8 @@ int fa_copy_tree(struct fa *f, const char *from, const char *to, struct err *e);
 /* ---- fileact_content.c ---- */
 
 /*
- * Moves up to most bytes, through memory where splice(2) does not work. Returns how many;
- * 0: the end; -1 with errno.
+ * Moves up to most bytes, through memory if splice(2) does not work. Returns how many; 0
+ * at the end; -1 with errno.
  */
 ssize_t fa_move_bytes(struct fa *f, int from, int to, uint64_t most, bool *by_memory);
 
@@ -116,18 +117,18 @@ ssize_t fa_move_bytes(struct fa *f, int from, int to, uint64_t most, bool *by_me
 
 struct fa_stage {
     char part[PATH_MAX];  /* being made */
-    char whole[PATH_MAX]; /* an empty file: part is whole, or in its place already */
+    char whole[PATH_MAX]; /* an empty file: part is complete, or already in its place */
     enum { STAGE_NEW, STAGE_WHOLE, STAGE_PLACED } state;
 };
-/* In the folder dir. With f->q->again, finds its state; an unfinished part is removed. */
+/* Stages in the folder dir. With f->q->again finds its state, or removes a torn part. */
 int fa_stage(struct fa *f, struct fa_stage *s, const char *dir, struct err *e);
 /* The same in the folder of path, which need not exist. */
 int fa_stage_beside(struct fa *f, struct fa_stage *s, const char *path, struct err *e);
-/* Marks the part as whole. */
+/* Marks the part as complete. */
 int fa_stage_whole(struct fa_stage *s, struct err *e);
 /* Puts part at path in one step. */
 int fa_place(const char *part, const char *path, bool overwrite, struct err *e);
-/* The same; errno, or 0. And the sentence for that; -1. */
+/* fa_try_place does the same and returns errno or 0; fa_no_place sets *e for it. */
 int fa_try_place(const char *part, const char *path, bool overwrite);
 int fa_no_place(int why, const char *path, bool overwrite, struct err *e);
 
