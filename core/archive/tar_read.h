@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading tar archives of strangers, in one pass: ustar and pax (POSIX.1-2017,
+ * Reading untrusted tar archives, in one pass: ustar and pax (POSIX.1-2017,
  * pax, "ustar Interchange Format" and "pax Extended Header"), GNU's long names,
  * numbers in base 256 and old sparse headers (GNU tar manual, "Basic Tar
  * Format"), and the formats before them.
@@ -31,14 +31,14 @@ enum tar_type {
     TAR_BLOCK_DEVICE,
     TAR_FOLDER,
     TAR_FIFO,
-    TAR_OTHER /* a type that is in none of the documents; its bytes can be read */
+    TAR_OTHER /* a type of none of these documents; its bytes can be read */
 };
 
 struct tar_entry {
     struct str name,
         link; /* valid until the next call; terminated, no NUL in them, name not "" */
     enum tar_type type;
-    bool sparse;     /* its bytes have holes cut out: they cannot be read, only skipped */
+    bool sparse;     /* its bytes lack the holes: they cannot be read, only skipped */
     uint64_t size;   /* bytes of data; 0 for all but TAR_FILE and TAR_OTHER */
     uint64_t offset; /* of its data, from the archive's first byte */
     mode_t mode;     /* 07777 */
@@ -50,8 +50,8 @@ struct tar_entry {
 struct tar_source {
     /* Reads at most n bytes to p. Returns how many, 0 at the end, -1 with e. */
     ssize_t (*read)(void *arg, void *p, size_t n, struct err *e);
-    /* Passes over n bytes that may not all be there. 0, or -1 with e. NULL: they are
-     * read. */
+    /* Skips n bytes, which need not all exist. Returns 0, or -1 and sets *e. NULL: they
+     * are read. */
     int (*skip)(void *arg, uint64_t n, struct err *e);
     void *arg;
 };
@@ -60,9 +60,9 @@ struct tar_reader;
 
 struct tar_reader *tar_reader_new(const struct tar_source *source); /* copies *source */
 void tar_reader_free(struct tar_reader *r); /* NULL is fine */
-/* The next entry. 1; 0: that was the last; -1 with e. */
+/* Reads the next entry. Returns 1; 0 after the last; -1 and sets *e. */
 int tar_next(struct tar_reader *r, struct tar_entry *x, struct err *e);
-/* The entry's data: how many bytes, 0 at its end, -1 with e. */
+/* Reads the entry's data. Returns how many bytes; 0 at its end; -1 and sets *e. */
 ssize_t tar_read(struct tar_reader *r, void *p, size_t n, struct err *e);
 
 #endif

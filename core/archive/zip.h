@@ -4,7 +4,7 @@
  *
  * The writer needs no seeking and keeps only the records of the files
  * for the central directory: an entry's size and checksum follow its bytes
- * (4.3.9). The reader is for archives of strangers in a seekable file: it
+ * (4.3.9). The reader is for untrusted archives in a seekable file: it
  * follows the central directory, and local headers must agree with it.
  * Both are blocking and meant for a job's child.
  */
@@ -22,7 +22,7 @@ enum { ZIP_NAME_MAX = 4096 };
 
 struct zip_writer;
 
-/* Takes all bytes. 0, or -1 with e. */
+/* Takes all bytes. Returns 0, or -1 and sets *e. */
 typedef int zip_put_fn(void *arg, struct str bytes, struct err *e);
 
 struct zip_meta {
@@ -34,20 +34,20 @@ struct zip_meta {
 };
 
 /*
- * spill: a file (the caller's, open for both) that takes the records of the
- * central directory, 60 to 100 bytes and a name each, once they are more than
- * 256 KiB. -1: they stay in memory, and more than 64 MiB of them are an error.
+ * spill: a file (the caller's, open for reading and writing) for the records of
+ * the central directory, 60 to 100 bytes and a name each, once they exceed 256 KiB.
+ * -1: they stay in memory, and more than 64 MiB of them are an error.
  */
 struct zip_writer *zip_writer_new(zip_put_fn *put, void *arg, int spill);
 void zip_writer_free(struct zip_writer *w); /* NULL is fine */
 /*
- * An entry: begin, any number of adds, end; a folder has no adds. After -1 the
- * archive cannot be used and only zip_writer_free is allowed.
+ * Write an entry: begin, any number of adds, end; a folder has no adds. Each returns
+ * 0, or -1 and sets *e; after that only zip_writer_free is allowed.
  */
 int zip_begin(struct zip_writer *w, const struct zip_meta *m, struct err *e);
 int zip_add(struct zip_writer *w, struct str bytes, struct err *e);
 int zip_end(struct zip_writer *w, struct err *e);
-/* The central directory. */
+/* Writes the central directory. */
 int zip_finish(struct zip_writer *w, struct err *e);
 
 /* ---- reading ---- */
@@ -70,16 +70,19 @@ struct zip_entry {
     bool folder; /* the name ends in a slash */
 };
 
-/* fd is borrowed, and read by pread only. NULL with e: not a zip file, or damaged. */
+/* Borrows fd, and uses pread only. Returns NULL and sets *e if it is not a zip file, or
+ * damaged. */
 struct zip_reader *zip_open(int fd, const struct zip_limits *limits, struct err *e);
 void zip_close(struct zip_reader *r); /* NULL is fine */
 uint64_t zip_count(const struct zip_reader *r);
-/* The next record of the central directory. 1; 0: that was the last; -1 with e. */
+/* Reads the next record of the central directory. Returns 1; 0 after the last; -1 and
+ * sets *e. */
 int zip_next(struct zip_reader *r, struct zip_entry *entry, struct err *e);
 /*
- * Reads the entry of the last zip_next. begin: -1 if the entry is encrypted, shares
- * bytes with another, or has a method other than stored and deflate. read: the number
- * of bytes; 0 after the last, if size and checksum are right; -1 with e.
+ * Read the entry of the last zip_next. begin returns -1 and sets *e if the entry is
+ * encrypted, shares bytes with another, or has a method other than stored and deflate.
+ * read returns the number of bytes; 0 after the last, if size and checksum are right; -1
+ * and sets *e.
  */
 int zip_read_begin(struct zip_reader *r, struct err *e);
 ssize_t zip_read(struct zip_reader *r, void *p, size_t n, struct err *e);

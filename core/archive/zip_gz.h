@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gzip files (RFC 1952) of strangers, read in one pass, and written.
+ * Reading untrusted gzip files (RFC 1952) in one pass, and writing them.
  * Blocking, and meant for a job's child.
  */
 #ifndef OD_ARCHIVE_ZIP_GZ_H
@@ -13,24 +13,24 @@
 
 struct gunzip;
 
-/* Reads at most n packed bytes to p. Returns how many, 0 at the end, -1 with e. */
+/* Reads at most n packed bytes to p. Returns how many, 0 at the end, -1 and sets *e. */
 typedef ssize_t gunzip_read_fn(void *arg, void *p, size_t n, struct err *e);
 
-/* NULL with e: no memory. */
+/* Returns NULL and sets *e if there is no memory. */
 struct gunzip *gunzip_new(gunzip_read_fn *read, void *arg, struct err *e);
 void gunzip_free(struct gunzip *g); /* NULL is fine */
 /*
  * Unpacks at most n bytes to p. Returns how many, 0 after the last member and the zeroes
- * that may pad it, -1 with e: damaged, cut off, more than LIMIT_ZIP_TOTAL_MIB.
+ * that may pad it; -1 and sets *e: damaged, cut off, more than LIMIT_ZIP_TOTAL_MIB.
  */
 ssize_t gunzip_read(struct gunzip *g, void *p, size_t n, struct err *e);
 
 struct gzip;
 
-/* Takes all packed bytes. 0, or -1 with e. */
+/* Takes all packed bytes. Returns 0, or -1 and sets *e. */
 typedef int gzip_put_fn(void *arg, struct str bytes, struct err *e);
 
-/* One member, written piece by piece. NULL with e: no memory. */
+/* Writes one member piece by piece. Returns NULL and sets *e if there is no memory. */
 struct gzip *gzip_new(gzip_put_fn *put, void *arg, struct err *e);
 void gzip_free(struct gzip *g); /* NULL is fine */
 int gzip_write(struct gzip *g, struct str plain, struct err *e);
@@ -38,7 +38,7 @@ int gzip_finish(struct gzip *g, struct err *e);
 
 /*
  * Appends plain as one member, without a name and a time, so that the output depends on
- * plain only. -1 with e: out is full, or no memory.
+ * plain only. Returns -1 and sets *e if out is full, or there is no memory.
  */
 int gzip_add(struct buf *out, struct str plain, struct err *e);
 

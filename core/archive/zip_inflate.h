@@ -6,9 +6,9 @@
 #include "base/buf.h"
 
 /*
- * Appends what a zlib stream (RFC 1950) unpacks to; one with a damaged head is
- * taken as raw deflate (RFC 1951). 0: whole; 1: damaged or cut off, and out has the
- * bytes before that; -1: out is full, or no memory.
+ * Appends the unpacked bytes of a zlib stream (RFC 1950); one with a damaged head is
+ * taken as raw deflate (RFC 1951). Returns 0 if it is whole; 1 if it is damaged or cut
+ * off, and out has the bytes before that; -1 if out is full, or there is no memory.
  */
 int zip_inflate(struct str packed, struct buf *out);
 

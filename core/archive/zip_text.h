@@ -5,7 +5,8 @@
 
 #include "base/buf.h"
 
-/* Appends the text. -1: damaged, or out is full, and only the beginning is in out. */
+/* Appends the text. Returns -1 if it is damaged, or out is full; out then has only the
+ * beginning. */
 int zip_text(struct buf *out, struct str gz);
 
 #endif
