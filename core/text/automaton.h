@@ -16,21 +16,22 @@
 
 struct automaton;
 
-/* NULL: the pattern is not known, which does not mean invalid, or is very large. */
+/* Returns NULL if the pattern is not known, though it may be valid, or very large. */
 struct automaton *automaton_new(struct str pattern, bool ignore_case);
 void automaton_free(struct automaton *a);
 
 /*
- * Offset of a byte of the next line that matches, or text.n. text is whole lines, and
- * `from` the beginning of one. The byte may be the newline that ends the line.
+ * Returns the offset of a byte of the next line that matches, or text.n. text is whole
+ * lines, and `from` the beginning of one. The byte may be the newline of the line.
  */
 size_t automaton_find(struct automaton *a, struct str text, size_t from);
-/* Whether every line of ASCII that is found matches. */
+/* Returns whether every found line matches, if it is ASCII. */
 bool automaton_is_exact(const struct automaton *a);
 
 /*
- * The longest text known to be in every line that matches; empty: none. With *fold it is
- * in lower case, and lines may have it in either. Valid as long as the automaton.
+ * Returns the longest text known to be in every line that matches; empty if there is
+ * none. With *fold it is in lower case, and lines may have it in either. Valid as long as
+ * the automaton.
  */
 struct str automaton_literal(const struct automaton *a, bool *fold);
 

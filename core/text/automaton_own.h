@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pattern as a tree, which automaton_tree.c makes of its text and
- * automaton.c makes a program of.
+ * A pattern as a tree: automaton_tree.c makes it from the text, and automaton.c
+ * makes a program from it.
  */
 #ifndef OD_TEXT_AUTOMATON_OWN_H
 #define OD_TEXT_AUTOMATON_OWN_H
@@ -53,7 +53,7 @@ static inline bool set_has(const struct tree_set *s, unsigned char c)
     return s->has[c >> 6] >> (c & 63) & 1;
 }
 
-/* Makes the tree of a pattern. -1: the pattern is not known, or too large. */
+/* Makes the tree of a pattern. Returns -1 if the pattern is not known, or too large. */
 int tree_parse(struct pattern_tree *t, struct str pattern, bool fold);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What changed between two texts, by lines.
+ * The changes between two texts, by lines.
  *
- * Lines are what is between newlines: a text that ends in one has an empty last
- * line, and the empty text is one empty line. So a last line is the same with and
- * without its newline.
+ * Newlines separate lines: a text that ends in one has an empty last line, and the
+ * empty text is one empty line. So a last line is the same with and without its
+ * newline.
  *
  * The fewest changes (Myers, "An O(ND) Difference Algorithm and Its Variations",
  * 1986, section 4b, in memory that is linear in the changed part), if that takes at
@@ -29,8 +29,8 @@ typedef void diff_fn(void *arg, const struct diff_hunk *h);
 
 /*
  * Calls fn for every change, from the first to the last; between two changes is at
- * least one line that is the same. true: the changes are the fewest; false: DIFF_STEPS
- * was reached, and some lines that are the same are reported as changed.
+ * least one equal line. Returns true if the changes are the fewest; false if DIFF_STEPS
+ * was reached, and some equal lines are reported as changed.
  */
 bool diff_lines(struct str old, struct str new, diff_fn *fn, void *arg);
 
@@ -38,7 +38,7 @@ bool diff_lines(struct str old, struct str new, diff_fn *fn, void *arg);
  * Appends a unified diff without context: two lines with the name, and for each
  * change @@ -a,b +c,d @@ and its lines. White space at the end of lines is left
  * out, and there is no newline after the last one; for equal texts nothing is
- * appended. -1: out is full, unchanged.
+ * appended. Returns -1 if out is full, and unchanged.
  */
 int diff_unified(struct buf *out, struct str old, struct str new, struct str name);
 

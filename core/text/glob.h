@@ -19,8 +19,9 @@ bool glob_is_plain(struct str pattern);
 enum { GLOB_PATTERN_MAX = 4096, GLOB_ALTERNATIVES_MAX = 256 };
 
 /*
- * Appends the patterns that a pattern with alternatives, {a,b{c,d}}, means, each ended by
- * a zero byte. A brace that is not closed is literal. -1: INVALID, or LIMIT.
+ * Appends the patterns that a pattern with alternatives, {a,b{c,d}}, stands for, each
+ * ended by a zero byte. A brace that is not closed is literal. Returns -1 and sets *e:
+ * INVALID, or LIMIT.
  */
 int glob_expand(struct str pattern, struct buf *out, struct err *e);
 

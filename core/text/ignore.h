@@ -18,7 +18,7 @@ enum ignore_verdict {
 
 struct ignore;
 
-/* Reads the rules of text, which is copied. Rules beyond the maximum are left out. */
+/* Parses the rules in text, and copies them. Rules beyond the maximum are left out. */
 struct ignore *ignore_new(struct str text);
 /* NULL is fine. */
 void ignore_free(struct ignore *g);
