@@ -51,7 +51,7 @@ struct line_model {
 void line_init(struct line_model *m, const struct term_opts *o);
 void line_release(struct line_model *m);
 
-/* Before each call, `start` and `at` are set to the input that asks for it. */
+/* Before each call, `start` and `at` are set to the input that causes it. */
 void line_print_ascii(struct line_model *m, const char *p, size_t n);
 void line_print(struct line_model *m, uint32_t cp); /* of any width */
 void line_feed(struct line_model *m);  /* to the start of the next line */
@@ -81,8 +81,8 @@ void line_insert(struct line_model *m, size_t n);
 void line_open(struct line_model *m, size_t rows);
 /* Forgets the rows: an empty line follows the text. */
 void line_drop_rows(struct line_model *m);
-/* Adds a line, or without newline a part of one, that a screen has made. There are
- * no rows, and the current line is empty. */
+/* Adds a line, or without newline a part of one, that a screen has made. Called
+ * while there are no rows and the current line is empty. */
 void line_add_done(struct line_model *m, struct str bytes, uint64_t from,
                    bool newline);
 /*

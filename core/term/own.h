@@ -47,10 +47,10 @@ struct term {
     size_t saved_y, saved_x;
 };
 
-/* Before each, line.start and line.at are set to the input that asks for it. */
+/* Before each call, line.start and line.at are set to the input that causes it. */
 void act_ascii(struct term *t, const char *p, size_t n); /* printable, n > 0 */
 void act_char(struct term *t, uint32_t cp);
-/* What DEC's line drawing set makes of a byte. */
+/* Returns the character of a byte in DEC's line drawing set. */
 uint32_t act_drawing(unsigned char c);
 void act_control(struct term *t, char c);  /* below 0x20, or DEL */
 void act_escape(struct term *t, char c);   /* ESC c */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a terminal shows now, and how to paint it on another one.
+ * The current content of a terminal, and its painting on another one.
  *
  * A program's bytes go in; a plain form of them comes out, for the terminals of people
- * who watch, and a libvterm of the same size gets it too. The plain form has no state
- * that a screen does not show: saved cursors, character sets, repeated characters and the
- * choice of what a bare line feed does are written out as cursor positions, colours and
- * characters, strings other than titles are left out, numbers are small, text is valid
- * UTF-8, and nothing is cut within a character or a sequence. So two terminals show the
- * same if one got all of the plain form, and the other one a painted screen and then the
- * rest of it.
+ * who watch, and for a libvterm of the same size. The plain form has no state that a
+ * screen does not show: saved cursors, character sets, repeated characters and the mode
+ * of a bare line feed are written out as cursor positions, colours and characters.
+ * Strings other than titles are left out, numbers are small, text is valid UTF-8, and
+ * nothing is cut within a character or a sequence. So two terminals show the same if one
+ * got all of the plain form, and the other one a painted screen and then the rest of it.
  *
  * On the primary screen a line feed begins a new line even without a carriage return, as
  * sessions do not translate newlines; on the alternate screen it is a line feed.
@@ -33,14 +32,14 @@ void picture_free(struct picture *p); /* NULL is fine */
 void picture_size(const struct picture *p, int *rows, int *cols);
 
 /*
- * Appends the plain form of bytes to out, at most PICTURE_GROWTH bytes for each. What
- * may be half of a character or sequence waits for the next call.
+ * Appends the plain form of bytes to out, at most PICTURE_GROWTH bytes for each. An
+ * unfinished character or sequence waits for the next call.
  */
 void picture_feed(struct picture *p, struct str bytes, struct buf *out);
 enum { PICTURE_GROWTH = 2200 };
 /*
- * Changes the size. Appends what a terminal of the new size must get after the change:
- * where the cursor is, and that all rows scroll.
+ * Changes the size. Appends the sequences that a terminal of the new size must get after
+ * the change: the position of the cursor, and that all rows scroll.
  */
 void picture_resize(struct picture *p, int rows, int cols, struct buf *out);
 
@@ -49,9 +48,9 @@ void picture_resize(struct picture *p, int rows, int cols, struct buf *out);
  */
 typedef bool picture_secret_fn(void *arg, struct str text, size_t *at, size_t *n);
 /*
- * Appends what makes a terminal of this size show this picture, whatever it showed
- * before: it is reset first. Text that `secret` finds in a line, also a wrapped one, is
- * painted as stars. secret NULL: nothing is hidden.
+ * Appends the bytes that reset a terminal of this size and make it show this picture.
+ * Text that `secret` finds in a line, also a wrapped one, is painted as stars. secret
+ * NULL: nothing is hidden.
  */
 void picture_paint(struct picture *p, struct buf *out, picture_secret_fn *secret,
                    void *arg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of a struct picture: picture.c parses, picture_do.c does what was parsed,
- * picture_paint.c paints. For these three. */
+/* The inside of a struct picture: picture.c parses, picture_do.c executes what was
+ * parsed, picture_paint.c paints. For these three. */
 #ifndef OD_TERM_PICTURE_OWN_H
 #define OD_TERM_PICTURE_OWN_H
 
@@ -32,7 +32,7 @@ struct pic_saved {
     int shift;
 };
 
-/* Modes that libvterm does not give back. */
+/* Modes that libvterm does not report. */
 struct pic_modes {
     bool newline, insert, cursor_keys, keypad, no_wrap, origin, reverse, hidden, steady;
     bool paste, focus;

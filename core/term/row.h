@@ -46,7 +46,7 @@ bool row_load(struct row *r, struct str s, size_t *cells);
 /* Returns the column after a TAB at x. row_tab writes one; r ends at or before x. */
 size_t row_tab_stop(size_t x);
 size_t row_tab(struct row *r, size_t x, size_t *cells);
-/* A mark joins the character before x, if there is one and it has room. */
+/* Adds a mark to the character before x, if there is one and it has room. */
 void row_mark(struct row *r, size_t x, uint32_t cp);
 
 /*

@@ -40,11 +40,11 @@ void screen_alt(struct screen *s, bool on);
 /* DECSTBM: 1-based rows, 0 for the screen's first or last. */
 void screen_region(struct screen *s, long top, long bottom);
 
-/* Cursor, from 0, and how many rows have scrolled off so far. */
+/* Gets the cursor, from 0, and how many rows have scrolled off so far. */
 void screen_where(const struct screen *s, int *row, int *col, uint64_t *gone);
-/* Columns that can be written before the row's last one. */
+/* Returns the number of columns that can be written before the row's last one. */
 size_t screen_room(const struct screen *s);
-/* On the last row, and a line feed would scroll the whole screen. */
+/* Returns whether the cursor is on the last row, and a line feed would scroll all. */
 bool screen_at_end(const struct screen *s);
 
 /*

@@ -73,8 +73,8 @@ void term_feed(struct term *t, struct str bytes);
  * ends with '\n' iff the output's last line was finished. `marker` is called
  * at most once to write the marker line (without newlines; if it writes
  * nothing, there is no line); NULL: "[... N lines, M bytes left out ...]".
- * -1: out is full, and as before. The term can be fed on, and asked again.
- * info may be NULL.
+ * Returns -1 if out is full, and unchanged. The term may then be fed more, and
+ * this may be called again. info may be NULL.
  */
 int term_text(struct term *t, struct buf *out, struct term_text *info,
               void (*marker)(struct buf *out, const struct term_text *info,

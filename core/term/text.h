@@ -10,8 +10,8 @@
  * is full, and is then forgotten. Only whole pieces fall out, and only when a
  * piece ends, so the result does not depend on how the input was split.
  *
- * Each piece knows which input made it. Both ends of these ranges never
- * decrease from piece to piece, so the range of what was left out is known
+ * Each piece has the range of the input that made it. Both ends of these ranges
+ * never decrease from piece to piece, so the range of what was left out is known
  * from the two pieces at its borders.
  */
 #ifndef OD_TERM_TEXT_H
@@ -76,9 +76,9 @@ void text_end(struct text *t, uint64_t from, uint64_t to, bool same,
 bool text_take_back(struct text *t, struct text_piece *out);
 
 /*
- * What follows is only shown and then taken out again with text_undo: nothing
- * falls out of the window in between. Only the bytes of the unfinished piece
- * that were there before must still be there at the end.
+ * text_mark begins changes that are only shown and then removed with text_undo:
+ * nothing falls out of the window in between. The bytes that the unfinished
+ * piece had before must still be there at the end.
  */
 struct text_mark {
     size_t n, cur, pieces;
