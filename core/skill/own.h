@@ -81,7 +81,7 @@ struct json *skill_facts(struct skill_run *r);
 /* Sets the text to "ERROR: ", the sentence and a newline. Returns 0, for a skill_fn. */
 int skill_fail(struct skill_run *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* The text is complete: it will be reported. */
+/* Reports the text, which is complete, at the end of the turn. */
 int skill_tell(struct skill_run *r);
 void skill_tell_now(struct skill_run *r);
 /*
@@ -167,7 +167,7 @@ struct matches {
 /* The requested number, within its limits. */
 unsigned found_context(int64_t lines);
 uint64_t found_limit(int64_t matches);
-/* Appends that the pattern is taken as plain text, because of e. */
+/* Appends a note that the pattern is taken as plain text, because of e. */
 void found_plain(struct buf *out, const struct err *e);
 void found_begin(struct matches *f, struct buf *out, const struct found_wish *wish);
 void found_release(struct matches *f);
@@ -211,7 +211,7 @@ struct lint_fault {
 bool lint_take(struct str line, struct str path, struct lint_fault *f);
 /* Parses several lines: the first line number, and the words of the error. */
 void lint_first(struct str faults, struct str path, struct lint_fault *f);
-/* Appends the lines of now that are not in before, with newlines. */
+/* Appends the lines of `now` that are not in `before`, with newlines. */
 void lint_subtract(struct buf *out, struct str now, struct str before);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Searches of known tools for agents, with their exact words:
+ * Searches of known tools for agents, with the exact texts of these tools:
  *
  *   find_file, search_dir, search_file   OpenHands' agent_skills/file_ops
  *   glob, grep                           software-agent-sdk's tools of these names

@@ -7,9 +7,9 @@
  * The result is the text that the function prints. A failure is a text, too: "ERROR: "
  * and a sentence, or the function's own form.
  *
- * The functions of view.c, change.c and find.c are not of that table: they are for
- * models that call tools. Their text is the requested text, and a last line in brackets
- * with what happened and how to continue; a failure is a sentence with its remedy.
+ * The functions of view.c, change.c and find.c are not among these: they are for models
+ * that call tools. Their text is the requested text, and a last line in brackets with
+ * what happened and how to continue; a failure is a sentence with its remedy.
  */
 #ifndef OD_SKILL_SKILL_H
 #define OD_SKILL_SKILL_H
@@ -52,7 +52,7 @@ struct skill {
 const struct skill *skill_find(struct str name);
 /* Returns the first for NULL; NULL after the last. */
 const struct skill *skill_next(const struct skill *s);
-/* Whether only a server can do it, so that one must be started. */
+/* Returns whether only a server can run the skill, so that one must be started. */
 bool skill_needs_server(const struct skill *s);
 /*
  * Appends a JSON array with a function for each, as models that call tools take
