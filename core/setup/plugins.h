@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plugins: folders whose setup.sh makes a sandbox ready for something, one after
- * the other, before the first session.
+ * Plugins: folders whose setup.sh prepares a sandbox, one after the other, before
+ * the first session.
  *
  *   setup.sh     run in the folder as the sessions' user: sourced by the shell that its
  *                first line names (default sh), and its exported variables become
@@ -92,7 +92,7 @@ void plugins_await(struct plugins *p, struct plugins_wait *w,
 void plugins_unwait(struct plugins_wait *w);
 /* The first failure as a sentence; NULL: none. */
 const char *plugins_problem(const struct plugins *p);
-/* Is a plugin of this name among them? p may be NULL. */
+/* Returns whether there is a plugin of this name. p may be NULL. */
 bool plugins_has(const struct plugins *p, struct str name);
 /* [{name, state, problem}]: waiting, installing, checking, installed, cached, failed. */
 struct json *plugins_json(const struct plugins *p);

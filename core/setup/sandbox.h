@@ -17,7 +17,7 @@
 
 struct sandbox;
 
-/* Are user, directory and plugins ready? */
+/* Returns whether user, directory and plugins are ready. */
 bool sandbox_ready(const struct sandbox *b);
 
 /* Embedded in its owner, zeroed. */
@@ -29,13 +29,14 @@ struct sandbox_wait {
 void sandbox_await(struct sandbox *b, struct sandbox_wait *w,
                    void (*ready)(struct sandbox_wait *w));
 
-/* Why a part of the preparation failed, as a sentence; NULL: it did not fail. */
+/* Returns why a part of the preparation failed, as a sentence; NULL if none failed. */
 const char *sandbox_problem(const struct sandbox *b);
-/* Does the preparation begin before the first request (od serve PORT, --username)? */
+/* Returns whether the preparation begins before the first request (od serve PORT,
+ * --username). */
 bool sandbox_warm(const struct sandbox *b);
-/* The directory of this session, or the one that it would get when made. Borrowed. */
+/* Returns the directory of this session, or that of a new one. Borrowed. */
 const char *sandbox_cwd(const struct sandbox *b, struct str session);
-/* The user of sessions, kernels and browsers; "": the server's own. */
+/* Returns the user of sessions, kernels and browsers; "": the server's own. */
 struct str sandbox_user(const struct sandbox *b);
 
 enum { SANDBOX_GROUPS_MAX = 64 };
@@ -49,15 +50,15 @@ struct sandbox_place {
 };
 
 /*
- * The directory and the user of this session, or those that it would get when made.
- * Returns -1 and sets *e if that user does not exist.
+ * Gets the directory and the user of this session, or those of a new one. Returns -1 and
+ * sets *e if that user does not exist.
  */
 int sandbox_place(const struct sandbox *b, struct str session, struct sandbox_place *out,
                   struct err *e);
 /*
- * The same of a user by name or number, whose home is the directory; "": the user of
- * sessions. Returns -1 and sets *e: NOTFOUND, there is no such user; DENIED, the server
- * is not root and that is another user.
+ * The same for a user by name or number, whose home becomes the directory; "": the user
+ * of sessions. Returns -1 and sets *e: NOTFOUND, there is no such user; DENIED, the
+ * server is not root and that is another user.
  */
 int sandbox_place_of(const struct sandbox *b, struct str user, struct sandbox_place *out,
                      struct err *e);

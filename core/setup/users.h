@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sandbox's user and working directory, as OpenHands expects to find them:
- * made when the image has none, in any image, with or without useradd, sudo,
- * /etc/passwd or a /etc that can be written.
+ * The sandbox's user and working directory, as OpenHands expects them. They are
+ * made if the image has none, in any image, with or without useradd, sudo,
+ * /etc/passwd or a writable /etc.
  *
  * All steps can be repeated: after a crash, by the next worker, by two servers at
  * once. Files of /etc are replaced whole (temporary file, rename) under a lock, and
@@ -31,12 +31,12 @@ struct users_spec {
  * Takes some milliseconds; file access only, no child.
  *
  *   the user exists       its uid counts, with a warning if it is another
- *   it is not             a line in /etc/passwd (group root, supplementary
+ *   it does not           a line in /etc/passwd (group root, supplementary
  *                         sudo if there is such a group), a locked one in
  *                         /etc/shadow, a home from /etc/skel, and where sudo
  *                         is installed, the right to use it without a password.
  *                         A uid that has a name already gets a second one
- *   /etc takes nothing    a warning; the bare uid, listed false, and a home
+ *   /etc is not writable  a warning; the bare uid, listed false, and a home
  *                         in /tmp
  *   we are not root       a warning; our own ids, name ""; nothing is made but
  *                         the directory
