@@ -28,7 +28,7 @@ enum {
     EDIT_UNDO_MAX = 10,       /* states kept of one path; the oldest are dropped first */
     EDIT_KEPT_FILES = 2000,   /* states of all paths: read once, when a worker begins */
     EDIT_KEPT_BYTES = 128 << 20,
-    EDIT_LINES_TOLD = 1000, /* line numbers in one answer */
+    EDIT_LINES_TOLD = 1000, /* line numbers in one result */
     EDIT_SEEN_MAX = 1000,
     EDIT_PLACES_MAX = 100000, /* that one edit replaces */
     EDIT_TREE_MAX = 10000,    /* entries of a folder that are read */
@@ -92,14 +92,14 @@ int edit_tree(const char *path, bool by_level, struct buf *out, struct edit_tree
 
 /* ---- changing ---- */
 
-/* The previous contents of files, on disk. One worker at a time has it. */
+/* The previous contents of files, on disk. One worker at a time uses them. */
 struct edits;
 struct engine;
 
 /* dir is made at the first edit. dir NULL: nothing is kept, so there is no undo. */
 struct edits *edits_new(const char *dir);
 void edits_free(struct edits *h);
-/* The engine's edits, made at the first call, in its state directory. Never NULL. */
+/* Returns the engine's, in its state directory, made by the first call. Never NULL. */
 struct edits *edits_of(struct engine *en);
 
 /* BACK is UNDO for any bytes, and removes what WRITE made. */
@@ -178,9 +178,9 @@ void edited_release(struct edited *d);
  */
 int edit_apply(struct edits *h, const struct edit *q, struct edited *d);
 /*
- * edits_seen notes that a caller has seen what a file holds now; the other reports
- * whether someone else changed it since. Kept in memory, for the last EDIT_SEEN_MAX
- * files. Both accept NULL.
+ * edits_seen notes that a caller has seen a file's current content; edits_changed returns
+ * whether someone else has changed the file since. Kept in memory, for the last
+ * EDIT_SEEN_MAX files. Both accept NULL.
  */
 void edits_seen(struct edits *h, const char *path);
 bool edits_changed(const struct edits *h, const char *path);

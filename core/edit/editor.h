@@ -31,7 +31,7 @@ struct editor {
 /* The answer, owned by the caller: release it. */
 struct editor_answer {
     struct buf content;
-    bool failed;   /* content says why */
+    bool failed;   /* content has the reason */
     bool binary;   /* the reason is that the file is not text */
     bool changed;  /* the file was changed; see edited */
     bool document; /* content is still empty: a helper must read it first */

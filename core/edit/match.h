@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds a text that is not in a file byte for byte: its place if only its form differs,
- * else the nearest lines.
+ * Finds a text that does not occur in a file byte for byte: its place if only its form
+ * differs, else the nearest lines.
  *
  * Forms are tried in this order, each in addition to the previous ones: line numbers that
  * were pasted along, blanks at line ends, indentation. Words are never changed: for a
