@@ -110,7 +110,7 @@ void search_unlock(struct search_shared *s);
 /* Makes a unit of work; keeps it for this helper, or shares it or an older one. */
 void search_push(struct search_helper *w, enum search_kind kind, struct str path,
                  struct str names, const struct search_rules *rules);
-/* Whether another helper waits for work. */
+/* Returns whether another helper waits for work. */
 bool search_is_wanted(const struct search_helper *w);
 /*
  * Takes a unit into w->unit. Waits while others may share one. Returns false if all work
@@ -118,7 +118,7 @@ bool search_is_wanted(const struct search_helper *w);
  */
 bool search_take(struct search_helper *w);
 bool search_is_stopped(const struct search_helper *w);
-/* A file has been searched for the pattern. */
+/* Counts a file that has been searched for the pattern. */
 void search_looked(struct search_shared *s);
 /* Makes all helpers send what they have and end. Called by the parent; does not block. */
 void search_stop(struct search_shared *s);

@@ -3,8 +3,8 @@
  * Searching a tree of files by name and content: find, glob and grep, in one helper
  * process for each processor; the helpers divide the tree among themselves.
  *
- * A search ends in any tree, at the latest when its time is over, and takes a bounded
- * memory: symbolic links to folders are not followed, pipes, sockets and devices are not
+ * A search of any tree ends, at the latest when its time is over, and its memory is
+ * bounded: symbolic links to folders are not followed, pipes, sockets and devices are not
  * opened, virtual file systems (/proc, /sys) are not entered, and lines, matches and
  * files beyond the limits are only counted.
  */
@@ -113,7 +113,7 @@ void search_cancel(struct search *s);
 /* The number of files that were searched for the pattern so far. */
 uint64_t search_looked_at(const struct search *s);
 
-/* Takes the first line off lines (search_hit.lines). false: there is none. */
+/* Takes the first line off lines (search_hit.lines). Returns false if there is none. */
 bool search_next_line(struct str *lines, struct search_line *line);
 
 #endif
