@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What git knows about a folder: what changed in it, two versions of a file, commits, and
- * the whole change as a patch. The image's own git(1) does the work, in a helper of the
- * user it is for (io/job.h). Nothing of a repository changes, not its index and not its
+ * the whole change as a patch. The image's own git(1) does the work, in a helper with the
+ * caller's user (io/job.h). It changes nothing in a repository, not even its index or
  * objects.
  *
- * A repository is a stranger's. Each call of git has an argument list, never a command
+ * Repositories are not trusted. Each call of git has an argument list, never a command
  * line; an environment without GIT_* variables; a limit of time and of bytes; and options
- * in which its hooks, fsmonitor, pager, external diffs, text converters, credential
- * helpers, signature checks and network are off. Filters (git-lfs has one) run only if
- * the repository's owner is the user of the helper.
+ * that turn off its hooks, fsmonitor, pager, external diffs, text converters, credential
+ * helpers, signature checks and network. Filters (git-lfs has one) run only if the
+ * repository's owner is the user of the helper.
  *
- * Which commit changes are compared with, without a ref (enum git_base):
+ * The commit that changes are compared with if no ref is given (enum git_base):
  *
  *   GIT_BASE_SHOWN     1 no commit yet: the empty tree
  *                      2 origin/BRANCH, unless it is HEAD and no tracked file is changed
@@ -43,7 +43,7 @@ enum {
 };
 
 /*
- * What is asked, and the result. Each is {"repository": false} where path is in no
+ * What is asked, and the result. Each is {"repository": false} if path is not in a
  * repository, or is not a folder; else it has "repository": true, and:
  *
  *   GIT_CHANGES         the working tree against ref, or against GIT_BASE_SHOWN:
@@ -103,13 +103,16 @@ struct git_ask {
 };
 
 struct git_events {
-    /* GIT_PATCH: how many were taken; fewer than all: git_resume goes on. */
+    /* GIT_PATCH: returns how many bytes it took; if not all, git_resume goes on. */
     size_t (*data)(void *arg, struct str bytes);
-    /* Once. result is borrowed, NULL if e has a code; the call is over. */
+    /* Called once, when the call is over. result is borrowed, NULL if e has a code. */
     void (*done)(void *arg, const struct json *result, const struct err *e);
 };
 
-/* NULL with *e: nothing runs. ev is borrowed. done is not called before this returns. */
+/*
+ * Starts a call. ev is borrowed. done is not called before this returns. Returns NULL and
+ * sets *e if nothing runs.
+ */
 struct git_call *git_start(struct loop *l, const struct git_ask *q,
                            const struct git_events *ev, void *arg, struct err *e);
 /* Ends it without done. */

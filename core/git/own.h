@@ -51,40 +51,41 @@ git_fn git_changes, git_commit_changes, git_file, git_commits, git_about, git_pa
  */
 int git_run(struct git *g, struct err *e, const char *const *args);
 #define GIT_RUN(g, e, ...) git_run(g, e, (const char *const[]){__VA_ARGS__, NULL})
-/* The first line of the output; "" where it has failed. -1: *e, it could not run. */
+/* Gets the first line of the output; "" if git failed. Returns -1 and sets *e if it could
+ * not run. */
 int git_line(struct git *g, char *out, size_t size, struct err *e,
              const char *const *args);
 #define GIT_LINE(g, out, e, ...) \
     git_line(g, out, sizeof(out), e, (const char *const[]){__VA_ARGS__, NULL})
-/* Ends what git_run keeps for one repository: another one follows. */
+/* Frees what git_run keeps for one repository, before another one is used. */
 void git_leave(struct git *g);
 
 /* ---- find.c ---- */
 
-/* Whether the folder has a .git. */
+/* Returns whether the folder has a .git. */
 bool git_has_git(const char *folder);
 /*
  * Sets g->path to the folder, and g->root to the nearest one at or above it that has a
- * .git. false: there is none, or folder is not one that can be entered.
+ * .git. Returns false if there is none, or the folder cannot be entered.
  */
 bool git_find(struct git *g, const char *folder);
-/* The only repository in the folders of `folder`, at most GIT_SEARCH_DEPTH deep. */
+/* Finds the only repository in the folders of `folder`, at most GIT_SEARCH_DEPTH deep. */
 bool git_search(const char *folder, char out[PATH_MAX]);
 
 /* ---- base.c ---- */
 
 enum git_base { GIT_BASE_SHOWN, GIT_BASE_EXPORTED };
 
-/* The commit that name leads to. -1: *e, NOTFOUND if it leads to none. */
+/* Gets the commit that name leads to. Returns -1 and sets *e, NOTFOUND if it has none. */
 int git_commit_of(struct git *g, const char *name, char sha[GIT_SHA + 1], struct err *e);
-/* The same, "" where there is none. */
+/* The same, but "" if there is none. */
 int git_try_commit(struct git *g, const char *name, char sha[GIT_SHA + 1], struct err *e);
-/* The tree without anything. */
+/* Gets the id of the empty tree. */
 int git_empty_tree(struct git *g, char sha[GIT_SHA + 1], struct err *e);
 /*
- * The commit of ref, or if that is NULL by the rule. "HEAD" without a commit is the empty
- * tree. *commit: it is a commit, and no tree. The error GONE: g->root only looks like a
- * repository.
+ * Gets the commit of ref, or if ref is NULL that of the rule. "HEAD" without a commit is
+ * the empty tree. *commit: whether it is a commit, not a tree. The error GONE means that
+ * g->root only looks like a repository.
  */
 int git_base_of(struct git *g, const char *ref, enum git_base rule, char sha[GIT_SHA + 1],
                 bool *commit, struct err *e);
