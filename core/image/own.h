@@ -38,8 +38,8 @@ ssize_t image_file_read(const struct image_file *f, uint64_t from, void *p, size
 int image_file_open(const char *path, struct image_file *out, struct err *e);
 
 /*
- * "-" is standard input; a source that cannot be sought is copied to a nameless file
- * first.
+ * Opens an image; "-" is standard input. A source that is not seekable is copied to a
+ * nameless file first.
  */
 struct image_box *image_box_open(const char *path, struct err *e);
 void image_box_close(struct image_box *b); /* NULL is fine */
