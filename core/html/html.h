@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HTML as a tree, as browsers read it (HTML standard, 13.2): every input is a
- * document. What a reader of text does not need is left out: comments and doctypes are
- * dropped unless the caller asks for them, the content of a template is its children, and
- * errors are not reported. The tree passes html5lib-tests (tests/compat/suites.test).
+ * document. It has only what a reader of text needs: comments and doctypes are dropped
+ * unless the caller asks for them, the content of a template is its children, and errors
+ * are not reported. The tree passes html5lib-tests (tests/compat/suites.test).
  *
  * Pages are not trusted. Memory comes from the arena, which has a maximum; an element
- * that would lie deeper than HTML_DEPTH_MAX becomes a sibling; an element has at most
+ * that would be deeper than HTML_DEPTH_MAX becomes a sibling; an element has at most
  * HTML_ATTRS_MAX attributes. These limits bound the work per token.
  */
 #ifndef OD_HTML_HTML_H
@@ -106,7 +106,7 @@ struct html_opts {
  */
 struct html_node *html_parse_as(struct arena *a, struct str text,
                                 const struct html_opts *o, struct err *e);
-/* Returns the value of an attribute; p is NULL if the element has none of that name. */
+/* Returns the value of an attribute; p is NULL if the element does not have it. */
 struct str html_get(const struct html_node *n, const char *name);
 /* Returns the next node in document order, within top; NULL if n is the last. */
 struct html_node *html_after(const struct html_node *n, const struct html_node *top);

@@ -42,10 +42,10 @@ struct html_tokens {
 
 /* Reads the next token. Returns false if the arena is full. */
 bool html_token(struct html_tokens *t, struct html_token *out);
-/* Whether an end tag of that name is ahead, for an element whose content is text. */
+/* Returns whether an end tag of that name follows, for an element with text content. */
 bool html_token_ends(struct html_tokens *t, enum html_tag tag, struct str name);
 
-/* Whether a doctype means quirks mode, in which a table does not end a paragraph. */
+/* Returns whether a doctype means quirks mode: a table does not end a paragraph. */
 bool html_is_quirky(const struct html_token *doctype);
 /* Restores the capitals of a start tag of SVG or MathML, in its name and attributes. */
 void html_foreign_names(struct html_token *t, bool math);
