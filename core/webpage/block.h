@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes a page's lines of Markdown: what is due before the next word, the prefix of each
- * line, lists and tables. Nothing is written before a word comes, so that nothing empty
- * gets a mark.
+ * line, lists and tables. Nothing is written before a word comes, so that empty elements
+ * get no mark.
  */
 #ifndef OD_WEBPAGE_BLOCK_H
 #define OD_WEBPAGE_BLOCK_H

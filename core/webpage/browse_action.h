@@ -101,8 +101,8 @@ struct browse_text {
 /*
  * Finds the calls; text is borrowed as long as they are used. Returns -1 if there is an
  * unknown name or no call: *e is the message of BrowserGym's exception with its class,
- * and *why has for people the line, the column and the reason of the call that came
- * furthest. browse_text_release is needed in any case.
+ * and *why is a message for people with line, column and reason of the call that was
+ * parsed furthest. browse_text_release is needed in any case.
  */
 int browse_parse(struct browse_text *out, struct str text, struct err *e,
                  struct err *why);

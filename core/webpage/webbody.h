@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a page of a server's answer or a file: unpacked, in UTF-8, and by its type HTML
- * as Markdown (webpage.h), JSON indented, other text unchanged, PDF and Office files as
- * text, pictures and other media as facts. A folder is a page of links. All of it blocks,
- * is bounded and made for a helper; only the functions for files and folders do I/O.
+ * Makes a page of a server's answer or a file, unpacked and in UTF-8: HTML as Markdown
+ * (webpage.h), JSON indented, other text unchanged, PDF and Office files as text,
+ * pictures and other media as facts. A folder is a page of links. All functions block,
+ * are bounded and made for a helper; only those for files and folders do I/O.
  */
 #ifndef OD_WEBPAGE_WEBBODY_H
 #define OD_WEBPAGE_WEBBODY_H
@@ -28,16 +28,17 @@ struct webbody {
  */
 int webbody_read(const struct webbody *b, struct webpage *p, struct err *e);
 /*
- * *Sets *plain to the unpacked bytes, in out, or to the bytes as they came. Returns -1 as
+ * Sets *plain to the unpacked bytes, in out, or to the bytes as they came. Returns -1 as
  * webbody_read.
  */
 int webbody_unpack(const struct webbody *b, struct buf *out, struct str *plain,
                    struct err *e);
-/* Whether webbody_read shows more of it than its type and its length. */
+/* Returns whether webbody_read shows more of it than its type and its length. */
 bool webbody_is_shown(const struct webbody *b);
 /*
- * Whether it is a PDF or Office file, by its Content-Type, or if that is general by its
- * name: a browser does not show these as a page, and this room reads them as text.
+ * Returns whether it is a PDF or Office file, by its Content-Type, or if that is too
+ * general by its name: a browser does not show these as a page, but this room reads them
+ * as text.
  */
 bool webbody_is_document(struct str type, struct str url);
 /*

@@ -2,8 +2,8 @@
 /*
  * The action language (browse_action.h) on a reader of the web without a browser
  * (webtext.h), for a process that does one thing at a time: each call blocks. An action
- * that needs a drawn page (a mouse, keys) is an error that says so; one that a reader
- * does not need, such as scrolling, does nothing.
+ * that needs a drawn page (a mouse, keys) fails with an error that explains it; one that
+ * a reader does not need, such as scrolling, does nothing.
  */
 #ifndef OD_WEBPAGE_WEBREADER_H
 #define OD_WEBPAGE_WEBREADER_H

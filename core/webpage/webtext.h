@@ -37,9 +37,8 @@ struct webtext_spec {
     const char *agent; /* User-Agent; NULL: od's own */
     const char *ca;    /* authorities to trust; NULL: as net/trust.h finds them */
     /*
-     * Addresses that are refused, by whatever name, in the form of net/denied.h; NULL:
-     * none. A proxy of the environment gets an address that was checked
-     * (dial_spec.allow).
+     * Addresses that are refused, whatever the host's name, in the form of net/denied.h;
+     * NULL: none. A proxy of the environment gets a checked address (dial_spec.allow).
      */
     const char *deny;
     bool no_files; /* file: URLs are refused */
