@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an applet is. One file is one applet; the list is applets.def.
+ * Applets. Each is one file; applets.def lists them.
  */
 #ifndef OD_APPLET_H
 #define OD_APPLET_H
@@ -10,7 +10,7 @@
 struct applet {
     const char *name;  /* as typed: "exec" */
     const char *also;  /* other argv[0] names, space-separated, or NULL */
-    const char *known; /* more of those that get no links, or NULL */
+    const char *known; /* more such names, which get no links, or NULL */
     const char *brief; /* one line for `od --list` and the man page */
     const char *usage; /* the whole text of `od help NAME`; see man.sh */
     /*
@@ -23,14 +23,14 @@ struct applet {
      * limits), appended to usage. NULL when there is none.
      */
     void (*more_usage)(struct buf *out);
-    /* Without an argument, at a terminal, a file of its name is od(1)'s to dump. */
+    /* Without an argument, at a terminal: if a file has its name, od(1) dumps that. */
     bool file_first;
     bool hidden; /* an internal entry point: not in --list, help or links */
 };
 
 /*
- * Prints the manual of an applet to standard output, with the names that can be typed
- * where it was called. Returns 0, or 1 after an error message.
+ * Prints the manual of an applet to standard output, with the commands as they can be
+ * typed here. Returns 0, or 1 after an error message.
  */
 int applet_help(const struct applet *a);
 /*

@@ -31,7 +31,7 @@ struct browse_options {
 int browse_fail(const char *text);
 /* Turns an argument of the command line into an address for a browser. */
 void browse_address(struct buf *out, const char *given);
-/* Returns what the caller wants to see. */
+/* Returns what the options ask to see. */
 struct browser_look browse_look(const struct browse_options *o);
 /* Prints the result, and writes the picture. Returns the exit status. */
 int browse_show(const struct browse_options *o, struct browser_seen *seen);

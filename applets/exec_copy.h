@@ -29,7 +29,7 @@ struct copy_calls {
  *     ▲      └─ copy_lost ─┘
  *     └─ WAIT ◀──┘ (60 s without a byte) ──▶ copy_fail
  *
- * Embedded in the copy. What is not said to be set by its owner is the link's.
+ * Embedded in the copy. The owner sets only the members that are marked so.
  */
 struct copy_link {
     const struct exec_options *o;
@@ -70,9 +70,9 @@ int copy_run(struct copy_link *l, int signals, struct err *e);
 void copy_stop(struct copy_link *l);
 /* Ends copy_run with the error l->e. */
 void copy_fail(struct copy_link *l);
-/* Another connection without delay: the server does not keep this one. */
+/* Connects again without delay, because the server does not keep this connection. */
 void copy_again(struct copy_link *l);
-/* n more bytes were transferred. */
+/* Notes that n more bytes were transferred. */
 void copy_got(struct copy_link *l, size_t n);
 /*
  * Sends a request with the key and these fields; q's host and fields are set here, and
@@ -89,16 +89,16 @@ bool copy_broke(struct copy_link *l, const struct err *e);
  * if it failed with an error of the server's own about the path.
  */
 bool copy_refused(struct copy_link *l);
-/* Fails: what answers is not an od server. */
+/* Fails the copy, because the peer is not an od server. */
 void copy_is_odd(struct copy_link *l);
 
 /* Appends FIRST NAME=VALUE to the target of a request, escaped. */
 void exec_add_query(struct buf *out, char first, const char *name, struct str value);
-/* The same of a path, as NAME_base64 if it is not UTF-8. */
+/* The same for a path, as NAME_base64 if it is not UTF-8. */
 void exec_add_path(struct buf *out, char first, const char *name, struct str path);
 /* Appends the session of the options, if there is one. */
 void exec_add_session(struct buf *out, const struct exec_options *o);
-/* What follows the last slash. */
+/* Returns the part after the last slash. */
 const char *exec_base_name(const char *path);
 
 /* ---- exec_folder.c ---- */

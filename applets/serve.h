@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "net/sockpath.h"
 
-/* Bytes of the words and the environment of the program beside: what execve takes. */
+/* Bytes of the words and the environment of COMMAND: the maximum of execve. */
 enum { SERVE_COMMAND_MAX = 8 << 20 };
 
 struct options; /* base/option.h */
@@ -22,10 +22,10 @@ struct options; /* base/option.h */
 struct serve_options {
     struct options *given;          /* owned; all that was given, until it is stored */
     const char *name;               /* of the server */
-    const char *socket, *state_dir; /* NULL: where they can be had */
+    const char *socket, *state_dir; /* NULL: the first usable places */
     char port_space[8], socket_space[SOCKPATH_MAX];
     const char *working_dir; /* NULL: the current one */
-    bool makes_dir;          /* if it is not there: PORT or --username was given */
+    bool makes_dir;          /* makes it if missing: PORT or --username was given */
     int log_level;
     bool log_json;
 
@@ -79,11 +79,11 @@ struct serve_state {
 
 /*
  * Takes the folder NAME below `given`, or below one of the usual places (net/places.h),
- * emptied of what the previous server left, except its events. If it is new, a numbered
- * folder of an earlier version becomes it: that of a server of the same name, else one
- * of which that is not known. Returns 0, with dir "" if none of the usual places can be
- * written. Returns -1 and sets *e: EXISTS, a server of that name lives, the text has its
- * process; others: the place that was given cannot be used.
+ * and removes what the previous server left there, except its events. If the folder is
+ * new, a numbered folder of an earlier version is renamed to it: that of a server of the
+ * same name, else one whose name is not known. Returns 0, with dir "" if none of the
+ * usual places can be written. Returns -1 and sets *e: EXISTS, a server of that name
+ * lives, the text has its process; others: the given place cannot be used.
  */
 int serve_state_take(struct serve_state *s, const char *name, const char *given,
                      struct err *e);

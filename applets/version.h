@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What this build is, from build/build-info.sh, which writes the definition: in an object
- * of its own, so that a new commit compiles nothing else.
+ * Facts about this build. build/build-info.sh writes the definition, in an object of its
+ * own, so that after a new commit nothing else is compiled.
  */
 #ifndef OD_VERSION_H
 #define OD_VERSION_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which server: --server, --socket and --ca, as every applet that asks one takes them. */
+/* The options --server, --socket and --ca, for every applet that connects to a server. */
 #ifndef OD_WHERE_H
 #define OD_WHERE_H
 
@@ -16,8 +16,8 @@
 int where_take(const char **server, char space[SOCKPATH_MAX], const char *option,
                const char *value, struct err *e);
 /*
- * Does server (NULL: the environment) name one elsewhere? Then paths, directories and
- * numbers of operations of this machine mean nothing to it.
+ * Returns whether server (NULL: the environment) names one elsewhere. Then paths,
+ * directories and numbers of operations of this machine mean nothing to it.
  */
 bool where_is_remote(const char *server);
 
