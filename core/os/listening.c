@@ -17,7 +17,7 @@ static int read_line(const char *line, unsigned *port, unsigned long long *inode
                : -1;
 }
 
-/* Puts a port where its number belongs; the highest one goes where there is no room. */
+/* Inserts a port in ascending order. If there is no room, the highest one is dropped. */
 static size_t put_port(struct listening *out, size_t n, unsigned port, uint64_t inode)
 {
     size_t i = 0;

@@ -4,7 +4,7 @@
  *
  * The kernel shows for each thread the system call it is blocked in with its
  * arguments; the descriptors, the sets of select and poll and the watches of
- * an epoll say whether that call is about this terminal. What counts:
+ * an epoll show whether that call is about this terminal. The rules:
  *
  *   read of the terminal                                        YES
  *   select, poll or epoll on it, no time-out, and whatever else
@@ -25,16 +25,16 @@
  * seconds is top, one of four is vim after a key, one of eight is node's REPL
  * until its garbage collector rests, and ten polls a second are a spinner or
  * the prompt of Python 3.13. vim and node drop theirs after that time, and the
- * next look is YES. What ssh passes on is read on another machine.
+ * next look is YES. The input of ssh is read on another machine.
  *
  * A terminal multiplexer's server is not part of the foreground job or of the
  * session, but it reads the terminal: if the job itself gives no answer, such
  * daemons below the shell are looked at.
  *
- * The non-obvious constraint: a terminal in a set proves nothing unless it is
- * there for reading (tail -f watches its output for errors), and a process
- * that is looked at runs on, so at every step it may be gone or elsewhere;
- * then that step finds nothing, and the next look is right again.
+ * The non-obvious constraint: a terminal in a set proves nothing unless the set
+ * is for reading (tail -f watches its output for errors), and a process runs on
+ * while it is looked at. At every step it may have ended or gone on; then that
+ * step finds nothing, and the next look is right again.
  */
 #include "os/look.h"
 
@@ -100,7 +100,7 @@ struct spot {
     uint64_t feed;   /* see look_at */
 };
 
-/* What its system call waits for. */
+/* What a thread's system call waits for. */
 struct look_waiting {
     const char *what;   /* "read of", "select on" …; NULL: for nothing of ours */
     int tty_fd;         /* the terminal's descriptor; -1: not in the set */
@@ -187,7 +187,7 @@ static void wait_add_epoll(struct look_waiting *w, const struct spot *s, int epf
     }
 }
 
-/* Takes note of one member of a set. */
+/* Notes one member of a set. */
 static void wait_add(struct look_waiting *w, const struct spot *s, int fd, bool doubtful)
 {
     struct procfs_fd f;
@@ -372,10 +372,9 @@ static bool timer_armed(const struct spot *s, int fd)
 }
 
 /*
- * Whether something but the process itself can make this descriptor readable.
- * Self-pipes are how event loops wake themselves up: both ends of a pipe in
- * the process, or the two sockets of a pair, which the kernel numbers one
- * after the other.
+ * Whether anything but the process itself can make this descriptor readable. Event loops
+ * wake themselves by self-pipes: both ends of a pipe in the process, or the two sockets
+ * of a pair, which the kernel numbers one after the other.
  */
 static bool from_outside(const struct spot *s, const struct holdings *h, int fd)
 {
@@ -552,7 +551,7 @@ static bool look_thread(struct look_work *l, struct finding *f,
     if (c.where != PROCFS_CALL)
         return c.where == PROCFS_RUNNING;
     if (c.sp >> 32 == 0) {
-        /* Its numbers are those of another architecture. */
+        /* The process uses another architecture's numbers of system calls. */
         finding_set(f, LOOK_UNKNOWN, p, "32-bit program ", p->comm);
         return false;
     }
@@ -620,10 +619,10 @@ static void look_group(struct look_work *l, struct finding *f, dev_t tty, pid_t 
 }
 
 /*
- * Whether /proc shows our numbers of system calls: while we read our own file,
- * it must show a read. Under an emulator it does not, and some kernels lack
- * the file. A process that changed its uid and did not exec since may not open
- * its own file: that is no reason for false.
+ * Whether /proc shows our numbers of system calls: while we read our own file, it must
+ * show a read. Under an emulator it does not, and some kernels lack the file. A process
+ * that changed its uid and did not exec since may not be allowed to open its own file,
+ * which does not mean false.
  */
 static bool numbers_fit(void)
 {

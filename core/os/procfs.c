@@ -176,7 +176,7 @@ int procfs_all(struct procfs_list *l, size_t max)
     return any ? rc : -1;
 }
 
-/* Adds the children of one thread. -1 with errno. */
+/* Adds the children of one thread. Returns -1 with errno. */
 static int add_children(struct procfs_list *l, pid_t pid, pid_t tid, size_t max)
 {
     char path[PATH_ROOM], text[4096];

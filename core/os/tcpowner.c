@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Of linux/netlink.h, sock_diag.h and inet_diag.h, which musl does not have. */
+/* From linux/netlink.h, sock_diag.h and inet_diag.h, which musl does not have. */
 enum {
     NETLINK_SOCK_DIAG_ = 4,
     NLM_F_REQUEST_ = 1,

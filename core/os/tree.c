@@ -4,7 +4,7 @@
  *
  * Each round lists all processes and picks those that descend from the root;
  * the rest is about races. A process can fork between being listed and being
- * signalled, and its child is then below the root all the same (a subreaper),
+ * signalled, and its child is then below the root, too (a subreaper),
  * so rounds go on until one shows no new process. A process that forks faster
  * than we list could escape, so before a KILL all are stopped: a fork that
  * sees the pending stop is undone by the kernel, and a stopped process neither
@@ -12,10 +12,10 @@
  * A process that forks its successor and ends lives for some 100 µs, so those
  * rounds follow the lists of children, which is quicker than all of /proc.
  *
- * A list of all of /proc costs what the whole machine runs, and many servers that
- * end at once each make some. So the lists of children are tried first where
- * nothing has a tag: for the first round of signals, whose last round is of all of
- * /proc nevertheless, and for a count that nothing has disturbed.
+ * The cost of a list of all of /proc grows with all processes of the machine, and
+ * many servers that end at once each make several. So the lists of children are
+ * tried first if there is no tag: for the first round of signals (the last round
+ * always lists all of /proc), and for a count that nothing has disturbed.
  *
  * Numbers are remembered together with the time the process began, because
  * the number alone may be another process in the next round.
@@ -81,7 +81,7 @@ static bool in_time(const struct process_tree *t, const struct procfs_stat *p)
 }
 
 /*
- * Removes what did not begin between from and to. If starts are no real times
+ * Removes processes that did not begin between from and to. If starts are not real times
  * (root's would be after its command's), all stay.
  */
 static void drop_others(struct process_tree *t)
@@ -138,9 +138,9 @@ static void add_below(struct process_tree *t, size_t index)
 }
 
 /*
- * Orphans that a subreaper or the first process took because the shell was not
- * there to do it. They are children of something above the root, which spares
- * us the environment of everybody else.
+ * Adds orphans that a subreaper or the first process took because the shell was gone.
+ * They are children of processes above the root, so that the environment of other
+ * processes need not be read.
  */
 static void add_tagged(struct process_tree *t)
 {
@@ -166,7 +166,7 @@ static void tree_empty(struct process_tree *t)
     t->n = 0;
 }
 
-/* A new list. -1: there is no /proc. */
+/* Makes a new list. Returns -1 if there is no /proc. */
 static int tree_list(struct process_tree *t)
 {
     if (procfs_all(&t->all, PROCS_MAX) < 0 && errno != E2BIG)
@@ -299,7 +299,10 @@ static size_t signal_new(struct process_tree *t, int sig, bool with_root, bool w
     return fresh;
 }
 
-/* Signals until a list of all of /proc shows no new process. -1: there is no /proc. */
+/*
+ * Signals until a list of all of /proc shows no new process. Returns -1 if there is no
+ * /proc.
+ */
 static int signal_rounds(struct process_tree *t, int sig, bool with_root, bool wake)
 {
     for (int round = 0; round < ROUNDS_MAX; round++) {
@@ -375,7 +378,7 @@ void tree_signal(const struct tree_of *of, int sig, bool with_root,
 }
 
 /*
- * Whether a list by children is empty only if nobody is there. An orphan may come to a
+ * Whether a list by children is empty only if no process is left. An orphan may get a
  * parent whose children were read already, and a child that is reaped may hide the next
  * one; both need the end of a process of the list, which is then dead in the list,
  * missed, or counted itself.
