@@ -164,7 +164,7 @@ int buf_addv(struct buf *b, const char *fmt, va_list ap)
         return -1;
     va_list again;
     va_copy(again, ap);
-    /* Most texts fit what is there; a longer one is measured by the attempt. */
+    /* Most texts fit; for a longer one the attempt returns its length. */
     size_t have = b->p ? b->cap - b->n : 0;
     int n = vsnprintf(have ? b->p + b->n : NULL, have, fmt, ap);
     int rc = -1;

@@ -137,7 +137,7 @@ struct str jsontext_get(struct str object, struct str name)
 
 /* ---- strings ---- */
 
-/* The four digits of \uXXXX at the beginning of s; -1: there are none. */
+/* Returns the four digits of \uXXXX at the beginning of s; -1 if there are none. */
 static long unit(struct str s)
 {
     long v = 0;
@@ -153,8 +153,8 @@ static long unit(struct str s)
 }
 
 /*
- * Appends what the escape at the beginning of s means, and sets *n to its length. Of an
- * escape that JSON does not have, only the backslash is dropped.
+ * Appends the character of the escape at the beginning of s, and sets *n to its length.
+ * Of an escape that JSON does not have, only the backslash is dropped.
  */
 static int add_escape(struct buf *out, struct str s, size_t *n)
 {
@@ -242,7 +242,7 @@ static size_t digits_at(struct str s, size_t i)
     return i - from;
 }
 
-/* The end of the number at i; 0: there is no number. */
+/* Returns the end of the number at i; 0 if there is none. */
 static size_t number_end(struct str s, size_t i)
 {
     i += s.p[i] == '-';
@@ -265,7 +265,7 @@ static size_t number_end(struct str s, size_t i)
     return i;
 }
 
-/* The end of the string at i; 0: there is no string. */
+/* Returns the end of the string at i; 0 if there is none. */
 static size_t string_end(struct str s, size_t i)
 {
     if (i >= s.n || s.p[i] != '"')
@@ -292,7 +292,7 @@ static size_t blanks_end(struct str s, size_t i)
     return i;
 }
 
-/* The end of the value at i, not an array or object; 0: there is no such value. */
+/* Returns the end of the value at i, not an array or object; 0 if there is none. */
 static size_t simple_end(struct str s, size_t i)
 {
     static const char *const words[] = {"true", "false", "null"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two tables: extensions in alphabetical order, searched by halves, and
- * beginnings of files. The types are those of IANA's registry where it has one.
+ * Two tables: extensions in alphabetical order, for a binary search, and beginnings of
+ * files. The types are those of IANA's registry if it has one.
  */
 #include "base/mime.h"
 

@@ -15,7 +15,7 @@
 
 enum { ITEMS_MAX = 64, WIDTH = 80, INDENT = 6, TEXT_MAX = 64 << 10 };
 
-/* What was given for a row. */
+/* The values given for a row. */
 struct given {
     const struct option_row *row;
     char *text;   /* the last value; borrowed, NULL: none */
@@ -320,7 +320,7 @@ static bool in_range(const struct option_row *r, int64_t n)
     return n >= r->min && (!r->max || n <= r->max);
 }
 
-/* The owner's check. Returns 0, or -1 and sets *e. */
+/* Calls the owner's check. Returns 0, or -1 and sets *e. */
 static int check_own(const struct given *g, struct str value, struct err *e)
 {
     struct err why = ERR_INIT;
@@ -467,7 +467,7 @@ static void merge(struct json *out, struct json *take)
 int options_store(struct options *o, struct json *out, struct err *e)
 {
     for (size_t i = 0; i < o->n; i++)
-        o->v[i].value = NULL; /* prepare may free the object that has it */
+        o->v[i].value = NULL; /* prepare may free the object that contains it */
     for (size_t i = 0; i < o->ntables; i++) {
         const struct option_table *t = o->tables[i];
         if (t->prepare && t->prepare(o, &o->own[i], e) < 0)
@@ -543,7 +543,9 @@ int option_absolute(const char *path, struct buf *out, struct err *e)
 
 /* ---- the manual ---- */
 
-/* Whether a line may not end after word: "od help exec" is a command, to be pasted. */
+/*
+ * Whether a line must not end after word: "od help exec" is a command that can be pasted.
+ */
 static bool is_command(struct str word)
 {
     if (str_starts(word, STR("(")))
@@ -574,7 +576,7 @@ void options_help(const struct option_table *t, struct buf *out)
     for (const struct option_row *r = t->rows; r && r->name; r++) {
         const char *absent = r->unset ? r->unset : r->dflt;
         if (r->word)
-            continue; /* the synopsis has it */
+            continue; /* it is in the synopsis */
         buf_addf(out, "  --%s", r->name);
         if (r->type == OPTION_TOGGLE)
             buf_addf(out, ", --no-%s", r->name);

@@ -12,7 +12,7 @@
 enum { SHOWN = 60, INT_LIMIT_BITS = 53, NAME_SIZE = 48, NAMES_MAX = 300 };
 
 static const char base64_end[] = "_base64";
-/* What dec_base64 accepts. */
+/* The texts that dec_base64 accepts. */
 static const char base64_pattern[] = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|"
                                      "[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$";
 

@@ -116,7 +116,7 @@ int str_to_i64(struct str s, int64_t *out)
     return 0;
 }
 
-/* Cuts the unit off s: milliseconds in one of it. */
+/* Cuts the unit off s. Returns the milliseconds of one unit. */
 static int64_t cut_unit(struct str *s)
 {
     static const struct {
@@ -134,7 +134,7 @@ static int64_t cut_unit(struct str *s)
     return 1000;
 }
 
-/* The digits after the point in 1e-9ths, rounded up. -1: not all digits. */
+/* Gets the digits after the point in 1e-9ths, rounded up. Returns -1 if one is none. */
 static int parse_fraction(struct str s, int64_t *out)
 {
     int64_t v = 0, more = 0;
