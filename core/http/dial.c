@@ -101,7 +101,7 @@ static void release(struct dial *d)
     loop_bury(d->loop, d, free);
 }
 
-/* d->e says why. */
+/* Fails the dial for the reason in d->e. */
 static void fail(struct dial *d)
 {
     if (d->state == OVER)
@@ -279,7 +279,7 @@ static void connected(struct dial *d, struct attempt *a)
         greet(d);
 }
 
-/* d->e says why. */
+/* Counts a failed attempt, for the reason in d->e, and tries the next address. */
 static void try_others(struct dial *d)
 {
     if (++d->failed == d->addrs_n)

@@ -33,7 +33,7 @@ static void shut(struct httpc *c)
     stream_close(&c->s);
 }
 
-/* The request is over, and so is the connection. c->e says why. */
+/* Ends the request and the connection, for the reason in c->e. */
 static void fail(struct httpc *c)
 {
     ASSERT(c->state == HEAD || c->state == BODY); /* on_done is called once */
@@ -143,7 +143,7 @@ static bool take_head(struct httpc *c)
     return false;
 }
 
-/* The next piece of the body, *used bytes of in. -1: malformed. */
+/* Gets the next piece of the body, *used bytes of in. Returns -1 if it is malformed. */
 static int next_piece(struct httpc *c, struct str *piece, size_t *used)
 {
     struct str in = buf_str(&c->s.in);

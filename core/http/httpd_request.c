@@ -498,7 +498,7 @@ void conn_refuse(struct httpd_conn *c, const struct http_error *e)
 }
 
 /*
- * Whether there may be a whole or malformed head now: a line has ended, or a limit is
+ * Whether a complete or malformed head is possible now: a line has ended, or a limit is
  * exceeded. So input that comes byte by byte is not parsed at each byte.
  */
 static bool worth_parsing(struct httpd_conn *c)

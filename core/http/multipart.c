@@ -28,7 +28,7 @@ static bool same_word(struct str s, const char *word)
 
 /* ---- parameters: RFC 9110 5.6.6, RFC 7578 4.2 ---- */
 
-/* Cuts "; name=value" off, with the value unquoted into out. false: no more. */
+/* Cuts "; name=value" off, with the value unquoted into out. Returns false at the end. */
 static bool next_param(struct str *rest, struct str *name, struct buf *out)
 {
     *rest = str_trim(*rest);
@@ -195,7 +195,7 @@ static int give(struct multipart *m, struct str data)
 /* Up to the next mark in `in`, all of which is data when there is none. */
 static int take_data(struct multipart *m, struct str *in)
 {
-    /* What was held back, with as much as could make it a mark. */
+    /* First, bytes that were held back, and as many new ones as may complete a mark. */
     while (m->held.n > 0 && in->n > 0) {
         struct str mark = str_n(m->mark, m->mark_n);
         struct str held = buf_str(&m->held);
@@ -203,7 +203,7 @@ static int take_data(struct multipart *m, struct str *in)
             buf_addc(&m->held, in->p[0]);
             *in = str_sub(*in, 1, in->n);
         } else {
-            /* It was none: a shorter end of it may still be the beginning of one. */
+            /* Not a mark; but a shorter end of it may be the beginning of one. */
             size_t keep = maybe_mark(m, str_sub(held, 1, held.n));
             int r = give(m, str_sub(held, 0, held.n - keep));
             buf_consume(&m->held, held.n - keep);

@@ -29,7 +29,7 @@ static bool lists_tag(struct str list, struct str tag, bool weak)
     return false;
 }
 
-/* As lists_tag of all fields of this name; *there: there is one. */
+/* As lists_tag, for all fields of this name. *there: whether the request has one. */
 static bool field_lists(const struct http_head *h, const char *name, struct str tag,
                         bool weak, bool *there)
 {

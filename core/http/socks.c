@@ -20,7 +20,10 @@ int socks_greeting(struct str in, size_t *used, bool *open)
     return 1;
 }
 
-/* What can be a name, or an address as text: nothing that a resolver or a log minds. */
+/*
+ * Whether it may be a name or an address: no character that a resolver or a log cannot
+ * take.
+ */
 static bool is_name(struct str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -30,7 +33,10 @@ static bool is_name(struct str s)
     return s.n > 0;
 }
 
-/* Bytes of the address behind HEAD. 0: not known yet; -1: there is no such type. */
+/*
+ * Returns the bytes of the address after HEAD; 0 if not known yet; -1 for an unknown
+ * type.
+ */
 static int address_size(struct str in)
 {
     switch (byte(in, 3)) {

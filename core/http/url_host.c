@@ -149,7 +149,7 @@ static bool is_refused(uint32_t c)
     return (c & 0xFFFE) == 0xFFFE;
 }
 
-/* What UTS 46 maps a character to, of what is here. */
+/* The mapping of UTS 46, as far as it is implemented here. */
 static uint32_t mapped(uint32_t c)
 {
     if (c >= 0xFF01 && c <= 0xFF5E)

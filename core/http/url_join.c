@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joining URLs. Those of http, https, ws, wss and file are read as browsers read them
- * (the URL standard, 4.4, its states in order); of others the parts are joined as
- * RFC 3986 5.2.2 and 5.2.4 have it. WPT's urltestdata judges the former
- * (tests/compat/suites.test).
+ * Joining URLs. Those of http, https, ws, wss and file are parsed as in browsers (the URL
+ * standard, 4.4, its states in order); the parts of others are joined by RFC 3986 5.2.2
+ * and 5.2.4. WPT's urltestdata tests the former (tests/compat/suites.test).
  */
 #include "http/url_join.h"
 
 #include "http/url_host.h"
 
 struct parts {
-    struct str scheme, authority, path, query; /* p NULL: not there */
+    struct str scheme, authority, path, query; /* p NULL: missing */
 };
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
@@ -57,7 +56,7 @@ static struct str cut_at(struct str *s, char c)
     return tail;
 }
 
-/* Without the fragment, which comes back. query has its `?`. */
+/* Splits a URL. Returns its fragment, which is appended at the end; query has its `?`. */
 static struct str split(struct str s, struct parts *p)
 {
     *p = (struct parts){0};
@@ -317,7 +316,7 @@ static int put_authority(struct buf *out, struct str s, unsigned own)
     return put_port(out, str_sub(s, colon + 1, s.n), own);
 }
 
-/* What an authority, or the host of a file, ends at. */
+/* Cuts off an authority, or the host of a file. */
 static struct str cut_authority(struct str *rest)
 {
     size_t n = 0;

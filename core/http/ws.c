@@ -2,13 +2,13 @@
 /*
  * WebSocket connections (RFC 6455; sections are cited where they decide).
  *
- * A data frame that lies whole in the stream's buffer is unmasked there and
- * told from there; of others what has come is moved to msg at once, so that
- * the stream's buffer may be smaller than a frame. A control frame is waited
- * for: it is short. Of the pings that come while the peer does not read, the
- * last one is answered (section 5.5.3), so they cost no memory.
+ * A data frame that is complete in the stream's buffer is unmasked there and
+ * passed on from there. The received part of any other is moved to msg at once,
+ * so that the stream's buffer may be smaller than a frame. A control frame is
+ * short and is handled when it is complete. Of the pings that come while the peer
+ * does not read, only the last is answered (section 5.5.3), so they cost no memory.
  *
- * In the stream's out everything leaves SPARE bytes, so that a Close always fits.
+ * All other writes leave SPARE bytes of the stream's out, so that a Close always fits.
  */
 #include "http/ws.h"
 
@@ -36,8 +36,8 @@ struct head {
 /* ---- frames ---- */
 
 /*
- * 1: whole; 0: more is needed; -1: against section 5, *why says what. Each
- * rule is applied as soon as its bytes are there.
+ * Returns 1 if it is whole, 0 if more is needed, -1 if it violates section 5, with the
+ * reason in *why. Each rule is applied as soon as its bytes are there.
  */
 static int parse_head(struct str in, enum ws_role role, struct head *h, const char **why)
 {
@@ -257,7 +257,7 @@ static bool text_is_valid(struct ws *w, bool last)
     return true;
 }
 
-/* What was closed by the peer's or our Close has no ears for messages. */
+/* Passes a message on, unless the peer's or our Close has closed the connection. */
 static void tell(struct ws *w, struct str message)
 {
     bool text = w->opcode == TEXT;
@@ -276,7 +276,7 @@ static void tell_collected(struct ws *w)
         buf_reset(&w->msg);
 }
 
-/* Moves what is there of the current frame, which may be none of 0 bytes. */
+/* Moves the received part of the current frame, which may be a frame of 0 bytes. */
 static void take_piece(struct ws *w)
 {
     struct buf *in = &w->s.in;
@@ -302,7 +302,7 @@ static void take_piece(struct ws *w)
         tell_collected(w);
 }
 
-/* A message of one frame that is there as a whole: told where it lies. */
+/* Takes a message of one frame that is complete, and passes it on from the buffer. */
 static void take_at_once(struct ws *w, const struct head *h)
 {
     char *p = w->s.in.p + h->size;
@@ -354,7 +354,7 @@ static void give_back(struct ws *w)
     }
 }
 
-/* Takes a frame or a part of one. False: more has to come first. */
+/* Takes a frame or a part of one. Returns false if more has to come first. */
 static bool step(struct ws *w)
 {
     struct buf *in = &w->s.in;
@@ -381,7 +381,7 @@ static bool step(struct ws *w)
     take_control(w, &h, str_n(p, (size_t)h.n));
     buf_consume(in, h.size + (size_t)h.n);
     if (h.opcode == PONG && in->n == 0)
-        give_back(w); /* it was all there was to say */
+        give_back(w); /* the buffer has nothing else */
     return true;
 }
 
@@ -446,8 +446,7 @@ static void on_turn(struct task *t)
 }
 
 /*
- * What was waiting in out at the last tick, and has gone since, went because
- * the peer made room for it.
+ * Bytes that waited in out at the last tick and have gone since show that the peer reads.
  */
 static bool peer_reads(struct ws *w)
 {
