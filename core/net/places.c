@@ -139,8 +139,8 @@ static size_t above(const char *path, size_t n)
 }
 
 /*
- * Whether parents of dir may be made. A server makes the directory of its state anyway;
- * /tmp, /run and homes are left to the image.
+ * Whether parents of dir may be made. A server makes the directory of its state in any
+ * case; /tmp, /run and homes must come from the image.
  */
 static bool is_deep(const char *dir)
 {

@@ -25,9 +25,9 @@
 #define LISTEN_BACKLOG 128
 
 /*
- * The address of path. A path that does not fit is reached through a
- * descriptor of its directory, *dirfd, which the caller closes when it is not
- * -1, after use. 0, or -1 with errno.
+ * Makes the address of path. A path that does not fit is reached through a descriptor of
+ * its directory, *dirfd, which the caller closes after use if it is not -1. Returns 0, or
+ * -1 with errno.
  */
 static int address(const char *path, struct sockaddr_un *a, socklen_t *len,
                    int *dirfd)

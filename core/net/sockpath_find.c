@@ -161,7 +161,7 @@ static int choose(const char *name, const struct sockpath_server *all, int n,
                 "%d servers run and none of them is %s: choose one with --server; they "
                 "are: %s",
                 n, SOCKPATH_DEFAULT, names);
-    return -1; /* *e: nobody answers at the first place */
+    return -1; /* *e: no server answers at the first place */
 }
 
 int sockpath_connect(const char *where, struct sockpath_server *found, struct err *e)

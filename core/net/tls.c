@@ -198,8 +198,8 @@ static ssize_t read_plain(struct stream_layer *l, void *p, size_t n)
 }
 
 /*
- * For a peer that reads no more: returns the error of its alert, if it sent one; else
- * rc.
+ * For a peer that does not read any more: returns the error of its alert, if it sent one;
+ * else rc.
  */
 static int last_words(struct tls *t, int rc)
 {
@@ -213,9 +213,9 @@ static int last_words(struct tls *t, int rc)
 }
 
 /*
- * The library encrypts a record, then writes it. When the descriptor takes no
- * more of it, the call is to be made again with the same length: it answers with
- * the length it is given, not with that of the record.
+ * The library encrypts a record, then writes it. If the descriptor does not take all of
+ * it, the call must be repeated with the same length: it returns the length that it is
+ * given, not that of the record.
  */
 static ssize_t write_plain(struct stream_layer *l, const void *p, size_t n)
 {
