@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * What a full-screen program may have left on when it was detached from: mouse
- * reports, bracketed paste, a hidden cursor, colours.
+ * Turns off modes that a full-screen program may have left on at the time of the detach:
+ * mouse reports, bracketed paste, a hidden cursor, colours.
  */
 #define TIDY "\033[?1000l\033[?1002l\033[?1003l\033[?1006l\033[?2004l\033[?25h\033[0m"
 #define ALT_OFF "\033[?1049l"

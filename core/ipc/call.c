@@ -114,7 +114,7 @@ static void lost(struct call *c)
     client_close(c->client);
 }
 
-/* 0: connected, or to be tried again later; -1: the call has failed. */
+/* Returns 0 if connected, or another try is due later; -1 if the call has failed. */
 static int reconnect(struct call *c, struct err *e)
 {
     if (client_reopen(c->client, e) < 0) {
@@ -206,7 +206,7 @@ static int take_frame(struct call *c, const struct frame *f, struct err *e)
     }
 }
 
-/* -1: the call has failed. A lost connection is not a failure. */
+/* Returns -1 if the call has failed. A lost connection is not a failure. */
 static int on_connection(struct call *c, struct err *e)
 {
     int got = client_read(c->client);
@@ -256,7 +256,7 @@ static int64_t earliest(int64_t a, int64_t b)
     return b != 0 && (a == 0 || b < a) ? b : a;
 }
 
-/* 0, and *until is the next deadline; -1: one has passed. */
+/* Returns 0 and sets *until to the next deadline; -1 if one has passed. */
 static int deadlines(const struct call *c, int64_t *until, struct err *e)
 {
     int64_t now = clock_ms();
@@ -308,8 +308,8 @@ int call_check_server(const struct client *client, struct err *e)
 }
 
 /*
- * The connection is silent: checks whether the server is slow or stopped. This may block,
- * since there is no output to write. -1: the server does not answer at all.
+ * Checks whether the server of a silent connection is slow or stopped. This may block,
+ * since there is no output to write. Returns -1 if the server does not answer at all.
  */
 static int check_silence(struct call *c, struct err *e)
 {

@@ -203,7 +203,7 @@ static int start_relay(struct client *c, struct err *e)
     return got;
 }
 
-/* What the relay's first frame has. */
+/* Reads the content of the relay's first frame. */
 static int take_greeting(struct client *c, const struct frame *f, struct err *e)
 {
     struct json *j = json_parse(f->payload, NULL);
@@ -226,7 +226,7 @@ static int take_greeting(struct client *c, const struct frame *f, struct err *e)
     return rc;
 }
 
-/* Reads no more than the frame: what is behind it is for the next poll to tell of. */
+/* Reads no more than the frame: poll must still report the bytes after it. */
 static int read_greeting(struct client *c)
 {
     uint32_t n = 0;
@@ -265,7 +265,7 @@ static int await_relay(struct client *c, struct err *e)
     }
 }
 
-/* -1: as client_reopen; CANCELLED. */
+/* Returns -1 as client_reopen; CANCELLED. */
 static int connect_remote(struct client *c, struct err *e)
 {
     end_relay(c);
@@ -317,7 +317,7 @@ static bool has_folder(const char *path)
     return access(dir, X_OK) == 0;
 }
 
-/* No server runs, and none was to be started: *e says how to start one. */
+/* No server runs, and none was to be started: sets *e to how to start one. */
 static int not_started(const char *where, struct err *e)
 {
     bool path = where[0] == '@' || strchr(where, '/');
@@ -390,7 +390,7 @@ void client_close(struct client *c)
     c->parsed = 0;
     buf_release(&c->in);
     buf_release(&c->out);
-    /* It ends by itself when it has passed on what was written. */
+    /* The relay ends by itself when it has passed on the written bytes. */
     if (c->relay > 0 && waitpid(c->relay, NULL, WNOHANG) == c->relay)
         c->relay = 0;
 }

@@ -205,7 +205,7 @@ static void on_dialled(struct dial *d, struct stream *s, const struct err *e)
     fail(r, &why, again);
 }
 
-/* false: it has failed. */
+/* Returns false if it has failed. */
 static bool begin(struct relay *r, const char *where)
 {
     struct err e = ERR_INIT;

@@ -195,7 +195,7 @@ bool remote_dial_failed(const struct remote *r, const struct dial *d,
     return why->code != ERR_INVALID && why->code != ERR_UNSUPPORTED;
 }
 
-/* od's own words for it, or the first line of a short text; a page helps nobody. */
+/* Appends od's own error, or the first line of a short text; an HTML page is left out. */
 static void add_words(struct buf *out, struct str body)
 {
     struct json *j = json_parse(body, NULL);
