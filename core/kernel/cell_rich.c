@@ -62,7 +62,7 @@ static size_t length_of(const struct json *v)
     return n;
 }
 
-/* Takes the data out of j if there is no room for it. */
+/* Removes the data from j if there is no room for it. */
 static void fit(struct cell_rich *r, struct json *j)
 {
     struct json *v = json_get(j, "data");

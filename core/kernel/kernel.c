@@ -94,7 +94,7 @@ static void on_failed(struct companion *host)
         companion_turn_later(host);
 }
 
-/* The last lines of a kernel's error output; the end of one if it is too long. */
+/* Returns the last lines of a kernel's error output; of a long line, its end. */
 static struct str last_words(const struct json *m)
 {
     struct str said = json_str(m, "stderr", "");

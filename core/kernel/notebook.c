@@ -18,7 +18,7 @@ struct notebook {
     struct json *book, *cells;
     struct json *cell, *outputs; /* of the cell that runs; borrowed from book */
     struct json *last;           /* of its outputs */
-    struct buf stream;           /* last's text so far, if it is one */
+    struct buf stream;           /* last's text so far, if it is a stream */
     bool clear;                  /* before the next output */
     struct shown {
         char *id;

@@ -65,7 +65,10 @@ static bool anything(struct kernel_host *h)
     return h->going.n > 0;
 }
 
-/* Bytes of lines that wait, except those of a long message that are not made yet. */
+/*
+ * Returns the bytes of waiting lines, without those of a long message that are not made
+ * yet.
+ */
 static size_t waiting(const struct kernel_host *h) { return h->going.n + h->pending.n; }
 
 static void trim(struct buf *b)
@@ -177,8 +180,7 @@ void host_ready(struct kernel_host *h)
 
 static void kill_kernel(struct kernel_host *h, int sig)
 {
-    /* It leads a group of its own, and is not reaped yet, so the number is still its
-     * own. */
+    /* It leads a group of its own and is not reaped yet, so pid is still its number. */
     if (h->pid > 0)
         kill(-h->pid, sig);
 }

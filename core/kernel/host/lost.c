@@ -79,8 +79,9 @@ static void count(struct lost *l, struct str id)
 }
 
 /*
- * Without those that are late: of a question of ours, which an interrupt has, too, either
- * the answer or its "busy" has come, and the other one has not.
+ * Returns the number of missing messages without late ones: of a question of ours (an
+ * interrupt has one, too) either the answer or its "busy" has come, and the other has
+ * not.
  */
 static uint64_t missed(const struct lost *l)
 {
@@ -88,7 +89,7 @@ static uint64_t missed(const struct lost *l)
     return l->missing > late ? l->missing - late : 0;
 }
 
-/* Counts the answers to questions of ours, and how many of these were begun. */
+/* Counts the answers to our questions, and the "busy" of these. */
 static void count_ours(struct lost *l, enum host_channel from, bool idle)
 {
     if (from != CH_IOPUB)

@@ -118,7 +118,7 @@ static int greet(struct zmtp *z)
 
 /* ---- reading ---- */
 
-/* false: the connection has ended. */
+/* Returns false if the connection has ended. */
 static bool on_command(struct zmtp *z, struct str c)
 {
     size_t name = c.n ? (uint8_t)c.p[0] : 0;
