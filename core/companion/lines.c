@@ -14,7 +14,10 @@ static void forget(struct line_reader *r)
         buf_reset(&r->line);
 }
 
-/* What the head still lacks, and what becomes of the line if that is not all of it. */
+/*
+ * Adds to the head what it still lacks. If the line is longer, its owner decides about
+ * it.
+ */
 static struct str feed_head(struct line_reader *r, struct str bytes)
 {
     size_t room = LINE_HEAD - r->line.n, n = bytes.n < room ? bytes.n : room;
