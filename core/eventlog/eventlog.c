@@ -81,7 +81,7 @@ static int begin_segment(struct eventlog *l, struct err *e)
 
 /* ---- appending ---- */
 
-/* Writes all of v, in as many calls as it takes. -1: errno. */
+/* Writes all of v, in as many calls as it takes. Returns -1 with errno. */
 static int write_all(int fd, struct iovec *v, int n, uint64_t at)
 {
     while (n > 0) {

@@ -122,7 +122,7 @@ static void close_some(struct eventlog *l)
     }
 }
 
-/* The segment's descriptor, opened if need be. -1: errno. */
+/* Returns the segment's descriptor, opened if necessary; -1 with errno. */
 static int segment_fd(struct eventlog *l, struct segment *s)
 {
     s->used = ++l->clock;
@@ -206,7 +206,7 @@ static int recover(struct eventlog *l, struct err *e)
     l->bytes -= s->bytes - w.offset;
     s->bytes = w.offset;
     l->next = w.due;
-    /* A new segment without events: the time is that of the one before. */
+    /* A new segment has no events: use the time of the previous one. */
     if (!w.stamp[0] && l->segs > 1) {
         w = (struct log_walk){.due = s[-1].first};
         if (segment_walk(l, s - 1, &w, UINT64_MAX) < 0)
@@ -247,7 +247,10 @@ static int by_first(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Lists segments by name. Sets *others for a file that is not of a log. -1: errno. */
+/*
+ * Lists segments by name. *others: whether there is a file that no log has. Returns -1
+ * with errno.
+ */
 static int list_segments(struct eventlog *l, bool *others)
 {
     int fd = openat(l->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -279,7 +282,10 @@ static int list_segments(struct eventlog *l, bool *others)
     return 0;
 }
 
-/* 1: our version; 0: the folder has no log yet; -1: e. Changes nothing. */
+/*
+ * Returns 1 for our version; 0 if the folder has no log yet; -1 and sets *e. Changes
+ * nothing.
+ */
 static int check_version(struct eventlog *l, struct err *e)
 {
     char text[64];

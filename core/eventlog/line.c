@@ -191,7 +191,7 @@ void event_stamp_move(char stamp[EVENT_STAMP], int64_t before_us, int64_t us)
         event_stamp(stamp, us);
 }
 
-/* A number of so many digits within bounds, or -1. */
+/* Returns a number of `width` digits within bounds; else -1. */
 static int digits(const char *p, unsigned width, int least, int most)
 {
     int v = 0;

@@ -24,7 +24,10 @@ enum {
 
 /* ---- walking ---- */
 
-/* The lines of one piece of a segment; false: the target was found. */
+/*
+ * Walks through the lines of one piece of a segment. Returns false if the target was
+ * found.
+ */
 static bool walk_piece(struct log_walk *w, struct str piece, uint64_t *skipped,
                        uint64_t *at, uint64_t target)
 {
@@ -83,7 +86,9 @@ int segment_walk(struct eventlog *l, struct segment *s, struct log_walk *w,
 
 /* ---- finding ---- */
 
-/* The first line that begins after `at`; s->bytes: none; -1: errno. */
+/*
+ * Finds the first line that begins after `at`; s->bytes if there is none; -1 with errno.
+ */
 static int64_t next_line(struct eventlog *l, struct segment *s, uint64_t at)
 {
     char piece[LOOK];
@@ -108,7 +113,7 @@ static uint64_t id_at(struct eventlog *l, struct segment *s, uint64_t at)
     return n > 0 && event_head(str_n(head, (size_t)n), &line) ? line.id : 0;
 }
 
-/* The place of an id in an undamaged segment, -1: not found so. */
+/* Finds the place of an id in an undamaged segment. Returns -1 if that fails. */
 static int64_t bisect(struct eventlog *l, struct segment *s, uint64_t id)
 {
     uint64_t low = 0, high = s->bytes;
@@ -199,8 +204,9 @@ static void stamp_from(struct eventlog *l, struct segment *s, uint64_t at,
 }
 
 /*
- * Adds one gap for all ids from the cursor to before `next`, which is at offset
- * `at` of segment s, and moves the cursor there. 0; 1: max leaves no room; -1: e.
+ * Adds one gap for all ids from the cursor to before `next`, which is at offset `at` of
+ * segment s, and moves the cursor there. Returns 0; 1 if max leaves no room; -1 and sets
+ * *e.
  */
 static int add_gap(struct log_reading *r, struct segment *s, uint64_t at, uint64_t next,
                    const char *reason)
@@ -232,7 +238,9 @@ static int leave_segment(struct log_reading *r, struct segment *s)
     return add_gap(r, last ? s : s + 1, last ? s->bytes : 0, end_of(r->l, s), "damage");
 }
 
-/* Whether an error may pass: it is reported. Others count as damage of the file. */
+/*
+ * Whether an error may be temporary, and is reported. Others count as damage of the file.
+ */
 static bool passing(int errnum)
 {
     return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
@@ -329,9 +337,9 @@ static size_t take_lines(struct log_reading *r, char *bytes, size_t got, uint64_
 }
 
 /*
- * Reads on in a segment, whole lines of at most `want` bytes and with ids before
- * `end`. Returns the bytes added; 0: none, with *open set if `want` is too small for
- * the next line; -1: errno.
+ * Reads on in a segment, whole lines of at most `want` bytes and with ids before `end`.
+ * Returns the bytes added; 0 if there are none, with *open set if `want` is too small for
+ * the next line; -1 with errno.
  */
 static ssize_t read_lines(struct log_reading *r, struct segment *s, size_t want,
                           uint64_t end, bool *open)
@@ -352,7 +360,7 @@ static ssize_t read_lines(struct log_reading *r, struct segment *s, size_t want,
     return (ssize_t)n;
 }
 
-/* One step: some lines, or one gap. 0; 1: that is all for now; -1: e. */
+/* Reads some lines, or adds one gap. Returns 0; 1 at the end for now; -1 and sets *e. */
 static int step(struct log_reading *r, struct segment *s)
 {
     if (r->c->offset >= s->bytes)
