@@ -54,7 +54,7 @@ static int number_in(const struct xml *x, const char *name, int max)
     return found && n <= (uint64_t)max ? (int)n : -1;
 }
 
-/* 17.3.1.20: 0 is the first level, 9 is no heading. */
+/* 17.3.1.20: 0 is the first level, 9 is not a heading. */
 static int outline_of(const struct xml *x)
 {
     int level = number_in(x, "val", 9);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Words to blocks and to lines in them. A block grows from its top word by lines that are
- * as close as lines of one text, and by the words next to those.
+ * Makes blocks of words, and lines in them. A block grows from its top word by lines that
+ * are as close as lines of one text, and by the words next to those.
  */
 #include "document/pdf/layout.h"
 

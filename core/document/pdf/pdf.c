@@ -20,7 +20,7 @@ struct pages {
     int rc;
 };
 
-/* What pages inherit (7.7.3.4). */
+/* The attributes that pages inherit (7.7.3.4). */
 struct inherited {
     struct pdf_obj resources, box;
 };
