@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parent's side of archive.h. Files and folders are opened here, so that a
- * name that is not there is an error of the call, before anything is promised
- * to anybody.
+ * The parent's side of archive.h. Files and folders are opened here, so that a missing
+ * one is an error of the call, before any answer begins.
  */
 #include "base/clock.h"
 #include "base/limits.h"

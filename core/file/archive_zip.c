@@ -55,7 +55,7 @@ static struct zip_meta meta_of(const struct zip_walk *z, const struct stat *st)
                              .size = (uint64_t)st->st_size};
 }
 
-/* Up to a block, less at the end of the file only. -1 with errno. */
+/* Fills the block; only at the end of the file it gets less. Returns -1 with errno. */
 static ssize_t fill(struct zip_walk *z, int fd, uint64_t most)
 {
     size_t want = most < sizeof(z->block) ? (size_t)most : sizeof(z->block), have = 0;
@@ -72,7 +72,7 @@ static ssize_t fill(struct zip_walk *z, int fd, uint64_t most)
     return (ssize_t)have;
 }
 
-/* One file, open, by the name in z->path. -1: the archive cannot go on. */
+/* Adds one open file, by the name in z->path. Returns -1 if the archive cannot go on. */
 static int add_file(struct zip_walk *z, int fd, const struct stat *st, struct err *e)
 {
     uint64_t left = st->st_size > 0 ? (uint64_t)st->st_size : UNKNOWN_MAX;

@@ -32,7 +32,7 @@ static int too_long(struct err *e)
                    PATH_MAX - 1);
 }
 
-/* Cuts the first part off w->todo. Returns its length; 0: there are no more. */
+/* Cuts the first part off w->todo. Returns its length; 0 if there are no more. */
 static size_t next_part(struct border_walk *w, char part[NAME_MAX + 1], struct err *e)
 {
     size_t from = strspn(w->todo, "/"), n = strcspn(w->todo + from, "/");
@@ -113,7 +113,10 @@ int border_resolve(const char *border, struct str path, char out[PATH_MAX], stru
     return 0;
 }
 
-/* The folder `name` in dir, which is closed; -1: dir is, too. */
+/*
+ * Opens the folder `name` in dir, and closes dir, also on failure. Returns -1 and sets
+ * *e.
+ */
 static int enter(int dir, const char *name, bool make, struct err *e)
 {
     int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;

@@ -65,7 +65,10 @@ static int apply_clause(struct str s, mode_t *mode, bool folder)
     return i == s.n ? 0 : -1;
 }
 
-/* Parses octal digits, or clauses that change the mode `now`. -1: it is neither. */
+/*
+ * Parses octal digits, or clauses that change the mode `now`. Returns -1 if it is
+ * neither.
+ */
 static int mode_of(struct str s, mode_t now, bool folder, mode_t *out)
 {
     mode_t octal = 0;
@@ -215,7 +218,7 @@ int fa_mkdir(struct fa *f, struct err *e)
 
 /* ---- copy and move ---- */
 
-/* Is the folder that `to` is in, `from`, or below it? */
+/* Returns -1 and sets *e if the folder of `to` is `from`, or below it. */
 static int check_inside(const char *from, const char *to, struct err *e)
 {
     char dir[PATH_MAX];
@@ -463,7 +466,7 @@ static int remove_contents(struct fa *f, const char *path, struct err *e)
     return rc;
 }
 
-/* Is it the folder that relative paths begin in? */
+/* Is it the folder at which relative paths begin? */
 static bool is_working(const struct fa *f, const struct stat *st)
 {
     struct stat cwd;

@@ -216,7 +216,7 @@ int fa_parents(const char *path, struct err *e)
     return 0;
 }
 
-/* The number of an argument, -1 if it is not there. */
+/* Sets *id to the id that an argument names; UINT32_MAX if it is missing. */
 static int id_of(const struct fa *f, const char *name, bool group, uint32_t *id,
                  struct err *e)
 {

@@ -55,7 +55,7 @@ static int64_t next_frame(const struct fa *f, struct err *e)
     return (int64_t)n;
 }
 
-/* The arguments of the next file; NULL with e->code 0: there is none. */
+/* Returns the arguments of the next file; NULL, with e->code 0 if there is none. */
 static struct json *next_object(const struct fa *f, struct err *e)
 {
     struct json *j = NULL;
@@ -230,7 +230,7 @@ static int dress(const struct fa *f, const char *part, const char *path, mode_t 
         mode_t mask = umask(0);
         umask(mask);
         *mode = there ? st.st_mode & 07777 : *mode & ~mask;
-        /* It may not be ours to give; then the new one is ours. */
+        /* The owner may not be changeable; then the new file is ours. */
         if (there && chown(part, st.st_uid, st.st_gid) < 0)
             *mode &= 0777;
     }

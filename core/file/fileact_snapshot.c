@@ -30,7 +30,7 @@ static struct json *sorted(struct json *o)
         snprintf(name, sizeof(name), "%s", least);
         struct json *value = json_take(o, name);
         if (!value)
-            break; /* a longer name: not one of ours */
+            break; /* the name was cut: it is not one of ours */
         json_put(out, name, value);
     }
     json_free(o);

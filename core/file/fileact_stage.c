@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files and folders that are made next to their place, and put there when they are whole.
+ * Files and folders that are made next to their place, and moved there when complete.
  *
  *   .od-TOKEN        a part, or all of it
- *   .od-TOKEN.whole  an empty file: the making is finished
+ *   .od-TOKEN.whole  an empty file: .od-TOKEN is complete
  *
- *   neither, or the first only    begun, or not: it is made again
- *   both                          whole: it is put in its place
+ *   neither, or the first only    not complete: it is made again
+ *   both                          complete: it is moved to its place
  *   the second only               it is in its place
  *
- * The second goes when the call is through (fileact.c).
+ * The second is removed when the call has ended (fileact.c).
  */
 #include "file/fileact_own.h"
 

@@ -88,8 +88,8 @@ static int put_file(struct writing *w, int fd, const struct stat *st, struct err
 /* ---- omitted entries ---- */
 
 /*
- * Whether a path is a file in a .git that may hold a secret. Refs and objects are not:
- * they may have any name.
+ * Whether a path is a file in a .git that may hold a secret. Refs and objects are not
+ * such files: they may have any name.
  */
 static bool is_secret(struct str path)
 {
@@ -296,7 +296,10 @@ static ssize_t read_plain(void *arg, void *p, size_t n, struct err *e)
     return fa_check_size(r->limits, r->plain, r->packed, e) < 0 ? -1 : got;
 }
 
-/* The name without empty parts and dots. -1: e, it leads out, or is nothing. */
+/*
+ * Gets the name without empty parts and dots. Returns -1 and sets *e if it leads out, or
+ * is empty.
+ */
 static int clean(struct str name, char out[TAR_NAME_MAX + 1], struct err *e)
 {
     struct str rest = name;

@@ -161,7 +161,7 @@ int fa_remove_tree(struct fa *f, const char *path, struct err *e)
 
 /* ---- copying ---- */
 
-/* The bytes from..to. -1 with errno. */
+/* Copies the bytes from..to. Returns -1 with errno. */
 static int copy_range(struct fa *f, int in, int out, off_t from, off_t to)
 {
     if (lseek(in, from, SEEK_SET) < 0 || lseek(out, from, SEEK_SET) < 0)
@@ -182,7 +182,7 @@ static int copy_range(struct fa *f, int in, int out, off_t from, off_t to)
     return 0;
 }
 
-/* All bytes; where there is a hole, there is one in the copy. */
+/* Copies all bytes; a hole in the file is a hole in the copy. */
 static int copy_bytes(struct fa *f, int in, int out, off_t size)
 {
     off_t at = 0;

@@ -59,7 +59,7 @@ static int join(const char *folder, const char *name, char out[PATH_MAX])
     return n < PATH_MAX ? 0 : -1;
 }
 
-/* Of a change that left a file there. */
+/* Reports a change after which the file exists. */
 static void put_entry(struct fileact_watch *w, const char *kind, const char *name)
 {
     char path[PATH_MAX];
@@ -93,7 +93,7 @@ static int flush(struct fileact_watch *w, struct err *e)
     return 0;
 }
 
-/* At most so many a second; the first that is left out is reported. */
+/* Limits the changes per second; the first one that is left out is reported. */
 static bool may_tell(struct fileact_watch *w)
 {
     int64_t now = clock_ms() / 1000;
@@ -146,7 +146,7 @@ static void forget_below(struct fileact_watch *w, const char *name)
     }
 }
 
-/* The number, or -1 with errno. */
+/* Watches a folder or file. Returns the number of the watch, or -1 with errno. */
 static int add(struct fileact_watch *w, const char *name)
 {
     char path[PATH_MAX];
@@ -207,7 +207,7 @@ static void add_tree(struct fileact_watch *w, const char *name, bool news, int d
         close(fd);
 }
 
-/* Those that are named; what is not there any more is left out. */
+/* Adds the named folders that still exist. */
 static void add_folders(struct fileact_watch *w, const struct json *names)
 {
     for (const struct json *v = json_first(names); v; v = json_next(v)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What bytes of a file are, and its lines. */
+/* The kind of a file's bytes, and its lines. */
 #include "file/files.h"
 
 #include "base/enc.h"

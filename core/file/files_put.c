@@ -24,7 +24,7 @@
 
 /* As the kernel follows at most. */
 #define LINKS_MAX 40
-/* Of the names, and of one value, that are copied; more is a limit of Linux. */
+/* Bytes of the copied names, and of one value: the maxima of Linux. */
 #define ATTRS_MAX (64 << 10)
 
 /* A file in a folder; all of it is owned. */
@@ -190,7 +190,7 @@ static void copy_attributes(int from, int to)
     free(value);
 }
 
-/* -1: the file cannot be given the old one's owner. */
+/* Returns -1 if the file cannot get the old one's owner. */
 static int own_as_old(const struct put_place *p, int fd)
 {
     struct stat st;
@@ -212,7 +212,7 @@ static void dress(const struct put_place *p, struct files_put *put, int fd)
 
 /* ---- writing ---- */
 
-/* 0, or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 static int write_at(int fd, struct str bytes, size_t offset)
 {
     while (bytes.n > 0) {
@@ -251,7 +251,7 @@ static int write_in_place(struct put_place *p, struct str bytes, bool sync, stru
     return 0;
 }
 
-/* Whether a file that cannot be replaced for this reason may yet be written. */
+/* Whether a file that cannot be replaced for this reason may be written in place. */
 static bool may_write_instead(const struct put_place *p, int errnum)
 {
     return p->exists &&
@@ -277,7 +277,7 @@ static void sync_folder(const struct put_place *p)
     close(fd);
 }
 
-/* Makes .od-TOKEN the file. 0; or -1 with errno, and the part is removed. */
+/* Renames .od-TOKEN to the file. Returns 0; or -1 with errno, and the part is removed. */
 static int fill_and_rename(struct put_place *p, int fd, struct str bytes,
                            struct files_put *put)
 {
