@@ -111,7 +111,10 @@ static int ended_early(const struct tar_reader *r, struct err *e)
                    r->name.n ? ", in or after " : "", buf_z(&r->name));
 }
 
-/* Some bytes, at most n: how many, 0 at the end of the archive, -1 with e. */
+/*
+ * Reads some bytes, at most n. Returns how many, 0 at the end of the archive, -1 and sets
+ * *e.
+ */
 static ssize_t take_some(struct tar_reader *r, void *p, size_t n, struct err *e)
 {
     if (!r->ahead_n) {
@@ -136,7 +139,10 @@ static ssize_t take_some(struct tar_reader *r, void *p, size_t n, struct err *e)
     return (ssize_t)n;
 }
 
-/* n bytes. 1; 0: the archive had ended before the first of them; -1 with e. */
+/*
+ * Reads n bytes. Returns 1; 0 if the archive ended before the first of them; -1 and sets
+ * *e.
+ */
 static int take(struct tar_reader *r, void *p, size_t n, struct err *e)
 {
     for (size_t have = 0; have < n;) {
@@ -178,7 +184,10 @@ static int pass(struct tar_reader *r, uint64_t n, struct err *e)
 
 /* ---- numbers and texts of a header ---- */
 
-/* Octal with blanks around it, or base 256 (GNU) of at most 63 bits. -1: neither. */
+/*
+ * Parses octal with blanks around it, or base 256 (GNU) of at most 63 bits. Returns -1 if
+ * it is neither.
+ */
 static int64_t number(const uint8_t *p, size_t n)
 {
     uint64_t v = 0;
@@ -300,7 +309,7 @@ static int take_record(struct records *r, struct str key, struct str value, stru
     return rc;
 }
 
-/* "LENGTH KEY=VALUE\n", LENGTH being that of all of it. */
+/* Parses "LENGTH KEY=VALUE\n", where LENGTH is that of all of it. */
 static int take_records(struct records *r, struct str text, struct err *e)
 {
     while (text.n > 0) {
@@ -336,7 +345,7 @@ static int take_text(struct tar_reader *r, uint64_t size, struct err *e)
     return pass(r, -size % TAR_BLOCK, e);
 }
 
-/* Returns 1 if the header was about the next one, 0 if not, -1 with e. */
+/* Returns 1 if the header belongs to the next one, 0 if not, -1 and sets *e. */
 static int take_meta(struct tar_reader *r, char type, uint64_t size, struct err *e)
 {
     if (type == 'V') /* GNU: the archive's own name */

@@ -58,7 +58,9 @@ static void add_records(struct buf *b, const struct tar_entry *x, struct str nam
 
 /* ---- headers ---- */
 
-/* Where the name is cut into prefix and name, which a slash joins; -1: nowhere. */
+/*
+ * Returns where the name is cut into prefix and name, which a slash joins; -1 if nowhere.
+ */
 static long cut_at(struct str name)
 {
     if (name.n <= 100)

@@ -40,7 +40,7 @@ void gunzip_free(struct gunzip *g)
     free(g);
 }
 
-/* 1: there are packed bytes; 0: no more; -1 with e. */
+/* Returns 1 if there are packed bytes, 0 at the end, -1 and sets *e. */
 static int refill(struct gunzip *g, struct err *e)
 {
     if (g->z.avail_in)

@@ -13,7 +13,9 @@ static size_t step(const struct buf *out, size_t packed)
     return n < buf_room(out) ? n : buf_room(out);
 }
 
-/* 0: the end of the stream; 1: damaged or cut off; -1: out is full. */
+/*
+ * Returns 0 at the end of the stream; 1 if it is damaged or cut off; -1 if out is full.
+ */
 static int run(z_stream *z, struct buf *out, size_t packed)
 {
     for (;;) {

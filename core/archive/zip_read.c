@@ -75,7 +75,10 @@ static int read_at(struct zip_reader *r, uint64_t at, void *p, size_t n, struct 
     return 0;
 }
 
-/* n bytes of the central directory, which hold until the next call. NULL with e. */
+/*
+ * Returns n bytes of the central directory, valid until the next call; or NULL and sets
+ * *e.
+ */
 static const char *take(struct zip_reader *r, size_t n, struct err *e)
 {
     if (n > r->end - r->at) {
@@ -142,7 +145,8 @@ out:
 
 /*
  * 4.3.14 and 4.3.15: the locator is before the end record, and the zip64 end record
- * before it. 1: they are there, and *at is that record's place; 0: no; -1 with e.
+ * before it. Returns 1 and sets *at to that record's place; 0 if there is none; -1 and
+ * sets *e.
  */
 static int read_end64(struct zip_reader *r, uint64_t *at, uint64_t *count, uint64_t *size,
                       uint64_t *offset, struct err *e)
@@ -239,7 +243,9 @@ uint64_t zip_count(const struct zip_reader *r) { return r->count; }
 
 /* ---- records of the central directory ---- */
 
-/* The next field of *extra (4.5.1): its bytes, and its id. False: no more. */
+/*
+ * Gets the next field of *extra (4.5.1), its bytes and its id. Returns false at the end.
+ */
 static bool next_extra(struct str *extra, unsigned *id, struct str *bytes)
 {
     if (extra->n < 4)
@@ -352,7 +358,7 @@ int zip_next(struct zip_reader *r, struct zip_entry *entry, struct err *e)
 
 /* ---- an entry's bytes ---- */
 
-/* Marks bytes as taken. -1: some of them are taken already. */
+/* Marks bytes as taken. Returns -1 if some of them are taken already. */
 static int claim(struct zip_reader *r, uint64_t from, uint64_t to, struct err *e)
 {
     size_t low = 0, high = r->spans_n;
