@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree becomes a program (Thompson's construction); a state is a set of its places.
+ * The tree becomes a program (Thompson's construction); a state is a set of places in it.
  * States are made when they are first needed. When the table is full, all of them are
- * forgotten, except the current one.
+ * dropped, except the current one.
  *
  * A state is a row of the table, with a column for each class of bytes that no set
  * distinguishes. Its number is the row's offset: a step is one addition and one load.
  *
  *   0 UNKNOWN   to be made          MATCH     a line was found
- *   others      rows; a newline leads to the state of a line's beginning, whatever
- *               was before, unless the state says that the line matches at its end
+ *   others      rows; a newline leads to the state of a line's beginning from each,
+ *               unless the line matches at its end in that state
  */
 #include "text/automaton.h"
 
@@ -71,7 +71,7 @@ struct automaton {
 
 /* ---- program ---- */
 
-/* Appends an instruction. Returns its place, or 0 if there is no more room. */
+/* Appends an instruction. Returns its place, or 0 if there is no room. */
 static uint16_t emit(struct automaton *a, enum code code, uint16_t to, uint16_t other)
 {
     if (a->code_n == PLACES_MAX) {
@@ -165,7 +165,7 @@ static void make_classes(struct automaton *a)
     a->classes = n;
     for (int c = 0; c < 256; c++)
         a->sample[a->class[c]] = (unsigned char)c;
-    a->class['\n'] = (uint16_t)n; /* it is alone, behind the others */
+    a->class['\n'] = (uint16_t)n; /* a class of its own, after the others */
 }
 
 /* ---- states ---- */
@@ -344,7 +344,7 @@ static void find_skip(struct automaton *a)
         for (int c = 0; c < 256 && !moves; c++)
             a->skip[c] |= a->class[c] == k;
     }
-    /* A newline is skipped if the beginning of a line is no state of its own. */
+    /* A newline is skipped if it leads back to the same state. */
     struct automaton_state b = a->begin == MATCH ? s : a->of[a->begin / a->row];
     bool same = a->begin != MATCH && b.n == s.n &&
                 memcmp(a->members + b.from, a->members + s.from,

@@ -165,7 +165,7 @@ static int hex(char c)
                                                 : -1;
 }
 
-/* \x41 and \x{41}, behind the x. */
+/* Parses \x41 and \x{41}, after the x. */
 static bool hex_escape(struct pattern_parser *p, uint32_t *cp)
 {
     bool braces = accept(p, "{");
@@ -175,7 +175,9 @@ static bool hex_escape(struct pattern_parser *p, uint32_t *cp)
     return digits > 0 && (!braces || accept(p, "}"));
 }
 
-/* The character of an escape, after the backslash; false: it is not a character. */
+/*
+ * Gets the character of an escape, after the backslash. Returns false if it is not one.
+ */
 static bool character_escape(struct pattern_parser *p, uint32_t *cp)
 {
     static const char names[] = "tnrfea", values[] = "\t\n\r\f\033\a";
@@ -294,7 +296,10 @@ static int class(struct pattern_parser *p)
 
 /* ---- atoms ---- */
 
-/* After \Q, up to \E or the end. Empty: a quantifier is for the atom before it. */
+/*
+ * After \Q: parses up to \E or the end. If it is empty, a quantifier is for the atom
+ * before.
+ */
 static int quoted(struct pattern_parser *p)
 {
     int all = plain(p, TREE_EMPTY);
@@ -349,7 +354,7 @@ static int escape(struct pattern_parser *p)
     return character_escape(p, &cp) ? character(p, cp) : -1;
 }
 
-/* (?<name>, (?P<name> and (?'name', behind the sign that opens it. */
+/* Parses (?<name>, (?P<name> and (?'name', after the sign that opens it. */
 static bool group_name(struct pattern_parser *p, char close)
 {
     while (more(p) && peek(p) != close)
@@ -447,7 +452,7 @@ static int repeat(struct pattern_parser *p)
     bool quotes = str_starts(str_sub(p->text, p->at, p->text.n), STR("\\Q"));
     int a = atom(p), low, high;
     while (a >= 0 && quantifier(p, &low, &high)) {
-        /* Of quoted text it is the last character's. */
+        /* After quoted text the quantifier is for the last character. */
         if (quotes || low > TREE_REPEAT_MAX || high > TREE_REPEAT_MAX ||
             (high != TREE_MANY && high < low))
             return -1;

@@ -149,7 +149,7 @@ static size_t next_kr(const struct charset_tables *t, unsigned a, unsigned b, ui
                                            : UHC_ROW;
     if (cell == UHC_ROW)
         return 1;
-    /* From 0xa1 on rows end where those of EUC begin. */
+    /* From 0xa1 on, rows end where those of EUC begin. */
     unsigned at = a < 0xa1 ? (a - 0x81) * UHC_ROW + cell
                            : (0xa1 - 0x81) * UHC_ROW + (a - 0xa1) * 84 + cell;
     if (at < HANGUL_MORE)
@@ -266,7 +266,7 @@ int charset_collection(struct str ordering)
     return -1;
 }
 
-/* Places are those of the national standard: rows of 94, or of 157. */
+/* Returns the character at a place of the national standard: rows of 94, or of 157. */
 static uint32_t char_at(const struct charset_tables *t, int collection, unsigned at)
 {
     switch (collection) {

@@ -13,12 +13,12 @@
 
 #include <stdlib.h>
 
-/* Lines of one text, the changed part of it. */
+/* The changed part of one text, in lines. */
 struct diff_side {
     struct str text; /* the part */
     size_t before;   /* lines of the whole before it */
     size_t n;
-    size_t *at;    /* owned: n + 1 offsets; the last is behind a newline there may be */
+    size_t *at;    /* owned: n + 1 offsets; the last is after any last newline */
     uint32_t *id;  /* owned: equal lines have equal ones */
     bool *changed; /* owned */
 };
@@ -199,7 +199,7 @@ static bool number(struct diff_side *a, struct diff_side *b)
 
 /* ---- the search ---- */
 
-/* How far diagonal k comes with one more change than its neighbours took. */
+/* Returns how far diagonal k comes with one change more than its neighbours. */
 static int32_t reach(const int32_t *v, int32_t k, int32_t changes)
 {
     if (k == -changes || (k != changes && v[k - 1] < v[k + 1]))
@@ -219,8 +219,8 @@ static bool same(const struct diff *d, const struct diff_box *b, int32_t x, int3
 }
 
 /*
- * Follows all diagonals with `changes` changes from one corner. true: the two searches
- * have met, at *at_x, *at_y counted from that corner.
+ * Follows all diagonals with `changes` changes from one corner. Returns true if the two
+ * searches have met, at *at_x, *at_y counted from that corner.
  */
 static bool advance(struct diff *d, const struct diff_box *b, int32_t changes, bool back,
                     int32_t *at_x, int32_t *at_y)
@@ -247,7 +247,7 @@ static bool advance(struct diff *d, const struct diff_box *b, int32_t changes, b
     return false;
 }
 
-/* Finds a place on a shortest path; false: too many steps. */
+/* Finds a place on a shortest path. Returns false after too many steps. */
 static bool meet(struct diff *d, const struct diff_box *b, int32_t *x, int32_t *y)
 {
     int32_t n = b->xn - b->x, m = b->yn - b->y;

@@ -128,7 +128,7 @@ static bool is_any_parts(struct str p, size_t i, size_t *behind)
 }
 
 struct glob_mark {
-    size_t pi, si; /* to be tried next; pi 0: none, a pattern comes behind it */
+    size_t pi, si; /* to be tried next, pi being after a star; pi 0: none */
     bool set;
 };
 

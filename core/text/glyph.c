@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Characters by their code in the encodings of ISO 32000-1, Annex D, and glyphs by
- * their name: those of the Adobe Glyph List that Latin, Greek and mathematical fonts
- * have, and the ones that fonts of TeX add. Code points are of 16 bits.
+ * Characters by their code in the encodings of ISO 32000-1, Annex D, and glyphs by their
+ * name: those of the Adobe Glyph List that Latin, Greek and mathematical fonts have, and
+ * those that fonts of TeX add. Code points have 16 bits.
  */
 #include "text/glyph.h"
 
@@ -449,12 +449,12 @@ static uint32_t numbered(struct str name)
     uint32_t low = n >= 65 ? n - 65 : n - 17, from = n >= 65 ? 0x430 : 0x410;
     if (n < 17 || (n > 49 && n < 65) || n > 97)
         return 0;
-    if (low == 6) /* io stands behind ie */
+    if (low == 6) /* io follows ie */
         return n >= 65 ? 0x451 : 0x401;
     return from + (low > 6 ? low - 1 : low);
 }
 
-/* Sizes of one sign: of TeX's extension font. */
+/* Cuts off the size of a sign, as TeX's extension font names it. */
 static struct str without_size(struct str name)
 {
     static const char *const sizes[] = {"big", "Big", "bigg", "Bigg", "display", "text"};

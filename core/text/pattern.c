@@ -272,7 +272,8 @@ static int find_before(struct pattern *p, struct str text, size_t from, size_t l
     return 1;
 }
 
-/* The matcher's limit is for each place where a match may begin: those are bounded here.
+/*
+ * The matcher's limit is for each place where a match may begin; this bounds the places.
  */
 int pattern_find(struct pattern *p, struct str text, size_t from, struct str *match,
                  struct err *e)
