@@ -473,7 +473,7 @@ void line_erase(struct line_model *m, int how)
             text_cur_truncate(&m->text, 0);
             m->seen = m->seen_columns = 0;
         }
-        m->home = false; /* the end is at the first column, or it was there */
+        m->home = false; /* the end is, or was, the first column */
         return;
     }
     to_canvas(m);

@@ -262,7 +262,7 @@ static void paint_row(struct canvas *v, int y, bool *dirty)
 
 /* ---- secrets ---- */
 
-/* Hides what is a secret in the rows from y to end, which are one line. */
+/* Replaces secrets in the rows from y to end, which are one line. */
 static void hide_line(struct canvas *v, int y, int end, picture_secret_fn *secret,
                       void *arg)
 {

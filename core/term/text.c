@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Head, window and tail of a text: see text.h.
- *
- * Borders are where a reader wants them: at the last line that begins in the
- * second half of the head, and at the first line that begins in the first half of
- * the tail. If there is no such line, the border is within a line, between two
+ * Head, window and tail of a text: see text.h. The head ends with the last line that
+ * begins in its second half, and the tail begins with the first line that begins in its
+ * first half. If there is no such line, the border is within a line, between two
  * characters.
  */
 #include "term/text.h"
