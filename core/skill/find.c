@@ -145,7 +145,7 @@ static void tell_lines(struct skill_run *r, const struct search_result *s)
         while (search_next_line(&lines, &x))
             found_line(&k, x.number, x.text, x.context, x.cut);
     }
-    /* Matches without room are counted all the same. */
+    /* Matches without room are counted nevertheless. */
     k.matches = s->lines > k.matches ? s->lines : k.matches;
     k.files = s->files > k.files ? s->files : k.files;
     found_tell(&k, f->looked, &r->state);

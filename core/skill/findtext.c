@@ -73,7 +73,7 @@ static int look_through(struct matches *m, struct pattern *pattern, struct str t
     return rc;
 }
 
-/* Matches of both parts; -1: e. */
+/* Finds the matches of both parts. Returns -1 and sets *e. */
 static int count(const struct find_text *q, bool ignore_case, bool literal,
                  struct matches *m, struct err *e)
 {

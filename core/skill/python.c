@@ -51,7 +51,7 @@ static int write_module(const char *dir)
     int rc = skill_python(&text);
     if (rc == 0 && file_read(buf_z(&path), MODULE_MAX, &there, NULL) == 0 &&
         str_eq(buf_str(&there), buf_str(&text)))
-        rc = 1; /* it is that of this program */
+        rc = 1; /* it has this program's module */
     if (rc == 0 && mkdir(dir, 0755) < 0 && errno != EEXIST)
         rc = err_sys(&e, errno, "cannot make %s", dir);
     if (rc == 0)

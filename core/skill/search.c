@@ -247,7 +247,7 @@ static int absolute(struct buf *out, const char *path, const struct skills_searc
     return rc;
 }
 
-/* The folder that an absolute pattern begins with, and the rest of it. */
+/* Splits an absolute pattern into the folder at its beginning and the rest. */
 static int divide(struct skills_run *r, struct str pattern, struct err *e)
 {
     size_t end = 0;

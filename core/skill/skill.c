@@ -2,8 +2,8 @@
 /*
  * The arguments and the life of a call:
  *
- *   started ──► a search, a document or a helper runs ──► told
- *      └──────► the text is there already ──────────────► told, at the turn's end
+ *   started ──► a search, a document or a helper runs ──► done
+ *      └──────► the text is complete already ───────────► done, at the turn's end
  */
 #include "skill/skill.h"
 
@@ -97,7 +97,7 @@ bool skill_bool(const struct skill_run *r, const char *name)
     return json_bool(r->q.args, name, false);
 }
 
-/* a/./b//../c is a/c, as os.path.abspath has it. -1: too long */
+/* Makes a/./b//../c into a/c, as os.path.abspath. Returns -1 if it is too long. */
 static int normal_path(const char *cwd, struct str path, char out[PATH_MAX])
 {
     struct str parts[2] = {str_of(cwd), path};
@@ -139,7 +139,10 @@ int skill_path(struct skill_run *r, const char *name, char shown[PATH_MAX],
     return 0;
 }
 
-/* ~/a and file:///a as paths; out has room for PATH_MAX. -1: too long. */
+/*
+ * Resolves ~/a and file:///a to paths; out has room for PATH_MAX. Returns -1 if it is too
+ * long.
+ */
 static int plain_path(const struct skill_run *r, struct str given, char *out)
 {
     struct str file = STR("file://"), home = {0};
