@@ -194,7 +194,10 @@ static void success_key(const struct plugins *p, char out[KEY_LEN + 1])
         snprintf(out + 2 * i, 3, "%02x", sum[i]);
 }
 
-/* The folder of successes: next to the state, or in the cache. false: there is none. */
+/*
+ * Gets the folder of successes: next to the state, or in the cache. Returns false if
+ * there is none.
+ */
 static bool success_dir(const struct plugins *p, bool in_cache, char out[300])
 {
     if (in_cache) {
@@ -207,7 +210,7 @@ static bool success_dir(const struct plugins *p, bool in_cache, char out[300])
     return slash != NULL;
 }
 
-/* Reads a small regular file that uid owns; -1: it is not such a file. */
+/* Reads a small regular file that uid owns. Returns -1 if it is not such a file. */
 static int take_file(const char *path, uid_t uid, struct buf *out)
 {
     struct stat st;
@@ -292,7 +295,7 @@ static void own_variables(const struct plugins *p, struct buf *out)
     }
 }
 
-/* Is it a variable of the login, which plugins cannot change? */
+/* Whether it is a variable of the login, which plugins cannot change. */
 static bool of_login(struct str entry)
 {
     static const char *const names[] = {"HOME=", "USER=", "LOGNAME=", "SHELL=", "TERM="};
@@ -404,7 +407,7 @@ static struct process *start_step(struct plugins *p, struct err *e)
     const char *text = code ? code : g->shell[0] ? plugin_shell_sh : plugin_run_sh;
     char *argv[] = {program, c, (char *)(uintptr_t)text, sh, code ? NULL : memory, NULL};
     add_variable(&env, "OD_PLUGIN", str_of(g->name));
-    /* So that a session which the setup asks for does not wait for the setup. */
+    /* Otherwise a session that the setup itself uses would wait for the setup. */
     add_variable(&env, "OD_OP", str_of(PLUGIN_CALLER));
     add_variable(&env, "OD_PLUGIN_EXPORTS",
                  str_of(p->en->state_dir[0] ? exports : "/dev/null"));

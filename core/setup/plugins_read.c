@@ -89,7 +89,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a folder, sorted, as a disk has no fixed order. -1 with errno. */
+/*
+ * Gets the names in a folder, sorted, since a disk has no fixed order. Returns -1 with
+ * errno.
+ */
 static int list_dir(int fd, char ***out, size_t *count)
 {
     char **names = NULL;

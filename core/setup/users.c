@@ -65,7 +65,7 @@ static int load(const struct users_spec *spec, const char *path, struct buf *tex
 
 /*
  * Replaces a file by text in one step, with the same mode and owner; `mode` is for a new
- * file. -1: the file is unchanged.
+ * file. On failure returns -1, and the file is unchanged.
  */
 static int replace(const struct users_spec *spec, const char *path, struct str text,
                    mode_t mode, struct err *e)
@@ -223,7 +223,7 @@ static bool includes_dir(struct str text)
     return false;
 }
 
-/* The name is checked, so the line is one that sudo takes, wherever it stands. */
+/* Adds a line for sudo. The user's name was checked, so sudo accepts the line. */
 static int add_sudo(const struct users_spec *spec, struct err *e)
 {
     static const char path[] = "/etc/sudoers";
@@ -294,8 +294,8 @@ static void on_alarm(int signo) { (void)signo; }
 
 /*
  * Locks a folder that is never replaced, against other servers that do the same. Waits
- * for LOCK_SECONDS at most, then goes on unlocked, as any process may hold the lock. -1:
- * the folder cannot be opened; there is no lock.
+ * for LOCK_SECONDS at most, then goes on unlocked, because any process may hold the lock.
+ * Returns -1 if the folder cannot be opened; then there is no lock.
  */
 static int take_lock(const struct users_spec *spec)
 {

@@ -35,7 +35,7 @@ static int copy_bytes(int from, int to)
     return -1;
 }
 
-/* The copy gets its owner and mode, and both are closed. -1 with errno. */
+/* Gives the copy its owner and mode, and closes both. Returns -1 with errno. */
 static int end_copy(const struct copy *c, int in, int out, mode_t mode, bool done)
 {
     int r = done && fchown(out, c->uid, c->gid) == 0 && fchmod(out, mode & 0777) == 0
