@@ -29,14 +29,14 @@ void edited_release(struct edited *d)
 
 /* ---- steps ---- */
 
-/* Tells two states of one file apart; it need not resist an attack. */
+/* A sum that distinguishes two states of a file; it need not resist an attack. */
 static void sum_of(struct str bytes, char out[KEPT_SUM_SIZE])
 {
     const uint64_t seed[2] = {0};
     snprintf(out, KEPT_SUM_SIZE, "%016" PRIx64, map_hash(seed, bytes));
 }
 
-/* Whether the edit was done; `bytes` is what the file holds now. */
+/* Whether the edit was done; `bytes` is the current content of the file. */
 static bool is_done(const struct kept_record *r, struct str bytes)
 {
     char sum[KEPT_SUM_SIZE];
@@ -504,7 +504,7 @@ static int undo(struct edits *h, const struct edit *q, struct edited *d)
 
 /* ---- back ---- */
 
-/* Whether this undo is done: the file has its new content. */
+/* Whether this undo was done: the file has its new content. */
 static bool is_back(const struct kept_record *r, bool there, struct str now)
 {
     return r && (there ? is_done(r, now) : strcmp(r->sum, KEPT_NO_FILE) == 0);

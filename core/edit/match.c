@@ -135,7 +135,9 @@ struct match_comparing {
     uint64_t steps;
 };
 
-/* Whether line i of the old text fits; sets its place in the line, *from and *to. */
+/*
+ * Whether line i of the old text fits this line; *from and *to are its place in the line.
+ */
 static bool fits(struct match_comparing *c, struct str line, size_t i, size_t *from,
                  size_t *to)
 {
@@ -220,7 +222,7 @@ static bool add_pair(struct mapping *m, struct str old, struct str here)
     return true;
 }
 
-/* Whether one side is the other with the same blanks in front, on all lines. */
+/* Whether all lines of one side are those of the other with the same blanks in front. */
 static bool is_shift(const struct mapping *m, bool more, struct str *shift)
 {
     for (size_t i = 0; i < m->n; i++) {
