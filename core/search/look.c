@@ -141,7 +141,7 @@ struct search_look {
     uint64_t number; /* of the line at counted, from 1 */
     unsigned behind; /* lines of context that are still due */
     struct search_head head;
-    bool any; /* a hit of it was put */
+    bool any; /* a hit of the file was added */
 };
 
 static uint64_t number_at(struct search_helper *w, struct search_look *k, size_t at)

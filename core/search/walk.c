@@ -228,9 +228,7 @@ static void look_for_rules(struct search_helper *w, struct folder *f, size_t fir
 
 /* ---- judging names ---- */
 
-/*
- * Whether one of the patterns matches: those with a slash the path, the others the name.
- */
+/* Whether one of the patterns matches: with a slash the path, else the name. */
 static bool is_listed(const struct buf *patterns, struct str path, struct str name)
 {
     for (size_t i = 0; i < patterns->n;) {
