@@ -92,7 +92,7 @@ static int local_main(struct basing *b, char sha[GIT_SHA + 1], struct err *e)
     return 0;
 }
 
-/* 1: a tracked file is changed; 0: none is; -1: *e. */
+/* Returns 1 if a tracked file is changed; 0 if none is; -1 and sets *e. */
 static int is_changed(struct git *g, struct err *e)
 {
     return GIT_RUN(g, e, "diff", "--quiet", "--no-ext-diff", "--no-textconv", "HEAD",

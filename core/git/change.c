@@ -59,7 +59,7 @@ static int take_names(struct git *g, struct git_changes *l, const char *prefix,
     return 0;
 }
 
-/* What changed in g->path, by paths that begin with prefix. */
+/* Gets the changes in g->path, by paths that begin with prefix. */
 static int take_all(struct git *g, struct git_changes *l, const char *prefix,
                     const char *ref, struct err *e)
 {
@@ -149,7 +149,7 @@ static int by_path(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-/* Of a file with several changes, one counts: git no longer tracks it, but it exists. */
+/* If a file has several changes, one counts: git no longer tracks it, but it exists. */
 static void merge(struct git_changes *l)
 {
     size_t to = 0;

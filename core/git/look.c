@@ -34,7 +34,7 @@ struct git_version {
     uint64_t size;
 };
 
-/* Of a commit or tree. */
+/* Reads the version in a commit or tree. */
 static int read_blob(struct git *g, const char *tree, const char *path,
                      struct git_version *v, struct err *e)
 {
@@ -56,7 +56,7 @@ static int read_blob(struct git *g, const char *tree, const char *path,
     return 0;
 }
 
-/* Of the disk; a link is its target, as in a commit. */
+/* Reads the version on the disk; that of a link is its target, as in a commit. */
 static int read_disk(const char *path, struct git_version *v, struct err *e)
 {
     char target[PATH_MAX];
@@ -93,8 +93,8 @@ static void put_version(struct git *g, const char *name, const struct git_versio
 }
 
 /*
- * Finds the repository of a file, which may be gone with its folder; rel is its path
- * there. false: it is in none.
+ * Finds the repository of a file, which may be deleted with its folder; rel is its path
+ * there. Returns false if it is in none.
  */
 static bool find_file(struct git *g, char rel[PATH_MAX])
 {

@@ -14,9 +14,9 @@
 enum { OFF_MAX = 64 };
 
 /*
- * git-config(1). What a repository may set and would run a program, or use much memory. A
- * folder of another user is no reason to fail: it is not ours to write, and what its
- * owner could have us run is off.
+ * git-config(1): turns off settings by which a repository could run a program, or use
+ * much memory. A folder of another user is accepted: we do not write to it, and its owner
+ * cannot make us run anything.
  */
 static const char *const options[] = {
     "core.fsmonitor=false",
