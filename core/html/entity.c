@@ -18,7 +18,7 @@ static int hex_of(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The character of a number (13.2.5.80): 128 to 159 are those of windows-1252. */
+/* Returns the character of a number (13.2.5.80): 128 to 159 are those of windows-1252. */
 static uint32_t meant(uint32_t cp)
 {
     static const uint16_t high[32] = {0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026,
@@ -55,7 +55,7 @@ static size_t number(struct str s, struct buf *out)
     return at + (at < s.n && s.p[at] == ';');
 }
 
-/* The longest name of one letter that s, which follows that letter, begins with. */
+/* Finds the longest of these names, without their first letter, with which s begins. */
 static size_t best(const char *names, struct str s, struct str *text)
 {
     size_t found = 0;

@@ -69,7 +69,7 @@ enum html_tag html_tag_of(struct str name)
 enum {
     REFS = 1, /* references are read */
     ATTR = 2, /* within a value */
-    NULS = 4, /* U+0000 stays, and the tree decides; else it becomes U+FFFD */
+    NULS = 4, /* U+0000 is kept for the tree to decide; else it becomes U+FFFD */
 };
 
 static bool is_as_it_stands(struct str s, unsigned how)
