@@ -99,8 +99,8 @@ static void begin_heading(struct md *m, const struct html_node *n)
 }
 
 /*
- * Whether text gets a mark since it is raised or lowered: 10<sup>3</sup> is not 103. The
- * letters of "1st" get none, and links, which lead to notes.
+ * Whether raised or lowered text gets a mark: 10<sup>3</sup> is not 103. The letters of
+ * "1st" and links, which lead to notes, get none.
  */
 static bool is_raised(struct md *m, const struct html_node *n)
 {

@@ -116,7 +116,7 @@ static int write_page(struct reading *r, struct err *e)
                    WEBPAGE_TEXT_MAX >> 20);
 }
 
-/* Whether a page has little text, without that of noscript. */
+/* Whether a page has little text, not counting that of noscript. */
 static bool says_little(const struct reading *r)
 {
     size_t own = weigh(r->html, false), fallbacks = weigh(r->html, true) - own;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chromium's names of failures, put before our sentence: a program that reads the errors
- * of a browser can read those of text mode.
+ * Chromium's names of failures, put before our sentence, so that programs which read the
+ * errors of a browser can read those of text mode.
  */
 #include "webpage/webtext_own.h"
 
