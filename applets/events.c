@@ -34,7 +34,7 @@ struct events_options {
     bool follow, json;
     bool heard;          /* on this connection */
     bool checked;        /* that the server answers, on this connection */
-    int64_t opened;      /* clock_ms of it */
+    int64_t opened;      /* the time of the connection, as clock_ms */
     int64_t mute_since;  /* clock_ms() of the first one that ended at once; 0: none */
 };
 

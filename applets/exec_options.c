@@ -305,7 +305,7 @@ static void add_flags(struct exec_options *o, const struct exec_options *f)
     o->quiet |= f->quiet;
     if (!o->detach_key)
         o->detach_key = f->detach_key;
-    /* Of two values of a variable the later counts. */
+    /* If a variable has two values, the later one counts. */
     const char **env = xcalloc((size_t)(f->env_count + o->env_count) + 1, sizeof(*env));
     for (int i = 0; i < f->env_count; i++)
         env[i] = f->env[i];

@@ -154,7 +154,7 @@ static int put_argv(struct json *q, const struct exec_options *o, struct err *e)
     return 0;
 }
 
-/* Of two values for one name the later counts, but a reader takes the first member. */
+/* If a name has two values, the later one counts, but a reader takes the first member. */
 static int put_env(struct json *q, const struct exec_options *o, struct err *e)
 {
     if (o->env_count == 0)
@@ -192,7 +192,7 @@ int exec_put_making(struct json *q, const struct exec_options *o, struct err *e)
                        "--cwd of a server elsewhere is a path from its root, not \"%.200s\"",
                        cwd);
     if (remote) {
-        /* Our directory is one of this machine. */
+        /* Our directory is one of this machine, not of the server's. */
     } else if (cwd ? cwd[0] != '/' : o->own) {
         /* The server's own directory differs. */
         const char *at = getcwd(here, sizeof(here));
@@ -235,7 +235,7 @@ void exec_put_waiting(struct json *q, const struct exec_options *o)
 
 /*
  * Whether standard input is input for the command: a pipe, a file, a socket, a device
- * with data. A terminal stays ours, and /dev/null means that there is none.
+ * with data. A terminal is not, and /dev/null means that there is none.
  */
 bool exec_stdin_is_input(const struct exec_options *o)
 {

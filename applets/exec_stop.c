@@ -39,7 +39,7 @@ static bool await_end(struct client *c, int keeper, int64_t ms)
     return true;
 }
 
-/* Whether a process is still there, a moment after it was killed. */
+/* Whether a process still exists, a moment after it was killed. */
 static bool stays(pid_t pid)
 {
     struct procfs_stat stat;

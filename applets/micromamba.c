@@ -20,7 +20,7 @@
 
 enum { STATUS_OURS = 125 };
 
-/* The index of what follows "-m MODULE", from 1; 0: it is not there. */
+/* Returns the index of the word after "-m MODULE", from 1; 0 if there is none. */
 static int after_module(int argc, char **argv)
 {
     for (int i = 1; i + 1 < argc; i++) {

@@ -639,7 +639,7 @@ static void report_leftover(void)
                  gone);
 }
 
-/* Does what was asked instead of serving. Returns its status; -1: nothing was asked. */
+/* Does what was asked instead of serving. Returns its status; -1 if nothing was asked. */
 static int serve_nothing(const struct serve_options *o)
 {
     if (o->upgrade)

@@ -23,7 +23,9 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Listeners: those of the options and of front-ends, and what front-ends keep. */
+/*
+ * Listeners: those of the options and of front-ends, and those that front-ends have kept.
+ */
 enum { KEEPER_FD = 3, HELD_MAX = LIMIT_LISTENERS_MAX + 16 };
 
 struct worker {
