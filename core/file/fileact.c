@@ -52,7 +52,7 @@ struct fileact_verb {
 #define OWNER(param_name, kind) \
     { \
         .name = param_name, .type = PARAM_STRING, \
-        .about = "The " kind " that it is given to, by name or number" \
+        .about = "The new " kind ", by name or number" \
     }
 #define FORMAT(else_by) \
     { \
@@ -145,7 +145,7 @@ TAKES(replace, "Replaces every occurrence of a text in a file",
        .about = "The text that is replaced"},
       {.name = "new",
        .type = PARAM_TEXT,
-       .about = "What takes its place; without it nothing"},
+       .about = "The replacement; without it the text is removed"},
       USER)
 TAKES(join, "Joins files to one, and removes them",
       "{\"from\":[\"a.1\",\"a.2\"],\"to\":\"a\",\"overwrite\":true}",
@@ -165,7 +165,7 @@ TAKES(remove, "Removes a file or folder", "{\"path\":\"build\",\"recursive\":tru
       {.name = "recursive",
        .type = PARAM_BOOL,
        .dflt = "false",
-       .about = "Whether a folder is removed with all that is in it"},
+       .about = "Whether a folder is removed with all its content"},
       {.name = "file",
        .type = PARAM_BOOL,
        .dflt = "false",
@@ -173,15 +173,15 @@ TAKES(remove, "Removes a file or folder", "{\"path\":\"build\",\"recursive\":tru
       {.name = "contents",
        .type = PARAM_BOOL,
        .dflt = "false",
-       .about = "Whether the content of the directory that relative paths begin in may "
-                "be removed; the directory itself stays"},
+       .about = "Whether the content of the directory at which relative paths begin "
+                "may be removed; the directory itself stays"},
       USER)
 const struct param_list fileact_takes_chmod = {
     .about = "Changes the mode or the owner of a file or folder",
     .params = PARAMS(PATH_OF("The file or folder"),
                      {.name = "mode",
                       .type = PARAM_STRING,
-                      .about = "Octal digits, or changes as in u+x,go-w"},
+                      .about = "Octal digits, or changes such as u+x,go-w"},
                      OWNER("owner", "user"), OWNER("group", "group"),
                      {.name = "recursive",
                       .type = PARAM_BOOL,
@@ -232,9 +232,9 @@ TAKES(watch, "Reports changes of a file or folder as events file_change",
        .about = "Whether the folders in it are watched, too"},
       {.name = "folders",
        .type = PARAM_STRINGS,
-       .about = "Without recursive: folders in it, by paths below it, that are watched, "
-                "too"},
-      FULL("Whether a change has what stat with full reports of the file, as entry"),
+       .about = "Without recursive: the paths, below it, of folders in it that are "
+                "watched, too"},
+      FULL("Whether a change has the result of stat with full for the file, as entry"),
       USER)
 
 static const struct param_list takes_send = {
@@ -256,7 +256,7 @@ static const struct param_list takes_send = {
                       .about = "Instead of offset: how many of the last bytes are sent"},
                      {.name = "etag",
                       .type = PARAM_STRING,
-                      .about = "The offset counts only if the file is still this one"},
+                      .about = "The offset counts only if the file still has this etag"},
                      {.name = "head",
                       .type = PARAM_BOOL,
                       .about = "Whether only the line about it is sent"}),
@@ -278,9 +278,9 @@ static const struct param_list takes_send_lines = {
 static const struct param_list takes_receive_all = {
     .about = "Takes files one after the other", .params = PARAMS({0}), .closed = true};
 static const struct param_list takes_receive = {
-    .about = "Takes the bytes of a file and puts it in its place as a whole",
+    .about = "Receives a file, as a whole or not at all",
     .params = PARAMS(
-        PATH_OF("The file, or a folder that is there"),
+        PATH_OF("The file, or an existing folder"),
         {.name = "name", .type = PARAM_STRING, .about = "Its name if path is a folder"},
         {.name = "mode",
          .type = PARAM_INT,
@@ -299,7 +299,7 @@ static const struct param_list takes_receive = {
          .about = "Whether the bytes come packed by gzip; without token"},
         {.name = "attributes",
          .type = PARAM_OBJECT,
-         .about = "Extended attributes, where the file system has such"},
+         .about = "Extended attributes, if the file system has them"},
         {.name = "sync",
          .type = PARAM_BOOL,
          .about = "Whether it is on the disk before the result comes"},
@@ -318,9 +318,9 @@ static const struct param_list takes_receive = {
     .closed = true};
 
 static const struct param_list takes_received = {
-    .about = "Reports how much of a file has come under a token",
+    .about = "Reports how much of a file was received with a token",
     .params = PARAMS(
-        PATH_OF("The file, or a folder that is there"),
+        PATH_OF("The file, or an existing folder"),
         {.name = "name", .type = PARAM_STRING, .about = "Its name if path is a folder"},
         {.name = "token",
          .type = PARAM_STRING,
