@@ -10,8 +10,7 @@ enum { ENTRY = 256 /* bytes of an object besides its data, name and value */ };
 const struct member cell_rich_members[] = {
     {.name = "output",
      .type = MEMBER_INT,
-     .about = "The number of the output: what has the same one is the same in another "
-              "type"},
+     .about = "The number of the output; its other types have the same number"},
     {.name = "type",
      .type = MEMBER_STRING,
      .choices = "stream execute_result display_data error",
@@ -20,8 +19,8 @@ const struct member cell_rich_members[] = {
     {.name = "data",
      .type = MEMBER_ANY,
      .optional = true,
-     .about = "A text, with its escapes of colour; of a picture its base64; of a type of "
-              "JSON the value; missing if there was no room"},
+     .about = "A text with its escapes of colour, a picture as base64, or the value of a "
+              "JSON type; missing if there was no room"},
     {.name = "lost",
      .type = MEMBER_INT,
      .optional = true,
@@ -29,15 +28,15 @@ const struct member cell_rich_members[] = {
     {.name = "name",
      .type = MEMBER_STRING,
      .optional = true,
-     .about = "Of a stream stdout or stderr, of an error its class"},
+     .about = "The name of a stream, stdout or stderr, or the class of an error"},
     {.name = "value",
      .type = MEMBER_STRING,
      .optional = true,
-     .about = "Of an error its message"},
+     .about = "The message of an error"},
     {.name = "display_id",
      .type = MEMBER_STRING,
      .optional = true,
-     .about = "By which the code may change the output"},
+     .about = "The id by which the code may change the output"},
     {0}};
 
 void cell_rich_init(struct cell_rich *r)
