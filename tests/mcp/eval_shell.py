@@ -21,7 +21,7 @@ PROGRAM = r"[\w.+@:/?-]+(?: command)?"
 WHO = rf"{PROGRAM}(?: \(pid \d+\))?"
 SESSION = r'(?: session="[^"]+")?'
 TIME = r"(?:\d+(?:\.\d+)? s|\d+ min)"
-REST = (r'(?:; it has bytes that are not UTF-8)?(?:; \d+ bytes of it are not kept any more)?'
+REST = (r'(?:; it has bytes that are not UTF-8)?(?:; \d+ bytes of it are no longer kept)?'
         r'(?:; rest: read path="@\d+" offset=\d+(?:, or search path="@\d+")?)?')
 GRAMMAR = [re.compile(x) for x in (
     rf"(?:exit \d+(?: in {TIME})?|killed by (?:SIG\w+|signal \d+) after {TIME})"

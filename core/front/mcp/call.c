@@ -39,7 +39,7 @@ static void call_release(void *p)
     free(k);
 }
 
-/* Frees it at the end of the turn; no callback follows. */
+/* Frees the call at the end of the turn; no callback follows. */
 static void mcp_call_free(struct mcp_call *k)
 {
     if (k->over)
@@ -71,7 +71,7 @@ struct mcp_call *mcp_call_new(struct mcp *m, struct mcp_session *s,
     return k;
 }
 
-/* Sends the answer, and frees the call except for what the keeper has. */
+/* Sends the answer, and frees the call, but not its entry at the keeper. */
 static void answer(struct mcp_call *k, struct str message)
 {
     struct mcp_stream *t = k->out;
@@ -163,7 +163,7 @@ static void on_step(struct task *task)
     struct json *event = NULL;
     k->waits = k->stepped = false;
     if (!e.code && actions_line(k->m->actions, k->end, &line) < 0)
-        err_set(&e, ERR_GONE, "the result of action %llu is not kept any more",
+        err_set(&e, ERR_GONE, "the result of action %llu is no longer kept",
                 (unsigned long long)k->c.action);
     if (!e.code)
         event = json_parse(buf_str(&line), &e);

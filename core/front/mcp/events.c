@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * od://events?from=N: the log of actions and observations, a page of lines from event N
- * on; without N the last ones. tell.c, which follows the log, reports its changes.
+ * on; without N, of the last events. tell.c, which follows the log, reports changes.
  */
 #include "front/mcp/own.h"
 
@@ -10,7 +10,7 @@
 
 enum {
     PAGE_BYTES = 256 << 10, /* of events; a single one may be longer */
-    LAST = 100              /* events, without a number */
+    LAST = 100              /* events of a page without a number */
 };
 
 static const char prefix[] = "od://events";
@@ -73,7 +73,7 @@ static void list(struct mcp *m, struct json *items)
                      "application/x-ndjson");
 }
 
-/* Only without a query: a full page does not change. */
+/* Follows changes, only without a query: a full page does not change. */
 static int watch(struct mcp_sub *s, struct err *e)
 {
     if (strcmp(s->uri, prefix) != 0)

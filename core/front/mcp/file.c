@@ -36,8 +36,8 @@ static bool is_below(const char *path, const char *base)
 }
 
 /*
- * Finds the real path of a folder, which is the working directory or below it. Returns -1
- * and sets *e: DENIED if it is elsewhere, NOTFOUND.
+ * Finds the real path of a folder, which must be the working directory or below it.
+ * Returns -1 and sets *e: DENIED if it is elsewhere, NOTFOUND.
  */
 static int mcp_folder_real(const struct mcp *m, const char *path, char out[PATH_BYTES],
                            struct err *e)
@@ -46,7 +46,7 @@ static int mcp_folder_real(const struct mcp *m, const char *path, char out[PATH_
     const char *cwd = sandbox_cwd(m->en->sandbox, STR("main"));
     if (!realpath(cwd, base))
         return file_fail(e, errno, "look at", cwd);
-    /* With "/." it is an error if it is not a folder. */
+    /* "/." makes realpath fail if path is not a folder. */
     int n = snprintf(folder, sizeof(folder), "%s/.", path);
     if (n >= (int)sizeof(folder) || !realpath(folder, out))
         return file_fail(e, n >= (int)sizeof(folder) ? ENAMETOOLONG : errno, "look at",
@@ -103,7 +103,7 @@ struct file_listing {
     struct mcp_pending *p;
     struct fileact *act;
     char *head; /* owned: the value up to its last '/' */
-    char *name; /* owned: what comes after */
+    char *name; /* owned: the part after it */
 };
 
 static void listing_free(struct file_listing *l)
@@ -121,7 +121,8 @@ static void stop(struct mcp_pending *p)
 }
 
 /*
- * Answers with the entries whose names begin so. A folder that cannot be listed has none.
+ * Answers with the entries whose names begin with `name`; with none if the folder cannot
+ * be listed.
  */
 static void on_listed(void *arg, struct str result, const struct err *e)
 {
@@ -170,7 +171,7 @@ static void list_folder(struct mcp_ask *a, const char *folder, struct str head,
     json_free(args);
 }
 
-/* Completes a path without its first '/', as the template has it. */
+/* Completes a path. The template has its first '/', so the value lacks it. */
 static void complete(struct mcp_ask *a, struct str variable, struct str value)
 {
     struct err e = ERR_INIT;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes of files that clients subscribe to: a helper process watches each folder
- * (the verb watch of file/fileact.h), for all subscriptions to entries of it. So a file
- * that an editor replaces by another stays followed.
+ * Changes of files that clients subscribe to: a helper process watches each folder (the
+ * verb watch of file/fileact.h), for all subscriptions to its entries. So a file stays
+ * watched when an editor replaces it.
  *
- *   START ── "watching" ─▶ WATCHING ── the helper ended ─▶ told as a change, LOST
+ *   START ── "watching" ─▶ WATCHING ── the helper ended ─▶ sent as a change, LOST
  *     ▲ └── it cannot ─▶ its subscriptions end                             │
  *     └──────────────────────── after MCP_CALM_MS ─────────────────────────┘
  */
@@ -42,7 +42,7 @@ static void folder_free(struct mcp_folder *d)
 
 /* ---- what the helper reports ---- */
 
-/* Reports a change of an entry; name NULL: of all. */
+/* Reports a change of one entry; of all entries if name is NULL. */
 static void changed(struct mcp_folder *d, const struct str *name, bool again)
 {
     struct list *it, *tmp;
@@ -60,7 +60,7 @@ static void begin_watching(struct mcp_folder *d)
     list_each (it, tmp, &d->subs) {
         struct mcp_sub *s = list_entry(it, struct mcp_sub, near);
         if (s->ready)
-            mcp_sub_changed(s, false); /* there was a time without a watch */
+            mcp_sub_changed(s, false); /* changes before this may have been missed */
         else
             mcp_sub_ready(s);
     }
@@ -135,7 +135,7 @@ static int start(struct mcp_folder *d, struct err *e)
     return rc;
 }
 
-/* ---- who follows it ---- */
+/* ---- subscriptions ---- */
 
 static struct mcp_folder *find(const struct mcp *m, const char *path)
 {

@@ -123,8 +123,8 @@ static void start(void *f)
              "go on; other requests that were running must be sent again");
 }
 
-/* Ends streams that can be resumed, so that their connections end; and those that wait
- * for nothing that ends by itself. */
+/* Closes the connections of streams that can be resumed, and ends subscriptions, which
+ * would never end by themselves. */
 static void close_mcp(void *f, bool another)
 {
     struct mcp *m = f;

@@ -7,7 +7,8 @@
  *   GET    a session's own stream, or one that is resumed by Last-Event-ID
  *   DELETE ends a session
  *
- * front/guard.h has checked the key before; a session is only for the key that began it.
+ * front/guard.h has checked the key already. A session accepts only the key that began
+ * it.
  */
 #include "front/mcp/own.h"
 
@@ -38,9 +39,9 @@ static void fail(struct req *r, int status, const char *text)
     refuse(r, status, status == 404 ? RPC_METHOD : RPC_INVALID, NULL, text);
 }
 
-/* ---- who asks ---- */
+/* ---- the client ---- */
 
-/* The hash of the key of r; "" if it has none. The guard has checked it. */
+/* Writes the hash of the key of r, which the guard has checked; "" if r has none. */
 static void credential_of(const struct req *r, char out[65])
 {
     struct str key = req_header(r, "X-Session-API-Key");
@@ -61,7 +62,7 @@ static void credential_of(const struct req *r, char out[65])
         snprintf(out + 2 * i, 3, "%02x", sum[i]);
 }
 
-/* Reads the client's wishes from the query. Returns 0; -1 and sets *e. */
+/* Reads the client's settings from the query. Returns 0; -1 and sets *e. */
 static int read_wish(struct req *r, struct mcp_wish *w, struct err *e)
 {
     struct buf b = BUF_INIT(2000);
@@ -124,7 +125,7 @@ static void ask_modern(struct mcp *m, struct req *r, const struct rpc *in)
 
 /* ---- legacy ---- */
 
-/* Returns the session of r; or answers r with an error and returns NULL. */
+/* Returns the session of r; NULL after answering r with an error. */
 static struct mcp_session *session_of(struct mcp *m, struct req *r)
 {
     struct str id = req_header(r, SESSION_FIELD);
@@ -273,7 +274,7 @@ static void end_session(struct req *r)
     req_answer(r, 204, NULL, STR(""));
 }
 
-/* Answers the address at which clients look for an OAuth server: there is none. */
+/* Answers 404 where clients look for the metadata of an OAuth server. */
 static void no_metadata(struct req *r)
 {
     req_answer(r, 404, json_type, STR("{\"error\":\"not_found\"}"));

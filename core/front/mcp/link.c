@@ -11,8 +11,8 @@
 enum { UNKEPT_MAX = 128 << 10 /* of an incomplete message, left at the client */ };
 
 /*
- * Offsets of output begin at the current time, in units that pass faster than output can
- * be written: those of the next worker are greater than those of this one.
+ * Output offsets start from the current time, in units that pass faster than output can
+ * be written, so that the next worker's offsets are greater than this worker's.
  */
 static uint64_t first_offset(void) { return (uint64_t)clock_wall_ms() * 4096; }
 
@@ -104,7 +104,7 @@ static void take_lines(struct mcp_link *l)
 uint64_t mcp_link_input(struct mcp_link *l, uint64_t offset, struct str bytes)
 {
     uint64_t have = l->in_from + l->in.n;
-    if (offset > have) { /* what came before another worker took over */
+    if (offset > have) { /* a previous worker took the input before it */
         buf_reset(&l->in);
         l->in_from = have = offset;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * MCP over the local socket, for `od mcp`: a session whose messages are lines. It
- * outlives its connection and the worker; the client names it, and reconnects with the
- * offset of the first input that was not accepted and that of the output that it has.
- * Output offsets only rise, and may jump.
+ * outlives its connection and the worker. The client chooses its name, and reconnects
+ * with two offsets: of the first input that was not accepted, and of the end of the
+ * output that it has. Output offsets only rise, and may jump.
  */
 #ifndef OD_FRONT_MCP_LINK_H
 #define OD_FRONT_MCP_LINK_H
@@ -44,11 +44,11 @@ struct mcp_link *mcp_link_open(struct mcp *m, struct str id, uid_t uid,
  * again.
  */
 uint64_t mcp_link_input(struct mcp_link *l, uint64_t offset, struct str bytes);
-/* There is room again. */
+/* Called when there is room for output again. */
 void mcp_link_room(struct mcp_link *l);
 /*
- * Closes the link of a connection that ended; end: it was the end of input, so the
- * session ends, too.
+ * Closes the link of a connection that ended. end: the client's input ended, and so does
+ * the session.
  */
 void mcp_link_close(struct mcp_link *l, bool end);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lists in pages. A cursor is the name of the list and the key of the last item that the
- * client has, in Base64: it is valid as long as the server runs, in another worker too.
+ * client has, in Base64: it is valid as long as the server runs, also in the next worker.
  */
 #include "front/mcp/own.h"
 
@@ -9,7 +9,7 @@
 
 enum { CURSOR_MAX = 8 << 10 };
 
-/* Reads the key in a cursor of this list. Returns 0; -1 if it is not one. */
+/* Reads the key in a cursor of this list. Returns 0; -1 if text is not such a cursor. */
 static int read_cursor(struct str text, const char *list, struct buf *key)
 {
     struct str head = str_of(list);
@@ -38,8 +38,8 @@ static int compare(struct str a, struct str b)
 }
 
 /*
- * Finds the first item after the one with that key. Returns -1 if the list is not sorted
- * and has no such item; else 0, with *item NULL at the end.
+ * Finds the first item after the one with that key. Returns 0, with *item NULL at the end
+ * of the list; -1 if the list is not sorted and has no item with that key.
  */
 static int find_after(struct json *items, const char *key, bool sorted, struct str after,
                       struct json **item)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The methods of both eras. A method is a row of the table; its capability is declared.
+ * The methods of both eras. Each method is a row of the table, which also has the
+ * capability that the server declares.
  */
 #include "front/mcp/own.h"
 
@@ -66,7 +67,7 @@ void mcp_error(struct mcp_ask *a, int code, const char *fmt, ...)
     buf_release(&text);
 }
 
-/* ---- who we are ---- */
+/* ---- the server's description ---- */
 
 static void put_instructions(struct json *j, const struct mcp_wish *w)
 {
@@ -252,8 +253,8 @@ void mcp_method(struct mcp_ask *a)
 /* ---- notifications ---- */
 
 /*
- * Tells a client's timeout from a user's cancellation by the reason text of the official
- * SDK.
+ * Distinguishes a client's timeout from a user's cancellation by the reason text of the
+ * official SDK.
  */
 static enum tool_stop why_of(struct str reason)
 {
@@ -262,7 +263,7 @@ static enum tool_stop why_of(struct str reason)
     return late ? TOOL_TIMED_OUT : TOOL_CANCELLED;
 }
 
-/* Takes a notification of a session; one of modern HTTP has no effect. */
+/* Handles a notification of a session. Notifications by modern HTTP have no effect. */
 static void mcp_notified(struct mcp *m, struct mcp_session *s, const struct rpc *in)
 {
     const struct json *id = json_get(in->params, "requestId");
@@ -291,7 +292,7 @@ void mcp_take_request(struct mcp_session *s, struct mcp_stream *out, const struc
     struct mcp_call *k = mcp_call_find(s->m, s, in->id);
     bool taken = k || mcp_kept_has(out, in->id);
     if (taken && s->again)
-        return; /* a repetition: the previous worker could not accept it */
+        return; /* repeated, as the previous worker did not accept it */
     if (modern)
         mcp_client_name(a.client, json_get(in->meta, MCP_META "clientInfo"));
     else

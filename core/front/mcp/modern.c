@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests of the modern era over HTTP, without a session. Headers repeat parts of the
- * body for proxies; a request in which they differ is refused. Closing the connection
- * cancels the request (stream.c).
+ * body for proxies; a request is refused if they differ. Closing the connection cancels
+ * the request (stream.c).
  */
 #include "front/mcp/own.h"
 

@@ -49,13 +49,13 @@ enum {
     MCP_LINES_KEPT = 64,       /* answers of a link that its client may have received */
     MCP_KEPT_BYTES = 16 << 20, /* at the keeper, of all calls */
     MCP_GRACE_MS = 300000,     /* how long a delivered answer is kept */
-    MCP_LOST_MS = 3600000,     /* and one that no client fetches */
+    MCP_LOST_MS = 3600000,     /* how long, if no client fetches it */
     MCP_GONE_MS = 300000,      /* od mcp reconnects sooner than that */
-    MCP_IDLE_MS = 86400000,    /* a session without a request for so long ends */
-    MCP_RETRY_MS = 1000,       /* clients are asked to reconnect after */
-    MCP_COMMENT_MS = 15000,    /* comment lines on quiet streams */
+    MCP_IDLE_MS = 86400000,    /* a session without a request for this long ends */
+    MCP_RETRY_MS = 1000,       /* time after which clients should reconnect */
+    MCP_COMMENT_MS = 15000,    /* between comment lines on a quiet stream */
     MCP_PROGRESS_MS = 5000,
-    MCP_SLOW_MS = 5000, /* an answer without a session becomes a stream after that */
+    MCP_SLOW_MS = 5000, /* after it, an answer without a session becomes a stream */
     MCP_ID = 32,        /* hex digits of a session's id */
     MCP_STREAM = 8,     /* of a stream's name */
     MCP_CLIENT_MAX = 64,
@@ -92,7 +92,7 @@ struct mcp_delivery {
 };
 
 struct mcp_stream {
-    struct list node; /* in session.streams, or mcp.streams of those without one */
+    struct list node; /* in session.streams, or in mcp.streams without a session */
     struct mcp *m;
     struct mcp_session *session; /* NULL: none */
     char name[MCP_STREAM + 1];
@@ -122,34 +122,37 @@ struct mcp_stream {
 
 /* Makes a stream. Takes req, which may be NULL; s may be NULL. */
 struct mcp_stream *mcp_stream_new(struct mcp *m, struct mcp_session *s, struct req *req);
-/* Makes a request read the new stream. Takes req. */
+/* Makes req read the new stream. Takes req. */
 void mcp_stream_read(struct mcp_stream *t, struct req *req);
 /* Queues and sends a message. answer: it answers one of the stream's requests. */
 void mcp_stream_put(struct mcp_stream *t, struct str message, bool answer);
 /*
- * Returns the number that the next event gets; mcp_stream_put_numbered adds one with its
- * number.
+ * Returns the number of the next event. mcp_stream_put_numbered adds an event with a
+ * given number.
  */
 uint64_t mcp_stream_number(const struct mcp_stream *t);
 void mcp_stream_put_numbered(struct mcp_stream *t, struct str message, bool answer,
                              uint64_t number);
 /*
- * Called after all of the client's message was handled: if it has all its answers, they
- * are sent as JSON; else an event stream begins, if the client accepts one.
+ * Called when all of the client's message was handled. Sends the answers as JSON if all
+ * of them are there; otherwise begins an event stream, if the client accepts one.
  */
 void mcp_stream_settle(struct mcp_stream *t);
 /* Sends queued events, as far as there is room. */
 void mcp_stream_pump(struct mcp_stream *t);
 /* Whether the notification of this number still waits to be sent. */
 bool mcp_stream_waits(const struct mcp_stream *t, uint64_t number);
-/* One request of the stream gets no answer: it was cancelled. */
+/* One request of the stream was cancelled and gets no answer. */
 void mcp_stream_withdraw(struct mcp_stream *t);
-/* A client follows it again, from the event after `since`. Takes req. */
+/* Resumes the stream for a client, from the event after `since` on. Takes req. */
 void mcp_stream_resume(struct mcp_stream *t, struct req *req, uint64_t since);
-/* Ends the connection that reads it; unsent events are kept. */
+/* Ends the connection that reads the stream. Unsent events are kept. */
 void mcp_stream_detach(struct mcp_stream *t);
 void mcp_stream_free(struct mcp_stream *t);
-/* Sends comment lines and frees what was delivered long ago. Called by the timer. */
+/*
+ * Called by the timer: sends comment lines, and frees events that were delivered long
+ * ago.
+ */
 void mcp_stream_tick(struct mcp_stream *t, int64_t now);
 
 /* ---- session.c ---- */
@@ -172,26 +175,26 @@ struct mcp_session {
 };
 
 struct mcp_session *mcp_session_new(struct mcp *m, const char *credential);
-/* The same with an id that its client gave. */
+/* The same with an id that the client chose. */
 struct mcp_session *mcp_session_named(struct mcp *m, const char *credential,
                                       struct str id);
-/* Returns NULL if there is none with that id and credential. */
+/* Returns the session with that id and credential; NULL if there is none. */
 struct mcp_session *mcp_session_find(struct mcp *m, struct str id,
                                      const char *credential);
 struct mcp_session *mcp_session_by_id(const struct mcp *m, struct str id);
-/* Returns NULL if it has none of that name. */
+/* Returns the session's stream of that name; NULL if there is none. */
 struct mcp_stream *mcp_session_stream(const struct mcp_session *s, struct str name);
-/* The same, made if it does not exist. */
+/* The same, but makes the stream if it does not exist. */
 struct mcp_stream *mcp_session_stream_made(struct mcp_session *s, struct str name);
-/* The stream for notifications that belong to no request: never NULL. */
+/* Returns the stream for notifications that belong to no request. Never NULL. */
 struct mcp_stream *mcp_session_own_stream(struct mcp_session *s);
-/* Ends its calls as TOOL_LEFT, and its streams. */
+/* Ends the session's calls as TOOL_LEFT, and its streams, and frees it. */
 void mcp_session_free(struct mcp_session *s);
-/* Stores what the next worker must know of it. */
+/* Stores at the keeper what the next worker needs of the session. */
 void mcp_session_keep(struct mcp_session *s);
 /* Restores what mcp_session_keep stored. */
 void mcp_session_load(struct mcp *m, struct str id, struct str state);
-/* Ends sessions without a request for long. */
+/* Ends sessions that have had no request for MCP_IDLE_MS. */
 void mcp_sessions_expire(struct mcp *m);
 
 /* ---- link.c ---- */
@@ -235,7 +238,7 @@ struct mcp_ask {
     int status; /* HTTP status of an error, in the modern era; 0: 200 */
 };
 
-/* Answers the request, or begins the work that will. */
+/* Answers the request, or begins the work that will answer it. */
 void mcp_method(struct mcp_ask *a);
 /* Takes a request of a session, whose answer goes to out. */
 void mcp_take_request(struct mcp_session *s, struct mcp_stream *out,
@@ -276,7 +279,9 @@ struct mcp_method {
      * NULL: none. */
     const char *capability, *option;
 };
-/* Returns method number i; NULL after the last. Of two with one name the first counts. */
+/*
+ * Returns method number i; NULL after the last. If two have one name, the first counts.
+ */
 const struct mcp_method *mcp_method_at(size_t i);
 /* The methods of this server (method.c), and their number. */
 extern const struct mcp_method mcp_methods[];
@@ -304,7 +309,7 @@ struct mcp_resource {
      * cannot begin. NULL: changes are not reported.
      */
     int (*watch)(struct mcp_sub *s, struct err *e);
-    /* Ends that, also before it is ready. NULL: nothing to do. */
+    /* Stops following, also before mcp_sub_ready. NULL: nothing to do. */
     void (*unwatch)(struct mcp_sub *s);
 };
 /* Returns kind number i; NULL after the last. */
@@ -341,10 +346,10 @@ struct mcp_pending {
 /* Returns NULL, after answering the request with an error, if too many wait already. */
 struct mcp_pending *mcp_pending_new(struct mcp_ask *a, struct str uri, void *own,
                                     void (*stop)(struct mcp_pending *p));
-/* Answer it; p is freed, own is not. Takes result. */
+/* Answer the request and free p, but not p->own. Takes result. */
 void mcp_pending_result(struct mcp_pending *p, struct json *result);
 void mcp_pending_fail(struct mcp_pending *p, const struct err *e);
-/* Stops those whose answers go to t. */
+/* Stops the requests whose answers go to t. */
 void mcp_pendings_stop(struct mcp *m, const struct mcp_stream *t);
 /* Stops the request of this id. Returns false if there is none. */
 bool mcp_pending_cancel(struct mcp *m, const struct mcp_session *s,
@@ -363,7 +368,7 @@ const struct mcp_resource *mcp_resource_of(struct str uri);
  */
 struct json *mcp_contents(enum mcp_revision revision, struct str uri, const char *type,
                           struct str bytes, struct json *meta);
-/* Answers with an error about a resource: that it does not exist, or e. */
+/* Answers with e, or with the error that the resource does not exist. */
 void mcp_resource_fail(struct mcp_ask *a, struct str uri, const struct err *e);
 /* Adds an item of resources/list; about and type may be NULL. */
 void mcp_resource_put(struct json *list, struct str uri, struct str name,
@@ -375,8 +380,8 @@ struct json *mcp_session_names(const struct mcp *m, struct str prefix);
 
 /* completion/complete of the arguments of templates. */
 void mcp_complete(struct mcp_ask *a);
-/* Makes its result: the first 100 of values, an array, taken. total: how many there
- * are, at least; more: there may be more than that. The caller owns it. */
+/* Makes its result from the first 100 of values, an array, which it takes. total: the
+ * number of values, at least; more: there may be more. The caller owns the result. */
 struct json *mcp_complete_result(struct json *values, size_t total, bool more);
 
 /* ---- subscribe.c ---- */
@@ -428,8 +433,8 @@ void mcp_subs_changed(struct mcp *m, const struct mcp_resource *kind);
 /* Sends updates that waited for a reader of the session's stream. */
 void mcp_listeners_read(struct mcp *m, const struct mcp_session *s);
 /*
- * Stops the listeners of a session, of a stream, or of a session's request; the others
- * are NULL.
+ * Stops the listeners of a session, of a stream, or of a session's request. Arguments
+ * that do not apply are NULL.
  */
 void mcp_listeners_stop(struct mcp *m, const struct mcp_session *s,
                         const struct mcp_stream *t, const struct json *id);
@@ -437,12 +442,12 @@ void mcp_listeners_stop(struct mcp *m, const struct mcp_session *s,
  * that the next worker, if there is one (`another`), continues. */
 void mcp_listeners_end(struct mcp *m, bool another);
 /*
- * Store what the next worker must know of a session's listeners as members of j, and
- * restore it.
+ * Store what the next worker needs of a session's listeners as members of j, and restore
+ * it.
  */
 void mcp_listeners_keep(const struct mcp_session *s, struct json *j);
 void mcp_listeners_load(struct mcp_session *s, const struct json *j);
-/* Starts what mcp_listeners_load made; changes in the meantime are not known. */
+/* Starts the listeners that mcp_listeners_load made. Changes in between may be missed. */
 void mcp_listeners_start(struct mcp *m);
 
 /* ---- folder.c ---- */
@@ -470,9 +475,9 @@ enum { /* levels of log messages that this server has */
 /* Sends a log message to one session, if it wants that level; s NULL: to all. */
 void mcp_tell(struct mcp *m, struct mcp_session *s, int level, const char *logger,
               const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The same on the stream of a call, for a client that follows only that. */
+/* The same on the stream of a call, for a client that follows only this stream. */
 void mcp_call_tell(struct mcp_call *k, int level, const char *logger, struct str text);
-/* Reports on the stream of a modern call what matters in an observation. */
+/* Sends the log message about an observation, if any, on the stream of a modern call. */
 void mcp_call_observed(struct mcp_call *k, const struct json *event);
 /* Follows the log of events from here on. */
 void mcp_tell_start(struct mcp *m);
@@ -480,7 +485,7 @@ void mcp_tell_stop(struct mcp *m);
 
 /* ---- modern.c ---- */
 
-/* Takes a request of the modern era by HTTP, and r. */
+/* Handles a request of the modern era over HTTP. Takes r. */
 void mcp_ask_modern(struct mcp *m, struct req *r, const struct rpc *in,
                     const struct mcp_wish *wish, const char *credential, bool sse);
 
@@ -497,7 +502,7 @@ struct mcp_call {
     int level; /* lowest level of log messages on its stream; -1: none */
     bool structured, over;
     bool waits;   /* for the end of a step */
-    bool stepped; /* the step ended, or could not begin: err */
+    bool stepped; /* the step has ended; or could not begin, and err has the reason */
     uint64_t end; /* the event with the observation; 0: err has the reason */
     struct err err;
     tool_observed *fn;
@@ -538,13 +543,13 @@ struct mcp_kept {
 void mcp_call_keep(struct mcp_call *k);
 /* Replaces the call by its answer. */
 void mcp_answer_keep(struct mcp_call *k, uint64_t number, struct str answer);
-/* Whether this request of the stream was already taken. */
+/* Whether this request of the stream was accepted before. */
 bool mcp_kept_has(const struct mcp_stream *t, const struct json *id);
 /* NULL is fine. */
 void mcp_kept_free(struct mcp *m, struct mcp_kept *p);
 /* Drops all entries of a stream. */
 void mcp_kept_drop(struct mcp *m, struct mcp_stream *t);
-/* Drops the one with the answer of this number. */
+/* Drops the entry whose answer has this number. */
 void mcp_kept_drop_answer(struct mcp *m, struct mcp_stream *t, uint64_t number);
 /* Restores what mcp_call_keep or mcp_answer_keep stored; mcp_call_start follows. */
 void mcp_call_load(struct mcp *m, struct str key, struct str state);
@@ -554,12 +559,15 @@ void mcp_call_load(struct mcp *m, struct str key, struct str state);
 /* Appends the answer of a call. Takes r->object. */
 void mcp_put_tool_result(struct buf *out, const struct mcp_call *k,
                          struct tool_result *r);
-/* Adds what every result of the modern era has. */
+/* Adds the members that every result of the modern era has. */
 void mcp_put_modern(const struct mcp *m, struct json *result);
 
 /* ---- tools.c ---- */
 
-/* Sets the tools of a list of names and sets with commas. Returns 0; -1 and sets *e. */
+/*
+ * Sets the tools from a list of names and sets, separated by commas. Returns 0; -1 and
+ * sets *e.
+ */
 int mcp_wish_tools(struct mcp_wish *w, struct str list, struct err *e);
 /* Returns the tool of that name among those of the wish; NULL if there is none. */
 const struct tool *mcp_tool(const struct mcp_wish *w, struct str name);
@@ -588,7 +596,7 @@ struct mcp {
     uint64_t served; /* requests */
 };
 
-#define MCP_SERVER "od-computer" /* serverInfo.name: "od" is another product's */
+#define MCP_SERVER "od-computer" /* serverInfo.name; "od" is another product's name */
 
 extern const struct http_front mcp_bare_front;
 const char *mcp_version(const struct mcp *m);

@@ -29,7 +29,7 @@ struct mcp_pending *mcp_pending_new(struct mcp_ask *a, struct str uri, void *own
     return p;
 }
 
-/* Frees it without an answer. */
+/* Frees the request without an answer. */
 static void mcp_pending_free(struct mcp_pending *p)
 {
     ASSERT(p->m->npendings > 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer of a tool in the form of MCP. */
+/* Formats the answer of a tool for MCP. */
 #include "front/mcp/own.h"
 
 #include "base/utf8.h"

@@ -20,7 +20,7 @@ enum mcp_revision {
     MCP_2026_07_28,
     MCP_REVISIONS
 };
-#define MCP_LEGACY MCP_2025_11_25 /* the newest that has sessions */
+#define MCP_LEGACY MCP_2025_11_25 /* the newest revision with sessions */
 
 enum mcp_revision mcp_revision_of(struct str name);
 const char *mcp_revision_name(enum mcp_revision r);
@@ -46,8 +46,8 @@ enum rpc_kind { RPC_REQUEST, RPC_NOTIFICATION, RPC_RESPONSE };
 /* A parsed message; everything is borrowed from it. */
 struct rpc {
     enum rpc_kind kind;
-    const struct json *id; /* id of a request or response: a string or an integer */
-    struct str method;     /* "" of a response */
+    const struct json *id;     /* id of a request or response: a string or an integer */
+    struct str method;         /* "" of a response */
     const struct json *params; /* an object, or NULL */
     const struct json *meta;   /* params._meta, an object, or NULL */
 };
@@ -61,8 +61,7 @@ void rpc_put_result(struct buf *out, const struct json *id, const struct json *r
 void rpc_put_error(struct buf *out, const struct json *id, int code, struct str text,
                    const struct json *data);
 /* Appends {"jsonrpc":"2.0","method":…,"params":…}. params may be NULL. */
-void rpc_put_notification(struct buf *out, const char *method,
-                          const struct json *params);
+void rpc_put_notification(struct buf *out, const char *method, const struct json *params);
 /* Whether two ids, or progress tokens, are the same value of the same type. */
 bool rpc_same_id(const struct json *a, const struct json *b);
 

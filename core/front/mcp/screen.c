@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * od://session/NAME/screen: what a user who is attached to a session sees: its last lines
- * as text; or the screen of a program that draws on the whole screen.
+ * od://session/NAME/screen: what a user who is attached to the session sees, that is its
+ * last lines as text, or the screen of a full-screen program.
  */
 #include "front/mcp/own.h"
 

@@ -6,11 +6,11 @@
  *              └─ of a session: kept for GET with Last-Event-ID until MCP_GRACE_MS
  *                 after the last answer was delivered
  *
- * A number is the time in milliseconds, or the previous one plus one: so those of the
- * next worker are greater than those that a client has seen.
+ * The number of an event is the time in milliseconds, and at least the previous number
+ * plus one. So the next worker's numbers are greater than any that a client has seen.
  *
- * A full stream drops notifications, the oldest first; answers stay, at most one for each
- * call.
+ * A full stream drops notifications, the oldest first. It keeps answers, at most one for
+ * each call.
  */
 #include "front/mcp/own.h"
 
@@ -136,7 +136,10 @@ void mcp_stream_detach(struct mcp_stream *t)
 
 /* ---- as JSON ---- */
 
-/* Answers as JSON: all requests have their answer, and there are no other messages. */
+/*
+ * Sends the answers as JSON. All requests have their answer, and there are no other
+ * messages.
+ */
 static void answer_json(struct mcp_stream *t)
 {
     struct buf b = BUF_INIT(MCP_ANSWER_BYTES + 2);
@@ -314,7 +317,7 @@ static void on_slow(struct timer *timer)
     mcp_stream_pump(t);
 }
 
-/* ---- what comes in ---- */
+/* ---- new messages ---- */
 
 /* Drops notifications to make room, the oldest first. */
 static void make_room(struct mcp_stream *t)
@@ -393,7 +396,7 @@ void mcp_stream_settle(struct mcp_stream *t)
 
 void mcp_stream_withdraw(struct mcp_stream *t)
 {
-    ASSERT(t->waiting > 0); /* one of its requests is cancelled once */
+    ASSERT(t->waiting > 0); /* a request is cancelled only once */
     t->waiting--;
     if (t->waiting > 0 || !t->req || !t->settled)
         return;

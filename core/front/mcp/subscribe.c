@@ -116,7 +116,9 @@ static struct mcp_sub *sub_new(struct mcp_listener *l, const struct mcp_resource
     return s;
 }
 
-/* Follows uri for l. Returns -1 and sets *e; asker, which may be NULL, stays then. */
+/*
+ * Follows uri for l. asker may be NULL. Returns -1 and sets *e; asker is then unchanged.
+ */
 static int add(struct mcp_listener *l, struct str uri, struct mcp_pending *asker,
                struct err *e)
 {
@@ -259,7 +261,7 @@ static void acknowledge(struct mcp_listener *l)
     send_updates(l);
 }
 
-/* Sends it once, when none of its subscriptions waits any more. */
+/* Sends it once, when none of the subscriptions is waiting any more. */
 static void acknowledge_if_ready(struct mcp_listener *l)
 {
     struct list *it, *tmp;
@@ -306,7 +308,7 @@ void mcp_sub_lost(struct mcp_sub *s, const struct err *e)
 
 /* ---- resources/subscribe ---- */
 
-/* Called when its client left, or cancelled it. */
+/* Called when the client left or cancelled the request. */
 static void stop_asking(struct mcp_pending *p)
 {
     struct mcp_sub *s = find_sub(find(p->m, p->session, NULL), str_of(p->uri));
@@ -372,7 +374,7 @@ static unsigned listens(const struct mcp *m, const struct mcp_session *s)
     return n;
 }
 
-/* Adds those of the list that can be followed. */
+/* Adds the resources of the list that can be followed. */
 static void add_all(struct mcp_listener *l, const struct json *uris)
 {
     for (const struct json *v = json_first(uris); v; v = json_next(v)) {
@@ -458,7 +460,7 @@ void mcp_listeners_end(struct mcp *m, bool another)
         mcp_put_modern(m, result);
         rpc_put_result(&b, l->id, result);
         json_free(result);
-        t->waiting += l->session != NULL; /* it was withdrawn by mcp_listen */
+        t->waiting += l->session != NULL; /* mcp_listen has withdrawn it */
         mcp_stream_put(t, buf_str(&b), true);
         buf_release(&b);
     }

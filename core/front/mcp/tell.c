@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Log messages for clients: events that a client may have to act on. A session of the
- * legacy era gets those of its logging/setLevel, about everything in the log of events; a
- * modern request gets those of its _meta, about its own actions.
+ * legacy era gets messages from the level of its logging/setLevel up, about all events in
+ * the log. A modern request gets messages from the level in its _meta up, about its own
+ * actions.
  *
  *   warning  a shell ended, so the next command begins in a fresh one; output, or events,
  *            are lost; the worker was started again; a subscription ended
@@ -56,7 +57,7 @@ void mcp_call_tell(struct mcp_call *k, int level, const char *logger, struct str
         put_message(k->out, level, logger, text);
 }
 
-/* ---- what an event says ---- */
+/* ---- messages about events ---- */
 
 /* Appends the message about an event. Returns its level; -1 if there is none. */
 static int message_of(const struct json *event, struct buf *text, const char **logger)
@@ -97,7 +98,7 @@ void mcp_call_observed(struct mcp_call *k, const struct json *event)
 {
     struct buf text = BUF_INIT(4096);
     const char *logger;
-    /* Others get it from the log of events. */
+    /* Other clients get the message from the log of events. */
     int level = k->revision == MCP_2026_07_28 && k->level >= 0
                     ? message_of(event, &text, &logger)
                     : -1;

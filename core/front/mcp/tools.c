@@ -14,7 +14,7 @@ static const struct {
     {"readonly", "read,search,sessions"},
 };
 
-/* Adds a tool, or those of a set that this program has. */
+/* Adds a tool, if this program has it. */
 static bool add_one(struct mcp_wish *w, struct str name)
 {
     const struct tool *t;
@@ -50,7 +50,9 @@ static bool add_set(struct mcp_wish *w, struct str name)
     return known;
 }
 
-/* Appends all names that a list may have; one that is a set and a tool appears once. */
+/*
+ * Appends all names that a list may have. The name of both a set and a tool appears once.
+ */
 static void put_known(struct buf *out)
 {
     const struct tool *t;

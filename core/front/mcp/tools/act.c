@@ -31,7 +31,7 @@ static const struct param_list takes = {
          .about = "Seconds at most, default 10."},
         {0}}};
 
-/* Whether the act may cause changes that are worth a wait. */
+/* Whether the act may cause changes that are worth waiting for. */
 static bool is_watched(struct str act)
 {
     static const char *const acts[] = {"click", "hover", "fill", "select", "press"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool `apply_patch`: each change of a patch is a step of the call, by the skills of
- * edit and write, so that a text with another indentation is found, too, and every change
+ * edit and write, so a text is also found if its indentation differs, and every change
  * can be undone. If one does not fit, the previous ones are undone.
  *
  *   replace, insert, create … ─▶ moves, removals ─▶ answer
@@ -32,7 +32,7 @@ struct applying {
     unsigned undone;    /* how many of the previous steps were undone */
     unsigned step;      /* of the call */
     bool failed;
-    struct buf why; /* owned: the reason of the one that does not fit */
+    struct buf why; /* owned: why a step does not fit */
 };
 
 static void applying_free(struct tool_call *c)
@@ -91,7 +91,7 @@ static void end(struct tool_call *c)
     buf_release(&state);
 }
 
-/* The step does not fit, for the reason `text`: begins to undo the previous ones. */
+/* Begins to undo the previous steps, as this one does not fit, for the reason `text`. */
 static void fail(struct tool_call *c, struct str text)
 {
     struct applying *a = c->own;

@@ -69,7 +69,7 @@ static void reading_free(struct tool_call *c)
 
 /* ---- lines ---- */
 
-/* Returns the object of an action: the first of these arguments that it has. */
+/* Returns what an action acts on: the first of these arguments that it has. */
 static struct str about(const struct json *args)
 {
     static const char *const names[] = {"command", "code", "text", "path",  "from",

@@ -27,11 +27,11 @@ static const struct param_list takes = {
         {.name = "path",
          .type = PARAM_STRING,
          .required = true,
-         .about = "File or folder; of unpack the archive."},
+         .about = "File or folder; for unpack, the archive."},
         {.name = "to",
          .type = PARAM_STRING,
-         .about = "New name, not the folder that it comes into; of pack the archive "
-                  "(.zip, .tar, .tar.gz); of unpack the folder."},
+         .about = "New name, not the folder that it goes into; for pack, the archive "
+                  "(.zip, .tar, .tar.gz); for unpack, the folder."},
         {.name = "overwrite",
          .type = PARAM_BOOL,
          .about = "Replace what is there. Default false."},
@@ -120,7 +120,7 @@ static void watching_free(struct tool_call *c)
     c->own = NULL;
 }
 
-/* Ends the action with the call. */
+/* Ends the action when the call ends. */
 static void unwatch(struct tool_call *c)
 {
     struct err e = ERR_INIT;

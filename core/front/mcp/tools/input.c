@@ -87,7 +87,7 @@ static int check_keys(struct str keys, struct err *e)
     return 0;
 }
 
-/* ---- what it is about ---- */
+/* ---- the target ---- */
 
 /* Returns the cell that runs in a session; 0 if there is none. */
 static uint64_t running_cell(const struct actions *all, const char *session)
@@ -166,7 +166,7 @@ static void on_typed(struct tool_call *c, const struct json *event, const struct
 {
     struct ran *r = c->own;
     if (!event && e->code == ERR_NOTFOUND && r->step > 1) {
-        r->keys = STR(""); /* the text or keys before have ended it */
+        r->keys = STR(""); /* earlier text or keys have ended it */
         r->text_done = r->signal_done = true;
     } else if (!event && e->code == ERR_NOTFOUND) {
         fail_nothing_runs(c, session_find(c->en, str_of(r->session)));
@@ -187,7 +187,7 @@ static void act(struct tool_call *c, const char *action, struct json *args)
     tool_act(c, r->step++, str_of(r->session), m, on_typed);
 }
 
-/* Keeps input that a program does not echo out of the log. */
+/* Keeps input out of the log if the program does not echo it. */
 static void hide(struct tool_call *c, struct str text)
 {
     struct ran *r = c->own;
@@ -216,7 +216,7 @@ static void type_text(struct tool_call *c)
     act(c, "input", args);
 }
 
-/* A cell accepts only a line, and an interrupt. */
+/* A cell accepts only lines and interrupts. */
 static void press_for_cell(struct tool_call *c, struct str key)
 {
     struct ran *r = c->own;

@@ -26,7 +26,7 @@ struct output_text {
     uint64_t lines;     /* of the whole text */
     uint64_t bytes;     /* of the output, as it was written */
     uint64_t
-        gone; /* of those: bytes that are not kept any more and are missing in the text */
+        gone; /* of those: bytes that are no longer kept and are missing in the text */
     struct str said;        /* of a cell: its output in the log */
     const struct json *end; /* of a cell: its observation; NULL: not yet */
     bool goes_on;           /* more output may come */
@@ -36,9 +36,9 @@ struct output_text {
 struct output; /* a reading in progress */
 
 /*
- * Reads the output of the action `id` and calls fn once: with the text, borrowed until
- * fn returns, or with NULL and e. fn may be called before output_read returns, which is
- * NULL then. The reading is freed when fn has returned.
+ * Reads the output of the action `id` and calls fn once: with the text, borrowed until fn
+ * returns, or with NULL and e. fn may be called before output_read returns, which then
+ * returns NULL. The reading is freed when fn has returned.
  */
 typedef void output_fn(void *arg, const struct output_text *t, const struct err *e);
 struct output *output_read(struct engine *en, uint64_t id, output_fn *fn, void *arg);
@@ -66,7 +66,7 @@ struct output_new {
     uint64_t from, to; /* the new part of it */
     uint64_t line;     /* the number of the line that `from` is in; 0: 1 */
     bool ended;        /* the command ended: a screen that it left open is not shown */
-    size_t head, max;  /* bytes: of its beginning if it is longer than max; in all */
+    size_t head, max;  /* bytes: of its beginning, if it is longer than max; in all */
 };
 
 struct output_shown {
@@ -74,14 +74,14 @@ struct output_shown {
     uint64_t cut_from, cut_to; /* the numbers of those left out; 0: none */
     uint64_t lines;            /* of the whole output up to here */
     uint64_t line;             /* the number of the line that comes next */
-    uint64_t bytes, gone;      /* of the new part; of those, not kept any more */
+    uint64_t bytes, gone;      /* of the new part; of those, no longer kept */
     bool screen;               /* text is the screen of a full screen program */
     bool bent;                 /* as in output_text */
 };
 
 /*
  * Reads it over several turns and calls fn once; the text is borrowed until fn returns.
- * fn may be called before output_show returns, which is NULL then.
+ * fn may be called before output_show returns, which then returns NULL.
  */
 typedef void output_shown_fn(void *arg, const struct output_shown *shown);
 struct output_showing;

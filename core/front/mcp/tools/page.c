@@ -20,7 +20,7 @@ void page_stop(struct tool_call *c, enum tool_stop why)
         actions_cancel(c->actions, c->action, &e);
 }
 
-/* Reads what happened, for a state line; borrows from extras and the arguments. */
+/* Reads what happened, for a state line. *p borrows from extras and the arguments. */
 static void read_line(struct page_line *p, const struct tool_call *c,
                       const struct json *extras)
 {

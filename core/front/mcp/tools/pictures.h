@@ -18,7 +18,7 @@ void pictures_init(struct pictures *p);
 void pictures_release(struct pictures *p);
 /*
  * Takes one data URL, as "data:image/png;base64,…", of that cell; the list borrows it.
- * Anything that is not a picture is left out, and one that is too large is only in its
+ * Leaves out anything that is not a picture. A picture that is too large is only in its
  * file.
  */
 void pictures_take(struct pictures *p, struct engine *en, struct str session,
@@ -26,7 +26,7 @@ void pictures_take(struct pictures *p, struct engine *en, struct str session,
 
 /* The user who reads a file. */
 struct picture_reader {
-    bool other; /* another user than that of this process, which is root */
+    bool other; /* not the user of this process, which is then root */
     uid_t uid;
     gid_t gid;
 };

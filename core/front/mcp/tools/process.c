@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool `process`: a program without a shell and a terminal, with separate standard
- * and error output. Its requests are in the log, as those of od exec --new
- * (action/outside.h), by the call's key, so that a worker that takes over repeats
- * nothing.
+ * and error output. Like those of od exec --new (action/outside.h), its requests are in
+ * the log, by the call's key, so a worker that takes over repeats nothing.
  *
  *   start ─▶ the sandbox is ready ─▶ begun, or found by its name ─▶ input, signal
  *         ─▶ waits ─▶ outputs, one after the other ─▶ answer
@@ -41,14 +40,14 @@ static const struct param_list takes = {
              "Program and arguments, with quotes as in a shell; nothing is expanded."},
         {.name = "name",
          .type = PARAM_STRING,
-         .about = "Of a process that runs; or what a new one is called."},
+         .about = "Name of a running process, or for a new one."},
         {.name = "stdin",
          .type = PARAM_TEXT,
-         .about = "Standard input. A new process gets this and then its end."},
+         .about = "Standard input. For a new process it ends after this."},
         {.name = "signal",
          .type = PARAM_STRING,
          .choices = "INT TERM KILL",
-         .about = "To it and all below it."},
+         .about = "To the process and all its descendants."},
         {.name = "wait_s",
          .type = PARAM_INT,
          .ranged = true,
@@ -90,7 +89,7 @@ static void fail(struct tool_call *c, const struct err *e)
 
 /* ---- the answer ---- */
 
-/* Returns what was reported of its outputs: "o/NAME" and "e/NAME". */
+/* Returns how much of an output was reported: the record "o/NAME" or "e/NAME". */
 static struct told *told_of_output(const struct proc_call *p, int i, char key[80])
 {
     snprintf(key, 80, "%c/%s", i ? 'e' : 'o', p->name);
@@ -121,7 +120,7 @@ static void put_output(struct proc_call *p, struct process *x, int i)
     struct buf bytes = BUF_INIT(SHOWN_BYTES);
     uint64_t end = k ? k->offset : 0, at = p->fresh ? 0 : t->to;
     size_t max = (p->c->client.answer_max - STATE_ROOM) / 2;
-    if (end - at > SHOWN_BYTES) { /* of a very long one, the end is shown */
+    if (end - at > SHOWN_BYTES) { /* of very long output, the end is shown */
         at = end - SHOWN_BYTES;
         p->line.cut = true;
     }
@@ -207,7 +206,7 @@ static void wait_for(struct proc_call *p, struct process *x)
     process_wait(x, p->op);
 }
 
-/* Logs an action that is done at once. Returns whether it is still to be done. */
+/* Logs an action that is done at once. Returns whether it must still be done. */
 static bool note(struct proc_call *p, unsigned step, const char *kind, struct json *args,
                  struct action **a)
 {
@@ -298,7 +297,7 @@ static struct process *begin(struct proc_call *p, struct err *e)
     if (!x && a)
         x = process_start(c->en, &o, e);
     else if (!x)
-        err_set(e, ERR_GONE, "its output is not kept any more");
+        err_set(e, ERR_GONE, "its output is no longer kept");
     words_free(argv);
     if (!x && a)
         outside_fail(a, e);

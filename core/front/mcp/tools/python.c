@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool `python`: runs a cell in the kernel of a session, and waits for it. The cell
- * is an action outside of the call's steps, as its observation comes only at its end; its
- * client_id makes it the same one when the call is started again.
+ * is an action outside of the call's steps, as its observation comes only at its end. Its
+ * client_id finds it when the call is started again.
  */
 #include "front/mcp/tools/ran.h"
 
@@ -49,8 +49,8 @@ const char *cell_told(const struct ran *r, char name[ACTION_SESSION_MAX + 3])
 /* ---- text ---- */
 
 /*
- * Shortens a traceback to its last lines: appends what comes before it to out, and
- * returns the part of text that follows it.
+ * Shortens a traceback to its last lines. Appends the text before it to out, and returns
+ * the part of text that follows it.
  */
 static struct str last_of_traceback(struct buf *out, struct str text)
 {
@@ -166,7 +166,7 @@ static void on_shown(void *arg, const struct output_shown *shown)
     put_state(&state, a, shown, buf_str(&p.said));
     buf_adds(&text, buf_str(&r->text));
     buf_adds(&text, shown->text);
-    if (a->waits) { /* its prompt is not output of the cell */
+    if (a->waits) { /* the prompt is not output of the cell */
         if (text.n > 0 && text.p[text.n - 1] != '\n')
             buf_addc(&text, '\n');
         buf_adds(&text, json_str(r->event, "content", ""));
@@ -312,7 +312,7 @@ static void run_cell(struct tool_call *c)
     cell_wait(c);
 }
 
-/* There may be no kernel yet. */
+/* Runs the cell after a restart, also if there was no kernel to restart. */
 static void on_restarted(struct tool_call *c, const struct json *event,
                          const struct err *e)
 {

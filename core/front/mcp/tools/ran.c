@@ -12,7 +12,7 @@
 
 enum {
     STATE_ROOM = 700, /* bytes of an answer for its state line and notes */
-    LAST_LINE = 1024  /* bytes of output in which its last line is searched */
+    LAST_LINE = 1024  /* bytes of output in which the last line is searched */
 };
 
 /* ---- life ---- */
@@ -308,7 +308,7 @@ static void on_shown(void *arg, const struct output_shown *shown)
     buf_release(&how);
 }
 
-/* ---- what was left untold ---- */
+/* ---- output that was not shown ---- */
 
 static void show_own(struct ran *r)
 {
@@ -344,7 +344,7 @@ static void on_left_shown(void *arg, const struct output_shown *shown)
     show_own(r);
 }
 
-/* Begins the answer with that about an earlier command, which never arrived. */
+/* Begins the answer with the one about an earlier command, which the client never got. */
 static void show_left(struct ran *r)
 {
     struct tool_call *c = r->c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `read`: the skill view; and kept output, "@17", by the lines of its text. */
+/* `read`: the skill view; and kept output, "@17", by line numbers. */
 #include "base/xalloc.h"
 #include "front/mcp/tools/output.h"
 #include "front/mcp/tools/skills.h"
@@ -70,7 +70,7 @@ static void on_output(void *arg, const struct output_text *t, const struct err *
     if (t->goes_on && t->lines)
         buf_addz(&state, "; more may come");
     if (t->gone)
-        buf_addf(&state, "; %llu bytes of it are not kept any more",
+        buf_addf(&state, "; %llu bytes of it are no longer kept",
                  (unsigned long long)t->gone);
     if (t->bent)
         buf_addz(&state, "; bytes that are not UTF-8 shown as \xef\xbf\xbd");

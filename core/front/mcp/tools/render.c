@@ -34,7 +34,6 @@ bool render_view(struct engine *en, const char *session, struct session_view *v)
     return v->stream != NULL;
 }
 
-/* One piece of the spool. Returns true when all of it went through. */
 bool render_step(struct render *r, struct engine *en, const char *session)
 {
     char bytes[16 << 10];

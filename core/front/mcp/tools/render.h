@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Renders output by a model of a terminal (term/term.h), a piece each turn of the loop.
+ * Renders output with a model of a terminal (term/term.h), a piece in each turn of the
+ * loop.
  */
 #ifndef OD_FRONT_MCP_TOOLS_RENDER_H
 #define OD_FRONT_MCP_TOOLS_RENDER_H
@@ -16,12 +17,12 @@ struct render {
 };
 
 /*
- * Begins with the bytes from `from` to `to`, of which so many are kept as text. Ends with
- * term_free.
+ * Begins to render the bytes from `from` to `to`. head, tail: bytes of text that are kept
+ * of its beginning and its end. The caller frees r->term.
  */
 void render_init(struct render *r, uint64_t from, uint64_t to, size_t head, size_t tail);
 void render_feed(struct render *r, struct str bytes);
-/* One piece of the session's spool. Returns true when all of it went through. */
+/* Renders one piece of the session's spool. Returns true when all of it was rendered. */
 bool render_step(struct render *r, struct engine *en, const char *session);
 /* Whether the resulting text has a character for bytes that are not UTF-8. */
 bool render_bent(const struct render *r, struct str text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `search`: the skill of that name; and the same in kept output, "@17". A long search
- * reports how many files were searched.
+ * `search`: the skill of that name, also in kept output, "@17". A long search reports how
+ * many files were searched.
  */
 #include "action/skill.h"
 #include "base/xalloc.h"

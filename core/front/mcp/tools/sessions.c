@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `sessions`: a line for each shell, kernel and browser. A helper reads from
- * /proc at which ports they listen, since a read there may block.
+ * The tool `sessions`: a line for each shell, kernel and browser. A helper reads their
+ * listening ports from /proc, since a read there may block.
  */
 #include "front/mcp/tools/ran.h"
 
@@ -24,11 +24,11 @@ static const struct param_list takes = {
              "doing or waiting for.",
     .params = (const struct param[]){{0}}};
 
-/* ---- the helper: who listens where ---- */
+/* ---- the helper: listening ports ---- */
 
 /*
- * Returns the nearest of pid and its ancestors that is one of the shells; 0 if there is
- * none.
+ * Returns pid if it is one of the shells, else its nearest ancestor that is; 0 if none
+ * is.
  */
 static long shell_of(pid_t pid, struct str shells)
 {
@@ -66,7 +66,7 @@ static int find_ports(void *arg, const struct job_child *c, struct err *e)
 
 struct listing {
     struct tool_call *c; /* the owner of this */
-    struct job *job;     /* NULL: there is none, or it is over */
+    struct job *job;     /* NULL: not started, or over */
     struct buf ports;    /* owned: what it wrote */
     struct buf text;     /* owned */
     struct json *list;   /* owned, until the end */
@@ -296,7 +296,7 @@ static void on_data(struct job *j, struct buf *in)
     buf_consume(in, in->n);
 }
 
-/* Ends the call; without ports if they cannot be read. */
+/* Ends the call. The answer has no ports if they could not be read. */
 static void on_done(struct job *j, const struct err *e)
 {
     struct listing *l = job_owner(j);
@@ -326,7 +326,7 @@ static void start(struct tool_call *c)
     buf_init(&l->ports, PORTS_TEXT);
     buf_init(&l->text, TOOL_ANSWER_MAX);
     in_order(l, &c->en->sessions, put_pid);
-    struct job_spec spec = {.what = "reading who listens",
+    struct job_spec spec = {.what = "reading the listening ports",
                             .fn = find_ports,
                             .arg = (void *)(uintptr_t)buf_z(&l->text),
                             .ev = &events,

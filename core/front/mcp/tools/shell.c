@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tool `shell`: a run with `until` input that does not queue after others
+ * The tool `shell`: a run with `until` input that does not queue behind others
  * (action/until.c). Its command goes on after the call, unless the call was cancelled.
  */
 #include "front/mcp/tools/ran.h"
@@ -42,8 +42,8 @@ static const struct param_list takes = {
 /* ---- the command ---- */
 
 /*
- * Returns the kind of JSON that the text is, which other tools would take as arguments;
- * NULL if it may be a command.
+ * Returns the kind of JSON if the text is JSON, as other tools take their arguments; NULL
+ * if it may be a command.
  */
 static const char *json_kind(struct str command)
 {
@@ -151,7 +151,7 @@ static void on_late(struct timer *t)
         actions_cancel(r->c->actions, a->id, &e);
 }
 
-/* Notes the directory from which a change is reported. */
+/* Notes the present directory, so that a change of it can be reported. */
 static void note_directory(struct ran *r)
 {
     struct tool_call *c = r->c;
@@ -201,7 +201,7 @@ static void start(struct tool_call *c)
     buf_release(&text);
 }
 
-/* ---- its end before its end ---- */
+/* ---- cancellation ---- */
 
 /* The end of a cancelled command: INT first, then stronger signals. */
 struct ending {

@@ -11,7 +11,7 @@
 
 enum {
     LINE_MAX_SHOWN = 2000, /* bytes of a line in an answer */
-    LOOK_BACK = 4 << 20 /* bytes: a program that draws switches the screen within these */
+    LOOK_BACK = 4 << 20    /* bytes in which the last switch of the screen is searched */
 };
 
 struct output_showing {
@@ -59,7 +59,7 @@ static void on_left_out(struct buf *out, const struct term_text *info, void *arg
              (unsigned long long)(l->line - 1 + info->lines));
 }
 
-/* Cuts lines that are too long, so that one does not fill the whole answer. */
+/* Cuts lines that are too long, so that no line fills the whole answer. */
 static void cut_lines(struct buf *out, struct str text)
 {
     while (text.n > 0) {
@@ -159,8 +159,8 @@ static char last_switch(const struct output_showing *o, uint64_t end, uint64_t *
 }
 
 /*
- * Shows a screen from its beginning. A screen that was closed since the previous answer
- * is left out, as it is not text.
+ * Chooses the shown range. A screen is shown from its beginning. A screen that was closed
+ * since the previous answer is left out, as it is not text.
  */
 static void choose_range(struct output_showing *o)
 {

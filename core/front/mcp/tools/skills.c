@@ -33,7 +33,7 @@ void tool_skill_end(struct tool_call *c, const struct skill_result *result)
                             .state = result->state,
                             .failed = result->failed,
                             .object = result->facts ? json_copy(result->facts) : NULL};
-    /* The state line is the text's last one, with its brackets and newline. */
+    /* The last line of the text is the state line, with its brackets and newline. */
     if (r.state.n > 0 && r.text.n >= r.state.n + 3)
         r.text.n -= r.state.n + 3;
     if (result->picture.n > 0) {
@@ -44,8 +44,8 @@ void tool_skill_end(struct tool_call *c, const struct skill_result *result)
 }
 
 /*
- * Cuts a text without a state line to the size of an answer, at lines, and reports that
- * in a state line.
+ * Cuts a text without a state line to the size of an answer, at the end of a line, and
+ * adds a state line about it.
  */
 static void end_cut(struct tool_call *c, struct skill_result *result)
 {

@@ -9,7 +9,10 @@
 #include "front/mcp/tools/tool.h"
 #include "skill/skill.h"
 
-/* Calls the skill with these arguments, which it takes, and ends the call with it. */
+/*
+ * Calls the skill with these arguments, which it takes, and ends the call with its
+ * result.
+ */
 void tool_skill(struct tool_call *c, const char *name, struct json *args);
 /* The same, but fn gets the observation; it ends the call by tool_skill_observed. */
 void tool_skill_as(struct tool_call *c, const char *name, struct json *args,

@@ -125,14 +125,14 @@ static void put_command(struct buf *out, const char *before, uint64_t command)
         buf_addf(out, "%scommand %llu", before, (unsigned long long)command);
 }
 
-/* Appends where the rest is, and what is missing or changed in the shown text. */
+/* Appends how to get the rest, and what is missing or changed in the shown text. */
 static void put_rest(struct buf *out, const struct run_line *r)
 {
     unsigned long long n = r->command;
     if (r->bent)
         buf_addz(out, "; it has bytes that are not UTF-8");
     if (r->gone)
-        buf_addf(out, "; %llu bytes of it are not kept any more",
+        buf_addf(out, "; %llu bytes of it are no longer kept",
                  (unsigned long long)r->gone);
     if (r->cut_from && n)
         buf_addf(out, "; rest: read path=\"@%llu\" offset=%llu, or search path=\"@%llu\"",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clang-format off: the grammar has lines of its own */
+/* clang-format off: the grammar has its own lines */
 /*
  * The state line, which is the last line of an answer: what happened, and the calls that
  * continue it, in a form that can be copied. All lines of the tools are made here, in one
@@ -37,7 +37,7 @@
  *             | "stdout " N " lines, stderr " N " lines"
  *     more    = "no output" | "now in " DIR
  *             | "it has bytes that are not UTF-8"
- *             | N " bytes of it are not kept any more"
+ *             | N " bytes of it are no longer kept"
  *             | "rest: read path=\"@" N "\" …" | "picture " SIZE …
  *             | "more: " ARGUMENT
  *     calls   = TOOL *(" " ARGUMENT "=" VALUE) …
@@ -66,7 +66,7 @@ struct run_line {
     const char *session;
     const char *other; /* a free session, as a proposal */
     uint64_t command;  /* the action; 0: not known */
-    bool input;        /* the answer of shell_input: it names the command, too */
+    bool input;        /* the answer of shell_input, which also names the command */
     int exit, signo;   /* ENDED; signo 0: no signal ended it */
     bool shell_ended;
     int64_t ms;       /* ENDED: the command's time; RUNNING: the time of the wait */
@@ -81,7 +81,7 @@ struct run_line {
     bool bent;
 };
 
-/* Appends the line without its brackets, as all of these functions. */
+/* Appends the line without its brackets, as all functions here do. */
 void run_line(struct buf *out, const struct run_line *r);
 
 /* ---- a cell of a kernel ---- */
@@ -113,7 +113,7 @@ struct page_line {
     struct str find; /* the searched text; empty: none */
     int64_t part, parts, places, shown;
     struct str near; /* a similar text of the page */
-    bool shot;       /* a picture of the page was made */
+    bool shot;       /* a picture of the page was taken */
     int64_t width, height;
     struct str picture; /* file of the picture; empty: none */
     bool downloaded;
@@ -134,15 +134,15 @@ struct page_line {
     bool went;    /* the address changed */
 };
 
-/* The result of browse, and that of an act. */
+/* Append the line about the result of browse, and of an act. */
 void page_line(struct buf *out, const struct page_line *p);
 void act_line(struct buf *out, const struct page_line *p);
 
 /* ---- others ---- */
 
 void sessions_line(struct buf *out, unsigned n);
-/* The line for a text that has more lines than an answer; path: the file of the text,
- * or empty. */
+/* Appends the line for a text that has more lines than fit in an answer. path: the text's
+ * file, or empty. */
 void parts_line(struct buf *out, uint64_t shown, uint64_t lines, struct str path);
 struct events_line {
     uint64_t first, last; /* of the shown events; 0: none */
@@ -160,7 +160,8 @@ struct files_line {
 };
 void files_line(struct buf *out, const struct files_line *l);
 /*
- * Changes that a watch saw within that time; ended: the watched file or folder is gone.
+ * Appends the line about changes that a watch saw within that time. ended: the watched
+ * file or folder is gone.
  */
 void watch_line(struct buf *out, uint64_t changes, int64_t ms, bool ended);
 

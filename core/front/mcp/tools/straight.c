@@ -44,7 +44,7 @@ static bool has_word(const char *words, struct str word)
     return false;
 }
 
-/* Returns the name that t->also has for a name; n is 0 if it is not there. */
+/* Returns the argument that t->also has for this name; empty if it has none. */
 static struct str meant_by(const struct tool *t, struct str name)
 {
     struct str rest = str_of(t->also);
@@ -234,7 +234,7 @@ static void clamp_one(struct json *to, const struct param *p, int64_t min, int64
                  high ? "most" : "least", (long long)now, why, (long long)now);
 }
 
-/* Clamps a number to its range; notes NULL: the client did not give it. */
+/* Clamps a number to its range. notes NULL: the value is a default. */
 static void clamp(struct json *to, const struct param *p, int max_wait_s,
                   struct buf *notes)
 {
@@ -251,8 +251,7 @@ static void clamp(struct json *to, const struct param *p, int max_wait_s,
 /* ---- other tools' words ---- */
 
 /*
- * Takes a time in the form of other tools: seconds, milliseconds, or a switch "do not
- * wait".
+ * Takes a time as other tools write it: seconds, milliseconds, or a switch "do not wait".
  */
 static void put_wait(struct json *to, const struct json *args, const struct json *v)
 {
@@ -265,9 +264,9 @@ static void put_wait(struct json *to, const struct json *args, const struct json
         json_put_int(to, "wait_s", 0);
 }
 
-/* ---- the whole ---- */
+/* ---- all arguments ---- */
 
-/* Takes arguments by their own names; a missing one by its other names. */
+/* Takes arguments by their own names, and missing ones by their other names. */
 static struct json *by_name(const struct tool *t, const struct json *args,
                             struct buf *notes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Turns arguments as models send them into those that the tool takes. Models know many
- * tools, and write numbers and booleans as strings: a value is taken if its meaning is
- * clear; else the error says how to write it.
+ * tools, and write numbers and booleans as strings: a value is accepted if its meaning is
+ * clear; otherwise the error explains how to write it.
  */
 #ifndef OD_FRONT_MCP_TOOLS_STRAIGHT_H
 #define OD_FRONT_MCP_TOOLS_STRAIGHT_H

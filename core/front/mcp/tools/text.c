@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of answers, in which whole lines are left out if it does not fit. */
+/* Fits the text of an answer into its limit by leaving out whole lines. */
 #include "front/mcp/tools/tool.h"
 
 #include "base/utf8.h"

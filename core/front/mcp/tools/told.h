@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was reported to models of the newest command that a tool ran in each session, so
- * that answers show output once. It is stored at the keeper for the next worker.
- * front/mcp implements these functions, as those of tool.h.
+ * How much of the newest command in each session was shown to models, so that answers
+ * show output only once. It is stored at the keeper for the next worker. front/mcp
+ * implements these functions and those of tool.h.
  */
 #ifndef OD_FRONT_MCP_TOOLS_TOLD_H
 #define OD_FRONT_MCP_TOOLS_TOLD_H
@@ -21,7 +21,9 @@ struct told {
 
 struct mcp;
 
-/* Returns that of a session, made if needed; borrowed until the session is dropped. */
+/*
+ * Returns the record of a session, made if needed; borrowed until the session is dropped.
+ */
 struct told *told_of(struct fronts *fronts, const char *session);
 /* Stores it after a change. */
 void told_keep(struct fronts *fronts, const char *session);

@@ -11,7 +11,7 @@
  * call itself is kept at the keeper. So a worker that takes over starts the call again
  * from its beginning, and a step that was submitted before is not repeated: its
  * observation comes from the log, or when it has ended. Between steps a tool keeps only
- * what it can get from previous observations; a read (a list, a piece of kept output)
+ * what it can restore from previous observations. A read (a list, a piece of kept output)
  * needs no action.
  */
 #ifndef OD_FRONT_MCP_TOOLS_TOOL_H
@@ -22,8 +22,8 @@
 
 enum {
     TOOL_ANSWER_MAX = 45000,   /* the most that --answer-bytes allows */
-    TOOL_ANSWER = 16000,       /* bytes of text in an answer, the default of it */
-    TOOL_HEAD = 4000,          /* of the beginning of a longer stream */
+    TOOL_ANSWER = 16000,       /* default bytes of text in an answer */
+    TOOL_HEAD = 4000,          /* bytes of the beginning of longer text */
     TOOL_ERROR_MAX = 9000,     /* bytes of the text of an error */
     TOOL_PICTURE_MAX = 700000, /* bytes of a picture as base64 */
     TOOL_PICTURES = 8,         /* in an answer */
@@ -33,7 +33,7 @@ enum {
 
 struct tool_call;
 
-/* Why a call is over before its end. */
+/* Why a call is stopped before its end. */
 enum tool_stop {
     TOOL_CANCELLED, /* it was cancelled: stop what it started */
     TOOL_TIMED_OUT, /* its client timed out: what it started goes on */
@@ -57,12 +57,13 @@ struct tool {
     const char *also;
     bool read_only, destructive, idempotent, open_world; /* its annotations */
     bool always_load;  /* not to be deferred by a client */
-    const char *keeps; /* names, with spaces between, of which "" is a value and not
+    const char *keeps; /* names, with spaces between, for which "" is a value and not
                           absent; NULL: none */
-    /* The members of its result object beside text, as properties of JSON Schema: for
+    /* The members of its result object besides text, as properties of JSON Schema, for
      * --structured. NULL: it gives pictures, and never has structured content. */
     const char *output;
-    /* Begins, or begins again in another worker. May end the call before it returns. */
+    /* Begins the call, or begins it again in the next worker. May end it before it
+     * returns. */
     void (*start)(struct tool_call *c);
     /*
      * The call is over; no tool_end follows. The tool stops its actions (actions_cancel
@@ -113,8 +114,8 @@ void tool_act(struct tool_call *c, unsigned step, struct str session,
               struct json *message, tool_observed *fn);
 
 /*
- * Asks for a progress notification now, at the first output or when it waits. At most one
- * is sent in a second; without this, one is sent every 5 s.
+ * Asks for a progress notification now, at the first output or when a program waits for
+ * input. At most one is sent in a second; without this, one is sent every 5 s.
  */
 void tool_progress(struct tool_call *c);
 
@@ -136,16 +137,16 @@ struct tool_result {
 };
 /* Ends the call, once; it is freed. The strings are borrowed. */
 void tool_end(struct tool_call *c, struct tool_result *r);
-/* The same as an error whose text is e's sentence, with what to do about it. */
+/* The same with an error, whose text is e's sentence and advice what to do about it. */
 void tool_fail(struct tool_call *c, const struct err *e);
 
 /* ---- what tools share (text.c) ---- */
 
 /*
  * Appends text, cut at lines to `max` bytes: its first `head` bytes and its end, with a
- * line between them that says which lines are left out; head 0: only its beginning. Lines
- * beyond 2,000 bytes are cut. Bytes that are not UTF-8 become U+FFFD, and *bent is set.
- * *from and *to are the lines that are left out, 0: none.
+ * line between them that names the lines that are left out; head 0: only its beginning.
+ * Lines beyond 2,000 bytes are cut. Bytes that are not UTF-8 become U+FFFD, and *bent is
+ * set. *from and *to are the lines that are left out, 0: none.
  */
 void tool_cut(struct buf *out, struct str text, size_t head, size_t max, uint64_t *from,
               uint64_t *to, bool *bent);

@@ -35,8 +35,8 @@ TEST(a_command_has_ended)
         LINE(.ms = 100, .command = 20, .cut_from = 61),
         "exit 0 in 0.1 s; rest: read path=\"@20\" offset=61, or search path=\"@20\"");
     CHECK_STR(LINE(.ms = 20, .bent = true, .gone = 7),
-              "exit 0 in 0.02 s; it has bytes that are not UTF-8; 7 bytes of it are not "
-              "kept any more");
+              "exit 0 in 0.02 s; it has bytes that are not UTF-8; 7 bytes of it are no "
+              "longer kept");
     CHECK_STR(
         LINE(.shell_ended = true, .exit = 2),
         "the shell ended (exit 2); a new one is in the same directory with the same "
@@ -311,7 +311,7 @@ TEST(a_process)
 #define NAME "[A-Za-z0-9_.+@:/?-]+"
 #define WHO  "(" NAME "( \\(pid [0-9]+\\))?(, command [0-9]+)?|cell [0-9]+)"
 #define REST \
-    "(; it has bytes that are not UTF-8)?(; [0-9]+ bytes of it are not kept any more)?" \
+    "(; it has bytes that are not UTF-8)?(; [0-9]+ bytes of it are no longer kept)?" \
     "(; rest: read path=\"@[0-9]+\" offset=[0-9]+(, or search path=\"@[0-9]+\")?)?"
 #define CALL "shell_input( session=\"" NAME "\")?"
 #define ENDED \
