@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The action of a request: what the event log has of it (action/outside.h). A connection
- * holds the key of the action and not the action, which may end before the request does.
+ * The action of a request in the event log (action/outside.h). A connection holds the key
+ * of the action, not the action itself, which may end before the request does.
  */
 #include "front/local/own.h"
 
@@ -35,7 +35,7 @@ struct action *local_action(struct conn *c)
     return c->act[0] ? outside_find(c->en->actions, c->act) : NULL;
 }
 
-/* The action, which the caller ends. */
+/* Returns the action, which the caller ends, and clears the connection's key. */
 static struct action *take_action(struct conn *c)
 {
     struct action *a = local_action(c);
@@ -77,7 +77,7 @@ void local_cancelled(struct conn *c, const char *text)
 void local_end_left(struct conn *c)
 {
     struct err e = ERR_INIT;
-    err_set(&e, ERR_CANCELLED, "The caller left before it had ended");
+    err_set(&e, ERR_CANCELLED, "The caller disconnected before the end");
     local_end_failed(c, &e);
 }
 
@@ -104,7 +104,7 @@ int local_again(struct conn *c, struct err *e)
         buf_release(&line);
         return err_set(e, ERR_GONE,
                        "this was done, and is not done again; its result is no longer in "
-                       "the event log any more");
+                       "the event log");
     }
     struct json *j = json_parse(buf_str(&line), &parse), *extras = json_get(j, "extras");
     int r = 0;
@@ -150,7 +150,6 @@ void local_cut(struct buf *out, struct str text)
     buf_adds(out, str_sub(text, tail, text.n));
 }
 
-/* The names in env, without their values. */
 void local_put_env(struct json *args, const struct json *q)
 {
     const struct json *env = json_get(q, "env");

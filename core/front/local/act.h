@@ -8,37 +8,39 @@
 struct conn;
 
 /*
- * Writes the action of q to the log before it begins, with take as its args, or finds
- * that it was asked before: OUTSIDE_AGAIN, it has not ended; OUTSIDE_OVER, it has.
+ * Writes the action of q to the log before it begins; take: its args. If the same request
+ * came before, returns OUTSIDE_AGAIN (the action has not ended) or OUTSIDE_OVER (it has).
  */
 enum outside_state local_open(struct conn *c, const char *kind, const struct json *q,
                               const char *session, struct json *take);
-/* The request's action; NULL: it has ended. */
+/* The request's action; NULL if it has ended. */
 struct action *local_action(struct conn *c);
-/* Ends it, if it has not ended; take: its extras, or NULL. */
+/* Ends the action, if it has not ended. take: its extras, or NULL. */
 void local_end(struct conn *c, struct str text, struct json *take);
 void local_end_failed(struct conn *c, const struct err *e);
-/*
- * How the request's action is stopped: stop gets c. NULL: it no longer is.
- */
+/* Sets the function that stops the request's action; it gets c. NULL: none. */
 void local_on_cancel(struct conn *c, outside_stop *stop);
 /* Ends the action as cancelled, and the request with it. */
 void local_cancelled(struct conn *c, const char *text);
-/* The same as local_end: its caller left. */
+/* Ends the action with an error, because its caller has disconnected. */
 void local_end_left(struct conn *c);
 /*
- * Ends the action of a request that is done at once: r 0: it was, the members of take
- * (or NULL) are in its extras and in the answer, which is sent. Returns r.
+ * Ends the action of a request that is done at once. r < 0: it failed with *e, and no
+ * answer is sent. Otherwise sends an answer. take: members of it and of the action's
+ * extras, or NULL. Returns r.
  */
 int local_done(struct conn *c, int r, struct json *take, const struct err *e);
-/* Answers OUTSIDE_OVER from the log. Returns -1 and sets *e if it had failed. */
+/*
+ * Answers from the log after OUTSIDE_OVER. Returns -1 and sets *e if the action had
+ * failed.
+ */
 int local_again(struct conn *c, struct err *e);
 
-/* Copies those of these members, NULL-terminated, that q has. */
+/* Copies the members of q that names, which ends with NULL, lists. */
 void local_put(struct json *args, const struct json *q, const char *const names[]);
-/* Both ends of a long text, as much as the log has of output. Appended to out. */
+/* Appends text; of a long one only both ends, as much as the log keeps of output. */
 void local_cut(struct buf *out, struct str text);
-/* The names in env, without their values. */
+/* Adds the names in q's env, without their values. */
 void local_put_env(struct json *args, const struct json *q);
 
 #endif

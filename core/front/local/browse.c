@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Browsers over the local socket. What was seen is a line of JSON that goes out as
- * output, with offsets, as the connection takes it; a client that lost its connection
- * asks again with the same id and gets the rest.
+ * Browsers over the local socket. The result is a line of JSON, which is sent as output
+ * with offsets, at the connection's pace. A client that lost its connection repeats the
+ * request with the same id and gets the rest.
  */
 #include "front/local/own.h"
 
@@ -18,7 +18,7 @@ enum { ANSWER_MAX = 128 << 20, SHORT_MAX = 4096 };
 
 struct browse_ask {
     struct conn *c;
-    struct browsing_call *call; /* borrowed; NULL: it is over */
+    struct browsing_call *call; /* borrowed; NULL: it has ended */
     struct browsing *b;         /* borrowed; valid while call is */
     char id[LIMIT_ID + 1];
     struct buf line;
@@ -73,7 +73,9 @@ void local_browse_say(struct conn *c, const struct json *j)
         browsing_cancel(c->browse->call);
 }
 
-/* The short members of the result; the rest is for its caller alone. */
+/*
+ * Ends the action with the short members of the result. Only the caller gets the others.
+ */
 static void end_action(struct browse_ask *a, const struct json *answer)
 {
     struct json *extras = json_object();
@@ -108,7 +110,7 @@ static void on_cancel(void *owner)
     browsing_cancel(c->browse->call);
 }
 
-/* Ids are compared as they are in JSON. */
+/* Ids are compared in the form that they have in JSON, so none needs an escape. */
 static int take_id(struct str given, char id[LIMIT_ID + 1], struct err *e)
 {
     id[0] = 0;
@@ -124,7 +126,7 @@ static int take_id(struct str given, char id[LIMIT_ID + 1], struct err *e)
     return 0;
 }
 
-/* The action; if another connection left it, its end is this one's. */
+/* Opens the action. If another connection opened it before, this one will end it. */
 static void open_browse(struct conn *c, const struct json *q, struct str session,
                         const struct json *what)
 {
@@ -157,9 +159,9 @@ int local_browse(struct conn *c, const struct json *q, struct err *e)
     if (take_id(json_str(q, "id", ""), id, e) < 0)
         return -1;
     if (!json_is_object(ask.what))
-        return err_set(e, ERR_INVALID, "browse needs what, an object");
+        return err_set(e, ERR_INVALID, "browse needs the object `what`");
     if (json_has(ask.what, "id"))
-        return err_set(e, ERR_INVALID, "the id is the request's, and not in what");
+        return err_set(e, ERR_INVALID, "id is a member of the request, not of `what`");
     struct str name = json_str(q, "session", "main");
     struct browsing *b = browsing_open(c->en, name, &o, e);
     if (!b)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cells over the local socket. The output of a cell is a stream of lines with
- * offsets, so that a client that lost its connection asks again with the same id
- * and passes over what it has.
+ * Cells over the local socket. The output of a cell is a stream of lines with offsets. A
+ * client that lost its connection repeats the request with the same id and skips what it
+ * has.
  */
 #include "front/local/own.h"
 
@@ -16,21 +16,21 @@
 
 #include <stdlib.h>
 
-enum { SAID_MAX = 64 << 10 }; /* bytes of its text that the log has */
-enum { QUESTION_MS = 30000 }; /* many kernels never answer one that they do not know */
+enum { SAID_MAX = 64 << 10 }; /* bytes of its text in the log */
+enum { QUESTION_MS = 30000 }; /* many kernels never answer an unknown question */
 
 struct cell_call {
     struct conn *c;
-    struct cell *cell;   /* borrowed; NULL: it is over */
+    struct cell *cell;   /* borrowed; NULL: it has ended */
     struct buf lines;    /* not sent yet */
     uint64_t at;         /* offset of lines in all output of the cell */
     uint64_t skip;       /* bytes that the client has */
     struct json *result; /* owned; to be sent after lines */
     bool held;
-    bool question;    /* it runs nothing, and there is nothing to interrupt */
+    bool question;    /* it runs no code, so there is nothing to interrupt */
     struct kernel *k; /* borrowed; valid while cell is */
     char id[LIMIT_ID + 1];
-    struct buf said;            /* the part of its text that the log has */
+    struct buf said;            /* the part of its text for the log */
     const struct kernel *about; /* borrowed; sent with the result; NULL: not wanted */
 };
 
@@ -92,7 +92,7 @@ static void on_output(void *owner, struct str type, const struct json *content)
         send_lines(q);
 }
 
-/* Received lines are read to the end, and then held: there is room. */
+/* There is always room: no line is read while others wait to be sent. */
 static void on_text(void *owner, struct str piece)
 {
     struct cell_call *q = owner;
@@ -178,7 +178,7 @@ static struct kernel *kernel_of(struct conn *c, const struct json *j, struct err
     return k;
 }
 
-/* The action; if another connection left it, its end is this one's. */
+/* Opens the action. If another connection opened it before, this one will end it. */
 static void open_cell(struct conn *c, const struct kernel *k, const struct json *j)
 {
     static const char *const names[] = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unix socket of `od exec` and the other applets: ipc/frame.h to engine
- * and back. A connection holds what belongs to its one request and nothing
- * else; peers are the server's own uid or root (net/peer.h). Others get one result with
- * the error DENIED, and nothing else.
+ * The unix socket of `od exec` and the other applets: between the frames of ipc/frame.h
+ * and the engine. A connection holds the state of one request and nothing else. Peers
+ * must have the server's own uid or be root (net/peer.h). Others get only one result,
+ * with the error DENIED.
  *
- * Requests come in frames. One table of verbs; a verb either answers at once or
- * hands an op to the engine, whose sink writes frames as the connection takes
- * them. The verbs of each kind have a file: session.c, events.c,
- * cell.c, browse.c, skill.c, mcp.c; they share own.h.
+ * Requests come in frames. A table has the verbs. A verb either answers at once or hands
+ * an op to the engine, whose sink writes frames at the connection's pace. The verbs of
+ * each kind have a file: session.c, events.c, cell.c, browse.c, skill.c, mcp.c; they
+ * share own.h.
  */
 #include "front/local/own.h"
 
@@ -43,7 +43,8 @@ void local_send_json(struct conn *c, char type, const struct json *j)
                                      "\"text\":\"the answer is larger than "
                                      "a connection can pass\"}}";
         log_warn("an answer is larger than a connection's buffer");
-        /* A caller that waits for its result gets one; without room for that, the end. */
+        /* A caller that waits for its result gets this one, or the end of the connection
+         * if there is no room for it. */
         if (type == 'R' && frame_add(&c->stream.out, 'R', STR(longer)) < 0)
             stream_shutdown(&c->stream);
     }
@@ -52,7 +53,7 @@ void local_send_json(struct conn *c, char type, const struct json *j)
 
 static void next_request(struct conn *c);
 
-/* Takes the result; the connection is free for the next request. */
+/* Sends the result, which it takes. The connection is then free for the next request. */
 void local_send_result(struct conn *c, struct json *take)
 {
     ASSERT(take);
@@ -202,8 +203,8 @@ static void on_upgraded(void *arg, struct str why)
 }
 
 /*
- * This worker ends if all goes well, and its client asks the next one with the
- * same id, which is how the keeper knows the request.
+ * If all goes well, this worker ends. The client then repeats the request to the next
+ * worker, with the same id, by which the keeper recognises it.
  */
 static int do_upgrade(struct conn *c, const struct json *q, struct err *e)
 {
@@ -229,7 +230,7 @@ static int do_upgrade(struct conn *c, const struct json *q, struct err *e)
 static const struct verb {
     const char *name;
     local_verb *run;
-    bool begins; /* something that has the plugins' variables */
+    bool begins; /* begins a program, which gets the plugins' variables */
 } verbs[] = {
     {"run", local_run, true},          {"wait", local_wait, false},
     {"input", local_input, false},     {"signal", local_signal, false},
@@ -245,7 +246,7 @@ static const struct verb {
     {"mcp", local_mcp, false},
 };
 
-/* Members by type: one of another type is an error and never a default. */
+/* Checks the types of members. A wrong type is an error, never replaced by a default. */
 static int check_types(const struct json *q, struct err *e)
 {
     static const char *const strings[] = {
@@ -297,7 +298,7 @@ static void on_set_up(struct plugins_wait *w)
     timer_stop(&c->held_long);
     c->waited_ms = clock_ms() - c->held_at;
     answer(c, q, &e);
-    task_defer(c->en->loop, &c->resume); /* its input, which lay after it */
+    task_defer(c->en->loop, &c->resume); /* for the frames of input after the request */
 }
 
 static void drop_held(struct conn *c)
@@ -313,7 +314,7 @@ static void on_held_long(struct timer *t)
     struct conn *c = container_of(t, struct conn, held_long);
     struct err e = ERR_INIT;
     err_set(&e, ERR_TIMEOUT,
-            "it has not begun: the plugins were still being set up at its time limit");
+            "it was not begun: the plugins were still being set up at its time limit");
     drop_held(c);
     local_send_error(c, &e);
     task_defer(c->en->loop, &c->resume);
@@ -331,8 +332,8 @@ static void hold_request(struct conn *c, struct json *take)
 }
 
 /*
- * What would begin before the plugins are set up waits for that, unless it exists
- * already, or it is the setup that asks.
+ * Whether the request must wait until the plugins are set up: it would begin a program,
+ * its session does not exist yet, and it does not come from the setup itself.
  */
 static bool must_wait(struct conn *c, const struct json *q, const struct verb *v)
 {
@@ -342,7 +343,7 @@ static bool must_wait(struct conn *c, const struct json *q, const struct verb *v
            !(session && session_find(c->en, json_str(q, "session", "main")));
 }
 
-/* Takes q, which may be NULL: e is then set. */
+/* Takes q. If it is NULL, e is set. */
 static void answer(struct conn *c, struct json *q, struct err *e)
 {
     int r = -1;
@@ -381,7 +382,10 @@ const char *local_command(const struct conn *c, const char *dflt)
     return c->as ? c->as : dflt;
 }
 
-/* Part of sentences of one line, which have a limit. */
+/*
+ * Reads the client's command name. It becomes part of one-line messages, so its length
+ * and characters are limited.
+ */
 static void take_command(struct conn *c, const struct json *q)
 {
     struct str as = json_str(q, "as", "");
@@ -405,7 +409,7 @@ static void request(struct conn *c, struct str text)
 
 /* ---- frames ---- */
 
-/* Input for what the request runs. false: no room now, later. */
+/* Passes input to the request's program. Returns false if there is no room yet. */
 static bool input(struct conn *c, struct str payload)
 {
     uint64_t offset, accepted = 0;
@@ -420,7 +424,7 @@ static bool input(struct conn *c, struct str payload)
     if (!op || op->settled)
         return true;
     if (op->queued)
-        return false; /* not started: it stays where it is */
+        return false; /* not started: the frame stays in the buffer */
     bool eof = bytes.n == 0;
     size_t room = op->session ? session_stdin_room(op->session, op->id, &accepted)
                               : process_stdin_room(op->process, &accepted);
@@ -433,7 +437,7 @@ static bool input(struct conn *c, struct str payload)
     return true;
 }
 
-/* A terminal's size, or what a cell asked for. */
+/* Takes the size of a terminal, or the answer to a question of a cell. */
 static void resize(struct conn *c, struct str text)
 {
     struct err e = ERR_INIT;
@@ -499,10 +503,10 @@ static void next_request(struct conn *c)
             return;
         }
         if (f.type == 'Q' && c->busy)
-            return; /* the next one waits for the result */
+            return; /* the next request waits for the result of this one */
         bool line = f.type == 'I' && c->mcp;
         if (f.type == 'I' && !line && !input(c, f.payload)) {
-            /* Nothing after it can be dealt with: the peer's own buffer fills. */
+            /* Later frames have to wait, too; the peer's buffer fills. */
             return;
         }
         struct buf keep = BUF_INIT(FRAME_MAX);
@@ -604,7 +608,10 @@ static void on_end(struct stream *st, int errnum)
 
 static const struct stream_events events = {on_data, on_room, on_end, NULL};
 
-/* Without a word the peer would take the end for a lost connection and try again. */
+/*
+ * Sends the reason. Without one the peer would take this for a lost connection and try
+ * again.
+ */
 static void turn_away(int fd, const struct engine *en, const struct err *why)
 {
     struct buf frame = BUF_INIT(4096);
@@ -619,12 +626,12 @@ static void turn_away(int fd, const struct engine *en, const struct err *why)
     json_put(j, "error", er);
     if (frame_add_json(&frame, 'R', j) == 0 &&
         send(fd, frame.p, frame.n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        log_debug("the refused peer did not take the reason: %m");
+        log_debug("cannot send the reason to a refused peer: %m");
     json_free(j);
     buf_release(&frame);
 }
 
-/* Who connected, for the log. */
+/* Returns the peer of the socket, for the log. */
 static struct ucred peer_of(int fd)
 {
     struct ucred peer = {.uid = (uid_t)-1};
@@ -720,7 +727,7 @@ static void start(void *f)
         log_error("there is nothing to listen on");
 }
 
-/* Its clients come back by themselves to the next worker. */
+/* If another worker follows, clients reconnect to it by themselves. */
 static void close_local(void *f, bool another)
 {
     struct local *l = f;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The verb mcp: messages of MCP as lines, in both directions. The end of the client's
- * input ends the session and the request; a lost connection neither (front/mcp/link.h).
+ * input ends the session and the request; a lost connection ends neither
+ * (front/mcp/link.h).
  */
 #include "front/mcp/link.h"
 #include "front/local/own.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files of this room: a connection, and how it is answered. */
+/* What the files of this room share: connections, and how they are answered. */
 #ifndef OD_FRONT_LOCAL_OWN_H
 #define OD_FRONT_LOCAL_OWN_H
 
@@ -14,12 +14,12 @@
 #include "shell/session.h"
 
 enum {
-    LOCAL_QUEUED_MAX = 256 << 10, /* bytes to a client before output waits */
+    LOCAL_QUEUED_MAX = 256 << 10, /* bytes queued for a client before output waits */
     LOCAL_ID_SIZE = 33,           /* of a server's id, with its NUL */
-    LOCAL_TYPED_MAX = 16          /* attached terminals that may come back */
+    LOCAL_TYPED_MAX = 16          /* attached terminals that may reconnect */
 };
 
-/* How far the keys of an attached terminal were taken, by the id of its request. */
+/* How much input an attached terminal has had, by the id of its request. */
 struct local_typed {
     char id[LIMIT_ID + 1];
     uint64_t to;
@@ -29,9 +29,9 @@ struct local_typed {
 struct local {
     struct io io;
     struct fronts *all; /* borrowed */
-    int fd;             /* owned; to listen on, -1: none */
+    int fd;             /* owned; the listening socket, -1: none */
     unsigned conns;
-    char id[LOCAL_ID_SIZE]; /* of the server, as long as its keeper lives */
+    char id[LOCAL_ID_SIZE]; /* of the server: the same while its keeper lives */
     struct local_typed typed[LOCAL_TYPED_MAX]; /* the latest first */
     struct http_front table;                   /* its routes */
 };
@@ -48,12 +48,12 @@ struct conn {
     struct engine *en;
     struct stream stream;
     struct op *op;             /* borrowed; the request in flight */
-    struct cell_call *cell;    /* owned; the same, of a kernel */
-    struct skill_ask *skill;   /* owned; the same, of a skill */
-    struct browse_ask *browse; /* owned; the same, of a browser */
-    struct mcp_link *mcp;      /* borrowed; the same, of MCP */
+    struct cell_call *cell;    /* owned; the same for a cell */
+    struct skill_ask *skill;   /* owned; the same for a skill */
+    struct browse_ask *browse; /* owned; the same for a browser */
+    struct mcp_link *mcp;      /* borrowed; the same for MCP */
     struct session *attached;
-    uint64_t typed;            /* bytes, while it is attached */
+    uint64_t typed;            /* bytes typed while attached */
     char typist[LIMIT_ID + 1]; /* the id of that request; "": none */
     struct kill_ask *killing;  /* owned; the request in flight */
     uid_t uid;                 /* the peer */
@@ -62,63 +62,63 @@ struct conn {
     uint64_t observed; /* of OUTSIDE_OVER: the event with the observation; 0: none */
     bool upgrading;
     bool busy; /* a request is in flight */
-    char *as;  /* owned; how hints of its client begin; NULL: as op_command */
+    char *as;  /* owned; the command in hints to the client; NULL: as op_command */
     bool closed;
-    struct task flush;  /* the output of a turn goes out in one write */
-    struct task resume; /* frames that had to wait are looked at again */
+    struct task flush;  /* sends the output of a turn in one write */
+    struct task resume; /* reads frames that had to wait */
     struct json *notes; /* owned; for the result */
     struct json *gaps;  /* owned */
     struct json *held;  /* owned; a request that waits for the plugins */
     struct plugins_wait setup;
-    struct timer held_long;     /* its time limit passes meanwhile */
-    int64_t held_at, waited_ms; /* since; so much of the limit has passed */
+    struct timer held_long;     /* the time limit of `held` */
+    int64_t held_at, waited_ms; /* since when; how much of the limit has passed */
     struct event_cursor cursor; /* of a request for events */
     struct event_sub sub;
     bool reading, follow;
-    size_t left_before; /* bytes that the client had not taken, when that was asked */
+    size_t left_before; /* bytes that the client had not taken at the last check */
 };
 
-/* 0: an answer was or will be sent; -1: e is to be. */
+/* Returns 0 if an answer was or will be sent; -1 and sets *e, which the caller sends. */
 typedef int local_verb(struct conn *c, const struct json *q, struct err *e);
 
 /* local.c */
 void local_send_json(struct conn *c, char type, const struct json *j);
 void local_send_result(struct conn *c, struct json *take);
 void local_send_error(struct conn *c, const struct err *e);
-/* exit: the exit status that the caller should have, as in a shell; 0: none. */
+/* exit: the exit status for the caller, as in a shell; 0: none. */
 void local_send_failure(struct conn *c, const struct err *e, int exit);
 void local_send_note(struct conn *c, const char *kind, const char *text);
-/* Output from *sent on, as far as there is room; false: there will be more. */
+/* Sends text from *sent on, as far as there is room. Returns false if some is left. */
 bool local_send_text(struct conn *c, struct str text, size_t *sent);
 struct json *local_ok(void);
-/* How a command line of the client's applet begins; "od APPLET" by default. */
+/* How a command line for the client's applet begins; dflt is "od APPLET". */
 const char *local_command(const struct conn *c, const char *dflt);
 
 /*
- * Serves a connected socket, which it takes, non-blocking; uid and pid: who asks, for the
- * log. Returns -1 if it cannot be watched: then fd is still the caller's.
+ * Serves a connected, non-blocking socket, which it takes. uid, pid: the client, for the
+ * log. Returns -1 if the socket cannot be watched; the caller then still owns fd.
  */
 int local_serve(struct local *l, int fd, uid_t uid, pid_t pid);
-/* No more connections are served. */
+/* Whether the limit of connections is reached. */
 bool local_is_full(const struct local *l);
 
 /* remote.c */
 /* Fills in the table that local_http returns. */
 void local_http_open(struct local *l);
 const struct http_front *local_http(const void *f, unsigned i);
-/* The id that the worker before left, if there was one; and a new one if there was none.
- */
+/* The id that the previous worker left, if there was one; and a new one if there was
+ * none. */
 void local_id_load(struct engine *en, char id[LOCAL_ID_SIZE]);
 void local_id_start(struct engine *en, char id[LOCAL_ID_SIZE]);
 
 /* session.c */
 local_verb local_run, local_wait, local_new, local_logs, local_attach;
 local_verb local_input, local_signal, local_kill, local_resize;
-/* The connection is gone, and the kill of its request goes on. */
+/* The connection has ended. The kill that it requested goes on. */
 void local_kill_drop(struct conn *c);
-/* Keys from the offset on. false: no room now. */
+/* Types keys from the offset on. Returns false if there is no room now. */
 bool local_type(struct conn *c, uint64_t offset, struct str bytes);
-/* It was attached, and is no longer. */
+/* The connection was attached to a session, and no longer is. */
 void local_attach_over(struct conn *c, const struct op_result *r);
 
 /* events.c */
@@ -134,16 +134,16 @@ void local_cell_drop(struct conn *c);
 /* browse.c */
 local_verb local_browse, local_browsers, local_browser;
 void local_browse_room(struct conn *c);
-/* {"cancel": true}: the call ends, and its end is waited for. */
+/* {"cancel": true} cancels the call; the answer comes at its end. */
 void local_browse_say(struct conn *c, const struct json *j);
 void local_browse_drop(struct conn *c);
 
 /* mcp.c */
 local_verb local_mcp;
-/* The payload of a frame of input; it may end the request. */
+/* Takes the payload of a frame of input; may end the request. */
 void local_mcp_input(struct conn *c, struct str payload);
 void local_mcp_room(struct conn *c);
-/* end: of the client's input. */
+/* end: the client's input has ended. */
 void local_mcp_drop(struct conn *c, bool end);
 
 /* skill.c */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `GET /local`: the frames of the command line for clients elsewhere, as the bytes of a
- * WebSocket's binary messages. Where a message ends means nothing.
+ * WebSocket's binary messages. The ends of messages have no meaning.
  *
  *   client ── WebSocket ── ws_pair ── socket pair ── struct conn
  *
- * It leads to the same kind of connection that a client at the unix socket has, so every
+ * The connection is of the same kind as that of a client at the unix socket, so every
  * request is the same action with the same answer. Each side is read only while the other
- * one has room: a client that does not read stops its own output and nothing else.
+ * one has room: a client that does not read stops only its own output.
  *
- * A client that comes back must find the server that it left, or none: a request that is
- * sent again to another one would run twice. So the answer has the server's id, which the
- * keeper holds and which therefore lasts as long as everything that runs, and a request
- * with another id is refused.
+ * A client that reconnects must reach the same server or none, because a request that is
+ * repeated to another server would run twice. So the answer has the server's id, and a
+ * request with another id is refused. The keeper holds the id, so it lasts as long as
+ * everything that runs.
  */
 #include "front/local/own.h"
 
@@ -73,7 +73,7 @@ static void no_end(struct stream *s, int errnum)
     (void)errnum;
 }
 
-/* For the moment between two owners. */
+/* For the short time between two owners of a stream. */
 static const struct stream_events no_calls = {.on_data = no_data, .on_end = no_end};
 
 /* Joins the client's stream and fd, both of which it takes. */
@@ -109,7 +109,7 @@ static void fail(struct req *r, int status, const char *text)
     refuse(r, status, ERR_INVALID, text);
 }
 
-/* 0, or the request was refused. */
+/* Returns 0; -1 after refusing the request. */
 static int check_hello(struct req *r, char accept[WS_ACCEPT_SIZE])
 {
     static const char *const protocols[] = {REMOTE_PROTOCOL, NULL};
@@ -178,8 +178,8 @@ static void get_local(struct req *r)
 static const struct param local_query[] = {
     {.name = "server",
      .type = PARAM_STRING,
-     .about = "The id of the server that is meant, as an answer before had it "
-              "in " REMOTE_ID_FIELD "; another server refuses with 410"},
+     .about = "The id of the server, which a previous answer had in " REMOTE_ID_FIELD
+              "; another server refuses with 410"},
     {0}};
 
 static const struct route_answer answers[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The verbs of sessions and processes, and the frames about an op: output
- * that does not fit stays in the spool, and op_pump is called when there is room again.
+ * The verbs of sessions and processes, and the frames about an op. Output that does not
+ * fit stays in the spool; op_pump is called when there is room again.
  */
 #include "front/local/own.h"
 
@@ -26,7 +26,7 @@
 static bool on_asked_room(struct op *op)
 {
     struct conn *c = op->owner;
-    /* Far below the maximum: notes and the result are never put off. */
+    /* The limit is far below the buffer's maximum, so notes and the result always fit. */
     if (c->closed)
         return false;
     if (c->stream.out.n <= LOCAL_QUEUED_MAX)
@@ -116,7 +116,7 @@ static void put_look(struct json *j, const struct look *l)
 
 struct cut {
     const struct op *op;
-    bool error; /* of a process's error output */
+    bool error; /* whether it is about a process's error output */
     uint64_t from, to;
 };
 
@@ -136,7 +136,7 @@ static void cut_marker(struct buf *out, const struct term_text *t, void *arg)
              (unsigned long long)cut->from, (unsigned long long)(cut->to - cut->from));
 }
 
-/* A stream of the op as text: "output" and "cut", or "stderr" and "stderr_cut". */
+/* Adds a stream of the op as text: "output" and "cut", or "stderr" and "stderr_cut". */
 static void put_text(struct json *j, struct op *op, struct term *term, bool error)
 {
     struct buf text = BUF_INIT(4 << 20);
@@ -201,7 +201,9 @@ static struct json *result_json(struct conn *c, struct op *op)
     return j;
 }
 
-/* Of what waits for its turn, or is attached: what runs is the action's to stop. */
+/*
+ * Cancels an op that waits for its turn, or detaches; the action stops a running command.
+ */
 static void on_cancel(void *owner)
 {
     struct conn *c = owner;
@@ -228,7 +230,10 @@ static void on_done(struct op *op)
         local_send_result(c, result_json(c, op));
 }
 
-/* The client's socket and our queue hold less than before. */
+/*
+ * Whether the client takes output: its socket and our queue hold another amount than at
+ * the last check.
+ */
 static bool on_moves(struct op *op)
 {
     struct conn *c = op->owner;
@@ -267,7 +272,7 @@ static struct op *make_op(struct conn *c, enum op_kind kind, const struct json *
         memcpy(op->parent, parent.p, parent.n);
     op->as = c->as ? xstrdup(c->as) : NULL;
     op->timeout_ms = json_int(q, "timeout_ms", 0);
-    if (op->timeout_ms > 0) /* 0 would be none */
+    if (op->timeout_ms > 0) /* 0 would mean no limit */
         op->timeout_ms = op->timeout_ms > c->waited_ms ? op->timeout_ms - c->waited_ms
                                                        : 1;
     op->idle_ms = json_int(q, "idle_ms", 0);
@@ -309,7 +314,7 @@ static struct session *session_of(struct conn *c, const struct json *q, bool mak
     return s;
 }
 
-/* The target of a request: the process that it names, else its session. */
+/* The target of a request: the process that it names, otherwise its session. */
 struct local_target {
     struct process *process; /* one of the two, borrowed */
     struct session *session;
@@ -327,7 +332,7 @@ static int find_target(struct conn *c, const struct json *q, struct local_target
     return t->process || t->session ? 0 : -1;
 }
 
-/* What the log has about it, apart from the text. */
+/* Returns the arguments for the log, except the text of the command. */
 static struct json *run_args(const struct json *q, const char *cwd)
 {
     static const char *const names[] = {"user", "shell", "stdin", "parent",
@@ -339,7 +344,10 @@ static struct json *run_args(const struct json *q, const char *cwd)
     return args;
 }
 
-/* Returns -1 and sets *e if it has ended and its session no longer knows how. */
+/*
+ * Returns -1 and sets *e if the command has ended and its session no longer has the
+ * result.
+ */
 static int open_run(struct conn *c, struct session *s, const struct json *q,
                     struct str command, struct err *e)
 {
@@ -358,7 +366,7 @@ static int open_run(struct conn *c, struct session *s, const struct json *q,
         return 0;
     return err_set(e, ERR_GONE,
                    "this command has ended, and is not run again; %s -s %s --logs shows "
-                   "what is kept of its output",
+                   "the kept part of its output",
                    local_command(c, "od exec"), session_name(s));
 }
 
@@ -394,7 +402,7 @@ int local_run(struct conn *c, const struct json *q, struct err *e)
     return r;
 }
 
-/* For its end; a text has the error output apart, as the process has. */
+/* Waits for the end of a process. As text, the error output is separate, too. */
 static void wait_process(struct conn *c, struct process *p, const struct json *q)
 {
     struct op *op = make_op(c, OP_WAIT, q);
@@ -418,8 +426,8 @@ int local_wait(struct conn *c, const struct json *q, struct err *e)
     struct session *s = t.session;
     if (session_busy(s) && session_in_chain(s, parent))
         return err_set(e, ERR_BUSY,
-                       "session %s is running the command that asks, so waiting for it "
-                       "would never end",
+                       "session %s is running the command that sends this request, so "
+                       "waiting for it would never end",
                        session_name(s));
     session_wait(s, make_op(c, OP_WAIT, q));
     return 0;
@@ -550,8 +558,8 @@ void local_attach_over(struct conn *c, const struct op_result *r)
     local_end(c, STR(""), extras);
 }
 
-/* The input that earlier connections of the same request have typed; a new place if none.
- */
+/* Returns the record of the request's input, which earlier connections may have typed;
+ * makes it if there is none, in place of the one that was used least recently. */
 static struct local_typed *typed_of(struct local *l, const char *id)
 {
     unsigned i = 0;
@@ -568,8 +576,8 @@ static struct local_typed *typed_of(struct local *l, const char *id)
 }
 
 /*
- * A client that came back sends again what was not acknowledged: keys that the terminal
- * has had already are passed over.
+ * A client that reconnects repeats the input that was not acknowledged. Keys that the
+ * terminal has had already are skipped.
  */
 bool local_type(struct conn *c, uint64_t offset, struct str bytes)
 {
@@ -613,8 +621,8 @@ int local_attach(struct conn *c, const struct json *q, struct err *e)
 }
 
 /*
- * Of what is typed while the terminal shows nothing the log has the number of bytes only,
- * as of a password.
+ * While the terminal does not echo, as for a password, the log has only the number of
+ * bytes that were typed.
  */
 static enum outside_state open_input(struct conn *c, struct session *s,
                                      const struct json *q, struct str bytes)
@@ -687,7 +695,7 @@ static int signal_number(const struct json *q, int dflt, struct err *e)
     return err_set(e, ERR_INVALID, "there is no signal %.*s", STR_ARG(s));
 }
 
-/* The session, or "main", that an action on the target is logged under. */
+/* Logs the action under the target's session, or under "main" if that is a process. */
 static enum outside_state open_target(struct conn *c, const char *kind,
                                       const struct json *q, const struct local_target *t)
 {
@@ -711,9 +719,9 @@ int local_signal(struct conn *c, const struct json *q, struct err *e)
     return local_done(c, r, NULL, e);
 }
 
-/* A kill under way, which goes on when its caller leaves. */
+/* A kill in progress. It goes on when its caller disconnects. */
 struct kill_ask {
-    struct conn *c; /* NULL: it has left */
+    struct conn *c; /* NULL: it has disconnected */
     struct engine *en;
     char act[ACTION_KEY + 1];
 };

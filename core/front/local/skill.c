@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Skills over the local socket: a call's text goes out as its output, with offsets, as
- * the connection takes it; then the result.
+ * Skills over the local socket: a call's text is sent as its output, with offsets, at the
+ * connection's pace; the result follows.
  */
 #include "front/local/own.h"
 
@@ -14,7 +14,7 @@
 
 struct skill_ask {
     struct conn *c;
-    struct skill_run *run; /* borrowed; NULL: it is over */
+    struct skill_run *run; /* borrowed; NULL: it has ended */
     char token[LIMIT_ID + 1];
     char session[256];
     struct buf text;
@@ -86,7 +86,7 @@ static void on_cancel(void *owner)
     local_cancelled(c, "The call was cancelled");
 }
 
-/* A token that may be part of a file's name (file/files.h), or none. */
+/* Copies the id if it can be part of a file's name (file/files.h). */
 static void take_token(struct str id, char out[LIMIT_ID + 1])
 {
     bool good = id.n > 0 && id.n <= LIMIT_ID;
