@@ -15,13 +15,14 @@ struct delta_of {
     const char *session;
     uint64_t from, to; /* offsets in the session's output */
     bool gap;          /* this range is lost: there are no bytes */
-    bool after;        /* the action has its observation */
-    bool base64;       /* exact bytes; else secrets are replaced */
+    bool after;        /* comes after the action's observation */
+    bool base64;       /* exact bytes; otherwise text, with secrets replaced */
 };
 
 /*
- * Bytes of one message from the front of what is there. Returns 0 at half a character, or
- * what may be half a secret, until it is known how it goes on; last: nothing follows.
+ * Returns how many bytes, from the front, the next message has. It is 0 if only a part of
+ * a character is there, or what may be the beginning of a secret; more bytes must come
+ * first. last: no bytes follow.
  */
 size_t delta_piece(const struct actions *all, struct str bytes, bool base64, bool last);
 /* Appends the message; at most DELTA_TEXT_MAX bytes for DELTA_MAX of output. */

@@ -2,17 +2,17 @@
 /*
  * The routes to files and skills (FILES.md).
  *
- *   POST /files/{verb}     the arguments as body; an action, in the log. Of watch its
- *                          id is answered
+ *   POST /files/{verb}     the arguments as body; an action, in the log. watch answers
+ *                          with the action's id
  *   GET  /files/stat, …/list   the arguments in the query; not in the log
- *   GET  /files/archive    a folder as an archive, as it is made
+ *   GET  /files/archive    a folder as an archive, while it is made
  *   PUT  /files/extract    an archive as the body, unpacked as it comes
  *   GET  /files/watch      changes, a line each, while the connection is open; not in
  *                          the log
  *   GET  /files/content    a file, or a range of it
- *   PUT  /files/content    a file as the body, put in its place as a whole; an action
+ *   PUT  /files/content    the body becomes the file, as a whole or not at all; an action
  *                          `receive` in the log, without the bytes
- *   GET  /files/upload     how much of that has come, if it was cut
+ *   GET  /files/upload     how much of such a body has arrived, if it was cut
  *   GET  /skills           all of them, as JSON Schema
  *   POST /skills/{name}    the arguments as body; an action, in the log
  *
@@ -37,10 +37,10 @@ enum {
     QUERY_MAX = 16 << 10,
     TOKEN = 32,
     PERSON_MAX = 64, /* bytes of a name */
-    WATCHES_MAX = 32 /* by GET, at once: each has a helper */
+    WATCHES_MAX = 32 /* by GET, at the same time: each has a helper */
 };
 
-/* ---- what is asked ---- */
+/* ---- arguments ---- */
 
 static int refuse_query(struct req *r, const char *name)
 {
@@ -50,7 +50,7 @@ static int refuse_query(struct req *r, const char *name)
     return -1;
 }
 
-/* Returns -1 if it has refused the request. */
+/* Adds an argument of the query. Returns -1 if the request was refused. */
 static int put_query(struct req *r, struct json *args, const char *name)
 {
     struct buf b = BUF_INIT(QUERY_MAX);
@@ -71,7 +71,9 @@ static int put_query(struct req *r, struct json *args, const char *name)
     return got < 0 ? refuse_query(r, name) : 0;
 }
 
-/* The members of the query with these names, n of them. NULL: it was refused. */
+/*
+ * Returns the arguments with these n names in the query; NULL if the request was refused.
+ */
 static struct json *named_args(struct req *r, const char *const names[], size_t n)
 {
     struct json *args = json_object();
@@ -84,7 +86,7 @@ static struct json *named_args(struct req *r, const char *const names[], size_t 
     return args;
 }
 
-/* NULL: the request was refused. */
+/* Returns the arguments in the query; NULL if the request was refused. */
 static struct json *query_args(struct req *r)
 {
     static const char *const names[] = {"path",      "path_base64", "to",
@@ -94,7 +96,7 @@ static struct json *query_args(struct req *r)
     return named_args(r, names, sizeof(names) / sizeof(names[0]));
 }
 
-/* Returns -1 if it has refused the request. */
+/* Writes the session that the query names. Returns -1 if the request was refused. */
 static int session_of(struct req *r, char out[ACTION_SESSION_MAX + 1])
 {
     struct buf b = BUF_INIT(ACTION_SESSION_MAX);
@@ -106,7 +108,7 @@ static int session_of(struct req *r, char out[ACTION_SESSION_MAX + 1])
     return got < 0 ? refuse_query(r, "session") : 0;
 }
 
-/* The body as an object; none is an empty one. NULL: it was refused. */
+/* Returns the body as an object, {} if there is none; NULL if the request was refused. */
 static struct json *body_of(struct req *r)
 {
     struct err e = ERR_INIT;
@@ -171,18 +173,18 @@ static void get_skills(struct req *r)
     req_answer_take(r, 200, "application/json", &b);
 }
 
-/* ---- what is no action: it only looks, or has a body that the log cannot have ---- */
+/* ---- requests that only read, or whose body is too large for the log ---- */
 
 struct transfer {
     struct events *ev;
-    struct req *req;   /* NULL: it is gone */
-    struct fileact *f; /* NULL: it is over */
+    struct req *req;   /* NULL: the client has disconnected */
+    struct fileact *f; /* NULL: it has ended */
     bool begun;
-    bool content;     /* a line about a file comes first */
-    bool over;        /* the request was answered; the helper's end is waited for */
-    bool watch;       /* it is one of ev->watching */
-    const char *type; /* of what is sent; NULL: the result */
-    char *person;     /* owned; who sends a file by the page; NULL: no person */
+    bool content;     /* the helper's first line is about the file */
+    bool over;        /* the request was answered; only the helper's end is missing */
+    bool watch;       /* it is counted in ev->watching */
+    const char *type; /* media type of the answer; NULL: it is the result */
+    char *person;     /* owned; the person who uploads by the page; NULL: none */
     char session[ACTION_SESSION_MAX + 1];
     struct files_log log;
 };
@@ -200,7 +202,7 @@ static void transfer_bury(struct transfer *t)
     loop_bury(t->ev->en->loop, t, transfer_free);
 }
 
-/* An event: who has put which file in its place. A full log stops nobody. */
+/* Logs which person uploaded which file. The upload succeeds even if the log is full. */
 static void tell_person(const struct transfer *t, struct str result)
 {
     struct err e = ERR_INIT;
@@ -237,7 +239,10 @@ static void on_done(void *arg, struct str result, const struct err *e)
         transfer_bury(t);
 }
 
-/* Answers the head by the line about the file. Returns the bytes of the line. */
+/*
+ * Sends the head of the answer, made from the helper's line about the file. Returns the
+ * length of the line.
+ */
 static size_t begin_content(struct transfer *t, struct str bytes)
 {
     char range[96], etag[80];
@@ -316,7 +321,9 @@ static void on_gone(struct req *r, void *owner)
     transfer_bury(t);
 }
 
-/* The action was cancelled: the helper ends, and what came is not put in its place. */
+/*
+ * The action was cancelled: ends the helper. The received part does not become the file.
+ */
 static void on_cancel(void *owner)
 {
     struct transfer *t = owner;
@@ -331,7 +338,10 @@ static void on_cancel(void *owner)
     transfer_bury(t);
 }
 
-/* Starts it, or refuses; takes args (NULL: refused already). NULL: that is done. */
+/*
+ * Starts a helper for the request. Takes args; NULL: the request was already refused.
+ * Returns NULL if the request was answered or refused.
+ */
 static struct transfer *transfer(struct req *r, const char *verb, struct json *args,
                                  bool input, const char *type)
 {
@@ -405,7 +415,7 @@ static void get_archive(struct req *r)
     }
 }
 
-/* Writes what there is room for; fileact reports when there is more. */
+/* Writes as much as there is room for; on_input_room follows when there is more room. */
 static size_t on_body(struct req *r, struct str bytes, void *owner)
 {
     struct transfer *t = owner;
@@ -436,7 +446,10 @@ static void put_extract(struct req *r)
 
 /* ---- changes ---- */
 
-/* Who sends no more does not read either: nothing else would show it before a change. */
+/*
+ * A client that ends its side has left. Otherwise this would show only at the next
+ * change.
+ */
 static void on_left(struct req *r, void *owner)
 {
     struct transfer *t = owner;
@@ -451,8 +464,8 @@ static void on_left(struct req *r, void *owner)
 }
 
 /*
- * What a person's page follows while somebody looks: the helper ends with the connection,
- * so a page that is gone leaves nothing behind.
+ * The live page watches folders while it is open. The helper ends with the connection, so
+ * a closed page leaves nothing behind.
  */
 static void get_watch(struct req *r)
 {
@@ -487,8 +500,8 @@ static void get_watch(struct req *r)
 
 /* ---- the content of a file ---- */
 
-/* A range to the end of the file, of the one that If-Range names; others are passed over.
- */
+/* Adds a range that goes to the end of the file, and the ETag of If-Range. Other ranges
+ * are ignored. */
 static void put_range(struct req *r, struct json *args)
 {
     struct str range = req_header(r, "Range"), same = req_header(r, "If-Range");
@@ -503,7 +516,7 @@ static void put_range(struct req *r, struct json *args)
     if (same.n >= 2 && same.p[0] == '"')
         json_put_str(args, "etag", str_sub(same, 1, same.n - 2));
     else if (same.n > 0)
-        json_put_z(args, "etag", "-"); /* a date: it may be another file */
+        json_put_z(args, "etag", "-"); /* a date, which does not identify the file */
 }
 
 static void get_content(struct req *r)
@@ -523,7 +536,7 @@ static void get_upload(struct req *r)
     transfer(r, "received", named_args(r, names, 4), false, NULL);
 }
 
-/* Octal, as ls and chmod have it. Returns -1 if it has refused the request. */
+/* Adds the mode, octal as in ls and chmod. Returns -1 if the request was refused. */
 static int put_mode(struct req *r, struct json *args)
 {
     struct buf b = BUF_INIT(16);
@@ -541,7 +554,10 @@ static int put_mode(struct req *r, struct json *args)
     return got < 0 ? refuse_query(r, "mode") : 0;
 }
 
-/* Who sends it: by the page, or with ?viewer=. NULL: no person. The caller's. */
+/*
+ * Returns the person who uploads, by the page or with ?viewer=; NULL if there is none.
+ * The caller owns it.
+ */
 static char *person_of(struct req *r)
 {
     struct buf b = BUF_INIT(QUERY_MAX);
@@ -573,7 +589,7 @@ static void put_content(struct req *r)
 #define SESSION \
     { \
         .name = "session", .type = PARAM_STRING, .dflt = "\"main\"", \
-        .about = "The session whose directory and user it is" \
+        .about = "The session whose directory and user are used" \
     }
 #define FLAG(param_name, sentence) \
     { \
@@ -590,7 +606,7 @@ static const struct param list_query[] = {
     {.name = "path",
      .type = PARAM_PATH,
      .about = "The folder; without it the session's directory"},
-    FLAG("recursive", "Whether the folders in it are listed, too"),
+    FLAG("recursive", "Whether the contents of its folders are listed, too"),
     {.name = "limit",
      .type = PARAM_INT,
      .ranged = true,
@@ -599,7 +615,7 @@ static const struct param list_query[] = {
      .about = "How many entries a page has; at most 10000 are returned"},
     {.name = "cursor",
      .type = PARAM_STRING,
-     .about = "The cursor of the page before, to list what follows it"},
+     .about = "The cursor of the previous page, to list the next one"},
     SESSION,
     {0}};
 
@@ -622,7 +638,7 @@ static const struct param extract_query[] = {
      .type = PARAM_STRING,
      .choices = "zip tar tar.gz",
      .about = "The format of the archive; without it its first bytes decide"},
-    FLAG("overwrite", "Whether files that are there are replaced"),
+    FLAG("overwrite", "Whether existing files are replaced"),
     {.name = "max_bytes",
      .type = PARAM_INT,
      .ranged = true,
@@ -638,10 +654,10 @@ static const struct param extract_query[] = {
 
 static const struct param watch_query[] = {
     {.name = "path", .type = PARAM_PATH, .required = true, .about = "The file or folder"},
-    FLAG("recursive", "Whether the folders in it are watched, too"),
+    FLAG("recursive", "Whether the folders below it are watched, too"),
     {.name = "folders",
      .type = PARAM_STRING,
-     .about = "Folders in it that are watched, too: a JSON array of strings"},
+     .about = "Folders below it that are watched, too: a JSON array of strings"},
     SESSION,
     {0}};
 
@@ -654,7 +670,7 @@ static const struct param put_content_query[] = {
     {.name = "path",
      .type = PARAM_PATH,
      .required = true,
-     .about = "The file, which is replaced, or a folder that is there"},
+     .about = "The file, which is replaced if it exists, or an existing folder"},
     {.name = "name", .type = PARAM_STRING, .about = "Its name if path is a folder"},
     {.name = "mode",
      .type = PARAM_STRING,
@@ -663,21 +679,21 @@ static const struct param put_content_query[] = {
      .about = "Its mode in octal digits"},
     {.name = "token",
      .type = PARAM_STRING,
-     .about = "Digits and letters a to f, at most 40, which name this upload: what came "
-              "stays beside the file as .od-TOKEN when the connection is cut, and the "
-              "next PUT with the same token goes on at its offset"},
+     .about = "Digits and letters a to f, at most 40, which name this upload. If the "
+              "connection is cut, the received part stays next to the file as .od-TOKEN, "
+              "and the next PUT with the same token continues at its offset"},
     {.name = "size",
      .type = PARAM_INT,
      .ranged = true,
-     .about = "With token, how many bytes the whole file has"},
+     .about = "With token, the size of the whole file in bytes"},
     {.name = "offset",
      .type = PARAM_INT,
      .ranged = true,
      .dflt = "0",
-     .about = "With token, the byte of the file that the body begins with"},
+     .about = "With token, the offset in the file at which the body begins"},
     {.name = "viewer",
      .type = PARAM_STRING,
-     .about = "The person who sends it: an event human_input says so"},
+     .about = "The person who sends it, for an event human_input"},
     SESSION,
     {0}};
 
@@ -685,7 +701,7 @@ static const struct param upload_query[] = {
     {.name = "path",
      .type = PARAM_PATH,
      .required = true,
-     .about = "The file, or a folder that is there"},
+     .about = "The file, or an existing folder"},
     {.name = "name", .type = PARAM_STRING, .about = "Its name if path is a folder"},
     {.name = "token",
      .type = PARAM_STRING,
@@ -706,7 +722,7 @@ static const struct param skill_query[] = {
     {.name = "name", .type = PARAM_STRING, .about = "The skill"}, SESSION, {0}};
 
 static const struct route_answer stat_answers[] = {
-    {.status = 200, .about = "What it is", .schema = "stat_result"}, {0}};
+    {.status = 200, .about = "What the file or folder is", .schema = "stat_result"}, {0}};
 static const struct route_answer list_answers[] = {
     {.status = 200, .about = "A page of the folder", .schema = "list_result"}, {0}};
 static const struct route_answer archive_answers[] = {
@@ -730,16 +746,18 @@ static const struct route_answer put_content_answers[] = {
     {0}};
 static const struct route_answer upload_answers[] = {
     {.status = 200,
-     .about = "How much there is",
+     .about = "How many bytes have arrived",
      .value = &(const struct member){.type = MEMBER_OBJECT,
                                      .members = fileact_gives_received}},
     {0}};
 static const struct route_answer verb_answers[] = {
     {.status = 200, .about = "The result", .schema = "FileResult"},
-    {.status = 202, .about = "Of watch: the action's id", .schema = "Accepted"},
+    {.status = 202, .about = "For watch: the action's id", .schema = "Accepted"},
     {0}};
 
-/* As models that call tools have them: {"type":"function","function":{…}}. */
+/*
+ * The form of functions for models that call tools: {"type":"function","function":{…}}.
+ */
 static const struct member skill_function[] = {
     {.name = "type", .type = MEMBER_STRING, .choices = "function", .about = "function"},
     {.name = "function",
@@ -784,13 +802,13 @@ static const struct route routes[] = {
      .path = "/files/archive",
      .run = get_archive,
      .page = true,
-     .about = "Sends a file or folder as an archive, while it is made",
+     .about = "Sends a file or folder as an archive, while the archive is made",
      .query = archive_query,
      .answers = archive_answers},
     {.methods = HTTP_PUT,
      .path = "/files/extract",
      .body = put_extract,
-     .about = "Unpacks the archive that is the body",
+     .about = "Unpacks the archive in the body",
      .query = extract_query,
      .takes = "application/octet-stream",
      .answers = extract_answers},
@@ -807,21 +825,21 @@ static const struct route routes[] = {
      .path = "/files/content",
      .run = get_content,
      .page = true,
-     .about = "Sends a file, or with Range: bytes=N- what follows its first N bytes",
+     .about = "Sends a file, or with Range: bytes=N- the part after its first N bytes",
      .query = content_query,
      .answers = content_answers},
     {.methods = HTTP_PUT,
      .path = "/files/content",
      .body = put_content,
      .page = true,
-     .about = "Puts the body in place as a file, as a whole or not at all",
+     .about = "Makes the body a file, as a whole or not at all",
      .query = put_content_query,
      .takes = "application/octet-stream",
      .answers = put_content_answers},
     {.methods = HTTP_GET,
      .path = "/files/upload",
      .run = get_upload,
-     .about = "Reports how many bytes of a file have come in a PUT that was cut",
+     .about = "Reports how many bytes of a file have arrived in a PUT that was cut",
      .query = upload_query,
      .answers = upload_answers},
     {.methods = HTTP_POST,

@@ -3,15 +3,14 @@
  * The output of one command on one connection: delta events, with the offsets of its
  * bytes in the spool of its session.
  *
- * A flow is an op that looks at the command in parallel with the op that runs it, at the
- * connection's own pace: what has no room stays in the spool. The observation of the
- * command is held back on this connection until the flow is at its end; then what is
- * missing, because the command had ended before the connection got that far, comes from
- * the spool too.
+ * A flow is an op that follows the command in parallel with the op that runs it, at the
+ * connection's own pace: output without room stays in the spool. On this connection the
+ * observation of the command waits until the flow has sent all output. If the command
+ * ends first, the rest of its output is read from the spool, too.
  *
- * Who gets output: a link for each command whose action was sent on it, unless the
- * observation was there before the link was. Of one that began before the link's first
- * event, from there on, or from the offset that the link asked for.
+ * A link gets the output of each command whose action was sent on it, unless the
+ * observation is older than the link. If a command began before the link's first event,
+ * its output comes from then on, or from the offset that the link asked for.
  */
 #include "front/events/own.h"
 
@@ -27,16 +26,16 @@
 struct flow {
     struct list node;
     struct events_link *k;
-    struct op *op; /* borrowed; NULL: it is over */
+    struct op *op; /* borrowed; NULL: it has ended */
     uint64_t cause;
     uint64_t at;                 /* the next byte to be sent */
     uint64_t to;                 /* where its output ends, once that is known */
-    bool ends;                   /* it is */
+    bool ends;                   /* `to` is known */
     bool bounded;                /* the op does not end by itself at `to` */
-    bool after;                  /* its action has its observation: a trail */
+    bool after;                  /* follows the action's observation: a trail */
     uint64_t lost_from, lost_to; /* to be reported; lost_to 0: nothing */
-    uint64_t left_at;            /* what was left of the bytes before, */
-    size_t left;                 /* and how much */
+    uint64_t left_at;            /* the offset of bytes that were not sent yet, */
+    size_t left;                 /* and their number */
     char session[ACTION_SESSION_MAX + 1];
 };
 
@@ -83,7 +82,7 @@ static void flow_ended(struct flow *f)
     link_pump_later(f->k);
 }
 
-/* All that was wanted has been sent. */
+/* Ends the op, as all output up to `to` was sent. */
 static void flow_done(struct flow *f)
 {
     struct op *op = f->op;
@@ -104,7 +103,8 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
         bytes.n = offset < f->to ? (size_t)(f->to - offset) : 0;
     bool last = (f->ends && offset + bytes.n >= f->to) ||
                 (op->settled && offset + bytes.n >= op->r.to);
-    /* Nothing has come after what was left; when nothing will, it goes as it is. */
+    /* If the same bytes come again, none have followed. If none can follow, they are sent
+     * as they are, even as part of a character. */
     bool again = offset == f->left_at && bytes.n == f->left;
     last |= again && (f->ends || op->settled);
     while (used < bytes.n) {
@@ -120,7 +120,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     if (used == bytes.n && capped)
         flow_done(f);
     else if (f->left && (used || !again) && !f->k->full && !op->done)
-        task_defer(f->k->ev->en->loop, &op->pump); /* there may be more after it */
+        task_defer(f->k->ev->en->loop, &op->pump); /* more bytes may follow */
     return used;
 }
 
@@ -181,7 +181,7 @@ static void flow_free(struct flow *f)
     loop_bury(f->k->ev->en->loop, f, free);
 }
 
-/* Looks at a command that runs, by its id. */
+/* Follows a running command, by its id. */
 static void look_along(struct flow *f, struct session *s, const char *command)
 {
     struct op *op = op_new(OP_RUN, &sink, f);
@@ -192,14 +192,14 @@ static void look_along(struct flow *f, struct session *s, const char *command)
     session_run(s, op);
 }
 
-/* What the spool has from f->at to f->to. */
+/* Reads the output from f->at to f->to out of the spool; a part that is gone is lost. */
 static void look_back(struct flow *f)
 {
     struct session *s = session_find(f->k->ev->en, str_of(f->session));
     struct session_view v = {0};
     if (s)
         session_view(s, &v);
-    if (!v.stream || v.stream->offset < f->to) { /* another shell, or none */
+    if (!v.stream || v.stream->offset < f->to) { /* a new shell, or none */
         f->lost_from = f->lost_to ? f->lost_from : f->at;
         f->lost_to = f->to;
         return;
@@ -228,7 +228,7 @@ void flow_begin(struct events_link *k, const struct action *a)
         !session_running(s, a->command))
         return;
     uint64_t at = r && r->offset > a->from ? r->offset : a->from;
-    if (!r && a->id <= k->since) { /* its beginning was another link's */
+    if (!r && a->id <= k->since) { /* an earlier link had its beginning */
         struct session_view v;
         session_view(s, &v);
         at = v.scanned > at ? v.scanned : at;
@@ -236,7 +236,7 @@ void flow_begin(struct events_link *k, const struct action *a)
     look_along(flow_new(k, a->id, str_of(a->session), at), s, a->command);
 }
 
-/* What a command writes after its observation, which this link has. */
+/* Begins to send what a command writes after its observation, which this link has got. */
 static void trail_begin(struct events_link *k, const struct trail *t)
 {
     struct session *s = session_find(k->ev->en, str_of(t->session));
@@ -277,7 +277,10 @@ void flows_begin(struct events *ev)
 
 /* ---- the end ---- */
 
-/* Has this command output whose sending has not begun? */
+/*
+ * Whether the link wants the output of this command, none of which was sent yet. Sets *at
+ * to where it begins.
+ */
 static bool wanted(const struct events_link *k, const struct event_look *end,
                    uint64_t *at)
 {
@@ -306,7 +309,7 @@ bool flow_over(struct events_link *k, const struct event_look *end)
             op_settle(f->op);
         }
         if (f->op)
-            op_pump(f->op); /* it had settled by itself */
+            op_pump(f->op); /* it may have settled by itself before */
     }
     if (f->op || !tell_lost(f))
         return false;
@@ -315,7 +318,7 @@ bool flow_over(struct events_link *k, const struct event_look *end)
         if (f->op || !tell_lost(f))
             return false;
     }
-    if (f->at < f->to && f->bounded) { /* its session ended meanwhile */
+    if (f->at < f->to && f->bounded) { /* its session has ended */
         f->lost_from = f->at;
         f->lost_to = f->to;
         if (!tell_lost(f))

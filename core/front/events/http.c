@@ -3,8 +3,8 @@
  * The routes of the event stream.
  *
  *   GET /events    upgraded: a WebSocket. Accept: text/event-stream: an event stream.
- *                  Else a page of events, now or when there are some (?wait=SECONDS).
- *   POST /events   one action; its observation is the answer, or at once its id (?wait=0)
+ *                  Else a page of events, at once or when there are any (?wait=SECONDS).
+ *   POST /events   one action; answers with its observation, or with its id (?wait=0)
  *   GET /metrics   see front/events/metrics.c
  *   GET /openapi.json   see openapi.c
  *   GET /client.py, /client.ts   see client_http.c
@@ -55,11 +55,11 @@ void events_http_fail(struct req *r, int status, const char *text)
     req_answer_take(r, status, json_type, &b);
 }
 
-/* ---- what a request asks for ---- */
+/* ---- queries ---- */
 
 struct query {
     uint64_t since;
-    uint64_t newest; /* instead of since: so many events; 0: not given */
+    uint64_t newest; /* number of newest events, instead of since; 0: not given */
     bool has_since, base64;
     int64_t wait_ms; /* -1: not given */
     struct resume resumes[RESUMES_MAX];
@@ -120,14 +120,14 @@ static int read_query(struct req *r, struct query *q, struct err *e)
     return rc;
 }
 
-/* ---- who waits ---- */
+/* ---- waiting requests ---- */
 
 struct wait {
     struct list node;
     struct events *ev;
     struct req *req;
-    uint64_t cause; /* POST: whose observation; 0: for events */
-    bool bare;      /* what is in it, and not the event */
+    uint64_t cause; /* POST: the action; 0: waits for events */
+    bool bare;      /* answers with the observation's extras, not the event */
     struct event_cursor cursor;
     struct event_sub sub;
     struct timer timer;
@@ -160,7 +160,10 @@ static struct wait *wait_new(struct events *ev, struct req *r)
 
 /* ---- a page of events ---- */
 
-/* {"events":[…],"next":N}: next is what to ask for with since. false: none. */
+/*
+ * Answers {"events":[…],"next":N}; next is the next request's since. Returns false,
+ * without an answer, if there are no events, unless even_none.
+ */
 static bool answer_page(struct events *ev, struct req *r, struct event_cursor *c,
                         bool even_none)
 {
@@ -216,7 +219,7 @@ static void page(struct events *ev, struct req *r, const struct query *q)
 
 static const struct stream_events no_calls;
 
-/* false: it has opened a WebSocket, and must send its key as the first message. */
+/* If false, this is a WebSocket whose first message must be the key. */
 static bool has_key(const struct req *r) { return req_right(r) != RIGHT_NONE; }
 
 static void upgrade(struct events *ev, struct req *r, const struct query *q)
@@ -260,7 +263,7 @@ static void upgrade(struct events *ev, struct req *r, const struct query *q)
         link_resume(k, q->resumes[i].cause, q->resumes[i].offset);
 }
 
-/* Of ?since=-N: behind which id the newest N are, of those that are kept. */
+/* Sets since for ?since=-N, the newest N of the kept events. */
 static void settle_since(const struct events *ev, struct query *q)
 {
     uint64_t next = eventlog_next(actions_log(ev->actions));
@@ -279,7 +282,7 @@ static void get_events(struct req *r)
         engine_touch(ev->en);
     bool read = read_query(r, &q, &e) == 0;
     settle_since(ev, &q);
-    /* What the log has is for those with the key. */
+    /* Without a key, a request learns nothing about the log. */
     if (!read || (known && events_check_since(ev, q.since, &e) < 0)) {
         events_http_refuse(r, &e);
     } else if (http_has_token(req_header(r, "Upgrade"), "websocket")) {
@@ -309,7 +312,10 @@ static void answer_line(struct events *ev, struct req *r, uint64_t id)
     buf_release(&b);
 }
 
-/* Of an observation, what a route of its own answers: its extras, or the error. */
+/*
+ * Answers with an observation's extras, or its error, for an action with a route of its
+ * own.
+ */
 static void answer_bare(struct events *ev, struct req *r, uint64_t id)
 {
     struct buf line = BUF_INIT(2 * LIMIT_EVENT_MAX), b = BUF_INIT(2 * LIMIT_EVENT_MAX);
@@ -422,23 +428,22 @@ static const struct param since_query[] = {
      .type = PARAM_INT,
      .ranged = true,
      .min = -1000000,
-     .about =
-         "Events after this id; -N: the newest N; without it those from now on, of a "
-         "page all"},
+     .about = "Events after this id; -N: the newest N; without it new events, for a "
+              "page all"},
     {.name = "wait",
      .type = PARAM_NUMBER,
      .ranged = true,
      .max = WAIT_MAX_MS / 1000,
      .dflt = "0",
-     .about = "Of a page: how many seconds to wait for an event"},
+     .about = "For a page: how many seconds to wait for an event"},
     {.name = "output",
      .type = PARAM_STRING,
-     .about = "CAUSE:OFFSET with commas: output of actions that the client has"},
+     .about = "CAUSE:OFFSET, separated by commas: output that the client already has"},
     {.name = "encoding",
      .type = PARAM_STRING,
      .choices = "text base64",
      .dflt = "\"text\"",
-     .about = "How deltas have output: as text, or its exact bytes as base64"},
+     .about = "Form of output in deltas: text, or the exact bytes as base64"},
     {0}};
 
 static const struct param post_query[] = {
@@ -446,7 +451,7 @@ static const struct param post_query[] = {
      .type = PARAM_NUMBER,
      .ranged = true,
      .max = WAIT_MAX_MS / 1000,
-     .about = "0: the answer is the action's id, at once; else its observation"},
+     .about = "0: answers at once, with the action's id; else with its observation"},
     {0}};
 
 static const struct route_answer get_answers[] = {
@@ -457,7 +462,7 @@ static const struct route_answer get_answers[] = {
 
 static const struct route_answer post_answers[] = {
     {.status = 200, .about = "The observation", .schema = "Observation"},
-    {.status = 202, .about = "With wait=0: its id", .schema = "Accepted"},
+    {.status = 202, .about = "With wait=0: the action's id", .schema = "Accepted"},
     {0}};
 
 static const struct route_answer metrics_answers[] = {
@@ -479,8 +484,8 @@ static const struct route routes[] = {
      .key_in_message = true,
      .page = true,
      .right = RIGHT_VIEW,
-     .about = "Follows the event stream: a WebSocket when upgraded, server-sent events "
-              "when those are accepted, else a page of events",
+     .about = "Follows the event stream: a WebSocket if upgraded, server-sent events if "
+              "accepted, else a page of events",
      .query = since_query,
      .answers = get_answers},
     {.methods = HTTP_POST,
@@ -488,7 +493,7 @@ static const struct route routes[] = {
      .run = post_events,
      .page = true,
      .body_max = ACTION_MAX,
-     .about = "Does one action; the answer is its observation",
+     .about = "Does one action; answers with its observation",
      .query = post_query,
      .schema = "Action",
      .answers = post_answers},
@@ -496,7 +501,7 @@ static const struct route routes[] = {
      .path = "/metrics",
      .run = events_metrics,
      .right = RIGHT_VIEW,
-     .about = "Figures of the server, as Prometheus reads them",
+     .about = "Metrics of the server, in the format of Prometheus",
      .answers = metrics_answers},
     {.methods = HTTP_GET,
      .path = "/openapi.json",

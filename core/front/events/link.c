@@ -4,8 +4,8 @@
  *
  *   [key] ─▶ [since] ─▶ replay ─▶ follow
  *
- * Each time there is room or something new, lines go from the log to the connection
- * until it is full. Nothing is queued here but the peer's own errors.
+ * Whenever there is room or something new, lines go from the log to the connection until
+ * it is full. Only answers to the peer's own messages are queued here.
  */
 #include "front/events/own.h"
 
@@ -20,7 +20,7 @@
 
 enum {
     KEY_MS = 10000,
-    KEY_MESSAGE_MAX = 8 * LIMIT_API_KEY_MAX, /* bytes of JSON: each may be \u00xx */
+    KEY_MESSAGE_MAX = 8 * LIMIT_API_KEY_MAX, /* bytes of JSON; a byte may be \u00xx */
     LINK_LOW = 64 << 10
 };
 
@@ -34,7 +34,7 @@ static void link_free(void *p)
     free(k);
 }
 
-/* The link is gone; its memory stays to the end of this turn. */
+/* Ends the link. Its memory is freed at the end of this turn. */
 static void link_end(struct events_link *k)
 {
     if (k->over)
@@ -52,7 +52,10 @@ static void link_end(struct events_link *k)
     loop_bury(k->ev->en->loop, k, link_free);
 }
 
-/* What an event stream has no room for waits here; it is one event at most. */
+/*
+ * Sends the event, at most one, for which an event stream had no room. Returns true if it
+ * was sent.
+ */
 static bool flush_rest(struct events_link *k)
 {
     if (k->rest.n > 0)
@@ -92,7 +95,7 @@ bool link_send(struct events_link *k, struct str text, uint64_t id)
     return sent;
 }
 
-/* Observations that were asked for again. false: there is no room now. */
+/* Sends observations that were requested again. Returns false if there is no room now. */
 static bool send_repeats(struct events_link *k)
 {
     while (k->nrepeats > 0) {
@@ -125,7 +128,7 @@ static bool send_repeats(struct events_link *k)
     return true;
 }
 
-/* The lines that wait in say. */
+/* Sends the lines that wait in `say`. */
 static bool send_said(struct events_link *k)
 {
     struct str s = buf_str(&k->say);
@@ -140,12 +143,11 @@ static bool send_said(struct events_link *k)
     return k->say.n == 0 && send_repeats(k);
 }
 
-/* An answer to a message of the peer; it is sent before events. */
+/* Queues an answer to a message of the peer. Answers are sent before events. */
 static void say(struct events_link *k, struct str line)
 {
     if (k->say.n + line.n + 1 > SAY_MAX) {
-        ws_close(&k->ws, WS_POLICY,
-                 STR("what you say is answered, and you do not read it"));
+        ws_close(&k->ws, WS_POLICY, STR("you do not read the answers to your messages"));
         return;
     }
     buf_adds(&k->say, line);
@@ -176,7 +178,7 @@ void links_error(struct events *ev, const struct err *e, uint64_t cause)
     buf_release(&b);
 }
 
-/* false: not now. */
+/* Returns false if the line cannot be sent now. */
 static bool send_line(struct events_link *k, const struct batch_line *line)
 {
     uint64_t id = line->id;
@@ -194,7 +196,7 @@ static bool send_line(struct events_link *k, const struct batch_line *line)
     return !k->over;
 }
 
-/* What of the batch is the link's next; true: all of it was sent. */
+/* Sends the link's next lines of the batch. Returns true if all of them were sent. */
 static bool send_batch(struct events_link *k)
 {
     const struct batch_line *line;
@@ -269,7 +271,7 @@ int events_check_since(const struct events *ev, uint64_t since, struct err *e)
                    (unsigned long long)since, (unsigned long long)next - 1);
 }
 
-/* Sends everything from since on. Returns as events_check_since. */
+/* Begins to send events from since on. Returns as events_check_since. */
 static int link_begin(struct events_link *k, uint64_t since, struct err *e)
 {
     if (events_check_since(k->ev, since, e) < 0)
@@ -289,7 +291,7 @@ void link_resume(struct events_link *k, uint64_t cause, uint64_t offset)
         k->resumes[k->nresumes++] = (struct resume){cause, offset};
 }
 
-/* {"hello":{…}} of a server to who dialled it. */
+/* Sends {"hello":{…}} to a peer that has connected to this server. */
 static void say_hello(struct events_link *k, struct str given)
 {
     struct buf b = BUF_INIT(1024);
@@ -345,7 +347,8 @@ static int take_since(struct events_link *k, const struct json *m, struct err *e
         return -1;
     if (k->begun)
         return err_set(e, ERR_INVALID,
-                       "events flow already: since is sent once, before the first event");
+                       "the stream has begun: since is sent once, before the first "
+                       "event");
     take_resumes(k, json_get(m, "output"));
     if (link_begin(k, since, e) < 0)
         return -1;
@@ -353,14 +356,14 @@ static int take_since(struct events_link *k, const struct json *m, struct err *e
     return 0;
 }
 
-/* The log may let go of what all have that acknowledge at all. */
+/* Takes {"ack":N}. The log may drop events that all acknowledging readers have. */
 static int take_ack(struct events_link *k, const struct json *m, struct err *e)
 {
     uint64_t ack;
     if (k->right == RIGHT_VIEW)
         return err_set(e, ERR_DENIED,
-                       "this API key may follow what happens, and acknowledge nothing: "
-                       "the log may let go of what is acknowledged");
+                       "this API key may follow events, not acknowledge them: the log "
+                       "may drop what is acknowledged");
     if (want_id(m, "ack", &ack, e) < 0 || events_check_since(k->ev, ack, e) < 0)
         return -1;
     events_ack(k->ev, &k->reader, ack);
@@ -368,8 +371,9 @@ static int take_ack(struct events_link *k, const struct json *m, struct err *e)
 }
 
 /*
- * It was asked before: which one it is, and its observation if that has gone by. Events
- * themselves come once on a link, so it is inside of the message.
+ * Answers an action that was sent before: with its id, and its observation if that was
+ * sent already. The observation is a member of the message, because an event itself comes
+ * only once on a link.
  */
 static int say_known(struct events_link *k, const struct action_taken *t,
                      const struct json *m, struct err *e)
@@ -380,7 +384,7 @@ static int say_known(struct events_link *k, const struct action_taken *t,
     if (t->end && k->cursor.next > t->end) {
         if (k->nrepeats == REPEATS_MAX)
             return err_set(e, ERR_LIMIT,
-                           "%d observations are on their way again already; read them",
+                           "%d observations are already being sent again; read them",
                            REPEATS_MAX);
         k->repeats[k->nrepeats++] = t->end;
         send_said(k);
@@ -398,8 +402,7 @@ static int take_action(struct events_link *k, const struct json *m, struct err *
 {
     struct action_taken t;
     if (k->right == RIGHT_VIEW)
-        return err_set(e, ERR_DENIED,
-                       "this API key may follow what happens, and send no action");
+        return err_set(e, ERR_DENIED, "this API key may follow events, not send actions");
     if (actions_do(k->ev->actions, m, NULL, &t, e) < 0)
         return -1;
     return t.again ? say_known(k, &t, m, e) : 0;
@@ -408,7 +411,7 @@ static int take_action(struct events_link *k, const struct json *m, struct err *
 static int take_key(struct events_link *k, const struct json *m, struct err *e)
 {
     if (!k->with_key)
-        return 0; /* the handshake had one */
+        return 0; /* the handshake had a key */
     enum guest_said said = guest_says(k->ev->logins, &k->guest, m);
     k->right = k->guest.right;
     if (said != GUEST_KNOWN) {
@@ -569,10 +572,10 @@ struct events_link *link_open_sse(struct events *ev, struct req *take,
     req_header_add(take, "Cache-Control", "no-cache");
     req_header_add(take, "Last-Event-ID", last);
     req_begin(take, 200, "text/event-stream", -1);
-    sse_add_comment(&k->rest, STR("")); /* the head goes out before the first event */
+    sse_add_comment(&k->rest, STR("")); /* sends the head before the first event */
     flush_rest(k);
     req_on_room(take, on_sse_room);
-    link_begin(k, o->since, &e); /* which was checked before */
+    link_begin(k, o->since, &e); /* since was checked before */
     return k;
 }
 

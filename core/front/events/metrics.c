@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /metrics: what the parts of the engine and the front-ends count
- * (base/metrics.h). Totals are this worker's, and begin at 0 with it.
+ * GET /metrics: the metrics of the engine's parts and the front-ends (base/metrics.h).
+ * Totals begin at 0 in each worker.
  */
 #include "front/events/own.h"
 
@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Bytes of memory that the worker has now; 0: cannot be known. */
+/* Returns the bytes of memory that the worker uses now; 0 if that is unknown. */
 static double resident(void)
 {
     char text[128];

@@ -2,7 +2,7 @@
 /*
  * The description of the server in OpenAPI 3.1, made from the tables that it serves: the
  * routes of its fronts, the parameters of its actions, the list of error codes. So a new
- * route or action is in it without a line here.
+ * route or action needs no line here.
  */
 #include "front/events/openapi.h"
 
@@ -25,7 +25,7 @@ static struct json *content(const char *type, struct json *take_schema)
 
 /* ---- an operation ---- */
 
-/* Whether path has {NAME}. */
+/* Whether the path contains {NAME}. */
 static bool in_path(const char *path, const char *name)
 {
     char part[OPENAPI_REF_MAX];
@@ -39,7 +39,7 @@ static void put_parameter(struct json *list, const struct param *p, const char *
     struct json *j = openapi_with("name", name);
     json_put_z(j, "in", path ? "path" : "query");
     json_put_z(j, "description", p->about);
-    /* Of a path's two names either will do. */
+    /* One of a path's two names is enough. */
     json_put_bool(j, "required", path || (p->required && p->type != PARAM_PATH));
     json_put(j, "schema", param_schema(p));
     json_push(list, j);
@@ -82,7 +82,7 @@ static struct json *answer_schema(const struct route_answer *a)
                                                         : json_object();
 }
 
-/* Two answers of one status are two media types of it. */
+/* Two answers with the same status are two media types. */
 static void put_answer(struct json *all, const struct route_answer *a)
 {
     char status[16];
@@ -98,7 +98,7 @@ static void put_answer(struct json *all, const struct route_answer *a)
              openapi_around("schema", answer_schema(a)));
 }
 
-/* The schemas of errors, by their names: a front's own, and of requests without a key. */
+/* Names of the schemas of errors: of a front, and of requests without a key. */
 struct errors {
     const char *own, *refused;
 };
@@ -132,7 +132,7 @@ static void put_error(struct json *all, const char *status, const char *about,
     json_put(all, status, j);
 }
 
-/* One response for each status that an error code has, with the names of its codes. */
+/* Adds one response for each status of an error code, with the names of those codes. */
 static void put_errors(struct json *all, const struct errors *e)
 {
     for (int i = ERR_NONE + 1; i < ERR_COUNT; i++) {
@@ -162,9 +162,9 @@ static struct json *responses(const struct route *t, const struct http_front *f,
         put_errors(all, e);
     if (!t->open) {
         put_error(all, f->challenge ? "401" : "403",
-                  "The key is missing or wrong, or the request may not be done",
+                  "The key is missing or wrong, or does not allow the request",
                   either(e));
-        put_error(all, "429", "Too many wrong keys; Retry-After says when to try again",
+        put_error(all, "429", "Too many wrong keys; Retry-After has the time to wait",
                   openapi_ref(e->refused));
     }
     if (t->body || t->body_max > 0)
@@ -225,7 +225,7 @@ static void put_route(struct json *paths, const struct route *t,
             for (; n < name.n && n + 1 < sizeof(method); n++)
                 method[n] = (char)(name.p[n] | 0x20);
             method[n] = 0;
-            /* The row that comes first is the one that answers. */
+            /* The first row for a path and method is the one that answers. */
             if (!json_has(json_get(paths, path), method))
                 json_put(json_get(paths, path), method,
                          operation(t, path, str_of(method), f, e));

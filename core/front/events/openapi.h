@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* GET /openapi.json: the routes of the server that was asked, and its actions. */
+/* GET /openapi.json: the routes of the server that gets the request, and its actions. */
 #ifndef OD_FRONT_EVENTS_OPENAPI_H
 #define OD_FRONT_EVENTS_OPENAPI_H
 

@@ -7,17 +7,17 @@
 
 enum { OPENAPI_REF_MAX = 128 };
 
-/* All results are the caller's. */
+/* The caller owns all results. */
 
 /* {name: text} */
 struct json *openapi_with(const char *name, const char *text);
 /* {name: take} */
 struct json *openapi_around(const char *name, struct json *take);
-/* {"$ref": that address} */
+/* {"$ref": the address of the schema `name`} */
 struct json *openapi_ref(const char *name);
-/* The JSON of a constant; the process aborts if it is not valid. */
+/* Parses a constant; aborts the process if it is not valid JSON. */
 struct json *openapi_constant(const char *text);
-/* The member `components` of the description. */
+/* Returns the member `components` of the description. */
 struct json *openapi_components(void);
 
 #endif

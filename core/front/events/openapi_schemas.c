@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The schemas of GET /openapi.json: of arguments, observations and events, from the lists
- * that the kinds of actions have (action/describe.h); and of errors, from their codes.
+ * The schemas of GET /openapi.json. Those of arguments, observations and events are made
+ * from the lists of each kind of action (action/describe.h), those of errors from the
+ * codes.
  */
 #include "front/events/openapi_own.h"
 
@@ -29,7 +30,7 @@ struct json *openapi_around(const char *name, struct json *take)
     return j;
 }
 
-/* The address of a schema by its name. */
+/* Writes the address of the schema of this name. */
 static void openapi_path(const char *name, char out[OPENAPI_REF_MAX])
 {
     snprintf(out, OPENAPI_REF_MAX, "#/components/schemas/%.60s", name);
@@ -78,7 +79,7 @@ static struct json *error_schema(void)
 
 /* ---- actions ---- */
 
-/* Lists of references that the schemas of all actions together are made of. */
+/* Lists of references for the schemas that are about all actions together. */
 struct lists {
     struct json *actions, *mapping, *files, *results, *observations;
     struct json *theirs, *answers; /* of V0's own route */
@@ -135,7 +136,7 @@ static void put_actions(struct json *all)
     json_put(all, "V0Observation", openapi_around("anyOf", l.answers));
 }
 
-/* The result of a skill by its own route has the text, too. */
+/* The result of a skill by its own route also has the text. */
 static struct json *skill_result(void)
 {
     static const struct member content[] = {{.name = "content",
@@ -150,8 +151,7 @@ static struct json *skill_result(void)
 
 /* ---- events ---- */
 
-/* Any event of the log; those of `notices` and of observations have types of their own.
- */
+/* Adds the schema of any event. Notices and observations have types of their own. */
 static void put_events(struct json *all)
 {
     struct json *notices = json_array(), *refs = json_array(), *any = json_array();
@@ -174,7 +174,7 @@ static void put_events(struct json *all)
                  "{\"type\":\"object\",\"required\":[\"events\",\"last\"],"
                  "\"properties\":{\"events\":{\"type\":\"array\",\"items\":{\"$ref\":"
                  "\"#/components/schemas/Event\"}},\"last\":{\"type\":\"integer\","
-                 "\"description\":\"What to ask for next, as since\"}}}"));
+                 "\"description\":\"The since of the next request\"}}}"));
     json_put(all, "Accepted",
              openapi_constant("{\"type\":\"object\",\"required\":[\"id\"],"
                               "\"properties\":{\"id\":{\"type\":\"integer\","
