@@ -41,7 +41,7 @@ static void on_joined(void *owner, const struct json *extras, const struct err *
     loop_bury(c->f->en->loop, c, compose_free);
 }
 
-/* The action is not cancelled. */
+/* The action goes on when the client disconnects. */
 static void on_gone(struct req *r, void *owner)
 {
     struct e2b_compose *c = owner;
@@ -62,7 +62,7 @@ static int add_path(const struct e2b *f, const struct sandbox_place *user,
     return rc;
 }
 
-/* The arguments of the action. Returns NULL and sets *e and *status. */
+/* Returns the arguments of the action; NULL and sets *e and *status. */
 static struct json *read_compose(const struct e2b *f, const struct json *m,
                                  struct buf *to, int *status, struct err *e)
 {
@@ -72,7 +72,7 @@ static struct json *read_compose(const struct e2b *f, const struct json *m,
     struct json *paths = json_array(), *args = NULL;
     *status = 400;
     if (!json_is_array(sources) || json_count(sources) == 0)
-        err_set(e, ERR_INVALID, "source_paths must be an array of paths, and not empty");
+        err_set(e, ERR_INVALID, "source_paths must be an array of paths, not empty");
     else if (e2b_rpc_str(m, "destination", NULL, &destination, e) == 0 &&
              destination.n == 0)
         err_set(e, ERR_INVALID, "destination is required");

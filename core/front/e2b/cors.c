@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which web pages may read answers (the CORS protocol of the Fetch Standard): all, as
- * with envd, where a key is needed. A page has to know the token or a signature, because
+ * Which web pages may read answers (the CORS protocol of the Fetch Standard): if a key is
+ * needed, all, as with envd. A page has to know the token or a signature, because
  * browsers add neither by themselves. Without a key the guard refuses every page.
  */
 #include "front/e2b/e2b.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /files: a file, or the range of it that is asked for. What the server's own user
- * may read goes straight from the file to the socket. For another user a helper with the
- * rights of that user reads the file.
+ * GET /files: a file, or the requested range of it. A file of the server's own user is
+ * sent directly to the socket. For another user, a helper with that user's rights reads
+ * the file.
  */
 #include "front/e2b/own.h"
 
@@ -24,17 +24,17 @@
 struct e2b_download {
     struct e2b *f;
     struct req *req;
-    struct fileact *helper; /* NULL: it is over */
+    struct fileact *helper; /* NULL: it has ended */
     struct buf path;        /* owned */
     struct json *about;     /* owned: the helper's line about the file; NULL: not yet */
     bool ranged;            /* the request has a range */
-    bool begun;             /* the head is out */
+    bool begun;             /* the head was sent */
 };
 
 /* ---- the head ---- */
 
-/* As Go's mime.FormatMediaType: in quotes if it is no token, percent-encoded if it is
- * not ASCII (RFC 8187). */
+/* Adds the file's name as Go's mime.FormatMediaType does: in quotes if it is not a token,
+ * percent-encoded if it is not ASCII (RFC 8187). */
 static void put_disposition(struct req *r, struct str name)
 {
     static const char token[] = "!#$&+-.^_`|~";
@@ -128,7 +128,7 @@ static void on_room(struct req *r, void *owner)
         fileact_resume(d->helper);
 }
 
-/* Answers 304, 412 or 416; returns false if the file is to be sent. */
+/* Answers 304, 412 or 416. Returns false, without an answer, if the file must be sent. */
 static bool answer_without_it(struct e2b_download *d, const char *etag, time_t modified)
 {
     char range[64];
@@ -144,11 +144,11 @@ static bool answer_without_it(struct e2b_download *d, const char *etag, time_t m
     else if (status)
         e2b_fail(d->req, status,
                  status == 416 ? "The file has no such range"
-                               : "The file is not the one that the request is about");
+                               : "The file has changed: it does not match the request");
     return status != 0;
 }
 
-/* head: the first bytes that are sent. Returns false if the answer has no body. */
+/* Begins the answer. head: the first bytes of the body. Returns false if it has none. */
 static bool begin(struct e2b_download *d, struct str head)
 {
     char text[96], etag[80], date[32];
@@ -174,7 +174,7 @@ static bool begin(struct e2b_download *d, struct str head)
     return true;
 }
 
-/* The first line is about the file. */
+/* Takes the helper's output, whose first line is about the file. */
 static size_t on_data(void *arg, struct str bytes)
 {
     struct e2b_download *d = arg;

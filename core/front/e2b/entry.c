@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * EntryInfo of filesystem.Filesystem, made from what the action `stat` reports. As envd
- * has it, a link has the type and mode of what it leads to, and its own size, times and
- * permissions as text; a broken one has no type.
+ * EntryInfo of filesystem.Filesystem, made from the result of the action `stat`. As in
+ * envd, a link has the type and mode of its target, and its own size, times and
+ * permissions as text; a broken link has no type.
  */
 #include "front/e2b/own.h"
 
@@ -31,7 +31,7 @@ static unsigned octal(struct str text)
     return n & 07777;
 }
 
-/* As Go's fs.FileMode has it: "-rw-r--r--", "dtrwxrwxrwx", "Lrwxrwxrwx". */
+/* Appends the form of Go's fs.FileMode: "-rw-r--r--", "dtrwxrwxrwx", "Lrwxrwxrwx". */
 static void put_permissions(struct buf *b, const struct json *facts, unsigned mode)
 {
     static const char rwx[] = "rwxrwxrwx";
@@ -51,7 +51,7 @@ static void put_permissions(struct buf *b, const struct json *facts, unsigned mo
         buf_addc(b, mode & (0400u >> i) ? rwx[i] : '-');
 }
 
-/* RFC 3339, with microseconds. */
+/* Appends a time of RFC 3339 with microseconds. */
 static void put_time(struct buf *b, double seconds)
 {
     char iso[25];
@@ -77,7 +77,7 @@ static void put_name(struct buf *b, const char *member, const struct json *facts
     put_text(b, member, json_str(facts, name, digits));
 }
 
-/* X-Metadata-KEY of an upload is the attribute user.e2b.KEY. */
+/* Appends the metadata: X-Metadata-KEY of an upload is the attribute user.e2b.KEY. */
 static void put_metadata(struct buf *b, const struct json *facts)
 {
     static const struct str prefix = STR(E2B_METADATA);

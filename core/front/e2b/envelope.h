@@ -11,14 +11,14 @@
 
 enum {
     ENVELOPE_HEAD = 5,
-    ENVELOPE_MAX = 8 << 20, /* bytes of one message that is accepted */
-    ENVELOPE_END = 2        /* the flag of the last frame of an answer */
+    ENVELOPE_MAX = 8 << 20, /* bytes of the longest accepted message */
+    ENVELOPE_END = 2        /* flag of the last frame of an answer */
 };
 
 /*
- * Cuts the first message off *in. Returns 1 and sets *message, which borrows from in; 0:
- * more bytes are needed; -1 and sets *e: LIMIT, it is longer than ENVELOPE_MAX; INVALID,
- * it is compressed or has an unknown flag.
+ * Cuts the first message off *in. Returns 1 and sets *message, which borrows from in; 0
+ * if more bytes are needed; -1 and sets *e: LIMIT if it is longer than ENVELOPE_MAX,
+ * INVALID if it is compressed or has an unknown flag.
  */
 int envelope_cut(struct str *in, struct str *message, struct err *e);
 /* Appends a frame. Returns -1 if out is full. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filesystem.Filesystem: Stat, ListDir, MakeDir, Move, Remove. Changes of
- * files are actions. After each the entry is examined, and is the answer.
+ * filesystem.Filesystem: Stat, ListDir, MakeDir, Move, Remove. Changes of files are
+ * actions. The answer is the entry, which is examined after the action.
  */
 #include "front/e2b/own.h"
 
@@ -60,7 +60,9 @@ static void refuse(struct e2b_files *s, const struct err *e)
     fail(s, e2b_rpc_code(e->code), e->text);
 }
 
-/* Reads a request: its message, its user and its paths. NULL: it was refused. */
+/*
+ * Reads a request: its message, its user and its paths. Returns NULL if it was refused.
+ */
 static struct e2b_files *begin(struct req *r, struct json **m, const char *from,
                                const char *to)
 {
@@ -254,7 +256,7 @@ static void on_removed(void *owner, const struct json *extras, const struct err 
 
 void e2b_fs_remove(struct req *r) { change(r, "remove", true, on_removed); }
 
-/* Returns false if the action has failed: then the request is answered. */
+/* Returns false, after answering the request, if the action has failed. */
 static bool acted(struct e2b_files *s, const struct err *e)
 {
     s->act = NULL;
@@ -287,7 +289,7 @@ static void on_parent(void *owner, const struct json *extras, const struct err *
     act(s, "move", args, on_moved);
 }
 
-/* Folders are made only if the source exists. */
+/* Makes the folders only if the source exists. */
 static void on_source(void *owner, const struct json *facts, const struct err *e)
 {
     struct e2b_files *s = owner;

@@ -44,7 +44,7 @@ void e2b_refuse_file(struct req *r, const struct err *e)
     e2b_fail(r, path ? 400 : status, e->text);
 }
 
-/* The header. Only without it, the signature of a URL of /files. */
+/* The credential is the header; without it, the signature of a URL of /files. */
 static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
                                   enum right *right)
 {
@@ -119,12 +119,12 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/envs",
      .run = e2b_get_envs,
-     .about = "Reports the variables that new processes get"},
+     .about = "Reports the variables of new processes"},
     {.methods = HTTP_POST,
      .path = "/init",
      .run = e2b_post_init,
      .body_max = 1 << 20,
-     .open = true, /* it judges the token by itself: the first caller sets it */
+     .open = true, /* it checks the token itself: the first caller sets it */
      .about = "Sets token, variables, user and directory"},
     {.methods = HTTP_GET,
      .path = "/files",
@@ -140,8 +140,8 @@ static const struct route routes[] = {
      .path = "/files/compose",
      .run = e2b_post_compose,
      .body_max = 512 << 10,
-     .about = "Joins files to one, and removes them"},
-    PROCESS("List", e2b_process_list, "Lists processes that run"),
+     .about = "Joins files into one, and removes the parts"},
+    PROCESS("List", e2b_process_list, "Lists running processes"),
     PROCESS("Start", e2b_process_start, "Starts a process and streams its events"),
     PROCESS("Connect", e2b_process_connect, "Streams the events of a process"),
     PROCESS("Update", e2b_process_update, "Sets the size of a process's terminal"),
@@ -152,13 +152,13 @@ static const struct route routes[] = {
      .about = "Writes a stream of messages to a process"},
     PROCESS("SendSignal", e2b_process_send_signal, "Sends TERM or KILL to a process"),
     PROCESS("CloseStdin", e2b_process_close_stdin, "Ends the input of a process"),
-    FILES("Stat", e2b_fs_stat, "Reports what a file or directory is"),
+    FILES("Stat", e2b_fs_stat, "Describes a file or directory"),
     FILES("ListDir", e2b_fs_list, "Lists a directory"),
     FILES("MakeDir", e2b_fs_make_dir, "Makes a directory and its parents"),
     FILES("Move", e2b_fs_move, "Moves or renames a file or directory"),
-    FILES("Remove", e2b_fs_remove, "Removes a file, or a directory and all in it"),
+    FILES("Remove", e2b_fs_remove, "Removes a file, or a directory and its contents"),
     FILES("WatchDir", e2b_fs_watch_dir, "Streams the changes in a directory"),
-    FILES("CreateWatcher", e2b_fs_create_watcher, "Begins to watch a directory"),
+    FILES("CreateWatcher", e2b_fs_create_watcher, "Starts a watcher of a directory"),
     FILES("GetWatcherEvents", e2b_fs_get_watcher_events,
           "Reports the changes since the last call"),
     FILES("RemoveWatcher", e2b_fs_remove_watcher, "Ends a watcher"),
@@ -220,7 +220,7 @@ static void load(void *f)
 
 static void start(void *f) { e2b_watchers_start(f); }
 
-/* Streams would keep their connections open. */
+/* Ends streams, which would keep their connections open. */
 static void close_e2b(void *f, bool another)
 {
     (void)another;
@@ -232,7 +232,7 @@ static void format(struct buf *out) { buf_addz(out, "e2b 1"); }
 
 static const char *const claims[] = {"e2b/", NULL};
 
-/* As envd: longer than any client keeps an unused connection. */
+/* As in envd: longer than any client keeps an unused connection. */
 static const struct httpd_config limits = {.idle_ms = 640 * 1000};
 
 const struct front front_e2b = {

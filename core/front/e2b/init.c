@@ -2,8 +2,8 @@
 /*
  * What POST /init sets, and the routes that report the machine.
  *
- * The first call sets the token, if --e2b-token has not; later ones must have the same.
- * The state is kept at the keeper, so that the next worker has it.
+ * The first call sets the token, unless --e2b-token has set it; later calls must send the
+ * same one. The keeper holds the state for the next worker.
  */
 #include "front/e2b/own.h"
 
@@ -29,7 +29,7 @@ static void set(char **text, struct str to)
     *text = xstrndup(to.p, to.n);
 }
 
-/* The token counts at all listeners of this front-end. */
+/* Makes the token valid at all listeners of this front-end. */
 static void use_token(struct e2b *f, struct str token, bool again)
 {
     struct keys *keys = fronts_keys(f->fronts);
@@ -90,7 +90,7 @@ void e2b_init_load(struct e2b *f)
 
 /* ---- POST /init ---- */
 
-/* A time of RFC 3339 5.6 in seconds since 1970. Returns -1 if it is malformed. */
+/* Returns a time of RFC 3339 5.6 in seconds since 1970; -1 if it is malformed. */
 static double seconds_of(struct str text)
 {
     struct tm tm = {0};
@@ -125,8 +125,8 @@ static bool same(const char *own, struct str given)
     return hash_equal(a, b, sizeof(a));
 }
 
-/* Why the request may not change anything; NULL: it may. given: its accessToken, or p
- * NULL. */
+/* Returns why the request may not change anything; NULL if it may. given: its
+ * accessToken; p NULL: none. */
 static const char *refused(const struct e2b *f, const struct req *r, struct str given)
 {
     if (f->token && given.n > 0)
@@ -172,8 +172,8 @@ static struct json *merged(const struct json *old, const struct json *more)
     return env;
 }
 
-/* Sets the members of m and stores them. If they are too long for a state, nothing
- * changes. */
+/* Sets the members of m and stores them. If they are too long for a state, changes
+ * nothing and returns -1. */
 static int apply(struct e2b *f, const struct json *m, struct err *e)
 {
     struct e2b next = *f;

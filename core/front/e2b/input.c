@@ -2,7 +2,7 @@
 /*
  * Standard input of processes: SendInput, StreamInput, CloseStdin. Bytes that the program
  * does not read yet wait in their request, which is answered when all of them are
- * written. Requests to one process write one after the other.
+ * written. The requests to one process write one after the other.
  */
 #include "front/e2b/own.h"
 
@@ -18,12 +18,12 @@ enum { WAITING_MAX = 64 /* requests to one process */ };
 struct e2b_input {
     struct list node; /* in the process's inputs */
     struct e2b *f;
-    struct e2b_process *x; /* NULL: not known yet, or forgotten */
+    struct e2b_process *x; /* NULL: not known yet, or no longer kept */
     struct req *req;
     struct buf bytes; /* owned: decoded, not written yet */
-    bool eof;         /* end the input after them */
-    struct op *op;    /* reports room and the end of the process */
-    /* Of StreamInput: */
+    bool eof;         /* end the input after these bytes */
+    struct op *op;    /* reports room, and the end of the process */
+    /* For StreamInput: */
     bool stream, ended;
     struct buf frames; /* owned: envelopes that were received */
 };
@@ -36,7 +36,7 @@ static void input_free(void *p)
     free(in);
 }
 
-/* This request writes no more: the next one does. */
+/* The request writes no more, so the next one may write. */
 static void pass_on(struct e2b_input *in)
 {
     struct list *all = &in->x->inputs;
@@ -93,7 +93,7 @@ static void on_gone(struct req *r, void *owner)
     leave(owner);
 }
 
-/* Writes what fits now if it is the turn of this request. Returns true if all of it is
+/* If it is this request's turn, writes as much as fits now. Returns true if everything is
  * written. */
 static bool write_some(struct e2b_input *in)
 {
@@ -133,7 +133,7 @@ static void on_done(struct op *op)
 {
     struct e2b_input *in = op->owner;
     in->op = NULL;
-    fail(in, "not_found", "the process ended before it took its input");
+    fail(in, "not_found", "the process ended before it read its input");
 }
 
 static void attach(struct e2b_input *in, struct e2b_process *x, struct process *p)
@@ -147,7 +147,7 @@ static void attach(struct e2b_input *in, struct e2b_process *x, struct process *
 
 void e2b_inputs_forget(struct e2b_process *x)
 {
-    while (!list_empty(&x->inputs)) /* each has an op, which ends first */
+    while (!list_empty(&x->inputs)) /* usually none: their ops end before */
         fail(list_first(&x->inputs, struct e2b_input, node), "not_found",
              "the process is no longer kept");
 }
@@ -169,7 +169,7 @@ static const char *refused(const struct e2b_process *x, bool tty)
                                       : NULL;
 }
 
-/* {"stdin": base64} or {"pty": base64}. */
+/* Decodes {"stdin": base64} or {"pty": base64}. */
 static int decode(const struct json *input, struct buf *out, bool *tty, struct err *e)
 {
     bool any = e2b_rpc_get(input, "stdin", NULL) != NULL;
@@ -234,7 +234,7 @@ void e2b_process_close_stdin(struct req *r) { begin(r, true); }
 
 /* ---- StreamInput ---- */
 
-/* One message of the stream. Returns -1 if it has answered. */
+/* Takes one message of the stream. Returns -1 if the request was answered. */
 static int take_message(struct e2b_input *in, struct str text)
 {
     struct err e = ERR_INIT;
@@ -311,7 +311,7 @@ static size_t on_body(struct req *r, struct str bytes, void *owner)
     struct e2b_input *in = owner;
     (void)r;
     if (in->bytes.n > 0)
-        return 0; /* stream_on asks for more */
+        return 0; /* stream_on takes more later */
     struct str part = str_sub(bytes, 0, buf_room(&in->frames));
     buf_adds(&in->frames, part);
     stream_on(in);

@@ -6,8 +6,8 @@
  *       └── it cannot be started: an error in the end frame
  *
  * Each listener reads the spool at its own pace, so that a slow one does not delay the
- * others, and delays the process only when the spool is full. Lost output is reported as
- * a keepalive event with "gap".
+ * others, and delays the process only when the spool is full. A keepalive event with
+ * "gap" reports lost output.
  */
 #include "front/e2b/own.h"
 
@@ -27,11 +27,11 @@ enum { PIECE = 32 << 10 }; /* bytes of output in one event, as envd's reads have
 struct e2b_listener {
     struct list node; /* in e2b.listeners */
     struct e2b *f;
-    struct e2b_process *x; /* borrowed; NULL: the engine no longer keeps it */
-    uint64_t action;       /* that starts it; 0: it runs */
+    struct e2b_process *x; /* borrowed; NULL: the engine no longer keeps the process */
+    uint64_t action;       /* the action that starts the process; 0: it runs already */
     int64_t limit_ms;
     struct e2b_rpc_stream out;
-    struct op *op; /* the process's; NULL: none yet, or over */
+    struct op *op; /* of the process; NULL: not begun, or ended */
     bool started;  /* the start event was sent */
     bool moved;    /* the peer took output since the last call of on_moves */
 };
@@ -80,12 +80,12 @@ static void send_data(struct e2b_listener *l, int stream, uint64_t offset,
     buf_addz(&b, "\"}}}");
     if (offset + bytes.n > l->x->sent[stream])
         l->x->sent[stream] = offset + bytes.n;
-    l->moved = true; /* one frame waits at a time: the previous one was taken */
+    l->moved = true; /* only one frame waits: the peer took the previous one */
     e2b_rpc_stream_send(&l->out, buf_str(&b));
     buf_release(&b);
 }
 
-/* Takes all unless the stream is full: only then on_room follows. */
+/* Takes all bytes unless the stream is full; only then on_room follows. */
 static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
 {
     struct e2b_listener *l = op->owner;
@@ -131,7 +131,7 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
     buf_release(&b);
 }
 
-/* As Go's os.ProcessState has it: "exit status 2", "signal: killed". */
+/* Appends the text of Go's os.ProcessState: "exit status 2", "signal: killed". */
 static void put_status(struct buf *b, const struct op_result *r)
 {
     if (!r->signo) {
@@ -146,7 +146,7 @@ static void put_status(struct buf *b, const struct op_result *r)
         b->p[at] = (char)tolower((unsigned char)b->p[at]);
 }
 
-/* With exitCode only if it is not 0, as ProtoJSON has it. */
+/* exitCode is present only if it is not 0, as in ProtoJSON. */
 static void send_end(struct e2b_listener *l, const struct op_result *r)
 {
     struct buf b = BUF_INIT(512), status = BUF_INIT(128);
@@ -166,7 +166,10 @@ static void send_end(struct e2b_listener *l, const struct op_result *r)
     buf_release(&status);
 }
 
-/* A program that cannot be run ends as it does in the shell that envd starts it by. */
+/*
+ * Reports a program that cannot be run in the same way as the shell by which envd starts
+ * it.
+ */
 static void send_failure(struct e2b_listener *l, const struct op *op)
 {
     struct op_result r = {.exit = op->r.exit};

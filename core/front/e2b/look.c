@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that only look at files. They are not actions and not in the log. */
+/* Calls that only read files. They are not actions and not in the log. */
 #include "front/e2b/own.h"
 
 #include "action/files.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.Process: which processes there are, start, connect, signals, size.
+ * process.Process: the list of processes, start, connect, signals, size.
  *
- * A process is one of the engine's, started by the action `process`. Its
- * tag and the message that started it are kept here, and at the keeper for the next
- * worker.
+ * A process is one of the engine's, started by the action `process`. This file keeps its
+ * tag and the message that started it, and stores them at the keeper for the next worker.
  */
 #include "front/e2b/own.h"
 
@@ -189,7 +188,7 @@ struct e2b_process *e2b_process_find(struct e2b *f, const struct json *m, bool e
     return NULL;
 }
 
-/* The message of a unary request and the running process that it selects. */
+/* Reads the message of a unary request and the running process that it selects. */
 static struct e2b_process *unary(struct req *r, struct json **m, struct process **p)
 {
     const char *code;
@@ -238,7 +237,7 @@ void e2b_process_list(struct req *r)
     json_free(m);
 }
 
-/* An enum of ProtoJSON: a name or a number. */
+/* Returns the signal in m: an enum of ProtoJSON, a name or a number. */
 static int signal_of(const struct json *m, const char **code, struct err *e)
 {
     const struct json *v = e2b_rpc_get(m, "signal", NULL);
@@ -254,8 +253,8 @@ static int signal_of(const struct json *m, const char **code, struct err *e)
     return 0;
 }
 
-/* To the whole group; KILL also to descendants in other groups, such as the jobs of a
- * terminal. */
+/* Sends the signal to the whole group; KILL also to descendants in other groups, such as
+ * the jobs of a terminal. */
 void e2b_process_send_signal(struct req *r)
 {
     struct err e = ERR_INIT;
@@ -278,7 +277,7 @@ void e2b_process_send_signal(struct req *r)
     json_free(m);
 }
 
-/* {"size": {"cols", "rows"}}; *any: whether m has it. */
+/* Reads {"size": {"cols", "rows"}}. *any: whether m has it. */
 static int size_of(const struct json *m, bool *any, uint64_t *rows, uint64_t *cols,
                    struct err *e)
 {
@@ -331,7 +330,7 @@ struct e2b_start {
     struct e2b *f;
     struct sandbox_place user;
     char user_name[E2B_USER_MAX + 1];
-    const struct json *process; /* the member of this name */
+    const struct json *process; /* the member `process` of the message */
     struct str cmd, tag;
     struct buf cwd;
     bool has_stdin, tty;
@@ -386,8 +385,8 @@ static int read_start(struct e2b_start *s, const struct json *m, struct err *e)
 }
 
 /*
- * SDKs run all commands by /bin/bash. In an image without it, the shell of the image gets
- * the same arguments.
+ * Adds the program. SDKs run all commands by /bin/bash; in an image without it, the shell
+ * of the image gets the same arguments.
  */
 static void put_program(const struct e2b_start *s, struct json *argv)
 {
@@ -407,7 +406,7 @@ static void merge(struct json *env, const struct json *more)
         json_put(env, json_name(v), json_copy(v));
 }
 
-/* The arguments of the action `process`. */
+/* Returns the arguments of the action `process`. */
 static struct json *args_of(const struct e2b_start *s, const char *name)
 {
     struct json *args = json_object(), *argv = json_array();
@@ -454,7 +453,7 @@ static struct e2b_process *record(const struct e2b_start *s, const char *name)
     return x;
 }
 
-/* Submits the action. A process that cannot be started ends the stream. */
+/* Submits the action. If the process cannot be started, the stream ends. */
 static void run(struct e2b_start *s, struct req *r)
 {
     struct err e = ERR_INIT;
@@ -498,8 +497,9 @@ void e2b_process_start(struct req *r)
 /* ---- Connect ---- */
 
 /*
- * Where the output begins: at the bytes of Od-Offset: OUTPUT,ERROR. Without it, at the
- * first byte that was not sent to any listener; now, if the process has a listener.
+ * Finds where the output begins: at the bytes of Od-Offset: OUTPUT,ERROR. Without it, at
+ * the first byte that was not sent to any listener; at the present end, if the process
+ * has a listener.
  */
 static void offsets(const struct e2b_process *x, const struct process *p,
                     const struct req *r, uint64_t from[2])

@@ -11,8 +11,7 @@
 enum {
     KEEPALIVE_S = 90,
     KEEPALIVE_MAX_S = 3600,
-    REST_MAX = 4 *
-               E2B_RPC_EVENT_MAX /* frames on their way: a message, and the last two */
+    REST_MAX = 4 * E2B_RPC_EVENT_MAX /* frames on the way: a message, and the last two */
 };
 
 /* ---- errors ---- */
@@ -22,7 +21,7 @@ const char *e2b_rpc_code(enum err_code code)
     return code == ERR_CANCELLED ? "unavailable" : err_words(code)->connect;
 }
 
-/* connectrpc.com/docs/protocol, "Error Codes". */
+/* Returns the HTTP status of a code (connectrpc.com/docs/protocol, "Error Codes"). */
 static int status_of(const char *code)
 {
     static const struct {
@@ -69,7 +68,7 @@ void e2b_rpc_refuse(struct req *r, const struct err *e)
 
 /* ---- requests ---- */
 
-/* Is the media type this one? Parameters are ignored. */
+/* Whether this is the media type. Parameters are ignored. */
 static bool is_type(struct str given, const char *type)
 {
     struct str rest = given, name = str_trim(str_cut(&rest, ';'));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signed URLs of /files: "v1_" and the base64 without padding of SHA-256 over
- * path:operation:username:token, and :expiry where the URL expires (seconds since 1970).
+ * path:operation:username:token, and :expiry if the URL expires (seconds since 1970).
  */
 #include "front/e2b/own.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * POST /files: one file as application/octet-stream, or the parts named `file` of a form.
- * Each is collected by a helper with the rights of its user, next to its place, and put
- * there as a whole. The answer lists them. An upload is one action in the log, with the
- * arguments of its first file; its end has all of them.
+ * A helper with the user's rights collects each file next to its final place, and puts it
+ * there when it is complete. The answer lists the files. An upload is one action in the
+ * log, with the arguments of its first file; its observation has all of them.
  */
 #include "front/e2b/own.h"
 
@@ -27,24 +27,24 @@ enum {
 struct e2b_part {
     struct list node; /* in its upload's parts, in their order */
     struct e2b_upload *u;
-    struct fileact *helper; /* NULL: it is over */
+    struct fileact *helper; /* NULL: it has ended */
     struct buf path;        /* owned */
-    struct buf result;      /* owned: of the helper, a JSON object */
+    struct buf result;      /* owned: the helper's result, a JSON object */
 };
 
 struct e2b_upload {
     struct e2b *f;
     struct req *req; /* NULL: the client has disconnected */
     struct sandbox_place user;
-    struct buf path; /* owned: of the query; empty: it has none */
+    struct buf path; /* owned: from the query; empty: none */
     bool gzip;
     struct json *attributes; /* owned */
     struct multipart *form;  /* owned; NULL: the body is the file */
     struct list parts;
-    struct e2b_part *part; /* the one that is received; NULL: none */
-    unsigned helpers;      /* that run */
-    bool ended;            /* the body */
-    struct err e;          /* the first thing that went wrong */
+    struct e2b_part *part; /* the part being received; NULL: none */
+    unsigned helpers;      /* running helpers */
+    bool ended;            /* the body has ended */
+    struct err e;          /* the first error */
     struct files_log log;  /* begins with the first part */
 };
 
@@ -113,7 +113,9 @@ static void put_part(struct buf *b, const struct e2b_upload *u, const struct e2b
     buf_addc(b, '}');
 }
 
-/* The end of the action: {"files":[…]}, or their number if they are too many. */
+/*
+ * Ends the action with {"files":[…]}, or with the number of files if they are too many.
+ */
 static void end_log(struct e2b_upload *u)
 {
     struct list *it, *tmp;
@@ -273,7 +275,7 @@ static int on_part(void *arg, const struct multipart_part *p)
     return rc;
 }
 
-/* on_body passes no more than there is room for. */
+/* on_body passes at most as many bytes as there is room for. */
 static int on_part_data(void *arg, struct str bytes)
 {
     struct e2b_upload *u = arg;
@@ -293,7 +295,7 @@ static const struct multipart_events form_events = {on_part, on_part_data, on_pa
 
 /* ---- the body ---- */
 
-/* Bytes that may be taken now. */
+/* Returns the number of bytes that may be taken now. */
 static size_t room(const struct e2b_upload *u)
 {
     if (u->helpers > HELPERS_MAX || (u->form && !u->part && u->helpers == HELPERS_MAX))
@@ -305,7 +307,9 @@ static size_t room(const struct e2b_upload *u)
     return !u->form ? n : n > 2 * FEED ? FEED : 0;
 }
 
-/* A helper reports room once it has refused something: one byte more than it can take. */
+/*
+ * Offers a helper one byte more than it can take: it reports room only after a refusal.
+ */
 static void ask_for_room(struct e2b_upload *u, struct str rest)
 {
     struct fileact *h = u->part ? u->part->helper : NULL;
@@ -348,7 +352,7 @@ static void on_body_end(struct req *r, void *owner)
 
 /* ---- beginning ---- */
 
-/* X-Metadata-KEY: the attributes of the new files. */
+/* Returns the attributes of the new files, from X-Metadata-KEY. */
 static struct json *attributes_of(const struct req *r)
 {
     static const struct str prefix = STR("x-metadata-");

@@ -23,7 +23,7 @@ static int basic_user(struct str header, char name[E2B_USER_MAX + 1], struct err
     static const struct str basic = STR("Basic ");
     struct buf b = BUF_INIT(512);
     if (header.n < basic.n || strncasecmp(header.p, basic.p, basic.n) != 0)
-        return 0; /* another scheme names no user */
+        return 0; /* other schemes name no user */
     int rc = dec_base64(&b, str_trim(str_sub(header, basic.n, header.n)));
     struct str rest = buf_str(&b), user = str_cut(&rest, ':');
     if (rc < 0 || user.n > E2B_USER_MAX || memchr(buf_z(&b), 0, b.n))

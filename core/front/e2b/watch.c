@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * WatchDir: a stream of the changes in a directory. A helper of core/file reports them as
- * lines, which become events here; watcher.c has watchers, which clients poll.
+ * WatchDir: a stream of the changes in a directory. A helper of core/file reports lines,
+ * which become events here. watcher.c has watchers, which clients poll.
  *
  * Events wait in a queue of QUEUE_MAX bytes. When it is full, the newest are left out.
- * That, an overflow in the kernel and a change of the worker are reported as a gap: a
- * member of a keepalive message, or of the answer to a poll, that clients ignore.
+ * This, an overflow in the kernel and a restart of the worker are reported as a gap: a
+ * member of a keepalive message, or of the answer to a poll, which clients ignore.
  */
 #include "front/e2b/own.h"
 
@@ -62,7 +62,7 @@ static const char *type_of(struct e2b_watch *w, struct str kind, struct str name
                {"removed", "EVENT_TYPE_REMOVE"},  {"moved_from", "EVENT_TYPE_RENAME"},
                {"modified", "EVENT_TYPE_WRITE"},  {"written", "EVENT_TYPE_WRITE"},
                {"attributes", "EVENT_TYPE_CHMOD"}};
-    /* A new file that is closed without a write has not changed. */
+    /* A new file that was closed without a write has not changed. */
     bool closed = str_eq(kind, STR("written")) && str_eq(name, str_of(w->made));
     if (closed || str_eq(kind, STR("modified")))
         w->made[0] = 0;
@@ -77,7 +77,7 @@ static const char *type_of(struct e2b_watch *w, struct str kind, struct str name
     return NULL;
 }
 
-/* Why changes may be missing; NULL: the kind is not about that. */
+/* Returns why changes may be missing, for a kind that reports this; otherwise NULL. */
 static const char *gap_of(struct str kind)
 {
     return str_eq(kind, STR("overflow"))
@@ -96,7 +96,7 @@ static bool put_event(struct e2b_watch *w, struct buf *b, const struct json *cha
     struct str name = json_str(change, "path", "");
     const char *type = type_of(w, json_str(change, "kind", ""), name);
     const struct json *entry = json_get(change, "entry");
-    /* Files of this server that are being made (file/fileact.h) have no event. */
+    /* Files that this server is still making (file/fileact.h) have no event. */
     if (!type || str_eq(name, STR(".")) || str_starts(e2b_base_name(name), STR(".od-")))
         return false;
     buf_addz(b, "{\"name\":");
@@ -164,7 +164,7 @@ static void on_room(void *owner) { flush(owner); }
 
 /* ---- the helper ---- */
 
-/* Its first line says that the directory is watched. */
+/* The helper's first line reports that the directory is watched. */
 static size_t on_lines(void *arg, struct str bytes)
 {
     struct e2b_watch *w = arg;
@@ -217,8 +217,8 @@ int e2b_watch_start(struct e2b_watch *w, bool again, struct err *e)
 
 /* ---- beginning ---- */
 
-/* Changes by other machines are not reported on these file systems (the magic numbers of
- * statfs(2)). */
+/* Whether the file system does not report changes by other machines (the magic numbers
+ * are those of statfs(2)). */
 static bool is_network(const char *path)
 {
     static const unsigned long types[] = {0x6969 /* NFS */,
@@ -238,7 +238,10 @@ static bool is_network(const char *path)
     return false;
 }
 
-/* The helper would watch a file, too, so this is checked before it starts. */
+/*
+ * Checks that path is a directory before the helper starts, which would also watch a
+ * file.
+ */
 static int check_folder(const char *path, bool mounts, struct err *e)
 {
     struct stat st;

@@ -2,9 +2,10 @@
 /*
  * Watchers, which clients poll: CreateWatcher, GetWatcherEvents, RemoveWatcher.
  *
- * A watcher outlives the worker. The keeper holds two states of each: what is watched, as
- * "e2b/w/ID", and the first KEPT_MAX bytes of the events that were not polled yet, as
- * "e2b/q/ID". The next worker starts the helper again, and the next poll reports a gap.
+ * A watcher outlives the worker. The keeper holds two states of each: its path and
+ * options, as "e2b/w/ID", and the first KEPT_MAX bytes of the events that were not polled
+ * yet, as "e2b/q/ID". The next worker starts the helper again, and the next poll reports
+ * a gap.
  */
 #include "front/e2b/own.h"
 
@@ -176,8 +177,8 @@ static struct e2b_watch *find(struct req *r)
     return found;
 }
 
-/* The kept events are forgotten after the answer: a worker killed in between repeats
- * events, and loses none. */
+/* The keeper's events are removed after the answer: if the worker is killed in between,
+ * events are repeated, and none is lost. */
 void e2b_fs_get_watcher_events(struct req *r)
 {
     struct e2b_watch *w = find(r);
