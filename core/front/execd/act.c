@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Actions one after the other, for a request. */
+/* Actions for a request, one after the other. */
 #include "front/execd/own.h"
 
 #include "action/log.h"
@@ -11,12 +11,12 @@
 struct execd_acts {
     struct list node; /* in execd.acts */
     struct execd *f;
-    struct req *req;      /* NULL: gone; the actions are done to their end */
-    struct json *steps;   /* owned: those to come */
+    struct req *req; /* NULL: the client has disconnected; all actions are still done */
+    struct json *steps;   /* owned: the remaining steps */
     struct json *results; /* owned */
-    uint64_t cause;       /* the action that is waited for */
+    uint64_t cause;       /* the current action */
     int at;
-    bool missing; /* NOTFOUND of it is no error */
+    bool missing; /* its NOTFOUND is not an error */
     execd_acted *done;
     void *arg;
     void (*free_arg)(void *arg);

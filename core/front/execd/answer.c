@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers, paths and times in execd's words. */
+/* Answers, paths and times in execd's form. */
 #include "front/execd/own.h"
 
 #include "base/clock.h"
@@ -44,7 +44,7 @@ void execd_fail(struct req *r, int status, const char *text)
 
 void execd_ok(struct req *r) { req_answer(r, 200, JSON_TYPE, STR("")); }
 
-/* Appends JSON, with what is not fit for a line, or for a page, as escapes. */
+/* Appends JSON with escapes for characters that are not fit for a line or a web page. */
 static void put_escaped(struct buf *out, struct str json)
 {
     for (size_t i = 0; i < json.n; i++) {
@@ -150,7 +150,7 @@ bool execd_query_next(struct str *query, const char *name, struct buf *value)
     return false;
 }
 
-/* Appends the value of the variable that text begins with; cuts it off. */
+/* Appends the value of the variable with which text begins, and cuts the name off. */
 static void put_variable(const struct execd *f, const struct json *envs, struct str *text,
                          struct buf *out, struct buf *missing)
 {

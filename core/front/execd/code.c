@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POST /code: a cell of a context as the action `cell`, and what its kernel says as an
- * event stream; in a shell of bash the action `run`, whose output an op reads along.
- * Cells of one context run one after the other. A client that goes leaves its cell to its
- * end.
+ * POST /code: a cell of a context is the action `cell`, and the messages of its kernel
+ * become an event stream. In a shell of bash it is the action `run`, whose output an op
+ * reads in parallel. Cells of one context run one after the other. A cell goes on when
+ * its client disconnects.
  */
 #include "front/execd/own.h"
 
@@ -25,11 +25,11 @@ enum { PIECE = 64 << 10, FIRST_MAX = 16 << 10 };
 struct execd_code {
     struct list node; /* in execd.codes */
     struct execd *f;
-    struct execd_stream *stream; /* borrowed until it ends or goes */
+    struct execd_stream *stream; /* borrowed until it ends or its client disconnects */
     struct cell_follower follower;
     uint64_t id; /* of the action */
     bool failed, held;
-    /* Of a shell: */
+    /* For a shell: */
     char session[EXECD_UUID + 1];
     struct op *op;  /* borrowed from the session; NULL: no output is read */
     struct buf raw; /* owned: output that may end in half a character */
@@ -84,7 +84,7 @@ static void complete(struct execd_code *x)
     execd_stream_complete(s, ms);
 }
 
-/* ---- what a kernel says ---- */
+/* ---- messages of a kernel ---- */
 
 static void on_begun(struct cell_follower *w, int64_t count)
 {
@@ -115,7 +115,7 @@ static void on_said(struct cell_follower *w, struct str type, const struct json 
     flow(x);
 }
 
-/* How it ended, unless the kernel has reported an error. */
+/* Sends how the cell ended, unless the kernel has reported an error. */
 static void put_end(struct execd_code *x, const struct action_result *result)
 {
     struct err e = ERR_INIT;
@@ -130,9 +130,9 @@ static void put_end(struct execd_code *x, const struct action_result *result)
     json_free(extras);
 }
 
-/* ---- what a shell prints ---- */
+/* ---- output of a shell ---- */
 
-/* What is whole; a terminal's lines end in CR and LF. */
+/* Sends complete text; the lines of a terminal end in CR and LF. */
 static void put_text(struct execd_code *x, bool all)
 {
     size_t n = all ? x->raw.n : utf8_cut(buf_str(&x->raw), x->raw.n);
@@ -204,7 +204,7 @@ static void on_done(struct op *op)
 static const struct op_sink sink = {
     .output = on_output, .note = on_note, .done = on_done};
 
-/* The command runs: its output is read from here on. */
+/* The command runs: begins to read its output. */
 static void on_running(struct action_watch *w, const struct action *a)
 {
     struct execd *f = container_of(w, struct execd, watch);
@@ -235,7 +235,7 @@ static void shell_ended(struct execd_code *x, const struct action_result *result
     x->over = true;
     x->exit = at < 0 ? 0 : (int)jsontext_int(exit, 0);
     x->at = x->at > result->from ? x->at : result->from;
-    if (x->op) /* it reads to the end */
+    if (x->op) /* the op reads to the end */
         return;
     if (!s || x->at >= result->to) {
         finish(x);
@@ -289,7 +289,7 @@ static struct action *open_run(struct execd_context *c, struct str command, stru
     return action_open(c->f->en->actions, message, &o, e);
 }
 
-/* A new shell begins in the directory of its context. */
+/* Makes a new shell begin in the directory of its context. */
 static int enter(struct execd_context *c, struct err *e)
 {
     struct buf b = BUF_INIT(FIRST_MAX);

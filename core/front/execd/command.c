@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Commands: /command, and of /code what is a command. A command is the action
- * `process`; its id is the action's key. What execd reports of it beyond the process is
- * here, and at the keeper for the next worker. A client that goes leaves its command to
- * its end.
+ * Commands: /command, and commands by /code. A command is the action `process`; its id is
+ * the action's key. This file keeps what execd reports in addition to the process, and
+ * stores it at the keeper for the next worker. A command goes on when its client
+ * disconnects.
  */
 #include "front/execd/own.h"
 
@@ -175,7 +175,7 @@ static void on_failed(struct process_call *call, const struct err *e)
         execd_stream_error(s, "CommandExecError", e->text, e->text, NULL);
 }
 
-/* The client goes before its process is there. */
+/* The client has disconnected before its process was started. */
 static void on_stream_gone(void *owner)
 {
     struct execd_command *c = owner;
@@ -184,7 +184,10 @@ static void on_stream_gone(void *owner)
 
 /* ---- its start ---- */
 
-/* The file EXECD_ENVS, read for each command: KEY=VALUE, whose $NAMEs are expanded. */
+/*
+ * Adds the variables of the file EXECD_ENVS, which is read for each command: KEY=VALUE,
+ * in which $NAME is expanded.
+ */
 static void put_envs(const struct execd *f, struct json *env)
 {
     struct buf text = BUF_INIT(ENVS_MAX);
@@ -214,7 +217,7 @@ struct execd_want {
     bool background;
 };
 
-/* NULL: it has refused the request. */
+/* Returns the arguments of the action; NULL after refusing the request. */
 static struct json *args_of(const struct execd *f, struct req *r,
                             const struct execd_want *w)
 {

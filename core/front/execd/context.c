@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts of /code: kernels by the context's id, each for one language; of bash, where
- * no kernelspec has it, a session of the server. The kernel starts with the first cell.
- * What a context is, the keeper has for the next worker.
+ * Contexts of /code: each is a kernel for one language, named by the context's id; for
+ * bash without a kernelspec, it is a session of the server. The kernel starts with the
+ * first cell. The keeper holds the contexts for the next worker.
  */
 #include "front/execd/own.h"
 
@@ -79,7 +79,7 @@ static int fail_language(struct str language, struct err *e)
                    (int)(language.n < 100 ? language.n : 100), language.p);
 }
 
-/* cwd "": that of sessions. NULL and sets *e. */
+/* cwd "": the directory of sessions. Returns NULL and sets *e on failure. */
 static struct execd_context *make(struct execd *f, struct str language, struct str cwd,
                                   bool standing, struct err *e)
 {
@@ -119,7 +119,7 @@ struct execd_context *execd_context_of(struct execd *f, struct str language,
 
 /* ---- its kernel ---- */
 
-/* An action on its kernel or shell; what it fails with is in the log. */
+/* Does an action on the context's kernel or shell. A failure is only logged. */
 static void act(struct execd_context *c, const char *name, struct json *take_args)
 {
     struct json *message = json_object();
@@ -140,7 +140,7 @@ bool execd_context_interrupt(struct execd *f, struct str id)
     struct json *args = json_object();
     if (c && !c->spec[0] && session_find(f->en, str_of(c->id))) {
         json_put_z(args, "signal", "INT");
-        json_put_bool(args, "tree", true); /* a shell between two programs, too */
+        json_put_bool(args, "tree", true); /* also the shell while it runs no program */
         act(c, "signal", args);
     } else if (c && c->spec[0] && kernel_lookup(f->en, str_of(c->id))) {
         json_put_z(args, "kernel", c->id);

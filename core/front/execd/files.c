@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /files and /directories. What changes files is an action in the log, one for each path;
- * uploads, downloads and lists go by helpers (front/transfer). Modes are octal digits
+ * /files and /directories. Each change of a file is an action in the log, one for each
+ * path. Helpers do uploads, downloads and lists (front/transfer). Modes are octal digits
  * written as a decimal number: 644 is 0644.
  */
 #include "front/execd/own.h"
@@ -30,7 +30,7 @@ static void refuse(struct req *r, const struct err *e, const char *what)
         execd_say(r, 500, "RUNTIME_ERROR", "%s%s", what ? what : "", e->text);
 }
 
-/* The mode "0755" of a number 755, in digits; "" for 0 or what is none. */
+/* Writes the mode "0755" for the number 755; "" for 0 and invalid numbers. */
 static void mode_text(const struct json *mode, char out[8])
 {
     int64_t n = json_int_value(mode, 0);
@@ -39,7 +39,7 @@ static void mode_text(const struct json *mode, char out[8])
         snprintf(out, 8, "%04lld", (long long)n);
 }
 
-/* Adds the path to args; -1: the request was refused. */
+/* Adds the path to args. Returns -1 if the request was refused. */
 static int put_path(struct req *r, struct json *args, const char *name, struct str path)
 {
     struct buf b = BUF_INIT(8 << 10);
@@ -131,9 +131,11 @@ void execd_get_info(struct req *r)
     }
 }
 
-/* ---- what changes files ---- */
+/* ---- changes ---- */
 
-/* 200 without a body, or the error; arg: what it says before a failure of the system. */
+/*
+ * Answers 200 without a body, or the error. arg: the text before an error of the system.
+ */
 static void on_changed(struct req *r, const struct json *results, const struct err *e,
                        int failed, void *arg)
 {
@@ -205,7 +207,7 @@ static bool put_rights(struct json *args, const struct json *v)
     return owner.n || group.n || mode[0];
 }
 
-/* One action for each member of the body, a map of paths. */
+/* Does one action for each member of the body, a map of paths. */
 static void change_all(struct req *r, const char *action, const char *what)
 {
     struct json *body = execd_body(r, false, false), *steps = json_array();
@@ -324,7 +326,7 @@ void execd_post_replace(struct req *r)
 
 struct execd_listing {
     char *root;          /* owned */
-    struct buf patterns; /* owned: each with a zero byte; files whose name has one */
+    struct buf patterns; /* owned: patterns of file names, each with a zero byte */
     bool search;
 };
 
@@ -472,9 +474,9 @@ void execd_get_directories(struct req *r)
 
 struct execd_upload {
     struct execd *f;
-    struct json *files; /* owned: metadata that has no file yet, as arguments */
+    struct json *files; /* owned: metadata whose file has not come yet, as arguments */
     unsigned metadata, had;
-    const char *code; /* of the error; NULL: a failure of the system */
+    const char *code; /* of the error; NULL: an error of the system */
 };
 
 static void upload_free(void *arg)
@@ -654,8 +656,8 @@ static void on_no_lines(struct req *r, void *arg, struct str result)
     req_answer(r, 200, "text/plain; charset=utf-8", STR(""));
 }
 
-/* Adds ?NAME=, a number from 1 on, to args. Returns 1; 0 if there is none, -1 if it is
- * another text. */
+/* Adds ?NAME=, a number from 1 on, to args. Returns 1; 0 if it is absent, -1 if it is not
+ * such a number. */
 static int put_number(const struct req *r, const char *name, struct json *args)
 {
     struct buf b = BUF_INIT(24);
@@ -673,9 +675,8 @@ static int put_number(const struct req *r, const char *name, struct json *args)
     return 1;
 }
 
-/* What of the file is asked for, in args: lines, or a range of bytes. -1: it has
- * answered.
- */
+/* Adds the requested part of the file to args: lines, or a range of bytes. Returns -1 if
+ * the request was answered. */
 static int read_part(struct req *r, struct json *args, bool *lines)
 {
     int first = put_number(r, "offset", args), most = put_number(r, "limit", args);

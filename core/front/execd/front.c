@@ -32,7 +32,7 @@ static const struct option_row rows[] = {
     {.name = NULL},
 };
 
-/* An open listener and a token: the token counts. */
+/* If there is a token, an open listener requires it, too. */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {
     struct buf path = BUF_INIT(4096);
@@ -149,7 +149,7 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/command/status/{id}",
      .run = execd_get_status,
-     .about = "Reports how a command stands"},
+     .about = "Reports the state of a command"},
     {.methods = HTTP_GET,
      .path = "/command/{id}/logs",
      .run = execd_get_logs,
@@ -204,7 +204,7 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/files/info",
      .run = execd_get_info,
-     .about = "Reports what files are"},
+     .about = "Describes files"},
     {.methods = HTTP_DELETE,
      .path = "/files",
      .run = execd_delete_files,
@@ -222,7 +222,7 @@ static const struct route routes[] = {
     {.methods = HTTP_GET,
      .path = "/files/search",
      .run = execd_get_search,
-     .about = "Lists the files below a folder whose name fits a pattern"},
+     .about = "Lists the files below a folder whose names match a pattern"},
     {.methods = HTTP_POST,
      .path = "/files/replace",
      .run = execd_post_replace,
@@ -250,7 +250,7 @@ static const struct route routes[] = {
     {.methods = HTTP_DELETE,
      .path = "/directories",
      .run = execd_delete_directories,
-     .about = "Removes folders with all that is in them"},
+     .about = "Removes folders with their contents"},
     {.methods = HTTP_GET,
      .path = "/metrics",
      .run = execd_get_metrics,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /metrics: processors and memory of the machine, as /proc reports them. A look at the
+ * /metrics: processors and memory of the machine, as /proc reports them. Measuring the
  * processors takes LOOK_MS.
  */
 #include "front/execd/own.h"
@@ -47,7 +47,8 @@ static void on_time(struct timer *t)
     put(&b, m);
     if (m->watch) {
         buf_addz(&b, "\n\n");
-        req_send(m->req, buf_str(&b)); /* a client that does not read misses some */
+        req_send(m->req,
+                 buf_str(&b)); /* a client that does not read misses some reports */
         buf_release(&b);
         timer_begin(m->f->en->loop, t, WATCH_MS, on_time);
     } else {

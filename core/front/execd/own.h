@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * OpenSandbox's daemon execd (https://github.com/alibaba/OpenSandbox, components/execd),
- * as its server and its clients know it, at listeners of its own (--listen
+ * as its server and its clients expect it, at listeners of its own (--listen
  * execd@ADDRESS).
  *
  *   front.c    the front-end: options, routes, refusals
- *   answer.c   answers, paths and times in execd's words
- *   stream.c   the event stream of a program that runs
- *   command.c  /command, and /code as far as it is commands
+ *   answer.c   answers, paths and times in execd's form
+ *   stream.c   the event stream of a running program
+ *   command.c  /command, and commands by /code
  *   context.c  /code/contexts: kernels, and shells of bash
  *   code.c     /code: a cell, or a command of such a shell
  *   session.c  /session
@@ -31,7 +31,7 @@
 #define EXECD_SOURCE ACTION_SOURCE_EXECD
 
 enum {
-    EXECD_COMMANDS_MAX = 1024, /* that are remembered; the oldest ended one goes */
+    EXECD_COMMANDS_MAX = 1024, /* kept commands; the oldest ended one is removed */
     EXECD_SESSIONS_MAX = 256,
     EXECD_PTYS_MAX = 64,
     EXECD_CONTEXTS_MAX = 64,
@@ -57,43 +57,49 @@ struct execd {
 
 /* ---- answer.c ---- */
 
-/* {"code","message"} with a status, or one of execd's codes that goes with it. */
+/* Answers {"code","message"} with this status. code: one of execd's; NULL: left out. */
 void execd_say(struct req *r, int status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void execd_fail(struct req *r, int status, const char *text);
-/* 200 without a body, with Content-Length: 0, which clients look at. */
+/* Answers 200 without a body, with Content-Length: 0, which clients check. */
 void execd_ok(struct req *r);
 void execd_json(struct req *r, int status, struct json *take);
-/* The body as JSON of that kind; NULL: it was refused. empty: no body is an object. */
+/*
+ * Returns the body, an array or an object; NULL if the request was refused. empty: no
+ * body counts as {}.
+ */
 struct json *execd_body(struct req *r, bool array, bool empty);
 /*
- * Whether members of a body are of their types, as far as they are there and not null.
- * types: words of a letter and a name, "s:cwd": s a string, b a bool, i an integer, u an
- * unsigned one of 32 bits, m an object of strings. Returns false and has refused.
+ * Checks the types of a body's members; absent and null ones are right. types: words of a
+ * letter and a name, "s:cwd": s is a string, b a bool, i an integer, u an unsigned one of
+ * 32 bits, m an object of strings. Returns false after refusing the request.
  */
 bool execd_typed(struct req *r, const struct json *body, const char *types);
 /*
- * A path as execd reads it: variables and ~ are expanded, and it is made absolute. envs:
- * variables of the request, which come first; NULL: none. Returns -1 and sets *e if a
+ * Appends the absolute path that execd would use: variables and ~ are expanded. envs:
+ * variables of the request, which have priority; NULL: none. Returns -1 and sets *e if a
  * variable is not defined.
  */
 int execd_path(const struct execd *f, const struct json *envs, struct str text,
                struct buf *out, struct err *e);
-/* Appends text with $NAME and ${NAME} expanded; those that are not defined are "". */
+/* Appends text with $NAME and ${NAME} expanded; undefined variables are "". */
 void execd_expand(const struct execd *f, struct str text, struct buf *out);
-/* Cuts the next value of a parameter off a query, decoded. Returns false at its end. */
+/*
+ * Cuts the next value of a parameter off a query, decoded. Returns false at the query's
+ * end.
+ */
 bool execd_query_next(struct str *query, const char *name, struct buf *value);
 /* Appends "2026-11-23T03:50:00.123456Z" with quotes. */
 void execd_put_time(struct buf *out, double seconds);
 /* Appends s as a JSON string that no client's line splitter cuts. */
 void execd_quote(struct buf *out, struct str s);
-/* Appends j in the same way. -1: it does not fit, and is not there. */
+/* Appends j in the same way. Returns -1, and appends nothing, if it does not fit. */
 int execd_put_json(struct buf *out, const struct json *j);
-/* A random UUID. */
+/* Writes a random UUID. */
 void execd_uuid(char out[EXECD_UUID + 1]);
-/* bash of PATH, else sh; as a path or a name. space: for the path. */
+/* Returns bash if PATH has it, else sh, as a path or a name. space: room for the path. */
 const char *execd_shell(const struct execd *f, char space[4096], bool *is_bash);
-/* The text that Go has for how a program ended: "exit status 3", "signal: killed". */
+/* Writes Go's text for the end of a program: "exit status 3", "signal: killed". */
 void execd_end_text(int exit, int signo, char out[48]);
 
 /* ---- stream.c ---- */
@@ -102,32 +108,36 @@ struct execd_stream;
 struct execd_stream_opts {
     const char *id;     /* of the event init */
     int64_t timeout_ms; /* of the program, for the text of its end */
-    bool state;         /* its error output is not shown: it goes to `over` */
-    /* The program has ended, or was not started; state: its error output. May be NULL. */
+    bool state;         /* its error output is not sent, but passed to `over` */
+    /* Called when the program has ended or was not started. state: its error output. May
+     * be NULL. */
     void (*over)(void *owner, const struct op_result *r, struct str state);
-    /* The client has gone before the end. May be NULL. */
+    /* Called when the client has disconnected before the end. May be NULL. */
     void (*gone)(void *owner);
-    /* Of a cell: all that waited was sent. */
+    /* For a cell: called when all waiting events were sent. */
     void (*room)(void *owner);
     void *owner;
 };
 /* Begins the stream of r with init and ping. Never NULL; it ends by itself. */
 struct execd_stream *execd_stream_open(struct execd *f, struct req *r,
                                        const struct execd_stream_opts *o);
-/* Sends the output of p from its beginning, and then how it ended. */
+/* Sends all output of p, and then how it ended. */
 void execd_stream_follow(struct execd_stream *s, struct process *p);
-/* Sends execution_complete and ends the stream; ms: how long it took, 0: not said. */
+/* Sends execution_complete and ends the stream. ms: how long it took; 0: left out. */
 void execd_stream_complete(struct execd_stream *s, int64_t ms);
 /* Sends an error event and ends the stream. */
 void execd_stream_error(struct execd_stream *s, const char *name, const char *value,
                         const char *trace, const char *more);
 
-/* Instead of a program, for a cell: its text as it is, its result, its exception. */
+/*
+ * For a cell, instead of execd_stream_follow: send its text as it is, its result, its
+ * exception.
+ */
 void execd_stream_say(struct execd_stream *s, const char *type, struct str text);
 void execd_stream_result(struct execd_stream *s, int64_t count, const struct json *data);
 void execd_stream_raised(struct execd_stream *s, struct str name, struct str value,
                          const struct json *traceback);
-/* Is some of it not sent yet? */
+/* Whether some events are not sent yet. */
 bool execd_stream_waits(const struct execd_stream *s);
 
 /* ---- command.c ---- */
@@ -143,14 +153,14 @@ struct execd_command {
     int64_t started_ms, finished_ms, timeout_ms;
     char process[48];
     struct process_call call;
-    struct op *op;               /* waits for its end; borrowed */
-    struct execd_stream *stream; /* until its process is there; borrowed */
+    struct op *op;               /* waits for the end of the process; borrowed */
+    struct execd_stream *stream; /* until the process is started; borrowed */
     struct timer kill;
-    struct list enders; /* requests that wait for its end */
+    struct list enders; /* requests that wait for the end */
 };
 
 void execd_post_command(struct req *r);
-/* Runs code that is a command; of another language or of a context returns false. */
+/* Runs code that is a command. Returns false if it has another language or a context. */
 bool execd_run_code(struct req *r, struct str code, struct str language, struct str id);
 void execd_delete_command(struct req *r); /* and /code */
 void execd_get_status(struct req *r);
@@ -163,8 +173,8 @@ bool execd_keep(const struct execd *f, const char *prefix, const char *id,
                 const struct json *j);
 /*
  * Calls take for each state that the previous worker stored under this prefix: its name
- * after the prefix, and its content, which is freed afterwards. An unreadable one is
- * reported and left out.
+ * after the prefix, and its content, which is freed afterwards. An unreadable state is
+ * logged and left out.
  */
 void execd_load(struct execd *f, struct str prefix,
                 void (*take)(struct execd *f, struct str name, struct json *j));
@@ -180,14 +190,14 @@ struct execd_context {
     char language[EXECD_LANGUAGE_MAX + 1];
     char spec[EXECD_LANGUAGE_MAX + 1]; /* the kernelspec; "": a session of bash */
     char *cwd;                         /* owned */
-    bool standing; /* the one that a request gets which names only the language */
+    bool standing; /* it is used for requests that name only the language */
 };
 
 struct execd_context *execd_context_find(const struct execd *f, struct str id);
-/* The standing one of a language, made if there is none. NULL and sets *e. */
+/* Returns the standing context of a language, made if needed; NULL and sets *e. */
 struct execd_context *execd_context_of(struct execd *f, struct str language,
                                        struct err *e);
-/* Interrupts what it runs, by an action. Returns false if there is none of this id. */
+/* Interrupts a context's cell, by an action. Returns false if no context has this id. */
 bool execd_context_interrupt(struct execd *f, struct str id);
 void execd_post_context(struct req *r);
 void execd_get_contexts(struct req *r);
@@ -208,18 +218,18 @@ void execd_post_run(struct req *r);
 void execd_delete_session(struct req *r);
 /* Answers {"session_id": id}. */
 void execd_say_session(struct req *r, const char *id, int status);
-/* The same when the folder dir is there, which is made if it is missing. */
+/* The same after making the folder dir, if it is missing. */
 void execd_make_folder(struct req *r, struct str dir, const char *id, int status);
-/* Closes the session of this id. Returns false if there is none. */
+/* Closes the session of this id. Returns false if there is no such session. */
 bool execd_session_close(struct execd *f, struct str id);
 void execd_sessions_load(struct execd *f);
 
 /* ---- act.c ---- */
 
 /*
- * Actions one after the other. steps: [{"action","args","missing"}], taken; missing: that
- * nothing is there is no error. done gets what each observed, an array, or e and the
- * number of the step that failed; it answers r.
+ * Does actions one after the other. take_steps: [{"action","args","missing"}]; missing:
+ * NOTFOUND is not an error. Calls done, which answers r, with an array of their results,
+ * or with e and the number of the failed step.
  */
 typedef void execd_acted(struct req *r, const struct json *results, const struct err *e,
                          int failed, void *arg);
@@ -250,7 +260,7 @@ void execd_post_pty(struct req *r);
 void execd_get_pty(struct req *r);
 void execd_delete_pty(struct req *r);
 void execd_get_pty_ws(struct req *r);
-/* another: the next worker takes them up. */
+/* another: another worker follows, which continues them. */
 void execd_ptys_close(struct execd *f, bool another);
 void execd_ptys_load(struct execd *f);
 void execd_ptys_start(struct execd *f);

@@ -2,7 +2,7 @@
 /*
  * The program execd, by a link or a copy of that name: its command line (flags as Go
  * reads them, with one dash or two) as options of od serve. OpenSandbox's server starts
- * it without arguments, so its environment is od serve's, too: EXECD_ACCESS_TOKEN and
+ * it without arguments, so od serve also reads its environment: EXECD_ACCESS_TOKEN and
  * EXECD_ENVS are options, EXECD_LOG_FILE is opened here.
  */
 #include "front/execd/own.h"
@@ -43,7 +43,7 @@ static int refuse(const char *text, const char *flag)
     return 2;
 }
 
-/* Returns PROGRAM_SERVE; else the exit status, after the message. */
+/* Returns PROGRAM_SERVE; otherwise the exit status, after printing a message. */
 static int take_flags(int argc, char **argv, const char *given[ALL_FLAGS])
 {
     for (int i = 1; i < argc; i++) {
@@ -86,7 +86,7 @@ static int read_words(int argc, char **argv, struct program_words *out)
     if (file && file[0]) {
         if (!freopen(file, "a", stderr))
             return 1;
-        setvbuf(stderr, NULL, _IONBF, 0); /* glibc buffers it now */
+        setvbuf(stderr, NULL, _IONBF, 0); /* glibc would buffer it */
     }
     program_add(out, "--listen");
     program_addf(out, "execd@http://0.0.0.0:%u", (unsigned)port);

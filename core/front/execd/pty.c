@@ -2,16 +2,16 @@
 /*
  * /pty: a shell on a terminal, or on pipes, with one client at a time on a WebSocket. The
  * first client starts the program, and the next one after its end starts it again. The
- * newest 1 MiB of output is kept in memory, by the offset of all bytes ever written: a
- * client gets what it lacks in one frame before `connected`.
+ * newest 1 MiB of output is kept in memory, by its offset in all output ever written. A
+ * client gets the part that it lacks in one frame before `connected`.
  *
  *   to us    binary 0x00 bytes: input; text: stdin, signal, resize, ping
  *   from us  binary 0x01 output, 0x02 error output, 0x03 replay with its offset; text:
  *            connected, exit, error, pong
  *
- * A client that does not read holds its program back. The program outlives a killed
- * worker: the next one reads the newest output again out of its spool, and a client that
- * comes meanwhile is connected when that is done.
+ * A client that does not read blocks its program. The program outlives a killed worker:
+ * the next worker reads the newest output again from the spool. A client that comes in
+ * the meantime is connected when that is done.
  */
 #include "front/execd/own.h"
 
@@ -33,7 +33,7 @@ enum {
     OUT_MAX = 4 << 20,
     ROWS = 24,
     COLS = 80,
-    TAKEN_OVER = 4001 /* the code of the Close that a client gets who is replaced */
+    TAKEN_OVER = 4001 /* code of the Close to a client that is replaced */
 };
 
 static const char prefix[] = "execd/p/";
@@ -45,22 +45,22 @@ struct execd_pty {
     char *cwd, *command; /* owned; command NULL: a shell */
     struct buf ring;     /* owned: the newest output */
     uint64_t offset;     /* of all output */
-    uint64_t base;       /* of it, what earlier programs wrote */
-    uint64_t known;      /* up to here the previous worker may have sent it */
+    uint64_t base;       /* the part of it that earlier programs wrote */
+    uint64_t known;      /* the previous worker may have sent output up to here */
     struct process_call call;
     struct op *op; /* borrowed from the process; NULL: nothing runs */
     char process[48];
     bool calling, tty, closed;
-    struct execd_pty_client *client; /* NULL: nobody is attached */
+    struct execd_pty_client *client; /* NULL: no client is attached */
 };
 
 struct execd_pty_client {
     struct ws ws;
-    struct execd_pty *p; /* NULL: it was replaced, or the session is gone */
+    struct execd_pty *p; /* NULL: it was replaced, or the session was removed */
     struct execd *f;
     uint64_t since;
     bool connected;
-    struct buf input; /* owned: what the program had no room for */
+    struct buf input; /* owned: input for which the program had no room */
 };
 
 /* ---- its life ---- */
@@ -132,7 +132,7 @@ static void say_error(struct execd_pty_client *c, const char *code, const char *
     say(c, j);
 }
 
-/* What the client lacks, and that it is connected now. */
+/* Sends the output that the client lacks, and then `connected`. */
 static void connect_client(struct execd_pty_client *c)
 {
     struct execd_pty *p = c->p;
@@ -184,7 +184,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
             bool sent = ws_send(&c->ws, false, buf_str(&b));
             buf_release(&b);
             if (!sent && ws_is_open(&c->ws))
-                break; /* until on_room */
+                break; /* on_room continues */
         }
         keep_output(p, piece);
         used += piece.n;
@@ -239,7 +239,7 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
     (void)text;
     if (kind == NOTE_WINDOW && p->client) {
         flush_input(p->client);
-    } else if (kind == NOTE_GAP) { /* the ring is without gaps */
+    } else if (kind == NOTE_GAP) { /* the ring has no gaps */
         buf_reset(&p->ring);
         p->offset += to - from;
     }
@@ -247,7 +247,7 @@ static void on_note(struct op *op, enum note_kind kind, const char *text, uint64
 
 static const struct op_sink sink = {.output = on_output, .note = on_note, .done = on_end};
 
-/* Reads the output of x, without what is older than the ring. */
+/* Reads the output of x, except the part that is older than the ring. */
 static void follow(struct execd_pty *p, struct process *x)
 {
     int fd;
@@ -522,13 +522,13 @@ void execd_get_pty(struct req *r)
     struct json *j = json_object();
     json_put_z(j, "session_id", p->id);
     json_put_bool(j, "running", p->op != NULL || p->calling);
-    /* The next worker may not have read all of it again yet. */
+    /* This worker may not have read all of the output again yet. */
     uint64_t written = p->offset > p->known ? p->offset : p->known;
     json_put_int(j, "output_offset", (int64_t)written);
     execd_json(r, 200, j);
 }
 
-/* kill: the session is over; else the next worker takes it up. */
+/* kill: the session ends; otherwise the next worker continues it. */
 static void close_pty(struct execd_pty *p, bool kill)
 {
     struct process *x = process_find(p->f->en, str_of(p->process));

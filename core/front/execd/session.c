@@ -2,9 +2,9 @@
 /*
  * Bash sessions: /session. As in execd each run is a shell of its own, which gets the
  * exported variables and the directory that the previous run left, and reports its own at
- * its end. The report goes through the error output, which the script keeps for itself,
- * so that nothing of it can be among the output; what the command writes to its error
- * output is output.
+ * its end. The report goes through the error output, which only the script can write, so
+ * that no part of it can get into the output. The command's error output goes to its
+ * output.
  */
 #include "front/execd/own.h"
 
@@ -26,7 +26,7 @@ struct execd_session {
     struct execd *f;
     char id[EXECD_UUID + 1];
     char *cwd;        /* owned */
-    struct json *env; /* owned: all exported variables; NULL: those of the server */
+    struct json *env; /* owned: all exported variables; NULL: the server's */
     struct list runs; /* struct execd_session_run */
     bool closed;
 };
@@ -35,7 +35,7 @@ struct execd_session_run {
     struct list node;
     struct execd_session *s;
     struct process_call call;
-    struct execd_stream *stream; /* until its process is there */
+    struct execd_stream *stream; /* until its process is started */
     char process[48];
 };
 
@@ -46,7 +46,7 @@ static void keep(const struct execd_session *s)
     if (s->env)
         json_put(j, "env", json_copy(s->env));
     if (!execd_keep(s->f, prefix, s->id, j)) {
-        json_free(json_take(j, "env")); /* the next worker lacks it */
+        json_free(json_take(j, "env")); /* the next worker begins without it */
         execd_keep(s->f, prefix, s->id, j);
     }
     json_free(j);
@@ -108,7 +108,7 @@ static void stop(struct execd_session_run *x)
         process_signal(p, SIGKILL, false, &e);
 }
 
-/* Takes what the script reported: NUL-terminated NAME=VALUE, then the directory. */
+/* Takes the script's report: NUL-terminated NAME=VALUE, then the directory. */
 static void take_state(struct execd_session *s, struct str state)
 {
     struct json *env = json_object();
@@ -151,7 +151,7 @@ static void on_over(void *owner, const struct op_result *r, struct str state)
 static void on_gone(void *owner)
 {
     struct execd_session_run *x = owner;
-    stop(x); /* as execd does */
+    stop(x); /* as in execd */
     x->stream = NULL;
     run_over(x);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event stream of a program that runs: JSON objects, each followed by two LF, without
- * `data:`. Output is sent line by line without the ends of lines; an empty line is "\n".
- * A line that is longer than LINE_MAX comes in several events. The stream ends with its
- * last event. A client that does not read keeps its program's output in the spool.
+ * The event stream of a running program: JSON objects, each followed by two LF, without
+ * `data:`. Output is sent line by line, without the ends of lines; an empty line is "\n".
+ * A line longer than LINE_MAX is sent in several events. The stream ends with its last
+ * event. While a client does not read, its program's output stays in the spool.
  */
 #include "front/execd/own.h"
 
@@ -29,12 +29,12 @@ enum {
 struct execd_stream {
     struct list node; /* in execd.streams */
     struct execd *f;
-    struct req *req; /* NULL: gone, or answered */
+    struct req *req; /* NULL: disconnected, or answered */
     struct op *op;   /* borrowed; NULL: none */
     struct execd_stream_opts o;
     struct timer ping;
-    struct buf out;     /* owned: what had no room */
-    struct buf line[2]; /* owned: of which the end has not come */
+    struct buf out;     /* owned: events that had no room */
+    struct buf line[2]; /* owned: lines whose end has not come */
     bool cr[2];         /* the last line ended in CR */
     bool ending;        /* the last event is in out */
 };
@@ -58,8 +58,8 @@ static void bury(struct execd_stream *s)
     loop_bury(s->f->en->loop, s, stream_free);
 }
 
-/* Sends what waits; ends the stream after its last event, and then s may be gone. Returns
-   false if some is left. */
+/* Sends waiting events. Ends the stream after its last event, which may free s. Returns
+ * false if some events are left. */
 static bool push(struct execd_stream *s)
 {
     buf_consume(&s->out, req_send(s->req, buf_str(&s->out)));
@@ -100,7 +100,7 @@ static void on_ping(struct timer *t)
     }
 }
 
-/* The line that has come, or so much of it. */
+/* Sends the line, or the part of it that has come. */
 static void put_line(struct execd_stream *s, int i)
 {
     struct str line = buf_str(&s->line[i]);
@@ -179,7 +179,7 @@ void execd_stream_say(struct execd_stream *s, const char *type, struct str text)
     push(s);
 }
 
-/* A message that does not fit is left out, and that is said. */
+/* Leaves out a message that does not fit, and sends a note about it. */
 static void check_room(struct execd_stream *s, size_t at)
 {
     if (!buf_full(&s->out))
