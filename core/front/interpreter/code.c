@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code for kernels: what Python's run when they start, and cells that set the variables
- * of one execution and undo it. Values are JSON,
- * whose objects are literals of Python and JavaScript, or have escapes: no value can be
- * executed as code.
+ * Code for kernels: the code that Python's kernels run when they start, and cells that
+ * set the variables of one execution and reset them. Values are JSON, which is a literal
+ * in Python and JavaScript, or have escapes: no value can be executed as code.
  */
 #include "front/interpreter/own.h"
 
@@ -24,7 +23,7 @@ void code_init(struct buf *out, const char *language)
     buf_addz(out, "})\n");
 }
 
-/* How a language sets variables, with JSON of them in the middle. */
+/* How a language sets variables; JSON of them comes in the middle. */
 struct env_words {
     const char *language;
     const char *before, *after; /* set: around an object, or a list of NAME = VALUE */
@@ -69,7 +68,7 @@ static const struct env_words *env_words_of(const char *language)
     return NULL;
 }
 
-/* Bytes as they are: R in the C locale would change characters. */
+/* Appends bytes as escapes, because R in the C locale would change characters. */
 static void put_r(struct buf *out, struct str s)
 {
     buf_addc(out, '"');

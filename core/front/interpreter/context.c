@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts. All of them are one state at the keeper, so that the next worker has them, in
- * their order; their kernels outlive the worker anyway. python and javascript are there
- * from the beginning if the image can run them, without a process until they are used.
+ * Contexts. All contexts are one state at the keeper, so that the next worker has them in
+ * the same order; their kernels outlive the worker anyway. python and javascript exist
+ * from the beginning if the image can run them; their processes start when they are used.
  */
 #include "front/interpreter/own.h"
 
@@ -91,7 +91,7 @@ void contexts_load(struct interpreter *f)
     json_free(all);
 }
 
-/* ---- looking for one ---- */
+/* ---- finding a context ---- */
 
 struct context *context_find(const struct interpreter *f, struct str id)
 {
@@ -117,7 +117,7 @@ void context_language(char out[LANGUAGE_MAX + 1], struct str given)
     }
 }
 
-/* ---- making one ---- */
+/* ---- making a context ---- */
 
 static bool is_directory(const char *path)
 {

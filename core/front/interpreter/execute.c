@@ -2,7 +2,7 @@
 /*
  * POST /execute: one cell of a context as an action, and its output as lines.
  *
- *   [set the variables] ─▶ the cell ─▶ [undo that]     actions, in the kernel's queue
+ *   [set the variables] ─▶ the cell ─▶ [reset them]     actions, in the kernel's queue
  *                             └─▶ lines ─▶ the caller, one by one
  *
  * When the caller disconnects, its cell is interrupted. When the worker is killed, the
@@ -116,7 +116,7 @@ static void on_said(struct cell_follower *f, struct str type, const struct json 
     execution_flush(x);
 }
 
-/* How the cell ended, unless the kernel has reported an error. */
+/* Sends how the cell ended, unless the kernel has reported an error. */
 static void put_end(struct execution *x, const struct action_result *result)
 {
     struct err e = ERR_INIT;
@@ -141,7 +141,7 @@ void execution_end(struct execution *x)
     line_type(&x->out, "end_of_execution");
     x->ended = true;
     timer_stop(&x->keepalive);
-    if (x->id) /* else run_cell has not returned */
+    if (x->id) /* otherwise run_cell has not returned yet */
         execution_flush(x);
 }
 
@@ -206,7 +206,7 @@ static void on_gone(struct req *r, void *owner)
         actions_cancel(all, id, &e);
 }
 
-/* The client has ended its side. A line shows whether it still reads. */
+/* The client has ended its side. Sends a line to find out whether it still reads. */
 static void on_half_closed(struct req *r, void *owner)
 {
     struct execution *x = owner;
@@ -263,7 +263,7 @@ static const struct model_field fields[] = {
 };
 static const struct model model = {.fields = fields};
 
-/* NULL: it has answered. */
+/* Returns the context that the request names; NULL after answering the request. */
 static struct context *context_asked(struct req *r, const struct json *q)
 {
     struct interpreter *f = req_arg(r);
@@ -292,7 +292,7 @@ static struct context *context_asked(struct req *r, const struct json *q)
     return c;
 }
 
-/* Makes the cells that set and reset variables. Returns -1 if r was answered. */
+/* Writes the cells that set and reset variables. Returns -1 after answering r. */
 static int read_env(struct req *r, const struct context *c, const struct json *env,
                     struct buf *set, struct buf *unset)
 {

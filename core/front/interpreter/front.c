@@ -27,7 +27,7 @@ void interpreter_unknown(struct req *r, struct str id)
     buf_release(&b);
 }
 
-/* One address may serve envd, too: the field names the port that is meant. */
+/* One address may serve envd, too; the field E2b-Sandbox-Port names the meant port. */
 static void health(struct req *r)
 {
     if (str_eq(req_header(r, "E2b-Sandbox-Port"), STR("49983")))
@@ -36,9 +36,9 @@ static void health(struct req *r)
         req_answer(r, 200, "application/json", STR("\"OK\""));
 }
 
-/* ---- who may call ---- */
+/* ---- credentials ---- */
 
-/* Is the route one of envd? */
+/* Whether the route is one of envd. */
 static bool is_of_e2b(const struct interpreter *in, const struct req *r)
 {
     const struct http_front *of = req_served_by(r);
@@ -51,7 +51,7 @@ static bool is_local(const struct req *r)
     return req_is_unix(r) || (req_ends(r, &peer, &own) == 0 && addr_is_loopback(&peer));
 }
 
-/* The token that POST /init has set counts at these listeners, too. */
+/* Makes the token of POST /init valid at these listeners, too. */
 static void use_token(struct interpreter *in)
 {
     struct str token = in->e2b ? e2b_token(in->e2b) : STR("");
@@ -63,8 +63,8 @@ static void use_token(struct interpreter *in)
 }
 
 /*
- * After a restart that key is among the kept ones, or was removed. If no key counts, it
- * was never given, because the last key cannot be removed.
+ * After a restart the token's key is among the kept ones, or was removed. If the listener
+ * needs no key, the token's was never given, because the last key cannot be removed.
  */
 static void start(void *arg)
 {
@@ -77,8 +77,8 @@ static void start(void *arg)
 }
 
 /*
- * Clients send X-Access-Token with /execute only, and E2B-Traffic-Access-Token with all
- * requests if they have one; so programs of this machine may use /contexts without a
+ * Clients send X-Access-Token only with /execute, and E2B-Traffic-Access-Token, if they
+ * have one, with all requests. So programs of this machine may use /contexts without a
  * token.
  */
 static enum keys_given credential(void *f, const struct keys *k, const struct req *r,
@@ -207,7 +207,7 @@ static void format(struct buf *out) { buf_addz(out, "interpreter 1"); }
 
 static const char *const claims[] = {"interpreter/", NULL};
 
-/* As upstream: longer than any client keeps an unused connection. */
+/* As in upstream: longer than any client keeps an unused connection. */
 static const struct httpd_config limits = {.idle_ms = 640 * 1000};
 
 const struct front front_interpreter = {

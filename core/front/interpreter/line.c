@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines of /execute. Lines are ASCII: a client decodes each chunk by itself, so that a
- * character in two chunks would be lost, and splits at every line separator of Unicode.
+ * Lines of /execute. Lines are ASCII, because a client decodes each chunk separately,
+ * which loses a character that is in two chunks, and splits lines at every line separator
+ * of Unicode.
  */
 #include "front/interpreter/own.h"
 
@@ -102,7 +103,7 @@ int line_note(struct buf *out, const char *text)
     return rc;
 }
 
-/* The parts of the traceback are joined without anything between them. */
+/* Adds an error. The parts of the traceback are joined without a separator. */
 static int add_error(struct buf *out, const struct json *content)
 {
     struct buf b = BUF_INIT(LIMIT_KERNEL_MESSAGE), all = BUF_INIT(LIMIT_KERNEL_MESSAGE);
@@ -142,7 +143,7 @@ static const char *field_of(const char *mime)
     return NULL;
 }
 
-/* Without one pair of surrounding quotes. */
+/* Returns s without one pair of surrounding quotes. */
 static struct str unquoted(struct str s)
 {
     bool pair = s.n >= 2 && s.p[0] == s.p[s.n - 1] && (s.p[0] == '\'' || s.p[0] == '"');
@@ -152,7 +153,8 @@ static struct str unquoted(struct str s)
 static void add_value(struct buf *b, const char *field, const struct json *v)
 {
     struct buf joined = BUF_INIT(LIMIT_KERNEL_MESSAGE);
-    bool lines = json_is_array(v) && strcmp(field, "json") != 0; /* as notebooks have */
+    bool lines = json_is_array(v) &&
+                 strcmp(field, "json") != 0; /* a list of lines, as in notebooks */
     for (const struct json *p = lines ? json_first(v) : NULL; p; p = json_next(p))
         buf_adds(&joined, json_str_value(p, ""));
     if (lines)

@@ -11,7 +11,10 @@
 
 static const char json_type[] = "application/json";
 
-/* POST /contexts until the kernel of the new context has run its first, empty cell. */
+/*
+ * A request POST /contexts, until the kernel of the new context has run its first, empty
+ * cell.
+ */
 struct creation {
     struct req *r;     /* borrowed */
     struct context *c; /* borrowed */
@@ -89,7 +92,7 @@ static void on_ended(struct cell_follower *follower, const struct action_result 
     free(n);
 }
 
-/* The caller has no id of the context, so it could never be used. */
+/* Removes the context: nobody has its id, so it could never be used. */
 static void on_gone(struct req *r, void *owner)
 {
     struct creation *n = owner;
@@ -146,9 +149,9 @@ void contexts_create(struct req *r)
     json_free(q);
 }
 
-/* ---- one of them ---- */
+/* ---- one context ---- */
 
-/* NULL: it has answered. */
+/* Returns the context that the request names; NULL after answering the request. */
 static struct context *named(struct req *r)
 {
     struct interpreter *f = req_arg(r);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts of bash without a kernelspec for it: a session of the server, which keeps
+ * Contexts of bash without a kernelspec: each is a session of the server, which keeps
  * variables and directory. Each execution is an action `run`, whose output is read from
  * the session while it runs. A session has one terminal, so error output is part of it.
  *
- *   the action starts ─▶ an op reads along ─▶ the action ends ─▶ the rest ─▶ last line
+ *   the action starts ─▶ an op reads output ─▶ the action ends ─▶ the rest ─▶ last line
  */
 #include "front/interpreter/own.h"
 
@@ -30,8 +30,8 @@ static void session_name_of(char out[ACTION_SESSION_MAX + 1], const struct conte
 /* ---- its commands ---- */
 
 /*
- * silent: not an execution, so cancel_orphans does not interrupt it. Its text, which has
- * values of variables, is not in the log.
+ * Opens an action. silent: it is not an execution, so cancel_orphans does not interrupt
+ * it. The log lacks its text, which has values of variables.
  */
 static struct action *open_run(struct context *c, const char *session, struct str command,
                                bool silent, struct err *e)
@@ -60,7 +60,7 @@ uint64_t shell_run(struct context *c, struct str code, bool silent,
         code_shell(&first, c->cwd, f->e2b ? e2b_env(f->e2b) : NULL);
     if (first.n > 0 && code.n > 0 && (a = open_run(c, name, buf_str(&first), true, e)))
         action_go(a);
-    if (first.n == 0 || code.n == 0 || a) /* the first, empty one is this alone */
+    if (first.n == 0 || code.n == 0 || a) /* an empty first execution is `first` alone */
         a = open_run(c, name, first.n > 0 && code.n == 0 ? buf_str(&first) : code, silent,
                      e);
     buf_release(&first);
@@ -80,7 +80,7 @@ void shell_restart(struct context *c)
     struct session *s = session_find(c->f->en, str_of(name));
     struct action *a;
     uint64_t end;
-    c->shells++; /* another name, so nothing waits for the end of this one */
+    c->shells++; /* a new name, so nothing waits for the end of the old session */
     c->count = 0;
     contexts_save(c->f);
     if (!s)
@@ -98,7 +98,9 @@ void shell_restart(struct context *c)
 
 /* ---- its output ---- */
 
-/* Adds a line of what is whole: of a terminal, so that lines end in CR and LF. */
+/*
+ * Adds a line for complete text. It comes from a terminal, so its lines end in CR and LF.
+ */
 static void put_text(struct execution *x, bool all)
 {
     size_t n = all ? x->raw.n : utf8_cut(buf_str(&x->raw), x->raw.n);
@@ -119,7 +121,7 @@ static void put_text(struct execution *x, bool all)
     buf_release(&text);
 }
 
-/* Takes all, unless the caller is slow: then shell_pump asks for more. */
+/* Takes all bytes, unless the caller is slow; then shell_pump continues. */
 static size_t on_output(struct op *op, int stream, uint64_t offset, struct str bytes)
 {
     struct execution *x = op->owner;
@@ -158,7 +160,8 @@ static void finish(struct execution *x)
     if (x->exit != 0)
         execution_error(x, "ExitCode", str_of(status));
     struct context *c = context_find(x->f, str_of(x->context));
-    if (x->shell_over && c) /* the next one has the directory and the variables again */
+    if (x->shell_over &&
+        c) /* the next shell gets the directory and the variables again */
         shell_restart(c);
     execution_end(x);
 }
@@ -212,7 +215,7 @@ void shell_ended(struct execution *x, const struct action_result *result)
     x->exit = at < 0 ? 0 : (int)jsontext_int(exit, 0);
     x->at = x->at > result->from ? x->at : result->from;
     x->shell_over = str_find(result->extras, STR("\"shell_ended\":true")) >= 0;
-    if (x->op) /* it reads to the end */
+    if (x->op) /* the op reads to the end */
         return;
     if (c)
         session_name_of(name, c);

@@ -142,7 +142,7 @@ def wedges(axes, artists):
 
 
 def names_of(axis, positions):
-    """A label for each position: of the ticks if there are as many, or of one there."""
+    """A label for each position: the ticks' if there are as many, or of a tick there."""
     ticks = list(axis.get_majorticklocs())
     labels = [label.get_text() for label in axis.get_majorticklabels()]
     if len(ticks) == len(positions) == len(labels):
@@ -186,7 +186,7 @@ def is_near(a, b):
 
 
 def data_of(line, sideways):
-    """Its positions across the boxes, and along them."""
+    """The line's positions across the boxes, and along them."""
     x, y = line.get_xdata(orig=False), line.get_ydata(orig=False)
     return (y, x) if sideways else (x, y)
 

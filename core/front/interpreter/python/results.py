@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
 #
-# What a Python kernel of the code interpreter displays in addition: the data of a
-# DataFrame as e2b/data, the charts of a figure as e2b/chart, lists and dictionaries as
-# application/json; a picture that is saved is shown, too. The kernel runs this whenever
-# it starts, with CHARTS, the source of charts.py, which is compiled for the first
-# figure. No package is imported here: a formatter waits for its type, by name.
+# What a Python kernel of the code interpreter displays in addition: the data of a DataFrame as
+# e2b/data, the charts of a figure as e2b/chart, lists and dictionaries as application/json, and
+# pictures that are saved. The kernel runs this whenever it starts, with CHARTS, the source of
+# charts.py, which is compiled for the first figure. No package is imported here: a formatter
+# waits for its type, by name.
 #
 # It is run with globals of its own, so the names here are not among the user's.
 import sys
 
 
 def plain(value, depth=0):
-    """JSON of a value with what numpy and pandas have in it; TypeError: it has none."""
+    """JSON of a value, also with objects of numpy and pandas; TypeError if it has none."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):
@@ -22,7 +22,7 @@ def plain(value, depth=0):
         raise TypeError('too deep')
     if isinstance(value, dict):
         if not all(isinstance(k, str) for k in value):
-            raise TypeError('a name is no string')
+            raise TypeError('a name is not a string')
         return {str(k): plain(v, depth + 1) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v, depth + 1) for v in value]
@@ -57,7 +57,7 @@ def data_of(frame):
 
 
 def chart_of(figure, have={}):
-    """The chart of a figure; {} if it has none, or one that is not understood."""
+    """The chart of a figure; {} if it has none, or an unknown one."""
     try:
         if not have:
             exec(compile(CHARTS, '<charts>', 'exec'), have)  # noqa: F821
