@@ -191,11 +191,11 @@ def _(_case):
             same(files.returncode, 1, "in the state directory")
 
 
-# --- who does not let us in
+# --- a backend that refuses access
 
 STATUSES = (
     (401, "refused", "--connect-token-file"),
-    (403, "refused", "does not let us in (403 Forbidden); its answer: go away"),
+    (403, "refused", "refuses access (403 Forbidden); its answer: go away"),
     (404, "not-found", "nothing at the path"),
     (426, "no-websocket", "another protocol"),
     (503, "busy", "not able to answer (503"),
@@ -242,13 +242,13 @@ def _(_case):
     with Socket(link) as other:
         script = to(f"ws://localhost:{other.port}/")
         with Socket(script) as server, dial(url_of(server)) as od:
-            od.ends("redirect", f"on to ws://localhost:{other.port}, which is another host")
+            od.ends("redirect", f"redirects to ws://localhost:{other.port}, which is another host")
         script = to(f"ws://127.0.0.1:{other.port}/")
         with Socket(script, server_context()) as server, dial(url_of(server, "wss"), *CA) as od:
             od.ends("redirect", "from TLS to none")
         same(other.taken, 0)
     with Socket(to("/again")) as server, dial(url_of(server)) as od:
-        od.ends("redirect", "again and again")
+        od.ends("redirect", "too many times")
 
 
 @row("nobody listens, and no such name")

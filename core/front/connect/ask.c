@@ -81,13 +81,13 @@ int ask_fields(struct ask *a, const char *user_agent, struct str token, struct s
 
 /* ---- the answer ---- */
 
-/* "; its answer: …", of a body that may hold anything. */
+/* Appends "; its answer: …" with the first line of the body, which may have any bytes. */
 static void add_shown(struct buf *out, struct str body)
 {
     body = str_trim(body);
     long end = str_chr(body, '\n');
     body = str_trim(str_sub(body, 0, end >= 0 ? (size_t)end : body.n));
-    if (body.n == 0 || body.p[0] == '<') /* a page helps nobody */
+    if (body.n == 0 || body.p[0] == '<') /* HTML does not help */
         return;
     buf_addz(out, "; its answer: ");
     for (size_t i = 0; i < body.n && i < SHOWN; i++)
@@ -111,11 +111,11 @@ static int refuse_status(struct ask_result *r, int status, struct str body)
     switch (status) {
     case 401:
         return refuse(r, CONNECT_REFUSED, ERR_DENIED,
-                      "the backend does not know us: is the token of "
+                      "the backend refuses our credentials: is the token of "
                       "--connect-token-file the right one?",
                       status, body);
     case 403:
-        return refuse(r, CONNECT_REFUSED, ERR_DENIED, "the backend does not let us in",
+        return refuse(r, CONNECT_REFUSED, ERR_DENIED, "the backend refuses access",
                       status, body);
     case 404:
     case 410:
@@ -124,12 +124,12 @@ static int refuse_status(struct ask_result *r, int status, struct str body)
                       body);
     case 426:
         return refuse(r, CONNECT_NO_WEBSOCKET, ERR_UNSUPPORTED,
-                      "the backend wants another protocol, or a version of WebSocket "
+                      "the backend requires another protocol, or a version of WebSocket "
                       "other than " WS_VERSION,
                       status, body);
     case 408:
     case 429:
-        return refuse(r, CONNECT_BUSY, ERR_BUSY, "the backend wants us to come later",
+        return refuse(r, CONNECT_BUSY, ERR_BUSY, "the backend asks to try again later",
                       status, body);
     default:
         if (status >= 500)
@@ -142,7 +142,9 @@ static int refuse_status(struct ask_result *r, int status, struct str body)
     }
 }
 
-/* What a reference is from where we are: RFC 3986 5.2, dots left to the server. */
+/*
+ * Resolves a reference against the current URL (RFC 3986 5.2); the server removes dots.
+ */
 static int resolve(const struct ask *a, struct str to, struct buf *out)
 {
     const struct url *u = &a->at;
@@ -170,7 +172,7 @@ static int stay(struct ask_result *r, const char *why, const struct ask *to)
     if (to && to->text[0])
         ask_print(to, &b);
     r->outcome = CONNECT_REDIRECT;
-    err_set(&r->e, ERR_DENIED, "the backend sends us on%s%s, %s", b.n > 0 ? " to " : "",
+    err_set(&r->e, ERR_DENIED, "the backend redirects%s%s, %s", b.n > 0 ? " to " : "",
             buf_z(&b), why);
     buf_release(&b);
     return -1;
@@ -183,14 +185,14 @@ static int redirect(struct ask *a, const struct http_head *h, struct ask_result 
     struct ask next;
     next.text[0] = 0;
     if (!to.p || to.n == 0)
-        return stay(r, "and does not say where to", NULL);
+        return stay(r, "without an address", NULL);
     if (resolve(a, to, &url) < 0 || set_url(&next, buf_str(&url), NULL) < 0) {
         buf_release(&url);
         return stay(r, "to an address that is not a WebSocket URL", NULL);
     }
     int rc = 0;
     if (a->at.tls && !next.at.tls)
-        rc = stay(r, "from TLS to none; we do not follow", &next);
+        rc = stay(r, "from TLS to none, which is not allowed", &next);
     else if (!same_host(a->at.host, next.at.host))
         rc = stay(r, "which is another host; if that is meant, give it to --connect",
                   &next);
@@ -200,7 +202,7 @@ static int redirect(struct ask *a, const struct http_head *h, struct ask_result 
                   "--connect",
                   &next);
     else if (++a->hops > ASK_HOPS_MAX)
-        rc = stay(r, "again and again", &next);
+        rc = stay(r, "too many times", &next);
     else
         rc = set_url(a, buf_str(&url), &r->e);
     buf_release(&url);
@@ -242,7 +244,7 @@ int ask_judge(struct ask *a, const struct http_head *h, struct str body,
     return refuse_status(r, s, body);
 }
 
-/* ---- what may be asked ---- */
+/* ---- checks of options ---- */
 
 static bool is_ours(struct str name)
 {
@@ -276,7 +278,7 @@ int ask_add_line(struct buf *out, struct str line, struct err *e)
                        "a header is NAME: VALUE, with a name of letters, digits and - "
                        "right before the colon");
     if (is_ours(name))
-        return err_set(e, ERR_INVALID, "the header %.*s is the connection's own",
+        return err_set(e, ERR_INVALID, "the header %.*s is set by od itself",
                        (int)(name.n < 100 ? name.n : 100), name.p);
     value = str_trim(value);
     for (size_t i = 0; i < value.n; i++) {

@@ -32,10 +32,10 @@ struct connect_given {
 struct connect {
     struct engine *en; /* borrowed, as are these */
     struct events *events;
-    char *version; /* owned: ours */
+    char *version; /* owned: of this server */
     struct connect_given given;
     char sandbox[SANDBOX_ID_SIZE];
-    char known[SANDBOX_ID_SIZE]; /* what the keeper has; "": nothing */
+    char known[SANDBOX_ID_SIZE]; /* the id at the keeper; "": none */
 
     enum connect_state state;
     struct ask ask;
@@ -46,12 +46,12 @@ struct connect {
     struct events_link *link; /* HELLO, UP */
     struct timer timer;       /* WAIT: the next try; ASK, HELLO: the deadline */
     struct backoff backoff;
-    int64_t up_ms, next_ms; /* since when, or when */
+    int64_t up_ms, next_ms; /* begin of UP; time of the next try */
 
     uint64_t links, tries, failures[CONNECT_OUTCOMES];
     enum connect_outcome last;
-    struct err error;           /* of last; code ERR_NONE: nothing failed yet */
-    int64_t failed_ms, said_ms; /* when it was, and when the log had it */
+    struct err error; /* the reason of `last`; code ERR_NONE: nothing failed yet */
+    int64_t failed_ms, said_ms; /* when it failed; when it was last logged */
 };
 
 static void go(struct connect *c);
@@ -93,7 +93,9 @@ static void say(struct connect *c, const struct err *before, int64_t wait_ms)
     buf_release(&to);
 }
 
-/* Nothing of the try is left but what it ended with. */
+/*
+ * Records how the try ended, whose parts are all freed, and begins the wait for the next.
+ */
 static void failed(struct connect *c, enum connect_outcome o, const struct err *e,
                    int64_t later_ms)
 {
@@ -117,8 +119,8 @@ static void on_late(struct timer *t)
     struct err e;
     bool hello = c->state == HELLO;
     err_set(&e, ERR_TIMEOUT, "the backend %s for %d ms",
-            hello ? "accepted us, and has not sent {\"since\":N}"
-                  : "took the connection, and has not answered",
+            hello ? "accepted the link, but has not sent {\"since\":N}"
+                  : "accepted the connection, but has not answered",
             c->given.timeout_ms);
     if (hello)
         events_link_close(c->link, WS_POLICY, STR("no {\"since\":N} came"));
@@ -130,14 +132,14 @@ static void on_late(struct timer *t)
 
 /* ---- UP ---- */
 
-/* The answer to our hello is none, or is about another log. */
+/* The answer to our hello was not {"since":N}, or was about another log. */
 static void not_since(struct connect *c, const struct err *e)
 {
     bool future = e->code == ERR_NOTFOUND;
     struct err why;
     err_set(&why, e->code, "the backend %s: %s",
-            future ? "wants what has not been"
-                   : "has not answered our hello with {\"since\":N}",
+            future ? "asks for events that do not exist yet"
+                   : "did not answer our hello with {\"since\":N}",
             e->text);
     events_link_close(c->link, WS_POLICY,
                       future ? STR("there is no such event yet")
@@ -161,7 +163,7 @@ static void on_since(void *arg, uint64_t since, const struct err *e)
     c->links++;
     c->en->clients++;
     engine_touch(c->en);
-    log_info("dial-out to %s: linked, after try %llu; it wants events after %llu",
+    log_info("dial-out to %s: linked, after try %llu; it asks for events after %llu",
              buf_z(&to), (unsigned long long)c->tries, (unsigned long long)since);
     buf_release(&to);
 }
@@ -179,9 +181,9 @@ static enum connect_outcome end_of(int code, struct str reason)
 static void on_gone(void *arg, int code, struct str reason)
 {
     static const char *const words[CONNECT_OUTCOMES] = {
-        [CONNECT_CUT] = "the connection ended without a goodbye",
+        [CONNECT_CUT] = "the connection ended without a Close",
         [CONNECT_DEAD] = "the backend gives no sign of life",
-        [CONNECT_GARBAGE] = "the backend does not speak as it should",
+        [CONNECT_GARBAGE] = "the backend violates the protocol",
         [CONNECT_CLOSED] = "the backend closed the link",
     };
     struct connect *c = arg;
@@ -213,7 +215,7 @@ static void on_end(struct stream *s, int errnum)
     (void)errnum;
 }
 
-/* For the moment between two owners. */
+/* For the short time between two owners of a stream. */
 static const struct stream_events stream_calls = {.on_data = on_data, .on_end = on_end};
 
 static void greet(struct connect *c)
@@ -253,7 +255,7 @@ static void judge(struct connect *c, struct str body)
         failed(c, r.outcome, &r.e, r.later_ms);
 }
 
-/* Its first piece is enough for people. */
+/* Only the first piece of the body is shown. */
 static size_t on_body(struct httpc *h, struct str piece)
 {
     judge(container_of(h, struct connect, http), piece);
@@ -344,7 +346,7 @@ static void on_dialled(struct dial *d, struct stream *s, const struct err *e)
     failed(c, o, &why, 0);
 }
 
-/* Files are read for each try: who mends one need not start us again. */
+/* Files are read for each try, so a corrected one needs no restart. */
 static int make_tls(struct connect *c, struct err *e)
 {
     const struct connect_given *g = &c->given;
@@ -359,7 +361,7 @@ static void hide_token(const struct connect *c)
         log_warn("dial-out: the token can be seen in events: %s", e.text);
 }
 
-/* The one before goes on to be used when its file is gone. */
+/* Reads the token again. The previous one stays in use if its file cannot be read. */
 static void refresh_token(struct connect *c)
 {
     struct err e = ERR_INIT;
@@ -367,7 +369,7 @@ static void refresh_token(struct connect *c)
     if (!c->given.token_file[0])
         return;
     if (backend_read_secret(c->given.token_file, false, &now, &e) < 0) {
-        log_debug("dial-out: %s; the token before is used", e.text);
+        log_debug("dial-out: %s; the previous token is used", e.text);
     } else if (!str_eq(buf_str(&now), buf_str(token))) {
         buf_reset(token);
         buf_adds(token, buf_str(&now));
@@ -406,7 +408,7 @@ static void go(struct connect *c)
     }
 }
 
-/* ---- from outside ---- */
+/* ---- interface ---- */
 
 static char *copy(const struct json *o, const char *name)
 {
@@ -504,7 +506,7 @@ void connect_close(struct connect *c)
     loop_bury(c->en->loop, c, release);
 }
 
-/* ---- for those who look ---- */
+/* ---- metrics and status ---- */
 
 static const char *state_name(enum connect_state s)
 {
@@ -518,7 +520,7 @@ void connect_metrics(const struct connect *c, struct buf *out)
     if (!c)
         return;
     buf_addf(out,
-             "# HELP od_connect_up Is the link to the backend of --connect up?\n"
+             "# HELP od_connect_up Whether the link to the backend of --connect is up.\n"
              "# TYPE od_connect_up gauge\n"
              "od_connect_up %d\n"
              "# HELP od_connect_tries_total Tries to reach the backend.\n"
@@ -527,7 +529,7 @@ void connect_metrics(const struct connect *c, struct buf *out)
              "# HELP od_connect_links_total Links that were up.\n"
              "# TYPE od_connect_links_total counter\n"
              "od_connect_links_total %llu\n"
-             "# HELP od_connect_acked The event up to which the backend acknowledged.\n"
+             "# HELP od_connect_acked The last event that the backend acknowledged.\n"
              "# TYPE od_connect_acked gauge\n"
              "od_connect_acked %llu\n"
              "# HELP od_connect_ends_total Tries that failed and links that ended.\n"

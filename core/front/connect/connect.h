@@ -9,9 +9,9 @@
  *   WAIT ◄──────────────────┘        then again, forever; nothing is lost meanwhile,
  *                                    since events are in the log
  *
- * Each try that fails and each link that ends has one name (connect_outcome), for
- * the log and the metrics, and a sentence. It owns its connection and link and
- * nothing of the events. A new worker begins with DIAL.
+ * The end of each try and link has a name (connect_outcome), for the log and the metrics,
+ * and a sentence. struct connect owns its connection and link, not the events. A new
+ * worker begins with DIAL.
  */
 #ifndef OD_FRONT_CONNECT_CONNECT_H
 #define OD_FRONT_CONNECT_CONNECT_H
@@ -29,23 +29,26 @@ struct connect;
 extern const struct option_table connect_options;
 
 /*
- * options: the JSON that od serve stored; what is needed of it is copied. NULL: it names
- * no backend.
+ * Opens dial-out. options: the JSON that od serve stored; the needed parts are copied.
+ * Returns NULL if they name no backend.
  */
 struct connect *connect_open(struct engine *en, struct events *events,
                              const struct json *options);
-/* Takes up what the worker before left, before engine_resume. NULL is fine, as below. */
+/*
+ * Reads the state that the previous worker left. Call before engine_resume. NULL is fine,
+ * as below.
+ */
 void connect_load(struct connect *c);
-/* Dials. */
+/* Begins to dial. */
 void connect_start(struct connect *c);
-/* Says goodbye to the backend, and is gone when the turn is over. */
+/* Closes the link with a Close; c is freed at the end of the turn. */
 void connect_close(struct connect *c);
 
-/* Appends Prometheus' lines, each metric with HELP and TYPE; nothing when out is full. */
+/* Appends lines for Prometheus, each metric with HELP and TYPE; none if out is full. */
 void connect_metrics(const struct connect *c, struct buf *out);
 /*
- * {"backend","state","links","tries","last":{"outcome","error","ago_ms"}, "next_ms"}; the
- * caller's. Returns NULL if there is none.
+ * Returns {"backend","state","links","tries","last":{"outcome","error","ago_ms"},
+ * "next_ms"}, which the caller owns; NULL if there is no backend.
  */
 struct json *connect_status(const struct connect *c);
 

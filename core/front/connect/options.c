@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options about the backend to dial: checked in od serve, where a person reads what
- * is wrong, and stored for the worker.
+ * The options about the backend to dial. od serve checks them, so that a person reads the
+ * errors, and stores them for the worker.
  */
 #include "front/connect/connect.h"
 
@@ -55,7 +55,7 @@ static const struct option_row rows[] = {
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_CONNECT_CERT",
-     .about = "show the backend this certificate, with its chain (PEM)"},
+     .about = "present this certificate to the backend, with its chain (PEM)"},
     {.name = "connect-key",
      .type = OPTION_TEXT,
      .value = "FILE",
@@ -74,7 +74,7 @@ static const struct option_row rows[] = {
      .member = "wait_ms",
      .dflt = "30",
      A_TIME,
-     .about = "wait at most so long between tries; each wait is drawn from zero to a "
+     .about = "wait at most this long between tries; each wait is random, from zero to a "
               "bound that begins at 0.5 and doubles"},
     {.name = "connect-timeout",
      .type = OPTION_SECONDS,
@@ -83,8 +83,8 @@ static const struct option_row rows[] = {
      .member = "timeout_ms",
      .dflt = "30",
      A_TIME,
-     .about = "give up a try when one of its steps takes longer: to connect, to be "
-              "let in, to be greeted"},
+     .about = "give up a try when one of its steps takes longer: the connection, the "
+              "handshake, the greeting"},
     {.name = "connect-ping",
      .type = OPTION_SECONDS,
      .value = "SECONDS",
@@ -92,7 +92,7 @@ static const struct option_row rows[] = {
      .member = "ping_ms",
      .dflt = "10",
      A_TIME,
-     .about = "ping a backend that has been silent for so long; after three times "
+     .about = "ping a backend that has been silent for this long; after three times "
               "that, the link is lost"},
     {.name = NULL},
 };
@@ -106,7 +106,10 @@ static void put_proxy(struct json *o, const char *name, const struct proxy *p)
     json_put(o, name, j);
 }
 
-/* With TLS and without: a redirect may turn one into the other. 1: a is proxied. */
+/*
+ * Stores the proxies with and without TLS, as a redirect may go from one to the other.
+ * Returns 1 if there is a proxy for a's address, 0 if not, -1 and sets *e.
+ */
 static int put_proxies(struct json *o, const struct ask *a, struct err *e)
 {
     struct proxy p;
@@ -125,7 +128,7 @@ static int put_proxies(struct json *o, const struct ask *a, struct err *e)
     return proxied;
 }
 
-/* "name:password@" of the URL: RFC 7617. */
+/* Adds "name:password@" of the URL as a field (RFC 7617). */
 static int add_user(struct buf *fields, struct str user, struct err *e)
 {
     struct buf plain = BUF_INIT(1024), text = BUF_INIT(2048);
@@ -174,7 +177,7 @@ static int put_token(struct json *o, const char *given, const char *file, struct
     return rc;
 }
 
-/* An option beats the environment, also where the two are of different names. */
+/* An option has priority over the environment, also if the two have different names. */
 static void choose_token(const struct options *given, const char **token,
                          const char **file)
 {
@@ -187,7 +190,7 @@ static void choose_token(const struct options *given, const char **token,
         *token = NULL;
 }
 
-/* own: what the rows have, which o takes over in the worker's form. */
+/* Fills o, in the form for the worker, from own, the values of the rows. */
 static int put_all(struct json *o, const struct options *given, const struct json *own,
                    struct err *e)
 {
@@ -198,15 +201,15 @@ static int put_all(struct json *o, const struct options *given, const struct jso
         return -1;
     if (option_text(given, "connect-key") && !option_text(given, "connect-cert"))
         return err_set(e, ERR_INVALID,
-                       "--connect-key is of a certificate: give --connect-cert too");
+                       "--connect-key belongs to a certificate: give --connect-cert too");
     if (token && file)
         return err_set(e, ERR_INVALID,
                        "--connect-token and --connect-token-file are two tokens: give "
                        "one");
     if ((token || file) && a.at.user.p)
         return err_set(e, ERR_INVALID,
-                       "a token and a name in --connect's URL are two ways to say who we "
-                       "are: give one");
+                       "a token and a name in --connect's URL are two credentials: give "
+                       "one");
     json_put_z(o, "url", url);
     json_put_int(o, "wait_ms", json_int(own, "wait_ms", 0));
     json_put_int(o, "timeout_ms", json_int(own, "timeout_ms", 0));
@@ -228,7 +231,7 @@ static int put_all(struct json *o, const struct options *given, const struct jso
 }
 
 /*
- * Makes of the rows what connect_open reads:
+ * Makes the options that connect_open reads from the rows:
  *
  *   url, fields, token, token_file, ca, cert, key  strings: fields are whole lines of
  *                                a request; files are named from the root
@@ -236,7 +239,7 @@ static int put_all(struct json *o, const struct options *given, const struct jso
  *   env                          {SSL_CERT_FILE, SSL_CERT_DIR}, those that are set
  *   wait_ms, timeout_ms, ping_ms numbers
  *
- * Nothing if no backend is given. An error says what is wrong, without a secret.
+ * Makes nothing if no backend is given. An error has no secret.
  */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {

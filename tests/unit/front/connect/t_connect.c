@@ -432,7 +432,7 @@ TEST(an_answer_that_lets_nobody_in)
         "HTTP/1.1 302 x\r\nLocation: ws://other.test/\r\nContent-Length: 0\r\n\r\n",
         false, "redirect", "ws://other.test, which is another host");
     check_answer("HTTP/1.1 307 x\r\nLocation: /again\r\nContent-Length: 2\r\n\r\nxx",
-                 false, "redirect", "again and again");
+                 false, "redirect", "too many times");
 }
 
 TEST(an_answer_that_is_none)

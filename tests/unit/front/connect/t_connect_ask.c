@@ -79,7 +79,7 @@ TEST(and_refused_by_name)
     check_says(to("wss://a.test/x", 307, "ftp://a.test/"), "not a WebSocket URL");
     check_says(to("wss://a.test/x", 307, "wss://a.test:99999/"), "not a WebSocket URL");
     check_says(to("wss://a.test/x", 307, "/a b"), "not a WebSocket URL");
-    check_says(to("wss://a.test/x", 307, ""), "does not say where to");
+    check_says(to("wss://a.test/x", 307, ""), "without an address");
     char long_one[5000];
     memset(long_one, 'x', sizeof(long_one) - 1);
     long_one[0] = '/';
@@ -87,7 +87,7 @@ TEST(and_refused_by_name)
     check_says(to("wss://a.test/x", 307, long_one), "not a WebSocket URL");
     begin("wss://a.test/");
     CHECK_INT(judge(307, "", ""), -1);
-    check_says(r.e.text, "does not say where to");
+    check_says(r.e.text, "without an address");
 }
 
 TEST(and_not_for_ever)
@@ -96,7 +96,7 @@ TEST(and_not_for_ever)
     for (int i = 0; i < ASK_HOPS_MAX; i++)
         CHECK_INT(judge(307, "Location: /\r\n", ""), 0);
     CHECK_INT(judge(307, "Location: /\r\n", ""), -1);
-    check_says(r.e.text, "again and again");
+    check_says(r.e.text, "too many times");
     begin("wss://a.test/");
     CHECK_INT(judge(307, "Location: /\r\n", ""), 0);
 }
@@ -113,11 +113,11 @@ static void check_status(int status, const char *outcome, const char *says)
 TEST(each_status_has_a_name)
 {
     check_status(401, "refused", "--connect-token-file");
-    check_status(403, "refused", "does not let us in (403 Forbidden)");
+    check_status(403, "refused", "refuses access (403 Forbidden)");
     check_status(404, "not-found", "--connect's URL (404 Not Found)");
     check_status(410, "not-found", "(410");
-    check_status(426, "no-websocket", "wants another protocol");
-    check_status(429, "busy", "come later");
+    check_status(426, "no-websocket", "requires another protocol");
+    check_status(429, "busy", "again later");
     check_status(500, "busy", "not able");
     check_status(503, "busy", "(503");
     check_status(200, "no-websocket", "not as a WebSocket");
@@ -131,7 +131,7 @@ TEST(what_the_backend_says_is_shown_within_bounds)
 {
     begin("wss://a.test/");
     CHECK_INT(judge(403, "Retry-After: 7\r\n", " no such\x1b[2J sandbox \r\nmore"), -1);
-    CHECK_STR(r.e.text, "the backend does not let us in (403 Forbidden); its answer: no "
+    CHECK_STR(r.e.text, "the backend refuses access (403 Forbidden); its answer: no "
                         "such?[2J sandbox");
     CHECK_INT(r.later_ms, 7000);
     CHECK_INT(judge(503, "Retry-After: 999999999999\r\n", "<html>"), -1);
@@ -214,9 +214,9 @@ TEST(headers_that_cannot_be_are_refused_without_their_value)
                {": secret", "NAME: VALUE"},
                {"X y: secret", "NAME: VALUE"},
                {"X : secret", "NAME: VALUE"},
-               {"host: secret", "header host is the connection's own"},
-               {"Sec-WebSocket-Key: secret", "own"},
-               {"UPGRADE: secret", "own"},
+               {"host: secret", "header host is set by od itself"},
+               {"Sec-WebSocket-Key: secret", "set by od itself"},
+               {"UPGRADE: secret", "set by od itself"},
                {"X: sec\r\nret: secret", "header X has a control"}};
     struct buf out = BUF_INIT(100);
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
