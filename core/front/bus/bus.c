@@ -3,11 +3,11 @@
  *   WAITS ─▶ [ASKS ─▶] DIALS ─▶ ROLE ─▶ HELLO ─▶ STREAM ─▶ GROUP ─▶ MULTI ─▶ UP
  *     ▲                  ▲ │       a try: the commands of README.md, in order
  *     │                  └─┤ MOVED, at most HOPS_MAX times
- *     └────────────────────┘ every end, with a name; then again, forever
+ *     └────────────────────┘ each end has a name; then again, forever
  *
  * A link has two connections: one for events, and one that waits for actions. When one
- * ends, the other does. Nothing is lost without a link: events are in the log, actions in
- * their stream.
+ * ends, so does the other. Without a link nothing is lost: events are in the log, actions
+ * in their stream.
  */
 #include "front/bus/own.h"
 
@@ -61,13 +61,13 @@ static void say(struct bus *b, const struct err *before, int64_t wait_ms)
     buf_release(&to);
 }
 
-/* Nothing of the link or try is left. */
+/* Frees everything that belongs to the link or try. */
 static void let_go(struct bus *b)
 {
     if (b->state == BUS_UP) {
         b->en->clients--;
         engine_touch(b->en);
-        /* A server that lets us in and throws us out at once is left in peace, too. */
+        /* A server that accepts a link and closes it at once counts as a failure, too. */
         if (clock_ms() - b->up_ms >= b->backoff.most_ms)
             backoff_reset(&b->backoff);
     }
@@ -102,7 +102,7 @@ void bus_fail_text(struct bus *b, enum bus_outcome o, enum err_code code,
     bus_fail(b, o, &e);
 }
 
-/* "MOVED SLOT HOST:PORT"; an empty host is the one that answers. */
+/* Reads "MOVED SLOT HOST:PORT"; an empty host means the server that answers. */
 static bool moved_to(const struct bus *b, struct str text, struct bus_host *to)
 {
     str_cut(&text, ' ');
@@ -177,7 +177,10 @@ static void on_role(struct bus *b, const struct reply *r)
         ask_hello(b);
 }
 
-/* The ids of the last event that was ever in it, and of the oldest that is. */
+/*
+ * Reads two ids: of the last event that was ever in the stream, and of the oldest that is
+ * in it.
+ */
 static void on_stream(struct bus *b, const struct reply *r, uint64_t ids[2])
 {
     const struct reply *length = reply_member(r, STR("length"));
@@ -194,7 +197,7 @@ static void on_stream(struct bus *b, const struct reply *r, uint64_t ids[2])
         struct err e;
         err_set(
             &e, ERR_EXISTS,
-            "the stream has an event %llu, and the last one of the log is %llu: it is "
+            "the stream has an event %llu, but the last one of the log is %llu: it is "
             "another log's, and nothing is written",
             (unsigned long long)ids[0],
             (unsigned long long)actions_next_id(b->en->actions) - 1);
@@ -244,7 +247,7 @@ static void on_setup(struct bus *b, const struct reply *r)
     uint64_t ids[2] = {0, 0};
     bool error = r->kind == REPLY_ERROR;
     wire_expect(&b->wire, b->given.timeout_ms);
-    if (b->state == BUS_SETUP_MULTI) { /* who may not use it sends one by one */
+    if (b->state == BUS_SETUP_MULTI) { /* without MULTI events are sent one by one */
         if (b->out.replies++ == 0) {
             b->out.one = error;
         } else {
@@ -348,7 +351,7 @@ static void hide_password(const struct bus *b, const struct bus_secret *s)
                                                    : "the password of --bus");
 }
 
-/* The previous one stays in use when its file is gone. */
+/* Reads a password again. The previous one stays in use if its file cannot be read. */
 static void refresh_password(struct bus *b, struct bus_secret *s)
 {
     struct err e = ERR_INIT;
@@ -381,7 +384,7 @@ int bus_dial(struct bus *b, struct wire *w)
         bus_fail(b, BUS_CLEAR, &e);
         return -1;
     }
-    /* Files are read for each try: a mended one needs no restart. */
+    /* Files are read for each try, so a corrected one needs no restart. */
     if (g->where.tls && !(tls = backend_tls(g->ca, g->cert, g->key, &e))) {
         bus_fail(b, BUS_LOCAL, &e);
         return -1;
@@ -445,7 +448,7 @@ void bus_flush(struct bus *b, void (*fn)(void *arg), void *arg)
     bus_check_flushed(b);
 }
 
-/* ---- from outside ---- */
+/* ---- interface ---- */
 
 static char *copy(const struct json *o, const char *name)
 {
@@ -473,7 +476,7 @@ struct bus *bus_open(struct engine *en, struct events *events, const struct json
     b->events = events;
     b->version = copy(options, "version");
     if (bus_where(&g->where, json_str(o, "url", ""), &e) < 0)
-        log_error("bus: %s", e.text); /* od serve has checked it */
+        log_error("bus: %s", e.text); /* od serve has checked the URL */
     g->ca = copy(o, "ca");
     g->cert = copy(o, "cert");
     g->key = copy(o, "key");

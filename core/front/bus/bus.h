@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bus: events of this sandbox into a stream of a Redis server, and actions out of
- * another one (README.md has the keys, the commands and what happens when they fail).
+ * The bus writes events of this sandbox to a stream of a Redis server, and takes actions
+ * from another one (README.md has the keys, the commands and what happens when they
+ * fail).
  */
 #ifndef OD_FRONT_BUS_BUS_H
 #define OD_FRONT_BUS_BUS_H
@@ -17,27 +18,28 @@ struct bus;
 extern const struct option_table bus_options;
 
 /*
- * options: what od serve stored; what is needed of it is copied. Returns NULL if there is
- * no bus.
+ * options: the JSON that od serve stored; the needed parts are copied. Returns NULL if
+ * there is no bus.
  */
 struct bus *bus_open(struct engine *en, struct events *events,
                      const struct json *options);
-/* Takes up what the worker before left, before engine_resume. */
+/* Reads the state that the previous worker left. Call before engine_resume. */
 void bus_load(struct bus *b);
 void bus_start(struct bus *b);
-/* Another worker follows: lets go of the server at once, for good. */
+/* Closes the connections at once and for good, because another worker follows. */
 void bus_close(struct bus *b);
 /*
- * The server ends: no action begins any more. Calls fn once, when Redis has every event
- * of the log, or after LIMIT_BUS_FLUSH_MS.
+ * Called when the server ends: no more actions begin. Calls fn once, when Redis has every
+ * event of the log, or after LIMIT_BUS_FLUSH_MS.
  */
 void bus_flush(struct bus *b, void (*fn)(void *arg), void *arg);
 
-/* Appends Prometheus' lines, each metric with HELP and TYPE. */
+/* Appends lines for Prometheus, each metric with HELP and TYPE. */
 void bus_metrics(const struct bus *b, struct buf *out);
 /*
  * {"server","sandbox","state","tries","links","published","acknowledged","backlog",
- * "waiting", "up_ms" or "next_ms", "last":{"outcome","error","ago_ms"}}; the caller's.
+ * "waiting", "up_ms" or "next_ms", "last":{"outcome","error","ago_ms"}}; the caller owns
+ * it.
  */
 struct json *bus_status(const struct bus *b);
 

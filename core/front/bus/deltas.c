@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output of running commands to a sharded channel, for whoever listens just then. Each
- * command has an op that looks along with the one that runs it, and holds nothing up. One
- * message is on the way at a time; what comes meanwhile stays in the spool. While nobody
- * listens, which the server's reply says, output is dropped, and one message in DEAF_MS
- * finds out whether that is still so. What was dropped is a gap in the next message.
+ * Publishes the output of running commands on a sharded channel. Each command has an op
+ * that follows it in parallel with the op that runs it, and delays nothing. One message
+ * is on the way at a time; later output stays in the spool. The server's reply has the
+ * number of listeners. While there are none, output is dropped, and one message in
+ * DEAF_MS checks whether there are any. The next message has the dropped range as a gap.
  */
 #include "front/bus/own.h"
 
@@ -22,11 +22,11 @@
 struct delta {
     struct list node;
     struct bus *b;
-    struct op *op; /* borrowed; NULL: it is over */
+    struct op *op; /* borrowed; NULL: it has ended */
     uint64_t cause, at;
     uint64_t lost_from, lost_to; /* to be reported; lost_to 0: nothing */
-    uint64_t left_at;            /* what was left of the bytes before, */
-    size_t left;                 /* and how much */
+    uint64_t left_at;            /* the offset of bytes that were not sent yet, */
+    size_t left;                 /* and their number */
     char session[ACTION_SESSION_MAX + 1];
 };
 
@@ -61,7 +61,10 @@ static void publish(struct delta *d, uint64_t from, uint64_t to, struct str byte
     d->at = to;
 }
 
-/* What was dropped comes first. Returns false if it could not be said yet. */
+/*
+ * Publishes the dropped range first, if there is one. Returns false if other output has
+ * to wait for that.
+ */
 static bool tell_lost(struct delta *d)
 {
     if (d->lost_to == 0)
@@ -97,7 +100,8 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     }
     if (!tell_lost(d))
         return 0;
-    /* Nothing has come after what was left; when nothing will, it goes as it is. */
+    /* If the same bytes come again, none have followed. If none can follow, they are sent
+     * as they are, even as part of a character. */
     bool again = offset == d->left_at && bytes.n == d->left;
     bool last = op->settled && (again || offset + bytes.n >= op->r.to);
     size_t n = delta_piece(d->b->en->actions, bytes, false, last);
@@ -106,7 +110,7 @@ static size_t on_output(struct op *op, int stream, uint64_t offset, struct str b
     d->left_at = offset + n;
     d->left = bytes.n - n;
     if (n == 0 && !again && !op->done)
-        task_defer(d->b->en->loop, &op->pump); /* there may be more after it */
+        task_defer(d->b->en->loop, &op->pump); /* more bytes may follow */
     return n;
 }
 
@@ -128,7 +132,7 @@ static void on_done(struct op *op)
 static const struct op_sink sink = {
     .output = on_output, .note = on_note, .done = on_done};
 
-/* The next one is another command's, if that has output. */
+/* Publishes the next message, of another command if that has output. */
 static void pump_all(struct bus *b)
 {
     struct list *it, *tmp;
@@ -138,7 +142,7 @@ static void pump_all(struct bus *b)
             return;
         if (tell_lost(d))
             op_pump(d->op);
-        if (b->state != BUS_UP) /* none of them is left */
+        if (b->state != BUS_UP) /* all of them were freed */
             return;
         if (b->deltas.busy && d->op) {
             list_del(&d->node);
@@ -155,9 +159,9 @@ static void on_hear(struct timer *t)
 void deltas_reply(struct bus *b, const struct reply *r)
 {
     b->deltas.busy = false;
-    if (r->kind == REPLY_ERROR) { /* nothing else is to suffer from it */
+    if (r->kind == REPLY_ERROR) { /* only deltas end */
         struct str text = reply_text(r);
-        log_warn("bus: the server takes no output of running commands: %.*s",
+        log_warn("bus: the server does not accept output of running commands: %.*s",
                  (int)(text.n < 100 ? text.n : 100), text.p);
         deltas_end(b);
         b->deltas.refused = true;

@@ -12,7 +12,7 @@ static void *open_bus(struct fronts *all, const struct json *options)
 static void load(void *f) { bus_load(f); }
 static void start(void *f) { bus_start(f); }
 
-/* At the server's end flush closes it. */
+/* At the server's end, flush closes the bus. */
 static void close_bus(void *f, bool another)
 {
     if (another)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bus for those who look: metrics and status. */
+/* Metrics and status of the bus. */
 #include "front/bus/own.h"
 
 #include "base/clock.h"
@@ -9,12 +9,13 @@ void bus_metrics(const struct bus *b, struct buf *out)
 {
     const struct publish *p = &b->out;
     const struct take *t = &b->in;
-    metrics_gauge(out, "bus_up", "Is the link to the bus up?", b->state == BUS_UP);
+    metrics_gauge(out, "bus_up", "Whether the link to the bus is up.",
+                  b->state == BUS_UP);
     metrics_counter(out, "bus_tries_total", "Tries to reach the bus.", b->tries);
     metrics_counter(out, "bus_links_total", "Links that were up.", b->links);
     metrics_gauge(out, "bus_published", "The last event that the bus has.",
                   (double)p->published);
-    metrics_gauge(out, "bus_acked", "The event up to which a backend acknowledged.",
+    metrics_gauge(out, "bus_acked", "The last event that a backend acknowledged.",
                   (double)p->acked);
     metrics_gauge(out, "bus_backlog", "Events on the bus that no backend acknowledged.",
                   (double)publish_backlog(b));
@@ -29,7 +30,7 @@ void bus_metrics(const struct bus *b, struct buf *out)
     metrics_counter(out, "bus_actions_total", "Actions taken from the bus.", t->actions);
     metrics_counter(out, "bus_repeated_total", "Actions that had been taken before.",
                     t->repeated);
-    metrics_counter(out, "bus_refused_total", "Messages that are not an action.",
+    metrics_counter(out, "bus_refused_total", "Messages that were not actions.",
                     t->refused);
     metrics_counter(out, "bus_deltas_total", "Pieces of live output that were published.",
                     b->deltas.published);

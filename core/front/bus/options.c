@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options about the bus: checked in od serve, where a person reads what is wrong, and
- * stored for the worker.
+ * The options about the bus. od serve checks them, so that a person reads the errors, and
+ * stores them for the worker.
  */
 #include "front/backend/secret.h"
 #include "front/bus/bus.h"
@@ -52,7 +52,7 @@ static const struct option_row rows[] = {
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_BUS_CERT",
-     .about = "show the bus this certificate, with its chain (PEM)"},
+     .about = "present this certificate to the bus, with its chain (PEM)"},
     {.name = "bus-key",
      .type = OPTION_TEXT,
      .value = "FILE",
@@ -62,13 +62,13 @@ static const struct option_row rows[] = {
     {.name = "bus-insecure",
      .type = OPTION_SWITCH,
      .env = "OD_BUS_INSECURE",
-     .about = "use other machines without TLS (redis://), too: everybody on the way "
+     .about = "use other machines without TLS (redis://), too: anybody on the way "
               "can read the events and send actions"},
     {.name = "bus-no-index",
      .type = OPTION_SWITCH,
      .env = "OD_BUS_NO_INDEX",
-     .about = "write only the keys of this sandbox, and not the lists of all "
-              "sandboxes, for a user of the bus who may do no more"},
+     .about = "write only the keys of this sandbox, not the lists of all sandboxes, "
+              "for a user of the bus with only these rights"},
     {.name = "bus-deltas",
      .type = OPTION_SWITCH,
      .env = "OD_BUS_DELTAS",
@@ -81,7 +81,7 @@ static const struct option_row rows[] = {
      .member = "wait_ms",
      .dflt = "30",
      A_TIME,
-     .about = "wait at most so long between tries; each wait is drawn from zero to a "
+     .about = "wait at most this long between tries; each wait is random, from zero to a "
               "bound that begins at 0.5 and doubles"},
     {.name = "bus-timeout",
      .type = OPTION_SECONDS,
@@ -90,12 +90,12 @@ static const struct option_row rows[] = {
      .member = "timeout_ms",
      .dflt = "30",
      A_TIME,
-     .about = "give up a try when one of its steps takes longer: to connect, and the "
-              "answer to each command until the link is up"},
+     .about = "give up a try when one of its steps takes longer: the connection, and "
+              "the answer to each command until the link is up"},
     {.name = NULL},
 };
 
-/* names: of the members with the file and with the password. */
+/* names: those of two members of o, for the file and for the password. */
 static int put_password(struct json *o, const char *const names[2], const char *file,
                         struct err *e)
 {
@@ -142,19 +142,19 @@ static int put_all(struct json *o, const struct options *given, const struct jso
                        "passwords: give one");
     if (w.user[0] && !file && !w.password[0])
         return err_set(e, ERR_INVALID,
-                       "the URL of --bus has a user and no password: give it by "
+                       "the URL of --bus has a user but no password: give it by "
                        "--bus-password-file");
     if ((sentinel || sentinel_user) && !w.sentinel)
         return err_set(e, ERR_INVALID,
-                       "--bus-sentinel-… is for sentinels, and the URL of --bus names "
-                       "none: it begins with redis+sentinel:// or rediss+sentinel://");
+                       "--bus-sentinel-… needs sentinels, and the URL of --bus has none: "
+                       "it must begin with redis+sentinel:// or rediss+sentinel://");
     if (sentinel_user && !sentinel)
         return err_set(e, ERR_INVALID,
                        "--bus-sentinel-user needs a password: give it by "
                        "--bus-sentinel-password-file");
     if (key && !cert)
         return err_set(e, ERR_INVALID,
-                       "--bus-key is of a certificate: give --bus-cert too");
+                       "--bus-key belongs to a certificate: give --bus-cert too");
     json_put_z(o, "url", url);
     json_put_int(o, "wait_ms", json_int(own, "wait_ms", 0));
     json_put_int(o, "timeout_ms", json_int(own, "timeout_ms", 0));
@@ -174,10 +174,10 @@ static int put_all(struct json *o, const struct options *given, const struct jso
 }
 
 /*
- * Makes of the rows what bus_open reads: url, password, password_file, sentinel_user,
- * sentinel_password, sentinel_password_file, ca, cert, key: strings, files named from the
- * root; env {SSL_CERT_FILE, SSL_CERT_DIR}, those that are set; wait_ms, timeout_ms;
- * insecure, no_index, deltas. Nothing if there is no bus.
+ * Makes the options that bus_open reads from the rows: url, password, password_file,
+ * sentinel_user, sentinel_password, sentinel_password_file, ca, cert, key are strings,
+ * with absolute paths of files; env {SSL_CERT_FILE, SSL_CERT_DIR}, if they are set;
+ * wait_ms, timeout_ms; insecure, no_index, deltas. Makes nothing if there is no bus.
  */
 static int prepare(const struct options *given, struct json **own, struct err *e)
 {

@@ -28,7 +28,7 @@ enum bus_outcome bus_outcome_of(struct str error)
         {"LOADING", BUS_LOADING},
         {"READONLY", BUS_REPLICA},
         {"UNBLOCKED the stream", BUS_LOST},
-        {"UNBLOCKED", BUS_REPLICA}, /* by a change of its role */
+        {"UNBLOCKED", BUS_REPLICA}, /* the server's role has changed */
         {"MASTERDOWN", BUS_NO_MASTER},
         {"CLUSTERDOWN", BUS_CLUSTER_DOWN},
         {"TRYAGAIN", BUS_CLUSTER_DOWN},

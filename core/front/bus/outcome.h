@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How a try, or a link to the bus, ended: its names are in README.md. */
+/* How a try or a link to the bus ended; README.md explains the names. */
 #ifndef OD_FRONT_BUS_OUTCOME_H
 #define OD_FRONT_BUS_OUTCOME_H
 
 #include "base/str.h"
 
 #define BUS_OUTCOME_LIST(X) \
-    X(LOCAL, "local")               /* a file of ours; descriptors */ \
+    X(LOCAL, "local")               /* a local file; descriptors */ \
     X(CLEAR, "clear")               /* no TLS to another machine; not tried */ \
     X(NO_ADDRESS, "no-address")     /* the name has none */ \
     X(UNREACHABLE, "unreachable")   /* nothing listens or answers there */ \
@@ -19,12 +19,12 @@
     X(REPLICA, "replica")           /* READONLY, or ROLE is not master */ \
     X(NO_MASTER, "no-master")       /* the sentinel knows none, MASTERDOWN */ \
     X(CLUSTER_DOWN, "cluster-down") /* CLUSTERDOWN */ \
-    X(MOVED, "moved")               /* again and again, or to nowhere */ \
+    X(MOVED, "moved")               /* too often, or without an address */ \
     X(FULL, "oom")                  /* OOM */ \
     X(MISCONF, "misconf")           /* it cannot write to its disk */ \
-    X(FUTURE, "future-id")          /* the stream is another log's */ \
-    X(LOST, "lost")                 /* the stream or group has gone */ \
-    X(WRONG_TYPE, "wrong-type")     /* a key is not what it has to be */ \
+    X(FUTURE, "future-id")          /* the stream belongs to another log */ \
+    X(LOST, "lost")                 /* the stream or group was removed */ \
+    X(WRONG_TYPE, "wrong-type")     /* a key is not a stream */ \
     X(OLD, "too-old")               /* the server lacks a command or an option */ \
     X(ERROR, "error")               /* any other error */ \
     X(GARBAGE, "garbage")           /* not a reply, or not one to this command */ \
@@ -39,7 +39,7 @@ enum bus_outcome {
 };
 
 const char *bus_outcome_name(enum bus_outcome o);
-/* What an error reply means, by its first word. */
+/* Returns the outcome that an error reply means, by its first word. */
 enum bus_outcome bus_outcome_of(struct str error);
 
 #endif

@@ -28,10 +28,10 @@ enum {
     BATCH_EVENTS = 128,     /* on the way to the server at once */
     BATCH_BYTES = 64 << 10, /* of them; a single event may be longer */
     ACTIONS_AT_ONCE = 64,   /* of one XREADGROUP */
-    BLOCK_MS = 10000,       /* of it, until the next one */
+    BLOCK_MS = 10000,       /* how long it waits for an action */
     ALIVE_MS = 10000,       /* between two signs of life */
     DEAD_MS = 3 * ALIVE_MS,
-    DEAF_MS = 1000,  /* between two deltas that nobody listens to */
+    DEAF_MS = 1000,  /* between two deltas while nobody listens */
     DELTAS_MAX = 64, /* commands at once; output of others is not published */
     KEY_MAX = BUS_NAME_MAX + 64
 };
@@ -40,7 +40,7 @@ enum bus_state {
     BUS_IDLE,
     BUS_WAITS, /* for the next try */
     BUS_ASKS,  /* a sentinel, for the master */
-    BUS_DIALS, /* until the server has let us in */
+    BUS_DIALS, /* until the server has accepted us */
     BUS_SETUP_ROLE,
     BUS_SETUP_HELLO,
     BUS_SETUP_STREAM,
@@ -49,13 +49,13 @@ enum bus_state {
     BUS_UP
 };
 
-/* Of one event that is in the stream, or on the way. */
+/* An event that is in the stream or on the way. */
 struct sent {
     uint64_t id;
     uint32_t bytes;
 };
 
-/* What replies on the main connection are to, in order. */
+/* The commands whose replies come next on the main connection, in order. */
 enum bus_asked { ASKED_ADD, ASKED_BATCH, ASKED_TRIM, ASKED_ALIVE, ASKED_DELTA };
 
 struct publish {
@@ -63,17 +63,17 @@ struct publish {
     struct task pump;
     struct timer alive;
     struct event_cursor cursor;
-    struct events_reader acks;         /* of the log's readers */
+    struct events_reader acks;         /* this reader of the log */
     struct sent window[WINDOW_EVENTS]; /* a ring */
     unsigned first, n;
     uint64_t bytes;
-    uint64_t found, oldest; /* in the stream when the link came up: the last id, and the
-                               first (0: none) */
+    uint64_t found, oldest; /* when the link came up, the last id that was in the stream,
+                               and the first one in it (0: none) */
     uint64_t published;     /* the last id that the server has */
     uint64_t acked, trimmed;
-    bool exists;             /* the stream is there: an event does not make it again */
-    bool one;                /* the user may not use MULTI: events go one by one */
-    unsigned batch, replies; /* on the way, and how many of its replies have come */
+    bool exists;             /* the stream exists, and an event must not make it again */
+    bool one;                /* the user may not use MULTI: events are sent one by one */
+    unsigned batch, replies; /* events on the way; their replies that have come */
     uint64_t batch_last;
     struct buf refusal; /* of a command in the batch */
     enum bus_asked asked[8];
@@ -84,9 +84,9 @@ struct publish {
 struct take {
     struct wire wire;
     struct action_watch watch;
-    bool pending;  /* what was delivered and not acknowledged is read first */
-    bool held;     /* until an action ends */
-    unsigned acks; /* replies of XACK that are to come before that of XREADGROUP */
+    bool pending;  /* messages that were delivered and not acknowledged are read first */
+    bool held;     /* nothing is read until an action ends */
+    unsigned acks; /* replies to XACK that come before that to XREADGROUP */
     uint64_t actions, repeated, refused;
 };
 
@@ -95,10 +95,10 @@ struct deltas {
     unsigned n;
     struct action_watch watch;
     struct task join;
-    struct timer deaf;  /* runs: nobody listens, so output is dropped */
-    bool busy;          /* one is on the way */
-    bool refused;       /* the server takes none on this link */
-    bool from_now;      /* the link is new: what has been is not published */
+    struct timer deaf;  /* runs while nobody listens; output is then dropped */
+    bool busy;          /* a message is on the way */
+    bool refused;       /* the server refuses deltas on this link */
+    bool from_now;      /* the link is new: earlier output is not published */
     uint64_t published; /* of this worker */
 };
 
@@ -125,9 +125,9 @@ struct bus {
     char events_key[KEY_MAX], actions_key[KEY_MAX], delta_key[KEY_MAX];
 
     enum bus_state state;
-    unsigned host;      /* the next try's, of given.where */
+    unsigned host;      /* index in given.where, for the next try */
     struct bus_host at; /* the server of this try */
-    unsigned hops;      /* MOVED, since the last link */
+    unsigned hops;      /* MOVED replies since the last link */
     struct wire wire;
     struct publish out;
     struct take in;
@@ -136,7 +136,7 @@ struct bus {
     struct backoff backoff;
     int64_t up_ms, next_ms;
 
-    void (*flushed)(void *arg); /* NULL: the server does not end */
+    void (*flushed)(void *arg); /* NULL: the server is not ending */
     void *flushed_arg;
     struct timer flush;
     bool closed;
@@ -151,45 +151,53 @@ struct bus {
 
 /* The link ends; the next try follows. e is copied. */
 void bus_fail(struct bus *b, enum bus_outcome o, const struct err *e);
-/* The same, with a sentence of a constant. */
+/* The same, with a constant sentence. */
 void bus_fail_text(struct bus *b, enum bus_outcome o, enum err_code code,
                    const char *text);
-/* An error of either connection: MOVED is followed. */
+/* Handles an error reply on either connection. Follows MOVED. */
 void bus_refused(struct bus *b, struct wire *w, const char *what, const struct reply *r);
-/* Appends where it goes: scheme, host, port. */
+/* Appends the address of the bus: scheme, host, port. */
 void bus_print(const struct bus *b, struct buf *out);
-/* Dials the server of this try with w. Returns -1 if it cannot, and the try has ended. */
+/* Dials the server of this try with w. Returns -1 if that failed, which ends the try. */
 int bus_dial(struct bus *b, struct wire *w);
-/* If the server ends and Redis has all: reports it. */
+/* If the server is ending and Redis has all events, reports that. */
 void bus_check_flushed(struct bus *b);
 
 /* ---- publish.c ---- */
 
 void publish_init(struct bus *b);
 /*
- * The link is up. found: the last id in the stream, 0: there is none; first: the oldest
- * one in it, 0: it is empty.
+ * Called when the link is up. found: the last id that was in the stream, 0: none; first:
+ * the oldest id in it, 0: it is empty.
  */
 void publish_begin(struct bus *b, uint64_t found, uint64_t first);
 void publish_end(struct bus *b);
-/* A reply on the main connection. */
+/* Handles a reply on the main connection. */
 void publish_reply(struct bus *b, const struct reply *r);
-/* The backend has all up to n. Returns -1 and sets *e: NOTFOUND, there is no such event.
+/* The backend has all events up to n. Returns -1 and sets *e: NOTFOUND, no event n yet.
  */
 int publish_ack(struct bus *b, uint64_t n, struct err *e);
-/* Published and not acknowledged; and in the log, and not published. */
+/*
+ * Return the number of events that are published and not acknowledged; and of those in
+ * the log that are not published.
+ */
 uint64_t publish_backlog(const struct bus *b);
 uint64_t publish_waiting(const struct bus *b);
 
-/* Sends text to the channel of deltas, now: one at a time. deltas_reply follows. */
+/*
+ * Sends text to the channel of deltas at once. deltas_reply follows; only one message is
+ * on the way at a time.
+ */
 void publish_delta(struct bus *b, struct str text);
 
 /* ---- deltas.c ---- */
 
-/* The first call begins to watch actions. All do nothing without --bus-deltas. */
+/*
+ * The first call begins to watch actions. All functions do nothing without --bus-deltas.
+ */
 void deltas_begin(struct bus *b);
 void deltas_end(struct bus *b);
-/* The reply to publish_delta. */
+/* Handles the reply to publish_delta. */
 void deltas_reply(struct bus *b, const struct reply *r);
 
 /* ---- take.c ---- */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events from the log to the stream. The id of event N is N-0, and Redis refuses an id
- * that is not above the last one, so that an event can be sent again and is there once.
+ * Writes events of the log to the stream. The id of event N is N-0, and Redis refuses an
+ * id that is not above the last one. So an event can be sent again, and is in the stream
+ * only once.
  *
- * An event that the server refused must not be followed by a later one that it took: the
- * stream would have a hole that nothing can fill. So one batch is on the way at a time,
- * in MULTI and EXEC, of which it takes all or nothing; and an event makes the stream only
- * where it is known not to exist (NOMKSTREAM), so that a stream that was removed is
- * noticed.
+ * If the server refused an event and then accepted a later one, the stream would have a
+ * hole that nothing can fill. So only one batch is on the way at a time, in MULTI and
+ * EXEC: all of it is accepted or nothing. An event makes the stream only if it is known
+ * not to exist (otherwise NOMKSTREAM), so that the removal of the stream is noticed.
  */
 #include "front/bus/own.h"
 
@@ -73,7 +73,7 @@ static void put_add(struct bus *b, struct buf *out, const struct batch_line *lin
         wire_put(out, WIRE_WORDS(STR("XADD"), key, at, STR("e"), line->text));
 }
 
-/* What the backend has acknowledged of what is in the stream. */
+/* Removes events from the stream that the backend has acknowledged. */
 static void trim(struct bus *b)
 {
     struct publish *p = &b->out;
@@ -122,11 +122,11 @@ void publish_delta(struct bus *b, struct str text)
 
 /* ---- from the log ---- */
 
-/* What a reading of the log gives to the next batch. */
+/* The events that a reading of the log adds to the next batch. */
 struct gather {
     struct buf text; /* its XADD commands */
     size_t bytes;    /* of its events */
-    size_t seen;     /* bytes that were read of the log */
+    size_t seen;     /* bytes of the log that were read */
 };
 
 /* Returns whether there may be more for the same batch. */
@@ -158,7 +158,8 @@ static bool gather_lines(struct bus *b, struct gather *g)
         if (line->id < p->cursor.next)
             continue;
         bool known = p->cursor.next <= p->found;
-        if (known && line->id > p->found) { /* a gap over both: only its end is new */
+        if (known &&
+            line->id > p->found) { /* a gap across `found`: only its end is new */
             p->cursor = (struct event_cursor){.next = p->found + 1};
             return true;
         }
@@ -215,7 +216,7 @@ static void on_wake(struct event_sub *s) { pump(container_of(s, struct bus, out.
 
 /* ---- replies ---- */
 
-/* Of one XADD. Returns whether the event is in the stream. */
+/* Handles the reply to one XADD. Returns whether the event is in the stream. */
 static bool took(struct bus *b, const struct reply *r)
 {
     if (r->kind == REPLY_STRING)
@@ -226,7 +227,7 @@ static bool took(struct bus *b, const struct reply *r)
         return true;
     }
     if (r->kind == REPLY_NIL)
-        bus_fail_text(b, BUS_LOST, ERR_GONE, "the stream of events has gone");
+        bus_fail_text(b, BUS_LOST, ERR_GONE, "the stream of events was removed");
     else if (r->kind == REPLY_ERROR)
         bus_refused(b, &b->wire, "XADD", r);
     else
@@ -245,7 +246,10 @@ static void batch_done(struct bus *b)
     task_defer(b->en->loop, &p->pump);
 }
 
-/* The replies to MULTI and each command in it, then that to EXEC, which has theirs. */
+/*
+ * Handles the replies to MULTI and to each command in it; then the one to EXEC, which has
+ * the results of the commands.
+ */
 static void on_batch(struct bus *b, const struct reply *r)
 {
     struct publish *p = &b->out;
@@ -327,7 +331,8 @@ int publish_ack(struct bus *b, uint64_t n, struct err *e)
     if (n <= p->acked)
         return 0;
     p->acked = n;
-    if (p->cursor.next <= n) /* it came by another way, or before the stream was lost */
+    /* The backend may have events from elsewhere, or from before the stream was lost. */
+    if (p->cursor.next <= n)
         p->cursor = (struct event_cursor){.next = n + 1};
     pop_acked(p);
     events_ack(b->events, &p->acks, n);

@@ -17,16 +17,16 @@ enum { ARENA_MAX = REPLY_TEXT_MAX + REPLY_NODES_MAX * 2 * sizeof(struct reply_no
 
 struct replies {
     redisReader *reader;    /* owned */
-    struct arena arena;     /* of the reply that is read, or was read last */
-    struct reply_node lost; /* stands for what is not kept */
+    struct arena arena;     /* of the reply that is being read, or was read last */
+    struct reply_node lost; /* stands for parts that are not kept */
     size_t nodes, text;
-    size_t skip;        /* bytes of a string that are still to be passed over */
-    bool skipped;       /* the next string stands for it */
-    bool whole;         /* the last one was handed out */
-    const char *beyond; /* which limit was passed; NULL: none */
+    size_t skip;        /* bytes of a string that are still to be skipped */
+    bool skipped;       /* the next string stands for the skipped one */
+    bool whole;         /* the last reply was returned */
+    const char *beyond; /* the limit that was exceeded; NULL: none */
 };
 
-/* ---- what hiredis' reader makes of the bytes ---- */
+/* ---- objects for hiredis' reader ---- */
 
 static struct reply_node *add(const redisReadTask *t, enum reply_kind kind)
 {
@@ -96,7 +96,7 @@ static void *make_int(const redisReadTask *t, long long number)
     return node;
 }
 
-/* RESP3's, which we have not asked for. */
+/* A type of RESP3, which was not requested. */
 static void *make_double(const redisReadTask *t, double d, char *p, size_t n)
 {
     (void)d;
@@ -105,7 +105,7 @@ static void *make_double(const redisReadTask *t, double d, char *p, size_t n)
 
 static void *make_bool(const redisReadTask *t, int b) { return make_int(t, b); }
 static void *make_nil(const redisReadTask *t) { return add(t, REPLY_NIL); }
-static void free_nothing(void *p) { (void)p; } /* the arena has it */
+static void free_nothing(void *p) { (void)p; } /* the arena owns it */
 
 static redisReplyObjectFunctions makers = {
     make_string, make_list, make_int, make_double, make_nil, make_bool, free_nothing};
@@ -137,14 +137,13 @@ static int failed(const struct replies *r, struct err *e)
 {
     if (r->beyond)
         return err_set(e, ERR_LIMIT, "a reply is too %s", r->beyond);
-    return err_set(e, ERR_INVALID, "what comes is not a reply of a Redis server (%s)",
+    return err_set(e, ERR_INVALID, "the answer is not one of a Redis server (%s)",
                    redisReaderGetError(r->reader));
 }
 
 /*
- * The reader would collect a string of any length before it reports it. Of one that is
- * too long to be kept it gets the end at once, as an empty one, and the bytes are passed
- * over.
+ * The reader would collect a string of any length before it reports it. If a string is
+ * too long to be kept, the reader gets an empty one, and the bytes are skipped.
  */
 static int skip_long(struct replies *r, struct err *e)
 {
@@ -156,12 +155,13 @@ static int skip_long(struct replies *r, struct err *e)
         return 0;
     digits = str_cut(&rest, '\r');
     if (!str_starts(rest, STR("\n")) || str_to_u64(digits, &n) < 0 || n <= REPLY_ITEM_MAX)
-        return 0; /* the reader judges the line when it is whole */
+        return 0; /* the reader judges the line when it is complete */
     if (n > REPLY_BULK_MAX) {
         r->beyond = "long in one of its strings";
         return failed(r, e);
     }
-    r->skip = (size_t)n + 3 - rest.n; /* the newline before it, the two bytes after it */
+    r->skip = (size_t)n + 3 -
+              rest.n; /* with the newline before the string, and two bytes after it */
     r->skipped = true;
     in->pos = in->len;
     return redisReaderFeed(in, empty, sizeof(empty) - 1) == REDIS_OK ? 0 : failed(r, e);
@@ -183,7 +183,7 @@ int replies_next(struct replies *r, const struct reply **out, struct err *e)
 {
     void *reply = NULL;
     if (r->whole) {
-        /* The first block stays: replies come many at a time, most of them one word. */
+        /* Keeps the first block: many replies come at a time, most of them one word. */
         arena_back(&r->arena, (struct arena_mark){NULL, 0});
         r->nodes = r->text = 0;
         r->lost = (struct reply_node){.r = {.kind = REPLY_DROPPED}};
@@ -211,7 +211,7 @@ int replies_next(struct replies *r, const struct reply **out, struct err *e)
     return 0;
 }
 
-/* ---- looking at one ---- */
+/* ---- parts of a reply ---- */
 
 const struct reply *reply_at(const struct reply *r, size_t i)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Actions from their stream, as one consumer of one group: what was delivered and not
- * acknowledged first, then what is new. A message is acknowledged once the log has it.
- * The worker may be killed in between: the message is delivered again and has the same
- * client_id, so the action runs once.
+ * Takes actions from their stream, as one consumer of one group: first those that were
+ * delivered and not acknowledged, then new ones. A message is acknowledged once the log
+ * has it. If the worker is killed in between, the message is delivered again with the
+ * same client_id, so the action runs once.
  */
 #include "front/bus/own.h"
 
@@ -17,7 +17,7 @@ static const struct str group = {"od", 2};
 enum verdict {
     VERDICT_DONE,  /* acknowledge it */
     VERDICT_LATER, /* stop here, and read it again */
-    VERDICT_LEAVE  /* go on, and leave it to the next server */
+    VERDICT_LEAVE  /* leave it to the next server, and go on */
 };
 
 static void ask_more(struct bus *b)
@@ -73,7 +73,8 @@ static enum verdict take_action(struct bus *b, struct str id, struct json *m)
         json_put_z(m, "client_id", name);
     }
     if (actions_do(b->en->actions, m, NULL, &taken, &e) < 0) {
-        /* Too many of them, or no room: the end of another one may change that. */
+        /* There are too many actions, or no room; the end of an action may change that.
+         */
         if (e.code == ERR_LIMIT && actions_next(b->en->actions, NULL))
             return VERDICT_LATER;
         return refuse(b, id, &e);
@@ -106,7 +107,10 @@ static enum verdict take_text(struct bus *b, struct str id, struct str text)
 
 /* ---- replies ---- */
 
-/* One entry: [ID, [NAME, VALUE, …]]; NIL for the list if it was deleted meanwhile. */
+/*
+ * Handles one entry: [ID, [NAME, VALUE, …]], or with NIL for the list if the entry was
+ * deleted.
+ */
 static enum verdict take_entry(struct bus *b, const struct reply *entry, bool first)
 {
     const struct reply *fields = reply_at(entry, 1), *value;
@@ -118,7 +122,7 @@ static enum verdict take_entry(struct bus *b, const struct reply *entry, bool fi
     for (const struct reply *f = fields->first; f; f = f->next)
         dropped |= f->kind == REPLY_DROPPED;
     if (dropped && !first)
-        return VERDICT_LATER; /* the next reply has room for it */
+        return VERDICT_LATER; /* the next reply will have room for it */
     value = reply_member(fields, STR("a"));
     if (value && !dropped)
         return take_text(b, id, reply_text(value));
@@ -136,15 +140,15 @@ static bool is_entry(const struct reply *entry)
 }
 
 /*
- * The entries of one reply. What does not fit into it is read again: what was pending by
- * then was acknowledged before.
+ * Handles the entries of one reply. Entries that did not fit are read again: the ones
+ * before them are then acknowledged and no longer pending.
  */
 static void take_entries(struct bus *b, const struct reply *entries)
 {
     struct take *t = &b->in;
     struct str words[3 + ACTIONS_AT_ONCE] = {STR("XACK"), str_of(b->actions_key), group};
     size_t n = 3, left = 0;
-    bool dropped = entries->cut; /* the others come again */
+    bool dropped = entries->cut; /* the others will come again */
     for (const struct reply *m = entries->first; m && n < 3 + ACTIONS_AT_ONCE;
          m = m->next) {
         if (m->cut && m != entries->first) {
@@ -171,7 +175,7 @@ static void take_entries(struct bus *b, const struct reply *entries)
         wire_add(&t->wire, words, n);
         t->acks++;
     }
-    t->held = dropped && n == 3; /* nothing went: the end of an action may make room */
+    t->held = dropped && n == 3; /* none was taken: the end of an action may make room */
     t->pending = dropped || (t->pending && entries->n > 0 && left < entries->n);
 }
 
@@ -230,7 +234,7 @@ static void on_gone(struct wire *w, enum bus_outcome o, const struct err *e)
 
 static const struct wire_calls calls = {on_open, on_reply, on_gone};
 
-/* An action has ended: there may be room for the one that waits. */
+/* An action has ended, so there may be room for the one that waits. */
 static void on_ended(struct action_watch *w, uint64_t cause, uint64_t end,
                      const struct err *e)
 {

@@ -49,7 +49,7 @@ void bus_host_print(const struct bus_host *h, struct buf *out)
     buf_addf(out, strchr(h->name, ':') ? "[%s]:%u" : "%s:%u", h->name, h->port);
 }
 
-/* What can be part of a key without being taken for a hash tag. */
+/* Copies a name of characters that cannot form a hash tag in a key. */
 static int take_name(char *out, struct str s)
 {
     if (s.n == 0 || s.n > BUS_NAME_MAX)
@@ -115,7 +115,7 @@ static int take_query(struct bus_where *w, struct str query, struct err *e)
     while (query.n > 0) {
         struct str value = str_cut(&query, '&'), name = str_cut(&value, '=');
         if (!str_eq(name, STR("prefix")))
-            return bad(e, "its query has something else than prefix=");
+            return bad(e, "its query has a parameter other than prefix");
         if (take_name(w->prefix, value) < 0)
             return bad(e, "the prefix has 1 to 64 letters, digits and -._:");
     }

@@ -33,11 +33,14 @@ struct bus_where {
     char prefix[BUS_NAME_MAX + 1], master[BUS_NAME_MAX + 1];
 };
 
-/* Returns -1 and sets *e, which has nothing of the user's name and password. */
+/*
+ * Parses a URL. Returns -1 and sets *e, which has neither the user's name nor the
+ * password.
+ */
 int bus_where(struct bus_where *w, struct str url, struct err *e);
-/* A host as in HOST, HOST:PORT, [::1]:PORT. Returns -1 if it is malformed. */
+/* Parses a host: HOST, HOST:PORT, [::1]:PORT. Returns -1 if it is malformed. */
 int bus_host(struct bus_host *h, struct str text, uint16_t port);
-/* May bytes go there without TLS? Only to this machine. */
+/* Whether the host is this machine, to which bytes may go without TLS. */
 bool bus_host_is_near(const struct bus_host *h);
 /* Appends host:port. */
 void bus_host_print(const struct bus_host *h, struct buf *out);

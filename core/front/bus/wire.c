@@ -31,7 +31,7 @@ void wire_fail(struct wire *w, enum bus_outcome o, const struct err *e)
     w->calls->gone(w, o, &why);
 }
 
-/* An error's text is the server's: only what a log can hold is shown. */
+/* Copies the server's error text, without characters that are not fit for a log. */
 static void show(struct str text, char out[SHOWN + 1])
 {
     size_t n = text.n < SHOWN ? text.n : SHOWN;
@@ -58,7 +58,7 @@ void wire_refused(struct wire *w, const char *what, const struct reply *r)
 void wire_garbage(struct wire *w, const char *what)
 {
     struct err e;
-    err_set(&e, ERR_INVALID, "the server answers %s with something else", what);
+    err_set(&e, ERR_INVALID, "the server's answer to %s is of another kind", what);
     wire_fail(w, BUS_GARBAGE, &e);
 }
 
@@ -68,7 +68,8 @@ static void on_late(struct timer *t)
     struct err e;
     bool open = w->state == WIRE_OPEN;
     err_set(&e, ERR_TIMEOUT, "the server %s",
-            open ? "gives no sign of life" : "took the connection, and does not answer");
+            open ? "gives no sign of life"
+                 : "accepted the connection, but does not answer");
     wire_fail(w, open ? BUS_DEAD : BUS_SILENT, &e);
 }
 
@@ -82,7 +83,10 @@ void wire_expect(struct wire *w, int ms)
 
 /* ---- commands ---- */
 
-/* "Sending commands to a Redis server" of the protocol's page: a list of strings. */
+/*
+ * A command is a list of strings ("Sending commands to a Redis server" in the protocol's
+ * page).
+ */
 void wire_put(struct buf *out, const struct str *words, size_t n)
 {
     buf_addf(out, "*%zu\r\n", n);
@@ -111,11 +115,12 @@ void wire_ask(struct wire *w, const struct str *words, size_t n)
     wire_send(w);
 }
 
-/* ---- being let in ---- */
+/* ---- authentication ---- */
 
 static void opened(struct wire *w)
 {
-    ASSERT(w->state != WIRE_CLOSED && w->state != WIRE_OPEN); /* once for each dial */
+    ASSERT(w->state != WIRE_CLOSED &&
+           w->state != WIRE_OPEN); /* called once for each dial */
     w->state = WIRE_OPEN;
     wire_expect(w, 0);
     w->calls->open(w);
@@ -161,7 +166,7 @@ static void on_login(struct wire *w, const struct reply *r)
 {
     bool error = r->kind == REPLY_ERROR;
     if (w->state == WIRE_HELLO && error &&
-        bus_outcome_of(reply_text(r)) == BUS_OLD) { /* before Redis 6 */
+        bus_outcome_of(reply_text(r)) == BUS_OLD) { /* older than Redis 6 */
         if (w->password.n > 0)
             ask_auth(w);
         else
@@ -271,8 +276,7 @@ static void on_no_dial(struct timer *t)
 {
     struct wire *w = container_of(t, struct wire, timer);
     struct err e;
-    err_set(&e, ERR_LIMIT,
-            "no connection can be begun: there is no descriptor or process");
+    err_set(&e, ERR_LIMIT, "cannot begin a connection: no descriptor or process is left");
     w->state = WIRE_CLOSED;
     tls_client_free(w->tls);
     w->tls = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One connection to a Redis server: from its host to the point where it has let us in,
- * then commands out and replies in.
+ * One connection to a Redis server: it is dialled and authenticated; then commands go out
+ * and replies come in.
  *
  *   DIAL ─▶ HELLO ─▶ AUTH ─▶ SELECT ─▶ OPEN      (AUTH: servers before Redis 6, and
  *                                                   sentinels with a password)
  *
- * It ends once, with a name and a sentence, or by wire_close; then it may dial again.
+ * It ends once, with an outcome and a sentence, or by wire_close; then it may dial again.
  */
 #ifndef OD_FRONT_BUS_WIRE_H
 #define OD_FRONT_BUS_WIRE_H
@@ -23,9 +23,10 @@ struct wire;
 
 struct wire_calls {
     void (*open)(struct wire *w);
-    /* One reply, in the order of the commands; it is valid until this returns. */
+    /* Called for each reply, in the order of commands; r is valid until this returns. */
     void (*reply)(struct wire *w, const struct reply *r);
-    /* It is closed. At most once for each wire_dial; e is valid until this returns. */
+    /* Called when the connection is closed, at most once for each wire_dial; e is valid
+     * until this returns. */
     void (*gone)(struct wire *w, enum bus_outcome o, const struct err *e);
 };
 
@@ -39,42 +40,46 @@ struct wire {
     struct dial *dial;
     struct tls_client *tls;  /* owned; NULL: plain */
     struct stream s;         /* after DIAL */
-    struct replies *replies; /* owned, the same */
+    struct replies *replies; /* owned, after DIAL */
     struct timer timer;
     int timeout_ms;
-    /* Who we are: borrowed, and valid until it is open. */
-    struct str user, password, name; /* user and password may be empty */
+    /* The credentials, and the name of this client: borrowed until the connection is
+     * open. */
+    struct str user, password, name; /* user and password: may be empty */
     unsigned db;
     bool bare; /* a sentinel: no HELLO and no database */
 };
 
-/* Takes tls. The result is reported by open or gone, never within this call. */
+/* Takes tls. open or gone reports the result, never within this call. */
 void wire_dial(struct wire *w, const struct bus_host *at, struct tls_client *take);
-/* No call follows. Idempotent. */
+/* Closes it; no call follows. Idempotent. */
 void wire_close(struct wire *w);
 /* Closes it and calls gone. Returns at once if it is closed. */
 void wire_fail(struct wire *w, enum bus_outcome o, const struct err *e);
-/* The same for an error reply; what: the command. */
+/* The same after an error reply; what: the command. */
 void wire_refused(struct wire *w, const char *what, const struct reply *r);
-/* The same for a reply that does not fit the command. */
+/* The same after a reply that does not fit the command. */
 void wire_garbage(struct wire *w, const char *what);
 
 /*
- * Appends a command of n words. Nothing is sent before wire_send, so that several go out
- * together.
+ * Appends a command of n words. Nothing is sent before wire_send, so that several
+ * commands go out together.
  */
 void wire_add(struct wire *w, const struct str *words, size_t n);
 /* Adds one command and sends it. */
 void wire_ask(struct wire *w, const struct str *words, size_t n);
 void wire_send(struct wire *w);
-/* A reply must come within ms, else the server is dead. 0: none is expected. */
+/*
+ * Sets the time within which a reply must come; otherwise the server counts as dead. 0:
+ * no reply is expected.
+ */
 void wire_expect(struct wire *w, int ms);
 
 #define WIRE_WORDS(...) \
     (const struct str[]){__VA_ARGS__}, \
         sizeof((const struct str[]){__VA_ARGS__}) / sizeof(struct str)
 
-/* Appends a command in the form in which it is sent. */
+/* Appends a command to out in the form of the protocol. */
 void wire_put(struct buf *out, const struct str *words, size_t n);
 
 #endif
