@@ -18,8 +18,8 @@ What a caller can rely on:
  - Every call ends with a result or with an Error, whose `code` names the kind of error.
  - An action runs once. Each has a name of its own, and after a lost connection the same
    action is sent again under the same name: the server answers with what it knows.
- - A stream (the output of a command, the event stream) goes on after a lost connection
-   where it was: nothing is missing and nothing comes twice.
+ - A stream (the output of a command, the event stream) continues after a lost connection
+   where it stopped: nothing is missing and nothing comes twice.
  - Every message of the server is checked and has a maximum size.
 
 As a program it is a remote command line: python3 client.py --help
@@ -58,7 +58,7 @@ HEAD_MAX = 64 << 10  # bytes of the head of an HTTP answer
 BODY_MAX = 16 << 20  # bytes of an answer that is kept in memory
 MESSAGE_MAX = 8 << 20  # bytes of a message of a WebSocket
 CHUNK = 256 << 10  # bytes of one step of a transfer
-OUTPUTS_MAX = 16  # commands whose output a stream can go on with
+OUTPUTS_MAX = 16  # commands whose output a stream can continue
 QUIET = 25.0  # seconds without a byte, after which the peer is asked whether it lives
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Error(Exception):
     The server's own codes are INVALID, NOTFOUND, EXISTS, DENIED, BUSY, TIMEOUT, LIMIT,
     GONE, UNSUPPORTED, CANCELLED, IO and INTERNAL; the codes of the subclasses are those
     of the connection. `status` is the HTTP status, 0 if there was none; `event` is the
-    observation that says so, if there is one."""
+    observation with the error, if there is one."""
 
     code = "INTERNAL"
 
@@ -98,13 +98,13 @@ class ServerError(Error):
 
 
 class Denied(Error):
-    """The key is missing or wrong, or may not do that."""
+    """The key is missing or wrong, or does not allow this."""
 
     code = "DENIED"
 
 
 class Unreachable(Error):
-    """No server answered at this address yet."""
+    """No server has answered at this address yet."""
 
     code = "UNREACHABLE"
 
@@ -122,7 +122,7 @@ class Untrusted(Error):
 
 
 class ProtocolError(Error):
-    """The peer's answer is not what an od server answers."""
+    """The peer's answer is not that of an od server."""
 
     code = "PROTOCOL"
 
@@ -142,7 +142,7 @@ class _Lost(Exception):
 
 
 class _Quiet(Exception):
-    """Nothing came in time. What has come before is kept."""
+    """Nothing came in time. Earlier bytes are kept."""
 
 
 # ---- results ----
@@ -150,10 +150,10 @@ class _Quiet(Exception):
 
 @dataclass(frozen=True)
 class Waiting:
-    """What a program, or a cell, asks for."""
+    """The question of a program or a cell that waits for input."""
 
     prompt: str  # the end of the output: the last line
-    hidden: bool = False  # what is typed is not to be shown, as for a password
+    hidden: bool = False  # the input must not be shown, as for a password
     state: str = "yes"  # yes, probably, unknown, no
     program: str = ""
     pid: int = 0
@@ -161,14 +161,14 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Result:
-    """How far a command has got: it has an exit code, or it goes on.
+    """The state of a command: it has an exit code, or it goes on.
 
     `text` is its output since the last result (of a long one, its ends: `left_out`)."""
 
     id: int  # of the action that began the command
     session: str
     text: str
-    exit_code: Optional[int]  # None: it runs, or nobody knows it
+    exit_code: Optional[int]  # None: it runs, or the code is unknown
     waiting: Optional[Waiting]  # it asks for input
     why: str  # "" if it has ended; else input, quiet or timeout
     end: int  # the offset in the session's output up to which this result goes
@@ -192,7 +192,7 @@ class Image:
 
 @dataclass(frozen=True)
 class CellResult:
-    """What a cell of a notebook has printed, shown and returned."""
+    """The output of a cell: printed text, pictures, and its result."""
 
     id: int
     text: str
@@ -235,7 +235,7 @@ SyncAnswer = Callable[[Waiting], Optional[str]]
 AsyncAnswer = Callable[[Waiting], Union[Optional[str], Awaitable[Optional[str]]]]
 
 
-# ---- what the server says is checked ----
+# ---- checks of the server's messages ----
 
 
 def _parse(data: Union[str, bytes], what: str) -> Json:
@@ -249,7 +249,7 @@ def _parse(data: Union[str, bytes], what: str) -> Json:
 
 
 def _want(m: Mapping[str, Any], name: str, kind: Type[T], default: Optional[T] = None) -> T:
-    """The member of that name and type; without a default it must be there."""
+    """The member of that name and type; without a default it must exist."""
     value = m.get(name)
     if value is None and default is not None:
         return default
@@ -350,7 +350,7 @@ def _page(event: Json) -> Page:
 
 
 def _name_of(m: Json, name: str) -> str:
-    """A path in an answer. Bytes that are not UTF-8 are as in os.fsdecode."""
+    """A path in an answer. Bytes that are not UTF-8 are decoded as by os.fsdecode."""
     exact = m.get(name + "_base64")
     if exact is None:
         return _want(m, name, str, "")
@@ -407,7 +407,7 @@ class _Net:
 
 
 def _refusal(error: BaseException, host: str, port: int) -> Exception:
-    """What a failed attempt to connect means."""
+    """The error for a failed attempt to connect."""
     at = f"{host}:{port}"
     if isinstance(error, ssl.SSLCertVerificationError):
         why = getattr(error, "verify_message", "") or str(error)
@@ -793,8 +793,8 @@ class AsyncClient:
 
     url: https://HOST[:PORT]/PREFIX, or http://. key: one of the server's keys. cafile: a
     PEM file with the authorities to trust, instead of the system's. timeout: seconds to
-    connect, and of silence in an answer. patience: seconds that a lost connection is tried
-    again. insecure: send the key without TLS to another machine."""
+    connect, and of silence in an answer. patience: seconds for which a lost connection is
+    retried. insecure: send the key without TLS to another machine."""
 
     def __init__(self, url: Optional[str] = None, key: Optional[str] = None, *,
                  cafile: Optional[str] = None, timeout: float = 30.0,
@@ -893,7 +893,7 @@ class AsyncClient:
         return answer
 
     async def _judge(self, answer: _Answer) -> None:
-        """Raises what a status means that is not 2XX."""
+        """Raises the error for a status other than 2XX."""
         status = answer.status
         if 200 <= status < 300:
             return
@@ -903,7 +903,7 @@ class AsyncClient:
         if status == 429 or (status == 503 and after) or (status in (502, 503, 504) and plain):
             raise _Lost(f"the server answers with status {status}", seconds)
         if plain and status in (401, 403):
-            raise Denied(f"the server, or a proxy before it, refuses: status {status}",
+            raise Denied(f"the server, or a proxy in front of it, refuses: status {status}",
                          status=status)
         if 300 <= status < 400:
             raise ProtocolError(f"the server answers with a redirect to "
@@ -1017,8 +1017,8 @@ class AsyncClient:
                follow: bool = True) -> AsyncEvents:
         """The events after the id `since` (0: all that are kept; None: only new ones).
 
-        It goes on by itself after a lost connection, without a loss or a repetition; `last`
-        is the cursor for the next time. live: also the output of commands as it is written
+        It continues by itself after a lost connection, without a loss or a repetition;
+        `last` is the cursor for the next time. live: also the output of commands as it is written
         (observation "delta", without an id). follow False: ends with the newest event."""
         return AsyncEvents(self, since, live, follow)
 
@@ -1034,7 +1034,7 @@ class AsyncClient:
                 "Sec-WebSocket-Version": "13", "Sec-WebSocket-Protocol": PROTOCOL})
             if answer.status != 101:
                 await self._judge(answer)
-                raise ProtocolError("the server, or a proxy before it, does not know "
+                raise ProtocolError("the server, or a proxy in front of it, does not know "
                                     "WebSockets", status=answer.status)
             digest = hashlib.sha1((nonce + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode())
             if answer.headers.get("sec-websocket-accept") != \
@@ -1054,7 +1054,7 @@ class AsyncClient:
 
 
 class _Link:
-    """A WebSocket to /events that goes on, over lost connections, where it was."""
+    """A WebSocket to /events that continues after lost connections where it stopped."""
 
     def __init__(self, client: AsyncClient, since: Optional[int],
                  outputs: Optional[Dict[int, int]] = None) -> None:
@@ -1105,7 +1105,7 @@ class _Link:
                 return m
 
     def _note(self, m: Json) -> bool:
-        """Whether the message is new; the cursors are moved."""
+        """Whether the message is new; moves the cursors."""
         if "error" in m:
             raise _error_of(m)
         if m.get("observation") == "delta":
@@ -1152,7 +1152,7 @@ class AsyncEvents(AsyncIterator[Json]):
 
     @property
     def last(self) -> Optional[int]:
-        """The id of the last event: what to give as `since` to go on."""
+        """The id of the last event: the `since` with which to continue."""
         return self._link.last
 
     def __aiter__(self) -> AsyncEvents:
@@ -1184,7 +1184,7 @@ class AsyncRun(AsyncIterator[str]):
     """A command that runs: an asynchronous iterator of its output, as it is written.
 
     The iteration ends when the command ends, asks for input (`waiting`; then `answer` and
-    iterate again), or its time is over. `result` is then how far it has got."""
+    iterate again), or its time is over. `result` is then the state of the command."""
 
     def __init__(self, session: AsyncSession, id: int, answer: Optional[AsyncAnswer]) -> None:
         self.session, self.id = session, id
@@ -1232,7 +1232,7 @@ class AsyncRun(AsyncIterator[str]):
             return  # the event `ended` of the command follows, after its output
         self.result = result
         self._to = result.end
-        if not result.ended:  # its output begins there, also when there is none yet
+        if not result.ended:  # its output begins there, even if there is none yet
             start = _want(_want(m, "output", dict, {}), "from", int, 0)
             self._link.outputs[self.id] = max(self._at, min(start, result.end))
         self._pause()
@@ -1269,7 +1269,7 @@ class AsyncRun(AsyncIterator[str]):
         await self.session.client.action("cancel", {"id": self.id}, session=self.session.name)
 
     async def close(self) -> None:
-        """Lets go of the stream. The command goes on."""
+        """Closes the stream. The command goes on."""
         self._link.close()
 
 
@@ -1291,8 +1291,8 @@ class AsyncSession:
                   secrets: Optional[Mapping[str, str]] = None) -> Result:
         """Runs a command; returns when it ends, asks for input, or after timeout seconds.
 
-        answer: called when it asks, with what it asks; the text is typed (None: it is left
-        to wait). secrets: names and values that no event and no output shows."""
+        answer: called when it asks, with the question; the returned text is typed (None: it
+        keeps waiting). secrets: names and values that events and output do not show."""
         result = _result(await self._act("run", {"command": command, "until": "input"},
                                          timeout, secrets))
         while answer and result.waiting:
@@ -1318,9 +1318,9 @@ class AsyncSession:
 
     async def wait(self, before: Optional[Result] = None, *,
                    timeout: Optional[float] = None) -> Result:
-        """Waits for what runs in this session until it ends or asks for input.
+        """Waits until the running command of this session ends or asks for input.
 
-        before: the result that there is of it; the text is what has come since."""
+        before: an earlier result of it; the new one has the text since then."""
         if before:
             return await self._wait(before, timeout)
         return _result(await self._act("wait", {"until": "input"}, timeout))
@@ -1395,13 +1395,13 @@ class AsyncSession:
         return _page(await self._act("browse", {"url": url}))
 
     async def browse_interactive(self, actions: str) -> Page:
-        """Does steps in the browser: click("12"), fill("7", "text") … (BrowserGym's)."""
+        """Takes steps in the browser: click("12"), fill("7", "text") … (BrowserGym's)."""
         return _page(await self._act("browse_interactive", {"browser_actions": actions}))
 
     # -- files --
 
     async def stat(self, path: str) -> FileInfo:
-        """What a file or folder is. Raises ServerError NOTFOUND."""
+        """Describes a file or folder. Raises ServerError NOTFOUND."""
         return _file(_want(await self._act("stat", _named("path", path)), "extras", dict))
 
     async def list(self, path: str = ".", *, recursive: bool = False) -> List[FileInfo]:
@@ -1415,11 +1415,11 @@ class AsyncSession:
                 return out
             cursor = _want(page, "cursor", str)
             if cursor == args.get("cursor"):
-                raise ProtocolError("the list of files does not go on")
+                raise ProtocolError("the list of files does not advance")
             args["cursor"] = cursor
 
     async def mkdir(self, path: str) -> None:
-        """Makes a folder, and those above it. One that is there is no error."""
+        """Makes a folder and its parents, unless they exist."""
         await self._act("mkdir", _named("path", path))
 
     async def remove(self, path: str, *, recursive: bool = False) -> None:
@@ -1450,10 +1450,10 @@ class AsyncSession:
                      progress: Optional[Progress] = None) -> int:
         """Sends a file, bytes or a stream to `path`; returns the number of bytes.
 
-        The file is there whole or not at all, and replaces one that is there; its folder is
-        made. After a lost connection it goes on where it was; of a source that is a path
-        the next call does so, too. A stream that cannot seek is copied to a temporary file
-        first."""
+        The file is written whole or not at all, and replaces an existing one; its folder is
+        made. After a lost connection the upload continues where it stopped; if the source
+        is a path, so does the next call. A stream that cannot seek is copied to a temporary
+        file first."""
         if isinstance(source, bytes):
             return await self._upload(io.BytesIO(source), path, mode, progress)
         if isinstance(source, (str, os.PathLike)):
@@ -1482,7 +1482,7 @@ class AsyncSession:
 
     async def _upload(self, source: IO[bytes], path: str, mode: Optional[int],
                       progress: Optional[Progress], token: str = "") -> int:
-        """token: names what is sent, for later calls; without it only for this one."""
+        """token: names the upload, also for later calls; None: only this call knows it."""
         folder, name = posixpath.split(path)
         if name in ("", ".", ".."):
             raise Error(f"{path!r} does not name a file", "INVALID")
@@ -1492,7 +1492,7 @@ class AsyncSession:
             await self.mkdir(folder)
         part = {**_named("path", path), "session": self.name,
                 "token": token or uuid.uuid4().hex}
-        look = bool(token)  # there may be some of it
+        look = bool(token)  # a part may have arrived before
 
         async def attempt() -> int:
             nonlocal look
@@ -1528,11 +1528,11 @@ class AsyncSession:
                 try:
                     await self.client._judge(answer)
                 except ServerError as error:
-                    if error.code == "BUSY":  # there is less of it than was said
+                    if error.code == "BUSY":  # the server has less than it reported
                         raise _Lost(str(error)) from None
                     raise
                 if _want(await answer.json(), "size", int) != size:
-                    raise ProtocolError("the server has not got the whole file")
+                    raise ProtocolError("the server does not have the whole file")
                 return size
             except _Quiet:
                 raise _Lost("the server did not answer in time") from None
@@ -1558,9 +1558,9 @@ class AsyncSession:
                        progress: Optional[Progress] = None) -> int:
         """Gets a file of the server; returns the number of bytes.
 
-        target: a path, which is there whole or not at all, or a stream. After a lost
-        connection it goes on where it was; if the file has changed meanwhile, from the
-        beginning (a stream that cannot seek gets an error then)."""
+        target: a path, which is written whole or not at all, or a stream. After a lost
+        connection the download continues where it stopped, or from the beginning if the
+        file has changed (which is an error for a stream that cannot seek)."""
         if not isinstance(target, (str, os.PathLike)):
             return await self._download(path, target, progress)
         place = os.fspath(target)
@@ -1673,8 +1673,8 @@ class Client:
                follow: bool = True) -> Events:
         """The events after the id `since` (0: all that are kept; None: only new ones).
 
-        It goes on by itself after a lost connection, without a loss or a repetition; `last`
-        is the cursor for the next time. live: also the output of commands as it is written
+        It continues by itself after a lost connection, without a loss or a repetition;
+        `last` is the cursor for the next time. live: also the output of commands as it is written
         (observation "delta", without an id). follow False: ends with the newest event."""
         return Events(self._a.events(since, live=live, follow=follow))
 
@@ -1707,7 +1707,7 @@ class Events(_Iterates[Json], Iterator[Json]):
 
     @property
     def last(self) -> Optional[int]:
-        """The id of the last event: what to give as `since` to go on."""
+        """The id of the last event: the `since` with which to continue."""
         return self._a.last
 
     def close(self) -> None:
@@ -1718,7 +1718,7 @@ class Run(_Iterates[str], Iterator[str]):
     """A command that runs: an iterator of its output, as it is written.
 
     The iteration ends when the command ends, asks for input (`waiting`; then `answer` and
-    iterate again), or its time is over. `result` is then how far it has got."""
+    iterate again), or its time is over. `result` is then the state of the command."""
 
     def __init__(self, a: AsyncRun) -> None:
         super().__init__(a)
@@ -1754,7 +1754,7 @@ class Run(_Iterates[str], Iterator[str]):
         _finish(self._a.cancel())
 
     def close(self) -> None:
-        """Lets go of the stream. The command goes on."""
+        """Closes the stream. The command goes on."""
         _finish(self._a.close())
 
 
@@ -1773,8 +1773,8 @@ class Session:
             secrets: Optional[Mapping[str, str]] = None) -> Result:
         """Runs a command; returns when it ends, asks for input, or after timeout seconds.
 
-        answer: called when it asks, with what it asks; the text is typed (None: it is left
-        to wait). secrets: names and values that no event and no output shows."""
+        answer: called when it asks, with the question; the returned text is typed (None: it
+        keeps waiting). secrets: names and values that events and output do not show."""
         return _finish(self._a.run(command, timeout=timeout, answer=answer, secrets=secrets))
 
     def start(self, command: str, *, timeout: Optional[float] = None,
@@ -1786,9 +1786,9 @@ class Session:
 
     def wait(self, before: Optional[Result] = None, *,
              timeout: Optional[float] = None) -> Result:
-        """Waits for what runs in this session until it ends or asks for input.
+        """Waits until the running command of this session ends or asks for input.
 
-        before: the result that there is of it; the text is what has come since."""
+        before: an earlier result of it; the new one has the text since then."""
         return _finish(self._a.wait(before, timeout=timeout))
 
     def answer(self, text: str, before: Optional[Result] = None, *,
@@ -1823,11 +1823,11 @@ class Session:
         return _finish(self._a.browse(url))
 
     def browse_interactive(self, actions: str) -> Page:
-        """Does steps in the browser: click("12"), fill("7", "text") … (BrowserGym's)."""
+        """Takes steps in the browser: click("12"), fill("7", "text") … (BrowserGym's)."""
         return _finish(self._a.browse_interactive(actions))
 
     def stat(self, path: str) -> FileInfo:
-        """What a file or folder is. Raises ServerError NOTFOUND."""
+        """Describes a file or folder. Raises ServerError NOTFOUND."""
         return _finish(self._a.stat(path))
 
     def list(self, path: str = ".", *, recursive: bool = False) -> List[FileInfo]:
@@ -1835,7 +1835,7 @@ class Session:
         return _finish(self._a.list(path, recursive=recursive))
 
     def mkdir(self, path: str) -> None:
-        """Makes a folder, and those above it. One that is there is no error."""
+        """Makes a folder and its parents, unless they exist."""
         _finish(self._a.mkdir(path))
 
     def remove(self, path: str, *, recursive: bool = False) -> None:
@@ -1862,19 +1862,19 @@ class Session:
                progress: Optional[Progress] = None) -> int:
         """Sends a file, bytes or a stream to `path`; returns the number of bytes.
 
-        The file is there whole or not at all, and replaces one that is there; its folder is
-        made. After a lost connection it goes on where it was; of a source that is a path
-        the next call does so, too. A stream that cannot seek is copied to a temporary file
-        first."""
+        The file is written whole or not at all, and replaces an existing one; its folder is
+        made. After a lost connection the upload continues where it stopped; if the source
+        is a path, so does the next call. A stream that cannot seek is copied to a temporary
+        file first."""
         return _finish(self._a.upload(source, path, mode=mode, progress=progress))
 
     def download(self, path: str, target: Target, *,
                  progress: Optional[Progress] = None) -> int:
         """Gets a file of the server; returns the number of bytes.
 
-        target: a path, which is there whole or not at all, or a stream. After a lost
-        connection it goes on where it was; if the file has changed meanwhile, from the
-        beginning (a stream that cannot seek gets an error then)."""
+        target: a path, which is written whole or not at all, or a stream. After a lost
+        connection the download continues where it stopped, or from the beginning if the
+        file has changed (which is an error for a stream that cannot seek)."""
         return _finish(self._a.download(path, target, progress=progress))
 
 
@@ -1882,7 +1882,7 @@ class Session:
 
 
 def _ask_person(waiting: Waiting) -> Optional[str]:
-    """What the person at the terminal answers; None if there is none."""
+    """The answer of the person at the terminal; None if there is none."""
     if not sys.stdin or not sys.stdin.isatty():
         return None
     try:
@@ -1921,7 +1921,7 @@ def _exec(box: Client, given: argparse.Namespace) -> int:
               f"{'--input TEXT' if asks else '--wait'} -s {given.session}", file=sys.stderr)
         return 124
     if result.exit_code is None:
-        print("client: nobody knows how it ended", file=sys.stderr)
+        print("client: it is not known how it ended", file=sys.stderr)
         return 125
     return result.exit_code
 
@@ -1973,7 +1973,7 @@ def _events(box: Client, given: argparse.Namespace) -> int:
 
 def main(argv: Optional[List[str]] = None) -> int:
     """The command line; returns its exit status."""
-    # Before the subcommand or after it: what is not given there must not undo the other.
+    # Options come before or after the subcommand: an absent one must not undo the other.
     server = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     server.add_argument("--server", metavar="URL",
                         help="https://HOST[:PORT]/PREFIX; else OD_SERVER")
@@ -1981,7 +1981,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     server.add_argument("--insecure", action="store_true",
                         help="send the key without TLS to another machine")
     server.add_argument("--patience", type=float, metavar="SECONDS",
-                        help="how long a lost connection is tried again (60)")
+                        help="seconds for which a lost connection is retried (60)")
     p = argparse.ArgumentParser(
         prog="client.py", description="A computer of an AI agent, from any machine.",
         epilog="The key is in the file OD_SERVER_KEY_FILE or in OD_SERVER_KEY.",
@@ -1992,7 +1992,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     x.add_argument("-s", "--session", default="main")
     x.add_argument("-t", "--timeout", type=float, metavar="SECONDS",
                    help="return after this time; the command goes on (status 124)")
-    x.add_argument("--wait", action="store_true", help="wait for what runs")
+    x.add_argument("--wait", action="store_true", help="wait for the running command")
     x.add_argument("--input", metavar="TEXT", help="type a line, then wait")
     x.add_argument("command", nargs=argparse.REMAINDER)
     c = sub.add_parser("cp", parents=[server],

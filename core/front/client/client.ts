@@ -17,8 +17,8 @@
  *  - Every call ends with a result or with an OdError, whose `code` names the kind of error.
  *  - An action runs once. Each has a name of its own, and after a lost connection the same
  *    action is sent again under the same name: the server answers with what it knows.
- *  - A stream (the output of a command, the event stream) goes on after a lost connection
- *    where it was: nothing is missing and nothing comes twice.
+ *  - A stream (the output of a command, the event stream) continues after a lost connection
+ *    where it stopped: nothing is missing and nothing comes twice.
  *  - Every message of the server is checked and has a maximum size.
  */
 
@@ -26,14 +26,14 @@ export const VERSION = 1;
 
 const BODY_MAX = 16 << 20; // bytes of an answer that is kept in memory
 const EVENT_MAX = 8 << 20; // bytes of one event of a stream
-const OUTPUTS_MAX = 16; // commands whose output a stream can go on with
-const QUIET_MS = 25000; // a stream without a byte for so long is opened again
+const OUTPUTS_MAX = 16; // commands whose output a stream can continue
+const QUIET_MS = 25000; // a stream without a byte for this long is opened again
 const CHUNK = 256 << 10; // bytes of one step of an upload
 
 export type Json = Record<string, unknown>;
 /** Bytes so far, and bytes in all if that is known. */
 export type Progress = (done: number, size: number | undefined) => void;
-/** What to type for what a program asks; undefined: it is left to wait. */
+/** Returns the answer to a question of a program; undefined: it keeps waiting. */
 export type Answer = (waiting: Waiting) => string | undefined | Promise<string | undefined>;
 
 /**
@@ -66,25 +66,25 @@ class Lost extends Error {
     }
 }
 
-/** What a program, or a cell, asks for. */
+/** The question of a program or a cell that waits for input. */
 export interface Waiting {
     /** The last line of the output. */
     prompt: string;
-    /** What is typed is not to be shown, as for a password. */
+    /** The input must not be shown, as for a password. */
     hidden: boolean;
     state: string;
     program: string;
     pid: number;
 }
 
-/** How far a command has got: it has ended, or it goes on. */
+/** The state of a command: it has ended, or it goes on. */
 export interface Result {
     /** The action that began the command. */
     id: number;
     session: string;
     /** Its output since the last result. */
     text: string;
-    /** null: it runs, or nobody knows it. */
+    /** null: it runs, or the code is unknown. */
     exitCode: number | null;
     /** It asks for input. */
     waiting: Waiting | null;
@@ -102,7 +102,7 @@ export interface Image {
     data: Uint8Array;
 }
 
-/** What a cell of a notebook has printed, shown and returned. */
+/** The output of a cell: printed text, pictures, and its result. */
 export interface CellResult {
     id: number;
     text: string;
@@ -137,7 +137,7 @@ export interface FileInfo {
     target: string;
 }
 
-// ---- what the server says is checked ----
+// ---- checks of the server's messages ----
 
 function isObject(value: unknown): value is Json {
     return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -159,7 +159,7 @@ function wrong(name: string, wanted: string, value: unknown): OdError {
     return new OdError("PROTOCOL", `${name} in an answer must be ${wanted}, not ${typeof value}`);
 }
 
-/** The member of that name; without a default it must be there. */
+/** The member of that name; without a default it must exist. */
 function text(m: Json, name: string, dflt?: string): string {
     const value = m[name] ?? dflt;
     if (typeof value !== "string")
@@ -297,7 +297,7 @@ function fileOf(value: unknown): FileInfo {
 
 // ---- requests ----
 
-/** 32 hex digits. crypto.randomUUID is not on pages that came by plain HTTP. */
+/** 32 hex digits. Pages that came by plain HTTP do not have crypto.randomUUID. */
 const newName = (): string => Array.from(crypto.getRandomValues(new Uint8Array(16)),
     (byte) => byte.toString(16).padStart(2, "0")).join("");
 
@@ -311,10 +311,10 @@ function environment(name: string): string | undefined {
 const inBrowser = (): boolean => "document" in globalThis || "WorkerGlobalScope" in globalThis
     && !("Deno" in globalThis);
 
-/** How a failed fetch says that nobody is there. */
+/** Errors of fetch which mean that no server is there. */
 const NOBODY = /ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|refused|dns error|bad port|port \d+ (is|are) blocked/i;
 
-/** What a failed fetch means. */
+/** The error for a failed fetch. */
 function failureOf(error: unknown): OdError | Lost {
     if (error instanceof OdError || error instanceof Lost)
         return error;
@@ -342,7 +342,7 @@ export interface ClientOptions {
     key?: string;
     /** Seconds to connect, and of silence in an answer. */
     timeout?: number;
-    /** Seconds that a lost connection is tried again. */
+    /** Seconds for which a lost connection is retried. */
     patience?: number;
     /** Send the key without TLS to another machine. */
     insecure?: boolean;
@@ -446,7 +446,7 @@ export class Client {
 
     /**
      * The events after the id `since` (0: all that are kept; not given: only new ones). It
-     * goes on by itself after a lost connection. live: also the output of commands as it is
+     * continues by itself after a lost connection. live: also the output of commands as it is
      * written (observation "delta", without an id).
      */
     async *events(since?: number, live = false): AsyncGenerator<Json, void> {
@@ -595,7 +595,7 @@ async function whole(answer: Bodied): Promise<Json> {
     return parse(out + decoder.decode(), "the answer");
 }
 
-/** Throws what a status means that is not 2XX. */
+/** Throws the error for a status other than 2XX. */
 async function judge(answer: Bodied, redirect: boolean): Promise<void> {
     const { status, headers } = answer;
     if (status >= 200 && status < 300)
@@ -606,7 +606,7 @@ async function judge(answer: Bodied, redirect: boolean): Promise<void> {
     if (status === 429 || (status === 503 && after) || (plain && [502, 503, 504].includes(status)))
         throw new Lost(`the server answers with status ${status}`, ms);
     if (plain && (status === 401 || status === 403))
-        throw new OdError("DENIED", `the server, or a proxy before it, refuses: status ${status}`, status);
+        throw new OdError("DENIED", `the server, or a proxy in front of it, refuses: status ${status}`, status);
     if (redirect || (status >= 300 && status < 400))
         throw new OdError("PROTOCOL", "the server answers with a redirect: use its right address", status);
     if (plain && status === 404)
@@ -615,7 +615,7 @@ async function judge(answer: Bodied, redirect: boolean): Promise<void> {
     throw errorOf(await whole(answer), status);
 }
 
-/** Server-sent events of /events that go on, over lost connections, where they were. */
+/** Server-sent events of /events that continue after lost connections where they stopped. */
 class Link {
     last: number | undefined;
     readonly outputs: Map<number, number>;
@@ -700,7 +700,7 @@ class Link {
         }
     }
 
-    /** Whether the message is new; the cursors are moved. */
+    /** Whether the message is new; moves the cursors. */
     private note(m: Json): boolean {
         if ("error" in m)
             throw errorOf(m, 0);
@@ -739,7 +739,7 @@ class Link {
 /**
  * A command that runs: iterate over it for its output, as it is written. The iteration ends
  * when the command ends, asks for input (`waiting`; then `answer` and iterate again), or its
- * time is over. `result` is then how far it has got.
+ * time is over. `result` is then the state of the command.
  */
 export class Run implements AsyncIterable<string> {
     result: Result | null = null;
@@ -793,7 +793,7 @@ export class Run implements AsyncIterable<string> {
             return; // the event `ended` of the command follows, after its output
         this.result = result;
         this.to = result.end;
-        if (!result.ended) // its output begins there, also when there is none yet
+        if (!result.ended) // its output begins there, even if there is none yet
             this.link.outputs.set(this.id, Math.max(this.at,
                 Math.min(integer(object(m, "output", {}), "from", 0), result.end)));
         this.pause();
@@ -837,7 +837,7 @@ export class Run implements AsyncIterable<string> {
         await this.session.client.action("cancel", { id: this.id }, { session: this.session.name });
     }
 
-    /** Lets go of the stream. The command goes on. */
+    /** Closes the stream. The command goes on. */
     close(): void {
         this.link.close();
     }
@@ -864,7 +864,7 @@ export class Session {
 
     /**
      * Runs a command; returns when it ends, asks for input, or after timeout seconds. answer:
-     * called when it asks. secrets: names and values that no event and no output shows.
+     * called when it asks. secrets: names and values that events and output do not show.
      */
     async run(command: string, more: {
         timeout?: number; answer?: Answer; secrets?: Record<string, string>;
@@ -888,8 +888,8 @@ export class Session {
     }
 
     /**
-     * Waits for what runs in this session until it ends or asks for input. before: the result
-     * that there is of it; the text is what has come since.
+     * Waits until the running command of this session ends or asks for input. before: an
+     * earlier result of it; the new one has the text since then.
      */
     async wait(before?: Result, timeout?: number): Promise<Result> {
         const args = before ? { until: "input", id: before.id, from: before.end } : { until: "input" };
@@ -967,12 +967,12 @@ export class Session {
         return pageOf(await this.act("browse", { url }));
     }
 
-    /** Does steps in the browser: click("12"), fill("7", "text") … (BrowserGym's). */
+    /** Takes steps in the browser: click("12"), fill("7", "text") … (BrowserGym's). */
     async browseInteractive(actions: string): Promise<Page> {
         return pageOf(await this.act("browse_interactive", { browser_actions: actions }));
     }
 
-    /** What a file or folder is. Throws NOTFOUND. */
+    /** Describes a file or folder. Throws NOTFOUND. */
     async stat(path: string): Promise<FileInfo> {
         return fileOf((await this.act("stat", { path })).extras);
     }
@@ -988,12 +988,12 @@ export class Session {
             if (page.cursor === undefined)
                 return out;
             if (page.cursor === cursor)
-                throw new OdError("PROTOCOL", "the list of files does not go on");
+                throw new OdError("PROTOCOL", "the list of files does not advance");
             cursor = text(page, "cursor");
         }
     }
 
-    /** Makes a folder, and those above it. One that is there is no error. */
+    /** Makes a folder and its parents, unless they exist. */
     async mkdir(path: string): Promise<void> {
         await this.act("mkdir", { path });
     }
@@ -1031,9 +1031,9 @@ export class Session {
 
     /**
      * Sends text, bytes or a Blob (a browser's File, Node's fs.openAsBlob) to `path`; returns
-     * the number of bytes. The file is there whole or not at all, and replaces one that is
-     * there; its folder is made. After a lost connection it goes on where it was. In a browser
-     * progress is only called when it goes on, and at the end.
+     * the number of bytes. The file is written whole or not at all, and replaces an
+     * existing one; its folder is made. After a lost connection the upload continues where it
+     * stopped. In a browser progress is called only when it continues, and at the end.
      */
     async upload(source: string | Uint8Array | Blob, path: string, more: {
         mode?: number; progress?: Progress;
@@ -1081,10 +1081,10 @@ export class Session {
                     body: progress && !inBrowser() ? steps(done) : blob.slice(done),
                 }));
                 if (integer(answer, "size") !== size)
-                    throw new OdError("PROTOCOL", "the server has not got the whole file");
+                    throw new OdError("PROTOCOL", "the server does not have the whole file");
             } catch (error) {
                 if (error instanceof OdError && error.code === "BUSY")
-                    throw new Lost(error.message); // there is less of it than was said
+                    throw new Lost(error.message); // the server has less than it reported
                 throw error;
             }
         });
@@ -1093,8 +1093,8 @@ export class Session {
     }
 
     /**
-     * A file of the server, as it comes. After a lost connection it goes on where it was; if
-     * the file has changed meanwhile, that is an error.
+     * A file of the server, as it arrives. After a lost connection it continues where it
+     * stopped; if the file has changed, that is an error.
      */
     async *download(path: string, progress?: Progress): AsyncGenerator<Uint8Array, void> {
         const where = `/files/content?${new URLSearchParams({ path, session: this.name })}`;
