@@ -28,7 +28,7 @@ static bool is_id(struct str s)
     return s.n == SANDBOX_ID_SIZE - 1;
 }
 
-/* A name that the log passes over. */
+/* The log ignores files with this name. */
 static void id_path(const char *dir, char out[256])
 {
     snprintf(out, 256, "%.200s/.sandbox", dir);
@@ -49,7 +49,7 @@ static void keep_on_disk(const char *dir, const char *id)
     id_path(dir, path);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, id, SANDBOX_ID_SIZE - 1) != SANDBOX_ID_SIZE - 1)
-        log_warn("the sandbox's id could not be written to %s, the next server will "
+        log_warn("the sandbox's id could not be written to %s; the next server will "
                  "have another one: %m",
                  path);
     if (fd >= 0)
@@ -87,7 +87,7 @@ void backend_sandbox_id(struct engine *en, struct str known, const char *dir,
 
 /* ---- the image ---- */
 
-/* What a shell would take the right side for: at most one pair of quotes. */
+/* Appends the value as a shell would read it: without one pair of quotes. */
 static int unquote(struct str s, struct buf *out)
 {
     char quote = s.n > 0 && (s.p[0] == '"' || s.p[0] == '\'') ? s.p[0] : 0;
@@ -164,7 +164,7 @@ static struct json *image(const struct engine *en)
 static struct json *capabilities(bool deltas)
 {
     static const char *const names[] = {"run",    "read", "write", "edit",
-                                        "replay", "ack",  "delta"}; /* the last one */
+                                        "replay", "ack",  "delta"}; /* optional */
     struct json *list = json_array();
     for (size_t i = 0; i < sizeof(names) / sizeof(*names) - !deltas; i++)
         json_push_str(list, str_of(names[i]));

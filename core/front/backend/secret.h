@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options about a backend: what is stored of them, its secret and its certificates. */
+/* Options about a backend: how they are stored, its secret and its certificates. */
 #ifndef OD_FRONT_BACKEND_SECRET_H
 #define OD_FRONT_BACKEND_SECRET_H
 
@@ -16,8 +16,8 @@ enum { BACKEND_SECRET_MAX = 8192 };
 typedef int backend_put_fn(struct json *o, const struct options *given,
                            const struct json *own, struct err *e);
 /*
- * For the prepare of a table: replaces *own by the object that put fills, or by NULL if
- * the option `name` was not given. Returns -1 and sets *e.
+ * For the function `prepare` of a table: replaces *own by the object that put fills, or
+ * by NULL if the option `name` was not given. Returns -1 and sets *e.
  */
 int backend_prepare(const struct options *given, const char *name, backend_put_fn *put,
                     struct json **own, struct err *e);
@@ -26,24 +26,30 @@ int backend_prepare(const struct options *given, const char *name, backend_put_f
  * is set (it blocks). Returns -1 and sets *e, which names the file.
  */
 int backend_read_secret(const char *path, bool pipe, struct buf *out, struct err *e);
-/* Like it, once, and adds to o as `name` the path, if it can be read again. */
+/*
+ * Reads the file once in the same way, and adds its path to o as `name` if the file can
+ * be read again.
+ */
 int backend_put_secret(struct json *o, const char *name, const char *path,
                        struct buf *out, struct err *e);
 /*
- * Adds a file's path from the root to o: the worker works in another directory. path
- * NULL: nothing. Returns -1 and sets *e, which names the option.
+ * Adds a file's absolute path to o, because the worker has another working directory.
+ * path NULL: does nothing. Returns -1 and sets *e, which names the option.
  */
 int backend_put_file(struct json *o, const char *name, const char *option,
                      const char *path, struct err *e);
 /*
- * A client of TLS that trusts ca, or what net/trust.h finds, and shows cert; each may be
- * "". The files are read now. Returns NULL and sets *e, which names the file.
+ * Returns a TLS client that trusts ca, or the authorities that net/trust.h finds, and
+ * presents cert; each may be "". Reads the files now. Returns NULL and sets *e, which
+ * names the file.
  */
 struct tls_client *backend_tls(const char *ca, const char *cert, const char *key,
                                struct err *e);
-/* Adds {SSL_CERT_FILE, SSL_CERT_DIR}, those that are set, to o as `env`. */
+/* Adds SSL_CERT_FILE and SSL_CERT_DIR, if they are set, to o as `env`. */
 void backend_put_env(struct json *o);
-/* Sets them in this process, which began without an environment (net/trust.h). */
+/*
+ * Sets these variables in this process, which began without an environment (net/trust.h).
+ */
 void backend_take_env(const struct json *o);
 
 #endif

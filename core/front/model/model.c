@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One value after the other against its field. */
+/* Checks values, one after the other, against their fields. */
 #include "front/model/own.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ITEM_ERRORS = 16 }; /* of one list that are reported */
+enum { ITEM_ERRORS = 16 }; /* reported errors of one list */
 
 /* ---- errors ---- */
 
-/* Names of which a part tells that the value is a secret. */
+/* Whether a part of the name shows that the value is a secret. */
 static bool is_secret(const char *name)
 {
     static const char *const parts[] = {"key",    "token",         "secret",
@@ -24,7 +24,7 @@ static bool is_secret(const char *name)
     return false;
 }
 
-/* A copy of value in which secrets are blanked. The caller's. */
+/* Returns a copy of value in which secrets are blanked. The caller owns it. */
 static struct json *blanked(const char *name, const struct json *value)
 {
     if (is_secret(name)) {
@@ -86,11 +86,11 @@ void model_text(const char *model, const struct json *errors, struct buf *out)
 
 /* ---- values ---- */
 
-/* What one value is checked for, and where what is wrong is reported. */
+/* The check of one value, and where its errors are reported. */
 struct model_check {
     const struct model_field *f;
     const char *loc;
-    const struct json *value; /* as it was given */
+    const struct json *value; /* as received */
     struct json **errors;
 };
 
@@ -122,7 +122,7 @@ static struct json *out_of_range(const struct model_check *c, const char *type,
     return NULL;
 }
 
-/* A value that stands alone: made as a member and taken out. */
+/* Returns a value without an owner: it was made as a member, and is taken out. */
 static struct json *alone(struct json *holder)
 {
     struct json *v = json_take(holder, "v");
@@ -164,7 +164,7 @@ static struct json *check_range(const struct model_check *c, double n)
     return number_value(n);
 }
 
-/* A decimal number with blanks around it. Returns false if it is anything else. */
+/* Reads a decimal number with blanks around it. Returns false if s is anything else. */
 static bool read_number(struct str s, double *out)
 {
     char text[64], *end;
@@ -309,7 +309,7 @@ static struct json *check_time(const struct model_check *c)
     if (json_is_number(c->value) || (json_is_string(c->value) && read_number(s, &n))) {
         if (json_is_number(c->value))
             n = json_num_value(c->value, 0);
-        /* As pydantic: beyond 2e10 it is milliseconds. */
+        /* As in pydantic: a number above 2e10 is in milliseconds. */
         return number_value(floor(fabs(n) > 2e10 ? n * 1e3 : n * 1e6));
     }
     if (!json_is_string(c->value))
@@ -325,7 +325,7 @@ static struct json *check_time(const struct model_check *c)
                      "error", why);
 }
 
-/* The error of an item or a member: its number or its name is the last part of loc. */
+/* Adds the error of an item or a member; its number or name is the last part of loc. */
 static void wrong_item(const struct model_check *c, int number, const struct json *v)
 {
     struct json *e = add_error(c->errors, "string_type", c->loc, c->f->name,
@@ -336,7 +336,7 @@ static void wrong_item(const struct model_check *c, int number, const struct jso
         json_push_int(json_get(e, "loc"), number);
 }
 
-/* Every item or member is a string. */
+/* Checks that every item or member is a string. */
 static struct json *check_strings(const struct model_check *c)
 {
     bool map = c->f->type == MODEL_MAP;

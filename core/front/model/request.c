@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-enum { ANSWER_MAX = 12 << 20 }; /* a body of 1 MiB in it, every byte escaped */
+enum { ANSWER_MAX = 12 << 20 }; /* has room for a body of 1 MiB with every byte escaped */
 
-/* Adds one parameter of a query: the last one counts, of STRINGS all. */
+/* Adds one parameter of a query: the last of its name counts; for STRINGS, all. */
 static void put_param(const struct model *m, struct json *out, struct str name,
                       struct str value)
 {
@@ -33,7 +33,7 @@ struct json *model_query(const struct model *m, const struct req *r, struct json
         struct str pair = str_cut(&rest, '&'), key = str_cut(&pair, '=');
         buf_reset(&name);
         buf_reset(&value);
-        /* A bad escape stays as it is written, as Python's parse_qsl has it. */
+        /* A bad escape stays as it is, as in Python's parse_qsl. */
         if (http_decode(&name, key, true) < 0) {
             buf_reset(&name);
             buf_adds(&name, key);
@@ -61,7 +61,9 @@ struct json *model_path(const struct model_field *f, struct str text,
     return v;
 }
 
-/* Where the parser stopped: "… at byte N: …". 0: it does not say. */
+/*
+ * Returns where the parser stopped, from "… at byte N: …"; 0 if the text has no offset.
+ */
 static uint64_t offset_in(const char *text)
 {
     const char *at = strstr(text, " at byte ");
@@ -72,8 +74,9 @@ static uint64_t offset_in(const char *text)
 }
 
 /*
- * {"type": "json_invalid", "loc": ["body", OFFSET], …}: the offset is one of characters.
- * A word that is no value counts from its beginning, as Python's json has it.
+ * Adds {"type": "json_invalid", "loc": ["body", OFFSET], …}; the offset counts
+ * characters. For an unknown word it is that of the word's beginning, as in Python's
+ * json.
  */
 void model_not_json(struct json **errors, struct str body, const struct err *why)
 {

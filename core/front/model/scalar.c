@@ -60,7 +60,7 @@ static bool cut_char(struct str *s, const char *any)
     return true;
 }
 
-/* Days from 1970-01-01 to the date, by the Gregorian calendar. */
+/* Returns the days from 1970-01-01 to the date, in the Gregorian calendar. */
 static int64_t days_of(int y, int m, int d)
 {
     static const int before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
@@ -76,7 +76,10 @@ static int days_in(int y, int m)
     return n[m - 1] + (m == 2 && leap);
 }
 
-/* Cuts .ffffff off: microseconds; digits beyond are dropped. -1: there are no digits. */
+/*
+ * Cuts .ffffff off and returns the microseconds; more digits are dropped. Returns -1 if
+ * there are no digits.
+ */
 static int64_t fraction(struct str *s)
 {
     int64_t us = 0, unit = 100000;
