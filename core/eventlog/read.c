@@ -291,23 +291,6 @@ static int find(struct log_reading *r, struct segment *s)
 }
 
 /*
- * Moves n bytes to a lower or the same address. memmove uses string instructions, which
- * take many times as long if the distance is as short as a few sums.
- */
-static void move_down(char *to, const char *from, size_t n)
-{
-    enum { AT_ONCE = 16 };
-    if (from == to)
-        return;
-    if (from - to >= AT_ONCE) {
-        for (; n >= AT_ONCE; n -= AT_ONCE, to += AT_ONCE, from += AT_ONCE)
-            memcpy(to, from, AT_ONCE);
-    }
-    for (; n > 0; n--)
-        *to++ = *from++;
-}
-
-/*
  * Takes the good lines with ids before `end` from the beginning of bytes, where the
  * cursor is. They are moved together, without their sums. Returns their length then.
  */
@@ -324,7 +307,7 @@ static size_t take_lines(struct log_reading *r, char *bytes, size_t got, uint64_
         /* Checking the sum takes as long as all the rest of reading a line. */
         if (!(line.id < r->l->own ? event_intact(s, &text) : event_written(s, &text)))
             break;
-        move_down(bytes + to, p, text);
+        memmove(bytes + to, p, text);
         to += text;
         bytes[to++] = '}';
         bytes[to++] = '\n';
