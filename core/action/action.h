@@ -172,10 +172,10 @@ struct action_taken {
 
 /*
  * Starts an action that a peer sent as JSON, with client_id, session and secrets in it.
- * A repeated client_id gets the first action. Returns 0. On error returns -1 and sets
- * *e; then nothing is logged and nothing runs.
+ * A repeated client_id gets the first action. Takes message, also on failure. Returns 0.
+ * On error returns -1 and sets *e; then nothing is logged and nothing runs.
  */
-int actions_do(struct actions *all, const struct json *message, const char *source,
+int actions_do(struct actions *all, struct json *message, const char *source,
                struct action_taken *out, struct err *e);
 /* Returns -1 and sets *e if the action has ended without an observation in the log. */
 int actions_check_end(const struct action_taken *t, struct err *e);

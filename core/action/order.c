@@ -240,36 +240,39 @@ struct action *action_open(struct actions *all, struct json *message,
     return a;
 }
 
-static struct json *copy_of(const struct json *m)
+/*
+ * Reads the order of a message. Returns 0; 1 if the action existed before, with *out set;
+ * or -1 with *e set.
+ */
+static int take_order(struct actions *all, const struct json *m, struct action_order *o,
+                      struct action_taken *out, struct err *e)
 {
-    struct buf b = BUF_INIT(2 * LIMIT_EVENT_MAX);
-    struct err e = ERR_INIT;
-    struct json *j = json_print(&b, m) == 0 ? json_parse(buf_str(&b), &e) : NULL;
-    buf_release(&b);
-    return j;
-}
-
-int actions_do(struct actions *all, const struct json *m, const char *source,
-               struct action_taken *out, struct err *e)
-{
-    struct action_order o;
-    *out = (struct action_taken){0};
-    if (read_order(all, m, &o, e) < 0)
+    if (read_order(all, m, o, e) < 0)
         return -1;
-    struct known *k = o.client_id.n ? known_find(all, 'c', o.client_id) : NULL;
+    struct known *k = o->client_id.n ? known_find(all, 'c', o->client_id) : NULL;
     if (k) {
         all->stats.repeated++;
         *out = (struct action_taken){.id = k->id, .end = k->end, .again = true};
-        return 0;
+        return 1;
     }
     if (all->stats.pending >= ACTIONS_MAX)
         return err_set(e, ERR_LIMIT, "%d actions have not ended yet; wait for some",
                        ACTIONS_MAX);
-    struct json *copy = copy_of(m);
-    if (!copy)
-        return err_set(e, ERR_LIMIT, "the action is too long");
+    return 0;
+}
+
+int actions_do(struct actions *all, struct json *message, const char *source,
+               struct action_taken *out, struct err *e)
+{
+    struct action_order o;
+    *out = (struct action_taken){0};
+    int rc = take_order(all, message, &o, out, e);
+    if (rc != 0) {
+        json_free(message);
+        return rc < 0 ? -1 : 0;
+    }
     o.source = source;
-    struct action *a = action_open(all, copy, &o, e);
+    struct action *a = action_open(all, message, &o, e);
     if (!a)
         return -1;
     out->id = a->id;

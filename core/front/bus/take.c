@@ -61,13 +61,16 @@ static enum verdict take_ack(struct bus *b, struct str id, const struct json *m)
     return publish_ack(b, (uint64_t)n, &e) < 0 ? refuse(b, id, &e) : VERDICT_DONE;
 }
 
+/* Takes m. */
 static enum verdict take_action(struct bus *b, struct str id, struct json *m)
 {
     struct err e = ERR_INIT;
     struct action_taken taken;
     char name[ACTION_CLIENT_MAX];
-    if (b->flushed)
+    if (b->flushed) {
+        json_free(m);
         return VERDICT_LEAVE;
+    }
     if (!json_has(m, "client_id")) {
         snprintf(name, sizeof(name), "bus:%.64s", id.p);
         json_put_z(m, "client_id", name);
@@ -93,10 +96,10 @@ static enum verdict take_text(struct bus *b, struct str id, struct str text)
     struct json *m = json_parse(text, &e);
     engine_touch(b->en);
     if (json_has(m, "action"))
-        v = take_action(b, id, m);
-    else if (json_has(m, "ack"))
+        return take_action(b, id, m);
+    if (json_has(m, "ack")) {
         v = take_ack(b, id, m);
-    else {
+    } else {
         if (m)
             err_set(&e, ERR_INVALID, "it has neither a member \"action\" nor \"ack\"");
         v = refuse(b, id, &e);

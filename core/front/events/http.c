@@ -390,7 +390,10 @@ static void post_events(struct req *r)
     struct json *m = read_query(r, &q, &e) < 0 ? NULL : json_parse(req_body(r), &e);
     if (m && !json_has(m, "action"))
         err_set(&e, ERR_INVALID, "the body must be an action: an object with \"action\"");
-    if (!m || e.code || actions_do(ev->actions, m, NULL, &t, &e) < 0 ||
+    bool valid = m && !e.code;
+    if (!valid)
+        json_free(m);
+    if (!valid || actions_do(ev->actions, m, NULL, &t, &e) < 0 ||
         actions_check_end(&t, &e) < 0) {
         events_http_refuse(r, &e);
     } else if (t.end) {
@@ -401,7 +404,6 @@ static void post_events(struct req *r)
         struct wait *w = wait_new(ev, r);
         w->cause = t.id;
     }
-    json_free(m);
 }
 
 void events_http_act(struct events *ev, struct req *r, struct json *take, bool wait)
@@ -420,7 +422,6 @@ void events_http_act(struct events *ev, struct req *r, struct json *take, bool w
     } else {
         answer_id(r, t.id);
     }
-    json_free(take);
 }
 
 static const struct param since_query[] = {

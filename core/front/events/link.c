@@ -376,7 +376,7 @@ static int take_ack(struct events_link *k, const struct json *m, struct err *e)
  * only once on a link.
  */
 static int say_known(struct events_link *k, const struct action_taken *t,
-                     const struct json *m, struct err *e)
+                     struct str client_id, struct err *e)
 {
     struct buf b = BUF_INIT(8 * ACTION_CLIENT_MAX + 128);
     if (actions_check_end(t, e) < 0)
@@ -391,21 +391,25 @@ static int say_known(struct events_link *k, const struct action_taken *t,
         return 0;
     }
     buf_addz(&b, "{\"known\":{\"client_id\":");
-    json_quote(&b, json_str(m, "client_id", ""));
+    buf_adds(&b, client_id);
     buf_addf(&b, ",\"id\":%llu}}", (unsigned long long)t->id);
     say(k, buf_str(&b));
     buf_release(&b);
     return 0;
 }
 
-static int take_action(struct events_link *k, const struct json *m, struct err *e)
+/* Takes *message, and then sets it to NULL. */
+static int take_action(struct events_link *k, struct json **message, struct str client_id,
+                       struct err *e)
 {
     struct action_taken t;
+    struct json *m = *message;
     if (k->right == RIGHT_VIEW)
         return err_set(e, ERR_DENIED, "this API key may follow events, not send actions");
+    *message = NULL;
     if (actions_do(k->ev->actions, m, NULL, &t, e) < 0)
         return -1;
-    return t.again ? say_known(k, &t, m, e) : 0;
+    return t.again ? say_known(k, &t, client_id, e) : 0;
 }
 
 static int take_key(struct events_link *k, const struct json *m, struct err *e)
@@ -430,8 +434,11 @@ static int take_key(struct events_link *k, const struct json *m, struct err *e)
     return k->begun || k->since == UINT64_MAX ? 0 : link_begin(k, k->since, e);
 }
 
-static int take_object(struct events_link *k, const struct json *m, struct err *e)
+/* client_id: that of the message, with quotes; or n 0. */
+static int take_object(struct events_link *k, struct json **message, struct str client_id,
+                       struct err *e)
 {
+    const struct json *m = *message;
     if (!json_is_object(m))
         return err_set(e, ERR_INVALID, "a message is a JSON object");
     if (json_has(m, "api_key") || json_has(m, "page"))
@@ -441,7 +448,7 @@ static int take_object(struct events_link *k, const struct json *m, struct err *
         return 0;
     }
     if (json_has(m, "action"))
-        return take_action(k, m, e);
+        return take_action(k, message, client_id, e);
     if (json_has(m, "ack"))
         return take_ack(k, m, e);
     if (json_has(m, "since"))
@@ -456,22 +463,22 @@ static void on_message(struct ws *w, bool text, struct str message)
     struct events_link *k = container_of(w, struct events_link, ws);
     struct err e = ERR_INIT;
     struct json *m = text ? json_parse(message, &e) : NULL;
+    struct buf id = BUF_INIT(ACTION_CLIENT_MAX * 8);
+    struct str client = json_str(m, "client_id", "");
     if (!k->with_key)
         engine_touch(k->ev->en);
     if (!text)
         err_set(&e, ERR_UNSUPPORTED, "a message is text; bytes go into it as base64");
-    if (m ? take_object(k, m, &e) < 0 : !k->over) {
-        struct buf id = BUF_INIT(ACTION_CLIENT_MAX * 8);
-        struct str client = json_str(m, "client_id", "");
-        if (client.n > 0 && client.n <= ACTION_CLIENT_MAX)
-            json_quote(&id, client);
+    if (client.n > 0 && client.n <= ACTION_CLIENT_MAX)
+        json_quote(&id, client);
+    if (m ? take_object(k, &m, buf_str(&id), &e) < 0 : !k->over) {
         if (k->with_key)
             ws_close(w, WS_POLICY, STR("the first message must be {\"api_key\":…}"));
         else
             say_error(k, &e, buf_str(&id));
-        buf_release(&id);
         tell_since(k, 0, &e);
     }
+    buf_release(&id);
     json_free(m);
 }
 

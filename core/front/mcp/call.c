@@ -200,7 +200,6 @@ void tool_act(struct tool_call *c, unsigned step, struct str session,
     k->end = 0;
     k->err = (struct err)ERR_INIT;
     int rc = actions_do(k->m->actions, message, ACTION_SOURCE_MCP, &t, &k->err);
-    json_free(message);
     c->action = t.id;
     k->end = t.end;
     if (rc < 0 || (t.end && actions_check_end(&t, &k->err) < 0) || t.end)

@@ -247,7 +247,6 @@ static void begin(struct swerex_execute *x)
     swerex_id(x->req, id);
     struct json *m = message_of(x->asked, id);
     int rc = actions_do(x->w->actions, m, ACTION_SOURCE_SWEREX, &t, &e);
-    json_free(m);
     if (rc == 0 && t.end)
         rc = actions_check_end(&t, &e);
     if (rc < 0)

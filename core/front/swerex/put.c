@@ -188,7 +188,6 @@ void swerex_put_go(struct swerex_put *p)
     struct action_taken t;
     struct json *m = message_of(p);
     int rc = actions_do(p->w->actions, m, ACTION_SOURCE_SWEREX, &t, &e);
-    json_free(m);
     if (rc == 0 && t.end)
         rc = actions_check_end(&t, &e);
     if (rc < 0)

@@ -347,7 +347,6 @@ int swerex_act(const struct swerex_session *s, const char *action, struct json *
         json_free(swerex_observation(s->w, t.end, e));
         rc = e->code ? -1 : 0;
     }
-    json_free(m);
     return rc;
 }
 
@@ -367,7 +366,6 @@ static void submit(struct swerex_run *x)
     if (x->timeout > 0 && x->mode != RUN_CREATE)
         json_put_num(m, "timeout", x->timeout);
     int rc = actions_do(x->w->actions, m, ACTION_SOURCE_SWEREX, &t, &e);
-    json_free(m);
     if (rc == 0 && t.end)
         rc = actions_check_end(&t, &e);
     if (rc < 0) {

@@ -159,7 +159,6 @@ static int order_as(const char *text, const char *source, struct action_taken *t
         T_FAIL("%s: %s", text, why.text);
     e = (struct err)ERR_INIT;
     int r = actions_do(all, m, source, t, &e);
-    json_free(m);
     take_sent();
     return r;
 }

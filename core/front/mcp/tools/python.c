@@ -303,7 +303,6 @@ static void run_cell(struct tool_call *c)
     struct action_taken t;
     struct err e = ERR_INIT;
     int rc = actions_do(c->actions, m, NULL, &t, &e);
-    json_free(m);
     if (rc < 0) {
         ran_fail_as(c, &e);
         return;
