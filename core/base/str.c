@@ -14,15 +14,6 @@ bool str_ends(struct str s, struct str suffix)
            str_eq(str_sub(s, s.n - suffix.n, suffix.n), suffix);
 }
 
-struct str str_sub(struct str s, size_t from, size_t n)
-{
-    if (from > s.n)
-        from = s.n;
-    if (n > s.n - from)
-        n = s.n - from;
-    return (struct str){from ? s.p + from : s.p, n}; /* NULL + 0 is undefined */
-}
-
 long str_find(struct str hay, struct str needle)
 {
     if (needle.n == 0)
@@ -114,6 +105,18 @@ int str_to_i64(struct str s, int64_t *out)
     else
         *out = (int64_t)v;
     return 0;
+}
+
+size_t str_from_u64(char out[STR_U64_MAX], uint64_t v)
+{
+    char text[STR_U64_MAX];
+    size_t at = sizeof(text);
+    do {
+        text[--at] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v > 0);
+    memcpy(out, text + at, sizeof(text) - at);
+    return sizeof(text) - at;
 }
 
 /* Cuts the unit off s. Returns the milliseconds of one unit. */

@@ -18,6 +18,8 @@ struct str {
     size_t n;
 };
 
+enum { STR_U64_MAX = 20 }; /* digits of a uint64_t */
+
 /* A literal, or any array whose last byte is a terminator. */
 #define STR(lit) ((struct str){(lit), sizeof(lit) - 1})
 /* For printf: "%.*s", STR_ARG(s) */
@@ -43,7 +45,14 @@ static inline bool str_starts(struct str s, struct str prefix)
 bool str_ends(struct str s, struct str suffix);
 
 /* The part from `from` on, at most n bytes; both are clamped to s. */
-struct str str_sub(struct str s, size_t from, size_t n);
+static inline struct str str_sub(struct str s, size_t from, size_t n)
+{
+    if (from > s.n)
+        from = s.n;
+    if (n > s.n - from)
+        n = s.n - from;
+    return (struct str){from ? s.p + from : s.p, n}; /* NULL + 0 is undefined */
+}
 /* Offset of the first occurrence, or -1. An empty needle is found at 0. */
 long str_find(struct str hay, struct str needle);
 long str_chr(struct str hay, char c);
@@ -63,6 +72,8 @@ struct str str_cut(struct str *rest, char sep);
  */
 int str_to_u64(struct str s, uint64_t *out);
 int str_to_i64(struct str s, int64_t *out);
+/* Writes v in decimal digits, without a terminator. Returns how many. */
+size_t str_from_u64(char out[STR_U64_MAX], uint64_t v);
 /*
  * A duration in seconds with an optional fraction and an optional unit
  * (ms, s, m, h): "5", "0.25", "250ms", "8h". At most 10 years.

@@ -47,6 +47,35 @@ TEST(adds_append_and_terminate)
     buf_release(&b);
 }
 
+TEST(formats_give_what_printf_gives)
+{
+    struct buf b = BUF_INIT(1000);
+    char want[1000];
+#define SAME(...) \
+    do { \
+        snprintf(want, sizeof(want), __VA_ARGS__); \
+        buf_reset(&b); \
+        CHECK_INT(buf_addf(&b, __VA_ARGS__), 0); \
+        CHECK_STR(buf_z(&b), want); \
+        check_invariants(&b); \
+    } while (0)
+    SAME("%s", "");
+    SAME("no conversion");
+    SAME("%s and %.*s, %.*s|%.*s|", "all", 3, "threefold", -1, "all", 0, "none");
+    SAME("%.*s", 9, "short");
+    SAME("%d %d %d %d", 0, -7, INT32_MAX, INT32_MIN);
+    SAME("%u %u", 0u, UINT32_MAX);
+    SAME("%llu %llu", 0ull, (unsigned long long)UINT64_MAX);
+    SAME("%lld %lld", (long long)INT64_MIN, (long long)INT64_MAX);
+    SAME("%zu%c", SIZE_MAX, 'x');
+    SAME("%s is 50%%, and %s: %d", "a", "b", 3);
+    SAME("%d %05d %s %-4s| %d", 1, 2, "three", "4", 5);
+    SAME("%.2f %x %g", 1.5, 255u, 1e100);
+    SAME("%lu %ld", 3ul, -3l);
+#undef SAME
+    buf_release(&b);
+}
+
 TEST(the_maximum_is_exact_and_a_failed_add_changes_nothing)
 {
     struct buf b = BUF_INIT(5);
