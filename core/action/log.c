@@ -10,11 +10,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ANSWER_MAX = 64 << 20 }; /* of an action, before it is cut to fit an event */
+enum {
+    ANSWER_MAX = 64 << 20, /* of an action, before it is cut to fit an event */
+    LINE_KEPT = 64 << 10   /* the memory of a longer line is given back */
+};
 
 static const char secrets_key[] = "events/secrets";
 
 /* ---- appending and reading ---- */
+
+struct buf *log_begin(struct actions *all, size_t max)
+{
+    buf_reset(&all->line);
+    all->line.max = max;
+    return &all->line;
+}
+
+void log_done(struct actions *all)
+{
+    if (all->line.cap > LINE_KEPT)
+        buf_release(&all->line);
+}
 
 uint64_t log_append(struct actions *all, struct buf *object, struct err *e)
 {
@@ -93,22 +109,21 @@ bool actions_batch(struct actions *all, const struct event_cursor *c)
 
 static struct known *look_up(const struct actions *all, char kind, struct str name)
 {
-    char key[ACTION_CLIENT_MAX + 3];
+    char key[ACTION_CLIENT_MAX + 2] = {kind, '/'};
     if (name.n > ACTION_CLIENT_MAX)
         return NULL;
-    int n = snprintf(key, sizeof(key), "%c/", kind);
-    memcpy(key + n, name.p, name.n);
-    return map_get(&all->names, str_n(key, (size_t)n + name.n));
+    memcpy(key + 2, name.p, name.n);
+    return map_get(&all->names, str_n(key, 2 + name.n));
 }
 
-static struct str id_text(uint64_t id, char out[24])
+static struct str id_text(uint64_t id, char out[STR_U64_MAX])
 {
-    return str_n(out, (size_t)snprintf(out, 24, "%llu", (unsigned long long)id));
+    return str_n(out, str_from_u64(out, id));
 }
 
 static void forget_known(struct actions *all, struct known *k)
 {
-    char text[24];
+    char text[STR_U64_MAX];
     list_del(&k->node);
     map_del(&all->names, str_of(k->name));
     if (!k->end)
@@ -123,7 +138,7 @@ static void forget_known(struct actions *all, struct known *k)
 
 struct known *known_add(struct actions *all, char kind, struct str name, uint64_t id)
 {
-    char text[24];
+    char text[STR_U64_MAX];
     struct buf b = BUF_INIT(ACTION_CLIENT_MAX + 3);
     struct known *k = look_up(all, kind, name);
     if (k)
@@ -144,7 +159,7 @@ struct known *known_add(struct actions *all, char kind, struct str name, uint64_
 
 void known_end(struct actions *all, uint64_t cause, uint64_t end)
 {
-    char text[24];
+    char text[STR_U64_MAX];
     struct known *k = map_del(&all->ends, id_text(cause, text));
     if (k)
         k->end = end;
@@ -329,24 +344,30 @@ static void hide_repeated(const struct actions *all, struct buf *answer)
     json_free(j);
 }
 
-/* Appends the answer to the head; an answer that is too long is cut. */
-static void put_answer(struct buf *b, struct str answer)
+/*
+ * Joins the answer, an object that begins at `at`, to the head before it. An answer that
+ * is too long is cut.
+ */
+static void join_answer(struct buf *b, size_t at)
 {
     struct err e = ERR_INIT;
-    if (answer.n > 1 && answer.n + b->n < LIMIT_EVENT_MAX - (64 << 10)) {
-        buf_addc(b, ',');
-        buf_adds(b, str_sub(answer, 1, answer.n));
+    size_t whole = b->n - at;
+    if (buf_full(b))
+        return;
+    if (whole > 1 && b->n < LIMIT_EVENT_MAX - (64 << 10)) {
+        b->p[at] = ',';
         return;
     }
-    struct json *j = json_parse(answer, &e);
+    struct json *j = json_parse(str_sub(buf_str(b), at, whole), &e);
     struct buf text = BUF_INIT(ANSWER_MAX);
+    buf_truncate(b, at);
     for (size_t most = 256 << 10; most > 64; most /= 4) {
         event_shorten(j, most);
         buf_reset(&text);
         if (json_print(&text, j) == 0 && text.n + b->n < LIMIT_EVENT_MAX - (64 << 10))
             break;
     }
-    buf_addf(b, ",\"cut\":%zu,", answer.n);
+    buf_addf(b, ",\"cut\":%zu,", whole);
     buf_adds(b, str_sub(buf_str(&text), 1, text.n));
     buf_release(&text);
     json_free(j);
@@ -356,28 +377,29 @@ static void put_answer(struct buf *b, struct str answer)
 static void put_body(struct buf *b, const struct actions *all, struct str body)
 {
     struct buf terse = BUF_INIT(ANSWER_MAX);
+    size_t at = b->n;
     if (all->terse) {
         buf_adds(&terse, body);
         hide_repeated(all, &terse);
     }
-    put_answer(b, all->terse ? buf_str(&terse) : body);
+    buf_adds(b, all->terse ? buf_str(&terse) : body);
     buf_release(&terse);
+    join_answer(b, at);
 }
 
 /* {"observation": its kind, "content": …, "extras": …} */
 static void put_result(struct buf *b, const struct action *a,
                        const struct action_result *r)
 {
-    struct buf answer = BUF_INIT(ANSWER_MAX);
-    buf_addc(&answer, '{');
-    buf_adds(&answer, r->top);
-    buf_addf(&answer, "\"observation\":\"%s\",\"content\":", a->kind->name);
-    json_quote(&answer, r->text);
-    buf_addz(&answer, ",\"extras\":");
-    buf_adds(&answer, r->extras.n ? r->extras : STR("{}"));
-    buf_addc(&answer, '}');
-    put_answer(b, buf_str(&answer));
-    buf_release(&answer);
+    size_t at = b->n;
+    buf_addc(b, '{');
+    buf_adds(b, r->top);
+    buf_addf(b, "\"observation\":\"%s\",\"content\":", a->kind->name);
+    json_quote(b, r->text);
+    buf_addz(b, ",\"extras\":");
+    buf_adds(b, r->extras.n ? r->extras : STR("{}"));
+    buf_addc(b, '}');
+    join_answer(b, at);
 }
 
 /* Of a foreign kind: {"detail": …} */
@@ -394,23 +416,23 @@ uint64_t log_end(struct actions *all, const struct action *a,
 {
     static const struct str nobody = STR(
         "The caller of this action is gone; its work goes on");
-    struct buf b = BUF_INIT(LIMIT_EVENT_MAX);
+    struct buf *b = log_begin(all, ANSWER_MAX);
     bool failed = r->error || r->unheard || (r->status && r->status != 200);
-    put_end_head(&b, a, r);
+    put_end_head(b, a, r);
     if (r->error)
-        put_error_body(&b, str_of(r->error->text), 400, err_name(r->error->code));
+        put_error_body(b, str_of(r->error->text), 400, err_name(r->error->code));
     else if (r->unheard)
-        put_error_body(&b, nobody, 499, NULL);
+        put_error_body(b, nobody, 499, NULL);
     else if (failed)
-        put_detail(&b, r->body, r->status);
+        put_detail(b, r->body, r->status);
     else if (r->body.n > 0)
-        put_body(&b, all, r->body);
+        put_body(b, all, r->body);
     else
-        put_result(&b, a, r);
+        put_result(b, a, r);
     all->stats.errors += failed;
-    uint64_t id = log_append(all, &b, e);
+    uint64_t id = log_append(all, b, e);
     all->stats.observations += id > 0;
-    buf_release(&b);
+    log_done(all);
     return id;
 }
 

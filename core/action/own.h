@@ -42,7 +42,8 @@ enum {
                     256,   /* of all as JSON: they fit in one entry at the keeper */
     CUT_STRING = 64 << 10, /* a longer string of an event that is too long is cut */
     BATCH = 64 << 10,      /* of events read at once */
-    STORE_EVERY = 64       /* events between two lists of unfinished actions */
+    STORE_EVERY = 64,      /* events between two lists of unfinished actions */
+    KEYS_DRAWN = 32        /* random keys at once */
 };
 
 /* An action that a repeated request finds: by its client_id, or the key of its body. */
@@ -90,6 +91,9 @@ struct actions {
     uint64_t last_cause, last_end; /* the newest observation */
     struct actions_stats stats;
     struct buf kept; /* events/open, between load and start */
+    struct buf line; /* see log_begin */
+    char keys[KEYS_DRAWN * ACTION_KEY + 1]; /* of the next actions: the last one first */
+    unsigned nkeys;
 };
 
 /* ---- line.c ---- */
@@ -113,6 +117,12 @@ struct session *action_session(const struct action *a, struct err *e);
 
 /* Opens the log, in the state directory, or else in memory. */
 void log_open(struct actions *all);
+/*
+ * An empty buffer for one event, with this maximum. Borrowed, until log_done; there
+ * is only one, so that its memory is there for the next event.
+ */
+struct buf *log_begin(struct actions *all, size_t max);
+void log_done(struct actions *all);
 /* Masks and appends an event. Returns its id; 0 and sets *e if there is no room. */
 uint64_t log_append(struct actions *all, struct buf *object, struct err *e);
 /* Calls fn for each line whose id is at least `from` and less than `to`. */
