@@ -218,16 +218,10 @@ static void link_pump(struct events_link *k)
         k->joined = true;
         flows_join(k);
     }
-    size_t sent = 0;
-    while (!k->over && actions_batch(k->ev->actions, &k->cursor)) {
-        if (sent > LIMIT_READ_PER_TURN) {
-            link_pump_later(k);
-            return;
-        }
-        sent += actions_batch_bytes(k->ev->actions);
-        if (!send_batch(k))
-            return;
-    }
+    /* One batch a turn: links that follow then share each, and it is read once. */
+    if (actions_batch(k->ev->actions, &k->cursor) && send_batch(k) &&
+        k->cursor.next < actions_next_id(k->ev->actions))
+        link_pump_later(k);
 }
 
 static void on_pump(struct task *t)
