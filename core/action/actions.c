@@ -68,6 +68,13 @@ struct action *action_new(struct actions *all, const struct action_kind *k,
     return a;
 }
 
+void action_forget(struct action *a)
+{
+    ASSERT(list_empty(&a->node));
+    json_free(a->message);
+    a->message = a->args = NULL;
+}
+
 static void action_free(void *p)
 {
     struct action *a = p;

@@ -288,8 +288,10 @@ int actions_do(struct actions *all, struct json *message, const char *source,
     out->id = a->id;
     all->last_cause = 0;
     action_go(a);
-    if (all->last_cause == out->id) /* it has ended already */
+    if (all->last_cause == out->id) { /* it has ended already */
         out->end = all->last_end ? all->last_end : out->id;
+        action_forget(a);
+    }
     return 0;
 }
 

@@ -167,6 +167,12 @@ struct action *action_new(struct actions *all, const struct action_kind *k,
                           struct json *message, struct str session);
 /* Frees an action that was never in the list, with what its kind made. */
 void action_discard(struct action *a);
+/*
+ * Frees the message of an action that has ended, and whose kind has returned. Messages of
+ * many actions in one turn would else be freed together, and the allocator would give
+ * their pages back to the kernel and get them again in the next turn.
+ */
+void action_forget(struct action *a);
 /* Adds the action to the list, now that its id is known. */
 void action_enter(struct action *a, uint64_t id);
 /* Continues an action of the previous worker, as its kind decides. */
