@@ -18,8 +18,8 @@ struct fronts {
     void *v[FRONTS_MAX]; /* as in front_list; NULL: not open */
     void (*drained)(void *arg);
     void *drained_arg;
-    unsigned draining;          /* that are not done */
-    void (*flushed)(void *arg); /* the same; late ones of drain may still come */
+    unsigned draining;          /* front-ends that are not done */
+    void (*flushed)(void *arg); /* the same; late calls of drain may still come */
     void *flushed_arg;
     unsigned flushing;
 };
@@ -101,7 +101,7 @@ struct fronts *fronts_open(struct engine *en, const struct json *options,
                           json_str(fronts_options(f->key_as, options), f->key_as->key,
                                    ""));
     }
-    for (size_t i = 0; i < count(); i++) /* which may look at the keys */
+    for (size_t i = 0; i < count(); i++) /* each may look at the keys */
         all->v[i] = front_list[i]->open(all, options);
     for (size_t i = 0; i < count(); i++) {
         if (all->v[i] && front_list[i]->app)
@@ -115,7 +115,8 @@ static void *object_of(const struct fronts *all, const struct front *f)
     return f ? fronts_find(all, f->name) : NULL;
 }
 
-/* The routes of one, or of all native ones: how many tables there are. */
+/* Returns the number of route tables of one front-end, or of all native ones if only is
+ * NULL. */
 static size_t tables_of(const struct fronts *all, const struct front *only,
                         const struct http_front *out[TABLES_MAX])
 {
@@ -303,7 +304,8 @@ struct json *fronts_routes(void)
     return list;
 }
 
-/* What precedes the first '@', if it is a word: not "unix:/a", "https://a" or "". */
+/* Returns the text before the first '@' if it is a word, unlike "unix:/a", "https://a"
+ * and "". */
 static struct str name_of(struct str text)
 {
     size_t n = 0;

@@ -29,7 +29,7 @@ struct server {
     struct httpd *httpd;
 };
 
-/* A listener, by the name that keys and people know it by. */
+/* A listener, by the name that keys and people use for it. */
 struct guard_place {
     struct list node;          /* in guard.places */
     char name[KEY_AT_MAX + 1]; /* "127.0.0.1:3000", "NAME@unix:/path" */
@@ -42,17 +42,18 @@ struct guard {
     struct logins *logins;
     struct tls_server *tls; /* NULL: there is no certificate */
     struct hosts hosts;
-    char *origin; /* owned; whose pages may read answers, "": no other's */
+    char *origin; /* owned; the origin whose pages may read answers; "": none */
     void (*drained)(void *arg);
     void *drained_arg;
     unsigned draining; /* servers that are not done */
     const struct front *keyless[KEYLESS_MAX];
     unsigned nkeyless;
-    const struct front *apps; /* which passes requests to apps' hosts; NULL: none */
+    const struct front *apps; /* the front-end that passes on requests for apps' hosts;
+                               * NULL: none */
     void *apps_f;             /* the object of apps */
 };
 
-/* ---- who may ask ---- */
+/* ---- which requests are allowed ---- */
 
 bool guard_from_a_page(const struct req *r)
 {
@@ -103,7 +104,7 @@ static void refuse(struct server *s, struct req *r, enum refusal why)
         s->words->fail(r, refusals[why].status, refusals[why].text);
 }
 
-/* Does its front-end want no key, whatever keys there are? */
+/* Does its front-end need no key, even if the server has keys? */
 static bool is_keyless(const struct server *s)
 {
     for (unsigned i = 0; s->only && i < s->g->nkeyless; i++) {
@@ -114,8 +115,8 @@ static bool is_keyless(const struct server *s)
 }
 
 /*
- * At a route of the page that is open: a person who follows a link to it, or the form or
- * script there. What these may do is decided by their handler, which knows the cookie.
+ * Does r go to an open route of the page, sent by a person who follows a link to it, or
+ * by the form or script there? The handler decides what it may do, by the cookie.
  */
 static bool comes_to_page(const struct server *s, const struct req *r)
 {
@@ -125,16 +126,17 @@ static bool comes_to_page(const struct server *s, const struct req *r)
             logins_by_cookie(s->g->logins, r, LOGIN_COOKIE_PAGE) != RIGHT_NONE);
 }
 
-/* A server without a key: no web page may ask it, and no browser most things. */
+/* A server without a key refuses every web page, and of a browser all but a few
+ * requests. */
 static bool allow_keyless(struct server *s, struct req *r)
 {
-    /* A name of theirs that leads here is none of our certificate's. */
+    /* A name of an attacker's that leads here is not in our certificate. */
     struct str host = req_header(r, "Host");
     bool named = req_is_unix(r) || req_is_secure(r) || hosts_has(&s->g->hosts, host) ||
                  (is_keyless(s) && host_is_private(host));
     if (guard_from_a_page(r) && !comes_to_page(s, r))
         refuse(s, r, REFUSE_PAGE);
-    /* Browsers add it to what they ask of this machine, an agent's too. */
+    /* Browsers add this field to requests to this machine; so does an agent's browser. */
     else if (!req_open(r) && req_header(r, "Sec-Fetch-Site").p)
         refuse(s, r, REFUSE_BROWSER);
     else if (!named)
@@ -160,9 +162,9 @@ bool guard_is_origin(struct str text)
 }
 
 /*
- * The fields by which a browser lets pages of --cors-origin read the answer. Returns
- * whether r was only its question whether they may (a preflight), which has no key by
- * its nature: the answer is the same for all paths and is sent.
+ * Adds the fields by which a browser lets pages of --cors-origin read the answer. Returns
+ * true if r was a preflight, which cannot have a key: it has been answered, for all paths
+ * in the same way.
  */
 static bool answer_cors(const struct server *s, struct req *r)
 {
@@ -192,8 +194,8 @@ static bool answer_cors(const struct server *s, struct req *r)
 }
 
 /*
- * Judges the login of a person's page; false: r has none that counts, and its key is to
- * be judged. *allowed: else, whether r may go on.
+ * Judges the login of a person's page. Returns false if r has no login that counts: its
+ * key is to be judged. Otherwise sets *allowed to whether r may go on.
  */
 static bool judge_page(struct server *s, struct req *r, bool *allowed)
 {
@@ -214,9 +216,9 @@ static bool judge_page(struct server *s, struct req *r, bool *allowed)
 }
 
 /*
- * The same of a token in the path: who has it may see that app, be it a page without an
- * origin, as the app's own is, or no page. Without a token, a person's cookie makes r go
- * on without a right: it is led to the path with one.
+ * The same for a token in the path: it allows its holder to see that app, also from a
+ * page with an opaque origin, as the app's own page has. Without a token, a person's
+ * cookie lets r go on without a right: it is redirected to the path with a token.
  */
 static bool judge_path(struct server *s, struct req *r, bool *allowed)
 {
@@ -240,7 +242,7 @@ static bool judge_path(struct server *s, struct req *r, bool *allowed)
     return true;
 }
 
-/* Judges the key of r; false: it was refused. */
+/* Judges the key of r. Returns false if r was refused. */
 static bool allow_key(struct server *s, struct req *r)
 {
     struct keys *keys = &s->g->keys;
@@ -267,7 +269,7 @@ static bool allow_key(struct server *s, struct req *r)
     return false;
 }
 
-/* There is no form for the key at an app's host: its service worker would see it. */
+/* An app's host has no form for the key: the app's service worker would see it. */
 static bool refuse_app(const struct guard *g, struct req *r, uint16_t port,
                        enum refusal why)
 {
@@ -281,7 +283,7 @@ static bool refuse_app(const struct guard *g, struct req *r, uint16_t port,
     return false;
 }
 
-/* An address with a token becomes a cookie, so that the app does not see the token. */
+/* Turns the token in an address into a cookie, so that the app does not see the token. */
 static bool enter_app(struct guard *g, struct req *r, uint16_t port)
 {
     struct str token;
@@ -296,8 +298,8 @@ static bool enter_app(struct guard *g, struct req *r, uint16_t port)
 }
 
 /*
- * Judges a request to an app's host, where nothing is but the app: what is open in the
- * native set is not here, and a server without a key wants the cookie, too.
+ * Judges a request to an app's host, which serves only the app: open routes of the native
+ * set do not exist there, and the cookie is needed even if the server has no key.
  */
 static bool allow_app(struct guard *g, struct req *r, uint16_t port)
 {
@@ -305,7 +307,7 @@ static bool allow_app(struct guard *g, struct req *r, uint16_t port)
     enum right right = logins_by_app(g->logins, r, port);
     enum keys_given given = right == RIGHT_USE ? KEYS_RIGHT
                                                : keys_of(&g->keys, r, &right);
-    if (logins_app_link(r, &token)) /* which does not count */
+    if (logins_app_link(r, &token)) /* its token does not count */
         return refuse_app(g, r, port, REFUSE_MISSING);
     if (given == KEYS_DOUBLED)
         return refuse_app(g, r, port, REFUSE_DOUBLED);
@@ -320,7 +322,7 @@ static bool allow_app(struct guard *g, struct req *r, uint16_t port)
     return true;
 }
 
-/* Is r for an app's host? Then it has been passed on, or answered. */
+/* Passes on or answers r if it is for an app's host. Returns false if it is not. */
 static bool pass_app(struct server *s, struct req *r)
 {
     struct guard *g = s->g;
@@ -333,8 +335,8 @@ static bool pass_app(struct server *s, struct req *r)
 }
 
 /*
- * The one place that decides who may ask, before any handler runs: a route wants a key
- * unless its row says otherwise, and a request without a route does.
+ * The one place that decides which requests are allowed, before any handler runs: a key
+ * is needed unless the row of the route says otherwise, also if there is no route.
  */
 static bool allow(struct req *r, void *arg)
 {
@@ -433,8 +435,8 @@ struct keys *guard_keys(struct guard *g) { return &g->keys; }
 struct logins *guard_logins(struct guard *g) { return g->logins; }
 
 /*
- * The name of a listener as a key has it, with or without http:// in it: "" for every
- * one, "NAME@" for those of a front-end. NULL: there is none of that name.
+ * Returns the name of a listener as keys have it; text may have http:// in it. "": every
+ * listener; "NAME@": those of a front-end. Returns NULL if no listener has that name.
  */
 static const char *find_place(const struct guard *g, struct str text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of the HTTP listeners: the key, TLS, and who may ask without a key. */
+/* Options of the HTTP listeners: the key, TLS, and rules for requests without a key. */
 #include "front/guard.h"
 
 #include "base/limits.h"
@@ -46,11 +46,11 @@ static const struct option_row rows[] = {
      .type = OPTION_TEXT,
      .value = "FILE",
      .env = "OD_API_KEY_FILE",
-     .about = "take the key from the first line of this file, which is read once"},
+     .about = "read the key from the first line of this file, once at the start"},
     {.name = "insecure-open",
      .type = OPTION_SWITCH,
      .env = "OD_INSECURE_OPEN",
-     .about = "listen without a key where others can reach the server: whoever does "
+     .about = "listen without a key where others can reach the server: they "
               "may run commands here"},
     {.name = "allow-host",
      .type = OPTION_LIST,
@@ -193,7 +193,8 @@ static int check_cors(const struct options *given, const struct json *own, struc
         option_source(given, "cors-origin", space));
 }
 
-/* The worker is in another directory; a link may lead to another file when it changes. */
+/* Paths become absolute, as the worker has another directory; links are kept, as they may
+ * be changed to point to another file. */
 static int take_tls(const struct options *given, struct json *own, struct err *e)
 {
     static const char *const names[][2] = {{"tls-key", "tls_key"},

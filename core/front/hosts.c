@@ -16,7 +16,8 @@ static const struct str port_word = STR("PORT");
 static const char *const private_domains[] = {".local", ".internal", ".svc",
                                               ".cluster.local", ".home.arpa"};
 
-/* Without the port, the brackets of IPv6 and a final dot. "" if there is none. */
+/* Returns host without the port, the brackets of IPv6 and a final dot; "" if it has no
+ * name. */
 static struct str name_of(struct str host)
 {
     if (host.n > 0 && host.p[0] == '[') {
@@ -34,7 +35,7 @@ static bool same(struct str a, struct str b)
     return a.n == b.n && strncasecmp(a.p, b.p, a.n) == 0;
 }
 
-/* domain begins with a dot; something must be before it. */
+/* Is name a name below domain, which begins with a dot? */
 static bool is_under(struct str name, struct str domain)
 {
     return name.n > domain.n && same(str_sub(name, name.n - domain.n, name.n), domain);
@@ -62,7 +63,7 @@ bool hosts_may_add(struct str word)
     return is_name(str_starts(word, STR(".")) ? str_sub(word, 1, word.n) : word);
 }
 
-/* An address must not be an app's name: PORT.0.0.1. */
+/* An address, such as PORT.0.0.1, must not be an app's name. */
 bool hosts_may_preview(struct str word)
 {
     struct str rest = str_sub(word, port_word.n + 1, word.n);

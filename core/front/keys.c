@@ -159,7 +159,7 @@ static void store(const struct keys *k)
         buf_release(&hash);
     }
     json_print(&text, list);
-    BUG_ON(buf_full(&text)); /* STATE_MAX is for LIMIT_KEYS of the longest */
+    BUG_ON(buf_full(&text)); /* STATE_MAX has room for LIMIT_KEYS of the longest */
     if (k->hold)
         hold_put(k->hold, STR("keys/all"), buf_str(&text));
     buf_release(&text);

@@ -25,7 +25,7 @@ struct login {
     int64_t until_ms;               /* since 1970 */
     enum right right;
     bool secure;             /* its browser reaches this server by TLS */
-    char at[KEY_AT_MAX + 1]; /* the listener where it counts; of a link "" */
+    char at[KEY_AT_MAX + 1]; /* the listener where it counts; "" for a link */
 };
 
 struct logins {
@@ -138,7 +138,7 @@ bool logins_is_own_origin(const struct logins *l, const struct req *r, struct st
            strncasecmp(origin.p + scheme.n, host.p, host.n) == 0;
 }
 
-/* Did the browser say so, or did a person follow a link? framed: into a frame, too. */
+/* Did our own page send r, or did a person follow a link? framed: also into a frame. */
 static bool is_of_site(const struct req *r, bool framed)
 {
     struct str site = req_header(r, "Sec-Fetch-Site");
@@ -161,7 +161,7 @@ static void cookie_name(const struct req *r, const char *name, char out[64])
     snprintf(out, 64, "%s%s", req_is_secure(r) ? SECURE : "", name);
 }
 
-/* All cookies of a name: pages of neighbouring hosts can add some. */
+/* Walks over all cookies of a name: pages of neighbouring hosts can add some. */
 struct cookie_walk {
     const struct http_head *h;
     char wanted[64];
@@ -176,7 +176,7 @@ static struct cookie_walk cookies_of(const struct req *r, const char *name)
     return w;
 }
 
-/* The next value; p NULL: there is no more. */
+/* Returns the next value; p is NULL after the last one. */
 static struct str next_value(struct cookie_walk *w)
 {
     while (w->rest.n > 0 || w->field < w->h->nfields) {
@@ -194,7 +194,7 @@ static struct str next_value(struct cookie_walk *w)
     return (struct str){0};
 }
 
-/* The value of our cookie; p NULL: there is none. */
+/* Returns the value of our cookie; p is NULL if there is none. */
 static struct str token_of(const struct req *r, const char *name)
 {
     struct cookie_walk w = cookies_of(r, name);
@@ -209,7 +209,7 @@ static bool is_same(const uint8_t a[HASH_SHA256_SIZE], const uint8_t b[HASH_SHA2
     return !differs;
 }
 
-/* The login of this token at the listener; NULL: there is none that counts. */
+/* Returns the login of this token if it counts at the listener, else NULL. */
 static const struct login *find(const struct logins *l, struct str token, const char *at)
 {
     const struct login *found = NULL;
@@ -235,7 +235,7 @@ enum right logins_by_cookie(const struct logins *l, const struct req *r, const c
     return one ? one->right : RIGHT_NONE;
 }
 
-/* The page token follows from the cookie's, so that it need not be kept. */
+/* The page token is derived from the cookie's, so it need not be stored. */
 static void page_token(struct str token, char out[LOGIN_TOKEN_HEX + 1])
 {
     uint8_t hash[HASH_SHA256_SIZE];
@@ -269,8 +269,8 @@ enum right logins_by_page(const struct logins *l, const struct req *r)
     return is_same(a, b) ? logins_by_cookie(l, r, LOGIN_COOKIE_PAGE) : RIGHT_NONE;
 }
 
-/* Did r come by TLS, our own, or that of a proxy in front, which --ui-origin tells? No
- * field of a request does: anybody can send X-Forwarded-Proto. */
+/* Did r arrive by TLS, ours or that of a proxy in front? --ui-origin tells the latter,
+ * not a field of the request, as anybody can send X-Forwarded-Proto. */
 static bool is_by_tls(const struct logins *l, const struct req *r, const char *name)
 {
     struct str origin = req_header(r, "Origin");
@@ -297,7 +297,7 @@ static void set_cookie(const struct logins *l, struct req *r, const char *name,
 
 /* ---- addresses of apps ---- */
 
-/* The hash of a login is known here and to its browser alone, not to an app. */
+/* Only the server and its browser know the hash of a login; an app does not. */
 static void app_token(const struct login *one, uint16_t port, char out[LOGIN_APP_HEX + 1])
 {
     uint8_t hash[HASH_SHA256_SIZE];
@@ -336,7 +336,7 @@ bool logins_app_of(const struct req *r, uint16_t *port, struct str *token)
     return true;
 }
 
-/* The login that a token for a port follows from; NULL: none that counts. */
+/* Returns the login that a token for a port is derived from; NULL if none counts. */
 static const struct login *find_by_app(const struct logins *l, const struct req *r,
                                        uint16_t port, struct str token)
 {
@@ -445,7 +445,7 @@ enum guest_said guest_says(struct logins *l, struct guest *a, const struct json 
     uint8_t hash[HASH_SHA256_SIZE];
     struct str page = json_str(m, "page", "");
     if (!json_has(m, "page") && !json_has(m, "api_key"))
-        return GUEST_WRONG; /* nothing was tried: it does not count as a wrong key */
+        return GUEST_WRONG; /* no key was sent, so this is not a wrong one */
     hash_sha256(page, hash);
     if (page.n > 0)
         a->right = is_same(hash, a->page) ? a->by_page : RIGHT_NONE;
